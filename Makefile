@@ -1,0 +1,167 @@
+# kerncast. Targets: all (default), demo, test, bench, install, format, clean.
+# Variables: CC=clang, SAN=address,undefined or SAN=thread (unit tests), OPT,
+# CUDA (toolkit folder), PREFIX and DESTDIR (install). A compiler other than gcc
+# and a sanitizer have build folders of their own, below build/.
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+comma   := ,
+VARIANT := $(filter-out gcc cc,$(notdir $(firstword $(CC)))) $(subst $(comma),-,$(SAN))
+BUILD   ?= build$(if $(strip $(VARIANT)),/$(subst $() ,-,$(strip $(VARIANT))))
+CUDA    ?= $(shell scripts/find-cuda)
+NVCC    ?= $(CUDA)/bin/nvcc
+PREFIX  ?= /usr/local
+OPT     ?= -O2 -g
+CSTD    := -std=gnu11
+WARN    := -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes -Wvla
+CPPFLAGS += -I. -I$(BUILD) -isystem $(CUDA)/include -isystem $(CUDA)/extras/CUPTI/include -D_GNU_SOURCE
+CFLAGS  += $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP
+ifneq ($(SAN),)
+CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDFLAGS += -fsanitize=$(SAN)
+endif
+
+# --- what must be there before anything compiles
+PACKAGES := sqlite3 jansson
+LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES))
+CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+READY    := $(BUILD)/flags
+ifneq ($(strip $(LACKING)),)
+READY    += not-set-up
+endif
+.PHONY: not-set-up
+not-set-up:
+	@echo "make: not all of these were found: $(strip $(LACKING)). Run scripts/setup first." >&2; exit 1
+
+# Other flags, other objects: the file changes only when they do.
+FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+ifneq ($(file <$(BUILD)/flags),$(FLAGS))
+$(shell mkdir -p $(BUILD))
+$(file >$(BUILD)/flags,$(FLAGS))
+endif
+$(BUILD)/flags: ;
+
+# --- sources
+sources = $(filter-out %_test.c %_bench.c,$(wildcard $(addsuffix /*.c,$(1))))
+obj     = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
+PREDICTOR_SRC := $(call sources,predictor predictor/code)
+STORE_SRC     := $(call sources,store)
+SHIM_SRC      := $(call sources,shim) $(wildcard shim/*.S)
+TOOLS_SRC     := $(call sources,tools)
+TEST_SRC      := $(wildcard $(addsuffix /*_test.c,predictor predictor/code store shim tools))
+
+PREDICTOR := $(BUILD)/libpredictor.a
+STORE     := $(BUILD)/libstore.a
+SHIM      := $(BUILD)/libshim.a
+TOOLS     := $(BUILD)/libtools.a
+TESTS     := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
+
+SQLITE_LIBS   := $(shell pkg-config --libs sqlite3 2>/dev/null)
+SQLITE_STATIC := -Wl,-Bstatic $(SQLITE_LIBS) -Wl,-Bdynamic
+JANSSON_LIBS  := $(shell pkg-config --libs jansson 2>/dev/null)
+SYSTEM_LIBS   := -pthread -ldl -lm
+
+all: $(BUILD)/libkerncast.so $(BUILD)/kerncast
+
+$(BUILD)/%.o: %.c $(READY)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+$(BUILD)/%.o: %.S $(READY)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
+
+$(PREDICTOR): $(call obj,$(PREDICTOR_SRC))
+$(STORE): $(call obj,$(STORE_SRC))
+$(SHIM): $(call obj,$(SHIM_SRC))
+$(TOOLS): $(filter-out %/main.o,$(call obj,$(TOOLS_SRC)))
+$(PREDICTOR) $(STORE) $(SHIM) $(TOOLS):
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(STORE) $(PREDICTOR) shim/exports.map
+	$(CC) -shared -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_STATIC) $(SYSTEM_LIBS) \
+	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
+$(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
+	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+
+# A test links the archive of its own folder before the two below it.
+test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUILD)/shim/%,$(1)),$(SHIM)))
+$(filter $(BUILD)/tools/%,$(TESTS)): $(TOOLS)
+$(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
+$(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
+	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) -lcmocka \
+	  $(SYSTEM_LIBS) $(LDFLAGS)
+
+-include cuda_tests/simcuda/simcuda.mk
+
+unit-tests: $(TESTS) $(SIMCUDA_TESTS)
+
+# --- CUDA programs: nvcc
+NVCCFLAGS := -O2 -Xcompiler -Wall,-Wextra \
+  -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
+DEMOS := $(addprefix $(BUILD)/,demo-static demo-static-sim demo-shared)
+$(BUILD)/cuda_tests/demo/demo.o: cuda_tests/demo/demo.cu $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -c $< -o $@
+# The shared runtime is the toolkit's, unless LD_LIBRARY_PATH names the stand-in's folder.
+$(BUILD)/demo-shared: $(BUILD)/cuda_tests/demo/demo.o
+	$(NVCC) -cudart shared $< -o $@ -Xlinker -rpath,$(CUDA)/lib64
+$(BUILD)/demo-static: $(BUILD)/cuda_tests/demo/demo.o
+	$(NVCC) -cudart static $< -o $@
+$(BUILD)/demo-static-sim: $(BUILD)/cuda_tests/demo/demo.o $(SIMCUDA)/libcudart_static.a
+	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread
+$(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
+	$(CC) -o $@ $< -ldl $(LDFLAGS)
+
+# --- bench
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard predictor/*_bench.c store/*_bench.c))
+$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
+	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+$(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
+	$(CC) -o $@ $< -ldl $(LDFLAGS)
+$(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o
+	$(CC) -shared -o $@ $< $(LDFLAGS)
+bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
+
+run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
+
+# --- for people: each sets up, builds and runs
+# Variables above were settled before scripts/setup ran, so these start make again.
+AGAIN = $(MAKE) --no-print-directory -s $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats))
+demo:
+	@scripts/setup
+	@$(AGAIN) run-programs
+	@scripts/demo $(BUILD)
+test:
+	@scripts/setup
+	@$(AGAIN) unit-tests $(if $(E2E),run-programs)
+	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
+bench:
+	@scripts/setup
+	@$(AGAIN) bench-programs
+	@scripts/bench $(BUILD)
+list-tests:
+	@echo $(TESTS) $(SIMCUDA_TESTS) $(E2E)
+
+$(BUILD)/kerncast.1: $(BUILD)/kerncast
+	$< --man >$@
+install: all $(BUILD)/kerncast.1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/kerncast $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BUILD)/libkerncast.so $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(BUILD)/kerncast.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+format:
+	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cu')
+# The toolkit that scripts/setup fetched stays; remove build/cuda yourself if it is to go.
+clean:
+	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
+
+-include $(patsubst %.o,%.d,$(call obj,$(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC)))
+.PHONY: all unit-tests run-programs bench-programs list-tests demo test bench install format clean

@@ -1,0 +1,54 @@
+/*
+ * What the models know of a GPU. The shim fills one struct kc_device per
+ * device from driver attributes, the store keeps it as a row of `device`, the
+ * offline commands take a built-in one; every model reads the same struct.
+ */
+#ifndef KC_DEVICE_H
+#define KC_DEVICE_H
+
+#include <stdint.h>
+
+struct kc_device {
+	char name[96];
+	uint32_t cc_major, cc_minor;
+	uint32_t sm_count;
+	uint32_t cores_per_sm; /* FP32 lanes, programming guide, "Arithmetic instructions" */
+	uint32_t warp_size;
+	uint32_t clock_khz;
+	uint32_t memory_clock_khz;
+	uint32_t memory_bus_bits;
+	uint64_t memory_bytes_per_s; /* peak */
+	uint64_t memory_bytes;
+	uint32_t l2_bytes;
+	uint32_t max_threads_per_block;
+	uint32_t max_threads_per_sm;
+	uint32_t max_blocks_per_sm;
+	uint32_t registers_per_sm;
+	uint32_t registers_per_block;
+	uint32_t shared_per_sm_bytes;
+	uint32_t shared_per_block_bytes;       /* without opt-in */
+	uint32_t shared_per_block_optin_bytes; /* 0: no opt-in */
+	uint32_t shared_reserved_per_block_bytes;
+	uint32_t copy_engines;
+	uint32_t hardware_queues; /* CUDA_DEVICE_MAX_CONNECTIONS, 8 by default */
+	uint32_t launch_overhead_ns; /* launch call to first block on an idle device */
+	uint32_t launch_gap_ns;      /* between back-to-back kernels of one stream */
+	uint32_t simulated;          /* 1: a stand-in, not hardware */
+};
+
+/* A built-in device by name ("k40", "gtx950", "v100", "a100", "h200", …; case
+ * ignored), NULL where there is none. */
+const struct kc_device *kc_device_builtin(const char *name);
+
+/* The i-th built-in device, NULL past the end. */
+const struct kc_device *kc_device_builtin_at(unsigned i);
+
+/* FP32 lanes per SM of a compute capability; 128 for one not yet known.
+ * Source: CUDA C++ programming guide, arithmetic instruction throughput. */
+uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor);
+
+/* Limits the driver has no attribute for, filled in from compute capability
+ * (cores per SM, default overheads) where they are 0. */
+void kc_device_complete(struct kc_device *device);
+
+#endif

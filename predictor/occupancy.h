@@ -1,0 +1,58 @@
+/*
+ * How many blocks of a kernel one SM holds.
+ *
+ *   kc_block_need   what a block asks for, as written in the source and launch
+ *   kc_footprint    what it takes from an SM once rounded up to allocation
+ *                   units; with the SM's limits in the same four numbers, what
+ *                   is free is a subtraction
+ *
+ * Two sets of rules lead from the one to the other: those of the hardware
+ * (kc_footprint, kc_occupancy), and those of Quintanilla Cruz' thesis
+ * (kc_footprint_paper, kc_occupancy_paper), kept to reproduce its tables.
+ */
+#ifndef KC_OCCUPANCY_H
+#define KC_OCCUPANCY_H
+
+#include "device.h"
+
+#include <stdint.h>
+
+struct kc_block_need {
+	uint32_t threads;
+	uint32_t registers; /* per thread */
+	uint32_t shared_bytes;
+};
+
+enum kc_sm_resource { KC_SM_SLOTS, KC_SM_WARPS, KC_SM_REGISTERS, KC_SM_SHARED_BYTES, KC_SM_RESOURCES };
+
+struct kc_footprint {
+	int32_t of[KC_SM_RESOURCES];
+};
+
+/* What one SM has. */
+struct kc_footprint kc_sm_limits(const struct kc_device *device);
+
+/* Blocks of `need` that fit into `free`; 0 where something is short. */
+uint32_t kc_blocks_fitting(const struct kc_footprint *free, const struct kc_footprint *need);
+
+/* What a block takes from an SM: registers in units of 256 a warp, shared
+ * memory in units of 256 bytes (128 from compute capability 8.0) with what the
+ * driver reserves. Source: CUDA C++ programming guide, compute capabilities. */
+struct kc_footprint kc_footprint(const struct kc_device *device, const struct kc_block_need *need);
+
+/* Blocks resident on one SM; 0: a block of this kernel cannot run at all. */
+uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need);
+
+/* The units register_unit may have: registers a warp is given at once. Table
+ * 6.5 follows from the second one. */
+#define KC_REGISTER_UNIT 256u
+#define KC_REGISTER_UNIT_TABLE_6_5 512u
+
+/* Equation 2.3 and the allocations of Algorithm 2. */
+struct kc_footprint kc_footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
+                                       uint32_t register_unit);
+
+/* Equations 2.3 to 2.7: blocks active on one SM. */
+uint32_t kc_occupancy_paper(const struct kc_device *device, const struct kc_block_need *need, uint32_t register_unit);
+
+#endif

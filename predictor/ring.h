@@ -1,0 +1,66 @@
+/*
+ * The intervals of one stream, oldest first, in a ring. Tickets number them:
+ * first ≤ ticket < next is predicted not to have ended; older ones stay
+ * readable until they are overwritten, for measurements come late.
+ *
+ * Stored times are without the stream's shift, so that correcting all of a
+ * queue by what was measured at its head is one addition.
+ */
+#ifndef KC_RING_H
+#define KC_RING_H
+
+#include "placement.h"
+
+#define KC__RING 1024u /* power of two */
+
+struct kc__interval {
+	int64_t start_ns, end_ns; /* stored; ends never decrease */
+	float wave_ns;            /* length of its last wave */
+	uint16_t warps;           /* of one block; 0: no kernel, takes no SM */
+	uint16_t register_units;  /* of KC_REGISTER_UNIT */
+	uint16_t shared_units;    /* of KC__SHARED_UNIT_BYTES */
+	uint16_t extra;           /* struct kc_even of the last wave */
+	uint8_t base;
+	uint8_t waits; /* starts later only for want of room */
+};
+#define KC__SHARED_UNIT_BYTES 128u
+
+struct kc__stream {
+	int64_t tail_ns;   /* stored end of the newest interval */
+	int64_t shift_ns;  /* added to every stored time */
+	int64_t ready_ns;  /* waits: nothing further starts before */
+	int64_t origin_ns; /* the chain cannot start before: its launch, or what it waited for */
+	uint32_t first, next;
+	uint32_t chain;  /* ticket from which on the stream is busy without a break */
+	uint32_t measured; /* ticket: all before it have been measured or were passed over */
+	uint32_t cursor; /* where the last search ended; neighbours search close by */
+	int32_t priority;
+	uint8_t kind; /* enum kc_stream_kind */
+	uint8_t busy; /* is in the timeline's list */
+};
+
+/* Predicted end of all that is in the stream. */
+int64_t kc__stream_tail_ns(const struct kc__stream *s);
+
+/* Adds an interval; where the ring is full the two oldest become one. behind:
+ * it starts when its stream lets it. Returns the ticket. */
+uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
+                         int behind);
+
+/* The first interval that ends after t, with real times; 0: there is none. */
+int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found);
+
+/* Drops what has ended by now. */
+void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns);
+
+/* Takes an interval's SMs and time away again; unknown tickets do nothing. */
+void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket);
+
+/* An interval is known to have ended at end_ns: moves what is queued behind it. */
+void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
+                    int64_t gap_ns);
+
+/* All of the stream has ended by now. */
+void kc__ring_clear(struct kc__stream *s, int64_t now_ns);
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * CUPTI, found at run time and never linked. Launch and transfer callbacks give
+ * the correlation id on the calling thread; activity records bring the measured
+ * times, in buffers that are handed to the worker whole.
+ */
+#define KC_WITH_CUPTI
+#include "shim/shim.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BUFFER_BYTES (512u << 10) /* some 2,400 kernel records */
+#define BUFFERS_MAX 48            /* 24 MiB; past it records are dropped, and CUPTI counts them */
+#define BUFFERS_AHEAD 8           /* made before anything is measured */
+
+struct buffer {
+	uint8_t *bytes;
+	size_t valid;
+	CUcontext context;
+	uint32_t stream;
+	struct buffer *next;
+};
+
+#define CUPTI_FUNCTIONS(X)                                                                                             \
+	X(cuptiSubscribe)                                                                                              \
+	X(cuptiUnsubscribe)                                                                                            \
+	X(cuptiEnableCallback)                                                                                         \
+	X(cuptiActivityRegisterCallbacks)                                                                              \
+	X(cuptiActivityEnable)                                                                                         \
+	X(cuptiActivityDisable)                                                                                        \
+	X(cuptiActivityFlushAll)                                                                                       \
+	X(cuptiActivityGetNextRecord)                                                                                  \
+	X(cuptiActivityGetNumDroppedRecords)                                                                           \
+	X(cuptiGetTimestamp)                                                                                           \
+	X(cuptiGetResultString)
+
+static struct {
+#define MEMBER(symbol) __typeof__(&symbol) symbol;
+	CUPTI_FUNCTIONS(MEMBER)
+#undef MEMBER
+	/* 11.6 and later */
+	CUptiResult(CUPTIAPI *register_timestamp)(uint64_t (*)(void));
+	CUpti_SubscriberHandle subscriber;
+	bool attached;
+	bool our_clock;
+	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
+	pthread_mutex_t lock;            /* guards the lists; never across a CUPTI call */
+	struct buffer *spare, *full, **full_end;
+	uint32_t buffers;
+	_Atomic uint64_t dropped;
+} cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t CUPTIAPI timestamp(void)
+{
+	return (uint64_t)kc__now_ns();
+}
+
+/* Callbacks: the correlation id of the call this thread is in */
+
+static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	const CUpti_CallbackData *call = data;
+
+	(void)unused;
+	(void)id;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
+		kc__thread.correlation = call->correlationId;
+}
+
+static int enable_callbacks(bool transfers)
+{
+#define CALLBACK_ID(symbol, name, version, twin) CUPTI_DRIVER_TRACE_CBID_##symbol,
+	static const CUpti_CallbackId launches[] = {KC_HOOKS_LAUNCH(CALLBACK_ID)};
+	static const CUpti_CallbackId copies[] = {KC_HOOKS_TRANSFER(CALLBACK_ID)};
+#undef CALLBACK_ID
+	int enabled = 0;
+
+	/* An older CUPTI does not know the newest ids: one is enough to go on. */
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
+		enabled += cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]) ==
+		           CUPTI_SUCCESS;
+	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
+		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
+	return enabled;
+}
+
+/* Buffers */
+
+/* lock held. */
+static struct buffer *make_buffer(void)
+{
+	struct buffer *b;
+
+	if (cupti.buffers == BUFFERS_MAX)
+		return NULL;
+	b = mmap(NULL, BUFFER_BYTES + sizeof(*b), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (b == MAP_FAILED)
+		return NULL;
+	b->bytes = (uint8_t *)b + ((sizeof(*b) + 63) & ~(size_t)63);
+	cupti.buffers++;
+	return b;
+}
+
+static void CUPTIAPI on_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)
+{
+	struct buffer *b;
+
+	pthread_mutex_lock(&cupti.lock);
+	b = cupti.spare;
+	if (b)
+		cupti.spare = b->next;
+	else
+		b = make_buffer();
+	pthread_mutex_unlock(&cupti.lock);
+	*bytes = b ? b->bytes : NULL;
+	*size = b ? BUFFER_BYTES - 64 : 0;
+	*max_records = 0;
+}
+
+static struct buffer *buffer_of(uint8_t *bytes)
+{
+	return (struct buffer *)(bytes - ((sizeof(struct buffer) + 63) & ~(size_t)63));
+}
+
+static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
+{
+	struct buffer *b;
+
+	(void)size;
+	if (!bytes)
+		return;
+	b = buffer_of(bytes);
+	b->valid = valid;
+	b->context = context;
+	b->stream = stream;
+	b->next = NULL;
+	pthread_mutex_lock(&cupti.lock);
+	*cupti.full_end = b;
+	cupti.full_end = &b->next;
+	pthread_mutex_unlock(&cupti.lock);
+}
+
+/* Records: fields common to every version of the struct since CUDA 11.8 */
+
+static bool read_record(const CUpti_Activity *activity, struct kc__record *record)
+{
+	int64_t offset = atomic_load_explicit(&cupti.clock_offset_ns, memory_order_relaxed);
+	uint64_t start, end;
+
+	memset(record, 0, sizeof(*record));
+	switch (activity->kind) {
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+	case CUPTI_ACTIVITY_KIND_KERNEL: {
+		const CUpti_ActivityKernel10 *k = (const void *)activity;
+
+		record->is_kernel = 1;
+		record->correlation = k->correlationId;
+		record->device = k->deviceId;
+		start = k->start;
+		end = k->end;
+		break;
+	}
+	case CUPTI_ACTIVITY_KIND_MEMCPY: {
+		const CUpti_ActivityMemcpy6 *m = (const void *)activity;
+
+		record->correlation = m->correlationId;
+		start = m->start;
+		end = m->end;
+		break;
+	}
+	case CUPTI_ACTIVITY_KIND_MEMCPY2: {
+		const CUpti_ActivityMemcpyPtoP4 *m = (const void *)activity;
+
+		record->correlation = m->correlationId;
+		start = m->start;
+		end = m->end;
+		break;
+	}
+	case CUPTI_ACTIVITY_KIND_MEMSET: {
+		const CUpti_ActivityMemset4 *m = (const void *)activity;
+
+		record->correlation = m->correlationId;
+		start = m->start;
+		end = m->end;
+		break;
+	}
+	default:
+		return false;
+	}
+	/* A record without valid times keeps them at 0. */
+	if (start && end >= start) {
+		record->start_ns = (int64_t)start - offset;
+		record->end_ns = (int64_t)end - offset;
+	}
+	return true;
+}
+
+static void ask_dropped(const struct buffer *b)
+{
+	size_t n = 0;
+
+	if (cupti.cuptiActivityGetNumDroppedRecords(b->context, b->stream, &n) == CUPTI_SUCCESS && n)
+		atomic_fetch_add_explicit(&cupti.dropped, n, memory_order_relaxed);
+}
+
+void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg)
+{
+	struct buffer *list, *next;
+
+	if (!cupti.attached)
+		return;
+	pthread_mutex_lock(&cupti.lock);
+	list = cupti.full;
+	cupti.full = NULL;
+	cupti.full_end = &cupti.full;
+	pthread_mutex_unlock(&cupti.lock);
+	for (; list; list = next) {
+		CUpti_Activity *activity = NULL;
+		struct kc__record record;
+
+		next = list->next;
+		while (list->valid && cupti.cuptiActivityGetNextRecord(list->bytes, list->valid, &activity) ==
+		                              CUPTI_SUCCESS)
+			if (read_record(activity, &record))
+				fn(&record, arg);
+		ask_dropped(list);
+		pthread_mutex_lock(&cupti.lock);
+		list->next = cupti.spare;
+		cupti.spare = list;
+		pthread_mutex_unlock(&cupti.lock);
+	}
+}
+
+uint64_t kc__cupti_dropped(void)
+{
+	return atomic_load_explicit(&cupti.dropped, memory_order_relaxed);
+}
+
+/* The middle of our clock's two readings around CUPTI's. */
+static void compare_clocks(void)
+{
+	int64_t before = kc__now_ns(), after;
+	uint64_t theirs;
+
+	if (cupti.our_clock || cupti.cuptiGetTimestamp(&theirs) != CUPTI_SUCCESS)
+		return;
+	after = kc__now_ns();
+	atomic_store_explicit(&cupti.clock_offset_ns, (int64_t)theirs - (before + (after - before) / 2),
+	                      memory_order_relaxed);
+}
+
+void kc__cupti_flush(bool forced)
+{
+	if (!cupti.attached)
+		return;
+	compare_clocks();
+	cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+}
+
+/* Attaching */
+
+static void *open_library(const char *chosen)
+{
+	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
+	static const char *const folders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
+	enum { NAMES = sizeof(names) / sizeof(*names) };
+	char path[1100];
+	void *library = NULL;
+
+	if (chosen[0])
+		return dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
+	/* A framework's own copy first: two copies in one process do not get along. */
+	for (int i = 0; !library && i < NAMES; i++)
+		library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	for (int i = 0; !library && i < NAMES; i++)
+		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+	for (size_t f = 0; !library && f < sizeof(folders) / sizeof(*folders); f++)
+		for (int i = 0; !library && i < NAMES; i++) {
+			snprintf(path, sizeof(path), "%s/%s", folders[f], names[i]);
+			library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+		}
+	return library;
+}
+
+static bool find_functions(void *library)
+{
+#define FIND(symbol)                                                                                                   \
+	if (!(cupti.symbol = (__typeof__(&symbol))kc__real_dlsym(library, #symbol)))                                   \
+		return false;
+	CUPTI_FUNCTIONS(FIND)
+#undef FIND
+	cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
+		library, "cuptiActivityRegisterTimestampCallback");
+	return true;
+}
+
+static void say_result(enum kc_message_code code, CUptiResult result)
+{
+	const char *text = NULL;
+
+	cupti.cuptiGetResultString(result, &text);
+	kc__say(code, text);
+}
+
+static CUptiResult enable_activity(bool transfers)
+{
+	CUptiResult result;
+
+	cupti.our_clock = cupti.register_timestamp && cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
+	result = cupti.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
+	if (result == CUPTI_SUCCESS)
+		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (result != CUPTI_SUCCESS || !transfers)
+		return result;
+	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
+	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
+	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET);
+	return CUPTI_SUCCESS;
+}
+
+static void prepare_buffers(void)
+{
+	cupti.full = cupti.spare = NULL;
+	cupti.full_end = &cupti.full;
+	for (int i = 0; i < BUFFERS_AHEAD; i++) {
+		struct buffer *b = make_buffer();
+
+		if (!b)
+			return;
+		b->next = cupti.spare;
+		cupti.spare = b;
+	}
+}
+
+enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
+{
+	bool transfers = options->measure == KC_MEASURE_ALL;
+	void *library = open_library(options->cupti);
+	CUptiResult result;
+
+	if (!library || !find_functions(library)) {
+		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
+		return KC_NO_CUPTI;
+	}
+	prepare_buffers();
+	result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		say_result(KC_MESSAGE_PROFILER_BUSY, result);
+		return KC_PROFILER_BUSY;
+	}
+	if (result == CUPTI_SUCCESS && !enable_callbacks(transfers))
+		result = CUPTI_ERROR_UNKNOWN;
+	if (result == CUPTI_SUCCESS)
+		result = enable_activity(transfers);
+	if (result != CUPTI_SUCCESS) {
+		say_result(KC_MESSAGE_CUPTI_FAILED, result);
+		if (cupti.subscriber)
+			cupti.cuptiUnsubscribe(cupti.subscriber);
+		cupti.subscriber = NULL;
+		return KC_NO_CUPTI;
+	}
+	cupti.attached = true;
+	compare_clocks();
+	return KC_MEASURED;
+}
+
+void kc__cupti_detach(void)
+{
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+	                                           CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+
+	for (size_t i = 0; cupti.attached && i < sizeof(kinds) / sizeof(*kinds); i++)
+		cupti.cuptiActivityDisable(kinds[i]);
+}
+
+void kc__cupti_forget(void)
+{
+	pthread_mutex_init(&cupti.lock, NULL);
+	cupti.attached = false;
+	cupti.subscriber = NULL;
+	cupti.spare = cupti.full = NULL;
+	cupti.buffers = 0;
+}

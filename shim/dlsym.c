@@ -1,0 +1,41 @@
+/*
+ * The C side of dlsym_entry.S. Runs before constructors, inside any thread and
+ * in programs that never touch CUDA: no allocation, no state but the pointer.
+ */
+#include "shim/shim.h"
+
+#include <dlfcn.h>
+
+void *(*kc__real_dlsym)(void *, const char *);
+
+__attribute__((visibility("hidden"))) int kc__dlsym_wants(const char *name);
+__attribute__((visibility("hidden"))) void *kc__dlsym_ours(void *handle, const char *name);
+
+void *(*kc__dlsym_find_real(void))(void *, const char *)
+{
+	/* Versions of the symbol: glibc 2.34 and later, before it, aarch64. */
+	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+	void *found = NULL;
+
+	for (size_t i = 0; !found && i < sizeof(versions) / sizeof(*versions); i++)
+		found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	kc__real_dlsym = (void *(*)(void *, const char *))found;
+	return kc__real_dlsym;
+}
+
+int kc__dlsym_wants(const char *name)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED &&
+	       kc__hook_by_symbol(name) >= 0;
+}
+
+void *kc__dlsym_ours(void *handle, const char *name)
+{
+	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, name);
+
+	/* A global look-up meets our own export even where no driver is loaded:
+	 * answer as the loader would without us. */
+	if (kc__is_ours(address) && !kc__driver_symbol(name))
+		return kc__real_dlsym(RTLD_NEXT, name);
+	return kc__route_symbol(name, handle, address);
+}

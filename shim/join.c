@@ -1,0 +1,497 @@
+/*
+ * From RETURNED to FINAL, on the worker thread.
+ *
+ * Slots are looked at in index order. A launch that awaits its measured time is
+ * found again by correlation id. A measured kernel is held until no kernel that
+ * could have run at the same time is still awaited; then it is known whether it
+ * ran alone, it teaches λ, and it is final.
+ *
+ * When is that? An awaited launch starts no earlier than its own host time, and
+ * no earlier than the last measured end of its stream. The least of these bounds
+ * over a device's streams is the watermark: what ended before it is decided.
+ */
+#include "shim/shim.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	LATE_MAX = 4096,           /* calls that have not returned: about one a thread */
+	CORRELATIONS = 1 << 20,    /* awaited at once, by the low bits of the id */
+	ORPHANS_MAX = 16384,       /* records whose launch has not returned yet */
+	HELD_MAX = 65536,          /* measured, not decided */
+	SWEEP_SLOTS = 65536,       /* looked at in one search for records that never came */
+};
+#define UNFILLED_NS 1000000ll   /* how long filling a claimed slot may take a thread that loses its core */
+#define ORPHAN_NS 1000000000ll  /* a record without a launch for so long has none */
+#define HELD_NS 2000000000ll    /* decided without waiting any longer */
+#define SWEEP_NS 1000000000ll
+#define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
+
+struct held {
+	int64_t start_ns, end_ns, since_ns;
+	struct kc_slot *slot;
+};
+
+struct orphan {
+	struct kc__record record;
+	int64_t since_ns;
+};
+
+struct correlation {
+	uint32_t id;
+	uint32_t used;
+	uint64_t index;
+};
+
+struct kc__join {
+	uint64_t scan, oldest; /* next slot to look at; no awaited slot before */
+	uint64_t late[LATE_MAX];
+	uint32_t late_count;
+	struct correlation *correlations;
+	uint64_t awaited;
+	struct orphan orphans[ORPHANS_MAX];
+	uint32_t orphan_count;
+	struct {
+		struct held *held; /* by start */
+		uint32_t count;
+		int64_t longest_ns;
+	} devices[KC__DEVICES_MAX];
+	int64_t swept_ns;
+	uint64_t dropped_seen;
+	void (*ready)(struct kc_slot *slot, void *arg);
+	void *arg;
+};
+
+static void count(enum kc_counter counter)
+{
+	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
+}
+
+struct kc__join *kc__join_new(void)
+{
+	struct kc__join *join = mmap(NULL, sizeof(*join), PROT_READ | PROT_WRITE,
+	                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (join == MAP_FAILED)
+		return NULL;
+	join->correlations = mmap(NULL, CORRELATIONS * sizeof(*join->correlations), PROT_READ | PROT_WRITE,
+	                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (join->correlations == MAP_FAILED) {
+		munmap(join, sizeof(*join));
+		return NULL;
+	}
+	return join;
+}
+
+void kc__join_free(struct kc__join *join)
+{
+	if (!join)
+		return;
+	for (int i = 0; i < KC__DEVICES_MAX; i++)
+		free(join->devices[i].held);
+	munmap(join->correlations, CORRELATIONS * sizeof(*join->correlations));
+	munmap(join, sizeof(*join));
+}
+
+static void finish(struct kc__join *join, struct kc_slot *slot)
+{
+	kc_journal_commit(slot, KC_SLOT_FINAL);
+	join->ready(slot, join->arg);
+}
+
+static struct kc__stream *stream_by_id(uint32_t id)
+{
+	return id < KC__STREAM_IDS_MAX ? atomic_load_explicit(&kc__shim.stream_by_id[id], memory_order_acquire) : NULL;
+}
+
+/* Awaiting */
+
+static void resolved(struct kc__join *join, const struct kc_slot *slot)
+{
+	const struct kc_launch *l = &slot->launch;
+	struct kc__stream *stream;
+
+	join->awaited--;
+	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(l->stream)))
+		return;
+	if (stream->unresolved)
+		stream->unresolved--;
+	if (l->measured_end_ns > stream->bound_ns)
+		stream->bound_ns = l->measured_end_ns;
+	stream->last_resolved = slot->index;
+	stream->resolved_ns = kc__now_ns();
+}
+
+static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasured why)
+{
+	if (slot->kind == KC_KIND_LAUNCH)
+		slot->launch.unmeasured = (uint8_t)why;
+	else
+		slot->transfer.unmeasured = (uint8_t)why;
+	resolved(join, slot);
+	finish(join, slot);
+}
+
+static uint32_t correlation_of(const struct kc_slot *slot)
+{
+	return slot->kind == KC_KIND_LAUNCH ? slot->launch.correlation : slot->transfer.correlation;
+}
+
+static void await(struct kc__join *join, struct kc_slot *slot)
+{
+	uint32_t id = correlation_of(slot);
+	struct correlation *c = &join->correlations[id & (CORRELATIONS - 1)];
+	struct kc__stream *stream;
+
+	if (c->used) { /* a million calls later, and not delivered */
+		struct kc_slot *old = kc_journal_at(kc__shim.journal, c->index);
+
+		if (old && atomic_load_explicit(&old->state, memory_order_relaxed) == KC_SLOT_RETURNED)
+			give_up(join, old, KC_NOT_DELIVERED);
+	}
+	*c = (struct correlation){.id = id, .used = 1, .index = slot->index};
+	join->awaited++;
+	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(slot->launch.stream)))
+		return;
+	if (!stream->unresolved++ && slot->launch.launched_ns > stream->bound_ns)
+		stream->bound_ns = slot->launch.launched_ns;
+}
+
+static struct kc_slot *take(struct kc__join *join, uint32_t id)
+{
+	struct correlation *c = &join->correlations[id & (CORRELATIONS - 1)];
+	struct kc_slot *slot;
+
+	if (!c->used || c->id != id)
+		return NULL;
+	slot = kc_journal_at(kc__shim.journal, c->index);
+	c->used = 0;
+	return slot;
+}
+
+/* Holding measured kernels until it is known what they met */
+
+static void meet(struct held *a, struct held *b)
+{
+	struct held *first = a->slot->index < b->slot->index ? a : b, *second = first == a ? b : a;
+
+	if (a->start_ns >= b->end_ns || b->start_ns >= a->end_ns)
+		return;
+	if (first->slot->launch.overlap != KC_OVERLAP_BEHIND)
+		first->slot->launch.overlap = KC_OVERLAP_OVERTAKEN;
+	second->slot->launch.overlap = KC_OVERLAP_BEHIND;
+}
+
+static bool hold(struct kc__join *join, struct kc_slot *slot)
+{
+	struct held me = {slot->launch.measured_start_ns, slot->launch.measured_end_ns, kc__now_ns(), slot};
+	uint32_t device = slot->launch.device % KC__DEVICES_MAX, at;
+	struct held *held = join->devices[device].held;
+
+	if (!held)
+		held = join->devices[device].held = malloc(HELD_MAX * sizeof(*held));
+	if (!held || join->devices[device].count == HELD_MAX)
+		return false;
+	if (me.end_ns - me.start_ns > join->devices[device].longest_ns)
+		join->devices[device].longest_ns = me.end_ns - me.start_ns;
+	at = join->devices[device].count++;
+	for (; at && held[at - 1].start_ns > me.start_ns; at--)
+		held[at] = held[at - 1];
+	held[at] = me;
+	for (uint32_t i = at; i-- && held[i].start_ns > me.start_ns - join->devices[device].longest_ns;)
+		meet(&held[i], &held[at]);
+	for (uint32_t i = at + 1; i < join->devices[device].count && held[i].start_ns < me.end_ns; i++)
+		meet(&held[at], &held[i]);
+	return true;
+}
+
+static void decide(struct kc__join *join, struct kc_slot *slot)
+{
+	if (slot->launch.overlap == KC_OVERLAP_UNKNOWN)
+		slot->launch.overlap = KC_OVERLAP_NONE;
+	if (slot->launch.unpredictable == KC_PREDICTED)
+		kc__learn(&slot->launch);
+	finish(join, slot);
+}
+
+static void decide_before(struct kc__join *join, uint32_t device, int64_t watermark_ns, int64_t now_ns)
+{
+	struct held *held = join->devices[device].held;
+	uint32_t kept = 0, n = join->devices[device].count;
+	int64_t longest = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (held[i].end_ns <= watermark_ns || now_ns - held[i].since_ns > HELD_NS) {
+			decide(join, held[i].slot);
+			continue;
+		}
+		if (held[i].end_ns - held[i].start_ns > longest)
+			longest = held[i].end_ns - held[i].start_ns;
+		held[kept++] = held[i];
+	}
+	join->devices[device].count = kept;
+	join->devices[device].longest_ns = longest;
+}
+
+static void decide_all(struct kc__join *join, int64_t scanned_ns, int64_t now_ns)
+{
+	int64_t watermark_ns[KC__DEVICES_MAX];
+
+	for (int i = 0; i < KC__DEVICES_MAX; i++)
+		watermark_ns[i] = scanned_ns;
+	for (uint32_t i = 0; i < join->late_count; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->late[i]);
+
+		if (slot && slot->kind == KC_KIND_LAUNCH &&
+		    slot->launch.launched_ns < watermark_ns[slot->launch.device % KC__DEVICES_MAX])
+			watermark_ns[slot->launch.device % KC__DEVICES_MAX] = slot->launch.launched_ns;
+	}
+	for (uint32_t id = 1; id <= kc__shim.stream_count && id < KC__STREAM_IDS_MAX; id++) {
+		struct kc__stream *s = stream_by_id(id);
+
+		if (s && s->unresolved && s->bound_ns < watermark_ns[s->device->ordinal])
+			watermark_ns[s->device->ordinal] = s->bound_ns;
+	}
+	for (int i = 0; i < kc__shim.device_count; i++)
+		if (join->devices[i].count)
+			decide_before(join, (uint32_t)i, watermark_ns[i], now_ns);
+}
+
+/* Records */
+
+static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
+{
+	struct kc__stream *stream = stream_by_id(stream_id);
+
+	if (!stream || !ticket || stream->id != stream_id)
+		return;
+	pthread_mutex_lock(&stream->device->lock);
+	kc_timeline_measured(stream->device->timeline, stream->lane, ticket, start_ns, end_ns);
+	pthread_mutex_unlock(&stream->device->lock);
+}
+
+static void matched_launch(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+{
+	struct kc_launch *l = &slot->launch;
+
+	count(KC_COUNT_CUPTI_MATCHED);
+	l->measured_start_ns = record->start_ns;
+	l->measured_end_ns = record->end_ns;
+	resolved(join, slot);
+	correct_timeline(l->stream, l->ticket, record->start_ns, record->end_ns);
+	if (!hold(join, slot))
+		decide(join, slot);
+}
+
+static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+{
+	struct kc_transfer *t = &slot->transfer;
+
+	t->measured_start_ns = record->start_ns;
+	t->measured_end_ns = record->end_ns;
+	resolved(join, slot);
+	correct_timeline(t->stream, t->ticket, record->start_ns, record->end_ns);
+	kc__learn_transfer(t);
+	finish(join, slot);
+}
+
+static bool match(struct kc__join *join, const struct kc__record *record)
+{
+	struct kc_slot *slot = take(join, record->correlation);
+
+	if (!slot)
+		return false;
+	if (!record->start_ns) {
+		give_up(join, slot, KC_RECORD_INVALID);
+		if (record->is_kernel) {
+			count(KC_COUNT_CUPTI_INVALID);
+			count(KC_COUNT_CUPTI_UNMATCHED);
+			kc__say(KC_MESSAGE_RECORDS_INVALID, NULL);
+		}
+	} else if (slot->kind == KC_KIND_LAUNCH) {
+		matched_launch(join, slot, record);
+	} else {
+		matched_transfer(join, slot, record);
+	}
+	return true;
+}
+
+static void unmatched(const struct kc__record *record)
+{
+	count(record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
+	if (record->is_kernel && !record->start_ns)
+		count(KC_COUNT_CUPTI_INVALID);
+}
+
+static void on_record(const struct kc__record *record, void *arg)
+{
+	struct kc__join *join = arg;
+
+	count(record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
+	if (match(join, record))
+		return;
+	if (join->orphan_count == ORPHANS_MAX) {
+		unmatched(record);
+		return;
+	}
+	join->orphans[join->orphan_count++] = (struct orphan){*record, kc__now_ns()};
+}
+
+static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patience_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < join->orphan_count; i++) {
+		if (match(join, &join->orphans[i].record))
+			continue;
+		if (now_ns - join->orphans[i].since_ns >= patience_ns)
+			unmatched(&join->orphans[i].record);
+		else
+			join->orphans[kept++] = join->orphans[i];
+	}
+	join->orphan_count = kept;
+}
+
+/* Slots */
+
+static void returned(struct kc__join *join, struct kc_slot *slot)
+{
+	uint8_t unmeasured = slot->kind == KC_KIND_LAUNCH ? slot->launch.unmeasured : slot->transfer.unmeasured;
+
+	if (unmeasured)
+		finish(join, slot);
+	else
+		await(join, slot);
+}
+
+static void scan_late(struct kc__join *join)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < join->late_count; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->late[i]);
+
+		if (!slot)
+			continue;
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_CALLED)
+			join->late[kept++] = join->late[i];
+		else
+			returned(join, slot);
+	}
+	join->late_count = kept;
+}
+
+/* Stops at a slot that is claimed and not yet filled: nanoseconds away. */
+static void scan(struct kc__join *join)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal);
+
+	scan_late(join);
+	for (; join->scan < end; join->scan++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->scan);
+		uint32_t state = slot ? atomic_load_explicit(&slot->state, memory_order_acquire) : KC_SLOT_STORED;
+
+		if (state == KC_SLOT_EMPTY)
+			return;
+		if (!slot || state >= KC_SLOT_FINAL)
+			continue;
+		if (slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER) {
+			finish(join, slot);
+		} else if (state == KC_SLOT_CALLED) {
+			if (join->late_count == LATE_MAX)
+				return;
+			join->late[join->late_count++] = join->scan;
+		} else {
+			returned(join, slot);
+		}
+	}
+}
+
+/* Why a record did not come: CUPTI says how many it dropped, not which. */
+static enum kc_unmeasured missing_why(struct kc__join *join)
+{
+	if (join->dropped_seen >= kc__cupti_dropped())
+		return KC_NOT_DELIVERED;
+	join->dropped_seen++;
+	return KC_RECORD_DROPPED;
+}
+
+static bool awaiting(const struct kc_slot *slot)
+{
+	return slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
+	       (slot->kind == KC_KIND_LAUNCH ? !slot->launch.unmeasured && !slot->launch.measured_end_ns
+	                                     : slot->kind == KC_KIND_TRANSFER && !slot->transfer.unmeasured &&
+	                                               !slot->transfer.measured_end_ns);
+}
+
+/* A record that is missing while later ones of its stream came long ago. */
+static void sweep(struct kc__join *join, int64_t now_ns)
+{
+	bool leading = true;
+	uint64_t i = join->oldest;
+
+	for (int n = 0; n < SWEEP_SLOTS && i < join->scan; n++, i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+		struct kc__stream *s;
+
+		if (awaiting(slot)) {
+			s = stream_by_id(slot->kind == KC_KIND_LAUNCH ? slot->launch.stream : slot->transfer.stream);
+			if (s && s->last_resolved > i && now_ns - s->resolved_ns < DELIVERY_NS)
+				s = NULL;
+			if (s && s->last_resolved > i) {
+				take(join, correlation_of(slot));
+				give_up(join, slot, missing_why(join));
+			} else {
+				leading = false;
+			}
+		} else if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) < KC_SLOT_RETURNED) {
+			leading = false;
+		}
+		if (leading)
+			join->oldest = i + 1;
+	}
+	join->swept_ns = now_ns;
+}
+
+int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg)
+{
+	int64_t scanned_ns = kc__now_ns(), now_ns;
+
+	join->ready = ready;
+	join->arg = arg;
+	scan(join);
+	kc__cupti_drain(on_record, join);
+	now_ns = kc__now_ns();
+	retry_orphans(join, now_ns, ORPHAN_NS);
+	if (now_ns - join->swept_ns > SWEEP_NS)
+		sweep(join, now_ns);
+	/* A launch that is claimed but not filled yet has no host time to go by. */
+	if (join->scan < kc_journal_claimed(kc__shim.journal))
+		scanned_ns -= UNFILLED_NS;
+	decide_all(join, scanned_ns, now_ns);
+	if (kc__cupti_dropped())
+		kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
+	atomic_store_explicit(&kc__shim.header->counters[KC_COUNT_CUPTI_DROPPED], kc__cupti_dropped(),
+	                      memory_order_relaxed);
+	return join->awaited != 0;
+}
+
+void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg)
+{
+	join->ready = ready;
+	join->arg = arg;
+	scan(join);
+	retry_orphans(join, kc__now_ns(), 0);
+	for (uint64_t i = join->oldest; i < join->scan; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+
+		if (awaiting(slot)) {
+			take(join, correlation_of(slot));
+			give_up(join, slot, missing_why(join));
+		}
+	}
+	for (int i = 0; i < kc__shim.device_count; i++)
+		decide_before(join, (uint32_t)i, INT64_MAX, kc__now_ns());
+}

@@ -1,0 +1,254 @@
+/*
+ * The launch hooks. Between entry and the real call: look up, predict, place,
+ * record. No allocation, no system call, and one short lock once a kernel and
+ * its launch shape have been seen.
+ */
+#include "shim/shim.h"
+
+#include <errno.h>
+#include <limits.h>
+
+static void count(enum kc_counter counter)
+{
+	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
+}
+
+bool kc__capturing(CUstream stream, bool per_thread)
+{
+	static CUresult(CUDAAPI * _Atomic asks[2])(CUstream, CUstreamCaptureStatus *);
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult(CUDAAPI * ask)(CUstream, CUstreamCaptureStatus *);
+
+	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
+		return false;
+	ask = asks[per_thread];
+	if (!ask)
+		ask = asks[per_thread] = (CUresult(CUDAAPI *)(CUstream, CUstreamCaptureStatus *))kc__driver_symbol(
+			      per_thread ? "cuStreamIsCapturing_ptsz" : "cuStreamIsCapturing");
+	return ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* The shape, with everything known of it; NULL and the reason where there is none. */
+static struct kc__shape *know(CUfunction f, struct kc__device *device, const struct kc_shape *dims,
+                              struct kc_launch *launch)
+{
+	struct kc__function *fn = kc__function_of(f, device);
+	struct kc__kernel *kernel = fn ? atomic_load_explicit(&fn->kernel, memory_order_acquire) : NULL;
+	struct kc__shape *shape;
+
+	if (!kernel) {
+		launch->unpredictable = fn ? KC_NO_ATTRIBUTES : KC_TABLE_FULL;
+		return NULL;
+	}
+	launch->kernel = kernel->id;
+	shape = kc__shape_of(fn, f, dims);
+	if (!shape || shape->unpredictable) {
+		launch->unpredictable = shape ? (uint8_t)shape->unpredictable : KC_TABLE_FULL;
+		return NULL;
+	}
+	return shape;
+}
+
+static struct kc_solo solo_time(struct kc__shape *shape)
+{
+	struct kc_belief own = kc__belief_read(&shape->learned.cell), key = {0}, device = {0};
+
+	if (!own.count) {
+		key = kc__belief_read(&shape->lambda_key->learned.cell);
+		if (!key.count)
+			device = kc__belief_read(&shape->kernel->device->learned.cell);
+	}
+	return kc_forecast_solo(&shape->work, &own, &key, &device);
+}
+
+static void predict(struct kc__call *call, struct kc__shape *shape, struct kc__stream *stream, struct kc_launch *launch)
+{
+	struct kc_solo solo = solo_time(shape);
+	struct kc_placement placement;
+
+	launch->novelty = atomic_load_explicit(&shape->measured, memory_order_relaxed)           ? KC_REPEATED
+	                  : atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed) ? KC_NEW_SIZE
+	                                                                                         : KC_FIRST_SEEN;
+	pthread_mutex_lock(&call->device->lock);
+	kc_timeline_kernel(call->device->timeline, stream->lane, launch->predicted_at_ns, &shape->work, solo.ns,
+	                   &placement);
+	pthread_mutex_unlock(&call->device->lock);
+	launch->solo_ns = solo.ns;
+	launch->solo_low_ns = solo.low_ns;
+	launch->solo_high_ns = solo.high_ns;
+	launch->model = (uint8_t)solo.model;
+	launch->model_state = solo.state;
+	launch->start_ns = placement.start_ns;
+	launch->end_ns = placement.end_ns;
+	launch->slowdown = placement.slowdown;
+	launch->slowdown_waves = placement.slowdown_waves;
+	launch->concurrency_case = (uint8_t)placement.concurrency_case;
+	launch->ticket = placement.ticket;
+	launch->blocks_per_sm = (uint16_t)shape->work.blocks_per_sm;
+	launch->shape = shape->id;
+}
+
+/* What is known and predicted of the launch, into a record on the stack. */
+static void describe(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims, CUstream handle,
+                     bool per_thread, struct kc_launch *launch)
+{
+	struct kc__stream *stream;
+	struct kc__shape *shape;
+
+	*launch = (struct kc_launch){
+		.predicted_at_ns = kc__now_ns(),
+		.grid = {dims->grid[0], dims->grid[1], dims->grid[2]},
+		.block = {(uint16_t)dims->block[0], (uint16_t)dims->block[1], (uint16_t)dims->block[2]},
+		.dynamic_shared_bytes = dims->dynamic_shared_bytes,
+		.api = (uint8_t)api,
+		.result = INT_MIN,
+		.thread = kc__thread_id(&kc__thread),
+		.unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed),
+	};
+	stream = kc__stream_of(handle, per_thread);
+	if (!stream) {
+		launch->unpredictable = KC_NO_DEVICE;
+		return;
+	}
+	call->device = stream->device;
+	call->stream = stream->lane;
+	launch->stream = stream->id;
+	launch->device = (uint8_t)stream->device->ordinal;
+	shape = know(f, stream->device, dims, launch);
+	if (shape)
+		predict(call, shape, stream, launch);
+}
+
+/* true: the call is recorded and kc__launch_end() must follow the real call. */
+static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
+                         CUstream stream, bool per_thread)
+{
+	struct kc__thread *t = &kc__thread;
+	struct kc_launch launch;
+
+	if (t->depth)
+		return false;
+	if (!kc__recording()) {
+		kc__start();
+		if (!kc__recording())
+			return false;
+	}
+	call->saved_errno = errno;
+	t->depth = 1;
+	count(KC_COUNT_CALLS);
+	if (kc__capturing(stream, per_thread)) {
+		count(KC_COUNT_CAPTURED);
+		t->depth = 0;
+		errno = call->saved_errno;
+		return false;
+	}
+	call->device = NULL;
+	describe(call, api, f, dims, stream, per_thread, &launch);
+	call->ticket = launch.ticket;
+	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
+	if (call->slot) {
+		launch.launched_ns = kc__now_ns();
+		call->slot->launch = launch;
+		kc_journal_commit(call->slot, KC_SLOT_CALLED);
+	} else {
+		count(KC_COUNT_DROPPED);
+		kc__say(KC_MESSAGE_JOURNAL_FULL, NULL);
+	}
+	t->correlation = 0;
+	errno = call->saved_errno;
+	return true;
+}
+
+static void launch_end(struct kc__call *call, CUresult result)
+{
+	struct kc__thread *t = &kc__thread;
+	struct kc_slot *slot = call->slot;
+
+	if (result != CUDA_SUCCESS && call->device && call->ticket) {
+		call->saved_errno = errno;
+		pthread_mutex_lock(&call->device->lock);
+		kc_timeline_cancel(call->device->timeline, call->stream, call->ticket);
+		pthread_mutex_unlock(&call->device->lock);
+		errno = call->saved_errno;
+	}
+	if (slot) {
+		slot->launch.result = (int32_t)result;
+		slot->launch.correlation = t->correlation;
+		if (result != CUDA_SUCCESS)
+			slot->launch.unmeasured = KC_CALL_FAILED;
+		else if (!t->correlation && !slot->launch.unmeasured)
+			slot->launch.unmeasured = KC_NO_CORRELATION;
+		kc_journal_commit(slot, KC_SLOT_RETURNED);
+	}
+	t->depth = 0;
+}
+
+#define SHAPE(gx, gy, gz, bx, by, bz, shared)                                                                          \
+	(&(struct kc_shape){.grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic_shared_bytes = shared})
+
+#define LAUNCH_KERNEL(symbol, api, twin)                                                                               \
+	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
+	                                  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,   \
+	                                  void **extra)                                                                \
+	{                                                                                                              \
+		struct kc__call call;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!launch_begin(&call, api, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream, twin))                 \
+			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);              \
+		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);                    \
+		launch_end(&call, result);                                                                             \
+		return result;                                                                                         \
+	}
+
+LAUNCH_KERNEL(cuLaunchKernel, KC_API_LAUNCH_KERNEL, false)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz, KC_API_LAUNCH_KERNEL, true)
+
+#define LAUNCH_COOPERATIVE(symbol, twin)                                                                               \
+	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
+	                                  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params)   \
+	{                                                                                                              \
+		struct kc__call call;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!launch_begin(&call, KC_API_LAUNCH_COOPERATIVE, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream,  \
+		                  twin))                                                                               \
+			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                     \
+		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                           \
+		launch_end(&call, result);                                                                             \
+		return result;                                                                                         \
+	}
+
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
+
+#define LAUNCH_EX(symbol, twin)                                                                                        \
+	KC_EXPORT CUresult CUDAAPI symbol(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)     \
+	{                                                                                                              \
+		struct kc__call call;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!config || !launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                        \
+		                             SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ,               \
+		                                   config->blockDimX, config->blockDimY, config->blockDimZ,            \
+		                                   config->sharedMemBytes),                                            \
+		                             config->hStream, twin))                                                   \
+			return KC_REAL(symbol)(config, f, params, extra);                                              \
+		result = KC_REAL(symbol)(config, f, params, extra);                                                    \
+		launch_end(&call, result);                                                                             \
+		return result;                                                                                         \
+	}
+
+LAUNCH_EX(cuLaunchKernelEx, false)
+LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
+
+#define GRAPH_LAUNCH(symbol)                                                                                           \
+	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec graph, CUstream stream)                                          \
+	{                                                                                                              \
+		if (kc__recording())                                                                                   \
+			count(KC_COUNT_GRAPH_LAUNCHES);                                                                \
+		return KC_REAL(symbol)(graph, stream);                                                                 \
+	}
+
+GRAPH_LAUNCH(cuGraphLaunch)
+GRAPH_LAUNCH(cuGraphLaunch_ptsz)

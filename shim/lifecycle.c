@@ -1,0 +1,186 @@
+/*
+ * From preloading to the end of the process. A program that never initialises
+ * CUDA gets nothing but the hooks: no file, no thread.
+ */
+#include "shim/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct kc__state kc__shim = {.tables_lock = PTHREAD_MUTEX_INITIALIZER};
+__thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
+
+static struct {
+	pthread_mutex_t lock;
+	int tried; /* one attempt a process */
+	char complaint[256]; /* an option that made no sense */
+} life = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int64_t kc__now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+uint32_t kc__thread_id(struct kc__thread *t)
+{
+	if (!t->id)
+		t->id = (uint32_t)syscall(SYS_gettid);
+	return t->id;
+}
+
+/* Phase one, before libcuda and CUPTI end: the last measurements. */
+static void at_exit(void)
+{
+	int saved_errno = errno;
+
+	if (kc__recording() && !kc__worker_finish(kc__shim.options.flush_ms, false))
+		kc__say(KC_MESSAGE_FLUSH_TIMEOUT, NULL);
+	errno = saved_errno;
+}
+
+/* Phase two, after the application's own destructors, which may still launch. */
+__attribute__((destructor)) static void at_unload(void)
+{
+	if (!kc__recording())
+		return;
+	atomic_store(&kc__shim.stage, KC__DISABLED);
+	atomic_store(&kc__shim.header->ended_ns, kc__now_ns());
+	atomic_store(&kc__shim.header->ended, 1);
+	kc__worker_finish(kc__shim.options.flush_ms, true);
+}
+
+/*
+ * CUDA does not survive a fork, so nothing of the parent's recording is of use
+ * to the child: it starts afresh if it initialises CUDA itself. What the child
+ * inherited in half-changed state (locks, the database handle) is never touched
+ * again.
+ */
+static void in_child(void)
+{
+	if (atomic_load(&kc__shim.stage) == KC__DISABLED && !kc__shim.journal)
+		return;
+	pthread_mutex_init(&life.lock, NULL);
+	pthread_mutex_init(&kc__shim.tables_lock, NULL);
+	for (int i = 0; i < kc__shim.device_count; i++)
+		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
+	kc__cupti_forget();
+	kc__worker_forget();
+	if (kc__shim.journal)
+		kc_journal_forget(kc__shim.journal);
+	kc__shim.journal = NULL;
+	kc__shim.header = NULL;
+	kc__thread = (struct kc__thread){0};
+	life.tried = 0;
+	atomic_store(&kc__shim.stage, kc__shim.options.disable ? KC__DISABLED : KC__OFF);
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+	if (!kc__real_dlsym)
+		kc__dlsym_find_real();
+	kc_options_read(&kc__shim.options, life.complaint, sizeof(life.complaint));
+	if (kc__shim.options.disable)
+		atomic_store(&kc__shim.stage, KC__DISABLED);
+	else
+		pthread_atfork(NULL, NULL, in_child);
+}
+
+static int make_journal(void)
+{
+	struct kc_journal_header *header = calloc(1, sizeof(*header));
+	char path[1200];
+	int error;
+
+	if (!header)
+		return -ENOMEM;
+	kc__identify(header, &kc__shim.options);
+	error = kc_journal_path(kc__shim.options.db, header->pid, header->pid_start, path, sizeof(path));
+	if (!error)
+		error = kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
+	free(header);
+	if (error)
+		return error;
+	kc__shim.header = kc_journal_header(kc__shim.journal);
+	atomic_store(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], atomic_load(&kc__shim.routed_by_name));
+	return 0;
+}
+
+static void start_measuring(void)
+{
+	enum kc_unmeasured why = kc__shim.options.measure == KC_MEASURE_NOTHING
+	                                 ? KC_MEASURE_OFF
+	                                 : kc__cupti_attach(&kc__shim.options);
+
+	atomic_store(&kc__shim.unmeasured, why);
+	atomic_store(&kc__shim.transfers_unmeasured,
+	             why == KC_MEASURED && kc__shim.options.measure == KC_MEASURE_KERNELS ? KC_MEASURE_OFF : why);
+}
+
+/* What a parent may have left in a child that starts its own recording. */
+static void reset(void)
+{
+	kc__shim.device_count = 0;
+	kc__shim.shape_count = kc__shim.stream_count = kc__shim.kernel_count = 0;
+	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
+	atomic_store(&kc__shim.captures, 0);
+}
+
+/* life.lock held. */
+static int start(void)
+{
+	int error;
+
+	reset();
+	if ((error = make_journal()))
+		return error;
+	if ((error = kc__tables_init()) || (error = kc__devices_init()))
+		goto fail;
+	start_measuring();
+	if ((error = kc__worker_start()))
+		goto fail;
+	if (life.complaint[0])
+		kc__say(KC_MESSAGE_OPTION, life.complaint);
+	if (kc_journal_in_memory(kc__shim.journal))
+		kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
+	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
+		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);
+	atexit(at_exit);
+	return 0;
+
+fail:
+	kc_journal_close(kc__shim.journal, 1);
+	kc__shim.journal = NULL;
+	kc__shim.header = NULL;
+	return error;
+}
+
+void kc__start(void)
+{
+	struct kc__thread *t = &kc__thread;
+	int saved_errno = errno;
+	int error;
+
+	if (t->depth || atomic_load_explicit(&kc__shim.stage, memory_order_acquire) != KC__OFF)
+		return;
+	t->depth = 1; /* our own driver calls are not the application's */
+	pthread_mutex_lock(&life.lock);
+	if (!life.tried) {
+		life.tried = 1;
+		error = start();
+		if (error)
+			kc__say(KC_MESSAGE_JOURNAL_FAILED, strerror(-error));
+		atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
+	}
+	pthread_mutex_unlock(&life.lock);
+	t->depth = 0;
+	errno = saved_errno;
+}

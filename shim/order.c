@@ -1,0 +1,296 @@
+/*
+ * What orders streams or leaves them empty: streams and events, host functions,
+ * synchronisation, stream-ordered and synchronising memory calls, capture,
+ * contexts. Nothing here is a record; it keeps the timeline and the stream
+ * table true.
+ */
+#include "shim/shim.h"
+
+#include <errno.h>
+
+/* Host functions run on a driver thread: a few µs even when they do nothing. */
+#define HOST_FUNCTION_NS 5000
+
+static bool watching(void)
+{
+	return kc__recording() && !kc__thread.depth;
+}
+
+/* f(timeline, lane, …) with the device's lock held and errno kept. */
+#define ON_STREAM(handle, twin, ...)                                                                                   \
+	do {                                                                                                           \
+		int saved_errno = errno;                                                                               \
+		struct kc__stream *stream_ = watching() ? kc__stream_of(handle, twin) : NULL;                          \
+                                                                                                                       \
+		if (stream_) {                                                                                         \
+			struct kc_timeline *timeline = stream_->device->timeline;                                      \
+			uint32_t lane = stream_->lane;                                                                 \
+                                                                                                                       \
+			pthread_mutex_lock(&stream_->device->lock);                                                    \
+			__VA_ARGS__;                                                                                   \
+			pthread_mutex_unlock(&stream_->device->lock);                                                  \
+		}                                                                                                      \
+		errno = saved_errno;                                                                                   \
+	} while (0)
+
+static void device_idle(void)
+{
+	int saved_errno = errno;
+	CUcontext context;
+	struct kc__device *device = watching() ? kc__current_device(&kc__thread, &context) : NULL;
+
+	if (device) {
+		int64_t now = kc__now_ns();
+
+		pthread_mutex_lock(&device->lock);
+		kc_timeline_device_idle(device->timeline, now);
+		pthread_mutex_unlock(&device->lock);
+	}
+	errno = saved_errno;
+}
+
+/* Streams */
+
+KC_EXPORT CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned flags)
+{
+	CUresult result = KC_REAL(cuStreamCreate)(stream, flags);
+
+	if (result == CUDA_SUCCESS && watching())
+		kc__stream_created(*stream);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	CUresult result = KC_REAL(cuStreamCreateWithPriority)(stream, flags, priority);
+
+	if (result == CUDA_SUCCESS && watching())
+		kc__stream_created(*stream);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
+{
+	/* Before the call: afterwards another thread may be given the handle. */
+	if (watching())
+		kc__stream_destroyed(stream);
+	return KC_REAL(cuStreamDestroy_v2)(stream);
+}
+
+#define STREAM_SYNCHRONIZE(symbol, twin)                                                                               \
+	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream)                                                             \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol)(stream);                                                             \
+                                                                                                                       \
+		if (result == CUDA_SUCCESS)                                                                            \
+			ON_STREAM(stream, twin, kc_timeline_stream_idle(timeline, lane, kc__now_ns()));                \
+		return result;                                                                                         \
+	}
+STREAM_SYNCHRONIZE(cuStreamSynchronize, false)
+STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, true)
+
+#define HOST_FUNCTION(symbol, parameters, arguments, twin)                                                             \
+	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol) arguments;                                                           \
+		struct kc_placement placement;                                                                         \
+                                                                                                                       \
+		if (result == CUDA_SUCCESS && !kc__capturing(stream, twin))                                            \
+			ON_STREAM(stream, twin,                                                                        \
+			          kc_timeline_occupy(timeline, lane, kc__now_ns(), HOST_FUNCTION_NS, &placement));     \
+		return result;                                                                                         \
+	}
+HOST_FUNCTION(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), false)
+HOST_FUNCTION(cuLaunchHostFunc_ptsz, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), true)
+HOST_FUNCTION(cuStreamAddCallback, (CUstream stream, CUstreamCallback fn, void *data, unsigned flags),
+              (stream, fn, data, flags), false)
+HOST_FUNCTION(cuStreamAddCallback_ptsz, (CUstream stream, CUstreamCallback fn, void *data, unsigned flags),
+              (stream, fn, data, flags), true)
+
+/* Events */
+
+#define EVENT_RECORD(symbol, parameters, arguments, twin)                                                              \
+	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol) arguments;                                                           \
+		struct kc__event *e;                                                                                   \
+		int64_t ready = 0;                                                                                     \
+                                                                                                                       \
+		if (result != CUDA_SUCCESS || !watching() || kc__capturing(stream, twin))                              \
+			return result;                                                                                 \
+		ON_STREAM(stream, twin, ready = kc_timeline_tail(timeline, lane, kc__now_ns()));                       \
+		e = ready ? kc__event_of(event, true) : NULL;                                                          \
+		if (e)                                                                                                 \
+			atomic_store_explicit(&e->ready_ns, ready, memory_order_relaxed);                              \
+		return result;                                                                                         \
+	}
+EVENT_RECORD(cuEventRecord, (CUevent event, CUstream stream), (event, stream), false)
+EVENT_RECORD(cuEventRecord_ptsz, (CUevent event, CUstream stream), (event, stream), true)
+EVENT_RECORD(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags), false)
+EVENT_RECORD(cuEventRecordWithFlags_ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags),
+             true)
+
+#define STREAM_WAIT_EVENT(symbol, twin)                                                                                \
+	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream, CUevent event, unsigned flags)                              \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol)(stream, event, flags);                                               \
+		struct kc__event *e;                                                                                   \
+                                                                                                                       \
+		if (result != CUDA_SUCCESS || !watching() || kc__capturing(stream, twin) ||                            \
+		    !(e = kc__event_of(event, false)))                                                                 \
+			return result;                                                                                 \
+		ON_STREAM(stream, twin,                                                                                \
+		          kc_timeline_wait(timeline, lane, atomic_load_explicit(&e->ready_ns, memory_order_relaxed))); \
+		return result;                                                                                         \
+	}
+STREAM_WAIT_EVENT(cuStreamWaitEvent, false)
+STREAM_WAIT_EVENT(cuStreamWaitEvent_ptsz, true)
+
+KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
+{
+	CUresult result = KC_REAL(cuEventSynchronize)(event);
+	struct kc__event *e;
+
+	/* What was predicted to be later has happened: nobody waits for it any more. */
+	if (result == CUDA_SUCCESS && watching() && (e = kc__event_of(event, false)))
+		atomic_store_explicit(&e->ready_ns, 0, memory_order_relaxed);
+	return result;
+}
+
+/* Whole devices */
+
+KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
+{
+	CUresult result = KC_REAL(cuCtxSynchronize)();
+
+	if (result == CUDA_SUCCESS)
+		device_idle();
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
+{
+	CUcontext current;
+	CUresult result = KC_REAL(cuCtxSynchronize_v2)(context);
+
+	if (result == CUDA_SUCCESS && watching() && kc__current_device(&kc__thread, &current) && current == context)
+		device_idle();
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr pointer)
+{
+	CUresult result = KC_REAL(cuMemFree_v2)(pointer);
+
+	if (result == CUDA_SUCCESS && pointer)
+		device_idle();
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuMemFreeHost(void *pointer)
+{
+	CUresult result = KC_REAL(cuMemFreeHost)(pointer);
+
+	if (result == CUDA_SUCCESS && pointer)
+		device_idle();
+	return result;
+}
+
+/* Stream-ordered memory takes its turn in the stream but no time worth predicting. */
+#define STREAM_ORDERED(symbol, parameters, arguments)                                                                  \
+	static inline void symbol##_seen(CUstream stream, bool twin)                                                   \
+	{                                                                                                              \
+		struct kc_placement placement;                                                                         \
+                                                                                                                       \
+		if (!kc__capturing(stream, twin))                                                                      \
+			ON_STREAM(stream, twin, kc_timeline_occupy(timeline, lane, kc__now_ns(), 0, &placement));      \
+	}                                                                                                              \
+	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol) arguments;                                                           \
+                                                                                                                       \
+		if (result == CUDA_SUCCESS && watching())                                                              \
+			symbol##_seen(stream, false);                                                                  \
+		return result;                                                                                         \
+	}                                                                                                              \
+	KC_EXPORT CUresult CUDAAPI symbol##_ptsz parameters                                                            \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol##_ptsz) arguments;                                                    \
+                                                                                                                       \
+		if (result == CUDA_SUCCESS && watching())                                                              \
+			symbol##_seen(stream, true);                                                                   \
+		return result;                                                                                         \
+	}
+STREAM_ORDERED(cuMemAllocAsync, (CUdeviceptr * pointer, size_t bytes, CUstream stream), (pointer, bytes, stream))
+STREAM_ORDERED(cuMemAllocFromPoolAsync, (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream),
+               (pointer, bytes, pool, stream))
+STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer, stream))
+
+/* Capture */
+
+#define CAPTURE_BEGIN(symbol, parameters, arguments)                                                                   \
+	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
+	{                                                                                                              \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		atomic_fetch_add_explicit(&kc__shim.captures, 1, memory_order_relaxed);                                \
+		result = KC_REAL(symbol) arguments;                                                                    \
+		if (result != CUDA_SUCCESS)                                                                            \
+			atomic_fetch_sub_explicit(&kc__shim.captures, 1, memory_order_relaxed);                        \
+		return result;                                                                                         \
+	}
+CAPTURE_BEGIN(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+CAPTURE_BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+CAPTURE_BEGIN(cuStreamBeginCaptureToGraph,
+              (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
+               CUstreamCaptureMode mode),
+              (stream, graph, nodes, edges, n, mode))
+CAPTURE_BEGIN(cuStreamBeginCaptureToGraph_ptsz,
+              (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
+               CUstreamCaptureMode mode),
+              (stream, graph, nodes, edges, n, mode))
+
+/* A capture that is already broken ends all the same: only a stream that was
+ * not capturing answers otherwise. */
+static void capture_ended(CUresult result)
+{
+	if (result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
+	    result != CUDA_ERROR_INVALID_CONTEXT && atomic_load_explicit(&kc__shim.captures, memory_order_relaxed) > 0)
+		atomic_fetch_sub_explicit(&kc__shim.captures, 1, memory_order_relaxed);
+}
+
+KC_EXPORT CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	CUresult result = KC_REAL(cuStreamEndCapture)(stream, graph);
+
+	capture_ended(result);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
+{
+	CUresult result = KC_REAL(cuStreamEndCapture_ptsz)(stream, graph);
+
+	capture_ended(result);
+	return result;
+}
+
+/* Contexts: a new one may get the address of one that is gone. */
+
+KC_EXPORT CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
+{
+	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
+	return KC_REAL(cuCtxDestroy_v2)(context);
+}
+
+KC_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
+	return KC_REAL(cuDevicePrimaryCtxRelease_v2)(device);
+}
+
+KC_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
+	return KC_REAL(cuDevicePrimaryCtxReset_v2)(device);
+}

@@ -1,0 +1,256 @@
+/*
+ * Which real function stands behind each hook, and which hook stands for an
+ * address that the driver's resolvers answer with. Addresses are looked up in
+ * a table of what libcuda exports, so that ABI version and per-thread twin are
+ * right by construction; an address the table does not know is routed by the
+ * name that was asked for, and counted.
+ */
+#include "shim/shim.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct hook_info {
+	const char *symbol, *name;
+	int version;
+	bool twin;
+	void *ours;
+};
+
+#define HOOK_INFO(symbol, name, version, twin) {#symbol, #name, version, twin, (void *)symbol},
+static const struct hook_info hooks[KC_HOOK_COUNT] = {KC_HOOKS(HOOK_INFO)};
+
+void *_Atomic kc__real[KC_HOOK_COUNT];
+
+enum { ADDRESS_SLOTS = 1024, NAME_SLOTS = 512 };
+_Static_assert(KC_HOOK_COUNT * 2 < NAME_SLOTS, "room for every name at half load");
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic int ready; /* exported addresses are in the table */
+	void *driver;
+	struct {
+		void *_Atomic address;
+		_Atomic int hook;
+	} addresses[ADDRESS_SLOTS];
+	_Atomic uint16_t names[NAME_SLOTS]; /* hook + 1 */
+	_Atomic int names_ready;
+} real = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint32_t hash_name(const char *s)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	while (*s)
+		h = (h ^ (unsigned char)*s++) * 16777619u;
+	return h;
+}
+
+/* Filling the table twice at once writes the same values. */
+static void names_fill(void)
+{
+	for (int i = 0; i < KC_HOOK_COUNT; i++) {
+		uint32_t at = hash_name(hooks[i].symbol) % NAME_SLOTS;
+		uint16_t there;
+
+		while ((there = atomic_load_explicit(&real.names[at], memory_order_relaxed)) && there != i + 1)
+			at = (at + 1) % NAME_SLOTS;
+		atomic_store_explicit(&real.names[at], (uint16_t)(i + 1), memory_order_relaxed);
+	}
+	atomic_store_explicit(&real.names_ready, 1, memory_order_release);
+}
+
+int kc__hook_by_symbol(const char *symbol)
+{
+	uint32_t at = hash_name(symbol) % NAME_SLOTS;
+	uint16_t hook;
+
+	if (!atomic_load_explicit(&real.names_ready, memory_order_acquire))
+		names_fill();
+	while ((hook = atomic_load_explicit(&real.names[at], memory_order_relaxed))) {
+		if (!strcmp(hooks[hook - 1].symbol, symbol))
+			return hook - 1;
+		at = (at + 1) % NAME_SLOTS;
+	}
+	return -1;
+}
+
+const char *kc__hook_symbol(enum kc_hook hook)
+{
+	return hooks[hook].symbol;
+}
+
+int kc__is_ours(const void *address)
+{
+	for (int i = 0; address && i < KC_HOOK_COUNT; i++)
+		if (hooks[i].ours == address)
+			return 1;
+	return 0;
+}
+
+static int hook_by_address(const void *address)
+{
+	uint32_t at = (uint32_t)(((uintptr_t)address * 0x9E3779B97F4A7C15u) >> 54);
+	void *there;
+
+	while ((there = atomic_load_explicit(&real.addresses[at].address, memory_order_acquire))) {
+		if (there == address)
+			return atomic_load_explicit(&real.addresses[at].hook, memory_order_relaxed);
+		at = (at + 1) % ADDRESS_SLOTS;
+	}
+	return -1;
+}
+
+/* real.lock held. */
+static void learn_address(void *address, int hook)
+{
+	uint32_t at = (uint32_t)(((uintptr_t)address * 0x9E3779B97F4A7C15u) >> 54);
+
+	for (int probes = 0; probes < ADDRESS_SLOTS - 1; probes++) {
+		void *there = atomic_load_explicit(&real.addresses[at].address, memory_order_relaxed);
+
+		if (there == address)
+			return;
+		if (!there) {
+			atomic_store_explicit(&real.addresses[at].hook, hook, memory_order_relaxed);
+			atomic_store_explicit(&real.addresses[at].address, address, memory_order_release);
+			return;
+		}
+		at = (at + 1) % ADDRESS_SLOTS;
+	}
+}
+
+static void *look_up(void *handle, const char *symbol)
+{
+	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, symbol);
+
+	return kc__is_ours(address) ? NULL : address;
+}
+
+/*
+ * Finds the driver: as the application loaded it, and whatever else lies behind
+ * us in the loader's order (another interposing library, which is then called
+ * first, as without us). hint: a handle the application used.
+ */
+static int driver_find(void *hint)
+{
+	bool found = false;
+
+	if (atomic_load_explicit(&real.ready, memory_order_acquire))
+		return 1;
+	pthread_mutex_lock(&real.lock);
+	if (!real.driver)
+		real.driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (!real.driver && hint && look_up(hint, "cuInit"))
+		real.driver = hint;
+	for (int i = 0; i < KC_HOOK_COUNT; i++) {
+		void *next = look_up(RTLD_NEXT, hooks[i].symbol);
+		void *exported = real.driver ? look_up(real.driver, hooks[i].symbol) : NULL;
+		void *none = NULL;
+
+		if (exported)
+			learn_address(exported, i);
+		if (next)
+			learn_address(next, i);
+		if (next || exported)
+			atomic_compare_exchange_strong(&kc__real[i], &none, next ? next : exported);
+		found |= i == KC_HOOK_cuInit && (next || exported);
+	}
+	atomic_store_explicit(&real.ready, found, memory_order_release);
+	pthread_mutex_unlock(&real.lock);
+	return found;
+}
+
+static CUresult CUDAAPI not_there(void)
+{
+	return KC__NOT_THERE;
+}
+
+void *kc__real_slow(enum kc_hook hook)
+{
+	void *found;
+
+	driver_find(NULL);
+	found = atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+	return found ? found : (void *)not_there;
+}
+
+void *kc__driver_symbol(const char *symbol)
+{
+	int hook = kc__hook_by_symbol(symbol);
+
+	if (!driver_find(NULL))
+		return NULL;
+	if (hook >= 0)
+		return atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+	return look_up(real.driver ? real.driver : RTLD_NEXT, symbol);
+}
+
+static void *route_by_name(int hook, void *address)
+{
+	pthread_mutex_lock(&real.lock);
+	learn_address(address, hook);
+	atomic_store_explicit(&kc__real[hook], address, memory_order_relaxed);
+	pthread_mutex_unlock(&real.lock);
+	if (kc__shim.header)
+		atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], 1,
+		                          memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(&kc__shim.routed_by_name, 1, memory_order_relaxed);
+	return hooks[hook].ours;
+}
+
+/* Another library may export a driver's name for purposes of its own (a tool
+ * that forwards, a stub): only what comes from the driver's file is hooked. */
+static bool from_driver(const void *address)
+{
+	Dl_info theirs, drivers;
+	void *init = atomic_load_explicit(&kc__real[KC_HOOK_cuInit], memory_order_relaxed);
+
+	return init && dladdr(address, &theirs) && dladdr(init, &drivers) && theirs.dli_fbase == drivers.dli_fbase;
+}
+
+void *kc__route_symbol(const char *symbol, void *handle, void *address)
+{
+	int hook;
+
+	if (!address || kc__is_ours(address))
+		return address;
+	driver_find(handle);
+	hook = hook_by_address(address);
+	if (hook >= 0)
+		return hooks[hook].ours;
+	hook = kc__hook_by_symbol(symbol);
+	return hook >= 0 && from_driver(address) ? route_by_name(hook, address) : address;
+}
+
+/* The hook with this name, the variant asked for, and the newest ABI the
+ * version allows. Names without a per-thread twin have one variant for all. */
+static int hook_by_request(const char *name, int version, bool per_thread)
+{
+	int best = -1, best_any = -1;
+
+	for (int i = 0; i < KC_HOOK_COUNT; i++) {
+		if (strcmp(hooks[i].name, name) || hooks[i].version > version)
+			continue;
+		if (hooks[i].twin == per_thread && (best < 0 || hooks[i].version >= hooks[best].version))
+			best = i;
+		if (!hooks[i].twin && (best_any < 0 || hooks[i].version >= hooks[best_any].version))
+			best_any = i;
+	}
+	return best >= 0 ? best : best_any;
+}
+
+void *kc__route_proc(const char *name, int version, bool per_thread, void *address)
+{
+	int hook;
+
+	if (!address || kc__is_ours(address))
+		return address;
+	driver_find(NULL);
+	hook = hook_by_address(address);
+	if (hook >= 0)
+		return hooks[hook].ours;
+	hook = name ? hook_by_request(name, version, per_thread) : -1;
+	return hook >= 0 ? route_by_name(hook, address) : address;
+}

@@ -1,0 +1,266 @@
+/*
+ * The preloaded library's own header: one process-wide struct, and below it the
+ * functions files call in one another, by file.
+ *
+ *   driver handle -> kc__function -> kc__kernel   (what code it is)
+ *                    kc__kernel + launch shape -> kc__shape  (kc_work, λ, belief)
+ *   stream handle -> kc__stream   -> kc__device   (timeline, lock)
+ *
+ * Entries are made at first sight under `tables_lock` and never freed; launching
+ * threads find them without a lock. What was learned lives in the struct kc_lambda
+ * of device, key and shape and is written by the worker alone; launching threads
+ * read the beliefs it publishes.
+ */
+#ifndef KC_SHIM_H
+#define KC_SHIM_H
+
+#ifndef KC_WITH_CUPTI /* cupti.h has declarations of its own for the older ABIs */
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+
+#include "predictor/forecast.h"
+#include "predictor/timeline.h"
+#include "shim/hooks.h"
+#include "store/journal.h"
+#include "store/message.h"
+#include "store/options.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KC_EXPORT __attribute__((visibility("default")))
+#define KC__DEVICES_MAX 64
+#define KC__LANES_MAX 1024
+#define KC__STREAM_IDS_MAX (1u << 20) /* streams ever made that can be told apart when measured */
+#define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
+
+enum kc__stage {
+	KC__OFF = 0,      /* CUDA not initialised yet */
+	KC__ON = 1,       /* recording */
+	KC__DISABLED = 2, /* pass everything through */
+};
+
+struct kc__cell { /* a belief, written by the worker, read by launching threads: a sequence lock */
+	_Atomic uint32_t sequence;
+	_Atomic uint64_t words[sizeof(struct kc_belief) / 8];
+};
+
+struct kc__learned {
+	struct kc_lambda lambda; /* worker */
+	struct kc_belief last;   /* worker: what was published */
+	struct kc__cell cell;
+};
+
+struct kc__device {
+	CUdevice handle;
+	uint32_t ordinal;
+	int known;
+	struct kc_device info;
+	pthread_mutex_t lock; /* guards timeline; held for a few hundred ns, never across a driver call */
+	struct kc_timeline *timeline;
+	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
+	struct kc__learned learned;
+	_Atomic uint64_t copy_ns_per_mib[8]; /* by enum kc_transfer_kind, refined by the worker; 0: not known */
+};
+
+struct kc__kernel {
+	uint64_t key[3]; /* name hash, resources hash, device */
+	const char *name;
+	uint32_t id; /* dictionary */
+	struct kc__device *device;
+	struct kc_resources resources;
+	_Atomic uint32_t measured; /* measurements known */
+};
+
+struct kc__function { /* a driver handle on a device */
+	uint64_t key[2]; /* handle, device ordinal */
+	struct kc__kernel *_Atomic kernel; /* NULL: the driver did not answer */
+	_Atomic uint32_t generation; /* of module loads, when it was last looked at */
+};
+
+struct kc__key { /* kernel, block shape, shared memory: where λ is keyed */
+	uint64_t key[3];
+	struct kc__kernel *kernel;
+	struct kc__learned learned;
+};
+
+struct kc__shape { /* key and grid */
+	uint64_t key[4];
+	struct kc__kernel *kernel;
+	struct kc__key *lambda_key;
+	uint32_t id; /* place in shapes[] */
+	uint32_t unpredictable; /* enum kc_unpredictable */
+	struct kc_shape dims;
+	struct kc_work work;
+	struct kc__learned learned;
+	_Atomic uint32_t measured;
+};
+
+struct kc__stream {
+	uint64_t key[2]; /* handle, 0; or kind of default stream and context, thread */
+	struct kc__device *device;
+	uint32_t id;   /* dictionary; a destroyed stream's handle may return under a new one */
+	uint32_t lane; /* its number in the device's timeline; used again after destruction */
+	_Atomic uint32_t gone;
+	/* Worker: what is awaited on this stream, see join.c. */
+	uint32_t unresolved;
+	int64_t bound_ns;
+	uint64_t last_resolved; /* slot index */
+	int64_t resolved_ns;
+};
+
+struct kc__event {
+	uint64_t key[1];
+	_Atomic int64_t ready_ns; /* predicted */
+};
+
+struct kc__table { /* open addressing; entries begin with their key */
+	void *_Atomic *slots;
+	uint32_t mask, count, limit;
+};
+
+struct kc__state {
+	_Atomic int stage;
+	struct kc_options options;
+	struct kc_journal *journal;
+	struct kc_journal_header *header;
+	struct kc__device devices[KC__DEVICES_MAX];
+	int device_count;
+	int driver_version;
+	_Atomic uint64_t routed_by_name;    /* before there was a journal */
+	_Atomic int captures;               /* streams being captured */
+	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
+	_Atomic uint32_t context_generation;
+	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
+	_Atomic uint32_t transfers_unmeasured;
+	pthread_mutex_t tables_lock;
+	struct kc__table functions, kernels, keys, shapes, streams, events, handles;
+	struct kc__shape *_Atomic *shape_by_id;
+	struct kc__stream *_Atomic *stream_by_id;
+	uint32_t shape_count, stream_count, kernel_count;
+};
+extern struct kc__state kc__shim;
+
+struct kc__thread {
+	int depth;            /* > 0: inside a call that is being recorded */
+	uint32_t correlation; /* set by CUPTI's callback during the call */
+	uint32_t id;          /* Linux thread id */
+	CUcontext context;    /* cache: context -> device */
+	uint32_t context_generation;
+	struct kc__device *device;
+};
+extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
+
+/* A launch or transfer being recorded, on the caller's stack. */
+struct kc__call {
+	struct kc_slot *slot; /* NULL: dropped */
+	struct kc__device *device;
+	uint32_t stream;
+	uint32_t ticket;
+	int saved_errno;
+};
+
+/* real.c: the functions behind the hooks */
+extern void *_Atomic kc__real[KC_HOOK_COUNT];
+#define KC_REAL(symbol) ((__typeof__(&symbol))kc__real_of(KC_HOOK_##symbol))
+void *kc__real_slow(enum kc_hook hook);
+static inline void *kc__real_of(enum kc_hook hook)
+{
+	void *f = atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+	return __builtin_expect(f != NULL, 1) ? f : kc__real_slow(hook);
+}
+const char *kc__hook_symbol(enum kc_hook hook);
+/* A driver function that is not hooked; NULL where the driver lacks it. */
+void *kc__driver_symbol(const char *symbol);
+/* The hook for an exported symbol's name, -1 for none. */
+int kc__hook_by_symbol(const char *symbol);
+/* What to hand out for an address the driver resolved: our hook, or the address. */
+void *kc__route_symbol(const char *symbol, void *handle, void *address);
+void *kc__route_proc(const char *name, int version, bool per_thread, void *address);
+int kc__is_ours(const void *address);
+
+/* dlsym.c */
+extern void *(*kc__real_dlsym)(void *, const char *);
+void *(*kc__dlsym_find_real(void))(void *, const char *);
+
+/* tables.c */
+int kc__tables_init(void);
+void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
+struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
+void kc__handle_named(uint64_t handle, bool is_kernel, const char *name);
+struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
+struct kc__shape *kc__shape_of(struct kc__function *fn, CUfunction f, const struct kc_shape *dims);
+struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
+void kc__stream_created(CUstream stream);
+void kc__stream_destroyed(CUstream stream);
+struct kc__event *kc__event_of(CUevent event, bool make);
+
+/* device.c */
+int kc__devices_init(void);
+
+/* launch.c, transfer.c: see there */
+bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
+                        bool per_thread);
+void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
+bool kc__capturing(CUstream stream, bool per_thread);
+
+/* identity.c */
+void kc__identify(struct kc_journal_header *header, const struct kc_options *options);
+
+/* lifecycle.c */
+int64_t kc__now_ns(void);
+void kc__start(void); /* after cuInit succeeded; once */
+uint32_t kc__thread_id(struct kc__thread *t);
+static inline int kc__recording(void)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON;
+}
+
+/* say.c: a message to the user: stderr (capped) and the `message` table */
+void kc__say(enum kc_message_code code, const char *detail);
+
+/* belief.c */
+struct kc_belief kc__belief_read(const struct kc__cell *cell);
+void kc__belief_write(struct kc__cell *cell, const struct kc_belief *belief);
+
+/* cupti.c */
+enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
+struct kc__record { /* what is needed of an activity record; times on our clock */
+	uint32_t correlation;
+	uint32_t is_kernel;
+	uint32_t device;
+	int64_t start_ns, end_ns;
+};
+/* Worker: asks CUPTI for finished records; forced: also of unfinished buffers. */
+void kc__cupti_flush(bool forced);
+/* Worker: hands every delivered record to fn. */
+void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg);
+uint64_t kc__cupti_dropped(void);
+void kc__cupti_detach(void); /* disables our activity kinds */
+void kc__cupti_forget(void); /* fork child */
+
+/* join.c: worker's state machine from RETURNED to FINAL */
+struct kc__join;
+struct kc__join *kc__join_new(void);
+void kc__join_free(struct kc__join *join);
+/* Looks at new slots, matches records, decides overlaps, learns. ready() gets
+ * every slot that can be stored. Returns 1 while something is awaited. */
+int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
+/* Nothing more will be delivered: gives up on what is awaited. */
+void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
+
+/* learn.c: worker */
+void kc__learn(const struct kc_launch *launch);
+void kc__learn_transfer(const struct kc_transfer *transfer);
+
+/* worker.c */
+int kc__worker_start(void);
+/* Everything measured is collected and stored, within limit_ms; 1: done, 0: time ran out. */
+int kc__worker_finish(uint32_t limit_ms, bool last);
+void kc__worker_forget(void); /* fork child */
+
+#endif

@@ -1,0 +1,327 @@
+/*
+ * The one thread of ours: keeps journal segments ready, collects measurements,
+ * learns, and writes what is final to the database. When the database cannot be
+ * written, slots stay in the journal and are tried again.
+ */
+#include "shim/shim.h"
+
+#include "store/store.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define TICK_BUSY_NS 2000000ll   /* while launches come in */
+#define TICK_IDLE_NS 20000000ll
+#define FLUSH_NS 100000000ll     /* between requests for finished records */
+#define STORE_NS 200000000ll     /* longest wait before a batch is written ... */
+#define STORE_SLOTS 8192         /* ... or this many */
+#define LEDGER_NS 1000000000ll   /* counters of a running process */
+#define RETRY_NS 1000000000ll    /* after the database could not be written */
+#define READY_MAX (1u << 17)
+#define STACK_BYTES (512u << 10)
+
+enum request { NOTHING, COLLECT, END };
+
+static struct {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake, done;
+	enum request request, answered;
+	int running;
+	/* Of the thread. */
+	struct kc__join *join;
+	struct kc_store *store;
+	struct kc_slot **ready;
+	uint32_t ready_count;
+	bool overflown; /* final slots are to be looked for in the journal */
+	bool measuring;
+	int64_t flushed_ns, stored_ns, ledger_ns, retry_ns;
+} worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void on_ready(struct kc_slot *slot, void *unused)
+{
+	(void)unused;
+	if (worker.ready_count < READY_MAX)
+		worker.ready[worker.ready_count++] = slot;
+	else
+		worker.overflown = true;
+}
+
+/* Storing */
+
+static int open_store(void)
+{
+	int64_t row;
+	char why[512];
+	int error;
+
+	if (worker.store && kc_store_intact(worker.store))
+		return 0;
+	if (worker.store) {
+		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
+		kc_store_abandon(worker.store);
+		worker.store = NULL;
+	}
+	error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, &worker.store, why, sizeof(why));
+	if (error) {
+		if (error != -EBUSY)
+			kc__say(KC_MESSAGE_DATABASE, why);
+		return error;
+	}
+	error = kc_store_process(worker.store, kc__shim.header, &row);
+	if (!error)
+		atomic_store(&kc__shim.header->process_row, row);
+	return error;
+}
+
+static int write_batch(struct kc_slot **slots, uint32_t n)
+{
+	int error = kc_store_begin(worker.store);
+
+	for (uint32_t i = 0; !error && i < n; i++)
+		error = kc_store_slot(worker.store, slots[i]);
+	if (!error)
+		error = kc_store_commit(worker.store);
+	if (error)
+		kc_store_rollback(worker.store);
+	return error;
+}
+
+static void store_failed(int error)
+{
+	if (error != -EBUSY)
+		kc__say(KC_MESSAGE_DATABASE, strerror(-error));
+	worker.retry_ns = kc__now_ns() + RETRY_NS;
+}
+
+/* Final slots that did not fit into the list: a pass over the journal. */
+static void find_ready(void)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal);
+
+	worker.overflown = false;
+	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+
+		if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_FINAL)
+			on_ready(slot, NULL);
+	}
+}
+
+/* 0: nothing final is left outside the database. */
+static int store_ready(void)
+{
+	int error;
+
+	do {
+		if (!worker.ready_count && !worker.overflown)
+			return 0;
+		error = open_store();
+		if (!error)
+			error = write_batch(worker.ready, worker.ready_count);
+		if (error) {
+			store_failed(error);
+			return error;
+		}
+		for (uint32_t i = 0; i < worker.ready_count; i++)
+			kc_journal_commit(worker.ready[i], KC_SLOT_STORED);
+		worker.ready_count = 0;
+		worker.stored_ns = kc__now_ns();
+		if (worker.overflown)
+			find_ready();
+	} while (worker.ready_count);
+	kc_journal_retire(kc__shim.journal);
+	return 0;
+}
+
+static void store_when_due(int64_t now_ns)
+{
+	if (now_ns < worker.retry_ns)
+		return;
+	if (worker.ready_count >= STORE_SLOTS || worker.overflown ||
+	    (worker.ready_count && now_ns - worker.stored_ns > STORE_NS))
+		store_ready();
+	if (worker.store && now_ns - worker.ledger_ns > LEDGER_NS) {
+		worker.ledger_ns = now_ns;
+		if (kc_store_intact(worker.store))
+			kc_store_process_end(worker.store, kc__shim.header, "");
+	}
+}
+
+/* Collecting */
+
+static int collect(int64_t now_ns)
+{
+	int awaited = kc__join_step(worker.join, on_ready, NULL);
+
+	if (awaited && worker.measuring && now_ns - worker.flushed_ns > FLUSH_NS) {
+		kc__cupti_flush(false);
+		worker.flushed_ns = kc__now_ns();
+		awaited = kc__join_step(worker.join, on_ready, NULL);
+	}
+	return awaited;
+}
+
+/* The application is at its end: CUPTI's last records, then nothing more. */
+static void collect_last(void)
+{
+	if (worker.measuring) {
+		kc__cupti_detach();
+		kc__cupti_flush(true);
+		worker.measuring = false;
+	}
+	kc__join_step(worker.join, on_ready, NULL);
+	if (!atomic_load(&kc__shim.unmeasured))
+		atomic_store(&kc__shim.unmeasured, KC_NOT_DELIVERED);
+	if (!atomic_load(&kc__shim.transfers_unmeasured))
+		atomic_store(&kc__shim.transfers_unmeasured, KC_NOT_DELIVERED);
+	kc__join_give_up(worker.join, on_ready, NULL);
+	store_ready();
+}
+
+/* Whatever is not in the database now stays in the journal, for recovery. */
+static void end(void)
+{
+	int error;
+
+	kc__join_step(worker.join, on_ready, NULL);
+	kc__join_give_up(worker.join, on_ready, NULL);
+	error = store_ready();
+	if (!error)
+		error = open_store();
+	if (!error)
+		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
+	if (worker.store)
+		kc_store_close(worker.store);
+	worker.store = NULL;
+	kc_journal_close(kc__shim.journal, !error);
+}
+
+static void answer(enum request request)
+{
+	if (request == COLLECT)
+		collect_last();
+	else
+		end();
+	pthread_mutex_lock(&worker.lock);
+	worker.answered = request;
+	pthread_cond_broadcast(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+}
+
+static enum request sleep_until(int64_t deadline_ns)
+{
+	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	enum request request;
+
+	pthread_mutex_lock(&worker.lock);
+	while (worker.request == worker.answered &&
+	       pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
+		;
+	request = worker.request == worker.answered ? NOTHING : worker.request;
+	pthread_mutex_unlock(&worker.lock);
+	return request;
+}
+
+static void *run(void *unused)
+{
+	uint64_t claimed = 0, seen = 0;
+	enum request request;
+
+	(void)unused;
+	kc__thread.depth = 1; /* driver calls from here are ours */
+	worker.stored_ns = worker.ledger_ns = kc__now_ns();
+	do {
+		int64_t now_ns = kc__now_ns();
+
+		kc_journal_prepare(kc__shim.journal);
+		if (kc_journal_in_memory(kc__shim.journal))
+			kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
+		collect(now_ns);
+		store_when_due(now_ns);
+		claimed = kc_journal_claimed(kc__shim.journal);
+		request = sleep_until(kc__now_ns() + (claimed != seen ? TICK_BUSY_NS : TICK_IDLE_NS));
+		seen = claimed;
+		if (request)
+			answer(request);
+	} while (request != END);
+	return NULL;
+}
+
+int kc__worker_start(void)
+{
+	pthread_condattr_t clock;
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int error;
+
+	worker.join = kc__join_new();
+	worker.ready = mmap(NULL, READY_MAX * sizeof(*worker.ready), PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!worker.join || worker.ready == MAP_FAILED)
+		return -ENOMEM;
+	worker.measuring = !atomic_load(&kc__shim.unmeasured);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&worker.wake, &clock);
+	pthread_cond_init(&worker.done, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	/* Signals are the application's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&worker.thread, &attributes, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	if (error)
+		return -error;
+	worker.running = 1;
+	pthread_setname_np(worker.thread, "kerncast");
+	return 0;
+}
+
+int kc__worker_finish(uint32_t limit_ms, bool last)
+{
+	int64_t deadline_ns = kc__now_ns() + limit_ms * 1000000ll;
+	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	enum request request = last ? END : COLLECT;
+	int done;
+
+	if (!worker.running)
+		return 1;
+	pthread_mutex_lock(&worker.lock);
+	/* A collection that ran out of time still holds the thread: what it has
+	 * not stored is recovered from the journal. */
+	done = worker.request == worker.answered;
+	if (done) {
+		worker.request = request;
+		pthread_cond_signal(&worker.wake);
+		while (worker.answered != request &&
+		       pthread_cond_timedwait(&worker.done, &worker.lock, &t) != ETIMEDOUT)
+			;
+		done = worker.answered == request;
+	}
+	pthread_mutex_unlock(&worker.lock);
+	if (done && last) {
+		pthread_join(worker.thread, NULL);
+		worker.running = 0;
+	}
+	return done;
+}
+
+void kc__worker_forget(void)
+{
+	pthread_mutex_init(&worker.lock, NULL);
+	worker.running = 0;
+	worker.request = worker.answered = NOTHING;
+	worker.ready_count = 0;
+	if (worker.store)
+		kc_store_abandon(worker.store);
+	worker.store = NULL;
+}

@@ -1,0 +1,57 @@
+/*
+ * One table of options: environment variable, `kerncast run` flag, argument,
+ * default, help. The shim reads it once; `kerncast run`, --help and the man
+ * page are made from it.
+ */
+#ifndef KC_OPTIONS_H
+#define KC_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(field, environment, flag or NULL, argument or NULL, default, help) */
+#define KC_OPTION_TABLE(X)                                                                                             \
+	X(db, "KERNCAST_DB", "output", "DB", "kerncast.db", "database to write")                                          \
+	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|off", "all",                                               \
+	  "what CUPTI measures: kernels and transfers, kernels only, nothing")                                            \
+	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                              \
+	  "bound on the journal; launches past it are counted as dropped (K, M and G are understood)")                    \
+	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000", "longest wait for CUPTI's last records at exit")           \
+	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                              \
+	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                            \
+	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                    \
+	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
+
+enum kc_option {
+#define KC_OPTION_ENUM(field, env, flag, arg, value, help) KC_OPTION_##field,
+	KC_OPTION_TABLE(KC_OPTION_ENUM)
+#undef KC_OPTION_ENUM
+	KC_OPTION_COUNT,
+};
+
+struct kc_option_info {
+	const char *field, *env, *flag, *arg, *value, *help;
+};
+const struct kc_option_info *kc_option_info(enum kc_option option);
+
+enum kc_measure { KC_MEASURE_ALL, KC_MEASURE_KERNELS, KC_MEASURE_NOTHING };
+
+struct kc_options {
+	char db[1024]; /* absolute */
+	char cupti[1024];
+	char run[64];
+	enum kc_measure measure;
+	uint64_t journal_max_bytes;
+	uint32_t flush_ms;
+	int quiet;
+	int disable;
+};
+
+/* Reads the environment. A value that makes no sense keeps the default and is
+ * named in why (one line), return -EINVAL; the options are usable all the same. */
+int kc_options_read(struct kc_options *options, char *why, size_t why_size);
+
+/* "64K", "1G", "123": 0 or -EINVAL. */
+int kc_parse_bytes(const char *text, uint64_t *bytes);
+
+#endif

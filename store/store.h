@@ -1,0 +1,60 @@
+/*
+ * Writing the database. One struct kc_store is used by one thread. A drain is
+ *
+ *   kc_store_begin -> kc_store_slot for each slot in index order
+ *                  -> kc_store_commit -> the caller marks its slots STORED
+ *
+ * and is the same for the live worker and for recovery, so a row looks the
+ * same whichever way it came. Rows carry (process, sequence) as their key, so
+ * bringing in a slot twice changes nothing.
+ */
+#ifndef KC_STORE_H
+#define KC_STORE_H
+
+#include "journal.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kc_store;
+
+enum kc_store_mode {
+	KC_STORE_WRITE, /* create or migrate, WAL, mode 0600 */
+	KC_STORE_READ,  /* must exist; a newer schema is refused */
+};
+
+/*
+ * Returns 0 or negative errno (-EACCES, -ENOSPC, -EROFS, -ENOTDIR, -EISDIR, -ENOENT;
+ * -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version).
+ * why (may be NULL) gets a sentence that names the cure.
+ */
+int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
+void kc_store_close(struct kc_store *s);
+
+/* The sqlite3 * for readers in this folder and for tools. */
+struct sqlite3 *kc_store_db(struct kc_store *s);
+
+/* 1: the file under the open handle is still the one at path (same device and
+ * inode) and the descriptor still refers to it. 0: an app closed or reused our
+ * descriptor; the handle must be abandoned with kc_store_abandon(). */
+int kc_store_intact(const struct kc_store *s);
+/* Forgets the handle without closing descriptors that are no longer ours (after
+ * fork, or after the app closed them). */
+void kc_store_abandon(struct kc_store *s);
+
+/* Finds or makes the run and process rows of a header; 0 or -errno. Fills
+ * *process_row. Idempotent. */
+int kc_store_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process_row);
+
+int kc_store_begin(struct kc_store *s);
+/* Any kind of slot of the current process. Unknown kinds and torn entries are
+ * skipped and counted as a message. 0 or -errno (-ENOSPC: disk full). */
+int kc_store_slot(struct kc_store *s, const struct kc_slot *slot);
+int kc_store_commit(struct kc_store *s);
+void kc_store_rollback(struct kc_store *s);
+
+/* Writes the counters of the header into `ledger`, and how the process ended:
+ * "exit", "killed" (journal found after its death), "" while running. */
+int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, const char *how);
+
+#endif
