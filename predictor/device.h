@@ -30,7 +30,7 @@ struct kc_device {
 	uint32_t shared_per_block_optin_bytes; /* 0: no opt-in */
 	uint32_t shared_reserved_per_block_bytes;
 	uint32_t copy_engines;
-	uint32_t hardware_queues; /* CUDA_DEVICE_MAX_CONNECTIONS, 8 by default */
+	uint32_t hardware_queues;    /* CUDA_DEVICE_MAX_CONNECTIONS, 8 by default */
 	uint32_t launch_overhead_ns; /* launch call to first block on an idle device */
 	uint32_t launch_gap_ns;      /* between back-to-back kernels of one stream */
 	uint32_t simulated;          /* 1: a stand-in, not hardware */
@@ -42,13 +42,16 @@ const struct kc_device *kc_device_builtin(const char *name);
 
 /* The i-th built-in device, NULL past the end. */
 const struct kc_device *kc_device_builtin_at(unsigned i);
+/* Its short name, "k40". */
+const char *kc_device_builtin_alias(unsigned i);
 
 /* FP32 lanes per SM of a compute capability; 128 for one not yet known.
  * Source: CUDA C++ programming guide, arithmetic instruction throughput. */
 uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor);
 
 /* Limits the driver has no attribute for, filled in from compute capability
- * (cores per SM, default overheads) where they are 0. */
+ * (cores per SM, default overheads) where they are 0; so is every per-SM and
+ * per-block limit, and the memory bandwidth from clock and bus. */
 void kc_device_complete(struct kc_device *device);
 
 #endif

@@ -57,9 +57,9 @@ enum kc_model {
 const char *kc_model_name(uint32_t model);
 
 enum kc_novelty { /* design.md, "Words" */
-	KC_FIRST_SEEN = 0,
-	KC_NEW_SIZE = 1,
-	KC_REPEATED = 2,
+		  KC_FIRST_SEEN = 0,
+		  KC_NEW_SIZE = 1,
+		  KC_REPEATED = 2,
 };
 
 struct kc_belief {
@@ -77,8 +77,8 @@ struct kc_lambda {
 	double widening; /* of the interval, log: what coverage so far asks for */
 	uint32_t count;
 	uint32_t spread_count; /* measurements behind the variance */
-	uint32_t run; /* consecutive outliers on one side: a change of phase */
-	int32_t side; /* of that run: -1 faster than predicted, 1 slower */
+	uint32_t run;          /* consecutive outliers on one side: a change of phase */
+	int32_t side;          /* of that run: -1 faster than predicted, 1 slower */
 };
 
 struct kc_solo {
@@ -93,12 +93,12 @@ struct kc_solo {
  * run on this device (work->blocks_per_sm is 0 then).
  */
 int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
-                 const struct kc_shape *shape, uint32_t blocks_per_sm);
+		 const struct kc_shape *shape, uint32_t blocks_per_sm);
 
 /* Prediction from the first belief of shape, key, device with count > 0; from
  * the built-in prior where none has. Any of the three may be NULL. */
 struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_belief *shape, const struct kc_belief *key,
-                                const struct kc_belief *device);
+				const struct kc_belief *device);
 
 /* A node starts from its parent (or the built-in prior, parent == NULL). */
 void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
@@ -107,7 +107,7 @@ void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
  * meanwhile, slowdown is what was predicted for that (1: none). Refines node
  * and its parents. */
 void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t measured_ns, int overlapped,
-                     double slowdown);
+		     double slowdown);
 
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state);
 

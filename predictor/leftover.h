@@ -20,11 +20,11 @@
 
 #include <stdint.h>
 
-enum kc_case { /* chapter 4 */
-	KC_CASE_ALONE = 0, /* nothing else in flight */
-	KC_CASE_A = 1,     /* together from the start */
-	KC_CASE_B = 2,     /* starts in the other's last wave */
-	KC_CASE_C = 3,     /* one after the other: slowdown 1, later start */
+enum kc_case {                    /* chapter 4 */
+	       KC_CASE_ALONE = 0, /* nothing else in flight */
+	       KC_CASE_A = 1,     /* together from the start */
+	       KC_CASE_B = 2,     /* starts in the other's last wave */
+	       KC_CASE_C = 3,     /* one after the other: slowdown 1, later start */
 };
 /* "alone", "A", "B", "C". */
 const char *kc_case_name(uint32_t concurrency_case);
@@ -44,11 +44,11 @@ struct kc_even {
 
 struct kc_grid {
 	uint64_t blocks;
-	uint32_t active;               /* blocks on one SM when alone; 0: cannot run */
-	struct kc_footprint block;     /* what one takes from an SM */
+	uint32_t active;                /* blocks on one SM when alone; 0: cannot run */
+	struct kc_footprint block;      /* what one takes from an SM */
 	float inverse[KC_SM_RESOURCES]; /* 1 / block: dividing is dear on the launch path */
-	uint64_t waves;                /* Equation 4.1, alone */
-	struct kc_even last;           /* its last wave, alone */
+	uint64_t waves;                 /* Equation 4.1, alone */
+	struct kc_even last;            /* its last wave, alone */
 };
 
 struct kc_resident {
@@ -66,7 +66,7 @@ struct kc_leftover {
 
 /* active: blocks of it one SM holds (kc_occupancy). */
 void kc_grid_init(struct kc_grid *grid, const struct kc_device *device, uint64_t blocks, uint32_t active,
-                  const struct kc_footprint *block);
+		  const struct kc_footprint *block);
 
 /* Equation 4.1. slots: blocks that run at once, > 0. Returns waves, ≥ 1. */
 uint64_t kc_waves(uint64_t blocks, uint64_t slots);
@@ -82,7 +82,7 @@ struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count);
  */
 #define KC_RESIDENTS_MAX 16u
 uint32_t kc_leftover_slots(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
-                           unsigned count, const struct kc_grid *next);
+			   unsigned count, const struct kc_grid *next);
 
 /*
  * Algorithm 1 and Equation 5.1: first was launched just before second.
@@ -90,6 +90,6 @@ uint32_t kc_leftover_slots(const struct kc_footprint *sm, uint32_t sm_count, con
  * the two cannot run.
  */
 int kc_leftover_pair(struct kc_leftover *out, const struct kc_device *device, const struct kc_grid *first,
-                     double first_ns, const struct kc_grid *second, enum kc_spreading spreading);
+		     double first_ns, const struct kc_grid *second, enum kc_spreading spreading);
 
 #endif

@@ -50,7 +50,7 @@ uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need
 
 /* Equation 2.3 and the allocations of Algorithm 2. */
 struct kc_footprint kc_footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
-                                       uint32_t register_unit);
+				       uint32_t register_unit);
 
 /* Equations 2.3 to 2.7: blocks active on one SM. */
 uint32_t kc_occupancy_paper(const struct kc_device *device, const struct kc_block_need *need, uint32_t register_unit);

@@ -39,10 +39,11 @@ struct kc__tail {
 
 /*
  * ready_ns: everything but room on the SMs allows it to start. solo_ns ≥ 0.
- * Fills all of out but the ticket. Rivals are used up. `out` and `tail` depend
- * on nothing but the arguments.
+ * Fills all of out but the ticket. `out` and `tail` depend on nothing but the
+ * arguments.
  */
-void kc__place(const struct kc__site *site, struct kc__rival *rivals, unsigned count, int priority, int64_t ready_ns,
-               const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail);
+void kc__place(const struct kc__site *site, const struct kc__rival *rivals, unsigned count, int priority,
+	       int64_t ready_ns, const struct kc_work *work, int64_t solo_ns, struct kc_placement *out,
+	       struct kc__tail *tail);
 
 #endif

@@ -31,9 +31,9 @@ struct kc__stream {
 	int64_t ready_ns;  /* waits: nothing further starts before */
 	int64_t origin_ns; /* the chain cannot start before: its launch, or what it waited for */
 	uint32_t first, next;
-	uint32_t chain;  /* ticket from which on the stream is busy without a break */
+	uint32_t chain;    /* ticket from which on the stream is busy without a break */
 	uint32_t measured; /* ticket: all before it have been measured or were passed over */
-	uint32_t cursor; /* where the last search ended; neighbours search close by */
+	uint32_t cursor;   /* where the last search ended; neighbours search close by */
 	int32_t priority;
 	uint8_t kind; /* enum kc_stream_kind */
 	uint8_t busy; /* is in the timeline's list */
@@ -45,7 +45,7 @@ int64_t kc__stream_tail_ns(const struct kc__stream *s);
 /* Adds an interval; where the ring is full the two oldest become one. behind:
  * it starts when its stream lets it. Returns the ticket. */
 uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
-                         int behind);
+			 int behind);
 
 /* The first interval that ends after t, with real times; 0: there is none. */
 int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found);
@@ -56,9 +56,10 @@ void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int6
 /* Takes an interval's SMs and time away again; unknown tickets do nothing. */
 void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket);
 
-/* An interval is known to have ended at end_ns: moves what is queued behind it. */
+/* An interval is known to have ended at end_ns: moves what is queued behind it,
+ * which may turn out not to have ended yet. Only news of the newest counts. */
 void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
-                    int64_t gap_ns);
+		    int64_t gap_ns);
 
 /* All of the stream has ended by now. */
 void kc__ring_clear(struct kc__stream *s, int64_t now_ns);

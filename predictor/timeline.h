@@ -23,11 +23,11 @@ enum kc_stream_kind {
 };
 
 struct kc_placement {
-	int64_t start_ns, end_ns; /* predicted; end - start is the predicted duration */
-	float slowdown;           /* end - start over solo; waiting is not slowdown */
-	float slowdown_waves;     /* Equation 5.1 */
+	int64_t start_ns, end_ns;  /* predicted; end - start is the predicted duration */
+	float slowdown;            /* end - start over solo; waiting is not slowdown */
+	float slowdown_waves;      /* Equation 5.1 */
 	uint32_t concurrency_case; /* enum kc_case, leftover.h */
-	uint32_t ticket; /* names this interval in later calls; 0: not carried */
+	uint32_t ticket;           /* names this interval in later calls; 0: not carried */
 };
 
 struct kc_timeline;
@@ -42,10 +42,10 @@ void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream);
 
 /* now_ns: host time of the call, any monotonic clock, the same in all calls. */
 void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_work *work,
-                        int64_t solo_ns, struct kc_placement *out);
+			int64_t solo_ns, struct kc_placement *out);
 /* A copy, memset or host function that occupies the stream for duration_ns. */
 void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
-                        struct kc_placement *out);
+			struct kc_placement *out);
 /* The call failed after all: its interval never was. */
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket);
 

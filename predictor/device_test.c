@@ -1,0 +1,118 @@
+#include "device.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void by_name(void **state)
+{
+	(void)state;
+	assert_string_equal(kc_device_builtin("K40")->name, "Tesla K40");
+	assert_ptr_equal(kc_device_builtin("nvidia h200"), kc_device_builtin("h200"));
+	assert_null(kc_device_builtin("voodoo2"));
+	assert_null(kc_device_builtin(""));
+}
+
+/* Table 6.1 of Quintanilla Cruz' thesis. */
+static void k40_of_the_thesis(void **state)
+{
+	const struct kc_device *d = kc_device_builtin("k40");
+
+	(void)state;
+	assert_int_equal(d->sm_count * d->cores_per_sm, 2880);
+	assert_int_equal(d->memory_bytes >> 30, 12);
+	assert_int_equal(d->memory_bytes_per_s / 1000000000, 288);
+	assert_int_equal(d->cc_major * 10 + d->cc_minor, 35);
+	assert_int_equal(d->shared_per_sm_bytes, 48 * 1024);
+	assert_int_equal(d->registers_per_sm, 65536);
+	assert_int_equal(d->max_threads_per_sm, 2048);
+	assert_int_equal(d->max_blocks_per_sm, 16);
+}
+
+/* CUDA cores as the data sheets print them. */
+static void cores(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t cores;
+	} sheet[] = {
+	    {"gtx680", 1536},    {"k20", 2496},      {"titan", 2688},     {"gtx950", 768}, {"gtx970", 1664},
+	    {"gtx980", 2048},    {"p100", 3584},     {"gtx1080ti", 3584}, {"v100", 5120},  {"t4", 2560},
+	    {"rtx2080ti", 4352}, {"titanrtx", 4608}, {"a100", 6912},      {"a4000", 6144}, {"rtx3060-laptop", 3840},
+	    {"rtx3090", 10496},  {"a6000", 10752},   {"rtx4090", 16384},  {"l40s", 18176}, {"h100", 16896},
+	    {"h200", 16896},     {"b200", 18944},    {"rtx5090", 21760},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(sheet) / sizeof(sheet[0]); i++) {
+		const struct kc_device *d = kc_device_builtin(sheet[i].name);
+
+		assert_non_null(d);
+		assert_int_equal(d->sm_count * d->cores_per_sm, sheet[i].cores);
+	}
+}
+
+/* Two transfers a clock over the bus; the data sheets round, the H200's and B200's most. */
+static void every_builtin_is_complete(void **state)
+{
+	unsigned i = 0;
+
+	(void)state;
+	for (const struct kc_device *d; (d = kc_device_builtin_at(i)); i++) {
+		struct kc_device copy = *d;
+		double peak = 2e3 * d->memory_clock_khz * d->memory_bus_bits / 8;
+
+		kc_device_complete(&copy);
+		assert_memory_equal(&copy, d, sizeof(copy));
+		assert_ptr_equal(kc_device_builtin(kc_device_builtin_alias(i)), d);
+		assert_float_equal((double)d->memory_bytes_per_s / peak, 1, 0.06);
+		assert_int_equal(d->simulated, 0);
+		assert_true(d->l2_bytes && d->memory_bytes && d->clock_khz && d->sm_count);
+	}
+	assert_true(i >= 20);
+	assert_null(kc_device_builtin_alias(i));
+}
+
+/* Programming guide, table "Throughput of native arithmetic instructions", 32-bit add. */
+static void cores_per_sm(void **state)
+{
+	(void)state;
+	assert_int_equal(kc_device_cores_per_sm(3, 5), 192);
+	assert_int_equal(kc_device_cores_per_sm(5, 2), 128);
+	assert_int_equal(kc_device_cores_per_sm(6, 0), 64);
+	assert_int_equal(kc_device_cores_per_sm(6, 1), 128);
+	assert_int_equal(kc_device_cores_per_sm(7, 5), 64);
+	assert_int_equal(kc_device_cores_per_sm(8, 0), 64);
+	assert_int_equal(kc_device_cores_per_sm(8, 6), 128);
+	assert_int_equal(kc_device_cores_per_sm(9, 0), 128);
+	assert_int_equal(kc_device_cores_per_sm(13, 0), 128);
+}
+
+static void what_the_driver_said_stays(void **state)
+{
+	struct kc_device d = {
+	    .cc_major = 8, .cc_minor = 0, .max_blocks_per_sm = 7, .memory_clock_khz = 1215000, .memory_bus_bits = 5120};
+
+	(void)state;
+	kc_device_complete(&d);
+	assert_int_equal(d.max_blocks_per_sm, 7);
+	assert_int_equal(d.shared_reserved_per_block_bytes, 1024);
+	assert_int_equal(d.cores_per_sm, 64);
+	assert_int_equal(d.memory_bytes_per_s, 1555200000000); /* A100 data sheet: 1,555 GB/s */
+	assert_true(d.launch_overhead_ns && d.launch_gap_ns && d.hardware_queues == 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(by_name),      cmocka_unit_test(k40_of_the_thesis),
+	    cmocka_unit_test(cores),        cmocka_unit_test(every_builtin_is_complete),
+	    cmocka_unit_test(cores_per_sm), cmocka_unit_test(what_the_driver_said_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

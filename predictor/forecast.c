@@ -1,0 +1,126 @@
+#include "forecast.h"
+
+#include "lambda.h"
+
+#include <errno.h>
+#include <math.h>
+
+/*
+ * Without the kernel's code the work of a thread is not known. λ scales one
+ * nominal cost: a global memory access of the BSP model, gGM (Amarís et al.,
+ * section III). A thread of vectorAdd costs about 150 cycles on Kepler and
+ * Maxwell, half of the launches of whole applications 400 to 1,700.
+ */
+#define NOMINAL_CYCLES_PER_THREAD 500.0
+
+/* What a kernel takes however little it does: 0.5 to 1 µs on the recorded GPUs. */
+#define LAUNCH_NS 750.0
+
+/* Share of a started wave that counts as a whole one: 0 to 0.35 fitted the recorded GPUs. */
+#define WAVE_SHARE 0.35
+
+const char *kc_model_name(uint32_t model)
+{
+	static const char *const names[] = {"none", "bsp-device", "bsp-kernel", "bsp-shape"};
+
+	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
+}
+
+static uint64_t product(const uint32_t v[3])
+{
+	uint64_t p = (uint64_t)v[0] * v[1];
+
+	return __builtin_mul_overflow(p, v[2], &p) ? UINT64_MAX : p;
+}
+
+/* Time relative to blocks / slots waves that need not be whole. */
+static double quantised(double waves)
+{
+	return WAVE_SHARE * ceil(waves) + (1 - WAVE_SHARE) * waves;
+}
+
+/* Tk of the BSP model with λ = 1: threads · cycles / (clock · cores). One wave
+ * keeps every core busy with the threads resident on it. */
+static double bsp_ns(const struct kc_work *work, const struct kc_device *device)
+{
+	double slots = (double)work->blocks_per_sm * device->sm_count;
+	double cores = (double)device->cores_per_sm * device->sm_count;
+	double wave_cycles = slots * work->threads_per_block * NOMINAL_CYCLES_PER_THREAD / cores;
+
+	return quantised(work->waves) * wave_cycles / device->clock_khz * 1e6;
+}
+
+static int fits(const struct kc_work *work, const struct kc_resources *resources)
+{
+	return work->blocks_per_sm &&
+	       (!resources->max_threads_per_block || work->threads_per_block <= resources->max_threads_per_block);
+}
+
+int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
+		 const struct kc_shape *shape, uint32_t blocks_per_sm)
+{
+	uint64_t threads = product(shape->block), blocks = product(shape->grid);
+	uint64_t shared = (uint64_t)resources->static_shared_bytes + shape->dynamic_shared_bytes;
+	struct kc_block_need need;
+	struct kc_footprint block;
+
+	*work = (struct kc_work){.blocks = blocks, .launch_ns = LAUNCH_NS};
+	if (!threads || !blocks)
+		return -EINVAL;
+	if (threads > device->max_threads_per_block || shared > UINT32_MAX || !device->sm_count || !device->clock_khz)
+		return -ERANGE;
+	need = (struct kc_block_need){(uint32_t)threads, resources->registers, (uint32_t)shared};
+	work->threads_per_block = need.threads;
+	work->registers = need.registers;
+	work->shared_bytes = need.shared_bytes;
+	work->blocks_per_sm = blocks_per_sm ? blocks_per_sm : kc_occupancy(device, &need);
+	if (!fits(work, resources)) {
+		work->blocks_per_sm = 0;
+		return -ERANGE;
+	}
+	work->waves = (double)blocks / ((double)device->sm_count * work->blocks_per_sm);
+	work->unit_ns = bsp_ns(work, device);
+	block = kc_footprint(device, &need);
+	kc_grid_init(&work->grid, device, blocks, work->blocks_per_sm, &block);
+	return 0;
+}
+
+/* A belief with something behind it, the closest to the launch first. */
+static const struct kc_belief *choose(const struct kc_belief *const levels[3], uint32_t *model)
+{
+	static const uint32_t models[3] = {KC_MODEL_BSP_SHAPE, KC_MODEL_BSP_KERNEL, KC_MODEL_BSP_DEVICE};
+	static const struct kc_belief prior = {
+	    .log_lambda = KC__PRIOR_LOG_LAMBDA, .half_width = KC__PRIOR_HALF_WIDTH, .count = 0, .state = 0};
+
+	for (int i = 0; i < 3; i++) {
+		if (levels[i] && levels[i]->count) {
+			*model = models[i];
+			return levels[i];
+		}
+	}
+	*model = KC_MODEL_BSP_DEVICE;
+	return &prior;
+}
+
+static int64_t whole_ns(double ns)
+{
+	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
+}
+
+struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_belief *shape, const struct kc_belief *key,
+				const struct kc_belief *device)
+{
+	const struct kc_belief *const levels[3] = {shape, key, device};
+	uint32_t model;
+	const struct kc_belief *belief = choose(levels, &model);
+	double ns = work->launch_ns + work->unit_ns * (double)expf(-belief->log_lambda);
+	double width = (double)expf(belief->half_width);
+
+	return (struct kc_solo){
+	    .ns = whole_ns(ns),
+	    .low_ns = whole_ns(ns / width),
+	    .high_ns = whole_ns(ns * width),
+	    .model = model,
+	    .state = belief->state,
+	};
+}

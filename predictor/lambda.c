@@ -1,0 +1,206 @@
+#include "lambda.h"
+
+#include "forecast.h"
+
+#include <math.h>
+
+/*
+ * Each level of the tree keeps a running mean of log λ and the variance of
+ * measurements around its predictions. Every number is in log time.
+ */
+
+/* Spread to expect before a level has seen any of it: between kernels, between
+ * launch shapes of a kernel, between launches of a shape. Recorded runs: log
+ * times per thread differ by about 2 between kernels, by 0.5 between sizes;
+ * a repeated launch by 0.3 % (median) to 3.5 % (90th percentile). */
+static const double prior_spread[] = {2.0, 0.5, 0.04};
+enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
+
+#define PRIOR_COUNT 2.0        /* measurements the prior spread is worth */
+#define MEMORY 16.0            /* measurements: older ones fade by 1/16 each */
+#define SPREAD_MEMORY 32.0     /* likewise, for the variance */
+#define FIRST_WEIGHT 0.25      /* a kernel's first launch runs cold */
+#define OVERLAPPED_WEIGHT 0.25 /* the predicted slowdown it is divided by may be wrong */
+#define ECHO_WEIGHT 0.05       /* a repeated launch says little new about its parents */
+#define CLIP 1.5               /* Huber: residuals count up to this many deviations */
+#define LEAST_SPREAD 0.005     /* CUPTI's clock ticks; no kernel is steadier */
+#define RUN_LENGTH 6u          /* outliers on one side in a row: the clock or the phase has changed */
+#define COVERAGE 0.9           /* of the interval */
+#define WIDENING_STEP 0.1      /* log; a miss adds 0.9 of it, a hit takes 0.1 */
+#define WIDENING_LIMIT 1.1     /* log: a factor of 3 either way */
+#define LEAST_SHARE 0.02       /* of a measured time that is not the launch term */
+#define LARGEST_STEP 3.0       /* log λ, in one measurement */
+#define SETTLED 3u             /* measurements before outliers are told from a bad start */
+
+static int level_of(const struct kc_lambda *node)
+{
+	int level = LEVEL_DEVICE;
+
+	for (node = node->parent; node && level < LEVEL_SHAPE; node = node->parent)
+		level++;
+	return level;
+}
+
+void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent)
+{
+	double spread;
+
+	*node = (struct kc_lambda){.parent = parent};
+	spread = prior_spread[level_of(node)];
+	node->log_value = parent ? parent->log_value : (double)KC__PRIOR_LOG_LAMBDA;
+	node->variance = spread * spread;
+}
+
+/* 95th percentile of Student's t with 2 to 10 degrees of freedom, then the
+ * usual expansion around the normal one's 1.645. */
+static double t95(double freedom)
+{
+	static const double table[] = {2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
+	unsigned whole = (unsigned)freedom;
+
+	return whole <= 10 ? table[whole < 2 ? 0 : whole - 2] : 1.645 + 1.524 / freedom;
+}
+
+static double half_width(const struct kc_lambda *node)
+{
+	double freedom = PRIOR_COUNT + node->spread_count;
+	double own = node->weight > 0 ? 1 / node->weight : 0;
+
+	return t95(freedom) * sqrt(node->variance * (1 + own)) * exp(node->widening);
+}
+
+struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
+{
+	return (struct kc_belief){
+	    .log_lambda = (float)node->log_value,
+	    .half_width = (float)half_width(node),
+	    .count = node->count,
+	    .state = state,
+	};
+}
+
+/* The part of a duration that λ scales. */
+static double scaled_part(const struct kc_work *work, double ns)
+{
+	return fmax(ns - work->launch_ns, LEAST_SHARE * ns);
+}
+
+static double predicted_ns(const struct kc_lambda *node, const struct kc_work *work)
+{
+	return work->launch_ns + work->unit_ns * exp(-node->log_value);
+}
+
+/* Nothing was known before: take it as it is. */
+static void start_from(struct kc_lambda *node, const struct kc_work *work, double ns)
+{
+	node->log_value = log(work->unit_ns / scaled_part(work, ns));
+}
+
+static void count_run(struct kc_lambda *node, double error, double limit)
+{
+	int32_t side = error > 0 ? 1 : -1;
+
+	if (fabs(error) <= limit)
+		node->run = 0;
+	else
+		node->run = node->side == side ? node->run + 1 : 1;
+	node->side = side;
+}
+
+static void learn_spread(struct kc_lambda *node, double clipped, double weight)
+{
+	double gain;
+
+	node->spread_count++;
+	gain = weight / fmin(PRIOR_COUNT + node->spread_count, SPREAD_MEMORY);
+	node->variance += gain * (clipped * clipped - node->variance);
+	node->variance = fmax(node->variance, LEAST_SPREAD * LEAST_SPREAD);
+}
+
+/* Moves the width until it misses as often as it should. */
+static void learn_coverage(struct kc_lambda *node, double error)
+{
+	double miss = fabs(error) > half_width(node);
+
+	node->widening += WIDENING_STEP * (miss - (1 - COVERAGE));
+	node->widening = fmin(fmax(node->widening, -WIDENING_LIMIT), WIDENING_LIMIT);
+}
+
+/* One Newton step in log time: what is near the launch term says little about λ. */
+static void move(struct kc_lambda *node, const struct kc_work *work, double error, double weight)
+{
+	double ns = predicted_ns(node, work);
+	double share = (ns - work->launch_ns) / ns;
+	double step;
+
+	node->weight = node->weight * (1 - 1 / MEMORY) + weight;
+	step = weight / node->weight * error / fmax(share, LEAST_SHARE);
+	node->log_value -= fmin(fmax(step, -LARGEST_STEP), LARGEST_STEP);
+}
+
+static void restart(struct kc_lambda *node, const struct kc_work *work, double ns)
+{
+	start_from(node, work, ns);
+	node->weight = 1;
+	node->run = 0;
+}
+
+/* A repeated launch. */
+static void refine(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+{
+	double error = log(ns / predicted_ns(node, work));
+	double limit = CLIP * sqrt(node->variance) * (1 + 1 / fmax(node->weight, FIRST_WEIGHT));
+	double clipped = node->count < SETTLED ? error : fmin(fmax(error, -limit), limit);
+
+	learn_coverage(node, error);
+	count_run(node, error, limit);
+	learn_spread(node, fmin(fmax(error, -limit), limit), weight);
+	if (node->run >= RUN_LENGTH)
+		restart(node, work, ns);
+	else
+		move(node, work, clipped, weight);
+}
+
+/* What a first measurement of one of its children says to a parent: how far
+ * apart children are, and where their middle is. */
+static void hear_of_child(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+{
+	double error = log(ns / predicted_ns(node, work));
+
+	learn_spread(node, error, weight);
+	move(node, work, error, weight);
+}
+
+static void begin(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+{
+	start_from(node, work, ns);
+	node->weight = FIRST_WEIGHT * weight;
+}
+
+void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t measured_ns, int overlapped,
+		     double slowdown)
+{
+	double weight = overlapped ? OVERLAPPED_WEIGHT : 1;
+	double ns = (double)measured_ns;
+	int own = 1, child_was_new = 0;
+
+	if (measured_ns <= 0 || !(work->unit_ns > 0))
+		return;
+	if (overlapped && slowdown > 1)
+		ns /= slowdown;
+	for (; node; node = node->parent) {
+		int new = !node->count;
+
+		if (new)
+			begin(node, work, ns, weight);
+		else if (own)
+			refine(node, work, ns, weight);
+		else if (child_was_new)
+			hear_of_child(node, work, ns, weight);
+		else
+			move(node, work, log(ns / predicted_ns(node, work)), ECHO_WEIGHT * weight);
+		node->count++;
+		child_was_new = new;
+		own = 0;
+	}
+}

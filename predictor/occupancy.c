@@ -1,0 +1,182 @@
+#include "occupancy.h"
+
+#include <limits.h>
+
+/* Warps come and go by scheduler: NVIDIA's occupancy calculator, "warp allocation granularity". */
+#define WARP_UNIT 4u
+#define MAX_REGISTERS_PER_THREAD 255u /* programming guide, compute capabilities 3.2 and up */
+#define SHARED_UNIT_BYTES 256u        /* up to compute capability 7.x */
+#define SHARED_UNIT_AMPERE_BYTES 128u /* from 8.0 */
+
+static uint32_t divide_up(uint32_t value, uint32_t unit)
+{
+	return value / unit + (value % unit != 0);
+}
+
+static uint32_t round_up(uint32_t value, uint32_t unit)
+{
+	return divide_up(value, unit) * unit;
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static int32_t clamp_i32(uint64_t value)
+{
+	return value > INT_MAX ? INT_MAX : (int32_t)value;
+}
+
+static uint32_t warps_of(const struct kc_device *device, uint32_t threads)
+{
+	return divide_up(threads, device->warp_size);
+}
+
+static uint32_t shared_unit_bytes(const struct kc_device *device)
+{
+	return device->cc_major >= 8 ? SHARED_UNIT_AMPERE_BYTES : SHARED_UNIT_BYTES;
+}
+
+/* Register files per SM: one a warp scheduler; GP100 has two. */
+static uint32_t register_files(const struct kc_device *device)
+{
+	return device->cc_major == 6 && device->cc_minor == 0 ? 2 : 4;
+}
+
+struct kc_footprint kc_sm_limits(const struct kc_device *device)
+{
+	return (struct kc_footprint){{
+	    [KC_SM_SLOTS] = clamp_i32(device->max_blocks_per_sm),
+	    [KC_SM_WARPS] = clamp_i32(device->max_threads_per_sm / device->warp_size),
+	    [KC_SM_REGISTERS] = clamp_i32(device->registers_per_sm),
+	    [KC_SM_SHARED_BYTES] = clamp_i32(device->shared_per_sm_bytes),
+	}};
+}
+
+uint32_t kc_blocks_fitting(const struct kc_footprint *free, const struct kc_footprint *need)
+{
+	int32_t blocks = INT_MAX;
+
+	for (int r = 0; r < KC_SM_RESOURCES; r++) {
+		if (need->of[r] > 0 && free->of[r] / need->of[r] < blocks)
+			blocks = free->of[r] / need->of[r];
+	}
+	return blocks > 0 ? (uint32_t)blocks : 0;
+}
+
+static uint64_t block_shared_bytes(const struct kc_device *device, const struct kc_block_need *need)
+{
+	uint64_t unit = shared_unit_bytes(device);
+	uint64_t bytes = (uint64_t)need->shared_bytes + device->shared_reserved_per_block_bytes;
+
+	return (bytes + unit - 1) / unit * unit;
+}
+
+struct kc_footprint kc_footprint(const struct kc_device *device, const struct kc_block_need *need)
+{
+	uint32_t warps = warps_of(device, need->threads);
+	uint64_t per_warp = round_up(min_u32(need->registers, UINT16_MAX) * device->warp_size, KC_REGISTER_UNIT);
+
+	return (struct kc_footprint){{
+	    [KC_SM_SLOTS] = 1,
+	    [KC_SM_WARPS] = clamp_i32(warps),
+	    [KC_SM_REGISTERS] = clamp_i32(per_warp * warps),
+	    [KC_SM_SHARED_BYTES] = clamp_i32(block_shared_bytes(device, need)),
+	}};
+}
+
+/* The hardware checks a block's registers as if it took whole rows of the
+ * register files, so warps are rounded up to their number; a GP100 refuses
+ * what another Pascal would. */
+static int registers_allowed(const struct kc_device *device, uint32_t per_warp, uint32_t warps)
+{
+	return (uint64_t)per_warp * round_up(warps, WARP_UNIT) <= device->registers_per_block &&
+	       (uint64_t)per_warp * warps <= device->registers_per_block;
+}
+
+static uint32_t blocks_by_registers(const struct kc_device *device, const struct kc_block_need *need)
+{
+	uint32_t warps = warps_of(device, need->threads);
+	uint32_t files = register_files(device);
+	uint32_t limit = MAX_REGISTERS_PER_THREAD + (device->cc_major >= 7);
+	uint32_t per_warp;
+
+	if (need->registers > limit)
+		return 0;
+	per_warp = round_up(need->registers * device->warp_size, KC_REGISTER_UNIT);
+	if (!per_warp)
+		return UINT32_MAX;
+	if (!registers_allowed(device, per_warp, warps))
+		return 0;
+	if (device->registers_per_sm / WARP_UNIT / per_warp * WARP_UNIT < warps)
+		return 0;
+	return device->registers_per_sm / files / per_warp * files / warps;
+}
+
+/* More than the default limit a block only gets by opting in; a launch that
+ * came this far has. */
+static uint32_t blocks_by_shared(const struct kc_device *device, const struct kc_block_need *need)
+{
+	uint64_t bytes = block_shared_bytes(device, need);
+	uint64_t limit = device->shared_per_block_bytes;
+
+	if (device->shared_per_block_optin_bytes > limit && need->shared_bytes > limit)
+		limit = device->shared_per_block_optin_bytes;
+	if (device->cc_major >= 8)
+		limit += device->shared_reserved_per_block_bytes;
+	if (bytes > limit)
+		return 0;
+	return bytes ? (uint32_t)(device->shared_per_sm_bytes / bytes) : UINT32_MAX;
+}
+
+uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need)
+{
+	uint32_t blocks = device->max_blocks_per_sm;
+
+	if (!need->threads || need->threads > device->max_threads_per_block)
+		return 0;
+	blocks = min_u32(blocks, device->max_threads_per_sm / device->warp_size / warps_of(device, need->threads));
+	blocks = min_u32(blocks, blocks_by_registers(device, need));
+	return min_u32(blocks, blocks_by_shared(device, need));
+}
+
+struct kc_footprint kc_footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
+				       uint32_t register_unit)
+{
+	uint32_t warps = warps_of(device, need->threads);
+
+	return (struct kc_footprint){{
+	    [KC_SM_SLOTS] = 1,
+	    [KC_SM_WARPS] = clamp_i32(warps),
+	    [KC_SM_REGISTERS] =
+		clamp_i32((uint64_t)round_up(need->registers * device->warp_size, register_unit) * warps),
+	    [KC_SM_SHARED_BYTES] = clamp_i32(need->shared_bytes),
+	}};
+}
+
+/* limWarpsDueRegs of Equation 2.6: warps that one block's share of registers holds. */
+static uint32_t warps_by_registers(const struct kc_device *device, uint32_t registers, uint32_t register_unit)
+{
+	return device->registers_per_block / round_up(registers * device->warp_size, register_unit) / WARP_UNIT *
+	       WARP_UNIT;
+}
+
+uint32_t kc_occupancy_paper(const struct kc_device *device, const struct kc_block_need *need, uint32_t register_unit)
+{
+	uint32_t warps = warps_of(device, need->threads); /* Equation 2.3 */
+	uint32_t blocks;
+
+	if (!warps)
+		return 0;
+	/* Equation 2.5 */
+	blocks = min_u32(device->max_blocks_per_sm, device->max_threads_per_sm / device->warp_size / warps);
+	/* Equation 2.6 */
+	if (need->registers)
+		blocks = min_u32(blocks, warps_by_registers(device, need->registers, register_unit) / warps *
+					     (device->registers_per_sm / device->registers_per_block));
+	/* Equation 2.7 */
+	if (need->shared_bytes)
+		blocks = min_u32(blocks, device->shared_per_sm_bytes / need->shared_bytes);
+	return blocks; /* Equation 2.4 */
+}

@@ -1,0 +1,173 @@
+#include "ring.h"
+
+static struct kc__interval *slot(struct kc__interval *ring, uint32_t ticket)
+{
+	return &ring[ticket & (KC__RING - 1)];
+}
+
+static const struct kc__interval *at(const struct kc__interval *ring, uint32_t ticket)
+{
+	return &ring[ticket & (KC__RING - 1)];
+}
+
+int64_t kc__stream_tail_ns(const struct kc__stream *s)
+{
+	return s->tail_ns + s->shift_ns;
+}
+
+static void merge_oldest(struct kc__stream *s, struct kc__interval *ring)
+{
+	slot(ring, s->first + 1)->start_ns = at(ring, s->first)->start_ns;
+	s->first++;
+}
+
+uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
+			 int behind)
+{
+	struct kc__interval *to;
+
+	if (s->next - s->first == KC__RING)
+		merge_oldest(s, ring);
+	to = slot(ring, s->next);
+	*to = *interval;
+	to->start_ns -= s->shift_ns;
+	to->end_ns -= s->shift_ns;
+	s->tail_ns = to->end_ns;
+	if (!behind) {
+		s->chain = s->next;
+		s->origin_ns = interval->start_ns;
+	}
+	return s->next++;
+}
+
+/* Intervals by their distance from the first: tickets wrap around. */
+struct range {
+	uint32_t low, high; /* the answer is in [low, high] */
+};
+
+static int ends_after(const struct kc__stream *s, const struct kc__interval *ring, uint32_t distance, int64_t t)
+{
+	return at(ring, s->first + distance)->end_ns > t;
+}
+
+/* Doubling steps from the cursor: neighbouring searches end close to each other. */
+static struct range gallop(const struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+{
+	struct range r = {0, s->next - s->first};
+	uint32_t from = s->cursor - s->first < r.high ? s->cursor - s->first : 0;
+	int back = ends_after(s, ring, from, t);
+
+	if (back)
+		r.high = from;
+	else
+		r.low = from + 1;
+	for (uint32_t step = 1; r.low < r.high; step *= 2) {
+		uint32_t reach = step < r.high - r.low ? step : r.high - r.low;
+		uint32_t probe = back ? r.high - reach : r.low + reach - 1;
+		int after = ends_after(s, ring, probe, t);
+
+		if (after)
+			r.high = probe;
+		else
+			r.low = probe + 1;
+		if (after != back)
+			break;
+	}
+	return r;
+}
+
+/* Ends never decrease with tickets. */
+static uint32_t search(const struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+{
+	struct range r = gallop(s, ring, t);
+
+	while (r.low < r.high) {
+		uint32_t middle = r.low + (r.high - r.low) / 2;
+
+		if (ends_after(s, ring, middle, t))
+			r.high = middle;
+		else
+			r.low = middle + 1;
+	}
+	return s->first + r.low;
+}
+
+int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found)
+{
+	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
+		return 0;
+	s->cursor = search(s, ring, t - s->shift_ns);
+	*found = *at(ring, s->cursor);
+	found->start_ns += s->shift_ns;
+	found->end_ns += s->shift_ns;
+	return 1;
+}
+
+void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns)
+{
+	while (s->first != s->next && at(ring, s->first)->end_ns + s->shift_ns <= now_ns)
+		s->first++;
+}
+
+/* Still readable, ended or not. */
+static int known(const struct kc__stream *s, uint32_t ticket)
+{
+	uint32_t age = s->next - ticket;
+
+	return age && age <= KC__RING && age < s->next;
+}
+
+static int is_before(uint32_t ticket, uint32_t other)
+{
+	return (int32_t)(ticket - other) < 0;
+}
+
+void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket)
+{
+	struct kc__interval *interval;
+
+	if (!known(s, ticket) || is_before(ticket, s->first))
+		return;
+	interval = slot(ring, ticket);
+	if (ticket + 1 == s->next) {
+		s->next--;
+		s->tail_ns = known(s, ticket - 1) ? at(ring, ticket - 1)->end_ns : -s->shift_ns;
+		return;
+	}
+	interval->end_ns = interval->start_ns;
+	interval->warps = 0;
+}
+
+/* How far off the end of this interval was. In an earlier chain it matters
+ * only if that chain ran into the present one. */
+static int64_t drift_ns(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
+			int64_t gap_ns)
+{
+	int64_t late_ns = end_ns - (at(ring, ticket)->end_ns + s->shift_ns);
+	int64_t begin_ns, before_ns;
+
+	if (!is_before(ticket, s->chain) || s->chain == s->next)
+		return late_ns;
+	begin_ns = at(ring, s->chain)->start_ns + s->shift_ns;
+	before_ns = at(ring, s->chain - 1)->end_ns + s->shift_ns + late_ns + gap_ns;
+	return (before_ns > s->origin_ns ? before_ns : s->origin_ns) - begin_ns;
+}
+
+void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
+		    int64_t gap_ns)
+{
+	if (!known(s, ticket) || is_before(ticket, s->measured))
+		return;
+	s->shift_ns += drift_ns(s, ring, ticket, end_ns, gap_ns);
+	s->measured = ticket + 1;
+	s->first = ticket + 1;
+}
+
+void kc__ring_clear(struct kc__stream *s, int64_t now_ns)
+{
+	s->first = s->next;
+	s->measured = s->next;
+	s->ready_ns = 0;
+	if (kc__stream_tail_ns(s) > now_ns)
+		s->shift_ns = now_ns - s->tail_ns;
+}

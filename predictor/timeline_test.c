@@ -1,0 +1,516 @@
+#include "timeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* A K40 has 15 SMs; 8 blocks of 256 threads fill one, 120 the device. */
+enum { FULL = 120, HALF = 60, US = 1000 };
+#define OVERHEAD_NS 8000
+#define GAP_NS 1000
+#define NOW_NS (1000 * 1000 * (int64_t)US)
+
+static struct kc_device k40(void)
+{
+	struct kc_device device = *kc_device_builtin("k40");
+
+	device.launch_overhead_ns = OVERHEAD_NS;
+	device.launch_gap_ns = GAP_NS;
+	return device;
+}
+
+static int set_up(void **state)
+{
+	struct kc_device device = k40();
+
+	*state = malloc(kc_timeline_size());
+	kc_timeline_init(*state, &device);
+	for (uint32_t stream = 0; stream < 4; stream++)
+		kc_timeline_stream(*state, stream, KC_STREAM_NONBLOCKING, 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static struct kc_work work_of(uint32_t blocks)
+{
+	struct kc_device device = k40();
+	struct kc_resources resources = {.registers = 16};
+	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0};
+	struct kc_work work;
+
+	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
+	return work;
+}
+
+static struct kc_placement launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, uint32_t blocks,
+				  int64_t solo_ns)
+{
+	struct kc_work work = work_of(blocks);
+	struct kc_placement p;
+
+	kc_timeline_kernel(tl, stream, now_ns, &work, solo_ns, &p);
+	return p;
+}
+
+static void alone(void **state)
+{
+	struct kc_placement p = launch(*state, 0, NOW_NS, 10 * FULL, 50 * US);
+
+	assert_int_equal(p.concurrency_case, KC_CASE_ALONE);
+	assert_int_equal(p.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_int_equal(p.end_ns - p.start_ns, 50 * US);
+	assert_float_equal(p.slowdown, 1, 0);
+	assert_float_equal(p.slowdown_waves, 1, 0);
+	assert_int_not_equal(p.ticket, 0);
+}
+
+static void a_stream_keeps_its_order(void **state)
+{
+	struct kc_placement first = launch(*state, 0, NOW_NS, FULL, 50 * US);
+	struct kc_placement second = launch(*state, 0, NOW_NS + US, FULL, 50 * US);
+	struct kc_placement later = launch(*state, 0, NOW_NS + 500 * US, FULL, 50 * US);
+
+	assert_int_equal(second.start_ns, first.end_ns + GAP_NS);
+	assert_int_equal(second.concurrency_case, KC_CASE_ALONE);
+	assert_int_equal(later.start_ns, NOW_NS + 500 * US + OVERHEAD_NS);
+}
+
+/* 4 blocks of 256 threads on every SM leave 4: 60 slots for 120 blocks, two waves instead of one. */
+static void case_a(void **state)
+{
+	struct kc_placement second;
+
+	launch(*state, 0, NOW_NS, HALF, 100 * US);
+	second = launch(*state, 1, NOW_NS + US, FULL, 10 * US);
+	assert_int_equal(second.concurrency_case, KC_CASE_A);
+	assert_int_equal(second.start_ns, NOW_NS + US + OVERHEAD_NS);
+	assert_int_equal(second.end_ns - second.start_ns, 20 * US);
+	assert_float_equal(second.slowdown, 2, 1e-6);
+	assert_float_equal(second.slowdown_waves, 2, 1e-6);
+}
+
+/* The first has 99 µs left when the second starts: in them it does 49.5 of its
+ * 100 µs, then it has the device for itself: 149.5 µs. */
+static void the_second_speeds_up_when_the_first_ends(void **state)
+{
+	struct kc_placement second;
+
+	launch(*state, 0, NOW_NS, HALF, 100 * US);
+	second = launch(*state, 1, NOW_NS + US, FULL, 100 * US);
+	assert_int_equal(second.end_ns - second.start_ns, 149500);
+	assert_float_equal(second.slowdown, 1.495, 1e-6);
+	assert_float_equal(second.slowdown_waves, 2, 1e-6);
+}
+
+/* Nanoseconds since 1970 exceed what a double counts one by one. */
+static void any_clock_will_do(void **state)
+{
+	const int64_t now_ns = 1763700000123456789;
+	struct kc_placement second;
+
+	for (uint32_t stream = 0; stream < 3; stream++)
+		launch(*state, stream, now_ns, 15, 10 * US + stream * 7 + 1);
+	second = launch(*state, 3, now_ns, FULL, 100 * US);
+	assert_int_equal(second.start_ns, now_ns + OVERHEAD_NS);
+	/* 75 of 120 slots for 10 µs: 5 µs late */
+	assert_in_range(second.end_ns - second.start_ns, 105 * US - 10, 105 * US + 20);
+}
+
+/* 180 blocks: a full wave of 120, then 60. Two equal waves in 100 µs. */
+static void case_b(void **state)
+{
+	struct kc_placement first = launch(*state, 0, NOW_NS, FULL + HALF, 100 * US);
+	struct kc_placement second = launch(*state, 1, NOW_NS + US, FULL, 10 * US);
+
+	assert_int_equal(second.concurrency_case, KC_CASE_B);
+	assert_int_equal(second.start_ns, first.start_ns + 50 * US);
+	assert_float_equal(second.slowdown, 2, 1e-6);
+}
+
+static void case_c(void **state)
+{
+	struct kc_placement first = launch(*state, 0, NOW_NS, FULL, 100 * US);
+	struct kc_placement second = launch(*state, 1, NOW_NS + US, HALF, 10 * US);
+
+	assert_int_equal(second.concurrency_case, KC_CASE_C);
+	assert_int_equal(second.start_ns, first.end_ns);
+	assert_int_equal(second.end_ns - second.start_ns, 10 * US);
+	assert_float_equal(second.slowdown, 1, 0);
+}
+
+/* Two kernels take half of every SM; the third waits for the one that ends first. */
+static void several_in_flight(void **state)
+{
+	struct kc_placement short_one, third;
+
+	launch(*state, 0, NOW_NS, HALF, 300 * US);
+	short_one = launch(*state, 1, NOW_NS, HALF, 100 * US);
+	assert_int_equal(short_one.concurrency_case, KC_CASE_A);
+	assert_float_equal(short_one.slowdown, 1, 0);
+	third = launch(*state, 2, NOW_NS + US, HALF, 10 * US);
+	assert_int_equal(third.start_ns, short_one.end_ns);
+	assert_float_equal(third.slowdown, 1, 0);
+}
+
+/* Head of line: the second waits for room, so the third may not pass it though a block of it would fit. */
+static void nothing_passes_what_waits_for_room(void **state)
+{
+	struct kc_placement first = launch(*state, 0, NOW_NS, FULL, 100 * US);
+	struct kc_placement second = launch(*state, 1, NOW_NS, FULL, 100 * US);
+	struct kc_placement third = launch(*state, 2, NOW_NS, FULL, 100 * US);
+
+	assert_int_equal(second.start_ns, first.end_ns);
+	assert_int_equal(third.start_ns, second.end_ns);
+}
+
+/* What queues behind a head does not matter until it is its turn. */
+static void queued_kernels_cost_nothing(void **state)
+{
+	struct kc_placement p = {0};
+
+	launch(*state, 0, NOW_NS, HALF, 100 * US);
+	for (int i = 0; i < 500; i++)
+		launch(*state, 0, NOW_NS, FULL, 100 * US);
+	p = launch(*state, 1, NOW_NS, HALF, 10 * US);
+	assert_int_equal(p.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_float_equal(p.slowdown, 1, 0);
+}
+
+/* 10 waves of 10 µs; a higher priority gets the SMs when the running wave ends. */
+static void priority(void **state)
+{
+	struct kc_placement low = launch(*state, 0, NOW_NS, 10 * FULL, 100 * US), high, equal;
+
+	kc_timeline_stream(*state, 1, KC_STREAM_NONBLOCKING, -1);
+	high = launch(*state, 1, NOW_NS + 15 * US, FULL, 10 * US);
+	assert_int_equal(high.start_ns, low.start_ns + 20 * US);
+	assert_float_equal(high.slowdown, 1, 0);
+	equal = launch(*state, 2, NOW_NS + 15 * US, FULL, 10 * US);
+	assert_int_equal(equal.start_ns, low.end_ns);
+}
+
+static void legacy_default_stream(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement blocking, legacy, free_one, held;
+
+	kc_timeline_stream(tl, 0, KC_STREAM_LEGACY, 0);
+	kc_timeline_stream(tl, 1, KC_STREAM_BLOCKING, 0);
+	blocking = launch(tl, 1, NOW_NS, HALF, 100 * US);
+	legacy = launch(tl, 0, NOW_NS, HALF, 100 * US);
+	free_one = launch(tl, 2, NOW_NS, 15, 10 * US);
+	held = launch(tl, 1, NOW_NS, HALF, 10 * US);
+	assert_int_equal(legacy.start_ns, blocking.end_ns);
+	assert_int_equal(free_one.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_int_equal(held.start_ns, legacy.end_ns);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), held.end_ns);
+}
+
+static void event_wait(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first = launch(tl, 0, NOW_NS, FULL, 100 * US), second;
+
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), first.end_ns);
+	assert_int_equal(kc_timeline_tail(tl, 1, NOW_NS), NOW_NS);
+	kc_timeline_wait(tl, 1, kc_timeline_tail(tl, 0, NOW_NS));
+	second = launch(tl, 1, NOW_NS, 15, 10 * US);
+	assert_int_equal(second.start_ns, first.end_ns);
+	assert_int_equal(second.concurrency_case, KC_CASE_ALONE);
+}
+
+static void copies_hold_their_stream_and_no_sm(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement copy, behind, beside;
+
+	kc_timeline_occupy(tl, 0, NOW_NS, 200 * US, &copy);
+	behind = launch(tl, 0, NOW_NS, FULL, 10 * US);
+	beside = launch(tl, 1, NOW_NS, FULL, 10 * US);
+	assert_int_equal(copy.end_ns - copy.start_ns, 200 * US);
+	assert_int_equal(behind.start_ns, copy.end_ns + GAP_NS);
+	assert_int_equal(beside.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_int_equal(beside.concurrency_case, KC_CASE_ALONE);
+}
+
+static void a_measured_end_moves_what_is_queued(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first = launch(tl, 0, NOW_NS, FULL, 100 * US);
+	struct kc_placement second = launch(tl, 0, NOW_NS, FULL, 100 * US), third;
+
+	kc_timeline_measured(tl, 0, first.ticket, first.start_ns, first.end_ns + 30 * US);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), second.end_ns + 30 * US);
+	third = launch(tl, 0, NOW_NS, FULL, 100 * US);
+	assert_int_equal(third.start_ns, second.end_ns + 30 * US + GAP_NS);
+	/* Old news, and tickets of nothing, change nothing. */
+	kc_timeline_measured(tl, 0, first.ticket, first.start_ns, first.end_ns - 90 * US);
+	kc_timeline_measured(tl, 0, 0, 1, 2);
+	kc_timeline_measured(tl, 0, 4000000000u, 1, 2);
+	kc_timeline_measured(tl, 0, third.ticket, 5, 4);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), third.end_ns);
+}
+
+/* The queue was thought to be over, but its first kernel ended late. */
+static void a_measured_end_brings_a_stream_back(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first = launch(tl, 0, NOW_NS, FULL, 50 * US);
+	struct kc_placement second = launch(tl, 0, NOW_NS, FULL, 50 * US), other;
+	int64_t now_ns = second.end_ns + 5 * US;
+
+	kc_timeline_tail(tl, 1, now_ns);
+	launch(tl, 1, now_ns, 15, US);
+	kc_timeline_measured(tl, 0, first.ticket, first.start_ns, first.end_ns + 40 * US);
+	other = launch(tl, 2, now_ns, FULL, 10 * US);
+	assert_int_equal(other.start_ns, second.end_ns + 40 * US);
+	assert_int_equal(other.concurrency_case, KC_CASE_C);
+}
+
+/* A kernel launched after a pause starts when it was launched, however early the last one ended. */
+static void drift_does_not_cross_a_pause(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first = launch(tl, 0, NOW_NS, FULL, 100 * US);
+	struct kc_placement later = launch(tl, 0, NOW_NS + 150 * US, FULL, 100 * US);
+
+	kc_timeline_measured(tl, 0, first.ticket, first.start_ns, first.end_ns - 50 * US);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), later.end_ns);
+}
+
+static void a_late_end_pushes_a_later_launch(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first = launch(tl, 0, NOW_NS, FULL, 100 * US);
+	struct kc_placement later = launch(tl, 0, NOW_NS + 150 * US, FULL, 100 * US);
+
+	kc_timeline_measured(tl, 0, first.ticket, first.start_ns, later.start_ns + 20 * US - GAP_NS);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), later.end_ns + 20 * US);
+}
+
+static void cancelled_work_never_was(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first = launch(tl, 0, NOW_NS, FULL, 100 * US);
+	struct kc_placement second = launch(tl, 0, NOW_NS, FULL, 100 * US), other;
+
+	kc_timeline_cancel(tl, 0, second.ticket);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), first.end_ns);
+	kc_timeline_cancel(tl, 0, first.ticket);
+	kc_timeline_cancel(tl, 0, first.ticket);
+	kc_timeline_cancel(tl, 0, 12345);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), NOW_NS);
+	other = launch(tl, 1, NOW_NS, FULL, 10 * US);
+	assert_int_equal(other.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_int_equal(other.concurrency_case, KC_CASE_ALONE);
+}
+
+static void synchronising_empties(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement p;
+
+	launch(tl, 0, NOW_NS, FULL, 100 * US);
+	launch(tl, 1, NOW_NS, FULL, 100 * US);
+	kc_timeline_stream_idle(tl, 0, NOW_NS + US);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS + US), NOW_NS + US);
+	kc_timeline_device_idle(tl, NOW_NS + 2 * US);
+	p = launch(tl, 2, NOW_NS + 2 * US, FULL, 10 * US);
+	assert_int_equal(p.start_ns, NOW_NS + 2 * US + OVERHEAD_NS);
+	assert_int_equal(p.concurrency_case, KC_CASE_ALONE);
+}
+
+static void a_stream_that_begins_again_is_empty(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement old = launch(tl, 0, NOW_NS, FULL, 100 * US), young;
+
+	kc_timeline_stream_gone(tl, 0);
+	kc_timeline_stream(tl, 0, KC_STREAM_NONBLOCKING, 0);
+	young = launch(tl, 0, NOW_NS, FULL, 10 * US);
+	assert_int_equal(young.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_int_not_equal(young.ticket, old.ticket);
+	kc_timeline_measured(tl, 0, old.ticket, old.start_ns, old.end_ns + 1000 * US);
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), young.end_ns);
+}
+
+/* Far more than a ring holds: order and end stay right. */
+static void long_queues(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement p = launch(tl, 0, NOW_NS, FULL, 10 * US);
+
+	for (int64_t i = 1; i < 5000; i++) {
+		p = launch(tl, 0, NOW_NS, FULL, 10 * US);
+		assert_int_equal(p.start_ns, NOW_NS + OVERHEAD_NS + i * (10 * US + GAP_NS));
+	}
+	assert_int_equal(kc_timeline_tail(tl, 0, NOW_NS), p.end_ns);
+	/* Another stream waits for the one that runs when it comes, the 4,201st. */
+	p = launch(tl, 1, NOW_NS + OVERHEAD_NS + 4200 * 11 * US - OVERHEAD_NS + US, FULL, 10 * US);
+	assert_int_equal(p.start_ns, NOW_NS + OVERHEAD_NS + 4200 * 11 * US + 10 * US);
+}
+
+static void streams_past_the_table_are_one(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement first, second;
+
+	kc_timeline_stream(tl, 100000, KC_STREAM_NONBLOCKING, 0);
+	kc_timeline_stream(tl, UINT32_MAX, KC_STREAM_NONBLOCKING, 0);
+	first = launch(tl, 100000, NOW_NS, 15, 10 * US);
+	second = launch(tl, UINT32_MAX, NOW_NS, 15, 10 * US);
+	assert_int_equal(second.start_ns, first.end_ns + GAP_NS);
+	kc_timeline_stream_gone(tl, UINT32_MAX);
+	kc_timeline_stream_idle(tl, UINT32_MAX, NOW_NS);
+	assert_int_equal(kc_timeline_tail(tl, 100000, NOW_NS), second.end_ns);
+}
+
+static void the_largest_grid(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_device device = k40();
+	struct kc_resources resources = {.registers = 16};
+	struct kc_shape shape = {{2147483647, 65535, 65535}, {1024, 1, 1}, 0};
+	struct kc_work work;
+	struct kc_placement p;
+
+	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
+	launch(tl, 0, NOW_NS, HALF, 100 * US);
+	for (uint32_t stream = 1; stream < 4; stream++) {
+		kc_timeline_kernel(tl, stream, NOW_NS, &work, INT64_MAX, &p);
+		assert_true(p.start_ns >= NOW_NS && p.end_ns > p.start_ns && p.slowdown >= 1);
+	}
+	kc_timeline_kernel(tl, 0, NOW_NS, &work, -5, &p);
+	assert_true(p.end_ns >= p.start_ns);
+}
+
+static uint32_t random_below(uint32_t bound)
+{
+	static uint64_t s = 88172645463325252u; /* xorshift64, Marsaglia 2003 */
+
+	s ^= s << 13;
+	s ^= s >> 7;
+	s ^= s << 17;
+	return (uint32_t)(s >> 33) % bound;
+}
+
+enum { FUZZ_STREAMS = 12, FUZZ_WORKS = 16 };
+
+static void check(const struct kc_placement *p, int64_t now_ns, int64_t solo_ns)
+{
+	assert_true(p->start_ns >= now_ns);
+	assert_true(p->end_ns >= p->start_ns);
+	assert_true(p->slowdown >= 1 && p->slowdown < 1e6f);
+	assert_true(p->end_ns - p->start_ns + 1 >= solo_ns);
+	assert_true(p->concurrency_case <= KC_CASE_C);
+	if (p->concurrency_case == KC_CASE_ALONE || p->concurrency_case == KC_CASE_C)
+		assert_int_equal(p->end_ns - p->start_ns, solo_ns);
+}
+
+/* Anything in any order: what a caller may do, and what it should not. */
+static void random_calls(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_work works[FUZZ_WORKS];
+	struct kc_placement p = {0};
+	int64_t now_ns = NOW_NS;
+
+	for (unsigned i = 0; i < FUZZ_WORKS; i++)
+		works[i] = work_of(1 + random_below(random_below(2) ? 100 : 3000));
+	for (unsigned i = 0; i < 300000; i++) {
+		uint32_t stream = random_below(FUZZ_STREAMS), what = random_below(100);
+		int64_t solo_ns = random_below(random_below(4) ? 40000 : 400000);
+		int64_t at_ns = now_ns - random_below(300); /* threads read the clock before they take turns */
+
+		now_ns += random_below(8000);
+		if (what < 80) {
+			int64_t tail_ns = kc_timeline_tail(tl, stream, at_ns);
+
+			kc_timeline_kernel(tl, stream, at_ns, &works[random_below(FUZZ_WORKS)], solo_ns, &p);
+			check(&p, at_ns, solo_ns);
+			assert_true(p.start_ns >= tail_ns);
+		} else if (what < 84) {
+			kc_timeline_occupy(tl, stream, at_ns, solo_ns, &p);
+			check(&p, at_ns, solo_ns);
+		} else if (what < 87) {
+			kc_timeline_wait(tl, stream, kc_timeline_tail(tl, random_below(FUZZ_STREAMS), at_ns));
+		} else if (what < 90) {
+			kc_timeline_cancel(tl, stream, p.ticket - random_below(3));
+		} else if (what < 97) {
+			kc_timeline_measured(tl, stream, p.ticket - random_below(20), at_ns,
+					     at_ns + random_below(5000));
+		} else if (what < 98) {
+			kc_timeline_stream_idle(tl, stream, at_ns);
+		} else if (what < 99) {
+			kc_timeline_stream(tl, stream, random_below(3), (int)random_below(3) - 1);
+		} else {
+			kc_timeline_device_idle(tl, at_ns);
+		}
+	}
+}
+
+/* Predictions handed out before a launch stay where they are: the ends of all
+ * other streams are the same after it. */
+static void a_later_launch_moves_no_earlier_one(void **state)
+{
+	struct kc_timeline *tl = *state;
+	int64_t now_ns = NOW_NS;
+
+	for (unsigned i = 0; i < 2000; i++, now_ns += random_below(20000)) {
+		uint32_t stream = random_below(4);
+		int64_t before[4];
+
+		for (uint32_t s = 0; s < 4; s++)
+			before[s] = kc_timeline_tail(tl, s, now_ns);
+		launch(tl, stream, now_ns, 1 + random_below(400), random_below(100000));
+		for (uint32_t s = 0; s < 4; s++) {
+			if (s != stream)
+				assert_int_equal(kc_timeline_tail(tl, s, now_ns), before[s]);
+		}
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(alone),
+	    TEST(a_stream_keeps_its_order),
+	    TEST(case_a),
+	    TEST(the_second_speeds_up_when_the_first_ends),
+	    TEST(any_clock_will_do),
+	    TEST(case_b),
+	    TEST(case_c),
+	    TEST(several_in_flight),
+	    TEST(nothing_passes_what_waits_for_room),
+	    TEST(queued_kernels_cost_nothing),
+	    TEST(priority),
+	    TEST(legacy_default_stream),
+	    TEST(event_wait),
+	    TEST(copies_hold_their_stream_and_no_sm),
+	    TEST(a_measured_end_moves_what_is_queued),
+	    TEST(a_measured_end_brings_a_stream_back),
+	    TEST(drift_does_not_cross_a_pause),
+	    TEST(a_late_end_pushes_a_later_launch),
+	    TEST(cancelled_work_never_was),
+	    TEST(synchronising_empties),
+	    TEST(a_stream_that_begins_again_is_empty),
+	    TEST(long_queues),
+	    TEST(streams_past_the_table_are_one),
+	    TEST(the_largest_grid),
+	    TEST(random_calls),
+	    TEST(a_later_launch_moves_no_earlier_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
