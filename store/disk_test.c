@@ -1,0 +1,196 @@
+/* The file under the journal: descriptors, blocks, full disks, limits. */
+#include "journal_testing.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#define SKIPPED 77
+
+static int lowest_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
+}
+
+static void no_descriptor_is_kept(void **state)
+{
+	int before = lowest_descriptor();
+	struct kc_journal *j = create(bytes_of(20));
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(lowest_descriptor(), before);
+	for (uint32_t i = 0; i < 10 * KC_SEGMENT_SLOTS; i++)
+		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
+	assert_int_equal(lowest_descriptor(), before);
+	assert_int_equal(kc_journal_in_memory(j), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	/* Its blocks are there, not only its length. */
+	assert_true((uint64_t)st.st_blocks * 512 >= bytes_of(10));
+	finish(j, 0);
+}
+
+static void a_foreign_file_in_its_place_is_left_alone(void **state)
+{
+	struct kc_journal *j = create(bytes_of(20));
+	int fd;
+
+	(void)state;
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	close(fd);
+	for (uint32_t i = 0; i < 10 * KC_SEGMENT_SLOTS; i++)
+		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
+	assert_int_equal(kc_journal_in_memory(j), 1);
+	assert_int_equal(file_bytes(), 0);
+	assert_int_equal(store_all(j), 10 * KC_SEGMENT_SLOTS);
+	finish(j, 1);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void what_cannot_be_created_is_an_error(void **state)
+{
+	struct kc_journal_header template = {0};
+	struct kc_journal *j;
+
+	(void)state;
+	assert_int_equal(kc_journal_create("/nonexistent/x.kcj", &template, 10 * MIB, &j), -ENOENT);
+	assert_int_equal(kc_journal_create(path, &template, KC_HEADER_BYTES, &j), -EINVAL);
+	assert_int_equal(access(path, F_OK), -1);
+	j = create(10 * MIB);
+	assert_int_equal(kc_journal_create(path, &template, 10 * MIB, &(struct kc_journal *){NULL}), -EEXIST);
+	finish(j, 0);
+}
+
+/* All of it is accepted and found, though part of it is in memory. */
+static int fill_past_the_disk(uint64_t header_room)
+{
+	enum { COUNT = 10 * KC_SEGMENT_SLOTS };
+	struct kc_journal_header template = {.pid = 1};
+	struct kc_journal *j;
+
+	CHECK(kc_journal_create(path, &template, 100 * MIB, &j) == 0);
+	CHECK(kc_journal_in_memory(j) == !header_room || header_room == 1);
+	for (uint32_t i = 0; i < COUNT; i++)
+		CHECK(add(j, i, KC_SLOT_RETURNED));
+	CHECK(kc_journal_in_memory(j) == 1);
+	for (uint32_t i = 0; i < COUNT; i++)
+		CHECK(kc_journal_at(j, i)->launch.grid[0] == i);
+	CHECK(kc_journal_header(j)->pid == 1);
+	CHECK(store_all(j) == COUNT);
+	finish(j, 1);
+	CHECK(access(path, F_OK) == -1);
+	return 0;
+}
+
+static int on_a_small_disk(void)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", directory, "tmpfs", 0, "size=2m"))
+		return SKIPPED;
+	return fill_past_the_disk(1);
+}
+
+static int on_a_full_disk(void)
+{
+	char other[96];
+	int fd;
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", directory, "tmpfs", 0, "size=64k"))
+		return SKIPPED;
+	snprintf(other, sizeof(other), "%s/other", directory);
+	fd = open(other, O_RDWR | O_CREAT, 0600);
+	CHECK(fallocate(fd, 0, 0, 32768) == 0);
+	return fill_past_the_disk(0);
+}
+
+static int under_a_file_size_limit(void)
+{
+	struct rlimit limit = {MIB, MIB};
+
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	return fill_past_the_disk(1);
+}
+
+static int under_a_tiny_file_size_limit(void)
+{
+	struct rlimit limit = {4096, 4096};
+
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	return fill_past_the_disk(0);
+}
+
+static void expect_in_child(int (*fn)(void))
+{
+	int rc = in_child(fn);
+
+	if (rc == SKIPPED) {
+		print_message("skipped: mounting a tmpfs needs root\n");
+		skip();
+	}
+	assert_int_equal(rc, 0);
+}
+
+static void memory_takes_over_on_a_small_disk(void **state)
+{
+	(void)state;
+	expect_in_child(on_a_small_disk);
+}
+
+static void memory_takes_over_on_a_full_disk(void **state)
+{
+	(void)state;
+	expect_in_child(on_a_full_disk);
+}
+
+static void memory_takes_over_at_the_file_size_limit(void **state)
+{
+	(void)state;
+	expect_in_child(under_a_file_size_limit);
+	expect_in_child(under_a_tiny_file_size_limit);
+}
+
+static void memory_is_bounded(void **state)
+{
+	struct rlimit limit = {MIB, RLIM_INFINITY}, old;
+	struct kc_journal *j;
+	uint64_t accepted = 0;
+
+	(void)state;
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	j = create(1024 * MIB);
+	while (add(j, 1, KC_SLOT_RETURNED))
+		accepted++;
+	setrlimit(RLIMIT_FSIZE, &old);
+	/* One segment of the file and 24 MiB, which are 32, of memory. */
+	assert_int_equal(accepted, 33 * KC_SEGMENT_SLOTS - 2048);
+	assert_int_equal(kc_journal_in_memory(j), 1);
+	/* With room on the disk again the file goes on where it was. */
+	assert_int_equal(store_all(j), accepted);
+	for (uint32_t i = 0; i < 4 * KC_SEGMENT_SLOTS; i++)
+		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
+	store_all(j);
+	assert_int_equal(kc_journal_in_memory(j), 0);
+	finish(j, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(no_descriptor_is_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_foreign_file_in_its_place_is_left_alone, setup, teardown),
+	    cmocka_unit_test_setup_teardown(what_cannot_be_created_is_an_error, setup, teardown),
+	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_small_disk, setup, teardown),
+	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_full_disk, setup, teardown),
+	    cmocka_unit_test_setup_teardown(memory_takes_over_at_the_file_size_limit, setup, teardown),
+	    cmocka_unit_test_setup_teardown(memory_is_bounded, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+#include "journal_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/* Segments ready ahead of the claims: as many as AHEAD_NS of the recent rate needs. */
+#define AHEAD_SEGMENTS_MIN 2u
+#define AHEAD_SEGMENTS_MAX 16u
+#define AHEAD_NS 50000000
+#define RATE_INTERVAL_NS 1000000
+/* Segments behind one that is stuck, looked at in one kc_journal_retire(). */
+#define RETIRE_AHEAD 8u
+
+/* ---- Launch path ---- */
+
+/* Keeps a backlog out of our memory while the worker is held up. lock held. */
+static int make_and_drop(struct kc_journal *j)
+{
+	int rc = kc__segment_make(j);
+
+	if (rc == 0 && j->made > KC__RESIDENT_SEGMENTS)
+		kc__segment_drop(j, j->made - 1 - KC__RESIDENT_SEGMENTS);
+	return rc;
+}
+
+/* No segment is ready: the thread makes it. The application's errno stays, and a
+ * cancelled thread must not die with the lock held. */
+static __attribute__((noinline, cold)) int make_room(struct kc_journal *j, uint64_t end)
+{
+	int rc = 0, saved_errno = errno, cancel;
+
+	if (atomic_load(&j->full))
+		return -ENOSPC;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&j->lock);
+	while (rc == 0 && atomic_load_explicit(&j->limit, memory_order_relaxed) < end)
+		rc = make_and_drop(j);
+	pthread_mutex_unlock(&j->lock);
+	pthread_setcancelstate(cancel, &cancel);
+	errno = saved_errno;
+	return rc;
+}
+
+struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
+{
+	uint64_t index = atomic_load_explicit(&j->tail, memory_order_relaxed);
+	struct kc_slot *slot;
+
+	if (__builtin_expect(index >= atomic_load_explicit(&j->limit, memory_order_acquire), 0) &&
+	    make_room(j, index + 1))
+		return NULL;
+	index = atomic_fetch_add_explicit(&j->tail, 1, memory_order_relaxed);
+	slot = kc__slot_at(j, index);
+	if (__builtin_expect(!slot, 0))
+		return NULL; /* more than KC__CLAIM_MARGIN_SLOTS threads at this very instant */
+	slot->kind = kind;
+	slot->index = index;
+	return slot;
+}
+
+static void put_part(struct kc_slot *slot, const void *payload, size_t bytes, size_t part, size_t parts)
+{
+	size_t room = sizeof(slot->part.payload), offset = part * room;
+	size_t n = bytes - offset < room ? bytes - offset : room;
+
+	slot->part.index = (uint16_t)part;
+	slot->part.count = (uint16_t)parts;
+	slot->part.bytes = (uint32_t)n;
+	if (n > 0)
+		memcpy(slot->part.payload, (const char *)payload + offset, n);
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+}
+
+int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes)
+{
+	size_t room = sizeof(((struct kc_part *)0)->payload);
+	size_t parts = bytes > 0 ? (bytes + room - 1) / room : 1;
+	int rc = 0, cancel;
+	uint64_t index;
+
+	if (parts > KC__PARTS_MAX)
+		return -EMSGSIZE;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&j->lock);
+	while (rc == 0 && atomic_load(&j->tail) + parts > atomic_load(&j->limit))
+		rc = make_and_drop(j);
+	if (rc == 0) {
+		index = atomic_fetch_add_explicit(&j->tail, parts, memory_order_relaxed);
+		for (size_t i = 0; i < parts; i++) {
+			struct kc_slot *slot = kc__slot_at(j, index + i);
+
+			if (!slot)
+				continue;
+			slot->kind = kind;
+			slot->index = index + i;
+			put_part(slot, payload, bytes, i, parts);
+		}
+	}
+	pthread_mutex_unlock(&j->lock);
+	pthread_setcancelstate(cancel, &cancel);
+	return rc;
+}
+
+/* ---- Worker ---- */
+
+/* Counts a segment behind the claims as resident, at the cost of the one that
+ * has been so for longest. */
+static void keep_pages(struct kc_journal *j, uint64_t segment)
+{
+	uint64_t *place = &j->resident[j->resident_next++ % KC__RESIDENT_SEGMENTS];
+
+	if (*place && kc__segment_drop(j, *place - 1))
+		kc__segment_of(j, *place - 1)->resident = 0;
+	*place = segment + 1;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static uint64_t segments_ahead(struct kc_journal *j, uint64_t tail)
+{
+	int64_t now = now_ns(), elapsed = now - j->rate_ns;
+	double wanted;
+
+	if (elapsed >= RATE_INTERVAL_NS) {
+		double recent = (double)(tail - j->rate_tail) / (double)elapsed;
+
+		/* Up at once, down slowly: bursts come back. */
+		j->slots_per_ns = recent > j->slots_per_ns ? recent : 0.9 * j->slots_per_ns + 0.1 * recent;
+		j->rate_tail = tail;
+		j->rate_ns = now;
+	}
+	wanted = j->slots_per_ns * AHEAD_NS / KC_SEGMENT_SLOTS + 1;
+	if (wanted < AHEAD_SEGMENTS_MIN)
+		return AHEAD_SEGMENTS_MIN;
+	return wanted > AHEAD_SEGMENTS_MAX ? AHEAD_SEGMENTS_MAX : (uint64_t)wanted;
+}
+
+uint64_t kc_journal_prepare(struct kc_journal *j)
+{
+	uint64_t tail = kc_journal_claimed(j), current = tail / KC_SEGMENT_SLOTS;
+	uint64_t ahead = segments_ahead(j, tail), segment;
+	int rc = 0;
+
+	while (rc == 0) {
+		pthread_mutex_lock(&j->lock);
+		segment = j->made;
+		rc = segment < current + 1 + ahead ? kc__segment_make(j) : 1;
+		pthread_mutex_unlock(&j->lock);
+		if (rc == 0)
+			kc__segment_populate(j, segment);
+	}
+	for (; j->swept + 1 < current; j->swept++)
+		keep_pages(j, j->swept);
+	return tail - kc_journal_first(j);
+}
+
+uint64_t kc_journal_first(const struct kc_journal *j)
+{
+	return atomic_load_explicit(&j->first, memory_order_relaxed);
+}
+
+uint64_t kc_journal_claimed(const struct kc_journal *j)
+{
+	return atomic_load_explicit(&j->tail, memory_order_acquire);
+}
+
+struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index)
+{
+	struct kc_slot *slot = kc__slot_at(j, index);
+	struct kc__segment *e = kc__segment_of(j, index / KC_SEGMENT_SLOTS);
+
+	if (slot && !e->resident) {
+		e->resident = 1;
+		keep_pages((struct kc_journal *)j, index / KC_SEGMENT_SLOTS);
+	}
+	return slot;
+}
+
+/* Slots that are stored at the beginning of a segment; all of one that is freed. */
+static uint32_t stored_slots(struct kc_journal *j, uint64_t segment)
+{
+	struct kc_slot *slots = kc_journal_at(j, segment * KC_SEGMENT_SLOTS);
+	struct kc__segment *e = kc__segment_of(j, segment);
+
+	if (!slots)
+		return KC_SEGMENT_SLOTS;
+	while (e->stored < KC_SEGMENT_SLOTS &&
+	       atomic_load_explicit(&slots[e->stored].state, memory_order_acquire) == KC_SLOT_STORED)
+		e->stored++;
+	return e->stored;
+}
+
+/* Frees a segment if all of its slots are stored; 1: it is free. */
+static int try_free(struct kc_journal *j, uint64_t segment)
+{
+	if (stored_slots(j, segment) < KC_SEGMENT_SLOTS)
+		return 0;
+	if (kc__slot_at(j, segment * KC_SEGMENT_SLOTS))
+		kc__segment_free(j, segment);
+	return 1;
+}
+
+void kc_journal_retire(struct kc_journal *j)
+{
+	uint64_t segment = kc_journal_first(j) / KC_SEGMENT_SLOTS, tail = kc_journal_claimed(j);
+	uint64_t current = tail / KC_SEGMENT_SLOTS, first;
+
+	while (segment < current && try_free(j, segment))
+		segment++;
+	first = segment * KC_SEGMENT_SLOTS + stored_slots(j, segment);
+	atomic_store_explicit(&j->first, first < tail ? first : tail, memory_order_relaxed);
+	pthread_mutex_lock(&j->lock);
+	j->first_segment = segment;
+	pthread_mutex_unlock(&j->lock);
+	for (uint32_t i = 0; i < RETIRE_AHEAD && segment + 1 < current; i++) {
+		if (j->hand <= segment || j->hand >= current)
+			j->hand = segment + 1;
+		try_free(j, j->hand++);
+	}
+}

@@ -1,0 +1,71 @@
+#include "journal.h"
+
+#define NAME_AT(names, i) ((i) < sizeof(names) / sizeof((names)[0]) && (names)[i] ? (names)[i] : "unknown")
+
+const char *kc_api_name(uint32_t api)
+{
+	static const char *const names[KC_API_COUNT] = {
+	    [KC_API_UNKNOWN] = "unknown",
+	    [KC_API_LAUNCH_KERNEL] = "cuLaunchKernel",
+	    [KC_API_LAUNCH_KERNEL_EX] = "cuLaunchKernelEx",
+	    [KC_API_LAUNCH_COOPERATIVE] = "cuLaunchCooperativeKernel",
+	    [KC_API_LAUNCH_LEGACY] = "cuLaunch",
+	    [KC_API_GRAPH] = "cuGraphLaunch",
+	};
+	return NAME_AT(names, api);
+}
+
+const char *kc_unpredictable_name(uint32_t reason)
+{
+	static const char *const names[KC_UNPREDICTABLE_COUNT] = {
+	    [KC_PREDICTED] = "predicted",   [KC_NO_ATTRIBUTES] = "no_attributes",
+	    [KC_NO_DEVICE] = "no_device",   [KC_DOES_NOT_FIT] = "does_not_fit",
+	    [KC_TABLE_FULL] = "table_full", [KC_COUNT_UNKNOWN] = "count_unknown",
+	};
+	return NAME_AT(names, reason);
+}
+
+const char *kc_unmeasured_name(uint32_t reason)
+{
+	static const char *const names[KC_UNMEASURED_COUNT] = {
+	    [KC_MEASURED] = "measured",
+	    [KC_CALL_FAILED] = "call_failed",
+	    [KC_MEASURE_OFF] = "measure_off",
+	    [KC_NO_CUPTI] = "no_cupti",
+	    [KC_PROFILER_BUSY] = "profiler_busy",
+	    [KC_RECORD_DROPPED] = "record_dropped",
+	    [KC_RECORD_INVALID] = "record_invalid",
+	    [KC_NO_CORRELATION] = "no_correlation",
+	    [KC_NOT_DELIVERED] = "not_delivered",
+	    [KC_PROCESS_KILLED] = "process_killed",
+	};
+	return NAME_AT(names, reason);
+}
+
+const char *kc_transfer_kind_name(uint32_t kind)
+{
+	static const char *const names[KC_MEMSET + 1] = {
+	    [KC_COPY_HTOD] = "HtoD", [KC_COPY_DTOH] = "DtoH",   [KC_COPY_DTOD] = "DtoD",
+	    [KC_COPY_PEER] = "peer", [KC_COPY_OTHER] = "other", [KC_MEMSET] = "memset",
+	};
+	return NAME_AT(names, kind);
+}
+
+const char *kc_counter_name(uint32_t counter)
+{
+	static const char *const names[KC_COUNTERS] = {
+	    [KC_COUNT_CALLS] = "calls",
+	    [KC_COUNT_CAPTURED] = "captured",
+	    [KC_COUNT_DROPPED] = "dropped",
+	    [KC_COUNT_CUPTI_RECORDS] = "cupti_records",
+	    [KC_COUNT_CUPTI_MATCHED] = "cupti_matched",
+	    [KC_COUNT_CUPTI_UNMATCHED] = "cupti_unmatched",
+	    [KC_COUNT_CUPTI_INVALID] = "cupti_invalid",
+	    [KC_COUNT_CUPTI_DROPPED] = "cupti_dropped",
+	    [KC_COUNT_TRANSFER_RECORDS] = "transfer_records",
+	    [KC_COUNT_TRANSFER_UNMATCHED] = "transfer_unmatched",
+	    [KC_COUNT_ROUTED_BY_NAME] = "routed_by_name",
+	    [KC_COUNT_GRAPH_LAUNCHES] = "graph_launches",
+	};
+	return NAME_AT(names, counter);
+}
