@@ -34,8 +34,8 @@ void *kc__dlsym_ours(void *handle, const char *name)
 	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, name);
 
 	/* A global look-up meets our own export even where no driver is loaded:
-	 * answer as the loader would without us. */
-	if (kc__is_ours(address) && !kc__driver_symbol(name))
-		return kc__real_dlsym(RTLD_NEXT, name);
+	 * answer as the loader would without us, its error included. */
+	if (!address || (kc__is_ours(address) && !kc__driver_symbol(name)))
+		return kc__real_dlsym(address ? RTLD_NEXT : handle, name);
 	return kc__route_symbol(name, handle, address);
 }

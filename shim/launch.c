@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 
 static void count(enum kc_counter counter)
 {
@@ -28,40 +29,50 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	return ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* The shape, with everything known of it; NULL and the reason where there is none. */
-static struct kc__shape *know(CUfunction f, struct kc__device *device, const struct kc_shape *dims,
-                              struct kc_launch *launch)
+/* What is known of a launch before it is predicted. */
+struct known {
+	struct kc__stream *stream;
+	struct kc__kernel *kernel;
+	struct kc__shape *shape; /* NULL: cannot be predicted, for this reason: */
+	enum kc_unpredictable unpredictable;
+};
+
+static void know(struct known *known, CUfunction f, const struct kc_shape *dims, CUstream handle, bool per_thread)
 {
-	struct kc__function *fn = kc__function_of(f, device);
-	struct kc__kernel *kernel = fn ? atomic_load_explicit(&fn->kernel, memory_order_acquire) : NULL;
+	struct kc__function *fn;
 	struct kc__shape *shape;
 
-	if (!kernel) {
-		launch->unpredictable = fn ? KC_NO_ATTRIBUTES : KC_TABLE_FULL;
-		return NULL;
+	known->kernel = NULL;
+	known->shape = NULL;
+	known->stream = kc__stream_of(handle, per_thread);
+	if (!known->stream) {
+		known->unpredictable = KC_NO_DEVICE;
+		return;
 	}
-	launch->kernel = kernel->id;
-	shape = kc__shape_of(fn, f, dims);
-	if (!shape || shape->unpredictable) {
-		launch->unpredictable = shape ? (uint8_t)shape->unpredictable : KC_TABLE_FULL;
-		return NULL;
+	fn = kc__function_of(f, known->stream->device);
+	known->kernel = fn ? atomic_load_explicit(&fn->kernel, memory_order_acquire) : NULL;
+	if (!known->kernel) {
+		known->unpredictable = fn ? KC_NO_ATTRIBUTES : KC_TABLE_FULL;
+		return;
 	}
-	return shape;
+	shape = kc__shape_of(known->kernel, f, dims);
+	known->unpredictable = shape ? shape->unpredictable : KC_TABLE_FULL;
+	if (known->unpredictable == KC_PREDICTED)
+		known->shape = shape;
 }
 
 static struct kc_solo solo_time(struct kc__shape *shape)
 {
-	struct kc_belief own = kc__belief_read(&shape->learned.cell), key = {0}, device = {0};
+	struct kc_belief own = kc__belief_read(&shape->learned.cell), key, device;
 
-	if (!own.count) {
-		key = kc__belief_read(&shape->lambda_key->learned.cell);
-		if (!key.count)
-			device = kc__belief_read(&shape->kernel->device->learned.cell);
-	}
-	return kc_forecast_solo(&shape->work, &own, &key, &device);
+	if (own.count)
+		return kc_forecast_solo(&shape->work, &own, NULL, NULL);
+	key = kc__belief_read(&shape->lambda_key->learned.cell);
+	device = kc__belief_read(&shape->kernel->device->learned.cell);
+	return kc_forecast_solo(&shape->work, NULL, &key, &device);
 }
 
-static void predict(struct kc__call *call, struct kc__shape *shape, struct kc__stream *stream, struct kc_launch *launch)
+static void predict(struct kc__stream *stream, struct kc__shape *shape, struct kc_launch *launch)
 {
 	struct kc_solo solo = solo_time(shape);
 	struct kc_placement placement;
@@ -69,10 +80,10 @@ static void predict(struct kc__call *call, struct kc__shape *shape, struct kc__s
 	launch->novelty = atomic_load_explicit(&shape->measured, memory_order_relaxed)           ? KC_REPEATED
 	                  : atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed) ? KC_NEW_SIZE
 	                                                                                         : KC_FIRST_SEEN;
-	pthread_mutex_lock(&call->device->lock);
-	kc_timeline_kernel(call->device->timeline, stream->lane, launch->predicted_at_ns, &shape->work, solo.ns,
+	pthread_mutex_lock(&stream->device->lock);
+	kc_timeline_kernel(stream->device->timeline, stream->lane, launch->predicted_at_ns, &shape->work, solo.ns,
 	                   &placement);
-	pthread_mutex_unlock(&call->device->lock);
+	pthread_mutex_unlock(&stream->device->lock);
 	launch->solo_ns = solo.ns;
 	launch->solo_low_ns = solo.low_ns;
 	launch->solo_high_ns = solo.high_ns;
@@ -88,48 +99,42 @@ static void predict(struct kc__call *call, struct kc__shape *shape, struct kc__s
 	launch->shape = shape->id;
 }
 
-/* What is known and predicted of the launch, into a record on the stack. */
-static void describe(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims, CUstream handle,
-                     bool per_thread, struct kc_launch *launch)
+/* Written where it stays: a record is filled once. */
+static void record(struct kc_launch *launch, const struct known *known, enum kc_api api, const struct kc_shape *dims)
 {
-	struct kc__stream *stream;
-	struct kc__shape *shape;
-
-	*launch = (struct kc_launch){
-		.predicted_at_ns = kc__now_ns(),
-		.grid = {dims->grid[0], dims->grid[1], dims->grid[2]},
-		.block = {(uint16_t)dims->block[0], (uint16_t)dims->block[1], (uint16_t)dims->block[2]},
-		.dynamic_shared_bytes = dims->dynamic_shared_bytes,
-		.api = (uint8_t)api,
-		.result = INT_MIN,
-		.thread = kc__thread_id(&kc__thread),
-		.unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed),
-	};
-	stream = kc__stream_of(handle, per_thread);
-	if (!stream) {
-		launch->unpredictable = KC_NO_DEVICE;
-		return;
+	memset(launch, 0, sizeof(*launch));
+	launch->predicted_at_ns = kc__now_ns();
+	for (int i = 0; i < 3; i++) {
+		launch->grid[i] = dims->grid[i];
+		launch->block[i] = (uint16_t)dims->block[i];
 	}
-	call->device = stream->device;
-	call->stream = stream->lane;
-	launch->stream = stream->id;
-	launch->device = (uint8_t)stream->device->ordinal;
-	shape = know(f, stream->device, dims, launch);
-	if (shape)
-		predict(call, shape, stream, launch);
+	launch->dynamic_shared_bytes = dims->dynamic_shared_bytes;
+	launch->api = (uint8_t)api;
+	launch->result = INT_MIN;
+	launch->thread = kc__thread_id(&kc__thread);
+	launch->unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed);
+	launch->unpredictable = (uint8_t)known->unpredictable;
+	if (known->kernel)
+		launch->kernel = known->kernel->id;
+	if (known->stream) {
+		launch->stream = known->stream->id;
+		launch->device = (uint8_t)known->stream->device->ordinal;
+	}
+	if (known->shape)
+		predict(known->stream, known->shape, launch);
 }
 
-/* true: the call is recorded and kc__launch_end() must follow the real call. */
+/* true: the call is recorded and launch_end() must follow the real call. */
 static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
                          CUstream stream, bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
-	struct kc_launch launch;
+	struct known known;
 
 	if (t->depth)
 		return false;
 	if (!kc__recording()) {
-		kc__start();
+		kc__start(true);
 		if (!kc__recording())
 			return false;
 	}
@@ -142,13 +147,13 @@ static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, c
 		errno = call->saved_errno;
 		return false;
 	}
-	call->device = NULL;
-	describe(call, api, f, dims, stream, per_thread, &launch);
-	call->ticket = launch.ticket;
+	/* What is new goes into the journal before the launch that refers to it. */
+	know(&known, f, dims, stream, per_thread);
+	call->stream = known.stream;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {
-		launch.launched_ns = kc__now_ns();
-		call->slot->launch = launch;
+		record(&call->slot->launch, &known, api, dims);
+		call->slot->launch.launched_ns = kc__now_ns();
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
 		count(KC_COUNT_DROPPED);
@@ -164,20 +169,17 @@ static void launch_end(struct kc__call *call, CUresult result)
 	struct kc__thread *t = &kc__thread;
 	struct kc_slot *slot = call->slot;
 
-	if (result != CUDA_SUCCESS && call->device && call->ticket) {
-		call->saved_errno = errno;
-		pthread_mutex_lock(&call->device->lock);
-		kc_timeline_cancel(call->device->timeline, call->stream, call->ticket);
-		pthread_mutex_unlock(&call->device->lock);
-		errno = call->saved_errno;
-	}
 	if (slot) {
-		slot->launch.result = (int32_t)result;
-		slot->launch.correlation = t->correlation;
+		struct kc_launch *launch = &slot->launch;
+
 		if (result != CUDA_SUCCESS)
-			slot->launch.unmeasured = KC_CALL_FAILED;
-		else if (!t->correlation && !slot->launch.unmeasured)
-			slot->launch.unmeasured = KC_NO_CORRELATION;
+			kc__cancel(call, launch->ticket);
+		launch->result = (int32_t)result;
+		launch->correlation = t->correlation;
+		if (result != CUDA_SUCCESS)
+			launch->unmeasured = KC_CALL_FAILED;
+		else if (!t->correlation && !launch->unmeasured)
+			launch->unmeasured = KC_NO_CORRELATION;
 		kc_journal_commit(slot, KC_SLOT_RETURNED);
 	}
 	t->depth = 0;

@@ -94,6 +94,22 @@ __attribute__((constructor)) static void at_load(void)
 		pthread_atfork(NULL, NULL, in_child);
 }
 
+/* A program that replaced itself by exec left a journal under our pid: it is
+ * moved aside and recovered when the process has ended. */
+static int create_journal(const char *path, const struct kc_journal_header *header)
+{
+	int error = kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
+	char aside[1300];
+
+	if (error != -EEXIST)
+		return error;
+	snprintf(aside, sizeof(aside), "%.*s.%lld.kcj", (int)(strlen(path) - strlen(".kcj")), path,
+	         (long long)header->monotonic_ns);
+	if (rename(path, aside))
+		return -errno;
+	return kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
+}
+
 static int make_journal(void)
 {
 	struct kc_journal_header *header = calloc(1, sizeof(*header));
@@ -105,7 +121,7 @@ static int make_journal(void)
 	kc__identify(header, &kc__shim.options);
 	error = kc_journal_path(kc__shim.options.db, header->pid, header->pid_start, path, sizeof(path));
 	if (!error)
-		error = kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
+		error = create_journal(path, header);
 	free(header);
 	if (error)
 		return error;
@@ -163,7 +179,15 @@ fail:
 	return error;
 }
 
-void kc__start(void)
+static void say_failed(int error)
+{
+	char detail[1100];
+
+	snprintf(detail, sizeof(detail), "%s: %s", kc__shim.options.db, strerror(-error));
+	kc__say(KC_MESSAGE_JOURNAL_FAILED, detail);
+}
+
+void kc__start(bool wait)
 {
 	struct kc__thread *t = &kc__thread;
 	int saved_errno = errno;
@@ -171,13 +195,18 @@ void kc__start(void)
 
 	if (t->depth || atomic_load_explicit(&kc__shim.stage, memory_order_acquire) != KC__OFF)
 		return;
+	/* A library's constructor may call cuInit with the loader's lock held,
+	 * which a start under way needs: only a launch waits for that. */
+	if (!wait && pthread_mutex_trylock(&life.lock))
+		return;
+	if (wait)
+		pthread_mutex_lock(&life.lock);
 	t->depth = 1; /* our own driver calls are not the application's */
-	pthread_mutex_lock(&life.lock);
 	if (!life.tried) {
 		life.tried = 1;
 		error = start();
 		if (error)
-			kc__say(KC_MESSAGE_JOURNAL_FAILED, strerror(-error));
+			say_failed(error);
 		atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
 	}
 	pthread_mutex_unlock(&life.lock);

@@ -120,45 +120,61 @@ static void learn_address(void *address, int hook)
 	}
 }
 
+/* A look-up of ours that fails must not be what the application's dlerror() tells. */
 static void *look_up(void *handle, const char *symbol)
 {
 	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, symbol);
 
+	if (!address)
+		dlerror();
 	return kc__is_ours(address) ? NULL : address;
+}
+
+/* real.lock held. */
+static bool learn_driver(void *const *next, void *const *exported)
+{
+	for (int i = 0; i < KC_HOOK_COUNT; i++) {
+		void *none = NULL;
+
+		if (exported[i])
+			learn_address(exported[i], i);
+		if (next[i])
+			learn_address(next[i], i);
+		if (next[i] || exported[i])
+			atomic_compare_exchange_strong(&kc__real[i], &none, next[i] ? next[i] : exported[i]);
+	}
+	return next[KC_HOOK_cuInit] || exported[KC_HOOK_cuInit];
 }
 
 /*
  * Finds the driver: as the application loaded it, and whatever else lies behind
  * us in the loader's order (another interposing library, which is then called
- * first, as without us). hint: a handle the application used.
+ * first, as without us). hint: a handle the application used. The loader is
+ * asked before the lock is taken: a library's constructor may come here with
+ * the loader's own lock held.
  */
-static int driver_find(void *hint)
+static bool driver_find(void *hint)
 {
-	bool found = false;
+	void *next[KC_HOOK_COUNT], *exported[KC_HOOK_COUNT], *driver;
 
 	if (atomic_load_explicit(&real.ready, memory_order_acquire))
-		return 1;
-	pthread_mutex_lock(&real.lock);
-	if (!real.driver)
-		real.driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (!real.driver && hint && look_up(hint, "cuInit"))
-		real.driver = hint;
+		return true;
+	driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (!driver)
+		dlerror();
+	if (!driver && hint && look_up(hint, "cuInit"))
+		driver = hint;
 	for (int i = 0; i < KC_HOOK_COUNT; i++) {
-		void *next = look_up(RTLD_NEXT, hooks[i].symbol);
-		void *exported = real.driver ? look_up(real.driver, hooks[i].symbol) : NULL;
-		void *none = NULL;
-
-		if (exported)
-			learn_address(exported, i);
-		if (next)
-			learn_address(next, i);
-		if (next || exported)
-			atomic_compare_exchange_strong(&kc__real[i], &none, next ? next : exported);
-		found |= i == KC_HOOK_cuInit && (next || exported);
+		next[i] = look_up(RTLD_NEXT, hooks[i].symbol);
+		exported[i] = driver ? look_up(driver, hooks[i].symbol) : NULL;
 	}
-	atomic_store_explicit(&real.ready, found, memory_order_release);
+	pthread_mutex_lock(&real.lock);
+	if (!atomic_load_explicit(&real.ready, memory_order_relaxed) && learn_driver(next, exported)) {
+		real.driver = driver;
+		atomic_store_explicit(&real.ready, 1, memory_order_release);
+	}
 	pthread_mutex_unlock(&real.lock);
-	return found;
+	return atomic_load_explicit(&real.ready, memory_order_acquire);
 }
 
 static CUresult CUDAAPI not_there(void)

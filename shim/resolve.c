@@ -38,8 +38,8 @@ KC_EXPORT CUresult CUDAAPI cuInit(unsigned flags)
 	int saved_errno = errno;
 
 	if (result == CUDA_SUCCESS)
-		kc__start();
-	else if (result == CUDA_ERROR_NO_DEVICE)
+		kc__start(false);
+	else if (result == CUDA_ERROR_NO_DEVICE && atomic_load(&kc__shim.stage) != KC__DISABLED)
 		kc__say(KC_MESSAGE_NO_GPU, NULL);
 	errno = saved_errno;
 	return result;

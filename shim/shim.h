@@ -34,7 +34,7 @@
 
 #define KC_EXPORT __attribute__((visibility("default")))
 #define KC__DEVICES_MAX 64
-#define KC__LANES_MAX 1024
+#define KC__LANES_MAX 128
 #define KC__STREAM_IDS_MAX (1u << 20) /* streams ever made that can be told apart when measured */
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
 
@@ -157,10 +157,9 @@ extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-e
 
 /* A launch or transfer being recorded, on the caller's stack. */
 struct kc__call {
-	struct kc_slot *slot; /* NULL: dropped */
-	struct kc__device *device;
-	uint32_t stream;
-	uint32_t ticket;
+	struct kc_slot *slot;      /* NULL: dropped */
+	struct kc__stream *stream; /* NULL: not known */
+	uint32_t ticket;           /* of a transfer */
 	int saved_errno;
 };
 
@@ -193,7 +192,7 @@ void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tabl
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 void kc__handle_named(uint64_t handle, bool is_kernel, const char *name);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
-struct kc__shape *kc__shape_of(struct kc__function *fn, CUfunction f, const struct kc_shape *dims);
+struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims);
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
@@ -202,10 +201,13 @@ struct kc__event *kc__event_of(CUevent event, bool make);
 /* device.c */
 int kc__devices_init(void);
 
-/* launch.c, transfer.c: see there */
+/* transfer.c */
+/* The call failed: what it was to occupy was never occupied. */
+void kc__cancel(struct kc__call *call, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
                         bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
+/* launch.c */
 bool kc__capturing(CUstream stream, bool per_thread);
 
 /* identity.c */
@@ -213,7 +215,8 @@ void kc__identify(struct kc_journal_header *header, const struct kc_options *opt
 
 /* lifecycle.c */
 int64_t kc__now_ns(void);
-void kc__start(void); /* after cuInit succeeded; once */
+/* After cuInit succeeded, or at a launch; once. wait: for a start under way. */
+void kc__start(bool wait);
 uint32_t kc__thread_id(struct kc__thread *t);
 static inline int kc__recording(void)
 {

@@ -103,7 +103,7 @@ static inline void *find(const struct kc__table *t, const uint64_t *key, int wor
 	return NULL;
 }
 
-/* tables_lock held; entry holds its key and is complete. */
+/* tables_lock held. From here on other threads find the entry: it is complete. */
 static void insert(struct kc__table *t, void *entry, int words)
 {
 	uint32_t at = (uint32_t)mix(entry, words) & t->mask;
@@ -187,6 +187,7 @@ void kc__handle_named(uint64_t value, bool is_kernel, const char *name)
 {
 	bool driver_tells = kc__driver_symbol("cuFuncGetName") != NULL; /* 12.3 and later */
 	struct handle *h;
+	bool made;
 
 	if (!value)
 		return;
@@ -197,8 +198,7 @@ void kc__handle_named(uint64_t value, bool is_kernel, const char *name)
 	}
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	h = find(&kc__shim.handles, &value, 1);
-	if (!h && (h = fresh(&kc__shim.handles, sizeof(*h), &value, 1)))
-		insert(&kc__shim.handles, h, 1);
+	made = !h && (h = fresh(&kc__shim.handles, sizeof(*h), &value, 1));
 	if (h) {
 		const char *known = atomic_load_explicit(&h->name, memory_order_relaxed);
 
@@ -206,6 +206,8 @@ void kc__handle_named(uint64_t value, bool is_kernel, const char *name)
 		if (name && !driver_tells && (!known || strcmp(known, name)))
 			atomic_store_explicit(&h->name, keep_text(name), memory_order_release);
 	}
+	if (made)
+		insert(&kc__shim.handles, h, 1);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
@@ -313,21 +315,23 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 	uint32_t generation = atomic_load_explicit(&kc__shim.module_generation, memory_order_acquire);
 	struct kc__function *fn = find(&kc__shim.functions, key, 2);
 	struct answers a;
+	bool made;
 	int known;
 
-	if (fn && atomic_load_explicit(&fn->generation, memory_order_relaxed) == generation)
+	if (fn && atomic_load_explicit(&fn->generation, memory_order_acquire) == generation)
 		return fn;
 	known = ask(f, device, &a); /* before the lock: a driver call */
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	fn = find(&kc__shim.functions, key, 2);
-	if (!fn && (fn = fresh(&kc__shim.functions, sizeof(*fn), key, 2)))
-		insert(&kc__shim.functions, fn, 2);
+	made = !fn && (fn = fresh(&kc__shim.functions, sizeof(*fn), key, 2));
 	if (fn) {
 		struct kc__kernel *kernel = known == 0 ? kernel_of(&a, device) : NULL;
 
 		atomic_store_explicit(&fn->kernel, kernel, memory_order_release);
 		atomic_store_explicit(&fn->generation, generation, memory_order_release);
 	}
+	if (made)
+		insert(&kc__shim.functions, fn, 2);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return fn;
 }
@@ -390,9 +394,8 @@ out:
 	return shape;
 }
 
-struct kc__shape *kc__shape_of(struct kc__function *fn, CUfunction f, const struct kc_shape *dims)
+struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims)
 {
-	struct kc__kernel *kernel = atomic_load_explicit(&fn->kernel, memory_order_acquire);
 	uint64_t key[4] = {kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32,
 	                   dims->grid[0] | (uint64_t)dims->grid[1] << 32,
 	                   dims->grid[2] | (uint64_t)dims->block[0] << 32,

@@ -27,6 +27,18 @@ static int64_t expected_ns(const struct kc__device *device, enum kc_transfer_kin
 	return COPY_LATENCY_NS + (int64_t)((double)bytes / MIB * (double)rate);
 }
 
+void kc__cancel(struct kc__call *call, uint32_t ticket)
+{
+	int saved_errno = errno;
+
+	if (!call->stream || !ticket)
+		return;
+	pthread_mutex_lock(&call->stream->device->lock);
+	kc_timeline_cancel(call->stream->device->timeline, call->stream->lane, ticket);
+	pthread_mutex_unlock(&call->stream->device->lock);
+	errno = saved_errno;
+}
+
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream handle,
                         bool per_thread)
 {
@@ -46,12 +58,11 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		return false;
 	}
 	now = kc__now_ns();
-	call->device = stream->device;
-	call->stream = stream->lane;
-	pthread_mutex_lock(&call->device->lock);
-	kc_timeline_occupy(call->device->timeline, call->stream, now, expected_ns(call->device, kind, bytes),
+	call->stream = stream;
+	pthread_mutex_lock(&stream->device->lock);
+	kc_timeline_occupy(stream->device->timeline, stream->lane, now, expected_ns(stream->device, kind, bytes),
 	                   &placement);
-	pthread_mutex_unlock(&call->device->lock);
+	pthread_mutex_unlock(&stream->device->lock);
 	call->ticket = placement.ticket;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_TRANSFER);
 	if (call->slot) {
@@ -82,13 +93,12 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 	struct kc_slot *slot = call->slot;
 
 	call->saved_errno = errno;
-	if (result != CUDA_SUCCESS || synchronous) {
-		pthread_mutex_lock(&call->device->lock);
-		if (result != CUDA_SUCCESS)
-			kc_timeline_cancel(call->device->timeline, call->stream, call->ticket);
-		else
-			kc_timeline_stream_idle(call->device->timeline, call->stream, kc__now_ns());
-		pthread_mutex_unlock(&call->device->lock);
+	if (result != CUDA_SUCCESS) {
+		kc__cancel(call, call->ticket);
+	} else if (synchronous) {
+		pthread_mutex_lock(&call->stream->device->lock);
+		kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, kc__now_ns());
+		pthread_mutex_unlock(&call->stream->device->lock);
 	}
 	if (slot) {
 		slot->transfer.result = (int32_t)result;

@@ -17,7 +17,8 @@
 
 #define TICK_BUSY_NS 2000000ll   /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
-#define FLUSH_NS 100000000ll     /* between requests for finished records */
+#define FLUSH_MIN_NS 5000000ll   /* between requests for finished records: a tenth of the */
+#define FLUSH_MAX_NS 100000000ll /* time measured so far, so that a short run learns, too */
 #define STORE_NS 200000000ll     /* longest wait before a batch is written ... */
 #define STORE_SLOTS 8192         /* ... or this many */
 #define LEDGER_NS 1000000000ll   /* counters of a running process */
@@ -40,7 +41,7 @@ static struct {
 	uint32_t ready_count;
 	bool overflown; /* final slots are to be looked for in the journal */
 	bool measuring;
-	int64_t flushed_ns, stored_ns, ledger_ns, retry_ns;
+	int64_t started_ns, flushed_ns, stored_ns, ledger_ns, retry_ns;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void on_ready(struct kc_slot *slot, void *unused)
@@ -155,16 +156,22 @@ static void store_when_due(int64_t now_ns)
 
 /* Collecting */
 
-static int collect(int64_t now_ns)
+static int64_t flush_interval_ns(int64_t now_ns)
+{
+	int64_t interval_ns = (now_ns - worker.started_ns) / 10;
+
+	return interval_ns < FLUSH_MIN_NS ? FLUSH_MIN_NS : interval_ns > FLUSH_MAX_NS ? FLUSH_MAX_NS : interval_ns;
+}
+
+static void collect(int64_t now_ns)
 {
 	int awaited = kc__join_step(worker.join, on_ready, NULL);
 
-	if (awaited && worker.measuring && now_ns - worker.flushed_ns > FLUSH_NS) {
+	if (awaited && worker.measuring && now_ns - worker.flushed_ns > flush_interval_ns(now_ns)) {
 		kc__cupti_flush(false);
 		worker.flushed_ns = kc__now_ns();
-		awaited = kc__join_step(worker.join, on_ready, NULL);
+		kc__join_step(worker.join, on_ready, NULL);
 	}
-	return awaited;
 }
 
 /* The application is at its end: CUPTI's last records, then nothing more. */
@@ -235,7 +242,7 @@ static void *run(void *unused)
 
 	(void)unused;
 	kc__thread.depth = 1; /* driver calls from here are ours */
-	worker.stored_ns = worker.ledger_ns = kc__now_ns();
+	worker.started_ns = worker.stored_ns = worker.ledger_ns = kc__now_ns();
 	do {
 		int64_t now_ns = kc__now_ns();
 
