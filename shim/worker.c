@@ -191,6 +191,20 @@ static void collect_last(void)
 	store_ready();
 }
 
+/* What neither the database nor the journal's file holds is lost with the process. */
+static void count_lost(void)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal);
+
+	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+
+		if (slot && slot->kind == KC_KIND_LAUNCH && !kc_journal_on_disk(kc__shim.journal, i) &&
+		    atomic_load_explicit(&slot->state, memory_order_relaxed) < KC_SLOT_STORED)
+			atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_DROPPED], 1);
+	}
+}
+
 /* Whatever is not in the database now stays in the journal, for recovery. */
 static void end(void)
 {
@@ -203,6 +217,8 @@ static void end(void)
 		error = open_store();
 	if (!error)
 		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
+	if (error)
+		count_lost();
 	if (worker.store)
 		kc_store_close(worker.store);
 	worker.store = NULL;

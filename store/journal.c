@@ -183,6 +183,13 @@ struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index)
 	return slot;
 }
 
+int kc_journal_on_disk(const struct kc_journal *j, uint64_t index)
+{
+	const struct kc__segment *e = kc__segment_of(j, index / KC_SEGMENT_SLOTS);
+
+	return kc__slot_at(j, index) && e->place != KC__IN_MEMORY;
+}
+
 /* Slots that are stored at the beginning of a segment; all of one that is freed. */
 static uint32_t stored_slots(struct kc_journal *j, uint64_t segment)
 {

@@ -307,6 +307,8 @@ uint64_t kc_journal_prepare(struct kc_journal *j);
 uint64_t kc_journal_first(const struct kc_journal *j);
 uint64_t kc_journal_claimed(const struct kc_journal *j);
 struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index);
+/* 1: the slot at an index is in the file, where recovery finds it. 0: in memory only, or not there. */
+int kc_journal_on_disk(const struct kc_journal *j, uint64_t index);
 
 /* Frees for reuse the segments whose slots are all STORED: the leading ones at
  * once, those behind a slot that takes long a few a call. Worker. */
