@@ -82,7 +82,7 @@ static int enable_callbacks(bool transfers)
 	/* An older CUPTI does not know the newest ids: one is enough to go on. */
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
 		enabled += cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]) ==
-		           CUPTI_SUCCESS;
+			   CUPTI_SUCCESS;
 	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
 		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
 	return enabled;
@@ -223,8 +223,8 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 		struct kc__record record;
 
 		next = list->next;
-		while (list->valid && cupti.cuptiActivityGetNextRecord(list->bytes, list->valid, &activity) ==
-		                              CUPTI_SUCCESS)
+		while (list->valid &&
+		       cupti.cuptiActivityGetNextRecord(list->bytes, list->valid, &activity) == CUPTI_SUCCESS)
 			if (read_record(activity, &record))
 				fn(&record, arg);
 		ask_dropped(list);
@@ -250,7 +250,7 @@ static void compare_clocks(void)
 		return;
 	after = kc__now_ns();
 	atomic_store_explicit(&cupti.clock_offset_ns, (int64_t)theirs - (before + (after - before) / 2),
-	                      memory_order_relaxed);
+			      memory_order_relaxed);
 }
 
 void kc__cupti_flush(bool forced)
@@ -294,7 +294,7 @@ static bool find_functions(void *library)
 	CUPTI_FUNCTIONS(FIND)
 #undef FIND
 	cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
-		library, "cuptiActivityRegisterTimestampCallback");
+	    library, "cuptiActivityRegisterTimestampCallback");
 	return true;
 }
 
@@ -371,7 +371,7 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 void kc__cupti_detach(void)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-	                                           CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+						   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
 	for (size_t i = 0; cupti.attached && i < sizeof(kinds) / sizeof(*kinds); i++)
 		cupti.cuptiActivityDisable(kinds[i]);

@@ -33,24 +33,24 @@ static void fill(const struct driver *d, CUdevice handle, struct kc_device *info
 		size_t offset;
 	} fields[] = {
 #define FIELD(attribute, field) {CU_DEVICE_ATTRIBUTE_##attribute, offsetof(struct kc_device, field)}
-		FIELD(COMPUTE_CAPABILITY_MAJOR, cc_major),
-		FIELD(COMPUTE_CAPABILITY_MINOR, cc_minor),
-		FIELD(MULTIPROCESSOR_COUNT, sm_count),
-		FIELD(WARP_SIZE, warp_size),
-		FIELD(CLOCK_RATE, clock_khz),
-		FIELD(MEMORY_CLOCK_RATE, memory_clock_khz),
-		FIELD(GLOBAL_MEMORY_BUS_WIDTH, memory_bus_bits),
-		FIELD(L2_CACHE_SIZE, l2_bytes),
-		FIELD(MAX_THREADS_PER_BLOCK, max_threads_per_block),
-		FIELD(MAX_THREADS_PER_MULTIPROCESSOR, max_threads_per_sm),
-		FIELD(MAX_BLOCKS_PER_MULTIPROCESSOR, max_blocks_per_sm),
-		FIELD(MAX_REGISTERS_PER_MULTIPROCESSOR, registers_per_sm),
-		FIELD(MAX_REGISTERS_PER_BLOCK, registers_per_block),
-		FIELD(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, shared_per_sm_bytes),
-		FIELD(MAX_SHARED_MEMORY_PER_BLOCK, shared_per_block_bytes),
-		FIELD(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, shared_per_block_optin_bytes),
-		FIELD(RESERVED_SHARED_MEMORY_PER_BLOCK, shared_reserved_per_block_bytes),
-		FIELD(ASYNC_ENGINE_COUNT, copy_engines),
+	    FIELD(COMPUTE_CAPABILITY_MAJOR, cc_major),
+	    FIELD(COMPUTE_CAPABILITY_MINOR, cc_minor),
+	    FIELD(MULTIPROCESSOR_COUNT, sm_count),
+	    FIELD(WARP_SIZE, warp_size),
+	    FIELD(CLOCK_RATE, clock_khz),
+	    FIELD(MEMORY_CLOCK_RATE, memory_clock_khz),
+	    FIELD(GLOBAL_MEMORY_BUS_WIDTH, memory_bus_bits),
+	    FIELD(L2_CACHE_SIZE, l2_bytes),
+	    FIELD(MAX_THREADS_PER_BLOCK, max_threads_per_block),
+	    FIELD(MAX_THREADS_PER_MULTIPROCESSOR, max_threads_per_sm),
+	    FIELD(MAX_BLOCKS_PER_MULTIPROCESSOR, max_blocks_per_sm),
+	    FIELD(MAX_REGISTERS_PER_MULTIPROCESSOR, registers_per_sm),
+	    FIELD(MAX_REGISTERS_PER_BLOCK, registers_per_block),
+	    FIELD(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, shared_per_sm_bytes),
+	    FIELD(MAX_SHARED_MEMORY_PER_BLOCK, shared_per_block_bytes),
+	    FIELD(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, shared_per_block_optin_bytes),
+	    FIELD(RESERVED_SHARED_MEMORY_PER_BLOCK, shared_reserved_per_block_bytes),
+	    FIELD(ASYNC_ENGINE_COUNT, copy_engines),
 #undef FIELD
 	};
 	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
@@ -64,8 +64,8 @@ static void fill(const struct driver *d, CUdevice handle, struct kc_device *info
 		info->memory_bytes = bytes;
 	/* Double data rate: two transfers a clock. */
 	info->memory_bytes_per_s = 2000ull * info->memory_clock_khz * (info->memory_bus_bits / 8);
-	info->hardware_queues = connections && atoi(connections) > 0 ? (uint32_t)atoi(connections)
-	                                                             : HARDWARE_QUEUES_DEFAULT;
+	info->hardware_queues =
+	    connections && atoi(connections) > 0 ? (uint32_t)atoi(connections) : HARDWARE_QUEUES_DEFAULT;
 	info->simulated = !strncmp(info->name, SIMULATED_PREFIX, strlen(SIMULATED_PREFIX));
 	kc_device_complete(info);
 }
@@ -73,7 +73,7 @@ static void fill(const struct driver *d, CUdevice handle, struct kc_device *info
 static int device_init(const struct driver *d, int ordinal, struct kc__device *device)
 {
 	struct kc_device_entry entry = {.ordinal = (uint32_t)ordinal,
-	                                .driver_version = (uint32_t)kc__shim.driver_version};
+					.driver_version = (uint32_t)kc__shim.driver_version};
 	pthread_mutexattr_t attributes;
 	CUuuid uuid;
 
@@ -102,14 +102,14 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 int kc__devices_init(void)
 {
 	struct driver d = {
-		.count = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDeviceGetCount"),
-		.get = (CUresult(CUDAAPI *)(CUdevice *, int))kc__driver_symbol("cuDeviceGet"),
-		.name = (CUresult(CUDAAPI *)(char *, int, CUdevice))kc__driver_symbol("cuDeviceGetName"),
-		.attribute = (CUresult(CUDAAPI *)(int *, CUdevice_attribute, CUdevice))kc__driver_symbol(
-			"cuDeviceGetAttribute"),
-		.memory = (CUresult(CUDAAPI *)(size_t *, CUdevice))kc__driver_symbol("cuDeviceTotalMem_v2"),
-		.uuid = (CUresult(CUDAAPI *)(CUuuid *, CUdevice))kc__driver_symbol("cuDeviceGetUuid_v2"),
-		.version = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDriverGetVersion"),
+	    .count = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDeviceGetCount"),
+	    .get = (CUresult(CUDAAPI *)(CUdevice *, int))kc__driver_symbol("cuDeviceGet"),
+	    .name = (CUresult(CUDAAPI *)(char *, int, CUdevice))kc__driver_symbol("cuDeviceGetName"),
+	    .attribute =
+		(CUresult(CUDAAPI *)(int *, CUdevice_attribute, CUdevice))kc__driver_symbol("cuDeviceGetAttribute"),
+	    .memory = (CUresult(CUDAAPI *)(size_t *, CUdevice))kc__driver_symbol("cuDeviceTotalMem_v2"),
+	    .uuid = (CUresult(CUDAAPI *)(CUuuid *, CUdevice))kc__driver_symbol("cuDeviceGetUuid_v2"),
+	    .version = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDriverGetVersion"),
 	};
 	int count = 0;
 

@@ -17,15 +17,15 @@
 #include <sys/mman.h>
 
 enum {
-	LATE_MAX = 4096,           /* calls that have not returned: about one a thread */
-	CORRELATIONS = 1 << 20,    /* awaited at once, by the low bits of the id */
-	ORPHANS_MAX = 16384,       /* records whose launch has not returned yet */
-	HELD_MAX = 65536,          /* measured, not decided */
-	SWEEP_SLOTS = 65536,       /* looked at in one search for records that never came */
+	LATE_MAX = 4096,        /* calls that have not returned: about one a thread */
+	CORRELATIONS = 1 << 20, /* awaited at once, by the low bits of the id */
+	ORPHANS_MAX = 16384,    /* records whose launch has not returned yet */
+	HELD_MAX = 65536,       /* measured, not decided */
+	SWEEP_SLOTS = 65536,    /* looked at in one search for records that never came */
 };
-#define UNFILLED_NS 1000000ll   /* how long filling a claimed slot may take a thread that loses its core */
-#define ORPHAN_NS 1000000000ll  /* a record without a launch for so long has none */
-#define HELD_NS 2000000000ll    /* decided without waiting any longer */
+#define UNFILLED_NS 1000000ll  /* how long filling a claimed slot may take a thread that loses its core */
+#define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
+#define HELD_NS 2000000000ll   /* decided without waiting any longer */
 #define SWEEP_NS 1000000000ll
 #define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
 
@@ -71,13 +71,13 @@ static void count(enum kc_counter counter)
 
 struct kc__join *kc__join_new(void)
 {
-	struct kc__join *join = mmap(NULL, sizeof(*join), PROT_READ | PROT_WRITE,
-	                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct kc__join *join =
+	    mmap(NULL, sizeof(*join), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (join == MAP_FAILED)
 		return NULL;
 	join->correlations = mmap(NULL, CORRELATIONS * sizeof(*join->correlations), PROT_READ | PROT_WRITE,
-	                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (join->correlations == MAP_FAILED) {
 		munmap(join, sizeof(*join));
 		return NULL;
@@ -421,9 +421,9 @@ static enum kc_unmeasured missing_why(struct kc__join *join)
 static bool awaiting(const struct kc_slot *slot)
 {
 	return slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
-	       (slot->kind == KC_KIND_LAUNCH ? !slot->launch.unmeasured && !slot->launch.measured_end_ns
-	                                     : slot->kind == KC_KIND_TRANSFER && !slot->transfer.unmeasured &&
-	                                               !slot->transfer.measured_end_ns);
+	       (slot->kind == KC_KIND_LAUNCH
+		    ? !slot->launch.unmeasured && !slot->launch.measured_end_ns
+		    : slot->kind == KC_KIND_TRANSFER && !slot->transfer.unmeasured && !slot->transfer.measured_end_ns);
 }
 
 /* A record that is missing while later ones of its stream came long ago. */
@@ -474,7 +474,7 @@ int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, voi
 	if (kc__cupti_dropped())
 		kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
 	atomic_store_explicit(&kc__shim.header->counters[KC_COUNT_CUPTI_DROPPED], kc__cupti_dropped(),
-	                      memory_order_relaxed);
+			      memory_order_relaxed);
 	return join->awaited != 0;
 }
 

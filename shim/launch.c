@@ -25,7 +25,7 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	ask = asks[per_thread];
 	if (!ask)
 		ask = asks[per_thread] = (CUresult(CUDAAPI *)(CUstream, CUstreamCaptureStatus *))kc__driver_symbol(
-			      per_thread ? "cuStreamIsCapturing_ptsz" : "cuStreamIsCapturing");
+		    per_thread ? "cuStreamIsCapturing_ptsz" : "cuStreamIsCapturing");
 	return ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -78,11 +78,11 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 	struct kc_placement placement;
 
 	launch->novelty = atomic_load_explicit(&shape->measured, memory_order_relaxed)           ? KC_REPEATED
-	                  : atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed) ? KC_NEW_SIZE
-	                                                                                         : KC_FIRST_SEEN;
+			  : atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed) ? KC_NEW_SIZE
+												 : KC_FIRST_SEEN;
 	pthread_mutex_lock(&stream->device->lock);
 	kc_timeline_kernel(stream->device->timeline, stream->lane, launch->predicted_at_ns, &shape->work, solo.ns,
-	                   &placement);
+			   &placement);
 	pthread_mutex_unlock(&stream->device->lock);
 	launch->solo_ns = solo.ns;
 	launch->solo_low_ns = solo.low_ns;
@@ -126,7 +126,7 @@ static void record(struct kc_launch *launch, const struct known *known, enum kc_
 
 /* true: the call is recorded and launch_end() must follow the real call. */
 static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
-                         CUstream stream, bool per_thread)
+			 CUstream stream, bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
 	struct known known;
@@ -190,8 +190,8 @@ static void launch_end(struct kc__call *call, CUresult result)
 
 #define LAUNCH_KERNEL(symbol, api, twin)                                                                               \
 	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
-	                                  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,   \
-	                                  void **extra)                                                                \
+					  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,   \
+					  void **extra)                                                                \
 	{                                                                                                              \
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \
@@ -208,13 +208,13 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, KC_API_LAUNCH_KERNEL, true)
 
 #define LAUNCH_COOPERATIVE(symbol, twin)                                                                               \
 	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
-	                                  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params)   \
+					  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params)   \
 	{                                                                                                              \
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \
                                                                                                                        \
 		if (!launch_begin(&call, KC_API_LAUNCH_COOPERATIVE, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream,  \
-		                  twin))                                                                               \
+				  twin))                                                                               \
 			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                     \
 		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                           \
 		launch_end(&call, result);                                                                             \
@@ -230,11 +230,11 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \
                                                                                                                        \
-		if (!config || !launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                        \
-		                             SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ,               \
-		                                   config->blockDimX, config->blockDimY, config->blockDimZ,            \
-		                                   config->sharedMemBytes),                                            \
-		                             config->hStream, twin))                                                   \
+		if (!config ||                                                                                         \
+		    !launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                                   \
+				  SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,       \
+					config->blockDimY, config->blockDimZ, config->sharedMemBytes),                 \
+				  config->hStream, twin))                                                              \
 			return KC_REAL(symbol)(config, f, params, extra);                                              \
 		result = KC_REAL(symbol)(config, f, params, extra);                                                    \
 		launch_end(&call, result);                                                                             \

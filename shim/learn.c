@@ -6,8 +6,9 @@
 
 #include <math.h>
 
-#define LOG_CHANGE 0.002  /* of λ: 0.2 % of the predicted time */
-#define WIDTH_CHANGE 0.05 /* relative, of the interval */
+#define LOG_CHANGE 0.005             /* of λ: 0.5 % of the predicted time, */
+#define WIDTH_SHARE 0.1              /* or this share of its interval's half width, if that is more */
+#define WIDTH_CHANGE 0.25            /* relative, of the interval itself */
 #define SMALL_COPY_BYTES (64u << 10) /* below, latency hides the rate */
 #define MIB 1048576.0
 #define COPY_WEIGHT 0.25 /* of one measured copy in the running rate */
@@ -15,8 +16,8 @@
 /* Every power of two counts as a change: a belief ripens even where it is stable. */
 static bool matters(const struct kc_belief *old, const struct kc_belief *new)
 {
-	return !old->count || (new->count & (new->count - 1)) == 0 ||
-	       fabsf(new->log_lambda - old->log_lambda) > LOG_CHANGE ||
+	return !old->count || (new->count &(new->count - 1)) == 0 ||
+	       fabs((double)new->log_lambda - old->log_lambda) > fmax(LOG_CHANGE, WIDTH_SHARE * new->half_width) ||
 	       fabsf(new->half_width - old->half_width) > WIDTH_CHANGE * old->half_width;
 }
 
@@ -45,7 +46,7 @@ void kc__learn(const struct kc_launch *launch)
 	if (!shape || launch->measured_end_ns <= launch->measured_start_ns)
 		return;
 	kc_lambda_learn(&shape->learned.lambda, &shape->work, launch->measured_end_ns - launch->measured_start_ns,
-	                launch->overlap > KC_OVERLAP_NONE, launch->slowdown);
+			launch->overlap > KC_OVERLAP_NONE, launch->slowdown);
 	atomic_fetch_add_explicit(&shape->kernel->measured, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shape->measured, 1, memory_order_relaxed);
 

@@ -18,7 +18,7 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 
 static struct {
 	pthread_mutex_t lock;
-	int tried; /* one attempt a process */
+	int tried;           /* one attempt a process */
 	char complaint[256]; /* an option that made no sense */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -104,7 +104,7 @@ static int create_journal(const char *path, const struct kc_journal_header *head
 	if (error != -EEXIST)
 		return error;
 	snprintf(aside, sizeof(aside), "%.*s.%lld.kcj", (int)(strlen(path) - strlen(".kcj")), path,
-	         (long long)header->monotonic_ns);
+		 (long long)header->monotonic_ns);
 	if (rename(path, aside))
 		return -errno;
 	return kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
@@ -132,13 +132,12 @@ static int make_journal(void)
 
 static void start_measuring(void)
 {
-	enum kc_unmeasured why = kc__shim.options.measure == KC_MEASURE_NOTHING
-	                                 ? KC_MEASURE_OFF
-	                                 : kc__cupti_attach(&kc__shim.options);
+	enum kc_unmeasured why =
+	    kc__shim.options.measure == KC_MEASURE_NOTHING ? KC_MEASURE_OFF : kc__cupti_attach(&kc__shim.options);
 
 	atomic_store(&kc__shim.unmeasured, why);
 	atomic_store(&kc__shim.transfers_unmeasured,
-	             why == KC_MEASURED && kc__shim.options.measure == KC_MEASURE_KERNELS ? KC_MEASURE_OFF : why);
+		     why == KC_MEASURED && kc__shim.options.measure == KC_MEASURE_KERNELS ? KC_MEASURE_OFF : why);
 }
 
 /* What a parent may have left in a child that starts its own recording. */

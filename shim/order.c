@@ -97,15 +97,15 @@ STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, true)
                                                                                                                        \
 		if (result == CUDA_SUCCESS && !kc__capturing(stream, twin))                                            \
 			ON_STREAM(stream, twin,                                                                        \
-			          kc_timeline_occupy(timeline, lane, kc__now_ns(), HOST_FUNCTION_NS, &placement));     \
+				  kc_timeline_occupy(timeline, lane, kc__now_ns(), HOST_FUNCTION_NS, &placement));     \
 		return result;                                                                                         \
 	}
 HOST_FUNCTION(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), false)
 HOST_FUNCTION(cuLaunchHostFunc_ptsz, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), true)
 HOST_FUNCTION(cuStreamAddCallback, (CUstream stream, CUstreamCallback fn, void *data, unsigned flags),
-              (stream, fn, data, flags), false)
+	      (stream, fn, data, flags), false)
 HOST_FUNCTION(cuStreamAddCallback_ptsz, (CUstream stream, CUstreamCallback fn, void *data, unsigned flags),
-              (stream, fn, data, flags), true)
+	      (stream, fn, data, flags), true)
 
 /* Events */
 
@@ -128,7 +128,7 @@ EVENT_RECORD(cuEventRecord, (CUevent event, CUstream stream), (event, stream), f
 EVENT_RECORD(cuEventRecord_ptsz, (CUevent event, CUstream stream), (event, stream), true)
 EVENT_RECORD(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags), false)
 EVENT_RECORD(cuEventRecordWithFlags_ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags),
-             true)
+	     true)
 
 #define STREAM_WAIT_EVENT(symbol, twin)                                                                                \
 	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream, CUevent event, unsigned flags)                              \
@@ -140,7 +140,7 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (CUevent event, CUstream stream, unsig
 		    !(e = kc__event_of(event, false)))                                                                 \
 			return result;                                                                                 \
 		ON_STREAM(stream, twin,                                                                                \
-		          kc_timeline_wait(timeline, lane, atomic_load_explicit(&e->ready_ns, memory_order_relaxed))); \
+			  kc_timeline_wait(timeline, lane, atomic_load_explicit(&e->ready_ns, memory_order_relaxed))); \
 		return result;                                                                                         \
 	}
 STREAM_WAIT_EVENT(cuStreamWaitEvent, false)
@@ -223,7 +223,7 @@ KC_EXPORT CUresult CUDAAPI cuMemFreeHost(void *pointer)
 	}
 STREAM_ORDERED(cuMemAllocAsync, (CUdeviceptr * pointer, size_t bytes, CUstream stream), (pointer, bytes, stream))
 STREAM_ORDERED(cuMemAllocFromPoolAsync, (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream),
-               (pointer, bytes, pool, stream))
+	       (pointer, bytes, pool, stream))
 STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer, stream))
 
 /* Capture */
@@ -242,13 +242,13 @@ STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer,
 CAPTURE_BEGIN(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 CAPTURE_BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 CAPTURE_BEGIN(cuStreamBeginCaptureToGraph,
-              (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
-               CUstreamCaptureMode mode),
-              (stream, graph, nodes, edges, n, mode))
+	      (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
+	       CUstreamCaptureMode mode),
+	      (stream, graph, nodes, edges, n, mode))
 CAPTURE_BEGIN(cuStreamBeginCaptureToGraph_ptsz,
-              (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
-               CUstreamCaptureMode mode),
-              (stream, graph, nodes, edges, n, mode))
+	      (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
+	       CUstreamCaptureMode mode),
+	      (stream, graph, nodes, edges, n, mode))
 
 /* A capture that is already broken ends all the same: only a stream that was
  * not capturing answers otherwise. */

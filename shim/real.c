@@ -209,8 +209,7 @@ static void *route_by_name(int hook, void *address)
 	atomic_store_explicit(&kc__real[hook], address, memory_order_relaxed);
 	pthread_mutex_unlock(&real.lock);
 	if (kc__shim.header)
-		atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], 1,
-		                          memory_order_relaxed);
+		atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], 1, memory_order_relaxed);
 	else
 		atomic_fetch_add_explicit(&kc__shim.routed_by_name, 1, memory_order_relaxed);
 	return hooks[hook].ours;

@@ -8,8 +8,8 @@ static void route(const char *name, void **address, int version, cuuint64_t flag
 	int saved_errno = errno;
 
 	if (address && *address && atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED)
-		*address = kc__route_proc(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
-		                          *address);
+		*address =
+		    kc__route_proc(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, *address);
 	errno = saved_errno;
 }
 
@@ -23,7 +23,7 @@ KC_EXPORT CUresult CUDAAPI cuGetProcAddress(const char *name, void **address, in
 }
 
 KC_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **address, int version, cuuint64_t flags,
-                                               CUdriverProcAddressQueryResult *status)
+					       CUdriverProcAddressQueryResult *status)
 {
 	CUresult result = KC_REAL(cuGetProcAddress_v2)(name, address, version, flags, status);
 

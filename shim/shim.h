@@ -76,10 +76,10 @@ struct kc__kernel {
 	_Atomic uint32_t measured; /* measurements known */
 };
 
-struct kc__function { /* a driver handle on a device */
-	uint64_t key[2]; /* handle, device ordinal */
+struct kc__function {                      /* a driver handle on a device */
+	uint64_t key[2];                   /* handle, device ordinal */
 	struct kc__kernel *_Atomic kernel; /* NULL: the driver did not answer */
-	_Atomic uint32_t generation; /* of module loads, when it was last looked at */
+	_Atomic uint32_t generation;       /* of module loads, when it was last looked at */
 };
 
 struct kc__key { /* kernel, block shape, shared memory: where λ is keyed */
@@ -92,7 +92,7 @@ struct kc__shape { /* key and grid */
 	uint64_t key[4];
 	struct kc__kernel *kernel;
 	struct kc__key *lambda_key;
-	uint32_t id; /* place in shapes[] */
+	uint32_t id;            /* place in shapes[] */
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	struct kc_shape dims;
 	struct kc_work work;
@@ -205,7 +205,7 @@ int kc__devices_init(void);
 /* The call failed: what it was to occupy was never occupied. */
 void kc__cancel(struct kc__call *call, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
-                        bool per_thread);
+			bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
 /* launch.c */
 bool kc__capturing(CUstream stream, bool per_thread);

@@ -66,9 +66,9 @@ int kc__tables_init(void)
 		struct kc__table *table;
 		uint32_t limit;
 	} all[] = {
-		{&kc__shim.functions, FUNCTIONS_MAX}, {&kc__shim.kernels, KERNELS_MAX}, {&kc__shim.keys, SHAPES_MAX},
-		{&kc__shim.shapes, SHAPES_MAX},       {&kc__shim.streams, STREAMS_MAX}, {&kc__shim.events, EVENTS_MAX},
-		{&kc__shim.handles, HANDLES_MAX},
+	    {&kc__shim.functions, FUNCTIONS_MAX}, {&kc__shim.kernels, KERNELS_MAX}, {&kc__shim.keys, SHAPES_MAX},
+	    {&kc__shim.shapes, SHAPES_MAX},       {&kc__shim.streams, STREAMS_MAX}, {&kc__shim.events, EVENTS_MAX},
+	    {&kc__shim.handles, HANDLES_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -222,14 +222,13 @@ struct answers { /* the driver's, about a function */
 static int ask_attribute(CUfunction f, bool is_kernel, CUdevice device, CUfunction_attribute attribute, int *value)
 {
 	if (is_kernel) {
-		CUresult(CUDAAPI * get)(int *, CUfunction_attribute, CUkernel, CUdevice) =
-			(CUresult(CUDAAPI *)(int *, CUfunction_attribute, CUkernel, CUdevice))kc__driver_symbol(
-				"cuKernelGetAttribute");
+		CUresult(CUDAAPI * get)(int *, CUfunction_attribute, CUkernel, CUdevice) = (CUresult(CUDAAPI *)(
+		    int *, CUfunction_attribute, CUkernel, CUdevice))kc__driver_symbol("cuKernelGetAttribute");
 
 		return get && get(value, attribute, (CUkernel)f, device) == CUDA_SUCCESS ? 0 : -ENOENT;
 	}
 	CUresult(CUDAAPI * get)(int *, CUfunction_attribute, CUfunction) =
-		(CUresult(CUDAAPI *)(int *, CUfunction_attribute, CUfunction))kc__driver_symbol("cuFuncGetAttribute");
+	    (CUresult(CUDAAPI *)(int *, CUfunction_attribute, CUfunction))kc__driver_symbol("cuFuncGetAttribute");
 
 	return get && get(value, attribute, f) == CUDA_SUCCESS ? 0 : -ENOENT;
 }
@@ -238,7 +237,7 @@ static const char *ask_name(CUfunction f, const struct handle *h, bool is_kernel
 {
 	const char *name = NULL;
 	CUresult(CUDAAPI * get)(const char **, void *) = (CUresult(CUDAAPI *)(const char **, void *))kc__driver_symbol(
-		is_kernel ? "cuKernelGetName" : "cuFuncGetName");
+	    is_kernel ? "cuKernelGetName" : "cuFuncGetName");
 
 	if (get && get(&name, f) == CUDA_SUCCESS && name)
 		return name;
@@ -272,11 +271,11 @@ static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 	size_t n = strlen(kernel->name) + 1;
 	char buffer[sizeof(struct kc_kernel_entry) + 4096];
 	struct kc_kernel_entry entry = {
-		.id = kernel->id,
-		.device = kernel->device->ordinal,
-		.resources = a->resources,
-		.binary_version = (uint32_t)a->binary_version,
-		.ptx_version = (uint32_t)a->ptx_version,
+	    .id = kernel->id,
+	    .device = kernel->device->ordinal,
+	    .resources = a->resources,
+	    .binary_version = (uint32_t)a->binary_version,
+	    .ptx_version = (uint32_t)a->ptx_version,
 	};
 
 	if (n > 4094)
@@ -291,8 +290,8 @@ static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 /* tables_lock held. */
 static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device)
 {
-	uint64_t resources = ((uint64_t)a->resources.registers << 32 | a->resources.static_shared_bytes) * 31 +
-	                     a->resources.local_bytes;
+	uint64_t resources =
+	    ((uint64_t)a->resources.registers << 32 | a->resources.static_shared_bytes) * 31 + a->resources.local_bytes;
 	uint64_t key[3] = {hash_text(a->name), resources, device->ordinal};
 	struct kc__kernel *kernel = find(&kc__shim.kernels, key, 3);
 
@@ -340,9 +339,8 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 
 static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_shared_bytes)
 {
-	CUresult(CUDAAPI * get)(int *, CUfunction, int, size_t) =
-		(CUresult(CUDAAPI *)(int *, CUfunction, int, size_t))kc__driver_symbol(
-			"cuOccupancyMaxActiveBlocksPerMultiprocessor");
+	CUresult(CUDAAPI * get)(int *, CUfunction, int, size_t) = (CUresult(CUDAAPI *)(
+	    int *, CUfunction, int, size_t))kc__driver_symbol("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 	int blocks = 0;
 
 	if (!get || get(&blocks, f, (int)threads, dynamic_shared_bytes) != CUDA_SUCCESS || blocks < 0)
@@ -354,7 +352,7 @@ static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_s
 static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *dims)
 {
 	uint64_t key[3] = {kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32,
-	                   dims->block[0] | (uint64_t)dims->block[1] << 32, dims->block[2]};
+			   dims->block[0] | (uint64_t)dims->block[1] << 32, dims->block[2]};
 	struct kc__key *k = find(&kc__shim.keys, key, 3);
 
 	if (k || !(k = fresh(&kc__shim.keys, sizeof(*k), key, 3)))
@@ -366,10 +364,10 @@ static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *
 }
 
 static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-                                    const uint64_t *key)
+				    const uint64_t *key)
 {
 	uint32_t blocks_per_sm =
-		ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes);
+	    ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes);
 	struct kc__shape *shape;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
@@ -396,10 +394,9 @@ out:
 
 struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims)
 {
-	uint64_t key[4] = {kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32,
-	                   dims->grid[0] | (uint64_t)dims->grid[1] << 32,
-	                   dims->grid[2] | (uint64_t)dims->block[0] << 32,
-	                   dims->block[1] | (uint64_t)dims->block[2] << 32};
+	uint64_t key[4] = {
+	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
+	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32};
 	struct kc__shape *shape = find(&kc__shim.shapes, key, 4);
 
 	return shape ? shape : shape_make(kernel, f, dims, key);
@@ -418,10 +415,12 @@ static uint64_t default_stream(CUstream stream, bool per_thread)
 static struct kc__device *device_of_stream(CUstream stream, struct kc__device *current)
 {
 	CUresult(CUDAAPI * get_ctx)(CUstream, CUcontext *) =
-		(CUresult(CUDAAPI *)(CUstream, CUcontext *))kc__driver_symbol("cuStreamGetCtx");
+	    (CUresult(CUDAAPI *)(CUstream, CUcontext *))kc__driver_symbol("cuStreamGetCtx");
 	CUresult(CUDAAPI * push)(CUcontext) = (CUresult(CUDAAPI *)(CUcontext))kc__driver_symbol("cuCtxPushCurrent_v2");
-	CUresult(CUDAAPI * pop)(CUcontext *) = (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxPopCurrent_v2");
-	CUresult(CUDAAPI * get_device)(CUdevice *) = (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
+	CUresult(CUDAAPI * pop)(CUcontext *) =
+	    (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxPopCurrent_v2");
+	CUresult(CUDAAPI * get_device)(CUdevice *) =
+	    (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
 	struct kc__device *device = NULL;
 	CUcontext context = NULL;
 	CUdevice handle;
@@ -439,9 +438,9 @@ static struct kc__device *device_of_stream(CUstream stream, struct kc__device *c
 static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
 {
 	CUresult(CUDAAPI * get_flags)(CUstream, unsigned *) =
-		(CUresult(CUDAAPI *)(CUstream, unsigned *))kc__driver_symbol("cuStreamGetFlags");
+	    (CUresult(CUDAAPI *)(CUstream, unsigned *))kc__driver_symbol("cuStreamGetFlags");
 	CUresult(CUDAAPI * get_priority)(CUstream, int *) =
-		(CUresult(CUDAAPI *)(CUstream, int *))kc__driver_symbol("cuStreamGetPriority");
+	    (CUresult(CUDAAPI *)(CUstream, int *))kc__driver_symbol("cuStreamGetPriority");
 	unsigned flags = 0;
 	int priority = 0;
 

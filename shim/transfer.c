@@ -40,7 +40,7 @@ void kc__cancel(struct kc__call *call, uint32_t ticket)
 }
 
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream handle,
-                        bool per_thread)
+			bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
 	struct kc__stream *stream;
@@ -61,24 +61,23 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	call->stream = stream;
 	pthread_mutex_lock(&stream->device->lock);
 	kc_timeline_occupy(stream->device->timeline, stream->lane, now, expected_ns(stream->device, kind, bytes),
-	                   &placement);
+			   &placement);
 	pthread_mutex_unlock(&stream->device->lock);
 	call->ticket = placement.ticket;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_TRANSFER);
 	if (call->slot) {
 		call->slot->transfer = (struct kc_transfer){
-			.launched_ns = now,
-			.start_ns = placement.start_ns,
-			.end_ns = placement.end_ns,
-			.bytes = bytes,
-			.stream = stream->id,
-			.result = INT_MIN,
-			.thread = kc__thread_id(t),
-			.ticket = placement.ticket,
-			.kind = (uint8_t)kind,
-			.device = (uint8_t)stream->device->ordinal,
-			.unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.transfers_unmeasured,
-		                                                    memory_order_relaxed),
+		    .launched_ns = now,
+		    .start_ns = placement.start_ns,
+		    .end_ns = placement.end_ns,
+		    .bytes = bytes,
+		    .stream = stream->id,
+		    .result = INT_MIN,
+		    .thread = kc__thread_id(t),
+		    .ticket = placement.ticket,
+		    .kind = (uint8_t)kind,
+		    .device = (uint8_t)stream->device->ordinal,
+		    .unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.transfers_unmeasured, memory_order_relaxed),
 		};
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	}

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define TICK_BUSY_NS 2000000ll   /* while launches come in */
+#define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
 #define FLUSH_MIN_NS 5000000ll   /* between requests for finished records: a tenth of the */
 #define FLUSH_MAX_NS 100000000ll /* time measured so far, so that a short run learns, too */
@@ -243,8 +243,7 @@ static enum request sleep_until(int64_t deadline_ns)
 	enum request request;
 
 	pthread_mutex_lock(&worker.lock);
-	while (worker.request == worker.answered &&
-	       pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
+	while (worker.request == worker.answered && pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
 		;
 	request = worker.request == worker.answered ? NOTHING : worker.request;
 	pthread_mutex_unlock(&worker.lock);
@@ -285,7 +284,7 @@ int kc__worker_start(void)
 
 	worker.join = kc__join_new();
 	worker.ready = mmap(NULL, READY_MAX * sizeof(*worker.ready), PROT_READ | PROT_WRITE,
-	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!worker.join || worker.ready == MAP_FAILED)
 		return -ENOMEM;
 	worker.measuring = !atomic_load(&kc__shim.unmeasured);

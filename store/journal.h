@@ -35,7 +35,7 @@
 #define KC_SLOT_BYTES 192u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
-#define KC_HEADER_BYTES 65536u /* a multiple of every page size */
+#define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
 #define KC_JOURNAL_SEGMENTS_MAX 16384u /* each is a mapping, and Linux gives a process 65,530 */
 
 enum kc_slot_state {
@@ -59,39 +59,39 @@ enum kc_slot_kind {
 };
 
 enum kc_api { /* the call that launched; names in kc_api_name() */
-	KC_API_UNKNOWN = 0,
-	KC_API_LAUNCH_KERNEL,
-	KC_API_LAUNCH_KERNEL_EX,
-	KC_API_LAUNCH_COOPERATIVE,
-	KC_API_LAUNCH_LEGACY, /* cuLaunch, cuLaunchGrid, cuLaunchGridAsync, multi-device */
-	KC_API_GRAPH,
-	KC_API_COUNT,
+	      KC_API_UNKNOWN = 0,
+	      KC_API_LAUNCH_KERNEL,
+	      KC_API_LAUNCH_KERNEL_EX,
+	      KC_API_LAUNCH_COOPERATIVE,
+	      KC_API_LAUNCH_LEGACY, /* cuLaunch, cuLaunchGrid, cuLaunchGridAsync, multi-device */
+	      KC_API_GRAPH,
+	      KC_API_COUNT,
 };
 const char *kc_api_name(uint32_t api);
 
 enum kc_unpredictable { /* why a launch has no prediction; 0: it has one */
-	KC_PREDICTED = 0,
-	KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
-	KC_NO_DEVICE,     /* no current context, or its device is unknown */
-	KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
-	KC_TABLE_FULL,    /* our tables are at their bound */
-	KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
-	KC_UNPREDICTABLE_COUNT,
+			KC_PREDICTED = 0,
+			KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
+			KC_NO_DEVICE,     /* no current context, or its device is unknown */
+			KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
+			KC_TABLE_FULL,    /* our tables are at their bound */
+			KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
+			KC_UNPREDICTABLE_COUNT,
 };
 const char *kc_unpredictable_name(uint32_t reason);
 
 enum kc_unmeasured { /* why a launch has no measured time; 0: it has one, or it is still awaited */
-	KC_MEASURED = 0,
-	KC_CALL_FAILED,
-	KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
-	KC_NO_CUPTI,       /* not found, too new for the driver, … */
-	KC_PROFILER_BUSY,  /* another profiler holds CUPTI (error 39), or took it over */
-	KC_RECORD_DROPPED, /* CUPTI said it dropped records */
-	KC_RECORD_INVALID, /* start = 0 or end < start */
-	KC_NO_CORRELATION, /* no callback fired during the call */
-	KC_NOT_DELIVERED,  /* no record came before the process ended */
-	KC_PROCESS_KILLED, /* the process ended before the record came */
-	KC_UNMEASURED_COUNT,
+		     KC_MEASURED = 0,
+		     KC_CALL_FAILED,
+		     KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
+		     KC_NO_CUPTI,       /* not found, too new for the driver, … */
+		     KC_PROFILER_BUSY,  /* another profiler holds CUPTI (error 39), or took it over */
+		     KC_RECORD_DROPPED, /* CUPTI said it dropped records */
+		     KC_RECORD_INVALID, /* start = 0 or end < start */
+		     KC_NO_CORRELATION, /* no callback fired during the call */
+		     KC_NOT_DELIVERED,  /* no record came before the process ended */
+		     KC_PROCESS_KILLED, /* the process ended before the record came */
+		     KC_UNMEASURED_COUNT,
 };
 const char *kc_unmeasured_name(uint32_t reason);
 
@@ -187,8 +187,8 @@ struct kc_stream_entry {
 	uint64_t handle;  /* as the app sees it */
 	uint64_t context; /* for default streams */
 	int32_t priority;
-	uint32_t flags; /* CU_STREAM_NON_BLOCKING … */
-	uint32_t kind;  /* enum kc_stream_kind */
+	uint32_t flags;      /* CU_STREAM_NON_BLOCKING … */
+	uint32_t kind;       /* enum kc_stream_kind */
 	uint32_t per_thread; /* Linux thread id of a per-thread default stream */
 };
 
@@ -225,17 +225,17 @@ struct kc_message_entry {
 
 /* Live counts, in the header page so that they survive the process. */
 enum kc_counter {
-	KC_COUNT_CALLS,           /* launch calls seen */
-	KC_COUNT_CAPTURED,        /* recorded into a graph, not executed */
-	KC_COUNT_DROPPED,         /* launches past KERNCAST_JOURNAL_MAX */
-	KC_COUNT_CUPTI_RECORDS,   /* kernel records CUPTI delivered */
+	KC_COUNT_CALLS,         /* launch calls seen */
+	KC_COUNT_CAPTURED,      /* recorded into a graph, not executed */
+	KC_COUNT_DROPPED,       /* launches past KERNCAST_JOURNAL_MAX */
+	KC_COUNT_CUPTI_RECORDS, /* kernel records CUPTI delivered */
 	KC_COUNT_CUPTI_MATCHED,
 	KC_COUNT_CUPTI_UNMATCHED, /* no launch of ours has that correlation id */
 	KC_COUNT_CUPTI_INVALID,
-	KC_COUNT_CUPTI_DROPPED,   /* as CUPTI tells */
+	KC_COUNT_CUPTI_DROPPED, /* as CUPTI tells */
 	KC_COUNT_TRANSFER_RECORDS,
 	KC_COUNT_TRANSFER_UNMATCHED,
-	KC_COUNT_ROUTED_BY_NAME,  /* resolver answers of unknown address */
+	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
 	KC_COUNT_GRAPH_LAUNCHES,
 	KC_COUNTERS,
 };
@@ -246,23 +246,23 @@ struct kc_journal_header {
 	uint32_t version;
 	uint32_t header_bytes, slot_bytes, segment_slots;
 	uint32_t pid, ppid;
-	uint64_t pid_start;       /* field 22 of /proc/PID/stat: tells a reused pid apart */
-	int64_t realtime_ns;      /* CLOCK_REALTIME when ... */
-	int64_t monotonic_ns;     /* ... CLOCK_MONOTONIC was this */
+	uint64_t pid_start;          /* field 22 of /proc/PID/stat: tells a reused pid apart */
+	int64_t realtime_ns;         /* CLOCK_REALTIME when ... */
+	int64_t monotonic_ns;        /* ... CLOCK_MONOTONIC was this */
 	_Atomic int64_t process_row; /* rowid in `process`; 0: not there yet */
 	_Atomic uint32_t simulated;
-	_Atomic uint32_t ended;   /* 1: the process said goodbye */
+	_Atomic uint32_t ended; /* 1: the process said goodbye */
 	_Atomic int64_t ended_ns;
 	_Atomic uint64_t counters[KC_COUNTERS];
 	char boot_id[40];
-	char run_token[64];       /* names the run; same for all its processes */
+	char run_token[64]; /* names the run; same for all its processes */
 	char measure[16];
 	char executable[1024];
 	char directory[1024];
 	char database[1024];
-	char command_line[4096];  /* arguments separated by NUL, cut if longer */
+	char command_line[4096]; /* arguments separated by NUL, cut if longer */
 	uint32_t command_line_bytes;
-	uint64_t pid_namespace;   /* inode; filled by kc_journal_create() */
+	uint64_t pid_namespace; /* inode; filled by kc_journal_create() */
 };
 _Static_assert(sizeof(struct kc_journal_header) <= KC_HEADER_BYTES, "header size");
 
@@ -276,7 +276,7 @@ struct kc_journal;
  * memory (kc_journal_in_memory()).
  */
 int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
-                      struct kc_journal **out);
+		      struct kc_journal **out);
 
 struct kc_journal_header *kc_journal_header(struct kc_journal *j);
 

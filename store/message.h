@@ -6,22 +6,24 @@
 #include <stdint.h>
 
 #define KC_MESSAGES(X)                                                                                                 \
-	X(NO_CUPTI, 1, "CUPTI was not found: launches are predicted, not measured (set KERNCAST_CUPTI to libcupti.so)")    \
-	X(CUPTI_FAILED, 1, "CUPTI did not start: launches are predicted, not measured")                                    \
-	X(PROFILER_BUSY, 1, "another profiler holds CUPTI: launches are predicted, not measured")                          \
-	X(PROFILER_TOOK_OVER, 1, "the application started its own profiler: nothing is measured from here on")             \
-	X(RECORDS_DROPPED, 1, "CUPTI dropped records: some launches have no measured time")                                \
-	X(RECORDS_INVALID, 1, "CUPTI delivered records without valid times: they are not used")                            \
-	X(DATABASE, 2, "the database cannot be written: launches stay in the journal")                                     \
-	X(JOURNAL_MEMORY, 1, "no disk space for the journal: launches are kept in memory and would be lost in a crash")    \
-	X(JOURNAL_FULL, 2, "the journal is full (KERNCAST_JOURNAL_MAX): further launches are counted as dropped")          \
-	X(JOURNAL_FAILED, 2, "no journal could be made: nothing is recorded")                                              \
-	X(FOREIGN_DESCRIPTOR, 1, "the application closed the database's descriptor: it was opened again")                  \
-	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")           \
-	X(FLUSH_TIMEOUT, 1, "CUPTI did not deliver its last records in time")                                              \
-	X(TORN, 1, "a journal entry was cut off")                                                                          \
-	X(TABLE_FULL, 1, "a table of kernels, streams or shapes is full: some launches are not predicted")                 \
-	X(OPTION, 1, "an option was not understood and keeps its default")                                                 \
+	X(NO_CUPTI, 1,                                                                                                 \
+	  "CUPTI was not found: launches are predicted, not measured (set KERNCAST_CUPTI to libcupti.so)")             \
+	X(CUPTI_FAILED, 1, "CUPTI did not start: launches are predicted, not measured")                                \
+	X(PROFILER_BUSY, 1, "another profiler holds CUPTI: launches are predicted, not measured")                      \
+	X(PROFILER_TOOK_OVER, 1, "the application started its own profiler: nothing is measured from here on")         \
+	X(RECORDS_DROPPED, 1, "CUPTI dropped records: some launches have no measured time")                            \
+	X(RECORDS_INVALID, 1, "CUPTI delivered records without valid times: they are not used")                        \
+	X(DATABASE, 2, "the database cannot be written: launches stay in the journal")                                 \
+	X(JOURNAL_MEMORY, 1,                                                                                           \
+	  "no disk space for the journal: launches are kept in memory and would be lost in a crash")                   \
+	X(JOURNAL_FULL, 2, "the journal is full (KERNCAST_JOURNAL_MAX): further launches are counted as dropped")      \
+	X(JOURNAL_FAILED, 2, "no journal could be made: nothing is recorded")                                          \
+	X(FOREIGN_DESCRIPTOR, 1, "the application closed the database's descriptor: it was opened again")              \
+	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")       \
+	X(FLUSH_TIMEOUT, 1, "CUPTI did not deliver its last records in time")                                          \
+	X(TORN, 1, "a journal entry was cut off")                                                                      \
+	X(TABLE_FULL, 1, "a table of kernels, streams or shapes is full: some launches are not predicted")             \
+	X(OPTION, 1, "an option was not understood and keeps its default")                                             \
 	X(NO_GPU, 1, "the driver found no GPU: nothing is recorded")
 
 enum kc_message_code {
@@ -29,7 +31,7 @@ enum kc_message_code {
 #define KC_MESSAGE_ENUM(name, severity, text) KC_MESSAGE_##name,
 	KC_MESSAGES(KC_MESSAGE_ENUM)
 #undef KC_MESSAGE_ENUM
-	KC_MESSAGE_COUNT,
+	    KC_MESSAGE_COUNT,
 };
 
 const char *kc_message_name(uint32_t code); /* "NO_CUPTI" */

@@ -11,22 +11,22 @@
 
 /* X(field, environment, flag or NULL, argument or NULL, default, help) */
 #define KC_OPTION_TABLE(X)                                                                                             \
-	X(db, "KERNCAST_DB", "output", "DB", "kerncast.db", "database to write")                                          \
-	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|off", "all",                                               \
-	  "what CUPTI measures: kernels and transfers, kernels only, nothing")                                            \
-	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                              \
-	  "bound on the journal; launches past it are counted as dropped (K, M and G are understood)")                    \
-	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000", "longest wait for CUPTI's last records at exit")           \
-	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                              \
-	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                            \
-	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                    \
+	X(db, "KERNCAST_DB", "output", "DB", "kerncast.db", "database to write")                                       \
+	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|off", "all",                                            \
+	  "what CUPTI measures: kernels and transfers, kernels only, nothing")                                         \
+	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                           \
+	  "bound on the journal; launches past it are counted as dropped (K, M and G are understood)")                 \
+	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000", "longest wait for CUPTI's last records at exit")       \
+	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                          \
+	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
+	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
 	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
 
 enum kc_option {
 #define KC_OPTION_ENUM(field, env, flag, arg, value, help) KC_OPTION_##field,
 	KC_OPTION_TABLE(KC_OPTION_ENUM)
 #undef KC_OPTION_ENUM
-	KC_OPTION_COUNT,
+	    KC_OPTION_COUNT,
 };
 
 struct kc_option_info {

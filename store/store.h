@@ -25,7 +25,8 @@ enum kc_store_mode {
 
 /*
  * Returns 0 or negative errno (-EACCES, -ENOSPC, -EROFS, -ENOTDIR, -EISDIR, -ENOENT;
- * -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version).
+ * -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version;
+ * -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by others for long).
  * why (may be NULL) gets a sentence that names the cure.
  */
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
@@ -39,22 +40,30 @@ struct sqlite3 *kc_store_db(struct kc_store *s);
  * descriptor; the handle must be abandoned with kc_store_abandon(). */
 int kc_store_intact(const struct kc_store *s);
 /* Forgets the handle without closing descriptors that are no longer ours (after
- * fork, or after the app closed them). */
+ * fork, or after the app closed them); frees s. Writes, locks and deletes
+ * nothing. In a child forked while another thread was inside a function of the
+ * store, s is left as it is (SQLite's locks would never be given back), and no
+ * store can safely be opened: hold forks off (pthread_atfork) where a child may
+ * need one. */
 void kc_store_abandon(struct kc_store *s);
 
 /* Finds or makes the run and process rows of a header; 0 or -errno. Fills
- * *process_row. Idempotent. */
+ * *process_row. Idempotent. Slots are this process's from now on: not to be
+ * called for another process between begin and commit. */
 int kc_store_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process_row);
 
+/* -EBUSY: other processes kept the lock for 10 s; nothing is lost, try again. */
 int kc_store_begin(struct kc_store *s);
 /* Any kind of slot of the current process. Unknown kinds and torn entries are
- * skipped and counted as a message. 0 or -errno (-ENOSPC: disk full). */
+ * skipped and counted as a message. 0 or -errno (-ENOSPC: disk full), after
+ * which the transaction is rolled back by the caller. */
 int kc_store_slot(struct kc_store *s, const struct kc_slot *slot);
 int kc_store_commit(struct kc_store *s);
 void kc_store_rollback(struct kc_store *s);
 
 /* Writes the counters of the header into `ledger`, and how the process ended:
- * "exit", "killed" (journal found after its death), "" while running. */
+ * "exit", "killed" (journal found after its death), "" while running. Meant for
+ * every drain, inside or outside of its transaction. */
 int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, const char *how);
 
 #endif

@@ -1,0 +1,168 @@
+#include "internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES 3
+
+static int files_of(const char *path, struct stat files[FILES])
+{
+	static const char *const endings[FILES] = {"", "-wal", "-shm"};
+	int found = 0;
+
+	for (int i = 0; i < FILES; i++) {
+		char *name = sqlite3_mprintf("%s%s", path, endings[i]);
+
+		if (name && stat(name, &files[found]) == 0)
+			found++;
+		sqlite3_free(name);
+	}
+	return found;
+}
+
+void kc__held_find(struct kc_store *s)
+{
+	struct stat files[FILES], st;
+	int found = files_of(s->path, files);
+	DIR *directory = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	s->held_count = 0;
+	if (!directory)
+		return;
+	while ((entry = readdir(directory)) && s->held_count < KC__HELD_MAX) {
+		int fd = atoi(entry->d_name);
+
+		if (entry->d_name[0] == '.' || fd == dirfd(directory) || fstat(fd, &st))
+			continue;
+		for (int i = 0; i < found; i++) {
+			if (st.st_dev == files[i].st_dev && st.st_ino == files[i].st_ino)
+				s->held[s->held_count++] = (struct kc__held){fd, st.st_dev, st.st_ino};
+		}
+	}
+	closedir(directory);
+}
+
+static int is_ours(const struct kc__held *held)
+{
+	struct stat st;
+
+	return fstat(held->fd, &st) == 0 && st.st_dev == held->device && st.st_ino == held->inode;
+}
+
+int kc_store_intact(const struct kc_store *s)
+{
+	struct stat files[FILES];
+	int found = files_of(s->path, files), database_held = s->held_count == 0;
+
+	for (int i = 0; i < s->held_count; i++) {
+		const struct kc__held *held = &s->held[i];
+		int is_at_path = 0;
+
+		for (int k = 0; k < found; k++)
+			is_at_path |= files[k].st_dev == held->device && files[k].st_ino == held->inode;
+		if (!is_at_path || !is_ours(held))
+			return 0;
+		database_held |= files[0].st_dev == held->device && files[0].st_ino == held->inode;
+	}
+	return found > 0 && database_held;
+}
+
+/*
+ * SQLite cannot be told to forget a connection, and a leaked one stays in its
+ * list of open files, where the next connection would share the lost
+ * descriptors. So it is closed while the system calls of its VFS spare every
+ * descriptor that is not ours any more, take no lock, and write and delete
+ * nothing. The table of those calls is SQLite's own global, so what they need
+ * cannot be passed to them: hence the thread-local pointer.
+ */
+static __thread const struct kc_store *abandoned;
+
+static const struct kc__held *held_as(int fd)
+{
+	for (int i = 0; i < abandoned->held_count; i++) {
+		if (abandoned->held[i].fd == fd)
+			return &abandoned->held[i];
+	}
+	return NULL;
+}
+
+static int spare_close(int fd)
+{
+	const struct kc__held *held = held_as(fd);
+
+	return held && !is_ours(held) ? 0 : close(fd);
+}
+
+static int spare_fcntl(int fd, int command, ...)
+{
+	(void)fd;
+	(void)command;
+	return 0;
+}
+
+static ssize_t spare_io(int fd, void *buffer, size_t bytes, off_t offset)
+{
+	(void)fd;
+	(void)buffer;
+	(void)bytes;
+	(void)offset;
+	errno = EBADF;
+	return -1;
+}
+
+static int spare_ftruncate(int fd, off_t bytes)
+{
+	(void)fd;
+	(void)bytes;
+	errno = EBADF;
+	return -1;
+}
+
+static int spare_unlink(const char *path)
+{
+	(void)path;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	sqlite3_syscall_ptr call;
+} spared[] = {
+    {"close", (sqlite3_syscall_ptr)spare_close},   {"fcntl", (sqlite3_syscall_ptr)spare_fcntl},
+    {"read", (sqlite3_syscall_ptr)spare_io},       {"pread", (sqlite3_syscall_ptr)spare_io},
+    {"pread64", (sqlite3_syscall_ptr)spare_io},    {"write", (sqlite3_syscall_ptr)spare_io},
+    {"pwrite", (sqlite3_syscall_ptr)spare_io},     {"pwrite64", (sqlite3_syscall_ptr)spare_io},
+    {"unlink", (sqlite3_syscall_ptr)spare_unlink}, {"ftruncate", (sqlite3_syscall_ptr)spare_ftruncate},
+};
+
+static void set_calls(sqlite3_vfs *vfs, int spare)
+{
+	for (size_t i = 0; i < sizeof(spared) / sizeof(spared[0]); i++)
+		vfs->xSetSystemCall(vfs, spared[i].name, spare ? spared[i].call : NULL);
+}
+
+void kc_store_abandon(struct kc_store *s)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	/* A fork met another thread in SQLite: its locks are never given back here. */
+	if (!s || s->inside)
+		return;
+	kc__forget(s);
+	kc__solos_free(s->solos);
+	abandoned = s;
+	set_calls(vfs, 1);
+	kc__finalize(s);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_close_v2(s->db);
+	set_calls(vfs, 0);
+	abandoned = NULL;
+	free(s->path);
+	free(s);
+}

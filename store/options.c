@@ -1,0 +1,168 @@
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static const struct kc_option_info table[KC_OPTION_COUNT] = {
+#define KC_OPTION_ROW(field, env, flag, arg, value, help) [KC_OPTION_##field] = {#field, env, flag, arg, value, help},
+    KC_OPTION_TABLE(KC_OPTION_ROW)
+#undef KC_OPTION_ROW
+};
+
+const struct kc_option_info *kc_option_info(enum kc_option option)
+{
+	return (unsigned)option < KC_OPTION_COUNT ? &table[option] : NULL;
+}
+
+int kc_parse_bytes(const char *text, uint64_t *bytes)
+{
+	unsigned shift = 0;
+	char *end;
+	unsigned long long value;
+
+	if (!text || !isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno)
+		return -EINVAL;
+	switch (toupper((unsigned char)*end)) {
+	case 'K':
+		shift = 10;
+		break;
+	case 'M':
+		shift = 20;
+		break;
+	case 'G':
+		shift = 30;
+		break;
+	}
+	if (shift)
+		end++;
+	if (*end || value > UINT64_MAX >> shift)
+		return -EINVAL;
+	*bytes = (uint64_t)value << shift;
+	return 0;
+}
+
+static int parse_flag(const char *text, int *out)
+{
+	static const char *const yes[] = {"1", "yes", "true", "on"};
+	static const char *const no[] = {"0", "no", "false", "off"};
+
+	for (size_t i = 0; i < 4; i++) {
+		if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
+			*out = !strcasecmp(text, yes[i]);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int parse_measure(const char *text, enum kc_measure *out)
+{
+	if (!strcmp(text, "all"))
+		*out = KC_MEASURE_ALL;
+	else if (!strcmp(text, "kernels"))
+		*out = KC_MEASURE_KERNELS;
+	else if (!strcmp(text, "off"))
+		*out = KC_MEASURE_NOTHING;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_ms(const char *text, uint32_t *out)
+{
+	uint64_t value;
+
+	if (kc_parse_bytes(text, &value) || value > INT_MAX || !isdigit((unsigned char)text[strlen(text) - 1]))
+		return -EINVAL;
+	*out = (uint32_t)value;
+	return 0;
+}
+
+static int copy_text(const char *text, char *out, size_t size)
+{
+	if (strlen(text) >= size)
+		return -EINVAL;
+	strcpy(out, text);
+	return 0;
+}
+
+static int parse_path(const char *text, char *out, size_t size)
+{
+	char directory[PATH_MAX];
+	int n;
+
+	if (text[0] == '/')
+		return copy_text(text, out, size);
+	if (!text[0] || !getcwd(directory, sizeof(directory)))
+		return -EINVAL;
+	n = snprintf(out, size, "%s/%s", strcmp(directory, "/") ? directory : "", text);
+	if (n < 0 || (size_t)n >= size) {
+		out[0] = 0;
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse(struct kc_options *options, enum kc_option option, const char *text)
+{
+	switch (option) {
+	case KC_OPTION_db:
+		return parse_path(text, options->db, sizeof(options->db));
+	case KC_OPTION_measure:
+		return parse_measure(text, &options->measure);
+	case KC_OPTION_journal_max:
+		return kc_parse_bytes(text, &options->journal_max_bytes);
+	case KC_OPTION_flush_ms:
+		return parse_ms(text, &options->flush_ms);
+	case KC_OPTION_cupti:
+		return copy_text(text, options->cupti, sizeof(options->cupti));
+	case KC_OPTION_quiet:
+		return parse_flag(text, &options->quiet);
+	case KC_OPTION_run:
+		return copy_text(text, options->run, sizeof(options->run));
+	case KC_OPTION_disable:
+		return parse_flag(text, &options->disable);
+	case KC_OPTION_COUNT:
+		break;
+	}
+	return -EINVAL;
+}
+
+int kc_options_read(struct kc_options *options, char *why, size_t why_size)
+{
+	int result = 0;
+
+	memset(options, 0, sizeof(*options));
+	if (why_size)
+		why[0] = 0;
+	for (unsigned i = 0; i < KC_OPTION_COUNT; i++) {
+		const char *text = getenv(table[i].env);
+		int missing = parse(options, i, table[i].value);
+
+		/* An empty variable means the same as none. */
+		if (text && text[0] && parse(options, i, text) == 0)
+			continue;
+		if (!missing && !(text && text[0]))
+			continue;
+		if (!missing)
+			parse(options, i, table[i].value);
+		if (!result)
+			snprintf(why, why_size, "%s=%.100s makes no sense (expected %s): using %s", table[i].env,
+				 text ? text : "", table[i].arg ? table[i].arg : "0 or 1",
+				 missing             ? "nothing"
+				 : table[i].value[0] ? table[i].value
+						     : "nothing");
+		result = -EINVAL;
+	}
+	return result;
+}

@@ -1,0 +1,121 @@
+#include "message.h"
+#include "options.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int clear(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < KC_OPTION_COUNT; i++)
+		unsetenv(kc_option_info(i)->env);
+	return 0;
+}
+
+static void defaults(void **state)
+{
+	struct kc_options o;
+	char why[200], here[512], db[600];
+
+	(void)state;
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
+	assert_string_equal(why, "");
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(db, sizeof(db), "%s/kerncast.db", here);
+	assert_string_equal(o.db, db);
+	assert_int_equal(o.measure, KC_MEASURE_ALL);
+	assert_int_equal(o.journal_max_bytes, 1073741824);
+	assert_int_equal(o.flush_ms, 5000);
+	assert_false(o.quiet);
+	assert_false(o.disable);
+}
+
+static void all_set(void **state)
+{
+	struct kc_options o;
+	char why[200];
+
+	(void)state;
+	setenv("KERNCAST_DB", "/var/lib/k.db", 1);
+	setenv("KERNCAST_MEASURE", "kernels", 1);
+	setenv("KERNCAST_JOURNAL_MAX", "64M", 1);
+	setenv("KERNCAST_FLUSH_MS", "100", 1);
+	setenv("KERNCAST_CUPTI", "/opt/libcupti.so", 1);
+	setenv("KERNCAST_QUIET", "1", 1);
+	setenv("KERNCAST_RUN", "r-1", 1);
+	setenv("KERNCAST_DISABLE", "yes", 1);
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
+	assert_string_equal(o.db, "/var/lib/k.db");
+	assert_int_equal(o.measure, KC_MEASURE_KERNELS);
+	assert_int_equal(o.journal_max_bytes, 67108864);
+	assert_int_equal(o.flush_ms, 100);
+	assert_string_equal(o.cupti, "/opt/libcupti.so");
+	assert_true(o.quiet);
+	assert_string_equal(o.run, "r-1");
+	assert_true(o.disable);
+}
+
+static void nonsense_keeps_the_default_and_is_named(void **state)
+{
+	struct kc_options o;
+	char why[200];
+
+	(void)state;
+	setenv("KERNCAST_MEASURE", "some", 1);
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
+	assert_int_equal(o.measure, KC_MEASURE_ALL);
+	assert_string_equal(why, "KERNCAST_MEASURE=some makes no sense (expected all|kernels|off): using all");
+	unsetenv("KERNCAST_MEASURE");
+	setenv("KERNCAST_FLUSH_MS", "5s", 1);
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
+	assert_int_equal(o.flush_ms, 5000);
+	setenv("KERNCAST_FLUSH_MS", "", 1);
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
+}
+
+static void sizes(void **state)
+{
+	static const char *const bad[] = {"", "K", "-1", " 1", "1KB", "1.5G", "99999999999999999999", "17179869184G"};
+	uint64_t bytes;
+
+	(void)state;
+	assert_int_equal(kc_parse_bytes("123", &bytes), 0);
+	assert_int_equal(bytes, 123);
+	assert_int_equal(kc_parse_bytes("64k", &bytes), 0);
+	assert_int_equal(bytes, 65536);
+	assert_int_equal(kc_parse_bytes("17179869183G", &bytes), 0); /* 2^34 - 1 */
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(kc_parse_bytes(bad[i], &bytes), -EINVAL);
+}
+
+static void messages(void **state)
+{
+	(void)state;
+	assert_string_equal(kc_message_name(KC_MESSAGE_NO_CUPTI), "NO_CUPTI");
+	assert_int_equal(kc_message_severity(KC_MESSAGE_JOURNAL_FULL), 2);
+	assert_non_null(strstr(kc_message_text(KC_MESSAGE_NO_GPU), "no GPU"));
+	assert_string_equal(kc_message_name(KC_MESSAGE_COUNT), "UNKNOWN");
+	for (uint32_t i = 1; i < KC_MESSAGE_COUNT; i++)
+		assert_true(kc_message_text(i)[0] != 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup(defaults, clear),
+	    cmocka_unit_test_setup(all_set, clear),
+	    cmocka_unit_test_setup(nonsense_keeps_the_default_and_is_named, clear),
+	    cmocka_unit_test(sizes),
+	    cmocka_unit_test(messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

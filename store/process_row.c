@@ -1,0 +1,248 @@
+#include "internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reading an atomic changes nothing, but its type does not say so. */
+#define LOAD(field) atomic_load_explicit((__typeof__(field) *)&(field), memory_order_acquire)
+
+#define QUOTED_MAX (4 * sizeof(((struct kc_journal_header *)0)->command_line))
+
+static int execute(struct kc_store *s, const char *format, ...)
+{
+	va_list arguments;
+	char *sql;
+	int rc;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return -ENOMEM;
+	rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	sqlite3_free(sql);
+	return kc__errno(s->db, rc);
+}
+
+static int number(struct kc_store *s, int64_t *value, const char *format, ...)
+{
+	sqlite3_stmt *stmt = NULL;
+	va_list arguments;
+	char *sql;
+	int rc;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return -ENOMEM;
+	sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+	sqlite3_free(sql);
+	*value = 0;
+	rc = kc__run_value(s, stmt, value);
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static size_t quote(const char *argument, size_t length, char *out)
+{
+	static const char plain[] = "_-+./=:,@%^";
+	size_t n = 0, safe = 0;
+
+	while (safe < length && (isalnum((unsigned char)argument[safe]) || strchr(plain, argument[safe])))
+		safe++;
+	if (length > 0 && safe == length) {
+		memcpy(out, argument, length);
+		return length;
+	}
+	out[n++] = '\'';
+	for (size_t i = 0; i < length; i++) {
+		if (argument[i] == '\'') {
+			memcpy(out + n, "'\\'", 3);
+			n += 3;
+		}
+		out[n++] = argument[i];
+	}
+	out[n++] = '\'';
+	return n;
+}
+
+/* Arguments separated by NUL, as a shell would read them again. */
+static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX])
+{
+	size_t bytes = h->command_line_bytes, at = 0, n = 0;
+
+	if (bytes > sizeof(h->command_line))
+		bytes = sizeof(h->command_line);
+	if (bytes && h->command_line[bytes - 1] == 0)
+		bytes--;
+	while (at < bytes) {
+		size_t length = strnlen(h->command_line + at, bytes - at);
+
+		if (n)
+			out[n++] = ' ';
+		n += quote(h->command_line + at, length, out + n);
+		at += length + 1;
+	}
+	out[n] = 0;
+}
+
+/* A process without a name for its run is a run of its own. */
+static int find_run(struct kc_store *s, const struct kc_journal_header *h, const char *line, int64_t *run)
+{
+	char token[128];
+	int rc;
+
+	if (h->run_token[0])
+		sqlite3_snprintf(sizeof(token), token, "%.64s", h->run_token);
+	else
+		sqlite3_snprintf(sizeof(token), token, "%.40s-%u-%llu-%lld", h->boot_id, h->pid,
+				 (unsigned long long)h->pid_start, (long long)h->monotonic_ns);
+	rc = execute(s,
+		     "INSERT OR IGNORE INTO run(token, started_unix_ns, command_line, directory)"
+		     " VALUES(%Q, %lld, %Q, %.1024Q)",
+		     token, (long long)h->realtime_ns, line, h->directory);
+	return rc ? rc : number(s, run, "SELECT id FROM run WHERE token = %Q", token);
+}
+
+static int find_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
+{
+	return number(s, process,
+		      "SELECT id FROM process WHERE boot_id = %.40Q AND pid = %u AND pid_start = %lld"
+		      " AND started_ns = %lld",
+		      h->boot_id, h->pid, (long long)h->pid_start, (long long)h->monotonic_ns);
+}
+
+static int add_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
+{
+	char *line = malloc(QUOTED_MAX);
+	int64_t run;
+	int rc;
+
+	if (!line)
+		return -ENOMEM;
+	command_line(h, line);
+	rc = find_run(s, h, line, &run);
+	if (rc == 0)
+		rc = execute(
+		    s,
+		    "INSERT OR IGNORE INTO process(run, pid, ppid, pid_start, boot_id, executable, command_line,"
+		    " directory, measure, started_ns, started_unix_ns)"
+		    " VALUES(%lld, %u, %u, %lld, %.40Q, %.1024Q, %Q, %.1024Q, %.16Q, %lld, %lld)",
+		    (long long)run, h->pid, h->ppid, (long long)h->pid_start, h->boot_id, h->executable, line,
+		    h->directory, h->measure, (long long)h->monotonic_ns, (long long)h->realtime_ns);
+	free(line);
+	return rc ? rc : find_process(s, h, process);
+}
+
+static int begin_unless_inside(struct kc_store *s, int *inside)
+{
+	*inside = s->in_transaction;
+	return *inside ? 0 : kc__run(s, kc__statement(s, KC__BEGIN));
+}
+
+static int end_unless_inside(struct kc_store *s, int inside, int rc)
+{
+	if (inside)
+		return rc;
+	if (rc == 0)
+		rc = kc__run(s, kc__statement(s, KC__COMMIT));
+	if (rc && !sqlite3_get_autocommit(s->db))
+		kc__run(s, kc__statement(s, KC__ROLLBACK));
+	return rc;
+}
+
+/* The row, made where there is none yet. */
+static int ensure_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
+{
+	int inside, rc = find_process(s, h, process);
+
+	if (rc || *process)
+		return rc;
+	rc = begin_unless_inside(s, &inside);
+	if (rc)
+		return rc;
+	rc = add_process(s, h, process);
+	if (rc == 0 && *process > KC_PROCESS_MAX)
+		rc = -EOVERFLOW;
+	return end_unless_inside(s, inside, rc);
+}
+
+static int use_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process_row)
+{
+	int64_t process = 0, run = 0;
+	int rc = ensure_process(s, h, &process);
+
+	if (rc == 0 && process != s->process)
+		rc = number(s, &run, "SELECT run FROM process WHERE id = %lld", (long long)process);
+	if (rc)
+		return rc;
+	if (process != s->process) {
+		kc__forget(s);
+		s->process = process;
+		s->run = run;
+		s->base_ns = h->monotonic_ns;
+	}
+	*process_row = process;
+	return 0;
+}
+
+int kc_store_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process_row)
+{
+	int rc;
+
+	s->inside++;
+	rc = use_process(s, h, process_row);
+	s->inside--;
+	return rc;
+}
+
+static int set_counters(struct kc_store *s, const struct kc_journal_header *h)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < KC_COUNTERS; i++) {
+		sqlite3_stmt *stmt = kc__statement(s, KC__SET_COUNT);
+
+		if (stmt) {
+			sqlite3_bind_int64(stmt, 1, s->process);
+			sqlite3_bind_text(stmt, 2, kc_counter_name(i), -1, SQLITE_STATIC);
+			sqlite3_bind_text(stmt, 3, "", -1, SQLITE_STATIC);
+			sqlite3_bind_int64(stmt, 4, (int64_t)LOAD(h->counters[i]));
+		}
+		rc = kc__run(s, stmt);
+	}
+	return rc;
+}
+
+static int write_end(struct kc_store *s, const struct kc_journal_header *h, const char *how)
+{
+	int64_t row, ended_ns = LOAD(h->ended_ns);
+	int inside, rc;
+
+	rc = use_process(s, h, &row);
+	if (rc == 0)
+		rc = begin_unless_inside(s, &inside);
+	if (rc)
+		return rc;
+	rc = set_counters(s, h);
+	if (rc == 0)
+		rc = execute(s, "UPDATE process SET ended = %Q, ended_ns = nullif(%lld, 0) WHERE id = %lld", how,
+			     (long long)ended_ns, (long long)row);
+	if (rc == 0 && LOAD(h->simulated))
+		rc = kc__say_simulated(s);
+	return end_unless_inside(s, inside, rc);
+}
+
+int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, const char *how)
+{
+	int rc;
+
+	s->inside++;
+	rc = write_end(s, h, how);
+	s->inside--;
+	return rc;
+}

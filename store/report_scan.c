@@ -1,0 +1,87 @@
+#include "report.h"
+
+#include <errno.h>
+
+#define SCAN                                                                                                           \
+	"SELECT r.id, p.run, s.kernel, r.stream, r.flags, p.started_ns + r.launched - r.lead, r.span, "                \
+	"r.measured_span,"                                                                                             \
+	" p.started_ns + r.launched + r.measured_wait + r.measured_span, r.slowdown, r.shape"                          \
+	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape LEFT JOIN process p ON p.id = r.id >> ?3"              \
+	" WHERE r.id BETWEEN ?1 AND ?2 ORDER BY r.id"
+
+struct scan {
+	struct kc_store *store;
+	struct kc__rollups *rollups;
+	struct kc__solos *solos;
+};
+
+static int64_t duration(sqlite3_stmt *row, int i)
+{
+	int64_t ns = sqlite3_column_int64(row, i);
+
+	return sqlite3_column_type(row, i) == SQLITE_NULL ? 0 : ns > 0 ? ns : 1;
+}
+
+static int add_launch(struct scan *scan, sqlite3_stmt *row)
+{
+	int64_t flags = sqlite3_column_int64(row, 4);
+	int predicted = KC_FLAG(flags, UNPREDICTABLE) == KC_PREDICTED;
+	struct kc__fact fact = {
+	    .key =
+		{
+		    .run = sqlite3_column_int64(row, 1),
+		    .process = sqlite3_column_int64(row, 0) >> KC_SEQUENCE_BITS,
+		    .kernel = sqlite3_column_int64(row, 2),
+		    .stream = sqlite3_column_int64(row, 3),
+		    .overlap = KC_FLAG(flags, OVERLAP),
+		},
+	    .shape = sqlite3_column_int64(row, 10),
+	    .predicted_at_ns = sqlite3_column_int64(row, 5),
+	    .predicted_ns = predicted ? duration(row, 6) : 0,
+	    .measured_ns = duration(row, 7),
+	    .measured_end_ns = sqlite3_column_int64(row, 8),
+	    .slowdown = 1 + (double)sqlite3_column_int64(row, 9) / KC_SLOWDOWN_SCALE,
+	};
+
+	if (predicted) {
+		fact.key.model = KC_FLAG(flags, MODEL);
+		fact.key.concurrency_case = KC_FLAG(flags, CASE) - 1;
+		fact.key.novelty = KC_FLAG(flags, NOVELTY) - 1;
+	}
+	return kc__rollups_add(scan->rollups, scan->solos, &fact);
+}
+
+/* One process is one range of rowids. */
+static int scan_process(sqlite3_stmt *process, void *arg)
+{
+	struct scan *scan = arg;
+	int64_t id = sqlite3_column_int64(process, 0);
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(scan->store->db, SCAN, -1, &row, NULL), failed = 0;
+
+	if (rc != SQLITE_OK)
+		return kc__errno(scan->store->db, rc);
+	sqlite3_bind_int64(row, 1, id << KC_SEQUENCE_BITS);
+	sqlite3_bind_int64(row, 2, id << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
+	sqlite3_bind_int(row, 3, KC_SEQUENCE_BITS);
+	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		failed = add_launch(scan, row);
+	if (!failed)
+		failed = kc__errno(scan->store->db, rc);
+	sqlite3_finalize(row);
+	return failed;
+}
+
+int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups)
+{
+	struct scan scan = {.store = s, .rollups = rollups, .solos = kc__solos_new()};
+	int rc;
+
+	if (!scan.solos)
+		return -ENOMEM;
+	rollups->keep_errors = 1;
+	rc = kc__select(s, selection, "SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id", scan_process,
+			&scan);
+	kc__solos_free(scan.solos);
+	return rc;
+}

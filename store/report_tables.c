@@ -1,0 +1,199 @@
+#include "report.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ledger_item {
+	const char *item;
+	size_t offset;
+};
+
+static uint64_t *field_of(struct kc_ledger *ledger, const char *item, const char *reason)
+{
+#define ITEM(name, field)                                                                                              \
+	{                                                                                                              \
+		name, offsetof(struct kc_ledger, field)                                                                \
+	}
+	static const struct ledger_item items[] = {
+	    ITEM("launches", launches),
+	    ITEM("predicted", predicted),
+	    ITEM("failed", failed),
+	    ITEM("unreturned", unreturned),
+	    ITEM("measured", measured),
+	    ITEM("matched", matched),
+	    ITEM("awaited", awaited),
+	    ITEM("transfers", transfers),
+	    ITEM("transfers_measured", transfers_measured),
+	};
+#undef ITEM
+
+	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+		if (!strcmp(item, items[i].item))
+			return (uint64_t *)((char *)ledger + items[i].offset);
+	}
+	for (uint32_t i = 0; !strcmp(item, "unpredictable") && i < KC_UNPREDICTABLE_COUNT; i++) {
+		if (!strcmp(reason, kc_unpredictable_name(i)))
+			return &ledger->unpredictable[i];
+	}
+	for (uint32_t i = 0; !strcmp(item, "unmeasured") && i < KC_UNMEASURED_COUNT; i++) {
+		if (!strcmp(reason, kc_unmeasured_name(i)))
+			return &ledger->unmeasured[i];
+	}
+	return NULL;
+}
+
+struct process_sums {
+	struct kc_ledger *total;
+	struct kc_ledger one;
+	uint64_t counters[KC_COUNTERS];
+	int64_t process;
+};
+
+/* The records of one process. Its counters are read at another moment than its
+ * rows are written, so they can lag behind; what is stored has happened. */
+static void close_process(struct process_sums *sums)
+{
+	struct kc_ledger *total = sums->total, *one = &sums->one;
+	const uint64_t *c = sums->counters;
+	uint64_t matched = c[KC_COUNT_CUPTI_MATCHED] > one->measured ? c[KC_COUNT_CUPTI_MATCHED] : one->measured;
+	uint64_t lost = c[KC_COUNT_CUPTI_UNMATCHED] > c[KC_COUNT_CUPTI_INVALID] ? c[KC_COUNT_CUPTI_UNMATCHED]
+										: c[KC_COUNT_CUPTI_INVALID];
+	uint64_t records = c[KC_COUNT_CUPTI_RECORDS];
+
+	if (records < matched + lost)
+		records = matched + lost;
+	total->cupti_records += records;
+	total->records_awaited += matched - one->measured;
+	total->unmatched += records - matched;
+	total->invalid += c[KC_COUNT_CUPTI_INVALID];
+	total->records_dropped += c[KC_COUNT_CUPTI_DROPPED];
+	total->dropped += c[KC_COUNT_DROPPED];
+	total->captured += c[KC_COUNT_CAPTURED];
+	total->calls += c[KC_COUNT_CALLS];
+	total->graph_launches += c[KC_COUNT_GRAPH_LAUNCHES];
+	total->routed_by_name += c[KC_COUNT_ROUTED_BY_NAME];
+	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
+	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];
+	memset(one, 0, sizeof(*one));
+	memset(sums->counters, 0, sizeof(sums->counters));
+}
+
+static int add_item(sqlite3_stmt *row, void *arg)
+{
+	struct process_sums *sums = arg;
+	const char *item = (const char *)sqlite3_column_text(row, 1);
+	const char *reason = (const char *)sqlite3_column_text(row, 2);
+	uint64_t count = (uint64_t)sqlite3_column_int64(row, 3), *field;
+
+	if (!item || !reason)
+		return -EBADMSG;
+	if (sqlite3_column_int64(row, 0) != sums->process)
+		close_process(sums);
+	sums->process = sqlite3_column_int64(row, 0);
+	field = field_of(&sums->one, item, reason);
+	if (field) {
+		*field += count;
+		*field_of(sums->total, item, reason) += count;
+		return 0;
+	}
+	for (uint32_t i = 0; i < KC_COUNTERS; i++) {
+		if (!strcmp(item, kc_counter_name(i)))
+			sums->counters[i] = count;
+	}
+	return 0;
+}
+
+int kc__ledger_load(struct kc_store *s, const struct kc_selection *selection, struct kc_ledger *ledger)
+{
+	struct process_sums sums = {.total = ledger};
+	int rc =
+	    kc__select(s, selection,
+		       "SELECT l.process, l.item, l.reason, l.count FROM process p JOIN ledger l ON l.process = p.id"
+		       " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY l.process",
+		       add_item, &sums);
+
+	if (rc)
+		return rc;
+	close_process(&sums);
+	for (uint32_t i = 1; i < KC_UNPREDICTABLE_COUNT; i++)
+		ledger->unpredictable_total += ledger->unpredictable[i];
+	for (uint32_t i = 1; i < KC_UNMEASURED_COUNT; i++)
+		ledger->unmeasured_total += ledger->unmeasured[i];
+	return 0;
+}
+
+int kc_ledger_adds_up(const struct kc_ledger *l)
+{
+	return l->launches == l->predicted + l->unpredictable_total &&
+	       l->predicted == l->matched + l->unmeasured_total + l->awaited && l->measured >= l->matched &&
+	       l->cupti_records == l->measured + l->unmatched + l->records_awaited;
+}
+
+static int add_process(sqlite3_stmt *row, void *arg)
+{
+	struct kc_process_row *p = kc__list_add(arg, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->id = sqlite3_column_int64(row, 0);
+	p->run = sqlite3_column_int64(row, 1);
+	p->pid = (uint32_t)sqlite3_column_int64(row, 2);
+	p->started_unix_ns = sqlite3_column_int64(row, 3);
+	p->duration_ns = sqlite3_column_int64(row, 4);
+	p->simulated = sqlite3_column_int(row, 5);
+	p->launches = (uint64_t)sqlite3_column_int64(row, 6);
+	p->command_line = kc__column_text(row, 7);
+	p->ended = kc__column_text(row, 8);
+	p->measure = kc__column_text(row, 9);
+	return p->command_line && p->ended && p->measure ? 0 : -ENOMEM;
+}
+
+int kc__processes_load(struct kc_store *s, struct kc_report *report)
+{
+	struct kc__list list = {0};
+	int rc = kc__select(s, &report->selection,
+			    "SELECT id, run, pid, started_unix_ns, coalesce(ended_ns - started_ns, 0), simulated,"
+			    " coalesce((SELECT count FROM ledger WHERE process = p.id AND item = 'launches'"
+			    " AND reason = ''), 0), command_line, ended, measure FROM process p"
+			    " WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+			    add_process, &list);
+
+	report->processes = list.at;
+	report->process_count = list.count;
+	for (size_t i = 0; i < list.count; i++)
+		report->simulated |= report->processes[i].simulated;
+	return rc;
+}
+
+static int add_message(sqlite3_stmt *row, void *arg)
+{
+	struct kc_message_row *m = kc__list_add(arg, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->process = sqlite3_column_int64(row, 0);
+	m->severity = (uint32_t)sqlite3_column_int64(row, 1);
+	m->code = kc__column_text(row, 2);
+	m->text = kc__column_text(row, 3);
+	m->count = (uint64_t)sqlite3_column_int64(row, 4);
+	return m->code && m->text ? 0 : -ENOMEM;
+}
+
+/* An entry tells the count so far, so the last one of a process and code is the
+ * one to show (a bare column beside max() comes from its row); torn entries are one row each. */
+int kc__messages_load(struct kc_store *s, struct kc_report *report)
+{
+	struct kc__list list = {0};
+	int rc = kc__select(s, &report->selection,
+			    "SELECT m.process, m.severity, m.code, m.text,"
+			    " CASE m.code WHEN 'TORN' THEN sum(m.count) ELSE m.count END, max(m.id)"
+			    " FROM message m JOIN process p ON p.id = m.process WHERE p.run BETWEEN ?1 AND ?2"
+			    " GROUP BY m.process, m.code ORDER BY m.severity DESC, m.process, m.code",
+			    add_message, &list);
+
+	report->messages = list.at;
+	report->message_count = list.count;
+	return rc;
+}

@@ -1,0 +1,140 @@
+#include "schema.h"
+#include "internal.h"
+
+#include <sqlite3.h>
+#include <time.h>
+
+static const char tables_1[] =
+    "CREATE TABLE schema(version INTEGER PRIMARY KEY, applied_unix_ns INTEGER NOT NULL);"
+    "CREATE TABLE run(id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE, started_unix_ns INTEGER NOT NULL,"
+    " command_line TEXT, directory TEXT, simulated INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE process(id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, pid INTEGER NOT NULL,"
+    " ppid INTEGER, pid_start INTEGER NOT NULL, boot_id TEXT NOT NULL, executable TEXT, command_line TEXT,"
+    " directory TEXT, measure TEXT, started_ns INTEGER NOT NULL, started_unix_ns INTEGER NOT NULL,"
+    " ended_ns INTEGER, ended TEXT NOT NULL DEFAULT '', simulated INTEGER NOT NULL DEFAULT 0,"
+    " UNIQUE(boot_id, pid, pid_start, started_ns));"
+    "CREATE INDEX process_run ON process(run);"
+    "CREATE TABLE device(id INTEGER PRIMARY KEY, uuid TEXT NOT NULL, driver_version INTEGER NOT NULL,"
+    " name TEXT NOT NULL, cc_major INTEGER, cc_minor INTEGER, sm_count INTEGER, cores_per_sm INTEGER,"
+    " warp_size INTEGER, clock_khz INTEGER, memory_clock_khz INTEGER, memory_bus_bits INTEGER,"
+    " memory_bytes_per_s INTEGER, memory_bytes INTEGER, l2_bytes INTEGER, max_threads_per_block INTEGER,"
+    " max_threads_per_sm INTEGER, max_blocks_per_sm INTEGER, registers_per_sm INTEGER, registers_per_block INTEGER,"
+    " shared_per_sm_bytes INTEGER, shared_per_block_bytes INTEGER, shared_per_block_optin_bytes INTEGER,"
+    " shared_reserved_per_block_bytes INTEGER, copy_engines INTEGER, hardware_queues INTEGER,"
+    " launch_overhead_ns INTEGER, launch_gap_ns INTEGER, simulated INTEGER NOT NULL);"
+    "CREATE TABLE process_device(process INTEGER NOT NULL, ordinal INTEGER NOT NULL, device INTEGER NOT NULL,"
+    " PRIMARY KEY(process, ordinal)) WITHOUT ROWID;"
+    "CREATE TABLE stream(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, local INTEGER NOT NULL, device INTEGER,"
+    " handle INTEGER, context INTEGER, priority INTEGER, flags INTEGER, kind TEXT, thread INTEGER,"
+    " UNIQUE(process, local));"
+    "CREATE TABLE kernel(id INTEGER PRIMARY KEY, mangled TEXT NOT NULL, name TEXT NOT NULL, module TEXT NOT NULL,"
+    " code_hash INTEGER NOT NULL, registers INTEGER NOT NULL, static_shared_bytes INTEGER NOT NULL,"
+    " local_bytes INTEGER, max_threads_per_block INTEGER, binary_version INTEGER, ptx_version INTEGER,"
+    " cost_formula TEXT, UNIQUE(mangled, module, code_hash, registers, static_shared_bytes));"
+    "CREATE TABLE process_kernel(process INTEGER NOT NULL, local INTEGER NOT NULL, kernel INTEGER NOT NULL,"
+    " PRIMARY KEY(process, local)) WITHOUT ROWID;"
+    "CREATE TABLE shape(id INTEGER PRIMARY KEY, kernel INTEGER NOT NULL, device INTEGER NOT NULL,"
+    " grid_x INTEGER NOT NULL, grid_y INTEGER NOT NULL, grid_z INTEGER NOT NULL, block_x INTEGER NOT NULL,"
+    " block_y INTEGER NOT NULL, block_z INTEGER NOT NULL, dynamic_shared_bytes INTEGER NOT NULL,"
+    " blocks_per_sm INTEGER NOT NULL, UNIQUE(kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
+    " dynamic_shared_bytes, blocks_per_sm));"
+    "CREATE TABLE launch_row(id INTEGER PRIMARY KEY, shape INTEGER, stream INTEGER, launched INTEGER, lead INTEGER,"
+    " solo INTEGER, below INTEGER, above INTEGER, wait INTEGER, span INTEGER, measured_wait INTEGER,"
+    " measured_span INTEGER, flags INTEGER, slowdown INTEGER, slowdown_waves INTEGER, result INTEGER,"
+    " correlation INTEGER, thread INTEGER, model_state INTEGER, graph_launch INTEGER, graph_node INTEGER);"
+    "CREATE TABLE transfer(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, sequence INTEGER NOT NULL, device INTEGER,"
+    " stream INTEGER, kind TEXT, bytes INTEGER, result INTEGER, thread INTEGER, correlation INTEGER,"
+    " launched_ns INTEGER, start_ns INTEGER, end_ns INTEGER, measured_start_ns INTEGER, measured_end_ns INTEGER,"
+    " unmeasured TEXT);"
+    "CREATE TABLE lambda_row(id INTEGER PRIMARY KEY, level INTEGER, shape INTEGER, value INTEGER, deviation INTEGER,"
+    " count INTEGER, time INTEGER);"
+    "CREATE TABLE message(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, time_ns INTEGER, severity INTEGER NOT NULL,"
+    " code TEXT NOT NULL, text TEXT NOT NULL, count INTEGER NOT NULL);"
+    "CREATE TABLE ledger(process INTEGER NOT NULL, item TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',"
+    " count INTEGER NOT NULL, PRIMARY KEY(process, item, reason)) WITHOUT ROWID;"
+    "CREATE TABLE rollup(id INTEGER PRIMARY KEY, run INTEGER NOT NULL, process INTEGER NOT NULL, kernel INTEGER NOT "
+    "NULL, stream INTEGER NOT "
+    "NULL,"
+    " model INTEGER NOT NULL, concurrency_case INTEGER NOT NULL, novelty INTEGER NOT NULL, overlap INTEGER NOT NULL,"
+    " launches INTEGER NOT NULL, measured INTEGER NOT NULL, matched INTEGER NOT NULL, within_20 INTEGER NOT NULL,"
+    " slow_n INTEGER NOT NULL, slow_without INTEGER NOT NULL, measured_ns REAL NOT NULL, matched_ns REAL NOT NULL,"
+    " predicted_ns REAL NOT NULL, error_ns REAL NOT NULL, error_sum REAL NOT NULL, log_sum REAL NOT NULL,"
+    " log_square_sum REAL NOT NULL, slow_error_sum REAL NOT NULL, slow_predicted_sum REAL NOT NULL,"
+    " slow_measured_sum REAL NOT NULL, sketch BLOB,"
+    " UNIQUE(run, process, kernel, stream, model, concurrency_case, novelty, overlap));";
+
+/* steps[v] brings version v to v + 1. */
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1};
+
+static int pragma(sqlite3 *db, const char *sql, int64_t *value)
+{
+	sqlite3_stmt *stmt;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+int kc_schema_state(sqlite3 *db, enum kc_schema_state *state)
+{
+	int64_t application = 0, version = 0, tables = 0;
+	int rc;
+
+	rc = pragma(db, "SELECT count(*) FROM sqlite_master", &tables);
+	if (rc == SQLITE_OK)
+		rc = pragma(db, "PRAGMA application_id", &application);
+	if (rc == SQLITE_OK)
+		rc = pragma(db, "PRAGMA user_version", &version);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (application == KC_APPLICATION_ID)
+		*state = version > KC_SCHEMA_VERSION   ? KC_SCHEMA_NEWER
+			 : version < KC_SCHEMA_VERSION ? KC_SCHEMA_OLDER
+						       : KC_SCHEMA_OURS;
+	else
+		*state = tables == 0 && application == 0 && version == 0 ? KC_SCHEMA_EMPTY : KC_SCHEMA_FOREIGN;
+	return SQLITE_OK;
+}
+
+static int set_version(sqlite3 *db, int version)
+{
+	struct timespec now;
+	char *sql;
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	sql = sqlite3_mprintf("PRAGMA user_version = %d; INSERT INTO schema VALUES(%d, %lld)", version, version,
+			      (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+	if (!sql)
+		return SQLITE_NOMEM;
+	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int kc_schema_apply(sqlite3 *db)
+{
+	char application[64];
+	int64_t version;
+	int rc = pragma(db, "PRAGMA user_version", &version);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	for (; version < KC_SCHEMA_VERSION; version++) {
+		rc = sqlite3_exec(db, steps[version], NULL, NULL, NULL);
+		if (rc == SQLITE_OK)
+			rc = set_version(db, (int)version + 1);
+		if (rc != SQLITE_OK)
+			return rc;
+	}
+	rc = kc__views_apply(db);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_snprintf(sizeof(application), application, "PRAGMA application_id = %d", KC_APPLICATION_ID);
+	return sqlite3_exec(db, application, NULL, NULL, NULL);
+}

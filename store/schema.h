@@ -1,0 +1,59 @@
+/*
+ * The tables and views (described in README.md) and their version. A database
+ * is ours when its application_id says so; its user_version is the schema's.
+ * Older ones are brought up step by step, newer ones refused.
+ */
+#ifndef KC_SCHEMA_H
+#define KC_SCHEMA_H
+
+#include <stdint.h>
+
+struct sqlite3;
+
+#define KC_APPLICATION_ID 0x6B636173 /* "kcas" */
+/* To be raised with every change of a table, a view or a name that a view shows. */
+#define KC_SCHEMA_VERSION 1
+
+/* Rowid of what came from a slot: process row and slot index. */
+#define KC_SEQUENCE_BITS 40
+#define KC_SEQUENCE_MASK ((INT64_C(1) << KC_SEQUENCE_BITS) - 1)
+#define KC_PROCESS_MAX (INT64_MAX >> KC_SEQUENCE_BITS)
+
+/* launch_row.flags */
+#define KC_FLAG_API_SHIFT 0
+#define KC_FLAG_API_MASK 15
+#define KC_FLAG_MODEL_SHIFT 4
+#define KC_FLAG_MODEL_MASK 15
+#define KC_FLAG_CASE_SHIFT 8
+#define KC_FLAG_CASE_MASK 7
+#define KC_FLAG_OVERLAP_SHIFT 11
+#define KC_FLAG_OVERLAP_MASK 3
+#define KC_FLAG_NOVELTY_SHIFT 13
+#define KC_FLAG_NOVELTY_MASK 3
+#define KC_FLAG_UNPREDICTABLE_SHIFT 15
+#define KC_FLAG_UNPREDICTABLE_MASK 15
+#define KC_FLAG_UNMEASURED_SHIFT 19
+#define KC_FLAG_UNMEASURED_MASK 15
+#define KC_FLAG(flags, name) ((uint32_t)((flags) >> KC_FLAG_##name##_SHIFT) & KC_FLAG_##name##_MASK)
+
+/* Slowdowns are kept as (slowdown - 1) in millionths, λ in billionths, its
+ * deviation in millionths. */
+#define KC_SLOWDOWN_SCALE 1000000
+#define KC_LAMBDA_SCALE 1000000000
+#define KC_DEVIATION_SCALE 1000000
+
+enum kc_schema_state {
+	KC_SCHEMA_OURS,    /* of this version */
+	KC_SCHEMA_OLDER,   /* ours, can be migrated */
+	KC_SCHEMA_NEWER,   /* ours, of a later kerncast */
+	KC_SCHEMA_EMPTY,   /* no tables at all */
+	KC_SCHEMA_FOREIGN, /* another program's tables */
+};
+
+/* *state, or an SQLite result code other than SQLITE_OK. */
+int kc_schema_state(struct sqlite3 *db, enum kc_schema_state *state);
+
+/* Creates or migrates, inside the caller's transaction. SQLite result code. */
+int kc_schema_apply(struct sqlite3 *db);
+
+#endif

@@ -1,0 +1,96 @@
+#include "sketch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void buckets_answer_within_one_percent(void **state)
+{
+	(void)state;
+	for (double value = 1.01e-6; value < 9e5; value *= 1.0137) {
+		double answer = kc_sketch_value(kc_sketch_bucket(value));
+
+		/* Half a bucket: sqrt(1.02) - 1 = 0.995 %. */
+		assert_true(fabs(answer - value) / value <= 0.00996);
+	}
+}
+
+static void ends_of_the_range(void **state)
+{
+	(void)state;
+	assert_int_equal(kc_sketch_bucket(0), 0);
+	assert_true(kc_sketch_value(0) == 0);
+	assert_int_equal(kc_sketch_bucket(1e-6), 1);
+	assert_int_equal(kc_sketch_bucket(1e300), KC_SKETCH_BUCKETS - 1);
+	assert_int_equal(kc_sketch_bucket(INFINITY), KC_SKETCH_BUCKETS - 1);
+	assert_int_equal(kc_sketch_bucket(NAN), KC_SKETCH_BUCKETS - 1);
+}
+
+/* 1 … 100: the value at rank ceil(q n) is 100 q. */
+static void quantiles_of_one_to_a_hundred(void **state)
+{
+	static uint64_t counts[KC_SKETCH_BUCKETS];
+
+	(void)state;
+	for (int i = 1; i <= 100; i++)
+		counts[kc_sketch_bucket(i)]++;
+	for (int q = 1; q <= 100; q++)
+		assert_true(fabs(kc_sketch_quantile(counts, q / 100.0) - q) <= 0.01 * q);
+}
+
+static void no_values_no_quantile(void **state)
+{
+	static const uint64_t counts[KC_SKETCH_BUCKETS];
+
+	(void)state;
+	assert_true(isnan(kc_sketch_quantile(counts, 0.5)));
+}
+
+static void encoded_and_added_again(void **state)
+{
+	static uint32_t counts[KC_SKETCH_BUCKETS];
+	static uint64_t sum[KC_SKETCH_BUCKETS];
+	static uint8_t encoded[KC_SKETCH_ENCODED_MAX];
+	size_t bytes;
+
+	(void)state;
+	counts[0] = 1;
+	counts[5] = 300;
+	counts[KC_SKETCH_BUCKETS - 1] = UINT32_C(1) << 31;
+	bytes = kc_sketch_encode(counts, encoded);
+	/* 0,1 | 5, 300 = 0xAC 0x02 | 1394 = 0xF2 0x0A, 2^31 in five bytes */
+	assert_int_equal(bytes, 2 + 3 + 2 + 5);
+	assert_memory_equal(encoded, "\x00\x01\x05\xAC\x02\xF2\x0A", 7);
+	assert_int_equal(kc_sketch_add(sum, encoded, bytes), 0);
+	assert_int_equal(kc_sketch_add(sum, encoded, bytes), 0);
+	assert_int_equal(sum[0], 2);
+	assert_int_equal(sum[5], 600);
+	assert_int_equal(sum[KC_SKETCH_BUCKETS - 1], UINT64_C(1) << 32);
+}
+
+static void damaged_sketches_are_refused(void **state)
+{
+	static uint64_t counts[KC_SKETCH_BUCKETS];
+	static const uint8_t cut[] = {1}, endless[] = {1, 0x80}, outside[] = {0xFF, 0xFF, 0x7F, 1};
+
+	(void)state;
+	assert_int_equal(kc_sketch_add(counts, cut, sizeof(cut)), -EINVAL);
+	assert_int_equal(kc_sketch_add(counts, endless, sizeof(endless)), -EINVAL);
+	assert_int_equal(kc_sketch_add(counts, outside, sizeof(outside)), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(buckets_answer_within_one_percent), cmocka_unit_test(ends_of_the_range),
+	    cmocka_unit_test(quantiles_of_one_to_a_hundred),     cmocka_unit_test(no_values_no_quantile),
+	    cmocka_unit_test(encoded_and_added_again),           cmocka_unit_test(damaged_sketches_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+#include "internal.h"
+
+#include <errno.h>
+
+#define KEY_WHERE                                                                                                      \
+	"run = ?1 AND process = ?2 AND kernel = ?3 AND stream = ?4 AND model = ?5 AND concurrency_case = ?6"           \
+	" AND novelty = ?7 AND overlap = ?8"
+
+#define PLACE(name) ", ?"
+#define SET_SUM(name) ", " #name " = ?"
+#define COLUMN(name) ", " #name
+
+static const char *const texts[KC__STATEMENTS] = {
+    [KC__BEGIN] = "BEGIN IMMEDIATE",
+    [KC__COMMIT] = "COMMIT",
+    [KC__ROLLBACK] = "ROLLBACK",
+    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__TRANSFER] = "INSERT OR IGNORE INTO transfer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__FIND_SHAPE] = "SELECT id FROM shape WHERE kernel = ?1 AND device = ?2 AND grid_x = ?3 AND grid_y = ?4"
+		       " AND grid_z = ?5 AND block_x = ?6 AND block_y = ?7 AND block_z = ?8"
+		       " AND dynamic_shared_bytes = ?9 AND blocks_per_sm = ?10",
+    [KC__ADD_SHAPE] = "INSERT INTO shape VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+    [KC__FIND_KERNEL] = "SELECT id FROM kernel WHERE mangled = ?1 AND module = ?2 AND code_hash = ?3"
+			" AND registers = ?4 AND static_shared_bytes = ?5",
+    [KC__ADD_KERNEL] = "INSERT INTO kernel(mangled, module, code_hash, registers, static_shared_bytes, name,"
+		       " local_bytes, max_threads_per_block, binary_version, ptx_version)"
+		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+    [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel VALUES(?,?,?)",
+    [KC__LOCAL_KERNEL] = "SELECT kernel FROM process_kernel WHERE process = ? AND local = ?",
+    [KC__FIND_DEVICE] = "SELECT id FROM device WHERE uuid = ?1 AND driver_version = ?2 AND name = ?3"
+			" AND cc_major = ?4 AND cc_minor = ?5 AND sm_count = ?6 AND cores_per_sm = ?7"
+			" AND warp_size = ?8 AND clock_khz = ?9 AND memory_clock_khz = ?10 AND memory_bus_bits = ?11"
+			" AND memory_bytes_per_s = ?12 AND memory_bytes = ?13 AND l2_bytes = ?14"
+			" AND max_threads_per_block = ?15 AND max_threads_per_sm = ?16 AND max_blocks_per_sm = ?17"
+			" AND registers_per_sm = ?18 AND registers_per_block = ?19 AND shared_per_sm_bytes = ?20"
+			" AND shared_per_block_bytes = ?21 AND shared_per_block_optin_bytes = ?22"
+			" AND shared_reserved_per_block_bytes = ?23 AND copy_engines = ?24 AND hardware_queues = ?25"
+			" AND launch_overhead_ns = ?26 AND launch_gap_ns = ?27 AND simulated = ?28",
+    [KC__ADD_DEVICE] = "INSERT INTO device VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
+		       "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28)",
+    [KC__LINK_DEVICE] = "INSERT OR REPLACE INTO process_device VALUES(?,?,?)",
+    [KC__LOCAL_DEVICE] = "SELECT device FROM process_device WHERE process = ? AND ordinal = ?",
+    [KC__ADD_STREAM] = "INSERT INTO stream(process, local, device, handle, context, priority, flags, kind, thread)"
+		       " VALUES(?,?,?,?,?,?,?,?,?) ON CONFLICT(process, local) DO UPDATE SET"
+		       " device = excluded.device, handle = excluded.handle, context = excluded.context,"
+		       " priority = excluded.priority, flags = excluded.flags, kind = excluded.kind,"
+		       " thread = excluded.thread",
+    [KC__LOCAL_STREAM] = "SELECT id FROM stream WHERE process = ? AND local = ?",
+    [KC__ADD_LAMBDA] = "INSERT OR IGNORE INTO lambda_row VALUES(?,?,?,?,?,?,?)",
+    [KC__ADD_MESSAGE] = "INSERT OR IGNORE INTO message VALUES(?,?,?,?,?,?,?)",
+    [KC__FIND_ROLLUP] =
+	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
+    [KC__ADD_ROLLUP] =
+	"INSERT INTO rollup(run, process, kernel, stream, model, concurrency_case, novelty, overlap,"
+	" sketch" KC__COUNT_SUMS(COLUMN)
+	    KC__REAL_SUMS(COLUMN) ")"
+				  " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9" KC__COUNT_SUMS(PLACE) KC__REAL_SUMS(PLACE) ")",
+    [KC__UPDATE_ROLLUP] =
+	"UPDATE rollup SET sketch = ?9" KC__COUNT_SUMS(SET_SUM) KC__REAL_SUMS(SET_SUM) " WHERE id = ?1",
+    [KC__COUNT_UP] = "INSERT INTO ledger VALUES(?,?,?,?)"
+		     " ON CONFLICT(process, item, reason) DO UPDATE SET count = count + excluded.count",
+    [KC__SET_COUNT] = "INSERT OR REPLACE INTO ledger VALUES(?,?,?,?)",
+};
+
+/* SQLite's result to negative errno; a full disk shows in several ways. */
+int kc__errno(sqlite3 *db, int rc)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_NOTADB:
+	case SQLITE_CORRUPT:
+		return -EBADMSG;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return system ? -system : -EIO;
+	case SQLITE_TOOBIG:
+		return -EFBIG;
+	default:
+		return -EIO;
+	}
+}
+
+sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which)
+{
+	if (!s->statements[which])
+		sqlite3_prepare_v3(s->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT, &s->statements[which], NULL);
+	return s->statements[which];
+}
+
+int kc__run(struct kc_store *s, sqlite3_stmt *stmt)
+{
+	int rc;
+
+	if (!stmt)
+		return kc__errno(s->db, sqlite3_errcode(s->db));
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_DONE || rc == SQLITE_ROW) {
+		sqlite3_reset(stmt);
+		return 0;
+	}
+	rc = kc__errno(s->db, rc);
+	sqlite3_reset(stmt);
+	return rc;
+}
+
+int kc__run_value(struct kc_store *s, sqlite3_stmt *stmt, int64_t *value)
+{
+	int rc;
+
+	if (!stmt)
+		return kc__errno(s->db, sqlite3_errcode(s->db));
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*value = sqlite3_column_int64(stmt, 0);
+	rc = kc__errno(s->db, rc);
+	sqlite3_reset(stmt);
+	return rc;
+}
+
+void kc__finalize(struct kc_store *s)
+{
+	for (int i = 0; i < KC__STATEMENTS; i++) {
+		sqlite3_finalize(s->statements[i]);
+		s->statements[i] = NULL;
+	}
+}

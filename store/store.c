@@ -1,0 +1,274 @@
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Long enough for 64 processes that each commit for some tens of milliseconds. */
+#define BUSY_MS 10000
+/* Pages after which the write-ahead log goes into the database: 16 MiB. */
+#define CHECKPOINT_PAGES 4096
+#define WAL_TRIES 200
+#define WAL_PAUSE_MS 10
+
+struct complaint {
+	char *why;
+	size_t size;
+};
+
+__attribute__((format(printf, 3, 4))) static int complain(struct complaint *c, int rc, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!c->why || !c->size)
+		return rc;
+	va_start(arguments, format);
+	vsnprintf(c->why, c->size, format, arguments);
+	va_end(arguments);
+	return rc;
+}
+
+#define ELSEWHERE "choose another place with --output or KERNCAST_DB"
+
+static int explain(struct complaint *c, int rc, const char *path)
+{
+	switch (rc) {
+	case -ENOENT:
+		return complain(
+		    c, rc, "%s: no such file or directory: record one with `kerncast run`, or give its path", path);
+	case -EISDIR:
+		return complain(c, rc, "%s is a directory: give the path of a file in it", path);
+	case -ENOTDIR:
+		return complain(c, rc, "%s: a part of the path is not a directory: " ELSEWHERE, path);
+	case -EACCES:
+	case -EPERM:
+		return complain(c, rc, "%s: permission denied: change its permissions or " ELSEWHERE, path);
+	case -EROFS:
+		return complain(c, rc, "%s is on a read-only file system: " ELSEWHERE, path);
+	case -ENOSPC:
+	case -EDQUOT:
+		return complain(c, rc, "%s: no space left on the disk: make room or " ELSEWHERE, path);
+	case -EBUSY:
+		return complain(c, rc, "%s is locked by another process: try again when it has finished", path);
+	case -EBADMSG:
+		return complain(c, rc,
+				"%s is not a kerncast database, or it is damaged: " ELSEWHERE
+				" (a damaged one can be read in part with `sqlite3 FILE .recover`)",
+				path);
+	case -EPROTO:
+		return complain(c, rc, "%s was written by a newer kerncast: use that one to read it", path);
+	case -ENODATA:
+		return complain(c, rc, "%s is empty: nothing recorded", path);
+	default:
+		return complain(c, rc, "%s: %s", path, strerror(-rc));
+	}
+}
+
+/* SQLite's own permission bits would go through the umask. */
+static int create_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int rc = 0;
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (fchmod(fd, 0600))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static int look_at_file(const char *path, enum kc_store_mode mode)
+{
+	struct stat st;
+	int rc = stat(path, &st) ? -errno : 0;
+
+	if (rc == -ENOENT && mode == KC_STORE_WRITE) {
+		rc = create_file(path);
+		if (rc == 0 && stat(path, &st))
+			rc = -errno;
+	}
+	if (rc)
+		return rc;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -EBADMSG;
+	if (mode == KC_STORE_READ && st.st_size == 0)
+		return -ENODATA;
+	return access(path, mode == KC_STORE_READ ? R_OK : R_OK | W_OK) ? -errno : 0;
+}
+
+static int set(struct kc_store *s, const char *sql)
+{
+	return kc__errno(s->db, sqlite3_exec(s->db, sql, NULL, NULL, NULL));
+}
+
+/* Whoever switches a new database over holds it alone for a moment, and the
+ * others are turned away without the busy timeout. Where the file system has no
+ * shared memory the rollback journal stays. */
+static int use_wal(struct kc_store *s)
+{
+	int rc = 0;
+
+	for (int i = 0; i < WAL_TRIES; i++) {
+		rc = set(s, "PRAGMA journal_mode = WAL");
+		if (rc != -EBUSY)
+			break;
+		sqlite3_sleep(WAL_PAUSE_MS);
+	}
+	if (rc && rc != -EBUSY && rc != -ENOSPC && rc != -EBADMSG)
+		rc = set(s, "PRAGMA journal_mode = DELETE");
+	if (rc)
+		return rc;
+	sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES);
+	return set(s, "PRAGMA synchronous = NORMAL");
+}
+
+static int check_schema(struct kc_store *s, enum kc_schema_state *state)
+{
+	int rc = kc__errno(s->db, kc_schema_state(s->db, state));
+
+	if (rc)
+		return rc;
+	switch (*state) {
+	case KC_SCHEMA_FOREIGN:
+		return -EBADMSG;
+	case KC_SCHEMA_NEWER:
+		return -EPROTO;
+	case KC_SCHEMA_EMPTY:
+		return s->mode == KC_STORE_READ ? -ENODATA : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Another process may have done it between the look and the lock. */
+static int bring_up_schema(struct kc_store *s)
+{
+	enum kc_schema_state state;
+	int rc = set(s, "BEGIN IMMEDIATE");
+
+	if (rc)
+		return rc;
+	rc = check_schema(s, &state);
+	if (rc == 0 && state != KC_SCHEMA_OURS)
+		rc = kc__errno(s->db, kc_schema_apply(s->db));
+	if (rc == 0)
+		rc = set(s, "COMMIT");
+	if (rc && !sqlite3_get_autocommit(s->db))
+		set(s, "ROLLBACK");
+	return rc;
+}
+
+static int prepare_database(struct kc_store *s)
+{
+	enum kc_schema_state state;
+	int rc;
+
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	rc = check_schema(s, &state);
+	if (rc)
+		return rc;
+	if (s->mode == KC_STORE_WRITE) {
+		if (sqlite3_db_readonly(s->db, "main"))
+			return -EACCES;
+		rc = use_wal(s);
+	}
+	if (rc == 0 && state != KC_SCHEMA_OURS)
+		rc = bring_up_schema(s);
+	if (rc == 0 && s->mode == KC_STORE_READ)
+		rc = set(s, "PRAGMA query_only = 1");
+	return rc;
+}
+
+static int connect_to(struct kc_store *s, const char *name, int flags)
+{
+	int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+
+	rc = s->db ? kc__errno(s->db, rc) : -ENOMEM;
+	return rc ? rc : prepare_database(s);
+}
+
+static void disconnect(struct kc_store *s)
+{
+	sqlite3_close_v2(s->db);
+	s->db = NULL;
+}
+
+/* A directory that cannot be written to has no room for the -shm file that
+ * reading in WAL mode needs; with no -wal beside it the file alone is all. */
+static int connect_immutable(struct kc_store *s)
+{
+	char *wal = sqlite3_mprintf("%s-wal", s->path), *name = NULL;
+	sqlite3_str *uri = sqlite3_str_new(NULL);
+	int rc = -EACCES;
+
+	sqlite3_str_appendall(uri, "file:");
+	for (const char *p = s->path; *p; p++)
+		sqlite3_str_appendf(uri, strchr("%?#", *p) ? "%%%02x" : "%c", *p);
+	sqlite3_str_appendall(uri, "?immutable=1");
+	name = sqlite3_str_finish(uri);
+	if (name && wal && access(wal, F_OK) != 0)
+		rc = connect_to(s, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+	sqlite3_free(name);
+	sqlite3_free(wal);
+	return rc;
+}
+
+int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size)
+{
+	struct complaint c = {why, why_size};
+	struct kc_store *s;
+	int rc;
+
+	*out = NULL;
+	complain(&c, 0, "%s", "");
+	rc = look_at_file(path, mode);
+	if (rc)
+		return explain(&c, rc, path);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return explain(&c, -ENOMEM, path);
+	s->mode = mode;
+	s->path = realpath(path, NULL);
+	s->solos = kc__solos_new();
+	rc = s->path && s->solos ? connect_to(s, s->path, SQLITE_OPEN_READWRITE) : -ENOMEM;
+	if (rc && mode == KC_STORE_READ && s->path && access(s->path, W_OK)) {
+		disconnect(s);
+		rc = connect_immutable(s);
+	}
+	if (rc) {
+		kc_store_close(s);
+		return explain(&c, rc, path);
+	}
+	kc__held_find(s);
+	*out = s;
+	return 0;
+}
+
+void kc_store_close(struct kc_store *s)
+{
+	if (!s)
+		return;
+	s->inside++;
+	if (s->in_transaction)
+		kc_store_rollback(s);
+	kc__finalize(s);
+	disconnect(s);
+	kc__forget(s);
+	kc__solos_free(s->solos);
+	free(s->path);
+	free(s);
+}
+
+struct sqlite3 *kc_store_db(struct kc_store *s)
+{
+	return s->db;
+}

@@ -1,0 +1,342 @@
+#include "internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Past this many (12 MiB) they go to the table and are forgotten. */
+#define MAX_ROLLUPS 2048u
+
+struct launch_facts {
+	int predicted, measured;
+	int64_t shape, stream;
+	int64_t measured_ns; /* at least 1 */
+};
+
+static void bind_if(sqlite3_stmt *stmt, int i, int known, int64_t value)
+{
+	if (known)
+		sqlite3_bind_int64(stmt, i, value);
+	else
+		sqlite3_bind_null(stmt, i);
+}
+
+static void bind_scaled(sqlite3_stmt *stmt, int i, int known, double slowdown)
+{
+	double scaled = (slowdown - 1) * KC_SLOWDOWN_SCALE;
+
+	bind_if(stmt, i, known && fabs(scaled) < 1e15, (int64_t)llround(isfinite(scaled) ? scaled : 0));
+}
+
+static uint32_t flags_of(const struct kc_launch *l, const struct launch_facts *facts)
+{
+	uint32_t flags = (uint32_t)l->api << KC_FLAG_API_SHIFT | (uint32_t)l->overlap << KC_FLAG_OVERLAP_SHIFT |
+			 (uint32_t)l->unpredictable << KC_FLAG_UNPREDICTABLE_SHIFT;
+
+	if (facts->predicted)
+		flags |= (uint32_t)l->model << KC_FLAG_MODEL_SHIFT |
+			 ((uint32_t)l->concurrency_case + 1) << KC_FLAG_CASE_SHIFT |
+			 ((uint32_t)l->novelty + 1) << KC_FLAG_NOVELTY_SHIFT;
+	if (!facts->measured)
+		flags |= (uint32_t)l->unmeasured << KC_FLAG_UNMEASURED_SHIFT;
+	return flags;
+}
+
+/* A slot from a damaged or foreign journal: its numbers would spill over in flags. */
+static int in_range(const struct kc_launch *l)
+{
+	return l->api <= KC_FLAG_API_MASK && l->model <= KC_FLAG_MODEL_MASK &&
+	       l->concurrency_case < KC_FLAG_CASE_MASK && l->overlap <= KC_FLAG_OVERLAP_MASK &&
+	       l->novelty < KC_FLAG_NOVELTY_MASK && l->unpredictable < KC_UNPREDICTABLE_COUNT &&
+	       l->unmeasured < KC_UNMEASURED_COUNT;
+}
+
+static void bind_launch(sqlite3_stmt *stmt, const struct kc_store *s, const struct kc_slot *slot,
+			const struct launch_facts *facts)
+{
+	const struct kc_launch *l = &slot->launch;
+	int predicted = facts->predicted, measured = facts->measured;
+
+	sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(slot->index & KC_SEQUENCE_MASK));
+	sqlite3_bind_int64(stmt, 2, facts->shape);
+	bind_if(stmt, 3, facts->stream != 0, facts->stream);
+	sqlite3_bind_int64(stmt, 4, l->launched_ns - s->base_ns);
+	bind_if(stmt, 5, predicted && l->predicted_at_ns, l->launched_ns - l->predicted_at_ns);
+	bind_if(stmt, 6, predicted, l->solo_ns);
+	bind_if(stmt, 7, predicted, l->solo_ns - l->solo_low_ns);
+	bind_if(stmt, 8, predicted, l->solo_high_ns - l->solo_ns);
+	bind_if(stmt, 9, predicted, l->start_ns - l->launched_ns);
+	bind_if(stmt, 10, predicted, l->end_ns - l->start_ns);
+	bind_if(stmt, 11, measured, l->measured_start_ns - l->launched_ns);
+	bind_if(stmt, 12, measured, l->measured_end_ns - l->measured_start_ns);
+	sqlite3_bind_int64(stmt, 13, flags_of(l, facts));
+	bind_scaled(stmt, 14, predicted, (double)l->slowdown);
+	bind_scaled(stmt, 15, predicted, (double)l->slowdown_waves);
+	bind_if(stmt, 16, l->result != INT32_MIN, l->result);
+	bind_if(stmt, 17, l->correlation != 0, l->correlation);
+	bind_if(stmt, 18, l->thread != 0, l->thread);
+	bind_if(stmt, 19, predicted, l->model_state);
+	bind_if(stmt, 20, l->graph_launch != 0, l->graph_launch);
+	bind_if(stmt, 21, l->graph_launch != 0, l->graph_node);
+}
+
+static void count(struct kc__tally *t, const struct kc_launch *l, const struct launch_facts *facts)
+{
+	t->launches++;
+	t->failed += l->result != 0 && l->result != INT32_MIN;
+	t->unreturned += l->result == INT32_MIN;
+	t->measured += (uint64_t)facts->measured;
+	if (!facts->predicted) {
+		t->unpredictable[l->unpredictable]++;
+		return;
+	}
+	t->predicted++;
+	if (facts->measured)
+		t->matched++;
+	else if (l->unmeasured)
+		t->unmeasured[l->unmeasured]++;
+	else
+		t->awaited++;
+}
+
+static int64_t at_least_one(int64_t ns)
+{
+	return ns > 0 ? ns : 1;
+}
+
+static int add_to_rollups(struct kc_store *s, const struct kc_launch *l, const struct launch_facts *facts)
+{
+	struct kc__fact fact = {
+	    .key = {.run = s->run,
+		    .process = s->process,
+		    .kernel = kc__kernel_row(s, l->kernel),
+		    .stream = facts->stream,
+		    .overlap = l->overlap},
+	    .shape = facts->shape,
+	};
+
+	if (facts->predicted) {
+		fact.key.model = l->model;
+		fact.key.concurrency_case = l->concurrency_case;
+		fact.key.novelty = l->novelty;
+		fact.predicted_at_ns = l->predicted_at_ns;
+		fact.predicted_ns = at_least_one(l->end_ns - l->start_ns);
+		fact.slowdown = (double)l->slowdown;
+	}
+	if (facts->measured) {
+		fact.measured_ns = at_least_one(l->measured_end_ns - l->measured_start_ns);
+		fact.measured_end_ns = l->measured_end_ns;
+	}
+	if (s->rollups.count >= MAX_ROLLUPS) {
+		int rc = kc__rollups_store(s);
+
+		if (rc)
+			return rc;
+		kc__rollups_clear(&s->rollups);
+	}
+	return kc__rollups_add(&s->rollups, s->solos, &fact);
+}
+
+static int store_launch(struct kc_store *s, const struct kc_slot *slot)
+{
+	const struct kc_launch *l = &slot->launch;
+	sqlite3_stmt *stmt = kc__statement(s, KC__LAUNCH);
+	struct launch_facts facts = {
+	    .predicted = l->unpredictable == KC_PREDICTED,
+	    .measured = l->measured_start_ns > 0 && l->measured_end_ns >= l->measured_start_ns,
+	};
+	int rc;
+
+	if (!in_range(l))
+		return kc__torn(s, slot->index);
+	facts.shape = kc__shape_row(s, l);
+	facts.stream = kc__stream_row(s, l->stream);
+	if (facts.shape < 0 || facts.stream < 0)
+		return (int)(facts.shape < 0 ? facts.shape : facts.stream);
+	if (stmt)
+		bind_launch(stmt, s, slot, &facts);
+	rc = kc__run(s, stmt);
+	/* Already there: brought in before, and counted then. */
+	if (rc || sqlite3_changes(s->db) == 0)
+		return rc;
+	count(&s->tally, l, &facts);
+	return add_to_rollups(s, l, &facts);
+}
+
+static int store_transfer(struct kc_store *s, const struct kc_slot *slot)
+{
+	const struct kc_transfer *t = &slot->transfer;
+	sqlite3_stmt *stmt = kc__statement(s, KC__TRANSFER);
+	int64_t stream = kc__stream_row(s, t->stream), device = kc__device_row(s, t->device);
+	int measured = t->measured_start_ns > 0 && t->measured_end_ns >= t->measured_start_ns;
+	int rc;
+
+	if (stream < 0 || device < 0)
+		return (int)(stream < 0 ? stream : device);
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(slot->index & KC_SEQUENCE_MASK));
+		sqlite3_bind_int64(stmt, 2, s->process);
+		sqlite3_bind_int64(stmt, 3, (int64_t)slot->index);
+		bind_if(stmt, 4, device != 0, device);
+		bind_if(stmt, 5, stream != 0, stream);
+		sqlite3_bind_text(stmt, 6, kc_transfer_kind_name(t->kind), -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 7, (int64_t)t->bytes);
+		bind_if(stmt, 8, t->result != INT32_MIN, t->result);
+		bind_if(stmt, 9, t->thread != 0, t->thread);
+		bind_if(stmt, 10, t->correlation != 0, t->correlation);
+		bind_if(stmt, 11, t->launched_ns != 0, t->launched_ns);
+		bind_if(stmt, 12, t->start_ns != 0, t->start_ns);
+		bind_if(stmt, 13, t->end_ns != 0, t->end_ns);
+		bind_if(stmt, 14, measured, t->measured_start_ns);
+		bind_if(stmt, 15, measured, t->measured_end_ns);
+		if (measured || t->unmeasured == KC_MEASURED)
+			sqlite3_bind_null(stmt, 16);
+		else
+			sqlite3_bind_text(stmt, 16, kc_unmeasured_name(t->unmeasured), -1, SQLITE_STATIC);
+	}
+	rc = kc__run(s, stmt);
+	if (rc || sqlite3_changes(s->db) == 0)
+		return rc;
+	s->tally.transfers++;
+	s->tally.transfers_measured += (uint64_t)measured;
+	return 0;
+}
+
+static int store_slot(struct kc_store *s, const struct kc_slot *slot)
+{
+	switch (slot->kind) {
+	case KC_KIND_LAUNCH:
+		return store_launch(s, slot);
+	case KC_KIND_TRANSFER:
+		return store_transfer(s, slot);
+	default:
+		return kc__entry(s, slot);
+	}
+}
+
+int kc_store_slot(struct kc_store *s, const struct kc_slot *slot)
+{
+	int rc;
+
+	s->inside++;
+	rc = store_slot(s, slot);
+	s->inside--;
+	return rc;
+}
+
+/* A copy that shares nothing with the original. */
+static int copy_assembler(struct kc_assembler *to, const struct kc_assembler *from)
+{
+	uint8_t *buffer = NULL;
+
+	if (from->used) {
+		buffer = malloc(from->capacity);
+		if (!buffer)
+			return -ENOMEM;
+		memcpy(buffer, from->buffer, from->used);
+	}
+	kc_assembler_free(to);
+	*to = *from;
+	to->buffer = buffer;
+	to->capacity = buffer ? from->capacity : 0;
+	return 0;
+}
+
+void kc__forget(struct kc_store *s)
+{
+	memset(&s->tally, 0, sizeof(s->tally));
+	kc__rollups_clear(&s->rollups);
+	kc__dictionary_clear(&s->dictionary);
+	kc__solos_free(s->solos);
+	s->solos = kc__solos_new();
+	kc_assembler_free(&s->assembler);
+	kc_assembler_free(&s->assembler_at_begin);
+}
+
+int kc_store_begin(struct kc_store *s)
+{
+	int rc;
+
+	s->inside++;
+	rc = copy_assembler(&s->assembler_at_begin, &s->assembler);
+	if (rc == 0)
+		rc = kc__run(s, kc__statement(s, KC__BEGIN));
+	if (rc == 0)
+		s->in_transaction = 1;
+	s->inside--;
+	return rc;
+}
+
+static int count_up(struct kc_store *s, const char *item, const char *reason, uint64_t by)
+{
+	sqlite3_stmt *stmt;
+
+	if (by == 0)
+		return 0;
+	stmt = kc__statement(s, KC__COUNT_UP);
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_text(stmt, 2, item, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 3, reason, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 4, (int64_t)by);
+	}
+	return kc__run(s, stmt);
+}
+
+static int store_tally(struct kc_store *s)
+{
+	const struct kc__tally *t = &s->tally;
+	const struct {
+		const char *item;
+		uint64_t by;
+	} items[] = {
+	    {"launches", t->launches},     {"predicted", t->predicted}, {"failed", t->failed},
+	    {"unreturned", t->unreturned}, {"measured", t->measured},   {"matched", t->matched},
+	    {"awaited", t->awaited},       {"transfers", t->transfers}, {"transfers_measured", t->transfers_measured},
+	};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(items) / sizeof(items[0]); i++)
+		rc = count_up(s, items[i].item, "", items[i].by);
+	for (uint32_t i = 0; rc == 0 && i < KC_UNPREDICTABLE_COUNT; i++)
+		rc = count_up(s, "unpredictable", kc_unpredictable_name(i), t->unpredictable[i]);
+	for (uint32_t i = 0; rc == 0 && i < KC_UNMEASURED_COUNT; i++)
+		rc = count_up(s, "unmeasured", kc_unmeasured_name(i), t->unmeasured[i]);
+	if (rc == 0)
+		memset(&s->tally, 0, sizeof(s->tally));
+	return rc;
+}
+
+int kc_store_commit(struct kc_store *s)
+{
+	int rc;
+
+	s->inside++;
+	rc = kc__rollups_store(s);
+	if (rc == 0)
+		rc = store_tally(s);
+	if (rc == 0)
+		rc = kc__run(s, kc__statement(s, KC__COMMIT));
+	if (rc == 0)
+		s->in_transaction = 0;
+	s->inside--;
+	return rc;
+}
+
+void kc_store_rollback(struct kc_store *s)
+{
+	struct kc_assembler assembler = s->assembler_at_begin;
+
+	s->inside++;
+	/* Many errors have SQLite roll back by itself. */
+	if (!sqlite3_get_autocommit(s->db))
+		kc__run(s, kc__statement(s, KC__ROLLBACK));
+	if (s->in_transaction) {
+		s->in_transaction = 0;
+		s->assembler_at_begin = (struct kc_assembler){0};
+		kc__forget(s);
+		s->assembler = assembler;
+	}
+	s->inside--;
+}
