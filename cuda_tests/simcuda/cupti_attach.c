@@ -1,0 +1,80 @@
+#include <dlfcn.h>
+
+#include "cupti_private.h"
+
+struct cupti cupti__self = {.lock = PTHREAD_MUTEX_INITIALIZER, .period_changed = PTHREAD_COND_INITIALIZER};
+
+static pthread_once_t found = PTHREAD_ONCE_INIT;
+static __thread CUptiResult last_error;
+
+static void find_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	struct cupti_driver *driver = &cupti__self.driver;
+
+	if (!library)
+		return;
+	driver->subscribe = (simcuda_subscribe_fn *)dlsym(library, "simcuda_subscribe");
+	driver->collect = (simcuda_collect_fn *)dlsym(library, "simcuda_collect");
+	driver->advance = (simcuda_advance_fn *)dlsym(library, "simcuda_advance");
+	driver->now_ns = (simcuda_now_ns_fn *)dlsym(library, "simcuda_now_ns");
+	driver->faults = (simcuda_faults_fn *)dlsym(library, "simcuda_faults");
+	driver->context_id = (simcuda_context_id_fn *)dlsym(library, "simcuda_context_id");
+	driver->stream_id = (simcuda_stream_id_fn *)dlsym(library, "simcuda_stream_id");
+	driver->node_id = (simcuda_node_id_fn *)dlsym(library, "simcuda_node_id");
+	driver->graph_id = (simcuda_graph_id_fn *)dlsym(library, "simcuda_graph_id");
+	driver->graph_exec_id = (simcuda_graph_exec_id_fn *)dlsym(library, "simcuda_graph_exec_id");
+	driver->context_device = (CUresult(*)(CUdevice *, CUcontext))dlsym(library, "cuCtxGetDevice_v2");
+}
+
+static bool complete(const struct cupti_driver *driver)
+{
+	return driver->subscribe && driver->collect && driver->advance && driver->now_ns && driver->faults &&
+	       driver->context_id && driver->stream_id && driver->node_id && driver->graph_id &&
+	       driver->graph_exec_id && driver->context_device;
+}
+
+CUptiResult cupti__attach(void)
+{
+	static const struct simcuda_sink sink = {
+	    .api = cupti__on_api,
+	    .activity = cupti__on_activity,
+	    .resource = cupti__on_resource,
+	};
+
+	pthread_once(&found, find_driver);
+	if (!complete(&cupti__self.driver))
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	cupti__adjust_clock(false);
+	if (!atomic_exchange(&cupti__self.attached, true))
+		cupti__self.driver.subscribe(&sink);
+	return CUPTI_SUCCESS;
+}
+
+void cupti__detach(void)
+{
+	if (atomic_exchange(&cupti__self.attached, false)) {
+		cupti__self.driver.collect(0);
+		cupti__self.driver.subscribe(NULL);
+	}
+}
+
+const struct simcuda_faults *cupti__faults(void)
+{
+	return cupti__self.driver.faults();
+}
+
+CUptiResult cupti__result(CUptiResult result)
+{
+	if (result)
+		last_error = result;
+	return result;
+}
+
+CUptiResult cuptiGetLastError(void)
+{
+	CUptiResult result = last_error;
+
+	last_error = CUPTI_SUCCESS;
+	return result;
+}

@@ -1,0 +1,181 @@
+/*
+ * Private interface between the stand-ins: what libcuda.so.1 offers to the
+ * stand-ins of CUPTI and cudart beyond NVIDIA's API. They find it by name,
+ * with dlsym() on a handle of libcuda.so.1; a null answer means the driver is
+ * not the simulated one.
+ *
+ *   simcuda_call      one API call, from enter to leave, on the caller's stack.
+ *                     The outermost call of a thread gets a correlation id, calls
+ *                     nested in it (a runtime call's driver calls) share it.
+ *   simcuda_activity  one piece of finished device work: kernel, copy or memset.
+ *   simcuda_resource  an object that came or went: context, stream, module, graph.
+ *   simcuda_sink      who listens: one at most, the CUPTI stand-in.
+ *   simcuda_faults    what SIMCUDA_FAULT asks for, parsed once.
+ *   simcuda_log       the stand-in's own counts, in the file SIMCUDA_LOG names.
+ *
+ * All times are CLOCK_MONOTONIC nanoseconds, the simulated device's included.
+ */
+#ifndef SIMCUDA_H
+#define SIMCUDA_H
+
+#include <stdint.h>
+
+enum simcuda_domain { /* values of CUpti_CallbackDomain */
+		      SIMCUDA_DRIVER = 1,
+		      SIMCUDA_RUNTIME = 2,
+};
+
+struct simcuda_call {
+	/* set by the function that is called */
+	uint32_t domain;      /* enum simcuda_domain */
+	uint32_t cbid;        /* CUPTI_DRIVER_TRACE_CBID_* or CUPTI_RUNTIME_TRACE_CBID_* */
+	const char *function; /* "cuLaunchKernel" */
+	const char *symbol;   /* kernel's mangled name for a launch, else null */
+	const void *params;   /* CUPTI's <function>_params of generated_*_meta.h, or null */
+	int result;           /* CUresult or cudaError_t, from leave on */
+	/* set by simcuda_api_enter() */
+	uint32_t correlation; /* never 0 */
+	uint32_t context_id;  /* 0: none current */
+	void *context;        /* CUcontext, null: none current */
+	uint64_t data;        /* the sink's, kept from enter to leave: CUpti_CallbackData.correlationData */
+};
+
+enum simcuda_kind {
+	SIMCUDA_KERNEL = 1,
+	SIMCUDA_MEMCPY = 2,
+	SIMCUDA_MEMSET = 4,
+};
+
+struct simcuda_activity {
+	uint32_t kind; /* enum simcuda_kind, one bit */
+	uint32_t device;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t correlation;
+	int32_t priority;
+	uint64_t queued_ns;    /* the host call */
+	uint64_t submitted_ns; /* reached the device */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t graph_node_id; /* 0: not from a graph; the instantiated node's */
+	uint32_t graph_id;      /* 0: not from a graph; the executable graph's */
+	/* kernels */
+	uint32_t registers;
+	const char *name; /* mangled; stays valid until the process ends */
+	uint64_t grid_id;
+	uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0: none */
+	uint32_t static_shared_bytes;
+	uint32_t dynamic_shared_bytes;
+	uint32_t local_bytes; /* per thread */
+	/* copies and memsets */
+	uint32_t copy_kind;                     /* CUpti_ActivityMemcpyKind */
+	uint32_t source_kind, destination_kind; /* CUpti_ActivityMemoryKind; memset: destination */
+	uint32_t destination_device;            /* differs from device for peer copies */
+	uint32_t value;                         /* memset */
+	uint32_t async;                         /* 1: an asynchronous call */
+	uint64_t bytes;
+};
+
+struct simcuda_resource {
+	uint32_t cbid; /* CUPTI_CBID_RESOURCE_* */
+	void *context; /* CUcontext */
+	void *stream;  /* CUstream, for stream callbacks */
+	/* for module callbacks */
+	uint32_t module_id;
+	const void *image;
+	uint64_t image_bytes;
+	/* for graph callbacks: CUgraph, CUgraphNode, CUgraphExec */
+	void *graph, *original_graph;
+	void *node, *original_node, *dependency;
+	void *graph_exec;
+	int node_type; /* CUgraphNodeType */
+};
+
+/*
+ * Called on the thread that caused the event, never with a lock of the driver
+ * held; each may call CUDA functions. A null member is not called.
+ */
+struct simcuda_sink {
+	void *user;
+	void (*api)(void *user, struct simcuda_call *call, int leaving);
+	void (*activity)(void *user, const struct simcuda_activity *activity);
+	void (*resource)(void *user, const struct simcuda_resource *resource);
+};
+
+struct simcuda_faults { /* 0: off; N: every Nth (oom: only the Nth) */
+	uint32_t cupti_busy;
+	uint32_t cupti_drop;
+	uint32_t cupti_zero_time;
+	uint32_t cupti_null_buffer;
+	uint32_t oom;
+	uint32_t launch_fail;
+	uint32_t hidden_addresses;
+	uint32_t no_device;
+};
+
+#define SIMCUDA_LOG_MAGIC "SIMCUDA1"
+
+/* The whole of a SIMCUDA_LOG file, native byte order. Counters only grow, by
+ * atomic additions from all processes and threads that share the file. */
+struct simcuda_log {
+	char magic[8];
+	uint64_t launches;          /* launch calls that succeeded, captured ones not counted */
+	uint64_t launches_failed;   /* launch calls that returned an error */
+	uint64_t launches_captured; /* launch calls that became graph nodes */
+	uint64_t graph_launches;
+	uint64_t kernels;   /* kernels handed to a device: launches + kernel nodes of graph launches */
+	uint64_t copies;    /* copies handed to a device, graph nodes included */
+	uint64_t memsets;   /* likewise */
+	uint64_t processes; /* that called cuInit with this log */
+	uint64_t reserved[7];
+};
+
+/* Replaces the sink; null removes it. After return the former one is not
+ * called again by this thread, but a call in progress elsewhere may still end. */
+void simcuda_subscribe(const struct simcuda_sink *sink);
+typedef void simcuda_subscribe_fn(const struct simcuda_sink *sink);
+
+/* Which activities to deliver: an OR of enum simcuda_kind, for work handed to
+ * a device from now on. */
+void simcuda_collect(uint32_t kinds);
+typedef void simcuda_collect_fn(uint32_t kinds);
+
+/* Simulates up to now and delivers the activities of all finished work, on
+ * this thread, in order of their end. Synchronising and querying CUDA calls
+ * do so too. Returns after a delivery in progress on another thread has ended,
+ * so the caller must hold no lock that the sink's activity() takes. In null
+ * mode (SIMCUDA_MODE=null) there are no activities. */
+void simcuda_advance(void);
+typedef void simcuda_advance_fn(void);
+
+/* CLOCK_MONOTONIC, the clock of all activities. */
+uint64_t simcuda_now_ns(void);
+typedef uint64_t simcuda_now_ns_fn(void);
+
+/*
+ * An API call begins and ends. cudart calls them around its functions with
+ * domain SIMCUDA_RUNTIME, so that driver calls inside share the correlation id;
+ * the driver does it for its own. call must stay in place until leave.
+ */
+void simcuda_api_enter(struct simcuda_call *call);
+typedef void simcuda_api_enter_fn(struct simcuda_call *call);
+void simcuda_api_leave(struct simcuda_call *call, int result);
+typedef void simcuda_api_leave_fn(struct simcuda_call *call, int result);
+
+const struct simcuda_faults *simcuda_faults(void);
+typedef const struct simcuda_faults *simcuda_faults_fn(void);
+
+/* Ids as activities carry them; 0 for a handle that is not one. stream may be
+ * null or one of the CU_STREAM_ handles, then it is context's. */
+uint32_t simcuda_context_id(void *context);
+typedef uint32_t simcuda_context_id_fn(void *context);
+uint32_t simcuda_stream_id(void *context, void *stream, int per_thread);
+typedef uint32_t simcuda_stream_id_fn(void *context, void *stream, int per_thread);
+uint64_t simcuda_node_id(void *node);
+typedef uint64_t simcuda_node_id_fn(void *node);
+uint32_t simcuda_graph_id(void *graph);
+typedef uint32_t simcuda_graph_id_fn(void *graph);
+uint32_t simcuda_graph_exec_id(void *graph_exec);
+typedef uint32_t simcuda_graph_exec_id_fn(void *graph_exec);
+
+#endif
