@@ -1,0 +1,347 @@
+# The kerncast command as its user meets it: options, errors, files, signals.
+load common
+
+setup_file() { # one recorded run for all tests that read
+	export RECORDED=$BATS_FILE_TMPDIR/recorded.db
+	LD_LIBRARY_PATH=$simcuda "$kerncast" run -q -o "$RECORDED" "$build/demo-static-sim" --rounds 30 >/dev/null
+}
+
+status_is() { # WANTED NAME
+	equal "$(<"$2.status")" "$1" "exit status; it said: $(<"$2.err")"
+}
+
+query_json() { # FILE PATH
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('$1') AS TEXT), '$2')"
+}
+
+# --- help, manual, wrong use
+
+@test "--help and --version of everything: status 0, on standard output" {
+	local command
+	for command in "" run report doctor devices recover export; do
+		keep help "$kerncast" $command --help
+		status_is 0 help
+		contains "$(<help.out)" Usage:
+		equal "$(<help.err)" "" "standard error"
+	done
+	contains "$("$kerncast" --version)" kerncast
+}
+
+@test "wrong use: status 2, on standard error" {
+	local command
+	for command in "" "nosuch" "run" "run --measure nonsense true" "report --by colour" "report --json --csv" \
+		"report a b" "report --run x $RECORDED" "export $RECORDED" "export --csv --chrome" "recover a b"; do
+		keep wrong "$kerncast" $command
+		status_is 2 wrong
+		equal "$(<wrong.out)" "" "standard output of: $command"
+		contains "$(<wrong.err)" kerncast
+	done
+}
+
+@test "every option of run, its variable and every command are in the manual" {
+	local word
+	"$kerncast" --man >kerncast.1
+	for word in $("$kerncast" run --help | grep -o -E 'KERNCAST_[A-Z_]+' | sort -u); do
+		grep -q -x ".It Ev $word" kerncast.1 || { echo "no $word"; return 1; }
+	done
+	for word in $("$kerncast" run --help | grep -o -E -- '--[a-z-]+' | sort -u); do
+		case $word in --help | --usage) continue ;; esac
+		grep -q -E "Fl -${word#--}( |$)" kerncast.1 || { echo "no $word"; return 1; }
+	done
+	for word in run report doctor devices recover export; do
+		grep -q "^.It Nm Cm $word " kerncast.1 || { echo "no $word"; return 1; }
+	done
+	if command -v man >/dev/null; then
+		equal "$(MANWIDTH=80 man --warnings -E UTF-8 -l kerncast.1 2>&1 >/dev/null)" "" "what man complains of"
+	fi
+}
+
+# --- run
+
+@test "run: the options become variables, LD_PRELOAD keeps what was there" {
+	LD_PRELOAD=libm.so.6 "$kerncast" run --measure kernels --flush 70 -o there.db sh -c \
+		'echo "$LD_PRELOAD $KERNCAST_MEASURE $KERNCAST_FLUSH_MS $KERNCAST_DB"' >out.txt
+	equal "$(<out.txt)" "$library:libm.so.6 kernels 70 $PWD/there.db" "what the program sees"
+}
+
+@test "run: two runs have two names, what follows -- is the program's" {
+	"$kerncast" run sh -c 'echo $KERNCAST_RUN' >one
+	"$kerncast" run sh -c 'echo $KERNCAST_RUN' >two
+	! cmp -s one two
+	equal "$("$kerncast" run -- echo -q --measure)" "-q --measure" "arguments of the program"
+	equal "$("$kerncast" run echo -q)" "-q" "arguments of the program"
+}
+
+@test "run: input, output and ignored signals are the program's own" {
+	equal "$(echo in | "$kerncast" run cat)" in "what came through"
+	(
+		trap '' HUP
+		"$kerncast" run grep SigIgn /proc/self/status >run.out
+		grep SigIgn /proc/self/status >plain.out
+	)
+	cmp run.out plain.out
+	equal "$("$kerncast" run grep SigBlk /proc/self/status)" "$(grep SigBlk /proc/self/status)" "blocked signals"
+}
+
+@test "run: INT, TERM, HUP and QUIT reach the program, once each" {
+	local name
+	for name in INT TERM HUP QUIT; do
+		rm -f ready
+		env --default-signal=INT,QUIT "$kerncast" run bash -c "trap 'echo $name; n=1' $name; touch ready
+			for ((i = 0; i < 200 && !n; i++)); do sleep 0.02; done; sleep 0.1; exit 5" >said &
+		local pid=$!
+		for ((i = 0; i < 100; i++)); do [[ -e ready ]] && break; sleep 0.05; done
+		kill -$name $pid
+		wait $pid && false || equal $? 5 "exit status after $name"
+		equal "$(<said)" $name "what the program said"
+	done
+}
+
+state_of() { # PID
+	awk '/^State:/ { print $2 }' "/proc/$1/status"
+}
+
+@test "run: a program stopped as from the terminal stops kerncast, and goes on with it" {
+	"$kerncast" run sh -c 'echo $$ >pid; i=0; while [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done' &
+	local ours=$! theirs
+	for ((i = 0; i < 100; i++)); do [[ -s pid ]] && break; sleep 0.05; done
+	theirs=$(<pid)
+	kill -TSTP $ours
+	for ((i = 0; i < 100; i++)); do [[ $(state_of $ours)$(state_of $theirs) == TT ]] && break; sleep 0.05; done
+	equal "$(state_of $ours)$(state_of $theirs)" TT "stopped"
+	kill -CONT $ours
+	for ((i = 0; i < 100; i++)); do [[ $(state_of $ours)$(state_of $theirs) != *T* ]] && break; sleep 0.05; done
+	equal "$(state_of $ours)$(state_of $theirs)" SS "going on"
+	kill -TERM $ours
+	wait $ours && false || equal $? 143 "exit status"
+}
+
+@test "run: the summary is on stderr, at most ten lines, SIMULATED first; -q says nothing" {
+	keep loud "$kerncast" run "$build/demo-static-sim" --rounds 30
+	within "$(wc -l <loud.err)" 4 10 "lines of summary"
+	contains "$(head -n 1 loud.err)" SIMULATED
+	contains "$(tail -n 1 loud.err)" "kerncast report"
+	keep quiet "$kerncast" run -q "$build/demo-static-sim" --rounds 30
+	equal "$(<quiet.err)" "" "standard error with -q"
+	equal "$(<quiet.out)" "$(<loud.out)" "standard output"
+	keep none "$kerncast" run true # there is a database, but this used no CUDA
+	equal "$(<none.err)" "" "standard error without CUDA"
+}
+
+# --- databases that are none
+
+@test "report on what is no database: status 1, what is wrong and what to do" {
+	: >empty.db
+	echo 'this is not a database, whatever its name says, and it is long enough' >foreign.db
+	sqlite3 other.db 'CREATE TABLE t(x); INSERT INTO t VALUES(1)'
+	cp "$RECORDED" newer.db
+	sqlite3 newer.db 'PRAGMA user_version = 999'
+	cp "$RECORDED" corrupt.db
+	dd if=/dev/urandom of=corrupt.db bs=4096 seek=1 count=3 conv=notrunc status=none
+	head -c 5000 "$RECORDED" >cut.db
+	mkdir folder.db
+	local name
+	for name in missing.db empty.db foreign.db other.db newer.db corrupt.db cut.db folder.db; do
+		keep "$name" "$kerncast" report "$name"
+		status_is 1 "$name"
+		contains "$(<"$name.err")" "$name"
+		within "$(wc -l <"$name.err")" 1 3 "lines about $name: $(<"$name.err")"
+		equal "$(<"$name.out")" "" "standard output for $name"
+	done
+	contains "$(<newer.db.err)" newer
+	contains "$(<folder.db.err)" directory
+}
+
+@test "report without permission: status 1 and the cause" {
+	needs_root
+	command -v setpriv >/dev/null || skip "no setpriv"
+	cp "$RECORDED" secret.db
+	chmod 600 secret.db
+	chmod 755 . "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" 2>/dev/null || true
+	setpriv --reuid 65534 --clear-groups test -r . || skip "the folder cannot be opened to others"
+	keep denied setpriv --reuid 65534 --clear-groups "$kerncast" report secret.db
+	status_is 1 denied
+	contains "$(<denied.err)" "ermission"
+}
+
+into_closed_pipe() { # kerncast's ARG...; its status. It starts when nobody reads any more.
+	{ sleep 0.1; "$kerncast" "$@" 2>pipe.err; echo $? >pipe.status; } | true
+	sleep 0.3
+	return "$(<pipe.status)"
+}
+
+@test "a full disk or a closed pipe behind standard output: status 1 and a message" {
+	local command
+	[[ -w /dev/full ]] || skip "no /dev/full"
+	for command in "report" "report --json" "report --csv" "export --csv" "export --chrome" "devices" "devices --json"; do
+		set +e
+		"$kerncast" $command "$RECORDED" >/dev/full 2>full.err
+		equal $? 1 "status of $command"
+		into_closed_pipe $command "$RECORDED"
+		equal $? 1 "status of $command into a closed pipe"
+		set -e
+		contains "$(<full.err)" "standard output"
+		contains "$(<pipe.err)" "standard output"
+	done
+}
+
+# --- report
+
+@test "report: the ledger comes first, and fits 100 columns" {
+	"$kerncast" report "$RECORDED" >page
+	contains "$(head -n 1 page)" SIMULATED
+	local ledger accuracy
+	ledger=$(grep -n '^Ledger' page | cut -d: -f1)
+	accuracy=$(grep -n '^Accuracy' page | cut -d: -f1)
+	within "$ledger" 2 12 "line of the ledger"
+	within "$accuracy" "$ledger" 40 "line of the accuracy"
+	within "$(LC_ALL=C.UTF-8 wc -L <page)" 60 100 "columns of the widest line"
+	equal "$(grep -c ' $' page)" 0 "lines that end in blanks"
+}
+
+@test "report --by: one line each; --exact agrees; --csv has the names in full" {
+	local by
+	for by in kernel model stream case; do
+		"$kerncast" report --by $by "$RECORDED" | grep -q "^By $by"
+		"$kerncast" report --by $by --csv "$RECORDED" >$by.csv
+		within "$(wc -l <$by.csv)" 2 100 "lines of $by.csv"
+		contains "$(head -n 1 $by.csv)" "$by,id,launches"
+	done
+	"$kerncast" report --json "$RECORDED" >rolled.json
+	"$kerncast" report --json --exact "$RECORDED" >exact.json
+	equal "$(query_json rolled.json '$.accuracy.n')" "$(query_json exact.json '$.accuracy.n')" n
+	local median
+	median=$(query_json exact.json '$.accuracy.median')
+	within "$(query_json rolled.json '$.accuracy.median')" "$(awk "BEGIN { print $median * 0.98 }")" \
+		"$(awk "BEGIN { print $median * 1.02 }")" median
+}
+
+# --- export
+
+@test "export --csv: a header and one line a launch" {
+	"$kerncast" export --csv "$RECORDED" -o launches.csv
+	sqlite3 check.db -cmd '.mode csv' '.import launches.csv l' 'SELECT count(*) FROM l' >count
+	equal "$(<count)" "$(sql 'SELECT count(*) FROM launch' "$RECORDED")" "lines"
+	equal "$(sqlite3 check.db 'SELECT sum(measured_end_ns - measured_start_ns) FROM l')" \
+		"$(sql 'SELECT sum(measured_end_ns - measured_start_ns) FROM launch' "$RECORDED")" "measured time"
+	equal "$(sqlite3 check.db "SELECT count(*) FROM l WHERE kernel_name = '' OR simulated <> 1")" 0 "lines without a name"
+}
+
+@test "export --chrome: predicted and measured of every launch, on tracks of their own" {
+	"$kerncast" export --chrome "$RECORDED" -o trace.json
+	local launches events
+	launches=$(sql 'SELECT count(*) FROM launch' "$RECORDED")
+	events="SELECT count(*) FROM json_each(CAST(readfile('trace.json') AS TEXT), '\$.traceEvents') AS e"
+	for kind in predicted measured; do
+		equal "$(sqlite3 :memory: "$events WHERE e.value ->> 'ph' = 'X' AND e.value ->> 'cat' = 'kernel,$kind'")" \
+			"$launches" "$kind slices"
+	done
+	equal "$(sqlite3 :memory: "$events WHERE e.value ->> 'name' = 'thread_name' AND e.value ->> '\$.args.name' LIKE '%predicted'")" \
+		"$(sqlite3 :memory: "$events WHERE e.value ->> 'name' = 'thread_name' AND e.value ->> '\$.args.name' LIKE '%measured'")" \
+		"tracks"
+	# On one track, slices do not cross.
+	equal "$(sqlite3 :memory: "WITH s AS (SELECT e.value ->> 'tid' AS tid, CAST(round((e.value ->> 'ts') * 1000) AS INTEGER) AS a,
+			CAST(round(((e.value ->> 'ts') + (e.value ->> 'dur')) * 1000) AS INTEGER) AS b
+			FROM json_each(CAST(readfile('trace.json') AS TEXT), '\$.traceEvents') AS e WHERE e.value ->> 'ph' = 'X'),
+		n AS (SELECT tid, a, b, lead(a) OVER (PARTITION BY tid ORDER BY a, b) AS next FROM s)
+		SELECT count(*) FROM n WHERE next < b")" 0 "slices that cross"
+}
+
+@test "export: a file appears whole or not at all, and no database is overwritten" {
+	cp "$RECORDED" mine.db
+	keep over "$kerncast" export --csv mine.db -o mine.db
+	status_is 1 over
+	cmp mine.db "$RECORDED"
+	keep nowhere "$kerncast" export --csv mine.db -o no/such/folder/x.csv
+	status_is 1 nowhere
+	echo old >out.csv
+	[[ -w /dev/full ]] && { keep full "$kerncast" export --csv mine.db -o /dev/full; status_is 1 full; }
+	"$kerncast" export --csv mine.db -o out.csv
+	contains "$(head -c 20 out.csv)" process
+	ln -s out.csv link.csv
+	"$kerncast" export --csv mine.db -o link.csv
+	[[ -L link.csv ]]
+	equal "$(ls | grep -c -E 'csv\.')" 0 "temporary files left"
+}
+
+# --- devices, recover
+
+@test "devices: built-in ones without a database, recorded ones with it" {
+	"$kerncast" devices >builtin.out
+	contains "$(<builtin.out)" K40
+	"$kerncast" devices --json "$RECORDED" >devices.json
+	contains "$(query_json devices.json '$.recorded[0].name')" Simulated
+	keep missing "$kerncast" devices no-such.db
+	status_is 1 missing
+}
+
+@test "recover: status 0 and a word where there is nothing to do; a journal that is none is kept" {
+	keep nothing "$kerncast" recover
+	status_is 0 nothing
+	contains "$(<nothing.out)" nothing
+	equal "$(ls *.db 2>/dev/null)" "" "databases made"
+	echo garbage >kerncast.db.12-34.kcj
+	keep garbage "$kerncast" recover
+	status_is 1 garbage
+	contains "$(<garbage.out)$(<garbage.err)" kerncast.db.12-34.kcj
+	[[ -e kerncast.db.12-34.kcj ]]
+}
+
+@test "report on a database that may only be read: journals stay, and that is said" {
+	needs_root
+	command -v setpriv >/dev/null || skip "no setpriv"
+	mkdir there
+	cp "$RECORDED" there/kerncast.db
+	"$kerncast" run -q -o "$PWD/there/kerncast.db" bash -c "'$build/demo-static-sim' --rounds 2000 & sleep 0.3; kill -9 \$!" >/dev/null 2>&1 || true
+	chmod 755 there
+	chmod 644 there/*
+	setpriv --reuid 65534 --clear-groups test -r there/kerncast.db || skip "the folder cannot be opened to others"
+	keep readonly setpriv --reuid 65534 --clear-groups "$kerncast" report --run all there/kerncast.db
+	status_is 0 readonly
+	contains "$(<readonly.out)" Ledger
+}
+
+# --- doctor
+
+@test "doctor: with the stand-ins nothing is in the way, and SIMULATED is said" {
+	keep well "$kerncast" doctor --json
+	status_is 0 well
+	equal "$(query_json well.out '$.ok')" 1 ok
+	equal "$(query_json well.out '$.simulated')" 1 simulated
+	keep text "$kerncast" doctor "$build/demo-shared"
+	contains "$(head -n 1 text.out)" SIMULATED
+	contains "$(<text.out)" libcudart
+	equal "$(ls *.db *.kcj 2>/dev/null)" "" "files made"
+}
+
+@test "doctor: each thing in the way is a problem with its cure, status 1" {
+	mkdir none
+	keep nodriver env LD_LIBRARY_PATH="$PWD/none" "$kerncast" doctor
+	if [[ $(<nodriver.status) == 1 ]]; then # a machine with a GPU has a driver elsewhere
+		contains "$(<nodriver.out)" libcuda
+	fi
+	keep nocupti env KERNCAST_CUPTI=/no/such/libcupti.so "$kerncast" doctor
+	status_is 1 nocupti
+	contains "$(grep '^problem' nocupti.out)" CUPTI
+	keep disabled env KERNCAST_DISABLE=1 "$kerncast" doctor
+	status_is 1 disabled
+	keep place env KERNCAST_DB=/no/such/folder/x.db "$kerncast" doctor
+	status_is 1 place
+	contains "$(grep '^problem' place.out)" database
+	keep profiler env NSYS_PROFILING_SESSION_ID=1 "$kerncast" doctor
+	status_is 0 profiler
+	contains "$(grep '^warning' profiler.out)" NSYS_PROFILING_SESSION_ID
+	echo 'int main(void) { return 0; }' | gcc -static -x c - -o static
+	keep static "$kerncast" doctor ./static
+	status_is 1 static
+	contains "$(grep '^problem' static.out)" static
+}
+
+@test "doctor: survives a driver that crashes" {
+	mkdir bad
+	echo '__attribute__((constructor)) static void f(void) { *(volatile int *)0 = 1; }' |
+		gcc -shared -fPIC -x c - -o bad/libcuda.so.1
+	keep crash env LD_LIBRARY_PATH="$PWD/bad:$simcuda" "$kerncast" doctor
+	status_is 1 crash
+	contains "$(grep '^problem' crash.out)" crashed
+}

@@ -1,0 +1,43 @@
+#include "csv.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* Expected values: RFC 4180, section 2. */
+static void test_fields_follow_the_rfc(void **state)
+{
+	struct kc_csv csv = {0};
+	char *text;
+	size_t size;
+
+	(void)state;
+	csv.to = open_memstream(&text, &size);
+	assert_non_null(csv.to);
+	kc_csv_text(&csv, "plain");
+	kc_csv_text(&csv, "a,b");
+	kc_csv_text(&csv, "say \"x\"");
+	kc_csv_text(&csv, "two\nlines");
+	kc_csv_text(&csv, NULL);
+	kc_csv_end_row(&csv);
+	kc_csv_integer(&csv, INT64_MIN);
+	kc_csv_real(&csv, 0.25);
+	kc_csv_real(&csv, NAN);
+	kc_csv_end_row(&csv);
+	fclose(csv.to);
+	assert_string_equal(text, "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",\r\n"
+				  "-9223372036854775808,0.25,\r\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields_follow_the_rfc)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+#include "command.h"
+#include "database.h"
+#include "format.h"
+#include "json.h"
+#include "table.h"
+
+#include "store/query.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_JSON = 0x100 };
+
+struct request {
+	const char *database;
+	int json;
+};
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "every attribute, as one JSON document", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_JSON:
+		request->json = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->database)
+			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
+		request->database = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void add_row(struct kc_table *table, const char *from, const struct kc_device *d)
+{
+	char cc[24], sms[KC_FORMAT_BYTES], clock[KC_FORMAT_BYTES], bandwidth[KC_FORMAT_BYTES], memory[KC_FORMAT_BYTES],
+	    shared[KC_FORMAT_BYTES];
+
+	snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
+	snprintf(clock, sizeof(clock), "%u MHz", d->clock_khz / 1000);
+	snprintf(bandwidth, sizeof(bandwidth), "%.0f GB/s", (double)d->memory_bytes_per_s / 1e9);
+	kc_table_row(table,
+		     (const char *const[]){d->name, from, cc, kc_format_count(d->sm_count, sms), clock, bandwidth,
+					   d->memory_bytes ? kc_format_bytes(d->memory_bytes, memory) : "-",
+					   kc_format_bytes(d->shared_per_sm_bytes, shared)});
+}
+
+static int print_table(const struct kc_device_row *rows, size_t count)
+{
+	static const struct kc_column columns[] = {
+	    {"device", KC_LEFT, 1}, {"from", KC_LEFT, 0},       {"cc", KC_RIGHT, 0},
+	    {"SMs", KC_RIGHT, 0},   {"clock", KC_RIGHT, 0},     {"memory", KC_RIGHT, 0},
+	    {"size", KC_RIGHT, 0},  {"shared/SM", KC_RIGHT, 0}, {0},
+	};
+	const struct kc_device *builtin;
+	struct kc_table table;
+	int rc;
+
+	kc_table_init(&table, columns);
+	for (size_t i = 0; i < count; i++)
+		add_row(&table, "recorded", &rows[i].device);
+	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++)
+		add_row(&table, "built in", builtin);
+	rc = kc_table_print(&table, stdout, 0, kc_page_width());
+	kc_table_free(&table);
+	if (rc < 0)
+		kc_error("%s", strerror(-rc));
+	return rc < 0 ? KC_EXIT_FAILED : kc_output_finish();
+}
+
+static json_t *describe(const struct kc_device *d)
+{
+	json_t *out = json_object();
+
+#define FIELD(name) json_object_set_new(out, #name, json_integer((json_int_t)d->name))
+	json_object_set_new(out, "name", kc_json_text(d->name));
+	FIELD(cc_major);
+	FIELD(cc_minor);
+	FIELD(sm_count);
+	FIELD(cores_per_sm);
+	FIELD(warp_size);
+	FIELD(clock_khz);
+	FIELD(memory_clock_khz);
+	FIELD(memory_bus_bits);
+	FIELD(memory_bytes_per_s);
+	FIELD(memory_bytes);
+	FIELD(l2_bytes);
+	FIELD(max_threads_per_block);
+	FIELD(max_threads_per_sm);
+	FIELD(max_blocks_per_sm);
+	FIELD(registers_per_sm);
+	FIELD(registers_per_block);
+	FIELD(shared_per_sm_bytes);
+	FIELD(shared_per_block_bytes);
+	FIELD(shared_per_block_optin_bytes);
+	FIELD(shared_reserved_per_block_bytes);
+	FIELD(copy_engines);
+	FIELD(hardware_queues);
+	FIELD(launch_overhead_ns);
+	FIELD(launch_gap_ns);
+#undef FIELD
+	json_object_set_new(out, "simulated", json_boolean(d->simulated));
+	return out;
+}
+
+static int print_json(const struct kc_device_row *rows, size_t count)
+{
+	json_t *out = json_object(), *recorded = json_array(), *builtins = json_array();
+	const struct kc_device *builtin;
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *one = describe(&rows[i].device);
+
+		json_object_set_new(one, "id", json_integer(rows[i].id));
+		json_object_set_new(one, "driver_version", json_integer(rows[i].driver_version));
+		json_array_append_new(recorded, one);
+	}
+	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++)
+		json_array_append_new(builtins, describe(builtin));
+	json_object_set_new(out, "recorded", recorded);
+	json_object_set_new(out, "built_in", builtins);
+	return kc_json_print(out);
+}
+
+static int devices_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {0};
+	struct kc_device_row *rows = NULL;
+	struct kc_store *store = NULL;
+	char path[PATH_MAX];
+	size_t count = 0;
+	int rc = 0, status = KC_EXIT_FAILED;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	kc_database_path(request.database, path, sizeof(path));
+	if (request.database || access(path, F_OK) == 0) { /* without any, the built-in ones are the answer */
+		store = kc_database_read(path);
+		if (!store)
+			return KC_EXIT_FAILED;
+		rc = kc_query_devices(store, &rows, &count);
+	}
+	if (rc < 0)
+		kc_database_unreadable(path, rc);
+	else
+		status = request.json ? print_json(rows, count) : print_table(rows, count);
+	free(rows);
+	kc_store_close(store);
+	return status;
+}
+
+const struct kc_command kc_command_devices = {
+    .name = "devices",
+    .summary = "lists the devices of a database and the built-in ones",
+    .arguments = "[DB]",
+    .options = options,
+    .run = devices_main,
+    .manual = "Lists the devices recorded in the database, if there is one, and those kerncast knows of itself.\n",
+};

@@ -1,0 +1,135 @@
+#include "doctor.h"
+#include "command.h"
+#include "database.h"
+#include "json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_JSON = 0x100, KEY_PRELOADED };
+
+struct request {
+	const char *program;
+	int json, preloaded;
+};
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "as one JSON document", 0},
+    {"preloaded", KEY_PRELOADED, NULL, OPTION_HIDDEN, NULL, 0},
+    {0},
+};
+
+static const char *const level_names[] = {"ok", "warning", "problem"};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_JSON:
+		request->json = 1;
+		return 0;
+	case KEY_PRELOADED:
+		request->preloaded = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->program)
+			argp_error(state, "one program, without its arguments");
+		request->program = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int in_the_way(const struct kc_diagnosis *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		if (d->checks[i].level == KC_LEVEL_PROBLEM)
+			return 1;
+	}
+	return 0;
+}
+
+static void print_text(const struct kc_diagnosis *d)
+{
+	if (d->simulated)
+		puts("SIMULATED: the driver found here is a stand-in, its times are no GPU's.\n");
+	for (size_t i = 0; i < d->count; i++) {
+		const struct kc_check *check = d->checks + i;
+
+		printf("%-8s %-15s %s\n", level_names[check->level], check->name, check->text);
+		if (check->cure[0])
+			printf("%-8s %-15s -> %s\n", "", "", check->cure);
+	}
+	puts(in_the_way(d) ? "\nSomething is in the way: see \"problem\" above."
+			   : "\nNothing is in the way. Next: kerncast run APP");
+}
+
+static json_t *to_json(const struct kc_diagnosis *d)
+{
+	json_t *out = json_object(), *checks = json_array(), *devices = json_array();
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct kc_check *check = d->checks + i;
+		json_t *one = json_object();
+
+		json_object_set_new(one, "level", json_string(level_names[check->level]));
+		json_object_set_new(one, "name", kc_json_text(check->name));
+		json_object_set_new(one, "text", kc_json_text(check->text));
+		json_object_set_new(one, "cure", check->cure[0] ? kc_json_text(check->cure) : json_null());
+		json_array_append_new(checks, one);
+	}
+	for (int i = 0; i < d->device_count && i < (int)KC_PROBE_DEVICES; i++)
+		json_array_append_new(devices, kc_json_text(d->devices[i]));
+	json_object_set_new(out, "ok", json_boolean(!in_the_way(d)));
+	json_object_set_new(out, "simulated", json_boolean(d->simulated));
+	json_object_set_new(out, "driver_version", d->driver_version ? json_integer(d->driver_version) : json_null());
+	json_object_set_new(out, "devices", devices);
+	json_object_set_new(out, "checks", checks);
+	return out;
+}
+
+static int doctor_main(int argc, char **argv, const struct kc_command *self)
+{
+	static struct kc_diagnosis d; /* static for size */
+	struct request request = {0};
+	char path[PATH_MAX];
+	int status;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	if (request.preloaded)
+		return kc_is_preloaded() ? KC_EXIT_OK : KC_EXIT_FAILED;
+	kc_check_preload(&d);
+	kc_check_driver(&d);
+	kc_check_cupti(&d);
+	kc_check_environment(&d);
+	kc_check_database(&d, kc_database_path(NULL, path, sizeof(path)));
+	if (request.program)
+		kc_check_program(&d, request.program);
+	if (request.json) {
+		status = kc_json_print(to_json(&d));
+	} else {
+		print_text(&d);
+		status = kc_output_finish();
+	}
+	return status == KC_EXIT_OK && in_the_way(&d) ? KC_EXIT_FAILED : status;
+}
+
+const struct kc_command kc_command_doctor = {
+    .name = "doctor",
+    .summary = "says what would be hooked and what is in the way",
+    .arguments = "[APP]",
+    .options = options,
+    .run = doctor_main,
+    .manual = "Looks for everything that predicting and measuring needs: the library and whether it can be preloaded,\n"
+	      "the driver and its devices, CUPTI, other profilers, the place of the database.\n"
+	      "With\n"
+	      ".Ar APP ,\n"
+	      "says how that program reaches CUDA.\n"
+	      "Each line is ok, a warning or a problem, with its cure.\n"
+	      "The exit status is 0 where nothing is in the way, else 1.\n",
+};

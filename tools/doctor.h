@@ -1,0 +1,52 @@
+/*
+ * What is in the way of predicting and measuring, one struct kc_check each. A
+ * struct kc_diagnosis collects them; checks.c and probe.c add to it, doctor.c
+ * prints it.
+ */
+#ifndef KC_DOCTOR_H
+#define KC_DOCTOR_H
+
+#include "predictor/device.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kc_level { KC_LEVEL_OK, KC_LEVEL_WARNING, KC_LEVEL_PROBLEM };
+
+struct kc_check {
+	enum kc_level level;
+	char name[24];
+	char text[512];
+	char cure[256]; /* "": none needed */
+};
+
+#define KC_CHECKS 40u
+#define KC_PROBE_DEVICES 8u
+
+struct kc_diagnosis {
+	struct kc_check checks[KC_CHECKS];
+	size_t count;
+	int driver_version; /* as cuDriverGetVersion tells; 0: not known */
+	int device_count;
+	int simulated;
+	char devices[KC_PROBE_DEVICES][96];
+};
+
+void kc_check_add(struct kc_diagnosis *d, enum kc_level level, const char *name, const char *cure, const char *format,
+		  ...) __attribute__((format(printf, 5, 6)));
+
+/* checks.c: this machine and the surroundings of the database */
+void kc_check_environment(struct kc_diagnosis *d);
+void kc_check_database(struct kc_diagnosis *d, const char *path);
+void kc_check_program(struct kc_diagnosis *d, const char *command);
+
+/* probe.c: in processes of their own, since a driver may crash or hang */
+void kc_check_preload(struct kc_diagnosis *d);
+void kc_check_driver(struct kc_diagnosis *d);
+void kc_check_cupti(struct kc_diagnosis *d); /* after the driver */
+
+/* 1: libkerncast.so is loaded in this process (what kc_check_preload()'s child asks itself). */
+int kc_is_preloaded(void);
+
+#endif

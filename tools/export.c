@@ -1,0 +1,127 @@
+#include "export.h"
+#include "command.h"
+#include "database.h"
+#include "output_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+enum { KEY_OUTPUT = 'o', KEY_RUN = 'r', KEY_CSV = 0x100, KEY_CHROME };
+
+struct request {
+	const char *database, *run, *output;
+	int csv, chrome;
+};
+
+static const struct argp_option options[] = {
+    {"csv", KEY_CSV, NULL, 0, "one line a launch: the view `launch` and the kernel's name", 0},
+    {"chrome", KEY_CHROME, NULL, 0, "a trace for Perfetto (ui.perfetto.dev) or chrome://tracing", 0},
+    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them (default: the latest)", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "write FILE instead of standard output", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_CSV:
+		request->csv = 1;
+		return 0;
+	case KEY_CHROME:
+		request->chrome = 1;
+		return 0;
+	case KEY_RUN:
+		request->run = arg;
+		return 0;
+	case KEY_OUTPUT:
+		request->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->database)
+			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
+		request->database = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (request->csv == request->chrome)
+			argp_error(state, "in which form? --csv or --chrome");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void say_refused(const char *output, int rc)
+{
+	if (rc == -EEXIST)
+		kc_error("%s is a database or belongs to one: it is not overwritten; name another file with -o",
+			 output);
+	else
+		kc_error("cannot write %s: %s", output, strerror(-rc));
+}
+
+static int write_file(const struct request *request, struct kc_store *store, const char *path,
+		      const struct kc_selection *selection)
+{
+	struct kc_output_file file;
+	int rc = kc_output_file_open(&file, request->output);
+
+	if (rc < 0) {
+		say_refused(request->output, rc);
+		return KC_EXIT_FAILED;
+	}
+	rc = request->csv ? kc_export_csv(store, selection, file.to) : kc_export_chrome(store, selection, file.to);
+	if (rc < 0) {
+		kc_database_unreadable(path, rc);
+		kc_output_file_drop(&file);
+		return KC_EXIT_FAILED;
+	}
+	rc = kc_output_file_finish(&file);
+	if (rc < 0) {
+		say_refused(request->output, rc);
+		return KC_EXIT_FAILED;
+	}
+	return kc_output_finish();
+}
+
+static int export_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {0};
+	struct kc_selection selection;
+	struct kc_store *store;
+	char path[PATH_MAX], why[256];
+	int rc, status = KC_EXIT_FAILED;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	kc_database_path(request.database, path, sizeof(path));
+	store = kc_database_read(path);
+	if (!store)
+		return KC_EXIT_FAILED;
+	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
+	if (rc == -EINVAL || rc == -ENOENT)
+		kc_error("%s: %s", path, why);
+	else if (rc < 0)
+		kc_database_unreadable(path, rc);
+	else
+		status = write_file(&request, store, path, &selection);
+	kc_store_close(store);
+	return rc == -EINVAL ? KC_EXIT_USAGE : status;
+}
+
+const struct kc_command kc_command_export = {
+    .name = "export",
+    .summary = "writes launches as CSV, or as a trace for Perfetto",
+    .arguments = "[DB]",
+    .options = options,
+    .run = export_main,
+    .manual = "Writes every launch of a run.\n"
+	      "CSV follows RFC 4180; its first line names the columns.\n"
+	      "The trace has two tracks a stream, what was predicted and what was measured; a slice's arguments hold\n"
+	      "error, case and model.\n"
+	      "A file given with\n"
+	      ".Fl o\n"
+	      "appears when it is complete; a database is never overwritten.\n",
+};

@@ -1,0 +1,23 @@
+/* Launches and transfers of a selection as files for other programs. Rows are
+ * read one by one: memory does not grow with them. */
+#ifndef KC_EXPORT_H
+#define KC_EXPORT_H
+
+#include "store/query.h"
+
+#include <stdio.h>
+
+/* The view `launch` and the kernels' names, RFC 4180. */
+int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, FILE *to);
+
+/* Trace event format (JSON), one process a process, two tracks a stream:
+ * predicted and measured. */
+int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, FILE *to);
+
+/* Both: 0; an error of to is left in it (ferror). -EBADMSG: the database is
+ * damaged; -EIO: it could not be read to its end; -ENOMEM. */
+
+/* One of these, of an SQLite result code. */
+int kc__export_error(int sqlite_rc);
+
+#endif

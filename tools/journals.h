@@ -1,0 +1,27 @@
+/* The journals that lie beside a database, before anything is done with them. */
+#ifndef KC_JOURNALS_H
+#define KC_JOURNALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kc_journal_found {
+	char *path;
+	uint32_t pid;
+	char command[128]; /* of its process, arguments separated by blanks */
+	char run[64];      /* the token of its run */
+	int alive;         /* its process lives: it is in use */
+	int unreadable;    /* no journal, or cut off */
+	uint64_t launches; /* in it and not in the database yet */
+};
+
+struct kc_journals {
+	struct kc_journal_found *at;
+	size_t count;
+};
+
+/* count_launches: read them through. 0 or -errno (of the folder). */
+int kc_journals_find(const char *database, int count_launches, struct kc_journals *out);
+void kc_journals_free(struct kc_journals *journals);
+
+#endif

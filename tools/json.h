@@ -1,0 +1,17 @@
+/* Small things that every --json needs. */
+#ifndef KC_JSON_H
+#define KC_JSON_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* A number; null where it is not known (NAN). */
+json_t *kc_json_real(double value);
+/* The same in percent, for a share 0..1. */
+json_t *kc_json_percent(double share);
+/* Text that may hold bytes which are no UTF-8 (they become U+FFFD); NULL reads null. */
+json_t *kc_json_text(const char *text);
+/* Prints the document and a line end on stdout, and releases it. Returns an exit status. */
+int kc_json_print(json_t *document);
+
+#endif

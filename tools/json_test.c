@@ -1,0 +1,56 @@
+#include "json.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_what_is_not_known_is_null(void **state)
+{
+	json_t *value;
+
+	(void)state;
+	value = kc_json_real(NAN);
+	assert_true(json_is_null(value));
+	value = kc_json_percent(INFINITY);
+	assert_true(json_is_null(value));
+	value = kc_json_text(NULL);
+	assert_true(json_is_null(value));
+	value = kc_json_percent(0.25);
+	assert_true(json_real_value(value) == 25.0);
+	json_decref(value);
+}
+
+static void expect_text(const char *bytes, const char *text)
+{
+	json_t *value = kc_json_text(bytes);
+
+	assert_string_equal(json_string_value(value), text);
+	json_decref(value);
+}
+
+/* A command line is bytes: what is no UTF-8 (RFC 3629) must not cost the document. */
+static void test_bytes_that_are_no_utf8_are_replaced(void **state)
+{
+	(void)state;
+	expect_text("saxpy", "saxpy");
+	expect_text("\xc2\xb5s", "µs");
+	expect_text("a\xff z", "a\xef\xbf\xbd z");
+	expect_text("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");                 /* overlong */
+	expect_text("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* surrogate */
+	expect_text("cut \xe2\x80", "cut \xef\xbf\xbd\xef\xbf\xbd");
+	expect_text("\xff\xf0\x9f\x98\x80", "\xef\xbf\xbd\xf0\x9f\x98\x80");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_what_is_not_known_is_null),
+	    cmocka_unit_test(test_bytes_that_are_no_utf8_are_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

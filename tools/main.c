@@ -1,0 +1,63 @@
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct kc_command *find(const char *name)
+{
+	const struct kc_command *command;
+
+	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
+		if (strcmp(command->name, name) == 0)
+			return command;
+	}
+	return NULL;
+}
+
+static void usage(FILE *to)
+{
+	const struct kc_command *command;
+
+	fputs("kerncast says how long each CUDA kernel will take before it runs, measures what\n"
+	      "it took, and reports how good the predictions were.\n\n"
+	      "Usage: kerncast COMMAND [OPTION...]\n\n"
+	      "  kerncast run ./app ARG...   run a program; nothing in it need be changed\n"
+	      "  kerncast report             what was predicted and what it took\n\n"
+	      "Commands:\n",
+	      to);
+	for (unsigned i = 0; (command = kc_command_at(i)); i++)
+		fprintf(to, "  %-9s %s\n", command->name, command->summary);
+	fputs("\n`kerncast COMMAND --help` lists a command's options, `man kerncast` says more.\n"
+	      "Exit status: 0, 1 (it ran and failed), 2 (wrong use); of run: the program's own.\n",
+	      to);
+}
+
+static int is(const char *arg, const char *shortly, const char *fully)
+{
+	return strcmp(arg, fully) == 0 || (shortly && strcmp(arg, shortly) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct kc_command *command = argc > 1 ? find(argv[1]) : NULL;
+
+	if (command)
+		return command->run(argc - 1, argv + 1, command);
+	kc_output_guard();
+	if (argc < 2) {
+		usage(stderr);
+		return KC_EXIT_USAGE;
+	}
+	if (is(argv[1], "-h", "--help") || is(argv[1], NULL, "help")) {
+		usage(stdout);
+	} else if (is(argv[1], "-V", "--version")) {
+		puts("kerncast " KC_VERSION);
+	} else if (is(argv[1], NULL, "--man")) {
+		kc_manual_print();
+	} else {
+		kc_error("there is no command \"%s\"; `kerncast --help` lists them (to run a program: kerncast run %s)",
+			 argv[1], argv[1]);
+		return KC_EXIT_USAGE;
+	}
+	return kc_output_finish();
+}

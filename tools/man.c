@@ -1,0 +1,196 @@
+#include "command.h"
+
+#include "store/options.h"
+
+#include <stdio.h>
+
+static const char head[] = ".Dd November 21, 2026\n"
+			   ".Dt KERNCAST 1\n"
+			   ".Os\n"
+			   ".Sh NAME\n"
+			   ".Nm kerncast\n"
+			   ".Nd predicts how long CUDA kernels take, and measures what they took\n";
+
+static const char description[] =
+    ".Sh DESCRIPTION\n"
+    ".Nm\n"
+    "watches an unmodified CUDA program, says how long each kernel will take before it runs,\n"
+    "alone and next to what else is on the GPU, measures what it then took, learns from the\n"
+    "difference, and reports how good it was.\n"
+    ".Pp\n"
+    "Where a command takes a database and none is given, it is the one that\n"
+    ".Ev KERNCAST_DB\n"
+    "names, or else\n"
+    ".Pa kerncast.db\n"
+    "in the working folder.\n"
+    ".Pp\n"
+    "The commands:\n";
+
+static const char ledger[] =
+    ".Sh LEDGER\n"
+    "Every report begins with what became of each launch:\n"
+    ".Bd -literal -offset indent\n"
+    "launches      = predicted + unpredictable\n"
+    "predicted     = matched + unmeasured + awaited\n"
+    "CUPTI records = measured + unmatched + records awaited\n"
+    ".Ed\n"
+    ".Pp\n"
+    "A launch is matched when it was predicted and measured.\n"
+    "Accuracy is over matched launches; an error is |predicted \\- measured| / measured duration.\n"
+    "First seen: no measurement of the kernel was known when it was predicted.\n"
+    "New size: of the kernel, but not of this launch shape.\n"
+    "Repeated: of both.\n"
+    "Overlapped: another kernel ran on the device meanwhile; behind, one launched before;\n"
+    "overtaken, only ones launched after, which nobody could know when it was predicted.\n"
+    "\"by time\" weighs each launch with its duration; \"pred./meas.\" is the geometric mean of\n"
+    "predicted/measured, 1 where predictions are neither too short nor too long.\n"
+    "Median and 90th percentile come from roll-ups and are within 1 % of the exact ones, which\n"
+    ".Fl -exact\n"
+    "gives.\n";
+
+static const char json[] =
+    ".Sh JSON\n"
+    ".Nm Cm report Fl -json\n"
+    "prints one document.\n"
+    "Shares and errors are in percent, times in nanoseconds; what is not known is null.\n"
+    ".Bl -tag -width \"processes\"\n"
+    ".It Cm simulated\n"
+    "true where times come from a stand-in device\n"
+    ".It Cm database , runs , exact\n"
+    "what was read: its path; first and last run; whether from every launch\n"
+    ".It Cm ledger\n"
+    "launches, predicted, unpredictable, unpredictable_reasons, failed, unreturned, measured, matched,\n"
+    "unmeasured, unmeasured_reasons, awaited, records, unmatched, invalid, records_awaited,\n"
+    "records_dropped, dropped, calls, captured, graph_launches, routed_by_name, transfers,\n"
+    "transfers_measured, transfer_records, transfers_unmatched: counts; adds_up: whether the sums above hold\n"
+    ".It Cm accuracy\n"
+    "n (matched launches), mape, mape_time_weighted, median, p90, within_20 (percent of launches with\n"
+    "predicted/measured within 0.8 to 1.2), bias (a ratio)\n"
+    ".It Cm first_seen , new_size , repeated , solo , overlapped , behind , overtaken\n"
+    "the same, of these launches\n"
+    ".It Cm measured_ns\n"
+    "sum of all measured durations\n"
+    ".It Cm kernels , models , streams , cases\n"
+    "arrays of id, name, launches, measured, time_share, mean_measured_ns, mean_predicted_ns, accuracy,\n"
+    "and of kernels why\n"
+    ".It Cm concurrency\n"
+    "alone, A, B, C (what was predicted): matched launches measured as solo, behind, overtaken, unknown;\n"
+    "slowdown: n, without_solo_median, mape, mean_predicted, mean_measured\n"
+    ".It Cm devices\n"
+    "id, name, simulated, driver_version\n"
+    ".It Cm processes\n"
+    "run, pid, command_line, ended, started_unix_ns, duration_ns, launches, measure, simulated\n"
+    ".It Cm messages\n"
+    "severity, code, text, count, process\n"
+    ".El\n"
+    ".Pp\n"
+    ".Nm Cm doctor Fl -json\n"
+    "prints ok, simulated, driver_version, devices and checks (level, name, text, cure);\n"
+    ".Nm Cm devices Fl -json\n"
+    "recorded and built_in, arrays of devices with their attributes.\n";
+
+static const char tail[] =
+    ".Sh FILES\n"
+    ".Bl -tag -width \"kerncast.db\"\n"
+    ".It Pa kerncast.db\n"
+    "the database, SQLite\n"
+    ".It Pa kerncast.db.*.kcj\n"
+    "journal of a process that runs, or was killed\n"
+    ".El\n"
+    ".Sh EXIT STATUS\n"
+    "0; 1 where a command ran and failed; 2 for wrong use.\n"
+    ".Nm Cm run\n"
+    "ends with the program's own status: 128 + N where signal N ended it, 127 where it was not found,\n"
+    "126 where it could not be executed.\n"
+    ".Sh EXAMPLES\n"
+    ".Bd -literal -offset indent\n"
+    "kerncast run ./app --steps 100\n"
+    "kerncast report\n"
+    "kerncast export --chrome -o trace.json\n"
+    ".Ed\n";
+
+/* Text that roff must not read as a request or an escape. */
+static void put_text(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\\')
+			fputs("\\e", stdout);
+		else
+			putchar(*text);
+	}
+}
+
+static void put_options(const struct argp_option *option)
+{
+	for (; option->name || option->key; option++) {
+		if (option->flags & OPTION_HIDDEN)
+			continue;
+		printf(".It ");
+		if (option->key > ' ' && option->key < 0x7f)
+			printf("Fl %c , ", option->key);
+		printf("Fl -%s", option->name);
+		if (option->arg)
+			printf(" Ns = Ns Ar %s", option->arg);
+		putchar('\n');
+		put_text(option->doc);
+		putchar('\n');
+	}
+}
+
+static void put_command(const struct kc_command *command)
+{
+	printf(".It Nm Cm %s Oo Ar option ... Oc Ar %s\n", command->name, command->arguments);
+	fputs(command->manual, stdout);
+	if (!command->options)
+		return;
+	puts(".Bl -tag -width indent");
+	put_options(command->options);
+	puts(".El");
+}
+
+static void put_synopsis(void)
+{
+	const struct kc_command *command;
+
+	puts(".Sh SYNOPSIS");
+	for (unsigned i = 0; (command = kc_command_at(i)); i++)
+		printf(".Nm\n.Cm %s\n.Op Ar option ...\n.Ar %s\n", command->name, command->arguments);
+	puts(".Nm\n.Fl -help | -version | -man");
+}
+
+static void put_environment(void)
+{
+	puts(".Sh ENVIRONMENT\n"
+	     "The options of\n"
+	     ".Nm Cm run\n"
+	     "are handed over in these variables, which libkerncast.so reads by itself where it is preloaded without\n"
+	     ".Nm Cm run .\n"
+	     ".Bl -tag -width indent");
+	for (unsigned i = 0; i < KC_OPTION_COUNT; i++) {
+		const struct kc_option_info *info = kc_option_info(i);
+
+		printf(".It Ev %s\n", info->env);
+		put_text(info->help);
+		if (*info->value)
+			printf(" (default: %s)", info->value);
+		putchar('\n');
+	}
+	puts(".El");
+}
+
+void kc_manual_print(void)
+{
+	const struct kc_command *command;
+
+	fputs(head, stdout);
+	put_synopsis();
+	fputs(description, stdout);
+	puts(".Bl -tag -width indent");
+	for (unsigned i = 0; (command = kc_command_at(i)); i++)
+		put_command(command);
+	puts(".El");
+	fputs(ledger, stdout);
+	fputs(json, stdout);
+	put_environment();
+	fputs(tail, stdout);
+}

@@ -1,0 +1,142 @@
+#include "report.h"
+#include "command.h"
+#include "database.h"
+#include "json.h"
+#include "table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+enum { KEY_RUN = 'r', KEY_BY = 'b', KEY_JSON = 0x100, KEY_CSV, KEY_EXACT };
+
+struct request {
+	const char *database, *run;
+	enum kc_report_by by;
+	int by_given, json, csv, exact;
+};
+
+static const struct argp_option options[] = {
+    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them together (default: the latest)", 0},
+    {"by", KEY_BY, "kernel|model|stream|case", 0, "one line for each of them, instead of the worst kernels", 0},
+    {"json", KEY_JSON, NULL, 0, "everything, as one JSON document", 0},
+    {"csv", KEY_CSV, NULL, 0, "the lines of --by (default: kernel) as CSV, names in full", 0},
+    {"exact", KEY_EXACT, NULL, 0, "read every launch; otherwise median and 90th percentile are within 1 %", 0},
+    {0},
+};
+
+static error_t parse_by(const char *arg, struct argp_state *state, struct request *request)
+{
+	static const char *const names[] = {"kernel", "model", "stream", "case"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(arg, names[i]) == 0) {
+			request->by = i;
+			request->by_given = 1;
+			return 0;
+		}
+	}
+	argp_error(state, "--by takes kernel, model, stream or case, not \"%s\"", arg);
+	return EINVAL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_RUN:
+		request->run = arg;
+		return 0;
+	case KEY_BY:
+		return parse_by(arg, state, request);
+	case KEY_JSON:
+		request->json = 1;
+		return 0;
+	case KEY_CSV:
+		request->csv = 1;
+		return 0;
+	case KEY_EXACT:
+		request->exact = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->database)
+			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
+		request->database = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (request->json && request->csv)
+			argp_error(state, "--json or --csv, not both");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int print(const struct request *request, const char *path, const struct kc_report *data)
+{
+	struct kc_report_view view = {
+	    .database = kc_database_shown(path),
+	    .data = data,
+	    .by_given = request->by_given,
+	    .by = request->by,
+	    .width = kc_page_width(),
+	};
+	int rc;
+
+	if (request->json)
+		return kc_json_print(kc_report_json(&view));
+	rc = request->csv ? kc_report_csv(&view) : kc_report_text(&view);
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	return kc_output_finish();
+}
+
+static int report_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {0};
+	struct kc_selection selection;
+	struct kc_report *data = NULL;
+	struct kc_store *store;
+	char path[PATH_MAX], why[256];
+	int rc, status = KC_EXIT_FAILED;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	kc_database_path(request.database, path, sizeof(path));
+	store = kc_database_read(path);
+	if (!store)
+		return KC_EXIT_FAILED;
+	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
+	if (rc < 0) {
+		if (rc == -EINVAL || rc == -ENOENT)
+			kc_error("%s: %s", path, why);
+		else
+			kc_database_unreadable(path, rc);
+		status = rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+		goto out;
+	}
+	rc = kc_query_report(store, &selection, request.exact, &data);
+	if (rc < 0)
+		kc_database_unreadable(path, rc);
+	else
+		status = print(&request, path, data);
+out:
+	kc_report_free(data);
+	kc_store_close(store);
+	return status;
+}
+
+const struct kc_command kc_command_report = {
+    .name = "report",
+    .summary = "shows how good the predictions of a run were",
+    .arguments = "[DB]",
+    .options = options,
+    .run = report_main,
+    .manual = "Prints the ledger (what was launched, predicted and measured, and why what is missing is missing), the\n"
+	      "accuracy of the predictions, the kernels that were predicted worst, and what was predicted to\n"
+	      "overlap against what did.\n"
+	      "What processes that were killed left in their journals is brought in first.\n",
+};

@@ -1,0 +1,193 @@
+#include "child.h"
+#include "command.h"
+#include "inspect.h"
+#include "library.h"
+#include "summary.h"
+
+#include "store/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PRELOAD_BYTES 16384u
+#define KEY_LONG 0x100 /* from here on, keys have no letter */
+
+enum { /* a key for each option of the table; two have a letter */
+       KEY_db = 'o',
+       KEY_quiet = 'q',
+       KEY_measure = KEY_LONG,
+       KEY_journal_max,
+       KEY_flush_ms,
+       KEY_cupti,
+       KEY_run,
+       KEY_disable,
+};
+
+static const struct argp_option options[] = {
+#define RUN_OPTION(field, env, flag, arg, value, help)                                                                 \
+	{flag, KEY_##field, arg, (flag) ? 0 : OPTION_HIDDEN, (flag) ? help : NULL, 0},
+    KC_OPTION_TABLE(RUN_OPTION)
+#undef RUN_OPTION
+	{0},
+};
+
+static const struct kc_option_info *option_of(int key)
+{
+	switch (key) {
+#define RUN_KEY(field, env, flag, arg, value, help)                                                                    \
+	case KEY_##field:                                                                                              \
+		return kc_option_info(KC_OPTION_##field);
+		KC_OPTION_TABLE(RUN_KEY)
+#undef RUN_KEY
+	default:
+		return NULL;
+	}
+}
+
+/* --help names the environment variable and the default behind the text. */
+static char *help_with_environment(int key, const char *text, void *input)
+{
+	const struct kc_option_info *info = option_of(key);
+	char *out;
+
+	(void)input;
+	if (!info || !text)
+		return (char *)text;
+	if (asprintf(&out, "%s (%s%s%s)", text, info->env, info->arg && *info->value ? ", default " : "",
+		     info->arg ? info->value : "") < 0)
+		return (char *)text;
+	return out;
+}
+
+struct run {
+	char **app;
+	int flags_given;
+	int database_given;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const struct kc_option_info *info = option_of(key);
+	struct run *run = state->input;
+
+	if (info) {
+		setenv(info->env, arg ? arg : "1", 1);
+		run->flags_given = 1;
+		run->database_given |= key == KEY_db;
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG) {
+		run->app = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	}
+	if (key == ARGP_KEY_NO_ARGS)
+		argp_error(state, "which program? kerncast run APP [ARG...]");
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* Names this run and nothing else: all processes of the program share it. */
+static void name_run(char *token, size_t size)
+{
+	uint32_t random[2] = {0};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (getrandom(random, sizeof(random), 0) < 0)
+		random[0] = (uint32_t)now.tv_nsec;
+	snprintf(token, size, "%lld-%d-%08x%08x", (long long)now.tv_sec, (int)getpid(), random[0], random[1]);
+}
+
+/* What the shim will read. An empty value of the database would be its default:
+ * the absolute path holds wherever the program changes to. */
+static int settle_options(const struct run *run, struct kc_options *settled)
+{
+	char why[256] = "", token[64];
+
+	name_run(token, sizeof(token));
+	setenv("KERNCAST_RUN", token, 1);
+	if (kc_options_read(settled, why, sizeof(why)) < 0) {
+		kc_error("%s", why);
+		if (run->flags_given)
+			return -EINVAL;
+	}
+	setenv("KERNCAST_DB", settled->db, 1);
+	return 0;
+}
+
+/* The value of LD_PRELOAD; "" where the program cannot take a library, why then says why not. */
+static void find_preload(const char *app, char *preload, size_t size, char *why, size_t why_size)
+{
+	static struct kc_inspection about; /* two paths are too much for a stack frame */
+	char library[PATH_MAX];
+	int rc = -ENOEXEC;
+
+	if (kc_inspect(app, &about) < 0)
+		; /* exec will say */
+	else if (about.preload != KC_PRELOAD_YES && about.preload != KC_PRELOAD_UNKNOWN)
+		snprintf(why, why_size, "%s %s; %s", about.binary, about.reason, about.cure);
+	else if (kc_library_find(library, sizeof(library)) < 0)
+		snprintf(why, why_size, "%s is missing; build or install kerncast again", library);
+	else
+		rc = kc_preload_value(getenv("LD_PRELOAD"), library, about.sanitizer, preload, size);
+	if (rc == -EINVAL)
+		snprintf(why, why_size,
+			 "LD_PRELOAD cannot name %s, whose path has a blank or a colon; install kerncast elsewhere",
+			 library);
+	else if (rc == -ERANGE)
+		snprintf(why, why_size, "LD_PRELOAD is too long already");
+	if (rc < 0)
+		preload[0] = '\0';
+}
+
+static int run_main(int argc, char **argv, const struct kc_command *self)
+{
+	static struct kc_options settled; /* static for size */
+	static char preload[PRELOAD_BYTES], why[2 * PATH_MAX];
+	struct kc_child_end end;
+	struct run run = {0};
+	int rc;
+
+	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &run);
+	if (settle_options(&run, &settled) < 0)
+		return KC_EXIT_USAGE;
+	find_preload(run.app[0], preload, sizeof(preload), why, sizeof(why));
+	if (*why && !settled.quiet)
+		kc_error("nothing is recorded: %s", why);
+	rc = kc_child_run(run.app, preload[0] ? preload : NULL, &end);
+	if (rc < 0) {
+		kc_error("cannot start a process: %s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	if (end.started && preload[0] && !settled.disable)
+		kc_summary_print(&(struct kc_summary){settled.db, run.database_given, settled.run, settled.quiet},
+				 &end);
+	return end.status;
+}
+
+const struct kc_command kc_command_run = {
+    .name = "run",
+    .summary = "runs a program and records what was predicted and measured",
+    .arguments = "[--] APP [ARG...]",
+    .options = options,
+    .help_filter = help_with_environment,
+    .run = run_main,
+    .manual = "Runs\n"
+	      ".Ar APP ,\n"
+	      "found in\n"
+	      ".Ev PATH ,\n"
+	      "with libkerncast.so preloaded.\n"
+	      "The program is not changed, waits for nothing, and writes what it always writes.\n"
+	      "Afterwards a summary of at most ten lines goes to standard error; none where no CUDA was used.\n"
+	      "Signals sent to\n"
+	      ".Nm\n"
+	      "reach the program.\n"
+	      "A program that nothing can be preloaded into (statically linked, setuid, 32-bit) is named as such\n"
+	      "and run all the same.\n",
+};

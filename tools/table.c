@@ -1,0 +1,152 @@
+#include "table.h"
+#include "format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define PAGE_MIN 80u
+#define PAGE_MAX 100u
+#define GAP 2u /* blanks between columns */
+#define NOTE_INDENT 2u
+#define NARROWEST 12u    /* a column that gives way keeps this much */
+#define CELL_BYTES 1024u /* of a shortened cell */
+
+void kc_table_init(struct kc_table *table, const struct kc_column *columns)
+{
+	*table = (struct kc_table){.columns = columns};
+	while (table->column_count < KC_TABLE_COLUMNS && columns[table->column_count].head)
+		table->column_count++;
+}
+
+static int grow(struct kc_table *table)
+{
+	size_t rows = table->row_capacity ? table->row_capacity * 2 : 16;
+	char **cells = reallocarray(table->cells, rows * table->column_count, sizeof(*cells));
+	char **notes = reallocarray(table->notes, rows, sizeof(*notes));
+
+	table->cells = cells ? cells : table->cells;
+	table->notes = notes ? notes : table->notes;
+	if (!cells || !notes)
+		return -ENOMEM;
+	table->row_capacity = rows;
+	return 0;
+}
+
+void kc_table_row(struct kc_table *table, const char *const *cells)
+{
+	char **row;
+
+	if (table->row_count == table->row_capacity && grow(table) < 0) {
+		table->failed = 1;
+		return;
+	}
+	row = table->cells + table->row_count * table->column_count;
+	table->notes[table->row_count++] = NULL;
+	for (unsigned i = 0; i < table->column_count; i++) {
+		row[i] = strdup(cells[i] ? cells[i] : "");
+		if (!row[i])
+			table->failed = 1;
+	}
+}
+
+void kc_table_note(struct kc_table *table, const char *note)
+{
+	if (table->row_count > 0 && *note && !(table->notes[table->row_count - 1] = strdup(note)))
+		table->failed = 1;
+}
+
+static const char *cell(const struct kc_table *table, size_t row, unsigned column)
+{
+	return row == 0 ? table->columns[column].head : table->cells[(row - 1) * table->column_count + column];
+}
+
+/* Without the empty ones at its end: no line ends in blanks. */
+static unsigned cells_used(const struct kc_table *table, size_t row)
+{
+	unsigned used = table->column_count;
+
+	while (used > 0 && !*cell(table, row, used - 1))
+		used--;
+	return used;
+}
+
+static void measure(const struct kc_table *table, size_t *widths, unsigned indent, unsigned width)
+{
+	size_t total = indent;
+
+	for (unsigned i = 0; i < table->column_count; i++) {
+		widths[i] = 0;
+		for (size_t row = 0; row <= table->row_count; row++) {
+			size_t w = kc_text_width(cell(table, row, i));
+
+			widths[i] = w > widths[i] ? w : widths[i];
+		}
+		total += widths[i] + (i ? GAP : 0);
+	}
+	for (unsigned i = 0; i < table->column_count && total > width; i++) {
+		size_t excess = total - width;
+
+		if (table->columns[i].gives_way)
+			widths[i] = widths[i] > excess + NARROWEST ? widths[i] - excess : NARROWEST;
+	}
+}
+
+static void print_cell(FILE *to, const char *text, size_t width, enum kc_align align, int last)
+{
+	char shortened[CELL_BYTES];
+	size_t blanks;
+
+	if (kc_text_width(text) > width)
+		text = kc_shorten_middle(text, width, shortened, sizeof(shortened));
+	blanks = width - kc_text_width(text);
+	if (align == KC_RIGHT)
+		fprintf(to, "%*s%s", (int)blanks, "", text);
+	else
+		fprintf(to, "%s%*s", text, last ? 0 : (int)blanks, "");
+}
+
+int kc_table_print(const struct kc_table *table, FILE *to, unsigned indent, unsigned width)
+{
+	size_t widths[KC_TABLE_COLUMNS];
+
+	if (table->failed)
+		return -ENOMEM;
+	measure(table, widths, indent, width);
+	for (size_t row = 0; row <= table->row_count; row++) {
+		unsigned used = cells_used(table, row);
+
+		fprintf(to, "%*s", (int)indent, "");
+		for (unsigned i = 0; i < used; i++) {
+			if (i > 0)
+				fprintf(to, "%*s", (int)GAP, "");
+			print_cell(to, cell(table, row, i), widths[i], table->columns[i].align, i + 1 == used);
+		}
+		fputc('\n', to);
+		if (row > 0 && table->notes[row - 1])
+			fprintf(to, "%*s%s\n", (int)(indent + NOTE_INDENT), "", table->notes[row - 1]);
+	}
+	return 0;
+}
+
+void kc_table_free(struct kc_table *table)
+{
+	for (size_t i = 0; i < table->row_count * table->column_count; i++)
+		free(table->cells[i]);
+	for (size_t i = 0; i < table->row_count; i++)
+		free(table->notes[i]);
+	free(table->notes);
+	free(table->cells);
+	*table = (struct kc_table){0};
+}
+
+unsigned kc_page_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0 || size.ws_col > PAGE_MAX)
+		return PAGE_MAX;
+	return size.ws_col < PAGE_MIN ? PAGE_MIN : size.ws_col;
+}

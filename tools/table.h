@@ -1,0 +1,46 @@
+/*
+ * Aligned tables for the terminal. A struct kc_table holds the cells of its
+ * rows as text until all are known, since a column is as wide as its widest
+ * cell. At most one column gives way (its cells are shortened in the middle)
+ * so that a line fits the width asked for.
+ */
+#ifndef KC_TABLE_H
+#define KC_TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define KC_TABLE_COLUMNS 16u
+
+enum kc_align { KC_LEFT, KC_RIGHT };
+
+struct kc_column {
+	const char *head; /* NULL after the last column */
+	enum kc_align align;
+	int gives_way;
+};
+
+struct kc_table {
+	const struct kc_column *columns;
+	unsigned column_count;
+	char **cells; /* row_count * column_count */
+	char **notes; /* row_count, NULL: none */
+	size_t row_count, row_capacity;
+	int failed; /* out of memory: nothing is printed */
+};
+
+/* columns: up to KC_TABLE_COLUMNS, closed by a NULL head; kept, not copied. */
+void kc_table_init(struct kc_table *table, const struct kc_column *columns);
+/* One row: as many cells as columns, copied; NULL reads as "". */
+void kc_table_row(struct kc_table *table, const char *const *cells);
+/* A line of its own below the row added last; "": none. Copied. */
+void kc_table_note(struct kc_table *table, const char *note);
+/* Every line starts with indent blanks and takes at most width columns, unless
+ * what may not give way is wider. Returns 0 or -ENOMEM. */
+int kc_table_print(const struct kc_table *table, FILE *to, unsigned indent, unsigned width);
+void kc_table_free(struct kc_table *table);
+
+/* Width to print for: the terminal's, between 80 and 100; 100 where stdout is none. */
+unsigned kc_page_width(void);
+
+#endif
