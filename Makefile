@@ -13,6 +13,7 @@ comma   := ,
 VARIANT := $(filter-out gcc cc,$(notdir $(firstword $(CC)))) $(subst $(comma),-,$(SAN))
 BUILD   ?= build$(if $(strip $(VARIANT)),/$(subst $() ,-,$(strip $(VARIANT))))
 CUDA    ?= $(shell scripts/find-cuda)
+CUDA    := $(CUDA)
 NVCC    ?= $(CUDA)/bin/nvcc
 PREFIX  ?= /usr/local
 OPT     ?= -O2 -g
@@ -113,7 +114,7 @@ $(BUILD)/demo-shared: $(BUILD)/cuda_tests/demo/demo.o
 	$(NVCC) -cudart shared $< -o $@ -Xlinker -rpath,$(CUDA)/lib64
 $(BUILD)/demo-static: $(BUILD)/cuda_tests/demo/demo.o
 	$(NVCC) -cudart static $< -o $@
-$(BUILD)/demo-static-sim: $(BUILD)/cuda_tests/demo/demo.o $(SIMCUDA)/libcudart_static.a
+$(BUILD)/demo-static-sim: $(BUILD)/cuda_tests/demo/demo.o $(SIMCUDA)/libcudart_sim.a
 	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread
 $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
@@ -158,10 +159,12 @@ install: all $(BUILD)/kerncast.1
 	install -m 644 $(BUILD)/kerncast.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 format:
-	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cu')
+	clang-format -i $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu')
 # The toolkit that scripts/setup fetched stays; remove build/cuda yourself if it is to go.
 clean:
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
 
--include $(patsubst %.o,%.d,$(call obj,$(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC)))
+COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
+  $(wildcard predictor/*_bench.c store/*_bench.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
+-include $(patsubst %.o,%.d,$(call obj,$(COMPILED)))
 .PHONY: all unit-tests run-programs bench-programs list-tests demo test bench install format clean

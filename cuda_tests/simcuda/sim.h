@@ -22,7 +22,9 @@
 #define __CUDA_API_VERSION_INTERNAL
 #pragma GCC visibility push(default)
 #include <cuda.h>
-#include <cudaProfiler.h>
+/* of cudaProfiler.h, which the pinned packages of scripts/setup do not hold */
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStop(void);
 #include "simcuda.h"
 #pragma GCC visibility pop
 #include <cupti_driver_cbid.h>

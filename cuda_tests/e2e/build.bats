@@ -1,0 +1,44 @@
+# Setting up and installing.
+load common
+
+@test "scripts/setup with everything there: says nothing, in under half a second" {
+	local before after
+	before=${EPOCHREALTIME/./}
+	run "$root/scripts/setup"
+	after=${EPOCHREALTIME/./}
+	equal "$status" 0 "exit status"
+	equal "$output" "" output
+	within $((after - before)) 0 500000 microseconds
+}
+
+@test "scripts/setup without the rights: prints the apt line, exits 1, installs nothing" {
+	command -v setpriv >/dev/null || skip "no setpriv"
+	command -v apt-get >/dev/null || skip "no apt-get"
+	local tool bin as_nobody=()
+	((EUID != 0)) || as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	bin=$(mktemp -d) # bats' own folders are closed to others
+	chmod 755 "$bin"
+	for tool in bash dirname env grep readlink gcc g++ make ar pkg-config sqlite3 find apt-get python3 clang cat mktemp; do
+		command -v "$tool" >/dev/null && ln -s "$(command -v "$tool")" "$bin/"
+	done
+	"${as_nobody[@]}" test -r "$root/scripts/setup" || skip "the source folder is closed to ordinary users"
+	run "${as_nobody[@]}" env -u CI CUDA_HOME="${CUDA_HOME-}" PATH="$bin" bash "$root/scripts/setup" </dev/null
+	rm -r "$bin"
+	equal "$status" 1 "exit status"
+	contains "$output" "sudo apt-get install"
+	contains "$output" " bats"
+}
+
+@test "make install: command, library and manual, and they work from there" {
+	make -s -C "$root" install BUILD="${build#"$root/"}" DESTDIR="$PWD/root" PREFIX=/opt/kerncast
+	equal "$(cd root && find . -type f | sort | tr '\n' ' ')" \
+		"./opt/kerncast/bin/kerncast ./opt/kerncast/lib/libkerncast.so ./opt/kerncast/share/man/man1/kerncast.1 "
+	root/opt/kerncast/bin/kerncast run -q "$build/demo-static-sim" --rounds 10
+	equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch"
+}
+
+@test "make with nothing changed does nothing" {
+	run make -C "$root" BUILD="${build#"$root/"}"
+	equal "$status" 0 "exit status"
+	contains "$output" "Nothing to be done"
+}

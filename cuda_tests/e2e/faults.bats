@@ -1,0 +1,202 @@
+# What can go wrong around the program: its output and status stay what they
+# are without the shim, the ledger adds up, and the cause is in `message`.
+load common
+
+demo() {
+	echo "$build/demo-static-sim --rounds 60"
+}
+
+# The app's side of every case; rows of failed calls are rows too.
+app_unchanged() { # COMMAND...
+	unchanged_under_run "$@"
+	equal "$(sql 'SELECT count(*) FROM launch')" "$(($(counted launches) + $(counted launches_failed)))" \
+		"rows in launch"
+	ledger_adds_up
+}
+
+said() { # CODE...: one of them is in message
+	local codes
+	codes=$(printf "'%s'," "$@")
+	[[ $(sql "SELECT count(*) FROM message WHERE code IN (${codes%,})") -ge 1 ]] ||
+		{ echo "no $* in message:"; sql 'SELECT * FROM message'; return 1; }
+}
+
+@test "CUPTI busy with another profiler: predicted, not measured, said" {
+	export SIMCUDA_FAULT=cupti-busy
+	app_unchanged $(demo)
+	said PROFILER_BUSY
+	equal "$(report '$.ledger.predicted')" "$(counted launches)" predicted
+	equal "$(report '$.ledger.measured')" 0 measured
+	equal "$(sql "SELECT count(*) FROM launch WHERE unmeasured IS NULL OR measured_start_ns IS NOT NULL")" 0 \
+		"rows without a reason"
+	run "$kerncast" report
+	contains "$output" "another profiler"
+}
+
+@test "CUPTI drops records: counted" {
+	export SIMCUDA_FAULT=cupti-drop
+	app_unchanged $(demo)
+	said RECORDS_DROPPED
+	within "$(report '$.ledger.records_dropped')" 1 100000 "dropped records"
+	within "$(report '$.ledger.matched')" 1 "$(counted launches)" matched
+	within "$(report '$.ledger.unmeasured')" 1 100000 unmeasured
+}
+
+@test "CUPTI records without times: rejected and counted" {
+	export SIMCUDA_FAULT=cupti-zero-time
+	app_unchanged $(demo)
+	said RECORDS_INVALID
+	within "$(report '$.ledger.invalid')" 1 100000 "invalid records"
+	equal "$(sql 'SELECT count(*) FROM launch WHERE measured_start_ns IS NOT NULL AND
+		(measured_start_ns < launched_ns OR measured_end_ns < measured_start_ns)')" 0 "impossible times in launch"
+}
+
+@test "CUPTI's buffer callback under a fault: the app does not notice" {
+	export SIMCUDA_FAULT=cupti-null-buffer
+	app_unchanged $(demo)
+}
+
+@test "no CUPTI: predicted, not measured, said" {
+	mkdir lib
+	ln -s "$simcuda"/libcuda.so* "$simcuda"/libcudart.so* lib/
+	LD_LIBRARY_PATH=$PWD/lib
+	export KERNCAST_CUPTI=$PWD/lib/libcupti.so.13
+	app_unchanged $(demo)
+	said NO_CUPTI CUPTI_FAILED
+	equal "$(report '$.ledger.predicted')" "$(counted launches)" predicted
+	equal "$(report '$.ledger.measured')" 0 measured
+	run "$kerncast" report
+	contains "$output" "CUPTI"
+}
+
+@test "the app runs out of device memory: its error stays its own" {
+	export SIMCUDA_FAULT=oom=3
+	keep plain $(demo)
+	keep shimmed "$kerncast" run -q -- $(demo)
+	same plain shimmed
+	equal "$(<plain.status)" 1 "exit status of the demo"
+}
+
+@test "a launch fails: recorded as failed, predicts nothing further" {
+	export SIMCUDA_FAULT=launch-fail=100
+	app_unchanged $(demo)
+	equal "$(<plain.status)" 1 "exit status of the demo"
+	equal "$(counted launches_failed)" 1 "failed launches"
+	equal "$(report '$.ledger.failed')" 1 "failed in the ledger"
+	equal "$(sql 'SELECT count(*) FROM launch WHERE result <> 0')" 1 "failed rows"
+	equal "$(sql 'SELECT count(*) FROM launch WHERE result <> 0 AND measured_start_ns IS NOT NULL')" 0 \
+		"failed rows with a measured time"
+}
+
+@test "a driver that answers with addresses it does not export: hooked by name, counted" {
+	export SIMCUDA_FAULT=hidden-addresses
+	app_unchanged $(demo)
+	said ROUTED_BY_NAME
+	equal "$(report '$.ledger.matched')" "$(counted launches)" matched
+	within "$(report '$.ledger.routed_by_name')" 1 100000 "routed by name"
+}
+
+@test "no GPU: the app's own error, and no database full of nothing" {
+	export SIMCUDA_FAULT=no-device
+	keep plain $(demo)
+	keep shimmed "$kerncast" run -q -- $(demo)
+	same plain shimmed
+	equal "$(<plain.status)" 1 "exit status of the demo"
+	[[ ! -e kerncast.db ]] || equal "$(sql 'SELECT count(*) FROM launch')" 0 "rows in launch"
+}
+
+@test "a database in a folder that is not there: said, the app runs on" {
+	keep plain $(demo)
+	keep shimmed "$kerncast" run -o missing/folder/kerncast.db -- $(demo)
+	diff plain.out shimmed.out
+	equal "$(<shimmed.status)" "$(<plain.status)" "exit status"
+	contains "$(<shimmed.err)" missing/folder
+	within "$(wc -l <shimmed.err)" 1 12 "lines about it"
+}
+
+@test "a database where a foreign file is: said, the file is left alone, nothing is lost" {
+	echo "my diary" >kerncast.db
+	keep plain $(demo)
+	rm "$SIMCUDA_LOG"
+	keep shimmed "$kerncast" run -- $(demo)
+	diff plain.out shimmed.out
+	equal "$(<shimmed.status)" 0 "exit status"
+	contains "$(<shimmed.err)" kerncast.db
+	equal "$(<kerncast.db)" "my diary" "the foreign file"
+}
+
+@test "a database of somebody else, for an ordinary user: said, the app runs on" {
+	needs_root
+	command -v setpriv >/dev/null || skip "no setpriv"
+	mkdir closed
+	chmod 755 . closed
+	keep plain $(demo)
+	keep shimmed setpriv --reuid 65534 --regid 65534 --clear-groups env SIMCUDA_LOG= \
+		"$kerncast" run -o "$PWD/closed/kerncast.db" -- $(demo)
+	[[ $(<shimmed.status) != 126 ]] || skip "the build folder is closed to ordinary users"
+	diff plain.out shimmed.out
+	equal "$(<shimmed.status)" 0 "exit status"
+	contains "$(<shimmed.err)" closed/kerncast.db
+}
+
+@test "KERNCAST_JOURNAL_MAX reached: launches past it are dropped and counted, the app never waits" {
+	export SIMCUDA_MODE=null KERNCAST_MEASURE=off
+	unchanged_under_run env KERNCAST_JOURNAL_MAX=1M "$build/demo-static-sim" --threads 8 --rounds 500
+	equal "$(($(report '$.ledger.launches') + $(report '$.ledger.dropped')))" "$(counted launches)" \
+		"launches and dropped together"
+	ledger_adds_up
+}
+
+# A file system of 4 MiB, filled but for KIB.
+small_disk() { # KIB
+	needs_root
+	mkdir disk
+	mount -t tmpfs -o size=4m none disk 2>/dev/null || skip "cannot mount a tmpfs"
+	head -c $((4096 * 1024 - $1 * 1024)) /dev/zero >disk/filler
+}
+
+teardown() {
+	! mountpoint -q "$BATS_TEST_TMPDIR/disk" 2>/dev/null || umount -l "$BATS_TEST_TMPDIR/disk"
+}
+
+full_disk() { # COMMAND...
+	keep plain "$@"
+	rm "$SIMCUDA_LOG"
+	keep shimmed "$kerncast" run -o disk/kerncast.db -- "$@"
+	diff plain.out shimmed.out
+	equal "$(<shimmed.status)" "$(<plain.status)" "exit status"
+}
+
+# Once there is room again, what was kept comes in; what was not is counted.
+room_again() {
+	local rows dropped
+	rm disk/filler
+	mount -o remount,size=64m disk
+	"$kerncast" recover disk/kerncast.db
+	rows=$(sql 'SELECT count(*) FROM launch' disk/kerncast.db)
+	dropped=$(report '$.ledger.dropped' disk/kerncast.db)
+	equal "$((rows + dropped))" "$(counted launches)" "rows ($rows) and dropped ($dropped) together"
+	ledger_adds_up disk/kerncast.db
+}
+
+fills_up() { # KIB
+	small_disk "$1"
+	full_disk "$build/demo-static-sim" --threads 8 --rounds 400
+	room_again
+	equal "$(sql "SELECT count(*) > 0 FROM message WHERE code IN ('DATABASE', 'JOURNAL_MEMORY', 'JOURNAL_FULL')" \
+		disk/kerncast.db)" 1 "the cause in message"
+}
+
+@test "a disk of 4 MiB that fills while the app runs: output unchanged, the ledger adds up, the cause in message" {
+	fills_up 4096
+}
+
+@test "the same with 1 MiB left: not even the database fits" {
+	fills_up 1024
+}
+
+@test "a disk that is full from the start: output unchanged, said" {
+	small_disk 0
+	full_disk $(demo)
+	contains "$(<shimmed.err)" disk
+}
