@@ -44,6 +44,7 @@ static struct {
 #undef MEMBER
 	/* 11.6 and later */
 	CUptiResult(CUPTIAPI *register_timestamp)(uint64_t (*)(void));
+	CUptiResult(CUPTIAPI *get_graph_node_id)(CUgraphNode, uint64_t *);
 	CUpti_SubscriberHandle subscriber;
 	bool attached;
 	bool our_clock;
@@ -61,12 +62,26 @@ static uint64_t CUPTIAPI timestamp(void)
 
 /* Callbacks: the correlation id of the call this thread is in */
 
+/* A node copied while this thread instantiates a graph. */
+static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *resource)
+{
+	const CUpti_GraphData *graph = resource->resourceDescriptor;
+	uint64_t node_id;
+
+	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && kc__thread.clones && graph && cupti.get_graph_node_id &&
+	    cupti.get_graph_node_id(graph->node, &node_id) == CUPTI_SUCCESS)
+		kc__graph_node_cloned(graph->originalNode, node_id);
+}
+
 static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	const CUpti_CallbackData *call = data;
 
 	(void)unused;
-	(void)id;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+		on_resource(id, data);
+		return;
+	}
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
 		kc__thread.correlation = call->correlationId;
 }
@@ -74,7 +89,8 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 static int enable_callbacks(bool transfers)
 {
 #define CALLBACK_ID(symbol, name, version, twin) CUPTI_DRIVER_TRACE_CBID_##symbol,
-	static const CUpti_CallbackId launches[] = {KC_HOOKS_LAUNCH(CALLBACK_ID)};
+	static const CUpti_CallbackId launches[] = {KC_HOOKS_LAUNCH(CALLBACK_ID) CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+						    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
 	static const CUpti_CallbackId copies[] = {KC_HOOKS_TRANSFER(CALLBACK_ID)};
 #undef CALLBACK_ID
 	int enabled = 0;
@@ -83,6 +99,7 @@ static int enable_callbacks(bool transfers)
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
 		enabled += cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]) ==
 			   CUPTI_SUCCESS;
+	cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
 		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
 	return enabled;
@@ -159,7 +176,13 @@ static bool read_record(const CUpti_Activity *activity, struct kc__record *recor
 
 		record->is_kernel = 1;
 		record->correlation = k->correlationId;
-		record->device = k->deviceId;
+		record->graph_node = k->graphNodeId;
+		record->grid[0] = (uint32_t)k->gridX;
+		record->grid[1] = (uint32_t)k->gridY;
+		record->grid[2] = (uint32_t)k->gridZ;
+		record->block[0] = (uint32_t)k->blockX;
+		record->block[1] = (uint32_t)k->blockY;
+		record->block[2] = (uint32_t)k->blockZ;
 		start = k->start;
 		end = k->end;
 		break;
@@ -295,6 +318,8 @@ static bool find_functions(void *library)
 #undef FIND
 	cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
 	    library, "cuptiActivityRegisterTimestampCallback");
+	cupti.get_graph_node_id =
+	    (CUptiResult(CUPTIAPI *)(CUgraphNode, uint64_t *))kc__real_dlsym(library, "cuptiGetGraphNodeId");
 	return true;
 }
 

@@ -119,6 +119,19 @@
 	X(cuStreamAddCallback_ptsz, cuStreamAddCallback, 7000, 1) \
 	X(cuGraphLaunch, cuGraphLaunch, 10000, 0) \
 	X(cuGraphLaunch_ptsz, cuGraphLaunch, 10000, 1) \
+	X(cuGraphInstantiate, cuGraphInstantiate, 10000, 0) \
+	X(cuGraphInstantiate_v2, cuGraphInstantiate, 11000, 0) \
+	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, 0) \
+	X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, 0) \
+	X(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams, 12000, 1) \
+	X(cuGraphExecDestroy, cuGraphExecDestroy, 10000, 0) \
+	X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010, 0) \
+	X(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, 12000, 0) \
+	X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, 12020, 0) \
+	X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010, 0) \
+	X(cuGraphExecUpdate, cuGraphExecUpdate, 10020, 0) \
+	X(cuGraphExecUpdate_v2, cuGraphExecUpdate, 12000, 0) \
+	X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060, 0) \
 	X(cuEventRecord, cuEventRecord, 2000, 0) \
 	X(cuEventRecord_ptsz, cuEventRecord, 7000, 1) \
 	X(cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, 0) \

@@ -39,10 +39,10 @@ struct orphan {
 	int64_t since_ns;
 };
 
-struct correlation {
+struct correlation { /* the slots awaited under one id: several after a graph launch, linked */
 	uint32_t id;
 	uint32_t used;
-	uint64_t index;
+	uint64_t first, last;
 };
 
 struct kc__join {
@@ -139,19 +139,47 @@ static uint32_t correlation_of(const struct kc_slot *slot)
 	return slot->kind == KC_KIND_LAUNCH ? slot->launch.correlation : slot->transfer.correlation;
 }
 
+static struct correlation *correlation_at(struct kc__join *join, uint32_t id)
+{
+	return &join->correlations[id & (CORRELATIONS - 1)];
+}
+
+static struct kc_slot *next_of(const struct kc_slot *slot)
+{
+	return slot->kind == KC_KIND_LAUNCH && slot->launch.link
+		   ? kc_journal_at(kc__shim.journal, slot->launch.link - 1)
+		   : NULL;
+}
+
+/* A million calls later, and not delivered. */
+static void evict(struct kc__join *join, struct correlation *c)
+{
+	struct kc_slot *slot = kc_journal_at(kc__shim.journal, c->first), *next;
+
+	for (; slot; slot = next) {
+		next = next_of(slot);
+		give_up(join, slot, KC_NOT_DELIVERED);
+	}
+	c->used = 0;
+}
+
 static void await(struct kc__join *join, struct kc_slot *slot)
 {
 	uint32_t id = correlation_of(slot);
-	struct correlation *c = &join->correlations[id & (CORRELATIONS - 1)];
+	struct correlation *c = correlation_at(join, id);
+	struct kc_slot *last = c->used && c->id == id ? kc_journal_at(kc__shim.journal, c->last) : NULL;
 	struct kc__stream *stream;
 
-	if (c->used) { /* a million calls later, and not delivered */
-		struct kc_slot *old = kc_journal_at(kc__shim.journal, c->index);
-
-		if (old && atomic_load_explicit(&old->state, memory_order_relaxed) == KC_SLOT_RETURNED)
-			give_up(join, old, KC_NOT_DELIVERED);
+	if (slot->kind == KC_KIND_LAUNCH)
+		slot->launch.link = 0;
+	if (last && last->kind == KC_KIND_LAUNCH) {
+		last->launch.link = slot->index + 1;
+		c->last = slot->index;
+	} else {
+		if (c->used)
+			evict(join, c);
+		*c = (struct correlation){.id = id, .used = 1, .first = slot->index, .last = slot->index};
 	}
-	*c = (struct correlation){.id = id, .used = 1, .index = slot->index};
 	join->awaited++;
 	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(slot->launch.stream)))
 		return;
@@ -159,16 +187,67 @@ static void await(struct kc__join *join, struct kc_slot *slot)
 		stream->bound_ns = slot->launch.launched_ns;
 }
 
-static struct kc_slot *take(struct kc__join *join, uint32_t id)
+/* No longer awaited. before: the one linked to it, NULL: it is the first. */
+static void unlink_slot(struct correlation *c, struct kc_slot *before, const struct kc_slot *slot)
 {
-	struct correlation *c = &join->correlations[id & (CORRELATIONS - 1)];
-	struct kc_slot *slot;
+	uint64_t link = slot->kind == KC_KIND_LAUNCH ? slot->launch.link : 0;
 
-	if (!c->used || c->id != id)
+	if (before)
+		before->launch.link = link;
+	else if (link)
+		c->first = link - 1;
+	else
+		c->used = 0;
+	if (before && c->last == slot->index)
+		c->last = before->index;
+}
+
+static void abandon(struct kc__join *join, struct kc_slot *slot)
+{
+	struct correlation *c = correlation_at(join, correlation_of(slot));
+	struct kc_slot *at, *before = NULL;
+
+	if (!c->used || c->id != correlation_of(slot))
+		return;
+	for (at = kc_journal_at(kc__shim.journal, c->first); at && at != slot; at = next_of(at))
+		before = at;
+	if (at)
+		unlink_slot(c, before, at);
+}
+
+static bool same_shape(const struct kc_launch *l, const struct kc__record *record)
+{
+	for (int i = 0; i < 3; i++)
+		if (l->grid[i] != record->grid[i] || l->block[i] != record->block[i])
+			return false;
+	return true;
+}
+
+/* A graph's nodes share an id: CUPTI's name of the node decides, or, where it
+ * is not known, the launch shape. */
+static bool means(const struct kc__record *record, const struct kc_slot *slot)
+{
+	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
+		return false;
+	if (!record->is_kernel || !slot->launch.graph_launch)
+		return true;
+	return slot->launch.graph_record && record->graph_node ? slot->launch.graph_record == record->graph_node
+							       : same_shape(&slot->launch, record);
+}
+
+static struct kc_slot *take(struct kc__join *join, const struct kc__record *record)
+{
+	struct correlation *c = correlation_at(join, record->correlation);
+	struct kc_slot *slot, *before = NULL;
+
+	if (!c->used || c->id != record->correlation)
 		return NULL;
-	slot = kc_journal_at(kc__shim.journal, c->index);
-	c->used = 0;
-	return slot;
+	for (slot = kc_journal_at(kc__shim.journal, c->first); slot; before = slot, slot = next_of(slot))
+		if (means(record, slot)) {
+			unlink_slot(c, before, slot);
+			return slot;
+		}
+	return NULL;
 }
 
 /* Holding measured kernels until it is known what they met */
@@ -299,7 +378,7 @@ static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const 
 
 static bool match(struct kc__join *join, const struct kc__record *record)
 {
-	struct kc_slot *slot = take(join, record->correlation);
+	struct kc_slot *slot = take(join, record);
 
 	if (!slot)
 		return false;
@@ -441,7 +520,7 @@ static void sweep(struct kc__join *join, int64_t now_ns)
 			if (s && s->last_resolved > i && now_ns - s->resolved_ns < DELIVERY_NS)
 				s = NULL;
 			if (s && s->last_resolved > i) {
-				take(join, correlation_of(slot));
+				abandon(join, slot);
 				give_up(join, slot, missing_why(join));
 			} else {
 				leading = false;
@@ -488,7 +567,7 @@ void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot,
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
 
 		if (awaiting(slot)) {
-			take(join, correlation_of(slot));
+			abandon(join, slot);
 			give_up(join, slot, missing_why(join));
 		}
 	}

@@ -3,16 +3,11 @@
  * record. No allocation, no system call, and one short lock once a kernel and
  * its launch shape have been seen.
  */
-#include "shim/shim.h"
+#include "shim/launch.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-
-static void count(enum kc_counter counter)
-{
-	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
-}
 
 bool kc__capturing(CUstream stream, bool per_thread)
 {
@@ -23,21 +18,15 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
 		return false;
 	ask = asks[per_thread];
-	if (!ask)
-		ask = asks[per_thread] = (CUresult(CUDAAPI *)(CUstream, CUstreamCaptureStatus *))kc__driver_symbol(
+	if (!ask) {
+		ask = (CUresult(CUDAAPI *)(CUstream, CUstreamCaptureStatus *))kc__driver_symbol(
 		    per_thread ? "cuStreamIsCapturing_ptsz" : "cuStreamIsCapturing");
+		asks[per_thread] = ask;
+	}
 	return ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* What is known of a launch before it is predicted. */
-struct known {
-	struct kc__stream *stream;
-	struct kc__kernel *kernel;
-	struct kc__shape *shape; /* NULL: cannot be predicted, for this reason: */
-	enum kc_unpredictable unpredictable;
-};
-
-static void know(struct known *known, CUfunction f, const struct kc_shape *dims, CUstream handle, bool per_thread)
+void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, CUstream handle, bool per_thread)
 {
 	struct kc__function *fn;
 	struct kc__shape *shape;
@@ -100,7 +89,7 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 }
 
 /* Written where it stays: a record is filled once. */
-static void record(struct kc_launch *launch, const struct known *known, enum kc_api api, const struct kc_shape *dims)
+void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
 {
 	memset(launch, 0, sizeof(*launch));
 	launch->predicted_at_ns = kc__now_ns();
@@ -124,39 +113,58 @@ static void record(struct kc_launch *launch, const struct known *known, enum kc_
 		predict(known->stream, known->shape, launch);
 }
 
+bool kc__launch_enter(void)
+{
+	if (kc__thread.depth)
+		return false;
+	if (!kc__recording())
+		kc__start(true);
+	return kc__recording();
+}
+
+void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation)
+{
+	struct kc_launch *launch = &slot->launch;
+
+	if (result != CUDA_SUCCESS)
+		kc__cancel(stream, launch->ticket);
+	launch->result = (int32_t)result;
+	launch->correlation = correlation;
+	if (result != CUDA_SUCCESS)
+		launch->unmeasured = KC_CALL_FAILED;
+	else if (!correlation && !launch->unmeasured)
+		launch->unmeasured = KC_NO_CORRELATION;
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+}
+
 /* true: the call is recorded and launch_end() must follow the real call. */
 static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
 			 CUstream stream, bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
-	struct known known;
+	struct kc__known known;
 
-	if (t->depth)
+	if (!kc__launch_enter())
 		return false;
-	if (!kc__recording()) {
-		kc__start(true);
-		if (!kc__recording())
-			return false;
-	}
 	call->saved_errno = errno;
 	t->depth = 1;
-	count(KC_COUNT_CALLS);
+	kc__count(KC_COUNT_CALLS);
 	if (kc__capturing(stream, per_thread)) {
-		count(KC_COUNT_CAPTURED);
+		kc__count(KC_COUNT_CAPTURED);
 		t->depth = 0;
 		errno = call->saved_errno;
 		return false;
 	}
 	/* What is new goes into the journal before the launch that refers to it. */
-	know(&known, f, dims, stream, per_thread);
+	kc__know(&known, f, dims, stream, per_thread);
 	call->stream = known.stream;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {
-		record(&call->slot->launch, &known, api, dims);
+		kc__record(&call->slot->launch, &known, api, dims);
 		call->slot->launch.launched_ns = kc__now_ns();
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
-		count(KC_COUNT_DROPPED);
+		kc__count(KC_COUNT_DROPPED);
 		kc__say(KC_MESSAGE_JOURNAL_FULL, NULL);
 	}
 	t->correlation = 0;
@@ -167,21 +175,9 @@ static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, c
 static void launch_end(struct kc__call *call, CUresult result)
 {
 	struct kc__thread *t = &kc__thread;
-	struct kc_slot *slot = call->slot;
 
-	if (slot) {
-		struct kc_launch *launch = &slot->launch;
-
-		if (result != CUDA_SUCCESS)
-			kc__cancel(call, launch->ticket);
-		launch->result = (int32_t)result;
-		launch->correlation = t->correlation;
-		if (result != CUDA_SUCCESS)
-			launch->unmeasured = KC_CALL_FAILED;
-		else if (!t->correlation && !launch->unmeasured)
-			launch->unmeasured = KC_NO_CORRELATION;
-		kc_journal_commit(slot, KC_SLOT_RETURNED);
-	}
+	if (call->slot)
+		kc__returned(call->slot, call->stream, result, t->correlation);
 	t->depth = 0;
 }
 
@@ -243,14 +239,3 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 
 LAUNCH_EX(cuLaunchKernelEx, false)
 LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
-
-#define GRAPH_LAUNCH(symbol)                                                                                           \
-	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec graph, CUstream stream)                                          \
-	{                                                                                                              \
-		if (kc__recording())                                                                                   \
-			count(KC_COUNT_GRAPH_LAUNCHES);                                                                \
-		return KC_REAL(symbol)(graph, stream);                                                                 \
-	}
-
-GRAPH_LAUNCH(cuGraphLaunch)
-GRAPH_LAUNCH(cuGraphLaunch_ptsz)

@@ -118,6 +118,12 @@ struct kc__event {
 	_Atomic int64_t ready_ns; /* predicted */
 };
 
+struct kc__graph_exec; /* graph.c */
+struct kc__graph {     /* a CUgraphExec */
+	uint64_t key[1];
+	struct kc__graph_exec *exec; /* NULL: destroyed */
+};
+
 struct kc__table { /* open addressing; entries begin with their key */
 	void *_Atomic *slots;
 	uint32_t mask, count, limit;
@@ -138,7 +144,7 @@ struct kc__state {
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
 	pthread_mutex_t tables_lock;
-	struct kc__table functions, kernels, keys, shapes, streams, events, handles;
+	struct kc__table functions, kernels, keys, shapes, streams, events, handles, graphs;
 	struct kc__shape *_Atomic *shape_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
 	uint32_t shape_count, stream_count, kernel_count;
@@ -152,6 +158,7 @@ struct kc__thread {
 	CUcontext context;    /* cache: context -> device */
 	uint32_t context_generation;
 	struct kc__device *device;
+	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
 };
 extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
@@ -197,13 +204,17 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
 struct kc__event *kc__event_of(CUevent event, bool make);
+struct kc__graph *kc__graph_of(CUgraphExec exec, bool make);
+
+/* graph.c: an instantiated copy of a node, and its id in CUPTI's records */
+void kc__graph_node_cloned(CUgraphNode original, uint64_t id);
 
 /* device.c */
 int kc__devices_init(void);
 
 /* transfer.c */
 /* The call failed: what it was to occupy was never occupied. */
-void kc__cancel(struct kc__call *call, uint32_t ticket);
+void kc__cancel(struct kc__stream *stream, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
 			bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
@@ -235,7 +246,8 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
 struct kc__record { /* what is needed of an activity record; times on our clock */
 	uint32_t correlation;
 	uint32_t is_kernel;
-	uint32_t device;
+	uint64_t graph_node; /* 0: not of a graph */
+	uint32_t grid[3], block[3];
 	int64_t start_ns, end_ns;
 };
 /* Worker: asks CUPTI for finished records; forced: also of unfinished buffers. */

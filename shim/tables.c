@@ -15,6 +15,7 @@ enum {
 	STREAMS_MAX = 16384,
 	EVENTS_MAX = 65536,
 	HANDLES_MAX = 131072,
+	GRAPHS_MAX = 16384,
 };
 #define ARENA_CHUNK_BYTES (256u << 10)
 #define ARENA_MAX_BYTES (40u << 20)
@@ -68,7 +69,7 @@ int kc__tables_init(void)
 	} all[] = {
 	    {&kc__shim.functions, FUNCTIONS_MAX}, {&kc__shim.kernels, KERNELS_MAX}, {&kc__shim.keys, SHAPES_MAX},
 	    {&kc__shim.shapes, SHAPES_MAX},       {&kc__shim.streams, STREAMS_MAX}, {&kc__shim.events, EVENTS_MAX},
-	    {&kc__shim.handles, HANDLES_MAX},
+	    {&kc__shim.handles, HANDLES_MAX},     {&kc__shim.graphs, GRAPHS_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -549,17 +550,28 @@ void kc__stream_destroyed(CUstream stream)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
+/* Entries that are their key and what their maker keeps in them. */
+static void *simple_entry(struct kc__table *t, const void *handle, size_t bytes, bool make)
+{
+	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
+	void *entry = find(t, key, 1);
+
+	if (entry || !make)
+		return entry;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	entry = find(t, key, 1);
+	if (!entry && (entry = fresh(t, bytes, key, 1)))
+		insert(t, entry, 1);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return entry;
+}
+
 struct kc__event *kc__event_of(CUevent event, bool make)
 {
-	uint64_t key[1] = {(uint64_t)(uintptr_t)event};
-	struct kc__event *e = find(&kc__shim.events, key, 1);
+	return simple_entry(&kc__shim.events, event, sizeof(struct kc__event), make);
+}
 
-	if (e || !make)
-		return e;
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	e = find(&kc__shim.events, key, 1);
-	if (!e && (e = fresh(&kc__shim.events, sizeof(*e), key, 1)))
-		insert(&kc__shim.events, e, 1);
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return e;
+struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
+{
+	return simple_entry(&kc__shim.graphs, exec, sizeof(struct kc__graph), make);
 }

@@ -27,15 +27,15 @@ static int64_t expected_ns(const struct kc__device *device, enum kc_transfer_kin
 	return COPY_LATENCY_NS + (int64_t)((double)bytes / MIB * (double)rate);
 }
 
-void kc__cancel(struct kc__call *call, uint32_t ticket)
+void kc__cancel(struct kc__stream *stream, uint32_t ticket)
 {
 	int saved_errno = errno;
 
-	if (!call->stream || !ticket)
+	if (!stream || !ticket)
 		return;
-	pthread_mutex_lock(&call->stream->device->lock);
-	kc_timeline_cancel(call->stream->device->timeline, call->stream->lane, ticket);
-	pthread_mutex_unlock(&call->stream->device->lock);
+	pthread_mutex_lock(&stream->device->lock);
+	kc_timeline_cancel(stream->device->timeline, stream->lane, ticket);
+	pthread_mutex_unlock(&stream->device->lock);
 	errno = saved_errno;
 }
 
@@ -93,7 +93,7 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 
 	call->saved_errno = errno;
 	if (result != CUDA_SUCCESS) {
-		kc__cancel(call, call->ticket);
+		kc__cancel(call->stream, call->ticket);
 	} else if (synchronous) {
 		pthread_mutex_lock(&call->stream->device->lock);
 		kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, kc__now_ns());

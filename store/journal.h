@@ -133,6 +133,8 @@ struct kc_launch {
 	uint32_t graph_node;
 	uint32_t ticket; /* of the timeline; means nothing after the process */
 	uint32_t shape;  /* place in the shim's table; likewise */
+	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
+	uint64_t link;         /* to another launch of the same graph launch; likewise */
 };
 
 enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
@@ -237,6 +239,7 @@ enum kc_counter {
 	KC_COUNT_TRANSFER_UNMATCHED,
 	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
 	KC_COUNT_GRAPH_LAUNCHES,
+	KC_COUNT_GRAPHS_UNKNOWN, /* graph launches with kernels that cannot be counted beforehand */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);

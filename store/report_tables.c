@@ -73,6 +73,7 @@ static void close_process(struct process_sums *sums)
 	total->captured += c[KC_COUNT_CAPTURED];
 	total->calls += c[KC_COUNT_CALLS];
 	total->graph_launches += c[KC_COUNT_GRAPH_LAUNCHES];
+	total->graphs_unknown += c[KC_COUNT_GRAPHS_UNKNOWN];
 	total->routed_by_name += c[KC_COUNT_ROUTED_BY_NAME];
 	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
 	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];

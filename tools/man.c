@@ -61,7 +61,7 @@ static const char json[] =
     ".It Cm ledger\n"
     "launches, predicted, unpredictable, unpredictable_reasons, failed, unreturned, measured, matched,\n"
     "unmeasured, unmeasured_reasons, awaited, records, unmatched, invalid, records_awaited,\n"
-    "records_dropped, dropped, calls, captured, graph_launches, routed_by_name, transfers,\n"
+    "records_dropped, dropped, calls, captured, graph_launches, graphs_unknown, routed_by_name, transfers,\n"
     "transfers_measured, transfer_records, transfers_unmatched: counts; adds_up: whether the sums above hold\n"
     ".It Cm accuracy\n"
     "n (matched launches), mape, mape_time_weighted, median, p90, within_20 (percent of launches with\n"

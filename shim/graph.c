@@ -1,0 +1,481 @@
+/*
+ * CUDA graphs. A graph's kernels are launched by one call, so what they are is
+ * noted when the graph is instantiated and kept up to date when the executable
+ * graph is changed; each launch of it is one record per enabled kernel node.
+ *
+ * CUPTI names a node by the id of its instantiated copy. Copies report
+ * themselves by a callback while the graph is instantiated: that gives the id
+ * of each original node. Where they do not, records are matched by launch shape.
+ */
+#include "shim/launch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHILD_DEPTH_MAX 16
+
+struct node { /* a kernel node */
+	CUgraphNode original;
+	CUfunction function;
+	struct kc_shape dims;
+	uint64_t record_id; /* in CUPTI's records; 0: not known */
+	bool enabled;
+};
+
+struct kc__graph_exec {
+	struct node *nodes; /* in the order the driver lists them, child graphs in place */
+	size_t count, capacity;
+	bool unknown; /* holds nodes whose launches cannot be counted: conditional ones */
+};
+
+struct clone {
+	CUgraphNode original;
+	uint64_t id;
+};
+
+struct kc__clones { /* collected while a graph is instantiated */
+	struct clone *at;
+	size_t count, capacity;
+};
+
+static void *grown(void *list, size_t count, size_t *capacity, size_t item_bytes)
+{
+	void *bigger;
+
+	if (count < *capacity)
+		return list;
+	bigger = realloc(list, (*capacity ? *capacity * 2 : 16) * item_bytes);
+	if (bigger)
+		*capacity = *capacity ? *capacity * 2 : 16;
+	return bigger;
+}
+
+void kc__graph_node_cloned(CUgraphNode original, uint64_t id)
+{
+	struct kc__clones *clones = kc__thread.clones;
+	struct clone *at = grown(clones->at, clones->count, &clones->capacity, sizeof(*at));
+
+	if (!at)
+		return;
+	clones->at = at;
+	at[clones->count++] = (struct clone){original, id};
+}
+
+/* Walking a graph */
+
+static CUresult get_nodes(CUgraph graph, CUgraphNode **nodes, size_t *count)
+{
+	CUresult(CUDAAPI * get)(CUgraph, CUgraphNode *, size_t *) =
+	    (CUresult(CUDAAPI *)(CUgraph, CUgraphNode *, size_t *))kc__driver_symbol("cuGraphGetNodes");
+	CUresult result = get ? get(graph, NULL, count) : CUDA_ERROR_NOT_SUPPORTED;
+
+	*nodes = NULL;
+	if (result != CUDA_SUCCESS || !*count)
+		return result;
+	*nodes = malloc(*count * sizeof(**nodes));
+	return *nodes ? get(graph, *nodes, count) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static void set_kernel(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+	node->function = p->func ? p->func : (CUfunction)p->kern;
+	node->dims = (struct kc_shape){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+				       .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+				       .dynamic_shared_bytes = p->sharedMemBytes};
+}
+
+static void set_kernel_v1(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	CUDA_KERNEL_NODE_PARAMS_v2 newer = {.func = p->func,
+					    .gridDimX = p->gridDimX,
+					    .gridDimY = p->gridDimY,
+					    .gridDimZ = p->gridDimZ,
+					    .blockDimX = p->blockDimX,
+					    .blockDimY = p->blockDimY,
+					    .blockDimZ = p->blockDimZ,
+					    .sharedMemBytes = p->sharedMemBytes};
+
+	set_kernel(node, &newer);
+}
+
+static bool ask_kernel(CUgraphNode handle, struct node *node)
+{
+	CUresult(CUDAAPI * get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *) = (CUresult(CUDAAPI *)(
+	    CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *))kc__driver_symbol("cuGraphKernelNodeGetParams_v2");
+	CUresult(CUDAAPI * get_v1)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *) = (CUresult(CUDAAPI *)(
+	    CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *))kc__driver_symbol("cuGraphKernelNodeGetParams");
+	CUDA_KERNEL_NODE_PARAMS_v2 params;
+	CUDA_KERNEL_NODE_PARAMS_v1 params_v1;
+
+	node->original = handle;
+	node->enabled = true;
+	if (get && get(handle, &params) == CUDA_SUCCESS)
+		set_kernel(node, &params);
+	else if (!get && get_v1 && get_v1(handle, &params_v1) == CUDA_SUCCESS)
+		set_kernel_v1(node, &params_v1);
+	else
+		return false;
+	return true;
+}
+
+static void add_kernel(struct kc__graph_exec *exec, CUgraphNode handle)
+{
+	struct node *nodes = grown(exec->nodes, exec->count, &exec->capacity, sizeof(*nodes));
+
+	if (!nodes) {
+		exec->unknown = true;
+		return;
+	}
+	exec->nodes = nodes;
+	memset(&nodes[exec->count], 0, sizeof(*nodes));
+	if (ask_kernel(handle, &nodes[exec->count]))
+		exec->count++;
+	else
+		exec->unknown = true;
+}
+
+static void walk(struct kc__graph_exec *exec, CUgraph graph, int depth)
+{
+	CUresult(CUDAAPI * get_type)(CUgraphNode, CUgraphNodeType *) =
+	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraphNodeType *))kc__driver_symbol("cuGraphNodeGetType");
+	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *) =
+	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	CUgraphNode *nodes = NULL;
+	size_t count = 0;
+
+	if (!get_type || depth > CHILD_DEPTH_MAX || get_nodes(graph, &nodes, &count) != CUDA_SUCCESS) {
+		exec->unknown = true;
+		count = 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		CUgraphNodeType type;
+		CUgraph child;
+
+		if (get_type(nodes[i], &type) != CUDA_SUCCESS)
+			exec->unknown = true;
+		else if (type == CU_GRAPH_NODE_TYPE_KERNEL)
+			add_kernel(exec, nodes[i]);
+		else if (type == CU_GRAPH_NODE_TYPE_GRAPH && get_child && get_child(nodes[i], &child) == CUDA_SUCCESS)
+			walk(exec, child, depth + 1);
+		else if (type == CU_GRAPH_NODE_TYPE_GRAPH || type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+			exec->unknown = true;
+	}
+	free(nodes);
+}
+
+/* The table of executable graphs. Like the driver's own objects, one of them is
+ * not used by two threads at once. */
+
+static struct kc__graph_exec *exec_of(CUgraphExec handle)
+{
+	struct kc__graph *g = kc__graph_of(handle, false);
+
+	return g ? g->exec : NULL;
+}
+
+static void forget(CUgraphExec handle)
+{
+	struct kc__graph *g = kc__graph_of(handle, false);
+
+	if (!g || !g->exec)
+		return;
+	free(g->exec->nodes);
+	free(g->exec);
+	g->exec = NULL;
+}
+
+static void name_nodes(struct kc__graph_exec *exec, const struct kc__clones *clones)
+{
+	for (size_t i = 0; i < exec->count; i++)
+		for (size_t k = 0; k < clones->count && !exec->nodes[i].record_id; k++)
+			if (clones->at[k].original == exec->nodes[i].original)
+				exec->nodes[i].record_id = clones->at[k].id;
+}
+
+static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clones *clones)
+{
+	struct kc__graph_exec *exec = calloc(1, sizeof(*exec));
+	struct kc__graph *g;
+
+	forget(handle);
+	g = exec ? kc__graph_of(handle, true) : NULL;
+	if (!g) {
+		free(exec);
+		return;
+	}
+	walk(exec, graph, 0);
+	name_nodes(exec, clones);
+	g->exec = exec;
+}
+
+/* Instantiation */
+
+static bool begin_instantiate(struct kc__clones *clones)
+{
+	struct kc__thread *t = &kc__thread;
+
+	memset(clones, 0, sizeof(*clones));
+	if (!kc__recording() || t->depth)
+		return false;
+	t->depth = 1;
+	t->clones = clones;
+	return true;
+}
+
+static void end_instantiate(CUresult result, const CUgraphExec *handle, CUgraph graph, struct kc__clones *clones)
+{
+	struct kc__thread *t = &kc__thread;
+	int saved_errno = errno;
+
+	t->clones = NULL;
+	if (result == CUDA_SUCCESS)
+		instantiated(*handle, graph, clones);
+	free(clones->at);
+	t->depth = 0;
+	errno = saved_errno;
+}
+
+#define INSTANTIATE(symbol, parameters, arguments)                                                                     \
+	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
+	{                                                                                                              \
+		struct kc__clones clones;                                                                              \
+		bool watched = begin_instantiate(&clones);                                                             \
+		CUresult result = KC_REAL(symbol) arguments;                                                           \
+                                                                                                                       \
+		if (watched)                                                                                           \
+			end_instantiate(result, exec, graph, &clones);                                                 \
+		return result;                                                                                         \
+	}
+
+/* clang-format off */
+INSTANTIATE(cuGraphInstantiate, (CUgraphExec *exec, CUgraph graph, CUgraphNode *bad, char *log, size_t n), (exec, graph, bad, log, n))
+INSTANTIATE(cuGraphInstantiate_v2, (CUgraphExec *exec, CUgraph graph, CUgraphNode *bad, char *log, size_t n), (exec, graph, bad, log, n))
+INSTANTIATE(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))
+INSTANTIATE(cuGraphInstantiateWithParams, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (exec, graph, p))
+INSTANTIATE(cuGraphInstantiateWithParams_ptsz, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (exec, graph, p))
+/* clang-format on */
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
+{
+	/* Before the call: afterwards another thread may be given the handle. */
+	if (kc__recording() && !kc__thread.depth)
+		forget(exec);
+	return KC_REAL(cuGraphExecDestroy)(exec);
+}
+
+/* Changes of an executable graph */
+
+static struct node *node_of(CUgraphExec handle, CUgraphNode original)
+{
+	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+
+	for (size_t i = 0; exec && i < exec->count; i++)
+		if (exec->nodes[i].original == original)
+			return &exec->nodes[i];
+	return NULL;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode original,
+							     const CUDA_KERNEL_NODE_PARAMS_v2 *params)
+{
+	CUresult result = KC_REAL(cuGraphExecKernelNodeSetParams_v2)(exec, original, params);
+	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+
+	if (node)
+		set_kernel(node, params);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode original,
+							  const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+	CUresult result = KC_REAL(cuGraphExecKernelNodeSetParams)(exec, original, params);
+	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+
+	if (node)
+		set_kernel_v1(node, params);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode original, CUgraphNodeParams *params)
+{
+	CUresult result = KC_REAL(cuGraphExecNodeSetParams)(exec, original, params);
+	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+
+	if (node && params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+		const CUDA_KERNEL_NODE_PARAMS_v3 *p = &params->kernel;
+
+		node->function = p->func ? p->func : (CUfunction)p->kern;
+		node->dims = (struct kc_shape){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+					       .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+					       .dynamic_shared_bytes = p->sharedMemBytes};
+	}
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode original, unsigned enabled)
+{
+	CUresult result = KC_REAL(cuGraphNodeSetEnabled)(exec, original, enabled);
+	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+
+	if (node)
+		node->enabled = enabled != 0;
+	return result;
+}
+
+/* Another graph of the same shape gives its parameters, node by node; the nodes
+ * keep their identity, and whether they are enabled. */
+static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first)
+{
+	struct kc__graph_exec other = {0};
+	int saved_errno = errno;
+
+	kc__thread.depth = 1;
+	walk(&other, graph, 0);
+	for (size_t i = 0; i < other.count && first + i < exec->count; i++) {
+		exec->nodes[first + i].function = other.nodes[i].function;
+		exec->nodes[first + i].dims = other.nodes[i].dims;
+	}
+	free(other.nodes);
+	kc__thread.depth = 0;
+	errno = saved_errno;
+}
+
+static void updated(CUresult result, CUgraphExec handle, CUgraph graph)
+{
+	struct kc__graph_exec *exec =
+	    result == CUDA_SUCCESS && kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+
+	if (exec)
+		take_params(exec, graph, 0);
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *bad,
+					     CUgraphExecUpdateResult *why)
+{
+	CUresult result = KC_REAL(cuGraphExecUpdate)(exec, graph, bad, why);
+
+	updated(result, exec, graph);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+	CUresult result = KC_REAL(cuGraphExecUpdate_v2)(exec, graph, info);
+
+	updated(result, exec, graph);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgraph graph)
+{
+	CUresult result = KC_REAL(cuGraphExecChildGraphNodeSetParams)(handle, node, graph);
+	struct kc__graph_exec *exec =
+	    result == CUDA_SUCCESS && kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec old = {0};
+	CUgraph child;
+	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *) =
+	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+
+	if (!exec || !get_child || get_child(node, &child) != CUDA_SUCCESS)
+		return result;
+	/* Where its kernels stand in the list: at the first one of the original child. */
+	walk(&old, child, 0);
+	for (size_t i = 0; old.count && i < exec->count; i++)
+		if (exec->nodes[i].original == old.nodes[0].original) {
+			take_params(exec, graph, i);
+			break;
+		}
+	free(old.nodes);
+	return result;
+}
+
+/* Launching */
+
+/* One record; linked to the one before, so that the end of the call finds all. */
+static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint32_t launch_number, CUstream stream,
+				   bool per_thread, struct kc_slot *before)
+{
+	struct kc__known known;
+	struct kc_slot *slot;
+
+	kc__know(&known, node->function, &node->dims, stream, per_thread);
+	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
+	if (!slot) {
+		kc__count(KC_COUNT_DROPPED);
+		kc__say(KC_MESSAGE_JOURNAL_FULL, NULL);
+		return before;
+	}
+	kc__record(&slot->launch, &known, KC_API_GRAPH, &node->dims);
+	slot->launch.graph_launch = launch_number;
+	slot->launch.graph_node = (uint32_t)ordinal;
+	slot->launch.graph_record = node->record_id;
+	slot->launch.link = (uint64_t)(uintptr_t)before;
+	slot->launch.launched_ns = kc__now_ns();
+	kc_journal_commit(slot, KC_SLOT_CALLED);
+	return slot;
+}
+
+static bool graph_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last)
+{
+	static _Atomic uint32_t launches;
+	struct kc__thread *t = &kc__thread;
+	struct kc__graph_exec *exec;
+	int saved_errno = errno;
+	uint32_t number;
+
+	*last = NULL;
+	if (!kc__launch_enter())
+		return false;
+	t->depth = 1;
+	if (kc__capturing(stream, per_thread) || !(exec = exec_of(handle))) {
+		if (!kc__capturing(stream, per_thread))
+			kc__count(KC_COUNT_GRAPHS_UNKNOWN);
+		t->depth = 0;
+		errno = saved_errno;
+		return false;
+	}
+	kc__count(KC_COUNT_GRAPH_LAUNCHES);
+	if (exec->unknown)
+		kc__count(KC_COUNT_GRAPHS_UNKNOWN);
+	number = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
+	for (size_t i = 0; i < exec->count; i++)
+		if (exec->nodes[i].enabled)
+			*last = record_node(&exec->nodes[i], i + 1, number, stream, per_thread, *last);
+	t->correlation = 0;
+	errno = saved_errno;
+	return true;
+}
+
+static void graph_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result)
+{
+	struct kc__thread *t = &kc__thread;
+	int saved_errno = errno;
+	struct kc__stream *s = result == CUDA_SUCCESS ? NULL : kc__stream_of(stream, per_thread);
+
+	while (last) {
+		struct kc_slot *before = (struct kc_slot *)(uintptr_t)last->launch.link;
+
+		kc__returned(last, s, result, t->correlation);
+		last = before;
+	}
+	t->depth = 0;
+	errno = saved_errno;
+}
+
+#define GRAPH_LAUNCH(symbol, twin)                                                                                     \
+	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUstream stream)                                           \
+	{                                                                                                              \
+		struct kc_slot *last;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!graph_begin(exec, stream, twin, &last))                                                           \
+			return KC_REAL(symbol)(exec, stream);                                                          \
+		result = KC_REAL(symbol)(exec, stream);                                                                \
+		graph_end(last, stream, twin, result);                                                                 \
+		return result;                                                                                         \
+	}
+
+GRAPH_LAUNCH(cuGraphLaunch, false)
+GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)

@@ -1,0 +1,35 @@
+/*
+ * Inside the launch hooks: what is known of a launch before it is predicted,
+ * and the record made of it. Shared by plain launches and by the kernel nodes
+ * of graphs.
+ */
+#ifndef KC_LAUNCH_H
+#define KC_LAUNCH_H
+
+#include "shim/shim.h"
+
+struct kc__known {
+	struct kc__stream *stream;
+	struct kc__kernel *kernel;
+	struct kc__shape *shape; /* NULL: cannot be predicted, for this reason: */
+	enum kc_unpredictable unpredictable;
+};
+
+/* Looks up stream, kernel and launch shape; what is new goes into the journal. */
+void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, CUstream handle, bool per_thread);
+
+/* Predicts and places the launch and fills its record, host time apart. */
+void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);
+
+/* The call has returned: commits the record. correlation: CUPTI's, 0: none. */
+void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation);
+
+/* true: recording is on (started if need be) and this call is not inside another. */
+bool kc__launch_enter(void);
+
+static inline void kc__count(enum kc_counter counter)
+{
+	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
+}
+
+#endif
