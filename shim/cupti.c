@@ -45,7 +45,9 @@ static struct {
 	/* 11.6 and later */
 	CUptiResult(CUPTIAPI *register_timestamp)(uint64_t (*)(void));
 	CUptiResult(CUPTIAPI *get_graph_node_id)(CUgraphNode, uint64_t *);
+	void *library;
 	CUpti_SubscriberHandle subscriber;
+	pthread_mutex_t control; /* attached or not; held across our own calls, never taken in a callback */
 	bool attached;
 	bool our_clock;
 	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
@@ -53,7 +55,7 @@ static struct {
 	struct buffer *spare, *full, **full_end;
 	uint32_t buffers;
 	_Atomic uint64_t dropped;
-} cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} cupti = {.control = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t CUPTIAPI timestamp(void)
 {
@@ -234,8 +236,6 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 {
 	struct buffer *list, *next;
 
-	if (!cupti.attached)
-		return;
 	pthread_mutex_lock(&cupti.lock);
 	list = cupti.full;
 	cupti.full = NULL;
@@ -278,10 +278,12 @@ static void compare_clocks(void)
 
 void kc__cupti_flush(bool forced)
 {
-	if (!cupti.attached)
-		return;
-	compare_clocks();
-	cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	pthread_mutex_lock(&cupti.control);
+	if (cupti.attached) {
+		compare_clocks();
+		cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	}
+	pthread_mutex_unlock(&cupti.control);
 }
 
 /* Attaching */
@@ -367,10 +369,12 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 	void *library = open_library(options->cupti);
 	CUptiResult result;
 
+	cupti.full_end = &cupti.full;
 	if (!library || !find_functions(library)) {
 		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
 		return KC_NO_CUPTI;
 	}
+	cupti.library = library;
 	prepare_buffers();
 	result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
@@ -393,20 +397,55 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 	return KC_MEASURED;
 }
 
-void kc__cupti_detach(void)
+/* control held. */
+static void disable_activity(void)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
 						   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
-	for (size_t i = 0; cupti.attached && i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		cupti.cuptiActivityDisable(kinds[i]);
+}
+
+void kc__cupti_detach(void)
+{
+	pthread_mutex_lock(&cupti.control);
+	if (cupti.attached)
+		disable_activity();
+	pthread_mutex_unlock(&cupti.control);
+}
+
+bool kc__cupti_hand_over(void)
+{
+	bool held;
+
+	pthread_mutex_lock(&cupti.control);
+	held = cupti.attached;
+	if (held) {
+		/* Whatever buffer CUPTI has of ours must come back to us, not to
+		 * the application's callback. */
+		disable_activity();
+		cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+		cupti.cuptiUnsubscribe(cupti.subscriber);
+		cupti.subscriber = NULL;
+		cupti.attached = false;
+	}
+	pthread_mutex_unlock(&cupti.control);
+	return held;
+}
+
+void *kc__cupti_symbol(const char *symbol)
+{
+	return cupti.library ? kc__real_dlsym(cupti.library, symbol) : NULL;
 }
 
 void kc__cupti_forget(void)
 {
+	pthread_mutex_init(&cupti.control, NULL);
 	pthread_mutex_init(&cupti.lock, NULL);
 	cupti.attached = false;
 	cupti.subscriber = NULL;
 	cupti.spare = cupti.full = NULL;
+	cupti.full_end = &cupti.full;
 	cupti.buffers = 0;
 }

@@ -26,13 +26,16 @@ void *(*kc__dlsym_find_real(void))(void *, const char *)
 int kc__dlsym_wants(const char *name)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED &&
-	       kc__hook_by_symbol(name) >= 0;
+	       (kc__hook_by_symbol(name) >= 0 || kc__profiler_door(name) >= 0);
 }
 
 void *kc__dlsym_ours(void *handle, const char *name)
 {
 	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, name);
+	int door = kc__profiler_door(name);
 
+	if (door >= 0)
+		return kc__profiler_route(door, address);
 	/* A global look-up meets our own export even where no driver is loaded:
 	 * answer as the loader would without us, its error included. */
 	if (!address || (kc__is_ours(address) && !kc__driver_symbol(name)))

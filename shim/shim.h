@@ -257,6 +257,13 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 uint64_t kc__cupti_dropped(void);
 void kc__cupti_detach(void); /* disables our activity kinds */
 void kc__cupti_forget(void); /* fork child */
+/* The application wants CUPTI: gives it up for good. true: it was ours. */
+bool kc__cupti_hand_over(void);
+void *kc__cupti_symbol(const char *symbol);
+
+/* profiler.c: CUPTI functions of which the application's use comes first; -1: not one of them */
+int kc__profiler_door(const char *symbol);
+void *kc__profiler_route(int door, void *address);
 
 /* join.c: worker's state machine from RETURNED to FINAL */
 struct kc__join;
