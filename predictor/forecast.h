@@ -56,10 +56,11 @@ enum kc_model {
 };
 const char *kc_model_name(uint32_t model);
 
-enum kc_novelty { /* design.md, "Words" */
-		  KC_FIRST_SEEN = 0,
-		  KC_NEW_SIZE = 1,
-		  KC_REPEATED = 2,
+/* Design.md, "Words" */
+enum kc_novelty {
+	KC_FIRST_SEEN = 0,
+	KC_NEW_SIZE = 1,
+	KC_REPEATED = 2,
 };
 
 struct kc_belief {

@@ -158,7 +158,7 @@ enum kc_hook {
 #define KC_HOOK_ENUM(symbol, name, version, twin) KC_HOOK_##symbol,
 	KC_HOOKS(KC_HOOK_ENUM)
 #undef KC_HOOK_ENUM
-	KC_HOOK_COUNT,
+	    KC_HOOK_COUNT,
 };
 
 #endif

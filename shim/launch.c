@@ -101,6 +101,7 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 	launch->api = (uint8_t)api;
 	launch->result = INT_MIN;
 	launch->thread = kc__thread_id(&kc__thread);
+	launch->call_site = kc__thread.call_site;
 	launch->unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed);
 	launch->unpredictable = (uint8_t)known->unpredictable;
 	if (known->kernel)
@@ -115,6 +116,7 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 
 bool kc__launch_enter(void)
 {
+	kc__thread.reached_driver = true;
 	if (kc__thread.depth)
 		return false;
 	if (!kc__recording())
@@ -137,9 +139,8 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 	kc_journal_commit(slot, KC_SLOT_RETURNED);
 }
 
-/* true: the call is recorded and launch_end() must follow the real call. */
-static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
-			 CUstream stream, bool per_thread)
+bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
+		      CUstream stream, bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
 	struct kc__known known;
@@ -172,7 +173,7 @@ static bool launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, c
 	return true;
 }
 
-static void launch_end(struct kc__call *call, CUresult result)
+void kc__launch_end(struct kc__call *call, CUresult result)
 {
 	struct kc__thread *t = &kc__thread;
 
@@ -192,10 +193,10 @@ static void launch_end(struct kc__call *call, CUresult result)
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \
                                                                                                                        \
-		if (!launch_begin(&call, api, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream, twin))                 \
+		if (!kc__launch_begin(&call, api, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream, twin))             \
 			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);              \
 		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);                    \
-		launch_end(&call, result);                                                                             \
+		kc__launch_end(&call, result);                                                                         \
 		return result;                                                                                         \
 	}
 
@@ -209,11 +210,11 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, KC_API_LAUNCH_KERNEL, true)
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \
                                                                                                                        \
-		if (!launch_begin(&call, KC_API_LAUNCH_COOPERATIVE, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream,  \
-				  twin))                                                                               \
+		if (!kc__launch_begin(&call, KC_API_LAUNCH_COOPERATIVE, f, SHAPE(gx, gy, gz, bx, by, bz, shared),      \
+				      stream, twin))                                                                   \
 			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                     \
 		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                           \
-		launch_end(&call, result);                                                                             \
+		kc__launch_end(&call, result);                                                                         \
 		return result;                                                                                         \
 	}
 
@@ -227,13 +228,13 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 		CUresult result;                                                                                       \
                                                                                                                        \
 		if (!config ||                                                                                         \
-		    !launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                                   \
-				  SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,       \
-					config->blockDimY, config->blockDimZ, config->sharedMemBytes),                 \
-				  config->hStream, twin))                                                              \
+		    !kc__launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                               \
+				      SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,   \
+					    config->blockDimY, config->blockDimZ, config->sharedMemBytes),             \
+				      config->hStream, twin))                                                          \
 			return KC_REAL(symbol)(config, f, params, extra);                                              \
 		result = KC_REAL(symbol)(config, f, params, extra);                                                    \
-		launch_end(&call, result);                                                                             \
+		kc__launch_end(&call, result);                                                                         \
 		return result;                                                                                         \
 	}
 

@@ -24,6 +24,12 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 /* The call has returned: commits the record. correlation: CUPTI's, 0: none. */
 void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation);
 
+/* Around the real call of one launch. true: it is recorded, and
+ * kc__launch_end() must follow. */
+bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
+		      CUstream stream, bool per_thread);
+void kc__launch_end(struct kc__call *call, CUresult result);
+
 /* true: recording is on (started if need be) and this call is not inside another. */
 bool kc__launch_enter(void);
 

@@ -74,6 +74,7 @@ static void in_child(void)
 		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
 	kc__cupti_forget();
 	kc__worker_forget();
+	kc__runtime_forget();
 	if (kc__shim.journal)
 		kc_journal_forget(kc__shim.journal);
 	kc__shim.journal = NULL;

@@ -44,7 +44,8 @@ enum kc__stage {
 	KC__DISABLED = 2, /* pass everything through */
 };
 
-struct kc__cell { /* a belief, written by the worker, read by launching threads: a sequence lock */
+/* A belief, written by the worker, read by launching threads: a sequence lock */
+struct kc__cell {
 	_Atomic uint32_t sequence;
 	_Atomic uint64_t words[sizeof(struct kc_belief) / 8];
 };
@@ -76,19 +77,22 @@ struct kc__kernel {
 	_Atomic uint32_t measured; /* measurements known */
 };
 
-struct kc__function {                      /* a driver handle on a device */
+/* A driver handle on a device */
+struct kc__function {
 	uint64_t key[2];                   /* handle, device ordinal */
 	struct kc__kernel *_Atomic kernel; /* NULL: the driver did not answer */
 	_Atomic uint32_t generation;       /* of module loads, when it was last looked at */
 };
 
-struct kc__key { /* kernel, block shape, shared memory: where λ is keyed */
+/* Kernel, block shape, shared memory: where λ is keyed */
+struct kc__key {
 	uint64_t key[3];
 	struct kc__kernel *kernel;
 	struct kc__learned learned;
 };
 
-struct kc__shape { /* key and grid */
+/* Key and grid */
+struct kc__shape {
 	uint64_t key[4];
 	struct kc__kernel *kernel;
 	struct kc__key *lambda_key;
@@ -119,12 +123,14 @@ struct kc__event {
 };
 
 struct kc__graph_exec; /* graph.c */
-struct kc__graph {     /* a CUgraphExec */
+/* A CUgraphExec */
+struct kc__graph {
 	uint64_t key[1];
 	struct kc__graph_exec *exec; /* NULL: destroyed */
 };
 
-struct kc__table { /* open addressing; entries begin with their key */
+/* Open addressing; entries begin with their key */
+struct kc__table {
 	void *_Atomic *slots;
 	uint32_t mask, count, limit;
 };
@@ -159,6 +165,9 @@ struct kc__thread {
 	uint32_t context_generation;
 	struct kc__device *device;
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
+	uint32_t call_site;        /* of the runtime call this thread is in; 0: none, or not known */
+	bool in_runtime;
+	bool reached_driver; /* that call has met a driver hook */
 };
 extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
@@ -218,6 +227,9 @@ void kc__cancel(struct kc__stream *stream, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
 			bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
+/* runtime.c */
+void kc__runtime_forget(void); /* fork child */
+
 /* launch.c */
 bool kc__capturing(CUstream stream, bool per_thread);
 
@@ -243,7 +255,8 @@ void kc__belief_write(struct kc__cell *cell, const struct kc_belief *belief);
 
 /* cupti.c */
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
-struct kc__record { /* what is needed of an activity record; times on our clock */
+/* What is needed of an activity record; times on our clock */
+struct kc__record {
 	uint32_t correlation;
 	uint32_t is_kernel;
 	uint64_t graph_node; /* 0: not of a graph */

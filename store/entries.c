@@ -157,6 +157,26 @@ static int add_stream(struct kc_store *s, const struct kc_stream_entry *entry)
 	return kc__run(s, stmt);
 }
 
+static int add_call_site(struct kc_store *s, const struct kc_call_site_entry *entry, const void *payload, size_t bytes)
+{
+	size_t offset = sizeof(*entry);
+	const char *module = text_at(payload, bytes, &offset), *symbol = text_at(payload, bytes, &offset);
+	const char *host_symbol = text_at(payload, bytes, &offset);
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_CALL_SITE);
+
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_int64(stmt, 2, entry->id);
+		bind_text(stmt, 3, module);
+		sqlite3_bind_int64(stmt, 4, (int64_t)entry->offset);
+		bind_text(stmt, 5, symbol);
+		bind_text(stmt, 6, host_symbol);
+		sqlite3_bind_int64(stmt, 7, (int64_t)entry->address);
+		bind_known(stmt, 8, (int64_t)entry->host_function);
+	}
+	return kc__run(s, stmt);
+}
+
 static void bind_kernel(sqlite3_stmt *stmt, const struct kc_kernel_entry *entry, const char *mangled,
 			const char *module)
 {
@@ -278,6 +298,8 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_stream_entry);
 	case KC_KIND_KERNEL:
 		return sizeof(struct kc_kernel_entry);
+	case KC_KIND_CALL_SITE:
+		return sizeof(struct kc_call_site_entry);
 	case KC_KIND_LAMBDA:
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
@@ -307,6 +329,8 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 		return add_stream(s, payload);
 	case KC_KIND_KERNEL:
 		return add_kernel(s, payload, payload, bytes);
+	case KC_KIND_CALL_SITE:
+		return add_call_site(s, payload, payload, bytes);
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);
 	default:

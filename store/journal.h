@@ -51,47 +51,52 @@ enum kc_slot_kind {
 	KC_KIND_TRANSFER = 2,
 	/* Dictionary entries and notes: one payload over one or more slots,
 	 * committed in order at RETURNED. */
-	KC_KIND_DEVICE = 3,  /* struct kc_device_entry */
-	KC_KIND_STREAM = 4,  /* struct kc_stream_entry */
-	KC_KIND_KERNEL = 5,  /* struct kc_kernel_entry, then name and module, NUL-terminated */
-	KC_KIND_LAMBDA = 6,  /* struct kc_lambda_entry */
-	KC_KIND_MESSAGE = 7, /* struct kc_message_entry, then text, NUL-terminated */
+	KC_KIND_DEVICE = 3,    /* struct kc_device_entry */
+	KC_KIND_STREAM = 4,    /* struct kc_stream_entry */
+	KC_KIND_KERNEL = 5,    /* struct kc_kernel_entry, then name and module, NUL-terminated */
+	KC_KIND_LAMBDA = 6,    /* struct kc_lambda_entry */
+	KC_KIND_MESSAGE = 7,   /* struct kc_message_entry, then text, NUL-terminated */
+	KC_KIND_CALL_SITE = 8, /* struct kc_call_site_entry, then module, symbol, host function's symbol */
 };
 
-enum kc_api { /* the call that launched; names in kc_api_name() */
-	      KC_API_UNKNOWN = 0,
-	      KC_API_LAUNCH_KERNEL,
-	      KC_API_LAUNCH_KERNEL_EX,
-	      KC_API_LAUNCH_COOPERATIVE,
-	      KC_API_LAUNCH_LEGACY, /* cuLaunch, cuLaunchGrid, cuLaunchGridAsync, multi-device */
-	      KC_API_GRAPH,
-	      KC_API_COUNT,
+/* The call that launched; names in kc_api_name() */
+enum kc_api {
+	KC_API_UNKNOWN = 0,
+	KC_API_LAUNCH_KERNEL,
+	KC_API_LAUNCH_KERNEL_EX,
+	KC_API_LAUNCH_COOPERATIVE,
+	KC_API_LAUNCH_LEGACY, /* cuLaunch, cuLaunchGrid, cuLaunchGridAsync, multi-device */
+	KC_API_GRAPH,
+	KC_API_RUNTIME, /* recorded at the runtime level */
+	KC_API_COUNT,
 };
 const char *kc_api_name(uint32_t api);
 
-enum kc_unpredictable { /* why a launch has no prediction; 0: it has one */
-			KC_PREDICTED = 0,
-			KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
-			KC_NO_DEVICE,     /* no current context, or its device is unknown */
-			KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
-			KC_TABLE_FULL,    /* our tables are at their bound */
-			KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
-			KC_UNPREDICTABLE_COUNT,
+/* Why a launch has no prediction; 0: it has one */
+enum kc_unpredictable {
+	KC_PREDICTED = 0,
+	KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
+	KC_NO_DEVICE,     /* no current context, or its device is unknown */
+	KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
+	KC_TABLE_FULL,    /* our tables are at their bound */
+	KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
+	KC_UNPREDICTABLE_COUNT,
 };
 const char *kc_unpredictable_name(uint32_t reason);
 
-enum kc_unmeasured { /* why a launch has no measured time; 0: it has one, or it is still awaited */
-		     KC_MEASURED = 0,
-		     KC_CALL_FAILED,
-		     KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
-		     KC_NO_CUPTI,       /* not found, too new for the driver, … */
-		     KC_PROFILER_BUSY,  /* another profiler holds CUPTI (error 39), or took it over */
-		     KC_RECORD_DROPPED, /* CUPTI said it dropped records */
-		     KC_RECORD_INVALID, /* start = 0 or end < start */
-		     KC_NO_CORRELATION, /* no callback fired during the call */
-		     KC_NOT_DELIVERED,  /* no record came before the process ended */
-		     KC_PROCESS_KILLED, /* the process ended before the record came */
-		     KC_UNMEASURED_COUNT,
+/* Why a launch has no measured time; 0: it has one, or it is still awaited */
+enum kc_unmeasured {
+	KC_MEASURED = 0,
+	KC_CALL_FAILED,
+	KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
+	KC_NO_CUPTI,       /* not found, too new for the driver, … */
+	KC_PROFILER_BUSY,  /* another profiler holds CUPTI (error 39), or took it over */
+	KC_RECORD_DROPPED, /* CUPTI said it dropped records */
+	KC_RECORD_INVALID, /* start = 0 or end < start */
+	KC_NO_CORRELATION, /* no callback fired during the call */
+	KC_NOT_DELIVERED,  /* no record came before the process ended */
+	KC_PROCESS_KILLED, /* the process ended before the record came */
+	KC_UNMEASURED_COUNT,
 };
 const char *kc_unmeasured_name(uint32_t reason);
 
@@ -131,10 +136,12 @@ struct kc_launch {
 	uint8_t novelty;          /* enum kc_novelty, known at prediction time */
 	uint32_t graph_launch;    /* 0: not by a graph */
 	uint32_t graph_node;
-	uint32_t ticket; /* of the timeline; means nothing after the process */
-	uint32_t shape;  /* place in the shim's table; likewise */
+	uint32_t ticket;       /* of the timeline; means nothing after the process */
+	uint32_t shape;        /* place in the shim's table; likewise */
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint64_t link;         /* to another launch of the same graph launch; likewise */
+	uint32_t call_site;    /* dictionary id; 0: not known */
+	uint32_t reserved;
 };
 
 enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
@@ -156,7 +163,8 @@ struct kc_transfer {
 	uint8_t reserved;
 };
 
-struct kc_part { /* of a dictionary entry */
+/* Of a dictionary entry */
+struct kc_part {
 	uint16_t index, count;
 	uint32_t bytes; /* in this part */
 	uint8_t payload[KC_SLOT_BYTES - 24];
@@ -203,7 +211,18 @@ struct kc_kernel_entry {
 	uint32_t ptx_version;
 };
 
-struct kc_lambda_entry { /* a change of a λ */
+/* Where launches were called from, as the runtime level sees it. With <<<>>> the
+ * caller is the stub that nvcc makes for each kernel. */
+struct kc_call_site_entry {
+	uint32_t id;
+	uint32_t reserved;
+	uint64_t address;       /* return address */
+	uint64_t offset;        /* of it in its module */
+	uint64_t host_function; /* as given to the runtime; 0: a kernel handle was given */
+};
+
+/* A change of a λ */
+struct kc_lambda_entry {
 	uint32_t state;  /* id that launches refer to (model_state) */
 	uint32_t level;  /* enum kc_model: device, kernel, shape */
 	uint32_t kernel; /* dictionary id; 0 at device level */

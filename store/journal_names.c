@@ -11,6 +11,7 @@ const char *kc_api_name(uint32_t api)
 	    [KC_API_LAUNCH_COOPERATIVE] = "cuLaunchCooperativeKernel",
 	    [KC_API_LAUNCH_LEGACY] = "cuLaunch",
 	    [KC_API_GRAPH] = "cuGraphLaunch",
+	    [KC_API_RUNTIME] = "cudaLaunchKernel",
 	};
 	return NAME_AT(names, api);
 }

@@ -68,7 +68,8 @@ struct kc_ledger {
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
 };
 
-struct kc_accuracy { /* n = 0: the others are NAN */
+/* N = 0: the others are NAN */
+struct kc_accuracy {
 	uint64_t n;
 	double mape;               /* mean error */
 	double mape_time_weighted; /* sum of |predicted - measured| / sum of measured */
@@ -77,15 +78,16 @@ struct kc_accuracy { /* n = 0: the others are NAN */
 	double bias;               /* geometric mean of predicted/measured: 1 is neither early nor late */
 };
 
-enum kc_hint {                         /* why a kernel's prediction may be off; bits */
-	       KC_HINT_FEW = 1,        /* fewer than KC_HINT_FEW_BELOW matched launches */
-	       KC_HINT_NEW_SIZES = 2,  /* most launches first seen or of a new size */
-	       KC_HINT_OVERLAPPED = 4, /* most of the error in overlapped launches */
-	       KC_HINT_VARYING = 8,    /* repeated, solo, and still: deviation above KC_HINT_VARYING_ABOVE */
-	       KC_HINT_SHORT = 16,     /* mean below KC_HINT_SHORT_NS: CUPTI's clock steps by about 0.5 us */
-	       KC_HINT_LOW = 32,       /* bias below 0.8: predicted too short */
-	       KC_HINT_HIGH = 64,      /* bias above 1.2: predicted too long */
-	       KC_HINT_LAST = 64,
+/* Why a kernel's prediction may be off; bits */
+enum kc_hint {
+	KC_HINT_FEW = 1,        /* fewer than KC_HINT_FEW_BELOW matched launches */
+	KC_HINT_NEW_SIZES = 2,  /* most launches first seen or of a new size */
+	KC_HINT_OVERLAPPED = 4, /* most of the error in overlapped launches */
+	KC_HINT_VARYING = 8,    /* repeated, solo, and still: deviation above KC_HINT_VARYING_ABOVE */
+	KC_HINT_SHORT = 16,     /* mean below KC_HINT_SHORT_NS: CUPTI's clock steps by about 0.5 us */
+	KC_HINT_LOW = 32,       /* bias below 0.8: predicted too short */
+	KC_HINT_HIGH = 64,      /* bias above 1.2: predicted too long */
+	KC_HINT_LAST = 64,
 };
 #define KC_HINT_FEW_BELOW 5u
 #define KC_HINT_VARYING_ABOVE 0.2 /* standard deviation of log(predicted / measured) */
