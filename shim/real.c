@@ -8,7 +8,6 @@
 #include "shim/shim.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 
 struct hook_info {
@@ -30,7 +29,6 @@ static struct {
 	pthread_mutex_t lock;
 	_Atomic int ready; /* exported addresses are in the table */
 	void *driver;
-	bool apart; /* the driver is in a namespace of its own (dlmopen) */
 	struct {
 		void *_Atomic address;
 		_Atomic int hook;
@@ -149,33 +147,15 @@ static bool learn_driver(void *const *next, void *const *exported)
 }
 
 /*
- * Learns the driver, and whatever else lies behind us in the loader's order
- * (another interposing library, which is then called first, as without us):
- * nothing does where the driver is apart. The loader is asked before the lock is
- * taken: a library's constructor may come here with the loader's own lock held.
+ * Finds the driver: as the application loaded it, and whatever else lies behind
+ * us in the loader's order (another interposing library, which is then called
+ * first, as without us). hint: a handle the application used. The loader is
+ * asked before the lock is taken: a library's constructor may come here with
+ * the loader's own lock held.
  */
-static bool driver_take(void *driver, bool apart)
-{
-	void *next[KC_HOOK_COUNT], *exported[KC_HOOK_COUNT];
-
-	for (int i = 0; i < KC_HOOK_COUNT; i++) {
-		next[i] = apart ? NULL : look_up(RTLD_NEXT, hooks[i].symbol);
-		exported[i] = driver ? look_up(driver, hooks[i].symbol) : NULL;
-	}
-	pthread_mutex_lock(&real.lock);
-	if (!atomic_load_explicit(&real.ready, memory_order_relaxed) && learn_driver(next, exported)) {
-		real.driver = driver;
-		real.apart = apart;
-		atomic_store_explicit(&real.ready, 1, memory_order_release);
-	}
-	pthread_mutex_unlock(&real.lock);
-	return atomic_load_explicit(&real.ready, memory_order_acquire);
-}
-
-/* Finds the driver as the application loaded it. hint: a handle the application used. */
 static bool driver_find(void *hint)
 {
-	void *driver;
+	void *next[KC_HOOK_COUNT], *exported[KC_HOOK_COUNT], *driver;
 
 	if (atomic_load_explicit(&real.ready, memory_order_acquire))
 		return true;
@@ -184,7 +164,17 @@ static bool driver_find(void *hint)
 		dlerror();
 	if (!driver && hint && look_up(hint, "cuInit"))
 		driver = hint;
-	return driver_take(driver, false);
+	for (int i = 0; i < KC_HOOK_COUNT; i++) {
+		next[i] = look_up(RTLD_NEXT, hooks[i].symbol);
+		exported[i] = driver ? look_up(driver, hooks[i].symbol) : NULL;
+	}
+	pthread_mutex_lock(&real.lock);
+	if (!atomic_load_explicit(&real.ready, memory_order_relaxed) && learn_driver(next, exported)) {
+		real.driver = driver;
+		atomic_store_explicit(&real.ready, 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&real.lock);
+	return atomic_load_explicit(&real.ready, memory_order_acquire);
 }
 
 static CUresult CUDAAPI not_there(void)
@@ -247,50 +237,6 @@ void *kc__route_symbol(const char *symbol, void *handle, void *address)
 		return hooks[hook].ours;
 	hook = kc__hook_by_symbol(symbol);
 	return hook >= 0 && from_driver(address) ? route_by_name(hook, address) : address;
-}
-
-bool kc__driver_apart(void)
-{
-	return atomic_load_explicit(&real.ready, memory_order_acquire) && real.apart;
-}
-
-/* The object an address lies in, as a handle (which glibc's are: link maps). */
-static void *object_of(const void *address, bool *apart)
-{
-	struct link_map *map = NULL;
-	Lmid_t namespace;
-	Dl_info info;
-
-	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || dlinfo(map, RTLD_DI_LMID, &namespace))
-		return NULL;
-	*apart = namespace != LM_ID_BASE;
-	return map;
-}
-
-/*
- * One process, one driver: the first one that is used, or the one in the base
- * namespace where there is one, as its callers are bound to our hooks already.
- * Called by the loader in the middle of its work: nothing here may load.
- */
-void *kc__route_binding(const char *symbol, void *address, void *base_driver)
-{
-	bool apart = false;
-	void *object, *direct;
-
-	if (kc__hook_by_symbol(symbol) < 0)
-		return address;
-	if (kc__is_ours(address)) {
-		direct = kc__driver_apart() && base_driver ? look_up(base_driver, symbol) : NULL;
-		return direct ? direct : address;
-	}
-	object = object_of(address, &apart);
-	if (!object)
-		return address;
-	if (apart && base_driver && !atomic_load_explicit(&real.ready, memory_order_acquire))
-		driver_take(base_driver, false);
-	if (!atomic_load_explicit(&real.ready, memory_order_acquire) && !driver_take(object, apart))
-		return address;
-	return kc__route_symbol(symbol, object, address);
 }
 
 /* The hook with this name, the variant asked for, and the newest ABI the
