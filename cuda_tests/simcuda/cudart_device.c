@@ -1,9 +1,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <cuda_profiler_api.h>
-
 #include "cudart.h"
+
+/* of cuda_profiler_api.h, which the pinned packages of scripts/setup do not hold */
+cudaError_t CUDARTAPI cudaProfilerStart(void);
+cudaError_t CUDARTAPI cudaProfilerStop(void);
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
