@@ -40,9 +40,11 @@ not-set-up:
 
 # Other flags, other objects: the file changes only when they do.
 FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
 ifneq ($(file <$(BUILD)/flags),$(FLAGS))
 $(shell mkdir -p $(BUILD))
 $(file >$(BUILD)/flags,$(FLAGS))
+endif
 endif
 $(BUILD)/flags: ;
 
@@ -66,7 +68,7 @@ SQLITE_STATIC := -Wl,-Bstatic $(SQLITE_LIBS) -Wl,-Bdynamic
 JANSSON_LIBS  := $(shell pkg-config --libs jansson 2>/dev/null)
 SYSTEM_LIBS   := -pthread -ldl -lm
 
-all: $(BUILD)/libkerncast.so $(BUILD)/kerncast
+all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast
 
 $(BUILD)/%.o: %.c $(READY)
 	@mkdir -p $(@D)
@@ -74,6 +76,9 @@ $(BUILD)/%.o: %.c $(READY)
 $(BUILD)/%.o: %.S $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
+
+# A sanitizer's runtime looks its functions up before it is ready for instrumented code.
+$(BUILD)/shim/dlsym.o: CFLAGS += -fno-sanitize=all
 
 $(PREDICTOR): $(call obj,$(PREDICTOR_SRC))
 $(STORE): $(call obj,$(STORE_SRC))
@@ -86,7 +91,11 @@ $(PREDICTOR) $(STORE) $(SHIM) $(TOOLS):
 
 $(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(STORE) $(PREDICTOR) shim/exports.map
 	$(CC) -shared -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_STATIC) $(SYSTEM_LIBS) \
-	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
+	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
+# The loader runs it before there is a C library: it needs none, and no sanitizer's runtime.
+$(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
+	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
+	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
@@ -99,6 +108,9 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 	  $(SYSTEM_LIBS) $(LDFLAGS)
 
 -include cuda_tests/simcuda/simcuda.mk
+-include cuda_tests/matrix/matrix.mk
+-include cuda_tests/gpu/gpu.mk
+-include cuda_tests/matrix/doors/doors.mk
 
 unit-tests: $(TESTS) $(SIMCUDA_TESTS)
 
@@ -115,7 +127,7 @@ $(BUILD)/demo-shared: $(BUILD)/cuda_tests/demo/demo.o
 $(BUILD)/demo-static: $(BUILD)/cuda_tests/demo/demo.o
 	$(NVCC) -cudart static $< -o $@
 $(BUILD)/demo-static-sim: $(BUILD)/cuda_tests/demo/demo.o $(SIMCUDA)/libcudart_sim.a
-	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread
+	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread $(addprefix -Xcompiler -fsanitize=,$(subst $(comma), ,$(SAN)))
 $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 
@@ -129,7 +141,7 @@ $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o
 	$(CC) -shared -o $@ $< $(LDFLAGS)
 bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
 
-run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
+run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
 
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.
@@ -141,7 +153,7 @@ demo:
 	@scripts/demo $(BUILD)
 test:
 	@scripts/setup
-	@$(AGAIN) unit-tests $(if $(E2E),run-programs)
+	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
 bench:
 	@scripts/setup
@@ -150,12 +162,24 @@ bench:
 list-tests:
 	@echo $(TESTS) $(SIMCUDA_TESTS) $(E2E)
 
+# Unit tests and the whole library under gcc's sanitizers, each in a build folder of its own.
+under = $(AGAIN) SAN=$(subst -,$(comma),$(1)) BUILD=$(BUILD)/$(1)
+sanitize-programs: all unit-tests $(SIMCUDA_LIBS) $(BUILD)/demo-static-sim \
+  $(addprefix $(MATRIX)/,$(addprefix sim/,runtime_graph process_fork_first process_fork_after process_fork_busy) \
+  driver/linked_driver_graph driver/linked_driver_images)
+sanitize:
+	@scripts/setup
+	@$(call under,address-undefined) sanitize-programs
+	@$(call under,thread) sanitize-programs
+	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(call under,address-undefined) list-tests) \
+	  $$($(call under,thread) list-tests) $(wildcard cuda_tests/sanitize/*.bats)
+
 $(BUILD)/kerncast.1: $(BUILD)/kerncast
 	$< --man >$@
 install: all $(BUILD)/kerncast.1
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(BUILD)/kerncast $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(BUILD)/libkerncast.so $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/kerncast.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 format:
@@ -166,5 +190,6 @@ clean:
 
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(wildcard predictor/*_bench.c store/*_bench.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
--include $(patsubst %.o,%.d,$(call obj,$(COMPILED)))
-.PHONY: all unit-tests run-programs bench-programs list-tests demo test bench install format clean
+-include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
+.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize install \
+  format clean

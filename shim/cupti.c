@@ -49,6 +49,7 @@ static struct {
 	CUpti_SubscriberHandle subscriber;
 	pthread_mutex_t control; /* attached or not; held across our own calls, never taken in a callback */
 	bool attached;
+	bool watching; /* for kc__injected_call() */
 	bool our_clock;
 	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
 	pthread_mutex_t lock;            /* guards the lists; never across a CUPTI call */
@@ -84,7 +85,9 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 		on_resource(id, data);
 		return;
 	}
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (cupti.watching && kc__injected_call(id, call)))
+		return;
+	if (call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
 		kc__thread.correlation = call->correlationId;
 }
 
@@ -363,12 +366,15 @@ static void prepare_buffers(void)
 	}
 }
 
-enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
+/* Finds CUPTI and makes us its subscriber, unless we are already. */
+static enum kc_unmeasured subscribe(const struct kc_options *options)
 {
-	bool transfers = options->measure == KC_MEASURE_ALL;
-	void *library = open_library(options->cupti);
+	void *library;
 	CUptiResult result;
 
+	if (cupti.subscriber)
+		return KC_MEASURED;
+	library = open_library(options->cupti);
 	cupti.full_end = &cupti.full;
 	if (!library || !find_functions(library)) {
 		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
@@ -377,19 +383,50 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 	cupti.library = library;
 	prepare_buffers();
 	result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
+	if (result == CUPTI_SUCCESS)
+		return KC_MEASURED;
+	cupti.subscriber = NULL;
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		say_result(KC_MESSAGE_PROFILER_BUSY, result);
 		return KC_PROFILER_BUSY;
 	}
-	if (result == CUPTI_SUCCESS && !enable_callbacks(transfers))
-		result = CUPTI_ERROR_UNKNOWN;
-	if (result == CUPTI_SUCCESS)
-		result = enable_activity(transfers);
+	say_result(KC_MESSAGE_CUPTI_FAILED, result);
+	return KC_NO_CUPTI;
+}
+
+bool kc__cupti_watch(const struct kc_options *options)
+{
+	if (subscribe(options) != KC_MEASURED || !enable_callbacks(false))
+		return false;
+	cupti.watching = true;
+	for (size_t i = 0; i < kc__injected_count; i++)
+		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kc__injected_ids[i]);
+	return true;
+}
+
+enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
+{
+	bool transfers = options->measure == KC_MEASURE_ALL;
+	enum kc_unmeasured why;
+	CUptiResult result;
+
+	cupti.full_end = &cupti.full;
+	if (kc__driver_apart()) {
+		kc__say(KC_MESSAGE_APART, NULL);
+		return KC_NO_CUPTI;
+	}
+	why = subscribe(options);
+	if (why != KC_MEASURED)
+		return why;
+	if (cupti.watching && kc__injected_alone())
+		transfers = false;
+	result = enable_callbacks(transfers) ? enable_activity(transfers) : CUPTI_ERROR_UNKNOWN;
 	if (result != CUPTI_SUCCESS) {
 		say_result(KC_MESSAGE_CUPTI_FAILED, result);
-		if (cupti.subscriber)
+		if (!cupti.watching) {
 			cupti.cuptiUnsubscribe(cupti.subscriber);
-		cupti.subscriber = NULL;
+			cupti.subscriber = NULL;
+		}
 		return KC_NO_CUPTI;
 	}
 	cupti.attached = true;
@@ -428,7 +465,7 @@ bool kc__cupti_hand_over(void)
 		cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 		cupti.cuptiUnsubscribe(cupti.subscriber);
 		cupti.subscriber = NULL;
-		cupti.attached = false;
+		cupti.attached = cupti.watching = false;
 	}
 	pthread_mutex_unlock(&cupti.control);
 	return held;
@@ -443,7 +480,7 @@ void kc__cupti_forget(void)
 {
 	pthread_mutex_init(&cupti.control, NULL);
 	pthread_mutex_init(&cupti.lock, NULL);
-	cupti.attached = false;
+	cupti.attached = cupti.watching = false;
 	cupti.subscriber = NULL;
 	cupti.spare = cupti.full = NULL;
 	cupti.full_end = &cupti.full;

@@ -29,16 +29,6 @@ struct kc__graph_exec {
 	bool unknown; /* holds nodes whose launches cannot be counted: conditional ones */
 };
 
-struct clone {
-	CUgraphNode original;
-	uint64_t id;
-};
-
-struct kc__clones { /* collected while a graph is instantiated */
-	struct clone *at;
-	size_t count, capacity;
-};
-
 static void *grown(void *list, size_t count, size_t *capacity, size_t item_bytes)
 {
 	void *bigger;
@@ -54,12 +44,12 @@ static void *grown(void *list, size_t count, size_t *capacity, size_t item_bytes
 void kc__graph_node_cloned(CUgraphNode original, uint64_t id)
 {
 	struct kc__clones *clones = kc__thread.clones;
-	struct clone *at = grown(clones->at, clones->count, &clones->capacity, sizeof(*at));
+	struct kc__clone *at = grown(clones->at, clones->count, &clones->capacity, sizeof(*at));
 
 	if (!at)
 		return;
 	clones->at = at;
-	at[clones->count++] = (struct clone){original, id};
+	at[clones->count++] = (struct kc__clone){original, id};
 }
 
 /* Walking a graph */
@@ -211,7 +201,7 @@ static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clo
 
 /* Instantiation */
 
-static bool begin_instantiate(struct kc__clones *clones)
+bool kc__graph_instantiate_begin(struct kc__clones *clones)
 {
 	struct kc__thread *t = &kc__thread;
 
@@ -223,7 +213,7 @@ static bool begin_instantiate(struct kc__clones *clones)
 	return true;
 }
 
-static void end_instantiate(CUresult result, const CUgraphExec *handle, CUgraph graph, struct kc__clones *clones)
+void kc__graph_instantiate_end(CUresult result, const CUgraphExec *handle, CUgraph graph, struct kc__clones *clones)
 {
 	struct kc__thread *t = &kc__thread;
 	int saved_errno = errno;
@@ -240,11 +230,11 @@ static void end_instantiate(CUresult result, const CUgraphExec *handle, CUgraph 
 	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
 	{                                                                                                              \
 		struct kc__clones clones;                                                                              \
-		bool watched = begin_instantiate(&clones);                                                             \
+		bool watched = kc__graph_instantiate_begin(&clones);                                                   \
 		CUresult result = KC_REAL(symbol) arguments;                                                           \
                                                                                                                        \
 		if (watched)                                                                                           \
-			end_instantiate(result, exec, graph, &clones);                                                 \
+			kc__graph_instantiate_end(result, exec, graph, &clones);                                       \
 		return result;                                                                                         \
 	}
 
@@ -256,11 +246,16 @@ INSTANTIATE(cuGraphInstantiateWithParams, (CUgraphExec *exec, CUgraph graph, CUD
 INSTANTIATE(cuGraphInstantiateWithParams_ptsz, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (exec, graph, p))
 /* clang-format on */
 
+void kc__graph_gone(CUgraphExec exec)
+{
+	if (kc__recording() && !kc__thread.depth)
+		forget(exec);
+}
+
 KC_EXPORT CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
 {
 	/* Before the call: afterwards another thread may be given the handle. */
-	if (kc__recording() && !kc__thread.depth)
-		forget(exec);
+	kc__graph_gone(exec);
 	return KC_REAL(cuGraphExecDestroy)(exec);
 }
 
@@ -276,53 +271,57 @@ static struct node *node_of(CUgraphExec handle, CUgraphNode original)
 	return NULL;
 }
 
-KC_EXPORT CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode original,
-							     const CUDA_KERNEL_NODE_PARAMS_v2 *params)
+void kc__graph_set_kernel(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v2 *params)
 {
-	CUresult result = KC_REAL(cuGraphExecKernelNodeSetParams_v2)(exec, original, params);
-	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+	struct node *node = node_of(exec, original);
 
 	if (node)
 		set_kernel(node, params);
-	return result;
 }
 
-KC_EXPORT CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode original,
-							  const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+void kc__graph_set_kernel_v1(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
-	CUresult result = KC_REAL(cuGraphExecKernelNodeSetParams)(exec, original, params);
-	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+	struct node *node = node_of(exec, original);
 
 	if (node)
 		set_kernel_v1(node, params);
-	return result;
 }
 
-KC_EXPORT CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode original, CUgraphNodeParams *params)
+void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNodeParams *params)
 {
-	CUresult result = KC_REAL(cuGraphExecNodeSetParams)(exec, original, params);
-	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+	struct node *node = params->type == CU_GRAPH_NODE_TYPE_KERNEL ? node_of(exec, original) : NULL;
+	const CUDA_KERNEL_NODE_PARAMS_v3 *p = &params->kernel;
 
-	if (node && params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-		const CUDA_KERNEL_NODE_PARAMS_v3 *p = &params->kernel;
-
-		node->function = p->func ? p->func : (CUfunction)p->kern;
-		node->dims = (struct kc_shape){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-					       .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-					       .dynamic_shared_bytes = p->sharedMemBytes};
-	}
-	return result;
+	if (!node)
+		return;
+	node->function = p->func ? p->func : (CUfunction)p->kern;
+	node->dims = (struct kc_shape){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+				       .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+				       .dynamic_shared_bytes = p->sharedMemBytes};
 }
 
-KC_EXPORT CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode original, unsigned enabled)
+void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enabled)
 {
-	CUresult result = KC_REAL(cuGraphNodeSetEnabled)(exec, original, enabled);
-	struct node *node = result == CUDA_SUCCESS ? node_of(exec, original) : NULL;
+	struct node *node = node_of(exec, original);
 
 	if (node)
 		node->enabled = enabled != 0;
-	return result;
 }
+
+/* The driver's arguments, then what is noted when it has taken them. */
+#define SET(symbol, type, note)                                                                                        \
+	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUgraphNode original, type value)                          \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol)(exec, original, value);                                              \
+                                                                                                                       \
+		if (result == CUDA_SUCCESS)                                                                            \
+			note(exec, original, value);                                                                   \
+		return result;                                                                                         \
+	}
+SET(cuGraphExecKernelNodeSetParams_v2, const CUDA_KERNEL_NODE_PARAMS_v2 *, kc__graph_set_kernel)
+SET(cuGraphExecKernelNodeSetParams, const CUDA_KERNEL_NODE_PARAMS_v1 *, kc__graph_set_kernel_v1)
+SET(cuGraphExecNodeSetParams, CUgraphNodeParams *, kc__graph_set_node)
+SET(cuGraphNodeSetEnabled, unsigned, kc__graph_set_enabled)
 
 /* Another graph of the same shape gives its parameters, node by node; the nodes
  * keep their identity, and whether they are enabled. */
@@ -342,10 +341,9 @@ static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first
 	errno = saved_errno;
 }
 
-static void updated(CUresult result, CUgraphExec handle, CUgraph graph)
+void kc__graph_updated(CUgraphExec handle, CUgraph graph)
 {
-	struct kc__graph_exec *exec =
-	    result == CUDA_SUCCESS && kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
 
 	if (exec)
 		take_params(exec, graph, 0);
@@ -356,7 +354,8 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CU
 {
 	CUresult result = KC_REAL(cuGraphExecUpdate)(exec, graph, bad, why);
 
-	updated(result, exec, graph);
+	if (result == CUDA_SUCCESS)
+		kc__graph_updated(exec, graph);
 	return result;
 }
 
@@ -364,22 +363,21 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 {
 	CUresult result = KC_REAL(cuGraphExecUpdate_v2)(exec, graph, info);
 
-	updated(result, exec, graph);
+	if (result == CUDA_SUCCESS)
+		kc__graph_updated(exec, graph);
 	return result;
 }
 
-KC_EXPORT CUresult CUDAAPI cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgraph graph)
+void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 {
-	CUresult result = KC_REAL(cuGraphExecChildGraphNodeSetParams)(handle, node, graph);
-	struct kc__graph_exec *exec =
-	    result == CUDA_SUCCESS && kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
 	struct kc__graph_exec old = {0};
 	CUgraph child;
 	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *) =
 	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
 
 	if (!exec || !get_child || get_child(node, &child) != CUDA_SUCCESS)
-		return result;
+		return;
 	/* Where its kernels stand in the list: at the first one of the original child. */
 	walk(&old, child, 0);
 	for (size_t i = 0; old.count && i < exec->count; i++)
@@ -388,8 +386,8 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecChildGraphNodeSetParams(CUgraphExec handle
 			break;
 		}
 	free(old.nodes);
-	return result;
 }
+SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
 
 /* Launching */
 
@@ -417,7 +415,7 @@ static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint
 	return slot;
 }
 
-static bool graph_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last)
+bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last)
 {
 	static _Atomic uint32_t launches;
 	struct kc__thread *t = &kc__thread;
@@ -448,7 +446,7 @@ static bool graph_begin(CUgraphExec handle, CUstream stream, bool per_thread, st
 	return true;
 }
 
-static void graph_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result)
+void kc__graph_launch_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result)
 {
 	struct kc__thread *t = &kc__thread;
 	int saved_errno = errno;
@@ -470,10 +468,10 @@ static void graph_end(struct kc_slot *last, CUstream stream, bool per_thread, CU
 		struct kc_slot *last;                                                                                  \
 		CUresult result;                                                                                       \
                                                                                                                        \
-		if (!graph_begin(exec, stream, twin, &last))                                                           \
+		if (!kc__graph_launch_begin(exec, stream, twin, &last))                                                \
 			return KC_REAL(symbol)(exec, stream);                                                          \
 		result = KC_REAL(symbol)(exec, stream);                                                                \
-		graph_end(last, stream, twin, result);                                                                 \
+		kc__graph_launch_end(last, stream, twin, result);                                                      \
 		return result;                                                                                         \
 	}
 

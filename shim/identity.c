@@ -45,7 +45,7 @@ static uint32_t parent_of(uint32_t pid)
 	return name_end && sscanf(name_end + 1, " %*c %u", &parent) == 1 ? parent : 0;
 }
 
-static bool preloads_us(uint32_t pid, char *buffer)
+static bool brings_us(uint32_t pid, char *buffer)
 {
 	char path[64];
 	ssize_t n;
@@ -56,19 +56,20 @@ static bool preloads_us(uint32_t pid, char *buffer)
 		return false;
 	buffer[n] = 0;
 	for (const char *at = buffer; at < buffer + n; at += strlen(at) + 1)
-		if (!strncmp(at, "LD_PRELOAD=", 11) && strstr(at, "libkerncast"))
+		if ((!strncmp(at, "LD_PRELOAD=", 11) || !strncmp(at, "CUDA_INJECTION64_PATH=", 22)) &&
+		    strstr(at, "libkerncast"))
 			return true;
 	return false;
 }
 
 /* Without `kerncast run`, one process tree is one run: it is named after the
- * topmost process that was started with us preloaded. */
+ * topmost process that was started with us. */
 static void run_token(char *out, size_t size)
 {
 	uint32_t root = (uint32_t)getpid(), parent = (uint32_t)getppid();
 	char *buffer = malloc(ENVIRONMENT_BYTES);
 
-	for (int i = 0; buffer && i < ANCESTORS_MAX && parent > 1 && preloads_us(parent, buffer); i++) {
+	for (int i = 0; buffer && i < ANCESTORS_MAX && parent > 1 && brings_us(parent, buffer); i++) {
 		root = parent;
 		parent = parent_of(root);
 	}

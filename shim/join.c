@@ -343,12 +343,15 @@ static void decide_all(struct kc__join *join, int64_t scanned_ns, int64_t now_ns
 static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
 {
 	struct kc__stream *stream = stream_by_id(stream_id);
+	struct kc__device *device;
 
-	if (!stream || !ticket || stream->id != stream_id)
+	if (!stream || !ticket)
 		return;
-	pthread_mutex_lock(&stream->device->lock);
-	kc_timeline_measured(stream->device->timeline, stream->lane, ticket, start_ns, end_ns);
-	pthread_mutex_unlock(&stream->device->lock);
+	device = stream->device;
+	pthread_mutex_lock(&device->lock);
+	if (stream->id == stream_id)
+		kc_timeline_measured(device->timeline, stream->lane, ticket, start_ns, end_ns);
+	pthread_mutex_unlock(&device->lock);
 }
 
 static void matched_launch(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)

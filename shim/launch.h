@@ -30,6 +30,28 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 		      CUstream stream, bool per_thread);
 void kc__launch_end(struct kc__call *call, CUresult result);
 
+/* graph.c: around and after the calls that make, change and launch executable
+ * graphs. From a begin that says true to its end, other calls of the thread are not recorded. */
+struct kc__clone {
+	CUgraphNode original;
+	uint64_t id;
+};
+struct kc__clones { /* collected while a graph is instantiated */
+	struct kc__clone *at;
+	size_t count, capacity;
+};
+bool kc__graph_instantiate_begin(struct kc__clones *clones);
+void kc__graph_instantiate_end(CUresult result, const CUgraphExec *handle, CUgraph graph, struct kc__clones *clones);
+bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last);
+void kc__graph_launch_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result);
+void kc__graph_set_kernel(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v2 *params);
+void kc__graph_set_kernel_v1(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNodeParams *params);
+void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enabled);
+void kc__graph_set_child(CUgraphExec exec, CUgraphNode original, CUgraph child);
+void kc__graph_updated(CUgraphExec exec, CUgraph graph);
+void kc__graph_gone(CUgraphExec exec); /* before it is destroyed */
+
 /* true: recording is on (started if need be) and this call is not inside another. */
 bool kc__launch_enter(void);
 

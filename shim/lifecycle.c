@@ -4,6 +4,7 @@
  */
 #include "shim/shim.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,10 +90,27 @@ __attribute__((constructor)) static void at_load(void)
 	if (!kc__real_dlsym)
 		kc__dlsym_find_real();
 	kc_options_read(&kc__shim.options, life.complaint, sizeof(life.complaint));
-	if (kc__shim.options.disable)
+	if (kc__shim.options.disable) {
 		atomic_store(&kc__shim.stage, KC__DISABLED);
-	else
-		pthread_atfork(NULL, NULL, in_child);
+		return;
+	}
+	pthread_atfork(NULL, NULL, in_child);
+	kc__tell_audit();
+}
+
+/* Another copy of us, in a namespace of its own, records this process. */
+static bool mapped_here(const char *path)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	const char *name = strrchr(path, '/');
+	bool found = false;
+	char line[2048];
+
+	while (!found && maps && fgets(line, sizeof(line), maps))
+		found = strstr(line, name ? name : path) != NULL;
+	if (maps)
+		fclose(maps);
+	return found;
 }
 
 /* A program that replaced itself by exec left a journal under our pid: it is
@@ -104,6 +122,8 @@ static int create_journal(const char *path, const struct kc_journal_header *head
 
 	if (error != -EEXIST)
 		return error;
+	if (mapped_here(path))
+		return -EALREADY;
 	snprintf(aside, sizeof(aside), "%.*s.%lld.kcj", (int)(strlen(path) - strlen(".kcj")), path,
 		 (long long)header->monotonic_ns);
 	if (rename(path, aside))
@@ -145,9 +165,28 @@ static void start_measuring(void)
 static void reset(void)
 {
 	kc__shim.device_count = 0;
-	kc__shim.shape_count = kc__shim.stream_count = kc__shim.kernel_count = 0;
+	kc__shim.shape_count = kc__shim.kernel_count = 0;
+	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
 	atomic_store(&kc__shim.captures, 0);
+}
+
+static void at_exit_of_base(void *unused)
+{
+	(void)unused;
+	at_exit();
+}
+
+/* The process ends by the C library of the base namespace, which in a namespace
+ * of its own is not ours. */
+static void register_exit(void)
+{
+	void *libc = kc__apart() ? dlmopen(LM_ID_BASE, "libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	int (*cxa_atexit)(void (*)(void *), void *, void *) =
+	    libc ? (int (*)(void (*)(void *), void *, void *))kc__real_dlsym(libc, "__cxa_atexit") : NULL;
+
+	if (!cxa_atexit || cxa_atexit(at_exit_of_base, NULL, NULL))
+		atexit(at_exit);
 }
 
 /* life.lock held. */
@@ -169,7 +208,7 @@ static int start(void)
 		kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
 		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);
-	atexit(at_exit);
+	register_exit();
 	return 0;
 
 fail:
@@ -205,7 +244,9 @@ void kc__start(bool wait)
 	if (!life.tried) {
 		life.tried = 1;
 		error = start();
-		if (error)
+		if (error == -EALREADY && kc__injected())
+			kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
+		else if (error && error != -EALREADY)
 			say_failed(error);
 		atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
 	}

@@ -8,6 +8,7 @@
 #include "shim/shim.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 struct hook_info {
@@ -27,8 +28,10 @@ _Static_assert(KC_HOOK_COUNT * 2 < NAME_SLOTS, "room for every name at half load
 
 static struct {
 	pthread_mutex_t lock;
-	_Atomic int ready; /* exported addresses are in the table */
-	void *driver;
+	_Atomic int ready;       /* exported addresses are in the table */
+	void *driver;            /* a handle */
+	struct link_map *object; /* instead of it, where a binding taught us the driver */
+	bool apart;              /* that one is in a namespace of its own (dlmopen) */
 	struct {
 		void *_Atomic address;
 		_Atomic int hook;
@@ -147,15 +150,36 @@ static bool learn_driver(void *const *next, void *const *exported)
 }
 
 /*
- * Finds the driver: as the application loaded it, and whatever else lies behind
- * us in the loader's order (another interposing library, which is then called
- * first, as without us). hint: a handle the application used. The loader is
- * asked before the lock is taken: a library's constructor may come here with
- * the loader's own lock held.
+ * Learns the driver, and whatever else lies behind us in the loader's order
+ * (another interposing library, which is then called first, as without us):
+ * nothing does where the driver is apart. The loader is asked before the lock is
+ * taken: a library's constructor may come here with the loader's own lock held.
  */
+static bool driver_take(void *driver, struct link_map *object, bool apart)
+{
+	void *next[KC_HOOK_COUNT], *exported[KC_HOOK_COUNT];
+
+	for (int i = 0; i < KC_HOOK_COUNT; i++) {
+		next[i] = apart ? NULL : look_up(RTLD_NEXT, hooks[i].symbol);
+		exported[i] = object   ? kc__object_symbol(object, hooks[i].symbol)
+			      : driver ? look_up(driver, hooks[i].symbol)
+				       : NULL;
+	}
+	pthread_mutex_lock(&real.lock);
+	if (!atomic_load_explicit(&real.ready, memory_order_relaxed) && learn_driver(next, exported)) {
+		real.driver = driver;
+		real.object = object;
+		real.apart = apart;
+		atomic_store_explicit(&real.ready, 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&real.lock);
+	return atomic_load_explicit(&real.ready, memory_order_acquire);
+}
+
+/* Finds the driver as the application loaded it. hint: a handle the application used. */
 static bool driver_find(void *hint)
 {
-	void *next[KC_HOOK_COUNT], *exported[KC_HOOK_COUNT], *driver;
+	void *driver;
 
 	if (atomic_load_explicit(&real.ready, memory_order_acquire))
 		return true;
@@ -164,17 +188,7 @@ static bool driver_find(void *hint)
 		dlerror();
 	if (!driver && hint && look_up(hint, "cuInit"))
 		driver = hint;
-	for (int i = 0; i < KC_HOOK_COUNT; i++) {
-		next[i] = look_up(RTLD_NEXT, hooks[i].symbol);
-		exported[i] = driver ? look_up(driver, hooks[i].symbol) : NULL;
-	}
-	pthread_mutex_lock(&real.lock);
-	if (!atomic_load_explicit(&real.ready, memory_order_relaxed) && learn_driver(next, exported)) {
-		real.driver = driver;
-		atomic_store_explicit(&real.ready, 1, memory_order_release);
-	}
-	pthread_mutex_unlock(&real.lock);
-	return atomic_load_explicit(&real.ready, memory_order_acquire);
+	return driver_take(driver, NULL, false);
 }
 
 static CUresult CUDAAPI not_there(void)
@@ -199,6 +213,8 @@ void *kc__driver_symbol(const char *symbol)
 		return NULL;
 	if (hook >= 0)
 		return atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+	if (real.object)
+		return kc__object_symbol(real.object, symbol);
 	return look_up(real.driver ? real.driver : RTLD_NEXT, symbol);
 }
 
@@ -225,18 +241,77 @@ static bool from_driver(const void *address)
 	return init && dladdr(address, &theirs) && dladdr(init, &drivers) && theirs.dli_fbase == drivers.dli_fbase;
 }
 
-void *kc__route_symbol(const char *symbol, void *handle, void *address)
+static void *route_by_address(const char *symbol, void *address)
 {
-	int hook;
+	int hook = hook_by_address(address);
 
-	if (!address || kc__is_ours(address))
-		return address;
-	driver_find(handle);
-	hook = hook_by_address(address);
 	if (hook >= 0)
 		return hooks[hook].ours;
 	hook = kc__hook_by_symbol(symbol);
 	return hook >= 0 && from_driver(address) ? route_by_name(hook, address) : address;
+}
+
+void *kc__route_symbol(const char *symbol, void *handle, void *address)
+{
+	if (!address || kc__is_ours(address))
+		return address;
+	driver_find(handle);
+	return route_by_address(symbol, address);
+}
+
+bool kc__driver_apart(void)
+{
+	return atomic_load_explicit(&real.ready, memory_order_acquire) && real.apart;
+}
+
+static struct link_map *object_of(const void *address, bool *apart)
+{
+	struct link_map *map = NULL;
+	Lmid_t namespace;
+	Dl_info info;
+
+	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || dlinfo(map, RTLD_DI_LMID, &namespace))
+		return NULL;
+	*apart = namespace != LM_ID_BASE;
+	return map;
+}
+
+bool kc__apart(void)
+{
+	bool apart = false;
+
+	return object_of((const void *)kc__apart, &apart) && apart;
+}
+
+/*
+ * One process, one driver: the one in the base namespace where there is one, as
+ * its callers are bound to our hooks already, else the first that is used. Where
+ * ours is apart, later callers in the base namespace get theirs.
+ */
+void *kc__route_binding(const char *symbol, void *address, struct link_map *base_driver)
+{
+	bool apart = false;
+	struct link_map *object;
+	void *direct;
+
+	if (kc__hook_by_symbol(symbol) < 0)
+		return address;
+	if (kc__is_ours(address)) {
+		direct = base_driver && kc__driver_apart() ? kc__object_symbol(base_driver, symbol) : NULL;
+		return direct ? direct : address;
+	}
+	object = object_of(address, &apart);
+	if (object && !atomic_load_explicit(&real.ready, memory_order_acquire)) {
+		if (apart && base_driver)
+			driver_take(NULL, base_driver, false);
+		else
+			driver_take(NULL, object, apart);
+	}
+	if (!atomic_load_explicit(&real.ready, memory_order_acquire))
+		return address;
+	if (hook_by_address(address) < 0 && !from_driver(address))
+		atomic_store_explicit(&kc__shim.second_driver, 1, memory_order_relaxed);
+	return route_by_address(symbol, address);
 }
 
 /* The hook with this name, the variant asked for, and the newest ABI the

@@ -34,8 +34,13 @@ KC_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **address,
 
 KC_EXPORT CUresult CUDAAPI cuInit(unsigned flags)
 {
-	CUresult result = KC_REAL(cuInit)(flags);
-	int saved_errno = errno;
+	CUresult result;
+	int saved_errno;
+
+	kc__thread.in_init = true;
+	result = KC_REAL(cuInit)(flags);
+	kc__thread.in_init = false;
+	saved_errno = errno;
 
 	if (result == CUDA_SUCCESS)
 		kc__start(false);

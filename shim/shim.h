@@ -106,9 +106,9 @@ struct kc__shape {
 
 struct kc__stream {
 	uint64_t key[2]; /* handle, 0; or kind of default stream and context, thread */
-	struct kc__device *device;
-	uint32_t id;   /* dictionary; a destroyed stream's handle may return under a new one */
-	uint32_t lane; /* its number in the device's timeline; used again after destruction */
+	struct kc__device *_Atomic device; /* this and the next two change under the device's lock */
+	_Atomic uint32_t id;               /* dictionary; a destroyed stream's handle may return under a new one */
+	_Atomic uint32_t lane;             /* its number in the device's timeline; used again after destruction */
 	_Atomic uint32_t gone;
 	/* Worker: what is awaited on this stream, see join.c. */
 	uint32_t unresolved;
@@ -144,6 +144,7 @@ struct kc__state {
 	int device_count;
 	int driver_version;
 	_Atomic uint64_t routed_by_name;    /* before there was a journal */
+	_Atomic int second_driver;          /* one that is not watched has been bound to */
 	_Atomic int captures;               /* streams being captured */
 	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
 	_Atomic uint32_t context_generation;
@@ -153,7 +154,8 @@ struct kc__state {
 	struct kc__table functions, kernels, keys, shapes, streams, events, handles, graphs;
 	struct kc__shape *_Atomic *shape_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
-	uint32_t shape_count, stream_count, kernel_count;
+	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
+	uint32_t shape_count, kernel_count;
 };
 extern struct kc__state kc__shim;
 
@@ -168,6 +170,7 @@ struct kc__thread {
 	uint32_t call_site;        /* of the runtime call this thread is in; 0: none, or not known */
 	bool in_runtime;
 	bool reached_driver; /* that call has met a driver hook */
+	bool in_init;        /* inside the application's cuInit, which came by our hook */
 };
 extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
@@ -178,6 +181,8 @@ struct kc__call {
 	uint32_t ticket;           /* of a transfer */
 	int saved_errno;
 };
+
+struct link_map; /* link.h */
 
 /* real.c: the functions behind the hooks */
 extern void *_Atomic kc__real[KC_HOOK_COUNT];
@@ -197,6 +202,14 @@ int kc__hook_by_symbol(const char *symbol);
 void *kc__route_symbol(const char *symbol, void *handle, void *address);
 void *kc__route_proc(const char *name, int version, bool per_thread, void *address);
 int kc__is_ours(const void *address);
+/* The same for a binding, asked by the loader in the middle of its work.
+ * base_driver: the one in the base namespace, NULL where there is none. */
+void *kc__route_binding(const char *symbol, void *address, struct link_map *base_driver);
+bool kc__driver_apart(void); /* the driver is in a namespace of its own (dlmopen) */
+bool kc__apart(void);        /* we are: the driver there brought us in (inject.c) */
+
+/* object.c: a function that one loaded object exports, NULL: it does not */
+void *kc__object_symbol(const struct link_map *object, const char *name);
 
 /* dlsym.c */
 extern void *(*kc__real_dlsym)(void *, const char *);
@@ -270,6 +283,8 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 uint64_t kc__cupti_dropped(void);
 void kc__cupti_detach(void); /* disables our activity kinds */
 void kc__cupti_forget(void); /* fork child */
+/* Has callbacks sent to kc__injected_call(), too. false: CUPTI does not let us. */
+bool kc__cupti_watch(const struct kc_options *options);
 /* The application wants CUPTI: gives it up for good. true: it was ours. */
 bool kc__cupti_hand_over(void);
 void *kc__cupti_symbol(const char *symbol);
@@ -277,6 +292,16 @@ void *kc__cupti_symbol(const char *symbol);
 /* profiler.c: CUPTI functions of which the application's use comes first; -1: not one of them */
 int kc__profiler_door(const char *symbol);
 void *kc__profiler_route(int door, void *address);
+
+/* inject.c: the doors beside LD_PRELOAD */
+void kc__tell_audit(void); /* where to ask about bindings */
+/* Driver calls that must be seen where nothing could be interposed. */
+extern const uint32_t kc__injected_ids[];
+extern const size_t kc__injected_count;
+/* A CUpti_CallbackData of the driver's domain; true: nobody else is to look at it. */
+bool kc__injected_call(uint32_t id, const void *data);
+bool kc__injected(void);
+bool kc__injected_alone(void); /* not preloaded either: transfers are not seen */
 
 /* join.c: worker's state machine from RETURNED to FINAL */
 struct kc__join;

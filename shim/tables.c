@@ -149,19 +149,21 @@ struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context)
 	static CUresult(CUDAAPI * _Atomic get_current)(CUcontext *);
 	static CUresult(CUDAAPI * _Atomic get_device)(CUdevice *);
 	uint32_t generation = atomic_load_explicit(&kc__shim.context_generation, memory_order_relaxed);
+	CUresult(CUDAAPI * current_of)(CUcontext *) = atomic_load_explicit(&get_current, memory_order_relaxed);
+	CUresult(CUDAAPI * device_of)(CUdevice *) = atomic_load_explicit(&get_device, memory_order_relaxed);
 	CUcontext current = NULL;
 	CUdevice handle;
 
-	if (!get_device) {
-		get_current = (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxGetCurrent");
-		get_device = (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
+	if (!current_of || !device_of) {
+		get_current = current_of = (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxGetCurrent");
+		get_device = device_of = (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
 	}
 	*context = NULL;
-	if (!get_current || !get_device || get_current(&current) != CUDA_SUCCESS || !current)
+	if (!current_of || !device_of || current_of(&current) != CUDA_SUCCESS || !current)
 		return NULL;
 	*context = current;
 	if (t->context != current || t->context_generation != generation || !t->device) {
-		t->device = get_device(&handle) == CUDA_SUCCESS ? device_of_handle(handle) : NULL;
+		t->device = device_of(&handle) == CUDA_SUCCESS ? device_of_handle(handle) : NULL;
 		t->context = current;
 		t->context_generation = generation;
 	}
@@ -465,18 +467,21 @@ static uint32_t lane_take(struct kc__device *device)
 	return KC__LANES_MAX - 1;
 }
 
-static void stream_begin(struct kc__stream *s, struct kc_stream_entry *entry)
+static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry)
 {
-	entry->device = s->device->ordinal;
+	uint32_t lane = lane_take(device);
+
+	entry->device = device->ordinal;
 	entry->id = ++kc__shim.stream_count;
-	s->lane = lane_take(s->device);
 	kc_journal_put(kc__shim.journal, KC_KIND_STREAM, entry, sizeof(*entry));
-	pthread_mutex_lock(&s->device->lock);
-	kc_timeline_stream(s->device->timeline, s->lane, (enum kc_stream_kind)entry->kind, entry->priority);
-	pthread_mutex_unlock(&s->device->lock);
+	pthread_mutex_lock(&device->lock);
+	kc_timeline_stream(device->timeline, lane, (enum kc_stream_kind)entry->kind, entry->priority);
+	s->device = device;
+	s->lane = lane;
+	s->id = entry->id;
+	pthread_mutex_unlock(&device->lock);
 	if (entry->id < KC__STREAM_IDS_MAX)
 		atomic_store_explicit(&kc__shim.stream_by_id[entry->id], s, memory_order_release);
-	s->id = entry->id;
 	atomic_store_explicit(&s->gone, 0, memory_order_release);
 }
 
@@ -487,12 +492,10 @@ static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *de
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s = find(&kc__shim.streams, key, 2);
 	if (!s && (s = fresh(&kc__shim.streams, sizeof(*s), key, 2))) {
-		s->device = device;
-		stream_begin(s, entry);
+		stream_begin(s, device, entry);
 		insert(&kc__shim.streams, s, 2);
 	} else if (s && atomic_load_explicit(&s->gone, memory_order_relaxed)) {
-		s->device = device;
-		stream_begin(s, entry);
+		stream_begin(s, device, entry);
 	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return s;

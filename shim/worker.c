@@ -250,6 +250,17 @@ static enum request sleep_until(int64_t deadline_ns)
 	return request;
 }
 
+/* What only the thread uses. */
+static void release(void)
+{
+	kc__join_free(worker.join);
+	worker.join = NULL;
+	if (worker.ready)
+		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
+	worker.ready = NULL;
+	worker.ready_count = 0;
+}
+
 static void *run(void *unused)
 {
 	uint64_t claimed = 0, seen = 0;
@@ -264,6 +275,8 @@ static void *run(void *unused)
 		kc_journal_prepare(kc__shim.journal);
 		if (kc_journal_in_memory(kc__shim.journal))
 			kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
+		if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
+			kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 		collect(now_ns);
 		store_when_due(now_ns);
 		claimed = kc_journal_claimed(kc__shim.journal);
@@ -272,6 +285,7 @@ static void *run(void *unused)
 		if (request)
 			answer(request);
 	} while (request != END);
+	release();
 	return NULL;
 }
 
@@ -285,7 +299,9 @@ int kc__worker_start(void)
 	worker.join = kc__join_new();
 	worker.ready = mmap(NULL, READY_MAX * sizeof(*worker.ready), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!worker.join || worker.ready == MAP_FAILED)
+	if (worker.ready == MAP_FAILED)
+		worker.ready = NULL;
+	if (!worker.join || !worker.ready)
 		return -ENOMEM;
 	worker.measuring = !atomic_load(&kc__shim.unmeasured);
 	pthread_condattr_init(&clock);
@@ -342,7 +358,7 @@ void kc__worker_forget(void)
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
 	worker.request = worker.answered = NOTHING;
-	worker.ready_count = 0;
+	release();
 	if (worker.store)
 		kc_store_abandon(worker.store);
 	worker.store = NULL;

@@ -24,7 +24,11 @@
 	X(TORN, 1, "a journal entry was cut off")                                                                      \
 	X(TABLE_FULL, 1, "a table of kernels, streams or shapes is full: some launches are not predicted")             \
 	X(OPTION, 1, "an option was not understood and keeps its default")                                             \
-	X(NO_GPU, 1, "the driver found no GPU: nothing is recorded")
+	X(NO_GPU, 1, "the driver found no GPU: nothing is recorded")                                                   \
+	X(INJECTION, 2, "CUDA_INJECTION64_PATH shows no launches without CUPTI: nothing is seen that way")             \
+	X(APART, 1,                                                                                                    \
+	  "the driver was loaded by dlmopen, where CUPTI does not reach: launches are predicted, not measured")        \
+	X(SECOND_DRIVER, 1, "a second driver was loaded by dlmopen: what is launched through it is not seen")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

@@ -2,6 +2,7 @@
 #include "format.h"
 #include "inspect.h"
 #include "journals.h"
+#include "library.h"
 
 #include "store/options.h"
 #include "store/store.h"
@@ -36,6 +37,68 @@ void kc_check_add(struct kc_diagnosis *d, enum kc_level level, const char *name,
 	va_end(args);
 }
 
+static int names_file(const char *path, const char *name)
+{
+	const char *base = strrchr(path, '/');
+
+	return strcmp(base ? base + 1 : path, name) == 0;
+}
+
+static int injects_us(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+
+	return path && names_file(path, "libkerncast.so");
+}
+
+/* The driver says nothing where it finds no library by that name. */
+static void check_injection(struct kc_diagnosis *d)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+
+	if (!injects_us())
+		return;
+	if (access(path, R_OK) < 0)
+		kc_check_add(d, KC_LEVEL_PROBLEM, "injection", "name libkerncast.so by its full path, or unset it",
+			     "CUDA_INJECTION64_PATH: %s: %s", path, strerror(errno));
+	else
+		kc_check_add(d, KC_LEVEL_OK, "injection", "",
+			     "CUDA_INJECTION64_PATH: launches are seen even where nothing is preloaded, by CUPTI");
+}
+
+/* One entry of LD_AUDIT; the loader passes over what it cannot load, with a message. */
+static void check_audit_entry(struct kc_diagnosis *d, const char *path)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	if (access(path, R_OK) < 0)
+		kc_check_add(d, KC_LEVEL_WARNING, "LD_AUDIT", "use kerncast run --audit, which sets it", "%s: %s", path,
+			     strerror(errno));
+	else if (!names_file(path, "libkerncast-audit.so"))
+		kc_check_add(d, KC_LEVEL_OK, "LD_AUDIT", "", "%s; kerncast run --audit keeps it", path);
+	else if (!preload || !strstr(preload, "libkerncast.so"))
+		kc_check_add(d, KC_LEVEL_WARNING, "LD_AUDIT", "use kerncast run --audit, which sets both",
+			     "libkerncast-audit.so does nothing without libkerncast.so in LD_PRELOAD");
+	else
+		kc_check_add(d, KC_LEVEL_OK, "LD_AUDIT", "",
+			     "libkerncast-audit.so: RTLD_DEEPBIND and dlmopen do not get past");
+}
+
+static void check_audit(struct kc_diagnosis *d)
+{
+	const char *value = getenv("LD_AUDIT");
+	char copy[PATH_MAX], *rest = copy, *path;
+
+	if (kc_library_find_audit(copy, sizeof(copy)) < 0)
+		kc_check_add(d, KC_LEVEL_WARNING, "LD_AUDIT", "build or install kerncast again",
+			     "%s is missing: no kerncast run --audit", copy);
+	snprintf(copy, sizeof(copy), "%s", value ? value : "");
+	while ((path = strsep(&rest, ":"))) {
+		if (*path)
+			check_audit_entry(d, path);
+	}
+}
+
 static void check_profilers(struct kc_diagnosis *d)
 {
 	static const char *const prefixes[] = {
@@ -44,7 +107,7 @@ static void check_profilers(struct kc_diagnosis *d)
 
 	for (char **entry = environ; *entry; entry++) {
 		for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-			if (strncmp(*entry, prefixes[i], strlen(prefixes[i])) != 0)
+			if (strncmp(*entry, prefixes[i], strlen(prefixes[i])) != 0 || (i == 0 && injects_us()))
 				continue;
 			kc_check_add(d, KC_LEVEL_WARNING, "other profiler",
 				     "run without it: only one can measure, and it takes precedence", "%.*s is set",
@@ -69,6 +132,8 @@ void kc_check_environment(struct kc_diagnosis *d)
 	if (options.measure == KC_MEASURE_NOTHING)
 		kc_check_add(d, KC_LEVEL_WARNING, "options", "unset KERNCAST_MEASURE",
 			     "KERNCAST_MEASURE=off: nothing is measured");
+	check_injection(d);
+	check_audit(d);
 	check_profilers(d);
 }
 

@@ -13,6 +13,7 @@
 #define TRIPLET "aarch64-linux-gnu"
 #endif
 #define NAME "libkerncast.so"
+#define AUDIT_NAME "libkerncast-audit.so"
 
 int kc_library_self(char *out, size_t size)
 {
@@ -44,4 +45,14 @@ int kc_library_find(char *out, size_t size)
 	}
 	snprintf(out, size, "%s" NAME, folder);
 	return -ENOENT;
+}
+
+int kc_library_find_audit(char *out, size_t size)
+{
+	char library[PATH_MAX];
+	int rc = kc_library_find(library, sizeof(library));
+
+	snprintf(out, size, "%.*s" AUDIT_NAME, (int)(strrchr(library, '/') ? strrchr(library, '/') + 1 - library : 0),
+		 library);
+	return rc == 0 && access(out, R_OK) < 0 ? -ENOENT : rc;
 }

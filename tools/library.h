@@ -12,4 +12,7 @@ int kc_library_self(char *out, size_t size);
  * place that was looked at in out. */
 int kc_library_find(char *out, size_t size);
 
+/* libkerncast-audit.so, which lies beside the former: likewise. */
+int kc_library_find_audit(char *out, size_t size);
+
 #endif

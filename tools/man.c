@@ -175,7 +175,14 @@ static void put_environment(void)
 			printf(" (default: %s)", info->value);
 		putchar('\n');
 	}
-	puts(".El");
+	puts(".It Ev CUDA_INJECTION64_PATH\n"
+	     "NVIDIA's driver loads the library that this names: with the path of libkerncast.so it is a second way\n"
+	     "in, where LD_PRELOAD cannot be used.\n"
+	     "Launches and graph launches are then seen by CUPTI's callbacks; transfers are not, and what orders\n"
+	     "streams is not, so that overlap is predicted less well, and a profiler of the program's own finds\n"
+	     "CUPTI taken.\n"
+	     "Where both are used a launch is recorded once.\n"
+	     ".El");
 }
 
 void kc_manual_print(void)

@@ -169,6 +169,7 @@ static int probe_preload(void *arg)
 	    kc_preload_value(getenv("LD_PRELOAD"), library, "", value, sizeof(value)) < 0)
 		return 1;
 	setenv("LD_PRELOAD", value, 1);
+	unsetenv("LD_AUDIT"); /* the loader's complaints about it are not about us */
 	setenv("KERNCAST_DISABLE", "1", 1);
 	execl(self, "kerncast", "doctor", "--preloaded", (char *)NULL);
 	return 1;
@@ -211,6 +212,7 @@ static int probe_driver(void *arg)
 	void *cuda;
 	int (*init)(unsigned), (*version)(int *), (*count)(int *), (*device)(int *, int), (*name)(char *, int, int);
 
+	unsetenv("CUDA_INJECTION64_PATH"); /* nobody is to record this process */
 	doing(f, "dlopen of libcuda.so.1");
 	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!cuda) {

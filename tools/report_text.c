@@ -118,6 +118,19 @@ static void print_sums(const struct kc_ledger *l)
 			  l->transfers - l->transfers_measured, 0, "");
 }
 
+/* Invalid records are unmatched, too, but have a launch. */
+static void print_past(const struct kc_ledger *l)
+{
+	uint64_t past = l->unmatched > l->invalid ? l->unmatched - l->invalid : 0;
+	char count[CELL];
+
+	if (past)
+		printf("  %s CUPTI record%s no launch: past the preloaded library (RTLD_DEEPBIND)%s?\n"
+		       "  Try kerncast run --audit.\n",
+		       kc_format_count(past, count), past == 1 ? " has" : "s have",
+		       l->graphs_unknown ? ", or from graphs of unknown content" : "");
+}
+
 static void print_ledger(const struct kc_ledger *l)
 {
 	heading("Ledger");
@@ -130,6 +143,7 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("graph launches", l->graph_launches, 0, "");
 	print_count("unknown graphs", l->graphs_unknown, 0, "launches of graphs with conditional or unknown nodes");
 	print_count("routed by name", l->routed_by_name, 0, "driver functions at addresses it does not export");
+	print_past(l);
 	if (!kc_ledger_adds_up(l))
 		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");
 }

@@ -27,6 +27,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_cupti,
        KEY_run,
        KEY_disable,
+       KEY_AUDIT,
 };
 
 static const struct argp_option options[] = {
@@ -34,7 +35,11 @@ static const struct argp_option options[] = {
 	{flag, KEY_##field, arg, (flag) ? 0 : OPTION_HIDDEN, (flag) ? help : NULL, 0},
     KC_OPTION_TABLE(RUN_OPTION)
 #undef RUN_OPTION
-	{0},
+	{"audit", KEY_AUDIT, NULL, 0,
+	 "watch also what gets past LD_PRELOAD, by the loader's auditing (LD_AUDIT): libraries opened with "
+	 "RTLD_DEEPBIND or by dlmopen",
+	 0},
+    {0},
 };
 
 static const struct kc_option_info *option_of(int key)
@@ -69,6 +74,7 @@ struct run {
 	char **app;
 	int flags_given;
 	int database_given;
+	int audit;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -80,6 +86,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		setenv(info->env, arg ? arg : "1", 1);
 		run->flags_given = 1;
 		run->database_given |= key == KEY_db;
+		return 0;
+	}
+	if (key == KEY_AUDIT) {
+		run->audit = 1;
 		return 0;
 	}
 	if (key == ARGP_KEY_ARG) {
@@ -146,10 +156,26 @@ static void find_preload(const char *app, char *preload, size_t size, char *why,
 		preload[0] = '\0';
 }
 
+/* The value of LD_AUDIT, whose entries only colons separate; "" and why: it cannot be. */
+static void find_audit(char *audit, size_t size, char *why, size_t why_size)
+{
+	const char *existing = getenv("LD_AUDIT");
+	char module[PATH_MAX];
+
+	audit[0] = '\0';
+	if (kc_library_find_audit(module, sizeof(module)) < 0)
+		snprintf(why, why_size, "%s is missing; build or install kerncast again", module);
+	else if (strchr(module, ':'))
+		snprintf(why, why_size, "LD_AUDIT cannot name %s, whose path has a colon", module);
+	else if ((size_t)snprintf(audit, size, "%s%s%s", module, existing && *existing ? ":" : "",
+				  existing ? existing : "") >= size)
+		snprintf(why, why_size, "LD_AUDIT is too long already");
+}
+
 static int run_main(int argc, char **argv, const struct kc_command *self)
 {
 	static struct kc_options settled; /* static for size */
-	static char preload[PRELOAD_BYTES], why[2 * PATH_MAX];
+	static char preload[PRELOAD_BYTES], audit[PRELOAD_BYTES], why[2 * PATH_MAX];
 	struct kc_child_end end;
 	struct run run = {0};
 	int rc;
@@ -160,6 +186,13 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	find_preload(run.app[0], preload, sizeof(preload), why, sizeof(why));
 	if (*why && !settled.quiet)
 		kc_error("nothing is recorded: %s", why);
+	if (run.audit && preload[0]) {
+		find_audit(audit, sizeof(audit), why, sizeof(why));
+		if (*why && !settled.quiet)
+			kc_error("without --audit: %s", why);
+		if (!*why)
+			setenv("LD_AUDIT", audit, 1);
+	}
 	rc = kc_child_run(run.app, preload[0] ? preload : NULL, &end);
 	if (rc < 0) {
 		kc_error("cannot start a process: %s", strerror(-rc));
@@ -188,6 +221,16 @@ const struct kc_command kc_command_run = {
 	      "Signals sent to\n"
 	      ".Nm\n"
 	      "reach the program.\n"
+	      ".Pp\n"
+	      "What a library opened with\n"
+	      ".Dv RTLD_DEEPBIND\n"
+	      "launches gets past the preloaded one: the report shows it as CUPTI records without a launch.\n"
+	      "What one opened by\n"
+	      ".Xr dlmopen 3\n"
+	      "launches is not seen at all.\n"
+	      ".Fl -audit\n"
+	      "shows both; launches of the latter are predicted and not measured, as CUPTI does not reach there.\n"
+	      ".Pp\n"
 	      "A program that nothing can be preloaded into (statically linked, setuid, 32-bit) is named as such\n"
 	      "and run all the same.\n",
 };

@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <cupti_callbacks.h>
+#include <generated_cuda_meta.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,7 +141,7 @@ static CUresult context_destroy(CUcontext context)
 		thread.depth--;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuCtxDestroy_v2, (CUcontext context), context_destroy(context))
+SIM_API_WITH(cuCtxDestroy_v2, (CUcontext context), TOLD(context), context_destroy(context))
 
 static CUresult set_current(CUcontext context)
 {
@@ -358,8 +359,8 @@ static CUresult primary_drop(CUdevice ordinal, int all)
 		context_end(context);
 	return result;
 }
-SIM_API(cuDevicePrimaryCtxRelease_v2, (CUdevice device), primary_drop(device, 0))
-SIM_API(cuDevicePrimaryCtxReset_v2, (CUdevice device), primary_drop(device, 1))
+SIM_API_WITH(cuDevicePrimaryCtxRelease_v2, (CUdevice device), TOLD(device), primary_drop(device, 0))
+SIM_API_WITH(cuDevicePrimaryCtxReset_v2, (CUdevice device), TOLD(device), primary_drop(device, 1))
 
 static CUresult primary_set_flags(CUdevice ordinal, unsigned flags)
 {

@@ -1,6 +1,7 @@
 /* cuInit and cuDevice*: simulated devices and their attributes. */
 #include "engine.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,18 +106,34 @@ static CUresult init_once(void)
 	return CUDA_SUCCESS;
 }
 
+/* A tool's library, named by CUDA_INJECTION64_PATH: loaded and called once, while
+ * the first cuInit that succeeds is under way. */
+static void inject(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+	int (*start)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+
+	if (start)
+		start();
+}
+
 static CUresult init(unsigned int flags)
 {
 	static CUresult result;
+	int first;
 
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (atomic_load(&sim.dead))
 		return CUDA_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&sim.objects);
-	if (!atomic_load(&sim.ready) && !result)
+	first = !atomic_load(&sim.ready) && !result;
+	if (first)
 		result = init_once();
 	pthread_mutex_unlock(&sim.objects);
+	if (first && !result)
+		inject();
 	return result;
 }
 

@@ -2,6 +2,7 @@
 #include "graph.h"
 
 #include <cupti_callbacks.h>
+#include <generated_cuda_meta.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,14 +94,15 @@ static CUresult instantiate_params(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_I
 	params->result_out = result ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
 	return result;
 }
-SIM_API(cuGraphInstantiate, (CUgraphExec * out, CUgraph graph, CUgraphNode *bad, char *log, size_t log_bytes),
-	instantiate_logged(out, graph, bad, log, log_bytes))
-SIM_API(cuGraphInstantiate_v2, (CUgraphExec * out, CUgraph graph, CUgraphNode *bad, char *log, size_t log_bytes),
-	instantiate_logged(out, graph, bad, log, log_bytes))
-SIM_API(cuGraphInstantiateWithFlags, (CUgraphExec * out, CUgraph graph, unsigned long long flags),
-	instantiate(out, graph, flags))
-SIM_API_PTSZ(cuGraphInstantiateWithParams, (CUgraphExec * out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
-	     ((void)per_thread, instantiate_params(out, graph, params)))
+SIM_API_WITH(cuGraphInstantiate, (CUgraphExec * out, CUgraph graph, CUgraphNode *bad, char *log, size_t log_bytes),
+	     TOLD(out, graph, bad, log, log_bytes), instantiate_logged(out, graph, bad, log, log_bytes))
+SIM_API_WITH(cuGraphInstantiate_v2, (CUgraphExec * out, CUgraph graph, CUgraphNode *bad, char *log, size_t log_bytes),
+	     TOLD(out, graph, bad, log, log_bytes), instantiate_logged(out, graph, bad, log, log_bytes))
+SIM_API_WITH(cuGraphInstantiateWithFlags, (CUgraphExec * out, CUgraph graph, unsigned long long flags),
+	     TOLD(out, graph, flags), instantiate(out, graph, flags))
+SIM_API_PTSZ_WITH(cuGraphInstantiateWithParams,
+		  (CUgraphExec * out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params), TOLD(out, graph, params),
+		  ((void)per_thread, instantiate_params(out, graph, params)))
 
 static CUresult destroy(CUgraphExec exec)
 {
@@ -114,7 +116,7 @@ static CUresult destroy(CUgraphExec exec)
 	exec_free(exec);
 	return CUDA_SUCCESS;
 }
-SIM_API(cuGraphExecDestroy, (CUgraphExec exec), destroy(exec))
+SIM_API_WITH(cuGraphExecDestroy, (CUgraphExec exec), TOLD(exec), destroy(exec))
 
 static CUresult get_flags(CUgraphExec exec, cuuint64_t *flags)
 {
@@ -260,7 +262,8 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 	sim_enqueue(op);
 	return CUDA_SUCCESS;
 }
-SIM_API_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream stream), launch(exec, sim_stream(stream, per_thread)))
+SIM_API_PTSZ_WITH(cuGraphLaunch, (CUgraphExec exec, CUstream stream), TOLD(exec, stream),
+		  launch(exec, sim_stream(stream, per_thread)))
 SIM_API_PTSZ(cuGraphUpload, (CUgraphExec exec, CUstream stream),
 	     !is_exec(exec)                   ? CUDA_ERROR_INVALID_VALUE
 	     : sim_stream(stream, per_thread) ? CUDA_SUCCESS
@@ -294,8 +297,8 @@ static CUresult set(CUgraphExec exec, CUgraphNode original, CUgraphNodeType type
 }
 
 #define SET(name, type, parameter, params)                                                                             \
-	SIM_API(name, (CUgraphExec exec, CUgraphNode node, parameter),                                                 \
-		set(exec, node, CU_GRAPH_NODE_TYPE_##type, params, NULL))
+	SIM_API_WITH(name, (CUgraphExec exec, CUgraphNode node, parameter), TOLD(exec, node, params),                  \
+		     set(exec, node, CU_GRAPH_NODE_TYPE_##type, params, NULL))
 SET(cuGraphExecKernelNodeSetParams_v2, KERNEL, const CUDA_KERNEL_NODE_PARAMS *params, params)
 SET(cuGraphExecHostNodeSetParams, HOST, const CUDA_HOST_NODE_PARAMS *params, params)
 SET(cuGraphExecEventRecordNodeSetEvent, EVENT_RECORD, CUevent event, event)
@@ -317,8 +320,9 @@ static CUresult set_kernel_v1(CUgraphExec exec, CUgraphNode node, const CUDA_KER
 	memcpy(&all, params, sizeof(*params));
 	return set(exec, node, CU_GRAPH_NODE_TYPE_KERNEL, &all, NULL);
 }
-SIM_API(cuGraphExecKernelNodeSetParams, (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
-	set_kernel_v1(exec, node, params))
+SIM_API_WITH(cuGraphExecKernelNodeSetParams,
+	     (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params), TOLD(exec, node, params),
+	     set_kernel_v1(exec, node, params))
 
 static CUresult set_any(CUgraphExec exec, CUgraphNode original, const CUgraphNodeParams *params)
 {
@@ -326,8 +330,8 @@ static CUresult set_any(CUgraphExec exec, CUgraphNode original, const CUgraphNod
 
 	return node ? sim_node_set_any(node, params) : CUDA_ERROR_INVALID_VALUE;
 }
-SIM_API(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
-	set_any(exec, node, params))
+SIM_API_WITH(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
+	     TOLD(exec, node, params), set_any(exec, node, params))
 
 static CUresult enabled(CUgraphExec exec, CUgraphNode original, unsigned *get, const unsigned *set_to)
 {
@@ -344,8 +348,8 @@ static CUresult enabled(CUgraphExec exec, CUgraphNode original, unsigned *get, c
 		*get = !node->disabled;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned int is_enabled),
-	enabled(exec, node, NULL, &is_enabled))
+SIM_API_WITH(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned int is_enabled),
+	     TOLD(exec, node, is_enabled), enabled(exec, node, NULL, &is_enabled))
 SIM_API(cuGraphNodeGetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned int *is_enabled),
 	enabled(exec, node, is_enabled, NULL))
 
@@ -405,8 +409,8 @@ static CUresult update_v1(CUgraphExec exec, CUgraph graph, CUgraphNode *bad, CUg
 		*bad = NULL;
 	return update(exec, graph, outcome);
 }
-SIM_API(cuGraphExecUpdate, (CUgraphExec exec, CUgraph graph, CUgraphNode *bad, CUgraphExecUpdateResult *outcome),
-	update_v1(exec, graph, bad, outcome))
+SIM_API_WITH(cuGraphExecUpdate, (CUgraphExec exec, CUgraph graph, CUgraphNode *bad, CUgraphExecUpdateResult *outcome),
+	     TOLD(exec, graph, bad, outcome), update_v1(exec, graph, bad, outcome))
 
 static CUresult update_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
@@ -415,5 +419,5 @@ static CUresult update_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResu
 	memset(info, 0, sizeof(*info));
 	return update(exec, graph, &info->result);
 }
-SIM_API(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info),
-	update_v2(exec, graph, info))
+SIM_API_WITH(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info),
+	     TOLD(exec, graph, info), update_v2(exec, graph, info))

@@ -3,6 +3,7 @@
 #include "image.h"
 
 #include <cupti_activity.h>
+#include <generated_cuda_meta.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,7 @@ static CUresult unload(CUmodule module)
 	module_free(module);
 	return CUDA_SUCCESS;
 }
-SIM_API(cuModuleUnload, (CUmodule module), unload(module))
+SIM_API_WITH(cuModuleUnload, (CUmodule module), TOLD(module), unload(module))
 
 static CUresult kernel_named(void **out, CUmodule module, const char *name)
 {
@@ -264,7 +265,7 @@ SIM_API(cuLibraryLoadFromFile,
 	 CUlibraryOption *options, void **values, unsigned int n),
 	((void)jit, (void)jit_values, (void)jits, (void)options, (void)values, (void)n,
 	 library_load_file(library, path)))
-SIM_API(cuLibraryUnload, (CUlibrary library), unload((CUmodule)library))
+SIM_API_WITH(cuLibraryUnload, (CUlibrary library), TOLD(library), unload((CUmodule)library))
 
 static CUresult library_module(CUmodule *module, CUlibrary library)
 {

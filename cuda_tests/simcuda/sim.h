@@ -282,7 +282,9 @@ struct simcuda_sink *sim_sink(void);
 
 /* An exported function: enter, work if the driver is usable, leave. work may
  * use per_thread: 1 where a null stream means the thread's own. */
-#define SIM_API_AS(name, arguments, per_thread_, work)                                                                 \
+#define SIM_API_AS(name, arguments, per_thread_, work) SIM_API_TOLD(name, arguments, NULL, per_thread_, work)
+/* params: the arguments as CUPTI tells them, a pointer or NULL. */
+#define SIM_API_TOLD(name, arguments, params_, per_thread_, work)                                                      \
 	CUresult CUDAAPI name arguments                                                                                \
 	{                                                                                                              \
 		enum { per_thread = per_thread_ };                                                                     \
@@ -290,12 +292,22 @@ struct simcuda_sink *sim_sink(void);
 		CUresult result_ = sim_usable();                                                                       \
 		if (result_)                                                                                           \
 			return result_;                                                                                \
+		call_.params = params_;                                                                                \
 		simcuda_api_enter(&call_);                                                                             \
 		result_ = (work);                                                                                      \
 		simcuda_api_leave(&call_, result_);                                                                    \
 		return result_;                                                                                        \
 	}
 #define SIM_API(name, arguments, work) SIM_API_AS(name, arguments, 0, work)
+
+/* The same, with its arguments told to CUPTI: TOLD(arguments). */
+#define SIM_API_WITH(name, arguments, told, work) SIM_API_TOLD(name, arguments, &((name##_params)told), 0, work)
+#define SIM_API_PTSZ_WITH(name, arguments, told, work)                                                                 \
+	SIM_API_TOLD(name, arguments, &((name##_params)told), 0, work)                                                 \
+	SIM_API_TOLD(name##_ptsz, arguments, &((name##_ptsz_params)told), 1, work)
+/* clang-format off */
+#define TOLD(...) {__VA_ARGS__}
+/* clang-format on */
 
 /* A function and its per-thread twin, name_ptsz or name_ptds. */
 #define SIM_API_PTSZ(name, arguments, work)                                                                            \

@@ -25,7 +25,7 @@ $(SIMCUDA)/driver/%.o: cuda_tests/simcuda/%.c
 
 # liblz4 and libzstd are linked statically and hidden, so that the tested process never meets them.
 $(SIMCUDA)/libcuda.so.1: $(SIMCUDA_DRIVER_OBJ) $(SIMCUDA)/driver/resolve.o cuda_tests/simcuda/driver.map
-	$(CC) -shared -o $@ $(filter %.o,$^) -Wl,-Bstatic -llz4 -lzstd -Wl,-Bdynamic -pthread -lm \
+	$(CC) -shared -o $@ $(filter %.o,$^) -Wl,-Bstatic -llz4 -lzstd -Wl,-Bdynamic -pthread -ldl -lm \
 	  -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--version-script=cuda_tests/simcuda/driver.map -Wl,-z,defs $(LDFLAGS)
 $(SIMCUDA)/libcuda.so: $(SIMCUDA)/libcuda.so.1
 	ln -sf $(<F) $@

@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <cupti_callbacks.h>
+#include <generated_cuda_meta.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,7 +234,7 @@ static CUresult destroy(CUstream stream)
 	stream_destroy(stream);
 	return CUDA_SUCCESS;
 }
-SIM_API(cuStreamDestroy_v2, (CUstream stream), destroy(stream))
+SIM_API_WITH(cuStreamDestroy_v2, (CUstream stream), TOLD(stream), destroy(stream))
 
 /* --- questions */
 

@@ -25,8 +25,8 @@ enum {
 };
 
 /* libkerncast.so's kerncast_route(): it looks itself up when it is ready. */
-static void *(*route)(const char *symbol, void *address, void *driver);
-static void *base_driver;
+static void *(*route)(const char *symbol, void *address, struct link_map *base_driver);
+static struct link_map *base_driver;
 
 static bool begins(const char *text, const char *with)
 {
@@ -104,7 +104,7 @@ EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from
 	if (name[0] == 'd' && equal(name, "dlsym") && !(*to & OURS))
 		__atomic_fetch_or(from, PAST_US, __ATOMIC_RELAXED);
 	else if (name[0] == 'k' && (*from & OURS) && !(*from & APART) && equal(name, "kerncast_route"))
-		__atomic_store_n(&route, (void *(*)(const char *, void *, void *))address, __ATOMIC_RELEASE);
+		__atomic_store_n(&route, (void *(*)(const char *, void *, struct link_map *))address, __ATOMIC_RELEASE);
 	else if (name[0] == 'c' && name[1] == 'u' && __atomic_load_n(&route, __ATOMIC_ACQUIRE) &&
 		 (gets_past(*from, *to, *flags) || ((*to & (OURS | APART)) == OURS && !(*from & OURS))))
 		answer = route(name, address, base_driver);

@@ -1,0 +1,40 @@
+# What scripts/gpu-check needs, gathered in $(BUILD)/gpu, so that the repository and
+# this folder are all that goes to a machine with a GPU.
+GPU := $(BUILD)/gpu
+
+# No libsqlite3 or libjansson over there: linked in, where they can be.
+GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$(comma)-Bstatic)
+$(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(JANSSON_LIBS) -Wl,-Bdynamic \
+	  $(SYSTEM_LIBS) $(LDFLAGS)
+$(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -I. $(addprefix -I,$(SIMCUDA_CUPTI_INC)) -cudart shared $< -o $@ -ldl
+
+# NVIDIA's libraries, from the toolkit that was built with, for a machine that lacks them.
+GPU_NVIDIA := $(foreach name,libcudart.so.13 libcupti.so.13,$(firstword $(wildcard \
+  $(CUDA)/lib64/$(name) $(CUDA)/extras/CUPTI/lib64/$(name))))
+GPU_COPIED := libkerncast.so $(if $(wildcard shim/audit/audit.c),libkerncast-audit.so) gpu-probe facts \
+  demo-static demo-static-sim demo-shared launch_path noop_preload.so \
+  $(addprefix simcuda/,libcuda.so.1 libcudart.so.13 libcupti.so.13) \
+  $(patsubst $(BUILD)/%,%,$(MATRIX_PROGRAMS) $(MATRIX_GPU_PROGRAMS))
+GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(GPU)/demo.costs \
+  $(addprefix $(GPU)/lib/,$(notdir $(GPU_NVIDIA)))
+
+$(addprefix $(GPU)/,$(GPU_COPIED)): $(GPU)/%: $(BUILD)/%
+	@mkdir -p $(@D)
+	cp $< $@
+	$(if $(filter %/run-matrix,$@),,strip --strip-debug $@)
+$(GPU)/demo.costs: cuda_tests/demo/demo.costs
+	@mkdir -p $(@D)
+	cp $< $@
+define copy_nvidia
+$(GPU)/lib/$(notdir $(1)): $(1)
+	@mkdir -p $$(@D)
+	cp -L $$< $$@
+endef
+$(foreach file,$(GPU_NVIDIA),$(eval $(call copy_nvidia,$(file))))
+
+gpu-check-files: $(GPU_FILES)
+.PHONY: gpu-check-files

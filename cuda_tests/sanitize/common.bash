@@ -1,0 +1,89 @@
+# The library under a sanitizer, in unmodified programs: a test file sets `sanitizer`
+# (the build folder's name) and `runtime` (gcc's library), then loads this. The
+# stand-ins and the programs' cudart are built with the sanitizer, too: what they
+# synchronise by atomics would else look like races of the library's.
+#
+# No report is suppressed. Left out, and why:
+#   leaks of forked children  The leak check takes the allocator's locks, which
+#                             threads that a child does not have may hold. (Measured:
+#                             process_fork_busy hangs in it, in __lsan::LockAllocator.)
+#   dlsym.c                   Runs before the sanitizer's runtime is ready; see Makefile.
+
+load ../e2e/common
+build=$build/$sanitizer
+kerncast=$build/kerncast library=$build/libkerncast.so simcuda=$build/simcuda
+
+options() { # [MORE]: of every sanitizer; reports go to files, as a child's standard error may be closed
+	export UBSAN_OPTIONS=log_path=$PWD/report:print_stacktrace=1
+	export ASAN_OPTIONS=log_path=$PWD/report${1:+:$1}
+	# A forked child may start threads again (die_after_fork): the library does, if the program does.
+	export TSAN_OPTIONS=log_path=$PWD/report:die_after_fork=0
+	export KERNCAST_QUIET=1
+}
+
+no_reports() {
+	local reports
+	reports=$(find . -name 'report.*')
+	[[ -z $reports ]] || { cat $reports; return 1; }
+}
+
+watched() { # COMMAND...: with the sanitizer's runtime first, as it demands
+	env LD_PRELOAD="$(gcc -print-file-name="$runtime") $library" "$@"
+}
+
+# Output and status are those without the library, nothing was reported, and the
+# stand-in's own count is what rows and dropped launches sum up to.
+clean() { # COMMAND...
+	keep plain "$@"
+	rm -f "$SIMCUDA_LOG"
+	keep watched watched "$@"
+	no_reports
+	same plain watched
+	equal "$(($(report '$.ledger.launches') + $(report '$.ledger.dropped')))" "$(counted kernels)" \
+		"launches and dropped together"
+	ledger_adds_up
+	no_reports
+}
+
+demo() { # ROUNDS
+	options
+	clean "$build/demo-static-sim" --threads 8 --rounds "$1"
+}
+
+graph() { # PROGRAM
+	options
+	clean "$build/matrix/$1" --threads 8 --launches 20
+}
+
+fork() { # PROGRAM
+	options detect_leaks=0
+	clean "$build/matrix/$1"
+}
+
+journal_full() {
+	export SIMCUDA_MODE=null KERNCAST_MEASURE=off KERNCAST_JOURNAL_MAX=1M
+	demo 60
+	within "$(report '$.ledger.dropped')" 1 10000 "dropped launches"
+}
+
+fault() { # SIMCUDA_FAULT
+	export SIMCUDA_FAULT=$1
+	options
+	keep watched watched "$build/demo-static-sim" --threads 2 --rounds 20
+	no_reports
+	ledger_adds_up
+	no_reports
+}
+
+killed() {
+	options
+	watched "$build/demo-static-sim" --threads 2 --rounds 1000000 >watched.out 2>&1 &
+	sleep 2
+	kill -KILL $!
+	wait $! || true
+	keep recover "$kerncast" recover kerncast.db
+	no_reports
+	equal "$(<recover.status)" 0 "exit status of recover"
+	ledger_adds_up
+	no_reports
+}

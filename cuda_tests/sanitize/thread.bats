@@ -1,0 +1,16 @@
+# The library under ThreadSanitizer.
+sanitizer=thread runtime=libtsan.so
+load common
+
+@test "thread: demo, 8 threads" { demo 20; }
+@test "thread: graphs of the runtime, 8 threads" { graph sim/runtime_graph; }
+@test "thread: graphs of the driver, 8 threads" { graph driver/linked_driver_graph; }
+@test "thread: module images freed after the load" { options && clean "$build/matrix/driver/linked_driver_images"; }
+@test "thread: fork before CUDA" { fork sim/process_fork_first; }
+@test "thread: fork after CUDA" { fork sim/process_fork_after; }
+@test "thread: fork while four threads launch" { fork sim/process_fork_busy; }
+@test "thread: KERNCAST_JOURNAL_MAX reached" { journal_full; }
+@test "thread: CUPTI drops records" { fault cupti-drop; }
+@test "thread: a launch fails" { fault launch-fail=100; }
+@test "thread: the driver's addresses are not those it exports" { fault hidden-addresses; }
+@test "thread: killed, then recovered" { killed; }

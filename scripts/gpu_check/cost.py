@@ -1,0 +1,162 @@
+"""What a launch and a training step cost more: kinds of run alternate, medians count."""
+import os
+import statistics
+
+from .clock import OutOfTime, run
+from .frameworks import NO_GPU, installed, script
+from .ledger import Report, under_kerncast
+
+NAME, TITLE = "cost", "Added time"
+NEEDS_S, SHARE_S = 25, 170
+LAUNCH_SHARE = 0.35  # of the step's time
+BUDGET_NS = {"1": 150, "8": 400}  # median added for each launch, measuring off, by streams
+BUDGET_99_NS = 2000
+
+
+def run_step(machine, clock, section):
+    launch_path(machine, clock.share(clock.left() * LAUNCH_SHARE), section)
+    training(machine, clock, section)
+
+
+# --- a launch
+
+def launch_variants(machine):
+    """Name, and what is preloaded and set."""
+    return (("unhooked", {}), ("no-op preload", {"LD_PRELOAD": machine.program("noop_preload.so")}),
+            ("measuring off", {"LD_PRELOAD": machine.library, "KERNCAST_MEASURE": "off"}),
+            ("measuring on", {"LD_PRELOAD": machine.library, "KERNCAST_MEASURE": "all"}))
+
+
+def launch_path(machine, clock, section):
+    samples, rounds, slowest = {}, 1 if machine.quick else 5, 0
+    done = 0
+    while done < rounds and (done == 0 or clock.left() > slowest):
+        begin = clock.left()
+        try:
+            launch_round(machine, clock, samples)
+        except OutOfTime as error:
+            section.skip(f"launch path, round {done + 1}: {error}")
+            break
+        except RuntimeError as error:
+            section.fail(str(error))
+            break
+        slowest = max(slowest, begin - clock.left())
+        done += 1
+    if done:
+        launch_table(machine, section, samples, done)
+
+
+def launch_round(machine, clock, samples):
+    database = os.path.join(machine.scratch, "launch_path.db")
+    for streams in BUDGET_NS:
+        for name, variables in launch_variants(machine):
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(database + suffix):
+                    os.unlink(database + suffix)
+            if machine.simulated:
+                variables = dict(variables, SIMCUDA_MODE="null")
+            environment = machine.environment(KERNCAST_DB=database, KERNCAST_QUIET="1", **variables)
+            ended = run([machine.program("launch_path"), streams], clock, 60, environment)
+            if ended.status == 124:
+                raise OutOfTime(f"launch_path, {name}: {ended.how()}")
+            if ended.status:
+                raise RuntimeError(f"launch_path, {name}: {ended.how()}: {ended.err.strip()}")
+            median, high = ended.out.split()
+            samples.setdefault((streams, name), []).append((int(median), int(high)))
+
+
+def launch_table(machine, section, samples, rounds):
+    title = f"Nanoseconds a launch, 1,000 queued on each stream; medians of {rounds} rounds, kinds alternating."
+    if machine.simulated:
+        title += " The driver's calls do nothing here."
+    names = [name for name, _ in launch_variants(machine)]
+    rows = section.table("streams", "", *names, "off adds", "on adds", "budget", title=title)
+    for streams, budget in BUDGET_NS.items():
+        for index, what, limit in ((0, "median", budget), (1, "99th percentile", BUDGET_99_NS)):
+            values = [statistics.median(s[index] for s in samples[streams, name]) for name in names]
+            off, on = values[2] - values[0], values[3] - values[0]
+            section.row(rows, streams, what, *[f"{v:.0f}" for v in values], f"{off:.0f}", f"{on:.0f}",
+                        f"{limit}: {'kept' if off <= limit else 'OVER'}")
+            # A stand-in's launch path on a busy machine decides nothing; `make bench` is there for that.
+            if machine.simulated or off <= limit:
+                section.passed()
+            else:
+                section.fail(f"{streams} streams, {what}: {off:.0f} ns added, budget {limit}")
+    section.file_text("launch_path, (streams, kind): (median, 99th percentile) ns of each round\n"
+                      + "\n".join(f"{key}: {value}" for key, value in samples.items()))
+
+
+# --- a training step
+
+STEP_VARIANTS = (("alone", None, False), ("measuring off", "off", False), ("measuring on", "all", False),
+                 ("PyTorch's profiler", None, True), ("both", "all", True))
+
+
+def training(machine, clock, section):
+    if machine.simulated:
+        section.skip("training step: PyTorch needs a GPU")
+        return
+    if not installed(machine, "torch", clock):
+        section.skip("training step: torch is not installed")
+        return
+    times, seen, reports, done, slowest = {}, {}, {}, 0, 0
+    while done < (1 if machine.quick else 3) and (done == 0 or clock.left() > slowest):
+        begin = clock.left()
+        try:
+            for name, measure, profiled in STEP_VARIANTS:
+                one_loop(machine, clock, section, name, measure, profiled, times, seen, reports)
+        except (OutOfTime, RuntimeError) as error:
+            section.skip(f"training step, round {done + 1}: {error}")
+            break
+        slowest = max(slowest, begin - clock.left())
+        done += 1
+    if times:
+        training_table(section, times, seen, reports)
+
+
+def one_loop(machine, clock, section, name, measure, profiled, times, seen, reports):
+    steps = "30" if machine.quick else "150"
+    command = [machine.python, script(machine, "torch_loop.py"), steps] + (["--profile"] if profiled else [])
+    environment = machine.environment_as_found()
+    if measure is None:
+        ended = run(command, clock, 60, environment)
+    else:
+        database = os.path.join(machine.scratch, f"torch_loop-{name.replace(' ', '-')}.db")
+        if name not in reports:
+            machine.databases.append(database)
+        ended = under_kerncast(machine, command, database, clock, 60, environment, measure)
+        reports[name] = Report(machine, clock, database)
+    section.file_text(f"$ torch_loop.py ({name})\n{ended.out}{ended.err}")
+    if ended.status == NO_GPU:
+        raise RuntimeError(ended.out.strip())
+    if ended.status:
+        section.fail(f"training loop, {name}: {ended.how()}: {ended.err.strip()[-200:]}")
+        return
+    words = dict(line.split() for line in ended.out.splitlines() if len(line.split()) == 2)
+    times.setdefault(name, []).append(float(words["step_ms"]))
+    if profiled:
+        seen[name] = int(words.get("profiler_events", 0))
+
+
+def training_table(section, times, seen, reports):
+    rows = section.table("", "ms a step", "times alone", "device events in the profile", "launches", "matched",
+                         "not measured",
+                         title="A PyTorch training step (perceptron of 9 layers, Adam); medians, kinds alternating.")
+    alone = statistics.median(times["alone"]) if "alone" in times else None
+    for name, measure, _ in STEP_VARIANTS:
+        if name not in times:
+            continue
+        median = statistics.median(times[name])
+        report = reports.get(name)
+        ledger = [report.count("launches"), report.count("matched"), report.reasons("unmeasured_reasons") or "-"] \
+            if report else ["-", "-", "-"]
+        ratio = f"{median / alone:.2f}" if alone else "-"
+        section.row(rows, name, f"{median:.3f}", ratio, seen.get(name, "-"), *ledger)
+        if report:
+            why = report.objection(measured=name == "measuring on")
+            section.judge(why and f"training loop, {name}: {why}")
+    # The application's own profiler wins: it sees what it sees without us.
+    here, without = seen.get("both"), seen.get("PyTorch's profiler")
+    if here is not None and without is not None:
+        section.judge("" if here == without else
+                      f"PyTorch's profiler saw {here} device events under kerncast, {without} alone")

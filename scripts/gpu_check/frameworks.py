@@ -1,0 +1,77 @@
+"""Programs of PyTorch, CuPy, JAX and Triton under the shim, compared with themselves."""
+import os
+
+from .clock import OutOfTime, run
+from .ledger import COLUMNS, Report, difference, report_text, under_kerncast
+
+NAME, TITLE = "frameworks", "PyTorch, Triton, CuPy, JAX"
+NEEDS_S, SHARE_S = 20, 130
+ONE_S = 60
+NO_GPU = 77  # a program's status where its framework sees no GPU
+
+# program, the module that must be there
+PROGRAMS = (("torch_train.py", "torch"), ("triton_kernels.py", "triton"), ("cupy_kernels.py", "cupy"),
+            ("jax_jit.py", "jax"))
+
+
+def installed(machine, module, clock):
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return run([machine.python, "-c", code], clock, 20).status == 0
+
+
+def script(machine, name):
+    return os.path.join(machine.root, "cuda_tests", "gpu", name)
+
+
+def run_step(machine, clock, section):
+    if machine.simulated:
+        section.skip("they need a GPU: NVIDIA's cudart, which they bring, does not run on the stand-in driver")
+        return
+    rows = section.table("program", "CUPTI", *COLUMNS, "s alone", "s under kerncast", "result")
+    for name, module in PROGRAMS:
+        try:
+            if not installed(machine, module, clock):
+                section.skip(f"{name}: {module} is not installed")
+            else:
+                one(machine, clock, section, rows, name)
+        except OutOfTime as error:
+            section.skip(f"{name}: {error}")
+
+
+def one(machine, clock, section, rows, name):
+    command = [machine.python, script(machine, name)] + (["10"] if machine.quick and name != "cupy_kernels.py" else [])
+    plain = run(command, clock, ONE_S, machine.environment_as_found())
+    if plain.status:
+        section.file_text(f"$ {name}\n{plain.out}{plain.err}")
+        if plain.status == NO_GPU:
+            section.skip(f"{name}: {plain.out.strip()}")
+        else:
+            section.skip(f"{name}: alone {plain.how()}: {plain.err.strip()[-200:]}")
+        return
+    report = shimmed(machine, clock, section, rows, name, command, plain, "as found")
+    cupti = machine.place_of("libcupti.so.13")
+    if report.count("launches") and not report.count("measured") and cupti:
+        shimmed(machine, clock, section, rows, name, command, plain, cupti)
+
+
+def shimmed(machine, clock, section, rows, name, command, plain, cupti):
+    database = os.path.join(machine.scratch, f"{name[:-3]}{'' if cupti == 'as found' else '-cupti'}.db")
+    chosen = {} if cupti == "as found" else {"KERNCAST_CUPTI": cupti}
+    ended = under_kerncast(machine, command, database, clock, ONE_S, machine.environment_as_found(**chosen))
+    report = Report(machine, clock, database)
+    machine.results_database(database)
+    why, well = difference(plain, ended), "as alone"
+    if why and ended.status == plain.status and varies(machine, clock, command, plain):
+        section.skip(f"{name}: its result varies alone too, so it was not compared")
+        why, well = None, "varies alone too"
+    why = why or report.objection()
+    section.file_text(f"$ kerncast run {name} (CUPTI {cupti})\n{ended.out}{ended.err}"
+                      + report_text(machine, clock, database))
+    section.row(rows, name, cupti, *report.cells(), f"{plain.seconds:.1f}", f"{ended.seconds:.1f}", why or well)
+    section.judge(why and f"{name} (CUPTI {cupti}): {why}")
+    return report
+
+
+def varies(machine, clock, command, plain):
+    """Whether the program does not repeat its own result."""
+    return run(command, clock, ONE_S, machine.environment_as_found()).out != plain.out

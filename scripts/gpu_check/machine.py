@@ -1,0 +1,101 @@
+"""Where things are on this machine: the programs, NVIDIA's libraries, the GPU."""
+import glob
+import os
+import subprocess
+
+LIBRARIES = ("libcudart.so.13", "libcupti.so.13")
+CLEARED = ("KERNCAST_", "SIMCUDA_")  # an environment of our own for every program
+
+
+class NotReady(Exception):
+    """Something must be built first."""
+
+
+def program_lines(command):
+    """What a command prints, at most ten seconds of it; none where it fails."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return done.stdout.decode(errors="replace").splitlines()
+
+
+class Machine:
+    def __init__(self, options, root, scratch):
+        self.root, self.scratch = root, scratch
+        self.files = os.path.join(os.path.abspath(options.build), "gpu")
+        self.python = options.python
+        self.simulated, self.quick = options.simulated, options.quick
+        self.kerncast = self.program("kerncast")
+        self.library = self.program("libkerncast.so")
+        self.site_folders = [] if self.simulated else self.find_site_folders()
+        self.folders = [os.path.join(self.files, "simcuda")] if self.simulated else self.library_folders()
+        self.gpu = self.find_gpu()
+        self.about = {"GPU": self.gpu or "none"}
+        self.databases = []  # for the archive and the accuracy, the most important first
+
+    def program(self, name):
+        path = os.path.join(self.files, name)
+        if not os.path.exists(path):
+            raise NotReady(f"{path} is not there: run `make gpu-check-files` where there is a compiler")
+        return path
+
+    def results_database(self, path):
+        if os.path.exists(path):
+            self.databases.append(path)
+
+    def static(self, name):
+        """The program with static cudart: the stand-in's cannot be swapped at run time, so it has a name of its own."""
+        return name + "-sim" if self.simulated else name
+
+    def without_places(self, text):
+        """text as it can be shown around: no folder that only this machine has."""
+        for folder, name in ((self.files, "build/gpu"), (self.scratch, "SCRATCH"), (self.root, ".")):
+            text = text.replace(folder, name)
+        return text
+
+    def find_site_folders(self):
+        """Folders of NVIDIA's wheels, where PyTorch and others have their libraries."""
+        code = "import sys; print('\\n'.join(sys.path))"
+        paths = program_lines([self.python, "-c", code])
+        return sorted({f for p in paths if p for f in glob.glob(os.path.join(p, "nvidia", "*", "lib"))})
+
+    def library_folders(self):
+        """A folder for each of NVIDIA's libraries: this machine's own before the ones brought along."""
+        toolkit = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"]
+        places = toolkit + self.site_folders + [os.path.join(self.files, "lib")]
+        found = []
+        for name in LIBRARIES:
+            folder = next((p for p in places if os.path.exists(os.path.join(p, name))), None)
+            if folder and folder not in found:
+                found.append(folder)
+        return found
+
+    def place_of(self, name):
+        return next((p for f in self.folders for p in [os.path.join(f, name)] if os.path.exists(p)), None)
+
+    def find_gpu(self):
+        """The first GPU's name, or "" where the driver knows none."""
+        probe = self.program("gpu-probe")
+        try:
+            done = subprocess.run([probe], env=self.environment(), capture_output=True, timeout=60, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return "" if done.returncode else done.stdout.decode(errors="replace").strip()
+
+    def environment(self, **more):
+        """For one of our own programs."""
+        variables = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED) and k != "LD_PRELOAD"}
+        path = self.folders + [p for p in variables.get("LD_LIBRARY_PATH", "").split(":") if p]
+        variables["LD_LIBRARY_PATH"] = ":".join(path)
+        variables["PATH"] = os.path.dirname(os.path.abspath(self.python)) + ":" + variables.get("PATH", os.defpath)
+        if self.simulated:
+            variables["SIMCUDA_COSTS"] = os.path.join(self.files, "demo.costs")
+        variables.update(more)
+        return variables
+
+    def environment_as_found(self, **more):
+        """For programs that bring their own libraries: nothing is set that a user would not have set."""
+        variables = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED) and k != "LD_PRELOAD"}
+        variables.update(more)
+        return variables

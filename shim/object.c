@@ -1,0 +1,85 @@
+/*
+ * A symbol of one loaded object, found in its own tables. dlsym() serves neither
+ * while the loader is in the middle of its work nor for an object that is loaded
+ * only as a dependency of another.
+ */
+#include "shim/shim.h"
+
+#include <link.h>
+#include <string.h>
+
+struct tables {
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const uint32_t *hash, *gnu_hash;
+};
+
+/* The loader has made the addresses absolute, on most architectures. */
+static const void *at(const struct link_map *object, ElfW(Addr) address)
+{
+	return (const void *)(address < object->l_addr ? address + object->l_addr : address);
+}
+
+static void find_tables(const struct link_map *object, struct tables *t)
+{
+	memset(t, 0, sizeof(*t));
+	for (const ElfW(Dyn) *d = object->l_ld; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			t->symbols = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			t->names = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_HASH)
+			t->hash = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_GNU_HASH)
+			t->gnu_hash = at(object, d->d_un.d_ptr);
+	}
+}
+
+static bool is(const struct tables *t, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *s = &t->symbols[i];
+
+	return s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+	       !strcmp(t->names + s->st_name, name);
+}
+
+/* DT_GNU_HASH: buckets, first symbol, words of a filter, its shift; filter;
+ * buckets; a hash for each symbol, whose lowest bit ends its bucket's chain. */
+static uint32_t find_gnu(const struct tables *t, const char *name)
+{
+	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], hash = 5381, i;
+	const uint32_t *bucket = t->gnu_hash + 4 + t->gnu_hash[2] * (sizeof(ElfW(Addr)) / 4);
+	const uint32_t *chain = bucket + buckets;
+
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	i = buckets ? bucket[hash % buckets] : 0;
+	if (i < first)
+		return 0;
+	for (;; i++) {
+		if ((chain[i - first] | 1) == (hash | 1) && is(t, i, name))
+			return i;
+		if (chain[i - first] & 1)
+			return 0;
+	}
+}
+
+/* DT_HASH: its second word is the number of symbols. */
+static uint32_t find_any(const struct tables *t, const char *name)
+{
+	for (uint32_t i = 1; i < t->hash[1]; i++)
+		if (is(t, i, name))
+			return i;
+	return 0;
+}
+
+void *kc__object_symbol(const struct link_map *object, const char *name)
+{
+	struct tables t;
+	uint32_t i = 0;
+
+	find_tables(object, &t);
+	if (t.symbols && t.names)
+		i = t.gnu_hash ? find_gnu(&t, name) : t.hash ? find_any(&t, name) : 0;
+	return i ? (void *)(object->l_addr + t.symbols[i].st_value) : NULL;
+}
