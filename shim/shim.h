@@ -105,7 +105,7 @@ struct kc__shape {
 };
 
 struct kc__stream {
-	uint64_t key[2]; /* handle, 0; or kind of default stream and context, thread */
+	uint64_t key[2];                   /* handle, 0; or kind of default stream and context, thread */
 	struct kc__device *_Atomic device; /* this and the next two change under the device's lock */
 	_Atomic uint32_t id;               /* dictionary; a destroyed stream's handle may return under a new one */
 	_Atomic uint32_t lane;             /* its number in the device's timeline; used again after destruction */
@@ -261,6 +261,8 @@ static inline int kc__recording(void)
 
 /* say.c: a message to the user: stderr (capped) and the `message` table */
 void kc__say(enum kc_message_code code, const char *detail);
+/* Worker: what the journal had no room for, as a slot that is in none. false: nothing. */
+bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 
 /* belief.c */
 struct kc_belief kc__belief_read(const struct kc__cell *cell);

@@ -93,9 +93,30 @@ static int write_batch(struct kc_slot **slots, uint32_t n)
 	return error;
 }
 
+/* Those that a full journal had no room for. */
+static int write_messages(void)
+{
+	uint64_t index = kc_journal_claimed(kc__shim.journal);
+	int error = kc_store_begin(worker.store);
+	struct kc_slot slot;
+
+	for (uint32_t code = 1; !error && code < KC_MESSAGE_COUNT; code++)
+		if (kc__say_unwritten(code, &slot)) {
+			slot.index = index++;
+			error = kc_store_slot(worker.store, &slot);
+		}
+	if (!error)
+		error = kc_store_commit(worker.store);
+	if (error)
+		kc_store_rollback(worker.store);
+	return error;
+}
+
 static void store_failed(int error)
 {
-	if (error != -EBUSY)
+	bool foreign = worker.store && !kc_store_intact(worker.store); /* opened again at the next try */
+
+	if (error != -EBUSY && !foreign)
 		kc__say(KC_MESSAGE_DATABASE, strerror(-error));
 	worker.retry_ns = kc__now_ns() + RETRY_NS;
 }
@@ -215,6 +236,8 @@ static void end(void)
 	error = store_ready();
 	if (!error)
 		error = open_store();
+	if (!error)
+		error = write_messages();
 	if (!error)
 		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
 	if (error)

@@ -162,6 +162,7 @@ void kc_store_abandon(struct kc_store *s)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close_v2(s->db);
 	set_calls(vfs, 0);
+	kc__guard_descriptors();
 	abandoned = NULL;
 	free(s->path);
 	free(s);

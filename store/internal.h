@@ -114,6 +114,8 @@ void kc__finalize(struct kc_store *s);
 int kc__views_apply(sqlite3 *db);
 
 /* held.c: notes the descriptors SQLite holds on the database, its -wal and -shm */
+/* From here on SQLite's calls spare descriptors that the application was given. */
+void kc__guard_descriptors(void);
 void kc__held_find(struct kc_store *s);
 
 /* dictionary.c; rows or 0 where not known; < 0: -errno */

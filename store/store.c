@@ -190,7 +190,10 @@ static int prepare_database(struct kc_store *s)
 
 static int connect_to(struct kc_store *s, const char *name, int flags)
 {
-	int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	int rc;
+
+	kc__guard_descriptors();
+	rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 
 	rc = s->db ? kc__errno(s->db, rc) : -ENOMEM;
 	return rc ? rc : prepare_database(s);

@@ -144,6 +144,7 @@ said() { # CODE...: one of them is in message
 	unchanged_under_run env KERNCAST_JOURNAL_MAX=1M "$build/demo-static-sim" --threads 8 --rounds 500
 	equal "$(($(report '$.ledger.launches') + $(report '$.ledger.dropped')))" "$(counted launches)" \
 		"launches and dropped together"
+	equal "$(sql "SELECT count(*) FROM message WHERE code = 'JOURNAL_FULL'")" 1 "the cause in message"
 	ledger_adds_up
 }
 
