@@ -1,6 +1,8 @@
 #include "device.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <string.h>
 #include <strings.h>
 
 #define KIB 1024u
@@ -151,6 +153,9 @@ static const struct chip chips[] = {
       .memory_bus_bits = 512, .memory_bytes_per_s = 1792128000000, .memory_bytes = 32 * GIB, .l2_bytes = 96 * MIB}},
 };
 
+#define WORD_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define WORDS_OF_A_NAME 3u /* "RTX 3060 Laptop" */
+
 enum { CHIPS = sizeof(chips) / sizeof(chips[0]), CAPABILITIES = sizeof(by_capability) / sizeof(by_capability[0]) };
 
 const struct kc_device *kc_device_builtin(const char *name)
@@ -172,6 +177,74 @@ const char *kc_device_builtin_alias(unsigned i)
 	return i < CHIPS ? chips[i].alias : NULL;
 }
 
+/* The words of a name without what is between them, from the first-th, `count` of them, in lower case. */
+static int join_words(const char *name, unsigned first, unsigned count, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (unsigned word = 0; word < first + count; word++) {
+		name += strcspn(name, WORD_LETTERS);
+		if (!*name)
+			return 0;
+		for (; *name && strchr(WORD_LETTERS, *name); name++) {
+			if (word >= first && n + 1 < size)
+				out[n++] = (char)tolower((unsigned char)*name);
+		}
+	}
+	out[n] = '\0';
+	return 1;
+}
+
+/* The alias, without "gtx" and "rtx" and what stands between its words; boards of a chip have a letter more (K40c). */
+static int is_alias(const char *words, const char *alias)
+{
+	char plain[64] = "";
+
+	for (unsigned count = 1; join_words(alias, 0, count, plain, sizeof(plain)); count++)
+		;
+	if (!strcmp(words, plain) ||
+	    ((!strncmp(plain, "gtx", 3) || !strncmp(plain, "rtx", 3)) && !strcmp(words, plain + 3)))
+		return 1;
+	return !strncmp(words, plain, strlen(plain)) && strspn(words + strlen(plain), "cmst") == 1 &&
+	       words[strlen(plain) + 1] == '\0';
+}
+
+/* GTX 980 Ti is no GTX 980. */
+static int is_another_model(const char *name, unsigned next)
+{
+	static const char *const words[] = {"ti", "super", "d", "laptop", "max", "mobile"};
+	char word[64];
+
+	if (!join_words(name, next, 1, word, sizeof(word)))
+		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(word, words[i]))
+			return 1;
+	}
+	return 0;
+}
+
+const struct kc_device *kc_device_builtin_meant(const char *name)
+{
+	const struct kc_device *found = NULL;
+	size_t longest = 0;
+	char words[64];
+
+	for (unsigned first = 0; join_words(name, first, 1, words, sizeof(words)); first++) {
+		for (unsigned count = 1;
+		     count <= WORDS_OF_A_NAME && join_words(name, first, count, words, sizeof(words)); count++) {
+			for (unsigned i = 0; i < CHIPS; i++) {
+				if (strlen(words) <= longest || !is_alias(words, chips[i].alias) ||
+				    is_another_model(name, first + count))
+					continue;
+				found = &chips[i].device;
+				longest = strlen(words);
+			}
+		}
+	}
+	return found;
+}
+
 /* The newest capability known that is not newer than the one asked for. */
 static const struct kc_device *limits_of(uint32_t cc_major, uint32_t cc_minor)
 {
@@ -184,6 +257,27 @@ static const struct kc_device *limits_of(uint32_t cc_major, uint32_t cc_minor)
 			found = d;
 	}
 	return found;
+}
+
+uint32_t kc_device_resident_grids(uint32_t cc_major, uint32_t cc_minor)
+{
+	switch (cc_major * 10 + cc_minor) {
+	case 32:
+		return 4;
+	case 30:
+	case 53:
+	case 62:
+	case 72:
+		return 16;
+	case 35:
+	case 37:
+	case 50:
+	case 52:
+	case 61:
+		return 32;
+	default:
+		return 128;
+	}
 }
 
 uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor)

@@ -40,6 +40,10 @@ struct kc_device {
  * ignored), NULL where there is none. */
 const struct kc_device *kc_device_builtin(const char *name);
 
+/* The built-in device that a longer name speaks of ("GeForce GTX 1080 Ti",
+ * "Tesla K40c", "run7_2080ti"); the most telling one, NULL where none is meant. */
+const struct kc_device *kc_device_builtin_meant(const char *name);
+
 /* The i-th built-in device, NULL past the end. */
 const struct kc_device *kc_device_builtin_at(unsigned i);
 /* Its short name, "k40". */
@@ -48,6 +52,11 @@ const char *kc_device_builtin_alias(unsigned i);
 /* FP32 lanes per SM of a compute capability; 128 for one not yet known.
  * Source: CUDA C++ programming guide, arithmetic instruction throughput. */
 uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor);
+
+/* Kernels that may be on the device at once; 128 for a compute capability not
+ * yet known. Source: CUDA C++ programming guide, "Maximum number of resident
+ * grids per device". */
+uint32_t kc_device_resident_grids(uint32_t cc_major, uint32_t cc_minor);
 
 /* Limits the driver has no attribute for, filled in from compute capability
  * (cores per SM, default overheads) where they are 0; so is every per-SM and

@@ -106,12 +106,44 @@ static void what_the_driver_said_stays(void **state)
 	assert_true(d.launch_overhead_ns && d.launch_gap_ns && d.hardware_queues == 8);
 }
 
+/* Names as drivers report them, and as people call their traces. */
+static void names_that_mean_a_device(void **state)
+{
+	static const struct {
+		const char *name, *alias;
+	} rows[] = {
+	    {"GeForce GTX 1080 Ti", "gtx1080ti"},
+	    {"GeForce GTX 950", "gtx950"},
+	    {"Tesla K40c", "k40"},
+	    {"Tesla K20c", "k20"},
+	    {"GeForce GTX TITAN", "titan"},
+	    {"GeForce GTX TITAN X", "titanx"},
+	    {"NVIDIA A100-SXM4-40GB", "a100"},
+	    {"resnet50_v100_a", "v100"},
+	    {"linear_2080ti", "rtx2080ti"},
+	    {"NVIDIA H200", "h200"},
+	    {"NVIDIA RTX A4000", "a4000"},
+	    {"NVIDIA GeForce RTX 3060 Laptop GPU", "rtx3060-laptop"},
+	    {"GeForce GTX 980 Ti", NULL},
+	    {"autograd_nw4", NULL},
+	    {"test4", NULL},
+	    {"", NULL},
+	    {"RTX A1000", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_ptr_equal(kc_device_builtin_meant(rows[i].name),
+				 rows[i].alias ? kc_device_builtin(rows[i].alias) : NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(by_name),      cmocka_unit_test(k40_of_the_thesis),
-	    cmocka_unit_test(cores),        cmocka_unit_test(every_builtin_is_complete),
-	    cmocka_unit_test(cores_per_sm), cmocka_unit_test(what_the_driver_said_stays),
+	    cmocka_unit_test(names_that_mean_a_device),   cmocka_unit_test(by_name),
+	    cmocka_unit_test(k40_of_the_thesis),          cmocka_unit_test(cores),
+	    cmocka_unit_test(every_builtin_is_complete),  cmocka_unit_test(cores_per_sm),
+	    cmocka_unit_test(what_the_driver_said_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,11 @@ const char *kc_model_name(uint32_t model)
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }
 
+enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel)
+{
+	return of_shape ? KC_REPEATED : of_kernel ? KC_NEW_SIZE : KC_FIRST_SEEN;
+}
+
 static uint64_t product(const uint32_t v[3])
 {
 	uint64_t p = (uint64_t)v[0] * v[1];

@@ -63,6 +63,9 @@ enum kc_novelty {
 	KC_REPEATED = 2,
 };
 
+/* From the measurements known of this launch shape and of its kernel. */
+enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel);
+
 struct kc_belief {
 	float log_lambda;
 	float half_width; /* of the 90 % interval, in log time */
@@ -111,5 +114,9 @@ void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t
 		     double slowdown);
 
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state);
+
+/* 1: so different from the one in use that it is worth publishing: half a
+ * percent of the predicted time, or a tenth of the interval's half width. */
+int kc_belief_matters(const struct kc_belief *in_use, const struct kc_belief *belief);
 
 #endif

@@ -32,6 +32,10 @@ enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
 #define LARGEST_STEP 3.0       /* log λ, in one measurement */
 #define SETTLED 3u             /* measurements before outliers are told from a bad start */
 
+#define LOG_CHANGE 0.005  /* of λ that matters: 0.5 % of the predicted time, */
+#define WIDTH_SHARE 0.1   /* or this share of its interval's half width, if that is more */
+#define WIDTH_CHANGE 0.25 /* relative, of the interval itself */
+
 static int level_of(const struct kc_lambda *node)
 {
 	int level = LEVEL_DEVICE;
@@ -77,6 +81,17 @@ struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 	    .count = node->count,
 	    .state = state,
 	};
+}
+
+/* Every power of two counts as a change: a belief ripens even where it is stable. */
+int kc_belief_matters(const struct kc_belief *in_use, const struct kc_belief *belief)
+{
+	double moved = fabs((double)belief->log_lambda - (double)in_use->log_lambda);
+	double resized = fabs((double)belief->half_width - (double)in_use->half_width);
+
+	return !in_use->count || (belief->count & (belief->count - 1)) == 0 ||
+	       moved > fmax(LOG_CHANGE, WIDTH_SHARE * (double)belief->half_width) ||
+	       resized > WIDTH_CHANGE * (double)in_use->half_width;
 }
 
 /* The part of a duration that λ scales. */

@@ -122,24 +122,41 @@ static unsigned find_cuts(struct cut *cuts, struct kc_footprint *free, uint32_t 
 	return cut_count;
 }
 
-uint32_t kc_leftover_slots(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
-			   unsigned count, const struct kc_grid *next)
+uint32_t kc_leftover_slots_least(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
+				 unsigned count, const struct kc_grid *next, uint32_t *least)
 {
 	struct cut cuts[KC_RESIDENTS_MAX + 1];
 	struct kc_footprint free = *sm;
 	unsigned cut_count = find_cuts(cuts, &free, sm_count, residents, count);
-	uint32_t slots = 0, at = 0;
+	uint32_t slots = 0, at = 0, fit;
 
+	*least = next->active;
 	for (unsigned i = 0; i < cut_count; i++) {
-		if (cuts[i].position > at)
-			slots += (cuts[i].position - at) * fitting(&free, next);
+		if (cuts[i].position > at) {
+			fit = fitting(&free, next);
+			slots += (cuts[i].position - at) * fit;
+			*least = fit < *least ? fit : *least;
+		}
 		at = cuts[i].position;
 		if (cuts[i].ends)
 			take(&free, cuts[i].ends, -1);
 		if (cuts[i].begins)
 			take(&free, cuts[i].begins, 1);
 	}
-	return slots + (sm_count - at) * fitting(&free, next);
+	if (at < sm_count) {
+		fit = fitting(&free, next);
+		slots += (sm_count - at) * fit;
+		*least = fit < *least ? fit : *least;
+	}
+	return slots;
+}
+
+uint32_t kc_leftover_slots(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
+			   unsigned count, const struct kc_grid *next)
+{
+	uint32_t least;
+
+	return kc_leftover_slots_least(sm, sm_count, residents, count, next, &least);
 }
 
 /* First on the fewest SMs: full ones, one with the rest, free ones. */

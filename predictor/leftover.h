@@ -84,6 +84,10 @@ struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count);
 uint32_t kc_leftover_slots(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
 			   unsigned count, const struct kc_grid *next);
 
+/* The same; *least: blocks that fit on the SM with the least room. */
+uint32_t kc_leftover_slots_least(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
+				 unsigned count, const struct kc_grid *next, uint32_t *least);
+
 /*
  * Algorithm 1 and Equation 5.1: first was launched just before second.
  * first_ns: its execution time, 0 where it is not known. -EINVAL where one of

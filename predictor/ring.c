@@ -10,11 +10,6 @@ static const struct kc__interval *at(const struct kc__interval *ring, uint32_t t
 	return &ring[ticket & (KC__RING - 1)];
 }
 
-int64_t kc__stream_tail_ns(const struct kc__stream *s)
-{
-	return s->tail_ns + s->shift_ns;
-}
-
 static void merge_oldest(struct kc__stream *s, struct kc__interval *ring)
 {
 	slot(ring, s->first + 1)->start_ns = at(ring, s->first)->start_ns;
@@ -92,14 +87,32 @@ static uint32_t search(const struct kc__stream *s, const struct kc__interval *ri
 	return s->first + r.low;
 }
 
-int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found)
+static void read_interval(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
+			  struct kc__interval *found)
 {
-	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
-		return 0;
-	s->cursor = search(s, ring, t - s->shift_ns);
-	*found = *at(ring, s->cursor);
+	*found = *at(ring, ticket);
 	found->start_ns += s->shift_ns;
 	found->end_ns += s->shift_ns;
+}
+
+const struct kc__interval *kc__ring_find(struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+{
+	uint32_t newest = s->next - 1;
+
+	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
+		return NULL;
+	if (s->first == newest || at(ring, newest)->start_ns + s->shift_ns <= t)
+		s->cursor = newest;
+	else
+		s->cursor = search(s, ring, t - s->shift_ns);
+	return at(ring, s->cursor);
+}
+
+int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found)
+{
+	if (!kc__ring_find(s, ring, t))
+		return 0;
+	read_interval(s, ring, s->cursor, found);
 	return 1;
 }
 
@@ -115,6 +128,34 @@ static int known(const struct kc__stream *s, uint32_t ticket)
 	uint32_t age = s->next - ticket;
 
 	return age && age <= KC__RING && age < s->next;
+}
+
+int kc__ring_look(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
+		  struct kc__interval *found)
+{
+	if (!known(s, ticket))
+		return 0;
+	read_interval(s, ring, ticket, found);
+	return 1;
+}
+
+/* Longer queues keep their order all the same: the walk ends where there is slack or nothing more. */
+#define WALK 8u
+
+void kc__ring_stretch(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket, int64_t by_ns, int64_t gap_ns)
+{
+	if (!known(s, ticket) || s->next - ticket > WALK || by_ns <= 0)
+		return;
+	slot(ring, ticket)->end_ns += by_ns;
+	for (uint32_t i = ticket + 1; i != s->next; i++) {
+		int64_t late_ns = at(ring, i - 1)->end_ns + gap_ns - at(ring, i)->start_ns;
+
+		if (late_ns <= 0)
+			break;
+		slot(ring, i)->start_ns += late_ns;
+		slot(ring, i)->end_ns += late_ns;
+	}
+	s->tail_ns = at(ring, s->next - 1)->end_ns;
 }
 
 static int is_before(uint32_t ticket, uint32_t other)

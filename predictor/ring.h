@@ -14,15 +14,19 @@
 #define KC__RING 1024u /* power of two */
 
 struct kc__interval {
-	int64_t start_ns, end_ns; /* stored; ends never decrease */
-	float wave_ns;            /* length of its last wave */
-	uint16_t warps;           /* of one block; 0: no kernel, takes no SM */
-	uint16_t register_units;  /* of KC_REGISTER_UNIT */
-	uint16_t shared_units;    /* of KC__SHARED_UNIT_BYTES */
-	uint16_t extra;           /* struct kc_even of the last wave */
-	uint8_t base;
-	uint8_t waits; /* starts later only for want of room */
+	int64_t start_ns, end_ns;    /* stored; ends never decrease */
+	float wave_ns;               /* from its last block's start to its end */
+	uint16_t warps;              /* of one block; 0: no kernel, takes no SM */
+	uint16_t register_units;     /* of KC_REGISTER_UNIT */
+	uint16_t shared_units;       /* of KC__SHARED_UNIT_BYTES */
+	uint8_t base, extra;         /* struct kc_even of the last wave */
+	uint8_t load[KC_LOAD_TERMS]; /* in 1 / KC__LOAD_UNITS of the device */
+	uint8_t flags;
 };
+#define KC__WAITS 1u  /* starts later only for want of room */
+#define KC__DRAINS 2u /* its last blocks make room one by one */
+#define KC__UNEVEN 8u /* its blocks went where room was left, not to all SMs alike */
+#define KC__FIXED 4u  /* its end already allows for what comes later */
 #define KC__SHARED_UNIT_BYTES 128u
 
 struct kc__stream {
@@ -35,19 +39,28 @@ struct kc__stream {
 	uint32_t measured; /* ticket: all before it have been measured or were passed over */
 	uint32_t cursor;   /* where the last search ended; neighbours search close by */
 	int32_t priority;
-	uint8_t kind; /* enum kc_stream_kind */
-	uint8_t busy; /* is in the timeline's list */
+	uint8_t kind;  /* enum kc_stream_kind */
+	uint8_t busy;  /* is in the timeline's list */
+	uint8_t queue; /* hardware queue, while busy */
+	uint8_t level; /* of that queue, by priority */
 };
 
 /* Predicted end of all that is in the stream. */
-int64_t kc__stream_tail_ns(const struct kc__stream *s);
+static inline int64_t kc__stream_tail_ns(const struct kc__stream *s)
+{
+	return s->tail_ns + s->shift_ns;
+}
 
 /* Adds an interval; where the ring is full the two oldest become one. behind:
  * it starts when its stream lets it. Returns the ticket. */
 uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
 			 int behind);
 
-/* The first interval that ends after t, with real times; 0: there is none. */
+/* The first interval that ends after t, as it is stored; the cursor is its
+ * ticket then. NULL: there is none. */
+const struct kc__interval *kc__ring_find(struct kc__stream *s, const struct kc__interval *ring, int64_t t);
+
+/* The same with real times; 0: there is none. */
 int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found);
 
 /* Drops what has ended by now. */
@@ -60,6 +73,14 @@ void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t t
  * which may turn out not to have ended yet. Only news of the newest counts. */
 void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns);
+
+/* An interval takes by_ns longer: what is queued right behind it moves, as far
+ * as a short walk reaches. */
+void kc__ring_stretch(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket, int64_t by_ns, int64_t gap_ns);
+
+/* 1: still readable, with real times. */
+int kc__ring_look(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
+		  struct kc__interval *found);
 
 /* All of the stream has ended by now. */
 void kc__ring_clear(struct kc__stream *s, int64_t now_ns);

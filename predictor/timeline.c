@@ -3,22 +3,42 @@
 #include "lambda.h"
 #include "ring.h"
 
-/* With rings of 1,024 this keeps a timeline below 4 MiB. The last stream
+#include <errno.h>
+#include <string.h>
+
+/* With rings of 1,024 this keeps a timeline below 4.25 MiB, and 128 kernels in flight beside a new one. The last stream
  * stands for all that do not fit. */
-#define STREAMS 126u
+#define STREAMS 130u
 #define OVERFLOW_STREAM (STREAMS - 1)
+
+/* Intervals between rings, so that the same slots of all do not fall into one set of the cache. */
+#define RING_OFFSET 2u
+
+/* Hardware queues: 1 to 32 (CUDA_DEVICE_MAX_CONNECTIONS), a set for each priority. */
+#define QUEUES 32u
+#define LEVELS 8u
+
+/* What went into a hardware queue last. */
+struct queue {
+	uint32_t stream;
+	int64_t ready_ns; /* without that stream's shift */
+};
 
 struct kc_timeline {
 	struct kc__site site;
+	uint32_t before;      /* identity of the last launch */
+	uint32_t queue_count; /* of each level */
+	uint32_t next_queue[LEVELS];
+	struct queue queues[LEVELS][QUEUES];
 	int64_t launch_overhead_ns;
 	int64_t launch_gap_ns;
 	uint32_t busy_count;
 	uint32_t busy[STREAMS]; /* streams with work that has not ended */
 	struct kc__stream streams[STREAMS];
-	struct kc__interval rings[STREAMS][KC__RING];
+	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
 
-_Static_assert(sizeof(struct kc_timeline) <= 4u << 20, "a timeline fits into 4 MiB");
+_Static_assert(sizeof(struct kc_timeline) <= 17u << 18, "a timeline fits into 4.25 MiB");
 
 size_t kc_timeline_size(void)
 {
@@ -30,9 +50,16 @@ static uint32_t index_of(uint32_t stream)
 	return stream < OVERFLOW_STREAM ? stream : OVERFLOW_STREAM;
 }
 
-/* Tickets go on where they were: those of the stream's last life stay unknown. */
-static void begin_stream(struct kc__stream *s, enum kc_stream_kind kind, int priority)
+static uint32_t level_of(int priority)
 {
+	return (uint32_t)-priority % LEVELS;
+}
+
+/* Tickets go on where they were: those of the stream's last life stay unknown. */
+static void begin_stream(struct kc_timeline *tl, struct kc__stream *s, enum kc_stream_kind kind, int priority)
+{
+	uint32_t level = level_of(priority);
+
 	*s = (struct kc__stream){
 	    .first = s->next,
 	    .next = s->next,
@@ -42,6 +69,8 @@ static void begin_stream(struct kc__stream *s, enum kc_stream_kind kind, int pri
 	    .priority = priority,
 	    .kind = (uint8_t)kind,
 	    .busy = s->busy,
+	    .level = (uint8_t)level,
+	    .queue = (uint8_t)(tl->next_queue[level]++ % tl->queue_count),
 	};
 }
 
@@ -49,20 +78,34 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 {
 	tl->site.sm = kc_sm_limits(device);
 	tl->site.sm_count = device->sm_count;
+	tl->site.grids_max = kc_device_resident_grids(device->cc_major, device->cc_minor);
+	tl->site.timing = (struct kc_timing){0};
 	tl->launch_overhead_ns = device->launch_overhead_ns;
 	tl->launch_gap_ns = device->launch_gap_ns;
 	tl->busy_count = 0;
+	tl->before = 0;
+	tl->queue_count = device->hardware_queues < QUEUES ? device->hardware_queues : QUEUES;
+	if (!tl->queue_count)
+		tl->queue_count = QUEUES;
+	memset(tl->queues, 0, sizeof(tl->queues));
+	memset(tl->next_queue, 0, sizeof(tl->next_queue));
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		tl->streams[i].busy = 0;
 		tl->streams[i].next = 1;
-		begin_stream(&tl->streams[i], KC_STREAM_BLOCKING, 0);
+		begin_stream(tl, &tl->streams[i], KC_STREAM_BLOCKING, 0);
 	}
+	memset(tl->next_queue, 0, sizeof(tl->next_queue));
+}
+
+void kc_timeline_tune(struct kc_timeline *tl, const struct kc_timing *timing)
+{
+	tl->site.timing = *timing;
 }
 
 void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_kind kind, int priority)
 {
 	if (index_of(stream) != OVERFLOW_STREAM)
-		begin_stream(&tl->streams[stream], kind, priority);
+		begin_stream(tl, &tl->streams[stream], kind, priority);
 }
 
 /* What it still holds runs on; only its waits and rank go. */
@@ -84,6 +127,7 @@ static void expire(struct kc_timeline *tl, int64_t now_ns)
 		struct kc__stream *s = &tl->streams[tl->busy[i]];
 
 		if (kc__stream_tail_ns(s) > now_ns) {
+			__builtin_prefetch(&tl->rings[tl->busy[i]][(s->next - 1) % KC__RING]);
 			i++;
 			continue;
 		}
@@ -105,6 +149,8 @@ static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__str
 {
 	int64_t t = s->ready_ns;
 
+	if (s->kind == KC_STREAM_NONBLOCKING)
+		return t;
 	for (uint32_t i = 0; i < tl->busy_count; i++) {
 		const struct kc__stream *other = &tl->streams[tl->busy[i]];
 
@@ -114,21 +160,41 @@ static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__str
 	return t;
 }
 
+/* A hardware queue hands out its work in order: nothing passes what another
+ * stream put into it. That was ready at the latest when its stream will be empty. */
+static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__stream *s)
+{
+	const struct queue *queue = &tl->queues[s->level][s->queue];
+	const struct kc__stream *last = &tl->streams[queue->stream];
+
+	if (last == s || !last->busy)
+		return 0;
+	return (queue->ready_ns < last->tail_ns ? queue->ready_ns : last->tail_ns) + last->shift_ns;
+}
+
+static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
+{
+	const struct kc__stream *s = &tl->streams[stream];
+
+	tl->queues[s->level][s->queue] = (struct queue){stream, ready_ns - s->shift_ns};
+}
+
 /* The moment the operation heads its stream; *behind: the stream's own work decides it. */
 static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__stream *s, int64_t now_ns, int *behind)
 {
 	int64_t free_ns = kc__stream_tail_ns(s) + tl->launch_gap_ns;
 	int64_t t = max_i64(now_ns + tl->launch_overhead_ns, others_done_ns(tl, s));
 
+	t = max_i64(t, queue_ready_ns(tl, s));
 	*behind = free_ns >= t;
 	return *behind ? free_ns : t;
 }
 
 static void describe(struct kc__rival *rival, const struct kc__stream *s, const struct kc__interval *interval)
 {
-	rival->start_ns = interval->start_ns;
-	rival->placed_ns = max_i64(interval->end_ns - (int64_t)interval->wave_ns, interval->start_ns);
-	rival->end_ns = interval->end_ns;
+	rival->start_ns = interval->start_ns + s->shift_ns;
+	rival->end_ns = interval->end_ns + s->shift_ns;
+	rival->placed_ns = max_i64(rival->end_ns - (int64_t)interval->wave_ns, rival->start_ns);
 	rival->resident = (struct kc_resident){
 	    .block = {{
 		[KC_SM_SLOTS] = 1,
@@ -139,40 +205,69 @@ static void describe(struct kc__rival *rival, const struct kc__stream *s, const 
 	    .count = {.base = interval->base, .extra = interval->extra},
 	};
 	rival->priority = s->priority;
-	rival->waits = interval->waits;
+	rival->waits = !!(interval->flags & KC__WAITS);
+	rival->drains = !!(interval->flags & KC__DRAINS);
+	rival->fixed = !!(interval->flags & KC__FIXED);
+	rival->uneven = !!(interval->flags & KC__UNEVEN);
+	rival->busy_until_ns = kc__stream_tail_ns(s);
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		rival->load[i] = interval->load[i];
 }
 
-/* What heads the other streams at t. */
-static unsigned find_rivals(struct kc_timeline *tl, const struct kc__stream *self, int64_t t, struct kc__rival *rivals)
+/* The intervals that stand behind the rivals. */
+struct origins {
+	uint32_t streams[KC__RIVALS_MAX], tickets[KC__RIVALS_MAX];
+};
+
+/* What heads the other streams at t. origins may be NULL. */
+static unsigned find_rivals(struct kc_timeline *tl, const struct kc__stream *self, int64_t t, struct kc__rival *rivals,
+			    struct origins *origins)
 {
 	unsigned count = 0;
 
 	for (uint32_t i = 0; i < tl->busy_count && count < KC__RIVALS_MAX; i++) {
 		uint32_t stream = tl->busy[i];
 		struct kc__stream *other = &tl->streams[stream];
-		struct kc__interval interval;
+		const struct kc__interval *interval;
 
-		if (other == self || !kc__ring_at(other, tl->rings[stream], t, &interval) || !interval.warps)
+		if (other == self)
 			continue;
-		describe(&rivals[count++], other, &interval);
+		interval = kc__ring_find(other, tl->rings[stream], t);
+		if (!interval || !interval->warps)
+			continue;
+		if (origins) {
+			origins->streams[count] = stream;
+			origins->tickets[count] = other->cursor;
+		}
+		describe(&rivals[count++], other, interval);
 	}
 	return count;
 }
 
-static struct kc__interval interval_of(const struct kc_grid *grid, const struct kc_placement *out,
-				       const struct kc__tail *tail, int waits)
+static uint8_t load_units(float load)
 {
-	return (struct kc__interval){
+	return (uint8_t)(load < 0 ? 0 : load < 1 ? load * KC__LOAD_UNITS + 0.5f : KC__LOAD_UNITS);
+}
+
+static struct kc__interval interval_of(const struct kc_demand *demand, const struct kc_placement *out,
+				       const struct kc__tail *tail, uint32_t flags)
+{
+	const struct kc_footprint *block = &demand->work->grid.block;
+	struct kc__interval interval = {
 	    .start_ns = out->start_ns,
 	    .end_ns = out->end_ns,
 	    .wave_ns = (float)tail->wave_ns,
-	    .warps = (uint16_t)grid->block.of[KC_SM_WARPS],
-	    .register_units = (uint16_t)((uint32_t)grid->block.of[KC_SM_REGISTERS] / KC_REGISTER_UNIT),
-	    .shared_units = (uint16_t)((uint32_t)grid->block.of[KC_SM_SHARED_BYTES] / KC__SHARED_UNIT_BYTES),
-	    .extra = (uint16_t)tail->last.extra,
+	    .warps = (uint16_t)block->of[KC_SM_WARPS],
+	    .register_units = (uint16_t)((uint32_t)block->of[KC_SM_REGISTERS] / KC_REGISTER_UNIT),
+	    .shared_units = (uint16_t)((uint32_t)block->of[KC_SM_SHARED_BYTES] / KC__SHARED_UNIT_BYTES),
 	    .base = (uint8_t)tail->last.base,
-	    .waits = (uint8_t)waits,
+	    .extra = (uint8_t)(tail->last.extra < UINT8_MAX ? tail->last.extra : UINT8_MAX),
+	    .flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0) | (tail->uneven ? KC__UNEVEN : 0)),
 	};
+
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		interval.load[i] = load_units(demand->load.of[i]);
+	return interval;
 }
 
 static void mark_busy(struct kc_timeline *tl, uint32_t stream)
@@ -197,25 +292,76 @@ static int64_t sane_ns(int64_t duration_ns)
 	return duration_ns < (int64_t)KC__LONGEST_NS ? duration_ns : (int64_t)KC__LONGEST_NS;
 }
 
-void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_work *work,
-			int64_t solo_ns, struct kc_placement *out)
+/* Rivals that the new kernel slows down end later than was thought. */
+static void move_rivals(struct kc_timeline *tl, const struct kc__rival *rivals, const struct origins *origins,
+			unsigned count)
 {
-	uint32_t index = index_of(stream);
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t stream = origins->streams[i];
+		struct kc__stream *s = &tl->streams[stream];
+		struct kc__interval interval;
+
+		if (rivals[i].fixed || !kc__ring_look(s, tl->rings[stream], origins->tickets[i], &interval))
+			continue;
+		kc__ring_stretch(s, tl->rings[stream], origins->tickets[i], rivals[i].end_ns - interval.end_ns,
+				 tl->launch_gap_ns);
+	}
+}
+
+/* What others made of launches like this one. Returns whether it was known. */
+static int learned_slowdown(const struct kc__site *site, const struct kc_demand *demand, int64_t solo_ns,
+			    struct kc_placement *out, struct kc__tail *tail)
+{
+	float slowdown;
+
+	if (!demand->contention)
+		return 0;
+	slowdown = kc_contention_slowdown(demand->contention, &out->meeting);
+	if (!(slowdown >= 1))
+		return 0;
+	out->slowdown = slowdown;
+	out->end_ns = out->start_ns + (int64_t)((double)solo_ns * slowdown);
+	kc__tail_of(tail, site, demand->work, out->end_ns - out->start_ns);
+	return 1;
+}
+
+void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
+			struct kc_placement *out)
+{
+	uint32_t index = index_of(stream), flags = 0;
 	struct kc__stream *s = &tl->streams[index];
+	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
 	struct kc__rival rivals[KC__RIVALS_MAX];
 	struct kc__interval interval;
+	struct origins origins;
 	struct kc__tail tail;
 	unsigned count;
-	int64_t ready;
-	int behind;
+	int behind, mutual = tl->site.timing.sensitivity > 0;
 
 	expire(tl, now_ns);
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	ready = ready_ns(tl, s, now_ns, &behind);
-	count = tl->busy_count > s->busy ? find_rivals(tl, s, ready, rivals) : 0;
-	kc__place(&tl->site, rivals, count, s->priority, ready, work, sane_ns(solo_ns), out, &tail);
-	interval = interval_of(&work->grid, out, &tail, out->start_ns > ready);
+	count = tl->busy_count > s->busy ? find_rivals(tl, s, ready, rivals, mutual ? &origins : NULL) : 0;
+	kc__place(&tl->site, rivals, count, s->priority, ready, demand->work, solo_ns, &demand->load, out, &tail);
+	out->meeting.context =
+	    kc_contention_context(&out->meeting.load, tl->busy_count - (s->busy && tl->busy_count), tl->before);
+	if (learned_slowdown(&tl->site, demand, solo_ns, out, &tail))
+		flags |= KC__FIXED;
+	else if (count && mutual)
+		move_rivals(tl, rivals, &origins, count);
+	flags |= out->start_ns > ready ? KC__WAITS : 0;
+	interval = interval_of(demand, out, &tail, flags);
+	enter_queue(tl, index, ready);
 	append(tl, index, &interval, behind, out);
+	tl->before = demand->identity;
+}
+
+void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_work *work,
+			int64_t solo_ns, struct kc_placement *out)
+{
+	struct kc_demand demand = {.work = work, .solo_ns = solo_ns};
+
+	kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
 
 void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
@@ -229,7 +375,9 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	expire(tl, now_ns);
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	*out = (struct kc_placement){.slowdown = 1, .slowdown_waves = 1, .concurrency_case = KC_CASE_ALONE};
+	out->meeting.room = 1;
 	out->start_ns = ready_ns(tl, s, now_ns, &behind);
+	enter_queue(tl, index, out->start_ns);
 	out->end_ns = out->start_ns + sane_ns(duration_ns);
 	interval = (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
 	append(tl, index, &interval, behind, out);
@@ -240,6 +388,18 @@ void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket
 	uint32_t index = index_of(stream);
 
 	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
+}
+
+int kc_timeline_look(const struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t *start_ns, int64_t *end_ns)
+{
+	uint32_t index = index_of(stream);
+	struct kc__interval interval;
+
+	if (!kc__ring_look(&tl->streams[index], tl->rings[index], ticket, &interval))
+		return -ENOENT;
+	*start_ns = interval.start_ns;
+	*end_ns = interval.end_ns;
+	return 0;
 }
 
 int64_t kc_timeline_tail(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)

@@ -6,12 +6,14 @@
  * numbers chosen by the caller. Fixed size (kc_timeline_size()), nothing is
  * allocated afterwards, nothing locks: the caller serialises calls on one
  * device. Finished intervals leave as time passes. What queues behind the head
- * of a stream costs nothing to carry.
+ * of a stream costs nothing to carry. A launch is placed from the last event on:
+ * beside what then heads the other streams, group of equal SMs by group, wave by
+ * wave; its cost does not depend on any grid's size.
  */
 #ifndef KC_TIMELINE_H
 #define KC_TIMELINE_H
 
-#include "forecast.h"
+#include "contention.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,12 +30,31 @@ struct kc_placement {
 	float slowdown_waves;      /* Equation 5.1 */
 	uint32_t concurrency_case; /* enum kc_case, leftover.h */
 	uint32_t ticket;           /* names this interval in later calls; 0: not carried */
+	struct kc_meeting meeting; /* for kc_contention_learn() once it is measured */
+};
+
+/* What a launch asks the device for. */
+struct kc_demand {
+	const struct kc_work *work;
+	int64_t solo_ns;
+	struct kc_load load;                    /* kc_load_of(); where it is 0, other kernels do not feel this one */
+	const struct kc_contention *contention; /* NULL: slowdown by room alone */
+	uint32_t identity;                      /* any number that tells this launch shape from others */
+};
+
+/* How kernels end, and what they do to each other, where no struct
+ * kc_contention tells. All 0: blocks run in step, and only room counts. */
+struct kc_timing {
+	float tail;        /* 0: waves in step. Else the last blocks of a grid of more than a wave end
+			    * one by one during this share of a block's time, and make room as they do */
+	float sensitivity; /* slowdown - 1 of a kernel beside others that could fill the device */
 };
 
 struct kc_timeline;
 
 size_t kc_timeline_size(void);
 void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device);
+void kc_timeline_tune(struct kc_timeline *tl, const struct kc_timing *timing);
 
 /* A stream begins to exist (or begins again). priority: CUDA's, lower runs
  * first. Streams past the table's capacity are carried as one. */
@@ -43,11 +64,19 @@ void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream);
 /* now_ns: host time of the call, any monotonic clock, the same in all calls. */
 void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_work *work,
 			int64_t solo_ns, struct kc_placement *out);
+/* The same with all that is known. */
+void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
+			struct kc_placement *out);
 /* A copy, memset or host function that occupies the stream for duration_ns. */
 void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
 			struct kc_placement *out);
 /* The call failed after all: its interval never was. */
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket);
+
+/* Where an interval stands by what is known now: later launches may have slowed
+ * it down, measured ends moved it. 0; -ENOENT: no longer, or never, carried. */
+int kc_timeline_look(const struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t *start_ns,
+		     int64_t *end_ns);
 
 /* Predicted end of all that is in the stream (now_ns where it is empty): what
  * an event recorded now will wait for. */

@@ -1,5 +1,6 @@
 #include "timeline.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -393,90 +394,147 @@ static void the_largest_grid(void **state)
 	assert_true(p.end_ns >= p.start_ns);
 }
 
-static uint32_t random_below(uint32_t bound)
+static struct kc_placement launch_on(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+				     const struct kc_work *work, int64_t solo_ns)
 {
-	static uint64_t s = 88172645463325252u; /* xorshift64, Marsaglia 2003 */
+	struct kc_placement p;
 
-	s ^= s << 13;
-	s ^= s >> 7;
-	s ^= s << 17;
-	return (uint32_t)(s >> 33) % bound;
+	kc_timeline_kernel(tl, stream, now_ns, work, solo_ns, &p);
+	return p;
 }
 
-enum { FUZZ_STREAMS = 12, FUZZ_WORKS = 16 };
-
-static void check(const struct kc_placement *p, int64_t now_ns, int64_t solo_ns)
+/*
+ * Amert et al. 2017, table 1 and figures 3 and 4: two SMs of a TX2. Every block
+ * is taken to run 1 ms. K1 has six blocks of 768 threads, two fit on an SM: four
+ * first. K4 would fit, but waits for K1's last two; K5 waits for the shared
+ * memory that K4 holds; K2 and K5 start when K1 and K4 end.
+ */
+static struct kc_work tx2_work(const struct kc_device *device, uint32_t blocks, uint32_t threads, uint32_t shared)
 {
-	assert_true(p->start_ns >= now_ns);
-	assert_true(p->end_ns >= p->start_ns);
-	assert_true(p->slowdown >= 1 && p->slowdown < 1e6f);
-	assert_true(p->end_ns - p->start_ns + 1 >= solo_ns);
-	assert_true(p->concurrency_case <= KC_CASE_C);
-	if (p->concurrency_case == KC_CASE_ALONE || p->concurrency_case == KC_CASE_C)
-		assert_int_equal(p->end_ns - p->start_ns, solo_ns);
+	struct kc_resources resources = {.registers = 16};
+	struct kc_shape shape = {{blocks, 1, 1}, {threads, 1, 1}, shared};
+	struct kc_work work;
+
+	assert_int_equal(kc_work_init(&work, device, &resources, &shape, 0), 0);
+	return work;
 }
 
-/* Anything in any order: what a caller may do, and what it should not. */
-static void random_calls(void **state)
+static void the_order_of_amert(void **state)
+{
+	enum { MS = 1000 * US };
+	struct kc_timeline *tl = *state;
+	struct kc_device tx2 = {.name = "TX2", .cc_major = 6, .cc_minor = 2, .sm_count = 2, .clock_khz = 1300000};
+	struct kc_work works[7];
+	struct kc_placement k1, k2, k3, k4, k5, k6;
+
+	kc_device_complete(&tx2);
+	tx2.launch_overhead_ns = tx2.launch_gap_ns = 0;
+	tx2.shared_per_sm_bytes = 65536;
+	works[1] = tx2_work(&tx2, 6, 768, 0);
+	works[2] = tx2_work(&tx2, 2, 512, 0);
+	works[3] = tx2_work(&tx2, 2, 1024, 0);
+	works[4] = tx2_work(&tx2, 4, 256, 32768);
+	works[5] = tx2_work(&tx2, 2, 256, 32768);
+	works[6] = tx2_work(&tx2, 2, 512, 0);
+	kc_timeline_init(tl, &tx2);
+	for (uint32_t s = 1; s <= 3; s++)
+		kc_timeline_stream(tl, s, KC_STREAM_NONBLOCKING, 0);
+	k1 = launch_on(tl, 1, NOW_NS, &works[1], 2 * MS);
+	k2 = launch_on(tl, 1, NOW_NS, &works[2], MS);
+	k3 = launch_on(tl, 1, NOW_NS, &works[3], MS);
+	k4 = launch_on(tl, 2, NOW_NS + MS / 5, &works[4], MS);
+	k5 = launch_on(tl, 3, NOW_NS + 2 * MS / 5, &works[5], MS);
+	k6 = launch_on(tl, 2, NOW_NS + 28 * MS / 10, &works[6], MS);
+	assert_int_equal(k1.start_ns, NOW_NS);
+	assert_int_equal(k4.start_ns, NOW_NS + MS); /* with K1's last two */
+	assert_int_equal(k4.concurrency_case, KC_CASE_B);
+	assert_int_equal(k5.start_ns, k4.end_ns);
+	assert_int_equal(k2.start_ns, k1.end_ns);
+	assert_int_equal(k5.start_ns, k2.start_ns);
+	assert_true(k3.start_ns >= k2.end_ns);
+	assert_true(k6.start_ns >= k4.end_ns && k6.start_ns >= NOW_NS + 28 * MS / 10);
+}
+
+/* Two queues, three streams: the third shares the first one's, and waits until
+ * what is in it has started. */
+static void hardware_queues(void **state)
 {
 	struct kc_timeline *tl = *state;
-	struct kc_work works[FUZZ_WORKS];
-	struct kc_placement p = {0};
-	int64_t now_ns = NOW_NS;
+	struct kc_device device = k40();
+	struct kc_placement running, queued, other, behind;
 
-	for (unsigned i = 0; i < FUZZ_WORKS; i++)
-		works[i] = work_of(1 + random_below(random_below(2) ? 100 : 3000));
-	for (unsigned i = 0; i < 300000; i++) {
-		uint32_t stream = random_below(FUZZ_STREAMS), what = random_below(100);
-		int64_t solo_ns = random_below(random_below(4) ? 40000 : 400000);
-		int64_t at_ns = now_ns - random_below(300); /* threads read the clock before they take turns */
-
-		now_ns += random_below(8000);
-		if (what < 80) {
-			int64_t tail_ns = kc_timeline_tail(tl, stream, at_ns);
-
-			kc_timeline_kernel(tl, stream, at_ns, &works[random_below(FUZZ_WORKS)], solo_ns, &p);
-			check(&p, at_ns, solo_ns);
-			assert_true(p.start_ns >= tail_ns);
-		} else if (what < 84) {
-			kc_timeline_occupy(tl, stream, at_ns, solo_ns, &p);
-			check(&p, at_ns, solo_ns);
-		} else if (what < 87) {
-			kc_timeline_wait(tl, stream, kc_timeline_tail(tl, random_below(FUZZ_STREAMS), at_ns));
-		} else if (what < 90) {
-			kc_timeline_cancel(tl, stream, p.ticket - random_below(3));
-		} else if (what < 97) {
-			kc_timeline_measured(tl, stream, p.ticket - random_below(20), at_ns,
-					     at_ns + random_below(5000));
-		} else if (what < 98) {
-			kc_timeline_stream_idle(tl, stream, at_ns);
-		} else if (what < 99) {
-			kc_timeline_stream(tl, stream, random_below(3), (int)random_below(3) - 1);
-		} else {
-			kc_timeline_device_idle(tl, at_ns);
-		}
-	}
+	device.hardware_queues = 2;
+	kc_timeline_init(tl, &device);
+	for (uint32_t s = 0; s < 3; s++)
+		kc_timeline_stream(tl, s, KC_STREAM_NONBLOCKING, 0);
+	running = launch(tl, 0, NOW_NS, 15, 100 * US);
+	queued = launch(tl, 0, NOW_NS, 15, 100 * US);
+	other = launch(tl, 1, NOW_NS, 15, 10 * US);
+	behind = launch(tl, 2, NOW_NS, 15, 10 * US);
+	assert_int_equal(queued.start_ns, running.end_ns + GAP_NS);
+	assert_int_equal(other.start_ns, NOW_NS + OVERHEAD_NS);
+	assert_int_equal(behind.start_ns, queued.start_ns); /* a false dependency */
 }
 
-/* Predictions handed out before a launch stay where they are: the ends of all
- * other streams are the same after it. */
-static void a_later_launch_moves_no_earlier_one(void **state)
+/* Compute capability 3.5: 32 grids at once. The 33rd waits for the first to end. */
+static void resident_grids(void **state)
 {
 	struct kc_timeline *tl = *state;
-	int64_t now_ns = NOW_NS;
+	struct kc_device device = k40();
+	struct kc_placement first = {0}, last;
 
-	for (unsigned i = 0; i < 2000; i++, now_ns += random_below(20000)) {
-		uint32_t stream = random_below(4);
-		int64_t before[4];
+	device.hardware_queues = 32;
+	kc_timeline_init(tl, &device);
+	for (uint32_t s = 0; s < 33; s++)
+		kc_timeline_stream(tl, s, KC_STREAM_NONBLOCKING, s < 32 ? 0 : -1); /* a queue of its own */
+	for (uint32_t s = 0; s < 32; s++) {
+		struct kc_placement p = launch(tl, s, NOW_NS, 1, 100 * US + s);
 
-		for (uint32_t s = 0; s < 4; s++)
-			before[s] = kc_timeline_tail(tl, s, now_ns);
-		launch(tl, stream, now_ns, 1 + random_below(400), random_below(100000));
-		for (uint32_t s = 0; s < 4; s++) {
-			if (s != stream)
-				assert_int_equal(kc_timeline_tail(tl, s, now_ns), before[s]);
-		}
+		first = s ? first : p;
+		assert_int_equal(p.start_ns, NOW_NS + OVERHEAD_NS);
 	}
+	last = launch(tl, 32, NOW_NS, 1, 10 * US);
+	assert_int_equal(last.start_ns, first.end_ns);
+}
+
+/* 60 of 120 places each. With sensitivity 1 and loads of half a device, both run
+ * at 1 / 1.5 while together: 100 µs become 150 for the first; the second, of the
+ * same length, loses half of the 100 µs it was to run. */
+static void both_slow_down(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_timing timing = {.sensitivity = 1};
+	struct kc_work work = work_of(HALF);
+	struct kc_demand demand = {.work = &work, .solo_ns = 100 * US, .load = {{0.5f}}};
+	struct kc_placement first, second;
+	int64_t start_ns, end_ns;
+
+	kc_timeline_tune(tl, &timing);
+	kc_timeline_launch(tl, 0, NOW_NS, &demand, &first);
+	assert_int_equal(first.end_ns - first.start_ns, 100 * US);
+	kc_timeline_launch(tl, 1, NOW_NS, &demand, &second);
+	assert_int_equal(kc_timeline_look(tl, 0, first.ticket, &start_ns, &end_ns), 0);
+	assert_int_equal(start_ns, first.start_ns);
+	assert_in_range(end_ns - start_ns, 150 * US - 200, 150 * US + 200);
+	assert_in_range(second.end_ns - second.start_ns, 150 * US - 200, 150 * US + 200);
+	assert_float_equal(second.slowdown, 1.5, 0.01);
+	assert_int_equal(kc_timeline_look(tl, 0, 4000, &start_ns, &end_ns), -ENOENT);
+}
+
+/* The end of the first wave, and the waves after it, of a kernel that drains:
+ * 4 waves in 400 µs, the last blocks end during half of 100 µs. */
+static void a_tail_that_drains(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_timing timing = {.tail = 0.5f};
+	struct kc_placement first, second;
+
+	kc_timeline_tune(tl, &timing);
+	first = launch(tl, 0, NOW_NS, 4 * FULL, 400 * US);
+	second = launch(tl, 1, NOW_NS, FULL, 10 * US);
+	assert_int_equal(second.start_ns, first.end_ns - 50 * US);
+	assert_int_equal(second.concurrency_case, KC_CASE_B);
+	assert_float_equal(second.slowdown, 1, 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -508,8 +566,11 @@ int main(void)
 	    TEST(long_queues),
 	    TEST(streams_past_the_table_are_one),
 	    TEST(the_largest_grid),
-	    TEST(random_calls),
-	    TEST(a_later_launch_moves_no_earlier_one),
+	    TEST(the_order_of_amert),
+	    TEST(hardware_queues),
+	    TEST(resident_grids),
+	    TEST(both_slow_down),
+	    TEST(a_tail_that_drains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,285 @@
+#include "contention.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Found on recorded runs of eight pipelines on the simulated device. */
+#define LEAST_ERROR 0.01f    /* log time: no forecast is trusted beyond this */
+#define FIRST_ERROR 0.3f     /* log time: of a cell after its first measurement */
+#define CLIP 0.5f            /* of a cell's mean error: makes a running mean nearly a median */
+#define MEMORY 40.0f         /* measurements */
+#define ERROR_MEMORY 20.0f   /* measurements */
+#define YOUNG 2.0f           /* measurements: a cell with so few counts as this much worse, twice */
+#define LAW_GAIN 0.05f       /* of the law's error, a measurement */
+#define LAW_LEAST_LOAD 0.05f /* squared; what less load shows is noise */
+#define LARGEST_SENSITIVITY 16.0f
+#define LARGEST_LOG 7.0f /* of time over solo */
+
+struct cell {
+	float log_slowdown, error;
+};
+
+static struct cell unpack(uint64_t word)
+{
+	struct cell cell;
+
+	memcpy(&cell, &word, sizeof(cell));
+	return cell;
+}
+
+static struct cell read_cell(const uint64_t *word)
+{
+	return unpack(__atomic_load_n(word, __ATOMIC_RELAXED));
+}
+
+static void write_cell(uint64_t *word, struct cell cell)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &cell, sizeof(bits));
+	__atomic_store_n(word, bits, __ATOMIC_RELAXED);
+}
+
+void kc_contention_init(struct kc_contention *c, struct kc_contention *parent)
+{
+	*c = (struct kc_contention){.parent = parent};
+}
+
+struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, uint64_t bytes, int64_t solo_ns)
+{
+	struct kc_load load = {{0}};
+	struct kc_footprint sm = kc_sm_limits(device);
+	double resident = (double)work->blocks_per_sm * fmin(work->waves, 1);
+	double rate = (double)device->memory_bytes_per_s * 1e-9 * (double)solo_ns;
+
+	if (sm.of[KC_SM_WARPS] > 0)
+		load.of[KC_LOAD_ISSUE] =
+		    (float)(resident * work->grid.block.of[KC_SM_WARPS] / (double)sm.of[KC_SM_WARPS]);
+	if (rate > 0)
+		load.of[KC_LOAD_MEMORY] = (float)fmin((double)bytes / rate, 1);
+	if (device->l2_bytes)
+		load.of[KC_LOAD_L2] = (float)fmin((double)bytes / device->l2_bytes, 1);
+	return load;
+}
+
+void kc_load_meet(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns)
+{
+	float share = own_ns > 0 ? (float)overlap_ns / (float)own_ns : 0;
+
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		met->of[i] += share * other->of[i];
+}
+
+/* Each class spans about twice the load of the one before. */
+static uint32_t load_class(const struct kc_load *load)
+{
+	static const float limits[KC_LOAD_CLASSES - 1] = {0.02f, 0.125f, 0.25f, 0.5f, 1.0f};
+	uint32_t class = 0;
+
+	while (class < KC_LOAD_CLASSES - 1 && load->of[KC_LOAD_ISSUE] > limits[class])
+		class ++;
+	return class;
+}
+
+uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before)
+{
+	uint32_t most = KC_STREAM_CLASSES - 1;
+
+	/* Fibonacci hashing, Knuth vol. 3, 6.4: its upper three bits */
+	return load_class(load) | (streams < most ? streams : most) << 8 | (before * 2654435769u >> 29) << 16;
+}
+
+#define PACKED_ROOM 4096.0f
+#define PACKED_ROOM_MAX 0xffffffu
+#define PACKED_LOAD 32.0f
+
+/* To the nearest unit, at most max. */
+static uint64_t units(float value, float unit, uint32_t max)
+{
+	float scaled = value * unit + 0.5f;
+
+	return scaled > 0 ? scaled < (float)max ? (uint64_t)scaled : max : 0;
+}
+
+/* Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the context's classes. */
+uint64_t kc_meeting_pack(const struct kc_meeting *meeting)
+{
+	uint32_t context = meeting->context;
+	uint64_t packed = units(meeting->room, PACKED_ROOM, PACKED_ROOM_MAX);
+
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		packed |= units(meeting->load.of[i], PACKED_LOAD, UINT8_MAX) << (24 + 8 * i);
+	packed |= (uint64_t)(context & 0xf) << 48;
+	packed |= (uint64_t)(context >> 8 & 0xf) << 52;
+	return packed | (uint64_t)(context >> 16 & 0xff) << 56;
+}
+
+struct kc_meeting kc_meeting_unpack(uint64_t packed)
+{
+	struct kc_meeting meeting = {.room = (float)(packed & PACKED_ROOM_MAX) / PACKED_ROOM};
+
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		meeting.load.of[i] = (float)(packed >> (24 + 8 * i) & 0xff) / PACKED_LOAD;
+	meeting.context =
+	    (uint32_t)(packed >> 48 & 0xf) | (uint32_t)(packed >> 52 & 0xf) << 8 | (uint32_t)(packed >> 56) << 16;
+	meeting.room = meeting.room >= 1 ? meeting.room : 1;
+	return meeting;
+}
+
+static uint32_t cell_of(uint32_t voice, uint32_t context)
+{
+	switch (voice) {
+	case KC_VOICE_LOAD:
+		return 3 + (context & 0xff) % KC_LOAD_CLASSES;
+	case KC_VOICE_STREAMS:
+		return 3 + KC_LOAD_CLASSES + (context >> 8 & 0xff) % KC_STREAM_CLASSES;
+	case KC_VOICE_BEFORE:
+		return 3 + KC_LOAD_CLASSES + KC_STREAM_CLASSES + (context >> 16) % KC_BEFORE_CLASSES;
+	default:
+		return voice;
+	}
+}
+
+static float law_of(const struct kc_contention *c, const struct kc_load *load)
+{
+	struct cell first = read_cell(&c->law[0]), second = read_cell(&c->law[1]);
+
+	return 1 + first.log_slowdown * load->of[KC_LOAD_ISSUE] + first.error * load->of[KC_LOAD_MEMORY] +
+	       second.log_slowdown * load->of[KC_LOAD_L2];
+}
+
+/* The node that has something to say: the shape's, else the device's. */
+static const struct kc_contention *learned(const struct kc_contention *c)
+{
+	while (c && !__atomic_load_n(&c->cells[KC_VOICE_SHAPE], __ATOMIC_RELAXED))
+		c = c->parent;
+	return c;
+}
+
+float kc_contention_law(const struct kc_contention *c, const struct kc_load *load)
+{
+	c = learned(c);
+	return c ? law_of(c, load) : 1;
+}
+
+/* What a voice says: for the first two it is reckoned, the others remember it. */
+static float says(uint32_t voice, const struct cell *cell, const struct kc_meeting *meeting, float law)
+{
+	if (voice == KC_VOICE_ROOM)
+		return logf(meeting->room);
+	return voice == KC_VOICE_LAW ? logf(law) : cell->log_slowdown;
+}
+
+float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting)
+{
+	float sum = 0, weights = 0, law;
+
+	c = learned(c);
+	if (!c)
+		return meeting->room;
+	law = law_of(c, &meeting->load);
+	for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
+		struct cell cell = read_cell(&c->cells[cell_of(voice, meeting->context)]);
+		float weight;
+
+		if (!(cell.error > 0))
+			continue;
+		weight = 1 / (cell.error * cell.error * cell.error);
+		sum += weight * says(voice, &cell, meeting, law);
+		weights += weight;
+	}
+	sum = weights > 0 ? sum / weights : logf(meeting->room);
+	return sum > 0 ? expf(fminf(sum, LARGEST_LOG)) : 1;
+}
+
+static float clip(float value, float limit)
+{
+	return fminf(fmaxf(value, -limit), limit);
+}
+
+/* The error that is kept counts a young cell as worse than it looks. */
+static float youth(uint8_t count)
+{
+	return 1 + YOUNG / (float)count;
+}
+
+static void learn_cell(uint64_t *word, uint8_t *count, float said, float log_slowdown, int remembers)
+{
+	struct cell cell = unpack(*word);
+	float mean_error = *count ? cell.error / youth(*count) : FIRST_ERROR;
+	float error = log_slowdown - said;
+
+	if (!*count && remembers)
+		error = log_slowdown;
+	*count += *count < UINT8_MAX;
+	if (remembers) {
+		float limit = *count == 1 ? LARGEST_LOG : CLIP * mean_error + LEAST_ERROR;
+
+		cell.log_slowdown += clip(error, limit) * fmaxf(1 / MEMORY, 1 / (float)*count);
+	}
+	if (*count > 1 || !remembers)
+		mean_error += (fabsf(error) - mean_error) * fmaxf(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
+	cell.error = fmaxf(mean_error, LEAST_ERROR) * youth(*count);
+	write_cell(word, cell);
+}
+
+/* Normalised least mean squares: each term answers for the error by its part in the load. */
+static void learn_law(struct kc_contention *c, const struct kc_load *met, float slowdown)
+{
+	struct cell first = unpack(c->law[0]), second = unpack(c->law[1]);
+	float *const terms[KC_LOAD_TERMS] = {&first.log_slowdown, &first.error, &second.log_slowdown};
+	float power = 0, error = slowdown - law_of(c, met);
+
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		power += met->of[i] * met->of[i];
+	for (int i = 0; i < KC_LOAD_TERMS; i++) {
+		*terms[i] += LAW_GAIN * error * met->of[i] / fmaxf(power, LAW_LEAST_LOAD);
+		*terms[i] = fminf(fmaxf(*terms[i], 0), LARGEST_SENSITIVITY);
+	}
+	write_cell(&c->law[0], first);
+	write_cell(&c->law[1], second);
+}
+
+/* The time alone is learned as well. When it turns out to be another, what was
+ * seen does not become wrong: the slowdowns refer to the new one from now on. */
+static void refer_to(struct kc_contention *c, float log_solo)
+{
+	float by = log_solo - c->log_solo;
+	int first = c->log_solo == 0;
+
+	c->log_solo = log_solo;
+	if (first || !c->parent || by == 0)
+		return;
+	for (uint32_t i = KC_VOICE_SHAPE; i < KC_CONTENTION_CELLS; i++) {
+		struct cell cell = unpack(c->cells[i]);
+
+		if (!c->counts[i])
+			continue;
+		cell.log_slowdown -= by;
+		write_cell(&c->cells[i], cell);
+	}
+}
+
+void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeting, const struct kc_load *met,
+			 int64_t solo_ns, int64_t measured_ns)
+{
+	float slowdown, log_slowdown;
+
+	if (solo_ns <= 0 || measured_ns <= 0)
+		return;
+	slowdown = (float)((double)measured_ns / (double)solo_ns);
+	log_slowdown = clip(logf(slowdown), LARGEST_LOG);
+	for (; c; c = c->parent) {
+		float law = law_of(c, &meeting->load);
+
+		refer_to(c, logf((float)solo_ns));
+		for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
+			uint32_t i = cell_of(voice, meeting->context);
+			struct cell cell = unpack(c->cells[i]);
+
+			learn_cell(&c->cells[i], &c->counts[i], says(voice, &cell, meeting, law), log_slowdown,
+				   voice > KC_VOICE_LAW);
+		}
+		learn_law(c, met, slowdown);
+	}
+}

@@ -1,0 +1,217 @@
+#include "contention.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define SOLO_NS 10000
+
+static struct kc_load issue(float share)
+{
+	return (struct kc_load){{[KC_LOAD_ISSUE] = share}};
+}
+
+static struct kc_meeting meeting(float load, float room, uint32_t streams, uint32_t before)
+{
+	struct kc_meeting m = {.load = issue(load), .room = room};
+
+	m.context = kc_contention_context(&m.load, streams, before);
+	return m;
+}
+
+static void learn(struct kc_contention *c, const struct kc_meeting *m, float met, int64_t measured_ns, int times)
+{
+	struct kc_load load = issue(met);
+
+	while (times--)
+		kc_contention_learn(c, m, &load, SOLO_NS, measured_ns);
+}
+
+/* Nothing learned: what room says. */
+static void nothing_learned(void **state)
+{
+	struct kc_meeting crowded = meeting(1, 1.5f, 3, 7);
+	struct kc_contention device, c;
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	assert_float_equal(kc_contention_slowdown(NULL, &crowded), 1.5, 0);
+	assert_float_equal(kc_contention_slowdown(&c, &crowded), 1.5, 0);
+	assert_float_equal(kc_contention_law(&c, &crowded.load), 1, 0);
+}
+
+/* Measured alone again and again: slowdown 1, also where room said 2. */
+static void always_alone(void **state)
+{
+	struct kc_meeting m = meeting(0, 1, 0, 0);
+	struct kc_contention device, c;
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	learn(&c, &m, 0, SOLO_NS, 50);
+	assert_float_equal(kc_contention_slowdown(&c, &m), 1, 1e-6);
+	m.room = 2;
+	learn(&c, &m, 0, SOLO_NS, 50);
+	assert_in_range(1000 * kc_contention_slowdown(&c, &m), 1000, 1010);
+}
+
+/* 25 µs instead of 10 µs, however much room there was: 2.5. */
+static void always_the_same(void **state)
+{
+	struct kc_meeting m = meeting(0.3f, 1, 2, 5);
+	struct kc_contention device, c, other;
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	kc_contention_init(&other, &device);
+	learn(&c, &m, 0.5f, 25000, 200);
+	assert_float_equal(kc_contention_slowdown(&c, &m), 2.5, 0.05);
+	/* a shape not measured yet takes after the device's others */
+	assert_float_equal(kc_contention_slowdown(&other, &m), 2.5, 0.05);
+}
+
+/* Slowdown 1 beside nothing, 1.6 beside 0.4, 2.2 beside 0.8: sensitivity 1.5. */
+static void the_law_is_found(void **state)
+{
+	struct kc_contention c;
+	struct kc_load load = issue(0.6f);
+
+	(void)state;
+	kc_contention_init(&c, NULL);
+	for (int i = 0; i < 2000; i++) {
+		float met = (float)(i % 3) * 0.4f;
+		struct kc_meeting m = meeting(met, 1, 1, 0);
+
+		learn(&c, &m, met, (int64_t)(SOLO_NS * (1 + 1.5f * met)), 1);
+	}
+	assert_float_equal(kc_contention_law(&c, &load), 1.9, 0.01);
+}
+
+/* Where only the number of busy streams tells fast from slow, it is followed. */
+static void the_better_voice_is_heard(void **state)
+{
+	struct kc_meeting quiet = meeting(0.1f, 1, 0, 0), busy = meeting(0.1f, 1, 6, 0);
+	struct kc_contention c;
+
+	(void)state;
+	kc_contention_init(&c, NULL);
+	for (int i = 0; i < 300; i++) {
+		learn(&c, &quiet, 0, SOLO_NS, 1);
+		learn(&c, &busy, 0.5f, 3 * SOLO_NS, 1);
+	}
+	assert_true(kc_contention_slowdown(&c, &quiet) < 1.1f);
+	assert_true(kc_contention_slowdown(&c, &busy) > 2.7f);
+}
+
+/* One launch in ten takes ten times as long: the forecast stays with the nine. */
+static void outliers_do_not_carry_it_away(void **state)
+{
+	struct kc_meeting m = meeting(0.1f, 1, 1, 1);
+	struct kc_contention c;
+
+	(void)state;
+	kc_contention_init(&c, NULL);
+	for (int i = 0; i < 1000; i++)
+		learn(&c, &m, 0.1f, i % 10 ? SOLO_NS : 10 * SOLO_NS, 1);
+	assert_true(kc_contention_slowdown(&c, &m) < 1.1f);
+}
+
+/* 20 µs of what was thought to be 10 µs alone, and is 16: at once 1.25, not 2. */
+static void another_solo_time(void **state)
+{
+	struct kc_meeting m = meeting(0.1f, 1, 1, 1);
+	struct kc_contention device, c;
+	struct kc_load met = issue(0.1f);
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	learn(&c, &m, 0.1f, 20000, 100);
+	kc_contention_learn(&c, &m, &met, 16000, 20000);
+	assert_float_equal(kc_contention_slowdown(&c, &m), 1.25, 0.02);
+}
+
+static void packing(void **state)
+{
+	struct kc_meeting m = meeting(0.75f, 1.5f, 5, 12345), again;
+
+	(void)state;
+	m.load.of[KC_LOAD_L2] = 0.25f;
+	again = kc_meeting_unpack(kc_meeting_pack(&m));
+	assert_memory_equal(&m, &again, sizeof(m));
+	m = (struct kc_meeting){.load = {{-1, 1e9f, NAN}}, .room = NAN, .context = UINT32_MAX};
+	again = kc_meeting_unpack(kc_meeting_pack(&m));
+	assert_float_equal(again.room, 1, 0);
+	assert_float_equal(again.load.of[KC_LOAD_MEMORY], 255.0 / 32, 0);
+}
+
+/* What is wrong with a measurement must not get in, whatever else may. */
+static void total(void **state)
+{
+	static const int64_t times[] = {INT64_MIN, -1, 0, 1, SOLO_NS, INT64_MAX};
+	struct kc_meeting m = meeting(1e9f, 1, UINT32_MAX, UINT32_MAX);
+	struct kc_contention device, c;
+	struct kc_load met = issue(1e9f);
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	for (unsigned i = 0; i < 36000; i++) {
+		float slowdown;
+
+		kc_contention_learn(&c, &m, &met, times[i % 6], times[i / 6 % 6]);
+		slowdown = kc_contention_slowdown(&c, &m);
+		assert_true(slowdown >= 1 && slowdown < 1e6f);
+	}
+	m.context = UINT32_MAX;
+	assert_true(kc_contention_slowdown(&c, &m) >= 1);
+}
+
+/* K40: 15 SMs of 64 warps, 288 GB/s, 1.5 MiB of L2. 60 blocks of 256 threads:
+ * half of the warps. 1,440,000 bytes in 10 µs: half of the bandwidth; 0.92 of L2. */
+static void loads(void **state)
+{
+	struct kc_device k40 = *kc_device_builtin("k40");
+	struct kc_resources resources = {.registers = 16};
+	struct kc_shape shape = {{60, 1, 1}, {256, 1, 1}, 0};
+	struct kc_load load, met = {{0}};
+	struct kc_work work;
+
+	(void)state;
+	k40.memory_bytes_per_s = 288000000000;
+	k40.l2_bytes = 1536 * 1024;
+	assert_int_equal(kc_work_init(&work, &k40, &resources, &shape, 0), 0);
+	load = kc_load_of(&k40, &work, 1440000, 10000);
+	assert_float_equal(load.of[KC_LOAD_ISSUE], 0.5, 1e-6);
+	assert_float_equal(load.of[KC_LOAD_MEMORY], 0.5, 1e-6);
+	assert_float_equal(load.of[KC_LOAD_L2], 1440000.0 / 1572864, 1e-6);
+	kc_load_meet(&met, &load, 2500, 10000);
+	kc_load_meet(&met, &load, 5000, 10000);
+	assert_float_equal(met.of[KC_LOAD_ISSUE], 0.375, 1e-6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(nothing_learned),
+	    cmocka_unit_test(always_alone),
+	    cmocka_unit_test(always_the_same),
+	    cmocka_unit_test(the_law_is_found),
+	    cmocka_unit_test(the_better_voice_is_heard),
+	    cmocka_unit_test(outliers_do_not_carry_it_away),
+	    cmocka_unit_test(another_solo_time),
+	    cmocka_unit_test(packing),
+	    cmocka_unit_test(total),
+	    cmocka_unit_test(loads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,333 @@
+/* What must hold of any mix of kernels, in whatever order the calls come. */
+#include "placement.h"
+#include "rooms.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { US = 1000 };
+#define OVERHEAD_NS 8000
+#define GAP_NS 1000
+#define NOW_NS (1000 * 1000 * (int64_t)US)
+
+static struct kc_device k40(void)
+{
+	struct kc_device device = *kc_device_builtin("k40");
+
+	device.launch_overhead_ns = OVERHEAD_NS;
+	device.launch_gap_ns = GAP_NS;
+	return device;
+}
+
+static int set_up(void **state)
+{
+	struct kc_device device = k40();
+
+	*state = malloc(kc_timeline_size());
+	kc_timeline_init(*state, &device);
+	for (uint32_t stream = 0; stream < 4; stream++)
+		kc_timeline_stream(*state, stream, KC_STREAM_NONBLOCKING, 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static struct kc_work work_of(uint32_t blocks)
+{
+	struct kc_device device = k40();
+	struct kc_resources resources = {.registers = 16};
+	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0};
+	struct kc_work work;
+
+	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
+	return work;
+}
+
+static struct kc_placement launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, uint32_t blocks,
+				  int64_t solo_ns)
+{
+	struct kc_work work = work_of(blocks);
+	struct kc_placement p;
+
+	kc_timeline_kernel(tl, stream, now_ns, &work, solo_ns, &p);
+	return p;
+}
+
+static uint32_t random_below(uint32_t bound)
+{
+	static uint64_t s = 88172645463325252u; /* xorshift64, Marsaglia 2003 */
+
+	s ^= s << 13;
+	s ^= s >> 7;
+	s ^= s << 17;
+	return (uint32_t)(s >> 33) % bound;
+}
+
+enum { FUZZ_STREAMS = 12, FUZZ_WORKS = 16 };
+
+static void check(const struct kc_placement *p, int64_t now_ns, int64_t solo_ns)
+{
+	assert_true(p->start_ns >= now_ns);
+	assert_true(p->end_ns >= p->start_ns);
+	assert_true(p->slowdown >= 1 && p->slowdown < 1e6f);
+	assert_true(p->end_ns - p->start_ns + 1 >= solo_ns);
+	assert_true(p->concurrency_case <= KC_CASE_C);
+	if (p->concurrency_case == KC_CASE_ALONE || p->concurrency_case == KC_CASE_C)
+		assert_int_equal(p->end_ns - p->start_ns, solo_ns);
+}
+
+/* Anything in any order: what a caller may do, and what it should not. */
+static void random_calls(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_work works[FUZZ_WORKS];
+	struct kc_placement p = {0};
+	int64_t now_ns = NOW_NS;
+
+	for (unsigned i = 0; i < FUZZ_WORKS; i++)
+		works[i] = work_of(1 + random_below(random_below(2) ? 100 : 3000));
+	for (unsigned i = 0; i < 300000; i++) {
+		uint32_t stream = random_below(FUZZ_STREAMS), what = random_below(100);
+		int64_t solo_ns = random_below(random_below(4) ? 40000 : 400000);
+		int64_t at_ns = now_ns - random_below(300); /* threads read the clock before they take turns */
+
+		now_ns += random_below(8000);
+		if (what < 80) {
+			int64_t tail_ns = kc_timeline_tail(tl, stream, at_ns);
+
+			kc_timeline_kernel(tl, stream, at_ns, &works[random_below(FUZZ_WORKS)], solo_ns, &p);
+			check(&p, at_ns, solo_ns);
+			assert_true(p.start_ns >= tail_ns);
+		} else if (what < 84) {
+			kc_timeline_occupy(tl, stream, at_ns, solo_ns, &p);
+			check(&p, at_ns, solo_ns);
+		} else if (what < 87) {
+			kc_timeline_wait(tl, stream, kc_timeline_tail(tl, random_below(FUZZ_STREAMS), at_ns));
+		} else if (what < 90) {
+			kc_timeline_cancel(tl, stream, p.ticket - random_below(3));
+		} else if (what < 97) {
+			kc_timeline_measured(tl, stream, p.ticket - random_below(20), at_ns,
+					     at_ns + random_below(5000));
+		} else if (what < 98) {
+			kc_timeline_stream_idle(tl, stream, at_ns);
+		} else if (what < 99) {
+			kc_timeline_stream(tl, stream, random_below(3), (int)random_below(3) - 1);
+		} else {
+			kc_timeline_device_idle(tl, at_ns);
+		}
+	}
+}
+
+/* Predictions handed out before a launch stay where they are: the ends of all
+ * other streams are the same after it. */
+static void a_later_launch_moves_no_earlier_one(void **state)
+{
+	struct kc_timeline *tl = *state;
+	int64_t now_ns = NOW_NS;
+
+	for (unsigned i = 0; i < 2000; i++, now_ns += random_below(20000)) {
+		uint32_t stream = random_below(4);
+		int64_t before[4];
+
+		for (uint32_t s = 0; s < 4; s++)
+			before[s] = kc_timeline_tail(tl, s, now_ns);
+		launch(tl, stream, now_ns, 1 + random_below(400), random_below(100000));
+		for (uint32_t s = 0; s < 4; s++) {
+			if (s != stream)
+				assert_int_equal(kc_timeline_tail(tl, s, now_ns), before[s]);
+		}
+	}
+}
+
+/* A random kernel of one wave or several. */
+struct request {
+	uint32_t blocks, stream;
+	int64_t at_ns, solo_ns;
+};
+
+static struct request random_request(int64_t at_ns)
+{
+	return (struct request){1 + random_below(random_below(2) ? 100 : 500), random_below(4), at_ns,
+				1000 + random_below(100000)};
+}
+
+/* The first kernel of an empty device, whatever it is. */
+static void alone_there_is_no_slowdown(void **state)
+{
+	int64_t now_ns = NOW_NS;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		struct request r = random_request(now_ns);
+		struct kc_placement p = launch(*state, r.stream, now_ns, r.blocks, r.solo_ns);
+
+		assert_float_equal(p.slowdown, 1, 0);
+		assert_int_equal(p.end_ns - p.start_ns, r.solo_ns);
+		now_ns = p.end_ns + US;
+		kc_timeline_device_idle(*state, now_ns);
+	}
+}
+
+/* With one kernel more behind them, and all placed again in the same order, no
+ * earlier one starts earlier. */
+static void one_more_behind_makes_none_earlier(void **state)
+{
+	enum { KERNELS = 12, ROUNDS = 500 };
+	struct kc_device device = k40();
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct request requests[KERNELS];
+		int64_t starts[KERNELS];
+
+		for (unsigned i = 0; i < KERNELS; i++)
+			requests[i] = random_request(NOW_NS + (int64_t)i * random_below(9000));
+		for (unsigned count = 1; count <= KERNELS; count++) {
+			kc_timeline_init(*state, &device);
+			for (uint32_t s = 0; s < 4; s++)
+				kc_timeline_stream(*state, s, KC_STREAM_NONBLOCKING, 0);
+			for (unsigned i = 0; i < count; i++) {
+				const struct request *r = &requests[i];
+				struct kc_placement p = launch(*state, r->stream, r->at_ns, r->blocks, r->solo_ns);
+
+				assert_true(i + 1 == count || p.start_ns >= starts[i]);
+				starts[i] = p.start_ns;
+			}
+		}
+	}
+}
+
+/* Equal kernels in streams of their own, whichever stream comes first. */
+static void order_of_equal_kernels_does_not_matter(void **state)
+{
+	struct kc_device device = k40();
+
+	for (unsigned round = 0; round < 500; round++) {
+		uint32_t blocks = 1 + random_below(400);
+		int64_t makespan[2] = {0, 0};
+
+		for (unsigned turn = 0; turn < 2; turn++) {
+			kc_timeline_init(*state, &device);
+			for (uint32_t s = 0; s < 4; s++)
+				kc_timeline_stream(*state, s, KC_STREAM_NONBLOCKING, 0);
+			for (uint32_t i = 0; i < 4; i++) {
+				struct kc_placement p =
+				    launch(*state, turn ? (i * 3 + round) % 4 : i, NOW_NS, blocks, 50 * US);
+
+				makespan[turn] = p.end_ns > makespan[turn] ? p.end_ns : makespan[turn];
+			}
+		}
+		assert_int_equal(makespan[0], makespan[1]);
+	}
+}
+
+static struct kc_work work_on(const struct kc_device *device, uint32_t blocks, uint32_t threads, uint32_t shared)
+{
+	struct kc_resources resources = {.registers = 16};
+	struct kc_shape shape = {{blocks, 1, 1}, {threads, 1, 1}, shared};
+	struct kc_work work;
+
+	assert_int_equal(kc_work_init(&work, device, &resources, &shape, 0), 0);
+	return work;
+}
+
+enum { MIXED = 8 };
+
+struct mix {
+	struct kc_device device;
+	struct kc__site site;
+	struct kc__rival held[MIXED];
+	unsigned count;
+	unsigned long kernels, without_room; /* found on the SMs; with blocks that find no place */
+};
+
+static void add_to_mix(struct mix *mix, int64_t *ready_ns, struct kc_placement *p)
+{
+	struct kc_work work =
+	    work_on(&mix->device, 1 + random_below(200), 32 * (1 + random_below(16)), random_below(3) * 4096);
+	struct kc_load load = {{0}};
+	struct kc__tail tail;
+
+	*ready_ns += random_below(20000);
+	kc__place(&mix->site, mix->held, mix->count, 0, *ready_ns, &work, 20000 + random_below(50000), &load, p, &tail);
+	mix->held[mix->count++] = (struct kc__rival){
+	    .start_ns = p->start_ns,
+	    .placed_ns = p->end_ns - tail.wave_ns,
+	    .end_ns = p->end_ns,
+	    .busy_until_ns = p->end_ns,
+	    .resident = {work.grid.block, tail.last},
+	    .waits = p->start_ns > *ready_ns,
+	    .uneven = (uint8_t)tail.uneven,
+	};
+}
+
+/* All that have placed their last block by t. */
+static void check_mix(struct mix *mix, int64_t t)
+{
+	const struct kc_footprint *sm = &mix->site.sm;
+	int64_t taken[KC_SM_RESOURCES] = {0};
+	struct kc__rooms rooms;
+
+	kc__rooms_init(&rooms, sm, mix->device.sm_count);
+	for (unsigned i = 0; i < mix->count; i++) {
+		const struct kc_resident *resident = &mix->held[i].resident;
+		uint32_t blocks = resident->count.base * mix->device.sm_count + resident->count.extra;
+
+		if (mix->held[i].end_ns <= t || mix->held[i].placed_ns > t)
+			continue;
+		for (int r = 0; r < KC_SM_RESOURCES; r++) {
+			taken[r] += (int64_t)blocks * resident->block.of[r];
+			assert_true(taken[r] <= (int64_t)sm->of[r] * mix->device.sm_count);
+		}
+		mix->kernels++;
+		mix->without_room += kc__rooms_place(&rooms, &resident->block, blocks) < blocks;
+	}
+}
+
+/*
+ * Random mixes, at the start of each kernel: together they never hold more than
+ * the SMs have. Block by block the timeline keeps counts, not places: when
+ * kernels have left, what is there need not pack as it was packed; that may
+ * concern one kernel in a thousand. kc__rooms itself never errs (rooms_test.c).
+ */
+static void no_sm_holds_more_than_its_limits(void **state)
+{
+	struct mix mix = {.device = k40()};
+
+	(void)state;
+	mix.site = (struct kc__site){.sm = kc_sm_limits(&mix.device), .sm_count = 15, .grids_max = 32};
+	for (unsigned round = 0; round < 20000; round++) {
+		int64_t ready_ns = NOW_NS;
+
+		for (mix.count = 0; mix.count < MIXED;) {
+			struct kc_placement p;
+
+			add_to_mix(&mix, &ready_ns, &p);
+			check_mix(&mix, p.start_ns);
+		}
+	}
+	assert_true(mix.without_room * 1000 <= mix.kernels);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(random_calls),
+	    TEST(a_later_launch_moves_no_earlier_one),
+	    TEST(alone_there_is_no_slowdown),
+	    TEST(one_more_behind_makes_none_earlier),
+	    TEST(order_of_equal_kernels_does_not_matter),
+	    TEST(no_sm_holds_more_than_its_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
