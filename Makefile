@@ -27,7 +27,7 @@ LDFLAGS += -fsanitize=$(SAN)
 endif
 
 # --- what must be there before anything compiles
-PACKAGES := sqlite3 jansson
+PACKAGES := sqlite3 jansson zlib
 LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES))
 CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 READY    := $(BUILD)/flags
@@ -66,6 +66,7 @@ TESTS     := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 SQLITE_LIBS   := $(shell pkg-config --libs sqlite3 2>/dev/null)
 SQLITE_STATIC := -Wl,-Bstatic $(SQLITE_LIBS) -Wl,-Bdynamic
 JANSSON_LIBS  := $(shell pkg-config --libs jansson 2>/dev/null)
+ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
 SYSTEM_LIBS   := -pthread -ldl -lm
 
 all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast
@@ -97,14 +98,16 @@ $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) \
+	  $(SYSTEM_LIBS) $(LDFLAGS)
 
 # A test links the archive of its own folder before the two below it.
 test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUILD)/shim/%,$(1)),$(SHIM)))
 $(filter $(BUILD)/tools/%,$(TESTS)): $(TOOLS)
 $(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) -lcmocka \
+	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) \
+	  $(ZLIB_LIBS) -lcmocka \
 	  $(SYSTEM_LIBS) $(LDFLAGS)
 
 -include cuda_tests/simcuda/simcuda.mk

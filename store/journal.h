@@ -32,7 +32,7 @@
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
 #define KC_JOURNAL_VERSION 1u
-#define KC_SLOT_BYTES 192u
+#define KC_SLOT_BYTES 200u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -80,6 +80,7 @@ enum kc_unpredictable {
 	KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
 	KC_TABLE_FULL,    /* our tables are at their bound */
 	KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
+	KC_IMPORTED,      /* recorded by others: nobody predicted it when it was launched */
 	KC_UNPREDICTABLE_COUNT,
 };
 const char *kc_unpredictable_name(uint32_t reason);
@@ -138,6 +139,7 @@ struct kc_launch {
 	uint32_t graph_node;
 	uint32_t ticket;       /* of the timeline; means nothing after the process */
 	uint32_t shape;        /* place in the shim's table; likewise */
+	uint64_t meeting;      /* kc_meeting_pack() of what was expected to run beside it; likewise */
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint64_t link;         /* to another launch of the same graph launch; likewise */
 	uint32_t call_site;    /* dictionary id; 0: not known */
@@ -285,6 +287,7 @@ struct kc_journal_header {
 	char command_line[4096]; /* arguments separated by NUL, cut if longer */
 	uint32_t command_line_bytes;
 	uint64_t pid_namespace; /* inode; filled by kc_journal_create() */
+	char source[1024];      /* the trace file it was imported from; empty: recorded live */
 };
 _Static_assert(sizeof(struct kc_journal_header) <= KC_HEADER_BYTES, "header size");
 
@@ -317,7 +320,7 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 }
 
 /* Off the launch path: a dictionary entry. 0; -ENOSPC past the bound; -EMSGSIZE
- * past 172,032 bytes. */
+ * past 180,224 bytes. */
 int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
 
 /* Worker. Prepares segments ahead of the claims; returns how many slots lie

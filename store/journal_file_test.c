@@ -373,11 +373,13 @@ static int check_entry(const struct kc_slot *slot, void *arg)
 	return 0;
 }
 
+enum { PART = KC_SLOT_BYTES - 24 }; /* payload of one part, bytes */
+
 static void entries_come_back_whole(void **state)
 {
-	static const size_t sizes[] = {0, 1, 168, 169, 336, 5000, 172032, 40000};
+	static const size_t sizes[] = {0, 1, PART, PART + 1, 2 * PART, 5000, 1024 * PART, 40000};
 	enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
-	static uint8_t payload[172033];
+	static uint8_t payload[1024 * PART + 1];
 	struct expected expected = {.payload = payload, .sizes = sizes};
 	struct kc_journal *j = create(BYTES_MAX);
 	struct kc_journal_file *file;
@@ -414,14 +416,14 @@ static void torn_entries_are_told(void **state)
 	struct kc_assembler a = {0};
 
 	(void)state;
-	assert_int_equal(feed(&a, 10, 0, 3, 168), 0);
+	assert_int_equal(feed(&a, 10, 0, 3, PART), 0);
 	assert_int_equal(a.expected, 3);
 	assert_int_equal(feed(&a, 12, 2, 3, 5), -EBADMSG); /* part 1 is missing */
 	assert_int_equal(feed(&a, 20, 1, 2, 5), -EBADMSG); /* part 0 is missing */
-	assert_int_equal(feed(&a, 30, 0, 2, 168), 0);
-	assert_int_equal(feed(&a, 31, 1, 3, 168), -EBADMSG); /* of another entry */
-	assert_int_equal(feed(&a, 40, 0, 2, 100), -EBADMSG); /* only the last part may be short */
-	assert_int_equal(feed(&a, 50, 0, 1, 169), -EBADMSG); /* more than a part holds */
+	assert_int_equal(feed(&a, 30, 0, 2, PART), 0);
+	assert_int_equal(feed(&a, 31, 1, 3, PART), -EBADMSG);     /* of another entry */
+	assert_int_equal(feed(&a, 40, 0, 2, 100), -EBADMSG);      /* only the last part may be short */
+	assert_int_equal(feed(&a, 50, 0, 1, PART + 1), -EBADMSG); /* more than a part holds */
 	assert_int_equal(feed(&a, 60, 0, 0, 0), -EBADMSG);
 	assert_int_equal(feed(&a, 70, 0, 1, 3), 1);
 	assert_int_equal(a.expected, 0);

@@ -22,6 +22,7 @@ const char *kc_unpredictable_name(uint32_t reason)
 	    [KC_PREDICTED] = "predicted",   [KC_NO_ATTRIBUTES] = "no_attributes",
 	    [KC_NO_DEVICE] = "no_device",   [KC_DOES_NOT_FIT] = "does_not_fit",
 	    [KC_TABLE_FULL] = "table_full", [KC_COUNT_UNKNOWN] = "count_unknown",
+	    [KC_IMPORTED] = "imported",
 	};
 	return NAME_AT(names, reason);
 }

@@ -102,9 +102,9 @@ static int find_run(struct kc_store *s, const struct kc_journal_header *h, const
 		sqlite3_snprintf(sizeof(token), token, "%.40s-%u-%llu-%lld", h->boot_id, h->pid,
 				 (unsigned long long)h->pid_start, (long long)h->monotonic_ns);
 	rc = execute(s,
-		     "INSERT OR IGNORE INTO run(token, started_unix_ns, command_line, directory)"
-		     " VALUES(%Q, %lld, %Q, %.1024Q)",
-		     token, (long long)h->realtime_ns, line, h->directory);
+		     "INSERT OR IGNORE INTO run(token, started_unix_ns, command_line, directory, source)"
+		     " VALUES(%Q, %lld, %Q, %.1024Q, nullif(%.1024Q, ''))",
+		     token, (long long)h->realtime_ns, line, h->directory, h->source);
 	return rc ? rc : number(s, run, "SELECT id FROM run WHERE token = %Q", token);
 }
 
@@ -130,10 +130,10 @@ static int add_process(struct kc_store *s, const struct kc_journal_header *h, in
 		rc = execute(
 		    s,
 		    "INSERT OR IGNORE INTO process(run, pid, ppid, pid_start, boot_id, executable, command_line,"
-		    " directory, measure, started_ns, started_unix_ns)"
-		    " VALUES(%lld, %u, %u, %lld, %.40Q, %.1024Q, %Q, %.1024Q, %.16Q, %lld, %lld)",
+		    " directory, measure, started_ns, started_unix_ns, source)"
+		    " VALUES(%lld, %u, %u, %lld, %.40Q, %.1024Q, %Q, %.1024Q, %.16Q, %lld, %lld, nullif(%.1024Q, ''))",
 		    (long long)run, h->pid, h->ppid, (long long)h->pid_start, h->boot_id, h->executable, line,
-		    h->directory, h->measure, (long long)h->monotonic_ns, (long long)h->realtime_ns);
+		    h->directory, h->measure, (long long)h->monotonic_ns, (long long)h->realtime_ns, h->source);
 	free(line);
 	return rc ? rc : find_process(s, h, process);
 }

@@ -42,6 +42,10 @@ void kc__group_clear(struct kc__group *group);
 /* report_scan.c: fills rollups from every launch of the selection, with errors kept. */
 int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups);
 
+/* report_load.c: a report from roll-ups that were made just now, instead of the
+ * database's; ledger and messages stay empty. 0 or -errno. */
+int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report);
+
 /* report_tables.c */
 int kc__ledger_load(struct kc_store *s, const struct kc_selection *selection, struct kc_ledger *ledger);
 int kc__processes_load(struct kc_store *s, struct kc_report *report);

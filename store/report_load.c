@@ -269,6 +269,30 @@ static int load_groups(struct kc_store *s, struct kc_report *report)
 	return rc;
 }
 
+static int name_groups(struct kc_store *s, struct kc_report *report);
+
+int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report)
+{
+	struct loading l = {.report = report};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < rollups->count; i++) {
+		uint64_t counts[KC_SKETCH_BUCKETS];
+
+		for (uint32_t k = 0; k < KC_SKETCH_BUCKETS; k++)
+			counts[k] = rollups->at[i]->sketch[k];
+		rc = add_rollup(&l, rollups->at[i], counts);
+	}
+	if (rc == 0)
+		rc = fill_report(&l);
+	clear_loading(&l);
+	if (rc == 0)
+		rc = kc__processes_load(s, report);
+	if (rc == 0)
+		rc = kc__query_devices_of(s, &report->selection, &report->devices, &report->device_count);
+	return rc ? rc : name_groups(s, report);
+}
+
 static char *group_name(sqlite3_stmt *row, int64_t id)
 {
 	char *name = NULL;

@@ -67,8 +67,16 @@ static const char tables_1[] =
     " slow_measured_sum REAL NOT NULL, sketch BLOB,"
     " UNIQUE(run, process, kernel, stream, model, concurrency_case, novelty, overlap));";
 
+/* Traces of others, and what `kerncast calibrate` measured. */
+static const char tables_2[] =
+    "ALTER TABLE run ADD COLUMN source TEXT;"
+    "ALTER TABLE process ADD COLUMN source TEXT;"
+    "CREATE TABLE calibration(id INTEGER PRIMARY KEY, device INTEGER NOT NULL, time_unix_ns INTEGER NOT NULL,"
+    " launch_overhead_ns REAL, empty_kernel_ns REAL, launch_gap_ns REAL, copy_bytes_per_s REAL,"
+    " flops_per_s REAL, repeats INTEGER NOT NULL, simulated INTEGER NOT NULL);";
+
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

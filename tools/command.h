@@ -33,6 +33,10 @@ extern const struct kc_command kc_command_doctor;
 extern const struct kc_command kc_command_devices;
 extern const struct kc_command kc_command_recover;
 extern const struct kc_command kc_command_export;
+extern const struct kc_command kc_command_slowdown;
+extern const struct kc_command kc_command_import;
+extern const struct kc_command kc_command_replay;
+extern const struct kc_command kc_command_calibrate;
 
 /* The i-th command, NULL past the end. */
 const struct kc_command *kc_command_at(unsigned i);

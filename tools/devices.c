@@ -1,5 +1,6 @@
 #include "command.h"
 #include "database.h"
+#include "device_spec.h"
 #include "format.h"
 #include "json.h"
 #include "table.h"
@@ -83,34 +84,12 @@ static int print_table(const struct kc_device_row *rows, size_t count)
 static json_t *describe(const struct kc_device *d)
 {
 	json_t *out = json_object();
+	const char *field;
+	uint64_t value;
 
-#define FIELD(name) json_object_set_new(out, #name, json_integer((json_int_t)d->name))
 	json_object_set_new(out, "name", kc_json_text(d->name));
-	FIELD(cc_major);
-	FIELD(cc_minor);
-	FIELD(sm_count);
-	FIELD(cores_per_sm);
-	FIELD(warp_size);
-	FIELD(clock_khz);
-	FIELD(memory_clock_khz);
-	FIELD(memory_bus_bits);
-	FIELD(memory_bytes_per_s);
-	FIELD(memory_bytes);
-	FIELD(l2_bytes);
-	FIELD(max_threads_per_block);
-	FIELD(max_threads_per_sm);
-	FIELD(max_blocks_per_sm);
-	FIELD(registers_per_sm);
-	FIELD(registers_per_block);
-	FIELD(shared_per_sm_bytes);
-	FIELD(shared_per_block_bytes);
-	FIELD(shared_per_block_optin_bytes);
-	FIELD(shared_reserved_per_block_bytes);
-	FIELD(copy_engines);
-	FIELD(hardware_queues);
-	FIELD(launch_overhead_ns);
-	FIELD(launch_gap_ns);
-#undef FIELD
+	for (unsigned i = 0; (field = kc_device_field(d, i, &value)); i++)
+		json_object_set_new(out, field, json_integer((json_int_t)value));
 	json_object_set_new(out, "simulated", json_boolean(d->simulated));
 	return out;
 }

@@ -87,7 +87,17 @@ static const char json[] =
     ".Nm Cm doctor Fl -json\n"
     "prints ok, simulated, driver_version, devices and checks (level, name, text, cure);\n"
     ".Nm Cm devices Fl -json\n"
-    "recorded and built_in, arrays of devices with their attributes.\n";
+    "recorded and built_in, arrays of devices with their attributes;\n"
+    ".Nm Cm slowdown Fl -json\n"
+    "device, placement, case, slots, waves, waves_limited, slowdown, pairs (these five of each kernel beside the\n"
+    "one before it), timeline (start_ns, end_ns, slowdown, case);\n"
+    ".Nm Cm replay Fl -json\n"
+    "simulated, database, launches, predicted, measured, excluded, unpredictable_reasons, assumed_device,\n"
+    "assumed_device_launches, launches_per_s, accuracy and its classes, models, cases and kernels as above,\n"
+    "slowdown (n, without_solo, mape, mape_no_slowdown) and makespan (n, mape, mape_serial, mape_no_contention);\n"
+    ".Nm Cm calibrate Fl -json\n"
+    "simulated, device, database, launch_overhead_ns, empty_kernel_ns, launch_gap_ns, copy_bytes_per_s,\n"
+    "flops_per_s, repeats.\n";
 
 static const char tail[] =
     ".Sh FILES\n"
@@ -107,6 +117,8 @@ static const char tail[] =
     "kerncast run ./app --steps 100\n"
     "kerncast report\n"
     "kerncast export --chrome -o trace.json\n"
+    "kerncast slowdown --device k40 blocks=110,threads=256,smem=1024 blocks=450,threads=256\n"
+    "kerncast import trace.csv.gz -o traces.db && kerncast replay traces.db\n"
     ".Ed\n";
 
 /* Text that roff must not read as a request or an escape. */

@@ -31,8 +31,12 @@ char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(
 
 /* 0 or -ENOMEM. */
 int kc_report_text(const struct kc_report_view *view);
+/* Accuracy, models, worst kernels and concurrency: what a replay has, too. */
+int kc_report_text_figures(const struct kc_report_view *view);
 int kc_report_csv(const struct kc_report_view *view);
 /* NULL: out of memory. */
 json_t *kc_report_json(const struct kc_report_view *view);
+json_t *kc_json_accuracy(const struct kc_accuracy *accuracy);
+json_t *kc_json_groups(const struct kc_groups *groups, int are_kernels);
 
 #endif

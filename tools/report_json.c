@@ -56,7 +56,7 @@ static json_t *ledger(const struct kc_ledger *l)
 	return out;
 }
 
-static json_t *accuracy(const struct kc_accuracy *a)
+json_t *kc_json_accuracy(const struct kc_accuracy *a)
 {
 	json_t *out = json_object();
 
@@ -81,7 +81,7 @@ static json_t *hints(uint32_t bits)
 	return out;
 }
 
-static json_t *groups(const struct kc_groups *from, int kernels)
+json_t *kc_json_groups(const struct kc_groups *from, int kernels)
 {
 	json_t *out = json_array();
 
@@ -96,7 +96,7 @@ static json_t *groups(const struct kc_groups *from, int kernels)
 		set(one, "time_share", kc_json_percent(g->time_share));
 		set(one, "mean_measured_ns", kc_json_real(g->mean_measured_ns));
 		set(one, "mean_predicted_ns", kc_json_real(g->mean_predicted_ns));
-		set(one, "accuracy", accuracy(&g->accuracy));
+		set(one, "accuracy", kc_json_accuracy(&g->accuracy));
 		if (kernels)
 			set(one, "why", hints(g->hints));
 		json_array_append_new(out, one);
@@ -196,19 +196,19 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "runs", runs);
 	set(out, "exact", json_boolean(data->exact));
 	set(out, "ledger", ledger(&data->ledger));
-	set(out, "accuracy", accuracy(&data->all));
-	set(out, "first_seen", accuracy(&data->novelty[KC_FIRST_SEEN]));
-	set(out, "new_size", accuracy(&data->novelty[KC_NEW_SIZE]));
-	set(out, "repeated", accuracy(&data->novelty[KC_REPEATED]));
-	set(out, "solo", accuracy(&data->solo));
-	set(out, "overlapped", accuracy(&data->overlapped));
-	set(out, "behind", accuracy(&data->behind));
-	set(out, "overtaken", accuracy(&data->overtaken));
+	set(out, "accuracy", kc_json_accuracy(&data->all));
+	set(out, "first_seen", kc_json_accuracy(&data->novelty[KC_FIRST_SEEN]));
+	set(out, "new_size", kc_json_accuracy(&data->novelty[KC_NEW_SIZE]));
+	set(out, "repeated", kc_json_accuracy(&data->novelty[KC_REPEATED]));
+	set(out, "solo", kc_json_accuracy(&data->solo));
+	set(out, "overlapped", kc_json_accuracy(&data->overlapped));
+	set(out, "behind", kc_json_accuracy(&data->behind));
+	set(out, "overtaken", kc_json_accuracy(&data->overtaken));
 	set(out, "measured_ns", kc_json_real(data->measured_ns));
-	set(out, "kernels", groups(&data->kernels, 1));
-	set(out, "models", groups(&data->models, 0));
-	set(out, "streams", groups(&data->streams, 0));
-	set(out, "cases", groups(&data->cases, 0));
+	set(out, "kernels", kc_json_groups(&data->kernels, 1));
+	set(out, "models", kc_json_groups(&data->models, 0));
+	set(out, "streams", kc_json_groups(&data->streams, 0));
+	set(out, "cases", kc_json_groups(&data->cases, 0));
 	set(out, "concurrency", concurrency(data));
 	set(out, "devices", devices(data));
 	set(out, "processes", processes(data));

@@ -311,6 +311,21 @@ static void print_messages(const struct kc_report *data)
 	}
 }
 
+int kc_report_text_figures(const struct kc_report_view *view)
+{
+	int rc = print_accuracy(view);
+
+	if (rc == 0) {
+		heading("Models");
+		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
+	}
+	if (rc == 0) {
+		heading("Kernels, most mispredicted time first");
+		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);
+	}
+	return rc ? rc : print_concurrency(view);
+}
+
 int kc_report_text(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;

@@ -1,0 +1,86 @@
+# kerncast import: traces of others become rows, all of them, once.
+load common
+
+head=process,module,device,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes,dynamic_shared_bytes,bytes,correlation,graph_node,priority,args,name
+
+shared_data() { # skips where the recorded traces are not there
+	data=${KC_SHARED_DATA:-$root/../shared/data}
+	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+}
+
+@test "rows, kernels and processes of every recorded trace are those of its manifest" {
+	local file rows kernels processes streams
+	shared_data
+	"$kerncast" import "$data"/traces/*/*.csv.gz -o all.db
+	while IFS=, read -r file rows kernels processes streams; do
+		equal "$(sql "SELECT
+			(SELECT count(*) FROM launch l WHERE l.run = r.id)
+			|| ',' || (SELECT count(*) FROM process p WHERE p.run = r.id)
+			|| ',' || ((SELECT count(*) FROM launch l WHERE l.run = r.id)
+				+ (SELECT count(*) FROM transfer t JOIN process p ON p.id = t.process WHERE p.run = r.id))
+			FROM run r WHERE r.source LIKE '%/$file'" all.db)" "$kernels,$processes,$rows" "$file"
+	done < <(tail -n +2 "$data/traces/MANIFEST.csv" | tr -d '\r')
+	equal "$(sql "SELECT count(*) FROM launch WHERE unpredictable IS NOT 'imported' OR simulated != 0" all.db)" 0
+	equal "$(report '$.ledger.adds_up' all.db)" 1
+}
+
+@test "what malformed lines say is left out and named; the rest comes in" {
+	cat >trace.csv <<-END
+		$head
+		p,m,0,Tesla K40c,7,memcpy,-5,3,,,,,,,,,,,400,,,,,[CUDA memcpy HtoD]
+		p,m,0,Tesla K40c,7,kernel,100,50,90,10,1,1,64,1,1,16,0,0,,1,,,,"f(int, ""x"")"
+		p,m,0,Tesla K40c,8,kernel,120,50,95,10,1,1,64,1,1,16,0,0,,2,,-1,,g(int)
+		too,few,fields
+		p,m,0,Tesla K40c,7,kernel,x,50,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
+		p,m,0,Tesla K40c,7,kernel,300,-1,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
+		p,m,0,Tesla K40c,7,nothing,300,1,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
+		p,m,0,Tesla K40c,7,kernel,300,1,,10,1,1,99999,1,1,16,0,0,,,,,,g(int)
+		p,m,0,Tesla K40c,7,kernel,400,10,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
+		p,m,0,Tesla K40c,7,kernel,500,10,,10,1,1,64,1,1,16,0,0,,,,,,"never closed
+		q,m,0,Tesla K40c,7,kernel,600,10,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
+	END
+	keep import "$kerncast" import trace.csv -o t.db
+	equal "$(<import.status)" 0
+	for line in 5 6 7 8 9 11; do
+		contains "$(<import.err)" "trace.csv:$line: "
+	done
+	equal "$(grep -c . import.err)" 6
+	contains "$(tail -n 1 import.out)" "6 malformed lines"
+	equal "$(sql "SELECT group_concat(k.name || ' ' || l.overlap || ' ' || (l.measured_end_ns - l.measured_start_ns)
+		|| ' ' || (l.measured_start_ns - l.launched_ns), ';') FROM launch l JOIN kernel k ON k.id = l.kernel" t.db)" \
+		'f(int, "x") overtaken 50 10;g(int) behind 50 25;g(int) none 10 0;g(int) none 10 0'
+	equal "$(sql 'SELECT kind, bytes FROM transfer' t.db)" 'HtoD|400'
+	equal "$(sql 'SELECT DISTINCT sm_count FROM device' t.db)" 15
+	equal "$(sql "SELECT source LIKE '%/trace.csv', command_line, ended FROM process" t.db)" $'1|p|imported\n1|q|imported'
+	equal "$(sql 'SELECT priority FROM stream ORDER BY priority LIMIT 1' t.db)" -1
+}
+
+@test "the same file twice, gzip or cut off" {
+	{ echo "$head"; for i in {1..50}; do echo "p,m,0,x,7,kernel,${i}00,5,,1,1,1,32,1,1,1,0,0,,,,,,g"; done; } >t.csv
+	gzip -k t.csv
+	"$kerncast" import t.csv t.csv.gz -o t.db
+	equal "$(sql 'SELECT count(*) FROM launch' t.db)" 100
+	contains "$("$kerncast" import t.csv t.csv.gz -o t.db)" "nothing new"
+	equal "$(sql 'SELECT count(*) FROM launch' t.db)" 100
+	for i in {1..5000}; do echo "p,m,0,x,7,kernel,${i}00,$RANDOM,,1,1,1,32,1,1,1,0,0,,,,,,g"; done | cat t.csv - | gzip >big.csv.gz
+	head -c 10000 big.csv.gz >cut.csv.gz
+	keep cut "$kerncast" import cut.csv.gz -o cut.db
+	equal "$(<cut.status)" 1
+	contains "$(<cut.err)" "cut off"
+	within "$(sql 'SELECT count(*) FROM launch' cut.db)" 51 5049
+}
+
+@test "what is no trace: status 1; wrong use: status 2" {
+	echo "a,b" >no.csv
+	keep no "$kerncast" import no.csv -o no.db
+	equal "$(<no.status)" 1
+	contains "$(<no.err)" "no.csv"
+	: >empty.csv
+	keep empty "$kerncast" import empty.csv missing.csv -o no.db
+	equal "$(<empty.status)" 1
+	contains "$(<empty.err)" "missing.csv: No such file"
+	keep none "$kerncast" import -o no.db
+	equal "$(<none.status)" 2
+	keep device "$kerncast" import --device nosuch no.csv -o no.db
+	equal "$(<device.status)" 2
+}

@@ -1,0 +1,139 @@
+# kerncast replay: predictions of recorded launches know nothing of what came later.
+load common
+
+# 4 streams, 12 kernels in 3 sizes, the host up to 2 ms ahead of the device, which
+# it waits for now and then; copies between. $1: operations, $2: file
+trace() {
+	awk -v n="$1" -v seed="${KC_SEED:-20170607}" 'BEGIN {
+		srand(seed)
+		print "process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,bytes,name"
+		for (i = 0; i < n; i++) {
+			k = int(rand() * 12); s = int(rand() * 4); size = 1 + int(rand() * 3)
+			host += 500 + int(rand() * 4000)
+			if (i % 40 < 3) # one alone
+				for (q = 0; q < 4; q++) if (host < end[q]) host = end[q] + 1000
+			start = host + 4000
+			if (end[s] + 900 > start) start = end[s] + 900
+			if (start - host > 2000000) host = start - 1000000
+			span = int((2000 + 3000 * k) * size * (1 + 0.05 * rand()))
+			end[s] = start + span
+			if (i % 17)
+				printf "%d,Tesla V100,%d,kernel,%.0f,%d,%.0f,%d,1,1,128,1,1,32,,k%d\n", start / 4e7, s, start, span, host, 40 * size, k
+			else
+				printf "%d,Tesla V100,%d,memcpy,%.0f,%d,%.0f,,,,,,,,%d,Memcpy HtoD\n", start / 4e7, s, start, span, host, 8 * span
+		}
+	}' >unsorted.csv
+	{ head -n 1 unsorted.csv; tail -n +2 unsorted.csv | sort -t, -k1,1n -k5,5n; } >"$2"
+}
+
+replay_json() { # JSON path, then arguments
+	local path=$1
+	shift
+	"$kerncast" replay --json "$@" >replay.json || return 1
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT), '$path')"
+}
+
+# All but what was measured; launches up to a moment of one process.
+predictions() { # CSV PROCESS TIME
+	awk -F, -v p="$2" -v t="$3" 'NR > 1 && ($1 < p || $1 == p && $6 <= t) {
+		for (i = 1; i <= 19; i++) printf "%s,", $i; print "" }' "$1"
+}
+
+@test "nothing measured later changes a prediction, byte for byte" {
+	local cut process at change tried=0
+	trace 4000 t.csv
+	"$kerncast" import t.csv -o t.db
+	"$kerncast" replay --csv t.db >base.csv
+	equal "$(($(grep -c . base.csv) - 1))" "$(sql 'SELECT count(*) FROM launch' t.db)"
+	for cut in 150 1000 1900 2600 3500; do
+		IFS='|' read -r process at < <(sql "SELECT process, launched_ns - p.started_ns FROM launch l
+			JOIN process p ON p.id = l.process ORDER BY process, launched_ns LIMIT 1 OFFSET $cut" t.db)
+		for change in gone longer inverted; do
+			cp t.db changed.db
+			later="(id >> 40 > $process OR id >> 40 = $process AND launched + measured_wait + measured_span >= $at)"
+			starts="(id >> 40 > $process OR launched + measured_wait >= $at)"
+			transfer="(process > $process OR process = $process AND measured_end_ns
+				>= (SELECT started_ns FROM process WHERE id = $process) + $at)"
+			case $change in
+			gone) sql "UPDATE launch_row SET measured_wait = NULL, measured_span = NULL WHERE $later;
+				UPDATE transfer SET measured_start_ns = NULL, measured_end_ns = NULL WHERE $transfer" changed.db ;;
+			longer) sql "UPDATE launch_row SET measured_span = 9 * measured_span + 12345 WHERE $later;
+				UPDATE transfer SET measured_end_ns = measured_end_ns + 777777 WHERE $transfer" changed.db ;;
+			inverted) sql "UPDATE launch_row SET measured_span = 1000000000 / (1 + measured_span)
+				WHERE $later AND $starts" changed.db ;;
+			esac
+			[[ $change == gone ]] || ! cmp -s t.db changed.db
+			"$kerncast" replay --csv changed.db >changed.csv
+			predictions base.csv "$process" "$at" >wanted
+			predictions changed.csv "$process" "$at" >got
+			cmp wanted got || { diff wanted got | head -4; return 1; }
+			! cmp -s base.csv changed.csv
+			within "$(grep -c . wanted)" "$cut" 4000
+			tried=$((tried + 1))
+		done
+	done
+	equal "$tried" 15
+}
+
+@test "what is known shows: repeated launches of steady kernels are predicted well" {
+	trace 4000 t.csv
+	"$kerncast" import t.csv -o t.db
+	equal "$(replay_json '$.launches' t.db)" "$(sql 'SELECT count(*) FROM launch' t.db)"
+	equal "$(replay_json '$.predicted' t.db)" "$(replay_json '$.launches' t.db)"
+	within "$(replay_json '$.first_seen.n' t.db)" 12 400
+	within "$(replay_json '$.repeated.median' t.db)" 0 25
+	within "$(replay_json '$.repeated.mape' t.db)" 0 "$(replay_json '$.first_seen.mape' t.db)"
+	equal "$(($(replay_json '$.solo.n' t.db) + $(replay_json '$.overlapped.n' t.db)))" "$(replay_json '$.accuracy.n' t.db)"
+	within "$(replay_json '$.slowdown.n' t.db)" 1 4000
+	within "$(replay_json '$.makespan.n' t.db)" 1 4000
+	# With every process fresh, more launches are first seen.
+	within "$(replay_json '$.first_seen.n' --fresh t.db)" "$(($(replay_json '$.first_seen.n' t.db) + 1))" 4000
+	# What is excluded is counted, and runs all the same.
+	equal "$(replay_json '$.excluded' --exclude '^k(1|2)$' t.db)" \
+		"$(sql "SELECT count(*) FROM launch l JOIN kernel k ON k.id = l.kernel WHERE name IN ('k1', 'k2')" t.db)"
+	equal "$("$kerncast" replay --csv --exclude '^k1$' t.db | cut -d, -f1-18 | cksum)" \
+		"$("$kerncast" replay --csv t.db | cut -d, -f1-18 | cksum)"
+}
+
+@test "two kernels by hand: slowdown and makespan" {
+	# f alone takes 100 us, three times; then two of them together take 150 us each, started together.
+	{
+		echo process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,block_x,grid_y,grid_z,block_y,block_z,name
+		for i in 1 2 3; do echo "a,Tesla K40c,1,kernel,${i}000000,100000,${i}000000,15,64,1,1,1,1,f"; done
+		echo "b,Tesla K40c,1,kernel,9000000,150000,9000000,15,64,1,1,1,1,f"
+		echo "b,Tesla K40c,2,kernel,9000000,150000,9000000,15,64,1,1,1,1,f"
+	} >t.csv
+	"$kerncast" import t.csv -o t.db
+	equal "$(replay_json '$.slowdown.n' t.db)" 2
+	# The reference is a median in buckets of 2 %: the slowdown is 1.5, and "none" is off by a third.
+	within "$(replay_json '$.slowdown.mape_no_slowdown' t.db)" 32 35
+	equal "$(replay_json '$.makespan.n' t.db)" 1
+	# 200 us one after the other, 100 us side by side, where 150 us were measured.
+	within "$(replay_json '$.makespan.mape_serial' t.db)" 32 35
+	within "$(replay_json '$.makespan.mape_no_contention' t.db)" 32 35
+	equal "$(replay_json '$.slowdown.n' --fresh t.db)" 0
+	equal "$(replay_json '$.slowdown.n' --at-least 200us t.db)" 0
+}
+
+@test "a live recording; wrong use" {
+	"$kerncast" run -q -o live.db "$build/demo-static-sim" --rounds 5 >/dev/null
+	equal "$(replay_json '$.simulated' live.db)" 1
+	equal "$(replay_json '$.launches' live.db)" "$(sql 'SELECT count(*) FROM launch' live.db)"
+	contains "$("$kerncast" replay live.db)" SIMULATED
+	local wrong
+	for wrong in "--exclude ( live.db" "--at-least 5 live.db" "--json --csv live.db" "a b" "--device nosuch live.db" \
+		"--run x live.db"; do
+		keep wrong "$kerncast" replay $wrong
+		equal "$(<wrong.status)" 2 "$wrong"
+	done
+	keep missing "$kerncast" replay missing.db
+	equal "$(<missing.status)" 1
+}
+
+@test "every recorded trace can be replayed" {
+	data=${KC_SHARED_DATA:-$root/../shared/data}
+	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+	"$kerncast" import "$data"/traces/*/*.csv.gz -o all.db >/dev/null
+	equal "$(replay_json '$.launches' all.db)" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$data/traces/MANIFEST.csv")"
+	within "$(replay_json '$.repeated.median' all.db)" 0 10
+}

@@ -1,0 +1,32 @@
+/* Numbers for byte strings: the same bytes of the same kind get the same number. */
+#ifndef KC_INTERN_H
+#define KC_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kc_interned {
+	uint64_t hash;
+	uint32_t id; /* 0: free */
+	uint32_t bytes;
+	char *at;
+};
+
+struct kc_intern {
+	struct kc_interned *slots;
+	size_t capacity;
+	uint32_t count;
+};
+
+/* From 1; 0: no memory. */
+uint32_t kc_intern(struct kc_intern *intern, char kind, const void *at, size_t bytes);
+/* Of two pieces, one after the other. */
+uint32_t kc_intern_two(struct kc_intern *intern, char kind, const void *first, size_t first_bytes, const void *second,
+		       size_t second_bytes);
+void kc_intern_free(struct kc_intern *intern);
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo); begin with KC_FNV_OFFSET. */
+#define KC_FNV_OFFSET UINT64_C(0xcbf29ce484222325)
+uint64_t kc_fnv(uint64_t hash, const void *at, size_t bytes);
+
+#endif

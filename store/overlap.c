@@ -1,0 +1,89 @@
+#include "overlap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_SPANS 64u
+
+static void meet(struct kc_span *a, struct kc_span *b)
+{
+	struct kc_span *first = a->order < b->order ? a : b, *second = first == a ? b : a;
+	int64_t from_ns = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
+	int64_t to_ns = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+
+	if (a->start_ns >= b->end_ns || b->start_ns >= a->end_ns)
+		return;
+	kc_load_meet(&a->met, &b->load, to_ns - from_ns, a->end_ns - a->start_ns);
+	kc_load_meet(&b->met, &a->load, to_ns - from_ns, b->end_ns - b->start_ns);
+	if (*first->overlap != KC_OVERLAP_BEHIND)
+		*first->overlap = KC_OVERLAP_OVERTAKEN;
+	*second->overlap = KC_OVERLAP_BEHIND;
+}
+
+static int make_room(struct kc_spans *spans)
+{
+	uint32_t capacity = spans->capacity ? 2 * spans->capacity : FIRST_SPANS;
+	struct kc_span *at;
+
+	if (spans->count < spans->capacity)
+		return 0;
+	if (spans->count >= KC_SPANS_MAX)
+		return -ENOBUFS;
+	at = realloc(spans->at, capacity * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	spans->at = at;
+	spans->capacity = capacity;
+	return 0;
+}
+
+int kc_spans_add(struct kc_spans *spans, const struct kc_span *span)
+{
+	struct kc_span me = *span, *at;
+	uint32_t place;
+	int rc = make_room(spans);
+
+	if (rc)
+		return rc;
+	at = spans->at;
+	if (me.end_ns - me.start_ns > spans->longest_ns)
+		spans->longest_ns = me.end_ns - me.start_ns;
+	place = spans->count++;
+	for (; place && at[place - 1].start_ns > me.start_ns; place--)
+		at[place] = at[place - 1];
+	at[place] = me;
+	for (uint32_t i = place; i-- && at[i].start_ns > me.start_ns - spans->longest_ns;)
+		meet(&at[i], &at[place]);
+	for (uint32_t i = place + 1; i < spans->count && at[i].start_ns < me.end_ns; i++)
+		meet(&at[place], &at[i]);
+	return 0;
+}
+
+void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since_ns,
+		     void (*decided)(const struct kc_span *span, void *arg), void *arg)
+{
+	uint32_t kept = 0;
+	int64_t longest_ns = 0;
+
+	for (uint32_t i = 0; i < spans->count; i++) {
+		struct kc_span *span = &spans->at[i];
+
+		if (span->end_ns <= watermark_ns || span->since_ns < since_ns) {
+			if (*span->overlap == KC_OVERLAP_UNKNOWN)
+				*span->overlap = KC_OVERLAP_NONE;
+			decided(span, arg);
+			continue;
+		}
+		if (span->end_ns - span->start_ns > longest_ns)
+			longest_ns = span->end_ns - span->start_ns;
+		spans->at[kept++] = *span;
+	}
+	spans->count = kept;
+	spans->longest_ns = longest_ns;
+}
+
+void kc_spans_free(struct kc_spans *spans)
+{
+	free(spans->at);
+	*spans = (struct kc_spans){0};
+}

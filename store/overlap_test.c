@@ -1,0 +1,79 @@
+#include "overlap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct seen {
+	uint64_t orders[16];
+	unsigned count;
+};
+
+static void note(const struct kc_span *span, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->orders[seen->count++] = span->order;
+}
+
+static void add(struct kc_spans *spans, uint64_t order, int64_t start_ns, int64_t end_ns, uint8_t *overlap)
+{
+	struct kc_span span = {
+	    .start_ns = start_ns, .end_ns = end_ns, .since_ns = start_ns, .order = order, .overlap = overlap};
+
+	assert_int_equal(kc_spans_add(spans, &span), 0);
+}
+
+/* By hand: 0 and 1 overlap, 2 touches 1 and meets nothing, 3 was launched before 4 and 4 runs inside it. */
+static void what_met_what(void **state)
+{
+	struct kc_spans spans = {0};
+	struct seen seen = {{0}, 0};
+	uint8_t overlap[5] = {0};
+
+	(void)state;
+	add(&spans, 0, 0, 100, &overlap[0]);
+	add(&spans, 4, 420, 430, &overlap[4]);
+	add(&spans, 2, 150, 160, &overlap[2]);
+	add(&spans, 3, 400, 500, &overlap[3]);
+	add(&spans, 1, 90, 150, &overlap[1]);
+	kc_spans_decide(&spans, 150, INT64_MIN, note, &seen);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(spans.count, 3);
+	kc_spans_decide(&spans, INT64_MAX, INT64_MIN, note, &seen);
+	assert_int_equal(seen.count, 5);
+	assert_int_equal(overlap[0], KC_OVERLAP_OVERTAKEN);
+	assert_int_equal(overlap[1], KC_OVERLAP_BEHIND);
+	assert_int_equal(overlap[2], KC_OVERLAP_NONE);
+	assert_int_equal(overlap[3], KC_OVERLAP_OVERTAKEN);
+	assert_int_equal(overlap[4], KC_OVERLAP_BEHIND);
+	kc_spans_free(&spans);
+}
+
+static void what_waits_too_long_is_decided(void **state)
+{
+	struct kc_spans spans = {0};
+	struct seen seen = {{0}, 0};
+	uint8_t overlap[2] = {0};
+
+	(void)state;
+	add(&spans, 0, 0, 1000, &overlap[0]);
+	add(&spans, 1, 10, 2000, &overlap[1]);
+	kc_spans_decide(&spans, 0, 5, note, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.orders[0], 0);
+	kc_spans_free(&spans);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_met_what),
+	    cmocka_unit_test(what_waits_too_long_is_decided),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

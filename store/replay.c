@@ -1,0 +1,573 @@
+#include "replay_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define HELD_NS 2000000000ll /* decided without waiting any longer, as live */
+#define SITES_MAX 64u
+
+struct kc__site;
+
+struct kc__site_stream {
+	struct kc__site *site;
+	uint32_t lane;
+	struct kc_awaited awaited;
+};
+
+struct kc__site {
+	int64_t device; /* row */
+	struct kc__board *board;
+	struct kc_timeline *timeline;
+	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
+	struct kc_spans spans;
+	struct kc__site_stream **streams;
+	uint32_t stream_count, stream_capacity;
+};
+
+struct pending { /* measured later: a heap, the earliest end first */
+	int64_t end_ns;
+	uint32_t op;
+};
+
+struct replay {
+	struct kc_store *store;
+	const struct kc_replay_options *options;
+	struct kc__subject *subject;
+	struct kc__figures *figures;
+	struct kc_replay *out;
+	struct kc__ops ops; /* of the process */
+	struct kc__site sites[SITES_MAX];
+	uint32_t site_count;
+	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
+	size_t stream_capacity;
+	int64_t first_stream;
+	struct pending *pending;
+	size_t pending_count, pending_capacity;
+	int64_t now_ns;
+};
+
+/* Where things run */
+
+static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct kc_device *device)
+{
+	if (!tl)
+		tl = calloc(1, kc_timeline_size());
+	if (tl)
+		kc_timeline_init(tl, device);
+	return tl;
+}
+
+/* The site of a device; timelines stay where they are and begin again with each process. */
+static struct kc__site *site_of(struct replay *r, int64_t device)
+{
+	struct kc__site *site;
+
+	for (uint32_t i = 0; i < r->site_count; i++) {
+		if (r->sites[i].device == device)
+			return &r->sites[i];
+	}
+	if (r->site_count == SITES_MAX)
+		return NULL;
+	site = &r->sites[r->site_count];
+	site->board = kc__subject_board(r->subject, device);
+	if (!site->board)
+		return NULL;
+	site->timeline = fresh_timeline(site->timeline, &site->board->info);
+	site->plain = fresh_timeline(site->plain, &site->board->info);
+	if (!site->timeline || !site->plain)
+		return NULL;
+	site->device = device;
+	r->site_count++;
+	return site;
+}
+
+static struct kc__site_stream *add_stream(struct kc__site *site, const struct kc__stream_row *row)
+{
+	struct kc__site_stream *stream;
+
+	if (site->stream_count == site->stream_capacity) {
+		uint32_t capacity = site->stream_capacity ? 2 * site->stream_capacity : 8;
+		struct kc__site_stream **grown = realloc(site->streams, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		site->streams = grown;
+		site->stream_capacity = capacity;
+	}
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return NULL;
+	stream->site = site;
+	stream->lane = site->stream_count;
+	stream->awaited.bound_ns = INT64_MIN;
+	site->streams[site->stream_count++] = stream;
+	kc_timeline_stream(site->timeline, stream->lane, row->kind, row->priority);
+	kc_timeline_stream(site->plain, stream->lane, row->kind, row->priority);
+	return stream;
+}
+
+/* NULL: no memory, or more devices than any machine has. */
+static struct kc__site_stream *stream_of(struct replay *r, const struct kc__op *op, int64_t device)
+{
+	struct kc__site_stream **slot = &r->streams[op->stream ? 1 + op->stream - r->first_stream : 0];
+	struct kc__stream_row row;
+	struct kc__site *site;
+
+	if (*slot)
+		return *slot;
+	if (kc__stream_load(r->store, op->stream, &row))
+		return NULL;
+	site = site_of(r, row.device ? row.device : device);
+	if (site)
+		*slot = add_stream(site, &row);
+	return *slot;
+}
+
+static void leave_sites(struct replay *r)
+{
+	for (uint32_t i = 0; i < r->site_count; i++) {
+		struct kc__site *site = &r->sites[i];
+
+		for (uint32_t k = 0; k < site->stream_count; k++)
+			free(site->streams[k]);
+		site->stream_count = 0;
+	}
+	r->site_count = 0;
+}
+
+/* What becomes known */
+
+static int push(struct replay *r, uint32_t op)
+{
+	int64_t end_ns = r->ops.at[op].end_ns;
+	size_t i = r->pending_count;
+
+	if (i == r->pending_capacity) {
+		size_t capacity = i ? 2 * i : 256;
+		struct pending *grown = realloc(r->pending, capacity * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		r->pending = grown;
+		r->pending_capacity = capacity;
+	}
+	r->pending_count++;
+	for (; i && r->pending[(i - 1) / 2].end_ns > end_ns; i = (i - 1) / 2)
+		r->pending[i] = r->pending[(i - 1) / 2];
+	r->pending[i] = (struct pending){end_ns, op};
+	return 0;
+}
+
+static struct kc__op *pop(struct replay *r)
+{
+	struct pending top = r->pending[0], last = r->pending[--r->pending_count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < r->pending_count) {
+		if (child + 1 < r->pending_count && r->pending[child + 1].end_ns < r->pending[child].end_ns)
+			child++;
+		if (r->pending[child].end_ns >= last.end_ns)
+			break;
+		r->pending[i] = r->pending[child];
+		i = child;
+	}
+	r->pending[i] = last;
+	return &r->ops.at[top.op];
+}
+
+static void decided(const struct kc_span *span, void *arg)
+{
+	const struct kc__op *op = span->owner;
+
+	(void)arg;
+	if (op->of && op->of->unpredictable == KC_PREDICTED)
+		kc__subject_learn(op->of, op, &span->met);
+}
+
+/* Nothing still awaited on this device can have started before. */
+static int64_t watermark_ns(const struct kc__site *site, int64_t now_ns)
+{
+	int64_t least = now_ns;
+
+	for (uint32_t i = 0; i < site->stream_count; i++) {
+		const struct kc_awaited *a = &site->streams[i]->awaited;
+
+		if (a->count && a->bound_ns < least)
+			least = a->bound_ns;
+	}
+	return least;
+}
+
+static struct kc_outlook outlook_of(const struct kc__op *op)
+{
+	return (struct kc_outlook){
+	    .device = &op->of->board->info,
+	    .work = &op->of->work,
+	    .contention = &op->of->contention,
+	    .identity = op->shape,
+	};
+}
+
+static int measured_launch(struct replay *r, struct kc__op *op)
+{
+	struct kc__site *site = op->at->site;
+	struct kc_span span = {
+	    .start_ns = op->start_ns,
+	    .end_ns = op->end_ns,
+	    .since_ns = r->now_ns,
+	    .order = (uint64_t)(op - r->ops.at),
+	    .overlap = &op->met,
+	    .owner = op,
+	};
+	struct kc_outlook outlook;
+	int rc;
+
+	if (op->of->unpredictable == KC_PREDICTED) {
+		outlook = outlook_of(op);
+		span.load = kc_outlook_load(&outlook, op->solo_ns);
+	}
+	kc_awaited_resolve(&op->at->awaited, op->end_ns);
+	rc = kc_spans_add(&site->spans, &span);
+	if (rc != -ENOBUFS)
+		return rc;
+	op->met = KC_OVERLAP_NONE;
+	decided(&span, NULL);
+	return 0;
+}
+
+static int measured(struct replay *r, struct kc__op *op)
+{
+	struct kc__site *site = op->at->site;
+	uint64_t *rate = &site->board->copy_rates[op->transfer_kind];
+
+	if (op->ticket) {
+		kc_timeline_measured(site->timeline, op->at->lane, op->ticket, op->start_ns, op->end_ns);
+		kc_timeline_measured(site->plain, op->at->lane, op->plain_ticket, op->start_ns, op->end_ns);
+	}
+	if (op->kind == KC__OP_LAUNCH)
+		return measured_launch(r, op);
+	*rate = kc_copy_learn(*rate, op->bytes, op->end_ns - op->start_ns);
+	return 0;
+}
+
+/* All that ended before now. */
+static int reveal(struct replay *r, int64_t now_ns)
+{
+	int rc = 0;
+
+	r->now_ns = now_ns;
+	while (rc == 0 && r->pending_count && r->pending[0].end_ns < now_ns)
+		rc = measured(r, pop(r));
+	for (uint32_t i = 0; i < r->site_count; i++) {
+		struct kc__site *site = &r->sites[i];
+
+		if (site->spans.count)
+			kc_spans_decide(&site->spans, watermark_ns(site, now_ns), now_ns - HELD_NS, decided, r);
+	}
+	return rc;
+}
+
+/* The process is over: everything is known. */
+static int reveal_all(struct replay *r)
+{
+	int rc = 0;
+
+	r->now_ns = INT64_MAX;
+	while (rc == 0 && r->pending_count)
+		rc = measured(r, pop(r));
+	for (uint32_t i = 0; i < r->site_count; i++)
+		kc_spans_decide(&r->sites[i].spans, INT64_MAX, INT64_MIN, decided, r);
+	return rc;
+}
+
+/* Predicting */
+
+/* 1: it was clear at the call that no measurement would come. */
+static int never_awaited(const struct kc__op *op)
+{
+	return op->unmeasured == KC_CALL_FAILED || op->unmeasured == KC_MEASURE_OFF || op->unmeasured == KC_NO_CUPTI ||
+	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION;
+}
+
+static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_placement *plain)
+{
+	struct kc__shape *shape = op->of;
+	struct kc__site *site = op->at->site;
+	struct kc_solo solo =
+	    kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief);
+	struct kc_outlook outlook = outlook_of(op);
+	struct kc_placement placement;
+
+	kc_outlook_place(&outlook, site->timeline, op->at->lane, op->issued_ns, solo.ns, &placement);
+	kc_timeline_occupy(site->plain, op->at->lane, op->issued_ns, solo.ns, plain);
+	if (op->unmeasured == KC_CALL_FAILED) {
+		kc_timeline_cancel(site->timeline, op->at->lane, placement.ticket);
+		kc_timeline_cancel(site->plain, op->at->lane, plain->ticket);
+	}
+	op->ticket = placement.ticket;
+	op->plain_ticket = plain->ticket;
+	op->slowdown = (double)placement.slowdown;
+	op->solo_ns = solo.ns;
+	op->meeting = kc_meeting_pack(&placement.meeting);
+	l->solo_ns = solo.ns;
+	l->solo_low_ns = solo.low_ns;
+	l->solo_high_ns = solo.high_ns;
+	l->model = solo.model;
+	l->start_ns = placement.start_ns;
+	l->end_ns = placement.end_ns;
+	l->slowdown = (double)placement.slowdown;
+	l->slowdown_waves = (double)placement.slowdown_waves;
+	l->concurrency_case = placement.concurrency_case;
+	l->novelty = kc_novelty(shape->measured, shape->code->measured);
+}
+
+static void count(struct replay *r, const struct kc_replay_launch *l)
+{
+	r->out->launches++;
+	r->out->predicted += !l->unpredictable;
+	r->out->measured += l->measured_end_ns != 0;
+	r->out->excluded += l->excluded != 0;
+	if (l->unpredictable)
+		r->out->unpredictable[l->unpredictable]++;
+}
+
+static int replay_launch(struct replay *r, struct kc__op *op)
+{
+	struct kc_replay_launch l = {
+	    .process = op->process,
+	    .sequence = op->sequence,
+	    .shape = op->shape,
+	    .stream = op->stream,
+	    .launched_ns = op->issued_ns,
+	    .measured_start_ns = op->start_ns,
+	    .measured_end_ns = op->end_ns,
+	    .overlap = op->overlap,
+	    .unpredictable = KC_NO_DEVICE,
+	};
+	struct kc_placement plain = {0};
+	int rc = 0;
+
+	op->of = kc__subject_shape(r->subject, op->shape);
+	op->at = op->of ? stream_of(r, op, op->of->device) : NULL;
+	if (op->of) {
+		l.kernel = op->of->kernel;
+		l.excluded = op->of->code && op->of->code->excluded;
+		l.unpredictable = op->at ? op->of->unpredictable : KC_NO_DEVICE;
+		if (op->at && op->of->board->assumed)
+			r->out->assumed_device++;
+	}
+	/* A duration of 0 is shorter than the profiler's clock can tell: no error is relative to it. */
+	l.excluded |= op->end_ns && (op->end_ns == op->start_ns || op->end_ns - op->start_ns < r->options->at_least_ns);
+	if (!l.unpredictable)
+		predict(op, &l, &plain);
+	if (op->at && !never_awaited(op))
+		kc_awaited_add(&op->at->awaited, op->issued_ns);
+	count(r, &l);
+	rc = kc__figures_add(r->figures, &l, op->of ? op->of->device : 0, &plain);
+	if (rc == 0 && r->options->launch)
+		rc = r->options->launch(&l, r->options->arg);
+	return rc;
+}
+
+static int replay_transfer(struct replay *r, struct kc__op *op)
+{
+	struct kc_placement placement;
+	struct kc__board *board;
+	int64_t ns;
+
+	op->at = stream_of(r, op, op->device);
+	if (!op->at || op->unmeasured == KC_CALL_FAILED)
+		return 0;
+	board = op->at->site->board;
+	ns = kc_copy_ns(&board->info, op->transfer_kind == KC_COPY_DTOD || op->transfer_kind == KC_MEMSET,
+			board->copy_rates[op->transfer_kind], op->bytes);
+	kc_timeline_occupy(op->at->site->timeline, op->at->lane, op->issued_ns, ns, &placement);
+	op->ticket = placement.ticket;
+	kc_timeline_occupy(op->at->site->plain, op->at->lane, op->issued_ns, ns, &placement);
+	op->plain_ticket = placement.ticket;
+	return 0;
+}
+
+static int replay_ops(struct replay *r)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < r->ops.count; i++) {
+		struct kc__op *op = &r->ops.at[i];
+
+		rc = reveal(r, op->issued_ns);
+		if (rc == 0)
+			rc = op->kind == KC__OP_LAUNCH ? replay_launch(r, op) : replay_transfer(r, op);
+		if (rc == 0 && op->at && op->end_ns && !never_awaited(op))
+			rc = push(r, i);
+	}
+	return rc ? rc : reveal_all(r);
+}
+
+/* Processes */
+
+static int make_stream_table(struct replay *r)
+{
+	int64_t first = INT64_MAX, last = 0;
+	size_t wanted;
+
+	for (size_t i = 0; i < r->ops.count; i++) {
+		int64_t row = r->ops.at[i].stream;
+
+		if (row && row < first)
+			first = row;
+		if (row > last)
+			last = row;
+	}
+	r->first_stream = first;
+	wanted = last ? (size_t)(last - first) + 2 : 1;
+	if (wanted > r->stream_capacity) {
+		struct kc__site_stream **grown = realloc(r->streams, wanted * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		r->streams = grown;
+		r->stream_capacity = wanted;
+	}
+	memset(r->streams, 0, wanted * sizeof(*r->streams));
+	return 0;
+}
+
+static double processor_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A process that began before others had ended cannot have known what they taught. */
+static int must_forget(int64_t *latest_unix_ns, const struct kc_replay_options *options, sqlite3_stmt *row)
+{
+	int64_t began_unix_ns = sqlite3_column_int64(row, 1), ended_unix_ns = sqlite3_column_int64(row, 2);
+	int forget = began_unix_ns < *latest_unix_ns;
+
+	if (options->fresh || sqlite3_column_int(row, 3))
+		return options->fresh;
+	if (sqlite3_column_type(row, 2) == SQLITE_NULL) /* killed, or still running: nobody knows when it ended */
+		ended_unix_ns = INT64_MAX;
+	if (forget || ended_unix_ns > *latest_unix_ns)
+		*latest_unix_ns = ended_unix_ns;
+	return forget;
+}
+
+struct walk {
+	struct replay *replay;
+	int64_t latest_unix_ns; /* until which the processes so far lived */
+};
+
+static int replay_process(sqlite3_stmt *row, void *arg)
+{
+	struct walk *walk = arg;
+	struct replay *r = walk->replay;
+	int forget = must_forget(&walk->latest_unix_ns, r->options, row);
+	double began = processor_seconds(), loaded;
+	int rc = kc__ops_load(r->store, sqlite3_column_int64(row, 0), &r->ops);
+
+	if (rc == 0 && r->ops.count > UINT32_MAX)
+		rc = -EFBIG;
+	if (rc || !r->ops.count)
+		return rc;
+	loaded = processor_seconds();
+	r->out->read_seconds += loaded - began;
+	if (forget)
+		kc__subject_forget(r->subject);
+	kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
+	rc = make_stream_table(r);
+	if (rc == 0)
+		rc = replay_ops(r);
+	if (rc == 0)
+		rc = kc__subject_error(r->subject);
+	kc__figures_close(r->figures);
+	leave_sites(r);
+	r->out->seconds += processor_seconds() - loaded;
+	return rc;
+}
+
+static int replay_all(struct replay *r)
+{
+	struct walk walk = {.replay = r};
+	int rc = kc__select(r->store, &r->options->selection,
+			    "SELECT id, started_unix_ns, started_unix_ns + (ended_ns - started_ns), source NOT NULL"
+			    " FROM process WHERE run BETWEEN ?1 AND ?2"
+			    " ORDER BY source NOT NULL, CASE WHEN source IS NULL THEN started_unix_ns END, id",
+			    replay_process, &walk);
+
+	return rc ? rc : kc__figures_finish(r->figures, r->store, r->out);
+}
+
+static void free_state(struct replay *r)
+{
+	leave_sites(r);
+	for (uint32_t i = 0; i < SITES_MAX; i++) {
+		free(r->sites[i].timeline);
+		free(r->sites[i].plain);
+		free(r->sites[i].streams);
+		kc_spans_free(&r->sites[i].spans);
+	}
+	free(r->streams);
+	free(r->pending);
+	free(r->ops.at);
+	kc__figures_free(r->figures);
+	kc__subject_free(r->subject);
+	free(r);
+}
+
+void kc_replay_free(struct kc_replay *replay)
+{
+	if (!replay)
+		return;
+	kc_report_free(replay->report);
+	free(replay);
+}
+
+static const char *assumed_name(const struct kc_replay_options *options)
+{
+	return options->device ? options->device->name : kc_device_builtin("v100")->name;
+}
+
+int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out, char *why,
+		  size_t why_size)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	struct kc_replay *replay = calloc(1, sizeof(*replay));
+	int rc = -ENOMEM;
+
+	*out = NULL;
+	if (!r || !replay)
+		goto out;
+	replay->report = calloc(1, sizeof(*replay->report));
+	snprintf(replay->assumed_name, sizeof(replay->assumed_name), "%s", assumed_name(options));
+	r->store = s;
+	r->options = options;
+	r->out = replay;
+	r->figures = kc__figures_new();
+	why[0] = '\0';
+	r->subject = kc__subject_new(s, options, why, why_size);
+	if (!replay->report || !r->figures || !r->subject) {
+		rc = *why ? -EINVAL : -ENOMEM;
+		goto out;
+	}
+	replay->report->selection = options->selection;
+	rc = replay_all(r);
+out:
+	if (r && r->subject)
+		free_state(r);
+	else if (r) {
+		kc__figures_free(r->figures);
+		free(r);
+	}
+	if (rc)
+		kc_replay_free(replay);
+	else
+		*out = replay;
+	return rc;
+}

@@ -1,0 +1,79 @@
+/*
+ * Predicts recorded launches again, as if they were just being made.
+ *
+ *   kc_replay_options   of what, and on what device where the record does not say
+ *   kc_replay_launch    one launch: what was predicted, beside what was measured
+ *   kc_replay           errors over all of them
+ *
+ * Launches come in the order they were issued. What was measured becomes known
+ * when a later launch is issued after its end, never before: a prediction
+ * depends on nothing that ended after its launch. What one process taught is
+ * known to the processes after it; imported processes follow one another, as
+ * their clocks cannot be compared.
+ *
+ * The rules are those of the live library: kc_forecast_solo, kc_lambda_learn,
+ * kc_belief_matters, kc_timeline_*, kc_copy_*, kc_spans_*, kc_awaited_*.
+ */
+#ifndef KC_REPLAY_H
+#define KC_REPLAY_H
+
+#include "query.h"
+
+struct kc_replay_launch {
+	int64_t process, shape, stream, kernel; /* rows; 0: not known */
+	uint64_t sequence;
+	int64_t launched_ns; /* times on the process's clock */
+	int64_t solo_ns, solo_low_ns, solo_high_ns;
+	int64_t start_ns, end_ns;                   /* predicted */
+	int64_t measured_start_ns, measured_end_ns; /* 0: not measured */
+	double slowdown, slowdown_waves;
+	double reference_ns; /* median of the solo runs of the shape known by then; 0: none */
+	uint32_t model, concurrency_case, novelty, unpredictable;
+	uint32_t overlap; /* enum kc_overlap, measured */
+	int excluded;     /* not in the figures */
+};
+
+struct kc_replay_options {
+	struct kc_selection selection;
+	const char *exclude;            /* extended regular expression on kernel names, NULL: none */
+	int64_t at_least_ns;            /* shorter measured kernels are not in the figures; those of 0 ns never are */
+	int fresh;                      /* every process begins knowing nothing */
+	const struct kc_device *device; /* of launches whose recorded device is not known; NULL: V100 */
+	/* May be NULL. Each launch when it has been predicted. 0 to go on. */
+	int (*launch)(const struct kc_replay_launch *launch, void *arg);
+	void *arg;
+};
+
+/* Of overlapped, predicted launches with a solo reference. Slowdown: time / reference. */
+struct kc_replay_slowdown {
+	uint64_t n, without;     /* without: no solo run of the shape was known */
+	double mape;             /* of the predicted slowdown; NAN where n = 0 */
+	double mape_no_slowdown; /* of 1 */
+};
+
+/* Of groups of kernels that overlapped one another on a device: from the first
+ * start to the last end. */
+struct kc_replay_makespan {
+	uint64_t n;
+	double mape;
+	double mape_serial;        /* one after the other */
+	double mape_no_contention; /* in their streams, each as long as alone */
+};
+
+struct kc_replay {
+	uint64_t launches, predicted, measured, excluded;
+	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
+	uint64_t assumed_device; /* launches whose device was not known */
+	char assumed_name[96];
+	double seconds, read_seconds; /* processor time of predicting, and of reading the database */
+	struct kc_report *report;     /* accuracy, groups; its ledger and messages are empty */
+	struct kc_replay_slowdown slowdown;
+	struct kc_replay_makespan makespan;
+};
+
+/* 0 or -errno (-EINVAL: exclude is no regular expression, why says so). Freed with kc_replay_free. */
+int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out, char *why,
+		  size_t why_size);
+void kc_replay_free(struct kc_replay *replay);
+
+#endif

@@ -1,0 +1,160 @@
+#include "replay_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_OPS 4096u
+
+static struct kc__op *add_op(struct kc__ops *ops)
+{
+	if (ops->count == ops->capacity) {
+		size_t capacity = ops->capacity ? 2 * ops->capacity : FIRST_OPS;
+		struct kc__op *grown = realloc(ops->at, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		ops->at = grown;
+		ops->capacity = capacity;
+	}
+	memset(&ops->at[ops->count], 0, sizeof(*ops->at));
+	return &ops->at[ops->count++];
+}
+
+static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
+{
+	struct kc__op *op = add_op(ops);
+	int64_t id = sqlite3_column_int64(row, 0), flags = sqlite3_column_int64(row, 6);
+
+	if (!op)
+		return -ENOMEM;
+	op->kind = KC__OP_LAUNCH;
+	op->process = id >> KC_SEQUENCE_BITS;
+	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
+	op->shape = (uint32_t)sqlite3_column_int64(row, 1);
+	op->stream = (uint32_t)sqlite3_column_int64(row, 2);
+	op->issued_ns = sqlite3_column_int64(row, 3);
+	if (sqlite3_column_type(row, 5) != SQLITE_NULL) {
+		op->start_ns = op->issued_ns + sqlite3_column_int64(row, 4);
+		op->end_ns = op->start_ns + sqlite3_column_int64(row, 5);
+	}
+	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
+	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
+	return 0;
+}
+
+static uint8_t transfer_kind(const char *name)
+{
+	for (uint32_t kind = KC_COPY_HTOD; name && kind <= KC_MEMSET; kind++) {
+		if (!strcmp(name, kc_transfer_kind_name(kind)))
+			return (uint8_t)kind;
+	}
+	return KC_COPY_OTHER;
+}
+
+static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
+{
+	struct kc__op *op = add_op(ops);
+
+	if (!op)
+		return -ENOMEM;
+	op->kind = KC__OP_TRANSFER;
+	op->process = sqlite3_column_int64(row, 0);
+	op->sequence = (uint64_t)sqlite3_column_int64(row, 1);
+	op->stream = (uint32_t)sqlite3_column_int64(row, 2);
+	op->issued_ns = sqlite3_column_int64(row, 3);
+	if (sqlite3_column_type(row, 5) != SQLITE_NULL) {
+		op->start_ns = sqlite3_column_int64(row, 4);
+		op->end_ns = sqlite3_column_int64(row, 5);
+	}
+	op->bytes = (uint64_t)sqlite3_column_int64(row, 6);
+	op->transfer_kind = transfer_kind((const char *)sqlite3_column_text(row, 7));
+	op->device = (uint32_t)sqlite3_column_int64(row, 8);
+	if (sqlite3_column_int(row, 9)) /* it failed */
+		op->unmeasured = KC_CALL_FAILED;
+	return 0;
+}
+
+static int load(struct kc_store *s, int64_t process, const char *sql, struct kc__ops *ops,
+		int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &row, NULL), failed = 0;
+
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	sqlite3_bind_int64(row, 1, process << KC_SEQUENCE_BITS);
+	sqlite3_bind_int64(row, 2, process << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
+	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		failed = add(ops, row);
+	if (!failed)
+		failed = kc__errno(s->db, rc);
+	sqlite3_finalize(row);
+	return failed;
+}
+
+static int by_call(const void *a, const void *b)
+{
+	const struct kc__op *x = a, *y = b;
+
+	if (x->issued_ns != y->issued_ns)
+		return x->issued_ns < y->issued_ns ? -1 : 1;
+	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+static void sort(struct kc__ops *ops)
+{
+	for (size_t i = 1; i < ops->count; i++) {
+		if (by_call(&ops->at[i - 1], &ops->at[i]) > 0) {
+			qsort(ops->at, ops->count, sizeof(*ops->at), by_call);
+			return;
+		}
+	}
+}
+
+/* Times of launches count from the process's start; those of transfers are brought to the same. */
+int kc__ops_load(struct kc_store *s, int64_t process, struct kc__ops *ops)
+{
+	int rc;
+
+	ops->count = 0;
+	rc = load(s, process,
+		  "SELECT id, shape, stream, launched, measured_wait, measured_span, flags FROM launch_row"
+		  " WHERE id BETWEEN ?1 AND ?2",
+		  ops, add_launch);
+	if (rc == 0)
+		rc = load(s, process,
+			  "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
+			  " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
+			  " t.device, t.result FROM transfer t JOIN process p ON p.id = t.process"
+			  " WHERE t.id BETWEEN ?1 AND ?2",
+			  ops, add_transfer);
+	if (rc == 0)
+		sort(ops);
+	return rc;
+}
+
+int kc__stream_load(struct kc_store *s, int64_t row, struct kc__stream_row *out)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(s->db, "SELECT device, priority, kind FROM stream WHERE id = ?1", -1, &stmt, NULL);
+	const char *kind;
+
+	*out = (struct kc__stream_row){.kind = KC_STREAM_NONBLOCKING};
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	sqlite3_bind_int64(stmt, 1, row);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		kind = (const char *)sqlite3_column_text(stmt, 2);
+		out->device = sqlite3_column_int64(stmt, 0);
+		out->priority = (int32_t)sqlite3_column_int64(stmt, 1);
+		if (kind && !strcmp(kind, "legacy"))
+			out->kind = KC_STREAM_LEGACY;
+		else if (kind && !strcmp(kind, "blocking"))
+			out->kind = KC_STREAM_BLOCKING;
+	}
+	rc = kc__errno(s->db, rc);
+	sqlite3_finalize(stmt);
+	return rc;
+}

@@ -1,0 +1,348 @@
+#include "replay_internal.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands for a device of which only a name is known: λ takes up its speed,
+ * its SM count decides how kernels share it. */
+#define ASSUMED "v100"
+
+struct subject_table { /* by id, from 1 */
+	void **at;
+	size_t capacity;
+};
+
+struct kc__subject {
+	struct kc_store *store;
+	const struct kc_replay_options *options;
+	regex_t exclude;
+	struct kc_intern names;       /* codes ('c'), keys ('k'), shapes ('s') */
+	struct subject_table by_name; /* what the names stand for */
+	struct subject_table shapes;  /* by row: several rows may be one shape */
+	struct subject_table boards;  /* by row */
+	sqlite3_stmt *shape_row, *kernel_row;
+	int error;
+};
+
+static int fail(struct kc__subject *subject, int error)
+{
+	if (!subject->error)
+		subject->error = error;
+	return error;
+}
+
+static void **slot_of(struct kc__subject *subject, struct subject_table *table, size_t id)
+{
+	if (id >= table->capacity) {
+		size_t capacity = 2 * id + 64;
+		void **grown = realloc(table->at, capacity * sizeof(*grown));
+
+		if (!grown) {
+			fail(subject, -ENOMEM);
+			return NULL;
+		}
+		memset(grown + table->capacity, 0, (capacity - table->capacity) * sizeof(*grown));
+		table->at = grown;
+		table->capacity = capacity;
+	}
+	return &table->at[id];
+}
+
+/* The object of this name, made of zeros where it is new. */
+static void *named(struct kc__subject *subject, char kind, const void *key, size_t key_bytes, size_t bytes, int *is_new)
+{
+	uint32_t id = kc_intern(&subject->names, kind, key, key_bytes);
+	void **slot = id ? slot_of(subject, &subject->by_name, id) : NULL;
+
+	if (!slot) {
+		fail(subject, -ENOMEM);
+		return NULL;
+	}
+	*is_new = !*slot;
+	if (!*slot)
+		*slot = calloc(1, bytes);
+	if (!*slot)
+		fail(subject, -ENOMEM);
+	return *slot;
+}
+
+struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
+				    size_t why_size)
+{
+	struct kc__subject *subject = calloc(1, sizeof(*subject));
+	int rc;
+
+	if (!subject)
+		return NULL;
+	subject->store = s;
+	subject->options = options;
+	if (options->exclude) {
+		rc = regcomp(&subject->exclude, options->exclude, REG_EXTENDED | REG_NOSUB);
+		if (rc) {
+			regerror(rc, &subject->exclude, why, why_size);
+			free(subject);
+			return NULL;
+		}
+	}
+	return subject;
+}
+
+void kc__subject_free(struct kc__subject *subject)
+{
+	if (!subject)
+		return;
+	for (size_t i = 0; i < subject->by_name.capacity; i++)
+		free(subject->by_name.at[i]);
+	for (size_t i = 0; i < subject->boards.capacity; i++)
+		free(subject->boards.at[i]);
+	free(subject->by_name.at);
+	free(subject->shapes.at);
+	free(subject->boards.at);
+	sqlite3_finalize(subject->shape_row);
+	sqlite3_finalize(subject->kernel_row);
+	kc_intern_free(&subject->names);
+	if (subject->options->exclude)
+		regfree(&subject->exclude);
+	free(subject);
+}
+
+int kc__subject_error(const struct kc__subject *subject)
+{
+	return subject->error;
+}
+
+static sqlite3_stmt *ask(struct kc__subject *subject, sqlite3_stmt **stmt, const char *sql, int64_t id)
+{
+	sqlite3 *db = subject->store->db;
+	int rc = *stmt ? SQLITE_OK : sqlite3_prepare_v2(db, sql, -1, stmt, NULL);
+
+	if (rc != SQLITE_OK) {
+		fail(subject, kc__errno(db, rc));
+		return NULL;
+	}
+	sqlite3_reset(*stmt);
+	sqlite3_bind_int64(*stmt, 1, id);
+	rc = sqlite3_step(*stmt);
+	if (rc == SQLITE_ROW)
+		return *stmt;
+	if (rc != SQLITE_DONE)
+		fail(subject, kc__errno(db, rc));
+	return NULL;
+}
+
+static void begin(struct kc__known *known, struct kc_lambda *parent)
+{
+	kc_lambda_init(&known->lambda, parent);
+	known->belief = (struct kc_belief){0};
+}
+
+/* Boards */
+
+static void know_board(struct kc__subject *subject, struct kc__board *board, int64_t row)
+{
+	const struct kc_device *stand_in =
+	    subject->options->device ? subject->options->device : kc_device_builtin(ASSUMED);
+	struct kc_device_row *devices = NULL;
+	size_t count = 0;
+	int rc = kc_query_devices(subject->store, &devices, &count);
+
+	if (rc)
+		fail(subject, rc);
+	for (size_t i = 0; i < count; i++) {
+		if (devices[i].id == row)
+			board->info = devices[i].device;
+	}
+	free(devices);
+	if (!board->info.sm_count || !board->info.clock_khz) {
+		board->info = *stand_in;
+		board->assumed = 1;
+	}
+	kc_device_complete(&board->info);
+	begin(&board->known, NULL);
+	kc_contention_init(&board->contention, NULL);
+}
+
+struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
+{
+	void **slot = slot_of(subject, &subject->boards, row > 0 ? (size_t)row : 0);
+
+	if (!slot)
+		return NULL;
+	if (!*slot) {
+		*slot = calloc(1, sizeof(struct kc__board));
+		if (!*slot) {
+			fail(subject, -ENOMEM);
+			return NULL;
+		}
+		know_board(subject, *slot, row);
+	}
+	return *slot;
+}
+
+/* Kernels, keys, shapes */
+
+static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int64_t device)
+{
+	int64_t key[2] = {kernel, device};
+	int is_new;
+	struct kc__code *code = named(subject, 'c', key, sizeof(key), sizeof(*code), &is_new);
+	sqlite3_stmt *row;
+	const char *name;
+
+	if (!code || !is_new)
+		return code;
+	row = ask(subject, &subject->kernel_row,
+		  "SELECT name, registers, static_shared_bytes, local_bytes, max_threads_per_block FROM kernel"
+		  " WHERE id = ?1",
+		  kernel);
+	if (!row)
+		return code;
+	name = (const char *)sqlite3_column_text(row, 0);
+	code->resources.registers = (uint32_t)sqlite3_column_int64(row, 1);
+	code->resources.static_shared_bytes = (uint32_t)sqlite3_column_int64(row, 2);
+	code->resources.local_bytes = (uint32_t)sqlite3_column_int64(row, 3);
+	code->resources.max_threads_per_block = (uint32_t)sqlite3_column_int64(row, 4);
+	if (subject->options->exclude && name)
+		code->excluded = regexec(&subject->exclude, name, 0, NULL, 0) == 0;
+	return code;
+}
+
+/* λ's key: kernel, block shape, dynamic shared memory. */
+static struct kc__known *key_of(struct kc__subject *subject, const struct kc__shape *shape, const struct kc_shape *dims)
+{
+	int64_t key[6] = {shape->kernel,  shape->device,  dims->block[0],
+			  dims->block[1], dims->block[2], dims->dynamic_shared_bytes};
+	int is_new;
+	struct kc__known *known = named(subject, 'k', key, sizeof(key), sizeof(*known), &is_new);
+
+	if (known && is_new)
+		begin(known, &shape->board->known.lambda);
+	return known;
+}
+
+static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, const struct kc_shape *dims,
+		       uint32_t blocks_per_sm)
+{
+	shape->unpredictable = KC_NO_ATTRIBUTES;
+	shape->board = kc__subject_board(subject, shape->device);
+	shape->code = code_of(subject, shape->kernel, shape->device);
+	shape->key = shape->board ? key_of(subject, shape, dims) : NULL;
+	if (!shape->board || !shape->code || !shape->key || !shape->kernel)
+		return;
+	begin(&shape->known, &shape->key->lambda);
+	kc_contention_init(&shape->contention, &shape->board->contention);
+	shape->unpredictable =
+	    kc_work_init(&shape->work, &shape->board->info, &shape->code->resources, dims, blocks_per_sm) == 0
+		? KC_PREDICTED
+		: KC_DOES_NOT_FIT;
+}
+
+static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id)
+{
+	sqlite3_stmt *row = ask(subject, &subject->shape_row,
+				"SELECT kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
+				" dynamic_shared_bytes, blocks_per_sm FROM shape WHERE id = ?1",
+				id);
+	int64_t key[9] = {0};
+	struct kc_shape dims;
+	uint32_t blocks_per_sm;
+	struct kc__shape *shape;
+	int is_new;
+
+	if (!row)
+		return NULL;
+	for (int i = 0; i < 9; i++)
+		key[i] = sqlite3_column_int64(row, i);
+	blocks_per_sm = (uint32_t)sqlite3_column_int64(row, 9);
+	for (int i = 0; i < 3; i++) {
+		dims.grid[i] = (uint32_t)key[2 + i];
+		dims.block[i] = (uint32_t)key[5 + i];
+	}
+	dims.dynamic_shared_bytes = (uint32_t)key[8];
+	shape = named(subject, 's', key, sizeof(key), sizeof(*shape), &is_new);
+	if (shape && is_new) {
+		shape->kernel = key[0];
+		shape->device = key[1];
+		fill_shape(subject, shape, &dims, blocks_per_sm);
+	}
+	return shape;
+}
+
+struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row)
+{
+	void **slot = slot_of(subject, &subject->shapes, row > 0 ? (size_t)row : 0);
+
+	if (slot && !*slot)
+		*slot = read_shape(subject, row);
+	return slot ? *slot : NULL;
+}
+
+/* Names stay with their ids, so what is forgotten is only what was learned. */
+void kc__subject_forget(struct kc__subject *subject)
+{
+	for (size_t i = 0; i < subject->boards.capacity; i++) {
+		struct kc__board *board = subject->boards.at[i];
+
+		if (!board)
+			continue;
+		begin(&board->known, NULL);
+		kc_contention_init(&board->contention, NULL);
+		memset(board->copy_rates, 0, sizeof(board->copy_rates));
+	}
+	for (size_t i = 0; i < subject->names.capacity; i++) {
+		const struct kc_interned *name = &subject->names.slots[i];
+		void *object = name->id ? subject->by_name.at[name->id] : NULL;
+
+		if (!object)
+			continue;
+		if (name->at[0] == 'c') {
+			((struct kc__code *)object)->measured = 0;
+		} else if (name->at[0] == 'k') {
+			begin(object, ((struct kc__known *)object)->lambda.parent);
+		} else {
+			struct kc__shape *shape = object;
+
+			shape->measured = shape->solos = 0;
+			if (!shape->key)
+				continue;
+			begin(&shape->known, &shape->key->lambda);
+			kc_contention_init(&shape->contention, &shape->board->contention);
+		}
+	}
+}
+
+static void publish(struct kc__known *known)
+{
+	struct kc_belief belief = kc_lambda_belief(&known->lambda, known->belief.state + 1);
+
+	if (kc_belief_matters(&known->belief, &belief))
+		known->belief = belief;
+}
+
+void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met)
+{
+	struct kc_lesson lesson = {
+	    .work = &shape->work,
+	    .lambda = &shape->known.lambda,
+	    .contention = &shape->contention,
+	    .meeting = kc_meeting_unpack(op->meeting),
+	    .met = *met,
+	    .slowdown = op->slowdown,
+	    .overlapped = op->met > KC_OVERLAP_NONE,
+	    .solos = shape->solos,
+	    .measured_ns = op->end_ns - op->start_ns,
+	};
+
+	if (lesson.measured_ns <= 0)
+		return;
+	kc_outlook_learn(&lesson);
+	shape->measured++;
+	shape->solos += !lesson.overlapped;
+	shape->code->measured++;
+	publish(&shape->board->known);
+	publish(shape->key);
+	publish(&shape->known);
+}

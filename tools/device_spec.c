@@ -1,0 +1,192 @@
+#include "device_spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_BYTES 512
+
+static const struct field {
+	const char *name;
+	size_t offset, bytes;
+} fields[] = {
+#define FIELD(name)                                                                                                    \
+	{                                                                                                              \
+#name, offsetof(struct kc_device, name), sizeof(((struct kc_device *)0)->name)                         \
+	}
+    FIELD(cc_major),
+    FIELD(cc_minor),
+    FIELD(sm_count),
+    FIELD(cores_per_sm),
+    FIELD(warp_size),
+    FIELD(clock_khz),
+    FIELD(memory_clock_khz),
+    FIELD(memory_bus_bits),
+    FIELD(memory_bytes_per_s),
+    FIELD(memory_bytes),
+    FIELD(l2_bytes),
+    FIELD(max_threads_per_block),
+    FIELD(max_threads_per_sm),
+    FIELD(max_blocks_per_sm),
+    FIELD(registers_per_sm),
+    FIELD(registers_per_block),
+    FIELD(shared_per_sm_bytes),
+    FIELD(shared_per_block_bytes),
+    FIELD(shared_per_block_optin_bytes),
+    FIELD(shared_reserved_per_block_bytes),
+    FIELD(copy_engines),
+    FIELD(hardware_queues),
+    FIELD(launch_overhead_ns),
+    FIELD(launch_gap_ns),
+#undef FIELD
+};
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+const char *kc_device_field(const struct kc_device *device, unsigned i, uint64_t *value)
+{
+	uint32_t narrow;
+
+	if (i >= FIELDS)
+		return NULL;
+	if (fields[i].bytes == sizeof(*value)) {
+		memcpy(value, (const char *)device + fields[i].offset, sizeof(*value));
+	} else {
+		memcpy(&narrow, (const char *)device + fields[i].offset, sizeof(narrow));
+		*value = narrow;
+	}
+	return fields[i].name;
+}
+
+static int set_number(struct kc_device *device, const struct field *field, const char *text)
+{
+	char *end;
+	uint64_t value;
+	uint32_t narrow;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno)
+		return -EINVAL;
+	if (field->bytes == sizeof(value)) {
+		memcpy((char *)device + field->offset, &value, sizeof(value));
+		return 0;
+	}
+	narrow = (uint32_t)value;
+	if (narrow != value)
+		return -EINVAL;
+	memcpy((char *)device + field->offset, &narrow, sizeof(narrow));
+	return 0;
+}
+
+int kc_device_set(struct kc_device *device, const char *key, const char *value)
+{
+	if (!strcmp(key, "name")) {
+		snprintf(device->name, sizeof(device->name), "%s", value);
+		return 0;
+	}
+	for (unsigned i = 0; i < FIELDS; i++) {
+		if (!strcmp(key, fields[i].name))
+			return set_number(device, &fields[i], value);
+	}
+	return -ENOENT;
+}
+
+static char *trim(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return text;
+}
+
+static int begin_like(struct kc_device *device, const char *name)
+{
+	const struct kc_device *builtin = kc_device_builtin(name);
+
+	if (!builtin)
+		return -EINVAL;
+	*device = *builtin;
+	return 0;
+}
+
+/* Comments and empty lines say nothing. */
+static int read_line(struct kc_device *device, char *line)
+{
+	char *key, *value;
+
+	line[strcspn(line, "#\n")] = '\0';
+	key = trim(line);
+	if (!*key)
+		return 0;
+	value = strchr(key, '=');
+	if (!value)
+		return -EINVAL;
+	*value++ = '\0';
+	key = trim(key);
+	value = trim(value);
+	return strcmp(key, "like") == 0 ? begin_like(device, value) : kc_device_set(device, key, value);
+}
+
+static int read_spec(FILE *file, const char *path, struct kc_device *device, char *why, size_t why_size)
+{
+	char line[LINE_BYTES], shown[LINE_BYTES];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), file); number++) {
+		int rc;
+
+		snprintf(shown, sizeof(shown), "%s", line);
+		shown[strcspn(shown, "\n")] = '\0';
+		rc = read_line(device, line);
+		if (!rc)
+			continue;
+		snprintf(why, why_size, "%s:%u: %s: %s", path, number,
+			 rc == -ENOENT ? "a device has no such attribute" : "not `attribute=number` (or `like=name`)",
+			 shown);
+		return -EINVAL;
+	}
+	if (ferror(file)) {
+		snprintf(why, why_size, "%s cannot be read", path);
+		return -EIO;
+	}
+	if (!device->sm_count || !device->cc_major) {
+		snprintf(why, why_size, "%s: sm_count and cc_major must be given, or `like=` a built-in device", path);
+		return -EINVAL;
+	}
+	kc_device_complete(device);
+	return 0;
+}
+
+int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t why_size)
+{
+	const struct kc_device *builtin = kc_device_builtin(what);
+	FILE *file;
+	int rc;
+
+	if (builtin) {
+		*device = *builtin;
+		kc_device_complete(device);
+		return 0;
+	}
+	file = fopen(what, "re");
+	if (!file) {
+		rc = -errno;
+		if (rc == -ENOENT)
+			snprintf(why, why_size,
+				 "\"%s\" is no built-in device (`kerncast devices` lists them) and no file", what);
+		else
+			snprintf(why, why_size, "%s cannot be read: %s", what, strerror(-rc));
+		return rc;
+	}
+	*device = (struct kc_device){0};
+	snprintf(device->name, sizeof(device->name), "%s", what);
+	rc = read_spec(file, what, device, why, why_size);
+	fclose(file);
+	return rc;
+}

@@ -1,0 +1,132 @@
+#include "kernel_spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_NS 2.6e15         /* a month */
+#define NOMINAL_CLOCK_KHZ 1000000 /* placement does not ask for the clock; a spec file may leave it out */
+
+static int number(const char *text, uint32_t *out)
+{
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	*out = (uint32_t)value;
+	return !isdigit((unsigned char)*text) || *end || errno || value > UINT32_MAX ? -EINVAL : 0;
+}
+
+int kc_time_ns(const char *text, int64_t *out)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"μs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || !(value > 0))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].unit))
+			continue;
+		value *= units[i].ns;
+		*out = llround(value);
+		return value<LONGEST_NS && * out> 0 ? 0 : -EINVAL;
+	}
+	return -EINVAL;
+}
+
+static int set(struct kc_kernel_spec *spec, const char *key, const char *value)
+{
+	if (!strcmp(key, "blocks"))
+		return number(value, &spec->blocks);
+	if (!strcmp(key, "threads"))
+		return number(value, &spec->threads);
+	if (!strcmp(key, "regs"))
+		return number(value, &spec->registers);
+	if (!strcmp(key, "smem"))
+		return number(value, &spec->shared_bytes);
+	return strcmp(key, "time") ? -ENOENT : kc_time_ns(value, &spec->time_ns);
+}
+
+static int set_part(struct kc_kernel_spec *spec, char *part, char *why, size_t why_size)
+{
+	char *value = strchr(part, '=');
+	int rc;
+
+	if (value)
+		*value++ = '\0';
+	rc = value ? set(spec, part, value) : -ENOENT;
+	if (rc == -ENOENT)
+		snprintf(why, why_size, "\"%s\" in %s: a kernel has blocks=, threads=, regs=, smem= and time=", part,
+			 spec->text);
+	else if (rc)
+		snprintf(why, why_size, "%s=%s in %s: %s", part, value, spec->text,
+			 strcmp(part, "time") ? "not a number that makes sense"
+					      : "not a time above 0 with its unit (ns, us, ms, s)");
+	return rc ? -EINVAL : 0;
+}
+
+int kc_kernel_spec(const char *text, struct kc_kernel_spec *out, char *why, size_t why_size)
+{
+	char *copy = strdup(text), *rest = copy, *part;
+	int rc = copy ? 0 : -ENOMEM;
+
+	*out = (struct kc_kernel_spec){.text = text};
+	while (rc == 0 && (part = strsep(&rest, ",")))
+		rc = set_part(out, part, why, why_size);
+	free(copy);
+	if (rc == 0 && (!out->blocks || !out->threads)) {
+		snprintf(why, why_size, "%s: blocks= and threads= must be given, and be above 0", text);
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+static uint32_t shared_limit(const struct kc_device *device)
+{
+	return device->shared_per_block_optin_bytes > device->shared_per_block_bytes
+		   ? device->shared_per_block_optin_bytes
+		   : device->shared_per_block_bytes;
+}
+
+static void say_what_is_too_much(const struct kc_kernel_spec *spec, const struct kc_device *device, char *why,
+				 size_t why_size)
+{
+	uint64_t registers = (uint64_t)spec->registers * spec->threads;
+
+	if (spec->threads > device->max_threads_per_block)
+		snprintf(why, why_size, "%u threads in a block, the device allows %u", spec->threads,
+			 device->max_threads_per_block);
+	else if (spec->shared_bytes > shared_limit(device))
+		snprintf(why, why_size, "%u bytes of shared memory a block, the device allows %u", spec->shared_bytes,
+			 shared_limit(device));
+	else if (registers > device->registers_per_block)
+		snprintf(why, why_size, "%" PRIu64 " registers a block (%u a thread), the device has %u", registers,
+			 spec->registers, device->registers_per_block);
+	else
+		snprintf(why, why_size, "%u registers a thread are more than the device can give to %u threads",
+			 spec->registers, spec->threads);
+}
+
+int kc_kernel_spec_work(const struct kc_kernel_spec *spec, const struct kc_device *device, struct kc_work *work,
+			char *why, size_t why_size)
+{
+	struct kc_device with_clock = *device;
+	struct kc_resources resources = {.registers = spec->registers, .static_shared_bytes = spec->shared_bytes};
+	struct kc_shape shape = {.grid = {spec->blocks, 1, 1}, .block = {spec->threads, 1, 1}};
+
+	if (!with_clock.clock_khz)
+		with_clock.clock_khz = NOMINAL_CLOCK_KHZ;
+	if (kc_work_init(work, &with_clock, &resources, &shape, 0) == 0)
+		return 0;
+	say_what_is_too_much(spec, device, why, why_size);
+	return -ERANGE;
+}

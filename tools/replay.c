@@ -1,0 +1,345 @@
+#include "command.h"
+#include "csv.h"
+#include "database.h"
+#include "device_spec.h"
+#include "format.h"
+#include "json.h"
+#include "kernel_spec.h"
+#include "report.h"
+#include "table.h"
+
+#include "predictor/leftover.h"
+#include "store/replay.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_JSON = 0x100, KEY_CSV, KEY_EXCLUDE, KEY_AT_LEAST, KEY_FRESH };
+
+struct request {
+	const char *database, *run, *device, *exclude;
+	int64_t at_least_ns;
+	int json, csv, fresh;
+};
+
+static const struct argp_option options[] = {
+    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them one after the other (the default)", 0},
+    {"exclude", KEY_EXCLUDE, "REGEX", 0, "leave kernels of such names out of the figures; they run all the same", 0},
+    {"at-least", KEY_AT_LEAST, "TIME", 0, "leave out what took less, such as 20us", 0},
+    {"fresh", KEY_FRESH, NULL, 0, "every process begins knowing nothing", 0},
+    {"device", KEY_DEVICE, "NAME|FILE", 0, "stands for devices of which only the name is known (default: v100)", 0},
+    {"json", KEY_JSON, NULL, 0, "everything, as one JSON document", 0},
+    {"csv", KEY_CSV, NULL, 0, "every launch with its prediction, as CSV", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_RUN:
+		request->run = arg;
+		return 0;
+	case KEY_DEVICE:
+		request->device = arg;
+		return 0;
+	case KEY_EXCLUDE:
+		request->exclude = arg;
+		return 0;
+	case KEY_AT_LEAST:
+		if (kc_time_ns(arg, &request->at_least_ns) < 0)
+			argp_error(state, "--at-least takes a time with its unit (ns, us, ms, s), not \"%s\"", arg);
+		return 0;
+	case KEY_FRESH:
+		request->fresh = 1;
+		return 0;
+	case KEY_JSON:
+		request->json = 1;
+		return 0;
+	case KEY_CSV:
+		request->csv = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->database)
+			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
+		request->database = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (request->json && request->csv)
+			argp_error(state, "--json or --csv, not both");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void csv_head(struct kc_csv *csv)
+{
+	static const char *const columns[] = {
+	    "process",
+	    "sequence",
+	    "stream",
+	    "kernel",
+	    "shape",
+	    "launched_ns",
+	    "novelty",
+	    "model",
+	    "solo_ns",
+	    "solo_low_ns",
+	    "solo_high_ns",
+	    "start_ns",
+	    "end_ns",
+	    "slowdown",
+	    "slowdown_waves",
+	    "case",
+	    "unpredictable",
+	    "reference_ns",
+	    "excluded",
+	    "overlap",
+	    "measured_start_ns",
+	    "measured_end_ns",
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		kc_csv_text(csv, columns[i]);
+	kc_csv_end_row(csv);
+}
+
+static void csv_integers(struct kc_csv *csv, const int64_t *values, size_t count, int known)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (known)
+			kc_csv_integer(csv, values[i]);
+		else
+			kc_csv_text(csv, NULL);
+	}
+}
+
+static int csv_launch(const struct kc_replay_launch *l, void *arg)
+{
+	static const char *const novelties[] = {"first_seen", "new_size", "repeated"};
+	static const char *const overlaps[] = {"", "none", "behind", "overtaken"};
+	struct kc_csv *csv = arg;
+	int known = l->unpredictable == KC_PREDICTED;
+	const int64_t head[] = {l->process, (int64_t)l->sequence, l->stream, l->kernel, l->shape, l->launched_ns};
+	const int64_t times[] = {l->solo_ns, l->solo_low_ns, l->solo_high_ns, l->start_ns, l->end_ns};
+	const int64_t measured[] = {l->measured_start_ns, l->measured_end_ns};
+
+	csv_integers(csv, head, 6, 1);
+	kc_csv_text(csv, known ? novelties[l->novelty] : NULL);
+	kc_csv_text(csv, known ? kc_model_name(l->model) : NULL);
+	csv_integers(csv, times, 5, known);
+	if (known) {
+		kc_csv_real(csv, l->slowdown);
+		kc_csv_real(csv, l->slowdown_waves);
+		kc_csv_text(csv, kc_case_name(l->concurrency_case));
+		kc_csv_text(csv, NULL);
+	} else {
+		for (int i = 0; i < 3; i++)
+			kc_csv_text(csv, NULL);
+		kc_csv_text(csv, kc_unpredictable_name(l->unpredictable));
+	}
+	if (l->reference_ns > 0)
+		kc_csv_real(csv, l->reference_ns);
+	else
+		kc_csv_text(csv, NULL);
+	kc_csv_integer(csv, l->excluded);
+	kc_csv_text(csv, overlaps[l->overlap]);
+	csv_integers(csv, measured, 2, l->measured_end_ns != 0);
+	kc_csv_end_row(csv);
+	return ferror(csv->to) ? -EIO : 0;
+}
+
+static double launches_per_s(const struct kc_replay *replay)
+{
+	double seconds = replay->seconds + replay->read_seconds;
+
+	return seconds > 0 ? (double)replay->launches / seconds : 0;
+}
+
+static void set_reasons(json_t *out, const struct kc_replay *replay)
+{
+	json_t *reasons = json_object();
+
+	for (uint32_t i = 1; i < KC_UNPREDICTABLE_COUNT; i++)
+		json_object_set_new(reasons, kc_unpredictable_name(i),
+				    json_integer((json_int_t)replay->unpredictable[i]));
+	json_object_set_new(out, "unpredictable_reasons", reasons);
+}
+
+static void set_concurrency(json_t *out, const struct kc_replay *replay)
+{
+	json_t *slowdown = json_object(), *makespan = json_object();
+
+	json_object_set_new(slowdown, "n", json_integer((json_int_t)replay->slowdown.n));
+	json_object_set_new(slowdown, "without_solo", json_integer((json_int_t)replay->slowdown.without));
+	json_object_set_new(slowdown, "mape", kc_json_percent(replay->slowdown.mape));
+	json_object_set_new(slowdown, "mape_no_slowdown", kc_json_percent(replay->slowdown.mape_no_slowdown));
+	json_object_set_new(out, "slowdown", slowdown);
+	json_object_set_new(makespan, "n", json_integer((json_int_t)replay->makespan.n));
+	json_object_set_new(makespan, "mape", kc_json_percent(replay->makespan.mape));
+	json_object_set_new(makespan, "mape_serial", kc_json_percent(replay->makespan.mape_serial));
+	json_object_set_new(makespan, "mape_no_contention", kc_json_percent(replay->makespan.mape_no_contention));
+	json_object_set_new(out, "makespan", makespan);
+}
+
+static int print_json(const struct kc_replay *replay, const char *path)
+{
+	const struct kc_report *data = replay->report;
+	json_t *out = json_object();
+
+#define COUNT(key, value) json_object_set_new(out, key, json_integer((json_int_t)(value)))
+#define CLASS(key, accuracy) json_object_set_new(out, key, kc_json_accuracy(&data->accuracy))
+	json_object_set_new(out, "simulated", json_boolean(data->simulated));
+	json_object_set_new(out, "database", kc_json_text(kc_database_shown(path)));
+	COUNT("launches", replay->launches);
+	COUNT("predicted", replay->predicted);
+	COUNT("measured", replay->measured);
+	COUNT("excluded", replay->excluded);
+	set_reasons(out, replay);
+	COUNT("assumed_device_launches", replay->assumed_device);
+	json_object_set_new(out, "assumed_device",
+			    replay->assumed_device ? kc_json_text(replay->assumed_name) : json_null());
+	json_object_set_new(out, "launches_per_s", kc_json_real(launches_per_s(replay)));
+	CLASS("accuracy", all);
+	CLASS("first_seen", novelty[KC_FIRST_SEEN]);
+	CLASS("new_size", novelty[KC_NEW_SIZE]);
+	CLASS("repeated", novelty[KC_REPEATED]);
+	CLASS("solo", solo);
+	CLASS("overlapped", overlapped);
+	CLASS("behind", behind);
+	CLASS("overtaken", overtaken);
+#undef CLASS
+#undef COUNT
+	set_concurrency(out, replay);
+	json_object_set_new(out, "models", kc_json_groups(&data->models, 0));
+	json_object_set_new(out, "cases", kc_json_groups(&data->cases, 0));
+	json_object_set_new(out, "kernels", kc_json_groups(&data->kernels, 1));
+	return kc_json_print(out);
+}
+
+static void print_concurrency(const struct kc_replay *replay)
+{
+	const struct kc_replay_slowdown *s = &replay->slowdown;
+	const struct kc_replay_makespan *m = &replay->makespan;
+	char n[KC_FORMAT_BYTES], ours[KC_FORMAT_BYTES], other[KC_FORMAT_BYTES], third[KC_FORMAT_BYTES];
+
+	if (s->n)
+		printf("\nSlowdown of %s overlapped launches whose time alone was known: error %s; taken as none, %s\n",
+		       kc_format_count(s->n, n), kc_format_percent(s->mape * 100, ours),
+		       kc_format_percent(s->mape_no_slowdown * 100, other));
+	if (m->n)
+		printf("Makespan of %s groups: error %s; one after the other, %s; without contention, %s\n",
+		       kc_format_count(m->n, n), kc_format_percent(m->mape * 100, ours),
+		       kc_format_percent(m->mape_serial * 100, other),
+		       kc_format_percent(m->mape_no_contention * 100, third));
+}
+
+static int print_text(const struct kc_replay *replay, const char *path)
+{
+	struct kc_report_view view = {
+	    .database = kc_database_shown(path),
+	    .data = replay->report,
+	    .width = kc_page_width(),
+	};
+	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES], assumed[KC_FORMAT_BYTES];
+	int rc;
+
+	if (replay->report->simulated)
+		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
+	printf("%s: %s launches replayed, %s predicted, %s a second\n", view.database,
+	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
+	       kc_format_count((uint64_t)launches_per_s(replay), rate));
+	if (replay->assumed_device)
+		printf("%s launches ran on devices of which only the name is known: taken for a %s (--device)\n",
+		       kc_format_count(replay->assumed_device, assumed), replay->assumed_name);
+	rc = kc_report_text_figures(&view);
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	print_concurrency(replay);
+	return kc_output_finish();
+}
+
+static int replay_store(const struct request *request, struct kc_store *store, const char *path,
+			const struct kc_device *device)
+{
+	struct kc_replay_options wanted = {
+	    .exclude = request->exclude,
+	    .at_least_ns = request->at_least_ns,
+	    .fresh = request->fresh,
+	    .device = device,
+	};
+	struct kc_csv csv = {.to = stdout};
+	struct kc_replay *replay;
+	char why[256] = "";
+	int rc = kc_query_select(store, request->run ? request->run : "all", &wanted.selection, why, sizeof(why)),
+	    status;
+
+	if (rc == -EINVAL || rc == -ENOENT) {
+		kc_error("%s: %s", path, why);
+		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	}
+	if (rc == 0 && request->csv) {
+		csv_head(&csv);
+		wanted.launch = csv_launch;
+		wanted.arg = &csv;
+	}
+	if (rc == 0)
+		rc = kc_replay_run(store, &wanted, &replay, why, sizeof(why));
+	if (rc == -EINVAL) {
+		kc_error("--exclude: %s", why);
+		return KC_EXIT_USAGE;
+	}
+	if (rc < 0) {
+		kc_database_unreadable(path, rc);
+		return KC_EXIT_FAILED;
+	}
+	status = request->csv    ? kc_output_finish()
+		 : request->json ? print_json(replay, path)
+				 : print_text(replay, path);
+	kc_replay_free(replay);
+	return status;
+}
+
+static int replay_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {0};
+	struct kc_device device;
+	struct kc_store *store;
+	char path[PATH_MAX], why[512];
+	int rc, status;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	if (request.device && (rc = kc_device_spec(request.device, &device, why, sizeof(why))) < 0) {
+		kc_error("%s", why);
+		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	}
+	kc_database_path(request.database, path, sizeof(path));
+	store = kc_database_read(path);
+	if (!store)
+		return KC_EXIT_FAILED;
+	status = replay_store(&request, store, path, request.device ? &device : NULL);
+	kc_store_close(store);
+	return status;
+}
+
+const struct kc_command kc_command_replay = {
+    .name = "replay",
+    .summary = "predicts recorded launches again, as if they were just being made",
+    .arguments = "[DB]",
+    .options = options,
+    .run = replay_main,
+    .manual =
+	"Every launch of the database, recorded live or imported, is predicted in the order of the launch calls,\n"
+	"by the functions of the live library; what was measured is known only to launches made after it had\n"
+	"ended.\n"
+	"Prints the errors by class, model and kernel, of the slowdown of overlapped launches whose time alone was\n"
+	"known, and of the makespan of groups of overlapping kernels beside simpler rules.\n"
+	"What a process taught is known to those after it; imported processes follow one another.\n",
+};

@@ -1,0 +1,273 @@
+#include "command.h"
+#include "device_spec.h"
+#include "format.h"
+#include "json.h"
+#include "kernel_spec.h"
+#include "table.h"
+
+#include "predictor/leftover.h"
+#include "predictor/timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_DEVICE = 'd', KEY_JSON = 0x100, KEY_PLACEMENT };
+
+#define KERNELS_MAX 16u
+
+struct request {
+	const char *device;
+	enum kc_spreading spreading;
+	int json;
+	struct kc_kernel_spec kernels[KERNELS_MAX];
+	unsigned count;
+};
+
+struct answer {
+	struct kc_device device;
+	struct kc_work works[KERNELS_MAX];
+	struct kc_leftover pairs[KERNELS_MAX]; /* [i]: kernel i beside kernel i - 1 */
+	struct kc_placement placed[KERNELS_MAX];
+	int timed; /* all times were given: placed is filled */
+};
+
+static const struct argp_option options[] = {
+    {"device", KEY_DEVICE, "NAME|FILE", 0,
+     "a built-in device (`kerncast devices`), or a file of attribute=number lines", 0},
+    {"placement", KEY_PLACEMENT, "spread|packed", 0,
+     "the first kernel's blocks over all SMs (default), or on the fewest", 0},
+    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    {0},
+};
+
+static void add_kernel(struct request *request, const char *arg, struct argp_state *state)
+{
+	char why[256];
+
+	if (request->count == KERNELS_MAX)
+		argp_error(state, "more than %u kernels", KERNELS_MAX);
+	else if (kc_kernel_spec(arg, &request->kernels[request->count++], why, sizeof(why)) < 0)
+		argp_error(state, "%s", why);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+	int spreading;
+
+	switch (key) {
+	case KEY_DEVICE:
+		request->device = arg;
+		return 0;
+	case KEY_JSON:
+		request->json = 1;
+		return 0;
+	case KEY_PLACEMENT:
+		spreading = kc_spreading_by_name(arg);
+		if (spreading < 0)
+			argp_error(state, "--placement takes spread or packed, not \"%s\"", arg);
+		request->spreading = (enum kc_spreading)spreading;
+		return 0;
+	case ARGP_KEY_ARG:
+		add_kernel(request, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (!request->device)
+			argp_error(state, "which device? --device takes a built-in name or a file");
+		if (request->count < 2)
+			argp_error(state, "two kernels or more, such as blocks=110,threads=256,smem=1024");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* 0, or the number of kernels that cannot run, each named. */
+static unsigned make_works(const struct request *request, struct answer *answer)
+{
+	unsigned refused = 0;
+	char why[256];
+
+	for (unsigned i = 0; i < request->count; i++) {
+		const struct kc_kernel_spec *spec = &request->kernels[i];
+
+		if (kc_kernel_spec_work(spec, &answer->device, &answer->works[i], why, sizeof(why)) == 0)
+			continue;
+		kc_error("kernel %u (%s) cannot run on %s: %s", i + 1, spec->text, answer->device.name, why);
+		refused++;
+	}
+	return refused;
+}
+
+/* All launched at the same moment, in this order, each in a stream of its own. */
+static int place_on_timeline(const struct request *request, struct answer *answer)
+{
+	struct kc_timeline *timeline;
+
+	for (unsigned i = 0; i < request->count; i++) {
+		if (!request->kernels[i].time_ns)
+			return 0;
+	}
+	timeline = calloc(1, kc_timeline_size());
+	if (!timeline)
+		return -ENOMEM;
+	kc_timeline_init(timeline, &answer->device);
+	for (unsigned i = 0; i < request->count; i++) {
+		kc_timeline_stream(timeline, i, KC_STREAM_NONBLOCKING, 0);
+		kc_timeline_kernel(timeline, i, 0, &answer->works[i], request->kernels[i].time_ns, &answer->placed[i]);
+	}
+	answer->timed = 1;
+	free(timeline);
+	return 0;
+}
+
+static int find_answer(const struct request *request, struct answer *answer)
+{
+	int rc = 0;
+
+	for (unsigned i = 1; rc == 0 && i < request->count; i++)
+		rc = kc_leftover_pair(&answer->pairs[i], &answer->device, &answer->works[i - 1].grid,
+				      (double)request->kernels[i - 1].time_ns, &answer->works[i].grid,
+				      request->spreading);
+	return rc ? rc : place_on_timeline(request, answer);
+}
+
+static void set_pair(json_t *out, const struct kc_leftover *pair)
+{
+	json_object_set_new(out, "case", json_string(kc_case_name(pair->concurrency_case)));
+	json_object_set_new(out, "slots", json_integer(pair->slots));
+	json_object_set_new(out, "waves", json_integer((json_int_t)pair->waves));
+	json_object_set_new(out, "waves_limited", json_integer((json_int_t)pair->waves_limited));
+	json_object_set_new(out, "slowdown", json_real(pair->slowdown));
+}
+
+static json_t *timeline_json(const struct request *request, const struct answer *answer)
+{
+	json_t *out = json_array();
+
+	for (unsigned i = 0; answer->timed && i < request->count; i++) {
+		const struct kc_placement *placed = &answer->placed[i];
+		json_t *one = json_object();
+
+		json_object_set_new(one, "start_ns", json_integer(placed->start_ns));
+		json_object_set_new(one, "end_ns", json_integer(placed->end_ns));
+		json_object_set_new(one, "slowdown", json_real((double)placed->slowdown));
+		json_object_set_new(one, "case", json_string(kc_case_name(placed->concurrency_case)));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+/* The second kernel beside the first is the document's own; every kernel beside the one before it is in `pairs`. */
+static int print_json(const struct request *request, const struct answer *answer)
+{
+	json_t *out = json_object(), *pairs = json_array();
+
+	json_object_set_new(out, "device", kc_json_text(answer->device.name));
+	json_object_set_new(out, "placement", json_string(request->spreading == KC_PACKED ? "packed" : "spread"));
+	set_pair(out, &answer->pairs[1]);
+	for (unsigned i = 1; i < request->count; i++) {
+		json_t *pair = json_object();
+
+		set_pair(pair, &answer->pairs[i]);
+		json_array_append_new(pairs, pair);
+	}
+	json_object_set_new(out, "pairs", pairs);
+	json_object_set_new(out, "timeline", timeline_json(request, answer));
+	return kc_json_print(out);
+}
+
+static void add_row(struct kc_table *table, const struct request *request, const struct answer *answer, unsigned i)
+{
+	const struct kc_leftover *pair = &answer->pairs[i];
+	const struct kc_placement *placed = &answer->placed[i];
+	char case_text[KC_FORMAT_BYTES] = "", slots[KC_FORMAT_BYTES] = "", waves[KC_FORMAT_BYTES],
+	     limited[KC_FORMAT_BYTES] = "", slowdown[KC_FORMAT_BYTES] = "", start[KC_FORMAT_BYTES] = "",
+	     end[KC_FORMAT_BYTES] = "", timed[KC_FORMAT_BYTES] = "";
+
+	kc_format_count(answer->works[i].grid.waves, waves);
+	if (i) {
+		snprintf(case_text, sizeof(case_text), "%s", kc_case_name(pair->concurrency_case));
+		kc_format_count(pair->slots, slots);
+		kc_format_count(pair->waves_limited, limited);
+		snprintf(slowdown, sizeof(slowdown), "%.2f", pair->slowdown);
+	}
+	if (answer->timed) {
+		kc_format_ns((double)placed->start_ns, start);
+		kc_format_ns((double)placed->end_ns, end);
+		snprintf(timed, sizeof(timed), "%.2f", (double)placed->slowdown);
+	}
+	kc_table_row(table, (const char *const[]){request->kernels[i].text, case_text, slots, waves, limited, slowdown,
+						  start, end, timed});
+}
+
+static int print_table(const struct request *request, const struct answer *answer)
+{
+	static const struct kc_column columns[] = {
+	    {"kernel", KC_LEFT, 1},    {"case", KC_LEFT, 0},
+	    {"slots", KC_RIGHT, 0},    {"waves", KC_RIGHT, 0},
+	    {"limited", KC_RIGHT, 0},  {"slowdown", KC_RIGHT, 0},
+	    {"start", KC_RIGHT, 0},    {"end", KC_RIGHT, 0},
+	    {"timeline", KC_RIGHT, 0}, {0},
+	};
+	struct kc_table table;
+	int rc;
+
+	printf("%s, placement %s: each kernel beside the one before it, then on the timeline\n\n", answer->device.name,
+	       request->spreading == KC_PACKED ? "packed" : "spread");
+	kc_table_init(&table, columns);
+	for (unsigned i = 0; i < request->count; i++)
+		add_row(&table, request, answer, i);
+	rc = kc_table_print(&table, stdout, 0, kc_page_width());
+	kc_table_free(&table);
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	if (!answer->timed)
+		puts("\nWith the time of every kernel alone (time=1.5ms) the timeline says when each starts and ends.");
+	return kc_output_finish();
+}
+
+static int slowdown_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {0};
+	struct answer answer = {0};
+	char why[512];
+	int rc;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	rc = kc_device_spec(request.device, &answer.device, why, sizeof(why));
+	if (rc < 0) {
+		kc_error("%s", why);
+		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	}
+	if (make_works(&request, &answer))
+		return KC_EXIT_FAILED;
+	rc = find_answer(&request, &answer);
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	return request.json ? print_json(&request, &answer) : print_table(&request, &answer);
+}
+
+const struct kc_command kc_command_slowdown = {
+    .name = "slowdown",
+    .summary = "says what kernels launched together do to one another",
+    .arguments = "KERNEL KERNEL...",
+    .options = options,
+    .run = slowdown_main,
+    .manual =
+	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES][,time=T], with registers a thread, shared memory\n"
+	"a block, and its time alone with a unit (ns, us, ms, s).\n"
+	"For each kernel beside the one launched just before it: the case (A: together from the start, B: in the\n"
+	"other's last wave, C: one after the other), the slots (blocks that fit beside it), the waves alone and\n"
+	"with these slots, and their ratio, the paper's slowdown.\n"
+	"Where every kernel has a time, the timeline adds when each starts and ends, counted from the launch, and\n"
+	"how much longer than alone it takes.\n",
+};

@@ -1,0 +1,140 @@
+/* What is typed on the command line of `kerncast slowdown`. */
+#include "device_spec.h"
+#include "kernel_spec.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void kernels(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t blocks, threads, registers, shared_bytes;
+		int64_t time_ns;
+	} good[] = {
+	    {"blocks=110,threads=256,smem=1024", 110, 256, 0, 1024, 0},
+	    {"threads=1,blocks=4294967295,regs=16,time=1.5ms", UINT32_MAX, 1, 16, 0, 1500000},
+	    {"blocks=1,threads=1,time=12us", 1, 1, 0, 0, 12000},
+	    {"blocks=1,threads=1,time=12µs", 1, 1, 0, 0, 12000},
+	    {"blocks=1,threads=1,time=7ns", 1, 1, 0, 0, 7},
+	    {"blocks=1,threads=1,time=2s", 1, 1, 0, 0, 2000000000},
+	};
+	static const char *const bad[] = {
+	    "",
+	    "blocks=1",
+	    "threads=1",
+	    "blocks=0,threads=1",
+	    "blocks=1,threads=-1",
+	    "blocks=1,threads=1x",
+	    "blocks=4294967296,threads=1",
+	    "blocks=1,threads=1,colour=2",
+	    "blocks=1,threads=1,time=5",
+	    "blocks=1,threads=1,time=0ms",
+	    "blocks=1,threads=1,time=-1ms",
+	    "blocks=1,threads=1,time=nanms",
+	    "blocks=1,,threads=1",
+	};
+	struct kc_kernel_spec spec;
+	char why[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_int_equal(kc_kernel_spec(good[i].text, &spec, why, sizeof(why)), 0);
+		assert_int_equal(spec.blocks, good[i].blocks);
+		assert_int_equal(spec.threads, good[i].threads);
+		assert_int_equal(spec.registers, good[i].registers);
+		assert_int_equal(spec.shared_bytes, good[i].shared_bytes);
+		assert_int_equal(spec.time_ns, good[i].time_ns);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		why[0] = '\0';
+		assert_int_equal(kc_kernel_spec(bad[i], &spec, why, sizeof(why)), -EINVAL);
+		assert_true(why[0] != '\0');
+	}
+}
+
+/* Limits of compute capability 3.5: 1,024 threads, 48 KiB and 65,536 registers a block. */
+static void what_cannot_run_is_named(void **state)
+{
+	static const struct {
+		const char *text, *part;
+	} rows[] = {
+	    {"blocks=1,threads=1025", "1025 threads"},
+	    {"blocks=1,threads=32,smem=49153", "49153 bytes"},
+	    {"blocks=1,threads=1024,regs=65", "66560 registers"},
+	};
+	struct kc_kernel_spec spec;
+	struct kc_work work;
+	char why[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(kc_kernel_spec(rows[i].text, &spec, why, sizeof(why)), 0);
+		assert_int_equal(kc_kernel_spec_work(&spec, kc_device_builtin("k40"), &work, why, sizeof(why)),
+				 -ERANGE);
+		assert_non_null(strstr(why, rows[i].part));
+	}
+	assert_int_equal(kc_kernel_spec("blocks=1,threads=1024,regs=64,smem=49152", &spec, why, sizeof(why)), 0);
+	assert_int_equal(kc_kernel_spec_work(&spec, kc_device_builtin("k40"), &work, why, sizeof(why)), 0);
+}
+
+static int read_file(const char *text, struct kc_device *device, char *why, size_t why_size)
+{
+	char path[] = "/tmp/kc-spec-XXXXXX";
+	int fd = mkstemp(path), rc;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	rc = kc_device_spec(path, device, why, why_size);
+	unlink(path);
+	return rc;
+}
+
+static void device_files(void **state)
+{
+	struct kc_device device;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(read_file("# a board\nname = Mine\nsm_count=16\ncc_major=3 # Kepler\ncc_minor=5\n"
+				   "shared_per_sm_bytes=4096\n",
+				   &device, why, sizeof(why)),
+			 0);
+	assert_string_equal(device.name, "Mine");
+	assert_int_equal(device.sm_count, 16);
+	assert_int_equal(device.shared_per_sm_bytes, 4096);
+	assert_int_equal(device.max_threads_per_sm, 2048); /* of 3.5 */
+	assert_int_equal(read_file("like=k40\nsm_count=30\n", &device, why, sizeof(why)), 0);
+	assert_int_equal(device.sm_count, 30);
+	assert_int_equal(device.cc_minor, 5);
+	assert_int_equal(read_file("like=k40\nsms=30\n", &device, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, ":2:"));
+	assert_int_equal(read_file("like=k40\nsm_count=many\n", &device, why, sizeof(why)), -EINVAL);
+	assert_int_equal(read_file("like=nosuch\n", &device, why, sizeof(why)), -EINVAL);
+	assert_int_equal(read_file("sm_count=3\n", &device, why, sizeof(why)), -EINVAL);
+	assert_int_equal(read_file("like=k40\nsm_count=99999999999\n", &device, why, sizeof(why)), -EINVAL);
+	assert_int_equal(kc_device_spec("K40", &device, why, sizeof(why)), 0);
+	assert_int_equal(device.sm_count, 15);
+	assert_int_equal(kc_device_spec("/nowhere/at/all", &device, why, sizeof(why)), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(kernels),
+	    cmocka_unit_test(what_cannot_run_is_named),
+	    cmocka_unit_test(device_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+#include "trace_row.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ABSENT (-1)
+
+static int find(const struct kc_csv_record *header, const char *name, int *at)
+{
+	*at = ABSENT;
+	for (unsigned i = 0; i < header->count; i++) {
+		if (strcmp(header->fields[i], name))
+			continue;
+		if (*at != ABSENT)
+			return -EINVAL;
+		*at = (int)i;
+	}
+	return 0;
+}
+
+int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_record *header, char *why, size_t why_size)
+{
+	columns->count = header->count;
+#define FIND(column, ...)                                                                                              \
+	if (find(header, #column, &columns->column)) {                                                                 \
+		snprintf(why, why_size, "the column %s stands there twice", #column);                                  \
+		return -EINVAL;                                                                                        \
+	}
+	KC_TRACE_NUMBERS(FIND)
+	KC_TRACE_TEXTS(FIND)
+#undef FIND
+	if (columns->kind == ABSENT || columns->start_ns == ABSENT || columns->duration_ns == ABSENT ||
+	    columns->name == ABSENT) {
+		snprintf(why, why_size, "no trace: its first row must name kind, start_ns, duration_ns and name");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+struct taking {
+	const struct kc_csv_record *record;
+	char *why;
+	size_t why_size;
+};
+
+static int take_number(const struct taking *t, int column, const char *name, int64_t least, int64_t most, int64_t *out)
+{
+	const char *text = column == ABSENT ? "" : t->record->fields[column];
+	char *end;
+
+	*out = KC_TRACE_UNKNOWN;
+	if (!*text)
+		return 0;
+	errno = 0;
+	*out = strtoll(text, &end, 10);
+	if (!errno && !*end && *out >= least && *out <= most && strchr("-0123456789", *text))
+		return 0;
+	snprintf(t->why, t->why_size, "%s is \"%.40s\", not a whole number from %" PRId64 " to %" PRId64, name, text,
+		 least, most);
+	return -EINVAL;
+}
+
+static int take_kind(const struct taking *t, struct kc_trace_row *row)
+{
+	static const char *const names[] = {"kernel", "memcpy", "memset"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(row->kind, names[i])) {
+			row->what = (enum kc_trace_kind)i;
+			return 0;
+		}
+	}
+	snprintf(t->why, t->why_size, "kind is \"%.40s\", not kernel, memcpy or memset", row->kind);
+	return -EINVAL;
+}
+
+static int must_be_known(const struct taking *t, const struct kc_trace_row *row)
+{
+	const char *missing = row->start_ns == KC_TRACE_UNKNOWN      ? "start_ns"
+			      : row->duration_ns == KC_TRACE_UNKNOWN ? "duration_ns"
+								     : NULL;
+
+	if (!missing)
+		return 0;
+	snprintf(t->why, t->why_size, "%s is empty", missing);
+	return -EINVAL;
+}
+
+int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *columns, const struct kc_csv_record *record,
+		 char *why, size_t why_size)
+{
+	struct taking t = {record, why, why_size};
+	int rc;
+
+	if (record->count != columns->count) {
+		snprintf(why, why_size, "%u fields, the first row has %u", record->count, columns->count);
+		return -EINVAL;
+	}
+#define TAKE(column, least, most)                                                                                      \
+	rc = take_number(&t, columns->column, #column, least, most, &row->column);                                     \
+	if (rc)                                                                                                        \
+		return rc;
+	KC_TRACE_NUMBERS(TAKE)
+#undef TAKE
+#define TAKE(column) row->column = columns->column == ABSENT ? "" : record->fields[columns->column];
+	KC_TRACE_TEXTS(TAKE)
+#undef TAKE
+	rc = take_kind(&t, row);
+	return rc ? rc : must_be_known(&t, row);
+}
