@@ -90,6 +90,7 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 	pthread_mutex_init(&device->lock, &attributes);
 	pthread_mutexattr_destroy(&attributes);
 	kc_lambda_init(&device->learned.lambda, NULL);
+	kc_contention_init(&device->contention, NULL);
 	device->known = 1;
 	if (device->info.simulated)
 		atomic_store(&kc__shim.header->simulated, 1);

@@ -12,7 +12,6 @@
  */
 #include "shim/shim.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,7 +19,6 @@ enum {
 	LATE_MAX = 4096,        /* calls that have not returned: about one a thread */
 	CORRELATIONS = 1 << 20, /* awaited at once, by the low bits of the id */
 	ORPHANS_MAX = 16384,    /* records whose launch has not returned yet */
-	HELD_MAX = 65536,       /* measured, not decided */
 	SWEEP_SLOTS = 65536,    /* looked at in one search for records that never came */
 };
 #define UNFILLED_NS 1000000ll  /* how long filling a claimed slot may take a thread that loses its core */
@@ -28,11 +26,6 @@ enum {
 #define HELD_NS 2000000000ll   /* decided without waiting any longer */
 #define SWEEP_NS 1000000000ll
 #define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
-
-struct held {
-	int64_t start_ns, end_ns, since_ns;
-	struct kc_slot *slot;
-};
 
 struct orphan {
 	struct kc__record record;
@@ -53,11 +46,7 @@ struct kc__join {
 	uint64_t awaited;
 	struct orphan orphans[ORPHANS_MAX];
 	uint32_t orphan_count;
-	struct {
-		struct held *held; /* by start */
-		uint32_t count;
-		int64_t longest_ns;
-	} devices[KC__DEVICES_MAX];
+	struct kc_spans devices[KC__DEVICES_MAX]; /* measured, not decided */
 	int64_t swept_ns;
 	uint64_t dropped_seen;
 	void (*ready)(struct kc_slot *slot, void *arg);
@@ -90,7 +79,7 @@ void kc__join_free(struct kc__join *join)
 	if (!join)
 		return;
 	for (int i = 0; i < KC__DEVICES_MAX; i++)
-		free(join->devices[i].held);
+		kc_spans_free(&join->devices[i]);
 	munmap(join->correlations, CORRELATIONS * sizeof(*join->correlations));
 	munmap(join, sizeof(*join));
 }
@@ -116,10 +105,7 @@ static void resolved(struct kc__join *join, const struct kc_slot *slot)
 	join->awaited--;
 	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(l->stream)))
 		return;
-	if (stream->unresolved)
-		stream->unresolved--;
-	if (l->measured_end_ns > stream->bound_ns)
-		stream->bound_ns = l->measured_end_ns;
+	kc_awaited_resolve(&stream->awaited, l->measured_end_ns);
 	stream->last_resolved = slot->index;
 	stream->resolved_ns = kc__now_ns();
 }
@@ -183,8 +169,7 @@ static void await(struct kc__join *join, struct kc_slot *slot)
 	join->awaited++;
 	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(slot->launch.stream)))
 		return;
-	if (!stream->unresolved++ && slot->launch.launched_ns > stream->bound_ns)
-		stream->bound_ns = slot->launch.launched_ns;
+	kc_awaited_add(&stream->awaited, slot->launch.launched_ns);
 }
 
 /* No longer awaited. before: the one linked to it, NULL: it is the first. */
@@ -252,66 +237,43 @@ static struct kc_slot *take(struct kc__join *join, const struct kc__record *reco
 
 /* Holding measured kernels until it is known what they met */
 
-static void meet(struct held *a, struct held *b)
-{
-	struct held *first = a->slot->index < b->slot->index ? a : b, *second = first == a ? b : a;
-
-	if (a->start_ns >= b->end_ns || b->start_ns >= a->end_ns)
-		return;
-	if (first->slot->launch.overlap != KC_OVERLAP_BEHIND)
-		first->slot->launch.overlap = KC_OVERLAP_OVERTAKEN;
-	second->slot->launch.overlap = KC_OVERLAP_BEHIND;
-}
-
 static bool hold(struct kc__join *join, struct kc_slot *slot)
 {
-	struct held me = {slot->launch.measured_start_ns, slot->launch.measured_end_ns, kc__now_ns(), slot};
-	uint32_t device = slot->launch.device % KC__DEVICES_MAX, at;
-	struct held *held = join->devices[device].held;
+	struct kc_span span = {
+	    .start_ns = slot->launch.measured_start_ns,
+	    .end_ns = slot->launch.measured_end_ns,
+	    .since_ns = kc__now_ns(),
+	    .order = slot->index,
+	    .overlap = &slot->launch.overlap,
+	    .owner = slot,
+	};
+	struct kc__shape *shape = atomic_load_explicit(&kc__shim.shape_by_id[slot->launch.shape], memory_order_acquire);
+	struct kc_outlook outlook;
 
-	if (!held)
-		held = join->devices[device].held = malloc(HELD_MAX * sizeof(*held));
-	if (!held || join->devices[device].count == HELD_MAX)
-		return false;
-	if (me.end_ns - me.start_ns > join->devices[device].longest_ns)
-		join->devices[device].longest_ns = me.end_ns - me.start_ns;
-	at = join->devices[device].count++;
-	for (; at && held[at - 1].start_ns > me.start_ns; at--)
-		held[at] = held[at - 1];
-	held[at] = me;
-	for (uint32_t i = at; i-- && held[i].start_ns > me.start_ns - join->devices[device].longest_ns;)
-		meet(&held[i], &held[at]);
-	for (uint32_t i = at + 1; i < join->devices[device].count && held[i].start_ns < me.end_ns; i++)
-		meet(&held[at], &held[i]);
-	return true;
+	if (shape) {
+		outlook = kc__outlook_of(shape);
+		span.load = kc_outlook_load(&outlook, slot->launch.solo_ns);
+	}
+	return kc_spans_add(&join->devices[slot->launch.device % KC__DEVICES_MAX], &span) == 0;
 }
 
-static void decide(struct kc__join *join, struct kc_slot *slot)
+static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_load *met)
 {
 	if (slot->launch.overlap == KC_OVERLAP_UNKNOWN)
 		slot->launch.overlap = KC_OVERLAP_NONE;
 	if (slot->launch.unpredictable == KC_PREDICTED)
-		kc__learn(&slot->launch);
+		kc__learn(&slot->launch, met);
 	finish(join, slot);
+}
+
+static void decided(const struct kc_span *span, void *arg)
+{
+	decide(arg, span->owner, &span->met);
 }
 
 static void decide_before(struct kc__join *join, uint32_t device, int64_t watermark_ns, int64_t now_ns)
 {
-	struct held *held = join->devices[device].held;
-	uint32_t kept = 0, n = join->devices[device].count;
-	int64_t longest = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (held[i].end_ns <= watermark_ns || now_ns - held[i].since_ns > HELD_NS) {
-			decide(join, held[i].slot);
-			continue;
-		}
-		if (held[i].end_ns - held[i].start_ns > longest)
-			longest = held[i].end_ns - held[i].start_ns;
-		held[kept++] = held[i];
-	}
-	join->devices[device].count = kept;
-	join->devices[device].longest_ns = longest;
+	kc_spans_decide(&join->devices[device], watermark_ns, now_ns - HELD_NS, decided, join);
 }
 
 static void decide_all(struct kc__join *join, int64_t scanned_ns, int64_t now_ns)
@@ -330,8 +292,8 @@ static void decide_all(struct kc__join *join, int64_t scanned_ns, int64_t now_ns
 	for (uint32_t id = 1; id <= kc__shim.stream_count && id < KC__STREAM_IDS_MAX; id++) {
 		struct kc__stream *s = stream_by_id(id);
 
-		if (s && s->unresolved && s->bound_ns < watermark_ns[s->device->ordinal])
-			watermark_ns[s->device->ordinal] = s->bound_ns;
+		if (s && s->awaited.count && s->awaited.bound_ns < watermark_ns[s->device->ordinal])
+			watermark_ns[s->device->ordinal] = s->awaited.bound_ns;
 	}
 	for (int i = 0; i < kc__shim.device_count; i++)
 		if (join->devices[i].count)
@@ -364,7 +326,7 @@ static void matched_launch(struct kc__join *join, struct kc_slot *slot, const st
 	resolved(join, slot);
 	correct_timeline(l->stream, l->ticket, record->start_ns, record->end_ns);
 	if (!hold(join, slot))
-		decide(join, slot);
+		decide(join, slot, &(struct kc_load){{0}});
 }
 
 static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)

@@ -64,14 +64,14 @@ static struct kc_solo solo_time(struct kc__shape *shape)
 static void predict(struct kc__stream *stream, struct kc__shape *shape, struct kc_launch *launch)
 {
 	struct kc_solo solo = solo_time(shape);
+	struct kc_outlook outlook = kc__outlook_of(shape);
 	struct kc_placement placement;
 
-	launch->novelty = atomic_load_explicit(&shape->measured, memory_order_relaxed)           ? KC_REPEATED
-			  : atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed) ? KC_NEW_SIZE
-												 : KC_FIRST_SEEN;
+	launch->novelty = (uint8_t)kc_novelty(atomic_load_explicit(&shape->measured, memory_order_relaxed),
+					      atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed));
 	pthread_mutex_lock(&stream->device->lock);
-	kc_timeline_kernel(stream->device->timeline, stream->lane, launch->predicted_at_ns, &shape->work, solo.ns,
-			   &placement);
+	kc_outlook_place(&outlook, stream->device->timeline, stream->lane, launch->predicted_at_ns, solo.ns,
+			 &placement);
 	pthread_mutex_unlock(&stream->device->lock);
 	launch->solo_ns = solo.ns;
 	launch->solo_low_ns = solo.low_ns;
@@ -84,6 +84,7 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 	launch->slowdown_waves = placement.slowdown_waves;
 	launch->concurrency_case = (uint8_t)placement.concurrency_case;
 	launch->ticket = placement.ticket;
+	launch->meeting = kc_meeting_pack(&placement.meeting);
 	launch->blocks_per_sm = (uint16_t)shape->work.blocks_per_sm;
 	launch->shape = shape->id;
 }

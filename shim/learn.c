@@ -4,29 +4,14 @@
  */
 #include "shim/shim.h"
 
-#include <math.h>
-
-#define LOG_CHANGE 0.005             /* of λ: 0.5 % of the predicted time, */
-#define WIDTH_SHARE 0.1              /* or this share of its interval's half width, if that is more */
-#define WIDTH_CHANGE 0.25            /* relative, of the interval itself */
-#define SMALL_COPY_BYTES (64u << 10) /* below, latency hides the rate */
-#define MIB 1048576.0
-#define COPY_WEIGHT 0.25 /* of one measured copy in the running rate */
-
-/* Every power of two counts as a change: a belief ripens even where it is stable. */
-static bool matters(const struct kc_belief *old, const struct kc_belief *new)
-{
-	return !old->count || (new->count &(new->count - 1)) == 0 ||
-	       fabs((double)new->log_lambda - old->log_lambda) > fmax(LOG_CHANGE, WIDTH_SHARE * new->half_width) ||
-	       fabsf(new->half_width - old->half_width) > WIDTH_CHANGE * old->half_width;
-}
+#include "predictor/copy.h"
 
 static void publish(struct kc__learned *learned, struct kc_lambda_entry *entry)
 {
 	static uint32_t states; /* worker only */
 	struct kc_belief belief = kc_lambda_belief(&learned->lambda, states + 1);
 
-	if (!matters(&learned->last, &belief))
+	if (!kc_belief_matters(&learned->last, &belief))
 		return;
 	entry->state = ++states;
 	entry->count = belief.count;
@@ -38,15 +23,27 @@ static void publish(struct kc__learned *learned, struct kc_lambda_entry *entry)
 	kc__belief_write(&learned->cell, &belief);
 }
 
-void kc__learn(const struct kc_launch *launch)
+void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 {
 	struct kc__shape *shape = atomic_load_explicit(&kc__shim.shape_by_id[launch->shape], memory_order_acquire);
 	struct kc_lambda_entry entry = {0};
+	struct kc_lesson lesson;
 
 	if (!shape || launch->measured_end_ns <= launch->measured_start_ns)
 		return;
-	kc_lambda_learn(&shape->learned.lambda, &shape->work, launch->measured_end_ns - launch->measured_start_ns,
-			launch->overlap > KC_OVERLAP_NONE, launch->slowdown);
+	lesson = (struct kc_lesson){
+	    .work = &shape->work,
+	    .lambda = &shape->learned.lambda,
+	    .contention = &shape->contention,
+	    .meeting = kc_meeting_unpack(launch->meeting),
+	    .met = *met,
+	    .slowdown = (double)launch->slowdown,
+	    .overlapped = launch->overlap > KC_OVERLAP_NONE,
+	    .solos = shape->solos,
+	    .measured_ns = launch->measured_end_ns - launch->measured_start_ns,
+	};
+	kc_outlook_learn(&lesson);
+	shape->solos += !lesson.overlapped;
 	atomic_fetch_add_explicit(&shape->kernel->measured, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shape->measured, 1, memory_order_relaxed);
 
@@ -68,14 +65,8 @@ void kc__learn(const struct kc_launch *launch)
 void kc__learn_transfer(const struct kc_transfer *transfer)
 {
 	struct kc__device *device = &kc__shim.devices[transfer->device];
-	int64_t duration = transfer->measured_end_ns - transfer->measured_start_ns;
-	uint64_t before, rate;
+	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[transfer->kind], memory_order_relaxed);
 
-	if (transfer->bytes < SMALL_COPY_BYTES || duration <= 0)
-		return;
-	before = atomic_load_explicit(&device->copy_ns_per_mib[transfer->kind], memory_order_relaxed);
-	rate = (uint64_t)((double)duration / ((double)transfer->bytes / MIB));
-	if (before)
-		rate = (uint64_t)((1 - COPY_WEIGHT) * (double)before + COPY_WEIGHT * (double)rate);
+	rate = kc_copy_learn(rate, transfer->bytes, transfer->measured_end_ns - transfer->measured_start_ns);
 	atomic_store_explicit(&device->copy_ns_per_mib[transfer->kind], rate, memory_order_relaxed);
 }

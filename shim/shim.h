@@ -20,11 +20,13 @@
 #include <cuda.h>
 
 #include "predictor/forecast.h"
+#include "predictor/outlook.h"
 #include "predictor/timeline.h"
 #include "shim/hooks.h"
 #include "store/journal.h"
 #include "store/message.h"
 #include "store/options.h"
+#include "store/overlap.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,6 +67,7 @@ struct kc__device {
 	struct kc_timeline *timeline;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 	struct kc__learned learned;
+	struct kc_contention contention;     /* worker learns */
 	_Atomic uint64_t copy_ns_per_mib[8]; /* by enum kc_transfer_kind, refined by the worker; 0: not known */
 };
 
@@ -101,6 +104,8 @@ struct kc__shape {
 	struct kc_shape dims;
 	struct kc_work work;
 	struct kc__learned learned;
+	struct kc_contention contention; /* worker learns */
+	uint32_t solos;                  /* worker: measured alone */
 	_Atomic uint32_t measured;
 };
 
@@ -111,8 +116,7 @@ struct kc__stream {
 	_Atomic uint32_t lane;             /* its number in the device's timeline; used again after destruction */
 	_Atomic uint32_t gone;
 	/* Worker: what is awaited on this stream, see join.c. */
-	uint32_t unresolved;
-	int64_t bound_ns;
+	struct kc_awaited awaited;
 	uint64_t last_resolved; /* slot index */
 	int64_t resolved_ns;
 };
@@ -315,8 +319,14 @@ int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, voi
 /* Nothing more will be delivered: gives up on what is awaited. */
 void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
 
+static inline struct kc_outlook kc__outlook_of(const struct kc__shape *shape)
+{
+	return (struct kc_outlook){&shape->kernel->device->info, &shape->work, &shape->contention, shape->id};
+}
+
 /* learn.c: worker */
-void kc__learn(const struct kc_launch *launch);
+/* met: what the launches it ran beside put on the device meanwhile. */
+void kc__learn(const struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(const struct kc_transfer *transfer);
 
 /* worker.c */

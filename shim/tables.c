@@ -386,6 +386,7 @@ static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, con
 		if (kc_work_init(&shape->work, &kernel->device->info, &kernel->resources, dims, blocks_per_sm))
 			shape->unpredictable = KC_DOES_NOT_FIT;
 		kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned.lambda);
+		kc_contention_init(&shape->contention, &kernel->device->contention);
 		shape->id = ++kc__shim.shape_count;
 		atomic_store_explicit(&kc__shim.shape_by_id[shape->id], shape, memory_order_release);
 		insert(&kc__shim.shapes, shape, 4);

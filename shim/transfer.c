@@ -4,27 +4,16 @@
  */
 #include "shim/shim.h"
 
+#include "predictor/copy.h"
+
 #include <errno.h>
 #include <limits.h>
-
-/*
- * Until transfers of a kind have been measured: a latency, and the rate of the
- * slowest link in common use (PCIe 3.0 x16, 12 GB/s) or, on the device, half
- * its peak bandwidth (every byte is read and written).
- */
-#define COPY_LATENCY_NS 1500
-#define HOST_NS_PER_MIB 87381
-#define MIB 1048576.0
 
 static int64_t expected_ns(const struct kc__device *device, enum kc_transfer_kind kind, uint64_t bytes)
 {
 	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
 
-	if (!rate && (kind == KC_COPY_DTOD || kind == KC_MEMSET) && device->info.memory_bytes_per_s)
-		rate = (uint64_t)(2e9 * MIB / (double)device->info.memory_bytes_per_s);
-	if (!rate)
-		rate = HOST_NS_PER_MIB;
-	return COPY_LATENCY_NS + (int64_t)((double)bytes / MIB * (double)rate);
+	return kc_copy_ns(&device->info, kind == KC_COPY_DTOD || kind == KC_MEMSET, rate, bytes);
 }
 
 void kc__cancel(struct kc__stream *stream, uint32_t ticket)
