@@ -6,7 +6,7 @@ GPU := $(BUILD)/gpu
 GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$(comma)-Bstatic)
 $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(JANSSON_LIBS) -Wl,-Bdynamic \
+	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
 	@mkdir -p $(@D)
