@@ -33,7 +33,7 @@ struct pending { /* measured later: a heap, the earliest end first */
 };
 
 struct replay {
-	struct kc_store *store;
+	struct kc__loader loader;
 	const struct kc_replay_options *options;
 	struct kc__subject *subject;
 	struct kc__figures *figures;
@@ -118,7 +118,7 @@ static struct kc__site_stream *stream_of(struct replay *r, const struct kc__op *
 
 	if (*slot)
 		return *slot;
-	if (kc__stream_load(r->store, op->stream, &row))
+	if (kc__stream_load(&r->loader, op->stream, &row))
 		return NULL;
 	site = site_of(r, row.device ? row.device : device);
 	if (site)
@@ -470,7 +470,7 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	struct replay *r = walk->replay;
 	int forget = must_forget(&walk->latest_unix_ns, r->options, row);
 	double began = processor_seconds(), loaded;
-	int rc = kc__ops_load(r->store, sqlite3_column_int64(row, 0), &r->ops);
+	int rc = kc__ops_load(&r->loader, sqlite3_column_int64(row, 0), &r->ops);
 
 	if (rc == 0 && r->ops.count > UINT32_MAX)
 		rc = -EFBIG;
@@ -495,13 +495,13 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 static int replay_all(struct replay *r)
 {
 	struct walk walk = {.replay = r};
-	int rc = kc__select(r->store, &r->options->selection,
+	int rc = kc__select(r->loader.store, &r->options->selection,
 			    "SELECT id, started_unix_ns, started_unix_ns + (ended_ns - started_ns), source NOT NULL"
 			    " FROM process WHERE run BETWEEN ?1 AND ?2"
 			    " ORDER BY source NOT NULL, CASE WHEN source IS NULL THEN started_unix_ns END, id",
 			    replay_process, &walk);
 
-	return rc ? rc : kc__figures_finish(r->figures, r->store, r->out);
+	return rc ? rc : kc__figures_finish(r->figures, r->loader.store, r->out);
 }
 
 static void free_state(struct replay *r)
@@ -513,6 +513,7 @@ static void free_state(struct replay *r)
 		free(r->sites[i].streams);
 		kc_spans_free(&r->sites[i].spans);
 	}
+	kc__loader_close(&r->loader);
 	free(r->streams);
 	free(r->pending);
 	free(r->ops.at);
@@ -546,7 +547,7 @@ int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, s
 		goto out;
 	replay->report = calloc(1, sizeof(*replay->report));
 	snprintf(replay->assumed_name, sizeof(replay->assumed_name), "%s", assumed_name(options));
-	r->store = s;
+	r->loader.store = s;
 	r->options = options;
 	r->out = replay;
 	r->figures = kc__figures_new();

@@ -88,14 +88,21 @@ void kc__subject_forget(struct kc__subject *subject);
 /* A launch of this shape was measured. */
 void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met);
 
-/* replay_load.c: appends the operations of a process in order of their calls. 0 or -errno. */
-int kc__ops_load(struct kc_store *s, int64_t process, struct kc__ops *ops);
+enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOAD_STREAM, KC__LOADS };
+struct kc__loader {
+	struct kc_store *store;
+	sqlite3_stmt *statements[KC__LOADS];
+};
+
+/* replay_load.c: the operations of a process in order of their calls. 0 or -errno. */
+int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
+void kc__loader_close(struct kc__loader *loader);
 struct kc__stream_row {
 	int64_t device;
 	int32_t priority;
 	enum kc_stream_kind kind;
 };
-int kc__stream_load(struct kc_store *s, int64_t row, struct kc__stream_row *out);
+int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
 
 /* replay_figures.c: errors. Processes follow one another on one clock. */
 struct kc__figures;

@@ -75,21 +75,46 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
-static int load(struct kc_store *s, int64_t process, const char *sql, struct kc__ops *ops,
+/* Times of launches count from the process's start; those of transfers are brought to the same. */
+static const char *const texts[KC__LOADS] = {
+    [KC__LOAD_LAUNCHES] = "SELECT id, shape, stream, launched, measured_wait, measured_span, flags FROM launch_row"
+			  " WHERE id BETWEEN ?1 AND ?2",
+    [KC__LOAD_TRANSFERS] = "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
+			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
+			   " t.device, t.result FROM transfer t JOIN process p ON p.id = t.process"
+			   " WHERE t.id BETWEEN ?1 AND ?2",
+    [KC__LOAD_STREAM] = "SELECT device, priority, kind FROM stream WHERE id = ?1",
+};
+
+static sqlite3_stmt *ask(struct kc__loader *loader, enum kc__load which)
+{
+	if (!loader->statements[which])
+		sqlite3_prepare_v2(loader->store->db, texts[which], -1, &loader->statements[which], NULL);
+	return loader->statements[which];
+}
+
+void kc__loader_close(struct kc__loader *loader)
+{
+	for (int i = 0; i < KC__LOADS; i++)
+		sqlite3_finalize(loader->statements[i]);
+}
+
+static int load(struct kc__loader *loader, enum kc__load which, int64_t process, struct kc__ops *ops,
 		int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
 {
-	sqlite3_stmt *row = NULL;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &row, NULL), failed = 0;
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *row = ask(loader, which);
+	int rc = SQLITE_OK, failed = 0;
 
-	if (rc != SQLITE_OK)
-		return kc__errno(s->db, rc);
+	if (!row)
+		return kc__errno(db, sqlite3_errcode(db));
 	sqlite3_bind_int64(row, 1, process << KC_SEQUENCE_BITS);
 	sqlite3_bind_int64(row, 2, process << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
 	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
 		failed = add(ops, row);
 	if (!failed)
-		failed = kc__errno(s->db, rc);
-	sqlite3_finalize(row);
+		failed = kc__errno(db, rc);
+	sqlite3_reset(row);
 	return failed;
 }
 
@@ -112,37 +137,29 @@ static void sort(struct kc__ops *ops)
 	}
 }
 
-/* Times of launches count from the process's start; those of transfers are brought to the same. */
-int kc__ops_load(struct kc_store *s, int64_t process, struct kc__ops *ops)
+int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops)
 {
 	int rc;
 
 	ops->count = 0;
-	rc = load(s, process,
-		  "SELECT id, shape, stream, launched, measured_wait, measured_span, flags FROM launch_row"
-		  " WHERE id BETWEEN ?1 AND ?2",
-		  ops, add_launch);
+	rc = load(loader, KC__LOAD_LAUNCHES, process, ops, add_launch);
 	if (rc == 0)
-		rc = load(s, process,
-			  "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
-			  " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
-			  " t.device, t.result FROM transfer t JOIN process p ON p.id = t.process"
-			  " WHERE t.id BETWEEN ?1 AND ?2",
-			  ops, add_transfer);
+		rc = load(loader, KC__LOAD_TRANSFERS, process, ops, add_transfer);
 	if (rc == 0)
 		sort(ops);
 	return rc;
 }
 
-int kc__stream_load(struct kc_store *s, int64_t row, struct kc__stream_row *out)
+int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(s->db, "SELECT device, priority, kind FROM stream WHERE id = ?1", -1, &stmt, NULL);
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *stmt = ask(loader, KC__LOAD_STREAM);
 	const char *kind;
+	int rc;
 
 	*out = (struct kc__stream_row){.kind = KC_STREAM_NONBLOCKING};
-	if (rc != SQLITE_OK)
-		return kc__errno(s->db, rc);
+	if (!stmt)
+		return kc__errno(db, sqlite3_errcode(db));
 	sqlite3_bind_int64(stmt, 1, row);
 	rc = sqlite3_step(stmt);
 	if (rc == SQLITE_ROW) {
@@ -154,7 +171,7 @@ int kc__stream_load(struct kc_store *s, int64_t row, struct kc__stream_row *out)
 		else if (kind && !strcmp(kind, "blocking"))
 			out->kind = KC_STREAM_BLOCKING;
 	}
-	rc = kc__errno(s->db, rc);
-	sqlite3_finalize(stmt);
+	rc = kc__errno(db, rc);
+	sqlite3_reset(stmt);
 	return rc;
 }

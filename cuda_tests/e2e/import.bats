@@ -84,3 +84,13 @@ shared_data() { # skips where the recorded traces are not there
 	keep device "$kerncast" import --device nosuch no.csv -o no.db
 	equal "$(<device.status)" 2
 }
+
+@test "a database of version 1 is brought up to date when it is opened" {
+	{ echo "$head"; echo "p,m,0,Tesla K40c,7,kernel,100,5,,1,1,1,32,1,1,1,0,0,,,,,,g"; } >t.csv
+	"$kerncast" import t.csv -o old.db
+	sql "ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration;
+		DELETE FROM schema WHERE version = 2; PRAGMA user_version = 1" old.db
+	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
+	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
+		$'2\n2\n0|1'
+}

@@ -137,3 +137,11 @@ predictions() { # CSV PROCESS TIME
 	equal "$(replay_json '$.launches' all.db)" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$data/traces/MANIFEST.csv")"
 	within "$(replay_json '$.repeated.median' all.db)" 0 10
 }
+
+@test "scripts/slowdown-on-traces says how many, ours, none, and how sure" {
+	data=${KC_SHARED_DATA:-$root/../shared/data}
+	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+	KC_SHARED_DATA=$data "$root/scripts/slowdown-on-traces" "$kerncast" >table
+	equal "$(grep -c . table)" 6
+	grep -q -E '^pooled +[1-9][0-9]* +[0-9.]+ % +[0-9.]+ % +-?[0-9.]+ % +-?[0-9.]+ % to -?[0-9.]+ %$' table
+}
