@@ -119,6 +119,7 @@ struct kc_slowdown_error {
 	uint64_t without; /* overlapped, matched launches without */
 	double mape;      /* |predicted - measured slowdown| / measured slowdown; NAN where n = 0 */
 	double mean_predicted, mean_measured;
+	double mape_waves, mean_waves; /* of Equation 5.1 alone (slowdown_waves) */
 };
 
 struct kc_device_row {

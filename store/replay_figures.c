@@ -111,6 +111,7 @@ int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t d
 	    .shape = l->shape,
 	    .predicted_at_ns = l->launched_ns + f->offset_ns,
 	    .slowdown = l->slowdown,
+	    .slowdown_waves = l->slowdown_waves,
 	};
 	int rc;
 

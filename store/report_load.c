@@ -125,7 +125,8 @@ static struct kc_accuracy accuracy_of(const struct kc__group *group)
 
 static void fill_slowdown(struct kc_slowdown_error *out, const struct kc__group *overlapped)
 {
-	*out = (struct kc_slowdown_error){.mape = NAN, .mean_predicted = NAN, .mean_measured = NAN};
+	*out = (struct kc_slowdown_error){
+	    .mape = NAN, .mean_predicted = NAN, .mean_measured = NAN, .mape_waves = NAN, .mean_waves = NAN};
 	if (!overlapped)
 		return;
 	out->n = overlapped->sums.slow_n;
@@ -135,6 +136,8 @@ static void fill_slowdown(struct kc_slowdown_error *out, const struct kc__group 
 	out->mape = overlapped->sums.slow_error_sum / (double)out->n;
 	out->mean_predicted = overlapped->sums.slow_predicted_sum / (double)out->n;
 	out->mean_measured = overlapped->sums.slow_measured_sum / (double)out->n;
+	out->mape_waves = overlapped->sums.slow_waves_error_sum / (double)out->n;
+	out->mean_waves = overlapped->sums.slow_waves_sum / (double)out->n;
 }
 
 static void fill_group(struct kc_group *out, const struct kc__group *group, double all_measured_ns)

@@ -5,7 +5,7 @@
 #define SCAN                                                                                                           \
 	"SELECT r.id, p.run, s.kernel, r.stream, r.flags, p.started_ns + r.launched - r.lead, r.span, "                \
 	"r.measured_span,"                                                                                             \
-	" p.started_ns + r.launched + r.measured_wait + r.measured_span, r.slowdown, r.shape"                          \
+	" p.started_ns + r.launched + r.measured_wait + r.measured_span, r.slowdown, r.shape, r.slowdown_waves"        \
 	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape LEFT JOIN process p ON p.id = r.id >> ?3"              \
 	" WHERE r.id BETWEEN ?1 AND ?2 ORDER BY r.id"
 
@@ -41,6 +41,7 @@ static int add_launch(struct scan *scan, sqlite3_stmt *row)
 	    .measured_ns = duration(row, 7),
 	    .measured_end_ns = sqlite3_column_int64(row, 8),
 	    .slowdown = 1 + (double)sqlite3_column_int64(row, 9) / KC_SLOWDOWN_SCALE,
+	    .slowdown_waves = 1 + (double)sqlite3_column_int64(row, 11) / KC_SLOWDOWN_SCALE,
 	};
 
 	if (predicted) {

@@ -108,6 +108,8 @@ static void add_slowdown(struct kc__sums *sums, struct kc__solos *solos, const s
 	sums->slow_measured_sum += measured;
 	sums->slow_predicted_sum += fact->slowdown;
 	sums->slow_error_sum += fabs(fact->slowdown - measured) / measured;
+	sums->slow_waves_sum += fact->slowdown_waves;
+	sums->slow_waves_error_sum += fabs(fact->slowdown_waves - measured) / measured;
 }
 
 static double add_match(struct kc__sums *sums, const struct kc__fact *fact)

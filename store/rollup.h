@@ -33,7 +33,9 @@
 	X(log_square_sum)                                                                                              \
 	X(slow_error_sum)                                                                                              \
 	X(slow_predicted_sum)                                                                                          \
-	X(slow_measured_sum)
+	X(slow_measured_sum)                                                                                           \
+	X(slow_waves_error_sum)                                                                                        \
+	X(slow_waves_sum)
 
 struct kc__sums {
 #define KC__SUM_FIELD(name) uint64_t name;
@@ -57,6 +59,7 @@ struct kc__fact {
 	int64_t measured_ns;     /* duration, at least 1; 0: not measured */
 	int64_t measured_end_ns; /* same clock as predicted_at_ns */
 	double slowdown;         /* predicted */
+	double slowdown_waves;   /* predicted by Equation 5.1 alone */
 };
 
 struct kc__rollup {

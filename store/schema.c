@@ -64,7 +64,7 @@ static const char tables_1[] =
     " slow_n INTEGER NOT NULL, slow_without INTEGER NOT NULL, measured_ns REAL NOT NULL, matched_ns REAL NOT NULL,"
     " predicted_ns REAL NOT NULL, error_ns REAL NOT NULL, error_sum REAL NOT NULL, log_sum REAL NOT NULL,"
     " log_square_sum REAL NOT NULL, slow_error_sum REAL NOT NULL, slow_predicted_sum REAL NOT NULL,"
-    " slow_measured_sum REAL NOT NULL, sketch BLOB,"
+    " slow_measured_sum REAL NOT NULL, slow_waves_error_sum REAL NOT NULL, slow_waves_sum REAL NOT NULL, sketch BLOB,"
     " UNIQUE(run, process, kernel, stream, model, concurrency_case, novelty, overlap));";
 
 /* Traces of others, and what `kerncast calibrate` measured. */

@@ -124,6 +124,7 @@ static int add_to_rollups(struct kc_store *s, const struct kc_launch *l, const s
 		fact.predicted_at_ns = l->predicted_at_ns;
 		fact.predicted_ns = at_least_one(l->end_ns - l->start_ns);
 		fact.slowdown = (double)l->slowdown;
+		fact.slowdown_waves = (double)l->slowdown_waves;
 	}
 	if (facts->measured) {
 		fact.measured_ns = at_least_one(l->measured_end_ns - l->measured_start_ns);

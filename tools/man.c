@@ -75,7 +75,7 @@ static const char json[] =
     "and of kernels why\n"
     ".It Cm concurrency\n"
     "alone, A, B, C (what was predicted): matched launches measured as solo, behind, overtaken, unknown;\n"
-    "slowdown: n, without_solo_median, mape, mean_predicted, mean_measured\n"
+    "slowdown: n, without_solo_median, mape, mean_predicted, mean_measured, mape_waves, mean_waves\n"
     ".It Cm devices\n"
     "id, name, simulated, driver_version\n"
     ".It Cm processes\n"

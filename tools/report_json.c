@@ -122,6 +122,8 @@ static json_t *concurrency(const struct kc_report *data)
 	set(slowdown, "mape", kc_json_percent(data->slowdown.mape));
 	set(slowdown, "mean_predicted", kc_json_real(data->slowdown.mean_predicted));
 	set(slowdown, "mean_measured", kc_json_real(data->slowdown.mean_measured));
+	set(slowdown, "mape_waves", kc_json_percent(data->slowdown.mape_waves));
+	set(slowdown, "mean_waves", kc_json_real(data->slowdown.mean_waves));
 	set(out, "slowdown", slowdown);
 	return out;
 }

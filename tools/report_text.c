@@ -252,12 +252,16 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 
 static void print_slowdown(const struct kc_slowdown_error *s)
 {
-	char n[CELL], without[CELL], error[CELL], predicted[CELL], measured[CELL];
+	char n[CELL], without[CELL], error[CELL], waves_error[CELL], predicted[CELL], waves[CELL], measured[CELL];
 
-	if (s->n)
-		printf("  slowdown of %s overlapped launch%s: %s predicted, %s measured, mean error %s\n",
-		       kc_format_count(s->n, n), s->n == 1 ? "" : "es", kc_format_ratio(s->mean_predicted, predicted),
-		       kc_format_ratio(s->mean_measured, measured), kc_format_percent(s->mape * 100, error));
+	if (s->n) {
+		printf("  slowdown of %s overlapped launch%s, %s measured:\n", kc_format_count(s->n, n),
+		       s->n == 1 ? "" : "es", kc_format_ratio(s->mean_measured, measured));
+		printf("    timeline     %s predicted, mean error %s\n", kc_format_ratio(s->mean_predicted, predicted),
+		       kc_format_percent(s->mape * 100, error));
+		printf("    Equation 5.1 %s predicted, mean error %s\n", kc_format_ratio(s->mean_waves, waves),
+		       kc_format_percent(s->mape_waves * 100, waves_error));
+	}
 	if (s->without)
 		printf("  no measured slowdown for %s overlapped launch%s: not measured alone before\n",
 		       kc_format_count(s->without, without), s->without == 1 ? "" : "es");
