@@ -45,7 +45,7 @@ static struct {
 	/* 11.6 and later */
 	CUptiResult(CUPTIAPI *register_timestamp)(uint64_t (*)(void));
 	CUptiResult(CUPTIAPI *get_graph_node_id)(CUgraphNode, uint64_t *);
-	void *library;
+	void *handle;
 	CUpti_SubscriberHandle subscriber;
 	pthread_mutex_t control; /* attached or not; held across our own calls, never taken in a callback */
 	bool attached;
@@ -380,7 +380,7 @@ static enum kc_unmeasured subscribe(const struct kc_options *options)
 		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
 		return KC_NO_CUPTI;
 	}
-	cupti.library = library;
+	cupti.handle = library;
 	prepare_buffers();
 	result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
 	if (result == CUPTI_SUCCESS)
@@ -473,7 +473,7 @@ bool kc__cupti_hand_over(void)
 
 void *kc__cupti_symbol(const char *symbol)
 {
-	return cupti.library ? kc__real_dlsym(cupti.library, symbol) : NULL;
+	return cupti.handle ? kc__real_dlsym(cupti.handle, symbol) : NULL;
 }
 
 void kc__cupti_forget(void)

@@ -71,7 +71,7 @@ static struct {
 #define MEMBER(symbol) decltype(&::symbol) symbol;
 	CUPTI_FUNCTIONS(MEMBER)
 #undef MEMBER
-	void *library;
+	void *handle;
 	CUpti_SubscriberHandle subscriber;
 	struct call calls[CALLS_MAX];
 	struct record records[RECORDS_MAX];
@@ -240,13 +240,13 @@ static void open_cupti(const char *path)
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 
 	if (path)
-		self.library = dlopen(path, RTLD_NOW);
-	for (size_t i = 0; !path && !self.library && i < sizeof(names) / sizeof(*names); i++)
-		self.library = dlopen(names[i], RTLD_NOW);
-	if (!self.library)
+		self.handle = dlopen(path, RTLD_NOW);
+	for (size_t i = 0; !path && !self.handle && i < sizeof(names) / sizeof(*names); i++)
+		self.handle = dlopen(names[i], RTLD_NOW);
+	if (!self.handle)
 		give_up("cupti", dlerror());
 #define FIND(symbol)                                                                                                   \
-	self.symbol = (decltype(self.symbol))dlsym(self.library, #symbol);                                             \
+	self.symbol = (decltype(self.symbol))dlsym(self.handle, #symbol);                                             \
 	if (!self.symbol)                                                                                              \
 		give_up("cupti", "it has no " #symbol);
 	CUPTI_FUNCTIONS(FIND)
@@ -542,7 +542,7 @@ static void graphs(void)
 
 static void subscribers(void)
 {
-	auto subscribe_v2 = (decltype(&cuptiSubscribe_v2))dlsym(self.library, "cuptiSubscribe_v2");
+	auto subscribe_v2 = (decltype(&cuptiSubscribe_v2))dlsym(self.handle, "cuptiSubscribe_v2");
 	CUpti_SubscriberHandle other = NULL;
 	CUptiResult result = self.cuptiSubscribe(&other, on_callback, NULL);
 	char name[256] = "";

@@ -23,8 +23,8 @@ def run_step(machine, clock, section):
 def launch_variants(machine):
     """Name, and what is preloaded and set."""
     return (("unhooked", {}), ("no-op preload", {"LD_PRELOAD": machine.program("noop_preload.so")}),
-            ("measuring off", {"LD_PRELOAD": machine.library, "KERNCAST_MEASURE": "off"}),
-            ("measuring on", {"LD_PRELOAD": machine.library, "KERNCAST_MEASURE": "all"}))
+            ("measuring off", {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "off"}),
+            ("measuring on", {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "all"}))
 
 
 def launch_path(machine, clock, section):

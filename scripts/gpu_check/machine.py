@@ -27,9 +27,9 @@ class Machine:
         self.python = options.python
         self.simulated, self.quick = options.simulated, options.quick
         self.kerncast = self.program("kerncast")
-        self.library = self.program("libkerncast.so")
+        self.shim = self.program("libkerncast.so")
         self.site_folders = [] if self.simulated else self.find_site_folders()
-        self.folders = [os.path.join(self.files, "simcuda")] if self.simulated else self.library_folders()
+        self.folders = [os.path.join(self.files, "simcuda")] if self.simulated else self.toolkit_folders()
         self.gpu = self.find_gpu()
         self.about = {"GPU": self.gpu or "none"}
         self.databases = []  # for the archive and the accuracy, the most important first
@@ -60,7 +60,7 @@ class Machine:
         paths = program_lines([self.python, "-c", code])
         return sorted({f for p in paths if p for f in glob.glob(os.path.join(p, "nvidia", "*", "lib"))})
 
-    def library_folders(self):
+    def toolkit_folders(self):
         """A folder for each of NVIDIA's libraries: this machine's own before the ones brought along."""
         toolkit = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"]
         places = toolkit + self.site_folders + [os.path.join(self.files, "lib")]
