@@ -123,6 +123,19 @@ struct work {
 	unsigned copy_blocks, fma_blocks;
 };
 
+/* As a CUDA runtime finds it: by the driver's own resolver, in drivers that have it. */
+static void resolve_launch(struct driver *d, void *library)
+{
+	enum { FIRST_VERSION = 4000 }; /* of cuLaunchKernel: PFN_cuLaunchKernel_v4000 */
+	CUresult(CUDAAPI * resolve)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *) =
+	    (__typeof__(resolve))dlsym(library, "cuGetProcAddress_v2");
+	CUdriverProcAddressQueryResult found;
+	void *launch = NULL;
+
+	if (resolve && resolve("cuLaunchKernel", &launch, FIRST_VERSION, 0, &found) == CUDA_SUCCESS && launch)
+		d->launch = (__typeof__(d->launch))launch;
+}
+
 static int load_driver(struct driver *d)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -139,6 +152,7 @@ static int load_driver(struct driver *d)
 	}
 	DRIVER(FIND)
 #undef FIND
+	resolve_launch(d, library);
 	return 0;
 }
 

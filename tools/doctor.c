@@ -106,6 +106,7 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 	kc_check_preload(&d);
 	kc_check_driver(&d);
 	kc_check_cupti(&d);
+	kc_check_trial(&d);
 	kc_check_environment(&d);
 	kc_check_database(&d, kc_database_path(NULL, path, sizeof(path)));
 	if (request.program)
@@ -126,7 +127,8 @@ const struct kc_command kc_command_doctor = {
     .options = options,
     .run = doctor_main,
     .manual = "Looks for everything that predicting and measuring needs: the library and whether it can be preloaded,\n"
-	      "the driver and its devices, CUPTI, other profilers, the place of the database.\n"
+	      "the driver and its devices, CUPTI, other profilers, the place of the database; and runs a few hundred\n"
+	      "small kernels under the library to see whether they are predicted and measured.\n"
 	      "With\n"
 	      ".Ar APP ,\n"
 	      "says how that program reaches CUDA.\n"

@@ -46,6 +46,9 @@ void kc_check_preload(struct kc_diagnosis *d);
 void kc_check_driver(struct kc_diagnosis *d);
 void kc_check_cupti(struct kc_diagnosis *d); /* after the driver */
 
+/* trial.c: a small program under the library; after the driver */
+void kc_check_trial(struct kc_diagnosis *d);
+
 /* 1: libkerncast.so is loaded in this process (what kc_check_preload()'s child asks itself). */
 int kc_is_preloaded(void);
 

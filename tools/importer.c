@@ -469,10 +469,10 @@ int kc_importer_has_all(const struct kc_importer *im)
 static int end_process(struct kc_importer *im, struct process *p)
 {
 	struct kc_journal_header *h = malloc(sizeof(*h));
-	int rc = h ? 0 : -ENOMEM;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!h)
+		return -ENOMEM;
 	fill_header(im, p, h);
 	rc = kc_store_process_end(im->store, h, "imported");
 	free(h);

@@ -27,8 +27,10 @@ static int grow(struct kc_table *table)
 	char **cells = reallocarray(table->cells, rows * table->column_count, sizeof(*cells));
 	char **notes = reallocarray(table->notes, rows, sizeof(*notes));
 
-	table->cells = cells ? cells : table->cells;
-	table->notes = notes ? notes : table->notes;
+	if (cells)
+		table->cells = cells;
+	if (notes)
+		table->notes = notes;
 	if (!cells || !notes)
 		return -ENOMEM;
 	table->row_capacity = rows;
