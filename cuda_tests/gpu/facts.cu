@@ -246,7 +246,7 @@ static void open_cupti(const char *path)
 	if (!self.handle)
 		give_up("cupti", dlerror());
 #define FIND(symbol)                                                                                                   \
-	self.symbol = (decltype(self.symbol))dlsym(self.handle, #symbol);                                             \
+	self.symbol = (decltype(self.symbol))dlsym(self.handle, #symbol);                                              \
 	if (!self.symbol)                                                                                              \
 		give_up("cupti", "it has no " #symbol);
 	CUPTI_FUNCTIONS(FIND)
