@@ -126,17 +126,20 @@ struct kc_meeting kc_meeting_unpack(uint64_t packed)
 	return meeting;
 }
 
-static uint32_t cell_of(uint32_t voice, uint32_t context)
+static uint32_t cell_of(uint32_t voice, const struct kc_meeting *meeting)
 {
+	uint32_t context = meeting->context;
+	uint32_t set = meeting->room > 1 || (context & 0xff) ? KC_COMPANY_CELLS : 0;
+
 	switch (voice) {
 	case KC_VOICE_LOAD:
-		return 3 + (context & 0xff) % KC_LOAD_CLASSES;
+		return 2 * KC_COMPANY_CELLS + (context & 0xff) % KC_LOAD_CLASSES;
 	case KC_VOICE_STREAMS:
-		return 3 + KC_LOAD_CLASSES + (context >> 8 & 0xff) % KC_STREAM_CLASSES;
+		return 2 * KC_COMPANY_CELLS + KC_LOAD_CLASSES + (context >> 8 & 0xff) % KC_STREAM_CLASSES;
 	case KC_VOICE_BEFORE:
-		return 3 + KC_LOAD_CLASSES + KC_STREAM_CLASSES + (context >> 16) % KC_BEFORE_CLASSES;
+		return set + 3 + (context >> 16) % KC_BEFORE_CLASSES;
 	default:
-		return voice;
+		return set + voice;
 	}
 }
 
@@ -149,16 +152,19 @@ static float law_of(const struct kc_contention *c, const struct kc_load *load)
 }
 
 /* The node that has something to say: the shape's, else the device's. */
-static const struct kc_contention *learned(const struct kc_contention *c)
+static const struct kc_contention *learned(const struct kc_contention *c, const struct kc_meeting *meeting)
 {
-	while (c && !__atomic_load_n(&c->cells[KC_VOICE_SHAPE], __ATOMIC_RELAXED))
+	uint32_t shape = cell_of(KC_VOICE_SHAPE, meeting);
+
+	while (c && !__atomic_load_n(&c->cells[shape], __ATOMIC_RELAXED))
 		c = c->parent;
 	return c;
 }
 
 float kc_contention_law(const struct kc_contention *c, const struct kc_load *load)
 {
-	c = learned(c);
+	while (c && !__atomic_load_n(&c->law[0], __ATOMIC_RELAXED) && !__atomic_load_n(&c->law[1], __ATOMIC_RELAXED))
+		c = c->parent;
 	return c ? law_of(c, load) : 1;
 }
 
@@ -174,12 +180,12 @@ float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meet
 {
 	float sum = 0, weights = 0, law;
 
-	c = learned(c);
+	c = learned(c, meeting);
 	if (!c)
 		return meeting->room;
 	law = law_of(c, &meeting->load);
 	for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
-		struct cell cell = read_cell(&c->cells[cell_of(voice, meeting->context)]);
+		struct cell cell = read_cell(&c->cells[cell_of(voice, meeting)]);
 		float weight;
 
 		if (!(cell.error > 0))
@@ -241,7 +247,8 @@ static void learn_law(struct kc_contention *c, const struct kc_load *met, float 
 }
 
 /* The time alone is learned as well. When it turns out to be another, what was
- * seen does not become wrong: the slowdowns refer to the new one from now on. */
+ * seen does not become wrong: the slowdowns refer to the new one from now on.
+ * (Room's and the law's are reckoned, what their cells remember is not read.) */
 static void refer_to(struct kc_contention *c, float log_solo)
 {
 	float by = log_solo - c->log_solo;
@@ -250,7 +257,7 @@ static void refer_to(struct kc_contention *c, float log_solo)
 	c->log_solo = log_solo;
 	if (first || !c->parent || by == 0)
 		return;
-	for (uint32_t i = KC_VOICE_SHAPE; i < KC_CONTENTION_CELLS; i++) {
+	for (uint32_t i = 0; i < KC_CONTENTION_CELLS; i++) {
 		struct cell cell = unpack(c->cells[i]);
 
 		if (!c->counts[i])
@@ -274,7 +281,7 @@ void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeti
 
 		refer_to(c, logf((float)solo_ns));
 		for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
-			uint32_t i = cell_of(voice, meeting->context);
+			uint32_t i = cell_of(voice, meeting);
 			struct cell cell = unpack(c->cells[i]);
 
 			learn_cell(&c->cells[i], &c->counts[i], says(voice, &cell, meeting, law), log_slowdown,

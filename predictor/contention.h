@@ -15,7 +15,9 @@
  * all launches of the shape, of those expecting such a load, finding as many
  * streams busy, following the same launch. The answer is their mean, weighted
  * by how well each has done: what others will launch meanwhile is not known at
- * the launch, but it repeats.
+ * the launch, but it repeats. Launches that expect company are judged apart from
+ * those that expect none: there every forecast of no slowdown is right, which
+ * says nothing of what it is worth in company.
  *
  * One thread learns. Any thread may ask meanwhile: everything read is a word of
  * 64 bits, read and written whole.
@@ -52,7 +54,9 @@ enum kc_voice {
 #define KC_LOAD_CLASSES 6u
 #define KC_STREAM_CLASSES 8u
 #define KC_BEFORE_CLASSES 8u
-#define KC_CONTENTION_CELLS (3u + KC_LOAD_CLASSES + KC_STREAM_CLASSES + KC_BEFORE_CLASSES)
+#define KC_COMPANY_CELLS (3u + KC_BEFORE_CLASSES) /* for launches that expect nobody, and again for those in company   \
+						   */
+#define KC_CONTENTION_CELLS (2 * KC_COMPANY_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
 
 struct kc_contention {
 	struct kc_contention *parent;        /* NULL: the device's */

@@ -62,6 +62,20 @@ static void always_alone(void **state)
 	assert_in_range(1000 * kc_contention_slowdown(&c, &m), 1000, 1010);
 }
 
+/* That room was right alone does not make it, or anything else, less right in company. */
+static void runs_alone_say_nothing_of_company(void **state)
+{
+	struct kc_meeting alone = meeting(0, 1, 0, 5), crowded = meeting(1, 12, 1, 5);
+	struct kc_contention device, c;
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	learn(&c, &alone, 0, SOLO_NS, 50);
+	assert_float_equal(kc_contention_slowdown(&c, &alone), 1, 1e-6);
+	assert_float_equal(kc_contention_slowdown(&c, &crowded), 12, 0);
+}
+
 /* 25 µs instead of 10 µs, however much room there was: 2.5. */
 static void always_the_same(void **state)
 {
@@ -203,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(nothing_learned),
 	    cmocka_unit_test(always_alone),
+	    cmocka_unit_test(runs_alone_say_nothing_of_company),
 	    cmocka_unit_test(always_the_same),
 	    cmocka_unit_test(the_law_is_found),
 	    cmocka_unit_test(the_better_voice_is_heard),
