@@ -1,4 +1,4 @@
-# kerncast. Targets: all (default), demo, test, bench, install, format, clean.
+# kerncast. Targets: all (default), demo, test, sanitize, lint, bench, install, format, clean.
 # Variables: CC=clang, SAN=address,undefined or SAN=thread (unit tests), OPT,
 # CUDA (toolkit folder), PREFIX and DESTDIR (install). A compiler other than gcc
 # and a sanitizer have build folders of their own, below build/.
@@ -24,6 +24,7 @@ CFLAGS  += $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP
 ifneq ($(SAN),)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
+NVCC_SAN := $(addprefix -Xcompiler -fsanitize=,$(subst $(comma), ,$(SAN)))
 endif
 
 # --- what must be there before anything compiles
@@ -69,7 +70,7 @@ JANSSON_LIBS  := $(shell pkg-config --libs jansson 2>/dev/null)
 ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
 SYSTEM_LIBS   := -pthread -ldl -lm
 
-all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast
+all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast $(BUILD)/hooks-agree
 
 $(BUILD)/%.o: %.c $(READY)
 	@mkdir -p $(@D)
@@ -93,6 +94,9 @@ $(PREDICTOR) $(STORE) $(SHIM) $(TOOLS):
 $(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(STORE) $(PREDICTOR) shim/exports.map
 	$(CC) -shared -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_STATIC) $(SYSTEM_LIBS) \
 	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
+$(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scripts/check-hooks
+	@scripts/check-hooks $< $(CUDA)
+	@touch $@
 # The loader runs it before there is a C library: it needs none, and no sanitizer's runtime.
 $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
@@ -114,11 +118,12 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/matrix/matrix.mk
 -include cuda_tests/gpu/gpu.mk
 -include cuda_tests/matrix/doors/doors.mk
+-include cuda_tests/experiments/experiments.mk
 
 unit-tests: $(TESTS) $(SIMCUDA_TESTS)
 
 # --- CUDA programs: nvcc
-NVCCFLAGS := -O2 -Xcompiler -Wall,-Wextra \
+NVCCFLAGS := -O2 -Xcompiler -Wall,-Wextra $(NVCC_SAN) \
   -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
 DEMOS := $(addprefix $(BUILD)/,demo-static demo-static-sim demo-shared)
 $(BUILD)/cuda_tests/demo/demo.o: cuda_tests/demo/demo.cu $(READY)
@@ -126,11 +131,11 @@ $(BUILD)/cuda_tests/demo/demo.o: cuda_tests/demo/demo.cu $(READY)
 	$(NVCC) $(NVCCFLAGS) -c $< -o $@
 # The shared runtime is the toolkit's, unless LD_LIBRARY_PATH names the stand-in's folder.
 $(BUILD)/demo-shared: $(BUILD)/cuda_tests/demo/demo.o
-	$(NVCC) -cudart shared $< -o $@ -Xlinker -rpath,$(CUDA)/lib64
+	$(NVCC) -cudart shared $< -o $@ -Xlinker -rpath,$(CUDA)/lib64 $(NVCC_SAN)
 $(BUILD)/demo-static: $(BUILD)/cuda_tests/demo/demo.o
-	$(NVCC) -cudart static $< -o $@
+	$(NVCC) -cudart static $< -o $@ $(NVCC_SAN)
 $(BUILD)/demo-static-sim: $(BUILD)/cuda_tests/demo/demo.o $(SIMCUDA)/libcudart_sim.a
-	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread $(addprefix -Xcompiler -fsanitize=,$(subst $(comma), ,$(SAN)))
+	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread $(NVCC_SAN)
 $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 
@@ -166,6 +171,7 @@ list-tests:
 	@echo $(TESTS) $(SIMCUDA_TESTS) $(E2E)
 
 # Unit tests and the whole library under gcc's sanitizers, each in a build folder of its own.
+# setarch: ThreadSanitizer's fixed addresses are taken where the kernel randomises more than 28 bits.
 under = $(AGAIN) SAN=$(subst -,$(comma),$(1)) BUILD=$(BUILD)/$(1)
 sanitize-programs: all unit-tests $(SIMCUDA_LIBS) $(BUILD)/demo-static-sim \
   $(addprefix $(MATRIX)/,$(addprefix sim/,runtime_graph process_fork_first process_fork_after process_fork_busy) \
@@ -174,8 +180,9 @@ sanitize:
 	@scripts/setup
 	@$(call under,address-undefined) sanitize-programs
 	@$(call under,thread) sanitize-programs
-	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(call under,address-undefined) list-tests) \
-	  $$($(call under,thread) list-tests) $(wildcard cuda_tests/sanitize/*.bats)
+	@KC_BUILD=$(abspath $(BUILD)) $$(setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R) \
+	  scripts/run-tests $$($(call under,address-undefined) list-tests) $$($(call under,thread) list-tests) \
+	  $(wildcard cuda_tests/sanitize/*.bats)
 
 $(BUILD)/kerncast.1: $(BUILD)/kerncast
 	$< --man >$@
@@ -185,8 +192,26 @@ install: all $(BUILD)/kerncast.1
 	install -m 755 $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/kerncast.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
+# --- lint: each part says all that it finds
+tracked      = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1)))
+CPPCHECK    := cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
+  --suppressions-list=scripts/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
+lint:
+	@scripts/setup --all
+	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-hooks && echo "nothing found"
+lint-c:
+	$(CPPCHECK) -j$(shell nproc) predictor store shim tools cuda_tests
+lint-shell:
+	shellcheck -x $(shell grep -lsE '^#!/bin/(ba)?sh' $(call tracked,.ci scripts cuda_tests))
+# Names of a loaded file (SC2154, SC2034) are not seen by shellcheck in a bats file.
+lint-bats:
+	shellcheck -x -s bats -S warning -e SC2154,SC2034 $(call tracked,'*.bats' '*.bash')
+lint-hooks: $(BUILD)/libkerncast.so
+	scripts/check-hooks --complete $< $(CUDA)
+format-check:
+	clang-format --dry-run -Werror $(call tracked,'*.c' '*.h' '*.cu')
 format:
-	clang-format -i $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu')
+	clang-format -i $(call tracked,'*.c' '*.h' '*.cu')
 # The toolkit that scripts/setup fetched stays; remove build/cuda yourself if it is to go.
 clean:
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
@@ -194,5 +219,5 @@ clean:
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(wildcard predictor/*_bench.c store/*_bench.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
-.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize install \
-  format clean
+.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize lint \
+  lint-c lint-shell lint-bats lint-hooks format-check format install clean

@@ -107,6 +107,8 @@
 	X(cuStreamSynchronize_ptsz, cuStreamSynchronize, 7000, 1) \
 	X(cuStreamWaitEvent, cuStreamWaitEvent, 3020, 0) \
 	X(cuStreamWaitEvent_ptsz, cuStreamWaitEvent, 7000, 1) \
+	X(cuStreamBeginCapture, cuStreamBeginCapture, 10000, 0) \
+	X(cuStreamBeginCapture_ptsz, cuStreamBeginCapture, 10000, 1) \
 	X(cuStreamBeginCapture_v2, cuStreamBeginCapture, 10010, 0) \
 	X(cuStreamBeginCapture_v2_ptsz, cuStreamBeginCapture, 10010, 1) \
 	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, 0) \
@@ -140,7 +142,9 @@
 	X(cuCtxSynchronize, cuCtxSynchronize, 2000, 0) \
 	X(cuCtxSynchronize_v2, cuCtxSynchronize, 13000, 0) \
 	X(cuCtxDestroy_v2, cuCtxDestroy, 4000, 0) \
+	X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, 0) \
 	X(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease, 11000, 0) \
+	X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, 0) \
 	X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, 11000, 0) \
 	X(cuMemFree_v2, cuMemFree, 3020, 0) \
 	X(cuMemFreeHost, cuMemFreeHost, 2000, 0) \

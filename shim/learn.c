@@ -42,7 +42,9 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 	    .solos = shape->solos,
 	    .measured_ns = launch->measured_end_ns - launch->measured_start_ns,
 	};
+	pthread_mutex_lock(&kc__shim.tables_lock);
 	kc_outlook_learn(&lesson);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
 	shape->solos += !lesson.overlapped;
 	atomic_fetch_add_explicit(&shape->kernel->measured, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shape->measured, 1, memory_order_relaxed);

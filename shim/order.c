@@ -239,6 +239,8 @@ STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer,
 			atomic_fetch_sub_explicit(&kc__shim.captures, 1, memory_order_relaxed);                        \
 		return result;                                                                                         \
 	}
+CAPTURE_BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
+CAPTURE_BEGIN(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
 CAPTURE_BEGIN(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 CAPTURE_BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 CAPTURE_BEGIN(cuStreamBeginCaptureToGraph,
@@ -277,20 +279,14 @@ KC_EXPORT CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream stream, CUgraph *gra
 
 /* Contexts: a new one may get the address of one that is gone. */
 
-KC_EXPORT CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
-{
-	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
-	return KC_REAL(cuCtxDestroy_v2)(context);
-}
-
-KC_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device)
-{
-	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
-	return KC_REAL(cuDevicePrimaryCtxRelease_v2)(device);
-}
-
-KC_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device)
-{
-	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
-	return KC_REAL(cuDevicePrimaryCtxReset_v2)(device);
-}
+#define CONTEXT_END(symbol, type)                                                                                      \
+	KC_EXPORT CUresult CUDAAPI symbol(type which)                                                                  \
+	{                                                                                                              \
+		atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);                      \
+		return KC_REAL(symbol)(which);                                                                         \
+	}
+CONTEXT_END(cuCtxDestroy_v2, CUcontext)
+CONTEXT_END(cuDevicePrimaryCtxRelease, CUdevice)
+CONTEXT_END(cuDevicePrimaryCtxRelease_v2, CUdevice)
+CONTEXT_END(cuDevicePrimaryCtxReset, CUdevice)
+CONTEXT_END(cuDevicePrimaryCtxReset_v2, CUdevice)

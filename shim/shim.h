@@ -8,8 +8,9 @@
  *
  * Entries are made at first sight under `tables_lock` and never freed; launching
  * threads find them without a lock. What was learned lives in the struct kc_lambda
- * of device, key and shape and is written by the worker alone; launching threads
- * read the beliefs it publishes.
+ * of device, key and shape and is written by the worker alone, under that lock, as
+ * a new entry starts from its parent's; launching threads read the beliefs it
+ * publishes.
  */
 #ifndef KC_SHIM_H
 #define KC_SHIM_H

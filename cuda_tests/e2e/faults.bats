@@ -2,9 +2,7 @@
 # are without the shim, the ledger adds up, and the cause is in `message`.
 load common
 
-demo() {
-	echo "$build/demo-static-sim --rounds 60"
-}
+demo=("$build/demo-static-sim" --rounds 60)
 
 # The app's side of every case; rows of failed calls are rows too.
 app_unchanged() { # COMMAND...
@@ -23,7 +21,7 @@ said() { # CODE...: one of them is in message
 
 @test "CUPTI busy with another profiler: predicted, not measured, said" {
 	export SIMCUDA_FAULT=cupti-busy
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 	said PROFILER_BUSY
 	equal "$(report '$.ledger.predicted')" "$(counted launches)" predicted
 	equal "$(report '$.ledger.measured')" 0 measured
@@ -35,7 +33,7 @@ said() { # CODE...: one of them is in message
 
 @test "CUPTI drops records: counted" {
 	export SIMCUDA_FAULT=cupti-drop
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 	said RECORDS_DROPPED
 	within "$(report '$.ledger.records_dropped')" 1 100000 "dropped records"
 	within "$(report '$.ledger.matched')" 1 "$(counted launches)" matched
@@ -44,7 +42,7 @@ said() { # CODE...: one of them is in message
 
 @test "CUPTI records without times: rejected and counted" {
 	export SIMCUDA_FAULT=cupti-zero-time
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 	said RECORDS_INVALID
 	within "$(report '$.ledger.invalid')" 1 100000 "invalid records"
 	equal "$(sql 'SELECT count(*) FROM launch WHERE measured_start_ns IS NOT NULL AND
@@ -53,7 +51,7 @@ said() { # CODE...: one of them is in message
 
 @test "CUPTI's buffer callback under a fault: the app does not notice" {
 	export SIMCUDA_FAULT=cupti-null-buffer
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 }
 
 @test "no CUPTI: predicted, not measured, said" {
@@ -61,7 +59,7 @@ said() { # CODE...: one of them is in message
 	ln -s "$simcuda"/libcuda.so* "$simcuda"/libcudart.so* lib/
 	LD_LIBRARY_PATH=$PWD/lib
 	export KERNCAST_CUPTI=$PWD/lib/libcupti.so.13
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 	said NO_CUPTI CUPTI_FAILED
 	equal "$(report '$.ledger.predicted')" "$(counted launches)" predicted
 	equal "$(report '$.ledger.measured')" 0 measured
@@ -71,15 +69,15 @@ said() { # CODE...: one of them is in message
 
 @test "the app runs out of device memory: its error stays its own" {
 	export SIMCUDA_FAULT=oom=3
-	keep plain $(demo)
-	keep shimmed "$kerncast" run -q -- $(demo)
+	keep plain "${demo[@]}"
+	keep shimmed "$kerncast" run -q -- "${demo[@]}"
 	same plain shimmed
 	equal "$(<plain.status)" 1 "exit status of the demo"
 }
 
 @test "a launch fails: recorded as failed, predicts nothing further" {
 	export SIMCUDA_FAULT=launch-fail=100
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 	equal "$(<plain.status)" 1 "exit status of the demo"
 	equal "$(counted launches_failed)" 1 "failed launches"
 	equal "$(report '$.ledger.failed')" 1 "failed in the ledger"
@@ -90,7 +88,7 @@ said() { # CODE...: one of them is in message
 
 @test "a driver that answers with addresses it does not export: hooked by name, counted" {
 	export SIMCUDA_FAULT=hidden-addresses
-	app_unchanged $(demo)
+	app_unchanged "${demo[@]}"
 	said ROUTED_BY_NAME
 	equal "$(report '$.ledger.matched')" "$(counted launches)" matched
 	within "$(report '$.ledger.routed_by_name')" 1 100000 "routed by name"
@@ -98,16 +96,16 @@ said() { # CODE...: one of them is in message
 
 @test "no GPU: the app's own error, and no database full of nothing" {
 	export SIMCUDA_FAULT=no-device
-	keep plain $(demo)
-	keep shimmed "$kerncast" run -q -- $(demo)
+	keep plain "${demo[@]}"
+	keep shimmed "$kerncast" run -q -- "${demo[@]}"
 	same plain shimmed
 	equal "$(<plain.status)" 1 "exit status of the demo"
 	[[ ! -e kerncast.db ]] || equal "$(sql 'SELECT count(*) FROM launch')" 0 "rows in launch"
 }
 
 @test "a database in a folder that is not there: said, the app runs on" {
-	keep plain $(demo)
-	keep shimmed "$kerncast" run -o missing/folder/kerncast.db -- $(demo)
+	keep plain "${demo[@]}"
+	keep shimmed "$kerncast" run -o missing/folder/kerncast.db -- "${demo[@]}"
 	diff plain.out shimmed.out
 	equal "$(<shimmed.status)" "$(<plain.status)" "exit status"
 	contains "$(<shimmed.err)" missing/folder
@@ -116,9 +114,9 @@ said() { # CODE...: one of them is in message
 
 @test "a database where a foreign file is: said, the file is left alone, nothing is lost" {
 	echo "my diary" >kerncast.db
-	keep plain $(demo)
+	keep plain "${demo[@]}"
 	rm "$SIMCUDA_LOG"
-	keep shimmed "$kerncast" run -- $(demo)
+	keep shimmed "$kerncast" run -- "${demo[@]}"
 	diff plain.out shimmed.out
 	equal "$(<shimmed.status)" 0 "exit status"
 	contains "$(<shimmed.err)" kerncast.db
@@ -130,9 +128,9 @@ said() { # CODE...: one of them is in message
 	command -v setpriv >/dev/null || skip "no setpriv"
 	mkdir closed
 	chmod 755 . closed
-	keep plain $(demo)
+	keep plain "${demo[@]}"
 	keep shimmed setpriv --reuid 65534 --regid 65534 --clear-groups env SIMCUDA_LOG= \
-		"$kerncast" run -o "$PWD/closed/kerncast.db" -- $(demo)
+		"$kerncast" run -o "$PWD/closed/kerncast.db" -- "${demo[@]}"
 	[[ $(<shimmed.status) != 126 ]] || skip "the build folder is closed to ordinary users"
 	diff plain.out shimmed.out
 	equal "$(<shimmed.status)" 0 "exit status"
@@ -198,6 +196,6 @@ fills_up() { # KIB
 
 @test "a disk that is full from the start: output unchanged, said" {
 	small_disk 0
-	full_disk $(demo)
+	full_disk "${demo[@]}"
 	contains "$(<shimmed.err)" disk
 }

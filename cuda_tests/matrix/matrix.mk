@@ -5,8 +5,8 @@
 #   matrix/driver/    no cudart: the driver linked (linked_) or found at run time (resolved_)
 # NAME_ptds: compiled for the per-thread default stream.
 MATRIX       := $(BUILD)/matrix
-MATRIX_NVCC  := -O2 -Xcompiler -Wall,-Wextra -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
-MATRIX_FLAGS := $(CSTD) $(OPT) $(WARN) -fPIC -pthread -MMD -MP
+MATRIX_NVCC  := -O2 -Xcompiler -Wall,-Wextra -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90 $(NVCC_SAN)
+MATRIX_FLAGS := $(CSTD) $(OPT) $(WARN) -fPIC -pthread -MMD -MP $(if $(SAN),-fsanitize=$(SAN))
 MATRIX_PTDS  := -DCUDA_API_PER_THREAD_DEFAULT_STREAM
 MATRIX_RUNTIME := $(addprefix runtime_,chevron launch ex cooperative graph)
 MATRIX_DRIVER  := $(addprefix driver_,launch ex cooperative graph)

@@ -14,21 +14,24 @@ build=$build/$sanitizer
 kerncast=$build/kerncast library=$build/libkerncast.so simcuda=$build/simcuda
 
 options() { # [MORE]: of every sanitizer; reports go to files, as a child's standard error may be closed
-	export UBSAN_OPTIONS=log_path=$PWD/report:print_stacktrace=1
-	export ASAN_OPTIONS=log_path=$PWD/report${1:+:$1}
+	export UBSAN_OPTIONS=log_path=$PWD/sanitizer:print_stacktrace=1
+	export ASAN_OPTIONS=log_path=$PWD/sanitizer${1:+:$1}
 	# A forked child may start threads again (die_after_fork): the library does, if the program does.
-	export TSAN_OPTIONS=log_path=$PWD/report:die_after_fork=0
+	export TSAN_OPTIONS=log_path=$PWD/sanitizer:die_after_fork=0
 	export KERNCAST_QUIET=1
 }
 
 no_reports() {
 	local reports
-	reports=$(find . -name 'report.*')
+	reports=$(find . -name 'sanitizer.*')
 	[[ -z $reports ]] || { cat $reports; return 1; }
 }
 
-watched() { # COMMAND...: with the sanitizer's runtime first, as it demands
-	env LD_PRELOAD="$(gcc -print-file-name="$runtime") $library" "$@"
+# The sanitizer's runtime first, as it demands.
+preload="$(gcc -print-file-name="$runtime") $library"
+
+watched() { # COMMAND...
+	env LD_PRELOAD="$preload" "$@"
 }
 
 # Output and status are those without the library, nothing was reported, and the
@@ -66,10 +69,10 @@ journal_full() {
 	within "$(report '$.ledger.dropped')" 1 10000 "dropped launches"
 }
 
-fault() { # SIMCUDA_FAULT
+fault() { # SIMCUDA_FAULT. One thread: the demo exits at an error, and its other threads would go on launching
 	export SIMCUDA_FAULT=$1
 	options
-	keep watched watched "$build/demo-static-sim" --threads 2 --rounds 20
+	keep watched watched "$build/demo-static-sim" --threads 1 --rounds 40
 	no_reports
 	ledger_adds_up
 	no_reports
@@ -77,7 +80,7 @@ fault() { # SIMCUDA_FAULT
 
 killed() {
 	options
-	watched "$build/demo-static-sim" --threads 2 --rounds 1000000 >watched.out 2>&1 &
+	LD_PRELOAD=$preload "$build/demo-static-sim" --threads 2 --rounds 1000000 >watched.out 2>&1 3>&- &
 	sleep 2
 	kill -KILL $!
 	wait $! || true

@@ -146,9 +146,12 @@ static uint32_t add_op(struct flattening *f, const struct sim_work *work, CUgrap
 		uint32_t room = f->room ? 2 * f->room : 64;
 		struct sim_op **more = realloc(run->op, room * sizeof(*more));
 
-		f->room = more ? room : f->room;
-		run->op = more ? more : run->op;
-		f->failed |= !more;
+		if (more) {
+			f->room = room;
+			run->op = more;
+		} else {
+			f->failed = 1;
+		}
 	}
 	if (!op || f->failed) {
 		sim_op_release(op);
