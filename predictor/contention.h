@@ -54,8 +54,7 @@ enum kc_voice {
 #define KC_LOAD_CLASSES 6u
 #define KC_STREAM_CLASSES 8u
 #define KC_BEFORE_CLASSES 8u
-#define KC_COMPANY_CELLS (3u + KC_BEFORE_CLASSES) /* for launches that expect nobody, and again for those in company   \
-						   */
+#define KC_COMPANY_CELLS (3u + KC_BEFORE_CLASSES) /* expecting nobody, and again in company */
 #define KC_CONTENTION_CELLS (2 * KC_COMPANY_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
 
 struct kc_contention {

@@ -13,8 +13,10 @@ load ../e2e/common
 build=$build/$sanitizer
 kerncast=$build/kerncast library=$build/libkerncast.so simcuda=$build/simcuda
 
-options() { # [MORE]: of every sanitizer; reports go to files, as a child's standard error may be closed
-	export UBSAN_OPTIONS=log_path=$PWD/sanitizer:print_stacktrace=1
+# Reports go to files, as a child's standard error may be closed. Those of
+# UndefinedBehaviorSanitizer do not, beside AddressSanitizer's; they end the process.
+options() { # [MORE]
+	export UBSAN_OPTIONS=print_stacktrace=1
 	export ASAN_OPTIONS=log_path=$PWD/sanitizer${1:+:$1}
 	# A forked child may start threads again (die_after_fork): the library does, if the program does.
 	export TSAN_OPTIONS=log_path=$PWD/sanitizer:die_after_fork=0
@@ -23,7 +25,7 @@ options() { # [MORE]: of every sanitizer; reports go to files, as a child's stan
 
 no_reports() {
 	local reports
-	reports=$(find . -name 'sanitizer.*')
+	reports=$(find . -name 'sanitizer.*'; grep -ls 'runtime error:' -- *.err || true)
 	[[ -z $reports ]] || { cat $reports; return 1; }
 }
 
@@ -34,17 +36,21 @@ watched() { # COMMAND...
 	env LD_PRELOAD="$preload" "$@"
 }
 
-# Output and status are those without the library, nothing was reported, and the
-# stand-in's own count is what rows and dropped launches sum up to.
-clean() { # COMMAND...
+# Output and status are those without the library, and nothing was reported.
+unchanged() { # COMMAND...
 	keep plain "$@"
 	rm -f "$SIMCUDA_LOG"
 	keep watched watched "$@"
 	no_reports
-	same plain watched
+	same plain watched || { cat watched.err; return 1; }
+	ledger_adds_up
+}
+
+# The stand-in's own count is what rows and dropped launches sum up to.
+clean() { # COMMAND...
+	unchanged "$@"
 	equal "$(($(report '$.ledger.launches') + $(report '$.ledger.dropped')))" "$(counted kernels)" \
 		"launches and dropped together"
-	ledger_adds_up
 	no_reports
 }
 
@@ -72,9 +78,7 @@ journal_full() {
 fault() { # SIMCUDA_FAULT. One thread: the demo exits at an error, and its other threads would go on launching
 	export SIMCUDA_FAULT=$1
 	options
-	keep watched watched "$build/demo-static-sim" --threads 1 --rounds 40
-	no_reports
-	ledger_adds_up
+	unchanged "$build/demo-static-sim" --threads 1 --rounds 40
 	no_reports
 }
 
