@@ -10,6 +10,28 @@ static struct {
 	struct cudart_symbol *buckets[BUCKETS];
 } registry = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
+/* A child's exit() unregisters: the lists must be whole when it is made, and the
+ * lock must not count those who wait for it in the parent. */
+static void before_fork(void)
+{
+	pthread_rwlock_wrlock(&registry.lock);
+}
+
+static void in_parent(void)
+{
+	pthread_rwlock_unlock(&registry.lock);
+}
+
+static void in_child(void)
+{
+	pthread_rwlock_init(&registry.lock, NULL);
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
 static struct cudart_symbol **bucket(const void *host)
 {
 	return &registry.buckets[((uintptr_t)host >> 4) % BUCKETS];
