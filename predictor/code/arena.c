@@ -1,0 +1,77 @@
+#include "arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+struct kc_arena_block {
+	struct kc_arena_block *next;
+	size_t used, size;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+void kc_arena_init(struct kc_arena *arena, size_t limit_bytes)
+{
+	*arena = (struct kc_arena){.limit_bytes = limit_bytes};
+}
+
+void kc_arena_free(struct kc_arena *arena)
+{
+	while (arena->blocks) {
+		struct kc_arena_block *next = arena->blocks->next;
+
+		free(arena->blocks);
+		arena->blocks = next;
+	}
+	arena->used_bytes = 0;
+}
+
+static struct kc_arena_block *add_block(struct kc_arena *arena, size_t bytes)
+{
+	size_t left = arena->limit_bytes - arena->used_bytes;
+	size_t size = bytes > BLOCK_BYTES || left < BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	struct kc_arena_block *block = calloc(1, sizeof(*block) + size);
+
+	if (!block)
+		return NULL;
+	block->size = size;
+	block->next = arena->blocks;
+	arena->blocks = block;
+	return block;
+}
+
+void *kc_arena_take(struct kc_arena *arena, size_t bytes)
+{
+	struct kc_arena_block *block = arena->blocks;
+	size_t rounded = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	void *taken;
+
+	if (rounded < bytes || rounded > arena->limit_bytes - arena->used_bytes)
+		return NULL;
+	if (!block || block->size - block->used < rounded)
+		block = add_block(arena, rounded);
+	if (!block)
+		return NULL;
+	taken = block->bytes + block->used;
+	block->used += rounded;
+	arena->used_bytes += rounded;
+	return taken;
+}
+
+void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes)
+{
+	size_t all;
+
+	return __builtin_mul_overflow(count, bytes, &all) ? NULL : kc_arena_take(arena, all);
+}
+
+char *kc_arena_text(struct kc_arena *arena, const char *text, size_t length)
+{
+	char *copy = length + 1 ? kc_arena_take(arena, length + 1) : NULL;
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
