@@ -26,26 +26,29 @@
 #define KC_PTX_OPCODES(X)                                                                                              \
 	X(ABS, "abs")                                                                                                  \
 	X(ADD, "add")                                                                                                  \
-	X(ADDC, "addc") X(AND, "and") X(ATOM, "atom") X(BAR, "bar") X(BARRIER, "barrier") X(BFE, "bfe") X(BFI, "bfi")  \
-	    X(BFIND, "bfind") X(BRA, "bra") X(BREV, "brev") X(BRX, "brx") X(CALL, "call") X(CLZ, "clz")                \
-		X(CNOT, "cnot") X(COPYSIGN, "copysign") X(COS, "cos") X(CP, "cp") X(CVT, "cvt") X(CVTA, "cvta")        \
-		    X(DIV, "div") X(DP2A, "dp2a") X(DP4A, "dp4a") X(EX2, "ex2") X(EXIT, "exit") X(FENCE, "fence")      \
-			X(FMA, "fma") X(FNS, "fns") X(ISSPACEP, "isspacep") X(LD, "ld") X(LDMATRIX, "ldmatrix") X(     \
-			    LDU, "ldu") X(LG2, "lg2") X(LOP3, "lop3") X(MAD, "mad") X(MADC, "madc") X(MATCH, "match")  \
-			    X(MAX, "max") X(MEMBAR, "membar") X(MIN, "min") X(MMA, "mma") X(MOV, "mov") X(MUL, "mul")  \
-				X(MUL24, "mul24") X(MAD24, "mad24") X(NANOSLEEP, "nanosleep") X(NEG, "neg")            \
-				    X(NOT, "not") X(OR, "or") X(POPC, "popc") X(PREFETCH, "prefetch") X(PRMT, "prmt")  \
-					X(RCP, "rcp") X(RED, "red") X(REDUX, "redux") X(REM, "rem") X(RET, "ret")      \
-					    X(RSQRT, "rsqrt") X(SAD, "sad") X(SELP, "selp") X(SET, "set")              \
-						X(SETP, "setp") X(SHF, "shf") X(SHFL, "shfl") X(SHL, "shl")            \
-						    X(SHR, "shr") X(SIN, "sin") X(SLCT, "slct")                        \
-							X(SQRT, "sqrt") X(ST, "st") X(STMATRIX, "stmatrix")            \
-							    X(SUB, "sub") X(SUBC, "subc") X(SULD, "suld")              \
-								X(SUST, "sust") X(TANH, "tanh") X(TESTP, "testp")      \
-								    X(TEX, "tex") X(TLD4, "tld4") X(TRAP, "trap")      \
-									X(VOTE, "vote") X(WGMMA, "wgmma")              \
-									    X(WMMA, "wmma") X(XOR, "xor")              \
-										X(ACTIVEMASK, "activemask")
+	X(ADDC, "addc")                                                                                                \
+	X(AND, "and")                                                                                                  \
+	X(ATOM, "atom") X(BAR, "bar") X(BARRIER, "barrier") X(BFE, "bfe") X(BFI, "bfi") X(BFIND, "bfind")              \
+	    X(BRA, "bra") X(BREV, "brev") X(BRX, "brx") X(CALL, "call") X(CLZ, "clz") X(CNOT, "cnot")                  \
+		X(COPYSIGN, "copysign") X(COS, "cos") X(CP, "cp") X(CVT, "cvt") X(CVTA, "cvta") X(DIV, "div")          \
+		    X(DP2A, "dp2a") X(DP4A, "dp4a") X(EX2, "ex2") X(EXIT, "exit") X(FENCE, "fence") X(FMA, "fma")      \
+			X(FNS, "fns") X(ISSPACEP, "isspacep") X(LD, "ld") X(LDMATRIX, "ldmatrix") X(LDU, "ldu")        \
+			    X(LG2, "lg2") X(LOP3, "lop3") X(MAD, "mad") X(MADC, "madc") X(MATCH, "match")              \
+				X(MAX, "max") X(MEMBAR, "membar") X(MIN, "min") X(MMA, "mma") X(MOV, "mov")            \
+				    X(MUL, "mul") X(MUL24, "mul24") X(MAD24, "mad24") X(NANOSLEEP, "nanosleep")        \
+					X(NEG, "neg") X(NOT, "not") X(OR, "or") X(POPC, "popc")                        \
+					    X(PREFETCH, "prefetch") X(PRMT, "prmt") X(RCP, "rcp") X(RED, "red")        \
+						X(REDUX, "redux") X(REM, "rem") X(RET, "ret") X(RSQRT, "rsqrt")        \
+						    X(SAD, "sad") X(SELP, "selp") X(SET, "set") X(SETP, "setp")        \
+							X(SHF, "shf") X(SHFL, "shfl") X(SHL, "shl") X(SHR, "shr")      \
+							    X(SIN, "sin") X(SLCT, "slct") X(SQRT, "sqrt") X(ST, "st")  \
+								X(STMATRIX, "stmatrix") X(SUB, "sub") X(SUBC, "subc")  \
+								    X(SULD, "suld") X(SUST, "sust") X(TANH, "tanh")    \
+									X(TESTP, "testp") X(TEX, "tex")                \
+									    X(TLD4, "tld4") X(TRAP, "trap")            \
+										X(VOTE, "vote") X(WGMMA, "wgmma")      \
+										    X(WMMA, "wmma") X(XOR, "xor")      \
+											X(ACTIVEMASK, "activemask")
 
 enum kc_ptx_opcode {
 	KC_PTX_OTHER,
@@ -148,7 +151,7 @@ enum kc_ptx_operand_kind {
 	KC_PTX_INTEGER,      /* .value */
 	KC_PTX_FLOAT,        /* .value: the bits, of a 32- or 64-bit one */
 	KC_PTX_SPECIAL,      /* .number: enum kc_ptx_special */
-	KC_PTX_SYMBOL,       /* .number: a variable's address, + .value */
+	KC_PTX_SYMBOL,       /* a variable's address, or a parameter's, by .base, + .value */
 	KC_PTX_ADDRESS,      /* [base + value]: base is register .number, or symbol, or parameter, by .base */
 	KC_PTX_VECTOR,       /* {a, b, …}: .count operands at .elements */
 	KC_PTX_NAME,         /* a function's or label list's name, .text */
@@ -236,8 +239,7 @@ struct kc_ptx_function {
 	uint32_t register_count;
 	struct kc_ptx_instruction *instructions;
 	uint32_t instruction_count;
-	/* The symbols its operands number: variables of its own, then those of the module. */
-	struct kc_ptx_variable *locals;
+	struct kc_ptx_variable *locals; /* variables of its own, call parameters and returned values included */
 	uint32_t local_count;
 	uint64_t static_shared_bytes;
 	uint32_t max_threads[3]; /* .maxntid, .reqntid; 0: not given */
@@ -253,8 +255,7 @@ struct kc_ptx_module {
 	uint32_t function_count;
 };
 
-/* Symbol .number of a function's operand: i < local_count: locals[i]; else
- * variables[i - local_count] of the module. */
+#define KC_PTX_LOCAL_SYMBOL (1u << 31) /* in .number: the function's own variable, else the module's */
 const struct kc_ptx_variable *kc_ptx_symbol(const struct kc_ptx_module *module, const struct kc_ptx_function *function,
 					    uint32_t number);
 

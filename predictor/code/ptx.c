@@ -1,0 +1,360 @@
+#include "ptx.h"
+
+#include "ptx_parser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEWEST_MAJOR 9u /* PTX ISA version */
+#define FIRST_CAPACITY 16u
+
+static const uint8_t type_bytes[] = {
+    [KC_PTX_PRED] = 1,   [KC_PTX_B8] = 1,    [KC_PTX_U8] = 1,         [KC_PTX_S8] = 1,   [KC_PTX_B16] = 2,
+    [KC_PTX_U16] = 2,    [KC_PTX_S16] = 2,   [KC_PTX_F16] = 2,        [KC_PTX_BF16] = 2, [KC_PTX_B32] = 4,
+    [KC_PTX_U32] = 4,    [KC_PTX_S32] = 4,   [KC_PTX_F32] = 4,        [KC_PTX_TF32] = 4, [KC_PTX_F16X2] = 4,
+    [KC_PTX_BF16X2] = 4, [KC_PTX_B64] = 8,   [KC_PTX_U64] = 8,        [KC_PTX_S64] = 8,  [KC_PTX_F64] = 8,
+    [KC_PTX_F32X2] = 8,  [KC_PTX_B128] = 16, [KC_PTX_OTHER_TYPE] = 0,
+};
+
+uint32_t kc_ptx_type_bytes(uint32_t type)
+{
+	return type < sizeof(type_bytes) ? type_bytes[type] : 0;
+}
+
+int kc_ptx_type_is_float(uint32_t type)
+{
+	return type >= KC_PTX_F16 && type <= KC_PTX_F64;
+}
+
+int kc_ptx_type_is_signed(uint32_t type)
+{
+	return type >= KC_PTX_S8 && type <= KC_PTX_S64;
+}
+
+const struct kc_ptx_variable *kc_ptx_symbol(const struct kc_ptx_module *module, const struct kc_ptx_function *function,
+					    uint32_t number)
+{
+	return number & KC_PTX_LOCAL_SYMBOL ? &function->locals[number & ~KC_PTX_LOCAL_SYMBOL]
+					    : &module->variables[number];
+}
+
+int kc__ptx_no_memory(struct kc__parser *parser)
+{
+	kc__refuse(parser->lexer.refusal, parser->lexer.offset, "the module needs more memory than is allowed");
+	return -ENOMEM;
+}
+
+/* array: the address of a pointer to elements. The arena keeps what is outgrown: at most as much again. */
+int kc__ptx_grow(struct kc__parser *parser, void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
+{
+	uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+	void *old, *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = larger > *capacity ? kc_arena_array(&parser->module->arena, larger, element_bytes) : NULL;
+	if (!grown)
+		return kc__ptx_no_memory(parser);
+	memcpy(&old, array, sizeof(old));
+	if (count)
+		memcpy(grown, old, count * element_bytes);
+	memcpy(array, &grown, sizeof(grown));
+	*capacity = larger;
+	return 0;
+}
+
+/* Lines that end where they end: .loc 1 12 3, function_name …, inlined_at … */
+static int skip_line(struct kc__lexer *lexer)
+{
+	const char *end = memchr(lexer->bytes + lexer->offset, '\n', lexer->length - lexer->offset);
+
+	lexer->next = end ? (size_t)(end - lexer->bytes) : lexer->length;
+	return kc__lexer_advance(lexer);
+}
+
+static int is_line(const struct kc__lexer *lexer)
+{
+	return kc__lexer_is_dotted(lexer, "loc") || kc__lexer_is_dotted(lexer, "file") ||
+	       kc__lexer_is_dotted(lexer, "version") || kc__lexer_is_dotted(lexer, "target") ||
+	       kc__lexer_is_dotted(lexer, "address_size");
+}
+
+static int read_directive(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	uint32_t space = kc__ptx_space(lexer);
+	int is_register = kc__lexer_is_dotted(lexer, "reg"), rc;
+
+	if (is_line(lexer))
+		return skip_line(lexer);
+	if (!is_register && !space)
+		return kc__lexer_skip_past(lexer, ';');
+	rc = kc__lexer_advance(lexer);
+	if (rc)
+		return rc;
+	return is_register ? kc__ptx_registers(parser) : kc__ptx_variables(parser, space);
+}
+
+/* A label, a list of targets, or an instruction. */
+static int read_word(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer, before = *lexer;
+	int rc = kc__lexer_advance(lexer);
+
+	if (rc)
+		return rc;
+	if (!kc__lexer_is_sign(lexer, ':')) {
+		*lexer = before;
+		return kc__ptx_instruction(parser);
+	}
+	rc = kc__lexer_advance(lexer);
+	if (!rc && kc__lexer_is_dotted(lexer, "branchtargets"))
+		return kc__ptx_targets(parser, before.text, before.text_length);
+	if (!rc && (kc__lexer_is_dotted(lexer, "callprototype") || kc__lexer_is_dotted(lexer, "calltargets")))
+		return kc__lexer_skip_past(lexer, ';');
+	return rc ? rc
+		  : kc__ptx_declare(parser, &parser->labels, before.text, before.text_length, KC__NAME_LABEL,
+				    parser->function->instruction_count, 1);
+}
+
+static int enter_scope(struct kc__parser *parser)
+{
+	int rc = kc__names_enter(&parser->names);
+
+	if (rc == -E2BIG)
+		return kc__refuse(parser->lexer.refusal, parser->lexer.offset, "blocks nested too deeply");
+	return rc ? kc__ptx_no_memory(parser) : 0;
+}
+
+/* From '{' to the '}' that closes it. */
+static int read_body(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	unsigned depth = 1;
+	int rc = kc__lexer_advance(lexer);
+
+	while (!rc && depth) {
+		if (kc__lexer_is_sign(lexer, '{')) {
+			rc = enter_scope(parser);
+			depth++;
+			rc = rc ? rc : kc__lexer_advance(lexer);
+		} else if (kc__lexer_is_sign(lexer, '}')) {
+			if (--depth)
+				kc__names_leave(&parser->names);
+			rc = kc__lexer_advance(lexer);
+		} else if (kc__lexer_is_sign(lexer, ';')) {
+			rc = kc__lexer_advance(lexer);
+		} else if (lexer->kind == KC__TOKEN_DOTTED) {
+			rc = read_directive(parser);
+		} else if (lexer->kind == KC__TOKEN_WORD) {
+			rc = read_word(parser);
+		} else if (kc__lexer_is_sign(lexer, '@')) {
+			rc = kc__ptx_instruction(parser);
+		} else {
+			rc = kc__lexer_unexpected(lexer, "an instruction");
+		}
+	}
+	return rc ? rc : kc__ptx_resolve(parser);
+}
+
+/* .maxntid 256, 1, 1 */
+static int read_threads(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	uint64_t n;
+	int rc = kc__lexer_advance(lexer), more = 1;
+
+	for (unsigned i = 0; i < 3 && !rc && more; i++) {
+		rc = kc__ptx_integer(lexer, UINT32_MAX, &n);
+		if (rc)
+			return rc;
+		parser->function->max_threads[i] = (uint32_t)n;
+		more = kc__lexer_take_sign(lexer, ',');
+		rc = more < 0 ? more : 0;
+	}
+	return rc;
+}
+
+/* What stands between the parameters and the body, or the ';' of a declaration. */
+static int read_attributes(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	int rc = 0;
+
+	while (!rc && !kc__lexer_is_sign(lexer, '{') && !kc__lexer_is_sign(lexer, ';')) {
+		if (lexer->kind == KC__TOKEN_END || lexer->kind == KC__TOKEN_WORD)
+			return kc__lexer_unexpected(lexer, "a function's body");
+		if (kc__lexer_is_dotted(lexer, "maxntid") || kc__lexer_is_dotted(lexer, "reqntid"))
+			rc = read_threads(parser);
+		else if (kc__lexer_is_dotted(lexer, "pragma"))
+			rc = kc__lexer_skip_past(lexer, ';');
+		else
+			rc = kc__lexer_advance(lexer);
+	}
+	return rc;
+}
+
+static int read_signature(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	struct kc_ptx_function *function = parser->function;
+	const char *text;
+	size_t length;
+	int rc = 0;
+
+	if (!function->is_entry && kc__lexer_is_sign(lexer, '('))
+		rc = kc__ptx_params(parser, 1);
+	rc = rc ? rc : kc__ptx_name(lexer, &text, &length);
+	if (rc)
+		return rc;
+	function->name = kc_arena_text(&parser->module->arena, text, length);
+	if (!function->name)
+		return kc__ptx_no_memory(parser);
+	return kc__lexer_is_sign(lexer, '(') ? kc__ptx_params(parser, 0) : 0;
+}
+
+/* .entry or .func; the directive is past. */
+static int read_function(struct kc__parser *parser, int is_entry)
+{
+	struct kc_ptx_module *module = parser->module;
+	struct kc_ptx_function function = {.is_entry = (uint8_t)is_entry, .offset = (uint32_t)parser->lexer.offset};
+	struct kc__capacity *capacity = &parser->capacity;
+	int rc =
+	    kc__ptx_grow(parser, &module->functions, module->function_count, &capacity->functions, sizeof(function));
+
+	capacity->params = capacity->registers = capacity->locals = capacity->instructions = capacity->lists = 0;
+	parser->list_count = 0;
+	rc = rc ? rc : enter_scope(parser);
+	if (rc)
+		return rc;
+	parser->function = &function;
+	rc = kc__names_enter(&parser->labels) ? kc__ptx_no_memory(parser) : 0;
+	rc = rc ? rc : read_signature(parser);
+	rc = rc ? rc : read_attributes(parser);
+	function.has_body = !rc && kc__lexer_is_sign(&parser->lexer, '{');
+	if (!rc)
+		rc = function.has_body ? read_body(parser) : kc__lexer_advance(&parser->lexer);
+	parser->function = NULL;
+	if (rc)
+		return rc;
+	kc__names_leave(&parser->labels);
+	kc__names_leave(&parser->names);
+	module->functions[module->function_count++] = function;
+	return 0;
+}
+
+/* .target sm_90a, … */
+static int read_target(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	int rc = kc__lexer_advance(lexer);
+
+	if (rc)
+		return rc;
+	if (lexer->kind != KC__TOKEN_WORD || lexer->text_length < 4 || memcmp(lexer->text, "sm_", 3))
+		return kc__lexer_unexpected(lexer, "a target architecture");
+	for (size_t i = 3; i < lexer->text_length && lexer->text[i] >= '0' && lexer->text[i] <= '9' && i < 8; i++)
+		parser->module->target = parser->module->target * 10 + (uint32_t)(lexer->text[i] - '0');
+	return skip_line(lexer);
+}
+
+/* .version 9.0: the lexer takes it for a fraction. */
+static int read_version(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	struct kc_ptx_module *module = parser->module;
+	size_t offset;
+	char text[16] = "", *minor;
+	int rc =
+	    kc__lexer_is_dotted(lexer, "version") ? kc__lexer_advance(lexer) : kc__lexer_unexpected(lexer, ".version");
+
+	if (rc)
+		return rc;
+	offset = lexer->offset;
+	memcpy(text, lexer->bytes + offset,
+	       lexer->length - offset < sizeof(text) - 1 ? lexer->length - offset : sizeof(text) - 1);
+	module->version_major = (uint32_t)strtoul(text, &minor, 10);
+	if (minor == text || *minor != '.')
+		return kc__refuse(lexer->refusal, offset, "no version of PTX");
+	module->version_minor = (uint32_t)strtoul(minor + 1, NULL, 10);
+	if (module->version_major > NEWEST_MAJOR)
+		return kc__refuse(lexer->refusal, offset, "PTX version %u.%u is newer than %u.x", module->version_major,
+				  module->version_minor, NEWEST_MAJOR);
+	return kc__lexer_advance(lexer);
+}
+
+static int read_top(struct kc__parser *parser)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	uint32_t space = kc__ptx_space(lexer);
+	int is_entry = kc__lexer_is_dotted(lexer, "entry"), is_function = kc__lexer_is_dotted(lexer, "func"), rc;
+
+	if (kc__lexer_is_dotted(lexer, "target"))
+		return read_target(parser);
+	if (is_line(lexer))
+		return skip_line(lexer);
+	if (kc__lexer_is_dotted(lexer, "visible") || kc__lexer_is_dotted(lexer, "extern") ||
+	    kc__lexer_is_dotted(lexer, "weak") || kc__lexer_is_dotted(lexer, "common") ||
+	    kc__lexer_is_dotted(lexer, "noreturn"))
+		return kc__lexer_advance(lexer);
+	if (kc__lexer_is_dotted(lexer, "section")) {
+		rc = kc__lexer_skip_past(lexer, '{');
+		return rc ? rc : kc__lexer_skip_past(lexer, '}');
+	}
+	if (lexer->kind != KC__TOKEN_DOTTED && !kc__lexer_is_sign(lexer, ';'))
+		return kc__lexer_unexpected(lexer, "a declaration");
+	if (!is_entry && !is_function && !space)
+		return kc__lexer_skip_past(lexer, ';');
+	rc = kc__lexer_advance(lexer);
+	if (rc)
+		return rc;
+	return space ? kc__ptx_variables(parser, space) : read_function(parser, is_entry);
+}
+
+static int parse(struct kc__parser *parser, const char *text, size_t length, struct kc_refusal *refusal)
+{
+	int rc;
+
+	if (length > UINT32_MAX)
+		return kc__refuse(refusal, 0, "more than 4 GiB of text");
+	rc = kc__lexer_start(&parser->lexer, text, length, refusal);
+	rc = rc ? rc : read_version(parser);
+	while (!rc && parser->lexer.kind != KC__TOKEN_END)
+		rc = read_top(parser);
+	return rc;
+}
+
+int kc_ptx_parse(struct kc_ptx_module *module, const char *text, size_t length, size_t memory_bytes,
+		 struct kc_refusal *refusal)
+{
+	struct kc__parser parser = {.module = module};
+	int rc;
+
+	*module = (struct kc_ptx_module){0};
+	kc_arena_init(&module->arena, memory_bytes);
+	rc = kc__names_init(&parser.names, memory_bytes);
+	rc = rc ? rc : kc__names_init(&parser.labels, memory_bytes);
+	rc = rc ? rc : kc__names_init(&parser.spellings, memory_bytes);
+	rc = rc ? rc : parse(&parser, text, length, refusal);
+	kc__names_free(&parser.names);
+	kc__names_free(&parser.labels);
+	kc__names_free(&parser.spellings);
+	if (rc)
+		kc_ptx_free(module);
+	return rc;
+}
+
+void kc_ptx_free(struct kc_ptx_module *module)
+{
+	kc_arena_free(&module->arena);
+	*module = (struct kc_ptx_module){0};
+}
+
+const struct kc_ptx_function *kc_ptx_find(const struct kc_ptx_module *module, const char *name)
+{
+	for (uint32_t i = 0; i < module->function_count; i++)
+		if (module->functions[i].has_body && !strcmp(module->functions[i].name, name))
+			return &module->functions[i];
+	return NULL;
+}
