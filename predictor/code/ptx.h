@@ -28,27 +28,88 @@
 	X(ADD, "add")                                                                                                  \
 	X(ADDC, "addc")                                                                                                \
 	X(AND, "and")                                                                                                  \
-	X(ATOM, "atom") X(BAR, "bar") X(BARRIER, "barrier") X(BFE, "bfe") X(BFI, "bfi") X(BFIND, "bfind")              \
-	    X(BRA, "bra") X(BREV, "brev") X(BRX, "brx") X(CALL, "call") X(CLZ, "clz") X(CNOT, "cnot")                  \
-		X(COPYSIGN, "copysign") X(COS, "cos") X(CP, "cp") X(CVT, "cvt") X(CVTA, "cvta") X(DIV, "div")          \
-		    X(DP2A, "dp2a") X(DP4A, "dp4a") X(EX2, "ex2") X(EXIT, "exit") X(FENCE, "fence") X(FMA, "fma")      \
-			X(FNS, "fns") X(ISSPACEP, "isspacep") X(LD, "ld") X(LDMATRIX, "ldmatrix") X(LDU, "ldu")        \
-			    X(LG2, "lg2") X(LOP3, "lop3") X(MAD, "mad") X(MADC, "madc") X(MATCH, "match")              \
-				X(MAX, "max") X(MEMBAR, "membar") X(MIN, "min") X(MMA, "mma") X(MOV, "mov")            \
-				    X(MUL, "mul") X(MUL24, "mul24") X(MAD24, "mad24") X(NANOSLEEP, "nanosleep")        \
-					X(NEG, "neg") X(NOT, "not") X(OR, "or") X(POPC, "popc")                        \
-					    X(PREFETCH, "prefetch") X(PRMT, "prmt") X(RCP, "rcp") X(RED, "red")        \
-						X(REDUX, "redux") X(REM, "rem") X(RET, "ret") X(RSQRT, "rsqrt")        \
-						    X(SAD, "sad") X(SELP, "selp") X(SET, "set") X(SETP, "setp")        \
-							X(SHF, "shf") X(SHFL, "shfl") X(SHL, "shl") X(SHR, "shr")      \
-							    X(SIN, "sin") X(SLCT, "slct") X(SQRT, "sqrt") X(ST, "st")  \
-								X(STMATRIX, "stmatrix") X(SUB, "sub") X(SUBC, "subc")  \
-								    X(SULD, "suld") X(SUST, "sust") X(TANH, "tanh")    \
-									X(TESTP, "testp") X(TEX, "tex")                \
-									    X(TLD4, "tld4") X(TRAP, "trap")            \
-										X(VOTE, "vote") X(WGMMA, "wgmma")      \
-										    X(WMMA, "wmma") X(XOR, "xor")      \
-											X(ACTIVEMASK, "activemask")
+	X(ATOM, "atom")                                                                                                \
+	X(BAR, "bar")                                                                                                  \
+	X(BARRIER, "barrier")                                                                                          \
+	X(BFE, "bfe")                                                                                                  \
+	X(BFI, "bfi")                                                                                                  \
+	X(BFIND, "bfind")                                                                                              \
+	X(BRA, "bra")                                                                                                  \
+	X(BREV, "brev")                                                                                                \
+	X(BRX, "brx")                                                                                                  \
+	X(CALL, "call")                                                                                                \
+	X(CLZ, "clz")                                                                                                  \
+	X(CNOT, "cnot")                                                                                                \
+	X(COPYSIGN, "copysign")                                                                                        \
+	X(COS, "cos")                                                                                                  \
+	X(CP, "cp")                                                                                                    \
+	X(CVT, "cvt")                                                                                                  \
+	X(CVTA, "cvta")                                                                                                \
+	X(DIV, "div")                                                                                                  \
+	X(DP2A, "dp2a")                                                                                                \
+	X(DP4A, "dp4a")                                                                                                \
+	X(EX2, "ex2")                                                                                                  \
+	X(EXIT, "exit")                                                                                                \
+	X(FENCE, "fence")                                                                                              \
+	X(FMA, "fma")                                                                                                  \
+	X(FNS, "fns")                                                                                                  \
+	X(ISSPACEP, "isspacep")                                                                                        \
+	X(LD, "ld")                                                                                                    \
+	X(LDMATRIX, "ldmatrix")                                                                                        \
+	X(LDU, "ldu")                                                                                                  \
+	X(LG2, "lg2")                                                                                                  \
+	X(LOP3, "lop3")                                                                                                \
+	X(MAD, "mad")                                                                                                  \
+	X(MADC, "madc")                                                                                                \
+	X(MATCH, "match")                                                                                              \
+	X(MAX, "max")                                                                                                  \
+	X(MEMBAR, "membar")                                                                                            \
+	X(MIN, "min")                                                                                                  \
+	X(MMA, "mma")                                                                                                  \
+	X(MOV, "mov")                                                                                                  \
+	X(MUL, "mul")                                                                                                  \
+	X(MUL24, "mul24")                                                                                              \
+	X(MAD24, "mad24")                                                                                              \
+	X(NANOSLEEP, "nanosleep")                                                                                      \
+	X(NEG, "neg")                                                                                                  \
+	X(NOT, "not")                                                                                                  \
+	X(OR, "or")                                                                                                    \
+	X(POPC, "popc")                                                                                                \
+	X(PREFETCH, "prefetch")                                                                                        \
+	X(PRMT, "prmt")                                                                                                \
+	X(RCP, "rcp")                                                                                                  \
+	X(RED, "red")                                                                                                  \
+	X(REDUX, "redux")                                                                                              \
+	X(REM, "rem")                                                                                                  \
+	X(RET, "ret")                                                                                                  \
+	X(RSQRT, "rsqrt")                                                                                              \
+	X(SAD, "sad")                                                                                                  \
+	X(SELP, "selp")                                                                                                \
+	X(SET, "set")                                                                                                  \
+	X(SETP, "setp")                                                                                                \
+	X(SHF, "shf")                                                                                                  \
+	X(SHFL, "shfl")                                                                                                \
+	X(SHL, "shl")                                                                                                  \
+	X(SHR, "shr")                                                                                                  \
+	X(SIN, "sin")                                                                                                  \
+	X(SLCT, "slct")                                                                                                \
+	X(SQRT, "sqrt")                                                                                                \
+	X(ST, "st")                                                                                                    \
+	X(STMATRIX, "stmatrix")                                                                                        \
+	X(SUB, "sub")                                                                                                  \
+	X(SUBC, "subc")                                                                                                \
+	X(SULD, "suld")                                                                                                \
+	X(SUST, "sust")                                                                                                \
+	X(TANH, "tanh")                                                                                                \
+	X(TESTP, "testp")                                                                                              \
+	X(TEX, "tex")                                                                                                  \
+	X(TLD4, "tld4")                                                                                                \
+	X(TRAP, "trap")                                                                                                \
+	X(VOTE, "vote")                                                                                                \
+	X(WGMMA, "wgmma")                                                                                              \
+	X(WMMA, "wmma")                                                                                                \
+	X(XOR, "xor")                                                                                                  \
+	X(ACTIVEMASK, "activemask")
 
 enum kc_ptx_opcode {
 	KC_PTX_OTHER,
