@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 /* X(constant, name in output). Averages per thread over the launch. */
-#define KC_COUNTERS(X)                                                                                                 \
+#define KC_COST_COUNTERS(X)                                                                                            \
 	X(FMA, "fma")             /* fused multiply-adds, floating point */                                            \
 	X(ADD, "add")             /* floating-point additions, comparisons, min, max */                                \
 	X(MUL, "mul")             /* floating-point multiplications */                                                 \
@@ -50,13 +50,13 @@
 	X(SHARED_REQUESTS, "shared_requests") /* warp-wide shared loads and stores, over threads */                    \
 	X(SHARED_PASSES, "shared_passes")     /* in which the 32 banks serve those, over threads */
 
-enum kc_counter {
+enum kc_cost_counter {
 #define X(constant, name) KC_COUNT_OF_##constant,
-	KC_COUNTERS(X)
+	KC_COST_COUNTERS(X)
 #undef X
 	    KC_COUNTER_COUNT,
 };
-const char *kc_counter_name(uint32_t counter);
+const char *kc_cost_counter_name(uint32_t counter);
 
 struct kc_counts {
 	double of[KC_COUNTER_COUNT];
