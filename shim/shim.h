@@ -224,9 +224,13 @@ void *(*kc__dlsym_find_real(void))(void *, const char *);
 int kc__tables_init(void);
 void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
+
+/* functions.c */
 void kc__handle_named(uint64_t handle, bool is_kernel, const char *name);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
 struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims);
+
+/* streams.c */
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);

@@ -1,0 +1,46 @@
+/*
+ * The library's tables: open addressing, entries that begin with their key and
+ * are never freed. Any thread finds; who adds holds tables_lock.
+ */
+#ifndef KC_SHIM_TABLES_H
+#define KC_SHIM_TABLES_H
+
+#include "shim/shim.h"
+
+#include <string.h>
+
+static inline uint64_t kc__mix(const uint64_t *key, int words)
+{
+	uint64_t h = 0;
+
+	for (int i = 0; i < words; i++) {
+		h = (h ^ key[i]) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static inline void *kc__find(const struct kc__table *t, const uint64_t *key, int words)
+{
+	uint32_t at = (uint32_t)kc__mix(key, words) & t->mask;
+	void *entry;
+
+	while ((entry = atomic_load_explicit(&t->slots[at], memory_order_acquire))) {
+		if (!memcmp(entry, key, (size_t)words * 8))
+			return entry;
+		at = (at + 1) & t->mask;
+	}
+	return NULL;
+}
+
+/* tables_lock held. From here on other threads find the entry: it is complete. */
+void kc__insert(struct kc__table *t, void *entry, int words);
+/* tables_lock held. A new entry with its key set, not yet in the table; NULL past the bound. */
+void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words);
+/* tables_lock held. A copy for good. */
+char *kc__keep_text(const char *text);
+
+/* device.c's, by handle; NULL: not known */
+struct kc__device *kc__device_of_handle(CUdevice handle);
+
+#endif
