@@ -28,7 +28,7 @@ NVCC_SAN := $(addprefix -Xcompiler -fsanitize=,$(subst $(comma), ,$(SAN)))
 endif
 
 # --- what must be there before anything compiles
-PACKAGES := sqlite3 jansson zlib
+PACKAGES := sqlite3 jansson zlib liblz4 libzstd
 LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES))
 CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 READY    := $(BUILD)/flags
@@ -68,6 +68,8 @@ SQLITE_LIBS   := $(shell pkg-config --libs sqlite3 2>/dev/null)
 SQLITE_STATIC := -Wl,-Bstatic $(SQLITE_LIBS) -Wl,-Bdynamic
 JANSSON_LIBS  := $(shell pkg-config --libs jansson 2>/dev/null)
 ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
+# Of code inside programs (predictor/code): static, as the shim must not bring its own into an application.
+UNPACK_LIBS   := -Wl,-Bstatic $(shell pkg-config --libs liblz4 libzstd 2>/dev/null) -Wl,-Bdynamic
 SYSTEM_LIBS   := -pthread -ldl -lm
 
 all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast $(BUILD)/hooks-agree
@@ -92,7 +94,7 @@ $(PREDICTOR) $(STORE) $(SHIM) $(TOOLS):
 	$(AR) rcs $@ $^
 
 $(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(STORE) $(PREDICTOR) shim/exports.map
-	$(CC) -shared -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_STATIC) $(SYSTEM_LIBS) \
+	$(CC) -shared -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_STATIC) $(UNPACK_LIBS) $(SYSTEM_LIBS) \
 	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
 $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scripts/check-hooks
 	@scripts/check-hooks $< $(CUDA)
@@ -103,7 +105,7 @@ $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) \
-	  $(SYSTEM_LIBS) $(LDFLAGS)
+	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 # A test links the archive of its own folder before the two below it.
 test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUILD)/shim/%,$(1)),$(SHIM)))
@@ -112,7 +114,7 @@ $(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) \
 	  $(ZLIB_LIBS) -lcmocka \
-	  $(SYSTEM_LIBS) $(LDFLAGS)
+	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 -include cuda_tests/simcuda/simcuda.mk
 -include cuda_tests/matrix/matrix.mk
@@ -142,7 +144,7 @@ $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 # --- bench
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard predictor/*_bench.c store/*_bench.c))
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o

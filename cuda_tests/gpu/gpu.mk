@@ -7,7 +7,7 @@ GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$
 $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
-	  $(SYSTEM_LIBS) $(LDFLAGS)
+	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -I. $(addprefix -I,$(SIMCUDA_CUPTI_INC)) -cudart shared $< -o $@ -ldl
