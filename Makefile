@@ -28,7 +28,7 @@ NVCC_SAN := $(addprefix -Xcompiler -fsanitize=,$(subst $(comma), ,$(SAN)))
 endif
 
 # --- what must be there before anything compiles
-PACKAGES := sqlite3 jansson zlib liblz4 libzstd
+PACKAGES := sqlite3 jansson yajl zlib liblz4 libzstd
 LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES))
 CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 READY    := $(BUILD)/flags
@@ -66,7 +66,7 @@ TESTS     := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 
 SQLITE_LIBS   := $(shell pkg-config --libs sqlite3 2>/dev/null)
 SQLITE_STATIC := -Wl,-Bstatic $(SQLITE_LIBS) -Wl,-Bdynamic
-JANSSON_LIBS  := $(shell pkg-config --libs jansson 2>/dev/null)
+JSON_LIBS     := $(shell pkg-config --libs jansson yajl 2>/dev/null)
 ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
 # Of code inside programs (predictor/code): static, as the shim must not bring its own into an application.
 UNPACK_LIBS   := -Wl,-Bstatic $(shell pkg-config --libs liblz4 libzstd 2>/dev/null) -Wl,-Bdynamic
@@ -104,7 +104,7 @@ $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) \
+	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 # A test links the archive of its own folder before the two below it.
@@ -112,7 +112,7 @@ test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUI
 $(filter $(BUILD)/tools/%,$(TESTS)): $(TOOLS)
 $(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JANSSON_LIBS) \
+	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JSON_LIBS) \
 	  $(ZLIB_LIBS) -lcmocka \
 	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 

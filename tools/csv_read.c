@@ -9,7 +9,7 @@
 
 struct kc_csv_reader {
 	gzFile file;
-	int at_end;
+	int at_start, at_end;
 	int failed;        /* -errno, told once what is in the buffer is used up */
 	size_t start, end; /* of what is not yet read as a record */
 	uint64_t line;     /* of buffer[start] */
@@ -27,6 +27,7 @@ int kc_csv_open(const char *path, struct kc_csv_reader **out)
 	reader->at_end = reader->failed = 0;
 	reader->start = reader->end = 0;
 	reader->line = 1;
+	reader->at_start = 1;
 	errno = 0;
 	reader->file = gzopen(path, "re");
 	if (!reader->file) {
@@ -187,8 +188,18 @@ static void skip_line(struct kc_csv_reader *r)
 	} while (refill(r));
 }
 
+static void pass_byte_order_mark(struct kc_csv_reader *r)
+{
+	if (!r->at_start)
+		return;
+	r->at_start = 0;
+	if (byte_at(r, 0) == 0xEF && byte_at(r, 1) == 0xBB && byte_at(r, 2) == 0xBF)
+		r->start += 3;
+}
+
 static int pass_empty_lines(struct kc_csv_reader *r)
 {
+	pass_byte_order_mark(r);
 	for (;;) {
 		int c = byte_at(r, 0);
 
@@ -199,6 +210,29 @@ static int pass_empty_lines(struct kc_csv_reader *r)
 		r->start++;
 		r->line += c == '\n' || c == '\r';
 	}
+}
+
+int kc_csv_peek(struct kc_csv_reader *r, char *out, size_t size)
+{
+	size_t length = 0;
+	int c = pass_empty_lines(r);
+
+	for (; length + 1 < size && c >= 0 && c != '\n'; c = byte_at(r, length))
+		out[length++] = (char)c;
+	out[length] = '\0';
+	return length > 0;
+}
+
+void kc_csv_skip_line(struct kc_csv_reader *r)
+{
+	skip_line(r);
+}
+
+uint64_t kc_csv_position(struct kc_csv_reader *r)
+{
+	z_off_t at = gzoffset(r->file);
+
+	return at > 0 ? (uint64_t)at : 0;
 }
 
 int kc_csv_next(struct kc_csv_reader *r, struct kc_csv_record *record, const char **why)

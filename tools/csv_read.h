@@ -4,6 +4,7 @@
  * A record may span lines (quoted line ends). Memory is bounded by the longest
  * record, which is KC_CSV_RECORD_MAX: what is longer, or never closes its
  * quotes, is malformed, and reading goes on with the line after its first one.
+ * A byte order mark at the start is passed over.
  */
 #ifndef KC_CSV_READ_H
 #define KC_CSV_READ_H
@@ -29,6 +30,15 @@ int kc_csv_open(const char *path, struct kc_csv_reader **out);
  * set and the next call goes on behind it. Other -errno: the file cannot be
  * read further (-EBADMSG: damaged gzip data). Empty lines are passed over. */
 int kc_csv_next(struct kc_csv_reader *reader, struct kc_csv_record *record, const char **why);
+
+/* How the next line that is not empty begins, without taking it: at most
+ * size - 1 bytes of it, NUL-terminated. 1; 0: the end, or nothing that can be
+ * read. */
+int kc_csv_peek(struct kc_csv_reader *reader, char *out, size_t size);
+void kc_csv_skip_line(struct kc_csv_reader *reader);
+
+/* Bytes of the file, as it lies there, that are behind. */
+uint64_t kc_csv_position(struct kc_csv_reader *reader);
 
 void kc_csv_close(struct kc_csv_reader *reader);
 

@@ -2,21 +2,20 @@
 #include "database.h"
 #include "device_spec.h"
 #include "format.h"
-#include "importer.h"
+#include "import_file.h"
 #include "store/intern.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEY_OUTPUT = 'o', KEY_DEVICE = 'd' };
 
-#define SAID_MAX 100u /* malformed lines named in one file; the others are counted */
 #define HASH_BYTES 65536u
 
 struct request {
@@ -25,18 +24,18 @@ struct request {
 	int trace_count;
 };
 
-struct reading { /* one file */
-	const char *path;
-	struct kc_csv_reader *csv;
-	struct kc_trace_columns columns;
-	struct kc_importer *importer;
-	uint64_t malformed;
-	struct kc_imported sums;
-};
-
 struct totals {
 	struct kc_imported rows;
-	uint64_t files, already, malformed;
+	uint64_t malformed;
+};
+
+/* What tells one file from another, and one set of files. */
+struct contents {
+	struct content {
+		int rc; /* < 0: it cannot be read, which has been said */
+		uint64_t hash, bytes;
+	} * each;
+	uint64_t run;
 };
 
 static const struct argp_option options[] = {
@@ -61,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->trace_count = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace? give one or more files (CSV, also gzip)");
+		argp_error(state, "which trace? give one or more files");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -86,126 +85,124 @@ static int hash_file(const char *path, uint64_t *hash)
 	return rc;
 }
 
-static void say_malformed(struct reading *r, uint64_t line, const char *why)
+static int check_file(const char *path, uint64_t *bytes)
 {
-	if (r->malformed++ < SAID_MAX)
-		kc_error("%s:%" PRIu64 ": left out: %s", r->path, line, why);
-	else if (r->malformed == SAID_MAX + 1)
-		kc_error("%s: further malformed lines are counted, not named", r->path);
-}
+	struct stat st;
 
-static int read_header(struct reading *r)
-{
-	struct kc_csv_record header = {.count = 0};
-	const char *fault = NULL;
-	char why[256] = "no trace: it is empty";
-	int rc = kc_csv_next(r->csv, &header, &fault);
+	if (stat(path, &st)) {
+		int rc = -errno;
 
-	if (rc == 1)
-		rc = kc_trace_columns(&r->columns, &header, why, sizeof(why));
-	else if (rc == -EBADMSG)
-		snprintf(why, sizeof(why), "damaged, or no gzip file");
-	else if (rc < 0)
-		snprintf(why, sizeof(why), "%s", fault ? fault : strerror(-rc));
-	else
-		rc = -ENODATA;
-	if (rc < 0)
-		kc_error("%s: %s", r->path, why);
-	return rc;
-}
-
-/* 0 at the end; < 0 after a message. */
-static int read_rows(struct reading *r)
-{
-	struct kc_csv_record record;
-	struct kc_trace_row row;
-	const char *fault = NULL;
-	char why[256];
-	int rc;
-
-	while ((rc = kc_csv_next(r->csv, &record, &fault)) != 0) {
-		if (rc == -EINVAL) {
-			say_malformed(r, record.line, fault);
-			continue;
-		}
-		if (rc < 0) {
-			kc_error("%s:%" PRIu64 ": cannot be read further: %s", r->path, record.line,
-				 rc == -EBADMSG ? "the compressed data is damaged or cut off" : strerror(-rc));
-			return rc;
-		}
-		if (kc_trace_row(&row, &r->columns, &record, why, sizeof(why))) {
-			say_malformed(r, record.line, why);
-			continue;
-		}
-		rc = kc_importer_add(r->importer, &row);
-		if (rc < 0) {
-			kc_error("%s:%" PRIu64 ": the database cannot be written: %s", r->path, record.line,
-				 strerror(-rc));
-			return rc;
-		}
-	}
-	return 0;
-}
-
-static void print_file(const struct reading *r)
-{
-	const struct kc_imported *sums = &r->sums;
-	char rows[KC_FORMAT_BYTES], kernels[KC_FORMAT_BYTES], processes[KC_FORMAT_BYTES];
-
-	printf("%s: %s rows, %s kernels, %s process%s", r->path,
-	       kc_format_count(sums->kernels + sums->copies + sums->memsets, rows),
-	       kc_format_count(sums->kernels, kernels), kc_format_count(sums->processes, processes),
-	       sums->processes == 1 ? "" : "es");
-	if (r->malformed)
-		printf(", %s malformed", kc_format_count(r->malformed, rows));
-	putchar('\n');
-}
-
-/* What could be read is stored, also where the rest cannot be. */
-static int import_rows(struct reading *r)
-{
-	int rc = read_header(r), stored;
-
-	if (rc)
-		return rc;
-	rc = read_rows(r);
-	stored = kc_importer_finish(r->importer, &r->sums);
-	if (stored < 0 && rc == 0)
-		kc_error("%s: the database cannot be written: %s", r->path, strerror(-stored));
-	if (stored == 0)
-		print_file(r);
-	return rc ? rc : stored;
-}
-
-static int import_file(struct kc_store *store, const struct kc_device *device, const char *path, struct totals *totals)
-{
-	struct reading r = {.path = path};
-	char real[PATH_MAX];
-	uint64_t hash = 0;
-	int rc = hash_file(path, &hash);
-
-	if (rc == 0)
-		rc = kc_csv_open(path, &r.csv);
-	if (rc < 0) {
 		kc_error("%s: %s", path, strerror(-rc));
 		return rc;
 	}
-	rc = kc_importer_new(store, realpath(path, real) ? real : path, hash, device, &r.importer);
-	if (rc == 0 && kc_importer_has_all(r.importer)) {
-		printf("%s: nothing new, the database has it\n", path);
-		totals->already++;
-	} else if (rc == 0) {
-		rc = import_rows(&r);
+	*bytes = (uint64_t)st.st_size;
+	if (S_ISREG(st.st_mode))
+		return 0;
+	kc_error("%s: %s", path,
+		 S_ISDIR(st.st_mode) ? "a directory: name the files in it"
+				     : "no regular file: save what it holds to one");
+	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+}
+
+/* Hashes of the files that are there; and of all of them, in the order in which they are named. */
+static void hash_files(const struct request *request, struct contents *contents)
+{
+	contents->run = KC_FNV_OFFSET;
+	for (int i = 0; i < request->trace_count; i++) {
+		struct content *one = &contents->each[i];
+
+		one->rc = check_file(request->traces[i], &one->bytes);
+		if (one->rc == 0 && (one->rc = hash_file(request->traces[i], &one->hash)) < 0)
+			kc_error("%s: %s", request->traces[i], strerror(-one->rc));
+		if (one->rc == 0)
+			contents->run = request->trace_count == 1
+					    ? one->hash
+					    : kc_fnv(contents->run, &one->hash, sizeof(one->hash));
 	}
-	totals->files++;
-	totals->malformed += r.malformed;
-	totals->rows.kernels += r.sums.kernels;
-	totals->rows.copies += r.sums.copies;
-	totals->rows.memsets += r.sums.memsets;
-	totals->rows.processes += r.sums.processes;
-	kc_importer_free(r.importer);
-	kc_csv_close(r.csv);
+}
+
+static void print_file(const char *path, const struct kc_imported *sums, uint64_t malformed)
+{
+	char rows[KC_FORMAT_BYTES], kernels[KC_FORMAT_BYTES], processes[KC_FORMAT_BYTES];
+
+	printf("%s: %s rows, %s kernels, %s process%s", path,
+	       kc_format_count(sums->kernels + sums->copies + sums->memsets, rows),
+	       kc_format_count(sums->kernels, kernels), kc_format_count(sums->processes, processes),
+	       sums->processes == 1 ? "" : "es");
+	if (malformed)
+		printf(", %s malformed", kc_format_count(malformed, rows));
+	putchar('\n');
+}
+
+static int read_rows(struct kc_import *file)
+{
+	static int (*const readers[])(struct kc_import *) = {
+	    [KC_IMPORT_CSV] = kc_import_csv,
+	    [KC_IMPORT_JSON] = kc_import_json,
+	    [KC_IMPORT_SQLITE] = kc_import_sqlite,
+	};
+	enum kc_import_format format;
+	int rc = kc_import_format(file->path, &format);
+
+	return rc ? rc : readers[format](file);
+}
+
+/* What could be read is stored, also where the rest cannot be. */
+static int import_rows(struct kc_import *file, struct totals *totals)
+{
+	struct kc_imported sums = {.kernels = 0};
+	int rc = read_rows(file), stored = kc_importer_finish(file->importer, &sums);
+
+	kc_progress_end(&file->progress);
+	if (stored < 0 && rc == 0)
+		kc_import_database_failed(file, stored);
+	if (stored == 0 && (rc == 0 || sums.processes))
+		print_file(file->path, &sums, file->malformed);
+	totals->malformed += file->malformed;
+	totals->rows.kernels += sums.kernels;
+	totals->rows.copies += sums.copies;
+	totals->rows.memsets += sums.memsets;
+	totals->rows.processes += sums.processes;
+	return rc ? rc : stored;
+}
+
+static int import_file(struct kc_store *store, const struct kc_device *device, const char *path,
+		       const struct content *content, uint64_t run, struct totals *totals)
+{
+	struct kc_import file = {.path = path};
+	char real[PATH_MAX];
+	int rc = kc_importer_new(store, realpath(path, real) ? real : path, content->hash, run, device, &file.importer);
+
+	if (rc < 0)
+		return kc_import_database_failed(&file, rc);
+	kc_progress_begin(&file.progress, path, content->bytes);
+	if (kc_importer_has_all(file.importer))
+		printf("%s: nothing new, the database has it\n", path);
+	else
+		rc = import_rows(&file, totals);
+	kc_importer_free(file.importer);
 	return rc;
+}
+
+static int import_files(struct kc_store *store, const struct kc_device *device, const struct request *request,
+			struct totals *totals)
+{
+	struct contents contents = {.each = calloc((size_t)request->trace_count, sizeof(*contents.each))};
+	int failed = 0;
+
+	if (!contents.each) {
+		kc_error("no memory");
+		return 1;
+	}
+	hash_files(request, &contents);
+	for (int i = 0; i < request->trace_count; i++) {
+		const struct content *content = &contents.each[i];
+
+		failed |= content->rc < 0 ||
+			  import_file(store, device, request->traces[i], content, contents.run, totals) < 0;
+	}
+	free(contents.each);
+	return failed;
 }
 
 static void print_totals(const struct totals *t, const char *database)
@@ -222,11 +219,11 @@ static void print_totals(const struct totals *t, const char *database)
 static int import_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct request request = {0};
-	struct totals totals = {.files = 0};
+	struct totals totals = {.malformed = 0};
 	struct kc_device device;
 	struct kc_store *store;
 	char path[PATH_MAX], why[512] = "";
-	int rc, failed = 0;
+	int rc, failed;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
@@ -240,8 +237,7 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("%s", *why ? why : strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	for (int i = 0; i < request.trace_count; i++)
-		failed |= import_file(store, request.device ? &device : NULL, request.traces[i], &totals) < 0;
+	failed = import_files(store, request.device ? &device : NULL, &request, &totals);
 	kc_store_close(store);
 	print_totals(&totals, path);
 	return failed ? KC_EXIT_FAILED : kc_output_finish();
@@ -253,12 +249,25 @@ const struct kc_command kc_command_import = {
     .arguments = "TRACE...",
     .options = options,
     .run = import_main,
-    .manual =
-	"A trace is CSV (RFC 4180), plain or gzip, one row a device operation, with at least the columns kind\n"
-	"(kernel, memcpy, memset), start_ns, duration_ns and name.\n"
-	"Each file is a run, each of its processes a process; the launches have measurements and no predictions:\n"
-	"those come from\n"
-	".Nm Cm replay .\n"
-	"A line that makes no sense is named and left out.\n"
-	"A file that the database has is not brought in twice.\n",
+    .manual = "What a profiler recorded becomes launches that have measurements and no predictions: those come from\n"
+	      ".Nm Cm replay .\n"
+	      "The format is told by what is in the file:\n"
+	      ".Bl -bullet -compact\n"
+	      ".It\n"
+	      "the PyTorch profiler's trace, JSON (export_chrome_trace), also gzip\n"
+	      ".It\n"
+	      "Nsight Systems, exported by nsys export --type sqlite\n"
+	      ".It\n"
+	      "nsys stats --report cuda_gpu_trace --format csv\n"
+	      ".It\n"
+	      "nvprof --print-gpu-trace --csv, also several in one file\n"
+	      ".It\n"
+	      "CSV (RFC 4180), also gzip, one row a device operation, with at least the columns kind\n"
+	      "(kernel, memcpy, memset), start_ns, duration_ns and name\n"
+	      ".El\n"
+	      "The files of one call are one run, and each process in them is a process of it.\n"
+	      "A line that makes no sense is named and left out; status 1 where a file could not be read to its end.\n"
+	      "A file that the database has is not brought in twice.\n"
+	      "Operations of all formats but the last are sorted in a temporary file in\n"
+	      ".Ev TMPDIR .\n",
 };

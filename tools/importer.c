@@ -1,4 +1,5 @@
 #include "importer.h"
+#include "device_spec.h"
 #include "store/intern.h"
 
 #include "predictor/timeline.h"
@@ -41,8 +42,9 @@ struct kernel_payload {
 struct kc_importer {
 	struct kc_store *store;
 	char source[1024];
-	uint64_t content;
+	uint64_t content, run;
 	const struct kc_device *device;
+	struct kc_device *said[DEVICES]; /* by the file; NULL: nothing */
 	int64_t realtime_ns;
 	struct kc_intern names; /* of processes, kernels, streams, devices */
 	struct process **by_id; /* by interned id; NULL: no process's */
@@ -65,7 +67,7 @@ static void fill_header(const struct kc_importer *im, const struct process *p, s
 	h->realtime_ns = im->realtime_ns;
 	h->ended_ns = p->last_ns;
 	snprintf(h->boot_id, sizeof(h->boot_id), "import-%016" PRIx64, im->content);
-	snprintf(h->run_token, sizeof(h->run_token), "import-%016" PRIx64, im->content);
+	snprintf(h->run_token, sizeof(h->run_token), "import-%016" PRIx64, im->run);
 	snprintf(h->measure, sizeof(h->measure), "all");
 	snprintf(h->source, sizeof(h->source), "%s", im->source);
 	snprintf(h->command_line, sizeof(h->command_line), "%s", p->name);
@@ -182,25 +184,62 @@ static int64_t known(int64_t value, int64_t otherwise)
 	return value == KC_TRACE_UNKNOWN ? otherwise : value;
 }
 
+void kc_importer_device(struct kc_importer *im, int64_t ordinal, const struct kc_device *said)
+{
+	if (ordinal < 0 || ordinal >= DEVICES)
+		return;
+	if (!im->said[ordinal])
+		im->said[ordinal] = malloc(sizeof(*said));
+	if (im->said[ordinal])
+		*im->said[ordinal] = *said;
+	else
+		im->rc = -ENOMEM;
+}
+
+/* What the file says of a device, over what is known of its kind. */
+static void apply_said(struct kc_device *device, const struct kc_device *said)
+{
+	const char *field;
+	uint64_t value;
+
+	for (unsigned i = 0; (field = kc_device_field(said, i, &value)) != NULL; i++) {
+		char text[24];
+
+		snprintf(text, sizeof(text), "%" PRIu64, value);
+		if (value)
+			kc_device_set(device, field, text);
+	}
+}
+
+static void describe_device(const struct kc_importer *im, uint32_t ordinal, const char *name, struct kc_device *device)
+{
+	const struct kc_device *said = im->said[ordinal];
+	const struct kc_device *meant = im->device ? im->device : kc_device_builtin_meant(name);
+
+	if (meant)
+		*device = *meant;
+	if (said && !im->device)
+		apply_said(device, said);
+	if (device->cc_major)
+		kc_device_complete(device);
+	device->simulated = 0;
+	if (!im->device && *name)
+		snprintf(device->name, sizeof(device->name), "%s", name);
+}
+
 static int declare_device(struct kc_importer *im, struct process *p, const struct kc_trace_row *row)
 {
-	const struct kc_device *meant;
 	struct kc_device_entry entry = {.ordinal = (uint32_t)known(row->device, 0)};
+	const struct kc_device *said = im->said[entry.ordinal];
+	const char *name = !*row->device_name && said ? said->name : row->device_name;
 	char key[160];
-	int length = snprintf(key, sizeof(key), "%u %s", entry.ordinal, row->device_name);
+	int length = snprintf(key, sizeof(key), "%u %s", entry.ordinal, name);
 	uint32_t id = kc_intern(&im->names, 'd', key, (size_t)length < sizeof(key) ? (size_t)length : sizeof(key) - 1);
 	int rc = id ? declare(p, id) : -ENOMEM;
 
 	if (rc <= 0)
 		return rc;
-	meant = im->device ? im->device : kc_device_builtin_meant(row->device_name);
-	if (meant) {
-		entry.device = *meant;
-		kc_device_complete(&entry.device);
-	}
-	entry.device.simulated = 0;
-	if (!im->device && *row->device_name)
-		snprintf(entry.device.name, sizeof(entry.device.name), "%s", row->device_name);
+	describe_device(im, entry.ordinal, name, &entry.device);
 	return put_entry(im, p, KC_KIND_DEVICE, &entry, sizeof(entry));
 }
 
@@ -373,7 +412,16 @@ static uint8_t copy_kind(const struct kc_trace_row *row)
 	static const struct {
 		const char *part;
 		enum kc_transfer_kind kind;
-	} kinds[] = {{"HtoD", KC_COPY_HTOD}, {"DtoH", KC_COPY_DTOH}, {"DtoD", KC_COPY_DTOD}, {"PtoP", KC_COPY_PEER}};
+	} kinds[] = {
+	    {"HtoD", KC_COPY_HTOD},
+	    {"DtoH", KC_COPY_DTOH},
+	    {"DtoD", KC_COPY_DTOD},
+	    {"PtoP", KC_COPY_PEER},
+	    {"Host-to-Device", KC_COPY_HTOD},
+	    {"Device-to-Host", KC_COPY_DTOH},
+	    {"Device-to-Device", KC_COPY_DTOD},
+	    {"Peer-to-Peer", KC_COPY_PEER},
+	};
 
 	if (row->what == KC_TRACE_MEMSET)
 		return KC_MEMSET;
@@ -431,8 +479,8 @@ int kc_importer_add(struct kc_importer *im, const struct kc_trace_row *row)
 
 /* The whole */
 
-int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, const struct kc_device *device,
-		    struct kc_importer **out)
+int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, uint64_t run,
+		    const struct kc_device *device, struct kc_importer **out)
 {
 	struct kc_importer *im = calloc(1, sizeof(*im));
 	struct timespec now;
@@ -442,6 +490,7 @@ int kc_importer_new(struct kc_store *store, const char *source, uint64_t content
 	clock_gettime(CLOCK_REALTIME, &now);
 	im->store = store;
 	im->content = content;
+	im->run = run;
 	im->device = device;
 	im->realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	snprintf(im->source, sizeof(im->source), "%s", source);
@@ -451,8 +500,8 @@ int kc_importer_new(struct kc_store *store, const char *source, uint64_t content
 
 int kc_importer_has_all(const struct kc_importer *im)
 {
-	static const char sql[] = "SELECT count(*) FROM process p JOIN run r ON r.id = p.run WHERE r.token = ?1"
-				  " HAVING min(p.ended = 'imported') = 1";
+	static const char sql[] = "SELECT count(*) FROM process WHERE boot_id = ?1"
+				  " HAVING min(ended = 'imported') = 1";
 	char token[64];
 	sqlite3_stmt *stmt;
 	int has_all = 0;
@@ -519,6 +568,8 @@ void kc_importer_free(struct kc_importer *im)
 		return;
 	for (size_t i = 0; i < im->process_count; i++)
 		free_process(im->processes[i]);
+	for (uint32_t device = 0; device < DEVICES; device++)
+		free(im->said[device]);
 	free(im->processes);
 	free(im->by_id);
 	kc_intern_free(&im->names);

@@ -2,8 +2,9 @@
  * From the rows of a trace to the rows of a database, through the store's
  * slots, as the live worker does.
  *
- *   kc_importer   one trace file on its way into one database: one run, and a
- *                 process for each `process` of the trace. Slots are kept back
+ *   kc_importer   one trace file on its way into one database: a process for
+ *                 each `process` of the trace, all of one run, which other
+ *                 files may share. Slots are kept back
  *                 until it is known what a kernel overlapped, and until there
  *                 are enough of them for a transaction.
  *
@@ -27,9 +28,13 @@ struct kc_imported {
 };
 
 /* device: what all rows ran on, or NULL: what their device_name says. content:
- * a hash of the file. 0 or -errno. */
-int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, const struct kc_device *device,
-		    struct kc_importer **out);
+ * a hash of the file; run: what the files of one run share. 0 or -errno. */
+int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, uint64_t run,
+		    const struct kc_device *device, struct kc_importer **out);
+
+/* What the file says of a device: its name and every field that is not 0 count
+ * for rows added from now on. An ordinal past the last is passed over. */
+void kc_importer_device(struct kc_importer *importer, int64_t ordinal, const struct kc_device *said);
 
 /* 1: the database has this file already, from its first row to its last. */
 int kc_importer_has_all(const struct kc_importer *importer);

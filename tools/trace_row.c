@@ -40,6 +40,15 @@ int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_recor
 	return 0;
 }
 
+const struct kc_trace_row kc_trace_row_unknown = {
+#define UNKNOWN(number, ...) .number = KC_TRACE_UNKNOWN,
+    KC_TRACE_NUMBERS(UNKNOWN)
+#undef UNKNOWN
+#define EMPTY(text) .text = "",
+	KC_TRACE_TEXTS(EMPTY)
+#undef EMPTY
+};
+
 struct taking {
 	const struct kc_csv_record *record;
 	char *why;
@@ -77,7 +86,7 @@ static int take_kind(const struct taking *t, struct kc_trace_row *row)
 	return -EINVAL;
 }
 
-static int must_be_known(const struct taking *t, const struct kc_trace_row *row)
+static int must_be_known(const struct kc_trace_row *row, char *why, size_t why_size)
 {
 	const char *missing = row->start_ns == KC_TRACE_UNKNOWN      ? "start_ns"
 			      : row->duration_ns == KC_TRACE_UNKNOWN ? "duration_ns"
@@ -85,8 +94,21 @@ static int must_be_known(const struct taking *t, const struct kc_trace_row *row)
 
 	if (!missing)
 		return 0;
-	snprintf(t->why, t->why_size, "%s is empty", missing);
+	snprintf(why, why_size, "%s is empty", missing);
 	return -EINVAL;
+}
+
+int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_size)
+{
+#define CHECK(number, least, most)                                                                                     \
+	if (row->number != KC_TRACE_UNKNOWN && (row->number < (least) || row->number > (most))) {                      \
+		snprintf(why, why_size, "%s is %" PRId64 ", not from %" PRId64 " to %" PRId64, #number, row->number,   \
+			 (int64_t)(least), (int64_t)(most));                                                           \
+		return -EINVAL;                                                                                        \
+	}
+	KC_TRACE_NUMBERS(CHECK)
+#undef CHECK
+	return must_be_known(row, why, why_size);
 }
 
 int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *columns, const struct kc_csv_record *record,
@@ -109,5 +131,5 @@ int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *column
 	KC_TRACE_TEXTS(TAKE)
 #undef TAKE
 	rc = take_kind(&t, row);
-	return rc ? rc : must_be_known(&t, row);
+	return rc ? rc : must_be_known(row, why, why_size);
 }

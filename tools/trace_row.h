@@ -63,4 +63,9 @@ int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_recor
 int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *columns, const struct kc_csv_record *record,
 		 char *why, size_t why_size);
 
+/* A row of which nothing is known. */
+extern const struct kc_trace_row kc_trace_row_unknown;
+/* The same ranges, for a row that was filled in otherwise. 0; -EINVAL with why. */
+int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_size);
+
 #endif

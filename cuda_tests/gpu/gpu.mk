@@ -2,11 +2,13 @@
 # this folder are all that goes to a machine with a GPU.
 GPU := $(BUILD)/gpu
 
-# No libsqlite3 or libjansson over there: linked in, where they can be.
+# No libsqlite3, libjansson or libyajl over there: linked in, where they can be.
 GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$(comma)-Bstatic)
+# Debian's static yajl has a name of its own.
+GPU_JSON_LIBS = $(if $(filter /%,$(shell $(CC) -print-file-name=libyajl_s.a)),$(patsubst -lyajl,-lyajl_s,$(JSON_LIBS)),$(JSON_LIBS))
 $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
+	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
 	@mkdir -p $(@D)

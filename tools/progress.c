@@ -1,0 +1,47 @@
+#include "progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+#define QUIET_NS (2 * SECOND_NS)     /* what takes no longer says nothing */
+#define TERMINAL_NS (SECOND_NS / 2)  /* between two, on a terminal */
+#define ELSEWHERE_NS (5 * SECOND_NS) /* in a log */
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+void kc_progress_begin(struct kc_progress *p, const char *what, uint64_t whole)
+{
+	p->what = what;
+	p->whole = whole;
+	p->terminal = isatty(STDERR_FILENO);
+	p->shown = 0;
+	p->next_ns = now_ns() + (p->terminal ? QUIET_NS : ELSEWHERE_NS);
+}
+
+void kc_progress(struct kc_progress *p, uint64_t done)
+{
+	int64_t now = now_ns();
+	int percent = p->whole ? (int)(100.0 * (double)done / (double)p->whole) : 0;
+
+	if (now < p->next_ns)
+		return;
+	p->next_ns = now + (p->terminal ? TERMINAL_NS : ELSEWHERE_NS);
+	fprintf(stderr, "%s%s: %d %%%s", p->terminal ? "\r" : "", p->what, percent < 100 ? percent : 100,
+		p->terminal ? "" : "\n");
+	p->shown = 1;
+}
+
+void kc_progress_end(struct kc_progress *p)
+{
+	if (p->terminal && p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = 0;
+}

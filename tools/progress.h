@@ -1,0 +1,21 @@
+/* How far a long reading of a file is, on stderr: a line that is overwritten on
+ * a terminal, a line now and then elsewhere, nothing for what is quick. */
+#ifndef KC_PROGRESS_H
+#define KC_PROGRESS_H
+
+#include <stdint.h>
+
+struct kc_progress {
+	const char *what;
+	uint64_t whole; /* in the unit of kc_progress() */
+	int64_t next_ns;
+	int terminal;
+	int shown;
+};
+
+void kc_progress_begin(struct kc_progress *progress, const char *what, uint64_t whole);
+void kc_progress(struct kc_progress *progress, uint64_t done);
+/* Takes the line away. */
+void kc_progress_end(struct kc_progress *progress);
+
+#endif
