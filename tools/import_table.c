@@ -23,6 +23,8 @@
 #define LABEL_MAX KC_IMPORT_COMMAND_MAX
 #define NAME_MAX_BYTES 32768u /* of a kernel; the importer keeps fewer */
 
+static const char profiling[] = "NVPROF is profiling process"; /* the first thing nvprof says */
+
 enum column {
 	START,
 	DURATION,
@@ -394,7 +396,7 @@ int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MA
 
 	if (strncmp(line, "==", 2))
 		return 0;
-	at = strstr(line, "NVPROF is profiling process");
+	at = strstr(line, profiling);
 	at = at ? strstr(at, before) : NULL;
 	if (at) {
 		snprintf(command, KC_IMPORT_COMMAND_MAX, "%s", at + strlen(before));
@@ -411,6 +413,8 @@ static int is_no_row(struct reading *r, const char *line)
 		r->state = OUTSIDE;
 		return 1;
 	}
+	if (strstr(line, profiling) && !strncmp(line, "==", 2))
+		r->state = OUTSIDE; /* what the next program prints comes before its table */
 	return kc__import_profiler_line(line, r->command);
 }
 

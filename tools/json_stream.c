@@ -132,11 +132,11 @@ uint64_t kc_json_stream_line(struct kc_json_stream *s)
 	return s->line;
 }
 
-static int syntax_error(struct kc_json_stream *s, const char *what)
+static int syntax_error(struct kc_json_stream *s)
 {
 	unsigned char *said = yajl_get_error(s->parser, 0, NULL, 0);
 
-	snprintf(s->why, sizeof(s->why), "%s%s", what, said ? (const char *)said : "no JSON");
+	snprintf(s->why, sizeof(s->why), "%s", said ? (const char *)said : "no JSON");
 	s->why[strcspn(s->why, "\n")] = '\0';
 	if (said)
 		yajl_free_error(s->parser, said);
@@ -147,7 +147,7 @@ static int parsed(struct kc_json_stream *s, yajl_status status)
 {
 	if (status == yajl_status_client_canceled)
 		return -ECANCELED;
-	return status == yajl_status_error ? syntax_error(s, "") : 0;
+	return status == yajl_status_error ? syntax_error(s) : 0;
 }
 
 static int feed(struct kc_json_stream *s, size_t bytes)
@@ -189,7 +189,8 @@ static int finish(struct kc_json_stream *s)
 	s->at_end = 1;
 	if (status != yajl_status_error)
 		return parsed(s, status);
-	return syntax_error(s, "cut off, or no JSON: ");
+	snprintf(s->why, sizeof(s->why), "the document is cut off");
+	return -EPROTO;
 }
 
 int kc_json_stream_read(struct kc_json_stream *s, struct kc_progress *progress)

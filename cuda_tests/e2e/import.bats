@@ -14,14 +14,15 @@ shared_data() { # skips where the recorded traces are not there
 	"$kerncast" import "$data"/traces/*/*.csv.gz -o all.db
 	while IFS=, read -r file rows kernels processes streams; do
 		equal "$(sql "SELECT
-			(SELECT count(*) FROM launch l WHERE l.run = r.id)
-			|| ',' || (SELECT count(*) FROM process p WHERE p.run = r.id)
-			|| ',' || ((SELECT count(*) FROM launch l WHERE l.run = r.id)
-				+ (SELECT count(*) FROM transfer t JOIN process p ON p.id = t.process WHERE p.run = r.id))
-			FROM run r WHERE r.source LIKE '%/$file'" all.db)" "$kernels,$processes,$rows" "$file"
+			(SELECT count(*) FROM launch l JOIN process p ON p.id = l.process WHERE p.source LIKE '%/$file')
+			|| ',' || (SELECT count(*) FROM process p WHERE p.source LIKE '%/$file')
+			|| ',' || ((SELECT count(*) FROM launch l JOIN process p ON p.id = l.process WHERE p.source LIKE '%/$file')
+				+ (SELECT count(*) FROM transfer t JOIN process p ON p.id = t.process WHERE p.source LIKE '%/$file'))" all.db)" \
+			"$kernels,$processes,$rows" "$file"
 	done < <(tail -n +2 "$data/traces/MANIFEST.csv" | tr -d '\r')
 	equal "$(sql "SELECT count(*) FROM launch WHERE unpredictable IS NOT 'imported' OR simulated != 0" all.db)" 0
 	equal "$(report '$.ledger.adds_up' all.db)" 1
+	equal "$(sql 'SELECT count(*) FROM run' all.db)" 1
 }
 
 @test "what malformed lines say is left out and named; the rest comes in" {
