@@ -175,7 +175,7 @@ static int import_file(struct kc_store *store, const struct kc_device *device, c
 
 	if (rc < 0)
 		return kc_import_database_failed(&file, rc);
-	kc_progress_begin(&file.progress, path, content->bytes);
+	kc_progress_begin(&file.progress, path, "read", content->bytes);
 	if (kc_importer_has_all(file.importer))
 		printf("%s: nothing new, the database has it\n", path);
 	else

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#define SAID_MAX 100u    /* malformed lines named in one file; the others are counted */
-#define SAMPLE_BYTES 512 /* of a file, enough to tell what it is */
+#define SAID_MAX 100u       /* malformed lines named in one file; the others are counted */
+#define PROGRESS_ROWS 4096u /* between two looks at the clock */
+#define SAMPLE_BYTES 512    /* of a file, enough to tell what it is */
 
 void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
 {
@@ -49,6 +50,7 @@ int kc_import_stage_failed(const struct kc_import *file, int rc)
 
 struct delivery {
 	struct kc_import *file;
+	uint64_t rows;
 	int failed; /* the database's error, which has been said */
 };
 
@@ -63,14 +65,18 @@ static int deliver(const struct kc_trace_row *row, void *arg)
 	rc = kc_importer_add(d->file->importer, &named);
 	if (rc < 0)
 		d->failed = kc_import_database_failed(d->file, rc);
+	if (++d->rows % PROGRESS_ROWS == 0)
+		kc_progress(&d->file->progress, d->rows);
 	return rc;
 }
 
 int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns)
 {
 	struct delivery d = {.file = file};
-	int rc = kc_stage_take(stage, zero_ns, deliver, &d);
+	int rc;
 
+	kc_progress_next(&file->progress, "stored", kc_stage_count(stage));
+	rc = kc_stage_take(stage, zero_ns, deliver, &d);
 	return rc && !d.failed ? kc_import_stage_failed(file, rc) : rc;
 }
 

@@ -438,7 +438,7 @@ static void begin_progress(struct reading *r)
 		rows += ask(r->db, "SELECT count(*) FROM %s", tables[i].name);
 	for (size_t i = 0; i < CALL_TABLES; i++)
 		rows += ask(r->db, "SELECT count(*) FROM %s", call_tables[i]);
-	r->file->progress.whole = (uint64_t)rows;
+	kc_progress_next(&r->file->progress, "read", (uint64_t)rows);
 }
 
 static int read_all(struct reading *r)

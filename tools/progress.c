@@ -17,13 +17,19 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
-void kc_progress_begin(struct kc_progress *p, const char *what, uint64_t whole)
+void kc_progress_begin(struct kc_progress *p, const char *what, const char *done, uint64_t whole)
 {
 	p->what = what;
-	p->whole = whole;
+	kc_progress_next(p, done, whole);
 	p->terminal = isatty(STDERR_FILENO);
 	p->shown = 0;
 	p->next_ns = now_ns() + (p->terminal ? QUIET_NS : ELSEWHERE_NS);
+}
+
+void kc_progress_next(struct kc_progress *p, const char *done, uint64_t whole)
+{
+	p->done = done;
+	p->whole = whole;
 }
 
 void kc_progress(struct kc_progress *p, uint64_t done)
@@ -34,8 +40,8 @@ void kc_progress(struct kc_progress *p, uint64_t done)
 	if (now < p->next_ns)
 		return;
 	p->next_ns = now + (p->terminal ? TERMINAL_NS : ELSEWHERE_NS);
-	fprintf(stderr, "%s%s: %d %%%s", p->terminal ? "\r" : "", p->what, percent < 100 ? percent : 100,
-		p->terminal ? "" : "\n");
+	fprintf(stderr, "%s%s: %d %% %s%s", p->terminal ? "\r\033[K" : "", p->what, percent < 100 ? percent : 100,
+		p->done, p->terminal ? "" : "\n");
 	p->shown = 1;
 }
 

@@ -6,14 +6,16 @@
 #include <stdint.h>
 
 struct kc_progress {
-	const char *what;
-	uint64_t whole; /* in the unit of kc_progress() */
+	const char *what, *done; /* "trace.json", "read" */
+	uint64_t whole;          /* in the unit of kc_progress() */
 	int64_t next_ns;
 	int terminal;
 	int shown;
 };
 
-void kc_progress_begin(struct kc_progress *progress, const char *what, uint64_t whole);
+void kc_progress_begin(struct kc_progress *progress, const char *what, const char *done, uint64_t whole);
+/* The next part of the same work. */
+void kc_progress_next(struct kc_progress *progress, const char *done, uint64_t whole);
 void kc_progress(struct kc_progress *progress, uint64_t done);
 /* Takes the line away. */
 void kc_progress_end(struct kc_progress *progress);

@@ -151,20 +151,20 @@ kineto_kernels='0|1250|9123|7|10,1,1|128,1,1|16|0|0|add
 }
 
 @test "PyTorch profiler: memory does not grow with the file" {
-	# 30 MB in 40,000 kernels, starts in no order; address space of 64 MiB above what the empty program takes.
+	# 90 MB in 40,000 kernels, starts in no order, in an address space of 64 MiB.
 	awk 'BEGIN {
 		n = 40000
 		print "{\"traceEvents\": ["
 		for (i = 1; i <= n; i++) {
 			t = (i * 7919) % n * 10
-			printf "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op%d\", \"ts\": %d, \"dur\": 1, \"args\": {\"x\": \"%0500d\"}},\n", i, t, i
+			printf "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op%d\", \"ts\": %d, \"dur\": 1, \"args\": {\"x\": \"%02000d\"}},\n", i, t, i
 			printf "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"ts\": %d.25, \"args\": {\"correlation\": %d}},\n", t, i
 			printf "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"ts\": %d.75, \"dur\": 3.125, \"args\": {\"stream\": 7,", i % 50, t + 2
 			printf " \"correlation\": %d, \"grid\": [%d, 1, 1], \"block\": [128, 1, 1]}}%s\n", i, i % 100 + 1, i < n ? "," : ""
 		}
 		print "]}"
 	}' >big.json
-	within "$(wc -c <big.json)" 25000000 50000000
+	within "$(wc -c <big.json)" 80000000 120000000
 	(
 		ulimit -v 65536
 		exec "$kerncast" import big.json -o big.db
@@ -394,8 +394,8 @@ Some GPU|5|4|3|1536|16'
 	fails "no export of Nsight Systems" other
 	fails "a database of kerncast" few.db
 	sql "$nsys_tables $nsys_rows" whole
-	head -c 20000 whole >cut
-	fails "cut" cut
+	head -c 20000 whole >half
+	fails "half: cannot be read further" half
 }
 
 # --- what is no trace
