@@ -245,7 +245,7 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_import = {
     .name = "import",
-    .summary = "brings traces that others recorded into a database",
+    .summary = "brings traces of PyTorch, Nsight Systems and nvprof into a database",
     .arguments = "TRACE...",
     .options = options,
     .run = import_main,
