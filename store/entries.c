@@ -177,6 +177,19 @@ static int add_call_site(struct kc_store *s, const struct kc_call_site_entry *en
 	return kc__run(s, stmt);
 }
 
+static int add_arguments(struct kc_store *s, const struct kc_arguments_entry *entry, const void *payload, size_t bytes)
+{
+	size_t offset = sizeof(*entry);
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_ARGUMENTS);
+
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_int64(stmt, 2, entry->id);
+		bind_text(stmt, 3, text_at(payload, bytes, &offset));
+	}
+	return kc__run(s, stmt);
+}
+
 static void bind_kernel(sqlite3_stmt *stmt, const struct kc_kernel_entry *entry, const char *mangled,
 			const char *module)
 {
@@ -300,6 +313,8 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_kernel_entry);
 	case KC_KIND_CALL_SITE:
 		return sizeof(struct kc_call_site_entry);
+	case KC_KIND_ARGUMENTS:
+		return sizeof(struct kc_arguments_entry);
 	case KC_KIND_LAMBDA:
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
@@ -331,6 +346,8 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 		return add_kernel(s, payload, payload, bytes);
 	case KC_KIND_CALL_SITE:
 		return add_call_site(s, payload, payload, bytes);
+	case KC_KIND_ARGUMENTS:
+		return add_arguments(s, payload, payload, bytes);
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);
 	default:

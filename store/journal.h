@@ -57,6 +57,7 @@ enum kc_slot_kind {
 	KC_KIND_LAMBDA = 6,    /* struct kc_lambda_entry */
 	KC_KIND_MESSAGE = 7,   /* struct kc_message_entry, then text, NUL-terminated */
 	KC_KIND_CALL_SITE = 8, /* struct kc_call_site_entry, then module, symbol, host function's symbol */
+	KC_KIND_ARGUMENTS = 9, /* struct kc_arguments_entry, then text, NUL-terminated */
 };
 
 /* The call that launched; names in kc_api_name() */
@@ -143,7 +144,7 @@ struct kc_launch {
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint64_t link;         /* to another launch of the same graph launch; likewise */
 	uint32_t call_site;    /* dictionary id; 0: not known */
-	uint32_t reserved;
+	uint32_t arguments;    /* dictionary id; 0: not known */
 };
 
 enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
@@ -221,6 +222,12 @@ struct kc_call_site_entry {
 	uint64_t address;       /* return address */
 	uint64_t offset;        /* of it in its module */
 	uint64_t host_function; /* as given to the runtime; 0: a kernel handle was given */
+};
+
+/* What a launch worked on, in the words of a trace: a problem size. */
+struct kc_arguments_entry {
+	uint32_t id;
+	uint32_t reserved;
 };
 
 /* A change of a λ */

@@ -75,8 +75,14 @@ static const char tables_2[] =
     " launch_overhead_ns REAL, empty_kernel_ns REAL, launch_gap_ns REAL, copy_bytes_per_s REAL,"
     " flops_per_s REAL, repeats INTEGER NOT NULL, simulated INTEGER NOT NULL);";
 
+/* Problem sizes of imported launches. */
+static const char tables_3[] =
+    "ALTER TABLE launch_row ADD COLUMN arguments INTEGER;"
+    "CREATE TABLE arguments(process INTEGER NOT NULL, local INTEGER NOT NULL, text TEXT NOT NULL,"
+    " PRIMARY KEY(process, local)) WITHOUT ROWID;";
+
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

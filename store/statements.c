@@ -14,7 +14,7 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__BEGIN] = "BEGIN IMMEDIATE",
     [KC__COMMIT] = "COMMIT",
     [KC__ROLLBACK] = "ROLLBACK",
-    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [KC__TRANSFER] = "INSERT OR IGNORE INTO transfer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [KC__FIND_SHAPE] = "SELECT id FROM shape WHERE kernel = ?1 AND device = ?2 AND grid_x = ?3 AND grid_y = ?4"
 		       " AND grid_z = ?5 AND block_x = ?6 AND block_y = ?7 AND block_z = ?8"
@@ -47,6 +47,7 @@ static const char *const texts[KC__STATEMENTS] = {
 		       " thread = excluded.thread",
     [KC__LOCAL_STREAM] = "SELECT id FROM stream WHERE process = ? AND local = ?",
     [KC__ADD_CALL_SITE] = "INSERT OR REPLACE INTO call_site VALUES(?,?,?,?,?,?,?,?)",
+    [KC__ADD_ARGUMENTS] = "INSERT OR REPLACE INTO arguments VALUES(?,?,?)",
     [KC__ADD_LAMBDA] = "INSERT OR IGNORE INTO lambda_row VALUES(?,?,?,?,?,?,?)",
     [KC__ADD_MESSAGE] = "INSERT OR IGNORE INTO message VALUES(?,?,?,?,?,?,?)",
     [KC__FIND_ROLLUP] =

@@ -98,12 +98,14 @@ static void launch_view(sqlite3_str *sql)
 	flag_names(sql, "novelty", FLAG(NOVELTY), 1, KC_REPEATED + 2, novelty_name);
 	flag_names(sql, "unpredictable", FLAG(UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name);
 	flag_names(sql, "unmeasured", FLAG(UNMEASURED), 1, KC_UNMEASURED_COUNT, kc_unmeasured_name);
-	sqlite3_str_appendf(sql,
-			    " r.graph_launch AS graph_launch, r.graph_node AS graph_node, r.call_site AS call_site, "
-			    "p.simulated AS simulated"
-			    " FROM launch_row r LEFT JOIN process p ON p.id = r.id >> %d"
-			    " LEFT JOIN shape s ON s.id = r.shape;",
-			    KC_SEQUENCE_BITS);
+	sqlite3_str_appendf(
+	    sql,
+	    " r.graph_launch AS graph_launch, r.graph_node AS graph_node, r.call_site AS call_site, "
+	    "p.simulated AS simulated,"
+	    " (SELECT a.text FROM arguments a WHERE a.process = r.id >> %d AND a.local = r.arguments) AS arguments"
+	    " FROM launch_row r LEFT JOIN process p ON p.id = r.id >> %d"
+	    " LEFT JOIN shape s ON s.id = r.shape;",
+	    KC_SEQUENCE_BITS, KC_SEQUENCE_BITS);
 }
 
 static void concurrency_view(sqlite3_str *sql)

@@ -80,6 +80,7 @@ static void bind_launch(sqlite3_stmt *stmt, const struct kc_store *s, const stru
 	bind_if(stmt, 20, l->graph_launch != 0, l->graph_launch);
 	bind_if(stmt, 21, l->graph_launch != 0, l->graph_node);
 	bind_if(stmt, 22, l->call_site != 0, l->call_site);
+	bind_if(stmt, 23, l->arguments != 0, l->arguments);
 }
 
 static void count(struct kc__tally *t, const struct kc_launch *l, const struct launch_facts *facts)

@@ -60,6 +60,17 @@ const char *kc_device_field(const struct kc_device *device, unsigned i, uint64_t
 	return fields[i].name;
 }
 
+void kc_device_overlay(struct kc_device *device, const struct kc_device *over)
+{
+	uint64_t value;
+
+	for (unsigned i = 0; kc_device_field(over, i, &value); i++) {
+		if (value)
+			memcpy((char *)device + fields[i].offset, (const char *)over + fields[i].offset,
+			       fields[i].bytes);
+	}
+}
+
 static int set_number(struct kc_device *device, const struct field *field, const char *text)
 {
 	char *end;

@@ -22,20 +22,21 @@ static const char schema[] =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8192;"
     "PRAGMA temp_store = FILE;"
     "CREATE TABLE row(" KC_TRACE_NUMBERS(
-	NUMBER) "process, module, device_name, name, what);"
+	NUMBER) "process, module, device_name, args, name, what);"
 		"CREATE TABLE call(process, correlation, launch_ns, PRIMARY KEY(process, correlation))"
 		" WITHOUT ROWID;"
 		"CREATE TABLE text(id INTEGER PRIMARY KEY, value TEXT);"
 		"BEGIN";
 
-static const char sql_row[] = "INSERT INTO row VALUES(" KC_TRACE_NUMBERS(MARK) "?, ?, ?, ?, ?)";
+static const char sql_row[] = "INSERT INTO row VALUES(" KC_TRACE_NUMBERS(MARK) "?, ?, ?, ?, ?, ?)";
 static const char sql_call[] = "INSERT INTO call VALUES(?, ?, ?)"
 			       " ON CONFLICT DO UPDATE SET launch_ns = min(launch_ns, excluded.launch_ns)";
 static const char sql_text[] = "INSERT INTO text VALUES(?, ?)";
 static const char sql_take[] =
-    "SELECT " KC_TRACE_NUMBERS(COLUMN) "p.value, m.value, d.value, n.value, r.what, c.launch_ns"
+    "SELECT " KC_TRACE_NUMBERS(COLUMN) "p.value, m.value, d.value, a.value, n.value, r.what, c.launch_ns"
 				       " FROM row r JOIN text p ON p.id = r.process JOIN text m ON m.id = r.module"
 				       " JOIN text d ON d.id = r.device_name JOIN text n ON n.id = r.name"
+				       " JOIN text a ON a.id = r.args"
 				       " LEFT JOIN call c ON c.process = r.process AND c.correlation = r.correlation"
 				       " ORDER BY r.process, r.start_ns, r.rowid";
 
@@ -120,7 +121,7 @@ static void bind_number(sqlite3_stmt *stmt, int at, int64_t value)
 
 int kc_stage_add(struct kc_stage *s, const struct kc_trace_row *row)
 {
-	const char *const texts[] = {row->process, row->module, row->device_name, row->name};
+	const char *const texts[] = {row->process, row->module, row->device_name, row->args, row->name};
 	int at = 1, rc = 0;
 
 #define BIND(name, ...) bind_number(s->add_row, at++, row->name);
@@ -169,6 +170,7 @@ static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *r
 	row->process = text_at(stmt, at++);
 	row->module = text_at(stmt, at++);
 	row->device_name = text_at(stmt, at++);
+	row->args = text_at(stmt, at++);
 	row->name = text_at(stmt, at++);
 	row->what = (enum kc_trace_kind)sqlite3_column_int(stmt, at++);
 	if (row->launch_ns == KC_TRACE_UNKNOWN)

@@ -39,6 +39,11 @@ struct kernel_payload {
 	char names[NAMES_MAX];
 };
 
+struct arguments_payload {
+	struct kc_arguments_entry entry;
+	char text[1024];
+};
+
 struct kc_importer {
 	struct kc_store *store;
 	char source[1024];
@@ -196,21 +201,6 @@ void kc_importer_device(struct kc_importer *im, int64_t ordinal, const struct kc
 		im->rc = -ENOMEM;
 }
 
-/* What the file says of a device, over what is known of its kind. */
-static void apply_said(struct kc_device *device, const struct kc_device *said)
-{
-	const char *field;
-	uint64_t value;
-
-	for (unsigned i = 0; (field = kc_device_field(said, i, &value)) != NULL; i++) {
-		char text[24];
-
-		snprintf(text, sizeof(text), "%" PRIu64, value);
-		if (value)
-			kc_device_set(device, field, text);
-	}
-}
-
 static void describe_device(const struct kc_importer *im, uint32_t ordinal, const char *name, struct kc_device *device)
 {
 	const struct kc_device *said = im->said[ordinal];
@@ -219,7 +209,7 @@ static void describe_device(const struct kc_importer *im, uint32_t ordinal, cons
 	if (meant)
 		*device = *meant;
 	if (said && !im->device)
-		apply_said(device, said);
+		kc_device_overlay(device, said);
 	if (device->cc_major)
 		kc_device_complete(device);
 	device->simulated = 0;
@@ -281,6 +271,23 @@ static int kernel_of(struct kc_importer *im, struct process *p, const struct kc_
 	*local = k->entry.id = kc_intern_two(&im->names, 'k', &k->entry.resources, head, k->names, length);
 	rc = k->entry.id ? declare(p, k->entry.id) : -ENOMEM;
 	return rc > 0 ? put_entry(im, p, KC_KIND_KERNEL, k, sizeof(k->entry) + length) : rc;
+}
+
+/* 0: the trace does not say. */
+static int arguments_of(struct kc_importer *im, struct process *p, const char *text, uint32_t *local)
+{
+	struct arguments_payload a = {.entry = {.id = 0}};
+	int length, rc;
+
+	*local = 0;
+	if (!*text)
+		return 0;
+	length = snprintf(a.text, sizeof(a.text), "%s", text);
+	if ((size_t)length >= sizeof(a.text))
+		length = (int)sizeof(a.text) - 1;
+	*local = a.entry.id = kc_intern(&im->names, 'a', a.text, (size_t)length);
+	rc = a.entry.id ? declare(p, a.entry.id) : -ENOMEM;
+	return rc > 0 ? put_entry(im, p, KC_KIND_ARGUMENTS, &a, sizeof(a.entry) + (size_t)length + 1) : rc;
 }
 
 static int drain(struct kc_importer *im, struct process *p)
@@ -374,11 +381,13 @@ static void fill_launch(struct kc_launch *l, const struct kc_trace_row *row, uin
 /* Held until no later row can meet it: rows come by start. */
 static int add_launch(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
 {
-	uint32_t kernel;
+	uint32_t kernel, arguments = 0;
 	struct kc_slot *slot;
 	struct kc_span span;
 	int rc = kernel_of(im, p, row, &kernel);
 
+	if (rc == 0)
+		rc = arguments_of(im, p, row->args, &arguments);
 	if (rc)
 		return rc;
 	slot = calloc(1, sizeof(*slot));
@@ -387,6 +396,7 @@ static int add_launch(struct kc_importer *im, struct process *p, const struct kc
 	slot->kind = KC_KIND_LAUNCH;
 	slot->index = p->next_index++;
 	fill_launch(&slot->launch, row, kernel, stream);
+	slot->launch.arguments = arguments;
 	decide_before(im, p, slot->launch.device, slot->launch.measured_start_ns);
 	span = (struct kc_span){
 	    .start_ns = slot->launch.measured_start_ns,

@@ -34,7 +34,7 @@
 	X(graph_node, 0, UINT32_MAX)                                                                                   \
 	X(priority, INT32_MIN, INT32_MAX)
 
-#define KC_TRACE_TEXTS(X) X(process) X(module) X(device_name) X(kind) X(name)
+#define KC_TRACE_TEXTS(X) X(process) X(module) X(device_name) X(kind) X(args) X(name)
 
 enum kc_trace_kind { KC_TRACE_KERNEL, KC_TRACE_COPY, KC_TRACE_MEMSET };
 

@@ -29,8 +29,8 @@ shared_data() { # skips where the recorded traces are not there
 	cat >trace.csv <<-END
 		$head
 		p,m,0,Tesla K40c,7,memcpy,-5,3,,,,,,,,,,,400,,,,,[CUDA memcpy HtoD]
-		p,m,0,Tesla K40c,7,kernel,100,50,90,10,1,1,64,1,1,16,0,0,,1,,,,"f(int, ""x"")"
-		p,m,0,Tesla K40c,8,kernel,120,50,95,10,1,1,64,1,1,16,0,0,,2,,-1,,g(int)
+		p,m,0,Tesla K40c,7,kernel,100,50,90,10,1,1,64,1,1,16,0,0,,1,,,size 10,"f(int, ""x"")"
+		p,m,0,Tesla K40c,8,kernel,120,50,95,10,1,1,64,1,1,16,0,0,,2,,-1,size 10,g(int)
 		too,few,fields
 		p,m,0,Tesla K40c,7,kernel,x,50,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
 		p,m,0,Tesla K40c,7,kernel,300,-1,,10,1,1,64,1,1,16,0,0,,,,,,g(int)
@@ -53,6 +53,7 @@ shared_data() { # skips where the recorded traces are not there
 	equal "$(sql 'SELECT kind, bytes FROM transfer' t.db)" 'HtoD|400'
 	equal "$(sql 'SELECT DISTINCT sm_count FROM device' t.db)" 15
 	equal "$(sql "SELECT source LIKE '%/trace.csv', command_line, ended FROM process" t.db)" $'1|p|imported\n1|q|imported'
+	equal "$(sql 'SELECT group_concat(arguments) FROM launch' t.db)" "size 10,size 10"
 	equal "$(sql 'SELECT priority FROM stream ORDER BY priority LIMIT 1' t.db)" -1
 }
 
@@ -90,8 +91,9 @@ shared_data() { # skips where the recorded traces are not there
 	{ echo "$head"; echo "p,m,0,Tesla K40c,7,kernel,100,5,,1,1,1,32,1,1,1,0,0,,,,,,g"; } >t.csv
 	"$kerncast" import t.csv -o old.db
 	sql "ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration;
-		DELETE FROM schema WHERE version = 2; PRAGMA user_version = 1" old.db
+		DROP VIEW launch; ALTER TABLE launch_row DROP COLUMN arguments; DROP TABLE arguments;
+		DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'2\n2\n0|1'
+		$'3\n3\n0|1'
 }
