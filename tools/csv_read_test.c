@@ -120,12 +120,40 @@ static void long_records(void **state)
 	free(text);
 }
 
+static void lines_are_looked_at_first(void **state)
+{
+	static const char text[] = "\xEF\xBB\xBF==1== \"say\", it\n\n\"a b\",c\nlast";
+	struct kc_csv_reader *reader = reader_of(text, sizeof(text) - 1, 0);
+	struct kc_csv_record record;
+	const char *why;
+	char line[8];
+
+	(void)state;
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(kc_csv_peek(reader, line, sizeof(line)), 1);
+		assert_string_equal(line, "==1== \"");
+	}
+	kc_csv_skip_line(reader);
+	assert_int_equal(kc_csv_peek(reader, line, sizeof(line)), 1);
+	assert_string_equal(line, "\"a b\",c");
+	assert_int_equal(kc_csv_next(reader, &record, &why), 1);
+	assert_int_equal(record.line, 3);
+	assert_string_equal(record.fields[0], "a b");
+	assert_int_equal(kc_csv_peek(reader, line, sizeof(line)), 1);
+	assert_string_equal(line, "last");
+	kc_csv_skip_line(reader);
+	assert_int_equal(kc_csv_peek(reader, line, sizeof(line)), 0);
+	assert_int_equal(kc_csv_next(reader, &record, &why), 0);
+	kc_csv_close(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(records),
 	    cmocka_unit_test(malformed_ones_are_passed_over),
 	    cmocka_unit_test(long_records),
+	    cmocka_unit_test(lines_are_looked_at_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
