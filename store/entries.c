@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_BYTES 4096 /* of a demangled name; longer ones are cut */
@@ -241,6 +242,24 @@ static int add_kernel(struct kc_store *s, const struct kc_kernel_entry *entry, c
 	return rc;
 }
 
+/* text: the formula, or why there is none. */
+static int set_code(struct kc_store *s, const struct kc_code_entry *entry, const char *text)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__SET_CODE);
+	char state[256];
+
+	snprintf(state, sizeof(state), "%s%s%s", kc_code_state_name(entry->state),
+		 entry->state == KC_CODE_REFUSED ? ": " : "", entry->state == KC_CODE_REFUSED ? text : "");
+	if (stmt) {
+		bind_text(stmt, 1, state);
+		if (entry->state == KC_CODE_READ)
+			bind_text(stmt, 2, text);
+		sqlite3_bind_int64(stmt, 3, s->process);
+		sqlite3_bind_int64(stmt, 4, entry->kernel);
+	}
+	return kc__run(s, stmt);
+}
+
 static void bind_scaled(sqlite3_stmt *stmt, int i, double value, double scale)
 {
 	if (isfinite(value) && value * scale < (double)INT64_MAX / 2)
@@ -315,6 +334,8 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_call_site_entry);
 	case KC_KIND_ARGUMENTS:
 		return sizeof(struct kc_arguments_entry);
+	case KC_KIND_CODE:
+		return sizeof(struct kc_code_entry);
 	case KC_KIND_LAMBDA:
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
@@ -348,6 +369,9 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 		return add_call_site(s, payload, payload, bytes);
 	case KC_KIND_ARGUMENTS:
 		return add_arguments(s, payload, payload, bytes);
+	case KC_KIND_CODE:
+		offset = sizeof(struct kc_code_entry);
+		return set_code(s, payload, text_at(payload, bytes, &offset));
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);
 	default:

@@ -58,6 +58,8 @@ enum kc_slot_kind {
 	KC_KIND_MESSAGE = 7,   /* struct kc_message_entry, then text, NUL-terminated */
 	KC_KIND_CALL_SITE = 8, /* struct kc_call_site_entry, then module, symbol, host function's symbol */
 	KC_KIND_ARGUMENTS = 9, /* struct kc_arguments_entry, then text, NUL-terminated */
+	KC_KIND_CODE = 10,     /* struct kc_code_entry, then the formula or the reason, NUL-terminated */
+	KC_KIND_COUNT,
 };
 
 /* The call that launched; names in kc_api_name() */
@@ -212,6 +214,23 @@ struct kc_kernel_entry {
 	struct kc_resources resources;
 	uint32_t binary_version; /* 90: SASS for 9.0 */
 	uint32_t ptx_version;
+};
+
+/* What became of a kernel's code */
+enum kc_code_state {
+	KC_CODE_NOT_SEEN = 0, /* its load was not seen */
+	KC_CODE_WAITS,        /* to be read */
+	KC_CODE_READ,
+	KC_CODE_NO_PTX,    /* machine code alone */
+	KC_CODE_TOO_LARGE, /* or no room to keep it */
+	KC_CODE_REFUSED,   /* it is not understood: the text says where and why */
+	KC_CODE_STATE_COUNT,
+};
+const char *kc_code_state_name(uint32_t state);
+
+struct kc_code_entry {
+	uint32_t kernel; /* dictionary id */
+	uint32_t state;  /* enum kc_code_state */
 };
 
 /* Where launches were called from, as the runtime level sees it. With <<<>>> the

@@ -44,6 +44,15 @@ const char *kc_unmeasured_name(uint32_t reason)
 	return NAME_AT(names, reason);
 }
 
+const char *kc_code_state_name(uint32_t state)
+{
+	static const char *const names[KC_CODE_STATE_COUNT] = {
+	    [KC_CODE_NOT_SEEN] = "not seen", [KC_CODE_WAITS] = "waits",         [KC_CODE_READ] = "read",
+	    [KC_CODE_NO_PTX] = "no PTX",     [KC_CODE_TOO_LARGE] = "too large", [KC_CODE_REFUSED] = "refused",
+	};
+	return NAME_AT(names, state);
+}
+
 const char *kc_transfer_kind_name(uint32_t kind)
 {
 	static const char *const names[KC_MEMSET + 1] = {

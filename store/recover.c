@@ -73,7 +73,7 @@ static int store_slot(struct drain *d, const struct kc_slot *slot)
 static int drain_entry(struct drain *d, const struct kc_slot *slot)
 {
 	/* Its first parts are marked as stored, so all of it is in the database. */
-	if (slot->kind <= KC_KIND_MESSAGE && slot->part.index > 0 && slot->index != d->next_part)
+	if (slot->kind < KC_KIND_COUNT && slot->part.index > 0 && slot->index != d->next_part)
 		return 0;
 	d->next_part = slot->index + 1;
 	return store_slot(d, slot);

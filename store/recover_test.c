@@ -193,6 +193,12 @@ static void an_entry_marked_in_part_is_not_torn(void **state)
 	assert_int_equal(kc_journal_put(j, KC_KIND_MESSAGE, &message, sizeof(message)), 0);
 	kc_journal_commit(kc_journal_at(j, 0), KC_SLOT_STORED);
 	assert_int_equal(kc_journal_put(j, KC_KIND_MESSAGE, &message, sizeof(message)), 0);
+	for (uint32_t kind = KC_KIND_CALL_SITE; kind < KC_KIND_COUNT; kind++) {
+		uint64_t first = kc_journal_claimed(j);
+
+		assert_int_equal(kc_journal_put(j, kind, &message, sizeof(message)), 0);
+		kc_journal_commit(kc_journal_at(j, first), KC_SLOT_STORED);
+	}
 	finish(j, 0);
 	recover();
 	assert_int_equal(number_of("SELECT count(*) FROM message WHERE code = 'TORN'"), 0);

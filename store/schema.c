@@ -80,9 +80,11 @@ static const char tables_3[] =
     "ALTER TABLE launch_row ADD COLUMN arguments INTEGER;"
     "CREATE TABLE arguments(process INTEGER NOT NULL, local INTEGER NOT NULL, text TEXT NOT NULL,"
     " PRIMARY KEY(process, local)) WITHOUT ROWID;";
+/* What became of a kernel's code: kc_code_state_name(). */
+static const char tables_4[] = "ALTER TABLE kernel ADD COLUMN code TEXT NOT NULL DEFAULT 'not seen';";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

@@ -25,6 +25,8 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__ADD_KERNEL] = "INSERT INTO kernel(mangled, module, code_hash, registers, static_shared_bytes, name,"
 		       " local_bytes, max_threads_per_block, binary_version, ptx_version)"
 		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+    [KC__SET_CODE] = "UPDATE kernel SET code = ?1, cost_formula = ?2 WHERE id ="
+		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)",
     [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel VALUES(?,?,?)",
     [KC__LOCAL_KERNEL] = "SELECT kernel FROM process_kernel WHERE process = ? AND local = ?",
     [KC__FIND_DEVICE] = "SELECT id FROM device WHERE uuid = ?1 AND driver_version = ?2 AND name = ?3"
