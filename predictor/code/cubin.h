@@ -1,0 +1,53 @@
+/*
+ * A cubin, read: what a kernel needs, and what its machine code tells.
+ *
+ *   kc_cubin          architecture, kernels
+ *   kc_cubin_kernel   registers, shared memory, parameters, code
+ *   kc_cubin_param    where a parameter lies in the parameter block
+ *
+ * A cubin that is an object file still (of a program made with -rdc=true) is
+ * not what runs: nvlink makes another one of it.
+ */
+#ifndef KC_CUBIN_H
+#define KC_CUBIN_H
+
+#include "arena.h"
+#include "refusal.h"
+#include "sass.h"
+
+#include <stdint.h>
+
+struct kc_cubin_param {
+	uint32_t offset_bytes, bytes; /* of the parameter block */
+};
+
+struct kc_cubin_kernel {
+	const char *name; /* mangled */
+	uint32_t registers;
+	uint32_t static_shared_bytes; /* without the 1,024 bytes that the system keeps to itself from sm_90 on */
+	uint32_t local_bytes;         /* a thread's stack frame */
+	uint32_t max_threads[3];      /* __launch_bounds__; 0: not given */
+	struct kc_cubin_param *params;
+	uint32_t param_count;
+	uint32_t code_bytes;
+	struct kc_sass sass;
+};
+
+struct kc_cubin {
+	struct kc_arena arena;
+	uint32_t sm; /* 90 for sm_90 and sm_90a */
+	uint8_t relocatable;
+	struct kc_cubin_kernel *kernels; /* in the order of the symbols */
+	uint32_t kernel_count;
+};
+
+/* Bytes are read during the call only. memory_bytes bounds what it may take.
+ * 0; -EBADMSG, -ENOMEM: *refusal says where and why, nothing is kept. */
+int kc_cubin_read(struct kc_cubin *cubin, const void *bytes, size_t length, size_t memory_bytes,
+		  struct kc_refusal *refusal);
+void kc_cubin_free(struct kc_cubin *cubin);
+
+/* NULL: there is none of that name. */
+const struct kc_cubin_kernel *kc_cubin_find(const struct kc_cubin *cubin, const char *name);
+
+#endif

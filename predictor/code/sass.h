@@ -1,0 +1,75 @@
+/*
+ * Machine code, counted by what its instructions are: for kernels that bring no
+ * PTX.
+ *
+ *   kc_sass   instructions of one kernel by class, as they stand in the code
+ *
+ * What a thread executes is told by `reach`. Only code without loops and calls
+ * bounds it; loops' trip counts are not looked for here.
+ *
+ * An instruction has 16 bytes from compute capability 7.0 on; the lowest nine
+ * bits tell the operation, the three above the form of its operands. Numbers
+ * and fields: Mesa's public encoder for these GPUs (src/nouveau/compiler/nak),
+ * and PTX of known content assembled with ptxas 13.0 for sm_75 to sm_120.
+ */
+#ifndef KC_SASS_H
+#define KC_SASS_H
+
+#include "bytes.h"
+
+/* X(constant, name in output) */
+#define KC_SASS_CLASSES(X)                                                                                             \
+	X(UNKNOWN, "unknown") /* not in the table */                                                                   \
+	X(FMA, "fma")         /* FFMA, DFMA, HFMA2; not those that only move */                                        \
+	X(ADD, "add")         /* FADD, DADD, HADD2; floating-point comparisons, min, max */                            \
+	X(MUL, "mul")                                                                                                  \
+	X(INT, "int")         /* integer, logic, shifts, predicates */                                                 \
+	X(MOVE, "move")       /* MOV, and multiply-adds whose product is 0 */                                          \
+	X(SPECIAL, "special") /* MUFU */                                                                               \
+	X(CONVERT, "convert")                                                                                          \
+	X(DOUBLE, "double")       /* of fma, add, mul: 64 bits; counted there as well */                               \
+	X(HALF, "half")           /* of fma, add, mul: 16 bits, two at a time; counted there as well */                \
+	X(TENSOR, "tensor")       /* HMMA, IMMA, BMMA, DMMA */                                                         \
+	X(CONTROL, "control")     /* branches, calls, returns, exits, their convergence barriers */                    \
+	X(LD_GLOBAL, "ld_global") /* LDG, LDGSTS */                                                                    \
+	X(ST_GLOBAL, "st_global")                                                                                      \
+	X(LD_SHARED, "ld_shared") /* LDS, LDSM */                                                                      \
+	X(ST_SHARED, "st_shared") /* STS, LDGSTS */                                                                    \
+	X(LD_LOCAL, "ld_local")                                                                                        \
+	X(ST_LOCAL, "st_local")                                                                                        \
+	X(LD_GENERIC, "ld_generic") /* LD: global, shared or local, by the address */                                  \
+	X(ST_GENERIC, "st_generic")                                                                                    \
+	X(LD_CONSTANT, "ld_constant")                                                                                  \
+	X(ATOMICS, "atomics")               /* ATOM, ATOMG, ATOMS, RED */                                              \
+	X(ATOMICS_SHARED, "atomics_shared") /* of those: ATOMS */                                                      \
+	X(BARRIERS, "barriers")             /* BAR */                                                                  \
+	X(SHUFFLE, "shuffle")               /* between the lanes of a warp: SHFL, VOTE, MATCH, REDUX */                \
+	X(UNIFORM, "uniform")               /* once per warp, on the uniform datapath */                               \
+	X(OTHER, "other")                   /* special registers, fences, cache control, NOP */
+
+enum kc_sass_class {
+#define X(constant, name) KC_SASS_##constant,
+	KC_SASS_CLASSES(X)
+#undef X
+	    KC_SASS_CLASS_COUNT,
+};
+const char *kc_sass_class_name(uint32_t class_number);
+
+enum kc_sass_reach {
+	KC_SASS_STATIC,  /* loops, calls or unknown instructions: nothing is said about a thread */
+	KC_SASS_AT_MOST, /* every instruction at most once per thread */
+	KC_SASS_EXACT,   /* every instruction once per thread: no branch, nothing predicated */
+};
+
+struct kc_sass {
+	uint8_t known; /* 0: instructions of this architecture are not read, all else is 0 */
+	uint8_t reach;
+	uint8_t has_loop, has_call;
+	uint32_t instructions; /* without the padding at the end */
+	uint32_t of[KC_SASS_CLASS_COUNT];
+};
+
+/* sm: 90 for sm_90. Code of which no whole instructions can be made is not known. */
+void kc__sass_count(struct kc_sass *sass, const struct kc_bytes *code, uint32_t sm);
+
+#endif
