@@ -1,4 +1,4 @@
-# kerncast. Targets: all (default), demo, test, sanitize, lint, bench, install, format, clean.
+# kerncast. Targets: all (default), demo, test, sanitize, fuzz, lint, bench, install, format, clean.
 # Variables: CC=clang, SAN=address,undefined or SAN=thread (unit tests), OPT,
 # CUDA (toolkit folder), PREFIX and DESTDIR (install). A compiler other than gcc
 # and a sanitizer have build folders of their own, below build/.
@@ -50,7 +50,7 @@ endif
 $(BUILD)/flags: ;
 
 # --- sources
-sources = $(filter-out %_test.c %_bench.c,$(wildcard $(addsuffix /*.c,$(1))))
+sources = $(filter-out %_test.c %_bench.c %_fuzz.c,$(wildcard $(addsuffix /*.c,$(1))))
 obj     = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 PREDICTOR_SRC := $(call sources,predictor predictor/code)
 STORE_SRC     := $(call sources,store)
@@ -121,6 +121,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/gpu/gpu.mk
 -include cuda_tests/matrix/doors/doors.mk
 -include cuda_tests/experiments/experiments.mk
+-include cuda_tests/code/code.mk
 
 unit-tests: $(TESTS) $(SIMCUDA_TESTS)
 
@@ -219,7 +220,7 @@ clean:
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
 
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
-  $(wildcard predictor/*_bench.c store/*_bench.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
+  $(wildcard predictor/*_bench.c store/*_bench.c predictor/code/*_fuzz.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks format-check format install clean

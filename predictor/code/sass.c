@@ -1,7 +1,9 @@
 #include "sass.h"
 
 #define INSTRUCTION_BYTES 16u
-#define FIRST_SM 70u /* with this encoding */
+#define FIRST_SM 70u    /* with this encoding */
+#define LAST_SM 121u    /* whose numbers are known: they do change meaning */
+#define IADD_64_SM 100u /* from here on what was HFMA2.MMA is an addition of 64-bit integers */
 #define OPERATION_BITS 9u
 #define OPERATIONS (1u << OPERATION_BITS)
 #define PREDICATE_TRUE 7u
@@ -236,12 +238,16 @@ static int only_moves(const struct instruction *instruction)
 	       bits(instruction, 24, 8) == ZERO_REGISTER;
 }
 
-static void count_one(struct kc_sass *sass, const struct instruction *instruction)
+static void count_one(struct kc_sass *sass, const struct instruction *instruction, uint32_t sm)
 {
 	uint32_t operation = operation_of(instruction);
 
 	if (guard_of(instruction) == GUARD_NEVER) {
 		sass->of[KC_SASS_OTHER]++;
+		return;
+	}
+	if (operation == HFMA2_MMA && sm >= IADD_64_SM) {
+		sass->of[KC_SASS_INT]++;
 		return;
 	}
 	if (only_moves(instruction)) {
@@ -287,7 +293,7 @@ static uint32_t reach_after(struct kc_sass *sass, const struct instruction *inst
 void kc__sass_count(struct kc_sass *sass, const struct kc_bytes *code, uint32_t sm)
 {
 	*sass = (struct kc_sass){0};
-	if (sm < FIRST_SM || !code->length || code->length % INSTRUCTION_BYTES ||
+	if (sm < FIRST_SM || sm > LAST_SM || !code->length || code->length % INSTRUCTION_BYTES ||
 	    code->length / INSTRUCTION_BYTES > UINT32_MAX)
 		return;
 	sass->known = 1;
@@ -297,7 +303,7 @@ void kc__sass_count(struct kc_sass *sass, const struct kc_bytes *code, uint32_t 
 		struct instruction instruction = instruction_at(code, i);
 		uint32_t reach = reach_after(sass, &instruction, sm);
 
-		count_one(sass, &instruction);
+		count_one(sass, &instruction, sm);
 		if (reach < sass->reach)
 			sass->reach = (uint8_t)reach;
 	}

@@ -1,0 +1,45 @@
+# Programs' code in every container that nvcc makes, for the unit tests of predictor/code
+# and as the seeds of their fuzzing.
+CODE     := $(BUILD)/code
+CODE_SM  := 75 80 89 90 100 120
+CODE_MODULES := $(addprefix $(CODE)/,default.fatbin none.fatbin speed.fatbin size.fatbin two.fatbin specific.fatbin \
+  cubin_only.fatbin plain.ptx plain.cubin default.o rdc.o rdc $(CODE_SM:%=instructions_%.cubin))
+
+$(CODE)/default.fatbin:    CODE_FLAGS := -arch=sm_90 -fatbin
+$(CODE)/none.fatbin:       CODE_FLAGS := -arch=sm_90 -fatbin --compress-mode=none
+$(CODE)/speed.fatbin:      CODE_FLAGS := -arch=sm_90 -fatbin --compress-mode=speed
+$(CODE)/size.fatbin:       CODE_FLAGS := -arch=sm_90 -fatbin --compress-mode=size
+$(CODE)/two.fatbin:        CODE_FLAGS := -fatbin -gencode arch=compute_80,code=[sm_80,compute_80] \
+                             -gencode arch=compute_90,code=[sm_90,compute_90]
+$(CODE)/specific.fatbin:   CODE_FLAGS := -arch=sm_90a -fatbin
+$(CODE)/cubin_only.fatbin: CODE_FLAGS := -fatbin -gencode arch=compute_90,code=sm_90
+$(CODE)/plain.ptx:         CODE_FLAGS := -arch=sm_90 -ptx
+$(CODE)/plain.cubin:       CODE_FLAGS := -arch=sm_90 -cubin
+$(CODE)/default.o:         CODE_FLAGS := -arch=sm_90 -c
+$(CODE)/rdc.o:             CODE_FLAGS := -arch=sm_90 -rdc=true -c
+$(CODE)/rdc:               CODE_FLAGS := -arch=sm_90 -rdc=true
+$(filter-out $(CODE)/instructions_%,$(CODE_MODULES)): cuda_tests/code/containers.cu cuda_tests/code/code.mk $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 $(CODE_FLAGS) $< -o $@
+$(CODE)/instructions_%.cubin: cuda_tests/code/instructions.ptx
+	@mkdir -p $(@D)
+	$(CUDA)/bin/ptxas -arch=sm_$* $< -o $@
+
+$(BUILD)/predictor/code/image_test.o $(BUILD)/predictor/code/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
+$(BUILD)/predictor/code/image_test.o $(BUILD)/predictor/code/cubin_test.o: | $(CODE_MODULES)
+
+# --- fuzzing: make fuzz starts make again with clang and libFuzzer's instrumentation
+FUZZERS := $(patsubst predictor/code/%_fuzz.c,$(BUILD)/fuzz_%,$(wildcard predictor/code/*_fuzz.c))
+SEEDS   := $(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx
+$(FUZZERS): $(BUILD)/fuzz_%: $(BUILD)/predictor/code/%_fuzz.o $(PREDICTOR)
+	$(CC) -o $@ $< $(PREDICTOR) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
+$(SEEDS): $(CODE_MODULES) cuda_tests/code/instructions.ptx
+	@mkdir -p $@
+	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@
+	@touch $@
+fuzz-programs: $(FUZZERS) $(SEEDS)
+fuzz:
+	@scripts/setup --all
+	@$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined BUILD=$(BUILD)/fuzz fuzz-programs
+	@scripts/fuzz $(BUILD)/fuzz
+.PHONY: fuzz fuzz-programs
