@@ -1,10 +1,12 @@
 #include "arena.h"
 
+#include <errno.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define FIRST_CAPACITY 16u
 
 struct kc_arena_block {
 	struct kc_arena_block *next;
@@ -65,6 +67,24 @@ void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes)
 	size_t all;
 
 	return __builtin_mul_overflow(count, bytes, &all) ? NULL : kc_arena_take(arena, all);
+}
+
+int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint32_t count, size_t bytes)
+{
+	uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+	void *old, *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = larger > *capacity ? kc_arena_array(arena, larger, bytes) : NULL;
+	if (!grown)
+		return -ENOMEM;
+	memcpy(&old, things, sizeof(old));
+	if (count)
+		memcpy(grown, old, count * bytes);
+	memcpy(things, &grown, sizeof(grown));
+	*capacity = larger;
+	return 0;
 }
 
 char *kc_arena_text(struct kc_arena *arena, const char *text, size_t length)

@@ -1,0 +1,384 @@
+#include "formula.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTOR_BYTES 32.0f
+
+static void count_float(const struct kc_ptx_instruction *i, uint32_t counter, float *counted)
+{
+	int doubled = i->type == KC_PTX_F16X2 || i->type == KC_PTX_BF16X2 || i->type == KC_PTX_F32X2;
+	float amount = doubled ? 2 : 1;
+
+	counted[counter] += amount;
+	if (i->type == KC_PTX_F64)
+		counted[KC_COUNT_OF_DOUBLE] += amount;
+	else if (i->type >= KC_PTX_F16 && i->type <= KC_PTX_BF16X2)
+		counted[KC_COUNT_OF_HALF] += amount;
+}
+
+/* "mma.sync.aligned.m16n8k16…": multiply-adds of the whole, over the threads that share it. */
+static float tensor_share(const struct kc_ptx_instruction *i)
+{
+	const char *at = i->spelling;
+	float threads = i->opcode == KC_PTX_WGMMA ? 128 : 32;
+
+	while ((at = strstr(at, ".m"))) {
+		char *end;
+		unsigned long m = strtoul(at + 2, &end, 10), n, k;
+
+		at += 2;
+		if (end == at || *end != 'n')
+			continue;
+		n = strtoul(end + 1, &end, 10);
+		if (*end != 'k')
+			continue;
+		k = strtoul(end + 1, &end, 10);
+		return (float)m * (float)n * (float)k / threads;
+	}
+	return 0;
+}
+
+static int is_float_type(const struct kc_ptx_instruction *i)
+{
+	uint32_t type = i->opcode == KC_PTX_SET && i->type2 ? i->type2 : i->type;
+
+	return kc_ptx_type_is_float(type);
+}
+
+/* What one thread counts that is no access to memory. */
+static void count_work(const struct kc_ptx_instruction *i, float *counted)
+{
+	switch (i->opcode) {
+	case KC_PTX_FMA:
+		count_float(i, KC_COUNT_OF_FMA, counted);
+		break;
+	case KC_PTX_MAD:
+	case KC_PTX_MUL:
+	case KC_PTX_ADD:
+	case KC_PTX_SUB:
+	case KC_PTX_MIN:
+	case KC_PTX_MAX:
+	case KC_PTX_ABS:
+	case KC_PTX_NEG:
+	case KC_PTX_SETP:
+	case KC_PTX_SET:
+		if (is_float_type(i))
+			count_float(i,
+				    i->opcode == KC_PTX_MAD   ? KC_COUNT_OF_FMA
+				    : i->opcode == KC_PTX_MUL ? KC_COUNT_OF_MUL
+							      : KC_COUNT_OF_ADD,
+				    counted);
+		else
+			counted[KC_COUNT_OF_INT]++;
+		break;
+	case KC_PTX_DIV:
+	case KC_PTX_REM:
+		counted[KC_COUNT_OF_DIVMOD]++;
+		break;
+	case KC_PTX_COS:
+	case KC_PTX_SIN:
+	case KC_PTX_EX2:
+	case KC_PTX_LG2:
+	case KC_PTX_RCP:
+	case KC_PTX_RSQRT:
+	case KC_PTX_SQRT:
+	case KC_PTX_TANH:
+		counted[KC_COUNT_OF_SPECIAL]++;
+		break;
+	case KC_PTX_CVT:
+		counted[KC_COUNT_OF_CONVERT]++;
+		break;
+	case KC_PTX_MMA:
+	case KC_PTX_WMMA:
+	case KC_PTX_WGMMA:
+		if (strstr(i->spelling, "mma"))
+			counted[KC_COUNT_OF_TENSOR] += tensor_share(i);
+		break;
+	case KC_PTX_BRA:
+	case KC_PTX_BRX:
+	case KC_PTX_CALL:
+	case KC_PTX_RET:
+	case KC_PTX_EXIT:
+	case KC_PTX_TRAP:
+		counted[KC_COUNT_OF_CONTROL]++;
+		break;
+	case KC_PTX_BAR:
+	case KC_PTX_BARRIER:
+		counted[KC_COUNT_OF_BARRIERS] += (i->flags & KC_PTX_WAITS) != 0;
+		break;
+	case KC_PTX_ADDC:
+	case KC_PTX_AND:
+	case KC_PTX_BFE:
+	case KC_PTX_BFI:
+	case KC_PTX_BFIND:
+	case KC_PTX_BREV:
+	case KC_PTX_CLZ:
+	case KC_PTX_CNOT:
+	case KC_PTX_COPYSIGN:
+	case KC_PTX_DP2A:
+	case KC_PTX_DP4A:
+	case KC_PTX_FNS:
+	case KC_PTX_LOP3:
+	case KC_PTX_MADC:
+	case KC_PTX_MAD24:
+	case KC_PTX_MUL24:
+	case KC_PTX_MATCH:
+	case KC_PTX_NOT:
+	case KC_PTX_OR:
+	case KC_PTX_POPC:
+	case KC_PTX_PRMT:
+	case KC_PTX_REDUX:
+	case KC_PTX_SAD:
+	case KC_PTX_SELP:
+	case KC_PTX_SHF:
+	case KC_PTX_SHFL:
+	case KC_PTX_SHL:
+	case KC_PTX_SHR:
+	case KC_PTX_SLCT:
+	case KC_PTX_SUBC:
+	case KC_PTX_TESTP:
+	case KC_PTX_VOTE:
+	case KC_PTX_XOR:
+		counted[KC_COUNT_OF_INT]++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- accesses to memory */
+
+/* Where a generic address leads: to shared memory, when it was made of one there; else to global memory. */
+static int is_shared(const struct kc__reader *r, uint32_t value)
+{
+	for (unsigned steps = 0; value != KC_NO_VALUE && steps < 64; steps++) {
+		const struct kc_value *v = &r->f->values[value];
+
+		if (v->op == KC_OP_SHARED)
+			return 1;
+		if (v->op == KC_OP_PHI)
+			value = r->f->phi_sources[v->phi];
+		else if (v->op >= KC_OP_ADD && v->count && v->op != KC_OP_SELECT)
+			value = v->source[0];
+		else
+			return 0;
+	}
+	return 0;
+}
+
+static const struct kc_ptx_operand *nth_address(const struct kc_ptx_instruction *i, uint32_t nth)
+{
+	for (uint32_t n = 0; n < i->operand_count; n++)
+		if (i->operands[n].kind == KC_PTX_ADDRESS && !nth--)
+			return &i->operands[n];
+	return NULL;
+}
+
+static int add_event(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, struct kc_event event)
+{
+	struct kc_formula *f = r->f;
+	const struct kc_ptx_instruction *i = point->instruction;
+	int rc = kc_arena_grow(r->arena, &f->events, &r->event_capacity, f->event_count, sizeof(*f->events));
+
+	if (rc)
+		return rc;
+	event.guard = KC_NO_VALUE;
+	if (i->guard != KC_PTX_NO_REGISTER) {
+		event.guard =
+		    kc__register_value(r, point, f->cfg.calls[point->call].registers + i->guard);
+		event.guard_negated = i->guard_negated;
+		if (event.guard == KC_NO_VALUE)
+			return -ENOMEM;
+	}
+	event.offset = i->offset;
+	f->events[f->event_count++] = event;
+	stage->event_count++;
+	return 0;
+}
+
+static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, uint32_t counter,
+		      const struct kc_ptx_operand *address, uint32_t bytes, int first)
+{
+	struct kc_event event = {.kind = KC_EVENT_GLOBAL,
+				 .bytes = (uint8_t)(bytes ? bytes : 4),
+				 .lanes = 32,
+				 .counter = (uint8_t)counter,
+				 .amount = 1,
+				 .counter2 = KC_COUNTER_COUNT,
+				 .issues = (uint8_t)first};
+	const struct kc_ptx_instruction *i = point->instruction;
+
+	if (address)
+		event.address = kc__address_value(r, point, address);
+	else
+		event.address = kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN,
+							       .bits = 64,
+							       .constant = KC_UNKNOWN_INSTRUCTION,
+							       .offset = i->offset});
+	if (event.address == KC_NO_VALUE)
+		return -ENOMEM;
+	if (counter == KC_COUNT_OF_LD_GLOBAL || counter == KC_COUNT_OF_ST_GLOBAL) {
+		event.counter2 = counter == KC_COUNT_OF_LD_GLOBAL ? KC_COUNT_OF_BYTES_LOADED : KC_COUNT_OF_BYTES_STORED;
+		event.amount2 = event.bytes;
+	} else if (counter == KC_COUNT_OF_LD_SHARED || counter == KC_COUNT_OF_ST_SHARED) {
+		event.kind = KC_EVENT_SHARED;
+	}
+	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX)
+		event.lanes = strstr(i->spelling, ".x4") ? 32 : strstr(i->spelling, ".x2") ? 16 : 8;
+	return add_event(r, stage, point, event);
+}
+
+static int add_count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, uint32_t counter,
+		     float amount, uint32_t counter2, float amount2, int first)
+{
+	return add_event(r, stage, point,
+			 (struct kc_event){.kind = KC_EVENT_COUNT,
+					   .counter = (uint8_t)counter,
+					   .amount = amount,
+					   .counter2 = (uint8_t)counter2,
+					   .amount2 = amount2,
+					   .address = KC_NO_VALUE,
+					   .issues = (uint8_t)first});
+}
+
+static int count_atomic(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	const struct kc_ptx_operand *address = nth_address(i, 0);
+	int shared = i->space == KC_PTX_SHARED ||
+		     (i->space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)));
+
+	if (shared)
+		return add_count(r, stage, point, KC_COUNT_OF_ATOMICS, 1, KC_COUNT_OF_ATOMICS_SHARED, 1, 1);
+	return add_access(r, stage, point, KC_COUNT_OF_ATOMICS, address, kc_ptx_type_bytes(i->type) * i->vector, 1);
+}
+
+static int count_move(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, int is_store)
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	const struct kc_ptx_operand *address = nth_address(i, 0);
+	uint32_t bytes = kc_ptx_type_bytes(i->type) * i->vector, space = i->space;
+
+	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX) {
+		bytes = 16;
+		space = KC_PTX_SHARED;
+	}
+	if (space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)))
+		space = KC_PTX_SHARED;
+	switch (space) {
+	case KC_PTX_SHARED:
+		return add_access(r, stage, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED, address,
+				  bytes, 1);
+	case KC_PTX_LOCAL:
+		return add_count(r, stage, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, 1,
+				 KC_COUNTER_COUNT, 0, 1);
+	case KC_PTX_GLOBAL:
+	case KC_PTX_GENERIC:
+		return add_access(r, stage, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, address,
+				  bytes, 1);
+	default:
+		stage->issues++;
+		return 0;
+	}
+}
+
+/* cp.async: from global to shared memory. In bulk: one thread's request for a row of bytes, either way. */
+static int count_copy(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	const struct kc_ptx_operand *to = nth_address(i, 0), *from = nth_address(i, 1);
+	int64_t bytes = i->operand_count > 2 && i->operands[2].kind == KC_PTX_INTEGER ? i->operands[2].value : 0;
+	int stores = i->space == KC_PTX_GLOBAL;
+	int rc;
+
+	if (!to || !from) {
+		stage->issues++;
+		return 0;
+	}
+	if (!(i->flags & KC_PTX_BULK)) {
+		rc = add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, from, bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 1);
+		return rc ? rc
+			  : add_access(r, stage, point, KC_COUNT_OF_ST_SHARED, to,
+				       bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 0);
+	}
+	bytes = bytes > 0 && bytes <= UINT32_MAX ? bytes : 0;
+	rc = add_count(r, stage, point, stores ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, 1,
+		       stores ? KC_COUNT_OF_BYTES_STORED : KC_COUNT_OF_BYTES_LOADED, (float)bytes, 1);
+	return rc ? rc
+		  : add_count(r, stage, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS,
+			      (float)bytes / SECTOR_BYTES, 0);
+}
+
+static int count_unguarded(struct kc__reader *r, struct kc_stage *stage, const float *counted)
+{
+	for (uint32_t n = 0; n < KC_COUNTER_COUNT; n++)
+		r->counted[n] += counted[n];
+	stage->issues++;
+	return 0;
+}
+
+static int is_control(const struct kc_ptx_instruction *i)
+{
+	return i->opcode == KC_PTX_BRA || i->opcode == KC_PTX_BRX || i->opcode == KC_PTX_RET ||
+	       i->opcode == KC_PTX_EXIT || i->opcode == KC_PTX_CALL || i->opcode == KC_PTX_TRAP;
+}
+
+int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	float counted[KC_COUNTER_COUNT] = {0};
+	int rc = 0, issues = 1;
+
+	switch (i->opcode) {
+	case KC_PTX_LD:
+	case KC_PTX_LDU:
+	case KC_PTX_LDMATRIX:
+		return count_move(r, stage, point, 0);
+	case KC_PTX_ST:
+	case KC_PTX_STMATRIX:
+		return count_move(r, stage, point, 1);
+	case KC_PTX_ATOM:
+	case KC_PTX_RED:
+		return count_atomic(r, stage, point);
+	case KC_PTX_CP:
+		return count_copy(r, stage, point);
+	case KC_PTX_TEX:
+	case KC_PTX_TLD4:
+	case KC_PTX_SULD:
+		return add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, NULL, 4u * i->vector, 1);
+	case KC_PTX_SUST:
+		return add_access(r, stage, point, KC_COUNT_OF_ST_GLOBAL, NULL, 4u * i->vector, 1);
+	default:
+		break;
+	}
+	count_work(i, counted);
+	if (i->guard == KC_PTX_NO_REGISTER || is_control(i))
+		return count_unguarded(r, stage, counted);
+	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
+		if (!counted[n])
+			continue;
+		rc = add_count(r, stage, point, n, counted[n], KC_COUNTER_COUNT, 0, issues);
+		issues = 0;
+	}
+	return rc;
+}
+
+int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage)
+{
+	struct kc_formula *f = r->f;
+	int rc = 0;
+
+	stage->amount = r->amount_count;
+	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
+		if (!r->counted[n])
+			continue;
+		rc = kc_arena_grow(r->arena, &f->amounts, &r->amount_capacity, r->amount_count, sizeof(*f->amounts));
+		if (!rc)
+			f->amounts[r->amount_count++] = (struct kc_amount){n, r->counted[n]};
+	}
+	stage->amount_count = r->amount_count - stage->amount;
+	memset(r->counted, 0, sizeof(r->counted));
+	return rc;
+}

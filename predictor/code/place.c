@@ -1,0 +1,461 @@
+#include "formula.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Rounds in which what depends on memory spreads along loops; what is not found is found when it is evaluated. */
+#define SPREAD_ROUNDS 8u
+
+struct placer {
+	struct kc__reader *r;
+	struct kc_formula *f;
+	uint32_t *entry_of; /* value → the loop before which it is computed */
+	uint32_t entry_count, entry_capacity;
+	uint8_t *memory; /* value: it depends on what is not known */
+};
+
+/* `outer` is around `inner`, or the same; KC_NO_LOOP is around all. */
+static int is_around(const struct kc_cfg *cfg, uint32_t outer, uint32_t inner)
+{
+	while (inner != outer && inner != KC_NO_LOOP)
+		inner = cfg->loops[inner].parent;
+	return inner == outer;
+}
+
+static int is_header_phi(const struct kc_formula *f, const struct kc_value *v)
+{
+	uint32_t loop = f->cfg.blocks[v->block].loop;
+
+	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
+}
+
+static uint32_t source_count(const struct kc_formula *f, const struct kc_value *v)
+{
+	return v->op == KC_OP_PHI ? f->cfg.blocks[v->block].in_count : v->count;
+}
+
+static uint32_t *sources(const struct kc_formula *f, struct kc_value *v)
+{
+	return v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
+}
+
+/* --- what anything depends on */
+
+static void enliven(struct kc_formula *f, uint32_t value, uint32_t *stack, uint32_t *depth)
+{
+	if (value == KC_NO_VALUE || f->values[value].live)
+		return;
+	f->values[value].live = 1;
+	stack[(*depth)++] = value;
+}
+
+static int find_live(struct placer *p)
+{
+	struct kc_formula *f = p->f;
+	uint32_t *stack = kc_arena_array(p->r->arena, f->value_count, sizeof(*stack)), depth = 0;
+
+	if (!stack)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < f->cfg.block_count; b++)
+		enliven(f, f->stages[b].condition, stack, &depth);
+	for (uint32_t e = 0; e < f->event_count; e++) {
+		enliven(f, f->events[e].guard, stack, &depth);
+		enliven(f, f->events[e].address, stack, &depth);
+	}
+	while (depth) {
+		struct kc_value *v = &f->values[stack[--depth]];
+		const uint32_t *from = sources(f, v);
+
+		for (uint32_t n = 0; n < source_count(f, v); n++)
+			enliven(f, from[n], stack, &depth);
+	}
+	return 0;
+}
+
+/* --- where it is computed */
+
+static uint8_t special_level(int64_t special)
+{
+	switch (special) {
+	case KC_PTX_CTAID_Z:
+		return 1;
+	case KC_PTX_CTAID_Y:
+		return 2;
+	case KC_PTX_CTAID_X:
+		return 3;
+	case KC_PTX_TID_Z:
+		return 4;
+	case KC_PTX_TID_Y:
+		return 5;
+	case KC_PTX_TID_X:
+	case KC_PTX_LANEID:
+		return 6;
+	default:
+		return 0;
+	}
+}
+
+static void place(struct placer *p, uint32_t value)
+{
+	struct kc_formula *f = p->f;
+	struct kc_value *v = &f->values[value];
+	uint32_t loop = f->cfg.blocks[v->block].loop;
+	uint8_t level = v->op == KC_OP_PHI ? KC_LEVEL_FLOW : v->op == KC_OP_SPECIAL ? special_level(v->constant) : 0;
+
+	p->entry_of[value] = KC_NO_LOOP;
+	for (uint32_t n = 0; v->op != KC_OP_PHI && n < v->count; n++)
+		if (level < f->values[v->source[n]].level)
+			level = f->values[v->source[n]].level;
+	v->level = level;
+	v->loop = level == KC_LEVEL_FLOW ? loop : KC_NO_LOOP;
+	while (v->op != KC_OP_PHI && v->loop != KC_NO_LOOP) {
+		for (uint32_t n = 0; n < v->count; n++)
+			if (is_around(&f->cfg, v->loop, f->values[v->source[n]].loop))
+				return;
+		p->entry_of[value] = v->loop;
+		v->loop = f->cfg.loops[v->loop].parent;
+	}
+}
+
+/* A value of a loop, used behind it: as it was when the thread left. */
+static uint32_t seen_from(struct placer *p, uint32_t value, uint32_t loop)
+{
+	struct kc_formula *f = p->f;
+
+	while (value != KC_NO_VALUE && !is_around(&f->cfg, f->values[value].loop, loop)) {
+		uint32_t from = f->values[value].loop;
+
+		if (f->values[value].left == KC_NO_VALUE) {
+			struct kc_value left = {.op = KC_OP_LEFT,
+						.bits = f->values[value].bits,
+						.level = KC_LEVEL_FLOW,
+						.live = 1,
+						.count = 1,
+						.source = {value},
+						.loop = f->cfg.loops[from].parent};
+			uint32_t added;
+
+			p->r->block = f->cfg.loops[from].header;
+			added = kc__value(p->r, left);
+			if (added == KC_NO_VALUE)
+				return added;
+			f->values[value].left = added;
+		}
+		value = f->values[value].left;
+	}
+	return value;
+}
+
+/* The loop in which a phi takes what an edge brings. */
+static uint32_t taken_in(const struct kc_formula *f, const struct kc_value *v, uint32_t n)
+{
+	const struct kc_block *block = &f->cfg.blocks[v->block];
+	uint32_t from = f->cfg.edges[f->cfg.in_edges[block->in + n]].from;
+
+	return is_header_phi(f, v) && from < v->block ? f->cfg.loops[block->loop].parent : block->loop;
+}
+
+static int see_from(struct placer *p, uint32_t *value, uint32_t loop)
+{
+	if (*value == KC_NO_VALUE)
+		return 0;
+	*value = seen_from(p, *value, loop);
+	return *value == KC_NO_VALUE ? -ENOMEM : 0;
+}
+
+static int leave_loops(struct placer *p)
+{
+	struct kc_formula *f = p->f;
+	uint32_t count = f->value_count;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!f->values[i].live)
+			continue;
+		for (uint32_t n = 0; n < source_count(f, &f->values[i]) && !rc; n++) {
+			uint32_t loop = f->values[i].op == KC_OP_PHI ? taken_in(f, &f->values[i], n) : f->values[i].loop;
+			uint32_t from = sources(f, &f->values[i])[n];
+
+			if (f->values[i].level != KC_LEVEL_FLOW)
+				continue;
+			rc = see_from(p, &from, loop);
+			sources(f, &f->values[i])[n] = from;
+		}
+	}
+	for (uint32_t b = 0; b < f->cfg.block_count && !rc; b++) {
+		struct kc_stage *stage = &f->stages[b];
+		uint32_t loop = f->cfg.blocks[b].loop;
+
+		rc = see_from(p, &stage->condition, loop);
+		for (uint32_t e = stage->event; e < stage->event + stage->event_count && !rc; e++) {
+			rc = see_from(p, &f->events[e].guard, loop);
+			rc = rc ? rc : see_from(p, &f->events[e].address, loop);
+		}
+	}
+	return rc;
+}
+
+/* --- how loops' variables go on */
+
+/* Room for values added since; none is computed before a loop, unless told so. */
+static int cover_values(struct placer *p)
+{
+	int rc = 0;
+
+	for (; p->entry_count < p->f->value_count && !rc; p->entry_count++) {
+		rc = kc_arena_grow(p->r->arena, &p->entry_of, &p->entry_capacity, p->entry_count, sizeof(*p->entry_of));
+		if (!rc)
+			p->entry_of[p->entry_count] = KC_NO_LOOP;
+	}
+	return rc;
+}
+
+static int depends_on_memory(const struct placer *p, uint32_t value)
+{
+	const struct kc_formula *f = p->f;
+	struct kc_value *v = &f->values[value];
+	const uint32_t *from = sources(f, v);
+	uint32_t count = source_count(f, v), known = 0;
+
+	if (v->op == KC_OP_UNKNOWN)
+		return 1;
+	for (uint32_t n = 0; n < count; n++) {
+		int memory = p->memory[from[n]];
+
+		if (v->op != KC_OP_PHI ? memory
+				       : is_header_phi(f, v) && memory && taken_in(f, v, n) == v->loop)
+			return 1;
+		known += !memory;
+	}
+	return count && !known;
+}
+
+static int spread_memory(struct placer *p)
+{
+	int changed = 1;
+
+	p->memory = kc_arena_array(p->r->arena, p->f->value_count, 1);
+	if (!p->memory)
+		return -ENOMEM;
+	for (unsigned round = 0; changed && round < SPREAD_ROUNDS; round++) {
+		changed = 0;
+		for (uint32_t i = 0; i < p->f->value_count; i++) {
+			if (!p->f->values[i].live || p->memory[i] || !depends_on_memory(p, i))
+				continue;
+			p->memory[i] = 1;
+			changed = 1;
+		}
+	}
+	return 0;
+}
+
+static int is_invariant(const struct placer *p, uint32_t loop, uint32_t value)
+{
+	return !is_around(&p->f->cfg, loop, p->f->values[value].loop);
+}
+
+static uint32_t add_step(struct placer *p, uint32_t loop, uint32_t sum, uint32_t value, int negative, uint8_t bits)
+{
+	struct kc_formula *f = p->f;
+	struct kc_value v = {.op = (uint8_t)(negative ? KC_OP_SUB : KC_OP_ADD),
+			     .bits = bits,
+			     .source_bits = bits,
+			     .is_signed = 1,
+			     .count = 2,
+			     .source = {sum, value}};
+	uint32_t count = f->value_count, added;
+
+	if (sum == KC_NO_VALUE && !negative)
+		return value;
+	if (sum == KC_NO_VALUE)
+		v.source[0] = kc__constant(p->r, 0, bits);
+	if (v.source[0] == KC_NO_VALUE)
+		return KC_NO_VALUE;
+	v.level = f->values[v.source[0]].level;
+	if (v.level < f->values[v.source[1]].level)
+		v.level = f->values[v.source[1]].level;
+	v.live = 1;
+	v.loop = f->cfg.loops[loop].parent;
+	p->r->block = f->cfg.loops[loop].header;
+	added = kc__value(p->r, v);
+	if (added == KC_NO_VALUE || cover_values(p))
+		return KC_NO_VALUE;
+	f->values[added].live = 1;
+	for (; count < f->value_count; count++) {
+		f->values[count].live = 1;
+		if (f->values[count].level == KC_LEVEL_FLOW)
+			p->entry_of[count] = loop;
+	}
+	return added;
+}
+
+/* Follows sums from what the loop brings back to the variable itself. *step: KC_NO_VALUE where they do not end
+ * there. */
+static int find_step(struct placer *p, uint32_t loop, uint32_t phi, uint32_t value, uint32_t *step)
+{
+	struct kc_formula *f = p->f;
+	uint8_t bits = f->values[value].bits;
+	uint32_t sum = KC_NO_VALUE;
+
+	*step = KC_NO_VALUE;
+	while (value != phi) {
+		const struct kc_value *v = &f->values[value];
+		int negative = v->op == KC_OP_SUB;
+		uint32_t next = v->source[0], by = v->source[1];
+
+		if ((v->op != KC_OP_ADD && v->op != KC_OP_SUB) || v->bits != bits)
+			return 0;
+		if (!is_invariant(p, loop, by)) {
+			if (negative || !is_invariant(p, loop, next))
+				return 0;
+			next = v->source[1];
+			by = v->source[0];
+		}
+		sum = add_step(p, loop, sum, by, negative, bits);
+		if (sum == KC_NO_VALUE)
+			return -ENOMEM;
+		value = next;
+	}
+	*step = sum == KC_NO_VALUE ? kc__constant(p->r, 0, bits) : sum;
+	if (*step == KC_NO_VALUE)
+		return -ENOMEM;
+	f->values[*step].live = 1;
+	return cover_values(p);
+}
+
+static int carry(struct placer *p, uint32_t phi, struct kc_carried *carried)
+{
+	struct kc_formula *f = p->f;
+	uint32_t loop = f->values[phi].loop, back = KC_NO_VALUE, step;
+	int several = 0, rc;
+
+	*carried = (struct kc_carried){.phi = phi, .step = KC_NO_VALUE, .memory = p->memory[phi]};
+	for (uint32_t n = 0; n < f->cfg.blocks[f->values[phi].block].in_count; n++) {
+		uint32_t value = f->phi_sources[f->values[phi].phi + n];
+
+		if (taken_in(f, &f->values[phi], n) != loop)
+			continue;
+		several |= back != KC_NO_VALUE && back != value;
+		back = value;
+	}
+	if (back == KC_NO_VALUE || several)
+		return 0;
+	rc = find_step(p, loop, phi, back, &step);
+	if (rc)
+		return rc;
+	carried->step = step;
+	if (step != KC_NO_VALUE && back != phi)
+		f->values[phi].bits = f->values[back].bits;
+	return 0;
+}
+
+static int find_carried(struct placer *p)
+{
+	struct kc_formula *f = p->f;
+	uint32_t count = 0, phis = f->value_count;
+	int rc = 0;
+
+	f->cycles = kc_arena_array(p->r->arena, (size_t)f->cfg.loop_count + 1, sizeof(*f->cycles));
+	if (!f->cycles)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < phis; i++)
+		if (f->values[i].live && is_header_phi(f, &f->values[i]))
+			f->cycles[f->values[i].loop].carried_count++;
+	for (uint32_t l = 0; l < f->cfg.loop_count; l++) {
+		f->cycles[l].carried = count;
+		count += f->cycles[l].carried_count;
+		f->cycles[l].carried_count = 0;
+	}
+	f->carried_count = count;
+	f->carried = kc_arena_array(p->r->arena, (size_t)count + 1, sizeof(*f->carried));
+	if (!f->carried)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < phis && !rc; i++) {
+		struct kc_cycle *cycle;
+		struct kc_carried *carried;
+
+		if (!f->values[i].live || !is_header_phi(f, &f->values[i]))
+			continue;
+		cycle = &f->cycles[f->values[i].loop];
+		carried = &f->carried[cycle->carried + cycle->carried_count++];
+		rc = carry(p, i, carried);
+		cycle->stepwise |= carried->step == KC_NO_VALUE && !carried->memory;
+	}
+	return rc;
+}
+
+/* --- lists */
+
+static uint32_t bucket_of(const struct placer *p, uint32_t value)
+{
+	const struct kc_formula *f = p->f;
+	const struct kc_value *v = &f->values[value];
+	uint32_t loops = KC_LEVEL_FLOW + 2 * f->cfg.block_count;
+
+	if (v->level < KC_LEVEL_FLOW)
+		return v->level;
+	if (v->op == KC_OP_LEFT)
+		return loops + 2 * f->cfg.blocks[v->block].loop + 1;
+	if (v->op == KC_OP_PHI)
+		return KC_LEVEL_FLOW + 2 * v->block;
+	if (p->entry_of[value] != KC_NO_LOOP)
+		return loops + 2 * p->entry_of[value];
+	return KC_LEVEL_FLOW + 2 * v->block + 1;
+}
+
+static int list(struct placer *p)
+{
+	struct kc_formula *f = p->f;
+	uint32_t blocks = f->cfg.block_count, loops = f->cfg.loop_count;
+	uint32_t bucket_count = KC_LEVEL_FLOW + 2 * blocks + 2 * loops;
+	uint32_t *start = kc_arena_array(p->r->arena, (size_t)bucket_count + 2, sizeof(*start));
+
+	f->order = kc_arena_array(p->r->arena, (size_t)f->value_count + 1, sizeof(*f->order));
+	if (!start || !f->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->value_count; i++)
+		if (f->values[i].live && !is_header_phi(f, &f->values[i]))
+			start[bucket_of(p, i) + 2]++;
+	for (uint32_t n = 2; n < bucket_count + 2; n++)
+		start[n] += start[n - 1];
+	for (uint32_t i = 0; i < f->value_count; i++)
+		if (f->values[i].live && !is_header_phi(f, &f->values[i]))
+			f->order[start[bucket_of(p, i) + 1]++] = i;
+	memcpy(f->level, start, sizeof(f->level));
+	for (uint32_t b = 0; b < blocks; b++) {
+		const uint32_t *at = start + KC_LEVEL_FLOW + 2 * (size_t)b;
+
+		f->stages[b].phi = at[0];
+		f->stages[b].phi_count = at[1] - at[0];
+		f->stages[b].value = at[1];
+		f->stages[b].value_count = at[2] - at[1];
+	}
+	for (uint32_t l = 0; l < loops; l++) {
+		const uint32_t *at = start + KC_LEVEL_FLOW + 2 * (size_t)blocks + 2 * (size_t)l;
+
+		f->cycles[l].entry = at[0];
+		f->cycles[l].entry_count = at[1] - at[0];
+		f->cycles[l].left = at[1];
+		f->cycles[l].left_count = at[2] - at[1];
+	}
+	f->order_count = start[bucket_count];
+	return 0;
+}
+
+int kc__place_values(struct kc__reader *r)
+{
+	struct placer p = {.r = r, .f = r->f};
+	int rc = find_live(&p);
+
+	p.entry_count = p.entry_capacity = r->f->value_count;
+	p.entry_of = kc_arena_array(r->arena, r->f->value_count, sizeof(*p.entry_of));
+	if (rc || !p.entry_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->f->value_count; i++)
+		place(&p, i);
+	rc = leave_loops(&p);
+	rc = rc ? rc : spread_memory(&p);
+	rc = rc ? rc : cover_values(&p);
+	rc = rc ? rc : find_carried(&p);
+	return rc ? rc : list(&p);
+}

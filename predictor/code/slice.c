@@ -1,0 +1,105 @@
+#include "formula.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Where each register is set: points, by register. */
+struct definitions {
+	uint32_t *start; /* register_count + 1 */
+	uint32_t *points;
+};
+
+static int find_definitions(struct kc__reader *r, struct definitions *d)
+{
+	const struct kc_cfg *cfg = &r->f->cfg;
+	uint32_t registers[KC__REGISTERS_MAX], count;
+
+	d->start = kc_arena_array(r->arena, (size_t)cfg->register_count + 2, sizeof(*d->start));
+	if (!d->start)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < cfg->point_count; p++) {
+		count = kc__writes(cfg, &cfg->points[p], registers);
+		for (uint32_t n = 0; n < count; n++)
+			d->start[registers[n] + 2]++;
+	}
+	for (uint32_t n = 2; n < cfg->register_count + 2; n++)
+		d->start[n] += d->start[n - 1];
+	d->points = kc_arena_array(r->arena, (size_t)d->start[cfg->register_count + 1] + 1, sizeof(*d->points));
+	if (!d->points)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < cfg->point_count; p++) {
+		count = kc__writes(cfg, &cfg->points[p], registers);
+		for (uint32_t n = 0; n < count; n++)
+			d->points[d->start[registers[n] + 1]++] = p;
+	}
+	return 0;
+}
+
+static void need(struct kc__reader *r, const uint32_t *registers, uint32_t count, uint32_t *stack, uint32_t *depth)
+{
+	for (uint32_t n = 0; n < count; n++) {
+		if (r->needed[registers[n]])
+			continue;
+		r->needed[registers[n]] = 1;
+		stack[(*depth)++] = registers[n];
+	}
+}
+
+static void read_here(struct kc__reader *r, const uint32_t *set_in, uint32_t block, const uint32_t *registers,
+		      uint32_t count)
+{
+	for (uint32_t n = 0; n < count; n++)
+		if (set_in[registers[n]] != block)
+			r->crosses[registers[n]] = 1;
+}
+
+/* Registers read before they are set in their block. A guarded instruction reads what it may leave as it was. */
+static int find_crossing(struct kc__reader *r)
+{
+	const struct kc_cfg *cfg = &r->f->cfg;
+	uint32_t *set_in = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*set_in));
+	uint32_t registers[KC__REGISTERS_MAX], count;
+
+	if (!set_in)
+		return -ENOMEM;
+	memset(set_in, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*set_in));
+	for (uint32_t b = 0; b < cfg->block_count; b++) {
+		for (uint32_t p = cfg->blocks[b].first; p < cfg->blocks[b].end; p++) {
+			const struct kc_point *point = &cfg->points[p];
+
+			count = kc__reads(cfg, point, registers);
+			read_here(r, set_in, b, registers, count);
+			count = kc__roots(cfg, point, registers);
+			read_here(r, set_in, b, registers, count);
+			count = kc__writes(cfg, point, registers);
+			if (point->instruction->guard != KC_PTX_NO_REGISTER)
+				read_here(r, set_in, b, registers, count);
+			for (uint32_t n = 0; n < count; n++)
+				set_in[registers[n]] = b;
+		}
+	}
+	return 0;
+}
+
+int kc__slice(struct kc__reader *r)
+{
+	const struct kc_cfg *cfg = &r->f->cfg;
+	struct definitions d;
+	uint32_t registers[KC__REGISTERS_MAX], depth = 0;
+	uint32_t *stack = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*stack));
+	int rc = find_definitions(r, &d);
+
+	r->needed = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, 1);
+	r->crosses = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, 1);
+	if (rc || !stack || !r->needed || !r->crosses)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < cfg->point_count; p++)
+		need(r, registers, kc__roots(cfg, &cfg->points[p], registers), stack, &depth);
+	while (depth) {
+		uint32_t number = stack[--depth];
+
+		for (uint32_t n = d.start[number]; n < d.start[number + 1]; n++)
+			need(r, registers, kc__reads(cfg, &cfg->points[d.points[n]], registers), stack, &depth);
+	}
+	return find_crossing(r);
+}

@@ -1,0 +1,406 @@
+#include "formula.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Steps of dominance frontiers that are followed; compilers' output needs a few a block. */
+#define FRONTIER_MAX (1u << 22)
+
+struct join { /* a value that a block merges */
+	uint32_t number; /* register */
+	uint32_t value;
+	uint32_t next; /* of the same block */
+};
+
+struct undo {
+	uint32_t number, value;
+};
+
+struct namer {
+	struct kc__reader *r;
+	uint32_t *frontier_start, *frontier; /* by block */
+	uint32_t *first_join;		     /* by block */
+	struct join *joins;
+	uint32_t join_count, join_capacity;
+	uint32_t *in_place; /* edge → which of its target's in_edges it is */
+	struct undo *undo;
+	uint32_t undo_count, undo_capacity;
+	uint32_t unset;
+};
+
+static uint64_t constant_hash(int64_t constant, uint8_t bits)
+{
+	return ((uint64_t)constant * 0x9e3779b97f4a7c15ull + bits) >> 56;
+}
+
+uint32_t kc__constant(struct kc__reader *r, int64_t constant, uint8_t bits)
+{
+	uint32_t *slot = &r->constants[constant_hash(constant, bits)];
+	const struct kc_value *known = *slot < r->f->value_count ? &r->f->values[*slot] : NULL;
+
+	if (!known || known->op != KC_OP_CONSTANT || known->constant != constant || known->bits != bits)
+		*slot = kc__value(r, (struct kc_value){.op = KC_OP_CONSTANT, .bits = bits, .constant = constant});
+	return *slot;
+}
+
+static int is_constant(const struct kc__reader *r, uint32_t value)
+{
+	return r->f->values[value].op == KC_OP_CONSTANT;
+}
+
+/* Sums and products with what leaves the other as it is; an address in a parameter plus a constant. */
+static uint32_t simplify(struct kc__reader *r, const struct kc_value *v)
+{
+	const struct kc_value *a = &r->f->values[v->source[0]], *b;
+	int64_t constant;
+
+	if (v->count != 2 || !is_constant(r, v->source[1]))
+		return KC_NO_VALUE;
+	b = &r->f->values[v->source[1]];
+	constant = b->constant;
+	if (v->op == KC_OP_ADD && a->op == KC_OP_PARAM_ADDRESS) {
+		struct kc_value moved = *a;
+
+		moved.constant += constant;
+		return kc__value(r, moved);
+	}
+	if (a->bits != v->bits)
+		return KC_NO_VALUE;
+	if (!constant && (v->op == KC_OP_ADD || v->op == KC_OP_SUB || v->op == KC_OP_SHL || v->op == KC_OP_SHR ||
+			  v->op == KC_OP_OR || v->op == KC_OP_XOR))
+		return v->source[0];
+	return constant == 1 && v->op == KC_OP_MUL ? v->source[0] : KC_NO_VALUE;
+}
+
+uint32_t kc__value(struct kc__reader *r, struct kc_value value)
+{
+	struct kc_formula *f = r->f;
+	uint32_t same;
+	int constant = value.count != 0 && value.op > KC_OP_LEFT;
+
+	for (uint32_t n = 0; n < value.count; n++) {
+		if (value.source[n] == KC_NO_VALUE)
+			return KC_NO_VALUE;
+		constant = constant && is_constant(r, value.source[n]);
+	}
+	if (constant) {
+		int64_t s[KC_SOURCES_MAX] = {0};
+
+		for (uint32_t n = 0; n < value.count; n++)
+			s[n] = f->values[value.source[n]].constant;
+		return kc__constant(r, kc__compute(&value, s[0], s[1], s[2]), value.bits);
+	}
+	same = value.count ? simplify(r, &value) : KC_NO_VALUE;
+	if (same != KC_NO_VALUE)
+		return same;
+	if (f->value_count == KC_NO_VALUE - 1 ||
+	    kc_arena_grow(r->arena, &f->values, &r->value_capacity, f->value_count, sizeof(*f->values)))
+		return KC_NO_VALUE;
+	value.block = r->block;
+	value.left = KC_NO_VALUE;
+	if (value.level != KC_LEVEL_FLOW)
+		value.loop = KC_NO_LOOP;
+	f->values[f->value_count] = value;
+	return f->value_count++;
+}
+
+/* Cooper, Harvey and Kennedy, Figure 5. Counts where there is no room yet. */
+static int walk_frontiers(struct namer *n, int fill)
+{
+	const struct kc_cfg *cfg = &n->r->f->cfg;
+	uint32_t total = 0;
+
+	for (uint32_t b = 0; b < cfg->block_count; b++) {
+		const struct kc_block *block = &cfg->blocks[b];
+
+		if (block->in_count < 2 && !(block->in_count && !b))
+			continue;
+		for (uint32_t i = 0; i < block->in_count; i++) {
+			uint32_t at = cfg->edges[cfg->in_edges[block->in + i]].from;
+			uint32_t stop = b ? block->dominator : KC_NO_BLOCK;
+
+			while (at != stop) {
+				if (++total > FRONTIER_MAX)
+					return -ENOTSUP;
+				if (fill)
+					n->frontier[n->frontier_start[at + 1]++] = b;
+				else
+					n->frontier_start[at + 2]++;
+				if (!at)
+					break;
+				at = cfg->blocks[at].dominator;
+			}
+		}
+	}
+	return 0;
+}
+
+static int find_frontiers(struct namer *n)
+{
+	const struct kc_cfg *cfg = &n->r->f->cfg;
+	int rc;
+
+	n->frontier_start = kc_arena_array(n->r->arena, (size_t)cfg->block_count + 2, sizeof(*n->frontier_start));
+	if (!n->frontier_start)
+		return -ENOMEM;
+	rc = walk_frontiers(n, 0);
+	if (rc)
+		return rc;
+	for (uint32_t b = 2; b < cfg->block_count + 2; b++)
+		n->frontier_start[b] += n->frontier_start[b - 1];
+	n->frontier =
+	    kc_arena_array(n->r->arena, (size_t)n->frontier_start[cfg->block_count + 1] + 1, sizeof(*n->frontier));
+	return n->frontier ? walk_frontiers(n, 1) : -ENOMEM;
+}
+
+static int add_join(struct namer *n, uint32_t block, uint32_t number)
+{
+	struct kc_formula *f = n->r->f;
+	const struct kc_block *b = &f->cfg.blocks[block];
+	struct kc_value phi = {.op = KC_OP_PHI, .bits = 64, .phi = f->phi_source_count};
+	int rc = kc_arena_grow(n->r->arena, &n->joins, &n->join_capacity, n->join_count, sizeof(*n->joins));
+
+	if (rc || b->in_count > UINT32_MAX - f->phi_source_count)
+		return -ENOMEM;
+	n->r->block = block;
+	f->phi_source_count += b->in_count;
+	n->joins[n->join_count].number = number;
+	n->joins[n->join_count].value = kc__value(n->r, phi);
+	n->joins[n->join_count].next = n->first_join[block];
+	if (n->joins[n->join_count].value == KC_NO_VALUE)
+		return -ENOMEM;
+	n->first_join[block] = n->join_count++;
+	return 0;
+}
+
+/* (register, block) pairs in which one that crosses blocks is set, as lists by register. */
+struct settings {
+	uint32_t *first; /* by register */
+	struct setting {
+		uint32_t block, next;
+	} *all;
+	uint32_t count, capacity;
+};
+
+static int find_settings(struct namer *n, struct settings *s)
+{
+	const struct kc_cfg *cfg = &n->r->f->cfg;
+	uint32_t registers[KC__REGISTERS_MAX];
+	int rc = 0;
+
+	s->first = kc_arena_array(n->r->arena, (size_t)cfg->register_count + 1, sizeof(*s->first));
+	if (!s->first)
+		return -ENOMEM;
+	memset(s->first, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*s->first));
+	for (uint32_t b = 0; b < cfg->block_count; b++) {
+		for (uint32_t p = cfg->blocks[b].first; p < cfg->blocks[b].end; p++) {
+			uint32_t count = kc__writes(cfg, &cfg->points[p], registers);
+
+			for (uint32_t i = 0; i < count && !rc; i++) {
+				uint32_t number = registers[i];
+				uint32_t first = s->first[number];
+
+				if (!n->r->needed[number] || !n->r->crosses[number] ||
+				    (first != UINT32_MAX && s->all[first].block == b))
+					continue;
+				rc = kc_arena_grow(n->r->arena, &s->all, &s->capacity, s->count, sizeof(*s->all));
+				if (rc)
+					return rc;
+				s->all[s->count] = (struct setting){b, first};
+				s->first[number] = s->count++;
+			}
+		}
+	}
+	return rc;
+}
+
+static int join_register(struct namer *n, const struct settings *s, uint32_t number, uint32_t *stack,
+			 uint32_t *joined_for, uint32_t *stacked_for)
+{
+	uint32_t depth = 0;
+	int rc = 0;
+
+	for (uint32_t at = s->first[number]; at != UINT32_MAX; at = s->all[at].next) {
+		stack[depth++] = s->all[at].block;
+		stacked_for[s->all[at].block] = number;
+	}
+	while (depth && !rc) {
+		uint32_t from = stack[--depth];
+
+		for (uint32_t i = n->frontier_start[from]; i < n->frontier_start[from + 1] && !rc; i++) {
+			uint32_t to = n->frontier[i];
+
+			if (joined_for[to] == number)
+				continue;
+			joined_for[to] = number;
+			rc = add_join(n, to, number);
+			if (stacked_for[to] != number)
+				stack[depth++] = to;
+			stacked_for[to] = number;
+		}
+	}
+	return rc;
+}
+
+static int place_joins(struct namer *n)
+{
+	const struct kc_cfg *cfg = &n->r->f->cfg;
+	struct settings s = {0};
+	uint32_t *stack = kc_arena_array(n->r->arena, (size_t)cfg->block_count * 3, sizeof(*stack));
+	int rc = find_settings(n, &s);
+
+	n->first_join = kc_arena_array(n->r->arena, cfg->block_count, sizeof(*n->first_join));
+	if (rc || !stack || !n->first_join)
+		return -ENOMEM;
+	memset(n->first_join, 0xff, cfg->block_count * sizeof(*n->first_join));
+	memset(stack + cfg->block_count, 0xff, cfg->block_count * 2 * sizeof(*stack));
+	for (uint32_t number = 0; number < cfg->register_count && !rc; number++)
+		if (s.first[number] != UINT32_MAX)
+			rc = join_register(n, &s, number, stack, stack + cfg->block_count,
+					   stack + 2 * (size_t)cfg->block_count);
+	return rc;
+}
+
+static int remember(struct namer *n, uint32_t number)
+{
+	int rc = kc_arena_grow(n->r->arena, &n->undo, &n->undo_capacity, n->undo_count, sizeof(*n->undo));
+
+	if (!rc)
+		n->undo[n->undo_count++] = (struct undo){number, n->r->current[number]};
+	return rc;
+}
+
+static int set_condition(struct namer *n, struct kc_stage *stage, const struct kc_block *block)
+{
+	struct kc__reader *r = n->r;
+	const struct kc_point *last = &r->f->cfg.points[block->end - 1];
+	const struct kc_ptx_instruction *i = last->instruction;
+	uint32_t registers = r->f->cfg.calls[last->call].registers;
+
+	stage->condition = KC_NO_VALUE;
+	if (block->ends == KC_END_BRANCH) {
+		stage->condition = kc__register_value(r, last, registers + i->guard);
+		stage->condition_negated = i->guard_negated;
+	} else if (block->ends == KC_END_SWITCH) {
+		stage->condition = i->operand_count && i->operands[0].kind == KC_PTX_REGISTER
+				       ? kc__register_value(r, last, registers + i->operands[0].number)
+				       : n->unset;
+	} else {
+		return 0;
+	}
+	return stage->condition == KC_NO_VALUE ? -ENOMEM : 0;
+}
+
+/* What its edges bring to the joins they lead to. */
+static void bring(struct namer *n, const struct kc_block *block)
+{
+	struct kc_formula *f = n->r->f;
+
+	for (uint32_t e = block->out; e < block->out + block->out_count; e++) {
+		uint32_t to = f->cfg.edges[e].to;
+
+		if (to == KC_NO_BLOCK)
+			continue;
+		for (uint32_t j = n->first_join[to]; j != UINT32_MAX; j = n->joins[j].next) {
+			uint32_t value = n->r->current[n->joins[j].number];
+
+			f->phi_sources[f->values[n->joins[j].value].phi + n->in_place[e]] =
+			    value == KC_NO_VALUE ? n->unset : value;
+		}
+	}
+}
+
+static int name_block(struct namer *n, uint32_t b)
+{
+	struct kc__reader *r = n->r;
+	const struct kc_block *block = &r->f->cfg.blocks[b];
+	struct kc_stage *stage = &r->f->stages[b];
+	uint32_t registers[KC__REGISTERS_MAX];
+	int rc = 0;
+
+	r->block = b;
+	stage->event = r->f->event_count;
+	for (uint32_t j = n->first_join[b]; j != UINT32_MAX && !rc; j = n->joins[j].next) {
+		rc = remember(n, n->joins[j].number);
+		r->current[n->joins[j].number] = n->joins[j].value;
+	}
+	for (uint32_t p = block->first; p < block->end && !rc; p++) {
+		const struct kc_point *point = &r->f->cfg.points[p];
+		uint32_t count = kc__writes(&r->f->cfg, point, registers);
+
+		rc = kc__count(r, stage, point);
+		for (uint32_t i = 0; i < count && !rc; i++)
+			if (r->needed[registers[i]])
+				rc = remember(n, registers[i]);
+		if (!rc)
+			rc = kc__translate(r, point);
+	}
+	rc = rc ? rc : kc__keep_counted(r, stage);
+	rc = rc ? rc : set_condition(n, stage, block);
+	if (!rc)
+		bring(n, block);
+	return rc;
+}
+
+/* Blocks in the order of the dominator tree; what a block set is undone where its part of the tree is left. */
+static int walk_tree(struct namer *n)
+{
+	const struct kc_cfg *cfg = &n->r->f->cfg;
+	uint32_t *by_tree = kc_arena_array(n->r->arena, (size_t)cfg->block_count * 2, sizeof(*by_tree));
+	uint32_t *undo_from = by_tree ? by_tree + cfg->block_count : NULL;
+	uint32_t above = KC_NO_BLOCK;
+	int rc = 0;
+
+	if (!by_tree)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < cfg->block_count; b++)
+		by_tree[cfg->blocks[b].tree] = b;
+	for (uint32_t t = 0; t < cfg->block_count && !rc; t++) {
+		uint32_t b = by_tree[t];
+
+		while (b && above != cfg->blocks[b].dominator) {
+			while (n->undo_count > undo_from[above]) {
+				const struct undo *undo = &n->undo[--n->undo_count];
+
+				n->r->current[undo->number] = undo->value;
+			}
+			above = cfg->blocks[above].dominator;
+		}
+		undo_from[b] = n->undo_count;
+		rc = name_block(n, b);
+		above = b;
+	}
+	return rc;
+}
+
+int kc__name_values(struct kc__reader *r)
+{
+	struct namer n = {.r = r};
+	struct kc_formula *f = r->f;
+	const struct kc_cfg *cfg = &f->cfg;
+	int rc;
+
+	memset(r->constants, 0xff, sizeof(r->constants));
+	r->current = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*r->current));
+	f->stages = kc_arena_array(r->arena, cfg->block_count, sizeof(*f->stages));
+	n.in_place = kc_arena_array(r->arena, (size_t)cfg->edge_count + 1, sizeof(*n.in_place));
+	if (!r->current || !f->stages || !n.in_place)
+		return -ENOMEM;
+	memset(r->current, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*r->current));
+	for (uint32_t b = 0; b < cfg->block_count; b++)
+		for (uint32_t i = 0; i < cfg->blocks[b].in_count; i++)
+			n.in_place[cfg->in_edges[cfg->blocks[b].in + i]] = i;
+	r->block = 0;
+	n.unset =
+	    kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN, .bits = 64, .constant = KC_UNKNOWN_UNSET});
+	if (n.unset == KC_NO_VALUE)
+		return -ENOMEM;
+	rc = find_frontiers(&n);
+	rc = rc ? rc : place_joins(&n);
+	if (rc)
+		return rc;
+	f->phi_sources = kc_arena_array(r->arena, (size_t)f->phi_source_count + 1, sizeof(*f->phi_sources));
+	if (!f->phi_sources)
+		return -ENOMEM;
+	return walk_tree(&n);
+}
