@@ -22,7 +22,8 @@ void kc_arena_free(struct kc_arena *arena);
 void *kc_arena_take(struct kc_arena *arena, size_t bytes);
 /* The same for `count` things; NULL also where the product overflows. */
 void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes);
-/* Room for one more: *things, an array in the arena, moves to one of twice the capacity where it is full. 0; -ENOMEM. */
+/* Room for one more: *things, an array in the arena, moves to one of twice the capacity where it is full. 0; -ENOMEM.
+ */
 int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint32_t count, size_t bytes);
 /* A copy, ended by a NUL. */
 char *kc_arena_text(struct kc_arena *arena, const char *text, size_t length);

@@ -77,6 +77,8 @@ double kc_counts_bank_conflict_degree(const struct kc_counts *counts);
 struct kc_cost_argument {
 	uint64_t value; /* the parameter's bytes, little endian, the first eight */
 	uint8_t known;
+	const void *bytes; /* all of it, of a struct; NULL: value is all that is known */
+	uint32_t length;
 };
 
 struct kc_cost_launch {

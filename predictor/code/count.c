@@ -186,8 +186,7 @@ static int add_event(struct kc__reader *r, struct kc_stage *stage, const struct 
 		return rc;
 	event.guard = KC_NO_VALUE;
 	if (i->guard != KC_PTX_NO_REGISTER) {
-		event.guard =
-		    kc__register_value(r, point, f->cfg.calls[point->call].registers + i->guard);
+		event.guard = kc__register_value(r, point, f->cfg.calls[point->call].registers + i->guard);
 		event.guard_negated = i->guard_negated;
 		if (event.guard == KC_NO_VALUE)
 			return -ENOMEM;
@@ -213,10 +212,9 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 	if (address)
 		event.address = kc__address_value(r, point, address);
 	else
-		event.address = kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN,
-							       .bits = 64,
-							       .constant = KC_UNKNOWN_INSTRUCTION,
-							       .offset = i->offset});
+		event.address = kc__value(
+		    r, (struct kc_value){
+			   .op = KC_OP_UNKNOWN, .bits = 64, .constant = KC_UNKNOWN_INSTRUCTION, .offset = i->offset});
 	if (event.address == KC_NO_VALUE)
 		return -ENOMEM;
 	if (counter == KC_COUNT_OF_LD_GLOBAL || counter == KC_COUNT_OF_ST_GLOBAL) {
@@ -298,7 +296,8 @@ static int count_copy(struct kc__reader *r, struct kc_stage *stage, const struct
 		return 0;
 	}
 	if (!(i->flags & KC_PTX_BULK)) {
-		rc = add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, from, bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 1);
+		rc = add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, from,
+				bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 1);
 		return rc ? rc
 			  : add_access(r, stage, point, KC_COUNT_OF_ST_SHARED, to,
 				       bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 0);

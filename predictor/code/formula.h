@@ -82,6 +82,7 @@ struct kc_value {
 	uint8_t is_signed;   /* how it reads them */
 	uint8_t compare;
 	uint8_t level;
+	uint8_t is_pointer; /* of a parameter: only addresses depend on it */
 	uint8_t live;
 	uint8_t count;
 	uint32_t source[KC_SOURCES_MAX];
@@ -90,6 +91,7 @@ struct kc_value {
 	uint32_t block;
 	uint32_t loop; /* in which it is computed anew each time */
 	uint32_t left; /* its KC_OP_LEFT, once one is needed */
+	uint32_t slot; /* where it is kept when evaluated: bytes */
 	uint32_t offset;
 };
 
@@ -98,10 +100,10 @@ enum kc_event_kind { KC_EVENT_COUNT, KC_EVENT_GLOBAL, KC_EVENT_SHARED };
 struct kc_event {
 	uint8_t kind;
 	uint8_t guard_negated;
-	uint8_t bytes; /* of a lane */
-	uint8_t lanes; /* that address memory: 32, fewer for ldmatrix */
+	uint8_t bytes;             /* of a lane */
+	uint8_t lanes;             /* that address memory: 32, fewer for ldmatrix */
 	uint8_t counter, counter2; /* the second: KC_COUNTER_COUNT where there is none */
-	uint8_t issues; /* instructions: 0 for an instruction's second event */
+	uint8_t issues;            /* instructions: 0 for an instruction's second event */
 	float amount, amount2;
 	uint32_t guard;   /* value */
 	uint32_t address; /* value */
@@ -135,7 +137,7 @@ struct kc_cycle {
 struct kc_carried {
 	uint32_t phi;
 	uint32_t step;  /* value; KC_NO_VALUE: not by a constant step */
-	uint32_t slot;  /* where its value at the entry is kept */
+	uint32_t slot;  /* where its value at the entry is kept: bytes */
 	uint8_t memory; /* it depends on memory contents: not known after the first iteration */
 };
 
@@ -154,7 +156,8 @@ struct kc_formula {
 	struct kc_amount *amounts;
 	struct kc_cycle *cycles;
 	struct kc_carried *carried;
-	uint32_t slot_count;
+	uint8_t *leaves; /* by edge: how many loops it leaves */
+	uint32_t slot_bytes;
 	uint64_t static_shared_bytes;
 };
 
@@ -187,11 +190,11 @@ struct kc__reader {
 	const struct kc_ptx_function *kernel;
 	struct kc_formula *f;
 	uint32_t value_capacity, event_capacity, amount_capacity, amount_count;
-	uint32_t constants[256]; /* those met last, by their hash */
-	uint8_t *needed;	 /* by register: something depends on it */
-	uint8_t *crosses;	 /* by register: read in another block than where it is set */
-	uint32_t *current;	 /* register → value */
-	uint32_t block;		 /* being read */
+	uint32_t constants[256];         /* those met last, by their hash */
+	uint8_t *needed;                 /* by register: something depends on it */
+	uint8_t *crosses;                /* by register: read in another block than where it is set */
+	uint32_t *current;               /* register → value */
+	uint32_t block;                  /* being read */
 	float counted[KC_COUNTER_COUNT]; /* in the block being read, without guard */
 };
 
@@ -214,6 +217,14 @@ uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, c
 int kc__translate(struct kc__reader *r, const struct kc_point *point);
 int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point);
 int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage);
+
+/* All of it, into an arena for what is needed meanwhile; what is to stay, into another. */
+int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
+		     const struct kc_ptx_function *kernel, struct kc_refusal *refusal);
+int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from);
+/* Also marks parameters that are pointers. */
+int kc__find_needs(struct kc_formula *f, const struct kc_ptx_function *kernel, struct kc_arena *arena,
+		   struct kc_cost_need **all, uint32_t *count);
 
 int kc__slice(struct kc__reader *r);
 int kc__name_values(struct kc__reader *r);

@@ -23,6 +23,7 @@
 #define KC_LANES 32u
 #define KC_ALL_LANES UINT32_MAX
 #define KC_ENDLESS INT64_MAX
+#define KC_STEP_MAX ((int64_t)1 << 61) /* larger ones are not followed: sums of two do not overflow */
 
 /* Only v[0] counts where uniform; no step counts but those `moves` names. */
 struct kc_lanes {

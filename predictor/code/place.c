@@ -173,7 +173,8 @@ static int leave_loops(struct placer *p)
 		if (!f->values[i].live)
 			continue;
 		for (uint32_t n = 0; n < source_count(f, &f->values[i]) && !rc; n++) {
-			uint32_t loop = f->values[i].op == KC_OP_PHI ? taken_in(f, &f->values[i], n) : f->values[i].loop;
+			uint32_t loop =
+			    f->values[i].op == KC_OP_PHI ? taken_in(f, &f->values[i], n) : f->values[i].loop;
 			uint32_t from = sources(f, &f->values[i])[n];
 
 			if (f->values[i].level != KC_LEVEL_FLOW)
@@ -222,8 +223,7 @@ static int depends_on_memory(const struct placer *p, uint32_t value)
 	for (uint32_t n = 0; n < count; n++) {
 		int memory = p->memory[from[n]];
 
-		if (v->op != KC_OP_PHI ? memory
-				       : is_header_phi(f, v) && memory && taken_in(f, v, n) == v->loop)
+		if (v->op != KC_OP_PHI ? memory : is_header_phi(f, v) && memory && taken_in(f, v, n) == v->loop)
 			return 1;
 		known += !memory;
 	}

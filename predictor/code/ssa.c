@@ -6,7 +6,7 @@
 /* Steps of dominance frontiers that are followed; compilers' output needs a few a block. */
 #define FRONTIER_MAX (1u << 22)
 
-struct join { /* a value that a block merges */
+struct join {            /* a value that a block merges */
 	uint32_t number; /* register */
 	uint32_t value;
 	uint32_t next; /* of the same block */
@@ -19,7 +19,7 @@ struct undo {
 struct namer {
 	struct kc__reader *r;
 	uint32_t *frontier_start, *frontier; /* by block */
-	uint32_t *first_join;		     /* by block */
+	uint32_t *first_join;                /* by block */
 	struct join *joins;
 	uint32_t join_count, join_capacity;
 	uint32_t *in_place; /* edge → which of its target's in_edges it is */
@@ -178,7 +178,7 @@ struct settings {
 	uint32_t *first; /* by register */
 	struct setting {
 		uint32_t block, next;
-	} *all;
+	} * all;
 	uint32_t count, capacity;
 };
 
@@ -391,8 +391,7 @@ int kc__name_values(struct kc__reader *r)
 		for (uint32_t i = 0; i < cfg->blocks[b].in_count; i++)
 			n.in_place[cfg->in_edges[cfg->blocks[b].in + i]] = i;
 	r->block = 0;
-	n.unset =
-	    kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN, .bits = 64, .constant = KC_UNKNOWN_UNSET});
+	n.unset = kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN, .bits = 64, .constant = KC_UNKNOWN_UNSET});
 	if (n.unset == KC_NO_VALUE)
 		return -ENOMEM;
 	rc = find_frontiers(&n);

@@ -182,10 +182,9 @@ uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint3
 
 static uint32_t unknown(struct kc__reader *r, const struct kc_point *point, enum kc_unknown_reason reason)
 {
-	return kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN,
-					      .bits = 64,
-					      .constant = reason,
-					      .offset = point->instruction->offset});
+	return kc__value(
+	    r, (struct kc_value){
+		   .op = KC_OP_UNKNOWN, .bits = 64, .constant = reason, .offset = point->instruction->offset});
 }
 
 static uint32_t special_value(struct kc__reader *r, const struct kc_point *point, uint32_t number)

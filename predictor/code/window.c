@@ -105,7 +105,7 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 struct difference {
 	const struct kc_lanes *a, *b;
 	int64_t d[KC_LANES];
-	uint32_t lanes;     /* those that count */
+	uint32_t lanes;      /* those that count */
 	int64_t most, least; /* d where it is negative, at most; where it is not, at least */
 	uint32_t negative;
 };
@@ -125,10 +125,12 @@ static int find_difference(struct difference *x, const struct kc_value *value, u
 	x->negative = 0;
 	for (uint32_t mask = x->lanes; mask; mask &= mask - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(mask);
-		int64_t a = kc__read(kc__lane(x->a, lane), bits, signs), b = kc__read(kc__lane(x->b, lane), bits, signs);
+		int64_t a = kc__read(kc__lane(x->a, lane), bits, signs),
+			b = kc__read(kc__lane(x->b, lane), bits, signs);
 		int64_t d;
 
-		if ((!signs && bits == 64 && (a | b) < 0) || __builtin_sub_overflow(a, b, &d) || d == INT64_MIN)
+		if ((!signs && bits == 64 && (a | b) < 0) || __builtin_sub_overflow(a, b, &d) || d > KC_STEP_MAX ||
+		    d < -KC_STEP_MAX)
 			return 0;
 		d -= shift;
 		x->d[lane] = d;

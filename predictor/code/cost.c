@@ -1,0 +1,164 @@
+#include "cost.h"
+#include "evaluate.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Evaluation works on the stack up to this; a kernel that needs more has memory of its own, for one at a time. */
+#define STACK_BYTES ((size_t)48 << 10)
+/* While a kernel is read. */
+#define READER_BYTES ((size_t)256 << 20)
+#define THREADS_PER_BLOCK_MAX 1024u
+
+struct kc_cost {
+	struct kc_arena arena;
+	struct kc_formula formula;
+	struct kc_cost_need *needs;
+	uint32_t need_count;
+	size_t scratch_bytes;
+	unsigned char *spare; /* NULL: the stack does */
+	atomic_flag spare_taken;
+};
+
+const char *kc_counter_name(uint32_t counter)
+{
+	static const char *const names[] = {
+#define X(constant, name) name,
+	    KC_COUNTERS(X)
+#undef X
+	};
+
+	return counter < KC_COUNTER_COUNT ? names[counter] : "";
+}
+
+double kc_counts_sectors_per_request(const struct kc_counts *counts)
+{
+	double requests = counts->of[KC_COUNT_OF_REQUESTS];
+
+	return requests > 0 ? counts->of[KC_COUNT_OF_SECTORS] / requests : 0;
+}
+
+double kc_counts_bank_conflict_degree(const struct kc_counts *counts)
+{
+	double requests = counts->of[KC_COUNT_OF_SHARED_REQUESTS];
+
+	return requests > 0 ? counts->of[KC_COUNT_OF_SHARED_PASSES] / requests : 0;
+}
+
+int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
+		 size_t memory_bytes, struct kc_refusal *refusal)
+{
+	struct kc_cost *c = calloc(1, sizeof(*c));
+	struct kc_arena working;
+	struct kc_formula read = {0};
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	atomic_flag_clear(&c->spare_taken);
+	kc_arena_init(&c->arena, memory_bytes);
+	kc_arena_init(&working, READER_BYTES);
+	rc = kc__read_formula(&read, &working, module, kernel, refusal);
+	rc = rc ? rc : kc__pack_formula(&c->formula, &c->arena, &read);
+	rc = rc ? rc : kc__find_needs(&c->formula, kernel, &c->arena, &c->needs, &c->need_count);
+	kc_arena_free(&working);
+	if (!rc) {
+		c->scratch_bytes = kc__scratch_bytes(&c->formula);
+		if (c->scratch_bytes > STACK_BYTES) {
+			c->spare = c->scratch_bytes <= memory_bytes ? malloc(c->scratch_bytes) : NULL;
+			rc = c->spare ? 0 : -ENOMEM;
+		}
+	}
+	if (rc) {
+		if (rc == -ENOMEM)
+			kc__refuse(refusal, kernel->offset, "%s takes more memory than there is for it", kernel->name);
+		kc_cost_free(c);
+		return rc;
+	}
+	*cost = c;
+	return 0;
+}
+
+void kc_cost_free(struct kc_cost *cost)
+{
+	if (!cost)
+		return;
+	kc_arena_free(&cost->arena);
+	free(cost->spare);
+	free(cost);
+}
+
+uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **needs)
+{
+	*needs = cost->needs;
+	return cost->need_count;
+}
+
+uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)
+{
+	return (uint32_t)cost->formula.static_shared_bytes;
+}
+
+static void settle(const struct kc_evaluation *e, const struct kc_tally *tally, double threads,
+		   struct kc_counts *counts)
+{
+	const double *of = tally->of;
+
+	*counts = (struct kc_counts){.threads = threads};
+	for (uint32_t n = 0; n < KC_COUNTER_COUNT; n++)
+		counts->of[n] = of[n] / threads;
+	counts->active_share = of[KC_TALLY_PLACES] > 0 ? of[KC_TALLY_LANES] / of[KC_TALLY_PLACES] : 1;
+	counts->assumed = e->assumed;
+	counts->sampled = e->sampled;
+	counts->exact = !e->assumed && !e->sampled;
+}
+
+static int evaluate(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,
+		    unsigned char *scratch, struct kc_counts *counts)
+{
+	struct kc_tally tally = {{0}};
+	struct kc_evaluation e = {.f = &cost->formula, .launch = launch, .tally = &tally, .effort = effort};
+	double threads = 1;
+	int rc;
+
+	for (uint32_t d = 0; d < 3; d++)
+		threads *= (double)launch->grid[d] * launch->block[d];
+	kc__lay_out_scratch(&e, scratch);
+	rc = kc__run_launch(&e);
+	if (!rc)
+		settle(&e, &tally, threads, counts);
+	return rc;
+}
+
+static int evaluate_on_stack(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,
+			     struct kc_counts *counts)
+{
+	unsigned char scratch[STACK_BYTES];
+
+	return evaluate(cost, launch, effort, scratch, counts);
+}
+
+int kc_cost_evaluate(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,
+		     struct kc_counts *counts)
+{
+	atomic_flag *taken = (atomic_flag *)&cost->spare_taken;
+	uint64_t threads = 1;
+	int rc;
+
+	for (uint32_t d = 0; d < 3; d++) {
+		if (!launch->grid[d] || !launch->block[d] || launch->block[d] > THREADS_PER_BLOCK_MAX)
+			return -EINVAL;
+		threads *= launch->block[d];
+	}
+	if (threads > THREADS_PER_BLOCK_MAX)
+		return -EINVAL;
+	if (!cost->spare)
+		return evaluate_on_stack(cost, launch, effort, counts);
+	if (atomic_flag_test_and_set_explicit(taken, memory_order_acquire))
+		return -EAGAIN;
+	rc = evaluate(cost, launch, effort, cost->spare, counts);
+	atomic_flag_clear_explicit(taken, memory_order_release);
+	return rc;
+}

@@ -1,0 +1,145 @@
+#include "evaluate.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A new sum may run that many times its effort, to be finished by sampling. */
+#define OVERRUN 64u
+#define STEPS_SPARE 100000u
+
+#define ALIGN 64u
+
+static size_t align_up(size_t bytes)
+{
+	return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+size_t kc__scratch_bytes(const struct kc_formula *f)
+{
+	return align_up(f->slot_bytes) + align_up(f->cfg.block_count * sizeof(double)) +
+	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
+}
+
+void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
+{
+	const struct kc_cfg *cfg = &e->f->cfg;
+	unsigned char *at = scratch + (ALIGN - (uintptr_t)scratch % ALIGN) % ALIGN;
+
+	e->slots = at;
+	at += align_up(e->f->slot_bytes);
+	e->block_threads = (double *)(void *)at;
+	at += align_up(cfg->block_count * sizeof(double));
+	e->block_mask = (uint32_t *)(void *)at;
+	at += align_up(cfg->block_count * sizeof(uint32_t));
+	e->edge_mask = (uint32_t *)(void *)at;
+	memset(e->block_threads, 0, cfg->block_count * sizeof(double));
+	memset(e->block_mask, 0, cfg->block_count * sizeof(uint32_t));
+	memset(e->edge_mask, 0, cfg->edge_count * sizeof(uint32_t));
+}
+
+/* --- blocks and warps: sums 0 to 5 */
+
+static int run_axis(struct kc_evaluation *e, uint32_t c);
+
+static int run_axis_term(struct kc_evaluation *e, uint32_t c)
+{
+	const uint32_t *level = e->f->level;
+
+	kc__evaluate_values(e, level[c + 1], level[c + 2] - level[c + 1], e->warps.lanes);
+	return run_axis(e, c + 1);
+}
+
+static uint32_t terms_of(const struct kc_evaluation *e, uint32_t c)
+{
+	return c < 3 ? e->launch->grid[2 - c] : e->warps.count[5 - c];
+}
+
+static int run_axis(struct kc_evaluation *e, uint32_t c)
+{
+	struct kc_index *index = &e->counters[c];
+
+	if (c == KC_AXES) {
+		kc__run_warp(e);
+		return 0;
+	}
+	*index = (struct kc_index){.end = terms_of(e, c), .stride = index->stride ? index->stride : 1};
+	if (index->end == 1) {
+		run_axis_term(e, c);
+		return 0;
+	}
+	while (index->at < index->end && !e->stopped)
+		kc__take_terms(e, c, run_axis_term);
+	return 0;
+}
+
+/* Warps that begin with thread `first`, `lanes` of them there. */
+static void set_lanes(struct kc_evaluation *e, uint32_t first, uint32_t lanes)
+{
+	const uint32_t *block = e->launch->block;
+
+	e->warps.lanes = lanes < KC_LANES ? (1u << lanes) - 1 : KC_ALL_LANES;
+	for (uint32_t i = 0; i < KC_LANES; i++) {
+		uint32_t thread = first + i;
+
+		e->warps.thread[0][i] = (uint16_t)(thread % block[0]);
+		e->warps.thread[1][i] = (uint16_t)(thread / block[0] % block[1]);
+		e->warps.thread[2][i] = (uint16_t)(thread / block[0] / block[1]);
+	}
+}
+
+static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, const uint32_t count[3],
+		      const uint32_t step[3])
+{
+	for (uint32_t d = 0; d < 3; d++) {
+		e->warps.count[d] = count[d];
+		e->warps.step[d] = step[d];
+		if (!count[d])
+			return;
+	}
+	set_lanes(e, first, lanes);
+	run_axis(e, 0);
+}
+
+/*
+ * Warps are alike, but for a step of their thread index, where rows are whole
+ * warps or warps are whole rows, or whole planes. Elsewhere, and where the last
+ * warp is not full, each is taken for itself.
+ */
+static void run_block_shape(struct kc_evaluation *e)
+{
+	const uint32_t *block = e->launch->block;
+	uint32_t threads = block[0] * block[1] * block[2], rows = block[0] <= KC_LANES ? KC_LANES / block[0] : 0;
+	const uint32_t one[3] = {1, 1, 1}, none[3] = {0};
+	uint32_t whole = 0; /* threads of warps taken together, from the first on */
+
+	if (block[1] * block[2] == 1) {
+		whole = threads / KC_LANES * KC_LANES;
+		run_warps(e, 0, KC_LANES, (uint32_t[]){threads / KC_LANES, 1, 1}, (uint32_t[]){KC_LANES, 0, 0});
+	} else if (block[0] % KC_LANES == 0) {
+		whole = threads;
+		run_warps(e, 0, KC_LANES, (uint32_t[]){block[0] / KC_LANES, block[1], block[2]},
+			  (uint32_t[]){KC_LANES, 1, 1});
+	} else if (rows && KC_LANES % block[0] == 0 && (block[1] % rows == 0 || block[2] == 1)) {
+		whole = block[1] / rows * rows * block[0] * block[2];
+		run_warps(e, 0, KC_LANES, (uint32_t[]){1, block[1] / rows, block[2]}, (uint32_t[]){0, rows, 1});
+	} else if (rows && KC_LANES % block[0] == 0 && rows % block[1] == 0) {
+		uint32_t planes = rows / block[1];
+
+		whole = block[2] / planes * planes * block[1] * block[0];
+		run_warps(e, 0, KC_LANES, (uint32_t[]){1, 1, block[2] / planes}, (uint32_t[]){0, 0, planes});
+	}
+	for (; whole < threads && !e->stopped; whole += KC_LANES)
+		run_warps(e, whole, threads - whole < KC_LANES ? threads - whole : KC_LANES, one, none);
+}
+
+int kc__run_launch(struct kc_evaluation *e)
+{
+	const uint32_t *level = e->f->level;
+
+	e->steps_max = e->effort * OVERRUN + STEPS_SPARE;
+	e->windows.recorded = 0;
+	e->warps.lanes = KC_ALL_LANES;
+	kc__evaluate_values(e, level[0], level[1] - level[0], KC_ALL_LANES);
+	run_block_shape(e);
+	return e->stopped ? -EAGAIN : 0;
+}
