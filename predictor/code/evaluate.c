@@ -13,6 +13,8 @@ void kc__set_counted(const struct kc_evaluation *e, uint32_t c, int64_t scale, s
 	const struct kc_index *index = &e->counters[c];
 
 	kc__set_uniform(out, index->at * scale, KC_ALL_LANES);
+	if (!scale)
+		return;
 	out->bends = index->bends;
 	out->moves = index->moves;
 	for (uint16_t left = index->moves; left; left &= (uint16_t)(left - 1)) {

@@ -107,6 +107,21 @@ static void measure(struct kc_evaluation *e, uint32_t c, struct piece *p)
 	p->moves &= (uint16_t)~p->bends;
 }
 
+/* The counter stands `terms` strides further on, and goes on as those do. */
+static void add_motion(struct kc_index *counter, const struct piece *p)
+{
+	for (uint16_t left = p->moves; left; left &= (uint16_t)(left - 1)) {
+		uint32_t other = (uint32_t)__builtin_ctz(left);
+		int64_t before = counter->moves >> other & 1 ? counter->step[other] : 0;
+
+		counter->step[other] = before + p->step[other] * p->stride;
+		if (counter->step[other])
+			counter->moves |= (uint16_t)(1u << other);
+		else
+			counter->moves &= (uint16_t)~(1u << other);
+	}
+}
+
 static void limit_others(struct kc_evaluation *e, uint16_t others)
 {
 	for (; others; others &= (uint16_t)(others - 1))
@@ -200,13 +215,7 @@ static void look_at_last(struct kc_evaluation *e, uint32_t c, const struct piece
 
 	if (!(window->coupled & ((1u << c) - 1)) || (!at_end && p->stride == 1) || p->terms < 2)
 		return;
-	for (uint16_t left = p->moves; left; left &= (uint16_t)(left - 1)) {
-		uint32_t other = (uint32_t)__builtin_ctz(left);
-
-		counter->step[other] =
-		    (counter->moves >> other & 1 ? counter->step[other] : 0) + p->step[other] * p->stride;
-	}
-	counter->moves |= p->moves;
+	add_motion(counter, p);
 	e->tally = &unused;
 	if (run_terms(e, c, p, p->terms - 1, &taken, term))
 		e->stopped = 1;
@@ -221,13 +230,7 @@ static void move_on(struct kc_evaluation *e, uint32_t c, const struct piece *p)
 	*counter = p->start;
 	counter->stride = p->stride;
 	counter->at += p->terms * p->stride;
-	for (uint16_t left = p->moves; left; left &= (uint16_t)(left - 1)) {
-		uint32_t other = (uint32_t)__builtin_ctz(left);
-
-		counter->step[other] =
-		    (counter->moves >> other & 1 ? counter->step[other] : 0) + p->step[other] * p->stride;
-	}
-	counter->moves |= p->moves;
+	add_motion(counter, p);
 	counter->bends |= p->bends;
 }
 
