@@ -22,11 +22,11 @@ struct kc_cost {
 	atomic_flag spare_taken;
 };
 
-const char *kc_counter_name(uint32_t counter)
+const char *kc_cost_counter_name(uint32_t counter)
 {
 	static const char *const names[] = {
 #define X(constant, name) name,
-	    KC_COUNTERS(X)
+	    KC_COST_COUNTERS(X)
 #undef X
 	};
 
@@ -94,6 +94,11 @@ uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **n
 {
 	*needs = cost->needs;
 	return cost->need_count;
+}
+
+size_t kc_cost_bytes(const struct kc_cost *cost)
+{
+	return sizeof(*cost) + cost->arena.used_bytes + (cost->spare ? cost->scratch_bytes : 0);
 }
 
 uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)

@@ -112,6 +112,8 @@ int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, cons
 void kc_cost_free(struct kc_cost *cost);
 
 uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **needs);
+/* What it takes for good. */
+size_t kc_cost_bytes(const struct kc_cost *cost);
 uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost);
 
 /* The formula's value. Allocates nothing. 0; -EINVAL: a dimension is 0, or a
