@@ -4,7 +4,6 @@
  *   kc_grid       a kernel as the block scheduler sees it: how many blocks,
  *                 what one takes, how many an SM holds, what is left for the
  *                 last wave
- *   kc_resident   blocks of another kernel that sit on the SMs
  *   kc_leftover   the answer for a pair: case, waves, slowdown
  *
  * Source: Quintanilla Cruz, "Analyzing and Estimating the Performance of
@@ -51,11 +50,6 @@ struct kc_grid {
 	struct kc_even last;            /* its last wave, alone */
 };
 
-struct kc_resident {
-	struct kc_footprint block;
-	struct kc_even count;
-};
-
 struct kc_leftover {
 	enum kc_case concurrency_case;
 	uint64_t waves;         /* of the second alone */
@@ -73,20 +67,6 @@ uint64_t kc_waves(uint64_t blocks, uint64_t slots);
 
 /* Blocks spread over sm_count SMs, round-robin. */
 struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count);
-
-/*
- * Algorithm 2 over all SMs: blocks of `next` that can run at once beside the
- * residents, 0 to sm_count * next->active. Residents were launched in this
- * order: the odd blocks of each go to the SMs after those of the one before.
- * sm: kc_sm_limits(). count ≤ KC_RESIDENTS_MAX.
- */
-#define KC_RESIDENTS_MAX 16u
-uint32_t kc_leftover_slots(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
-			   unsigned count, const struct kc_grid *next);
-
-/* The same; *least: blocks that fit on the SM with the least room. */
-uint32_t kc_leftover_slots_least(const struct kc_footprint *sm, uint32_t sm_count, const struct kc_resident *residents,
-				 unsigned count, const struct kc_grid *next, uint32_t *least);
 
 /*
  * Algorithm 1 and Equation 5.1: first was launched just before second.

@@ -1,24 +1,18 @@
 #include "placement.h"
 
-#include "rooms.h"
-
-#include <string.h>
-
-/* The kernels it shares the SMs with at its start. The last one may stand for
- * several: all that are more than fit one by one, spread evenly. */
+/* The kernels it shares the SMs with: those that have all their blocks there. */
 struct company {
-	struct kc_resident residents[KC_RESIDENTS_MAX];
-	int64_t ends_ns[KC_RESIDENTS_MAX];
-	unsigned count, pooled;
-	int uneven;                    /* some are: counts per SM do not tell where their blocks are */
-	uint32_t least;                /* blocks of the new kernel that fit on the SM with the least room */
-	int64_t pool[KC_SM_RESOURCES]; /* what those take on all SMs together */
+	unsigned count;
+	unsigned changed; /* since the last look */
+	uint8_t changes[KC__RIVALS_MAX];
+	struct kc__offer offer; /* what they leave to the new one */
 };
 
 /* Kernels that end one after another while one waits for room, or is short of
  * it: after so many, the rest is taken as one. Keeps the cost bounded. */
 #define TURNS 8u
-#define TURNS_POOLED 2u
+#define TURNS_IN_A_CROWD 2u
+#define CROWD 16u
 
 static int64_t max_i64(int64_t a, int64_t b)
 {
@@ -33,124 +27,150 @@ static int64_t wave_boundary_ns(const struct kc__rival *rival, int64_t t)
 	return rival->start_ns + (t - rival->start_ns + wave - 1) / wave * wave;
 }
 
-static int in_queue(const struct kc__rival *rival, int64_t t)
-{
-	return rival->end_ns > t && (rival->start_ns <= t || rival->waits);
-}
-
-/* Until when this rival keeps the new kernel from placing a block. */
-static int64_t blocked_until_ns(const struct kc__rival *rival, int priority, int64_t t)
+/* Until when an outranked rival that is in the queue keeps the new kernel from placing a block. */
+static int64_t outranked_until_ns(const struct kc__rival *rival, int64_t t)
 {
 	int64_t boundary;
 
-	if (!in_queue(rival, t))
-		return t;
-	if (priority >= rival->priority)
-		return max_i64(rival->placed_ns, t);
 	if (rival->start_ns > t)
 		return t;
 	boundary = wave_boundary_ns(rival, t);
-	return boundary < rival->placed_ns ? boundary : max_i64(rival->placed_ns, t);
+	return boundary < rival->placed_ns ? boundary : rival->placed_ns;
 }
 
-static void pool(struct company *company, const struct kc_resident *resident, uint32_t sm_count, int64_t end_ns)
+/* A rival in the queue lets nothing pass before its last block is placed, unless it is outranked: then its blocks
+ * make room. Conditions on times have no pattern: no branch depends on them. */
+static int64_t blocked_until_ns(const struct kc__floor *floor, int priority, int64_t t)
 {
-	const unsigned last = KC_RESIDENTS_MAX - 1;
-	int64_t blocks = (int64_t)resident->count.base * sm_count + resident->count.extra;
+	int64_t until = t;
 
-	for (int r = 0; r < KC_SM_RESOURCES; r++)
-		company->pool[r] += blocks * resident->block.of[r];
-	company->ends_ns[last] = company->pooled++ ? max_i64(company->ends_ns[last], end_ns) : end_ns;
-}
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
+		unsigned queued = (rival->start_ns <= t) | (rival->flags & KC__WAITS);
+		int64_t placed = rival->placed_ns;
 
-static void close_pool(struct company *company, uint32_t sm_count)
-{
-	struct kc_resident *all = &company->residents[KC_RESIDENTS_MAX - 1];
-
-	for (int r = 0; r < KC_SM_RESOURCES; r++)
-		all->block.of[r] = (int32_t)((company->pool[r] + sm_count - 1) / sm_count);
-	all->count = (struct kc_even){.base = 1};
-	company->count = KC_RESIDENTS_MAX;
-}
-
-/* A rival that has blocks left to place beside us is one we outrank: its blocks make room. */
-static void find_company(struct company *company, const struct kc__site *site, const struct kc__rival *rivals,
-			 unsigned count, int64_t t)
-{
-	company->count = company->pooled = 0;
-	company->uneven = 0;
-	memset(company->pool, 0, sizeof(company->pool));
-	for (unsigned i = 0; i < count; i++) {
-		const struct kc__rival *rival = &rivals[i];
-
-		if (rival->start_ns > t || rival->end_ns <= t || rival->placed_ns > t || rival->drains)
-			continue;
-		if (company->count == KC_RESIDENTS_MAX - 1) {
-			pool(company, &rival->resident, site->sm_count, rival->end_ns);
-			continue;
-		}
-		company->uneven |= rival->uneven;
-		company->residents[company->count] = rival->resident;
-		company->ends_ns[company->count++] = rival->end_ns;
+		if (__builtin_expect(priority < rival->priority, 0))
+			placed = outranked_until_ns(rival, t);
+		placed = queued & (rival->end_ns > t) ? placed : t;
+		until = placed > until ? placed : until;
 	}
-	if (company->pooled)
-		close_pool(company, site->sm_count);
+	return until;
 }
 
-static int64_t first_end_ns(const struct company *company)
+static void look(struct company *company, const struct kc__floor *floor, int64_t t)
 {
-	int64_t first = company->ends_ns[0];
+	unsigned count = 0, changed = 0;
 
-	for (unsigned i = 1; i < company->count; i++)
-		first = company->ends_ns[i] < first ? company->ends_ns[i] : first;
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
+		unsigned there = (rival->start_ns <= t) & (rival->placed_ns <= t) & (rival->end_ns > t);
+		unsigned holds = there & !(rival->flags & KC__DRAINS);
+
+		count += holds;
+		company->changes[changed] = (uint8_t)i;
+		changed += holds != !!(rival->flags & KC__HOLDS);
+	}
+	company->count = count;
+	company->changed = changed;
+}
+
+/* Kernels on the SMs at t. As many as the device can hold: when the first of them ends; else t. */
+static int64_t grid_free_ns(const struct kc__site *site, const struct kc__floor *floor, int64_t t)
+{
+	int64_t first = INT64_MAX;
+	unsigned running = 0;
+
+	if (floor->count < site->grids_max)
+		return t;
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
+
+		if (rival->start_ns > t || rival->end_ns <= t)
+			continue;
+		running++;
+		first = rival->end_ns < first ? rival->end_ns : first;
+	}
+	return running < site->grids_max ? t : first;
+}
+
+static void turn_over(struct kc__floor *floor, unsigned place)
+{
+	struct kc__rival *rival = &floor->rivals[place];
+
+	if (rival->flags & KC__HOLDS)
+		kc__rooms_leave(&floor->rooms, rival->hold);
+	else
+		kc__rooms_enter(&floor->rooms, rival->hold);
+	rival->flags ^= KC__HOLDS;
+}
+
+static void bring_up_to_date(struct kc__floor *floor, const struct company *company)
+{
+	for (unsigned i = 0; i < company->changed; i++)
+		turn_over(floor, company->changes[i]);
+}
+
+void kc__floor_init(struct kc__floor *floor, const struct kc__site *site)
+{
+	kc__rooms_init(&floor->rooms, &site->sm, site->sm_count);
+	floor->count = 0;
+}
+
+static void set_empty(struct kc__rival *rival)
+{
+	*rival = (struct kc__rival){.end_ns = INT64_MIN, .from_ns = INT64_MAX, .until_ns = INT64_MIN};
+}
+
+void kc__floor_add(struct kc__floor *floor)
+{
+	set_empty(&floor->rivals[floor->count++]);
+}
+
+void kc__floor_vacate(struct kc__floor *floor, unsigned place)
+{
+	if (floor->rivals[place].flags & KC__HOLDS)
+		turn_over(floor, place);
+	set_empty(&floor->rivals[place]);
+}
+
+void kc__floor_remove(struct kc__floor *floor, unsigned place)
+{
+	kc__floor_vacate(floor, place);
+	floor->rivals[place] = floor->rivals[--floor->count];
+}
+
+static int64_t first_end_ns(const struct kc__floor *floor)
+{
+	int64_t first = INT64_MAX;
+
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
+
+		first = (rival->flags & KC__HOLDS) && rival->end_ns < first ? rival->end_ns : first;
+	}
 	return first;
 }
 
-static int64_t last_end_ns(const struct company *company)
+static int64_t last_end_ns(const struct kc__floor *floor)
 {
-	int64_t last = company->ends_ns[0];
+	int64_t last = INT64_MIN;
 
-	for (unsigned i = 1; i < company->count; i++)
-		last = max_i64(last, company->ends_ns[i]);
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
+
+		last = (rival->flags & KC__HOLDS) && rival->end_ns > last ? rival->end_ns : last;
+	}
 	return last;
 }
 
-static void leave(struct company *company, int64_t t)
+static void leave(struct company *company, struct kc__floor *floor, int64_t t)
 {
-	for (unsigned i = 0; i < company->count;) {
-		if (company->ends_ns[i] > t) {
-			i++;
+	for (unsigned i = 0; i < floor->count; i++) {
+		if (!(floor->rivals[i].flags & KC__HOLDS) || floor->rivals[i].end_ns > t)
 			continue;
-		}
+		turn_over(floor, i);
 		company->count--;
-		company->ends_ns[i] = company->ends_ns[company->count];
-		company->residents[i] = company->residents[company->count];
 	}
-}
-
-/* The residents' blocks placed once more, in order, each where the most room is. */
-static uint32_t slots_in_rooms(const struct kc__site *site, const struct company *company, const struct kc_grid *grid)
-{
-	struct kc__rooms rooms;
-
-	kc__rooms_init(&rooms, &site->sm, site->sm_count);
-	for (unsigned i = 0; i < company->count; i++) {
-		const struct kc_resident *resident = &company->residents[i];
-
-		kc__rooms_place(&rooms, &resident->block,
-				resident->count.base * site->sm_count + resident->count.extra);
-	}
-	return kc__rooms_slots(&rooms, &grid->block);
-}
-
-static uint32_t slots_beside(const struct kc__site *site, struct company *company, const struct kc_grid *grid)
-{
-	if (company->uneven) {
-		company->least = 0;
-		return slots_in_rooms(site, company, grid);
-	}
-	return kc_leftover_slots_least(&site->sm, site->sm_count, company->residents, company->count, grid,
-				       &company->least);
 }
 
 struct start {
@@ -159,51 +179,33 @@ struct start {
 	int waited_for; /* the kernel waited for: enum kc_case, ALONE where it did not wait */
 };
 
-/* Kernels on the SMs at t. As many as the device can hold: when the first of them ends; else t. */
-static int64_t grid_free_ns(const struct kc__site *site, const struct kc__rival *rivals, unsigned count, int64_t t)
-{
-	int64_t first = INT64_MAX;
-	unsigned running = 0;
-
-	if (count < site->grids_max)
-		return t;
-	for (unsigned i = 0; i < count; i++) {
-		if (rivals[i].start_ns > t || rivals[i].end_ns <= t)
-			continue;
-		running++;
-		first = rivals[i].end_ns < first ? rivals[i].end_ns : first;
-	}
-	return running < site->grids_max ? t : first;
-}
-
 /* Every turn passes the placing or the end of a rival, or a wave of one that is outranked. */
-static struct start find_start(const struct kc__site *site, const struct kc__rival *rivals, unsigned count,
-			       int priority, int64_t ready_ns, const struct kc_grid *grid, struct company *company)
+static struct start find_start(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
+			       const struct kc_grid *grid, struct company *company)
 {
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
 
 	for (unsigned turn = 0;; turn++) {
-		int64_t t = start.ns;
+		int64_t t = blocked_until_ns(floor, priority, start.ns);
 
-		for (unsigned i = 0; i < count; i++)
-			t = blocked_until_ns(&rivals[i], priority, t);
 		if (t > start.ns) {
 			start.ns = t;
 			start.waited_for = KC_CASE_B;
 			continue;
 		}
-		start.ns = grid_free_ns(site, rivals, count, t);
+		start.ns = grid_free_ns(site, floor, t);
 		if (start.ns > t) {
 			start.waited_for = KC_CASE_C;
 			continue;
 		}
-		find_company(company, site, rivals, count, t);
+		look(company, floor, t);
 		if (!company->count)
 			break;
-		start.slots = slots_beside(site, company, grid);
+		bring_up_to_date(floor, company);
+		start.slots = kc__rooms_offer(&floor->rooms, grid, &company->offer);
 		if (start.slots)
 			break;
-		start.ns = turn < TURNS ? first_end_ns(company) : last_end_ns(company);
+		start.ns = turn < TURNS ? first_end_ns(floor) : last_end_ns(floor);
 		start.waited_for = KC_CASE_C;
 	}
 	return start;
@@ -212,12 +214,12 @@ static struct start find_start(const struct kc__site *site, const struct kc__riv
 /* Equation 5.1 while the company stays; what its members leave is taken up at
  * once, ahead of anything launched later. Times from the start: differences
  * stay exact whatever the clock reads. */
-static double shared_ns(const struct kc__site *site, struct company *company, const struct start *start,
+static double shared_ns(struct company *company, struct kc__floor *floor, const struct start *start,
 			const struct kc_grid *grid, double solo_ns)
 {
 	double t = 0, left = solo_ns;
 	uint32_t slots = start->slots;
-	unsigned turns = company->pooled ? TURNS_POOLED : TURNS;
+	unsigned turns = company->count < CROWD ? TURNS : TURNS_IN_A_CROWD;
 
 	for (unsigned turn = 0;; turn++) {
 		double slowdown = (double)kc_waves(grid->blocks, slots) / (double)grid->waves;
@@ -227,45 +229,42 @@ static double shared_ns(const struct kc__site *site, struct company *company, co
 
 		if (!company->count || slowdown <= 1 || turn == turns)
 			return t + left * slowdown;
-		end_ns = first_end_ns(company);
+		end_ns = first_end_ns(floor);
 		stop = (double)(end_ns - start->ns);
 		if (t + left * slowdown <= stop)
 			return t + left * slowdown;
 		left -= (stop - t) / slowdown;
 		t = stop;
-		leave(company, end_ns);
-		freed = slots_beside(site, company, grid);
+		leave(company, floor, end_ns);
+		freed = kc__rooms_offer(&floor->rooms, grid, &company->offer);
 		slots = freed > slots ? freed : slots; /* what it has placed stays */
 	}
 }
 
-static int beside_draining(const struct kc__rival *rivals, unsigned count, int64_t t)
+static int beside_draining(const struct kc__floor *floor, int64_t t)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (rivals[i].drains && rivals[i].start_ns <= t && rivals[i].end_ns > t)
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
+
+		if ((rival->flags & KC__DRAINS) && rival->start_ns <= t && rival->end_ns > t)
 			return 1;
+	}
 	return 0;
 }
 
-static uint32_t case_of(const struct start *start, const struct company *company, const struct kc__rival *rivals,
-			unsigned count)
+static uint32_t case_of(const struct start *start, const struct company *company, const struct kc__floor *floor)
 {
-	if (company->count || (start->waited_for == KC_CASE_B && beside_draining(rivals, count, start->ns)))
+	if (company->count || (start->waited_for == KC_CASE_B && beside_draining(floor, start->ns)))
 		return start->waited_for == KC_CASE_B ? KC_CASE_B : KC_CASE_A;
 	return (uint32_t)start->waited_for;
 }
 
-void kc__tail_of(struct kc__tail *tail, const struct kc__site *site, const struct kc_work *work, int64_t duration_ns)
+void kc__tail_lasts(struct kc__tail *tail, const struct kc__site *site, const struct kc_work *work, int64_t duration_ns)
 {
-	const struct kc_grid *grid = &work->grid;
-
-	tail->last = grid->last;
-	tail->drains = site->timing.tail > 0 && work->waves >= 1;
-	tail->uneven = 0;
 	if (tail->drains)
 		tail->wave_ns = (int64_t)(site->timing.tail * (double)duration_ns / work->waves);
 	else
-		tail->wave_ns = grid->waves > 1 ? duration_ns / (int64_t)grid->waves : duration_ns;
+		tail->wave_ns = tail->waves > 1 ? duration_ns / (int64_t)tail->waves : duration_ns;
 }
 
 static void place_alone(const struct kc__site *site, const struct kc_work *work, int64_t start_ns, int64_t solo_ns,
@@ -275,27 +274,46 @@ static void place_alone(const struct kc__site *site, const struct kc_work *work,
 	out->end_ns = start_ns + solo_ns;
 	out->slowdown = 1;
 	out->slowdown_waves = 1;
-	kc__tail_of(tail, site, work, solo_ns);
+	tail->waves = work->grid.waves;
+	kc__hold_evenly(&tail->hold, &work->grid.last, site->sm_count);
 }
 
-static void place_shared(const struct kc__site *site, struct company *company, const struct start *start,
+static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, uint32_t *last)
+{
+	uint64_t waves = kc_waves(grid->blocks, start->slots);
+
+	*last = (uint32_t)(grid->blocks - (waves - 1) * start->slots);
+	return waves;
+}
+
+/* Its last wave, where its company leaves room. Some of the slots may have to be given up for it. Returns its waves. */
+static uint64_t find_places(struct company *company, struct start *start, const struct kc_grid *grid,
+			    struct kc__hold *hold)
+{
+	uint32_t last;
+	uint64_t waves = waves_at(start, grid, &last);
+
+	if (!kc__hold_round(hold, &company->offer, last) || !kc__hold_most_room(hold, &company->offer, last))
+		return waves;
+	kc__offer_simplify(&company->offer);
+	start->slots = company->offer.slots;
+	waves = waves_at(start, grid, &last);
+	kc__hold_most_room(hold, &company->offer, last);
+	return waves;
+}
+
+static void place_shared(struct company *company, struct kc__floor *floor, struct start *start,
 			 const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
 {
 	const struct kc_grid *grid = &work->grid;
-	uint64_t waves = kc_waves(grid->blocks, start->slots);
-	uint32_t least = company->least;
-	double ns = shared_ns(site, company, start, grid, (double)solo_ns);
+	double ns;
 
+	tail->waves = find_places(company, start, grid, &tail->hold);
+	ns = shared_ns(company, floor, start, grid, (double)solo_ns);
 	out->start_ns = start->ns;
 	out->end_ns = start->ns + (int64_t)ns;
 	out->slowdown = solo_ns ? (float)(ns / (double)solo_ns) : 1;
-	out->slowdown_waves = (float)((double)waves / (double)grid->waves);
-	kc__tail_of(tail, site, work, (int64_t)ns);
-	if (tail->drains)
-		return;
-	tail->wave_ns = (int64_t)(ns / (double)waves);
-	tail->last = kc_spread_evenly((uint32_t)(grid->blocks - (waves - 1) * start->slots), site->sm_count);
-	tail->uneven = tail->last.base + (tail->last.extra > 0) > least;
+	out->slowdown_waves = (float)((double)tail->waves / (double)grid->waves);
 }
 
 static int overlaps(const struct kc__rival *rival, int64_t start_ns)
@@ -308,19 +326,19 @@ static int overlaps(const struct kc__rival *rival, int64_t start_ns)
  * slow each other in proportion to their loads. Each rival's rest first, then
  * how much less the new one does meanwhile.
  */
-static double lost_to_company_ns(const struct kc__site *site, struct kc__rival *rivals, unsigned count,
-				 int64_t start_ns, int64_t end_ns, float load)
+static double lost_to_company_ns(const struct kc__site *site, struct kc__floor *floor, int64_t start_ns, int64_t end_ns,
+				 float load)
 {
 	double lost_ns = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		struct kc__rival *rival = &rivals[i];
+	for (unsigned i = 0; i < floor->count; i++) {
+		struct kc__rival *rival = &floor->rivals[i];
 		double sensitivity = site->timing.sensitivity, shared_ns;
 
 		if (!overlaps(rival, start_ns))
 			continue;
 		shared_ns = (double)((rival->end_ns < end_ns ? rival->end_ns : end_ns) - start_ns);
-		if (!rival->fixed)
+		if (!(rival->flags & KC__FIXED))
 			rival->end_ns += (int64_t)(sensitivity * load * shared_ns);
 		lost_ns += sensitivity * rival->load[KC_LOAD_ISSUE] / KC__LOAD_UNITS * shared_ns;
 	}
@@ -328,15 +346,14 @@ static double lost_to_company_ns(const struct kc__site *site, struct kc__rival *
 }
 
 /* What the rivals, and all that follows in their streams, put on the device while it runs. */
-static void expect_load(struct kc_load *load, const struct kc__rival *rivals, unsigned count,
-			const struct kc_placement *out)
+static void expect_load(struct kc_load *load, const struct kc__floor *floor, const struct kc_placement *out)
 {
 	float issue = 0, memory = 0, l2 = 0;
 	float scale = out->end_ns > out->start_ns ? 1 / (float)(out->end_ns - out->start_ns) : 0;
 
 	scale *= 1.0f / KC__LOAD_UNITS;
-	for (unsigned i = 0; i < count; i++) {
-		const struct kc__rival *rival = &rivals[i];
+	for (unsigned i = 0; i < floor->count; i++) {
+		const struct kc__rival *rival = &floor->rivals[i];
 		int64_t from = max_i64(rival->start_ns, out->start_ns);
 		int64_t to = rival->busy_until_ns < out->end_ns ? rival->busy_until_ns : out->end_ns;
 		float share = to > from ? (float)(to - from) * scale : 0;
@@ -348,7 +365,7 @@ static void expect_load(struct kc_load *load, const struct kc__rival *rivals, un
 	*load = (struct kc_load){{[KC_LOAD_ISSUE] = issue, [KC_LOAD_MEMORY] = memory, [KC_LOAD_L2] = l2}};
 }
 
-void kc__place(const struct kc__site *site, struct kc__rival *rivals, unsigned count, int priority, int64_t ready_ns,
+void kc__place(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
 	       const struct kc_work *work, int64_t solo_ns, const struct kc_load *load, struct kc_placement *out,
 	       struct kc__tail *tail)
 {
@@ -357,18 +374,20 @@ void kc__place(const struct kc__site *site, struct kc__rival *rivals, unsigned c
 	struct company company;
 
 	company.count = 0;
-	if (count && grid->waves)
-		start = find_start(site, rivals, count, priority, ready_ns, grid, &company);
-	out->concurrency_case = case_of(&start, &company, rivals, count);
+	if (floor->count && grid->waves)
+		start = find_start(site, floor, priority, ready_ns, grid, &company);
+	out->concurrency_case = case_of(&start, &company, floor);
+	tail->drains = site->timing.tail > 0 && work->waves >= 1;
+	kc__hold_init(&tail->hold, &grid->block);
 	if (company.count)
-		place_shared(site, &company, &start, work, solo_ns, out, tail);
+		place_shared(&company, floor, &start, work, solo_ns, out, tail);
 	else
 		place_alone(site, work, start.ns, solo_ns, out, tail);
-	expect_load(&out->meeting.load, rivals, count, out);
+	kc__tail_lasts(tail, site, work, out->end_ns - out->start_ns);
+	expect_load(&out->meeting.load, floor, out);
 	out->meeting.room = out->slowdown;
-	if (site->timing.sensitivity > 0 && count) {
-		double lost_ns =
-		    lost_to_company_ns(site, rivals, count, out->start_ns, out->end_ns, load->of[KC_LOAD_ISSUE]);
+	if (site->timing.sensitivity > 0) {
+		double lost_ns = lost_to_company_ns(site, floor, out->start_ns, out->end_ns, load->of[KC_LOAD_ISSUE]);
 
 		out->end_ns += (int64_t)lost_ns;
 		out->slowdown += solo_ns ? (float)(lost_ns / (double)solo_ns) : 0;

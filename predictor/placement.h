@@ -5,6 +5,8 @@
  *   kc__site    the SMs of the device
  *   kc__rival   another kernel on the axis: in flight, or waiting for room
  *               ahead of the new one
+ *   kc__floor   all of them, and what those that were on the SMs at the last
+ *               look hold there: the next look takes up from it
  *   kc__tail    what the new one leaves to those that come after it
  *
  * Left-over is head-of-line blocking: the new kernel places no block before
@@ -14,9 +16,10 @@
 #ifndef KC_PLACEMENT_H
 #define KC_PLACEMENT_H
 
+#include "rooms.h"
 #include "timeline.h"
 
-#define KC__RIVALS_MAX 128u
+#define KC__RIVALS_MAX 130u
 
 #define KC__LOAD_UNITS 255u
 
@@ -29,34 +32,53 @@ struct kc__site {
 
 struct kc__rival {
 	int64_t start_ns;
-	int64_t placed_ns; /* its last wave starts: all its blocks have an SM */
-	int64_t end_ns;
+	int64_t placed_ns;           /* its last wave starts: all its blocks have an SM */
+	int64_t end_ns;              /* INT64_MIN: there is no kernel */
 	int64_t busy_until_ns;       /* end of all that follows in its stream */
-	struct kc_resident resident; /* its last wave */
+	int64_t from_ns, until_ns;   /* it heads its stream */
+	const struct kc__hold *hold; /* in its last wave */
+	int32_t priority;            /* CUDA's: lower runs first */
 	uint8_t load[KC_LOAD_TERMS]; /* in 1 / KC__LOAD_UNITS of the device */
-	uint8_t waits;               /* starts later only for want of room */
-	uint8_t drains;              /* its last blocks make room one by one */
-	uint8_t fixed;               /* its end already allows for what comes later */
-	uint8_t uneven;              /* its blocks went where room was left, not to all SMs alike */
-	int priority;                /* CUDA's: lower runs first */
+	uint8_t flags;
+};
+#define KC__WAITS 1u  /* starts later only for want of room */
+#define KC__DRAINS 2u /* its last blocks make room one by one */
+#define KC__FIXED 4u  /* its end already allows for what comes later */
+#define KC__HOLDS 8u  /* is in the floor's rooms */
+
+struct kc__floor {
+	struct kc__rooms rooms;
+	unsigned count;
+	struct kc__rival rivals[KC__RIVALS_MAX];
 };
 
 struct kc__tail {
 	int64_t wave_ns; /* from its last block's start to its end */
-	struct kc_even last;
-	int drains, uneven;
+	uint64_t waves;  /* that it runs in */
+	int drains;
+	struct kc__hold hold;
 };
+
+/* Nobody there. */
+void kc__floor_init(struct kc__floor *floor, const struct kc__site *site);
+/* One more, in the last place; it has no kernel yet. */
+void kc__floor_add(struct kc__floor *floor);
+/* Before a rival changes: its kernel leaves the rooms, and the place is empty. */
+void kc__floor_vacate(struct kc__floor *floor, unsigned place);
+/* The last one takes the place. */
+void kc__floor_remove(struct kc__floor *floor, unsigned place);
 
 /*
  * ready_ns: everything but room on the SMs allows it to start. solo_ns ≥ 0.
  * load: what the new kernel puts on the device. Fills all of out but the
  * ticket and the context; the ends of rivals it slows down move.
  */
-void kc__place(const struct kc__site *site, struct kc__rival *rivals, unsigned count, int priority, int64_t ready_ns,
+void kc__place(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
 	       const struct kc_work *work, int64_t solo_ns, const struct kc_load *load, struct kc_placement *out,
 	       struct kc__tail *tail);
 
-/* From the start of its last block to its end, for a kernel of this duration. */
-void kc__tail_of(struct kc__tail *tail, const struct kc__site *site, const struct kc_work *work, int64_t duration_ns);
+/* It takes so long after all: fills wave_ns. */
+void kc__tail_lasts(struct kc__tail *tail, const struct kc__site *site, const struct kc_work *work,
+		    int64_t duration_ns);
 
 #endif

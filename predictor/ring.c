@@ -5,14 +5,9 @@ static struct kc__interval *slot(struct kc__interval *ring, uint32_t ticket)
 	return &ring[ticket & (KC__RING - 1)];
 }
 
-static const struct kc__interval *at(const struct kc__interval *ring, uint32_t ticket)
-{
-	return &ring[ticket & (KC__RING - 1)];
-}
-
 static void merge_oldest(struct kc__stream *s, struct kc__interval *ring)
 {
-	slot(ring, s->first + 1)->start_ns = at(ring, s->first)->start_ns;
+	slot(ring, s->first + 1)->start_ns = kc__ring_slot(ring, s->first)->start_ns;
 	s->first++;
 }
 
@@ -42,7 +37,7 @@ struct range {
 
 static int ends_after(const struct kc__stream *s, const struct kc__interval *ring, uint32_t distance, int64_t t)
 {
-	return at(ring, s->first + distance)->end_ns > t;
+	return kc__ring_slot(ring, s->first + distance)->end_ns > t;
 }
 
 /* Doubling steps from the cursor: neighbouring searches end close to each other. */
@@ -72,7 +67,7 @@ static struct range gallop(const struct kc__stream *s, const struct kc__interval
 }
 
 /* Ends never decrease with tickets. */
-static uint32_t search(const struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+uint32_t kc__ring_search(const struct kc__stream *s, const struct kc__interval *ring, int64_t t)
 {
 	struct range r = gallop(s, ring, t);
 
@@ -90,22 +85,9 @@ static uint32_t search(const struct kc__stream *s, const struct kc__interval *ri
 static void read_interval(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
 			  struct kc__interval *found)
 {
-	*found = *at(ring, ticket);
+	*found = *kc__ring_slot(ring, ticket);
 	found->start_ns += s->shift_ns;
 	found->end_ns += s->shift_ns;
-}
-
-const struct kc__interval *kc__ring_find(struct kc__stream *s, const struct kc__interval *ring, int64_t t)
-{
-	uint32_t newest = s->next - 1;
-
-	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
-		return NULL;
-	if (s->first == newest || at(ring, newest)->start_ns + s->shift_ns <= t)
-		s->cursor = newest;
-	else
-		s->cursor = search(s, ring, t - s->shift_ns);
-	return at(ring, s->cursor);
 }
 
 int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found)
@@ -118,7 +100,7 @@ int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t
 
 void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns)
 {
-	while (s->first != s->next && at(ring, s->first)->end_ns + s->shift_ns <= now_ns)
+	while (s->first != s->next && kc__ring_slot(ring, s->first)->end_ns + s->shift_ns <= now_ns)
 		s->first++;
 }
 
@@ -148,14 +130,14 @@ void kc__ring_stretch(struct kc__stream *s, struct kc__interval *ring, uint32_t 
 		return;
 	slot(ring, ticket)->end_ns += by_ns;
 	for (uint32_t i = ticket + 1; i != s->next; i++) {
-		int64_t late_ns = at(ring, i - 1)->end_ns + gap_ns - at(ring, i)->start_ns;
+		int64_t late_ns = kc__ring_slot(ring, i - 1)->end_ns + gap_ns - kc__ring_slot(ring, i)->start_ns;
 
 		if (late_ns <= 0)
 			break;
 		slot(ring, i)->start_ns += late_ns;
 		slot(ring, i)->end_ns += late_ns;
 	}
-	s->tail_ns = at(ring, s->next - 1)->end_ns;
+	s->tail_ns = kc__ring_slot(ring, s->next - 1)->end_ns;
 }
 
 static int is_before(uint32_t ticket, uint32_t other)
@@ -172,11 +154,11 @@ void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t t
 	interval = slot(ring, ticket);
 	if (ticket + 1 == s->next) {
 		s->next--;
-		s->tail_ns = known(s, ticket - 1) ? at(ring, ticket - 1)->end_ns : -s->shift_ns;
+		s->tail_ns = known(s, ticket - 1) ? kc__ring_slot(ring, ticket - 1)->end_ns : -s->shift_ns;
 		return;
 	}
 	interval->end_ns = interval->start_ns;
-	interval->warps = 0;
+	interval->hold.warps = 0;
 }
 
 /* How far off the end of this interval was. In an earlier chain it matters
@@ -184,13 +166,13 @@ void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t t
 static int64_t drift_ns(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 			int64_t gap_ns)
 {
-	int64_t late_ns = end_ns - (at(ring, ticket)->end_ns + s->shift_ns);
+	int64_t late_ns = end_ns - (kc__ring_slot(ring, ticket)->end_ns + s->shift_ns);
 	int64_t begin_ns, before_ns;
 
 	if (!is_before(ticket, s->chain) || s->chain == s->next)
 		return late_ns;
-	begin_ns = at(ring, s->chain)->start_ns + s->shift_ns;
-	before_ns = at(ring, s->chain - 1)->end_ns + s->shift_ns + late_ns + gap_ns;
+	begin_ns = kc__ring_slot(ring, s->chain)->start_ns + s->shift_ns;
+	before_ns = kc__ring_slot(ring, s->chain - 1)->end_ns + s->shift_ns + late_ns + gap_ns;
 	return (before_ns > s->origin_ns ? before_ns : s->origin_ns) - begin_ns;
 }
 

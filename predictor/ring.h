@@ -11,23 +11,17 @@
 
 #include "placement.h"
 
+#include <stddef.h>
+
 #define KC__RING 1024u /* power of two */
 
 struct kc__interval {
 	int64_t start_ns, end_ns;    /* stored; ends never decrease */
 	float wave_ns;               /* from its last block's start to its end */
-	uint16_t warps;              /* of one block; 0: no kernel, takes no SM */
-	uint16_t register_units;     /* of KC_REGISTER_UNIT */
-	uint16_t shared_units;       /* of KC__SHARED_UNIT_BYTES */
-	uint8_t base, extra;         /* struct kc_even of the last wave */
+	struct kc__hold hold;        /* in its last wave */
 	uint8_t load[KC_LOAD_TERMS]; /* in 1 / KC__LOAD_UNITS of the device */
-	uint8_t flags;
+	uint8_t flags;               /* KC__WAITS … */
 };
-#define KC__WAITS 1u  /* starts later only for want of room */
-#define KC__DRAINS 2u /* its last blocks make room one by one */
-#define KC__UNEVEN 8u /* its blocks went where room was left, not to all SMs alike */
-#define KC__FIXED 4u  /* its end already allows for what comes later */
-#define KC__SHARED_UNIT_BYTES 128u
 
 struct kc__stream {
 	int64_t tail_ns;   /* stored end of the newest interval */
@@ -40,7 +34,7 @@ struct kc__stream {
 	uint32_t cursor;   /* where the last search ended; neighbours search close by */
 	int32_t priority;
 	uint8_t kind;  /* enum kc_stream_kind */
-	uint8_t busy;  /* is in the timeline's list */
+	uint8_t busy;  /* place in the timeline's list, from 1; 0: not there */
 	uint8_t queue; /* hardware queue, while busy */
 	uint8_t level; /* of that queue, by priority */
 };
@@ -56,9 +50,39 @@ static inline int64_t kc__stream_tail_ns(const struct kc__stream *s)
 uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
 			 int behind);
 
+static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
+{
+	return &ring[ticket & (KC__RING - 1)];
+}
+
+/* Ticket of the first interval whose stored end is after stored_ns; there is one. */
+uint32_t kc__ring_search(const struct kc__stream *s, const struct kc__interval *ring, int64_t stored_ns);
+
+/* The same: nearly always it is the newest, or where the last search ended or right behind. */
+static inline uint32_t kc__ring_near(const struct kc__stream *s, const struct kc__interval *ring, int64_t stored_ns)
+{
+	uint32_t near = s->cursor, live = s->next - s->first;
+
+	if (live == 1 || kc__ring_slot(ring, s->next - 1)->start_ns <= stored_ns)
+		return s->next - 1;
+	if (near - s->first < live && kc__ring_slot(ring, near)->end_ns <= stored_ns)
+		near++;
+	else if (near != s->first && near - s->first < live && kc__ring_slot(ring, near - 1)->end_ns > stored_ns)
+		near = s->next;
+	return near - s->first < live && kc__ring_slot(ring, near)->end_ns > stored_ns
+		   ? near
+		   : kc__ring_search(s, ring, stored_ns);
+}
+
 /* The first interval that ends after t, as it is stored; the cursor is its
  * ticket then. NULL: there is none. */
-const struct kc__interval *kc__ring_find(struct kc__stream *s, const struct kc__interval *ring, int64_t t);
+static inline const struct kc__interval *kc__ring_find(struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+{
+	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
+		return NULL;
+	s->cursor = kc__ring_near(s, ring, t - s->shift_ns);
+	return kc__ring_slot(ring, s->cursor);
+}
 
 /* The same with real times; 0: there is none. */
 int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found);

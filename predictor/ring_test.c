@@ -17,7 +17,7 @@ static struct kc__stream empty(uint32_t ticket)
 
 static uint32_t append(struct kc__stream *s, int64_t start_ns, int64_t end_ns, int behind)
 {
-	struct kc__interval interval = {.start_ns = start_ns, .end_ns = end_ns, .warps = 1};
+	struct kc__interval interval = {.start_ns = start_ns, .end_ns = end_ns, .hold = {.warps = 1}};
 
 	return kc__ring_append(s, ring, &interval, behind);
 }

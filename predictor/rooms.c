@@ -5,174 +5,247 @@
 
 void kc__rooms_init(struct kc__rooms *rooms, const struct kc_footprint *sm, uint32_t sm_count)
 {
-	struct kc__room *all = &rooms->rooms[0];
-
-	memset(all, 0, sizeof(*all));
-	all->size = sm_count < 64 * KC__SM_WORDS ? sm_count : 64 * KC__SM_WORDS;
-	all->free = *sm;
-	for (uint32_t i = 0; i < all->size; i++)
-		all->members[i / 64] |= 1ull << i % 64;
-	rooms->count = 1;
+	rooms->sm_count = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
+	memset(rooms->marks, 0, sizeof(rooms->marks));
+	memset(rooms->change, 0, rooms->sm_count * sizeof(rooms->change[0]));
+	rooms->change[0] = kc__amounts_of(sm);
 }
 
-static void take(struct kc__room *room, const struct kc_footprint *need, uint32_t blocks)
+static kc__amounts block_of(const struct kc__hold *hold)
 {
-	for (int r = 0; r < KC_SM_RESOURCES; r++)
-		room->free.of[r] -= need->of[r] * (int32_t)blocks;
+	return (kc__amounts){1, (float)(int)hold->warps, (float)(int)(hold->register_units * KC_REGISTER_UNIT),
+			     (float)(int)(hold->shared_units * KC__SHARED_UNIT_BYTES)};
 }
 
-uint32_t kc__rooms_slots(const struct kc__rooms *rooms, const struct kc_footprint *need)
+static int is_zero(kc__amounts amounts)
 {
-	uint32_t slots = 0;
+	uint64_t words[sizeof(amounts) / 8];
 
-	for (uint32_t i = 0; i < rooms->count; i++)
-		slots += rooms->rooms[i].size * kc_blocks_fitting(&rooms->rooms[i].free, need);
-	return slots;
+	memcpy(words, &amounts, sizeof(amounts));
+	return !(words[0] | words[1]);
 }
 
-/* Blocks placed once no SM could take more than `level` further ones. */
-static uint32_t above(const struct kc__rooms *rooms, const uint32_t *fit, uint32_t level)
+static void put(struct kc__rooms *rooms, const struct kc__hold *hold, kc__amounts block)
 {
-	uint32_t blocks = 0;
+	int before = 0;
 
-	for (uint32_t i = 0; i < rooms->count; i++)
-		blocks += fit[i] > level ? rooms->rooms[i].size * (fit[i] - level) : 0;
-	return blocks;
-}
+	for (uint32_t rank = 0, i = 0; i < hold->count; i++) {
+		int more = (int)hold->steps[i].blocks - before;
+		uint64_t *marks = &rooms->marks[rank / 64], mark = rank ? 1ull << rank % 64 : 0;
+		kc__amounts change = rooms->change[rank] - block * (float)more;
 
-/* The members of these ranks leave for a group of their own, which is returned. */
-static struct kc__room *split(struct kc__rooms *rooms, uint32_t i, const uint64_t chosen[KC__SM_WORDS])
-{
-	struct kc__room *from = &rooms->rooms[i], *part;
-	uint32_t size = 0;
-
-	for (uint32_t w = 0; w < KC__SM_WORDS; w++)
-		size += (uint32_t)__builtin_popcountll(from->members[w] & chosen[w]);
-	if (!size || size == from->size)
-		return size ? from : NULL;
-	if (rooms->count == KC__ROOMS_MAX)
-		return NULL;
-	part = &rooms->rooms[rooms->count++];
-	*part = *from;
-	part->size = size;
-	from->size -= size;
-	for (uint32_t w = 0; w < KC__SM_WORDS; w++) {
-		part->members[w] &= chosen[w];
-		from->members[w] &= ~chosen[w];
+		rooms->change[rank] = change;
+		*marks = is_zero(change) ? *marks & ~mark : *marks | mark;
+		before += more;
+		rank = (uint32_t)hold->steps[i].last + 1;
 	}
-	return part;
 }
 
-static int same(const struct kc_footprint *a, const struct kc_footprint *b)
+void kc__rooms_enter(struct kc__rooms *rooms, const struct kc__hold *hold)
 {
-	return !memcmp(a, b, sizeof(*a));
+	put(rooms, hold, block_of(hold));
 }
 
-/* Groups that have become equal become one again. */
-static void join_equal(struct kc__rooms *rooms)
+void kc__rooms_leave(struct kc__rooms *rooms, const struct kc__hold *hold)
 {
-	for (uint32_t i = 0; i < rooms->count; i++) {
-		struct kc__room *into = &rooms->rooms[i];
+	put(rooms, hold, -block_of(hold));
+}
 
-		for (uint32_t j = rooms->count - 1; j > i; j--) {
-			struct kc__room *from = &rooms->rooms[j];
+/* The last part so far, and what the others come to. */
+struct sweep {
+	uint32_t begin, fit, part;
+	uint32_t slots, least, most, roomiest;
+};
 
-			if (!same(&into->free, &from->free))
-				continue;
-			for (uint32_t w = 0; w < KC__SM_WORDS; w++)
-				into->members[w] |= from->members[w];
-			into->size += from->size;
-			*from = rooms->rooms[--rooms->count];
+/* Neighbours with the same room are one part. What is free changes from SM to SM without a pattern: no branch
+ * depends on it. */
+static inline struct sweep add_part(struct sweep s, struct kc__part *parts, uint32_t end, uint32_t fit)
+{
+	uint32_t roomier = fit > s.most;
+
+	s.part += s.fit != fit;
+	s.fit = fit;
+	parts[s.part] = (struct kc__part){(uint16_t)end, (uint16_t)fit};
+	s.slots += (end - s.begin) * fit;
+	s.least = fit < s.least ? fit : s.least;
+	s.roomiest = roomier ? s.begin : s.roomiest;
+	s.most = roomier ? fit : s.most;
+	s.begin = end;
+	return s;
+}
+
+uint32_t kc__rooms_offer(const struct kc__rooms *rooms, const struct kc_grid *grid, struct kc__offer *offer)
+{
+	struct sweep s = {.fit = UINT32_MAX, .part = UINT32_MAX, .least = UINT32_MAX};
+	kc__amounts free = rooms->change[0];
+
+	for (uint32_t w = 0; w * 64 < rooms->sm_count; w++) {
+		for (uint64_t marks = rooms->marks[w]; marks; marks &= marks - 1) {
+			uint32_t rank = w * 64 + (uint32_t)__builtin_ctzll(marks);
+
+			s = add_part(s, offer->parts, rank, kc__fitting(free, grid));
+			free += rooms->change[rank];
 		}
 	}
+	s = add_part(s, offer->parts, rooms->sm_count, kc__fitting(free, grid));
+	offer->slots = s.slots;
+	offer->least = s.least;
+	offer->most = s.most;
+	offer->roomiest = s.roomiest;
+	offer->count = s.part + 1;
+	return s.slots;
 }
 
-/* The first `count` of these, in order of rank. */
-static void first_ranks(uint64_t members[KC__SM_WORDS], uint32_t count)
+static uint32_t at_most(int32_t value, uint32_t most)
 {
-	for (uint32_t w = 0; w < KC__SM_WORDS; w++) {
-		uint64_t kept = 0;
-
-		for (; members[w] && count; count--) {
-			kept |= members[w] & -members[w];
-			members[w] &= members[w] - 1;
-		}
-		members[w] = kept;
-	}
+	return value < 0 ? 0 : (uint32_t)value < most ? (uint32_t)value : most;
 }
 
-/* One block more on the first `count` of the SMs that could take `level` further ones. Returns how many. */
-static uint32_t place_rest(struct kc__rooms *rooms, const struct kc_footprint *need, uint32_t level, uint32_t count)
+static uint32_t units_of(int32_t amount, uint32_t unit, uint32_t most)
 {
-	uint64_t chosen[KC__SM_WORDS] = {0};
-	uint32_t before = rooms->count, placed = 0;
-
-	for (uint32_t i = 0; i < before; i++) {
-		if (kc_blocks_fitting(&rooms->rooms[i].free, need) != level)
-			continue;
-		for (uint32_t w = 0; w < KC__SM_WORDS; w++)
-			chosen[w] |= rooms->rooms[i].members[w];
-	}
-	first_ranks(chosen, count);
-	for (uint32_t i = 0; i < before; i++) {
-		struct kc__room *part = split(rooms, i, chosen);
-
-		if (!part)
-			continue;
-		take(part, need, 1);
-		placed += part->size;
-	}
-	join_equal(rooms);
-	return placed;
+	return at_most((int32_t)(((uint32_t)amount + unit - 1) / unit), most);
 }
 
-/* Where the most room is comes down first: every SM to one level, then one block each by rank. */
-uint32_t kc__rooms_place(struct kc__rooms *rooms, const struct kc_footprint *need, uint32_t blocks)
+void kc__hold_init(struct kc__hold *hold, const struct kc_footprint *block)
 {
-	uint32_t fit[KC__ROOMS_MAX], level = 0, filled, slots;
+	enum { WARPS_MAX = (1 << 7) - 1, REGISTER_UNITS_MAX = (1 << 9) - 1, SHARED_UNITS_MAX = (1 << 12) - 1 };
 
-	for (uint32_t i = 0; i < rooms->count; i++)
-		fit[i] = kc_blocks_fitting(&rooms->rooms[i].free, need);
-	slots = above(rooms, fit, 0);
-	blocks = blocks < slots ? blocks : slots;
-	while (above(rooms, fit, level) > blocks)
-		level++;
-	filled = above(rooms, fit, level);
-	for (uint32_t i = 0; i < rooms->count; i++)
-		if (fit[i] > level)
-			take(&rooms->rooms[i], need, fit[i] - level);
-	return filled + (blocks > filled ? place_rest(rooms, need, level, blocks - filled) : 0);
+	*hold = (struct kc__hold){0};
+	hold->warps = at_most(block->of[KC_SM_WARPS], WARPS_MAX) & WARPS_MAX;
+	hold->register_units =
+	    units_of(block->of[KC_SM_REGISTERS], KC_REGISTER_UNIT, REGISTER_UNITS_MAX) & REGISTER_UNITS_MAX;
+	hold->shared_units =
+	    units_of(block->of[KC_SM_SHARED_BYTES], KC__SHARED_UNIT_BYTES, SHARED_UNITS_MAX) & SHARED_UNITS_MAX;
 }
 
-int kc__rooms_occupy(struct kc__rooms *rooms, uint32_t rank, const struct kc_footprint *need)
+/* -ENOSPC: one step too many. */
+static int add_step(struct kc__hold *hold, uint32_t end, uint32_t blocks)
 {
-	uint64_t chosen[KC__SM_WORDS] = {0};
-	uint32_t before = rooms->count;
+	uint32_t count = hold->count;
 
-	if (rank >= 64 * KC__SM_WORDS)
+	if (count && hold->steps[count - 1].blocks == (uint8_t)blocks)
+		count--;
+	if (count == KC__STEPS_MAX)
 		return -ENOSPC;
-	chosen[rank / 64] = 1ull << rank % 64;
-	for (uint32_t i = 0; i < before; i++) {
-		struct kc__room *part;
+	hold->steps[count] = (struct kc__step){(uint8_t)(end - 1), (uint8_t)blocks};
+	hold->count = (count + 1) & 0xf;
+	return 0;
+}
 
-		if (!(rooms->rooms[i].members[rank / 64] & chosen[rank / 64]))
-			continue;
-		if (!kc_blocks_fitting(&rooms->rooms[i].free, need))
-			return -ENOSPC;
-		part = split(rooms, i, chosen);
-		if (!part)
-			return -ENOSPC;
-		take(part, need, 1);
-		join_equal(rooms);
+void kc__hold_evenly(struct kc__hold *hold, const struct kc_even *even, uint32_t sm_count)
+{
+	uint32_t looked_at = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
+	uint32_t extra = even->extra < looked_at ? even->extra : looked_at;
+
+	hold->count = 0;
+	if (extra)
+		add_step(hold, extra, even->base + 1);
+	if (extra < looked_at)
+		add_step(hold, looked_at, even->base);
+}
+
+/* SMs that still take `level` blocks or more. */
+static uint32_t with_room(const struct kc__offer *offer, uint32_t level)
+{
+	uint32_t sms = 0;
+
+	for (uint32_t begin = 0, i = 0; i < offer->count; begin = offer->parts[i++].end)
+		sms += offer->parts[i].fit >= level ? offer->parts[i].end - begin : 0;
+	return sms;
+}
+
+/* Every SM with more room than `level` comes down to it; `odd` blocks more go one each, by rank, to those at it. */
+static int lay(struct kc__hold *hold, const struct kc__offer *offer, uint32_t level, uint32_t odd)
+{
+	int rc = 0;
+
+	hold->count = 0;
+	for (uint32_t begin = 0, i = 0; i < offer->count && !rc; begin = offer->parts[i++].end) {
+		const struct kc__part *part = &offer->parts[i];
+		uint32_t blocks = part->fit > level ? part->fit - level : 0;
+		uint32_t size = part->end - begin;
+		uint32_t more = part->fit >= level ? (odd < size ? odd : size) : 0;
+
+		odd -= more;
+		if (more)
+			rc = add_step(hold, begin + more, blocks + 1);
+		if (more < size && !rc)
+			rc = add_step(hold, part->end, blocks);
+	}
+	return rc;
+}
+
+int kc__hold_most_room(struct kc__hold *hold, const struct kc__offer *offer, uint32_t blocks)
+{
+	uint32_t level = offer->most;
+
+	for (; level; level--) {
+		uint32_t sms = with_room(offer, level);
+
+		if (sms > blocks)
+			break;
+		blocks -= sms;
+	}
+	return lay(hold, offer, level, level ? blocks : 0);
+}
+
+int kc__hold_round(struct kc__hold *hold, const struct kc__offer *offer, uint32_t blocks)
+{
+	uint32_t sm_count = offer->parts[offer->count - 1].end, start = offer->roomiest;
+	struct kc_even even = kc_spread_evenly(blocks, sm_count);
+	uint32_t end = start + even.extra;
+
+	if (even.base + (even.extra > 0) > offer->least)
+		return -ENOSPC;
+	hold->count = 0;
+	if (end > sm_count) {
+		add_step(hold, end - sm_count, even.base + 1);
+		add_step(hold, start, even.base);
+		add_step(hold, sm_count, even.base + 1);
 		return 0;
 	}
-	return -ENOSPC;
+	if (start)
+		add_step(hold, start, even.base);
+	if (even.extra)
+		add_step(hold, end, even.base + 1);
+	if (end < sm_count)
+		add_step(hold, sm_count, even.base);
+	return 0;
 }
 
-struct kc_footprint kc__rooms_free(const struct kc__rooms *rooms, uint32_t rank)
+/* Blocks lost where this part and the next become one. */
+static uint32_t lost(const struct kc__offer *offer, uint32_t i)
 {
-	for (uint32_t i = 0; i < rooms->count; i++)
-		if (rooms->rooms[i].members[rank / 64 % KC__SM_WORDS] >> rank % 64 & 1)
-			return rooms->rooms[i].free;
-	return (struct kc_footprint){{0}};
+	uint32_t begin = i ? offer->parts[i - 1].end : 0, middle = offer->parts[i].end, end = offer->parts[i + 1].end;
+	uint32_t left = offer->parts[i].fit, right = offer->parts[i + 1].fit;
+
+	return left > right ? (left - right) * (middle - begin) : (right - left) * (end - middle);
+}
+
+static void join(struct kc__offer *offer, uint32_t i)
+{
+	uint16_t right = offer->parts[i + 1].fit;
+
+	offer->slots -= lost(offer, i);
+	if (offer->parts[i].fit > right)
+		offer->parts[i].fit = right;
+	offer->parts[i].end = offer->parts[i + 1].end;
+	offer->count--;
+	memmove(&offer->parts[i + 1], &offer->parts[i + 2], (offer->count - i - 1) * sizeof(offer->parts[0]));
+}
+
+/* Odd blocks make one step more of one part; of two parts that differ, one offers something. */
+void kc__offer_simplify(struct kc__offer *offer)
+{
+	while (offer->count > KC__STEPS_MAX - 1) {
+		uint32_t least = 0;
+
+		for (uint32_t i = 1; i + 1 < offer->count; i++)
+			least = lost(offer, i) < lost(offer, least) ? i : least;
+		join(offer, least);
+		if (least + 1 < offer->count && offer->parts[least].fit == offer->parts[least + 1].fit)
+			join(offer, least);
+		if (least && offer->parts[least - 1].fit == offer->parts[least].fit)
+			join(offer, least - 1);
+	}
 }

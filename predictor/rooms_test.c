@@ -4,13 +4,24 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+enum { SMS_MAX = 80 };
 
 static struct kc_footprint needs(int32_t warps)
 {
 	return (struct kc_footprint){{[KC_SM_SLOTS] = 1, [KC_SM_WARPS] = warps}};
+}
+
+static struct kc_grid grid_of(const struct kc_footprint *block, uint32_t blocks)
+{
+	struct kc_device device = {.sm_count = 1};
+	struct kc_grid grid;
+
+	kc_grid_init(&grid, &device, blocks, 32, block);
+	return grid;
 }
 
 /* Pascal, as in the paper: 5 SMs of 2048 threads, 64 warps, 32 blocks. */
@@ -38,49 +49,65 @@ static uint32_t turing_sm(uint32_t rank)
 	return rank < 34 ? 2 * rank : 2 * (rank - 34) + 1;
 }
 
-/* The SM, by rank, that one more block went to. */
-static uint32_t place_one(struct kc__rooms *rooms, const struct kc_footprint *need, uint32_t sm_count)
+/* What a kernel has on each SM. */
+static void unfold(const struct kc__hold *hold, uint32_t blocks[SMS_MAX])
 {
-	struct kc__rooms before = *rooms;
+	memset(blocks, 0, SMS_MAX * sizeof(blocks[0]));
+	for (uint32_t rank = 0, i = 0; i < hold->count; i++)
+		for (; rank <= hold->steps[i].last; rank++)
+			blocks[rank] = hold->steps[i].blocks;
+}
 
-	assert_int_equal(kc__rooms_place(rooms, need, 1), 1);
-	for (uint32_t rank = 0; rank < sm_count; rank++) {
-		struct kc_footprint old = kc__rooms_free(&before, rank), new = kc__rooms_free(rooms, rank);
+static void place(struct kc__rooms *rooms, int32_t warps, uint32_t blocks, uint32_t placed[SMS_MAX])
+{
+	struct kc_footprint block = needs(warps);
+	struct kc_grid grid = grid_of(&block, blocks);
+	struct kc__offer offer;
+	struct kc__hold hold;
 
-		if (old.of[KC_SM_SLOTS] != new.of[KC_SM_SLOTS])
-			return rank;
-	}
-	return UINT32_MAX;
+	kc__hold_init(&hold, &block);
+	assert_true(kc__rooms_offer(rooms, &grid, &offer) >= blocks);
+	assert_int_equal(kc__hold_most_room(&hold, &offer, blocks), 0);
+	kc__rooms_enter(rooms, &hold);
+	unfold(&hold, placed);
+}
+
+/* The SM, by rank, that one more block goes to. */
+static uint32_t place_one(struct kc__rooms *rooms, int32_t warps)
+{
+	uint32_t placed[SMS_MAX], rank = 0;
+
+	place(rooms, warps, 1, placed);
+	while (!placed[rank])
+		rank++;
+	return rank;
 }
 
 static void on_pascal(int32_t resident_warps, int32_t warps, const uint32_t expected[3])
 {
 	struct kc__rooms rooms = pascal(), together;
-	struct kc_footprint resident = needs(resident_warps), need = needs(warps);
+	struct kc__hold resident = {
+	    .warps = resident_warps & 0x7f, .count = 2, .steps = {{0, 0}, {4, 1}}}; /* on SMs 1 to 4 */
+	uint32_t one_by_one[SMS_MAX] = {0}, at_once[SMS_MAX];
 
-	for (uint32_t sm = 1; sm < 5; sm++)
-		assert_int_equal(kc__rooms_occupy(&rooms, sm, &resident), 0);
+	kc__rooms_enter(&rooms, &resident);
 	together = rooms;
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(place_one(&rooms, &need, 5), expected[i]);
-	/* All at once makes no difference. */
-	assert_int_equal(kc__rooms_place(&together, &need, 3), 3);
-	for (uint32_t sm = 0; sm < 5; sm++) {
-		struct kc_footprint a = kc__rooms_free(&rooms, sm), b = kc__rooms_free(&together, sm);
-
-		assert_memory_equal(&a, &b, sizeof(a));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(place_one(&rooms, warps), expected[i]);
+		one_by_one[expected[i]]++;
 	}
+	place(&together, warps, 3, at_once);
+	assert_memory_equal(one_by_one, at_once, sizeof(at_once));
 }
 
 static void on_turing(int32_t warps, unsigned blocks, const uint32_t *expected)
 {
 	struct kc__rooms rooms = turing();
-	struct kc_footprint resident = needs(16), need = needs(warps);
+	struct kc__hold resident = {.warps = 16, .count = 2, .steps = {{66, 1}, {67, 0}}}; /* on all but SM 67 */
 
-	for (uint32_t rank = 0; rank < 67; rank++) /* all but SM 67 */
-		assert_int_equal(kc__rooms_occupy(&rooms, rank, &resident), 0);
+	kc__rooms_enter(&rooms, &resident);
 	for (unsigned i = 0; i < blocks; i++)
-		assert_int_equal(turing_sm(place_one(&rooms, &need, 68)), expected[i]);
+		assert_int_equal(turing_sm(place_one(&rooms, warps)), expected[i]);
 }
 
 /* The six published placements (Gilman et al. 2021). Warps of 32 threads: 160
@@ -99,17 +126,20 @@ static void published_placements(void **state)
 /* 12 blocks of 16 warps over 5 SMs, four fit on each: 3, 3, 2, 2, 2. */
 static void alone_it_is_round_robin(void **state)
 {
-	static const int32_t expected[] = {16, 16, 32, 32, 32};
+	static const uint32_t expected[SMS_MAX] = {3, 3, 2, 2, 2};
+	struct kc_even even = {2, 2};
 	struct kc__rooms rooms = pascal();
-	struct kc_footprint need = needs(16);
+	struct kc__hold hold = {.warps = 16};
+	uint32_t placed[SMS_MAX];
 
 	(void)state;
-	assert_int_equal(kc__rooms_slots(&rooms, &need), 20);
-	assert_int_equal(kc__rooms_place(&rooms, &need, 12), 12);
-	for (uint32_t sm = 0; sm < 5; sm++)
-		assert_int_equal(kc__rooms_free(&rooms, sm).of[KC_SM_WARPS], expected[sm]);
-	assert_int_equal(kc__rooms_place(&rooms, &need, 100), 8);
-	assert_int_equal(kc__rooms_place(&rooms, &need, 100), 0);
+	kc__hold_evenly(&hold, &even, 5);
+	unfold(&hold, placed);
+	assert_memory_equal(placed, expected, sizeof(placed));
+	place(&rooms, 16, 12, placed);
+	assert_memory_equal(placed, expected, sizeof(placed));
+	place(&rooms, 16, 8, placed);
+	assert_memory_equal(placed, ((uint32_t[SMS_MAX]){1, 1, 2, 2, 2}), sizeof(placed));
 }
 
 static uint32_t random_below(uint32_t bound)
@@ -122,27 +152,131 @@ static uint32_t random_below(uint32_t bound)
 	return (uint32_t)(s >> 33) % bound;
 }
 
-/* Whatever is placed: no SM goes below nothing free, and no block is lost. */
+struct sms { /* one by one */
+	struct kc_footprint free[SMS_MAX];
+	uint32_t count;
+};
+
+static void add(struct sms *sms, const struct kc_footprint *block, const uint32_t *blocks, int sign)
+{
+	for (uint32_t i = 0; i < sms->count; i++) {
+		for (int r = 0; r < KC_SM_RESOURCES; r++) {
+			sms->free[i].of[r] -= sign * (int32_t)blocks[i] * block->of[r];
+			assert_true(sms->free[i].of[r] >= 0);
+		}
+	}
+}
+
+/* Gilman's rule, block by block. */
+static void most_room(struct sms sms, const struct kc_footprint *block, uint32_t count, uint32_t blocks[SMS_MAX])
+{
+	memset(blocks, 0, SMS_MAX * sizeof(blocks[0]));
+	while (count--) {
+		uint32_t best = 0;
+
+		for (uint32_t i = 1; i < sms.count; i++)
+			if (kc_blocks_fitting(&sms.free[i], block) > kc_blocks_fitting(&sms.free[best], block))
+				best = i;
+		for (int r = 0; r < KC_SM_RESOURCES; r++)
+			sms.free[best].of[r] -= block->of[r];
+		blocks[best]++;
+	}
+}
+
+struct kernel {
+	struct kc_footprint block;
+	struct kc__hold hold;
+	uint32_t blocks[SMS_MAX];
+};
+
+static struct kc_footprint random_block(void)
+{
+	return (struct kc_footprint){{1, 1 + (int32_t)random_below(16), 256 * (int32_t)random_below(40),
+				      random_below(2) ? 128 * (int32_t)random_below(100) : 0}};
+}
+
+static uint32_t sum(const uint32_t *blocks, uint32_t count)
+{
+	uint32_t all = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		all += blocks[i];
+	return all;
+}
+
+static uint32_t check_offer(const struct sms *sms, const struct kc_footprint *block, const struct kc__offer *offer)
+{
+	uint32_t slots = 0;
+
+	for (uint32_t rank = 0, i = 0; i < offer->count; i++) {
+		for (; rank < offer->parts[i].end; rank++) {
+			assert_int_equal(offer->parts[i].fit, kc_blocks_fitting(&sms->free[rank], block));
+			slots += offer->parts[i].fit;
+		}
+	}
+	assert_int_equal(offer->slots, slots);
+	return slots;
+}
+
+/* A random kernel takes some of what it is offered; where its blocks lie is checked against the rule. */
+static unsigned long held[3]; /* by the rule, round, given less room */
+
+static void enter_random(struct kc__rooms *rooms, struct sms *sms, struct kernel *kernel)
+{
+	uint32_t slots, count, expected[SMS_MAX];
+	struct kc__offer offer;
+	struct kc_grid grid;
+
+	kernel->block = random_block();
+	grid = grid_of(&kernel->block, 1);
+	kc__hold_init(&kernel->hold, &kernel->block);
+	kc__rooms_offer(rooms, &grid, &offer);
+	slots = check_offer(sms, &kernel->block, &offer);
+	count = slots ? 1 + random_below(random_below(2) ? slots : slots < 30 ? slots : 30) : 0;
+	if (random_below(2) && !kc__hold_round(&kernel->hold, &offer, count)) {
+		held[1]++;
+	} else if (!kc__hold_most_room(&kernel->hold, &offer, count)) {
+		most_room(*sms, &kernel->block, count, expected);
+		unfold(&kernel->hold, kernel->blocks);
+		assert_memory_equal(kernel->blocks, expected, sizeof(expected));
+		held[0]++;
+	} else {
+		kc__offer_simplify(&offer);
+		assert_true(offer.slots && offer.slots < slots);
+		count = 1 + random_below(offer.slots);
+		assert_int_equal(kc__hold_most_room(&kernel->hold, &offer, count), 0);
+		held[2]++;
+	}
+	unfold(&kernel->hold, kernel->blocks);
+	assert_int_equal(sum(kernel->blocks, sms->count), count);
+	kc__rooms_enter(rooms, &kernel->hold);
+	add(sms, &kernel->block, kernel->blocks, 1);
+}
+
+/* Kernels come and go: what is offered is what is free on every SM, and no block lies where there is none. */
 static void random_mixes(void **state)
 {
+	enum { KERNELS = 12, ROUNDS = 300, EVENTS = 40 };
+	static const struct kc_footprint limits = {{32, 64, 65536, 98304}};
+
 	(void)state;
-	for (int run = 0; run < 20000; run++) {
-		struct kc__rooms rooms = turing();
-		int32_t warps = 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct kernel kernels[KERNELS] = {0};
+		struct sms sms = {.count = 1 + random_below(SMS_MAX)};
+		struct kc__rooms rooms;
 
-		for (int k = 0; k < 16; k++) {
-			struct kc_footprint need = needs(1 + (int32_t)random_below(32));
+		kc__rooms_init(&rooms, &limits, sms.count);
+		for (uint32_t i = 0; i < sms.count; i++)
+			sms.free[i] = limits;
+		for (int event = 0; event < EVENTS; event++) {
+			struct kernel *kernel = &kernels[random_below(KERNELS)];
 
-			warps += need.of[KC_SM_WARPS] * (int32_t)kc__rooms_place(&rooms, &need, random_below(200));
+			kc__rooms_leave(&rooms, &kernel->hold);
+			add(&sms, &kernel->block, kernel->blocks, -1);
+			enter_random(&rooms, &sms, kernel);
 		}
-		for (uint32_t rank = 0; rank < 68; rank++) {
-			struct kc_footprint free = kc__rooms_free(&rooms, rank);
-
-			assert_true(free.of[KC_SM_WARPS] >= 0 && free.of[KC_SM_SLOTS] >= 0);
-			warps += free.of[KC_SM_WARPS];
-		}
-		assert_int_equal(warps, 68 * 32);
 	}
+	assert_true(held[0] > 1000 && held[1] > 1000 && held[2] > 100);
 }
 
 int main(void)

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* With rings of 1,024 this keeps a timeline below 4.25 MiB, and 128 kernels in flight beside a new one. The last stream
+/* With rings of 1,024 this keeps a timeline below 5.25 MiB, and 128 kernels in flight beside a new one. The last stream
  * stands for all that do not fit. */
-#define STREAMS 130u
+#define STREAMS KC__RIVALS_MAX
 #define OVERFLOW_STREAM (STREAMS - 1)
 
 /* Intervals between rings, so that the same slots of all do not fall into one set of the cache. */
@@ -34,11 +34,12 @@ struct kc_timeline {
 	int64_t launch_gap_ns;
 	uint32_t busy_count;
 	uint32_t busy[STREAMS]; /* streams with work that has not ended */
+	struct kc__floor floor; /* what heads them, in the same places */
 	struct kc__stream streams[STREAMS];
 	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
 
-_Static_assert(sizeof(struct kc_timeline) <= 17u << 18, "a timeline fits into 4.25 MiB");
+_Static_assert(sizeof(struct kc_timeline) <= 21u << 18, "a timeline fits into 5.25 MiB");
 
 size_t kc_timeline_size(void)
 {
@@ -83,6 +84,7 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	tl->launch_overhead_ns = device->launch_overhead_ns;
 	tl->launch_gap_ns = device->launch_gap_ns;
 	tl->busy_count = 0;
+	kc__floor_init(&tl->floor, &tl->site);
 	tl->before = 0;
 	tl->queue_count = device->hardware_queues < QUEUES ? device->hardware_queues : QUEUES;
 	if (!tl->queue_count)
@@ -102,10 +104,19 @@ void kc_timeline_tune(struct kc_timeline *tl, const struct kc_timing *timing)
 	tl->site.timing = *timing;
 }
 
+/* Before anything of the stream changes: what heads it has to be found again. */
+static void touch(struct kc_timeline *tl, uint32_t stream)
+{
+	if (tl->streams[stream].busy)
+		kc__floor_vacate(&tl->floor, tl->streams[stream].busy - 1u);
+}
+
 void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_kind kind, int priority)
 {
-	if (index_of(stream) != OVERFLOW_STREAM)
-		begin_stream(tl, &tl->streams[stream], kind, priority);
+	if (index_of(stream) == OVERFLOW_STREAM)
+		return;
+	touch(tl, stream);
+	begin_stream(tl, &tl->streams[stream], kind, priority);
 }
 
 /* What it still holds runs on; only its waits and rank go. */
@@ -120,20 +131,16 @@ static int64_t max_i64(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Forgets streams whose work has ended by now. */
-static void expire(struct kc_timeline *tl, int64_t now_ns)
+static void forget(struct kc_timeline *tl, uint32_t stream)
 {
-	for (uint32_t i = 0; i < tl->busy_count;) {
-		struct kc__stream *s = &tl->streams[tl->busy[i]];
+	uint32_t place = tl->streams[stream].busy - 1u;
 
-		if (kc__stream_tail_ns(s) > now_ns) {
-			__builtin_prefetch(&tl->rings[tl->busy[i]][(s->next - 1) % KC__RING]);
-			i++;
-			continue;
-		}
-		s->busy = 0;
-		tl->busy[i] = tl->busy[--tl->busy_count];
-	}
+	if (!tl->streams[stream].busy)
+		return;
+	kc__floor_remove(&tl->floor, place);
+	tl->busy[place] = tl->busy[--tl->busy_count];
+	tl->streams[tl->busy[place]].busy = (uint8_t)(place + 1);
+	tl->streams[stream].busy = 0;
 }
 
 /* The legacy default stream and the blocking streams hold each other back. */
@@ -195,53 +202,42 @@ static void describe(struct kc__rival *rival, const struct kc__stream *s, const 
 	rival->start_ns = interval->start_ns + s->shift_ns;
 	rival->end_ns = interval->end_ns + s->shift_ns;
 	rival->placed_ns = max_i64(rival->end_ns - (int64_t)interval->wave_ns, rival->start_ns);
-	rival->resident = (struct kc_resident){
-	    .block = {{
-		[KC_SM_SLOTS] = 1,
-		[KC_SM_WARPS] = interval->warps,
-		[KC_SM_REGISTERS] = (int32_t)(interval->register_units * KC_REGISTER_UNIT),
-		[KC_SM_SHARED_BYTES] = (int32_t)(interval->shared_units * KC__SHARED_UNIT_BYTES),
-	    }},
-	    .count = {.base = interval->base, .extra = interval->extra},
-	};
-	rival->priority = s->priority;
-	rival->waits = !!(interval->flags & KC__WAITS);
-	rival->drains = !!(interval->flags & KC__DRAINS);
-	rival->fixed = !!(interval->flags & KC__FIXED);
-	rival->uneven = !!(interval->flags & KC__UNEVEN);
 	rival->busy_until_ns = kc__stream_tail_ns(s);
-	for (int i = 0; i < KC_LOAD_TERMS; i++)
-		rival->load[i] = interval->load[i];
+	rival->hold = &interval->hold;
+	rival->priority = s->priority;
+	memcpy(rival->load, interval->load, sizeof(rival->load));
+	rival->flags = interval->flags;
 }
 
-/* The intervals that stand behind the rivals. */
-struct origins {
-	uint32_t streams[KC__RIVALS_MAX], tickets[KC__RIVALS_MAX];
-};
-
-/* What heads the other streams at t. origins may be NULL. */
-static unsigned find_rivals(struct kc_timeline *tl, const struct kc__stream *self, int64_t t, struct kc__rival *rivals,
-			    struct origins *origins)
+/* What heads the stream at t. */
+static void find_rival(struct kc__rival *rival, struct kc__stream *s, const struct kc__interval *ring, int64_t t)
 {
-	unsigned count = 0;
+	const struct kc__interval *interval = kc__ring_find(s, ring, t);
 
-	for (uint32_t i = 0; i < tl->busy_count && count < KC__RIVALS_MAX; i++) {
+	if (!interval)
+		return;
+	if (interval->hold.warps)
+		describe(rival, s, interval);
+	rival->from_ns = s->cursor == s->first ? INT64_MIN : kc__ring_slot(ring, s->cursor - 1)->end_ns + s->shift_ns;
+	rival->until_ns = interval->end_ns + s->shift_ns;
+}
+
+/* What heads the busy streams at t, which is not before now. Those whose work has ended by now are forgotten. */
+static void find_rivals(struct kc_timeline *tl, int64_t now_ns, int64_t t)
+{
+	for (uint32_t i = 0; i < tl->busy_count;) {
+		struct kc__rival *rival = &tl->floor.rivals[i];
 		uint32_t stream = tl->busy[i];
-		struct kc__stream *other = &tl->streams[stream];
-		const struct kc__interval *interval;
 
-		if (other == self)
-			continue;
-		interval = kc__ring_find(other, tl->rings[stream], t);
-		if (!interval || !interval->warps)
-			continue;
-		if (origins) {
-			origins->streams[count] = stream;
-			origins->tickets[count] = other->cursor;
+		if (rival->from_ns <= t && t < rival->until_ns) {
+			i++;
+		} else if (kc__stream_tail_ns(&tl->streams[stream]) <= now_ns) {
+			forget(tl, stream);
+		} else {
+			kc__floor_vacate(&tl->floor, i++);
+			find_rival(rival, &tl->streams[stream], tl->rings[stream], t);
 		}
-		describe(&rivals[count++], other, interval);
 	}
-	return count;
 }
 
 static uint8_t load_units(float load)
@@ -252,17 +248,12 @@ static uint8_t load_units(float load)
 static struct kc__interval interval_of(const struct kc_demand *demand, const struct kc_placement *out,
 				       const struct kc__tail *tail, uint32_t flags)
 {
-	const struct kc_footprint *block = &demand->work->grid.block;
 	struct kc__interval interval = {
 	    .start_ns = out->start_ns,
 	    .end_ns = out->end_ns,
 	    .wave_ns = (float)tail->wave_ns,
-	    .warps = (uint16_t)block->of[KC_SM_WARPS],
-	    .register_units = (uint16_t)((uint32_t)block->of[KC_SM_REGISTERS] / KC_REGISTER_UNIT),
-	    .shared_units = (uint16_t)((uint32_t)block->of[KC_SM_SHARED_BYTES] / KC__SHARED_UNIT_BYTES),
-	    .base = (uint8_t)tail->last.base,
-	    .extra = (uint8_t)(tail->last.extra < UINT8_MAX ? tail->last.extra : UINT8_MAX),
-	    .flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0) | (tail->uneven ? KC__UNEVEN : 0)),
+	    .hold = tail->hold,
+	    .flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0)),
 	};
 
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
@@ -274,13 +265,15 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 {
 	if (tl->streams[stream].busy)
 		return;
-	tl->streams[stream].busy = 1;
 	tl->busy[tl->busy_count++] = stream;
+	tl->streams[stream].busy = (uint8_t)tl->busy_count;
+	kc__floor_add(&tl->floor);
 }
 
 static void append(struct kc_timeline *tl, uint32_t stream, const struct kc__interval *interval, int behind,
 		   struct kc_placement *out)
 {
+	touch(tl, stream);
 	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], interval, behind);
 	mark_busy(tl, stream);
 }
@@ -292,19 +285,19 @@ static int64_t sane_ns(int64_t duration_ns)
 	return duration_ns < (int64_t)KC__LONGEST_NS ? duration_ns : (int64_t)KC__LONGEST_NS;
 }
 
-/* Rivals that the new kernel slows down end later than was thought. */
-static void move_rivals(struct kc_timeline *tl, const struct kc__rival *rivals, const struct origins *origins,
-			unsigned count)
+/* Rivals that the new kernel slows down end later than was thought, unless it is known otherwise. */
+static void move_rivals(struct kc_timeline *tl, int known)
 {
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t stream = origins->streams[i];
-		struct kc__stream *s = &tl->streams[stream];
-		struct kc__interval interval;
+	for (uint32_t i = 0; i < tl->busy_count; i++) {
+		struct kc__rival rival = tl->floor.rivals[i];
+		struct kc__stream *s = &tl->streams[tl->busy[i]];
+		struct kc__interval *ring = tl->rings[tl->busy[i]], interval;
 
-		if (rivals[i].fixed || !kc__ring_look(s, tl->rings[stream], origins->tickets[i], &interval))
+		kc__floor_vacate(&tl->floor, i);
+		if (known || rival.end_ns == INT64_MIN || (rival.flags & KC__FIXED))
 			continue;
-		kc__ring_stretch(s, tl->rings[stream], origins->tickets[i], rivals[i].end_ns - interval.end_ns,
-				 tl->launch_gap_ns);
+		if (kc__ring_look(s, ring, s->cursor, &interval))
+			kc__ring_stretch(s, ring, s->cursor, rival.end_ns - interval.end_ns, tl->launch_gap_ns);
 	}
 }
 
@@ -321,7 +314,7 @@ static int learned_slowdown(const struct kc__site *site, const struct kc_demand 
 		return 0;
 	out->slowdown = slowdown;
 	out->end_ns = out->start_ns + (int64_t)((double)solo_ns * slowdown);
-	kc__tail_of(tail, site, demand->work, out->end_ns - out->start_ns);
+	kc__tail_lasts(tail, site, demand->work, out->end_ns - out->start_ns);
 	return 1;
 }
 
@@ -331,25 +324,20 @@ void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	uint32_t index = index_of(stream), flags = 0;
 	struct kc__stream *s = &tl->streams[index];
 	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
-	struct kc__rival rivals[KC__RIVALS_MAX];
 	struct kc__interval interval;
-	struct origins origins;
 	struct kc__tail tail;
-	unsigned count;
-	int behind, mutual = tl->site.timing.sensitivity > 0;
+	int behind, known;
 
-	expire(tl, now_ns);
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	ready = ready_ns(tl, s, now_ns, &behind);
-	count = tl->busy_count > s->busy ? find_rivals(tl, s, ready, rivals, mutual ? &origins : NULL) : 0;
-	kc__place(&tl->site, rivals, count, s->priority, ready, demand->work, solo_ns, &demand->load, out, &tail);
-	out->meeting.context =
-	    kc_contention_context(&out->meeting.load, tl->busy_count - (s->busy && tl->busy_count), tl->before);
-	if (learned_slowdown(&tl->site, demand, solo_ns, out, &tail))
-		flags |= KC__FIXED;
-	else if (count && mutual)
-		move_rivals(tl, rivals, &origins, count);
-	flags |= out->start_ns > ready ? KC__WAITS : 0;
+	forget(tl, index);
+	find_rivals(tl, now_ns, ready);
+	kc__place(&tl->site, &tl->floor, s->priority, ready, demand->work, solo_ns, &demand->load, out, &tail);
+	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
+	known = learned_slowdown(&tl->site, demand, solo_ns, out, &tail);
+	if (tl->site.timing.sensitivity > 0)
+		move_rivals(tl, known);
+	flags |= (known ? KC__FIXED : 0) | (out->start_ns > ready ? KC__WAITS : 0);
 	interval = interval_of(demand, out, &tail, flags);
 	enter_queue(tl, index, ready);
 	append(tl, index, &interval, behind, out);
@@ -372,7 +360,6 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	struct kc__interval interval;
 	int behind;
 
-	expire(tl, now_ns);
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	*out = (struct kc_placement){.slowdown = 1, .slowdown_waves = 1, .concurrency_case = KC_CASE_ALONE};
 	out->meeting.room = 1;
@@ -387,6 +374,7 @@ void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket
 {
 	uint32_t index = index_of(stream);
 
+	touch(tl, index);
 	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
 }
 
@@ -419,8 +407,10 @@ void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 /* The stream that stands for several is not idle because one of them is. */
 void kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
 {
-	if (index_of(stream) != OVERFLOW_STREAM)
-		kc__ring_clear(&tl->streams[stream], now_ns);
+	if (index_of(stream) == OVERFLOW_STREAM)
+		return;
+	touch(tl, stream);
+	kc__ring_clear(&tl->streams[stream], now_ns);
 }
 
 void kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
@@ -430,6 +420,7 @@ void kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
 		tl->streams[i].busy = 0;
 	}
 	tl->busy_count = 0;
+	kc__floor_init(&tl->floor, &tl->site);
 }
 
 void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns)
@@ -438,6 +429,7 @@ void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t tick
 
 	if (start_ns <= 0 || end_ns < start_ns || end_ns > INT64_MAX / 2)
 		return;
+	touch(tl, index);
 	kc__ring_ended(&tl->streams[index], tl->rings[index], ticket, end_ns, tl->launch_gap_ns);
 	mark_busy(tl, index);
 }
