@@ -16,7 +16,7 @@
 #define LARGEST_LOG 7.0f /* of time over solo */
 
 struct cell {
-	float log_slowdown, error;
+	float log_slowdown, weight;
 };
 
 static struct cell unpack(uint64_t word)
@@ -47,14 +47,11 @@ void kc_contention_init(struct kc_contention *c, struct kc_contention *parent)
 
 struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, uint64_t bytes, int64_t solo_ns)
 {
-	struct kc_load load = {{0}};
-	struct kc_footprint sm = kc_sm_limits(device);
-	double resident = (double)work->blocks_per_sm * fmin(work->waves, 1);
+	struct kc_load load = {{[KC_LOAD_ISSUE] = work->issue}};
 	double rate = (double)device->memory_bytes_per_s * 1e-9 * (double)solo_ns;
 
-	if (sm.of[KC_SM_WARPS] > 0)
-		load.of[KC_LOAD_ISSUE] =
-		    (float)(resident * work->grid.block.of[KC_SM_WARPS] / (double)sm.of[KC_SM_WARPS]);
+	if (!bytes)
+		return load;
 	if (rate > 0)
 		load.of[KC_LOAD_MEMORY] = (float)fmin((double)bytes / rate, 1);
 	if (device->l2_bytes)
@@ -147,7 +144,7 @@ static float law_of(const struct kc_contention *c, const struct kc_load *load)
 {
 	struct cell first = read_cell(&c->law[0]), second = read_cell(&c->law[1]);
 
-	return 1 + first.log_slowdown * load->of[KC_LOAD_ISSUE] + first.error * load->of[KC_LOAD_MEMORY] +
+	return 1 + first.log_slowdown * load->of[KC_LOAD_ISSUE] + first.weight * load->of[KC_LOAD_MEMORY] +
 	       second.log_slowdown * load->of[KC_LOAD_L2];
 }
 
@@ -168,12 +165,18 @@ float kc_contention_law(const struct kc_contention *c, const struct kc_load *loa
 	return c ? law_of(c, load) : 1;
 }
 
+/* Alone, it is asked for 1 alone. */
+static float log_of(float slowdown)
+{
+	return slowdown == 1 ? 0 : logf(slowdown);
+}
+
 /* What a voice says: for the first two it is reckoned, the others remember it. */
 static float says(uint32_t voice, const struct cell *cell, const struct kc_meeting *meeting, float law)
 {
 	if (voice == KC_VOICE_ROOM)
-		return logf(meeting->room);
-	return voice == KC_VOICE_LAW ? logf(law) : cell->log_slowdown;
+		return log_of(meeting->room);
+	return voice == KC_VOICE_LAW ? log_of(law) : cell->log_slowdown;
 }
 
 float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting)
@@ -186,15 +189,13 @@ float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meet
 	law = law_of(c, &meeting->load);
 	for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
 		struct cell cell = read_cell(&c->cells[cell_of(voice, meeting)]);
-		float weight;
 
-		if (!(cell.error > 0))
+		if (!(cell.weight > 0))
 			continue;
-		weight = 1 / (cell.error * cell.error * cell.error);
-		sum += weight * says(voice, &cell, meeting, law);
-		weights += weight;
+		sum += cell.weight * says(voice, &cell, meeting, law);
+		weights += cell.weight;
 	}
-	sum = weights > 0 ? sum / weights : logf(meeting->room);
+	sum = weights > 0 ? sum / weights : log_of(meeting->room);
 	return sum > 0 ? expf(fminf(sum, LARGEST_LOG)) : 1;
 }
 
@@ -209,10 +210,11 @@ static float youth(uint8_t count)
 	return 1 + YOUNG / (float)count;
 }
 
-static void learn_cell(uint64_t *word, uint8_t *count, float said, float log_slowdown, int remembers)
+static void learn_cell(struct kc_contention *c, uint32_t i, float said, float log_slowdown, int remembers)
 {
-	struct cell cell = unpack(*word);
-	float mean_error = *count ? cell.error / youth(*count) : FIRST_ERROR;
+	struct cell cell = unpack(c->cells[i]);
+	uint8_t *count = &c->counts[i];
+	float mean_error = *count ? c->errors[i] / youth(*count) : FIRST_ERROR;
 	float error = log_slowdown - said;
 
 	if (!*count && remembers)
@@ -225,15 +227,17 @@ static void learn_cell(uint64_t *word, uint8_t *count, float said, float log_slo
 	}
 	if (*count > 1 || !remembers)
 		mean_error += (fabsf(error) - mean_error) * fmaxf(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
-	cell.error = fmaxf(mean_error, LEAST_ERROR) * youth(*count);
-	write_cell(word, cell);
+	error = fmaxf(mean_error, LEAST_ERROR) * youth(*count);
+	c->errors[i] = error;
+	cell.weight = 1 / (error * error * error);
+	write_cell(&c->cells[i], cell);
 }
 
 /* Normalised least mean squares: each term answers for the error by its part in the load. */
 static void learn_law(struct kc_contention *c, const struct kc_load *met, float slowdown)
 {
 	struct cell first = unpack(c->law[0]), second = unpack(c->law[1]);
-	float *const terms[KC_LOAD_TERMS] = {&first.log_slowdown, &first.error, &second.log_slowdown};
+	float *const terms[KC_LOAD_TERMS] = {&first.log_slowdown, &first.weight, &second.log_slowdown};
 	float power = 0, error = slowdown - law_of(c, met);
 
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
@@ -284,8 +288,7 @@ void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeti
 			uint32_t i = cell_of(voice, meeting);
 			struct cell cell = unpack(c->cells[i]);
 
-			learn_cell(&c->cells[i], &c->counts[i], says(voice, &cell, meeting, law), log_slowdown,
-				   voice > KC_VOICE_LAW);
+			learn_cell(c, i, says(voice, &cell, meeting, law), log_slowdown, voice > KC_VOICE_LAW);
 		}
 		learn_law(c, met, slowdown);
 	}

@@ -59,9 +59,10 @@ enum kc_voice {
 
 struct kc_contention {
 	struct kc_contention *parent;        /* NULL: the device's */
-	uint64_t cells[KC_CONTENTION_CELLS]; /* logarithm and its mean error, two floats; 0: nothing */
+	uint64_t cells[KC_CONTENTION_CELLS]; /* logarithm and its weight, two floats; 0: nothing */
 	uint64_t law[2];                     /* sensitivities, as floats; the last 32 bits are free */
 	uint8_t counts[KC_CONTENTION_CELLS]; /* measurements behind each, 255: or more. Learner only */
+	float errors[KC_CONTENTION_CELLS];   /* of the logarithms, mean; the weights come from them. Learner only */
 	float log_solo;                      /* what the cells refer to; 0: nothing yet. Learner only */
 };
 

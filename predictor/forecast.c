@@ -61,6 +61,17 @@ static int fits(const struct kc_work *work, const struct kc_resources *resources
 	       (!resources->max_threads_per_block || work->threads_per_block <= resources->max_threads_per_block);
 }
 
+/* Of the warps the device holds, those that are there while it runs. */
+static float issue_share(const struct kc_work *work, const struct kc_device *device)
+{
+	struct kc_footprint sm = kc_sm_limits(device);
+	double resident = (double)work->blocks_per_sm * fmin(work->waves, 1);
+
+	if (sm.of[KC_SM_WARPS] <= 0)
+		return 0;
+	return (float)(resident * work->grid.block.of[KC_SM_WARPS] / (double)sm.of[KC_SM_WARPS]);
+}
+
 int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
 		 const struct kc_shape *shape, uint32_t blocks_per_sm)
 {
@@ -87,24 +98,20 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	work->unit_ns = bsp_ns(work, device);
 	block = kc_footprint(device, &need);
 	kc_grid_init(&work->grid, device, blocks, work->blocks_per_sm, &block);
+	work->issue = issue_share(work, device);
 	return 0;
 }
 
-/* A belief with something behind it, the closest to the launch first. */
-static const struct kc_belief *choose(const struct kc_belief *const levels[3], uint32_t *model)
+struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state)
 {
-	static const uint32_t models[3] = {KC_MODEL_BSP_SHAPE, KC_MODEL_BSP_KERNEL, KC_MODEL_BSP_DEVICE};
-	static const struct kc_belief prior = {
-	    .log_lambda = KC__PRIOR_LOG_LAMBDA, .half_width = KC__PRIOR_HALF_WIDTH, .count = 0, .state = 0};
-
-	for (int i = 0; i < 3; i++) {
-		if (levels[i] && levels[i]->count) {
-			*model = models[i];
-			return levels[i];
-		}
-	}
-	*model = KC_MODEL_BSP_DEVICE;
-	return &prior;
+	return (struct kc_belief){
+	    .log_lambda = log_lambda,
+	    .half_width = half_width,
+	    .factor = expf(-log_lambda),
+	    .width = expf(half_width),
+	    .count = count,
+	    .state = state,
+	};
 }
 
 static int64_t whole_ns(double ns)
@@ -112,20 +119,31 @@ static int64_t whole_ns(double ns)
 	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
 }
 
-struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_belief *shape, const struct kc_belief *key,
-				const struct kc_belief *device)
+static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief *belief, uint32_t model)
 {
-	const struct kc_belief *const levels[3] = {shape, key, device};
-	uint32_t model;
-	const struct kc_belief *belief = choose(levels, &model);
-	double ns = work->launch_ns + work->unit_ns * (double)expf(-belief->log_lambda);
-	double width = (double)expf(belief->half_width);
+	double ns = work->launch_ns + work->unit_ns * (double)belief->factor;
 
 	return (struct kc_solo){
 	    .ns = whole_ns(ns),
-	    .low_ns = whole_ns(ns / width),
-	    .high_ns = whole_ns(ns * width),
+	    .low_ns = whole_ns(ns / (double)belief->width),
+	    .high_ns = whole_ns(ns * (double)belief->width),
 	    .model = model,
 	    .state = belief->state,
 	};
+}
+
+/* The closest to the launch first. */
+struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_belief *shape, const struct kc_belief *key,
+				const struct kc_belief *device)
+{
+	struct kc_belief prior;
+
+	if (shape && shape->count)
+		return solo_of(work, shape, KC_MODEL_BSP_SHAPE);
+	if (key && key->count)
+		return solo_of(work, key, KC_MODEL_BSP_KERNEL);
+	if (device && device->count)
+		return solo_of(work, device, KC_MODEL_BSP_DEVICE);
+	prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, KC__PRIOR_HALF_WIDTH, 0, 0);
+	return solo_of(work, &prior, KC_MODEL_BSP_DEVICE);
 }

@@ -44,6 +44,7 @@ struct kc_work {
 	uint32_t blocks_per_sm; /* occupancy; 0: cannot run on this device */
 	double waves;           /* blocks / (SMs * blocks_per_sm), not rounded */
 	double unit_ns;         /* BSP time with λ = 1 after wave quantisation, without the launch term */
+	float issue;            /* share of the device's warp slots it takes */
 	double launch_ns;       /* fixed term: the shortest a kernel can take */
 	struct kc_grid grid;    /* the same launch as the block scheduler sees it */
 };
@@ -69,6 +70,8 @@ enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel);
 struct kc_belief {
 	float log_lambda;
 	float half_width; /* of the 90 % interval, in log time */
+	float factor;     /* 1 / λ: worked out once, not at every launch */
+	float width;      /* the interval's: of its upper end to the middle */
 	uint32_t count;   /* measurements behind it; 0: nothing learned */
 	uint32_t state;   /* id of the row in `lambda` it is */
 };
@@ -98,6 +101,9 @@ struct kc_solo {
  */
 int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
 		 const struct kc_shape *shape, uint32_t blocks_per_sm);
+
+/* With what follows from the logarithms. */
+struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state);
 
 /* Prediction from the first belief of shape, key, device with count > 0; from
  * the built-in prior where none has. Any of the three may be NULL. */

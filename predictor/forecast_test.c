@@ -100,7 +100,7 @@ static void huge_grids_do_not_overflow(void **state)
 	struct kc_resources resources = {.registers = 16};
 	struct kc_shape largest = {{2147483647, 65535, 65535}, {1024, 1, 1}, 0};
 	struct kc_shape absurd = {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1024, 1, 1}, 0};
-	struct kc_belief slow = {.log_lambda = -60, .half_width = 50, .count = 1};
+	struct kc_belief slow = kc_belief_of(-60, 50, 1, 0);
 	struct kc_work work;
 	struct kc_solo solo;
 
@@ -116,9 +116,9 @@ static void huge_grids_do_not_overflow(void **state)
 static void the_closest_belief_with_evidence(void **state)
 {
 	struct kc_work work = work_of("k40", 120, 256, 16);
-	struct kc_belief shape = {.log_lambda = 0, .count = 0, .state = 3};
-	struct kc_belief key = {.log_lambda = (float)log(2), .half_width = (float)log(1.5), .count = 4, .state = 2};
-	struct kc_belief device = {.log_lambda = 1, .count = 9, .state = 1};
+	struct kc_belief shape = kc_belief_of(0, 0, 0, 3);
+	struct kc_belief key = kc_belief_of((float)log(2), (float)log(1.5), 4, 2);
+	struct kc_belief device = kc_belief_of(1, 0, 9, 1);
 	struct kc_solo solo = kc_forecast_solo(&work, &shape, &key, &device);
 
 	(void)state;

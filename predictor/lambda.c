@@ -75,12 +75,7 @@ static double half_width(const struct kc_lambda *node)
 
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 {
-	return (struct kc_belief){
-	    .log_lambda = (float)node->log_value,
-	    .half_width = (float)half_width(node),
-	    .count = node->count,
-	    .state = state,
-	};
+	return kc_belief_of((float)node->log_value, (float)half_width(node), node->count, state);
 }
 
 /* Every power of two counts as a change: a belief ripens even where it is stable. */

@@ -10,9 +10,7 @@ struct company {
 
 /* Kernels that end one after another while one waits for room, or is short of
  * it: after so many, the rest is taken as one. Keeps the cost bounded. */
-#define TURNS 8u
-#define TURNS_IN_A_CROWD 2u
-#define CROWD 16u
+#define TURNS 16u
 
 static int64_t max_i64(int64_t a, int64_t b)
 {
@@ -219,7 +217,6 @@ static double shared_ns(struct company *company, struct kc__floor *floor, const 
 {
 	double t = 0, left = solo_ns;
 	uint32_t slots = start->slots;
-	unsigned turns = company->count < CROWD ? TURNS : TURNS_IN_A_CROWD;
 
 	for (unsigned turn = 0;; turn++) {
 		double slowdown = (double)kc_waves(grid->blocks, slots) / (double)grid->waves;
@@ -227,7 +224,7 @@ static double shared_ns(struct company *company, struct kc__floor *floor, const 
 		double stop;
 		uint32_t freed;
 
-		if (!company->count || slowdown <= 1 || turn == turns)
+		if (!company->count || slowdown <= 1 || turn == TURNS)
 			return t + left * slowdown;
 		end_ns = first_end_ns(floor);
 		stop = (double)(end_ns - start->ns);

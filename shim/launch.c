@@ -163,7 +163,8 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {
 		kc__record(&call->slot->launch, &known, api, dims);
-		call->slot->launch.launched_ns = kc__now_ns();
+		/* Less lies between the two moments than reading the clock again takes to tell. */
+		call->slot->launch.launched_ns = call->slot->launch.predicted_at_ns;
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
 		kc__count(KC_COUNT_DROPPED);

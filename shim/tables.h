@@ -20,13 +20,22 @@ static inline uint64_t kc__mix(const uint64_t *key, int words)
 	return h;
 }
 
+static inline bool kc__same_key(const uint64_t *a, const uint64_t *b, int words)
+{
+	uint64_t difference = 0;
+
+	for (int i = 0; i < words; i++)
+		difference |= a[i] ^ b[i];
+	return !difference;
+}
+
 static inline void *kc__find(const struct kc__table *t, const uint64_t *key, int words)
 {
 	uint32_t at = (uint32_t)kc__mix(key, words) & t->mask;
 	void *entry;
 
 	while ((entry = atomic_load_explicit(&t->slots[at], memory_order_acquire))) {
-		if (!memcmp(entry, key, (size_t)words * 8))
+		if (kc__same_key(entry, key, words))
 			return entry;
 		at = (at + 1) & t->mask;
 	}
