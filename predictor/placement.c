@@ -133,8 +133,10 @@ void kc__floor_vacate(struct kc__floor *floor, unsigned place)
 
 void kc__floor_remove(struct kc__floor *floor, unsigned place)
 {
-	kc__floor_vacate(floor, place);
-	floor->rivals[place] = floor->rivals[--floor->count];
+	if (floor->rivals[place].flags & KC__HOLDS)
+		turn_over(floor, place);
+	if (place != --floor->count)
+		floor->rivals[place] = floor->rivals[floor->count];
 }
 
 static int64_t first_end_ns(const struct kc__floor *floor)

@@ -52,12 +52,13 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 
 static struct kc_solo solo_time(struct kc__shape *shape)
 {
-	struct kc_belief own = kc__belief_read(&shape->learned.cell), key, device;
+	struct kc_belief own, key, device;
 
+	kc__belief_read(&shape->learned.cell, &own);
 	if (own.count)
 		return kc_forecast_solo(&shape->work, &own, NULL, NULL);
-	key = kc__belief_read(&shape->lambda_key->learned.cell);
-	device = kc__belief_read(&shape->kernel->device->learned.cell);
+	kc__belief_read(&shape->lambda_key->learned.cell, &key);
+	kc__belief_read(&shape->kernel->device->learned.cell, &device);
 	return kc_forecast_solo(&shape->work, NULL, &key, &device);
 }
 

@@ -274,7 +274,7 @@ void kc__say(enum kc_message_code code, const char *detail);
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 
 /* belief.c */
-struct kc_belief kc__belief_read(const struct kc__cell *cell);
+void kc__belief_read(const struct kc__cell *cell, struct kc_belief *belief);
 void kc__belief_write(struct kc__cell *cell, const struct kc_belief *belief);
 
 /* cupti.c */
