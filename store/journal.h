@@ -114,7 +114,7 @@ enum kc_overlap {
 /* Times are CLOCK_MONOTONIC nanoseconds; 0: not known. */
 struct kc_launch {
 	int64_t predicted_at_ns; /* host time at which the prediction was made */
-	int64_t launched_ns;     /* host time just before the real call */
+	int64_t launched_ns;     /* host time just before the real call, to a fraction of a microsecond */
 	int64_t solo_ns, solo_low_ns, solo_high_ns;
 	int64_t start_ns, end_ns; /* predicted */
 	int64_t measured_start_ns, measured_end_ns;
