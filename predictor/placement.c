@@ -274,7 +274,7 @@ static void place_alone(const struct kc__site *site, const struct kc_work *work,
 	out->slowdown = 1;
 	out->slowdown_waves = 1;
 	tail->waves = work->grid.waves;
-	kc__hold_evenly(&tail->hold, &work->grid.last, site->sm_count);
+	kc__hold_evenly(tail->hold, &work->grid.last, site->sm_count);
 }
 
 static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, uint32_t *last)
@@ -307,7 +307,7 @@ static void place_shared(struct company *company, struct kc__floor *floor, struc
 	const struct kc_grid *grid = &work->grid;
 	double ns;
 
-	tail->waves = find_places(company, start, grid, &tail->hold);
+	tail->waves = find_places(company, start, grid, tail->hold);
 	ns = shared_ns(company, floor, start, grid, (double)solo_ns);
 	out->start_ns = start->ns;
 	out->end_ns = start->ns + (int64_t)ns;
@@ -377,7 +377,7 @@ void kc__place(const struct kc__site *site, struct kc__floor *floor, int priorit
 		start = find_start(site, floor, priority, ready_ns, grid, &company);
 	out->concurrency_case = case_of(&start, &company, floor);
 	tail->drains = site->timing.tail > 0 && work->waves >= 1;
-	kc__hold_init(&tail->hold, &grid->block);
+	kc__hold_init(tail->hold, &grid->block);
 	if (company.count)
 		place_shared(&company, floor, &start, work, solo_ns, out, tail);
 	else

@@ -56,7 +56,7 @@ struct kc__tail {
 	int64_t wave_ns; /* from its last block's start to its end */
 	uint64_t waves;  /* that it runs in */
 	int drains;
-	struct kc__hold hold;
+	struct kc__hold *hold; /* the caller's, to be filled */
 };
 
 /* Nobody there. */
@@ -71,7 +71,7 @@ void kc__floor_remove(struct kc__floor *floor, unsigned place);
 /*
  * ready_ns: everything but room on the SMs allows it to start. solo_ns ≥ 0.
  * load: what the new kernel puts on the device. Fills all of out but the
- * ticket and the context; the ends of rivals it slows down move.
+ * ticket and the context, and all of tail; the ends of rivals it slows down move.
  */
 void kc__place(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
 	       const struct kc_work *work, int64_t solo_ns, const struct kc_load *load, struct kc_placement *out,

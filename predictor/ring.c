@@ -11,22 +11,24 @@ static void merge_oldest(struct kc__stream *s, struct kc__interval *ring)
 	s->first++;
 }
 
-uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
-			 int behind)
+struct kc__interval *kc__ring_next(struct kc__stream *s, struct kc__interval *ring)
 {
-	struct kc__interval *to;
-
 	if (s->next - s->first == KC__RING)
 		merge_oldest(s, ring);
-	to = slot(ring, s->next);
-	*to = *interval;
-	to->start_ns -= s->shift_ns;
-	to->end_ns -= s->shift_ns;
-	s->tail_ns = to->end_ns;
+	return slot(ring, s->next);
+}
+
+uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, int behind)
+{
+	struct kc__interval *interval = slot(ring, s->next);
+
 	if (!behind) {
 		s->chain = s->next;
 		s->origin_ns = interval->start_ns;
 	}
+	interval->start_ns -= s->shift_ns;
+	interval->end_ns -= s->shift_ns;
+	s->tail_ns = interval->end_ns;
 	return s->next++;
 }
 

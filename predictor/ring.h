@@ -45,10 +45,11 @@ static inline int64_t kc__stream_tail_ns(const struct kc__stream *s)
 	return s->tail_ns + s->shift_ns;
 }
 
-/* Adds an interval; where the ring is full the two oldest become one. behind:
- * it starts when its stream lets it. Returns the ticket. */
-uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, const struct kc__interval *interval,
-			 int behind);
+/* Where the next interval is to be written, with real times; where the ring is full the two oldest become one. */
+struct kc__interval *kc__ring_next(struct kc__stream *s, struct kc__interval *ring);
+
+/* It has been written. behind: it starts when its stream lets it. Returns the ticket. */
+uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, int behind);
 
 static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
 {

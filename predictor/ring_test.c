@@ -19,7 +19,8 @@ static uint32_t append(struct kc__stream *s, int64_t start_ns, int64_t end_ns, i
 {
 	struct kc__interval interval = {.start_ns = start_ns, .end_ns = end_ns, .hold = {.warps = 1}};
 
-	return kc__ring_append(s, ring, &interval, behind);
+	*kc__ring_next(s, ring) = interval;
+	return kc__ring_append(s, ring, behind);
 }
 
 /* n intervals [10 i, 10 i + 9) */

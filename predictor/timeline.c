@@ -245,20 +245,16 @@ static uint8_t load_units(float load)
 	return (uint8_t)(load < 0 ? 0 : load < 1 ? load * KC__LOAD_UNITS + 0.5f : KC__LOAD_UNITS);
 }
 
-static struct kc__interval interval_of(const struct kc_demand *demand, const struct kc_placement *out,
-				       const struct kc__tail *tail, uint32_t flags)
+/* Where it stays: no copy of what has just been written in parts. Its hold is there. */
+static void fill(struct kc__interval *interval, const struct kc_demand *demand, const struct kc_placement *out,
+		 const struct kc__tail *tail, uint32_t flags)
 {
-	struct kc__interval interval = {
-	    .start_ns = out->start_ns,
-	    .end_ns = out->end_ns,
-	    .wave_ns = (float)tail->wave_ns,
-	    .hold = tail->hold,
-	    .flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0)),
-	};
-
+	interval->start_ns = out->start_ns;
+	interval->end_ns = out->end_ns;
+	interval->wave_ns = (float)tail->wave_ns;
+	interval->flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0));
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
-		interval.load[i] = load_units(demand->load.of[i]);
-	return interval;
+		interval->load[i] = load_units(demand->load.of[i]);
 }
 
 static void mark_busy(struct kc_timeline *tl, uint32_t stream)
@@ -270,11 +266,10 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 	kc__floor_add(&tl->floor);
 }
 
-static void append(struct kc_timeline *tl, uint32_t stream, const struct kc__interval *interval, int behind,
-		   struct kc_placement *out)
+static void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
 {
 	touch(tl, stream);
-	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], interval, behind);
+	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], behind);
 	mark_busy(tl, stream);
 }
 
@@ -324,7 +319,7 @@ void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	uint32_t index = index_of(stream), flags = 0;
 	struct kc__stream *s = &tl->streams[index];
 	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
-	struct kc__interval interval;
+	struct kc__interval *interval;
 	struct kc__tail tail;
 	int behind, known;
 
@@ -332,15 +327,17 @@ void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	ready = ready_ns(tl, s, now_ns, &behind);
 	forget(tl, index);
 	find_rivals(tl, now_ns, ready);
+	interval = kc__ring_next(s, tl->rings[index]);
+	tail.hold = &interval->hold;
 	kc__place(&tl->site, &tl->floor, s->priority, ready, demand->work, solo_ns, &demand->load, out, &tail);
 	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
 	known = learned_slowdown(&tl->site, demand, solo_ns, out, &tail);
 	if (tl->site.timing.sensitivity > 0)
 		move_rivals(tl, known);
 	flags |= (known ? KC__FIXED : 0) | (out->start_ns > ready ? KC__WAITS : 0);
-	interval = interval_of(demand, out, &tail, flags);
+	fill(interval, demand, out, &tail, flags);
 	enter_queue(tl, index, ready);
-	append(tl, index, &interval, behind, out);
+	append(tl, index, behind, out);
 	tl->before = demand->identity;
 }
 
@@ -357,7 +354,6 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 {
 	uint32_t index = index_of(stream);
 	struct kc__stream *s = &tl->streams[index];
-	struct kc__interval interval;
 	int behind;
 
 	kc__ring_expire(s, tl->rings[index], now_ns);
@@ -366,8 +362,9 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	out->start_ns = ready_ns(tl, s, now_ns, &behind);
 	enter_queue(tl, index, out->start_ns);
 	out->end_ns = out->start_ns + sane_ns(duration_ns);
-	interval = (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
-	append(tl, index, &interval, behind, out);
+	touch(tl, index);
+	*kc__ring_next(s, tl->rings[index]) = (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
+	append(tl, index, behind, out);
 }
 
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket)

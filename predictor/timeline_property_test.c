@@ -278,7 +278,7 @@ static void check_last_wave(const struct mix *mix, const struct kc_work *work, c
 	uint64_t last = 0, slots;
 
 	for (uint32_t sm = 0; sm < mix->site.sm_count; sm++)
-		last += on_sm(&tail->hold, sm);
+		last += on_sm(tail->hold, sm);
 	if (tail->waves == 1) {
 		assert_int_equal(last, work->blocks);
 		return;
@@ -294,12 +294,11 @@ static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 	struct kc_load load = {{0}};
 	unsigned place = mix->floor.count;
 	struct kc_placement p;
-	struct kc__tail tail;
+	struct kc__tail tail = {.hold = &mix->holds[place]};
 
 	*ready_ns += random_below(20000);
 	kc__place(&mix->site, &mix->floor, 0, *ready_ns, &work, 20000 + random_below(50000), &load, &p, &tail);
 	check_last_wave(mix, &work, &tail);
-	mix->holds[place] = tail.hold;
 	mix->blocks[place] = work.grid.block;
 	kc__floor_add(&mix->floor);
 	mix->floor.rivals[place] = (struct kc__rival){
@@ -311,7 +310,7 @@ static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 	    .flags = p.start_ns > *ready_ns ? KC__WAITS : 0,
 	};
 	mix->shared += p.concurrency_case == KC_CASE_A || p.concurrency_case == KC_CASE_B;
-	mix->ragged += tail.hold.count > 3;
+	mix->ragged += tail.hold->count > 3;
 }
 
 /* All that have placed their last block by t, block by block. */
