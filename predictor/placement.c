@@ -251,9 +251,9 @@ static int beside_draining(const struct kc__floor *floor, int64_t t)
 	return 0;
 }
 
-static uint32_t case_of(const struct start *start, const struct company *company, const struct kc__floor *floor)
+static uint32_t case_of(const struct start *start, unsigned beside, const struct kc__floor *floor)
 {
-	if (company->count || (start->waited_for == KC_CASE_B && beside_draining(floor, start->ns)))
+	if (beside || (start->waited_for == KC_CASE_B && beside_draining(floor, start->ns)))
 		return start->waited_for == KC_CASE_B ? KC_CASE_B : KC_CASE_A;
 	return (uint32_t)start->waited_for;
 }
@@ -375,7 +375,7 @@ void kc__place(const struct kc__site *site, struct kc__floor *floor, int priorit
 	company.count = 0;
 	if (floor->count && grid->waves)
 		start = find_start(site, floor, priority, ready_ns, grid, &company);
-	out->concurrency_case = case_of(&start, &company, floor);
+	out->concurrency_case = case_of(&start, company.count, floor);
 	tail->drains = site->timing.tail > 0 && work->waves >= 1;
 	kc__hold_init(tail->hold, &grid->block);
 	if (company.count)
