@@ -4,7 +4,8 @@
 struct company {
 	unsigned count;
 	unsigned changed; /* since the last look */
-	uint8_t changes[KC__RIVALS_MAX];
+	int roomy;        /* the new one fits wherever they are */
+	uint8_t members[KC__RIVALS_MAX], changes[KC__RIVALS_MAX];
 	struct kc__offer offer; /* what they leave to the new one */
 };
 
@@ -64,6 +65,7 @@ static void look(struct company *company, const struct kc__floor *floor, int64_t
 		unsigned there = (rival->start_ns <= t) & (rival->placed_ns <= t) & (rival->end_ns > t);
 		unsigned holds = there & !(rival->flags & KC__DRAINS);
 
+		company->members[count] = (uint8_t)i;
 		count += holds;
 		company->changes[changed] = (uint8_t)i;
 		changed += holds != !!(rival->flags & KC__HOLDS);
@@ -102,6 +104,22 @@ static void turn_over(struct kc__floor *floor, unsigned place)
 	rival->flags ^= KC__HOLDS;
 }
 
+/* So many may all be on the same SMs, and leave room for one more, to be worth the trial. */
+#define FEW 16u
+
+/* One wave fits even if all of them had their most blocks on the same SM: no need to look where they are. */
+static int is_roomy(const struct kc__site *site, const struct kc__floor *floor, const struct company *company,
+		    const struct kc_grid *grid)
+{
+	kc__amounts free = kc__amounts_of(&site->sm);
+
+	if (grid->waves > 1 || company->count > FEW)
+		return 0;
+	for (unsigned i = 0; i < company->count; i++)
+		free -= floor->rivals[company->members[i]].most;
+	return kc__fitting(free, grid) >= grid->last.base + (grid->last.extra > 0);
+}
+
 static void bring_up_to_date(struct kc__floor *floor, const struct company *company)
 {
 	for (unsigned i = 0; i < company->changed; i++)
@@ -111,6 +129,7 @@ static void bring_up_to_date(struct kc__floor *floor, const struct company *comp
 void kc__floor_init(struct kc__floor *floor, const struct kc__site *site)
 {
 	kc__rooms_init(&floor->rooms, &site->sm, site->sm_count);
+	floor->next = 0;
 	floor->count = 0;
 }
 
@@ -201,6 +220,11 @@ static struct start find_start(const struct kc__site *site, struct kc__floor *fl
 		look(company, floor, t);
 		if (!company->count)
 			break;
+		company->roomy = is_roomy(site, floor, company, grid);
+		if (company->roomy) {
+			start.slots = (uint32_t)grid->blocks;
+			break;
+		}
 		bring_up_to_date(floor, company);
 		start.slots = kc__rooms_offer(&floor->rooms, grid, &company->offer);
 		if (start.slots)
@@ -274,7 +298,7 @@ static void place_alone(const struct kc__site *site, const struct kc_work *work,
 	out->slowdown = 1;
 	out->slowdown_waves = 1;
 	tail->waves = work->grid.waves;
-	kc__hold_evenly(tail->hold, &work->grid.last, site->sm_count);
+	kc__hold_evenly(tail->hold, &work->grid.last, site->sm_count, 0);
 }
 
 static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, uint32_t *last)
@@ -301,13 +325,23 @@ static uint64_t find_places(struct company *company, struct start *start, const 
 	return waves;
 }
 
+static uint64_t find_any_places(struct kc__floor *floor, const struct kc_grid *grid, struct kc__hold *hold)
+{
+	uint32_t sm_count = floor->rooms.sm_count;
+
+	kc__hold_evenly(hold, &grid->last, sm_count, floor->next);
+	floor->next = (floor->next + grid->last.extra) % sm_count;
+	return 1;
+}
+
 static void place_shared(struct company *company, struct kc__floor *floor, struct start *start,
 			 const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
 {
 	const struct kc_grid *grid = &work->grid;
 	double ns;
 
-	tail->waves = find_places(company, start, grid, tail->hold);
+	tail->waves =
+	    company->roomy ? find_any_places(floor, grid, tail->hold) : find_places(company, start, grid, tail->hold);
 	ns = shared_ns(company, floor, start, grid, (double)solo_ns);
 	out->start_ns = start->ns;
 	out->end_ns = start->ns + (int64_t)ns;

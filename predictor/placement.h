@@ -40,6 +40,7 @@ struct kc__rival {
 	int32_t priority;            /* CUDA's: lower runs first */
 	uint8_t load[KC_LOAD_TERMS]; /* in 1 / KC__LOAD_UNITS of the device */
 	uint8_t flags;
+	kc__amounts most; /* kc__hold_most() */
 };
 #define KC__WAITS 1u  /* starts later only for want of room */
 #define KC__DRAINS 2u /* its last blocks make room one by one */
@@ -48,6 +49,7 @@ struct kc__rival {
 
 struct kc__floor {
 	struct kc__rooms rooms;
+	uint32_t next; /* rank after the last odd block placed without a look at the rooms */
 	unsigned count;
 	struct kc__rival rivals[KC__RIVALS_MAX];
 };

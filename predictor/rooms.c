@@ -132,16 +132,33 @@ static int add_step(struct kc__hold *hold, uint32_t end, uint32_t blocks)
 	return 0;
 }
 
-void kc__hold_evenly(struct kc__hold *hold, const struct kc_even *even, uint32_t sm_count)
+void kc__hold_evenly(struct kc__hold *hold, const struct kc_even *even, uint32_t sm_count, uint32_t start)
 {
-	uint32_t looked_at = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
-	uint32_t extra = even->extra < looked_at ? even->extra : looked_at;
+	uint32_t sms = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
+	uint32_t end = start + (even->extra < sms ? even->extra : sms);
 
 	hold->count = 0;
-	if (extra)
-		add_step(hold, extra, even->base + 1);
-	if (extra < looked_at)
-		add_step(hold, looked_at, even->base);
+	if (end > sms) {
+		add_step(hold, end - sms, even->base + 1);
+		add_step(hold, start, even->base);
+		add_step(hold, sms, even->base + 1);
+		return;
+	}
+	if (start)
+		add_step(hold, start, even->base);
+	if (end > start)
+		add_step(hold, end, even->base + 1);
+	if (end < sms)
+		add_step(hold, sms, even->base);
+}
+
+kc__amounts kc__hold_most(const struct kc__hold *hold)
+{
+	int most = 0;
+
+	for (uint32_t i = 0; i < hold->count; i++)
+		most = hold->steps[i].blocks > most ? hold->steps[i].blocks : most;
+	return block_of(hold) * (float)most;
 }
 
 /* SMs that still take `level` blocks or more. */
@@ -191,25 +208,12 @@ int kc__hold_most_room(struct kc__hold *hold, const struct kc__offer *offer, uin
 
 int kc__hold_round(struct kc__hold *hold, const struct kc__offer *offer, uint32_t blocks)
 {
-	uint32_t sm_count = offer->parts[offer->count - 1].end, start = offer->roomiest;
+	uint32_t sm_count = offer->parts[offer->count - 1].end;
 	struct kc_even even = kc_spread_evenly(blocks, sm_count);
-	uint32_t end = start + even.extra;
 
 	if (even.base + (even.extra > 0) > offer->least)
 		return -ENOSPC;
-	hold->count = 0;
-	if (end > sm_count) {
-		add_step(hold, end - sm_count, even.base + 1);
-		add_step(hold, start, even.base);
-		add_step(hold, sm_count, even.base + 1);
-		return 0;
-	}
-	if (start)
-		add_step(hold, start, even.base);
-	if (even.extra)
-		add_step(hold, end, even.base + 1);
-	if (end < sm_count)
-		add_step(hold, sm_count, even.base);
+	kc__hold_evenly(hold, &even, sm_count, offer->roomiest);
 	return 0;
 }
 

@@ -76,8 +76,10 @@ uint32_t kc__rooms_offer(const struct kc__rooms *rooms, const struct kc_grid *gr
 
 /* The block of a kernel, nowhere yet. */
 void kc__hold_init(struct kc__hold *hold, const struct kc_footprint *block);
-/* Its blocks on otherwise empty SMs. */
-void kc__hold_evenly(struct kc__hold *hold, const struct kc_even *even, uint32_t sm_count);
+/* Its blocks on SMs that have room for them everywhere: odd ones from this rank on. */
+void kc__hold_evenly(struct kc__hold *hold, const struct kc_even *even, uint32_t sm_count, uint32_t start);
+/* What it takes of the SM where it has most. */
+kc__amounts kc__hold_most(const struct kc__hold *hold);
 /* Blocks, ≤ offer->slots, where the most room is. -ENOSPC: in more steps than there are. */
 int kc__hold_most_room(struct kc__hold *hold, const struct kc__offer *offer, uint32_t blocks);
 /* As many on each SM, odd ones from the first SM with the most room on. -ENOSPC: that does not fit. */

@@ -133,9 +133,13 @@ static void alone_it_is_round_robin(void **state)
 	uint32_t placed[SMS_MAX];
 
 	(void)state;
-	kc__hold_evenly(&hold, &even, 5);
+	kc__hold_evenly(&hold, &even, 5, 0);
 	unfold(&hold, placed);
 	assert_memory_equal(placed, expected, sizeof(placed));
+	kc__hold_evenly(&hold, &even, 5, 4);
+	unfold(&hold, placed);
+	assert_memory_equal(placed, ((uint32_t[SMS_MAX]){3, 2, 2, 2, 3}), sizeof(placed));
+	assert_int_equal(kc__hold_most(&hold)[KC_SM_WARPS], 48);
 	place(&rooms, 16, 12, placed);
 	assert_memory_equal(placed, expected, sizeof(placed));
 	place(&rooms, 16, 8, placed);

@@ -207,6 +207,7 @@ static void describe(struct kc__rival *rival, const struct kc__stream *s, const 
 	rival->priority = s->priority;
 	memcpy(rival->load, interval->load, sizeof(rival->load));
 	rival->flags = interval->flags;
+	rival->most = kc__hold_most(&interval->hold);
 }
 
 /* What heads the stream at t. */

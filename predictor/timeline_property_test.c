@@ -307,6 +307,7 @@ static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 	    .end_ns = p.end_ns,
 	    .busy_until_ns = p.end_ns,
 	    .hold = &mix->holds[place],
+	    .most = kc__hold_most(&mix->holds[place]),
 	    .flags = p.start_ns > *ready_ns ? KC__WAITS : 0,
 	};
 	mix->shared += p.concurrency_case == KC_CASE_A || p.concurrency_case == KC_CASE_B;
