@@ -50,7 +50,7 @@ static int64_t blocked_until_ns(const struct kc__floor *floor, int priority, int
 
 		if (__builtin_expect(priority < rival->priority, 0))
 			placed = outranked_until_ns(rival, t);
-		placed = queued & (rival->end_ns > t) ? placed : t;
+		placed = (queued & (rival->end_ns > t)) ? placed : t;
 		until = placed > until ? placed : until;
 	}
 	return until;
