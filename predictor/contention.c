@@ -6,6 +6,7 @@
 /* Found on recorded runs of eight pipelines on the simulated device. */
 #define LEAST_ERROR 0.01f    /* log time: no forecast is trusted beyond this */
 #define FIRST_ERROR 0.3f     /* log time: of a cell after its first measurement */
+#define FIRST_APART 1.0f     /* likewise, of what one kernel showed, for all others */
 #define CLIP 0.5f            /* of a cell's mean error: makes a running mean nearly a median */
 #define MEMORY 40.0f         /* measurements */
 #define ERROR_MEMORY 20.0f   /* measurements */
@@ -210,11 +211,16 @@ static float youth(uint8_t count)
 	return 1 + YOUNG / (float)count;
 }
 
+static float first_error(const struct kc_contention *c, int remembers)
+{
+	return remembers && !c->parent ? FIRST_APART : FIRST_ERROR;
+}
+
 static void learn_cell(struct kc_contention *c, uint32_t i, float said, float log_slowdown, int remembers)
 {
 	struct cell cell = unpack(c->cells[i]);
 	uint8_t *count = &c->counts[i];
-	float mean_error = *count ? c->errors[i] / youth(*count) : FIRST_ERROR;
+	float mean_error = *count ? c->errors[i] / youth(*count) : first_error(c, remembers);
 	float error = log_slowdown - said;
 
 	if (!*count && remembers)

@@ -92,6 +92,21 @@ static void always_the_same(void **state)
 	assert_float_equal(kc_contention_slowdown(&other, &m), 2.5, 0.05);
 }
 
+/* One kernel had little room, and took 12 times as long: another with more room
+ * is not expected to. */
+static void one_kernel_does_not_speak_for_all(void **state)
+{
+	struct kc_meeting narrow = meeting(0.9f, 11.25f, 1, 5), wide = meeting(0.9f, 4.0f / 3, 1, 5);
+	struct kc_contention device, c, other;
+
+	(void)state;
+	kc_contention_init(&device, NULL);
+	kc_contention_init(&c, &device);
+	kc_contention_init(&other, &device);
+	learn(&c, &narrow, 0.9f, 12 * SOLO_NS, 1);
+	assert_float_equal(kc_contention_slowdown(&other, &wide), 4.0 / 3, 0.1 * 4 / 3);
+}
+
 /* Slowdown 1 beside nothing, 1.6 beside 0.4, 2.2 beside 0.8: sensitivity 1.5. */
 static void the_law_is_found(void **state)
 {
@@ -219,6 +234,7 @@ int main(void)
 	    cmocka_unit_test(always_alone),
 	    cmocka_unit_test(runs_alone_say_nothing_of_company),
 	    cmocka_unit_test(always_the_same),
+	    cmocka_unit_test(one_kernel_does_not_speak_for_all),
 	    cmocka_unit_test(the_law_is_found),
 	    cmocka_unit_test(the_better_voice_is_heard),
 	    cmocka_unit_test(outliers_do_not_carry_it_away),

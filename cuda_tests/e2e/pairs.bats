@@ -40,5 +40,5 @@ percent() { # EXPRESSION CONDITION: mean over the second kernels
 	echo "# simulated K40: case right for $((50 - wrong)) of 50 pairs; error of the predicted slowdown" \
 		"$timeline % over $rounds meetings ($first % in the first), of the paper's $waves %" >&3
 	within "$wrong" 0 2 "pairs with another case than the paper's"
-	# The slowdown is said, not asserted: on a loaded machine measurements come back later, and less is known.
+	within "$timeline" 0 5 "error of the predicted slowdown, %"
 }
