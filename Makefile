@@ -123,7 +123,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/experiments/experiments.mk
 -include cuda_tests/code/code.mk
 
-unit-tests: $(TESTS) $(SIMCUDA_TESTS)
+unit-tests: $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS)
 
 # --- CUDA programs: nvcc
 NVCCFLAGS := -O2 -Xcompiler -Wall,-Wextra $(NVCC_SAN) \
@@ -171,7 +171,7 @@ bench:
 	@$(AGAIN) bench-programs
 	@scripts/bench $(BUILD)
 list-tests:
-	@echo $(TESTS) $(SIMCUDA_TESTS) $(E2E)
+	@echo $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(E2E)
 
 # Unit tests and the whole library under gcc's sanitizers, each in a build folder of its own.
 # setarch: ThreadSanitizer's fixed addresses are taken where the kernel randomises more than 28 bits.
@@ -211,10 +211,11 @@ lint-bats:
 	shellcheck -x -s bats -S warning -e SC2154,SC2034 $(call tracked,'*.bats' '*.bash')
 lint-hooks: $(BUILD)/libkerncast.so
 	scripts/check-hooks --complete $< $(CUDA)
+FORMATTED    := '*.c' '*.cc' '*.h' '*.cu' '*.cuh'
 format-check:
-	clang-format --dry-run -Werror $(call tracked,'*.c' '*.h' '*.cu')
+	clang-format --dry-run -Werror $(call tracked,$(FORMATTED))
 format:
-	clang-format -i $(call tracked,'*.c' '*.h' '*.cu')
+	clang-format -i $(call tracked,$(FORMATTED))
 # The toolkit that scripts/setup fetched stays; remove build/cuda yourself if it is to go.
 clean:
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +

@@ -1,20 +1,50 @@
-# Programs that measure what kernels do to one another. The static runtime is the
-# toolkit's, for a GPU; NAME-sim carries the stand-in's.
+# Programs of the papers' experiments, every one linked three times:
+#   NAME       the toolkit's static runtime, for a GPU
+#   NAME-sim   the stand-in's, for the simulated device
+#   NAME-cpu   no CUDA: the kernels themselves run on the CPU (on_cpu.h), not pairs, which only waits
 EXPERIMENTS := $(BUILD)/experiments
-EXPERIMENT_PROGRAMS := $(foreach name,pairs,$(EXPERIMENTS)/$(name) $(EXPERIMENTS)/$(name)-sim)
+EXPERIMENT_OBJ := $(BUILD)/cuda_tests/experiments
+EXPERIMENT_MEASURED := real_pairs bsp cycles block_size boat_hull
+EXPERIMENT_SHARED := linear sequence grid points image program
+EXPERIMENT_C := $(patsubst cuda_tests/experiments/%.c,$(EXPERIMENT_OBJ)/%.o,cuda_tests/experiments/options.c \
+  $(wildcard cuda_tests/experiments/*_reference.c))
+EXPERIMENT_PROGRAMS := $(foreach name,pairs $(EXPERIMENT_MEASURED),$(EXPERIMENTS)/$(name) $(EXPERIMENTS)/$(name)-sim) \
+  $(EXPERIMENT_MEASURED:%=$(EXPERIMENTS)/%-cpu)
 
-$(BUILD)/cuda_tests/experiments/%.o: cuda_tests/experiments/%.cu $(READY)
+# What a program needs beside its own object, by how that was compiled: cuda or cpu.
+experiment_parts = $(if $(filter-out pairs,$(1)),$(EXPERIMENT_SHARED:%=$(EXPERIMENT_OBJ)/%.$(2).o)) $(EXPERIMENT_C)
+
+$(EXPERIMENT_OBJ)/%.cuda.o: cuda_tests/experiments/%.cu $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -c $< -o $@
-$(EXPERIMENTS)/%-sim: $(BUILD)/cuda_tests/experiments/%.o $(SIMCUDA)/libcudart_sim.a
+EXPERIMENT_CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+EXPERIMENT_CPU := $(EXPERIMENT_CXX) -std=c++17 $(OPT) -Wall -Wextra -MMD -MP -c
+$(EXPERIMENT_OBJ)/%.cpu.o: cuda_tests/experiments/%.cu $(READY)
 	@mkdir -p $(@D)
-	$(NVCC) -cudart none $^ -o $@ -ldl -lpthread $(NVCC_SAN)
-$(EXPERIMENTS)/%: $(BUILD)/cuda_tests/experiments/%.o
+	$(EXPERIMENT_CPU) -x c++ $< -o $@
+$(EXPERIMENT_OBJ)/on_cpu.o: cuda_tests/experiments/on_cpu.cc $(READY)
 	@mkdir -p $(@D)
-	$(NVCC) -cudart static $< -o $@
+	$(EXPERIMENT_CPU) $< -o $@
+
+define experiment_program # NAME
+$(EXPERIMENTS)/$(1): $(EXPERIMENT_OBJ)/$(1).cuda.o $(call experiment_parts,$(1),cuda)
+	@mkdir -p $$(@D)
+	$(NVCC) -cudart static $$^ -o $$@ $(NVCC_SAN)
+$(EXPERIMENTS)/$(1)-sim: $(EXPERIMENT_OBJ)/$(1).cuda.o $(call experiment_parts,$(1),cuda) $(SIMCUDA)/libcudart_sim.a
+	@mkdir -p $$(@D)
+	$(NVCC) -cudart none $$^ -o $$@ -ldl -lpthread $(NVCC_SAN)
+$(EXPERIMENTS)/$(1)-cpu: $(EXPERIMENT_OBJ)/$(1).cpu.o $(call experiment_parts,$(1),cpu) $(EXPERIMENT_OBJ)/on_cpu.o
+	@mkdir -p $$(@D)
+	$(EXPERIMENT_CXX) $$^ -o $$@ -lm $(LDFLAGS)
+endef
+$(foreach name,pairs $(EXPERIMENT_MEASURED),$(eval $(call experiment_program,$(name))))
+
+EXPERIMENT_TESTS := $(EXPERIMENTS)/reference_test
+$(EXPERIMENTS)/reference_test: $(EXPERIMENT_OBJ)/reference_test.o $(EXPERIMENT_C)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lcmocka -lm $(LDFLAGS)
 
 experiment-programs: $(EXPERIMENT_PROGRAMS)
 .PHONY: experiment-programs
-.PRECIOUS: $(BUILD)/cuda_tests/experiments/%.o
 run-programs: experiment-programs
--include $(wildcard $(BUILD)/cuda_tests/experiments/*.d)
+-include $(wildcard $(EXPERIMENT_OBJ)/*.d)

@@ -1,0 +1,73 @@
+# The papers' programs (cuda_tests/experiments): that their kernels compute what
+# they should, on the CPU, and that they run on the simulated device.
+load common
+
+programs=(bsp cycles block_size boat_hull real_pairs)
+
+on_device() { # COMMAND...
+	SIMCUDA_COSTS=$root/cuda_tests/experiments/programs.costs "$@"
+}
+
+all_right() { # RESULTS PROGRAM ARG...
+	local results=$1 program=$build/experiments/$2-cpu
+	shift 2
+	"$program" --repeat 2 "$@" >results.out || { cat results.out; return 1; }
+	equal "$(grep -c ': right$' results.out)|$(wc -l <results.out)" "$results|$results" "right results, results"
+}
+
+algorithms() { # PROGRAM
+	"$build/experiments/$1-cpu" --list | wc -l
+}
+
+@test "kernels compute what their references do, whatever the block (on the CPU)" {
+	all_right $((2 * $(algorithms bsp))) bsp --size 70 --block 64,96
+	all_right $((2 * $(algorithms cycles))) cycles --size 70 --block 32,256
+	all_right $((2 * $(algorithms block_size))) block_size --size 70 --block 96,128
+	all_right $((2 * $(algorithms boat_hull))) boat_hull --size 40 --block 64,160 --streams 2
+	all_right $((2 * $(algorithms real_pairs))) real_pairs --size 70 --block 64,160 --particles 300 --filter-block 96
+	# sublists of sublists; more elements than threads
+	all_right 4 cycles --only list_ranking --size 1,2,300,5000
+	all_right 3 bsp --only subarray --size 1,4095,50000
+}
+
+@test "each program runs on the simulated device; its output is the same under kerncast, every launch measured" {
+	local program launches=0
+
+	for program in "${programs[@]}"; do
+		rm -f kerncast.db
+		on_device unchanged_under_run "$build/experiments/$program-sim" --size 128 --repeat 2
+		grep -q ': not checked$' plain.out
+		equal "$(grep -vc ': not checked$' plain.out)" 0 "results said to be checked"
+		launches=$(counted kernels)
+		equal "$(sql 'SELECT count(*), count(predicted_at_ns), count(measured_end_ns), min(simulated) FROM launch')" \
+			"$launches|$launches|$launches|1" "$program: launches, predicted, measured, simulated"
+		ledger_adds_up
+	done
+}
+
+# Of each algorithm's kernels, launches beside a particle filter's that were put in first, and that were not.
+@test "real pairs: the particle filter is second, then first, and they meet on the device" {
+	local name behind
+
+	on_device "$kerncast" run -q "$build/experiments/real_pairs-sim" --repeat 2 >pairs.out
+	for name in knn pathfinder hotspot_kernel hotspot_3d bfs srad lud; do
+		for behind in behind overtaken; do
+			within "$(sql "SELECT count(*) FROM launch l JOIN kernel k ON k.id = l.kernel
+				WHERE k.mangled LIKE '%$name%' AND l.overlap = '$behind'")" 1 10000 "$name $behind"
+		done
+	done
+}
+
+@test "wrong use is said, with status 2" {
+	local arguments
+
+	for arguments in "--block 33" "--block 2048" "--size 0" "--size 1,x" "--only nothing" "--repeat" "--unknown"; do
+		# shellcheck disable=SC2086
+		keep wrong "$build/experiments/bsp-cpu" $arguments
+		equal "$(<wrong.status)" 2 "status of $arguments"
+		contains "$(<wrong.err)" "bsp: "
+	done
+	keep help "$build/experiments/bsp-cpu" --help
+	equal "$(<help.status)" 0
+	contains "$(<help.out)" "--streams"
+}
