@@ -5,14 +5,14 @@
 EXPERIMENTS := $(BUILD)/experiments
 EXPERIMENT_OBJ := $(BUILD)/cuda_tests/experiments
 EXPERIMENT_MEASURED := real_pairs bsp cycles block_size boat_hull
-EXPERIMENT_SHARED := linear sequence grid points image program
-EXPERIMENT_C := $(patsubst cuda_tests/experiments/%.c,$(EXPERIMENT_OBJ)/%.o,cuda_tests/experiments/options.c \
+EXPERIMENT_SHARED := linear sequence grid points image
+EXPERIMENT_C := $(patsubst cuda_tests/experiments/%.c,$(EXPERIMENT_OBJ)/%.o,$(addprefix cuda_tests/experiments/,options.c reference.c) \
   $(wildcard cuda_tests/experiments/*_reference.c))
 EXPERIMENT_PROGRAMS := $(foreach name,pairs $(EXPERIMENT_MEASURED),$(EXPERIMENTS)/$(name) $(EXPERIMENTS)/$(name)-sim) \
   $(EXPERIMENT_MEASURED:%=$(EXPERIMENTS)/%-cpu)
 
 # What a program needs beside its own object, by how that was compiled: cuda or cpu.
-experiment_parts = $(if $(filter-out pairs,$(1)),$(EXPERIMENT_SHARED:%=$(EXPERIMENT_OBJ)/%.$(2).o)) $(EXPERIMENT_C)
+experiment_parts = $(patsubst %,$(EXPERIMENT_OBJ)/%.$(2).o,program $(if $(filter-out pairs,$(1)),$(EXPERIMENT_SHARED))) $(EXPERIMENT_C)
 
 $(EXPERIMENT_OBJ)/%.cuda.o: cuda_tests/experiments/%.cu $(READY)
 	@mkdir -p $(@D)

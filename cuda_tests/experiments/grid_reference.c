@@ -26,10 +26,10 @@ static float hotspot_point(long n, int layers, const float *heat, const float *p
 void reference_hotspot(long n, int layers, int steps, const float *heat, const float *power, float *out)
 {
 	size_t bytes = (size_t)(layers * n * n) * sizeof(float);
-	float *before = malloc(bytes);
+	float *before = reference_memory(bytes);
 
 	memcpy(out, heat, bytes);
-	for (int step = 0; before && step < steps; step++) {
+	for (int step = 0; step < steps; step++) {
 		memcpy(before, out, bytes);
 		for (long layer = 0; layer < layers; layer++)
 			for (long y = 0; y < n; y++)
@@ -101,10 +101,10 @@ static void srad_step(long n, const float *in, float *coefficients, float *out)
 void reference_srad(long n, int steps, const float *in, float *out)
 {
 	size_t bytes = (size_t)(n * n) * sizeof(float);
-	float *before = malloc(2 * bytes);
+	float *before = reference_memory(2 * bytes);
 
 	memcpy(out, in, bytes);
-	for (int step = 0; before && step < steps; step++) {
+	for (int step = 0; step < steps; step++) {
 		memcpy(before, out, bytes);
 		srad_step(n, before, before + n * n, out);
 	}
@@ -118,10 +118,10 @@ static int least(int a, int b)
 
 void reference_pathfinder(int rows, long columns, const int *cost, int *best)
 {
-	int *above = malloc((size_t)columns * sizeof(*above));
+	int *above = reference_memory((size_t)columns * sizeof(*above));
 
 	memcpy(best, cost, (size_t)columns * sizeof(*best));
-	for (int row = 1; above && row < rows; row++) {
+	for (int row = 1; row < rows; row++) {
 		memcpy(above, best, (size_t)columns * sizeof(*above));
 		for (long x = 0; x < columns; x++)
 			best[x] = cost[row * columns + x] +

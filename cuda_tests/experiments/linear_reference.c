@@ -2,16 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-/* The finaliser of MurmurHash3 (Appleby). */
-uint32_t reference_scramble(uint32_t x)
-{
-	x ^= x >> 16;
-	x *= 0x85ebca6bu;
-	x ^= x >> 13;
-	x *= 0xc2b2ae35u;
-	return x ^ x >> 16;
-}
+#include <string.h>
 
 void reference_transpose(long n, const float *in, float *out)
 {
@@ -20,15 +11,22 @@ void reference_transpose(long n, const float *in, float *out)
 			out[j * n + i] = in[i * n + j];
 }
 
+#define COLUMNS 256 /* of a row of the product at a time: b is read along its rows */
+
 void reference_matmul(long n, const float *a, const float *b, float *c)
 {
-	for (long i = 0; i < n; i++) {
-		for (long j = 0; j < n; j++) {
-			double sum = 0;
+	double sums[COLUMNS];
 
+	for (long i = 0; i < n; i++) {
+		for (long from = 0; from < n; from += COLUMNS) {
+			long width = n - from < COLUMNS ? n - from : COLUMNS;
+
+			memset(sums, 0, sizeof(sums));
 			for (long k = 0; k < n; k++)
-				sum += (double)a[i * n + k] * b[k * n + j];
-			c[i * n + j] = (float)sum;
+				for (long j = 0; j < width; j++)
+					sums[j] += (double)a[i * n + k] * b[k * n + from + j];
+			for (long j = 0; j < width; j++)
+				c[i * n + from + j] = (float)sums[j];
 		}
 	}
 }
@@ -68,10 +66,8 @@ static double relative(double deviation, double largest)
 
 double reference_product_error(long n, const float *a, const float *b, const float *c)
 {
-	double *r = malloc((size_t)n * 2 * sizeof(*r)), *br = r + n, deviation = 0, largest = 0;
+	double *r = reference_memory(2 * (size_t)n * sizeof(*r)), *br = r + n, deviation = 0, largest = 0;
 
-	if (!r)
-		return INFINITY;
 	randoms(n, r);
 	for (long i = 0; i < n; i++)
 		br[i] = dot(b + i * n, r, 0, n);
@@ -87,10 +83,8 @@ double reference_product_error(long n, const float *a, const float *b, const flo
 
 double reference_lu_error(long n, const float *lu, const float *a)
 {
-	double *r = malloc((size_t)n * 2 * sizeof(*r)), *ur = r + n, deviation = 0, largest = 0;
+	double *r = reference_memory(2 * (size_t)n * sizeof(*r)), *ur = r + n, deviation = 0, largest = 0;
 
-	if (!r)
-		return INFINITY;
 	randoms(n, r);
 	for (long i = 0; i < n; i++)
 		ur[i] = dot(lu + i * n, r, i, n);

@@ -10,17 +10,15 @@
  * times as long as the second's, so that it is still there when the second has
  * ended: the table's slowdowns are those of a kernel that never gets more room.
  */
+#include "program.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PAIRS 50
 #define LONGER 64 /* more waves than any of the 50 second kernels takes beside its first */
 #define K40_SMS 15
 #define K40_SHARED_BYTES (48 * 1024) /* of an SM */
 #define SHARED_UNIT_BYTES 256
-
-#define CHECK(call) check((call), #call)
 
 struct kernel {
 	int blocks, threads, shared_bytes;
@@ -56,16 +54,8 @@ struct options {
 struct run {
 	const struct kernel *pair; /* two */
 	long long cycles[2];       /* of a block */
-	cudaStream_t stream[2];
+	streams in;                /* two */
 };
-
-static void check(cudaError_t error, const char *call)
-{
-	if (error == cudaSuccess)
-		return;
-	fprintf(stderr, "pairs: %s: %s\n", call, cudaGetErrorString(error));
-	exit(1);
-}
 
 __global__ void spin(long long cycles)
 {
@@ -96,24 +86,25 @@ static void scale_to_device(void)
 	}
 }
 
-static void launch(const struct kernel *k, long long cycles, cudaStream_t stream)
+static void launch_of_pair(const struct run *run, int which)
 {
-	spin<<<k->blocks, k->threads, k->shared_bytes, stream>>>(cycles);
-	CHECK(cudaGetLastError());
+	const struct kernel *k = &run->pair[which];
+
+	launch(spin, dim3(k->blocks), dim3(k->threads), k->shared_bytes, run->in.of[which], run->cycles[which]);
 }
 
 static void run_alone(const struct run *run)
 {
 	for (int which = 0; which < 2; which++) {
-		launch(&run->pair[which], run->cycles[which], run->stream[which]);
+		launch_of_pair(run, which);
 		CHECK(cudaDeviceSynchronize());
 	}
 }
 
 static void run_together(const struct run *run)
 {
-	launch(&run->pair[0], run->cycles[0], run->stream[0]);
-	launch(&run->pair[1], run->cycles[1], run->stream[1]);
+	launch_of_pair(run, 0);
+	launch_of_pair(run, 1);
 	CHECK(cudaDeviceSynchronize());
 }
 
@@ -136,35 +127,27 @@ static void for_each_pair(const struct options *options, struct run *run, void (
 	}
 }
 
-static void usage(void)
-{
-	fprintf(stderr, "usage: pairs [--repeat N] [--pair 1..%d] [--scale] [--block-us N]\n", PAIRS);
-	exit(2);
-}
-
 static void parse(struct options *options, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		int *value = !strcmp(argv[i], "--repeat")     ? &options->repeat
-			     : !strcmp(argv[i], "--pair")     ? &options->pair
-			     : !strcmp(argv[i], "--block-us") ? &options->block_us
-							      : NULL;
+	const struct option_of table[] = {
+	    {"--repeat", OPTION_COUNT, &options->repeat, "rounds alone, and rounds together"},
+	    {"--pair", OPTION_COUNT, &options->pair, "only this one, 1 to 50"},
+	    {"--scale", OPTION_FLAG, &options->scale, "to this device, as it was to the paper's"},
+	    {"--block-us", OPTION_COUNT, &options->block_us, "how long a block of the second kernel waits"},
+	    {NULL, OPTION_FLAG, NULL, NULL},
+	};
 
-		if (!strcmp(argv[i], "--scale"))
-			options->scale = 1;
-		else if (value && i + 1 < argc && atoi(argv[i + 1]) > 0)
-			*value = atoi(argv[++i]);
-		else
-			usage();
-	}
-	if (options->pair > PAIRS)
-		usage();
+	options_parse("pairs", table, argc, argv);
+	if (options->pair <= PAIRS)
+		return;
+	fprintf(stderr, "pairs: --pair: 1 to %d\n", PAIRS);
+	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	struct options options = {.repeat = 5, .pair = 0, .scale = 0, .block_us = 20};
-	struct run run;
+	struct run run = {NULL, {0, 0}, streams(2)};
 
 	parse(&options, argc, argv);
 	if (options.scale)
@@ -175,14 +158,10 @@ int main(int argc, char **argv)
 				   attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)));
 	run.cycles[1] = (long long)options.block_us * attribute(cudaDevAttrClockRate) / 1000;
 	run.cycles[0] = LONGER * run.cycles[1];
-	for (cudaStream_t &stream : run.stream)
-		CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	for (int i = 0; i < options.repeat; i++)
 		for_each_pair(&options, &run, run_alone);
 	for (int i = 0; i < options.repeat; i++)
 		for_each_pair(&options, &run, run_together);
 	for_each_pair(&options, &run, describe);
-	for (cudaStream_t &stream : run.stream)
-		CHECK(cudaStreamDestroy(stream));
 	return 0;
 }

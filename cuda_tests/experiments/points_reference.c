@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void reference_distances(long n, const float *x, const float *y, float from_x, float from_y, float *distances)
 {
@@ -59,30 +60,35 @@ static int noise(uint32_t i, uint32_t frame, uint32_t axis)
 	return (int)(random % PARTICLE_UNIT) - PARTICLE_UNIT / 2;
 }
 
+/* Moves and weighs them; returns their weighted mean. n > 0. */
+static struct reference_particle follow(long n, int frame, struct reference_particle *particles, uint32_t *weights)
+{
+	const struct reference_particle seen = {frame * PARTICLE_STEP_X, frame * PARTICLE_STEP_Y};
+	int64_t x = 0, y = 0, total = 0;
+
+	for (long i = 0; i < n; i++) {
+		particles[i].x += PARTICLE_STEP_X + noise((uint32_t)i, (uint32_t)frame, 0);
+		particles[i].y += PARTICLE_STEP_Y + noise((uint32_t)i, (uint32_t)frame, 1);
+		weights[i] = reference_weight(particles[i], seen);
+		x += (int64_t)weights[i] * particles[i].x;
+		y += (int64_t)weights[i] * particles[i].y;
+		total += weights[i];
+	}
+	return total ? (struct reference_particle){(int)(x / total), (int)(y / total)} : seen;
+}
+
 struct reference_particle reference_filter(long n, int frames, struct reference_particle *particles)
 {
-	struct reference_particle *drawn = malloc((size_t)n * sizeof(*drawn)), mean = {0, 0};
-	uint32_t *weights = malloc((size_t)n * sizeof(*weights));
-	long *from = malloc((size_t)n * sizeof(*from));
+	struct reference_particle *drawn = reference_memory((size_t)n * sizeof(*drawn)), mean = {0, 0};
+	uint32_t *weights = reference_memory((size_t)n * sizeof(*weights));
+	long *from = reference_memory((size_t)n * sizeof(*from));
 
-	for (int frame = 1; drawn && weights && from && frame <= frames; frame++) {
-		struct reference_particle seen = {frame * PARTICLE_STEP_X, frame * PARTICLE_STEP_Y};
-		int64_t x = 0, y = 0, total = 0;
-
-		for (long i = 0; i < n; i++) {
-			particles[i].x += PARTICLE_STEP_X + noise((uint32_t)i, (uint32_t)frame, 0);
-			particles[i].y += PARTICLE_STEP_Y + noise((uint32_t)i, (uint32_t)frame, 1);
-			weights[i] = reference_weight(particles[i], seen);
-			x += (int64_t)weights[i] * particles[i].x;
-			y += (int64_t)weights[i] * particles[i].y;
-			total += weights[i];
-		}
-		mean = (struct reference_particle){(int)(x / total), (int)(y / total)};
+	for (int frame = 1; frame <= frames; frame++) {
+		mean = follow(n, frame, particles, weights);
 		reference_draw(n, weights, from);
 		for (long i = 0; i < n; i++)
 			drawn[i] = particles[from[i]];
-		for (long i = 0; i < n; i++)
-			particles[i] = drawn[i];
+		memcpy(particles, drawn, (size_t)n * sizeof(*drawn));
 	}
 	free(from);
 	free(weights);

@@ -3,6 +3,7 @@
 #include "reference.h"
 
 #include <algorithm>
+#include <errno.h>
 #include <memory>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,22 +12,24 @@
 #define THREADS_MAX 1024
 #define WARP 32
 
-static const char *program_name = "experiment";
-
 void check_call(cudaError_t error, const char *call)
 {
 	if (error == cudaSuccess)
 		return;
-	fprintf(stderr, "%s: %s: %s\n", program_name, call, cudaGetErrorString(error));
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, call, cudaGetErrorString(error));
 	exit(1);
 }
 
-static int known(const struct algorithm *const *algorithms, int count, const char *name)
+/* The name, or with a * at its end what it begins with. */
+int asked_for(const struct common *common, const struct algorithm *algorithm)
 {
-	for (int i = 0; i < count; i++)
-		if (!strcmp(algorithms[i]->name, name))
-			return 1;
-	return 0;
+	size_t length = common->only ? strlen(common->only) : 0;
+
+	if (!common->only)
+		return 1;
+	if (length && common->only[length - 1] == '*')
+		return !strncmp(common->only, algorithm->name, length - 1);
+	return !strcmp(common->only, algorithm->name);
 }
 
 static void refuse(const struct common *common, const char *what)
@@ -37,7 +40,11 @@ static void refuse(const struct common *common, const char *what)
 
 static void validate(const struct common *common, const struct algorithm *const *algorithms, int count)
 {
-	if (common->only && !known(algorithms, count, common->only))
+	int named = 0;
+
+	for (int i = 0; i < count; i++)
+		named |= asked_for(common, algorithms[i]);
+	if (!named)
 		refuse(common, "--only: no such algorithm; --list names them");
 	for (int i = 0; i < common->blocks.count; i++)
 		if (common->blocks.values[i] % WARP || common->blocks.values[i] > THREADS_MAX)
@@ -52,7 +59,7 @@ void common_parse(struct common *common, const struct algorithm *const *algorith
 	    {"--block", OPTION_LIST, &common->blocks, "threads a block, multiples of 32"},
 	    {"--streams", OPTION_COUNT, &common->streams, "streams in use"},
 	    {"--repeat", OPTION_COUNT, &common->repeat, "rounds"},
-	    {"--only", OPTION_TEXT, &common->only, "this algorithm only"},
+	    {"--only", OPTION_TEXT, &common->only, "this algorithm only; NAME*: all that begin so"},
 	    {"--no-check", OPTION_FLAG, &common->no_check, "do not compare with the CPU's result"},
 	    {"--time", OPTION_FLAG, &common->time, "print the median time of a round"},
 	    {"--list", OPTION_FLAG, &common->list, "name the algorithms and their settings"},
@@ -61,7 +68,6 @@ void common_parse(struct common *common, const struct algorithm *const *algorith
 	for (; more && more->name; more++)
 		options.push_back(*more);
 	options.push_back({NULL, OPTION_FLAG, NULL, NULL});
-	program_name = common->program;
 	options_parse(common->program, options.data(), argc, argv);
 	validate(common, algorithms, count);
 	if (!common->list)
@@ -70,11 +76,6 @@ void common_parse(struct common *common, const struct algorithm *const *algorith
 		printf("%s size %d block %d\n", algorithms[i]->name, algorithms[i]->setting.size,
 		       algorithms[i]->setting.block);
 	exit(0);
-}
-
-int asked_for(const struct common *common, const struct algorithm *algorithm)
-{
-	return !common->only || !strcmp(common->only, algorithm->name);
 }
 
 streams::streams(int count) : of(count)

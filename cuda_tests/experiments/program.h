@@ -88,7 +88,7 @@ ALGORITHM(case_study);
 struct common {
 	const char *program;
 	struct list sizes = {}, blocks = {}; /* empty: the algorithm's own */
-	const char *only = NULL;             /* NULL: all algorithms */
+	const char *only = NULL;             /* NULL: all algorithms; may end in * */
 	int streams = 1, repeat = 5, no_check = 0, time = 0, list = 0;
 };
 
@@ -109,6 +109,7 @@ struct streams {
 	std::vector<cudaStream_t> of;
 
 	explicit streams(int count);
+	streams(const streams &) = delete;
 	~streams();
 };
 

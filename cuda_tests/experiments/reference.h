@@ -10,12 +10,16 @@
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* --- reference.c */
+/* Not enough: says so, and ends the program. */
+void *reference_memory(size_t bytes);
 /* A number that looks random, the same for the same x everywhere. */
 uint32_t reference_scramble(uint32_t x);
 

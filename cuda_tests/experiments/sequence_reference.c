@@ -32,11 +32,9 @@ void reference_list_ranks(const int *next, int head, int *ranks)
 
 int reference_bfs(int nodes, const int *first, const int *edges, int source, int *levels)
 {
-	int *queue = malloc((size_t)nodes * sizeof(*queue));
+	int *queue = reference_memory((size_t)nodes * sizeof(*queue));
 	int begin = 0, end = 0, greatest = 0;
 
-	if (!queue)
-		return -1;
 	memset(levels, -1, (size_t)nodes * sizeof(*levels));
 	levels[source] = 0;
 	queue[end++] = source;
