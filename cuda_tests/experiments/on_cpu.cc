@@ -55,20 +55,28 @@ static int proceed(fiber *fiber)
 	return !fiber->ended;
 }
 
+/* Forwards and backwards by turns: what only works in one order shows. */
+static int proceed_all(size_t threads)
+{
+	static int backwards;
+	int waiting = 0;
+
+	for (size_t i = 0; i < threads; i++)
+		waiting |= proceed(&fibers[backwards ? threads - 1 - i : i]);
+	backwards = !backwards;
+	return waiting;
+}
+
 static void run_block(dim3 block)
 {
 	size_t threads = (size_t)block.x * block.y * block.z;
-	int waiting = 1;
 
 	if (fibers.size() < threads)
 		fibers.resize(threads);
 	for (size_t i = 0; i < threads; i++)
 		prepare(&fibers[i], dim3(i % block.x, i / block.x % block.y, i / block.x / block.y));
-	while (waiting) {
-		waiting = 0;
-		for (size_t i = 0; i < threads; i++)
-			waiting |= proceed(&fibers[i]);
-	}
+	while (proceed_all(threads))
+		;
 }
 
 void on_cpu_launch(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)

@@ -1,8 +1,8 @@
 /*
  * As much of CUDA as the programs here use, on the CPU: a block's threads run in
- * turn, each until it ends or waits for the others; blocks run one after another.
- * A launch has ended when it returns. For checking what kernels compute where
- * there is no GPU; it says nothing of time.
+ * turn, each until it ends or waits for the others, forwards and backwards;
+ * blocks run one after another. A launch has ended when it returns. For checking
+ * what kernels compute where there is no GPU; it says nothing of time.
  */
 #ifndef ON_CPU_H
 #define ON_CPU_H
