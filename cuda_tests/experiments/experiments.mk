@@ -18,7 +18,7 @@ $(EXPERIMENT_OBJ)/%.cuda.o: cuda_tests/experiments/%.cu $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -c $< -o $@
 EXPERIMENT_CXX := $(if $(findstring clang,$(CC)),clang++,g++)
-EXPERIMENT_CPU := $(EXPERIMENT_CXX) -std=c++17 $(OPT) -Wall -Wextra -MMD -MP -c
+EXPERIMENT_CPU := $(EXPERIMENT_CXX) -std=c++17 $(OPT) -Wall -Wextra -Werror -MMD -MP -c
 $(EXPERIMENT_OBJ)/%.cpu.o: cuda_tests/experiments/%.cu $(READY)
 	@mkdir -p $(@D)
 	$(EXPERIMENT_CPU) -x c++ $< -o $@
