@@ -26,7 +26,7 @@ struct reader {
 	struct kc_bytes names; /* of the symbols */
 	uint32_t *symbol_of;   /* kernel: its symbol, ascending */
 	uint32_t *kernel_in;   /* section with code: kernel */
-	size_t unread;         /* sections must not hold more than the file: they would lie upon each other */
+	size_t unread;         /* those that are read must not hold more than the file: they would overlap */
 	struct kc_refusal *refusal;
 };
 
@@ -261,38 +261,49 @@ static uint32_t own_shared_bytes(uint32_t sm, uint64_t size)
 	return (uint32_t)(sm >= SYSTEM_SHARED_SM && size >= SYSTEM_SHARED_BYTES ? size - SYSTEM_SHARED_BYTES : size);
 }
 
-static void read_code(struct reader *reader, struct kc_cubin_kernel *kernel, const struct kc_bytes *code)
-{
-	kernel->code_bytes = code->length > UINT32_MAX ? UINT32_MAX : (uint32_t)code->length;
-	kc__sass_count(&kernel->sass, code, reader->cubin->sm);
-}
-
 static int starts_with(const char *name, const char *prefix)
 {
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
+static int read_info(struct reader *reader, const struct kc_elf_section *section)
+{
+	struct kc_cubin_kernel *kernel = kernel_of_section(reader, section->info);
+	int result = spend(reader, &section->bytes);
+
+	if (result)
+		return result;
+	if (!strcmp(section->name, ".nv.info"))
+		return read_module_info(reader, section->bytes);
+	return kernel ? read_kernel_info(reader, kernel, &section->bytes) : 0;
+}
+
+static int read_code(struct reader *reader, struct kc_cubin_kernel *kernel, const struct kc_bytes *code)
+{
+	int result = spend(reader, code);
+
+	if (result)
+		return result;
+	kernel->code_bytes = code->length > UINT32_MAX ? UINT32_MAX : (uint32_t)code->length;
+	kc__sass_count(&kernel->sass, code, reader->cubin->sm);
+	return 0;
+}
+
 static int read_section(struct reader *reader, uint32_t index)
 {
+	struct kc_cubin_kernel *coded = kernel_of_section(reader, index), *shared;
 	struct kc_elf_section section;
-	struct kc_cubin_kernel *kernel;
 	int result = kc__elf_section(&reader->elf, index, &section, reader->refusal);
 
 	if (result)
 		return result;
-	result = spend(reader, &section.bytes);
-	if (result)
-		return result;
-	if (!strcmp(section.name, ".nv.info"))
-		return read_module_info(reader, section.bytes);
-	kernel = kernel_of_section(reader, section.info);
-	if (kernel && starts_with(section.name, ".nv.info."))
-		return read_kernel_info(reader, kernel, &section.bytes);
-	if (kernel && starts_with(section.name, ".nv.shared."))
-		kernel->static_shared_bytes = own_shared_bytes(reader->cubin->sm, section.size);
-	kernel = kernel_of_section(reader, index);
-	if (kernel)
-		read_code(reader, kernel, &section.bytes);
+	if (coded)
+		return read_code(reader, coded, &section.bytes);
+	if (!strcmp(section.name, ".nv.info") || starts_with(section.name, ".nv.info."))
+		return read_info(reader, &section);
+	shared = starts_with(section.name, ".nv.shared.") ? kernel_of_section(reader, section.info) : NULL;
+	if (shared)
+		shared->static_shared_bytes = own_shared_bytes(reader->cubin->sm, section.size);
 	return 0;
 }
 

@@ -142,6 +142,8 @@ static const uint8_t classes[OPERATIONS][2] = {
     [0x1c2] = {KC_SASS_UNIFORM},                         /* R2UR */
     [0x1c3] = {KC_SASS_UNIFORM},                         /* S2UR */
     [0x1c4] = {KC_SASS_SHUFFLE},                         /* REDUX */
+    [0x1c5] = {KC_SASS_OTHER},                           /* WARPGROUP */
+    [0x1f0] = {KC_SASS_TENSOR},                          /* HGMMA */
 };
 
 const char *kc_sass_class_name(uint32_t class_number)

@@ -29,7 +29,7 @@
 	X(CONVERT, "convert")                                                                                          \
 	X(DOUBLE, "double")       /* of fma, add, mul: 64 bits; counted there as well */                               \
 	X(HALF, "half")           /* of fma, add, mul: 16 bits, two at a time; counted there as well */                \
-	X(TENSOR, "tensor")       /* HMMA, IMMA, BMMA, DMMA */                                                         \
+	X(TENSOR, "tensor")       /* HMMA, IMMA, BMMA, DMMA, HGMMA */                                                  \
 	X(CONTROL, "control")     /* branches, calls, returns, exits, their convergence barriers */                    \
 	X(LD_GLOBAL, "ld_global") /* LDG, LDGSTS */                                                                    \
 	X(ST_GLOBAL, "st_global")                                                                                      \
