@@ -9,7 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static void evaluate(const struct kc_cost *cost)
 {
-	static const struct kc_cost_argument arguments[] = {{1000, 1}, {0x7f0000000000u, 1}, {0, 1}, {UINT64_MAX, 1}};
+	static const struct kc_cost_argument arguments[] = {{.value = 1000, .known = 1},
+							    {.value = 0x7f0000000000u, .known = 1},
+							    {.value = 0, .known = 1},
+							    {.value = UINT64_MAX, .known = 1}};
 	static const struct kc_cost_launch launches[] = {
 	    {.grid = {1, 1, 1}, .block = {1, 1, 1}},
 	    {.grid = {4, 3, 2}, .block = {32, 8, 2}, .arguments = arguments, .argument_count = 4},
