@@ -1,0 +1,540 @@
+/*
+ * New sizes of known kernels on six GPUs (traces/solo_bsp, the sorts left out):
+ * the error of kc_curve_predict(), per application and GPU.
+ *
+ * The law's constants are chosen for each GPU on the five others (leave one
+ * GPU out), by the same mean error that is reported, and printed. A prediction
+ * knows the times of the smallest size (or the three smallest) of its kernel
+ * and block shape on its GPU, and, where it says so, other GPUs' times of that
+ * kernel and block shape. The mean is over all predicted launches.
+ */
+#include "curve.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { GPUS = 6, SERIES_MAX = 200, SIZES_MAX = 80 };
+
+static const struct {
+	const char *file, *device;
+} gpus[GPUS] = {{"GTX-680", "gtx680"}, {"Tesla-K20", "k20"},  {"Tesla-K40", "k40"},
+		{"Titan", "titan"},    {"GTX-970", "gtx970"}, {"GTX-980", "gtx980"}};
+enum { K20 = 1, K40 = 2, TITAN = 3 };
+
+/* --- formulas: what a thread does, by application */
+
+struct launch {
+	struct kc_shape shape;
+	double n; /* the application's size */
+	double threads;
+};
+
+/* Section V-A of the BSP paper: N multiply-adds, N loads of either matrix, one store. */
+static void count_matmul(const struct launch *launch, struct kc_counts *counts)
+{
+	counts->of[KC_COUNT_OF_FMA] = launch->n;
+	counts->of[KC_COUNT_OF_LD_GLOBAL] = 2 * launch->n;
+	counts->of[KC_COUNT_OF_ST_GLOBAL] = 1;
+}
+
+/* ... and as many loads and a store of shared memory on top. */
+static void count_matmul_shared(const struct launch *launch, struct kc_counts *counts)
+{
+	count_matmul(launch, counts);
+	counts->of[KC_COUNT_OF_LD_SHARED] = 2 * launch->n;
+	counts->of[KC_COUNT_OF_ST_SHARED] = 1;
+}
+
+/* Section V-B: 100 cycles, one load and one shared load an element; 5 values out. */
+static void count_maximum_subarray(const struct launch *launch, struct kc_counts *counts)
+{
+	double elements = launch->n / launch->threads;
+
+	counts->of[KC_COUNT_OF_ADD] = 100 * elements;
+	counts->of[KC_COUNT_OF_LD_GLOBAL] = counts->of[KC_COUNT_OF_LD_SHARED] = elements;
+	counts->of[KC_COUNT_OF_ST_GLOBAL] = counts->of[KC_COUNT_OF_ST_SHARED] = 5;
+}
+
+/* c[i] = a[i] + b[i], of vectors and of matrices. */
+static void count_sum(const struct launch *launch, struct kc_counts *counts)
+{
+	(void)launch;
+	counts->of[KC_COUNT_OF_ADD] = 1;
+	counts->of[KC_COUNT_OF_LD_GLOBAL] = 2;
+	counts->of[KC_COUNT_OF_ST_GLOBAL] = 1;
+}
+
+/* a[i] · b[i] into shared memory; a tree in which half of the threads add two of them, a quarter, and so on; one result
+ * a block. */
+static void count_dot_product(const struct launch *launch, struct kc_counts *counts)
+{
+	double block = launch->shape.block[0], additions = 1 - 1 / block;
+
+	counts->of[KC_COUNT_OF_MUL] = 1;
+	counts->of[KC_COUNT_OF_ADD] = additions;
+	counts->of[KC_COUNT_OF_LD_GLOBAL] = 2;
+	counts->of[KC_COUNT_OF_LD_SHARED] = 2 * additions + 1 / block;
+	counts->of[KC_COUNT_OF_ST_SHARED] = 1 + additions;
+	counts->of[KC_COUNT_OF_ST_GLOBAL] = 1 / block;
+}
+
+struct application {
+	const char *module;
+	void (*count)(const struct launch *launch, struct kc_counts *counts);
+};
+static const struct application applications[] = {
+    {"dotProd", count_dot_product},
+    {"matMul_gpu", count_matmul},
+    {"matMul_gpu_sharedmem", count_matmul_shared},
+    {"matMul_gpu_sharedmem_uncoalesced", count_matmul_shared},
+    {"matMul_gpu_uncoalesced", count_matmul},
+    {"matrix_sum_coalesced", count_sum},
+    {"matrix_sum_normal", count_sum},
+    {"subSeqMax", count_maximum_subarray},
+    {"vectorAdd", count_sum},
+};
+enum { APPLICATIONS = sizeof(applications) / sizeof(applications[0]), ELEMENT_BYTES = 4 };
+
+static struct kc_counts counts_of(int application, const struct launch *launch)
+{
+	struct kc_counts counts = {.threads = launch->threads, .active_share = 1};
+
+	applications[application].count(launch, &counts);
+	counts.of[KC_COUNT_OF_BYTES_LOADED] = ELEMENT_BYTES * counts.of[KC_COUNT_OF_LD_GLOBAL];
+	counts.of[KC_COUNT_OF_BYTES_STORED] = ELEMENT_BYTES * counts.of[KC_COUNT_OF_ST_GLOBAL];
+	return counts;
+}
+
+/* --- measurements */
+
+/* One kernel and block shape on one GPU, sizes ascending. */
+struct series {
+	int gpu, application;
+	uint32_t block[2];
+	struct kc_curve curve;
+	struct kc_curve_point points[SIZES_MAX];
+};
+
+struct data {
+	struct series series[SERIES_MAX];
+	int count;
+};
+
+static struct series *series_of(struct data *data, int gpu, int application, const uint32_t block[2])
+{
+	for (int i = 0; i < data->count; i++) {
+		struct series *s = &data->series[i];
+
+		if (s->gpu == gpu && s->application == application && s->block[0] == block[0] &&
+		    s->block[1] == block[1])
+			return s;
+	}
+	assert_true(data->count < SERIES_MAX);
+	data->series[data->count] =
+	    (struct series){.gpu = gpu, .application = application, .block = {block[0], block[1]}};
+	return &data->series[data->count++];
+}
+
+static int application_of(const char *module)
+{
+	for (int i = 0; i < APPLICATIONS; i++)
+		if (!strcmp(applications[i].module, module))
+			return i;
+	return -1;
+}
+
+enum {
+	MODULE = 1,
+	DURATION = 7,
+	GRID = 9,
+	BLOCK = 12,
+	REGISTERS = 15,
+	STATIC_SHARED,
+	DYNAMIC_SHARED,
+	ARGS = 22,
+	FIELDS
+};
+
+static void read_line(struct data *data, int gpu, char *line)
+{
+	const struct kc_device *device = kc_device_builtin(gpus[gpu].device);
+	struct kc_resources resources = {0};
+	struct launch launch = {.threads = 1};
+	char *fields[FIELDS], *at = line;
+	struct kc_counts counts;
+	struct series *series;
+	struct kc_work work;
+	int application;
+
+	for (int i = 0; i < FIELDS; i++) {
+		assert_non_null(at);
+		fields[i] = strsep(&at, ",");
+	}
+	application = application_of(fields[MODULE]);
+	if (application < 0)
+		return;
+	for (int i = 0; i < 3; i++) {
+		launch.shape.grid[i] = (uint32_t)atol(fields[GRID + i]);
+		launch.shape.block[i] = (uint32_t)atol(fields[BLOCK + i]);
+		launch.threads *= (double)launch.shape.grid[i] * launch.shape.block[i];
+	}
+	launch.n = atof(fields[ARGS]);
+	launch.shape.dynamic_shared_bytes = (uint32_t)atol(fields[DYNAMIC_SHARED]);
+	resources.registers = (uint32_t)atol(fields[REGISTERS]);
+	resources.static_shared_bytes = (uint32_t)atol(fields[STATIC_SHARED]);
+	assert_int_equal(kc_work_init(&work, device, &resources, &launch.shape, 0), 0);
+	counts = counts_of(application, &launch);
+	series = series_of(data, gpu, application, launch.shape.block);
+	series->curve = (struct kc_curve){kc_curve_of(device).core_hz, kc_curve_of(device).bytes_per_s, NULL,
+					  series->curve.count + 1};
+	assert_true(series->curve.count <= SIZES_MAX);
+	series->points[series->curve.count - 1] = kc_curve_point(device, &counts, &work, atof(fields[DURATION]));
+}
+
+static int by_work(const void *a, const void *b)
+{
+	const struct kc_curve_point *x = a, *y = b;
+
+	return (x->work_cycles > y->work_cycles) - (x->work_cycles < y->work_cycles);
+}
+
+static int load(struct data *data)
+{
+	const char *folder = getenv("KC_SHARED_DATA");
+	char path[512], command[600], line[4096];
+
+	for (int gpu = 0; gpu < GPUS; gpu++) {
+		FILE *pipe;
+
+		snprintf(path, sizeof(path), "%s/traces/solo_bsp/%s.csv.gz", folder ? folder : "../shared/data",
+			 gpus[gpu].file);
+		pipe = fopen(path, "r");
+		if (!pipe) {
+			print_message("skipped: %s: no such file (KC_SHARED_DATA names the folder)\n", path);
+			return 0;
+		}
+		fclose(pipe);
+		snprintf(command, sizeof(command), "gzip -dc '%s'", path);
+		pipe = popen(command, "r");
+		assert_true(pipe && fgets(line, sizeof(line), pipe));
+		while (fgets(line, sizeof(line), pipe))
+			read_line(data, gpu, line);
+		pclose(pipe);
+	}
+	for (int i = 0; i < data->count; i++) {
+		struct series *s = &data->series[i];
+
+		qsort(s->points, s->curve.count, sizeof(s->points[0]), by_work);
+		s->curve.points = s->points;
+	}
+	return 1;
+}
+
+/* --- predictions */
+
+struct error {
+	double sum;
+	unsigned count;
+};
+
+static void add(struct error *to, struct error e)
+{
+	to->sum += e.sum;
+	to->count += e.count;
+}
+
+static double percent(struct error e)
+{
+	return e.count ? 100 * e.sum / e.count : NAN;
+}
+
+/* The same kernel and block shape on other GPUs of the closest kind, without GPU `hidden`. */
+static uint32_t siblings_of(const struct data *data, const struct series *own, int hidden,
+			    struct kc_curve out[KC_CURVE_SIBLINGS])
+{
+	const struct kc_device *device = kc_device_builtin(gpus[own->gpu].device);
+	uint32_t n = 0;
+
+	for (int kin = 2; kin > 0 && !n; kin--) {
+		for (int i = 0; i < data->count; i++) {
+			const struct series *s = &data->series[i];
+
+			if (s->gpu != own->gpu && s->gpu != hidden && s->application == own->application &&
+			    s->block[0] == own->block[0] && s->block[1] == own->block[1] &&
+			    kc_curve_kinship(device, kc_device_builtin(gpus[s->gpu].device)) == kin)
+				out[n++] = s->curve;
+		}
+	}
+	return n;
+}
+
+/* Predicts every size but those at first..first + known - 1, which are known. */
+static struct error errors(const struct kc_curve_law *law, const struct series *s, uint32_t first, uint32_t known,
+			   const struct kc_curve *siblings, uint32_t sibling_count)
+{
+	struct kc_curve own = {s->curve.core_hz, s->curve.bytes_per_s, s->points + first, known};
+	struct error e = {0, 0};
+
+	for (uint32_t i = 0; i < s->curve.count; i++) {
+		struct kc_curve_point target = s->points[i];
+		double ns;
+
+		if (i >= first && i < first + known)
+			continue;
+		target.time_ns = 0;
+		ns = kc_curve_predict(law, &own, siblings, sibling_count, &target);
+		e.sum += fabs(ns / s->points[i].time_ns - 1);
+		e.count++;
+	}
+	return e;
+}
+
+enum scenario { PLAIN, SMALLEST, THREE_SMALLEST, KNOWN_ELSEWHERE, SCENARIOS };
+
+static struct error scenario_errors(const struct data *data, enum scenario scenario, const struct kc_curve_law *law,
+				    const struct series *s, int hidden)
+{
+	static const struct kc_curve_law equation; /* every term off: Equation 3 with λ of the smallest size */
+	struct kc_curve plain = s->curve, siblings[KC_CURVE_SIBLINGS];
+	struct series bare;
+
+	switch (scenario) {
+	case PLAIN:
+		bare = *s;
+		plain.bytes_per_s = 0;
+		bare.curve = plain;
+		return errors(&equation, &bare, 0, 1, NULL, 0);
+	case THREE_SMALLEST:
+		return errors(law, s, 0, 3, NULL, 0);
+	case KNOWN_ELSEWHERE:
+		return errors(law, s, 0, 1, siblings, siblings_of(data, s, hidden, siblings));
+	default:
+		return errors(law, s, 0, 1, NULL, 0);
+	}
+}
+
+/* --- constants, for each GPU from the others */
+
+#define OWN_LAWS (4 * 4 * 3 * 3 * 3)
+#define SIBLING_LAWS (4 * 4)
+
+static struct kc_curve_law own_law(int i)
+{
+	static const double wave[] = {0, 0.1, 0.2, 0.35}, bandwidth[] = {0.65, 0.7, 0.75, 0.8},
+			    warm[] = {0.1, 0.2, 0.3}, warm_ns[] = {5e4, 1e5, 2e5}, drift[] = {0, 0.3, 0.6};
+
+	return (struct kc_curve_law){
+	    .wave_share = wave[i % 4],
+	    .bandwidth_share = bandwidth[i / 4 % 4],
+	    .warmup_share = warm[i / 16 % 3],
+	    .warmup_ns = warm_ns[i / 48 % 3],
+	    .drift_share = drift[i / 144 % 3],
+	};
+}
+
+static struct kc_curve_law sibling_law(const struct kc_curve_law *own, int i)
+{
+	static const double trust[] = {0.4, 0.6, 0.8, 1}, share[] = {0, 0.25, 0.5, 0.75};
+	struct kc_curve_law law = *own;
+
+	law.sibling_trust = trust[i % 4];
+	law.sibling_share = share[i / 4];
+	return law;
+}
+
+/* Mean error of a law on every GPU but the hidden one. */
+static double own_law_error(const struct error of_gpu[GPUS][2], int hidden)
+{
+	struct error smallest = {0, 0}, three = {0, 0};
+
+	for (int gpu = 0; gpu < GPUS; gpu++) {
+		if (gpu == hidden)
+			continue;
+		add(&smallest, of_gpu[gpu][0]);
+		add(&three, of_gpu[gpu][1]);
+	}
+	return percent(smallest) + percent(three);
+}
+
+static double sibling_law_error(const struct data *data, const struct kc_curve_law *law, int hidden)
+{
+	struct error e = {0, 0};
+
+	for (int i = 0; i < data->count; i++)
+		if (data->series[i].gpu != hidden)
+			add(&e, scenario_errors(data, KNOWN_ELSEWHERE, law, &data->series[i], hidden));
+	return percent(e);
+}
+
+/* hidden: -1: none. */
+static struct kc_curve_law choose(const struct data *data, const struct error own[OWN_LAWS][GPUS][2], int hidden)
+{
+	struct kc_curve_law base, best;
+	double least = INFINITY;
+	int chosen = 0;
+
+	for (int i = 0; i < OWN_LAWS; i++) {
+		double e = own_law_error(own[i], hidden);
+
+		if (e < least) {
+			least = e;
+			chosen = i;
+		}
+	}
+	base = best = own_law(chosen);
+	least = INFINITY;
+	for (int i = 0; i < SIBLING_LAWS; i++) {
+		struct kc_curve_law law = sibling_law(&base, i);
+		double e = sibling_law_error(data, &law, hidden);
+
+		if (e < least) {
+			least = e;
+			best = law;
+		}
+	}
+	return best;
+}
+
+static void measure_own_laws(const struct data *data, struct error own[OWN_LAWS][GPUS][2])
+{
+	for (int l = 0; l < OWN_LAWS; l++) {
+		struct kc_curve_law law = own_law(l);
+
+		for (int i = 0; i < data->count; i++) {
+			const struct series *s = &data->series[i];
+
+			add(&own[l][s->gpu][0], scenario_errors(data, SMALLEST, &law, s, -1));
+			add(&own[l][s->gpu][1], scenario_errors(data, THREE_SMALLEST, &law, s, -1));
+		}
+	}
+}
+
+static void print_law(const char *name, const struct kc_curve_law *law)
+{
+	printf("%-10s %10.2f %10.2f %10.2f %8.0f us %8.2f %8.2f %8.2f\n", name, law->wave_share, law->bandwidth_share,
+	       law->warmup_share, law->warmup_ns / 1000, law->drift_share, law->sibling_trust, law->sibling_share);
+}
+
+static void choose_laws(const struct data *data, struct kc_curve_law laws[GPUS])
+{
+	static struct error own[OWN_LAWS][GPUS][2];
+	struct kc_curve_law all;
+
+	measure_own_laws(data, own);
+	printf("%-10s %10s %10s %10s %11s %8s %8s %8s\n", "left out", "wave", "bandwidth", "warm-up", "until", "drift",
+	       "trust", "curve");
+	for (int gpu = 0; gpu < GPUS; gpu++) {
+		laws[gpu] = choose(data, (const struct error(*)[GPUS][2])own, gpu);
+		print_law(gpus[gpu].file, &laws[gpu]);
+	}
+	all = choose(data, (const struct error(*)[GPUS][2])own, -1);
+	print_law("none", &all);
+	assert_memory_equal(&all, &kc_curve_law_default, sizeof(all));
+}
+
+/* --- reports */
+
+static double report(const struct data *data, enum scenario scenario, const struct kc_curve_law laws[GPUS],
+		     const char *title)
+{
+	struct error cells[APPLICATIONS + 1][GPUS + 1] = {{{0, 0}}};
+
+	for (int i = 0; i < data->count; i++) {
+		const struct series *s = &data->series[i];
+		struct error e = scenario_errors(data, scenario, &laws[s->gpu], s, -1);
+
+		add(&cells[s->application][s->gpu], e);
+		add(&cells[s->application][GPUS], e);
+		add(&cells[APPLICATIONS][s->gpu], e);
+		add(&cells[APPLICATIONS][GPUS], e);
+	}
+	printf("\n%-34s", title);
+	for (int gpu = 0; gpu < GPUS; gpu++)
+		printf(" %9s", gpus[gpu].file);
+	printf(" %9s\n", "all");
+	for (int a = 0; a <= APPLICATIONS; a++) {
+		printf("%-34s", a < APPLICATIONS ? applications[a].module : "all");
+		for (int gpu = 0; gpu <= GPUS; gpu++)
+			printf(" %9.1f", percent(cells[a][gpu]));
+		printf("\n");
+	}
+	printf("%u launches predicted, mean error %.2f %%\n", cells[APPLICATIONS][GPUS].count,
+	       percent(cells[APPLICATIONS][GPUS]));
+	return percent(cells[APPLICATIONS][GPUS]);
+}
+
+/* Series of one GPU known on others alone, or also at one middle size. from: a GPU, -1: all others. */
+static double carried(const struct data *data, const struct kc_curve_law *law, int from, int to, int middle)
+{
+	struct error e = {0, 0};
+
+	for (int i = 0; i < data->count; i++) {
+		const struct series *s = &data->series[i];
+		struct kc_curve known[KC_CURVE_SIBLINGS];
+		uint32_t n = 0;
+
+		for (int j = 0; j < data->count; j++) {
+			const struct series *o = &data->series[j];
+
+			if ((from < 0 ? o->gpu != to && kc_curve_kinship(kc_device_builtin(gpus[o->gpu].device),
+									 kc_device_builtin(gpus[to].device)) == 2
+				      : o->gpu == from) &&
+			    o->application == s->application && o->block[0] == s->block[0] &&
+			    o->block[1] == s->block[1])
+				known[n++] = o->curve;
+		}
+		if (s->gpu == to && n)
+			add(&e, errors(law, s, s->curve.count / 2, middle ? 1 : 0, known, n));
+	}
+	return percent(e);
+}
+
+static void report_carried(const struct data *data, const struct kc_curve_law laws[GPUS])
+{
+	double worst_nothing = 0, worst_middle = 0;
+
+	printf("\n%-34s %9s %9s\n", "from the K40's times to", "K20", "Titan");
+	for (int middle = 0; middle < 2; middle++) {
+		double k20 = carried(data, &laws[K20], K40, K20, middle);
+		double titan = carried(data, &laws[TITAN], K40, TITAN, middle);
+
+		printf("%-34s %9.2f %9.2f\n", middle ? "one middle size measured there" : "nothing measured there", k20,
+		       titan);
+		*(middle ? &worst_middle : &worst_nothing) = fmax(k20, titan);
+	}
+	printf("%-34s %9.2f %9.2f\n", "nothing, but known on two others", carried(data, &laws[K20], -1, K20, 0),
+	       carried(data, &laws[TITAN], -1, TITAN, 0));
+	assert_true(worst_nothing <= 10);
+	assert_true(worst_middle <= 3);
+}
+
+static void new_sizes(void **state)
+{
+	static struct data data;
+	static struct kc_curve_law laws[GPUS];
+
+	(void)state;
+	if (!load(&data))
+		skip();
+	choose_laws(&data, laws);
+	report(&data, PLAIN, laws, "plain equation, smallest known");
+	assert_true(report(&data, SMALLEST, laws, "smallest size known") <= 13);
+	assert_true(report(&data, THREE_SMALLEST, laws, "three smallest known") <= 8);
+	assert_true(report(&data, KNOWN_ELSEWHERE, laws, "smallest, and known elsewhere") <= 9);
+	report_carried(&data, laws);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(new_sizes)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
