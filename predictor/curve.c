@@ -12,9 +12,6 @@ const struct kc_curve_law kc_curve_law_default = {
     .bandwidth_share = 0.75,
     .warmup_share = 0.2,
     .warmup_ns = 5e4,
-    .drift_share = 0,
-    .sibling_trust = 0.8,
-    .sibling_share = 0.5,
 };
 
 struct kc_curve_point kc_curve_point(const struct kc_device *device, const struct kc_counts *counts,
@@ -94,22 +91,6 @@ static double from_one(const struct kc_curve_law *law, const struct kc_curve *cu
 	return target->work_cycles > known->work_cycles ? fmax(ns, floor_ns(law, curve, target)) : ns;
 }
 
-/* Factor on the size that comes after the last known one. */
-static double drift(const struct kc_curve_law *law, const struct kc_curve *curve, uint32_t last,
-		    const struct kc_curve_point *target)
-{
-	enum { BACK = 2 };
-	const struct kc_curve_point *p = curve->points;
-	double seen;
-
-	if (last < BACK)
-		return 1;
-	seen = p[last].time_ns / without_floor(law, &p[last - BACK], &p[last]);
-	if (seen >= 1)
-		return 1;
-	return pow(seen, law->drift_share * (1 - p[last].work_cycles / target->work_cycles));
-}
-
 /* Points with no more work than this. */
 static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
 {
@@ -130,14 +111,6 @@ static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
 static double way(const struct kc_curve_point *low, const struct kc_curve_point *high, double work_cycles)
 {
 	return log(work_cycles / low->work_cycles) / log(high->work_cycles / low->work_cycles);
-}
-
-static double beyond(const struct kc_curve_law *law, const struct kc_curve *curve, const struct kc_curve_point *target)
-{
-	const struct kc_curve_point *last = &curve->points[curve->count - 1];
-	double ns = without_floor(law, last, target) * drift(law, curve, curve->count - 1, target);
-
-	return target->work_cycles > last->work_cycles ? fmax(ns, floor_ns(law, curve, target)) : ns;
 }
 
 static double between(const struct kc_curve_law *law, const struct kc_curve *curve, uint32_t above,
@@ -231,9 +204,9 @@ static double with_siblings(const struct kc_curve_law *law, const struct kc_curv
 	}
 	if (!n)
 		return own_ns;
-	corrected = log(own_ns) + law->sibling_trust * median(from_model, n);
+	corrected = log(own_ns) + median(from_model, n);
 	by_work = log(anchor->time_ns * target->work_cycles / anchor->work_cycles) + median(from_work, n);
-	return exp((1 - law->sibling_share) * corrected + law->sibling_share * by_work);
+	return exp((corrected + by_work) / 2);
 }
 
 /* A sibling's time for the target, as if its cores and its waves were this device's. */
@@ -275,6 +248,6 @@ double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *o
 	if (above > 0 && above < own->count)
 		return between(law, own, above, target);
 	anchor = &own->points[above ? own->count - 1 : 0];
-	ns = above ? beyond(law, own, target) : from_one(law, own, anchor, target);
+	ns = from_one(law, own, anchor, target);
 	return with_siblings(law, anchor, ns, siblings, sibling_count, target);
 }

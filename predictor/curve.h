@@ -9,12 +9,12 @@
  *   kc_curve_predict the time of another size
  *
  * The equations of the models say that time is work over cores and clock
- * (bsp.h). Measured curves differ from that in four ways, and each has its term
- * here: a wave that has begun costs part of a whole one; short kernels run at
- * lower clocks and on cold caches; a size that no longer fits the L2 cache
- * waits for the memory bus; and what three sizes have been doing, a larger one
- * goes on doing for a while. A kernel known on another GPU of the architecture
- * lends the shape of its curve.
+ * (bsp.h). Measured curves differ from that in three ways, and each has its
+ * term here: a wave that has begun costs part of a whole one; short kernels run
+ * at lower clocks and on cold caches; a size that no longer fits the L2 cache
+ * waits for the memory bus. A kernel known on another GPU of the architecture
+ * lends the shape of its curve: the law corrected by where that curve departs
+ * from it, and the curve itself, have equal weight.
  *
  * No function here allocates, locks or reads a clock.
  */
@@ -46,9 +46,6 @@ struct kc_curve_law {
 	double bandwidth_share; /* of the peak that a kernel reaches */
 	double warmup_share;    /* what the shortest kernels take longer, as a share */
 	double warmup_ns;       /* where half of that is left */
-	double drift_share;     /* of the fall over the last three sizes that goes on */
-	double sibling_trust;   /* of the correction that another device's curve asks for */
-	double sibling_share;   /* weight of that curve itself, 0 to 1 */
 };
 
 /*

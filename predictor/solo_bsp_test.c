@@ -323,121 +323,64 @@ static struct error scenario_errors(const struct data *data, enum scenario scena
 
 /* --- constants, for each GPU from the others */
 
-#define OWN_LAWS (4 * 4 * 3 * 3 * 3)
-#define SIBLING_LAWS (4 * 4)
+#define LAWS (4 * 4 * 3 * 3)
 
-static struct kc_curve_law own_law(int i)
+static struct kc_curve_law law_at(int i)
 {
 	static const double wave[] = {0, 0.1, 0.2, 0.35}, bandwidth[] = {0.65, 0.7, 0.75, 0.8},
-			    warm[] = {0.1, 0.2, 0.3}, warm_ns[] = {5e4, 1e5, 2e5}, drift[] = {0, 0.3, 0.6};
+			    warm[] = {0.1, 0.2, 0.3}, warm_ns[] = {5e4, 1e5, 2e5};
 
 	return (struct kc_curve_law){
 	    .wave_share = wave[i % 4],
 	    .bandwidth_share = bandwidth[i / 4 % 4],
 	    .warmup_share = warm[i / 16 % 3],
-	    .warmup_ns = warm_ns[i / 48 % 3],
-	    .drift_share = drift[i / 144 % 3],
+	    .warmup_ns = warm_ns[i / 48],
 	};
 }
 
-static struct kc_curve_law sibling_law(const struct kc_curve_law *own, int i)
+/* The three mean errors on every GPU but the hidden one, added. */
+static double law_error(const struct data *data, const struct kc_curve_law *law, int hidden)
 {
-	static const double trust[] = {0.4, 0.6, 0.8, 1}, share[] = {0, 0.25, 0.5, 0.75};
-	struct kc_curve_law law = *own;
-
-	law.sibling_trust = trust[i % 4];
-	law.sibling_share = share[i / 4];
-	return law;
-}
-
-/* Mean error of a law on every GPU but the hidden one. */
-static double own_law_error(const struct error of_gpu[GPUS][2], int hidden)
-{
-	struct error smallest = {0, 0}, three = {0, 0};
-
-	for (int gpu = 0; gpu < GPUS; gpu++) {
-		if (gpu == hidden)
-			continue;
-		add(&smallest, of_gpu[gpu][0]);
-		add(&three, of_gpu[gpu][1]);
-	}
-	return percent(smallest) + percent(three);
-}
-
-static double sibling_law_error(const struct data *data, const struct kc_curve_law *law, int hidden)
-{
-	struct error e = {0, 0};
+	struct error e[SCENARIOS] = {{0, 0}};
+	double sum = 0;
 
 	for (int i = 0; i < data->count; i++)
-		if (data->series[i].gpu != hidden)
-			add(&e, scenario_errors(data, KNOWN_ELSEWHERE, law, &data->series[i], hidden));
-	return percent(e);
+		for (int scenario = SMALLEST; scenario < SCENARIOS && data->series[i].gpu != hidden; scenario++)
+			add(&e[scenario],
+			    scenario_errors(data, (enum scenario)scenario, law, &data->series[i], hidden));
+	for (int scenario = SMALLEST; scenario < SCENARIOS; scenario++)
+		sum += percent(e[scenario]);
+	return sum;
 }
 
-/* hidden: -1: none. */
-static struct kc_curve_law choose(const struct data *data, const struct error own[OWN_LAWS][GPUS][2], int hidden)
+/* hidden: GPUS: none. */
+static struct kc_curve_law choose(const struct data *data, int hidden)
 {
-	struct kc_curve_law base, best;
 	double least = INFINITY;
 	int chosen = 0;
 
-	for (int i = 0; i < OWN_LAWS; i++) {
-		double e = own_law_error(own[i], hidden);
+	for (int i = 0; i < LAWS; i++) {
+		struct kc_curve_law law = law_at(i);
+		double e = law_error(data, &law, hidden);
 
 		if (e < least) {
 			least = e;
 			chosen = i;
 		}
 	}
-	base = best = own_law(chosen);
-	least = INFINITY;
-	for (int i = 0; i < SIBLING_LAWS; i++) {
-		struct kc_curve_law law = sibling_law(&base, i);
-		double e = sibling_law_error(data, &law, hidden);
-
-		if (e < least) {
-			least = e;
-			best = law;
-		}
-	}
-	return best;
+	return law_at(chosen);
 }
 
-static void measure_own_laws(const struct data *data, struct error own[OWN_LAWS][GPUS][2])
+static void choose_laws(const struct data *data, struct kc_curve_law laws[GPUS + 1])
 {
-	for (int l = 0; l < OWN_LAWS; l++) {
-		struct kc_curve_law law = own_law(l);
-
-		for (int i = 0; i < data->count; i++) {
-			const struct series *s = &data->series[i];
-
-			add(&own[l][s->gpu][0], scenario_errors(data, SMALLEST, &law, s, -1));
-			add(&own[l][s->gpu][1], scenario_errors(data, THREE_SMALLEST, &law, s, -1));
-		}
+	printf("constants chosen without the GPU they predict:\n%-10s %11s %16s %14s %12s\n", "left out", "wave share",
+	       "bandwidth share", "warm-up share", "warm-up time");
+	for (int gpu = 0; gpu <= GPUS; gpu++) {
+		laws[gpu] = choose(data, gpu);
+		printf("%-10s %11.2f %16.2f %14.2f %9.0f us\n", gpu < GPUS ? gpus[gpu].file : "none",
+		       laws[gpu].wave_share, laws[gpu].bandwidth_share, laws[gpu].warmup_share,
+		       laws[gpu].warmup_ns / 1000);
 	}
-}
-
-static void print_law(const char *name, const struct kc_curve_law *law)
-{
-	printf("%-10s %10.2f %10.2f %10.2f %8.0f us %8.2f %8.2f %8.2f\n", name, law->wave_share, law->bandwidth_share,
-	       law->warmup_share, law->warmup_ns / 1000, law->drift_share, law->sibling_trust, law->sibling_share);
-}
-
-static void choose_laws(const struct data *data, struct kc_curve_law laws[GPUS])
-{
-	static struct error own[OWN_LAWS][GPUS][2];
-	struct kc_curve_law all;
-
-	measure_own_laws(data, own);
-	printf("%-10s %10s %10s %10s %11s %8s %8s %8s\n", "left out", "wave", "bandwidth", "warm-up", "until", "drift",
-	       "trust", "curve");
-	for (int gpu = 0; gpu < GPUS; gpu++) {
-		laws[gpu] = choose(data, (const struct error(*)[GPUS][2])own, gpu);
-		print_law(gpus[gpu].file, &laws[gpu]);
-	}
-	all = choose(data, (const struct error(*)[GPUS][2])own, -1);
-	print_law("none", &all);
-	assert_memory_equal(&all, &kc_curve_law_default, sizeof(all));
 }
 
 /* --- reports */
@@ -519,12 +462,13 @@ static void report_carried(const struct data *data, const struct kc_curve_law la
 static void new_sizes(void **state)
 {
 	static struct data data;
-	static struct kc_curve_law laws[GPUS];
+	struct kc_curve_law laws[GPUS + 1];
 
 	(void)state;
 	if (!load(&data))
 		skip();
 	choose_laws(&data, laws);
+	assert_memory_equal(&laws[GPUS], &kc_curve_law_default, sizeof(laws[GPUS]));
 	report(&data, PLAIN, laws, "plain equation, smallest known");
 	assert_true(report(&data, SMALLEST, laws, "smallest size known") <= 13);
 	assert_true(report(&data, THREE_SMALLEST, laws, "three smallest known") <= 8);
