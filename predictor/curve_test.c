@@ -1,0 +1,160 @@
+/* The law of new sizes, term by term and by hand; what siblings lend. Real GPUs: solo_bsp_test.c. */
+#include "curve.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define GBPS_100 100e9
+#define POINTS(...)                                                                                                    \
+	(struct kc_curve_point[])                                                                                      \
+	{                                                                                                              \
+		__VA_ARGS__                                                                                            \
+	}
+
+/* 1,000 cores at 1 GHz. */
+static struct kc_curve curve_of(const struct kc_curve_point *points, uint32_t count)
+{
+	return (struct kc_curve){.core_hz = 1e12, .bytes_per_s = GBPS_100, .points = points, .count = count};
+}
+
+static const struct kc_curve nothing = {.core_hz = 1e12};
+
+static void assert_ns(double ns, double expected)
+{
+	if (!(fabs(ns / expected - 1) < 1e-9))
+		fail_msg("%.9g ns, not %.9g", ns, expected);
+}
+
+static double own_only(const struct kc_curve_law *law, const struct kc_curve *own, struct kc_curve_point target)
+{
+	return kc_curve_predict(law, own, NULL, 0, &target);
+}
+
+/* With every term off, Equation 3: time follows work. */
+static void work_alone(void **state)
+{
+	static const struct kc_curve_law law = {.bandwidth_share = 1};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 5000}), 1);
+
+	(void)state;
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 300, .waves = 3}), 15000);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 50, .waves = 0.5}), 2500);
+	assert_true(isnan(own_only(&law, &nothing, (struct kc_curve_point){.work_cycles = 1, .waves = 1})));
+}
+
+/* A half of what a begun wave lacks is paid for: 2.5 waves cost 2.75. */
+static void begun_waves(void **state)
+{
+	static const struct kc_curve_law law = {.wave_share = 0.5, .bandwidth_share = 1};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 200, .waves = 2, .time_ns = 8000}), 1);
+
+	(void)state;
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 250, .waves = 2.5}), 11000);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 300, .waves = 3}), 12000);
+}
+
+/* 2 MB at half of 100 GB/s are 40 µs, whatever the cache gave the small size; a smaller size may have it still. */
+static void memory_floor(void **state)
+{
+	static const struct kc_curve_law law = {.bandwidth_share = 0.5};
+	struct kc_curve own =
+	    curve_of(POINTS({.work_cycles = 100, .waves = 1, .least_bytes = 2e5, .time_ns = 1000}), 1);
+
+	(void)state;
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 1000, .waves = 10, .least_bytes = 2e6}),
+		  40000);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 100, .waves = 1, .least_bytes = 2e5}),
+		  1000);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 50, .waves = 0.5, .least_bytes = 1e5}),
+		  500);
+}
+
+/* A kernel of 100 µs carries half of the 20 %; one that is 10,000 times as long next to nothing of it. */
+static void warm_up(void **state)
+{
+	static const struct kc_curve_law law = {.bandwidth_share = 1, .warmup_share = 0.2, .warmup_ns = 1e5};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 1, .waves = 1, .time_ns = 1e5}), 1);
+	double long_ns = own_only(&law, &own, (struct kc_curve_point){.work_cycles = 1e4, .waves = 1});
+
+	(void)state;
+	assert_true(fabs(long_ns / (1e9 / 1.1) - 1) < 1e-4);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 1, .waves = 1}), 1e5);
+}
+
+/* Between 10 and 40 µs at 100 and 400, at their geometric middle. */
+static void between_two(void **state)
+{
+	static const struct kc_curve_law law = {.bandwidth_share = 1};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 10000},
+					      {.work_cycles = 400, .waves = 4, .time_ns = 90000}),
+				       2);
+
+	(void)state;
+	/* from below 20 µs, from above 45 µs */
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 200, .waves = 2}), 30000);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 400, .waves = 4}), 90000);
+	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 100, .waves = 1}), 10000);
+}
+
+/* Elsewhere ten times the work took eight times as long: so it does here. */
+static void a_sibling_lends_its_shape(void **state)
+{
+	static const struct kc_curve_law law = {.bandwidth_share = 1};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 5000}), 1);
+	struct kc_curve siblings[] = {nothing, curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},
+							       {.work_cycles = 1000, .waves = 10, .time_ns = 16000}),
+							2)};
+	struct kc_curve_point target = {.work_cycles = 1000, .waves = 10}, same = {.work_cycles = 100, .waves = 1};
+
+	(void)state;
+	assert_ns(kc_curve_predict(&law, &own, siblings, 2, &target), 40000);
+	assert_ns(kc_curve_predict(&law, &own, siblings, 2, &same), 5000);
+	assert_ns(kc_curve_predict(&law, &own, siblings, 1, &target), 50000);
+}
+
+/* Nothing measured here: a device with twice the cores times clock took 2 µs, this one takes 4. */
+static void a_sibling_lends_its_time(void **state)
+{
+	static const struct kc_curve_law law = {.bandwidth_share = 1};
+	struct kc_curve sibling = {.core_hz = 2e12,
+				   .points = POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},
+						    {.work_cycles = 400, .waves = 4, .time_ns = 8000}),
+				   .count = 2};
+	struct kc_curve_point target = {.work_cycles = 100, .waves = 2};
+
+	(void)state;
+	assert_ns(kc_curve_predict(&law, &nothing, &sibling, 1, &target), 4000);
+	target.work_cycles = 200;
+	assert_ns(kc_curve_predict(&law, &nothing, &sibling, 1, &target), 8000);
+	target.work_cycles = 4000;
+	assert_ns(kc_curve_predict(&law, &nothing, &sibling, 1, &target), 160000);
+}
+
+static void kinship(void **state)
+{
+	(void)state;
+	assert_int_equal(kc_curve_kinship(kc_device_builtin("k40"), kc_device_builtin("k20")), 2);
+	assert_int_equal(kc_curve_kinship(kc_device_builtin("k40"), kc_device_builtin("gtx680")), 1);
+	assert_int_equal(kc_curve_kinship(kc_device_builtin("k40"), kc_device_builtin("gtx980")), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(work_alone),
+	    cmocka_unit_test(begun_waves),
+	    cmocka_unit_test(memory_floor),
+	    cmocka_unit_test(warm_up),
+	    cmocka_unit_test(between_two),
+	    cmocka_unit_test(a_sibling_lends_its_shape),
+	    cmocka_unit_test(a_sibling_lends_its_time),
+	    cmocka_unit_test(kinship),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
