@@ -125,6 +125,7 @@ struct kc_boathull_machine kc_boathull_machine_of(const struct kc_device *device
 #define DENSE 1.5  /* up to so many times the sectors that the bytes need: coalesced */
 #define SPARSE 4.0 /* from here on: scattered */
 #define ONE 0.5    /* a count within this of a whole number is that number: the last block may be part empty */
+#define NEIGHBOURS_MAX 256.0   /* a 16 x 16 window; who loads more is no filter but, say, a matrix product */
 #define FEW (1.5 / WARP_LANES) /* stores of one thread in a warp, or fewer */
 
 static enum kc_known is_coalesced(const struct kc_counts *counts)
@@ -171,8 +172,10 @@ static enum kc_boathull_class class_of(const struct kc_counts *counts, enum kc_k
 		return KC_BOATHULL_ELEMENT_TO_TILE;
 	if (is_about(loads, 2) && is_about(stores, 1))
 		return KC_BOATHULL_TWO_ELEMENTS;
+	if (is_about(stores, 1) && coalesced == KC_KNOWN_NO)
+		return KC_BOATHULL_ROW_TO_ELEMENT;
 	if (is_about(stores, 1))
-		return coalesced == KC_KNOWN_YES ? KC_BOATHULL_NEIGHBOURHOOD_1D : KC_BOATHULL_ROW_TO_ELEMENT;
+		return loads <= NEIGHBOURS_MAX ? KC_BOATHULL_NEIGHBOURHOOD_1D : KC_BOATHULL_NONE;
 	return is_about(stores, loads) ? KC_BOATHULL_TILE_TO_TILE : KC_BOATHULL_NONE;
 }
 

@@ -104,8 +104,8 @@ struct kc_boathull_kernel {
  * Only what a thread does is in the counts, so classes are told apart by its
  * loads and stores: one in and one out is an element to an element, scattered
  * where lanes address other sectors; two in and one out are two elements; many
- * in and one out a neighbourhood when the lanes' accesses are coalesced, a row
- * when they are not; many out a tile; atomics or next to no stores a shared
+ * in and one out a row where the lanes' accesses are scattered, else a
+ * neighbourhood up to 256 of them; many out a tile; atomics or next to no stores a shared
  * result. What fits none of these has KC_BOATHULL_NONE.
  */
 struct kc_boathull_kernel kc_boathull_kernel_of(const struct kc_counts *counts);

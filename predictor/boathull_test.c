@@ -206,6 +206,7 @@ static void classes_of_counts(void **state)
 	    {1, 4, 4, 0, KC_BOATHULL_ELEMENT_TO_TILE, KC_KNOWN_YES},   /* enlarge */
 	    {8, 8, 4, 0, KC_BOATHULL_TILE_TO_TILE, KC_KNOWN_YES},      /* DCT of 8 */
 	    {0, 1, 4, 0, KC_BOATHULL_NONE, KC_KNOWN_YES},              /* fill */
+	    {2048, 1, 3, 0, KC_BOATHULL_NONE, KC_KNOWN_YES},           /* matrix product */
 	    {5, 3, 4, 0, KC_BOATHULL_NONE, KC_KNOWN_YES},
 	};
 

@@ -88,6 +88,9 @@ static const char json[] =
     "prints ok, simulated, driver_version, devices and checks (level, name, text, cure);\n"
     ".Nm Cm devices Fl -json\n"
     "recorded and built_in, arrays of devices with their attributes;\n"
+    ".Nm Cm predict Fl -json\n"
+    "device, lambda, kernels (kernel, blocks_per_sm, waves, counts, models: bsp_ns, cycle_max_ns, cycle_sum_ns,\n"
+    "boathull (class, low_ns, high_ns; null where no class fits), roofline_low_ns, roofline_high_ns);\n"
     ".Nm Cm slowdown Fl -json\n"
     "device, placement, case, slots, waves, waves_limited, slowdown, pairs (these five of each kernel beside the\n"
     "one before it), timeline (start_ns, end_ns, slowdown, case);\n"
@@ -117,6 +120,7 @@ static const char tail[] =
     "kerncast run ./app --steps 100\n"
     "kerncast report\n"
     "kerncast export --chrome -o trace.json\n"
+    "kerncast predict --device h200 blocks=4096,threads=256,fma=1024,ld_global=2048,st_global=1\n"
     "kerncast slowdown --device k40 blocks=110,threads=256,smem=1024 blocks=450,threads=256\n"
     "kerncast import trace.csv.gz -o traces.db && kerncast replay traces.db\n"
     ".Ed\n";

@@ -18,7 +18,7 @@ query_json() { # FILE PATH
 
 @test "--help and --version of everything: status 0, on standard output" {
 	local command
-	for command in "" run report doctor devices recover export slowdown import replay calibrate; do
+	for command in "" run report doctor devices recover export predict slowdown import replay calibrate; do
 		keep help "$kerncast" $command --help
 		status_is 0 help
 		contains "$(<help.out)" Usage:
@@ -48,7 +48,7 @@ query_json() { # FILE PATH
 		case $word in --help | --usage) continue ;; esac
 		grep -q -E "Fl -${word#--}( |$)" kerncast.1 || { echo "no $word"; return 1; }
 	done
-	for word in run report doctor devices recover export slowdown import replay calibrate; do
+	for word in run report doctor devices recover export predict slowdown import replay calibrate; do
 		grep -q "^.It Nm Cm $word " kerncast.1 || { echo "no $word"; return 1; }
 	done
 	if command -v man >/dev/null; then

@@ -1,0 +1,147 @@
+#include "count_spec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_BYTES 4.0
+#define SECTOR_BYTES 32.0
+#define WARP_THREADS 32.0
+#define COUNT_MAX 1e15 /* keeps products with threads and cycles far from overflow */
+
+/* What is given beside the counters themselves, and which of those are. */
+struct given {
+	uint8_t counter[KC_COUNTER_COUNT];
+	double sectors_per_request; /* 0: not given */
+	double bank_conflict_degree;
+};
+
+const char *kc_count_spec_name(unsigned counter)
+{
+	static const char *const names[] = {
+#define X(constant, name) name,
+	    KC_COST_COUNTERS(X)
+#undef X
+	};
+
+	return counter < KC_COUNTER_COUNT ? names[counter] : NULL;
+}
+
+static int number(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end == text || *end || !(*out >= 0) || *out > COUNT_MAX ? -EINVAL : 0;
+}
+
+/* -ENOENT: no counter. */
+static int set(struct kc_count_spec *spec, struct given *given, const char *key, const char *value)
+{
+	if (!strcmp(key, "sectors_per_request"))
+		return number(value, &given->sectors_per_request);
+	if (!strcmp(key, "bank_conflict_degree"))
+		return number(value, &given->bank_conflict_degree);
+	for (unsigned i = 0; i < KC_COUNTER_COUNT; i++) {
+		if (strcmp(key, kc_count_spec_name(i)))
+			continue;
+		given->counter[i] = 1;
+		return number(value, &spec->counts.of[i]);
+	}
+	return -ENOENT;
+}
+
+static void fill(struct kc_count_spec *spec, const struct given *given, enum kc_cost_counter counter, double value)
+{
+	if (!given->counter[counter])
+		spec->counts.of[counter] = value;
+}
+
+static void fill_what_follows(struct kc_count_spec *spec, const struct given *given)
+{
+	double *n = spec->counts.of;
+	double shared, coalesced;
+
+	fill(spec, given, KC_COUNT_OF_BYTES_LOADED, WORD_BYTES * n[KC_COUNT_OF_LD_GLOBAL]);
+	fill(spec, given, KC_COUNT_OF_BYTES_STORED, WORD_BYTES * n[KC_COUNT_OF_ST_GLOBAL]);
+	fill(spec, given, KC_COUNT_OF_REQUESTS,
+	     (n[KC_COUNT_OF_LD_GLOBAL] + n[KC_COUNT_OF_ST_GLOBAL] + n[KC_COUNT_OF_ATOMICS] -
+	      n[KC_COUNT_OF_ATOMICS_SHARED]) /
+		 WARP_THREADS);
+	coalesced = (n[KC_COUNT_OF_BYTES_LOADED] + n[KC_COUNT_OF_BYTES_STORED]) / SECTOR_BYTES;
+	fill(spec, given, KC_COUNT_OF_SECTORS,
+	     given->sectors_per_request > 0 ? given->sectors_per_request * n[KC_COUNT_OF_REQUESTS]
+					    : fmax(coalesced, n[KC_COUNT_OF_REQUESTS]));
+	shared = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_ST_SHARED] + n[KC_COUNT_OF_ATOMICS_SHARED];
+	fill(spec, given, KC_COUNT_OF_SHARED_REQUESTS, shared / WARP_THREADS);
+	fill(spec, given, KC_COUNT_OF_SHARED_PASSES,
+	     fmax(given->bank_conflict_degree, 1) * n[KC_COUNT_OF_SHARED_REQUESTS]);
+	spec->counts.threads = (double)spec->kernel.blocks * spec->kernel.threads;
+	spec->counts.active_share = 1;
+}
+
+static int is_of_kernel(const char *key)
+{
+	return !strcmp(key, "blocks") || !strcmp(key, "threads") || !strcmp(key, "regs") || !strcmp(key, "smem");
+}
+
+/* One key=value: a counter is set, what is the kernel's own is appended to left. */
+static int take(struct kc_count_spec *spec, struct given *given, const char *key, const char *value, char *left,
+		char *why, size_t why_size)
+{
+	int rc = value ? set(spec, given, key, value) : -ENOENT;
+
+	if (rc == -EINVAL)
+		snprintf(why, why_size, "%s=%s: not a number of 0 or more that makes sense", key, value);
+	if (rc != -ENOENT)
+		return rc;
+	if (!value || !is_of_kernel(key)) {
+		snprintf(
+		    why, why_size,
+		    "\"%s\": a kernel has blocks=, threads=, regs=, smem= and counters of a thread, such as fma=", key);
+		return -EINVAL;
+	}
+	sprintf(left + strlen(left), "%s%s=%s", *left ? "," : "", key, value);
+	return 0;
+}
+
+/* Takes the counters out of `copy`; what is left is the kernel's own text. */
+static int take_counters(struct kc_count_spec *spec, struct given *given, char *copy, char *left, char *why,
+			 size_t why_size)
+{
+	char *rest = copy, *part;
+	int rc = 0;
+
+	*left = '\0';
+	while (rc == 0 && (part = strsep(&rest, ","))) {
+		char *value = strchr(part, '=');
+
+		if (value)
+			*value++ = '\0';
+		rc = take(spec, given, part, value, left, why, why_size);
+	}
+	return rc;
+}
+
+int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size)
+{
+	struct given given = {0};
+	char *copy = strdup(text), *left = malloc(strlen(text) + 1);
+	int rc = copy && left ? 0 : -ENOMEM;
+
+	*out = (struct kc_count_spec){0};
+	if (rc)
+		snprintf(why, why_size, "%s", strerror(ENOMEM));
+	else
+		rc = take_counters(out, &given, copy, left, why, why_size);
+	if (rc == 0)
+		rc = kc_kernel_spec(left, &out->kernel, why, why_size);
+	out->kernel.text = text;
+	if (rc == 0)
+		fill_what_follows(out, &given);
+	free(left);
+	free(copy);
+	return rc;
+}

@@ -1,0 +1,33 @@
+/*
+ * A kernel with what each of its threads does, as one writes it on the command
+ * line:
+ *
+ *	blocks=4096,threads=256,fma=1024,ld_global=2048,st_global=1,sectors_per_request=2
+ *
+ * the kernel of kernel_spec.h and any counters of predictor/code/cost.h by
+ * their names there, averages per thread.
+ */
+#ifndef KC_COUNT_SPEC_H
+#define KC_COUNT_SPEC_H
+
+#include "kernel_spec.h"
+
+#include "predictor/code/cost.h"
+
+struct kc_count_spec {
+	struct kc_kernel_spec kernel;
+	struct kc_counts counts;
+};
+
+/*
+ * What is not given follows from the rest: 4 bytes a load or store, full warps,
+ * sectors and shared memory passes of neighbouring lanes on neighbouring words
+ * (or from sectors_per_request= and bank_conflict_degree=). 0; -EINVAL with a
+ * sentence in why; -ENOMEM. Keeps text.
+ */
+int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size);
+
+/* A counter's name, as in KC_COST_COUNTERS; NULL past the end. */
+const char *kc_count_spec_name(unsigned counter);
+
+#endif
