@@ -7,6 +7,8 @@
  * knows the times of the smallest size (or the three smallest) of its kernel
  * and block shape on its GPU, and, where it says so, other GPUs' times of that
  * kernel and block shape. The mean is over all predicted launches.
+ * The form of the law (its terms, the equal weights) was tried on these same
+ * GPUs: what is chosen without the GPU predicted is its constants.
  */
 #include "curve.h"
 
