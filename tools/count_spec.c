@@ -18,17 +18,6 @@ struct given {
 	double bank_conflict_degree;
 };
 
-const char *kc_count_spec_name(unsigned counter)
-{
-	static const char *const names[] = {
-#define X(constant, name) name,
-	    KC_COST_COUNTERS(X)
-#undef X
-	};
-
-	return counter < KC_COUNTER_COUNT ? names[counter] : NULL;
-}
-
 static int number(const char *text, double *out)
 {
 	char *end;
@@ -45,7 +34,7 @@ static int set(struct kc_count_spec *spec, struct given *given, const char *key,
 	if (!strcmp(key, "bank_conflict_degree"))
 		return number(value, &given->bank_conflict_degree);
 	for (unsigned i = 0; i < KC_COUNTER_COUNT; i++) {
-		if (strcmp(key, kc_count_spec_name(i)))
+		if (strcmp(key, kc_cost_counter_name(i)))
 			continue;
 		given->counter[i] = 1;
 		return number(value, &spec->counts.of[i]);

@@ -27,7 +27,4 @@ struct kc_count_spec {
  */
 int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size);
 
-/* A counter's name, as in KC_COST_COUNTERS; NULL past the end. */
-const char *kc_count_spec_name(unsigned counter);
-
 #endif

@@ -1,7 +1,5 @@
 #include "models_json.h"
 
-#include "count_spec.h"
-
 #include <math.h>
 
 json_t *kc_models_json(const struct kc_model_times *times)
@@ -23,21 +21,19 @@ json_t *kc_models_json(const struct kc_model_times *times)
 	return out;
 }
 
-static double ratio(double a, double b)
+/* Both functions of predictor/code/cost.h say 0 where there is nothing to divide. */
+static json_t *ratio(double value)
 {
-	return b > 0 ? a / b : NAN;
+	return kc_json_real(value > 0 ? value : NAN);
 }
 
 json_t *kc_counts_json(const struct kc_counts *counts)
 {
-	const double *n = counts->of;
 	json_t *out = json_object();
 
 	for (unsigned i = 0; i < KC_COUNTER_COUNT; i++)
-		json_object_set_new(out, kc_count_spec_name(i), kc_json_real(n[i]));
-	json_object_set_new(out, "sectors_per_request",
-			    kc_json_real(ratio(n[KC_COUNT_OF_SECTORS], n[KC_COUNT_OF_REQUESTS])));
-	json_object_set_new(out, "bank_conflict_degree",
-			    kc_json_real(ratio(n[KC_COUNT_OF_SHARED_PASSES], n[KC_COUNT_OF_SHARED_REQUESTS])));
+		json_object_set_new(out, kc_cost_counter_name(i), kc_json_real(counts->of[i]));
+	json_object_set_new(out, "sectors_per_request", ratio(kc_counts_sectors_per_request(counts)));
+	json_object_set_new(out, "bank_conflict_degree", ratio(kc_counts_bank_conflict_degree(counts)));
 	return out;
 }
