@@ -33,9 +33,6 @@ struct kc_throughput {
  * guide, "Arithmetic instructions": up to 20. */
 #define KC_THROUGHPUT_DIVISION_INSTRUCTIONS 20.0
 
-/* Lanes of shared memory, one word of 4 bytes each in a cycle. Source: CUDA C++ programming guide, "Shared memory". */
-#define KC_THROUGHPUT_SHARED_BANKS 32.0
-
 /* The row of a compute capability; one not listed has the row of the newest listed that is not newer, one older than
  * all the first row. */
 const struct kc_throughput *kc_throughput(uint32_t cc_major, uint32_t cc_minor);
