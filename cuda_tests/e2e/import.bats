@@ -90,10 +90,10 @@ shared_data() { # skips where the recorded traces are not there
 @test "a database of version 1 is brought up to date when it is opened" {
 	{ echo "$head"; echo "p,m,0,Tesla K40c,7,kernel,100,5,,1,1,1,32,1,1,1,0,0,,,,,,g"; } >t.csv
 	"$kerncast" import t.csv -o old.db
-	sql "ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration;
+	sql "ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration; ALTER TABLE kernel DROP COLUMN code;
 		DROP VIEW launch; ALTER TABLE launch_row DROP COLUMN arguments; DROP TABLE arguments;
 		DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'3\n3\n0|1'
+		$'4\n4\n0|1'
 }
