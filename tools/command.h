@@ -38,6 +38,7 @@ extern const struct kc_command kc_command_slowdown;
 extern const struct kc_command kc_command_import;
 extern const struct kc_command kc_command_replay;
 extern const struct kc_command kc_command_calibrate;
+extern const struct kc_command kc_command_explain;
 
 /* The i-th command, NULL past the end. */
 const struct kc_command *kc_command_at(unsigned i);

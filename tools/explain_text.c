@@ -1,0 +1,218 @@
+#include "command.h"
+#include "explain.h"
+#include "format.h"
+#include "table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL_WIDTH 16 /* the longest name of a counter is shared_requests */
+#define EXACT_INTEGERS 9007199254740992.0 /* 2^53: from here on a double may skip integers */
+
+/* A label, then words, broken at blanks; further lines begin below the first word. */
+static void put_wrapped(unsigned indent, const char *label, const char *text)
+{
+	size_t begin = indent + LABEL_WIDTH + 2, column = begin, width = kc_page_width();
+
+	printf("%*s%-*s  ", (int)indent, "", LABEL_WIDTH, label);
+	for (const char *word = text; *word;) {
+		size_t length = strcspn(word, " ");
+
+		if (column > begin && column + length > width) {
+			printf("\n%*s", (int)begin, "");
+			column = begin;
+		}
+		printf("%.*s", (int)length, word);
+		column += length + 1;
+		word += length;
+		if (*word == ' ' && column + strcspn(word + 1, " ") <= width)
+			putchar(' ');
+		word += *word == ' ';
+	}
+	putchar('\n');
+}
+
+static void put_header(const struct kc_explanation *explanation)
+{
+	char architectures[256], note[KC_EXPLAIN_WHY_BYTES], kernels[KC_FORMAT_BYTES];
+
+	kc_explain_architectures(&explanation->images, architectures, sizeof(architectures));
+	printf("%s: %s kernel%s; GPU code for %s; read as %s%s%u.%u would take it\n", explanation->path,
+	       kc_format_count(explanation->kernel_count, kernels), explanation->kernel_count == 1 ? "" : "s",
+	       architectures, explanation->device ? explanation->device->name : "a device",
+	       explanation->device ? ", compute capability " : " of compute capability ", explanation->sm / 10,
+	       explanation->sm % 10);
+	for (uint32_t i = 0; kc_explain_note(explanation, i, note); i++) {
+		if (note[0])
+			printf("  %s\n", note);
+	}
+}
+
+static void put_code(const struct kc_explained *kernel)
+{
+	char code[KC_FORMAT_BYTES], shared[KC_FORMAT_BYTES], frame[KC_FORMAT_BYTES];
+
+	if (kernel->function)
+		printf("PTX for compute_%u", kernel->unit->ptx.target);
+	if (kernel->code)
+		printf("%ssm_%u code of %s: %u registers a thread, %s shared memory a block, %s stack",
+		       kernel->function ? "; " : "", kernel->code_sm, kc_format_bytes(kernel->code->code_bytes, code),
+		       kernel->code->registers, kc_format_bytes(kernel->code->static_shared_bytes, shared),
+		       kc_format_bytes(kernel->code->frame_bytes, frame));
+	putchar('\n');
+}
+
+static void put_params(const struct kc_explained *kernel)
+{
+	char text[KC_EXPLAIN_ARGUMENTS * 24];
+	uint32_t count = kernel->function ? kernel->function->param_count : kernel->code->param_count;
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < count && used < sizeof(text); i++) {
+		const char *gap = i ? "  " : "";
+
+		if (kernel->function && !kernel->function->params[i].is_array)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%sp%u:%s", gap, i,
+						 kc_explain_type(&kernel->function->params[i]));
+		else
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%sp%u:%u-bytes", gap, i,
+						 kernel->function ? kernel->function->params[i].bytes
+								  : kernel->code->params[i].bytes);
+	}
+	put_wrapped(2, "parameters", count ? text : "none");
+}
+
+static void put_loops(const struct kc_cost_story *story)
+{
+	for (uint32_t i = 0; i < story->loop_count; i++) {
+		const struct kc_cost_loop *loop = &story->loops[i];
+		char label[KC_FORMAT_BYTES];
+
+		snprintf(label, sizeof(label), "%*sloop k%u", (int)(loop->depth < 4 ? loop->depth : 4) * 2, "", i);
+		put_wrapped(2, label, loop->trips);
+	}
+}
+
+static void put_formula(const struct kc_cost_story *story)
+{
+	puts("  of one thread:");
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++) {
+		if (strcmp(story->formula[i], "0") != 0)
+			put_wrapped(4, kc_counter_name(i), story->formula[i]);
+	}
+}
+
+static void put_unknown(const struct kc_cost_story *story)
+{
+	for (uint32_t i = 0; i < story->unknown_count; i++) {
+		const struct kc_cost_unknown *unknown = &story->unknown[i];
+
+		put_wrapped(2, "not known", unknown->what);
+		put_wrapped(2, "  assumed", unknown->assumed);
+	}
+}
+
+static char *format_total(double total, char out[static KC_FORMAT_BYTES])
+{
+	if (total < EXACT_INTEGERS)
+		return kc_format_count((uint64_t)llround(total), out);
+	snprintf(out, KC_FORMAT_BYTES, "%.6g", total);
+	return out;
+}
+
+static void put_counts_table(const struct kc_counts *counts)
+{
+	static const struct kc_column columns[] = {
+	    {"of this launch", KC_LEFT, 0}, {"a thread", KC_RIGHT, 0}, {"in all", KC_RIGHT, 0}, {0}};
+	char each[KC_FORMAT_BYTES], total[KC_FORMAT_BYTES];
+	struct kc_table table;
+
+	kc_table_init(&table, columns);
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++) {
+		if (counts->of[i] == 0)
+			continue;
+		snprintf(each, sizeof(each), "%.6g", counts->of[i]);
+		format_total(counts->of[i] * counts->threads, total);
+		kc_table_row(&table, (const char *const[]){kc_counter_name(i), each, total});
+	}
+	if (kc_table_print(&table, stdout, 4, kc_page_width()) < 0)
+		kc_error("%s", strerror(ENOMEM));
+	kc_table_free(&table);
+}
+
+#define NEARLY 1.05 /* sectors over the dense ones, passes over one: below this there is nothing to gain */
+
+static void put_memory_hints(const struct kc_counts *counts)
+{
+	double sectors = kc_counts_sectors_per_request(counts), dense = kc_explain_sectors_dense(counts),
+	       degree = kc_counts_bank_conflict_degree(counts);
+	char text[192];
+	int used;
+
+	if (sectors > 0) {
+		used = snprintf(text, sizeof(text), "%.3g sectors a request of a warp", sectors);
+		if (isfinite(dense) && dense > 0)
+			snprintf(text + used, sizeof(text) - (size_t)used, "; %.3g if its lanes' addresses were dense: %s",
+				 dense,
+				 sectors <= dense * NEARLY && sectors >= dense / NEARLY ? "coalesced"
+				 : sectors < dense                                      ? "lanes share what they load"
+											: "not coalesced");
+		put_wrapped(4, "global memory", text);
+	}
+	if (degree > 0) {
+		snprintf(text, sizeof(text), "%.3g passes a request of a warp: %s", degree,
+			 degree <= NEARLY ? "no bank conflicts" : "bank conflicts, or accesses wider than 4 bytes");
+		put_wrapped(4, "shared memory", text);
+	}
+	if (counts->active_share > 0 && counts->active_share < 1) {
+		snprintf(text, sizeof(text), "%.3g %% of the lanes, where a warp executes instructions",
+			 counts->active_share * 100);
+		put_wrapped(4, "active", text);
+	}
+}
+
+static void put_counts(const struct kc_explanation *explanation, const struct kc_counts *counts)
+{
+	const struct kc_explain_launch *launch = explanation->launch;
+	char threads[KC_FORMAT_BYTES];
+
+	printf("  grid %u x %u x %u, block %u x %u x %u: %s threads; the counts are %s\n", launch->grid[0],
+	       launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
+	       format_total(counts->threads, threads),
+	       counts->exact     ? "exact"
+	       : counts->assumed ? "as good as what is assumed"
+				 : "from samples of warps and iterations");
+	put_counts_table(counts);
+	put_memory_hints(counts);
+}
+
+static void put_kernel(const struct kc_explanation *explanation, const struct kc_explained *kernel)
+{
+	char why[KC_EXPLAIN_WHY_BYTES];
+
+	printf("\n%s\n  ", kernel->readable);
+	if (strcmp(kernel->readable, kernel->name) != 0)
+		printf("%s\n  ", kernel->name);
+	put_code(kernel);
+	put_params(kernel);
+	if (kernel->cost) {
+		put_loops(&kernel->story);
+		put_formula(&kernel->story);
+		put_unknown(&kernel->story);
+	}
+	if (kc_explain_refusal(kernel, why))
+		put_wrapped(2, kernel->cost ? "not counted" : "no formula", why);
+	if (kernel->counted == 1)
+		put_counts(explanation, &kernel->counts);
+}
+
+int kc_explain_print_text(const struct kc_explanation *explanation)
+{
+	put_header(explanation);
+	for (uint32_t i = 0; i < explanation->kernel_count; i++)
+		put_kernel(explanation, &explanation->kernels[i]);
+	return kc_output_finish();
+}
