@@ -122,6 +122,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/matrix/doors/doors.mk
 -include cuda_tests/experiments/experiments.mk
 -include cuda_tests/code/code.mk
+-include cuda_tests/explain/explain.mk
 
 unit-tests: $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS)
 
@@ -171,7 +172,7 @@ bench:
 	@$(AGAIN) bench-programs
 	@scripts/bench $(BUILD)
 list-tests:
-	@echo $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(E2E)
+	@echo $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS) $(E2E)
 
 # Unit tests and the whole library under gcc's sanitizers, each in a build folder of its own.
 # setarch: ThreadSanitizer's fixed addresses are taken where the kernel randomises more than 28 bits.

@@ -39,7 +39,7 @@ struct kc_explain_unit {
 	const struct kc_image *ptx_image, *code_image; /* NULL: none */
 	struct kc_ptx_module ptx;
 	struct kc_cubin code;
-	int foreign; /* the device would take nothing of it: the lowest architecture stands in */
+	int foreign;               /* the device would take nothing of it: the lowest architecture stands in */
 	struct kc_refusal refusal; /* of PTX or machine code that could not be read; no reason: all was */
 };
 

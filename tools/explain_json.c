@@ -107,9 +107,8 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	out = json_object();
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++)
 		json_object_set_new(out, kc_counter_name(i), kc_json_real(counts->of[i]));
-	json_object_set_new(
-	    out, "bytes_global",
-	    kc_json_real(counts->of[KC_COUNT_OF_BYTES_LOADED] + counts->of[KC_COUNT_OF_BYTES_STORED]));
+	json_object_set_new(out, "bytes_global",
+			    kc_json_real(counts->of[KC_COUNT_OF_BYTES_LOADED] + counts->of[KC_COUNT_OF_BYTES_STORED]));
 	json_object_set_new(out, "sectors_per_request", kc_json_real(kc_counts_sectors_per_request(counts)));
 	json_object_set_new(out, "sectors_per_request_dense", kc_json_real(kc_explain_sectors_dense(counts)));
 	json_object_set_new(out, "bank_conflict_degree", kc_json_real(kc_counts_bank_conflict_degree(counts)));

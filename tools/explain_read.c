@@ -130,8 +130,8 @@ static void read_unit(struct kc_explain_unit *unit)
 	say_no_memory(&unit->refusal, rc);
 	if (!unit->code_image)
 		return;
-	rc = kc_cubin_read(&unit->code, unit->code_image->bytes, unit->code_image->length, MODULE_BYTES,
-			   &unit->refusal);
+	rc =
+	    kc_cubin_read(&unit->code, unit->code_image->bytes, unit->code_image->length, MODULE_BYTES, &unit->refusal);
 	say_no_memory(&unit->refusal, rc);
 }
 
@@ -159,7 +159,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const struct kc_explained *)a)->name, ((const struct kc_explained *)b)->name);
 }
 
-/* "scale" is asked for scale(float*, int), for scale<float>(float*, int) and, as demanglers print it, for void scale<...>(...). */
+/* "scale" is asked for scale(float*, int), for scale<float>(float*, int) and, as demanglers print it, for void
+ * scale<...>(...). */
 static int is_wanted(const char *wanted, const char *name, const char *readable)
 {
 	size_t length;

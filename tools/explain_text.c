@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LABEL_WIDTH 16 /* the longest name of a counter is shared_requests */
+#define LABEL_WIDTH 16                    /* the longest name of a counter is shared_requests */
 #define EXACT_INTEGERS 9007199254740992.0 /* 2^53: from here on a double may skip integers */
 
 /* A label, then words, broken at blanks; further lines begin below the first word. */
@@ -155,8 +155,8 @@ static void put_memory_hints(const struct kc_counts *counts)
 	if (sectors > 0) {
 		used = snprintf(text, sizeof(text), "%.3g sectors a request of a warp", sectors);
 		if (isfinite(dense) && dense > 0)
-			snprintf(text + used, sizeof(text) - (size_t)used, "; %.3g if its lanes' addresses were dense: %s",
-				 dense,
+			snprintf(text + used, sizeof(text) - (size_t)used,
+				 "; %.3g if its lanes' addresses were dense: %s", dense,
 				 sectors <= dense * NEARLY && sectors >= dense / NEARLY ? "coalesced"
 				 : sectors < dense                                      ? "lanes share what they load"
 											: "not coalesced");

@@ -1,0 +1,60 @@
+# Kernels whose counts were derived by hand, as a shared object, and one of their
+# files through every container that nvcc makes. Nothing here runs on a GPU.
+EXPLAIN         := $(BUILD)/explain
+EXPLAIN_KERNELS := $(addprefix cuda_tests/explain/,matmul.cu simple.cu shared.cu irregular.cu)
+EXPLAIN_SRC     := $(wildcard cuda_tests/explain/*.c)
+EXPLAIN_TESTS   := $(EXPLAIN)/counts_test $(EXPLAIN)/reading_test
+EXPLAIN_ARCH    := -gencode arch=compute_90,code=[sm_90,compute_90]
+
+# Never loaded, so it needs no runtime; NVCCFLAGS name other architectures.
+$(EXPLAIN)/libkernels.so: $(EXPLAIN_KERNELS) $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -shared -Xcompiler -fPIC -cudart none $(EXPLAIN_ARCH) $(filter %.cu,$^) -o $@
+$(EXPLAIN)/counts_test: $(addprefix $(BUILD)/cuda_tests/explain/,counts_test.o oracle.o cases_matmul.o cases_simple.o \
+  cases_shared.o cases_irregular.o)
+	$(CC) -o $@ $^ $(JANSSON_LIBS) -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
+$(EXPLAIN)/reading_test: $(BUILD)/cuda_tests/explain/reading_test.o $(PREDICTOR)
+	$(CC) -o $@ $^ $(PREDICTOR_LIBS) -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
+$(EXPLAIN_TESTS): $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(BUILD)/kerncast
+
+$(EXPLAIN)/%.ptx: cuda_tests/explain/%.cu $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -arch=compute_90 -ptx $< -o $@
+
+# --- one source, every container
+CONTAINERS := $(EXPLAIN)/containers
+CONTAINED  := cuda_tests/explain/shared.cu
+contain     = @mkdir -p $(@D); $(NVCC) -O2 $(1) $(CONTAINED) -o $@
+$(CONTAINERS)/sm_90.o: $(CONTAINED) $(READY)
+	$(call contain,-arch=sm_90 -c)
+$(CONTAINERS)/default.o: $(CONTAINED) $(READY)
+	$(call contain,-c)
+$(CONTAINERS)/none.o $(CONTAINERS)/speed.o $(CONTAINERS)/size.o: $(CONTAINERS)/%.o: $(CONTAINED) $(READY)
+	$(call contain,-arch=sm_90 --compress-mode=$* -c)
+$(CONTAINERS)/kernels.fatbin: $(CONTAINED) $(READY)
+	$(call contain,$(EXPLAIN_ARCH) -fatbin)
+$(CONTAINERS)/kernels.ptx: $(CONTAINED) $(READY)
+	$(call contain,-arch=compute_90 -ptx)
+$(CONTAINERS)/kernels.cubin: $(CONTAINED) $(READY)
+	$(call contain,-arch=sm_90 -cubin)
+$(CONTAINERS)/program: $(CONTAINERS)/sm_90.o cuda_tests/explain/main.c
+	$(NVCC) -cudart shared $^ -o $@
+$(CONTAINERS)/library.so: $(CONTAINED) $(READY)
+	$(call contain,-arch=sm_90 -shared -Xcompiler -fPIC -cudart shared)
+# Two files linked on the device, one of them without kernels.
+$(CONTAINERS)/rdc: $(CONTAINED) cuda_tests/explain/main.c $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -arch=sm_90 -rdc=true -cudart shared $(filter %.cu %.c,$^) -o $@
+# Machine code for one architecture, PTX of an older one; and no PTX at all.
+$(CONTAINERS)/mixed.o: $(CONTAINED) $(READY)
+	$(call contain,-gencode arch=compute_75$(comma)code=[sm_75$(comma)compute_75] \
+	  -gencode arch=compute_90$(comma)code=sm_90 -c)
+$(CONTAINERS)/code_only.o: $(CONTAINED) $(READY)
+	$(call contain,-gencode arch=compute_90$(comma)code=sm_90 -c)
+
+explain-files: $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(addprefix $(CONTAINERS)/,sm_90.o default.o none.o speed.o \
+  size.o kernels.fatbin kernels.ptx kernels.cubin program library.so rdc mixed.o code_only.o)
+unit-tests: $(EXPLAIN_TESTS)
+run-programs: explain-files
+.PHONY: explain-files
+-include $(wildcard $(BUILD)/cuda_tests/explain/*.d)
