@@ -77,7 +77,7 @@ static json_t *formula_json(const struct kc_cost_story *story)
 	json_t *out = json_object();
 
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++)
-		json_object_set_new(out, kc_counter_name(i), kc_json_text(story->formula[i]));
+		json_object_set_new(out, kc_cost_counter_name(i), kc_json_text(story->formula[i]));
 	return out;
 }
 
@@ -106,7 +106,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 		return json_null();
 	out = json_object();
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++)
-		json_object_set_new(out, kc_counter_name(i), kc_json_real(counts->of[i]));
+		json_object_set_new(out, kc_cost_counter_name(i), kc_json_real(counts->of[i]));
 	json_object_set_new(out, "bytes_global",
 			    kc_json_real(counts->of[KC_COUNT_OF_BYTES_LOADED] + counts->of[KC_COUNT_OF_BYTES_STORED]));
 	json_object_set_new(out, "sectors_per_request", kc_json_real(kc_counts_sectors_per_request(counts)));
@@ -130,9 +130,9 @@ static json_t *code_json(const struct kc_explained *kernel)
 	out = json_object();
 	json_object_set_new(out, "architecture", json_integer(kernel->code_sm));
 	json_object_set_new(out, "registers", json_integer(code->registers));
-	json_object_set_new(out, "static_shared_bytes", json_integer((json_int_t)code->static_shared_bytes));
-	json_object_set_new(out, "frame_bytes", json_integer(code->frame_bytes));
-	json_object_set_new(out, "code_bytes", json_integer((json_int_t)code->code_bytes));
+	json_object_set_new(out, "static_shared_bytes", json_integer(code->static_shared_bytes));
+	json_object_set_new(out, "local_bytes", json_integer(code->local_bytes));
+	json_object_set_new(out, "code_bytes", json_integer(code->code_bytes));
 	return out;
 }
 

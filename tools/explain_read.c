@@ -60,7 +60,7 @@ static int map_file(struct kc_explanation *explanation, char *why, size_t why_si
 static int read_images(struct kc_explanation *explanation, char *why, size_t why_size)
 {
 	struct kc_refusal refusal = {0};
-	int rc = kc_images_read(&explanation->images, explanation->map, explanation->map_bytes, IMAGES_BYTES, &refusal);
+	int rc = kc_images_list(&explanation->images, explanation->map, explanation->map_bytes, IMAGES_BYTES, &refusal);
 
 	if (rc == -ENOENT)
 		snprintf(why, why_size, "%s has no GPU code in it", explanation->path);
@@ -120,18 +120,31 @@ static void say_no_memory(struct kc_refusal *refusal, int rc)
 		snprintf(refusal->reason, sizeof(refusal->reason), "it takes too much memory");
 }
 
-static void read_unit(struct kc_explain_unit *unit)
+/* 0 where there is nothing to unpack. */
+static int unpack(struct kc_explanation *explanation, const struct kc_image *image, struct kc_refusal *refusal)
 {
-	int rc = 0;
+	struct kc_images *images = &explanation->images;
 
-	if (unit->ptx_image)
-		rc = kc_ptx_parse(&unit->ptx, unit->ptx_image->bytes, unit->ptx_image->length, MODULE_BYTES,
-				  &unit->refusal);
+	return image ? kc_image_unpack(images, (uint32_t)(image - images->images), refusal) : 0;
+}
+
+static void read_ptx(struct kc_explanation *explanation, struct kc_explain_unit *unit)
+{
+	const struct kc_image *image = unit->ptx_image;
+	int rc = unpack(explanation, image, &unit->refusal);
+
+	if (rc == 0 && image)
+		rc = kc_ptx_parse(&unit->ptx, image->bytes, image->length, MODULE_BYTES, &unit->refusal);
 	say_no_memory(&unit->refusal, rc);
-	if (!unit->code_image)
-		return;
-	rc =
-	    kc_cubin_read(&unit->code, unit->code_image->bytes, unit->code_image->length, MODULE_BYTES, &unit->refusal);
+}
+
+static void read_code(struct kc_explanation *explanation, struct kc_explain_unit *unit)
+{
+	const struct kc_image *image = unit->code_image;
+	int rc = unpack(explanation, image, &unit->refusal);
+
+	if (rc == 0 && image)
+		rc = kc_cubin_read(&unit->code, image->bytes, image->length, MODULE_BYTES, &unit->refusal);
 	say_no_memory(&unit->refusal, rc);
 }
 
@@ -147,7 +160,8 @@ static int read_units(struct kc_explanation *explanation)
 		struct kc_explain_unit *unit = &explanation->units[i];
 
 		choose_images(explanation, i, unit);
-		read_unit(unit);
+		read_ptx(explanation, unit);
+		read_code(explanation, unit);
 		explanation->kernel_capacity += unit->ptx.function_count + unit->code.kernel_count;
 	}
 	explanation->kernels = calloc(explanation->kernel_capacity + 1, sizeof(*explanation->kernels));

@@ -60,7 +60,7 @@ static void put_code(const struct kc_explained *kernel)
 		printf("%ssm_%u code of %s: %u registers a thread, %s shared memory a block, %s stack",
 		       kernel->function ? "; " : "", kernel->code_sm, kc_format_bytes(kernel->code->code_bytes, code),
 		       kernel->code->registers, kc_format_bytes(kernel->code->static_shared_bytes, shared),
-		       kc_format_bytes(kernel->code->frame_bytes, frame));
+		       kc_format_bytes(kernel->code->local_bytes, frame));
 	putchar('\n');
 }
 
@@ -101,7 +101,7 @@ static void put_formula(const struct kc_cost_story *story)
 	puts("  of one thread:");
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++) {
 		if (strcmp(story->formula[i], "0") != 0)
-			put_wrapped(4, kc_counter_name(i), story->formula[i]);
+			put_wrapped(4, kc_cost_counter_name(i), story->formula[i]);
 	}
 }
 
@@ -136,7 +136,7 @@ static void put_counts_table(const struct kc_counts *counts)
 			continue;
 		snprintf(each, sizeof(each), "%.6g", counts->of[i]);
 		format_total(counts->of[i] * counts->threads, total);
-		kc_table_row(&table, (const char *const[]){kc_counter_name(i), each, total});
+		kc_table_row(&table, (const char *const[]){kc_cost_counter_name(i), each, total});
 	}
 	if (kc_table_print(&table, stdout, 4, kc_page_width()) < 0)
 		kc_error("%s", strerror(ENOMEM));

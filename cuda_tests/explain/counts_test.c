@@ -46,7 +46,7 @@ static double of(const struct expected *expected, unsigned counter)
 
 static json_t *explained(const char *kernel, const struct shape *shape)
 {
-	char command[8192], arguments[512];
+	char command[3 * sizeof(folder)], arguments[512];
 	json_error_t error;
 	json_t *document;
 	FILE *pipe;
