@@ -154,8 +154,17 @@ static json_t *kernel_json(const struct kc_explained *kernel)
 	return out;
 }
 
-static json_t *images_json(const struct kc_images *images)
+/* Taken, where others of its fatbin were passed over. */
+static int is_read(const struct kc_explanation *explanation, const struct kc_image *image)
 {
+	const struct kc_explain_unit *unit = &explanation->units[image->fatbin];
+
+	return unit->ptx_image == image || unit->code_image == image;
+}
+
+static json_t *images_json(const struct kc_explanation *explanation)
+{
+	const struct kc_images *images = &explanation->images;
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < images->count; i++) {
@@ -166,7 +175,7 @@ static json_t *images_json(const struct kc_images *images)
 		json_object_set_new(one, "architecture", json_integer(image->sm));
 		json_object_set_new(one, "fatbin", json_integer(image->fatbin));
 		json_object_set_new(one, "offset", json_integer((json_int_t)image->offset));
-		json_object_set_new(one, "bytes", json_integer((json_int_t)image->length));
+		json_object_set_new(one, "read", json_boolean(is_read(explanation, image)));
 		json_array_append_new(out, one);
 	}
 	return out;
@@ -191,7 +200,7 @@ int kc_explain_print_json(const struct kc_explanation *explanation)
 	json_object_set_new(out, "file", kc_json_text(explanation->path));
 	json_object_set_new(out, "device", kc_json_text(explanation->device ? explanation->device->name : NULL));
 	json_object_set_new(out, "architecture", json_integer(explanation->sm));
-	json_object_set_new(out, "images", images_json(&explanation->images));
+	json_object_set_new(out, "images", images_json(explanation));
 	json_object_set_new(out, "notes", notes_json(explanation));
 	json_object_set_new(out, "launch", launch_json(explanation->launch));
 	for (uint32_t i = 0; i < explanation->kernel_count; i++)

@@ -62,7 +62,7 @@ static void note_unit(const struct kc_explanation *explanation, uint32_t i, char
 	const struct kc_explain_unit *unit = &explanation->units[i];
 	int used = 0;
 
-	if (unit->foreign)
+	if (unit->foreign && (unit->ptx.function_count || unit->code.kernel_count))
 		used = snprintf(out, KC_EXPLAIN_WHY_BYTES,
 				"fatbin %u has nothing that compute capability %u.%u takes; its lowest architecture is "
 				"shown. ",

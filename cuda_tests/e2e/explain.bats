@@ -1,0 +1,158 @@
+# kerncast explain: what the code in a file does. The counts themselves are
+# compared in cuda_tests/explain/counts_test.c.
+load common
+
+containers=$build/explain/containers
+
+explain() { # what it prints, kept in explain.json, and its status 0
+	"$kerncast" explain --json "$@" >explain.json
+}
+
+get() { # JSON path
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('explain.json') AS TEXT), '$1')"
+}
+
+# Every kernel's name, formulas, loops' trip counts and unknowns; not the offsets in the text.
+formulas() {
+	sqlite3 :memory: "
+		WITH k AS (SELECT value AS j FROM json_each(CAST(readfile('explain.json') AS TEXT), '\$.kernels'))
+		SELECT j ->> 'name', j -> 'formula',
+			(SELECT group_concat((value ->> 'depth') || ' ' || (value ->> 'trips'), '; ')
+				FROM json_each(j, '\$.loops')),
+			json_array_length(j, '\$.unknown')
+		FROM k ORDER BY 1"
+}
+
+@test "one source, every container: the same formulas" {
+	local container
+	explain "$containers/kernels.ptx"
+	formulas >wanted
+	equal "$(wc -l <wanted)" 9
+	contains "$(<wanted)" '"ld_shared":'
+	for container in sm_90.o none.o speed.o size.o kernels.fatbin program library.so rdc; do
+		explain "$containers/$container"
+		formulas >got
+		diff wanted got || { echo "in $container"; return 1; }
+	done
+}
+
+@test "nvcc's default architecture: the same formulas" {
+	explain "$containers/default.o"
+	equal "$(get '$.architecture')" 75
+	formulas >got
+	explain "$containers/kernels.ptx"
+	formulas >wanted
+	diff wanted got
+}
+
+@test "machine code for one architecture, PTX of an older one: the formula is the PTX's" {
+	explain "$containers/mixed.o" --kernel reduction
+	equal "$(get '$.kernels[0].ptx')" 75
+	equal "$(get '$.kernels[0].code.architecture')" 90
+	explain "$containers/mixed.o" --kernel reduction --device rtx2080ti
+	equal "$(get '$.kernels[0].code.architecture')" 75
+}
+
+@test "no PTX: said, with what the machine code tells" {
+	local container
+	for container in code_only.o kernels.cubin; do
+		explain "$containers/$container" --kernel max_subarray
+		equal "$(get '$.kernels[0].formula')" ""
+		contains "$(get '$.kernels[0].refused')" "no PTX"
+		equal "$(get '$.kernels[0].code.static_shared_bytes')" $((128 * 33 * 4))
+		equal "$(get '$.kernels[0].params[2].offset_bytes')" 16
+		"$kerncast" explain "$containers/$container" --kernel max_subarray >text
+		contains "$(<text)" "no PTX"
+	done
+}
+
+@test "a device that would take none of it: said, and the lowest architecture shown" {
+	explain "$containers/sm_90.o" --device a100
+	contains "$(get '$.notes[0]')" "compute capability 8.0"
+	equal "$(get '$.kernels[0].ptx')" 90
+}
+
+@test "names: readable, with or without the parameter list, and mangled" {
+	local name
+	for name in reduction "reduction(float const*, float*, int)" _Z9reductionPKfPfi; do
+		explain "$containers/kernels.ptx" --kernel "$name"
+		equal "$(get '$.kernels[0].name')" _Z9reductionPKfPfi
+		equal "$(get '$.kernels[0].demangled')" "reduction(float const*, float*, int)"
+		equal "$(get '$.kernels[1].name')" ""
+	done
+}
+
+@test "the text: formulas, and with a launch the counts" {
+	"$kerncast" explain "$containers/library.so" --kernel transpose_padded >text
+	contains "$(<text)" "p0:u64"
+	contains "$(<text)" "ld_shared"
+	"$kerncast" explain "$containers/library.so" --kernel transpose_padded --grid 3,3 --block 32,8 \
+		--args 0x1000,0x8000,96 >text
+	contains "$(<text)" "2,304 threads; the counts are exact"
+	contains "$(<text)" "coalesced"
+	contains "$(<text)" "no bank conflicts"
+}
+
+@test "an argument that is not known, and one that does not fit" {
+	explain "$build/explain/libkernels.so" --kernel vector_add --grid 4 --block 64 --args 0x100,0x200,0x300,_
+	equal "$(get '$.kernels[0].counts.exact')" 0
+	keep wrong "$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add --grid 4 --block 64 \
+		--args 0x100,0x200,0x300,1.5
+	equal "$(<wrong.status)" 2
+	contains "$(<wrong.err)" 'p3 of vector_add(float const*, float const*, float*, int) (u32, 4 bytes): "1.5"'
+	keep wrong "$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add --grid 4 --block 64 \
+		--args 1,2,3,4,5
+	contains "$(<wrong.err)" "has 4 parameters, not 5"
+}
+
+refused() { # FILE PART: status 1, nothing on standard output, one line of error that says PART
+	keep refused "$kerncast" explain "$1"
+	equal "$(<refused.status)" 1 "status for $1"
+	equal "$(<refused.out)" "" "standard output for $1"
+	equal "$(wc -l <refused.err)" 1 "lines for $1"
+	contains "$(<refused.err)" "$2"
+}
+
+@test "what is no GPU code: one line, status 1" {
+	: >empty
+	refused empty "is empty"
+	refused nothing "No such file"
+	refused . "directory"
+	refused /dev/null "not a regular file"
+	refused "$BATS_TEST_FILENAME" "neither"
+	refused "$(command -v ls)" "no GPU code"
+	head -c 2000 "$containers/kernels.ptx" >cut.ptx
+	refused cut.ptx "at byte"
+	head -c 5000 "$containers/kernels.fatbin" >cut.fatbin
+	refused cut.fatbin "at byte"
+	head -c 9000 "$containers/kernels.cubin" >cut.cubin
+	refused cut.cubin "at byte"
+	head -c 30000 "$containers/program" >part
+	refused part "at byte"
+	keep refused "$kerncast" explain "$containers/kernels.ptx" --kernel nosuch
+	equal "$(<refused.status)" 1
+	contains "$(<refused.err)" "no kernel called nosuch"
+}
+
+@test "cut anywhere: never worse than a refusal" {
+	local source bytes i
+	for source in kernels.ptx kernels.fatbin kernels.cubin; do
+		bytes=$(wc -c <"$containers/$source")
+		for ((i = 1; i <= 40; i++)); do
+			head -c $((bytes * i / 41)) "$containers/$source" >part
+			keep cut "$kerncast" explain part
+			within "$(<cut.status)" 0 1 "$source, $i of 41"
+		done
+	done
+}
+
+@test "wrong use: status 2" {
+	local wrong
+	for wrong in "" "a b" "a --grid 1" "a --block 32" "a --grid 1,1,1,1 --block 1" "a --grid 0 --block 1" \
+		"a --grid 1 --block 1025" "a --grid 1 --block 1,1,65" "a --args 1" "a --shared 1" \
+		"a --grid 1 --block 1 --shared 1x" "a --device nosuch"; do
+		keep wrong "$kerncast" explain $wrong
+		equal "$(<wrong.status)" 2 "$wrong"
+		equal "$(<wrong.out)" "" "standard output of: $wrong"
+	done
+}
