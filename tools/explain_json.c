@@ -120,6 +120,22 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	return out;
 }
 
+/* As they stand in the code; null where its architecture's instructions are not known. */
+static json_t *instructions_json(const struct kc_sass *sass)
+{
+	static const char *const reaches[] = {
+	    [KC_SASS_STATIC] = "unknown", [KC_SASS_AT_MOST] = "at most once", [KC_SASS_EXACT] = "once"};
+	json_t *out;
+
+	if (!sass->known)
+		return json_null();
+	out = json_object();
+	for (uint32_t i = 0; i < KC_SASS_CLASS_COUNT; i++)
+		json_object_set_new(out, kc_sass_class_name(i), json_integer(sass->of[i]));
+	json_object_set_new(out, "executed", json_string(reaches[sass->reach]));
+	return out;
+}
+
 static json_t *code_json(const struct kc_explained *kernel)
 {
 	const struct kc_cubin_kernel *code = kernel->code;
@@ -133,6 +149,7 @@ static json_t *code_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "static_shared_bytes", json_integer(code->static_shared_bytes));
 	json_object_set_new(out, "local_bytes", json_integer(code->local_bytes));
 	json_object_set_new(out, "code_bytes", json_integer(code->code_bytes));
+	json_object_set_new(out, "instructions", instructions_json(&code->sass));
 	return out;
 }
 

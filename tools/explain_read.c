@@ -220,9 +220,10 @@ static void gather_ptx(struct gathering *gathering, const struct kc_explain_unit
 	}
 }
 
-static void gather_code(struct gathering *gathering, const struct kc_explain_unit *unit)
+/* relocatable: code before nvlink, which serves only where there is none after it */
+static void gather_code(struct gathering *gathering, const struct kc_explain_unit *unit, int relocatable)
 {
-	for (uint32_t i = 0; i < unit->code.kernel_count; i++) {
+	for (uint32_t i = 0; unit->code.relocatable == relocatable && i < unit->code.kernel_count; i++) {
 		struct kc_explained *kernel = kernel_named(gathering, unit->code.kernels[i].name);
 
 		if (!kernel || kernel->code)
@@ -245,7 +246,9 @@ static void gather(struct kc_explanation *explanation, const char *wanted)
 	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++)
 		gather_ptx(&gathering, &explanation->units[i]);
 	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++)
-		gather_code(&gathering, &explanation->units[i]);
+		gather_code(&gathering, &explanation->units[i], 0);
+	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++)
+		gather_code(&gathering, &explanation->units[i], 1);
 	tdestroy(gathering.by_name, keep);
 }
 

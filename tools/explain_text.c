@@ -64,6 +64,28 @@ static void put_code(const struct kc_explained *kernel)
 	putchar('\n');
 }
 
+/* Of kernels without PTX. */
+static void put_instructions(const struct kc_sass *sass)
+{
+	static const char *const reaches[] = {
+	    [KC_SASS_STATIC] = "how often a thread executes them is not known",
+	    [KC_SASS_AT_MOST] = "a thread executes each at most once",
+	    [KC_SASS_EXACT] = "a thread executes each once",
+	};
+	char text[KC_SASS_CLASS_COUNT * 32];
+	size_t used = 0;
+
+	if (!sass->known)
+		return;
+	for (uint32_t i = 0; i < KC_SASS_CLASS_COUNT && used < sizeof(text); i++) {
+		if (sass->of[i])
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %u", used ? ", " : "",
+						 kc_sass_class_name(i), sass->of[i]);
+	}
+	put_wrapped(2, "instructions", used ? text : "none");
+	put_wrapped(2, "", reaches[sass->reach]);
+}
+
 static void put_params(const struct kc_explained *kernel)
 {
 	char text[KC_EXPLAIN_ARGUMENTS * 24];
@@ -203,6 +225,8 @@ static void put_kernel(const struct kc_explanation *explanation, const struct kc
 		put_formula(&kernel->story);
 		put_unknown(&kernel->story);
 	}
+	if (!kernel->function)
+		put_instructions(&kernel->code->sass);
 	if (kc_explain_refusal(kernel, why))
 		put_wrapped(2, kernel->cost ? "not counted" : "no formula", why);
 	if (kernel->counted == 1)

@@ -61,6 +61,8 @@ formulas() {
 		contains "$(get '$.kernels[0].refused')" "no PTX"
 		equal "$(get '$.kernels[0].code.static_shared_bytes')" $((128 * 33 * 4))
 		equal "$(get '$.kernels[0].params[2].offset_bytes')" 16
+		equal "$(get '$.kernels[0].code.instructions.barriers')" 2
+		equal "$(get '$.kernels[0].code.instructions.executed')" unknown
 		"$kerncast" explain "$containers/$container" --kernel max_subarray >text
 		contains "$(<text)" "no PTX"
 	done
