@@ -84,10 +84,12 @@ void kc_explain_architectures(const struct kc_images *images, char *out, size_t 
  * An argument as typed, for a parameter: "_" is not known; integers decimal,
  * negative or hexadecimal; floating-point numbers decimal ("1.5", "1.5f"), or
  * their bits in hexadecimal; a struct by the hexadecimal digits of its bytes, in
- * the order of memory. 0, or -EINVAL and a few words in why.
+ * the order of memory. 0; -EINVAL and a few words in why; -ENOMEM. What a struct
+ * takes is let go by kc_explain_argument_free.
  */
 int kc_explain_argument(const char *text, const struct kc_ptx_param *param, struct kc_cost_argument *out, char *why,
 			size_t why_size);
+void kc_explain_argument_free(struct kc_cost_argument *argument);
 
 /* "u32", "f64", "struct"; of a parameter */
 const char *kc_explain_type(const struct kc_ptx_param *param);

@@ -80,16 +80,39 @@ static int digit(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-static int read_bytes(const char *text, uint32_t bytes, uint64_t *value)
+static int read_bytes(const char *text, uint32_t length, struct kc_cost_argument *out)
 {
-	uint8_t head[sizeof(*value)] = {0};
+	uint8_t *bytes;
 
-	if (strlen(text) != (size_t)bytes * 2 || text[strspn(text, "0123456789abcdefABCDEF")])
+	if (strlen(text) != (size_t)length * 2 || text[strspn(text, "0123456789abcdefABCDEF")])
 		return -EINVAL;
-	for (uint32_t i = 0; i < bytes && i < sizeof(head); i++)
-		head[i] = (uint8_t)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
-	memcpy(value, head, sizeof(head));
+	bytes = malloc(length ? length : 1);
+	if (!bytes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < length; i++)
+		bytes[i] = (uint8_t)(digit(text[2 * (size_t)i]) << 4 | digit(text[2 * (size_t)i + 1]));
+	memcpy(&out->value, bytes, length < sizeof(out->value) ? length : sizeof(out->value));
+	out->bytes = bytes;
+	out->length = length;
 	return 0;
+}
+
+void kc_explain_argument_free(struct kc_cost_argument *argument)
+{
+	free((void *)argument->bytes);
+	argument->bytes = NULL;
+}
+
+static int read_struct(const char *text, const struct kc_ptx_param *param, struct kc_cost_argument *out, char *why,
+		       size_t why_size)
+{
+	char reason[96];
+	int rc = read_bytes(text, param->bytes, out);
+
+	if (rc != -EINVAL)
+		return rc;
+	snprintf(reason, sizeof(reason), "is not %u hexadecimal digits, the bytes of a struct", 2 * param->bytes);
+	return refuse(why, why_size, text, reason);
 }
 
 static int reads_as_float(const struct kc_ptx_param *param, const char *text)
@@ -111,13 +134,8 @@ int kc_explain_argument(const char *text, const struct kc_ptx_param *param, stru
 		out->known = 0;
 		return 0;
 	}
-	if (param->is_array) {
-		char reason[96];
-
-		snprintf(reason, sizeof(reason), "is not %u hexadecimal digits, the bytes of a struct",
-			 2 * param->bytes);
-		return read_bytes(text, param->bytes, &out->value) < 0 ? refuse(why, why_size, text, reason) : 0;
-	}
+	if (param->is_array)
+		return read_struct(text, param, out, why, why_size);
 	if (reads_as_float(param, text))
 		return read_decimal(text, param->bytes, &out->value) < 0 ? refuse(why, why_size, text, "is no number")
 									 : 0;

@@ -55,7 +55,21 @@ static void test_values(void **state)
 
 		if (rc != 0 || !argument.known || argument.value != rows[i].value)
 			fail_msg("%s: %d, %#lx", rows[i].text, rc, (unsigned long)argument.value);
+		kc_explain_argument_free(&argument);
 	}
+}
+
+static void test_struct(void **state)
+{
+	static const uint8_t bytes[12] = {0x32, 0, 0, 0, 0xe8, 0x03, 0, 0, 0, 0, 0, 0x3f};
+	struct kc_cost_argument argument;
+	char why[128];
+
+	(void)state;
+	assert_int_equal(kc_explain_argument("32000000E80300000000003f", &twelve, &argument, why, sizeof(why)), 0);
+	assert_int_equal(argument.length, sizeof(bytes));
+	assert_memory_equal(argument.bytes, bytes, sizeof(bytes));
+	kc_explain_argument_free(&argument);
 }
 
 static void test_not_known(void **state)
@@ -105,8 +119,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_not_known),
-					   cmocka_unit_test(test_refused)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_struct),
+					   cmocka_unit_test(test_not_known), cmocka_unit_test(test_refused)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,40 +322,48 @@ static int read_arguments(const struct kc_explained *kernel, const struct kc_exp
 	}
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
 		const struct kc_ptx_param *param = &kernel->function->params[i];
+		int rc = kc_explain_argument(launch->arguments[i], param, &arguments[i], reason, sizeof(reason));
 
-		if (kc_explain_argument(launch->arguments[i], param, &arguments[i], reason, sizeof(reason)) == 0)
+		if (rc == 0)
 			continue;
 		snprintf(why, why_size, "p%u of %s (%s, %u bytes): %s", i, kernel->readable, kc_explain_type(param),
-			 param->bytes, reason);
-		return -EINVAL;
+			 param->bytes, rc == -EINVAL ? reason : strerror(-rc));
+		return rc;
 	}
 	return 0;
 }
 
-int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size)
+static int count_kernel(struct kc_explained *kernel, const struct kc_explain_launch *asked, char *why, size_t why_size)
 {
-	const struct kc_explain_launch *asked = explanation->launch;
-	struct kc_cost_argument arguments[KC_EXPLAIN_ARGUMENTS];
+	struct kc_cost_argument arguments[KC_EXPLAIN_ARGUMENTS] = {0};
 	struct kc_cost_launch launch = {
 	    .dynamic_shared_bytes = asked->dynamic_shared_bytes,
 	    .arguments = arguments,
 	    .argument_count = asked->argument_count,
 	};
+	int rc = read_arguments(kernel, asked, arguments, why, why_size);
 
 	memcpy(launch.grid, asked->grid, sizeof(launch.grid));
 	memcpy(launch.block, asked->block, sizeof(launch.block));
-	for (uint32_t i = 0; i < explanation->kernel_count; i++) {
-		struct kc_explained *kernel = &explanation->kernels[i];
-		int rc;
+	if (rc == 0) {
+		int counted = kc_cost_evaluate(kernel->cost, &launch, KC_COST_EFFORT_EXACT, &kernel->counts);
 
-		if (!kernel->cost)
-			continue;
-		if (read_arguments(kernel, asked, arguments, why, why_size) < 0)
-			return -EINVAL;
-		rc = kc_cost_evaluate(kernel->cost, &launch, KC_COST_EFFORT_EXACT, &kernel->counts);
-		kernel->counted = rc == 0 ? 1 : rc;
+		kernel->counted = counted == 0 ? 1 : counted;
 	}
-	return 0;
+	for (uint32_t i = 0; i < asked->argument_count; i++)
+		kc_explain_argument_free(&arguments[i]);
+	return rc;
+}
+
+int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < explanation->kernel_count; i++) {
+		if (explanation->kernels[i].cost)
+			rc = count_kernel(&explanation->kernels[i], explanation->launch, why, why_size);
+	}
+	return rc;
 }
 
 void kc_explain_free(struct kc_explanation *explanation)

@@ -94,6 +94,9 @@ static const char json[] =
     ".Nm Cm slowdown Fl -json\n"
     "device, placement, case, slots, waves, waves_limited, slowdown, pairs (these five of each kernel beside the\n"
     "one before it), timeline (start_ns, end_ns, slowdown, case);\n"
+    ".Nm Cm explain Fl -json\n"
+    "file, device, architecture, images, notes, launch, kernels: of each name, demangled, ptx, code, params, loops,\n"
+    "formula (by counter), counts (averages per thread), unknown (what, assumed), refused;\n"
     ".Nm Cm replay Fl -json\n"
     "simulated, database, launches, predicted, measured, excluded, unpredictable_reasons, assumed_device,\n"
     "assumed_device_launches, launches_per_s, accuracy and its classes, models, cases and kernels as above,\n"
@@ -122,6 +125,7 @@ static const char tail[] =
     "kerncast export --chrome -o trace.json\n"
     "kerncast predict --device h200 blocks=4096,threads=256,fma=1024,ld_global=2048,st_global=1\n"
     "kerncast slowdown --device k40 blocks=110,threads=256,smem=1024 blocks=450,threads=256\n"
+    "kerncast explain ./app --kernel saxpy --grid 64 --block 256 --args 16384,2.5,0x1000,0x20000\n"
     "kerncast import trace.csv.gz -o traces.db && kerncast replay traces.db\n"
     ".Ed\n";
 
