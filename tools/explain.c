@@ -199,7 +199,7 @@ static int explain_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct request request = {0};
 	struct kc_explanation explanation = {0};
-	struct kc_device device;
+	struct kc_device device = {0};
 	int status = KC_EXIT_OK;
 
 	kc_output_guard();

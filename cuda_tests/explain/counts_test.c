@@ -39,9 +39,12 @@ static const struct {
 };
 enum { COUNTERS = sizeof(counters) / sizeof(*counters) };
 
-static double of(const struct expected *expected, unsigned counter)
+static double at(const struct expected *expected, size_t offset)
 {
-	return *(const double *)((const char *)expected + counters[counter].offset);
+	double sum;
+
+	memcpy(&sum, (const char *)expected + offset, sizeof(sum));
+	return sum;
 }
 
 static json_t *explained(const char *kernel, const struct shape *shape)
@@ -96,11 +99,11 @@ static unsigned compare(const struct subject *subject, const struct shape *shape
 		const json_t *count = json_object_get(counts, counters[i].name);
 		double ours = json_is_number(count) ? json_number_value(count) * threads : NAN;
 
-		if (agree(ours, of(expected, i)))
+		if (agree(ours, at(expected, counters[i].offset)))
 			continue;
 		print_message("# %s, n = %ld, block %u x %u: %s is %.10g, by hand %.10g\n", subject->kernel,
 			      (long)shape->n, shape->block[0], shape->block[1], counters[i].name, ours,
-			      of(expected, i));
+			      at(expected, counters[i].offset));
 		differing++;
 	}
 	return differing;
@@ -125,14 +128,14 @@ static unsigned complete(const struct subject *subject, const struct shape *shap
 
 	walk_launch(subject, shape, &walked);
 	for (size_t i = 0; i < sizeof(walked_ones) / sizeof(*walked_ones); i++) {
-		double *sum = (double *)((char *)expected + walked_ones[i].offset);
-		double walk = *(double *)((char *)&walked + walked_ones[i].offset);
+		size_t offset = walked_ones[i].offset;
+		double by_walk = at(&walked, offset);
 
-		if (!walked_ones[i].derived && !isnan(*sum))
-			*sum = walk;
-		if (agree(walk, *sum))
+		if (!walked_ones[i].derived && !isnan(at(expected, offset)))
+			memcpy((char *)expected + offset, &by_walk, sizeof(by_walk));
+		if (agree(by_walk, at(expected, offset)))
 			continue;
-		print_message("# %s: walked %.10g, by hand %.10g\n", subject->kernel, walk, *sum);
+		print_message("# %s: walked %.10g, by hand %.10g\n", subject->kernel, by_walk, at(expected, offset));
 		differing++;
 	}
 	return differing;

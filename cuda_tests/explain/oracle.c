@@ -69,7 +69,7 @@ static size_t distinct_pieces(const struct access *lanes, size_t count, int64_t 
 /* Each bank serves one of its words a pass; lanes that want the same word share it. */
 static unsigned bank_passes(const struct access *lanes, size_t count)
 {
-	int64_t words[PIECES_MAX];
+	int64_t words[PIECES_MAX] = {0};
 	size_t distinct = distinct_pieces(lanes, count, BANK_BYTES, words);
 	unsigned of_bank[BANKS] = {0}, most = 0;
 
@@ -107,7 +107,7 @@ static void count_lanes(struct expected *sums, const struct access *lanes, size_
 
 static void count_request(struct expected *sums, const struct access *lanes, size_t count)
 {
-	int64_t sectors[PIECES_MAX];
+	int64_t sectors[PIECES_MAX] = {0};
 
 	count_lanes(sums, lanes, count);
 	if (lanes->kind == SHARED_LOAD || lanes->kind == SHARED_STORE) {
