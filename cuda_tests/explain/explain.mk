@@ -12,7 +12,7 @@ $(EXPLAIN)/libkernels.so: $(EXPLAIN_KERNELS) $(READY)
 	$(NVCC) -O2 -shared -Xcompiler -fPIC -cudart none $(EXPLAIN_ARCH) $(filter %.cu,$^) -o $@
 $(EXPLAIN)/counts_test: $(addprefix $(BUILD)/cuda_tests/explain/,counts_test.o oracle.o cases_matmul.o cases_simple.o \
   cases_shared.o cases_irregular.o)
-	$(CC) -o $@ $^ $(JANSSON_LIBS) -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
+	$(CC) -o $@ $^ $(JSON_LIBS) -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 $(EXPLAIN)/reading_test: $(BUILD)/cuda_tests/explain/reading_test.o $(PREDICTOR)
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 # What they read when they run.
