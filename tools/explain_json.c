@@ -223,5 +223,5 @@ int kc_explain_print_json(const struct kc_explanation *explanation)
 	for (uint32_t i = 0; i < explanation->kernel_count; i++)
 		json_array_append_new(kernels, kernel_json(&explanation->kernels[i]));
 	json_object_set_new(out, "kernels", kernels);
-	return kc_json_print(out);
+	return kc_json_print_precise(out);
 }

@@ -1,10 +1,12 @@
 #include "json.h"
 #include "command.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define DIGITS 9                   /* of numbers that people read */
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 json_t *kc_json_real(double value)
@@ -70,14 +72,24 @@ json_t *kc_json_text(const char *text)
 	return out;
 }
 
-int kc_json_print(json_t *document)
+static int print(json_t *document, size_t digits)
 {
 	if (!document) {
 		kc_error("not enough memory");
 		return KC_EXIT_FAILED;
 	}
-	json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
 	json_decref(document);
 	fputc('\n', stdout);
 	return kc_output_finish();
+}
+
+int kc_json_print(json_t *document)
+{
+	return print(document, DIGITS);
+}
+
+int kc_json_print_precise(json_t *document)
+{
+	return print(document, DBL_DIG);
 }

@@ -13,5 +13,7 @@ json_t *kc_json_percent(double share);
 json_t *kc_json_text(const char *text);
 /* Prints the document and a line end on stdout, and releases it. Returns an exit status. */
 int kc_json_print(json_t *document);
+/* The same with all 15 digits that a double holds for certain, where others compute with the numbers. */
+int kc_json_print_precise(json_t *document);
 
 #endif

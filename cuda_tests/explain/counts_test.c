@@ -60,7 +60,8 @@ static json_t *explained(const char *kernel, const struct shape *shape)
 		 (long)shape->extra[1]);
 #pragma GCC diagnostic pop
 	snprintf(command, sizeof(command),
-		 "'%s/../kerncast' explain '%s/libkernels.so' --json --kernel %s --grid %u,%u,%u --block %u,%u,%u "
+		 "timeout 20 '%s/../kerncast' explain '%s/libkernels.so' --json --kernel %s --grid %u,%u,%u --block "
+		 "%u,%u,%u "
 		 "--shared %u --args %s",
 		 folder, folder, kernel, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0],
 		 shape->block[1], shape->block[2], shape->dynamic_shared_bytes, arguments);
