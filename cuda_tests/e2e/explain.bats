@@ -29,6 +29,7 @@ formulas() {
 	formulas >wanted
 	equal "$(wc -l <wanted)" 9
 	contains "$(<wanted)" '"ld_shared":'
+	contains "$(<wanted)" p2
 	for container in sm_90.o none.o speed.o size.o kernels.fatbin program library.so rdc; do
 		explain "$containers/$container"
 		formulas >got
