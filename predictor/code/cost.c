@@ -1,5 +1,6 @@
 #include "cost.h"
 #include "evaluate.h"
+#include "read.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -88,6 +89,11 @@ void kc_cost_free(struct kc_cost *cost)
 	kc_arena_free(&cost->arena);
 	free(cost->spare);
 	free(cost);
+}
+
+const struct kc_formula *kc__cost_formula(const struct kc_cost *cost)
+{
+	return &cost->formula;
 }
 
 uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **needs)

@@ -83,6 +83,7 @@ struct kc_value {
 	uint8_t compare;
 	uint8_t level;
 	uint8_t is_pointer; /* of a parameter: only addresses depend on it */
+	uint8_t memory;     /* depends on memory contents */
 	uint8_t live;
 	uint8_t count;
 	uint32_t source[KC_SOURCES_MAX];
@@ -123,6 +124,7 @@ struct kc_stage {
 	float issues;                  /* unguarded instructions */
 	uint32_t condition;            /* value: of the branch, or the switch's index */
 	uint8_t condition_negated;
+	uint32_t offset, last_offset; /* of its first and last instruction */
 };
 
 struct kc_cycle {
@@ -217,14 +219,6 @@ uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, c
 int kc__translate(struct kc__reader *r, const struct kc_point *point);
 int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point);
 int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage);
-
-/* All of it, into an arena for what is needed meanwhile; what is to stay, into another. */
-int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
-		     const struct kc_ptx_function *kernel, struct kc_refusal *refusal);
-int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from);
-/* Also marks parameters that are pointers. */
-int kc__find_needs(struct kc_formula *f, const struct kc_ptx_function *kernel, struct kc_arena *arena,
-		   struct kc_cost_need **all, uint32_t *count);
 
 int kc__slice(struct kc__reader *r);
 int kc__name_values(struct kc__reader *r);

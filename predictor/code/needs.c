@@ -1,3 +1,5 @@
+#include "read.h"
+
 #include "memory.h"
 
 #include <errno.h>

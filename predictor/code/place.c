@@ -11,7 +11,6 @@ struct placer {
 	struct kc_formula *f;
 	uint32_t *entry_of; /* value → the loop before which it is computed */
 	uint32_t entry_count, entry_capacity;
-	uint8_t *memory; /* value: it depends on what is not known */
 };
 
 /* `outer` is around `inner`, or the same; KC_NO_LOOP is around all. */
@@ -221,7 +220,7 @@ static int depends_on_memory(const struct placer *p, uint32_t value)
 	if (v->op == KC_OP_UNKNOWN)
 		return 1;
 	for (uint32_t n = 0; n < count; n++) {
-		int memory = p->memory[from[n]];
+		int memory = f->values[from[n]].memory;
 
 		if (v->op != KC_OP_PHI ? memory : is_header_phi(f, v) && memory && taken_in(f, v, n) == v->loop)
 			return 1;
@@ -230,23 +229,21 @@ static int depends_on_memory(const struct placer *p, uint32_t value)
 	return count && !known;
 }
 
-static int spread_memory(struct placer *p)
+static void spread_memory(struct placer *p)
 {
 	int changed = 1;
 
-	p->memory = kc_arena_array(p->r->arena, p->f->value_count, 1);
-	if (!p->memory)
-		return -ENOMEM;
 	for (unsigned round = 0; changed && round < SPREAD_ROUNDS; round++) {
 		changed = 0;
 		for (uint32_t i = 0; i < p->f->value_count; i++) {
-			if (!p->f->values[i].live || p->memory[i] || !depends_on_memory(p, i))
+			struct kc_value *v = &p->f->values[i];
+
+			if (!v->live || v->memory || !depends_on_memory(p, i))
 				continue;
-			p->memory[i] = 1;
+			v->memory = 1;
 			changed = 1;
 		}
 	}
-	return 0;
 }
 
 static int is_invariant(const struct placer *p, uint32_t loop, uint32_t value)
@@ -329,7 +326,7 @@ static int carry(struct placer *p, uint32_t phi, struct kc_carried *carried)
 	uint32_t loop = f->values[phi].loop, back = KC_NO_VALUE, step;
 	int several = 0, rc;
 
-	*carried = (struct kc_carried){.phi = phi, .step = KC_NO_VALUE, .memory = p->memory[phi]};
+	*carried = (struct kc_carried){.phi = phi, .step = KC_NO_VALUE, .memory = f->values[phi].memory};
 	for (uint32_t n = 0; n < f->cfg.blocks[f->values[phi].block].in_count; n++) {
 		uint32_t value = f->phi_sources[f->values[phi].phi + n];
 
@@ -454,7 +451,7 @@ int kc__place_values(struct kc__reader *r)
 	for (uint32_t i = 0; i < r->f->value_count; i++)
 		place(&p, i);
 	rc = leave_loops(&p);
-	rc = rc ? rc : spread_memory(&p);
+	spread_memory(&p);
 	rc = rc ? rc : cover_values(&p);
 	rc = rc ? rc : find_carried(&p);
 	return rc ? rc : list(&p);

@@ -1,3 +1,5 @@
+#include "read.h"
+
 #include "lanes.h"
 
 #include <errno.h>

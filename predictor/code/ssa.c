@@ -320,6 +320,8 @@ static int name_block(struct namer *n, uint32_t b)
 
 	r->block = b;
 	stage->event = r->f->event_count;
+	stage->offset = r->f->cfg.points[block->first].instruction->offset;
+	stage->last_offset = r->f->cfg.points[block->end - 1].instruction->offset;
 	for (uint32_t j = n->first_join[b]; j != UINT32_MAX && !rc; j = n->joins[j].next) {
 		rc = remember(n, n->joins[j].number);
 		r->current[n->joins[j].number] = n->joins[j].value;

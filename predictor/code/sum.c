@@ -118,7 +118,7 @@ static void add_motion(struct kc_index *counter, const struct piece *p)
 		if (counter->step[other])
 			counter->moves |= (uint16_t)(1u << other);
 		else
-			counter->moves &= (uint16_t)~(1u << other);
+			counter->moves &= (uint16_t) ~(1u << other);
 	}
 }
 
