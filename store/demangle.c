@@ -68,7 +68,7 @@ static struct kc__text encoding(struct kc__reader *r);
 
 static struct kc__text source_name(struct kc__reader *r)
 {
-	size_t length = kc__number(r);
+	size_t length = kc__mangled_number(r);
 	struct kc__text text;
 
 	if (length == 0 || length > (size_t)(r->end - r->at))
@@ -122,7 +122,7 @@ static struct kc__text template_parameter(struct kc__reader *r)
 	const struct kc__argument *argument;
 
 	if (!kc__take(r, '_')) {
-		i = kc__number(r) + 1;
+		i = kc__mangled_number(r) + 1;
 		if (!kc__take(r, '_'))
 			return kc__fail(r);
 	}
@@ -295,7 +295,7 @@ static struct kc__text unnamed(struct kc__reader *r)
 		return kc__fail(r);
 	}
 	if (isdigit((unsigned char)kc__peek(r)))
-		ordinal = kc__number(r) + 2;
+		ordinal = kc__mangled_number(r) + 2;
 	if (!kc__take(r, '_'))
 		return kc__fail(r);
 	return kc__append_string(r, kc__append_number(r, text, ordinal), "}");
@@ -365,7 +365,7 @@ static void skip_discriminator(struct kc__reader *r)
 	if (!kc__take(r, '_'))
 		return;
 	if (kc__take(r, '_')) {
-		kc__number(r);
+		kc__mangled_number(r);
 		kc__take(r, '_');
 	} else if (isdigit((unsigned char)kc__peek(r))) {
 		r->at++;
@@ -385,7 +385,7 @@ static struct kc__text local_name(struct kc__reader *r, int own)
 	} else {
 		if (kc__take(r, 'd')) {
 			if (isdigit((unsigned char)kc__peek(r)))
-				kc__number(r);
+				kc__mangled_number(r);
 			if (!kc__take(r, '_'))
 				return kc__fail(r);
 		}

@@ -51,7 +51,7 @@ int kc__take_string(struct kc__reader *r, const char *string)
 	return 1;
 }
 
-size_t kc__number(struct kc__reader *r)
+size_t kc__mangled_number(struct kc__reader *r)
 {
 	size_t value = 0;
 

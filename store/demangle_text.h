@@ -63,7 +63,7 @@ struct kc__text kc__fail(struct kc__reader *r);
 char kc__peek(const struct kc__reader *r);
 int kc__take(struct kc__reader *r, char c);
 int kc__take_string(struct kc__reader *r, const char *string);
-size_t kc__number(struct kc__reader *r);
+size_t kc__mangled_number(struct kc__reader *r);
 
 /* Writing. */
 struct kc__text kc__copy(struct kc__reader *r, const char *bytes, size_t length);
