@@ -12,7 +12,8 @@
  * thread and block indices and loop counters alone. Where they depend on
  * memory contents, the formula says so (`unknown`) and assumes: a branch is
  * taken half of the time, a loop goes round KC_COST_ASSUMED_TRIPS times, the
- * lanes of a warp address different sectors.
+ * lanes of a warp address different sectors, and words in different banks of
+ * shared memory: neither a load nor an atomic there is repeated.
  */
 #ifndef KC_COST_H
 #define KC_COST_H

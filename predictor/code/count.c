@@ -222,6 +222,10 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 		event.amount2 = event.bytes;
 	} else if (counter == KC_COUNT_OF_LD_SHARED || counter == KC_COUNT_OF_ST_SHARED) {
 		event.kind = KC_EVENT_SHARED;
+	} else if (counter == KC_COUNT_OF_ATOMICS_SHARED) {
+		event.kind = KC_EVENT_ATOMIC;
+		event.counter2 = KC_COUNT_OF_ATOMICS;
+		event.amount2 = 1;
 	}
 	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX)
 		event.lanes = strstr(i->spelling, ".x4") ? 32 : strstr(i->spelling, ".x2") ? 16 : 8;
@@ -248,9 +252,8 @@ static int count_atomic(struct kc__reader *r, struct kc_stage *stage, const stru
 	int shared = i->space == KC_PTX_SHARED ||
 		     (i->space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)));
 
-	if (shared)
-		return add_count(r, stage, point, KC_COUNT_OF_ATOMICS, 1, KC_COUNT_OF_ATOMICS_SHARED, 1, 1);
-	return add_access(r, stage, point, KC_COUNT_OF_ATOMICS, address, kc_ptx_type_bytes(i->type) * i->vector, 1);
+	return add_access(r, stage, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
+			  kc_ptx_type_bytes(i->type) * i->vector, 1);
 }
 
 static int count_move(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, int is_store)

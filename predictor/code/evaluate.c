@@ -304,6 +304,8 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 		return;
 	e->steps++;
 	e->assumed |= (mask & ~address->known) != 0;
+	if (event->kind == KC_EVENT_ATOMIC)
+		return;
 	if (event->kind == KC_EVENT_GLOBAL) {
 		of[KC_COUNT_OF_REQUESTS] += weight;
 		of[KC_COUNT_OF_SECTORS] += weight * kc__sectors(address, mask, event->bytes);

@@ -96,7 +96,12 @@ struct kc_value {
 	uint32_t offset;
 };
 
-enum kc_event_kind { KC_EVENT_COUNT, KC_EVENT_GLOBAL, KC_EVENT_SHARED };
+enum kc_event_kind {
+	KC_EVENT_COUNT,
+	KC_EVENT_GLOBAL,
+	KC_EVENT_SHARED,
+	KC_EVENT_ATOMIC, /* on shared memory: counted as it is issued, however its lanes meet */
+};
 
 struct kc_event {
 	uint8_t kind;
@@ -183,7 +188,7 @@ static inline int64_t kc__read(int64_t value, uint32_t bits, int is_signed)
 	return bits == 64 ? value : value & (int64_t)(((uint64_t)1 << bits) - 1);
 }
 
-/* --- slice.c, ssa.c with translate.c and count.c, place.c: reading, in this order */
+/* --- slice.c, ssa.c with translate.c, reason.c and count.c, place.c: reading, in this order */
 
 /* What is needed while a kernel is read. */
 struct kc__reader {
@@ -193,6 +198,7 @@ struct kc__reader {
 	struct kc_formula *f;
 	uint32_t value_capacity, event_capacity, amount_capacity, amount_count;
 	uint32_t constants[256];         /* those met last, by their hash */
+	uint32_t *set_from, *set_at;     /* by register: points at which it is set are set_at[set_from[n]] and on */
 	uint8_t *needed;                 /* by register: something depends on it */
 	uint8_t *crosses;                /* by register: read in another block than where it is set */
 	uint32_t *current;               /* register → value */
@@ -204,16 +210,12 @@ struct kc__reader {
 uint32_t kc__value(struct kc__reader *r, struct kc_value value);
 uint32_t kc__constant(struct kc__reader *r, int64_t constant, uint8_t bits);
 
-/* Registers of the kernel that the instruction writes; those its results are computed from, none where what it
- * computes is not followed; those by which control flow and addresses depend on it. Each returns how many. */
-#define KC__REGISTERS_MAX 272u
-uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX]);
-uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX]);
-uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX]);
-
 /* The value of a register, or of an address, at the point being read. */
 uint32_t kc__register_value(struct kc__reader *r, const struct kc_point *point, uint32_t number);
 uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *address);
+
+/* Why nothing is known of what the instruction computes: past arithmetic that is not followed, what that is done on. */
+enum kc_unknown_reason kc__why_not_followed(const struct kc__reader *r, const struct kc_point *point);
 
 /* Sets reader->current for what the instruction writes; adds what it counts. */
 int kc__translate(struct kc__reader *r, const struct kc_point *point);

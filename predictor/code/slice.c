@@ -1,36 +1,30 @@
-#include "formula.h"
+#include "registers.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Where each register is set: points, by register. */
-struct definitions {
-	uint32_t *start; /* register_count + 1 */
-	uint32_t *points;
-};
-
-static int find_definitions(struct kc__reader *r, struct definitions *d)
+static int find_definitions(struct kc__reader *r)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
 	uint32_t registers[KC__REGISTERS_MAX], count;
 
-	d->start = kc_arena_array(r->arena, (size_t)cfg->register_count + 2, sizeof(*d->start));
-	if (!d->start)
+	r->set_from = kc_arena_array(r->arena, (size_t)cfg->register_count + 2, sizeof(*r->set_from));
+	if (!r->set_from)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < cfg->point_count; p++) {
 		count = kc__writes(cfg, &cfg->points[p], registers);
 		for (uint32_t n = 0; n < count; n++)
-			d->start[registers[n] + 2]++;
+			r->set_from[registers[n] + 2]++;
 	}
 	for (uint32_t n = 2; n < cfg->register_count + 2; n++)
-		d->start[n] += d->start[n - 1];
-	d->points = kc_arena_array(r->arena, (size_t)d->start[cfg->register_count + 1] + 1, sizeof(*d->points));
-	if (!d->points)
+		r->set_from[n] += r->set_from[n - 1];
+	r->set_at = kc_arena_array(r->arena, (size_t)r->set_from[cfg->register_count + 1] + 1, sizeof(*r->set_at));
+	if (!r->set_at)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < cfg->point_count; p++) {
 		count = kc__writes(cfg, &cfg->points[p], registers);
 		for (uint32_t n = 0; n < count; n++)
-			d->points[d->start[registers[n] + 1]++] = p;
+			r->set_at[r->set_from[registers[n] + 1]++] = p;
 	}
 	return 0;
 }
@@ -84,10 +78,9 @@ static int find_crossing(struct kc__reader *r)
 int kc__slice(struct kc__reader *r)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
-	struct definitions d;
 	uint32_t registers[KC__REGISTERS_MAX], depth = 0;
 	uint32_t *stack = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*stack));
-	int rc = find_definitions(r, &d);
+	int rc = find_definitions(r);
 
 	r->needed = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, 1);
 	r->crosses = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, 1);
@@ -98,8 +91,8 @@ int kc__slice(struct kc__reader *r)
 	while (depth) {
 		uint32_t number = stack[--depth];
 
-		for (uint32_t n = d.start[number]; n < d.start[number + 1]; n++)
-			need(r, registers, kc__reads(cfg, &cfg->points[d.points[n]], registers), stack, &depth);
+		for (uint32_t n = r->set_from[number]; n < r->set_from[number + 1]; n++)
+			need(r, registers, kc__reads(cfg, &cfg->points[r->set_at[n]], registers), stack, &depth);
 	}
 	return find_crossing(r);
 }

@@ -1,4 +1,4 @@
-#include "formula.h"
+#include "registers.h"
 
 #include <errno.h>
 #include <string.h>

@@ -282,6 +282,30 @@ static int leaves_loop(const struct kc_formula *f, uint32_t block)
 	       (f->leaves[b->out] != 0) != (f->leaves[b->out + 1] != 0);
 }
 
+static const char *address_text(const struct kc_event *event)
+{
+	switch (event->kind) {
+	case KC_EVENT_GLOBAL:
+		return "address in global memory";
+	case KC_EVENT_ATOMIC:
+		return "bank conflicts and repeats of an atomic in shared memory";
+	default:
+		return "address in shared memory";
+	}
+}
+
+static const char *assumption_text(const struct kc_event *event)
+{
+	switch (event->kind) {
+	case KC_EVENT_GLOBAL:
+		return "each lane touches sectors of its own";
+	case KC_EVENT_ATOMIC:
+		return "no two lanes meet in a word or bank";
+	default:
+		return "no two lanes meet in a bank";
+	}
+}
+
 static int tell_block(struct teller *t, uint32_t block)
 {
 	const struct kc_formula *f = t->f;
@@ -307,12 +331,8 @@ static int tell_block(struct teller *t, uint32_t block)
 			rc = add_unknown(t, event->offset, "whether an instruction takes place", why(f, event->guard),
 					 "half of the executions");
 		if (!rc && event->kind != KC_EVENT_COUNT && f->values[event->address].memory)
-			rc = add_unknown(t, event->offset,
-					 event->kind == KC_EVENT_GLOBAL ? "address in global memory"
-									: "address in shared memory",
-					 why(f, event->address),
-					 event->kind == KC_EVENT_GLOBAL ? "each lane touches sectors of its own"
-									: "no two lanes meet in a bank");
+			rc = add_unknown(t, event->offset, address_text(event), why(f, event->address),
+					 assumption_text(event));
 	}
 	return rc;
 }

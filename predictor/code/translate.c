@@ -1,4 +1,5 @@
 #include "formula.h"
+#include "registers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -6,176 +7,6 @@
 static uint32_t bits_of(uint32_t type)
 {
 	return type == KC_PTX_PRED ? 1 : kc_ptx_type_bytes(type) * 8;
-}
-
-static int is_whole(uint32_t type)
-{
-	return type && type <= KC_PTX_S64 && type != KC_PTX_B128;
-}
-
-/* --- which registers it touches */
-
-static const struct kc_ptx_operand *address_of(const struct kc_ptx_instruction *i)
-{
-	for (uint32_t n = 0; n < i->operand_count; n++)
-		if (i->operands[n].kind == KC_PTX_ADDRESS)
-			return &i->operands[n];
-	return NULL;
-}
-
-static uint32_t number_of(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t number)
-{
-	return cfg->calls[point->call].registers + number;
-}
-
-/* Where parameters of a called function, or what it returns, are read and written. */
-static uint32_t place_of(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *operand)
-{
-	if (operand->base == KC_PTX_BASE_PARAM)
-		return kc_cfg_place(cfg, point->call, operand->number, 1);
-	if (operand->base == KC_PTX_BASE_SYMBOL && operand->number & KC_PTX_LOCAL_SYMBOL)
-		return kc_cfg_place(cfg, point->call, operand->number & ~KC_PTX_LOCAL_SYMBOL, 0);
-	return KC_NO_REGISTER;
-}
-
-static uint32_t add_registers(const struct kc_cfg *cfg, const struct kc_point *point,
-			      const struct kc_ptx_operand *operand, uint32_t *registers, uint32_t count)
-{
-	if (operand->kind == KC_PTX_REGISTER && count < KC__REGISTERS_MAX)
-		registers[count++] = number_of(cfg, point, operand->number);
-	else if (operand->kind == KC_PTX_VECTOR)
-		for (uint32_t i = 0; i < operand->count && count < KC__REGISTERS_MAX; i++)
-			if (operand->elements[i].kind == KC_PTX_REGISTER)
-				registers[count++] = number_of(cfg, point, operand->elements[i].number);
-	return count;
-}
-
-static uint32_t add_place(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *operand,
-			  uint32_t *registers, uint32_t count)
-{
-	uint32_t place = operand ? place_of(cfg, point, operand) : KC_NO_REGISTER;
-
-	if (place != KC_NO_REGISTER && count < KC__REGISTERS_MAX)
-		registers[count++] = place;
-	return count;
-}
-
-uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
-{
-	const struct kc_ptx_instruction *i = point->instruction;
-	uint32_t count = 0;
-
-	if (i->opcode == KC_PTX_ST && i->space == KC_PTX_PARAM)
-		return add_place(cfg, point, address_of(i), registers, 0);
-	if (i->opcode == KC_PTX_CALL) {
-		if (point->target != KC_NO_POINT || !i->results)
-			return 0;
-		for (uint32_t n = 0; n < i->operands[0].count; n++) {
-			const struct kc_ptx_operand *result = &i->operands[0].elements[n];
-
-			count = result->kind == KC_PTX_SYMBOL ? add_place(cfg, point, result, registers, count)
-							      : add_registers(cfg, point, result, registers, count);
-		}
-		return count;
-	}
-	for (uint32_t n = 0; n < i->results && n < i->operand_count; n++)
-		count = add_registers(cfg, point, &i->operands[n], registers, count);
-	return count;
-}
-
-static int converts_numbers(const struct kc_ptx_instruction *i)
-{
-	return is_whole(i->type) && is_whole(i->type2);
-}
-
-/* Whether what it computes is followed. */
-static int is_followed(const struct kc_ptx_instruction *i)
-{
-	switch (i->opcode) {
-	case KC_PTX_CVT:
-	case KC_PTX_SET:
-		return converts_numbers(i);
-	case KC_PTX_ABS:
-	case KC_PTX_ADD:
-	case KC_PTX_AND:
-	case KC_PTX_BFE:
-	case KC_PTX_BFI:
-	case KC_PTX_CLZ:
-	case KC_PTX_CVTA:
-	case KC_PTX_DIV:
-	case KC_PTX_LOP3:
-	case KC_PTX_MAD:
-	case KC_PTX_MAX:
-	case KC_PTX_MIN:
-	case KC_PTX_MOV:
-	case KC_PTX_MUL:
-	case KC_PTX_MUL24:
-	case KC_PTX_MAD24:
-	case KC_PTX_NEG:
-	case KC_PTX_NOT:
-	case KC_PTX_OR:
-	case KC_PTX_POPC:
-	case KC_PTX_REM:
-	case KC_PTX_SELP:
-	case KC_PTX_SETP:
-	case KC_PTX_SHL:
-	case KC_PTX_SHR:
-	case KC_PTX_SUB:
-	case KC_PTX_XOR:
-		return is_whole(i->type);
-	case KC_PTX_LD:
-	case KC_PTX_ST:
-		return i->space == KC_PTX_PARAM && i->vector == 1;
-	default:
-		return 0;
-	}
-}
-
-static uint32_t add_guard(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t *registers, uint32_t count)
-{
-	if (point->instruction->guard != KC_PTX_NO_REGISTER && count < KC__REGISTERS_MAX)
-		registers[count++] = number_of(cfg, point, point->instruction->guard);
-	return count;
-}
-
-static uint32_t add_base(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *address,
-			 uint32_t *registers, uint32_t count)
-{
-	if (address && address->base == KC_PTX_BASE_REGISTER && count < KC__REGISTERS_MAX)
-		registers[count++] = number_of(cfg, point, address->number);
-	return count;
-}
-
-uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
-{
-	const struct kc_ptx_instruction *i = point->instruction;
-	const struct kc_ptx_operand *address = address_of(i);
-	uint32_t count = 0;
-
-	if (!is_followed(i))
-		return 0;
-	for (uint32_t n = i->results; n < i->operand_count; n++)
-		count = add_registers(cfg, point, &i->operands[n], registers, count);
-	if (i->opcode == KC_PTX_LD) {
-		count = add_place(cfg, point, address, registers, count);
-		count = add_base(cfg, point, address, registers, count);
-	}
-	return add_guard(cfg, point, registers, count);
-}
-
-uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
-{
-	const struct kc_ptx_instruction *i = point->instruction;
-	uint32_t count = add_guard(cfg, point, registers, 0);
-
-	if (i->opcode == KC_PTX_BRX && i->operand_count)
-		return add_registers(cfg, point, &i->operands[0], registers, count);
-	if (i->space == KC_PTX_PARAM)
-		return i->guard == KC_PTX_NO_REGISTER ? 0 : count;
-	for (uint32_t n = 0; n < i->operand_count; n++)
-		if (i->operands[n].kind == KC_PTX_ADDRESS)
-			count = add_base(cfg, point, &i->operands[n], registers, count);
-	return count;
 }
 
 /* --- values */
@@ -264,7 +95,7 @@ static uint32_t operand_value(struct kc__reader *r, const struct kc_point *point
 
 	switch (operand->kind) {
 	case KC_PTX_REGISTER:
-		value = kc__register_value(r, point, number_of(&r->f->cfg, point, operand->number));
+		value = kc__register_value(r, point, kc__register_number(&r->f->cfg, point, operand->number));
 		return operand->negated ? negate(r, value) : value;
 	case KC_PTX_INTEGER:
 		return kc__constant(r, kc__wrap(operand->value, bits), (uint8_t)bits);
@@ -284,7 +115,7 @@ uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, c
 
 	switch (address->base) {
 	case KC_PTX_BASE_REGISTER:
-		base = kc__register_value(r, point, number_of(&r->f->cfg, point, address->number));
+		base = kc__register_value(r, point, kc__register_number(&r->f->cfg, point, address->number));
 		if (!address->value || base == KC_NO_VALUE)
 			return base;
 		return kc__value(r, (struct kc_value){.op = KC_OP_ADD,
@@ -483,15 +314,15 @@ static uint32_t with_third_predicate(struct translation *t, uint32_t result)
 
 static uint32_t loaded_param(struct translation *t)
 {
-	const struct kc_ptx_operand *address = address_of(t->i);
+	const struct kc_ptx_operand *address = kc__address_operand(t->i);
 	struct kc__reader *r = t->r;
 	struct kc_value value = {.op = KC_OP_PARAM, .bits = (uint8_t)t->bits};
 	uint32_t place, base;
 
-	if (!address || !is_whole(t->i->type) || t->i->vector != 1)
+	if (!address || !kc__is_whole(t->i->type) || t->i->vector != 1)
 		return unknown(r, t->point, address ? KC_UNKNOWN_FLOAT : KC_UNKNOWN_INSTRUCTION);
 	if (address->base == KC_PTX_BASE_REGISTER) {
-		base = kc__register_value(r, t->point, number_of(&r->f->cfg, t->point, address->number));
+		base = kc__register_value(r, t->point, kc__register_number(&r->f->cfg, t->point, address->number));
 		if (base == KC_NO_VALUE || r->f->values[base].op != KC_OP_PARAM_ADDRESS)
 			return unknown(r, t->point, KC_UNKNOWN_LOCAL_LOAD);
 		value.source[0] = r->f->values[base].source[0];
@@ -500,7 +331,7 @@ static uint32_t loaded_param(struct translation *t)
 		value.source[0] = address->number;
 		value.constant = address->value;
 	} else {
-		place = place_of(&r->f->cfg, t->point, address);
+		place = kc__place_of(&r->f->cfg, t->point, address);
 		if (place == KC_NO_REGISTER || address->value)
 			return unknown(r, t->point, KC_UNKNOWN_LOCAL_LOAD);
 		return extend(t, kc__register_value(r, t->point, place), t->bits, t->is_signed, t->bits);
@@ -527,52 +358,18 @@ static uint32_t packed(struct translation *t, const struct kc_ptx_operand *vecto
 	return result;
 }
 
-static enum kc_unknown_reason why_not_followed(const struct kc_ptx_instruction *i)
-{
-	switch (i->opcode) {
-	case KC_PTX_LD:
-	case KC_PTX_LDU:
-		return i->space == KC_PTX_SHARED  ? KC_UNKNOWN_SHARED_LOAD
-		       : i->space == KC_PTX_LOCAL ? KC_UNKNOWN_LOCAL_LOAD
-		       : i->space == KC_PTX_CONST ? KC_UNKNOWN_CONST_LOAD
-		       : i->space == KC_PTX_PARAM ? KC_UNKNOWN_LOCAL_LOAD
-						  : KC_UNKNOWN_GLOBAL_LOAD;
-	case KC_PTX_TEX:
-	case KC_PTX_TLD4:
-	case KC_PTX_SULD:
-		return KC_UNKNOWN_GLOBAL_LOAD;
-	case KC_PTX_LDMATRIX:
-		return KC_UNKNOWN_SHARED_LOAD;
-	case KC_PTX_ATOM:
-		return KC_UNKNOWN_ATOMIC;
-	case KC_PTX_SHFL:
-	case KC_PTX_VOTE:
-	case KC_PTX_MATCH:
-	case KC_PTX_REDUX:
-	case KC_PTX_ACTIVEMASK:
-	case KC_PTX_BAR:
-	case KC_PTX_BARRIER:
-		return KC_UNKNOWN_OTHER_THREADS;
-	case KC_PTX_CALL:
-		return KC_UNKNOWN_CALL;
-	default:
-		return kc_ptx_type_is_float(i->type) || kc_ptx_type_is_float(i->type2) ? KC_UNKNOWN_FLOAT
-										       : KC_UNKNOWN_INSTRUCTION;
-	}
-}
-
 static uint32_t result(struct translation *t)
 {
 	const struct kc_ptx_instruction *i = t->i;
 	uint32_t a, b;
 
-	if (!is_followed(i))
-		return unknown(t->r, t->point, why_not_followed(i));
+	if (!kc__is_followed(i))
+		return unknown(t->r, t->point, kc__why_not_followed(t->r, t->point));
 	switch (i->opcode) {
 	case KC_PTX_LD:
 		return loaded_param(t);
 	case KC_PTX_ST:
-		if (!address_of(i) || address_of(i)->value)
+		if (!kc__address_operand(i) || kc__address_operand(i)->value)
 			return unknown(t->r, t->point, KC_UNKNOWN_LOCAL_LOAD);
 		return i->operand_count > 1 ? operand_value(t->r, t->point, &i->operands[1], t->bits ? t->bits : 64)
 					    : KC_NO_VALUE;
@@ -643,10 +440,10 @@ static void set(struct translation *t, uint32_t number, uint32_t value)
 
 	if (!r->needed[number])
 		return;
-	if (t->i->guard != KC_PTX_NO_REGISTER && value != KC_NO_VALUE && is_followed(t->i)) {
+	if (t->i->guard != KC_PTX_NO_REGISTER && value != KC_NO_VALUE && kc__is_followed(t->i)) {
 		uint32_t before = kc__register_value(r, t->point, number);
 
-		guard = kc__register_value(r, t->point, number_of(&r->f->cfg, t->point, t->i->guard));
+		guard = kc__register_value(r, t->point, kc__register_number(&r->f->cfg, t->point, t->i->guard));
 		value = select_value(t, guard, t->i->guard_negated ? before : value,
 				     t->i->guard_negated ? value : before, r->f->values[value].bits);
 	}
@@ -678,10 +475,10 @@ int kc__translate(struct kc__reader *r, const struct kc_point *point)
 	if (!wanted)
 		return 0;
 	if (i->opcode == KC_PTX_MOV && i->operands[0].kind == KC_PTX_VECTOR && count == i->operands[0].count &&
-	    is_whole(i->type))
+	    kc__is_whole(i->type))
 		return unpack(&t, registers, count);
 	value = result(&t);
-	if (i->opcode == KC_PTX_SETP && is_followed(i)) {
+	if (i->opcode == KC_PTX_SETP && kc__is_followed(i)) {
 		uint32_t other = count > 1 ? with_third_predicate(&t, negate(r, value)) : KC_NO_VALUE;
 
 		value = with_third_predicate(&t, value);
@@ -689,7 +486,7 @@ int kc__translate(struct kc__reader *r, const struct kc_point *point)
 			set(&t, registers[1], other);
 	}
 	for (uint32_t n = 0; n < count; n++)
-		if (!(n == 1 && i->opcode == KC_PTX_SETP && is_followed(i)))
+		if (!(n == 1 && i->opcode == KC_PTX_SETP && kc__is_followed(i)))
 			set(&t, registers[n], value);
 	return value == KC_NO_VALUE ? -ENOMEM : 0;
 }

@@ -1,0 +1,178 @@
+#include "registers.h"
+
+int kc__is_whole(uint32_t type)
+{
+	return type && type <= KC_PTX_S64 && type != KC_PTX_B128;
+}
+
+const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction *i)
+{
+	for (uint32_t n = 0; n < i->operand_count; n++)
+		if (i->operands[n].kind == KC_PTX_ADDRESS)
+			return &i->operands[n];
+	return NULL;
+}
+
+uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t number)
+{
+	return cfg->calls[point->call].registers + number;
+}
+
+uint32_t kc__place_of(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *operand)
+{
+	if (operand->base == KC_PTX_BASE_PARAM)
+		return kc_cfg_place(cfg, point->call, operand->number, 1);
+	if (operand->base == KC_PTX_BASE_SYMBOL && operand->number & KC_PTX_LOCAL_SYMBOL)
+		return kc_cfg_place(cfg, point->call, operand->number & ~KC_PTX_LOCAL_SYMBOL, 0);
+	return KC_NO_REGISTER;
+}
+
+static uint32_t add_registers(const struct kc_cfg *cfg, const struct kc_point *point,
+			      const struct kc_ptx_operand *operand, uint32_t *registers, uint32_t count)
+{
+	if (operand->kind == KC_PTX_REGISTER && count < KC__REGISTERS_MAX)
+		registers[count++] = kc__register_number(cfg, point, operand->number);
+	else if (operand->kind == KC_PTX_VECTOR)
+		for (uint32_t i = 0; i < operand->count && count < KC__REGISTERS_MAX; i++)
+			if (operand->elements[i].kind == KC_PTX_REGISTER)
+				registers[count++] = kc__register_number(cfg, point, operand->elements[i].number);
+	return count;
+}
+
+static uint32_t add_place(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *operand,
+			  uint32_t *registers, uint32_t count)
+{
+	uint32_t place = operand ? kc__place_of(cfg, point, operand) : KC_NO_REGISTER;
+
+	if (place != KC_NO_REGISTER && count < KC__REGISTERS_MAX)
+		registers[count++] = place;
+	return count;
+}
+
+uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	uint32_t count = 0;
+
+	if (i->opcode == KC_PTX_ST && i->space == KC_PTX_PARAM)
+		return add_place(cfg, point, kc__address_operand(i), registers, 0);
+	if (i->opcode == KC_PTX_CALL) {
+		if (point->target != KC_NO_POINT || !i->results)
+			return 0;
+		for (uint32_t n = 0; n < i->operands[0].count; n++) {
+			const struct kc_ptx_operand *result = &i->operands[0].elements[n];
+
+			count = result->kind == KC_PTX_SYMBOL ? add_place(cfg, point, result, registers, count)
+							      : add_registers(cfg, point, result, registers, count);
+		}
+		return count;
+	}
+	for (uint32_t n = 0; n < i->results && n < i->operand_count; n++)
+		count = add_registers(cfg, point, &i->operands[n], registers, count);
+	return count;
+}
+
+static int converts_numbers(const struct kc_ptx_instruction *i)
+{
+	return kc__is_whole(i->type) && kc__is_whole(i->type2);
+}
+
+int kc__is_followed(const struct kc_ptx_instruction *i)
+{
+	switch (i->opcode) {
+	case KC_PTX_CVT:
+	case KC_PTX_SET:
+		return converts_numbers(i);
+	case KC_PTX_ABS:
+	case KC_PTX_ADD:
+	case KC_PTX_AND:
+	case KC_PTX_BFE:
+	case KC_PTX_BFI:
+	case KC_PTX_CLZ:
+	case KC_PTX_CVTA:
+	case KC_PTX_DIV:
+	case KC_PTX_LOP3:
+	case KC_PTX_MAD:
+	case KC_PTX_MAX:
+	case KC_PTX_MIN:
+	case KC_PTX_MOV:
+	case KC_PTX_MUL:
+	case KC_PTX_MUL24:
+	case KC_PTX_MAD24:
+	case KC_PTX_NEG:
+	case KC_PTX_NOT:
+	case KC_PTX_OR:
+	case KC_PTX_POPC:
+	case KC_PTX_REM:
+	case KC_PTX_SELP:
+	case KC_PTX_SETP:
+	case KC_PTX_SHL:
+	case KC_PTX_SHR:
+	case KC_PTX_SUB:
+	case KC_PTX_XOR:
+		return kc__is_whole(i->type);
+	case KC_PTX_LD:
+	case KC_PTX_ST:
+		return i->space == KC_PTX_PARAM && i->vector == 1;
+	default:
+		return 0;
+	}
+}
+
+static uint32_t add_guard(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t *registers, uint32_t count)
+{
+	if (point->instruction->guard != KC_PTX_NO_REGISTER && count < KC__REGISTERS_MAX)
+		registers[count++] = kc__register_number(cfg, point, point->instruction->guard);
+	return count;
+}
+
+static uint32_t add_base(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *address,
+			 uint32_t *registers, uint32_t count)
+{
+	if (address && address->base == KC_PTX_BASE_REGISTER && count < KC__REGISTERS_MAX)
+		registers[count++] = kc__register_number(cfg, point, address->number);
+	return count;
+}
+
+uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	const struct kc_ptx_operand *address = kc__address_operand(i);
+	uint32_t count = 0;
+
+	if (!kc__is_followed(i))
+		return 0;
+	for (uint32_t n = i->results; n < i->operand_count; n++)
+		count = add_registers(cfg, point, &i->operands[n], registers, count);
+	if (i->opcode == KC_PTX_LD) {
+		count = add_place(cfg, point, address, registers, count);
+		count = add_base(cfg, point, address, registers, count);
+	}
+	return add_guard(cfg, point, registers, count);
+}
+
+uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	uint32_t count = add_guard(cfg, point, registers, 0);
+
+	if (i->opcode == KC_PTX_BRX && i->operand_count)
+		return add_registers(cfg, point, &i->operands[0], registers, count);
+	if (i->space == KC_PTX_PARAM)
+		return i->guard == KC_PTX_NO_REGISTER ? 0 : count;
+	for (uint32_t n = 0; n < i->operand_count; n++)
+		if (i->operands[n].kind == KC_PTX_ADDRESS)
+			count = add_base(cfg, point, &i->operands[n], registers, count);
+	return count;
+}
+
+uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_point *point,
+			       uint32_t registers[KC__REGISTERS_MAX])
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	uint32_t count = 0;
+
+	for (uint32_t n = i->results; n < i->operand_count; n++)
+		count = add_registers(cfg, point, &i->operands[n], registers, count);
+	return count;
+}
