@@ -1,6 +1,4 @@
-#include "algebra.h"
-
-#include "ptx.h"
+#include "algebra_rules.h"
 
 #include <errno.h>
 #include <math.h>
@@ -53,7 +51,7 @@ const struct kc_sum *kc__of_term(struct kc_algebra *g, const struct kc_term *ter
 	return sum;
 }
 
-static const struct kc_sum *of_atom(struct kc_algebra *g, uint32_t number)
+const struct kc_sum *kc__of_atom(struct kc_algebra *g, uint32_t number)
 {
 	return kc__of_term(g, &(struct kc_term){.by = 1, .count = 1, .atoms = {number}});
 }
@@ -76,16 +74,16 @@ const struct kc_sum *kc__atom(struct kc_algebra *g, struct kc_atom atom)
 
 		if (known->kind == atom.kind && known->number == atom.number && known->extra == atom.extra &&
 		    kc__same_sum(known->a, atom.a) && kc__same_sum(known->b, atom.b))
-			return of_atom(g, i);
+			return kc__of_atom(g, i);
 	}
 	if (g->count >= ATOMS_MAX)
-		return of_atom(g, 0);
+		return kc__of_atom(g, 0);
 	if (kc_arena_grow(g->arena, &g->atoms, &g->capacity, g->count, sizeof(*g->atoms))) {
 		g->lacks_memory = 1;
 		return &nothing;
 	}
 	g->atoms[g->count] = atom;
-	return of_atom(g, g->count++);
+	return kc__of_atom(g, g->count++);
 }
 
 int kc__is_number(const struct kc_sum *a, double *number)
@@ -94,13 +92,6 @@ int kc__is_number(const struct kc_sum *a, double *number)
 		return 0;
 	*number = a->count ? a->terms[0].by : 0;
 	return 1;
-}
-
-static int is_condition(const struct kc_algebra *g, uint32_t atom)
-{
-	uint8_t kind = g->atoms[atom].kind;
-
-	return kind == KC_ATOM_LESS || kind == KC_ATOM_ZERO || kind == KC_ATOM_NONZERO || kind == KC_ATOM_STAYS;
 }
 
 static int is_natural_atom(const struct kc_algebra *g, uint32_t atom, unsigned depth)
@@ -157,7 +148,7 @@ int kc__is_natural(const struct kc_algebra *g, const struct kc_sum *a)
 
 /* --- sums */
 
-static int compare_terms(const void *x, const void *y)
+int kc__compare_terms(const void *x, const void *y)
 {
 	const struct kc_term *a = x, *b = y;
 
@@ -169,182 +160,31 @@ static int compare_terms(const void *x, const void *y)
 	return 0;
 }
 
-/* --- conditions */
-
-/* The other side of a condition: a >= 0 is [-a - 1 < 0]. 0, which is no condition: there is none. */
-static uint32_t other_side(struct kc_algebra *g, uint32_t atom)
-{
-	struct kc_atom a = g->atoms[atom];
-	const struct kc_sum *other;
-
-	if (a.kind == KC_ATOM_LESS)
-		a.a = kc__plus(g, kc__number(g, -1), a.a, -1);
-	else if (a.kind == KC_ATOM_ZERO || a.kind == KC_ATOM_NONZERO)
-		a.kind = a.kind == KC_ATOM_ZERO ? KC_ATOM_NONZERO : KC_ATOM_ZERO;
-	else
-		return 0;
-	other = kc__atom(g, a);
-	return other->count == 1 ? other->terms[0].atoms[0] : 0;
-}
-
-const struct kc_sum *kc__condition(struct kc_algebra *g, enum kc_atom_kind kind, const struct kc_sum *a)
-{
-	double number;
-
-	if (kc__is_number(a, &number))
-		return kc__number(g, kind == KC_ATOM_LESS ? number < 0 : (number == 0) == (kind == KC_ATOM_ZERO));
-	if (kind == KC_ATOM_LESS && kc__is_natural(g, a))
-		return &nothing;
-	if (kind == KC_ATOM_LESS && kc__is_natural(g, kc__plus(g, kc__number(g, -1), a, -1)))
-		return kc__number(g, 1);
-	/* One sign of two. */
-	if (kind != KC_ATOM_LESS && a->terms[0].by < 0)
-		a = kc__plus(g, &nothing, a, -1);
-	return kc__atom(g, (struct kc_atom){.kind = (uint8_t)kind, .a = a});
-}
-
-const struct kc_sum *kc__negation(struct kc_algebra *g, const struct kc_sum *condition)
-{
-	if (condition->count == 1 && condition->terms[0].count == 1 && condition->terms[0].by == 1) {
-		uint32_t other = other_side(g, condition->terms[0].atoms[0]);
-
-		if (other)
-			return of_atom(g, other);
-	}
-	return kc__plus(g, kc__number(g, 1), condition, -1);
-}
-
-/* b is a but for one atom, which has the other side there: *without gets a without it. */
-static int are_sides(struct kc_algebra *g, const struct kc_term *a, const struct kc_term *b, struct kc_term *without)
-{
-	if (a->by != b->by || a->count != b->count)
-		return 0;
-	for (uint32_t n = 0; n < a->count; n++) {
-		struct kc_term left = *a, right = *b;
-		uint32_t other = other_side(g, a->atoms[n]), m = 0;
-
-		while (m < b->count && (!other || b->atoms[m] != other))
-			m++;
-		if (m == b->count)
-			continue;
-		memmove(&left.atoms[n], &left.atoms[n + 1], (--left.count - n) * sizeof(left.atoms[0]));
-		memmove(&right.atoms[m], &right.atoms[m + 1], (--right.count - m) * sizeof(right.atoms[0]));
-		if (compare_terms(&left, &right))
-			continue;
-		*without = left;
-		return 1;
-	}
-	return 0;
-}
-
-static const struct kc_sum *collect(struct kc_algebra *g, struct kc_term *terms, uint32_t count);
-
-/* x * [c] + x * [not c] = x. NULL: there is nothing like that. */
-static const struct kc_sum *join_sides(struct kc_algebra *g, struct kc_term *terms, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		for (uint32_t n = i + 1; n < count; n++) {
-			struct kc_term without;
-
-			if (!are_sides(g, &terms[i], &terms[n], &without))
-				continue;
-			terms[i] = without;
-			terms[n] = terms[count - 1];
-			return collect(g, terms, count - 1);
-		}
-	}
-	return NULL;
-}
-
-/* --- ctaid * ntid + tid as one index */
-
-static void drop(struct kc_term *term, uint32_t n)
-{
-	term->count--;
-	memmove(&term->atoms[n], &term->atoms[n + 1], (term->count - n) * sizeof(term->atoms[0]));
-}
-
-/* Takes the atom out of the term. 0: it is not there. */
-static int take_special(const struct kc_algebra *g, struct kc_term *term, int64_t special)
-{
-	for (uint32_t n = 0; n < term->count; n++) {
-		const struct kc_atom *atom = &g->atoms[term->atoms[n]];
-
-		if (atom->kind != KC_ATOM_SPECIAL || atom->number != special)
-			continue;
-		drop(term, n);
-		return 1;
-	}
-	return 0;
-}
-
-static const struct kc_sum *join_index(struct kc_algebra *g, struct kc_term *terms, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		for (int64_t d = 0; d < 3; d++) {
-			struct kc_term block = terms[i];
-
-			if (!take_special(g, &block, KC_PTX_CTAID_X + d) || !take_special(g, &block, KC_PTX_NTID_X + d))
-				continue;
-			for (uint32_t n = 0; n < count; n++) {
-				struct kc_term thread = terms[n];
-				const struct kc_sum *rest, *index;
-
-				if (!take_special(g, &thread, KC_PTX_TID_X + d) || thread.by != block.by ||
-				    compare_terms(&thread, &block))
-					continue;
-				index = kc__atom(g, (struct kc_atom){.kind = KC_ATOM_GLOBAL_INDEX, .number = d});
-				index = kc__times(g, kc__of_term(g, &block), index);
-				terms[i > n ? i : n] = terms[count - 1];
-				terms[i > n ? n : i] = terms[count - 2];
-				rest = collect(g, terms, count - 2);
-				return kc__plus(g, rest, index, 1);
-			}
-		}
-	}
-	return NULL;
-}
-
-static int has_condition(const struct kc_algebra *g, const struct kc_term *terms, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t n = 0; n < terms[i].count; n++)
-			if (is_condition(g, terms[i].atoms[n]))
-				return 1;
-	return 0;
-}
-
 /* Takes terms in any order; like ones become one. */
-static const struct kc_sum *collect(struct kc_algebra *g, struct kc_term *terms, uint32_t count)
+const struct kc_sum *kc__collect(struct kc_algebra *g, struct kc_term *terms, uint32_t count)
 {
 	struct kc_sum *sum;
 	uint32_t kept = 0;
 
-	qsort(terms, count, sizeof(*terms), compare_terms);
+	qsort(terms, count, sizeof(*terms), kc__compare_terms);
 	for (uint32_t i = 0; i < count; i++) {
-		if (kept && !compare_terms(&terms[kept - 1], &terms[i]))
+		if (kept && !kc__compare_terms(&terms[kept - 1], &terms[i]))
 			terms[kept - 1].by += terms[i].by;
 		else
 			terms[kept++] = terms[i];
 		if (kept && terms[kept - 1].by == 0 &&
-		    (i + 1 == count || compare_terms(&terms[kept - 1], &terms[i + 1])))
+		    (i + 1 == count || kc__compare_terms(&terms[kept - 1], &terms[i + 1])))
 			kept--;
 	}
-	if (kept > 1 && kept <= KC_TERMS_MAX && has_condition(g, terms, kept)) {
-		const struct kc_sum *joined = join_sides(g, terms, kept);
-
-		if (joined)
-			return joined;
-	}
 	if (kept > 1 && kept <= KC_TERMS_MAX) {
-		const struct kc_sum *joined = join_index(g, terms, kept);
+		const struct kc_sum *joined = kc__join_terms(g, terms, kept);
 
 		if (joined)
 			return joined;
 	}
-	if (kept > KC_TERMS_MAX || g->steps < count)
-		return of_atom(g, 0);
-	g->steps -= count;
+	if (kept > KC_TERMS_MAX || g->steps < count * count)
+		return kc__of_atom(g, 0);
+	g->steps -= count * count;
 	sum = new_sum(g, kept);
 	if (!sum)
 		return &nothing;
@@ -362,100 +202,10 @@ const struct kc_sum *kc__plus(struct kc_algebra *g, const struct kc_sum *a, cons
 		terms[a->count + i] = b->terms[i];
 		terms[a->count + i].by *= scale;
 	}
-	return collect(g, terms, a->count + b->count);
+	return kc__collect(g, terms, a->count + b->count);
 }
 
 /* --- products */
-
-/* a - b, where that is never below 0. */
-static int exceeds(struct kc_algebra *g, const struct kc_sum *a, const struct kc_sum *b)
-{
-	return kc__is_natural(g, kc__plus(g, a, b, -1));
-}
-
-/* [a < 0] follows from [b < 0]. */
-static int follows(struct kc_algebra *g, uint32_t a, uint32_t b)
-{
-	return a != b && g->atoms[a].kind == KC_ATOM_LESS && g->atoms[b].kind == KC_ATOM_LESS &&
-	       exceeds(g, g->atoms[b].a, g->atoms[a].a);
-}
-
-/*
- * [x >= 4] * floor(x / 4) is [x >= 1] * floor(x / 4): below 4 the quotient is 0.
- * The condition, as an atom, is [c - 1 - x < 0] with 1 <= c <= divisor.
- */
-#define HOLDS UINT32_MAX
-static uint32_t relaxed(struct kc_algebra *g, uint32_t condition, uint32_t quotient)
-{
-	const struct kc_atom *c = &g->atoms[condition], *q = &g->atoms[quotient];
-	const struct kc_sum *weaker;
-	double divisor, rest;
-
-	if (c->kind != KC_ATOM_LESS || q->kind != KC_ATOM_FLOOR || !kc__is_number(q->b, &divisor) ||
-	    !kc__is_number(kc__plus(g, c->a, q->a, 1), &rest) || rest <= 0 || rest >= divisor)
-		return condition;
-	weaker = kc__condition(g, KC_ATOM_LESS, kc__plus(g, &nothing, g->atoms[quotient].a, -1));
-	if (weaker->count != 1)
-		return condition;
-	return weaker->terms[0].count ? weaker->terms[0].atoms[0] : HOLDS;
-}
-
-static int compare_atoms(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void relax(struct kc_algebra *g, struct kc_term *term)
-{
-	for (uint32_t n = 0; n < term->count; n++) {
-		for (uint32_t m = 0; m < term->count; m++) {
-			uint32_t instead = relaxed(g, term->atoms[n], term->atoms[m]);
-
-			if (instead == HOLDS) {
-				drop(term, n--);
-				break;
-			}
-			term->atoms[n] = instead;
-		}
-	}
-}
-
-/* [a < 0] and [b < 0] cannot both hold where a + b is never below -1. */
-static int is_contradiction(struct kc_algebra *g, const struct kc_term *term)
-{
-	for (uint32_t n = 0; n < term->count; n++) {
-		struct kc_atom a = g->atoms[term->atoms[n]];
-
-		for (uint32_t m = 0; a.kind == KC_ATOM_LESS && m < n; m++) {
-			struct kc_atom b = g->atoms[term->atoms[m]];
-
-			if (b.kind == KC_ATOM_LESS &&
-			    kc__is_natural(g, kc__plus(g, kc__plus(g, a.a, b.a, 1), kc__number(g, 1), 1)))
-				return 1;
-		}
-	}
-	return 0;
-}
-
-/* A condition counts once, and not beside one that it follows from. */
-static void tidy(struct kc_algebra *g, struct kc_term *term)
-{
-	relax(g, term);
-	qsort(term->atoms, term->count, sizeof(term->atoms[0]), compare_atoms);
-	for (uint32_t n = 0; n < term->count; n++) {
-		for (uint32_t m = 0; m < term->count; m++) {
-			if (m == n || !is_condition(g, term->atoms[n]))
-				continue;
-			if ((term->atoms[m] == term->atoms[n] && m < n) || follows(g, term->atoms[n], term->atoms[m])) {
-				drop(term, n--);
-				break;
-			}
-		}
-	}
-}
-
 /* 0: too many factors. */
 static int multiply_terms(struct kc_algebra *g, const struct kc_term *a, const struct kc_term *b, struct kc_term *out)
 {
@@ -467,7 +217,7 @@ static int multiply_terms(struct kc_algebra *g, const struct kc_term *a, const s
 		int twice = 0;
 
 		for (uint32_t n = 0; n < a->count && !twice; n++)
-			twice = a->atoms[n] == b->atoms[i] && is_condition(g, b->atoms[i]);
+			twice = a->atoms[n] == b->atoms[i] && kc__is_condition(g, b->atoms[i]);
 		if (!twice)
 			all[count++] = b->atoms[i];
 	}
@@ -475,9 +225,9 @@ static int multiply_terms(struct kc_algebra *g, const struct kc_term *a, const s
 		return 0;
 	*out = (struct kc_term){.by = a->by * b->by, .count = count};
 	memcpy(out->atoms, all, count * sizeof(all[0]));
-	if (is_contradiction(g, out))
+	if (kc__is_contradiction(g, out))
 		*out = (struct kc_term){.by = 0};
-	tidy(g, out);
+	kc__tidy_term(g, out);
 	return 1;
 }
 
@@ -486,7 +236,7 @@ static int is_multiple(const struct kc_sum *a, const struct kc_sum *b)
 	if (!a->count || a->count != b->count)
 		return 0;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (compare_terms(&a->terms[i], &b->terms[i]) ||
+		if (kc__compare_terms(&a->terms[i], &b->terms[i]) ||
 		    a->terms[i].by * b->terms[0].by != b->terms[i].by * a->terms[0].by)
 			return 0;
 	return 1;
@@ -501,7 +251,7 @@ static int makes_zero(const struct kc_algebra *g, const struct kc_term *term, co
 	return 0;
 }
 
-/* [x != 0] * x is x: a without factors that say that b is not 0. */
+/* [x != 0] * x is x, and so is [x > 0] * x where x is never below 0: a without factors that say that b is not 0. */
 static const struct kc_sum *without_idle(struct kc_algebra *g, const struct kc_sum *a, const struct kc_sum *b)
 {
 	struct kc_sum *sum = NULL;
@@ -510,7 +260,8 @@ static const struct kc_sum *without_idle(struct kc_algebra *g, const struct kc_s
 		for (uint32_t n = 0; n < a->terms[i].count; n++) {
 			const struct kc_atom *atom = &g->atoms[a->terms[i].atoms[n]];
 
-			if (atom->kind != KC_ATOM_NONZERO || !is_multiple(b, atom->a))
+			if (!(atom->kind == KC_ATOM_NONZERO || (atom->kind == KC_ATOM_LESS && kc__is_natural(g, b))) ||
+			    !is_multiple(b, atom->a))
 				continue;
 			if (!sum) {
 				sum = new_sum(g, a->count);
@@ -519,7 +270,7 @@ static const struct kc_sum *without_idle(struct kc_algebra *g, const struct kc_s
 				sum->count = a->count;
 				memcpy(sum->terms, a->terms, a->count * sizeof(a->terms[0]));
 			}
-			drop(&sum->terms[i], n);
+			kc__drop_factor(&sum->terms[i], n);
 			break;
 		}
 	}
@@ -543,11 +294,11 @@ const struct kc_sum *kc__times(struct kc_algebra *g, const struct kc_sum *a, con
 			if (makes_zero(g, &b->terms[n], a))
 				continue;
 			if (count == KC_TERMS_MAX * 4 || !multiply_terms(g, &a->terms[i], &b->terms[n], &terms[count]))
-				return of_atom(g, 0);
+				return kc__of_atom(g, 0);
 			count++;
 		}
 	}
-	return collect(g, terms, count);
+	return kc__collect(g, terms, count);
 }
 
 const struct kc_sum *kc__floor(struct kc_algebra *g, const struct kc_sum *a, const struct kc_sum *b)
@@ -561,7 +312,7 @@ const struct kc_sum *kc__floor(struct kc_algebra *g, const struct kc_sum *a, con
 	if (divisor == 1)
 		return a;
 	if (divisor == 0)
-		return of_atom(g, 0);
+		return kc__of_atom(g, 0);
 	/* What the divisor divides is taken out. */
 	for (uint32_t i = 0; i < a->count; i++) {
 		struct kc_term part = a->terms[i];
@@ -616,11 +367,11 @@ static const struct kc_sum *replace_atom(struct kc_algebra *g, uint32_t n, uint8
 	if (atom.kind == kind && atom.number == number)
 		return by;
 	if (!a || !depth)
-		return of_atom(g, depth ? n : 0);
+		return kc__of_atom(g, depth ? n : 0);
 	atom.a = replace(g, a, kind, number, by, depth - 1);
 	atom.b = b ? replace(g, b, kind, number, by, depth - 1) : NULL;
 	if (kc__same_sum(atom.a, a) && kc__same_sum(atom.b, b))
-		return of_atom(g, n);
+		return kc__of_atom(g, n);
 	if (atom.kind == KC_ATOM_FLOOR)
 		return kc__floor(g, atom.a, atom.b);
 	if (atom.kind == KC_ATOM_LESS || atom.kind == KC_ATOM_ZERO || atom.kind == KC_ATOM_NONZERO)
@@ -664,7 +415,7 @@ const struct kc_sum *kc__given(struct kc_algebra *g, const struct kc_sum *a, con
 		terms[i] = a->terms[i];
 		for (uint32_t n = 0; n < terms[i].count; n++)
 			if (terms[i].atoms[n] == given)
-				drop(&terms[i], n--);
+				kc__drop_factor(&terms[i], n--);
 	}
-	return collect(g, terms, a->count);
+	return kc__collect(g, terms, a->count);
 }

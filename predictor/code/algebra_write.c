@@ -139,6 +139,7 @@ static void write_pair(struct writer *w, const char *name, const struct kc_atom 
 static void write_atom(struct writer *w, uint32_t n, unsigned depth)
 {
 	struct kc_atom atom = w->g->atoms[n];
+	const struct kc_sum *at_least;
 	double divisor;
 
 	if (!depth) {
@@ -170,7 +171,11 @@ static void write_atom(struct writer *w, uint32_t n, unsigned depth)
 		break;
 	case KC_ATOM_LESS:
 		put(w, "[");
-		write_sides(w, atom.a, "<", ">", depth);
+		at_least = kc__plus(w->g, atom.a, kc__number(w->g, 1), 1);
+		if (kc__is_natural(w->g, at_least)) /* [x < 1] */
+			write_sides(w, at_least, "=", "=", depth);
+		else
+			write_sides(w, atom.a, "<", ">", depth);
 		put(w, "]");
 		break;
 	case KC_ATOM_ZERO:
@@ -298,6 +303,12 @@ const char *kc__write_sum(struct kc_algebra *g, const struct kc_sum *a)
 	const char *text;
 
 	write_sum(&w, a, DEPTH_MAX);
+	/* Alone, a rest needs no parentheses. */
+	a = with_rests(g, a);
+	if (a->count == 1 && is_single(a) && a->terms[0].count && g->atoms[a->terms[0].atoms[0]].kind == KC_ATOM_REST) {
+		memmove(w.text, w.text + 1, w.length - 1);
+		w.text[w.length - 2] = 0;
+	}
 	text = kc_arena_text(g->arena, w.text, strlen(w.text));
 	if (!text)
 		g->lacks_memory = 1;

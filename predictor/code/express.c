@@ -73,7 +73,7 @@ static const struct kc_sum *shifted(struct kc_express *x, uint32_t value, unsign
 	if (v->op == KC_OP_SHL)
 		return kc__plus(&x->g, number(x, 0), source(x, v, 0, depth), (double)((int64_t)1 << by));
 	/* What corrects the rounding of a number below 0 is left out. */
-	if (is_sign(x, v) || is_sign(x, &x->f->values[v->source[0]]))
+	if (by == v->bits - 1 || is_sign(x, &x->f->values[v->source[0]]))
 		return number(x, 0);
 	return kc__floor(&x->g, source(x, v, 0, depth), number(x, (double)((int64_t)1 << by)));
 }
@@ -180,6 +180,21 @@ static uint32_t side_of(const struct kc_formula *f, uint32_t branch, uint32_t ed
 	return 2;
 }
 
+/* condition ? yes : no. Where it is [x != 0], and yes is no + 4 * x, it is yes either way. */
+static const struct kc_sum *either(struct kc_express *x, const struct kc_sum *condition, const struct kc_sum *yes,
+				   const struct kc_sum *no)
+{
+	const struct kc_sum *negation = kc__negation(&x->g, condition);
+	const struct kc_sum *apart = kc__plus(&x->g, yes, no, -1);
+	const struct kc_sum *zero = number(x, 0);
+
+	if (kc__same_sum(kc__times(&x->g, negation, apart), zero))
+		return yes;
+	if (kc__same_sum(kc__times(&x->g, condition, apart), zero))
+		return no;
+	return kc__plus(&x->g, kc__times(&x->g, condition, yes), kc__times(&x->g, negation, no), 1);
+}
+
 static const struct kc_sum *join_phi(struct kc_express *x, uint32_t value, unsigned depth)
 {
 	const struct kc_formula *f = x->f;
@@ -204,8 +219,7 @@ static const struct kc_sum *join_phi(struct kc_express *x, uint32_t value, unsig
 	if (same || !sides[0] || !sides[1])
 		return sides[0] ? sides[0] : sides[1] ? sides[1] : opaque(x, KC_ATOM_VALUE, value);
 	condition = kc__express_condition(x, f->stages[branch].condition, f->stages[branch].condition_negated, depth);
-	return kc__plus(&x->g, kc__times(&x->g, condition, sides[0]),
-			kc__times(&x->g, kc__negation(&x->g, condition), sides[1]), 1);
+	return either(x, condition, sides[0], sides[1]);
 }
 
 static const struct kc_sum *left_value(struct kc_express *x, uint32_t value, unsigned depth)
@@ -221,19 +235,33 @@ static const struct kc_sum *left_value(struct kc_express *x, uint32_t value, uns
 	return kc__replace(&x->g, in_loop, KC_ATOM_COUNTER, loop, trips->last);
 }
 
+static int is_below(const struct kc_sum *a)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		if (a->terms[i].by > 0)
+			return 0;
+	return a->count != 0;
+}
+
 static const struct kc_sum *extreme(struct kc_express *x, const struct kc_value *v, unsigned depth)
 {
-	return kc__atom(&x->g, (struct kc_atom){.kind = v->op == KC_OP_MIN ? KC_ATOM_MIN : KC_ATOM_MAX,
-						.a = source(x, v, 0, depth),
-						.b = source(x, v, 1, depth)});
+	const struct kc_sum *a = source(x, v, 0, depth), *b = source(x, v, 1, depth);
+	int is_min = v->op == KC_OP_MIN, negative = is_below(a) && is_below(b);
+
+	/* max(-a, -b) is -min(a, b). */
+	if (negative) {
+		a = kc__plus(&x->g, number(x, 0), a, -1);
+		b = kc__plus(&x->g, number(x, 0), b, -1);
+	}
+	a = kc__atom(&x->g, (struct kc_atom){.kind = is_min != negative ? KC_ATOM_MIN : KC_ATOM_MAX, .a = a, .b = b});
+	return negative ? kc__plus(&x->g, number(x, 0), a, -1) : a;
 }
 
 static const struct kc_sum *chosen(struct kc_express *x, const struct kc_value *v, unsigned depth)
 {
 	const struct kc_sum *condition = kc__express_condition(x, v->source[0], 0, depth);
 
-	return kc__plus(&x->g, kc__times(&x->g, condition, source(x, v, 1, depth)),
-			kc__times(&x->g, kc__negation(&x->g, condition), source(x, v, 2, depth)), 1);
+	return either(x, condition, source(x, v, 1, depth), source(x, v, 2, depth));
 }
 
 static const struct kc_sum *operation(struct kc_express *x, uint32_t value, unsigned depth)
