@@ -122,6 +122,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/matrix/doors/doors.mk
 -include cuda_tests/experiments/experiments.mk
 -include cuda_tests/code/code.mk
+-include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk
 
 unit-tests: $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS)

@@ -46,17 +46,17 @@ void kc_contention_init(struct kc_contention *c, struct kc_contention *parent)
 	*c = (struct kc_contention){.parent = parent};
 }
 
-struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, uint64_t bytes, int64_t solo_ns)
+struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns)
 {
 	struct kc_load load = {{[KC_LOAD_ISSUE] = work->issue}};
 	double rate = (double)device->memory_bytes_per_s * 1e-9 * (double)solo_ns;
 
-	if (!bytes)
+	if (!(bytes > 0))
 		return load;
 	if (rate > 0)
-		load.of[KC_LOAD_MEMORY] = (float)fmin((double)bytes / rate, 1);
+		load.of[KC_LOAD_MEMORY] = (float)fmin(bytes / rate, 1);
 	if (device->l2_bytes)
-		load.of[KC_LOAD_L2] = (float)fmin((double)bytes / device->l2_bytes, 1);
+		load.of[KC_LOAD_L2] = (float)fmin(bytes / device->l2_bytes, 1);
 	return load;
 }
 

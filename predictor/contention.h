@@ -71,7 +71,7 @@ void kc_contention_init(struct kc_contention *c, struct kc_contention *parent);
 
 /* What a kernel puts on the device while it runs alone. bytes: its traffic to
  * device memory, 0 where it is not known. solo_ns > 0. */
-struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, uint64_t bytes, int64_t solo_ns);
+struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns);
 
 /* Adds to what a kernel of own_ns met: another one's load during overlap_ns of them. */
 void kc_load_meet(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns);

@@ -16,12 +16,9 @@
 /* What a kernel takes however little it does: 0.5 to 1 µs on the recorded GPUs. */
 #define LAUNCH_NS 750.0
 
-/* Share of a started wave that counts as a whole one: 0 to 0.35 fitted the recorded GPUs. */
-#define WAVE_SHARE 0.35
-
 const char *kc_model_name(uint32_t model)
 {
-	static const char *const names[] = {"none", "bsp-device", "bsp-kernel", "bsp-shape"};
+	static const char *const names[] = {"none", "bsp-device", "bsp-kernel", "bsp-shape", "bsp-code", "bsp-sizes"};
 
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }
@@ -38,12 +35,6 @@ static uint64_t product(const uint32_t v[3])
 	return __builtin_mul_overflow(p, v[2], &p) ? UINT64_MAX : p;
 }
 
-/* Time relative to blocks / slots waves that need not be whole. */
-static double quantised(double waves)
-{
-	return WAVE_SHARE * ceil(waves) + (1 - WAVE_SHARE) * waves;
-}
-
 /* Tk of the BSP model with λ = 1: threads · cycles / (clock · cores). One wave
  * keeps every core busy with the threads resident on it. */
 static double bsp_ns(const struct kc_work *work, const struct kc_device *device)
@@ -52,7 +43,7 @@ static double bsp_ns(const struct kc_work *work, const struct kc_device *device)
 	double cores = (double)device->cores_per_sm * device->sm_count;
 	double wave_cycles = slots * work->threads_per_block * NOMINAL_CYCLES_PER_THREAD / cores;
 
-	return quantised(work->waves) * wave_cycles / device->clock_khz * 1e6;
+	return kc__quantised(work->waves) * wave_cycles / device->clock_khz * 1e6;
 }
 
 static int fits(const struct kc_work *work, const struct kc_resources *resources)
@@ -80,7 +71,7 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	struct kc_block_need need;
 	struct kc_footprint block;
 
-	*work = (struct kc_work){.blocks = blocks, .launch_ns = LAUNCH_NS};
+	*work = (struct kc_work){.blocks = blocks, .launch_ns = LAUNCH_NS, .prior_log_lambda = KC__PRIOR_LOG_LAMBDA};
 	if (!threads || !blocks)
 		return -EINVAL;
 	if (threads > device->max_threads_per_block || shared > UINT32_MAX || !device->sm_count || !device->clock_khz)
@@ -114,19 +105,14 @@ struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count
 	};
 }
 
-static int64_t whole_ns(double ns)
-{
-	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
-}
-
 static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief *belief, uint32_t model)
 {
 	double ns = work->launch_ns + work->unit_ns * (double)belief->factor;
 
 	return (struct kc_solo){
-	    .ns = whole_ns(ns),
-	    .low_ns = whole_ns(ns / (double)belief->width),
-	    .high_ns = whole_ns(ns * (double)belief->width),
+	    .ns = kc__whole_ns(ns),
+	    .low_ns = kc__whole_ns(ns / (double)belief->width),
+	    .high_ns = kc__whole_ns(ns * (double)belief->width),
 	    .model = model,
 	    .state = belief->state,
 	};
@@ -143,7 +129,11 @@ struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_beli
 	if (key && key->count)
 		return solo_of(work, key, KC_MODEL_BSP_KERNEL);
 	if (device && device->count)
-		return solo_of(work, device, KC_MODEL_BSP_DEVICE);
-	prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, KC__PRIOR_HALF_WIDTH, 0, 0);
+		return solo_of(work, device, work->counted ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE);
+	if (work->counted) {
+		prior = kc_belief_of(work->prior_log_lambda, KC__COUNTED_HALF_WIDTH, 0, 0);
+		return solo_of(work, &prior, KC_MODEL_BSP_CODE);
+	}
+	prior = kc_belief_of(work->prior_log_lambda, KC__PRIOR_HALF_WIDTH, 0, 0);
 	return solo_of(work, &prior, KC_MODEL_BSP_DEVICE);
 }

@@ -44,7 +44,10 @@ struct kc_work {
 	uint32_t blocks_per_sm; /* occupancy; 0: cannot run on this device */
 	double waves;           /* blocks / (SMs * blocks_per_sm), not rounded */
 	double unit_ns;         /* BSP time with λ = 1 after wave quantisation, without the launch term */
+	double traffic_bytes;   /* to and from device memory, caches left out; 0: not known */
 	float issue;            /* share of the device's warp slots it takes */
+	float prior_log_lambda; /* before anything was measured on the device */
+	uint32_t counted;       /* 1: unit_ns is the kernel's code's work (counted.h), else a nominal one per thread */
 	double launch_ns;       /* fixed term: the shortest a kernel can take */
 	struct kc_grid grid;    /* the same launch as the block scheduler sees it */
 };
@@ -54,6 +57,9 @@ enum kc_model {
 	KC_MODEL_BSP_DEVICE = 1, /* λ of the device: kernel not measured before */
 	KC_MODEL_BSP_KERNEL = 2, /* λ of kernel, block shape and resources */
 	KC_MODEL_BSP_SHAPE = 3,  /* λ of the launch shape as well */
+	KC_MODEL_BSP_CODE = 4,   /* the code's work and λ of the device */
+	KC_MODEL_BSP_SIZES = 5,  /* the code's work and other sizes that were measured */
+	KC_MODELS,
 };
 const char *kc_model_name(uint32_t model);
 
@@ -112,6 +118,10 @@ struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_beli
 
 /* A node starts from its parent (or the built-in prior, parent == NULL). */
 void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
+
+/* What another node learned of the same launches, in other units of work. node keeps its parent. */
+void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+		     const struct kc_work *from_work);
 
 /* One measured duration, > 0 ns, of this work; overlapped: another kernel ran
  * meanwhile, slowdown is what was predicted for that (1: none). Refines node

@@ -187,6 +187,16 @@ static void begin(struct kc_lambda *node, const struct kc_work *work, double ns,
 	node->weight = FIRST_WEIGHT * weight;
 }
 
+void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+		     const struct kc_work *from_work)
+{
+	struct kc_lambda *parent = node->parent;
+
+	*node = *from;
+	node->parent = parent;
+	node->log_value += log(work->unit_ns / from_work->unit_ns);
+}
+
 void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t measured_ns, int overlapped,
 		     double slowdown)
 {

@@ -2,9 +2,7 @@
 
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns)
 {
-	enum { TRAFFIC_NOT_KNOWN = 0 };
-
-	return kc_load_of(outlook->device, outlook->work, TRAFFIC_NOT_KNOWN, solo_ns);
+	return kc_load_of(outlook->device, outlook->work, outlook->work->traffic_bytes, solo_ns);
 }
 
 void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,

@@ -89,7 +89,8 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
 	pthread_mutex_init(&device->lock, &attributes);
 	pthread_mutexattr_destroy(&attributes);
-	kc_lambda_init(&device->learned.lambda, NULL);
+	for (int unit = 0; unit < KC__UNITS; unit++)
+		kc_lambda_init(&device->learned[unit].lambda, NULL);
 	kc_contention_init(&device->contention, NULL);
 	device->known = 1;
 	if (device->info.simulated)

@@ -2,9 +2,14 @@
  * From the handle of a launch to what is known of the kernel and of this shape
  * of launching it.
  */
+#include "shim/code.h"
+#include "shim/formula.h"
 #include "shim/tables.h"
 
 #include <errno.h>
+
+#define VARIANTS_MAX 2048u /* launch shapes of a kernel told apart by arguments */
+#define ARGUMENTS_TEXT_BYTES 256u
 
 static uint64_t hash_text(const char *s)
 {
@@ -20,34 +25,61 @@ static uint64_t hash_text(const char *s)
 struct handle {
 	uint64_t key[1];
 	const char *_Atomic name;
+	struct kc__code *_Atomic code; /* of modules and libraries, too */
 	_Atomic uint32_t is_kernel;
 };
 
-void kc__handle_named(uint64_t value, bool is_kernel, const char *name)
+static struct handle *find_handle(const void *handle)
+{
+	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
+
+	return kc__find(&kc__shim.handles, key, 1);
+}
+
+/* tables_lock held. */
+static struct handle *make_handle(const void *handle)
+{
+	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
+	struct handle *h = find_handle(handle);
+
+	if (!h && (h = kc__fresh(&kc__shim.handles, sizeof(*h), key, 1)))
+		kc__insert(&kc__shim.handles, h, 1);
+	return h;
+}
+
+static struct kc__code *code_of(const void *handle)
+{
+	const struct handle *h = handle ? find_handle(handle) : NULL;
+
+	return h ? atomic_load_explicit(&h->code, memory_order_acquire) : NULL;
+}
+
+void kc__handle_code_set(const void *handle, struct kc__code *code)
+{
+	struct handle *h = make_handle(handle);
+
+	if (h)
+		atomic_store_explicit(&h->code, code, memory_order_release);
+}
+
+void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container)
 {
 	bool driver_tells = kc__driver_symbol("cuFuncGetName") != NULL; /* 12.3 and later */
 	struct handle *h;
-	bool made;
 
-	if (!value)
+	if (!handle)
 		return;
-	if (!is_kernel && driver_tells) {
-		if ((h = kc__find(&kc__shim.handles, &value, 1))) /* a CUkernel's address, used again */
-			atomic_store_explicit(&h->is_kernel, 0, memory_order_relaxed);
-		return;
-	}
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	h = kc__find(&kc__shim.handles, &value, 1);
-	made = !h && (h = kc__fresh(&kc__shim.handles, sizeof(*h), &value, 1));
+	h = make_handle(handle);
 	if (h) {
 		const char *known = atomic_load_explicit(&h->name, memory_order_relaxed);
 
 		atomic_store_explicit(&h->is_kernel, is_kernel, memory_order_relaxed);
+		if (container)
+			atomic_store_explicit(&h->code, code_of(container), memory_order_release);
 		if (name && !driver_tells && (!known || strcmp(known, name)))
 			atomic_store_explicit(&h->name, kc__keep_text(name), memory_order_release);
 	}
-	if (made)
-		kc__insert(&kc__shim.handles, h, 1);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
@@ -57,6 +89,10 @@ struct answers { /* the driver's, about a function */
 	const char *name;
 	struct kc_resources resources;
 	int binary_version, ptx_version;
+	struct kc__code *code;
+	bool parameters_known;
+	uint32_t parameter_count;
+	struct kc__parameter parameters[KC__PARAMETERS_MAX];
 };
 
 static int ask_attribute(CUfunction f, bool is_kernel, CUdevice device, CUfunction_attribute attribute, int *value)
@@ -84,10 +120,35 @@ static const char *ask_name(CUfunction f, const struct handle *h, bool is_kernel
 	return h ? atomic_load_explicit(&h->name, memory_order_acquire) : NULL;
 }
 
+/* A handle that came by a call that is not hooked: the driver knows where it belongs. */
+static struct kc__code *ask_code(CUfunction f, bool is_kernel)
+{
+	CUresult(CUDAAPI * get)(void **, void *) = (CUresult(CUDAAPI *)(void **, void *))kc__driver_symbol(
+	    is_kernel ? "cuKernelGetLibrary" : "cuFuncGetModule");
+	struct kc__code *code = code_of(f);
+	void *container = NULL;
+
+	if (!code && get && get(&container, f) == CUDA_SUCCESS)
+		code = code_of(container);
+	return code;
+}
+
+bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count)
+{
+	CUresult(CUDAAPI * get)(void *, size_t, size_t *, size_t *) =
+	    (CUresult(CUDAAPI *)(void *, size_t, size_t *, size_t *))kc__driver_symbol(
+		is_kernel ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
+	size_t offset, bytes;
+
+	*count = 0;
+	while (get && *count < KC__PARAMETERS_MAX && get(f, *count, &offset, &bytes) == CUDA_SUCCESS)
+		at[(*count)++] = (struct kc__parameter){(uint16_t)offset, (uint16_t)bytes};
+	return get != NULL;
+}
+
 static int ask(CUfunction f, struct kc__device *device, struct answers *a)
 {
-	uint64_t value = (uint64_t)(uintptr_t)f;
-	const struct handle *h = kc__find(&kc__shim.handles, &value, 1);
+	const struct handle *h = find_handle(f);
 	bool is_kernel = h && atomic_load_explicit(&h->is_kernel, memory_order_relaxed);
 	int registers, shared, local, threads;
 
@@ -103,6 +164,8 @@ static int ask(CUfunction f, struct kc__device *device, struct answers *a)
 	a->name = ask_name(f, h, is_kernel);
 	if (!a->name)
 		a->name = "(unnamed)";
+	a->code = ask_code(f, is_kernel);
+	a->parameters_known = kc__ask_parameters(f, is_kernel, a->parameters, &a->parameter_count);
 	return 0;
 }
 
@@ -113,6 +176,7 @@ static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 	struct kc_kernel_entry entry = {
 	    .id = kernel->id,
 	    .device = kernel->device->ordinal,
+	    .code_hash = a->code ? a->code->key[0] : 0,
 	    .resources = a->resources,
 	    .binary_version = (uint32_t)a->binary_version,
 	    .ptx_version = (uint32_t)a->ptx_version,
@@ -128,14 +192,26 @@ static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 }
 
 /* tables_lock held. */
+static struct kc__parameters kept_parameters(const struct answers *a)
+{
+	size_t bytes = a->parameter_count * sizeof(a->parameters[0]);
+	struct kc__parameter *at = kc__arena(bytes + 1);
+
+	if (!at)
+		return (struct kc__parameters){0};
+	memcpy(at, a->parameters, bytes);
+	return (struct kc__parameters){a->parameters_known, a->parameter_count, at};
+}
+
+/* tables_lock held. */
 static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device)
 {
 	uint64_t resources =
 	    ((uint64_t)a->resources.registers << 32 | a->resources.static_shared_bytes) * 31 + a->resources.local_bytes;
-	uint64_t key[3] = {hash_text(a->name), resources, device->ordinal};
-	struct kc__kernel *kernel = kc__find(&kc__shim.kernels, key, 3);
+	uint64_t key[4] = {hash_text(a->name), resources, device->ordinal, a->code ? a->code->key[0] : 0};
+	struct kc__kernel *kernel = kc__find(&kc__shim.kernels, key, 4);
 
-	if (kernel || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 3)))
+	if (kernel || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 4)))
 		return kernel;
 	kernel->name = kc__keep_text(a->name);
 	if (!kernel->name)
@@ -143,8 +219,11 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->id = ++kc__shim.kernel_count;
 	kernel->device = device;
 	kernel->resources = a->resources;
+	kernel->code = a->code;
+	kernel->parameters = kept_parameters(a);
 	put_kernel(kernel, a);
-	kc__insert(&kc__shim.kernels, kernel, 3);
+	kc__insert(&kc__shim.kernels, kernel, 4);
+	kc__code_wanted(kernel);
 	return kernel;
 }
 
@@ -177,6 +256,8 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 
 /* Launch shapes */
 
+enum { KEY_WORDS = 5 }; /* of struct kc__shape */
+
 static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_shared_bytes)
 {
 	CUresult(CUDAAPI * get)(int *, CUfunction, int, size_t) = (CUresult(CUDAAPI *)(
@@ -198,47 +279,127 @@ static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *
 	if (k || !(k = kc__fresh(&kc__shim.keys, sizeof(*k), key, 3)))
 		return k;
 	k->kernel = kernel;
-	kc_lambda_init(&k->learned.lambda, &kernel->device->learned.lambda);
+	for (int unit = 0; unit < KC__UNITS; unit++)
+		kc_lambda_init(&k->learned[unit].lambda, &kernel->device->learned[unit].lambda);
 	kc__insert(&kc__shim.keys, k, 3);
 	return k;
 }
 
+/* What a launch worked on goes into the journal before the launch. tables_lock held. */
+static uint32_t put_arguments(const struct kc__formula *formula, const struct kc__given *given)
+{
+	char buffer[sizeof(struct kc_arguments_entry) + ARGUMENTS_TEXT_BYTES];
+	struct kc_arguments_entry entry = {.id = ++kc__shim.argument_count};
+	char *text = buffer + sizeof(entry);
+
+	memcpy(buffer, &entry, sizeof(entry));
+	kc__arguments_tell(formula, given, text, ARGUMENTS_TEXT_BYTES);
+	kc_journal_put(kc__shim.journal, KC_KIND_ARGUMENTS, buffer, sizeof(entry) + strlen(text) + 1);
+	return entry.id;
+}
+
+/* tables_lock held. */
+static void count_work(struct kc__shape *shape, const struct kc__formula *formula, const struct kc__given *given)
+{
+	struct kc_counts counts;
+
+	if (formula->need_count)
+		shape->arguments = put_arguments(formula, given);
+	if (!kc__formula_counts(formula, &shape->dims, given, &counts))
+		kc_work_count(&shape->work, &shape->kernel->device->info, &counts, &shape->size);
+}
+
+/* tables_lock held. */
+static bool shape_fill(struct kc__shape *shape, struct kc__kernel *kernel, const struct kc_shape *dims,
+		       uint32_t blocks_per_sm)
+{
+	shape->lambda_key = key_of(kernel, dims);
+	if (!shape->lambda_key)
+		return false;
+	shape->kernel = kernel;
+	shape->dims = *dims;
+	if (kc_work_init(&shape->work, &kernel->device->info, &kernel->resources, dims, blocks_per_sm))
+		shape->unpredictable = KC_DOES_NOT_FIT;
+	kc_contention_init(&shape->contention, &kernel->device->contention);
+	return true;
+}
+
+/* Launches of this shape made before the code was read, with these arguments as far as
+ * is known: what they taught holds. tables_lock held. */
+static void succeed(struct kc__shape *shape, const struct kc__formula *formula)
+{
+	struct kc__shape *before;
+	struct kc__packed packed;
+	struct kc__given given;
+	struct kc_belief belief;
+	uint64_t key[KEY_WORDS];
+
+	memcpy(key, shape->key, sizeof(key));
+	key[KEY_WORDS - 1] = 0;
+	before = kc__find(&kc__shim.shapes, key, KEY_WORDS);
+	if (!before || !kc__early_given(before, &packed, &given) ||
+	    kc__arguments_key(formula, &given) != shape->key[KEY_WORDS - 1])
+		return;
+	before->successor = shape;
+	shape->contention = before->contention;
+	shape->solos = before->solos;
+	atomic_store(&shape->measured, atomic_load(&before->measured));
+	if (!before->learned.lambda.count)
+		return;
+	kc_lambda_adopt(&shape->learned.lambda, &shape->work, &before->learned.lambda, &before->work);
+	belief = kc_lambda_belief(&shape->learned.lambda, before->learned.last.state);
+	kc__belief_write(&shape->learned.cell, &belief);
+}
+
 static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-				    const uint64_t *key)
+				    const uint64_t *key, const struct kc__formula *formula,
+				    const struct kc__given *given)
 {
 	uint32_t blocks_per_sm =
 	    ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes);
 	struct kc__shape *shape;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	shape = kc__find(&kc__shim.shapes, key, 4);
-	if (!shape && (shape = kc__fresh(&kc__shim.shapes, sizeof(*shape), key, 4))) {
-		shape->lambda_key = key_of(kernel, dims);
-		if (!shape->lambda_key) {
-			shape = NULL;
-			goto out;
-		}
-		shape->kernel = kernel;
-		shape->dims = *dims;
-		if (kc_work_init(&shape->work, &kernel->device->info, &kernel->resources, dims, blocks_per_sm))
-			shape->unpredictable = KC_DOES_NOT_FIT;
-		kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned.lambda);
-		kc_contention_init(&shape->contention, &kernel->device->contention);
-		shape->id = ++kc__shim.shape_count;
-		atomic_store_explicit(&kc__shim.shape_by_id[shape->id], shape, memory_order_release);
-		kc__insert(&kc__shim.shapes, shape, 4);
+	shape = kc__find(&kc__shim.shapes, key, KEY_WORDS);
+	if (shape || !(shape = kc__fresh(&kc__shim.shapes, sizeof(*shape), key, KEY_WORDS)))
+		goto out;
+	if (!shape_fill(shape, kernel, dims, blocks_per_sm)) {
+		shape = NULL;
+		goto out;
 	}
+	if (formula && !shape->unpredictable)
+		count_work(shape, formula, given);
+	else if (!shape->unpredictable)
+		kc__early_keep(shape, given);
+	kernel->variants += formula != NULL;
+	kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned[shape->work.counted].lambda);
+	if (shape->work.counted)
+		succeed(shape, formula);
+	shape->id = ++kc__shim.shape_count;
+	atomic_store_explicit(&kc__shim.shape_by_id[shape->id], shape, memory_order_release);
+	kc__insert(&kc__shim.shapes, shape, KEY_WORDS);
 out:
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return shape;
 }
 
-struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims)
+struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+			       const struct kc__given *given)
 {
-	uint64_t key[4] = {
+	const struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
+	uint64_t key[KEY_WORDS] = {
 	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
-	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32};
-	struct kc__shape *shape = kc__find(&kc__shim.shapes, key, 4);
+	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
+	    formula ? kc__arguments_key(formula, given) : 0};
+	struct kc__shape *shape = kc__find(&kc__shim.shapes, key, KEY_WORDS);
 
-	return shape ? shape : shape_make(kernel, f, dims, key);
+	if (shape)
+		return shape;
+	if (formula && kernel->variants >= VARIANTS_MAX) {
+		formula = NULL;
+		key[KEY_WORDS - 1] = 0;
+		if ((shape = kc__find(&kc__shim.shapes, key, KEY_WORDS)))
+			return shape;
+	}
+	return shape_make(kernel, f, dims, key, formula, given);
 }

@@ -7,6 +7,7 @@
  * themselves by a callback while the graph is instantiated: that gives the id
  * of each original node. Where they do not, records are matched by launch shape.
  */
+#include "shim/formula.h"
 #include "shim/launch.h"
 
 #include <errno.h>
@@ -14,11 +15,14 @@
 #include <string.h>
 
 #define CHILD_DEPTH_MAX 16
+#define ARGUMENTS_MAX_BYTES 4096u /* of a node's list; of a longer one nothing is kept */
 
 struct node { /* a kernel node */
 	CUgraphNode original;
 	CUfunction function;
 	struct kc_shape dims;
+	void *arguments; /* its list as one block; NULL: not known */
+	size_t argument_bytes;
 	uint64_t record_id; /* in CUPTI's records; 0: not known */
 	bool enabled;
 };
@@ -67,26 +71,41 @@ static CUresult get_nodes(CUgraph graph, CUgraphNode **nodes, size_t *count)
 	return *nodes ? get(graph, *nodes, count) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* What it will be launched with: the program may free or change what it gave. */
+static void set_arguments(struct node *node, bool is_kernel, const struct kc__given *given)
+{
+	struct kc__parameter at[KC__PARAMETERS_MAX];
+	struct kc__parameters parameters = {.at = at};
+	char block[ARGUMENTS_MAX_BYTES];
+
+	free(node->arguments);
+	node->arguments = NULL;
+	parameters.known = kc__ask_parameters(node->function, is_kernel, at, &parameters.count);
+	node->argument_bytes = kc__arguments_pack(&parameters, given, block, sizeof(block));
+	if (node->argument_bytes && (node->arguments = malloc(node->argument_bytes)))
+		memcpy(node->arguments, block, node->argument_bytes);
+	else
+		node->argument_bytes = 0;
+}
+
+/* Of every version of the driver's struct. */
+#define SET_KERNEL(node, p, kernel)                                                                                    \
+	do {                                                                                                           \
+		(node)->function = (p)->func ? (p)->func : (CUfunction)(kernel);                                       \
+		(node)->dims = (struct kc_shape){.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                \
+						 .block = {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ},            \
+						 .dynamic_shared_bytes = (p)->sharedMemBytes};                         \
+		set_arguments(node, !(p)->func, &(struct kc__given){(p)->kernelParams, (p)->extra});                   \
+	} while (0)
+
 static void set_kernel(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	node->function = p->func ? p->func : (CUfunction)p->kern;
-	node->dims = (struct kc_shape){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-				       .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-				       .dynamic_shared_bytes = p->sharedMemBytes};
+	SET_KERNEL(node, p, p->kern);
 }
 
 static void set_kernel_v1(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	CUDA_KERNEL_NODE_PARAMS_v2 newer = {.func = p->func,
-					    .gridDimX = p->gridDimX,
-					    .gridDimY = p->gridDimY,
-					    .gridDimZ = p->gridDimZ,
-					    .blockDimX = p->blockDimX,
-					    .blockDimY = p->blockDimY,
-					    .blockDimZ = p->blockDimZ,
-					    .sharedMemBytes = p->sharedMemBytes};
-
-	set_kernel(node, &newer);
+	SET_KERNEL(node, p, NULL);
 }
 
 static bool ask_kernel(CUgraphNode handle, struct node *node)
@@ -164,13 +183,20 @@ static struct kc__graph_exec *exec_of(CUgraphExec handle)
 	return g ? g->exec : NULL;
 }
 
+static void free_nodes(struct kc__graph_exec *exec)
+{
+	for (size_t i = 0; i < exec->count; i++)
+		free(exec->nodes[i].arguments);
+	free(exec->nodes);
+}
+
 static void forget(CUgraphExec handle)
 {
 	struct kc__graph *g = kc__graph_of(handle, false);
 
 	if (!g || !g->exec)
 		return;
-	free(g->exec->nodes);
+	free_nodes(g->exec);
 	free(g->exec);
 	g->exec = NULL;
 }
@@ -294,10 +320,7 @@ void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNod
 
 	if (!node)
 		return;
-	node->function = p->func ? p->func : (CUfunction)p->kern;
-	node->dims = (struct kc_shape){.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-				       .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-				       .dynamic_shared_bytes = p->sharedMemBytes};
+	SET_KERNEL(node, p, p->kern);
 }
 
 void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enabled)
@@ -333,10 +356,16 @@ static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first
 	kc__thread.depth = 1;
 	walk(&other, graph, 0);
 	for (size_t i = 0; i < other.count && first + i < exec->count; i++) {
-		exec->nodes[first + i].function = other.nodes[i].function;
-		exec->nodes[first + i].dims = other.nodes[i].dims;
+		struct node *node = &exec->nodes[first + i], *from = &other.nodes[i];
+		void *arguments = node->arguments;
+
+		node->function = from->function;
+		node->dims = from->dims;
+		node->arguments = from->arguments;
+		node->argument_bytes = from->argument_bytes;
+		from->arguments = arguments; /* freed with it */
 	}
-	free(other.nodes);
+	free_nodes(&other);
 	kc__thread.depth = 0;
 	errno = saved_errno;
 }
@@ -385,7 +414,7 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 			take_params(exec, graph, i);
 			break;
 		}
-	free(old.nodes);
+	free_nodes(&old);
 }
 SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
 
@@ -395,10 +424,14 @@ SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
 static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint32_t launch_number, CUstream stream,
 				   bool per_thread, struct kc_slot *before)
 {
+	struct kc__packed packed;
+	struct kc__given given = {0};
 	struct kc__known known;
 	struct kc_slot *slot;
 
-	kc__know(&known, node->function, &node->dims, stream, per_thread);
+	if (node->arguments)
+		given = kc__given_packed(&packed, node->arguments, node->argument_bytes);
+	kc__know(&known, node->function, &node->dims, &given, stream, per_thread);
 	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (!slot) {
 		kc__count(KC_COUNT_DROPPED);

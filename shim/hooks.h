@@ -94,8 +94,14 @@
 	X(cuInit, cuInit, 2000, 0) \
 	X(cuGetProcAddress, cuGetProcAddress, 11030, 0) \
 	X(cuGetProcAddress_v2, cuGetProcAddress, 12000, 0) \
+	X(cuModuleLoad, cuModuleLoad, 2000, 0) \
+	X(cuModuleLoadData, cuModuleLoadData, 2000, 0) \
+	X(cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, 0) \
+	X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, 0) \
 	X(cuModuleUnload, cuModuleUnload, 2000, 0) \
 	X(cuModuleGetFunction, cuModuleGetFunction, 2000, 0) \
+	X(cuLibraryLoadData, cuLibraryLoadData, 12000, 0) \
+	X(cuLibraryLoadFromFile, cuLibraryLoadFromFile, 12000, 0) \
 	X(cuLibraryUnload, cuLibraryUnload, 12000, 0) \
 	X(cuLibraryGetKernel, cuLibraryGetKernel, 12000, 0) \
 	X(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels, 12040, 0) \

@@ -11,6 +11,7 @@
  * so both doors at once make one record.
  */
 #define KC_WITH_CUPTI
+#include "shim/code.h"
 #include "shim/launch.h"
 
 #include <cupti.h>
@@ -99,7 +100,13 @@ const uint32_t kc__injected_ids[] = {
     CBID(cuCtxDestroy_v2),
     CBID(cuDevicePrimaryCtxRelease_v2),
     CBID(cuDevicePrimaryCtxReset_v2),
+    CBID(cuModuleLoad),
+    CBID(cuModuleLoadData),
+    CBID(cuModuleLoadDataEx),
+    CBID(cuModuleLoadFatBinary),
     CBID(cuModuleUnload),
+    CBID(cuLibraryLoadData),
+    CBID(cuLibraryLoadFromFile),
     CBID(cuLibraryUnload),
     CBID(cuGraphExecDestroy),
     CBID(cuGraphExecUpdate),
@@ -118,14 +125,21 @@ const size_t kc__injected_count = sizeof(kc__injected_ids) / sizeof(*kc__injecte
 	(&(struct kc_shape){.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                                     \
 			    .block = {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ},                                 \
 			    .dynamic_shared_bytes = (p)->sharedMemBytes})
+#define GIVEN(kernel_params, kernel_extra) (&(struct kc__given){.params = kernel_params, .extra = kernel_extra})
 #define LAUNCH(symbol, api, twin)                                                                                      \
 	case CBID(symbol):                                                                                             \
 		return kc__launch_begin(&own.call, api, PARAMS(symbol)->f, GRID(PARAMS(symbol)),                       \
+					GIVEN(PARAMS(symbol)->kernelParams, PARAMS(symbol)->extra),                    \
 					PARAMS(symbol)->hStream, twin);
+#define LAUNCH_COOPERATIVE(symbol, twin)                                                                               \
+	case CBID(symbol):                                                                                             \
+		return kc__launch_begin(&own.call, KC_API_LAUNCH_COOPERATIVE, PARAMS(symbol)->f, GRID(PARAMS(symbol)), \
+					GIVEN(PARAMS(symbol)->kernelParams, NULL), PARAMS(symbol)->hStream, twin);
 #define LAUNCH_EX(symbol, twin)                                                                                        \
 	case CBID(symbol): {                                                                                           \
 		const CUlaunchConfig *config = PARAMS(symbol)->config;                                                 \
 		return config && kc__launch_begin(&own.call, KC_API_LAUNCH_KERNEL_EX, PARAMS(symbol)->f, GRID(config), \
+						  GIVEN(PARAMS(symbol)->kernelParams, PARAMS(symbol)->extra),          \
 						  config->hStream, twin);                                              \
 	}
 
@@ -142,8 +156,8 @@ static bool begin(CUpti_CallbackId id, const void *params)
 	switch (id) {
 		LAUNCH(cuLaunchKernel, KC_API_LAUNCH_KERNEL, false)
 		LAUNCH(cuLaunchKernel_ptsz, KC_API_LAUNCH_KERNEL, true)
-		LAUNCH(cuLaunchCooperativeKernel, KC_API_LAUNCH_COOPERATIVE, false)
-		LAUNCH(cuLaunchCooperativeKernel_ptsz, KC_API_LAUNCH_COOPERATIVE, true)
+		LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
+		LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 		LAUNCH_EX(cuLaunchKernelEx, false)
 		LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
 	case CBID(cuGraphLaunch):
@@ -200,6 +214,10 @@ static void entering(CUpti_CallbackId id, const void *params)
 	}
 }
 
+#define LOADED(symbol, handle, loaded, from)                                                                           \
+	case CBID(symbol):                                                                                             \
+		loaded(*PARAMS(symbol)->handle, PARAMS(symbol)->from);                                                 \
+		break;
 #define NOTED(symbol, note, value)                                                                                     \
 	case CBID(symbol):                                                                                             \
 		note(PARAMS(symbol)->hGraphExec, PARAMS(symbol)->hNode, PARAMS(symbol)->value);                        \
@@ -212,6 +230,12 @@ static void left(CUpti_CallbackId id, const void *params)
 	case CBID(cuLibraryUnload):
 		atomic_fetch_add_explicit(&kc__shim.module_generation, 1, memory_order_release);
 		break;
+		LOADED(cuModuleLoad, module, kc__code_loaded_file, fname)
+		LOADED(cuModuleLoadData, module, kc__code_loaded, image)
+		LOADED(cuModuleLoadDataEx, module, kc__code_loaded, image)
+		LOADED(cuModuleLoadFatBinary, module, kc__code_loaded, fatCubin)
+		LOADED(cuLibraryLoadData, library, kc__code_loaded, code)
+		LOADED(cuLibraryLoadFromFile, library, kc__code_loaded_file, fileName)
 	case CBID(cuGraphExecUpdate):
 		kc__graph_updated(PARAMS(cuGraphExecUpdate)->hGraphExec, PARAMS(cuGraphExecUpdate)->hGraph);
 		break;

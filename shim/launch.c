@@ -26,7 +26,8 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	return ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, CUstream handle, bool per_thread)
+void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,
+	      CUstream handle, bool per_thread)
 {
 	struct kc__function *fn;
 	struct kc__shape *shape;
@@ -44,21 +45,46 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 		known->unpredictable = fn ? KC_NO_ATTRIBUTES : KC_TABLE_FULL;
 		return;
 	}
-	shape = kc__shape_of(known->kernel, f, dims);
+	shape = kc__shape_of(known->kernel, f, dims, given);
 	known->unpredictable = shape ? shape->unpredictable : KC_TABLE_FULL;
 	if (known->unpredictable == KC_PREDICTED)
 		known->shape = shape;
 }
 
+/* Not measured itself, but others of its kernel and block shape were. */
+static bool by_sizes(struct kc__shape *shape, struct kc_solo *solo)
+{
+	struct kc__key *key = shape->lambda_key;
+	uint32_t measured = atomic_load_explicit(&key->sizes_measured, memory_order_acquire);
+
+	if (!shape->work.counted || !measured)
+		return false;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	if (shape->sizes_seen != measured) {
+		kc_sizes_predict(&key->sizes, &shape->kernel->device->info, &shape->size, shape->work.launch_ns,
+				 &shape->by_sizes);
+		shape->sizes_seen = measured;
+	}
+	*solo = shape->by_sizes;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return solo->ns > 0;
+}
+
 static struct kc_solo solo_time(struct kc__shape *shape)
 {
 	struct kc_belief own, key, device;
+	struct kc_solo solo;
 
 	kc__belief_read(&shape->learned.cell, &own);
 	if (own.count)
 		return kc_forecast_solo(&shape->work, &own, NULL, NULL);
-	kc__belief_read(&shape->lambda_key->learned.cell, &key);
-	kc__belief_read(&shape->kernel->device->learned.cell, &device);
+	if (by_sizes(shape, &solo))
+		return solo;
+	if (shape->work.counted)
+		key = (struct kc_belief){0}; /* its sizes say more */
+	else
+		kc__belief_read(&shape->lambda_key->learned[KC__UNIT_NOMINAL].cell, &key);
+	kc__belief_read(&shape->kernel->device->learned[shape->work.counted].cell, &device);
 	return kc_forecast_solo(&shape->work, NULL, &key, &device);
 }
 
@@ -88,6 +114,8 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 	launch->meeting = kc_meeting_pack(&placement.meeting);
 	launch->blocks_per_sm = (uint16_t)shape->work.blocks_per_sm;
 	launch->shape = shape->id;
+	launch->arguments = shape->arguments;
+	kc__early_made(shape, launch->predicted_at_ns);
 }
 
 /* Written where it stays: a record is filled once. */
@@ -142,7 +170,7 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 }
 
 bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
-		      CUstream stream, bool per_thread)
+		      const struct kc__given *given, CUstream stream, bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
 	struct kc__known known;
@@ -159,7 +187,7 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 		return false;
 	}
 	/* What is new goes into the journal before the launch that refers to it. */
-	kc__know(&known, f, dims, stream, per_thread);
+	kc__know(&known, f, dims, given, stream, per_thread);
 	call->stream = known.stream;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {
@@ -188,6 +216,8 @@ void kc__launch_end(struct kc__call *call, CUresult result)
 #define SHAPE(gx, gy, gz, bx, by, bz, shared)                                                                          \
 	(&(struct kc_shape){.grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic_shared_bytes = shared})
 
+#define GIVEN(kernel_params, kernel_extra) (&(struct kc__given){.params = kernel_params, .extra = kernel_extra})
+
 #define LAUNCH_KERNEL(symbol, api, twin)                                                                               \
 	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
 					  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,   \
@@ -196,7 +226,8 @@ void kc__launch_end(struct kc__call *call, CUresult result)
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \
                                                                                                                        \
-		if (!kc__launch_begin(&call, api, f, SHAPE(gx, gy, gz, bx, by, bz, shared), stream, twin))             \
+		if (!kc__launch_begin(&call, api, f, SHAPE(gx, gy, gz, bx, by, bz, shared), GIVEN(params, extra),      \
+				      stream, twin))                                                                   \
 			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);              \
 		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);                    \
 		kc__launch_end(&call, result);                                                                         \
@@ -214,7 +245,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, KC_API_LAUNCH_KERNEL, true)
 		CUresult result;                                                                                       \
                                                                                                                        \
 		if (!kc__launch_begin(&call, KC_API_LAUNCH_COOPERATIVE, f, SHAPE(gx, gy, gz, bx, by, bz, shared),      \
-				      stream, twin))                                                                   \
+				      GIVEN(params, NULL), stream, twin))                                              \
 			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                     \
 		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                           \
 		kc__launch_end(&call, result);                                                                         \
@@ -234,7 +265,7 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 		    !kc__launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                               \
 				      SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,   \
 					    config->blockDimY, config->blockDimZ, config->sharedMemBytes),             \
-				      config->hStream, twin))                                                          \
+				      GIVEN(params, extra), config->hStream, twin))                                    \
 			return KC_REAL(symbol)(config, f, params, extra);                                              \
 		result = KC_REAL(symbol)(config, f, params, extra);                                                    \
 		kc__launch_end(&call, result);                                                                         \

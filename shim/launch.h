@@ -16,7 +16,8 @@ struct kc__known {
 };
 
 /* Looks up stream, kernel and launch shape; what is new goes into the journal. */
-void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, CUstream handle, bool per_thread);
+void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,
+	      CUstream handle, bool per_thread);
 
 /* Predicts and places the launch and fills its record, host time apart. */
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);
@@ -27,7 +28,7 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 /* Around the real call of one launch. true: it is recorded, and
  * kc__launch_end() must follow. */
 bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
-		      CUstream stream, bool per_thread);
+		      const struct kc__given *given, CUstream stream, bool per_thread);
 void kc__launch_end(struct kc__call *call, CUresult result);
 
 /* graph.c: around and after the calls that make, change and launch executable

@@ -23,6 +23,56 @@ static void publish(struct kc__learned *learned, struct kc_lambda_entry *entry)
 	kc__belief_write(&learned->cell, &belief);
 }
 
+/* Of the device and of kernel and block shape; *entry names the key afterwards. */
+static void publish_parents(struct kc__shape *shape, uint32_t unit, struct kc_lambda_entry *entry)
+{
+	bool counted = unit == KC__UNIT_COUNTED;
+
+	entry->device = shape->kernel->device->ordinal;
+	entry->level = counted ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE;
+	publish(&shape->kernel->device->learned[unit], entry);
+	entry->level = counted ? KC_MODEL_BSP_SIZES : KC_MODEL_BSP_KERNEL;
+	entry->kernel = shape->kernel->id;
+	entry->dynamic_shared_bytes = shape->dims.dynamic_shared_bytes;
+	for (int i = 0; i < 3; i++)
+		entry->block[i] = (uint16_t)shape->dims.block[i];
+	publish(&shape->lambda_key->learned[unit], entry);
+}
+
+/* tables_lock held. */
+static void learn_size(struct kc__key *key, const struct kc_work *work, const struct kc_curve_point *size,
+		       int64_t measured_ns)
+{
+	kc_sizes_learn(&key->sizes, size, work->launch_ns, measured_ns);
+	atomic_fetch_add_explicit(&key->sizes_measured, 1, memory_order_release);
+}
+
+void kc__learn_size(struct kc__shape *shape, const struct kc_work *work, const struct kc_curve_point *size,
+		    int64_t measured_ns)
+{
+	struct kc__key *key = shape->lambda_key;
+	struct kc_lambda_entry entry = {0};
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	learn_size(key, work, size, measured_ns);
+	kc_lambda_learn(&key->learned[KC__UNIT_COUNTED].lambda, work, measured_ns, 0, 1);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	publish_parents(shape, KC__UNIT_COUNTED, &entry);
+}
+
+/* Whose this launch is now. The first one of a shape also counts as a size, once its code is read. */
+static struct kc__shape *heir_of(struct kc__shape *shape, const struct kc_launch *launch)
+{
+	struct kc__shape *heir;
+
+	if (launch->overlap <= KC_OVERLAP_NONE)
+		kc__early_measured(shape, launch->predicted_at_ns, launch->measured_end_ns - launch->measured_start_ns);
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	heir = shape->successor ? shape->successor : shape;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return heir;
+}
+
 void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 {
 	struct kc__shape *shape = atomic_load_explicit(&kc__shim.shape_by_id[launch->shape], memory_order_acquire);
@@ -31,6 +81,7 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 
 	if (!shape || launch->measured_end_ns <= launch->measured_start_ns)
 		return;
+	shape = heir_of(shape, launch);
 	lesson = (struct kc_lesson){
 	    .work = &shape->work,
 	    .lambda = &shape->learned.lambda,
@@ -44,20 +95,14 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 	};
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	kc_outlook_learn(&lesson);
+	if (!lesson.overlapped && shape->work.counted)
+		learn_size(shape->lambda_key, &shape->work, &shape->size, lesson.measured_ns);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	shape->solos += !lesson.overlapped;
 	atomic_fetch_add_explicit(&shape->kernel->measured, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shape->measured, 1, memory_order_relaxed);
 
-	entry.device = shape->kernel->device->ordinal;
-	entry.level = KC_MODEL_BSP_DEVICE;
-	publish(&shape->kernel->device->learned, &entry);
-	entry.level = KC_MODEL_BSP_KERNEL;
-	entry.kernel = shape->kernel->id;
-	entry.dynamic_shared_bytes = shape->dims.dynamic_shared_bytes;
-	for (int i = 0; i < 3; i++)
-		entry.block[i] = (uint16_t)shape->dims.block[i];
-	publish(&shape->lambda_key->learned, &entry);
+	publish_parents(shape, shape->work.counted, &entry);
 	entry.level = KC_MODEL_BSP_SHAPE;
 	for (int i = 0; i < 3; i++)
 		entry.grid[i] = shape->dims.grid[i];

@@ -2,7 +2,7 @@
  * From preloading to the end of the process. A program that never initialises
  * CUDA gets nothing but the hooks: no file, no thread.
  */
-#include "shim/shim.h"
+#include "shim/code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -73,6 +73,7 @@ static void in_child(void)
 	pthread_mutex_init(&kc__shim.tables_lock, NULL);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
+	kc__code_forget();
 	kc__cupti_forget();
 	kc__worker_forget();
 	kc__runtime_forget();
@@ -166,6 +167,7 @@ static void reset(void)
 {
 	kc__shim.device_count = 0;
 	kc__shim.shape_count = kc__shim.kernel_count = 0;
+	kc__shim.wanted = NULL;
 	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
 	atomic_store(&kc__shim.captures, 0);

@@ -230,7 +230,7 @@ static void end(struct runtime_call *call, cudaError_t result)
 
 /* Where the driver's hooks are known to be passed by: the launch is recorded here. */
 static void record_here(struct runtime_call *call, const void *host_function, void *real, dim3 grid, dim3 block,
-			size_t shared, cudaStream_t stream, bool per_thread)
+			void **args, size_t shared, cudaStream_t stream, bool per_thread)
 {
 	struct kc_shape dims = {.grid = {grid.x, grid.y, grid.z},
 				.block = {block.x, block.y, block.z},
@@ -241,7 +241,8 @@ static void record_here(struct runtime_call *call, const void *host_function, vo
 		return;
 	function = function_of(host_function, symbol_resolver(real));
 	call->recorded_here =
-	    function && kc__launch_begin(&call->driver, KC_API_RUNTIME, function, &dims, (CUstream)stream, per_thread);
+	    function && kc__launch_begin(&call->driver, KC_API_RUNTIME, function, &dims,
+					 &(struct kc__given){.params = args}, (CUstream)stream, per_thread);
 }
 
 #define CALLER __builtin_return_address(0)
@@ -262,7 +263,7 @@ static void record_here(struct runtime_call *call, const void *host_function, vo
 			return cudaErrorInsufficientDriver;                                                            \
 		begin(&call, site, caller, host_function);                                                             \
 		if (host_function)                                                                                     \
-			record_here(&call, host_function, (void *)real, grid, block, shared, stream, twin);            \
+			record_here(&call, host_function, (void *)real, grid, block, args, shared, stream, twin);      \
 		result = real(f, grid, block, args, shared, stream);                                                   \
 		end(&call, result);                                                                                    \
 		return result;                                                                                         \
@@ -290,7 +291,7 @@ RUNTIME_LAUNCH(__cudaLaunchKernel_ptsz, LAUNCH_HANDLE_PTSZ, NULL, true)
 			return cudaErrorInsufficientDriver;                                                            \
 		begin(&call, site, caller, f);                                                                         \
 		if (config)                                                                                            \
-			record_here(&call, f, (void *)real, config->gridDim, config->blockDim,                         \
+			record_here(&call, f, (void *)real, config->gridDim, config->blockDim, args,                   \
 				    config->dynamicSmemBytes, config->stream, twin);                                   \
 		result = real(config, f, args);                                                                        \
 		end(&call, result);                                                                                    \

@@ -20,7 +20,7 @@
 #endif
 #include <cuda.h>
 
-#include "predictor/forecast.h"
+#include "predictor/counted.h"
 #include "predictor/outlook.h"
 #include "predictor/timeline.h"
 #include "shim/hooks.h"
@@ -59,6 +59,9 @@ struct kc__learned {
 	struct kc__cell cell;
 };
 
+/* λ of nominal work per thread and λ of the code's own are not the same thing. */
+enum { KC__UNIT_NOMINAL, KC__UNIT_COUNTED, KC__UNITS }; /* kc_work.counted */
+
 struct kc__device {
 	CUdevice handle;
 	uint32_t ordinal;
@@ -67,18 +70,50 @@ struct kc__device {
 	pthread_mutex_t lock; /* guards timeline; held for a few hundred ns, never across a driver call */
 	struct kc_timeline *timeline;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
-	struct kc__learned learned;
+	struct kc__learned learned[KC__UNITS];
 	struct kc_contention contention;     /* worker learns */
 	_Atomic uint64_t copy_ns_per_mib[8]; /* by enum kc_transfer_kind, refined by the worker; 0: not known */
 };
 
+struct kc__code;    /* code.h */
+struct kc__formula; /* formula.h */
+struct kc__early;   /* early.c */
+
+/* As the launch call was given them; both may be NULL. */
+struct kc__given {
+	void *const *params; /* a pointer for each parameter */
+	void *const *extra;  /* CU_LAUNCH_PARAM_BUFFER_POINTER, … */
+};
+
+struct kc__packed; /* formula.h */
+
+/* Of a kernel's parameters, in the block that the driver makes of them. */
+struct kc__parameter {
+	uint16_t offset_bytes, bytes;
+};
+
+#define KC__PARAMETERS_MAX 256u /* those past it are not known */
+
+struct kc__parameters {
+	bool known; /* the driver tells (12.4 and later) */
+	uint32_t count;
+	const struct kc__parameter *at;
+};
+
 struct kc__kernel {
-	uint64_t key[3]; /* name hash, resources hash, device */
+	uint64_t key[4]; /* name hash, resources hash, device, code */
 	const char *name;
 	uint32_t id; /* dictionary */
 	struct kc__device *device;
 	struct kc_resources resources;
 	_Atomic uint32_t measured; /* measurements known */
+	struct kc__code *code;     /* NULL: its load was not seen */
+	struct kc__parameters parameters;
+	struct kc__kernel *next_wanted;
+	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
+	_Atomic uint32_t reading_done;
+	struct kc__early *early;   /* launches made before; tables_lock */
+	_Atomic uint32_t variants; /* launch shapes told apart by arguments */
 };
 
 /* A driver handle on a device */
@@ -92,21 +127,29 @@ struct kc__function {
 struct kc__key {
 	uint64_t key[3];
 	struct kc__kernel *kernel;
-	struct kc__learned learned;
+	struct kc__learned learned[KC__UNITS];
+	struct kc_sizes sizes;           /* worker learns; tables_lock */
+	_Atomic uint32_t sizes_measured; /* grows with them */
 };
 
-/* Key and grid */
+/* Key, grid and the arguments that matter */
 struct kc__shape {
-	uint64_t key[4];
+	uint64_t key[5];
 	struct kc__kernel *kernel;
 	struct kc__key *lambda_key;
 	uint32_t id;            /* place in shapes[] */
 	uint32_t unpredictable; /* enum kc_unpredictable */
+	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
 	struct kc_shape dims;
 	struct kc_work work;
+	struct kc_curve_point size; /* where work is counted */
+	struct kc_solo by_sizes;    /* before it is measured itself; tables_lock */
+	uint32_t sizes_seen;        /* key's sizes_measured at that; tables_lock */
 	struct kc__learned learned;
 	struct kc_contention contention; /* worker learns */
 	uint32_t solos;                  /* worker: measured alone */
+	struct kc__early *early;         /* first launch, made before the code was read */
+	struct kc__shape *successor;     /* the same launch, told by its arguments; tables_lock */
 	_Atomic uint32_t measured;
 };
 
@@ -156,11 +199,12 @@ struct kc__state {
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
 	pthread_mutex_t tables_lock;
-	struct kc__table functions, kernels, keys, shapes, streams, events, handles, graphs;
+	struct kc__table functions, kernels, keys, shapes, streams, events, handles, graphs, codes;
 	struct kc__shape *_Atomic *shape_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
-	uint32_t shape_count, kernel_count;
+	uint32_t shape_count, kernel_count, argument_count;
+	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
 };
 extern struct kc__state kc__shim;
 
@@ -226,9 +270,25 @@ void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tabl
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 
 /* functions.c */
-void kc__handle_named(uint64_t handle, bool is_kernel, const char *name);
+void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container);
+void kc__handle_code_set(const void *handle, struct kc__code *code); /* tables_lock held */
+/* Asks the driver: at most KC__PARAMETERS_MAX. false: it cannot tell. */
+bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
-struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims);
+struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+			       const struct kc__given *given);
+
+/* early.c: launches made before their kernel's code had been read. What they
+ * were given is kept, so that their measured time counts as a known size. */
+/* tables_lock held. The first launch of a shape. */
+void kc__early_keep(struct kc__shape *shape, const struct kc__given *given);
+void kc__early_made(struct kc__shape *shape, int64_t predicted_at_ns);
+/* Of the first launch. false: not kept. */
+bool kc__early_given(const struct kc__shape *shape, struct kc__packed *packed, struct kc__given *given);
+/* Worker: the launch predicted then took so long, alone. */
+void kc__early_measured(struct kc__shape *shape, int64_t predicted_at_ns, int64_t measured_ns);
+/* Worker: the kernel's code has been read, or never will be. */
+void kc__early_settle(struct kc__kernel *kernel);
 
 /* streams.c */
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
@@ -332,6 +392,9 @@ static inline struct kc_outlook kc__outlook_of(const struct kc__shape *shape)
 /* learn.c: worker */
 /* met: what the launches it ran beside put on the device meanwhile. */
 void kc__learn(const struct kc_launch *launch, const struct kc_load *met);
+/* A launch of the shape that was not predicted from the code took so long, alone: what the code says of it. */
+void kc__learn_size(struct kc__shape *shape, const struct kc_work *work, const struct kc_curve_point *size,
+		    int64_t measured_ns);
 void kc__learn_transfer(const struct kc_transfer *transfer);
 
 /* worker.c */

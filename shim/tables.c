@@ -15,6 +15,7 @@ enum {
 	EVENTS_MAX = 65536,
 	HANDLES_MAX = 131072,
 	GRAPHS_MAX = 16384,
+	CODES_MAX = 8192,
 };
 #define ARENA_CHUNK_BYTES (256u << 10)
 #define ARENA_MAX_BYTES (40u << 20)
@@ -68,7 +69,7 @@ int kc__tables_init(void)
 	} all[] = {
 	    {&kc__shim.functions, FUNCTIONS_MAX}, {&kc__shim.kernels, KERNELS_MAX}, {&kc__shim.keys, SHAPES_MAX},
 	    {&kc__shim.shapes, SHAPES_MAX},       {&kc__shim.streams, STREAMS_MAX}, {&kc__shim.events, EVENTS_MAX},
-	    {&kc__shim.handles, HANDLES_MAX},     {&kc__shim.graphs, GRAPHS_MAX},
+	    {&kc__shim.handles, HANDLES_MAX},     {&kc__shim.graphs, GRAPHS_MAX},   {&kc__shim.codes, CODES_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)

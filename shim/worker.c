@@ -3,7 +3,7 @@
  * learns, and writes what is final to the database. When the database cannot be
  * written, slots stay in the journal and are tried again.
  */
-#include "shim/shim.h"
+#include "shim/code.h"
 
 #include "store/store.h"
 
@@ -302,6 +302,7 @@ static void *run(void *unused)
 			kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 		collect(now_ns);
 		store_when_due(now_ns);
+		kc__code_step();
 		claimed = kc_journal_claimed(kc__shim.journal);
 		request = sleep_until(kc__now_ns() + (claimed != seen ? TICK_BUSY_NS : TICK_IDLE_NS));
 		seen = claimed;

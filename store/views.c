@@ -80,7 +80,7 @@ static void launch_view(sqlite3_str *sql)
 	sqlite3_str_appendall(sql, " r.result AS result, r.thread AS thread, r.correlation AS correlation,"
 				   " p.started_ns + r.launched AS launched_ns,"
 				   " p.started_ns + r.launched - r.lead AS predicted_at_ns,");
-	flag_names(sql, "model", FLAG(MODEL), 1, KC_MODEL_BSP_SHAPE + 1, kc_model_name);
+	flag_names(sql, "model", FLAG(MODEL), 1, KC_MODELS, kc_model_name);
 	sqlite3_str_appendf(sql,
 			    " r.model_state AS model_state, r.solo AS solo_ns, r.solo - r.below AS solo_low_ns,"
 			    " r.solo + r.above AS solo_high_ns,"
@@ -125,10 +125,10 @@ static void concurrency_view(sqlite3_str *sql)
 static void model_views(sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "CREATE VIEW accuracy_by_model AS SELECT run,");
-	names_of(sql, "model", "model", 1, KC_MODEL_BSP_SHAPE + 1, kc_model_name);
+	names_of(sql, "model", "model", 1, KC_MODELS, kc_model_name);
 	sqlite3_str_appendall(sql, " " ACCURACY_COLUMNS " FROM rollup WHERE model > 0 GROUP BY run, model;"
 				   "CREATE VIEW model_score AS SELECT run,");
-	names_of(sql, "model", "model", 1, KC_MODEL_BSP_SHAPE + 1, kc_model_name);
+	names_of(sql, "model", "model", 1, KC_MODELS, kc_model_name);
 	sqlite3_str_appendall(sql,
 			      " nullif(kernel, 0) AS kernel, sum(matched) AS n,"
 			      " sum(error_sum) / sum(matched) AS mape, sum(log_sum) / sum(matched) AS mean_log_ratio"
@@ -141,7 +141,7 @@ static void lambda_view(sqlite3_str *sql)
 			    "DROP VIEW IF EXISTS lambda; CREATE VIEW lambda AS"
 			    " SELECT r.id >> %d AS process, r.id & %lld AS state,",
 			    KC_SEQUENCE_BITS, (long long)KC_SEQUENCE_MASK);
-	names_of(sql, "r.level", "level", 1, KC_MODEL_BSP_SHAPE + 1, kc_model_name);
+	names_of(sql, "r.level", "level", 1, KC_MODELS, kc_model_name);
 	sqlite3_str_appendf(
 	    sql,
 	    " nullif(s.device, 0) AS device, nullif(s.kernel, 0) AS kernel, nullif(s.grid_x, 0) AS grid_x,"

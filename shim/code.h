@@ -1,0 +1,54 @@
+/*
+ * The code behind kernels: kept when a module is loaded, read by the worker
+ * once one of its kernels is launched.
+ *
+ *   kc__code        what one module load brought, in up to KC__CODE_PIECES pieces
+ *   kc__code_piece  bytes of a mapped file, by path and offset; or a copy, for the
+ *                   program may free what it handed over as soon as the call is done
+ *
+ *   module or library handle -> kc__code, and functions' handles to the same
+ *
+ * Nothing of the application's is read after the call it came with.
+ */
+#ifndef KC_SHIM_CODE_H
+#define KC_SHIM_CODE_H
+
+#include "shim/shim.h"
+
+#define KC__CODE_PIECES 16u
+#define KC__CODE_COPY_MAX_BYTES ((size_t)8 << 20)  /* of one piece */
+#define KC__CODE_POOL_BYTES ((size_t)16 << 20)     /* of all copies together; the oldest go first */
+#define KC__CODE_FILE_MAX_BYTES ((size_t)32 << 20) /* of one piece, while it is read */
+
+struct kc__code_piece {
+	const char *path; /* NULL: a copy */
+	uint64_t offset;
+	size_t length;
+	void *copy; /* NULL: let go to make room */
+};
+
+struct kc__code {
+	uint64_t key[1]; /* hash of what was loaded */
+	uint32_t state;  /* enum kc_code_state */
+	bool held;       /* a copy is being read; under the pool's lock */
+	uint32_t piece_count;
+	struct kc__code_piece pieces[KC__CODE_PIECES];
+	struct kc__code *next_copied; /* in the order of loading */
+};
+
+/* After a load: what the handle stands for now. An image as the driver takes it, or a file. */
+void kc__code_loaded(const void *handle, const void *image);
+void kc__code_loaded_file(const void *handle, const char *path);
+
+/* Worker: a piece's copy, which stays until it is released; NULL: it was let go. */
+void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece);
+void kc__code_release(struct kc__code *code);
+void kc__code_forget(void); /* fork child */
+
+/* tables_lock held. The kernel is launched: its code is to be read. */
+void kc__code_wanted(struct kc__kernel *kernel);
+
+/* code_read.c. Worker: reads what is wanted, one module's code at most. 1: there may be more. */
+int kc__code_step(void);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * A kernel's cost formula at a launch: which of the arguments matter, and what
+ * they are.
+ *
+ *   kc__formula    published once the worker has read the code; never freed
+ *   kc__need       bytes of an argument that the formula depends on
+ *   kc__packed     a copy of a launch's argument list
+ */
+#ifndef KC_SHIM_FORMULA_H
+#define KC_SHIM_FORMULA_H
+
+#include "shim/shim.h"
+
+#define KC__ARGUMENTS_MAX 64u /* parameters; those past it are not known */
+
+struct kc__need {
+	uint32_t param, in_param_bytes; /* offset within the parameter */
+	uint32_t offset_bytes, bytes;   /* within the block */
+	uint64_t mask;                  /* bits that matter */
+};
+
+struct kc__formula {
+	const struct kc_cost *cost;
+	const struct kc__need *needs;
+	uint32_t need_count;
+	struct kc__parameters parameters; /* as the code has them */
+};
+
+/* tables_lock held. cost: of function, and kept. NULL: no memory. */
+struct kc__formula *kc__formula_make(const struct kc_cost *cost, const struct kc_ptx_function *function);
+
+/* A number that differs where arguments that matter differ; never 0. */
+uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given);
+
+/* The formula's value for this launch, at a launch's effort. 0, or kc_cost_evaluate()'s error. */
+int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
+		       struct kc_counts *counts);
+
+/* The arguments that matter, for people: "p2 = 1048576, p3 mod 32 = 0, p4 = ?". */
+void kc__arguments_tell(const struct kc__formula *formula, const struct kc__given *given, char *text, size_t size);
+
+/* The argument list as one block, laid out as the driver does. Its length; 0: not
+ * known, empty or longer than max_bytes. */
+size_t kc__arguments_pack(const struct kc__parameters *parameters, const struct kc__given *given, void *block,
+			  size_t max_bytes);
+
+/* A block as a launch call could be given it; valid as long as both. */
+struct kc__packed {
+	void *extra[5];
+	size_t bytes;
+};
+struct kc__given kc__given_packed(struct kc__packed *packed, void *block, size_t bytes);
+
+#endif
