@@ -3,7 +3,7 @@
  *
  *   kc_explain_launch   what was asked for: grid, block, shared memory, arguments as text
  *   kc_explained        one kernel: its PTX and cost formula, what its machine code tells,
- *                       and for a launch the counts
+ *                       for a launch the counts, and on a device every model's time
  *   kc_explanation      the file: images, the architecture that was taken, kernels
  *
  * explain.c reads the command line, explain_read.c fills a kc_explanation,
@@ -12,6 +12,8 @@
  */
 #ifndef KC_EXPLAIN_H
 #define KC_EXPLAIN_H
+
+#include "launch_times.h"
 
 #include "predictor/code/cost.h"
 #include "predictor/code/cubin.h"
@@ -55,6 +57,9 @@ struct kc_explained {
 	struct kc_refusal refusal;
 	int counted; /* 1; 0: no launch was given; -errno of kc_cost_evaluate */
 	struct kc_counts counts;
+	int timed; /* 1; 0: not counted, or no device was named; -errno of kc_launch_times */
+	struct kc_launch_times times;
+	char untimed[KC_EXPLAIN_WHY_BYTES]; /* why it has no times */
 };
 
 struct kc_explanation {
@@ -66,14 +71,16 @@ struct kc_explanation {
 	struct kc_explained *kernels;
 	uint32_t kernel_count, kernel_capacity;
 	const struct kc_explain_launch *launch;
-	void *map; /* the file */
+	double lambda; /* of the BSP model */
+	void *map;     /* the file */
 	size_t map_bytes;
 };
 
 /* 0; -ENOENT: no GPU code, or none of that kernel; -EBADMSG, -ENOMEM, -errno. why gets a sentence without a name of
  * the command. kernel: name, mangled or readable, with or without its parameter list; NULL: all. */
 int kc_explain_read(struct kc_explanation *explanation, const char *kernel, char *why, size_t why_size);
-/* Evaluates for explanation->launch. 0; -EINVAL: an argument fits no parameter; -ENOMEM. */
+/* Evaluates for explanation->launch, and asks the models where a device was named. 0; -EINVAL: an argument fits no
+ * parameter; -ENOMEM. */
 int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size);
 void kc_explain_free(struct kc_explanation *explanation);
 
@@ -95,7 +102,7 @@ void kc_explain_argument_free(struct kc_cost_argument *argument);
 const char *kc_explain_type(const struct kc_ptx_param *param);
 /* Sectors that a global request of this launch would touch if its lanes' addresses were dense; NAN: cannot be told. */
 double kc_explain_sectors_dense(const struct kc_counts *counts);
-/* Why there is no formula, or no value of it. 1, or 0 where there is. */
+/* Why there is no formula, no value of it, or no time. 1, or 0 where there is. */
 int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXPLAIN_WHY_BYTES]);
 /* What is to be said of the file: i from 0 on; "": nothing at this i. 1, or 0 past the end. */
 int kc_explain_note(const struct kc_explanation *explanation, uint32_t i, char out[static KC_EXPLAIN_WHY_BYTES]);

@@ -1,5 +1,5 @@
 #include "explain.h"
-#include "json.h"
+#include "models_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -166,6 +166,7 @@ static json_t *kernel_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "loops", kernel->cost ? loops_json(&kernel->story) : json_array());
 	json_object_set_new(out, "formula", kernel->cost ? formula_json(&kernel->story) : json_null());
 	json_object_set_new(out, "counts", counts_json(kernel));
+	json_object_set_new(out, "models", kernel->timed == 1 ? kc_models_json(&kernel->times.models) : json_null());
 	json_object_set_new(out, "unknown", kernel->cost ? unknown_json(&kernel->story) : json_array());
 	json_object_set_new(out, "refused", kc_explain_refusal(kernel, why) ? kc_json_text(why) : json_null());
 	return out;
@@ -220,6 +221,7 @@ int kc_explain_print_json(const struct kc_explanation *explanation)
 	json_object_set_new(out, "images", images_json(explanation));
 	json_object_set_new(out, "notes", notes_json(explanation));
 	json_object_set_new(out, "launch", launch_json(explanation->launch));
+	json_object_set_new(out, "lambda", json_real(explanation->lambda));
 	for (uint32_t i = 0; i < explanation->kernel_count; i++)
 		json_array_append_new(kernels, kernel_json(&explanation->kernels[i]));
 	json_object_set_new(out, "kernels", kernels);

@@ -355,13 +355,37 @@ static int count_kernel(struct kc_explained *kernel, const struct kc_explain_lau
 	return rc;
 }
 
+/* What the kernel needs is what the machine code says, where that is the device's. */
+static void time_kernel(const struct kc_explanation *explanation, struct kc_explained *kernel)
+{
+	const struct kc_explain_launch *asked = explanation->launch;
+	struct kc_counted_launch launch = {
+	    .resources.static_shared_bytes = kc_cost_static_shared_bytes(kernel->cost),
+	    .shape.dynamic_shared_bytes = asked->dynamic_shared_bytes,
+	    .counts = kernel->counts,
+	};
+	int rc;
+
+	memcpy(launch.shape.grid, asked->grid, sizeof(launch.shape.grid));
+	memcpy(launch.shape.block, asked->block, sizeof(launch.shape.block));
+	if (kernel->code && !kernel->unit->foreign)
+		launch.resources.registers = kernel->code->registers;
+	rc = kc_launch_times(explanation->device, &launch, explanation->lambda, &kernel->times, kernel->untimed,
+			     sizeof(kernel->untimed));
+	kernel->timed = rc == 0 ? 1 : rc;
+}
+
 int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < explanation->kernel_count; i++) {
-		if (explanation->kernels[i].cost)
-			rc = count_kernel(&explanation->kernels[i], explanation->launch, why, why_size);
+		struct kc_explained *kernel = &explanation->kernels[i];
+
+		if (kernel->cost)
+			rc = count_kernel(kernel, explanation->launch, why, why_size);
+		if (kernel->counted == 1 && explanation->device)
+			time_kernel(explanation, kernel);
 	}
 	return rc;
 }

@@ -211,6 +211,22 @@ static void put_counts(const struct kc_explanation *explanation, const struct kc
 	put_memory_hints(counts);
 }
 
+static void put_times(const struct kc_explanation *explanation, const struct kc_explained *kernel)
+{
+	printf("  on %s, alone, without what a launch costs:\n", explanation->device->name);
+	if (kc_models_print(&kernel->times.models, 4) < 0)
+		kc_error("%s", strerror(ENOMEM));
+	kc_models_print_lambda(explanation->lambda, 4);
+	kc_models_print_assumed(&kernel->counts, 4);
+}
+
+static const char *refused_what(const struct kc_explained *kernel)
+{
+	if (!kernel->cost)
+		return "no formula";
+	return kernel->counted < 0 ? "not counted" : "no times";
+}
+
 static void put_kernel(const struct kc_explanation *explanation, const struct kc_explained *kernel)
 {
 	char why[KC_EXPLAIN_WHY_BYTES];
@@ -228,9 +244,19 @@ static void put_kernel(const struct kc_explanation *explanation, const struct kc
 	if (!kernel->function)
 		put_instructions(&kernel->code->sass);
 	if (kc_explain_refusal(kernel, why))
-		put_wrapped(2, kernel->cost ? "not counted" : "no formula", why);
+		put_wrapped(2, refused_what(kernel), why);
 	if (kernel->counted == 1)
 		put_counts(explanation, &kernel->counts);
+	if (kernel->timed == 1)
+		put_times(explanation, kernel);
+}
+
+static void put_what_is_missing(const struct kc_explanation *explanation)
+{
+	if (explanation->launch->given && !explanation->device)
+		puts("\nTimes by each model: name a device, --device NAME|FILE (`kerncast devices` lists them)");
+	else if (explanation->device && !explanation->launch->given)
+		puts("\nCounts, and times by each model: give a launch, --grid, --block and --args");
 }
 
 int kc_explain_print_text(const struct kc_explanation *explanation)
@@ -238,5 +264,6 @@ int kc_explain_print_text(const struct kc_explanation *explanation)
 	put_header(explanation);
 	for (uint32_t i = 0; i < explanation->kernel_count; i++)
 		put_kernel(explanation, &explanation->kernels[i]);
+	put_what_is_missing(explanation);
 	return kc_output_finish();
 }

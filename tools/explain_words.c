@@ -52,6 +52,8 @@ int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXP
 		snprintf(out, KC_EXPLAIN_WHY_BYTES, "%s",
 			 kernel->counted == -EAGAIN ? "a launch of this size takes too long to count"
 						    : strerror(-kernel->counted));
+	else if (kernel->timed < 0)
+		snprintf(out, KC_EXPLAIN_WHY_BYTES, "%s", kernel->untimed);
 	else
 		return 0;
 	return 1;

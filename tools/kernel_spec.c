@@ -97,36 +97,45 @@ static uint32_t shared_limit(const struct kc_device *device)
 		   : device->shared_per_block_bytes;
 }
 
-static void say_what_is_too_much(const struct kc_kernel_spec *spec, const struct kc_device *device, char *why,
-				 size_t why_size)
+static void say_what_is_too_much(const struct kc_resources *resources, const struct kc_shape *shape,
+				 const struct kc_device *device, char *why, size_t why_size)
 {
-	uint64_t registers = (uint64_t)spec->registers * spec->threads;
+	uint32_t threads = shape->block[0] * shape->block[1] * shape->block[2];
+	uint64_t registers = (uint64_t)resources->registers * threads;
+	uint64_t shared_bytes = (uint64_t)resources->static_shared_bytes + shape->dynamic_shared_bytes;
 
-	if (spec->threads > device->max_threads_per_block)
-		snprintf(why, why_size, "%u threads in a block, the device allows %u", spec->threads,
+	if (threads > device->max_threads_per_block)
+		snprintf(why, why_size, "%u threads in a block, the device allows %u", threads,
 			 device->max_threads_per_block);
-	else if (spec->shared_bytes > shared_limit(device))
-		snprintf(why, why_size, "%u bytes of shared memory a block, the device allows %u", spec->shared_bytes,
-			 shared_limit(device));
+	else if (shared_bytes > shared_limit(device))
+		snprintf(why, why_size, "%" PRIu64 " bytes of shared memory a block, the device allows %u",
+			 shared_bytes, shared_limit(device));
 	else if (registers > device->registers_per_block)
 		snprintf(why, why_size, "%" PRIu64 " registers a block (%u a thread), the device has %u", registers,
-			 spec->registers, device->registers_per_block);
+			 resources->registers, device->registers_per_block);
 	else
 		snprintf(why, why_size, "%u registers a thread are more than the device can give to %u threads",
-			 spec->registers, spec->threads);
+			 resources->registers, threads);
+}
+
+int kc_shape_work(const struct kc_resources *resources, const struct kc_shape *shape, const struct kc_device *device,
+		  struct kc_work *work, char *why, size_t why_size)
+{
+	struct kc_device with_clock = *device;
+
+	if (!with_clock.clock_khz)
+		with_clock.clock_khz = NOMINAL_CLOCK_KHZ;
+	if (kc_work_init(work, &with_clock, resources, shape, 0) == 0)
+		return 0;
+	say_what_is_too_much(resources, shape, device, why, why_size);
+	return -ERANGE;
 }
 
 int kc_kernel_spec_work(const struct kc_kernel_spec *spec, const struct kc_device *device, struct kc_work *work,
 			char *why, size_t why_size)
 {
-	struct kc_device with_clock = *device;
 	struct kc_resources resources = {.registers = spec->registers, .static_shared_bytes = spec->shared_bytes};
 	struct kc_shape shape = {.grid = {spec->blocks, 1, 1}, .block = {spec->threads, 1, 1}};
 
-	if (!with_clock.clock_khz)
-		with_clock.clock_khz = NOMINAL_CLOCK_KHZ;
-	if (kc_work_init(work, &with_clock, &resources, &shape, 0) == 0)
-		return 0;
-	say_what_is_too_much(spec, device, why, why_size);
-	return -ERANGE;
+	return kc_shape_work(&resources, &shape, device, work, why, why_size);
 }

@@ -30,4 +30,8 @@ int kc_kernel_spec(const char *text, struct kc_kernel_spec *out, char *why, size
 int kc_kernel_spec_work(const struct kc_kernel_spec *spec, const struct kc_device *device, struct kc_work *work,
 			char *why, size_t why_size);
 
+/* The same of any launch. */
+int kc_shape_work(const struct kc_resources *resources, const struct kc_shape *shape, const struct kc_device *device,
+		  struct kc_work *work, char *why, size_t why_size);
+
 #endif

@@ -1,19 +1,17 @@
 #include "command.h"
 #include "count_spec.h"
 #include "device_spec.h"
-#include "format.h"
+#include "explain.h"
+#include "launch_options.h"
 #include "models_json.h"
-#include "table.h"
-
-#include "predictor/models.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_JSON = 0x100 };
+enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_KERNEL = 'k', KEY_JSON = 0x100 };
 
 #define KERNELS_MAX 64u
 
@@ -21,20 +19,31 @@ struct request {
 	const char *device;
 	double lambda;
 	int json;
+	const char *in_file; /* FILE[:NAME], a kernel whose code is read; NULL: none */
+	struct kc_launch_options launch;
 	struct kc_count_spec kernels[KERNELS_MAX];
 	unsigned count;
 };
 
+struct prediction {
+	const char *text; /* the kernel as given */
+	struct kc_counts counts;
+	struct kc_launch_times times;
+};
+
 struct answer {
 	struct kc_device device;
-	struct kc_work works[KERNELS_MAX];
-	struct kc_model_times times[KERNELS_MAX];
+	struct prediction predictions[KERNELS_MAX + 1];
+	unsigned count;
 };
 
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "a built-in device (`kerncast devices`), or a file of attribute=number lines", 0},
     {"lambda", KEY_LAMBDA, "NUMBER", 0, "of the BSP model; 1 (default) before anything was measured", 0},
+    {"kernel", KEY_KERNEL, "FILE[:NAME]", 0,
+     "a kernel of that file, launched as --grid, --block, --args and --shared say; counted as by kerncast explain", 0},
+    KC_LAUNCH_OPTIONS,
     {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
     {0},
 };
@@ -59,6 +68,20 @@ static double parse_lambda(const char *arg, struct argp_state *state)
 	return value;
 }
 
+static void check(struct request *request, struct argp_state *state)
+{
+	if (!request->device)
+		argp_error(state, "which device? --device takes a built-in name or a file");
+	kc_launch_options_check(&request->launch, state);
+	if (request->in_file && !request->launch.launch.given)
+		argp_error(state, "--kernel takes a launch: --grid and --block are missing");
+	if (!request->in_file && request->launch.launch.given)
+		argp_error(state, "--grid, --block, --args and --shared belong to --kernel FILE[:NAME]");
+	if (!request->in_file && !request->count)
+		argp_error(state,
+			   "a kernel, such as blocks=4096,threads=256,fma=1024,ld_global=2048, or --kernel FILE");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
@@ -76,36 +99,112 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		add_kernel(request, arg, state);
 		return 0;
+	case KEY_KERNEL:
+		if (request->in_file)
+			argp_error(state, "one --kernel at a time");
+		request->in_file = arg;
+		return 0;
 	case ARGP_KEY_END:
-		if (!request->device)
-			argp_error(state, "which device? --device takes a built-in name or a file");
-		if (!request->count)
-			argp_error(state, "a kernel, such as blocks=4096,threads=256,fma=1024,ld_global=2048");
+		check(request, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_launch_option(&request->launch, key, arg, state);
 	}
 }
 
-/* 0, or the number of kernels that have no times, each named with the reason. */
-static unsigned find_times(const struct request *request, struct answer *answer)
+/* Takes ":NAME" off FILE:NAME, and returns the name; NULL: there is none. A file may have colons in its name, and a
+ * kernel too. */
+static const char *split_name(char *path)
 {
-	unsigned refused = 0;
-	char why[256];
+	if (access(path, F_OK) == 0)
+		return NULL;
+	for (char *colon = strchr(path, ':'); colon; colon = strchr(colon + 1, ':')) {
+		*colon = '\0';
+		if (access(path, F_OK) == 0)
+			return colon + 1;
+		*colon = ':';
+	}
+	return NULL;
+}
+
+/* The only kernel of that name, with its times. An exit status. */
+static int predict_explained(struct kc_explanation *explanation, const char *name, struct prediction *prediction)
+{
+	const struct kc_explained *kernel;
+	char why[1024];
+	int rc;
+
+	if (kc_explain_read(explanation, name, why, sizeof(why)) < 0) {
+		kc_error("%s", why);
+		return KC_EXIT_FAILED;
+	}
+	if (explanation->kernel_count > 1) {
+		kc_error("%s has %u kernels%s%s: name one, as in --kernel %s:NAME; `kerncast explain` lists them",
+			 explanation->path, explanation->kernel_count, name ? " that are called " : "",
+			 name ? name : "", explanation->path);
+		return KC_EXIT_USAGE;
+	}
+	rc = kc_explain_count(explanation, why, sizeof(why));
+	if (rc < 0) {
+		kc_error("%s", why);
+		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	}
+	kernel = explanation->kernels;
+	if (kc_explain_refusal(kernel, why)) {
+		kc_error("%s: %s", kernel->readable, why);
+		return KC_EXIT_FAILED;
+	}
+	prediction->counts = kernel->counts;
+	prediction->times = kernel->times;
+	return KC_EXIT_OK;
+}
+
+static int predict_in_file(const struct request *request, struct answer *answer)
+{
+	char *path = strdup(request->in_file);
+	struct prediction *prediction = &answer->predictions[answer->count++];
+	struct kc_explanation explanation = {
+	    .path = path, .device = &answer->device, .launch = &request->launch.launch, .lambda = request->lambda};
+	int status = KC_EXIT_FAILED;
+
+	prediction->text = request->in_file;
+	if (path)
+		status = predict_explained(&explanation, split_name(path), prediction);
+	else
+		kc_error("%s", strerror(ENOMEM));
+	kc_explain_free(&explanation);
+	free(path);
+	return status;
+}
+
+static struct kc_counted_launch launch_of(const struct kc_count_spec *spec)
+{
+	return (struct kc_counted_launch){
+	    .resources = {.registers = spec->kernel.registers, .static_shared_bytes = spec->kernel.shared_bytes},
+	    .shape = {.grid = {spec->kernel.blocks, 1, 1}, .block = {spec->kernel.threads, 1, 1}},
+	    .counts = spec->counts,
+	};
+}
+
+/* Those given as counts. Each that has no times is named with the reason. An exit status. */
+static int predict_counted(const struct request *request, struct answer *answer)
+{
+	int status = KC_EXIT_OK;
+	char why[512];
 
 	for (unsigned i = 0; i < request->count; i++) {
-		const struct kc_count_spec *spec = &request->kernels[i];
-		int rc = kc_kernel_spec_work(&spec->kernel, &answer->device, &answer->works[i], why, sizeof(why));
+		struct prediction *prediction = &answer->predictions[answer->count++];
+		struct kc_counted_launch launch = launch_of(&request->kernels[i]);
 
-		if (rc < 0)
-			kc_error("kernel %u (%s) cannot run on %s: %s", i + 1, spec->kernel.text, answer->device.name,
-				 why);
-		else if ((rc = kc_model_times(&answer->device, spec->kernel.blocks, spec->kernel.threads, &spec->counts,
-					      request->lambda, &answer->times[i])) < 0)
-			kc_error("%s has no clock_khz; the models cannot do without", answer->device.name);
-		refused += rc < 0;
+		prediction->text = request->kernels[i].kernel.text;
+		prediction->counts = launch.counts;
+		if (kc_launch_times(&answer->device, &launch, request->lambda, &prediction->times, why, sizeof(why)) ==
+		    0)
+			continue;
+		kc_error("kernel %u (%s): %s", i + 1, prediction->text, why);
+		status = KC_EXIT_FAILED;
 	}
-	return refused;
+	return status;
 }
 
 static int print_json(const struct request *request, const struct answer *answer)
@@ -114,89 +213,76 @@ static int print_json(const struct request *request, const struct answer *answer
 
 	json_object_set_new(out, "device", kc_json_text(answer->device.name));
 	json_object_set_new(out, "lambda", json_real(request->lambda));
-	for (unsigned i = 0; i < request->count; i++) {
+	for (unsigned i = 0; i < answer->count; i++) {
+		const struct prediction *prediction = &answer->predictions[i];
 		json_t *kernel = json_object();
 
-		json_object_set_new(kernel, "kernel", kc_json_text(request->kernels[i].kernel.text));
-		json_object_set_new(kernel, "blocks_per_sm", json_integer(answer->works[i].blocks_per_sm));
-		json_object_set_new(kernel, "waves", kc_json_real(answer->works[i].waves));
-		json_object_set_new(kernel, "counts", kc_counts_json(&request->kernels[i].counts));
-		json_object_set_new(kernel, "models", kc_models_json(&answer->times[i]));
+		json_object_set_new(kernel, "kernel", kc_json_text(prediction->text));
+		json_object_set_new(kernel, "blocks_per_sm", json_integer(prediction->times.work.blocks_per_sm));
+		json_object_set_new(kernel, "waves", kc_json_real(prediction->times.work.waves));
+		json_object_set_new(kernel, "counts", kc_counts_json(&prediction->counts));
+		json_object_set_new(kernel, "assumed", json_boolean(prediction->counts.assumed));
+		json_object_set_new(kernel, "models", kc_models_json(&prediction->times.models));
 		json_array_append_new(kernels, kernel);
 	}
 	json_object_set_new(out, "kernels", kernels);
-	return kc_json_print(out);
-}
-
-static void add_row(struct kc_table *table, const char *model, const char *meaning, double low_ns, double high_ns)
-{
-	char low[KC_FORMAT_BYTES], high[KC_FORMAT_BYTES];
-
-	kc_format_ns(low_ns, low);
-	kc_format_ns(high_ns, high);
-	kc_table_row(table, (const char *const[]){model, low, low_ns == high_ns ? "" : high, meaning});
-}
-
-static int print_kernel(const struct kc_count_spec *spec, const struct kc_model_times *times)
-{
-	static const struct kc_column columns[] = {
-	    {"model", KC_LEFT, 0}, {"from", KC_RIGHT, 0}, {"to", KC_RIGHT, 0}, {"", KC_LEFT, 1}, {0}};
-	struct kc_table table;
-	char class[64];
-	int rc;
-
-	printf("\n%s\n", spec->kernel.text);
-	snprintf(class, sizeof(class), "class %s", kc_boathull_class_name(times->boathull_class));
-	kc_table_init(&table, columns);
-	add_row(&table, "BSP", "Equation 3", times->bsp_ns, times->bsp_ns);
-	add_row(&table, "cycles", "memory latency hidden, and not", times->cycle_max_ns, times->cycle_sum_ns);
-	if (times->boathull_class == KC_BOATHULL_NONE)
-		kc_table_row(&table, (const char *const[]){"boat hull", "-", "", "fits none of the classes"});
-	else
-		add_row(&table, "boat hull", class, times->boathull_low_ns, times->boathull_high_ns);
-	add_row(&table, "roofline", "at best, and with no cache", times->roofline_low_ns, times->roofline_high_ns);
-	rc = kc_table_print(&table, stdout, 2, kc_page_width());
-	kc_table_free(&table);
-	return rc;
+	return kc_json_print_precise(out);
 }
 
 static int print_text(const struct request *request, const struct answer *answer)
 {
 	printf("%s, \xce\xbb = %g: time alone, without what a launch costs\n", answer->device.name, request->lambda);
-	for (unsigned i = 0; i < request->count; i++) {
-		int rc = print_kernel(&request->kernels[i], &answer->times[i]);
+	kc_models_print_lambda(request->lambda, 0);
+	for (unsigned i = 0; i < answer->count; i++) {
+		const struct prediction *prediction = &answer->predictions[i];
 
-		if (rc < 0) {
-			kc_error("%s", strerror(-rc));
+		printf("\n%s\n", prediction->text);
+		if (kc_models_print(&prediction->times.models, 2) < 0) {
+			kc_error("%s", strerror(ENOMEM));
 			return KC_EXIT_FAILED;
 		}
+		kc_models_print_assumed(&prediction->counts, 2);
 	}
 	return kc_output_finish();
 }
 
+static int predict(const struct request *request, struct answer *answer)
+{
+	int status = KC_EXIT_OK;
+
+	if (request->in_file)
+		status = predict_in_file(request, answer);
+	if (status == KC_EXIT_OK)
+		status = predict_counted(request, answer);
+	if (status != KC_EXIT_OK)
+		return status;
+	return request->json ? print_json(request, answer) : print_text(request, answer);
+}
+
 static int predict_main(int argc, char **argv, const struct kc_command *self)
 {
-	static struct request request = {.lambda = 1};
+	static struct request request = {.lambda = KC_LAMBDA_NOT_LEARNED};
 	static struct answer answer;
 	char why[512];
-	int rc;
+	int rc, status;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	rc = kc_device_spec(request.device, &answer.device, why, sizeof(why));
-	if (rc < 0) {
+	if (rc == 0) {
+		status = predict(&request, &answer);
+	} else {
 		kc_error("%s", why);
-		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+		status = rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
-	if (find_times(&request, &answer))
-		return KC_EXIT_FAILED;
-	return request.json ? print_json(&request, &answer) : print_text(&request, &answer);
+	kc_launch_options_free(&request.launch);
+	return status;
 }
 
 const struct kc_command kc_command_predict = {
     .name = "predict",
     .summary = "says how long a kernel takes alone, by each model",
-    .arguments = "KERNEL...",
+    .arguments = "[KERNEL...]",
     .options = options,
     .run = predict_main,
     .manual =
@@ -206,6 +292,15 @@ const struct kc_command kc_command_predict = {
 	"Loads and stores are taken as coalesced, of 4 bytes and without bank conflicts, unless bytes_loaded,\n"
 	"bytes_stored, requests, sectors, shared_requests, shared_passes, sectors_per_request or\n"
 	"bank_conflict_degree says otherwise.\n"
+	"Or its code is read, by\n"
+	".Fl -kernel ,\n"
+	"from an executable, shared object, fatbin, cubin or PTX, and counted for the launch that\n"
+	".Fl -grid , -block , -args\n"
+	"and\n"
+	".Fl -shared\n"
+	"describe, as\n"
+	".Nm Cm explain\n"
+	"does. NAME is mangled or readable; it may be left out where the file has one kernel.\n"
 	"The models: BSP (a time that is to be divided by what lambda turns out to be), the cycle model's two\n"
 	"bounds, the boat hull model where the counts fit one of its classes, and a roofline as a sanity range.\n",
 };

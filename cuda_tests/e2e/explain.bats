@@ -108,6 +108,99 @@ formulas() {
 	contains "$(<wrong.err)" "has 4 parameters, not 5"
 }
 
+# 10 SMs of 128 cores at 1 GHz, 384 GB/s: 38.4 bytes a cycle and SM.
+spec_device() {
+	printf '%s\n' sm_count=10 cc_major=9 cores_per_sm=128 clock_khz=1000000 memory_bytes_per_s=384000000000 >small.device
+}
+# 4,000 blocks of 256 threads, one element each: 12 bytes and an addition.
+add_launch=(--grid 4000 --block 256 --args "0x10000000,0x20000000,0x30000000,1024000" --device small.device)
+
+@test "every model's time of vector add, by hand arithmetic" {
+	spec_device
+	explain "$build/explain/libkernels.so" --kernel vector_add "${add_launch[@]}"
+	equal "$(get '$.kernels[0].models.boathull.class')" "element ^ element -> element"
+	within "$(get '$.kernels[0].models.boathull.low_ns')" 42666.6 42666.7 "12 bytes a thread at three quarters of the peak"
+	within "$(get '$.kernels[0].models.boathull.high_ns')" 42666.6 42666.7 "33 operations, twice the time, are shorter"
+	within "$(get '$.kernels[0].models.roofline_low_ns')" 31999.9 32000.1 "12 bytes a thread at the peak"
+	within "$(get '$.kernels[0].models.cycle_max_ns')" 31999.9 32000.1 \
+		"400 blocks an SM, 8 warps, 32 threads, 12 / 38.4 · 4 · 128 cycles, over 4 · 128"
+	# Beside the addition there are a few integer operations: 1 to 40 cycles of a core.
+	within "$(get '$.kernels[0].models.bsp_ns')" 1200800 1232000 "1,024,000 · (1,500 + 1 to 40) / 1,280 cores"
+	within "$(get '$.kernels[0].models.cycle_sum_ns')" 32800 64000 "4 to 160 cycles of a thread more"
+	within "$(get '$.kernels[0].models.roofline_high_ns')" 32800 64000 "the additions more at 10 · 128 a cycle, at least"
+	equal "$(get '$.kernels[0].refused')" ""
+	equal "$(get '$.lambda')" 1.0
+}
+
+@test "predict says of a kernel in a file what explain says" {
+	local name key from_explain
+	spec_device
+	for name in vector_add triangular gather; do # exact, exact, assumed
+		explain "$build/explain/libkernels.so" --kernel $name "${add_launch[@]}"
+		from_explain=$(get '$.kernels[0].models')
+		"$kerncast" predict --json --kernel "$build/explain/libkernels.so:$name" "${add_launch[@]}" >predict.json
+		mv explain.json explained.json
+		mv predict.json explain.json
+		equal "$(get '$.kernels[0].models')" "$from_explain" "models of $name"
+		for key in fma add int ld_global sectors; do
+			equal "$(get "\$.kernels[0].counts.$key")" \
+				"$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('explained.json') AS TEXT), '\$.kernels[0].counts.$key')")" \
+				"$key of $name"
+		done
+	done
+	equal "$(get '$.kernels[0].assumed')" 1 "gather: addresses from memory"
+	"$kerncast" predict --kernel "$build/explain/libkernels.so:vector_add(float const*, float const*, float*, int)" \
+		--lambda 2 --json "${add_launch[@]}" >explain.json
+	within "$(get '$.kernels[0].models.bsp_ns')" 600400 616000 "over λ"
+}
+
+@test "times as text: λ not learned, assumptions, and what is missing" {
+	spec_device
+	"$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add "${add_launch[@]}" >text
+	contains "$(<text)" "on small.device, alone"
+	contains "$(<text)" "λ is 1, not yet learned"
+	contains "$(<text)" "class element ^ element -> element"
+	[[ $(<text) != *assumption* ]]
+	"$kerncast" explain "$build/explain/libkernels.so" --kernel gather "${add_launch[@]}" >text
+	contains "$(<text)" "rest on assumptions"
+	"$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add "${add_launch[@]:0:6}" >text
+	contains "$(<text)" "Times by each model: name a device"
+	[[ $(<text) != *BSP* ]]
+	"$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add --device small.device >text
+	contains "$(<text)" "give a launch"
+}
+
+@test "a launch that the device cannot run: counts, no times, and why" {
+	spec_device
+	explain "$containers/kernels.ptx" --kernel reduction --grid 4 --block 64 --shared 300000 --device small.device
+	equal "$(get '$.kernels[0].models')" ""
+	contains "$(get '$.kernels[0].refused')" "300000 bytes of shared memory a block"
+	equal "$(get '$.kernels[0].counts.threads')" 256.0
+	keep wrong "$kerncast" predict --kernel "$containers/kernels.ptx:reduction" --grid 4 --block 64 --shared 300000 \
+		--device small.device
+	equal "$(<wrong.status)" 1
+	contains "$(<wrong.err)" "300000 bytes of shared memory a block"
+}
+
+@test "predict of a file: which kernel, which launch, and code that cannot be counted" {
+	local wrong
+	spec_device
+	keep wrong "$kerncast" predict --device k40 --kernel "$containers/kernels.ptx" --grid 1 --block 32
+	equal "$(<wrong.status)" 2
+	contains "$(<wrong.err)" "has 9 kernels: name one"
+	keep wrong "$kerncast" predict --device small.device --kernel "$containers/kernels.cubin:reduction" --grid 1 --block 32
+	equal "$(<wrong.status)" 1
+	contains "$(<wrong.err)" "no PTX"
+	for wrong in "--kernel a" "--kernel a --grid 1" "--grid 1 --block 1 blocks=1,threads=1" \
+		"--kernel a --kernel b --grid 1 --block 1"; do
+		keep wrong "$kerncast" predict --device k40 $wrong
+		equal "$(<wrong.status)" 2 "$wrong"
+	done
+	keep wrong "$kerncast" predict --device k40 --kernel nothing:f --grid 1 --block 1
+	equal "$(<wrong.status)" 1
+	contains "$(<wrong.err)" "No such file"
+}
+
 refused() { # FILE PART: status 1, nothing on standard output, one line of error that says PART
 	keep refused "$kerncast" explain "$1"
 	equal "$(<refused.status)" 1 "status for $1"
