@@ -2,6 +2,10 @@
  * New sizes of known kernels on six GPUs (traces/solo_bsp, the sorts left out):
  * the error of kc_curve_predict(), per application and GPU.
  *
+ * Work comes from the cost formulas of our own kernels of the same algorithms,
+ * read from their PTX and evaluated at each recorded launch. Launch shapes,
+ * registers, shared memory and times are the recorded programs'.
+ *
  * The law's constants are chosen for each GPU on the five others (leave one
  * GPU out), by the same mean error that is reported, and printed. A prediction
  * knows the times of the smallest size (or the three smallest) of its kernel
@@ -10,6 +14,8 @@
  * The form of the law (its terms, the equal weights) was tried on these same
  * GPUs: what is chosen without the GPU predicted is its constants.
  */
+#include "code/cost.h"
+#include "code/ptx.h"
 #include "curve.h"
 
 #include <math.h>
@@ -20,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -31,7 +38,7 @@ static const struct {
 		{"Titan", "titan"},    {"GTX-970", "gtx970"}, {"GTX-980", "gtx980"}};
 enum { K20 = 1, K40 = 2, TITAN = 3 };
 
-/* --- formulas: what a thread does, by application */
+/* --- formulas: of our own kernels of the same algorithms (cuda_tests/explain), as nvcc compiles them */
 
 struct launch {
 	struct kc_shape shape;
@@ -39,79 +46,120 @@ struct launch {
 	double threads;
 };
 
-/* Section V-A of the BSP paper: N multiply-adds, N loads of either matrix, one store. */
-static void count_matmul(const struct launch *launch, struct kc_counts *counts)
-{
-	counts->of[KC_COUNT_OF_FMA] = launch->n;
-	counts->of[KC_COUNT_OF_LD_GLOBAL] = 2 * launch->n;
-	counts->of[KC_COUNT_OF_ST_GLOBAL] = 1;
-}
+enum { MODULES = 3, ARGUMENTS = 4, TILE_STEP = 4, TILES = 8 };
+static const char *const modules[MODULES] = {"matmul.ptx", "simple.ptx", "shared.ptx"};
 
-/* ... and as many loads and a store of shared memory on top. */
-static void count_matmul_shared(const struct launch *launch, struct kc_counts *counts)
-{
-	count_matmul(launch, counts);
-	counts->of[KC_COUNT_OF_LD_SHARED] = 2 * launch->n;
-	counts->of[KC_COUNT_OF_ST_SHARED] = 1;
-}
-
-/* Section V-B: 100 cycles, one load and one shared load an element; 5 values out. */
-static void count_maximum_subarray(const struct launch *launch, struct kc_counts *counts)
-{
-	double elements = launch->n / launch->threads;
-
-	counts->of[KC_COUNT_OF_ADD] = 100 * elements;
-	counts->of[KC_COUNT_OF_LD_GLOBAL] = counts->of[KC_COUNT_OF_LD_SHARED] = elements;
-	counts->of[KC_COUNT_OF_ST_GLOBAL] = counts->of[KC_COUNT_OF_ST_SHARED] = 5;
-}
-
-/* c[i] = a[i] + b[i], of vectors and of matrices. */
-static void count_sum(const struct launch *launch, struct kc_counts *counts)
-{
-	(void)launch;
-	counts->of[KC_COUNT_OF_ADD] = 1;
-	counts->of[KC_COUNT_OF_LD_GLOBAL] = 2;
-	counts->of[KC_COUNT_OF_ST_GLOBAL] = 1;
-}
-
-/* a[i] · b[i] into shared memory; a tree in which half of the threads add two of them, a quarter, and so on; one result
- * a block. */
-static void count_dot_product(const struct launch *launch, struct kc_counts *counts)
-{
-	double block = launch->shape.block[0], additions = 1 - 1 / block;
-
-	counts->of[KC_COUNT_OF_MUL] = 1;
-	counts->of[KC_COUNT_OF_ADD] = additions;
-	counts->of[KC_COUNT_OF_LD_GLOBAL] = 2;
-	counts->of[KC_COUNT_OF_LD_SHARED] = 2 * additions + 1 / block;
-	counts->of[KC_COUNT_OF_ST_SHARED] = 1 + additions;
-	counts->of[KC_COUNT_OF_ST_GLOBAL] = 1 / block;
-}
-
-struct application {
+/* The kernel is another one for each width of a block where its name ends in an underscore. */
+static const struct application {
 	const char *module;
-	void (*count)(const struct launch *launch, struct kc_counts *counts);
+	unsigned ptx;
+	const char *kernel;
+	int per_thread; /* its last argument is not the size, but a thread's part of it */
+} applications[] = {
+    {"dotProd", 2, "_Z11dot_productPKfS0_Pfi", 0},
+    {"matMul_gpu", 0, "matmul_naive_coalesced", 0},
+    {"matMul_gpu_sharedmem", 0, "matmul_tiled_coalesced_", 0},
+    {"matMul_gpu_sharedmem_uncoalesced", 0, "matmul_tiled_uncoalesced_", 0},
+    {"matMul_gpu_uncoalesced", 0, "matmul_naive_uncoalesced", 0},
+    {"matrix_sum_coalesced", 1, "_Z10matrix_sumPKfS0_Pfi", 0},
+    {"matrix_sum_normal", 1, "_Z22matrix_sum_uncoalescedPKfS0_Pfi", 0},
+    {"subSeqMax", 2, "_Z12max_subarrayPKfPfi", 1},
+    {"vectorAdd", 1, "_Z10vector_addPKfS0_Pfi", 0},
 };
-static const struct application applications[] = {
-    {"dotProd", count_dot_product},
-    {"matMul_gpu", count_matmul},
-    {"matMul_gpu_sharedmem", count_matmul_shared},
-    {"matMul_gpu_sharedmem_uncoalesced", count_matmul_shared},
-    {"matMul_gpu_uncoalesced", count_matmul},
-    {"matrix_sum_coalesced", count_sum},
-    {"matrix_sum_normal", count_sum},
-    {"subSeqMax", count_maximum_subarray},
-    {"vectorAdd", count_sum},
-};
-enum { APPLICATIONS = sizeof(applications) / sizeof(applications[0]), ELEMENT_BYTES = 4 };
+enum { APPLICATIONS = sizeof(applications) / sizeof(applications[0]) };
 
-static struct kc_counts counts_of(int application, const struct launch *launch)
+#define MEMORY_BYTES ((size_t)64 << 20)
+
+struct code {
+	char *texts[MODULES];
+	struct kc_ptx_module modules[MODULES];
+	struct kc_cost *costs[APPLICATIONS][TILES + 1]; /* by width / TILE_STEP; 0: of any width */
+};
+
+/* From the folder that the kernels are compiled into, beside this program's. */
+static char *read_ptx(const char *name)
 {
-	struct kc_counts counts = {.threads = launch->threads, .active_share = 1};
+	char path[4096], *text;
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
+	FILE *file;
+	long bytes;
 
-	applications[application].count(launch, &counts);
-	counts.of[KC_COUNT_OF_BYTES_LOADED] = ELEMENT_BYTES * counts.of[KC_COUNT_OF_LD_GLOBAL];
-	counts.of[KC_COUNT_OF_BYTES_STORED] = ELEMENT_BYTES * counts.of[KC_COUNT_OF_ST_GLOBAL];
+	assert_true(length > 0);
+	path[length] = '\0';
+	snprintf(strrchr(path, '/'), 64, "/../explain/%s", name);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	bytes = ftell(file);
+	rewind(file);
+	text = calloc(1, (size_t)bytes + 1);
+	assert_non_null(text);
+	assert_int_equal(fread(text, 1, (size_t)bytes, file), bytes);
+	fclose(file);
+	return text;
+}
+
+static void open_code(struct code *code)
+{
+	for (unsigned i = 0; i < MODULES; i++) {
+		code->texts[i] = read_ptx(modules[i]);
+		assert_int_equal(
+		    kc_ptx_parse(&code->modules[i], code->texts[i], strlen(code->texts[i]), MEMORY_BYTES, NULL), 0);
+	}
+}
+
+static void close_code(struct code *code)
+{
+	for (unsigned a = 0; a < APPLICATIONS; a++)
+		for (unsigned width = 0; width <= TILES; width++)
+			kc_cost_free(code->costs[a][width]);
+	for (unsigned i = 0; i < MODULES; i++) {
+		kc_ptx_free(&code->modules[i]);
+		free(code->texts[i]);
+	}
+}
+
+static const struct kc_cost *cost_of(struct code *code, int application, uint32_t width)
+{
+	const struct application *a = &applications[application];
+	const struct kc_ptx_module *module = &code->modules[a->ptx];
+	int by_width = a->kernel[strlen(a->kernel) - 1] == '_';
+	struct kc_cost **cost = &code->costs[application][by_width ? width / TILE_STEP : 0];
+	const struct kc_ptx_function *kernel;
+	char name[64];
+
+	if (*cost)
+		return *cost;
+	assert_true(!by_width || (width % TILE_STEP == 0 && width / TILE_STEP <= TILES));
+	snprintf(name, sizeof(name), by_width ? "%s%u" : "%s", a->kernel, width);
+	kernel = kc_ptx_find(module, name);
+	assert_non_null(kernel);
+	assert_int_equal(kc_cost_read(cost, module, kernel, MEMORY_BYTES, NULL), 0);
+	return *cost;
+}
+
+/* Pointers far apart, aligned as cudaMalloc does; the size comes last. */
+static struct kc_counts counts_of(struct code *code, int application, const struct launch *launch)
+{
+	const struct application *a = &applications[application];
+	const struct kc_cost *cost = cost_of(code, application, launch->shape.block[0]);
+	uint32_t pointers = strstr(a->kernel, "max_subarray") ? 2 : 3;
+	struct kc_cost_argument arguments[ARGUMENTS];
+	struct kc_cost_launch evaluated = {
+	    .dynamic_shared_bytes = launch->shape.dynamic_shared_bytes,
+	    .arguments = arguments,
+	    .argument_count = pointers + 1,
+	};
+	struct kc_counts counts;
+
+	for (uint32_t i = 0; i < pointers; i++)
+		arguments[i] = (struct kc_cost_argument){.value = (uint64_t)(i + 1) << 40, .known = 1};
+	arguments[pointers] = (struct kc_cost_argument){
+	    .value = (uint64_t)(a->per_thread ? launch->n / launch->threads : launch->n), .known = 1};
+	memcpy(evaluated.grid, launch->shape.grid, sizeof(evaluated.grid));
+	memcpy(evaluated.block, launch->shape.block, sizeof(evaluated.block));
+	assert_int_equal(kc_cost_evaluate(cost, &evaluated, KC_COST_EFFORT_EXACT, &counts), 0);
+	assert_true(counts.exact);
 	return counts;
 }
 
@@ -165,7 +213,7 @@ enum {
 	FIELDS
 };
 
-static void read_line(struct data *data, int gpu, char *line)
+static void read_line(struct data *data, struct code *code, int gpu, char *line)
 {
 	const struct kc_device *device = kc_device_builtin(gpus[gpu].device);
 	struct kc_resources resources = {0};
@@ -193,7 +241,7 @@ static void read_line(struct data *data, int gpu, char *line)
 	resources.registers = (uint32_t)atol(fields[REGISTERS]);
 	resources.static_shared_bytes = (uint32_t)atol(fields[STATIC_SHARED]);
 	assert_int_equal(kc_work_init(&work, device, &resources, &launch.shape, 0), 0);
-	counts = counts_of(application, &launch);
+	counts = counts_of(code, application, &launch);
 	series = series_of(data, gpu, application, launch.shape.block);
 	series->curve = (struct kc_curve){kc_curve_of(device).core_hz, kc_curve_of(device).bytes_per_s, NULL,
 					  series->curve.count + 1};
@@ -208,7 +256,7 @@ static int by_work(const void *a, const void *b)
 	return (x->work_cycles > y->work_cycles) - (x->work_cycles < y->work_cycles);
 }
 
-static int load(struct data *data)
+static int load(struct data *data, struct code *code)
 {
 	const char *folder = getenv("KC_SHARED_DATA");
 	char path[512], command[600], line[4096];
@@ -228,7 +276,7 @@ static int load(struct data *data)
 		pipe = popen(command, "r");
 		assert_true(pipe && fgets(line, sizeof(line), pipe));
 		while (fgets(line, sizeof(line), pipe))
-			read_line(data, gpu, line);
+			read_line(data, code, gpu, line);
 		pclose(pipe);
 	}
 	for (int i = 0; i < data->count; i++) {
@@ -464,10 +512,15 @@ static void report_carried(const struct data *data, const struct kc_curve_law la
 static void new_sizes(void **state)
 {
 	static struct data data;
+	static struct code code;
 	struct kc_curve_law laws[GPUS + 1];
+	int found;
 
 	(void)state;
-	if (!load(&data))
+	open_code(&code);
+	found = load(&data, &code);
+	close_code(&code);
+	if (!found)
 		skip();
 	choose_laws(&data, laws);
 	assert_memory_equal(&laws[GPUS], &kc_curve_law_default, sizeof(laws[GPUS]));

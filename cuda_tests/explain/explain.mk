@@ -17,6 +17,7 @@ $(EXPLAIN)/reading_test: $(BUILD)/cuda_tests/explain/reading_test.o $(PREDICTOR)
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 # What they read when they run.
 $(EXPLAIN_TESTS): | $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(BUILD)/kerncast
+$(BUILD)/predictor/solo_bsp_test: | $(addprefix $(EXPLAIN)/,matmul.ptx simple.ptx shared.ptx)
 
 $(EXPLAIN)/%.ptx: cuda_tests/explain/%.cu $(READY)
 	@mkdir -p $(@D)

@@ -64,19 +64,20 @@ template <int TILE> __device__ void tiled_coalesced(const float *a, const float 
 }
 
 /* A kernel for each block shape: a tile is a block. */
-extern "C" __global__ void matmul_tiled_uncoalesced_16(const float *a, const float *b, float *c, int n)
-{
-	tiled_uncoalesced<16>(a, b, c, n);
-}
-extern "C" __global__ void matmul_tiled_uncoalesced_32(const float *a, const float *b, float *c, int n)
-{
-	tiled_uncoalesced<32>(a, b, c, n);
-}
-extern "C" __global__ void matmul_tiled_coalesced_16(const float *a, const float *b, float *c, int n)
-{
-	tiled_coalesced<16>(a, b, c, n);
-}
-extern "C" __global__ void matmul_tiled_coalesced_32(const float *a, const float *b, float *c, int n)
-{
-	tiled_coalesced<32>(a, b, c, n);
-}
+#define TILED(width)                                                                                                   \
+	extern "C" __global__ void matmul_tiled_uncoalesced_##width(const float *a, const float *b, float *c, int n)   \
+	{                                                                                                              \
+		tiled_uncoalesced<width>(a, b, c, n);                                                                  \
+	}                                                                                                              \
+	extern "C" __global__ void matmul_tiled_coalesced_##width(const float *a, const float *b, float *c, int n)     \
+	{                                                                                                              \
+		tiled_coalesced<width>(a, b, c, n);                                                                    \
+	}
+TILED(4)
+TILED(8)
+TILED(12)
+TILED(16)
+TILED(20)
+TILED(24)
+TILED(28)
+TILED(32)

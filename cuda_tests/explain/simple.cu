@@ -16,6 +16,15 @@ __global__ void matrix_sum(const float *a, const float *b, float *c, int n)
 		c[y * n + x] = a[y * n + x] + b[y * n + x];
 }
 
+/* Lanes of a warp are in different rows. */
+__global__ void matrix_sum_uncoalesced(const float *a, const float *b, float *c, int n)
+{
+	int row = blockIdx.x * blockDim.x + threadIdx.x, col = blockIdx.y * blockDim.y + threadIdx.y;
+
+	if (row < n && col < n)
+		c[row * n + col] = a[row * n + col] + b[row * n + col];
+}
+
 __global__ void transpose_naive(const float *in, float *out, int n)
 {
 	int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
