@@ -54,17 +54,18 @@ static const struct application {
 	const char *module;
 	unsigned ptx;
 	const char *kernel;
-	int per_thread; /* its last argument is not the size, but a thread's part of it */
+	uint32_t pointers; /* its arguments, before the size */
+	int per_thread;    /* instead of the size, a thread's part of it */
 } applications[] = {
-    {"dotProd", 2, "_Z11dot_productPKfS0_Pfi", 0},
-    {"matMul_gpu", 0, "matmul_naive_coalesced", 0},
-    {"matMul_gpu_sharedmem", 0, "matmul_tiled_coalesced_", 0},
-    {"matMul_gpu_sharedmem_uncoalesced", 0, "matmul_tiled_uncoalesced_", 0},
-    {"matMul_gpu_uncoalesced", 0, "matmul_naive_uncoalesced", 0},
-    {"matrix_sum_coalesced", 1, "_Z10matrix_sumPKfS0_Pfi", 0},
-    {"matrix_sum_normal", 1, "_Z22matrix_sum_uncoalescedPKfS0_Pfi", 0},
-    {"subSeqMax", 2, "_Z12max_subarrayPKfPfi", 1},
-    {"vectorAdd", 1, "_Z10vector_addPKfS0_Pfi", 0},
+    {"dotProd", 2, "_Z11dot_productPKfS0_Pfi", 3, 0},
+    {"matMul_gpu", 0, "matmul_naive_coalesced", 3, 0},
+    {"matMul_gpu_sharedmem", 0, "matmul_tiled_coalesced_", 3, 0},
+    {"matMul_gpu_sharedmem_uncoalesced", 0, "matmul_tiled_uncoalesced_", 3, 0},
+    {"matMul_gpu_uncoalesced", 0, "matmul_naive_uncoalesced", 3, 0},
+    {"matrix_sum_coalesced", 1, "_Z10matrix_sumPKfS0_Pfi", 3, 0},
+    {"matrix_sum_normal", 1, "_Z22matrix_sum_uncoalescedPKfS0_Pfi", 3, 0},
+    {"subSeqMax", 2, "_Z12max_subarrayPKfPfi", 2, 1},
+    {"vectorAdd", 1, "_Z10vector_addPKfS0_Pfi", 3, 0},
 };
 enum { APPLICATIONS = sizeof(applications) / sizeof(applications[0]) };
 
@@ -119,22 +120,28 @@ static void close_code(struct code *code)
 	}
 }
 
+static struct kc_cost *read_cost(const struct kc_ptx_module *module, const char *name)
+{
+	const struct kc_ptx_function *kernel = kc_ptx_find(module, name);
+	struct kc_cost *cost = NULL;
+
+	assert_non_null(kernel);
+	assert_int_equal(kc_cost_read(&cost, module, kernel, MEMORY_BYTES, NULL), 0);
+	return cost;
+}
+
+/* Of the kernel for blocks of that width; each is read once. */
 static const struct kc_cost *cost_of(struct code *code, int application, uint32_t width)
 {
 	const struct application *a = &applications[application];
-	const struct kc_ptx_module *module = &code->modules[a->ptx];
 	int by_width = a->kernel[strlen(a->kernel) - 1] == '_';
 	struct kc_cost **cost = &code->costs[application][by_width ? width / TILE_STEP : 0];
-	const struct kc_ptx_function *kernel;
 	char name[64];
 
-	if (*cost)
-		return *cost;
 	assert_true(!by_width || (width % TILE_STEP == 0 && width / TILE_STEP <= TILES));
 	snprintf(name, sizeof(name), by_width ? "%s%u" : "%s", a->kernel, width);
-	kernel = kc_ptx_find(module, name);
-	assert_non_null(kernel);
-	assert_int_equal(kc_cost_read(cost, module, kernel, MEMORY_BYTES, NULL), 0);
+	if (!*cost)
+		*cost = read_cost(&code->modules[a->ptx], name);
 	return *cost;
 }
 
@@ -143,7 +150,7 @@ static struct kc_counts counts_of(struct code *code, int application, const stru
 {
 	const struct application *a = &applications[application];
 	const struct kc_cost *cost = cost_of(code, application, launch->shape.block[0]);
-	uint32_t pointers = strstr(a->kernel, "max_subarray") ? 2 : 3;
+	uint32_t pointers = a->pointers;
 	struct kc_cost_argument arguments[ARGUMENTS];
 	struct kc_cost_launch evaluated = {
 	    .dynamic_shared_bytes = launch->shape.dynamic_shared_bytes,
