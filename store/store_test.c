@@ -362,11 +362,16 @@ static int append_rows(const char *path, const struct kc_journal_header *h, uint
 {
 	struct kc_store *s;
 	int64_t process;
-	int rc = kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0);
+	int rc;
 
+	do {
+		rc = kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0);
+	} while (rc == -EBUSY);
 	if (rc)
 		return 1;
-	rc = kc_store_process(s, h, &process);
+	do {
+		rc = kc_store_process(s, h, &process);
+	} while (rc == -EBUSY);
 	for (uint64_t batch = 0; rc == 0 && batch < batches; batch++)
 		rc = append_batch(s, batch * ROWS_PER_BATCH);
 	kc_store_close(s);
