@@ -16,12 +16,27 @@
 #define SAMPLES 60000 /* launches that are timed */
 #define MAX_STREAMS 64
 
-/* One kernel, as PTX text: any driver since CUDA 11 takes it. */
+/* One kernel, as PTX text: any driver since CUDA 11 takes it. Its work depends on
+ * both arguments; with n = 0 it touches no memory. */
 static const char kernel_ptx[] = ".version 7.0\n"
 				 ".target sm_52\n"
 				 ".address_size 64\n"
 				 ".visible .entry bench(.param .u64 out, .param .u32 n)\n"
 				 "{\n"
+				 "	.reg .pred %p;\n"
+				 "	.reg .b32 %r<6>;\n"
+				 "	.reg .b64 %d<4>;\n"
+				 "	ld.param.u64 %d1, [out];\n"
+				 "	ld.param.u32 %r1, [n];\n"
+				 "	mov.u32 %r2, %ctaid.x;\n"
+				 "	mov.u32 %r3, %ntid.x;\n"
+				 "	mov.u32 %r4, %tid.x;\n"
+				 "	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
+				 "	setp.ge.u32 %p, %r5, %r1;\n"
+				 "	@%p ret;\n"
+				 "	mul.wide.u32 %d2, %r5, 4;\n"
+				 "	add.s64 %d3, %d1, %d2;\n"
+				 "	st.global.u32 [%d3], %r5;\n"
 				 "	ret;\n"
 				 "}\n";
 
