@@ -109,11 +109,12 @@ struct kc_boathull_time kc_boathull_ns(const struct kc_boathull_machine *machine
 struct kc_boathull_machine kc_boathull_machine_of(const struct kc_device *device)
 {
 	double gbps = (double)device->memory_bytes_per_s / 1e9;
-	double cores = (double)device->sm_count * device->cores_per_sm;
+	double flops = device->flops_per_s ? (double)device->flops_per_s : kc_device_peak_flops(device);
 
 	return (struct kc_boathull_machine){
-	    .compute_gflops = FMA_OPERATIONS * cores * device->clock_khz / 1e6,
-	    .coalesced_gbps = KC_BOATHULL_COALESCED_SHARE * gbps,
+	    .compute_gflops = flops / 1e9,
+	    .coalesced_gbps =
+		device->copy_bytes_per_s ? (double)device->copy_bytes_per_s / 1e9 : KC_BOATHULL_COALESCED_SHARE * gbps,
 	    .uncoalesced_gbps = KC_BOATHULL_UNCOALESCED_SHARE * gbps,
 	};
 }

@@ -49,7 +49,7 @@ void kc_contention_init(struct kc_contention *c, struct kc_contention *parent)
 struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns)
 {
 	struct kc_load load = {{[KC_LOAD_ISSUE] = work->issue}};
-	double rate = (double)device->memory_bytes_per_s * 1e-9 * (double)solo_ns;
+	double rate = kc_device_bandwidth(device) * 1e-9 * (double)solo_ns;
 
 	if (!(bytes > 0))
 		return load;

@@ -3,7 +3,7 @@
 /*
  * Until transfers of a kind have been measured: a latency, and the rate of the
  * slowest link in common use (PCIe 3.0 x16, 12 GB/s) or, on the device, half
- * its peak bandwidth (every byte is read and written).
+ * its bandwidth (every byte is read and written).
  */
 #define COPY_LATENCY_NS 1500
 #define HOST_NS_PER_MIB 87381
@@ -13,8 +13,8 @@
 
 int64_t kc_copy_ns(const struct kc_device *device, int on_device, uint64_t rate, uint64_t bytes)
 {
-	if (!rate && on_device && device->memory_bytes_per_s)
-		rate = (uint64_t)(2e9 * MIB / (double)device->memory_bytes_per_s);
+	if (!rate && on_device && kc_device_bandwidth(device) > 0)
+		rate = (uint64_t)(2e9 * MIB / kc_device_bandwidth(device));
 	if (!rate)
 		rate = HOST_NS_PER_MIB;
 	return COPY_LATENCY_NS + (int64_t)((double)bytes / MIB * (double)rate);

@@ -17,7 +17,8 @@
 #define LAUNCH_OVERHEAD_NS 8000
 #define LAUNCH_GAP_NS 1000
 
-#define HARDWARE_QUEUES 8 /* CUDA_DEVICE_MAX_CONNECTIONS where it is not set */
+#define FMA_OPERATIONS 2.0 /* a fused multiply-add */
+#define HARDWARE_QUEUES 8  /* CUDA_DEVICE_MAX_CONNECTIONS where it is not set */
 
 /*
  * Limits by compute capability. Source: CUDA C++ programming guide, tables
@@ -315,4 +316,33 @@ void kc_device_complete(struct kc_device *device)
 	if (!device->memory_bytes_per_s) /* two transfers a clock */
 		device->memory_bytes_per_s =
 		    (uint64_t)device->memory_clock_khz * 1000 * 2 * (device->memory_bus_bits / 8);
+}
+
+static void measured(uint32_t *field, double value)
+{
+	if (value >= 1 && value < UINT32_MAX)
+		*field = (uint32_t)value;
+}
+
+/* At most what the hardware can do: a copy that stayed in a cache, or a kernel that did not do its work, says no more.
+ */
+static void measured_rate(uint64_t *field, double value, double peak)
+{
+	if (!(value >= 1 && value < (double)INT64_MAX))
+		return;
+	*field = (uint64_t)(peak > 0 && value > peak ? peak : value);
+}
+
+void kc_device_calibrate(struct kc_device *device, const struct kc_calibration *calibration)
+{
+	measured(&device->launch_overhead_ns, calibration->launch_overhead_ns);
+	measured(&device->empty_kernel_ns, calibration->empty_kernel_ns);
+	measured(&device->launch_gap_ns, calibration->launch_gap_ns);
+	measured_rate(&device->copy_bytes_per_s, calibration->copy_bytes_per_s, (double)device->memory_bytes_per_s);
+	measured_rate(&device->flops_per_s, calibration->flops_per_s, kc_device_peak_flops(device));
+}
+
+double kc_device_peak_flops(const struct kc_device *device)
+{
+	return FMA_OPERATIONS * device->sm_count * device->cores_per_sm * device->clock_khz * 1e3;
 }

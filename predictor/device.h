@@ -31,9 +31,18 @@ struct kc_device {
 	uint32_t shared_reserved_per_block_bytes;
 	uint32_t copy_engines;
 	uint32_t hardware_queues;    /* CUDA_DEVICE_MAX_CONNECTIONS, 8 by default */
+	uint32_t simulated;          /* 1: a stand-in, not hardware */
 	uint32_t launch_overhead_ns; /* launch call to first block on an idle device */
 	uint32_t launch_gap_ns;      /* between back-to-back kernels of one stream */
-	uint32_t simulated;          /* 1: a stand-in, not hardware */
+	uint32_t empty_kernel_ns;    /* the shortest a kernel takes, measured; 0: not known */
+	uint64_t copy_bytes_per_s;   /* what a kernel that copies reads and writes, measured; 0: not known */
+	uint64_t flops_per_s;        /* FP32, measured; 0: not known */
+};
+
+/* What was measured of a device (`kerncast calibrate`); 0 or NAN: that was not. */
+struct kc_calibration {
+	double launch_overhead_ns, empty_kernel_ns, launch_gap_ns;
+	double copy_bytes_per_s, flops_per_s;
 };
 
 /* A built-in device by name ("k40", "gtx950", "v100", "a100", "h200", …; case
@@ -62,5 +71,17 @@ uint32_t kc_device_resident_grids(uint32_t cc_major, uint32_t cc_minor);
  * (cores per SM, default overheads) where they are 0; so is every per-SM and
  * per-block limit, and the memory bandwidth from clock and bus. */
 void kc_device_complete(struct kc_device *device);
+
+/* Measured values take the place of the built-in ones. */
+void kc_device_calibrate(struct kc_device *device, const struct kc_calibration *calibration);
+
+/* FP32 operations a second: cores × clock × 2. */
+double kc_device_peak_flops(const struct kc_device *device);
+
+/* What kernels get of the memory bandwidth: measured, or else the peak. */
+static inline double kc_device_bandwidth(const struct kc_device *device)
+{
+	return (double)(device->copy_bytes_per_s ? device->copy_bytes_per_s : device->memory_bytes_per_s);
+}
 
 #endif

@@ -1,9 +1,13 @@
-#include "device.h"
+#include "boathull.h"
+#include "copy.h"
+#include "timeline.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -137,13 +141,79 @@ static void names_that_mean_a_device(void **state)
 				 rows[i].alias ? kc_device_builtin(rows[i].alias) : NULL);
 }
 
+static struct kc_work one_warp(const struct kc_device *device)
+{
+	struct kc_resources resources = {0};
+	struct kc_shape shape = {{1, 1, 1}, {32, 1, 1}, 0};
+	struct kc_work work;
+
+	assert_int_equal(kc_work_init(&work, device, &resources, &shape, 0), 0);
+	return work;
+}
+
+/* What was measured replaces the built-in figures, in the device and in what the models make of it. */
+static void measured_values_are_used(void **state)
+{
+	const struct kc_calibration measured = {.launch_overhead_ns = 4321.6,
+						.empty_kernel_ns = 2100,
+						.launch_gap_ns = 640,
+						.copy_bytes_per_s = 1e12,
+						.flops_per_s = 15e12};
+	struct kc_device d = *kc_device_builtin("a100");
+	struct kc_boathull_machine machine;
+	struct kc_timeline *tl = malloc(kc_timeline_size());
+	struct kc_placement first, second;
+	struct kc_work work;
+
+	(void)state;
+	kc_device_calibrate(&d, &measured);
+	work = one_warp(&d);
+	assert_float_equal(work.launch_ns, 2100, 0);
+	kc_timeline_init(tl, &d);
+	kc_timeline_kernel(tl, 0, 1000000, &work, 5000, &first);
+	kc_timeline_kernel(tl, 0, 1000000, &work, 5000, &second);
+	assert_int_equal(first.start_ns, 1000000 + 4321);
+	assert_int_equal(second.start_ns, first.end_ns + 640);
+	free(tl);
+	machine = kc_boathull_machine_of(&d);
+	assert_float_equal(machine.coalesced_gbps, 1000, 1e-9);
+	assert_float_equal(machine.compute_gflops, 15000, 1e-9);
+	/* A MiB read and written at 1 TB/s: 2,097 ns more than a copy of next to nothing. */
+	assert_in_range(kc_copy_ns(&d, 1, 0, 1 << 20) - kc_copy_ns(&d, 1, 0, 1), 2096, 2098);
+}
+
+/* NVIDIA's data sheet of the A100: 19.5 TFLOP/s in FP32, 1,555 GB/s. */
+static void no_rate_exceeds_the_hardware(void **state)
+{
+	const struct kc_calibration measured = {.copy_bytes_per_s = 9e12, .flops_per_s = 2.7e15};
+	struct kc_device d = *kc_device_builtin("a100");
+
+	(void)state;
+	kc_device_calibrate(&d, &measured);
+	assert_float_equal((double)d.flops_per_s, 19.5e12, 0.05e12);
+	assert_float_equal((double)d.copy_bytes_per_s, 1555e9, 1e9);
+}
+
+static void what_was_not_measured_stays(void **state)
+{
+	const struct kc_calibration measured = {
+	    .launch_overhead_ns = NAN, .launch_gap_ns = -3, .flops_per_s = INFINITY};
+	struct kc_device d = *kc_device_builtin("a100");
+
+	(void)state;
+	kc_device_calibrate(&d, &measured);
+	assert_memory_equal(&d, kc_device_builtin("a100"), sizeof(d));
+	assert_float_equal(kc_device_bandwidth(&d), 1555.2e9, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names_that_mean_a_device),   cmocka_unit_test(by_name),
-	    cmocka_unit_test(k40_of_the_thesis),          cmocka_unit_test(cores),
-	    cmocka_unit_test(every_builtin_is_complete),  cmocka_unit_test(cores_per_sm),
-	    cmocka_unit_test(what_the_driver_said_stays),
+	    cmocka_unit_test(names_that_mean_a_device),    cmocka_unit_test(by_name),
+	    cmocka_unit_test(k40_of_the_thesis),           cmocka_unit_test(cores),
+	    cmocka_unit_test(every_builtin_is_complete),   cmocka_unit_test(cores_per_sm),
+	    cmocka_unit_test(what_the_driver_said_stays),  cmocka_unit_test(measured_values_are_used),
+	    cmocka_unit_test(what_was_not_measured_stays), cmocka_unit_test(no_rate_exceeds_the_hardware),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

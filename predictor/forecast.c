@@ -13,7 +13,7 @@
  */
 #define NOMINAL_CYCLES_PER_THREAD 500.0
 
-/* What a kernel takes however little it does: 0.5 to 1 µs on the recorded GPUs. */
+/* What a kernel takes however little it does, where that was not measured: 0.5 to 1 µs on the recorded GPUs. */
 #define LAUNCH_NS 750.0
 
 const char *kc_model_name(uint32_t model)
@@ -71,7 +71,8 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	struct kc_block_need need;
 	struct kc_footprint block;
 
-	*work = (struct kc_work){.blocks = blocks, .launch_ns = LAUNCH_NS, .prior_log_lambda = KC__PRIOR_LOG_LAMBDA};
+	*work = (struct kc_work){.blocks = blocks, .prior_log_lambda = KC__PRIOR_LOG_LAMBDA};
+	work->launch_ns = device->empty_kernel_ns ? device->empty_kernel_ns : LAUNCH_NS;
 	if (!threads || !blocks)
 		return -EINVAL;
 	if (threads > device->max_threads_per_block || shared > UINT32_MAX || !device->sm_count || !device->clock_khz)
