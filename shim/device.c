@@ -1,6 +1,8 @@
 /* What the driver tells of each device, asked once. */
 #include "shim/shim.h"
 
+#include "store/calibration.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #define HARDWARE_QUEUES_DEFAULT 8 /* CUDA_DEVICE_MAX_CONNECTIONS, programming guide */
 
 struct driver {
+	struct sqlite3 *calibrations; /* NULL: none are kept */
 	CUresult(CUDAAPI *count)(int *);
 	CUresult(CUDAAPI *get)(CUdevice *, int);
 	CUresult(CUDAAPI *name)(char *, int, CUdevice);
@@ -70,6 +73,16 @@ static void fill(const struct driver *d, CUdevice handle, struct kc_device *info
 	kc_device_complete(info);
 }
 
+/* What was measured of this very device before this process began. */
+static void calibrate(const struct driver *d, struct kc_device *info, const uint8_t *uuid)
+{
+	const struct kc_calibrated self = {info->name, uuid};
+	struct kc_calibration measured;
+
+	if (d->calibrations && kc_calibration_find(d->calibrations, &self, &measured) > 0)
+		kc_device_calibrate(info, &measured);
+}
+
 static int device_init(const struct driver *d, int ordinal, struct kc__device *device)
 {
 	struct kc_device_entry entry = {.ordinal = (uint32_t)ordinal,
@@ -80,7 +93,10 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 	device->ordinal = (uint32_t)ordinal;
 	if (d->get(&device->handle, ordinal) != CUDA_SUCCESS)
 		return -ENODEV;
+	if (d->uuid && d->uuid(&uuid, device->handle) == CUDA_SUCCESS)
+		memcpy(entry.uuid, uuid.bytes, sizeof(entry.uuid));
 	fill(d, device->handle, &device->info);
+	calibrate(d, &device->info, entry.uuid);
 	device->timeline = mmap(NULL, kc_timeline_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (device->timeline == MAP_FAILED)
 		return -ENOMEM;
@@ -95,8 +111,6 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 	device->known = 1;
 	if (device->info.simulated)
 		atomic_store(&kc__shim.header->simulated, 1);
-	if (d->uuid && d->uuid(&uuid, device->handle) == CUDA_SUCCESS)
-		memcpy(entry.uuid, uuid.bytes, sizeof(entry.uuid));
 	entry.device = device->info;
 	return kc_journal_put(kc__shim.journal, KC_KIND_DEVICE, &entry, sizeof(entry));
 }
@@ -113,18 +127,16 @@ int kc__devices_init(void)
 	    .uuid = (CUresult(CUDAAPI *)(CUuuid *, CUdevice))kc__driver_symbol("cuDeviceGetUuid_v2"),
 	    .version = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDriverGetVersion"),
 	};
-	int count = 0;
+	int count = 0, error = 0;
 
 	if (!d.count || !d.get || !d.name || !d.attribute || d.count(&count) != CUDA_SUCCESS)
 		return -ENODEV;
 	if (d.version)
 		d.version(&kc__shim.driver_version);
 	kc__shim.device_count = count < KC__DEVICES_MAX ? count : KC__DEVICES_MAX;
-	for (int i = 0; i < kc__shim.device_count; i++) {
-		int error = device_init(&d, i, &kc__shim.devices[i]);
-
-		if (error)
-			return error;
-	}
-	return 0;
+	d.calibrations = kc_calibration_open(kc__shim.options.db);
+	for (int i = 0; !error && i < kc__shim.device_count; i++)
+		error = device_init(&d, i, &kc__shim.devices[i]);
+	kc_calibration_close(d.calibrations);
+	return error;
 }

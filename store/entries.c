@@ -61,6 +61,12 @@ int kc__say_simulated(struct kc_store *s)
 	return kc__errno(s->db, sqlite3_exec(s->db, sql, NULL, NULL, NULL));
 }
 
+void kc__uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1])
+{
+	for (size_t i = 0; i < KC_UUID_BYTES; i++)
+		sqlite3_snprintf(3, text + 2 * i, "%02x", uuid[i]);
+}
+
 static void bind_device(sqlite3_stmt *stmt, const struct kc_device_entry *entry)
 {
 	const struct kc_device *d = &entry->device;
@@ -90,11 +96,13 @@ static void bind_device(sqlite3_stmt *stmt, const struct kc_device_entry *entry)
 	    d->launch_overhead_ns,
 	    d->launch_gap_ns,
 	    d->simulated,
+	    d->empty_kernel_ns,
+	    d->copy_bytes_per_s,
+	    d->flops_per_s,
 	};
-	char uuid[2 * sizeof(entry->uuid) + 1];
+	char uuid[2 * KC_UUID_BYTES + 1];
 
-	for (size_t i = 0; i < sizeof(entry->uuid); i++)
-		sqlite3_snprintf(3, uuid + 2 * i, "%02x", entry->uuid[i]);
+	kc__uuid_text(entry->uuid, uuid);
 	bind_text(stmt, 1, uuid);
 	sqlite3_bind_int64(stmt, 2, entry->driver_version);
 	sqlite3_bind_text(stmt, 3, d->name, (int)strnlen(d->name, sizeof(d->name)), SQLITE_TRANSIENT);

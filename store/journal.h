@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 1u
+#define KC_JOURNAL_VERSION 2u
 #define KC_SLOT_BYTES 200u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
@@ -188,11 +188,13 @@ struct kc_slot {
 };
 _Static_assert(sizeof(struct kc_slot) == KC_SLOT_BYTES, "slot size");
 
+#define KC_UUID_BYTES 16u
+
 /* Dictionary ids are given by the process, from 1 (devices: the ordinal). */
 struct kc_device_entry {
 	uint32_t ordinal;
 	uint32_t driver_version; /* cuDriverGetVersion */
-	uint8_t uuid[16];
+	uint8_t uuid[KC_UUID_BYTES];
 	struct kc_device device;
 };
 

@@ -158,7 +158,8 @@ int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *
 	" cores_per_sm, warp_size, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes, max_threads_per_block,"     \
 	" max_threads_per_sm, max_blocks_per_sm, registers_per_sm, registers_per_block, shared_per_sm_bytes,"          \
 	" shared_per_block_bytes, shared_per_block_optin_bytes, shared_reserved_per_block_bytes, copy_engines,"        \
-	" hardware_queues, launch_overhead_ns, launch_gap_ns FROM device"
+	" hardware_queues, launch_overhead_ns, launch_gap_ns, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"         \
+	" uuid GLOB '*[^0]*' FROM device"
 
 static int add_device(sqlite3_stmt *row, void *arg)
 {
@@ -198,9 +199,15 @@ static int add_device(sqlite3_stmt *row, void *arg)
 	    &d->hardware_queues,
 	    &d->launch_overhead_ns,
 	    &d->launch_gap_ns,
+	    &d->empty_kernel_ns,
 	};
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		*numbers[i] = (uint32_t)sqlite3_column_int64(row, 6 + (int)i);
+	const int first = 6, count = sizeof(numbers) / sizeof(numbers[0]);
+
+	for (int i = 0; i < count; i++)
+		*numbers[i] = (uint32_t)sqlite3_column_int64(row, first + i);
+	d->copy_bytes_per_s = (uint64_t)sqlite3_column_int64(row, first + count);
+	d->flops_per_s = (uint64_t)sqlite3_column_int64(row, first + count + 1);
+	device->identified = sqlite3_column_int(row, first + count + 2);
 	return 0;
 }
 

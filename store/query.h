@@ -125,6 +125,7 @@ struct kc_slowdown_error {
 struct kc_device_row {
 	int64_t id;
 	uint32_t driver_version;
+	int identified; /* its driver told which one it is: it was recorded, not imported */
 	struct kc_device device;
 };
 

@@ -1,3 +1,4 @@
+#include "calibration.h"
 #include "replay_internal.h"
 
 #include <errno.h>
@@ -141,6 +142,17 @@ static void begin(struct kc__known *known, struct kc_lambda *parent)
 
 /* Boards */
 
+/* What was recorded has what was calibrated before; of an imported device it is known by name, whenever that was. */
+static void take_row(struct kc__subject *subject, struct kc__board *board, const struct kc_device_row *row)
+{
+	const struct kc_calibrated self = {.name = row->device.name};
+	struct kc_calibration measured;
+
+	board->info = row->device;
+	if (!row->identified && kc_calibration_find(subject->store->db, &self, &measured) > 0)
+		kc_device_calibrate(&board->info, &measured);
+}
+
 static void know_board(struct kc__subject *subject, struct kc__board *board, int64_t row)
 {
 	const struct kc_device *stand_in =
@@ -153,7 +165,7 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 		fail(subject, rc);
 	for (size_t i = 0; i < count; i++) {
 		if (devices[i].id == row)
-			board->info = devices[i].device;
+			take_row(subject, board, &devices[i]);
 	}
 	free(devices);
 	if (!board->info.sm_count || !board->info.clock_khz) {

@@ -83,8 +83,13 @@ static const char tables_3[] =
 /* What became of a kernel's code: kc_code_state_name(). */
 static const char tables_4[] = "ALTER TABLE kernel ADD COLUMN code TEXT NOT NULL DEFAULT 'not seen';";
 
+/* What was measured of a device and is used by the models. */
+static const char tables_5[] = "ALTER TABLE device ADD COLUMN empty_kernel_ns INTEGER NOT NULL DEFAULT 0;"
+			       "ALTER TABLE device ADD COLUMN copy_bytes_per_s INTEGER NOT NULL DEFAULT 0;"
+			       "ALTER TABLE device ADD COLUMN flops_per_s INTEGER NOT NULL DEFAULT 0;";
+
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

@@ -37,9 +37,10 @@ static const char *const texts[KC__STATEMENTS] = {
 			" AND registers_per_sm = ?18 AND registers_per_block = ?19 AND shared_per_sm_bytes = ?20"
 			" AND shared_per_block_bytes = ?21 AND shared_per_block_optin_bytes = ?22"
 			" AND shared_reserved_per_block_bytes = ?23 AND copy_engines = ?24 AND hardware_queues = ?25"
-			" AND launch_overhead_ns = ?26 AND launch_gap_ns = ?27 AND simulated = ?28",
+			" AND launch_overhead_ns = ?26 AND launch_gap_ns = ?27 AND simulated = ?28"
+			" AND empty_kernel_ns = ?29 AND copy_bytes_per_s = ?30 AND flops_per_s = ?31",
     [KC__ADD_DEVICE] = "INSERT INTO device VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
-		       "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28)",
+		       "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31)",
     [KC__LINK_DEVICE] = "INSERT OR REPLACE INTO process_device VALUES(?,?,?)",
     [KC__LOCAL_DEVICE] = "SELECT device FROM process_device WHERE process = ? AND ordinal = ?",
     [KC__ADD_STREAM] = "INSERT INTO stream(process, local, device, handle, context, priority, flags, kind, thread)"

@@ -41,6 +41,9 @@ static const struct field {
     FIELD(hardware_queues),
     FIELD(launch_overhead_ns),
     FIELD(launch_gap_ns),
+    FIELD(empty_kernel_ns),
+    FIELD(copy_bytes_per_s),
+    FIELD(flops_per_s),
 #undef FIELD
 };
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
