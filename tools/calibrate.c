@@ -349,7 +349,9 @@ const struct kc_command kc_command_calibrate = {
     .arguments = "[DB]",
     .options = options,
     .run = calibrate_main,
-    .manual = "Runs small kernels on a device and measures them as any program's are: launch overhead, the time of an\n"
-	      "empty kernel, the gap between kernels back to back, bandwidth and arithmetic.\n"
-	      "The medians are kept in the database with the device (table calibration).\n",
+    .manual =
+	"Runs small kernels on a device and measures them as any program's are: launch overhead, the time of an\n"
+	"empty kernel, the gap between kernels back to back, bandwidth and arithmetic.\n"
+	"The medians are kept in the database with the device (table calibration). Runs that record there afterwards\n"
+	"predict with them, and so do slowdown and predict with --db, and replay for traces of that device.\n",
 };

@@ -1,8 +1,9 @@
+#include "calibrated.h"
 #include "command.h"
 #include "count_spec.h"
-#include "device_spec.h"
 #include "explain.h"
 #include "launch_options.h"
+#include "format.h"
 #include "models_json.h"
 
 #include <errno.h>
@@ -11,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_KERNEL = 'k', KEY_JSON = 0x100 };
+enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_KERNEL = 'k', KEY_JSON = 0x100, KEY_DB };
 
 #define KERNELS_MAX 64u
 
 struct request {
-	const char *device;
+	const char *device, *database;
 	double lambda;
 	int json;
 	const char *in_file; /* FILE[:NAME], a kernel whose code is read; NULL: none */
@@ -40,6 +41,7 @@ struct answer {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "a built-in device (`kerncast devices`), or a file of attribute=number lines", 0},
+    {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
     {"lambda", KEY_LAMBDA, "NUMBER", 0, "of the BSP model; 1 (default) before anything was measured", 0},
     {"kernel", KEY_KERNEL, "FILE[:NAME]", 0,
      "a kernel of that file, launched as --grid, --block, --args and --shared say; counted as by kerncast explain", 0},
@@ -92,6 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_LAMBDA:
 		request->lambda = parse_lambda(arg, state);
+		return 0;
+	case KEY_DB:
+		request->database = arg;
 		return 0;
 	case KEY_JSON:
 		request->json = 1;
@@ -211,6 +216,7 @@ static int print_json(const struct request *request, const struct answer *answer
 {
 	json_t *out = json_object(), *kernels = json_array();
 
+	json_object_set_new(out, "simulated", json_boolean(answer->device.simulated));
 	json_object_set_new(out, "device", kc_json_text(answer->device.name));
 	json_object_set_new(out, "lambda", json_real(request->lambda));
 	for (unsigned i = 0; i < answer->count; i++) {
@@ -231,6 +237,8 @@ static int print_json(const struct request *request, const struct answer *answer
 
 static int print_text(const struct request *request, const struct answer *answer)
 {
+	if (answer->device.simulated)
+		puts(KC_SIMULATED_CALIBRATION);
 	printf("%s, \xce\xbb = %g: time alone, without what a launch costs\n", answer->device.name, request->lambda);
 	kc_models_print_lambda(request->lambda, 0);
 	for (unsigned i = 0; i < answer->count; i++) {
@@ -263,18 +271,13 @@ static int predict_main(int argc, char **argv, const struct kc_command *self)
 {
 	static struct request request = {.lambda = KC_LAMBDA_NOT_LEARNED};
 	static struct answer answer;
-	char why[512];
-	int rc, status;
+	int status;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	rc = kc_device_spec(request.device, &answer.device, why, sizeof(why));
-	if (rc == 0) {
+	status = kc_calibrated_device(request.device, request.database, &answer.device);
+	if (status == KC_EXIT_OK)
 		status = predict(&request, &answer);
-	} else {
-		kc_error("%s", why);
-		status = rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-	}
 	kc_launch_options_free(&request.launch);
 	return status;
 }

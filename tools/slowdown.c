@@ -1,5 +1,5 @@
+#include "calibrated.h"
 #include "command.h"
-#include "device_spec.h"
 #include "format.h"
 #include "json.h"
 #include "kernel_spec.h"
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DEVICE = 'd', KEY_JSON = 0x100, KEY_PLACEMENT };
+enum { KEY_DEVICE = 'd', KEY_JSON = 0x100, KEY_DB, KEY_PLACEMENT };
 
 #define KERNELS_MAX 16u
 
 struct request {
-	const char *device;
+	const char *device, *database;
 	enum kc_spreading spreading;
 	int json;
 	struct kc_kernel_spec kernels[KERNELS_MAX];
@@ -37,6 +37,7 @@ struct answer {
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "a built-in device (`kerncast devices`), or a file of attribute=number lines", 0},
+    {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
     {"placement", KEY_PLACEMENT, "spread|packed", 0,
      "the first kernel's blocks over all SMs (default), or on the fewest", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
@@ -61,6 +62,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_DEVICE:
 		request->device = arg;
+		return 0;
+	case KEY_DB:
+		request->database = arg;
 		return 0;
 	case KEY_JSON:
 		request->json = 1;
@@ -166,6 +170,7 @@ static int print_json(const struct request *request, const struct answer *answer
 {
 	json_t *out = json_object(), *pairs = json_array();
 
+	json_object_set_new(out, "simulated", json_boolean(answer->device.simulated));
 	json_object_set_new(out, "device", kc_json_text(answer->device.name));
 	json_object_set_new(out, "placement", json_string(request->spreading == KC_PACKED ? "packed" : "spread"));
 	set_pair(out, &answer->pairs[1]);
@@ -216,6 +221,8 @@ static int print_table(const struct request *request, const struct answer *answe
 	struct kc_table table;
 	int rc;
 
+	if (answer->device.simulated)
+		puts(KC_SIMULATED_CALIBRATION);
 	printf("%s, placement %s: each kernel beside the one before it, then on the timeline\n\n", answer->device.name,
 	       request->spreading == KC_PACKED ? "packed" : "spread");
 	kc_table_init(&table, columns);
@@ -236,16 +243,13 @@ static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct request request = {0};
 	struct answer answer = {0};
-	char why[512];
-	int rc;
+	int rc, status;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	rc = kc_device_spec(request.device, &answer.device, why, sizeof(why));
-	if (rc < 0) {
-		kc_error("%s", why);
-		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-	}
+	status = kc_calibrated_device(request.device, request.database, &answer.device);
+	if (status != KC_EXIT_OK)
+		return status;
 	if (make_works(&request, &answer))
 		return KC_EXIT_FAILED;
 	rc = find_answer(&request, &answer);
