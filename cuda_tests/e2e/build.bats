@@ -43,3 +43,14 @@ load common
 	equal "$status" 0 "exit status"
 	contains "$output" "Nothing to be done"
 }
+
+@test "cuda_tests/README.md names every folder and every end-to-end test" {
+	local readme path
+	readme=$(<"$root/cuda_tests/README.md")
+	for path in "$root"/cuda_tests/*/; do
+		contains "$readme" "| \`$(basename "$path")/\` |"
+	done
+	for path in "$root"/cuda_tests/e2e/*.bats; do
+		contains "$readme" "\`$(basename "$path" .bats)\`"
+	done
+}
