@@ -93,9 +93,12 @@ static void no_matrix_is_no_work(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_matrix_is_the_square_of_its_factor), cmocka_unit_test(what_has_no_root_is_refused),
-	    cmocka_unit_test(a_line_is_found_and_shrunk),	   cmocka_unit_test(eigenvalues_come_largest_first),
-	    cmocka_unit_test(a_known_spectrum_is_found),	    cmocka_unit_test(no_matrix_is_no_work),
+	    cmocka_unit_test(a_matrix_is_the_square_of_its_factor),
+	    cmocka_unit_test(what_has_no_root_is_refused),
+	    cmocka_unit_test(a_line_is_found_and_shrunk),
+	    cmocka_unit_test(eigenvalues_come_largest_first),
+	    cmocka_unit_test(a_known_spectrum_is_found),
+	    cmocka_unit_test(no_matrix_is_no_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
