@@ -35,3 +35,26 @@ errors() { # max | avg
 	echo "# simulated A100: errors from the second launch on: $(errors avg) % on average" >&3
 	within "$(errors avg)" 20 100 "mean error, %"
 }
+
+# Every way code comes to the driver, and arguments to a launch. Launches made
+# before the code was read have none; those that have must have these.
+@test "code is read and arguments are known whichever way they come" {
+	local program arguments="p0 mod 32 = 0, p1 = 4096"
+
+	unset SIMCUDA_COSTS
+	for program in "shared/runtime_graph --launches 300" "driver/linked_driver_graph --launches 300" \
+		sim/process_reload driver/linked_driver_images driver/resolved_driver_images; do
+		rm -f kerncast.db
+		# shellcheck disable=SC2086 # a program and its arguments
+		"$kerncast" run -q $build/matrix/$program >program.out
+		equal "$(sql 'SELECT DISTINCT code FROM kernel')" read "$program: code"
+		equal "$(sql 'SELECT DISTINCT arguments FROM launch WHERE arguments IS NOT NULL')" "$arguments" "$program"
+	done
+}
+
+@test "behind the injection door the code is read, too" {
+	CUDA_INJECTION64_PATH=$library KERNCAST_DB=$PWD/kerncast.db KERNCAST_QUIET=1 \
+		"$build/matrix/sim/process_reload" >program.out
+	equal "$(sql 'SELECT DISTINCT code FROM kernel')" read "code"
+	within "$(sql 'SELECT count(*) FROM launch WHERE arguments IS NOT NULL')" 1 10000 "launches with arguments"
+}

@@ -78,11 +78,12 @@ static CUresult module_load(CUmodule *out, const void *image)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	return load(out, image, context, context->device->preset);
 }
-SIM_API(cuModuleLoadData, (CUmodule * module, const void *image), module_load(module, image))
-SIM_API(cuModuleLoadDataEx,
-	(CUmodule * module, const void *image, unsigned int n, CUjit_option *options, void **values),
-	((void)n, (void)options, (void)values, module_load(module, image)))
-SIM_API(cuModuleLoadFatBinary, (CUmodule * module, const void *fatbin), module_load(module, fatbin))
+SIM_API_WITH(cuModuleLoadData, (CUmodule * module, const void *image), TOLD(module, image), module_load(module, image))
+SIM_API_WITH(cuModuleLoadDataEx,
+	     (CUmodule * module, const void *image, unsigned int n, CUjit_option *options, void **values),
+	     TOLD(module, image, n, options, values), module_load(module, image))
+SIM_API_WITH(cuModuleLoadFatBinary, (CUmodule * module, const void *fatbin), TOLD(module, fatbin),
+	     module_load(module, fatbin))
 
 /* The whole file, with a NUL behind it as PTX text needs one. */
 static CUresult read_file(const char *path, void **data)
@@ -116,7 +117,7 @@ static CUresult module_load_file(CUmodule *out, const char *path)
 	free(data);
 	return result;
 }
-SIM_API(cuModuleLoad, (CUmodule * module, const char *path), module_load_file(module, path))
+SIM_API_WITH(cuModuleLoad, (CUmodule * module, const char *path), TOLD(module, path), module_load_file(module, path))
 
 static CUresult unload(CUmodule module)
 {
@@ -244,10 +245,10 @@ static CUresult library_load(CUlibrary *out, const void *image)
 		return CUDA_ERROR_INVALID_VALUE;
 	return load((CUmodule *)out, image, NULL, context ? context->device->preset : sim.device[0].preset);
 }
-SIM_API(cuLibraryLoadData,
-	(CUlibrary * library, const void *image, CUjit_option *jit, void **jit_values, unsigned int jits,
-	 CUlibraryOption *options, void **values, unsigned int n),
-	((void)jit, (void)jit_values, (void)jits, (void)options, (void)values, (void)n, library_load(library, image)))
+SIM_API_WITH(cuLibraryLoadData,
+	     (CUlibrary * library, const void *image, CUjit_option *jit, void **jit_values, unsigned int jits,
+	      CUlibraryOption *options, void **values, unsigned int n),
+	     TOLD(library, image, jit, jit_values, jits, options, values, n), library_load(library, image))
 
 static CUresult library_load_file(CUlibrary *out, const char *path)
 {
@@ -260,11 +261,10 @@ static CUresult library_load_file(CUlibrary *out, const char *path)
 	free(data);
 	return result;
 }
-SIM_API(cuLibraryLoadFromFile,
-	(CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values, unsigned int jits,
-	 CUlibraryOption *options, void **values, unsigned int n),
-	((void)jit, (void)jit_values, (void)jits, (void)options, (void)values, (void)n,
-	 library_load_file(library, path)))
+SIM_API_WITH(cuLibraryLoadFromFile,
+	     (CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values, unsigned int jits,
+	      CUlibraryOption *options, void **values, unsigned int n),
+	     TOLD(library, path, jit, jit_values, jits, options, values, n), library_load_file(library, path))
 SIM_API_WITH(cuLibraryUnload, (CUlibrary library), TOLD(library), unload((CUmodule)library))
 
 static CUresult library_module(CUmodule *module, CUlibrary library)
