@@ -15,8 +15,11 @@ $(EXPLAIN)/counts_test: $(addprefix $(BUILD)/cuda_tests/explain/,counts_test.o o
 	$(CC) -o $@ $^ $(JSON_LIBS) -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 $(EXPLAIN)/reading_test: $(BUILD)/cuda_tests/explain/reading_test.o $(PREDICTOR)
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
+$(EXPLAIN)/launch_test: $(addprefix $(BUILD)/cuda_tests/explain/,launch_test.o oracle.o cases_matmul.o cases_simple.o \
+  cases_shared.o cases_irregular.o) $(PREDICTOR)
+	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 # What they read when they run.
-$(EXPLAIN_TESTS): | $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(BUILD)/kerncast
+$(EXPLAIN_TESTS): | $(EXPLAIN)/libkernels.so $(EXPLAIN_KERNELS:cuda_tests/explain/%.cu=$(EXPLAIN)/%.ptx) $(BUILD)/kerncast
 $(BUILD)/predictor/solo_bsp_test: | $(addprefix $(EXPLAIN)/,matmul.ptx simple.ptx shared.ptx)
 
 $(EXPLAIN)/%.ptx: cuda_tests/explain/%.cu $(READY)

@@ -38,6 +38,15 @@ static void thread_index(const struct kc_evaluation *e, uint32_t dimension, stru
 	kc__set_counted(e, KC_AXES - 1 - dimension, e->warps.step[dimension], out);
 	base = out->v[0];
 	out->uniform = 0;
+	if (e->warps.is_plane) {
+		out->v[0] += first[0];
+		out->along = first[1] - first[0];
+		out->across = e->warps.shift < KC_LANES_LOG2 ? first[1u << e->warps.shift] - first[0] : 0;
+		out->shift = e->warps.shift;
+		out->uniform = !out->along && !out->across;
+		out->plane = !out->uniform;
+		return;
+	}
 	for (uint32_t i = 0; i < KC_LANES; i++)
 		out->v[i] = base + first[i];
 	for (uint32_t i = 1; i < KC_LANES; i++)
@@ -72,8 +81,14 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 	case KC_PTX_LANEID:
 		kc__set_uniform(out, 0, KC_ALL_LANES);
 		out->uniform = 0;
-		for (uint32_t i = 0; i < KC_LANES; i++)
-			out->v[i] = i;
+		out->plane = 1;
+		out->shift = KC_LANES_LOG2;
+		out->along = 1;
+		out->across = 0;
+		if (e->warps.is_plane && e->warps.shift < KC_LANES_LOG2) {
+			out->shift = e->warps.shift;
+			out->across = (int64_t)1 << e->warps.shift;
+		}
 		break;
 	default:
 		kc__set_uniform(out, 0, 0);
@@ -148,7 +163,8 @@ static void evaluate(struct kc_evaluation *e, uint32_t value, uint32_t active)
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active)
 {
 	for (uint32_t i = first; i < first + count; i++)
-		evaluate(e, e->f->order[i], active);
+		if (!kc__is_idle(e, e->f->order[i]))
+			evaluate(e, e->f->order[i], active);
 }
 
 /* --- blocks */
@@ -306,7 +322,13 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 	e->assumed |= (mask & ~address->known) != 0;
 	if (event->kind == KC_EVENT_ATOMIC)
 		return;
-	if (event->kind == KC_EVENT_GLOBAL) {
+	if (e->outlined) {
+		int global = event->kind == KC_EVENT_GLOBAL;
+
+		of[global ? KC_COUNT_OF_REQUESTS : KC_COUNT_OF_SHARED_REQUESTS] += weight;
+		of[global ? KC_COUNT_OF_SECTORS : KC_COUNT_OF_SHARED_PASSES] +=
+		    weight * kc__outlined_amount(e, event, mask);
+	} else if (event->kind == KC_EVENT_GLOBAL) {
 		of[KC_COUNT_OF_REQUESTS] += weight;
 		of[KC_COUNT_OF_SECTORS] += weight * kc__sectors(address, mask, event->bytes);
 		kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
@@ -356,8 +378,9 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 	e->block_threads[number] = 0;
 	weight = threads / count_of(mask);
 	if (!is_header) {
-		for (uint32_t i = 0; i < stage->phi_count; i++)
-			join_from(e, f->order[stage->phi + i], kc__slot(e, f->order[stage->phi + i]), 0, KC_NO_BLOCK);
+		for (uint32_t i = stage->phi; i < stage->phi + stage->phi_count; i++)
+			if (!kc__is_idle(e, f->order[i]))
+				join_from(e, f->order[i], kc__slot(e, f->order[i]), 0, KC_NO_BLOCK);
 		clear_edges(e, block, 0, KC_NO_BLOCK);
 	}
 	kc__evaluate_values(e, stage->value, stage->value_count, mask);
@@ -391,13 +414,7 @@ static void run_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *
 
 /* --- loops */
 
-static struct kc_lanes *entry_slot(const struct kc_evaluation *e, const struct kc_carried *carried)
-{
-	return (struct kc_lanes *)(void *)(e->slots + carried->slot);
-}
-
-/* The loop's variables as they are in this iteration. */
-static void set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
+void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 {
 	const struct kc_cycle *cycle = &e->f->cycles[loop];
 	struct kc_lanes at, way;
@@ -406,9 +423,11 @@ static void set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 		kc__set_counted(e, c, 1, &at);
 	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++) {
 		const struct kc_carried *carried = &e->f->carried[i];
-		struct kc_lanes *out = kc__slot(e, carried->phi), *entry = entry_slot(e, carried);
+		struct kc_lanes *out = kc__slot(e, carried->phi), *entry = kc__entry_slot(e, carried);
 		struct kc_value sum = {.op = KC_OP_MUL, .bits = e->f->values[carried->phi].bits, .is_signed = 1};
 
+		if (kc__is_idle(e, carried->phi))
+			continue;
 		if (cycle->stepwise || carried->step == KC_NO_VALUE) {
 			kc__blend(out, entry, KC_ALL_LANES, 1);
 			if (!cycle->stepwise && entry->known) {
@@ -436,6 +455,8 @@ static void keep_left(struct kc_evaluation *e, uint32_t loop, uint32_t c, struct
 		struct kc_lanes *out = kc__slot(e, value), *from = kc__slot(e, e->f->values[value].source[0]);
 		uint16_t moves = from->moves, bends = from->bends;
 
+		if (kc__is_idle(e, value))
+			continue;
 		e->steps++;
 		from->moves &= (uint16_t) ~(1u << c);
 		from->bends &= (uint16_t) ~(1u << c);
@@ -454,7 +475,7 @@ static void carry_on(struct kc_evaluation *e, uint32_t loop)
 	uint32_t header = e->f->cfg.loops[loop].header;
 
 	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
-		join_from(e, e->f->carried[i].phi, entry_slot(e, &e->f->carried[i]), header, KC_NO_BLOCK);
+		join_from(e, e->f->carried[i].phi, kc__entry_slot(e, &e->f->carried[i]), header, KC_NO_BLOCK);
 }
 
 /* One iteration. 1: lanes left. */
@@ -467,7 +488,7 @@ static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	double threads;
 
 	turn->leaving = turn->guessed = 0;
-	set_carried(e, loop, c);
+	kc__set_carried(e, loop, c);
 	e->block_mask[l->header] = turn->active;
 	e->block_threads[l->header] = count_of(turn->active) * turn->weight;
 	run_members(e, loop, e->f->cfg.members + l->member, l->member_count);
@@ -512,12 +533,14 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = 0;
 	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
-		join_from(e, e->f->carried[i].phi, entry_slot(e, &e->f->carried[i]), 0,
-			  l->header ? l->header - 1 : KC_NO_BLOCK);
+		if (!kc__is_idle(e, e->f->carried[i].phi))
+			join_from(e, e->f->carried[i].phi, kc__entry_slot(e, &e->f->carried[i]), 0,
+				  l->header ? l->header - 1 : KC_NO_BLOCK);
 	clear_edges(e, header, 0, KC_NO_BLOCK);
 	kc__evaluate_values(e, cycle->entry, cycle->entry_count, mask);
 	for (uint32_t i = cycle->left; i < cycle->left + cycle->left_count; i++)
-		kc__set_uniform(kc__slot(e, e->f->order[i]), 0, 0);
+		if (!kc__is_idle(e, e->f->order[i]))
+			kc__set_uniform(kc__slot(e, e->f->order[i]), 0, 0);
 	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .stride = stride};
 	while (turn->active && !turn->ends_never && !e->stopped) {
 		if (cycle->stepwise) {

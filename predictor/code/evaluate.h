@@ -36,6 +36,7 @@ struct kc_warps {
 	uint32_t step[3];             /* of the thread index from one to the next */
 	uint16_t thread[3][KC_LANES]; /* of the first one */
 	uint32_t lanes;
+	uint8_t is_plane, shift; /* lanes i mod 2^shift and i / 2^shift say which thread */
 };
 
 /* A loop that is being run. */
@@ -65,6 +66,15 @@ struct kc_evaluation {
 	uint16_t polynomial;
 	uint64_t steps, effort, steps_max;
 	uint8_t assumed, sampled, stopped;
+	/* At a launch: only eager values are computed anew, the patterns of accesses are those that outline.c found. */
+	uint8_t outlined, is_surveying;
+	struct kc_pattern *patterns; /* by event */
+};
+
+/* How many sectors or passes an access takes with those lanes, as last found. */
+struct kc_pattern {
+	uint32_t mask;
+	float amount;
 };
 
 /* One term of sum c, where its counter stands. 1: it is the last of its kind (lanes left the loop). */
@@ -81,7 +91,21 @@ static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t 
 /* base + scale * the counter */
 void kc__set_counted(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);
+/* The loop's variables as they are in the iteration at which its counter stands. */
+void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c);
+static inline struct kc_lanes *kc__entry_slot(const struct kc_evaluation *e, const struct kc_carried *carried)
+{
+	return (struct kc_lanes *)(void *)(e->slots + carried->slot);
+}
+static inline int kc__is_idle(const struct kc_evaluation *e, uint32_t value)
+{
+	return e->outlined && !e->is_surveying && !e->f->values[value].eager;
+}
 void kc__run_warp(struct kc_evaluation *e);
+/* outline.c: every value once, in the warp and block in the middle, as if all lanes came by in the first iteration. */
+void kc__survey(struct kc_evaluation *e);
+/* Sectors, or passes, of an access by those lanes, over the alignments that its address takes in the launch. */
+double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask);
 int kc__run_launch(struct kc_evaluation *e);
 /* Bytes of slots, masks and thread counts. */
 size_t kc__scratch_bytes(const struct kc_formula *f);

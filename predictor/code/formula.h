@@ -85,6 +85,7 @@ struct kc_value {
 	uint8_t is_pointer; /* of a parameter: only addresses depend on it */
 	uint8_t memory;     /* depends on memory contents */
 	uint8_t live;
+	uint8_t eager; /* computed at launch wherever it changes; the others once (outline.c) */
 	uint8_t count;
 	uint32_t source[KC_SOURCES_MAX];
 	uint32_t phi; /* first of its sources among phi_sources: one for each edge into the block */
@@ -225,5 +226,7 @@ int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage);
 int kc__slice(struct kc__reader *r);
 int kc__name_values(struct kc__reader *r);
 int kc__place_values(struct kc__reader *r);
+/* eager.c: for place.c, once it is known how loops go on. */
+int kc__find_eager(struct kc_formula *f, struct kc_arena *arena);
 
 #endif

@@ -2,25 +2,34 @@
 
 #include <string.h>
 
-/* A result that changes only once in so many terms is taken to be constant between its changes; one that changes more
- * often is looked at in strides. */
-#define TERMS_WORTH_A_WINDOW 8
-
 void kc__set_uniform(struct kc_lanes *out, int64_t value, uint32_t known)
 {
 	out->known = known;
 	out->moves = out->bends = 0;
 	out->uniform = 1;
+	out->plane = 0;
 	out->v[0] = value;
+}
+
+static void write_out(const struct kc_lanes *lanes, int64_t *v)
+{
+	int64_t first = lanes->v[0];
+
+	for (uint32_t i = 0; i < KC_LANES && lanes->plane; i++)
+		v[i] = kc__lane(lanes, i);
+	for (uint32_t i = 0; i < KC_LANES && lanes->uniform; i++)
+		v[i] = first;
 }
 
 void kc__spread(struct kc_lanes *lanes)
 {
-	if (!lanes->uniform)
+	int64_t v[KC_LANES];
+
+	if (!lanes->uniform && !lanes->plane)
 		return;
-	lanes->uniform = 0;
-	for (uint32_t i = 1; i < KC_LANES; i++)
-		lanes->v[i] = lanes->v[0];
+	write_out(lanes, v);
+	memcpy(lanes->v, v, sizeof(v));
+	lanes->uniform = lanes->plane = 0;
 }
 
 static int64_t step_in(const struct kc_lanes *lanes, uint32_t c)
@@ -60,7 +69,7 @@ static void blend_steps(struct kc_lanes *out, const struct kc_lanes *from)
 void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask, int first)
 {
 	if (first) {
-		size_t bytes = from->uniform ? KC_UNIFORM_BYTES : sizeof(*from);
+		size_t bytes = from->uniform || from->plane ? KC_UNIFORM_BYTES : sizeof(*from);
 
 		memcpy(out, from, bytes);
 		out->known &= mask;
@@ -73,7 +82,7 @@ void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask,
 	}
 	kc__spread(out);
 	for (uint32_t i = 0; i < KC_LANES; i++)
-		out->v[i] = mask >> i & 1 ? from->v[from->uniform ? 0 : i] : out->v[i];
+		out->v[i] = mask >> i & 1 ? kc__lane(from, i) : out->v[i];
 	out->known = (out->known & ~mask) | (from->known & mask);
 	blend_steps(out, from);
 }
@@ -82,10 +91,9 @@ void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask,
 
 static const int64_t *numbers(const struct kc_lanes *lanes, int64_t *spread)
 {
-	if (!lanes->uniform)
+	if (!lanes->uniform && !lanes->plane)
 		return lanes->v;
-	for (uint32_t i = 0; i < KC_LANES; i++)
-		spread[i] = lanes->v[0];
+	write_out(lanes, spread);
 	return spread;
 }
 
@@ -166,6 +174,9 @@ static void compute(const struct kc_value *value, const struct kc_lanes *a, cons
 	const int64_t *as, *bs, *cs;
 
 	out->uniform = a->uniform && b->uniform && c->uniform;
+	out->plane = 0;
+	if (!out->uniform && kc__operate_planes(value, a, b, c, out))
+		return;
 	if (out->uniform) {
 		out->v[0] = kc__compute(value, a->v[0], b->v[0], c->v[0]);
 		return;
@@ -245,7 +256,8 @@ static int64_t terms_within(const struct motion *m, uint64_t modulus, int64_t st
 	if (m->a->uniform)
 		lanes = lanes ? 1 : 0;
 	for (; lanes; lanes &= lanes - 1) {
-		int64_t v = kc__read(m->a->v[__builtin_ctz(lanes)], m->value->source_bits, m->value->is_signed);
+		int64_t v = kc__read(kc__lane(m->a, (uint32_t)__builtin_ctz(lanes)), m->value->source_bits,
+				     m->value->is_signed);
 		int64_t rest =
 		    modulus & (modulus - 1) ? (int64_t)((uint64_t)v % modulus) : (int64_t)((uint64_t)v & (modulus - 1));
 		int64_t left = (step > 0 ? (int64_t)modulus - 1 - rest : rest) / (step > 0 ? step : -step) + 1;
@@ -262,7 +274,8 @@ static int any_negative(const struct motion *m)
 	if (m->a->uniform)
 		lanes = lanes ? 1 : 0;
 	for (; lanes; lanes &= lanes - 1)
-		if (kc__read(m->a->v[__builtin_ctz(lanes)], m->value->source_bits, m->value->is_signed) < 0)
+		if (kc__read(kc__lane(m->a, (uint32_t)__builtin_ctz(lanes)), m->value->source_bits,
+			     m->value->is_signed) < 0)
 			return 1;
 	return 0;
 }
@@ -405,8 +418,10 @@ static void multiply_high(struct motion *m)
 	kc__limit_range(m->w, moving, 32, m->value->is_signed, m->active);
 	scaled.known = moving->known;
 	scaled.uniform = moving->uniform;
+	scaled.plane = 0;
 	for (uint32_t i = 0; i < (moving->uniform ? 1 : KC_LANES); i++)
-		scaled.v[i] = (int64_t)((uint64_t)kc__read(moving->v[i], 32, m->value->is_signed) * (uint64_t)by);
+		scaled.v[i] =
+		    (int64_t)((uint64_t)kc__read(kc__lane(moving, i), 32, m->value->is_signed) * (uint64_t)by);
 	low.source_bits = 64;
 	of.value = &low;
 	of.a = &scaled;

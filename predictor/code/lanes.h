@@ -3,7 +3,8 @@
  *
  *   kc_lanes    32 numbers; and, for each sum that is being taken (over blocks,
  *               warps, iterations), by how much they change from one term of
- *               the sum to the next
+ *               the sum to the next. Where they are one number, or a plane over
+ *               the warp's rows, the lanes are not written out
  *   kc_window   of one sum: how many terms from here on are alike
  *   kc_windows  all of them, and what is recorded into them
  *
@@ -21,20 +22,27 @@
 #include "formula.h"
 
 #define KC_LANES 32u
+#define KC_LANES_LOG2 5u
 #define KC_ALL_LANES UINT32_MAX
 #define KC_ENDLESS INT64_MAX
 #define KC_STEP_MAX ((int64_t)1 << 61) /* larger ones are not followed: sums of two do not overflow */
 
-/* Only v[0] counts where uniform; no step counts but those `moves` names. */
+/* A result that changes only once in so many terms is taken to be constant between its changes; one that changes more
+ * often is looked at in strides. */
+#define TERMS_WORTH_A_WINDOW 8
+
+/* Only v[0] counts where uniform or plane: there lane i is v[0] + along * (i mod w) + across * (i / w), w = 2^shift.
+ * No step counts but those `moves` names. */
 struct kc_lanes {
 	uint32_t known; /* lanes */
 	uint16_t moves, bends;
-	uint8_t uniform;
+	uint8_t uniform, plane, shift;
+	int64_t along, across;
 	int64_t step[KC_SUMS_MAX];
 	int64_t v[KC_LANES];
 };
 
-/* Bytes of a value that is always uniform. */
+/* Bytes of a value that is always uniform; all that counts of a plane. */
 #define KC_UNIFORM_BYTES (offsetof(struct kc_lanes, v) + sizeof(int64_t))
 
 struct kc_window {
@@ -71,11 +79,24 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 void kc__set_uniform(struct kc_lanes *out, int64_t value, uint32_t known);
 /* Lanes of `mask` become those of `from`; 1 where out held nothing before. */
 void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask, int first);
-/* From uniform to one number each. */
+/* Writes the lanes out. */
 void kc__spread(struct kc_lanes *lanes);
 static inline int64_t kc__lane(const struct kc_lanes *lanes, uint32_t lane)
 {
+	if (lanes->plane)
+		return (int64_t)((uint64_t)lanes->v[0] + (uint64_t)lanes->along * (lane & ((1u << lanes->shift) - 1)) +
+				 (uint64_t)lanes->across * (lane >> lanes->shift));
 	return lanes->v[lanes->uniform ? 0 : lane];
 }
+
+/* The least and the greatest of all lanes of a plane, or of what is uniform. 0: numbers too large to say. */
+int kc__extremes(const struct kc_lanes *lanes, int64_t *low, int64_t *high);
+
+/* Whether all lanes of it, as they are kept, are what they are when they are read with so many bits. */
+int kc__reads_as_kept(const struct kc_lanes *lanes, uint32_t bits, int is_signed);
+
+/* plane.c: the operation, where its result is uniform or a plane again. 0: it is not. */
+int kc__operate_planes(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
+		       const struct kc_lanes *c, struct kc_lanes *out);
 
 #endif

@@ -17,7 +17,8 @@ static size_t align_up(size_t bytes)
 size_t kc__scratch_bytes(const struct kc_formula *f)
 {
 	return align_up(f->slot_bytes) + align_up(f->cfg.block_count * sizeof(double)) +
-	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
+	       align_up(f->event_count * sizeof(struct kc_pattern)) + align_up(f->cfg.block_count * sizeof(uint32_t)) +
+	       align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
 }
 
 void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
@@ -32,6 +33,8 @@ void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
 	e->block_mask = (uint32_t *)(void *)at;
 	at += align_up(cfg->block_count * sizeof(uint32_t));
 	e->edge_mask = (uint32_t *)(void *)at;
+	at += align_up(cfg->edge_count * sizeof(uint32_t));
+	e->patterns = (struct kc_pattern *)(void *)at;
 	memset(e->block_threads, 0, cfg->block_count * sizeof(double));
 	memset(e->block_mask, 0, cfg->block_count * sizeof(uint32_t));
 	memset(e->edge_mask, 0, cfg->edge_count * sizeof(uint32_t));
@@ -72,19 +75,41 @@ static int run_axis(struct kc_evaluation *e, uint32_t c)
 	return 0;
 }
 
+/* Rows that a warp is made of are whole, or it lies within one: seen from its first thread. */
+static void set_plane(struct kc_evaluation *e, uint32_t first)
+{
+	const uint32_t *block = e->launch->block;
+	uint32_t x = first % block[0], y = first / block[0] % block[1],
+		 last = e->warps.lanes == KC_ALL_LANES ? KC_LANES : (uint32_t)__builtin_popcount(e->warps.lanes);
+
+	e->warps.shift = KC_LANES_LOG2;
+	e->warps.is_plane = x + last <= block[0];
+	if (x || block[0] >= KC_LANES || block[0] & (block[0] - 1))
+		return;
+	e->warps.shift = (uint8_t)__builtin_ctz(block[0]);
+	e->warps.is_plane = y + last / block[0] <= block[1];
+}
+
 /* Warps that begin with thread `first`, `lanes` of them there. */
 static void set_lanes(struct kc_evaluation *e, uint32_t first, uint32_t lanes)
 {
 	const uint32_t *block = e->launch->block;
+	uint32_t x = first % block[0], y = first / block[0] % block[1], z = first / block[0] / block[1];
 
 	e->warps.lanes = lanes < KC_LANES ? (1u << lanes) - 1 : KC_ALL_LANES;
 	for (uint32_t i = 0; i < KC_LANES; i++) {
-		uint32_t thread = first + i;
-
-		e->warps.thread[0][i] = (uint16_t)(thread % block[0]);
-		e->warps.thread[1][i] = (uint16_t)(thread / block[0] % block[1]);
-		e->warps.thread[2][i] = (uint16_t)(thread / block[0] / block[1]);
+		e->warps.thread[0][i] = (uint16_t)x;
+		e->warps.thread[1][i] = (uint16_t)y;
+		e->warps.thread[2][i] = (uint16_t)z;
+		if (++x < block[0])
+			continue;
+		x = 0;
+		if (++y < block[1])
+			continue;
+		y = 0;
+		z++;
 	}
+	set_plane(e, first);
 }
 
 static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, const uint32_t count[3],
@@ -97,6 +122,8 @@ static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, c
 			return;
 	}
 	set_lanes(e, first, lanes);
+	if (e->outlined && !first)
+		kc__survey(e);
 	run_axis(e, 0);
 }
 
@@ -139,7 +166,10 @@ int kc__run_launch(struct kc_evaluation *e)
 	e->steps_max = e->effort * OVERRUN + STEPS_SPARE;
 	e->windows.recorded = 0;
 	e->warps.lanes = KC_ALL_LANES;
+	e->outlined = e->effort <= KC_COST_EFFORT_LAUNCH;
+	e->is_surveying = 1;
 	kc__evaluate_values(e, level[0], level[1] - level[0], KC_ALL_LANES);
+	e->is_surveying = 0;
 	run_block_shape(e);
 	return e->stopped ? -EAGAIN : 0;
 }

@@ -27,6 +27,14 @@ static void meet(struct met *met, int64_t number)
 	met->all[met->count++] = number;
 }
 
+/* Lanes next to each other, at addresses that leave out no sector on the way. */
+static int is_row(const struct kc_lanes *address, uint32_t lanes)
+{
+	return address->plane && lanes && address->shift == KC_LANES_LOG2 && address->along > 0 &&
+	       address->along <= KC_SECTOR_BYTES &&
+	       !((lanes >> __builtin_ctz(lanes)) & ((lanes >> __builtin_ctz(lanes)) + 1));
+}
+
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
 {
 	uint32_t unknown = mask & ~address->known, known = mask & address->known;
@@ -35,8 +43,14 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 
 	if (address->uniform && known)
 		known = 1;
+	if (is_row(address, known)) {
+		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(known));
+		int64_t last = kc__lane(address, KC_LANES - 1 - (uint32_t)__builtin_clz(known)) + bytes - 1;
+
+		return sectors + (uint32_t)((last >> 5) - (first >> 5) + 1);
+	}
 	for (; known; known &= known - 1) {
-		int64_t first = address->v[__builtin_ctz(known)], last = first + bytes - 1;
+		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(known)), last = first + bytes - 1;
 
 		meet(&met, first >> 5);
 		if (last >> 5 != first >> 5)
@@ -53,7 +67,7 @@ static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32
 	uint32_t met = 0, most = 1;
 
 	for (; lanes; lanes &= lanes - 1) {
-		int64_t at = address->v[__builtin_ctz(lanes)] >> 2;
+		int64_t at = kc__lane(address, (uint32_t)__builtin_ctz(lanes)) >> 2;
 
 		for (uint32_t i = 0; i < words; i++) {
 			int64_t word = at + i;
@@ -79,6 +93,8 @@ uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t byte
 	uint32_t parts = words > 4 ? 4 : words, lanes = KC_LANES / parts, passes = 0;
 
 	words = words > 4 ? 4 : words;
+	if (address->plane && address->shift == KC_LANES_LOG2 && words == 1 && address->along == KC_BANK_BYTES)
+		return mask != 0;
 	for (uint32_t part = 0; part < parts; part++) {
 		uint32_t served = mask >> (part * lanes) << (part * lanes);
 

@@ -42,7 +42,7 @@ void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint16_t ot
 		return;
 	window->flow = terms;
 	window->moves = 0;
-	window->bends = others;
+	window->bends = (uint16_t)(others & ((1u << c) - 1));
 }
 
 void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t stride)
@@ -61,6 +61,18 @@ struct extent {
 	int any;
 };
 
+/* Of those lanes, the ones where a plane is lowest and highest. */
+static uint32_t corners(const struct kc_lanes *a, uint32_t lanes)
+{
+	uint32_t along = (1u << a->shift) - 1;
+
+	if (along == KC_LANES - 1)
+		return 1u << __builtin_ctz(lanes) | 1u << (KC_LANES - 1) >> __builtin_clz(lanes);
+	if (lanes != KC_ALL_LANES)
+		return lanes;
+	return 1 | 1u << along | 1u << (KC_LANES - 1 - along) | 1u << (KC_LANES - 1);
+}
+
 static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32_t bits, int is_signed)
 {
 	struct extent e = {INT64_MAX, INT64_MIN, 0};
@@ -68,8 +80,10 @@ static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32
 	active &= a->known;
 	if (a->uniform)
 		active = active ? 1 : 0;
+	else if (active && a->plane)
+		active = corners(a, active);
 	for (uint32_t mask = active; mask; mask &= mask - 1) {
-		int64_t v = kc__read(a->v[__builtin_ctz(mask)], bits, is_signed);
+		int64_t v = kc__read(kc__lane(a, (uint32_t)__builtin_ctz(mask)), bits, is_signed);
 
 		e.low = v < e.low ? v : e.low;
 		e.high = v > e.high ? v : e.high;
@@ -110,6 +124,38 @@ struct difference {
 	uint32_t negative;
 };
 
+/* Whether the difference is a plane that is below 0 in all lanes, or in none; then there are only its extremes. */
+static int differ_by_sign(struct difference *x, const struct kc_value *value)
+{
+	struct kc_value minus = {.op = KC_OP_SUB, .bits = 64, .source_bits = 64, .is_signed = 1, .count = 2};
+	int64_t low, high, shift = value->compare == KC_PTX_LE;
+	struct kc_lanes d;
+	uint32_t lanes;
+
+	if (value->compare == KC_PTX_EQ || value->compare == KC_PTX_NE || !x->lanes || !(x->a->plane || x->b->plane) ||
+	    !kc__reads_as_kept(x->a, value->source_bits, value->is_signed) ||
+	    !kc__reads_as_kept(x->b, value->source_bits, value->is_signed) ||
+	    !kc__operate_planes(&minus, x->a, x->b, x->a, &d))
+		return 0;
+	lanes = d.plane ? corners(&d, x->lanes) : 1;
+	low = high = kc__lane(&d, (uint32_t)__builtin_ctz(lanes));
+	for (lanes &= lanes - 1; lanes; lanes &= lanes - 1) {
+		int64_t at = kc__lane(&d, (uint32_t)__builtin_ctz(lanes));
+
+		low = at < low ? at : low;
+		high = at > high ? at : high;
+	}
+	if (low - shift < 0 && high - shift >= 0)
+		return 0;
+	if (high - shift < 0) {
+		x->negative = x->lanes;
+		x->most = high - shift;
+	} else {
+		x->least = low - shift;
+	}
+	return 1;
+}
+
 /* 0: it cannot be said. */
 static int find_difference(struct difference *x, const struct kc_value *value, uint32_t active)
 {
@@ -123,6 +169,8 @@ static int find_difference(struct difference *x, const struct kc_value *value, u
 	x->most = INT64_MIN;
 	x->least = INT64_MAX;
 	x->negative = 0;
+	if (differ_by_sign(x, value))
+		return 1;
 	for (uint32_t mask = x->lanes; mask; mask &= mask - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(mask);
 		int64_t a = kc__read(kc__lane(x->a, lane), bits, signs),
@@ -172,9 +220,21 @@ static int64_t step_of(const struct difference *x, uint32_t c)
 	return (x->a->moves >> c & 1 ? x->a->step[c] : 0) - (x->b->moves >> c & 1 ? x->b->step[c] : 0);
 }
 
-/* When a sum around goes on by one term, d changes by G there: the change comes -G / D terms later. */
-static void follow_others(struct kc_windows *w, const struct difference *x, uint32_t c, int64_t step)
+/* For how many terms of a sum in which d changes by g the change of sign comes after as many terms as it does now. */
+static int64_t terms_until_shift(const struct difference *x, int64_t step, int64_t g)
 {
+	int64_t size = step < 0 ? -step : step, ahead = step > 0 ? -x->most - 1 : x->least, rest = ahead % size;
+
+	if (step < 0)
+		g = -g;
+	return g > 0 ? rest / g + 1 : (size - 1 - rest) / -g + 1;
+}
+
+/* When a sum around goes on by one term, d changes by G there: the change comes -G / D terms later. */
+static void follow_others(struct kc_windows *w, const struct kc_value *value, const struct difference *x, uint32_t c,
+			  int64_t step)
+{
+	int is_order = value->compare != KC_PTX_EQ && value->compare != KC_PTX_NE;
 	struct kc_window *window = &w->of[c];
 	uint16_t moves = (uint16_t)((x->a->moves | x->b->moves) & ((1u << c) - 1));
 
@@ -187,7 +247,11 @@ static void follow_others(struct kc_windows *w, const struct difference *x, uint
 
 		if (!g)
 			continue;
-		if (g % step) {
+		if (is_order && g % step && (g > 0 ? g : -g) <= (int64_t)size / TERMS_WORTH_A_WINDOW) {
+			kc__limit_flow(
+			    w, other, terms_until_shift(x, step, g),
+			    (uint16_t)((x->a->moves | x->a->bends | x->b->moves | x->b->bends) & ~(1u << other)));
+		} else if (g % step) {
 			window->bends |= (uint16_t)(1u << other);
 			kc__want_stride(w, other, size / kc__common_divisor(size, (uint64_t)(g < 0 ? -g : g)));
 		} else {
@@ -231,7 +295,7 @@ void kc__limit_compare(struct kc_windows *w, const struct kc_value *value, const
 		if (terms >= w->of[c].flow)
 			continue;
 		w->of[c].flow = terms;
-		follow_others(w, &x, c, step);
+		follow_others(w, value, &x, c, step);
 	}
 	kc__limit_range(w, a, value->source_bits, signs, active);
 	kc__limit_range(w, b, value->source_bits, signs, active);

@@ -1,0 +1,131 @@
+#include "evaluate.h"
+#include "memory.h"
+
+/* --- every value once */
+
+static const struct kc_lanes *first_from(const struct kc_evaluation *e, const struct kc_value *phi)
+{
+	const struct kc_cfg *cfg = &e->f->cfg;
+	const struct kc_block *block = &cfg->blocks[phi->block];
+	uint32_t n = 0;
+
+	while (n + 1 < block->in_count && cfg->edges[cfg->in_edges[block->in + n]].from >= phi->block)
+		n++;
+	return kc__slot(e, e->f->phi_sources[phi->phi + n]);
+}
+
+static void survey_block(struct kc_evaluation *e, uint32_t block, int is_header)
+{
+	const struct kc_formula *f = e->f;
+	const struct kc_stage *stage = &f->stages[block];
+
+	for (uint32_t i = stage->phi; !is_header && i < stage->phi + stage->phi_count; i++) {
+		const struct kc_value *phi = &f->values[f->order[i]];
+
+		e->steps++;
+		kc__blend(kc__slot(e, f->order[i]), first_from(e, phi), KC_ALL_LANES, 1);
+	}
+	kc__evaluate_values(e, stage->value, stage->value_count, KC_ALL_LANES);
+}
+
+static void survey_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *members, uint32_t count);
+
+static void survey_loop(struct kc_evaluation *e, uint32_t loop)
+{
+	const struct kc_formula *f = e->f;
+	const struct kc_loop *l = &f->cfg.loops[loop];
+	const struct kc_cycle *cycle = &f->cycles[loop];
+	uint32_t c = KC_AXES + l->depth;
+
+	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
+		kc__blend(kc__entry_slot(e, &f->carried[i]), first_from(e, &f->values[f->carried[i].phi]), KC_ALL_LANES,
+			  1);
+	kc__evaluate_values(e, cycle->entry, cycle->entry_count, KC_ALL_LANES);
+	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .stride = 1};
+	kc__set_carried(e, loop, c);
+	survey_members(e, loop, f->cfg.members + l->member, l->member_count);
+	for (uint32_t i = cycle->left; i < cycle->left + cycle->left_count; i++) {
+		uint32_t value = f->order[i];
+
+		e->steps++;
+		kc__blend(kc__slot(e, value), kc__slot(e, f->values[value].source[0]), KC_ALL_LANES, 1);
+	}
+}
+
+static void survey_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *members, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t within = e->f->cfg.blocks[members[i]].loop;
+
+		if (within == loop)
+			survey_block(e, members[i], loop != KC_NO_LOOP && i == 0);
+		else
+			survey_loop(e, within);
+	}
+}
+
+void kc__survey(struct kc_evaluation *e)
+{
+	const struct kc_formula *f = e->f;
+
+	e->is_surveying = 1;
+	for (uint32_t c = 0; c < KC_AXES; c++) {
+		int64_t end = c < 3 ? e->launch->grid[2 - c] : e->warps.count[5 - c];
+
+		e->counters[c] = (struct kc_index){.at = (end - 1) / 2, .end = end, .stride = 1};
+	}
+	kc__evaluate_values(e, f->level[1], f->level[KC_LEVEL_FLOW] - f->level[1], KC_ALL_LANES);
+	survey_members(e, KC_NO_LOOP, f->cfg.members + f->cfg.root_member, f->cfg.root_member_count);
+	for (uint32_t i = 0; i < f->event_count; i++)
+		e->patterns[i].mask = 0;
+	e->is_surveying = 0;
+}
+
+/* --- patterns of accesses */
+
+/* Alignments of an access that are looked at. */
+#define ALIGNMENTS_MAX 8u
+
+/* The greatest divisor of a sector by which all alignments that the address takes are apart. */
+static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
+{
+	uint64_t common = KC_SECTOR_BYTES;
+
+	for (uint16_t left = address->moves; left; left &= (uint16_t)(left - 1))
+		common = kc__common_divisor(common, (uint64_t)address->step[__builtin_ctz(left)] % KC_SECTOR_BYTES);
+	return (uint32_t)(address->bends ? kc__common_divisor(common, bytes) : common);
+}
+
+static double mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
+{
+	uint32_t apart = granule(address, bytes), count = KC_SECTOR_BYTES / apart, sum = 0;
+	struct kc_lanes moved;
+
+	if (count == 1)
+		return kc__sectors(address, mask, bytes);
+	moved = *address;
+	if (count > ALIGNMENTS_MAX) {
+		count = ALIGNMENTS_MAX;
+		apart = KC_SECTOR_BYTES / count;
+	}
+	for (uint32_t n = 0; n < count; n++) {
+		sum += kc__sectors(&moved, mask, bytes);
+		for (uint32_t i = 0; i < (moved.uniform ? 1 : KC_LANES); i++)
+			moved.v[i] += apart;
+	}
+	return (double)sum / count;
+}
+
+double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
+{
+	struct kc_pattern *pattern = &e->patterns[event - e->f->events];
+	const struct kc_lanes *address = kc__slot(e, event->address);
+
+	if (pattern->mask == mask && !e->f->values[event->address].eager)
+		return pattern->amount;
+	pattern->mask = mask;
+	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL ? mean_sectors(address, mask, event->bytes)
+								 : kc__passes(address, mask, event->bytes));
+	e->steps++;
+	return pattern->amount;
+}
