@@ -16,6 +16,17 @@
 #define LARGEST_SENSITIVITY 16.0f
 #define LARGEST_LOG 7.0f /* of time over solo */
 
+/* libm's are calls */
+static inline float lesser(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+static inline float greater(float a, float b)
+{
+	return a > b ? a : b;
+}
+
 struct cell {
 	float log_slowdown, weight;
 };
@@ -197,12 +208,12 @@ float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meet
 		weights += cell.weight;
 	}
 	sum = weights > 0 ? sum / weights : log_of(meeting->room);
-	return sum > 0 ? expf(fminf(sum, LARGEST_LOG)) : 1;
+	return sum > 0 ? expf(lesser(sum, LARGEST_LOG)) : 1;
 }
 
 static float clip(float value, float limit)
 {
-	return fminf(fmaxf(value, -limit), limit);
+	return lesser(greater(value, -limit), limit);
 }
 
 /* The error that is kept counts a young cell as worse than it looks. */
@@ -229,11 +240,11 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float said, float lo
 	if (remembers) {
 		float limit = *count == 1 ? LARGEST_LOG : CLIP * mean_error + LEAST_ERROR;
 
-		cell.log_slowdown += clip(error, limit) * fmaxf(1 / MEMORY, 1 / (float)*count);
+		cell.log_slowdown += clip(error, limit) * greater(1 / MEMORY, 1 / (float)*count);
 	}
 	if (*count > 1 || !remembers)
-		mean_error += (fabsf(error) - mean_error) * fmaxf(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
-	error = fmaxf(mean_error, LEAST_ERROR) * youth(*count);
+		mean_error += (fabsf(error) - mean_error) * greater(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
+	error = greater(mean_error, LEAST_ERROR) * youth(*count);
 	c->errors[i] = error;
 	cell.weight = 1 / (error * error * error);
 	write_cell(&c->cells[i], cell);
@@ -249,8 +260,8 @@ static void learn_law(struct kc_contention *c, const struct kc_load *met, float 
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
 		power += met->of[i] * met->of[i];
 	for (int i = 0; i < KC_LOAD_TERMS; i++) {
-		*terms[i] += LAW_GAIN * error * met->of[i] / fmaxf(power, LAW_LEAST_LOAD);
-		*terms[i] = fminf(fmaxf(*terms[i], 0), LARGEST_SENSITIVITY);
+		*terms[i] += LAW_GAIN * error * met->of[i] / greater(power, LAW_LEAST_LOAD);
+		*terms[i] = lesser(greater(*terms[i], 0), LARGEST_SENSITIVITY);
 	}
 	write_cell(&c->law[0], first);
 	write_cell(&c->law[1], second);

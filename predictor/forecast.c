@@ -18,7 +18,8 @@
 
 const char *kc_model_name(uint32_t model)
 {
-	static const char *const names[] = {"none", "bsp-device", "bsp-kernel", "bsp-shape", "bsp-code", "bsp-sizes"};
+	static const char *const names[] = {"none",	"bsp-device", "bsp-kernel", "bsp-shape",
+					    "bsp-code", "bsp-sizes",  "context",    "mix"};
 
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }
@@ -114,6 +115,7 @@ static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief
 	    .ns = kc__whole_ns(ns),
 	    .low_ns = kc__whole_ns(ns / (double)belief->width),
 	    .high_ns = kc__whole_ns(ns * (double)belief->width),
+	    .half_width = belief->half_width,
 	    .model = model,
 	    .state = belief->state,
 	};

@@ -59,6 +59,8 @@ enum kc_model {
 	KC_MODEL_BSP_SHAPE = 3,  /* λ of the launch shape as well */
 	KC_MODEL_BSP_CODE = 4,   /* the code's work and λ of the device */
 	KC_MODEL_BSP_SIZES = 5,  /* the code's work and other sizes that were measured */
+	KC_MODEL_CONTEXT = 6,    /* earlier launches of the shape, by what came before them */
+	KC_MODEL_MIX = 7,        /* several of the above */
 	KC_MODELS,
 };
 const char *kc_model_name(uint32_t model);
@@ -87,7 +89,7 @@ struct kc_lambda {
 	double log_value;
 	double variance; /* of single observations around it, log time */
 	double weight;   /* evidence, in measurements */
-	double widening; /* of the interval, log: what coverage so far asks for */
+	double widening; /* of the interval, a factor: what coverage so far asks for */
 	uint32_t count;
 	uint32_t spread_count; /* measurements behind the variance */
 	uint32_t run;          /* consecutive outliers on one side: a change of phase */
@@ -96,6 +98,7 @@ struct kc_lambda {
 
 struct kc_solo {
 	int64_t ns, low_ns, high_ns; /* 90 % interval */
+	float half_width;            /* of it, in log time */
 	uint32_t model;              /* enum kc_model */
 	uint32_t state;
 };

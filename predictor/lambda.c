@@ -27,7 +27,7 @@ enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
 #define RUN_LENGTH 6u          /* outliers on one side in a row: the clock or the phase has changed */
 #define COVERAGE 0.9           /* of the interval */
 #define WIDENING_STEP 0.1      /* log; a miss adds 0.9 of it, a hit takes 0.1 */
-#define WIDENING_LIMIT 1.1     /* log: a factor of 3 either way */
+#define WIDENING_LIMIT 3.0     /* a factor, either way */
 #define LEAST_SHARE 0.02       /* of a measured time that is not the launch term */
 #define LARGEST_STEP 3.0       /* log λ, in one measurement */
 #define SETTLED 3u             /* measurements before outliers are told from a bad start */
@@ -49,7 +49,7 @@ void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent)
 {
 	double spread;
 
-	*node = (struct kc_lambda){.parent = parent};
+	*node = (struct kc_lambda){.parent = parent, .widening = 1};
 	spread = prior_spread[level_of(node)];
 	node->log_value = parent ? parent->log_value : (double)KC__PRIOR_LOG_LAMBDA;
 	node->variance = spread * spread;
@@ -70,7 +70,7 @@ static double half_width(const struct kc_lambda *node)
 	double freedom = PRIOR_COUNT + node->spread_count;
 	double own = node->weight > 0 ? 1 / node->weight : 0;
 
-	return t95(freedom) * sqrt(node->variance * (1 + own)) * exp(node->widening);
+	return t95(freedom) * sqrt(node->variance * (1 + own)) * node->widening;
 }
 
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
@@ -127,13 +127,16 @@ static void learn_spread(struct kc_lambda *node, double clipped, double weight)
 	node->variance = fmax(node->variance, LEAST_SPREAD * LEAST_SPREAD);
 }
 
+static const double miss_factor = __builtin_exp(WIDENING_STEP * COVERAGE);
+static const double hit_factor = __builtin_exp(-WIDENING_STEP * (1 - COVERAGE));
+
 /* Moves the width until it misses as often as it should. */
 static void learn_coverage(struct kc_lambda *node, double error)
 {
-	double miss = fabs(error) > half_width(node);
+	int miss = fabs(error) > half_width(node);
 
-	node->widening += WIDENING_STEP * (miss - (1 - COVERAGE));
-	node->widening = fmin(fmax(node->widening, -WIDENING_LIMIT), WIDENING_LIMIT);
+	node->widening *= miss ? miss_factor : hit_factor;
+	node->widening = fmin(fmax(node->widening, 1 / WIDENING_LIMIT), WIDENING_LIMIT);
 }
 
 /* One Newton step in log time: what is near the launch term says little about λ. */

@@ -1,22 +1,167 @@
 #include "outlook.h"
 
+#include "lambda.h"
+
+#include <math.h>
+
+#define TICK_SURE 16u /* durations */
+#define LARGEST_SPREAD 4.0f
+#define MIXED 0.1f /* of the weight: a model with less is not named */
+
+void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells)
+{
+	*device = (struct kc_device_experience){.cells = cells};
+	kc_standing_init(&device->standing, NULL);
+}
+
+void kc_kernel_experience_init(struct kc_kernel_experience *kernel, struct kc_device_experience *device)
+{
+	*kernel = (struct kc_kernel_experience){0};
+	kc_standing_init(&kernel->standing, &device->standing);
+}
+
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns)
 {
 	return kc_load_of(outlook->device, outlook->work, outlook->work->traffic_bytes, solo_ns);
 }
 
-void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-		      int64_t solo_ns, struct kc_placement *out)
+static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+		  int64_t solo_ns, const struct kc_direct *direct, struct kc_placement *out)
 {
 	struct kc_demand demand = {
 	    .work = outlook->work,
 	    .solo_ns = solo_ns,
 	    .load = kc_outlook_load(outlook, solo_ns),
 	    .contention = outlook->contention,
+	    .direct = *direct,
 	    .identity = outlook->identity,
 	};
 
 	kc_timeline_launch(tl, stream, now_ns, &demand, out);
+}
+
+void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+		      int64_t solo_ns, struct kc_placement *out)
+{
+	static const struct kc_direct none = {0};
+
+	place(outlook, tl, stream, now_ns, solo_ns, &none, out);
+}
+
+static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known)
+{
+	if (known & 1u << KC_CONTEXT_COMPANY)
+		return KC_EVIDENCE_COMPANY;
+	if (known & 1u << KC_CONTEXT_LAST_1)
+		return KC_EVIDENCE_LAST;
+	if (known || novelty == KC_REPEATED)
+		return KC_EVIDENCE_SHAPE;
+	return novelty == KC_NEW_SIZE ? KC_EVIDENCE_KERNEL : KC_EVIDENCE_NONE;
+}
+
+static void consult(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
+		    enum kc_novelty novelty)
+{
+	out->present = 0;
+	if (solo->ns > 0) {
+		float spread = solo->half_width / KC_MARGIN_START;
+
+		kc_candidates_add(out, KC_CANDIDATE_BSP, logf((float)solo->ns),
+				  spread < LARGEST_SPREAD ? spread : LARGEST_SPREAD);
+	}
+	if (recall->known)
+		kc_candidates_add(out, KC_CANDIDATE_CONTEXT, recall->log_ns, recall->spread);
+	out->evidence = evidence_of(novelty, recall->known);
+}
+
+static int64_t whole_ns(double ns)
+{
+	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
+}
+
+static int meets_nobody(const struct kc_meeting *meeting)
+{
+	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
+}
+
+/* What belongs to the company is what is more than the time alone. */
+static void divide(struct kc_prediction *out)
+{
+	int64_t ns = out->placement.end_ns - out->placement.start_ns;
+
+	if (ns < out->solo_ns || meets_nobody(&out->placement.meeting))
+		out->solo_ns = ns;
+	out->placement.slowdown = out->solo_ns > 0 ? (float)((double)ns / (double)out->solo_ns) : 1;
+}
+
+static uint32_t model_of(const struct kc_direct *direct, const struct kc_solo *solo)
+{
+	if (direct->share < MIXED)
+		return solo->model;
+	return direct->share > 1 - MIXED ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
+}
+
+void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
+			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
+{
+	const struct kc_device_experience *device = prospect->device;
+	uint64_t context = kc_history_context(history, prospect->identity, stream, now_ns);
+	struct kc_recall recall = {0};
+	struct kc_mix mix;
+	float below, above;
+	uint32_t class;
+
+	if (device->cells)
+		kc_cells_recall(device->cells, prospect->identity, context, &recall);
+	consult(&out->candidates, &prospect->solo, &recall, prospect->novelty);
+	kc_standing_mix(&prospect->kernel->standing, &out->candidates, &mix);
+	mix.direct.tick_ns = __atomic_load_n(&device->tick_ns, __ATOMIC_RELAXED);
+	out->solo_ns = prospect->solo.ns;
+	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &mix.direct, &out->placement);
+	divide(out);
+	class = kc_margin_class(out->candidates.evidence, mix.spread);
+	kc_margins_reach(&device->margins, &prospect->kernel->margin, class, mix.spread, &below, &above);
+	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)expf(-below));
+	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)expf(above)));
+	out->model = model_of(&mix.direct, &prospect->solo);
+	out->context = context | (uint64_t)class << KC_CONTEXT_FREE_SHIFT;
+	kc_history_add(history, prospect->identity, stream, out->placement.end_ns);
+}
+
+static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
+{
+	uint64_t a = device->tick, b = (uint64_t)measured_ns;
+
+	while (a != 1 && b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	device->tick = a;
+	device->timed += device->timed < TICK_SURE;
+	if (device->timed == TICK_SURE)
+		__atomic_store_n(&device->tick_ns, (uint32_t)(a < UINT32_MAX ? a : 1), __ATOMIC_RELAXED);
+}
+
+void kc_outlook_measured(const struct kc_outcome *o)
+{
+	uint32_t class = (uint32_t)(o->context >> KC_CONTEXT_FREE_SHIFT) & KC_CONTEXT_FREE_MASK;
+	int side = o->measured_ns < o->low_ns ? -1 : o->measured_ns > o->high_ns;
+	struct kc_standing *standing = &o->kernel->standing;
+	struct kc_candidates candidates;
+	struct kc_recall recall = {0};
+	float log_ns;
+
+	if (o->measured_ns <= 0)
+		return;
+	log_ns = logf((float)o->measured_ns);
+	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
+	if (o->device->cells)
+		kc_cells_learn(o->device->cells, &standing->digests, o->identity, o->context, log_ns, &recall);
+	consult(&candidates, &o->solo, &recall, o->novelty);
+	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
+	learn_tick(o->device, o->measured_ns);
 }
 
 /* What is believed of its time alone now, not at the launch: the slowdown is

@@ -1,13 +1,39 @@
 /*
- * The two moments of a launch, the same live and in a replay: what is said of
- * it before it runs, and what is learned from it once it has been measured.
+ * The moments of a launch, the same live and in a replay: what is said of it
+ * before it runs, and what is learned from it: at once when it has been
+ * measured, and once it is known what it ran beside.
+ *
+ *   kc_device_experience   what launches on a device have taught: their durations
+ *                          by context, how wide intervals must be, which model to
+ *                          believe. The learner's; launching threads read it
+ *   kc_kernel_experience   the same of one kernel
+ *   kc_outlook             a launch that is being made, and what the timeline asks of it
+ *   kc_prospect            with what the models and the launches before it say
+ *   kc_prediction          the answer
+ *   kc_outcome, kc_lesson  it has been measured; it is known what it met
  */
 #ifndef KC_OUTLOOK_H
 #define KC_OUTLOOK_H
 
+#include "margins.h"
 #include "timeline.h"
 
-/* A launch that is being made. */
+struct kc_device_experience {
+	struct kc_cells *cells; /* of all devices; NULL: contexts are not told apart */
+	struct kc_standing standing;
+	struct kc_margins margins;
+	uint64_t tick;           /* ns that all durations so far are multiples of. Learner only */
+	uint32_t tick_ns, timed; /* the same once it is sure; durations behind it (learner only) */
+};
+
+struct kc_kernel_experience {
+	struct kc_standing standing; /* its parent: the device's */
+	struct kc_margin margin;
+};
+
+void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells);
+void kc_kernel_experience_init(struct kc_kernel_experience *kernel, struct kc_device_experience *device);
+
 struct kc_outlook {
 	const struct kc_device *device;
 	const struct kc_work *work;
@@ -21,6 +47,48 @@ void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, 
 
 /* What it puts on the device: for those that meet it. */
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns);
+
+/* Names launch shape and arguments among all launches. shape: any number but 0;
+ * arguments: a hash of what the kernel is given, 0 where it is not known. */
+static inline uint64_t kc_identity(uint32_t shape, uint32_t arguments)
+{
+	return (uint64_t)arguments << 32 | shape;
+}
+
+struct kc_prospect {
+	struct kc_outlook launch;
+	uint64_t identity; /* kc_identity() */
+	enum kc_novelty novelty;
+	struct kc_solo solo; /* by λ */
+	const struct kc_device_experience *device;
+	const struct kc_kernel_experience *kernel;
+};
+
+struct kc_prediction {
+	struct kc_placement placement; /* its slowdown: end - start over solo_ns */
+	int64_t solo_ns, solo_low_ns, solo_high_ns; /* 90 % interval; times the slowdown, that of the duration */
+	uint32_t model; /* enum kc_model */
+	uint64_t context; /* to be kept until it is measured */
+	struct kc_candidates candidates; /* what the models said */
+};
+
+/* The caller serialises calls on one timeline and its history. */
+void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
+			uint32_t stream, int64_t now_ns, struct kc_prediction *out);
+
+/* A launch that has been measured. */
+struct kc_outcome {
+	struct kc_device_experience *device;
+	struct kc_kernel_experience *kernel;
+	uint64_t identity, context;
+	float slowdown;               /* of the meeting predicted, by kc_contention_slowdown() */
+	int64_t low_ns, high_ns;      /* interval of the duration, as predicted */
+	enum kc_novelty novelty;      /* of such a launch now, before this is learned */
+	struct kc_solo solo;          /* likewise, by λ */
+	int64_t measured_ns;
+};
+
+void kc_outlook_measured(const struct kc_outcome *outcome);
 
 /* A launch that has been measured, and of which it is known what it met. */
 struct kc_lesson {

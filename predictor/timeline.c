@@ -301,15 +301,22 @@ static void move_rivals(struct kc_timeline *tl, int known)
 static int learned_slowdown(const struct kc__site *site, const struct kc_demand *demand, int64_t solo_ns,
 			    struct kc_placement *out, struct kc__tail *tail)
 {
-	float slowdown;
+	float slowdown = out->slowdown;
+	double ns;
 
-	if (!demand->contention)
+	if (!demand->contention && !(demand->direct.share > 0))
 		return 0;
-	slowdown = kc_contention_slowdown(demand->contention, &out->meeting);
+	if (demand->contention && !kc_direct_is_all(&demand->direct))
+		slowdown = kc_contention_slowdown(demand->contention, &out->meeting);
 	if (!(slowdown >= 1))
 		return 0;
+	ns = (double)solo_ns * slowdown;
+	if (demand->direct.share > 0) {
+		ns = kc_direct_ns(&demand->direct, ns);
+		slowdown = solo_ns > 0 && ns > (double)solo_ns ? (float)(ns / (double)solo_ns) : 1;
+	}
 	out->slowdown = slowdown;
-	out->end_ns = out->start_ns + (int64_t)((double)solo_ns * slowdown);
+	out->end_ns = out->start_ns + (int64_t)ns;
 	kc__tail_lasts(tail, site, demand->work, out->end_ns - out->start_ns);
 	return 1;
 }

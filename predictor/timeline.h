@@ -14,6 +14,7 @@
 #define KC_TIMELINE_H
 
 #include "contention.h"
+#include "standing.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,7 @@ struct kc_demand {
 	int64_t solo_ns;
 	struct kc_load load;                    /* kc_load_of(); where it is 0, other kernels do not feel this one */
 	const struct kc_contention *contention; /* NULL: slowdown by room alone */
+	struct kc_direct direct;                /* what is known of the duration itself; share 0: nothing */
 	uint32_t identity;                      /* any number that tells this launch shape from others */
 };
 

@@ -1,6 +1,7 @@
 #include "replay_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,10 @@ struct kc__site {
 	struct kc__board *board;
 	struct kc_timeline *timeline;
 	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
+	struct kc_history history;
 	struct kc_spans spans;
 	struct kc__site_stream **streams;
 	uint32_t stream_count, stream_capacity;
-};
-
-struct pending { /* measured later: a heap, the earliest end first */
-	int64_t end_ns;
-	uint32_t op;
 };
 
 struct replay {
@@ -44,8 +41,7 @@ struct replay {
 	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
 	size_t stream_capacity;
 	int64_t first_stream;
-	struct pending *pending;
-	size_t pending_count, pending_capacity;
+	struct kc__pending pending;
 	int64_t now_ns;
 };
 
@@ -79,6 +75,7 @@ static struct kc__site *site_of(struct replay *r, int64_t device)
 	site->plain = fresh_timeline(site->plain, &site->board->info);
 	if (!site->timeline || !site->plain)
 		return NULL;
+	kc_history_init(&site->history);
 	site->device = device;
 	r->site_count++;
 	return site;
@@ -140,44 +137,6 @@ static void leave_sites(struct replay *r)
 
 /* What becomes known */
 
-static int push(struct replay *r, uint32_t op)
-{
-	int64_t end_ns = r->ops.at[op].end_ns;
-	size_t i = r->pending_count;
-
-	if (i == r->pending_capacity) {
-		size_t capacity = i ? 2 * i : 256;
-		struct pending *grown = realloc(r->pending, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		r->pending = grown;
-		r->pending_capacity = capacity;
-	}
-	r->pending_count++;
-	for (; i && r->pending[(i - 1) / 2].end_ns > end_ns; i = (i - 1) / 2)
-		r->pending[i] = r->pending[(i - 1) / 2];
-	r->pending[i] = (struct pending){end_ns, op};
-	return 0;
-}
-
-static struct kc__op *pop(struct replay *r)
-{
-	struct pending top = r->pending[0], last = r->pending[--r->pending_count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < r->pending_count) {
-		if (child + 1 < r->pending_count && r->pending[child + 1].end_ns < r->pending[child].end_ns)
-			child++;
-		if (r->pending[child].end_ns >= last.end_ns)
-			break;
-		r->pending[i] = r->pending[child];
-		i = child;
-	}
-	r->pending[i] = last;
-	return &r->ops.at[top.op];
-}
-
 static void decided(const struct kc_span *span, void *arg)
 {
 	const struct kc__op *op = span->owner;
@@ -226,6 +185,9 @@ static int measured_launch(struct replay *r, struct kc__op *op)
 	int rc;
 
 	if (op->of->unpredictable == KC_PREDICTED) {
+		rc = kc__subject_measured(op->of, op);
+		if (rc)
+			return rc;
 		outlook = outlook_of(op);
 		span.load = kc_outlook_load(&outlook, op->solo_ns);
 	}
@@ -259,8 +221,8 @@ static int reveal(struct replay *r, int64_t now_ns)
 	int rc = 0;
 
 	r->now_ns = now_ns;
-	while (rc == 0 && r->pending_count && r->pending[0].end_ns < now_ns)
-		rc = measured(r, pop(r));
+	while (rc == 0 && r->pending.count && r->pending.at[0].end_ns < now_ns)
+		rc = measured(r, &r->ops.at[kc__pending_pop(&r->pending)]);
 	for (uint32_t i = 0; i < r->site_count; i++) {
 		struct kc__site *site = &r->sites[i];
 
@@ -276,8 +238,8 @@ static int reveal_all(struct replay *r)
 	int rc = 0;
 
 	r->now_ns = INT64_MAX;
-	while (rc == 0 && r->pending_count)
-		rc = measured(r, pop(r));
+	while (rc == 0 && r->pending.count)
+		rc = measured(r, &r->ops.at[kc__pending_pop(&r->pending)]);
 	for (uint32_t i = 0; i < r->site_count; i++)
 		kc_spans_decide(&r->sites[i].spans, INT64_MAX, INT64_MIN, decided, r);
 	return rc;
@@ -292,36 +254,69 @@ static int never_awaited(const struct kc__op *op)
 	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION;
 }
 
+/* What each model alone would have said. */
+static void note_models(struct kc_replay_launch *l, const struct kc__shape *shape, const struct kc_prediction *p,
+			float slowdown)
+{
+	const struct kc_candidates *c = &p->candidates;
+
+	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
+		float factor = i == KC_CANDIDATE_CONTEXT ? 1 : slowdown;
+
+		if (c->present & 1u << i)
+			l->said_ns[i] = (int64_t)(expf(c->log_ns[i]) * factor + 0.5f);
+	}
+	kc__past_look(&shape->past, l);
+}
+
+static void note_prediction(struct kc_replay_launch *l, const struct kc__op *op, const struct kc_prediction *p)
+{
+	l->solo_ns = p->solo_ns;
+	l->solo_low_ns = p->solo_low_ns;
+	l->solo_high_ns = p->solo_high_ns;
+	l->low_ns = op->low_ns;
+	l->high_ns = op->high_ns;
+	l->model = p->model;
+	l->start_ns = p->placement.start_ns;
+	l->end_ns = p->placement.end_ns;
+	l->slowdown = (double)p->placement.slowdown;
+	l->slowdown_waves = (double)p->placement.slowdown_waves;
+	l->concurrency_case = p->placement.concurrency_case;
+}
+
 static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_placement *plain)
 {
 	struct kc__shape *shape = op->of;
 	struct kc__site *site = op->at->site;
-	struct kc_solo solo =
-	    kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief);
-	struct kc_outlook outlook = outlook_of(op);
-	struct kc_placement placement;
+	struct kc_prospect prospect = {
+	    .launch = outlook_of(op),
+	    .identity = kc_identity(shape->identity, 0),
+	    .novelty = kc_novelty(shape->measured, shape->code->measured),
+	    .solo = kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief,
+				     &shape->board->known.belief),
+	    .device = &shape->board->experience,
+	    .kernel = &shape->code->experience,
+	};
+	struct kc_prediction p;
 
-	kc_outlook_place(&outlook, site->timeline, op->at->lane, op->issued_ns, solo.ns, &placement);
-	kc_timeline_occupy(site->plain, op->at->lane, op->issued_ns, solo.ns, plain);
+	kc_outlook_predict(&prospect, site->timeline, &site->history, op->at->lane, op->issued_ns, &p);
+	kc_timeline_occupy(site->plain, op->at->lane, op->issued_ns, p.solo_ns, plain);
 	if (op->unmeasured == KC_CALL_FAILED) {
-		kc_timeline_cancel(site->timeline, op->at->lane, placement.ticket);
+		kc_timeline_cancel(site->timeline, op->at->lane, p.placement.ticket);
 		kc_timeline_cancel(site->plain, op->at->lane, plain->ticket);
 	}
-	op->ticket = placement.ticket;
+	op->ticket = p.placement.ticket;
 	op->plain_ticket = plain->ticket;
-	op->slowdown = (double)placement.slowdown;
-	op->solo_ns = solo.ns;
-	op->meeting = kc_meeting_pack(&placement.meeting);
-	l->solo_ns = solo.ns;
-	l->solo_low_ns = solo.low_ns;
-	l->solo_high_ns = solo.high_ns;
-	l->model = solo.model;
-	l->start_ns = placement.start_ns;
-	l->end_ns = placement.end_ns;
-	l->slowdown = (double)placement.slowdown;
-	l->slowdown_waves = (double)placement.slowdown_waves;
-	l->concurrency_case = placement.concurrency_case;
-	l->novelty = kc_novelty(shape->measured, shape->code->measured);
+	op->slowdown = (double)p.placement.slowdown;
+	op->solo_ns = p.solo_ns;
+	op->low_ns = (int64_t)((double)p.solo_low_ns * op->slowdown);
+	op->high_ns = (int64_t)ceil((double)p.solo_high_ns * op->slowdown);
+	op->meeting = kc_meeting_pack(&p.placement.meeting);
+	op->context = p.context;
+	l->novelty = prospect.novelty;
+	note_prediction(l, op, &p);
+	op->placed_slowdown = kc_contention_slowdown(&shape->contention, &p.placement.meeting);
+	note_models(l, shape, &p, op->placed_slowdown);
 }
 
 static void count(struct replay *r, const struct kc_replay_launch *l)
@@ -402,7 +397,7 @@ static int replay_ops(struct replay *r)
 		if (rc == 0)
 			rc = op->kind == KC__OP_LAUNCH ? replay_launch(r, op) : replay_transfer(r, op);
 		if (rc == 0 && op->at && op->end_ns && !never_awaited(op))
-			rc = push(r, i);
+			rc = kc__pending_push(&r->pending, op->end_ns, i);
 	}
 	return rc ? rc : reveal_all(r);
 }
@@ -469,15 +464,12 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	struct walk *walk = arg;
 	struct replay *r = walk->replay;
 	int forget = must_forget(&walk->latest_unix_ns, r->options, row);
-	double began = processor_seconds(), loaded;
 	int rc = kc__ops_load(&r->loader, sqlite3_column_int64(row, 0), &r->ops);
 
 	if (rc == 0 && r->ops.count > UINT32_MAX)
 		rc = -EFBIG;
 	if (rc || !r->ops.count)
 		return rc;
-	loaded = processor_seconds();
-	r->out->read_seconds += loaded - began;
 	if (forget)
 		kc__subject_forget(r->subject);
 	kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
@@ -488,19 +480,20 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 		rc = kc__subject_error(r->subject);
 	kc__figures_close(r->figures);
 	leave_sites(r);
-	r->out->seconds += processor_seconds() - loaded;
 	return rc;
 }
 
 static int replay_all(struct replay *r)
 {
 	struct walk walk = {.replay = r};
+	double began_s = processor_seconds();
 	int rc = kc__select(r->loader.store, &r->options->selection,
 			    "SELECT id, started_unix_ns, started_unix_ns + (ended_ns - started_ns), source NOT NULL"
 			    " FROM process WHERE run BETWEEN ?1 AND ?2"
 			    " ORDER BY source NOT NULL, CASE WHEN source IS NULL THEN started_unix_ns END, id",
 			    replay_process, &walk);
 
+	r->out->seconds = processor_seconds() - began_s;
 	return rc ? rc : kc__figures_finish(r->figures, r->loader.store, r->out);
 }
 
@@ -515,7 +508,7 @@ static void free_state(struct replay *r)
 	}
 	kc__loader_close(&r->loader);
 	free(r->streams);
-	free(r->pending);
+	free(r->pending.at);
 	free(r->ops.at);
 	kc__figures_free(r->figures);
 	kc__subject_free(r->subject);

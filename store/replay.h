@@ -17,6 +17,7 @@
 #ifndef KC_REPLAY_H
 #define KC_REPLAY_H
 
+#include "predictor/standing.h"
 #include "query.h"
 
 struct kc_replay_launch {
@@ -24,7 +25,11 @@ struct kc_replay_launch {
 	uint64_t sequence;
 	int64_t launched_ns; /* times on the process's clock */
 	int64_t solo_ns, solo_low_ns, solo_high_ns;
+	int64_t low_ns, high_ns;                    /* 90 % interval of the predicted duration */
 	int64_t start_ns, end_ns;                   /* predicted */
+	int64_t said_ns[KC_CANDIDATES];             /* the duration by each model alone; 0: it has none */
+	int64_t last_ns;                            /* last known duration of the launch shape; 0: none */
+	int64_t past_low_ns, past_high_ns;          /* 5 and 95 % quantile of those known; 0: too few */
 	int64_t measured_start_ns, measured_end_ns; /* 0: not measured */
 	double slowdown, slowdown_waves;
 	double reference_ns; /* median of the solo runs of the shape known by then; 0: none */
@@ -60,15 +65,48 @@ struct kc_replay_makespan {
 	double mape_no_contention; /* in their streams, each as long as alone */
 };
 
+/* By model: the candidates, and beside them what they are judged by. */
+enum { KC_REPLAY_MIX = KC_CANDIDATES, KC_REPLAY_LAST, KC_REPLAY_MODELS };
+const char *kc_replay_model_name(uint32_t model);
+
+struct kc_replay_accuracy {
+	uint64_t n;
+	double mape, median, p90; /* NAN where n = 0; median and p90 to 1 % of them */
+};
+
+#define KC_REPLAY_NOVELTIES 3u /* enum kc_novelty */
+
+struct kc_replay_interval {
+	uint64_t n;
+	double coverage; /* share of durations inside */
+	double width;    /* median of (high - low) / measured */
+};
+
+/* Launches 2^i to 2^(i + 1) - 1 in the figures, the last stage open. */
+#define KC_REPLAY_STAGES 24u
+struct kc_replay_stage {
+	uint64_t n;
+	double mape;
+};
+
 struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device; /* launches whose device was not known */
 	char assumed_name[96];
-	double seconds, read_seconds; /* processor time of predicting, and of reading the database */
+	double seconds; /* processor time of reading the launches and predicting them */
 	struct kc_report *report;     /* accuracy, groups; its ledger and messages are empty */
 	struct kc_replay_slowdown slowdown;
 	struct kc_replay_makespan makespan;
+	struct kc_replay_accuracy models[KC_REPLAY_MODELS];
+	double beside_last; /* mean error over the launches of models[KC_REPLAY_LAST] */
+	struct kc_replay_interval intervals[KC_REPLAY_NOVELTIES];
+	double coverage; /* over all */
+	/* Mean interval score over measured duration (Gneiting and Raftery 2007; less is better) of repeated launches
+	 * of shapes known well enough: ours, and that of the quantiles of the durations known. */
+	uint64_t scored;
+	double score, past_score;
+	struct kc_replay_stage stages[KC_REPLAY_STAGES];
 };
 
 /* 0 or -errno (-EINVAL: exclude is no regular expression, why says so). Freed with kc_replay_free. */

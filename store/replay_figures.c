@@ -23,6 +23,7 @@ struct kc__figures {
 	int64_t generation;
 	struct kc_replay_slowdown slowdown;
 	struct kc_replay_makespan makespan;
+	struct kc__score score;
 };
 
 struct kc__figures *kc__figures_new(void)
@@ -107,7 +108,7 @@ static int note_mark(struct kc__figures *f, const struct kc_replay_launch *l, in
 int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t device, const struct kc_placement *plain)
 {
 	struct kc__fact fact = {
-	    .key = {.process = f->generation, .kernel = l->kernel, .stream = l->stream, .overlap = l->overlap},
+	    .key = {.process = f->generation, .kernel = l->kernel, .overlap = l->overlap},
 	    .shape = l->shape,
 	    .predicted_at_ns = l->launched_ns + f->offset_ns,
 	    .slowdown = l->slowdown,
@@ -132,6 +133,7 @@ int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t d
 	if (l->overlap >= KC_OVERLAP_BEHIND)
 		l->reference_ns = kc__solos_median(f->solos, f->generation, l->shape, fact.predicted_at_ns);
 	note_slowdown(f, l);
+	kc__score_add(&f->score, l);
 	rc = note_mark(f, l, device, plain);
 	if (rc)
 		return rc;
@@ -218,5 +220,6 @@ int kc__figures_finish(struct kc__figures *f, struct kc_store *s, struct kc_repl
 	out->makespan.mape = mean(f->makespan.mape, f->makespan.n);
 	out->makespan.mape_serial = mean(f->makespan.mape_serial, f->makespan.n);
 	out->makespan.mape_no_contention = mean(f->makespan.mape_no_contention, f->makespan.n);
+	kc__score_finish(&f->score, out);
 	return kc__report_of(s, &f->rollups, out->report);
 }

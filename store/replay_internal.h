@@ -34,14 +34,31 @@ struct kc__op {
 	struct kc__site_stream *at; /* NULL: not on any timeline */
 	struct kc__shape *of;
 	double slowdown;
-	int64_t solo_ns;
+	int64_t solo_ns, low_ns, high_ns;
 	uint64_t meeting; /* packed */
+	uint64_t context; /* kc_prediction.context */
+	float placed_slowdown; /* of the meeting, whatever is known of the duration itself */
 };
 
 struct kc__ops {
 	struct kc__op *at; /* of one process, in the order of their calls */
 	size_t count, capacity;
 };
+
+/* Operations whose measurement is still to come: a heap, the earliest end first. */
+struct kc__awaited_op {
+	int64_t end_ns;
+	uint32_t op; /* place in kc__ops */
+};
+
+struct kc__pending {
+	struct kc__awaited_op *at;
+	size_t count, capacity;
+};
+
+/* replay_pending.c: 0 or -ENOMEM; count > 0. */
+int kc__pending_push(struct kc__pending *pending, int64_t end_ns, uint32_t op);
+uint32_t kc__pending_pop(struct kc__pending *pending);
 
 /* What was learned on one level, and what is believed of it. */
 struct kc__known {
@@ -54,24 +71,37 @@ struct kc__board { /* a device */
 	int assumed;
 	struct kc__known known;
 	struct kc_contention contention;
+	struct kc_device_experience experience;
 	uint64_t copy_rates[KC_MEMSET + 1];
 };
 
 struct kc__code { /* a kernel on a device */
+	struct kc__board *board;
 	uint32_t measured;
 	int excluded;
 	struct kc_resources resources;
+	struct kc_kernel_experience experience;
+};
+
+/* Yardsticks beside the models: the last duration known of the launch shape, and
+ * the durations known so far in order, for their quantiles. */
+struct kc__past {
+	int64_t last_ns;
+	int64_t *sorted;
+	uint32_t count, capacity;
 };
 
 struct kc__shape {
 	int64_t kernel, device; /* rows */
 	uint32_t unpredictable; /* enum kc_unpredictable */
+	uint32_t identity; /* names it in contexts */
 	uint32_t measured, solos;
 	struct kc_work work;
 	struct kc__board *board;
 	struct kc__code *code;
 	struct kc__known *key, known;
 	struct kc_contention contention;
+	struct kc__past past;
 };
 
 struct kc__subject;
@@ -85,16 +115,30 @@ struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row);
 int kc__subject_error(const struct kc__subject *subject);
 /* Every process begins knowing nothing. */
 void kc__subject_forget(struct kc__subject *subject);
-/* A launch of this shape was measured. */
+/* A launch of this shape was measured. 0 or -ENOMEM. */
+int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op);
+/* It is known what it met. */
 void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met);
 
-enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOAD_STREAM, KC__LOADS };
+/* Reads rows of a table by id, most of which are asked for in their order: a step
+ * to the next costs less than a search. Starts as zeros but for sql, which gives
+ * the rows from ?1 on in order, their id last. */
+struct kc__cursor {
+	const char *sql;
+	sqlite3_stmt *stmt;
+	int64_t at; /* id of the row it stands on; 0: on none */
+};
+
+enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOADS };
 struct kc__loader {
 	struct kc_store *store;
 	sqlite3_stmt *statements[KC__LOADS];
+	struct kc__cursor streams;
 };
 
-/* replay_load.c: the operations of a process in order of their calls. 0 or -errno. */
+/* replay_load.c: 1: the statement stands on that row; 0: there is none; -errno. */
+int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id);
+/* The operations of a process in order of their calls. 0 or -errno. */
 int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
 void kc__loader_close(struct kc__loader *loader);
 struct kc__stream_row {
@@ -116,5 +160,40 @@ int kc__figures_add(struct kc__figures *figures, struct kc_replay_launch *launch
 /* The process's launches are all there. */
 void kc__figures_close(struct kc__figures *figures);
 int kc__figures_finish(struct kc__figures *figures, struct kc_store *s, struct kc_replay *out);
+
+/* replay_score.c: models, yardsticks, intervals, the learning curve. */
+int kc__past_add(struct kc__past *past, int64_t ns);
+void kc__past_look(const struct kc__past *past, struct kc_replay_launch *launch);
+
+/* Quantiles to 1 %, as store/sketch.h has them, but without a logarithm a value: a
+ * bucket is an exponent and the upper bits of a float's fraction. */
+#define KC__ERROR_BUCKETS 2560u
+struct kc__errors {
+	uint64_t n;
+	double sum;
+	uint32_t buckets[KC__ERROR_BUCKETS];
+};
+
+struct kc__coverage {
+	uint64_t n, covered;
+	struct kc__errors width;
+};
+
+struct kc__stage {
+	uint64_t n;
+	double sum;
+};
+
+struct kc__score {
+	struct kc__errors models[KC_REPLAY_MODELS];
+	double beside_last;
+	struct kc__coverage intervals[KC_REPLAY_NOVELTIES];
+	uint64_t scored;
+	double score, past_score;
+	uint64_t launches;
+	struct kc__stage stages[KC_REPLAY_STAGES];
+};
+void kc__score_add(struct kc__score *score, const struct kc_replay_launch *launch);
+void kc__score_finish(const struct kc__score *score, struct kc_replay *out);
 
 #endif

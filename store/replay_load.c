@@ -83,7 +83,6 @@ static const char *const texts[KC__LOADS] = {
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result FROM transfer t JOIN process p ON p.id = t.process"
 			   " WHERE t.id BETWEEN ?1 AND ?2",
-    [KC__LOAD_STREAM] = "SELECT device, priority, kind FROM stream WHERE id = ?1",
 };
 
 static sqlite3_stmt *ask(struct kc__loader *loader, enum kc__load which)
@@ -95,6 +94,7 @@ static sqlite3_stmt *ask(struct kc__loader *loader, enum kc__load which)
 
 void kc__loader_close(struct kc__loader *loader)
 {
+	sqlite3_finalize(loader->streams.stmt);
 	for (int i = 0; i < KC__LOADS; i++)
 		sqlite3_finalize(loader->statements[i]);
 }
@@ -127,51 +127,101 @@ static int by_call(const void *a, const void *b)
 	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-static void sort(struct kc__ops *ops)
+static void sort(struct kc__op *ops, size_t count)
 {
-	for (size_t i = 1; i < ops->count; i++) {
-		if (by_call(&ops->at[i - 1], &ops->at[i]) > 0) {
-			qsort(ops->at, ops->count, sizeof(*ops->at), by_call);
+	for (size_t i = 1; i < count; i++) {
+		if (by_call(&ops[i - 1], &ops[i]) > 0) {
+			qsort(ops, count, sizeof(*ops), by_call);
 			return;
 		}
 	}
 }
 
+/* The last ones, which are in order, among the first, which are as well. */
+static int merge(struct kc__ops *ops, size_t first)
+{
+	size_t last = ops->count - first, to = ops->count, from = first;
+	struct kc__op *aside;
+
+	if (!last || !first)
+		return 0;
+	aside = malloc(last * sizeof(*aside));
+	if (!aside)
+		return -ENOMEM;
+	memcpy(aside, ops->at + first, last * sizeof(*aside));
+	while (last) {
+		if (from && by_call(&ops->at[from - 1], &aside[last - 1]) > 0)
+			ops->at[--to] = ops->at[--from];
+		else
+			ops->at[--to] = aside[--last];
+	}
+	free(aside);
+	return 0;
+}
+
 int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops)
 {
+	size_t launches;
 	int rc;
 
 	ops->count = 0;
 	rc = load(loader, KC__LOAD_LAUNCHES, process, ops, add_launch);
-	if (rc == 0)
-		rc = load(loader, KC__LOAD_TRANSFERS, process, ops, add_transfer);
-	if (rc == 0)
-		sort(ops);
-	return rc;
+	if (rc)
+		return rc;
+	launches = ops->count;
+	rc = load(loader, KC__LOAD_TRANSFERS, process, ops, add_transfer);
+	if (rc)
+		return rc;
+	sort(ops->at, launches);
+	sort(ops->at + launches, ops->count - launches);
+	return merge(ops, launches);
+}
+
+static int is_near(const struct kc__cursor *cursor, int64_t id)
+{
+	enum { STEPS_MAX = 4 }; /* about what a search costs */
+
+	return cursor->at && id > cursor->at && id - cursor->at <= STEPS_MAX;
+}
+
+int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id)
+{
+	int rc = SQLITE_ROW;
+
+	if (!cursor->stmt && sqlite3_prepare_v2(db, cursor->sql, -1, &cursor->stmt, NULL) != SQLITE_OK)
+		return kc__errno(db, sqlite3_errcode(db));
+	if (id <= 0)
+		return 0;
+	if (cursor->at == id)
+		return 1;
+	if (!is_near(cursor, id)) {
+		sqlite3_reset(cursor->stmt);
+		sqlite3_bind_int64(cursor->stmt, 1, id);
+		cursor->at = 0;
+	}
+	while (cursor->at < id && (rc = sqlite3_step(cursor->stmt)) == SQLITE_ROW)
+		cursor->at = sqlite3_column_int64(cursor->stmt, sqlite3_column_count(cursor->stmt) - 1);
+	if (rc != SQLITE_ROW)
+		cursor->at = 0;
+	return rc == SQLITE_ROW ? cursor->at == id : kc__errno(db, rc);
 }
 
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out)
 {
-	sqlite3 *db = loader->store->db;
-	sqlite3_stmt *stmt = ask(loader, KC__LOAD_STREAM);
 	const char *kind;
-	int rc;
+	int found;
 
 	*out = (struct kc__stream_row){.kind = KC_STREAM_NONBLOCKING};
-	if (!stmt)
-		return kc__errno(db, sqlite3_errcode(db));
-	sqlite3_bind_int64(stmt, 1, row);
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
-		kind = (const char *)sqlite3_column_text(stmt, 2);
-		out->device = sqlite3_column_int64(stmt, 0);
-		out->priority = (int32_t)sqlite3_column_int64(stmt, 1);
-		if (kind && !strcmp(kind, "legacy"))
-			out->kind = KC_STREAM_LEGACY;
-		else if (kind && !strcmp(kind, "blocking"))
-			out->kind = KC_STREAM_BLOCKING;
-	}
-	rc = kc__errno(db, rc);
-	sqlite3_reset(stmt);
-	return rc;
+	loader->streams.sql = "SELECT device, priority, kind, id FROM stream WHERE id >= ?1 ORDER BY id";
+	found = kc__cursor_to(loader->store->db, &loader->streams, row);
+	if (found <= 0)
+		return found;
+	kind = (const char *)sqlite3_column_text(loader->streams.stmt, 2);
+	out->device = sqlite3_column_int64(loader->streams.stmt, 0);
+	out->priority = (int32_t)sqlite3_column_int64(loader->streams.stmt, 1);
+	if (kind && !strcmp(kind, "legacy"))
+		out->kind = KC_STREAM_LEGACY;
+	else if (kind && !strcmp(kind, "blocking"))
+		out->kind = KC_STREAM_BLOCKING;
+	return 0;
 }

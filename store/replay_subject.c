@@ -24,7 +24,8 @@ struct kc__subject {
 	struct subject_table by_name; /* what the names stand for */
 	struct subject_table shapes;  /* by row: several rows may be one shape */
 	struct subject_table boards;  /* by row */
-	sqlite3_stmt *shape_row, *kernel_row;
+	struct kc__cursor shape_row, kernel_row;
+	struct kc_cells *cells;
 	int error;
 };
 
@@ -80,10 +81,17 @@ struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_o
 		return NULL;
 	subject->store = s;
 	subject->options = options;
+	subject->cells = calloc(1, kc_cells_bytes());
+	if (!subject->cells) {
+		free(subject);
+		return NULL;
+	}
+	kc_cells_init(subject->cells);
 	if (options->exclude) {
 		rc = regcomp(&subject->exclude, options->exclude, REG_EXTENDED | REG_NOSUB);
 		if (rc) {
 			regerror(rc, &subject->exclude, why, why_size);
+			free(subject->cells);
 			free(subject);
 			return NULL;
 		}
@@ -91,10 +99,37 @@ struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_o
 	return subject;
 }
 
+/* Objects made by named(), of this kind */
+static void *object_of(const struct kc__subject *subject, size_t slot, char *kind)
+{
+	const struct kc_interned *name = &subject->names.slots[slot];
+
+	if (!name->id || name->id >= subject->by_name.capacity)
+		return NULL;
+	*kind = name->at[0];
+	return subject->by_name.at[name->id];
+}
+
+static void forget_pasts(struct kc__subject *subject)
+{
+	char kind;
+
+	for (size_t i = 0; i < subject->names.capacity; i++) {
+		struct kc__shape *shape = object_of(subject, i, &kind);
+
+		if (!shape || kind != 's')
+			continue;
+		free(shape->past.sorted);
+		shape->past = (struct kc__past){0};
+	}
+}
+
 void kc__subject_free(struct kc__subject *subject)
 {
 	if (!subject)
 		return;
+	forget_pasts(subject);
+	free(subject->cells);
 	for (size_t i = 0; i < subject->by_name.capacity; i++)
 		free(subject->by_name.at[i]);
 	for (size_t i = 0; i < subject->boards.capacity; i++)
@@ -102,8 +137,8 @@ void kc__subject_free(struct kc__subject *subject)
 	free(subject->by_name.at);
 	free(subject->shapes.at);
 	free(subject->boards.at);
-	sqlite3_finalize(subject->shape_row);
-	sqlite3_finalize(subject->kernel_row);
+	sqlite3_finalize(subject->shape_row.stmt);
+	sqlite3_finalize(subject->kernel_row.stmt);
 	kc_intern_free(&subject->names);
 	if (subject->options->exclude)
 		regfree(&subject->exclude);
@@ -115,23 +150,15 @@ int kc__subject_error(const struct kc__subject *subject)
 	return subject->error;
 }
 
-static sqlite3_stmt *ask(struct kc__subject *subject, sqlite3_stmt **stmt, const char *sql, int64_t id)
+static sqlite3_stmt *ask(struct kc__subject *subject, struct kc__cursor *cursor, const char *sql, int64_t id)
 {
-	sqlite3 *db = subject->store->db;
-	int rc = *stmt ? SQLITE_OK : sqlite3_prepare_v2(db, sql, -1, stmt, NULL);
+	int found;
 
-	if (rc != SQLITE_OK) {
-		fail(subject, kc__errno(db, rc));
-		return NULL;
-	}
-	sqlite3_reset(*stmt);
-	sqlite3_bind_int64(*stmt, 1, id);
-	rc = sqlite3_step(*stmt);
-	if (rc == SQLITE_ROW)
-		return *stmt;
-	if (rc != SQLITE_DONE)
-		fail(subject, kc__errno(db, rc));
-	return NULL;
+	cursor->sql = sql;
+	found = kc__cursor_to(subject->store->db, cursor, id);
+	if (found < 0)
+		fail(subject, found);
+	return found > 0 ? cursor->stmt : NULL;
 }
 
 static void begin(struct kc__known *known, struct kc_lambda *parent)
@@ -175,6 +202,7 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 	kc_device_complete(&board->info);
 	begin(&board->known, NULL);
 	kc_contention_init(&board->contention, NULL);
+	kc_device_experience_init(&board->experience, subject->cells);
 }
 
 struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
@@ -196,7 +224,7 @@ struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
 
 /* Kernels, keys, shapes */
 
-static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int64_t device)
+static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int64_t device, struct kc__board *board)
 {
 	int64_t key[2] = {kernel, device};
 	int is_new;
@@ -206,9 +234,11 @@ static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int
 
 	if (!code || !is_new)
 		return code;
+	code->board = board;
+	kc_kernel_experience_init(&code->experience, &board->experience);
 	row = ask(subject, &subject->kernel_row,
-		  "SELECT name, registers, static_shared_bytes, local_bytes, max_threads_per_block FROM kernel"
-		  " WHERE id = ?1",
+		  "SELECT name, registers, static_shared_bytes, local_bytes, max_threads_per_block, id FROM kernel"
+		  " WHERE id >= ?1 ORDER BY id",
 		  kernel);
 	if (!row)
 		return code;
@@ -240,7 +270,7 @@ static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, con
 {
 	shape->unpredictable = KC_NO_ATTRIBUTES;
 	shape->board = kc__subject_board(subject, shape->device);
-	shape->code = code_of(subject, shape->kernel, shape->device);
+	shape->code = shape->board ? code_of(subject, shape->kernel, shape->device, shape->board) : NULL;
 	shape->key = shape->board ? key_of(subject, shape, dims) : NULL;
 	if (!shape->board || !shape->code || !shape->key || !shape->kernel)
 		return;
@@ -256,7 +286,7 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id)
 {
 	sqlite3_stmt *row = ask(subject, &subject->shape_row,
 				"SELECT kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
-				" dynamic_shared_bytes, blocks_per_sm FROM shape WHERE id = ?1",
+				" dynamic_shared_bytes, blocks_per_sm, id FROM shape WHERE id >= ?1 ORDER BY id",
 				id);
 	int64_t key[9] = {0};
 	struct kc_shape dims;
@@ -276,6 +306,7 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id)
 	dims.dynamic_shared_bytes = (uint32_t)key[8];
 	shape = named(subject, 's', key, sizeof(key), sizeof(*shape), &is_new);
 	if (shape && is_new) {
+		shape->identity = subject->names.count;
 		shape->kernel = key[0];
 		shape->device = key[1];
 		fill_shape(subject, shape, &dims, blocks_per_sm);
@@ -295,6 +326,9 @@ struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row)
 /* Names stay with their ids, so what is forgotten is only what was learned. */
 void kc__subject_forget(struct kc__subject *subject)
 {
+	memset(subject->cells, 0, kc_cells_bytes());
+	kc_cells_init(subject->cells);
+	forget_pasts(subject);
 	for (size_t i = 0; i < subject->boards.capacity; i++) {
 		struct kc__board *board = subject->boards.at[i];
 
@@ -302,17 +336,21 @@ void kc__subject_forget(struct kc__subject *subject)
 			continue;
 		begin(&board->known, NULL);
 		kc_contention_init(&board->contention, NULL);
+		kc_device_experience_init(&board->experience, subject->cells);
 		memset(board->copy_rates, 0, sizeof(board->copy_rates));
 	}
 	for (size_t i = 0; i < subject->names.capacity; i++) {
-		const struct kc_interned *name = &subject->names.slots[i];
-		void *object = name->id ? subject->by_name.at[name->id] : NULL;
+		char kind;
+		void *object = object_of(subject, i, &kind);
 
 		if (!object)
 			continue;
-		if (name->at[0] == 'c') {
-			((struct kc__code *)object)->measured = 0;
-		} else if (name->at[0] == 'k') {
+		if (kind == 'c') {
+			struct kc__code *code = object;
+
+			code->measured = 0;
+			kc_kernel_experience_init(&code->experience, &code->board->experience);
+		} else if (kind == 'k') {
 			begin(object, ((struct kc__known *)object)->lambda.parent);
 		} else {
 			struct kc__shape *shape = object;
@@ -334,6 +372,30 @@ static void publish(struct kc__known *known)
 		known->belief = belief;
 }
 
+int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
+{
+	struct kc_outcome outcome = {
+	    .device = &shape->board->experience,
+	    .kernel = &shape->code->experience,
+	    .identity = kc_identity(shape->identity, 0),
+	    .context = op->context,
+	    .slowdown = op->placed_slowdown,
+	    .low_ns = op->low_ns,
+	    .high_ns = op->high_ns,
+	    .novelty = kc_novelty(shape->measured, shape->code->measured),
+	    .solo = kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief,
+				     &shape->board->known.belief),
+	    .measured_ns = op->end_ns - op->start_ns,
+	};
+
+	if (outcome.measured_ns <= 0)
+		return 0;
+	kc_outlook_measured(&outcome);
+	shape->measured++;
+	shape->code->measured++;
+	return kc__past_add(&shape->past, outcome.measured_ns);
+}
+
 void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met)
 {
 	struct kc_lesson lesson = {
@@ -351,9 +413,7 @@ void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const s
 	if (lesson.measured_ns <= 0)
 		return;
 	kc_outlook_learn(&lesson);
-	shape->measured++;
 	shape->solos += !lesson.overlapped;
-	shape->code->measured++;
 	publish(&shape->board->known);
 	publish(shape->key);
 	publish(&shape->known);

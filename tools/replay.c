@@ -155,9 +155,7 @@ static int csv_launch(const struct kc_replay_launch *l, void *arg)
 
 static double launches_per_s(const struct kc_replay *replay)
 {
-	double seconds = replay->seconds + replay->read_seconds;
-
-	return seconds > 0 ? (double)replay->launches / seconds : 0;
+	return replay->seconds > 0 ? (double)replay->launches / replay->seconds : 0;
 }
 
 static void set_reasons(json_t *out, const struct kc_replay *replay)
@@ -184,6 +182,64 @@ static void set_concurrency(json_t *out, const struct kc_replay *replay)
 	json_object_set_new(makespan, "mape_serial", kc_json_percent(replay->makespan.mape_serial));
 	json_object_set_new(makespan, "mape_no_contention", kc_json_percent(replay->makespan.mape_no_contention));
 	json_object_set_new(out, "makespan", makespan);
+}
+
+static json_t *json_of(const struct kc_replay_accuracy *a)
+{
+	json_t *out = json_object();
+
+	json_object_set_new(out, "n", json_integer((json_int_t)a->n));
+	json_object_set_new(out, "mape", kc_json_percent(a->mape));
+	json_object_set_new(out, "median", kc_json_percent(a->median));
+	json_object_set_new(out, "p90", kc_json_percent(a->p90));
+	return out;
+}
+
+static void set_models(json_t *out, const struct kc_replay *replay)
+{
+	json_t *models = json_object();
+
+	for (uint32_t i = 0; i < KC_REPLAY_MODELS; i++)
+		json_object_set_new(models, kc_replay_model_name(i), json_of(&replay->models[i]));
+	json_object_set_new(out, "by_model", models);
+	json_object_set_new(out, "mape_beside_last_value", kc_json_percent(replay->beside_last));
+}
+
+static const char *const novelty_names[KC_REPLAY_NOVELTIES] = {"first_seen", "new_size", "repeated"};
+
+static void set_intervals(json_t *out, const struct kc_replay *replay)
+{
+	json_t *intervals = json_object(), *score = json_object();
+
+	json_object_set_new(out, "coverage90", kc_json_percent(replay->coverage));
+	for (uint32_t i = 0; i < KC_REPLAY_NOVELTIES; i++) {
+		json_t *class = json_object();
+
+		json_object_set_new(class, "n", json_integer((json_int_t)replay->intervals[i].n));
+		json_object_set_new(class, "coverage", kc_json_percent(replay->intervals[i].coverage));
+		json_object_set_new(class, "median_width", kc_json_percent(replay->intervals[i].width));
+		json_object_set_new(intervals, novelty_names[i], class);
+	}
+	json_object_set_new(out, "intervals", intervals);
+	json_object_set_new(score, "n", json_integer((json_int_t)replay->scored));
+	json_object_set_new(score, "ours", kc_json_percent(replay->score));
+	json_object_set_new(score, "quantiles", kc_json_percent(replay->past_score));
+	json_object_set_new(out, "interval_score", score);
+}
+
+static void set_curve(json_t *out, const struct kc_replay *replay)
+{
+	json_t *curve = json_array();
+
+	for (uint32_t i = 0; i < KC_REPLAY_STAGES && replay->stages[i].n; i++) {
+		json_t *stage = json_object();
+
+		json_object_set_new(stage, "from", json_integer((json_int_t)1 << i));
+		json_object_set_new(stage, "n", json_integer((json_int_t)replay->stages[i].n));
+		json_object_set_new(stage, "mape", kc_json_percent(replay->stages[i].mape));
+		json_array_append_new(curve, stage);
+	}
+	json_object_set_new(out, "learning_curve", curve);
 }
 
 static int print_json(const struct kc_replay *replay, const char *path)
@@ -214,7 +270,10 @@ static int print_json(const struct kc_replay *replay, const char *path)
 	CLASS("overtaken", overtaken);
 #undef CLASS
 #undef COUNT
+	set_models(out, replay);
+	set_intervals(out, replay);
 	set_concurrency(out, replay);
+	set_curve(out, replay);
 	json_object_set_new(out, "models", kc_json_groups(&data->models, 0));
 	json_object_set_new(out, "cases", kc_json_groups(&data->cases, 0));
 	json_object_set_new(out, "kernels", kc_json_groups(&data->kernels, 1));
@@ -236,6 +295,53 @@ static void print_concurrency(const struct kc_replay *replay)
 		       kc_format_count(m->n, n), kc_format_percent(m->mape * 100, ours),
 		       kc_format_percent(m->mape_serial * 100, other),
 		       kc_format_percent(m->mape_no_contention * 100, third));
+}
+
+static void print_models(const struct kc_replay *replay)
+{
+	char n[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES];
+
+	printf("\n%-12s %12s %9s %9s %9s\n", "each alone", "launches", "mean", "median", "90 %");
+	for (uint32_t i = 0; i < KC_REPLAY_MODELS; i++) {
+		const struct kc_replay_accuracy *a = &replay->models[i];
+
+		if (a->n)
+			printf("%-12s %12s %9s %9s %9s\n", kc_replay_model_name(i), kc_format_count(a->n, n),
+			       kc_format_percent(a->mape * 100, mape), kc_format_percent(a->median * 100, median),
+			       kc_format_percent(a->p90 * 100, p90));
+	}
+	if (replay->models[KC_REPLAY_LAST].n)
+		printf("(last-value: of repeated launches; mix over those: %s)\n",
+		       kc_format_percent(replay->beside_last * 100, mape));
+}
+
+static void print_intervals(const struct kc_replay *replay)
+{
+	static const char *const names[KC_REPLAY_NOVELTIES] = {"first seen", "new size", "repeated"};
+	char n[KC_FORMAT_BYTES], coverage[KC_FORMAT_BYTES], width[KC_FORMAT_BYTES];
+
+	printf("\n%-12s %12s %9s %9s\n", "90 % interval", "launches", "inside", "width");
+	for (uint32_t i = 0; i < KC_REPLAY_NOVELTIES; i++) {
+		const struct kc_replay_interval *interval = &replay->intervals[i];
+
+		if (interval->n)
+			printf("%-13s %12s %9s %9s\n", names[i], kc_format_count(interval->n, n),
+			       kc_format_percent(interval->coverage * 100, coverage),
+			       kc_format_percent(interval->width * 100, width));
+	}
+	if (replay->scored)
+		printf("interval score of %s launches: %.3f; 5 and 95 %% quantiles of the launch shape so far, %.3f\n",
+		       kc_format_count(replay->scored, n), replay->score, replay->past_score);
+}
+
+static void print_curve(const struct kc_replay *replay)
+{
+	char from[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES];
+
+	printf("\n%-12s %9s\n", "from launch", "error");
+	for (uint32_t i = 0; i < KC_REPLAY_STAGES && replay->stages[i].n; i++)
+		printf("%-12s %9s\n", kc_format_count(1ull << i, from),
+		       kc_format_percent(replay->stages[i].mape * 100, mape));
 }
 
 static int print_text(const struct kc_replay *replay, const char *path)
@@ -261,7 +367,10 @@ static int print_text(const struct kc_replay *replay, const char *path)
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
+	print_models(replay);
+	print_intervals(replay);
 	print_concurrency(replay);
+	print_curve(replay);
 	return kc_output_finish();
 }
 
@@ -340,6 +449,10 @@ const struct kc_command kc_command_replay = {
 	"by the functions of the live library; what was measured is known only to launches made after it had\n"
 	"ended.\n"
 	"Prints the errors by class, model and kernel, of the slowdown of overlapped launches whose time alone was\n"
-	"known, and of the makespan of groups of overlapping kernels beside simpler rules.\n"
+	"known, and of the makespan of groups of overlapping kernels beside simpler rules; the error of each model\n"
+	"alone beside that of the last known duration of the launch shape; how often the 90 % interval held the\n"
+	"measured duration and how wide it was, relative to that; the mean interval score over measured duration\n"
+	"(Gneiting and Raftery 2007, less is better) of repeated launches of shapes with 20 measurements or more; and\n"
+	"how the error fell while launches came in.\n"
 	"What a process taught is known to those after it; imported processes follow one another.\n",
 };

@@ -1,0 +1,391 @@
+#include "cells.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BUCKETS (1u << 15)
+#define WAYS 4u
+
+/* Chosen on recorded traces of the V100 and the RTX 2080 Ti. Errors are relative. */
+#define LEAST_ERROR 0.003f       /* nothing is trusted beyond this */
+#define LARGEST_ERROR 4.0f       /* of one measurement */
+#define ERROR_MEMORY 30.0f       /* measurements */
+#define STEP 0.3f                /* of a quantile, in its own errors */
+#define LEAST_STEP_ERROR 0.002f  /* errors below do not shorten it further */
+#define FIRST_ERROR 0.1f         /* of a cell's second measurement, before any was seen */
+#define NEW_SHARE 0.5f           /* of what cells of a kind showed then: a new cell is trusted more */
+#define NEW_MEMORY 200.0f        /* measurements */
+#define NEW_HEAD 10.0f           /* measurements that FIRST_ERROR is worth */
+#define LARGEST_NEW_ERROR 1.0f   /* of one of them */
+#define DIGEST_ERROR 0.05f         /* of each kind before any was seen */
+#define LEAST_DIGEST_ERROR 0.01f   /* differences below do not tell digests apart */
+#define DIGEST_MEMORY 30.0f        /* measurements */
+#define LARGEST_DIGEST_ERROR 1.0f  /* of one measurement */
+#define LARGEST_DIFFERENCE 1.6f  /* log time: a factor of 5, an error of LARGEST_ERROR */
+
+/* A measurement keeps a cell for so many more of the table's. */
+#define KEPT_BY_ONE 16384u
+#define KEPT_BY_MOST 64u /* measurements */
+
+#define COUNT_MAX UINT16_MAX
+
+struct cell {
+	float value[KC_DIGESTS]; /* log time */
+	float error[KC_DIGESTS];
+	uint32_t used; /* the table's clock when it was last learned from */
+	uint16_t count;
+};
+
+struct kc_cells {
+	uint64_t words[BUCKETS][WAYS]; /* value, weight, name: what launching threads read */
+	struct cell cells[BUCKETS][WAYS];
+	float new_error[KC_CONTEXT_KINDS];
+	float new_count[KC_CONTEXT_KINDS];
+	uint32_t clock; /* measurements learned */
+};
+
+/* Words: bits 32 to 63 the value, a float; 16 to 31 the upper half of the
+ * weight, a float as well; 0 to 15 the name, which is one of few in its bucket. */
+
+/* libm's are calls */
+static inline float lesser(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+static inline float greater(float a, float b)
+{
+	return a > b ? a : b;
+}
+
+static float as_float(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static uint32_t as_bits(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static uint64_t pack(float value, float weight, uint16_t name)
+{
+	return (uint64_t)as_bits(value) << 32 | (as_bits(weight) & 0xffff0000u) | name;
+}
+
+static float value_of(uint64_t word)
+{
+	return as_float((uint32_t)(word >> 32));
+}
+
+static float weight_of(uint64_t word)
+{
+	return as_float((uint32_t)word & 0xffff0000u);
+}
+
+struct place {
+	uint32_t bucket;
+	uint16_t name;
+};
+
+/* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
+static inline struct place place_of(uint64_t identity, uint64_t context, enum kc_context_kind kind)
+{
+	uint64_t x = identity * KC_CONTEXT_KINDS + kind;
+
+	x = (x << KC_CONTEXT_PART_BITS | kc_context_part(context, kind)) * UINT64_C(0x9E3779B97F4A7C15);
+	x = (x ^ x >> 32) * UINT64_C(0xD1342543DE82EF95);
+	return (struct place){.bucket = (uint32_t)(x >> 32) % BUCKETS, .name = (uint16_t)(x >> 48)};
+}
+
+size_t kc_cells_bytes(void)
+{
+	return sizeof(struct kc_cells);
+}
+
+void kc_cells_init(struct kc_cells *cells)
+{
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++)
+		cells->new_error[kind] = FIRST_ERROR;
+}
+
+void kc_digests_init(struct kc_digests *digests)
+{
+	for (uint32_t i = 0; i < KC_DIGESTS; i++)
+		digests->error[i] = DIGEST_ERROR;
+}
+
+/* 0: not there */
+static uint64_t find_word(const struct kc_cells *cells, struct place place)
+{
+	const uint64_t *words = cells->words[place.bucket];
+
+	for (uint32_t way = 0; way < WAYS; way++) {
+		uint64_t word = __atomic_load_n(&words[way], __ATOMIC_RELAXED);
+
+		if (word && (word & 0xffffu) == place.name)
+			return word;
+	}
+	return 0;
+}
+
+/* What has been read from the words of a launch's cells. */
+struct chorus {
+	float values[KC_CONTEXT_KINDS], weights[KC_CONTEXT_KINDS];
+};
+
+/* Returns the sum of the weights. */
+static float conclude(const struct chorus *c, struct kc_recall *out)
+{
+	float sum = 0, total = 0;
+
+	out->known = 0;
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+		sum += c->weights[kind] * c->values[kind];
+		total += c->weights[kind];
+		out->known |= (uint32_t)(c->weights[kind] > 0) << kind;
+	}
+	out->log_ns = out->known ? sum / total : 0;
+	return total;
+}
+
+/* 1 / cube root to 4 %, from the exponent: a float's bits are nearly its
+ * logarithm. (2^23 * (127 + 127 / 3), less what makes the error even.) */
+static float inverse_cube_root(float x)
+{
+	return as_float(0x54a2fa8cu - as_bits(x) / 3);
+}
+
+/* What the cells expect, and how far they are apart. */
+static float spread_of(const struct chorus *c, float log_ns, float total)
+{
+	float apart = 0;
+
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+		float away = c->values[kind] - log_ns;
+
+		apart += c->weights[kind] * away * away;
+	}
+	return inverse_cube_root(total) + sqrtf(apart / total);
+}
+
+static void hear_word(struct chorus *c, uint32_t kind, uint64_t word)
+{
+	c->values[kind] = value_of(word);
+	c->weights[kind] = weight_of(word);
+}
+
+void kc_cells_recall(const struct kc_cells *cells, uint64_t identity, uint64_t context, struct kc_recall *out)
+{
+	struct chorus chorus;
+	float total;
+
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++)
+		hear_word(&chorus, kind, find_word(cells, place_of(identity, context, kind)));
+	total = conclude(&chorus, out);
+	if (out->known)
+		out->spread = spread_of(&chorus, out->log_ns, total);
+}
+
+/* |e^d - 1| as |(1 + d / 64)^64 - 1|, which a compiler can do for four at once:
+ * to 1 % of it up to d = 0.7, to 3 % up to LARGEST_DIFFERENCE. */
+static inline float relative_error(float said, float log_ns)
+{
+	float d = greater(lesser(said - log_ns, LARGEST_DIFFERENCE), -LARGEST_DIFFERENCE);
+	float power = 1 + d * (1.0f / 64);
+
+	power *= power;
+	power *= power;
+	power *= power;
+	power *= power;
+	power *= power;
+	power *= power;
+	return fabsf(power - 1);
+}
+
+static inline float cube(float x)
+{
+	return x * x * x;
+}
+
+/* What each kind weighs for the kernel: 1 the best */
+static void weigh_digests(const struct kc_digests *digests, float weights[KC_DIGESTS])
+{
+	float least = digests->error[0];
+
+	for (uint32_t i = 1; i < KC_DIGESTS; i++)
+		least = lesser(least, digests->error[i]);
+	for (uint32_t i = 0; i < KC_DIGESTS; i++)
+		weights[i] = cube((least + LEAST_DIGEST_ERROR) / (digests->error[i] + LEAST_DIGEST_ERROR));
+}
+
+static void move_quantile(struct cell *cell, enum kc_digest which, float log_ns, float up, float down)
+{
+	float step = STEP * greater(cell->error[which], LEAST_STEP_ERROR);
+	float away = log_ns - cell->value[which];
+
+	if (which == KC_DIGEST_MEDIAN && cell->count < 3)
+		up = down = fabsf(away) / (float)(cell->count + 1) / step;
+	cell->value[which] += greater(lesser(away, up * step), -down * step);
+}
+
+static void begin(struct cell *cell, float log_ns, float error)
+{
+	for (uint32_t i = 0; i < KC_DIGESTS; i++) {
+		cell->value[i] = log_ns;
+		cell->error[i] = error;
+	}
+	cell->count = 1;
+}
+
+static void refine(struct cell *cell, float log_ns, float errors[KC_DIGESTS])
+{
+	float gain = greater(1 / ERROR_MEMORY, 1 / (float)(cell->count + 1));
+	float change = log_ns - cell->value[KC_DIGEST_LAST];
+
+	for (uint32_t i = 0; i < KC_DIGESTS; i++) {
+		errors[i] = lesser(relative_error(cell->value[i], log_ns), LARGEST_ERROR);
+		cell->error[i] += (errors[i] - cell->error[i]) * gain;
+	}
+	cell->value[KC_DIGEST_LAST] = log_ns;
+	cell->value[KC_DIGEST_TREND] = log_ns + change;
+	move_quantile(cell, KC_DIGEST_MEDIAN, log_ns, 1, 1);
+	move_quantile(cell, KC_DIGEST_QUARTILE, log_ns, 0.5f, 1.5f);
+	cell->count += cell->count < COUNT_MAX;
+}
+
+/* How far off new cells of this kind of context are. */
+static void learn_new(struct kc_cells *cells, uint32_t kind, const struct cell *cell, float log_ns)
+{
+	float error = lesser(relative_error(cell->value[KC_DIGEST_LAST], log_ns), LARGEST_NEW_ERROR);
+
+	cells->new_count[kind] += cells->new_count[kind] < NEW_MEMORY;
+	cells->new_error[kind] +=
+	    (error - cells->new_error[kind]) / lesser(cells->new_count[kind] + NEW_HEAD, NEW_MEMORY);
+}
+
+static float weigh(const struct cell *cell, const float digest_weights[KC_DIGESTS], float *value)
+{
+	float sum = 0, total = 0;
+
+	for (uint32_t i = 0; i < KC_DIGESTS; i++) {
+		float weight = digest_weights[i] / cube(cell->error[i] + LEAST_ERROR);
+
+		sum += weight * cell->value[i];
+		total += weight;
+	}
+	*value = sum / total;
+	return total;
+}
+
+/* How long it is worth keeping, on the table's clock. */
+static uint32_t kept_until(const struct kc_cells *cells, const struct cell *cell)
+{
+	uint32_t idle = cells->clock - cell->used, most = KEPT_BY_MOST;
+	uint32_t kept = (cell->count < most ? cell->count : most) * KEPT_BY_ONE;
+
+	return kept > idle ? kept - idle : 0;
+}
+
+static uint32_t least_useful(const struct kc_cells *cells, const struct cell *bucket)
+{
+	uint32_t least = 0;
+
+	for (uint32_t way = 1; way < WAYS; way++) {
+		if (kept_until(cells, &bucket[way]) < kept_until(cells, &bucket[least]))
+			least = way;
+	}
+	return least;
+}
+
+/* The way of the cell in its bucket, made empty where it is new. */
+static uint32_t way_of(struct kc_cells *cells, struct place place)
+{
+	const uint64_t *words = cells->words[place.bucket];
+	struct cell *bucket = cells->cells[place.bucket];
+	uint32_t way;
+
+	for (way = 0; way < WAYS && words[way]; way++) {
+		if ((words[way] & 0xffffu) == place.name)
+			return way;
+	}
+	if (way == WAYS)
+		way = least_useful(cells, bucket);
+	bucket[way] = (struct cell){0};
+	return way;
+}
+
+static void judge_digests(struct kc_digests *digests, const float errors[KC_DIGESTS])
+{
+	for (uint32_t i = 0; i < KC_DIGESTS; i++)
+		digests->error[i] += (lesser(errors[i], LARGEST_DIGEST_ERROR) - digests->error[i]) / DIGEST_MEMORY;
+}
+
+struct found {
+	struct place place;
+	struct cell *cell;
+	uint64_t *word;
+};
+
+/* All at once, so that the memory's latencies overlap. */
+static void find_cells(struct kc_cells *cells, uint64_t identity, uint64_t context,
+		       struct found found[KC_CONTEXT_KINDS])
+{
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+		found[kind].place = place_of(identity, context, kind);
+		__builtin_prefetch(cells->words[found[kind].place.bucket]);
+	}
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+		uint32_t bucket = found[kind].place.bucket, way = way_of(cells, found[kind].place);
+
+		found[kind].cell = &cells->cells[bucket][way];
+		found[kind].word = &cells->words[bucket][way];
+		__builtin_prefetch(found[kind].cell);
+	}
+}
+
+static void learn_cell(struct kc_cells *cells, const struct found *found, uint32_t kind, float log_ns,
+		       const float digest_weights[KC_DIGESTS], float errors[KC_DIGESTS])
+{
+	struct cell *cell = found->cell;
+	float value, weight;
+
+	if (cell->count == 1)
+		learn_new(cells, kind, cell, log_ns);
+	if (cell->count)
+		refine(cell, log_ns, errors);
+	else
+		begin(cell, log_ns, NEW_SHARE * cells->new_error[kind]);
+	cell->used = cells->clock;
+	weight = weigh(cell, digest_weights, &value);
+	__atomic_store_n(found->word, pack(value, weight, found->place.name), __ATOMIC_RELAXED);
+}
+
+/* The digests are judged in the cell that weighs most. */
+void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, uint64_t identity, uint64_t context,
+		    float measured_log_ns, struct kc_recall *before)
+{
+	float errors[KC_CONTEXT_KINDS][KC_DIGESTS], weights[KC_DIGESTS];
+	struct found found[KC_CONTEXT_KINDS];
+	struct chorus chorus;
+	uint32_t heaviest = 0;
+
+	cells->clock++;
+	find_cells(cells, identity, context, found);
+	weigh_digests(digests, weights);
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+		hear_word(&chorus, kind, found[kind].cell->count ? *found[kind].word : 0);
+		if (chorus.weights[kind] > chorus.weights[heaviest])
+			heaviest = kind;
+		learn_cell(cells, &found[kind], kind, measured_log_ns, weights, errors[kind]);
+	}
+	conclude(&chorus, before);
+	if (before->known)
+		judge_digests(digests, errors[heaviest]);
+}

@@ -1,0 +1,83 @@
+#include "context.h"
+
+#define PART_BITS KC_CONTEXT_PART_BITS
+#define SINCE_SHIFT ((KC_CONTEXT_SINCE - 1) * PART_BITS)
+
+/* 2^64 / golden ratio: Knuth, TAOCP 6.4 */
+#define SPREADER UINT64_C(0x9E3779B97F4A7C15)
+/* Any odd number will do; its powers leave the window with the launches. */
+#define BASE UINT64_C(0xD1342543DE82EF95)
+
+#define BASE_2 (BASE * BASE)
+#define BASE_4 (BASE_2 * BASE_2)
+#define BASE_8 (BASE_4 * BASE_4)
+#define BASE_32 (BASE_8 * BASE_8 * BASE_8 * BASE_8)
+
+static uint64_t scramble(uint64_t x)
+{
+	x *= SPREADER;
+	return x ^ x >> 32;
+}
+
+void kc_history_init(struct kc_history *history)
+{
+	*history = (struct kc_history){0};
+}
+
+/* back: 1 is the launch before; at most KC_HISTORY_LAUNCHES */
+static uint64_t before(const struct kc_history *h, uint32_t back)
+{
+	return h->identities[(h->count - back) % KC_HISTORY_LAUNCHES];
+}
+
+static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
+{
+	return x * SPREADER >> (64 - PART_BITS) << ((kind - 1) * PART_BITS);
+}
+
+/* Whatever order the streams are numbered in. */
+static uint64_t company(const struct kc_history *h, uint32_t stream, int64_t now_ns)
+{
+	uint32_t own = stream % KC_HISTORY_LANES;
+	int64_t start_ns = h->lane[own].end_ns > now_ns ? h->lane[own].end_ns : now_ns;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < h->lanes; i++) {
+		if (i != own && h->lane[i].end_ns > start_ns)
+			sum += scramble(h->lane[i].identity);
+	}
+	return sum;
+}
+
+static uint64_t since(const struct kc_history *h, uint64_t identity)
+{
+	uint32_t back = 1;
+
+	while (back < KC_HISTORY_LAUNCHES && before(h, back) != identity)
+		back++;
+	return 32u - (uint32_t)__builtin_clz(back);
+}
+
+uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
+{
+	uint64_t last = scramble(before(history, 1)), others = company(history, stream, now_ns);
+
+	return part_of(last, KC_CONTEXT_LAST_1) |
+	       part_of(last * BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
+	       part_of(history->last_8, KC_CONTEXT_LAST_8) | part_of(history->last_32, KC_CONTEXT_LAST_32) |
+	       part_of(last * BASE + others, KC_CONTEXT_COMPANY) | since(history, identity) << SINCE_SHIFT;
+}
+
+void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)
+{
+	uint64_t new = scramble(identity);
+	uint32_t lane = stream % KC_HISTORY_LANES;
+
+	history->last_8 = history->last_8 * BASE + new - scramble(before(history, 8)) * BASE_8;
+	history->last_32 = history->last_32 * BASE + new - scramble(before(history, 32)) * BASE_32;
+	history->identities[history->count++ % KC_HISTORY_LAUNCHES] = identity;
+	history->lane[lane].identity = identity;
+	history->lane[lane].end_ns = end_ns;
+	if (lane >= history->lanes)
+		history->lanes = lane + 1;
+}

@@ -1,0 +1,69 @@
+/*
+ * Which launches came before a launch. The same kernel and shape can have
+ * several durations that alternate with the application's loop; what came before
+ * tells them apart.
+ *
+ *   kc_history   the launches last made on a device
+ *   a context    64 bits a launch: for each kind of context (enum
+ *                kc_context_kind) a few bits that name it among those of one
+ *                launch shape. Kept with the launch until it is measured.
+ *
+ * Launching threads own the history, and serialise what they do with it; it
+ * holds predictions only, never a measurement. Nothing allocates; the cost does
+ * not depend on how many launches there were.
+ */
+#ifndef KC_CONTEXT_H
+#define KC_CONTEXT_H
+
+#include <stdint.h>
+
+#define KC_HISTORY_LAUNCHES 32u
+#define KC_HISTORY_LANES 16u
+
+enum kc_context_kind {
+	KC_CONTEXT_SHAPE,   /* none: every launch of the shape */
+	KC_CONTEXT_LAST_1,  /* the launch before */
+	KC_CONTEXT_LAST_2,  /* the last two, */
+	KC_CONTEXT_LAST_8,  /* eight */
+	KC_CONTEXT_LAST_32, /* and 32, in their order */
+	KC_CONTEXT_COMPANY, /* the launch before, and what runs last in each other busy stream */
+	KC_CONTEXT_SINCE,   /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
+	KC_CONTEXT_KINDS,
+};
+
+/* Bits of a context that are free for who keeps it. */
+#define KC_CONTEXT_FREE_SHIFT 58
+#define KC_CONTEXT_FREE_MASK 0x3fu
+
+struct kc_history {
+	uint64_t identities[KC_HISTORY_LAUNCHES]; /* a ring */
+	uint64_t last_8, last_32;                 /* polynomials over the last so many of them */
+	uint32_t count;
+	uint32_t lanes; /* streams seen so far, at most KC_HISTORY_LANES */
+	struct {
+		uint64_t identity; /* of the launch last put there */
+		int64_t end_ns;    /* its predicted end */
+	} lane[KC_HISTORY_LANES];
+};
+
+void kc_history_init(struct kc_history *history);
+
+/* Of a launch that is being made. identity: names the launch shape and what else
+ * is known of the launch, any number but 0. */
+uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
+
+/* It has been made, and is believed to end at end_ns. */
+void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns);
+
+/* The bits that name the context of this kind: 2,048 of one shape are told apart. */
+#define KC_CONTEXT_PART_BITS 11u
+static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind kind)
+{
+	uint32_t bits = kind == KC_CONTEXT_SINCE ? 3 : KC_CONTEXT_PART_BITS;
+
+	return kind == KC_CONTEXT_SHAPE
+		   ? 0
+		   : (uint32_t)(context >> ((kind - 1) * KC_CONTEXT_PART_BITS)) & ((1u << bits) - 1);
+}
+
+#endif

@@ -1,0 +1,87 @@
+#include "margins.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MISSES 0.05f       /* wanted on either side */
+#define ALL_STEP 0.07f     /* log: a miss adds 0.95 of it, a hit takes 0.05 */
+#define CLASS_STEP 0.08f   /* likewise */
+#define OWN_STEP 0.2f     /* likewise */
+#define LARGEST_FACTOR 64.0f
+#define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 are one class */
+#define LARGEST_REACH 7.0f /* log time: a factor of 1,100 */
+#define LARGEST_REPEATED 1.6f /* likewise, of a launch shape that has been measured: a factor of 3.3 */
+
+struct step { /* factors */
+	float up, down;
+};
+
+/* exp of step times what a miss, a hit is to the wanted share */
+#define STEP(step) {__builtin_expf((step) * (1 - MISSES)), __builtin_expf(-(step)*MISSES)}
+static const struct step all_step = STEP(ALL_STEP), class_step = STEP(CLASS_STEP), own_step = STEP(OWN_STEP);
+
+struct factors {
+	float below, above;
+};
+
+static struct factors unpack(uint64_t word)
+{
+	struct factors f = {1, 1};
+
+	if (word)
+		memcpy(&f, &word, sizeof(f));
+	return f;
+}
+
+static struct factors read_factors(const struct kc_margin *margin)
+{
+	return unpack(margin ? __atomic_load_n(&margin->factors, __ATOMIC_RELAXED) : 0);
+}
+
+uint32_t kc_margin_class(enum kc_evidence evidence, float spread)
+{
+	int size = spread > 0 ? ilogbf(spread) - LEAST_SPREAD_LOG2 : 0;
+
+	size = size < 0 ? 0 : size < (int)KC_MARGIN_SPREADS ? size : (int)KC_MARGIN_SPREADS - 1;
+	return evidence * KC_MARGIN_SPREADS + (uint32_t)size;
+}
+
+void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *own, uint32_t class, float spread,
+		      float *below, float *above)
+{
+	struct factors all = read_factors(margins ? &margins->all : NULL);
+	struct factors of_class = read_factors(margins ? &margins->classes[class] : NULL);
+	struct factors of_kernel = read_factors(own);
+	float most = class < KC_EVIDENCE_SHAPE * KC_MARGIN_SPREADS ? LARGEST_REACH : LARGEST_REPEATED;
+
+	*below = KC_MARGIN_START * spread * all.below * of_class.below * of_kernel.below;
+	*below = *below < most ? *below : most;
+	*above = KC_MARGIN_START * spread * all.above * of_class.above * of_kernel.above;
+	*above = *above < most ? *above : most;
+}
+
+static float moved(float factor, int missed, const struct step *step)
+{
+	factor *= missed ? step->up : step->down;
+	if (factor > LARGEST_FACTOR)
+		return LARGEST_FACTOR;
+	return factor < 1 / LARGEST_FACTOR ? 1 / LARGEST_FACTOR : factor;
+}
+
+static void move(struct kc_margin *margin, int side, const struct step *step)
+{
+	struct factors f = unpack(margin->factors);
+	uint64_t word;
+
+	f.below = moved(f.below, side < 0, step);
+	f.above = moved(f.above, side > 0, step);
+	memcpy(&word, &f, sizeof(word));
+	__atomic_store_n(&margin->factors, word, __ATOMIC_RELAXED);
+}
+
+void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_t class, int side)
+{
+	move(&margins->all, side, &all_step);
+	move(&margins->classes[class], side, &class_step);
+	move(own, side, &own_step);
+}

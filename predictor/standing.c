@@ -1,0 +1,143 @@
+#include "standing.h"
+
+#include <math.h>
+#include <string.h>
+
+_Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
+
+#define FIRST_ERROR 0.2f   /* relative, of each model before anything was measured */
+#define LEAST_ERROR 0.003f /* relative; differences below do not tell models apart */
+#define LARGEST_ERROR 1.0f /* of one measurement */
+#define MEMORY 60.0f       /* measurements */
+#define PARENT_WORTH 3.0f  /* measurements that a kernel's start from the device's is worth */
+#define WHOLE 0.99f        /* of the weight: the rest is not worth its logarithms */
+#define LARGEST_LOG 36.0f  /* of nanoseconds: longer than any kernel */
+#define WEIGHT_BITS 16u
+
+static float weight_of(uint64_t word, uint32_t candidate)
+{
+	uint32_t bits = (uint32_t)(word >> (WEIGHT_BITS * candidate)) << 16;
+	float weight;
+
+	memcpy(&weight, &bits, sizeof(weight));
+	return weight;
+}
+
+static void publish(struct kc_standing *s, uint32_t evidence)
+{
+	uint64_t word = 0;
+
+	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
+		float error = s->error[evidence][i] + LEAST_ERROR, cube = error * error * error, sixth = cube * cube;
+		float weight = 1 / (sixth * sixth);
+		uint32_t bits;
+
+		memcpy(&bits, &weight, sizeof(bits));
+		word |= (uint64_t)(bits >> 16) << (WEIGHT_BITS * i);
+	}
+	__atomic_store_n(&s->weights[evidence], word, __ATOMIC_RELAXED);
+}
+
+void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
+{
+	*standing = (struct kc_standing){.parent = parent};
+	kc_digests_init(&standing->digests);
+	for (uint32_t e = 0; !parent && e < KC_EVIDENCES; e++) {
+		for (uint32_t i = 0; i < KC_CANDIDATES; i++)
+			standing->error[e][i] = FIRST_ERROR;
+		publish(standing, e);
+	}
+}
+
+/* Of the kernel, as far as it was measured with such evidence; else of the device. */
+static uint64_t weights_of(const struct kc_standing *s, uint32_t evidence)
+{
+	uint64_t word = 0;
+
+	for (; s && !word; s = s->parent)
+		word = __atomic_load_n(&s->weights[evidence], __ATOMIC_RELAXED);
+	return word;
+}
+
+void kc_standing_mix(const struct kc_standing *standing, const struct kc_candidates *candidates, struct kc_mix *out)
+{
+	uint64_t word = weights_of(standing, candidates->evidence);
+	float solo = 0, solo_weight = 0, direct_weight = 0, spread = 0;
+
+	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
+		float weight = word ? weight_of(word, i) : 1;
+
+		if (!(candidates->present & 1u << i))
+			continue;
+		spread += weight * candidates->spread[i];
+		if (i == KC_CANDIDATE_CONTEXT) {
+			direct_weight = weight;
+			continue;
+		}
+		solo += weight * candidates->log_ns[i];
+		solo_weight += weight;
+	}
+	out->direct = (struct kc_direct){0};
+	if (direct_weight > 0) {
+		out->direct.log_ns = candidates->log_ns[KC_CANDIDATE_CONTEXT];
+		out->direct.share = direct_weight / (direct_weight + solo_weight);
+	}
+	out->solo_log_ns = solo_weight > 0 ? solo / solo_weight : out->direct.log_ns;
+	out->spread = spread / (solo_weight + direct_weight);
+}
+
+static float error_of(float log_ratio)
+{
+	float error = log_ratio < LARGEST_LOG ? fabsf(expf(log_ratio) - 1) : LARGEST_ERROR;
+
+	return error < LARGEST_ERROR ? error : LARGEST_ERROR;
+}
+
+static void learn_one(struct kc_standing *s, const struct kc_candidates *candidates, const float errors[KC_CANDIDATES])
+{
+	uint32_t evidence = candidates->evidence;
+	float gain;
+
+	if (s->parent && !s->count[evidence])
+		memcpy(s->error[evidence], s->parent->error[evidence], sizeof(s->error[evidence]));
+	s->count[evidence] += s->count[evidence] < MEMORY;
+	gain = 1 / fminf(PARENT_WORTH + s->count[evidence], MEMORY);
+	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
+		if (candidates->present & 1u << i)
+			s->error[evidence][i] += (errors[i] - s->error[evidence][i]) * gain;
+	}
+	publish(s, evidence);
+}
+
+void kc_standing_learn(struct kc_standing *standing, const struct kc_candidates *candidates, float slowdown,
+		       float measured_log_ns)
+{
+	float log_slowdown = slowdown > 1 ? logf(slowdown) : 0, errors[KC_CANDIDATES] = {0};
+
+	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
+		float said = candidates->log_ns[i] + (i == KC_CANDIDATE_CONTEXT ? 0 : log_slowdown);
+
+		if (candidates->present & 1u << i)
+			errors[i] = error_of(said - measured_log_ns);
+	}
+	for (; standing; standing = standing->parent)
+		learn_one(standing, candidates, errors);
+}
+
+int kc_direct_is_all(const struct kc_direct *direct)
+{
+	return direct->share > WHOLE;
+}
+
+double kc_direct_ns(const struct kc_direct *direct, double placed_ns)
+{
+	float log_ns = direct->log_ns;
+	double ns;
+
+	if (!kc_direct_is_all(direct))
+		log_ns = direct->share * log_ns + (1 - direct->share) * logf((float)fmax(placed_ns, 1));
+	ns = (double)expf(fminf(fmaxf(log_ns, 0), LARGEST_LOG));
+	if (direct->tick_ns > 1)
+		ns = fmax(floor(ns / direct->tick_ns + 0.5), 1) * direct->tick_ns;
+	return ns;
+}
