@@ -7,21 +7,21 @@
 #define WAYS 4u
 
 /* Chosen on recorded traces of the V100 and the RTX 2080 Ti. Errors are relative. */
-#define LEAST_ERROR 0.003f       /* nothing is trusted beyond this */
-#define LARGEST_ERROR 4.0f       /* of one measurement */
-#define ERROR_MEMORY 30.0f       /* measurements */
-#define STEP 0.3f                /* of a quantile, in its own errors */
-#define LEAST_STEP_ERROR 0.002f  /* errors below do not shorten it further */
-#define FIRST_ERROR 0.1f         /* of a cell's second measurement, before any was seen */
-#define NEW_SHARE 0.5f           /* of what cells of a kind showed then: a new cell is trusted more */
-#define NEW_MEMORY 200.0f        /* measurements */
-#define NEW_HEAD 10.0f           /* measurements that FIRST_ERROR is worth */
-#define LARGEST_NEW_ERROR 1.0f   /* of one of them */
-#define DIGEST_ERROR 0.05f         /* of each kind before any was seen */
-#define LEAST_DIGEST_ERROR 0.01f   /* differences below do not tell digests apart */
-#define DIGEST_MEMORY 30.0f        /* measurements */
-#define LARGEST_DIGEST_ERROR 1.0f  /* of one measurement */
-#define LARGEST_DIFFERENCE 1.6f  /* log time: a factor of 5, an error of LARGEST_ERROR */
+#define LEAST_ERROR 0.003f        /* nothing is trusted beyond this */
+#define LARGEST_ERROR 4.0f        /* of one measurement */
+#define ERROR_MEMORY 30.0f        /* measurements */
+#define STEP 0.3f                 /* of a quantile, in its own errors */
+#define LEAST_STEP_ERROR 0.002f   /* errors below do not shorten it further */
+#define FIRST_ERROR 0.1f          /* of a cell's second measurement, before any was seen */
+#define NEW_SHARE 0.5f            /* of what cells of a kind showed then: a new cell is trusted more */
+#define NEW_MEMORY 200.0f         /* measurements */
+#define NEW_HEAD 10.0f            /* measurements that FIRST_ERROR is worth */
+#define LARGEST_NEW_ERROR 1.0f    /* of one of them */
+#define DIGEST_ERROR 0.05f        /* of each kind before any was seen */
+#define LEAST_DIGEST_ERROR 0.01f  /* differences below do not tell digests apart */
+#define DIGEST_MEMORY 30.0f       /* measurements */
+#define LARGEST_DIGEST_ERROR 1.0f /* of one measurement */
+#define LARGEST_DIFFERENCE 1.6f   /* log time: a factor of 5, an error of LARGEST_ERROR */
 
 /* A measurement keeps a cell for so many more of the table's. */
 #define KEPT_BY_ONE 16384u

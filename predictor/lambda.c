@@ -25,8 +25,7 @@ enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
 #define CLIP 1.5               /* Huber: residuals count up to this many deviations */
 #define LEAST_SPREAD 0.005     /* CUPTI's clock ticks; no kernel is steadier */
 #define RUN_LENGTH 6u          /* outliers on one side in a row: the clock or the phase has changed */
-#define COVERAGE 0.9           /* of the interval */
-#define WIDENING_STEP 0.1      /* log; a miss adds 0.9 of it, a hit takes 0.1 */
+#define WIDENING_STEP 1.01     /* a factor: a hit narrows by it, a miss widens by its ninth power */
 #define WIDENING_LIMIT 3.0     /* a factor, either way */
 #define LEAST_SHARE 0.02       /* of a measured time that is not the launch term */
 #define LARGEST_STEP 3.0       /* log λ, in one measurement */
@@ -127,15 +126,13 @@ static void learn_spread(struct kc_lambda *node, double clipped, double weight)
 	node->variance = fmax(node->variance, LEAST_SPREAD * LEAST_SPREAD);
 }
 
-static const double miss_factor = __builtin_exp(WIDENING_STEP * COVERAGE);
-static const double hit_factor = __builtin_exp(-WIDENING_STEP * (1 - COVERAGE));
-
-/* Moves the width until it misses as often as it should. */
+/* Moves the width until it misses once in ten. */
 static void learn_coverage(struct kc_lambda *node, double error)
 {
+	static const double cubed = WIDENING_STEP * WIDENING_STEP * WIDENING_STEP;
 	int miss = fabs(error) > half_width(node);
 
-	node->widening *= miss ? miss_factor : hit_factor;
+	node->widening *= miss ? cubed * cubed * cubed : 1 / WIDENING_STEP;
 	node->widening = fmin(fmax(node->widening, 1 / WIDENING_LIMIT), WIDENING_LIMIT);
 }
 

@@ -3,22 +3,23 @@
 #include <math.h>
 #include <string.h>
 
-#define MISSES 0.05f       /* wanted on either side */
-#define ALL_STEP 0.07f     /* log: a miss adds 0.95 of it, a hit takes 0.05 */
-#define CLASS_STEP 0.08f   /* likewise */
-#define OWN_STEP 0.2f     /* likewise */
+#define ALL_STEP 1.0035f  /* factor: a hit narrows by it, a miss widens by its 19th power, */
+#define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width as it was */
+#define OWN_STEP 1.01f
 #define LARGEST_FACTOR 64.0f
 #define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 are one class */
-#define LARGEST_REACH 7.0f /* log time: a factor of 1,100 */
-#define LARGEST_REPEATED 1.6f /* likewise, of a launch shape that has been measured: a factor of 3.3 */
+#define LARGEST_REACH 7.0f    /* log time: a factor of 1,100 */
+#define LARGEST_REPEATED 1.6f /* likewise, of a launch shape that has been measured: a factor of 5 */
 
 struct step { /* factors */
 	float up, down;
 };
 
-/* exp of step times what a miss, a hit is to the wanted share */
-#define STEP(step) {__builtin_expf((step) * (1 - MISSES)), __builtin_expf(-(step)*MISSES)}
-static const struct step all_step = STEP(ALL_STEP), class_step = STEP(CLASS_STEP), own_step = STEP(OWN_STEP);
+#define POWER_4(x) ((x) * (x) * (x) * (x))
+#define POWER_19(x) (POWER_4(POWER_4(x)) * (x) * (x) * (x))
+static const struct step all_step = {POWER_19(ALL_STEP), 1 / ALL_STEP};
+static const struct step class_step = {POWER_19(CLASS_STEP), 1 / CLASS_STEP};
+static const struct step own_step = {POWER_19(OWN_STEP), 1 / OWN_STEP};
 
 struct factors {
 	float below, above;

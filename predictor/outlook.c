@@ -109,7 +109,7 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 	struct kc_recall recall = {0};
 	struct kc_mix mix;
 	float below, above;
-	uint32_t class;
+	uint32_t margin;
 
 	if (device->cells)
 		kc_cells_recall(device->cells, prospect->identity, context, &recall);
@@ -119,12 +119,12 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 	out->solo_ns = prospect->solo.ns;
 	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &mix.direct, &out->placement);
 	divide(out);
-	class = kc_margin_class(out->candidates.evidence, mix.spread);
-	kc_margins_reach(&device->margins, &prospect->kernel->margin, class, mix.spread, &below, &above);
+	margin = kc_margin_class(out->candidates.evidence, mix.spread);
+	kc_margins_reach(&device->margins, &prospect->kernel->margin, margin, mix.spread, &below, &above);
 	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)expf(-below));
 	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)expf(above)));
 	out->model = model_of(&mix.direct, &prospect->solo);
-	out->context = context | (uint64_t)class << KC_CONTEXT_FREE_SHIFT;
+	out->context = context | (uint64_t)margin << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->identity, stream, out->placement.end_ns);
 }
 

@@ -65,11 +65,11 @@ struct kc_prospect {
 };
 
 struct kc_prediction {
-	struct kc_placement placement; /* its slowdown: end - start over solo_ns */
+	struct kc_placement placement;              /* its slowdown: end - start over solo_ns */
 	int64_t solo_ns, solo_low_ns, solo_high_ns; /* 90 % interval; times the slowdown, that of the duration */
-	uint32_t model; /* enum kc_model */
-	uint64_t context; /* to be kept until it is measured */
-	struct kc_candidates candidates; /* what the models said */
+	uint32_t model;                             /* enum kc_model */
+	uint64_t context;                           /* to be kept until it is measured */
+	struct kc_candidates candidates;            /* what the models said */
 };
 
 /* The caller serialises calls on one timeline and its history. */
@@ -81,10 +81,10 @@ struct kc_outcome {
 	struct kc_device_experience *device;
 	struct kc_kernel_experience *kernel;
 	uint64_t identity, context;
-	float slowdown;               /* of the meeting predicted, by kc_contention_slowdown() */
-	int64_t low_ns, high_ns;      /* interval of the duration, as predicted */
-	enum kc_novelty novelty;      /* of such a launch now, before this is learned */
-	struct kc_solo solo;          /* likewise, by λ */
+	float slowdown;          /* of the meeting predicted, by kc_contention_slowdown() */
+	int64_t low_ns, high_ns; /* interval of the duration, as predicted */
+	enum kc_novelty novelty; /* of such a launch now, before this is learned */
+	struct kc_solo solo;     /* likewise, by λ */
 	int64_t measured_ns;
 };
 

@@ -42,18 +42,18 @@ enum kc_evidence {
 };
 
 struct kc_candidates {
-	uint32_t present;               /* a bit each */
-	float log_ns[KC_CANDIDATES];    /* logarithm of nanoseconds */
-	float spread[KC_CANDIDATES];    /* relative error to expect */
+	uint32_t present;            /* a bit each */
+	float log_ns[KC_CANDIDATES]; /* logarithm of nanoseconds */
+	float spread[KC_CANDIDATES]; /* relative error to expect */
 	enum kc_evidence evidence;
 };
 
 struct kc_standing {
-	struct kc_standing *parent;                   /* NULL: the device's */
-	uint64_t weights[KC_EVIDENCES];               /* upper halves of floats, KC_CANDIDATES_MAX of them */
-	float error[KC_EVIDENCES][KC_CANDIDATES];     /* mean relative error. Learner only */
-	uint16_t count[KC_EVIDENCES];                 /* measurements behind them. Learner only */
-	struct kc_digests digests;                        /* likewise, inside the context's cells. Learner only */
+	struct kc_standing *parent;               /* NULL: the device's */
+	uint64_t weights[KC_EVIDENCES];           /* upper halves of floats, KC_CANDIDATES_MAX of them */
+	float error[KC_EVIDENCES][KC_CANDIDATES]; /* mean relative error. Learner only */
+	uint16_t count[KC_EVIDENCES];             /* measurements behind them. Learner only */
+	struct kc_digests digests;                /* likewise, inside the context's cells. Learner only */
 };
 
 struct kc_direct {

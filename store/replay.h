@@ -94,8 +94,8 @@ struct kc_replay {
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device; /* launches whose device was not known */
 	char assumed_name[96];
-	double seconds; /* processor time of reading the launches and predicting them */
-	struct kc_report *report;     /* accuracy, groups; its ledger and messages are empty */
+	double seconds;           /* processor time of reading the launches and predicting them */
+	struct kc_report *report; /* accuracy, groups; its ledger and messages are empty */
 	struct kc_replay_slowdown slowdown;
 	struct kc_replay_makespan makespan;
 	struct kc_replay_accuracy models[KC_REPLAY_MODELS];

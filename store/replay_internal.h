@@ -35,8 +35,8 @@ struct kc__op {
 	struct kc__shape *of;
 	double slowdown;
 	int64_t solo_ns, low_ns, high_ns;
-	uint64_t meeting; /* packed */
-	uint64_t context; /* kc_prediction.context */
+	uint64_t meeting;      /* packed */
+	uint64_t context;      /* kc_prediction.context */
 	float placed_slowdown; /* of the meeting, whatever is known of the duration itself */
 };
 
@@ -94,7 +94,7 @@ struct kc__past {
 struct kc__shape {
 	int64_t kernel, device; /* rows */
 	uint32_t unpredictable; /* enum kc_unpredictable */
-	uint32_t identity; /* names it in contexts */
+	uint32_t identity;      /* names it in contexts */
 	uint32_t measured, solos;
 	struct kc_work work;
 	struct kc__board *board;

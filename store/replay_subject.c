@@ -383,8 +383,8 @@ int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 	    .low_ns = op->low_ns,
 	    .high_ns = op->high_ns,
 	    .novelty = kc_novelty(shape->measured, shape->code->measured),
-	    .solo = kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief,
-				     &shape->board->known.belief),
+	    .solo =
+		kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief),
 	    .measured_ns = op->end_ns - op->start_ns,
 	};
 
