@@ -136,6 +136,6 @@ struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state);
 
 /* 1: so different from the one in use that it is worth publishing: half a
  * percent of the predicted time, or a tenth of the interval's half width. */
-int kc_belief_matters(const struct kc_belief *in_use, const struct kc_belief *belief);
+int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_use);
 
 #endif

@@ -78,14 +78,13 @@ struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 }
 
 /* Every power of two counts as a change: a belief ripens even where it is stable. */
-int kc_belief_matters(const struct kc_belief *in_use, const struct kc_belief *belief)
+int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_use)
 {
-	double moved = fabs((double)belief->log_lambda - (double)in_use->log_lambda);
-	double resized = fabs((double)belief->half_width - (double)in_use->half_width);
+	double width = half_width(node), moved = fabs(node->log_value - (double)in_use->log_lambda);
 
-	return !in_use->count || (belief->count & (belief->count - 1)) == 0 ||
-	       moved > fmax(LOG_CHANGE, WIDTH_SHARE * (double)belief->half_width) ||
-	       resized > WIDTH_CHANGE * (double)in_use->half_width;
+	return !in_use->count || (node->count & (node->count - 1)) == 0 ||
+	       moved > fmax(LOG_CHANGE, WIDTH_SHARE * width) ||
+	       fabs(width - (double)in_use->half_width) > WIDTH_CHANGE * (double)in_use->half_width;
 }
 
 /* The part of a duration that λ scales. */
@@ -137,10 +136,9 @@ static void learn_coverage(struct kc_lambda *node, double error)
 }
 
 /* One Newton step in log time: what is near the launch term says little about λ. */
-static void move(struct kc_lambda *node, const struct kc_work *work, double error, double weight)
+static void move(struct kc_lambda *node, const struct kc_work *work, double expected_ns, double error, double weight)
 {
-	double ns = predicted_ns(node, work);
-	double share = (ns - work->launch_ns) / ns;
+	double share = (expected_ns - work->launch_ns) / expected_ns;
 	double step;
 
 	node->weight = node->weight * (1 - 1 / MEMORY) + weight;
@@ -158,7 +156,7 @@ static void restart(struct kc_lambda *node, const struct kc_work *work, double n
 /* A repeated launch. */
 static void refine(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
-	double error = log(ns / predicted_ns(node, work));
+	double expected_ns = predicted_ns(node, work), error = log(ns / expected_ns);
 	double limit = CLIP * sqrt(node->variance) * (1 + 1 / fmax(node->weight, FIRST_WEIGHT));
 	double clipped = node->count < SETTLED ? error : fmin(fmax(error, -limit), limit);
 
@@ -168,17 +166,24 @@ static void refine(struct kc_lambda *node, const struct kc_work *work, double ns
 	if (node->run >= RUN_LENGTH)
 		restart(node, work, ns);
 	else
-		move(node, work, clipped, weight);
+		move(node, work, expected_ns, clipped, weight);
 }
 
 /* What a first measurement of one of its children says to a parent: how far
  * apart children are, and where their middle is. */
 static void hear_of_child(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
-	double error = log(ns / predicted_ns(node, work));
+	double expected_ns = predicted_ns(node, work), error = log(ns / expected_ns);
 
 	learn_spread(node, error, weight);
-	move(node, work, error, weight);
+	move(node, work, expected_ns, error, weight);
+}
+
+static void hear_echo(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+{
+	double expected_ns = predicted_ns(node, work);
+
+	move(node, work, expected_ns, log(ns / expected_ns), ECHO_WEIGHT * weight);
 }
 
 static void begin(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
@@ -218,7 +223,7 @@ void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t
 		else if (child_was_new)
 			hear_of_child(node, work, ns, weight);
 		else
-			move(node, work, log(ns / predicted_ns(node, work)), ECHO_WEIGHT * weight);
+			hear_echo(node, work, ns, weight);
 		node->count++;
 		child_was_new = new;
 		own = 0;

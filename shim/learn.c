@@ -9,11 +9,12 @@
 static void publish(struct kc__learned *learned, struct kc_lambda_entry *entry)
 {
 	static uint32_t states; /* worker only */
-	struct kc_belief belief = kc_lambda_belief(&learned->lambda, states + 1);
+	struct kc_belief belief;
 
-	if (!kc_belief_matters(&learned->last, &belief))
+	if (!kc_lambda_is_news(&learned->lambda, &learned->last))
 		return;
-	entry->state = ++states;
+	belief = kc_lambda_belief(&learned->lambda, ++states);
+	entry->state = states;
 	entry->count = belief.count;
 	entry->log_value = learned->lambda.log_value;
 	entry->variance = learned->lambda.variance;

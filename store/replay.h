@@ -12,7 +12,7 @@
  * their clocks cannot be compared.
  *
  * The rules are those of the live library: kc_forecast_solo, kc_lambda_learn,
- * kc_belief_matters, kc_timeline_*, kc_copy_*, kc_spans_*, kc_awaited_*.
+ * kc_lambda_is_news, kc_timeline_*, kc_copy_*, kc_spans_*, kc_awaited_*.
  */
 #ifndef KC_REPLAY_H
 #define KC_REPLAY_H

@@ -366,10 +366,8 @@ void kc__subject_forget(struct kc__subject *subject)
 
 static void publish(struct kc__known *known)
 {
-	struct kc_belief belief = kc_lambda_belief(&known->lambda, known->belief.state + 1);
-
-	if (kc_belief_matters(&known->belief, &belief))
-		known->belief = belief;
+	if (kc_lambda_is_news(&known->lambda, &known->belief))
+		known->belief = kc_lambda_belief(&known->lambda, known->belief.state + 1);
 }
 
 int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
