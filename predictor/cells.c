@@ -121,18 +121,18 @@ void kc_digests_init(struct kc_digests *digests)
 		digests->error[i] = DIGEST_ERROR;
 }
 
-/* 0: not there */
-static uint64_t find_word(const struct kc_cells *cells, struct place place)
+/* 0: not there. Without branches: nobody could foresee them. */
+static inline uint64_t find_word(const struct kc_cells *cells, struct place place)
 {
 	const uint64_t *words = cells->words[place.bucket];
+	uint64_t found = 0;
 
 	for (uint32_t way = 0; way < WAYS; way++) {
 		uint64_t word = __atomic_load_n(&words[way], __ATOMIC_RELAXED);
 
-		if (word && (word & 0xffffu) == place.name)
-			return word;
+		found |= word & -(uint64_t)((word & 0xffffu) == place.name);
 	}
-	return 0;
+	return found;
 }
 
 /* What has been read from the words of a launch's cells. */
@@ -183,11 +183,16 @@ static void hear_word(struct chorus *c, uint32_t kind, uint64_t word)
 
 void kc_cells_recall(const struct kc_cells *cells, uint64_t identity, uint64_t context, struct kc_recall *out)
 {
+	struct place places[KC_CONTEXT_KINDS];
 	struct chorus chorus;
 	float total;
 
+	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+		places[kind] = place_of(identity, context, kind);
+		__builtin_prefetch(cells->words[places[kind].bucket]);
+	}
 	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++)
-		hear_word(&chorus, kind, find_word(cells, place_of(identity, context, kind)));
+		hear_word(&chorus, kind, find_word(cells, places[kind]));
 	total = conclude(&chorus, out);
 	if (out->known)
 		out->spread = spread_of(&chorus, out->log_ns, total);
@@ -309,14 +314,15 @@ static uint32_t way_of(struct kc_cells *cells, struct place place)
 {
 	const uint64_t *words = cells->words[place.bucket];
 	struct cell *bucket = cells->cells[place.bucket];
-	uint32_t way;
+	uint32_t found = 0, empty = 0, way;
 
-	for (way = 0; way < WAYS && words[way]; way++) {
-		if ((words[way] & 0xffffu) == place.name)
-			return way;
+	for (way = 0; way < WAYS; way++) {
+		found |= (uint32_t)(words[way] && (words[way] & 0xffffu) == place.name) << way;
+		empty |= (uint32_t)!words[way] << way;
 	}
-	if (way == WAYS)
-		way = least_useful(cells, bucket);
+	if (found)
+		return (uint32_t)__builtin_ctz(found);
+	way = empty ? (uint32_t)__builtin_ctz(empty) : least_useful(cells, bucket);
 	bucket[way] = (struct cell){0};
 	return way;
 }

@@ -76,7 +76,12 @@ static void run(struct bench *b, const char *what, uint32_t in_flight, uint32_t 
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
 		uint32_t shape = draw(b, SHAPES), stream = i % in_flight;
 		struct kc_demand demand = {
-		    &b->works[shape], solo_ns + draw(b, 1000), {{0.5f}}, &b->contention[shape], shape};
+		    .work = &b->works[shape],
+		    .solo_ns = solo_ns + draw(b, 1000),
+		    .load = {{0.5f}},
+		    .contention = &b->contention[shape],
+		    .identity = shape,
+		};
 		int64_t before_ns = clock_ns();
 
 		kc_timeline_launch(b->tl, stream, now_ns, &demand, &p);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What stands for a device of which only a name is known: λ takes up its speed,
  * its SM count decides how kernels share it. */
@@ -71,32 +72,54 @@ static void *named(struct kc__subject *subject, char kind, const void *key, size
 	return *slot;
 }
 
+/* Not calloc: what is forgotten must cost no more than what was touched. */
+static struct kc_cells *cells_new(void)
+{
+	void *cells =
+	    mmap(NULL, kc_cells_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (cells == MAP_FAILED)
+		return NULL;
+	kc_cells_init(cells);
+	return cells;
+}
+
+static void cells_forget(struct kc_cells *cells)
+{
+	if (madvise(cells, kc_cells_bytes(), MADV_DONTNEED))
+		memset(cells, 0, kc_cells_bytes());
+	kc_cells_init(cells);
+}
+
+static int exclude(struct kc__subject *subject, const char *pattern, char *why, size_t why_size)
+{
+	int rc = regcomp(&subject->exclude, pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (rc)
+		regerror(rc, &subject->exclude, why, why_size);
+	return rc ? -EINVAL : 0;
+}
+
 struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
 				    size_t why_size)
 {
 	struct kc__subject *subject = calloc(1, sizeof(*subject));
-	int rc;
 
 	if (!subject)
 		return NULL;
 	subject->store = s;
 	subject->options = options;
-	subject->cells = calloc(1, kc_cells_bytes());
-	if (!subject->cells) {
-		free(subject);
-		return NULL;
-	}
-	kc_cells_init(subject->cells);
-	if (options->exclude) {
-		rc = regcomp(&subject->exclude, options->exclude, REG_EXTENDED | REG_NOSUB);
-		if (rc) {
-			regerror(rc, &subject->exclude, why, why_size);
-			free(subject->cells);
-			free(subject);
-			return NULL;
-		}
-	}
+	subject->cells = cells_new();
+	if (!subject->cells)
+		goto failed;
+	if (options->exclude && exclude(subject, options->exclude, why, why_size))
+		goto failed;
 	return subject;
+failed:
+	if (subject->cells)
+		munmap(subject->cells, kc_cells_bytes());
+	free(subject);
+	return NULL;
 }
 
 /* Objects made by named(), of this kind */
@@ -110,28 +133,19 @@ static void *object_of(const struct kc__subject *subject, size_t slot, char *kin
 	return subject->by_name.at[name->id];
 }
 
-static void forget_pasts(struct kc__subject *subject)
-{
-	char kind;
-
-	for (size_t i = 0; i < subject->names.capacity; i++) {
-		struct kc__shape *shape = object_of(subject, i, &kind);
-
-		if (!shape || kind != 's')
-			continue;
-		free(shape->past.sorted);
-		shape->past = (struct kc__past){0};
-	}
-}
-
 void kc__subject_free(struct kc__subject *subject)
 {
 	if (!subject)
 		return;
-	forget_pasts(subject);
-	free(subject->cells);
-	for (size_t i = 0; i < subject->by_name.capacity; i++)
-		free(subject->by_name.at[i]);
+	munmap(subject->cells, kc_cells_bytes());
+	for (size_t i = 0; i < subject->names.capacity; i++) {
+		char kind;
+		void *object = object_of(subject, i, &kind);
+
+		if (object && kind == 's')
+			free(((struct kc__shape *)object)->past.sorted);
+		free(object);
+	}
 	for (size_t i = 0; i < subject->boards.capacity; i++)
 		free(subject->boards.at[i]);
 	free(subject->by_name.at);
@@ -323,12 +337,29 @@ struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row)
 	return slot ? *slot : NULL;
 }
 
+static void forget_code(struct kc__code *code)
+{
+	if (!code->measured)
+		return;
+	code->measured = 0;
+	kc_kernel_experience_init(&code->experience, &code->board->experience);
+}
+
+static void forget_shape(struct kc__shape *shape)
+{
+	if (!shape->measured)
+		return;
+	free(shape->past.sorted);
+	shape->past = (struct kc__past){0};
+	shape->measured = shape->solos = 0;
+	begin(&shape->known, &shape->key->lambda);
+	kc_contention_init(&shape->contention, &shape->board->contention);
+}
+
 /* Names stay with their ids, so what is forgotten is only what was learned. */
 void kc__subject_forget(struct kc__subject *subject)
 {
-	memset(subject->cells, 0, kc_cells_bytes());
-	kc_cells_init(subject->cells);
-	forget_pasts(subject);
+	cells_forget(subject->cells);
 	for (size_t i = 0; i < subject->boards.capacity; i++) {
 		struct kc__board *board = subject->boards.at[i];
 
@@ -345,22 +376,12 @@ void kc__subject_forget(struct kc__subject *subject)
 
 		if (!object)
 			continue;
-		if (kind == 'c') {
-			struct kc__code *code = object;
-
-			code->measured = 0;
-			kc_kernel_experience_init(&code->experience, &code->board->experience);
-		} else if (kind == 'k') {
+		if (kind == 'c')
+			forget_code(object);
+		else if (kind == 'k')
 			begin(object, ((struct kc__known *)object)->lambda.parent);
-		} else {
-			struct kc__shape *shape = object;
-
-			shape->measured = shape->solos = 0;
-			if (!shape->key)
-				continue;
-			begin(&shape->known, &shape->key->lambda);
-			kc_contention_init(&shape->contention, &shape->board->contention);
-		}
+		else
+			forget_shape(object);
 	}
 }
 
