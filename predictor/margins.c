@@ -8,6 +8,7 @@
 #define OWN_STEP 1.01f
 #define LARGEST_FACTOR 64.0f
 #define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 are one class */
+#define LARGEST_SPREAD 1e9f   /* those above are as large */
 #define LARGEST_REACH 7.0f    /* log time: a factor of 1,100 */
 #define LARGEST_REPEATED 1.6f /* likewise, of a launch shape that has been measured: a factor of 5 */
 
@@ -41,7 +42,7 @@ static struct factors read_factors(const struct kc_margin *margin)
 
 uint32_t kc_margin_class(enum kc_evidence evidence, float spread)
 {
-	int size = spread > 0 ? ilogbf(spread) - LEAST_SPREAD_LOG2 : 0;
+	int size = spread > 0 ? ilogbf(fminf(spread, LARGEST_SPREAD)) - LEAST_SPREAD_LOG2 : 0;
 
 	size = size < 0 ? 0 : size < (int)KC_MARGIN_SPREADS ? size : (int)KC_MARGIN_SPREADS - 1;
 	return evidence * KC_MARGIN_SPREADS + (uint32_t)size;

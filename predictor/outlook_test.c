@@ -110,12 +110,170 @@ static void load(void **state)
 	free(f.tl);
 }
 
+/* With cells: a launch shape after two others by turns, on an idle device. */
+struct application {
+	struct fixture f;
+	struct kc_cells *cells;
+	struct kc_device_experience device;
+	struct kc_kernel_experience kernel;
+	struct kc_history history;
+	int64_t now_ns;
+	uint32_t measured;
+};
+
+static void start(struct application *a)
+{
+	*a = (struct application){0};
+	begin(&a->f);
+	a->cells = calloc(1, kc_cells_bytes());
+	assert_non_null(a->cells);
+	kc_cells_init(a->cells);
+	kc_device_experience_init(&a->device, a->cells);
+	kc_kernel_experience_init(&a->kernel, &a->device);
+	kc_history_init(&a->history);
+}
+
+static void stop(struct application *a)
+{
+	free(a->cells);
+	free(a->f.tl);
+}
+
+static struct kc_solo solo_of(const struct application *a)
+{
+	struct kc_belief belief = kc_lambda_belief(&a->f.lambda, 1);
+
+	return kc_forecast_solo(&a->f.work, &belief, NULL, NULL);
+}
+
+static void predict(struct application *a, uint32_t shape, struct kc_prediction *out)
+{
+	struct kc_prospect prospect = {
+	    .launch = {&a->f.device, &a->f.work, &a->f.contention, shape},
+	    .identity = kc_identity(shape, 0),
+	    .novelty = kc_novelty(a->measured, a->measured),
+	    .solo = solo_of(a),
+	    .device = &a->device,
+	    .kernel = &a->kernel,
+	};
+
+	a->now_ns += 1000000000;
+	kc_outlook_predict(&prospect, a->f.tl, &a->history, 0, a->now_ns, out);
+}
+
+static void measure(struct application *a, uint32_t shape, const struct kc_prediction *said, int64_t ns)
+{
+	struct kc_outcome outcome = {
+	    .device = &a->device,
+	    .kernel = &a->kernel,
+	    .identity = kc_identity(shape, 0),
+	    .context = said->context,
+	    .slowdown = 1,
+	    .low_ns = said->solo_low_ns,
+	    .high_ns = said->solo_high_ns,
+	    .novelty = kc_novelty(a->measured, a->measured),
+	    .solo = solo_of(a),
+	    .measured_ns = ns,
+	};
+
+	kc_outlook_measured(&outcome);
+	learn(&a->f, &said->placement, 0, a->measured++, ns);
+}
+
+static int64_t predicted_ns(const struct kc_prediction *said)
+{
+	return said->placement.end_ns - said->placement.start_ns;
+}
+
+/* 100 us after launch shape 2, 150 us after launch shape 3: λ alone would be off by a fifth each time. */
+static void the_launch_before_tells_durations_apart(void **state)
+{
+	struct kc_prediction other, said;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	for (uint32_t i = 0; i < 60; i++) {
+		int64_t ns = i % 2 ? 150000 : 100000;
+
+		predict(&a, 2 + i % 2, &other);
+		predict(&a, 1, &said);
+		if (i >= 40) {
+			assert_true(llabs(predicted_ns(&said) - ns) < ns / 100);
+			assert_int_equal(said.model, KC_MODEL_CONTEXT);
+			assert_true(said.solo_low_ns <= ns && said.solo_high_ns >= ns);
+			assert_true(said.solo_high_ns - said.solo_low_ns < ns / 10);
+		}
+		measure(&a, 1, &said, ns);
+	}
+	stop(&a);
+}
+
+/* Where all durations so far were multiples of 1,024 ns, the next is one, too. */
+static void durations_in_steps_of_the_clock(void **state)
+{
+	struct kc_prediction said;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	for (uint32_t i = 0; i < 40; i++) {
+		predict(&a, 1, &said);
+		measure(&a, 1, &said, 1024 * (4 + i % 2));
+	}
+	predict(&a, 1, &said);
+	assert_int_equal(predicted_ns(&said) % 1024, 0);
+	/* One that is none: the clock is finer than that. */
+	measure(&a, 1, &said, 4097);
+	assert_int_equal(a.device.tick_ns, 1);
+	stop(&a);
+}
+
+/* The first launch of all: from λ's prior, and nothing else. */
+static void nothing_is_known_at_first(void **state)
+{
+	struct kc_prediction said;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	predict(&a, 1, &said);
+	assert_int_equal(said.model, KC_MODEL_BSP_DEVICE);
+	assert_int_equal(said.solo_ns, kc_forecast_solo(&a.f.work, NULL, NULL, NULL).ns);
+	assert_int_equal(said.candidates.present, 1u << KC_CANDIDATE_BSP);
+	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_NONE);
+	assert_true(said.solo_low_ns < said.solo_ns && said.solo_high_ns > said.solo_ns);
+	stop(&a);
+}
+
+/* A duration of 0 is shorter than the clock can tell: there is nothing to learn. */
+static void no_duration_no_lesson(void **state)
+{
+	struct kc_prediction said, again;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	predict(&a, 1, &said);
+	measure(&a, 1, &said, 50000);
+	predict(&a, 1, &said);
+	a.measured--;
+	measure(&a, 1, &said, 0);
+	predict(&a, 1, &again);
+	assert_int_equal(said.solo_ns, again.solo_ns);
+	stop(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(overlapped_runs_teach_the_slowdown),
 	    cmocka_unit_test(what_never_runs_alone_is_learned_too),
 	    cmocka_unit_test(load),
+	    cmocka_unit_test(the_launch_before_tells_durations_apart),
+	    cmocka_unit_test(durations_in_steps_of_the_clock),
+	    cmocka_unit_test(nothing_is_known_at_first),
+	    cmocka_unit_test(no_duration_no_lesson),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,258 @@
+#include "cells.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { EIGHT_MIB = 8 << 20 };
+#define OTHERS (UINT64_C(1) << 40) /* launches that are in no cell themselves */
+#define ALL_KINDS ((1u << KC_CONTEXT_KINDS) - 1)
+
+struct fixture {
+	struct kc_cells *cells;
+	struct kc_digests digests;
+};
+
+static void begin(struct fixture *f)
+{
+	f->cells = calloc(1, kc_cells_bytes());
+	assert_non_null(f->cells);
+	kc_cells_init(f->cells);
+	kc_digests_init(&f->digests);
+}
+
+/* A context whose launch before is n, and all else as well. */
+static uint64_t context_of(uint64_t n)
+{
+	struct kc_history h;
+
+	kc_history_init(&h);
+	kc_history_add(&h, OTHERS | n, 0, 0);
+	return kc_history_context(&h, 1, 0, 0);
+}
+
+static struct kc_recall learn(struct fixture *f, uint64_t identity, uint64_t context, double ns)
+{
+	struct kc_recall before;
+
+	kc_cells_learn(f->cells, &f->digests, identity, context, logf((float)ns), &before);
+	return before;
+}
+
+static struct kc_recall recall(const struct fixture *f, uint64_t identity, uint64_t context)
+{
+	struct kc_recall r = {0};
+
+	kc_cells_recall(f->cells, identity, context, &r);
+	return r;
+}
+
+static double ns_of(const struct kc_recall *r)
+{
+	return exp((double)r->log_ns);
+}
+
+static int is_within(double a, double b, double share)
+{
+	return fabs(a - b) <= share * b;
+}
+
+static void nothing_is_known_at_first(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(recall(&f, 1, context_of(1)).known, 0);
+	assert_int_equal(learn(&f, 1, context_of(1), 1000).known, 0);
+	assert_int_equal(recall(&f, 2, context_of(1)).known, 0);
+	free(f.cells);
+}
+
+static void one_measurement_is_what_is_known(void **state)
+{
+	struct kc_recall r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	learn(&f, 1, context_of(1), 1000);
+	r = recall(&f, 1, context_of(1));
+	assert_int_equal(r.known, ALL_KINDS);
+	assert_true(is_within(ns_of(&r), 1000, 1e-4));
+	assert_true(r.spread > 0 && r.spread < 1);
+	/* After another launch: only of the shape, whatever context, and that it is the first of its kind. */
+	r = recall(&f, 1, context_of(2));
+	assert_int_equal(r.known, 1u << KC_CONTEXT_SHAPE | 1u << KC_CONTEXT_SINCE);
+	assert_true(is_within(ns_of(&r), 1000, 1e-4));
+	free(f.cells);
+}
+
+/* 1,000 ns after launch 1, 2,000 ns after launch 2, alternately: what came before tells them apart. */
+static void durations_that_alternate(void **state)
+{
+	struct kc_recall one, two, unknown;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 50; i++)
+		learn(&f, 1, context_of(1 + i % 2), i % 2 ? 2000 : 1000);
+	one = recall(&f, 1, context_of(1));
+	two = recall(&f, 1, context_of(2));
+	unknown = recall(&f, 1, context_of(3));
+	assert_true(is_within(ns_of(&one), 1000, 0.01));
+	assert_true(is_within(ns_of(&two), 2000, 0.01));
+	assert_true(ns_of(&unknown) >= 999 && ns_of(&unknown) <= 2001);
+	/* Nothing that is said of the shape alone is nearer than a factor of the root of 2 to both. */
+	assert_true(one.spread < 0.01f && two.spread < 0.01f && unknown.spread > 0.1f);
+	free(f.cells);
+}
+
+/* Every 10th takes ten times as long: the median does not follow. */
+static void outliers(void **state)
+{
+	struct kc_recall r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 200; i++)
+		learn(&f, 1, context_of(1), i % 10 == 9 ? 10000 : 1000);
+	r = recall(&f, 1, context_of(1));
+	assert_true(is_within(ns_of(&r), 1000, 0.05));
+	free(f.cells);
+}
+
+/* From 1,000 to 3,000 ns for good: a new clock. */
+static void changes_for_good(void **state)
+{
+	struct kc_recall r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 100; i++)
+		learn(&f, 1, context_of(1), 1000);
+	for (uint32_t i = 0; i < 5; i++)
+		learn(&f, 1, context_of(1), 3000);
+	r = recall(&f, 1, context_of(1));
+	assert_true(is_within(ns_of(&r), 3000, 0.1));
+	free(f.cells);
+}
+
+/* Each takes 2 % longer than the one before: carried on, the next is 1.02 times the last. */
+static void trends(void **state)
+{
+	struct kc_recall r;
+	struct fixture f;
+	double ns = 1000;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 100; i++, ns *= 1.02)
+		learn(&f, 1, context_of(1), ns);
+	r = recall(&f, 1, context_of(1));
+	assert_true(is_within(ns_of(&r), ns, 0.005));
+	free(f.cells);
+}
+
+static void what_learning_says_of_before_is_what_recalling_said(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint64_t identity = 1 + i % 7, context = context_of(1 + i * i % 5);
+		struct kc_recall said = recall(&f, identity, context), before;
+
+		before = learn(&f, identity, context, 1000 + 37 * (i % 11));
+		assert_int_equal(said.known, before.known);
+		if (said.known)
+			assert_float_equal(said.log_ns, before.log_ns, 0);
+	}
+	free(f.cells);
+}
+
+static void any_duration(void **state)
+{
+	static const double durations[] = {1, 1e18, 1, 1e9, 1e18, 1e18, 1};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 700; i++) {
+		struct kc_recall r;
+
+		learn(&f, 1, context_of(1), durations[i % 7]);
+		r = recall(&f, 1, context_of(1));
+		assert_true(isfinite(r.log_ns) && r.log_ns > -42 && r.log_ns < 84);
+		assert_true(isfinite(r.spread) && r.spread > 0);
+	}
+	free(f.cells);
+}
+
+/* A loop of 20 shapes, each in three contexts, while a million launches come each with a shape and a context of its
+ * own: the table stays as large as it is, and the loop's are not forgotten. */
+static void a_million_contexts(void **state)
+{
+	enum { ONCE = 1000000, EVERY = 20, SHAPES = 20, CONTEXTS = 3, FIRST_ONCE = 1000 };
+	uint32_t repeats = 0, known = 0;
+	char *guarded;
+	struct fixture f;
+
+	(void)state;
+	assert_true(kc_cells_bytes() <= EIGHT_MIB);
+	guarded = malloc(kc_cells_bytes() + 4096);
+	assert_non_null(guarded);
+	memset(guarded, 0, kc_cells_bytes());
+	memset(guarded + kc_cells_bytes(), 0x5a, 4096);
+	f.cells = (struct kc_cells *)guarded;
+	kc_cells_init(f.cells);
+	kc_digests_init(&f.digests);
+	for (uint64_t i = 0; i < ONCE; i++) {
+		uint64_t shape = 1 + repeats % SHAPES, context;
+
+		learn(&f, FIRST_ONCE + i, context_of(FIRST_ONCE + i), 5000);
+		if (i % EVERY)
+			continue;
+		context = context_of(1 + repeats / SHAPES % CONTEXTS);
+		learn(&f, shape, context, (double)(1000 * shape) * (double)(1 + repeats / SHAPES % CONTEXTS));
+		repeats++;
+	}
+	for (uint64_t shape = 1; shape <= SHAPES; shape++) {
+		for (uint64_t c = 1; c <= CONTEXTS; c++) {
+			struct kc_recall r = recall(&f, shape, context_of(c));
+
+			known += r.known == ALL_KINDS && is_within(ns_of(&r), (double)(1000 * shape * c), 0.02);
+		}
+	}
+	assert_int_equal(known, SHAPES * CONTEXTS);
+	for (uint32_t i = 0; i < 4096; i++)
+		assert_int_equal(guarded[kc_cells_bytes() + i], 0x5a);
+	free(guarded);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(nothing_is_known_at_first),
+	    cmocka_unit_test(one_measurement_is_what_is_known),
+	    cmocka_unit_test(durations_that_alternate),
+	    cmocka_unit_test(outliers),
+	    cmocka_unit_test(changes_for_good),
+	    cmocka_unit_test(trends),
+	    cmocka_unit_test(what_learning_says_of_before_is_what_recalling_said),
+	    cmocka_unit_test(any_duration),
+	    cmocka_unit_test(a_million_contexts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

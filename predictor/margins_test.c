@@ -1,0 +1,163 @@
+#include "margins.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SPREAD 0.02f
+
+struct fixture {
+	struct kc_margins margins;
+	struct kc_margin own;
+	uint32_t class, random;
+};
+
+static void begin(struct fixture *f)
+{
+	*f = (struct fixture){.class = kc_margin_class(KC_EVIDENCE_COMPANY, SPREAD), .random = 1};
+}
+
+static void reach(const struct fixture *f, float *below, float *above)
+{
+	kc_margins_reach(&f->margins, &f->own, f->class, SPREAD, below, above);
+}
+
+/* Lehmer, Park and Miller 1988. In (0, 1) */
+static double uniform(struct fixture *f)
+{
+	f->random = (uint32_t)((uint64_t)f->random * 48271 % 2147483647);
+	return f->random / 2147483647.0;
+}
+
+static void at_first(void **state)
+{
+	struct fixture f;
+	float below, above;
+
+	(void)state;
+	begin(&f);
+	reach(&f, &below, &above);
+	assert_float_equal(below, KC_MARGIN_START * SPREAD, 1e-6);
+	assert_float_equal(above, KC_MARGIN_START * SPREAD, 1e-6);
+	kc_margins_reach(NULL, NULL, f.class, SPREAD, &below, &above);
+	assert_float_equal(below, KC_MARGIN_START * SPREAD, 1e-6);
+	assert_float_equal(above, KC_MARGIN_START * SPREAD, 1e-6);
+}
+
+/* A miss above widens what is above and, as it is no miss below, narrows what is below; 18 hits later, and one more
+ * miss there, both are what they were. */
+static void one_miss_in_twenty_on_either_side_keeps_the_width(void **state)
+{
+	struct fixture f;
+	float below, above;
+
+	(void)state;
+	begin(&f);
+	kc_margins_learn(&f.margins, &f.own, f.class, 1);
+	reach(&f, &below, &above);
+	assert_true(above > 1.2f * KC_MARGIN_START * SPREAD && below < KC_MARGIN_START * SPREAD);
+	for (uint32_t i = 0; i < 18; i++)
+		kc_margins_learn(&f.margins, &f.own, f.class, 0);
+	kc_margins_learn(&f.margins, &f.own, f.class, -1);
+	reach(&f, &below, &above);
+	assert_float_equal(below, KC_MARGIN_START * SPREAD, 1e-5);
+	assert_float_equal(above, KC_MARGIN_START * SPREAD, 1e-5);
+}
+
+/* What is learned of a kernel tells most about that one, some about others of the class, least about other classes. */
+static void who_hears_of_a_miss(void **state)
+{
+	struct kc_margin other = {0};
+	float own[2], same[2], else_[2];
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	kc_margins_learn(&f.margins, &f.own, f.class, 1);
+	reach(&f, &own[0], &own[1]);
+	kc_margins_reach(&f.margins, &other, f.class, SPREAD, &same[0], &same[1]);
+	kc_margins_reach(&f.margins, &other, kc_margin_class(KC_EVIDENCE_LAST, SPREAD), SPREAD, &else_[0], &else_[1]);
+	assert_true(own[1] > same[1] && same[1] > else_[1] && else_[1] > KC_MARGIN_START * SPREAD);
+}
+
+static void classes(void **state)
+{
+	uint8_t seen[KC_MARGIN_CLASSES] = {0};
+
+	(void)state;
+	for (uint32_t e = 0; e < KC_EVIDENCES; e++) {
+		/* 2^-10 and below, then factors of 2, 2 and above */
+		for (int i = -10; i <= 1; i++) {
+			uint32_t class = kc_margin_class(e, ldexpf(1.5f, i));
+
+			assert_true(class < KC_MARGIN_CLASSES);
+			assert_int_equal(seen[class]++, 0);
+		}
+		assert_int_equal(kc_margin_class(e, 0), kc_margin_class(e, ldexpf(1, -10)));
+		assert_int_equal(kc_margin_class(e, 1e-30f), kc_margin_class(e, ldexpf(1, -10)));
+		assert_int_equal(kc_margin_class(e, 1e30f), kc_margin_class(e, 2));
+		assert_int_equal(kc_margin_class(e, INFINITY), kc_margin_class(e, 2));
+	}
+}
+
+/* Log errors of (u^3 - 0.2) · scale: skewed, and the scale four times as large halfway. */
+static void nine_in_ten_whatever_the_durations_do(void **state)
+{
+	enum { LAUNCHES = 40000 };
+	uint32_t below_count = 0, above_count = 0;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		double u = uniform(&f), error = (u * u * u - 0.2) * (i < LAUNCHES / 2 ? 0.05 : 0.2);
+		float below, above;
+		int side;
+
+		reach(&f, &below, &above);
+		side = error < -(double)below ? -1 : error > (double)above;
+		below_count += side < 0;
+		above_count += side > 0;
+		kc_margins_learn(&f.margins, &f.own, f.class, side);
+	}
+	/* One in twenty on either side; the change of scale costs misses that the hits before it had not saved. */
+	assert_true(fabs(below_count / (double)LAUNCHES - 0.05) < 0.002);
+	assert_true(fabs(above_count / (double)LAUNCHES - 0.05) < 0.002);
+}
+
+static void there_are_limits(void **state)
+{
+	struct fixture f;
+	float below, above;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 100000; i++)
+		kc_margins_learn(&f.margins, &f.own, f.class, 1);
+	kc_margins_reach(&f.margins, &f.own, f.class, INFINITY, &below, &above);
+	assert_true(isfinite(below) && isfinite(above) && above < 10);
+	kc_margins_reach(&f.margins, &f.own, f.class, 0, &below, &above);
+	assert_float_equal(below, 0, 0);
+	for (uint32_t i = 0; i < 100000; i++)
+		kc_margins_learn(&f.margins, &f.own, f.class, 0);
+	reach(&f, &below, &above);
+	assert_true(below > 0 && above > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(at_first),
+	    cmocka_unit_test(one_miss_in_twenty_on_either_side_keeps_the_width),
+	    cmocka_unit_test(who_hears_of_a_miss),
+	    cmocka_unit_test(classes),
+	    cmocka_unit_test(nine_in_ten_whatever_the_durations_do),
+	    cmocka_unit_test(there_are_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
