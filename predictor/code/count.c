@@ -206,7 +206,8 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 				 .counter = (uint8_t)counter,
 				 .amount = 1,
 				 .counter2 = KC_COUNTER_COUNT,
-				 .issues = (uint8_t)first};
+				 .times = 1,
+				 .issues = (float)first};
 	const struct kc_ptx_instruction *i = point->instruction;
 
 	if (address)
@@ -242,7 +243,7 @@ static int add_count(struct kc__reader *r, struct kc_stage *stage, const struct 
 					   .counter2 = (uint8_t)counter2,
 					   .amount2 = amount2,
 					   .address = KC_NO_VALUE,
-					   .issues = (uint8_t)first});
+					   .issues = (float)first});
 }
 
 static int count_atomic(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)

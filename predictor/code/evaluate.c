@@ -318,6 +318,7 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 		mask &= (1u << event->lanes) - 1;
 	if (!mask)
 		return;
+	weight *= event->times;
 	e->steps++;
 	e->assumed |= (mask & ~address->known) != 0;
 	if (event->kind == KC_EVENT_ATOMIC)
@@ -388,8 +389,8 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 		e->tally->of[f->amounts[i].counter] += f->amounts[i].amount * threads;
 	e->tally->of[KC_TALLY_LANES] += stage->issues * threads;
 	e->tally->of[KC_TALLY_PLACES] += stage->issues * KC_LANES * weight;
-	for (uint32_t i = stage->event; i < stage->event + stage->event_count; i++)
-		run_event(e, &f->events[i], mask, weight);
+	for (uint32_t i = 0; i < (e->outlined ? stage->digest_count : stage->event_count); i++)
+		run_event(e, e->outlined ? &f->digest[stage->digest + i] : &f->events[stage->event + i], mask, weight);
 	if (block->ends == KC_END_FALLS)
 		send(e, block->out, mask, threads);
 	else if (block->ends == KC_END_BRANCH)

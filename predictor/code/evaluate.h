@@ -99,7 +99,9 @@ static inline struct kc_lanes *kc__entry_slot(const struct kc_evaluation *e, con
 }
 static inline int kc__is_idle(const struct kc_evaluation *e, uint32_t value)
 {
-	return e->outlined && !e->is_surveying && !e->f->values[value].eager;
+	const struct kc_value *v = &e->f->values[value];
+
+	return e->outlined && !(e->is_surveying ? v->surveyed : v->eager);
 }
 void kc__run_warp(struct kc_evaluation *e);
 /* outline.c: every value once, in the warp and block in the middle, as if all lanes came by in the first iteration. */

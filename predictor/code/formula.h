@@ -85,7 +85,8 @@ struct kc_value {
 	uint8_t is_pointer; /* of a parameter: only addresses depend on it */
 	uint8_t memory;     /* depends on memory contents */
 	uint8_t live;
-	uint8_t eager; /* computed at launch wherever it changes; the others once (outline.c) */
+	uint8_t eager;    /* at a launch, computed wherever it changes */
+	uint8_t surveyed; /* at a launch, computed once at least (outline.c) */
 	uint8_t count;
 	uint32_t source[KC_SOURCES_MAX];
 	uint32_t phi; /* first of its sources among phi_sources: one for each edge into the block */
@@ -110,7 +111,8 @@ struct kc_event {
 	uint8_t bytes;             /* of a lane */
 	uint8_t lanes;             /* that address memory: 32, fewer for ldmatrix */
 	uint8_t counter, counter2; /* the second: KC_COUNTER_COUNT where there is none */
-	uint8_t issues;            /* instructions: 0 for an instruction's second event */
+	float issues;              /* instructions: 0 for an instruction's second event */
+	float times;               /* accesses like this one, as they are merged in `digest` */
 	float amount, amount2;
 	uint32_t guard;   /* value */
 	uint32_t address; /* value */
@@ -126,6 +128,7 @@ struct kc_stage {
 	uint32_t phi, phi_count;       /* in order */
 	uint32_t value, value_count;   /* in order */
 	uint32_t event, event_count;   /* in events */
+	uint32_t digest, digest_count; /* in digest */
 	uint32_t amount, amount_count; /* in amounts */
 	float issues;                  /* unguarded instructions */
 	uint32_t condition;            /* value: of the branch, or the switch's index */
@@ -161,6 +164,8 @@ struct kc_formula {
 	struct kc_stage *stages;
 	struct kc_event *events;
 	uint32_t event_count;
+	struct kc_event *digest; /* events, but that those which meet memory alike are one */
+	uint32_t digest_count;
 	struct kc_amount *amounts;
 	struct kc_cycle *cycles;
 	struct kc_carried *carried;
@@ -226,7 +231,7 @@ int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage);
 int kc__slice(struct kc__reader *r);
 int kc__name_values(struct kc__reader *r);
 int kc__place_values(struct kc__reader *r);
-/* eager.c: for place.c, once it is known how loops go on. */
-int kc__find_eager(struct kc_formula *f, struct kc_arena *arena);
+/* digest.c: for place.c, once it is known how loops go on. */
+int kc__digest(struct kc_formula *f, struct kc_arena *arena);
 
 #endif

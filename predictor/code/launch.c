@@ -17,7 +17,7 @@ static size_t align_up(size_t bytes)
 size_t kc__scratch_bytes(const struct kc_formula *f)
 {
 	return align_up(f->slot_bytes) + align_up(f->cfg.block_count * sizeof(double)) +
-	       align_up(f->event_count * sizeof(struct kc_pattern)) + align_up(f->cfg.block_count * sizeof(uint32_t)) +
+	       align_up(f->digest_count * sizeof(struct kc_pattern)) + align_up(f->cfg.block_count * sizeof(uint32_t)) +
 	       align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
 }
 

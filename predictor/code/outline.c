@@ -22,6 +22,8 @@ static void survey_block(struct kc_evaluation *e, uint32_t block, int is_header)
 	for (uint32_t i = stage->phi; !is_header && i < stage->phi + stage->phi_count; i++) {
 		const struct kc_value *phi = &f->values[f->order[i]];
 
+		if (kc__is_idle(e, f->order[i]))
+			continue;
 		e->steps++;
 		kc__blend(kc__slot(e, f->order[i]), first_from(e, phi), KC_ALL_LANES, 1);
 	}
@@ -37,9 +39,16 @@ static void survey_loop(struct kc_evaluation *e, uint32_t loop)
 	const struct kc_cycle *cycle = &f->cycles[loop];
 	uint32_t c = KC_AXES + l->depth;
 
-	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
-		kc__blend(kc__entry_slot(e, &f->carried[i]), first_from(e, &f->values[f->carried[i].phi]), KC_ALL_LANES,
-			  1);
+	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++) {
+		const struct kc_carried *carried = &f->carried[i];
+		struct kc_lanes *entry = kc__entry_slot(e, carried);
+
+		if (kc__is_idle(e, carried->phi))
+			continue;
+		kc__blend(entry, first_from(e, &f->values[carried->phi]), KC_ALL_LANES, 1);
+		if (carried->memory) /* known in the first iteration only */
+			entry->known = 0;
+	}
 	kc__evaluate_values(e, cycle->entry, cycle->entry_count, KC_ALL_LANES);
 	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .stride = 1};
 	kc__set_carried(e, loop, c);
@@ -47,6 +56,8 @@ static void survey_loop(struct kc_evaluation *e, uint32_t loop)
 	for (uint32_t i = cycle->left; i < cycle->left + cycle->left_count; i++) {
 		uint32_t value = f->order[i];
 
+		if (kc__is_idle(e, value))
+			continue;
 		e->steps++;
 		kc__blend(kc__slot(e, value), kc__slot(e, f->values[value].source[0]), KC_ALL_LANES, 1);
 	}
@@ -76,7 +87,7 @@ void kc__survey(struct kc_evaluation *e)
 	}
 	kc__evaluate_values(e, f->level[1], f->level[KC_LEVEL_FLOW] - f->level[1], KC_ALL_LANES);
 	survey_members(e, KC_NO_LOOP, f->cfg.members + f->cfg.root_member, f->cfg.root_member_count);
-	for (uint32_t i = 0; i < f->event_count; i++)
+	for (uint32_t i = 0; i < f->digest_count; i++)
 		e->patterns[i].mask = 0;
 	e->is_surveying = 0;
 }
@@ -118,7 +129,7 @@ static double mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32
 
 double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
 {
-	struct kc_pattern *pattern = &e->patterns[event - e->f->events];
+	struct kc_pattern *pattern = &e->patterns[event - e->f->digest];
 	const struct kc_lanes *address = kc__slot(e, event->address);
 
 	if (pattern->mask == mask && !e->f->values[event->address].eager)

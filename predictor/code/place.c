@@ -454,6 +454,6 @@ int kc__place_values(struct kc__reader *r)
 	spread_memory(&p);
 	rc = rc ? rc : cover_values(&p);
 	rc = rc ? rc : find_carried(&p);
-	rc = rc ? rc : kc__find_eager(r->f, r->arena);
+	rc = rc ? rc : kc__digest(r->f, r->arena);
 	return rc ? rc : list(&p);
 }

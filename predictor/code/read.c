@@ -137,6 +137,7 @@ static void keep_lists(struct packer *p)
 	to->order = keep(p, from->order, from->order_count, sizeof(*to->order));
 	to->stages = keep(p, from->stages, from->cfg.block_count, sizeof(*to->stages));
 	to->events = keep(p, from->events, from->event_count, sizeof(*to->events));
+	to->digest = keep(p, from->digest, from->digest_count, sizeof(*to->digest));
 	to->amounts = keep(p, from->amounts, amounts, sizeof(*to->amounts));
 	to->cycles = keep(p, from->cycles, from->cfg.loop_count, sizeof(*to->cycles));
 	to->carried = keep(p, from->carried, from->carried_count, sizeof(*to->carried));
@@ -149,6 +150,10 @@ static void keep_lists(struct packer *p)
 	for (uint32_t i = 0; i < to->event_count; i++) {
 		to->events[i].guard = renumbered(p, to->events[i].guard);
 		to->events[i].address = renumbered(p, to->events[i].address);
+	}
+	for (uint32_t i = 0; i < to->digest_count; i++) {
+		to->digest[i].guard = renumbered(p, to->digest[i].guard);
+		to->digest[i].address = renumbered(p, to->digest[i].address);
 	}
 	for (uint32_t i = 0; i < to->carried_count; i++) {
 		to->carried[i].phi = renumbered(p, to->carried[i].phi);

@@ -48,6 +48,44 @@ static int is_constant(const struct kc__reader *r, uint32_t value)
 	return r->f->values[value].op == KC_OP_CONSTANT;
 }
 
+/* x, of 32 bits, made 64 wide without its sign. */
+static int is_widened(const struct kc__reader *r, uint32_t value)
+{
+	const struct kc_value *v = &r->f->values[value];
+
+	return v->op == KC_OP_EXTEND && v->bits == 64 && v->source_bits == 32 && !v->is_signed;
+}
+
+/*
+ * A division by a constant, as compilers write it: the high half of x * m, or
+ * the whole and 32 more, shifted by s, with m = ceil(2^(32 + s) / d). Granlund and Montgomery 1994,
+ * Theorem 4.2: it is floor(x / d) for every x where m * d - 2^(32 + s) <= 2^s.
+ */
+static uint32_t as_division(struct kc__reader *r, const struct kc_value *product, int64_t shift)
+{
+	int is_high = product->op == KC_OP_MUL_HIGH && !product->is_signed && product->bits == 32;
+	int is_whole = product->op == KC_OP_MUL && product->bits == 64 && is_widened(r, product->source[0]);
+	uint64_t m, power, divisor;
+
+	shift -= is_whole ? 32 : 0;
+	if ((!is_high && !is_whole) || !is_constant(r, product->source[1]) || shift < 0 || shift > 31 ||
+	    (is_whole && (uint64_t)r->f->values[product->source[1]].constant > UINT32_MAX))
+		return KC_NO_VALUE;
+	m = (uint32_t)r->f->values[product->source[1]].constant;
+	power = (uint64_t)1 << (32 + shift);
+	divisor = m ? power / m + (power % m != 0) : 0;
+	if (divisor > 1 && (divisor - 1) * m >= power)
+		divisor--;
+	if (divisor < 2 || divisor > INT32_MAX || m * divisor < power || m * divisor - power > (uint64_t)1 << shift)
+		return KC_NO_VALUE;
+	return kc__value(
+	    r, (struct kc_value){.op = KC_OP_DIV,
+				 .bits = product->bits,
+				 .source_bits = product->bits,
+				 .count = 2,
+				 .source = {product->source[0], kc__constant(r, (int64_t)divisor, product->bits)}});
+}
+
 /* Sums and products with what leaves the other as it is; an address in a parameter plus a constant. */
 static uint32_t simplify(struct kc__reader *r, const struct kc_value *v)
 {
@@ -66,6 +104,13 @@ static uint32_t simplify(struct kc__reader *r, const struct kc_value *v)
 	}
 	if (a->bits != v->bits)
 		return KC_NO_VALUE;
+	if (v->op == KC_OP_SHR && !v->is_signed) {
+		struct kc_value product = *a;
+		uint32_t quotient = as_division(r, &product, constant);
+
+		if (quotient != KC_NO_VALUE)
+			return quotient;
+	}
 	if (!constant && (v->op == KC_OP_ADD || v->op == KC_OP_SUB || v->op == KC_OP_SHL || v->op == KC_OP_SHR ||
 			  v->op == KC_OP_OR || v->op == KC_OP_XOR))
 		return v->source[0];
