@@ -126,6 +126,7 @@ int kc_sizes_predict(const struct kc_sizes *sizes, const struct kc_device *devic
 	    .ns = kc__whole_ns(ns),
 	    .low_ns = kc__whole_ns(ns / width),
 	    .high_ns = kc__whole_ns(ns * width),
+	    .half_width = logf((float)width),
 	    .model = KC_MODEL_BSP_SIZES,
 	};
 	return 0;

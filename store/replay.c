@@ -292,8 +292,7 @@ static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_pla
 	    .launch = outlook_of(op),
 	    .identity = kc_identity(shape->identity, 0),
 	    .novelty = kc_novelty(shape->measured, shape->code->measured),
-	    .solo =
-		kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief),
+	    .solo = kc__subject_solo(shape),
 	    .device = &shape->board->experience,
 	    .kernel = &shape->code->experience,
 	};

@@ -115,6 +115,8 @@ struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row);
 int kc__subject_error(const struct kc__subject *subject);
 /* Every process begins knowing nothing. */
 void kc__subject_forget(struct kc__subject *subject);
+/* Its time alone, by what is known of it, of its kernel's other sizes and of the device. */
+struct kc_solo kc__subject_solo(const struct kc__shape *shape);
 /* A launch of this shape was measured. 0 or -ENOMEM. */
 int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op);
 /* It is known what it met. */

@@ -391,6 +391,11 @@ static void publish(struct kc__known *known)
 		known->belief = kc_lambda_belief(&known->lambda, known->belief.state + 1);
 }
 
+struct kc_solo kc__subject_solo(const struct kc__shape *shape)
+{
+	return kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief);
+}
+
 int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 {
 	struct kc_outcome outcome = {
