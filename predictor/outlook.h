@@ -48,16 +48,9 @@ void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, 
 /* What it puts on the device: for those that meet it. */
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns);
 
-/* Names launch shape and arguments among all launches. shape: any number but 0;
- * arguments: a hash of what the kernel is given, 0 where it is not known. */
-static inline uint64_t kc_identity(uint32_t shape, uint32_t arguments)
-{
-	return (uint64_t)arguments << 32 | shape;
-}
-
 struct kc_prospect {
 	struct kc_outlook launch;
-	uint64_t identity; /* kc_identity() */
+	uint64_t identity; /* of launch shape and arguments: any number but 0 */
 	enum kc_novelty novelty;
 	struct kc_solo solo; /* by λ */
 	const struct kc_device_experience *device;

@@ -35,7 +35,8 @@ struct replay {
 	struct kc__subject *subject;
 	struct kc__figures *figures;
 	struct kc_replay *out;
-	struct kc__ops ops; /* of the process */
+	struct kc__ops ops;         /* of the process */
+	struct kc__texts arguments; /* likewise */
 	struct kc__site sites[SITES_MAX];
 	uint32_t site_count;
 	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
@@ -166,7 +167,7 @@ static struct kc_outlook outlook_of(const struct kc__op *op)
 	    .device = &op->of->board->info,
 	    .work = &op->of->work,
 	    .contention = &op->of->contention,
-	    .identity = op->shape,
+	    .identity = (uint32_t)op->of->identity,
 	};
 }
 
@@ -290,7 +291,7 @@ static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_pla
 	struct kc__site *site = op->at->site;
 	struct kc_prospect prospect = {
 	    .launch = outlook_of(op),
-	    .identity = kc_identity(shape->identity, 0),
+	    .identity = shape->identity,
 	    .novelty = kc_novelty(shape->measured, shape->code->measured),
 	    .solo = kc__subject_solo(shape),
 	    .device = &shape->board->experience,
@@ -328,6 +329,11 @@ static void count(struct replay *r, const struct kc_replay_launch *l)
 		r->out->unpredictable[l->unpredictable]++;
 }
 
+static const char *given(const struct replay *r, const struct kc__op *op)
+{
+	return op->arguments && op->arguments < r->arguments.capacity ? r->arguments.at[op->arguments] : NULL;
+}
+
 static int replay_launch(struct replay *r, struct kc__op *op)
 {
 	struct kc_replay_launch l = {
@@ -344,7 +350,7 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 	struct kc_placement plain = {0};
 	int rc = 0;
 
-	op->of = kc__subject_shape(r->subject, op->shape);
+	op->of = kc__subject_shape(r->subject, op->shape, given(r, op));
 	op->at = op->of ? stream_of(r, op, op->of->device) : NULL;
 	if (op->of) {
 		l.kernel = op->of->kernel;
@@ -465,6 +471,8 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	int forget = must_forget(&walk->latest_unix_ns, r->options, row);
 	int rc = kc__ops_load(&r->loader, sqlite3_column_int64(row, 0), &r->ops);
 
+	if (rc == 0)
+		rc = kc__arguments_load(&r->loader, sqlite3_column_int64(row, 0), &r->arguments);
 	if (rc == 0 && r->ops.count > UINT32_MAX)
 		rc = -EFBIG;
 	if (rc || !r->ops.count)
@@ -506,6 +514,7 @@ static void free_state(struct replay *r)
 		kc_spans_free(&r->sites[i].spans);
 	}
 	kc__loader_close(&r->loader);
+	kc__texts_free(&r->arguments);
 	free(r->streams);
 	free(r->pending.at);
 	free(r->ops.at);

@@ -10,6 +10,7 @@
 #ifndef KC_REPLAY_INTERNAL_H
 #define KC_REPLAY_INTERNAL_H
 
+#include "identity.h"
 #include "internal.h"
 #include "intern.h"
 #include "overlap.h"
@@ -27,6 +28,7 @@ struct kc__op {
 	uint64_t sequence;
 	uint64_t bytes;                                   /* transfer */
 	uint32_t shape, stream, device;                   /* rows; device: of a transfer */
+	uint32_t arguments;                               /* of the process; 0: not known */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
 	/* From here on the replay's own. */
 	uint8_t met; /* enum kc_overlap, as known by then */
@@ -43,6 +45,12 @@ struct kc__op {
 struct kc__ops {
 	struct kc__op *at; /* of one process, in the order of their calls */
 	size_t count, capacity;
+};
+
+/* What launches of the process were given, by number; NULL where there is no such number. */
+struct kc__texts {
+	char **at;
+	size_t capacity;
 };
 
 /* Operations whose measurement is still to come: a heap, the earliest end first. */
@@ -68,6 +76,7 @@ struct kc__known {
 
 struct kc__board { /* a device */
 	struct kc_device info;
+	char name[64]; /* UUID; of an imported device what it is called */
 	int assumed;
 	struct kc__known known;
 	struct kc_contention contention;
@@ -77,6 +86,7 @@ struct kc__board { /* a device */
 
 struct kc__code { /* a kernel on a device */
 	struct kc__board *board;
+	struct kc_code_identity identity; /* mangled: the subject's own */
 	uint32_t measured;
 	int excluded;
 	struct kc_resources resources;
@@ -94,7 +104,8 @@ struct kc__past {
 struct kc__shape {
 	int64_t kernel, device; /* rows */
 	uint32_t unpredictable; /* enum kc_unpredictable */
-	uint32_t identity;      /* names it in contexts */
+	uint64_t name;          /* kc_launch_name() */
+	uint64_t identity;      /* kc_launch_identity(): names it in contexts */
 	uint32_t measured, solos;
 	struct kc_work work;
 	struct kc__board *board;
@@ -110,7 +121,8 @@ struct kc__subject;
 struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
 				    size_t why_size);
 void kc__subject_free(struct kc__subject *subject);
-struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row);
+/* arguments: text, NULL where none is known. */
+struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments);
 struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row);
 int kc__subject_error(const struct kc__subject *subject);
 /* Every process begins knowing nothing. */
@@ -131,7 +143,7 @@ struct kc__cursor {
 	int64_t at; /* id of the row it stands on; 0: on none */
 };
 
-enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOADS };
+enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOAD_ARGUMENTS, KC__LOADS };
 struct kc__loader {
 	struct kc_store *store;
 	sqlite3_stmt *statements[KC__LOADS];
@@ -142,6 +154,9 @@ struct kc__loader {
 int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id);
 /* The operations of a process in order of their calls. 0 or -errno. */
 int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
+/* 0 or -errno. What was in texts is let go. */
+int kc__arguments_load(struct kc__loader *loader, int64_t process, struct kc__texts *texts);
+void kc__texts_free(struct kc__texts *texts);
 void kc__loader_close(struct kc__loader *loader);
 struct kc__stream_row {
 	int64_t device;

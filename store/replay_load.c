@@ -40,6 +40,7 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	}
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
+	op->arguments = (uint32_t)sqlite3_column_int64(row, 7);
 	return 0;
 }
 
@@ -77,12 +78,14 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 
 /* Times of launches count from the process's start; those of transfers are brought to the same. */
 static const char *const texts[KC__LOADS] = {
-    [KC__LOAD_LAUNCHES] = "SELECT id, shape, stream, launched, measured_wait, measured_span, flags FROM launch_row"
-			  " WHERE id BETWEEN ?1 AND ?2",
+    [KC__LOAD_LAUNCHES] =
+	"SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments FROM launch_row"
+	" WHERE id BETWEEN ?1 AND ?2",
     [KC__LOAD_TRANSFERS] = "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result FROM transfer t JOIN process p ON p.id = t.process"
 			   " WHERE t.id BETWEEN ?1 AND ?2",
+    [KC__LOAD_ARGUMENTS] = "SELECT local, text FROM arguments WHERE process = ?1",
 };
 
 static sqlite3_stmt *ask(struct kc__loader *loader, enum kc__load which)
@@ -175,6 +178,49 @@ int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops
 	sort(ops->at, launches);
 	sort(ops->at + launches, ops->count - launches);
 	return merge(ops, launches);
+}
+
+void kc__texts_free(struct kc__texts *texts)
+{
+	for (size_t i = 0; i < texts->capacity; i++)
+		free(texts->at[i]);
+	free(texts->at);
+	*texts = (struct kc__texts){0};
+}
+
+static int add_text(struct kc__texts *texts, uint32_t number, const char *text)
+{
+	if (number >= texts->capacity) {
+		size_t capacity = 2 * (size_t)number + 16;
+		char **grown = realloc(texts->at, capacity * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + texts->capacity, 0, (capacity - texts->capacity) * sizeof(*grown));
+		texts->at = grown;
+		texts->capacity = capacity;
+	}
+	free(texts->at[number]);
+	texts->at[number] = strdup(text ? text : "");
+	return texts->at[number] ? 0 : -ENOMEM;
+}
+
+int kc__arguments_load(struct kc__loader *loader, int64_t process, struct kc__texts *texts)
+{
+	sqlite3_stmt *row = ask(loader, KC__LOAD_ARGUMENTS);
+	int rc = SQLITE_OK, failed = 0;
+
+	kc__texts_free(texts);
+	if (!row)
+		return kc__errno(loader->store->db, sqlite3_errcode(loader->store->db));
+	sqlite3_bind_int64(row, 1, process);
+	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		failed =
+		    add_text(texts, (uint32_t)sqlite3_column_int64(row, 0), (const char *)sqlite3_column_text(row, 1));
+	if (!failed)
+		failed = kc__errno(loader->store->db, rc);
+	sqlite3_reset(row);
+	return failed;
 }
 
 static int is_near(const struct kc__cursor *cursor, int64_t id)

@@ -24,6 +24,7 @@ struct kc__subject {
 	struct kc_intern names;       /* codes ('c'), keys ('k'), shapes ('s') */
 	struct subject_table by_name; /* what the names stand for */
 	struct subject_table shapes;  /* by row: several rows may be one shape */
+	struct subject_table given;   /* by name of row and arguments ('g'): likewise */
 	struct subject_table boards;  /* by row */
 	struct kc__cursor shape_row, kernel_row;
 	struct kc_cells *cells;
@@ -144,12 +145,15 @@ void kc__subject_free(struct kc__subject *subject)
 
 		if (object && kind == 's')
 			free(((struct kc__shape *)object)->past.sorted);
+		if (object && kind == 'c')
+			free((char *)((struct kc__code *)object)->identity.mangled);
 		free(object);
 	}
 	for (size_t i = 0; i < subject->boards.capacity; i++)
 		free(subject->boards.at[i]);
 	free(subject->by_name.at);
 	free(subject->shapes.at);
+	free(subject->given.at);
 	free(subject->boards.at);
 	sqlite3_finalize(subject->shape_row.stmt);
 	sqlite3_finalize(subject->kernel_row.stmt);
@@ -194,6 +198,18 @@ static void take_row(struct kc__subject *subject, struct kc__board *board, const
 		kc_device_calibrate(&board->info, &measured);
 }
 
+static void name_board(struct kc__subject *subject, struct kc__board *board, int64_t row)
+{
+	struct kc__cursor cursor = {0};
+	sqlite3_stmt *found =
+	    ask(subject, &cursor, "SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id",
+		row);
+
+	if (found)
+		snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(found, 0));
+	sqlite3_finalize(cursor.stmt);
+}
+
 static void know_board(struct kc__subject *subject, struct kc__board *board, int64_t row)
 {
 	const struct kc_device *stand_in =
@@ -208,6 +224,7 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 		if (devices[i].id == row)
 			take_row(subject, board, &devices[i]);
 	}
+	name_board(subject, board, row);
 	free(devices);
 	if (!board->info.sm_count || !board->info.clock_khz) {
 		board->info = *stand_in;
@@ -238,31 +255,49 @@ struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
 
 /* Kernels, keys, shapes */
 
+enum { NAME, MANGLED, CODE_HASH, REGISTERS, STATIC_SHARED, LOCAL, MAX_THREADS }; /* columns */
+
+static void read_code(struct kc__subject *subject, struct kc__code *code, sqlite3_stmt *row)
+{
+	const char *name = (const char *)sqlite3_column_text(row, NAME);
+	const char *mangled = (const char *)sqlite3_column_text(row, MANGLED);
+
+	code->resources = (struct kc_resources){
+	    .registers = (uint32_t)sqlite3_column_int64(row, REGISTERS),
+	    .static_shared_bytes = (uint32_t)sqlite3_column_int64(row, STATIC_SHARED),
+	    .local_bytes = (uint32_t)sqlite3_column_int64(row, LOCAL),
+	    .max_threads_per_block = (uint32_t)sqlite3_column_int64(row, MAX_THREADS),
+	};
+	code->identity = (struct kc_code_identity){
+	    .mangled = strdup(mangled ? mangled : ""),
+	    .code_hash = (uint64_t)sqlite3_column_int64(row, CODE_HASH),
+	    .registers = code->resources.registers,
+	    .static_shared_bytes = code->resources.static_shared_bytes,
+	};
+	if (!code->identity.mangled)
+		fail(subject, -ENOMEM);
+	if (subject->options->exclude && name)
+		code->excluded = regexec(&subject->exclude, name, 0, NULL, 0) == 0;
+}
+
 static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int64_t device, struct kc__board *board)
 {
 	int64_t key[2] = {kernel, device};
 	int is_new;
 	struct kc__code *code = named(subject, 'c', key, sizeof(key), sizeof(*code), &is_new);
 	sqlite3_stmt *row;
-	const char *name;
 
 	if (!code || !is_new)
 		return code;
 	code->board = board;
 	kc_kernel_experience_init(&code->experience, &board->experience);
-	row = ask(subject, &subject->kernel_row,
-		  "SELECT name, registers, static_shared_bytes, local_bytes, max_threads_per_block, id FROM kernel"
-		  " WHERE id >= ?1 ORDER BY id",
-		  kernel);
-	if (!row)
-		return code;
-	name = (const char *)sqlite3_column_text(row, 0);
-	code->resources.registers = (uint32_t)sqlite3_column_int64(row, 1);
-	code->resources.static_shared_bytes = (uint32_t)sqlite3_column_int64(row, 2);
-	code->resources.local_bytes = (uint32_t)sqlite3_column_int64(row, 3);
-	code->resources.max_threads_per_block = (uint32_t)sqlite3_column_int64(row, 4);
-	if (subject->options->exclude && name)
-		code->excluded = regexec(&subject->exclude, name, 0, NULL, 0) == 0;
+	row = ask(
+	    subject, &subject->kernel_row,
+	    "SELECT name, mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
+	    " FROM kernel WHERE id >= ?1 ORDER BY id",
+	    kernel);
+	if (row)
+		read_code(subject, code, row);
 	return code;
 }
 
@@ -279,8 +314,16 @@ static struct kc__known *key_of(struct kc__subject *subject, const struct kc__sh
 	return known;
 }
 
+static void name_shape(struct kc__shape *shape, const struct kc_shape *dims, const char *arguments)
+{
+	if (!shape->code->identity.mangled)
+		return;
+	shape->name = kc_launch_name(shape->code->identity.mangled, dims, arguments);
+	shape->identity = kc_launch_identity(shape->name, &shape->code->identity, shape->board->name);
+}
+
 static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, const struct kc_shape *dims,
-		       uint32_t blocks_per_sm)
+		       const char *arguments, uint32_t blocks_per_sm)
 {
 	shape->unpredictable = KC_NO_ATTRIBUTES;
 	shape->board = kc__subject_board(subject, shape->device);
@@ -288,6 +331,7 @@ static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, con
 	shape->key = shape->board ? key_of(subject, shape, dims) : NULL;
 	if (!shape->board || !shape->code || !shape->key || !shape->kernel)
 		return;
+	name_shape(shape, dims, arguments);
 	begin(&shape->known, &shape->key->lambda);
 	kc_contention_init(&shape->contention, &shape->board->contention);
 	shape->unpredictable =
@@ -296,13 +340,18 @@ static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, con
 		: KC_DOES_NOT_FIT;
 }
 
-static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id)
+struct shape_name {
+	int64_t row[9];
+	uint64_t arguments; /* hash; 0: not known */
+};
+
+static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, const char *arguments)
 {
 	sqlite3_stmt *row = ask(subject, &subject->shape_row,
 				"SELECT kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
 				" dynamic_shared_bytes, blocks_per_sm, id FROM shape WHERE id >= ?1 ORDER BY id",
 				id);
-	int64_t key[9] = {0};
+	struct shape_name name = {{0}, 0};
 	struct kc_shape dims;
 	uint32_t blocks_per_sm;
 	struct kc__shape *shape;
@@ -311,30 +360,46 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id)
 	if (!row)
 		return NULL;
 	for (int i = 0; i < 9; i++)
-		key[i] = sqlite3_column_int64(row, i);
+		name.row[i] = sqlite3_column_int64(row, i);
+	name.arguments = arguments ? kc_fnv(KC_FNV_OFFSET, arguments, strlen(arguments)) : 0;
 	blocks_per_sm = (uint32_t)sqlite3_column_int64(row, 9);
 	for (int i = 0; i < 3; i++) {
-		dims.grid[i] = (uint32_t)key[2 + i];
-		dims.block[i] = (uint32_t)key[5 + i];
+		dims.grid[i] = (uint32_t)name.row[2 + i];
+		dims.block[i] = (uint32_t)name.row[5 + i];
 	}
-	dims.dynamic_shared_bytes = (uint32_t)key[8];
-	shape = named(subject, 's', key, sizeof(key), sizeof(*shape), &is_new);
+	dims.dynamic_shared_bytes = (uint32_t)name.row[8];
+	shape = named(subject, 's', &name, sizeof(name), sizeof(*shape), &is_new);
 	if (shape && is_new) {
-		shape->identity = subject->names.count;
-		shape->kernel = key[0];
-		shape->device = key[1];
-		fill_shape(subject, shape, &dims, blocks_per_sm);
+		shape->kernel = name.row[0];
+		shape->device = name.row[1];
+		fill_shape(subject, shape, &dims, arguments, blocks_per_sm);
 	}
 	return shape;
 }
 
-struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row)
+/* Where the shape of this row and these arguments is kept. */
+static void **shape_slot(struct kc__subject *subject, int64_t row, const char *arguments)
 {
-	void **slot = slot_of(subject, &subject->shapes, row > 0 ? (size_t)row : 0);
+	uint32_t id;
 
-	if (slot && !*slot)
-		*slot = read_shape(subject, row);
-	return slot ? *slot : NULL;
+	if (!arguments)
+		return slot_of(subject, &subject->shapes, row > 0 ? (size_t)row : 0);
+	id = kc_intern_two(&subject->names, 'g', &row, sizeof(row), arguments, strlen(arguments));
+	if (!id)
+		fail(subject, -ENOMEM);
+	return id ? slot_of(subject, &subject->given, id) : NULL;
+}
+
+struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments)
+{
+	void **slot = shape_slot(subject, row, arguments);
+	struct kc__shape *shape = slot ? *slot : NULL;
+
+	if (slot && !shape) {
+		shape = read_shape(subject, row, arguments);
+		*shape_slot(subject, row, arguments) = shape; /* tables may have moved */
+	}
+	return shape;
 }
 
 static void forget_code(struct kc__code *code)
@@ -401,7 +466,7 @@ int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 	struct kc_outcome outcome = {
 	    .device = &shape->board->experience,
 	    .kernel = &shape->code->experience,
-	    .identity = kc_identity(shape->identity, 0),
+	    .identity = shape->identity,
 	    .context = op->context,
 	    .slowdown = op->placed_slowdown,
 	    .low_ns = op->low_ns,
