@@ -122,9 +122,15 @@ struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_beli
 /* A node starts from its parent (or the built-in prior, parent == NULL). */
 void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
 
-/* What another node learned of the same launches, in other units of work. node keeps its parent. */
+/* What another node learned of the same launches, in other units of work, or in the same (NULL). node keeps its
+ * parent. */
 void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
 		     const struct kc_work *from_work);
+
+/* The same of launches that are only related: other code of the same name, another device. It is believed until
+ * something of this one is measured, and counts for little then. */
+void kc_lambda_suppose(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+		       const struct kc_work *from_work);
 
 /* One measured duration, > 0 ns, of this work; overlapped: another kernel ran
  * meanwhile, slowdown is what was predicted for that (1: none). Refines node

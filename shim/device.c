@@ -95,6 +95,7 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 		return -ENODEV;
 	if (d->uuid && d->uuid(&uuid, device->handle) == CUDA_SUCCESS)
 		memcpy(entry.uuid, uuid.bytes, sizeof(entry.uuid));
+	kc_uuid_text(entry.uuid, device->uuid);
 	fill(d, device->handle, &device->info);
 	calibrate(d, &device->info, entry.uuid);
 	device->timeline = mmap(NULL, kc_timeline_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

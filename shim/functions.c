@@ -1,9 +1,7 @@
 /*
- * From the handle of a launch to what is known of the kernel and of this shape
- * of launching it.
+ * From the handle of a launch to the kernel behind it.
  */
 #include "shim/code.h"
-#include "shim/formula.h"
 #include "shim/tables.h"
 
 #include <errno.h>
@@ -221,6 +219,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->resources = a->resources;
 	kernel->code = a->code;
 	kernel->parameters = kept_parameters(a);
+	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);
 	kc__code_wanted(kernel);
@@ -252,154 +251,4 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 		kc__insert(&kc__shim.functions, fn, 2);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return fn;
-}
-
-/* Launch shapes */
-
-enum { KEY_WORDS = 5 }; /* of struct kc__shape */
-
-static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_shared_bytes)
-{
-	CUresult(CUDAAPI * get)(int *, CUfunction, int, size_t) = (CUresult(CUDAAPI *)(
-	    int *, CUfunction, int, size_t))kc__driver_symbol("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-	int blocks = 0;
-
-	if (!get || get(&blocks, f, (int)threads, dynamic_shared_bytes) != CUDA_SUCCESS || blocks < 0)
-		return 0;
-	return (uint32_t)blocks;
-}
-
-/* tables_lock held. */
-static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *dims)
-{
-	uint64_t key[3] = {kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32,
-			   dims->block[0] | (uint64_t)dims->block[1] << 32, dims->block[2]};
-	struct kc__key *k = kc__find(&kc__shim.keys, key, 3);
-
-	if (k || !(k = kc__fresh(&kc__shim.keys, sizeof(*k), key, 3)))
-		return k;
-	k->kernel = kernel;
-	for (int unit = 0; unit < KC__UNITS; unit++)
-		kc_lambda_init(&k->learned[unit].lambda, &kernel->device->learned[unit].lambda);
-	kc__insert(&kc__shim.keys, k, 3);
-	return k;
-}
-
-/* What a launch worked on goes into the journal before the launch. tables_lock held. */
-static uint32_t put_arguments(const struct kc__formula *formula, const struct kc__given *given)
-{
-	char buffer[sizeof(struct kc_arguments_entry) + ARGUMENTS_TEXT_BYTES];
-	struct kc_arguments_entry entry = {.id = ++kc__shim.argument_count};
-	char *text = buffer + sizeof(entry);
-
-	memcpy(buffer, &entry, sizeof(entry));
-	kc__arguments_tell(formula, given, text, ARGUMENTS_TEXT_BYTES);
-	kc_journal_put(kc__shim.journal, KC_KIND_ARGUMENTS, buffer, sizeof(entry) + strlen(text) + 1);
-	return entry.id;
-}
-
-/* tables_lock held. */
-static void count_work(struct kc__shape *shape, const struct kc__formula *formula, const struct kc__given *given)
-{
-	struct kc_counts counts;
-
-	if (formula->need_count)
-		shape->arguments = put_arguments(formula, given);
-	if (!kc__formula_counts(formula, &shape->dims, given, &counts))
-		kc_work_count(&shape->work, &shape->kernel->device->info, &counts, &shape->size);
-}
-
-/* tables_lock held. */
-static bool shape_fill(struct kc__shape *shape, struct kc__kernel *kernel, const struct kc_shape *dims,
-		       uint32_t blocks_per_sm)
-{
-	shape->lambda_key = key_of(kernel, dims);
-	if (!shape->lambda_key)
-		return false;
-	shape->kernel = kernel;
-	shape->dims = *dims;
-	if (kc_work_init(&shape->work, &kernel->device->info, &kernel->resources, dims, blocks_per_sm))
-		shape->unpredictable = KC_DOES_NOT_FIT;
-	kc_contention_init(&shape->contention, &kernel->device->contention);
-	return true;
-}
-
-/* Launches of this shape made before the code was read, with these arguments as far as
- * is known: what they taught holds. tables_lock held. */
-static void succeed(struct kc__shape *shape, const struct kc__formula *formula)
-{
-	struct kc__shape *before;
-	struct kc__packed packed;
-	struct kc__given given;
-	struct kc_belief belief;
-	uint64_t key[KEY_WORDS];
-
-	memcpy(key, shape->key, sizeof(key));
-	key[KEY_WORDS - 1] = 0;
-	before = kc__find(&kc__shim.shapes, key, KEY_WORDS);
-	if (!before || !kc__early_given(before, &packed, &given) ||
-	    kc__arguments_key(formula, &given) != shape->key[KEY_WORDS - 1])
-		return;
-	before->successor = shape;
-	shape->contention = before->contention;
-	shape->solos = before->solos;
-	atomic_store(&shape->measured, atomic_load(&before->measured));
-	if (!before->learned.lambda.count)
-		return;
-	kc_lambda_adopt(&shape->learned.lambda, &shape->work, &before->learned.lambda, &before->work);
-	belief = kc_lambda_belief(&shape->learned.lambda, before->learned.last.state);
-	kc__belief_write(&shape->learned.cell, &belief);
-}
-
-static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-				    const uint64_t *key, const struct kc__formula *formula,
-				    const struct kc__given *given)
-{
-	uint32_t blocks_per_sm =
-	    ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes);
-	struct kc__shape *shape;
-
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	shape = kc__find(&kc__shim.shapes, key, KEY_WORDS);
-	if (shape || !(shape = kc__fresh(&kc__shim.shapes, sizeof(*shape), key, KEY_WORDS)))
-		goto out;
-	if (!shape_fill(shape, kernel, dims, blocks_per_sm)) {
-		shape = NULL;
-		goto out;
-	}
-	if (formula && !shape->unpredictable)
-		count_work(shape, formula, given);
-	else if (!shape->unpredictable)
-		kc__early_keep(shape, given);
-	kernel->variants += formula != NULL;
-	kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned[shape->work.counted].lambda);
-	if (shape->work.counted)
-		succeed(shape, formula);
-	shape->id = ++kc__shim.shape_count;
-	atomic_store_explicit(&kc__shim.shape_by_id[shape->id], shape, memory_order_release);
-	kc__insert(&kc__shim.shapes, shape, KEY_WORDS);
-out:
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return shape;
-}
-
-struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-			       const struct kc__given *given)
-{
-	const struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
-	uint64_t key[KEY_WORDS] = {
-	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
-	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
-	    formula ? kc__arguments_key(formula, given) : 0};
-	struct kc__shape *shape = kc__find(&kc__shim.shapes, key, KEY_WORDS);
-
-	if (shape)
-		return shape;
-	if (formula && kernel->variants >= VARIANTS_MAX) {
-		formula = NULL;
-		key[KEY_WORDS - 1] = 0;
-		if ((shape = kc__find(&kc__shim.shapes, key, KEY_WORDS)))
-			return shape;
-	}
-	return shape_make(kernel, f, dims, key, formula, given);
 }

@@ -48,6 +48,13 @@ static void learn_size(struct kc__key *key, const struct kc_work *work, const st
 	atomic_fetch_add_explicit(&key->sizes_measured, 1, memory_order_release);
 }
 
+void kc__learn_known(struct kc__shape *shape)
+{
+	struct kc_solo solo = kc_forecast_solo(&shape->work, &shape->learned.last, NULL, NULL);
+
+	learn_size(shape->lambda_key, &shape->work, &shape->size, solo.ns);
+}
+
 void kc__learn_size(struct kc__shape *shape, const struct kc_work *work, const struct kc_curve_point *size,
 		    int64_t measured_ns)
 {

@@ -166,7 +166,7 @@ static void start_measuring(void)
 static void reset(void)
 {
 	kc__shim.device_count = 0;
-	kc__shim.shape_count = kc__shim.kernel_count = 0;
+	kc__shim.shape_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
 	kc__shim.wanted = NULL;
 	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
@@ -201,6 +201,7 @@ static int start(void)
 		return error;
 	if ((error = kc__tables_init()) || (error = kc__devices_init()))
 		goto fail;
+	kc__recall_begin();
 	start_measuring();
 	if ((error = kc__worker_start()))
 		goto fail;

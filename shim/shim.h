@@ -65,6 +65,7 @@ enum { KC__UNIT_NOMINAL, KC__UNIT_COUNTED, KC__UNITS }; /* kc_work.counted */
 struct kc__device {
 	CUdevice handle;
 	uint32_t ordinal;
+	char uuid[2 * KC_UUID_BYTES + 1]; /* hexadecimal */
 	int known;
 	struct kc_device info;
 	pthread_mutex_t lock; /* guards timeline; held for a few hundred ns, never across a driver call */
@@ -140,6 +141,7 @@ struct kc__shape {
 	uint32_t id;            /* place in shapes[] */
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
+	uint64_t identity;      /* the same in every run: store/identity.h */
 	struct kc_shape dims;
 	struct kc_work work;
 	struct kc_curve_point size; /* where work is counted */
@@ -290,6 +292,13 @@ void kc__early_measured(struct kc__shape *shape, int64_t predicted_at_ns, int64_
 /* Worker: the kernel's code has been read, or never will be. */
 void kc__early_settle(struct kc__kernel *kernel);
 
+/* recall.c: what earlier runs taught, taken over by what is met. tables_lock held, but for the first. */
+void kc__recall_begin(void); /* devices are known, recording has not begun */
+void kc__recall_kernel(struct kc__kernel *kernel);
+uint64_t kc__identity_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);
+void kc__recall_key(struct kc__key *key, const struct kc_shape *dims);
+void kc__recall_shape(struct kc__shape *shape, const char *arguments);
+
 /* streams.c */
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 void kc__stream_created(CUstream stream);
@@ -386,12 +395,15 @@ void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot,
 
 static inline struct kc_outlook kc__outlook_of(const struct kc__shape *shape)
 {
-	return (struct kc_outlook){&shape->kernel->device->info, &shape->work, &shape->contention, shape->id};
+	return (struct kc_outlook){&shape->kernel->device->info, &shape->work, &shape->contention,
+				   (uint32_t)shape->identity};
 }
 
 /* learn.c: worker */
 /* met: what the launches it ran beside put on the device meanwhile. */
 void kc__learn(const struct kc_launch *launch, const struct kc_load *met);
+/* tables_lock held. What is believed of the shape counts as a size known. */
+void kc__learn_known(struct kc__shape *shape);
 /* A launch of the shape that was not predicted from the code took so long, alone: what the code says of it. */
 void kc__learn_size(struct kc__shape *shape, const struct kc_work *work, const struct kc_curve_point *size,
 		    int64_t measured_ns);

@@ -30,7 +30,7 @@ static int is_device(sqlite3_stmt *row, const struct kc_calibrated *device)
 		return 0;
 	if (!device->uuid)
 		return 1;
-	kc__uuid_text(device->uuid, uuid);
+	kc_uuid_text(device->uuid, uuid);
 	return text && !strcmp(text, uuid);
 }
 

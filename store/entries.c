@@ -61,7 +61,7 @@ int kc__say_simulated(struct kc_store *s)
 	return kc__errno(s->db, sqlite3_exec(s->db, sql, NULL, NULL, NULL));
 }
 
-void kc__uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1])
+void kc_uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1])
 {
 	for (size_t i = 0; i < KC_UUID_BYTES; i++)
 		sqlite3_snprintf(3, text + 2 * i, "%02x", uuid[i]);
@@ -102,7 +102,7 @@ static void bind_device(sqlite3_stmt *stmt, const struct kc_device_entry *entry)
 	};
 	char uuid[2 * KC_UUID_BYTES + 1];
 
-	kc__uuid_text(entry->uuid, uuid);
+	kc_uuid_text(entry->uuid, uuid);
 	bind_text(stmt, 1, uuid);
 	sqlite3_bind_int64(stmt, 2, entry->driver_version);
 	sqlite3_bind_text(stmt, 3, d->name, (int)strnlen(d->name, sizeof(d->name)), SQLITE_TRANSIENT);

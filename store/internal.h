@@ -129,8 +129,6 @@ void kc__dictionary_clear(struct kc__dictionary *d);
 
 /* entries.c: dictionary entries into their tables; 0 or -errno */
 int kc__entry(struct kc_store *s, const struct kc_slot *slot);
-/* As the column device.uuid has it. */
-void kc__uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1]);
 /* Says in `message` that this slot could not be read. 0 or -errno. */
 int kc__torn(struct kc_store *s, uint64_t index);
 /* Its process and run have a simulated device. 0 or -errno. */

@@ -198,6 +198,9 @@ struct kc_device_entry {
 	struct kc_device device;
 };
 
+/* As the database has it: hexadecimal. */
+void kc_uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1]);
+
 struct kc_stream_entry {
 	uint32_t id;
 	uint32_t device;

@@ -18,6 +18,7 @@
 	  "bound on the journal; launches past it are counted as dropped (K, M and G are understood)")                 \
 	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000", "longest wait for CUPTI's last records at exit")       \
 	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                          \
+	X(fresh, "KERNCAST_FRESH", "fresh", NULL, "0", "begin knowing nothing of what earlier runs taught")            \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
 	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
 	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
@@ -43,6 +44,7 @@ struct kc_options {
 	enum kc_measure measure;
 	uint64_t journal_max_bytes;
 	uint32_t flush_ms;
+	int fresh;
 	int quiet;
 	int disable;
 };

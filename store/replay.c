@@ -366,7 +366,8 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 	if (op->at && !never_awaited(op))
 		kc_awaited_add(&op->at->awaited, op->issued_ns);
 	count(r, &l);
-	rc = kc__figures_add(r->figures, &l, op->of ? op->of->device : 0, &plain);
+	if (r->figures)
+		rc = kc__figures_add(r->figures, &l, op->of ? op->of->device : 0, &plain);
 	if (rc == 0 && r->options->launch)
 		rc = r->options->launch(&l, r->options->arg);
 	return rc;
@@ -464,30 +465,74 @@ struct walk {
 	int64_t latest_unix_ns; /* until which the processes so far lived */
 };
 
-static int replay_process(sqlite3_stmt *row, void *arg)
+/* The first launches of a kernel have no arguments: its code had not been read. Where all
+ * later ones of the shape had the same, they are taken to have had them, too. */
+static int complete_arguments(struct kc__ops *ops)
 {
-	struct walk *walk = arg;
-	struct replay *r = walk->replay;
-	int forget = must_forget(&walk->latest_unix_ns, r->options, row);
-	int rc = kc__ops_load(&r->loader, sqlite3_column_int64(row, 0), &r->ops);
+	enum { SEVERAL = UINT32_MAX };
+	uint32_t first = UINT32_MAX, last = 0, *given;
 
+	for (size_t i = 0; i < ops->count; i++) {
+		if (!ops->at[i].shape)
+			continue;
+		first = ops->at[i].shape < first ? ops->at[i].shape : first;
+		last = ops->at[i].shape > last ? ops->at[i].shape : last;
+	}
+	if (last < first)
+		return 0;
+	given = calloc((size_t)last - first + 1, sizeof(*given));
+	if (!given)
+		return -ENOMEM;
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct kc__op *op = &ops->at[i];
+		uint32_t *of = op->shape ? &given[op->shape - first] : NULL;
+
+		if (of && op->arguments)
+			*of = !*of || *of == op->arguments ? op->arguments : SEVERAL;
+	}
+	for (size_t i = 0; i < ops->count; i++) {
+		struct kc__op *op = &ops->at[i];
+
+		if (op->shape && !op->arguments && given[op->shape - first] != SEVERAL)
+			op->arguments = given[op->shape - first];
+	}
+	free(given);
+	return 0;
+}
+
+static int replay_part(struct replay *r, const struct kc__part *part, int forget)
+{
+	int rc = kc__ops_load(&r->loader, part->process, part->from_sequence, &r->ops);
+
+	if (rc == 0 && !r->figures)
+		rc = complete_arguments(&r->ops);
 	if (rc == 0)
-		rc = kc__arguments_load(&r->loader, sqlite3_column_int64(row, 0), &r->arguments);
+		rc = kc__arguments_load(&r->loader, part->process, &r->arguments);
 	if (rc == 0 && r->ops.count > UINT32_MAX)
 		rc = -EFBIG;
 	if (rc || !r->ops.count)
 		return rc;
 	if (forget)
 		kc__subject_forget(r->subject);
-	kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
+	if (r->figures)
+		kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
 	rc = make_stream_table(r);
 	if (rc == 0)
 		rc = replay_ops(r);
 	if (rc == 0)
 		rc = kc__subject_error(r->subject);
-	kc__figures_close(r->figures);
+	if (r->figures)
+		kc__figures_close(r->figures);
 	leave_sites(r);
 	return rc;
+}
+
+static int replay_process(sqlite3_stmt *row, void *arg)
+{
+	struct walk *walk = arg;
+	struct kc__part whole = {.process = sqlite3_column_int64(row, 0)};
+
+	return replay_part(walk->replay, &whole, must_forget(&walk->latest_unix_ns, walk->replay->options, row));
 }
 
 static int replay_all(struct replay *r)
@@ -521,6 +566,34 @@ static void free_state(struct replay *r)
 	kc__figures_free(r->figures);
 	kc__subject_free(r->subject);
 	free(r);
+}
+
+int kc__replay_parts(struct kc_store *s, const struct kc_replay_options *options, const struct kc__part *parts,
+		     size_t count, struct kc__subject **subject)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	struct kc_replay counts = {0};
+	char why[1];
+	int rc = 0;
+
+	*subject = NULL;
+	if (!r)
+		return -ENOMEM;
+	r->loader.store = s;
+	r->options = options;
+	r->out = &counts;
+	r->subject = kc__subject_new(s, options, why, sizeof(why));
+	if (!r->subject)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = replay_part(r, &parts[i], 0);
+	if (rc == 0) {
+		*subject = r->subject;
+		kc__subject_leave(*subject);
+		r->subject = NULL;
+	}
+	free_state(r);
+	return rc;
 }
 
 void kc_replay_free(struct kc_replay *replay)

@@ -104,8 +104,9 @@ struct kc__past {
 struct kc__shape {
 	int64_t kernel, device; /* rows */
 	uint32_t unpredictable; /* enum kc_unpredictable */
-	uint64_t name;          /* kc_launch_name() */
-	uint64_t identity;      /* kc_launch_identity(): names it in contexts */
+	struct kc_shape dims;
+	uint64_t name;     /* kc_launch_name() */
+	uint64_t identity; /* kc_launch_identity(): names it in contexts */
 	uint32_t measured, solos;
 	struct kc_work work;
 	struct kc__board *board;
@@ -125,6 +126,10 @@ void kc__subject_free(struct kc__subject *subject);
 struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments);
 struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row);
 int kc__subject_error(const struct kc__subject *subject);
+void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__shape *shape, void *arg), void *arg);
+struct kc_cells *kc__subject_cells(const struct kc__subject *subject);
+/* The database is needed no more. */
+void kc__subject_leave(struct kc__subject *subject);
 /* Every process begins knowing nothing. */
 void kc__subject_forget(struct kc__subject *subject);
 /* Its time alone, by what is known of it, of its kernel's other sizes and of the device. */
@@ -152,8 +157,8 @@ struct kc__loader {
 
 /* replay_load.c: 1: the statement stands on that row; 0: there is none; -errno. */
 int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id);
-/* The operations of a process in order of their calls. 0 or -errno. */
-int kc__ops_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
+/* The operations of a process from a sequence number on, in order of their calls. 0 or -errno. */
+int kc__ops_load(struct kc__loader *loader, int64_t process, uint64_t from_sequence, struct kc__ops *ops);
 /* 0 or -errno. What was in texts is let go. */
 int kc__arguments_load(struct kc__loader *loader, int64_t process, struct kc__texts *texts);
 void kc__texts_free(struct kc__texts *texts);
@@ -164,6 +169,14 @@ struct kc__stream_row {
 	enum kc_stream_kind kind;
 };
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
+
+/* replay.c: replays parts of processes, one after the other, for what they teach alone. 0 or -errno. */
+struct kc__part {
+	int64_t process;
+	uint64_t from_sequence;
+};
+int kc__replay_parts(struct kc_store *s, const struct kc_replay_options *options, const struct kc__part *parts,
+		     size_t count, struct kc__subject **subject);
 
 /* replay_figures.c: errors. Processes follow one another on one clock. */
 struct kc__figures;

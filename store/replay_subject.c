@@ -155,12 +155,35 @@ void kc__subject_free(struct kc__subject *subject)
 	free(subject->shapes.at);
 	free(subject->given.at);
 	free(subject->boards.at);
-	sqlite3_finalize(subject->shape_row.stmt);
-	sqlite3_finalize(subject->kernel_row.stmt);
+	kc__subject_leave(subject);
 	kc_intern_free(&subject->names);
 	if (subject->options->exclude)
 		regfree(&subject->exclude);
 	free(subject);
+}
+
+void kc__subject_leave(struct kc__subject *subject)
+{
+	sqlite3_finalize(subject->shape_row.stmt);
+	sqlite3_finalize(subject->kernel_row.stmt);
+	subject->shape_row.stmt = subject->kernel_row.stmt = NULL;
+	subject->store = NULL;
+}
+
+void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__shape *shape, void *arg), void *arg)
+{
+	for (size_t i = 0; i < subject->names.capacity; i++) {
+		char kind;
+		void *object = object_of(subject, i, &kind);
+
+		if (object && kind == 's')
+			fn(object, arg);
+	}
+}
+
+struct kc_cells *kc__subject_cells(const struct kc__subject *subject)
+{
+	return subject->cells;
 }
 
 int kc__subject_error(const struct kc__subject *subject)
@@ -202,8 +225,8 @@ static void name_board(struct kc__subject *subject, struct kc__board *board, int
 {
 	struct kc__cursor cursor = {0};
 	sqlite3_stmt *found =
-	    ask(subject, &cursor, "SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id",
-		row);
+	    ask(subject, &cursor,
+		"SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id", row);
 
 	if (found)
 		snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(found, 0));
@@ -370,6 +393,7 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, con
 	dims.dynamic_shared_bytes = (uint32_t)name.row[8];
 	shape = named(subject, 's', &name, sizeof(name), sizeof(*shape), &is_new);
 	if (shape && is_new) {
+		shape->dims = dims;
 		shape->kernel = name.row[0];
 		shape->device = name.row[1];
 		fill_shape(subject, shape, &dims, arguments, blocks_per_sm);

@@ -100,7 +100,7 @@ static int look_at_file(const char *path, enum kc_store_mode mode)
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
 		return -EBADMSG;
-	if (mode == KC_STORE_READ && st.st_size == 0)
+	if (mode != KC_STORE_WRITE && st.st_size == 0)
 		return -ENODATA;
 	return access(path, mode == KC_STORE_READ ? R_OK : R_OK | W_OK) ? -errno : 0;
 }
@@ -143,7 +143,7 @@ static int check_schema(struct kc_store *s, enum kc_schema_state *state)
 	case KC_SCHEMA_NEWER:
 		return -EPROTO;
 	case KC_SCHEMA_EMPTY:
-		return s->mode == KC_STORE_READ ? -ENODATA : 0;
+		return s->mode == KC_STORE_WRITE ? 0 : -ENODATA;
 	default:
 		return 0;
 	}
@@ -172,10 +172,12 @@ static int prepare_database(struct kc_store *s)
 	enum kc_schema_state state;
 	int rc;
 
-	sqlite3_busy_timeout(s->db, BUSY_MS);
+	sqlite3_busy_timeout(s->db, s->mode == KC_STORE_PEEK ? 0 : BUSY_MS);
 	rc = check_schema(s, &state);
 	if (rc)
 		return rc;
+	if (s->mode == KC_STORE_PEEK && state != KC_SCHEMA_OURS)
+		return -EPROTO;
 	if (s->mode == KC_STORE_WRITE) {
 		if (sqlite3_db_readonly(s->db, "main"))
 			return -EACCES;
@@ -183,7 +185,9 @@ static int prepare_database(struct kc_store *s)
 	}
 	if (rc == 0 && state != KC_SCHEMA_OURS)
 		rc = bring_up_schema(s);
-	if (rc == 0 && s->mode == KC_STORE_READ)
+	if (rc == 0 && s->mode == KC_STORE_PEEK)
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (rc == 0 && s->mode != KC_STORE_WRITE)
 		rc = set(s, "PRAGMA query_only = 1");
 	return rc;
 }

@@ -21,6 +21,8 @@ struct kc_store;
 enum kc_store_mode {
 	KC_STORE_WRITE, /* create or migrate, WAL, mode 0600 */
 	KC_STORE_READ,  /* must exist; a newer schema is refused */
+	KC_STORE_PEEK,  /* the same, for a program that is just starting: waits for nobody, changes nothing; an older
+			   schema is refused as well */
 };
 
 /*

@@ -24,6 +24,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_measure = KEY_LONG,
        KEY_journal_max,
        KEY_flush_ms,
+       KEY_fresh,
        KEY_cupti,
        KEY_run,
        KEY_disable,

@@ -1,0 +1,47 @@
+# What one run has learned is there in the next one from its first launch on.
+load common
+
+# Mean error of launches FIRST to LAST (from 1) of run RUN, percent
+error_of() { # RUN FIRST LAST
+	sql "SELECT round(100 * avg(abs(1.0 * (end_ns - start_ns) / took - 1)), 2) FROM (SELECT start_ns, end_ns,
+		measured_end_ns - measured_start_ns AS took, row_number() OVER (ORDER BY sequence) AS n
+		FROM launch WHERE run = $1) WHERE n BETWEEN $2 AND $3"
+}
+
+first_seen() { # RUN
+	sql "SELECT count(*) FROM launch WHERE run = $1 AND novelty = 'first_seen'"
+}
+
+@test "a second run begins as accurate as the first one ended" {
+	"$kerncast" run -q "$build/demo-static-sim" >first.out
+	"$kerncast" run -q "$build/demo-static-sim" >second.out
+	cmp first.out second.out
+	equal "$(sql 'SELECT count(*) FROM launch')" 4000 "launches of both runs"
+	within "$(first_seen 1)" 6 500 "first seen in the first run"
+	equal "$(first_seen 2)" 0 "first seen in the second run"
+	echo "# simulated: first 200 launches of the first run $(error_of 1 1 200) %, its last 1,000 $(error_of 1 1001 2000) %," \
+		"first 200 of the second $(error_of 2 1 200) %" >&3
+	within "$(error_of 2 1 200)" 0 "$(awk -v e="$(error_of 1 1001 2000)" 'BEGIN { print 1.5 * e + 0.5 }')" \
+		"error of the second run's first launches, %"
+}
+
+@test "--fresh begins knowing nothing; so does another program" {
+	"$kerncast" run -q "$build/demo-static-sim" >first.out
+	"$kerncast" run -q --fresh "$build/demo-static-sim" >second.out
+	within "$(first_seen 2)" 6 500 "first seen in a fresh run"
+	cp "$build/demo-static-sim" renamed
+	"$kerncast" run -q ./renamed >third.out
+	within "$(first_seen 3)" 6 500 "first seen by another program"
+}
+
+@test "a rebuilt program begins with its predecessor's times, and they are new to it" {
+	# The same kernels from another fatbin: PTX and machine code beside machine code alone
+	cp "$build/sizes/sizes-sim" program
+	export SIMCUDA_COSTS=$root/cuda_tests/sizes/sizes.costs
+	"$kerncast" run -q ./program 1048576 3 >first.out
+	cp "$build/sizes/sizes-sass-sim" program
+	"$kerncast" run -q ./program 1048576 1 >second.out
+	equal "$(sql 'SELECT count(DISTINCT code_hash) FROM kernel')" 2 "codes"
+	equal "$(sql 'SELECT novelty, model FROM launch WHERE run = 2')" "first_seen|bsp-shape" "the new code's first launch"
+	within "$(error_of 2 1 1)" 0 10 "its error, %"
+}
