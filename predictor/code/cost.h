@@ -100,7 +100,7 @@ struct kc_cost_need {
 struct kc_cost;
 
 /* Steps of evaluation: about 10 ns each. */
-#define KC_COST_EFFORT_LAUNCH 400u     /* at a launch: within 5 µs */
+#define KC_COST_EFFORT_LAUNCH 200u     /* at a launch: within 5 µs */
 #define KC_COST_EFFORT_EXACT 50000000u /* offline: as exact as it goes */
 
 /*

@@ -234,18 +234,13 @@ static uint32_t lanes_where(const struct kc_lanes *predicate, int negated)
 	return lanes;
 }
 
-static uint32_t count_of(uint32_t lanes)
-{
-	return (uint32_t)__builtin_popcount(lanes);
-}
-
 /* Lanes of which it is not known whether they leave the loop: taken to stay for some iterations, then to leave. */
 static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, uint32_t lanes, double weight)
 {
 	uint32_t yes = block->out, no = block->out + 1;
 	uint8_t yes_leaves = e->f->leaves[yes] != 0, no_leaves = e->f->leaves[no] != 0;
 	const struct kc_loop *loop = block->loop == KC_NO_LOOP ? NULL : &e->f->cfg.loops[block->loop];
-	double threads = count_of(lanes) * weight;
+	double threads = kc__count_of(lanes) * weight;
 	struct kc_turn *turn;
 	uint32_t c;
 	int64_t left;
@@ -276,8 +271,8 @@ static void branch(struct kc_evaluation *e, const struct kc_block *block, const 
 	const struct kc_lanes *predicate = kc__slot(e, stage->condition);
 	uint32_t known = mask & predicate->known, yes = known & lanes_where(predicate, stage->condition_negated);
 
-	send(e, block->out, yes, count_of(yes) * weight);
-	send(e, block->out + 1, known & ~yes, count_of(known & ~yes) * weight);
+	send(e, block->out, yes, kc__count_of(yes) * weight);
+	send(e, block->out + 1, known & ~yes, kc__count_of(known & ~yes) * weight);
 	if (mask & ~known)
 		send_unsure(e, block, mask & ~known, weight);
 }
@@ -303,8 +298,8 @@ static void choose_case(struct kc_evaluation *e, const struct kc_block *block, c
 				here |= 1u << lane;
 		}
 		known &= ~here;
-		send(e, block->out + i, here, count_of(here) * weight);
-		send(e, block->out + i, unsure, count_of(unsure) * weight / block->out_count);
+		send(e, block->out + i, here, kc__count_of(here) * weight);
+		send(e, block->out + i, unsure, kc__count_of(unsure) * weight / block->out_count);
 	}
 	e->assumed |= unsure != 0;
 }
@@ -342,7 +337,7 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 
 static void run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
 {
-	double *of = e->tally->of, threads = count_of(mask) * weight;
+	double *of = e->tally->of, threads = kc__count_of(mask) * weight;
 
 	if (event->guard != KC_NO_VALUE) {
 		const struct kc_lanes *guard = kc__slot(e, event->guard);
@@ -350,7 +345,7 @@ static void run_event(struct kc_evaluation *e, const struct kc_event *event, uin
 		uint32_t sure = mask & guard->known & lanes_where(guard, event->guard_negated);
 
 		e->assumed |= unsure != 0;
-		threads = (count_of(sure) + count_of(unsure) / 2.0) * weight;
+		threads = (kc__count_of(sure) + kc__count_of(unsure) / 2.0) * weight;
 		weight = sure ? weight : weight / 2;
 		mask = sure | unsure;
 	}
@@ -377,7 +372,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 		return;
 	e->block_mask[number] = 0;
 	e->block_threads[number] = 0;
-	weight = threads / count_of(mask);
+	weight = threads / kc__count_of(mask);
 	if (!is_header) {
 		for (uint32_t i = stage->phi; i < stage->phi + stage->phi_count; i++)
 			if (!kc__is_idle(e, f->order[i]))
@@ -491,7 +486,7 @@ static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	turn->leaving = turn->guessed = 0;
 	kc__set_carried(e, loop, c);
 	e->block_mask[l->header] = turn->active;
-	e->block_threads[l->header] = count_of(turn->active) * turn->weight;
+	e->block_threads[l->header] = kc__count_of(turn->active) * turn->weight;
 	run_members(e, loop, e->f->cfg.members + l->member, l->member_count);
 	round = e->block_mask[l->header];
 	threads = e->block_threads[l->header];
@@ -504,7 +499,7 @@ static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 		keep_left(e, loop, c, turn);
 	if (round != turn->active || turn->leaving) {
 		turn->active = round;
-		turn->weight = round ? threads / count_of(round) : 0;
+		turn->weight = round ? threads / kc__count_of(round) : 0;
 		if (turn->weight < LEAST_WEIGHT)
 			turn->active = 0;
 		return 1;
@@ -530,7 +525,8 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 	uint32_t c = KC_AXES + l->depth, mask = e->block_mask[l->header];
 	uint32_t stride = turn->loop == loop && e->counters[c].stride ? e->counters[c].stride : 1;
 
-	*turn = (struct kc_turn){.loop = loop, .active = mask, .weight = e->block_threads[l->header] / count_of(mask)};
+	*turn =
+	    (struct kc_turn){.loop = loop, .active = mask, .weight = e->block_threads[l->header] / kc__count_of(mask)};
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = 0;
 	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
@@ -560,6 +556,6 @@ void kc__run_warp(struct kc_evaluation *e)
 	if (!cfg->block_count)
 		return;
 	e->block_mask[0] = e->warps.lanes;
-	e->block_threads[0] = count_of(e->warps.lanes);
+	e->block_threads[0] = kc__count_of(e->warps.lanes);
 	run_members(e, KC_NO_LOOP, cfg->members + cfg->root_member, cfg->root_member_count);
 }

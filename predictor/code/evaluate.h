@@ -39,6 +39,9 @@ struct kc_warps {
 	uint8_t is_plane, shift; /* lanes i mod 2^shift and i / 2^shift say which thread */
 };
 
+/* At a launch: of so many blocks in a row, one counts little. */
+#define KC_BLOCKS_MANY 50u
+
 /* A loop that is being run. */
 struct kc_turn {
 	uint32_t loop;

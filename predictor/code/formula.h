@@ -73,6 +73,7 @@ enum kc_unknown_reason {
 
 /* Counters of the sums that a launch is: grid z, y, x; warps of a block along z, y, x; then loops by depth. */
 #define KC_AXES 6u
+#define KC_BLOCK_AXES 3u
 #define KC_SUMS_MAX (KC_AXES + KC_LOOP_DEPTH_MAX)
 #define KC_LEVEL_FLOW (KC_AXES + 1u) /* 0: for the launch; 1 + axis */
 

@@ -92,6 +92,11 @@ static inline int64_t kc__lane(const struct kc_lanes *lanes, uint32_t lane)
 /* The least and the greatest of all lanes of a plane, or of what is uniform. 0: numbers too large to say. */
 int kc__extremes(const struct kc_lanes *lanes, int64_t *low, int64_t *high);
 
+static inline uint32_t kc__count_of(uint32_t lanes)
+{
+	return lanes == KC_ALL_LANES ? KC_LANES : (uint32_t)__builtin_popcount(lanes);
+}
+
 /* Whether all lanes of it, as they are kept, are what they are when they are read with so many bits. */
 int kc__reads_as_kept(const struct kc_lanes *lanes, uint32_t bits, int is_signed);
 

@@ -57,6 +57,21 @@ static uint32_t terms_of(const struct kc_evaluation *e, uint32_t c)
 	return c < 3 ? e->launch->grid[2 - c] : e->warps.count[5 - c];
 }
 
+/* At a launch the last few of many blocks count as those before them. */
+static void take_most_terms(struct kc_evaluation *e, uint32_t c)
+{
+	struct kc_index *index = &e->counters[c];
+	struct kc_tally *outer = e->tally, sum = {{0}};
+
+	e->tally = &sum;
+	while (index->at < index->end - index->end / (int64_t)KC_BLOCKS_MANY && !e->stopped)
+		kc__take_terms(e, c, run_axis_term);
+	e->tally = outer;
+	for (uint32_t n = 0; n < KC_TALLY_COUNT && index->at; n++)
+		outer->of[n] += sum.of[n] * (double)index->end / (double)index->at;
+	e->sampled |= index->at < index->end;
+}
+
 static int run_axis(struct kc_evaluation *e, uint32_t c)
 {
 	struct kc_index *index = &e->counters[c];
@@ -68,6 +83,10 @@ static int run_axis(struct kc_evaluation *e, uint32_t c)
 	*index = (struct kc_index){.end = terms_of(e, c), .stride = index->stride ? index->stride : 1};
 	if (index->end == 1) {
 		run_axis_term(e, c);
+		return 0;
+	}
+	if (e->outlined && c < KC_BLOCK_AXES && index->end >= (int64_t)KC_BLOCKS_MANY) {
+		take_most_terms(e, c);
 		return 0;
 	}
 	while (index->at < index->end && !e->stopped)
@@ -163,10 +182,10 @@ int kc__run_launch(struct kc_evaluation *e)
 {
 	const uint32_t *level = e->f->level;
 
-	e->steps_max = e->effort * OVERRUN + STEPS_SPARE;
+	e->outlined = e->effort <= KC_COST_EFFORT_LAUNCH;
+	e->steps_max = e->outlined ? e->effort : e->effort * OVERRUN + STEPS_SPARE;
 	e->windows.recorded = 0;
 	e->warps.lanes = KC_ALL_LANES;
-	e->outlined = e->effort <= KC_COST_EFFORT_LAUNCH;
 	e->is_surveying = 1;
 	kc__evaluate_values(e, level[0], level[1] - level[0], KC_ALL_LANES);
 	e->is_surveying = 0;

@@ -27,28 +27,60 @@ static void meet(struct met *met, int64_t number)
 	met->all[met->count++] = number;
 }
 
-/* Lanes next to each other, at addresses that leave out no sector on the way. */
-static int is_row(const struct kc_lanes *address, uint32_t lanes)
+/* Of lanes next to each other, at addresses that leave out no sector on the way. */
+static uint32_t sectors_of_row(const struct kc_lanes *address, uint32_t row, uint32_t lanes, uint32_t bytes)
 {
-	return address->plane && lanes && address->shift == KC_LANES_LOG2 && address->along > 0 &&
-	       address->along <= KC_SECTOR_BYTES &&
-	       !((lanes >> __builtin_ctz(lanes)) & ((lanes >> __builtin_ctz(lanes)) + 1));
+	uint32_t left = (uint32_t)__builtin_ctz(lanes), right = KC_LANES - 1 - (uint32_t)__builtin_clz(lanes);
+	int64_t start = address->v[0] + (int64_t)row * address->across;
+	int64_t first = start + left * address->along, last = start + right * address->along + bytes - 1;
+
+	return (uint32_t)((last >> 5) - (first >> 5) + 1);
+}
+
+static int is_run(uint32_t lanes)
+{
+	lanes >>= __builtin_ctz(lanes);
+	return !(lanes & (lanes + 1));
+}
+
+/* Rows of lanes that are apart, or all in one place. 0: they are not like that. */
+static uint32_t sectors_of_rows(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes)
+{
+	uint32_t width = 1u << address->shift, in_row = width < KC_LANES ? (1u << width) - 1 : KC_ALL_LANES;
+	int64_t apart = address->across < 0 ? -address->across : address->across, sectors = 0;
+	uint32_t all = 0;
+
+	if (!address->plane || address->along < 0 || address->along > KC_SECTOR_BYTES ||
+	    (apart && apart < width * address->along + bytes + KC_SECTOR_BYTES))
+		return 0;
+	for (uint32_t row = 0; row * width < KC_LANES; row++) {
+		uint32_t here = lanes >> (row * width) & in_row;
+
+		all |= here;
+		if (!here || !apart)
+			continue;
+		if (!is_run(here))
+			return 0;
+		sectors += sectors_of_row(address, row, here, bytes);
+	}
+	if (apart)
+		return (uint32_t)sectors;
+	return is_run(all) ? sectors_of_row(address, 0, all, bytes) : 0;
 }
 
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
 {
 	uint32_t unknown = mask & ~address->known, known = mask & address->known;
 	uint32_t sectors = (uint32_t)__builtin_popcount(unknown) * share_of_lane(bytes);
-	struct met met = {.count = 0};
+	struct met met;
+	uint32_t in_rows;
 
 	if (address->uniform && known)
 		known = 1;
-	if (is_row(address, known)) {
-		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(known));
-		int64_t last = kc__lane(address, KC_LANES - 1 - (uint32_t)__builtin_clz(known)) + bytes - 1;
-
-		return sectors + (uint32_t)((last >> 5) - (first >> 5) + 1);
-	}
+	in_rows = known ? sectors_of_rows(address, known, bytes) : 0;
+	if (in_rows)
+		return sectors + in_rows;
+	met.count = 0;
 	for (; known; known &= known - 1) {
 		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(known)), last = first + bytes - 1;
 

@@ -44,7 +44,7 @@ static int run_terms(struct kc_evaluation *e, uint32_t c, const struct piece *p,
 
 static int is_tight(const struct kc_evaluation *e)
 {
-	return e->steps > e->effort;
+	return !e->outlined && e->steps > e->effort;
 }
 
 /* Looks at the first stride of terms, in longer ones where that helps. */
@@ -202,6 +202,20 @@ static void add_polynomial(struct kc_evaluation *e, uint32_t c, const struct pie
 	}
 }
 
+/* At a launch: where each of the sums around is over many blocks, one that is taken for another counts little. */
+static int is_negligible(const struct kc_evaluation *e, const struct piece *p, uint16_t others)
+{
+	if (!e->outlined || e->polynomial || p->moves)
+		return 0;
+	for (; others; others &= (uint16_t)(others - 1)) {
+		uint32_t c = (uint32_t)__builtin_ctz(others);
+
+		if (c >= KC_BLOCK_AXES || e->launch->grid[KC_BLOCK_AXES - 1 - c] < KC_BLOCKS_MANY)
+			return 0;
+	}
+	return 1;
+}
+
 /* That the last of the terms is like the first holds for sums around this one only while it does at both. Where the
  * next term is looked at anyhow, it says so. */
 static void look_at_last(struct kc_evaluation *e, uint32_t c, const struct piece *p, kc_term *term)
@@ -213,7 +227,9 @@ static void look_at_last(struct kc_evaluation *e, uint32_t c, const struct piece
 	struct kc_tally unused = {{0}};
 	uint32_t taken;
 
-	if (!(window->coupled & ((1u << c) - 1)) || (!at_end && p->stride == 1) || p->terms < 2)
+	if (!(window->coupled & ((1u << c) - 1)) ||
+	    is_negligible(e, p, (uint16_t)(window->coupled & ((1u << c) - 1))) || (!at_end && p->stride == 1) ||
+	    p->terms < 2)
 		return;
 	add_motion(counter, p);
 	e->tally = &unused;
