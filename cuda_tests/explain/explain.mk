@@ -3,7 +3,7 @@
 EXPLAIN         := $(BUILD)/explain
 EXPLAIN_KERNELS := $(addprefix cuda_tests/explain/,matmul.cu simple.cu shared.cu irregular.cu)
 EXPLAIN_SRC     := $(wildcard cuda_tests/explain/*.c)
-EXPLAIN_TESTS   := $(EXPLAIN)/counts_test $(EXPLAIN)/reading_test
+EXPLAIN_TESTS   := $(EXPLAIN)/counts_test $(EXPLAIN)/reading_test $(EXPLAIN)/launch_test
 EXPLAIN_ARCH    := -gencode arch=compute_90,code=[sm_90,compute_90]
 
 # Never loaded, so it needs no runtime; NVCCFLAGS name other architectures.

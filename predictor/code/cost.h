@@ -64,7 +64,7 @@ struct kc_counts {
 	double threads;      /* of the launch */
 	double active_share; /* of a warp's lanes, where it executes instructions: 1 without divergence */
 	uint8_t exact;       /* nothing was assumed, nothing sampled */
-	uint8_t sampled;     /* warps or iterations were sampled to keep to the effort */
+	uint8_t sampled;     /* not all was looked at, to keep to the effort */
 	uint8_t assumed;     /* something unknown was in the way */
 };
 
@@ -99,9 +99,23 @@ struct kc_cost_need {
 
 struct kc_cost;
 
-/* Steps of evaluation: about 10 ns each. */
-#define KC_COST_EFFORT_LAUNCH 200u     /* at a launch: within 5 µs */
-#define KC_COST_EFFORT_EXACT 50000000u /* offline: as exact as it goes */
+/*
+ * Steps of evaluation: an operation on the lanes of a warp, or what takes as
+ * long, 15 to 30 ns.
+ *
+ * Up to KC_COST_EFFORT_LAUNCH, within about 5 µs, control flow alone is
+ * followed. The sectors and passes of an access are found once, for a warp in
+ * the middle of the launch, over the alignments that its address takes; the
+ * last fiftieth of a row of 50 or more blocks counts as the blocks before it.
+ * Where nothing depends on memory contents that stays within 2 % of the exact
+ * counts (cuda_tests/explain/launch_test.c). What takes more steps is -EAGAIN,
+ * after as many: nests whose bounds depend on each other, lanes that leave a
+ * loop one by one, reductions over a block, large bodies at the edges of small
+ * grids. Those are for KC_COST_EFFORT_EXACT, in tens of µs, rarely milliseconds,
+ * on another thread.
+ */
+#define KC_COST_EFFORT_LAUNCH 220u
+#define KC_COST_EFFORT_EXACT 50000000u /* as exact as it goes */
 
 /*
  * Reads a kernel's formula. memory_bytes bounds what it may take for good.
@@ -119,7 +133,7 @@ uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost);
 
 /* The formula's value. Allocates nothing. 0; -EINVAL: a dimension is 0, or a
  * block has more than 1,024 threads; -EAGAIN: it takes more than the effort
- * allows even when sampled. */
+ * allows; or, of a large kernel, another thread evaluates it now. */
 int kc_cost_evaluate(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,
 		     struct kc_counts *counts);
 

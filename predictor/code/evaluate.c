@@ -158,6 +158,7 @@ static void evaluate(struct kc_evaluation *e, uint32_t value, uint32_t active)
 	a = kc__slot(e, v->source[0]);
 	kc__operate(&e->windows, v, a, v->count > 1 ? kc__slot(e, v->source[1]) : a,
 		    v->count > 2 ? kc__slot(e, v->source[2]) : a, active, out);
+	e->steps += !out->uniform && !out->plane; /* lanes one by one */
 }
 
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active)
@@ -372,6 +373,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 		return;
 	e->block_mask[number] = 0;
 	e->block_threads[number] = 0;
+	e->steps++;
 	weight = threads / kc__count_of(mask);
 	if (!is_header) {
 		for (uint32_t i = stage->phi; i < stage->phi + stage->phi_count; i++)
@@ -396,7 +398,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 
 static void run_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *members, uint32_t count)
 {
-	for (uint32_t i = 0; i < count && !e->stopped; i++) {
+	for (uint32_t i = 0; i < count && !kc__is_over(e); i++) {
 		uint32_t within = e->f->cfg.blocks[members[i]].loop;
 
 		if (within == loop)
@@ -404,8 +406,6 @@ static void run_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *
 		else if (e->block_mask[members[i]])
 			run_loop(e, within);
 	}
-	if (e->steps > e->steps_max)
-		e->stopped = 1;
 }
 
 /* --- loops */

@@ -106,6 +106,12 @@ static inline int kc__is_idle(const struct kc_evaluation *e, uint32_t value)
 
 	return e->outlined && !(e->is_surveying ? v->surveyed : v->eager);
 }
+/* The effort is spent. */
+static inline int kc__is_over(struct kc_evaluation *e)
+{
+	e->stopped |= e->steps > e->steps_max;
+	return e->stopped;
+}
 void kc__run_warp(struct kc_evaluation *e);
 /* outline.c: every value once, in the warp and block in the middle, as if all lanes came by in the first iteration. */
 void kc__survey(struct kc_evaluation *e);

@@ -27,45 +27,66 @@ static void meet(struct met *met, int64_t number)
 	met->all[met->count++] = number;
 }
 
-/* Of lanes next to each other, at addresses that leave out no sector on the way. */
-static uint32_t sectors_of_row(const struct kc_lanes *address, uint32_t row, uint32_t lanes, uint32_t bytes)
-{
-	uint32_t left = (uint32_t)__builtin_ctz(lanes), right = KC_LANES - 1 - (uint32_t)__builtin_clz(lanes);
-	int64_t start = address->v[0] + (int64_t)row * address->across;
-	int64_t first = start + left * address->along, last = start + right * address->along + bytes - 1;
+/* Places in rows: `across` from row to row, `along` within one. */
+struct grid {
+	int64_t at, along, across;
+	int64_t in_row, rows;
+};
 
-	return (uint32_t)((last >> 5) - (first >> 5) + 1);
+static int64_t touched(int64_t first, int64_t bytes)
+{
+	return ((first + bytes - 1) >> 5) - (first >> 5) + 1;
 }
 
-static int is_run(uint32_t lanes)
+/* Where rows, and the places in one unless they leave out no sector, are apart. 0: they may share sectors. */
+static uint32_t sectors_of_grid(struct grid g, uint32_t bytes)
 {
-	lanes >>= __builtin_ctz(lanes);
-	return !(lanes & (lanes + 1));
-}
+	int64_t row_bytes, apart, sectors = 0;
 
-/* Rows of lanes that are apart, or all in one place. 0: they are not like that. */
-static uint32_t sectors_of_rows(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes)
-{
-	uint32_t width = 1u << address->shift, in_row = width < KC_LANES ? (1u << width) - 1 : KC_ALL_LANES;
-	int64_t apart = address->across < 0 ? -address->across : address->across, sectors = 0;
-	uint32_t all = 0;
-
-	if (!address->plane || address->along < 0 || address->along > KC_SECTOR_BYTES ||
-	    (apart && apart < width * address->along + bytes + KC_SECTOR_BYTES))
-		return 0;
-	for (uint32_t row = 0; row * width < KC_LANES; row++) {
-		uint32_t here = lanes >> (row * width) & in_row;
-
-		all |= here;
-		if (!here || !apart)
-			continue;
-		if (!is_run(here))
-			return 0;
-		sectors += sectors_of_row(address, row, here, bytes);
+	g.in_row = g.along ? g.in_row : 1;
+	g.rows = g.across ? g.rows : 1;
+	if (g.along < 0) {
+		g.at += g.along * (g.in_row - 1);
+		g.along = -g.along;
 	}
-	if (apart)
-		return (uint32_t)sectors;
-	return is_run(all) ? sectors_of_row(address, 0, all, bytes) : 0;
+	row_bytes = g.along * (g.in_row - 1) + bytes;
+	apart = g.across < 0 ? -g.across : g.across;
+	if (g.rows > 1 && apart < row_bytes + KC_SECTOR_BYTES)
+		return 0;
+	if (g.along > KC_SECTOR_BYTES && g.along < bytes + KC_SECTOR_BYTES)
+		return 0;
+	for (int64_t row = 0; row < g.rows; row++) {
+		int64_t at = g.at + row * g.across;
+
+		if (g.along <= KC_SECTOR_BYTES)
+			sectors += touched(at, row_bytes);
+		for (int64_t i = 0; i < g.in_row && g.along > KC_SECTOR_BYTES; i++)
+			sectors += touched(at + i * g.along, bytes);
+	}
+	return (uint32_t)sectors;
+}
+
+/* 0: the lanes are not to be had as a grid. */
+static uint32_t sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes)
+{
+	struct grid g = {address->v[0], address->along, address->across, 1 << address->shift,
+			 KC_LANES >> address->shift};
+	uint32_t first = (uint32_t)__builtin_ctz(lanes), run = lanes >> first;
+
+	if (!address->plane)
+		return 0;
+	if (lanes == KC_ALL_LANES) {
+		uint32_t sectors = sectors_of_grid(g, bytes);
+
+		if (sectors)
+			return sectors;
+		return sectors_of_grid((struct grid){g.at, g.across, g.along, g.rows, g.in_row}, bytes);
+	}
+	if (g.rows > 1 || run & (run + 1))
+		return 0;
+	g.at += first * g.along;
+	g.in_row = kc__count_of(run);
+	return sectors_of_grid(g, bytes);
 }
 
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
@@ -73,13 +94,13 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 	uint32_t unknown = mask & ~address->known, known = mask & address->known;
 	uint32_t sectors = (uint32_t)__builtin_popcount(unknown) * share_of_lane(bytes);
 	struct met met;
-	uint32_t in_rows;
+	uint32_t of_plane;
 
 	if (address->uniform && known)
 		known = 1;
-	in_rows = known ? sectors_of_rows(address, known, bytes) : 0;
-	if (in_rows)
-		return sectors + in_rows;
+	of_plane = known ? sectors_of_plane(address, known, bytes) : 0;
+	if (of_plane)
+		return sectors + of_plane;
 	met.count = 0;
 	for (; known; known &= known - 1) {
 		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(known)), last = first + bytes - 1;

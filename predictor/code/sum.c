@@ -1,6 +1,8 @@
 #include "evaluate.h"
 
 #define STRIDE_MAX 64u
+/* What taking a part of a sum takes beside its terms. */
+#define STEPS_OF_SUM 2u
 /* Polynomials of a higher degree are taken term by term. */
 #define DEGREE_MAX 4u
 
@@ -288,8 +290,11 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc_term *term)
 	struct kc_tally *outer = e->tally;
 	uint32_t outer_degree = e->degree, degree;
 	uint16_t outer_polynomial = e->polynomial, recorded = e->windows.recorded;
-	struct piece p = {.start = e->counters[c]};
+	struct piece p;
 
+	e->steps += STEPS_OF_SUM;
+	p.start = e->counters[c];
+	p.moves = p.bends = 0;
 	e->windows.recorded |= (uint16_t)(1u << c);
 	limit_start(e, &p.start);
 	look(e, c, &p, term);

@@ -127,7 +127,8 @@ struct difference {
 /* Whether the difference is a plane that is below 0 in all lanes, or in none; then there are only its extremes. */
 static int differ_by_sign(struct difference *x, const struct kc_value *value)
 {
-	struct kc_value minus = {.op = KC_OP_SUB, .bits = 64, .source_bits = 64, .is_signed = 1, .count = 2};
+	static const struct kc_value minus = {
+	    .op = KC_OP_SUB, .bits = 64, .source_bits = 64, .is_signed = 1, .count = 2};
 	int64_t low, high, shift = value->compare == KC_PTX_LE;
 	struct kc_lanes d;
 	uint32_t lanes;
@@ -264,7 +265,7 @@ static void follow_others(struct kc_windows *w, const struct kc_value *value, co
 void kc__limit_compare(struct kc_windows *w, const struct kc_value *value, const struct kc_lanes *a,
 		       const struct kc_lanes *b, uint32_t active)
 {
-	struct difference x = {.a = a, .b = b};
+	struct difference x;
 	uint16_t bends = (a->bends | b->bends) & w->recorded, moves = (a->moves | b->moves) & w->recorded;
 	uint16_t all = a->bends | b->bends | a->moves | b->moves;
 	int signs = value->is_signed || value->compare == KC_PTX_EQ || value->compare == KC_PTX_NE;
@@ -279,6 +280,8 @@ void kc__limit_compare(struct kc_windows *w, const struct kc_value *value, const
 	moves &= (uint16_t)~bends;
 	if (!moves)
 		return;
+	x.a = a;
+	x.b = b;
 	told = find_difference(&x, value, active);
 	for (; moves; moves &= (uint16_t)(moves - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(moves);
