@@ -27,21 +27,27 @@ static void meet(struct met *met, int64_t number)
 	met->all[met->count++] = number;
 }
 
-/* Places in rows: `across` from row to row, `along` within one. */
+/* Places in rows: `across` from row to row, `along` within one; moved by each multiple of `apart`, a divisor of a
+ * sector, equally often. */
 struct grid {
 	int64_t at, along, across;
 	int64_t in_row, rows;
+	uint32_t apart;
 };
 
-static int64_t touched(int64_t first, int64_t bytes)
+/* On average: the sum of floor((i + x) / n) for i = 0 … n - 1 is floor(x), here with n = 32 / apart. */
+static double touched(const struct grid *g, int64_t first, int64_t bytes)
 {
-	return ((first + bytes - 1) >> 5) - (first >> 5) + 1;
+	int64_t whole = ((first & (g->apart - 1)) + bytes - 1) / g->apart;
+
+	return 1 + (double)(whole * g->apart) / KC_SECTOR_BYTES;
 }
 
 /* Where rows, and the places in one unless they leave out no sector, are apart. 0: they may share sectors. */
-static uint32_t sectors_of_grid(struct grid g, uint32_t bytes)
+static double sectors_of_grid(struct grid g, uint32_t bytes)
 {
-	int64_t row_bytes, apart, sectors = 0;
+	int64_t row_bytes, distance;
+	double sectors = 0;
 
 	g.in_row = g.along ? g.in_row : 1;
 	g.rows = g.across ? g.rows : 1;
@@ -50,8 +56,8 @@ static uint32_t sectors_of_grid(struct grid g, uint32_t bytes)
 		g.along = -g.along;
 	}
 	row_bytes = g.along * (g.in_row - 1) + bytes;
-	apart = g.across < 0 ? -g.across : g.across;
-	if (g.rows > 1 && apart < row_bytes + KC_SECTOR_BYTES)
+	distance = g.across < 0 ? -g.across : g.across;
+	if (g.rows > 1 && distance < row_bytes + KC_SECTOR_BYTES)
 		return 0;
 	if (g.along > KC_SECTOR_BYTES && g.along < bytes + KC_SECTOR_BYTES)
 		return 0;
@@ -59,28 +65,28 @@ static uint32_t sectors_of_grid(struct grid g, uint32_t bytes)
 		int64_t at = g.at + row * g.across;
 
 		if (g.along <= KC_SECTOR_BYTES)
-			sectors += touched(at, row_bytes);
+			sectors += touched(&g, at, row_bytes);
 		for (int64_t i = 0; i < g.in_row && g.along > KC_SECTOR_BYTES; i++)
-			sectors += touched(at + i * g.along, bytes);
+			sectors += touched(&g, at + i * g.along, bytes);
 	}
-	return (uint32_t)sectors;
+	return sectors;
 }
 
 /* 0: the lanes are not to be had as a grid. */
-static uint32_t sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes)
+static double sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t apart)
 {
-	struct grid g = {address->v[0], address->along, address->across, 1 << address->shift,
-			 KC_LANES >> address->shift};
+	struct grid g = {
+	    address->v[0], address->along, address->across, 1 << address->shift, KC_LANES >> address->shift, apart};
 	uint32_t first = (uint32_t)__builtin_ctz(lanes), run = lanes >> first;
 
 	if (!address->plane)
 		return 0;
 	if (lanes == KC_ALL_LANES) {
-		uint32_t sectors = sectors_of_grid(g, bytes);
+		double sectors = sectors_of_grid(g, bytes);
 
-		if (sectors)
+		if (sectors > 0)
 			return sectors;
-		return sectors_of_grid((struct grid){g.at, g.across, g.along, g.rows, g.in_row}, bytes);
+		return sectors_of_grid((struct grid){g.at, g.across, g.along, g.rows, g.in_row, apart}, bytes);
 	}
 	if (g.rows > 1 || run & (run + 1))
 		return 0;
@@ -89,27 +95,47 @@ static uint32_t sectors_of_plane(const struct kc_lanes *address, uint32_t lanes,
 	return sectors_of_grid(g, bytes);
 }
 
-uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
+/* Moved by so many bytes. */
+static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t by)
 {
-	uint32_t unknown = mask & ~address->known, known = mask & address->known;
-	uint32_t sectors = (uint32_t)__builtin_popcount(unknown) * share_of_lane(bytes);
 	struct met met;
-	uint32_t of_plane;
 
-	if (address->uniform && known)
-		known = 1;
-	of_plane = known ? sectors_of_plane(address, known, bytes) : 0;
-	if (of_plane)
-		return sectors + of_plane;
 	met.count = 0;
-	for (; known; known &= known - 1) {
-		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(known)), last = first + bytes - 1;
+	for (; lanes; lanes &= lanes - 1) {
+		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(lanes)) + by, last = first + bytes - 1;
 
 		meet(&met, first >> 5);
 		if (last >> 5 != first >> 5)
 			meet(&met, last >> 5);
 	}
-	return sectors + met.count;
+	return met.count;
+}
+
+/* Alignments of an access that are looked at. */
+#define ALIGNMENTS_MAX 8u
+
+double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart)
+{
+	uint32_t unknown = mask & ~address->known, known = mask & address->known, count, met = 0;
+	double sectors = (double)kc__count_of(unknown) * share_of_lane(bytes), of_plane;
+
+	if (!known)
+		return sectors;
+	of_plane = sectors_of_plane(address, known, bytes, apart);
+	if (of_plane > 0)
+		return sectors + of_plane;
+	if (address->uniform)
+		known = 1;
+	apart = apart < KC_SECTOR_BYTES / ALIGNMENTS_MAX ? KC_SECTOR_BYTES / ALIGNMENTS_MAX : apart;
+	count = KC_SECTOR_BYTES / apart;
+	for (uint32_t n = 0; n < count; n++)
+		met += sectors_met(address, known, bytes, n * apart);
+	return sectors + (double)met / count;
+}
+
+uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
+{
+	return (uint32_t)kc__mean_sectors(address, mask, bytes, KC_SECTOR_BYTES);
 }
 
 /* The lanes that are served at once: words of a bank beyond the first each take another pass. */

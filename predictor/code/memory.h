@@ -22,6 +22,8 @@
 
 /* Sectors that the lanes of a mask touch. Those of unknown address: as many each as their bytes need. */
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
+/* The same, on average, where the lanes are moved by each multiple of `apart` (bytes, a power of 2) equally often. */
+double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart);
 /* Passes in which the banks serve them. Those of unknown address meet no other's bank. */
 uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
 /* For how many terms of each sum the pattern stays: moved by whole granules, of sectors or banks, it does. */

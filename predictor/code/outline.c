@@ -94,9 +94,6 @@ void kc__survey(struct kc_evaluation *e)
 
 /* --- patterns of accesses */
 
-/* Alignments of an access that are looked at. */
-#define ALIGNMENTS_MAX 8u
-
 /* The greatest divisor of a sector by which all alignments that the address takes are apart. */
 static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
 {
@@ -107,26 +104,6 @@ static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
 	return (uint32_t)(address->bends ? kc__common_divisor(common, bytes) : common);
 }
 
-static double mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
-{
-	uint32_t apart = granule(address, bytes), count = KC_SECTOR_BYTES / apart, sum = 0;
-	struct kc_lanes moved;
-
-	if (count == 1)
-		return kc__sectors(address, mask, bytes);
-	moved = *address;
-	if (count > ALIGNMENTS_MAX) {
-		count = ALIGNMENTS_MAX;
-		apart = KC_SECTOR_BYTES / count;
-	}
-	for (uint32_t n = 0; n < count; n++) {
-		sum += kc__sectors(&moved, mask, bytes);
-		for (uint32_t i = 0; i < (moved.uniform ? 1 : KC_LANES); i++)
-			moved.v[i] += apart;
-	}
-	return (double)sum / count;
-}
-
 double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
 {
 	struct kc_pattern *pattern = &e->patterns[event - e->f->digest];
@@ -135,8 +112,9 @@ double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event
 	if (pattern->mask == mask && !e->f->values[event->address].eager)
 		return pattern->amount;
 	pattern->mask = mask;
-	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL ? mean_sectors(address, mask, event->bytes)
-								 : kc__passes(address, mask, event->bytes));
+	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
+				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))
+				      : kc__passes(address, mask, event->bytes));
 	e->steps++;
 	return pattern->amount;
 }
