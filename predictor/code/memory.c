@@ -166,14 +166,43 @@ static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32
 	return most;
 }
 
+/* Words at even distances, one a lane. 0: the lanes are not like that. */
+static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
+{
+	uint32_t width = 1u << address->shift, run = lanes >> __builtin_ctz(lanes), count = KC_LANES, in_one_pass;
+	int64_t distance = address->along;
+
+	if (!address->plane || (address->v[0] | address->along | address->across) % KC_BANK_BYTES)
+		return 0;
+	if (width == KC_LANES) {
+		if (run & (run + 1))
+			return 0;
+		count = kc__count_of(run);
+	} else if (lanes != KC_ALL_LANES) {
+		return 0;
+	} else if (!address->across) {
+		count = width;
+	} else if (!address->along) {
+		count = KC_LANES / width;
+		distance = address->across;
+	} else if (address->across != address->along * width) {
+		return 0;
+	}
+	distance = (distance < 0 ? -distance : distance) / KC_BANK_BYTES;
+	in_one_pass = KC_BANKS / (uint32_t)kc__common_divisor((uint64_t)distance, KC_BANKS);
+	return (count + in_one_pass - 1) / in_one_pass;
+}
+
 uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
 {
 	uint32_t words = bytes <= KC_BANK_BYTES ? 1 : bytes / KC_BANK_BYTES;
 	uint32_t parts = words > 4 ? 4 : words, lanes = KC_LANES / parts, passes = 0;
 
 	words = words > 4 ? 4 : words;
-	if (address->plane && address->shift == KC_LANES_LOG2 && words == 1 && address->along == KC_BANK_BYTES)
-		return mask != 0;
+	if (words == 1 && (mask & address->known) == mask && mask)
+		passes = passes_of_row(address, mask);
+	if (passes)
+		return passes;
 	for (uint32_t part = 0; part < parts; part++) {
 		uint32_t served = mask >> (part * lanes) << (part * lanes);
 
