@@ -114,7 +114,7 @@ struct kc_cost;
  * grids. Those are for KC_COST_EFFORT_EXACT, in tens of µs, rarely milliseconds,
  * on another thread.
  */
-#define KC_COST_EFFORT_LAUNCH 220u
+#define KC_COST_EFFORT_LAUNCH 250u
 #define KC_COST_EFFORT_EXACT 50000000u /* as exact as it goes */
 
 /*

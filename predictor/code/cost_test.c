@@ -1,0 +1,452 @@
+#include "cost.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MEMORY ((size_t)16 << 20)
+#define KERNEL(body)                                                                                                   \
+	".version 8.0\n.target sm_75\n.address_size 64\n"                                                              \
+	".visible .entry k(.param .u64 a, .param .u32 n, .param .f32 x)\n{\n"                                          \
+	".reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .f32 %f<9>;\n.shared .align 4 .b8 s[8192];\n"  \
+	"ld.param.u64 %rd1, [a];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\n" body         \
+	"ret;\n}\n"
+/* %rd3 = a + tid * bytes: two integer instructions. */
+#define ADDRESS(bytes) "mul.wide.u32 %rd2, %r2, " bytes ";\nadd.s64 %rd3, %rd1, %rd2;\n"
+
+struct kernel {
+	struct kc_ptx_module module;
+	struct kc_cost *cost;
+	struct kc_refusal refusal;
+	int rc;
+};
+
+static void read_kernel(struct kernel *k, const char *text)
+{
+	k->cost = NULL;
+	assert_int_equal(kc_ptx_parse(&k->module, text, strlen(text), MEMORY, &k->refusal), 0);
+	k->rc = kc_cost_read(&k->cost, &k->module, kc_ptx_find(&k->module, "k"), MEMORY, &k->refusal);
+}
+
+static void let_go(struct kernel *k)
+{
+	kc_cost_free(k->cost);
+	kc_ptx_free(&k->module);
+}
+
+#define POINTER UINT64_C(0x10000000)
+#define UNKNOWN UINT64_MAX
+
+/* blocks of `threads` threads, n */
+static int evaluate(const struct kernel *k, uint32_t blocks, uint32_t threads, uint64_t n, uint32_t effort,
+		    struct kc_counts *counts)
+{
+	struct kc_cost_argument arguments[3] = {{.value = POINTER, .known = 1}, {.value = n, .known = n != UNKNOWN}};
+	struct kc_cost_launch launch = {
+	    .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = arguments, .argument_count = 3};
+
+	return kc_cost_evaluate(k->cost, &launch, effort, counts);
+}
+
+/* Of the whole launch. */
+static double counted(const struct kc_counts *counts, enum kc_cost_counter counter)
+{
+	return counts->of[counter] * counts->threads;
+}
+
+static struct kc_counts evaluated(const char *text, uint32_t blocks, uint32_t threads, uint64_t n)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(evaluate(&k, blocks, threads, n, KC_COST_EFFORT_EXACT, &counts), 0);
+	let_go(&k);
+	return counts;
+}
+
+#define NEAR 1e-9
+#define assert_near(ours, expected) assert_true(fabs((ours) - (expected)) <= NEAR * fmax(1, fabs((double)(expected))))
+#define assert_count(counts, counter, expected) assert_near(counted(&(counts), KC_COUNT_OF_##counter), expected)
+
+static void operations_by_class(void **state)
+{
+	struct kc_counts counts = evaluated(KERNEL("ld.param.f32 %f1, [x];\nfma.rn.f32 %f2, %f1, %f1, %f1;\n"
+						   "add.f32 %f3, %f2, %f1;\nmul.f32 %f3, %f3, %f1;\n"
+						   "sqrt.approx.f32 %f3, %f3;\nadd.s32 %r4, %r2, %r3;\n"
+						   "shl.b32 %r4, %r4, 2;\ncvt.rn.f32.s32 %f4, %r4;\n"
+						   "div.s32 %r5, %r4, %r1;\nbar.sync 0;\n"),
+					    2, 64, 3);
+
+	(void)state;
+	assert_count(counts, FMA, 128);
+	assert_count(counts, ADD, 128);
+	assert_count(counts, MUL, 128);
+	assert_count(counts, SPECIAL, 128);
+	assert_count(counts, INT, 2 * 128);
+	assert_count(counts, CONVERT, 128);
+	assert_count(counts, DIVMOD, 128);
+	assert_count(counts, BARRIERS, 128);
+	assert_count(counts, CONTROL, 128);
+	assert_count(counts, LD_GLOBAL, 0);
+	assert_int_equal(counts.exact, 1);
+	assert_near(counts.active_share, 1);
+}
+
+/* 40 threads are a warp and a quarter: 32 lanes * 4 bytes are 4 sectors, 8 lanes one. */
+static void sectors_of_neighbours(void **state)
+{
+	struct kc_counts counts = evaluated(KERNEL(ADDRESS("4") "ld.global.f32 %f1, [%rd3];\n"), 3, 40, 0);
+
+	(void)state;
+	assert_count(counts, LD_GLOBAL, 120);
+	assert_count(counts, BYTES_LOADED, 480);
+	assert_count(counts, REQUESTS, 6);
+	assert_count(counts, SECTORS, 3 * 5);
+}
+
+/* 20 bytes apart, 32 lanes reach 31 * 20 + 4 = 624 bytes, 20 sectors: none is left out. 64 apart: one each. */
+static void sectors_of_strides(void **state)
+{
+	struct kc_counts near = evaluated(KERNEL(ADDRESS("20") "st.global.f32 [%rd3], %f1;\n"), 1, 32, 0);
+	struct kc_counts far = evaluated(KERNEL(ADDRESS("64") "st.global.f32 [%rd3], %f1;\n"), 1, 32, 0);
+	struct kc_counts beside = evaluated(KERNEL(ADDRESS("4") "st.global.f32 [%rd3+4], %f1;\n"), 1, 32, 0);
+
+	(void)state;
+	assert_count(near, SECTORS, 20);
+	assert_count(far, SECTORS, 32);
+	assert_count(beside, SECTORS, 5);
+}
+
+/* Words 2 apart meet in 16 banks, 33 apart in none, 32 apart in one; one word is sent to all. */
+static void passes_of_banks(void **state)
+{
+	static const struct {
+		const char *text;
+		double passes;
+	} cases[] = {
+#define AT(bytes)                                                                                                      \
+	KERNEL("mov.u64 %rd4, s;\nmul.wide.u32 %rd2, %r2, " bytes ";\nadd.s64 %rd3, %rd4, %rd2;\n"                     \
+	       "ld.shared.f32 %f1, [%rd3];\n")
+	    {AT("0"), 1}, {AT("4"), 1}, {AT("8"), 2}, {AT("132"), 1}, {AT("128"), 32}, {AT("12"), 1},
+#undef AT
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = evaluated(cases[i].text, 1, 32, 0);
+
+		assert_count(counts, SHARED_REQUESTS, 1);
+		assert_count(counts, SHARED_PASSES, cases[i].passes);
+		assert_near(kc_counts_bank_conflict_degree(&counts), cases[i].passes);
+	}
+}
+
+/* Threads below n: of 2 * 64, 70 at n = 70: 32 + 32 + 6 lanes, and one warp that asks for nothing. */
+#define GUARDED                                                                                                        \
+	KERNEL(                                                                                                        \
+	    "mov.u32 %r5, %ntid.x;\nmad.lo.s32 %r2, %r3, %r5, %r2;\nsetp.ge.s32 %p1, %r2, %r1;\n@%p1 ret;\n" ADDRESS(  \
+		"4") "ld.global.f32 %f1, [%rd3];\n")
+
+static void a_bound_on_threads(void **state)
+{
+	struct kc_counts counts = evaluated(GUARDED, 2, 64, 70);
+
+	(void)state;
+	assert_count(counts, LD_GLOBAL, 70);
+	assert_count(counts, REQUESTS, 3);
+	assert_count(counts, SECTORS, 4 + 4 + 1);
+	assert_count(counts, INT, 2 * 128 + 2 * 70);
+	assert_int_equal(counts.exact, 1);
+}
+
+/* for (i = 0; i < n; i += 3), entered where n > 0 */
+#define LOOP(body)                                                                                                     \
+	"mov.u32 %r4, 0;\nsetp.lt.s32 %p1, %r1, 1;\n@%p1 bra DONE;\nROUND:\n" body                                     \
+	"add.s32 %r4, %r4, 3;\nsetp.lt.s32 %p2, %r4, %r1;\n@%p2 bra ROUND;\nDONE:\n"
+
+static void a_counted_loop(void **state)
+{
+	static const struct {
+		uint64_t n;
+		double rounds;
+	} cases[] = {{0, 0}, {1, 1}, {3, 1}, {4, 2}, {3000000, 1000000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts =
+		    evaluated(KERNEL(LOOP("fma.rn.f32 %f1, %f1, %f1, %f1;\n")), 5, 96, cases[i].n);
+
+		assert_count(counts, FMA, 5 * 96 * cases[i].rounds);
+		assert_count(counts, INT, 5 * 96 * (1 + 2 * cases[i].rounds));
+		assert_int_equal(counts.exact, 1);
+	}
+}
+
+/* Thread t goes round t + 1 times: 1 + 2 + ... + 32 each warp of its own 32, as tid starts at 32 in the second. */
+static void a_loop_that_lanes_leave_one_by_one(void **state)
+{
+	struct kc_counts counts =
+	    evaluated(KERNEL("mov.u32 %r4, 0;\nROUND:\nfma.rn.f32 %f1, %f1, %f1, %f1;\n"
+			     "add.s32 %r4, %r4, 1;\nsetp.le.s32 %p2, %r4, %r2;\n@%p2 bra ROUND;\n"),
+		      7, 64, 0);
+
+	(void)state;
+	assert_count(counts, FMA, 7 * 64 * 65 / 2);
+	assert_int_equal(counts.exact, 1);
+}
+
+/* --- unknowns */
+
+static void say(const char *text, struct kc_cost_story *story)
+{
+	struct kernel k;
+
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(kc_cost_tell(k.cost, story), 0);
+	let_go(&k);
+}
+
+static void assert_unknown(const char *text, const char *what, const char *because)
+{
+	struct kc_counts counts = evaluated(text, 1, 32, 4);
+	struct kc_cost_story story;
+
+	say(text, &story);
+	assert_int_equal(story.unknown_count, 1);
+	assert_non_null(strstr(story.unknown[0].what, what));
+	assert_non_null(strstr(story.unknown[0].what, because));
+	assert_true(strlen(story.unknown[0].assumed) > 0);
+	assert_int_equal(counts.exact, 0);
+	assert_int_equal(counts.assumed, 1);
+	kc_cost_story_free(&story);
+}
+
+#define LOADED ADDRESS("4") "ld.global.u32 %r6, [%rd3];\n"
+
+static void a_branch_on_what_is_loaded(void **state)
+{
+	const char *text = KERNEL(LOADED "setp.eq.s32 %p1, %r6, 0;\n@%p1 bra L;\nfma.rn.f32 %f1, %f1, %f1, %f1;\nL:\n");
+	struct kc_counts counts = evaluated(text, 1, 32, 0);
+
+	(void)state;
+	assert_unknown(text, "branch", "loaded from global memory");
+	assert_count(counts, FMA, 16); /* half of the threads */
+}
+
+static void a_loop_until_what_is_loaded(void **state)
+{
+	const char *text =
+	    KERNEL("mov.u32 %r4, 0;\n" LOADED "L:\nfma.rn.f32 %f1, %f1, %f1, %f1;\nadd.s32 %r4, %r4, 1;\n"
+		   "setp.lt.s32 %p1, %r4, %r6;\n@%p1 bra L;\n");
+	struct kc_counts counts = evaluated(text, 1, 32, 0);
+
+	(void)state;
+	assert_unknown(text, "trip count", "loaded from global memory");
+	assert_count(counts, FMA, 32 * KC_COST_ASSUMED_TRIPS);
+}
+
+/* Through arithmetic that is not followed, the reason is what that is done on. */
+static void a_comparison_of_floats(void **state)
+{
+	(void)state;
+	assert_unknown(KERNEL(ADDRESS("4") "ld.global.f32 %f1, [%rd3];\nmul.f32 %f2, %f1, %f1;\n"
+					   "setp.lt.f32 %p1, %f2, 0f3F800000;\n@%p1 bra L;\nbar.sync 0;\nL:\n"),
+		       "branch", "loaded from global memory");
+	assert_unknown(
+	    KERNEL("ld.param.f32 %f1, [x];\nsetp.lt.f32 %p1, %f1, 0f3F800000;\n@%p1 bra L;\nbar.sync 0;\nL:\n"),
+	    "branch", "floating-point");
+}
+
+static void an_address_that_is_loaded(void **state)
+{
+	const char *gather = KERNEL(LOADED "mul.wide.u32 %rd5, %r6, 4;\nadd.s64 %rd5, %rd1, %rd5;\n"
+					   "ld.global.f32 %f1, [%rd5];\n");
+	const char *bins = KERNEL(LOADED "mul.wide.u32 %rd5, %r6, 4;\nmov.u64 %rd4, s;\nadd.s64 %rd5, %rd4, %rd5;\n"
+					 "red.shared.add.u32 [%rd5], 1;\n");
+	struct kc_counts counts = evaluated(gather, 1, 32, 0);
+
+	(void)state;
+	assert_unknown(gather, "address in global memory", "loaded");
+	assert_count(counts, SECTORS, 4 + 32); /* each lane its own */
+	assert_unknown(bins, "atomic in shared memory", "loaded");
+	counts = evaluated(bins, 1, 32, 0);
+	assert_count(counts, ATOMICS, 32);
+	assert_count(counts, ATOMICS_SHARED, 32);
+	assert_count(counts, SHARED_REQUESTS, 0);
+}
+
+static void an_argument_that_is_not_known(void **state)
+{
+	struct kc_counts counts = evaluated(GUARDED, 2, 64, UNKNOWN);
+
+	(void)state;
+	assert_int_equal(counts.assumed, 1);
+	assert_count(counts, LD_GLOBAL, 64); /* half of them */
+}
+
+/* --- the story */
+
+static void a_loop_in_words(void **state)
+{
+	struct kc_cost_story story;
+
+	(void)state;
+	say(KERNEL(LOOP("fma.rn.f32 %f1, %f1, %f1, %f1;\n")), &story);
+	assert_int_equal(story.loop_count, 1);
+	assert_int_equal(story.loops[0].known, 1);
+	assert_string_equal(story.loops[0].trips, "floor((p1 + 2) / 3)"); /* n / 3, rounded up */
+	assert_int_equal(story.unknown_count, 0);
+	kc_cost_story_free(&story);
+}
+
+/* nvcc writes x / 5 as x * 0xCCCCCCCD >> 34; 0xCCCCCCCD = ceil(2^34 / 5). */
+static void a_division_by_a_constant(void **state)
+{
+	struct kc_cost_story story;
+	const char *text =
+	    KERNEL("mul.wide.u32 %rd5, %r1, -858993459;\nshr.u64 %rd6, %rd5, 34;\ncvt.u32.u64 %r1, %rd6;\n"
+		   "mov.u32 %r4, 0;\nR:\nfma.rn.f32 %f1, %f1, %f1, %f1;\nadd.s32 %r4, %r4, 1;\n"
+		   "setp.lt.s32 %p2, %r4, %r1;\n@%p2 bra R;\n");
+	struct kc_counts counts = evaluated(text, 1, 32, 44);
+
+	(void)state;
+	say(text, &story);
+	assert_string_equal(story.loops[0].trips, "floor(p1 / 5)");
+	assert_count(counts, FMA, 32 * 8);
+	kc_cost_story_free(&story);
+}
+
+static void what_counts_depend_on(void **state)
+{
+	const struct kc_cost_need *needs;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, GUARDED);
+	/* Of the pointer its place in a sector, n whole, x not at all. */
+	assert_int_equal(kc_cost_needs(k.cost, &needs), 2);
+	assert_int_equal(needs[0].param, 0);
+	assert_int_equal(needs[0].mask, 31);
+	assert_int_equal(needs[1].param, 1);
+	assert_int_equal(needs[1].offset_bytes, 8);
+	assert_int_equal(needs[1].mask, UINT32_MAX);
+	assert_int_equal(kc_cost_static_shared_bytes(k.cost), 8192);
+	let_go(&k);
+}
+
+/* --- bad input, and launches in a hurry */
+
+static void launches_that_cannot_be(void **state)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, GUARDED);
+	assert_int_equal(evaluate(&k, 0, 32, 1, KC_COST_EFFORT_EXACT, &counts), -EINVAL);
+	assert_int_equal(evaluate(&k, 1, 0, 1, KC_COST_EFFORT_EXACT, &counts), -EINVAL);
+	assert_int_equal(evaluate(&k, 1, 1025, 1, KC_COST_EFFORT_EXACT, &counts), -EINVAL);
+	assert_int_equal(evaluate(&k, 1, 1024, 1, KC_COST_EFFORT_EXACT, &counts), 0);
+	let_go(&k);
+}
+
+static void code_that_cannot_be_counted(void **state)
+{
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, KERNEL("@%p1 bra L2;\nL1: add.s32 %r1, %r1, 1;\nL2: add.s32 %r2, %r2, 1;\n@%p2 bra L1;\n"));
+	assert_int_equal(k.rc, -ENOTSUP);
+	assert_string_equal(k.refusal.reason, "a loop with two entries");
+	assert_null(k.cost);
+	let_go(&k);
+}
+
+static void memory_is_bounded(void **state)
+{
+	struct kc_ptx_module module;
+	struct kc_cost *cost = NULL;
+
+	(void)state;
+	assert_int_equal(kc_ptx_parse(&module, GUARDED, strlen(GUARDED), MEMORY, NULL), 0);
+	assert_int_equal(kc_cost_read(&cost, &module, kc_ptx_find(&module, "k"), 64, NULL), -ENOMEM);
+	assert_null(cost);
+	kc_ptx_free(&module);
+}
+
+/* 1,000 blocks of 256, n = 200,100: 200,100 loads; 6,253 requests and a part of one. */
+static void at_a_launch_within_two_percent(void **state)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, GUARDED);
+	assert_int_equal(evaluate(&k, 1000, 256, 200100, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	assert_true(fabs(counted(&counts, KC_COUNT_OF_LD_GLOBAL) - 200100) < 0.02 * 200100);
+	assert_true(fabs(counted(&counts, KC_COUNT_OF_REQUESTS) - 6254) < 0.02 * 6254);
+	assert_true(fabs(counted(&counts, KC_COUNT_OF_SECTORS) - 25013) < 0.02 * 25013);
+	let_go(&k);
+}
+
+/* A hundred loops one after the other, of which each is looked at: too much for a launch. */
+static void at_a_launch_too_much(void **state)
+{
+	static char body[65536], text[70000];
+	struct kc_counts counts;
+	size_t length = 0;
+	struct kernel k;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		length += (size_t)sprintf(body + length,
+					  "mov.u32 %%r4, 0;\nR%u:\nfma.rn.f32 %%f1, %%f1, %%f1, %%f1;\nadd.s32 %%r4, "
+					  "%%r4, 1;\nsetp.lt.s32 %%p2, %%r4, %%r1;\n@%%p2 bra R%u;\n",
+					  i, i);
+	strcpy(text, KERNEL(""));
+	strcpy(strstr(text, "ret;"), body);
+	strcat(text, "ret;\n}\n");
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(evaluate(&k, 1, 32, 9, KC_COST_EFFORT_LAUNCH, &counts), -EAGAIN);
+	assert_int_equal(evaluate(&k, 1, 32, 9, KC_COST_EFFORT_EXACT, &counts), 0);
+	assert_count(counts, FMA, 32 * 9 * 100);
+	let_go(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(operations_by_class),
+	    cmocka_unit_test(sectors_of_neighbours),
+	    cmocka_unit_test(sectors_of_strides),
+	    cmocka_unit_test(passes_of_banks),
+	    cmocka_unit_test(a_bound_on_threads),
+	    cmocka_unit_test(a_counted_loop),
+	    cmocka_unit_test(a_loop_that_lanes_leave_one_by_one),
+	    cmocka_unit_test(a_branch_on_what_is_loaded),
+	    cmocka_unit_test(a_loop_until_what_is_loaded),
+	    cmocka_unit_test(a_comparison_of_floats),
+	    cmocka_unit_test(an_address_that_is_loaded),
+	    cmocka_unit_test(an_argument_that_is_not_known),
+	    cmocka_unit_test(a_loop_in_words),
+	    cmocka_unit_test(a_division_by_a_constant),
+	    cmocka_unit_test(what_counts_depend_on),
+	    cmocka_unit_test(launches_that_cannot_be),
+	    cmocka_unit_test(code_that_cannot_be_counted),
+	    cmocka_unit_test(memory_is_bounded),
+	    cmocka_unit_test(at_a_launch_within_two_percent),
+	    cmocka_unit_test(at_a_launch_too_much),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
