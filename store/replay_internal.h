@@ -93,12 +93,21 @@ struct kc__code { /* a kernel on a device */
 	struct kc_kernel_experience experience;
 };
 
-/* Yardsticks beside the models: the last duration known of the launch shape, and
- * the durations known so far in order, for their quantiles. */
+struct kc__heap { /* the largest first */
+	int64_t *at;
+	uint32_t count, capacity;
+};
+
+/* A quantile of all values so far: the largest of those up to it, beside the rest, negated. */
+struct kc__quantile {
+	struct kc__heap up_to, rest;
+};
+
+/* Yardsticks beside the models: the last duration known of the launch shape, and quantiles of all. */
 struct kc__past {
 	int64_t last_ns;
-	int64_t *sorted;
-	uint32_t count, capacity;
+	uint32_t count;
+	struct kc__quantile low, high;
 };
 
 struct kc__shape {
@@ -193,6 +202,7 @@ int kc__figures_finish(struct kc__figures *figures, struct kc_store *s, struct k
 
 /* replay_score.c: models, yardsticks, intervals, the learning curve. */
 int kc__past_add(struct kc__past *past, int64_t ns);
+void kc__past_free(struct kc__past *past); /* and nothing is known */
 void kc__past_look(const struct kc__past *past, struct kc_replay_launch *launch);
 
 /* Quantiles to 1 %, as store/sketch.h has them, but without a logarithm a value: a

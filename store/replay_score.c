@@ -13,32 +13,74 @@
 
 /* Yardsticks */
 
-int kc__past_add(struct kc__past *past, int64_t ns)
+static int push(struct kc__heap *h, int64_t value)
 {
-	uint32_t low = 0, high = past->count;
+	uint32_t i = h->count;
 
-	past->last_ns = ns;
-	if (past->count == past->capacity) {
-		uint32_t capacity = past->capacity ? 2 * past->capacity : FIRST_PAST;
-		int64_t *grown = realloc(past->sorted, capacity * sizeof(*grown));
+	if (i == h->capacity) {
+		uint32_t capacity = i ? 2 * i : FIRST_PAST;
+		int64_t *grown = realloc(h->at, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		past->sorted = grown;
-		past->capacity = capacity;
+		h->at = grown;
+		h->capacity = capacity;
 	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (past->sorted[middle] <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	memmove(past->sorted + low + 1, past->sorted + low, (past->count - low) * sizeof(*past->sorted));
-	past->sorted[low] = ns;
-	past->count++;
+	h->count++;
+	for (; i && h->at[(i - 1) / 2] < value; i = (i - 1) / 2)
+		h->at[i] = h->at[(i - 1) / 2];
+	h->at[i] = value;
 	return 0;
+}
+
+static int64_t pop(struct kc__heap *h)
+{
+	int64_t top = h->at[0], last = h->at[--h->count];
+	uint32_t i = 0, child;
+
+	while ((child = 2 * i + 1) < h->count) {
+		if (child + 1 < h->count && h->at[child + 1] > h->at[child])
+			child++;
+		if (h->at[child] <= last)
+			break;
+		h->at[i] = h->at[child];
+		i = child;
+	}
+	h->at[i] = last;
+	return top;
+}
+
+static int add_to(struct kc__quantile *quantile, double q, int64_t value)
+{
+	struct kc__heap *up_to = &quantile->up_to, *rest = &quantile->rest;
+	int rc = up_to->count && value <= up_to->at[0] ? push(up_to, value) : push(rest, -value);
+	uint64_t rank = kc_quantile_rank(q, up_to->count + rest->count);
+
+	while (rc == 0 && up_to->count < rank)
+		rc = push(up_to, -pop(rest));
+	while (rc == 0 && up_to->count > rank)
+		rc = push(rest, -pop(up_to));
+	return rc;
+}
+
+int kc__past_add(struct kc__past *past, int64_t ns)
+{
+	int rc = add_to(&past->low, LOW_QUANTILE, ns);
+
+	if (rc == 0)
+		rc = add_to(&past->high, HIGH_QUANTILE, ns);
+	past->last_ns = ns;
+	past->count++;
+	return rc;
+}
+
+void kc__past_free(struct kc__past *past)
+{
+	free(past->low.up_to.at);
+	free(past->low.rest.at);
+	free(past->high.up_to.at);
+	free(past->high.rest.at);
+	*past = (struct kc__past){0};
 }
 
 void kc__past_look(const struct kc__past *past, struct kc_replay_launch *l)
@@ -46,8 +88,8 @@ void kc__past_look(const struct kc__past *past, struct kc_replay_launch *l)
 	l->last_ns = past->last_ns;
 	if (past->count < FEW_PAST)
 		return;
-	l->past_low_ns = past->sorted[kc_quantile_rank(LOW_QUANTILE, past->count) - 1];
-	l->past_high_ns = past->sorted[kc_quantile_rank(HIGH_QUANTILE, past->count) - 1];
+	l->past_low_ns = past->low.up_to.at[0];
+	l->past_high_ns = past->high.up_to.at[0];
 }
 
 /* Errors */

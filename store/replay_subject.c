@@ -144,7 +144,7 @@ void kc__subject_free(struct kc__subject *subject)
 		void *object = object_of(subject, i, &kind);
 
 		if (object && kind == 's')
-			free(((struct kc__shape *)object)->past.sorted);
+			kc__past_free(&((struct kc__shape *)object)->past);
 		if (object && kind == 'c')
 			free((char *)((struct kc__code *)object)->identity.mangled);
 		free(object);
@@ -438,8 +438,7 @@ static void forget_shape(struct kc__shape *shape)
 {
 	if (!shape->measured)
 		return;
-	free(shape->past.sorted);
-	shape->past = (struct kc__past){0};
+	kc__past_free(&shape->past);
 	shape->measured = shape->solos = 0;
 	begin(&shape->known, &shape->key->lambda);
 	kc_contention_init(&shape->contention, &shape->board->contention);

@@ -172,3 +172,84 @@ nothing_leaks() {
 	equal "$(grep -c . table)" 6
 	grep -q -E '^pooled +[1-9][0-9]* +[0-9.]+ % +[0-9.]+ % +-?[0-9.]+ % +-?[0-9.]+ % to -?[0-9.]+ %$' table
 }
+
+@test "--json has every key that README.md of tools lists, and classes add up" {
+	trace 4000 t.csv
+	"$kerncast" import t.csv -o t.db
+	"$kerncast" replay --json t.db >replay.json
+	local key class
+	has() { # JSON path
+		[[ $(sqlite3 :memory: "SELECT json_type(CAST(readfile('replay.json') AS TEXT), '$1')") =~ ^(integer|real)$ ]] ||
+			{ echo "no number at $1"; return 1; }
+	}
+	for class in repeated new_size first_seen solo overlapped by_model.bsp by_model.context by_model.mix \
+		'by_model."last-value"'; do
+		for key in n mape median p90; do
+			has "\$.$class.$key"
+		done
+	done
+	for key in coverage90 mape_beside_last_value slowdown.n slowdown.mape slowdown.mape_no_slowdown makespan.n \
+		makespan.mape makespan.mape_serial makespan.mape_no_contention interval_score.n interval_score.ours \
+		interval_score.quantiles launches_per_s 'learning_curve[0].from' 'learning_curve[0].n' 'learning_curve[0].mape'; do
+		has "\$.$key"
+	done
+	for class in first_seen new_size repeated; do
+		for key in n coverage median_width; do
+			has "\$.intervals.$class.$key"
+		done
+		equal "$(replay_json "\$.intervals.$class.n" t.db)" "$(replay_json "\$.$class.n" t.db)"
+	done
+	equal "$(replay_json '$.by_model.mix.n' t.db)" "$(replay_json '$.accuracy.n' t.db)"
+	equal "$(replay_json '$.by_model."last-value".n' t.db)" "$(replay_json '$.repeated.n' t.db)"
+	equal "$(sqlite3 :memory: "SELECT sum(value ->> '\$.n') FROM json_each(CAST(readfile('replay.json') AS TEXT),
+		'\$.learning_curve')")" "$(replay_json '$.accuracy.n' t.db)"
+	# As text, the same.
+	"$kerncast" replay t.db >text
+	contains "$(<text)" "90 % interval"
+	contains "$(<text)" last-value
+	contains "$(<text)" "from launch"
+}
+
+@test "intervals hold about nine in ten of durations that jump and drift" {
+	# One stream: k takes 50 us after a, 20 us after b, 3 % noisy, and 50 % longer from halfway on.
+	awk 'BEGIN {
+		srand(7)
+		print "process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,bytes,name"
+		for (i = 0; i < 6000; i++) {
+			name = i % 2 ? "k" : i % 6 ? "b" : "a"
+			span = int((name == "a" || i % 6 == 1 ? 50000 : 20000) * (i < 3000 ? 1 : 1.5) * (0.97 + 0.06 * rand()))
+			printf "0,Tesla V100,1,kernel,%.0f,%d,%.0f,80,1,1,128,1,1,32,,%s\n", start + 4000, span, start, name
+			start += span + 9000
+		}
+	}' >t.csv
+	"$kerncast" import t.csv -o t.db
+	within "$(replay_json '$.coverage90' t.db)" 87 95
+	# Uniform within 3 %: the mean error is 1.5 %, and nine in ten lie within 2.7 % on either side.
+	within "$(replay_json '$.repeated.mape' t.db)" 1.4 1.8
+	within "$(replay_json '$.intervals.repeated.median_width' t.db)" 4.5 7.5
+}
+
+@test "scripts/replay-all: limits of error and interval on every recorded trace" {
+	data=${KC_SHARED_DATA:-$root/../shared/data}
+	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+	KC_SHARED_DATA=$data "$root/scripts/replay-all" "$kerncast" >table
+	equal "$(grep -cE '^[^ ]+ +(tuned on|held out) ' table)" "$(($(grep -c . "$data/traces/MANIFEST.csv") - 1))"
+	# Columns: trace, tuned on or held out, repeated, error / last, new, median / MAPE, first seen, its median, inside
+	awk 'NR > 1 { print $1, $2, $4, $5, $7, $8 + $4 + $12, $14 }' table >rows
+	# More than 500 repeated launches: no worse than the last known duration; more than 500 launches: 87 to 95 % inside
+	equal "$(awk '$3 > 500 && $4 > $5' rows)" ""
+	equal "$(awk '$6 > 500 && ($7 < 87 || $7 > 95)' rows)" ""
+	# The interval score is no worse than that of the quantiles.
+	equal "$(awk 'NR > 1 && $4 > 500 && $(NF - 2) != "n/a" && $(NF - 2) > $NF' table)" ""
+	local trace limit
+	while read -r trace limit; do
+		within "$(awk -v t="$trace" '$1 == t { print $4 }' rows)" 0 "$limit"
+	done <<-END
+		hta_df_index_v100 3.8
+		hta_nccl_a100 4.2
+		kineto_resnet50_autograd_nw0 4.9
+		kineto_resnet50_v100_a 2.4
+		param_linear_2080ti 1.8
+		gtx1080ti 2.5
+	END
+}
