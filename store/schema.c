@@ -88,8 +88,21 @@ static const char tables_5[] = "ALTER TABLE device ADD COLUMN empty_kernel_ns IN
 			       "ALTER TABLE device ADD COLUMN copy_bytes_per_s INTEGER NOT NULL DEFAULT 0;"
 			       "ALTER TABLE device ADD COLUMN flops_per_s INTEGER NOT NULL DEFAULT 0;";
 
+/* Sweeps over block sizes and the basis made from them: `kerncast basis train`. */
+static const char tables_6[] =
+    "CREATE TABLE sweep_kernel(id INTEGER PRIMARY KEY, module TEXT NOT NULL, name TEXT NOT NULL,"
+    " simulated INTEGER NOT NULL, UNIQUE(module, name));"
+    "CREATE TABLE sweep(kernel INTEGER NOT NULL, device INTEGER NOT NULL, block_x INTEGER NOT NULL,"
+    " block_y INTEGER NOT NULL, block_z INTEGER NOT NULL, size REAL NOT NULL, ns REAL NOT NULL,"
+    " launches INTEGER NOT NULL, blocks_per_sm INTEGER NOT NULL, registers INTEGER NOT NULL,"
+    " shared_bytes INTEGER NOT NULL, PRIMARY KEY(kernel, device, block_x, block_y, block_z, size)) WITHOUT ROWID;"
+    "CREATE TABLE basis(component INTEGER NOT NULL, threads INTEGER NOT NULL, value REAL NOT NULL,"
+    " singular REAL NOT NULL, PRIMARY KEY(component, threads)) WITHOUT ROWID;"
+    "CREATE TABLE basis_training(time_unix_ns INTEGER NOT NULL, rows INTEGER NOT NULL, kernels INTEGER NOT NULL,"
+    " k INTEGER NOT NULL, error REAL);";
+
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5, tables_6};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

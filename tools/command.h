@@ -39,6 +39,7 @@ extern const struct kc_command kc_command_import;
 extern const struct kc_command kc_command_replay;
 extern const struct kc_command kc_command_calibrate;
 extern const struct kc_command kc_command_explain;
+extern const struct kc_command kc_command_basis;
 
 /* The i-th command, NULL past the end. */
 const struct kc_command *kc_command_at(unsigned i);

@@ -1,0 +1,116 @@
+# kerncast basis: block sizes never timed, from those that were.
+load common
+
+# f on a K20 and a K40, which takes half as long; g on the K40 alone. Each launch
+# once, but f with blocks of 64 on the K40: 190, 200 and 900 us, of which the median counts, and two side by side.
+recording() {
+	{
+		echo process,module,device_name,stream,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes,args,name
+		at=1000000
+		line() { # device threads microseconds size module name
+			echo "${1// /},$5,$1,1,kernel,$at,${3}000,16,1,1,$2,1,1,16,0,$4,$6"
+			at=$((at + 10000000))
+		}
+		line "Tesla K40c" 64 190 100 m f
+		line "Tesla K40c" 64 200 100 m f
+		line "Tesla K40c" 64 900 100 m f
+		line "Tesla K40c" 256 100 100 m f
+		line "Tesla K40c" 1024 300 100 m f
+		line "Tesla K40c" 64 1600 200 m f
+		line "Tesla K40c" 256 800 200 m f
+		line "Tesla K40c" 1024 2400 200 m f
+		line "Tesla K40c" 64 20 100 n g
+		line "Tesla K40c" 256 10 100 n g
+		line "Tesla K40c" 1024 30 100 n g
+		line "Tesla K40c" 128 30 100 n alone
+		line "Tesla K20c" 64 400 100 m f
+		line "Tesla K20c" 256 200 100 m f
+		line "Tesla K20c" 1024 600 100 m f
+		echo "q,m,Tesla K40c,1,kernel,1000,5000,16,1,1,64,1,1,16,0,100,f"
+		echo "q,m,Tesla K40c,2,kernel,1000,5000,16,1,1,64,1,1,16,0,100,f"
+	} >t.csv
+	"$kerncast" import t.csv -o t.db
+}
+
+predict() { # JSON path, then arguments
+	local path=$1
+	shift
+	"$kerncast" basis predict --json "$@" >predict.json || return 1
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('predict.json') AS TEXT), '$path')"
+}
+
+@test "sweeps are kept: medians of what ran alone, kernels with several block sizes" {
+	recording
+	run "$kerncast" basis train t.db
+	equal "$status" 0
+	contains "$output" "Basis: 4 rows of 2 kernels, k = 1 by cross-validation"
+	equal "$(sql 'SELECT count(*), count(DISTINCT kernel) FROM sweep' t.db)" "12|2"
+	equal "$(sql "SELECT s.ns, s.launches, s.blocks_per_sm FROM sweep s JOIN sweep_kernel k ON k.id = s.kernel
+		JOIN device d ON d.id = s.device WHERE k.name = 'f' AND d.name LIKE '%K40%' AND block_x = 64 AND size = 100" t.db)" \
+		"200000.0|3|16"
+	# All rows are in one direction, (1/2, 1, 1/3): the first vector is it.
+	within "$(sql 'SELECT value * value FROM basis WHERE component = 1 AND threads = 256' t.db)" 0.7346 0.7348 "36 / 49"
+	# Again: replaced, not added.
+	"$kerncast" basis train t.db >/dev/null
+	equal "$(sql 'SELECT count(*) FROM sweep' t.db)" 12
+	equal "$(sql 'SELECT count(*) FROM basis_training' t.db)" 1
+	contains "$("$kerncast" basis show t.db)" "block sizes"
+}
+
+@test "what is known elsewhere, at twice the speed" {
+	recording
+	"$kerncast" basis train t.db >/dev/null
+	within "$(predict '$.predicted[0].predicted_ns' -k f -d K20 -s 100 -t 64 -t 256 t.db)" 599990 600010 "2 · 300 us"
+	within "$(predict '$.predicted[0].vectors_ns' -k f -d K20 -s 100 -t 64 -t 256 t.db)" 599900 600100 "as g"
+	equal "$(predict '$.predicted[0].measured_ns' -k f -d K20 -s 100 -t 64 -t 256 t.db)" 600000.0
+	equal "$(predict '$.siblings' -k f -d K20 -s 100 -t 64 t.db)" 1
+	# A size between 100 and 200, which take 8 times as long: 100 · √2.
+	within "$(predict '$.timed[1].ns' -k f -d K40 -s 141.42136 -t 64 -t 256 t.db)" 282800 282900 "100 us · √8"
+	contains "$("$kerncast" basis predict -k f -d K20 -s 100 -t 64 -t 256 t.db)" "600"
+}
+
+# 32 · 32 with 8 KiB of shared memory: 2 blocks on an SM of 2,048 threads; 16 · 16: 6 of 48 KiB. A K40's warp slots hold
+# 8 of those. Terms in equal shares: lanes 1, tile (1/16) / (1/32), latency (1/48) / (1/64), block (1/6) / (1/2).
+@test "times given, no database" {
+	within "$(predict '$.predicted[0].predicted_ns' -d k40 --smem 8192 --time 32,32=1ms -b 16,16)" 1166600 1166700
+	equal "$(predict '$.predicted[0].blocks_per_sm' -d k40 --smem 8192 --time 32,32=1ms -b 16,16)" 6
+	equal "$(predict '$.predicted[0].vectors_ns' -d k40 --time 32,32=1ms -b 16,16)" ""
+	recording
+	"$kerncast" basis train t.db >/dev/null
+	within "$(predict '$.predicted[0].vectors_ns' -d k40 --time 64=2ms --time 256=1ms -b 1024 t.db)" 2999000 3001000
+}
+
+@test "nothing to learn from, unknown names: status 1; wrong use: status 2" {
+	local wrong
+	recording
+	keep untrained "$kerncast" basis show t.db
+	equal "$(<untrained.status)" 1
+	contains "$(<untrained.err)" "basis train"
+	"$kerncast" basis train t.db >/dev/null
+	for wrong in "-k nosuch -d K40" "-k f -d V100" "-k f -d Tesla" "-k f -d K40 -s 1e9" "-k f -d K40 -t 8,8"; do
+		keep failed "$kerncast" basis predict $wrong t.db
+		equal "$(<failed.status)" 1 "$wrong"
+		[[ -s failed.err ]]
+	done
+	for wrong in "" "frobnicate" "train a b" "predict" "predict -k f" "predict -k f -d K40 --time 8=1ms" \
+		"predict -d K40 --time 8=1ms" "predict -d k40 --time 8=x -b 16" "predict -k f -d K40 -t 2000" \
+		"predict -k f -d K40 -t 64,64" "predict -k f -d K40 -s 0" "predict -d nosuch --time 8=1ms -b 16"; do
+		keep wrong "$kerncast" basis $wrong
+		equal "$(<wrong.status)" 2 "$wrong"
+		equal "$(<wrong.out)" "" "standard output of: $wrong"
+	done
+	keep missing "$kerncast" basis train missing/x.db
+	equal "$(<missing.status)" 1
+}
+
+@test "the recorded sweeps of tiled products" {
+	data=${KC_SHARED_DATA:-$root/../shared/data}
+	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+	"$kerncast" import "$data"/traces/solo_bsp/*.csv.gz -o bsp.db >/dev/null
+	"$kerncast" basis train bsp.db >/dev/null
+	equal "$(sql "SELECT count(DISTINCT block_x) FROM sweep s JOIN sweep_kernel k ON k.id = s.kernel
+		WHERE module = 'matMul_gpu_sharedmem'" bsp.db)" 8
+	predict '$' -k matMul_gpu_sharedmem -d K40 -s 4096 -t 4,4 -t 8,8 -t 16,16 -t 32,32 bsp.db >/dev/null
+	within "$(sqlite3 :memory: "SELECT 100 * avg(abs(value ->> 'predicted_ns' / (value ->> 'measured_ns') - 1))
+		FROM json_each(CAST(readfile('predict.json') AS TEXT), '\$.predicted')")" 0 4.5
+}

@@ -1,0 +1,460 @@
+#include "basis.h"
+#include "command.h"
+#include "database.h"
+#include "device_spec.h"
+#include "format.h"
+#include "json.h"
+#include "kernel_spec.h"
+#include "basis_answer.h"
+#include "table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	KEY_KERNEL = 'k',
+	KEY_DEVICE = 'd',
+	KEY_SIZE = 's',
+	KEY_TIMED = 't',
+	KEY_BLOCK = 'b',
+	KEY_JSON = 0x100,
+	KEY_TIME,
+	KEY_REGS,
+	KEY_SMEM
+};
+
+enum action { NONE, TRAIN, SHOW, PREDICT };
+
+struct request {
+	enum action action;
+	const char *database;
+	struct kc_basis_question question;
+	int json;
+};
+
+static const struct argp_option options[] = {
+    {"kernel", KEY_KERNEL, "TEXT", 0, "predict: the kernel in whose name, or module, this occurs", 0},
+    {"device", KEY_DEVICE, "TEXT", 0,
+     "predict: the recorded device in whose name this occurs; with --time also a built-in one, or a file", 0},
+    {"size", KEY_SIZE, "NUMBER", 0, "predict: the problem size, as recorded with the launches (largest known)", 0},
+    {"timed", KEY_TIMED, "X[,Y[,Z]]", 0, "predict: only these block sizes count as timed (all that are)", 0},
+    {"block", KEY_BLOCK, "X[,Y[,Z]]", 0, "predict: a block size to predict (all that are known and not timed)", 0},
+    {"time", KEY_TIME, "X[,Y[,Z]]=TIME", 0, "predict: a block size and what it took, instead of --kernel", 0},
+    {"regs", KEY_REGS, "N", 0, "predict, with --time: registers a thread", 0},
+    {"smem", KEY_SMEM, "BYTES", 0, "predict, with --time: shared memory a block", 0},
+    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    {0},
+};
+
+static const char *parse_block(const char *text, uint32_t block[3])
+{
+	block[0] = block[1] = block[2] = 1;
+	for (int i = 0; i < 3; i++) {
+		char *end;
+		unsigned long n = strtoul(text, &end, 10);
+
+		if (end == text || *text < '0' || *text > '9' || n < 1 || n > 1024)
+			return NULL;
+		block[i] = (uint32_t)n;
+		if (*end != ',')
+			return (uint64_t)block[0] * block[1] * block[2] > 1024 ? NULL : end;
+		text = end + 1;
+	}
+	return NULL;
+}
+
+static void add_block(struct kc_basis_blocks *blocks, const char *arg, const char *option, int with_time,
+		      struct argp_state *state)
+{
+	const char *end;
+
+	if (blocks->count == KC_BASIS_COLUMNS) {
+		argp_error(state, "%s: more than %u block sizes", option, KC_BASIS_COLUMNS);
+		return;
+	}
+	end = parse_block(arg, blocks->block[blocks->count]);
+	if (!end || (with_time ? *end != '=' || kc_time_ns(end + 1, &blocks->ns[blocks->count]) < 0 ||
+				     blocks->ns[blocks->count] <= 0
+			       : *end))
+		argp_error(state, "%s takes a block size of up to 1024 threads, such as 16,16%s, not \"%s\"", option,
+			   with_time ? "=3.2ms" : "", arg);
+	blocks->count++;
+}
+
+static uint32_t parse_count(const char *arg, const char *option, uint32_t most, struct argp_state *state)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg < '0' || *arg > '9' || n > most)
+		argp_error(state, "%s takes a number up to %u, not \"%s\"", option, most, arg);
+	return (uint32_t)n;
+}
+
+static double parse_size(const char *arg, struct argp_state *state)
+{
+	char *end;
+	double size = strtod(arg, &end);
+
+	if (end == arg || *end || !(size > 0) || !isfinite(size))
+		argp_error(state, "--size takes a number above 0, not \"%s\"", arg);
+	return size;
+}
+
+static void parse_argument(struct request *request, const char *arg, struct argp_state *state)
+{
+	static const char *const names[] = {[TRAIN] = "train", [SHOW] = "show", [PREDICT] = "predict"};
+
+	if (request->action != NONE) {
+		if (request->database)
+			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
+		request->database = arg;
+		return;
+	}
+	for (int i = TRAIN; i <= PREDICT; i++)
+		if (!strcmp(arg, names[i]))
+			request->action = (enum action)i;
+	if (request->action == NONE)
+		argp_error(state, "train, show or predict, not \"%s\"", arg);
+}
+
+static void check(const struct request *request, struct argp_state *state)
+{
+	const struct kc_basis_question *q = &request->question;
+
+	if (request->action == NONE)
+		argp_error(state, "train, show or predict?");
+	if (request->action != PREDICT)
+		return;
+	if (!q->kernel == !q->times.count)
+		argp_error(state,
+			   "predict takes a kernel of the database (--kernel) or times (--time), one of the two");
+	if (!q->device)
+		argp_error(state, "on which device? --device takes a name");
+	if (q->times.count && !q->asked.count)
+		argp_error(state, "which block sizes? --block takes one");
+	if (q->times.count && (q->timed.count || q->size > 0))
+		argp_error(state, "--timed and --size go with --kernel");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+	struct kc_basis_question *q = &request->question;
+
+	switch (key) {
+	case KEY_KERNEL:
+		q->kernel = arg;
+		return 0;
+	case KEY_DEVICE:
+		q->device = arg;
+		return 0;
+	case KEY_SIZE:
+		q->size = parse_size(arg, state);
+		return 0;
+	case KEY_TIMED:
+		add_block(&q->timed, arg, "--timed", 0, state);
+		return 0;
+	case KEY_BLOCK:
+		add_block(&q->asked, arg, "--block", 0, state);
+		return 0;
+	case KEY_TIME:
+		add_block(&q->times, arg, "--time", 1, state);
+		return 0;
+	case KEY_REGS:
+		q->registers = parse_count(arg, "--regs", 255, state);
+		return 0;
+	case KEY_SMEM:
+		q->shared_bytes = parse_count(arg, "--smem", 1U << 20, state);
+		return 0;
+	case KEY_JSON:
+		request->json = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_argument(request, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		check(request, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- train */
+
+/* Every other block size timed, the others predicted, kernels left out in turn. */
+static void choose(const struct kc_basis_rows *rows, struct kc_stored_basis *out)
+{
+	uint32_t timed[KC_BASIS_COLUMNS], n = 0;
+
+	for (uint32_t c = 0; c < rows->columns; c += 2)
+		timed[n++] = c;
+	out->k = kc_basis_choose(rows->rates, rows->groups, rows->count, rows->columns, timed, n, &out->error);
+	for (uint32_t r = 0; r < rows->count; r++)
+		out->kernels += !r || rows->groups[r] != rows->groups[r - 1];
+}
+
+/* 1; 0: there is nothing to make one of; -ENOMEM. */
+static int make_basis(const struct kc_sweeps *sweeps, struct kc_stored_basis *out)
+{
+	struct kc_basis_rows rows;
+	int rc = kc_basis_rows_make(sweeps, &rows);
+
+	if (rc)
+		return rc;
+	kc_basis_rows_complete(&rows);
+	*out = (struct kc_stored_basis){.rows = rows.count};
+	if (rows.columns > 1 && kc_basis_train(&out->basis, rows.rates, rows.count, rows.columns) == 0) {
+		memcpy(out->threads, rows.threads, rows.columns * sizeof(*rows.threads));
+		choose(&rows, out);
+		rc = 1;
+	}
+	kc_basis_rows_free(&rows);
+	return rc;
+}
+
+static int train(const char *path)
+{
+	struct kc_store *store = NULL;
+	struct kc_sweeps *sweeps = NULL;
+	struct kc_stored_basis basis;
+	char why[512] = "";
+	int rc = kc_store_open(path, KC_STORE_WRITE, &store, why, sizeof(why)), made;
+
+	if (rc < 0) {
+		kc_error("%s", *why ? why : strerror(-rc));
+		return rc;
+	}
+	rc = kc_sweeps_collect(store, &sweeps);
+	made = rc ? 0 : make_basis(sweeps, &basis);
+	if (!rc && made >= 0)
+		rc = kc_sweeps_store(store, sweeps, made ? &basis : NULL);
+	if (rc || made < 0)
+		kc_database_unreadable(path, rc ? rc : made);
+	kc_sweeps_free(sweeps);
+	kc_store_close(store);
+	return rc ? rc : made < 0 ? made : 0;
+}
+
+/* --- show */
+
+struct known {
+	struct kc_sweeps *sweeps;
+	struct kc_stored_basis basis;
+	int has_basis;
+};
+
+struct extent { /* of one kernel */
+	uint32_t devices, blocks, times;
+};
+
+static struct extent extent_of(const struct kc_sweeps *sweeps, uint32_t kernel)
+{
+	struct extent e = {0, 0, 0};
+	uint32_t here = 0;
+
+	for (size_t i = 0; i < sweeps->point_count; i++) {
+		const struct kc_sweep_point *p = &sweeps->points[i], *before = i ? p - 1 : NULL;
+		int same_device, same_block;
+
+		if (p->kernel != kernel)
+			continue;
+		same_device = before && before->kernel == kernel && before->device == p->device;
+		same_block = same_device && !memcmp(before->block, p->block, sizeof(p->block));
+		here = same_device ? here + !same_block : 1;
+		e.blocks = here > e.blocks ? here : e.blocks;
+		e.devices += !same_device;
+		e.times++;
+	}
+	return e;
+}
+
+static json_t *basis_json(const struct kc_stored_basis *basis)
+{
+	json_t *out = json_object(), *threads = json_array(), *components = json_array();
+
+	for (uint32_t c = 0; c < basis->basis.columns; c++)
+		json_array_append_new(threads, json_integer(basis->threads[c]));
+	for (uint32_t i = 0; i < basis->basis.components; i++) {
+		json_t *component = json_object(), *vector = json_array();
+
+		for (uint32_t c = 0; c < basis->basis.columns; c++)
+			json_array_append_new(vector, kc_json_real(basis->basis.vectors[i][c]));
+		json_object_set_new(component, "singular_value", kc_json_real(basis->basis.values[i]));
+		json_object_set_new(component, "vector", vector);
+		json_array_append_new(components, component);
+	}
+	json_object_set_new(out, "threads", threads);
+	json_object_set_new(out, "rows", json_integer(basis->rows));
+	json_object_set_new(out, "kernels", json_integer(basis->kernels));
+	json_object_set_new(out, "k", json_integer(basis->k));
+	json_object_set_new(out, "error", kc_json_percent(basis->error));
+	json_object_set_new(out, "components", components);
+	return out;
+}
+
+static int show_json(const struct known *known)
+{
+	json_t *out = json_object(), *kernels = json_array();
+
+	for (uint32_t i = 0; i < known->sweeps->kernel_count; i++) {
+		struct extent e = extent_of(known->sweeps, i);
+		json_t *kernel = json_object();
+
+		json_object_set_new(kernel, "name", kc_json_text(known->sweeps->kernels[i].name));
+		json_object_set_new(kernel, "module", kc_json_text(known->sweeps->kernels[i].module));
+		json_object_set_new(kernel, "devices", json_integer(e.devices));
+		json_object_set_new(kernel, "block_sizes", json_integer(e.blocks));
+		json_object_set_new(kernel, "times", json_integer(e.times));
+		json_array_append_new(kernels, kernel);
+	}
+	json_object_set_new(out, "simulated", json_boolean(known->sweeps->simulated));
+	json_object_set_new(out, "kernels", kernels);
+	json_object_set_new(out, "basis", known->has_basis ? basis_json(&known->basis) : json_null());
+	return kc_json_print(out);
+}
+
+static void print_basis(const struct kc_stored_basis *basis)
+{
+	char error[KC_FORMAT_BYTES];
+
+	printf("\nBasis: %u rows of %u kernel%s, k = %u", basis->rows, basis->kernels, basis->kernels == 1 ? "" : "s",
+	       basis->k);
+	if (isnan(basis->error))
+		puts(" (one kernel alone: nothing to choose by)");
+	else
+		printf(" by cross-validation, error %s\n", kc_format_percent(100 * basis->error, error));
+	printf("  %14s", "threads");
+	for (uint32_t c = 0; c < basis->basis.columns; c++)
+		printf(" %7u", basis->threads[c]);
+	printf("\n");
+	for (uint32_t i = 0; i < basis->k; i++) {
+		printf("  singular %5.3g", basis->basis.values[i]);
+		for (uint32_t c = 0; c < basis->basis.columns; c++)
+			printf(" %7.3f", basis->basis.vectors[i][c]);
+		printf("\n");
+	}
+}
+
+static int show_text(const struct known *known)
+{
+	static const struct kc_column columns[] = {{"kernel", KC_LEFT, 1},   {"module", KC_LEFT, 0},
+						   {"devices", KC_RIGHT, 0}, {"block sizes", KC_RIGHT, 0},
+						   {"times", KC_RIGHT, 0},   {0}};
+	struct kc_table table;
+	int rc;
+
+	if (known->sweeps->simulated)
+		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
+	kc_table_init(&table, columns);
+	for (uint32_t i = 0; i < known->sweeps->kernel_count; i++) {
+		struct extent e = extent_of(known->sweeps, i);
+		char devices[KC_FORMAT_BYTES], blocks[KC_FORMAT_BYTES], times[KC_FORMAT_BYTES];
+
+		kc_table_row(&table,
+			     (const char *const[]){known->sweeps->kernels[i].name, known->sweeps->kernels[i].module,
+						   kc_format_count(e.devices, devices),
+						   kc_format_count(e.blocks, blocks), kc_format_count(e.times, times)});
+	}
+	rc = kc_table_print(&table, stdout, 0, kc_page_width());
+	kc_table_free(&table);
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	if (known->has_basis)
+		print_basis(&known->basis);
+	else
+		puts("\nNo basis: no two block sizes that several problems were measured with.");
+	return kc_output_finish();
+}
+
+/* 0, or a message and -errno. */
+static int read_known(const char *path, struct known *known, struct kc_device_row **devices, size_t *device_count)
+{
+	struct kc_store *store = kc_database_read(path);
+	int rc;
+
+	if (!store)
+		return -ENOENT;
+	rc = kc_sweeps_read(store, &known->sweeps);
+	if (!rc) {
+		rc = kc_stored_basis_read(store, &known->basis);
+		known->has_basis = rc == 0;
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	if (!rc)
+		rc = kc_query_devices(store, devices, device_count);
+	if (rc)
+		kc_database_unreadable(path, rc);
+	kc_store_close(store);
+	return rc;
+}
+
+static int answer(const struct request *request, const char *path)
+{
+	struct known known = {0};
+	struct kc_device_row *devices = NULL;
+	size_t device_count = 0;
+	int status = KC_EXIT_FAILED, rc = 0;
+
+	/* Given times need no database. */
+	if (!request->question.times.count || request->database || access(path, F_OK) == 0)
+		rc = read_known(path, &known, &devices, &device_count);
+	else
+		known.sweeps = calloc(1, sizeof(*known.sweeps));
+	if (!rc && !known.sweeps) {
+		kc_error("%s", strerror(ENOMEM));
+		rc = -ENOMEM;
+	}
+	if (!rc && request->action == PREDICT)
+		status = kc_basis_answer(&request->question,
+					 &(struct kc_basis_known){known.sweeps, known.has_basis ? &known.basis : NULL,
+								  devices, device_count},
+					 request->json);
+	else if (!rc && !known.sweeps->kernel_count)
+		kc_error(
+		    "%s holds no kernel measured with two block sizes or more; `kerncast basis train` looks for them",
+		    kc_database_shown(path));
+	else if (!rc)
+		status = request->json ? show_json(&known) : show_text(&known);
+	kc_sweeps_free(known.sweeps);
+	free(devices);
+	return status;
+}
+
+static int basis_main(int argc, char **argv, const struct kc_command *self)
+{
+	static struct request request;
+	char path[PATH_MAX];
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	kc_database_path(request.database, path, sizeof(path));
+	if (request.action == TRAIN && train(path) < 0)
+		return KC_EXIT_FAILED;
+	return answer(&request, path);
+}
+
+const struct kc_command kc_command_basis = {
+    .name = "basis",
+    .summary = "predicts block sizes never timed from those that were",
+    .arguments = "train|show|predict [DB]",
+    .options = options,
+    .run = basis_main,
+    .manual =
+	"train takes every kernel of the database that ran alone with two block sizes or more, keeps the median\n"
+	"time of each block and problem size on each device (table sweep), and makes a basis of them: singular\n"
+	"vectors of speed-ups over threads per block, as many (k) as predict kernels left out best. show prints both.\n"
+	"predict says how long a kernel takes with block sizes not timed: of a kernel of the database (--kernel,\n"
+	"what is measured stands beside the prediction), or of one whose times are given (--time). Where the same\n"
+	"problem is known on other devices of the architecture, their curves are followed; else four terms of the\n"
+	"hardware are fitted: lanes issued for a thread, sectors loaded, latency over resident warps, and what each\n"
+	"resident block costs. \"vectors\" is the prediction by singular vectors, never of the kernel itself.\n",
+};
