@@ -18,8 +18,8 @@
 
 const char *kc_model_name(uint32_t model)
 {
-	static const char *const names[] = {"none",	"bsp-device", "bsp-kernel", "bsp-shape",
-					    "bsp-code", "bsp-sizes",  "context",    "mix"};
+	static const char *const names[] = {"none",      "bsp-device", "bsp-kernel", "bsp-shape", "bsp-code",
+					    "bsp-sizes", "context",    "mix",        "scaling"};
 
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }

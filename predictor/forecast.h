@@ -61,6 +61,7 @@ enum kc_model {
 	KC_MODEL_BSP_SIZES = 5,  /* the code's work and other sizes that were measured */
 	KC_MODEL_CONTEXT = 6,    /* earlier launches of the shape, by what came before them */
 	KC_MODEL_MIX = 7,        /* several of the above */
+	KC_MODEL_SCALING = 8,    /* other sizes that were measured, without the code's work (scaling.h) */
 	KC_MODELS,
 };
 const char *kc_model_name(uint32_t model);

@@ -188,7 +188,7 @@ int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling
 	variance = fmax(variance, noise);
 	half = law->interval * sqrt(variance + law->interval_spread * law->interval_spread);
 	log_ns = fmax(log_ns, least);
-	solo->half_width = (float)half;
+	*solo = (struct kc_solo){.model = KC_MODEL_SCALING, .half_width = (float)half};
 	solo->low_ns = whole_ns(log_ns - half);
 	solo->high_ns = whole_ns(log_ns + half);
 	solo->ns = whole_ns(fmax(log_ns - law->caution * fmin(variance, VARIANCE_MAX), least));

@@ -74,8 +74,8 @@ void kc_scaling_init(struct kc_scaling *scaling);
  * room, of two neighbours in size one is forgotten; the ends stay. */
 void kc_scaling_learn(struct kc_scaling *scaling, const struct kc_scaling_size *size, int64_t measured_ns);
 
-/* 0, time and 90 % interval in *solo (model and state are left alone);
- * -ENODATA where nothing of the kernel is known. A few µs with all points. */
+/* 0 and the time with its 90 % interval; -ENODATA where nothing of the kernel is
+ * known. A few µs with all points. */
 int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling *scaling,
 		       const struct kc_scaling_size *size, struct kc_solo *solo);
 

@@ -19,6 +19,7 @@
 
 #include "predictor/copy.h"
 #include "predictor/outlook.h"
+#include "predictor/scaling.h"
 
 enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER };
 
@@ -91,6 +92,7 @@ struct kc__code { /* a kernel on a device */
 	int excluded;
 	struct kc_resources resources;
 	struct kc_kernel_experience experience;
+	struct kc_scaling scaling;
 };
 
 struct kc__heap { /* the largest first */
@@ -118,6 +120,7 @@ struct kc__shape {
 	uint64_t identity; /* kc_launch_identity(): names it in contexts */
 	uint32_t measured, solos;
 	struct kc_work work;
+	struct kc_scaling_size size;
 	struct kc__board *board;
 	struct kc__code *code;
 	struct kc__known *key, known;

@@ -361,6 +361,7 @@ static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, con
 	    kc_work_init(&shape->work, &shape->board->info, &shape->code->resources, dims, blocks_per_sm) == 0
 		? KC_PREDICTED
 		: KC_DOES_NOT_FIT;
+	shape->size = kc_scaling_size(&shape->work, dims);
 }
 
 struct shape_name {
@@ -432,6 +433,7 @@ static void forget_code(struct kc__code *code)
 		return;
 	code->measured = 0;
 	kc_kernel_experience_init(&code->experience, &code->board->experience);
+	kc_scaling_init(&code->scaling);
 }
 
 static void forget_shape(struct kc__shape *shape)
@@ -481,6 +483,11 @@ static void publish(struct kc__known *known)
 
 struct kc_solo kc__subject_solo(const struct kc__shape *shape)
 {
+	struct kc_solo solo;
+
+	if (!shape->measured && !shape->known.belief.count &&
+	    kc_scaling_predict(&kc_scaling_law_default, &shape->code->scaling, &shape->size, &solo) == 0)
+		return solo;
 	return kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief);
 }
 
@@ -495,14 +502,14 @@ int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 	    .low_ns = op->low_ns,
 	    .high_ns = op->high_ns,
 	    .novelty = kc_novelty(shape->measured, shape->code->measured),
-	    .solo =
-		kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief),
+	    .solo = kc__subject_solo(shape),
 	    .measured_ns = op->end_ns - op->start_ns,
 	};
 
 	if (outcome.measured_ns <= 0)
 		return 0;
 	kc_outlook_measured(&outcome);
+	kc_scaling_learn(&shape->code->scaling, &shape->size, outcome.measured_ns);
 	shape->measured++;
 	shape->code->measured++;
 	return kc__past_add(&shape->past, outcome.measured_ns);

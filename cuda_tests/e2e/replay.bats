@@ -90,7 +90,7 @@ nothing_leaks() {
 	nothing_leaks t.db 150 1000 1900 2600 3500
 	# The models that learn took part in what was compared.
 	local model
-	for model in context mix bsp-shape bsp-kernel bsp-device; do
+	for model in context mix bsp-shape scaling bsp-device; do
 		grep -q ",$model," base.csv
 	done
 }
@@ -120,6 +120,24 @@ nothing_leaks() {
 		"$(sql "SELECT count(*) FROM launch l JOIN kernel k ON k.id = l.kernel WHERE name IN ('k1', 'k2')" t.db)"
 	equal "$("$kerncast" replay --csv --exclude '^k1$' t.db | cut -d, -f1-18 | cksum)" \
 		"$("$kerncast" replay --csv t.db | cut -d, -f1-18 | cksum)"
+}
+
+# 1 wave (15 SMs, 8 blocks of 256 threads each), then 4, 16 and 256, all of 100 us.
+@test "a new size of a known kernel is scaled by its waves, not by its threads alone" {
+	{
+		echo process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,block_x,grid_y,grid_z,block_y,block_z,name
+		i=1
+		for blocks in 120 480 1920 30720; do
+			echo "a,Tesla K40c,1,kernel,$((i * 10000000)),100000,$((i * 10000000)),$blocks,256,1,1,1,1,f"
+			i=$((i + 1))
+		done
+	} >t.csv
+	"$kerncast" import t.csv -o t.db
+	"$kerncast" replay --csv t.db >replayed.csv
+	equal "$(awk -F, '$7 == "new_size" { print $8 }' replayed.csv | sort | uniq -c | tr -s ' ')" " 3 scaling"
+	within "$(awk -F, 'NR == 3 { print $9 }' replayed.csv)" 100000 400000 "four waves: at most four times as long"
+	# All three took as long as the first: by now the largest is not expected to take 16 times as long as the third.
+	within "$(awk -F, 'NR == 5 { print $9 }' replayed.csv)" 100000 800000
 }
 
 @test "two kernels by hand: slowdown and makespan" {
