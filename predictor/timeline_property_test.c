@@ -204,27 +204,53 @@ static void one_more_behind_makes_none_earlier(void **state)
 	}
 }
 
-/* Equal kernels in streams of their own, whichever stream comes first. */
+/* A random order of the numbers below count: Fisher and Yates. */
+static void shuffle(uint32_t *order, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	for (uint32_t i = count; i > 1; i--) {
+		uint32_t other = random_below(i), last = order[i - 1];
+
+		order[i - 1] = order[other];
+		order[other] = last;
+	}
+}
+
+/* One kernel in each stream, in this order. */
+static int64_t makespan_ns(struct kc_timeline *tl, const struct kc_device *device, const uint32_t *order,
+			   uint32_t streams, uint32_t blocks)
+{
+	int64_t last = 0;
+
+	kc_timeline_init(tl, device);
+	for (uint32_t s = 0; s < streams; s++)
+		kc_timeline_stream(tl, s, KC_STREAM_NONBLOCKING, 0);
+	for (uint32_t i = 0; i < streams; i++) {
+		struct kc_placement p = launch(tl, order[i], NOW_NS, blocks, 50 * US);
+
+		last = p.end_ns > last ? p.end_ns : last;
+	}
+	return last;
+}
+
+/* Equal kernels in streams of their own, 2 to 32 of them, whichever stream comes first. */
 static void order_of_equal_kernels_does_not_matter(void **state)
 {
+	enum { STREAMS_MAX = 32 };
 	struct kc_device device = k40();
 
-	for (unsigned round = 0; round < 500; round++) {
-		uint32_t blocks = 1 + random_below(400);
-		int64_t makespan[2] = {0, 0};
+	for (unsigned round = 0; round < 1000; round++) {
+		uint32_t streams = 2 + random_below(STREAMS_MAX - 1), blocks = 1 + random_below(400);
+		uint32_t order[STREAMS_MAX];
+		int64_t first;
 
-		for (unsigned turn = 0; turn < 2; turn++) {
-			kc_timeline_init(*state, &device);
-			for (uint32_t s = 0; s < 4; s++)
-				kc_timeline_stream(*state, s, KC_STREAM_NONBLOCKING, 0);
-			for (uint32_t i = 0; i < 4; i++) {
-				struct kc_placement p =
-				    launch(*state, turn ? (i * 3 + round) % 4 : i, NOW_NS, blocks, 50 * US);
-
-				makespan[turn] = p.end_ns > makespan[turn] ? p.end_ns : makespan[turn];
-			}
+		shuffle(order, streams);
+		first = makespan_ns(*state, &device, order, streams, blocks);
+		for (unsigned turn = 0; turn < 3; turn++) {
+			shuffle(order, streams);
+			assert_int_equal(makespan_ns(*state, &device, order, streams, blocks), first);
 		}
-		assert_int_equal(makespan[0], makespan[1]);
 	}
 }
 
