@@ -11,9 +11,9 @@
 #define SMALL_COPY_BYTES (64u << 10) /* below, latency hides the rate */
 #define COPY_WEIGHT 0.25             /* of one measured copy in the running rate */
 
-int64_t kc_copy_ns(const struct kc_device *device, int on_device, uint64_t rate, uint64_t bytes)
+int64_t kc_copy_ns(const struct kc_device *device, enum kc_copy_route route, uint64_t rate, uint64_t bytes)
 {
-	if (!rate && on_device && kc_device_bandwidth(device) > 0)
+	if (!rate && route == KC_ROUTE_ON_DEVICE && kc_device_bandwidth(device) > 0)
 		rate = (uint64_t)(2e9 * MIB / kc_device_bandwidth(device));
 	if (!rate)
 		rate = HOST_NS_PER_MIB;

@@ -9,9 +9,15 @@
 
 #include <stdint.h>
 
-/* on_device: the bytes stay on the device (copies in it, memsets). rate: what
- * was learned, ns per MiB; 0: nothing yet. Returns ns. */
-int64_t kc_copy_ns(const struct kc_device *device, int on_device, uint64_t rate, uint64_t bytes);
+enum kc_copy_route {
+	KC_ROUTE_TO_DEVICE,
+	KC_ROUTE_TO_HOST,
+	KC_ROUTE_ON_DEVICE, /* copies within it, memsets */
+	KC_ROUTE_OTHER,     /* from device to device, or not known */
+};
+
+/* rate: what was learned, ns per MiB; 0: nothing yet. Returns ns. */
+int64_t kc_copy_ns(const struct kc_device *device, enum kc_copy_route route, uint64_t rate, uint64_t bytes);
 
 /* The rate after one more measured copy; unchanged where it says nothing about the rate. */
 uint64_t kc_copy_learn(uint64_t rate, uint64_t bytes, int64_t measured_ns);

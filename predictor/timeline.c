@@ -24,6 +24,20 @@ struct queue {
 	int64_t ready_ns; /* without that stream's shift */
 };
 
+/* A copy that an engine has taken on; where more are on their way, the two oldest count as one. */
+#define ENGINE_COPIES 16u
+#define ENGINES 2u /* a device has one, or one for each direction */
+
+struct copy {
+	uint32_t stream, ticket;
+	int64_t from_ns; /* without that stream's shift */
+};
+
+struct engine {
+	uint32_t count;
+	struct copy copies[ENGINE_COPIES]; /* in the order in which they came */
+};
+
 struct kc_timeline {
 	struct kc__site site;
 	uint32_t before;      /* identity of the last launch */
@@ -32,6 +46,8 @@ struct kc_timeline {
 	struct queue queues[LEVELS][QUEUES];
 	int64_t launch_overhead_ns;
 	int64_t launch_gap_ns;
+	uint32_t engine_count;
+	struct engine engines[ENGINES];
 	uint32_t busy_count;
 	uint32_t busy[STREAMS]; /* streams with work that has not ended */
 	struct kc__floor floor; /* what heads them, in the same places */
@@ -83,6 +99,7 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	tl->site.timing = (struct kc_timing){0};
 	tl->launch_overhead_ns = device->launch_overhead_ns;
 	tl->launch_gap_ns = device->launch_gap_ns;
+	tl->engine_count = device->copy_engines > 1 ? ENGINES : 1;
 	tl->busy_count = 0;
 	kc__floor_init(&tl->floor, &tl->site);
 	tl->before = 0;
@@ -90,6 +107,7 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	if (!tl->queue_count)
 		tl->queue_count = QUEUES;
 	memset(tl->queues, 0, sizeof(tl->queues));
+	memset(tl->engines, 0, sizeof(tl->engines));
 	memset(tl->next_queue, 0, sizeof(tl->next_queue));
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		tl->streams[i].busy = 0;
@@ -357,22 +375,127 @@ void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
 
-void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
-			struct kc_placement *out)
+/* When the stream's next operation, which holds no SM, heads it; ring and queue know of it then. */
+static void begin_occupying(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int *behind,
+			    struct kc_placement *out)
 {
-	uint32_t index = index_of(stream);
 	struct kc__stream *s = &tl->streams[index];
-	int behind;
 
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	*out = (struct kc_placement){.slowdown = 1, .slowdown_waves = 1, .concurrency_case = KC_CASE_ALONE};
 	out->meeting.room = 1;
-	out->start_ns = ready_ns(tl, s, now_ns, &behind);
+	out->start_ns = ready_ns(tl, s, now_ns, behind);
 	enter_queue(tl, index, out->start_ns);
+}
+
+static void occupy(struct kc_timeline *tl, uint32_t index, int64_t duration_ns, int behind, struct kc_placement *out)
+{
 	out->end_ns = out->start_ns + sane_ns(duration_ns);
 	touch(tl, index);
-	*kc__ring_next(s, tl->rings[index]) = (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
+	*kc__ring_next(&tl->streams[index], tl->rings[index]) =
+	    (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
 	append(tl, index, behind, out);
+}
+
+void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
+			struct kc_placement *out)
+{
+	uint32_t index = index_of(stream);
+	int behind;
+
+	begin_occupying(tl, index, now_ns, &behind, out);
+	occupy(tl, index, duration_ns, behind, out);
+}
+
+/* INT64_MIN: it is no longer known. */
+static int64_t copy_end_ns(const struct kc_timeline *tl, const struct copy *copy)
+{
+	struct kc__interval interval;
+
+	return kc__ring_look(&tl->streams[copy->stream], tl->rings[copy->stream], copy->ticket, &interval)
+		   ? interval.end_ns
+		   : INT64_MIN;
+}
+
+/* Drops what has ended by now. */
+static void expire_copies(const struct kc_timeline *tl, struct engine *engine, int64_t now_ns)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < engine->count; i++) {
+		if (copy_end_ns(tl, &engine->copies[i]) > now_ns)
+			engine->copies[left++] = engine->copies[i];
+	}
+	engine->count = left;
+}
+
+/* First moment from t on at which no copy is under way. One that begins later holds up nothing: it was ready later, or
+ * its stream is. Every turn passes one. */
+static int64_t engine_free_ns(const struct kc_timeline *tl, const struct engine *engine, int64_t t)
+{
+	int64_t before;
+
+	do {
+		before = t;
+		for (uint32_t i = 0; i < engine->count; i++) {
+			const struct copy *copy = &engine->copies[i];
+			int64_t end_ns = copy_end_ns(tl, copy);
+
+			if (copy->from_ns + tl->streams[copy->stream].shift_ns <= t)
+				t = max_i64(t, end_ns);
+		}
+	} while (t > before);
+	return t;
+}
+
+static void merge_oldest_copies(const struct kc_timeline *tl, struct engine *engine)
+{
+	const struct copy *oldest = &engine->copies[0];
+	struct copy *next = &engine->copies[1];
+	int64_t from_ns = oldest->from_ns + tl->streams[oldest->stream].shift_ns - tl->streams[next->stream].shift_ns;
+
+	next->from_ns = from_ns < next->from_ns ? from_ns : next->from_ns;
+	memmove(engine->copies, next, --engine->count * sizeof(*next));
+}
+
+static void take_copy(struct kc_timeline *tl, struct engine *engine, uint32_t index, const struct kc_placement *out)
+{
+	if (engine->count == ENGINE_COPIES)
+		merge_oldest_copies(tl, engine);
+	engine->copies[engine->count++] =
+	    (struct copy){index, out->ticket, out->start_ns - tl->streams[index].shift_ns};
+}
+
+static void drop_copy(struct engine *engine, uint32_t stream, uint32_t ticket)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < engine->count; i++) {
+		if (engine->copies[i].stream != stream || engine->copies[i].ticket != ticket)
+			engine->copies[left++] = engine->copies[i];
+	}
+	engine->count = left;
+}
+
+void kc_timeline_copy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, enum kc_copy_route route,
+		      int64_t duration_ns, struct kc_placement *out)
+{
+	uint32_t index = index_of(stream);
+	struct engine *engine;
+	int64_t ready_ns;
+	int behind;
+
+	if (route != KC_ROUTE_TO_DEVICE && route != KC_ROUTE_TO_HOST) {
+		kc_timeline_occupy(tl, stream, now_ns, duration_ns, out);
+		return;
+	}
+	engine = &tl->engines[route == KC_ROUTE_TO_HOST ? tl->engine_count - 1 : 0];
+	expire_copies(tl, engine, now_ns);
+	begin_occupying(tl, index, now_ns, &behind, out);
+	ready_ns = out->start_ns;
+	out->start_ns = engine_free_ns(tl, engine, ready_ns);
+	occupy(tl, index, duration_ns, behind && out->start_ns == ready_ns, out);
+	take_copy(tl, engine, index, out);
 }
 
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket)
@@ -380,6 +503,8 @@ void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket
 	uint32_t index = index_of(stream);
 
 	touch(tl, index);
+	for (uint32_t i = 0; i < tl->engine_count; i++)
+		drop_copy(&tl->engines[i], index, ticket);
 	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
 }
 

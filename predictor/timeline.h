@@ -14,6 +14,7 @@
 #define KC_TIMELINE_H
 
 #include "contention.h"
+#include "copy.h"
 #include "standing.h"
 
 #include <stddef.h>
@@ -69,7 +70,11 @@ void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 /* The same with all that is known. */
 void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
 			struct kc_placement *out);
-/* A copy, memset or host function that occupies the stream for duration_ns. */
+/* A copy or memset: it occupies the stream for duration_ns, and where it crosses the link to the host the copy engine
+ * of its direction, which copies take in turns; kernels run beside it. */
+void kc_timeline_copy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, enum kc_copy_route route,
+		      int64_t duration_ns, struct kc_placement *out);
+/* A host function, or whatever else occupies the stream alone. */
 void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
 			struct kc_placement *out);
 /* The call failed after all: its interval never was. */

@@ -108,7 +108,7 @@ static void random_calls(void **state)
 			check(&p, at_ns, solo_ns);
 			assert_true(p.start_ns >= tail_ns);
 		} else if (what < 84) {
-			kc_timeline_occupy(tl, stream, at_ns, solo_ns, &p);
+			kc_timeline_copy(tl, stream, at_ns, random_below(4), solo_ns, &p);
 			check(&p, at_ns, solo_ns);
 		} else if (what < 87) {
 			kc_timeline_wait(tl, stream, kc_timeline_tail(tl, random_below(FUZZ_STREAMS), at_ns));

@@ -13,7 +13,7 @@ static int64_t expected_ns(const struct kc__device *device, enum kc_transfer_kin
 {
 	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
 
-	return kc_copy_ns(&device->info, kind == KC_COPY_DTOD || kind == KC_MEMSET, rate, bytes);
+	return kc_copy_ns(&device->info, kc_transfer_route(kind), rate, bytes);
 }
 
 void kc__cancel(struct kc__stream *stream, uint32_t ticket)
@@ -49,8 +49,8 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	now = kc__now_ns();
 	call->stream = stream;
 	pthread_mutex_lock(&stream->device->lock);
-	kc_timeline_occupy(stream->device->timeline, stream->lane, now, expected_ns(stream->device, kind, bytes),
-			   &placement);
+	kc_timeline_copy(stream->device->timeline, stream->lane, now, kc_transfer_route(kind),
+			 expected_ns(stream->device, kind, bytes), &placement);
 	pthread_mutex_unlock(&stream->device->lock);
 	call->ticket = placement.ticket;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_TRANSFER);

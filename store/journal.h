@@ -23,6 +23,7 @@
 #ifndef KC_JOURNAL_H
 #define KC_JOURNAL_H
 
+#include "predictor/copy.h"
 #include "predictor/device.h"
 #include "predictor/forecast.h"
 
@@ -151,6 +152,7 @@ struct kc_launch {
 
 enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
 const char *kc_transfer_kind_name(uint32_t kind);
+enum kc_copy_route kc_transfer_route(uint32_t kind);
 
 struct kc_transfer {
 	int64_t launched_ns;

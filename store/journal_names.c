@@ -81,3 +81,18 @@ const char *kc_counter_name(uint32_t counter)
 	};
 	return NAME_AT(names, counter);
 }
+
+enum kc_copy_route kc_transfer_route(uint32_t kind)
+{
+	switch (kind) {
+	case KC_COPY_HTOD:
+		return KC_ROUTE_TO_DEVICE;
+	case KC_COPY_DTOH:
+		return KC_ROUTE_TO_HOST;
+	case KC_COPY_DTOD:
+	case KC_MEMSET:
+		return KC_ROUTE_ON_DEVICE;
+	default:
+		return KC_ROUTE_OTHER;
+	}
+}

@@ -376,6 +376,7 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 static int replay_transfer(struct replay *r, struct kc__op *op)
 {
 	struct kc_placement placement;
+	enum kc_copy_route route;
 	struct kc__board *board;
 	int64_t ns;
 
@@ -383,9 +384,9 @@ static int replay_transfer(struct replay *r, struct kc__op *op)
 	if (!op->at || op->unmeasured == KC_CALL_FAILED)
 		return 0;
 	board = op->at->site->board;
-	ns = kc_copy_ns(&board->info, op->transfer_kind == KC_COPY_DTOD || op->transfer_kind == KC_MEMSET,
-			board->copy_rates[op->transfer_kind], op->bytes);
-	kc_timeline_occupy(op->at->site->timeline, op->at->lane, op->issued_ns, ns, &placement);
+	route = kc_transfer_route(op->transfer_kind);
+	ns = kc_copy_ns(&board->info, route, board->copy_rates[op->transfer_kind], op->bytes);
+	kc_timeline_copy(op->at->site->timeline, op->at->lane, op->issued_ns, route, ns, &placement);
 	op->ticket = placement.ticket;
 	kc_timeline_occupy(op->at->site->plain, op->at->lane, op->issued_ns, ns, &placement);
 	op->plain_ticket = placement.ticket;
