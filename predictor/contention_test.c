@@ -210,7 +210,7 @@ static void loads(void **state)
 {
 	struct kc_device k40 = *kc_device_builtin("k40");
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{60, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{60, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_load load, met = {{0}};
 	struct kc_work work;
 

@@ -62,7 +62,7 @@ static struct kc_placement kernel(struct kc_timeline *tl, uint32_t stream, int64
 {
 	struct kc_device device = a100(2);
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{864, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{864, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_placement p;
 	struct kc_work work;
 

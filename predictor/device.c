@@ -281,6 +281,13 @@ uint32_t kc_device_resident_grids(uint32_t cc_major, uint32_t cc_minor)
 	}
 }
 
+uint32_t kc_device_cluster_max(uint32_t cc_major)
+{
+	enum { SINCE = 9, NOT_PORTABLE = 16 };
+
+	return cc_major >= SINCE ? NOT_PORTABLE : 1;
+}
+
 uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor)
 {
 	enum { NOT_YET_KNOWN = 128 };

@@ -67,6 +67,10 @@ uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor);
  * grids per device". */
 uint32_t kc_device_resident_grids(uint32_t cc_major, uint32_t cc_minor);
 
+/* Blocks in the largest cluster that a kernel may ask for: 16 (8 where it does not opt in) from compute capability 9.0
+ * on, 1 before. Source: CUDA C++ programming guide, "Thread block clusters". */
+uint32_t kc_device_cluster_max(uint32_t cc_major);
+
 /* Limits the driver has no attribute for, filled in from compute capability
  * (cores per SM, default overheads) where they are 0; so is every per-SM and
  * per-block limit, and the memory bandwidth from clock and bus. */

@@ -144,7 +144,7 @@ static void names_that_mean_a_device(void **state)
 static struct kc_work one_warp(const struct kc_device *device)
 {
 	struct kc_resources resources = {0};
-	struct kc_shape shape = {{1, 1, 1}, {32, 1, 1}, 0};
+	struct kc_shape shape = {{1, 1, 1}, {32, 1, 1}, 0, 0};
 	struct kc_work work;
 
 	assert_int_equal(kc_work_init(&work, device, &resources, &shape, 0), 0);

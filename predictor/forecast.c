@@ -36,11 +36,17 @@ static uint64_t product(const uint32_t v[3])
 	return __builtin_mul_overflow(p, v[2], &p) ? UINT64_MAX : p;
 }
 
+/* Blocks that the device holds at once. */
+static double slots_of(const struct kc_work *work, const struct kc_device *device)
+{
+	return kc_whole_clusters(&work->grid, work->blocks_per_sm * device->sm_count);
+}
+
 /* Tk of the BSP model with λ = 1: threads · cycles / (clock · cores). One wave
  * keeps every core busy with the threads resident on it. */
 static double bsp_ns(const struct kc_work *work, const struct kc_device *device)
 {
-	double slots = (double)work->blocks_per_sm * device->sm_count;
+	double slots = slots_of(work, device);
 	double cores = (double)device->cores_per_sm * device->sm_count;
 	double wave_cycles = slots * work->threads_per_block * NOMINAL_CYCLES_PER_THREAD / cores;
 
@@ -64,6 +70,15 @@ static float issue_share(const struct kc_work *work, const struct kc_device *dev
 	return (float)(resident * work->grid.block.of[KC_SM_WARPS] / (double)sm.of[KC_SM_WARPS]);
 }
 
+static int place_in_clusters(struct kc_work *work, const struct kc_device *device, uint32_t cluster_blocks)
+{
+	if (work->blocks % cluster_blocks)
+		return -EINVAL;
+	if (cluster_blocks > kc_device_cluster_max(device->cc_major))
+		return -ERANGE;
+	return kc_grid_cluster(&work->grid, device, cluster_blocks);
+}
+
 int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
 		 const struct kc_shape *shape, uint32_t blocks_per_sm)
 {
@@ -71,6 +86,7 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	uint64_t shared = (uint64_t)resources->static_shared_bytes + shape->dynamic_shared_bytes;
 	struct kc_block_need need;
 	struct kc_footprint block;
+	int rc;
 
 	*work = (struct kc_work){.blocks = blocks, .prior_log_lambda = KC__PRIOR_LOG_LAMBDA};
 	work->launch_ns = device->empty_kernel_ns ? device->empty_kernel_ns : LAUNCH_NS;
@@ -87,10 +103,14 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 		work->blocks_per_sm = 0;
 		return -ERANGE;
 	}
-	work->waves = (double)blocks / ((double)device->sm_count * work->blocks_per_sm);
-	work->unit_ns = bsp_ns(work, device);
 	block = kc_footprint(device, &need);
 	kc_grid_init(&work->grid, device, blocks, work->blocks_per_sm, &block);
+	if (shape->cluster_blocks > 1 && (rc = place_in_clusters(work, device, shape->cluster_blocks)) < 0) {
+		work->blocks_per_sm = 0;
+		return rc;
+	}
+	work->waves = (double)blocks / slots_of(work, device);
+	work->unit_ns = bsp_ns(work, device);
 	work->issue = issue_share(work, device);
 	return 0;
 }

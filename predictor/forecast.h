@@ -34,6 +34,7 @@ struct kc_shape {
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t dynamic_shared_bytes;
+	uint32_t cluster_blocks; /* that the hardware places together (compute capability 9.0 on); 0 or 1: none */
 };
 
 struct kc_work {

@@ -12,7 +12,7 @@
 static struct kc_work work_of(const char *device, uint32_t blocks, uint32_t threads, uint32_t registers)
 {
 	struct kc_resources resources = {.registers = registers};
-	struct kc_shape shape = {{blocks, 1, 1}, {threads, 1, 1}, 0};
+	struct kc_shape shape = {{blocks, 1, 1}, {threads, 1, 1}, 0, 0};
 	struct kc_work work;
 
 	assert_int_equal(kc_work_init(&work, kc_device_builtin(device), &resources, &shape, 0), 0);
@@ -23,7 +23,7 @@ static struct kc_work work_of(const char *device, uint32_t blocks, uint32_t thre
 static void work_of_a_launch(void **state)
 {
 	struct kc_resources resources = {.registers = 16, .static_shared_bytes = 1000};
-	struct kc_shape shape = {{10, 6, 4}, {16, 16, 1}, 24};
+	struct kc_shape shape = {{10, 6, 4}, {16, 16, 1}, 24, 0};
 	struct kc_work work;
 
 	(void)state;
@@ -62,7 +62,7 @@ static void a_started_wave_costs_more_than_its_share(void **state)
 static void the_drivers_occupancy_goes_first(void **state)
 {
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{120, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{120, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_work work;
 
 	(void)state;
@@ -77,9 +77,9 @@ static void what_cannot_run(void **state)
 	struct kc_resources plain = {.registers = 16}, bounded = {.registers = 16, .max_threads_per_block = 128};
 	struct kc_resources shared = {.registers = 16, .static_shared_bytes = 48 * 1024};
 	struct kc_resources absurd = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
-	struct kc_shape good = {{1, 1, 1}, {256, 1, 1}, 0}, none = {{1, 0, 1}, {256, 1, 1}, 0};
-	struct kc_shape flat = {{1, 1, 1}, {256, 1, 0}, 0}, large = {{1, 1, 1}, {1024, 2, 1}, 0};
-	struct kc_shape greedy = {{1, 1, 1}, {256, 1, 1}, 1}, overflow = {{1, 1, 1}, {65536, 65536, 1}, 0};
+	struct kc_shape good = {{1, 1, 1}, {256, 1, 1}, 0, 0}, none = {{1, 0, 1}, {256, 1, 1}, 0, 0};
+	struct kc_shape flat = {{1, 1, 1}, {256, 1, 0}, 0, 0}, large = {{1, 1, 1}, {1024, 2, 1}, 0, 0};
+	struct kc_shape greedy = {{1, 1, 1}, {256, 1, 1}, 1, 0}, overflow = {{1, 1, 1}, {65536, 65536, 1}, 0, 0};
 	struct kc_work work;
 
 	(void)state;
@@ -98,8 +98,8 @@ static void what_cannot_run(void **state)
 static void huge_grids_do_not_overflow(void **state)
 {
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape largest = {{2147483647, 65535, 65535}, {1024, 1, 1}, 0};
-	struct kc_shape absurd = {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1024, 1, 1}, 0};
+	struct kc_shape largest = {{2147483647, 65535, 65535}, {1024, 1, 1}, 0, 0};
+	struct kc_shape absurd = {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1024, 1, 1}, 0, 0};
 	struct kc_belief slow = kc_belief_of(-60, 50, 1, 0);
 	struct kc_work work;
 	struct kc_solo solo;
@@ -144,9 +144,84 @@ static void model_names(void **state)
 	assert_string_equal(kc_model_name(77), "unknown");
 }
 
+/* An H100 has 132 SMs. Blocks of 1,024 threads: two on each, 264 slots, of which clusters of 16 take 256 and of 8 all.
+ */
+static void clusters_are_placed_whole(void **state)
+{
+	static const struct {
+		uint32_t cluster, blocks;
+		double waves;
+		uint64_t whole_waves;
+		uint32_t last_base, last_extra;
+	} rows[] = {
+	    {0, 528, 2, 2, 2, 0},    {1, 528, 2, 2, 2, 0}, {8, 528, 2, 2, 2, 0}, {16, 528, 528.0 / 256, 3, 0, 16},
+	    {16, 256, 1, 1, 1, 124},
+	};
+	const struct kc_device *h100 = kc_device_builtin("h100");
+	struct kc_resources resources = {.registers = 16};
+	struct kc_work work;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct kc_shape shape = {{rows[i].blocks, 1, 1}, {1024, 1, 1}, 0, rows[i].cluster};
+
+		assert_int_equal(kc_work_init(&work, h100, &resources, &shape, 0), 0);
+		assert_float_equal(work.waves, rows[i].waves, 1e-12);
+		assert_int_equal(work.grid.waves, rows[i].whole_waves);
+		assert_int_equal(work.grid.last.base, rows[i].last_base);
+		assert_int_equal(work.grid.last.extra, rows[i].last_extra);
+	}
+}
+
+/* Programming guide: part clusters, more than 16 blocks, and clusters before 9.0 are refused. */
+static void impossible_clusters(void **state)
+{
+	const struct kc_device *h100 = kc_device_builtin("h100"), *a100 = kc_device_builtin("a100");
+	struct kc_shape part = {{10, 1, 1}, {256, 1, 1}, 0, 4}, large = {{32, 1, 1}, {256, 1, 1}, 0, 32};
+	struct kc_shape pair = {{32, 1, 1}, {256, 1, 1}, 0, 2};
+	struct kc_resources resources = {.registers = 16};
+	struct kc_device small = *h100;
+	struct kc_work work;
+
+	(void)state;
+	assert_int_equal(kc_work_init(&work, h100, &resources, &pair, 0), 0);
+	assert_int_equal(kc_work_init(&work, h100, &resources, &part, 0), -EINVAL);
+	assert_int_equal(kc_work_init(&work, h100, &resources, &large, 0), -ERANGE);
+	assert_int_equal(kc_work_init(&work, a100, &resources, &pair, 0), -ERANGE);
+	assert_int_equal(work.blocks_per_sm, 0);
+	small.sm_count = 1;
+	resources.static_shared_bytes = 200 * 1024;
+	assert_int_equal(kc_work_init(&work, &small, &resources, &pair, 0), -ERANGE);
+}
+
+/* 131 of the SMs are full: one SM has room for two blocks, not for a cluster of four. */
+static void what_is_left_is_counted_in_clusters(void **state)
+{
+	const struct kc_device *h100 = kc_device_builtin("h100");
+	struct kc_shape first = {{262, 1, 1}, {1024, 1, 1}, 0, 0}, second = {{8, 1, 1}, {1024, 1, 1}, 0, 2};
+	struct kc_resources resources = {.registers = 16};
+	struct kc_work works[2];
+	struct kc_leftover pair;
+
+	(void)state;
+	assert_int_equal(kc_work_init(&works[0], h100, &resources, &first, 0), 0);
+	assert_int_equal(kc_work_init(&works[1], h100, &resources, &second, 0), 0);
+	assert_int_equal(kc_leftover_pair(&pair, h100, &works[0].grid, 0, &works[1].grid, KC_PACKED), 0);
+	assert_int_equal(pair.slots, 2);
+	assert_int_equal(pair.waves_limited, 4);
+	second.cluster_blocks = 4;
+	assert_int_equal(kc_work_init(&works[1], h100, &resources, &second, 0), 0);
+	assert_int_equal(kc_leftover_pair(&pair, h100, &works[0].grid, 0, &works[1].grid, KC_PACKED), 0);
+	assert_int_equal(pair.slots, 0);
+	assert_int_equal(pair.concurrency_case, KC_CASE_C);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(clusters_are_placed_whole),
+	    cmocka_unit_test(impossible_clusters),
+	    cmocka_unit_test(what_is_left_is_counted_in_clusters),
 	    cmocka_unit_test(work_of_a_launch),
 	    cmocka_unit_test(bsp_with_whole_waves),
 	    cmocka_unit_test(a_started_wave_costs_more_than_its_share),

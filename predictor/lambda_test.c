@@ -23,7 +23,7 @@ static void plant(struct tree *t)
 static struct kc_work work_of(uint32_t blocks)
 {
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_work work;
 
 	assert_int_equal(kc_work_init(&work, kc_device_builtin("a100"), &resources, &shape, 0), 0);

@@ -38,22 +38,35 @@ struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count)
 /* Blocks of the last wave; all that fit where it is full. */
 static uint32_t last_wave(const struct kc_grid *grid, uint32_t sm_count)
 {
-	uint64_t slots = (uint64_t)grid->active * sm_count;
+	uint32_t slots = kc_whole_clusters(grid, grid->active * sm_count);
 	uint64_t rest = grid->blocks % slots;
 
 	return (uint32_t)(rest ? rest : slots);
 }
 
+static void find_waves(struct kc_grid *grid, const struct kc_device *device)
+{
+	grid->waves = kc_waves(grid->blocks, kc_whole_clusters(grid, grid->active * device->sm_count));
+	grid->last = kc_spread_evenly(last_wave(grid, device->sm_count), device->sm_count);
+}
+
 void kc_grid_init(struct kc_grid *grid, const struct kc_device *device, uint64_t blocks, uint32_t active,
 		  const struct kc_footprint *block)
 {
-	*grid = (struct kc_grid){.blocks = blocks, .active = active, .block = *block};
+	*grid = (struct kc_grid){.blocks = blocks, .active = active, .cluster = 1, .block = *block};
 	for (int r = 0; r < KC_SM_RESOURCES; r++)
 		grid->inverse[r] = block->of[r] > 0 ? 1.0f / (float)block->of[r] : UNLIMITED;
-	if (!active || !device->sm_count || !blocks)
-		return;
-	grid->waves = kc_waves(blocks, (uint64_t)active * device->sm_count);
-	grid->last = kc_spread_evenly(last_wave(grid, device->sm_count), device->sm_count);
+	if (active && device->sm_count && blocks)
+		find_waves(grid, device);
+}
+
+int kc_grid_cluster(struct kc_grid *grid, const struct kc_device *device, uint32_t cluster)
+{
+	if (cluster > grid->active * device->sm_count)
+		return -ERANGE;
+	grid->cluster = cluster;
+	find_waves(grid, device);
+	return 0;
 }
 
 /* Algorithm 2: blocks of `next` that fit on one SM beside so many of the other. */
@@ -109,7 +122,7 @@ int kc_leftover_pair(struct kc_leftover *out, const struct kc_device *device, co
 	if (!first->waves || !second->waves)
 		return -EINVAL;
 	*out = (struct kc_leftover){.waves = second->waves, .waves_limited = second->waves, .slowdown = 1};
-	out->slots = slots_beside(device, first, second, spreading);
+	out->slots = kc_whole_clusters(second, slots_beside(device, first, second, spreading));
 	out->concurrency_case = pair_case(device, first, first_ns, out->slots);
 	if (out->concurrency_case == KC_CASE_C)
 		return 0;

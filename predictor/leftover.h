@@ -44,6 +44,7 @@ struct kc_even {
 struct kc_grid {
 	uint64_t blocks;
 	uint32_t active;                /* blocks on one SM when alone; 0: cannot run */
+	uint32_t cluster;               /* blocks that are placed together; 1: each by itself */
 	struct kc_footprint block;      /* what one takes from an SM */
 	float inverse[KC_SM_RESOURCES]; /* 1 / block: dividing is dear on the launch path */
 	uint64_t waves;                 /* Equation 4.1, alone */
@@ -61,6 +62,16 @@ struct kc_leftover {
 /* active: blocks of it one SM holds (kc_occupancy). */
 void kc_grid_init(struct kc_grid *grid, const struct kc_device *device, uint64_t blocks, uint32_t active,
 		  const struct kc_footprint *block);
+
+/* Its blocks come in clusters, all of them full. -ERANGE: the device has no room for one. */
+int kc_grid_cluster(struct kc_grid *grid, const struct kc_device *device, uint32_t cluster);
+
+/* Of so many slots, those that hold whole clusters. Which SMs a cluster may lie on together is not known of a device
+ * (one GPC's), so this is the most there can be. */
+static inline uint32_t kc_whole_clusters(const struct kc_grid *grid, uint32_t slots)
+{
+	return grid->cluster > 1 ? slots - slots % grid->cluster : slots;
+}
 
 /* Equation 4.1. slots: blocks that run at once, > 0. Returns waves, ≥ 1. */
 uint64_t kc_waves(uint64_t blocks, uint64_t slots);

@@ -60,7 +60,7 @@ static void begin(struct bench *b, uint32_t shapes)
 	kc_contention_init(&b->board, NULL);
 	for (uint32_t i = 0; i < shapes; i++) {
 		struct subject *s = &b->subjects[i];
-		struct kc_shape shape = {{8 * (i + 1), 1, 1}, {32u << i % 5, 1, 1}, 0};
+		struct kc_shape shape = {{8 * (i + 1), 1, 1}, {32u << i % 5, 1, 1}, 0, 0};
 
 		*s = (struct subject){0};
 		kc_work_init(&s->work, &b->device, &resources, &shape, 0);

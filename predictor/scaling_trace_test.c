@@ -111,7 +111,7 @@ static struct shape *shape_of(struct trace *trace, struct kernel *kernel, const 
 static void read_line(struct trace *trace, char *line)
 {
 	struct kc_resources resources = {0};
-	struct kc_shape dims;
+	struct kc_shape dims = {.cluster_blocks = 0};
 	char *fields[NAME], *at = line;
 	struct launch launch;
 

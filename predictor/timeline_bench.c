@@ -40,7 +40,7 @@ static void begin(struct bench *b, uint32_t blocks, int learned)
 	kc_timeline_init(b->tl, &b->device);
 	kc_contention_init(&b->parent, NULL);
 	for (unsigned i = 0; i < SHAPES; i++) {
-		struct kc_shape shape = {{blocks * (i + 1), 1, 1}, {32 << i % 5, 1, 1}, 0};
+		struct kc_shape shape = {{blocks * (i + 1), 1, 1}, {32 << i % 5, 1, 1}, 0, 0};
 
 		kc_work_init(&b->works[i], &b->device, &resources, &shape, 0);
 		kc_contention_init(&b->contention[i], &b->parent);

@@ -45,7 +45,7 @@ static struct kc_work work_of(uint32_t blocks)
 {
 	struct kc_device device = k40();
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_work work;
 
 	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
@@ -281,9 +281,14 @@ static struct kc_work random_work(const struct kc_device *device)
 	struct kc_resources resources = {.registers = 16 + random_below(50)};
 	struct kc_shape shape = {{1 + random_below(random_below(3) ? 200 : 2000), 1, 1},
 				 {32 * (1 + random_below(16)), 1, 1},
-				 random_below(3) * 4096 + random_below(2) * 100};
+				 random_below(3) * 4096 + random_below(2) * 100,
+				 0};
 	struct kc_work work;
 
+	if (kc_device_cluster_max(device->cc_major) > 1) {
+		shape.cluster_blocks = 1u << random_below(4);
+		shape.grid[0] *= shape.cluster_blocks;
+	}
 	assert_int_equal(kc_work_init(&work, device, &resources, &shape, 0), 0);
 	return work;
 }
@@ -305,6 +310,7 @@ static void check_last_wave(const struct mix *mix, const struct kc_work *work, c
 
 	for (uint32_t sm = 0; sm < mix->site.sm_count; sm++)
 		last += on_sm(tail->hold, sm);
+	assert_int_equal(last % work->grid.cluster, 0);
 	if (tail->waves == 1) {
 		assert_int_equal(last, work->blocks);
 		return;
@@ -366,11 +372,11 @@ static void check_sm(const struct mix *mix, uint32_t sm, int64_t t)
  */
 static void no_sm_holds_more_than_its_limits(void **state)
 {
-	static const char *const devices[] = {"k40", "gtx950", "a100"};
+	static const char *const devices[] = {"k40", "gtx950", "a100", "h100"};
 	static struct mix mix;
 
 	(void)state;
-	for (unsigned d = 0; d < 3; d++) {
+	for (unsigned d = 0; d < 4; d++) {
 		begin_mix(&mix, devices[d]);
 		for (unsigned round = 0; round < (d < 2 ? 4000 : 800); round++) {
 			int64_t ready_ns = NOW_NS;

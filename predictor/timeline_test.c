@@ -45,7 +45,7 @@ static struct kc_work work_of(uint32_t blocks)
 {
 	struct kc_device device = k40();
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_work work;
 
 	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
@@ -380,7 +380,7 @@ static void the_largest_grid(void **state)
 	struct kc_timeline *tl = *state;
 	struct kc_device device = k40();
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{2147483647, 65535, 65535}, {1024, 1, 1}, 0};
+	struct kc_shape shape = {{2147483647, 65535, 65535}, {1024, 1, 1}, 0, 0};
 	struct kc_work work;
 	struct kc_placement p;
 
@@ -412,7 +412,7 @@ static struct kc_placement launch_on(struct kc_timeline *tl, uint32_t stream, in
 static struct kc_work tx2_work(const struct kc_device *device, uint32_t blocks, uint32_t threads, uint32_t shared)
 {
 	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{blocks, 1, 1}, {threads, 1, 1}, shared};
+	struct kc_shape shape = {{blocks, 1, 1}, {threads, 1, 1}, shared, 0};
 	struct kc_work work;
 
 	assert_int_equal(kc_work_init(&work, device, &resources, &shape, 0), 0);

@@ -188,7 +188,7 @@ static struct both place(struct kc_timeline *tl, const struct data *data, int i,
 	const struct size *size = &data->sizes[i];
 	struct kc_device device = gtx950();
 	struct kc_resources resources = {.registers = size->registers};
-	struct kc_shape shape = {{size->blocks, 1, 1}, {256, 1, 1}, 0};
+	struct kc_shape shape = {{size->blocks, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_work work;
 	struct kc_placement p[2];
 	struct both both;

@@ -86,7 +86,7 @@ static struct kc_shape without_grid(const struct kc_shape *dims)
 
 static uint64_t kernel_name(const char *mangled)
 {
-	static const struct kc_shape none = {{0}, {0}, 0};
+	static const struct kc_shape none = {0};
 
 	return kc_launch_name(mangled, &none, NULL);
 }

@@ -376,7 +376,7 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, con
 				" dynamic_shared_bytes, blocks_per_sm, id FROM shape WHERE id >= ?1 ORDER BY id",
 				id);
 	struct shape_name name = {{0}, 0};
-	struct kc_shape dims;
+	struct kc_shape dims = {.cluster_blocks = 0};
 	uint32_t blocks_per_sm;
 	struct kc__shape *shape;
 	int is_new;

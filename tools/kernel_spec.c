@@ -53,6 +53,8 @@ static int set(struct kc_kernel_spec *spec, const char *key, const char *value)
 		return number(value, &spec->registers);
 	if (!strcmp(key, "smem"))
 		return number(value, &spec->shared_bytes);
+	if (!strcmp(key, "cluster"))
+		return number(value, &spec->cluster_blocks);
 	return strcmp(key, "time") ? -ENOENT : kc_time_ns(value, &spec->time_ns);
 }
 
@@ -65,7 +67,8 @@ static int set_part(struct kc_kernel_spec *spec, char *part, char *why, size_t w
 		*value++ = '\0';
 	rc = value ? set(spec, part, value) : -ENOENT;
 	if (rc == -ENOENT)
-		snprintf(why, why_size, "\"%s\" in %s: a kernel has blocks=, threads=, regs=, smem= and time=", part,
+		snprintf(why, why_size,
+			 "\"%s\" in %s: a kernel has blocks=, threads=, regs=, smem=, cluster= and time=", part,
 			 spec->text);
 	else if (rc)
 		snprintf(why, why_size, "%s=%s in %s: %s", part, value, spec->text,
@@ -110,6 +113,12 @@ static void say_what_is_too_much(const struct kc_resources *resources, const str
 	else if (shared_bytes > shared_limit(device))
 		snprintf(why, why_size, "%" PRIu64 " bytes of shared memory a block, the device allows %u",
 			 shared_bytes, shared_limit(device));
+	else if (shape->cluster_blocks > kc_device_cluster_max(device->cc_major))
+		snprintf(why, why_size, "%u blocks in a cluster, the device allows %u", shape->cluster_blocks,
+			 kc_device_cluster_max(device->cc_major));
+	else if (shape->cluster_blocks > 1 && shape->grid[0] % shape->cluster_blocks)
+		snprintf(why, why_size, "%u blocks do not make whole clusters of %u", shape->grid[0],
+			 shape->cluster_blocks);
 	else if (registers > device->registers_per_block)
 		snprintf(why, why_size, "%" PRIu64 " registers a block (%u a thread), the device has %u", registers,
 			 resources->registers, device->registers_per_block);
@@ -135,7 +144,8 @@ int kc_kernel_spec_work(const struct kc_kernel_spec *spec, const struct kc_devic
 			char *why, size_t why_size)
 {
 	struct kc_resources resources = {.registers = spec->registers, .static_shared_bytes = spec->shared_bytes};
-	struct kc_shape shape = {.grid = {spec->blocks, 1, 1}, .block = {spec->threads, 1, 1}};
+	struct kc_shape shape = {
+	    .grid = {spec->blocks, 1, 1}, .block = {spec->threads, 1, 1}, .cluster_blocks = spec->cluster_blocks};
 
 	return kc_shape_work(&resources, &shape, device, work, why, why_size);
 }

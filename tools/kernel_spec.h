@@ -4,7 +4,8 @@
  *	blocks=110,threads=256,regs=16,smem=1024,time=1.5ms
  *
  * blocks and threads must be there; registers a thread, shared memory bytes a
- * block and the time alone need not. Times have a unit: ns, us, ms or s.
+ * block, blocks a cluster (cluster=2) and the time alone need not. Times have a
+ * unit: ns, us, ms or s.
  */
 #ifndef KC_KERNEL_SPEC_H
 #define KC_KERNEL_SPEC_H
@@ -16,7 +17,7 @@
 
 struct kc_kernel_spec {
 	const char *text; /* as given */
-	uint32_t blocks, threads, registers, shared_bytes;
+	uint32_t blocks, threads, registers, shared_bytes, cluster_blocks;
 	int64_t time_ns; /* 0: not given */
 };
 

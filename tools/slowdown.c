@@ -267,8 +267,9 @@ const struct kc_command kc_command_slowdown = {
     .options = options,
     .run = slowdown_main,
     .manual =
-	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES][,time=T], with registers a thread, shared memory\n"
-	"a block, and its time alone with a unit (ns, us, ms, s).\n"
+	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES][,cluster=N][,time=T], with registers a thread, "
+	"shared\n"
+	"memory a block, blocks a thread block cluster, and its time alone with a unit (ns, us, ms, s).\n"
 	"For each kernel beside the one launched just before it: the case (A: together from the start, B: in the\n"
 	"other's last wave, C: one after the other), the slots (blocks that fit beside it), the waves alone and\n"
 	"with these slots, and their ratio, the paper's slowdown.\n"

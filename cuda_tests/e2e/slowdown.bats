@@ -40,6 +40,17 @@ ask() { # JSON path, then arguments
 	contains "$(<refused.err)" "2000 threads"
 }
 
+@test "clusters: whole ones alone are placed, impossible ones refused" {
+	local big=blocks=528,threads=1024
+	equal "$(ask '$.waves' --device h100 $big $big)" 2
+	equal "$(ask '$.waves' --device h100 $big $big,cluster=16)" 3
+	for refused in "h100 $big,cluster=32" "h100 $big,cluster=5" "a100 $big,cluster=2"; do
+		keep refused "$kerncast" slowdown --device ${refused% *} $big "${refused#* }"
+		equal "$(<refused.status)" 1
+		contains "$(<refused.err)" cluster
+	done
+}
+
 @test "wrong use: status 2" {
 	local wrong
 	for wrong in "blocks=1,threads=1 blocks=1,threads=1" "--device k40 blocks=1,threads=1" \
