@@ -39,7 +39,7 @@ static uint64_t product(const uint32_t v[3])
 /* Blocks that the device holds at once. */
 static double slots_of(const struct kc_work *work, const struct kc_device *device)
 {
-	return kc_whole_clusters(&work->grid, work->blocks_per_sm * device->sm_count);
+	return (double)kc_whole_clusters(&work->grid, (uint64_t)work->blocks_per_sm * device->sm_count);
 }
 
 /* Tk of the BSP model with λ = 1: threads · cycles / (clock · cores). One wave

@@ -38,7 +38,7 @@ struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count)
 /* Blocks of the last wave; all that fit where it is full. */
 static uint32_t last_wave(const struct kc_grid *grid, uint32_t sm_count)
 {
-	uint32_t slots = kc_whole_clusters(grid, grid->active * sm_count);
+	uint64_t slots = kc_whole_clusters(grid, (uint64_t)grid->active * sm_count);
 	uint64_t rest = grid->blocks % slots;
 
 	return (uint32_t)(rest ? rest : slots);
@@ -46,7 +46,7 @@ static uint32_t last_wave(const struct kc_grid *grid, uint32_t sm_count)
 
 static void find_waves(struct kc_grid *grid, const struct kc_device *device)
 {
-	grid->waves = kc_waves(grid->blocks, kc_whole_clusters(grid, grid->active * device->sm_count));
+	grid->waves = kc_waves(grid->blocks, kc_whole_clusters(grid, (uint64_t)grid->active * device->sm_count));
 	grid->last = kc_spread_evenly(last_wave(grid, device->sm_count), device->sm_count);
 }
 
@@ -62,7 +62,7 @@ void kc_grid_init(struct kc_grid *grid, const struct kc_device *device, uint64_t
 
 int kc_grid_cluster(struct kc_grid *grid, const struct kc_device *device, uint32_t cluster)
 {
-	if (cluster > grid->active * device->sm_count)
+	if (cluster > (uint64_t)grid->active * device->sm_count)
 		return -ERANGE;
 	grid->cluster = cluster;
 	find_waves(grid, device);
@@ -122,7 +122,7 @@ int kc_leftover_pair(struct kc_leftover *out, const struct kc_device *device, co
 	if (!first->waves || !second->waves)
 		return -EINVAL;
 	*out = (struct kc_leftover){.waves = second->waves, .waves_limited = second->waves, .slowdown = 1};
-	out->slots = kc_whole_clusters(second, slots_beside(device, first, second, spreading));
+	out->slots = (uint32_t)kc_whole_clusters(second, slots_beside(device, first, second, spreading));
 	out->concurrency_case = pair_case(device, first, first_ns, out->slots);
 	if (out->concurrency_case == KC_CASE_C)
 		return 0;

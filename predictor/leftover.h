@@ -68,7 +68,7 @@ int kc_grid_cluster(struct kc_grid *grid, const struct kc_device *device, uint32
 
 /* Of so many slots, those that hold whole clusters. Which SMs a cluster may lie on together is not known of a device
  * (one GPC's), so this is the most there can be. */
-static inline uint32_t kc_whole_clusters(const struct kc_grid *grid, uint32_t slots)
+static inline uint64_t kc_whole_clusters(const struct kc_grid *grid, uint64_t slots)
 {
 	return grid->cluster > 1 ? slots - slots % grid->cluster : slots;
 }

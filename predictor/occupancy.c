@@ -95,14 +95,18 @@ static int registers_allowed(const struct kc_device *device, uint32_t per_warp, 
 	       (uint64_t)per_warp * warps <= device->registers_per_block;
 }
 
+uint32_t kc_registers_max(const struct kc_device *device)
+{
+	return MAX_REGISTERS_PER_THREAD + (device->cc_major >= 7);
+}
+
 static uint32_t blocks_by_registers(const struct kc_device *device, const struct kc_block_need *need)
 {
 	uint32_t warps = warps_of(device, need->threads);
 	uint32_t files = register_files(device);
-	uint32_t limit = MAX_REGISTERS_PER_THREAD + (device->cc_major >= 7);
 	uint32_t per_warp;
 
-	if (need->registers > limit)
+	if (need->registers > kc_registers_max(device))
 		return 0;
 	per_warp = round_up(need->registers * device->warp_size, KC_REGISTER_UNIT);
 	if (!per_warp)

@@ -40,6 +40,9 @@ uint32_t kc_blocks_fitting(const struct kc_footprint *free, const struct kc_foot
  * driver reserves. Source: CUDA C++ programming guide, compute capabilities. */
 struct kc_footprint kc_footprint(const struct kc_device *device, const struct kc_block_need *need);
 
+/* Registers that one thread may have. */
+uint32_t kc_registers_max(const struct kc_device *device);
+
 /* Blocks resident on one SM; 0: a block of this kernel cannot run at all. */
 uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need);
 

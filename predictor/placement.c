@@ -226,7 +226,7 @@ static struct start find_start(const struct kc__site *site, struct kc__floor *fl
 			break;
 		}
 		bring_up_to_date(floor, company);
-		start.slots = kc_whole_clusters(grid, kc__rooms_offer(&floor->rooms, grid, &company->offer));
+		start.slots = (uint32_t)kc_whole_clusters(grid, kc__rooms_offer(&floor->rooms, grid, &company->offer));
 		if (start.slots)
 			break;
 		start.ns = turn < TURNS ? first_end_ns(floor) : last_end_ns(floor);
@@ -259,7 +259,7 @@ static double shared_ns(struct company *company, struct kc__floor *floor, const 
 		left -= (stop - t) / slowdown;
 		t = stop;
 		leave(company, floor, end_ns);
-		freed = kc_whole_clusters(grid, kc__rooms_offer(&floor->rooms, grid, &company->offer));
+		freed = (uint32_t)kc_whole_clusters(grid, kc__rooms_offer(&floor->rooms, grid, &company->offer));
 		slots = freed > slots ? freed : slots; /* what it has placed stays */
 	}
 }
@@ -319,7 +319,7 @@ static uint64_t find_places(struct company *company, struct start *start, const 
 	if (!kc__hold_round(hold, &company->offer, last) || !kc__hold_most_room(hold, &company->offer, last))
 		return waves;
 	kc__offer_simplify(&company->offer);
-	whole = kc_whole_clusters(grid, company->offer.slots);
+	whole = (uint32_t)kc_whole_clusters(grid, company->offer.slots);
 	start->slots = whole ? whole : company->offer.slots;
 	waves = waves_at(start, grid, &last);
 	kc__hold_most_room(hold, &company->offer, last);

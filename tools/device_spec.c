@@ -166,7 +166,7 @@ static int read_spec(FILE *file, const char *path, struct kc_device *device, cha
 		return -EINVAL;
 	}
 	if (ferror(file)) {
-		snprintf(why, why_size, "%s cannot be read", path);
+		snprintf(why, why_size, "%s cannot be read: %s", path, strerror(errno));
 		return -EIO;
 	}
 	if (!device->sm_count || !device->cc_major) {
@@ -175,6 +175,26 @@ static int read_spec(FILE *file, const char *path, struct kc_device *device, cha
 	}
 	kc_device_complete(device);
 	return 0;
+}
+
+static const char *alias_of(const struct kc_device *device)
+{
+	unsigned i = 0;
+
+	while (kc_device_builtin_at(i) && kc_device_builtin_at(i) != device)
+		i++;
+	return kc_device_builtin_alias(i);
+}
+
+static void say_unknown(const char *what, char *why, size_t why_size)
+{
+	const struct kc_device *meant = kc_device_builtin_meant(what);
+
+	if (meant)
+		snprintf(why, why_size, "\"%s\" is no built-in device, %s is, and no file", what, alias_of(meant));
+	else
+		snprintf(why, why_size, "\"%s\" is no built-in device (`kerncast devices` lists them) and no file",
+			 what);
 }
 
 int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t why_size)
@@ -192,8 +212,7 @@ int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t
 	if (!file) {
 		rc = -errno;
 		if (rc == -ENOENT)
-			snprintf(why, why_size,
-				 "\"%s\" is no built-in device (`kerncast devices` lists them) and no file", what);
+			say_unknown(what, why, why_size);
 		else
 			snprintf(why, why_size, "%s cannot be read: %s", what, strerror(-rc));
 		return rc;

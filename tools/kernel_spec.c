@@ -1,5 +1,7 @@
 #include "kernel_spec.h"
 
+#include "store/options.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -20,6 +22,16 @@ static int number(const char *text, uint32_t *out)
 	value = strtoull(text, &end, 10);
 	*out = (uint32_t)value;
 	return !isdigit((unsigned char)*text) || *end || errno || value > UINT32_MAX ? -EINVAL : 0;
+}
+
+static int bytes(const char *text, uint32_t *out)
+{
+	uint64_t value;
+
+	if (!isdigit((unsigned char)*text) || kc_parse_bytes(text, &value) || value > UINT32_MAX)
+		return -EINVAL;
+	*out = (uint32_t)value;
+	return 0;
 }
 
 int kc_time_ns(const char *text, int64_t *out)
@@ -52,13 +64,34 @@ static int set(struct kc_kernel_spec *spec, const char *key, const char *value)
 	if (!strcmp(key, "regs"))
 		return number(value, &spec->registers);
 	if (!strcmp(key, "smem"))
-		return number(value, &spec->shared_bytes);
+		return bytes(value, &spec->shared_bytes);
 	if (!strcmp(key, "cluster"))
 		return number(value, &spec->cluster_blocks);
 	return strcmp(key, "time") ? -ENOENT : kc_time_ns(value, &spec->time_ns);
 }
 
-static int set_part(struct kc_kernel_spec *spec, char *part, char *why, size_t why_size)
+static const char *expected(const char *key)
+{
+	if (!strcmp(key, "time"))
+		return "not a time above 0 with its unit (ns, us, ms, s)";
+	return strcmp(key, "smem") ? "not a whole number from 0 to 4294967295"
+				   : "not a number of bytes, such as 1024 or 48K";
+}
+
+/* The key stands in the text before this part, too. */
+static int is_repeated(const struct kc_kernel_spec *spec, const char *key, size_t before)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = spec->text; (size_t)(at - spec->text) < before; at += strcspn(at, ",") + 1) {
+		if (!strncmp(at, key, length) && at[length] == '=')
+			return 1;
+	}
+	return 0;
+}
+
+/* at: where the part stands in the text. */
+static int set_part(struct kc_kernel_spec *spec, char *part, size_t at, char *why, size_t why_size)
 {
 	char *value = strchr(part, '=');
 	int rc;
@@ -66,15 +99,19 @@ static int set_part(struct kc_kernel_spec *spec, char *part, char *why, size_t w
 	if (value)
 		*value++ = '\0';
 	rc = value ? set(spec, part, value) : -ENOENT;
-	if (rc == -ENOENT)
+	if (!*part)
+		snprintf(why, why_size, "\"%s\": something is missing between commas", spec->text);
+	else if (rc == -ENOENT)
 		snprintf(why, why_size,
 			 "\"%s\" in %s: a kernel has blocks=, threads=, regs=, smem=, cluster= and time=", part,
 			 spec->text);
 	else if (rc)
-		snprintf(why, why_size, "%s=%s in %s: %s", part, value, spec->text,
-			 strcmp(part, "time") ? "not a number that makes sense"
-					      : "not a time above 0 with its unit (ns, us, ms, s)");
-	return rc ? -EINVAL : 0;
+		snprintf(why, why_size, "%s=%s in %s: %s", part, value, spec->text, expected(part));
+	else if (is_repeated(spec, part, at))
+		snprintf(why, why_size, "%s: %s= is there twice", spec->text, part);
+	else
+		return 0;
+	return -EINVAL;
 }
 
 int kc_kernel_spec(const char *text, struct kc_kernel_spec *out, char *why, size_t why_size)
@@ -83,11 +120,12 @@ int kc_kernel_spec(const char *text, struct kc_kernel_spec *out, char *why, size
 	int rc = copy ? 0 : -ENOMEM;
 
 	*out = (struct kc_kernel_spec){.text = text};
-	while (rc == 0 && (part = strsep(&rest, ",")))
-		rc = set_part(out, part, why, why_size);
+	while (rc == 0 && *text && (part = strsep(&rest, ",")))
+		rc = set_part(out, part, (size_t)(part - copy), why, why_size);
 	free(copy);
 	if (rc == 0 && (!out->blocks || !out->threads)) {
-		snprintf(why, why_size, "%s: blocks= and threads= must be given, and be above 0", text);
+		snprintf(why, why_size, "%s: blocks= and threads= must be given, and be above 0",
+			 *text ? text : "a kernel");
 		rc = -EINVAL;
 	}
 	return rc;
@@ -119,6 +157,9 @@ static void say_what_is_too_much(const struct kc_resources *resources, const str
 	else if (shape->cluster_blocks > 1 && shape->grid[0] % shape->cluster_blocks)
 		snprintf(why, why_size, "%u blocks do not make whole clusters of %u", shape->grid[0],
 			 shape->cluster_blocks);
+	else if (resources->registers > kc_registers_max(device))
+		snprintf(why, why_size, "%u registers a thread, the device allows %u", resources->registers,
+			 kc_registers_max(device));
 	else if (registers > device->registers_per_block)
 		snprintf(why, why_size, "%" PRIu64 " registers a block (%u a thread), the device has %u", registers,
 			 resources->registers, device->registers_per_block);

@@ -27,6 +27,7 @@ static void kernels(void **state)
 	    {"blocks=1,threads=1,time=12µs", 1, 1, 0, 0, 12000},
 	    {"blocks=1,threads=1,time=7ns", 1, 1, 0, 0, 7},
 	    {"blocks=1,threads=1,time=2s", 1, 1, 0, 0, 2000000000},
+	    {"blocks=1,threads=1,smem=48K,cluster=1", 1, 1, 0, 49152, 0},
 	};
 	static const char *const bad[] = {
 	    "",
@@ -42,6 +43,10 @@ static void kernels(void **state)
 	    "blocks=1,threads=1,time=-1ms",
 	    "blocks=1,threads=1,time=nanms",
 	    "blocks=1,,threads=1",
+	    "blocks=1,threads=1,",
+	    "blocks=1,threads=1,blocks=2",
+	    "blocks=1,threads=1,smem=1Q",
+	    "blocks=1,threads=1,smem=4G",
 	};
 	struct kc_kernel_spec spec;
 	char why[256];
@@ -71,6 +76,8 @@ static void what_cannot_run_is_named(void **state)
 	    {"blocks=1,threads=1025", "1025 threads"},
 	    {"blocks=1,threads=32,smem=49153", "49153 bytes"},
 	    {"blocks=1,threads=1024,regs=65", "66560 registers"},
+	    {"blocks=1,threads=32,regs=256", "256 registers a thread, the device allows 255"},
+	    {"blocks=2,threads=32,cluster=2", "2 blocks in a cluster, the device allows 1"},
 	};
 	struct kc_kernel_spec spec;
 	struct kc_work work;
@@ -102,7 +109,9 @@ static int read_file(const char *text, struct kc_device *device, char *why, size
 
 static void device_files(void **state)
 {
+	struct kc_kernel_spec spec;
 	struct kc_device device;
+	struct kc_work work;
 	char why[512];
 
 	(void)state;
@@ -126,6 +135,15 @@ static void device_files(void **state)
 	assert_int_equal(kc_device_spec("K40", &device, why, sizeof(why)), 0);
 	assert_int_equal(device.sm_count, 15);
 	assert_int_equal(kc_device_spec("/nowhere/at/all", &device, why, sizeof(why)), -ENOENT);
+	assert_int_equal(kc_device_spec("GTX 1080 Ti", &device, why, sizeof(why)), -ENOENT);
+	assert_non_null(strstr(why, "gtx1080ti is"));
+	assert_int_equal(kc_device_spec("/", &device, why, sizeof(why)), -EIO);
+	assert_non_null(strstr(why, strerror(EISDIR)));
+	/* More than there is: refused or worked out, but no crash. */
+	assert_int_equal(read_file("like=k40\nsm_count=2147483648\n", &device, why, sizeof(why)), 0);
+	assert_int_equal(kc_kernel_spec("blocks=4294967295,threads=752", &spec, why, sizeof(why)), 0);
+	assert_int_equal(kc_kernel_spec_work(&spec, &device, &work, why, sizeof(why)), 0);
+	assert_int_equal(work.grid.waves, 1);
 }
 
 int main(void)
