@@ -405,7 +405,8 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 		return KC_EXIT_USAGE;
 	}
 	if (rc < 0) {
-		kc_database_unreadable(path, rc);
+		if (!ferror(stdout)) /* or else the output is at fault, which is said at the end */
+			kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
 	}
 	status = request->csv    ? kc_output_finish()

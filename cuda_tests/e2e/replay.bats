@@ -271,3 +271,14 @@ nothing_leaks() {
 		gtx1080ti 2.5
 	END
 }
+
+@test "where the output fails, the database is not blamed" {
+	"$kerncast" run -q -- "$build/demo-static-sim" >demo.out
+	set +e
+	"$kerncast" replay --csv >/dev/full 2>full.err
+	echo $? >full.status
+	set -e
+	equal "$(<full.status)" 1
+	contains "$(<full.err)" "cannot write to standard output"
+	[[ $(<full.err) != *"cannot be read"* ]]
+}
