@@ -94,10 +94,16 @@ struct place {
 	uint16_t name;
 };
 
-/* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
-static inline struct place place_of(uint64_t identity, uint64_t context, enum kc_context_kind kind)
+/* Kinds that are looked at: KC_CONTEXT_ANY is the last. */
+static inline uint32_t kinds_of(const struct kc_name *name)
 {
-	uint64_t x = identity * KC_CONTEXT_KINDS + kind;
+	return name->launch == name->shape ? KC_CONTEXT_ANY : KC_CONTEXT_KINDS;
+}
+
+/* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
+static inline struct place place_of(const struct kc_name *name, uint64_t context, enum kc_context_kind kind)
+{
+	uint64_t x = (kind == KC_CONTEXT_ANY ? name->shape : name->launch) * KC_CONTEXT_KINDS + kind;
 
 	x = (x << KC_CONTEXT_PART_BITS | kc_context_part(context, kind)) * UINT64_C(0x9E3779B97F4A7C15);
 	x = (x ^ x >> 32) * UINT64_C(0xD1342543DE82EF95);
@@ -135,8 +141,9 @@ static inline uint64_t find_word(const struct kc_cells *cells, struct place plac
 	return found;
 }
 
-/* What has been read from the words of a launch's cells. */
+/* What has been read from the words of a launch's cells. kinds: how many it has. */
 struct chorus {
+	uint32_t kinds;
 	float values[KC_CONTEXT_KINDS], weights[KC_CONTEXT_KINDS];
 };
 
@@ -146,7 +153,7 @@ static float conclude(const struct chorus *c, struct kc_recall *out)
 	float sum = 0, total = 0;
 
 	out->known = 0;
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < c->kinds; kind++) {
 		sum += c->weights[kind] * c->values[kind];
 		total += c->weights[kind];
 		out->known |= (uint32_t)(c->weights[kind] > 0) << kind;
@@ -167,7 +174,7 @@ static float spread_of(const struct chorus *c, float log_ns, float total)
 {
 	float apart = 0;
 
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < c->kinds; kind++) {
 		float away = c->values[kind] - log_ns;
 
 		apart += c->weights[kind] * away * away;
@@ -181,17 +188,18 @@ static void hear_word(struct chorus *c, uint32_t kind, uint64_t word)
 	c->weights[kind] = weight_of(word);
 }
 
-void kc_cells_recall(const struct kc_cells *cells, uint64_t identity, uint64_t context, struct kc_recall *out)
+void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, uint64_t context, struct kc_recall *out)
 {
-	struct place places[KC_CONTEXT_KINDS];
 	struct chorus chorus;
+	struct place places[KC_CONTEXT_KINDS];
 	float total;
 
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
-		places[kind] = place_of(identity, context, kind);
+	chorus.kinds = kinds_of(name);
+	for (uint32_t kind = 0; kind < chorus.kinds; kind++) {
+		places[kind] = place_of(name, context, kind);
 		__builtin_prefetch(cells->words[places[kind].bucket]);
 	}
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++)
+	for (uint32_t kind = 0; kind < chorus.kinds; kind++)
 		hear_word(&chorus, kind, find_word(cells, places[kind]));
 	total = conclude(&chorus, out);
 	if (out->known)
@@ -340,14 +348,14 @@ struct found {
 };
 
 /* All at once, so that the memory's latencies overlap. */
-static void find_cells(struct kc_cells *cells, uint64_t identity, uint64_t context,
+static void find_cells(struct kc_cells *cells, const struct kc_name *name, uint64_t context, uint32_t kinds,
 		       struct found found[KC_CONTEXT_KINDS])
 {
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
-		found[kind].place = place_of(identity, context, kind);
+	for (uint32_t kind = 0; kind < kinds; kind++) {
+		found[kind].place = place_of(name, context, kind);
 		__builtin_prefetch(cells->words[found[kind].place.bucket]);
 	}
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < kinds; kind++) {
 		uint32_t bucket = found[kind].place.bucket, way = way_of(cells, found[kind].place);
 
 		found[kind].cell = &cells->cells[bucket][way];
@@ -374,18 +382,19 @@ static void learn_cell(struct kc_cells *cells, const struct found *found, uint32
 }
 
 /* The digests are judged in the cell that weighs most. */
-void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, uint64_t identity, uint64_t context,
+void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, const struct kc_name *name, uint64_t context,
 		    float measured_log_ns, struct kc_recall *before)
 {
 	float errors[KC_CONTEXT_KINDS][KC_DIGESTS], weights[KC_DIGESTS];
-	struct found found[KC_CONTEXT_KINDS];
 	struct chorus chorus;
+	struct found found[KC_CONTEXT_KINDS];
 	uint32_t heaviest = 0;
 
 	cells->clock++;
-	find_cells(cells, identity, context, found);
+	chorus.kinds = kinds_of(name);
+	find_cells(cells, name, context, chorus.kinds, found);
 	weigh_digests(digests, weights);
-	for (uint32_t kind = 0; kind < KC_CONTEXT_KINDS; kind++) {
+	for (uint32_t kind = 0; kind < chorus.kinds; kind++) {
 		hear_word(&chorus, kind, found[kind].cell->count ? *found[kind].word : 0);
 		if (chorus.weights[kind] > chorus.weights[heaviest])
 			heaviest = kind;

@@ -44,11 +44,11 @@ size_t kc_cells_bytes(void);
 void kc_cells_init(struct kc_cells *cells);
 void kc_digests_init(struct kc_digests *digests);
 
-void kc_cells_recall(const struct kc_cells *cells, uint64_t identity, uint64_t context, struct kc_recall *out);
+void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, uint64_t context, struct kc_recall *out);
 
-/* A launch with this identity and context took e^measured_log_ns.
+/* A launch of this name in this context took e^measured_log_ns.
  * digests: its kernel's. before: what the cells had said of it, but for the spread. */
-void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, uint64_t identity, uint64_t context,
+void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, const struct kc_name *name, uint64_t context,
 		    float measured_log_ns, struct kc_recall *before);
 
 #endif

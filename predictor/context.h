@@ -21,19 +21,26 @@
 #define KC_HISTORY_LANES 16u
 
 enum kc_context_kind {
-	KC_CONTEXT_SHAPE,   /* none: every launch of the shape */
+	KC_CONTEXT_SHAPE,   /* none: every launch of the shape with the same arguments */
 	KC_CONTEXT_LAST_1,  /* the launch before */
 	KC_CONTEXT_LAST_2,  /* the last two, */
 	KC_CONTEXT_LAST_8,  /* eight */
 	KC_CONTEXT_LAST_32, /* and 32, in their order */
 	KC_CONTEXT_COMPANY, /* the launch before, and what runs last in each other busy stream */
 	KC_CONTEXT_SINCE,   /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
+	KC_CONTEXT_ANY,     /* none, and whatever the arguments */
 	KC_CONTEXT_KINDS,
 };
 
 /* Bits of a context that are free for who keeps it. */
 #define KC_CONTEXT_FREE_SHIFT 58
 #define KC_CONTEXT_FREE_MASK 0x3fu
+
+/* What a launch is called: any numbers but 0. */
+struct kc_name {
+	uint64_t launch; /* its launch shape and arguments */
+	uint64_t shape;  /* its launch shape alone; the same number where the arguments are not known */
+};
 
 struct kc_history {
 	uint64_t identities[KC_HISTORY_LAUNCHES]; /* a ring */
@@ -61,7 +68,7 @@ static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind ki
 {
 	uint32_t bits = kind == KC_CONTEXT_SINCE ? 3 : KC_CONTEXT_PART_BITS;
 
-	return kind == KC_CONTEXT_SHAPE
+	return kind == KC_CONTEXT_SHAPE || kind == KC_CONTEXT_ANY
 		   ? 0
 		   : (uint32_t)(context >> ((kind - 1) * KC_CONTEXT_PART_BITS)) & ((1u << bits) - 1);
 }

@@ -54,6 +54,8 @@ static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known)
 		return KC_EVIDENCE_COMPANY;
 	if (known & 1u << KC_CONTEXT_LAST_1)
 		return KC_EVIDENCE_LAST;
+	if (known == 1u << KC_CONTEXT_ANY)
+		return KC_EVIDENCE_KERNEL;
 	if (known || novelty == KC_REPEATED)
 		return KC_EVIDENCE_SHAPE;
 	return novelty == KC_NEW_SIZE ? KC_EVIDENCE_KERNEL : KC_EVIDENCE_NONE;
@@ -105,14 +107,14 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
 {
 	const struct kc_device_experience *device = prospect->device;
-	uint64_t context = kc_history_context(history, prospect->identity, stream, now_ns);
+	uint64_t context = kc_history_context(history, prospect->name.launch, stream, now_ns);
 	struct kc_recall recall = {0};
 	struct kc_mix mix;
 	float below, above;
 	uint32_t margin;
 
 	if (device->cells)
-		kc_cells_recall(device->cells, prospect->identity, context, &recall);
+		kc_cells_recall(device->cells, &prospect->name, context, &recall);
 	consult(&out->candidates, &prospect->solo, &recall, prospect->novelty);
 	kc_standing_mix(&prospect->kernel->standing, &out->candidates, &mix);
 	mix.direct.tick_ns = __atomic_load_n(&device->tick_ns, __ATOMIC_RELAXED);
@@ -125,7 +127,7 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)expf(above)));
 	out->model = model_of(&mix.direct, &prospect->solo);
 	out->context = context | (uint64_t)margin << KC_CONTEXT_FREE_SHIFT;
-	kc_history_add(history, prospect->identity, stream, out->placement.end_ns);
+	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
 }
 
 static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
@@ -158,7 +160,7 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	log_ns = logf((float)o->measured_ns);
 	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
 	if (o->device->cells)
-		kc_cells_learn(o->device->cells, &standing->digests, o->identity, o->context, log_ns, &recall);
+		kc_cells_learn(o->device->cells, &standing->digests, &o->name, o->context, log_ns, &recall);
 	consult(&candidates, &o->solo, &recall, o->novelty);
 	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);

@@ -50,7 +50,7 @@ struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns
 
 struct kc_prospect {
 	struct kc_outlook launch;
-	uint64_t identity; /* of launch shape and arguments: any number but 0 */
+	struct kc_name name;
 	enum kc_novelty novelty;
 	struct kc_solo solo; /* by λ */
 	const struct kc_device_experience *device;
@@ -73,7 +73,8 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 struct kc_outcome {
 	struct kc_device_experience *device;
 	struct kc_kernel_experience *kernel;
-	uint64_t identity, context;
+	struct kc_name name;
+	uint64_t context;
 	float slowdown;          /* of the meeting predicted, by kc_contention_slowdown() */
 	int64_t low_ns, high_ns; /* interval of the duration, as predicted */
 	enum kc_novelty novelty; /* of such a launch now, before this is learned */

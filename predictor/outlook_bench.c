@@ -75,7 +75,7 @@ static void predict(struct bench *b, uint32_t shape, int64_t now_ns, struct kc_p
 	struct subject *s = &b->subjects[shape];
 	struct kc_prospect prospect = {
 	    .launch = {&b->device, &s->work, &s->contention, shape + 1},
-	    .identity = shape + 1,
+	    .name = {shape + 1, shape + 1},
 	    .novelty = kc_novelty(s->measured, s->measured),
 	    .solo = kc_forecast_solo(&s->work, &s->belief, NULL, NULL),
 	    .device = &b->experience,
@@ -91,7 +91,7 @@ static void learn(struct bench *b, uint32_t shape, const struct kc_prediction *s
 	struct kc_outcome outcome = {
 	    .device = &b->experience,
 	    .kernel = &s->kernel,
-	    .identity = shape + 1,
+	    .name = {shape + 1, shape + 1},
 	    .context = said->context,
 	    .slowdown = 1,
 	    .low_ns = said->solo_low_ns,

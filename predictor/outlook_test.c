@@ -150,7 +150,7 @@ static void predict(struct application *a, uint32_t shape, struct kc_prediction 
 {
 	struct kc_prospect prospect = {
 	    .launch = {&a->f.device, &a->f.work, &a->f.contention, shape},
-	    .identity = shape,
+	    .name = {shape, shape},
 	    .novelty = kc_novelty(a->measured, a->measured),
 	    .solo = solo_of(a),
 	    .device = &a->device,
@@ -166,7 +166,7 @@ static void measure(struct application *a, uint32_t shape, const struct kc_predi
 	struct kc_outcome outcome = {
 	    .device = &a->device,
 	    .kernel = &a->kernel,
-	    .identity = shape,
+	    .name = {shape, shape},
 	    .context = said->context,
 	    .slowdown = 1,
 	    .low_ns = said->solo_low_ns,

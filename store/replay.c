@@ -267,7 +267,7 @@ static void note_models(struct kc_replay_launch *l, const struct kc__shape *shap
 		if (c->present & 1u << i)
 			l->said_ns[i] = (int64_t)(expf(c->log_ns[i]) * factor + 0.5f);
 	}
-	kc__past_look(&shape->past, l);
+	kc__past_look(&shape->launched->past, l);
 }
 
 static void note_prediction(struct kc_replay_launch *l, const struct kc__op *op, const struct kc_prediction *p)
@@ -291,8 +291,8 @@ static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_pla
 	struct kc__site *site = op->at->site;
 	struct kc_prospect prospect = {
 	    .launch = outlook_of(op),
-	    .identity = shape->identity,
-	    .novelty = kc_novelty(shape->measured, shape->code->measured),
+	    .name = kc__subject_name(shape),
+	    .novelty = kc__subject_novelty(shape),
 	    .solo = kc__subject_solo(shape),
 	    .device = &shape->board->experience,
 	    .kernel = &shape->code->experience,

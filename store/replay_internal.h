@@ -123,9 +123,11 @@ struct kc__shape {
 	struct kc_scaling_size size;
 	struct kc__board *board;
 	struct kc__code *code;
+	struct kc__shape
+	    *launched; /* this shape whatever it is given: repeated or not; itself where that is not known */
 	struct kc__known *key, known;
 	struct kc_contention contention;
-	struct kc__past past;
+	struct kc__past past; /* of launched */
 };
 
 struct kc__subject;
@@ -144,6 +146,8 @@ struct kc_cells *kc__subject_cells(const struct kc__subject *subject);
 void kc__subject_leave(struct kc__subject *subject);
 /* Every process begins knowing nothing. */
 void kc__subject_forget(struct kc__subject *subject);
+struct kc_name kc__subject_name(const struct kc__shape *shape);
+enum kc_novelty kc__subject_novelty(const struct kc__shape *shape);
 /* Its time alone, by what is known of it, of its kernel's other sizes and of the device. */
 struct kc_solo kc__subject_solo(const struct kc__shape *shape);
 /* A launch of this shape was measured. 0 or -ENOMEM. */

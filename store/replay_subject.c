@@ -393,12 +393,15 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, con
 	}
 	dims.dynamic_shared_bytes = (uint32_t)name.row[8];
 	shape = named(subject, 's', &name, sizeof(name), sizeof(*shape), &is_new);
-	if (shape && is_new) {
-		shape->dims = dims;
-		shape->kernel = name.row[0];
-		shape->device = name.row[1];
-		fill_shape(subject, shape, &dims, arguments, blocks_per_sm);
-	}
+	if (!shape || !is_new)
+		return shape;
+	shape->dims = dims;
+	shape->kernel = name.row[0];
+	shape->device = name.row[1];
+	shape->launched = arguments ? kc__subject_shape(subject, id, NULL) : shape;
+	if (!shape->launched)
+		return NULL;
+	fill_shape(subject, shape, &dims, arguments, blocks_per_sm);
 	return shape;
 }
 
@@ -481,6 +484,16 @@ static void publish(struct kc__known *known)
 		known->belief = kc_lambda_belief(&known->lambda, known->belief.state + 1);
 }
 
+struct kc_name kc__subject_name(const struct kc__shape *shape)
+{
+	return (struct kc_name){.launch = shape->identity, .shape = shape->launched->identity};
+}
+
+enum kc_novelty kc__subject_novelty(const struct kc__shape *shape)
+{
+	return kc_novelty(shape->launched->measured, shape->code->measured);
+}
+
 struct kc_solo kc__subject_solo(const struct kc__shape *shape)
 {
 	struct kc_solo solo;
@@ -496,12 +509,12 @@ int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 	struct kc_outcome outcome = {
 	    .device = &shape->board->experience,
 	    .kernel = &shape->code->experience,
-	    .identity = shape->identity,
+	    .name = kc__subject_name(shape),
 	    .context = op->context,
 	    .slowdown = op->placed_slowdown,
 	    .low_ns = op->low_ns,
 	    .high_ns = op->high_ns,
-	    .novelty = kc_novelty(shape->measured, shape->code->measured),
+	    .novelty = kc__subject_novelty(shape),
 	    .solo = kc__subject_solo(shape),
 	    .measured_ns = op->end_ns - op->start_ns,
 	};
@@ -511,8 +524,9 @@ int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 	kc_outlook_measured(&outcome);
 	kc_scaling_learn(&shape->code->scaling, &shape->size, outcome.measured_ns);
 	shape->measured++;
+	shape->launched->measured += shape->launched != shape;
 	shape->code->measured++;
-	return kc__past_add(&shape->past, outcome.measured_ns);
+	return kc__past_add(&shape->launched->past, outcome.measured_ns);
 }
 
 void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met)
