@@ -3,7 +3,7 @@
 CODE     := $(BUILD)/code
 CODE_SM  := 75 80 89 90 100 120
 CODE_MODULES := $(addprefix $(CODE)/,default.fatbin none.fatbin speed.fatbin size.fatbin two.fatbin specific.fatbin \
-  cubin_only.fatbin plain.ptx plain.cubin default.o rdc.o rdc $(CODE_SM:%=instructions_%.cubin))
+  cubin_only.fatbin plain.ptx plain.cubin relocatable.cubin default.o rdc.o rdc $(CODE_SM:%=instructions_%.cubin))
 
 $(CODE)/default.fatbin:    CODE_FLAGS := -arch=sm_90 -fatbin
 $(CODE)/none.fatbin:       CODE_FLAGS := -arch=sm_90 -fatbin --compress-mode=none
@@ -18,9 +18,13 @@ $(CODE)/plain.cubin:       CODE_FLAGS := -arch=sm_90 -cubin
 $(CODE)/default.o:         CODE_FLAGS := -arch=sm_90 -c
 $(CODE)/rdc.o:             CODE_FLAGS := -arch=sm_90 -rdc=true -c
 $(CODE)/rdc:               CODE_FLAGS := -arch=sm_90 -rdc=true
-$(filter-out $(CODE)/instructions_%,$(CODE_MODULES)): cuda_tests/code/containers.cu cuda_tests/code/code.mk $(READY)
+$(filter-out $(CODE)/instructions_% $(CODE)/relocatable.cubin,$(CODE_MODULES)): cuda_tests/code/containers.cu cuda_tests/code/code.mk $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) -O2 $(CODE_FLAGS) $< -o $@
+# Large shared arrays.
+$(CODE)/relocatable.cubin: cuda_tests/explain/shared.cu $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -arch=sm_90 -rdc=true -cubin $< -o $@
 $(CODE)/instructions_%.cubin: cuda_tests/code/instructions.ptx
 	@mkdir -p $(@D)
 	$(CUDA)/bin/ptxas -arch=sm_$* $< -o $@

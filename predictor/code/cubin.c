@@ -254,11 +254,14 @@ static int read_kernel_info(struct reader *reader, struct kc_cubin_kernel *kerne
 
 /* --- sections */
 
-static uint32_t own_shared_bytes(uint32_t sm, uint64_t size)
+/* The linker puts the system's before it. */
+static uint32_t own_shared_bytes(const struct kc_cubin *cubin, uint64_t size)
 {
+	int has_system = cubin->sm >= SYSTEM_SHARED_SM && !cubin->relocatable && size >= SYSTEM_SHARED_BYTES;
+
 	if (size > UINT32_MAX)
 		return UINT32_MAX;
-	return (uint32_t)(sm >= SYSTEM_SHARED_SM && size >= SYSTEM_SHARED_BYTES ? size - SYSTEM_SHARED_BYTES : size);
+	return (uint32_t)(has_system ? size - SYSTEM_SHARED_BYTES : size);
 }
 
 static int starts_with(const char *name, const char *prefix)
@@ -303,7 +306,7 @@ static int read_section(struct reader *reader, uint32_t index)
 		return read_info(reader, &section);
 	shared = starts_with(section.name, ".nv.shared.") ? kernel_of_section(reader, section.info) : NULL;
 	if (shared)
-		shared->static_shared_bytes = own_shared_bytes(reader->cubin->sm, section.size);
+		shared->static_shared_bytes = own_shared_bytes(reader->cubin, section.size);
 	return 0;
 }
 

@@ -93,6 +93,19 @@ static void test_kernels(void **state)
 	kc_cubin_free(&cubin);
 }
 
+/* Relocatable, so without the system's share; and more than the file has bytes: 128 rows of 33 floats. */
+static void test_relocatable(void **state)
+{
+	struct kc_cubin cubin = read_cubin("relocatable.cubin");
+	const struct kc_cubin_kernel *kernel = kc_cubin_find(&cubin, "_Z12max_subarrayPKfPfi");
+
+	(void)state;
+	assert_true(cubin.relocatable);
+	assert_non_null(kernel);
+	assert_int_equal(kernel->static_shared_bytes, 128 * 33 * 4);
+	kc_cubin_free(&cubin);
+}
+
 /* Kernels of instructions.ptx, as their comments there have them. */
 static const struct expected {
 	const char *kernel;
@@ -267,9 +280,13 @@ static void test_architecture_not_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_kernels),          cmocka_unit_test(test_instructions),
-	    cmocka_unit_test(test_every_truncation), cmocka_unit_test(test_every_byte_changed),
-	    cmocka_unit_test(test_refusals),         cmocka_unit_test(test_architecture_not_known),
+	    cmocka_unit_test(test_relocatable),
+	    cmocka_unit_test(test_kernels),
+	    cmocka_unit_test(test_instructions),
+	    cmocka_unit_test(test_every_truncation),
+	    cmocka_unit_test(test_every_byte_changed),
+	    cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_architecture_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

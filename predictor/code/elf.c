@@ -72,6 +72,14 @@ int kc__elf_open(struct kc_elf *elf, const struct kc_bytes *bytes, struct kc_ref
 	return read_names(elf, refusal);
 }
 
+/* Shared memory of a relocatable cubin, as observed of nvcc 13.0: a size, like SHT_NOBITS. */
+#define SHT_CUDA_SHARED 0x7000000au
+
+static int has_bytes(uint32_t type)
+{
+	return type != SHT_NULL && type != SHT_NOBITS && type != SHT_CUDA_SHARED;
+}
+
 int kc__elf_section(const struct kc_elf *elf, uint32_t index, struct kc_elf_section *section,
 		    struct kc_refusal *refusal)
 {
@@ -89,7 +97,7 @@ int kc__elf_section(const struct kc_elf *elf, uint32_t index, struct kc_elf_sect
 	section->size = kc__bytes_u64(&header, SHDR(sh_size));
 	section->entry_bytes = kc__bytes_u64(&header, SHDR(sh_entsize));
 	from = kc__bytes_u64(&header, SHDR(sh_offset));
-	if (section->type == SHT_NULL || section->type == SHT_NOBITS)
+	if (!has_bytes(section->type))
 		return 0;
 	if (!kc__bytes_part(&elf->bytes, from, section->size, &section->bytes))
 		return kc__refuse(refusal, header.offset, "ELF section %u (%llu bytes from %llu on) beyond the end",
@@ -144,7 +152,7 @@ size_t kc__elf_length(const void *image, size_t limit_bytes)
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t header = sections_at + i * (uint64_t)sizeof(Elf64_Shdr);
 
-		if (kc__bytes_u32(&bytes, header + SHDR(sh_type)) != SHT_NOBITS)
+		if (has_bytes(kc__bytes_u32(&bytes, header + SHDR(sh_type))))
 			end = later(end, kc__bytes_u64(&bytes, header + SHDR(sh_offset)),
 				    kc__bytes_u64(&bytes, header + SHDR(sh_size)));
 	}
