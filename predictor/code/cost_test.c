@@ -308,6 +308,30 @@ static void a_loop_in_words(void **state)
 	kc_cost_story_free(&story);
 }
 
+/* for (s = 1; s < ntid; s *= 2): of 96 threads s = 1, 2, 4, ... 64; of one none. */
+static void a_loop_that_doubles(void **state)
+{
+	const char *text =
+	    KERNEL("mov.u32 %r5, %ntid.x;\nsetp.lt.u32 %p1, %r5, 2;\n@%p1 bra DONE;\nmov.u32 %r4, 1;\nR:\n"
+		   "bar.sync 0;\nshl.b32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, %r5;\n@%p2 bra R;\nDONE:\n");
+	static const struct {
+		uint32_t threads;
+		double rounds;
+	} cases[] = {{1, 0}, {2, 1}, {3, 2}, {96, 7}, {128, 7}, {129, 8}};
+	struct kc_cost_story story;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = evaluated(text, 1, cases[i].threads, 0);
+
+		assert_count(counts, BARRIERS, cases[i].threads * cases[i].rounds);
+	}
+	say(text, &story);
+	/* log2 of what is below ntid, rounded down, is 6 for 96, 6 for 128, 7 for 129. */
+	assert_string_equal(story.loops[0].trips, "floor(log2(ntid.x - 1)) + 1");
+	kc_cost_story_free(&story);
+}
+
 /* nvcc writes x / 5 as x * 0xCCCCCCCD >> 34; 0xCCCCCCCD = ceil(2^34 / 5). */
 static void a_division_by_a_constant(void **state)
 {
@@ -439,6 +463,7 @@ int main(void)
 	    cmocka_unit_test(an_address_that_is_loaded),
 	    cmocka_unit_test(an_argument_that_is_not_known),
 	    cmocka_unit_test(a_loop_in_words),
+	    cmocka_unit_test(a_loop_that_doubles),
 	    cmocka_unit_test(a_division_by_a_constant),
 	    cmocka_unit_test(what_counts_depend_on),
 	    cmocka_unit_test(launches_that_cannot_be),

@@ -28,21 +28,6 @@ static const struct kc_sum *source(struct kc_express *x, const struct kc_value *
 	return kc__express(x, v->source[n], depth);
 }
 
-static int constant_source(const struct kc_express *x, const struct kc_value *v, uint32_t n, int64_t *constant)
-{
-	if (n >= v->count || x->f->values[v->source[n]].op != KC_OP_CONSTANT)
-		return 0;
-	*constant = x->f->values[v->source[n]].constant;
-	return 1;
-}
-
-static int is_header_phi(const struct kc_formula *f, const struct kc_value *v)
-{
-	uint32_t loop = f->cfg.blocks[v->block].loop;
-
-	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
-}
-
 static const struct kc_carried *carried_of(const struct kc_formula *f, uint32_t phi)
 {
 	const struct kc_cycle *cycle = &f->cycles[f->values[phi].loop];
@@ -60,7 +45,7 @@ static int is_sign(const struct kc_express *x, const struct kc_value *v)
 {
 	int64_t by;
 
-	return v->op == KC_OP_SHR && v->is_signed && constant_source(x, v, 1, &by) && by == v->bits - 1;
+	return v->op == KC_OP_SHR && v->is_signed && kc__constant_source(x, v, 1, &by) && by == v->bits - 1;
 }
 
 static const struct kc_sum *shifted(struct kc_express *x, uint32_t value, unsigned depth)
@@ -68,7 +53,7 @@ static const struct kc_sum *shifted(struct kc_express *x, uint32_t value, unsign
 	const struct kc_value *v = &x->f->values[value];
 	int64_t by;
 
-	if (!constant_source(x, v, 1, &by) || by < 0 || by > 52)
+	if (!kc__constant_source(x, v, 1, &by) || by < 0 || by > 52)
 		return opaque(x, KC_ATOM_VALUE, value);
 	if (v->op == KC_OP_SHL)
 		return kc__plus(&x->g, number(x, 0), source(x, v, 0, depth), (double)((int64_t)1 << by));
@@ -89,8 +74,8 @@ static const struct kc_sum *masked(struct kc_express *x, uint32_t value, unsigne
 	uint32_t other = 0;
 	int64_t mask;
 
-	if (!constant_source(x, v, 1, &mask)) {
-		if (!constant_source(x, v, 0, &mask))
+	if (!kc__constant_source(x, v, 1, &mask)) {
+		if (!kc__constant_source(x, v, 0, &mask))
 			return opaque(x, KC_ATOM_VALUE, value);
 		other = 1;
 	}
@@ -126,7 +111,7 @@ static const struct kc_sum *by_powers(struct kc_express *x, uint32_t value, cons
 			return opaque(x, KC_ATOM_VALUE, value);
 		next = from;
 	}
-	if (!next || !next->count || next->source[0] != value || !constant_source(x, next, 1, &by))
+	if (!next || !next->count || next->source[0] != value || !kc__constant_source(x, next, 1, &by))
 		return opaque(x, KC_ATOM_VALUE, value);
 	if (next->op == KC_OP_SHR && by == 1)
 		return kc__floor(&x->g, first, power);
@@ -279,7 +264,7 @@ static const struct kc_sum *operation(struct kc_express *x, uint32_t value, unsi
 	case KC_OP_SPECIAL:
 		return atom(x, KC_ATOM_SPECIAL, v->constant);
 	case KC_OP_PHI:
-		return is_header_phi(x->f, v) ? header_phi(x, value, depth) : join_phi(x, value, depth);
+		return kc__is_header_phi(x->f, v) ? header_phi(x, value, depth) : join_phi(x, value, depth);
 	case KC_OP_LEFT:
 		return left_value(x, value, depth);
 	case KC_OP_ADD:
@@ -374,196 +359,6 @@ const struct kc_sum *kc__express_condition(struct kc_express *x, uint32_t value,
 							      : opaque(x, KC_ATOM_CHANCE, value);
 		return negated ? kc__negation(&x->g, a) : a;
 	}
-}
-
-/* --- trip counts */
-
-/* d = first + step * counter. 0: it is not like that. */
-static int split_by_counter(struct kc_express *x, uint32_t loop, const struct kc_sum *d, const struct kc_sum **first,
-			    const struct kc_sum **step)
-{
-	*first = kc__replace(&x->g, d, KC_ATOM_COUNTER, loop, number(x, 0));
-	*step = kc__plus(&x->g, kc__replace(&x->g, d, KC_ATOM_COUNTER, loop, number(x, 1)), *first, -1);
-	return !kc__holds_atom(&x->g, *step, KC_ATOM_COUNTER, loop) &&
-	       kc__same_sum(d, kc__plus(&x->g, *first, kc__times(&x->g, *step, atom(x, KC_ATOM_COUNTER, loop)), 1));
-}
-
-/* The first iteration in which d is no longer below 0, or (`until_less`) is; NULL: it cannot be said. */
-static const struct kc_sum *first_change(struct kc_express *x, const struct kc_sum *first, const struct kc_sum *step,
-					 int until_less)
-{
-	const struct kc_sum *back = kc__plus(&x->g, number(x, 0), step, -1);
-	double by;
-
-	if (until_less) {
-		/* floor(first / -step) + 1 */
-		if (!kc__is_natural(&x->g, back) || (kc__is_number(back, &by) && by == 0))
-			return NULL;
-		return kc__plus(&x->g, kc__floor(&x->g, first, back), number(x, 1), 1);
-	}
-	/* -first / step, rounded up */
-	if (!kc__is_natural(&x->g, step) || (kc__is_number(step, &by) && by == 0))
-		return NULL;
-	first = kc__plus(&x->g, kc__plus(&x->g, step, number(x, -1), 1), first, -1);
-	return kc__floor(&x->g, first, step);
-}
-
-static const struct kc_sum *last_by(struct kc_express *x, uint32_t loop, const struct kc_value *v, int stays_where,
-				    unsigned depth)
-{
-	const struct kc_sum *d, *first, *step;
-	double by;
-
-	if (v->op != KC_OP_COMPARE)
-		return NULL;
-	d = kc__plus(&x->g, source(x, v, 0, depth), source(x, v, 1, depth), -1);
-	if (v->compare == KC_PTX_LE)
-		d = kc__plus(&x->g, d, number(x, -1), 1);
-	if (!split_by_counter(x, loop, d, &first, &step))
-		return NULL;
-	if (v->compare == KC_PTX_LT || v->compare == KC_PTX_LE)
-		return first_change(x, first, step, !stays_where);
-	/* Until d is 0, which it comes to exactly. */
-	if ((v->compare == KC_PTX_NE) != stays_where || !kc__is_number(step, &by) || by == 0)
-		return NULL;
-	return by < 0 ? kc__floor(&x->g, first, number(x, -by))
-		      : kc__floor(&x->g, kc__plus(&x->g, number(x, 0), first, -1), number(x, by));
-}
-
-/* i >>= 1 until it is 0: as often as the first i has bits. */
-static const struct kc_sum *last_by_halving(struct kc_express *x, uint32_t loop, const struct kc_value *v,
-					    int stays_where, unsigned depth)
-{
-	const struct kc_formula *f = x->f;
-	const struct kc_value *next, *phi;
-	const struct kc_block *header;
-	int64_t by, zero;
-
-	if (v->op != KC_OP_COMPARE || !constant_source(x, v, 1, &zero) || zero != 0 ||
-	    (v->compare == KC_PTX_NE) != stays_where || (v->compare != KC_PTX_NE && v->compare != KC_PTX_EQ))
-		return NULL;
-	next = &f->values[v->source[0]];
-	if (next->op != KC_OP_SHR || !constant_source(x, next, 1, &by) || by != 1)
-		return NULL;
-	phi = &f->values[next->source[0]];
-	if (!is_header_phi(f, phi) || phi->loop != loop)
-		return NULL;
-	header = &f->cfg.blocks[phi->block];
-	for (uint32_t n = 0; n < header->in_count; n++) {
-		if (f->cfg.edges[f->cfg.in_edges[header->in + n]].from >= phi->block)
-			continue;
-		return kc__atom(&x->g, (struct kc_atom){.kind = KC_ATOM_LOG2,
-							.a = kc__express(x, f->phi_sources[phi->phi + n], depth)});
-	}
-	return NULL;
-}
-
-/* It runs in every iteration. */
-static int is_on_the_way(const struct kc_formula *f, uint32_t loop, uint32_t block)
-{
-	const struct kc_block *header = &f->cfg.blocks[f->cfg.loops[loop].header];
-
-	for (uint32_t n = 0; n < header->in_count; n++) {
-		uint32_t from = f->cfg.edges[f->cfg.in_edges[header->in + n]].from;
-
-		if (from >= f->cfg.loops[loop].header && !kc_cfg_dominates(&f->cfg, block, from))
-			return 0;
-	}
-	return 1;
-}
-
-static int leads_back(const struct kc_formula *f, uint32_t loop, uint32_t block)
-{
-	const struct kc_block *b = &f->cfg.blocks[block];
-
-	for (uint32_t e = b->out; e < b->out + b->out_count; e++)
-		if (f->cfg.edges[e].to == f->cfg.loops[loop].header)
-			return 1;
-	return 0;
-}
-
-static uint8_t leaves_here(const struct kc_formula *f, uint32_t loop, uint32_t edge)
-{
-	uint32_t block = f->cfg.edges[edge].from, at = f->cfg.blocks[block].loop;
-
-	for (uint8_t n = f->leaves[edge]; n && at != KC_NO_LOOP; n--, at = f->cfg.loops[at].parent)
-		if (at == loop)
-			return 1;
-	return 0;
-}
-
-static void decide(struct kc_express *x, uint32_t loop, uint32_t block, struct kc_trips *trips, uint32_t *deciding,
-		   unsigned depth)
-{
-	const struct kc_formula *f = x->f;
-	const struct kc_block *b = &f->cfg.blocks[block];
-	const struct kc_stage *stage = &f->stages[block];
-	const struct kc_value *v;
-	int stays_where = 1;
-
-	++*deciding;
-	if (b->ends != KC_END_BRANCH || f->values[stage->condition].memory) {
-		if (b->ends == KC_END_BRANCH || b->ends == KC_END_SWITCH) {
-			trips->known &= !f->values[stage->condition].memory;
-			trips->why = stage->condition;
-		}
-		return;
-	}
-	v = &f->values[stage->condition];
-	stays_where = leaves_here(f, loop, b->out + 1) ^ stage->condition_negated;
-	while (v->op == KC_OP_NOT) {
-		v = &f->values[v->source[0]];
-		stays_where = !stays_where;
-	}
-	if (b->loop != loop || !is_on_the_way(f, loop, block))
-		return;
-	trips->last = last_by(x, loop, v, stays_where, depth);
-	if (!trips->last)
-		trips->last = last_by_halving(x, loop, v, stays_where, depth);
-	trips->block = block;
-	trips->at_end = (uint8_t)leads_back(f, loop, block);
-}
-
-const struct kc_trips *kc__express_trips(struct kc_express *x, uint32_t loop, unsigned depth)
-{
-	const struct kc_formula *f = x->f;
-	struct kc_trips *trips = &x->trips[loop];
-	uint32_t deciding = 0, before = KC_NO_BLOCK;
-	const struct kc_sum *named = atom(x, KC_ATOM_TRIPS, loop);
-
-	if (trips->done)
-		return trips;
-	if (trips->busy || !depth) {
-		trips->last = kc__plus(&x->g, named, number(x, -1), 1);
-		return trips;
-	}
-	*trips = (struct kc_trips){.busy = 1, .known = 1, .block = KC_NO_BLOCK, .why = KC_NO_VALUE};
-	for (uint32_t e = 0; e < f->cfg.edge_count; e++) {
-		if (!leaves_here(f, loop, e) || f->cfg.edges[e].from == before)
-			continue;
-		before = f->cfg.edges[e].from;
-		decide(x, loop, before, trips, &deciding, depth - 1);
-	}
-	if (deciding != 1 || !trips->last) {
-		if (deciding != 1)
-			trips->block = KC_NO_BLOCK;
-		trips->last =
-		    kc__plus(&x->g, named, number(x, trips->block == KC_NO_BLOCK || trips->at_end ? -1 : 0), 1);
-	} else if (!trips->at_end && !kc__is_natural(&x->g, trips->last)) {
-		trips->last =
-		    kc__atom(&x->g, (struct kc_atom){.kind = KC_ATOM_MAX, .a = trips->last, .b = number(x, 0)});
-	}
-	trips->busy = 0;
-	trips->done = 1;
-	return trips;
-}
-
-const struct kc_sum *kc__express_rounds(struct kc_express *x, uint32_t loop)
-{
-	const struct kc_trips *trips = kc__express_trips(x, loop, KC_EXPRESS_DEPTH);
-
-	return trips->block != KC_NO_BLOCK && !trips->at_end ? trips->last
-							     : kc__plus(&x->g, trips->last, number(x, 1), 1);
 }
 
 int kc__express_init(struct kc_express *x, const struct kc_formula *f, struct kc_arena *arena)

@@ -38,4 +38,22 @@ const struct kc_sum *kc__express_rounds(struct kc_express *x, uint32_t loop);
 
 #define KC_EXPRESS_DEPTH 64u
 
+/* The source is that constant. */
+static inline int kc__constant_source(const struct kc_express *x, const struct kc_value *v, uint32_t n,
+				      int64_t *constant)
+{
+	if (n >= v->count || x->f->values[v->source[n]].op != KC_OP_CONSTANT)
+		return 0;
+	*constant = x->f->values[v->source[n]].constant;
+	return 1;
+}
+
+/* A variable of a loop. */
+static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_value *v)
+{
+	uint32_t loop = f->cfg.blocks[v->block].loop;
+
+	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
+}
+
 #endif
