@@ -157,7 +157,9 @@ struct kc_cost_story {
 	struct kc_arena arena;
 	struct kc_cost_loop *loops;
 	uint32_t loop_count;
-	const char *formula[KC_COUNTER_COUNT]; /* per thread; "0" where the kernel has none */
+	/* Per thread; "0" where the kernel has none. Of what warps count, a thread's share where all lanes take part.
+	 */
+	const char *formula[KC_COUNTER_COUNT];
 	struct kc_cost_unknown *unknown;
 	uint32_t unknown_count;
 };

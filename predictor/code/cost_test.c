@@ -308,6 +308,24 @@ static void a_loop_in_words(void **state)
 	kc_cost_story_free(&story);
 }
 
+/* One load of 4 bytes: a warp's is one request of 4 sectors, a thread's share 1/32 and 4/32. */
+static void what_warps_count_in_words(void **state)
+{
+	static const char where[] = ", in warps of 32 threads in x that all take part";
+	struct kc_cost_story story;
+	char expected[128];
+
+	(void)state;
+	say(GUARDED, &story);
+	assert_string_equal(story.formula[KC_COUNT_OF_LD_GLOBAL], "[gid.x < p1]");
+	snprintf(expected, sizeof(expected), "0.03125*[gid.x < p1]%s", where);
+	assert_string_equal(story.formula[KC_COUNT_OF_REQUESTS], expected);
+	snprintf(expected, sizeof(expected), "0.125*[gid.x < p1]%s", where);
+	assert_string_equal(story.formula[KC_COUNT_OF_SECTORS], expected);
+	assert_string_equal(story.formula[KC_COUNT_OF_SHARED_PASSES], "0");
+	kc_cost_story_free(&story);
+}
+
 /* for (s = 1; s < ntid; s *= 2): of 96 threads s = 1, 2, 4, ... 64; of one none. */
 static void a_loop_that_doubles(void **state)
 {
@@ -463,6 +481,7 @@ int main(void)
 	    cmocka_unit_test(an_address_that_is_loaded),
 	    cmocka_unit_test(an_argument_that_is_not_known),
 	    cmocka_unit_test(a_loop_in_words),
+	    cmocka_unit_test(what_warps_count_in_words),
 	    cmocka_unit_test(a_loop_that_doubles),
 	    cmocka_unit_test(a_division_by_a_constant),
 	    cmocka_unit_test(what_counts_depend_on),

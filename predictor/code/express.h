@@ -38,6 +38,10 @@ const struct kc_sum *kc__express_rounds(struct kc_express *x, uint32_t loop);
 
 #define KC_EXPRESS_DEPTH 64u
 
+/* pattern.c: sectors, or passes, of an access by a warp of 32 threads in x that all take part, its pointer aligned to a
+ * sector. 0: they depend on more. */
+double kc__whole_warp(struct kc_express *x, const struct kc_event *event);
+
 /* The source is that constant. */
 static inline int kc__constant_source(const struct kc_express *x, const struct kc_value *v, uint32_t n,
 				      int64_t *constant)

@@ -75,12 +75,13 @@ static double sectors_of_grid(struct grid g, uint32_t bytes)
 /* 0: the lanes are not to be had as a grid. */
 static double sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t apart)
 {
-	struct grid g = {
-	    address->v[0], address->along, address->across, 1 << address->shift, KC_LANES >> address->shift, apart};
 	uint32_t first = (uint32_t)__builtin_ctz(lanes), run = lanes >> first;
+	struct grid g;
 
 	if (!address->plane)
 		return 0;
+	g = (struct grid){
+	    address->v[0], address->along, address->across, 1 << address->shift, KC_LANES >> address->shift, apart};
 	if (lanes == KC_ALL_LANES) {
 		double sectors = sectors_of_grid(g, bytes);
 
@@ -169,11 +170,13 @@ static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32
 /* Words at even distances, one a lane. 0: the lanes are not like that. */
 static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 {
-	uint32_t width = 1u << address->shift, run = lanes >> __builtin_ctz(lanes), count = KC_LANES, in_one_pass;
-	int64_t distance = address->along;
+	uint32_t width, run = lanes >> __builtin_ctz(lanes), count = KC_LANES, in_one_pass;
+	int64_t distance;
 
 	if (!address->plane || (address->v[0] | address->along | address->across) % KC_BANK_BYTES)
 		return 0;
+	width = 1u << address->shift;
+	distance = address->along;
 	if (width == KC_LANES) {
 		if (run & (run + 1))
 			return 0;

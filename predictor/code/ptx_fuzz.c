@@ -1,9 +1,10 @@
-/* PTX text, and of every kernel in it the cost formula and its value. */
+/* PTX text, and of every kernel in it the cost formula, its value and its algebra. */
 #include "cost.h"
 #include "ptx.h"
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 #define KERNELS_MAX 8u
+#define MORE_EFFORT (2 * KC_COST_EFFORT_LAUNCH) /* beyond what is done at a launch */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -18,10 +19,15 @@ static void evaluate(const struct kc_cost *cost)
 	    {.grid = {4, 3, 2}, .block = {32, 8, 2}, .arguments = arguments, .argument_count = 4},
 	    {.grid = {UINT32_MAX, 65535, 65535}, .block = {1024, 1, 1}, .arguments = arguments, .argument_count = 4},
 	};
+	struct kc_cost_story story;
 	struct kc_counts counts;
 
-	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++)
+	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++) {
 		kc_cost_evaluate(cost, &launches[i], KC_COST_EFFORT_LAUNCH, &counts);
+		kc_cost_evaluate(cost, &launches[i], MORE_EFFORT, &counts);
+	}
+	if (!kc_cost_tell(cost, &story))
+		kc_cost_story_free(&story);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

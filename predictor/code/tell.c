@@ -1,5 +1,6 @@
 #include "cost.h"
 #include "express.h"
+#include "lanes.h"
 #include "read.h"
 
 #include <errno.h>
@@ -9,7 +10,8 @@
 #define STORY_BYTES ((size_t)64 << 20)
 #define WHY_DEPTH 64u
 
-/* What a thread counts in one run through a region: the kernel, or one iteration of a loop. */
+/* What a thread counts in one run through a region: the kernel, or one iteration of a loop. Of what a warp counts, it
+ * has its share. */
 struct counted {
 	const struct kc_sum *of[KC_COUNTER_COUNT];
 };
@@ -21,6 +23,7 @@ struct teller {
 	const struct kc_sum **runs;      /* block → how often it runs, in one run through its region */
 	const struct kc_sum **edge_runs; /* edge → how often it is taken */
 	uint32_t unknown_capacity;
+	uint8_t depends[KC_COUNTER_COUNT]; /* on more than how often accesses take place */
 };
 
 static int run_region(struct teller *t, uint32_t loop, struct counted *counted);
@@ -100,6 +103,18 @@ static void add(struct teller *t, struct counted *to, uint32_t counter, const st
 		to->of[counter] = kc__plus(&t->x.g, to->of[counter], runs, amount);
 }
 
+/* As if all lanes of a warp took part. */
+static void count_access(struct teller *t, const struct kc_event *event, const struct kc_sum *runs, uint32_t requests,
+			 uint32_t pieces, struct counted *counted)
+{
+	double of_warp = kc__whole_warp(&t->x, event);
+
+	t->depends[requests] |= kc__holds_atom(&t->x.g, runs, KC_ATOM_SPECIAL, KC_PTX_TID_X) != 0;
+	t->depends[pieces] |= t->depends[requests] || of_warp == 0;
+	add(t, counted, requests, runs, 1.0 / KC_LANES);
+	add(t, counted, pieces, runs, of_warp / KC_LANES);
+}
+
 static void count_block(struct teller *t, uint32_t block, struct counted *counted)
 {
 	const struct kc_formula *f = t->f;
@@ -118,6 +133,10 @@ static void count_block(struct teller *t, uint32_t block, struct counted *counte
 			    kc__express_condition(&t->x, event->guard, event->guard_negated, KC_EXPRESS_DEPTH));
 		add(t, counted, event->counter, here, event->amount);
 		add(t, counted, event->counter2, here, event->amount2);
+		if (event->kind == KC_EVENT_GLOBAL)
+			count_access(t, event, here, KC_COUNT_OF_REQUESTS, KC_COUNT_OF_SECTORS, counted);
+		else if (event->kind == KC_EVENT_SHARED)
+			count_access(t, event, here, KC_COUNT_OF_SHARED_REQUESTS, KC_COUNT_OF_SHARED_PASSES, counted);
 	}
 }
 
@@ -363,17 +382,30 @@ static int tell_loops(struct teller *t)
 	return 0;
 }
 
-static const char *pattern_text(uint32_t counter)
+/* NULL: no memory. */
+static const char *pattern_text(struct teller *t, const struct kc_sum *of_whole_warps, int depends)
 {
-	switch (counter) {
-	case KC_COUNT_OF_REQUESTS:
-	case KC_COUNT_OF_SECTORS:
-	case KC_COUNT_OF_SHARED_REQUESTS:
-	case KC_COUNT_OF_SHARED_PASSES:
+	static const char condition[] = ", in warps of 32 threads in x that all take part";
+	const char *sum;
+	char *text;
+	size_t length;
+
+	if (depends)
 		return "found from the addresses of a warp's lanes";
-	default:
+	sum = kc__write_sum(&t->x.g, of_whole_warps);
+	length = sum ? strlen(sum) : 0;
+	text = kc_arena_array(&t->story->arena, length + sizeof(condition), 1);
+	if (!text)
 		return NULL;
-	}
+	memcpy(text, sum, length);
+	memcpy(text + length, condition, sizeof(condition));
+	return text;
+}
+
+static int is_of_warps(uint32_t counter)
+{
+	return counter == KC_COUNT_OF_REQUESTS || counter == KC_COUNT_OF_SECTORS ||
+	       counter == KC_COUNT_OF_SHARED_REQUESTS || counter == KC_COUNT_OF_SHARED_PASSES;
 }
 
 static int has_accesses(const struct kc_formula *f, uint32_t counter)
@@ -393,14 +425,13 @@ static int tell_formulas(struct teller *t)
 	int rc = t->f->cfg.block_count ? run_region(t, KC_NO_LOOP, &counted) : 0;
 
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
-		const char *pattern = pattern_text(n);
-
 		if (!t->f->cfg.block_count)
 			t->story->formula[n] = "0";
-		else if (pattern && has_accesses(t->f, n))
-			t->story->formula[n] = pattern;
+		else if (is_of_warps(n) && has_accesses(t->f, n))
+			t->story->formula[n] = pattern_text(t, counted.of[n], t->depends[n]);
 		else
 			t->story->formula[n] = kc__write_sum(&t->x.g, counted.of[n]);
+		rc = t->story->formula[n] ? 0 : -ENOMEM;
 	}
 	return rc;
 }
