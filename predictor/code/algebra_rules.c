@@ -335,7 +335,7 @@ void kc__tidy_term(struct kc_algebra *g, struct kc_term *term)
 		for (uint32_t m = 0; m < term->count; m++) {
 			if (m == n || !kc__is_condition(g, term->atoms[n]))
 				continue;
-			if ((term->atoms[m] == term->atoms[n] && m < n) || follows(g, term->atoms[n], term->atoms[m])) {
+			if ((m < n && term->atoms[m] == term->atoms[n]) || follows(g, term->atoms[n], term->atoms[m])) {
 				kc__drop_factor(term, n--);
 				break;
 			}

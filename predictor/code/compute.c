@@ -13,7 +13,7 @@ static int64_t divide(int64_t a, int64_t b, int is_signed, int remainder)
 
 static int64_t multiply_high(int64_t a, int64_t b, uint32_t bits, int is_signed)
 {
-	if (bits < 64)
+	if (bits <= 32) /* the product fits */
 		return (int64_t)((uint64_t)a * (uint64_t)b) >> bits;
 	return is_signed ? (int64_t)(((__int128)a * b) >> 64)
 			 : (int64_t)(((unsigned __int128)(uint64_t)a * (uint64_t)b) >> 64);

@@ -5,6 +5,7 @@
  *   kc_tally       what was counted
  *   kc_evaluation  both, and the state of the warp that is run
  *   kc_warps       warps of a block that differ only by where they stand in it
+ *   kc_pattern     at a launch: how an access meets memory
  *
  * The launch is a sum over blocks and warps, a loop a sum over iterations. A
  * warp is run through its blocks in order with a mask of lanes for each; what a
@@ -12,6 +13,10 @@
  * next terms of a sum are alike is what the windows say (lanes.h): they are
  * taken together. Where a count goes on as a polynomial, a loop in a loop whose
  * bounds it sets, a few terms give the sum of all.
+ *
+ * At a launch, control flow alone is followed like that: of the values only
+ * those that it depends on, of the windows only those of flow. What addresses
+ * are is seen in a survey before, once.
  */
 #ifndef KC_EVALUATE_H
 #define KC_EVALUATE_H

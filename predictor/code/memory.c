@@ -103,7 +103,8 @@ static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint
 
 	met.count = 0;
 	for (; lanes; lanes &= lanes - 1) {
-		int64_t first = kc__lane(address, (uint32_t)__builtin_ctz(lanes)) + by, last = first + bytes - 1;
+		int64_t first = (int64_t)((uint64_t)kc__lane(address, (uint32_t)__builtin_ctz(lanes)) + by);
+		int64_t last = (int64_t)((uint64_t)first + bytes - 1);
 
 		meet(&met, first >> 5);
 		if (last >> 5 != first >> 5)
@@ -143,7 +144,7 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32_t words)
 {
 	int64_t word_at[KC_LANES * 4];
-	uint8_t next[KC_LANES * 4], first[KC_BANKS] = {0}, count[KC_BANKS] = {0};
+	uint8_t next[KC_LANES * 4] = {0}, first[KC_BANKS] = {0}, count[KC_BANKS] = {0};
 	uint32_t met = 0, most = 1;
 
 	for (; lanes; lanes &= lanes - 1) {

@@ -107,9 +107,9 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 	high = is_signed ? -low - 1 : ((int64_t)1 << bits) - 1;
 	for (; moves; moves &= (uint16_t)(moves - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(moves);
-		int64_t step = a->step[c];
+		int64_t step = a->step[c], size = step < 0 ? -step : step;
 
-		kc__limit_flow(w, c, (step > 0 ? (high - e.high) / step : (e.low - low) / -step) + 1,
+		kc__limit_flow(w, c, (step > 0 ? high - e.high : e.low - low) / (size ? size : 1) + 1,
 			       (uint16_t)((a->moves | a->bends) & ~(1u << c)));
 	}
 }
@@ -225,10 +225,9 @@ static int64_t step_of(const struct difference *x, uint32_t c)
 static int64_t terms_until_shift(const struct difference *x, int64_t step, int64_t g)
 {
 	int64_t size = step < 0 ? -step : step, ahead = step > 0 ? -x->most - 1 : x->least, rest = ahead % size;
+	int64_t by = g < 0 ? -g : g;
 
-	if (step < 0)
-		g = -g;
-	return g > 0 ? rest / g + 1 : (size - 1 - rest) / -g + 1;
+	return ((g > 0) == (step > 0) ? rest : size - 1 - rest) / (by ? by : 1) + 1;
 }
 
 /* When a sum around goes on by one term, d changes by G there: the change comes -G / D terms later. */
