@@ -1,0 +1,434 @@
+#include "tuning.h"
+#include "dense.h"
+#include "trees.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Chosen on the recorded spaces of the RTX 2080 Ti and A4000 (tuning_trace_test.c). */
+static const struct kc_trees_options residual_trees = {
+    .trees = 400,
+    .depth = 6,
+    .bags = 3,
+    .least_leaf = 1,
+    .least_columns = 5,
+    .rate = 0.03,
+    .rows = 0.7,
+    .columns = 0.3,
+};
+static const struct kc_trees_options lender_trees = {
+    .trees = 200,
+    .depth = 6,
+    .bags = 1,
+    .least_leaf = 2,
+    .least_columns = 8,
+    .rate = 0.15,
+    .rows = 0.6,
+    .columns = 1,
+    .seed = 1,
+};
+#define LINE_RIDGE 0.01
+
+/* --- parameters as numbers */
+
+/* Logarithms of what is always above 0: products become sums. */
+struct scale {
+	uint8_t varies[KC_SPACE_PARAMETERS], logarithmic[KC_SPACE_PARAMETERS];
+	uint32_t columns; /* with products and ratios */
+};
+
+static struct scale scale_of(const struct kc_space *space)
+{
+	struct scale scale = {.columns = 0};
+	uint32_t logarithmic = 0;
+
+	for (uint32_t p = 0; p < space->parameters; p++) {
+		double low = INFINITY, high = -INFINITY;
+
+		for (uint32_t r = 0; r < space->count; r++) {
+			low = fmin(low, space->values[(size_t)r * space->parameters + p]);
+			high = fmax(high, space->values[(size_t)r * space->parameters + p]);
+		}
+		scale.varies[p] = high > low;
+		scale.logarithmic[p] = high > low && low > 0;
+		scale.columns += scale.varies[p];
+		logarithmic += scale.logarithmic[p];
+	}
+	scale.columns += logarithmic * (logarithmic ? logarithmic - 1 : 0);
+	scale.columns += logarithmic > 2;
+	return scale;
+}
+
+/* Parameters, their products and ratios two by two, the product of all. */
+static void describe(const struct kc_space *space, const struct scale *scale, uint32_t row, double *out)
+{
+	const double *values = space->values + (size_t)row * space->parameters;
+	double logs[KC_SPACE_PARAMETERS], sum = 0;
+	uint32_t n = 0, logarithmic = 0;
+
+	for (uint32_t p = 0; p < space->parameters; p++) {
+		if (!scale->varies[p])
+			continue;
+		out[n++] = scale->logarithmic[p] ? log2(values[p]) : values[p];
+		if (scale->logarithmic[p])
+			logs[logarithmic++] = log2(values[p]);
+	}
+	for (uint32_t i = 0; i < logarithmic; i++) {
+		sum += logs[i];
+		for (uint32_t j = i + 1; j < logarithmic; j++) {
+			out[n++] = logs[i] + logs[j];
+			out[n++] = logs[i] - logs[j];
+		}
+	}
+	if (logarithmic > 2)
+		out[n++] = sum;
+}
+
+/* --- lenders */
+
+/* Configurations of a lender by the parameters that the space has as well: a hash table. */
+struct index {
+	uint32_t *slots; /* row + 1; 0: free */
+	uint32_t mask;
+};
+
+static uint64_t hash_of(const double *key, uint32_t count)
+{
+	uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &key[i], sizeof(bits));
+		hash = (hash ^ bits) * UINT64_C(1099511628211);
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+/* One lender beside the space. */
+struct loan {
+	const struct kc_space *space;
+	const struct kc_space_times *lender;
+	uint32_t own[KC_SPACE_PARAMETERS], its[KC_SPACE_PARAMETERS], common; /* parameters that both have */
+	uint32_t extra[KC_SPACE_PARAMETERS], extra_count;                    /* that vary in the lender alone */
+	double fixed[KC_SPACE_PARAMETERS];                                   /* values of those */
+	struct kc_trees *trees;
+	struct index index;
+};
+
+static int varies(const struct kc_space *space, uint32_t p)
+{
+	for (uint32_t r = 1; r < space->count; r++)
+		if (space->values[(size_t)r * space->parameters + p] != space->values[p])
+			return 1;
+	return 0;
+}
+
+static void pair_parameters(struct loan *loan)
+{
+	const struct kc_space *its = &loan->lender->space;
+
+	for (uint32_t p = 0; p < its->parameters; p++) {
+		int32_t own = loan->lender->same_as[p];
+
+		if (own >= 0 && (uint32_t)own < loan->space->parameters) {
+			loan->own[loan->common] = (uint32_t)own;
+			loan->its[loan->common++] = p;
+		} else if (varies(its, p)) {
+			loan->extra[loan->extra_count++] = p;
+		}
+	}
+}
+
+static void key_of_lender(const struct loan *loan, uint32_t row, double *key)
+{
+	const double *values = loan->lender->space.values + (size_t)row * loan->lender->space.parameters;
+
+	for (uint32_t i = 0; i < loan->common; i++)
+		key[i] = values[loan->its[i]];
+	for (uint32_t i = 0; i < loan->extra_count; i++)
+		key[loan->common + i] = values[loan->extra[i]];
+}
+
+static void key_of_space(const struct loan *loan, uint32_t row, double *key)
+{
+	const double *values = loan->space->values + (size_t)row * loan->space->parameters;
+
+	for (uint32_t i = 0; i < loan->common; i++)
+		key[i] = values[loan->own[i]];
+	for (uint32_t i = 0; i < loan->extra_count; i++)
+		key[loan->common + i] = loan->fixed[i];
+}
+
+/* Row of the lender with this key, -1: none. */
+static int64_t find(const struct loan *loan, const double *key)
+{
+	uint32_t columns = loan->common + loan->extra_count;
+	double other[2 * KC_SPACE_PARAMETERS];
+
+	for (uint32_t slot = (uint32_t)hash_of(key, columns) & loan->index.mask; loan->index.slots[slot];
+	     slot = (slot + 1) & loan->index.mask) {
+		key_of_lender(loan, loan->index.slots[slot] - 1, other);
+		if (!memcmp(key, other, columns * sizeof(*key)))
+			return (int64_t)loan->index.slots[slot] - 1;
+	}
+	return -1;
+}
+
+static int make_index(struct loan *loan)
+{
+	uint32_t columns = loan->common + loan->extra_count;
+	double key[2 * KC_SPACE_PARAMETERS];
+
+	loan->index.mask = 1;
+	while (loan->index.mask < 2 * loan->lender->space.count)
+		loan->index.mask *= 2;
+	loan->index.slots = calloc(loan->index.mask, sizeof(*loan->index.slots));
+	if (!loan->index.slots)
+		return -ENOMEM;
+	loan->index.mask--;
+	for (uint32_t r = 0; r < loan->lender->space.count; r++) {
+		uint32_t slot;
+
+		key_of_lender(loan, r, key);
+		slot = (uint32_t)hash_of(key, columns) & loan->index.mask;
+		while (loan->index.slots[slot])
+			slot = (slot + 1) & loan->index.mask;
+		loan->index.slots[slot] = r + 1;
+	}
+	return 0;
+}
+
+static int fit_lender(struct loan *loan)
+{
+	uint32_t columns = loan->common + loan->extra_count, rows = loan->lender->space.count;
+	double *x = malloc((size_t)rows * columns * sizeof(*x) + 1), *y = malloc(rows * sizeof(*y) + 1);
+	int rc = x && y ? 0 : -ENOMEM;
+
+	for (uint32_t r = 0; !rc && r < rows; r++) {
+		key_of_lender(loan, r, x + (size_t)r * columns);
+		y[r] = log(loan->lender->ns[r]);
+	}
+	if (!rc)
+		rc = kc_trees_fit(&loan->trees, &lender_trees, x, y, rows, columns);
+	free(x);
+	free(y);
+	return rc;
+}
+
+/* Log ns of one configuration of the space. */
+static double say(const struct loan *loan, uint32_t row)
+{
+	double key[2 * KC_SPACE_PARAMETERS];
+	int64_t found;
+
+	key_of_space(loan, row, key);
+	found = find(loan, key);
+	return found >= 0 ? log(loan->lender->ns[found]) : kc_trees_predict(loan->trees, key);
+}
+
+/* How far from a straight line over what the lender says the timed ones lie. */
+static double misfit(const struct loan *loan, const uint32_t *timed, const double *ns, uint32_t count)
+{
+	double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		double a = say(loan, timed[i]), b = log(ns[i]);
+
+		x += a / count;
+		y += b / count;
+		xx += a * a / count;
+		xy += a * b / count;
+		yy += b * b / count;
+	}
+	xx -= x * x;
+	return yy - y * y - (xx > 0 ? (xy - x * y) * (xy - x * y) / xx : 0);
+}
+
+/* Each value of each parameter that only the lender has, one parameter after the other. */
+static void fix_extra(struct loan *loan, const uint32_t *timed, const double *ns, uint32_t count)
+{
+	const struct kc_space *its = &loan->lender->space;
+
+	for (uint32_t i = 0; i < loan->extra_count; i++)
+		loan->fixed[i] = its->values[loan->extra[i]];
+	for (uint32_t i = 0; i < loan->extra_count; i++) {
+		double least = misfit(loan, timed, ns, count), best = loan->fixed[i], tried[KC_TREES_BINS];
+		uint32_t n = 0;
+
+		tried[n++] = best;
+		for (uint32_t r = 0; r < its->count && n < KC_TREES_BINS; r++) {
+			double value = its->values[(size_t)r * its->parameters + loan->extra[i]], off;
+			uint32_t seen = 0;
+
+			while (seen < n && tried[seen] != value)
+				seen++;
+			if (seen < n)
+				continue;
+			tried[n++] = loan->fixed[i] = value;
+			off = misfit(loan, timed, ns, count);
+			best = off < least ? value : best;
+			least = fmin(off, least);
+		}
+		loan->fixed[i] = best;
+	}
+}
+
+static int borrow_from(const struct kc_space *space, const struct kc_space_times *lender, const uint32_t *timed,
+		       const double *ns, uint32_t timed_count, uint32_t column, struct kc_tuning_lenders *out)
+{
+	struct loan loan = {.space = space, .lender = lender};
+	int rc;
+
+	pair_parameters(&loan);
+	if (!loan.common || !lender->space.count)
+		return -EINVAL;
+	rc = make_index(&loan);
+	if (!rc)
+		rc = fit_lender(&loan);
+	if (!rc) {
+		fix_extra(&loan, timed, ns, timed_count);
+		for (uint32_t r = 0; r < space->count; r++)
+			out->log_ns[(size_t)r * out->count + column] = say(&loan, r);
+	}
+	kc_trees_free(loan.trees);
+	free(loan.index.slots);
+	return rc;
+}
+
+int kc_tuning_borrow(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
+		     const struct kc_space_times *lenders, uint32_t lender_count, struct kc_tuning_lenders *out)
+{
+	int rc = 0;
+
+	*out = (struct kc_tuning_lenders){.count = lender_count, .rows = space->count};
+	if (!timed_count || space->parameters > KC_SPACE_PARAMETERS || lender_count > KC_TUNING_LENDERS)
+		return -EINVAL;
+	out->log_ns = malloc((size_t)space->count * lender_count * sizeof(*out->log_ns) + 1);
+	if (!out->log_ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; !rc && i < lender_count; i++)
+		rc = lenders[i].space.parameters > KC_SPACE_PARAMETERS
+			 ? -EINVAL
+			 : borrow_from(space, &lenders[i], timed, ns, timed_count, i, out);
+	if (rc)
+		kc_tuning_lenders_free(out);
+	return rc;
+}
+
+void kc_tuning_lenders_free(struct kc_tuning_lenders *lenders)
+{
+	free(lenders->log_ns);
+	*lenders = (struct kc_tuning_lenders){0};
+}
+
+/* --- the space */
+
+struct model {
+	const struct kc_space *space;
+	const struct kc_tuning_lenders *lenders;
+	struct scale scale;
+	uint32_t columns;
+	double line[2], middle; /* log time over the lenders' mean, which is counted from middle on */
+	struct kc_trees *trees;
+	double *row;
+};
+
+static double lenders_mean(const struct model *m, uint32_t row)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < m->lenders->count; i++)
+		sum += m->lenders->log_ns[(size_t)row * m->lenders->count + i] / m->lenders->count;
+	return m->lenders->count ? sum - m->middle : 0;
+}
+
+static void fill(const struct model *m, uint32_t row, double *out)
+{
+	uint32_t n = m->scale.columns;
+
+	describe(m->space, &m->scale, row, out);
+	if (!m->lenders->count)
+		return;
+	out[n++] = lenders_mean(m, row);
+	for (uint32_t i = 0; i < m->lenders->count && m->lenders->count > 1; i++)
+		out[n++] = m->lenders->log_ns[(size_t)row * m->lenders->count + i];
+}
+
+static int fit_line(struct model *m, const uint32_t *timed, const double *y, uint32_t count)
+{
+	uint32_t columns = m->lenders->count ? 2 : 1;
+	double *x = malloc((size_t)count * columns * sizeof(*x)), work[4], middle = 0;
+	int rc;
+
+	if (!x)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		middle += lenders_mean(m, timed[i]) / count;
+	m->middle = middle;
+	for (uint32_t i = 0; i < count; i++) {
+		x[i * columns] = 1;
+		if (columns > 1)
+			x[i * columns + 1] = lenders_mean(m, timed[i]);
+	}
+	rc = kc__ridge(x, y, count, columns, LINE_RIDGE, m->line, work);
+	free(x);
+	return rc ? -EINVAL : 0;
+}
+
+static double on_line(const struct model *m, uint32_t row)
+{
+	return m->line[0] + m->line[1] * lenders_mean(m, row);
+}
+
+static int fit_rest(struct model *m, const uint32_t *timed, const double *y, uint32_t count, uint64_t seed)
+{
+	struct kc_trees_options options = residual_trees;
+	double *x = malloc((size_t)count * m->columns * sizeof(*x) + 1), *rest = malloc(count * sizeof(*rest));
+	int rc = x && rest ? 0 : -ENOMEM;
+
+	options.seed = seed;
+	for (uint32_t i = 0; !rc && i < count; i++) {
+		fill(m, timed[i], x + (size_t)i * m->columns);
+		rest[i] = y[i] - on_line(m, timed[i]);
+	}
+	if (!rc)
+		rc = kc_trees_fit(&m->trees, &options, x, rest, count, m->columns);
+	free(x);
+	free(rest);
+	return rc;
+}
+
+int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
+		      const struct kc_tuning_lenders *lenders, uint64_t seed, const uint32_t *asked,
+		      uint32_t asked_count, double *out)
+{
+	struct model m = {.space = space, .lenders = lenders};
+	double *y;
+	int rc;
+
+	if (!timed_count || !space->parameters || space->parameters > KC_SPACE_PARAMETERS)
+		return -EINVAL;
+	m.scale = scale_of(space);
+	m.columns = m.scale.columns + (lenders->count > 1 ? lenders->count + 1 : lenders->count);
+	y = malloc(timed_count * sizeof(*y));
+	m.row = malloc((m.columns + 1) * sizeof(*m.row));
+	rc = y && m.row ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !rc && i < timed_count; i++)
+		y[i] = log(ns[i]);
+	if (!rc)
+		rc = fit_line(&m, timed, y, timed_count);
+	if (!rc)
+		rc = fit_rest(&m, timed, y, timed_count, seed);
+	for (uint32_t i = 0; !rc && i < asked_count; i++) {
+		fill(&m, asked[i], m.row);
+		out[i] = exp(on_line(&m, asked[i]) + kc_trees_predict(m.trees, m.row));
+	}
+	kc_trees_free(m.trees);
+	free(m.row);
+	free(y);
+	return rc;
+}

@@ -1,0 +1,55 @@
+/*
+ * Every configuration of a tunable kernel (block sizes, tiles, unrolling) from
+ * a few that were timed, and from what is known of the kernel on other devices.
+ *
+ *   kc_space         configurations: a row each, a column each parameter
+ *   kc_space_times   ... all of them timed: a device that lends what it knows
+ *   kc_tuning        the answer for one space
+ *
+ * A lender has few of the same configurations, or other parameters; what it says
+ * of each configuration is its own time where it has that one, else that of
+ * boosted trees fitted to all its times. Where it has a parameter that the space
+ * lacks, the value is taken at which it goes best with the timed ones. Log time
+ * is then taken for a straight line over the lenders' mean, and what that
+ * leaves is fitted by trees over parameters, their products and ratios, and the
+ * lenders. Without lenders the trees stand alone.
+ *
+ * Offline: allocates, takes from tenths of a second to seconds.
+ */
+#ifndef KC_TUNING_H
+#define KC_TUNING_H
+
+#include <stdint.h>
+
+#define KC_SPACE_PARAMETERS 32u
+#define KC_TUNING_LENDERS 16u
+
+struct kc_space {
+	const double *values; /* row after row */
+	uint32_t count, parameters;
+};
+
+struct kc_space_times {
+	struct kc_space space;
+	const double *ns;                     /* > 0 */
+	int32_t same_as[KC_SPACE_PARAMETERS]; /* the parameter of the other space; -1: it has none such */
+};
+
+struct kc_tuning_lenders {
+	uint32_t count, rows;
+	double *log_ns; /* rows · count */
+};
+
+/* What lenders say of every configuration. timed: rows of the space with their
+ * times. 0; -EINVAL: too many parameters, nothing timed; -ENOMEM. */
+int kc_tuning_borrow(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
+		     const struct kc_space_times *lenders, uint32_t lender_count, struct kc_tuning_lenders *out);
+void kc_tuning_lenders_free(struct kc_tuning_lenders *lenders);
+
+/* ns of every configuration asked for (rows), into out. lenders may be empty.
+ * 0; -EINVAL; -ENOMEM. The same seed gives the same answer. */
+int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
+		      const struct kc_tuning_lenders *lenders, uint64_t seed, const uint32_t *asked,
+		      uint32_t asked_count, double *out);
+
+#endif

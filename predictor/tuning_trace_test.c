@@ -1,0 +1,313 @@
+/*
+ * Configurations of tunable kernels never timed (tuning/): 5 % are timed, drawn
+ * at random, the rest is predicted. Every file of the GPU and of its whole
+ * architecture is left out; dedispersion was recorded on one architecture alone,
+ * so there it is either known on nothing, or on the other GPU of it.
+ *
+ * Here: one draw a file, up to 1,000 of the configurations not timed. With
+ * KC_TUNING_SEEDS=10 in the environment, ten draws and all configurations (some
+ * minutes), which is what predictor/README.md reports.
+ */
+#include "tuning.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FILES = 18, SOME = 1000, LINE_MAX = 4096, TIMED_ONE_IN = 20 };
+enum architecture { TURING, AMPERE };
+
+/* GPUs of one name are one GPU. The constants of tuning.c were tried on the RTX 2080 Ti and the A4000. */
+static const struct {
+	const char *kernel, *rest, *gpu;
+	enum architecture architecture;
+	int tuned;
+} files[FILES] = {
+    {"convolution", "A4000__main", "A4000", AMPERE, 1},
+    {"convolution", "a4000__unused_kt", "A4000", AMPERE, 1},
+    {"convolution", "A6000__main", "A6000", AMPERE, 0},
+    {"convolution", "A6000_original__main", "A6000", AMPERE, 0},
+    {"convolution", "RTX_2080_Ti__unused_kt", "RTX 2080 Ti", TURING, 1},
+    {"convolution", "RTX_3060_laptop__unused_kt", "RTX 3060", AMPERE, 0},
+    {"convolution", "RTX_3090__unused_kt", "RTX 3090", AMPERE, 0},
+    {"convolution", "RTX_Titan__unused_kt", "RTX Titan", TURING, 0},
+    {"dedispersion", "A4000__main", "A4000", AMPERE, 1},
+    {"dedispersion", "A6000__main", "A6000", AMPERE, 0},
+    {"gemm", "RTX_2080_Ti__unused_kt", "RTX 2080 Ti", TURING, 1},
+    {"gemm", "RTX_3060_laptop__unused_kt", "RTX 3060", AMPERE, 0},
+    {"gemm", "RTX_3090__unused_kt", "RTX 3090", AMPERE, 0},
+    {"gemm", "RTX_Titan__unused_kt", "RTX Titan", TURING, 0},
+    {"pnpoly", "RTX_2080_Ti__unused_kt", "RTX 2080 Ti", TURING, 1},
+    {"pnpoly", "RTX_3060_laptop__unused_kt", "RTX 3060", AMPERE, 0},
+    {"pnpoly", "RTX_3090__unused_kt", "RTX 3090", AMPERE, 0},
+    {"pnpoly", "RTX_Titan__unused_kt", "RTX Titan", TURING, 0},
+};
+
+struct recorded {
+	char names[KC_SPACE_PARAMETERS][64];
+	uint32_t parameters, count;
+	double *values, *ns;
+};
+
+struct data {
+	struct recorded of[FILES];
+	uint64_t state; /* of the draws */
+	uint32_t seeds, most;
+};
+
+/* --- reading */
+
+/* Parameters are the columns before time_ms. */
+static void read_head(struct recorded *r, char *line)
+{
+	char *at = line, *name;
+
+	while ((name = strsep(&at, ",\n")) && strcmp(name, "time_ms")) {
+		assert_true(r->parameters < KC_SPACE_PARAMETERS);
+		snprintf(r->names[r->parameters++], sizeof(r->names[0]), "%s", name);
+	}
+	assert_non_null(name);
+}
+
+static void read_line(struct recorded *r, char *line, uint32_t *capacity)
+{
+	char *at = line;
+
+	if (r->count == *capacity) {
+		*capacity = 2 * *capacity + 1024;
+		r->values = realloc(r->values, (size_t)*capacity * r->parameters * sizeof(*r->values));
+		r->ns = realloc(r->ns, *capacity * sizeof(*r->ns));
+		assert_true(r->values && r->ns);
+	}
+	for (uint32_t p = 0; p < r->parameters; p++)
+		r->values[(size_t)r->count * r->parameters + p] = atof(strsep(&at, ","));
+	r->ns[r->count] = 1e6 * atof(at);
+	r->count += r->ns[r->count] > 0;
+}
+
+static int read_file(struct recorded *r, const char *path)
+{
+	char command[600], line[LINE_MAX];
+	uint32_t capacity = 0;
+	FILE *pipe = fopen(path, "r");
+
+	if (!pipe) {
+		print_message("skipped: %s: no such file (KC_SHARED_DATA names the folder)\n", path);
+		return 0;
+	}
+	fclose(pipe);
+	snprintf(command, sizeof(command), "gzip -dc '%s'", path);
+	pipe = popen(command, "r");
+	assert_true(pipe && fgets(line, sizeof(line), pipe));
+	read_head(r, line);
+	while (fgets(line, sizeof(line), pipe))
+		read_line(r, line, &capacity);
+	pclose(pipe);
+	return 1;
+}
+
+static int set_up(void **state)
+{
+	const char *folder = getenv("KC_SHARED_DATA"), *seeds = getenv("KC_TUNING_SEEDS");
+	struct data *data = calloc(1, sizeof(*data));
+	char path[512];
+
+	assert_non_null(data);
+	*state = data;
+	data->state = 1;
+	data->seeds = seeds && atoi(seeds) > 0 ? (uint32_t)atoi(seeds) : 1;
+	data->most = seeds ? UINT32_MAX : SOME;
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "%s/tuning/%s__%s.csv.gz", folder ? folder : "../shared/data",
+			 files[i].kernel, files[i].rest);
+		if (!read_file(&data->of[i], path))
+			return 0;
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct data *data = *state;
+
+	for (int i = 0; i < FILES; i++) {
+		free(data->of[i].values);
+		free(data->of[i].ns);
+	}
+	free(data);
+	return 0;
+}
+
+/* --- predicting */
+
+static uint32_t draw(struct data *data, uint32_t below)
+{
+	data->state = data->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)((data->state >> 33) % below);
+}
+
+static struct kc_space space_of(const struct recorded *r)
+{
+	return (struct kc_space){r->values, r->count, r->parameters};
+}
+
+static struct kc_space_times lend(const struct recorded *lender, const struct recorded *to)
+{
+	struct kc_space_times times = {.space = space_of(lender), .ns = lender->ns};
+
+	for (uint32_t p = 0; p < lender->parameters; p++) {
+		times.same_as[p] = -1;
+		for (uint32_t q = 0; q < to->parameters; q++)
+			if (!strcmp(lender->names[p], to->names[q]))
+				times.same_as[p] = (int32_t)q;
+	}
+	return times;
+}
+
+enum knowledge { OTHER_ARCHITECTURE, OTHER_GPU, NOTHING };
+
+static uint32_t lenders_of(const struct data *data, int file, enum knowledge knowledge,
+			   struct kc_space_times lenders[KC_TUNING_LENDERS])
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < FILES && knowledge != NOTHING; i++) {
+		if (strcmp(files[i].kernel, files[file].kernel) || !strcmp(files[i].gpu, files[file].gpu))
+			continue;
+		if (knowledge == OTHER_ARCHITECTURE && files[i].architecture == files[file].architecture)
+			continue;
+		lenders[n++] = lend(&data->of[i], &data->of[file]);
+	}
+	return n;
+}
+
+struct error {
+	double sum;
+	uint32_t count;
+};
+
+static struct error one_draw(struct data *data, int file, const struct kc_space_times *lenders, uint32_t lender_count,
+			     uint64_t seed)
+{
+	const struct recorded *r = &data->of[file];
+	struct kc_space space = space_of(r);
+	uint32_t *rows = malloc(r->count * sizeof(*rows)), timed = r->count / TIMED_ONE_IN, asked;
+	double *ns = malloc(timed * sizeof(*ns)), *out = malloc(r->count * sizeof(*out));
+	struct kc_tuning_lenders borrowed;
+	struct error e = {0, 0};
+
+	assert_true(rows && ns && out);
+	for (uint32_t i = 0; i < r->count; i++)
+		rows[i] = i;
+	for (uint32_t i = 0; i + 1 < r->count; i++) {
+		uint32_t j = i + draw(data, r->count - i), swapped = rows[i];
+
+		rows[i] = rows[j];
+		rows[j] = swapped;
+	}
+	for (uint32_t i = 0; i < timed; i++)
+		ns[i] = r->ns[rows[i]];
+	asked = r->count - timed < data->most ? r->count - timed : data->most;
+	assert_int_equal(kc_tuning_borrow(&space, rows, ns, timed, lenders, lender_count, &borrowed), 0);
+	assert_int_equal(kc_tuning_predict(&space, rows, ns, timed, &borrowed, seed, rows + timed, asked, out), 0);
+	for (uint32_t i = 0; i < asked; i++)
+		e.sum += fabs(out[i] / r->ns[rows[timed + i]] - 1);
+	e.count = asked;
+	kc_tuning_lenders_free(&borrowed);
+	free(rows);
+	free(ns);
+	free(out);
+	return e;
+}
+
+/* Mean over the files of a kernel, per cent. */
+static double report(struct data *data, const char *kernel, enum knowledge knowledge)
+{
+	static const char *const known[] = {"other architecture", "other GPU", "nothing"};
+	double sum = 0, groups[2] = {0, 0};
+	uint32_t n = 0, counts[2] = {0, 0};
+
+	for (int file = 0; file < FILES; file++) {
+		struct kc_space_times lenders[KC_TUNING_LENDERS];
+		struct error e = {0, 0};
+		uint32_t lender_count;
+
+		if (strcmp(files[file].kernel, kernel))
+			continue;
+		lender_count = lenders_of(data, file, knowledge, lenders);
+		for (uint32_t seed = 1; seed <= data->seeds; seed++) {
+			struct error one = one_draw(data, file, lenders, lender_count, seed);
+
+			e.sum += one.sum;
+			e.count += one.count;
+		}
+		printf("# |%-13s %-28s %-9s %-19s %7u %8.2f\n", kernel, files[file].rest,
+		       files[file].tuned ? "tuned on" : "held out", known[knowledge], data->of[file].count,
+		       100 * e.sum / e.count);
+		sum += 100 * e.sum / e.count;
+		groups[files[file].tuned] += 100 * e.sum / e.count;
+		counts[files[file].tuned]++;
+		n++;
+	}
+	printf("# |%-13s %-28s %-9s %-19s         %8.2f (tuned on %.2f, held out %.2f)\n", kernel, "all", "",
+	       known[knowledge], sum / n, groups[1] / counts[1], groups[0] / counts[0]);
+	fflush(stdout);
+	return sum / n;
+}
+
+/* 1: the data are not there. */
+static int absent(const struct data *data)
+{
+	for (int i = 0; i < FILES; i++)
+		if (!data->of[i].count)
+			return 1;
+	return 0;
+}
+
+static void dedispersion(void **state)
+{
+	if (absent(*state))
+		skip();
+	assert_true(report(*state, "dedispersion", OTHER_GPU) <= 1.2);
+	report(*state, "dedispersion", NOTHING);
+}
+
+static void gemm(void **state)
+{
+	if (absent(*state))
+		skip();
+	assert_true(report(*state, "gemm", OTHER_ARCHITECTURE) <= 9);
+}
+
+static void convolution(void **state)
+{
+	if (absent(*state))
+		skip();
+	assert_true(report(*state, "convolution", OTHER_ARCHITECTURE) <= 18);
+}
+
+static void pnpoly(void **state)
+{
+	if (absent(*state))
+		skip();
+	assert_true(report(*state, "pnpoly", OTHER_ARCHITECTURE) <= 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(dedispersion),
+	    cmocka_unit_test(gemm),
+	    cmocka_unit_test(convolution),
+	    cmocka_unit_test(pnpoly),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
