@@ -101,8 +101,18 @@ static const char tables_6[] =
     "CREATE TABLE basis_training(time_unix_ns INTEGER NOT NULL, rows INTEGER NOT NULL, kernels INTEGER NOT NULL,"
     " k INTEGER NOT NULL, error REAL);";
 
+/* What `kerncast calibrate` tells besides. */
+static const char tables_7[] = "ALTER TABLE calibration ADD COLUMN scattered_bytes_per_s REAL;"
+			       "ALTER TABLE calibration ADD COLUMN bus_bytes_per_s REAL;"
+			       "ALTER TABLE calibration ADD COLUMN bus_back_bytes_per_s REAL;"
+			       "ALTER TABLE calibration ADD COLUMN shared_latency_ns REAL;"
+			       "ALTER TABLE calibration ADD COLUMN global_latency_ns REAL;"
+			       "ALTER TABLE calibration ADD COLUMN cupti_launch_ns REAL;"
+			       "ALTER TABLE calibration ADD COLUMN cupti_kernel_ns REAL;";
+
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5, tables_6};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4,
+						     tables_5, tables_6, tables_7};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

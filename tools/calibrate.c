@@ -6,8 +6,7 @@
 #include "inspect.h"
 #include "json.h"
 #include "library.h"
-
-#include "store/options.h"
+#include "table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,27 +18,60 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_JSON = 0x100, KEY_WORK, KEY_ORDINAL = 'd' };
+enum { KEY_JSON = 0x100, KEY_WORK, KEY_TIMINGS, KEY_ORDINAL = 'd' };
 
 #define PRELOAD_BYTES 8192u
 #define ORDINALS 64
 
 struct request {
-	const char *database;
+	const char *database, *timings;
 	int ordinal, json, work;
+};
+
+/* X(column of the table calibration and key of --json, name for people, unit, what it is) */
+#define VALUES(X)                                                                                                      \
+	X(launch_overhead_ns, "launch overhead", NS, "call to first block on an idle device")                          \
+	X(empty_kernel_ns, "empty kernel", NS, "its duration")                                                         \
+	X(launch_gap_ns, "gap", NS, "end to start, back to back in a stream")                                          \
+	X(copy_bytes_per_s, "bandwidth", GBPS, "coalesced: read and written by a kernel that copies")                  \
+	X(scattered_bytes_per_s, "scattered", GBPS, "uncoalesced: words read, each from a sector of its own")          \
+	X(flops_per_s, "arithmetic", TFLOPS, "FP32, fused multiply-adds")                                              \
+	X(shared_latency_ns, "shared latency", NS, "a load from shared memory that waits for the one before")          \
+	X(global_latency_ns, "global latency", NS, "the same from global memory, in no cache")                         \
+	X(bus_bytes_per_s, "to the device", GBPS, "over the bus, from pinned memory")                                  \
+	X(bus_back_bytes_per_s, "to the host", GBPS, "over the bus, to pinned memory")                                 \
+	X(cupti_launch_ns, "measuring, launch", NS, "what it adds to a launch call")                                   \
+	X(cupti_kernel_ns, "measuring, kernel", NS, "what it adds to a kernel among others back to back")
+
+enum unit { NS, GBPS, TFLOPS };
+
+static const struct {
+	const char *column, *name, *meaning;
+	enum unit unit;
+} value_table[] = {
+#define X(column, name, unit, meaning) {#column, name, meaning, unit},
+    VALUES(X)
+#undef X
+};
+#define VALUE_COUNT (sizeof(value_table) / sizeof(*value_table))
+
+enum value {
+#define X(column, name, unit, meaning) VALUE_##column,
+	VALUES(X)
+#undef X
 };
 
 struct calibration {
 	char device[96];
-	int64_t device_row; /* in the database of the answer */
 	int simulated;
-	double launch_overhead_ns, empty_kernel_ns, launch_gap_ns, copy_bytes_per_s, flops_per_s; /* NAN: not known */
+	double values[VALUE_COUNT]; /* NAN: not known */
 };
 
 static const struct argp_option options[] = {
     {"device", KEY_ORDINAL, "N", 0, "the device's number (default: 0)", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
     {"work", KEY_WORK, NULL, OPTION_HIDDEN, "only run the kernels", 0},
+    {"timings", KEY_TIMINGS, "FILE", OPTION_HIDDEN, "where the work says what the host's clock showed", 0},
     {0},
 };
 
@@ -62,6 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_WORK:
 		request->work = 1;
 		return 0;
+	case KEY_TIMINGS:
+		request->timings = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (request->database)
 			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
@@ -72,23 +107,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What the user has set for other programs does not hold for this one. */
-static void settle_environment(const char *database)
-{
-	for (unsigned i = 0; i < KC_OPTION_COUNT; i++) {
-		const char *name = kc_option_info(i)->env;
+struct workplace {
+	char folder[PATH_MAX], database[PATH_MAX + 16], timings[PATH_MAX + 16];
+};
 
-		if (strcmp(name, "KERNCAST_CUPTI") != 0)
-			unsetenv(name);
-	}
-	setenv("KERNCAST_DB", database, 1);
-	setenv("KERNCAST_QUIET", "1", 1);
-}
-
-static int run_work(int ordinal, const char *database)
+/* measure: as KERNCAST_MEASURE. */
+static int run_work(int ordinal, const struct workplace *place, const char *measure)
 {
 	char self[PATH_MAX], library[PATH_MAX], preload[PRELOAD_BYTES], number[16];
-	char *argv[] = {self, "calibrate", "--work", "--device", number, NULL};
+	char *argv[] = {self, "calibrate", "--work", "--device", number, "--timings", (char *)place->timings, NULL};
 	struct kc_child_end end;
 	int rc = kc_library_self(self, sizeof(self));
 
@@ -100,7 +127,8 @@ static int run_work(int ordinal, const char *database)
 		rc = kc_preload_value(getenv("LD_PRELOAD"), library, "", preload, sizeof(preload));
 	if (rc == 0) {
 		snprintf(number, sizeof(number), "%d", ordinal);
-		settle_environment(database);
+		kc_child_settle(place->database);
+		setenv("KERNCAST_MEASURE", measure, 1);
 		rc = kc_child_run(argv, preload, &end);
 	}
 	if (rc < 0) {
@@ -108,6 +136,37 @@ static int run_work(int ordinal, const char *database)
 		return rc;
 	}
 	return end.status ? -EIO : 0; /* it has said why */
+}
+
+static int read_timings(const struct workplace *place, struct kc_calibrate_host *times)
+{
+	FILE *from = fopen(place->timings, "re");
+	int read = from ? fscanf(from, "%lf %lf", &times->launch_ns, &times->kernel_ns) : 0;
+
+	if (from)
+		fclose(from);
+	return read == 2 ? 0 : -EIO;
+}
+
+/* The same work twice: what measuring adds is the difference. The database is that of the measured one. */
+static int run_both(int ordinal, const struct workplace *place, struct calibration *c)
+{
+	struct kc_calibrate_host with, without;
+	struct workplace unmeasured = *place;
+	int rc = run_work(ordinal, place, "all");
+
+	snprintf(unmeasured.database, sizeof(unmeasured.database), "%s/off.db", place->folder);
+	if (rc == 0)
+		rc = read_timings(place, &with);
+	if (rc == 0)
+		rc = run_work(ordinal, &unmeasured, "off");
+	if (rc == 0)
+		rc = read_timings(place, &without);
+	if (rc == 0) {
+		c->values[VALUE_cupti_launch_ns] = with.launch_ns - without.launch_ns;
+		c->values[VALUE_cupti_kernel_ns] = with.kernel_ns - without.kernel_ns;
+	}
+	return rc;
 }
 
 /* The median of the values a query answers with; NAN: there are none. */
@@ -129,18 +188,46 @@ static double median(sqlite3 *db, const char *kernel, const char *value, const c
 
 #define THREADS "(1.0 * l.grid_x * l.block_x)"
 #define DURATION "(l.measured_end_ns - l.measured_start_ns)"
+#define WHOLE_BLOCK "256" /* threads: those of the arithmetic at full speed */
+
+/* Bytes a second over the bus; NAN: no copy was measured. */
+static double bus(sqlite3 *db, const char *kind)
+{
+	char *sql = sqlite3_mprintf(
+	    "WITH x(v) AS (SELECT 1e9 * bytes / (measured_end_ns - measured_start_ns) FROM transfer WHERE kind = %Q AND"
+	    " measured_end_ns > measured_start_ns) SELECT v FROM x ORDER BY v LIMIT 1 OFFSET (SELECT count(*) FROM x) "
+	    "/ 2",
+	    kind);
+	sqlite3_stmt *stmt = NULL;
+	double result = NAN;
+
+	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		result = sqlite3_column_double(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return result;
+}
 
 static void measure(sqlite3 *db, struct calibration *c)
 {
-	c->launch_overhead_ns = median(db, KC_CALIBRATE_EMPTY, "l.measured_start_ns - l.launched_ns", "1");
-	c->empty_kernel_ns = median(db, KC_CALIBRATE_EMPTY, DURATION, "1");
-	c->launch_gap_ns =
+	double *v = c->values;
+
+	v[VALUE_launch_overhead_ns] = median(db, KC_CALIBRATE_EMPTY, "l.measured_start_ns - l.launched_ns", "1");
+	v[VALUE_empty_kernel_ns] = median(db, KC_CALIBRATE_EMPTY, DURATION, "1");
+	v[VALUE_launch_gap_ns] =
 	    median(db, KC_CALIBRATE_FMA, "l.measured_start_ns - lag(l.measured_end_ns) OVER (ORDER BY l.sequence)",
 		   "l.grid_x = 1");
-	c->copy_bytes_per_s =
+	v[VALUE_copy_bytes_per_s] =
 	    2e9 * KC_CALIBRATE_COPY_BYTES * median(db, KC_CALIBRATE_COPY, THREADS " / " DURATION, DURATION " > 0");
-	c->flops_per_s = 2e9 * KC_CALIBRATE_FMA_LOOPS * KC_CALIBRATE_FMA_EACH *
-			 median(db, KC_CALIBRATE_FMA, THREADS " / " DURATION, "l.grid_x > 1 AND " DURATION " > 0");
+	v[VALUE_scattered_bytes_per_s] = 1e9 * KC_CALIBRATE_SCATTER_BYTES *
+					 median(db, KC_CALIBRATE_SCATTER, THREADS " / " DURATION, DURATION " > 0");
+	v[VALUE_flops_per_s] = 2e9 * KC_CALIBRATE_FMA_LOOPS * KC_CALIBRATE_FMA_EACH *
+			       median(db, KC_CALIBRATE_FMA, THREADS " / " DURATION,
+				      "l.grid_x > 1 AND l.block_x = " WHOLE_BLOCK " AND " DURATION " > 0");
+	v[VALUE_shared_latency_ns] = median(db, KC_CALIBRATE_SHARED, DURATION, "1") / KC_CALIBRATE_SHARED_HOPS;
+	v[VALUE_global_latency_ns] = median(db, KC_CALIBRATE_GLOBAL, DURATION, "1") / KC_CALIBRATE_GLOBAL_HOPS;
+	v[VALUE_bus_bytes_per_s] = bus(db, "HtoD");
+	v[VALUE_bus_back_bytes_per_s] = bus(db, "DtoH");
 }
 
 /* The one device the work ran on. */
@@ -170,7 +257,7 @@ static int read_work(const char *database, struct calibration *c)
 	if (rc == 0)
 		measure(kc_store_db(store), c);
 	kc_store_close(store);
-	if (rc < 0 || isnan(c->empty_kernel_ns)) {
+	if (rc < 0 || isnan(c->values[VALUE_empty_kernel_ns])) {
 		kc_error("nothing was measured; `kerncast doctor` says what is in the way");
 		return -ENODATA;
 	}
@@ -196,30 +283,30 @@ static void bind(sqlite3_stmt *stmt, int i, double value)
 		sqlite3_bind_double(stmt, i, value);
 }
 
-static int add_row(sqlite3 *db, const struct calibration *c, const char *columns)
+static int add_row(sqlite3 *db, const struct calibration *c, const char *device_columns_text)
 {
-	char *sql = sqlite3_mprintf(
-	    "INSERT INTO main.calibration(device, time_unix_ns, launch_overhead_ns, empty_kernel_ns, launch_gap_ns,"
-	    " copy_bytes_per_s, flops_per_s, repeats, simulated)"
-	    " SELECT (SELECT id FROM main.device WHERE (%s) = (SELECT %s FROM work.device WHERE id ="
-	    " (SELECT device FROM work.launch LIMIT 1))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8",
-	    columns, columns);
+	char *columns = NULL, *sql;
 	struct timespec now;
 	sqlite3_stmt *stmt = NULL;
-	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	int rc;
 
+	for (size_t i = 0; i < VALUE_COUNT; i++)
+		columns = sqlite3_mprintf("%z%s, ", columns, value_table[i].column);
+	sql = sqlite3_mprintf("INSERT INTO main.calibration(%zrepeats, simulated, time_unix_ns, device)"
+			      " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+			      " (SELECT id FROM main.device WHERE (%s) = (SELECT %s FROM work.device WHERE id ="
+			      " (SELECT device FROM work.launch LIMIT 1)))",
+			      columns, device_columns_text, device_columns_text);
+	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (rc != SQLITE_OK)
 		return rc;
 	clock_gettime(CLOCK_REALTIME, &now);
-	sqlite3_bind_int64(stmt, 1, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
-	bind(stmt, 2, c->launch_overhead_ns);
-	bind(stmt, 3, c->empty_kernel_ns);
-	bind(stmt, 4, c->launch_gap_ns);
-	bind(stmt, 5, c->copy_bytes_per_s);
-	bind(stmt, 6, c->flops_per_s);
-	sqlite3_bind_int(stmt, 7, KC_CALIBRATE_REPEATS);
-	sqlite3_bind_int(stmt, 8, c->simulated);
+	for (size_t i = 0; i < VALUE_COUNT; i++)
+		bind(stmt, (int)i + 1, c->values[i]);
+	sqlite3_bind_int(stmt, VALUE_COUNT + 1, KC_CALIBRATE_REPEATS);
+	sqlite3_bind_int(stmt, VALUE_COUNT + 2, c->simulated);
+	sqlite3_bind_int64(stmt, VALUE_COUNT + 3, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
 	rc = sqlite3_step(stmt);
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -271,47 +358,63 @@ static int print_json(const struct calibration *c, const char *database)
 	json_object_set_new(out, "simulated", json_boolean(c->simulated));
 	json_object_set_new(out, "device", kc_json_text(c->device));
 	json_object_set_new(out, "database", kc_json_text(kc_database_shown(database)));
-	json_object_set_new(out, "launch_overhead_ns", kc_json_real(c->launch_overhead_ns));
-	json_object_set_new(out, "empty_kernel_ns", kc_json_real(c->empty_kernel_ns));
-	json_object_set_new(out, "launch_gap_ns", kc_json_real(c->launch_gap_ns));
-	json_object_set_new(out, "copy_bytes_per_s", kc_json_real(c->copy_bytes_per_s));
-	json_object_set_new(out, "flops_per_s", kc_json_real(c->flops_per_s));
+	for (size_t i = 0; i < VALUE_COUNT; i++)
+		json_object_set_new(out, value_table[i].column, kc_json_real(c->values[i]));
 	json_object_set_new(out, "repeats", json_integer(KC_CALIBRATE_REPEATS));
 	return kc_json_print(out);
 }
 
-static int print_text(const struct calibration *c, const char *database)
+static void format_value(double value, enum unit unit, char *out, size_t size)
 {
 	char text[KC_FORMAT_BYTES];
+
+	if (isnan(value))
+		snprintf(out, size, "-");
+	else if (unit == NS && fabs(value) < 10)
+		snprintf(out, size, "%.2f ns", value);
+	else if (unit == NS)
+		snprintf(out, size, "%s%s", value < 0 ? "-" : "", kc_format_ns(fabs(value), text));
+	else
+		snprintf(out, size, "%.4g %s", unit == GBPS ? value / 1e9 : value / 1e12,
+			 unit == GBPS ? "GB/s" : "TFLOP/s");
+}
+
+static int print_text(const struct calibration *c, const char *database)
+{
+	static const struct kc_column columns[] = {
+	    {"what", KC_LEFT, 0}, {"here", KC_RIGHT, 0}, {"meaning", KC_LEFT, 0}, {0}};
+	struct kc_table table;
+	char value[2 * KC_FORMAT_BYTES];
+	int rc;
 
 	if (c->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
 	printf("%s, medians of %u launches each, kept in %s\n", c->device, KC_CALIBRATE_REPEATS,
 	       kc_database_shown(database));
-	printf("  launch overhead   %s  call to first block on an idle device\n",
-	       kc_format_ns(c->launch_overhead_ns, text));
-	printf("  empty kernel      %s\n", kc_format_ns(c->empty_kernel_ns, text));
-	printf("  gap               %s  end to start, back to back in a stream\n",
-	       kc_format_ns(c->launch_gap_ns, text));
-	printf("  bandwidth         %.4g GB/s  read and written by a kernel that copies\n", c->copy_bytes_per_s / 1e9);
-	printf("  arithmetic        %.4g TFLOP/s  FP32, fused multiply-adds\n", c->flops_per_s / 1e12);
-	return kc_output_finish();
+	kc_table_init(&table, columns);
+	for (size_t i = 0; i < VALUE_COUNT; i++) {
+		format_value(c->values[i], value_table[i].unit, value, sizeof(value));
+		kc_table_row(&table, (const char *const[]){value_table[i].name, value, value_table[i].meaning});
+	}
+	rc = kc_table_print(&table, stdout, 2, kc_page_width());
+	kc_table_free(&table);
+	return rc < 0 ? KC_EXIT_FAILED : kc_output_finish();
 }
 
-static int calibrate(const struct request *request, const char *database, const char *folder)
+static int calibrate(const struct request *request, const char *database, const struct workplace *place)
 {
 	struct calibration c = {.simulated = 0};
-	char work[PATH_MAX + 16];
 
-	snprintf(work, sizeof(work), "%s/work.db", folder);
-	if (run_work(request->ordinal, work) < 0 || read_work(work, &c) < 0 || store_answer(database, &c, work) < 0)
+	if (run_both(request->ordinal, place, &c) < 0 || read_work(place->database, &c) < 0 ||
+	    store_answer(database, &c, place->database) < 0)
 		return KC_EXIT_FAILED;
 	return request->json ? print_json(&c, database) : print_text(&c, database);
 }
 
 static void remove_folder(const char *folder)
 {
-	static const char *const names[] = {"work.db", "work.db-wal", "work.db-shm"};
+	static const char *const names[] = {"work.db",    "work.db-wal", "work.db-shm", "off.db",
+					    "off.db-wal", "off.db-shm",  "timings"};
 	char path[PATH_MAX + 16];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -325,33 +428,40 @@ static int calibrate_main(int argc, char **argv, const struct kc_command *self)
 {
 	const char *temporary = getenv("TMPDIR");
 	struct request request = {0};
-	char path[PATH_MAX], folder[PATH_MAX];
+	static struct workplace place; /* static for size */
+	char path[PATH_MAX];
 	int status;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (request.work)
-		return kc_calibrate_work(request.ordinal);
+		return kc_calibrate_work(request.ordinal, request.timings);
 	kc_database_path(request.database, path, sizeof(path));
-	snprintf(folder, sizeof(folder), "%s/kerncast-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-	if (!mkdtemp(folder)) {
-		kc_error("%s: %s", folder, strerror(errno));
+	snprintf(place.folder, sizeof(place.folder), "%s/kerncast-XXXXXX",
+		 temporary && *temporary ? temporary : "/tmp");
+	if (!mkdtemp(place.folder)) {
+		kc_error("%s: %s", place.folder, strerror(errno));
 		return KC_EXIT_FAILED;
 	}
-	status = calibrate(&request, path, folder);
-	remove_folder(folder);
+	snprintf(place.database, sizeof(place.database), "%s/work.db", place.folder);
+	snprintf(place.timings, sizeof(place.timings), "%s/timings", place.folder);
+	status = calibrate(&request, path, &place);
+	remove_folder(place.folder);
 	return status;
 }
 
 const struct kc_command kc_command_calibrate = {
     .name = "calibrate",
-    .summary = "measures a device: overheads, bandwidth, arithmetic",
+    .summary = "measures a device: overheads, bandwidth, latencies, arithmetic",
     .arguments = "[DB]",
     .options = options,
     .run = calibrate_main,
     .manual =
-	"Runs small kernels on a device and measures them as any program's are: launch overhead, the time of an\n"
-	"empty kernel, the gap between kernels back to back, bandwidth and arithmetic.\n"
+	"Runs small kernels and copies on a device and measures them as any program's are: launch overhead, the\n"
+	"time of an empty kernel, the gap between kernels back to back, bandwidth of coalesced and of scattered\n"
+	"accesses, arithmetic, latencies of shared and global memory, bandwidth of the bus.\n"
+	"All of it runs a second time without measuring: what CUPTI adds to a launch call and to a kernel is the\n"
+	"difference on the host's clock.\n"
 	"The medians are kept in the database with the device (table calibration). Runs that record there afterwards\n"
 	"predict with them, and so do slowdown and predict with --db, and replay for traces of that device.\n",
 };

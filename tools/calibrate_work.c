@@ -5,93 +5,21 @@
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COPY_BYTES (256ull << 20) /* larger than any L2 */
 #define BLOCK_THREADS 256u
 #define STEP_THREADS 128u
 #define FMA_BLOCKS_PER_SM 32u
+#define SCATTER_THREADS (1u << 20)
+#define RING_STRIDE 2048u /* bytes between two pointers: each has a sector, a row and no neighbour of its own */
+#define BUS_BYTES (16ull << 20)
+#define SERIES 20u /* of kernels back to back, for the host's clock */
+#define SERIES_KERNELS 50u
 #define IDLE_US 200 /* between launches on an idle device */
-
-/* Text that any driver compiles for the device it has: the copy moves four
- * vectors of 16 bytes a thread, the arithmetic keeps eight chains of fused
- * multiply-adds going, eight steps a loop, and stores what never occurs. */
-#define COPY_STEP                                                                                                      \
-	"ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%a2];\n"                                                            \
-	"st.global.v4.u32 [%a1], {%r8, %r9, %r10, %r11};\n"                                                            \
-	"add.u64 %a1, %a1, %a4;\n"                                                                                     \
-	"add.u64 %a2, %a2, %a4;\n"
-#define FMA_STEP                                                                                                       \
-	"fma.rn.f32 %f1, %f1, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f2, %f2, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f3, %f3, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f4, %f4, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f5, %f5, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f6, %f6, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f7, %f7, %f9, %f10;\n"                                                                            \
-	"fma.rn.f32 %f8, %f8, %f9, %f10;\n"
-static const char code[] =
-    ".version 6.0\n"
-    ".target sm_50\n"
-    ".address_size 64\n"
-    ".visible .entry " KC_CALIBRATE_EMPTY "()\n"
-    "{\n"
-    "ret;\n"
-    "}\n"
-    ".visible .entry " KC_CALIBRATE_COPY "(.param .u64 to, .param .u64 from)\n"
-    "{\n"
-    ".reg .u32 %r<12>;\n"
-    ".reg .u64 %a<5>;\n"
-    "mov.u32 %r1, %ctaid.x;\n"
-    "mov.u32 %r2, %ntid.x;\n"
-    "mov.u32 %r3, %tid.x;\n"
-    "mov.u32 %r4, %nctaid.x;\n"
-    "mad.lo.u32 %r5, %r1, %r2, %r3;\n"
-    "mul.lo.u32 %r6, %r4, %r2;\n"
-    "ld.param.u64 %a1, [to];\n"
-    "ld.param.u64 %a2, [from];\n"
-    "cvta.to.global.u64 %a1, %a1;\n"
-    "cvta.to.global.u64 %a2, %a2;\n"
-    "mul.wide.u32 %a3, %r5, 16;\n"
-    "mul.wide.u32 %a4, %r6, 16;\n"
-    "add.u64 %a1, %a1, %a3;\n"
-    "add.u64 %a2, %a2, %a3;\n" COPY_STEP COPY_STEP COPY_STEP COPY_STEP "ret;\n"
-    "}\n"
-    ".visible .entry " KC_CALIBRATE_FMA "(.param .u64 out, .param .u32 loops)\n"
-    "{\n"
-    ".reg .f32 %f<11>;\n"
-    ".reg .u32 %r<4>;\n"
-    ".reg .u64 %a<2>;\n"
-    ".reg .pred %p<3>;\n"
-    "mov.u32 %r1, %tid.x;\n"
-    "ld.param.u32 %r2, [loops];\n"
-    "cvt.rn.f32.u32 %f1, %r1;\n"
-    "add.f32 %f2, %f1, 0f3F800000;\n"
-    "add.f32 %f3, %f2, 0f3F800000;\n"
-    "add.f32 %f4, %f3, 0f3F800000;\n"
-    "add.f32 %f5, %f4, 0f3F800000;\n"
-    "add.f32 %f6, %f5, 0f3F800000;\n"
-    "add.f32 %f7, %f6, 0f3F800000;\n"
-    "add.f32 %f8, %f7, 0f3F800000;\n"
-    "mov.f32 %f9, 0f3F000000;\n"
-    "mov.f32 %f10, 0f3F800000;\n"
-    "LOOP:\n" FMA_STEP FMA_STEP FMA_STEP FMA_STEP FMA_STEP FMA_STEP FMA_STEP FMA_STEP "sub.u32 %r2, %r2, 1;\n"
-    "setp.ne.u32 %p1, %r2, 0;\n"
-    "@%p1 bra LOOP;\n"
-    "add.f32 %f1, %f1, %f2;\n"
-    "add.f32 %f3, %f3, %f4;\n"
-    "add.f32 %f5, %f5, %f6;\n"
-    "add.f32 %f7, %f7, %f8;\n"
-    "add.f32 %f1, %f1, %f3;\n"
-    "add.f32 %f5, %f5, %f7;\n"
-    "add.f32 %f1, %f1, %f5;\n"
-    "setp.lt.f32 %p2, %f1, 0f00000000;\n"
-    "ld.param.u64 %a1, [out];\n"
-    "cvta.to.global.u64 %a1, %a1;\n"
-    "@%p2 st.global.f32 [%a1], %f1;\n"
-    "ret;\n"
-    "}\n";
 
 /* X(member, symbol): what of the driver is called */
 #define DRIVER(X)                                                                                                      \
@@ -103,6 +31,9 @@ static const char code[] =
 	X(load, cuModuleLoadData)                                                                                      \
 	X(function, cuModuleGetFunction)                                                                               \
 	X(allocate, cuMemAlloc_v2)                                                                                     \
+	X(allocate_host, cuMemAllocHost_v2)                                                                            \
+	X(to_device, cuMemcpyHtoDAsync_v2)                                                                             \
+	X(to_host, cuMemcpyDtoHAsync_v2)                                                                               \
 	X(free_bytes, cuMemGetInfo_v2)                                                                                 \
 	X(stream, cuStreamCreate)                                                                                      \
 	X(synchronize, cuStreamSynchronize)                                                                            \
@@ -117,10 +48,13 @@ struct driver {
 
 struct work {
 	struct driver driver;
-	CUfunction empty, copy, fma;
+	CUfunction empty, copy, fma, scatter, link, global, shared;
 	CUstream stream;
 	CUdeviceptr to, from;
+	size_t bytes; /* of each of them, a power of two */
+	void *host;
 	unsigned copy_blocks, fma_blocks;
+	struct kc_calibrate_host times;
 };
 
 /* As a CUDA runtime finds it: by the driver's own resolver, in drivers that have it. */
@@ -171,10 +105,42 @@ static int check(const struct work *w, CUresult result, const char *what)
 	if (check(w, call, what))                                                                                      \
 	return -1
 
+static int find_kernels(struct work *w, CUmodule module)
+{
+	const struct {
+		CUfunction *function;
+		const char *name;
+	} kernels[] = {
+	    {&w->empty, KC_CALIBRATE_EMPTY},     {&w->copy, KC_CALIBRATE_COPY}, {&w->fma, KC_CALIBRATE_FMA},
+	    {&w->scatter, KC_CALIBRATE_SCATTER}, {&w->link, KC_CALIBRATE_LINK}, {&w->global, KC_CALIBRATE_GLOBAL},
+	    {&w->shared, KC_CALIBRATE_SHARED},
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		TRY(w->driver.function(kernels[i].function, module, kernels[i].name), "finding a kernel");
+	return 0;
+}
+
+static int find_memory(struct work *w)
+{
+	struct driver *d = &w->driver;
+	size_t free_bytes = 0, all_bytes = 0;
+
+	TRY(d->free_bytes(&free_bytes, &all_bytes), "asking for memory");
+	w->bytes = COPY_BYTES;
+	while (w->bytes > free_bytes / 4)
+		w->bytes /= 2;
+	TRY(d->allocate(&w->to, w->bytes), "allocating memory");
+	TRY(d->allocate(&w->from, w->bytes), "allocating memory");
+	TRY(d->allocate_host(&w->host, BUS_BYTES), "allocating memory of the host");
+	memset(w->host, 0, BUS_BYTES);
+	w->copy_blocks = (unsigned)(w->bytes / (BLOCK_THREADS * KC_CALIBRATE_COPY_BYTES));
+	return 0;
+}
+
 static int prepare(struct work *w, int ordinal)
 {
 	struct driver *d = &w->driver;
-	size_t free_bytes = 0, all_bytes = 0, bytes = COPY_BYTES;
 	CUcontext context;
 	CUmodule module;
 	CUdevice device;
@@ -185,19 +151,10 @@ static int prepare(struct work *w, int ordinal)
 	TRY(d->attribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "asking the device");
 	TRY(d->retain(&context, device), "using the device");
 	TRY(d->set_current(context), "using the device");
-	TRY(d->load(&module, code), "compiling for the device");
-	TRY(d->function(&w->empty, module, KC_CALIBRATE_EMPTY), "finding a kernel");
-	TRY(d->function(&w->copy, module, KC_CALIBRATE_COPY), "finding a kernel");
-	TRY(d->function(&w->fma, module, KC_CALIBRATE_FMA), "finding a kernel");
+	TRY(d->load(&module, kc_calibrate_code), "compiling for the device");
 	TRY(d->stream(&w->stream, CU_STREAM_NON_BLOCKING), "making a stream");
-	TRY(d->free_bytes(&free_bytes, &all_bytes), "asking for memory");
-	while (bytes > free_bytes / 4)
-		bytes /= 2;
-	TRY(d->allocate(&w->to, bytes), "allocating memory");
-	TRY(d->allocate(&w->from, bytes), "allocating memory");
-	w->copy_blocks = (unsigned)(bytes / (BLOCK_THREADS * KC_CALIBRATE_COPY_BYTES));
 	w->fma_blocks = FMA_BLOCKS_PER_SM * (unsigned)sm_count;
-	return 0;
+	return find_kernels(w, module) ? -1 : find_memory(w);
 }
 
 static int launch(struct work *w, CUfunction kernel, unsigned blocks, unsigned threads, void **arguments)
@@ -212,31 +169,135 @@ static int finish(struct work *w)
 	return 0;
 }
 
-/* One at a time on an idle device; then all at once, which run back to back. */
-static int do_work(struct work *w)
+static int repeat(struct work *w, CUfunction kernel, unsigned blocks, unsigned threads, void **arguments)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < KC_CALIBRATE_REPEATS; i++)
+		rc = launch(w, kernel, blocks, threads, arguments);
+	return rc ? rc : finish(w);
+}
+
+/* Launches on an idle device, then small ones back to back: overhead and gap. */
+static int work_launches(struct work *w)
 {
 	uint32_t loops = KC_CALIBRATE_FMA_LOOPS;
-	void *copy_arguments[] = {&w->to, &w->from}, *fma_arguments[] = {&w->to, &loops};
+	void *arguments[] = {&w->to, &loops};
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < KC_CALIBRATE_REPEATS; i++) {
 		rc = launch(w, w->empty, 1, 1, NULL) || finish(w);
 		usleep(IDLE_US);
 	}
-	for (unsigned i = 0; rc == 0 && i < KC_CALIBRATE_REPEATS; i++)
-		rc = launch(w, w->fma, 1, STEP_THREADS, fma_arguments);
-	for (unsigned i = 0; rc == 0 && i < KC_CALIBRATE_REPEATS; i++)
-		rc = launch(w, w->copy, w->copy_blocks, BLOCK_THREADS, copy_arguments);
-	for (unsigned i = 0; rc == 0 && i < KC_CALIBRATE_REPEATS; i++)
-		rc = launch(w, w->fma, w->fma_blocks, BLOCK_THREADS, fma_arguments);
-	return rc ? rc : finish(w);
+	return rc ? rc : repeat(w, w->fma, 1, STEP_THREADS, arguments);
 }
 
-int kc_calibrate_work(int ordinal)
+static int work_throughput(struct work *w)
+{
+	uint32_t loops = KC_CALIBRATE_FMA_LOOPS;
+	void *copy[] = {&w->to, &w->from}, *fma[] = {&w->to, &loops};
+
+	return repeat(w, w->copy, w->copy_blocks, BLOCK_THREADS, copy) ||
+	       repeat(w, w->fma, w->fma_blocks, BLOCK_THREADS, fma);
+}
+
+static int work_scattered(struct work *w)
+{
+	uint32_t mask = (uint32_t)(w->bytes / sizeof(uint32_t) - 1);
+	void *arguments[] = {&w->to, &w->from, &mask};
+
+	return repeat(w, w->scatter, SCATTER_THREADS / BLOCK_THREADS, BLOCK_THREADS, arguments);
+}
+
+/* Each chase through global memory begins where the one before ended: nothing is in a cache. */
+static int work_latency(struct work *w)
+{
+	uint32_t count = (uint32_t)(w->bytes / RING_STRIDE), stride = RING_STRIDE;
+	uint32_t global_hops = KC_CALIBRATE_GLOBAL_HOPS, shared_hops = KC_CALIBRATE_SHARED_HOPS;
+	CUdeviceptr begin;
+	void *link[] = {&w->from, &count, &stride}, *global[] = {&w->to, &begin, &global_hops};
+	void *shared[] = {&w->to, &shared_hops};
+	int rc = launch(w, w->link, (count + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS, link);
+
+	for (unsigned i = 0; rc == 0 && i < KC_CALIBRATE_REPEATS; i++) {
+		begin = w->from + (CUdeviceptr)((i * KC_CALIBRATE_GLOBAL_HOPS) % count) * RING_STRIDE;
+		rc = launch(w, w->global, 1, 1, global);
+	}
+	return rc ? rc : repeat(w, w->shared, 1, 1, shared);
+}
+
+static int work_bus(struct work *w)
+{
+	size_t bytes = BUS_BYTES < w->bytes ? BUS_BYTES : w->bytes;
+
+	for (unsigned i = 0; i < KC_CALIBRATE_COPIES; i++) {
+		TRY(w->driver.to_device(w->to, w->host, bytes, w->stream), "copying to the device");
+		TRY(w->driver.to_host(w->host, w->to, bytes, w->stream), "copying from the device");
+	}
+	return finish(w);
+}
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Medians over the series. A series' launch calls are over long before its kernels are. */
+static int work_host(struct work *w)
+{
+	uint32_t loops = KC_CALIBRATE_FMA_LOOPS;
+	void *arguments[] = {&w->to, &loops};
+	double launches[SERIES], kernels[SERIES];
+	int rc = 0;
+
+	for (unsigned s = 0; rc == 0 && s < SERIES; s++) {
+		double begin = now_ns();
+
+		for (unsigned i = 0; rc == 0 && i < SERIES_KERNELS; i++)
+			rc = launch(w, w->fma, w->fma_blocks / FMA_BLOCKS_PER_SM, STEP_THREADS, arguments);
+		launches[s] = (now_ns() - begin) / SERIES_KERNELS;
+		if (rc == 0)
+			rc = finish(w);
+		kernels[s] = (now_ns() - begin) / SERIES_KERNELS;
+	}
+	if (rc)
+		return rc;
+	qsort(launches, SERIES, sizeof(*launches), ascending);
+	qsort(kernels, SERIES, sizeof(*kernels), ascending);
+	w->times = (struct kc_calibrate_host){launches[SERIES / 2], kernels[SERIES / 2]};
+	return 0;
+}
+
+static int write_times(const struct work *w, const char *path)
+{
+	FILE *to = fopen(path, "we");
+	int failed = !to || fprintf(to, "%.9g %.9g\n", w->times.launch_ns, w->times.kernel_ns) < 0;
+
+	if (to)
+		failed |= fclose(to) != 0;
+	if (failed)
+		kc_error("%s cannot be written", path);
+	return failed;
+}
+
+int kc_calibrate_work(int ordinal, const char *timings)
 {
 	struct work work = {.copy_blocks = 0};
 
-	if (load_driver(&work.driver) || prepare(&work, ordinal) || do_work(&work))
+	if (load_driver(&work.driver) || prepare(&work, ordinal) || work_launches(&work) || work_throughput(&work))
+		return KC_EXIT_FAILED;
+	if (timings && (work_scattered(&work) || work_latency(&work) || work_bus(&work) || work_host(&work) ||
+			write_times(&work, timings)))
 		return KC_EXIT_FAILED;
 	return KC_EXIT_OK;
 }

@@ -1,6 +1,8 @@
 #include "child.h"
 #include "command.h"
 
+#include "store/options.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -140,4 +142,16 @@ int kc_child_run(char *const *argv, const char *preload, struct kc_child_end *en
 	drop_pending(&taken);
 	give_back(&before);
 	return rc;
+}
+
+void kc_child_settle(const char *database)
+{
+	for (unsigned i = 0; i < KC_OPTION_COUNT; i++) {
+		const char *name = kc_option_info(i)->env;
+
+		if (strcmp(name, "KERNCAST_CUPTI") != 0)
+			unsetenv(name);
+	}
+	setenv("KERNCAST_DB", database, 1);
+	setenv("KERNCAST_QUIET", "1", 1);
 }

@@ -13,4 +13,8 @@ struct kc_child_end {
  * it. Returns 0 or -errno (no process could be made). */
 int kc_child_run(char *const *argv, const char *preload, struct kc_child_end *end);
 
+/* For programs of our own: what the user has set for other programs does not hold for them, and what they record goes
+ * to this database. */
+void kc_child_settle(const char *database);
+
 #endif

@@ -8,7 +8,7 @@ calibrate_json() { # JSON path
 
 @test "overheads of the simulated device, marked as simulated, kept with the device" {
 	export SIMCUDA_NOISE=0
-	printf '%s\n' '*copy* 1 128*threads' '*fma* 100000 0' '*empty* 1000 0' >costs
+	printf '%s\n' '*copy* 1 128*threads' '*fma* 100000 0' '*empty* 1000 0' '*chase_global* 1024*500 0' >costs
 	SIMCUDA_COSTS=$PWD/costs calibrate_json '$.simulated' >simulated
 	equal "$(<simulated)" 1
 	# A launch overhead of 2 to 5 us, and the time of the call itself; a gap of about 1 us.
@@ -16,7 +16,11 @@ calibrate_json() { # JSON path
 	within "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('calibrate.json') AS TEXT), '$.launch_gap_ns')")" 500 2000
 	# An A100: 1,555 GB/s at most.
 	within "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('calibrate.json') AS TEXT), '$.copy_bytes_per_s')")" 1e11 1.6e12
-	equal "$(sql 'SELECT count(*), count(DISTINCT device), min(simulated) FROM calibration' c.db)" '1|1|1'
+	# 1,024 loads in 1,024 * 500 cycles at 1,410 MHz; its PCIe link: 25 GB/s.
+	within "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('calibrate.json') AS TEXT), '$.global_latency_ns')")" 354 356
+	within "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('calibrate.json') AS TEXT), '$.bus_bytes_per_s')")" 2.4e10 2.5e10
+	equal "$(sql 'SELECT count(*), count(DISTINCT device), min(simulated), count(scattered_bytes_per_s), count(shared_latency_ns),
+		count(bus_back_bytes_per_s), count(cupti_launch_ns), count(cupti_kernel_ns) FROM calibration' c.db)" '1|1|1|1|1|1|1|1'
 	contains "$(sql 'SELECT d.name FROM calibration c JOIN device d ON d.id = c.device' c.db)" Simulated
 	contains "$("$kerncast" calibrate c.db)" SIMULATED
 	equal "$(sql 'SELECT count(*), count(DISTINCT device) FROM calibration' c.db)" '2|1'

@@ -97,5 +97,5 @@ shared_data() { # skips where the recorded traces are not there
 		ALTER TABLE device DROP COLUMN flops_per_s; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'6\n6\n0|1'
+		$'7\n7\n0|1'
 }
