@@ -40,6 +40,7 @@ extern const struct kc_command kc_command_replay;
 extern const struct kc_command kc_command_calibrate;
 extern const struct kc_command kc_command_explain;
 extern const struct kc_command kc_command_basis;
+extern const struct kc_command kc_command_experiment;
 
 /* The i-th command, NULL past the end. */
 const struct kc_command *kc_command_at(unsigned i);

@@ -26,7 +26,7 @@ static void usage(FILE *to)
 	      "Commands:\n",
 	      to);
 	for (unsigned i = 0; (command = kc_command_at(i)); i++)
-		fprintf(to, "  %-9s %s\n", command->name, command->summary);
+		fprintf(to, "  %-10s %s\n", command->name, command->summary);
 	fputs("\n`kerncast COMMAND --help` lists a command's options, `man kerncast` says more.\n"
 	      "Exit status: 0, 1 (it ran and failed), 2 (wrong use); of run: the program's own.\n",
 	      to);

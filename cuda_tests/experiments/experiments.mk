@@ -48,3 +48,10 @@ experiment-programs: $(EXPERIMENT_PROGRAMS)
 .PHONY: experiment-programs
 run-programs: experiment-programs
 -include $(wildcard $(EXPERIMENT_OBJ)/*.d)
+
+# What the simulated device is told, beside the programs: `kerncast experiment` finds it there.
+EXPERIMENT_COSTS := $(addprefix $(EXPERIMENTS)/,programs.costs pairs.costs)
+$(EXPERIMENT_COSTS): $(EXPERIMENTS)/%: cuda_tests/experiments/%
+	@mkdir -p $(@D)
+	cp $< $@
+experiment-programs: $(EXPERIMENT_COSTS)

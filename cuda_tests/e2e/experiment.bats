@@ -1,0 +1,120 @@
+# kerncast experiment on the simulated device: what it prints, that it goes on
+# where it was killed, and what it says when something is missing.
+load common
+
+setup_file() { # one small experiment, which the tests share
+	cd "$BATS_FILE_TMPDIR" || return 1
+	unset LD_PRELOAD
+	export LD_LIBRARY_PATH=${KC_BUILD:-$BATS_TEST_DIRNAME/../../build}/simcuda
+	unset SIMCUDA_COSTS SIMCUDA_DEVICE
+	"${KC_BUILD:-$BATS_TEST_DIRNAME/../../build}/kerncast" experiment lambda pairs --dir measured >first.out 2>first.err
+}
+
+measure() { # ARG...: without the demo's costs, so that the programs' own hold
+	env -u SIMCUDA_COSTS "$kerncast" experiment "$@"
+}
+
+# JSON path in experiment.json
+json() {
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('experiment.json') AS TEXT), '$1')"
+}
+
+steps() { # DB
+	sql "SELECT step, completed_unix_ns FROM experiment_step ORDER BY step" "$1"
+}
+
+@test "an experiment prints claims, the paper's figure and ours, marked SIMULATED, and draws its figure" {
+	local name
+
+	contains "$(head -n 1 "$BATS_FILE_TMPDIR/first.out")" SIMULATED
+	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "slowdown by Equation 5.1"
+	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "3.49 %"
+	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "5 of 5 steps measured"
+	for name in lambda pairs; do
+		contains "$(tail -c 16 "$BATS_FILE_TMPDIR/measured/$name.svg")" "</svg>"
+		contains "$(<"$BATS_FILE_TMPDIR/measured/$name.svg")" SIMULATED
+		equal "$(head -c 8 "$BATS_FILE_TMPDIR/measured/$name.png" | od -An -tx1 | tr -d ' ')" 89504e470d0a1a0a
+		ledger_adds_up "$BATS_FILE_TMPDIR/measured/$name.db"
+	done
+}
+
+@test "experiment --json, and figures of what is there already" {
+	cp -r "$BATS_FILE_TMPDIR/measured" .
+	steps measured/pairs.db >before
+	measure figures pairs --dir measured --json >experiment.json
+	equal "$(json '$[0].simulated')|$(json '$[0].name')" "1|pairs"
+	equal "$(json '$[0].complete')|$(json '$[0].steps')" "1|1"
+	equal "$(json '$[0].claims[0].points')" 50
+	equal "$(json '$[0].claims[0].paper')" "3.49 %"
+	within "$(json '$[0].claims[0].value')" 0.001 1
+	equal "$(json '$[0].figures[1]')" measured/pairs.png
+	equal "$(json '$[0].checks.wrong')" 0
+	equal "$(steps measured/pairs.db)" "$(<before)"
+}
+
+@test "killed and started again, it continues: nothing is measured twice, half a step is dropped" {
+	local pid begun=0
+
+	env -u SIMCUDA_COSTS "$kerncast" experiment bsp --dir k >killed.out 2>&1 &
+	pid=$!
+	for ((i = 0; i < 1500 && begun < 3; i++)); do
+		sleep 0.01
+		begun=$(sqlite3 -batch k/bsp.db 'SELECT count(*) FROM experiment_step' 2>/dev/null || echo 0)
+	done
+	kill -KILL "$pid"
+	wait "$pid" || true
+	within "$begun" 3 14 "steps before the kill"
+	steps k/bsp.db >before
+	keep again measure bsp --dir k
+	equal "$(<again.status)" 0
+	contains "$(<again.out)" "15 of 15 steps measured"
+	steps k/bsp.db | grep -Fxf before | diff before -
+	equal "$(sql 'SELECT count(*), count(DISTINCT token) FROM run WHERE token IN (SELECT token FROM experiment_step)' k/bsp.db)" "15|15"
+	equal "$(sql 'SELECT count(*) FROM run' k/bsp.db)" 15
+	# 4 products of 1 kernel and a search of 2, 3 sizes, 5 rounds
+	equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM launch' k/bsp.db)" "90|90"
+	ledger_adds_up k/bsp.db
+}
+
+@test "without gnuplot that is said, and the table still comes" {
+	cp -r "$BATS_FILE_TMPDIR/measured" .
+	rm measured/*.svg measured/*.png
+	keep none env PATH=/nowhere "$kerncast" experiment figures pairs --dir measured
+	equal "$(<none.status)" 0
+	equal "$(grep -c gnuplot none.err)" 1
+	contains "$(<none.err)" "gnuplot is not installed"
+	contains "$(<none.out)" "slowdown by Equation 5.1"
+	equal "$(find measured -name '*.svg*' -o -name '*.png*')" ""
+}
+
+@test "a full disk is said in one line, the table comes, and with room it goes on" {
+	needs_root
+	mkdir small
+	mount -t tmpfs -o size=500k none small 2>/dev/null || skip "cannot mount a tmpfs"
+	keep full measure lambda --dir small
+	equal "$(<full.status)" 1
+	equal "$(grep -c 'disk is full' full.err)|$(grep -vc 'no GPU here' full.err)" "1|1"
+	contains "$(<full.out)" "λ from one measurement"
+	mount -o remount,size=8m small
+	keep room measure lambda --dir small
+	umount small
+	equal "$(<room.status)" 0
+	contains "$(<room.out)" "5 of 5 steps measured"
+}
+
+@test "experiments are listed; wrong use and what is not there are said" {
+	local arguments
+
+	equal "$("$kerncast" experiment list | grep -c '^[a-z]')" 7
+	for arguments in "" "nothing" "pairs --limit x" "pairs --small --full"; do
+		# shellcheck disable=SC2086
+		keep wrong "$kerncast" experiment $arguments
+		equal "$(<wrong.status)" 2 "status of experiment $arguments"
+	done
+	keep programs measure pairs --dir d --programs "$PWD/nowhere"
+	equal "$(<programs.status)" 1
+	contains "$(<programs.err)" "make run-programs"
+	keep empty "$kerncast" experiment figures pairs --dir empty
+	equal "$(<empty.status)" 0
+	contains "$(<empty.out)" "not measured"
+}
