@@ -118,9 +118,9 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 
 -include cuda_tests/simcuda/simcuda.mk
 -include cuda_tests/matrix/matrix.mk
+-include cuda_tests/experiments/experiments.mk
 -include cuda_tests/gpu/gpu.mk
 -include cuda_tests/matrix/doors/doors.mk
--include cuda_tests/experiments/experiments.mk
 -include cuda_tests/code/code.mk
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk

@@ -34,7 +34,7 @@ verdict() { # STEP, as the summary has it
 	check "$build/gpu" --limit 35
 	cat check.out check.err
 	equal "$(<check.status)" 0 "exit status"
-	for step in environment demo facts matrix cost accuracy; do
+	for step in environment demo facts matrix cost accuracy experiments; do
 		equal "$(verdict $step)" passed "$step"
 	done
 	equal "$(verdict frameworks)" skipped frameworks

@@ -20,14 +20,18 @@ GPU_NVIDIA := $(foreach name,libcudart.so.13 libcupti.so.13,$(firstword $(wildca
 GPU_COPIED := libkerncast.so $(if $(wildcard shim/audit/audit.c),libkerncast-audit.so) gpu-probe facts \
   demo-static demo-static-sim demo-shared launch_path noop_preload.so \
   $(addprefix simcuda/,libcuda.so.1 libcudart.so.13 libcupti.so.13) \
-  $(patsubst $(BUILD)/%,%,$(MATRIX_PROGRAMS) $(MATRIX_GPU_PROGRAMS))
+  $(patsubst $(BUILD)/%,%,$(MATRIX_PROGRAMS) $(MATRIX_GPU_PROGRAMS) $(filter-out %-cpu,$(EXPERIMENT_PROGRAMS)))
 GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(GPU)/demo.costs \
+  $(patsubst $(BUILD)/%,$(GPU)/%,$(EXPERIMENT_COSTS)) \
   $(addprefix $(GPU)/lib/,$(notdir $(GPU_NVIDIA)))
 
 $(addprefix $(GPU)/,$(GPU_COPIED)): $(GPU)/%: $(BUILD)/%
 	@mkdir -p $(@D)
 	cp $< $@
 	$(if $(filter %/run-matrix,$@),,strip --strip-debug $@)
+$(GPU)/experiments/%.costs: $(EXPERIMENTS)/%.costs
+	@mkdir -p $(@D)
+	cp $< $@
 $(GPU)/demo.costs: cuda_tests/demo/demo.costs
 	@mkdir -p $(@D)
 	cp $< $@
