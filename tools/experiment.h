@@ -49,10 +49,12 @@ struct kc_step {
 struct kc_laboratory {
 	char folder[PATH_MAX];   /* of databases and figures */
 	char programs[PATH_MAX]; /* of what cuda_tests/experiments builds */
+	char device[96];         /* the first one here; "": not asked */
 	int simulated;           /* programs for the stand-in device are run */
 	enum kc_plan plan;
 	int64_t deadline_ns; /* no step begins after it, CLOCK_MONOTONIC; 0: none */
 	int full;            /* the disk is: nothing more is measured */
+	int blind;           /* launches are not measured here: neither */
 	int lock;            /* descriptor: one experiment at a time in a folder */
 };
 
@@ -167,6 +169,8 @@ void kc_experiment_path(const struct kc_laboratory *lab, const char *name, const
 /* For writing; what incomplete steps left is gone. 0 or -errno, why says it. */
 int kc_experiment_store(const struct kc_laboratory *lab, const char *name, struct kc_store **store, char *why,
 			size_t why_size);
+/* Of the device that the steps were measured on; "" where none is complete. simulated: 1 where it is. */
+void kc_experiment_device(struct kc_store *store, char *name, size_t size, int *simulated);
 int kc_step_is_complete(struct kc_store *store, const struct kc_step *step);
 /* token: of its run; output: what the program printed. 0; -ENODATA: nothing was recorded of it; -ENOSPC; -EIO. */
 int kc_step_complete(struct kc_store *store, const struct kc_step *step, const char *token, const char *output,

@@ -76,6 +76,7 @@ static int find_device(struct kc_laboratory *lab)
 		return use_stand_in(lab);
 	}
 	lab->simulated = diagnosis.simulated;
+	snprintf(lab->device, sizeof(lab->device), "%s", diagnosis.devices[0]);
 	return KC_EXIT_OK;
 }
 
@@ -295,6 +296,7 @@ static int take_step(struct kc_laboratory *lab, const char *name, struct kc_stor
 	else if (!*objection(&ended, why, sizeof(why)))
 		rc = kc_step_complete(store, step, token, ended.output, why, sizeof(why));
 	lab->full = rc == -ENOSPC || (rc < 0 && is_full(lab->folder));
+	lab->blind = rc == -ENODATA && !lab->full;
 	if (!*why || lab->full) /* a full disk is said once, with all that it prevents */
 		return lab->full;
 	kc_step_text(step, text);
@@ -321,13 +323,26 @@ static uint32_t take_steps(struct kc_laboratory *lab, const char *name, struct k
 		kc_progress(&progress, i);
 		if (kc_step_is_complete(store, &steps[i]))
 			continue;
-		if (lab->full || (lab->deadline_ns && now_ns() > lab->deadline_ns))
+		if (lab->full || lab->blind || (lab->deadline_ns && now_ns() > lab->deadline_ns))
 			missing++;
 		else
 			missing += (uint32_t)take_step(lab, name, store, &steps[i]);
 	}
 	kc_progress_end(&progress);
 	return missing;
+}
+
+/* Steps measured on one device and steps measured on another make no experiment. */
+static int is_elsewhere(const struct kc_laboratory *lab, const char *name, struct kc_store *store)
+{
+	char device[sizeof(lab->device)];
+	int simulated;
+
+	kc_experiment_device(store, device, sizeof(device), &simulated);
+	if (!*device || (simulated == lab->simulated && (!*lab->device || strcmp(device, lab->device) == 0)))
+		return 0;
+	kc_error("%s: what %s holds was measured on %s; take another --dir here", name, lab->folder, device);
+	return 1;
 }
 
 static void say_full(const char *name)
@@ -343,7 +358,7 @@ int kc_experiment_measure(struct kc_laboratory *lab, const struct kc_experiment 
 	char why[WHY_BYTES] = "";
 	int rc;
 
-	if (lab->full)
+	if (lab->full || lab->blind)
 		return 1;
 	rc = kc_experiment_store(lab, experiment->name, &store, why, sizeof(why));
 	if (rc < 0) {
@@ -354,10 +369,13 @@ int kc_experiment_measure(struct kc_laboratory *lab, const struct kc_experiment 
 			kc_error("%s is not measured: %s", experiment->name, *why ? why : strerror(-rc));
 		return 1;
 	}
-	missing = take_steps(lab, experiment->name, store, steps, count);
+	missing =
+	    is_elsewhere(lab, experiment->name, store) ? count : take_steps(lab, experiment->name, store, steps, count);
 	kc_store_close(store);
 	if (missing && lab->full)
 		say_full(experiment->name);
+	else if (missing && lab->blind)
+		kc_error("%s: nothing more is measured; `kerncast doctor` says what is in the way", experiment->name);
 	else if (missing)
 		kc_error("%s: %u of %u steps are not complete; running it again continues", experiment->name, missing,
 			 count);

@@ -107,6 +107,23 @@ static int64_t number(sqlite3 *db, const char *sql, const char *text)
 	return value;
 }
 
+void kc_experiment_device(struct kc_store *store, char *name, size_t size, int *simulated)
+{
+	static const char sql[] = "SELECT d.name, d.simulated FROM experiment_step s JOIN run r ON r.token = s.token"
+				  " JOIN process p ON p.run = r.id JOIN process_device x ON x.process = p.id"
+				  " JOIN device d ON d.id = x.device LIMIT 1";
+	sqlite3_stmt *stmt = NULL;
+
+	name[0] = '\0';
+	*simulated = 0;
+	if (sqlite3_prepare_v2(kc_store_db(store), sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW) {
+		snprintf(name, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
+		*simulated = sqlite3_column_int(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+}
+
 int kc_step_is_complete(struct kc_store *store, const struct kc_step *step)
 {
 	char text[KC_STEP_TEXT];

@@ -102,6 +102,40 @@ steps() { # DB
 	contains "$(<room.out)" "5 of 5 steps measured"
 }
 
+@test "a wrong result is told and fails; a program that dies is told, and its step stays open" {
+	local name
+
+	mkdir programs
+	ln -s "$build"/experiments/*.costs programs/
+	printf '#!/bin/bash\n"%s/pairs-sim" "$@"\necho "knn size 1: WRONG: entry 1 is 2, not 3"\nexit 1\n' \
+		"$build/experiments" >programs/pairs-sim
+	printf '#!/bin/bash\nkill -SEGV $$\n' >programs/bsp-sim
+	chmod +x programs/*-sim
+	keep wrong measure pairs --dir d --programs programs
+	equal "$(<wrong.status)" 1
+	contains "$(<wrong.out)" "1 of 1 steps measured"
+	contains "$(<wrong.out)" "1 WRONG"
+	contains "$(<wrong.err)" "result is wrong"
+	keep dies measure lambda --dir d --programs programs
+	equal "$(<dies.status)" 1
+	contains "$(<dies.out)" "0 of 5 steps measured"
+	contains "$(<dies.err)" "died by signal 11"
+	contains "$(<dies.err)" "5 of 5 steps are not complete; running it again continues"
+}
+
+@test "what was measured elsewhere is not continued here; where nothing can be measured, that is said once" {
+	cp -r "$BATS_FILE_TMPDIR/measured" .
+	rm measured/lambda.*
+	keep other env -u SIMCUDA_COSTS SIMCUDA_DEVICE=K40 "$kerncast" experiment pairs --dir measured
+	equal "$(<other.status)" 1
+	contains "$(<other.err)" "take another --dir"
+	SIMCUDA_FAULT=cupti-busy keep blind measure lambda bsp --dir blind
+	equal "$(<blind.status)" 1
+	equal "$(grep -c 'no launch of it was measured' blind.err)" 1
+	contains "$(<blind.err)" "kerncast doctor"
+	contains "$(<blind.out)" "0 of 15 steps measured"
+}
+
 @test "experiments are listed; wrong use and what is not there are said" {
 	local arguments
 
