@@ -369,8 +369,11 @@ int kc_experiment_measure(struct kc_laboratory *lab, const struct kc_experiment 
 			kc_error("%s is not measured: %s", experiment->name, *why ? why : strerror(-rc));
 		return 1;
 	}
-	missing =
-	    is_elsewhere(lab, experiment->name, store) ? count : take_steps(lab, experiment->name, store, steps, count);
+	if (is_elsewhere(lab, experiment->name, store)) {
+		kc_store_close(store);
+		return 1;
+	}
+	missing = take_steps(lab, experiment->name, store, steps, count);
 	kc_store_close(store);
 	if (missing && lab->full)
 		say_full(experiment->name);
