@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define EARLY_MAX_BYTES 1024u /* of one argument list */
+#define EFFORT 1000000u       /* of an evaluation on the worker: 30 ms at most */
 
 struct kc__early {
 	struct kc__shape *shape;
@@ -65,7 +66,7 @@ static void count(struct kc__early *early)
 	struct kc__given given;
 
 	if (!formula || early->measured_ns <= 0 || !kc__early_given(shape, &packed, &given) ||
-	    kc__formula_counts(formula, &shape->dims, &given, &counts) ||
+	    kc__formula_counts(formula, &shape->dims, &given, EFFORT, &counts) ||
 	    kc_work_count(&work, &shape->kernel->device->info, &counts, &size))
 		return;
 	kc__learn_size(shape, &work, &size, early->measured_ns);

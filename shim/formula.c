@@ -86,7 +86,7 @@ uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__g
 }
 
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
-		       struct kc_counts *counts)
+		       uint32_t effort, struct kc_counts *counts)
 {
 	struct kc_cost_argument arguments[KC__ARGUMENTS_MAX] = {{0}};
 	const struct kc__parameters *p = &formula->parameters;
@@ -107,7 +107,7 @@ int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape 
 		memcpy(&arguments[i].value, from,
 		       p->at[i].bytes < sizeof(arguments[i].value) ? p->at[i].bytes : sizeof(arguments[i].value));
 	}
-	return kc_cost_evaluate(formula->cost, &launch, KC_COST_EFFORT_LAUNCH, counts);
+	return kc_cost_evaluate(formula->cost, &launch, effort, counts);
 }
 
 void kc__arguments_tell(const struct kc__formula *formula, const struct kc__given *given, char *text, size_t size)

@@ -32,9 +32,9 @@ struct kc__formula *kc__formula_make(const struct kc_cost *cost, const struct kc
 /* A number that differs where arguments that matter differ; never 0. */
 uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given);
 
-/* The formula's value for this launch, at a launch's effort. 0, or kc_cost_evaluate()'s error. */
+/* The formula's value for this launch. effort: of kc_cost_evaluate(). 0, or its error. */
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
-		       struct kc_counts *counts);
+		       uint32_t effort, struct kc_counts *counts);
 
 /* The arguments that matter, for people: "p2 = 1048576, p3 mod 32 = 0, p4 = ?". */
 void kc__arguments_tell(const struct kc__formula *formula, const struct kc__given *given, char *text, size_t size);

@@ -5,8 +5,20 @@
 #include "shim/formula.h"
 #include "shim/tables.h"
 
+#include <errno.h>
+
 #define VARIANTS_MAX 2048u /* launch shapes of a kernel told apart by arguments */
 #define ARGUMENTS_TEXT_BYTES 256u
+
+/*
+ * What a launch's effort is too little for is evaluated with more, in tens of
+ * microseconds as a rule, as long as all of that together takes no more than
+ * this: a program that passes new arguments with every launch soon has to do
+ * without.
+ */
+#define CAREFUL_EFFORT 20000u
+#define CAREFUL_NS 20000000ll /* to begin with, */
+#define CAREFUL_SHARE 200     /* and one part in so many of the time since */
 
 enum { KEY_WORDS = 5 }; /* of struct kc__shape */
 
@@ -51,6 +63,24 @@ static uint32_t put_arguments(const char *text)
 	return entry.id;
 }
 
+/* tables_lock held. */
+static int evaluate(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
+		    struct kc_counts *counts)
+{
+	static int64_t spent_ns;
+	int rc = kc__formula_counts(formula, dims, given, KC_COST_EFFORT_LAUNCH, counts);
+	int64_t began_ns;
+
+	if (rc != -EAGAIN)
+		return rc;
+	began_ns = kc__now_ns();
+	if (spent_ns > CAREFUL_NS + (began_ns - kc__shim.header->monotonic_ns) / CAREFUL_SHARE)
+		return rc;
+	rc = kc__formula_counts(formula, dims, given, CAREFUL_EFFORT, counts);
+	spent_ns += kc__now_ns() - began_ns;
+	return rc;
+}
+
 /* tables_lock held. text: what the arguments are. */
 static void count_work(struct kc__shape *shape, const struct kc__formula *formula, const struct kc__given *given,
 		       char text[ARGUMENTS_TEXT_BYTES])
@@ -60,7 +90,7 @@ static void count_work(struct kc__shape *shape, const struct kc__formula *formul
 	kc__arguments_tell(formula, given, text, ARGUMENTS_TEXT_BYTES);
 	if (*text)
 		shape->arguments = put_arguments(text);
-	if (!kc__formula_counts(formula, &shape->dims, given, &counts))
+	if (!evaluate(formula, &shape->dims, given, &counts))
 		kc_work_count(&shape->work, &shape->kernel->device->info, &counts, &shape->size);
 }
 

@@ -308,6 +308,21 @@ static void a_loop_in_words(void **state)
 	kc_cost_story_free(&story);
 }
 
+/* The same variable, carried on by way of 64 bits, as nvcc does where it is an index as well. */
+static void a_variable_made_wider_and_back(void **state)
+{
+	struct kc_cost_story story;
+
+	(void)state;
+	say(KERNEL("mov.u32 %r4, 0;\nsetp.lt.s32 %p1, %r1, 1;\n@%p1 bra DONE;\nROUND:\ncvt.s64.s32 %rd4, %r4;\n"
+		   "fma.rn.f32 %f1, %f1, %f1, %f1;\ncvt.u32.u64 %r5, %rd4;\nadd.s32 %r4, %r5, 3;\n"
+		   "setp.lt.s32 %p2, %r4, %r1;\n@%p2 bra ROUND;\nDONE:\n"),
+	    &story);
+	assert_int_equal(story.loop_count, 1);
+	assert_string_equal(story.loops[0].trips, "floor((p1 + 2) / 3)");
+	kc_cost_story_free(&story);
+}
+
 /* One load of 4 bytes: a warp's is one request of 4 sectors, a thread's share 1/32 and 4/32. */
 static void what_warps_count_in_words(void **state)
 {
@@ -481,6 +496,7 @@ int main(void)
 	    cmocka_unit_test(an_address_that_is_loaded),
 	    cmocka_unit_test(an_argument_that_is_not_known),
 	    cmocka_unit_test(a_loop_in_words),
+	    cmocka_unit_test(a_variable_made_wider_and_back),
 	    cmocka_unit_test(what_warps_count_in_words),
 	    cmocka_unit_test(a_loop_that_doubles),
 	    cmocka_unit_test(a_division_by_a_constant),

@@ -86,12 +86,23 @@ static uint32_t as_division(struct kc__reader *r, const struct kc_value *product
 				 .source = {product->source[0], kc__constant(r, (int64_t)divisor, product->bits)}});
 }
 
+/* Made wider, and cut to what it was. */
+static int is_round_trip(const struct kc__reader *r, const struct kc_value *v)
+{
+	const struct kc_value *a = &r->f->values[v->source[0]];
+
+	return v->op == KC_OP_EXTEND && a->op == KC_OP_EXTEND && a->source_bits == v->bits &&
+	       a->bits >= v->source_bits && v->source_bits >= v->bits && r->f->values[a->source[0]].bits == v->bits;
+}
+
 /* Sums and products with what leaves the other as it is; an address in a parameter plus a constant. */
 static uint32_t simplify(struct kc__reader *r, const struct kc_value *v)
 {
 	const struct kc_value *a = &r->f->values[v->source[0]], *b;
 	int64_t constant;
 
+	if (is_round_trip(r, v))
+		return a->source[0];
 	if (v->count != 2 || !is_constant(r, v->source[1]))
 		return KC_NO_VALUE;
 	b = &r->f->values[v->source[1]];
@@ -198,11 +209,19 @@ static int find_frontiers(struct namer *n)
 	return n->frontier ? walk_frontiers(n, 1) : -ENOMEM;
 }
 
+/* What a register holds: of the kernel's own, as declared; of a function's, all there can be. */
+static uint8_t bits_held(const struct kc__reader *r, uint32_t number)
+{
+	uint32_t bytes = number < r->kernel->register_count ? kc_ptx_type_bytes(r->kernel->register_types[number]) : 0;
+
+	return bytes == 4 ? 32 : 64;
+}
+
 static int add_join(struct namer *n, uint32_t block, uint32_t number)
 {
 	struct kc_formula *f = n->r->f;
 	const struct kc_block *b = &f->cfg.blocks[block];
-	struct kc_value phi = {.op = KC_OP_PHI, .bits = 64, .phi = f->phi_source_count};
+	struct kc_value phi = {.op = KC_OP_PHI, .bits = bits_held(n->r, number), .phi = f->phi_source_count};
 	int rc = kc_arena_grow(n->r->arena, &n->joins, &n->join_capacity, n->join_count, sizeof(*n->joins));
 
 	if (rc || b->in_count > UINT32_MAX - f->phi_source_count)
