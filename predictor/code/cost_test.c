@@ -449,6 +449,8 @@ static void at_a_launch_within_two_percent(void **state)
 	(void)state;
 	read_kernel(&k, GUARDED);
 	assert_int_equal(evaluate(&k, 1000, 256, 200100, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	assert_int_equal(counts.sampled, 1);
+	assert_int_equal(counts.exact, 0);
 	assert_true(fabs(counted(&counts, KC_COUNT_OF_LD_GLOBAL) - 200100) < 0.02 * 200100);
 	assert_true(fabs(counted(&counts, KC_COUNT_OF_REQUESTS) - 6254) < 0.02 * 6254);
 	assert_true(fabs(counted(&counts, KC_COUNT_OF_SECTORS) - 25013) < 0.02 * 25013);

@@ -89,9 +89,6 @@ static inline int64_t kc__lane(const struct kc_lanes *lanes, uint32_t lane)
 	return lanes->v[lanes->uniform ? 0 : lane];
 }
 
-/* The least and the greatest of all lanes of a plane, or of what is uniform. 0: numbers too large to say. */
-int kc__extremes(const struct kc_lanes *lanes, int64_t *low, int64_t *high);
-
 static inline uint32_t kc__count_of(uint32_t lanes)
 {
 	return lanes == KC_ALL_LANES ? KC_LANES : (uint32_t)__builtin_popcount(lanes);

@@ -111,6 +111,7 @@ double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event
 
 	if (pattern->mask == mask && !e->f->values[event->address].eager)
 		return pattern->amount;
+	e->sampled = 1;
 	pattern->mask = mask;
 	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
 				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))

@@ -35,7 +35,8 @@ static int extremes(const struct plane *p, uint32_t shift, int64_t *low, int64_t
 	return 1;
 }
 
-int kc__extremes(const struct kc_lanes *lanes, int64_t *low, int64_t *high)
+/* The least and the greatest of all lanes. 0: numbers too large to say. */
+static int extremes_of(const struct kc_lanes *lanes, int64_t *low, int64_t *high)
 {
 	struct plane p = plane_of(lanes);
 
@@ -46,7 +47,7 @@ int kc__reads_as_kept(const struct kc_lanes *lanes, uint32_t bits, int is_signed
 {
 	int64_t low, high;
 
-	if (!is_plane(lanes) || !kc__extremes(lanes, &low, &high) || (!is_signed && low < 0))
+	if (!is_plane(lanes) || !extremes_of(lanes, &low, &high) || (!is_signed && low < 0))
 		return 0;
 	return bits == 64 || (bits == 32 && low >= INT32_MIN && high <= INT32_MAX);
 }
@@ -100,7 +101,7 @@ static int divide(const struct kc_value *value, const struct kc_lanes *a, int64_
 	struct plane p = plane_of(a);
 	int64_t low, high;
 
-	if (by <= 0 || !kc__reads_as_kept(a, value->source_bits, value->is_signed) || !kc__extremes(a, &low, &high) ||
+	if (by <= 0 || !kc__reads_as_kept(a, value->source_bits, value->is_signed) || !extremes_of(a, &low, &high) ||
 	    low < 0 || low / by != high / by)
 		return 0;
 	if (!is_rest)
@@ -118,7 +119,7 @@ static int compare(const struct kc_value *value, const struct kc_lanes *a, const
 
 	if (!kc__reads_as_kept(a, value->source_bits, value->is_signed || is_equality) ||
 	    !kc__reads_as_kept(b, value->source_bits, value->is_signed || is_equality) ||
-	    !kc__extremes(a, &low_a, &high_a) || !kc__extremes(b, &low_b, &high_b))
+	    !extremes_of(a, &low_a, &high_a) || !extremes_of(b, &low_b, &high_b))
 		return 0;
 	if (is_equality)
 		return (high_a < low_b || high_b < low_a) && settle_number(value->compare == KC_PTX_NE, out);

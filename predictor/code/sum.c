@@ -205,7 +205,7 @@ static void add_polynomial(struct kc_evaluation *e, uint32_t c, const struct pie
 }
 
 /* At a launch: where each of the sums around is over many blocks, one that is taken for another counts little. */
-static int is_negligible(const struct kc_evaluation *e, const struct piece *p, uint16_t others)
+static int is_negligible(struct kc_evaluation *e, const struct piece *p, uint16_t others)
 {
 	if (!e->outlined || e->polynomial || p->moves)
 		return 0;
@@ -215,6 +215,7 @@ static int is_negligible(const struct kc_evaluation *e, const struct piece *p, u
 		if (c >= KC_BLOCK_AXES || e->launch->grid[KC_BLOCK_AXES - 1 - c] < KC_BLOCKS_MANY)
 			return 0;
 	}
+	e->sampled = 1;
 	return 1;
 }
 
