@@ -22,7 +22,7 @@ struct fitting {
 	const struct kc_trees_options *options;
 	uint32_t rows, columns;
 	uint8_t *bins;   /* column after column */
-	double *cuts;    /* columns · KC_TREES_BINS: the largest value of each bin */
+	float *cuts;     /* columns · KC_TREES_BINS: the largest value of each bin */
 	double *rest;    /* what is left to fit */
 	uint32_t *drawn; /* rows of the tree, in the order of its leaves */
 	uint32_t *order; /* columns, shuffled for a split */
@@ -52,18 +52,26 @@ static void shuffle_first(struct fitting *f, uint32_t *of, uint32_t count, uint3
 
 static int ascending(const void *a, const void *b)
 {
-	const double *x = a, *y = b;
+	const float *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static void cut(struct fitting *f, const double *x, uint32_t column, double *sorted)
+/* Halfway, so that unseen values fall to the nearer side. */
+static float between(float below, float above)
 {
-	double *cuts = f->cuts + (size_t)column * KC_TREES_BINS;
+	float middle = below + (above - below) / 2;
+
+	return middle < above ? middle : below;
+}
+
+static void cut(struct fitting *f, const double *x, uint32_t column, float *sorted)
+{
+	float *cuts = f->cuts + (size_t)column * KC_TREES_BINS;
 	uint32_t n = 0, distinct = 1;
 
 	for (uint32_t r = 0; r < f->rows; r++)
-		sorted[r] = x[(size_t)r * f->columns + column];
+		sorted[r] = (float)x[(size_t)r * f->columns + column];
 	qsort(sorted, f->rows, sizeof(*sorted), ascending);
 	for (uint32_t r = 1; r < f->rows; r++)
 		distinct += sorted[r] > sorted[r - 1];
@@ -71,9 +79,8 @@ static void cut(struct fitting *f, const double *x, uint32_t column, double *sor
 		int ends = r + 1 < f->rows && sorted[r + 1] > sorted[r];
 		uint32_t due = (uint32_t)((uint64_t)(n + 1) * f->rows / KC_TREES_BINS);
 
-		/* Halfway to the next value, so that unseen ones fall to the nearer side. */
 		if (ends && (distinct <= KC_TREES_BINS || r + 1 >= due))
-			cuts[n++] = (sorted[r] + sorted[r + 1]) / 2;
+			cuts[n++] = between(sorted[r], sorted[r + 1]);
 	}
 	for (; n < KC_TREES_BINS; n++)
 		cuts[n] = INFINITY;
@@ -81,10 +88,10 @@ static void cut(struct fitting *f, const double *x, uint32_t column, double *sor
 
 static void sort_in(struct fitting *f, const double *x, uint32_t column)
 {
-	const double *cuts = f->cuts + (size_t)column * KC_TREES_BINS;
+	const float *cuts = f->cuts + (size_t)column * KC_TREES_BINS;
 
 	for (uint32_t r = 0; r < f->rows; r++) {
-		double value = x[(size_t)r * f->columns + column];
+		float value = (float)x[(size_t)r * f->columns + column];
 		uint8_t bin = 0;
 
 		while (value > cuts[bin])
@@ -162,7 +169,7 @@ static void grow(struct fitting *f, struct node *tree, uint32_t at, uint32_t dep
 	if (best.gain <= total * total / count + 1e-12)
 		return;
 	left = part(f, rows, count, &best);
-	tree[at] = (struct node){(int32_t)best.column, (float)f->cuts[(size_t)best.column * KC_TREES_BINS + best.bin]};
+	tree[at] = (struct node){(int32_t)best.column, f->cuts[(size_t)best.column * KC_TREES_BINS + best.bin]};
 	grow(f, tree, 2 * at + 1, depth - 1, rows, left);
 	grow(f, tree, 2 * at + 2, depth - 1, rows + left, count - left);
 }
@@ -206,7 +213,7 @@ static void release(struct fitting *f)
 
 static int prepare(struct fitting *f, const double *x)
 {
-	double *sorted = malloc(f->rows * sizeof(*sorted));
+	float *sorted = malloc(f->rows * sizeof(*sorted));
 
 	f->bins = malloc((size_t)f->rows * f->columns);
 	f->cuts = malloc((size_t)f->columns * KC_TREES_BINS * sizeof(*f->cuts));

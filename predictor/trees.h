@@ -6,7 +6,7 @@
  *   kc_trees           the sum; made once, then only read
  *
  * Columns are cut into at most KC_TREES_BINS steps of equally many rows, values
- * alike never apart. Which parts are drawn follows from the seed alone.
+ * alike (as single precision floats) never apart. Which parts are drawn follows from the seed alone.
  *
  * Offline: allocates.
  */

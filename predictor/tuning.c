@@ -1,5 +1,4 @@
 #include "tuning.h"
-#include "dense.h"
 #include "trees.h"
 
 #include <errno.h>
@@ -13,10 +12,10 @@ static const struct kc_trees_options residual_trees = {
     .depth = 6,
     .bags = 3,
     .least_leaf = 1,
-    .least_columns = 5,
+    .least_columns = 10,
     .rate = 0.03,
     .rows = 0.7,
-    .columns = 0.3,
+    .columns = 0.6,
 };
 static const struct kc_trees_options lender_trees = {
     .trees = 200,
@@ -30,6 +29,7 @@ static const struct kc_trees_options lender_trees = {
     .seed = 1,
 };
 #define LINE_RIDGE 0.01
+#define LINE_NOISE 1e-4 /* variance: 1 % of the time */
 
 /* --- parameters as numbers */
 
@@ -277,6 +277,19 @@ static void fix_extra(struct loan *loan, const uint32_t *timed, const double *ns
 	}
 }
 
+/* Whatever the values of parameters that only it has. */
+static int knows_all(const struct loan *loan)
+{
+	double key[2 * KC_SPACE_PARAMETERS];
+
+	for (uint32_t r = 0; r < loan->space->count; r++) {
+		key_of_space(loan, r, key);
+		if (find(loan, key) < 0)
+			return 0;
+	}
+	return !loan->extra_count;
+}
+
 static int borrow_from(const struct kc_space *space, const struct kc_space_times *lender, const uint32_t *timed,
 		       const double *ns, uint32_t timed_count, uint32_t column, struct kc_tuning_lenders *out)
 {
@@ -287,7 +300,7 @@ static int borrow_from(const struct kc_space *space, const struct kc_space_times
 	if (!loan.common || !lender->space.count)
 		return -EINVAL;
 	rc = make_index(&loan);
-	if (!rc)
+	if (!rc && !knows_all(&loan))
 		rc = fit_lender(&loan);
 	if (!rc) {
 		fix_extra(&loan, timed, ns, timed_count);
@@ -327,23 +340,36 @@ void kc_tuning_lenders_free(struct kc_tuning_lenders *lenders)
 
 /* --- the space */
 
+struct line { /* log time over what one lender says, counted from its mean over the timed ones */
+	double at_mean, slope, mean, weight;
+};
+
 struct model {
 	const struct kc_space *space;
 	const struct kc_tuning_lenders *lenders;
 	struct scale scale;
 	uint32_t columns;
-	double line[2], middle; /* log time over the lenders' mean, which is counted from middle on */
+	double middle; /* log time where there are no lenders */
+	struct line lines[KC_TUNING_LENDERS];
 	struct kc_trees *trees;
 	double *row;
 };
 
-static double lenders_mean(const struct model *m, uint32_t row)
+static double lender_says(const struct model *m, uint32_t lender, uint32_t row)
+{
+	return m->lenders->log_ns[(size_t)row * m->lenders->count + lender];
+}
+
+static double on_line(const struct model *m, uint32_t row)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < m->lenders->count; i++)
-		sum += m->lenders->log_ns[(size_t)row * m->lenders->count + i] / m->lenders->count;
-	return m->lenders->count ? sum - m->middle : 0;
+	for (uint32_t i = 0; i < m->lenders->count; i++) {
+		const struct line *line = &m->lines[i];
+
+		sum += line->weight * (line->at_mean + line->slope * (lender_says(m, i, row) - line->mean));
+	}
+	return m->lenders->count ? sum : m->middle;
 }
 
 static void fill(const struct model *m, uint32_t row, double *out)
@@ -353,35 +379,49 @@ static void fill(const struct model *m, uint32_t row, double *out)
 	describe(m->space, &m->scale, row, out);
 	if (!m->lenders->count)
 		return;
-	out[n++] = lenders_mean(m, row);
+	out[n++] = on_line(m, row);
 	for (uint32_t i = 0; i < m->lenders->count && m->lenders->count > 1; i++)
-		out[n++] = m->lenders->log_ns[(size_t)row * m->lenders->count + i];
+		out[n++] = lender_says(m, i, row);
 }
 
-static int fit_line(struct model *m, const uint32_t *timed, const double *y, uint32_t count)
+/* Its weight: the inverse square of the variance that it leaves. */
+static void fit_line(struct model *m, uint32_t lender, const uint32_t *timed, const double *y, uint32_t count)
 {
-	uint32_t columns = m->lenders->count ? 2 : 1;
-	double *x = malloc((size_t)count * columns * sizeof(*x)), work[4], middle = 0;
-	int rc;
+	struct line *line = &m->lines[lender];
+	double xx = LINE_RIDGE, xy = 0, left = 0;
 
-	if (!x)
-		return -ENOMEM;
+	line->mean = 0;
 	for (uint32_t i = 0; i < count; i++)
-		middle += lenders_mean(m, timed[i]) / count;
-	m->middle = middle;
+		line->mean += lender_says(m, lender, timed[i]) / count;
 	for (uint32_t i = 0; i < count; i++) {
-		x[i * columns] = 1;
-		if (columns > 1)
-			x[i * columns + 1] = lenders_mean(m, timed[i]);
+		double x = lender_says(m, lender, timed[i]) - line->mean;
+
+		xx += x * x;
+		xy += x * y[i];
 	}
-	rc = kc__ridge(x, y, count, columns, LINE_RIDGE, m->line, work);
-	free(x);
-	return rc ? -EINVAL : 0;
+	line->at_mean = m->middle;
+	line->slope = xy / xx;
+	for (uint32_t i = 0; i < count; i++) {
+		double off = y[i] - line->at_mean - line->slope * (lender_says(m, lender, timed[i]) - line->mean);
+
+		left += off * off / count;
+	}
+	line->weight = 1 / ((left + LINE_NOISE) * (left + LINE_NOISE));
 }
 
-static double on_line(const struct model *m, uint32_t row)
+static void fit_lines(struct model *m, const uint32_t *timed, const double *y, uint32_t count)
 {
-	return m->line[0] + m->line[1] * lenders_mean(m, row);
+	double weights = 0;
+
+	m->middle = 0;
+	for (uint32_t i = 0; i < count; i++)
+		m->middle += y[i] / count;
+	for (uint32_t i = 0; i < m->lenders->count; i++) {
+		fit_line(m, i, timed, y, count);
+		weights += m->lines[i].weight;
+	}
+	for (uint32_t i = 0; i < m->lenders->count; i++)
+		m->lines[i].weight /= weights;
 }
 
 static int fit_rest(struct model *m, const uint32_t *timed, const double *y, uint32_t count, uint64_t seed)
@@ -420,7 +460,7 @@ int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const
 	for (uint32_t i = 0; !rc && i < timed_count; i++)
 		y[i] = log(ns[i]);
 	if (!rc)
-		rc = fit_line(&m, timed, y, timed_count);
+		fit_lines(&m, timed, y, timed_count);
 	if (!rc)
 		rc = fit_rest(&m, timed, y, timed_count, seed);
 	for (uint32_t i = 0; !rc && i < asked_count; i++) {
