@@ -219,6 +219,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->resources = a->resources;
 	kernel->code = a->code;
 	kernel->parameters = kept_parameters(a);
+	kc_kernel_experience_init(&kernel->experience, &device->experience);
 	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);

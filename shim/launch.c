@@ -70,7 +70,7 @@ static bool by_sizes(struct kc__shape *shape, struct kc_solo *solo)
 	return solo->ns > 0;
 }
 
-static struct kc_solo solo_time(struct kc__shape *shape)
+struct kc_solo kc__solo_time(struct kc__shape *shape)
 {
 	struct kc_belief own, key, device;
 	struct kc_solo solo;
@@ -90,28 +90,35 @@ static struct kc_solo solo_time(struct kc__shape *shape)
 
 static void predict(struct kc__stream *stream, struct kc__shape *shape, struct kc_launch *launch)
 {
-	struct kc_solo solo = solo_time(shape);
-	struct kc_outlook outlook = kc__outlook_of(shape);
-	struct kc_placement placement;
+	struct kc__device *device = stream->device;
+	struct kc_prospect prospect = {
+	    .launch = kc__outlook_of(shape),
+	    .name = shape->name,
+	    .novelty = kc_novelty(atomic_load_explicit(&shape->measured, memory_order_relaxed),
+				  atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed)),
+	    .solo = kc__solo_time(shape),
+	    .device = &device->experience,
+	    .kernel = &shape->kernel->experience,
+	};
+	struct kc_prediction p;
 
-	launch->novelty = (uint8_t)kc_novelty(atomic_load_explicit(&shape->measured, memory_order_relaxed),
-					      atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed));
-	pthread_mutex_lock(&stream->device->lock);
-	kc_outlook_place(&outlook, stream->device->timeline, stream->lane, launch->predicted_at_ns, solo.ns,
-			 &placement);
-	pthread_mutex_unlock(&stream->device->lock);
-	launch->solo_ns = solo.ns;
-	launch->solo_low_ns = solo.low_ns;
-	launch->solo_high_ns = solo.high_ns;
-	launch->model = (uint8_t)solo.model;
-	launch->model_state = solo.state;
-	launch->start_ns = placement.start_ns;
-	launch->end_ns = placement.end_ns;
-	launch->slowdown = placement.slowdown;
-	launch->slowdown_waves = placement.slowdown_waves;
-	launch->concurrency_case = (uint8_t)placement.concurrency_case;
-	launch->ticket = placement.ticket;
-	launch->meeting = kc_meeting_pack(&placement.meeting);
+	pthread_mutex_lock(&device->lock);
+	kc_outlook_predict(&prospect, device->timeline, &device->history, stream->lane, launch->predicted_at_ns, &p);
+	pthread_mutex_unlock(&device->lock);
+	launch->novelty = (uint8_t)prospect.novelty;
+	launch->solo_ns = p.solo_ns;
+	launch->solo_low_ns = p.solo_low_ns;
+	launch->solo_high_ns = p.solo_high_ns;
+	launch->model = (uint8_t)p.model;
+	launch->model_state = prospect.solo.state;
+	launch->context = p.context;
+	launch->start_ns = p.placement.start_ns;
+	launch->end_ns = p.placement.end_ns;
+	launch->slowdown = p.placement.slowdown;
+	launch->slowdown_waves = p.placement.slowdown_waves;
+	launch->concurrency_case = (uint8_t)p.placement.concurrency_case;
+	launch->ticket = p.placement.ticket;
+	launch->meeting = kc_meeting_pack(&p.placement.meeting);
 	launch->blocks_per_sm = (uint16_t)shape->work.blocks_per_sm;
 	launch->shape = shape->id;
 	launch->arguments = shape->arguments;

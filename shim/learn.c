@@ -6,6 +6,8 @@
 
 #include "predictor/copy.h"
 
+#include <math.h>
+
 static void publish(struct kc__learned *learned, struct kc_lambda_entry *entry)
 {
 	static uint32_t states; /* worker only */
@@ -81,6 +83,25 @@ static struct kc__shape *heir_of(struct kc__shape *shape, const struct kc_launch
 	return heir;
 }
 
+/* Which model was right, and how wide the interval had to be. */
+static void judge(struct kc__shape *shape, const struct kc_launch *launch, const struct kc_lesson *lesson)
+{
+	struct kc_outcome outcome = {
+	    .device = &shape->kernel->device->experience,
+	    .kernel = &shape->kernel->experience,
+	    .name = shape->name,
+	    .context = launch->context,
+	    .slowdown = kc_contention_slowdown(&shape->contention, &lesson->meeting),
+	    .low_ns = (int64_t)((double)launch->solo_low_ns * lesson->slowdown),
+	    .high_ns = (int64_t)ceil((double)launch->solo_high_ns * lesson->slowdown),
+	    .novelty = kc_novelty(atomic_load(&shape->measured), atomic_load(&shape->kernel->measured)),
+	    .solo = kc__solo_time(shape),
+	    .measured_ns = lesson->measured_ns,
+	};
+
+	kc_outlook_measured(&outcome);
+}
+
 void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 {
 	struct kc__shape *shape = atomic_load_explicit(&kc__shim.shape_by_id[launch->shape], memory_order_acquire);
@@ -101,6 +122,7 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 	    .solos = shape->solos,
 	    .measured_ns = launch->measured_end_ns - launch->measured_start_ns,
 	};
+	judge(shape, launch, &lesson);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	kc_outlook_learn(&lesson);
 	if (!lesson.overlapped && shape->work.counted)

@@ -28,6 +28,8 @@ static void recall_device(struct kc__device *device)
 	kc_lambda_adopt(&device->learned[KC__UNIT_NOMINAL].lambda, NULL, known.lambda, NULL);
 	believe(&device->learned[KC__UNIT_NOMINAL]);
 	device->contention = *known.contention;
+	device->experience = *known.experience;
+	kc__shim.cells = known.experience->cells;
 	for (uint32_t kind = 0; kind <= KC_MEMSET; kind++)
 		atomic_store(&device->copy_ns_per_mib[kind], known.copy_rates[kind]);
 }
@@ -44,6 +46,8 @@ void kc__recall_begin(void)
 		kc_past_load(kc__shim.options.db, &options, &past);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		recall_device(&kc__shim.devices[i]);
+	for (int i = 0; i < kc__shim.device_count; i++)
+		kc__shim.devices[i].experience.cells = kc__shim.cells;
 }
 
 static struct kc_code_identity identity_of(const struct kc__kernel *kernel)
@@ -56,11 +60,15 @@ static struct kc_code_identity identity_of(const struct kc__kernel *kernel)
 	};
 }
 
-uint64_t kc__identity_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments)
+struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments)
 {
 	const struct kc_code_identity code = identity_of(kernel);
+	const char *uuid = kernel->device->uuid;
 
-	return kc_launch_identity(kc_launch_name(kernel->name, dims, arguments), &code, kernel->device->uuid);
+	return (struct kc_name){
+	    .launch = kc_launch_identity(kc_launch_name(kernel->name, dims, arguments), &code, uuid),
+	    .shape = kc_launch_identity(kc_launch_name(kernel->name, dims, NULL), &code, uuid),
+	};
 }
 
 static enum kc_past_kin ask(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments,
@@ -83,8 +91,11 @@ void kc__recall_kernel(struct kc__kernel *kernel)
 	const struct kc_code_identity code = identity_of(kernel);
 	struct kc_past_kernel known;
 
-	if (kc_past_kernel(past, &code, kernel->device->uuid, &known))
+	if (kc_past_kernel(past, &code, kernel->device->uuid, &known)) {
 		atomic_store(&kernel->measured, known.measured);
+		kernel->experience = *known.experience;
+		kernel->experience.standing.parent = &kernel->device->experience.standing;
+	}
 }
 
 static void take_over(struct kc__learned *learned, const struct kc_work *work, const struct kc_past_shape *known)

@@ -161,7 +161,7 @@ static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, con
 		kc__early_keep(shape, given);
 	kernel->variants += formula != NULL;
 	kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned[shape->work.counted].lambda);
-	shape->identity = kc__identity_of(kernel, dims, arguments);
+	shape->name = kc__name_of(kernel, dims, arguments);
 	kc__recall_shape(shape, arguments);
 	if (shape->work.counted)
 		succeed(shape, formula);

@@ -72,8 +72,10 @@ struct kc__device {
 	struct kc_timeline *timeline;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 	struct kc__learned learned[KC__UNITS];
-	struct kc_contention contention;     /* worker learns */
-	_Atomic uint64_t copy_ns_per_mib[8]; /* by enum kc_transfer_kind, refined by the worker; 0: not known */
+	struct kc_contention contention;        /* worker learns */
+	struct kc_device_experience experience; /* likewise */
+	struct kc_history history;              /* with timeline */
+	_Atomic uint64_t copy_ns_per_mib[8];    /* by enum kc_transfer_kind, refined by the worker; 0: not known */
 };
 
 struct kc__code;    /* code.h */
@@ -113,8 +115,9 @@ struct kc__kernel {
 	struct kc__kernel *next_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
-	struct kc__early *early;   /* launches made before; tables_lock */
-	_Atomic uint32_t variants; /* launch shapes told apart by arguments */
+	struct kc_kernel_experience experience; /* worker learns */
+	struct kc__early *early;                /* launches made before; tables_lock */
+	_Atomic uint32_t variants;              /* launch shapes told apart by arguments */
 };
 
 /* A driver handle on a device */
@@ -141,7 +144,7 @@ struct kc__shape {
 	uint32_t id;            /* place in shapes[] */
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
-	uint64_t identity;      /* the same in every run: store/identity.h */
+	struct kc_name name;    /* the same in every run: store/identity.h */
 	struct kc_shape dims;
 	struct kc_work work;
 	struct kc_curve_point size; /* where work is counted */
@@ -201,6 +204,7 @@ struct kc__state {
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
 	pthread_mutex_t tables_lock;
+	struct kc_cells *cells; /* durations by context, of all devices; worker learns */
 	struct kc__table functions, kernels, keys, shapes, streams, events, handles, graphs, codes;
 	struct kc__shape *_Atomic *shape_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
@@ -295,7 +299,7 @@ void kc__early_settle(struct kc__kernel *kernel);
 /* recall.c: what earlier runs taught, taken over by what is met. tables_lock held, but for the first. */
 void kc__recall_begin(void); /* devices are known, recording has not begun */
 void kc__recall_kernel(struct kc__kernel *kernel);
-uint64_t kc__identity_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);
+struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);
 void kc__recall_key(struct kc__key *key, const struct kc_shape *dims);
 void kc__recall_shape(struct kc__shape *shape, const char *arguments);
 
@@ -322,6 +326,7 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
 void kc__runtime_forget(void); /* fork child */
 
 /* launch.c */
+struct kc_solo kc__solo_time(struct kc__shape *shape); /* as believed now */
 bool kc__capturing(CUstream stream, bool per_thread);
 
 /* identity.c */
@@ -396,7 +401,7 @@ void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot,
 static inline struct kc_outlook kc__outlook_of(const struct kc__shape *shape)
 {
 	return (struct kc_outlook){&shape->kernel->device->info, &shape->work, &shape->contention,
-				   (uint32_t)shape->identity};
+				   (uint32_t)shape->name.launch};
 }
 
 /* learn.c: worker */

@@ -77,7 +77,11 @@ int kc__tables_init(void)
 			return -ENOMEM;
 	kc__shim.shape_by_id = map((SHAPES_MAX + 1) * sizeof(*kc__shim.shape_by_id));
 	kc__shim.stream_by_id = map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
-	return kc__shim.shape_by_id && kc__shim.stream_by_id ? 0 : -ENOMEM;
+	kc__shim.cells = map(kc_cells_bytes());
+	if (!kc__shim.shape_by_id || !kc__shim.stream_by_id || !kc__shim.cells)
+		return -ENOMEM;
+	kc_cells_init(kc__shim.cells);
+	return 0;
 }
 
 void kc__insert(struct kc__table *t, void *entry, int words)

@@ -32,8 +32,8 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 2u
-#define KC_SLOT_BYTES 200u
+#define KC_JOURNAL_VERSION 3u
+#define KC_SLOT_BYTES 208u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -144,6 +144,7 @@ struct kc_launch {
 	uint32_t ticket;       /* of the timeline; means nothing after the process */
 	uint32_t shape;        /* place in the shim's table; likewise */
 	uint64_t meeting;      /* kc_meeting_pack() of what was expected to run beside it; likewise */
+	uint64_t context;      /* kc_prediction.context; likewise */
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint64_t link;         /* to another launch of the same graph launch; likewise */
 	uint32_t call_site;    /* dictionary id; 0: not known */
