@@ -49,6 +49,11 @@ static uint64_t company(const struct kc_history *h, uint32_t stream, int64_t now
 	return sum;
 }
 
+int kc_history_accompanied(const struct kc_history *history, uint32_t stream, int64_t now_ns)
+{
+	return company(history, stream, now_ns) != 0;
+}
+
 static uint64_t since(const struct kc_history *h, uint64_t identity)
 {
 	uint32_t back = 1;
@@ -58,14 +63,29 @@ static uint64_t since(const struct kc_history *h, uint64_t identity)
 	return 32u - (uint32_t)__builtin_clz(back);
 }
 
+uint64_t kc_history_key(const struct kc_history *history, uint64_t identity)
+{
+	return scramble(history->last_32 + identity * BASE);
+}
+
+static uint64_t company_part(const struct kc_history *h, uint64_t last, uint32_t stream, int64_t now_ns)
+{
+	return part_of(last * BASE + company(h, stream, now_ns), KC_CONTEXT_COMPANY);
+}
+
+uint64_t kc_history_company(const struct kc_history *history, uint32_t stream, int64_t now_ns)
+{
+	return company_part(history, scramble(before(history, 1)), stream, now_ns);
+}
+
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
 {
-	uint64_t last = scramble(before(history, 1)), others = company(history, stream, now_ns);
+	uint64_t last = scramble(before(history, 1));
 
 	return part_of(last, KC_CONTEXT_LAST_1) |
 	       part_of(last * BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
 	       part_of(history->last_8, KC_CONTEXT_LAST_8) | part_of(history->last_32, KC_CONTEXT_LAST_32) |
-	       part_of(last * BASE + others, KC_CONTEXT_COMPANY) | since(history, identity) << SINCE_SHIFT;
+	       company_part(history, last, stream, now_ns) | since(history, identity) << SINCE_SHIFT;
 }
 
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)

@@ -59,11 +59,21 @@ void kc_history_init(struct kc_history *history);
  * is known of the launch, any number but 0. */
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
 
+/* A number for the identity and the launches before it, in their order: where it is the same, so is the context, but
+ * for KC_CONTEXT_COMPANY. */
+uint64_t kc_history_key(const struct kc_history *history, uint64_t identity);
+/* 1: others are believed to run when a launch in this stream begins. */
+int kc_history_accompanied(const struct kc_history *history, uint32_t stream, int64_t now_ns);
+/* That part of the context, in its place. */
+uint64_t kc_history_company(const struct kc_history *history, uint32_t stream, int64_t now_ns);
+
 /* It has been made, and is believed to end at end_ns. */
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns);
 
 /* The bits that name the context of this kind: 2,048 of one shape are told apart. */
 #define KC_CONTEXT_PART_BITS 11u
+#define KC_CONTEXT_COMPANY_MASK                                                                                        \
+	(((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << ((KC_CONTEXT_COMPANY - 1) * KC_CONTEXT_PART_BITS))
 static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind kind)
 {
 	uint32_t bits = kind == KC_CONTEXT_SINCE ? 3 : KC_CONTEXT_PART_BITS;

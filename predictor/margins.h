@@ -22,7 +22,7 @@
 
 #include <stdint.h>
 
-#define KC_MARGIN_SPREADS 12u /* each a factor of 2 wide, the last open */
+#define KC_MARGIN_SPREADS 10u /* each a factor of 2 wide, the last open */
 #define KC_MARGIN_CLASSES (KC_EVIDENCES * KC_MARGIN_SPREADS)
 _Static_assert(KC_MARGIN_CLASSES <= KC_CONTEXT_FREE_MASK + 1, "a class fits a context's free bits");
 
@@ -38,6 +38,10 @@ struct kc_margins { /* a device's */
 };
 
 uint32_t kc_margin_class(enum kc_evidence evidence, float spread);
+static inline enum kc_evidence kc_margin_evidence(uint32_t class)
+{
+	return (enum kc_evidence)(class / KC_MARGIN_SPREADS);
+}
 
 /* Of the logarithm of the duration, ≥ 0, below and above. margins, own: may be NULL. */
 void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *own, uint32_t class, float spread,

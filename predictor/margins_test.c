@@ -90,8 +90,8 @@ static void classes(void **state)
 
 	(void)state;
 	for (uint32_t e = 0; e < KC_EVIDENCES; e++) {
-		/* 2^-10 and below, then factors of 2, 2 and above */
-		for (int i = -10; i <= 1; i++) {
+		/* 2^-10 and below, then factors of 2, a half and above */
+		for (int i = -10; i <= -1; i++) {
 			uint32_t class = kc_margin_class(e, ldexpf(1.5f, i));
 
 			assert_true(class < KC_MARGIN_CLASSES);
@@ -99,8 +99,8 @@ static void classes(void **state)
 		}
 		assert_int_equal(kc_margin_class(e, 0), kc_margin_class(e, ldexpf(1, -10)));
 		assert_int_equal(kc_margin_class(e, 1e-30f), kc_margin_class(e, ldexpf(1, -10)));
-		assert_int_equal(kc_margin_class(e, 1e30f), kc_margin_class(e, 2));
-		assert_int_equal(kc_margin_class(e, INFINITY), kc_margin_class(e, 2));
+		assert_int_equal(kc_margin_class(e, 1e30f), kc_margin_class(e, 0.5f));
+		assert_int_equal(kc_margin_class(e, INFINITY), kc_margin_class(e, 0.5f));
 	}
 }
 

@@ -48,10 +48,12 @@ void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, 
 	place(outlook, tl, stream, now_ns, solo_ns, &none, out);
 }
 
-static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known)
+static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, int accompanied)
 {
 	if (known & 1u << KC_CONTEXT_COMPANY)
 		return KC_EVIDENCE_COMPANY;
+	if (accompanied && (known || novelty == KC_REPEATED))
+		return KC_EVIDENCE_STRANGE;
 	if (known & 1u << KC_CONTEXT_LAST_1)
 		return KC_EVIDENCE_LAST;
 	if (known == 1u << KC_CONTEXT_ANY)
@@ -62,7 +64,7 @@ static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known)
 }
 
 static void consult(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
-		    enum kc_novelty novelty)
+		    enum kc_novelty novelty, int accompanied)
 {
 	out->present = 0;
 	if (solo->ns > 0) {
@@ -73,7 +75,7 @@ static void consult(struct kc_candidates *out, const struct kc_solo *solo, const
 	}
 	if (recall->known)
 		kc_candidates_add(out, KC_CANDIDATE_CONTEXT, recall->log_ns, recall->spread);
-	out->evidence = evidence_of(novelty, recall->known);
+	out->evidence = evidence_of(novelty, recall->known, accompanied);
 }
 
 static int64_t whole_ns(double ns)
@@ -103,31 +105,103 @@ static uint32_t model_of(const struct kc_direct *direct, const struct kc_solo *s
 	return direct->share > 1 - MIXED ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
 }
 
-void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
-			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
+/* Of a launch, as far as it is known before it has a place on the timeline. */
+struct thought {
+	struct kc_direct direct;
+	float below, above; /* factors of the interval's ends */
+	uint32_t margin;    /* class */
+	uint64_t context;
+};
+
+#define ANSWERS 8192u
+
+struct kc_answers {
+	struct answer {
+		uint64_t key; /* kc_history_key() */
+		uint32_t news;
+		struct thought thought;
+	} at[ANSWERS];
+};
+
+size_t kc_answers_bytes(void)
+{
+	return sizeof(struct kc_answers);
+}
+
+static void think(const struct kc_prospect *prospect, uint64_t context, int accompanied,
+		  struct kc_candidates *candidates, struct thought *out)
 {
 	const struct kc_device_experience *device = prospect->device;
-	uint64_t context = kc_history_context(history, prospect->name.launch, stream, now_ns);
 	struct kc_recall recall = {0};
 	struct kc_mix mix;
 	float below, above;
-	uint32_t margin;
 
 	if (device->cells)
 		kc_cells_recall(device->cells, &prospect->name, context, &recall);
-	consult(&out->candidates, &prospect->solo, &recall, prospect->novelty);
-	kc_standing_mix(&prospect->kernel->standing, &out->candidates, &mix);
-	mix.direct.tick_ns = __atomic_load_n(&device->tick_ns, __ATOMIC_RELAXED);
+	consult(candidates, &prospect->solo, &recall, prospect->novelty, accompanied);
+	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
+	out->margin = kc_margin_class(candidates->evidence, mix.spread);
+	kc_margins_reach(&device->margins, &prospect->kernel->margin, out->margin, mix.spread, &below, &above);
+	out->below = expf(-below);
+	out->above = expf(above);
+	out->direct = mix.direct;
+	out->context = context;
+}
+
+/* The same launch after the same launches, in the same company, and nothing new about it. */
+static int is_answer(const struct answer *answer, uint64_t key, const struct kc_prospect *prospect,
+		     const struct kc_history *history, uint32_t stream, int64_t now_ns)
+{
+	return answer->key == key && answer->news == prospect->news &&
+	       (answer->thought.context & KC_CONTEXT_COMPANY_MASK) == kc_history_company(history, stream, now_ns);
+}
+
+static const struct thought *think_or_remember(const struct kc_prospect *prospect, const struct kc_history *history,
+					       uint32_t stream, int64_t now_ns, struct kc_candidates *candidates,
+					       struct thought *space)
+{
+	uint64_t key = kc_history_key(history, prospect->name.launch);
+	struct answer *answer = prospect->answers ? &prospect->answers->at[key % ANSWERS] : NULL;
+	struct thought *thought = answer ? &answer->thought : space;
+
+	if (answer && is_answer(answer, key, prospect, history, stream, now_ns)) {
+		candidates->present = 0;
+		return thought;
+	}
+	think(prospect, kc_history_context(history, prospect->name.launch, stream, now_ns),
+	      kc_history_accompanied(history, stream, now_ns), candidates, thought);
+	if (answer) {
+		answer->key = key;
+		answer->news = prospect->news;
+	}
+	return thought;
+}
+
+void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
+			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
+{
+	struct thought space;
+	const struct thought *thought = think_or_remember(prospect, history, stream, now_ns, &out->candidates, &space);
+	struct kc_direct direct = thought->direct;
+
+	direct.tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 	out->solo_ns = prospect->solo.ns;
-	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &mix.direct, &out->placement);
+	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &direct, &out->placement);
 	divide(out);
-	margin = kc_margin_class(out->candidates.evidence, mix.spread);
-	kc_margins_reach(&device->margins, &prospect->kernel->margin, margin, mix.spread, &below, &above);
-	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)expf(-below));
-	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)expf(above)));
-	out->model = model_of(&mix.direct, &prospect->solo);
-	out->context = context | (uint64_t)margin << KC_CONTEXT_FREE_SHIFT;
+	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)thought->below);
+	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)thought->above));
+	out->model = model_of(&direct, &prospect->solo);
+	out->context = thought->context | (uint64_t)thought->margin << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
+}
+
+#define NEWS_EARLY 8u  /* measurements of which each is news */
+#define NEWS_EVERY 16u /* of the later ones */
+
+int kc_outlook_is_news(const struct kc_outcome *o, uint32_t measured)
+{
+	return measured < NEWS_EARLY || measured % NEWS_EVERY == 0 || o->measured_ns < o->low_ns ||
+	       o->measured_ns > o->high_ns;
 }
 
 static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
@@ -161,7 +235,8 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
 	if (o->device->cells)
 		kc_cells_learn(o->device->cells, &standing->digests, &o->name, o->context, log_ns, &recall);
-	consult(&candidates, &o->solo, &recall, o->novelty);
+	consult(&candidates, &o->solo, &recall, o->novelty,
+		kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_STRANGE);
 	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);
 }

@@ -10,6 +10,9 @@
  *   kc_outlook             a launch that is being made, and what the timeline asks of it
  *   kc_prospect            with what the models and the launches before it say
  *   kc_prediction          the answer
+ *   kc_answers             what contexts and models said of the launches last made, for
+ *                          when they are made again: in a loop most are, and nothing
+ *                          new has been learned of them meanwhile
  *   kc_outcome, kc_lesson  it has been measured; it is known what it met
  */
 #ifndef KC_OUTLOOK_H
@@ -17,6 +20,8 @@
 
 #include "margins.h"
 #include "timeline.h"
+
+#include <stddef.h>
 
 struct kc_device_experience {
 	struct kc_cells *cells; /* of all devices; NULL: contexts are not told apart */
@@ -48,6 +53,10 @@ void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, 
 /* What it puts on the device: for those that meet it. */
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns);
 
+/* Of one device; launching threads own them, with the timeline and the history. All zeros: none. */
+struct kc_answers;
+size_t kc_answers_bytes(void); /* 0.4 MiB */
+
 struct kc_prospect {
 	struct kc_outlook launch;
 	struct kc_name name;
@@ -55,6 +64,8 @@ struct kc_prospect {
 	struct kc_solo solo; /* by λ */
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
+	struct kc_answers *answers; /* NULL: each launch is thought over */
+	uint32_t news;              /* another number once enough has been learned of such launches to ask again */
 };
 
 struct kc_prediction {
@@ -62,7 +73,7 @@ struct kc_prediction {
 	int64_t solo_ns, solo_low_ns, solo_high_ns; /* 90 % interval; times the slowdown, that of the duration */
 	uint32_t model;                             /* enum kc_model */
 	uint64_t context;                           /* to be kept until it is measured */
-	struct kc_candidates candidates;            /* what the models said */
+	struct kc_candidates candidates;            /* what the models said; none where an answer was at hand */
 };
 
 /* The caller serialises calls on one timeline and its history. */
@@ -83,6 +94,9 @@ struct kc_outcome {
 };
 
 void kc_outlook_measured(const struct kc_outcome *outcome);
+
+/* 1: what was measured is worth asking again for such launches. measured: of them so far. */
+int kc_outlook_is_news(const struct kc_outcome *outcome, uint32_t measured);
 
 /* A launch that has been measured, and of which it is known what it met. */
 struct kc_lesson {

@@ -117,6 +117,8 @@ struct application {
 	struct kc_device_experience device;
 	struct kc_kernel_experience kernel;
 	struct kc_history history;
+	struct kc_answers *answers;
+	uint32_t news;
 	int64_t now_ns;
 	uint32_t measured;
 };
@@ -136,6 +138,7 @@ static void start(struct application *a)
 static void stop(struct application *a)
 {
 	free(a->cells);
+	free(a->answers);
 	free(a->f.tl);
 }
 
@@ -155,6 +158,8 @@ static void predict(struct application *a, uint32_t shape, struct kc_prediction 
 	    .solo = solo_of(a),
 	    .device = &a->device,
 	    .kernel = &a->kernel,
+	    .answers = a->answers,
+	    .news = a->news,
 	};
 
 	a->now_ns += 1000000000;
@@ -176,6 +181,7 @@ static void measure(struct application *a, uint32_t shape, const struct kc_predi
 	    .measured_ns = ns,
 	};
 
+	a->news += (uint32_t)kc_outlook_is_news(&outcome, a->measured);
 	kc_outlook_measured(&outcome);
 	learn(&a->f, &said->placement, 0, a->measured++, ns);
 }
@@ -206,6 +212,81 @@ static void the_launch_before_tells_durations_apart(void **state)
 		}
 		measure(&a, 1, &said, ns);
 	}
+	stop(&a);
+}
+
+/* The same loop with answers at hand: as right, and asked again where a duration changes. */
+static void answers_are_remembered_until_there_is_news(void **state)
+{
+	struct kc_prediction said;
+	struct application a;
+	uint32_t thought = 0;
+
+	(void)state;
+	start(&a);
+	a.answers = calloc(1, kc_answers_bytes());
+	assert_non_null(a.answers);
+	for (uint32_t i = 0; i < 200; i++) {
+		predict(&a, 1, &said);
+		if (i >= 100) {
+			assert_true(llabs(predicted_ns(&said) - 100000) < 1000);
+			thought += said.candidates.present != 0;
+		}
+		measure(&a, 1, &said, 100000);
+	}
+	assert_in_range(thought, 1, 20); /* one in sixteen is news */
+	for (uint32_t i = 0; i < 20; i++) {
+		predict(&a, 1, &said);
+		measure(&a, 1, &said, 130000);
+	}
+	predict(&a, 1, &said);
+	assert_true(llabs(predicted_ns(&said) - 130000) < 1300);
+	stop(&a);
+}
+
+static void what_is_news(void **state)
+{
+	struct kc_outcome inside = {.low_ns = 90, .high_ns = 110, .measured_ns = 100}, below = inside, above = inside;
+
+	(void)state;
+	below.measured_ns = 89;
+	above.measured_ns = 111;
+	assert_int_equal(kc_outlook_is_news(&inside, 7), 1);
+	assert_int_equal(kc_outlook_is_news(&inside, 9), 0);
+	assert_int_equal(kc_outlook_is_news(&inside, 32), 1);
+	assert_int_equal(kc_outlook_is_news(&below, 9), 1);
+	assert_int_equal(kc_outlook_is_news(&above, 9), 1);
+}
+
+/* Alone it has always taken 100 us: beside a stranger that says little, and λ with the slowdown counts. */
+static void a_stranger_is_no_company_of_old(void **state)
+{
+	struct kc_prospect prospect = {.name = {1, 1}};
+	struct kc_prediction said, other;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	for (uint32_t i = 0; i < 20; i++) {
+		predict(&a, 1, &said);
+		measure(&a, 1, &said, 100000);
+	}
+	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_COMPANY);
+	prospect = (struct kc_prospect){
+	    .launch = {&a.f.device, &a.f.work, &a.f.contention, 2},
+	    .name = {2, 2},
+	    .novelty = KC_FIRST_SEEN,
+	    .solo = solo_of(&a),
+	    .device = &a.device,
+	    .kernel = &a.kernel,
+	};
+	a.now_ns += 1000000000;
+	kc_outlook_predict(&prospect, a.f.tl, &a.history, 1, a.now_ns, &other);
+	prospect.name = (struct kc_name){1, 1};
+	prospect.novelty = KC_REPEATED;
+	kc_outlook_predict(&prospect, a.f.tl, &a.history, 0, a.now_ns, &said);
+	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_STRANGE);
+	assert_int_equal(said.model, KC_MODEL_BSP_SHAPE);
 	stop(&a);
 }
 
@@ -271,6 +352,9 @@ int main(void)
 	    cmocka_unit_test(what_never_runs_alone_is_learned_too),
 	    cmocka_unit_test(load),
 	    cmocka_unit_test(the_launch_before_tells_durations_apart),
+	    cmocka_unit_test(answers_are_remembered_until_there_is_news),
+	    cmocka_unit_test(what_is_news),
+	    cmocka_unit_test(a_stranger_is_no_company_of_old),
 	    cmocka_unit_test(durations_in_steps_of_the_clock),
 	    cmocka_unit_test(nothing_is_known_at_first),
 	    cmocka_unit_test(no_duration_no_lesson),

@@ -45,6 +45,8 @@ void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 	for (uint32_t e = 0; !parent && e < KC_EVIDENCES; e++) {
 		for (uint32_t i = 0; i < KC_CANDIDATES; i++)
 			standing->error[e][i] = FIRST_ERROR;
+		if (e == KC_EVIDENCE_STRANGE) /* what it took in other company says little until it has proved itself */
+			standing->error[e][KC_CANDIDATE_CONTEXT] = 2 * FIRST_ERROR;
 		publish(standing, e);
 	}
 }

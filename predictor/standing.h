@@ -36,6 +36,7 @@ enum kc_evidence {
 	KC_EVIDENCE_NONE,    /* first seen */
 	KC_EVIDENCE_KERNEL,  /* new size, or never with these arguments */
 	KC_EVIDENCE_SHAPE,   /* repeated, but not after this launch nor in this company */
+	KC_EVIDENCE_STRANGE, /* the same, or after this launch, and others run that it was not seen with */
 	KC_EVIDENCE_LAST,    /* after this launch, not in this company */
 	KC_EVIDENCE_COMPANY, /* in this company (which implies: after this launch) */
 	KC_EVIDENCES,

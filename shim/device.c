@@ -99,7 +99,9 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 	fill(d, device->handle, &device->info);
 	calibrate(d, &device->info, entry.uuid);
 	device->timeline = mmap(NULL, kc_timeline_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (device->timeline == MAP_FAILED)
+	device->answers =
+	    mmap(NULL, kc_answers_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (device->timeline == MAP_FAILED || device->answers == MAP_FAILED)
 		return -ENOMEM;
 	kc_timeline_init(device->timeline, &device->info);
 	pthread_mutexattr_init(&attributes);

@@ -99,6 +99,8 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 	    .solo = kc__solo_time(shape),
 	    .device = &device->experience,
 	    .kernel = &shape->kernel->experience,
+	    .answers = device->answers,
+	    .news = atomic_load_explicit(&shape->news, memory_order_relaxed),
 	};
 	struct kc_prediction p;
 

@@ -100,6 +100,8 @@ static void judge(struct kc__shape *shape, const struct kc_launch *launch, const
 	};
 
 	kc_outlook_measured(&outcome);
+	if (kc_outlook_is_news(&outcome, atomic_load(&shape->measured)))
+		atomic_fetch_add_explicit(&shape->news, 1, memory_order_release);
 }
 
 void kc__learn(const struct kc_launch *launch, const struct kc_load *met)

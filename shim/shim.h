@@ -75,6 +75,7 @@ struct kc__device {
 	struct kc_contention contention;        /* worker learns */
 	struct kc_device_experience experience; /* likewise */
 	struct kc_history history;              /* with timeline */
+	struct kc_answers *answers;             /* likewise */
 	_Atomic uint64_t copy_ns_per_mib[8];    /* by enum kc_transfer_kind, refined by the worker; 0: not known */
 };
 
@@ -156,6 +157,7 @@ struct kc__shape {
 	struct kc__early *early;         /* first launch, made before the code was read */
 	struct kc__shape *successor;     /* the same launch, told by its arguments; tables_lock */
 	_Atomic uint32_t measured;
+	_Atomic uint32_t news; /* kc_prospect.news */
 };
 
 struct kc__stream {
