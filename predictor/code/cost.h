@@ -106,7 +106,8 @@ struct kc_cost;
  * Up to KC_COST_EFFORT_LAUNCH, within about 5 µs, control flow alone is
  * followed. The sectors and passes of an access are found once, for a warp in
  * the middle of the launch, over the alignments that its address takes; the
- * last fiftieth of a row of 50 or more blocks counts as the blocks before it.
+ * fiftieth part of a row of 50 or more blocks, where control flow changes and at
+ * the end, counts as the other blocks.
  * Where nothing depends on memory contents that stays within 2 % of the exact
  * counts (cuda_tests/explain/launch_test.c). What takes more steps is -EAGAIN,
  * after as many: nests whose bounds depend on each other, lanes that leave a

@@ -190,6 +190,22 @@ static void a_counted_loop(void **state)
 	}
 }
 
+/* The counter is made 64 bits wide and 32 again on its way, as where it indexes an array: n / 4 rounds, rounded up, by
+ * closed form at a launch as well. */
+static void a_counter_that_is_widened(void **state)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k,
+		    KERNEL("mov.u32 %r4, 0;\nL:\nfma.rn.f32 %f1, %f1, %f1, %f1;\ncvt.s64.s32 %rd5, %r4;\n"
+			   "cvt.u32.u64 %r5, %rd5;\nadd.s32 %r4, %r5, 4;\nsetp.lt.s32 %p2, %r4, %r1;\n@%p2 bra L;\n"));
+	assert_int_equal(evaluate(&k, 3, 64, 1000001, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	assert_count(counts, FMA, 3 * 64 * 250001.0);
+	let_go(&k);
+}
+
 /* Thread t goes round t + 1 times: 1 + 2 + ... + 32 each warp of its own 32, as tid starts at 32 in the second. */
 static void a_loop_that_lanes_leave_one_by_one(void **state)
 {
@@ -402,6 +418,21 @@ static void what_counts_depend_on(void **state)
 
 /* --- bad input, and launches in a hurry */
 
+static void a_kernel_that_does_nothing(void **state)
+{
+	static const char text[] = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n}\n";
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(evaluate(&k, 9, 64, 1, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++)
+		assert_near(counts.of[i], 0);
+	let_go(&k);
+}
+
 static void launches_that_cannot_be(void **state)
 {
 	struct kc_counts counts;
@@ -491,6 +522,7 @@ int main(void)
 	    cmocka_unit_test(passes_of_banks),
 	    cmocka_unit_test(a_bound_on_threads),
 	    cmocka_unit_test(a_counted_loop),
+	    cmocka_unit_test(a_counter_that_is_widened),
 	    cmocka_unit_test(a_loop_that_lanes_leave_one_by_one),
 	    cmocka_unit_test(a_branch_on_what_is_loaded),
 	    cmocka_unit_test(a_loop_until_what_is_loaded),
@@ -503,6 +535,7 @@ int main(void)
 	    cmocka_unit_test(a_loop_that_doubles),
 	    cmocka_unit_test(a_division_by_a_constant),
 	    cmocka_unit_test(what_counts_depend_on),
+	    cmocka_unit_test(a_kernel_that_does_nothing),
 	    cmocka_unit_test(launches_that_cannot_be),
 	    cmocka_unit_test(code_that_cannot_be_counted),
 	    cmocka_unit_test(memory_is_bounded),

@@ -57,19 +57,25 @@ static uint32_t terms_of(const struct kc_evaluation *e, uint32_t c)
 	return c < 3 ? e->launch->grid[2 - c] : e->warps.count[5 - c];
 }
 
-/* At a launch the last few of many blocks count as those before them. */
+/* At a launch few of many blocks count as the others: those where control flow changes, and the last. */
 static void take_most_terms(struct kc_evaluation *e, uint32_t c)
 {
 	struct kc_index *index = &e->counters[c];
 	struct kc_tally *outer = e->tally, sum = {{0}};
+	int64_t few = index->end / (int64_t)KC_BLOCKS_MANY, skipped = 0;
 
 	e->tally = &sum;
-	while (index->at < index->end - index->end / (int64_t)KC_BLOCKS_MANY && !e->stopped)
+	while (index->at + few - skipped < index->end && !e->stopped) {
 		kc__take_terms(e, c, run_axis_term);
+		if (skipped < few && index->at < index->end) {
+			index->at++;
+			skipped++;
+		}
+	}
 	e->tally = outer;
-	for (uint32_t n = 0; n < KC_TALLY_COUNT && index->at; n++)
-		outer->of[n] += sum.of[n] * (double)index->end / (double)index->at;
-	e->sampled |= index->at < index->end;
+	for (uint32_t n = 0; n < KC_TALLY_COUNT && index->at > skipped; n++)
+		outer->of[n] += sum.of[n] * (double)index->end / (double)(index->at - skipped);
+	e->sampled |= index->at - skipped < index->end;
 }
 
 static int run_axis(struct kc_evaluation *e, uint32_t c)
@@ -141,7 +147,7 @@ static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, c
 			return;
 	}
 	set_lanes(e, first, lanes);
-	if (e->outlined && !first)
+	if (e->outlined && !first && e->f->cfg.block_count)
 		kc__survey(e);
 	run_axis(e, 0);
 }
