@@ -83,6 +83,7 @@ struct kc__board { /* a device */
 	struct kc_contention contention;
 	struct kc_device_experience experience;
 	uint64_t copy_rates[KC_MEMSET + 1];
+	struct kc__shape *measured; /* a list */
 };
 
 struct kc__code { /* a kernel on a device */
@@ -127,7 +128,10 @@ struct kc__shape {
 	    *launched; /* this shape whatever it is given: repeated or not; itself where that is not known */
 	struct kc__known *key, known;
 	struct kc_contention contention;
-	struct kc__past past; /* of launched */
+	struct kc__shape *next_measured;
+	/* Of launched: */
+	uint32_t repeats; /* measurements, whatever they were given */
+	struct kc__past past;
 };
 
 struct kc__subject;

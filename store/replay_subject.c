@@ -441,12 +441,25 @@ static void forget_code(struct kc__code *code)
 
 static void forget_shape(struct kc__shape *shape)
 {
+	if (shape->repeats)
+		kc__past_free(&shape->past);
+	shape->repeats = 0;
 	if (!shape->measured)
 		return;
-	kc__past_free(&shape->past);
 	shape->measured = shape->solos = 0;
 	begin(&shape->known, &shape->key->lambda);
 	kc_contention_init(&shape->contention, &shape->board->contention);
+}
+
+static void forget_shapes(struct kc__board *board)
+{
+	for (struct kc__shape *shape = board->measured; shape; shape = shape->next_measured) {
+		forget_code(shape->code);
+		begin(shape->key, &board->known.lambda);
+		forget_shape(shape->launched);
+		forget_shape(shape);
+	}
+	board->measured = NULL;
 }
 
 /* Names stay with their ids, so what is forgotten is only what was learned. */
@@ -458,23 +471,11 @@ void kc__subject_forget(struct kc__subject *subject)
 
 		if (!board)
 			continue;
+		forget_shapes(board);
 		begin(&board->known, NULL);
 		kc_contention_init(&board->contention, NULL);
 		kc_device_experience_init(&board->experience, subject->cells);
 		memset(board->copy_rates, 0, sizeof(board->copy_rates));
-	}
-	for (size_t i = 0; i < subject->names.capacity; i++) {
-		char kind;
-		void *object = object_of(subject, i, &kind);
-
-		if (!object)
-			continue;
-		if (kind == 'c')
-			forget_code(object);
-		else if (kind == 'k')
-			begin(object, ((struct kc__known *)object)->lambda.parent);
-		else
-			forget_shape(object);
 	}
 }
 
@@ -491,7 +492,7 @@ struct kc_name kc__subject_name(const struct kc__shape *shape)
 
 enum kc_novelty kc__subject_novelty(const struct kc__shape *shape)
 {
-	return kc_novelty(shape->launched->measured, shape->code->measured);
+	return kc_novelty(shape->launched->repeats, shape->code->measured);
 }
 
 struct kc_solo kc__subject_solo(const struct kc__shape *shape)
@@ -521,10 +522,14 @@ int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
 
 	if (outcome.measured_ns <= 0)
 		return 0;
+	if (!shape->measured) {
+		shape->next_measured = shape->board->measured;
+		shape->board->measured = shape;
+	}
 	kc_outlook_measured(&outcome);
 	kc_scaling_learn(&shape->code->scaling, &shape->size, outcome.measured_ns);
 	shape->measured++;
-	shape->launched->measured += shape->launched != shape;
+	shape->launched->repeats++;
 	shape->code->measured++;
 	return kc__past_add(&shape->launched->past, outcome.measured_ns);
 }
