@@ -6,6 +6,7 @@
 #include "json.h"
 #include "kernel_spec.h"
 #include "basis_answer.h"
+#include "basis_space.h"
 #include "table.h"
 
 #include <errno.h>
@@ -25,15 +26,17 @@ enum {
 	KEY_JSON = 0x100,
 	KEY_TIME,
 	KEY_REGS,
-	KEY_SMEM
+	KEY_SMEM,
+	KEY_KNOWN
 };
 
-enum action { NONE, TRAIN, SHOW, PREDICT };
+enum action { NONE, TRAIN, SHOW, PREDICT, SPACE };
 
 struct request {
 	enum action action;
 	const char *database;
 	struct kc_basis_question question;
+	struct kc_basis_space_question space;
 	int json;
 };
 
@@ -47,6 +50,7 @@ static const struct argp_option options[] = {
     {"time", KEY_TIME, "X[,Y[,Z]]=TIME", 0, "predict: a block size and what it took, instead of --kernel", 0},
     {"regs", KEY_REGS, "N", 0, "predict, with --time: registers a thread", 0},
     {"smem", KEY_SMEM, "BYTES", 0, "predict, with --time: shared memory a block", 0},
+    {"known", KEY_KNOWN, "FILE", 0, "space: the same kernel on another device, timed", 0},
     {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
     {0},
 };
@@ -108,19 +112,23 @@ static double parse_size(const char *arg, struct argp_state *state)
 
 static void parse_argument(struct request *request, const char *arg, struct argp_state *state)
 {
-	static const char *const names[] = {[TRAIN] = "train", [SHOW] = "show", [PREDICT] = "predict"};
+	static const char *const names[] = {
+	    [TRAIN] = "train", [SHOW] = "show", [PREDICT] = "predict", [SPACE] = "space"};
 
 	if (request->action != NONE) {
-		if (request->database)
-			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
-		request->database = arg;
+		const char **file = request->action == SPACE ? &request->space.path : &request->database;
+
+		if (*file)
+			argp_error(state, "one %s, not two (%s, %s)", request->action == SPACE ? "file" : "database",
+				   *file, arg);
+		*file = arg;
 		return;
 	}
-	for (int i = TRAIN; i <= PREDICT; i++)
+	for (int i = TRAIN; i <= SPACE; i++)
 		if (!strcmp(arg, names[i]))
 			request->action = (enum action)i;
 	if (request->action == NONE)
-		argp_error(state, "train, show or predict, not \"%s\"", arg);
+		argp_error(state, "train, show, predict or space, not \"%s\"", arg);
 }
 
 static void check(const struct request *request, struct argp_state *state)
@@ -128,7 +136,11 @@ static void check(const struct request *request, struct argp_state *state)
 	const struct kc_basis_question *q = &request->question;
 
 	if (request->action == NONE)
-		argp_error(state, "train, show or predict?");
+		argp_error(state, "train, show, predict or space?");
+	if (request->action == SPACE && !request->space.path)
+		argp_error(state, "which file? Its columns before time_ms are parameters");
+	if (request->action != SPACE && request->space.known_count)
+		argp_error(state, "--known goes with space");
 	if (request->action != PREDICT)
 		return;
 	if (!q->kernel == !q->times.count)
@@ -140,6 +152,14 @@ static void check(const struct request *request, struct argp_state *state)
 		argp_error(state, "which block sizes? --block takes one");
 	if (q->times.count && (q->timed.count || q->size > 0))
 		argp_error(state, "--timed and --size go with --kernel");
+}
+
+static void add_known(struct kc_basis_space_question *space, const char *arg, struct argp_state *state)
+{
+	if (space->known_count == KC_TUNING_LENDERS)
+		argp_error(state, "more than %u files", KC_TUNING_LENDERS);
+	else
+		space->known[space->known_count++] = arg;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -171,6 +191,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SMEM:
 		q->shared_bytes = parse_count(arg, "--smem", 1U << 20, state);
+		return 0;
+	case KEY_KNOWN:
+		add_known(&request->space, arg, state);
 		return 0;
 	case KEY_JSON:
 		request->json = 1;
@@ -436,6 +459,8 @@ static int basis_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
+	if (request.action == SPACE)
+		return kc_basis_space(&request.space, request.json);
 	kc_database_path(request.database, path, sizeof(path));
 	if (request.action == TRAIN && train(path) < 0)
 		return KC_EXIT_FAILED;
@@ -445,7 +470,7 @@ static int basis_main(int argc, char **argv, const struct kc_command *self)
 const struct kc_command kc_command_basis = {
     .name = "basis",
     .summary = "predicts block sizes never timed from those that were",
-    .arguments = "train|show|predict [DB]",
+    .arguments = "train|show|predict [DB] | space FILE",
     .options = options,
     .run = basis_main,
     .manual =
@@ -456,5 +481,8 @@ const struct kc_command kc_command_basis = {
 	"what is measured stands beside the prediction), or of one whose times are given (--time). Where the same\n"
 	"problem is known on other devices of the architecture, their curves are followed; else four terms of the\n"
 	"hardware are fitted: lanes issued for a thread, sectors loaded, latency over resident warps, and what each\n"
-	"resident block costs. \"vectors\" is the prediction by singular vectors, never of the kernel itself.\n",
+	"resident block costs. \"vectors\" is the prediction by singular vectors, never of the kernel itself.\n"
+	"space takes a CSV file (plain or gzip) of a tunable kernel's configurations, parameters before the column\n"
+	"time_ms, most of them without a time; --known names such files of the same kernel elsewhere. It predicts\n"
+	"every configuration and prints the fastest, with --json all.\n",
 };

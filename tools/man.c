@@ -108,6 +108,8 @@ static const char json[] =
     "simulated, kernel, module, device, size, siblings (other devices of the architecture that know it), timed\n"
     "(block_x, block_y, block_z, blocks_per_sm, ns), predicted (the same block, predicted_ns, vectors_ns,\n"
     "measured_ns);\n"
+    ".Nm Cm basis Cm space Fl -json\n"
+    "parameters, timed, known (files), configurations (values, measured_ns, predicted_ns);\n"
     ".Nm Cm replay Fl -json\n"
     "simulated, database, launches, predicted, measured, excluded, unpredictable_reasons, assumed_device,\n"
     "assumed_device_launches, launches_per_s, accuracy and its classes, models, cases and kernels as above,\n"

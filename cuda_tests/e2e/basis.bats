@@ -80,6 +80,49 @@ predict() { # JSON path, then arguments
 	within "$(predict '$.predicted[0].vectors_ns' -d k40 --time 64=2ms --time 256=1ms -b 1024 t.db)" 2999000 3001000
 }
 
+# 8 blocks by 8 tiles; every ninth timed. The other device takes twice as long for each of them.
+@test "a tuning space, known on another device" {
+	space() { # factor, timed one in
+		echo block,tile,time_ms,other
+		for block in 32 64 96 128 192 256 512 1024; do
+			for tile in 1 2 3 4 5 6 7 8; do
+				n=$((n + 1))
+				ms=$((n % $2)); [[ $ms == 0 ]] && ms=$(($1 * (1000 / block + 3 * tile + tile % 3 * 5))).5 || ms=
+				echo "$block,$tile,$ms,x"
+			done
+		done
+	}
+	n=0; space 1 1 >true.csv
+	n=0; space 1 9 >part.csv
+	n=0; space 2 1 | gzip >twice.csv.gz
+	"$kerncast" basis space --json part.csv --known twice.csv.gz >space.json
+	json() { sqlite3 :memory: "SELECT json_extract(CAST(readfile('space.json') AS TEXT), '$1')"; }
+	equal "$(json '$.timed')" 7
+	equal "$(json '$.known')" 1
+	equal "$(json '$.parameters[1]')" tile
+	# ms of block 1024, tile 8, the last: 0 + 24 + 10 + 0.5. Its time elsewhere is 68.5.
+	equal "$(json '$.configurations[63].values[0]')" 1024.0
+	within "$(json '$.configurations[63].predicted_ns')" 32000000 37000000
+	equal "$(json '$.configurations[63].measured_ns')" ""
+	equal "$(json '$.configurations[8].measured_ns')" 23500000.0
+	contains "$("$kerncast" basis space part.csv --known twice.csv.gz)" "64 configurations, 7 of them timed"
+	local wrong
+	printf 'a,time_ms\n1,5\nx,3\n' >bad1.csv
+	printf 'a,b\n1,5\n' >bad2.csv
+	printf 'a,time_ms\n1,\n2,\n' >bad3.csv
+	printf 'a,time_ms\n1,-3\n' >bad4.csv
+	for wrong in bad1.csv bad2.csv bad3.csv bad4.csv missing.csv "part.csv --known bad3.csv" "part.csv --known missing.csv"; do
+		keep failed "$kerncast" basis space $wrong
+		equal "$(<failed.status)" 1 "$wrong"
+		contains "$(<failed.err)" "$(basename "${wrong##* }")"
+	done
+	contains "$("$kerncast" basis space bad1.csv 2>&1)" "bad1.csv:3"
+	for wrong in "space" "space a b" "train --known part.csv"; do
+		keep wrong "$kerncast" basis $wrong
+		equal "$(<wrong.status)" 2 "$wrong"
+	done
+}
+
 @test "nothing to learn from, unknown names: status 1; wrong use: status 2" {
 	local wrong
 	recording
