@@ -50,5 +50,7 @@ void kc__code_wanted(struct kc__kernel *kernel);
 
 /* code_read.c. Worker: reads what is wanted, one module's code at most. 1: there may be more. */
 int kc__code_step(void);
+/* Worker: the process ends. What cannot be read in a moment is left, and marked so. */
+void kc__code_finish(void);
 
 #endif

@@ -19,6 +19,7 @@
 #define FORMULA_MAX_BYTES ((size_t)256 << 10) /* kept for good, a kernel */
 #define FORMULAS_MAX_BYTES ((size_t)8 << 20)  /* all together */
 #define TEXT_BYTES 4096u
+#define FINISH_NS 20000000ll /* for what is left at the end of the process */
 
 /* What is being read for: the wanted kernels of one module's code. */
 struct reading {
@@ -248,4 +249,16 @@ int kc__code_step(void)
 	if (reading.kernels)
 		give_up(&reading, code);
 	return 1;
+}
+
+void kc__code_finish(void)
+{
+	int64_t stop_ns = kc__now_ns() + FINISH_NS;
+	struct kc__code *code;
+
+	while (kc__now_ns() < stop_ns && kc__code_step())
+		;
+	for (struct kc__kernel *k; (k = take_wanted(&code));)
+		for (; k; k = k->next_wanted)
+			put(k, KC_CODE_WAITS, "");
 }

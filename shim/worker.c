@@ -231,6 +231,7 @@ static void end(void)
 {
 	int error;
 
+	kc__code_finish();
 	kc__join_step(worker.join, on_ready, NULL);
 	kc__join_give_up(worker.join, on_ready, NULL);
 	error = store_ready();

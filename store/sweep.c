@@ -328,11 +328,11 @@ static int store_training(sqlite3 *db, sqlite3_stmt *add, const struct kc_stored
 enum { ADD_KERNEL, ADD_POINT, ADD_VECTOR, ADD_TRAINING, ADDERS };
 
 static const char *const adders[ADDERS] = {
-    "INSERT INTO sweep_kernel(id, module, name, simulated) VALUES(?1, ?2, ?3, ?4)",
-    "INSERT INTO sweep(kernel, device, block_x, block_y, block_z, size, ns, launches, blocks_per_sm, registers,"
-    " shared_bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    "INSERT INTO basis(component, threads, value, singular) VALUES(?1, ?2, ?3, ?4)",
-    "INSERT INTO basis_training(time_unix_ns, rows, kernels, k, error) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [ADD_KERNEL] = "INSERT INTO sweep_kernel(id, module, name, simulated) VALUES(?1, ?2, ?3, ?4)",
+    [ADD_POINT] = ("INSERT INTO sweep(kernel, device, block_x, block_y, block_z, size, ns, launches, blocks_per_sm,"
+		   " registers, shared_bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
+    [ADD_VECTOR] = "INSERT INTO basis(component, threads, value, singular) VALUES(?1, ?2, ?3, ?4)",
+    [ADD_TRAINING] = "INSERT INTO basis_training(time_unix_ns, rows, kernels, k, error) VALUES(?1, ?2, ?3, ?4, ?5)",
 };
 
 int kc_sweeps_store(struct kc_store *s, const struct kc_sweeps *sweeps, const struct kc_stored_basis *basis)
