@@ -111,7 +111,7 @@ int kc_sizes_predict(const struct kc_sizes *sizes, const struct kc_device *devic
 		     double launch_ns, struct kc_solo *solo)
 {
 	struct kc_curve own = kc_curve_of(device);
-	double ns, width;
+	double ns, half, width;
 
 	if (!sizes->count)
 		return -ENODATA;
@@ -121,7 +121,8 @@ int kc_sizes_predict(const struct kc_sizes *sizes, const struct kc_device *devic
 	if (!(ns > 0))
 		return -ENODATA;
 	ns += launch_ns;
-	width = exp(half_width(sizes, point));
+	half = half_width(sizes, point);
+	width = exp(half);
 	*solo = (struct kc_solo){
 	    .ns = kc__whole_ns(ns),
 	    .low_ns = kc__whole_ns(ns / width),

@@ -88,12 +88,13 @@ static int meets_nobody(const struct kc_meeting *meeting)
 	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
 }
 
-/* What belongs to the company is what is more than the time alone. */
-static void divide(struct kc_prediction *out)
+/* What belongs to the company is what is more than the time alone: also to one that is still to come, as it did
+ * after the same launches. */
+static void divide(struct kc_prediction *out, int alone_is_known)
 {
 	int64_t ns = out->placement.end_ns - out->placement.start_ns;
 
-	if (ns < out->solo_ns || meets_nobody(&out->placement.meeting))
+	if (ns < out->solo_ns || (!alone_is_known && meets_nobody(&out->placement.meeting)))
 		out->solo_ns = ns;
 	out->placement.slowdown = out->solo_ns > 0 ? (float)((double)ns / (double)out->solo_ns) : 1;
 }
@@ -187,7 +188,7 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 	direct.tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 	out->solo_ns = prospect->solo.ns;
 	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &direct, &out->placement);
-	divide(out);
+	divide(out, prospect->alone);
 	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)thought->below);
 	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)thought->above));
 	out->model = model_of(&direct, &prospect->solo);

@@ -62,6 +62,7 @@ struct kc_prospect {
 	struct kc_name name;
 	enum kc_novelty novelty;
 	struct kc_solo solo; /* by λ */
+	int alone;           /* 1: λ rests on launches that ran alone */
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
 	struct kc_answers *answers; /* NULL: each launch is thought over */

@@ -51,18 +51,29 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 		known->shape = shape;
 }
 
-/* Not measured itself, but others of its kernel and block shape were. */
+static void predict_by_sizes(struct kc__shape *shape)
+{
+	const struct kc__kernel *kernel = shape->kernel;
+
+	if (shape->work.counted)
+		kc_sizes_predict(&shape->lambda_key->sizes, &kernel->device->info, &shape->size, shape->work.launch_ns,
+				 &shape->by_sizes);
+	else
+		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &shape->scale, &shape->by_sizes);
+}
+
+/* Not measured itself, but others of its kernel were: of its block shape where the code tells the work. */
 static bool by_sizes(struct kc__shape *shape, struct kc_solo *solo)
 {
-	struct kc__key *key = shape->lambda_key;
-	uint32_t measured = atomic_load_explicit(&key->sizes_measured, memory_order_acquire);
+	uint32_t measured = atomic_load_explicit(shape->work.counted ? &shape->lambda_key->sizes_measured
+								     : &shape->kernel->scaling_measured,
+						 memory_order_acquire);
 
-	if (!shape->work.counted || !measured)
+	if (!measured)
 		return false;
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	if (shape->sizes_seen != measured) {
-		kc_sizes_predict(&key->sizes, &shape->kernel->device->info, &shape->size, shape->work.launch_ns,
-				 &shape->by_sizes);
+		predict_by_sizes(shape);
 		shape->sizes_seen = measured;
 	}
 	*solo = shape->by_sizes;
@@ -97,6 +108,7 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 	    .novelty = kc_novelty(atomic_load_explicit(&shape->measured, memory_order_relaxed),
 				  atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed)),
 	    .solo = kc__solo_time(shape),
+	    .alone = atomic_load_explicit(&shape->solos, memory_order_relaxed) != 0,
 	    .device = &device->experience,
 	    .kernel = &shape->kernel->experience,
 	    .answers = device->answers,

@@ -121,7 +121,7 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 	    .met = *met,
 	    .slowdown = (double)launch->slowdown,
 	    .overlapped = launch->overlap > KC_OVERLAP_NONE,
-	    .solos = shape->solos,
+	    .solos = atomic_load_explicit(&shape->solos, memory_order_relaxed),
 	    .measured_ns = launch->measured_end_ns - launch->measured_start_ns,
 	};
 	judge(shape, launch, &lesson);
@@ -129,8 +129,10 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 	kc_outlook_learn(&lesson);
 	if (!lesson.overlapped && shape->work.counted)
 		learn_size(shape->lambda_key, &shape->work, &shape->size, lesson.measured_ns);
+	kc_scaling_learn(&shape->kernel->scaling, &shape->scale, lesson.measured_ns);
+	atomic_fetch_add_explicit(&shape->kernel->scaling_measured, 1, memory_order_release);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	shape->solos += !lesson.overlapped;
+	atomic_fetch_add_explicit(&shape->solos, !lesson.overlapped, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shape->kernel->measured, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shape->measured, 1, memory_order_relaxed);
 

@@ -129,8 +129,8 @@ void kc__recall_shape(struct kc__shape *shape, const char *arguments)
 		return;
 	shape->contention = *known.contention;
 	shape->contention.parent = &shape->kernel->device->contention;
-	shape->solos = known.solos;
+	atomic_store(&shape->solos, known.solos);
 	atomic_store(&shape->measured, known.measured);
-	if (shape->work.counted && shape->solos)
+	if (shape->work.counted && known.solos)
 		kc__learn_known(shape);
 }

@@ -106,6 +106,7 @@ static bool shape_fill(struct kc__shape *shape, struct kc__kernel *kernel, const
 	if (kc_work_init(&shape->work, &kernel->device->info, &kernel->resources, dims, blocks_per_sm))
 		shape->unpredictable = KC_DOES_NOT_FIT;
 	kc_contention_init(&shape->contention, &kernel->device->contention);
+	shape->scale = kc_scaling_size(&shape->work, dims);
 	return true;
 }
 
@@ -129,7 +130,7 @@ static void succeed(struct kc__shape *shape, const struct kc__formula *formula)
 	if (shape->learned.lambda.count) /* earlier runs taught more */
 		return;
 	shape->contention = before->contention;
-	shape->solos = before->solos;
+	atomic_store(&shape->solos, atomic_load(&before->solos));
 	atomic_store(&shape->measured, atomic_load(&before->measured));
 	if (!before->learned.lambda.count)
 		return;

@@ -22,6 +22,7 @@
 
 #include "predictor/counted.h"
 #include "predictor/outlook.h"
+#include "predictor/scaling.h"
 #include "predictor/timeline.h"
 #include "shim/hooks.h"
 #include "store/journal.h"
@@ -117,6 +118,8 @@ struct kc__kernel {
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
 	struct kc_kernel_experience experience; /* worker learns */
+	struct kc_scaling scaling;              /* likewise; tables_lock */
+	_Atomic uint32_t scaling_measured;      /* grows with it */
 	struct kc__early *early;                /* launches made before; tables_lock */
 	_Atomic uint32_t variants;              /* launch shapes told apart by arguments */
 };
@@ -148,12 +151,13 @@ struct kc__shape {
 	struct kc_name name;    /* the same in every run: store/identity.h */
 	struct kc_shape dims;
 	struct kc_work work;
-	struct kc_curve_point size; /* where work is counted */
-	struct kc_solo by_sizes;    /* before it is measured itself; tables_lock */
-	uint32_t sizes_seen;        /* key's sizes_measured at that; tables_lock */
+	struct kc_curve_point size; /* where work is counted; else: */
+	struct kc_scaling_size scale;
+	struct kc_solo by_sizes; /* before it is measured itself; tables_lock */
+	uint32_t sizes_seen;     /* key's sizes_measured, or kernel's scaling_measured, at that; tables_lock */
 	struct kc__learned learned;
 	struct kc_contention contention; /* worker learns */
-	uint32_t solos;                  /* worker: measured alone */
+	_Atomic uint32_t solos;          /* worker: measured alone */
 	struct kc__early *early;         /* first launch, made before the code was read */
 	struct kc__shape *successor;     /* the same launch, told by its arguments; tables_lock */
 	_Atomic uint32_t measured;

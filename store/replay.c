@@ -294,6 +294,7 @@ static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_pla
 	    .name = kc__subject_name(shape),
 	    .novelty = kc__subject_novelty(shape),
 	    .solo = kc__subject_solo(shape),
+	    .alone = shape->solos != 0,
 	    .device = &shape->board->experience,
 	    .kernel = &shape->code->experience,
 	};
