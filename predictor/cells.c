@@ -103,8 +103,12 @@ static inline uint32_t kinds_of(const struct kc_name *name)
 /* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
 static inline struct place place_of(const struct kc_name *name, uint64_t context, enum kc_context_kind kind)
 {
-	uint64_t x = (kind == KC_CONTEXT_ANY ? name->shape : name->launch) * KC_CONTEXT_KINDS + kind;
+	uint64_t x;
 
+	/* Where the arguments are not known, all launches of the shape are alike. */
+	if (kind == KC_CONTEXT_SHAPE && name->launch == name->shape)
+		kind = KC_CONTEXT_ANY;
+	x = (kind == KC_CONTEXT_ANY ? name->shape : name->launch) * KC_CONTEXT_KINDS + kind;
 	x = (x << KC_CONTEXT_PART_BITS | kc_context_part(context, kind)) * UINT64_C(0x9E3779B97F4A7C15);
 	x = (x ^ x >> 32) * UINT64_C(0xD1342543DE82EF95);
 	return (struct place){.bucket = (uint32_t)(x >> 32) % BUCKETS, .name = (uint16_t)(x >> 48)};
