@@ -8,26 +8,6 @@
 #include <time.h>
 
 #define HELD_NS 2000000000ll /* decided without waiting any longer, as live */
-#define SITES_MAX 64u
-
-struct kc__site;
-
-struct kc__site_stream {
-	struct kc__site *site;
-	uint32_t lane;
-	struct kc_awaited awaited;
-};
-
-struct kc__site {
-	int64_t device; /* row */
-	struct kc__board *board;
-	struct kc_timeline *timeline;
-	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
-	struct kc_history history;
-	struct kc_spans spans;
-	struct kc__site_stream **streams;
-	uint32_t stream_count, stream_capacity;
-};
 
 struct replay {
 	struct kc__loader loader;
@@ -37,104 +17,10 @@ struct replay {
 	struct kc_replay *out;
 	struct kc__ops ops;         /* of the process */
 	struct kc__texts arguments; /* likewise */
-	struct kc__site sites[SITES_MAX];
-	uint32_t site_count;
-	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
-	size_t stream_capacity;
-	int64_t first_stream;
+	struct kc__sites sites;
 	struct kc__pending pending;
 	int64_t now_ns;
 };
-
-/* Where things run */
-
-static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct kc_device *device)
-{
-	if (!tl)
-		tl = calloc(1, kc_timeline_size());
-	if (tl)
-		kc_timeline_init(tl, device);
-	return tl;
-}
-
-/* The site of a device; timelines stay where they are and begin again with each process. */
-static struct kc__site *site_of(struct replay *r, int64_t device)
-{
-	struct kc__site *site;
-
-	for (uint32_t i = 0; i < r->site_count; i++) {
-		if (r->sites[i].device == device)
-			return &r->sites[i];
-	}
-	if (r->site_count == SITES_MAX)
-		return NULL;
-	site = &r->sites[r->site_count];
-	site->board = kc__subject_board(r->subject, device);
-	if (!site->board)
-		return NULL;
-	site->timeline = fresh_timeline(site->timeline, &site->board->info);
-	site->plain = fresh_timeline(site->plain, &site->board->info);
-	if (!site->timeline || !site->plain)
-		return NULL;
-	kc_history_init(&site->history);
-	site->device = device;
-	r->site_count++;
-	return site;
-}
-
-static struct kc__site_stream *add_stream(struct kc__site *site, const struct kc__stream_row *row)
-{
-	struct kc__site_stream *stream;
-
-	if (site->stream_count == site->stream_capacity) {
-		uint32_t capacity = site->stream_capacity ? 2 * site->stream_capacity : 8;
-		struct kc__site_stream **grown = realloc(site->streams, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		site->streams = grown;
-		site->stream_capacity = capacity;
-	}
-	stream = calloc(1, sizeof(*stream));
-	if (!stream)
-		return NULL;
-	stream->site = site;
-	stream->lane = site->stream_count;
-	stream->awaited.bound_ns = INT64_MIN;
-	site->streams[site->stream_count++] = stream;
-	kc_timeline_stream(site->timeline, stream->lane, row->kind, row->priority);
-	kc_timeline_stream(site->plain, stream->lane, row->kind, row->priority);
-	return stream;
-}
-
-/* NULL: no memory, or more devices than any machine has. */
-static struct kc__site_stream *stream_of(struct replay *r, const struct kc__op *op, int64_t device)
-{
-	struct kc__site_stream **slot = &r->streams[op->stream ? 1 + op->stream - r->first_stream : 0];
-	struct kc__stream_row row;
-	struct kc__site *site;
-
-	if (*slot)
-		return *slot;
-	if (kc__stream_load(&r->loader, op->stream, &row))
-		return NULL;
-	site = site_of(r, row.device ? row.device : device);
-	if (site)
-		*slot = add_stream(site, &row);
-	return *slot;
-}
-
-static void leave_sites(struct replay *r)
-{
-	for (uint32_t i = 0; i < r->site_count; i++) {
-		struct kc__site *site = &r->sites[i];
-
-		for (uint32_t k = 0; k < site->stream_count; k++)
-			free(site->streams[k]);
-		site->stream_count = 0;
-	}
-	r->site_count = 0;
-}
 
 /* What becomes known */
 
@@ -224,8 +110,8 @@ static int reveal(struct replay *r, int64_t now_ns)
 	r->now_ns = now_ns;
 	while (rc == 0 && r->pending.count && r->pending.at[0].end_ns < now_ns)
 		rc = measured(r, &r->ops.at[kc__pending_pop(&r->pending)]);
-	for (uint32_t i = 0; i < r->site_count; i++) {
-		struct kc__site *site = &r->sites[i];
+	for (uint32_t i = 0; i < r->sites.count; i++) {
+		struct kc__site *site = &r->sites.at[i];
 
 		if (site->spans.count)
 			kc_spans_decide(&site->spans, watermark_ns(site, now_ns), now_ns - HELD_NS, decided, r);
@@ -241,8 +127,8 @@ static int reveal_all(struct replay *r)
 	r->now_ns = INT64_MAX;
 	while (rc == 0 && r->pending.count)
 		rc = measured(r, &r->ops.at[kc__pending_pop(&r->pending)]);
-	for (uint32_t i = 0; i < r->site_count; i++)
-		kc_spans_decide(&r->sites[i].spans, INT64_MAX, INT64_MIN, decided, r);
+	for (uint32_t i = 0; i < r->sites.count; i++)
+		kc_spans_decide(&r->sites.at[i].spans, INT64_MAX, INT64_MIN, decided, r);
 	return rc;
 }
 
@@ -352,7 +238,7 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 	int rc = 0;
 
 	op->of = kc__subject_shape(r->subject, op->shape, given(r, op));
-	op->at = op->of ? stream_of(r, op, op->of->device) : NULL;
+	op->at = op->of ? kc__sites_stream(&r->sites, op, op->of->device) : NULL;
 	if (op->of) {
 		l.kernel = op->of->kernel;
 		l.excluded = op->of->code && op->of->code->excluded;
@@ -381,7 +267,7 @@ static int replay_transfer(struct replay *r, struct kc__op *op)
 	struct kc__board *board;
 	int64_t ns;
 
-	op->at = stream_of(r, op, op->device);
+	op->at = kc__sites_stream(&r->sites, op, op->device);
 	if (!op->at || op->unmeasured == KC_CALL_FAILED)
 		return 0;
 	board = op->at->site->board;
@@ -411,33 +297,6 @@ static int replay_ops(struct replay *r)
 }
 
 /* Processes */
-
-static int make_stream_table(struct replay *r)
-{
-	int64_t first = INT64_MAX, last = 0;
-	size_t wanted;
-
-	for (size_t i = 0; i < r->ops.count; i++) {
-		int64_t row = r->ops.at[i].stream;
-
-		if (row && row < first)
-			first = row;
-		if (row > last)
-			last = row;
-	}
-	r->first_stream = first;
-	wanted = last ? (size_t)(last - first) + 2 : 1;
-	if (wanted > r->stream_capacity) {
-		struct kc__site_stream **grown = realloc(r->streams, wanted * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		r->streams = grown;
-		r->stream_capacity = wanted;
-	}
-	memset(r->streams, 0, wanted * sizeof(*r->streams));
-	return 0;
-}
 
 static double processor_seconds(void)
 {
@@ -518,14 +377,14 @@ static int replay_part(struct replay *r, const struct kc__part *part, int forget
 		kc__subject_forget(r->subject);
 	if (r->figures)
 		kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
-	rc = make_stream_table(r);
+	rc = kc__sites_begin(&r->sites, &r->ops);
 	if (rc == 0)
 		rc = replay_ops(r);
 	if (rc == 0)
 		rc = kc__subject_error(r->subject);
 	if (r->figures)
 		kc__figures_close(r->figures);
-	leave_sites(r);
+	kc__sites_leave(&r->sites);
 	return rc;
 }
 
@@ -553,16 +412,10 @@ static int replay_all(struct replay *r)
 
 static void free_state(struct replay *r)
 {
-	leave_sites(r);
-	for (uint32_t i = 0; i < SITES_MAX; i++) {
-		free(r->sites[i].timeline);
-		free(r->sites[i].plain);
-		free(r->sites[i].streams);
-		kc_spans_free(&r->sites[i].spans);
-	}
+	kc__sites_leave(&r->sites);
+	kc__sites_free(&r->sites);
 	kc__loader_close(&r->loader);
 	kc__texts_free(&r->arguments);
-	free(r->streams);
 	free(r->pending.at);
 	free(r->ops.at);
 	kc__figures_free(r->figures);
@@ -585,6 +438,7 @@ int kc__replay_parts(struct kc_store *s, const struct kc_replay_options *options
 	r->options = options;
 	r->out = &counts;
 	r->subject = kc__subject_new(s, options, why, sizeof(why));
+	r->sites = (struct kc__sites){.loader = &r->loader, .subject = r->subject};
 	if (!r->subject)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < count; i++)
@@ -629,6 +483,7 @@ int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, s
 	r->figures = kc__figures_new();
 	why[0] = '\0';
 	r->subject = kc__subject_new(s, options, why, why_size);
+	r->sites = (struct kc__sites){.loader = &r->loader, .subject = r->subject};
 	if (!replay->report || !r->figures || !r->subject) {
 		rc = *why ? -EINVAL : -ENOMEM;
 		goto out;

@@ -190,6 +190,44 @@ struct kc__stream_row {
 };
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
 
+/* replay_sites.c: where things run: devices, and the streams of the process on them. */
+#define KC__SITES_MAX 64u
+
+struct kc__site_stream {
+	struct kc__site *site;
+	uint32_t lane;
+	struct kc_awaited awaited;
+};
+
+struct kc__site {
+	int64_t device; /* row */
+	struct kc__board *board;
+	struct kc_timeline *timeline;
+	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
+	struct kc_history history;
+	struct kc_spans spans;
+	struct kc__site_stream **streams;
+	uint32_t stream_count, stream_capacity;
+};
+
+struct kc__sites {
+	struct kc__loader *loader;
+	struct kc__subject *subject;
+	struct kc__site at[KC__SITES_MAX];
+	uint32_t count;
+	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
+	size_t stream_capacity;
+	int64_t first_stream;
+};
+
+/* A process begins: its streams are not known yet. 0 or -ENOMEM. */
+int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops);
+/* NULL: no memory, or more devices than any machine has. */
+struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
+/* It is over; timelines stay where they are and begin again with the next one. */
+void kc__sites_leave(struct kc__sites *sites);
+void kc__sites_free(struct kc__sites *sites);
+
 /* replay.c: replays parts of processes, one after the other, for what they teach alone. 0 or -errno. */
 struct kc__part {
 	int64_t process;

@@ -1,0 +1,130 @@
+#include "replay_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct kc_device *device)
+{
+	if (!tl)
+		tl = calloc(1, kc_timeline_size());
+	if (tl)
+		kc_timeline_init(tl, device);
+	return tl;
+}
+
+static struct kc__site *site_of(struct kc__sites *sites, int64_t device)
+{
+	struct kc__site *site;
+
+	for (uint32_t i = 0; i < sites->count; i++) {
+		if (sites->at[i].device == device)
+			return &sites->at[i];
+	}
+	if (sites->count == KC__SITES_MAX)
+		return NULL;
+	site = &sites->at[sites->count];
+	site->board = kc__subject_board(sites->subject, device);
+	if (!site->board)
+		return NULL;
+	site->timeline = fresh_timeline(site->timeline, &site->board->info);
+	site->plain = fresh_timeline(site->plain, &site->board->info);
+	if (!site->timeline || !site->plain)
+		return NULL;
+	kc_history_init(&site->history);
+	site->device = device;
+	sites->count++;
+	return site;
+}
+
+static struct kc__site_stream *add_stream(struct kc__site *site, const struct kc__stream_row *row)
+{
+	struct kc__site_stream *stream;
+
+	if (site->stream_count == site->stream_capacity) {
+		uint32_t capacity = site->stream_capacity ? 2 * site->stream_capacity : 8;
+		struct kc__site_stream **grown = realloc(site->streams, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		site->streams = grown;
+		site->stream_capacity = capacity;
+	}
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return NULL;
+	stream->site = site;
+	stream->lane = site->stream_count;
+	stream->awaited.bound_ns = INT64_MIN;
+	site->streams[site->stream_count++] = stream;
+	kc_timeline_stream(site->timeline, stream->lane, row->kind, row->priority);
+	kc_timeline_stream(site->plain, stream->lane, row->kind, row->priority);
+	return stream;
+}
+
+struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device)
+{
+	struct kc__site_stream **slot = &sites->streams[op->stream ? 1 + op->stream - sites->first_stream : 0];
+	struct kc__stream_row row;
+	struct kc__site *site;
+
+	if (*slot)
+		return *slot;
+	if (kc__stream_load(sites->loader, op->stream, &row))
+		return NULL;
+	site = site_of(sites, row.device ? row.device : device);
+	if (site)
+		*slot = add_stream(site, &row);
+	return *slot;
+}
+
+void kc__sites_leave(struct kc__sites *sites)
+{
+	for (uint32_t i = 0; i < sites->count; i++) {
+		struct kc__site *site = &sites->at[i];
+
+		for (uint32_t k = 0; k < site->stream_count; k++)
+			free(site->streams[k]);
+		site->stream_count = 0;
+	}
+	sites->count = 0;
+}
+
+int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops)
+{
+	int64_t first = INT64_MAX, last = 0;
+	size_t wanted;
+
+	for (size_t i = 0; i < ops->count; i++) {
+		int64_t row = ops->at[i].stream;
+
+		if (row && row < first)
+			first = row;
+		if (row > last)
+			last = row;
+	}
+	sites->first_stream = first;
+	wanted = last ? (size_t)(last - first) + 2 : 1;
+	if (wanted > sites->stream_capacity) {
+		struct kc__site_stream **grown = realloc(sites->streams, wanted * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		sites->streams = grown;
+		sites->stream_capacity = wanted;
+	}
+	memset(sites->streams, 0, wanted * sizeof(*sites->streams));
+	return 0;
+}
+
+void kc__sites_free(struct kc__sites *sites)
+{
+	kc__sites_leave(sites);
+	for (uint32_t i = 0; i < KC__SITES_MAX; i++) {
+		free(sites->at[i].timeline);
+		free(sites->at[i].plain);
+		free(sites->at[i].streams);
+		kc_spans_free(&sites->at[i].spans);
+	}
+	free(sites->streams);
+}
