@@ -36,6 +36,14 @@ errors() { # max | avg
 	within "$(errors avg)" 10 100 "mean error, %"
 }
 
+@test "without PTX, at growing grids: other sizes are scaled" {
+	setup_sizes
+	"$kerncast" run -q "$build/sizes/sizes-sass-sim" 65536 10 grid
+	equal "$(sql "SELECT count(*) FROM launch WHERE model = 'scaling' AND novelty = 'new_size'")" 9 "by other sizes"
+	echo "# simulated A100: errors from the second launch on: $(errors avg) % on average" >&3
+	within "$(errors avg)" 0 40 "mean error, %"
+}
+
 # Every way code comes to the driver, and arguments to a launch. Launches made
 # before the code was read have none; those that have must have these.
 @test "code is read and arguments are known whichever way they come" {

@@ -1,8 +1,9 @@
 /*
  * One kernel at growing sizes, once each, with the host at work in between. The
- * grid stays the same: only an argument tells how much there is to do.
+ * grid stays the same: only an argument tells how much there is to do. With
+ * "grid" it grows as well: a thread an element.
  *
- *   usage: sizes [FIRST [COUNT]]     elements at first (1,048,576), sizes (12)
+ *   usage: sizes [FIRST [COUNT [grid]]]     elements at first (1,048,576), sizes (12)
  */
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +51,9 @@ int main(int argc, char **argv)
 	CHECK(cudaMalloc(&y, sizeof(*y) * (size_t)largest));
 	CHECK(cudaMemset(x, 0, sizeof(*x) * (size_t)largest));
 	for (int i = 0; i < sizes; i++) {
-		series<<<BLOCKS, THREADS>>>(n, 20, x, y);
+		int blocks = argc > 3 ? (n + THREADS - 1) / THREADS : BLOCKS;
+
+		series<<<blocks, THREADS>>>(n, 20, x, y);
 		CHECK(cudaGetLastError());
 		CHECK(cudaDeviceSynchronize());
 		nanosleep(&host_work, NULL);
