@@ -127,6 +127,7 @@ void kc__recall_shape(struct kc__shape *shape, const char *arguments)
 	take_over(&shape->learned, &shape->work, &known);
 	if (known.kin != KC_PAST_SAME)
 		return;
+	shape->name.launch = known.identity;
 	shape->contention = *known.contention;
 	shape->contention.parent = &shape->kernel->device->contention;
 	atomic_store(&shape->solos, known.solos);

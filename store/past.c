@@ -99,7 +99,7 @@ static void add_entry(struct kc_past *past, uint64_t name, const struct kc__shap
 	past->buckets[name & past->mask] = entry;
 }
 
-enum { NAMES_PER_SHAPE = 3 };
+enum { NAMES_PER_SHAPE = 4 };
 
 static void count_shape(struct kc__shape *shape, void *arg)
 {
@@ -113,11 +113,15 @@ static void index_shape(struct kc__shape *shape, void *arg)
 {
 	struct kc_shape block = without_grid(&shape->dims);
 	const char *mangled;
+	uint64_t whatever_given;
 
 	if (!shape->measured || !shape->identity)
 		return;
 	mangled = shape->code->identity.mangled;
+	whatever_given = kc_launch_name(mangled, &shape->dims, NULL);
 	add_entry(arg, shape->name, shape);
+	if (whatever_given != shape->name)
+		add_entry(arg, whatever_given, shape);
 	add_entry(arg, kc_launch_name(mangled, &block, NULL), shape);
 	add_entry(arg, kernel_name(mangled), shape);
 }
@@ -226,17 +230,28 @@ static int is_closer(const struct kc__shape *a, const struct kc__shape *b, const
 	return a_here != b_here ? a_here : is_code(a, &query->code) > is_code(b, &query->code);
 }
 
+/* 1: of one launch shape there are several, told apart by arguments that are not asked for. */
+static int is_ambiguous(const struct kc__shape *a, const struct kc__shape *b, const struct kc_past_query *query)
+{
+	return query->dims->grid[0] && a->name != b->name && kin_of(a, query) == kin_of(b, query);
+}
+
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out)
 {
 	int whole = query->dims->grid[0] != 0;
 	uint64_t name = kc_launch_name(query->code.mangled, query->dims, query->arguments);
 	const struct kc__shape *best = NULL;
+	int ambiguous = 0;
 
 	out->kin = KC_PAST_NONE;
-	for (const struct entry *e = first_named(past, name); e; e = e->next)
-		if (e->name == name && kin_of(e->shape, query) && (!best || is_closer(e->shape, best, query)))
+	for (const struct entry *e = first_named(past, name); e; e = e->next) {
+		if (e->name != name || !kin_of(e->shape, query))
+			continue;
+		ambiguous |= best && is_ambiguous(e->shape, best, query);
+		if (!best || is_closer(e->shape, best, query))
 			best = e->shape;
-	if (!best)
+	}
+	if (!best || ambiguous)
 		return;
 	out->lambda = whole ? &best->known.lambda : &best->key->lambda;
 	if (!out->lambda->count)
@@ -244,6 +259,7 @@ void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query
 	out->kin = kin_of(best, query);
 	out->work = &best->work;
 	out->contention = &best->contention;
+	out->identity = best->identity;
 	out->measured = best->measured;
 	out->solos = best->solos;
 }

@@ -48,10 +48,12 @@ struct kc_past_shape {
 	const struct kc_work *work;
 	const struct kc_lambda *lambda; /* in units of work; count > 0 */
 	const struct kc_contention *contention;
+	uint64_t identity; /* kc_launch_identity(); SAME alone */
 	uint32_t measured, solos;
 };
 
-/* A launch shape, or with no grid a kernel and block shape. */
+/* A launch shape, or with no grid a kernel and block shape. Where the arguments are not
+ * known (yet), and the past has one set of them alone, it is taken to be that one. */
 struct kc_past_query {
 	struct kc_code_identity code;
 	const char *uuid; /* of the device, hexadecimal */

@@ -41,12 +41,23 @@ static void put_a100(struct kc_store *s, uint64_t *index)
 	put_entry(s, index, KC_KIND_STREAM, &stream, sizeof(stream));
 }
 
-/* Half a millisecond apart: each alone. The first half takes early_ns, the second DURATION_NS. */
+static void put_arguments(struct kc_store *s, uint64_t *index, uint32_t id, const char *text)
+{
+	struct kc_arguments_entry entry = {.id = id};
+	char payload[sizeof(entry) + 16];
+
+	memcpy(payload, &entry, sizeof(entry));
+	strcpy(payload + sizeof(entry), text);
+	put_entry(s, index, KC_KIND_ARGUMENTS, payload, sizeof(entry) + strlen(text) + 1);
+}
+
+#define BY_TURNS UINT32_MAX
+
+/* Half a millisecond apart: each alone. The first half takes early_ns, the second DURATION_NS.
+ * arguments: 0: not known, 1, 2, or both BY_TURNS. */
 static void record(const char *path, int64_t early_ns, uint32_t arguments)
 {
 	struct kc_journal_header header = make_header(1, "a");
-	struct kc_arguments_entry given = {.id = 1};
-	char text[sizeof(given) + 16] = "";
 	struct kc_store *s;
 	uint64_t index = 0;
 	int64_t process;
@@ -56,14 +67,13 @@ static void record(const char *path, int64_t early_ns, uint32_t arguments)
 	assert_int_equal(kc_store_begin(s), 0);
 	put_a100(s, &index);
 	put_kernel(s, &index, 1, "_Z1kv", "");
-	memcpy(text, &given, sizeof(given));
-	strcpy(text + sizeof(given), "p0 = 5");
-	put_entry(s, &index, KC_KIND_ARGUMENTS, text, sizeof(given) + sizeof("p0 = 5"));
+	put_arguments(s, &index, 1, "p0 = 5");
+	put_arguments(s, &index, 2, "p0 = 6");
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
 		int64_t ns = i < LAUNCHES / 2 ? early_ns : DURATION_NS;
 		struct kc_slot slot = make_launch(index++, 1, 500000 * (int64_t)(i + 1), ns, ns);
 
-		slot.launch.arguments = arguments;
+		slot.launch.arguments = arguments == BY_TURNS ? 1 + i % 2 : arguments;
 		slot.launch.blocks_per_sm = 8;
 		assert_int_equal(kc_store_slot(s, &slot), 0);
 	}
@@ -195,11 +205,27 @@ static void arguments_tell_launches_apart(void **state)
 
 	record(((struct fixture *)*state)->path, DURATION_NS, 1);
 	past = load(*state, 1000);
-	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
 	query.arguments = "p0 = 5";
 	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
 	query.arguments = "p0 = 6";
 	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
+	query.arguments = NULL; /* not known: there is one set of them alone */
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	kc_past_free(past);
+}
+
+static void unknown_arguments_are_not_guessed_among_several(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, DURATION_NS, BY_TURNS);
+	past = load(*state, 1000);
+	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
+	query.arguments = "p0 = 5";
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	query.arguments = "p0 = 6";
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
 	kc_past_free(past);
 }
 
@@ -225,8 +251,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(the_same_launch_is_known),       TEST(related_launches_are_told_from_the_same),
-	    TEST(the_newest_launches_count),      TEST(arguments_tell_launches_apart),
+	    TEST(the_same_launch_is_known),
+	    TEST(related_launches_are_told_from_the_same),
+	    TEST(the_newest_launches_count),
+	    TEST(arguments_tell_launches_apart),
+	    TEST(unknown_arguments_are_not_guessed_among_several),
 	    TEST(no_past_is_no_error_of_its_own),
 	};
 
