@@ -19,6 +19,8 @@
 #define FORMULA_MAX_BYTES ((size_t)256 << 10) /* kept for good, a kernel */
 #define FORMULAS_MAX_BYTES ((size_t)8 << 20)  /* all together */
 #define TEXT_BYTES 4096u
+#define FREE_NS 500000000ll
+#define REST_SHARE 20
 #define FINISH_NS 20000000ll /* for what is left at the end of the process */
 
 /* What is being read for: the wanted kernels of one module's code. */
@@ -236,7 +238,8 @@ void kc__code_wanted(struct kc__kernel *kernel)
 	kc__shim.wanted = kernel;
 }
 
-int kc__code_step(void)
+/* 1: there was something to read. */
+static int read_next(void)
 {
 	struct reading reading = {0};
 	struct kc__code *code;
@@ -249,6 +252,25 @@ int kc__code_step(void)
 	if (reading.kernels)
 		give_up(&reading, code);
 	return 1;
+}
+
+/* A module is read again for each kernel of it that is launched later. Once that has taken
+ * FREE_NS, nothing is read for so long that it takes one part in REST_SHARE of the time, and
+ * what is wanted meanwhile is read together. */
+int kc__code_step(void)
+{
+	static int64_t spent_ns, rests_until_ns;
+	int64_t began_ns = kc__now_ns(), took_ns;
+	int read;
+
+	if (began_ns < rests_until_ns)
+		return 0;
+	read = read_next();
+	took_ns = kc__now_ns() - began_ns;
+	spent_ns += took_ns;
+	if (spent_ns > FREE_NS)
+		rests_until_ns = began_ns + REST_SHARE * took_ns;
+	return read;
 }
 
 void kc__code_finish(void)
