@@ -164,6 +164,8 @@ static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, con
 	kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned[shape->work.counted].lambda);
 	shape->name = kc__name_of(kernel, dims, arguments);
 	kc__recall_shape(shape, arguments);
+	if (shape->work.counted) /* what other arguments took says less than the work does */
+		shape->name.shape = shape->name.launch;
 	if (shape->work.counted)
 		succeed(shape, formula);
 	shape->id = ++kc__shim.shape_count;

@@ -38,7 +38,7 @@ first_seen() { # RUN
 	# The same kernels from another fatbin: PTX and machine code beside machine code alone
 	cp "$build/sizes/sizes-sim" program
 	export SIMCUDA_COSTS=$root/cuda_tests/sizes/sizes.costs
-	"$kerncast" run -q ./program 1048576 3 >first.out
+	"$kerncast" run -q ./program 1048576 1 >first.out
 	cp "$build/sizes/sizes-sass-sim" program
 	"$kerncast" run -q ./program 1048576 1 >second.out
 	equal "$(sql 'SELECT count(DISTINCT code_hash) FROM kernel')" 2 "codes"
