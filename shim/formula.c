@@ -58,17 +58,38 @@ static const char *argument_at(const struct kc__given *given, uint32_t param, ui
 	return block && size >= (size_t)offset_bytes + bytes ? block + offset_bytes : NULL;
 }
 
-/* 1: known. */
-static int read_need(const struct kc__need *need, const struct kc__given *given, uint64_t *value)
+/* At most eight bytes, without a call for the usual numbers of them. */
+static inline uint64_t load(const char *from, uint32_t bytes)
 {
-	const char *from = given->params ? argument_at(given, need->param, 0, 0)
-					 : argument_at(given, need->param, need->offset_bytes, need->bytes);
+	uint64_t value = 0;
+	uint32_t word;
+
+	if (bytes == sizeof(word)) {
+		memcpy(&word, from, sizeof(word));
+		return word;
+	}
+	if (bytes == sizeof(value))
+		memcpy(&value, from, sizeof(value));
+	else if (bytes < sizeof(value))
+		memcpy(&value, from, bytes);
+	return value;
+}
+
+/* 1: known. */
+static inline int read_need(const struct kc__need *need, const struct kc__given *given, uint64_t *value)
+{
+	const char *from;
 
 	*value = 0;
+	if (given->params) {
+		from = given->params[need->param];
+		from = from ? from + need->in_param_bytes : NULL;
+	} else {
+		from = argument_at(given, need->param, need->offset_bytes, need->bytes);
+	}
 	if (!from || need->bytes > sizeof(*value))
 		return 0;
-	memcpy(value, from + (given->params ? need->in_param_bytes : 0), need->bytes);
-	*value &= need->mask;
+	*value = load(from, need->bytes) & need->mask;
 	return 1;
 }
 

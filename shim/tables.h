@@ -9,15 +9,18 @@
 
 #include <string.h>
 
+/* Multiplicative hashing (Knuth, TAOCP 6.4), a word beside the other rather than one after the other. */
 static inline uint64_t kc__mix(const uint64_t *key, int words)
 {
+	static const uint64_t odd[] = {0x9E3779B97F4A7C15u, 0xD1342543DE82EF95u, 0xBF58476D1CE4E5B9u,
+				       0x94D049BB133111EBu, 0xC2B2AE3D27D4EB4Fu};
 	uint64_t h = 0;
 
-	for (int i = 0; i < words; i++) {
-		h = (h ^ key[i]) * 0x9E3779B97F4A7C15u;
-		h ^= h >> 29;
-	}
-	return h;
+	for (int i = 0; i < words; i++)
+		h += (key[i] ^ key[i] >> 32) * odd[i];
+	h ^= h >> 32;
+	h *= odd[0];
+	return h ^ h >> 29;
 }
 
 static inline bool kc__same_key(const uint64_t *a, const uint64_t *b, int words)
