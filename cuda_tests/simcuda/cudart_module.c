@@ -5,31 +5,27 @@
 enum { BUCKETS = 1024 };
 
 static struct {
-	pthread_rwlock_t lock; /* guards both lists; never held across a driver call */
+	pthread_mutex_t lock; /* guards both lists; never held across a driver call */
 	struct cudart_binary *binaries;
 	struct cudart_symbol *buckets[BUCKETS];
-} registry = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A child's exit() unregisters: the lists must be whole when it is made, and the
- * lock must not count those who wait for it in the parent. */
+/* A child's exit() unregisters: the lists must be whole when it is made. Not a
+ * read-write lock: one counts those who wait for it in the parent, and knows its
+ * writer by a number that the child does not have. */
 static void before_fork(void)
 {
-	pthread_rwlock_wrlock(&registry.lock);
+	pthread_mutex_lock(&registry.lock);
 }
 
-static void in_parent(void)
+static void after_fork(void)
 {
-	pthread_rwlock_unlock(&registry.lock);
-}
-
-static void in_child(void)
-{
-	pthread_rwlock_init(&registry.lock, NULL);
+	pthread_mutex_unlock(&registry.lock);
 }
 
 __attribute__((constructor)) static void at_load(void)
 {
-	pthread_atfork(before_fork, in_parent, in_child);
+	pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 static struct cudart_symbol **bucket(const void *host)
@@ -41,10 +37,10 @@ static struct cudart_symbol *find(const void *host)
 {
 	struct cudart_symbol *symbol;
 
-	pthread_rwlock_rdlock(&registry.lock);
+	pthread_mutex_lock(&registry.lock);
 	for (symbol = *bucket(host); symbol && symbol->host != host; symbol = symbol->next)
 		;
-	pthread_rwlock_unlock(&registry.lock);
+	pthread_mutex_unlock(&registry.lock);
 	return symbol;
 }
 
@@ -57,10 +53,10 @@ static struct cudart_symbol *add(const void *host, const char *name, struct cuda
 	symbol->host = host;
 	symbol->name = name;
 	symbol->binary = binary;
-	pthread_rwlock_wrlock(&registry.lock);
+	pthread_mutex_lock(&registry.lock);
 	symbol->next = *bucket(host);
 	*bucket(host) = symbol;
-	pthread_rwlock_unlock(&registry.lock);
+	pthread_mutex_unlock(&registry.lock);
 	return symbol;
 }
 
@@ -72,10 +68,10 @@ void **__cudaRegisterFatBinary(void *image)
 		return NULL;
 	binary->image = image;
 	pthread_mutex_init(&binary->lock, NULL);
-	pthread_rwlock_wrlock(&registry.lock);
+	pthread_mutex_lock(&registry.lock);
 	binary->next = registry.binaries;
 	registry.binaries = binary;
-	pthread_rwlock_unlock(&registry.lock);
+	pthread_mutex_unlock(&registry.lock);
 	return (void **)binary;
 }
 
@@ -107,7 +103,7 @@ void __cudaUnregisterFatBinary(void **handle)
 	struct cudart_binary *binary = (struct cudart_binary *)handle;
 	struct cudart_binary **link;
 
-	pthread_rwlock_wrlock(&registry.lock);
+	pthread_mutex_lock(&registry.lock);
 	for (link = &registry.binaries; *link && *link != binary; link = &(*link)->next)
 		;
 	if (*link) {
@@ -116,7 +112,7 @@ void __cudaUnregisterFatBinary(void **handle)
 	} else {
 		binary = NULL;
 	}
-	pthread_rwlock_unlock(&registry.lock);
+	pthread_mutex_unlock(&registry.lock);
 	if (!binary)
 		return;
 	if (binary->library)
@@ -224,12 +220,12 @@ static struct cudart_symbol *next_managed(const struct cudart_binary *binary)
 {
 	struct cudart_symbol *found = NULL;
 
-	pthread_rwlock_rdlock(&registry.lock);
+	pthread_mutex_lock(&registry.lock);
 	for (int i = 0; i < BUCKETS && !found; i++)
 		for (struct cudart_symbol *symbol = registry.buckets[i]; symbol && !found; symbol = symbol->next)
 			if (symbol->binary == binary && symbol->managed && !*symbol->managed)
 				found = symbol;
-	pthread_rwlock_unlock(&registry.lock);
+	pthread_mutex_unlock(&registry.lock);
 	return found;
 }
 
