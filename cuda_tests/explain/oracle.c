@@ -123,6 +123,8 @@ static void count_warp(struct walk *walk)
 {
 	size_t begin = 0;
 
+	if (!walk->count)
+		return;
 	qsort(walk->accesses, walk->count, sizeof(*walk->accesses), by_request);
 	for (size_t i = 1; i <= walk->count; i++) {
 		if (i < walk->count && by_request(&walk->accesses[i], &walk->accesses[begin]) == 0)
