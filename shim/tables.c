@@ -32,6 +32,21 @@ static void *map(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* LeakSanitizer's, where the application has it: it would take heap memory that is known from here alone for lost. */
+extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
+
+static char *new_chunk(size_t bytes)
+{
+	char *p = arena.total + bytes <= ARENA_MAX_BYTES ? map(bytes) : NULL;
+
+	if (!p)
+		return NULL;
+	arena.total += bytes;
+	if (__lsan_register_root_region)
+		__lsan_register_root_region(p, bytes);
+	return p;
+}
+
 void *kc__arena(size_t bytes)
 {
 	char *p;
@@ -40,11 +55,10 @@ void *kc__arena(size_t bytes)
 	if (bytes > arena.left) {
 		size_t chunk = bytes > ARENA_CHUNK_BYTES ? bytes : ARENA_CHUNK_BYTES;
 
-		if (arena.total + chunk > ARENA_MAX_BYTES || !(p = map(chunk)))
+		if (!(p = new_chunk(chunk)))
 			return NULL;
 		arena.at = p;
 		arena.left = chunk;
-		arena.total += chunk;
 	}
 	p = arena.at;
 	arena.at += bytes;
