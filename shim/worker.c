@@ -36,6 +36,7 @@ static struct {
 	int running;
 	/* Of the thread. */
 	struct kc__join *join;
+	_Atomic bool joining; /* a child forked now finds it half changed */
 	struct kc_store *store;
 	struct kc_slot **ready;
 	uint32_t ready_count;
@@ -55,6 +56,15 @@ static void on_ready(struct kc_slot *slot, void *unused)
 
 /* Storing */
 
+/* A child forked now finds none, or all of it. */
+static struct kc_store *take_store(void)
+{
+	struct kc_store *store = worker.store;
+
+	worker.store = NULL;
+	return store;
+}
+
 static int open_store(void)
 {
 	int64_t row;
@@ -65,8 +75,7 @@ static int open_store(void)
 		return 0;
 	if (worker.store) {
 		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
-		kc_store_abandon(worker.store);
-		worker.store = NULL;
+		kc_store_abandon(take_store());
 	}
 	error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, &worker.store, why, sizeof(why));
 	if (error) {
@@ -184,14 +193,31 @@ static int64_t flush_interval_ns(int64_t now_ns)
 	return interval_ns < FLUSH_MIN_NS ? FLUSH_MIN_NS : interval_ns > FLUSH_MAX_NS ? FLUSH_MAX_NS : interval_ns;
 }
 
+static int join_step(void)
+{
+	int awaited;
+
+	atomic_store(&worker.joining, true);
+	awaited = kc__join_step(worker.join, on_ready, NULL);
+	atomic_store(&worker.joining, false);
+	return awaited;
+}
+
+static void join_give_up(void)
+{
+	atomic_store(&worker.joining, true);
+	kc__join_give_up(worker.join, on_ready, NULL);
+	atomic_store(&worker.joining, false);
+}
+
 static void collect(int64_t now_ns)
 {
-	int awaited = kc__join_step(worker.join, on_ready, NULL);
+	int awaited = join_step();
 
 	if (awaited && worker.measuring && now_ns - worker.flushed_ns > flush_interval_ns(now_ns)) {
 		kc__cupti_flush(false);
 		worker.flushed_ns = kc__now_ns();
-		kc__join_step(worker.join, on_ready, NULL);
+		join_step();
 	}
 }
 
@@ -203,12 +229,12 @@ static void collect_last(void)
 		kc__cupti_flush(true);
 		worker.measuring = false;
 	}
-	kc__join_step(worker.join, on_ready, NULL);
+	join_step();
 	if (!atomic_load(&kc__shim.unmeasured))
 		atomic_store(&kc__shim.unmeasured, KC_NOT_DELIVERED);
 	if (!atomic_load(&kc__shim.transfers_unmeasured))
 		atomic_store(&kc__shim.transfers_unmeasured, KC_NOT_DELIVERED);
-	kc__join_give_up(worker.join, on_ready, NULL);
+	join_give_up();
 	store_ready();
 }
 
@@ -232,8 +258,8 @@ static void end(void)
 	int error;
 
 	kc__code_finish();
-	kc__join_step(worker.join, on_ready, NULL);
-	kc__join_give_up(worker.join, on_ready, NULL);
+	join_step();
+	join_give_up();
 	error = store_ready();
 	if (!error)
 		error = open_store();
@@ -243,9 +269,7 @@ static void end(void)
 		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
 	if (error)
 		count_lost();
-	if (worker.store)
-		kc_store_close(worker.store);
-	worker.store = NULL;
+	kc_store_close(take_store());
 	kc_journal_close(kc__shim.journal, !error);
 }
 
@@ -278,11 +302,8 @@ static enum request sleep_until(int64_t deadline_ns)
 static void release(void)
 {
 	kc__join_free(worker.join);
-	worker.join = NULL;
 	if (worker.ready)
 		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
-	worker.ready = NULL;
-	worker.ready_count = 0;
 }
 
 static void *run(void *unused)
@@ -310,6 +331,7 @@ static void *run(void *unused)
 		if (request)
 			answer(request);
 	} while (request != END);
+	atomic_store(&worker.joining, true);
 	release();
 	return NULL;
 }
@@ -383,8 +405,11 @@ void kc__worker_forget(void)
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
 	worker.request = worker.answered = NOTHING;
-	release();
+	if (!atomic_exchange(&worker.joining, false))
+		release();
+	worker.join = NULL;
+	worker.ready = NULL;
+	worker.ready_count = 0;
 	if (worker.store)
-		kc_store_abandon(worker.store);
-	worker.store = NULL;
+		kc_store_abandon(take_store());
 }
