@@ -135,7 +135,8 @@ static void succeed(struct kc__shape *shape, const struct kc__formula *formula)
 	if (!before->learned.lambda.count)
 		return;
 	kc_lambda_adopt(&shape->learned.lambda, &shape->work, &before->learned.lambda, &before->work);
-	belief = kc_lambda_belief(&shape->learned.lambda, before->learned.last.state);
+	kc__belief_read(&before->learned.cell, &belief);
+	belief = kc_lambda_belief(&shape->learned.lambda, belief.state);
 	kc__belief_write(&shape->learned.cell, &belief);
 }
 
