@@ -59,6 +59,25 @@ demo() { # ROUNDS
 	clean "$build/demo-static-sim" --threads 8 --rounds "$1"
 }
 
+# The second run takes over what the first one learned.
+again() {
+	options
+	watched "$build/demo-static-sim" --threads 8 --rounds 20 >first.out
+	no_reports
+	demo 20
+	equal "$(sql "SELECT count(*) FROM launch WHERE run = 2 AND novelty = 'first_seen'")" 0 "first seen in the second run"
+}
+
+# Shapes told apart by their arguments, while the code is read and after.
+sizes() {
+	export SIMCUDA_COSTS=$root/cuda_tests/sizes/sizes.costs
+	options
+	clean "$build/sizes/$1-sim" "${@:2}"
+	equal "$(sql 'SELECT DISTINCT code FROM kernel')" read "the kernels' code"
+	within "$(sql "SELECT count(*) FROM launch WHERE arguments IS NOT NULL")" 1 100000 "launches told by arguments"
+	within "$(sql "SELECT count(*) FROM launch WHERE model = 'bsp-sizes'")" 1 100000 "launches predicted from other sizes"
+}
+
 graph() { # PROGRAM
 	options
 	clean "$build/matrix/$1" --threads 8 --launches 20

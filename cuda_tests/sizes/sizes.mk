@@ -1,12 +1,17 @@
-# One kernel at growing sizes: with its PTX, and with machine code alone.
+# One kernel at growing sizes: with its PTX, and with machine code alone. crowd,
+# for `make sanitize`: threads at ever other sizes.
 SIZES := $(addprefix $(BUILD)/sizes/,sizes-sim sizes-sass-sim)
+SANITIZED_SIZES := $(addprefix $(BUILD)/sizes/,sizes-sim crowd-sim)
 run-programs: $(SIZES)
 
-$(BUILD)/sizes/sizes.o:      SIZES_CODE := arch=compute_80,code=[sm_80,compute_80]
+$(BUILD)/sizes/sizes.o:      cuda_tests/sizes/sizes.cu
+$(BUILD)/sizes/sizes-sass.o: cuda_tests/sizes/sizes.cu
+$(BUILD)/sizes/crowd.o:      cuda_tests/sizes/crowd.cu
+$(BUILD)/sizes/%.o:          SIZES_CODE := arch=compute_80,code=[sm_80,compute_80]
 $(BUILD)/sizes/sizes-sass.o: SIZES_CODE := arch=compute_80,code=sm_80
-$(BUILD)/sizes/%.o: cuda_tests/sizes/sizes.cu $(READY)
+$(addprefix $(BUILD)/sizes/,sizes.o sizes-sass.o crowd.o): $(READY)
 	@mkdir -p $(@D)
-	$(NVCC) -O2 -Xcompiler -Wall,-Wextra -gencode $(SIZES_CODE) -MMD -c $< -o $@
+	$(NVCC) -O2 -Xcompiler -Wall,-Wextra $(NVCC_SAN) -gencode $(SIZES_CODE) -MMD -c $(filter %.cu,$^) -o $@
 $(BUILD)/sizes/%-sim: $(BUILD)/sizes/%.o $(SIMCUDA)/libcudart_sim.a
-	$(CXX) $^ -o $@ -ldl -lpthread
+	$(CXX) $^ -o $@ -ldl -lpthread $(LDFLAGS)
 -include $(wildcard $(BUILD)/sizes/*.d)
