@@ -5,7 +5,7 @@ load common
 @test "address,undefined: demo, 8 threads" { demo 20; }
 @test "address,undefined: demo, a second run" { again; }
 @test "address,undefined: one kernel at growing sizes" { sizes sizes 1048576 4; }
-@test "address,undefined: 8 threads at ever other sizes" { sizes crowd 8 400; }
+@test "address,undefined: 8 threads at ever other sizes" { sizes crowd 8 800; }
 @test "address,undefined: graphs of the runtime, 8 threads" { graph sim/runtime_graph; }
 @test "address,undefined: graphs of the driver, 8 threads" { graph driver/linked_driver_graph; }
 @test "address,undefined: module images freed after the load" { options && clean "$build/matrix/driver/linked_driver_images"; }

@@ -5,7 +5,7 @@ load common
 @test "thread: demo, 8 threads" { demo 20; }
 @test "thread: demo, a second run" { again; }
 @test "thread: one kernel at growing sizes" { sizes sizes 1048576 4; }
-@test "thread: 8 threads at ever other sizes" { sizes crowd 8 400; }
+@test "thread: 8 threads at ever other sizes" { sizes crowd 8 800; }
 @test "thread: graphs of the runtime, 8 threads" { graph sim/runtime_graph; }
 @test "thread: graphs of the driver, 8 threads" { graph driver/linked_driver_graph; }
 @test "thread: module images freed after the load" { options && clean "$build/matrix/driver/linked_driver_images"; }

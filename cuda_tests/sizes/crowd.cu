@@ -3,7 +3,7 @@
  * thread in a stream of its own: first all at once, while nothing is known of the
  * code, then for as long as it takes to read it and beyond.
  *
- *   usage: crowd [THREADS [LAUNCHES]]     threads (8, at most 64), launches of each (400)
+ *   usage: crowd [THREADS [LAUNCHES]]     threads (8, at most 64), launches of each (800)
  */
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +12,11 @@
 
 #define THREADS_MAX 64
 #define ELEMENTS (1 << 20)
-#define SHARED_SIZES 16 /* every so many launches all threads meet at the same size */
+#define SMALLEST 1024
+#define MEET_EVERY 16 /* launches, of which the first of each kernel is of a size that never changes */
 #define WAIT_EVERY 8
+#define KERNELS 2
+#define COLUMNS_MAX (ELEMENTS / BLOCK)
 #define BLOCKS 108
 #define BLOCK 256
 
@@ -54,7 +57,7 @@ struct one {
 
 static int size_of(const struct one *one, int launch)
 {
-	return launch % SHARED_SIZES ? 1024 + launch * THREADS_MAX + one->number : 1024 + launch;
+	return launch % MEET_EVERY < KERNELS ? SMALLEST : SMALLEST + launch * THREADS_MAX + one->number;
 }
 
 static void *launch_all(void *arg)
@@ -64,10 +67,10 @@ static void *launch_all(void *arg)
 	for (int i = 0; i < one->launches; i++) {
 		int size = size_of(one, i);
 
-		if (i % 2)
+		if (i % KERNELS)
 			scale<<<BLOCKS, BLOCK, 0, one->stream>>>(size, 0.5f, one->x);
 		else
-			sum_rows<<<1, BLOCK, 0, one->stream>>>(BLOCK, size % 2048, one->x, one->sums);
+			sum_rows<<<1, BLOCK, 0, one->stream>>>(BLOCK, size % COLUMNS_MAX, one->x, one->sums);
 		CHECK(cudaGetLastError());
 		if (i % WAIT_EVERY == 0)
 			CHECK(cudaStreamSynchronize(one->stream));
@@ -78,10 +81,10 @@ static void *launch_all(void *arg)
 
 int main(int argc, char **argv)
 {
-	int threads = argc > 1 ? atoi(argv[1]) : 8, launches = argc > 2 ? atoi(argv[2]) : 400;
+	int threads = argc > 1 ? atoi(argv[1]) : 8, launches = argc > 2 ? atoi(argv[2]) : 800;
 	static struct one all[THREADS_MAX];
 
-	if (threads < 1 || threads > THREADS_MAX)
+	if (threads < 1 || threads > THREADS_MAX || launches < 1 || size_of(&all[0], launches) > ELEMENTS)
 		return 2;
 	for (int i = 0; i < threads; i++) {
 		all[i].number = i;
