@@ -125,7 +125,11 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk
 
-unit-tests: $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS)
+# What starts no thread shows ThreadSanitizer nothing.
+SINGLE_THREADED := $(filter $(BUILD)/predictor/%,$(TESTS)) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
+UNIT_TESTS := $(filter-out $(if $(filter thread,$(SAN)),$(SINGLE_THREADED)), \
+  $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS))
+unit-tests: $(UNIT_TESTS)
 
 # --- CUDA programs: nvcc
 NVCCFLAGS := -O2 -Xcompiler -Wall,-Wextra $(NVCC_SAN) \
@@ -173,7 +177,7 @@ bench:
 	@$(AGAIN) bench-programs
 	@scripts/bench $(BUILD)
 list-tests:
-	@echo $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS) $(E2E)
+	@echo $(UNIT_TESTS) $(E2E)
 
 # Unit tests and the whole library under gcc's sanitizers, each in a build folder of its own.
 # setarch: ThreadSanitizer's fixed addresses are taken where the kernel randomises more than 28 bits.

@@ -59,7 +59,6 @@ $(CONTAINERS)/code_only.o: $(CONTAINED) $(READY)
 
 explain-files: $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(addprefix $(CONTAINERS)/,sm_90.o default.o none.o speed.o \
   size.o kernels.fatbin kernels.ptx kernels.cubin program library.so rdc mixed.o code_only.o)
-unit-tests: $(EXPLAIN_TESTS)
 run-programs: explain-files
 .PHONY: explain-files
 -include $(wildcard $(BUILD)/cuda_tests/explain/*.d)
