@@ -62,19 +62,23 @@ static struct kc__site_stream *add_stream(struct kc__site *site, const struct kc
 	return stream;
 }
 
-struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device)
+static struct kc__site_stream *first_met(struct kc__sites *sites, int64_t stream, int64_t device)
 {
-	struct kc__site_stream **slot = &sites->streams[op->stream ? 1 + op->stream - sites->first_stream : 0];
 	struct kc__stream_row row;
 	struct kc__site *site;
 
-	if (*slot)
-		return *slot;
-	if (kc__stream_load(sites->loader, op->stream, &row))
+	if (kc__stream_load(sites->loader, stream, &row))
 		return NULL;
 	site = site_of(sites, row.device ? row.device : device);
-	if (site)
-		*slot = add_stream(site, &row);
+	return site ? add_stream(site, &row) : NULL;
+}
+
+struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device)
+{
+	struct kc__site_stream **slot = &sites->streams[op->stream ? 1 + op->stream - sites->first_stream : 0];
+
+	if (!*slot)
+		*slot = first_met(sites, op->stream, device);
 	return *slot;
 }
 
