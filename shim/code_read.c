@@ -21,7 +21,7 @@
 #define TEXT_BYTES 4096u
 #define FREE_NS 500000000ll
 #define REST_SHARE 20
-#define FINISH_NS 20000000ll /* for what is left at the end of the process */
+#define FINISH_NS 100000000ll /* for what is left at the end of the process */
 
 /* What is being read for: the wanted kernels of one module's code. */
 struct reading {
