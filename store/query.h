@@ -87,7 +87,9 @@ enum kc_hint {
 	KC_HINT_SHORT = 16,     /* mean below KC_HINT_SHORT_NS: CUPTI's clock steps by about 0.5 us */
 	KC_HINT_LOW = 32,       /* bias below 0.8: predicted too short */
 	KC_HINT_HIGH = 64,      /* bias above 1.2: predicted too long */
-	KC_HINT_LAST = 64,
+	KC_HINT_NO_CODE =
+	    128, /* new sizes or varying, and the kernel's code could not be read: `kernel.code` says why */
+	KC_HINT_LAST = 128,
 };
 #define KC_HINT_FEW_BELOW 5u
 #define KC_HINT_VARYING_ABOVE 0.2 /* standard deviation of log(predicted / measured) */

@@ -156,6 +156,8 @@ const char *kc_hint_text(uint32_t bit)
 		return "predicted too short";
 	case KC_HINT_HIGH:
 		return "predicted too long";
+	case KC_HINT_NO_CODE:
+		return "code not read";
 	default:
 		return "";
 	}

@@ -342,10 +342,30 @@ static const char *case_name(uint32_t concurrency_case)
 	"CASE WHEN kind = 'legacy' THEN 'default' WHEN thread NOT NULL THEN 'default of thread ' || thread"            \
 	" ELSE 'stream ' || local END"
 
+/* Of kernels that were launched at new sizes, or with other arguments perhaps: where the code is known that is known,
+ * too, and predicted. */
+static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = kc__errno(
+	    s->db, sqlite3_prepare_v2(s->db, "SELECT 1 FROM kernel WHERE id = ?1 AND code <> 'read'", -1, &row, NULL));
+
+	for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+		sqlite3_bind_int64(row, 1, kernels->at[i].id);
+		if (kernels->at[i].hints & (KC_HINT_NEW_SIZES | KC_HINT_VARYING) && sqlite3_step(row) == SQLITE_ROW)
+			kernels->at[i].hints |= KC_HINT_NO_CODE;
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	return rc;
+}
+
 static int name_groups(struct kc_store *s, struct kc_report *report)
 {
 	int rc = name_rows(s, &report->kernels, "SELECT name FROM kernel WHERE id = ?1");
 
+	if (rc == 0)
+		rc = hint_at_code(s, &report->kernels);
 	if (rc == 0)
 		rc = name_rows(s, &report->streams,
 			       report->process_count > 1
