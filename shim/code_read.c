@@ -278,7 +278,7 @@ void kc__code_finish(void)
 	int64_t stop_ns = kc__now_ns() + FINISH_NS;
 	struct kc__code *code;
 
-	while (kc__now_ns() < stop_ns && kc__code_step())
+	while (kc__now_ns() < stop_ns && read_next())
 		;
 	for (struct kc__kernel *k; (k = take_wanted(&code));)
 		for (; k; k = k->next_wanted)
