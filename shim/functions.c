@@ -60,6 +60,14 @@ void kc__handle_code_set(const void *handle, struct kc__code *code)
 		atomic_store_explicit(&h->code, code, memory_order_release);
 }
 
+void kc__handle_gone(const void *handle)
+{
+	struct handle *h = find_handle(handle);
+
+	if (h)
+		atomic_store_explicit(&h->code, NULL, memory_order_release);
+}
+
 void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container)
 {
 	bool driver_tells = kc__driver_symbol("cuFuncGetName") != NULL; /* 12.3 and later */

@@ -204,6 +204,12 @@ static void entering(CUpti_CallbackId id, const void *params)
 	case CBID(cuGraphExecDestroy):
 		kc__graph_gone(PARAMS(cuGraphExecDestroy)->hGraphExec);
 		break;
+	case CBID(cuModuleUnload):
+		kc__handle_gone(PARAMS(cuModuleUnload)->hmod);
+		break;
+	case CBID(cuLibraryUnload):
+		kc__handle_gone(PARAMS(cuLibraryUnload)->library);
+		break;
 	case CBID(cuCtxDestroy_v2):
 	case CBID(cuDevicePrimaryCtxRelease_v2):
 	case CBID(cuDevicePrimaryCtxReset_v2):

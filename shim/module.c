@@ -34,6 +34,12 @@ static void loaded_file(const void *handle, const char *path)
 	errno = saved_errno;
 }
 
+static void unloading(const void *handle)
+{
+	if (kc__recording())
+		kc__handle_gone(handle);
+}
+
 KC_EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *path)
 {
 	CUresult result = KC_REAL(cuModuleLoad)(module, path);
@@ -133,20 +139,24 @@ KC_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel ke
 	return result;
 }
 
-/* After the call: a look-up that raced with it and saw the old code is repeated. */
+/* The generation after the call: a look-up that raced with it and saw the old code is repeated. */
 
 KC_EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
 {
-	CUresult result = KC_REAL(cuModuleUnload)(module);
+	CUresult result;
 
+	unloading(module);
+	result = KC_REAL(cuModuleUnload)(module);
 	atomic_fetch_add_explicit(&kc__shim.module_generation, 1, memory_order_release);
 	return result;
 }
 
 KC_EXPORT CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
 {
-	CUresult result = KC_REAL(cuLibraryUnload)(library);
+	CUresult result;
 
+	unloading(library);
+	result = KC_REAL(cuLibraryUnload)(library);
 	atomic_fetch_add_explicit(&kc__shim.module_generation, 1, memory_order_release);
 	return result;
 }

@@ -284,6 +284,7 @@ struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 /* functions.c */
 void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container);
 void kc__handle_code_set(const void *handle, struct kc__code *code); /* tables_lock held */
+void kc__handle_gone(const void *handle); /* before the unload: its address may be a function's next */
 /* Asks the driver: at most KC__PARAMETERS_MAX. false: it cannot tell. */
 bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
