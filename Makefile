@@ -163,6 +163,8 @@ run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.
 AGAIN = $(MAKE) --no-print-directory -s $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+# run-tests' limit for one file, seconds: under a sanitizer a program takes up to ten times as long.
+SAN_LIMIT := KC_TEST_LIMIT_S=$${KC_TEST_LIMIT_S:-300}
 E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats))
 demo:
 	@scripts/setup
@@ -171,7 +173,7 @@ demo:
 test:
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
-	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
+	@KC_BUILD=$(abspath $(BUILD)) $(if $(SAN),$(SAN_LIMIT)) scripts/run-tests $$($(AGAIN) list-tests)
 bench:
 	@scripts/setup
 	@$(AGAIN) bench-programs
@@ -189,7 +191,8 @@ sanitize:
 	@scripts/setup
 	@$(call under,address-undefined) sanitize-programs
 	@$(call under,thread) sanitize-programs
-	@KC_BUILD=$(abspath $(BUILD)) $$(setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R) \
+	@KC_BUILD=$(abspath $(BUILD)) $(SAN_LIMIT) \
+	  $$(setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R) \
 	  scripts/run-tests $$($(call under,address-undefined) list-tests) $$($(call under,thread) list-tests) \
 	  $(wildcard cuda_tests/sanitize/*.bats)
 
