@@ -300,6 +300,19 @@ static void an_address_that_is_loaded(void **state)
 	assert_count(counts, SHARED_REQUESTS, 0);
 }
 
+/* PTX multiplies 16 and 32 bits into twice as many, not 64. */
+static void a_product_that_ptx_does_not_have(void **state)
+{
+	struct kc_counts counts =
+	    evaluated(KERNEL("cvt.u64.u32 %rd4, %r2;\nmul.wide.u64 %rd2, %rd4, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+			     "ld.global.f32 %f1, [%rd3];\n"),
+		      1, 32, 0);
+
+	(void)state;
+	assert_count(counts, LD_GLOBAL, 32);
+	assert_int_equal(counts.assumed, 1);
+}
+
 static void an_argument_that_is_not_known(void **state)
 {
 	struct kc_counts counts = evaluated(GUARDED, 2, 64, UNKNOWN);
@@ -528,6 +541,7 @@ int main(void)
 	    cmocka_unit_test(a_loop_until_what_is_loaded),
 	    cmocka_unit_test(a_comparison_of_floats),
 	    cmocka_unit_test(an_address_that_is_loaded),
+	    cmocka_unit_test(a_product_that_ptx_does_not_have),
 	    cmocka_unit_test(an_argument_that_is_not_known),
 	    cmocka_unit_test(a_loop_in_words),
 	    cmocka_unit_test(a_variable_made_wider_and_back),

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define WIDEST 64u /* bits of a value */
+
 static uint32_t bits_of(uint32_t type)
 {
 	return type == KC_PTX_PRED ? 1 : kc_ptx_type_bytes(type) * 8;
@@ -193,6 +195,8 @@ static uint32_t product(struct translation *t)
 	if (t->i->flags & KC_PTX_WIDE) {
 		uint32_t narrow = t->bits;
 
+		if (narrow > WIDEST / 2) /* PTX has no such product */
+			return unknown(t->r, t->point, KC_UNKNOWN_INSTRUCTION);
 		t->bits *= 2;
 		return binary(t, KC_OP_MUL, extend(t, a, narrow, t->is_signed, t->bits),
 			      extend(t, b, narrow, t->is_signed, t->bits));
