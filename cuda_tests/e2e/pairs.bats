@@ -2,7 +2,7 @@
 # predicted beside measured, where the simulated device does the measuring.
 load common
 
-rounds=15
+rounds=10
 
 # Tables: pair (0 to 49), second (1: the pair's second kernel), round, solo: its
 # median alone, took, and what was predicted.

@@ -35,7 +35,7 @@ errors() { # max | avg
 	equal "$(sql 'SELECT code FROM kernel')" "no PTX" "the kernel's code"
 	contains "$("$kerncast" report)" "code not read"
 	echo "# simulated A100: errors from the second launch on: $(errors avg) % on average" >&3
-	within "$(errors avg)" 10 100 "mean error, %"
+	within "$(errors avg)" 20 100 "mean error, %"
 }
 
 @test "without PTX, at growing grids: other sizes are scaled" {
