@@ -23,11 +23,19 @@
 #define LARGEST_DIGEST_ERROR 1.0f /* of one measurement */
 #define LARGEST_DIFFERENCE 1.6f   /* log time: a factor of 5, an error of LARGEST_ERROR */
 
+/* Weight of a cell that has been 5 % off: less is not trusted at the start of a history. */
+#define START_WEIGHT (1 / (0.053f * 0.053f * 0.053f))
+
 /* A measurement keeps a cell for so many more of the table's. */
 #define KEPT_BY_ONE 16384u
 #define KEPT_BY_MOST 64u /* measurements */
 
 #define COUNT_MAX UINT16_MAX
+
+/* Kinds of new cells: those of contexts, and of the start of a history, which a program's next run has again: no
+ * error is expected there until one is seen. */
+#define NEW_START KC_CONTEXT_KINDS
+#define NEW_KINDS (KC_CONTEXT_KINDS + 1)
 
 struct cell {
 	float value[KC_DIGESTS]; /* log time */
@@ -39,8 +47,8 @@ struct cell {
 struct kc_cells {
 	uint64_t words[BUCKETS][WAYS]; /* value, weight, name: what launching threads read */
 	struct cell cells[BUCKETS][WAYS];
-	float new_error[KC_CONTEXT_KINDS];
-	float new_count[KC_CONTEXT_KINDS];
+	float new_error[NEW_KINDS];
+	float new_count[NEW_KINDS];
 	uint32_t clock; /* measurements learned */
 };
 
@@ -151,6 +159,17 @@ struct chorus {
 	float values[KC_CONTEXT_KINDS], weights[KC_CONTEXT_KINDS];
 };
 
+/* The start of a history speaks alone, as long as it is trusted. */
+static void hush_at_start(struct chorus *c, uint64_t context)
+{
+	float weight = c->weights[KC_CONTEXT_LAST_32];
+
+	if (!kc_context_is_start(context) || !(weight > START_WEIGHT))
+		return;
+	for (uint32_t kind = 0; kind < c->kinds; kind++)
+		c->weights[kind] = kind == KC_CONTEXT_LAST_32 ? weight : 0;
+}
+
 /* Returns the sum of the weights. */
 static float conclude(const struct chorus *c, struct kc_recall *out)
 {
@@ -205,6 +224,7 @@ void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, u
 	}
 	for (uint32_t kind = 0; kind < chorus.kinds; kind++)
 		hear_word(&chorus, kind, find_word(cells, places[kind]));
+	hush_at_start(&chorus, context);
 	total = conclude(&chorus, out);
 	if (out->known)
 		out->spread = spread_of(&chorus, out->log_ns, total);
@@ -277,7 +297,12 @@ static void refine(struct cell *cell, float log_ns, float errors[KC_DIGESTS])
 	cell->count += cell->count < COUNT_MAX;
 }
 
-/* How far off new cells of this kind of context are. */
+static uint32_t new_kind(uint64_t context, uint32_t kind)
+{
+	return kind == KC_CONTEXT_LAST_32 && kc_context_is_start(context) ? NEW_START : kind;
+}
+
+/* How far off new cells of this kind are. */
 static void learn_new(struct kc_cells *cells, uint32_t kind, const struct cell *cell, float log_ns)
 {
 	float error = lesser(relative_error(cell->value[KC_DIGEST_LAST], log_ns), LARGEST_NEW_ERROR);
@@ -368,18 +393,18 @@ static void find_cells(struct kc_cells *cells, const struct kc_name *name, uint6
 	}
 }
 
-static void learn_cell(struct kc_cells *cells, const struct found *found, uint32_t kind, float log_ns,
+static void learn_cell(struct kc_cells *cells, const struct found *found, uint32_t new_kind, float log_ns,
 		       const float digest_weights[KC_DIGESTS], float errors[KC_DIGESTS])
 {
 	struct cell *cell = found->cell;
 	float value, weight;
 
 	if (cell->count == 1)
-		learn_new(cells, kind, cell, log_ns);
+		learn_new(cells, new_kind, cell, log_ns);
 	if (cell->count)
 		refine(cell, log_ns, errors);
 	else
-		begin(cell, log_ns, NEW_SHARE * cells->new_error[kind]);
+		begin(cell, log_ns, NEW_SHARE * cells->new_error[new_kind]);
 	cell->used = cells->clock;
 	weight = weigh(cell, digest_weights, &value);
 	__atomic_store_n(found->word, pack(value, weight, found->place.name), __ATOMIC_RELAXED);
@@ -400,10 +425,11 @@ void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, const st
 	weigh_digests(digests, weights);
 	for (uint32_t kind = 0; kind < chorus.kinds; kind++) {
 		hear_word(&chorus, kind, found[kind].cell->count ? *found[kind].word : 0);
-		if (chorus.weights[kind] > chorus.weights[heaviest])
-			heaviest = kind;
-		learn_cell(cells, &found[kind], kind, measured_log_ns, weights, errors[kind]);
+		learn_cell(cells, &found[kind], new_kind(context, kind), measured_log_ns, weights, errors[kind]);
 	}
+	hush_at_start(&chorus, context);
+	for (uint32_t kind = 1; kind < chorus.kinds; kind++)
+		heaviest = chorus.weights[kind] > chorus.weights[heaviest] ? kind : heaviest;
 	conclude(&chorus, before);
 	if (before->known)
 		judge_digests(digests, errors[heaviest]);

@@ -11,7 +11,8 @@
  *
  * All cells of a launch are averaged in log time, weighted by the inverse cube
  * of their errors; a context that has just been met is taken to be as good as
- * others of its kind were at their second time. One thread learns. Any thread
+ * others of its kind were at their second time. The start of a history, which a
+ * program's next run has again, is heard alone until it has been far off. One thread learns. Any thread
  * may recall meanwhile: it reads one word of 64 bits a cell, which holds the
  * cell's name, too, so that a cell given to another context in between is not
  * taken for its own.
@@ -33,7 +34,8 @@ struct kc_digests {
 struct kc_recall {
 	float log_ns;
 	float spread;   /* relative error to expect */
-	uint32_t known; /* a bit for each kc_context_kind that has a cell; 0: nothing, and the rest is not set */
+	uint32_t known; /* a bit for each kc_context_kind that has a cell; 0: nothing, and the rest is not set. Of one
+			 * that speaks alone: KC_CONTEXT_LAST_32 at the start of a history */
 };
 
 struct kc_cells;

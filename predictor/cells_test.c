@@ -27,14 +27,19 @@ static void begin(struct fixture *f)
 	kc_digests_init(&f->digests);
 }
 
-/* A context whose launch before is n, and all else as well. */
-static uint64_t context_of(uint64_t n)
+static uint64_t context_after(uint64_t n, int joined)
 {
 	struct kc_history h;
 
-	kc_history_init(&h);
+	kc_history_init(&h, joined);
 	kc_history_add(&h, OTHERS | n, 0, 0);
 	return kc_history_context(&h, 1, 0, 0);
+}
+
+/* A context whose launch before is n, and all else as well. */
+static uint64_t context_of(uint64_t n)
+{
+	return context_after(n, 1);
 }
 
 static struct kc_recall learn(struct fixture *f, uint64_t identity, uint64_t context, double ns)
@@ -114,6 +119,34 @@ static void durations_that_alternate(void **state)
 	assert_true(ns_of(&unknown) >= 999 && ns_of(&unknown) <= 2001);
 	/* Nothing that is said of the shape alone is nearer than a factor of the root of 2 to both. */
 	assert_true(one.spread < 0.01f && two.spread < 0.01f && unknown.spread > 0.1f);
+	free(f.cells);
+}
+
+/* 2,000 ns after launch 1, but 1,000 ns where that was the very first one: once is enough to know. */
+static void the_start_of_a_history(void **state)
+{
+	uint64_t start = context_after(1, 0);
+	struct kc_recall r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	learn(&f, 1, start, 1000);
+	for (uint32_t i = 0; i < 50; i++)
+		learn(&f, 1, context_of(1), 2000);
+	r = recall(&f, 1, start);
+	assert_int_equal(r.known, 1u << KC_CONTEXT_LAST_32);
+	assert_true(is_within(ns_of(&r), 1000, 1e-4));
+	r = recall(&f, 1, context_of(1));
+	assert_true(is_within(ns_of(&r), 2000, 0.01));
+	assert_int_equal(learn(&f, 1, start, 1020).known, 1u << KC_CONTEXT_LAST_32);
+	/* When it is another each time, it is one context among others. */
+	learn(&f, 1, start, 3000);
+	for (uint32_t i = 0; i < 20; i++)
+		learn(&f, 1, context_of(1), 2000);
+	r = recall(&f, 1, start);
+	assert_int_equal(r.known, ALL_KINDS);
+	assert_true(is_within(ns_of(&r), 2000, 0.02));
 	free(f.cells);
 }
 
@@ -277,6 +310,7 @@ int main(void)
 	    cmocka_unit_test(nothing_is_known_at_first),
 	    cmocka_unit_test(one_measurement_is_what_is_known),
 	    cmocka_unit_test(durations_that_alternate),
+	    cmocka_unit_test(the_start_of_a_history),
 	    cmocka_unit_test(arguments),
 	    cmocka_unit_test(outliers),
 	    cmocka_unit_test(changes_for_good),

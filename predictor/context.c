@@ -19,9 +19,9 @@ static uint64_t scramble(uint64_t x)
 	return x ^ x >> 32;
 }
 
-void kc_history_init(struct kc_history *history)
+void kc_history_init(struct kc_history *history, int joined)
 {
-	*history = (struct kc_history){0};
+	*history = (struct kc_history){.count = joined ? KC_HISTORY_LAUNCHES : 0};
 }
 
 /* back: 1 is the launch before; at most KC_HISTORY_LAUNCHES */
@@ -78,13 +78,25 @@ uint64_t kc_history_company(const struct kc_history *history, uint32_t stream, i
 	return company_part(history, scramble(before(history, 1)), stream, now_ns);
 }
 
+/* The launches at a history's start are numbered, and no two numbers share a part. */
+static uint64_t last_32_part(const struct kc_history *h)
+{
+	uint64_t spread = h->last_32 * SPREADER >> 32, part;
+
+	if (h->count < KC_HISTORY_LAUNCHES)
+		part = h->count + KC_HISTORY_LAUNCHES * (spread % (KC_CONTEXT_START_PARTS / KC_HISTORY_LAUNCHES));
+	else
+		part = KC_CONTEXT_START_PARTS + spread % ((1u << PART_BITS) - KC_CONTEXT_START_PARTS);
+	return part << (KC_CONTEXT_LAST_32 - 1) * PART_BITS;
+}
+
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
 {
 	uint64_t last = scramble(before(history, 1));
 
 	return part_of(last, KC_CONTEXT_LAST_1) |
 	       part_of(last * BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
-	       part_of(history->last_8, KC_CONTEXT_LAST_8) | part_of(history->last_32, KC_CONTEXT_LAST_32) |
+	       part_of(history->last_8, KC_CONTEXT_LAST_8) | last_32_part(history) |
 	       company_part(history, last, stream, now_ns) | since(history, identity) << SINCE_SHIFT;
 }
 

@@ -25,7 +25,7 @@ enum kc_context_kind {
 	KC_CONTEXT_LAST_1,  /* the launch before */
 	KC_CONTEXT_LAST_2,  /* the last two, */
 	KC_CONTEXT_LAST_8,  /* eight */
-	KC_CONTEXT_LAST_32, /* and 32, in their order */
+	KC_CONTEXT_LAST_32, /* and 32, in their order; of the first 32 of a history, all before */
 	KC_CONTEXT_COMPANY, /* the launch before, and what runs last in each other busy stream */
 	KC_CONTEXT_SINCE,   /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
 	KC_CONTEXT_ANY,     /* none, and whatever the arguments */
@@ -53,7 +53,8 @@ struct kc_history {
 	} lane[KC_HISTORY_LANES];
 };
 
-void kc_history_init(struct kc_history *history);
+/* joined: 1: launches came before of which nothing is known. */
+void kc_history_init(struct kc_history *history, int joined);
 
 /* Of a launch that is being made. identity: names the launch shape and what else
  * is known of the launch, any number but 0. */
@@ -74,6 +75,9 @@ void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stre
 #define KC_CONTEXT_PART_BITS 11u
 #define KC_CONTEXT_COMPANY_MASK                                                                                        \
 	(((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << ((KC_CONTEXT_COMPANY - 1) * KC_CONTEXT_PART_BITS))
+/* Those of KC_CONTEXT_LAST_32 below this are of a history's first launches. */
+#define KC_CONTEXT_START_PARTS 256u
+
 static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind kind)
 {
 	uint32_t bits = kind == KC_CONTEXT_SINCE ? 3 : KC_CONTEXT_PART_BITS;
@@ -81,6 +85,12 @@ static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind ki
 	return kind == KC_CONTEXT_SHAPE || kind == KC_CONTEXT_ANY
 		   ? 0
 		   : (uint32_t)(context >> ((kind - 1) * KC_CONTEXT_PART_BITS)) & ((1u << bits) - 1);
+}
+
+/* 1: one of the first KC_HISTORY_LAUNCHES of its history. */
+static inline int kc_context_is_start(uint64_t context)
+{
+	return kc_context_part(context, KC_CONTEXT_LAST_32) < KC_CONTEXT_START_PARTS;
 }
 
 #endif

@@ -19,7 +19,7 @@ static uint64_t after(const uint64_t *launches, uint32_t count, uint64_t identit
 {
 	struct kc_history h;
 
-	kc_history_init(&h);
+	kc_history_init(&h, 0);
 	for (uint32_t i = 0; i < count; i++)
 		add(&h, launches[i]);
 	return kc_history_context(&h, identity, STREAM, 0);
@@ -79,7 +79,7 @@ static void since(void **state)
 	for (uint32_t row = 0; row < COUNT(table); row++) {
 		struct kc_history h;
 
-		kc_history_init(&h);
+		kc_history_init(&h, 0);
 		for (uint32_t i = 0; i < 40; i++)
 			add(&h, 7);
 		add(&h, 99);
@@ -101,7 +101,7 @@ static void company(void **state)
 	struct kc_history nobody, one, same, other, finished;
 
 	(void)state;
-	kc_history_init(&nobody);
+	kc_history_init(&nobody, 0);
 	one = same = other = finished = nobody;
 	kc_history_add(&one, 5, OTHER, 1000);
 	kc_history_add(&same, 5, THIRD, 1000);
@@ -145,11 +145,33 @@ static void any_stream_number(void **state)
 	struct kc_history h;
 
 	(void)state;
-	kc_history_init(&h);
+	kc_history_init(&h, 0);
 	kc_history_add(&h, 5, UINT32_MAX, INT64_MAX);
 	kc_history_add(&h, 6, 1000000, INT64_MIN);
 	kc_history_context(&h, 5, UINT32_MAX, INT64_MIN);
 	assert_int_equal(h.lanes, KC_HISTORY_LANES);
+}
+
+/* The first 32 launches are told from all others, and from one another. */
+static void starts(void **state)
+{
+	uint8_t seen[KC_CONTEXT_START_PARTS] = {0};
+	struct kc_history h, joined;
+
+	(void)state;
+	kc_history_init(&h, 0);
+	kc_history_init(&joined, 1);
+	for (uint32_t i = 0; i < 80; i++) {
+		uint64_t context = kc_history_context(&h, 7, STREAM, 0);
+
+		assert_int_equal(kc_context_is_start(context), i < 32);
+		if (i < 32)
+			assert_int_equal(seen[kc_context_part(context, KC_CONTEXT_LAST_32)]++, 0);
+		assert_int_equal(kc_context_is_start(kc_history_context(&joined, 7, STREAM, 0)), 0);
+		add(&h, 7);
+		add(&joined, 7);
+	}
+	assert_int_equal(kc_history_context(&h, 7, STREAM, 0), kc_history_context(&joined, 7, STREAM, 0));
 }
 
 int main(void)
@@ -161,6 +183,7 @@ int main(void)
 	    cmocka_unit_test(company),
 	    cmocka_unit_test(parts_are_spread_and_leave_bits_free),
 	    cmocka_unit_test(any_stream_number),
+	    cmocka_unit_test(starts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

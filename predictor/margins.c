@@ -44,6 +44,8 @@ uint32_t kc_margin_class(enum kc_evidence evidence, float spread)
 {
 	int size = spread > 0 ? ilogbf(fminf(spread, LARGEST_SPREAD)) - LEAST_SPREAD_LOG2 : 0;
 
+	if (evidence == KC_EVIDENCE_START)
+		return KC_EVIDENCE_START * KC_MARGIN_SPREADS;
 	size = size < 0 ? 0 : size < (int)KC_MARGIN_SPREADS ? size : (int)KC_MARGIN_SPREADS - 1;
 	return evidence * KC_MARGIN_SPREADS + (uint32_t)size;
 }

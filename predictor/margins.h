@@ -22,8 +22,9 @@
 
 #include <stdint.h>
 
-#define KC_MARGIN_SPREADS 10u /* each a factor of 2 wide, the last open */
-#define KC_MARGIN_CLASSES (KC_EVIDENCES * KC_MARGIN_SPREADS)
+#define KC_MARGIN_SPREADS 10u                                         /* each a factor of 2 wide, the last open */
+#define KC_MARGIN_CLASSES (KC_EVIDENCE_START * KC_MARGIN_SPREADS + 1) /* of KC_EVIDENCE_START one */
+_Static_assert(KC_EVIDENCE_START + 1 == KC_EVIDENCES, "it is the last");
 _Static_assert(KC_MARGIN_CLASSES <= KC_CONTEXT_FREE_MASK + 1, "a class fits a context's free bits");
 
 /* Half an interval before anything was learned, in errors to expect. */

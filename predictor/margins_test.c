@@ -89,7 +89,7 @@ static void classes(void **state)
 	uint8_t seen[KC_MARGIN_CLASSES] = {0};
 
 	(void)state;
-	for (uint32_t e = 0; e < KC_EVIDENCES; e++) {
+	for (uint32_t e = 0; e < KC_EVIDENCE_START; e++) {
 		/* 2^-10 and below, then factors of 2, a half and above */
 		for (int i = -10; i <= -1; i++) {
 			uint32_t class = kc_margin_class(e, ldexpf(1.5f, i));
@@ -102,6 +102,10 @@ static void classes(void **state)
 		assert_int_equal(kc_margin_class(e, 1e30f), kc_margin_class(e, 0.5f));
 		assert_int_equal(kc_margin_class(e, INFINITY), kc_margin_class(e, 0.5f));
 	}
+	assert_int_equal(kc_margin_class(KC_EVIDENCE_START, 0), KC_MARGIN_CLASSES - 1);
+	assert_int_equal(kc_margin_class(KC_EVIDENCE_START, INFINITY), KC_MARGIN_CLASSES - 1);
+	assert_int_equal(seen[KC_MARGIN_CLASSES - 1], 0);
+	assert_int_equal(kc_margin_evidence(KC_MARGIN_CLASSES - 1), KC_EVIDENCE_START);
 }
 
 /* Log errors of (u^3 - 0.2) · scale: skewed, and the scale four times as large halfway. */

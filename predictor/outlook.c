@@ -48,8 +48,10 @@ void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, 
 	place(outlook, tl, stream, now_ns, solo_ns, &none, out);
 }
 
-static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, int accompanied)
+static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uint64_t context, int accompanied)
 {
+	if (known == 1u << KC_CONTEXT_LAST_32 && kc_context_is_start(context))
+		return KC_EVIDENCE_START;
 	if (known & 1u << KC_CONTEXT_COMPANY)
 		return KC_EVIDENCE_COMPANY;
 	if (accompanied && (known || novelty == KC_REPEATED))
@@ -64,7 +66,7 @@ static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, int
 }
 
 static void consult(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
-		    enum kc_novelty novelty, int accompanied)
+		    enum kc_novelty novelty, uint64_t context, int accompanied)
 {
 	out->present = 0;
 	if (solo->ns > 0) {
@@ -75,7 +77,7 @@ static void consult(struct kc_candidates *out, const struct kc_solo *solo, const
 	}
 	if (recall->known)
 		kc_candidates_add(out, KC_CANDIDATE_CONTEXT, recall->log_ns, recall->spread);
-	out->evidence = evidence_of(novelty, recall->known, accompanied);
+	out->evidence = evidence_of(novelty, recall->known, context, accompanied);
 }
 
 static int64_t whole_ns(double ns)
@@ -139,7 +141,7 @@ static void think(const struct kc_prospect *prospect, uint64_t context, int acco
 
 	if (device->cells)
 		kc_cells_recall(device->cells, &prospect->name, context, &recall);
-	consult(candidates, &prospect->solo, &recall, prospect->novelty, accompanied);
+	consult(candidates, &prospect->solo, &recall, prospect->novelty, context, accompanied);
 	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
 	out->margin = kc_margin_class(candidates->evidence, mix.spread);
 	kc_margins_reach(&device->margins, &prospect->kernel->margin, out->margin, mix.spread, &below, &above);
@@ -236,7 +238,7 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
 	if (o->device->cells)
 		kc_cells_learn(o->device->cells, &standing->digests, &o->name, o->context, log_ns, &recall);
-	consult(&candidates, &o->solo, &recall, o->novelty,
+	consult(&candidates, &o->solo, &recall, o->novelty, o->context,
 		kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_STRANGE);
 	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);

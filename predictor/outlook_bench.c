@@ -54,7 +54,7 @@ static void begin(struct bench *b, uint32_t shapes)
 
 	kc_timeline_init(b->tl, &b->device);
 	kc_timeline_stream(b->tl, LANE, KC_STREAM_NONBLOCKING, 0);
-	kc_history_init(&b->history);
+	kc_history_init(&b->history, 0);
 	kc_device_experience_init(&b->experience, b->cells);
 	kc_lambda_init(&b->root, NULL);
 	kc_contention_init(&b->board, NULL);

@@ -132,7 +132,7 @@ static void start(struct application *a)
 	kc_cells_init(a->cells);
 	kc_device_experience_init(&a->device, a->cells);
 	kc_kernel_experience_init(&a->kernel, &a->device);
-	kc_history_init(&a->history);
+	kc_history_init(&a->history, 0);
 }
 
 static void stop(struct application *a)
@@ -290,6 +290,30 @@ static void a_stranger_is_no_company_of_old(void **state)
 	stop(&a);
 }
 
+/* The first launch of a run took 40 us, all others 100: so does the next run's. */
+static void a_program_begins_as_it_did(void **state)
+{
+	struct kc_prediction said;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	for (uint32_t i = 0; i < 40; i++) {
+		predict(&a, 1, &said);
+		measure(&a, 1, &said, i ? 100000 : 40000);
+	}
+	assert_true(llabs(predicted_ns(&said) - 100000) < 2000);
+	kc_history_init(&a.history, 0);
+	predict(&a, 1, &said);
+	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_START);
+	assert_int_equal(said.model, KC_MODEL_CONTEXT);
+	assert_true(llabs(predicted_ns(&said) - 40000) < 400);
+	measure(&a, 1, &said, 40000);
+	predict(&a, 1, &said);
+	assert_true(llabs(predicted_ns(&said) - 100000) < 2000);
+	stop(&a);
+}
+
 /* Where all durations so far were multiples of 1,024 ns, the next is one, too. */
 static void durations_in_steps_of_the_clock(void **state)
 {
@@ -355,6 +379,7 @@ int main(void)
 	    cmocka_unit_test(answers_are_remembered_until_there_is_news),
 	    cmocka_unit_test(what_is_news),
 	    cmocka_unit_test(a_stranger_is_no_company_of_old),
+	    cmocka_unit_test(a_program_begins_as_it_did),
 	    cmocka_unit_test(durations_in_steps_of_the_clock),
 	    cmocka_unit_test(nothing_is_known_at_first),
 	    cmocka_unit_test(no_duration_no_lesson),

@@ -6,6 +6,7 @@
 _Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
 
 #define FIRST_ERROR 0.2f   /* relative, of each model before anything was measured */
+#define START_ERROR 0.05f  /* likewise, of the contexts where a program begins as it did before */
 #define LEAST_ERROR 0.003f /* relative; differences below do not tell models apart */
 #define LARGEST_ERROR 1.0f /* of one measurement */
 #define MEMORY 60.0f       /* measurements */
@@ -47,6 +48,8 @@ void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 			standing->error[e][i] = FIRST_ERROR;
 		if (e == KC_EVIDENCE_STRANGE) /* what it took in other company says little until it has proved itself */
 			standing->error[e][KC_CANDIDATE_CONTEXT] = 2 * FIRST_ERROR;
+		if (e == KC_EVIDENCE_START)
+			standing->error[e][KC_CANDIDATE_CONTEXT] = START_ERROR;
 		publish(standing, e);
 	}
 }

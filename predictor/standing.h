@@ -39,6 +39,7 @@ enum kc_evidence {
 	KC_EVIDENCE_STRANGE, /* the same, or after this launch, and others run that it was not seen with */
 	KC_EVIDENCE_LAST,    /* after this launch, not in this company */
 	KC_EVIDENCE_COMPANY, /* in this company (which implies: after this launch) */
+	KC_EVIDENCE_START,   /* as the so-many-th launch of an earlier run, after all the same launches */
 	KC_EVIDENCES,
 };
 

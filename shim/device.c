@@ -112,7 +112,7 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 		kc_lambda_init(&device->learned[unit].lambda, NULL);
 	kc_contention_init(&device->contention, NULL);
 	kc_device_experience_init(&device->experience, kc__shim.cells);
-	kc_history_init(&device->history);
+	kc_history_init(&device->history, 0);
 	device->known = 1;
 	if (device->info.simulated)
 		atomic_store(&kc__shim.header->simulated, 1);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_MAX 32u /* processes */
+#define PROCESSES_MAX 32u
+#define HEAD 8u /* of a process too long to be replayed whole: first launches, of so many one */
 
 /* A launch shape as it is, or its kernel and block shape, or its kernel. */
 struct entry {
@@ -27,7 +28,7 @@ struct kc_past {
 /* Which processes */
 
 struct parts {
-	struct kc__part at[PARTS_MAX];
+	struct kc__part at[PROCESSES_MAX + 1];
 	uint32_t count;
 	uint64_t left; /* launches */
 };
@@ -36,6 +37,25 @@ static const char newest[] = "SELECT p.id, (SELECT max(l.id) FROM launch_row l W
 			     " AND p.id << 40 | 1099511627775) & 1099511627775"
 			     " FROM process p WHERE p.executable = ?1 AND p.source IS NULL ORDER BY p.id DESC LIMIT ?2";
 _Static_assert(KC_SEQUENCE_BITS == 40, "the shift in the statement above");
+
+static void add_part(struct parts *parts, int64_t process, uint64_t first, uint64_t count)
+{
+	if (count)
+		parts->at[parts->count++] = (struct kc__part){process, first, first + count - 1};
+	parts->left -= count;
+}
+
+/* The newest part first. Of one that is too long its newest launches, and how it began: the next run begins so, too. */
+static void take(struct parts *parts, int64_t process, uint64_t count)
+{
+	uint64_t head = parts->left / HEAD;
+
+	if (count > parts->left) {
+		add_part(parts, process, count - (parts->left - head), parts->left - head);
+		count = head;
+	}
+	add_part(parts, process, 0, count);
+}
 
 /* Sequence numbers are not dense: no more launches than asked for, perhaps fewer. */
 static int find_parts(struct kc_store *s, const struct kc_past_options *options, struct parts *parts)
@@ -46,17 +66,12 @@ static int find_parts(struct kc_store *s, const struct kc_past_options *options,
 	parts->left = options->launches_max;
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_text(row, 1, options->executable, -1, SQLITE_STATIC);
-		sqlite3_bind_int(row, 2, PARTS_MAX);
+		sqlite3_bind_int(row, 2, PROCESSES_MAX);
 	}
 	while (rc == SQLITE_OK && parts->left && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-		uint64_t last = (uint64_t)sqlite3_column_int64(row, 1) + 1;
-		uint64_t taken = last < parts->left ? last : parts->left;
-
 		rc = SQLITE_OK;
-		if (sqlite3_column_type(row, 1) == SQLITE_NULL)
-			continue;
-		parts->at[parts->count++] = (struct kc__part){sqlite3_column_int64(row, 0), last - taken};
-		parts->left -= taken;
+		if (sqlite3_column_type(row, 1) != SQLITE_NULL)
+			take(parts, sqlite3_column_int64(row, 0), (uint64_t)sqlite3_column_int64(row, 1) + 1);
 	}
 	sqlite3_finalize(row);
 	if (rc != SQLITE_OK && rc != SQLITE_DONE)

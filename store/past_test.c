@@ -3,8 +3,9 @@
 #include "test_rows.h"
 
 #include <errno.h>
+#include <math.h>
 
-#define LAUNCHES 40u
+#define LAUNCHES 80u
 #define DURATION_NS 20000
 
 static const uint8_t own_uuid[KC_UUID_BYTES] = {0x0a};
@@ -193,8 +194,42 @@ static void the_newest_launches_count(void **state)
 	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
 	past = load(*state, LAUNCHES / 2);
 	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.measured, LAUNCHES / 2);
+	assert_int_equal(shape.measured, LAUNCHES / 2 - LAUNCHES / 16); /* an eighth is the beginning: no launch yet */
 	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
+	kc_past_free(past);
+}
+
+/* ns of the launch after so many of a run, by contexts alone */
+static double known_after(const struct kc_past *past, const struct kc_past_shape *shape, uint32_t launches)
+{
+	struct kc_name name = {shape->identity, shape->identity};
+	struct kc_past_device device;
+	struct kc_recall recall;
+	struct kc_history h;
+
+	kc_history_init(&h, 0);
+	for (uint32_t i = 0; i < launches; i++)
+		kc_history_add(&h, shape->identity, 0, 0);
+	assert_int_equal(kc_past_device(past, OWN, &device), 1);
+	kc_cells_recall(device.experience->cells, &name, kc_history_context(&h, shape->identity, 0, 0), &recall);
+	assert_int_not_equal(recall.known, 0);
+	return exp((double)recall.log_ns);
+}
+
+/* Of a long run the beginning counts as well, and the newest launches are not taken for it. */
+static void how_a_long_run_began_is_known(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past_shape shape;
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
+	past = load(*state, 64); /* the first 8 entries, of which 2 are launches, and the last 56 */
+	kc_past_shape(past, &query, &shape);
+	assert_int_equal(shape.measured, 58);
+	for (uint32_t launches = 0; launches < 2; launches++)
+		assert_in_range(known_after(past, &shape, launches), 3 * DURATION_NS - 10, 3 * DURATION_NS + 10);
+	assert_in_range(known_after(past, &shape, 2), 0.9 * DURATION_NS, 2 * DURATION_NS);
 	kc_past_free(past);
 }
 
@@ -251,11 +286,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(the_same_launch_is_known),
-	    TEST(related_launches_are_told_from_the_same),
-	    TEST(the_newest_launches_count),
-	    TEST(arguments_tell_launches_apart),
-	    TEST(unknown_arguments_are_not_guessed_among_several),
+	    TEST(the_same_launch_is_known),       TEST(related_launches_are_told_from_the_same),
+	    TEST(the_newest_launches_count),      TEST(how_a_long_run_began_is_known),
+	    TEST(arguments_tell_launches_apart),  TEST(unknown_arguments_are_not_guessed_among_several),
 	    TEST(no_past_is_no_error_of_its_own),
 	};
 

@@ -363,7 +363,7 @@ static int complete_arguments(struct kc__ops *ops)
 
 static int replay_part(struct replay *r, const struct kc__part *part, int forget)
 {
-	int rc = kc__ops_load(&r->loader, part->process, part->from_sequence, &r->ops);
+	int rc = kc__ops_load(&r->loader, part, &r->ops);
 
 	if (rc == 0 && !r->figures)
 		rc = complete_arguments(&r->ops);
@@ -377,7 +377,7 @@ static int replay_part(struct replay *r, const struct kc__part *part, int forget
 		kc__subject_forget(r->subject);
 	if (r->figures)
 		kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
-	rc = kc__sites_begin(&r->sites, &r->ops);
+	rc = kc__sites_begin(&r->sites, &r->ops, part->first_sequence > 0);
 	if (rc == 0)
 		rc = replay_ops(r);
 	if (rc == 0)
@@ -391,7 +391,7 @@ static int replay_part(struct replay *r, const struct kc__part *part, int forget
 static int replay_process(sqlite3_stmt *row, void *arg)
 {
 	struct walk *walk = arg;
-	struct kc__part whole = {.process = sqlite3_column_int64(row, 0)};
+	struct kc__part whole = {sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
 
 	return replay_part(walk->replay, &whole, must_forget(&walk->latest_unix_ns, walk->replay->options, row));
 }

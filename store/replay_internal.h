@@ -177,8 +177,13 @@ struct kc__loader {
 
 /* replay_load.c: 1: the statement stands on that row; 0: there is none; -errno. */
 int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id);
-/* The operations of a process from a sequence number on, in order of their calls. 0 or -errno. */
-int kc__ops_load(struct kc__loader *loader, int64_t process, uint64_t from_sequence, struct kc__ops *ops);
+/* Of a process, its operations with these sequence numbers. */
+struct kc__part {
+	int64_t process;
+	uint64_t first_sequence, last_sequence; /* both included */
+};
+/* In order of their calls. 0 or -errno. */
+int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops);
 /* 0 or -errno. What was in texts is let go. */
 int kc__arguments_load(struct kc__loader *loader, int64_t process, struct kc__texts *texts);
 void kc__texts_free(struct kc__texts *texts);
@@ -215,13 +220,14 @@ struct kc__sites {
 	struct kc__subject *subject;
 	struct kc__site at[KC__SITES_MAX];
 	uint32_t count;
+	int joined;                       /* 1: other launches came before the first one here */
 	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
 	size_t stream_capacity;
 	int64_t first_stream;
 };
 
-/* A process begins: its streams are not known yet. 0 or -ENOMEM. */
-int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops);
+/* A process begins, or a part of one (joined): its streams are not known yet. 0 or -ENOMEM. */
+int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops, int joined);
 /* NULL: no memory, or more devices than any machine has. */
 struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
 /* It is over; timelines stay where they are and begin again with the next one. */
@@ -229,10 +235,6 @@ void kc__sites_leave(struct kc__sites *sites);
 void kc__sites_free(struct kc__sites *sites);
 
 /* replay.c: replays parts of processes, one after the other, for what they teach alone. 0 or -errno. */
-struct kc__part {
-	int64_t process;
-	uint64_t from_sequence;
-};
 int kc__replay_parts(struct kc_store *s, const struct kc_replay_options *options, const struct kc__part *parts,
 		     size_t count, struct kc__subject **subject);
 

@@ -102,8 +102,8 @@ void kc__loader_close(struct kc__loader *loader)
 		sqlite3_finalize(loader->statements[i]);
 }
 
-static int load(struct kc__loader *loader, enum kc__load which, int64_t process, uint64_t from_sequence,
-		struct kc__ops *ops, int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
+static int load(struct kc__loader *loader, enum kc__load which, const struct kc__part *part, struct kc__ops *ops,
+		int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
 {
 	sqlite3 *db = loader->store->db;
 	sqlite3_stmt *row = ask(loader, which);
@@ -111,8 +111,8 @@ static int load(struct kc__loader *loader, enum kc__load which, int64_t process,
 
 	if (!row)
 		return kc__errno(db, sqlite3_errcode(db));
-	sqlite3_bind_int64(row, 1, process << KC_SEQUENCE_BITS | (int64_t)from_sequence);
-	sqlite3_bind_int64(row, 2, process << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
+	sqlite3_bind_int64(row, 1, part->process << KC_SEQUENCE_BITS | (int64_t)part->first_sequence);
+	sqlite3_bind_int64(row, 2, part->process << KC_SEQUENCE_BITS | (int64_t)part->last_sequence);
 	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
 		failed = add(ops, row);
 	if (!failed)
@@ -162,17 +162,17 @@ static int merge(struct kc__ops *ops, size_t first)
 	return 0;
 }
 
-int kc__ops_load(struct kc__loader *loader, int64_t process, uint64_t from_sequence, struct kc__ops *ops)
+int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops)
 {
 	size_t launches;
 	int rc;
 
 	ops->count = 0;
-	rc = load(loader, KC__LOAD_LAUNCHES, process, from_sequence, ops, add_launch);
+	rc = load(loader, KC__LOAD_LAUNCHES, part, ops, add_launch);
 	if (rc)
 		return rc;
 	launches = ops->count;
-	rc = load(loader, KC__LOAD_TRANSFERS, process, from_sequence, ops, add_transfer);
+	rc = load(loader, KC__LOAD_TRANSFERS, part, ops, add_transfer);
 	if (rc)
 		return rc;
 	sort(ops->at, launches);

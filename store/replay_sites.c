@@ -31,7 +31,7 @@ static struct kc__site *site_of(struct kc__sites *sites, int64_t device)
 	site->plain = fresh_timeline(site->plain, &site->board->info);
 	if (!site->timeline || !site->plain)
 		return NULL;
-	kc_history_init(&site->history);
+	kc_history_init(&site->history, sites->joined);
 	site->device = device;
 	sites->count++;
 	return site;
@@ -94,7 +94,7 @@ void kc__sites_leave(struct kc__sites *sites)
 	sites->count = 0;
 }
 
-int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops)
+int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops, int joined)
 {
 	int64_t first = INT64_MAX, last = 0;
 	size_t wanted;
@@ -107,6 +107,7 @@ int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops)
 		if (row > last)
 			last = row;
 	}
+	sites->joined = joined;
 	sites->first_stream = first;
 	wanted = last ? (size_t)(last - first) + 2 : 1;
 	if (wanted > sites->stream_capacity) {
