@@ -6,6 +6,7 @@
 _Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
 
 #define FIRST_ERROR 0.2f   /* relative, of each model before anything was measured */
+#define STRANGE_ERROR 0.3f /* likewise, of the contexts where none had this company */
 #define START_ERROR 0.05f  /* likewise, of the contexts where a program begins as it did before */
 #define LEAST_ERROR 0.003f /* relative; differences below do not tell models apart */
 #define LARGEST_ERROR 1.0f /* of one measurement */
@@ -46,8 +47,8 @@ void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 	for (uint32_t e = 0; !parent && e < KC_EVIDENCES; e++) {
 		for (uint32_t i = 0; i < KC_CANDIDATES; i++)
 			standing->error[e][i] = FIRST_ERROR;
-		if (e == KC_EVIDENCE_STRANGE) /* what it took in other company says little until it has proved itself */
-			standing->error[e][KC_CANDIDATE_CONTEXT] = 2 * FIRST_ERROR;
+		if (e == KC_EVIDENCE_STRANGE) /* what it took in other company says less until it has proved itself */
+			standing->error[e][KC_CANDIDATE_CONTEXT] = STRANGE_ERROR;
 		if (e == KC_EVIDENCE_START)
 			standing->error[e][KC_CANDIDATE_CONTEXT] = START_ERROR;
 		publish(standing, e);
