@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+double kc__dot(const double *a, const double *b, uint32_t n);
+
 /* a (n × n, symmetric, the lower triangle is read) becomes L of a = L·Lᵀ, in
  * the lower triangle. 0; -EDOM where a is not positive definite. */
 int kc__cholesky(double *a, uint32_t n);

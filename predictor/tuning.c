@@ -1,4 +1,5 @@
 #include "tuning.h"
+#include "gauss.h"
 #include "trees.h"
 
 #include <errno.h>
@@ -28,63 +29,11 @@ static const struct kc_trees_options lender_trees = {
     .columns = 1,
     .seed = 1,
 };
+static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 300};
+#define FOLDS 5u /* the trees are fitted without each fifth of the timed ones, to see how they meet it */
+#define MIXES 20 /* shares of the Gaussian process that are tried: 0 to 1 in so many steps */
 #define LINE_RIDGE 0.01
 #define LINE_NOISE 1e-4 /* variance: 1 % of the time */
-
-/* --- parameters as numbers */
-
-/* Logarithms of what is always above 0: products become sums. */
-struct scale {
-	uint8_t varies[KC_SPACE_PARAMETERS], logarithmic[KC_SPACE_PARAMETERS];
-	uint32_t columns; /* with products and ratios */
-};
-
-static struct scale scale_of(const struct kc_space *space)
-{
-	struct scale scale = {.columns = 0};
-	uint32_t logarithmic = 0;
-
-	for (uint32_t p = 0; p < space->parameters; p++) {
-		double low = INFINITY, high = -INFINITY;
-
-		for (uint32_t r = 0; r < space->count; r++) {
-			low = fmin(low, space->values[(size_t)r * space->parameters + p]);
-			high = fmax(high, space->values[(size_t)r * space->parameters + p]);
-		}
-		scale.varies[p] = high > low;
-		scale.logarithmic[p] = high > low && low > 0;
-		scale.columns += scale.varies[p];
-		logarithmic += scale.logarithmic[p];
-	}
-	scale.columns += logarithmic * (logarithmic ? logarithmic - 1 : 0);
-	scale.columns += logarithmic > 2;
-	return scale;
-}
-
-/* Parameters, their products and ratios two by two, the product of all. */
-static void describe(const struct kc_space *space, const struct scale *scale, uint32_t row, double *out)
-{
-	const double *values = space->values + (size_t)row * space->parameters;
-	double logs[KC_SPACE_PARAMETERS], sum = 0;
-	uint32_t n = 0, logarithmic = 0;
-
-	for (uint32_t p = 0; p < space->parameters; p++) {
-		if (!scale->varies[p])
-			continue;
-		out[n++] = scale->logarithmic[p] ? log2(values[p]) : values[p];
-		if (scale->logarithmic[p])
-			logs[logarithmic++] = log2(values[p]);
-	}
-	for (uint32_t i = 0; i < logarithmic; i++) {
-		sum += logs[i];
-		for (uint32_t j = i + 1; j < logarithmic; j++) {
-			out[n++] = logs[i] + logs[j];
-			out[n++] = logs[i] - logs[j];
-		}
-	}
-	if (logarithmic > 2)
-		out[n++] = sum;
-}
 
 /* --- lenders */
 
@@ -347,12 +296,13 @@ struct line { /* log time over what one lender says, counted from its mean over 
 struct model {
 	const struct kc_space *space;
 	const struct kc_tuning_lenders *lenders;
-	struct scale scale;
-	uint32_t columns;
-	double middle; /* log time where there are no lenders */
+	struct kc__columns own;
+	uint32_t columns, few; /* few: those first ones that the Gaussian process is given, without products */
+	double middle;         /* log time where there are no lenders */
 	struct line lines[KC_TUNING_LENDERS];
 	struct kc_trees *trees;
-	double *row;
+	struct kc_gauss *gauss;
+	double gauss_share;
 };
 
 static double lender_says(const struct model *m, uint32_t lender, uint32_t row)
@@ -372,11 +322,12 @@ static double on_line(const struct model *m, uint32_t row)
 	return m->lenders->count ? sum : m->middle;
 }
 
+/* The space's own columns, what is lent, products. */
 static void fill(const struct model *m, uint32_t row, double *out)
 {
-	uint32_t n = m->scale.columns;
+	uint32_t n = m->own.plain;
 
-	describe(m->space, &m->scale, row, out);
+	kc__describe(m->space, &m->own, row, out, out + m->few);
 	if (!m->lenders->count)
 		return;
 	out[n++] = on_line(m, row);
@@ -424,21 +375,141 @@ static void fit_lines(struct model *m, const uint32_t *timed, const double *y, u
 		m->lines[i].weight /= weights;
 }
 
+/* --- what the line leaves */
+
+struct rest { /* of the timed ones */
+	uint32_t count;
+	double *x, *few; /* all columns; the Gaussian process' */
+	double *y;
+	double *by_trees, *by_gauss; /* each left out of the fit */
+};
+
+static void free_rest(struct rest *rest)
+{
+	free(rest->x);
+	free(rest->few);
+	free(rest->y);
+	free(rest->by_trees);
+	free(rest->by_gauss);
+}
+
+static int new_rest(const struct model *m, const uint32_t *timed, const double *y, uint32_t count, struct rest *rest)
+{
+	*rest = (struct rest){
+	    .count = count,
+	    .x = malloc((size_t)count * m->columns * sizeof(double)),
+	    .few = malloc((size_t)count * m->few * sizeof(double)),
+	    .y = malloc(count * sizeof(double)),
+	    .by_trees = malloc(count * sizeof(double)),
+	    .by_gauss = malloc(count * sizeof(double)),
+	};
+	if (!rest->x || !rest->few || !rest->y || !rest->by_trees || !rest->by_gauss)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		fill(m, timed[i], rest->x + (size_t)i * m->columns);
+		memcpy(rest->few + (size_t)i * m->few, rest->x + (size_t)i * m->columns, m->few * sizeof(double));
+		rest->y[i] = y[i] - on_line(m, timed[i]);
+	}
+	return 0;
+}
+
+static int fit_without(const struct model *m, const struct kc_trees_options *options, struct rest *rest, uint32_t fold,
+		       double *x, double *y)
+{
+	struct kc_trees *trees = NULL;
+	uint32_t kept = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < rest->count; i++) {
+		if (i % FOLDS == fold)
+			continue;
+		memcpy(x + (size_t)kept * m->columns, rest->x + (size_t)i * m->columns, m->columns * sizeof(*x));
+		y[kept++] = rest->y[i];
+	}
+	rc = kc_trees_fit(&trees, options, x, y, kept, m->columns);
+	for (uint32_t i = fold; !rc && i < rest->count; i += FOLDS)
+		rest->by_trees[i] = kc_trees_predict(trees, rest->x + (size_t)i * m->columns);
+	kc_trees_free(trees);
+	return rc;
+}
+
+static int leave_out(const struct model *m, const struct kc_trees_options *options, struct rest *rest)
+{
+	struct kc_trees_options one_bag = *options;
+	double *x = malloc((size_t)rest->count * m->columns * sizeof(*x)), *y = malloc(rest->count * sizeof(*y));
+	int rc = x && y ? kc_gauss_left_out(m->gauss, rest->by_gauss) : -ENOMEM;
+
+	one_bag.bags = 1;
+	for (uint32_t fold = 0; !rc && fold < FOLDS; fold++)
+		rc = fit_without(m, &one_bag, rest, fold, x, y);
+	free(x);
+	free(y);
+	return rc;
+}
+
+/* The share at which times are met best, by mean relative error. */
+static double best_share(const struct rest *rest)
+{
+	double best = 0, least = INFINITY;
+
+	for (int step = 0; step <= MIXES; step++) {
+		double share = (double)step / MIXES, error = 0;
+
+		for (uint32_t i = 0; i < rest->count; i++)
+			error += fabs(expm1(share * rest->by_gauss[i] + (1 - share) * rest->by_trees[i] - rest->y[i]));
+		if (error < least) {
+			least = error;
+			best = share;
+		}
+	}
+	return best;
+}
+
+/* Too few to leave some out, or no Gaussian process fits: trees alone. */
+static int fit_mix(struct model *m, const struct kc_trees_options *options, struct rest *rest)
+{
+	int rc;
+
+	m->gauss_share = 0;
+	if (rest->count < FOLDS)
+		return 0;
+	rc = kc_gauss_fit(&m->gauss, &residual_gauss, rest->few, rest->y, rest->count, m->few);
+	if (rc)
+		return rc == -EDOM ? 0 : rc;
+	rc = leave_out(m, options, rest);
+	if (!rc)
+		m->gauss_share = best_share(rest);
+	return rc;
+}
+
 static int fit_rest(struct model *m, const uint32_t *timed, const double *y, uint32_t count, uint64_t seed)
 {
 	struct kc_trees_options options = residual_trees;
-	double *x = malloc((size_t)count * m->columns * sizeof(*x) + 1), *rest = malloc(count * sizeof(*rest));
-	int rc = x && rest ? 0 : -ENOMEM;
+	struct rest rest;
+	int rc = new_rest(m, timed, y, count, &rest);
 
 	options.seed = seed;
-	for (uint32_t i = 0; !rc && i < count; i++) {
-		fill(m, timed[i], x + (size_t)i * m->columns);
-		rest[i] = y[i] - on_line(m, timed[i]);
-	}
 	if (!rc)
-		rc = kc_trees_fit(&m->trees, &options, x, rest, count, m->columns);
-	free(x);
-	free(rest);
+		rc = kc_trees_fit(&m->trees, &options, rest.x, rest.y, count, m->columns);
+	if (!rc)
+		rc = fit_mix(m, &options, &rest);
+	free_rest(&rest);
+	return rc;
+}
+
+static int answer(const struct model *m, const uint32_t *asked, uint32_t count, double *out)
+{
+	double *row = malloc(m->columns * sizeof(*row)), by_gauss = 0;
+	int rc = row ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !rc && i < count; i++) {
+		fill(m, asked[i], row);
+		if (m->gauss_share > 0)
+			rc = kc_gauss_predict(m->gauss, row, 1, &by_gauss);
+		out[i] = exp(on_line(m, asked[i]) + m->gauss_share * by_gauss +
+			     (1 - m->gauss_share) * kc_trees_predict(m->trees, row));
+	}
+	free(row);
 	return rc;
 }
 
@@ -452,23 +523,23 @@ int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const
 
 	if (!timed_count || !space->parameters || space->parameters > KC_SPACE_PARAMETERS)
 		return -EINVAL;
-	m.scale = scale_of(space);
-	m.columns = m.scale.columns + (lenders->count > 1 ? lenders->count + 1 : lenders->count);
+	m.own = kc__columns_of(space);
+	m.few = m.own.plain + (lenders->count > 1 ? lenders->count + 1 : lenders->count);
+	m.columns = m.few + m.own.products;
+	if (!m.columns)
+		return -EINVAL;
 	y = malloc(timed_count * sizeof(*y));
-	m.row = malloc((m.columns + 1) * sizeof(*m.row));
-	rc = y && m.row ? 0 : -ENOMEM;
+	rc = y ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !rc && i < timed_count; i++)
 		y[i] = log(ns[i]);
 	if (!rc)
 		fit_lines(&m, timed, y, timed_count);
 	if (!rc)
 		rc = fit_rest(&m, timed, y, timed_count, seed);
-	for (uint32_t i = 0; !rc && i < asked_count; i++) {
-		fill(&m, asked[i], m.row);
-		out[i] = exp(on_line(&m, asked[i]) + kc_trees_predict(m.trees, m.row));
-	}
+	if (!rc)
+		rc = answer(&m, asked, asked_count, out);
 	kc_trees_free(m.trees);
-	free(m.row);
+	kc_gauss_free(m.gauss);
 	free(y);
 	return rc;
 }

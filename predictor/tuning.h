@@ -2,7 +2,7 @@
  * Every configuration of a tunable kernel (block sizes, tiles, unrolling) from
  * a few that were timed, and from what is known of the kernel on other devices.
  *
- *   kc_space         configurations: a row each, a column each parameter
+ *   kc_space         configurations (space.h)
  *   kc_space_times   ... all of them timed: a device that lends what it knows
  *   kc_tuning        the answer for one space
  *
@@ -10,24 +10,21 @@
  * of each configuration is its own time where it has that one, else that of
  * boosted trees fitted to all its times. Where it has a parameter that the space
  * lacks, the value is taken at which it goes best with the timed ones. Log time
- * is then taken for a straight line over the lenders' mean, and what that
- * leaves is fitted by trees over parameters, their products and ratios, and the
- * lenders. Without lenders the trees stand alone.
+ * is then taken for a straight line over the lenders' mean; what that leaves (all,
+ * where there are no lenders) is fitted twice, by boosted trees and by a Gaussian
+ * process, over the columns of space.h and the lenders. Their mix is the one that
+ * meets the timed ones best where each is left out of the fit.
  *
- * Offline: allocates, takes from tenths of a second to seconds.
+ * Offline: allocates, takes seconds.
  */
 #ifndef KC_TUNING_H
 #define KC_TUNING_H
 
+#include "space.h"
+
 #include <stdint.h>
 
-#define KC_SPACE_PARAMETERS 32u
 #define KC_TUNING_LENDERS 16u
-
-struct kc_space {
-	const double *values; /* row after row */
-	uint32_t count, parameters;
-};
 
 struct kc_space_times {
 	struct kc_space space;

@@ -25,7 +25,7 @@ static double work(double block, double tile)
 
 static void set(struct fixture *f)
 {
-	f->space = (struct kc_space){f->values, COUNT, 2};
+	f->space = (struct kc_space){.values = f->values, .count = COUNT, .parameters = 2};
 	for (uint32_t i = 0; i < COUNT; i++) {
 		f->values[2 * i] = exp2(i / SIDE);
 		f->values[2 * i + 1] = 1 + i % SIDE;
@@ -78,7 +78,8 @@ static void a_parameter_that_only_the_lender_has_is_found_out(void **state)
 {
 	static struct fixture f;
 	static double values[2 * COUNT * 3], ns[2 * COUNT];
-	struct kc_space_times lender = {.space = {values, 2 * COUNT, 3}, .ns = ns, .same_as = {1, -1, 0}};
+	struct kc_space_times lender = {
+	    .space = {.values = values, .count = 2 * COUNT, .parameters = 3}, .ns = ns, .same_as = {1, -1, 0}};
 
 	(void)state;
 	set(&f);
@@ -113,7 +114,8 @@ static void what_a_lender_lacks_is_made_up(void **state)
 {
 	static struct fixture f;
 	static double values[COUNT], ns[COUNT / 2];
-	struct kc_space_times lender = {.space = {values, COUNT / 2, 2}, .ns = ns, .same_as = {0, 1}};
+	struct kc_space_times lender = {
+	    .space = {.values = values, .count = COUNT / 2, .parameters = 2}, .ns = ns, .same_as = {0, 1}};
 	double without;
 
 	(void)state;
@@ -143,7 +145,7 @@ static void what_makes_no_sense_is_refused(void **state)
 {
 	static struct fixture f;
 	struct kc_tuning_lenders none = {0, COUNT, NULL}, out;
-	struct kc_space wide = {f.values, 1, KC_SPACE_PARAMETERS + 1};
+	struct kc_space wide = {.values = f.values, .count = 1, .parameters = KC_SPACE_PARAMETERS + 1};
 	struct kc_space_times stranger = {.ns = f.ns, .same_as = {-1, -1}};
 
 	(void)state;

@@ -25,37 +25,59 @@
 enum { FILES = 18, SOME = 1000, LINE_MAX = 4096, TIMED_ONE_IN = 20 };
 enum architecture { TURING, AMPERE };
 
-/* GPUs of one name are one GPU. The constants of tuning.c were tried on the RTX 2080 Ti and the A4000. always: without
- * KC_TUNING_SEEDS as well. */
+/* gpu: built-in devices; of one name they are one GPU. The constants of tuning.c were tried on the RTX 2080 Ti and the
+ * A4000. always: without KC_TUNING_SEEDS as well. */
 static const struct {
 	const char *kernel, *rest, *gpu;
 	enum architecture architecture;
 	int tuned, always;
 } files[FILES] = {
-    {"convolution", "A4000__main", "A4000", AMPERE, 1, 0},
-    {"convolution", "a4000__unused_kt", "A4000", AMPERE, 1, 0},
-    {"convolution", "A6000__main", "A6000", AMPERE, 0, 0},
-    {"convolution", "A6000_original__main", "A6000", AMPERE, 0, 0},
-    {"convolution", "RTX_2080_Ti__unused_kt", "RTX 2080 Ti", TURING, 1, 0},
-    {"convolution", "RTX_3060_laptop__unused_kt", "RTX 3060", AMPERE, 0, 0},
-    {"convolution", "RTX_3090__unused_kt", "RTX 3090", AMPERE, 0, 1},
-    {"convolution", "RTX_Titan__unused_kt", "RTX Titan", TURING, 0, 1},
-    {"dedispersion", "A4000__main", "A4000", AMPERE, 1, 0},
-    {"dedispersion", "A6000__main", "A6000", AMPERE, 0, 1},
-    {"gemm", "RTX_2080_Ti__unused_kt", "RTX 2080 Ti", TURING, 1, 0},
-    {"gemm", "RTX_3060_laptop__unused_kt", "RTX 3060", AMPERE, 0, 1},
-    {"gemm", "RTX_3090__unused_kt", "RTX 3090", AMPERE, 0, 0},
-    {"gemm", "RTX_Titan__unused_kt", "RTX Titan", TURING, 0, 1},
-    {"pnpoly", "RTX_2080_Ti__unused_kt", "RTX 2080 Ti", TURING, 1, 0},
-    {"pnpoly", "RTX_3060_laptop__unused_kt", "RTX 3060", AMPERE, 0, 0},
-    {"pnpoly", "RTX_3090__unused_kt", "RTX 3090", AMPERE, 0, 1},
-    {"pnpoly", "RTX_Titan__unused_kt", "RTX Titan", TURING, 0, 1},
+    {"convolution", "A4000__main", "a4000", AMPERE, 1, 0},
+    {"convolution", "a4000__unused_kt", "a4000", AMPERE, 1, 0},
+    {"convolution", "A6000__main", "a6000", AMPERE, 0, 0},
+    {"convolution", "A6000_original__main", "a6000", AMPERE, 0, 0},
+    {"convolution", "RTX_2080_Ti__unused_kt", "rtx2080ti", TURING, 1, 0},
+    {"convolution", "RTX_3060_laptop__unused_kt", "rtx3060-laptop", AMPERE, 0, 0},
+    {"convolution", "RTX_3090__unused_kt", "rtx3090", AMPERE, 0, 1},
+    {"convolution", "RTX_Titan__unused_kt", "titanrtx", TURING, 0, 1},
+    {"dedispersion", "A4000__main", "a4000", AMPERE, 1, 0},
+    {"dedispersion", "A6000__main", "a6000", AMPERE, 0, 1},
+    {"gemm", "RTX_2080_Ti__unused_kt", "rtx2080ti", TURING, 1, 0},
+    {"gemm", "RTX_3060_laptop__unused_kt", "rtx3060-laptop", AMPERE, 0, 1},
+    {"gemm", "RTX_3090__unused_kt", "rtx3090", AMPERE, 0, 0},
+    {"gemm", "RTX_Titan__unused_kt", "titanrtx", TURING, 0, 1},
+    {"pnpoly", "RTX_2080_Ti__unused_kt", "rtx2080ti", TURING, 1, 0},
+    {"pnpoly", "RTX_3060_laptop__unused_kt", "rtx3060-laptop", AMPERE, 0, 0},
+    {"pnpoly", "RTX_3090__unused_kt", "rtx3090", AMPERE, 0, 1},
+    {"pnpoly", "RTX_Titan__unused_kt", "titanrtx", TURING, 0, 1},
+};
+
+/* What blocks cover and of how much, as the kernels' published Kernel Tuner scripts state it (block_size_names,
+ * grid_div_x, grid_div_y, problem_size; parameters and values are those of the recorded spaces). gemm's blocks divide
+ * its size, and pnpoly's are too many for the last one to count: no sizes. */
+static const struct {
+	const char *kernel;
+	struct {
+		const char *threads, *covered[2];
+		double size;
+	} axes[KC_SPACE_AXES];
+} grids[] = {
+    {"convolution",
+     {{"block_size_x", {"block_size_x", "tile_size_x"}, 4096},
+      {"block_size_y", {"block_size_y", "tile_size_y"}, 4096}}},
+    {"dedispersion",
+     {{"block_size_x", {"block_size_x", "tile_size_x"}, 25000},
+      {"block_size_y", {"block_size_y", "tile_size_y"}, 2048}}},
+    {"gemm", {{"MDIMC", {"MWG", NULL}, 0}, {"NDIMC", {"NWG", NULL}, 0}}},
+    {"pnpoly", {{"block_size_x", {"block_size_x", "tile_size"}, 0}}},
 };
 
 struct recorded {
 	char names[KC_SPACE_PARAMETERS][64];
 	uint32_t parameters, count;
 	double *values, *ns;
+	const struct kc_device *device;
+	struct kc_space_axis axes[KC_SPACE_AXES];
 };
 
 struct data {
@@ -93,6 +115,29 @@ static void read_line(struct recorded *r, char *line, uint32_t *capacity)
 		r->values[(size_t)r->count * r->parameters + p] = atof(strsep(&at, ","));
 	r->ns[r->count] = 1e6 * atof(at);
 	r->count += r->ns[r->count] > 0;
+}
+
+/* A bit for the parameter of this name. */
+static uint32_t bit_of(const struct recorded *r, const char *name)
+{
+	for (uint32_t p = 0; name && p < r->parameters; p++)
+		if (!strcmp(r->names[p], name))
+			return UINT32_C(1) << p;
+	return 0;
+}
+
+static void set_grid(struct recorded *r, int file)
+{
+	r->device = kc_device_builtin(files[file].gpu);
+	assert_non_null(r->device);
+	for (size_t g = 0; g < sizeof(grids) / sizeof(grids[0]); g++) {
+		for (int a = 0; !strcmp(grids[g].kernel, files[file].kernel) && a < (int)KC_SPACE_AXES; a++)
+			r->axes[a] = (struct kc_space_axis){
+			    .threads = bit_of(r, grids[g].axes[a].threads),
+			    .covered = bit_of(r, grids[g].axes[a].covered[0]) | bit_of(r, grids[g].axes[a].covered[1]),
+			    .size = grids[g].axes[a].size,
+			};
+	}
 }
 
 static int read_file(struct recorded *r, const char *path)
@@ -133,6 +178,7 @@ static int set_up(void **state)
 			 files[i].kernel, files[i].rest);
 		if (!read_file(&data->of[i], path))
 			return 0;
+		set_grid(&data->of[i], i);
 	}
 	return 0;
 }
@@ -159,7 +205,11 @@ static uint32_t draw(struct data *data, uint32_t below)
 
 static struct kc_space space_of(const struct recorded *r)
 {
-	return (struct kc_space){r->values, r->count, r->parameters};
+	struct kc_space space = {
+	    .values = r->values, .count = r->count, .parameters = r->parameters, .device = r->device};
+
+	memcpy(space.axes, r->axes, sizeof(space.axes));
+	return space;
 }
 
 static struct kc_space_times lend(const struct recorded *lender, const struct recorded *to)

@@ -180,7 +180,7 @@ static int read_all(const struct kc_basis_space_question *question, struct answe
 
 static struct kc_space space_of(const struct file *file)
 {
-	return (struct kc_space){file->values, file->count, file->parameters};
+	return (struct kc_space){.values = file->values, .count = file->count, .parameters = file->parameters};
 }
 
 static struct kc_space_times lend(const struct file *lender, const struct file *own)
