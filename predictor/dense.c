@@ -27,10 +27,8 @@ int kc__cholesky(double *a, uint32_t n)
 
 		for (uint32_t j = 0; j <= i; j++) {
 			const double *above = a + (size_t)j * n;
-			double sum = row[j];
+			double sum = row[j] - kc__dot(row, above, j);
 
-			for (uint32_t k = 0; k < j; k++)
-				sum -= row[k] * above[k];
 			if (i != j)
 				row[j] = sum / above[j];
 			else if (sum > 0)

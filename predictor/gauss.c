@@ -87,16 +87,16 @@ static void fill_table(const struct column *column, int part, double log_share, 
 	double share = exp(log_share), length = exp(log_length);
 
 	for (uint32_t i = 0; i < column->count; i++) {
-		for (uint32_t j = 0; j < column->count; j++) {
-			size_t at = (size_t)i * column->count + j;
-			double apart = fabs(column->values[i] - column->values[j]) / length,
-			       alike = likeness(part, apart);
+		for (uint32_t j = 0; j <= i; j++) {
+			size_t at = (size_t)i * column->count + j, mirrored = (size_t)j * column->count + i;
+			double apart = (column->values[i] - column->values[j]) / length, alike = likeness(part, apart);
 
-			table->factor[at] = (1 + share * alike) / (1 + share);
+			table->factor[at] = table->factor[mirrored] = (1 + share * alike) / (1 + share);
 			if (!table->by_share)
 				continue;
-			table->by_share[at] = share * (alike - 1) / ((1 + share) * (1 + share * alike));
-			table->by_length[at] =
+			table->by_share[at] = table->by_share[mirrored] =
+			    share * (alike - 1) / ((1 + share) * (1 + share * alike));
+			table->by_length[at] = table->by_length[mirrored] =
 			    share * alike * apart * (part == SMOOTH ? apart : 1) / (1 + share * alike);
 		}
 	}

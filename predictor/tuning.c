@@ -29,7 +29,7 @@ static const struct kc_trees_options lender_trees = {
     .columns = 1,
     .seed = 1,
 };
-static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 300};
+static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 600};
 #define FOLDS 5u /* the trees are fitted without each fifth of the timed ones, to see how they meet it */
 #define MIXES 20 /* shares of the Gaussian process that are tried: 0 to 1 in so many steps */
 #define LINE_RIDGE 0.01

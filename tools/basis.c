@@ -27,7 +27,8 @@ enum {
 	KEY_TIME,
 	KEY_REGS,
 	KEY_SMEM,
-	KEY_KNOWN
+	KEY_KNOWN,
+	KEY_AXIS
 };
 
 enum action { NONE, TRAIN, SHOW, PREDICT, SPACE };
@@ -43,7 +44,8 @@ struct request {
 static const struct argp_option options[] = {
     {"kernel", KEY_KERNEL, "TEXT", 0, "predict: the kernel in whose name, or module, this occurs", 0},
     {"device", KEY_DEVICE, "TEXT", 0,
-     "predict: the recorded device in whose name this occurs; with --time also a built-in one, or a file", 0},
+     "predict: the recorded device in whose name this occurs; with --time, and for space, a built-in one, or a file",
+     0},
     {"size", KEY_SIZE, "NUMBER", 0, "predict: the problem size, as recorded with the launches (largest known)", 0},
     {"timed", KEY_TIMED, "X[,Y[,Z]]", 0, "predict: only these block sizes count as timed (all that are)", 0},
     {"block", KEY_BLOCK, "X[,Y[,Z]]", 0, "predict: a block size to predict (all that are known and not timed)", 0},
@@ -51,6 +53,10 @@ static const struct argp_option options[] = {
     {"regs", KEY_REGS, "N", 0, "predict, with --time: registers a thread", 0},
     {"smem", KEY_SMEM, "BYTES", 0, "predict, with --time: shared memory a block", 0},
     {"known", KEY_KNOWN, "FILE", 0, "space: the same kernel on another device, timed", 0},
+    {"axis", KEY_AXIS, "A:A*B[:SIZE]", 0,
+     "space: parameters whose product is the block's threads along an axis of the problem, those of the elements that "
+     "it covers there, and how many there are",
+     0},
     {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
     {0},
 };
@@ -141,6 +147,8 @@ static void check(const struct request *request, struct argp_state *state)
 		argp_error(state, "which file? Its columns before time_ms are parameters");
 	if (request->action != SPACE && request->space.known_count)
 		argp_error(state, "--known goes with space");
+	if (request->action != SPACE && request->space.axis_count)
+		argp_error(state, "--axis goes with space");
 	if (request->action != PREDICT)
 		return;
 	if (!q->kernel == !q->times.count)
@@ -162,6 +170,14 @@ static void add_known(struct kc_basis_space_question *space, const char *arg, st
 		space->known[space->known_count++] = arg;
 }
 
+static void add_axis(struct kc_basis_space_question *space, const char *arg, struct argp_state *state)
+{
+	if (space->axis_count == KC_SPACE_AXES)
+		argp_error(state, "more than %u axes", KC_SPACE_AXES);
+	else
+		space->axes[space->axis_count++] = arg;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
@@ -172,7 +188,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		q->kernel = arg;
 		return 0;
 	case KEY_DEVICE:
-		q->device = arg;
+		q->device = request->space.device = arg;
 		return 0;
 	case KEY_SIZE:
 		q->size = parse_size(arg, state);
@@ -194,6 +210,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_KNOWN:
 		add_known(&request->space, arg, state);
+		return 0;
+	case KEY_AXIS:
+		add_axis(&request->space, arg, state);
 		return 0;
 	case KEY_JSON:
 		request->json = 1;
@@ -484,5 +503,6 @@ const struct kc_command kc_command_basis = {
 	"resident block costs. \"vectors\" is the prediction by singular vectors, never of the kernel itself.\n"
 	"space takes a CSV file (plain or gzip) of a tunable kernel's configurations, parameters before the column\n"
 	"time_ms, most of them without a time; --known names such files of the same kernel elsewhere. It predicts\n"
-	"every configuration and prints the fastest, with --json all.\n",
+	"every configuration and prints the fastest, with --json all. Predictions are better where it is told how\n"
+	"parameters make up a block (--axis, once for each axis; --device for what its SMs hold).\n",
 };

@@ -1,6 +1,7 @@
 #include "basis_space.h"
 #include "command.h"
 #include "csv_read.h"
+#include "device_spec.h"
 #include "format.h"
 #include "json.h"
 #include "table.h"
@@ -25,6 +26,8 @@ struct file {
 
 struct answer {
 	struct file own, known[KC_TUNING_LENDERS];
+	struct kc_device device;
+	struct kc_space space; /* own */
 	uint32_t known_count;
 	uint32_t *timed, *all, timed_count;
 	double *timed_ns, *predicted_ns;
@@ -176,12 +179,71 @@ static int read_all(const struct kc_basis_space_question *question, struct answe
 	return rc;
 }
 
-/* --- predicting */
+/* --- what blocks cover */
 
 static struct kc_space space_of(const struct file *file)
 {
 	return (struct kc_space){.values = file->values, .count = file->count, .parameters = file->parameters};
 }
+
+/* A bit for each parameter of "A*B*C", which ends at `end`; 0: there is no such parameter. */
+static uint32_t bits_of(const struct file *file, const char *text, const char *end)
+{
+	uint32_t bits = 0;
+
+	for (;; text++) {
+		size_t length = strcspn(text, "*:");
+		uint32_t p = 0;
+
+		while (p < file->parameters && (strncmp(file->names[p], text, length) != 0 || file->names[p][length]))
+			p++;
+		if (p == file->parameters)
+			return 0;
+		bits |= UINT32_C(1) << p;
+		text += length;
+		if (text >= end)
+			return bits;
+	}
+}
+
+static int set_axis(const struct file *file, const char *text, struct kc_space_axis *axis)
+{
+	const char *covered = strchr(text, ':'), *size = covered ? strchr(covered + 1, ':') : NULL;
+
+	if (!covered) {
+		kc_error("--axis %s: parameters of the threads, a colon, parameters of what a block covers", text);
+		return -EINVAL;
+	}
+	axis->threads = bits_of(file, text, covered);
+	axis->covered = bits_of(file, covered + 1, size ? size : covered + strlen(covered));
+	if ((covered > text && !axis->threads) || !axis->covered) {
+		kc_error("--axis %s: not all of these are parameters of %s", text, file->path);
+		return -EINVAL;
+	}
+	if (size && !(number(size + 1, &axis->size) && axis->size > 0)) {
+		kc_error("--axis %s: the size is a number above 0", text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int set_space(const struct kc_basis_space_question *question, struct answer *a)
+{
+	char why[256];
+
+	a->space = space_of(&a->own);
+	if (question->device && kc_device_spec(question->device, &a->device, why, sizeof(why))) {
+		kc_error("%s", why);
+		return -EINVAL;
+	}
+	a->space.device = question->device ? &a->device : NULL;
+	for (uint32_t i = 0; i < question->axis_count; i++)
+		if (set_axis(&a->own, question->axes[i], &a->space.axes[i]))
+			return -EINVAL;
+	return 0;
+}
+
+/* --- predicting */
 
 static struct kc_space_times lend(const struct file *lender, const struct file *own)
 {
@@ -218,7 +280,6 @@ static int pick_timed(struct answer *a)
 
 static int predict(struct answer *a)
 {
-	struct kc_space space = space_of(&a->own);
 	struct kc_space_times lenders[KC_TUNING_LENDERS];
 	struct kc_tuning_lenders borrowed;
 	int rc = pick_timed(a);
@@ -227,9 +288,9 @@ static int predict(struct answer *a)
 		return rc;
 	for (uint32_t i = 0; i < a->known_count; i++)
 		lenders[i] = lend(&a->known[i], &a->own);
-	rc = kc_tuning_borrow(&space, a->timed, a->timed_ns, a->timed_count, lenders, a->known_count, &borrowed);
+	rc = kc_tuning_borrow(&a->space, a->timed, a->timed_ns, a->timed_count, lenders, a->known_count, &borrowed);
 	if (!rc) {
-		rc = kc_tuning_predict(&space, a->timed, a->timed_ns, a->timed_count, &borrowed, SEED, a->all,
+		rc = kc_tuning_predict(&a->space, a->timed, a->timed_ns, a->timed_count, &borrowed, SEED, a->all,
 				       a->own.count, a->predicted_ns);
 		kc_tuning_lenders_free(&borrowed);
 	}
@@ -327,7 +388,7 @@ int kc_basis_space(const struct kc_basis_space_question *question, int json)
 	static struct answer answer;
 	int status = KC_EXIT_FAILED;
 
-	if (read_all(question, &answer) == 0 && predict(&answer) == 0)
+	if (read_all(question, &answer) == 0 && set_space(question, &answer) == 0 && predict(&answer) == 0)
 		status = json ? print_json(&answer) : print_text(&answer);
 	release(&answer);
 	return status;

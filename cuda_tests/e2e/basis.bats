@@ -106,6 +106,7 @@ predict() { # JSON path, then arguments
 	equal "$(json '$.configurations[63].measured_ns')" ""
 	equal "$(json '$.configurations[8].measured_ns')" 23500000.0
 	contains "$("$kerncast" basis space part.csv --known twice.csv.gz)" "64 configurations, 7 of them timed"
+	contains "$("$kerncast" basis space part.csv --axis block:block*tile:4096 --device a4000)" "64 configurations, 7 of them timed"
 	local wrong
 	printf 'a,time_ms\n1,5\nx,3\n' >bad1.csv
 	printf 'a,b\n1,5\n' >bad2.csv
@@ -117,7 +118,14 @@ predict() { # JSON path, then arguments
 		contains "$(<failed.err)" "$(basename "${wrong##* }")"
 	done
 	contains "$("$kerncast" basis space bad1.csv 2>&1)" "bad1.csv:3"
-	for wrong in "space" "space a b" "train --known part.csv"; do
+	for wrong in block bloc:block block:block*til block: block*:block block:tile:-1 block:tile:x; do
+		keep failed "$kerncast" basis space part.csv --axis "$wrong"
+		equal "$(<failed.status)" 1 "$wrong"
+		contains "$(<failed.err)" "--axis $wrong"
+	done
+	keep failed "$kerncast" basis space part.csv --device nosuch
+	equal "$(<failed.status)" 1
+	for wrong in "space" "space a b" "train --known part.csv" "train --axis block:block" "space part.csv --axis a:a --axis b:b --axis c:c --axis d:d"; do
 		keep wrong "$kerncast" basis $wrong
 		equal "$(<wrong.status)" 2 "$wrong"
 	done
