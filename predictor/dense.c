@@ -6,18 +6,25 @@
 
 #define SWEEPS_MAX 60 /* Jacobi converges quadratically: a dozen do */
 
-/* Four sums side by side: one alone would wait for each addition. */
+/* Eight sums side by side: one alone would wait for each addition. */
 double kc__dot(const double *a, const double *b, uint32_t n)
 {
-	double sums[4] = {0, 0, 0, 0};
+	double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
 	uint32_t i = 0;
 
-	for (; i + 4 <= n; i += 4)
-		for (uint32_t k = 0; k < 4; k++)
-			sums[k] += a[i + k] * b[i + k];
+	for (; i + 8 <= n; i += 8) {
+		s0 += a[i] * b[i];
+		s1 += a[i + 1] * b[i + 1];
+		s2 += a[i + 2] * b[i + 2];
+		s3 += a[i + 3] * b[i + 3];
+		s4 += a[i + 4] * b[i + 4];
+		s5 += a[i + 5] * b[i + 5];
+		s6 += a[i + 6] * b[i + 6];
+		s7 += a[i + 7] * b[i + 7];
+	}
 	for (; i < n; i++)
-		sums[0] += a[i] * b[i];
-	return sums[0] + sums[1] + sums[2] + sums[3];
+		s0 += a[i] * b[i];
+	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7));
 }
 
 int kc__cholesky(double *a, uint32_t n)
