@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMOOTH, ROUGH, PARTS };
+enum { SMOOTH, BENT, ROUGH, PARTS };
 
 /* Where the search for scales starts, and how far from there (standard deviations of logarithms) is easily believed. */
-#define SMOOTH_AMPLITUDE 1.0
-#define ROUGH_AMPLITUDE 0.1
+static const struct {
+	double amplitude, length;
+} starts[PARTS] = {[SMOOTH] = {1, 3}, [BENT] = {0.1, 1}, [ROUGH] = {0.1, 3}};
 #define START_SHARE 1.0
-#define START_LENGTH 3.0
 #define START_NOISE 0.01
 #define PRIOR_PRECISION 0.5 /* of logarithms: a factor of 4 is one standard deviation */
 
@@ -60,20 +60,41 @@ static struct part part_of(const double *scales, uint32_t columns, int which)
 static void start(double *scales, uint32_t columns)
 {
 	for (int p = 0; p < PARTS; p++) {
-		*scales++ = log(p == SMOOTH ? SMOOTH_AMPLITUDE : ROUGH_AMPLITUDE);
+		*scales++ = log(starts[p].amplitude);
 		for (uint32_t c = 0; c < columns; c++)
 			*scales++ = log(START_SHARE);
 		for (uint32_t c = 0; c < columns; c++)
-			*scales++ = log(START_LENGTH);
+			*scales++ = log(starts[p].length);
 	}
 	*scales = log(START_NOISE);
 }
 
 /* --- likeness */
 
+/* Equations 4.9, 4.17 and 4.18. */
 static double likeness(int part, double apart)
 {
-	return exp(part == SMOOTH ? -apart * apart / 2 : -apart);
+	switch (part) {
+	case SMOOTH:
+		return exp(-apart * apart / 2);
+	case BENT:
+		return (1 + sqrt(3) * apart) * exp(-sqrt(3) * apart);
+	default:
+		return exp(-apart);
+	}
+}
+
+/* How it grows with the logarithm of the length. */
+static double growth(int part, double apart, double alike)
+{
+	switch (part) {
+	case SMOOTH:
+		return apart * apart * alike;
+	case BENT:
+		return 3 * apart * apart * exp(-sqrt(3) * apart);
+	default:
+		return apart * alike;
+	}
 }
 
 /* For every two values of a column: its factor of the product, and how the
@@ -97,7 +118,7 @@ static void fill_table(const struct column *column, int part, double log_share, 
 			table->by_share[at] = table->by_share[mirrored] =
 			    share * (alike - 1) / ((1 + share) * (1 + share * alike));
 			table->by_length[at] = table->by_length[mirrored] =
-			    share * alike * apart * (part == SMOOTH ? apart : 1) / (1 + share * alike);
+			    share * growth(part, apart, alike) / (1 + share * alike);
 		}
 	}
 }
@@ -142,8 +163,8 @@ struct workspace {
 
 static void free_workspace(struct workspace *w)
 {
-	free(w->parts[SMOOTH]);
-	free(w->parts[ROUGH]);
+	for (int p = 0; p < PARTS; p++)
+		free(w->parts[p]);
 	free(w->k);
 	free(w->inverse);
 	free(w->spare);
@@ -158,15 +179,15 @@ static int new_workspace(const struct kc_gauss *g, struct workspace *w)
 	size_t square = (size_t)g->rows * g->rows * sizeof(double), table = table_size(g) * sizeof(double);
 
 	*w = (struct workspace){
-	    .parts = {malloc(square), malloc(square)},
+	    .parts = {malloc(square), malloc(square), malloc(square)},
 	    .k = malloc(square),
 	    .inverse = malloc(square),
 	    .spare = malloc(square),
 	    .weights = malloc(g->rows * sizeof(double)),
 	    .table = {malloc(table), malloc(table), malloc(table)},
 	};
-	if (w->parts[SMOOTH] && w->parts[ROUGH] && w->k && w->inverse && w->spare && w->weights && w->table.factor &&
-	    w->table.by_share && w->table.by_length)
+	if (w->parts[SMOOTH] && w->parts[BENT] && w->parts[ROUGH] && w->k && w->inverse && w->spare && w->weights &&
+	    w->table.factor && w->table.by_share && w->table.by_length)
 		return 0;
 	free_workspace(w);
 	return -ENOMEM;
@@ -241,7 +262,7 @@ static int factorise(const struct kc_gauss *g, const double *scales, struct work
 	for (int p = 0; p < PARTS; p++)
 		fill_part(g, p, scales, &bare, w->parts[p]);
 	for (size_t i = 0; i < (size_t)n * n; i++)
-		w->k[i] = w->parts[SMOOTH][i] + w->parts[ROUGH][i];
+		w->k[i] = w->parts[SMOOTH][i] + w->parts[BENT][i] + w->parts[ROUGH][i];
 	for (uint32_t i = 0; i < n; i++)
 		w->k[(size_t)i * n + i] += exp(scales[kc__gauss_scales(g->columns) - 1]);
 	return kc__cholesky(w->k, n);

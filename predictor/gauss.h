@@ -5,11 +5,11 @@
  *   kc_gauss_options   how long to look for the scales
  *   kc_gauss           rows, their values, the scales found; made once, then only read
  *
- * How alike two rows are is a sum of two parts, one smooth (squared exponential,
- * Equation 4.9) and one rough (exponential, Equation 4.18). Each is a product over
- * the columns of (1 + share · likeness) / (1 + share): columns act alone and
- * together, as in an analysis of variance (Duvenaud et al. 2011), and one that
- * matters not gets no share. Its logarithmic scales:
+ * How alike two rows are is a sum of three parts: smooth (squared exponential,
+ * Equation 4.9), bent (Matern 3/2, Equation 4.17) and rough (exponential, Equation
+ * 4.18). Each is a product over the columns of (1 + share · likeness) / (1 + share):
+ * columns act alone and together, as in an analysis of variance (Duvenaud et al.
+ * 2011), and one that matters not gets no share. Its logarithmic scales:
  *
  *   for each part   amplitude, shares of all columns, lengths of all columns
  *   noise

@@ -12,7 +12,7 @@
 enum { SIDE = 12, GRID = SIDE * SIDE, SOME_ROWS = 15, SOME_COLUMNS = 3 };
 
 /* Amplitudes, shares, lengths and noise of 1. */
-static const double ones[7] = {0};
+static const double ones[10] = {0};
 static const struct kc_gauss_options options = {.steps = 60, .scale_rows = 100};
 
 static int near(double a, double b)
@@ -20,10 +20,10 @@ static int near(double a, double b)
 	return fabs(a - b) < 1e-9;
 }
 
-/* How alike 0 and 1 are: (1 + e^-1/2) / 2 + (1 + e^-1) / 2. */
+/* How alike 0 and 1 are: each part is (1 + likeness) / 2, of e^-1/2, (1 + √3) e^-√3 and e^-1. */
 static double one_apart(void)
 {
-	return (2 + exp(-0.5) + exp(-1)) / 2;
+	return (3 + exp(-0.5) + (1 + sqrt(3)) * exp(-sqrt(3)) + exp(-1)) / 2;
 }
 
 static double at(const struct kc_gauss *gauss, double x)
@@ -34,24 +34,24 @@ static double at(const struct kc_gauss *gauss, double x)
 	return out;
 }
 
-/* K is 1 + 1 + noise of 1. */
+/* K is 1 + 1 + 1 + noise of 1. */
 static void one_row_pulls_by_how_alike_it_is(void **state)
 {
-	double x = 0, y = 3, left_out;
+	double x = 0, y = 4, left_out;
 	struct kc_gauss *gauss;
 
 	(void)state;
 	assert_int_equal(kc__gauss_with(&gauss, ones, &x, &y, 1, 1), 0);
-	assert_true(near(at(gauss, 0), 2));
+	assert_true(near(at(gauss, 0), 3));
 	assert_true(near(at(gauss, 1), one_apart()));
 	/* Shares of 1: half of the likeness is there whatever the distance. */
-	assert_true(near(at(gauss, 1e6), 1));
+	assert_true(near(at(gauss, 1e6), 1.5));
 	assert_int_equal(kc_gauss_left_out(gauss, &left_out), 0);
 	assert_true(near(left_out, 0));
 	kc_gauss_free(gauss);
 }
 
-/* K = (3 c; c 3), K⁻¹·(1, 2) = (3 - 2c, 6 - c) / (9 - c²). */
+/* K = (4 c; c 4), K⁻¹·(1, 2) = (4 - 2c, 8 - c) / (16 - c²). */
 static void two_rows_by_hand(void **state)
 {
 	double x[2] = {0, 1}, y[2] = {1, 2}, left_out[2], c = one_apart();
@@ -59,26 +59,26 @@ static void two_rows_by_hand(void **state)
 
 	(void)state;
 	assert_int_equal(kc__gauss_with(&gauss, ones, x, y, 2, 1), 0);
-	assert_true(near(at(gauss, 0), (2 * (3 - 2 * c) + c * (6 - c)) / (9 - c * c)));
-	assert_true(near(at(gauss, 1), (c * (3 - 2 * c) + 2 * (6 - c)) / (9 - c * c)));
+	assert_true(near(at(gauss, 0), (3 * (4 - 2 * c) + c * (8 - c)) / (16 - c * c)));
+	assert_true(near(at(gauss, 1), (c * (4 - 2 * c) + 3 * (8 - c)) / (16 - c * c)));
 	assert_int_equal(kc_gauss_left_out(gauss, left_out), 0);
-	assert_true(near(left_out[0], 2 * c / 3) && near(left_out[1], c / 3));
+	assert_true(near(left_out[0], 2 * c / 4) && near(left_out[1], c / 4));
 	kc_gauss_free(gauss);
 }
 
-/* Equation 5.8 with one value of variance 3: y² / 6 + log(3) / 2. */
+/* Equation 5.8 with one value of variance 4: y² / 8 + log(4) / 2. */
 static void the_surprise_of_one_value(void **state)
 {
-	double x = 0, y = 2, surprise, slopes[7];
+	double x = 0, y = 4, surprise, slopes[10];
 	struct kc_gauss *gauss;
 
 	(void)state;
-	assert_int_equal(kc__gauss_scales(1), 7);
+	assert_int_equal(kc__gauss_scales(1), 10);
 	assert_int_equal(kc__gauss_with(&gauss, ones, &x, &y, 1, 1), 0);
 	assert_int_equal(kc__gauss_surprise(gauss, ones, &surprise, slopes), 0);
-	assert_true(near(surprise, 4.0 / 6 + log(3) / 2));
+	assert_true(near(surprise, 2 + log(2)));
 	/* By the noise n, d/d log n = n · (-y² / K² + 1 / K) / 2. */
-	assert_true(near(slopes[6], (-4.0 / 9 + 1.0 / 3) / 2));
+	assert_true(near(slopes[9], (-16.0 / 16 + 1.0 / 4) / 2));
 	kc_gauss_free(gauss);
 }
 

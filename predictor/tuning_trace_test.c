@@ -146,10 +146,8 @@ static int read_file(struct recorded *r, const char *path)
 	uint32_t capacity = 0;
 	FILE *pipe = fopen(path, "r");
 
-	if (!pipe) {
-		print_message("skipped: %s: no such file (KC_SHARED_DATA names the folder)\n", path);
+	if (!pipe)
 		return 0;
-	}
 	fclose(pipe);
 	snprintf(command, sizeof(command), "gzip -dc '%s'", path);
 	pipe = popen(command, "r");
@@ -325,9 +323,13 @@ static int absent(const struct data *data)
 	print_message("skipped: one thread alone\n");
 	return 1;
 #endif
-	for (int i = 0; i < FILES; i++)
-		if (!data->of[i].count)
-			return 1;
+	for (int i = 0; i < FILES; i++) {
+		if (data->of[i].count)
+			continue;
+		print_message("skipped: no recorded space %s of %s (KC_SHARED_DATA names the folder)\n", files[i].rest,
+			      files[i].kernel);
+		return 1;
+	}
 	return 0;
 }
 
