@@ -141,6 +141,26 @@ static void without_lenders_the_timed_ones_are_followed(void **state)
 		assert_true(fabs(f.out[f.timed[i]] / f.timed_ns[i] - 1) < 0.2);
 }
 
+/* Time follows block and tile smoothly; one in three is timed. Steps, which trees alone can make, would be far off. */
+static void a_smooth_space_is_followed_between_the_timed_ones(void **state)
+{
+	static struct fixture f;
+	struct kc_tuning_lenders none = {0, COUNT, NULL};
+	uint32_t timed[COUNT], count = 0;
+	double ns[COUNT];
+
+	(void)state;
+	set(&f);
+	for (uint32_t i = 0; i < COUNT; i++)
+		f.ns[i] = 1e5 / f.values[2 * i] + 3000 * f.values[2 * i + 1];
+	for (uint32_t i = 0; i < COUNT; i += 3) {
+		timed[count] = i;
+		ns[count++] = f.ns[i];
+	}
+	assert_int_equal(kc_tuning_predict(&f.space, timed, ns, count, &none, 1, f.all, COUNT, f.out), 0);
+	assert_true(worst(&f) < 0.06);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
 	static struct fixture f;
@@ -166,6 +186,7 @@ int main(void)
 	    cmocka_unit_test(lenders_count_by_how_well_they_fit),
 	    cmocka_unit_test(what_a_lender_lacks_is_made_up),
 	    cmocka_unit_test(without_lenders_the_timed_ones_are_followed),
+	    cmocka_unit_test(a_smooth_space_is_followed_between_the_timed_ones),
 	    cmocka_unit_test(what_makes_no_sense_is_refused),
 	};
 
