@@ -35,7 +35,7 @@ static uint32_t slot(const struct memory *m, uint32_t back)
 static void point(struct search *s)
 {
 	struct memory *m = &s->memory;
-	double shares[MEMORY], scale = 1;
+	double shares[MEMORY] = {0}, scale = 1;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		s->direction[i] = -s->slopes[i];

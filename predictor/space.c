@@ -111,7 +111,7 @@ struct kc__columns kc__columns_of(const struct kc_space *space)
 void kc__describe(const struct kc_space *space, const struct kc__columns *columns, uint32_t row, double *plain,
 		  double *products)
 {
-	double all[KC_SPACE_CANDIDATES] = {0}, logs[KC_SPACE_PARAMETERS], sum = 0;
+	double all[KC_SPACE_CANDIDATES] = {0}, logs[KC_SPACE_PARAMETERS] = {0}, sum = 0;
 	uint32_t logarithmic = 0;
 
 	candidates(space, columns->logarithmic, row, all);
