@@ -30,8 +30,9 @@ static const struct kc_trees_options lender_trees = {
     .seed = 1,
 };
 static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 600};
-#define FOLDS 5u /* the trees are fitted without each fifth of the timed ones, to see how they meet it */
-#define MIXES 20 /* shares of the Gaussian process that are tried: 0 to 1 in so many steps */
+#define GAUSS_ROWS 2000u /* at most; its time grows with their third power, to seconds at this many */
+#define FOLDS 5u         /* the trees are fitted without each fifth of the timed ones, to see how they meet it */
+#define MIXES 20         /* shares of the Gaussian process that are tried: 0 to 1 in so many steps */
 #define LINE_RIDGE 0.01
 #define LINE_NOISE 1e-4 /* variance: 1 % of the time */
 
@@ -377,9 +378,9 @@ static void fit_lines(struct model *m, const uint32_t *timed, const double *y, u
 
 /* --- what the line leaves */
 
-struct rest { /* of the timed ones */
-	uint32_t count;
-	double *x, *few; /* all columns; the Gaussian process' */
+struct rest {                        /* of the timed ones */
+	uint32_t count, gauss_count; /* the first of them are the Gaussian process' */
+	double *x, *few;             /* all columns; the Gaussian process' */
 	double *y;
 	double *by_trees, *by_gauss; /* each left out of the fit */
 };
@@ -397,6 +398,7 @@ static int new_rest(const struct model *m, const uint32_t *timed, const double *
 {
 	*rest = (struct rest){
 	    .count = count,
+	    .gauss_count = count < GAUSS_ROWS ? count : GAUSS_ROWS,
 	    .x = malloc((size_t)count * m->columns * sizeof(double)),
 	    .few = malloc((size_t)count * m->few * sizeof(double)),
 	    .y = malloc(count * sizeof(double)),
@@ -455,7 +457,7 @@ static double best_share(const struct rest *rest)
 	for (int step = 0; step <= MIXES; step++) {
 		double share = (double)step / MIXES, error = 0;
 
-		for (uint32_t i = 0; i < rest->count; i++)
+		for (uint32_t i = 0; i < rest->gauss_count; i++)
 			error += fabs(expm1(share * rest->by_gauss[i] + (1 - share) * rest->by_trees[i] - rest->y[i]));
 		if (error < least) {
 			least = error;
@@ -473,7 +475,7 @@ static int fit_mix(struct model *m, const struct kc_trees_options *options, stru
 	m->gauss_share = 0;
 	if (rest->count < FOLDS)
 		return 0;
-	rc = kc_gauss_fit(&m->gauss, &residual_gauss, rest->few, rest->y, rest->count, m->few);
+	rc = kc_gauss_fit(&m->gauss, &residual_gauss, rest->few, rest->y, rest->gauss_count, m->few);
 	if (rc)
 		return rc == -EDOM ? 0 : rc;
 	rc = leave_out(m, options, rest);
@@ -513,11 +515,31 @@ static int answer(const struct model *m, const uint32_t *asked, uint32_t count, 
 	return rc;
 }
 
+/* What is timed often comes in an order: the first ones, and every fifth, are to be a fair sample. */
+static void shuffle(uint32_t *rows, double *y, uint32_t count, uint64_t seed)
+{
+	uint64_t state = seed;
+
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		uint32_t j, row = rows[i];
+		double value = y[i];
+
+		/* MMIX: Knuth 1997, section 3.3.4, table 1 */
+		state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		j = i + (uint32_t)((state >> 32) * (count - i) >> 32);
+		rows[i] = rows[j];
+		y[i] = y[j];
+		rows[j] = row;
+		y[j] = value;
+	}
+}
+
 int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
 		      const struct kc_tuning_lenders *lenders, uint64_t seed, const uint32_t *asked,
 		      uint32_t asked_count, double *out)
 {
 	struct model m = {.space = space, .lenders = lenders};
+	uint32_t *rows;
 	double *y;
 	int rc;
 
@@ -528,18 +550,23 @@ int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const
 	m.columns = m.few + m.own.products;
 	if (!m.columns)
 		return -EINVAL;
+	rows = malloc(timed_count * sizeof(*rows));
 	y = malloc(timed_count * sizeof(*y));
-	rc = y ? 0 : -ENOMEM;
-	for (uint32_t i = 0; !rc && i < timed_count; i++)
+	rc = rows && y ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !rc && i < timed_count; i++) {
+		rows[i] = timed[i];
 		y[i] = log(ns[i]);
-	if (!rc)
-		fit_lines(&m, timed, y, timed_count);
-	if (!rc)
-		rc = fit_rest(&m, timed, y, timed_count, seed);
+	}
+	if (!rc) {
+		shuffle(rows, y, timed_count, seed);
+		fit_lines(&m, rows, y, timed_count);
+		rc = fit_rest(&m, rows, y, timed_count, seed);
+	}
 	if (!rc)
 		rc = answer(&m, asked, asked_count, out);
 	kc_trees_free(m.trees);
 	kc_gauss_free(m.gauss);
+	free(rows);
 	free(y);
 	return rc;
 }
