@@ -35,7 +35,6 @@ struct kc_gauss {
 	struct measure of_y;
 	double *y;
 	double *scales;
-	double *factor;  /* L of K = L·Lᵀ */
 	double *weights; /* K⁻¹·y */
 };
 
@@ -445,9 +444,8 @@ static int finish(struct kc_gauss *g)
 	rc = factorise(g, g->scales, &w);
 	if (!rc) {
 		solve(g, w.k, w.weights);
-		g->factor = w.k;
 		g->weights = w.weights;
-		w.k = w.weights = NULL;
+		w.weights = NULL;
 	}
 	free_workspace(&w);
 	return rc;
@@ -558,23 +556,6 @@ int kc_gauss_predict(const struct kc_gauss *gauss, const double *x, uint32_t row
 	return rc;
 }
 
-/* Equation 5.12; the diagonal of K⁻¹ is that of L⁻ᵀ·L⁻¹. */
-int kc_gauss_left_out(const struct kc_gauss *gauss, double *out)
-{
-	uint32_t n = gauss->rows;
-	double *column = malloc(n * sizeof(*column));
-
-	if (!column)
-		return -ENOMEM;
-	for (uint32_t r = 0; r < n; r++) {
-		invert_column(gauss->factor, n, r, column);
-		out[r] = gauss->y[r] - gauss->weights[r] / kc__dot(column + r, column + r, n - r);
-		out[r] = gauss->of_y.middle + gauss->of_y.spread * out[r];
-	}
-	free(column);
-	return 0;
-}
-
 void kc_gauss_free(struct kc_gauss *gauss)
 {
 	if (!gauss)
@@ -586,7 +567,6 @@ void kc_gauss_free(struct kc_gauss *gauss)
 	free(gauss->column);
 	free(gauss->y);
 	free(gauss->scales);
-	free(gauss->factor);
 	free(gauss->weights);
 	free(gauss);
 }

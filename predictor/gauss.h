@@ -1,5 +1,5 @@
 /*
- * Gaussian process regression (Rasmussen and Williams 2006, chapters 2, 4, 5):
+ * Gaussian process regression (Rasmussen and Williams 2006, chapters 2, 4 and 5):
  * what is alike in its columns is taken to have like values.
  *
  *   kc_gauss_options   how long to look for the scales
@@ -37,8 +37,6 @@ int kc_gauss_fit(struct kc_gauss **out, const struct kc_gauss_options *options, 
 		 uint32_t rows, uint32_t columns);
 /* x: rows · columns values; out: rows. 0; -ENOMEM. */
 int kc_gauss_predict(const struct kc_gauss *gauss, const double *x, uint32_t rows, double *out);
-/* What would be predicted of each row had it not been there, scales kept (Equation 5.12). rows values; 0; -ENOMEM. */
-int kc_gauss_left_out(const struct kc_gauss *gauss, double *out);
 void kc_gauss_free(struct kc_gauss *gauss);
 
 /* How many scales there are. */

@@ -30,8 +30,9 @@ static const struct kc_trees_options lender_trees = {
     .seed = 1,
 };
 static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 600};
+static const struct kc_gauss_options fold_gauss = {.steps = 25, .scale_rows = 200};
 #define GAUSS_ROWS 2000u /* at most; its time grows with their third power, to seconds at this many */
-#define FOLDS 5u         /* the trees are fitted without each fifth of the timed ones, to see how they meet it */
+#define FOLDS 5u         /* both are fitted without each fifth of the timed ones, to see how they meet it */
 #define MIXES 20         /* shares of the Gaussian process that are tried: 0 to 1 in so many steps */
 #define LINE_RIDGE 0.01
 #define LINE_NOISE 1e-4 /* variance: 1 % of the time */
@@ -378,9 +379,9 @@ static void fit_lines(struct model *m, const uint32_t *timed, const double *y, u
 
 /* --- what the line leaves */
 
-struct rest {                        /* of the timed ones */
-	uint32_t count, gauss_count; /* the first of them are the Gaussian process' */
-	double *x, *few;             /* all columns; the Gaussian process' */
+struct rest { /* of the timed ones */
+	uint32_t count;
+	double *x, *few; /* all columns; the Gaussian process' */
 	double *y;
 	double *by_trees, *by_gauss; /* each left out of the fit */
 };
@@ -394,19 +395,25 @@ static void free_rest(struct rest *rest)
 	free(rest->by_gauss);
 }
 
-static int new_rest(const struct model *m, const uint32_t *timed, const double *y, uint32_t count, struct rest *rest)
+static int allocate_rest(const struct model *m, uint32_t count, struct rest *rest)
 {
 	*rest = (struct rest){
 	    .count = count,
-	    .gauss_count = count < GAUSS_ROWS ? count : GAUSS_ROWS,
 	    .x = malloc((size_t)count * m->columns * sizeof(double)),
 	    .few = malloc((size_t)count * m->few * sizeof(double)),
 	    .y = malloc(count * sizeof(double)),
 	    .by_trees = malloc(count * sizeof(double)),
 	    .by_gauss = malloc(count * sizeof(double)),
 	};
-	if (!rest->x || !rest->few || !rest->y || !rest->by_trees || !rest->by_gauss)
-		return -ENOMEM;
+	return rest->x && rest->few && rest->y && rest->by_trees && rest->by_gauss ? 0 : -ENOMEM;
+}
+
+static int new_rest(const struct model *m, const uint32_t *timed, const double *y, uint32_t count, struct rest *rest)
+{
+	int rc = allocate_rest(m, count, rest);
+
+	if (rc)
+		return rc;
 	for (uint32_t i = 0; i < count; i++) {
 		fill(m, timed[i], rest->x + (size_t)i * m->columns);
 		memcpy(rest->few + (size_t)i * m->few, rest->x + (size_t)i * m->columns, m->few * sizeof(double));
@@ -415,37 +422,57 @@ static int new_rest(const struct model *m, const uint32_t *timed, const double *
 	return 0;
 }
 
-static int fit_without(const struct model *m, const struct kc_trees_options *options, struct rest *rest, uint32_t fold,
-		       double *x, double *y)
+static int fit_gauss(const struct model *m, const struct kc_gauss_options *options, const double *x, const double *y,
+		     uint32_t count, struct kc_gauss **out)
 {
-	struct kc_trees *trees = NULL;
-	uint32_t kept = 0;
-	int rc;
+	return kc_gauss_fit(out, options, x, y, count < GAUSS_ROWS ? count : GAUSS_ROWS, m->few);
+}
 
+/* Into `kept`, all but each fifth. */
+static void keep_others(const struct model *m, const struct rest *rest, uint32_t fold, struct rest *kept)
+{
+	kept->count = 0;
 	for (uint32_t i = 0; i < rest->count; i++) {
 		if (i % FOLDS == fold)
 			continue;
-		memcpy(x + (size_t)kept * m->columns, rest->x + (size_t)i * m->columns, m->columns * sizeof(*x));
-		y[kept++] = rest->y[i];
+		memcpy(kept->x + (size_t)kept->count * m->columns, rest->x + (size_t)i * m->columns,
+		       m->columns * sizeof(double));
+		memcpy(kept->few + (size_t)kept->count * m->few, rest->few + (size_t)i * m->few,
+		       m->few * sizeof(double));
+		kept->y[kept->count++] = rest->y[i];
 	}
-	rc = kc_trees_fit(&trees, options, x, y, kept, m->columns);
-	for (uint32_t i = fold; !rc && i < rest->count; i += FOLDS)
+}
+
+static int fit_without(const struct model *m, const struct kc_trees_options *options, struct rest *rest, uint32_t fold,
+		       struct rest *kept)
+{
+	struct kc_trees *trees = NULL;
+	struct kc_gauss *gauss = NULL;
+	int rc;
+
+	keep_others(m, rest, fold, kept);
+	rc = kc_trees_fit(&trees, options, kept->x, kept->y, kept->count, m->columns);
+	if (!rc)
+		rc = fit_gauss(m, &fold_gauss, kept->few, kept->y, kept->count, &gauss);
+	for (uint32_t i = fold; !rc && i < rest->count; i += FOLDS) {
 		rest->by_trees[i] = kc_trees_predict(trees, rest->x + (size_t)i * m->columns);
+		rc = kc_gauss_predict(gauss, rest->few + (size_t)i * m->few, 1, &rest->by_gauss[i]);
+	}
 	kc_trees_free(trees);
+	kc_gauss_free(gauss);
 	return rc;
 }
 
 static int leave_out(const struct model *m, const struct kc_trees_options *options, struct rest *rest)
 {
 	struct kc_trees_options one_bag = *options;
-	double *x = malloc((size_t)rest->count * m->columns * sizeof(*x)), *y = malloc(rest->count * sizeof(*y));
-	int rc = x && y ? kc_gauss_left_out(m->gauss, rest->by_gauss) : -ENOMEM;
+	struct rest kept;
+	int rc = allocate_rest(m, rest->count, &kept);
 
 	one_bag.bags = 1;
 	for (uint32_t fold = 0; !rc && fold < FOLDS; fold++)
-		rc = fit_without(m, &one_bag, rest, fold, x, y);
-	free(x);
-	free(y);
+		rc = fit_without(m, &one_bag, rest, fold, &kept);
+	free_rest(&kept);
 	return rc;
 }
 
@@ -457,7 +484,7 @@ static double best_share(const struct rest *rest)
 	for (int step = 0; step <= MIXES; step++) {
 		double share = (double)step / MIXES, error = 0;
 
-		for (uint32_t i = 0; i < rest->gauss_count; i++)
+		for (uint32_t i = 0; i < rest->count; i++)
 			error += fabs(expm1(share * rest->by_gauss[i] + (1 - share) * rest->by_trees[i] - rest->y[i]));
 		if (error < least) {
 			least = error;
@@ -472,16 +499,14 @@ static int fit_mix(struct model *m, const struct kc_trees_options *options, stru
 {
 	int rc;
 
-	m->gauss_share = 0;
 	if (rest->count < FOLDS)
 		return 0;
-	rc = kc_gauss_fit(&m->gauss, &residual_gauss, rest->few, rest->y, rest->gauss_count, m->few);
-	if (rc)
-		return rc == -EDOM ? 0 : rc;
 	rc = leave_out(m, options, rest);
 	if (!rc)
+		rc = fit_gauss(m, &residual_gauss, rest->few, rest->y, rest->count, &m->gauss);
+	if (!rc)
 		m->gauss_share = best_share(rest);
-	return rc;
+	return rc == -EDOM ? 0 : rc;
 }
 
 static int fit_rest(struct model *m, const uint32_t *timed, const double *y, uint32_t count, uint64_t seed)
