@@ -19,6 +19,7 @@ static const struct kc_trees_options residual_trees = {
     .columns = 0.6,
 };
 static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 600};
+/* Quicker, as it is done once for each fold. */
 static const struct kc_gauss_options fold_gauss = {.steps = 25, .scale_rows = 200};
 #define GAUSS_ROWS 2000u /* at most; its time grows with their third power, to seconds at this many */
 #define FOLDS 5u         /* both are fitted without each fifth of the timed ones, to see how they meet it */

@@ -13,7 +13,7 @@
  * is then taken for a straight line over the lenders' mean; what that leaves (all,
  * where there are no lenders) is fitted twice, by boosted trees and by a Gaussian
  * process, over the columns of space.h and the lenders. Their mix is the one that
- * meets the timed ones best where each is left out of the fit.
+ * meets the timed ones best in fits without a fifth of them each.
  *
  * Offline: allocates, takes seconds.
  */
