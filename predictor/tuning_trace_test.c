@@ -53,8 +53,8 @@ static const struct {
 };
 
 /* What blocks cover and of how much, as the kernels' published Kernel Tuner scripts state it (block_size_names,
- * grid_div_x, grid_div_y, problem_size; dedispersion's script lists the very values recorded here). gemm's blocks divide
- * its size, and pnpoly's are too many for the last one to count: no sizes. */
+ * grid_div_x, grid_div_y, problem_size; dedispersion's script lists the very values recorded here). gemm's blocks
+ * divide its size, and pnpoly's are too many for the last one to count: no sizes. */
 static const struct {
 	const char *kernel;
 	struct {
