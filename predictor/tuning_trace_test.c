@@ -6,7 +6,7 @@
  *
  * Here: one draw of a held-out GPU of either architecture, and up to 1,000 of
  * the configurations not timed. With KC_TUNING_SEEDS=10 in the environment, ten
- * draws of every file and all configurations (some minutes), which is what
+ * draws of every file and all configurations (ten minutes), which is what
  * predictor/README.md reports.
  */
 #include "tuning.h"
