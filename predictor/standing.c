@@ -25,19 +25,19 @@ static float weight_of(uint64_t word, uint32_t candidate)
 	return weight;
 }
 
-static void publish(struct kc_standing *s, uint32_t evidence)
+static void publish(struct kc_trust *trust)
 {
 	uint64_t word = 0;
 
 	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
-		float error = s->error[evidence][i] + LEAST_ERROR, cube = error * error * error, sixth = cube * cube;
+		float error = trust->error[i] + LEAST_ERROR, cube = error * error * error, sixth = cube * cube;
 		float weight = 1 / (sixth * sixth);
 		uint32_t bits;
 
 		memcpy(&bits, &weight, sizeof(bits));
 		word |= (uint64_t)(bits >> 16) << (WEIGHT_BITS * i);
 	}
-	__atomic_store_n(&s->weights[evidence], word, __ATOMIC_RELAXED);
+	__atomic_store_n(&trust->weights, word, __ATOMIC_RELAXED);
 }
 
 void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
@@ -45,13 +45,15 @@ void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 	*standing = (struct kc_standing){.parent = parent};
 	kc_digests_init(&standing->digests);
 	for (uint32_t e = 0; !parent && e < KC_EVIDENCES; e++) {
+		struct kc_trust *trust = &standing->with[e];
+
 		for (uint32_t i = 0; i < KC_CANDIDATES; i++)
-			standing->error[e][i] = FIRST_ERROR;
+			trust->error[i] = FIRST_ERROR;
 		if (e == KC_EVIDENCE_STRANGE) /* what it took in other company says less until it has proved itself */
-			standing->error[e][KC_CANDIDATE_CONTEXT] = STRANGE_ERROR;
+			trust->error[KC_CANDIDATE_CONTEXT] = STRANGE_ERROR;
 		if (e == KC_EVIDENCE_START)
-			standing->error[e][KC_CANDIDATE_CONTEXT] = START_ERROR;
-		publish(standing, e);
+			trust->error[KC_CANDIDATE_CONTEXT] = START_ERROR;
+		publish(trust);
 	}
 }
 
@@ -61,7 +63,7 @@ static uint64_t weights_of(const struct kc_standing *s, uint32_t evidence)
 	uint64_t word = 0;
 
 	for (; s && !word; s = s->parent)
-		word = __atomic_load_n(&s->weights[evidence], __ATOMIC_RELAXED);
+		word = __atomic_load_n(&s->with[evidence].weights, __ATOMIC_RELAXED);
 	return word;
 }
 
@@ -101,18 +103,18 @@ static float error_of(float log_ratio)
 
 static void learn_one(struct kc_standing *s, const struct kc_candidates *candidates, const float errors[KC_CANDIDATES])
 {
-	uint32_t evidence = candidates->evidence;
+	struct kc_trust *trust = &s->with[candidates->evidence];
 	float gain;
 
-	if (s->parent && !s->count[evidence])
-		memcpy(s->error[evidence], s->parent->error[evidence], sizeof(s->error[evidence]));
-	s->count[evidence] += s->count[evidence] < MEMORY;
-	gain = 1 / fminf(PARENT_WORTH + s->count[evidence], MEMORY);
+	if (s->parent && !trust->count)
+		memcpy(trust->error, s->parent->with[candidates->evidence].error, sizeof(trust->error));
+	trust->count += trust->count < MEMORY;
+	gain = 1 / fminf(PARENT_WORTH + (float)trust->count, MEMORY);
 	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
 		if (candidates->present & 1u << i)
-			s->error[evidence][i] += (errors[i] - s->error[evidence][i]) * gain;
+			trust->error[i] += (errors[i] - trust->error[i]) * gain;
 	}
-	publish(s, evidence);
+	publish(trust);
 }
 
 void kc_standing_learn(struct kc_standing *standing, const struct kc_candidates *candidates, float slowdown,

@@ -51,11 +51,13 @@ struct kc_candidates {
 };
 
 struct kc_standing {
-	struct kc_standing *parent;               /* NULL: the device's */
-	uint64_t weights[KC_EVIDENCES];           /* upper halves of floats, KC_CANDIDATES_MAX of them */
-	float error[KC_EVIDENCES][KC_CANDIDATES]; /* mean relative error. Learner only */
-	uint16_t count[KC_EVIDENCES];             /* measurements behind them. Learner only */
-	struct kc_digests digests;                /* likewise, inside the context's cells. Learner only */
+	struct kc_standing *parent; /* NULL: the device's */
+	struct kc_digests digests;  /* how good the context's cells' are. Learner only */
+	struct kc_trust {
+		uint64_t weights;           /* upper halves of floats, KC_CANDIDATES_MAX of them */
+		float error[KC_CANDIDATES]; /* mean relative error. Learner only */
+		uint32_t count;             /* measurements behind them. Learner only */
+	} with[KC_EVIDENCES];
 };
 
 struct kc_direct {
