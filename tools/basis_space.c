@@ -15,6 +15,7 @@
 #define TIME_COLUMN "time_ms"
 #define NS_PER_MS 1e6
 #define FASTEST 10u /* configurations shown as text */
+#define DESCRIPTION_BYTES (KC_SPACE_PARAMETERS * 32)
 #define SEED 1u
 
 struct file {
@@ -347,14 +348,33 @@ static uint32_t next_fastest(const struct answer *a, const uint32_t *shown, uint
 	return found;
 }
 
-static void add_row(struct kc_table *table, const struct answer *a, uint32_t i)
+static int varies(const struct file *file, uint32_t parameter)
 {
-	char text[KC_SPACE_PARAMETERS * 32] = "", measured[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES];
+	const double *values = file->values + parameter;
+
+	for (uint32_t r = 1; r < file->count; r++)
+		if (values[(size_t)r * file->parameters] != values[0])
+			return 1;
+	return 0;
+}
+
+/* Those parameters of a configuration that vary, or those that do not. */
+static void describe(const struct file *file, uint32_t row, int varying, char text[DESCRIPTION_BYTES])
+{
 	size_t used = 0;
 
-	for (uint32_t p = 0; p < a->own.parameters && used < sizeof(text); p++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%g", p ? " " : "", a->own.names[p],
-					 a->own.values[(size_t)i * a->own.parameters + p]);
+	text[0] = '\0';
+	for (uint32_t p = 0; p < file->parameters && used < DESCRIPTION_BYTES; p++)
+		if (varies(file, p) == varying)
+			used += (size_t)snprintf(text + used, DESCRIPTION_BYTES - used, "%s%s=%g", used ? " " : "",
+						 file->names[p], file->values[(size_t)row * file->parameters + p]);
+}
+
+static void add_row(struct kc_table *table, const struct answer *a, uint32_t i)
+{
+	char text[DESCRIPTION_BYTES], measured[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES];
+
+	describe(&a->own, i, 1, text);
 	kc_table_row(table, (const char *const[]){kc_format_ns(a->predicted_ns[i], predicted),
 						  kc_format_ns(a->own.ns[i], measured), text});
 }
@@ -362,13 +382,18 @@ static void add_row(struct kc_table *table, const struct answer *a, uint32_t i)
 static int print_text(const struct answer *a)
 {
 	static const struct kc_column columns[] = {
-	    {"predicted", KC_RIGHT, 0}, {"measured", KC_RIGHT, 0}, {"configuration", KC_LEFT, 1}, {0}};
+	    {"predicted", KC_RIGHT, 0}, {"measured", KC_RIGHT, 0}, {"configuration", KC_LEFT, 0}, {0}};
+	char text[DESCRIPTION_BYTES];
 	uint32_t shown[FASTEST], n = 0;
 	struct kc_table table;
 	int rc;
 
-	printf("%u configurations, %u of them timed; known from %u other file%s. The fastest:\n\n", a->own.count,
-	       a->timed_count, a->known_count, a->known_count == 1 ? "" : "s");
+	printf("%u configurations, %u of them timed; known from %u other file%s.\n", a->own.count, a->timed_count,
+	       a->known_count, a->known_count == 1 ? "" : "s");
+	describe(&a->own, 0, 0, text);
+	if (text[0])
+		printf("All: %s\n", text);
+	printf("The fastest:\n\n");
 	kc_table_init(&table, columns);
 	while (n < FASTEST && n < a->own.count) {
 		shown[n] = next_fastest(a, shown, n);

@@ -107,6 +107,11 @@ predict() { # JSON path, then arguments
 	equal "$(json '$.configurations[8].measured_ns')" 23500000.0
 	contains "$("$kerncast" basis space part.csv --known twice.csv.gz)" "64 configurations, 7 of them timed"
 	contains "$("$kerncast" basis space part.csv --axis block:block*tile:4096 --device a4000)" "64 configurations, 7 of them timed"
+	# Nothing of a configuration is left out, but what is the same in all
+	sed 's/^/7,/; 1s/.*/same,an_unusually_long_name_of_a_block_size,and_a_tile_size_with_a_long_name,time_ms,other/' part.csv >names.csv
+	COLUMNS=80 "$kerncast" basis space names.csv >names.out
+	contains "$(<names.out)" "All: same=7"
+	equal "$(grep -cE '^ .* an_unusually_long_name_of_a_block_size=[0-9]+ and_a_tile_size_with_a_long_name=[0-9]$' names.out)" 10
 	local wrong
 	printf 'a,time_ms\n1,5\nx,3\n' >bad1.csv
 	printf 'a,b\n1,5\n' >bad2.csv
