@@ -16,6 +16,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	export LD_LIBRARY_PATH=$simcuda
 	export SIMCUDA_LOG=$PWD/simcuda.log
+	export SIMCUDA_SEED=1
 	export SIMCUDA_COSTS=$root/cuda_tests/demo/demo.costs
 }
 

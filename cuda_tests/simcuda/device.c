@@ -78,6 +78,15 @@ static CUresult devices_init(void)
 	return CUDA_SUCCESS;
 }
 
+/* Times must not be the same again in the next run: a library that remembers would look too good. */
+static unsigned long long another_seed(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
+}
+
 static CUresult init_once(void)
 {
 	const char *mode = getenv("SIMCUDA_MODE"), *noise = getenv("SIMCUDA_NOISE");
@@ -87,7 +96,7 @@ static CUresult init_once(void)
 		return CUDA_ERROR_NO_DEVICE;
 	sim.null_mode = mode && !strcmp(mode, "null");
 	sim.verbose = number_of("SIMCUDA_VERBOSE", 0);
-	sim.seed = number_of("SIMCUDA_SEED", 1);
+	sim.seed = number_of("SIMCUDA_SEED", another_seed());
 	sim.noise = noise && *noise ? strtod(noise, NULL) : NOISE;
 	sim.connections = number_of("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS);
 	if (sim.connections < 1 || sim.connections > SIM_QUEUES_MAX)
