@@ -98,6 +98,8 @@ static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	formula = kc__formula_make(cost, function);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (formula)
+		kc__early_prepare(kernel, formula);
 	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
 	return formula != NULL;
 }

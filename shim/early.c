@@ -81,6 +81,17 @@ void kc__early_measured(struct kc__shape *shape, int64_t predicted_at_ns, int64_
 	count(shape->early);
 }
 
+void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula)
+{
+	struct kc__early *first;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	first = kernel->early;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	for (struct kc__early *e = first; e; e = e->next)
+		kc__shape_prepare(e->shape, formula);
+}
+
 void kc__early_settle(struct kc__kernel *kernel)
 {
 	pthread_mutex_lock(&kc__shim.tables_lock);

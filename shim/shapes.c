@@ -140,12 +140,10 @@ static void succeed(struct kc__shape *shape, const struct kc__formula *formula)
 	kc__belief_write(&shape->learned.cell, &belief);
 }
 
-static struct kc__shape *shape_make(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+static struct kc__shape *shape_make(struct kc__kernel *kernel, uint32_t blocks_per_sm, const struct kc_shape *dims,
 				    const uint64_t *key, const struct kc__formula *formula,
 				    const struct kc__given *given)
 {
-	uint32_t blocks_per_sm =
-	    ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes);
 	char arguments[ARGUMENTS_TEXT_BYTES] = "";
 	struct kc__shape *shape;
 
@@ -195,5 +193,20 @@ struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const st
 		if ((shape = kc__find(&kc__shim.shapes, key, KEY_WORDS)))
 			return shape;
 	}
-	return shape_make(kernel, f, dims, key, formula, given);
+	return shape_make(
+	    kernel, ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes),
+	    dims, key, formula, given);
+}
+
+void kc__shape_prepare(struct kc__shape *before, const struct kc__formula *formula)
+{
+	struct kc__packed packed;
+	struct kc__given given;
+	uint64_t key[KEY_WORDS];
+
+	if (before->unpredictable || !kc__early_given(before, &packed, &given))
+		return;
+	memcpy(key, before->key, sizeof(key));
+	key[KEY_WORDS - 1] = kc__arguments_key(formula, &given);
+	shape_make(before->kernel, before->work.blocks_per_sm, &before->dims, key, formula, &given);
 }

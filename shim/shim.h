@@ -290,6 +290,9 @@ bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, 
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
 struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 			       const struct kc__given *given);
+/* Worker: the same launch, told by its arguments, before a launching thread has to work that out. before: made
+ * without them. The formula need not have been published. */
+void kc__shape_prepare(struct kc__shape *before, const struct kc__formula *formula);
 
 /* early.c: launches made before their kernel's code had been read. What they
  * were given is kept, so that their measured time counts as a known size. */
@@ -300,6 +303,8 @@ void kc__early_made(struct kc__shape *shape, int64_t predicted_at_ns);
 bool kc__early_given(const struct kc__shape *shape, struct kc__packed *packed, struct kc__given *given);
 /* Worker: the launch predicted then took so long, alone. */
 void kc__early_measured(struct kc__shape *shape, int64_t predicted_at_ns, int64_t measured_ns);
+/* Worker: the kernel's code has been read; launches do not know it yet. */
+void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
 /* Worker: the kernel's code has been read, or never will be. */
 void kc__early_settle(struct kc__kernel *kernel);
 
