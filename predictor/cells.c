@@ -23,8 +23,11 @@
 #define LARGEST_DIGEST_ERROR 1.0f /* of one measurement */
 #define LARGEST_DIFFERENCE 1.6f   /* log time: a factor of 5, an error of LARGEST_ERROR */
 
-/* Weight of a cell that has been 5 % off: less is not trusted at the start of a history. */
-#define START_WEIGHT (1 / (0.053f * 0.053f * 0.053f))
+/* Mean error from which on the start of a history is one context among others, and the error to expect of one that was
+ * met once: from the judgement that a program's start repeats, as no recorded trace has two runs of one program. */
+#define START_ERROR 0.05f
+#define START_WEIGHT                                                                                                   \
+	(KC_DIGESTS / ((START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR)))
 
 /* A measurement keeps a cell for so many more of the table's. */
 #define KEPT_BY_ONE 16384u
@@ -105,7 +108,7 @@ struct place {
 /* Kinds that are looked at: KC_CONTEXT_ANY is the last. */
 static inline uint32_t kinds_of(const struct kc_name *name)
 {
-	return name->launch == name->shape ? KC_CONTEXT_ANY : KC_CONTEXT_KINDS;
+	return !name->shape || name->launch == name->shape ? KC_CONTEXT_ANY : KC_CONTEXT_KINDS;
 }
 
 /* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
@@ -159,15 +162,18 @@ struct chorus {
 	float values[KC_CONTEXT_KINDS], weights[KC_CONTEXT_KINDS];
 };
 
-/* The start of a history speaks alone, as long as it is trusted. */
-static void hush_at_start(struct chorus *c, uint64_t context)
+/* The start of a history speaks alone, as long as it is trusted. What is known of the last launches must be known, too:
+ * there are few names for starts, and this could be another program's. 1: it does. */
+static int hush_at_start(struct chorus *c, uint64_t context)
 {
 	float weight = c->weights[KC_CONTEXT_LAST_32];
 
-	if (!kc_context_is_start(context) || !(weight > START_WEIGHT))
-		return;
+	if (!kc_context_is_start(context) || !(weight > START_WEIGHT) || !(c->weights[KC_CONTEXT_LAST_2] > 0) ||
+	    !(c->weights[KC_CONTEXT_LAST_8] > 0))
+		return 0;
 	for (uint32_t kind = 0; kind < c->kinds; kind++)
 		c->weights[kind] = kind == KC_CONTEXT_LAST_32 ? weight : 0;
+	return 1;
 }
 
 /* Returns the sum of the weights. */
@@ -215,6 +221,7 @@ void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, u
 {
 	struct chorus chorus;
 	struct place places[KC_CONTEXT_KINDS];
+	int at_start;
 	float total;
 
 	chorus.kinds = kinds_of(name);
@@ -224,10 +231,12 @@ void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, u
 	}
 	for (uint32_t kind = 0; kind < chorus.kinds; kind++)
 		hear_word(&chorus, kind, find_word(cells, places[kind]));
-	hush_at_start(&chorus, context);
+	at_start = hush_at_start(&chorus, context);
 	total = conclude(&chorus, out);
 	if (out->known)
 		out->spread = spread_of(&chorus, out->log_ns, total);
+	if (at_start)
+		out->spread = greater(out->spread, START_ERROR);
 }
 
 /* |e^d - 1| as |(1 + d / 64)^64 - 1|, which a compiler can do for four at once:
@@ -332,6 +341,8 @@ static uint32_t kept_until(const struct kc_cells *cells, const struct cell *cell
 	uint32_t idle = cells->clock - cell->used, most = KEPT_BY_MOST;
 	uint32_t kept = (cell->count < most ? cell->count : most) * KEPT_BY_ONE;
 
+	if (!idle) /* another of this launch's */
+		return UINT32_MAX;
 	return kept > idle ? kept - idle : 0;
 }
 
@@ -346,21 +357,29 @@ static uint32_t least_useful(const struct kc_cells *cells, const struct cell *bu
 	return least;
 }
 
-/* The way of the cell in its bucket, made empty where it is new. */
+/* A new cell says nothing yet, but no other is put where it is. */
+static uint32_t make_way(struct kc_cells *cells, struct place place, uint32_t empty)
+{
+	struct cell *bucket = cells->cells[place.bucket];
+	uint32_t way = empty ? (uint32_t)__builtin_ctz(empty) : least_useful(cells, bucket);
+
+	bucket[way] = (struct cell){0};
+	__atomic_store_n(&cells->words[place.bucket][way], pack(0, 0, place.name), __ATOMIC_RELAXED);
+	return way;
+}
+
+/* The way of the cell in its bucket. */
 static uint32_t way_of(struct kc_cells *cells, struct place place)
 {
 	const uint64_t *words = cells->words[place.bucket];
-	struct cell *bucket = cells->cells[place.bucket];
 	uint32_t found = 0, empty = 0, way;
 
 	for (way = 0; way < WAYS; way++) {
 		found |= (uint32_t)(words[way] && (words[way] & 0xffffu) == place.name) << way;
 		empty |= (uint32_t)!words[way] << way;
 	}
-	if (found)
-		return (uint32_t)__builtin_ctz(found);
-	way = empty ? (uint32_t)__builtin_ctz(empty) : least_useful(cells, bucket);
-	bucket[way] = (struct cell){0};
+	way = found ? (uint32_t)__builtin_ctz(found) : make_way(cells, place, empty);
+	cells->cells[place.bucket][way].used = cells->clock;
 	return way;
 }
 
@@ -405,7 +424,6 @@ static void learn_cell(struct kc_cells *cells, const struct found *found, uint32
 		refine(cell, log_ns, errors);
 	else
 		begin(cell, log_ns, NEW_SHARE * cells->new_error[new_kind]);
-	cell->used = cells->clock;
 	weight = weigh(cell, digest_weights, &value);
 	__atomic_store_n(found->word, pack(value, weight, found->place.name), __ATOMIC_RELAXED);
 }

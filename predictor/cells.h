@@ -11,8 +11,9 @@
  *
  * All cells of a launch are averaged in log time, weighted by the inverse cube
  * of their errors; a context that has just been met is taken to be as good as
- * others of its kind were at their second time. The start of a history, which a
- * program's next run has again, is heard alone until it has been far off. One thread learns. Any thread
+ * others of its kind were at their second time, or a little better. The start of
+ * a history, which a program's next run has again, is heard alone until it has
+ * been 5 % off on average. One thread learns. Any thread
  * may recall meanwhile: it reads one word of 64 bits a cell, which holds the
  * cell's name, too, so that a cell given to another context in between is not
  * taken for its own.
@@ -40,7 +41,7 @@ struct kc_recall {
 
 struct kc_cells;
 
-/* 8 MiB */
+/* 6 MiB */
 size_t kc_cells_bytes(void);
 /* In memory that is all zeros: nothing is touched before it is needed. */
 void kc_cells_init(struct kc_cells *cells);

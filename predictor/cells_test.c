@@ -150,6 +150,44 @@ static void the_start_of_a_history(void **state)
 	free(f.cells);
 }
 
+/* Another program's first launches are not taken for this one's, though few names tell starts apart. */
+static void another_start(void **state)
+{
+	struct kc_history h;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	kc_history_init(&h, 0);
+	for (uint64_t n = 1; n <= 5; n++)
+		kc_history_add(&h, OTHERS | n, 0, 0);
+	learn(&f, 1, kc_history_context(&h, 1, 0, 0), 1000);
+	for (uint64_t other = 1; other <= 1000; other++) {
+		kc_history_init(&h, 0);
+		for (uint64_t n = 1; n <= 5; n++)
+			kc_history_add(&h, OTHERS | 100 * other | n, 0, 0);
+		assert_int_not_equal(recall(&f, 1, kc_history_context(&h, 1, 0, 0)).known, 1u << KC_CONTEXT_LAST_32);
+	}
+	free(f.cells);
+}
+
+/* Where the code tells the work, other arguments say nothing; what was learned without the code holds. */
+static void counted_launches_know_what_was_learned_without_the_code(void **state)
+{
+	struct kc_recall r, before;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 20; i++)
+		kc_cells_learn(f.cells, &f.digests, &(struct kc_name){1, 7}, context_of(1), logf(1000), &before);
+	kc_cells_recall(f.cells, &(struct kc_name){1, 0}, context_of(2), &r);
+	assert_int_equal(r.known, 1u << KC_CONTEXT_SHAPE | 1u << KC_CONTEXT_SINCE);
+	kc_cells_recall(f.cells, &(struct kc_name){2, 0}, context_of(2), &r);
+	assert_int_equal(r.known, 0);
+	free(f.cells);
+}
+
 /* One shape given 1 takes 1,000 ns, given 2 takes 2,000 ns; given 3, which never was, it takes about what it took last.
  */
 static void arguments(void **state)
@@ -233,8 +271,8 @@ static void what_learning_says_of_before_is_what_recalling_said(void **state)
 
 	(void)state;
 	begin(&f);
-	for (uint32_t i = 0; i < 1000; i++) {
-		uint64_t identity = 1 + i % 7, context = context_of(1 + i * i % 5);
+	for (uint32_t i = 0; i < 30000; i++) {
+		uint64_t identity = i < 1000 ? 1 + i % 7 : i, context = context_of(1 + i * i % 5);
 		struct kc_recall said = recall(&f, identity, context), before;
 
 		before = learn(&f, identity, context, 1000 + 37 * (i % 11));
@@ -311,6 +349,8 @@ int main(void)
 	    cmocka_unit_test(one_measurement_is_what_is_known),
 	    cmocka_unit_test(durations_that_alternate),
 	    cmocka_unit_test(the_start_of_a_history),
+	    cmocka_unit_test(another_start),
+	    cmocka_unit_test(counted_launches_know_what_was_learned_without_the_code),
 	    cmocka_unit_test(arguments),
 	    cmocka_unit_test(outliers),
 	    cmocka_unit_test(changes_for_good),

@@ -83,8 +83,8 @@ static uint64_t last_32_part(const struct kc_history *h)
 {
 	uint64_t spread = h->last_32 * SPREADER >> 32, part;
 
-	if (h->count < KC_HISTORY_LAUNCHES)
-		part = h->count + KC_HISTORY_LAUNCHES * (spread % (KC_CONTEXT_START_PARTS / KC_HISTORY_LAUNCHES));
+	if (h->count < KC_HISTORY_START)
+		part = h->count + KC_HISTORY_START * (spread % (KC_CONTEXT_START_PARTS / KC_HISTORY_START));
 	else
 		part = KC_CONTEXT_START_PARTS + spread % ((1u << PART_BITS) - KC_CONTEXT_START_PARTS);
 	return part << (KC_CONTEXT_LAST_32 - 1) * PART_BITS;

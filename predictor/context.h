@@ -19,13 +19,14 @@
 
 #define KC_HISTORY_LAUNCHES 32u
 #define KC_HISTORY_LANES 16u
+#define KC_HISTORY_START 8u /* launches: after those, what came before a launch has come often */
 
 enum kc_context_kind {
 	KC_CONTEXT_SHAPE,   /* none: every launch of the shape with the same arguments */
 	KC_CONTEXT_LAST_1,  /* the launch before */
 	KC_CONTEXT_LAST_2,  /* the last two, */
 	KC_CONTEXT_LAST_8,  /* eight */
-	KC_CONTEXT_LAST_32, /* and 32, in their order; of the first 32 of a history, all before */
+	KC_CONTEXT_LAST_32, /* and 32, in their order; at the start of a history, all */
 	KC_CONTEXT_COMPANY, /* the launch before, and what runs last in each other busy stream */
 	KC_CONTEXT_SINCE,   /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
 	KC_CONTEXT_ANY,     /* none, and whatever the arguments */
@@ -39,7 +40,8 @@ enum kc_context_kind {
 /* What a launch is called: any numbers but 0. */
 struct kc_name {
 	uint64_t launch; /* its launch shape and arguments */
-	uint64_t shape;  /* its launch shape alone; the same number where the arguments are not known */
+	uint64_t shape;  /* its launch shape alone; the same number where the arguments are not known. 0: what other
+			  * arguments  took says nothing of it */
 };
 
 struct kc_history {
@@ -60,8 +62,8 @@ void kc_history_init(struct kc_history *history, int joined);
  * is known of the launch, any number but 0. */
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
 
-/* A number for the identity and the launches before it, in their order: where it is the same, so is the context, but
- * for KC_CONTEXT_COMPANY. */
+/* A number for the identity and the launches before it, in their order: where it is the same, so is the context of one
+ * history, but for KC_CONTEXT_COMPANY. */
 uint64_t kc_history_key(const struct kc_history *history, uint64_t identity);
 /* 1: others are believed to run when a launch in this stream begins. */
 int kc_history_accompanied(const struct kc_history *history, uint32_t stream, int64_t now_ns);
@@ -87,7 +89,7 @@ static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind ki
 		   : (uint32_t)(context >> ((kind - 1) * KC_CONTEXT_PART_BITS)) & ((1u << bits) - 1);
 }
 
-/* 1: one of the first KC_HISTORY_LAUNCHES of its history. */
+/* 1: one of the first KC_HISTORY_START of its history. */
 static inline int kc_context_is_start(uint64_t context)
 {
 	return kc_context_part(context, KC_CONTEXT_LAST_32) < KC_CONTEXT_START_PARTS;

@@ -152,7 +152,7 @@ static void any_stream_number(void **state)
 	assert_int_equal(h.lanes, KC_HISTORY_LANES);
 }
 
-/* The first 32 launches are told from all others, and from one another. */
+/* The first 8 launches are told from all others, and from one another. */
 static void starts(void **state)
 {
 	uint8_t seen[KC_CONTEXT_START_PARTS] = {0};
@@ -164,8 +164,8 @@ static void starts(void **state)
 	for (uint32_t i = 0; i < 80; i++) {
 		uint64_t context = kc_history_context(&h, 7, STREAM, 0);
 
-		assert_int_equal(kc_context_is_start(context), i < 32);
-		if (i < 32)
+		assert_int_equal(kc_context_is_start(context), i < 8);
+		if (i < 8)
 			assert_int_equal(seen[kc_context_part(context, KC_CONTEXT_LAST_32)]++, 0);
 		assert_int_equal(kc_context_is_start(kc_history_context(&joined, 7, STREAM, 0)), 0);
 		add(&h, 7);

@@ -395,10 +395,17 @@ static int set_column(struct column *column, const double *x, uint32_t rows, uin
 static struct measure measure(const double *values, uint32_t count, uint32_t stride)
 {
 	struct measure m = {0, 1};
-	double squares = 0;
+	double squares = 0, low = values[0], high = values[0];
 
-	for (uint32_t i = 0; i < count; i++)
-		m.middle += values[(size_t)i * stride] / count;
+	for (uint32_t i = 0; i < count; i++) {
+		double value = values[(size_t)i * stride];
+
+		low = fmin(low, value);
+		high = fmax(high, value);
+		m.middle += value / count;
+	}
+	if (low == high) /* squares of what the mean is rounded by would tell them apart */
+		return (struct measure){low, 1};
 	for (uint32_t i = 0; i < count; i++) {
 		double off = values[(size_t)i * stride] - m.middle;
 

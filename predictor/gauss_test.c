@@ -147,6 +147,24 @@ static void values_all_alike_are_kept(void **state)
 	kc_gauss_free(gauss);
 }
 
+/* A tenth of 1, ten times, is not quite 1: a column of ones is alike all the same, and 0 not far from it. */
+static void a_column_of_ones_says_little(void **state)
+{
+	double x[20], y[10], asked[2][2] = {{8, 1}, {8, 0}}, out[2];
+	struct kc_gauss *gauss;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		x[2 * i] = y[i] = i;
+		x[2 * i + 1] = 1;
+	}
+	assert_int_equal(kc_gauss_fit(&gauss, &options, x, y, 10, 2), 0);
+	assert_int_equal(kc_gauss_predict(gauss, asked[0], 2, out), 0);
+	assert_true(fabs(out[0] - 8) < 0.1);
+	assert_true(fabs(out[1] - out[0]) < 0.3);
+	kc_gauss_free(gauss);
+}
+
 static void nothing_to_fit_is_refused(void **state)
 {
 	static const struct kc_gauss_options none = {.steps = 1, .scale_rows = 0};
@@ -169,6 +187,7 @@ int main(void)
 	    cmocka_unit_test(slopes_are_those_of_finite_differences),
 	    cmocka_unit_test(a_smooth_surface_is_followed),
 	    cmocka_unit_test(values_all_alike_are_kept),
+	    cmocka_unit_test(a_column_of_ones_says_little),
 	    cmocka_unit_test(nothing_to_fit_is_refused),
 	};
 

@@ -10,10 +10,11 @@
  * of each configuration is its own time where it has that one, else that of
  * boosted trees fitted to all its times. Where it has a parameter that the space
  * lacks, the value is taken at which it goes best with the timed ones. Log time
- * is then taken for a straight line over the lenders' mean; what that leaves (all,
- * where there are no lenders) is fitted twice, by boosted trees and by a Gaussian
- * process, over the columns of space.h and the lenders. Their mix is the one that
- * meets the timed ones best in fits without a fifth of them each.
+ * is then taken for a straight line over what each lender says, these averaged by
+ * how well they fit; what that leaves (all, where there are no lenders) is fitted
+ * twice, by boosted trees and by a Gaussian process, over the columns of space.h
+ * and the lenders. Their mix is the one that meets best what the lines leave of
+ * the timed ones, in fits without a fifth of them each.
  *
  * Offline: allocates, takes seconds.
  */

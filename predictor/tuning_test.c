@@ -92,7 +92,7 @@ static void a_parameter_that_only_the_lender_has_is_found_out(void **state)
 	assert_true(error_with(&f, &lender, 1) < 0.01);
 }
 
-/* One lender in three lends nonsense: it has next to no weight. */
+/* One of two lenders lends nonsense: it has next to no weight. */
 static void lenders_count_by_how_well_they_fit(void **state)
 {
 	static struct fixture f;

@@ -164,7 +164,7 @@ static struct kc__shape *shape_make(struct kc__kernel *kernel, uint32_t blocks_p
 	shape->name = kc__name_of(kernel, dims, arguments);
 	kc__recall_shape(shape, arguments);
 	if (shape->work.counted) /* what other arguments took says less than the work does */
-		shape->name.shape = shape->name.launch;
+		shape->name.shape = 0;
 	if (shape->work.counted)
 		succeed(shape, formula);
 	shape->id = ++kc__shim.shape_count;

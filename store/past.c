@@ -15,7 +15,7 @@
 struct entry {
 	uint64_t name;
 	const struct kc__shape *shape;
-	struct entry *next; /* of the same bucket; the newest first */
+	struct entry *next; /* of the same bucket */
 };
 
 struct kc_past {
@@ -237,18 +237,11 @@ static enum kc_past_kin kin_of(const struct kc__shape *shape, const struct kc_pa
 	return kc_curve_kinship(&shape->board->info, query->device) ? KC_PAST_RELATED : KC_PAST_NONE;
 }
 
-/* 1: a is the better one to go by: the same device before the same code. */
-static int is_closer(const struct kc__shape *a, const struct kc__shape *b, const struct kc_past_query *query)
+/* The more, the better one to go by: the same device before the same code, that before known arguments. */
+static int closeness(const struct kc__shape *shape, const struct kc_past_query *query)
 {
-	int a_here = !strcmp(a->board->name, query->uuid), b_here = !strcmp(b->board->name, query->uuid);
-
-	return a_here != b_here ? a_here : is_code(a, &query->code) > is_code(b, &query->code);
-}
-
-/* 1: of one launch shape there are several, told apart by arguments that are not asked for. */
-static int is_ambiguous(const struct kc__shape *a, const struct kc__shape *b, const struct kc_past_query *query)
-{
-	return query->dims->grid[0] && a->name != b->name && kin_of(a, query) == kin_of(b, query);
+	return 4 * !strcmp(shape->board->name, query->uuid) + 2 * is_code(shape, &query->code) +
+	       (shape->launched != shape);
 }
 
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out)
@@ -256,17 +249,19 @@ void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query
 	int whole = query->dims->grid[0] != 0;
 	uint64_t name = kc_launch_name(query->code.mangled, query->dims, query->arguments);
 	const struct kc__shape *best = NULL;
-	int ambiguous = 0;
+	int closest = -1, several = 0; /* as close, told apart by arguments that are not asked for */
 
 	out->kin = KC_PAST_NONE;
 	for (const struct entry *e = first_named(past, name); e; e = e->next) {
-		if (e->name != name || !kin_of(e->shape, query))
+		int close = closeness(e->shape, query);
+
+		if (e->name != name || !kin_of(e->shape, query) || close < closest)
 			continue;
-		ambiguous |= best && is_ambiguous(e->shape, best, query);
-		if (!best || is_closer(e->shape, best, query))
-			best = e->shape;
+		several = close == closest && (several || e->shape->name != best->name);
+		best = e->shape;
+		closest = close;
 	}
-	if (!best || ambiguous)
+	if (!best || (whole && several))
 		return;
 	out->lambda = whole ? &best->known.lambda : &best->key->lambda;
 	if (!out->lambda->count)

@@ -3,10 +3,9 @@
  * the newest of them are replayed (replay.h), and what was learned is asked for
  * by name.
  *
- *   kc_past          everything learned; only read once it is there
- *   kc_past_device   of a device: λ, contention, contexts, how far to trust which model
- *   kc_past_kernel   of a kernel on it
- *   kc_past_shape    of a launch shape
+ *   kc_past          everything learned; only read once it is there, but for the cells, which are the reader's to learn
+ * on kc_past_device   of a device: λ, contention, contexts, how far to trust which model kc_past_kernel   of a kernel
+ * on it kc_past_shape    of a launch shape
  *
  * What was learned with other code of the same name, or on another device of
  * the architecture, is not what this one does, but it is where to begin
