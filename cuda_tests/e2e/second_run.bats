@@ -45,7 +45,7 @@ mean() { # FILE, a number a line
 	done
 	echo "# simulated, mean error over fifteen pairs of runs: last 1,000 launches of the first one $(mean ends) %," \
 		"first 200 of the second $(mean begins) %; pairs: $(paste -sd' ' begins)" >&3
-	within "$(mean begins)" 0 "$(awk -v e="$(mean ends)" 'BEGIN { print 1.5 * e + 0.5 }')" \
+	within "$(mean begins)" 0 "$(awk -v e="$(mean ends)" 'BEGIN { print 1.3 * e + 0.3 }')" \
 		"mean error of the second run's first launches, %"
 }
 
