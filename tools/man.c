@@ -116,7 +116,12 @@ static const char json[] =
     "slowdown (n, without_solo, mape, mape_no_slowdown) and makespan (n, mape, mape_serial, mape_no_contention);\n"
     ".Nm Cm calibrate Fl -json\n"
     "simulated, device, database, launch_overhead_ns, empty_kernel_ns, launch_gap_ns, copy_bytes_per_s,\n"
-    "flops_per_s, repeats.\n";
+    "scattered_bytes_per_s, flops_per_s, shared_latency_ns, global_latency_ns, bus_bytes_per_s, bus_back_bytes_per_s,\n"
+    "cupti_launch_ns, cupti_kernel_ns, repeats;\n"
+    ".Nm Cm experiment Fl -json\n"
+    "an array of experiments: name, title, paper, simulated, device, database, steps, complete (steps), unmeasured\n"
+    "(launches), checks (right, wrong), claims (claim, source, paper, here, value, high, points, holds, why), points\n"
+    "(series, x, measured, predicted, low, high, known), note, figures (files).\n";
 
 static const char tail[] =
     ".Sh FILES\n"

@@ -27,6 +27,17 @@ calibrate_json() { # JSON path
 	equal "$(sql 'SELECT count(*) FROM launch' c.db)" 0
 }
 
+@test "every key of --json is in the manual" {
+	local key keys words
+	"$kerncast" calibrate --json c.db >calibrate.json
+	keys=$(sqlite3 :memory: "SELECT key FROM json_each(CAST(readfile('calibrate.json') AS TEXT))")
+	contains "$keys" cupti_kernel_ns
+	words=" $("$kerncast" --man | awk '/^\.Nm Cm / { here = /calibrate Fl -json/; next } here' | tr -cs 'a-z_' ' ') "
+	for key in $keys; do
+		contains "$words" " $key "
+	done
+}
+
 # What nothing is before starts a launch overhead after its call, what is behind something a gap after its end.
 overhead_and_gap() { # RUN
 	sql "SELECT min(start_ns - launched_ns) FROM transfer JOIN process p ON p.id = process WHERE run = $1;
