@@ -13,6 +13,7 @@
 #define THREADS_MAX 64
 #define ELEMENTS (1 << 20)
 #define SMALLEST 1024
+#define LAUNCHES_MAX ((ELEMENTS - SMALLEST) / THREADS_MAX) /* sizes stay within ELEMENTS */
 #define MEET_EVERY 16 /* launches, of which the first of each kernel is of a size that never changes */
 #define WAIT_EVERY 8
 #define KERNELS 2
@@ -84,8 +85,11 @@ int main(int argc, char **argv)
 	int threads = argc > 1 ? atoi(argv[1]) : 8, launches = argc > 2 ? atoi(argv[2]) : 800;
 	static struct one all[THREADS_MAX];
 
-	if (threads < 1 || threads > THREADS_MAX || launches < 1 || size_of(&all[0], launches) > ELEMENTS)
+	if (threads < 1 || threads > THREADS_MAX || launches < 1 || launches > LAUNCHES_MAX) {
+		fprintf(stderr, "usage: crowd [THREADS [LAUNCHES]]   1 to %d threads, 1 to %d launches of each\n",
+			THREADS_MAX, LAUNCHES_MAX);
 		return 2;
+	}
 	for (int i = 0; i < threads; i++) {
 		all[i].number = i;
 		all[i].launches = launches;
