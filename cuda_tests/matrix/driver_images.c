@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LAUNCHES 100
+#define LAUNCHES 100 /* each way */
 
 static const char ptx[] = ".version 7.0\n"
 			  ".target sm_75\n"
@@ -47,12 +47,12 @@ static void *image_new(const void *code, size_t bytes)
 	return image;
 }
 
-static long launch(CUfunction function)
+static long launch(CUfunction function, int launches)
 {
 	struct buffer buffer;
 
 	buffer_make(&buffer);
-	for (int i = 0; i < LAUNCHES; i++) {
+	for (int i = 0; i < launches; i++) {
 		int d = i % 7;
 		void *args[] = {&buffer.device, &buffer.n, &d};
 
@@ -61,7 +61,7 @@ static long launch(CUfunction function)
 	}
 	CHECK(CALL(cuStreamSynchronize)(NULL));
 	buffer_finish(&buffer);
-	return LAUNCHES;
+	return launches;
 }
 
 typedef CUresult load_function(CUmodule *module, const void *image);
@@ -81,7 +81,7 @@ static CUresult load_fat_binary(CUmodule *module, const void *image)
 	return CALL(cuModuleLoadFatBinary)(module, image);
 }
 
-static long module(load_function *load, const void *code, size_t bytes)
+static long module(load_function *load, const void *code, size_t bytes, int launches)
 {
 	void *image = image_new(code, bytes);
 	CUfunction function;
@@ -91,12 +91,12 @@ static long module(load_function *load, const void *code, size_t bytes)
 	CHECK(load(&module, image));
 	munmap(image, bytes);
 	CHECK(CALL(cuModuleGetFunction)(&function, module, "add"));
-	kernels = launch(function);
+	kernels = launch(function, launches);
 	CHECK(CALL(cuModuleUnload)(module));
 	return kernels;
 }
 
-static long library(const void *code, size_t bytes)
+static long library(const void *code, size_t bytes, int launches)
 {
 	void *image = image_new(code, bytes);
 	CUlibrary library;
@@ -106,23 +106,28 @@ static long library(const void *code, size_t bytes)
 	CHECK(CALL(cuLibraryLoadData)(&library, image, NULL, NULL, 0, NULL, NULL, 0));
 	munmap(image, bytes);
 	CHECK(CALL(cuLibraryGetKernel)(&kernel, library, "add"));
-	kernels = launch((CUfunction)kernel);
+	kernels = launch((CUfunction)kernel, launches);
 	CHECK(CALL(cuLibraryUnload)(library));
 	return kernels;
 }
 
-int main(void)
+static long every_way(int launches)
 {
 	long kernels = 0;
 
+	driver_enter();
+	kernels += module(load_data, driver_image, driver_image_bytes, launches);
+	kernels += module(load_data, ptx, sizeof(ptx), launches);
+	kernels += module(load_data_ex, driver_image, driver_image_bytes, launches);
+	kernels += module(load_data_ex, ptx, sizeof(ptx), launches);
+	kernels += module(load_fat_binary, driver_image, driver_image_bytes, launches);
+	kernels += library(driver_image, driver_image_bytes, launches);
+	kernels += library(ptx, sizeof(ptx), launches);
+	return kernels;
+}
+
+int main(int argc, char **argv)
+{
 	driver_start();
-	kernels += module(load_data, driver_image, driver_image_bytes);
-	kernels += module(load_data, ptx, sizeof(ptx));
-	kernels += module(load_data_ex, driver_image, driver_image_bytes);
-	kernels += module(load_data_ex, ptx, sizeof(ptx));
-	kernels += module(load_fat_binary, driver_image, driver_image_bytes);
-	kernels += library(driver_image, driver_image_bytes);
-	kernels += library(ptx, sizeof(ptx));
-	program_print(kernels);
-	return 0;
+	return program_run(argc, argv, LAUNCHES, every_way);
 }

@@ -9,11 +9,12 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define ROUNDS 3
-#define LAUNCHES 50
+#define LAUNCHES 50 /* each time a library is loaded */
 #define PAGE_BYTES 4096
 
 /* The start of the object that symbol lies in. */
@@ -32,7 +33,7 @@ static void occupy(void *start)
 		mmap(start, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-static long run(const char *folder, int which)
+static long run(const char *folder, int which, int launches)
 {
 	plugin_run_function *plugin;
 	char path[4096];
@@ -48,7 +49,7 @@ static long run(const char *folder, int which)
 		program_fail("%s", dlerror());
 	plugin_start = start_of(library, "plugin_run");
 	runtime_start = start_of(library, "cudaMalloc"); /* of a shared runtime, which goes too */
-	kernels = plugin(LAUNCHES);
+	kernels = plugin(launches);
 	if (dlclose(library))
 		program_fail("%s", dlerror());
 	library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
@@ -61,16 +62,17 @@ static long run(const char *folder, int which)
 
 int main(int argc, char **argv)
 {
-	char *slash = argc == 1 ? strrchr(argv[0], '/') : NULL;
+	int launches = argc == 3 && strcmp(argv[1], "--launches") == 0 ? atoi(argv[2]) : LAUNCHES;
+	char *slash = argc == 1 || argc == 3 ? strrchr(argv[0], '/') : NULL;
 	long kernels = 0;
 
-	if (!slash)
-		program_fail("usage: FOLDER/%s, with plugin_1.so and plugin_2.so beside it", argv[0]);
+	if (!slash || launches < 1)
+		program_fail("usage: FOLDER/%s [--launches N], with plugin_1.so and plugin_2.so beside it", argv[0]);
 	*slash = '\0';
 	for (int i = 0; i < ROUNDS; i++) {
-		kernels += run(argv[0], 1);
-		kernels += run(argv[0], 1);
-		kernels += run(argv[0], 2);
+		kernels += run(argv[0], 1, launches);
+		kernels += run(argv[0], 1, launches);
+		kernels += run(argv[0], 2, launches);
 	}
 	program_print(kernels);
 	return 0;
