@@ -145,7 +145,10 @@ static int read_timings(const struct workplace *place, struct kc_calibrate_host 
 
 	if (from)
 		fclose(from);
-	return read == 2 ? 0 : -EIO;
+	if (read == 2)
+		return 0;
+	kc_error("%s cannot be read, or does not hold two times", place->timings);
+	return -EIO;
 }
 
 /* The same work twice: what measuring adds is the difference. The database is that of the measured one. */
@@ -169,13 +172,13 @@ static int run_both(int ordinal, const struct workplace *place, struct calibrati
 	return rc;
 }
 
-/* The median of the values a query answers with; NAN: there are none. */
-static double median(sqlite3 *db, const char *kernel, const char *value, const char *condition)
+/* The median of the values that a query answers with in its one column; NAN: there are none. Frees the query. */
+static double median_of(sqlite3 *db, char *values)
 {
-	char *sql = sqlite3_mprintf("WITH x(v) AS (SELECT v FROM (SELECT %s AS v FROM launch l JOIN kernel k"
-				    " ON k.id = l.kernel WHERE k.mangled = %Q AND %s) WHERE v IS NOT NULL)"
-				    " SELECT v FROM x ORDER BY v LIMIT 1 OFFSET (SELECT count(*) FROM x) / 2",
-				    value, kernel, condition);
+	char *sql =
+	    sqlite3_mprintf("WITH x(v) AS (%s), known AS (SELECT v FROM x WHERE v IS NOT NULL) SELECT v FROM known"
+			    " ORDER BY v LIMIT 1 OFFSET (SELECT count(*) FROM known) / 2",
+			    values);
 	sqlite3_stmt *stmt = NULL;
 	double result = NAN;
 
@@ -183,7 +186,16 @@ static double median(sqlite3 *db, const char *kernel, const char *value, const c
 		result = sqlite3_column_double(stmt, 0);
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);
+	sqlite3_free(values);
 	return result;
+}
+
+/* Of a kernel's launches. */
+static double median(sqlite3 *db, const char *kernel, const char *value, const char *condition)
+{
+	return median_of(db, sqlite3_mprintf("SELECT %s FROM launch l JOIN kernel k ON k.id = l.kernel"
+					     " WHERE k.mangled = %Q AND %s",
+					     value, kernel, condition));
 }
 
 #define THREADS "(1.0 * l.grid_x * l.block_x)"
@@ -193,19 +205,9 @@ static double median(sqlite3 *db, const char *kernel, const char *value, const c
 /* Bytes a second over the bus; NAN: no copy was measured. */
 static double bus(sqlite3 *db, const char *kind)
 {
-	char *sql = sqlite3_mprintf(
-	    "WITH x(v) AS (SELECT 1e9 * bytes / (measured_end_ns - measured_start_ns) FROM transfer WHERE kind = %Q AND"
-	    " measured_end_ns > measured_start_ns) SELECT v FROM x ORDER BY v LIMIT 1 OFFSET (SELECT count(*) FROM x) "
-	    "/ 2",
-	    kind);
-	sqlite3_stmt *stmt = NULL;
-	double result = NAN;
-
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		result = sqlite3_column_double(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_free(sql);
-	return result;
+	return median_of(db, sqlite3_mprintf("SELECT 1e9 * bytes / (measured_end_ns - measured_start_ns) FROM transfer"
+					     " WHERE kind = %Q AND measured_end_ns > measured_start_ns",
+					     kind));
 }
 
 static void measure(sqlite3 *db, struct calibration *c)
