@@ -5,6 +5,8 @@
  *
  *   usage: crowd [THREADS [LAUNCHES]]     threads (8, at most 64), launches of each (800)
  */
+#include "check.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -20,15 +22,6 @@
 #define COLUMNS_MAX (ELEMENTS / BLOCK)
 #define BLOCKS 108
 #define BLOCK 256
-
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		cudaError_t error = (call);                                                                            \
-		if (error != cudaSuccess) {                                                                            \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 __global__ void scale(int n, float factor, float *x)
 {

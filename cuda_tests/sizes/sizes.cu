@@ -5,6 +5,8 @@
  *
  *   usage: sizes [FIRST [COUNT [grid]]]     elements at first (1,048,576), sizes (12)
  */
+#include "check.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -14,15 +16,6 @@
 #define THREADS 256
 #define GROWTH 1.6
 #define HOST_WORK_NS 100000000L /* 0.1 s */
-
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		cudaError_t error = (call);                                                                            \
-		if (error != cudaSuccess) {                                                                            \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 /* y = the sum of x^k / (k + 1), k < terms */
 __global__ void series(int n, int terms, const float *x, float *y)
