@@ -1,5 +1,6 @@
 #include "experiment.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -35,12 +36,16 @@ static void find_series(struct drawing *drawing)
 	}
 }
 
+/* In single quotes: in double quotes gnuplot runs what stands between backquotes. */
 static void put_text(FILE *to, const char *text)
 {
-	fputc('"', to);
-	for (; *text; text++)
-		fprintf(to, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-	fputc('"', to);
+	fputc('\'', to);
+	for (; *text; text++) {
+		int is_control = iscntrl((unsigned char)*text);
+
+		fprintf(to, "%s%c", *text == '\'' ? "'" : "", is_control ? ' ' : *text);
+	}
+	fputc('\'', to);
 }
 
 static void put_value(FILE *to, double value)
@@ -88,7 +93,11 @@ static void put_title(const struct drawing *drawing, const char *what)
 
 static void put_axes(FILE *to, const char *x, const char *y)
 {
-	fprintf(to, "set xlabel \"%s\" noenhanced\nset ylabel \"%s\" noenhanced\n", x, y);
+	fputs("set xlabel ", to);
+	put_text(to, x);
+	fputs(" noenhanced\nset ylabel ", to);
+	put_text(to, y);
+	fputs(" noenhanced\n", to);
 }
 
 /* One element of a plot for each series; format takes its number three times: data, and colour. */

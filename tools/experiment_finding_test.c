@@ -310,18 +310,39 @@ static void test_figure(void **state)
 	add(&finding, 1024, NAN, 3e6, 1);
 	kc_figure_script(to, &shown);
 	fclose(to);
-	assert_non_null(strstr(script, "set title \"SIMULATED. bsp: predicted against measured time\""));
-	assert_non_null(strstr(script, "\"The \\\"K40\\\"\""));
+	assert_non_null(strstr(script, "set title 'SIMULATED. bsp: predicted against measured time'"));
+	assert_non_null(strstr(script, " . 'The \"K40\"' noenhanced"));
 	assert_non_null(strstr(script, "\n 512 2000000 1000000 NaN NaN 0\n 1024 NaN 3000000 NaN NaN 1\nEOD\n"));
 	assert_non_null(strstr(script, "0.8*x"));
 	assert_non_null(strstr(script, "1.2*x"));
-	assert_non_null(strstr(script, "set xlabel \"measured, ms\""));
+	assert_non_null(strstr(script, "set xlabel 'measured, ms' noenhanced"));
 	evidence.simulated = 0;
 	free(script);
 	to = open_memstream(&script, &size);
 	kc_figure_script(to, &shown);
 	fclose(to);
 	assert_null(strstr(script, "SIMULATED"));
+	free(script);
+	kc_finding_free(&finding);
+}
+
+/* gnuplot runs what stands between backquotes in double quotes: foreign text is in single ones alone. */
+static void test_figure_of_foreign_names(void **state)
+{
+	struct kc_observations evidence = {.device.name = "`touch x`\n$(y) \\ @z's"};
+	struct kc_finding finding = {0};
+	struct kc_shown shown = {.experiment = &kc_experiment_bsp, .evidence = &evidence, .finding = &finding};
+	char *script;
+	size_t size;
+	FILE *to = open_memstream(&script, &size);
+
+	(void)state;
+	kc_finding_point(&finding, "a `b`'c")->measured = 1;
+	kc_figure_script(to, &shown);
+	fclose(to);
+	assert_non_null(strstr(script, " . '`touch x` $(y) \\ @z''s' noenhanced\n"));
+	assert_non_null(strstr(script, "title 'a `b`''c'"));
+	assert_null(strstr(script, "\"`"));
 	free(script);
 	kc_finding_free(&finding);
 }
@@ -335,7 +356,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_measured), cmocka_unit_test(test_synthetic_pairs),
 	    cmocka_unit_test(test_real_pairs),       cmocka_unit_test(test_boat_hull_case_study),
 	    cmocka_unit_test(test_block_sizes),      cmocka_unit_test(test_learning),
-	    cmocka_unit_test(test_figure),
+	    cmocka_unit_test(test_figure),           cmocka_unit_test(test_figure_of_foreign_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
