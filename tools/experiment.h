@@ -31,7 +31,8 @@
 
 #define KC_STEPS 128u /* of one experiment at most */
 #define KC_STEP_TEXT 160u
-#define KC_CALIBRATION "calibrate" /* the step that is `kerncast calibrate` */
+#define KC_STEP_TOKEN "experiment-" /* how the tokens of steps' runs begin, and no others */
+#define KC_CALIBRATION "calibrate"  /* the step that is `kerncast calibrate` */
 
 enum kc_plan {
 	KC_PLAN_SMALL, /* a minute on the simulated device, some minutes with all experiments on a GPU */

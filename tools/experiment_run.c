@@ -268,7 +268,7 @@ static void name_run(char *token, size_t size)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(token, size, "experiment-%lld-%09ld-%d", (long long)now.tv_sec, now.tv_nsec, (int)getpid());
+	snprintf(token, size, KC_STEP_TOKEN "%lld-%09ld-%d", (long long)now.tv_sec, now.tv_nsec, (int)getpid());
 }
 
 /* The library's journal and SQLite's log ask for space by pieces of this size at least. */

@@ -19,11 +19,13 @@ static const char steps_table[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
-/* Rows of runs that no complete step names. */
+#define INCOMPLETE "r.token GLOB '" KC_STEP_TOKEN "*' AND r.token NOT IN (SELECT token FROM experiment_step)"
+
+/* Rows of an experiment's runs that no complete step names; other runs of the database are not ours to delete. */
 static const char drop_incomplete[] =
     "BEGIN IMMEDIATE;"
     "CREATE TEMP TABLE gone AS SELECT p.id AS process, p.run FROM process p JOIN run r ON r.id = p.run"
-    " WHERE r.token NOT IN (SELECT token FROM experiment_step);"
+    " WHERE " INCOMPLETE ";"
     "DELETE FROM launch_row WHERE id >> " ROWS_OF_PROCESS " IN (SELECT process FROM gone);"
     "DELETE FROM lambda_row WHERE id >> " ROWS_OF_PROCESS " IN (SELECT process FROM gone);"
     "DELETE FROM transfer WHERE process IN (SELECT process FROM gone);"
@@ -36,7 +38,7 @@ static const char drop_incomplete[] =
     "DELETE FROM process_device WHERE process IN (SELECT process FROM gone);"
     "DELETE FROM rollup WHERE process IN (SELECT process FROM gone);"
     "DELETE FROM process WHERE id IN (SELECT process FROM gone);"
-    "DELETE FROM run WHERE token NOT IN (SELECT token FROM experiment_step);"
+    "DELETE FROM run AS r WHERE " INCOMPLETE ";"
     "DROP TABLE gone;"
     "COMMIT";
 

@@ -76,6 +76,24 @@ steps() { # DB
 	ledger_adds_up k/bsp.db
 }
 
+@test "runs that are not the experiment's own stay in its database" {
+	mkdir d
+	keep own "$kerncast" run -o d/pairs.db "$build/demo-static-sim"
+	equal "$(<own.status)" 0
+	sql "SELECT id, token FROM run" d/pairs.db >before
+	equal "$(wc -l <before)" 1
+	sql "SELECT count(*) FROM launch" d/pairs.db >launches
+	# of a step that was not completed
+	sqlite3 d/pairs.db "INSERT INTO run(token, started_unix_ns) VALUES('experiment-1-000000001-1', 1)"
+	keep experiment measure pairs --dir d
+	equal "$(<experiment.status)" 0
+	contains "$(<experiment.out)" "1 of 1 steps measured"
+	equal "$(sql "SELECT id, token FROM run WHERE token NOT IN (SELECT token FROM experiment_step)" d/pairs.db)" "$(<before)"
+	equal "$(sql "SELECT count(*) FROM launch l JOIN run r ON r.id = l.run
+		WHERE r.token NOT IN (SELECT token FROM experiment_step)" d/pairs.db)" "$(<launches)"
+	ledger_adds_up d/pairs.db
+}
+
 @test "without gnuplot that is said, and the table still comes" {
 	cp -r "$BATS_FILE_TMPDIR/measured" .
 	rm measured/*.svg measured/*.png
