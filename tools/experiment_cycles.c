@@ -44,6 +44,7 @@ static uint32_t plan(enum kc_plan plan, struct kc_step steps[static KC_STEPS])
 #define WALK_STORES 2.0
 #define ADD_LOADS 3.0 /* owner, offset, the owner's rank: only that one is scattered */
 #define SECTOR_LANES 8.0
+#define LIST_LEVELS 32u /* each list is half as long as the one before at most, and lengths have 32 bits */
 
 static struct kc_counts scattered(double threads, double loads, double stores, double divisions, double sectors)
 {
@@ -101,8 +102,10 @@ static struct bounded bound_list(const struct kc_observations *evidence, const s
 {
 	uint32_t each = kc_observed_round(observed), levels = each / 2;
 	struct bounded sum = {0};
-	double nodes[KC_STEPS];
+	double nodes[LIST_LEVELS];
 
+	if (!each || levels >= LIST_LEVELS)
+		return (struct bounded){NAN, NAN, NAN};
 	nodes[0] = observed->step->size;
 	for (uint32_t i = 1; i <= levels; i++)
 		nodes[i] = shorter(nodes[i - 1]);

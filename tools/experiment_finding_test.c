@@ -294,6 +294,27 @@ static void test_learning(void **state)
 	kc_finding_free(&finding);
 }
 
+/* More launches a round than any list has levels, as a database from elsewhere can hold: nothing to bound. */
+static void test_list_of_too_many_levels(void **state)
+{
+	struct kc_step step = {.program = "cycles", .algorithm = "list_ranking", .size = 1024, .repeat = 1};
+	struct kc_observed_launch launches[4 * KC_STEPS];
+	struct kc_observed observed = {.step = &step, .launches = launches, .launch_count = 4 * KC_STEPS};
+	struct kc_observations evidence = {.steps = &observed, .step_count = 1, .programs = "/nowhere"};
+	const struct kc_claim *claims;
+	struct kc_finding finding;
+
+	(void)state;
+	evidence.device = *kc_device_builtin("k40");
+	for (uint32_t i = 0; i < 4 * KC_STEPS; i++)
+		launches[i] = (struct kc_observed_launch){
+		    .kernel = (char *)"list_walk", .measured_ns = 1e6, .grid = {2, 1, 1}, .block = {512, 1, 1}};
+	claims = judged(&kc_experiment_cycles, &evidence, &finding);
+	assert_int_equal(claims[0].verdict, KC_NOT_MEASURED);
+	assert_true(isnan(finding.points[0].measured));
+	kc_finding_free(&finding);
+}
+
 /* --- the figure */
 
 static void test_figure(void **state)
@@ -350,13 +371,21 @@ static void test_figure_of_foreign_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_median),           cmocka_unit_test(test_medians_over_rounds),
-	    cmocka_unit_test(test_steps_have_names), cmocka_unit_test(test_ratios),
-	    cmocka_unit_test(test_bounds),           cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_nothing_measured), cmocka_unit_test(test_synthetic_pairs),
-	    cmocka_unit_test(test_real_pairs),       cmocka_unit_test(test_boat_hull_case_study),
-	    cmocka_unit_test(test_block_sizes),      cmocka_unit_test(test_learning),
-	    cmocka_unit_test(test_figure),           cmocka_unit_test(test_figure_of_foreign_names),
+	    cmocka_unit_test(test_median),
+	    cmocka_unit_test(test_medians_over_rounds),
+	    cmocka_unit_test(test_steps_have_names),
+	    cmocka_unit_test(test_ratios),
+	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_nothing_measured),
+	    cmocka_unit_test(test_synthetic_pairs),
+	    cmocka_unit_test(test_real_pairs),
+	    cmocka_unit_test(test_boat_hull_case_study),
+	    cmocka_unit_test(test_block_sizes),
+	    cmocka_unit_test(test_learning),
+	    cmocka_unit_test(test_list_of_too_many_levels),
+	    cmocka_unit_test(test_figure),
+	    cmocka_unit_test(test_figure_of_foreign_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
