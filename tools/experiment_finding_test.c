@@ -269,6 +269,8 @@ static void test_block_sizes(void **state)
 	claims = judged(&kc_experiment_block_size, &evidence, &finding);
 	assert_near(claims[0].value, 0, ITERATED);
 	assert_int_equal(claims[0].points, 8 * 6);
+	assert_near(claims[3].value, 1, ITERATED);
+	assert_string_equal(claims[3].paper, "first 7; here: 90 %");
 	kc_finding_free(&finding);
 }
 
@@ -290,7 +292,9 @@ static void test_learning(void **state)
 	claims = judged(&kc_experiment_lambda, &evidence, &finding);
 	assert_int_equal(finding.point_count, 39);
 	assert_near(claims[0].value, 0, 1e-3);
+	assert_string_equal(claims[0].paper, "here: 5 %"); /* the paper's 5 % is of predictions' errors */
 	assert_near(claims[1].value, 0, 1e-3);
+	assert_string_equal(claims[1].paper, "below 5 %");
 	kc_finding_free(&finding);
 }
 
