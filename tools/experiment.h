@@ -65,7 +65,7 @@ struct kc_observed_launch {
 	double measured_ns; /* NAN: not measured */
 	struct kc_resources resources;
 	/* what was predicted before it ran */
-	double solo_ns, predicted_ns, slowdown, slowdown_waves;
+	double slowdown, slowdown_waves;
 };
 
 struct kc_observed_copy {
@@ -103,7 +103,7 @@ enum kc_verdict { KC_NOT_MEASURED, KC_HOLDS, KC_FAILS };
 struct kc_claim {
 	char text[96];   /* what is claimed */
 	char source[64]; /* where: equation, table, figure */
-	char paper[32];  /* its figure, as printed there */
+	char paper[32];  /* its figure, as printed there; "here: " and a limit that is kerncast's own */
 	char here[48];   /* ours, for people */
 	double value;    /* ours: a share, a ratio, or with high the lower end of a range; NAN: nothing measured */
 	double high;     /* NAN: value is all there is */

@@ -119,16 +119,13 @@ static struct kc_boathull_machine machine_of(const struct kc_observations *evide
 
 /* --- primitives: points of the hull, times over the bytes they move */
 
-static void add_primitive(const struct kc_observations *evidence, const struct kc_observed *observed,
-			  const struct primitive *p, struct kc_finding *finding)
+static void add_primitive(const struct kc_observed *observed, const struct primitive *p, struct kc_finding *finding)
 {
 	const struct kc_boathull_work work = work_of(p, observed->step->size);
 	struct kc_boathull_time time = time_of(&finding->machine, p, observed->step->size);
 	double bytes = work.coalesced_bytes + work.uncoalesced_bytes;
 	struct kc_point *point;
 
-	if (!evidence->step_count)
-		return;
 	point = kc_finding_point(finding, p->name);
 	point->x = work.work_units * (p->complexity * work.modifier + work.offset) / bytes;
 	point->measured = kc_observed_round_ns(observed) / bytes;
@@ -227,7 +224,7 @@ static void judge(const struct kc_observations *evidence, struct kc_finding *fin
 			study = observed;
 		for (unsigned k = 0; k < PRIMITIVES; k++)
 			if (strcmp(observed->step->algorithm, primitives[k].name) == 0)
-				add_primitive(evidence, observed, &primitives[k], finding);
+				add_primitive(observed, &primitives[k], finding);
 	}
 	claim_case(study, finding);
 	kc_claim_within(kc_finding_claim(finding, "primitives of the eleven classes within their predicted range",

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define SERIES_MOST 16u
-#define NS_PER_MS 1e6
 #define NO_GNUPLOT 127 /* exit status of the child that found none */
 
 struct drawing {
@@ -100,7 +99,7 @@ static void put_axes(FILE *to, const char *x, const char *y)
 	fputs(" noenhanced\n", to);
 }
 
-/* One element of a plot for each series; format takes its number three times: data, and colour. */
+/* One element of a plot for each series, in its colour. */
 static void put_series(const struct drawing *drawing, const char *what, int titled)
 {
 	for (unsigned s = 0; s < drawing->count; s++) {

@@ -197,7 +197,7 @@ static int load_launches(sqlite3 *db, const char *token, struct kc_observed *obs
 {
 	static const char sql[] =
 	    "SELECT k.mangled, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.dynamic_shared_bytes,"
-	    " l.measured_end_ns - l.measured_start_ns, l.solo_ns, l.end_ns - l.start_ns, l.slowdown, l.slowdown_waves,"
+	    " l.measured_end_ns - l.measured_start_ns, l.slowdown, l.slowdown_waves,"
 	    " k.registers, k.static_shared_bytes, k.local_bytes, k.max_threads_per_block"
 	    " FROM run r JOIN launch l ON l.run = r.id LEFT JOIN kernel k ON k.id = l.kernel"
 	    " WHERE r.token = ?1 ORDER BY l.process, l.sequence";
@@ -226,12 +226,10 @@ static int load_launches(sqlite3 *db, const char *token, struct kc_observed *obs
 		    .kernel = strdup(sqlite3_column_text(stmt, 0) ? (const char *)sqlite3_column_text(stmt, 0) : ""),
 		    .dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(stmt, 7),
 		    .measured_ns = real(stmt, 8),
-		    .solo_ns = real(stmt, 9),
-		    .predicted_ns = real(stmt, 10),
-		    .slowdown = real(stmt, 11),
-		    .slowdown_waves = real(stmt, 12),
-		    .resources = {(uint32_t)sqlite3_column_int64(stmt, 13), (uint32_t)sqlite3_column_int64(stmt, 14),
-				  (uint32_t)sqlite3_column_int64(stmt, 15), (uint32_t)sqlite3_column_int64(stmt, 16)},
+		    .slowdown = real(stmt, 9),
+		    .slowdown_waves = real(stmt, 10),
+		    .resources = {(uint32_t)sqlite3_column_int64(stmt, 11), (uint32_t)sqlite3_column_int64(stmt, 12),
+				  (uint32_t)sqlite3_column_int64(stmt, 13), (uint32_t)sqlite3_column_int64(stmt, 14)},
 		};
 		for (int i = 0; i < 3; i++) {
 			l->grid[i] = (uint32_t)sqlite3_column_int64(stmt, 1 + i);
