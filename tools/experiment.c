@@ -142,16 +142,18 @@ static int has_wrong(const struct kc_observations *evidence)
 	return 0;
 }
 
-static void draw(const struct kc_laboratory *lab, struct kc_shown *shown)
+/* An exit status: a machine without gnuplot is told, and has no fault. */
+static int draw(const struct kc_laboratory *lab, struct kc_shown *shown)
 {
 	char why[512] = "";
 	int rc;
 
 	if (shown->finding->point_count == 0 || lab->full)
-		return;
+		return KC_EXIT_OK;
 	rc = kc_figure_draw(lab, shown, why, sizeof(why));
 	if (rc < 0)
 		kc_error("%s: no figure: %s", shown->experiment->name, *why ? why : strerror(-rc));
+	return rc < 0 && rc != -ENOENT ? KC_EXIT_FAILED : KC_EXIT_OK;
 }
 
 /* The plan of which more is there; where nothing will be measured the options do not say which it was. */
@@ -197,7 +199,8 @@ static int show(const struct kc_laboratory *lab, const struct kc_experiment *exp
 		kc_error("%s", strerror(ENOMEM));
 		status = KC_EXIT_FAILED;
 	}
-	draw(lab, &shown);
+	if (draw(lab, &shown) != KC_EXIT_OK)
+		status = KC_EXIT_FAILED;
 	if (document)
 		json_array_append_new(document, kc_shown_json(&shown));
 	else if (kc_shown_text(&shown) != KC_EXIT_OK)
@@ -283,7 +286,7 @@ const struct kc_command kc_command_experiment = {
 	"Each experiment has a database in the folder, DIR/NAME.db, which every other command reads too, and a\n"
 	"figure, DIR/NAME.svg and DIR/NAME.png, if\n"
 	".Xr gnuplot 1\n"
-	"is installed.\n"
+	"is installed; one that cannot be written ends the command with status 1.\n"
 	"An experiment that was interrupted continues when it is started again: what is complete is not measured\n"
 	"again, what was half done is dropped.\n",
 };

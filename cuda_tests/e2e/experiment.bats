@@ -105,6 +105,16 @@ steps() { # DB
 	equal "$(find measured -name '*.svg*' -o -name '*.png*')" ""
 }
 
+@test "a figure that cannot be written is said and fails; the table still comes" {
+	cp -r "$BATS_FILE_TMPDIR/measured" .
+	rm measured/pairs.svg
+	mkdir measured/pairs.svg.new # where the figure is drawn before it gets its name
+	keep figure measure figures pairs --dir measured
+	equal "$(<figure.status)" 1
+	contains "$(<figure.err)" "pairs: no figure"
+	contains "$(<figure.out)" "slowdown by Equation 5.1"
+}
+
 @test "a full disk is said in one line, the table comes, and with room it goes on" {
 	needs_root
 	mkdir small
