@@ -209,6 +209,10 @@ static int show(const struct kc_laboratory *lab, const struct kc_experiment *exp
 		kc_error("%s: a program's result is wrong", experiment->name);
 		status = KC_EXIT_FAILED;
 	}
+	if (finding.uncounted) {
+		kc_error("%s: its programs' code cannot be read in %s", experiment->name, lab->programs);
+		status = KC_EXIT_FAILED;
+	}
 	kc_finding_free(&finding);
 	kc_observations_free(&evidence);
 	return status;
@@ -280,7 +284,8 @@ const struct kc_command kc_command_experiment = {
 	".Cm all\n"
 	"stands for every one of them, and\n"
 	".Cm figures\n"
-	"(alone, or with names) shows and draws what is in the folder already, on any machine.\n"
+	"(alone, or with names) shows and draws what is in the folder already, on any machine;\n"
+	"bsp and cycles count what kernels do in the programs' code and so need the programs.\n"
 	"Where there is no GPU the programs run on the simulated device, and everything says so.\n"
 	".Pp\n"
 	"Each experiment has a database in the folder, DIR/NAME.db, which every other command reads too, and a\n"

@@ -130,6 +130,7 @@ struct kc_finding {
 	struct kc_boathull_machine machine; /* of the boat hull's curves */
 	char note[256];                     /* how the predictions were made */
 	int failed;                         /* out of memory */
+	int uncounted; /* steps were measured whose program's code cannot be read; the note says it */
 };
 
 enum kc_figure_kind {
@@ -185,6 +186,9 @@ void kc_observations_free(struct kc_observations *evidence);
 struct kc_program_code;
 /* NULL where it cannot be read. */
 struct kc_program_code *kc_program_code_read(const struct kc_observations *evidence, const char *program);
+/* Tells the finding where code, that was to be read from this program, is NULL though steps were measured. */
+void kc_program_code_tell(const struct kc_program_code *code, const struct kc_observations *evidence,
+			  const char *program, struct kc_finding *finding);
 void kc_program_code_free(struct kc_program_code *code);
 /* Counts of a launch whose integer arguments are numbers[]; pointers are taken as aligned and far from each other. 0;
  * -ENOENT: there is no formula of this kernel; -errno. */

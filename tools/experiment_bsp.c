@@ -142,6 +142,7 @@ static void judge(const struct kc_observations *evidence, struct kc_finding *fin
 	snprintf(finding->note, sizeof(finding->note),
 		 "Counts from the programs' code; one λ a kernel, from %u x %u elements or %u.", FITTED_SIDE,
 		 FITTED_SIDE, FITTED_LENGTH);
+	kc_program_code_tell(code, evidence, "bsp", finding);
 	for (uint32_t i = 0; i < evidence->step_count; i++)
 		sizes[i] = size_of(evidence, code, &evidence->steps[i]);
 	kc_program_code_free(code);

@@ -32,6 +32,18 @@ struct kc_program_code *kc_program_code_read(const struct kc_observations *evide
 	return NULL;
 }
 
+void kc_program_code_tell(const struct kc_program_code *code, const struct kc_observations *evidence,
+			  const char *program, struct kc_finding *finding)
+{
+	size_t used = strlen(finding->note);
+
+	if (code || !evidence->step_count)
+		return;
+	finding->uncounted = 1;
+	snprintf(finding->note + used, sizeof(finding->note) - used, " The code of %s cannot be read: no counts.",
+		 program);
+}
+
 void kc_program_code_free(struct kc_program_code *code)
 {
 	if (!code)

@@ -137,6 +137,7 @@ static void judge(const struct kc_observations *evidence, struct kc_finding *fin
 
 	snprintf(finding->note, sizeof(finding->note),
 		 "Counts from the programs' code; of list ranking, which depends on the list, by hand.");
+	kc_program_code_tell(code, evidence, "cycles", finding);
 	for (uint32_t i = 0; i < evidence->step_count; i++) {
 		const struct kc_observed *observed = &evidence->steps[i];
 		int is_list = strcmp(observed->step->algorithm, "list_ranking") == 0;

@@ -154,6 +154,7 @@ static void test_nothing_measured(void **state)
 	for (unsigned i = 0; (experiment = kc_experiment_at(i)); i++) {
 		judged(experiment, &evidence, &finding);
 		assert_true(finding.claim_count > 0);
+		assert_false(finding.uncounted);
 		for (uint32_t k = 0; k < finding.claim_count; k++)
 			assert_int_equal(finding.claims[k].verdict, KC_NOT_MEASURED);
 		kc_finding_free(&finding);
@@ -316,6 +317,8 @@ static void test_list_of_too_many_levels(void **state)
 	claims = judged(&kc_experiment_cycles, &evidence, &finding);
 	assert_int_equal(claims[0].verdict, KC_NOT_MEASURED);
 	assert_true(isnan(finding.points[0].measured));
+	assert_true(finding.uncounted);
+	assert_non_null(strstr(finding.note, "by hand. The code of cycles cannot be read: no counts."));
 	kc_finding_free(&finding);
 }
 

@@ -74,6 +74,11 @@ steps() { # DB
 	# 4 products of 1 kernel and a search of 2, 3 sizes, 5 rounds
 	equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM launch' k/bsp.db)" "90|90"
 	ledger_adds_up k/bsp.db
+	keep uncounted measure figures bsp --dir k --programs "$PWD/nowhere"
+	equal "$(<uncounted.status)" 1
+	contains "$(<uncounted.err)" "code cannot be read in $PWD/nowhere"
+	contains "$(tr -s " \n" " " <uncounted.out)" "The code of bsp cannot be read: no counts"
+	contains "$(<uncounted.out)" "not measured"
 }
 
 @test "runs that are not the experiment's own stay in its database" {
