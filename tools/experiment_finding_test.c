@@ -273,6 +273,11 @@ static void test_block_sizes(void **state)
 	assert_near(claims[3].value, 1, ITERATED);
 	assert_string_equal(claims[3].paper, "first 7; here: 90 %");
 	kc_finding_free(&finding);
+	for (uint32_t i = 0; i < count; i++)
+		launches[i].measured_ns = INFINITY; /* speed-ups that are no numbers */
+	claims = judged(&kc_experiment_block_size, &evidence, &finding);
+	assert_int_equal(claims[3].verdict, KC_NOT_MEASURED);
+	kc_finding_free(&finding);
 }
 
 /* A kernel that takes the same time at every launch leaves nothing to learn after the first. */
