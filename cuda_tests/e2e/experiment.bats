@@ -52,6 +52,21 @@ steps() { # DB
 	equal "$(steps measured/pairs.db)" "$(<before)"
 }
 
+@test "experiments that count in the programs' code judge every point" {
+	local unjudged
+
+	measure cycles boat_hull --small --dir counted --json >experiment.json
+	equal "$(json '$[0].complete')|$(json '$[1].complete')" "$(json '$[0].steps')|$(json '$[1].steps')" "steps measured"
+	equal "$(json '$[0].claims[0].points')" "$(json '$[0].steps')" "bounds of the cycle model"
+	unjudged=$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('experiment.json') AS TEXT)) e,
+		json_each(e.value, '$.claims') c WHERE coalesce(json_extract(c.value, '$.points'), 0) = 0")
+	equal "$unjudged" 0 "claims about nothing"
+	# MAX is the least that SUM can be; more of the same work takes longer by both
+	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('experiment.json') AS TEXT), '\$[0].points')
+		WHERE NOT json_extract(value, '$.low') > 0 OR json_extract(value, '$.low') > json_extract(value, '$.high')")" 0
+	within "$(json '$[0].points[1].low')" "$(json '$[0].points[0].low')" "$(json '$[0].points[2].low')" "twice the side"
+}
+
 @test "killed and started again, it continues: nothing is measured twice, half a step is dropped" {
 	local pid begun=0
 
