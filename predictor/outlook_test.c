@@ -290,6 +290,41 @@ static void a_stranger_is_no_company_of_old(void **state)
 	stop(&a);
 }
 
+/* λ says 100 us, the contexts 150, and nobody is met. Where λ is known from runs alone, the rest belongs to company
+ * that is still to come; else it is the time alone. */
+static void what_is_more_than_the_time_alone(void **state)
+{
+	struct kc_prediction said;
+	struct application a;
+
+	(void)state;
+	start(&a);
+	for (uint32_t i = 0; i < 40; i++) {
+		predict(&a, 1, &said);
+		measure(&a, 1, &said, 150000);
+	}
+	for (int alone = 0; alone <= 1; alone++) {
+		struct kc_prospect prospect = {
+		    .launch = {&a.f.device, &a.f.work, &a.f.contention, 1},
+		    .name = {1, 1},
+		    .novelty = KC_REPEATED,
+		    .solo = {.ns = 100000, .half_width = 0.1f},
+		    .alone = alone,
+		    .device = &a.device,
+		    .kernel = &a.kernel,
+		};
+		int64_t ns;
+
+		a.now_ns += 1000000000;
+		kc_outlook_predict(&prospect, a.f.tl, &a.history, 0, a.now_ns, &said);
+		ns = said.placement.end_ns - said.placement.start_ns;
+		assert_true(ns > 110000 && ns < 152000);
+		assert_int_equal(said.solo_ns, alone ? 100000 : ns);
+		assert_true(fabsf(said.placement.slowdown - (alone ? (float)ns / 100000 : 1)) < 1e-4f);
+	}
+	stop(&a);
+}
+
 /* The first launch of a run took 40 us, all others 100: so does the next run's. */
 static void a_program_begins_as_it_did(void **state)
 {
@@ -308,6 +343,9 @@ static void a_program_begins_as_it_did(void **state)
 	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_START);
 	assert_int_equal(said.model, KC_MODEL_CONTEXT);
 	assert_true(llabs(predicted_ns(&said) - 40000) < 400);
+	/* Once seen is not sure: 4 % more or less would not surprise. */
+	assert_true((double)said.solo_low_ns * said.placement.slowdown < 0.96 * 40000);
+	assert_true((double)said.solo_high_ns * said.placement.slowdown > 1.04 * 40000);
 	measure(&a, 1, &said, 40000);
 	predict(&a, 1, &said);
 	assert_true(llabs(predicted_ns(&said) - 100000) < 2000);
@@ -379,6 +417,7 @@ int main(void)
 	    cmocka_unit_test(answers_are_remembered_until_there_is_news),
 	    cmocka_unit_test(what_is_news),
 	    cmocka_unit_test(a_stranger_is_no_company_of_old),
+	    cmocka_unit_test(what_is_more_than_the_time_alone),
 	    cmocka_unit_test(a_program_begins_as_it_did),
 	    cmocka_unit_test(durations_in_steps_of_the_clock),
 	    cmocka_unit_test(nothing_is_known_at_first),
