@@ -124,6 +124,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/code/code.mk
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk
+-include cuda_tests/awkward/awkward.mk
 
 # What starts no thread shows ThreadSanitizer nothing.
 SINGLE_THREADED := $(filter $(BUILD)/predictor/%,$(TESTS)) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
