@@ -99,16 +99,16 @@ void kc_outlook_measured(const struct kc_outcome *outcome);
 /* 1: what was measured is worth asking again for such launches. measured: of them so far. */
 int kc_outlook_is_news(const struct kc_outcome *outcome, uint32_t measured);
 
-/* A launch that has been measured, and of which it is known what it met. */
+/* A launch that has been measured, and of which no more will be known of what it met. */
 struct kc_lesson {
 	const struct kc_work *work;
 	struct kc_lambda *lambda;         /* of the launch shape */
-	struct kc_contention *contention; /* of the launch shape; may be NULL */
+	struct kc_contention *contention; /* of the launch shape; NULL: it is not known what it met */
 	struct kc_meeting meeting;        /* as predicted */
 	struct kc_load met;               /* as measured */
 	double slowdown;                  /* as predicted */
-	int overlapped;
-	uint32_t solos; /* launches of the shape measured alone before */
+	int overlapped;                   /* 0: it is known to have run alone */
+	uint32_t solos;                   /* launches of the shape measured alone before */
 	int64_t measured_ns;
 };
 

@@ -8,7 +8,8 @@
  *
  * When is that? An awaited launch starts no earlier than its own host time, and
  * no earlier than the last measured end of its stream. The least of these bounds
- * over a device's streams is the watermark: what ended before it is decided.
+ * over a device's streams is the watermark: what ended before it is decided. What
+ * has waited too long is let go: what it met is not known.
  */
 #include "shim/shim.h"
 
@@ -21,9 +22,8 @@ enum {
 	ORPHANS_MAX = 16384,    /* records whose launch has not returned yet */
 	SWEEP_SLOTS = 65536,    /* looked at in one search for records that never came */
 };
-#define UNFILLED_NS 1000000ll  /* how long filling a claimed slot may take a thread that loses its core */
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
-#define HELD_NS 2000000000ll   /* decided without waiting any longer */
+#define HELD_NS 2000000000ll   /* let go without waiting any longer */
 #define SWEEP_NS 1000000000ll
 #define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
 
@@ -237,8 +237,10 @@ static struct kc_slot *take(struct kc__join *join, const struct kc__record *reco
 
 /* Holding measured kernels until it is known what they met */
 
+/* false: there is no room, it is let go. */
 static bool hold(struct kc__join *join, struct kc_slot *slot)
 {
+	struct kc_spans *spans = &join->devices[slot->launch.device % KC__DEVICES_MAX];
 	struct kc_span span = {
 	    .start_ns = slot->launch.measured_start_ns,
 	    .end_ns = slot->launch.measured_end_ns,
@@ -254,13 +256,14 @@ static bool hold(struct kc__join *join, struct kc_slot *slot)
 		outlook = kc__outlook_of(shape);
 		span.load = kc_outlook_load(&outlook, slot->launch.solo_ns);
 	}
-	return kc_spans_add(&join->devices[slot->launch.device % KC__DEVICES_MAX], &span) == 0;
+	if (kc_spans_add(spans, &span) == 0)
+		return true;
+	kc_spans_let_go(spans, &span);
+	return false;
 }
 
 static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_load *met)
 {
-	if (slot->launch.overlap == KC_OVERLAP_UNKNOWN)
-		slot->launch.overlap = KC_OVERLAP_NONE;
 	if (slot->launch.unpredictable == KC_PREDICTED)
 		kc__learn(&slot->launch, met);
 	finish(join, slot);
@@ -276,19 +279,32 @@ static void decide_before(struct kc__join *join, uint32_t device, int64_t waterm
 	kc_spans_decide(&join->devices[device], watermark_ns, now_ns - HELD_NS, decided, join);
 }
 
-static void decide_all(struct kc__join *join, int64_t scanned_ns, int64_t now_ns)
+static void not_before(int64_t *watermark_ns, uint64_t index)
 {
+	const struct kc_slot *slot = kc_journal_at(kc__shim.journal, index);
+	uint32_t device;
+
+	if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_EMPTY ||
+	    slot->kind != KC_KIND_LAUNCH)
+		return;
+	device = slot->launch.device % KC__DEVICES_MAX;
+	if (slot->launch.launched_ns < watermark_ns[device])
+		watermark_ns[device] = slot->launch.launched_ns;
+}
+
+/* unfilled_ns: no launch whose slot was not filled before has started earlier. */
+static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_ns)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal);
 	int64_t watermark_ns[KC__DEVICES_MAX];
 
 	for (int i = 0; i < KC__DEVICES_MAX; i++)
-		watermark_ns[i] = scanned_ns;
-	for (uint32_t i = 0; i < join->late_count; i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->late[i]);
-
-		if (slot && slot->kind == KC_KIND_LAUNCH &&
-		    slot->launch.launched_ns < watermark_ns[slot->launch.device % KC__DEVICES_MAX])
-			watermark_ns[slot->launch.device % KC__DEVICES_MAX] = slot->launch.launched_ns;
-	}
+		watermark_ns[i] = unfilled_ns;
+	for (uint32_t i = 0; i < join->late_count; i++)
+		not_before(watermark_ns, join->late[i]);
+	/* Filled, behind one that is not. */
+	for (uint64_t i = join->scan; i < end; i++)
+		not_before(watermark_ns, i);
 	for (uint32_t id = 1; id <= kc__shim.stream_count && id < KC__STREAM_IDS_MAX; id++) {
 		struct kc__stream *s = stream_by_id(id);
 
@@ -427,7 +443,7 @@ static void scan_late(struct kc__join *join)
 	join->late_count = kept;
 }
 
-/* Stops at a slot that is claimed and not yet filled: nanoseconds away. */
+/* Stops at a slot that is claimed and not yet filled: nanoseconds away, unless its thread lost its core. */
 static void scan(struct kc__join *join)
 {
 	uint64_t end = kc_journal_claimed(kc__shim.journal);
@@ -501,7 +517,7 @@ static void sweep(struct kc__join *join, int64_t now_ns)
 
 int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg)
 {
-	int64_t scanned_ns = kc__now_ns(), now_ns;
+	int64_t unfilled_ns = kc__now_ns(), now_ns;
 
 	join->ready = ready;
 	join->arg = arg;
@@ -511,10 +527,7 @@ int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, voi
 	retry_orphans(join, now_ns, ORPHAN_NS);
 	if (now_ns - join->swept_ns > SWEEP_NS)
 		sweep(join, now_ns);
-	/* A launch that is claimed but not filled yet has no host time to go by. */
-	if (join->scan < kc_journal_claimed(kc__shim.journal))
-		scanned_ns -= UNFILLED_NS;
-	decide_all(join, scanned_ns, now_ns);
+	decide_all(join, unfilled_ns, now_ns);
 	if (kc__cupti_dropped())
 		kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
 	atomic_store_explicit(&kc__shim.header->counters[KC_COUNT_CUPTI_DROPPED], kc__cupti_dropped(),

@@ -75,7 +75,7 @@ static struct kc__shape *heir_of(struct kc__shape *shape, const struct kc_launch
 {
 	struct kc__shape *heir;
 
-	if (launch->overlap <= KC_OVERLAP_NONE)
+	if (launch->overlap == KC_OVERLAP_NONE)
 		kc__early_measured(shape, launch->predicted_at_ns, launch->measured_end_ns - launch->measured_start_ns);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	heir = shape->successor ? shape->successor : shape;
@@ -116,11 +116,11 @@ void kc__learn(const struct kc_launch *launch, const struct kc_load *met)
 	lesson = (struct kc_lesson){
 	    .work = &shape->work,
 	    .lambda = &shape->learned.lambda,
-	    .contention = &shape->contention,
+	    .contention = launch->overlap == KC_OVERLAP_UNKNOWN ? NULL : &shape->contention,
 	    .meeting = kc_meeting_unpack(launch->meeting),
 	    .met = *met,
 	    .slowdown = (double)launch->slowdown,
-	    .overlapped = launch->overlap > KC_OVERLAP_NONE,
+	    .overlapped = launch->overlap != KC_OVERLAP_NONE,
 	    .solos = atomic_load_explicit(&shape->solos, memory_order_relaxed),
 	    .measured_ns = launch->measured_end_ns - launch->measured_start_ns,
 	};

@@ -48,6 +48,7 @@ int kc_spans_add(struct kc_spans *spans, const struct kc_span *span)
 	at = spans->at;
 	if (me.end_ns - me.start_ns > spans->longest_ns)
 		spans->longest_ns = me.end_ns - me.start_ns;
+	me.doubtful = me.start_ns < spans->let_go_ns;
 	place = spans->count++;
 	for (; place && at[place - 1].start_ns > me.start_ns; place--)
 		at[place] = at[place - 1];
@@ -57,6 +58,25 @@ int kc_spans_add(struct kc_spans *spans, const struct kc_span *span)
 	for (uint32_t i = place + 1; i < spans->count && at[i].start_ns < me.end_ns; i++)
 		meet(&at[place], &at[i]);
 	return 0;
+}
+
+void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span)
+{
+	if (span->end_ns > spans->let_go_ns)
+		spans->let_go_ns = span->end_ns;
+	if (*span->overlap != KC_OVERLAP_BEHIND)
+		*span->overlap = KC_OVERLAP_UNKNOWN;
+}
+
+/* It is known what it met, unless one that was let go. */
+static void conclude(const struct kc_span *span)
+{
+	if (*span->overlap == KC_OVERLAP_BEHIND)
+		return;
+	if (span->doubtful)
+		*span->overlap = KC_OVERLAP_UNKNOWN;
+	else if (*span->overlap == KC_OVERLAP_UNKNOWN)
+		*span->overlap = KC_OVERLAP_NONE;
 }
 
 void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since_ns,
@@ -69,8 +89,10 @@ void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since
 		struct kc_span *span = &spans->at[i];
 
 		if (span->end_ns <= watermark_ns || span->since_ns < since_ns) {
-			if (*span->overlap == KC_OVERLAP_UNKNOWN)
-				*span->overlap = KC_OVERLAP_NONE;
+			if (span->end_ns <= watermark_ns)
+				conclude(span);
+			else
+				kc_spans_let_go(spans, span);
 			decided(span, arg);
 			continue;
 		}

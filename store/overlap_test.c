@@ -53,11 +53,13 @@ static void what_met_what(void **state)
 	kc_spans_free(&spans);
 }
 
-static void what_waits_too_long_is_decided(void **state)
+/* 0 waits too long. 1 was measured meanwhile and met it: 1 was launched later, so it is behind whatever else
+ * comes. 2, which overlaps neither, is decided. 3 becomes known when 0 is gone and may have met it. */
+static void what_waits_too_long_is_not_known(void **state)
 {
 	struct kc_spans spans = {0};
 	struct seen seen = {{0}, 0};
-	uint8_t overlap[2] = {0};
+	uint8_t overlap[4] = {0};
 
 	(void)state;
 	add(&spans, 0, 0, 1000, &overlap[0]);
@@ -65,6 +67,33 @@ static void what_waits_too_long_is_decided(void **state)
 	kc_spans_decide(&spans, 0, 5, note, &seen);
 	assert_int_equal(seen.count, 1);
 	assert_int_equal(seen.orders[0], 0);
+	assert_int_equal(overlap[0], KC_OVERLAP_UNKNOWN);
+	add(&spans, 2, 3000, 4000, &overlap[2]);
+	add(&spans, 3, 990, 1005, &overlap[3]);
+	kc_spans_decide(&spans, INT64_MAX, INT64_MIN, note, &seen);
+	assert_int_equal(overlap[1], KC_OVERLAP_BEHIND);
+	assert_int_equal(overlap[2], KC_OVERLAP_NONE);
+	assert_int_equal(overlap[3], KC_OVERLAP_BEHIND); /* of 1 */
+	kc_spans_free(&spans);
+}
+
+/* Nothing is held any more, yet what comes now may have met what was let go until 1,000. */
+static void what_may_have_met_it_is_not_known(void **state)
+{
+	struct kc_spans spans = {0};
+	struct seen seen = {{0}, 0};
+	uint8_t overlap[4] = {0};
+
+	(void)state;
+	add(&spans, 5, 0, 1000, &overlap[0]);
+	kc_spans_decide(&spans, 0, 5, note, &seen);
+	add(&spans, 6, 999, 1500, &overlap[1]);
+	add(&spans, 7, 1400, 1600, &overlap[2]);
+	add(&spans, 8, 1600, 1700, &overlap[3]);
+	kc_spans_decide(&spans, INT64_MAX, INT64_MIN, note, &seen);
+	assert_int_equal(overlap[1], KC_OVERLAP_UNKNOWN); /* met 7, launched later, and perhaps 5 */
+	assert_int_equal(overlap[2], KC_OVERLAP_BEHIND);
+	assert_int_equal(overlap[3], KC_OVERLAP_NONE);
 	kc_spans_free(&spans);
 }
 
@@ -72,7 +101,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_met_what),
-	    cmocka_unit_test(what_waits_too_long_is_decided),
+	    cmocka_unit_test(what_waits_too_long_is_not_known),
+	    cmocka_unit_test(what_may_have_met_it_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

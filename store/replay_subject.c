@@ -539,11 +539,11 @@ void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const s
 	struct kc_lesson lesson = {
 	    .work = &shape->work,
 	    .lambda = &shape->known.lambda,
-	    .contention = &shape->contention,
+	    .contention = op->met == KC_OVERLAP_UNKNOWN ? NULL : &shape->contention,
 	    .meeting = kc_meeting_unpack(op->meeting),
 	    .met = *met,
 	    .slowdown = op->slowdown,
-	    .overlapped = op->met > KC_OVERLAP_NONE,
+	    .overlapped = op->met != KC_OVERLAP_NONE,
 	    .solos = shape->solos,
 	    .measured_ns = op->end_ns - op->start_ns,
 	};

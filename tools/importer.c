@@ -353,6 +353,13 @@ static void decide_before(struct kc_importer *im, struct process *p, uint32_t de
 	kc_spans_decide(&p->spans[device], watermark_ns, INT64_MIN, decided, &d);
 }
 
+static void let_go_all(struct kc_importer *im, struct process *p, uint32_t device)
+{
+	struct decision d = {im, p};
+
+	kc_spans_decide(&p->spans[device], INT64_MIN, INT64_MAX, decided, &d);
+}
+
 static void fill_launch(struct kc_launch *l, const struct kc_trace_row *row, uint32_t kernel, uint32_t stream)
 {
 	const int64_t grid[3] = {row->grid_x, row->grid_y, row->grid_z};
@@ -408,8 +415,8 @@ static int add_launch(struct kc_importer *im, struct process *p, const struct kc
 	p->kernels++;
 	im->sums.kernels++;
 	rc = kc_spans_add(&p->spans[slot->launch.device], &span);
-	if (rc == -ENOBUFS) { /* decided without waiting any longer */
-		decide_before(im, p, slot->launch.device, INT64_MAX);
+	if (rc == -ENOBUFS) {
+		let_go_all(im, p, slot->launch.device);
 		rc = kc_spans_add(&p->spans[slot->launch.device], &span);
 	}
 	if (rc)

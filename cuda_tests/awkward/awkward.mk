@@ -8,5 +8,5 @@ run-programs: awkward-programs
 
 $(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/libcuda.so
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^ -pthread -ldl $(LDFLAGS)
+	$(CC) -rdynamic -o $@ $^ -pthread -ldl $(LDFLAGS)
 -include $(wildcard $(BUILD)/cuda_tests/awkward/*.d)
