@@ -7,6 +7,10 @@
 #ifndef KC_HOOKS_H
 #define KC_HOOKS_H
 
+/* scripts/check-hooks --complete finds nothing missing with the headers of this
+ * version: later ones may have further ABIs of these names. */
+#define KC_HOOKS_CUDA_VERSION 13050
+
 /* clang-format off */
 #define KC_HOOKS_LAUNCH(X) \
 	X(cuLaunchKernel, cuLaunchKernel, 4000, 0) \
@@ -123,6 +127,8 @@
 	X(cuStreamEndCapture_ptsz, cuStreamEndCapture, 10000, 1) \
 	X(cuLaunchHostFunc, cuLaunchHostFunc, 10000, 0) \
 	X(cuLaunchHostFunc_ptsz, cuLaunchHostFunc, 10000, 1) \
+	X(cuLaunchHostFunc_v2, cuLaunchHostFunc, 13010, 0) \
+	X(cuLaunchHostFunc_v2_ptsz, cuLaunchHostFunc, 13010, 1) \
 	X(cuStreamAddCallback, cuStreamAddCallback, 5000, 0) \
 	X(cuStreamAddCallback_ptsz, cuStreamAddCallback, 7000, 1) \
 	X(cuGraphLaunch, cuGraphLaunch, 10000, 0) \

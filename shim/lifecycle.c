@@ -149,6 +149,7 @@ static int make_journal(void)
 		return error;
 	kc__shim.header = kc_journal_header(kc__shim.journal);
 	atomic_store(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], atomic_load(&kc__shim.routed_by_name));
+	atomic_store(&kc__shim.header->counters[KC_COUNT_LEFT_UNHOOKED], atomic_load(&kc__shim.left_unhooked));
 	return 0;
 }
 

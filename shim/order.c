@@ -102,6 +102,10 @@ STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, true)
 	}
 HOST_FUNCTION(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), false)
 HOST_FUNCTION(cuLaunchHostFunc_ptsz, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), true)
+HOST_FUNCTION(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *data, unsigned int mode),
+	      (stream, fn, data, mode), false)
+HOST_FUNCTION(cuLaunchHostFunc_v2_ptsz, (CUstream stream, CUhostFn fn, void *data, unsigned int mode),
+	      (stream, fn, data, mode), true)
 HOST_FUNCTION(cuStreamAddCallback, (CUstream stream, CUstreamCallback fn, void *data, unsigned flags),
 	      (stream, fn, data, flags), false)
 HOST_FUNCTION(cuStreamAddCallback_ptsz, (CUstream stream, CUstreamCallback fn, void *data, unsigned flags),

@@ -2,8 +2,9 @@
  * Which real function stands behind each hook, and which hook stands for an
  * address that the driver's resolvers answer with. Addresses are looked up in
  * a table of what libcuda exports, so that ABI version and per-thread twin are
- * right by construction; an address the table does not know is routed by the
- * name that was asked for, and counted.
+ * right by construction. An address the table does not know is routed by the name
+ * that was asked for, or left alone where that may be an ABI without a hook; both
+ * are counted.
  */
 #include "shim/shim.h"
 
@@ -218,16 +219,21 @@ void *kc__driver_symbol(const char *symbol)
 	return look_up(real.driver ? real.driver : RTLD_NEXT, symbol);
 }
 
+static void count(enum kc_counter counter, _Atomic uint64_t *before_journal)
+{
+	atomic_fetch_add_explicit(kc__shim.header ? &kc__shim.header->counters[counter] : before_journal, 1,
+				  memory_order_relaxed);
+}
+
 static void *route_by_name(int hook, void *address)
 {
+	void *none = NULL;
+
 	pthread_mutex_lock(&real.lock);
 	learn_address(address, hook);
-	atomic_store_explicit(&kc__real[hook], address, memory_order_relaxed);
+	atomic_compare_exchange_strong(&kc__real[hook], &none, address);
 	pthread_mutex_unlock(&real.lock);
-	if (kc__shim.header)
-		atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], 1, memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(&kc__shim.routed_by_name, 1, memory_order_relaxed);
+	count(KC_COUNT_ROUTED_BY_NAME, &kc__shim.routed_by_name);
 	return hooks[hook].ours;
 }
 
@@ -331,6 +337,32 @@ static int hook_by_request(const char *name, int version, bool per_thread)
 	return best >= 0 ? best : best_any;
 }
 
+static bool is_exported(const void *address)
+{
+	Dl_info at;
+
+	return dladdr(address, &at) && at.dli_sname && at.dli_saddr == address;
+}
+
+/*
+ * Whether an answer to this request may be called as the hook calls its real
+ * function. What is exported under another name than the hook's is another ABI,
+ * and so may be anything that is asked for in a later version than the table of
+ * hooks covers. A function outside the driver is an interposing library's: the
+ * hook would pass it by, unless it is all that the hook has.
+ */
+static bool speaks_for(int hook, int version, const void *address)
+{
+	bool apart;
+	struct link_map *object = object_of(address, &apart);
+
+	if (object && kc__object_symbol(object, hooks[hook].symbol) == address)
+		return true;
+	if (version > KC_HOOKS_CUDA_VERSION || is_exported(address))
+		return false;
+	return from_driver(address) || !atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+}
+
 void *kc__route_proc(const char *name, int version, bool per_thread, void *address)
 {
 	int hook;
@@ -342,5 +374,10 @@ void *kc__route_proc(const char *name, int version, bool per_thread, void *addre
 	if (hook >= 0)
 		return hooks[hook].ours;
 	hook = name ? hook_by_request(name, version, per_thread) : -1;
-	return hook >= 0 ? route_by_name(hook, address) : address;
+	if (hook < 0)
+		return address;
+	if (speaks_for(hook, version, address))
+		return route_by_name(hook, address);
+	count(KC_COUNT_LEFT_UNHOOKED, &kc__shim.left_unhooked);
+	return address;
 }

@@ -20,6 +20,10 @@
 #endif
 #include <cuda.h>
 
+/* cuda.h has them since CUDA 13.5, drivers since 13.1. */
+CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
+CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
+
 #include "predictor/counted.h"
 #include "predictor/outlook.h"
 #include "predictor/scaling.h"
@@ -203,6 +207,7 @@ struct kc__state {
 	int device_count;
 	int driver_version;
 	_Atomic uint64_t routed_by_name;    /* before there was a journal */
+	_Atomic uint64_t left_unhooked;     /* likewise */
 	_Atomic int second_driver;          /* one that is not watched has been bound to */
 	_Atomic int captures;               /* streams being captured */
 	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 3u
+#define KC_JOURNAL_VERSION 4u
 #define KC_SLOT_BYTES 208u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
@@ -295,6 +295,7 @@ enum kc_counter {
 	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
 	KC_COUNT_GRAPH_LAUNCHES,
 	KC_COUNT_GRAPHS_UNKNOWN, /* graph launches with kernels that cannot be counted beforehand */
+	KC_COUNT_LEFT_UNHOOKED,  /* resolver answers that may be of an ABI without a hook */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);

@@ -63,7 +63,7 @@ struct kc_ledger {
 	uint64_t invalid;         /* of unmatched: start = 0 or end < start */
 	uint64_t records_dropped;
 	uint64_t dropped; /* launches past the journal's bound: no row */
-	uint64_t captured, calls, graph_launches, routed_by_name;
+	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked;
 	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted: no rows for those */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
 };

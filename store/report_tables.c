@@ -75,6 +75,7 @@ static void close_process(struct process_sums *sums)
 	total->graph_launches += c[KC_COUNT_GRAPH_LAUNCHES];
 	total->graphs_unknown += c[KC_COUNT_GRAPHS_UNKNOWN];
 	total->routed_by_name += c[KC_COUNT_ROUTED_BY_NAME];
+	total->left_unhooked += c[KC_COUNT_LEFT_UNHOOKED];
 	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
 	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];
 	memset(one, 0, sizeof(*one));

@@ -143,6 +143,7 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("graph launches", l->graph_launches, 0, "");
 	print_count("unknown graphs", l->graphs_unknown, 0, "launches of graphs with conditional or unknown nodes");
 	print_count("routed by name", l->routed_by_name, 0, "driver functions at addresses it does not export");
+	print_count("left unhooked", l->left_unhooked, 0, "driver functions of an ABI that no hook is known to fit");
 	print_past(l);
 	if (!kc_ledger_adds_up(l))
 		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#define DRIVER_VERSION 13000
-#define CONNECTIONS 8 /* CUDA_DEVICE_MAX_CONNECTIONS, its default */
-#define NOISE 0.01    /* standard deviation of the logarithm */
+#define DRIVER_VERSION 13000 /* SIMCUDA_DRIVER_VERSION, its default */
+#define CONNECTIONS 8        /* CUDA_DEVICE_MAX_CONNECTIONS, its default */
+#define NOISE 0.01           /* standard deviation of the logarithm */
 #define REGISTER_LIMIT 65536
 #define SHARED_PER_BLOCK 49152
 
@@ -157,11 +157,16 @@ CUresult CUDAAPI cuInit(unsigned int flags)
 	return result;
 }
 
+int sim_driver_version(void)
+{
+	return (int)number_of("SIMCUDA_DRIVER_VERSION", DRIVER_VERSION);
+}
+
 CUresult CUDAAPI cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
-	*version = DRIVER_VERSION;
+	*version = sim_driver_version();
 	return CUDA_SUCCESS;
 }
 

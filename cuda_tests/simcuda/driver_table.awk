@@ -4,6 +4,20 @@
 # version 7000 belongs to the newest ABI of that time.
 BEGIN { # resolve.c, which is built with the table
 	have["cuGetProcAddress"] = have["cuGetProcAddress_v2"] = have["cuGetExportTable"] = 1
+	# cudaTypedefs.h has them since CUDA 13.5
+	note("cuLaunchHostFunc", 13010, "")
+	note("cuLaunchHostFunc", 13010, "_ptsz")
+}
+function note(base, version, twin) {
+	if (twin != "")
+		twins[base, version] = twin
+	else
+		plain[base, version] = 1
+	bases[base] = 1
+	if (!((base, version) in seen)) {
+		seen[base, version] = 1
+		versions[base] = versions[base] " " version
+	}
 }
 /typedef .*PFN_cu[A-Za-z0-9]*_v[0-9]+/ {
 	match($0, /PFN_cu[A-Za-z0-9]*_v[0-9]+(_ptsz|_ptds)?/)
@@ -14,17 +28,7 @@ BEGIN { # resolve.c, which is built with the table
 		type = substr(type, 1, RSTART - 1)
 	}
 	match(type, /_v[0-9]+$/)
-	base = substr(type, 1, RSTART - 1)
-	version = substr(type, RSTART + 2) + 0
-	if (twin != "")
-		twins[base, version] = twin
-	else
-		plain[base, version] = 1
-	bases[base] = 1
-	if (!((base, version) in seen)) {
-		seen[base, version] = 1
-		versions[base] = versions[base] " " version
-	}
+	note(substr(type, 1, RSTART - 1), substr(type, RSTART + 2) + 0, twin)
 	next
 }
 $2 == "T" && $3 ~ /^cu[A-Z]/ { have[$3] = 1 }

@@ -62,6 +62,8 @@ static CUresult resolve(const char *name, void **address, int version, cuuint64_
 
 	if (!name || !address)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (version > sim_driver_version())
+		version = sim_driver_version();
 	entry = find(name, version, per_thread, &known);
 	*address = !entry ? NULL : simcuda_faults()->hidden_addresses ? entry->hidden : entry->address;
 	if (status)

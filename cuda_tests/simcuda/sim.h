@@ -25,6 +25,9 @@
 /* of cudaProfiler.h, which the pinned packages of scripts/setup do not hold */
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
+/* of drivers of CUDA 13.1 and later: cuda.h has it since 13.5 */
+CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void *data, unsigned int mode);
+CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void *data, unsigned int mode);
 #include "simcuda.h"
 #pragma GCC visibility pop
 #include <cupti_driver_cbid.h>
@@ -316,6 +319,9 @@ struct simcuda_sink *sim_sink(void);
 #define SIM_API_PTDS(name, arguments, work)                                                                            \
 	SIM_API_AS(name, arguments, 0, work)                                                                           \
 	SIM_API_AS(name##_ptds, arguments, 1, work)
+
+/* device.c */
+int sim_driver_version(void); /* may be asked before cuInit */
 
 /* fault.c */
 void sim_faults_init(void);

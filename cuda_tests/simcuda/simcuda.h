@@ -123,11 +123,12 @@ struct simcuda_log {
 	uint64_t launches_failed;   /* launch calls that returned an error */
 	uint64_t launches_captured; /* launch calls that became graph nodes */
 	uint64_t graph_launches;
-	uint64_t kernels;   /* kernels handed to a device: launches + kernel nodes of graph launches */
-	uint64_t copies;    /* copies handed to a device, graph nodes included */
-	uint64_t memsets;   /* likewise */
-	uint64_t processes; /* that called cuInit with this log */
-	uint64_t reserved[7];
+	uint64_t kernels;           /* kernels handed to a device: launches + kernel nodes of graph launches */
+	uint64_t copies;            /* copies handed to a device, graph nodes included */
+	uint64_t memsets;           /* likewise */
+	uint64_t processes;         /* that called cuInit with this log */
+	uint64_t host_functions_v2; /* calls of cuLaunchHostFunc_v2 and its twin */
+	uint64_t reserved[6];
 };
 
 /* Replaces the sink; null removes it. After return the former one is not

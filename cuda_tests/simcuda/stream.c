@@ -342,3 +342,26 @@ static CUresult launch_host(CUstream stream, CUhostFn function, void *data)
 }
 SIM_API_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
 	     launch_host(sim_stream(stream, per_thread), function, data))
+
+/* CUPTI of CUDA 13.0 has no callback id for these: it is not told of them. */
+static CUresult launch_host_v2(CUstream handle, int per_thread, CUhostFn function, void *data, unsigned mode)
+{
+	enum { BLOCKING, SPIN_WAIT }; /* CUhostTaskSyncMode */
+	CUresult result = sim_usable();
+
+	if (result)
+		return result;
+	sim_count(&sim.log->host_functions_v2);
+	return mode > SPIN_WAIT ? CUDA_ERROR_INVALID_VALUE
+				: launch_host(sim_stream(handle, per_thread), function, data);
+}
+
+CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void *data, unsigned mode)
+{
+	return launch_host_v2(stream, 0, function, data, mode);
+}
+
+CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void *data, unsigned mode)
+{
+	return launch_host_v2(stream, 1, function, data, mode);
+}

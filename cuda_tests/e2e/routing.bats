@@ -1,0 +1,39 @@
+# What cuGetProcAddress and dlsym answer: a driver may have more ABIs of a name
+# than kerncast knows, and each must get the calls that are meant for it.
+load common
+
+abi=$build/awkward/newer_abi
+
+@test "cuLaunchHostFunc of CUDA 13.1: a call of either ABI reaches that one" {
+	export SIMCUDA_DRIVER_VERSION=13010
+	keep plain "$abi" 12000 13010
+	equal "$(tail -n 1 plain.out)" "3 calls" "without kerncast"
+	equal "$(counted host_functions_v2)" 1 "calls of the second ABI without kerncast"
+	rm "$SIMCUDA_LOG"
+	keep shimmed "$kerncast" run -q -- "$abi" 12000 13010
+	equal "$(counted host_functions_v2)" 1 "calls of the second ABI"
+	same plain shimmed
+}
+
+@test "an ABI of a later CUDA: handed out as it is, and the older ones keep their functions" {
+	export LD_LIBRARY_PATH=$build/awkward/future_driver KERNCAST_QUIET=1
+	keep plain "$abi" 12000 13010 99000
+	equal "$(grep -c '^cuLaunchHostFunc_v3(data, 1)' plain.out)" 1 "calls of the third ABI without kerncast"
+	keep shimmed preloaded "$abi" 12000 13010 99000
+	same plain shimmed
+	keep plain "$abi" 99000 13010 12000
+	keep shimmed preloaded "$abi" 99000 13010 12000
+	same plain shimmed
+}
+
+@test "addresses that are not exported: hooked by name as long as the version is known" {
+	export SIMCUDA_DRIVER_VERSION=13010 SIMCUDA_FAULT=hidden-addresses
+	keep plain "$abi" 12000 99000 13010
+	equal "$(counted host_functions_v2)" 3 "calls of the second ABI without kerncast"
+	rm "$SIMCUDA_LOG"
+	keep shimmed "$kerncast" run -q -- "$abi" 12000 99000 13010
+	same plain shimmed
+	equal "$(counted host_functions_v2)" 3 "calls of the second ABI"
+	equal "$(report '$.ledger.left_unhooked')" 1 "addresses left unhooked"
+	contains "$("$kerncast" report)" "left unhooked              1"
+}
