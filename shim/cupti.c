@@ -47,7 +47,8 @@ static struct {
 	CUptiResult(CUPTIAPI *get_graph_node_id)(CUgraphNode, uint64_t *);
 	void *handle;
 	CUpti_SubscriberHandle subscriber;
-	pthread_mutex_t control; /* attached or not; held across our own calls, never taken in a callback */
+	CUpti_SubscriberHandle inherited; /* a forked child's parent's: CUPTI was copied with it */
+	pthread_mutex_t control;          /* attached or not; held across our own calls, never taken in a callback */
 	bool attached;
 	bool watching; /* for kc__injected_call() */
 	bool our_clock;
@@ -291,19 +292,28 @@ void kc__cupti_flush(bool forced)
 
 /* Attaching */
 
+static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
+enum { NAMES = sizeof(names) / sizeof(*names) };
+
+static void *loaded_library(void)
+{
+	void *library = NULL;
+
+	for (int i = 0; !library && i < NAMES; i++)
+		library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	return library;
+}
+
 static void *open_library(const char *chosen)
 {
-	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
 	static const char *const folders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
-	enum { NAMES = sizeof(names) / sizeof(*names) };
 	char path[1100];
-	void *library = NULL;
+	void *library;
 
 	if (chosen[0])
 		return dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
 	/* A framework's own copy first: two copies in one process do not get along. */
-	for (int i = 0; !library && i < NAMES; i++)
-		library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	library = loaded_library();
 	for (int i = 0; !library && i < NAMES; i++)
 		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
 	for (size_t f = 0; !library && f < sizeof(folders) / sizeof(*folders); f++)
@@ -467,13 +477,23 @@ bool kc__cupti_hand_over(void)
 		cupti.subscriber = NULL;
 		cupti.attached = cupti.watching = false;
 	}
+	if (cupti.inherited)
+		cupti.cuptiUnsubscribe(cupti.inherited);
+	cupti.inherited = NULL;
 	pthread_mutex_unlock(&cupti.control);
 	return held;
 }
 
 void *kc__cupti_symbol(const char *symbol)
 {
-	return cupti.handle ? kc__real_dlsym(cupti.handle, symbol) : NULL;
+	void *library = loaded_library();
+	void *address = library ? kc__real_dlsym(library, symbol) : NULL;
+
+	if (library)
+		dlclose(library);
+	if (!address && cupti.handle)
+		address = kc__real_dlsym(cupti.handle, symbol);
+	return address;
 }
 
 void kc__cupti_forget(void)
@@ -481,6 +501,8 @@ void kc__cupti_forget(void)
 	pthread_mutex_init(&cupti.control, NULL);
 	pthread_mutex_init(&cupti.lock, NULL);
 	cupti.attached = cupti.watching = false;
+	if (cupti.subscriber)
+		cupti.inherited = cupti.subscriber;
 	cupti.subscriber = NULL;
 	cupti.spare = cupti.full = NULL;
 	cupti.full_end = &cupti.full;

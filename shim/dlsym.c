@@ -23,10 +23,18 @@ void *(*kc__dlsym_find_real(void))(void *, const char *)
 	return kc__real_dlsym;
 }
 
+/* RTLD_NEXT counts from the caller: made a jump, the call would be the application's. */
+void *kc__dlsym_behind_us(const char *name)
+{
+	void *address = kc__real_dlsym(RTLD_NEXT, name);
+
+	__asm__ volatile("" ::: "memory");
+	return address;
+}
+
 int kc__dlsym_wants(const char *name)
 {
-	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED &&
-	       (kc__hook_by_symbol(name) >= 0 || kc__profiler_door(name) >= 0);
+	return kc__hook_by_symbol(name) >= 0 || kc__profiler_door(name) >= 0;
 }
 
 void *kc__dlsym_ours(void *handle, const char *name)
@@ -35,10 +43,14 @@ void *kc__dlsym_ours(void *handle, const char *name)
 	int door = kc__profiler_door(name);
 
 	if (door >= 0)
-		return kc__profiler_route(door, address);
+		return kc__profiler_route(door, address, __builtin_return_address(0));
+	if (!address)
+		return kc__real_dlsym(handle, name);
 	/* A global look-up meets our own export even where no driver is loaded:
 	 * answer as the loader would without us, its error included. */
-	if (!address || (kc__is_ours(address) && !kc__driver_symbol(name)))
-		return kc__real_dlsym(address ? RTLD_NEXT : handle, name);
+	if (kc__is_ours(address) && !kc__driver_symbol(name))
+		return kc__dlsym_behind_us(name);
+	if (atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED)
+		return address;
 	return kc__route_symbol(name, handle, address);
 }

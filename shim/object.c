@@ -1,10 +1,11 @@
 /*
  * A symbol of one loaded object, found in its own tables. dlsym() serves neither
  * while the loader is in the middle of its work nor for an object that is loaded
- * only as a dependency of another.
+ * only as a dependency of another. For a caller that is neither, dlsym() does.
  */
 #include "shim/shim.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
@@ -71,6 +72,27 @@ static uint32_t find_any(const struct tables *t, const char *name)
 		if (is(t, i, name))
 			return i;
 	return 0;
+}
+
+/* Of the program itself all that is preloaded is a dependency, too. */
+static bool is_in_our_object(const void *address)
+{
+	Dl_info theirs, ours;
+
+	return dladdr(address, &theirs) && dladdr((const void *)kc__callers_symbol, &ours) &&
+	       theirs.dli_fbase == ours.dli_fbase;
+}
+
+void *kc__callers_symbol(const void *caller, const char *name)
+{
+	Dl_info info;
+	void *module, *address = NULL;
+
+	if (!dladdr(caller, &info) || !info.dli_fname[0] || !(module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
+		return NULL;
+	address = kc__real_dlsym(module, name);
+	dlclose(module);
+	return address && !is_in_our_object(address) ? address : NULL;
 }
 
 void *kc__object_symbol(const struct link_map *object, const char *name)

@@ -1,7 +1,9 @@
 /*
  * The application's own profiler takes precedence. CUPTI serves one subscriber
  * and one pair of buffer callbacks at a time: when the application asks for
- * either while we hold them, we hand over first.
+ * either while we hold them, we hand over first. Whether we hold anything or
+ * not, the call goes to the CUPTI that it would have reached without us: a
+ * process can hold several.
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
@@ -21,7 +23,6 @@ static const struct {
     [SUBSCRIBE_V2] = {"cuptiSubscribe_v2", (void *)cuptiSubscribe_v2},
     [REGISTER] = {"cuptiActivityRegisterCallbacks", (void *)cuptiActivityRegisterCallbacks},
 };
-static void *_Atomic real[DOORS];
 
 int kc__profiler_door(const char *symbol)
 {
@@ -31,32 +32,36 @@ int kc__profiler_door(const char *symbol)
 	return -1;
 }
 
-static void *real_of(int door)
+/* What the loader would have bound the caller to: the global scope first, then what its object is linked to. */
+static void *behind_us(int door, const void *caller)
 {
-	void *address = atomic_load(&real[door]);
+	void *address;
 
-	if (!address)
-		address = kc__real_dlsym(RTLD_NEXT, doors[door].symbol);
-	return address ? address : kc__cupti_symbol(doors[door].symbol);
+	if (!kc__real_dlsym)
+		kc__dlsym_find_real();
+	address = kc__dlsym_behind_us(doors[door].symbol);
+	return address ? address : kc__callers_symbol(caller, doors[door].symbol);
 }
 
-/* A global look-up meets our own export even where no CUPTI is loaded: answer
- * as the loader would without us. */
-void *kc__profiler_route(int door, void *address)
+/* The caller is not always known: a function that ends with the call has jumped here. */
+static void *real_of(int door, const void *caller)
 {
-	if (address == doors[door].ours)
-		return real_of(door) ? address : kc__real_dlsym(RTLD_NEXT, doors[door].symbol);
+	int saved_errno = errno;
+	void *address = behind_us(door, caller);
+
 	if (!address)
-		return NULL;
-	atomic_store(&real[door], address);
-	return doors[door].ours;
+		address = kc__cupti_symbol(doors[door].symbol);
+	if (!address)
+		dlerror();
+	errno = saved_errno;
+	return address;
 }
 
 static void hand_over(void)
 {
 	int saved_errno = errno;
 
-	if (kc__recording() && kc__cupti_hand_over()) {
+	if (kc__cupti_hand_over()) {
 		atomic_store(&kc__shim.unmeasured, KC_PROFILER_BUSY);
 		atomic_store(&kc__shim.transfers_unmeasured, KC_PROFILER_BUSY);
 		kc__say(KC_MESSAGE_PROFILER_TOOK_OVER, NULL);
@@ -64,30 +69,101 @@ static void hand_over(void)
 	errno = saved_errno;
 }
 
+static CUptiResult subscribe(void *real, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *data)
+{
+	hand_over();
+	return real ? ((__typeof__(&cuptiSubscribe))real)(subscriber, callback, data) : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+static CUptiResult subscribe_v2(void *real, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *data,
+				CUpti_SubscriberParams *params)
+{
+	hand_over();
+	return real ? ((__typeof__(&cuptiSubscribe_v2))real)(subscriber, callback, data, params)
+		    : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+static CUptiResult register_callbacks(void *real, CUpti_BuffersCallbackRequestFunc requested,
+				      CUpti_BuffersCallbackCompleteFunc completed)
+{
+	hand_over();
+	return real ? ((__typeof__(&cuptiActivityRegisterCallbacks))real)(requested, completed)
+		    : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+#define CALLER __builtin_return_address(0)
+
 KC_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 					      void *data)
 {
-	__typeof__(&cuptiSubscribe) next = (__typeof__(&cuptiSubscribe))real_of(SUBSCRIBE);
-
-	hand_over();
-	return next ? next(subscriber, callback, data) : CUPTI_ERROR_NOT_INITIALIZED;
+	return subscribe(real_of(SUBSCRIBE, CALLER), subscriber, callback, data);
 }
 
 KC_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 						 void *data, CUpti_SubscriberParams *params)
 {
-	__typeof__(&cuptiSubscribe_v2) next = (__typeof__(&cuptiSubscribe_v2))real_of(SUBSCRIBE_V2);
-
-	hand_over();
-	return next ? next(subscriber, callback, data, params) : CUPTI_ERROR_NOT_INITIALIZED;
+	return subscribe_v2(real_of(SUBSCRIBE_V2, CALLER), subscriber, callback, data, params);
 }
 
 KC_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
 							      CUpti_BuffersCallbackCompleteFunc completed)
 {
-	__typeof__(&cuptiActivityRegisterCallbacks) next =
-	    (__typeof__(&cuptiActivityRegisterCallbacks))real_of(REGISTER);
+	return register_callbacks(real_of(REGISTER, CALLER), requested, completed);
+}
 
-	hand_over();
-	return next ? next(requested, completed) : CUPTI_ERROR_NOT_INITIALIZED;
+/*
+ * What dlsym() has found is called whoever calls it: each address gets a
+ * function of its own. A process with more copies of CUPTI than these gets the
+ * further ones as they are, unhooked.
+ */
+#define COPIES(X) X(0) X(1) X(2) X(3)
+enum { COPIES_MAX = 4 };
+static void *_Atomic found[DOORS][COPIES_MAX];
+
+#define FOUND_FUNCTIONS(n)                                                                                             \
+	static CUptiResult CUPTIAPI subscribe_##n(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,     \
+						  void *data)                                                          \
+	{                                                                                                              \
+		return subscribe(found[SUBSCRIBE][n], subscriber, callback, data);                                     \
+	}                                                                                                              \
+	static CUptiResult CUPTIAPI subscribe_v2_##n(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,  \
+						     void *data, CUpti_SubscriberParams *params)                       \
+	{                                                                                                              \
+		return subscribe_v2(found[SUBSCRIBE_V2][n], subscriber, callback, data, params);                       \
+	}                                                                                                              \
+	static CUptiResult CUPTIAPI register_##n(CUpti_BuffersCallbackRequestFunc requested,                           \
+						 CUpti_BuffersCallbackCompleteFunc completed)                          \
+	{                                                                                                              \
+		return register_callbacks(found[REGISTER][n], requested, completed);                                   \
+	}
+COPIES(FOUND_FUNCTIONS)
+
+static void *const fronts[DOORS][COPIES_MAX] = {
+#define SUBSCRIBE_FRONT(n) (void *)subscribe_##n,
+#define SUBSCRIBE_V2_FRONT(n) (void *)subscribe_v2_##n,
+#define REGISTER_FRONT(n) (void *)register_##n,
+    [SUBSCRIBE] = {COPIES(SUBSCRIBE_FRONT)},
+    [SUBSCRIBE_V2] = {COPIES(SUBSCRIBE_V2_FRONT)},
+    [REGISTER] = {COPIES(REGISTER_FRONT)},
+};
+
+static void *front_of(int door, void *address)
+{
+	for (int i = 0; i < COPIES_MAX; i++) {
+		void *there = NULL;
+
+		if (atomic_compare_exchange_strong(&found[door][i], &there, address) || there == address)
+			return fronts[door][i];
+	}
+	return address;
+}
+
+/* A global look-up meets our own export even where no CUPTI is loaded. */
+void *kc__profiler_route(int door, void *address, const void *caller)
+{
+	if (address == doors[door].ours && !(address = behind_us(door, caller)))
+		return kc__dlsym_behind_us(doors[door].symbol); /* for dlerror() */
+	if (!address || atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED)
+		return address;
+	return front_of(door, address);
 }

@@ -69,13 +69,9 @@ void kc__runtime_forget(void)
 static void *find_real(enum runtime_function function, const void *caller)
 {
 	void *address = kc__real_dlsym(RTLD_NEXT, names[function]), *module;
-	Dl_info info;
 
-	if (!address && dladdr(caller, &info) && info.dli_fname[0] &&
-	    (module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD))) {
-		address = kc__real_dlsym(module, names[function]);
-		dlclose(module);
-	}
+	if (!address)
+		address = kc__callers_symbol(caller, names[function]);
 	for (int version = 13; !address && version >= 11; version--) {
 		char soname[32];
 

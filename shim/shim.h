@@ -276,10 +276,13 @@ bool kc__apart(void);        /* we are: the driver there brought us in (inject.c
 
 /* object.c: a function that one loaded object exports, NULL: it does not */
 void *kc__object_symbol(const struct link_map *object, const char *name);
+/* One that the object which this address is in has, or what it is linked to; NULL: none. For dlerror(), see dlsym(). */
+void *kc__callers_symbol(const void *caller, const char *name);
 
 /* dlsym.c */
 extern void *(*kc__real_dlsym)(void *, const char *);
 void *(*kc__dlsym_find_real(void))(void *, const char *);
+void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror() as dlsym() leaves it */
 
 /* tables.c */
 int kc__tables_init(void);
@@ -389,11 +392,12 @@ void kc__cupti_forget(void); /* fork child */
 bool kc__cupti_watch(const struct kc_options *options);
 /* The application wants CUPTI: gives it up for good. true: it was ours. */
 bool kc__cupti_hand_over(void);
-void *kc__cupti_symbol(const char *symbol);
+void *kc__cupti_symbol(const char *symbol); /* of whichever copy is loaded; NULL: none is */
 
 /* profiler.c: CUPTI functions of which the application's use comes first; -1: not one of them */
 int kc__profiler_door(const char *symbol);
-void *kc__profiler_route(int door, void *address);
+/* What dlsym() is to answer its caller, where the real one has found address. */
+void *kc__profiler_route(int door, void *address, const void *caller);
 
 /* inject.c: the doors beside LD_PRELOAD */
 void kc__tell_audit(void); /* where to ask about bindings */

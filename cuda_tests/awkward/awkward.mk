@@ -1,22 +1,27 @@
 # Programs that do what is allowed and seldom expected; each .c is one, linked to the stand-in driver, but for
-# NAME_plugin.c, a library linked to the stand-in's CUPTI, too, and NAME_driver.c, which is itself a driver.
-AWKWARD          := $(BUILD)/awkward
-AWKWARD_SRC      := $(wildcard cuda_tests/awkward/*.c)
-AWKWARD_PROGRAMS := $(patsubst cuda_tests/awkward/%.c,$(AWKWARD)/%,$(filter-out %_plugin.c %_driver.c,$(AWKWARD_SRC)))
-AWKWARD_PLUGINS  := $(patsubst cuda_tests/awkward/%.c,$(AWKWARD)/%.so,$(filter %_plugin.c,$(AWKWARD_SRC)))
-AWKWARD_DRIVERS  := $(patsubst cuda_tests/awkward/%.c,$(AWKWARD)/%/libcuda.so.1,$(filter %_driver.c,$(AWKWARD_SRC)))
+# those named here: libraries that some of them open or run on.
+AWKWARD           := $(BUILD)/awkward
+AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
+  old_profiler_plugin.so)
+AWKWARD_NAMES     := $(patsubst cuda_tests/awkward/%.c,%,$(wildcard cuda_tests/awkward/*.c))
+AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti profiler_plugin,$(AWKWARD_NAMES)))
 
-awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_PLUGINS) $(AWKWARD_DRIVERS)
+awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
 run-programs: awkward-programs
 
 $(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/libcuda.so
 	@mkdir -p $(@D)
-	$(CC) -rdynamic -o $@ $^ -pthread -ldl $(LDFLAGS)
-$(AWKWARD_PLUGINS): $(AWKWARD)/%.so: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/libcuda.so $(SIMCUDA)/libcupti.so.13
+	$(CC) -o $@ $^ -pthread -ldl $(LDFLAGS)
+$(AWKWARD)/future_driver/libcuda.so.1: $(BUILD)/cuda_tests/awkward/future_driver.o
+$(AWKWARD)/old_cupti/libcupti.so.12: $(BUILD)/cuda_tests/awkward/old_cupti.o
+$(AWKWARD)/profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
+  $(SIMCUDA)/libcuda.so
+$(AWKWARD)/old_profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(AWKWARD)/old_cupti/libcupti.so.12 \
+  $(SIMCUDA)/libcuda.so
+$(AWKWARD_LIBRARIES):
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $^ $(LDFLAGS)
-$(AWKWARD_DRIVERS): $(AWKWARD)/%/libcuda.so.1: $(BUILD)/cuda_tests/awkward/%.o
-	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $^ -Wl,-soname,libcuda.so.1 $(LDFLAGS)
+	$(CC) -shared -o $@ $^ -Wl,-soname,$(@F) $(LDFLAGS)
+# It stands in for one of the C library's functions.
+$(AWKWARD)/stalled_launch: private LDFLAGS += -rdynamic
 -include $(wildcard $(BUILD)/cuda_tests/awkward/*.d)

@@ -1,0 +1,50 @@
+# The application's own profiler: it gets the CUPTI that it is linked to or has
+# found, and the answers that this one gives without kerncast.
+load common
+
+profilers=$build/awkward/profilers
+plugin=$build/awkward/profiler_plugin.so
+old_plugin=$build/awkward/old_profiler_plugin.so
+states=(KERNCAST_FRESH=1 KERNCAST_DISABLE=1 KERNCAST_MEASURE=off KERNCAST_CUPTI=/nowhere/libcupti.so)
+
+# The same output with kerncast preloaded, in each of its states.
+same_answers() { # ARGS of profilers
+	local state
+	keep plain "$profilers" "$@"
+	equal "$(<plain.status)" 0 "status without kerncast"
+	for state in "${states[@]}"; do
+		echo "$state:"
+		keep shimmed env "$state" KERNCAST_QUIET=1 LD_PRELOAD="$library" "$profilers" "$@"
+		same plain shimmed
+	done
+}
+
+@test "a plugin's own CUPTI, before the first cuInit" {
+	same_answers before "$plugin"
+	equal "$(head -n 1 plain.out)" "subscribe 0, found globally 0, register 0" "without kerncast"
+}
+
+@test "a plugin's own CUPTI, after a launch" {
+	same_answers after "$plugin"
+}
+
+@test "a plugin's own CUPTI, in a forked child" {
+	same_answers child "$plugin"
+}
+
+@test "two plugins, each with a CUPTI of its own" {
+	export LD_LIBRARY_PATH=$simcuda:$build/awkward/old_cupti
+	same_answers before "$plugin" "$old_plugin" "$plugin"
+	same_answers after "$old_plugin" "$plugin" "$old_plugin"
+	contains "$(<plain.out)" "subscribe 14, found globally 14, register 9" # what old_cupti.c answers
+}
+
+@test "functions found with dlsym: each is that of the library it was found in" {
+	export LD_LIBRARY_PATH=$simcuda:$build/awkward/old_cupti
+	same_answers found libcupti.so.13 libcupti.so.12
+	same_answers found libcupti.so.12 libcupti.so.13
+}
+
+@test "a global look-up finds no function that is hooked and not there" {
+	same_answers global
+}
