@@ -462,17 +462,20 @@ void kc__cupti_detach(void)
 	pthread_mutex_unlock(&cupti.control);
 }
 
-bool kc__cupti_hand_over(void)
+bool kc__cupti_hand_over(bool *watched)
 {
 	bool held;
 
 	pthread_mutex_lock(&cupti.control);
-	held = cupti.attached;
-	if (held) {
+	*watched = cupti.watching;
+	held = cupti.attached || cupti.watching;
+	if (cupti.attached) {
 		/* Whatever buffer CUPTI has of ours must come back to us, not to
 		 * the application's callback. */
 		disable_activity();
 		cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	}
+	if (held) {
 		cupti.cuptiUnsubscribe(cupti.subscriber);
 		cupti.subscriber = NULL;
 		cupti.attached = cupti.watching = false;

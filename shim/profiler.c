@@ -60,11 +60,16 @@ static void *real_of(int door, const void *caller)
 static void hand_over(void)
 {
 	int saved_errno = errno;
+	uint32_t measured; /* not if it was switched off */
+	bool watched;
 
-	if (kc__cupti_hand_over()) {
-		atomic_store(&kc__shim.unmeasured, KC_PROFILER_BUSY);
-		atomic_store(&kc__shim.transfers_unmeasured, KC_PROFILER_BUSY);
-		kc__say(KC_MESSAGE_PROFILER_TOOK_OVER, NULL);
+	if (kc__cupti_hand_over(&watched)) {
+		measured = KC_MEASURED;
+		atomic_compare_exchange_strong(&kc__shim.unmeasured, &measured, KC_PROFILER_BUSY);
+		measured = KC_MEASURED;
+		atomic_compare_exchange_strong(&kc__shim.transfers_unmeasured, &measured, KC_PROFILER_BUSY);
+		kc__say(KC_MESSAGE_PROFILER_TOOK_OVER,
+			watched ? "launches that are not seen by preloading are not seen any more" : NULL);
 	}
 	errno = saved_errno;
 }

@@ -390,8 +390,8 @@ void kc__cupti_detach(void); /* disables our activity kinds */
 void kc__cupti_forget(void); /* fork child */
 /* Has callbacks sent to kc__injected_call(), too. false: CUPTI does not let us. */
 bool kc__cupti_watch(const struct kc_options *options);
-/* The application wants CUPTI: gives it up for good. true: it was ours. */
-bool kc__cupti_hand_over(void);
+/* The application wants CUPTI: gives it up for good. true: it was ours; watched: for kc__injected_call(), too. */
+bool kc__cupti_hand_over(bool *watched);
 void *kc__cupti_symbol(const char *symbol); /* of whichever copy is loaded; NULL: none is */
 
 /* profiler.c: CUPTI functions of which the application's use comes first; -1: not one of them */

@@ -1,10 +1,10 @@
 /*
  * A program whose plugins bring a profiler, and what CUPTI answers it.
  *
- *	profilers before|after|child|past PLUGIN...   before its first cuInit, after a launch, in a child forked
- *	                                              then; after a cuInit that only the plugin can see
- *	profilers found LIBRARY...                    in functions found with dlsym() in each library
- *	profilers global                              which names dlsym() finds without any library
+ *	profilers before|after|child PLUGIN...   before its first cuInit, after a launch, in a child forked then
+ *	profilers past LIBRARY PLUGIN...         after a launch, where LIBRARY called cuInit past whatever is preloaded
+ *	profilers found LIBRARY...               in functions found with dlsym() in each library
+ *	profilers global                         which names dlsym() finds without any library
  */
 #include "awkward.h"
 
@@ -102,13 +102,14 @@ int main(int argc, char **argv)
 		ask(argc - 2, argv + 2);
 		awkward_start(&a);
 		launch(&a);
+	} else if (!strcmp(mode, "past")) {
+		CHECK(call(open_library(argv[2], RTLD_DEEPBIND), "plugin_init"));
+		awkward_load(&a);
+		launch(&a);
+		ask(argc - 3, argv + 3);
+		launch(&a);
 	} else {
-		if (!strcmp(mode, "past") && call(open_library(argv[2], RTLD_DEEPBIND), "plugin_init"))
-			return 3;
-		if (!strcmp(mode, "past"))
-			awkward_load(&a);
-		else
-			awkward_start(&a);
+		awkward_start(&a);
 		launch(&a);
 		if (!strcmp(mode, "child"))
 			ask_in_child(argc - 2, argv + 2);

@@ -48,3 +48,19 @@ same_answers() { # ARGS of profilers
 @test "a global look-up finds no function that is hooked and not there" {
 	same_answers global
 }
+
+@test "the injection door: CUPTI is handed over, measuring or not" {
+	export LD_LIBRARY_PATH=$simcuda:$build/awkward/old_cupti
+	local measure
+	keep plain "$profilers" past "$old_plugin" "$plugin"
+	equal "$(head -n 1 plain.out)" "subscribe 0, found globally 0, register 0" "without kerncast"
+	for measure in off all; do
+		rm -f kerncast.db*
+		keep shimmed env CUDA_INJECTION64_PATH="$library" KERNCAST_MEASURE=$measure \
+			KERNCAST_CUPTI="$simcuda/libcupti.so.13" LD_PRELOAD="$library" "$profilers" past "$old_plugin" "$plugin"
+		diff plain.out shimmed.out
+		contains "$(<shimmed.err)" "its own profiler"
+		equal "$(sql 'SELECT count(*) FROM launch')" 6 "launches recorded"
+	done
+	equal "$(sql "SELECT count(*) FROM launch WHERE unmeasured = 'profiler_busy'")" 3 "launched beside the profiler"
+}
