@@ -2,7 +2,7 @@
  * Copies and memsets: they occupy a stream, so the timeline must know of them,
  * and CUPTI measures them. One call, one record in `transfer`.
  */
-#include "shim/shim.h"
+#include "shim/launch.h"
 
 #include "predictor/copy.h"
 
@@ -69,6 +69,9 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		    .unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.transfers_unmeasured, memory_order_relaxed),
 		};
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
+	} else {
+		kc__count(KC_COUNT_TRANSFERS_DROPPED);
+		kc__say(KC_MESSAGE_JOURNAL_FULL, NULL);
 	}
 	t->correlation = 0;
 	errno = call->saved_errno;

@@ -4,6 +4,7 @@
  * written, slots stay in the journal and are tried again.
  */
 #include "shim/code.h"
+#include "shim/launch.h"
 
 #include "store/store.h"
 
@@ -246,9 +247,13 @@ static void count_lost(void)
 	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
 
-		if (slot && slot->kind == KC_KIND_LAUNCH && !kc_journal_on_disk(kc__shim.journal, i) &&
-		    atomic_load_explicit(&slot->state, memory_order_relaxed) < KC_SLOT_STORED)
-			atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_DROPPED], 1);
+		if (!slot || kc_journal_on_disk(kc__shim.journal, i) ||
+		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
+			continue;
+		if (slot->kind == KC_KIND_LAUNCH)
+			kc__count(KC_COUNT_DROPPED);
+		else if (slot->kind == KC_KIND_TRANSFER)
+			kc__count(KC_COUNT_TRANSFERS_DROPPED);
 	}
 }
 

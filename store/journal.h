@@ -294,8 +294,9 @@ enum kc_counter {
 	KC_COUNT_TRANSFER_UNMATCHED,
 	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
 	KC_COUNT_GRAPH_LAUNCHES,
-	KC_COUNT_GRAPHS_UNKNOWN, /* graph launches with kernels that cannot be counted beforehand */
-	KC_COUNT_LEFT_UNHOOKED,  /* resolver answers that may be of an ABI without a hook */
+	KC_COUNT_GRAPHS_UNKNOWN,    /* graph launches with kernels that cannot be counted beforehand */
+	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
+	KC_COUNT_TRANSFERS_DROPPED, /* transfers past KERNCAST_JOURNAL_MAX */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);

@@ -79,6 +79,7 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_GRAPH_LAUNCHES] = "graph_launches",
 	    [KC_COUNT_GRAPHS_UNKNOWN] = "graphs_unknown",
 	    [KC_COUNT_LEFT_UNHOOKED] = "left_unhooked",
+	    [KC_COUNT_TRANSFERS_DROPPED] = "transfers_dropped",
 	};
 	return NAME_AT(names, counter);
 }

@@ -16,7 +16,8 @@
 	X(DATABASE, 2, "the database cannot be written: launches stay in the journal")                                 \
 	X(JOURNAL_MEMORY, 1,                                                                                           \
 	  "no disk space for the journal: launches are kept in memory and would be lost in a crash")                   \
-	X(JOURNAL_FULL, 2, "the journal is full (KERNCAST_JOURNAL_MAX): further launches are counted as dropped")      \
+	X(JOURNAL_FULL, 2,                                                                                             \
+	  "the journal is full (KERNCAST_JOURNAL_MAX): further launches and transfers are counted as dropped")         \
 	X(JOURNAL_FAILED, 2, "no journal could be made: nothing is recorded")                                          \
 	X(FOREIGN_DESCRIPTOR, 1, "the application closed the database's descriptor: it was opened again")              \
 	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")       \

@@ -66,6 +66,7 @@ struct kc_ledger {
 	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked;
 	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted: no rows for those */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
+	uint64_t transfers_dropped; /* past the journal's bound: no row */
 };
 
 /* N = 0: the others are NAN */

@@ -78,6 +78,7 @@ static void close_process(struct process_sums *sums)
 	total->left_unhooked += c[KC_COUNT_LEFT_UNHOOKED];
 	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
 	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];
+	total->transfers_dropped += c[KC_COUNT_TRANSFERS_DROPPED];
 	memset(one, 0, sizeof(*one));
 	memset(sums->counters, 0, sizeof(sums->counters));
 }

@@ -62,7 +62,7 @@ static const char json[] =
     "launches, predicted, unpredictable, unpredictable_reasons, failed, unreturned, measured, matched,\n"
     "unmeasured, unmeasured_reasons, awaited, records, unmatched, invalid, records_awaited,\n"
     "records_dropped, dropped, calls, captured, graph_launches, graphs_unknown, routed_by_name, left_unhooked,\n"
-    "transfers, transfers_measured, transfer_records, transfers_unmatched: counts;\n"
+    "transfers, transfers_measured, transfer_records, transfers_unmatched, transfers_dropped: counts;\n"
     "adds_up: whether the sums above hold\n"
     ".It Cm accuracy\n"
     "n (matched launches), mape, mape_time_weighted, median, p90, within_20 (percent of launches with\n"

@@ -53,6 +53,7 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "transfers_measured", l->transfers_measured);
 	set_count(out, "transfer_records", l->transfer_records);
 	set_count(out, "transfers_unmatched", l->transfer_unmatched);
+	set_count(out, "transfers_dropped", l->transfers_dropped);
 	set(out, "adds_up", json_boolean(kc_ledger_adds_up(l)));
 	return out;
 }

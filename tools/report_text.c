@@ -113,9 +113,13 @@ static void print_sums(const struct kc_ledger *l)
 		snprintf(reasons, sizeof(reasons), "%s of them invalid", kc_format_count(l->invalid, count));
 	print_sum("CUPTI records", l->cupti_records, "measured", l->measured, "unmatched", l->unmatched,
 		  l->records_awaited, reasons);
-	if (l->transfers)
+	reasons[0] = '\0';
+	if (l->transfers_dropped)
+		snprintf(reasons, sizeof(reasons), "%s more dropped, past the journal's bound (--journal-max)",
+			 kc_format_count(l->transfers_dropped, count));
+	if (l->transfers || l->transfers_dropped)
 		print_sum("transfers", l->transfers, "measured", l->transfers_measured, "unmeasured",
-			  l->transfers - l->transfers_measured, 0, "");
+			  l->transfers - l->transfers_measured, 0, reasons);
 }
 
 /* Invalid records are unmatched, too, but have a launch. */

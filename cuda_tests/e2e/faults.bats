@@ -146,6 +146,18 @@ said() { # CODE...: one of them is in message
 	ledger_adds_up
 }
 
+@test "KERNCAST_JOURNAL_MAX reached by transfers: those past it are counted, and the report says so" {
+	export SIMCUDA_MODE=null KERNCAST_MEASURE=off
+	unchanged_under_run env KERNCAST_JOURNAL_MAX=1M "$build/awkward/transfers" 60000
+	equal "$(($(counted copies) + $(counted memsets)))" 60000 "what the device was given"
+	equal "$(($(report '$.ledger.transfers') + $(report '$.ledger.transfers_dropped')))" 60000 \
+		"transfers and dropped transfers together"
+	within "$(report '$.ledger.transfers_dropped')" 1 60000 "dropped transfers"
+	contains "$("$kerncast" report)" "more dropped, past the journal's bound"
+	equal "$(sql "SELECT count(*) FROM message WHERE code = 'JOURNAL_FULL'")" 1 "the cause in message"
+	ledger_adds_up
+}
+
 # A file system of 4 MiB, filled but for KIB.
 small_disk() { # KIB
 	needs_root

@@ -1,0 +1,19 @@
+/* Nothing but transfers, as fast as they can be asked for. usage: transfers N */
+#include "awkward.h"
+
+int main(int argc, char **argv)
+{
+	static const char bytes[64];
+	int n = argc > 1 ? atoi(argv[1]) : 1;
+	struct awkward a;
+
+	awkward_start(&a);
+	for (int i = 0; i < n; i++)
+		if (i % 2)
+			CHECK(cuMemsetD8Async(a.memory, 0, sizeof(bytes), NULL));
+		else
+			CHECK(cuMemcpyHtoDAsync(a.memory, bytes, sizeof(bytes), NULL));
+	CHECK(cuCtxSynchronize());
+	printf("%d transfers\n", n);
+	return 0;
+}
