@@ -336,9 +336,11 @@ void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enab
 	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUgraphNode original, type value)                          \
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol)(exec, original, value);                                              \
+		int saved_errno = errno;                                                                               \
                                                                                                                        \
 		if (result == CUDA_SUCCESS)                                                                            \
 			note(exec, original, value);                                                                   \
+		errno = saved_errno;                                                                                   \
 		return result;                                                                                         \
 	}
 SET(cuGraphExecKernelNodeSetParams_v2, const CUDA_KERNEL_NODE_PARAMS_v2 *, kc__graph_set_kernel)
@@ -402,10 +404,12 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
 	struct kc__graph_exec old = {0};
 	CUgraph child;
-	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *) =
-	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *);
 
-	if (!exec || !get_child || get_child(node, &child) != CUDA_SUCCESS)
+	if (!exec)
+		return;
+	get_child = (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	if (!get_child || get_child(node, &child) != CUDA_SUCCESS)
 		return;
 	/* Where its kernels stand in the list: at the first one of the original child. */
 	walk(&old, child, 0);

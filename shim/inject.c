@@ -261,9 +261,10 @@ static void left(CUpti_CallbackId id, const void *params)
 /* Nothing tells of captures that begin: each launch has to ask. */
 static void start(bool wait)
 {
+	int none = 0;
+
+	atomic_compare_exchange_strong(&kc__shim.captures, &none, 1);
 	kc__start(wait);
-	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
-		atomic_store_explicit(&kc__shim.captures, 1, memory_order_relaxed);
 }
 
 static void enter(CUpti_CallbackId id, const CUpti_CallbackData *call)

@@ -14,16 +14,21 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	static CUresult(CUDAAPI * _Atomic asks[2])(CUstream, CUstreamCaptureStatus *);
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUresult(CUDAAPI * ask)(CUstream, CUstreamCaptureStatus *);
+	int saved_errno;
+	bool captured;
 
 	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
 		return false;
+	saved_errno = errno;
 	ask = asks[per_thread];
 	if (!ask) {
 		ask = (CUresult(CUDAAPI *)(CUstream, CUstreamCaptureStatus *))kc__driver_symbol(
 		    per_thread ? "cuStreamIsCapturing_ptsz" : "cuStreamIsCapturing");
 		asks[per_thread] = ask;
 	}
-	return ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+	captured = ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+	errno = saved_errno;
+	return captured;
 }
 
 void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,

@@ -81,6 +81,7 @@ static void in_child(void)
 		kc_journal_forget(kc__shim.journal);
 	kc__shim.journal = NULL;
 	kc__shim.header = NULL;
+	atomic_store(&kc__shim.captures, 0);
 	kc__thread = (struct kc__thread){0};
 	life.tried = 0;
 	atomic_store(&kc__shim.stage, kc__shim.options.disable ? KC__DISABLED : KC__OFF);
@@ -171,7 +172,6 @@ static void reset(void)
 	kc__shim.wanted = NULL;
 	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
-	atomic_store(&kc__shim.captures, 0);
 }
 
 static void at_exit_of_base(void *unused)

@@ -33,13 +33,14 @@ static bool watching(void)
 		errno = saved_errno;                                                                                   \
 	} while (0)
 
-static void device_idle(void)
+/* only: if this context is the current one; NULL: whichever is. */
+static void device_idle(const CUcontext *only)
 {
 	int saved_errno = errno;
 	CUcontext context;
 	struct kc__device *device = watching() ? kc__current_device(&kc__thread, &context) : NULL;
 
-	if (device) {
+	if (device && (!only || *only == context)) {
 		int64_t now = kc__now_ns();
 
 		pthread_mutex_lock(&device->lock);
@@ -89,15 +90,22 @@ KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
 STREAM_SYNCHRONIZE(cuStreamSynchronize, false)
 STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, true)
 
+/* It takes its turn in the stream. Captured, it does so when the graph is launched. */
+static void occupied(CUstream stream, bool twin, int64_t ns)
+{
+	struct kc_placement placement;
+
+	if (watching() && !kc__capturing(stream, twin))
+		ON_STREAM(stream, twin, kc_timeline_occupy(timeline, lane, kc__now_ns(), ns, &placement));
+}
+
 #define HOST_FUNCTION(symbol, parameters, arguments, twin)                                                             \
 	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol) arguments;                                                           \
-		struct kc_placement placement;                                                                         \
                                                                                                                        \
-		if (result == CUDA_SUCCESS && !kc__capturing(stream, twin))                                            \
-			ON_STREAM(stream, twin,                                                                        \
-				  kc_timeline_occupy(timeline, lane, kc__now_ns(), HOST_FUNCTION_NS, &placement));     \
+		if (result == CUDA_SUCCESS)                                                                            \
+			occupied(stream, twin, HOST_FUNCTION_NS);                                                      \
 		return result;                                                                                         \
 	}
 HOST_FUNCTION(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data), false)
@@ -113,19 +121,28 @@ HOST_FUNCTION(cuStreamAddCallback_ptsz, (CUstream stream, CUstreamCallback fn, v
 
 /* Events */
 
+static void event_recorded(CUevent event, CUstream stream, bool twin)
+{
+	int saved_errno = errno;
+	struct kc__event *e;
+	int64_t ready = 0;
+
+	if (!watching() || kc__capturing(stream, twin))
+		return;
+	ON_STREAM(stream, twin, ready = kc_timeline_tail(timeline, lane, kc__now_ns()));
+	e = ready ? kc__event_of(event, true) : NULL;
+	if (e)
+		atomic_store_explicit(&e->ready_ns, ready, memory_order_relaxed);
+	errno = saved_errno;
+}
+
 #define EVENT_RECORD(symbol, parameters, arguments, twin)                                                              \
 	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol) arguments;                                                           \
-		struct kc__event *e;                                                                                   \
-		int64_t ready = 0;                                                                                     \
                                                                                                                        \
-		if (result != CUDA_SUCCESS || !watching() || kc__capturing(stream, twin))                              \
-			return result;                                                                                 \
-		ON_STREAM(stream, twin, ready = kc_timeline_tail(timeline, lane, kc__now_ns()));                       \
-		e = ready ? kc__event_of(event, true) : NULL;                                                          \
-		if (e)                                                                                                 \
-			atomic_store_explicit(&e->ready_ns, ready, memory_order_relaxed);                              \
+		if (result == CUDA_SUCCESS)                                                                            \
+			event_recorded(event, stream, twin);                                                           \
 		return result;                                                                                         \
 	}
 EVENT_RECORD(cuEventRecord, (CUevent event, CUstream stream), (event, stream), false)
@@ -134,17 +151,22 @@ EVENT_RECORD(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned f
 EVENT_RECORD(cuEventRecordWithFlags_ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags),
 	     true)
 
+static void stream_waits(CUstream stream, CUevent event, bool twin)
+{
+	struct kc__event *e;
+
+	if (watching() && !kc__capturing(stream, twin) && (e = kc__event_of(event, false)))
+		ON_STREAM(stream, twin,
+			  kc_timeline_wait(timeline, lane, atomic_load_explicit(&e->ready_ns, memory_order_relaxed)));
+}
+
 #define STREAM_WAIT_EVENT(symbol, twin)                                                                                \
 	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream, CUevent event, unsigned flags)                              \
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol)(stream, event, flags);                                               \
-		struct kc__event *e;                                                                                   \
                                                                                                                        \
-		if (result != CUDA_SUCCESS || !watching() || kc__capturing(stream, twin) ||                            \
-		    !(e = kc__event_of(event, false)))                                                                 \
-			return result;                                                                                 \
-		ON_STREAM(stream, twin,                                                                                \
-			  kc_timeline_wait(timeline, lane, atomic_load_explicit(&e->ready_ns, memory_order_relaxed))); \
+		if (result == CUDA_SUCCESS)                                                                            \
+			stream_waits(stream, event, twin);                                                             \
 		return result;                                                                                         \
 	}
 STREAM_WAIT_EVENT(cuStreamWaitEvent, false)
@@ -168,17 +190,16 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 	CUresult result = KC_REAL(cuCtxSynchronize)();
 
 	if (result == CUDA_SUCCESS)
-		device_idle();
+		device_idle(NULL);
 	return result;
 }
 
 KC_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 {
-	CUcontext current;
 	CUresult result = KC_REAL(cuCtxSynchronize_v2)(context);
 
-	if (result == CUDA_SUCCESS && watching() && kc__current_device(&kc__thread, &current) && current == context)
-		device_idle();
+	if (result == CUDA_SUCCESS)
+		device_idle(&context);
 	return result;
 }
 
@@ -187,7 +208,7 @@ KC_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr pointer)
 	CUresult result = KC_REAL(cuMemFree_v2)(pointer);
 
 	if (result == CUDA_SUCCESS && pointer)
-		device_idle();
+		device_idle(NULL);
 	return result;
 }
 
@@ -196,33 +217,21 @@ KC_EXPORT CUresult CUDAAPI cuMemFreeHost(void *pointer)
 	CUresult result = KC_REAL(cuMemFreeHost)(pointer);
 
 	if (result == CUDA_SUCCESS && pointer)
-		device_idle();
+		device_idle(NULL);
 	return result;
 }
 
 /* Stream-ordered memory takes its turn in the stream but no time worth predicting. */
 #define STREAM_ORDERED(symbol, parameters, arguments)                                                                  \
-	static inline void symbol##_seen(CUstream stream, bool twin)                                                   \
-	{                                                                                                              \
-		struct kc_placement placement;                                                                         \
-                                                                                                                       \
-		if (!kc__capturing(stream, twin))                                                                      \
-			ON_STREAM(stream, twin, kc_timeline_occupy(timeline, lane, kc__now_ns(), 0, &placement));      \
-	}                                                                                                              \
+	STREAM_ORDERED_AS(symbol, parameters, arguments, false)                                                        \
+	STREAM_ORDERED_AS(symbol##_ptsz, parameters, arguments, true)
+#define STREAM_ORDERED_AS(symbol, parameters, arguments, twin)                                                         \
 	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol) arguments;                                                           \
                                                                                                                        \
-		if (result == CUDA_SUCCESS && watching())                                                              \
-			symbol##_seen(stream, false);                                                                  \
-		return result;                                                                                         \
-	}                                                                                                              \
-	KC_EXPORT CUresult CUDAAPI symbol##_ptsz parameters                                                            \
-	{                                                                                                              \
-		CUresult result = KC_REAL(symbol##_ptsz) arguments;                                                    \
-                                                                                                                       \
-		if (result == CUDA_SUCCESS && watching())                                                              \
-			symbol##_seen(stream, true);                                                                   \
+		if (result == CUDA_SUCCESS)                                                                            \
+			occupied(stream, twin, 0);                                                                     \
 		return result;                                                                                         \
 	}
 STREAM_ORDERED(cuMemAllocAsync, (CUdeviceptr * pointer, size_t bytes, CUstream stream), (pointer, bytes, stream))
@@ -232,15 +241,23 @@ STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer,
 
 /* Capture */
 
+/* Counted before a recording begins, too: that may be in the middle of a capture. */
+static int capture_begins(void)
+{
+	int counted = atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED;
+
+	atomic_fetch_add_explicit(&kc__shim.captures, counted, memory_order_relaxed);
+	return counted;
+}
+
 #define CAPTURE_BEGIN(symbol, parameters, arguments)                                                                   \
 	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
 	{                                                                                                              \
-		CUresult result;                                                                                       \
+		int counted = capture_begins();                                                                        \
+		CUresult result = KC_REAL(symbol) arguments;                                                           \
                                                                                                                        \
-		atomic_fetch_add_explicit(&kc__shim.captures, 1, memory_order_relaxed);                                \
-		result = KC_REAL(symbol) arguments;                                                                    \
 		if (result != CUDA_SUCCESS)                                                                            \
-			atomic_fetch_sub_explicit(&kc__shim.captures, 1, memory_order_relaxed);                        \
+			atomic_fetch_sub_explicit(&kc__shim.captures, counted, memory_order_relaxed);                  \
 		return result;                                                                                         \
 	}
 CAPTURE_BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
@@ -257,10 +274,11 @@ CAPTURE_BEGIN(cuStreamBeginCaptureToGraph_ptsz,
 	      (stream, graph, nodes, edges, n, mode))
 
 /* A capture that is already broken ends all the same: only a stream that was
- * not capturing answers otherwise. */
+ * not capturing answers otherwise. Where calls come by the injection door, too,
+ * captures begin unseen and the count never returns to 0. */
 static void capture_ended(CUresult result)
 {
-	if (result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
+	if (!kc__injected() && result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
 	    result != CUDA_ERROR_INVALID_CONTEXT && atomic_load_explicit(&kc__shim.captures, memory_order_relaxed) > 0)
 		atomic_fetch_sub_explicit(&kc__shim.captures, 1, memory_order_relaxed);
 }

@@ -209,7 +209,7 @@ struct kc__state {
 	_Atomic uint64_t routed_by_name;    /* before there was a journal */
 	_Atomic uint64_t left_unhooked;     /* likewise */
 	_Atomic int second_driver;          /* one that is not watched has been bound to */
-	_Atomic int captures;               /* streams being captured */
+	_Atomic int captures;               /* streams being captured, counted before recording, too */
 	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
 	_Atomic uint32_t context_generation;
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
@@ -347,7 +347,7 @@ void kc__runtime_forget(void); /* fork child */
 
 /* launch.c */
 struct kc_solo kc__solo_time(struct kc__shape *shape); /* as believed now */
-bool kc__capturing(CUstream stream, bool per_thread);
+bool kc__capturing(CUstream stream, bool per_thread);  /* may ask the driver; errno is kept */
 
 /* identity.c */
 void kc__identify(struct kc_journal_header *header, const struct kc_options *options);

@@ -3,6 +3,8 @@
  */
 #include "shim/tables.h"
 
+#include <errno.h>
+
 /* Which default stream a handle means; 0: one the application made. */
 static uint64_t default_stream(CUstream stream, bool per_thread)
 {
@@ -131,7 +133,10 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
 
 void kc__stream_created(CUstream stream)
 {
+	int saved_errno = errno;
+
 	kc__stream_of(stream, false);
+	errno = saved_errno;
 }
 
 void kc__stream_destroyed(CUstream stream)

@@ -1,7 +1,9 @@
 /* What surrounds every call: is the driver usable, correlation ids, the sink. */
 #include "engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
 	struct simcuda_sink storage[2]; /* the one in use and the next */
@@ -42,6 +44,8 @@ void simcuda_api_enter(struct simcuda_call *call)
 {
 	struct simcuda_sink *sink = sim_sink();
 
+	if (call->domain == SIMCUDA_DRIVER && sim.log_shared)
+		sim_count(&sim.log->calls);
 	if (nesting.depth++ == 0)
 		nesting.correlation = atomic_fetch_add_explicit(&api.correlations, 1, memory_order_relaxed) + 1;
 	call->correlation = nesting.correlation;
@@ -65,6 +69,8 @@ void simcuda_api_leave(struct simcuda_call *call, int result)
 		sink->api(sink->user, call, 1);
 	}
 	nesting.depth--;
+	if (simcuda_faults()->query_errno && (strstr(call->function, "Get") || strstr(call->function, "Is")))
+		errno = (int)call->cbid;
 }
 
 void simcuda_subscribe(const struct simcuda_sink *sink)

@@ -28,6 +28,7 @@ static const struct {
     {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
     {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},
     {"no-device", offsetof(struct simcuda_faults, no_device), 1},
+    {"query-errno", offsetof(struct simcuda_faults, query_errno), 1},
 };
 
 static void set_fault(const char *text, size_t length)

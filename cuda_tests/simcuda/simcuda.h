@@ -111,6 +111,7 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom: only the Nth) */
 	uint32_t launch_fail;
 	uint32_t hidden_addresses;
 	uint32_t no_device;
+	uint32_t query_errno;
 };
 
 #define SIMCUDA_LOG_MAGIC "SIMCUDA1"
@@ -128,7 +129,8 @@ struct simcuda_log {
 	uint64_t memsets;           /* likewise */
 	uint64_t processes;         /* that called cuInit with this log */
 	uint64_t host_functions_v2; /* calls of cuLaunchHostFunc_v2 and its twin */
-	uint64_t reserved[6];
+	uint64_t calls;             /* of the driver API, made while it was usable */
+	uint64_t reserved[5];
 };
 
 /* Replaces the sink; null removes it. After return the former one is not
