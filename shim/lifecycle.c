@@ -96,6 +96,7 @@ __attribute__((constructor)) static void at_load(void)
 		atomic_store(&kc__shim.stage, KC__DISABLED);
 		return;
 	}
+	kc__say_remember();
 	pthread_atfork(NULL, NULL, in_child);
 	kc__tell_audit();
 }

@@ -1,13 +1,30 @@
+/*
+ * Standard error is the application's: it may be a full pipe, or one without a
+ * reader, and its number may be another file's by now.
+ */
 #include "shim/shim.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Each message once, and no more than this many lines in a process. */
 #define LINES_MAX 5
 
-#define LINE_BYTES 512
+#define LINE_BYTES 512 /* less than PIPE_BUF: a pipe takes all of it or nothing */
+
+static struct {
+	bool open;
+	dev_t device;
+	ino_t inode;
+} at_load; /* what standard error was */
 
 /* Said while the journal had no room for it. */
 static _Atomic uint32_t unwritten[KC_MESSAGE_COUNT];
@@ -43,17 +60,95 @@ bool kc__say_unwritten(uint32_t code, struct kc_slot *slot)
 	return true;
 }
 
+static bool look_at_stderr(struct stat *st)
+{
+	int flags = fcntl(STDERR_FILENO, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(STDERR_FILENO, st) == 0;
+}
+
+void kc__say_remember(void)
+{
+	int saved_errno = errno;
+	struct stat st;
+
+	at_load.open = look_at_stderr(&st);
+	if (at_load.open) {
+		at_load.device = st.st_dev;
+		at_load.inode = st.st_ino;
+	}
+	errno = saved_errno;
+}
+
+/* Between poll() and write() others may fill a pipe, and O_NONBLOCK on the application's descriptor would be seen by
+ * all who share it. So, where the kernel cannot write without waiting for once (pipes before Linux 6.4, terminals), a
+ * descriptor of our own is opened. Where that is not allowed, the line is not written. */
+static void write_without_waiting(const char *line, size_t bytes)
+{
+	struct iovec part = {(void *)line, bytes};
+	int fd;
+
+	if (pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT) >= 0 || errno == EAGAIN || errno == EPIPE)
+		return;
+	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, line, bytes);
+	close(fd);
+}
+
+static void write_line(const char *line, size_t bytes)
+{
+	struct stat st;
+
+	if (!look_at_stderr(&st) || !at_load.open || st.st_dev != at_load.device || st.st_ino != at_load.inode)
+		return;
+	if (S_ISREG(st.st_mode)) /* never waits, and the position is shared with the application */
+		(void)!write(STDERR_FILENO, line, bytes);
+	else if (S_ISSOCK(st.st_mode))
+		send(STDERR_FILENO, line, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+		write_without_waiting(line, bytes);
+}
+
+/* SIGPIPE and SIGXFSZ, which a write may cause in this thread, do not reach the application. */
+static void write_unnoticed(const char *line, size_t bytes)
+{
+	static const int numbers[] = {SIGPIPE, SIGXFSZ};
+	static const struct timespec at_once;
+	sigset_t caused, pending, before;
+
+	sigpending(&pending);
+	sigemptyset(&caused);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (!sigismember(&pending, numbers[i]))
+			sigaddset(&caused, numbers[i]);
+	if (pthread_sigmask(SIG_BLOCK, &caused, &before))
+		return;
+	write_line(line, bytes);
+	while (sigtimedwait(&caused, NULL, &at_once) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void kc__say(enum kc_message_code code, const char *detail)
 {
 	static _Atomic uint32_t said[KC_MESSAGE_COUNT];
 	static _Atomic uint32_t lines;
-	char line[LINE_BYTES];
+	static const char prefix[] = "kerncast: ";
+	char line[sizeof(prefix) + LINE_BYTES], *text = line + sizeof(prefix) - 1;
+	int saved_errno = errno;
+	size_t n;
 
 	if (atomic_fetch_add(&said[code], 1))
 		return;
-	snprintf(line, sizeof(line), "%s%s%s", kc_message_text(code), detail ? ": " : "", detail ? detail : "");
-	if (kc__shim.journal && write_message(code, line))
+	memcpy(line, prefix, sizeof(prefix));
+	snprintf(text, LINE_BYTES, "%s%s%s", kc_message_text(code), detail ? ": " : "", detail ? detail : "");
+	if (kc__shim.journal && write_message(code, text))
 		atomic_store(&unwritten[code], 1);
+	n = strlen(line);
+	line[n] = '\n';
 	if (!kc__shim.options.quiet && kc_message_severity(code) > 0 && atomic_fetch_add(&lines, 1) < LINES_MAX)
-		dprintf(STDERR_FILENO, "kerncast: %s\n", line);
+		write_unnoticed(line, n + 1);
+	errno = saved_errno;
 }

@@ -364,6 +364,7 @@ static inline int kc__recording(void)
 
 /* say.c: a message to the user: stderr (capped) and the `message` table */
 void kc__say(enum kc_message_code code, const char *detail);
+void kc__say_remember(void); /* what standard error is: at the load, once */
 /* Worker: what the journal had no room for, as a slot that is in none. false: nothing. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 
