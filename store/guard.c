@@ -37,9 +37,22 @@ static int refused(void)
 	return -1;
 }
 
+/* Numbers of standard streams that the application has closed stay free: what is printed there goes nowhere. SQLite
+ * would leave /dev/null in them. */
+static int past_streams(int fd)
+{
+	int higher;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return higher;
+}
+
 static int guarded_open(const char *path, int flags, int mode)
 {
-	int fd = open(path, flags, mode);
+	int fd = past_streams(open(path, flags, mode));
 	struct stat st;
 
 	if (fd >= 0 && fd < DESCRIPTORS && fstat(fd, &st) == 0) {

@@ -5,6 +5,7 @@
  *                           without a reader, or one that is full and never read
  * messages launch           launches
  * messages pending          launches with SIGPIPE blocked and pending
+ * messages closed           closes standard error, launches, and says what number the next file gets
  * messages data FILE        closes standard error, whose number FILE gets, and writes to FILE before and after
  * launching messages around           writes to standard error before and after launching
  */
@@ -112,6 +113,10 @@ int main(int count, char **arguments)
 		put(STDERR_FILENO, "first\n");
 		launch();
 		put(STDERR_FILENO, "second\n");
+	} else if (strcmp(mode, "closed") == 0) {
+		close(STDERR_FILENO);
+		launch();
+		printf("next number: %d\n", open("/dev/null", O_WRONLY));
 	} else if (strcmp(mode, "data") == 0 && count > 2) {
 		launch_with_data(arguments[2]);
 	} else if (count > 2) {
