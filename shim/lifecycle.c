@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,11 +18,11 @@
 struct kc__state kc__shim = {.tables_lock = PTHREAD_MUTEX_INITIALIZER};
 __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
-static struct {
-	pthread_mutex_t lock;
-	int tried;           /* one attempt a process */
-	char complaint[256]; /* an option that made no sense */
-} life = {.lock = PTHREAD_MUTEX_INITIALIZER};
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18 /* Linux 4.14 */
+#endif
+
+static char complaint[256]; /* an option that made no sense */
 
 int64_t kc__now_ns(void)
 {
@@ -38,12 +39,18 @@ uint32_t kc__thread_id(struct kc__thread *t)
 	return t->id;
 }
 
+/* Not so in a child, even where the kernel has no MADV_WIPEONFORK. */
+static bool records_us(void)
+{
+	return kc__recording() && (pid_t)kc__shim.header->pid == getpid();
+}
+
 /* Phase one, before libcuda and CUPTI end: the last measurements. */
 static void at_exit(void)
 {
 	int saved_errno = errno;
 
-	if (kc__recording() && !kc__worker_finish(kc__shim.options.flush_ms, false))
+	if (records_us() && !kc__worker_finish(kc__shim.options.flush_ms, false))
 		kc__say(KC_MESSAGE_FLUSH_TIMEOUT, NULL);
 	errno = saved_errno;
 }
@@ -51,7 +58,7 @@ static void at_exit(void)
 /* Phase two, after the application's own destructors, which may still launch. */
 __attribute__((destructor)) static void at_unload(void)
 {
-	if (!kc__recording())
+	if (!records_us())
 		return;
 	atomic_store(&kc__shim.stage, KC__DISABLED);
 	atomic_store(&kc__shim.header->ended_ns, kc__now_ns());
@@ -65,11 +72,8 @@ __attribute__((destructor)) static void at_unload(void)
  * inherited in half-changed state (locks, the database handle) is never touched
  * again.
  */
-static void in_child(void)
+static void forget_parent(void)
 {
-	if (atomic_load(&kc__shim.stage) == KC__DISABLED && !kc__shim.journal)
-		return;
-	pthread_mutex_init(&life.lock, NULL);
 	pthread_mutex_init(&kc__shim.tables_lock, NULL);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
@@ -83,21 +87,36 @@ static void in_child(void)
 	kc__shim.header = NULL;
 	atomic_store(&kc__shim.captures, 0);
 	kc__thread = (struct kc__thread){0};
-	life.tried = 0;
-	atomic_store(&kc__shim.stage, kc__shim.options.disable ? KC__DISABLED : KC__OFF);
+	atomic_store(&kc__shim.ours, 1);
+}
+
+static void in_child(void)
+{
+	memset(kc__shim.page, 0, sizeof(kc__shim.page)); /* where the kernel has not */
+	forget_parent();
+}
+
+/* A child of _Fork() or of clone() itself runs no handler: it finds the page zeroed, records nothing of its parent's,
+ * and forgets that when it starts. */
+static void keep_from_children(void)
+{
+	if (sysconf(_SC_PAGESIZE) == KC__PAGE_BYTES)
+		madvise(kc__shim.page, sizeof(kc__shim.page), MADV_WIPEONFORK);
+	pthread_atfork(NULL, NULL, in_child);
+	atomic_store(&kc__shim.ours, 1);
 }
 
 __attribute__((constructor)) static void at_load(void)
 {
 	if (!kc__real_dlsym)
 		kc__dlsym_find_real();
-	kc_options_read(&kc__shim.options, life.complaint, sizeof(life.complaint));
+	kc_options_read(&kc__shim.options, complaint, sizeof(complaint));
 	if (kc__shim.options.disable) {
 		atomic_store(&kc__shim.stage, KC__DISABLED);
 		return;
 	}
 	kc__say_remember();
-	pthread_atfork(NULL, NULL, in_child);
+	keep_from_children();
 	kc__tell_audit();
 }
 
@@ -193,7 +212,7 @@ static void register_exit(void)
 		atexit(at_exit);
 }
 
-/* life.lock held. */
+/* kc__shim.start_lock held. */
 static int start(void)
 {
 	int error;
@@ -207,8 +226,8 @@ static int start(void)
 	start_measuring();
 	if ((error = kc__worker_start()))
 		goto fail;
-	if (life.complaint[0])
-		kc__say(KC_MESSAGE_OPTION, life.complaint);
+	if (complaint[0])
+		kc__say(KC_MESSAGE_OPTION, complaint);
 	if (kc_journal_in_memory(kc__shim.journal))
 		kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
@@ -241,13 +260,15 @@ void kc__start(bool wait)
 		return;
 	/* A library's constructor may call cuInit with the loader's lock held,
 	 * which a start under way needs: only a launch waits for that. */
-	if (!wait && pthread_mutex_trylock(&life.lock))
+	if (!wait && pthread_mutex_trylock(&kc__shim.start_lock))
 		return;
 	if (wait)
-		pthread_mutex_lock(&life.lock);
+		pthread_mutex_lock(&kc__shim.start_lock);
+	if (!atomic_load(&kc__shim.ours))
+		forget_parent();
 	t->depth = 1; /* our own driver calls are not the application's */
-	if (!life.tried) {
-		life.tried = 1;
+	if (!kc__shim.tried) {
+		kc__shim.tried = 1;
 		error = start();
 		if (error == -EALREADY && kc__injected())
 			kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
@@ -255,7 +276,7 @@ void kc__start(bool wait)
 			say_failed(error);
 		atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
 	}
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&kc__shim.start_lock);
 	t->depth = 0;
 	errno = saved_errno;
 }

@@ -221,7 +221,9 @@ void *kc__driver_symbol(const char *symbol)
 
 static void count(enum kc_counter counter, _Atomic uint64_t *before_journal)
 {
-	atomic_fetch_add_explicit(kc__shim.header ? &kc__shim.header->counters[counter] : before_journal, 1,
+	bool recorded = kc__shim.ours && kc__shim.header;
+
+	atomic_fetch_add_explicit(recorded ? &kc__shim.header->counters[counter] : before_journal, 1,
 				  memory_order_relaxed);
 }
 

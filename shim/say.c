@@ -26,9 +26,6 @@ static struct {
 	ino_t inode;
 } at_load; /* what standard error was */
 
-/* Said while the journal had no room for it. */
-static _Atomic uint32_t unwritten[KC_MESSAGE_COUNT];
-
 static int write_message(enum kc_message_code code, const char *line)
 {
 	char bytes[sizeof(struct kc_message_entry) + LINE_BYTES];
@@ -47,7 +44,7 @@ bool kc__say_unwritten(uint32_t code, struct kc_slot *slot)
 	    .time_ns = kc__now_ns(), .severity = kc_message_severity(code), .code = code, .count = 1};
 	size_t room = sizeof(slot->part.payload) - sizeof(entry) - 1, n = strlen(kc_message_text(code));
 
-	if (!atomic_exchange(&unwritten[code], 0))
+	if (!atomic_exchange(&kc__shim.unwritten[code], 0))
 		return false;
 	if (n > room)
 		n = room;
@@ -133,22 +130,21 @@ static void write_unnoticed(const char *line, size_t bytes)
 
 void kc__say(enum kc_message_code code, const char *detail)
 {
-	static _Atomic uint32_t said[KC_MESSAGE_COUNT];
-	static _Atomic uint32_t lines;
 	static const char prefix[] = "kerncast: ";
 	char line[sizeof(prefix) + LINE_BYTES], *text = line + sizeof(prefix) - 1;
 	int saved_errno = errno;
 	size_t n;
 
-	if (atomic_fetch_add(&said[code], 1))
+	if (atomic_fetch_add(&kc__shim.said[code], 1))
 		return;
 	memcpy(line, prefix, sizeof(prefix));
 	snprintf(text, LINE_BYTES, "%s%s%s", kc_message_text(code), detail ? ": " : "", detail ? detail : "");
-	if (kc__shim.journal && write_message(code, text))
-		atomic_store(&unwritten[code], 1);
+	if (kc__shim.ours && kc__shim.journal && write_message(code, text))
+		atomic_store(&kc__shim.unwritten[code], 1);
 	n = strlen(line);
 	line[n] = '\n';
-	if (!kc__shim.options.quiet && kc_message_severity(code) > 0 && atomic_fetch_add(&lines, 1) < LINES_MAX)
+	if (!kc__shim.options.quiet && kc_message_severity(code) > 0 &&
+	    atomic_fetch_add(&kc__shim.lines, 1) < LINES_MAX)
 		write_unnoticed(line, n + 1);
 	errno = saved_errno;
 }

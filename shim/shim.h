@@ -44,6 +44,7 @@ CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn fn, void *da
 #define KC__DEVICES_MAX 64
 #define KC__LANES_MAX 128
 #define KC__STREAM_IDS_MAX (1u << 20) /* streams ever made that can be told apart when measured */
+#define KC__PAGE_BYTES 4096
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
 
 enum kc__stage {
@@ -199,7 +200,20 @@ struct kc__table {
 };
 
 struct kc__state {
-	_Atomic int stage;
+	/* Of this process alone: the kernel zeroes this page in every child that does not share our memory, also in one
+	 * that no handler of fork() runs in (lifecycle.c). */
+	union {
+		struct {
+			_Atomic int stage;
+			_Atomic int ours; /* 0: what is below the page is a parent's */
+			int tried;        /* one attempt a process; start_lock */
+			pthread_mutex_t start_lock;
+			_Atomic uint32_t said[KC_MESSAGE_COUNT];
+			_Atomic uint32_t unwritten[KC_MESSAGE_COUNT]; /* the journal had no room */
+			_Atomic uint32_t lines;                       /* on stderr */
+		};
+		char page[KC__PAGE_BYTES];
+	} __attribute__((aligned(KC__PAGE_BYTES)));
 	struct kc_options options;
 	struct kc_journal *journal;
 	struct kc_journal_header *header;

@@ -1,0 +1,74 @@
+# Children of a recorded process, also those that no handler of fork() runs in: they add nothing to its record.
+load common
+
+children=$build/awkward/children
+
+# The limit is shorter than the wait at exit, which is no child's.
+watched=(timeout 60 env LD_PRELOAD="$library" KERNCAST_FLUSH_MS=600000)
+
+# Output and status are those without kerncast. The parent kills itself: 200 launches, by the journal that it leaves.
+unchanged() { # HOW [launch]
+	keep plain "$children" "$@"
+	rm -f "$SIMCUDA_LOG"
+	keep shimmed "${watched[@]}" "$children" "$@"
+	diff plain.out shimmed.out
+	diff plain.status shimmed.status
+	equal "$(<plain.status)" 137 "exit status of the parent"
+	contains "$(<plain.out)" "child ended with 7"
+	"$kerncast" recover
+	ledger_adds_up
+}
+
+parent_alone() {
+	diff plain.err shimmed.err
+	equal "$(sql "SELECT ended FROM process")" killed "how the parent ended"
+	equal "$(sql "SELECT count(*) FROM launch")" 200 "rows in launch"
+	equal "$(sql "SELECT count(*) FROM message")" 0 "rows in message"
+}
+
+@test "fork(), the child ends: nothing of the parent's record changes" {
+	unchanged fork
+	parent_alone
+}
+
+@test "_Fork(), the child ends: it does not wait and does not end the parent's record" {
+	unchanged _Fork
+	parent_alone
+}
+
+@test "clone(), the child ends: it does not wait and does not end the parent's record" {
+	unchanged clone
+	parent_alone
+}
+
+# The simulated driver goes on working in such a child, which is then a process of its own; CUPTI is its parent's.
+launching() { # HOW
+	unchanged "$1" launch
+	equal "$(sql "SELECT ended, count(*) FROM launch JOIN process ON process.id = launch.process
+		GROUP BY process.id ORDER BY ended")" $'exit|100\nkilled|200' "the processes and their launches"
+}
+
+@test "_Fork(), the child launches: recorded as a process of its own" {
+	launching _Fork
+}
+
+@test "clone(), the child launches: recorded as a process of its own" {
+	launching clone
+}
+
+@test "a child that meets what its parent met: each has it in message" {
+	export KERNCAST_MEASURE=nonsense
+	keep shimmed "${watched[@]}" "$children" clone launch
+	"$kerncast" recover
+	equal "$(grep -c 'an option was not understood' shimmed.err)" 2 "lines"
+	equal "$(sql "SELECT count(DISTINCT process) FROM message WHERE code = 'OPTION'")" 2 "processes that say so"
+}
+
+@test "no GPU: said by the parent and by a child that fork() made" {
+	export SIMCUDA_FAULT=no-device
+	keep plain "$children" fork init
+	keep shimmed "${watched[@]}" "$children" fork init
+	diff plain.out shimmed.out
+	diff plain.status shimmed.status
+	equal "$(grep -c 'found no GPU' shimmed.err)" 2 "lines"
+}
