@@ -60,15 +60,14 @@ static void count(enum kc_counter counter)
 
 struct kc__join *kc__join_new(void)
 {
-	struct kc__join *join =
-	    mmap(NULL, sizeof(*join), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct kc__join *join = kc__map_root(sizeof(*join));
 
-	if (join == MAP_FAILED)
+	if (!join)
 		return NULL;
 	join->correlations = mmap(NULL, CORRELATIONS * sizeof(*join->correlations), PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (join->correlations == MAP_FAILED) {
-		munmap(join, sizeof(*join));
+		kc__unmap_root(join, sizeof(*join));
 		return NULL;
 	}
 	return join;
@@ -81,7 +80,7 @@ void kc__join_free(struct kc__join *join)
 	for (int i = 0; i < KC__DEVICES_MAX; i++)
 		kc_spans_free(&join->devices[i]);
 	munmap(join->correlations, CORRELATIONS * sizeof(*join->correlations));
-	munmap(join, sizeof(*join));
+	kc__unmap_root(join, sizeof(*join));
 }
 
 static void finish(struct kc__join *join, struct kc_slot *slot)

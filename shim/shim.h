@@ -301,6 +301,9 @@ void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror()
 /* tables.c */
 int kc__tables_init(void);
 void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
+/* Zeroed, for what points to memory of the heap; NULL: no memory. */
+void *kc__map_root(size_t bytes);
+void kc__unmap_root(void *p, size_t bytes);
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 
 /* functions.c */

@@ -34,16 +34,31 @@ static void *map(size_t bytes)
 
 /* LeakSanitizer's, where the application has it: it would take heap memory that is known from here alone for lost. */
 extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
+extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attribute__((weak));
+
+void *kc__map_root(size_t bytes)
+{
+	void *p = map(bytes);
+
+	if (p && __lsan_register_root_region)
+		__lsan_register_root_region(p, bytes);
+	return p;
+}
+
+void kc__unmap_root(void *p, size_t bytes)
+{
+	if (__lsan_unregister_root_region)
+		__lsan_unregister_root_region(p, bytes);
+	munmap(p, bytes);
+}
 
 static char *new_chunk(size_t bytes)
 {
-	char *p = arena.total + bytes <= ARENA_MAX_BYTES ? map(bytes) : NULL;
+	char *p = arena.total + bytes <= ARENA_MAX_BYTES ? kc__map_root(bytes) : NULL;
 
 	if (!p)
 		return NULL;
 	arena.total += bytes;
-	if (__lsan_register_root_region)
-		__lsan_register_root_region(p, bytes);
 	return p;
 }
 

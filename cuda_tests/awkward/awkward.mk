@@ -24,4 +24,7 @@ $(AWKWARD_LIBRARIES):
 	$(CC) -shared -o $@ $^ -Wl,-soname,$(@F) $(LDFLAGS)
 # It stands in for one of the C library's functions.
 $(AWKWARD)/stalled_launch: private LDFLAGS += -rdynamic
+# Its leak check looks at the whole process.
+$(BUILD)/cuda_tests/awkward/leaks.o: private CFLAGS += -fsanitize=address
+$(AWKWARD)/leaks: private LDFLAGS += -fsanitize=address
 -include $(wildcard $(BUILD)/cuda_tests/awkward/*.d)
