@@ -235,6 +235,14 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	return kernel;
 }
 
+/* The driver did not answer: it was asked in the wrong way if there was no room to note what the handle is. */
+static enum kc_unpredictable unanswered(CUfunction f)
+{
+	bool full = atomic_load_explicit(&kc__shim.handles.full, memory_order_relaxed);
+
+	return full && !find_handle(f) ? KC_TABLE_FULL : KC_NO_ATTRIBUTES;
+}
+
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 {
 	uint64_t key[2] = {(uint64_t)(uintptr_t)f, device->ordinal};
@@ -253,6 +261,8 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 	if (fn) {
 		struct kc__kernel *kernel = known == 0 ? kernel_of(&a, device) : NULL;
 
+		atomic_store_explicit(&fn->unpredictable, known == 0 ? KC_TABLE_FULL : unanswered(f),
+				      memory_order_relaxed);
 		atomic_store_explicit(&fn->kernel, kernel, memory_order_release);
 		atomic_store_explicit(&fn->generation, generation, memory_order_release);
 	}

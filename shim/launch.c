@@ -39,17 +39,21 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 
 	known->kernel = NULL;
 	known->shape = NULL;
-	known->stream = kc__stream_of(handle, per_thread);
-	if (!known->stream) {
+	known->stream = kc__stream_on(handle, per_thread, &known->device);
+	if (!known->device) {
 		known->unpredictable = KC_NO_DEVICE;
 		return;
 	}
-	fn = kc__function_of(f, known->stream->device);
+	fn = kc__function_of(f, known->device);
 	known->kernel = fn ? atomic_load_explicit(&fn->kernel, memory_order_acquire) : NULL;
+	known->unpredictable = KC_TABLE_FULL;
 	if (!known->kernel) {
-		known->unpredictable = fn ? KC_NO_ATTRIBUTES : KC_TABLE_FULL;
+		if (fn)
+			known->unpredictable = atomic_load_explicit(&fn->unpredictable, memory_order_relaxed);
 		return;
 	}
+	if (!known->stream)
+		return;
 	shape = kc__shape_of(known->kernel, f, dims, given);
 	known->unpredictable = shape ? shape->unpredictable : KC_TABLE_FULL;
 	if (known->unpredictable == KC_PREDICTED)
@@ -162,10 +166,10 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 	launch->unpredictable = (uint8_t)known->unpredictable;
 	if (known->kernel)
 		launch->kernel = known->kernel->id;
-	if (known->stream) {
+	if (known->device)
+		launch->device = (uint8_t)known->device->ordinal;
+	if (known->stream)
 		launch->stream = known->stream->id;
-		launch->device = (uint8_t)known->stream->device->ordinal;
-	}
 	if (known->shape)
 		predict(known->stream, known->shape, launch);
 }

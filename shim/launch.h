@@ -9,6 +9,7 @@
 #include "shim/shim.h"
 
 struct kc__known {
+	struct kc__device *device;
 	struct kc__stream *stream;
 	struct kc__kernel *kernel;
 	struct kc__shape *shape; /* NULL: cannot be predicted, for this reason: */

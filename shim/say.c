@@ -130,13 +130,17 @@ static void write_unnoticed(const char *line, size_t bytes)
 
 void kc__say(enum kc_message_code code, const char *detail)
 {
+	if (!atomic_fetch_add(&kc__shim.said[code], 1))
+		kc__say_again(code, detail);
+}
+
+void kc__say_again(enum kc_message_code code, const char *detail)
+{
 	static const char prefix[] = "kerncast: ";
 	char line[sizeof(prefix) + LINE_BYTES], *text = line + sizeof(prefix) - 1;
 	int saved_errno = errno;
 	size_t n;
 
-	if (atomic_fetch_add(&kc__shim.said[code], 1))
-		return;
 	memcpy(line, prefix, sizeof(prefix));
 	snprintf(text, LINE_BYTES, "%s%s%s", kc_message_text(code), detail ? ": " : "", detail ? detail : "");
 	if (kc__shim.ours && kc__shim.journal && write_message(code, text))

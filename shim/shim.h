@@ -132,7 +132,8 @@ struct kc__kernel {
 /* A driver handle on a device */
 struct kc__function {
 	uint64_t key[2];                   /* handle, device ordinal */
-	struct kc__kernel *_Atomic kernel; /* NULL: the driver did not answer */
+	struct kc__kernel *_Atomic kernel; /* NULL: launches cannot be predicted, for this reason: */
+	_Atomic uint32_t unpredictable;    /* enum kc_unpredictable */
 	_Atomic uint32_t generation;       /* of module loads, when it was last looked at */
 };
 
@@ -197,6 +198,8 @@ struct kc__graph {
 struct kc__table {
 	void *_Atomic *slots;
 	uint32_t mask, count, limit;
+	_Atomic bool full; /* there was no room for an entry */
+	bool said_full;    /* worker */
 };
 
 struct kc__state {
@@ -305,6 +308,7 @@ void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tabl
 void *kc__map_root(size_t bytes);
 void kc__unmap_root(void *p, size_t bytes);
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
+void kc__tables_say_full(void); /* worker */
 
 /* functions.c */
 void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container);
@@ -341,7 +345,10 @@ void kc__recall_key(struct kc__key *key, const struct kc_shape *dims);
 void kc__recall_shape(struct kc__shape *shape, const char *arguments);
 
 /* streams.c */
+/* NULL: not known, as its device is not, or as the table is full. */
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
+/* The same; *device: where it is, NULL: not known. */
+struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **device);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
 struct kc__event *kc__event_of(CUevent event, bool make);
@@ -382,6 +389,8 @@ static inline int kc__recording(void)
 /* say.c: a message to the user: stderr (capped) and the `message` table */
 void kc__say(enum kc_message_code code, const char *detail);
 void kc__say_remember(void); /* what standard error is: at the load, once */
+/* Also when the same was said before, with another detail. */
+void kc__say_again(enum kc_message_code code, const char *detail);
 /* Worker: what the journal had no room for, as a slot that is in none. false: nothing. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 

@@ -99,7 +99,7 @@ static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *de
 	return s;
 }
 
-struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
+struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **on)
 {
 	uint64_t special = default_stream(stream, per_thread);
 	struct kc_stream_entry entry = {.handle = (uint64_t)(uintptr_t)stream};
@@ -110,7 +110,7 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
 	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
 
 	if (special) {
-		device = kc__current_device(t, &context);
+		*on = device = kc__current_device(t, &context);
 		if (!device)
 			return NULL;
 		key[0] = special | (special == 2 ? (uint64_t)kc__thread_id(t) << 8 : 0);
@@ -122,13 +122,22 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
 		return s ? s : stream_make(key, device, &entry);
 	}
 	s = kc__find(&kc__shim.streams, key, 2);
-	if (s && !atomic_load_explicit(&s->gone, memory_order_relaxed))
+	if (s && !atomic_load_explicit(&s->gone, memory_order_relaxed)) {
+		*on = s->device;
 		return s;
-	device = device_of_stream(stream, kc__current_device(t, &context));
+	}
+	*on = device = device_of_stream(stream, kc__current_device(t, &context));
 	if (!device)
 		return NULL;
 	stream_properties(&entry, stream);
 	return stream_make(key, device, &entry);
+}
+
+struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
+{
+	struct kc__device *device;
+
+	return kc__stream_on(stream, per_thread, &device);
 }
 
 void kc__stream_created(CUstream stream)

@@ -1,11 +1,13 @@
 #include "shim/tables.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 /*
  * Bounds, in entries. A program past them is still recorded; what has no entry
- * is "table full" in the ledger.
+ * is "table full" in the ledger. Entries are in the arena, whose bound is often
+ * met first.
  */
 enum {
 	FUNCTIONS_MAX = 65536,
@@ -23,7 +25,29 @@ enum {
 static struct {
 	char *at;
 	size_t left, total;
+	_Atomic bool full;
+	bool said_full; /* worker */
 } arena;
+
+#define NOT_PREDICTED "are recorded, but not predicted"
+static const struct {
+	struct kc__table *table;
+	uint32_t limit;
+	const char *what, *without; /* an entry */
+} tables[] = {
+    {&kc__shim.functions, FUNCTIONS_MAX, "functions", "launches of further ones " NOT_PREDICTED},
+    {&kc__shim.kernels, KERNELS_MAX, "kernels", "launches of further ones " NOT_PREDICTED},
+    {&kc__shim.keys, SHAPES_MAX, "block shapes", "launches with further ones " NOT_PREDICTED},
+    {&kc__shim.shapes, SHAPES_MAX, "launch shapes", "launches with further ones " NOT_PREDICTED},
+    {&kc__shim.streams, STREAMS_MAX, "streams (a per-thread default stream still counts after its thread has ended)",
+     "launches on further ones " NOT_PREDICTED ", and copies are not recorded"},
+    {&kc__shim.events, EVENTS_MAX, "events", "what waits for further ones is predicted to begin too early"},
+    {&kc__shim.handles, HANDLES_MAX, "handles of functions, modules and libraries",
+     "the code of further ones is not read, and some of their launches are not predicted"},
+    {&kc__shim.graphs, GRAPHS_MAX, "executable graphs", "launches of further ones are counted, but not recorded"},
+    {&kc__shim.codes, CODES_MAX, "loaded images", "the code of further ones is not read"},
+};
+enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
 static void *map(size_t bytes)
 {
@@ -70,8 +94,10 @@ void *kc__arena(size_t bytes)
 	if (bytes > arena.left) {
 		size_t chunk = bytes > ARENA_CHUNK_BYTES ? bytes : ARENA_CHUNK_BYTES;
 
-		if (!(p = new_chunk(chunk)))
+		if (!(p = new_chunk(chunk))) {
+			atomic_store_explicit(&arena.full, true, memory_order_relaxed);
 			return NULL;
+		}
 		arena.at = p;
 		arena.left = chunk;
 	}
@@ -86,23 +112,17 @@ static int table_init(struct kc__table *t, uint32_t limit)
 	t->mask = limit * 2 - 1;
 	t->limit = limit;
 	t->count = 0;
+	atomic_store(&t->full, false);
+	t->said_full = false;
 	t->slots = map((size_t)limit * 2 * sizeof(*t->slots));
 	return t->slots ? 0 : -ENOMEM;
 }
 
 int kc__tables_init(void)
 {
-	struct {
-		struct kc__table *table;
-		uint32_t limit;
-	} all[] = {
-	    {&kc__shim.functions, FUNCTIONS_MAX}, {&kc__shim.kernels, KERNELS_MAX}, {&kc__shim.keys, SHAPES_MAX},
-	    {&kc__shim.shapes, SHAPES_MAX},       {&kc__shim.streams, STREAMS_MAX}, {&kc__shim.events, EVENTS_MAX},
-	    {&kc__shim.handles, HANDLES_MAX},     {&kc__shim.graphs, GRAPHS_MAX},   {&kc__shim.codes, CODES_MAX},
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (table_init(all[i].table, all[i].limit))
+	arena.said_full = false;
+	for (int i = 0; i < TABLES; i++)
+		if (table_init(tables[i].table, tables[i].limit))
 			return -ENOMEM;
 	kc__shim.shape_by_id = map((SHAPES_MAX + 1) * sizeof(*kc__shim.shape_by_id));
 	kc__shim.stream_by_id = map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
@@ -125,11 +145,63 @@ void kc__insert(struct kc__table *t, void *entry, int words)
 
 void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words)
 {
-	void *entry = t->count < t->limit ? kc__arena(bytes) : NULL;
+	void *entry = NULL;
 
+	if (t->count < t->limit)
+		entry = kc__arena(bytes);
+	else
+		atomic_store_explicit(&t->full, true, memory_order_relaxed);
 	if (entry)
 		memcpy(entry, key, (size_t)words * 8);
 	return entry;
+}
+
+/* A number as messages have it: 16,384. */
+static const char *grouped(uint32_t n, char text[16])
+{
+	if (n < 1000)
+		snprintf(text, 16, "%u", n);
+	else
+		snprintf(text, 16, "%u,%03u", n / 1000, n % 1000);
+	return text;
+}
+
+static void say_arena_full(void)
+{
+	char text[256], kernels[16], shapes[16], streams[16];
+	uint32_t counts[3];
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	counts[0] = kc__shim.kernels.count;
+	counts[1] = kc__shim.shapes.count;
+	counts[2] = kc__shim.streams.count;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	snprintf(text, sizeof(text),
+		 "%u MiB for what is known of the program (kernels: %s, launch shapes: %s, streams: %s); "
+		 "launches of anything new " NOT_PREDICTED,
+		 ARENA_MAX_BYTES >> 20, grouped(counts[0], kernels), grouped(counts[1], shapes),
+		 grouped(counts[2], streams));
+	kc__say_again(KC_MESSAGE_TABLE_FULL, text);
+}
+
+void kc__tables_say_full(void)
+{
+	char text[256], limit[16];
+
+	if (atomic_load_explicit(&arena.full, memory_order_relaxed) && !arena.said_full) {
+		arena.said_full = true;
+		say_arena_full();
+	}
+	for (int i = 0; i < TABLES; i++) {
+		struct kc__table *t = tables[i].table;
+
+		if (!atomic_load_explicit(&t->full, memory_order_relaxed) || t->said_full)
+			continue;
+		t->said_full = true;
+		snprintf(text, sizeof(text), "%s %s; %s", grouped(tables[i].limit, limit), tables[i].what,
+			 tables[i].without);
+		kc__say_again(KC_MESSAGE_TABLE_FULL, text);
+	}
 }
 
 char *kc__keep_text(const char *text)

@@ -311,6 +311,16 @@ static void release(void)
 		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
 }
 
+/* What launching threads have met and do not stop to say. */
+static void say_state(void)
+{
+	if (kc_journal_in_memory(kc__shim.journal))
+		kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
+	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
+		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
+	kc__tables_say_full();
+}
+
 static void *run(void *unused)
 {
 	uint64_t claimed = 0, seen = 0;
@@ -323,16 +333,13 @@ static void *run(void *unused)
 		int64_t now_ns = kc__now_ns();
 
 		kc_journal_prepare(kc__shim.journal);
-		if (kc_journal_in_memory(kc__shim.journal))
-			kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
-		if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
-			kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 		collect(now_ns);
 		store_when_due(now_ns);
 		kc__code_step();
 		claimed = kc_journal_claimed(kc__shim.journal);
 		request = sleep_until(kc__now_ns() + (claimed != seen ? TICK_BUSY_NS : TICK_IDLE_NS));
 		seen = claimed;
+		say_state();
 		if (request)
 			answer(request);
 	} while (request != END);

@@ -82,7 +82,7 @@ enum kc_unpredictable {
 	KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
 	KC_NO_DEVICE,     /* no current context, or its device is unknown */
 	KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
-	KC_TABLE_FULL,    /* our tables are at their bound */
+	KC_TABLE_FULL,    /* our tables are at their bound: KC_MESSAGE_TABLE_FULL says which */
 	KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
 	KC_IMPORTED,      /* recorded by others: nobody predicted it when it was launched */
 	KC_UNPREDICTABLE_COUNT,

@@ -23,7 +23,7 @@
 	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")       \
 	X(FLUSH_TIMEOUT, 1, "CUPTI did not deliver its last records in time")                                          \
 	X(TORN, 1, "a journal entry was cut off")                                                                      \
-	X(TABLE_FULL, 1, "a table of kernels, streams or shapes is full: some launches are not predicted")             \
+	X(TABLE_FULL, 1, "a limit of kerncast is reached")                                                             \
 	X(OPTION, 1, "an option was not understood and keeps its default")                                             \
 	X(NO_GPU, 1, "the driver found no GPU: nothing is recorded")                                                   \
 	X(INJECTION, 2, "CUDA_INJECTION64_PATH shows no launches without CUPTI: nothing is seen that way")             \

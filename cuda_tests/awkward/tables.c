@@ -1,0 +1,79 @@
+/*
+ * Uses N of one thing: kernels, each of a module of its own; launch shapes;
+ * threads, each with its per-thread default stream; streams. One launch each.
+ */
+#include "awkward.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static struct awkward a;
+
+static void launch_kernel(long i)
+{
+	char ptx[512], name[32];
+	CUmodule module;
+
+	snprintf(name, sizeof(name), "kernel%ld", i);
+	snprintf(ptx, sizeof(ptx),
+		 ".version 8.0\n.target sm_75\n.address_size 64\n"
+		 ".visible .entry %s(.param .u64 p0, .param .u32 p1)\n{\n"
+		 ".reg .b32 %%r<4>;\nld.param.u32 %%r1, [p1];\nret;\n}\n",
+		 name);
+	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleGetFunction(&a.kernel, module, name));
+	CHECK(awkward_launch(&a, NULL, 1));
+	CHECK(cuCtxSynchronize());
+	CHECK(cuModuleUnload(module));
+}
+
+static void launch_shape(long i)
+{
+	CHECK(awkward_launch(&a, NULL, (unsigned)i + 1));
+}
+
+static void *launch_on_own_stream(void *unused)
+{
+	(void)unused;
+	CHECK(cuCtxSetCurrent(a.context));
+	CHECK(awkward_launch(&a, CU_STREAM_PER_THREAD, 1));
+	return NULL;
+}
+
+static void launch_thread(long i)
+{
+	pthread_t thread;
+
+	(void)i;
+	if (pthread_create(&thread, NULL, launch_on_own_stream, NULL))
+		exit(4);
+	pthread_join(thread, NULL);
+}
+
+static void launch_stream(long i)
+{
+	CUstream stream;
+
+	(void)i;
+	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(awkward_launch(&a, stream, 1));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*launch)(long i);
+	} modes[] = {{"kernels", launch_kernel},
+		     {"shapes", launch_shape},
+		     {"threads", launch_thread},
+		     {"streams", launch_stream}};
+	long n = argc == 3 ? atol(argv[2]) : 0;
+
+	awkward_start(&a);
+	for (size_t m = 0; n > 0 && m < sizeof(modes) / sizeof(modes[0]); m++)
+		for (long i = 0; strcmp(argv[1], modes[m].name) == 0 && i < n; i++)
+			modes[m].launch(i);
+	CHECK(cuCtxSynchronize());
+	return 0;
+}
