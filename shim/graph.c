@@ -439,7 +439,7 @@ static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint
 	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (!slot) {
 		kc__count(KC_COUNT_DROPPED);
-		kc__say(KC_MESSAGE_JOURNAL_FULL, NULL);
+		kc__say_journal_full();
 		return before;
 	}
 	kc__record(&slot->launch, &known, KC_API_GRAPH, &node->dims);

@@ -228,8 +228,7 @@ static int start(void)
 		goto fail;
 	if (complaint[0])
 		kc__say(KC_MESSAGE_OPTION, complaint);
-	if (kc_journal_in_memory(kc__shim.journal))
-		kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
+	kc__say_journal_memory();
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
 		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);
 	register_exit();

@@ -152,3 +152,31 @@ void kc__say_again(enum kc_message_code code, const char *detail)
 		write_unnoticed(line, n + 1);
 	errno = saved_errno;
 }
+
+void kc__say_journal_memory(void)
+{
+	int why;
+
+	if (!kc_journal_in_memory(kc__shim.journal))
+		return;
+	why = kc_journal_in_memory_why(kc__shim.journal);
+	switch (why) {
+	case -EFBIG:
+		kc__say(KC_MESSAGE_JOURNAL_MEMORY, "the process may not write files that large (ulimit -f)");
+		break;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ESTALE:
+		kc__say(KC_MESSAGE_JOURNAL_MEMORY, "it, or its folder, was moved or deleted");
+		break;
+	default:
+		kc__say(KC_MESSAGE_JOURNAL_MEMORY, strerror(-why));
+	}
+}
+
+void kc__say_journal_full(void)
+{
+	kc__say(KC_MESSAGE_JOURNAL_FULL, kc_journal_in_memory(kc__shim.journal)
+					     ? "it cannot be extended on disk, and memory has no more room for it"
+					     : "KERNCAST_JOURNAL_MAX is its bound");
+}

@@ -391,6 +391,8 @@ void kc__say(enum kc_message_code code, const char *detail);
 void kc__say_remember(void); /* what standard error is: at the load, once */
 /* Also when the same was said before, with another detail. */
 void kc__say_again(enum kc_message_code code, const char *detail);
+void kc__say_journal_memory(void); /* if it is, and why */
+void kc__say_journal_full(void);
 /* Worker: what the journal had no room for, as a slot that is in none. false: nothing. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 

@@ -71,7 +71,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
 		kc__count(KC_COUNT_TRANSFERS_DROPPED);
-		kc__say(KC_MESSAGE_JOURNAL_FULL, NULL);
+		kc__say_journal_full();
 	}
 	t->correlation = 0;
 	errno = call->saved_errno;

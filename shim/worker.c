@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -239,22 +240,62 @@ static void collect_last(void)
 	store_ready();
 }
 
-/* What neither the database nor the journal's file holds is lost with the process. */
-static void count_lost(void)
+/* What neither the database nor the journal's file holds; returns how many launches. */
+static uint64_t count_lost(void)
 {
-	uint64_t end = kc_journal_claimed(kc__shim.journal);
+	uint64_t end = kc_journal_claimed(kc__shim.journal), lost = 0;
+	bool deleted = kc_journal_deleted(kc__shim.journal);
 
 	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
 
-		if (!slot || kc_journal_on_disk(kc__shim.journal, i) ||
+		if (!slot || (!deleted && kc_journal_on_disk(kc__shim.journal, i)) ||
 		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
 			continue;
-		if (slot->kind == KC_KIND_LAUNCH)
-			kc__count(KC_COUNT_DROPPED);
-		else if (slot->kind == KC_KIND_TRANSFER)
+		if (slot->kind == KC_KIND_TRANSFER)
 			kc__count(KC_COUNT_TRANSFERS_DROPPED);
+		if (slot->kind != KC_KIND_LAUNCH)
+			continue;
+		kc__count(KC_COUNT_DROPPED);
+		lost++;
 	}
+	return lost;
+}
+
+/* What was said and is in no file. */
+static int write_lost_messages(void)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal);
+	int error = kc_store_begin(worker.store);
+
+	for (uint64_t i = kc_journal_first(kc__shim.journal); !error && i < end; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+		uint32_t state = slot ? atomic_load(&slot->state) : KC_SLOT_EMPTY;
+
+		if (slot && slot->kind == KC_KIND_MESSAGE && (state == KC_SLOT_RETURNED || state == KC_SLOT_FINAL))
+			error = kc_store_slot(worker.store, slot);
+	}
+	if (!error)
+		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
+	if (!error)
+		error = kc_store_commit(worker.store);
+	if (error)
+		kc_store_rollback(worker.store);
+	return error;
+}
+
+/* They are lost with the process: said, and counted if a few rows still find room in the database. */
+static void say_lost(int error)
+{
+	uint64_t lost = count_lost();
+	char detail[64];
+
+	if (!lost)
+		return;
+	snprintf(detail, sizeof(detail), "%llu launch%s", (unsigned long long)lost, lost == 1 ? "" : "es");
+	kc__say(KC_MESSAGE_LOST, detail);
+	if (error != -EBUSY && !open_store())
+		write_lost_messages();
 }
 
 /* Whatever is not in the database now stays in the journal, for recovery. */
@@ -273,7 +314,7 @@ static void end(void)
 	if (!error)
 		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
 	if (error)
-		count_lost();
+		say_lost(error);
 	kc_store_close(take_store());
 	kc_journal_close(kc__shim.journal, !error);
 }
@@ -314,8 +355,7 @@ static void release(void)
 /* What launching threads have met and do not stop to say. */
 static void say_state(void)
 {
-	if (kc_journal_in_memory(kc__shim.journal))
-		kc__say(KC_MESSAGE_JOURNAL_MEMORY, NULL);
+	kc__say_journal_memory();
 	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
 		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 	kc__tables_say_full();

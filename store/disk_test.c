@@ -52,6 +52,26 @@ static void a_foreign_file_in_its_place_is_left_alone(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+static void a_file_that_moved_is_told_from_one_that_is_gone(void **state)
+{
+	struct kc_journal *j = create(bytes_of(20));
+	char other[sizeof(path) + 8];
+
+	(void)state;
+	assert_int_equal(kc_journal_deleted(j), 0);
+	snprintf(other, sizeof(other), "%s.moved", path);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(kc_journal_deleted(j), 0);
+	for (uint32_t i = 0; i < 10 * KC_SEGMENT_SLOTS; i++)
+		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
+	assert_int_equal(kc_journal_in_memory_why(j), -ENOENT);
+	assert_int_equal(rename(other, path), 0);
+	assert_int_equal(kc_journal_deleted(j), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(kc_journal_deleted(j), 1);
+	finish(j, 0);
+}
+
 static void what_cannot_be_created_is_an_error(void **state)
 {
 	struct kc_journal_header template = {0};
@@ -186,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(no_descriptor_is_kept, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_foreign_file_in_its_place_is_left_alone, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_file_that_moved_is_told_from_one_that_is_gone, setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_cannot_be_created_is_an_error, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_small_disk, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_full_disk, setup, teardown),

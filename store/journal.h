@@ -284,7 +284,7 @@ struct kc_message_entry {
 enum kc_counter {
 	KC_COUNT_CALLS,         /* launch calls seen */
 	KC_COUNT_CAPTURED,      /* recorded into a graph, not executed */
-	KC_COUNT_DROPPED,       /* launches past KERNCAST_JOURNAL_MAX */
+	KC_COUNT_DROPPED,       /* launches the journal had no room for, or that are in no file at the end */
 	KC_COUNT_CUPTI_RECORDS, /* kernel records CUPTI delivered */
 	KC_COUNT_CUPTI_MATCHED,
 	KC_COUNT_CUPTI_UNMATCHED, /* no launch of ours has that correlation id */
@@ -343,6 +343,12 @@ struct kc_journal_header *kc_journal_header(struct kc_journal *j);
 
 /* 1: at least one segment is not backed by disk, a crash would lose it. */
 int kc_journal_in_memory(const struct kc_journal *j);
+/* Why: negative errno of what stopped the file from growing; -ENOENT, -ENOTDIR, -ESTALE: it is not where it was
+ * made; 0: nothing has. */
+int kc_journal_in_memory_why(const struct kc_journal *j);
+/* 1: the file is neither where it was made nor, moved, anywhere else: what it holds ends with the process. Reads
+ * /proc. */
+int kc_journal_deleted(const struct kc_journal *j);
 
 /*
  * Launch path. The next slot, index and kind set, state EMPTY, rest undefined;

@@ -52,6 +52,7 @@ struct kc_journal {
 	_Atomic uint32_t full;            /* no segment can be made until one is retired */
 	_Atomic uint32_t memory_segments; /* in use */
 	bool header_in_memory, no_file;
+	_Atomic int in_memory_why; /* negative errno of what stopped the file from growing */
 	/* Under the lock. Taken by the worker, and by a launching thread that found
 	 * no segment ready; never across anything but the making of one segment. */
 	_Alignas(64) pthread_mutex_t lock;

@@ -25,6 +25,38 @@ int kc_journal_in_memory(const struct kc_journal *j)
 	return j->header_in_memory || atomic_load(&j->memory_segments) > 0;
 }
 
+int kc_journal_in_memory_why(const struct kc_journal *j)
+{
+	return atomic_load(&j->in_memory_why);
+}
+
+/* Where a mapped file has gone to, only the list of mappings says: "/new/folder/name", or "/folder/name (deleted)". */
+static int mapped_and_not_deleted(const char *name)
+{
+	static const char deleted[] = " (deleted)\n";
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[2048];
+	int found = 0;
+
+	while (!found && maps && fgets(line, sizeof(line), maps)) {
+		const char *at = strstr(line, name);
+
+		found = at && strcmp(at + strlen(name), deleted) != 0;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+int kc_journal_deleted(const struct kc_journal *j)
+{
+	int fd = j->no_file ? -ENOENT : kc__journal_reopen(j);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (j->no_file || !mapped_and_not_deleted(strrchr(j->path, '/')));
+}
+
 /* One mapping for the struct, its directory and its list of spares: the
  * application's allocator is left out of it. */
 static struct kc_journal *new_journal(uint64_t segments_max)
@@ -88,6 +120,7 @@ static int map_header(struct kc_journal *j)
 	if (!no_room(rc))
 		return rc;
 	j->header_in_memory = j->no_file = true;
+	j->in_memory_why = rc;
 	j->header = kc__disk_map(-1, 0, KC_HEADER_BYTES);
 	return j->header ? 0 : -ENOMEM;
 }

@@ -25,6 +25,16 @@ int kc__journal_reopen(const struct kc_journal *j)
 	return kc__disk_reopen(j->path, j->device, j->inode);
 }
 
+/* Opens the file; -1 and noted why not. */
+static int open_file(struct kc_journal *j)
+{
+	int fd = kc__journal_reopen(j);
+
+	if (fd < 0)
+		atomic_store(&j->in_memory_why, fd);
+	return fd;
+}
+
 static struct kc_slot *take_spare(struct kc_journal *j, uint32_t *place)
 {
 	struct kc_slot *slots;
@@ -38,7 +48,7 @@ static struct kc_slot *take_spare(struct kc_journal *j, uint32_t *place)
 	} else {
 		if (j->unmapped_spares == 0)
 			return NULL;
-		fd = kc__journal_reopen(j);
+		fd = open_file(j);
 		if (fd < 0)
 			return NULL;
 		*place = j->unmapped[j->unmapped_spares - 1];
@@ -55,18 +65,21 @@ static struct kc_slot *take_spare(struct kc_journal *j, uint32_t *place)
 static struct kc_slot *extend_file(struct kc_journal *j, uint32_t *place)
 {
 	struct kc_slot *slots = NULL;
-	int fd;
+	int fd, rc;
 
 	if (j->no_file || j->places == j->segments_max)
 		return NULL;
-	fd = kc__journal_reopen(j);
+	fd = open_file(j);
 	if (fd < 0)
 		return NULL;
-	if (kc__disk_allocate(fd, offset_of(j->places), KC_SEGMENT_BYTES) == 0)
-		slots = kc__disk_map(fd, offset_of(j->places), KC_SEGMENT_BYTES);
+	rc = kc__disk_allocate(fd, offset_of(j->places), KC_SEGMENT_BYTES);
+	if (rc == 0 && !(slots = kc__disk_map(fd, offset_of(j->places), KC_SEGMENT_BYTES)))
+		rc = -ENOMEM;
 	close(fd);
 	if (slots)
 		*place = j->places++;
+	else
+		atomic_store(&j->in_memory_why, rc);
 	return slots;
 }
 

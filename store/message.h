@@ -13,11 +13,11 @@
 	X(PROFILER_TOOK_OVER, 1, "the application started its own profiler: nothing is measured from here on")         \
 	X(RECORDS_DROPPED, 1, "CUPTI dropped records: some launches have no measured time")                            \
 	X(RECORDS_INVALID, 1, "CUPTI delivered records without valid times: they are not used")                        \
-	X(DATABASE, 2, "the database cannot be written: launches stay in the journal")                                 \
+	X(DATABASE, 2, "the database cannot be written: launches wait in the journal until it can")                    \
 	X(JOURNAL_MEMORY, 1,                                                                                           \
-	  "no disk space for the journal: launches are kept in memory and would be lost in a crash")                   \
-	X(JOURNAL_FULL, 2,                                                                                             \
-	  "the journal is full (KERNCAST_JOURNAL_MAX): further launches and transfers are counted as dropped")         \
+	  "the journal cannot be extended on disk: launches are kept in memory and would be lost in a crash")          \
+	X(JOURNAL_FULL, 2, "the journal is full: further launches and transfers are counted as dropped")               \
+	X(LOST, 2, "what could be stored neither in the database nor in the journal's file is lost with the process")  \
 	X(JOURNAL_FAILED, 2, "no journal could be made: nothing is recorded")                                          \
 	X(FOREIGN_DESCRIPTOR, 1, "the application closed the database's descriptor: it was opened again")              \
 	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")       \

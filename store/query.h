@@ -62,11 +62,11 @@ struct kc_ledger {
 	uint64_t records_awaited; /* joined to a launch whose row is not in the database yet */
 	uint64_t invalid;         /* of unmatched: start = 0 or end < start */
 	uint64_t records_dropped;
-	uint64_t dropped; /* launches past the journal's bound: no row */
+	uint64_t dropped; /* launches without a row: the journal was full, or they could be stored nowhere at the end */
 	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked;
 	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted: no rows for those */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
-	uint64_t transfers_dropped; /* past the journal's bound: no row */
+	uint64_t transfers_dropped; /* without a row, as above */
 };
 
 /* N = 0: the others are NAN */

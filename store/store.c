@@ -36,10 +36,12 @@ __attribute__((format(printf, 3, 4))) static int complain(struct complaint *c, i
 
 #define ELSEWHERE "choose another place with --output or KERNCAST_DB"
 
-static int explain(struct complaint *c, int rc, const char *path)
+static int explain(struct complaint *c, int rc, const char *path, enum kc_store_mode mode)
 {
 	switch (rc) {
 	case -ENOENT:
+		if (mode == KC_STORE_WRITE)
+			return complain(c, rc, "%s: its folder does not exist: make it, or " ELSEWHERE, path);
 		return complain(
 		    c, rc, "%s: no such file or directory: record one with `kerncast run`, or give its path", path);
 	case -EISDIR:
@@ -54,6 +56,8 @@ static int explain(struct complaint *c, int rc, const char *path)
 	case -ENOSPC:
 	case -EDQUOT:
 		return complain(c, rc, "%s: no space left on the disk: make room or " ELSEWHERE, path);
+	case -EFBIG:
+		return complain(c, rc, "%s: the process may not write files that large: raise `ulimit -f`", path);
 	case -EBUSY:
 		return complain(c, rc, "%s is locked by another process: try again when it has finished", path);
 	case -EBADMSG:
@@ -239,10 +243,10 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	complain(&c, 0, "%s", "");
 	rc = look_at_file(path, mode);
 	if (rc)
-		return explain(&c, rc, path);
+		return explain(&c, rc, path, mode);
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return explain(&c, -ENOMEM, path);
+		return explain(&c, -ENOMEM, path, mode);
 	s->mode = mode;
 	s->path = realpath(path, NULL);
 	s->solos = kc__solos_new();
@@ -253,7 +257,7 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	}
 	if (rc) {
 		kc_store_close(s);
-		return explain(&c, rc, path);
+		return explain(&c, rc, path, mode);
 	}
 	kc__held_find(s);
 	*out = s;

@@ -113,7 +113,7 @@ static void each_bad_file_has_its_own_answer(void **state)
 	assert_int_equal(open_error(f->directory, KC_STORE_READ, "directory"), -EISDIR);
 	assert_int_equal(open_error(f->directory, KC_STORE_WRITE, "directory"), -EISDIR);
 	snprintf(path, sizeof(path), "%s/none/k.db", f->directory);
-	assert_int_equal(open_error(path, KC_STORE_WRITE, "no such file"), -ENOENT);
+	assert_int_equal(open_error(path, KC_STORE_WRITE, "its folder does not exist"), -ENOENT);
 	write_file(f->path, "");
 	assert_int_equal(open_error(f->path, KC_STORE_READ, "empty: nothing recorded"), -ENODATA);
 	snprintf(path, sizeof(path), "%s/k.db/k.db", f->directory);

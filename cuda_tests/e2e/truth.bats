@@ -58,3 +58,110 @@ table_full() { # the message's text
 	equal "$(table_full)" "" "message about a full table"
 	equal "$(reasons)" "" "reasons"
 }
+
+# --- files that are taken away, and disks that are closed
+
+launched_first=1000
+
+# Starts a program that has launched $launched_first times and waits; what it says goes to paused.err.
+begin_paused() { # LATER: launches after the pause
+	mkfifo in out
+	LD_PRELOAD=$library KERNCAST_DB=$PWD/${database:=kerncast.db} \
+		"$awkward/pauses" $launched_first "$1" <in >out 2>paused.err 3>&- &
+	paused=$!
+	exec 8>in 9<out
+	read -r -t 60 -u 9 line
+	equal "$line" "ready" "first words"
+}
+
+rows_in() { # COUNT [DB]: waits until that many launches are stored, for 60 s
+	local looks
+	for ((looks = 0; looks < 1200; looks++)); do
+		[[ $(sql 'SELECT count(*) FROM launch' "${2:-$database}" 2>/dev/null) != "$1" ]] || return 0
+		sleep 0.05
+	done
+	echo "$1 launches are not in the database after a minute"
+	return 1
+}
+
+end_paused() {
+	echo >&8
+	read -r -t 60 -u 9 line
+	equal "$line" "done" "last words"
+	wait "$paused"
+	exec 8>&- 9<&-
+}
+
+@test "the folder is removed while the program runs: said, with the number of launches that are lost" {
+	mkdir gone
+	database=gone/kerncast.db
+	begin_paused 20000
+	rows_in $launched_first
+	rm -r gone
+	end_paused
+	cat paused.err
+	contains "$(<paused.err)" "lost"
+	contains "$(<paused.err)" "20000 launches"
+	contains "$(<paused.err)" "moved or deleted"
+	[[ $(<paused.err) != *"no disk space"* && $(<paused.err) != *"stay in the journal"* ]]
+}
+
+limited() { # KIB COMMAND...: with that limit on the size of files; its output, not limited, in limited.err
+	local limit=$1
+	shift
+	mkfifo err
+	cat err >limited.err &
+	(ulimit -f "$limit" && exec env LD_PRELOAD="$library" "$@") 2>err >/dev/null
+	wait $!
+	cat limited.err
+}
+
+@test "a file-size limit that the journal does not fit: what is lost is said, in the ledger, too" {
+	export SIMCUDA_MODE=null SIMCUDA_LOG=
+	limited 64 "$awkward/tables" shapes 2000
+	contains "$(<limited.err)" "ulimit -f"
+	contains "$(<limited.err)" "lost"
+	contains "$(<limited.err)" "2000 launches"
+	run "$kerncast" report
+	contains "$output" "dropped launches       2,000"
+	[[ $output != *"--journal-max"* ]]
+}
+
+@test "a file-size limit below everything: still said at the end, and the program runs on" {
+	export SIMCUDA_MODE=null SIMCUDA_LOG=
+	local limit
+	for limit in 32 4; do
+		limited "$limit" "$awkward/tables" shapes 2000
+		contains "$(<limited.err)" "ulimit -f"
+		contains "$(<limited.err)" "2000 launches"
+		[[ $(<limited.err) != *"stay in the journal"* ]]
+		rm -rf kerncast.db* err
+	done
+}
+
+@test "the folder is moved while the program runs: nothing is lost, nothing is said to be" {
+	mkdir here
+	database=here/kerncast.db
+	begin_paused 2000
+	rows_in $launched_first
+	mv here there
+	end_paused
+	cat paused.err
+	[[ $(<paused.err) != *"lost with the process"* ]]
+	"$kerncast" recover there/kerncast.db
+	equal "$(sql 'SELECT count(*) FROM launch' there/kerncast.db)" $((launched_first + 2000)) "rows in launch"
+	equal "$(report '$.ledger.dropped' there/kerncast.db)" 0 dropped
+	ledger_adds_up there/kerncast.db
+}
+
+@test "a file-size limit, and a database with room for a few rows: what is lost is in its messages" {
+	export SIMCUDA_MODE=null SIMCUDA_LOG=
+	preloaded "$awkward/tables" shapes 10
+	limited 64 "$awkward/tables" shapes 20000
+	dropped=$(report '$.ledger.dropped')
+	equal "$(sql "SELECT count(*) FROM message WHERE code = 'LOST' AND text LIKE '%: $dropped launches'")" 1 \
+		"rows about it"
+	equal "$((dropped + $(report '$.ledger.launches')))" 20000 "dropped ($dropped) and stored together"
+	within "$dropped" 1 20000 dropped
+	ledger_adds_up
+}
