@@ -147,7 +147,7 @@ static void name_unreadable(struct recovery *r, const char *path, int rc)
 			 rc == -EINVAL ? "not a journal, damaged, or of another version" : strerror(-rc));
 }
 
-static int bring_in(struct recovery *r, const char *path, struct kc_journal_file *file)
+static int import(struct recovery *r, const char *path, struct kc_journal_file *file)
 {
 	struct drain d = {0};
 	char why[1024] = "";
@@ -166,7 +166,7 @@ static int bring_in(struct recovery *r, const char *path, struct kc_journal_file
 		return 0;
 	}
 	if (rc) {
-		snprintf(r->why, r->why_size, "%s: cannot be brought into %s: %s", path, r->database, strerror(-rc));
+		snprintf(r->why, r->why_size, "%s: cannot be imported into %s: %s", path, r->database, strerror(-rc));
 		return rc;
 	}
 	if (kc_journal_file_is(file, path) && unlink(path)) {
@@ -175,6 +175,7 @@ static int bring_in(struct recovery *r, const char *path, struct kc_journal_file
 		return rc;
 	}
 	r->out->processes++;
+	r->out->killed += !d.ended;
 	r->out->launches += d.launches;
 	r->out->transfers += d.transfers;
 	return 0;
@@ -226,7 +227,7 @@ static int look_at(struct recovery *r, const char *path, uint32_t pid, uint64_t 
 	else if (kc_journal_file_lock(file))
 		r->out->busy++;
 	else if (kc_journal_file_is(file, path))
-		rc = bring_in(r, path, file);
+		rc = import(r, path, file);
 	kc_journal_file_close(file);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /*
- * Bringing in what killed processes left: every journal beside a database
- * whose process is gone is drained into it and deleted. Safe to run at any
+ * Importing what processes left, as they were killed or could not store all
+ * before they exited: every journal beside a database whose process is gone is
+ * drained into it and deleted. Safe to run at any
  * time, by several at once, and again after it was itself killed.
  */
 #ifndef KC_RECOVER_H
@@ -10,7 +11,8 @@
 #include <stdint.h>
 
 struct kc_recovered {
-	uint64_t processes;           /* whose journals were brought in and deleted */
+	uint64_t processes;           /* whose journals were imported and deleted */
+	uint64_t killed;              /* of them; the others had exited */
 	uint64_t launches, transfers; /* that were in them and not marked as stored */
 	uint32_t alive;               /* journals left alone: their processes live */
 	uint32_t busy;                /* left to another recoverer at work on them */
@@ -18,9 +20,9 @@ struct kc_recovered {
 };
 
 /*
- * database: its path; it is made when there is something to bring in and it
+ * database: its path; it is made when there is something to import and it
  * does not exist. 0; -errno of the database or its directory (why says what to
- * do; journals not brought in are kept). why is empty where there is nothing to
+ * do; journals not imported are kept). why is empty where there is nothing to
  * say; on 0 it names unreadable journals.
  */
 int kc_recover(const char *database, struct kc_recovered *out, char *why, size_t why_size);

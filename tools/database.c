@@ -41,24 +41,37 @@ static const char *journals(uint32_t n)
 	return n == 1 ? "journal" : "journals";
 }
 
+static void say_imported(const struct kc_recovered *r)
+{
+	unsigned long long launches = r->launches, processes = r->processes, killed = r->killed;
+	const char *es = processes == 1 ? "" : "es";
+	char whose[128];
+
+	if (killed == processes)
+		snprintf(whose, sizeof(whose), "%llu killed process%s", processes, es);
+	else if (killed == 0)
+		snprintf(whose, sizeof(whose), "%llu process%s that had exited", processes, es);
+	else
+		snprintf(whose, sizeof(whose), "%llu processes, %llu of them killed", processes, killed);
+	kc_error("imported %llu launch%s from the %s of %s", launches, launches == 1 ? "" : "es",
+		 journals((uint32_t)processes), whose);
+}
+
 /* Without write access a report is still worth having: what could not be
- * brought in is said, not fatal. */
-static void bring_in(const char *path)
+ * imported is said, not fatal. */
+static void import_journals(const char *path)
 {
 	struct kc_recovered recovered = {0};
 	char why[WHY_BYTES] = "";
 	int rc = kc_recover(path, &recovered, why, sizeof(why));
 
 	if (recovered.processes)
-		kc_error("brought in %llu launches that %llu killed process%s had left in %s",
-			 (unsigned long long)recovered.launches, (unsigned long long)recovered.processes,
-			 recovered.processes == 1 ? "" : "es", journals((uint32_t)recovered.processes));
+		say_imported(&recovered);
 	if (recovered.unreadable)
 		kc_error("%u %s beside %s cannot be read and stay where they are: %s", recovered.unreadable,
 			 journals(recovered.unreadable), path, why);
 	else if (rc < 0 && rc != -ENOENT)
-		kc_error("journals of killed processes beside %s were left as they are: %s", path,
-			 *why ? why : strerror(-rc));
+		kc_error("the journals beside %s were left as they are: %s", path, *why ? why : strerror(-rc));
 }
 
 struct kc_store *kc_database_read(const char *path)
@@ -67,7 +80,7 @@ struct kc_store *kc_database_read(const char *path)
 	char why[WHY_BYTES] = "";
 	int rc;
 
-	bring_in(path);
+	import_journals(path);
 	rc = kc_store_open(path, KC_STORE_READ, &store, why, sizeof(why));
 	if (rc == 0)
 		return store;

@@ -130,7 +130,7 @@ static const char tail[] =
     ".It Pa kerncast.db\n"
     "the database, SQLite\n"
     ".It Pa kerncast.db.*.kcj\n"
-    "journal of a process that runs, or was killed\n"
+    "journal of a process that runs, was killed, or could not store all of it\n"
     ".El\n"
     ".Sh EXIT STATUS\n"
     "0; 1 where a command ran and failed; 2 for wrong use.\n"

@@ -37,7 +37,7 @@ static void print_journal(const struct kc_journal_found *found)
 		printf("%s: left, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
 		       kc_format_count(found->launches, count), launches);
 	else
-		printf("%s: brought in, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
+		printf("%s: imported, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
 		       kc_format_count(found->launches, count), launches);
 }
 
@@ -62,7 +62,7 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 	for (size_t i = 0; i < journals.count; i++)
 		print_journal(journals.at + i);
 	if (journals.count == 0)
-		printf("nothing to bring in: no journal beside %s\n", path);
+		printf("nothing to import: no journal beside %s\n", path);
 	kc_journals_free(&journals);
 	if (*why)
 		kc_error("%s", why);
@@ -75,12 +75,12 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_recover = {
     .name = "recover",
-    .summary = "brings in what a killed process left in its journal",
+    .summary = "imports what ended processes left in their journals",
     .arguments = "[DB]",
     .run = recover_main,
     .manual =
-	"Every launch that a process recorded and could not store, because it was killed, is in a journal beside\n"
-	"the database (DB.*.kcj).\n"
+	"Every launch that a process recorded and could not store, because it was killed or the database could not\n"
+	"be written when it exited, is in a journal beside the database (DB.*.kcj).\n"
 	"Their launches are written into the database and the journals deleted; a journal in use is left alone.\n"
 	"The other commands do the same before they read.\n",
 };

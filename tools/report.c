@@ -138,5 +138,5 @@ const struct kc_command kc_command_report = {
     .manual = "Prints the ledger (what was launched, predicted and measured, and why what is missing is missing), the\n"
 	      "accuracy of the predictions, the kernels that were predicted worst, and what was predicted to\n"
 	      "overlap against what did.\n"
-	      "What processes that were killed left in their journals is brought in first.\n",
+	      "What processes left in their journals, as they were killed or could not store it, is imported first.\n",
 };

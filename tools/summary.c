@@ -124,7 +124,7 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 		 about->database_given ? shown : "");
 }
 
-/* Journals that this run left and that could not be brought in. */
+/* Journals that this run left and that could not be imported. */
 static size_t journals_left(const struct kc_summary *about)
 {
 	struct kc_journals journals;

@@ -165,3 +165,41 @@ limited() { # KIB COMMAND...: with that limit on the size of files; its output, 
 	within "$dropped" 1 20000 dropped
 	ledger_adds_up
 }
+
+# --- what a command says of the journals it imports
+
+# A process that exits while no database can be written: its launches stay in its journal.
+exit_with_backlog() { # LAUNCHES
+	echo "my diary" >kerncast.db
+	KERNCAST_QUIET=1 preloaded "$awkward/tables" shapes "$1"
+	rm kerncast.db
+}
+
+killed_at_its_end() {
+	local status=0
+	preloaded "$awkward/pauses" 10 10 KILL <<<go >/dev/null || status=$?
+	equal $status 137 "exit status"
+}
+
+@test "the journal of a process that exited: the command that imports it does not call it killed" {
+	export SIMCUDA_MODE=null
+	exit_with_backlog 100
+	keep report "$kerncast" report
+	equal "$(<report.status)" 0 "exit status"
+	contains "$(<report.err)" "imported 100 launches from the journal of 1 process that had exited"
+	[[ $(<report.err) != *killed* ]]
+	equal "$(sql 'SELECT ended FROM process')" exit "how it ended"
+}
+
+@test "the journal of a killed process: the command that imports it calls it killed, of several it counts them" {
+	export SIMCUDA_MODE=null
+	killed_at_its_end
+	keep report "$kerncast" report
+	contains "$(<report.err)" "from the journal of 1 killed process"
+	rm kerncast.db*
+	killed_at_its_end
+	rm -f kerncast.db kerncast.db-*
+	exit_with_backlog 100
+	keep report "$kerncast" report
+	contains "$(<report.err)" "from the journals of 2 processes, 1 of them killed"
+}
