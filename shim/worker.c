@@ -67,28 +67,63 @@ static struct kc_store *take_store(void)
 	return store;
 }
 
-static int open_store(void)
+static int open_at_path(struct kc_store **store)
 {
 	int64_t row;
 	char why[512];
-	int error;
+	int error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, store, why, sizeof(why));
 
-	if (worker.store && kc_store_intact(worker.store))
-		return 0;
-	if (worker.store) {
-		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
-		kc_store_abandon(take_store());
-	}
-	error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, &worker.store, why, sizeof(why));
 	if (error) {
 		if (error != -EBUSY)
 			kc__say(KC_MESSAGE_DATABASE, why);
 		return error;
 	}
-	error = kc_store_process(worker.store, kc__shim.header, &row);
-	if (!error)
+	error = kc_store_process(*store, kc__shim.header, &row);
+	if (error) {
+		kc_store_close(*store);
+		*store = NULL;
+	} else {
 		atomic_store(&kc__shim.header->process_row, row);
+	}
 	return error;
+}
+
+/* The database is not at its path any more: a new one, as long as the old one can be asked what the rows to come
+ * refer to. Where there can be none, the old one is kept: its folder may have been moved for a moment. */
+static int follow(void)
+{
+	struct kc_store *old, *fresh = NULL;
+	int error;
+
+	if (kc_store_settle(worker.store))
+		kc_store_abandon(take_store());
+	old = worker.store;
+	error = open_at_path(&fresh);
+	if (error)
+		return error;
+	if (old && kc_store_carry(old, fresh) == -EBUSY) { /* without any other of it, rows are worth having, too */
+		kc_store_close(fresh);
+		return -EBUSY;
+	}
+	kc_store_abandon(take_store());
+	worker.store = fresh;
+	kc__say(KC_MESSAGE_DATABASE_MOVED, NULL);
+	return 0;
+}
+
+static int open_store(void)
+{
+	enum kc_store_hold hold = worker.store ? kc_store_hold(worker.store) : KC_STORE_CLOSED;
+
+	if (hold == KC_STORE_HELD)
+		return 0;
+	if (hold == KC_STORE_MOVED)
+		return follow();
+	if (worker.store) {
+		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
+		kc_store_abandon(take_store());
+	}
+	return open_at_path(&worker.store);
 }
 
 static int write_batch(struct kc_slot **slots, uint32_t n)

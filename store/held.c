@@ -55,10 +55,10 @@ static int is_ours(const struct kc__held *held)
 	return fstat(held->fd, &st) == 0 && st.st_dev == held->device && st.st_ino == held->inode;
 }
 
-int kc_store_intact(const struct kc_store *s)
+enum kc_store_hold kc_store_hold(const struct kc_store *s)
 {
 	struct stat files[FILES];
-	int found = files_of(s->path, files), database_held = s->held_count == 0;
+	int found = files_of(s->path, files), database_held = s->held_count == 0, all_at_path = 1;
 
 	for (int i = 0; i < s->held_count; i++) {
 		const struct kc__held *held = &s->held[i];
@@ -66,11 +66,17 @@ int kc_store_intact(const struct kc_store *s)
 
 		for (int k = 0; k < found; k++)
 			is_at_path |= files[k].st_dev == held->device && files[k].st_ino == held->inode;
-		if (!is_at_path || !is_ours(held))
-			return 0;
-		database_held |= files[0].st_dev == held->device && files[0].st_ino == held->inode;
+		if (!is_ours(held))
+			return KC_STORE_CLOSED;
+		all_at_path &= is_at_path;
+		database_held |= found > 0 && files[0].st_dev == held->device && files[0].st_ino == held->inode;
 	}
-	return found > 0 && database_held;
+	return found > 0 && database_held && all_at_path ? KC_STORE_HELD : KC_STORE_MOVED;
+}
+
+int kc_store_intact(const struct kc_store *s)
+{
+	return kc_store_hold(s) == KC_STORE_HELD;
 }
 
 /*

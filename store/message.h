@@ -20,6 +20,9 @@
 	X(LOST, 2, "what could be stored neither in the database nor in the journal's file is lost with the process")  \
 	X(JOURNAL_FAILED, 2, "no journal could be made: nothing is recorded")                                          \
 	X(FOREIGN_DESCRIPTOR, 1, "the application closed the database's descriptor: it was opened again")              \
+	X(DATABASE_MOVED, 1,                                                                                           \
+	  "the database, its -wal or its -shm was moved or deleted while the program ran: recording goes on at its "   \
+	  "path")                                                                                                      \
 	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")       \
 	X(FLUSH_TIMEOUT, 1, "CUPTI did not deliver its last records in time")                                          \
 	X(TORN, 1, "a journal entry was cut off")                                                                      \

@@ -24,6 +24,8 @@ static uint64_t *field_of(struct kc_ledger *ledger, const char *item, const char
 	    ITEM("measured", measured),
 	    ITEM("matched", matched),
 	    ITEM("awaited", awaited),
+	    ITEM("elsewhere", elsewhere),
+	    ITEM("elsewhere_measured", elsewhere_measured),
 	    ITEM("transfers", transfers),
 	    ITEM("transfers_measured", transfers_measured),
 	};
@@ -51,16 +53,25 @@ struct process_sums {
 	int64_t process;
 };
 
+/* Records, without those of launches that are in another database. */
+static uint64_t records_here(const struct process_sums *sums, enum kc_counter counter)
+{
+	uint64_t elsewhere = sums->one.elsewhere_measured, records = sums->counters[counter];
+
+	return records > elsewhere ? records - elsewhere : 0;
+}
+
 /* The records of one process. Its counters are read at another moment than its
  * rows are written, so they can lag behind; what is stored has happened. */
 static void close_process(struct process_sums *sums)
 {
 	struct kc_ledger *total = sums->total, *one = &sums->one;
 	const uint64_t *c = sums->counters;
-	uint64_t matched = c[KC_COUNT_CUPTI_MATCHED] > one->measured ? c[KC_COUNT_CUPTI_MATCHED] : one->measured;
+	uint64_t joined = records_here(sums, KC_COUNT_CUPTI_MATCHED);
+	uint64_t matched = joined > one->measured ? joined : one->measured;
 	uint64_t lost = c[KC_COUNT_CUPTI_UNMATCHED] > c[KC_COUNT_CUPTI_INVALID] ? c[KC_COUNT_CUPTI_UNMATCHED]
 										: c[KC_COUNT_CUPTI_INVALID];
-	uint64_t records = c[KC_COUNT_CUPTI_RECORDS];
+	uint64_t records = records_here(sums, KC_COUNT_CUPTI_RECORDS);
 
 	if (records < matched + lost)
 		records = matched + lost;

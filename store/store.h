@@ -37,10 +37,23 @@ void kc_store_close(struct kc_store *s);
 /* The sqlite3 * for readers in this folder and for tools. */
 struct sqlite3 *kc_store_db(struct kc_store *s);
 
-/* 1: the file under the open handle is still the one at path (same device and
- * inode) and the descriptor still refers to it. 0: an app closed or reused our
- * descriptor; the handle must be abandoned with kc_store_abandon(). */
-int kc_store_intact(const struct kc_store *s);
+enum kc_store_hold {
+	KC_STORE_HELD,   /* the descriptors are ours, and the files those at the path (same device and inode) */
+	KC_STORE_CLOSED, /* the application closed or reused a descriptor: kc_store_abandon() */
+	KC_STORE_MOVED,  /* the files were moved, deleted or replaced: kc_store_settle() */
+};
+enum kc_store_hold kc_store_hold(const struct kc_store *s);
+int kc_store_intact(const struct kc_store *s); /* 1: KC_STORE_HELD */
+
+/* Of a store that is KC_STORE_MOVED: writes what is in its -wal into the file, wherever that is now. 0: a new database
+ * can be opened at the path, to which kc_store_carry() brings what the rows to come refer to; -EBUSY: another process
+ * has made one there and shares files of this one with it, -EEXIST: it is still there, and its -wal is not, so this
+ * store must be abandoned before. */
+int kc_store_settle(struct kc_store *s);
+/* The process's devices, kernels, streams and messages, and in the ledger how many of its launches are in from and not
+ * in to ("elsewhere"). Both have had kc_store_process(). 0 or -errno. */
+int kc_store_carry(struct kc_store *from, struct kc_store *to);
+
 /* Forgets the handle without closing descriptors that are no longer ours (after
  * fork, or after the app closed them); frees s. Writes, locks and deletes
  * nothing. In a child forked while another thread was inside a function of the

@@ -47,6 +47,7 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "captured", l->captured);
 	set_count(out, "graph_launches", l->graph_launches);
 	set_count(out, "graphs_unknown", l->graphs_unknown);
+	set_count(out, "elsewhere", l->elsewhere);
 	set_count(out, "routed_by_name", l->routed_by_name);
 	set_count(out, "left_unhooked", l->left_unhooked);
 	set_count(out, "transfers", l->transfers);

@@ -166,6 +166,96 @@ limited() { # KIB COMMAND...: with that limit on the size of files; its output, 
 	ledger_adds_up
 }
 
+# What a run that went on in a new database says of itself: launches there and elsewhere are all of them.
+went_on() { # LATER
+	contains "$(<paused.err)" "was moved or deleted while the program ran"
+	[[ $(<paused.err) != *"closed the database's descriptor"* ]]
+	equal "$(sql 'SELECT count(*) FROM launch')" "$1" "rows in the new one"
+	equal "$(report '$.ledger.elsewhere')" $launched_first elsewhere
+	equal "$(report '$.ledger.calls')" $((launched_first + $1)) calls
+	equal "$(report '$.ledger.dropped')" 0 dropped
+	equal "$(report '$.ledger.records_awaited')" 0 "records awaited"
+	equal "$(sql 'SELECT count(*) FROM launch WHERE kernel IS NULL OR stream IS NULL OR device IS NULL')" 0 \
+		"rows that do not know their kernel, stream or device"
+	equal "$(sql 'SELECT DISTINCT k.mangled FROM launch l JOIN kernel k ON k.id = l.kernel')" awkward kernel
+	ledger_adds_up
+	equal "$(ls *.kcj 2>/dev/null)" "" "journals left behind"
+}
+
+@test "the database is moved while the program runs: it holds what it had, the rest is in a new one" {
+	begin_paused 2000
+	rows_in $launched_first
+	mv kerncast.db moved.db
+	end_paused
+	cat paused.err
+	went_on 2000
+	mkdir elsewhere
+	mv moved.db elsewhere/
+	equal "$(sql 'SELECT count(*) FROM launch' elsewhere/moved.db)" $launched_first "rows in the moved one, by itself"
+	equal "$(sql 'PRAGMA integrity_check' elsewhere/moved.db)" ok "the moved one"
+	equal "$(sql 'PRAGMA integrity_check')" ok "the new one"
+}
+
+@test "the database is moved with its -wal and -shm: the same" {
+	begin_paused 2000
+	rows_in $launched_first
+	mkdir elsewhere
+	mv kerncast.db kerncast.db-wal kerncast.db-shm elsewhere/
+	end_paused
+	went_on 2000
+	equal "$(sql 'SELECT count(*) FROM launch' elsewhere/kerncast.db)" $launched_first "rows in the moved one"
+	equal "$(sql 'PRAGMA integrity_check' elsewhere/kerncast.db)" ok "the moved one"
+}
+
+@test "the database is deleted while the program runs: the new one says how many launches it took with it" {
+	begin_paused 2000
+	rows_in $launched_first
+	rm kerncast.db kerncast.db-wal kerncast.db-shm
+	end_paused
+	went_on 2000
+	run "$kerncast" report
+	contains "$output" "stored elsewhere       1,000"
+}
+
+@test "the database's -wal and -shm are deleted while the program runs: what they held is in the database" {
+	begin_paused 2000
+	rows_in $launched_first
+	rm kerncast.db-wal kerncast.db-shm
+	end_paused
+	contains "$(<paused.err)" "was moved or deleted while the program ran"
+	equal "$(sql 'SELECT count(*) FROM launch')" $((launched_first + 2000)) "rows in launch"
+	equal "$(report '$.ledger.elsewhere')" 0 elsewhere
+	equal "$(sql 'PRAGMA integrity_check')" ok "the database"
+	ledger_adds_up
+}
+
+@test "the database is replaced by a copy of itself: each launch is in one of the two, or in both" {
+	begin_paused 2000
+	rows_in $launched_first
+	sqlite3 kerncast.db "VACUUM INTO 'copy.db'"
+	mv copy.db kerncast.db
+	end_paused
+	equal "$(sql 'SELECT count(*) FROM launch')" $((launched_first + 2000)) "rows in launch"
+	equal "$(sql 'PRAGMA integrity_check')" ok "the database"
+	equal "$(report '$.ledger.elsewhere')" 0 elsewhere
+	equal "$(report '$.ledger.records_awaited')" 0 "records awaited"
+	ledger_adds_up
+}
+
+@test "the database is moved away and back: nothing is elsewhere" {
+	begin_paused 2000
+	rows_in $launched_first
+	kill -STOP "$paused"
+	mv kerncast.db moved.db
+	mv moved.db kerncast.db
+	kill -CONT "$paused"
+	end_paused
+	equal "$(<paused.err)" "" "messages"
+	equal "$(sql 'SELECT count(*) FROM launch')" $((launched_first + 2000)) "rows in launch"
+	equal "$(report '$.ledger.elsewhere')" 0 elsewhere
+	ledger_adds_up
+}
+
 # --- what a command says of the journals it imports
 
 # A process that exits while no database can be written: its launches stay in its journal.

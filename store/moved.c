@@ -1,0 +1,185 @@
+/*
+ * A database that was moved, deleted or replaced while it was open. What the
+ * connection holds is whole, and is all that still leads to the file: so it
+ * takes what the write-ahead log has, and what it tells of the process goes on
+ * into the database that is at the path now.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The descriptor of s for the file at path and ending; NULL: that is another file, or none. */
+static const struct kc__held *held_at(const struct kc_store *s, const char *ending)
+{
+	char *name = sqlite3_mprintf("%s%s", s->path, ending);
+	const struct kc__held *held = NULL;
+	struct stat st;
+
+	if (!name || stat(name, &st)) {
+		sqlite3_free(name);
+		return NULL;
+	}
+	for (int i = 0; !held && i < s->held_count; i++)
+		if (s->held[i].device == st.st_dev && s->held[i].inode == st.st_ino)
+			held = &s->held[i];
+	sqlite3_free(name);
+	return held;
+}
+
+/* Every connection holds a read lock on this byte of the -shm ("dead man's switch", sqlite.org/src, os_unix.c). */
+#define SHARED_MEMORY_LOCK 128
+
+static int others_use(const struct kc__held *shared_memory)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SHARED_MEMORY_LOCK, .l_len = 1};
+
+	return fcntl(shared_memory->fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static void unlink_held(const struct kc_store *s, const char *ending)
+{
+	char *name = held_at(s, ending) ? sqlite3_mprintf("%s%s", s->path, ending) : NULL;
+
+	if (name)
+		unlink(name);
+	sqlite3_free(name);
+}
+
+int kc_store_settle(struct kc_store *s)
+{
+	const struct kc__held *shared_memory = held_at(s, "-shm");
+
+	/* Whoever has opened the database at the path has come upon our shared memory: it is theirs now. */
+	if (access(s->path, F_OK) == 0 && shared_memory && others_use(shared_memory))
+		return -EBUSY;
+	s->inside++;
+	/* The next database at the path must not meet them: SQLite goes by their names. */
+	unlink_held(s, "-wal");
+	unlink_held(s, "-shm");
+	sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_FULL, NULL, NULL);
+	s->inside--;
+	return held_at(s, "") ? -EEXIST : 0;
+}
+
+#define OF_PROCESS(table) " WHERE d.id IN (SELECT " #table " FROM main.process_" #table " WHERE process = ?1)"
+#define SAME_KERNEL                                                                                                    \
+	"f.mangled = d.mangled AND f.module = d.module AND f.code_hash = d.code_hash AND f.registers = d.registers"    \
+	" AND f.static_shared_bytes = d.static_shared_bytes"
+#define COUNT(schema, process, items)                                                                                  \
+	"(SELECT coalesce(sum(count), 0) FROM " schema ".ledger WHERE process = " process " AND item IN (" items "))"
+#define ELSEWHERE(rows, item)                                                                                          \
+	"INSERT OR REPLACE INTO fresh.ledger SELECT ?2, '" item                                                        \
+	"', '', max(0, " COUNT("main", "?1", "'" rows "', '" item "'") " - " COUNT("fresh", "?2", "'" rows "'") ")"
+
+/* From the file in main, where the process is ?1, to the one in fresh, where it is ?2. COLUMNS and SAME stand for all
+ * columns of `device`, and for their being the same in f and d. */
+static const char *const statements[] = {
+    "INSERT INTO fresh.device(COLUMNS) SELECT COLUMNS FROM main.device d" OF_PROCESS(
+	device) " AND NOT EXISTS (SELECT 1 FROM fresh.device f WHERE SAME)",
+    "INSERT OR REPLACE INTO fresh.process_device SELECT ?2, p.ordinal, f.id FROM main.process_device p"
+    " JOIN main.device d ON d.id = p.device JOIN fresh.device f ON SAME WHERE p.process = ?1",
+    "INSERT OR IGNORE INTO fresh.kernel(mangled, name, module, code_hash, registers, static_shared_bytes, local_bytes,"
+    " max_threads_per_block, binary_version, ptx_version, cost_formula, code)"
+    " SELECT mangled, name, module, code_hash, registers, static_shared_bytes, local_bytes,"
+    " max_threads_per_block, binary_version, ptx_version, cost_formula, code FROM main.kernel d" OF_PROCESS(kernel),
+    "INSERT OR REPLACE INTO fresh.process_kernel SELECT ?2, p.local, f.id FROM main.process_kernel p"
+    " JOIN main.kernel d ON d.id = p.kernel JOIN fresh.kernel f ON " SAME_KERNEL " WHERE p.process = ?1",
+    "INSERT OR IGNORE INTO fresh.stream(process, local, device, handle, context, priority, flags, kind, thread)"
+    " SELECT ?2, local, (SELECT q.device FROM main.process_device p JOIN fresh.process_device q"
+    " ON q.process = ?2 AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = s.device),"
+    " handle, context, priority, flags, kind, thread FROM main.stream s WHERE s.process = ?1",
+    "INSERT OR IGNORE INTO fresh.call_site SELECT ?2, local, module, offset, symbol, host_symbol, address,"
+    " host_function FROM main.call_site WHERE process = ?1",
+    "INSERT OR IGNORE INTO fresh.arguments SELECT ?2, local, text FROM main.arguments WHERE process = ?1",
+    "INSERT OR IGNORE INTO fresh.message SELECT (?2 << 40) | (id & ((1 << 40) - 1)), ?2, time_ns, severity, code, text,"
+    " count FROM main.message WHERE process = ?1",
+    ELSEWHERE("launches", "elsewhere"),
+    ELSEWHERE("measured", "elsewhere_measured"),
+};
+_Static_assert(KC_SEQUENCE_BITS == 40, "row ids of messages");
+
+static const char device_columns[] = "SELECT group_concat(name, ', '), group_concat('f.' || name || ' IS d.' || name, "
+				     "' AND ') FROM pragma_table_info('device') WHERE name <> 'id'";
+
+/* text with every COLUMNS and SAME replaced; to be freed. */
+static char *filled(const char *text, sqlite3_stmt *device)
+{
+	sqlite3_str *out = sqlite3_str_new(NULL);
+
+	while (*text) {
+		if (strncmp(text, "COLUMNS", 7) == 0) {
+			sqlite3_str_appendf(out, "%s", sqlite3_column_text(device, 0));
+			text += 7;
+		} else if (strncmp(text, "SAME", 4) == 0) {
+			sqlite3_str_appendf(out, "%s", sqlite3_column_text(device, 1));
+			text += 4;
+		} else {
+			sqlite3_str_append(out, text++, 1);
+		}
+	}
+	return sqlite3_str_finish(out);
+}
+
+static int carry_one(struct kc_store *from, int64_t to_process, const char *text, sqlite3_stmt *device)
+{
+	char *sql = filled(text, device);
+	sqlite3_stmt *stmt = NULL;
+	int rc = -ENOMEM;
+
+	if (sql) {
+		sqlite3_prepare_v2(from->db, sql, -1, &stmt, NULL);
+		sqlite3_bind_int64(stmt, 1, from->process);
+		sqlite3_bind_int64(stmt, 2, to_process);
+		rc = kc__run(from, stmt);
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return rc;
+}
+
+static int carry_all(struct kc_store *from, int64_t to_process)
+{
+	sqlite3_stmt *device = NULL;
+	int rc = kc__errno(from->db, sqlite3_prepare_v2(from->db, device_columns, -1, &device, NULL));
+
+	if (rc == 0 && sqlite3_step(device) != SQLITE_ROW)
+		rc = kc__errno(from->db, sqlite3_errcode(from->db));
+	for (size_t i = 0; rc == 0 && i < sizeof(statements) / sizeof(statements[0]); i++)
+		rc = carry_one(from, to_process, statements[i], device);
+	sqlite3_finalize(device);
+	return rc;
+}
+
+static int attach(struct kc_store *from, const char *path)
+{
+	char *sql = sqlite3_mprintf("ATTACH %Q AS fresh", path);
+	int rc = sql ? kc__errno(from->db, sqlite3_exec(from->db, sql, NULL, NULL, NULL)) : -ENOMEM;
+
+	sqlite3_free(sql);
+	return rc;
+}
+
+int kc_store_carry(struct kc_store *from, struct kc_store *to)
+{
+	int rc;
+
+	from->inside++;
+	rc = attach(from, to->path);
+	if (rc == 0) {
+		rc = kc__run(from, kc__statement(from, KC__BEGIN));
+		if (rc == 0)
+			rc = carry_all(from, to->process);
+		if (rc == 0)
+			rc = kc__run(from, kc__statement(from, KC__COMMIT));
+		if (rc && !sqlite3_get_autocommit(from->db))
+			kc__run(from, kc__statement(from, KC__ROLLBACK));
+		sqlite3_exec(from->db, "DETACH fresh", NULL, NULL, NULL);
+	}
+	kc__held_find(to); /* SQLite may keep the descriptor of the file attached for it */
+	from->inside--;
+	return rc;
+}
