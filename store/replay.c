@@ -221,6 +221,15 @@ static const char *given(const struct replay *r, const struct kc__op *op)
 	return op->arguments && op->arguments < r->arguments.capacity ? r->arguments.at[op->arguments] : NULL;
 }
 
+static void count_assumed(struct kc_replay *out, const struct kc__board *board)
+{
+	out->assumed_device++;
+	if (!board->called[0])
+		out->assumed_nameless++;
+	else if (!out->unknown_name[0])
+		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", board->called);
+}
+
 static int replay_launch(struct replay *r, struct kc__op *op)
 {
 	struct kc_replay_launch l = {
@@ -244,7 +253,7 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 		l.excluded = op->of->code && op->of->code->excluded;
 		l.unpredictable = op->at ? op->of->unpredictable : KC_NO_DEVICE;
 		if (op->at && op->of->board->assumed)
-			r->out->assumed_device++;
+			count_assumed(r->out, op->of->board);
 	}
 	/* A duration of 0 is shorter than the profiler's clock can tell: no error is relative to it. */
 	l.excluded |= op->end_ns && (op->end_ns == op->start_ns || op->end_ns - op->start_ns < r->options->at_least_ns);
@@ -458,6 +467,24 @@ void kc_replay_free(struct kc_replay *replay)
 		return;
 	kc_report_free(replay->report);
 	free(replay);
+}
+
+int kc_replay_knows_devices(struct kc_store *s, const struct kc_selection *selection, char *names, size_t size)
+{
+	struct kc_device_row *devices = NULL;
+	size_t count = 0, used = 0;
+	int rc = kc__query_devices_of(s, selection, &devices, &count);
+
+	names[0] = '\0';
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		if (!kc__device_is_known(&devices[i].device))
+			count = 0;
+		else if (used < size)
+			used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "",
+						 devices[i].device.name);
+	}
+	free(devices);
+	return rc ? rc : count > 0;
 }
 
 static const char *assumed_name(const struct kc_replay_options *options)

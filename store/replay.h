@@ -43,7 +43,7 @@ struct kc_replay_options {
 	const char *exclude;            /* extended regular expression on kernel names, NULL: none */
 	int64_t at_least_ns;            /* shorter measured kernels are not in the figures; those of 0 ns never are */
 	int fresh;                      /* every process begins knowing nothing */
-	const struct kc_device *device; /* of launches whose recorded device is not known; NULL: V100 */
+	const struct kc_device *device; /* what launches ran on where the database does not tell; NULL: V100 */
 	/* May be NULL. Each launch when it has been predicted. 0 to go on. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);
 	void *arg;
@@ -92,10 +92,10 @@ struct kc_replay_stage {
 struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
-	uint64_t assumed_device; /* launches whose device was not known */
-	char assumed_name[96];
-	double seconds;           /* processor time of reading the launches and predicting them */
-	struct kc_report *report; /* accuracy, groups; its ledger and messages are empty */
+	uint64_t assumed_device, assumed_nameless; /* launches whose device was not known; of them, not even by name */
+	char assumed_name[96], unknown_name[96];   /* what stood for it; the first device known by name alone */
+	double seconds;                            /* processor time of reading the launches and predicting them */
+	struct kc_report *report;                  /* accuracy, groups; its ledger and messages are empty */
 	struct kc_replay_slowdown slowdown;
 	struct kc_replay_makespan makespan;
 	struct kc_replay_accuracy models[KC_REPLAY_MODELS];
@@ -108,6 +108,10 @@ struct kc_replay {
 	double score, past_score;
 	struct kc_replay_stage stages[KC_REPLAY_STAGES];
 };
+
+/* Whether the database knows every device of these runs, so that options.device would stand for none; names gets
+ * theirs. 1, 0 or -errno. */
+int kc_replay_knows_devices(struct kc_store *s, const struct kc_selection *selection, char *names, size_t size);
 
 /* 0 or -errno (-EINVAL: exclude is no regular expression, why says so). Freed with kc_replay_free. */
 int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out, char *why,

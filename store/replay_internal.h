@@ -65,6 +65,12 @@ struct kc__pending {
 	size_t count, capacity;
 };
 
+/* Whether there is enough to predict with: a trace may tell a device's name, or nothing. */
+static inline int kc__device_is_known(const struct kc_device *device)
+{
+	return device->sm_count && device->clock_khz;
+}
+
 /* replay_pending.c: 0 or -ENOMEM; count > 0. */
 int kc__pending_push(struct kc__pending *pending, int64_t end_ns, uint32_t op);
 uint32_t kc__pending_pop(struct kc__pending *pending);
@@ -79,6 +85,7 @@ struct kc__board { /* a device */
 	struct kc_device info;
 	char name[64]; /* UUID; of an imported device what it is called */
 	int assumed;
+	char called[96]; /* of an assumed one: all that is known of it, or "" */
 	struct kc__known known;
 	struct kc_contention contention;
 	struct kc_device_experience experience;

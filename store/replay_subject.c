@@ -249,7 +249,8 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 	}
 	name_board(subject, board, row);
 	free(devices);
-	if (!board->info.sm_count || !board->info.clock_khz) {
+	if (!kc__device_is_known(&board->info)) {
+		snprintf(board->called, sizeof(board->called), "%s", board->info.name);
 		board->info = *stand_in;
 		board->assumed = 1;
 	}

@@ -29,7 +29,10 @@ static const struct argp_option options[] = {
     {"exclude", KEY_EXCLUDE, "REGEX", 0, "leave kernels of such names out of the figures; they run all the same", 0},
     {"at-least", KEY_AT_LEAST, "TIME", 0, "leave out what took less, such as 20us", 0},
     {"fresh", KEY_FRESH, NULL, 0, "every process begins knowing nothing", 0},
-    {"device", KEY_DEVICE, "NAME|FILE", 0, "stands for devices of which only the name is known (default: v100)", 0},
+    {"device", KEY_DEVICE, "NAME|FILE", 0,
+     "the GPU that the launches ran on, where a trace does not tell it (default: v100); not what they would take on "
+     "another GPU",
+     0},
     {"json", KEY_JSON, NULL, 0, "everything, as one JSON document", 0},
     {"csv", KEY_CSV, NULL, 0, "every launch with its prediction, as CSV", 0},
     {0},
@@ -344,14 +347,45 @@ static void print_curve(const struct kc_replay *replay)
 		       kc_format_percent(replay->stages[i].mape * 100, mape));
 }
 
-static int print_text(const struct kc_replay *replay, const char *path)
+static const char *article(const char *name)
+{
+	return strchr("AEIOU", *name) || strncmp(name, "NVIDIA", strlen("NVIDIA")) == 0 ? "an" : "a";
+}
+
+static void print_assumption(const struct kc_replay *replay, int device_given)
+{
+	printf("; assuming %s %s (%s)\n", article(replay->assumed_name), replay->assumed_name,
+	       device_given ? "--device" : "--device names another");
+}
+
+static void print_assumed(const struct kc_replay *replay, int device_given)
+{
+	char some[KC_FORMAT_BYTES], all[KC_FORMAT_BYTES];
+
+	if (replay->assumed_nameless) {
+		fputs("The trace does not say what GPU ", stdout);
+		if (replay->assumed_nameless < replay->launches)
+			printf("%s of %s launches", kc_format_count(replay->assumed_nameless, some),
+			       kc_format_count(replay->launches, all));
+		else
+			fputs("it", stdout);
+		fputs(" ran on", stdout);
+		print_assumption(replay, device_given);
+	}
+	if (replay->assumed_device > replay->assumed_nameless) {
+		printf("Of the GPU that the trace calls \"%s\", nothing but the name is known", replay->unknown_name);
+		print_assumption(replay, device_given);
+	}
+}
+
+static int print_text(const struct kc_replay *replay, const char *path, int device_given)
 {
 	struct kc_report_view view = {
 	    .database = kc_database_shown(path),
 	    .data = replay->report,
 	    .width = kc_page_width(),
 	};
-	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES], assumed[KC_FORMAT_BYTES];
+	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES];
 	int rc;
 
 	if (replay->report->simulated)
@@ -359,9 +393,7 @@ static int print_text(const struct kc_replay *replay, const char *path)
 	printf("%s: %s launches replayed, %s predicted, %s a second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       kc_format_count((uint64_t)launches_per_s(replay), rate));
-	if (replay->assumed_device)
-		printf("%s launches ran on devices of which only the name is known: taken for a %s (--device)\n",
-		       kc_format_count(replay->assumed_device, assumed), replay->assumed_name);
+	print_assumed(replay, device_given);
 	rc = kc_report_text_figures(&view);
 	if (rc < 0) {
 		kc_error("%s", strerror(-rc));
@@ -372,6 +404,19 @@ static int print_text(const struct kc_replay *replay, const char *path)
 	print_concurrency(replay);
 	print_curve(replay);
 	return kc_output_finish();
+}
+
+/* Whether --device has nothing to stand for, which has been said then. Negative errno: the database cannot be read. */
+static int device_is_known(struct kc_store *store, const struct kc_selection *selection, const char *path)
+{
+	char names[256];
+	int known = kc_replay_knows_devices(store, selection, names, sizeof(names));
+
+	if (known > 0)
+		kc_error("--device names the GPU that launches ran on where a trace does not tell it, but those of %s "
+			 "ran on %s; kerncast does not yet predict a run on another GPU from replay",
+			 kc_database_shown(path), names);
+	return known;
 }
 
 static int replay_store(const struct request *request, struct kc_store *store, const char *path,
@@ -393,6 +438,8 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 		kc_error("%s: %s", path, why);
 		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
+	if (rc == 0 && device && (rc = device_is_known(store, &wanted.selection, path)) > 0)
+		return KC_EXIT_USAGE;
 	if (rc == 0 && request->csv) {
 		csv_head(&csv);
 		wanted.launch = csv_launch;
@@ -411,7 +458,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	}
 	status = request->csv    ? kc_output_finish()
 		 : request->json ? print_json(replay, path)
-				 : print_text(replay, path);
+				 : print_text(replay, path, device != NULL);
 	kc_replay_free(replay);
 	return status;
 }
@@ -455,5 +502,10 @@ const struct kc_command kc_command_replay = {
 	"measured duration and how wide it was, relative to that; the mean interval score over measured duration\n"
 	"(Gneiting and Raftery 2007, less is better) of repeated launches of shapes with 20 measurements or more; and\n"
 	"how the error fell while launches came in.\n"
-	"What a process taught is known to those after it; imported processes follow one another.\n",
+	"What a process taught is known to those after it; imported processes follow one another.\n"
+	".Pp\n"
+	"The launches are predicted for the GPU they ran on, and compared with what was measured there:\n"
+	".Fl -device\n"
+	"tells which one that was where the trace does not, and is refused where the database knows.\n"
+	"What they would take on another GPU, replay does not tell.\n",
 };

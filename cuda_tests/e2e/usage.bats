@@ -1,0 +1,66 @@
+# The command line as its user types it: what an option means, what a wrong one gets, what is left behind.
+load common
+
+status_is() { # WANTED NAME
+	equal "$(<"$2.status")" "$1" "exit status; it said: $(<"$2.err")"
+}
+
+lacks() { # TEXT PART
+	[[ $1 != *"$2"* ]] || { printf '"%s" in:\n%s\n' "$2" "$1"; return 1; }
+}
+
+# Two kernels of a trace. $1: what it calls its GPU, $2: file
+trace_on() {
+	cat >"$2" <<-END
+		process,device_name,stream,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+		p,$1,1,kernel,1000000,5000,8,1,1,64,1,1,f
+		p,$1,1,kernel,2000000,5000,8,1,1,64,1,1,f
+	END
+}
+
+# --- replay --device
+
+@test "replay --device: stands for a GPU that the trace does not tell, and that is said" {
+	trace_on "" nothing.csv
+	trace_on "Voodoo 2" name.csv
+	"$kerncast" import nothing.csv -o nothing.db
+	"$kerncast" import name.csv -o name.db
+	contains "$("$kerncast" replay nothing.db --device b200)" \
+		"The trace does not say what GPU it ran on; assuming an NVIDIA B200 (--device)"
+	contains "$("$kerncast" replay name.db --device b200)" \
+		'Of the GPU that the trace calls "Voodoo 2", nothing but the name is known; assuming an NVIDIA B200 (--device)'
+	contains "$("$kerncast" replay nothing.db)" \
+		"The trace does not say what GPU it ran on; assuming a Tesla V100-SXM2-16GB (--device names another)"
+	# Two launches of one trace, two of the other.
+	"$kerncast" import nothing.csv name.csv -o both.db
+	"$kerncast" replay both.db >both.out
+	contains "$(<both.out)" "The trace does not say what GPU 2 of 4 launches ran on; assuming a Tesla V100-SXM2-16GB"
+	contains "$(<both.out)" '"Voodoo 2", nothing but the name is known'
+}
+
+@test "replay --device of a database that knows its GPU: status 2, and which GPU that is" {
+	trace_on "Tesla K40c" k40.csv
+	"$kerncast" import k40.csv -o k40.db
+	"$kerncast" run -q -o live.db "$build/demo-static-sim" --rounds 2 >/dev/null
+	local name
+	for name in "k40.db|Tesla K40c" "live.db|Simulated NVIDIA A100-SXM4-40GB"; do
+		for format in "" --csv --json; do
+			keep known "$kerncast" replay "${name%|*}" $format --device b200
+			status_is 2 known
+			contains "$(<known.err)" "${name#*|}"
+			contains "$(<known.err)" "does not yet predict"
+			equal "$(<known.out)" "" "standard output"
+		done
+		"$kerncast" replay "${name%|*}" >known.out
+		lacks "$(<known.out)" assuming
+	done
+	# One of two runs does not know it: the option is for that one.
+	trace_on "" nothing.csv
+	"$kerncast" import nothing.csv -o k40.db
+	"$kerncast" replay k40.db --device b200 >mixed.out
+	contains "$(<mixed.out)" "NVIDIA B200 (--device)"
+	keep first "$kerncast" replay --run 1 k40.db --device b200
+	status_is 2 first
+	"$kerncast" replay --help >help.out
+	contains "$(tr -s ' \n' ' ' <help.out)" "the GPU that the launches ran on"
+}
