@@ -38,6 +38,9 @@ __attribute__((format(printf, 3, 4))) static int complain(struct complaint *c, i
 
 static int explain(struct complaint *c, int rc, const char *path, enum kc_store_mode mode)
 {
+	if (rc == -ENOENT && mode == KC_STORE_WRITE)
+		return complain(c, rc, "%s cannot be made (no such file or directory): make its folder or " ELSEWHERE,
+				path);
 	switch (rc) {
 	case -ENOENT:
 		if (mode == KC_STORE_WRITE)
@@ -262,6 +265,49 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	kc__held_find(s);
 	*out = s;
 	return 0;
+}
+
+/* Journals and the write-ahead log are made beside the database, be it there or not. */
+static int try_folder(const char *path)
+{
+	char probe[PATH_MAX];
+	int n = snprintf(probe, sizeof(probe), "%s.XXXXXX", path), fd;
+
+	if (n < 0 || (size_t)n >= sizeof(probe))
+		return -ENAMETOOLONG;
+	fd = mkostemp(probe, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return unlink(probe) ? -errno : 0;
+}
+
+/* What it lacks, the writer puts in; who locks it, does not for long. */
+static int try_database(const char *path)
+{
+	struct kc_store s = {.mode = KC_STORE_WRITE};
+	enum kc_schema_state state;
+	int rc = look_at_file(path, KC_STORE_PEEK);
+
+	if (rc)
+		return rc == -ENODATA || rc == -ENOENT ? 0 : rc;
+	kc__guard_descriptors();
+	rc = sqlite3_open_v2(path, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	rc = s.db ? kc__errno(s.db, rc) : -ENOMEM;
+	if (rc == 0)
+		rc = check_schema(&s, &state);
+	sqlite3_close_v2(s.db);
+	return rc == -EBUSY ? 0 : rc;
+}
+
+int kc_store_try(const char *path, char *why, size_t why_size)
+{
+	struct complaint c = {why, why_size};
+	int rc = try_folder(path);
+
+	if (rc == 0)
+		rc = try_database(path);
+	return rc ? explain(&c, rc, path, KC_STORE_WRITE) : 0;
 }
 
 void kc_store_close(struct kc_store *s)

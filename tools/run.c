@@ -5,6 +5,7 @@
 #include "summary.h"
 
 #include "store/options.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -74,7 +75,7 @@ static char *help_with_environment(int key, const char *text, void *input)
 struct run {
 	char **app;
 	int flags_given;
-	int database_given;
+	int database_given, database_named; /* by --output; so or by KERNCAST_DB */
 	int audit;
 };
 
@@ -115,18 +116,31 @@ static void name_run(char *token, size_t size)
 	snprintf(token, size, "%lld-%d-%08x%08x", (long long)now.tv_sec, (int)getpid(), random[0], random[1]);
 }
 
+/* What an outer `kerncast run` settled for its program was not named by anybody. */
+static int is_named(const struct run *run)
+{
+	const char *db = getenv("KERNCAST_DB"), *outer = getenv("KERNCAST_RUN");
+
+	return run->database_given || (db && *db && !(outer && *outer));
+}
+
 /* What the shim will read. An empty value of the database would be its default:
  * the absolute path holds wherever the program changes to. */
-static int settle_options(const struct run *run, struct kc_options *settled)
+static int settle_options(struct run *run, struct kc_options *settled)
 {
-	char why[256] = "", token[64];
+	char why[PATH_MAX + 256] = "", token[64];
 
+	run->database_named = is_named(run);
 	name_run(token, sizeof(token));
 	setenv("KERNCAST_RUN", token, 1);
 	if (kc_options_read(settled, why, sizeof(why)) < 0) {
 		kc_error("%s", why);
 		if (run->flags_given)
 			return -EINVAL;
+	}
+	if (run->database_named && !settled->disable && kc_store_try(settled->db, why, sizeof(why)) < 0) {
+		kc_error("%s; the program was not started", why);
+		return -EINVAL;
 	}
 	setenv("KERNCAST_DB", settled->db, 1);
 	return 0;
@@ -222,6 +236,12 @@ const struct kc_command kc_command_run = {
 	      "Signals sent to\n"
 	      ".Nm\n"
 	      "reach the program.\n"
+	      "Where the database is named, by\n"
+	      ".Fl -output\n"
+	      "or\n"
+	      ".Ev KERNCAST_DB ,\n"
+	      "and cannot be written, that is said and the program is not started; where it is not named, the program\n"
+	      "runs without being recorded.\n"
 	      ".Pp\n"
 	      "What a library opened with\n"
 	      ".Dv RTLD_DEEPBIND\n"

@@ -105,7 +105,7 @@ said() { # CODE...: one of them is in message
 
 @test "a database in a folder that is not there: said, the app runs on" {
 	keep plain "${demo[@]}"
-	keep shimmed "$kerncast" run -o missing/folder/kerncast.db -- "${demo[@]}"
+	keep shimmed preloaded KERNCAST_DB=missing/folder/kerncast.db "${demo[@]}"
 	diff plain.out shimmed.out
 	equal "$(<shimmed.status)" "$(<plain.status)" "exit status"
 	contains "$(<shimmed.err)" missing/folder
@@ -130,7 +130,7 @@ said() { # CODE...: one of them is in message
 	chmod 755 . closed
 	keep plain "${demo[@]}"
 	keep shimmed setpriv --reuid 65534 --regid 65534 --clear-groups env SIMCUDA_LOG= \
-		"$kerncast" run -o "$PWD/closed/kerncast.db" -- "${demo[@]}"
+		LD_PRELOAD="$library" KERNCAST_DB="$PWD/closed/kerncast.db" "${demo[@]}"
 	[[ $(<shimmed.status) != 126 ]] || skip "the build folder is closed to ordinary users"
 	diff plain.out shimmed.out
 	equal "$(<shimmed.status)" 0 "exit status"

@@ -64,3 +64,59 @@ trace_on() {
 	"$kerncast" replay --help >help.out
 	contains "$(tr -s ' \n' ' ' <help.out)" "the GPU that the launches ran on"
 }
+
+# --- run: where nothing can be recorded
+
+@test "run: a database that was named and cannot be written ends with 2 before the program starts" {
+	mkdir folder
+	echo "notes of somebody, long enough to be something else than an empty file" >notes.txt
+	cp notes.txt before.txt
+	sqlite3 newer.db 'PRAGMA application_id = 0; CREATE TABLE t(x); PRAGMA user_version = 999'
+	local place
+	for place in nosuch/x.db folder notes.txt notes.txt/x.db newer.db /proc/x.db; do
+		keep named "$kerncast" run -o "$place" echo ran
+		status_is 2 named
+		contains "$(<named.err)" "${place##*/}"
+		[[ $place == folder ]] || contains "$(<named.err)" "--output"
+		equal "$(wc -l <named.err)" 1 "lines"
+		keep variable env KERNCAST_DB="$place" "$kerncast" run echo ran
+		status_is 2 variable
+		equal "$(<named.out)$(<variable.out)" "" "what the program said"
+	done
+	cmp notes.txt before.txt
+	equal "$(echo folder/* nosuch*)" "folder/* nosuch*" "files left"
+}
+
+@test "run: a database of another user ends with 2, one that can be written is not touched before it is needed" {
+	"$kerncast" run -q -o "$PWD/new.db" true
+	equal "$(echo new.db*)" "new.db*" "files of a program without CUDA"
+	: >empty.db
+	"$kerncast" run -q -o empty.db "$build/demo-static-sim" --rounds 2 >/dev/null
+	equal "$(sql 'SELECT count(*) FROM run' empty.db)" 1 "runs recorded into what was an empty file"
+	"$kerncast" run -q -o empty.db true
+	equal "$(echo empty.db*)" empty.db "files beside a database that was there"
+	needs_root
+	command -v setpriv >/dev/null || skip "no setpriv"
+	chmod 755 . "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" 2>/dev/null || true
+	setpriv --reuid 65534 --clear-groups test -r . || skip "the folder cannot be opened to others"
+	keep other setpriv --reuid 65534 --clear-groups "$kerncast" run -o "$PWD/theirs.db" echo ran
+	status_is 2 other
+	contains "$(<other.err)" "ermission"
+	equal "$(<other.out)" "" "what the program said"
+}
+
+@test "where no database was named, or without kerncast run, the program runs whatever becomes of the recording" {
+	keep plain "$build/demo-static-sim" --rounds 2
+	# Nothing can be made in /proc, by root either.
+	keep default env -C /proc "$kerncast" run "$build/demo-static-sim" --rounds 2
+	status_is 0 default
+	cmp plain.out default.out
+	contains "$(<default.err)" "nothing is recorded"
+	keep preloaded env KERNCAST_DB=/proc/x.db LD_PRELOAD="$library" "$build/demo-static-sim" --rounds 2
+	status_is 0 preloaded
+	cmp plain.out preloaded.out
+	# What an outer run settled was not named for an inner one.
+	keep inner env -C /proc "$kerncast" run "$kerncast" run "$build/demo-static-sim" --rounds 2
+	status_is 0 inner
+	cmp plain.out inner.out
+}
