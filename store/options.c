@@ -140,6 +140,18 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 	return -EINVAL;
 }
 
+int kc_option_check(enum kc_option option, const char *text)
+{
+	struct kc_options scratch;
+
+	return parse(&scratch, option, text);
+}
+
+const char *kc_option_values(enum kc_option option)
+{
+	return table[option].arg ? table[option].arg : "0 or 1";
+}
+
 int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 {
 	int result = 0;
@@ -159,11 +171,9 @@ int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 		if (!missing)
 			parse(options, i, table[i].value);
 		if (!result)
-			snprintf(why, why_size, "%s=%.100s makes no sense (expected %s): using %s", table[i].env,
-				 text ? text : "", table[i].arg ? table[i].arg : "0 or 1",
-				 missing             ? "nothing"
-				 : table[i].value[0] ? table[i].value
-						     : "nothing");
+			snprintf(why, why_size, "invalid value for %s: \"%.100s\" (expected %s); using %s",
+				 table[i].env, text ? text : "", kc_option_values(i),
+				 missing || !table[i].value[0] ? "nothing" : table[i].value);
 		result = -EINVAL;
 	}
 	return result;

@@ -49,6 +49,11 @@ struct kc_options {
 	int disable;
 };
 
+/* Whether text is a value of the option: 0 or -EINVAL. */
+int kc_option_check(enum kc_option option, const char *text);
+/* What it takes, "all|kernels|off". */
+const char *kc_option_values(enum kc_option option);
+
 /* Reads the environment. A value that makes no sense keeps the default and is
  * named in why (one line), return -EINVAL; the options are usable all the same. */
 int kc_options_read(struct kc_options *options, char *why, size_t why_size);

@@ -72,13 +72,32 @@ static void nonsense_keeps_the_default_and_is_named(void **state)
 	setenv("KERNCAST_MEASURE", "some", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
 	assert_int_equal(o.measure, KC_MEASURE_ALL);
-	assert_string_equal(why, "KERNCAST_MEASURE=some makes no sense (expected all|kernels|off): using all");
+	assert_string_equal(why, "invalid value for KERNCAST_MEASURE: \"some\" (expected all|kernels|off); using all");
 	unsetenv("KERNCAST_MEASURE");
 	setenv("KERNCAST_FLUSH_MS", "5s", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
 	assert_int_equal(o.flush_ms, 5000);
 	setenv("KERNCAST_FLUSH_MS", "", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
+}
+
+static void a_value_by_itself(void **state)
+{
+	static const struct {
+		enum kc_option option;
+		const char *text;
+		int rc;
+	} rows[] = {
+	    {KC_OPTION_measure, "kernels", 0},      {KC_OPTION_measure, "foo", -EINVAL},
+	    {KC_OPTION_measure, "", -EINVAL},       {KC_OPTION_flush_ms, "100", 0},
+	    {KC_OPTION_flush_ms, "5s", -EINVAL},    {KC_OPTION_journal_max, "1G", 0},
+	    {KC_OPTION_journal_max, "1X", -EINVAL}, {KC_OPTION_quiet, "on", 0},
+	    {KC_OPTION_quiet, "maybe", -EINVAL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(kc_option_check(rows[i].option, rows[i].text), rows[i].rc);
 }
 
 static void sizes(void **state)
@@ -113,6 +132,7 @@ int main(void)
 	    cmocka_unit_test_setup(defaults, clear),
 	    cmocka_unit_test_setup(all_set, clear),
 	    cmocka_unit_test_setup(nonsense_keeps_the_default_and_is_named, clear),
+	    cmocka_unit_test(a_value_by_itself),
 	    cmocka_unit_test(sizes),
 	    cmocka_unit_test(messages),
 	};

@@ -44,23 +44,24 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct kc_option_info *option_of(int key)
+/* KC_OPTION_COUNT: the key is of none in the table. */
+static enum kc_option option_of(int key)
 {
 	switch (key) {
 #define RUN_KEY(field, env, flag, arg, value, help)                                                                    \
 	case KEY_##field:                                                                                              \
-		return kc_option_info(KC_OPTION_##field);
+		return KC_OPTION_##field;
 		KC_OPTION_TABLE(RUN_KEY)
 #undef RUN_KEY
 	default:
-		return NULL;
+		return KC_OPTION_COUNT;
 	}
 }
 
 /* --help names the environment variable and the default behind the text. */
 static char *help_with_environment(int key, const char *text, void *input)
 {
-	const struct kc_option_info *info = option_of(key);
+	const struct kc_option_info *info = kc_option_info(option_of(key));
 	char *out;
 
 	(void)input;
@@ -74,19 +75,19 @@ static char *help_with_environment(int key, const char *text, void *input)
 
 struct run {
 	char **app;
-	int flags_given;
 	int database_given, database_named; /* by --output; so or by KERNCAST_DB */
 	int audit;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const struct kc_option_info *info = option_of(key);
+	const struct kc_option_info *info = kc_option_info(option_of(key));
 	struct run *run = state->input;
 
 	if (info) {
+		if (arg && kc_option_check(option_of(key), arg) < 0)
+			argp_error(state, "--%s takes %s, not \"%s\"", info->flag, info->arg, arg);
 		setenv(info->env, arg ? arg : "1", 1);
-		run->flags_given = 1;
 		run->database_given |= key == KEY_db;
 		return 0;
 	}
@@ -133,11 +134,8 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	run->database_named = is_named(run);
 	name_run(token, sizeof(token));
 	setenv("KERNCAST_RUN", token, 1);
-	if (kc_options_read(settled, why, sizeof(why)) < 0) {
+	if (kc_options_read(settled, why, sizeof(why)) < 0)
 		kc_error("%s", why);
-		if (run->flags_given)
-			return -EINVAL;
-	}
 	if (run->database_named && !settled->disable && kc_store_try(settled->db, why, sizeof(why)) < 0) {
 		kc_error("%s; the program was not started", why);
 		return -EINVAL;
