@@ -16,16 +16,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_JSON = 0x100, KEY_CSV, KEY_EXCLUDE, KEY_AT_LEAST, KEY_FRESH };
+enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_JSON = 0x100, KEY_CSV, KEY_EXCLUDE, KEY_AT_LEAST, KEY_FRESH };
 
 struct request {
 	const char *database, *run, *device, *exclude;
 	int64_t at_least_ns;
-	int json, csv, fresh;
+	enum kc_report_by by;
+	int by_given, json, csv, fresh;
 };
 
 static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them one after the other (the default)", 0},
+    {"by", KEY_BY, "kernel|model|case", 0, "one line for each of them, instead of models and worst kernels", 0},
     {"exclude", KEY_EXCLUDE, "REGEX", 0, "leave kernels of such names out of the figures; they run all the same", 0},
     {"at-least", KEY_AT_LEAST, "TIME", 0, "leave out what took less, such as 20us", 0},
     {"fresh", KEY_FRESH, NULL, 0, "every process begins knowing nothing", 0},
@@ -48,6 +50,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEVICE:
 		request->device = arg;
+		return 0;
+	case KEY_BY:
+		if (kc_report_by_name(arg, &request->by) < 0 || request->by == KC_BY_STREAM)
+			argp_error(state, "--by takes kernel, model or case, not \"%s\"", arg);
+		request->by_given = 1;
 		return 0;
 	case KEY_EXCLUDE:
 		request->exclude = arg;
@@ -73,6 +80,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (request->json && request->csv)
 			argp_error(state, "--json or --csv, not both");
+		if (request->by_given && (request->json || request->csv))
+			argp_error(state, "--by is of the text: --json has all groups, --csv every launch");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -378,11 +387,13 @@ static void print_assumed(const struct kc_replay *replay, int device_given)
 	}
 }
 
-static int print_text(const struct kc_replay *replay, const char *path, int device_given)
+static int print_text(const struct kc_replay *replay, const struct request *request, const char *path)
 {
 	struct kc_report_view view = {
 	    .database = kc_database_shown(path),
 	    .data = replay->report,
+	    .by_given = request->by_given,
+	    .by = request->by,
 	    .width = kc_page_width(),
 	};
 	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES];
@@ -393,7 +404,7 @@ static int print_text(const struct kc_replay *replay, const char *path, int devi
 	printf("%s: %s launches replayed, %s predicted, %s a second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       kc_format_count((uint64_t)launches_per_s(replay), rate));
-	print_assumed(replay, device_given);
+	print_assumed(replay, request->device != NULL);
 	rc = kc_report_text_figures(&view);
 	if (rc < 0) {
 		kc_error("%s", strerror(-rc));
@@ -458,7 +469,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	}
 	status = request->csv    ? kc_output_finish()
 		 : request->json ? print_json(replay, path)
-				 : print_text(replay, path, device != NULL);
+				 : print_text(replay, request, path);
 	kc_replay_free(replay);
 	return status;
 }

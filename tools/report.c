@@ -27,17 +27,10 @@ static const struct argp_option options[] = {
 
 static error_t parse_by(const char *arg, struct argp_state *state, struct request *request)
 {
-	static const char *const names[] = {"kernel", "model", "stream", "case"};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(arg, names[i]) == 0) {
-			request->by = i;
-			request->by_given = 1;
-			return 0;
-		}
-	}
-	argp_error(state, "--by takes kernel, model, stream or case, not \"%s\"", arg);
-	return EINVAL;
+	if (kc_report_by_name(arg, &request->by) < 0)
+		argp_error(state, "--by takes kernel, model, stream or case, not \"%s\"", arg);
+	request->by_given = 1;
+	return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -16,6 +16,9 @@ struct kc_report_view {
 	unsigned width; /* columns of the page */
 };
 
+/* "kernel", "model", "stream", "case": 0 or -EINVAL. */
+int kc_report_by_name(const char *name, enum kc_report_by *by);
+
 /* The groups that --by asks for. */
 const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_report_by by);
 
@@ -31,7 +34,7 @@ char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(
 
 /* 0 or -ENOMEM. */
 int kc_report_text(const struct kc_report_view *view);
-/* Accuracy, models, worst kernels and concurrency: what a replay has, too. */
+/* Accuracy, models and worst kernels (or what --by asks for) and concurrency: what a replay has, too. */
 int kc_report_text_figures(const struct kc_report_view *view);
 int kc_report_csv(const struct kc_report_view *view);
 /* NULL: out of memory. */

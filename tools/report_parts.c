@@ -2,10 +2,24 @@
 
 #include "format.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int kc_report_by_name(const char *name, enum kc_report_by *by)
+{
+	static const char *const names[] = {"kernel", "model", "stream", "case"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*by = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
 
 const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_report_by by)
 {

@@ -257,6 +257,14 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	return rc;
 }
 
+static int print_by(const struct kc_report_view *view, const char *order)
+{
+	static const char *const by[] = {"kernel", "model", "stream", "case"};
+
+	heading("By %s%s", by[view->by], order);
+	return print_groups(view, view->by, SIZE_MAX);
+}
+
 static void print_slowdown(const struct kc_slowdown_error *s)
 {
 	char n[CELL], without[CELL], error[CELL], waves_error[CELL], predicted[CELL], waves[CELL], measured[CELL];
@@ -326,11 +334,13 @@ int kc_report_text_figures(const struct kc_report_view *view)
 {
 	int rc = print_accuracy(view);
 
-	if (rc == 0) {
+	if (rc == 0 && view->by_given)
+		rc = print_by(view, ", most mispredicted time first");
+	if (rc == 0 && !view->by_given) {
 		heading("Models");
 		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
 	}
-	if (rc == 0) {
+	if (rc == 0 && !view->by_given) {
 		heading("Kernels, most mispredicted time first");
 		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);
 	}
@@ -340,7 +350,6 @@ int kc_report_text_figures(const struct kc_report_view *view)
 int kc_report_text(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
-	static const char *const by[] = {"kernel", "model", "stream", "case"};
 	const char *order = data->ledger.matched > 0 ? ", most mispredicted time first" : "";
 	int rc = 0;
 
@@ -352,8 +361,7 @@ int kc_report_text(const struct kc_report_view *view)
 	if (data->ledger.matched > 0)
 		rc = print_accuracy(view);
 	if (rc == 0 && view->by_given && data->ledger.launches > 0) {
-		heading("By %s%s", by[view->by], order);
-		rc = print_groups(view, view->by, SIZE_MAX);
+		rc = print_by(view, order);
 	} else if (rc == 0 && data->ledger.launches > 0) {
 		heading("Kernels%s", order);
 		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);

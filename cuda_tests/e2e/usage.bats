@@ -143,3 +143,30 @@ trace_on() {
 	equal "$(<both.out)" ran "what the program said"
 	contains "$(<both.err)" 'invalid value for KERNCAST_MEASURE: "foo"'
 }
+
+# --- replay --by
+
+@test "replay --by kernel: every kernel has its line, as the page without it promises" {
+	{
+		echo process,device_name,stream,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+		for i in {10..34}; do
+			echo "p,Tesla K40c,1,kernel,${i}000000,5000,8,1,1,64,1,1,k$i"
+			echo "p,Tesla K40c,2,kernel,${i}500000,6000,8,1,1,64,1,1,k$i"
+		done
+	} >t.csv
+	"$kerncast" import t.csv -o t.db
+	"$kerncast" replay t.db >page
+	contains "$(<page)" "and 15 more (--by kernel shows all)"
+	"$kerncast" replay --by kernel t.db >all
+	equal "$(grep -cE '^  k[0-9]{2} ' all)" 25 "lines of kernels"
+	lacks "$(<all)" "shows all"
+	contains "$(<all)" "50 launches replayed"
+	"$kerncast" replay --by model t.db | grep -q '^By model'
+	"$kerncast" replay --by case t.db | grep -q '^By case'
+	local wrong
+	for wrong in "--by colour" "--by stream" "--by kernel --csv" "--by kernel --json"; do
+		keep wrong "$kerncast" replay $wrong t.db
+		status_is 2 wrong
+		contains "$(<wrong.err)" --by
+	done
+}
