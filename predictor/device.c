@@ -143,6 +143,9 @@ static const struct chip chips[] = {
     {"h100",
      {CC_9_0, .name = "NVIDIA H100 80GB HBM3", .sm_count = 132, .clock_khz = 1980000, .memory_clock_khz = 2619000,
       .memory_bus_bits = 5120, .memory_bytes_per_s = 3352320000000, .memory_bytes = 80 * GIB, .l2_bytes = 50 * MIB}},
+    {"h100-pcie",
+     {CC_9_0, .name = "NVIDIA H100 PCIe", .sm_count = 114, .clock_khz = 1755000, .memory_clock_khz = 1593000,
+      .memory_bus_bits = 5120, .memory_bytes_per_s = 2039040000000, .memory_bytes = 80 * GIB, .l2_bytes = 50 * MIB}},
     {"h200",
      {CC_9_0, .name = "NVIDIA H200", .sm_count = 132, .clock_khz = 1980000, .memory_clock_khz = 3201000,
       .memory_bus_bits = 6144, .memory_bytes_per_s = 4800000000000, .memory_bytes = 141 * GIB, .l2_bytes = 50 * MIB}},
@@ -210,19 +213,23 @@ static int is_alias(const char *words, const char *alias)
 	       words[strlen(plain) + 1] == '\0';
 }
 
-/* GTX 980 Ti is no GTX 980. */
-static int is_another_model(const char *name, unsigned next)
+/* GTX 980 Ti is no GTX 980, and an L40S no L40. */
+static int names_another_model(const char *word)
 {
-	static const char *const words[] = {"ti", "super", "d", "laptop", "max", "mobile"};
-	char word[64];
+	static const char *const words[] = {"ti", "super", "d", "s", "laptop", "max", "mobile"};
 
-	if (!join_words(name, next, 1, word, sizeof(word)))
-		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!strcmp(word, words[i]))
 			return 1;
 	}
 	return 0;
+}
+
+static int is_another_model(const char *name, unsigned next)
+{
+	char word[64];
+
+	return join_words(name, next, 1, word, sizeof(word)) && names_another_model(word);
 }
 
 const struct kc_device *kc_device_builtin_meant(const char *name)
@@ -244,6 +251,86 @@ const struct kc_device *kc_device_builtin_meant(const char *name)
 		}
 	}
 	return found;
+}
+
+/* A name without makers, case and what stands between its parts, which are words and numbers: rtx|3060|laptop. */
+struct typed {
+	char text[64];
+	char begins[64]; /* where a part begins, and at the end */
+};
+
+static void drop_front(struct typed *typed, const char *front)
+{
+	size_t n = strlen(front), length = strlen(typed->text);
+
+	if (strncmp(typed->text, front, n) || !typed->begins[n])
+		return;
+	memmove(typed->text, typed->text + n, length - n + 1);
+	memmove(typed->begins, typed->begins + n, length - n + 1);
+}
+
+static void read_typed(const char *name, struct typed *typed)
+{
+	size_t n = 0;
+	int apart = 1;
+
+	*typed = (struct typed){.text = ""};
+	for (; *name && n + 1 < sizeof(typed->text); name++) {
+		if (!isalnum((unsigned char)*name)) {
+			apart = 1;
+			continue;
+		}
+		typed->begins[n] = (char)(apart || !isdigit((unsigned char)*name) != !isdigit((unsigned char)name[-1]));
+		typed->text[n++] = (char)tolower((unsigned char)*name);
+		apart = 0;
+	}
+	typed->text[n] = '\0';
+	typed->begins[n] = 1;
+	drop_front(typed, "nvidia");
+	drop_front(typed, "geforce");
+	drop_front(typed, "tesla");
+}
+
+/* Of `length` characters at `from`: whole parts, and no other model's name begins like this. */
+static int are_parts(const struct typed *name, size_t from, size_t length)
+{
+	const char *end = memchr(name->begins + from + length + 1, 1, sizeof(name->begins) - from - length - 1);
+	char next[sizeof(name->text)] = "";
+
+	if (!name->begins[from] || !name->begins[from + length])
+		return 0;
+	if (name->text[from + length] && end)
+		memcpy(next, name->text + from + length, (size_t)(end - name->begins) - from - length);
+	return !names_another_model(next);
+}
+
+static enum kc_device_match match_name(const struct typed *typed, const char *name)
+{
+	enum kc_device_match match = KC_MATCH_NONE;
+	struct typed has;
+
+	read_typed(name, &has);
+	if (!strcmp(has.text, typed->text))
+		return KC_MATCH_WHOLE;
+	for (const char *at = has.text; (at = strstr(at, typed->text)); at++) {
+		if (are_parts(&has, (size_t)(at - has.text), strlen(typed->text)))
+			return KC_MATCH_PARTS;
+		match = KC_MATCH_LETTERS;
+	}
+	return match;
+}
+
+enum kc_device_match kc_device_builtin_match(unsigned i, const char *typed)
+{
+	enum kc_device_match by_alias, by_name;
+	struct typed wanted;
+
+	read_typed(typed, &wanted);
+	if (i >= CHIPS || !wanted.text[0])
+		return KC_MATCH_NONE;
+	by_alias = match_name(&wanted, chips[i].alias);
+	by_name = match_name(&wanted, chips[i].device.name);
+	return by_alias > by_name ? by_alias : by_name;
 }
 
 /* The newest capability known that is not newer than the one asked for. */

@@ -58,6 +58,16 @@ const struct kc_device *kc_device_builtin_at(unsigned i);
 /* Its short name, "k40". */
 const char *kc_device_builtin_alias(unsigned i);
 
+/* How well the i-th built-in device fits a name as people type it, with and without blanks, dashes, maker and series.
+ */
+enum kc_device_match {
+	KC_MATCH_NONE,
+	KC_MATCH_LETTERS, /* they are in it: "a10" in a100, "1080" in gtx1080ti, which are other devices */
+	KC_MATCH_PARTS,   /* whole words and numbers of it: "4090", "a100-80" */
+	KC_MATCH_WHOLE,   /* all of its name: "RTX 4090" */
+};
+enum kc_device_match kc_device_builtin_match(unsigned i, const char *typed);
+
 /* FP32 lanes per SM of a compute capability; 128 for one not yet known.
  * Source: CUDA C++ programming guide, arithmetic instruction throughput. */
 uint32_t kc_device_cores_per_sm(uint32_t cc_major, uint32_t cc_minor);

@@ -44,11 +44,11 @@ static void cores(void **state)
 		const char *name;
 		uint32_t cores;
 	} sheet[] = {
-	    {"gtx680", 1536},    {"k20", 2496},      {"titan", 2688},     {"gtx950", 768}, {"gtx970", 1664},
-	    {"gtx980", 2048},    {"p100", 3584},     {"gtx1080ti", 3584}, {"v100", 5120},  {"t4", 2560},
-	    {"rtx2080ti", 4352}, {"titanrtx", 4608}, {"a100", 6912},      {"a4000", 6144}, {"rtx3060-laptop", 3840},
-	    {"rtx3090", 10496},  {"a6000", 10752},   {"rtx4090", 16384},  {"l40s", 18176}, {"h100", 16896},
-	    {"h200", 16896},     {"b200", 18944},    {"rtx5090", 21760},
+	    {"gtx680", 1536},     {"k20", 2496},      {"titan", 2688},     {"gtx950", 768},    {"gtx970", 1664},
+	    {"gtx980", 2048},     {"p100", 3584},     {"gtx1080ti", 3584}, {"v100", 5120},     {"t4", 2560},
+	    {"rtx2080ti", 4352},  {"titanrtx", 4608}, {"a100", 6912},      {"a4000", 6144},    {"rtx3060-laptop", 3840},
+	    {"rtx3090", 10496},   {"a6000", 10752},   {"rtx4090", 16384},  {"l40s", 18176},    {"h100", 16896},
+	    {"h100-pcie", 14592}, {"h200", 16896},    {"b200", 18944},     {"rtx5090", 21760},
 	};
 
 	(void)state;
@@ -126,6 +126,8 @@ static void names_that_mean_a_device(void **state)
 	    {"resnet50_v100_a", "v100"},
 	    {"linear_2080ti", "rtx2080ti"},
 	    {"NVIDIA H200", "h200"},
+	    {"NVIDIA H100 PCIe", "h100-pcie"},
+	    {"NVIDIA H100 80GB HBM3", "h100"},
 	    {"NVIDIA RTX A4000", "a4000"},
 	    {"NVIDIA GeForce RTX 3060 Laptop GPU", "rtx3060-laptop"},
 	    {"GeForce GTX 980 Ti", NULL},

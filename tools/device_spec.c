@@ -177,24 +177,61 @@ static int read_spec(FILE *file, const char *path, struct kc_device *device, cha
 	return 0;
 }
 
-static const char *alias_of(const struct kc_device *device)
-{
-	unsigned i = 0;
+/* The built-in devices that fit a name best. */
+struct fitting {
+	enum kc_device_match match;
+	const struct kc_device *device; /* the first */
+	unsigned count;
+	char names[96]; /* "a100 or a100-80gb" */
+};
 
-	while (kc_device_builtin_at(i) && kc_device_builtin_at(i) != device)
-		i++;
-	return kc_device_builtin_alias(i);
+static void add_fitting(struct fitting *fitting, unsigned i)
+{
+	size_t used = strlen(fitting->names);
+
+	if (!fitting->count++)
+		fitting->device = kc_device_builtin_at(i);
+	snprintf(fitting->names + used, sizeof(fitting->names) - used, "%s%s", used ? " or " : "",
+		 kc_device_builtin_alias(i));
 }
 
-static void say_unknown(const char *what, char *why, size_t why_size)
+static void find_fitting(const char *what, struct fitting *fitting)
 {
 	const struct kc_device *meant = kc_device_builtin_meant(what);
 
-	if (meant)
-		snprintf(why, why_size, "\"%s\" is no built-in device, %s is, and no file", what, alias_of(meant));
+	*fitting = (struct fitting){.match = KC_MATCH_NONE};
+	for (unsigned i = 0; kc_device_builtin_at(i); i++) {
+		enum kc_device_match match = kc_device_builtin_match(i, what);
+
+		if (match > fitting->match)
+			*fitting = (struct fitting){.match = match};
+		if (match && match == fitting->match)
+			add_fitting(fitting, i);
+	}
+	for (unsigned i = 0; !fitting->match && kc_device_builtin_at(i); i++) {
+		if (kc_device_builtin_at(i) == meant)
+			add_fitting(fitting, i);
+	}
+}
+
+/* What is neither a built-in device's very name nor a file. */
+static int find_typed(const char *what, struct kc_device *device, char *why, size_t why_size)
+{
+	struct fitting fitting;
+
+	find_fitting(what, &fitting);
+	if (fitting.match >= KC_MATCH_PARTS && fitting.count == 1) {
+		*device = *fitting.device;
+		kc_device_complete(device);
+		return 0;
+	}
+	if (fitting.match >= KC_MATCH_PARTS)
+		snprintf(why, why_size, "device \"%s\" may be %s: say which", what, fitting.names);
 	else
-		snprintf(why, why_size, "\"%s\" is no built-in device (`kerncast devices` lists them) and no file",
-			 what);
+		snprintf(why, why_size,
+			 "unknown device \"%s\"%s%s%s (kerncast devices lists names; a file of attributes also works)",
+			 what, fitting.count ? "; did you mean " : "", fitting.names, fitting.count ? "?" : "");
+	return -ENOENT;
 }
 
 int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t why_size)
@@ -211,10 +248,9 @@ int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t
 	file = fopen(what, "re");
 	if (!file) {
 		rc = -errno;
-		if (rc == -ENOENT)
-			say_unknown(what, why, why_size);
-		else
-			snprintf(why, why_size, "%s cannot be read: %s", what, strerror(-rc));
+		if (rc == -ENOENT && !strchr(what, '/'))
+			return find_typed(what, device, why, why_size);
+		snprintf(why, why_size, "%s cannot be read: %s", what, strerror(-rc));
 		return rc;
 	}
 	*device = (struct kc_device){0};

@@ -11,7 +11,8 @@
 #include <stddef.h>
 
 /*
- * what: a built-in device's name, or else a file's path. 0; -ENOENT neither;
+ * what: a built-in device's name, or else a file's path, or else a name that speaks of one built-in device and no
+ * other ("4090", "a100-80"). 0; -ENOENT none of these;
  * -EINVAL a line that makes no sense, or sm_count or cc_major missing; -errno
  * the file cannot be read. why gets a sentence.
  */

@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void add_row(struct kc_table *table, const char *from, const struct kc_device *d)
+static void add_row(struct kc_table *table, const char *alias, const char *from, const struct kc_device *d)
 {
 	char cc[24], sms[KC_FORMAT_BYTES], clock[KC_FORMAT_BYTES], bandwidth[KC_FORMAT_BYTES], memory[KC_FORMAT_BYTES],
 	    shared[KC_FORMAT_BYTES];
@@ -53,17 +53,19 @@ static void add_row(struct kc_table *table, const char *from, const struct kc_de
 	snprintf(clock, sizeof(clock), "%u MHz", d->clock_khz / 1000);
 	snprintf(bandwidth, sizeof(bandwidth), "%.0f GB/s", (double)d->memory_bytes_per_s / 1e9);
 	kc_table_row(table,
-		     (const char *const[]){d->name, from, cc, kc_format_count(d->sm_count, sms), clock, bandwidth,
-					   d->memory_bytes ? kc_format_bytes(d->memory_bytes, memory) : "-",
+		     (const char *const[]){d->name, alias, from, cc, kc_format_count(d->sm_count, sms), clock,
+					   bandwidth, d->memory_bytes ? kc_format_bytes(d->memory_bytes, memory) : "-",
 					   kc_format_bytes(d->shared_per_sm_bytes, shared)});
 }
 
 static int print_table(const struct kc_device_row *rows, size_t count)
 {
 	static const struct kc_column columns[] = {
-	    {"device", KC_LEFT, 1}, {"from", KC_LEFT, 0},       {"cc", KC_RIGHT, 0},
-	    {"SMs", KC_RIGHT, 0},   {"clock", KC_RIGHT, 0},     {"memory", KC_RIGHT, 0},
-	    {"size", KC_RIGHT, 0},  {"shared/SM", KC_RIGHT, 0}, {0},
+	    {"device", KC_LEFT, 1},     {"--device", KC_LEFT, 0},
+	    {"from", KC_LEFT, 0},       {"cc", KC_RIGHT, 0},
+	    {"SMs", KC_RIGHT, 0},       {"clock", KC_RIGHT, 0},
+	    {"memory", KC_RIGHT, 0},    {"size", KC_RIGHT, 0},
+	    {"shared/SM", KC_RIGHT, 0}, {0},
 	};
 	const struct kc_device *builtin;
 	struct kc_table table;
@@ -71,9 +73,9 @@ static int print_table(const struct kc_device_row *rows, size_t count)
 
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < count; i++)
-		add_row(&table, "recorded", &rows[i].device);
+		add_row(&table, "", "recorded", &rows[i].device);
 	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++)
-		add_row(&table, "built in", builtin);
+		add_row(&table, kc_device_builtin_alias(i), "built in", builtin);
 	rc = kc_table_print(&table, stdout, 0, kc_page_width());
 	kc_table_free(&table);
 	if (rc < 0)
@@ -106,8 +108,12 @@ static int print_json(const struct kc_device_row *rows, size_t count)
 		json_object_set_new(one, "driver_version", json_integer(rows[i].driver_version));
 		json_array_append_new(recorded, one);
 	}
-	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++)
-		json_array_append_new(builtins, describe(builtin));
+	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++) {
+		json_t *one = describe(builtin);
+
+		json_object_set_new(one, "short_name", kc_json_text(kc_device_builtin_alias(i)));
+		json_array_append_new(builtins, one);
+	}
 	json_object_set_new(out, "recorded", recorded);
 	json_object_set_new(out, "built_in", builtins);
 	return kc_json_print(out);
@@ -146,5 +152,13 @@ const struct kc_command kc_command_devices = {
     .arguments = "[DB]",
     .options = options,
     .run = devices_main,
-    .manual = "Lists the devices recorded in the database, if there is one, and those kerncast knows of itself.\n",
+    .manual =
+	"Lists the devices recorded in the database, if there is one, and those kerncast knows of itself, with the\n"
+	"short names that\n"
+	".Fl -device\n"
+	"of other commands takes.\n"
+	"It takes full names as well, in any case, and what speaks of one of them alone:\n"
+	".Dq RTX 4090 ,\n"
+	".Dq 4090 ,\n"
+	".Dq a100-80 .\n",
 };

@@ -88,7 +88,7 @@ static const char json[] =
     ".Nm Cm doctor Fl -json\n"
     "prints ok, simulated, driver_version, devices and checks (level, name, text, cure);\n"
     ".Nm Cm devices Fl -json\n"
-    "recorded and built_in, arrays of devices with their attributes;\n"
+    "recorded and built_in, arrays of devices with their attributes, and short_name of those built in;\n"
     ".Nm Cm predict Fl -json\n"
     "simulated, device, lambda, kernels (kernel, blocks_per_sm, waves, counts, assumed, models: bsp_ns, "
     "cycle_max_ns, "

@@ -170,3 +170,32 @@ trace_on() {
 		contains "$(<wrong.err)" --by
 	done
 }
+
+# --- devices
+
+@test "devices shows the names that --device takes, and each of them is taken" {
+	local name
+	"$kerncast" devices >devices.out
+	contains "$(head -n 1 devices.out)" "--device"
+	for name in rtx4090 a100-80gb h100-pcie h200; do
+		grep -q -E " $name +built in" devices.out
+	done
+	within "$(LC_ALL=C.UTF-8 wc -L <devices.out)" 60 100 "columns"
+	"$kerncast" devices --json >devices.json
+	for name in $(sqlite3 :memory: "SELECT value ->> '\$.short_name' FROM
+			json_each(CAST(readfile('devices.json') AS TEXT), '\$.built_in')"); do
+		"$kerncast" slowdown --device "$name" blocks=1,threads=32 blocks=1,threads=32 >/dev/null
+	done
+	within "$(sqlite3 :memory: "SELECT count(value ->> '\$.short_name') FROM
+		json_each(CAST(readfile('devices.json') AS TEXT), '\$.built_in')")" 20 100 "short names"
+	"$kerncast" predict --device "RTX 4090" blocks=1,threads=32 >typed.out
+	"$kerncast" predict --device rtx4090 blocks=1,threads=32 >short.out
+	cmp typed.out short.out
+	keep unknown "$kerncast" predict --device "v100 32gb" blocks=1,threads=32
+	status_is 2 unknown
+	contains "$(<unknown.err)" 'unknown device "v100 32gb"; did you mean v100? (kerncast devices lists names; a file of attributes also works)'
+	# A file of that name is a file.
+	echo like=k40 >./4090
+	"$kerncast" predict --device 4090 blocks=1,threads=32 >file.out
+	! cmp -s file.out short.out
+}
