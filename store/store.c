@@ -325,6 +325,31 @@ void kc_store_close(struct kc_store *s)
 	free(s);
 }
 
+static void remove_files(const char *path)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+	char name[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		if ((size_t)snprintf(name, sizeof(name), "%s%s", path, ends[i]) < sizeof(name))
+			unlink(name);
+	}
+}
+
+/* The lock keeps others from beginning to write meanwhile. */
+void kc_store_discard(struct kc_store *s)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t processes = 1;
+
+	if (set(s, "BEGIN EXCLUSIVE") == 0)
+		sqlite3_prepare_v2(s->db, "SELECT count(*) FROM process", -1, &stmt, NULL);
+	if (stmt && kc__run_value(s, stmt, &processes) == 0 && !processes)
+		remove_files(s->path);
+	sqlite3_finalize(stmt);
+	kc_store_close(s);
+}
+
 struct sqlite3 *kc_store_db(struct kc_store *s)
 {
 	return s->db;

@@ -34,6 +34,9 @@ enum kc_store_mode {
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
 void kc_store_close(struct kc_store *s);
 
+/* Closes a database; one that has no process in it is removed. */
+void kc_store_discard(struct kc_store *s);
+
 /* Whether a program can record into path: 0, or what kc_store_open() would say. Makes nothing, and waits for nobody. */
 int kc_store_try(const char *path, char *why, size_t why_size);
 

@@ -147,6 +147,12 @@ static int read_rows(struct kc_import *file)
 	return rc ? rc : readers[format](file);
 }
 
+static int said_nothing(const struct kc_import *file)
+{
+	kc_error("%s: nothing was imported: there is no kernel, copy or memset in it", file->path);
+	return -ENODATA;
+}
+
 /* What could be read is stored, also where the rest cannot be. */
 static int import_rows(struct kc_import *file, struct totals *totals)
 {
@@ -156,8 +162,10 @@ static int import_rows(struct kc_import *file, struct totals *totals)
 	kc_progress_end(&file->progress);
 	if (stored < 0 && rc == 0)
 		kc_import_database_failed(file, stored);
-	if (stored == 0 && (rc == 0 || sums.processes))
+	if (stored == 0 && sums.processes)
 		print_file(file->path, &sums, file->malformed);
+	if (rc == 0 && stored == 0 && !sums.processes)
+		rc = said_nothing(file);
 	totals->malformed += file->malformed;
 	totals->rows.kernels += sums.kernels;
 	totals->rows.copies += sums.copies;
@@ -209,11 +217,16 @@ static void print_totals(const struct totals *t, const char *database)
 {
 	char kernels[KC_FORMAT_BYTES], others[KC_FORMAT_BYTES], processes[KC_FORMAT_BYTES], malformed[KC_FORMAT_BYTES];
 
-	printf("%s: %s kernels, %s copies and memsets, %s processes brought in", kc_database_shown(database),
-	       kc_format_count(t->rows.kernels, kernels), kc_format_count(t->rows.copies + t->rows.memsets, others),
-	       kc_format_count(t->rows.processes, processes));
-	printf("; %s malformed line%s left out\n", kc_format_count(t->malformed, malformed),
-	       t->malformed == 1 ? "" : "s");
+	if (!t->rows.processes)
+		return;
+	printf("%s: imported %s kernel%s, %s copies and memsets from %s process%s", kc_database_shown(database),
+	       kc_format_count(t->rows.kernels, kernels), t->rows.kernels == 1 ? "" : "s",
+	       kc_format_count(t->rows.copies + t->rows.memsets, others), kc_format_count(t->rows.processes, processes),
+	       t->rows.processes == 1 ? "" : "es");
+	if (t->malformed)
+		printf("; %s malformed line%s left out", kc_format_count(t->malformed, malformed),
+		       t->malformed == 1 ? "" : "s");
+	putchar('\n');
 }
 
 static int import_main(int argc, char **argv, const struct kc_command *self)
@@ -223,7 +236,7 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 	struct kc_device device;
 	struct kc_store *store;
 	char path[PATH_MAX], why[512] = "";
-	int rc, failed;
+	int rc, failed, made;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
@@ -232,20 +245,24 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
 	kc_database_path(request.output, path, sizeof(path));
+	made = access(path, F_OK) != 0;
 	rc = kc_store_open(path, KC_STORE_WRITE, &store, why, sizeof(why));
 	if (rc < 0) {
 		kc_error("%s", *why ? why : strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
 	failed = import_files(store, request.device ? &device : NULL, &request, &totals);
-	kc_store_close(store);
+	if (failed && made && !totals.rows.processes)
+		kc_store_discard(store);
+	else
+		kc_store_close(store);
 	print_totals(&totals, path);
 	return failed ? KC_EXIT_FAILED : kc_output_finish();
 }
 
 const struct kc_command kc_command_import = {
     .name = "import",
-    .summary = "brings traces of PyTorch, Nsight Systems and nvprof into a database",
+    .summary = "imports traces of PyTorch, Nsight Systems and nvprof into a database",
     .arguments = "TRACE...",
     .options = options,
     .run = import_main,
@@ -266,8 +283,10 @@ const struct kc_command kc_command_import = {
 	      "(kernel, memcpy, memset), start_ns, duration_ns and name\n"
 	      ".El\n"
 	      "The files of one call are one run, and each process in them is a process of it.\n"
-	      "A line that makes no sense is named and left out; status 1 where a file could not be read to its end.\n"
-	      "A file that the database has is not brought in twice.\n"
+	      "A line that makes no sense is named and left out; status 1 where a file could not be read to its end,\n"
+	      "or has nothing to import.\n"
+	      "Where nothing at all was imported, no database is left that was not there before.\n"
+	      "A file that the database has is not imported twice.\n"
 	      "Operations of all formats but the last are sorted in a temporary file in\n"
 	      ".Ev TMPDIR .\n",
 };

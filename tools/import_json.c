@@ -450,7 +450,7 @@ static int read_all(struct reading *r)
 		kc_error("%s:%" PRIu64 ": cannot be read further (byte %" PRIu64 "): %s%s", r->file->path,
 			 kc_json_stream_line(r->stream), kc_json_stream_offset(r->stream),
 			 *r->stream->why ? r->stream->why : strerror(-rc),
-			 kc_stage_count(r->stage) ? "; what stands before it is brought in" : "");
+			 kc_stage_count(r->stage) ? "; what stands before it is imported" : "");
 		return rc;
 	}
 	if (!r->saw_events) {
@@ -459,11 +459,12 @@ static int read_all(struct reading *r)
 			 r->file->path);
 		return -EINVAL;
 	}
-	if (!kc_stage_count(r->stage))
-		kc_error("%s: no kernel in it; the PyTorch profiler records them with activities=[...,"
-			 " ProfilerActivity.CUDA]",
-			 r->file->path);
-	return 0;
+	if (kc_stage_count(r->stage) || r->file->malformed)
+		return 0;
+	kc_error("%s: nothing was imported: there is no kernel in it; the PyTorch profiler records them with "
+		 "activities=[..., ProfilerActivity.CUDA]",
+		 r->file->path);
+	return -ENODATA;
 }
 
 /* Times count from the first operation. */

@@ -199,3 +199,43 @@ trace_on() {
 	"$kerncast" predict --device 4090 blocks=1,threads=32 >file.out
 	! cmp -s file.out short.out
 }
+
+# --- import: nothing to import
+
+@test "import: a trace without kernels is status 1, and no database is left of an import that fails" {
+	local name
+	echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1}]}' >cpu.json
+	echo process,kind,start_ns,duration_ns,name >head.csv
+	{ cat head.csv; echo p,kernel,x,1,f; } >malformed.csv
+	echo "no trace at all" >text
+	for name in cpu.json head.csv malformed.csv text nosuch.json; do
+		keep nothing "$kerncast" import "$name" -o new.db
+		status_is 1 nothing
+		contains "$(<nothing.err)" "$name"
+		equal "$(<nothing.out)" "" "standard output for $name"
+		equal "$(echo new.db*)" "new.db*" "files left of $name"
+	done
+	for name in cpu.json head.csv malformed.csv; do
+		keep nothing "$kerncast" import "$name" -o new.db
+		contains "$(tail -n 1 nothing.err)" "$name: nothing was imported"
+	done
+	# A database that was there stays as it was; so does what another file gave.
+	trace_on "Tesla K40c" good.csv
+	keep some "$kerncast" import cpu.json good.csv -o some.db
+	status_is 1 some
+	equal "$(tail -n 1 some.out)" "some.db: imported 2 kernels, 0 copies and memsets from 1 process"
+	equal "$(sql 'SELECT count(*) FROM launch' some.db)" 2
+	keep more "$kerncast" import cpu.json -o some.db
+	status_is 1 more
+	equal "$(sql 'SELECT count(*) FROM launch' some.db)" 2
+	keep again "$kerncast" import good.csv -o some.db
+	status_is 0 again
+	equal "$(echo some.db*)" some.db "files beside the database"
+	# Copies alone are something.
+	{ cat head.csv; echo "p,memcpy,5,6,[CUDA memcpy HtoD]"; } >copies.csv
+	"$kerncast" import copies.csv -o copies.db
+	: >empty.db
+	keep empty "$kerncast" import cpu.json -o empty.db
+	status_is 1 empty
+	[[ -e empty.db ]]
+}
