@@ -57,6 +57,11 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("cannot look for journals beside %s: %s", path, strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
+	if (journals.count == 0 && database && access(path, F_OK) < 0) { /* mistyped, perhaps */
+		kc_error("%s: no such database, and no journal beside it", path);
+		kc_journals_free(&journals);
+		return KC_EXIT_FAILED;
+	}
 	if (journals.count > 0)
 		rc = kc_recover(path, &recovered, why, sizeof(why));
 	for (size_t i = 0; i < journals.count; i++)

@@ -25,7 +25,7 @@ until_launched() { # for 20 s at most, on a machine however busy
 nothing_lost() { # THREADS
 	local launches rows
 	launches=$(counted launches)
-	"$kerncast" recover kerncast.db >recover.out 2>&1 || { cat recover.out; return 1; }
+	"$kerncast" recover >recover.out 2>&1 || { cat recover.out; return 1; }
 	if ((launches == 0)) && [[ ! -e kerncast.db ]]; then
 		return 0
 	fi

@@ -239,3 +239,25 @@ trace_on() {
 	status_is 1 empty
 	[[ -e empty.db ]]
 }
+
+# --- recover
+
+@test "recover of a database that is not there, nor any journal of it, is status 1" {
+	keep typo "$kerncast" recover nosuch.db
+	status_is 1 typo
+	contains "$(<typo.err)" "nosuch.db: no such database, and no journal beside it"
+	equal "$(<typo.out)" "" "standard output"
+	equal "$(echo nosuch*)" "nosuch*" "files made"
+	"$kerncast" run -q -o there.db "$build/demo-static-sim" --rounds 2 >/dev/null
+	contains "$("$kerncast" recover there.db)" "nothing to recover: no journal beside there.db"
+	# A journal alone is enough: the database is made from it.
+	KERNCAST_DB=$PWD/gone.db LD_PRELOAD=$library "$build/demo-static-sim" --rounds 1000000 >/dev/null &
+	local pid=$!
+	until compgen -G 'gone.db.*.kcj' >/dev/null; do sleep 0.05; done
+	kill -9 $pid
+	wait $pid || true
+	rm -f gone.db gone.db-wal gone.db-shm
+	"$kerncast" recover gone.db >recovered.out
+	contains "$(<recovered.out)" ": recovered, pid $pid"
+	[[ -s gone.db ]]
+}
