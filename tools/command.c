@@ -33,24 +33,57 @@ void kc_error(const char *format, ...)
 	fputc('\n', stderr);
 }
 
+/* Every command's, in place of argp's own: these have -h, too. */
+enum { KEY_USAGE = 0x400 };
+const struct argp_option kc_help_options[] = {
+    {"help", 'h', NULL, 0, "give this help list", -1},
+    {NULL, '?', NULL, OPTION_ALIAS, NULL, -1},
+    {"usage", KEY_USAGE, NULL, 0, "give a short usage message", -1},
+    {0},
+};
+
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != 'h' && key != '?' && key != KEY_USAGE)
+		return ARGP_ERR_UNKNOWN;
+	argp_state_help(state, state->out_stream,
+			key == KEY_USAGE ? ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK : ARGP_HELP_STD_HELP);
+	return 0;
+}
+
+static const struct kc_command *parsed;
+
+/* Argp's remark on optional arguments is none of these commands' business. */
+static char *filter_help(int key, const char *text, void *input)
+{
+	if (key == ARGP_KEY_HELP_DUP_ARGS_NOTE)
+		return NULL;
+	return parsed->help_filter ? parsed->help_filter(key, text, input) : (char *)text;
+}
+
 void kc_command_parse(const struct kc_command *command, int argc, char **argv, unsigned flags, argp_parser_t parser,
 		      void *input)
 {
+	static const struct argp help = {.options = kc_help_options, .parser = parse_help};
+	const struct argp_child children[] = {{&help, 0, NULL, -1}, {0}};
 	char name[64], doc[256];
 	struct argp argp = {
 	    .options = command->options,
 	    .parser = parser,
 	    .args_doc = command->arguments,
 	    .doc = doc,
-	    .help_filter = command->help_filter,
+	    .help_filter = filter_help,
+	    .children = children,
 	};
 
 	snprintf(name, sizeof(name), "kerncast %s", command->name);
 	snprintf(doc, sizeof(doc), "%s.\v`man kerncast` says more.", command->summary);
 	doc[0] = (char)toupper((unsigned char)doc[0]);
 	argv[0] = name;
+	parsed = command;
 	argp_err_exit_status = KC_EXIT_USAGE;
-	argp_parse(&argp, argc, argv, flags, NULL, input);
+	argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
 	argv[0] = NULL; /* name ends here */
 }
 

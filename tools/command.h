@@ -42,6 +42,9 @@ extern const struct kc_command kc_command_explain;
 extern const struct kc_command kc_command_basis;
 extern const struct kc_command kc_command_experiment;
 
+/* What each of them takes beside its own. */
+extern const struct argp_option kc_help_options[];
+
 /* The i-th command, NULL past the end. */
 const struct kc_command *kc_command_at(unsigned i);
 

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	}
 	if (is(argv[1], "-h", "--help") || is(argv[1], NULL, "help")) {
 		usage(stdout);
-	} else if (is(argv[1], "-V", "--version")) {
+	} else if (is(argv[1], "-V", "--version") || is(argv[1], "-v", "version")) {
 		puts("kerncast " KC_VERSION);
 	} else if (is(argv[1], NULL, "--man")) {
 		kc_manual_print();

@@ -261,3 +261,37 @@ trace_on() {
 	contains "$(<recovered.out)" ": recovered, pid $pid"
 	[[ -s gone.db ]]
 }
+
+# --- help and version
+
+@test "-h is --help in every command, and no help speaks of mandatory or optional arguments" {
+	local command commands
+	commands=$("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
+	within "$(wc -w <<<"$commands")" 14 30 "commands: $commands"
+	for command in "" $commands; do
+		"$kerncast" $command --help >long.out
+		for option in -h '-?'; do
+			[[ $command || $option == -h ]] || continue
+			keep short "$kerncast" $command "$option"
+			status_is 0 short
+			cmp short.out long.out
+			equal "$(<short.err)" "" "standard error of $command $option"
+		done
+		lacks "$(<long.out)" "Mandatory or optional"
+		[[ -z $command ]] || contains "$(<long.out)" "-h, -?, --help"
+	done
+	contains "$("$kerncast" report --usage)" "Usage: kerncast report"
+	# What stands behind the program is the program's own.
+	equal "$("$kerncast" run echo -h --help)" "-h --help" "arguments of the program"
+	contains "$(ARGP_HELP_FMT=long-opt-col=10 "$kerncast" report -h)" "      --csv   "
+}
+
+@test "the version is told however it is asked for" {
+	local way
+	for way in --version -V -v version; do
+		keep version "$kerncast" $way
+		status_is 0 version
+		equal "$(<version.out)" "$("$kerncast" --version)" "kerncast $way"
+	done
+	[[ $(<version.out) =~ ^kerncast\ [0-9]+\.[0-9]+\.[0-9]+ ]]
+}
