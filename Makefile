@@ -1,4 +1,4 @@
-# kerncast. Targets: all (default), demo, test, sanitize, fuzz, lint, bench, install, format, clean.
+# kerncast. Targets: those with ## behind them, which `make help` lists.
 # Variables: CC=clang, SAN=address,undefined or SAN=thread (unit tests), OPT,
 # CUDA (toolkit folder), PREFIX and DESTDIR (install). A compiler other than gcc
 # and a sanitizer have build folders of their own, below build/.
@@ -72,7 +72,7 @@ ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
 UNPACK_LIBS   := -Wl,-Bstatic $(shell pkg-config --libs liblz4 libzstd 2>/dev/null) -Wl,-Bdynamic
 SYSTEM_LIBS   := -pthread -ldl -lm
 
-all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast $(BUILD)/hooks-agree
+all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast $(BUILD)/hooks-agree ## libkerncast.so and kerncast (the default)
 
 $(BUILD)/%.o: %.c $(READY)
 	@mkdir -p $(@D)
@@ -167,15 +167,15 @@ AGAIN = $(MAKE) --no-print-directory -s $(if $(filter -j% --jobserver%,$(MAKEFLA
 # run-tests' limit for one file, seconds: under a sanitizer a program takes up to ten times as long.
 SAN_LIMIT := KC_TEST_LIMIT_S=$${KC_TEST_LIMIT_S:-300}
 E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats))
-demo:
+demo: ## a CUDA program under kerncast, and the report; installs what is missing
 	@scripts/setup
 	@$(AGAIN) run-programs
 	@scripts/demo $(BUILD)
-test:
+test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) $(if $(SAN),$(SAN_LIMIT)) scripts/run-tests $$($(AGAIN) list-tests)
-bench:
+bench: ## added cost of a launch, speed of the rest, beside their budgets
 	@scripts/setup
 	@$(AGAIN) bench-programs
 	@scripts/bench $(BUILD)
@@ -188,7 +188,7 @@ under = $(AGAIN) SAN=$(subst -,$(comma),$(1)) BUILD=$(BUILD)/$(1)
 sanitize-programs: all unit-tests $(SIMCUDA_LIBS) $(BUILD)/demo-static-sim \
   $(addprefix $(MATRIX)/,$(addprefix sim/,runtime_graph process_fork_first process_fork_after process_fork_busy) \
   driver/linked_driver_graph driver/linked_driver_images) $(SANITIZED_SIZES)
-sanitize:
+sanitize: ## unit tests and the library itself under the sanitizers
 	@scripts/setup
 	@$(call under,address-undefined) sanitize-programs
 	@$(call under,thread) sanitize-programs
@@ -199,17 +199,24 @@ sanitize:
 
 $(BUILD)/kerncast.1: $(BUILD)/kerncast
 	$< --man >$@
-install: all $(BUILD)/kerncast.1
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(BUILD)/kerncast $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 $(BUILD)/kerncast.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+PLACE := $(DESTDIR)$(PREFIX)
+install: all $(BUILD)/kerncast.1 ## into PREFIX (/usr/local), below DESTDIR
+	install -D -m 755 $(BUILD)/kerncast "$(PLACE)/bin/kerncast"
+	install -D -m 755 $(BUILD)/libkerncast.so "$(PLACE)/lib/libkerncast.so"
+	install -D -m 755 $(BUILD)/libkerncast-audit.so "$(PLACE)/lib/libkerncast-audit.so"
+	install -D -m 644 $(BUILD)/kerncast.1 "$(PLACE)/share/man/man1/kerncast.1"
+uninstall: ## removes what install put there
+	rm -f "$(PLACE)/bin/kerncast" "$(PLACE)/lib/libkerncast.so" "$(PLACE)/lib/libkerncast-audit.so" \
+	  "$(PLACE)/share/man/man1/kerncast.1"
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))
 
 # --- lint: each part says all that it finds
 tracked      = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1)))
 CPPCHECK    := cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
   --suppressions-list=scripts/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
-lint:
+lint: ## cppcheck, shellcheck, format, hooks against CUDA's headers
 	@scripts/setup --all
 	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-hooks && echo "nothing found"
 lint-c:
@@ -224,14 +231,14 @@ lint-hooks: $(BUILD)/libkerncast.so
 FORMATTED    := '*.c' '*.cc' '*.h' '*.cu' '*.cuh'
 format-check:
 	clang-format --dry-run -Werror $(call tracked,$(FORMATTED))
-format:
+format: ## clang-format on every source
 	clang-format -i $(call tracked,$(FORMATTED))
 # The toolkit that scripts/setup fetched stays; remove build/cuda yourself if it is to go.
-clean:
+clean: ## removes what was built; build/cuda stays
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
 
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(wildcard predictor/*_bench.c store/*_bench.c predictor/code/*_fuzz.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize lint \
-  lint-c lint-shell lint-bats lint-hooks format-check format install clean
+  lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean

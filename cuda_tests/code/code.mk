@@ -42,7 +42,7 @@ $(SEEDS): $(CODE_MODULES) cuda_tests/code/instructions.ptx
 	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@
 	@touch $@
 fuzz-programs: $(FUZZERS) $(SEEDS)
-fuzz:
+fuzz: ## libFuzzer on the readers of programs' code, FUZZ_SECONDS each
 	@scripts/setup --all
 	@$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined BUILD=$(BUILD)/fuzz fuzz-programs
 	@scripts/fuzz $(BUILD)/fuzz

@@ -38,6 +38,30 @@ load common
 	equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch"
 }
 
+@test "make uninstall takes away what make install put there, and nothing else" {
+	local where=(BUILD="${build#"$root/"}" DESTDIR="$PWD/a root" PREFIX=/opt/kerncast)
+	mkdir -p "a root/opt/kerncast/lib"
+	echo theirs >"a root/opt/kerncast/lib/theirs.so"
+	make -s -C "$root" install "${where[@]}"
+	within "$(find "a root" -type f | wc -l)" 5 20 "files with what was there"
+	make -s -C "$root" uninstall "${where[@]}"
+	equal "$(find "a root" -type f)" "a root/opt/kerncast/lib/theirs.so" "files left"
+	make -s -C "$root" uninstall "${where[@]}" # nothing there is no error
+}
+
+@test "make help: a line for each target that people call" {
+	local target
+	make -s -C "$root" help BUILD="${build#"$root/"}" >help.out
+	for target in all demo test sanitize fuzz lint bench install uninstall format clean help; do
+		grep -q -E "^  make $target +[a-zA-Z]" help.out || { echo "no $target in: $(<help.out)"; return 1; }
+	done
+	within "$(LC_ALL=C.UTF-8 wc -L <help.out)" 20 100 "columns"
+	# What README calls is there.
+	for target in $(sed -n 's/^    make \([a-z-]\+\) .*/\1/p' "$root/README.md"); do
+		grep -q "make $target " help.out || { echo "README calls $target"; return 1; }
+	done
+}
+
 @test "make with nothing changed does nothing" {
 	run make -C "$root" BUILD="${build#"$root/"}"
 	equal "$status" 0 "exit status"
