@@ -199,15 +199,19 @@ sanitize: ## unit tests and the library itself under the sanitizers
 
 $(BUILD)/kerncast.1: $(BUILD)/kerncast
 	$< --man >$@
+$(BUILD)/kerncast.bash: $(BUILD)/kerncast
+	$< --completion bash >$@
 PLACE := $(DESTDIR)$(PREFIX)
-install: all $(BUILD)/kerncast.1 ## into PREFIX (/usr/local), below DESTDIR
+BASH_COMPLETION := $(PLACE)/share/bash-completion/completions/kerncast
+install: all $(BUILD)/kerncast.1 $(BUILD)/kerncast.bash ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/kerncast "$(PLACE)/bin/kerncast"
 	install -D -m 755 $(BUILD)/libkerncast.so "$(PLACE)/lib/libkerncast.so"
 	install -D -m 755 $(BUILD)/libkerncast-audit.so "$(PLACE)/lib/libkerncast-audit.so"
 	install -D -m 644 $(BUILD)/kerncast.1 "$(PLACE)/share/man/man1/kerncast.1"
+	install -D -m 644 $(BUILD)/kerncast.bash "$(BASH_COMPLETION)"
 uninstall: ## removes what install put there
 	rm -f "$(PLACE)/bin/kerncast" "$(PLACE)/lib/libkerncast.so" "$(PLACE)/lib/libkerncast-audit.so" \
-	  "$(PLACE)/share/man/man1/kerncast.1"
+	  "$(PLACE)/share/man/man1/kerncast.1" "$(BASH_COMPLETION)"
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))

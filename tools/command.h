@@ -59,6 +59,9 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 /* The manual page, mdoc, on stdout. */
 void kc_manual_print(void);
 
+/* What bash offers behind "kerncast", on stdout: a file for bash-completion. */
+void kc_completion_print(void);
+
 /* From here on, standard output that cannot be written (closed pipe, full disk)
  * ends the process with KC_EXIT_FAILED and a message instead of silence. */
 void kc_output_guard(void);

@@ -54,6 +54,12 @@ int main(int argc, char **argv)
 		puts("kerncast " KC_VERSION);
 	} else if (is(argv[1], NULL, "--man")) {
 		kc_manual_print();
+	} else if (is(argv[1], NULL, "--completion")) {
+		if (argc != 3 || strcmp(argv[2], "bash") != 0) {
+			kc_error("--completion takes the name of a shell: bash");
+			return KC_EXIT_USAGE;
+		}
+		kc_completion_print();
 	} else {
 		kc_error("there is no command \"%s\"; `kerncast --help` lists them (to run a program: kerncast run %s)",
 			 argv[1], argv[1]);

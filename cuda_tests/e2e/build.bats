@@ -32,7 +32,7 @@ load common
 @test "make install: command, library and manual, and they work from there" {
 	make -s -C "$root" install BUILD="${build#"$root/"}" DESTDIR="$PWD/root" PREFIX=/opt/kerncast
 	equal "$(cd root/opt/kerncast && find . -type f ! -name 'libkerncast*.so' | sort | tr '\n' ' ')" \
-		"./bin/kerncast ./share/man/man1/kerncast.1 " "installed files"
+		"./bin/kerncast ./share/bash-completion/completions/kerncast ./share/man/man1/kerncast.1 " "installed files"
 	equal "$(cd root/opt/kerncast/lib && ls)" "$(cd "$build" && ls libkerncast*.so)" "installed libraries"
 	root/opt/kerncast/bin/kerncast run -q "$build/demo-static-sim" --rounds 10
 	equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch"

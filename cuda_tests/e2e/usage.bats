@@ -295,3 +295,43 @@ trace_on() {
 	done
 	[[ $(<version.out) =~ ^kerncast\ [0-9]+\.[0-9]+\.[0-9]+ ]]
 }
+
+# --- completion
+
+offered() { # WORD...: what bash offers for the last of them, sorted
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9
+	COMPREPLY=()
+	_kerncast kerncast "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' '
+}
+
+@test "bash completion: commands, their options, and the values that are known" {
+	local command option
+	"$kerncast" --completion bash >completion
+	source ./completion
+	contains "$(complete -p kerncast)" _kerncast
+	for command in $("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast); do
+		contains " $(offered kerncast "")" " $command "
+		for option in $("$kerncast" "$command" --help | grep -oE '^ +(-[a-z?], )*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			contains " $(offered kerncast "$command" "$option")" " $option "
+		done
+	done
+	equal "$(offered kerncast rep)" "replay report "
+	equal "$(offered kerncast report --by "")" "case kernel model stream "
+	equal "$(offered kerncast report -b m)" "model "
+	equal "$(offered kerncast run --measure = k)" "kernels " # as bash splits --measure=k
+	equal "$(offered kerncast run --measure =)" "all kernels off "
+	equal "$(offered kerncast report --run "")" "all "
+	contains " $(offered kerncast predict --device "")" " rtx4090 "
+	equal "$(offered kerncast replay --device a100)" "a100 a100-80gb "
+	equal "$(offered kerncast experiment f)" "figures "
+	equal "$(offered kerncast report "")" " " # files, which readline finds
+	# What is run: a program, then what is the program's own.
+	contains " $(offered kerncast run -q --output x.db bas)" " bash "
+	equal "$(offered kerncast run -o x.db ./app --m)" " "
+	equal "$(offered kerncast run -- ./app --m)" " "
+	equal "$(offered kerncast nosuch --)" " "
+	keep other "$kerncast" --completion fish
+	status_is 2 other
+	contains "$(<other.err)" bash
+}
