@@ -62,6 +62,13 @@ load common
 	done
 }
 
+@test "CHANGELOG.md has the version that kerncast tells, and what is not yet released before it" {
+	local version
+	version=$("$kerncast" --version)
+	equal "$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' "$root/CHANGELOG.md" | head -n 2 | tr '\n' ' ')" \
+		"Unreleased ${version#kerncast } " "headings"
+}
+
 @test "make with nothing changed does nothing" {
 	run make -C "$root" BUILD="${build#"$root/"}"
 	equal "$status" 0 "exit status"
