@@ -249,7 +249,7 @@ trace_on() {
 	equal "$(<typo.out)" "" "standard output"
 	equal "$(echo nosuch*)" "nosuch*" "files made"
 	"$kerncast" run -q -o there.db "$build/demo-static-sim" --rounds 2 >/dev/null
-	contains "$("$kerncast" recover there.db)" "nothing to recover: no journal beside there.db"
+	contains "$("$kerncast" recover there.db)" "nothing to import: no journal beside there.db"
 	# A journal alone is enough: the database is made from it.
 	KERNCAST_DB=$PWD/gone.db LD_PRELOAD=$library "$build/demo-static-sim" --rounds 1000000 >/dev/null &
 	local pid=$!
@@ -258,7 +258,7 @@ trace_on() {
 	wait $pid || true
 	rm -f gone.db gone.db-wal gone.db-shm
 	"$kerncast" recover gone.db >recovered.out
-	contains "$(<recovered.out)" ": recovered, pid $pid"
+	contains "$(<recovered.out)" ": imported, pid $pid"
 	[[ -s gone.db ]]
 }
 
