@@ -81,6 +81,10 @@ $(BUILD)/%.o: %.S $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
+# What the command prints goes through print.h, whichever file prints it.
+$(call obj,$(TOOLS_SRC)): CPPFLAGS += -include tools/print.h
+$(call obj,$(TOOLS_SRC)): tools/print.h
+
 # A sanitizer's runtime looks its functions up before it is ready for instrumented code.
 $(BUILD)/shim/dlsym.o: CFLAGS += -fno-sanitize=all
 

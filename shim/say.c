@@ -4,6 +4,8 @@
  */
 #include "shim/shim.h"
 
+#include "store/printable.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -142,7 +144,8 @@ void kc__say_again(enum kc_message_code code, const char *detail)
 	size_t n;
 
 	memcpy(line, prefix, sizeof(prefix));
-	snprintf(text, LINE_BYTES, "%s%s%s", kc_message_text(code), detail ? ": " : "", detail ? detail : "");
+	n = (size_t)snprintf(text, LINE_BYTES, "%s%s", kc_message_text(code), detail ? ": " : "");
+	kc_printable_text(detail ? detail : "", text + n, LINE_BYTES - n); /* every message leaves room */
 	if (kc__shim.ours && kc__shim.journal && write_message(code, text))
 		atomic_store(&kc__shim.unwritten[code], 1);
 	n = strlen(line);

@@ -68,6 +68,7 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	static const struct argp help = {.options = kc_help_options, .parser = parse_help};
 	const struct argp_child children[] = {{&help, 0, NULL, -1}, {0}};
 	char name[64], doc[256];
+	FILE *plain = stderr, *shown = kc_print_stream(plain);
 	struct argp argp = {
 	    .options = command->options,
 	    .parser = parser,
@@ -83,7 +84,11 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	argv[0] = name;
 	parsed = command;
 	argp_err_exit_status = KC_EXIT_USAGE;
+	stderr = shown ? shown : plain; /* the C library quotes the command line in its errors */
 	argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
+	stderr = plain;
+	if (shown)
+		fclose(shown);
 	argv[0] = NULL; /* name ends here */
 }
 

@@ -1,4 +1,5 @@
 #include "csv.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,22 +11,30 @@ static void next_field(struct kc_csv *csv)
 		fputc(',', csv->to);
 }
 
+/* What a spreadsheet would run as a formula when the file is opened (OWASP, "CSV Injection"). */
+static int begins_formula(const char *text)
+{
+	return *text && strchr("=+-@", *text);
+}
+
 void kc_csv_text(struct kc_csv *csv, const char *text)
 {
+	struct kc_printable shown;
+	int quoted;
+	size_t n;
+
 	next_field(csv);
 	if (!text)
 		return;
-	if (!text[strcspn(text, "\",\r\n")]) {
-		fputs(text, csv->to);
-		return;
-	}
-	fputc('"', csv->to);
-	for (; *text; text++) {
+	quoted = strpbrk(text, "\",") != NULL;
+	fputs(quoted ? "\"" : "", csv->to);
+	fputs(begins_formula(text) ? "'" : "", csv->to);
+	for (; (n = kc_printable_char(text, &shown)) > 0; text += n) {
 		if (*text == '"')
 			fputc('"', csv->to);
-		fputc(*text, csv->to);
+		kc_print_char(csv->to, &shown);
 	}
-	fputc('"', csv->to);
+	fputs(quoted ? "\"" : "", csv->to);
 }
 
 void kc_csv_integer(struct kc_csv *csv, int64_t value)

@@ -10,7 +10,8 @@ struct kc_csv {
 	int fields; /* of the current row */
 };
 
-/* NULL: an empty field. */
+/* NULL: an empty field. Control characters are spelled out (store/printable.h), and
+ * "'" goes before what a spreadsheet would read as a formula. */
 void kc_csv_text(struct kc_csv *csv, const char *text);
 void kc_csv_integer(struct kc_csv *csv, int64_t value);
 /* Not known (NAN): an empty field. */

@@ -22,7 +22,6 @@ static void test_fields_follow_the_rfc(void **state)
 	kc_csv_text(&csv, "plain");
 	kc_csv_text(&csv, "a,b");
 	kc_csv_text(&csv, "say \"x\"");
-	kc_csv_text(&csv, "two\nlines");
 	kc_csv_text(&csv, NULL);
 	kc_csv_end_row(&csv);
 	kc_csv_integer(&csv, INT64_MIN);
@@ -30,14 +29,46 @@ static void test_fields_follow_the_rfc(void **state)
 	kc_csv_real(&csv, NAN);
 	kc_csv_end_row(&csv);
 	fclose(csv.to);
-	assert_string_equal(text, "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",\r\n"
+	assert_string_equal(text, "plain,\"a,b\",\"say \"\"x\"\"\",\r\n"
 				  "-9223372036854775808,0.25,\r\n");
+	free(text);
+}
+
+/* https://owasp.org/www-community/attacks/CSV_Injection: a quote in front; numbers stay numbers. */
+static void test_text_is_no_formula_and_has_no_controls(void **state)
+{
+	struct kc_csv csv = {0};
+	char *text;
+	size_t size;
+
+	(void)state;
+	csv.to = open_memstream(&text, &size);
+	assert_non_null(csv.to);
+	kc_csv_text(&csv, "=cmd|' /C calc'!A0");
+	kc_csv_text(&csv, "+1");
+	kc_csv_text(&csv, "-1");
+	kc_csv_text(&csv, "@SUM(A1:A2)");
+	kc_csv_text(&csv, "=a,\"b\"");
+	kc_csv_text(&csv, "\t=1");
+	kc_csv_text(&csv, "\r=1");
+	kc_csv_text(&csv, "two\nlines\x1b[2J");
+	kc_csv_text(&csv, "a=b");
+	kc_csv_end_row(&csv);
+	kc_csv_integer(&csv, -1);
+	kc_csv_real(&csv, -0.5);
+	kc_csv_end_row(&csv);
+	fclose(csv.to);
+	assert_string_equal(text, "'=cmd|' /C calc'!A0,'+1,'-1,'@SUM(A1:A2),\"'=a,\"\"b\"\"\",\\t=1,\\r=1,"
+				  "two\\nlines\\x1b[2J,a=b\r\n-1,-0.5\r\n");
 	free(text);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields_follow_the_rfc)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_fields_follow_the_rfc),
+	    cmocka_unit_test(test_text_is_no_formula_and_has_no_controls),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void put_string(FILE *to, const char *string)
 {
 	json_t *value = kc_json_text(string);
 
-	json_dumpf(value, to, JSON_ENCODE_ANY);
+	kc_json_write(value, to, JSON_ENCODE_ANY);
 	json_decref(value);
 }
 

@@ -1,5 +1,7 @@
 #include "format.h"
 
+#include "store/printable.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,44 +103,59 @@ char *kc_format_bytes(uint64_t bytes, char out[static KC_FORMAT_BYTES])
 	return out;
 }
 
-static int starts_code_point(char c)
-{
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
-
 size_t kc_text_width(const char *text)
 {
-	size_t width = 0;
+	struct kc_printable shown;
+	size_t width = 0, n;
 
-	for (; *text; text++)
-		width += starts_code_point(*text);
+	for (; (n = kc_printable_char(text, &shown)) > 0; text += n)
+		width += shown.columns;
 	return width;
 }
 
-/* Where the code point number `skip` begins. */
-static const char *code_point(const char *text, size_t skip)
+/* Copies characters as long as they fit into columns and size; returns the bytes written. */
+static size_t copy_shown(const char *text, size_t columns, char *out, size_t size)
 {
-	for (; *text; text++) {
-		if (starts_code_point(*text) && skip-- == 0)
+	struct kc_printable shown;
+	size_t used = 0, n;
+
+	for (; (n = kc_printable_char(text, &shown)) > 0; text += n) {
+		if (shown.columns > columns || used + shown.bytes >= size)
 			break;
+		columns -= shown.columns;
+		memcpy(out + used, shown.text, shown.bytes);
+		used += shown.bytes;
+	}
+	out[used] = '\0';
+	return used;
+}
+
+/* What is left of the text when at most columns of it may be. */
+static const char *last_columns(const char *text, size_t columns)
+{
+	size_t have = kc_text_width(text);
+	struct kc_printable shown;
+
+	while (have > columns) {
+		text += kc_printable_char(text, &shown);
+		have -= shown.columns;
 	}
 	return text;
 }
 
 char *kc_shorten_middle(const char *text, size_t width, char *out, size_t size)
 {
-	size_t have = kc_text_width(text);
-	size_t head, tail;
+	size_t tail, used;
 
-	if (have <= width) {
-		snprintf(out, size, "%s", text);
+	if (kc_text_width(text) <= width) {
+		copy_shown(text, width, out, size);
 		return out;
 	}
 	if (width == 0)
 		width = 1;
 	tail = (width - 1) / 2;
-	head = width - 1 - tail;
-	snprintf(out, size, "%.*s" ELLIPSIS "%s", (int)(code_point(text, head) - text), text,
-		 code_point(text, have - tail));
+	used = copy_shown(text, width - 1 - tail, out, size);
+	used += copy_shown(ELLIPSIS, 1, out + used, size - used);
+	copy_shown(last_columns(text, tail), tail, out + used, size - used);
 	return out;
 }

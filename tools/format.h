@@ -25,11 +25,11 @@ char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES]);
 /* "512 B", "64.0 KiB", "3.2 GiB" */
 char *kc_format_bytes(uint64_t bytes, char out[static KC_FORMAT_BYTES]);
 
-/* Columns that UTF-8 text takes, one a code point. */
+/* Columns that the text takes when it is shown (store/printable.h), one for each other character. */
 size_t kc_text_width(const char *text);
 
-/* The text in at most width columns, its middle replaced by "…" where it is
- * longer; never cuts a code point in two. size: of out, in bytes. */
+/* The text as it is shown, in at most width columns: its middle is replaced by
+ * "…" where it is longer; no character is cut in two. size: of out, in bytes. */
 char *kc_shorten_middle(const char *text, size_t width, char *out, size_t size);
 
 #endif

@@ -87,6 +87,7 @@ static void test_width_counts_code_points(void **state)
 	assert_int_equal(kc_text_width(""), 0);
 	assert_int_equal(kc_text_width("abc"), 3);
 	assert_int_equal(kc_text_width("1 µs"), 4);
+	assert_int_equal(kc_text_width("a\x1b[2J"), 8); /* shown as a\x1b[2J */
 }
 
 static void test_shorten_keeps_both_ends(void **state)
@@ -99,6 +100,8 @@ static void test_shorten_keeps_both_ends(void **state)
 	assert_string_equal(kc_shorten_middle("abcdefghij", 6, out, sizeof(out)), "abc…ij");
 	assert_string_equal(kc_shorten_middle("abcdefghij", 1, out, sizeof(out)), "…");
 	assert_string_equal(kc_shorten_middle("µµµµµµ", 5, out, sizeof(out)), "µµ…µµ");
+	assert_string_equal(kc_shorten_middle("a\nb", 4, out, sizeof(out)), "a\\nb");
+	assert_string_equal(kc_shorten_middle("abcdef\x1bghijklmnop\x1b", 13, out, sizeof(out)), "abcdef…op\\x1b");
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A number; null where it is not known (NAN). */
 json_t *kc_json_real(double value);
@@ -11,6 +12,8 @@ json_t *kc_json_real(double value);
 json_t *kc_json_percent(double share);
 /* Text that may hold bytes which are no UTF-8 (they become U+FFFD); NULL reads null. */
 json_t *kc_json_text(const char *text);
+/* Writes the value with jansson's flags; control characters in it are escaped, also those that JSON allows. */
+void kc_json_write(const json_t *value, FILE *to, size_t flags);
 /* Prints the document and a line end on stdout, and releases it. Returns an exit status. */
 int kc_json_print(json_t *document);
 /* The same with all 15 digits that a double holds for certain, where others compute with the numbers. */

@@ -45,11 +45,33 @@ static void test_bytes_that_are_no_utf8_are_replaced(void **state)
 	expect_text("\xff\xf0\x9f\x98\x80", "\xef\xbf\xbd\xf0\x9f\x98\x80");
 }
 
+/* RFC 8259 lets DEL, C1 and what turns the direction of reading stand as they are; a terminal should not get them. */
+static void test_controls_are_escaped_and_come_back(void **state)
+{
+	static const char name[] = "k\x01\n\x7f\xc2\x9b\u202e\u2028 1 µs";
+	json_t *value = json_string(name), *again;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(to);
+	kc_json_write(value, to, JSON_ENCODE_ANY);
+	fclose(to);
+	assert_string_equal(text, "\"k\\u0001\\n\\u007f\\u009b\\u202e\\u2028 1 µs\"");
+	again = json_loads(text, JSON_DECODE_ANY, NULL);
+	assert_string_equal(json_string_value(again), name);
+	json_decref(again);
+	json_decref(value);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_what_is_not_known_is_null),
 	    cmocka_unit_test(test_bytes_that_are_no_utf8_are_replaced),
+	    cmocka_unit_test(test_controls_are_escaped_and_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,7 @@ int main(int argc, char **argv)
 {
 	const struct kc_command *command = argc > 1 ? find(argv[1]) : NULL;
 
+	setvbuf(stderr, NULL, _IOLBF, 0); /* a line is written at once */
 	if (command)
 		return command->run(argc - 1, argv + 1, command);
 	kc_output_guard();

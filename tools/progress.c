@@ -8,6 +8,7 @@
 #define QUIET_NS (2 * SECOND_NS)     /* what takes no longer says nothing */
 #define TERMINAL_NS (SECOND_NS / 2)  /* between two, on a terminal */
 #define ELSEWHERE_NS (5 * SECOND_NS) /* in a log */
+#define CLEAR_LINE "\r\033[K"
 
 static int64_t now_ns(void)
 {
@@ -40,14 +41,17 @@ void kc_progress(struct kc_progress *p, uint64_t done)
 	if (now < p->next_ns)
 		return;
 	p->next_ns = now + (p->terminal ? TERMINAL_NS : ELSEWHERE_NS);
-	fprintf(stderr, "%s%s: %d %% %s%s", p->terminal ? "\r\033[K" : "", p->what, percent < 100 ? percent : 100,
-		p->done, p->terminal ? "" : "\n");
+	fputs(p->terminal ? CLEAR_LINE : "", stderr);
+	fprintf(stderr, "%s: %d %% %s", p->what, percent < 100 ? percent : 100, p->done);
+	fputs(p->terminal ? "" : "\n", stderr);
+	fflush(stderr);
 	p->shown = 1;
 }
 
 void kc_progress_end(struct kc_progress *p)
 {
 	if (p->terminal && p->shown)
-		fputs("\r\033[K", stderr);
+		fputs(CLEAR_LINE, stderr);
+	fflush(stderr);
 	p->shown = 0;
 }
