@@ -2,12 +2,16 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SHELL_SIGNAL_BASE 128 /* of an exit status */
 
 const struct kc_command *kc_command_at(unsigned i)
 {
@@ -92,13 +96,30 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	argv[0] = NULL; /* name ends here */
 }
 
+/* The end that a reader who went away gives to other programs: by the signal, without a word. */
+static void end_by_sigpipe(void)
+{
+	signal(SIGPIPE, SIG_DFL);
+	raise(SIGPIPE);
+	_exit(SHELL_SIGNAL_BASE + SIGPIPE); /* it is blocked */
+}
+
+static int reader_is_gone(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
+}
+
 int kc_output_finish(void)
 {
 	int failed = ferror(stdout);
 
 	if (fflush(stdout) == 0 && !failed)
 		return KC_EXIT_OK;
-	fprintf(stderr, "kerncast: cannot write to standard output: %s\n", strerror(errno));
+	if (errno == EPIPE || reader_is_gone())
+		end_by_sigpipe();
+	kc_error("cannot write to standard output: %s", strerror(errno));
 	clearerr(stdout);
 	return KC_EXIT_FAILED;
 }
@@ -109,8 +130,18 @@ static void finish_at_exit(void)
 		_exit(KC_EXIT_FAILED);
 }
 
+static struct sigaction found; /* what SIGPIPE did when kerncast was started */
+
+static void give_sigpipe_back(void)
+{
+	sigaction(SIGPIPE, &found, NULL);
+}
+
 void kc_output_guard(void)
 {
-	signal(SIGPIPE, SIG_IGN);
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGPIPE, &ignore, &found);
+	pthread_atfork(NULL, NULL, give_sigpipe_back);
 	atexit(finish_at_exit);
 }

@@ -62,10 +62,12 @@ void kc_manual_print(void);
 /* What bash offers behind "kerncast", on stdout: a file for bash-completion. */
 void kc_completion_print(void);
 
-/* From here on, standard output that cannot be written (closed pipe, full disk)
- * ends the process with KC_EXIT_FAILED and a message instead of silence. */
+/* From here on, standard output that cannot be written (full disk) ends the
+ * process with KC_EXIT_FAILED and a message instead of silence. Where nobody
+ * reads it any more, what is being done is finished and the process ends by
+ * SIGPIPE, as others do. Children get SIGPIPE as kerncast was given it. */
 void kc_output_guard(void);
-/* 0, or KC_EXIT_FAILED after a message: call it when all is printed. */
+/* 0, or KC_EXIT_FAILED after a message: call it when all is printed. Does not return where nobody reads. */
 int kc_output_finish(void);
 
 #endif

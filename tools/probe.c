@@ -51,7 +51,6 @@ static void be_quiet(int to_parent)
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(to_parent, STDERR_FILENO);
-	signal(SIGPIPE, SIG_DFL);
 }
 
 /* Reads what the process says until it ends: the pipe closes then. 0: too late. */

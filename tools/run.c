@@ -193,6 +193,7 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	struct run run = {0};
 	int rc;
 
+	kc_output_guard();
 	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &run);
 	if (settle_options(&run, &settled) < 0)
 		return KC_EXIT_USAGE;
