@@ -401,7 +401,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 
 	if (replay->report->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
-	printf("%s: %s launches replayed, %s predicted, %s a second\n", view.database,
+	printf("%s: %s launches replayed, %s predicted, %s per second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       kc_format_count((uint64_t)launches_per_s(replay), rate));
 	print_assumed(replay, request->device != NULL);

@@ -32,6 +32,9 @@ char *kc_report_why(uint32_t hints, char *out, size_t size);
 /* "3 call failed, 1 no CUPTI": the reasons that are not 0, in their order. */
 char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(uint32_t), char *out, size_t size);
 
+/* Why there is no accuracy, and what to do about it; "": there is, or nothing was launched. */
+char *kc_report_nothing(const struct kc_ledger *ledger, const char *database, char *out, size_t size);
+
 /* 0 or -ENOMEM. */
 int kc_report_text(const struct kc_report_view *view);
 /* Accuracy, models and worst kernels (or what --by asks for) and concurrency: what a replay has, too. */

@@ -101,3 +101,36 @@ char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(
 		memcpy(c, "CUPTI", strlen("CUPTI"));
 	return out;
 }
+
+static int is_switched_off(const struct kc_ledger *l)
+{
+	return l->unmeasured[KC_MEASURE_OFF] == l->predicted && l->unmeasured_total == l->predicted;
+}
+
+char *kc_report_nothing(const struct kc_ledger *l, const char *database, char *out, size_t size)
+{
+	char launches[KC_FORMAT_BYTES], reasons[256];
+
+	kc_format_count(l->launches, launches);
+	out[0] = '\0';
+	if (l->matched > 0 || l->launches == 0)
+		return out;
+	if (l->unpredictable[KC_IMPORTED] == l->launches) {
+		snprintf(out, size,
+			 "Imported: %s launches are measured, none is predicted yet. Next: kerncast replay %s",
+			 launches, database);
+	} else if (l->predicted == 0) {
+		kc_report_reasons(l->unpredictable, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name, reasons,
+				  sizeof(reasons));
+		snprintf(out, size, "NO PREDICTION: none of %s launches could be predicted (%s).", launches, reasons);
+	} else if (is_switched_off(l)) {
+		snprintf(out, size, "Not measured: --measure=off. Accuracy unknown for all %s launches.", launches);
+	} else {
+		kc_report_reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name, reasons, sizeof(reasons));
+		snprintf(
+		    out, size,
+		    "NO MEASUREMENT: accuracy unknown for all %s launches%s%s%s. `kerncast doctor` names the problems.",
+		    launches, *reasons ? " (" : "", reasons, *reasons ? ")" : "");
+	}
+	return out;
+}

@@ -53,12 +53,39 @@ static void test_reasons_leave_out_what_is_zero(void **state)
 	assert_string_equal(cut, "1,234 no cu");
 }
 
+static void test_nothing_measured_says_why(void **state)
+{
+	struct kc_ledger imported = {.launches = 5, .unpredictable_total = 5, .unpredictable[KC_IMPORTED] = 5};
+	struct kc_ledger refused = {.launches = 5, .unpredictable_total = 5, .unpredictable[KC_TABLE_FULL] = 5};
+	struct kc_ledger off = {
+	    .launches = 2000, .predicted = 2000, .unmeasured_total = 2000, .unmeasured[KC_MEASURE_OFF] = 2000};
+	struct kc_ledger busy = {.launches = 3,
+				 .predicted = 3,
+				 .unmeasured_total = 3,
+				 .unmeasured = {[KC_MEASURE_OFF] = 1, [KC_PROFILER_BUSY] = 2}};
+	struct kc_ledger some = {.launches = 3, .predicted = 3, .matched = 1};
+	char out[256];
+
+	(void)state;
+	assert_string_equal(kc_report_nothing(&imported, "k.db", out, sizeof(out)),
+			    "Imported: 5 launches are measured, none is predicted yet. Next: kerncast replay k.db");
+	assert_string_equal(kc_report_nothing(&refused, "k.db", out, sizeof(out)),
+			    "NO PREDICTION: none of 5 launches could be predicted (5 table full).");
+	assert_string_equal(kc_report_nothing(&off, "k.db", out, sizeof(out)),
+			    "Not measured: --measure=off. Accuracy unknown for all 2,000 launches.");
+	assert_string_equal(kc_report_nothing(&busy, "k.db", out, sizeof(out)),
+			    "NO MEASUREMENT: accuracy unknown for all 3 launches (1 measure off, 2 profiler busy). "
+			    "`kerncast doctor` names the problems.");
+	assert_string_equal(kc_report_nothing(&some, "k.db", out, sizeof(out)), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_worst_first_is_by_mispredicted_time),
 	    cmocka_unit_test(test_nothing_has_no_worst),
 	    cmocka_unit_test(test_reasons_leave_out_what_is_zero),
+	    cmocka_unit_test(test_nothing_measured_says_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "table.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 #define LEDGER_REASONS 33  /* column of what stands behind the "=" */
 #define WORST_SHOWN 10u    /* kernels, unless --by kernel asks for all */
 #define PROCESSES_SHOWN 4u /* the rest is counted */
-#define CELL 32u           /* KC_FORMAT_BYTES */
+#define NOTHING_BYTES (PATH_MAX + 512u)
+#define CELL 32u /* KC_FORMAT_BYTES */
 _Static_assert(CELL == KC_FORMAT_BYTES, "cells hold formatted numbers");
 
 static void heading(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -29,13 +31,26 @@ static void heading(const char *format, ...)
 	putchar('\n');
 }
 
+/* A trace may name a device and say no more of it, or not even that. */
 static void print_device(const struct kc_device_row *row)
 {
+	const struct kc_device *d = &row->device;
 	char memory[CELL];
 
-	printf("  on %s, compute capability %u.%u, %u SMs, %s, driver %u.%u\n", row->device.name, row->device.cc_major,
-	       row->device.cc_minor, row->device.sm_count, kc_format_bytes(row->device.memory_bytes, memory),
-	       row->driver_version / 1000, row->driver_version % 1000 / 10);
+	if (!*d->name && !d->sm_count) {
+		puts("  device: not named in the trace (kerncast import --device says which)");
+		return;
+	}
+	printf("  on %s", *d->name ? d->name : "a device without a name");
+	if (d->cc_major)
+		printf(", compute capability %u.%u", d->cc_major, d->cc_minor);
+	if (d->sm_count)
+		printf(", %u SMs", d->sm_count);
+	if (d->memory_bytes)
+		printf(", %s", kc_format_bytes(d->memory_bytes, memory));
+	if (row->driver_version)
+		printf(", driver %u.%u", row->driver_version / 1000, row->driver_version % 1000 / 10);
+	putchar('\n');
 }
 
 static void print_process(const struct kc_process_row *row, unsigned width)
@@ -155,18 +170,14 @@ static void print_ledger(const struct kc_ledger *l)
 		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");
 }
 
-static void print_nothing(const struct kc_ledger *l)
+static void print_nothing(const struct kc_ledger *l, const char *database)
 {
-	char reasons[256];
+	char why[NOTHING_BYTES];
 
-	if (l->launches == 0) {
+	if (l->launches == 0)
 		puts("\nNO LAUNCHES: the driver was used, but no kernel was launched.");
-	} else if (l->matched == 0) {
-		kc_report_reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name, reasons, sizeof(reasons));
-		printf("\nNO MEASUREMENT: how good these predictions are is not known%s%s.\n", *reasons ? ": " : "",
-		       reasons);
-		puts("`kerncast doctor` says what is in the way.");
-	}
+	else if (*kc_report_nothing(l, database, why, sizeof(why)))
+		printf("\n%s\n", why);
 }
 
 static void accuracy_cells(const struct kc_accuracy *a, char text[7][CELL])
@@ -357,7 +368,7 @@ int kc_report_text(const struct kc_report_view *view)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
 	print_origin(view);
 	print_ledger(&data->ledger);
-	print_nothing(&data->ledger);
+	print_nothing(&data->ledger, view->database);
 	if (data->ledger.matched > 0)
 		rc = print_accuracy(view);
 	if (rc == 0 && view->by_given && data->ledger.launches > 0) {

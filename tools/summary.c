@@ -8,6 +8,7 @@
 #include "store/query.h"
 #include "store/recover.h"
 
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,22 +47,14 @@ static void print_ledger(const struct kc_ledger *l)
 	fputc('\n', stderr);
 }
 
-static void print_unmeasured(const struct kc_ledger *l)
+static void print_accuracy(const struct kc_report *data, const char *database)
 {
-	char reasons[256];
-
-	kc_report_reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name, reasons, sizeof(reasons));
-	if (l->launches > 0)
-		kc_error("NO MEASUREMENT: how good the predictions are is not known%s%s; see kerncast doctor",
-			 *reasons ? ": " : "", reasons);
-}
-
-static void print_accuracy(const struct kc_report *data)
-{
-	char mean[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], within[KC_FORMAT_BYTES], repeated[KC_FORMAT_BYTES];
+	char why[PATH_MAX + 512], mean[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], within[KC_FORMAT_BYTES],
+	    repeated[KC_FORMAT_BYTES];
 
 	if (data->all.n == 0) {
-		print_unmeasured(&data->ledger);
+		if (*kc_report_nothing(&data->ledger, database, why, sizeof(why)))
+			kc_error("%s", why);
 		return;
 	}
 	kc_error("error %s on average, %s median; within 20 %%: %s of launches; repeated launches: %s",
@@ -114,7 +107,7 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 	if (data->simulated)
 		kc_error("SIMULATED: these times come from a stand-in device, not from a GPU");
 	print_ledger(&data->ledger);
-	print_accuracy(data);
+	print_accuracy(data, shown);
 	print_worst(data);
 	print_messages(data);
 	if (end->signal)

@@ -99,3 +99,28 @@ shared_data() { # skips where the recorded traces are not there
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
 		$'7\n7\n0|1'
 }
+
+lines_with() { # TEXT in the report
+	grep -F -- "$1" report.out || true
+}
+
+@test "report of an imported trace: measured and not yet predicted, what to do next, and of the device what is known" {
+	printf 'kind,start_ns,duration_ns,name\nkernel,100,50,f\nkernel,200,50,g\n' >nameless.csv
+	printf 'kind,start_ns,duration_ns,device_name,name\nkernel,100,50,Quadro Q,f\n' >named.csv
+	printf 'kind,start_ns,duration_ns,device_name,name\nkernel,100,50,Tesla K40c,f\n' >known.csv
+	"$kerncast" import nameless.csv -o nameless.db >import.out
+	equal "$(<import.out)" "nameless.csv: 2 rows, 2 kernels, 1 process
+nameless.db: imported 2 kernels, 0 copies and memsets from 1 process" "what import says"
+	"$kerncast" report nameless.db >report.out
+	equal "$(lines_with 'Next:')" "Imported: 2 launches are measured, none is predicted yet. Next: kerncast replay nameless.db"
+	equal "$(lines_with 'NO MEASUREMENT')$(lines_with doctor)" "" "false alarm"
+	equal "$(lines_with device)" "  device: not named in the trace (kerncast import --device says which)"
+	"$kerncast" import named.csv -o named.db >import.out
+	"$kerncast" report named.db >report.out
+	equal "$(lines_with ' on ')" "  on Quadro Q" "a device of which only the name is known"
+	"$kerncast" import known.csv -o known.db >import.out
+	"$kerncast" report known.db >report.out
+	equal "$(lines_with ' on ')" "  on Tesla K40c, compute capability 3.5, 15 SMs, 12.0 GiB" "a built-in device, no driver"
+	"$kerncast" replay nameless.db >replay.out
+	contains "$(<replay.out)" "2 launches: the trace does not describe the GPU they ran on; treated as a "
+}

@@ -240,6 +240,19 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	equal "$(grep -c ' $' page)" 0 "lines that end in blanks"
 }
 
+@test "report without measurements says why, and sends nobody to doctor who switched them off" {
+	"$kerncast" run --measure=off -o off.db "$build/demo-static-sim" --rounds 5 2>off.err >/dev/null
+	"$kerncast" report off.db >off.txt
+	contains "$(<off.err)" "Not measured: --measure=off. Accuracy unknown for all 40 launches."
+	contains "$(<off.txt)" "Not measured: --measure=off. Accuracy unknown for all 40 launches."
+	equal "$(grep -c doctor off.err off.txt | cut -d : -f 2 | tr '\n' ' ')" "0 0 " "hints at doctor"
+	"$kerncast" run --cupti /nonexistent -o none.db "$build/demo-static-sim" --rounds 5 2>none.err >/dev/null
+	"$kerncast" report none.db >none.txt
+	contains "$(<none.txt)" "NO MEASUREMENT: accuracy unknown for all 40 launches (40 no CUPTI)."
+	contains "$(<none.txt)" "\`kerncast doctor\` names the problems."
+	contains "$(<none.err)" "NO MEASUREMENT"
+}
+
 @test "report --by: one line each; --exact agrees; --csv has the names in full" {
 	local by
 	for by in kernel model stream case; do
