@@ -343,7 +343,7 @@ static json_t *basis_json(const struct kc_stored_basis *basis)
 
 static int show_json(const struct known *known)
 {
-	json_t *out = json_object(), *kernels = json_array();
+	json_t *out = kc_json_document("basis", 1), *kernels = json_array();
 
 	for (uint32_t i = 0; i < known->sweeps->kernel_count; i++) {
 		struct extent e = extent_of(known->sweeps, i);

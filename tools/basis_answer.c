@@ -370,7 +370,7 @@ static json_t *block_json(const struct kc_block_size *size)
 
 static int print_json(const struct answer *a, int simulated)
 {
-	json_t *out = json_object(), *timed = json_array(), *predicted = json_array();
+	json_t *out = kc_json_document("basis-predict", 1), *timed = json_array(), *predicted = json_array();
 
 	json_object_set_new(out, "simulated", json_boolean(simulated));
 	json_object_set_new(out, "kernel", a->kernel ? kc_json_text(a->kernel) : json_null());

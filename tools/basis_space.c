@@ -306,7 +306,7 @@ static int predict(struct answer *a)
 
 static int print_json(const struct answer *a)
 {
-	json_t *out = json_object(), *names = json_array(), *rows = json_array();
+	json_t *out = kc_json_document("basis-space", 1), *names = json_array(), *rows = json_array();
 
 	for (uint32_t p = 0; p < a->own.parameters; p++)
 		json_array_append_new(names, kc_json_text(a->own.names[p]));

@@ -355,7 +355,7 @@ static int store_answer(const char *database, const struct calibration *c, const
 
 static int print_json(const struct calibration *c, const char *database)
 {
-	json_t *out = json_object();
+	json_t *out = kc_json_document("calibrate", 1);
 
 	json_object_set_new(out, "simulated", json_boolean(c->simulated));
 	json_object_set_new(out, "device", kc_json_text(c->device));

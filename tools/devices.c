@@ -98,7 +98,7 @@ static json_t *describe(const struct kc_device *d)
 
 static int print_json(const struct kc_device_row *rows, size_t count)
 {
-	json_t *out = json_object(), *recorded = json_array(), *builtins = json_array();
+	json_t *out = kc_json_document("devices", 1), *recorded = json_array(), *builtins = json_array();
 	const struct kc_device *builtin;
 
 	for (size_t i = 0; i < count; i++) {

@@ -70,7 +70,7 @@ static void print_text(const struct kc_diagnosis *d)
 
 static json_t *to_json(const struct kc_diagnosis *d)
 {
-	json_t *out = json_object(), *checks = json_array(), *devices = json_array();
+	json_t *out = kc_json_document("doctor", 1), *checks = json_array(), *devices = json_array();
 
 	for (size_t i = 0; i < d->count; i++) {
 		const struct kc_check *check = d->checks + i;

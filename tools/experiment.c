@@ -220,7 +220,8 @@ static int show(const struct kc_laboratory *lab, const struct kc_experiment *exp
 
 static int do_all(struct kc_laboratory *lab, const struct request *request)
 {
-	json_t *document = request->json ? json_array() : NULL;
+	json_t *document = request->json ? kc_json_document("experiment", 1) : NULL;
+	json_t *experiments = json_array();
 	const struct kc_experiment *experiment;
 	int status = KC_EXIT_OK;
 
@@ -229,12 +230,16 @@ static int do_all(struct kc_laboratory *lab, const struct request *request)
 			continue;
 		if (!request->figures_only && kc_experiment_measure(lab, experiment))
 			status = KC_EXIT_FAILED;
-		if (show(lab, experiment, request->figures_only, document) != KC_EXIT_OK)
+		if (show(lab, experiment, request->figures_only, document ? experiments : NULL) != KC_EXIT_OK)
 			status = KC_EXIT_FAILED;
 		fflush(stdout);
 	}
-	if (document && kc_json_print_precise(document) != KC_EXIT_OK)
-		status = KC_EXIT_FAILED;
+	if (document) {
+		json_object_set(document, "experiments", experiments);
+		if (kc_json_print_precise(document) != KC_EXIT_OK)
+			status = KC_EXIT_FAILED;
+	}
+	json_decref(experiments);
 	return kc_output_finish() == KC_EXIT_OK ? status : KC_EXIT_FAILED;
 }
 

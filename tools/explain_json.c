@@ -213,7 +213,7 @@ static json_t *notes_json(const struct kc_explanation *explanation)
 
 int kc_explain_print_json(const struct kc_explanation *explanation)
 {
-	json_t *out = json_object(), *kernels = json_array();
+	json_t *out = kc_json_document("explain", 1), *kernels = json_array();
 
 	json_object_set_new(out, "file", kc_json_text(explanation->path));
 	json_object_set_new(out, "device", kc_json_text(explanation->device ? explanation->device->name : NULL));

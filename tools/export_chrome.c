@@ -381,7 +381,8 @@ int kc_export_chrome(struct kc_store *store, const struct kc_selection *selectio
 				&trace.stream_name, NULL);
 	if (rc != SQLITE_OK)
 		return kc__export_error(rc);
-	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"kerncast " KC_VERSION "\"},\"traceEvents\":[",
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"kerncast.chrome/"
+	      "1\",\"producer\":\"kerncast " KC_VERSION "\"},\"traceEvents\":[",
 	      to);
 	rc = put_processes(store, selection, &trace);
 	if (rc == 0)

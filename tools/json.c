@@ -10,6 +10,14 @@
 #define DIGITS 9                   /* of numbers that people read */
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
+json_t *kc_json_document(const char *name, unsigned version)
+{
+	json_t *out = json_object();
+
+	json_object_set_new(out, "schema", json_sprintf("kerncast.%s/%u", name, version));
+	return out;
+}
+
 json_t *kc_json_real(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();

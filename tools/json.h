@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The object of a whole document, which begins with its "schema": "kerncast.NAME/VERSION".
+ * Another version means that a key went or changed its meaning; new keys come without. */
+json_t *kc_json_document(const char *name, unsigned version);
 /* A number; null where it is not known (NAN). */
 json_t *kc_json_real(double value);
 /* The same in percent, for a share 0..1. */

@@ -214,7 +214,7 @@ static int predict_counted(const struct request *request, struct answer *answer)
 
 static int print_json(const struct request *request, const struct answer *answer)
 {
-	json_t *out = json_object(), *kernels = json_array();
+	json_t *out = kc_json_document("predict", 1), *kernels = json_array();
 
 	json_object_set_new(out, "simulated", json_boolean(answer->device.simulated));
 	json_object_set_new(out, "device", kc_json_text(answer->device.name));

@@ -257,7 +257,7 @@ static void set_curve(json_t *out, const struct kc_replay *replay)
 static int print_json(const struct kc_replay *replay, const char *path)
 {
 	const struct kc_report *data = replay->report;
-	json_t *out = json_object();
+	json_t *out = kc_json_document("replay", 1);
 
 #define COUNT(key, value) json_object_set_new(out, key, json_integer((json_int_t)(value)))
 #define CLASS(key, accuracy) json_object_set_new(out, key, kc_json_accuracy(&data->accuracy))

@@ -192,7 +192,7 @@ static json_t *messages(const struct kc_report *data)
 json_t *kc_report_json(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
-	json_t *out = json_object(), *runs = json_object();
+	json_t *out = kc_json_document("report", 1), *runs = json_object();
 
 	set(out, "simulated", json_boolean(data->simulated));
 	set(out, "database", kc_json_text(view->database));

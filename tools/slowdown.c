@@ -168,7 +168,7 @@ static json_t *timeline_json(const struct request *request, const struct answer 
 /* The second kernel beside the first is the document's own; every kernel beside the one before it is in `pairs`. */
 static int print_json(const struct request *request, const struct answer *answer)
 {
-	json_t *out = json_object(), *pairs = json_array();
+	json_t *out = kc_json_document("slowdown", 1), *pairs = json_array();
 
 	json_object_set_new(out, "simulated", json_boolean(answer->device.simulated));
 	json_object_set_new(out, "device", kc_json_text(answer->device.name));

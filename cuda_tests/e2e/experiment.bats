@@ -42,13 +42,13 @@ steps() { # DB
 	cp -r "$BATS_FILE_TMPDIR/measured" .
 	steps measured/pairs.db >before
 	measure figures pairs --dir measured --json >experiment.json
-	equal "$(json '$[0].simulated')|$(json '$[0].name')" "1|pairs"
-	equal "$(json '$[0].complete')|$(json '$[0].steps')" "1|1"
-	equal "$(json '$[0].claims[0].points')" 50
-	equal "$(json '$[0].claims[0].paper')" "3.49 %"
-	within "$(json '$[0].claims[0].value')" 0.001 1
-	equal "$(json '$[0].figures[1]')" measured/pairs.png
-	equal "$(json '$[0].checks.wrong')" 0
+	equal "$(json '$.experiments[0].simulated')|$(json '$.experiments[0].name')" "1|pairs"
+	equal "$(json '$.experiments[0].complete')|$(json '$.experiments[0].steps')" "1|1"
+	equal "$(json '$.experiments[0].claims[0].points')" 50
+	equal "$(json '$.experiments[0].claims[0].paper')" "3.49 %"
+	within "$(json '$.experiments[0].claims[0].value')" 0.001 1
+	equal "$(json '$.experiments[0].figures[1]')" measured/pairs.png
+	equal "$(json '$.experiments[0].checks.wrong')" 0
 	equal "$(steps measured/pairs.db)" "$(<before)"
 }
 
@@ -56,15 +56,15 @@ steps() { # DB
 	local unjudged
 
 	measure cycles boat_hull --small --dir counted --json >experiment.json
-	equal "$(json '$[0].complete')|$(json '$[1].complete')" "$(json '$[0].steps')|$(json '$[1].steps')" "steps measured"
-	equal "$(json '$[0].claims[0].points')" "$(json '$[0].steps')" "bounds of the cycle model"
-	unjudged=$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('experiment.json') AS TEXT)) e,
+	equal "$(json '$.experiments[0].complete')|$(json '$.experiments[1].complete')" "$(json '$.experiments[0].steps')|$(json '$.experiments[1].steps')" "steps measured"
+	equal "$(json '$.experiments[0].claims[0].points')" "$(json '$.experiments[0].steps')" "bounds of the cycle model"
+	unjudged=$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('experiment.json') AS TEXT), '\$.experiments') e,
 		json_each(e.value, '$.claims') c WHERE coalesce(json_extract(c.value, '$.points'), 0) = 0")
 	equal "$unjudged" 0 "claims about nothing"
 	# MAX is the least that SUM can be; more of the same work takes longer by both
-	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('experiment.json') AS TEXT), '\$[0].points')
+	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('experiment.json') AS TEXT), '\$.experiments[0].points')
 		WHERE NOT json_extract(value, '$.low') > 0 OR json_extract(value, '$.low') > json_extract(value, '$.high')")" 0
-	within "$(json '$[0].points[1].low')" "$(json '$[0].points[0].low')" "$(json '$[0].points[2].low')" "twice the side"
+	within "$(json '$.experiments[0].points[1].low')" "$(json '$.experiments[0].points[0].low')" "$(json '$.experiments[0].points[2].low')" "twice the side"
 }
 
 @test "killed and started again, it continues: nothing is measured twice, half a step is dropped" {

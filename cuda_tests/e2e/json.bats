@@ -1,4 +1,4 @@
-# `kerncast report --json`: one document whose keys others rely on.
+# `--json`: documents whose keys others rely on.
 load common
 
 keys_at() { # JSON path
@@ -39,4 +39,35 @@ keys_at() { # JSON path
 	equal "$(($(report '$.first_seen.n') + $(report '$.new_size.n') + $(report '$.repeated.n')))" \
 		"$(report '$.accuracy.n')" "first seen, new size and repeated together"
 	equal "$(($(report '$.solo.n') + $(report '$.overlapped.n')))" "$(report '$.accuracy.n')" "solo and overlapped together"
+}
+
+begins_with_schema() { # NAME/VERSION COMMAND...
+	local schema=kerncast.$1
+	shift
+	"$kerncast" "$@" >document.json || return 1
+	equal "$(sqlite3 :memory: "SELECT json_type(j) || ' ' || (SELECT key || ' ' || value FROM json_each(j) LIMIT 1)
+		FROM (SELECT CAST(readfile('document.json') AS TEXT) AS j)")" "object schema $schema" "document of kerncast $1"
+	grep -q -F "\`$schema\`" "$root/tools/README.md" || { echo "$schema is not documented"; return 1; }
+}
+
+@test "every JSON document begins with its schema and version, and README names it" {
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 3
+	begins_with_schema report/1 report --json
+	begins_with_schema replay/1 replay --json
+	begins_with_schema devices/1 devices --json
+	begins_with_schema doctor/1 doctor --json
+	begins_with_schema calibrate/1 calibrate --json c.db
+	begins_with_schema predict/1 predict --json --device v100 blocks=1,threads=32
+	begins_with_schema slowdown/1 slowdown --json --device v100 blocks=1,threads=32 blocks=1,threads=32
+	begins_with_schema explain/1 explain --json "$build/demo-static-sim"
+	begins_with_schema experiment/1 experiment figures lambda --json --dir here
+	printf '%s\n' kind,start_ns,duration_ns,device_name,grid_x,grid_y,grid_z,block_x,block_y,block_z,name \
+		'kernel,0,500,Tesla K40c,16,1,1,64,1,1,f' 'kernel,1000,400,Tesla K40c,8,1,1,128,1,1,f' >sweep.csv
+	"$kerncast" import sweep.csv -o sweep.db >/dev/null
+	begins_with_schema basis/1 basis train --json sweep.db
+	begins_with_schema basis-predict/1 basis predict --json --kernel f --device 'Tesla K40c' --timed 64 --block 96 sweep.db
+	printf 'block,time_ms\n32,1\n64,2\n96,3\n128,\n' >space.csv
+	begins_with_schema basis-space/1 basis space --json space.csv
+	"$kerncast" export --chrome >trace.json
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('trace.json') AS TEXT), '$.otherData.schema')")" kerncast.chrome/1
 }

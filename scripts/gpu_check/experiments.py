@@ -23,7 +23,7 @@ def run_step(machine, clock, section):
         if name.endswith(".db"):
             machine.results_database(os.path.join(folder, name))
     try:
-        experiments = json.loads(ended.out)
+        experiments = json.loads(ended.out)["experiments"]
     except ValueError:
         section.fail(f"kerncast experiment: {ended.how()}: {ended.err.strip()[-200:]}")
         return
