@@ -59,11 +59,11 @@ bool kc__say_unwritten(uint32_t code, struct kc_slot *slot)
 	return true;
 }
 
-static bool look_at_stderr(struct stat *st)
+static bool can_be_written(int fd, struct stat *st)
 {
-	int flags = fcntl(STDERR_FILENO, F_GETFL);
+	int flags = fcntl(fd, F_GETFL);
 
-	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(STDERR_FILENO, st) == 0;
+	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(fd, st) == 0;
 }
 
 void kc__say_remember(void)
@@ -71,7 +71,7 @@ void kc__say_remember(void)
 	int saved_errno = errno;
 	struct stat st;
 
-	at_load.open = look_at_stderr(&st);
+	at_load.open = can_be_written(STDERR_FILENO, &st);
 	if (at_load.open) {
 		at_load.device = st.st_dev;
 		at_load.inode = st.st_ino;
@@ -79,12 +79,19 @@ void kc__say_remember(void)
 	errno = saved_errno;
 }
 
-/* Between poll() and write() others may fill a pipe, and O_NONBLOCK on the application's descriptor would be seen by
- * all who share it. So, where the kernel cannot write without waiting for once (pipes before Linux 6.4, terminals), a
- * descriptor of our own is opened. Where that is not allowed, the line is not written. */
+static bool is_stderr(int fd, struct stat *st)
+{
+	return at_load.open && can_be_written(fd, st) && st->st_dev == at_load.device && st->st_ino == at_load.inode;
+}
+
+/* To poll() first would not do: others may fill a pipe between that and the write. Nor would O_NONBLOCK on the
+ * application's descriptor, which all who share it would see. So this one write is asked not to wait; where the kernel
+ * cannot do that (pipes before Linux 6.4, terminals), the file is opened anew. Where that is not allowed, the line is
+ * not written. */
 static void write_without_waiting(const char *line, size_t bytes)
 {
 	struct iovec part = {(void *)line, bytes};
+	struct stat st;
 	int fd;
 
 	if (pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT) >= 0 || errno == EAGAIN || errno == EPIPE)
@@ -92,7 +99,8 @@ static void write_without_waiting(const char *line, size_t bytes)
 	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	(void)!write(fd, line, bytes);
+	if (is_stderr(fd, &st))
+		(void)!write(fd, line, bytes);
 	close(fd);
 }
 
@@ -100,7 +108,7 @@ static void write_line(const char *line, size_t bytes)
 {
 	struct stat st;
 
-	if (!look_at_stderr(&st) || !at_load.open || st.st_dev != at_load.device || st.st_ino != at_load.inode)
+	if (!is_stderr(STDERR_FILENO, &st))
 		return;
 	if (S_ISREG(st.st_mode)) /* never waits, and the position is shared with the application */
 		(void)!write(STDERR_FILENO, line, bytes);
