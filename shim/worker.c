@@ -329,8 +329,8 @@ static void say_lost(int error)
 		return;
 	snprintf(detail, sizeof(detail), "%llu launch%s", (unsigned long long)lost, lost == 1 ? "" : "es");
 	kc__say(KC_MESSAGE_LOST, detail);
-	if (error != -EBUSY && !open_store())
-		write_lost_messages();
+	if (error != -EBUSY && !open_store() && !write_lost_messages())
+		write_messages();
 }
 
 /* Whatever is not in the database now stays in the journal, for recovery. */

@@ -221,7 +221,8 @@ static void check_journals(struct kc_diagnosis *d, const char *path)
 		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover says which", "%zu cannot be read",
 			     unreadable);
 	if (dead)
-		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover", "%zu left by processes that have ended", dead);
+		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover",
+			     "%zu left by processes that have ended", dead);
 	if (!dead && !unreadable)
 		kc_check_add(d, KC_LEVEL_OK, "journals", "", "none left behind%s", alive ? ", some in use" : "");
 }

@@ -66,7 +66,7 @@ launched_first=1000
 # Starts a program that has launched $launched_first times and waits; what it says goes to paused.err.
 begin_paused() { # LATER: launches after the pause
 	mkfifo in out
-	LD_PRELOAD=$library KERNCAST_DB=$PWD/${database:=kerncast.db} \
+	LD_PRELOAD=$library KERNCAST_FLUSH_MS=60000 KERNCAST_DB=$PWD/${database:=kerncast.db} \
 		"$awkward/pauses" $launched_first "$1" <in >out 2>paused.err 3>&- &
 	paused=$!
 	exec 8>in 9<out
@@ -111,7 +111,7 @@ limited() { # KIB COMMAND...: with that limit on the size of files; its output, 
 	shift
 	mkfifo err
 	cat err >limited.err &
-	(ulimit -f "$limit" && exec env LD_PRELOAD="$library" "$@") 2>err >/dev/null
+	(ulimit -f "$limit" && exec env KERNCAST_FLUSH_MS=60000 LD_PRELOAD="$library" "$@") 2>err >/dev/null
 	wait $!
 	cat limited.err
 }
@@ -157,7 +157,7 @@ limited() { # KIB COMMAND...: with that limit on the size of files; its output, 
 @test "a file-size limit, and a database with room for a few rows: what is lost is in its messages" {
 	export SIMCUDA_MODE=null SIMCUDA_LOG=
 	preloaded "$awkward/tables" shapes 10
-	limited 64 "$awkward/tables" shapes 20000
+	limited 1024 "$awkward/tables" shapes 20000
 	dropped=$(report '$.ledger.dropped')
 	equal "$(sql "SELECT count(*) FROM message WHERE code = 'LOST' AND text LIKE '%: $dropped launches'")" 1 \
 		"rows about it"
