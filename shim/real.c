@@ -351,7 +351,7 @@ static bool is_exported(const void *address)
  * function. What is exported under another name than the hook's is another ABI,
  * and so may be anything that is asked for in a later version than the table of
  * hooks covers. A function outside the driver is an interposing library's: the
- * hook would pass it by, unless it is all that the hook has.
+ * hook would bypass it, unless it is all that the hook has.
  */
 static bool speaks_for(int hook, int version, const void *address)
 {

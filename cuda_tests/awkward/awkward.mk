@@ -2,9 +2,9 @@
 # those named here: libraries that some of them open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
-  old_profiler_plugin.so)
+  old_profiler_plugin.so resolver.so)
 AWKWARD_NAMES     := $(patsubst cuda_tests/awkward/%.c,%,$(wildcard cuda_tests/awkward/*.c))
-AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti profiler_plugin,$(AWKWARD_NAMES)))
+AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti profiler_plugin resolver,$(AWKWARD_NAMES)))
 
 awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
@@ -15,6 +15,7 @@ $(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/li
 	$(CC) -o $@ $^ -pthread -ldl $(LDFLAGS)
 $(AWKWARD)/future_driver/libcuda.so.1: $(BUILD)/cuda_tests/awkward/future_driver.o
 $(AWKWARD)/old_cupti/libcupti.so.12: $(BUILD)/cuda_tests/awkward/old_cupti.o
+$(AWKWARD)/resolver.so: $(BUILD)/cuda_tests/awkward/resolver.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
   $(SIMCUDA)/libcuda.so
 $(AWKWARD)/old_profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(AWKWARD)/old_cupti/libcupti.so.12 \

@@ -37,3 +37,12 @@ abi=$build/awkward/newer_abi
 	equal "$(report '$.ledger.left_unhooked')" 1 "addresses left unhooked"
 	contains "$("$kerncast" report)" "left unhooked              1"
 }
+
+@test "a preloaded library answers with a function of its own: it is called, once per call" {
+	keep plain env LD_PRELOAD="$build/awkward/resolver.so" "$abi" 12000
+	equal "$(grep -c 'resolver: called' plain.out)" 1 "calls without kerncast"
+	keep shimmed env LD_PRELOAD="$library:$build/awkward/resolver.so" "$abi" 12000
+	same plain shimmed
+	keep shimmed env LD_PRELOAD="$build/awkward/resolver.so:$library" "$abi" 12000
+	same plain shimmed
+}
