@@ -1,5 +1,7 @@
 #include "copy.h"
 
+#include "lambda.h"
+
 /*
  * Until transfers of a kind have been measured: a latency, and the rate of the
  * slowest link in common use (PCIe 3.0 x16, 12 GB/s) or, on the device, half
@@ -17,7 +19,7 @@ int64_t kc_copy_ns(const struct kc_device *device, enum kc_copy_route route, uin
 		rate = (uint64_t)(2e9 * MIB / kc_device_bandwidth(device));
 	if (!rate)
 		rate = HOST_NS_PER_MIB;
-	return COPY_LATENCY_NS + (int64_t)((double)bytes / MIB * (double)rate);
+	return COPY_LATENCY_NS + kc__whole_ns((double)bytes / MIB * (double)rate);
 }
 
 uint64_t kc_copy_learn(uint64_t rate, uint64_t bytes, int64_t measured_ns)

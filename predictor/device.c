@@ -412,6 +412,33 @@ void kc_device_complete(struct kc_device *device)
 		    (uint64_t)device->memory_clock_khz * 1000 * 2 * (device->memory_bus_bits / 8);
 }
 
+int kc_device_is_possible(const struct kc_device *device)
+{
+	const struct {
+		uint32_t value, least, most;
+	} attributes[] = {
+	    {device->sm_count, 1, 1u << 16},
+	    {device->cores_per_sm, 1, 1u << 16},
+	    {device->warp_size, 1, 1u << 10},
+	    {device->clock_khz, 1, 1u << 30},
+	    {device->max_threads_per_block, 1, 1u << 16},
+	    {device->max_threads_per_sm, 1, 1u << 20},
+	    {device->max_blocks_per_sm, 1, 1u << 16},
+	    {device->registers_per_sm, 1, 1u << 26},
+	    {device->registers_per_block, 1, 1u << 26},
+	    {device->shared_per_sm_bytes, 1, 1u << 30},
+	    {device->shared_per_block_bytes, 1, 1u << 30},
+	    {device->shared_per_block_optin_bytes, 0, 1u << 30},
+	    {device->shared_reserved_per_block_bytes, 0, 1u << 30},
+	};
+
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		if (attributes[i].value < attributes[i].least || attributes[i].value > attributes[i].most)
+			return 0;
+	}
+	return device->max_threads_per_sm >= device->warp_size;
+}
+
 static void measured(uint32_t *field, double value)
 {
 	if (value >= 1 && value < UINT32_MAX)

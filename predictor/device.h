@@ -86,6 +86,10 @@ uint32_t kc_device_cluster_max(uint32_t cc_major);
  * per-block limit, and the memory bandwidth from clock and bus. */
 void kc_device_complete(struct kc_device *device);
 
+/* No attribute of a completed device is missing, or more than hardware will have for long: one from a damaged file can
+ * say anything, and the models divide by it. */
+int kc_device_is_possible(const struct kc_device *device);
+
 /* Measured values take the place of the built-in ones. */
 void kc_device_calibrate(struct kc_device *device, const struct kc_calibration *calibration);
 

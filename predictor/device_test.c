@@ -21,6 +21,31 @@ static void by_name(void **state)
 	assert_null(kc_device_builtin(""));
 }
 
+static void one_that_cannot_exist_is_told(void **state)
+{
+	static const size_t attributes[] = {
+	    offsetof(struct kc_device, sm_count),         offsetof(struct kc_device, warp_size),
+	    offsetof(struct kc_device, clock_khz),        offsetof(struct kc_device, max_threads_per_sm),
+	    offsetof(struct kc_device, registers_per_sm), offsetof(struct kc_device, shared_per_sm_bytes)};
+	static const uint32_t values[] = {0, 1u << 31, UINT32_MAX};
+
+	(void)state;
+	for (unsigned i = 0; kc_device_builtin_at(i); i++) {
+		struct kc_device device = *kc_device_builtin_at(i);
+
+		kc_device_complete(&device);
+		assert_true(kc_device_is_possible(&device));
+	}
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++) {
+			struct kc_device device = *kc_device_builtin("h200");
+
+			memcpy((char *)&device + attributes[i], &values[k], sizeof(values[k]));
+			assert_false(kc_device_is_possible(&device));
+		}
+	}
+}
+
 /* Table 6.1 of Quintanilla Cruz' thesis. */
 static void k40_of_the_thesis(void **state)
 {
@@ -212,11 +237,17 @@ static void what_was_not_measured_stays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names_that_mean_a_device),    cmocka_unit_test(by_name),
-	    cmocka_unit_test(k40_of_the_thesis),           cmocka_unit_test(cores),
-	    cmocka_unit_test(every_builtin_is_complete),   cmocka_unit_test(cores_per_sm),
-	    cmocka_unit_test(what_the_driver_said_stays),  cmocka_unit_test(measured_values_are_used),
-	    cmocka_unit_test(what_was_not_measured_stays), cmocka_unit_test(no_rate_exceeds_the_hardware),
+	    cmocka_unit_test(one_that_cannot_exist_is_told),
+	    cmocka_unit_test(names_that_mean_a_device),
+	    cmocka_unit_test(by_name),
+	    cmocka_unit_test(k40_of_the_thesis),
+	    cmocka_unit_test(cores),
+	    cmocka_unit_test(every_builtin_is_complete),
+	    cmocka_unit_test(cores_per_sm),
+	    cmocka_unit_test(what_the_driver_said_stays),
+	    cmocka_unit_test(measured_values_are_used),
+	    cmocka_unit_test(what_was_not_measured_stays),
+	    cmocka_unit_test(no_rate_exceeds_the_hardware),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

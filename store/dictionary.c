@@ -8,22 +8,24 @@
 #define MAX_SHAPES 16384u
 #define FIRST_SHAPES 256u
 
-static int make_room(int64_t **rows, size_t *capacity, uint32_t local)
+/* Where the row of a local id is kept; NULL: no memory. */
+static int64_t *place_of(struct kc__local_rows *rows, uint32_t local)
 {
-	size_t wanted = *capacity ? *capacity : 64;
-	int64_t *grown;
+	uint32_t number = kc_ids_number(&rows->ids, local);
 
-	while (wanted <= local)
-		wanted *= 2;
-	if (wanted == *capacity)
-		return 0;
-	grown = realloc(*rows, wanted * sizeof(**rows));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *capacity, 0, (wanted - *capacity) * sizeof(**rows));
-	*rows = grown;
-	*capacity = wanted;
-	return 0;
+	if (!number)
+		return NULL;
+	if (number >= rows->capacity) {
+		size_t capacity = 2 * (size_t)number + 64;
+		int64_t *grown = realloc(rows->at, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + rows->capacity, 0, (capacity - rows->capacity) * sizeof(*grown));
+		rows->at = grown;
+		rows->capacity = capacity;
+	}
+	return &rows->at[number];
 }
 
 static int64_t look_up(struct kc_store *s, enum kc__statement which, uint32_t local)
@@ -40,32 +42,36 @@ static int64_t look_up(struct kc_store *s, enum kc__statement which, uint32_t lo
 	return rc ? rc : row;
 }
 
-/* Ids are counted up from 1 by the process: a larger one comes from a broken journal. */
-#define LOCAL_MAX (1u << 22)
-
-static int64_t local_row(struct kc_store *s, int64_t **rows, size_t *capacity, enum kc__statement which, uint32_t local)
+static int64_t local_row(struct kc_store *s, struct kc__local_rows *rows, enum kc__statement which, uint32_t local)
 {
-	int rc;
+	int64_t *row;
 
-	if (local == 0 || local > LOCAL_MAX)
+	if (local == 0)
 		return 0;
-	if (local < *capacity && (*rows)[local] > 0)
-		return (*rows)[local];
-	rc = make_room(rows, capacity, local);
-	if (rc)
-		return rc;
-	(*rows)[local] = look_up(s, which, local);
-	return (*rows)[local];
+	row = place_of(rows, local);
+	if (!row)
+		return -ENOMEM;
+	if (*row <= 0)
+		*row = look_up(s, which, local);
+	return *row;
 }
 
 int64_t kc__kernel_row(struct kc_store *s, uint32_t local)
 {
-	return local_row(s, &s->dictionary.kernels, &s->dictionary.kernel_capacity, KC__LOCAL_KERNEL, local);
+	return local_row(s, &s->dictionary.kernels, KC__LOCAL_KERNEL, local);
+}
+
+void kc__kernel_row_forget(struct kc_store *s, uint32_t local)
+{
+	uint32_t number = kc_ids_find(&s->dictionary.kernels.ids, local);
+
+	if (number)
+		s->dictionary.kernels.at[number] = 0;
 }
 
 int64_t kc__stream_row(struct kc_store *s, uint32_t local)
 {
-	return local_row(s, &s->dictionary.streams, &s->dictionary.stream_capacity, KC__LOCAL_STREAM, local);
+	return local_row(s, &s->dictionary.streams, KC__LOCAL_STREAM, local);
 }
 
 int64_t kc__device_row(struct kc_store *s, uint32_t ordinal)
@@ -198,10 +204,16 @@ int64_t kc__shape_row(struct kc_store *s, const struct kc_launch *launch)
 	return slot->row;
 }
 
+static void forget_rows(struct kc__local_rows *rows)
+{
+	kc_ids_free(&rows->ids);
+	free(rows->at);
+}
+
 void kc__dictionary_clear(struct kc__dictionary *d)
 {
-	free(d->kernels);
-	free(d->streams);
+	forget_rows(&d->kernels);
+	forget_rows(&d->streams);
 	forget_shapes(d);
 	memset(d, 0, sizeof(*d));
 }

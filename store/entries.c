@@ -245,8 +245,7 @@ static int add_kernel(struct kc_store *s, const struct kc_kernel_entry *entry, c
 	}
 	if (rc == 0)
 		rc = link_local(s, KC__LINK_KERNEL, entry->id, row);
-	if (entry->id < s->dictionary.kernel_capacity)
-		s->dictionary.kernels[entry->id] = 0;
+	kc__kernel_row_forget(s, entry->id);
 	return rc;
 }
 
@@ -298,7 +297,7 @@ static int add_lambda(struct kc_store *s, const struct kc_lambda_entry *entry)
 		bind_scaled(stmt, 5, sqrt(entry->variance), KC_DEVIATION_SCALE);
 		sqlite3_bind_int64(stmt, 6, entry->count);
 		if (entry->time_ns)
-			sqlite3_bind_int64(stmt, 7, entry->time_ns - s->base_ns);
+			sqlite3_bind_int64(stmt, 7, kc__minus_ns(entry->time_ns, s->base_ns));
 		else
 			sqlite3_bind_null(stmt, 7);
 	}

@@ -12,6 +12,7 @@
 #ifndef KC_STORE_INTERNAL_H
 #define KC_STORE_INTERNAL_H
 
+#include "ids.h"
 #include "journal.h"
 #include "rollup.h"
 #include "schema.h"
@@ -52,6 +53,21 @@ enum kc__statement {
 	KC__STATEMENTS,
 };
 
+/* Times from a file may be any 64 bits: what would be past the largest number is the largest. */
+static inline int64_t kc__plus_ns(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+static inline int64_t kc__minus_ns(int64_t a, int64_t b)
+{
+	int64_t difference;
+
+	return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
+}
+
 struct kc__shape_slot {
 	int64_t row; /* 0: free */
 	int64_t kernel, device;
@@ -59,9 +75,14 @@ struct kc__shape_slot {
 	uint32_t blocks_per_sm;
 };
 
+struct kc__local_rows { /* of kernels or streams by the process's own ids */
+	struct kc_ids ids;
+	int64_t *at; /* by the number of the id; 0: not looked up */
+	size_t capacity;
+};
+
 struct kc__dictionary {
-	int64_t *kernels, *streams; /* row by local id; 0: not looked up */
-	size_t kernel_capacity, stream_capacity;
+	struct kc__local_rows kernels, streams;
 	int64_t devices[256];
 	struct kc__shape_slot *shapes;
 	size_t shape_count, shape_capacity;
@@ -125,6 +146,8 @@ int64_t kc__kernel_row(struct kc_store *s, uint32_t local);
 int64_t kc__stream_row(struct kc_store *s, uint32_t local);
 int64_t kc__device_row(struct kc_store *s, uint32_t ordinal);
 int64_t kc__shape_row(struct kc_store *s, const struct kc_launch *launch);
+/* To be looked up anew. */
+void kc__kernel_row_forget(struct kc_store *s, uint32_t local);
 void kc__dictionary_clear(struct kc__dictionary *d);
 
 /* entries.c: dictionary entries into their tables; 0 or -errno */

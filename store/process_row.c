@@ -155,18 +155,24 @@ static int end_unless_inside(struct kc_store *s, int inside, int rc)
 	return rc;
 }
 
+/* Rows of launches have it in their upper bits. */
+static int is_process(int64_t row)
+{
+	return row > 0 && row <= KC_PROCESS_MAX;
+}
+
 /* The row, made where there is none yet. */
 static int ensure_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
 {
 	int inside, rc = find_process(s, h, process);
 
 	if (rc || *process)
-		return rc;
+		return rc || is_process(*process) ? rc : -EBADMSG;
 	rc = begin_unless_inside(s, &inside);
 	if (rc)
 		return rc;
 	rc = add_process(s, h, process);
-	if (rc == 0 && *process > KC_PROCESS_MAX)
+	if (rc == 0 && !is_process(*process))
 		rc = -EOVERFLOW;
 	return end_unless_inside(s, inside, rc);
 }

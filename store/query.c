@@ -161,21 +161,32 @@ int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *
 	" hardware_queues, launch_overhead_ns, launch_gap_ns, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"         \
 	" uuid GLOB '*[^0]*' FROM device"
 
-static int add_device(sqlite3_stmt *row, void *arg)
+/* What no device has comes out as more than any has (kc_device_is_possible). */
+static uint32_t attribute(sqlite3_stmt *row, int i)
 {
-	struct kc_device_row *device = kc__list_add(arg, sizeof(*device));
-	struct kc_device *d;
+	int64_t value = sqlite3_column_int64(row, i);
+
+	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+static uint64_t amount(sqlite3_stmt *row, int i)
+{
+	int64_t value = sqlite3_column_int64(row, i);
+
+	return value < 0 ? UINT64_MAX : (uint64_t)value;
+}
+
+static void read_device(sqlite3_stmt *row, struct kc_device_row *device)
+{
+	struct kc_device *d = &device->device;
 	const char *name = (const char *)sqlite3_column_text(row, 2);
 
-	if (!device)
-		return -ENOMEM;
-	d = &device->device;
 	device->id = sqlite3_column_int64(row, 0);
-	device->driver_version = (uint32_t)sqlite3_column_int64(row, 1);
+	device->driver_version = attribute(row, 1);
 	snprintf(d->name, sizeof(d->name), "%s", name ? name : "");
-	d->simulated = (uint32_t)sqlite3_column_int64(row, 3);
-	d->memory_bytes_per_s = (uint64_t)sqlite3_column_int64(row, 4);
-	d->memory_bytes = (uint64_t)sqlite3_column_int64(row, 5);
+	d->simulated = sqlite3_column_int64(row, 3) != 0;
+	d->memory_bytes_per_s = amount(row, 4);
+	d->memory_bytes = amount(row, 5);
 	uint32_t *const numbers[] = {
 	    &d->cc_major,
 	    &d->cc_minor,
@@ -204,11 +215,36 @@ static int add_device(sqlite3_stmt *row, void *arg)
 	const int first = 6, count = sizeof(numbers) / sizeof(numbers[0]);
 
 	for (int i = 0; i < count; i++)
-		*numbers[i] = (uint32_t)sqlite3_column_int64(row, first + i);
-	d->copy_bytes_per_s = (uint64_t)sqlite3_column_int64(row, first + count);
-	d->flops_per_s = (uint64_t)sqlite3_column_int64(row, first + count + 1);
+		*numbers[i] = attribute(row, first + i);
+	d->copy_bytes_per_s = amount(row, first + count);
+	d->flops_per_s = amount(row, first + count + 1);
 	device->identified = sqlite3_column_int(row, first + count + 2);
+}
+
+static int add_device(sqlite3_stmt *row, void *arg)
+{
+	struct kc_device_row *device = kc__list_add(arg, sizeof(*device));
+
+	if (!device)
+		return -ENOMEM;
+	read_device(row, device);
 	return 0;
+}
+
+int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, DEVICE_COLUMNS " WHERE id = ?1", -1, &row, NULL);
+
+	*out = (struct kc_device_row){0};
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(row, 1, id);
+		rc = sqlite3_step(row);
+	}
+	if (rc == SQLITE_ROW)
+		read_device(row, out);
+	sqlite3_finalize(row);
+	return rc == SQLITE_ROW ? 1 : kc__errno(s->db, rc);
 }
 
 int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,

@@ -218,7 +218,7 @@ static void count(struct replay *r, const struct kc_replay_launch *l)
 
 static const char *given(const struct replay *r, const struct kc__op *op)
 {
-	return op->arguments && op->arguments < r->arguments.capacity ? r->arguments.at[op->arguments] : NULL;
+	return r->arguments.at[kc_ids_find(&r->arguments.ids, op->arguments)];
 }
 
 static void count_assumed(struct kc_replay *out, const struct kc__board *board)
@@ -241,7 +241,7 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 	    .measured_start_ns = op->start_ns,
 	    .measured_end_ns = op->end_ns,
 	    .overlap = op->overlap,
-	    .unpredictable = KC_NO_DEVICE,
+	    .unpredictable = KC_NO_ATTRIBUTES,
 	};
 	struct kc_placement plain = {0};
 	int rc = 0;
@@ -251,8 +251,8 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 	if (op->of) {
 		l.kernel = op->of->kernel;
 		l.excluded = op->of->code && op->of->code->excluded;
-		l.unpredictable = op->at ? op->of->unpredictable : KC_NO_DEVICE;
-		if (op->at && op->of->board->assumed)
+		l.unpredictable = op->at ? op->of->unpredictable : KC_NO_ATTRIBUTES;
+		if (op->at && op->of->board && op->of->board->assumed && !op->of->board->impossible)
 			count_assumed(r->out, op->of->board);
 	}
 	/* A duration of 0 is shorter than the profiler's clock can tell: no error is relative to it. */
@@ -335,39 +335,45 @@ struct walk {
 	int64_t latest_unix_ns; /* until which the processes so far lived */
 };
 
+struct given {             /* to launches of a shape */
+	int64_t arguments; /* 0: none so far */
+	int differs;
+};
+
+static int find_given(const struct kc__ops *ops, struct kc_ids *shapes, struct given *given)
+{
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct kc__op *op = &ops->at[i];
+		uint32_t shape = op->shape && op->arguments ? kc_ids_number(shapes, op->shape) : 0;
+
+		if (!op->shape || !op->arguments)
+			continue;
+		if (!shape)
+			return -ENOMEM;
+		given[shape].differs |= given[shape].arguments && given[shape].arguments != op->arguments;
+		given[shape].arguments = op->arguments;
+	}
+	return 0;
+}
+
 /* The first launches of a kernel have no arguments: its code had not been read. Where all
  * later ones of the shape had the same, they are taken to have had them, too. */
 static int complete_arguments(struct kc__ops *ops)
 {
-	enum { SEVERAL = UINT32_MAX };
-	uint32_t first = UINT32_MAX, last = 0, *given;
+	struct given *given = calloc(ops->count + 1, sizeof(*given));
+	struct kc_ids shapes = {0};
+	int rc = given ? find_given(ops, &shapes, given) : -ENOMEM;
 
-	for (size_t i = 0; i < ops->count; i++) {
-		if (!ops->at[i].shape)
-			continue;
-		first = ops->at[i].shape < first ? ops->at[i].shape : first;
-		last = ops->at[i].shape > last ? ops->at[i].shape : last;
-	}
-	if (last < first)
-		return 0;
-	given = calloc((size_t)last - first + 1, sizeof(*given));
-	if (!given)
-		return -ENOMEM;
-	for (size_t i = 0; i < ops->count; i++) {
-		const struct kc__op *op = &ops->at[i];
-		uint32_t *of = op->shape ? &given[op->shape - first] : NULL;
-
-		if (of && op->arguments)
-			*of = !*of || *of == op->arguments ? op->arguments : SEVERAL;
-	}
-	for (size_t i = 0; i < ops->count; i++) {
+	for (size_t i = 0; rc == 0 && i < ops->count; i++) {
 		struct kc__op *op = &ops->at[i];
+		const struct given *of = &given[kc_ids_find(&shapes, op->shape)];
 
-		if (op->shape && !op->arguments && given[op->shape - first] != SEVERAL)
-			op->arguments = given[op->shape - first];
+		if (!op->arguments && !of->differs)
+			op->arguments = of->arguments;
 	}
+	kc_ids_free(&shapes);
 	free(given);
-	return 0;
+	return rc;
 }
 
 static int replay_part(struct replay *r, const struct kc__part *part, int forget)
@@ -377,7 +383,7 @@ static int replay_part(struct replay *r, const struct kc__part *part, int forget
 	if (rc == 0 && !r->figures)
 		rc = complete_arguments(&r->ops);
 	if (rc == 0)
-		rc = kc__arguments_load(&r->loader, part->process, &r->arguments);
+		rc = kc__arguments_load(&r->loader, part->process, &r->ops, &r->arguments);
 	if (rc == 0 && r->ops.count > UINT32_MAX)
 		rc = -EFBIG;
 	if (rc || !r->ops.count)
@@ -386,9 +392,8 @@ static int replay_part(struct replay *r, const struct kc__part *part, int forget
 		kc__subject_forget(r->subject);
 	if (r->figures)
 		kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
-	rc = kc__sites_begin(&r->sites, &r->ops, part->first_sequence > 0);
-	if (rc == 0)
-		rc = replay_ops(r);
+	kc__sites_begin(&r->sites, part->first_sequence > 0);
+	rc = replay_ops(r);
 	if (rc == 0)
 		rc = kc__subject_error(r->subject);
 	if (r->figures)

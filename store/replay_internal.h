@@ -11,6 +11,7 @@
 #define KC_REPLAY_INTERNAL_H
 
 #include "identity.h"
+#include "ids.h"
 #include "internal.h"
 #include "intern.h"
 #include "overlap.h"
@@ -28,8 +29,8 @@ struct kc__op {
 	int64_t process;
 	uint64_t sequence;
 	uint64_t bytes;                                   /* transfer */
-	uint32_t shape, stream, device;                   /* rows; device: of a transfer */
-	uint32_t arguments;                               /* of the process; 0: not known */
+	int64_t shape, stream, device;                    /* rows; device: of a transfer */
+	int64_t arguments;                                /* of the process; 0: not known */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
 	/* From here on the replay's own. */
 	uint8_t met; /* enum kc_overlap, as known by then */
@@ -48,10 +49,10 @@ struct kc__ops {
 	size_t count, capacity;
 };
 
-/* What launches of the process were given, by number; NULL where there is no such number. */
+/* What launches of the process were given. */
 struct kc__texts {
-	char **at;
-	size_t capacity;
+	struct kc_ids ids;
+	char **at; /* by the number of the id; NULL: the database has none */
 };
 
 /* Operations whose measurement is still to come: a heap, the earliest end first. */
@@ -81,11 +82,12 @@ struct kc__known {
 	struct kc_belief belief;
 };
 
-struct kc__board { /* a device */
-	struct kc_device info;
-	char name[64]; /* UUID; of an imported device what it is called */
+struct kc__board {             /* a device */
+	struct kc_device info; /* of the stand-in where it is assumed or no device at all */
+	char name[64];         /* UUID; of an imported device what it is called */
 	int assumed;
 	char called[96]; /* of an assumed one: all that is known of it, or "" */
+	int impossible;  /* the database has no such device, or none that there can be */
 	struct kc__known known;
 	struct kc_contention contention;
 	struct kc_device_experience experience;
@@ -98,6 +100,7 @@ struct kc__code { /* a kernel on a device */
 	struct kc_code_identity identity; /* mangled: the subject's own */
 	uint32_t measured;
 	int excluded;
+	int missing; /* the database has no such kernel */
 	struct kc_resources resources;
 	struct kc_kernel_experience experience;
 	struct kc_scaling scaling;
@@ -191,8 +194,8 @@ struct kc__part {
 };
 /* In order of their calls. 0 or -errno. */
 int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops);
-/* 0 or -errno. What was in texts is let go. */
-int kc__arguments_load(struct kc__loader *loader, int64_t process, struct kc__texts *texts);
+/* What these operations were given. 0 or -errno. What was in texts is let go. */
+int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts);
 void kc__texts_free(struct kc__texts *texts);
 void kc__loader_close(struct kc__loader *loader);
 struct kc__stream_row {
@@ -200,6 +203,7 @@ struct kc__stream_row {
 	int32_t priority;
 	enum kc_stream_kind kind;
 };
+/* row 0: a device's own. 0, -ENOENT or another -errno. */
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
 
 /* replay_sites.c: where things run: devices, and the streams of the process on them. */
@@ -228,14 +232,14 @@ struct kc__sites {
 	struct kc__site at[KC__SITES_MAX];
 	uint32_t count;
 	int joined;                       /* 1: other launches came before the first one here */
-	struct kc__site_stream **streams; /* by row, from first_stream on; [0] past that: device's own */
+	struct kc_ids stream_ids;         /* of rows */
+	struct kc__site_stream **streams; /* by the number of the row; [0]: the device's own */
 	size_t stream_capacity;
-	int64_t first_stream;
 };
 
-/* A process begins, or a part of one (joined): its streams are not known yet. 0 or -ENOMEM. */
-int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops, int joined);
-/* NULL: no memory, or more devices than any machine has. */
+/* A process begins, or a part of one (joined): its streams are not known yet. */
+void kc__sites_begin(struct kc__sites *sites, int joined);
+/* NULL: no memory, no such stream, or more devices than any machine has. */
 struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
 /* It is over; timelines stay where they are and begin again with the next one. */
 void kc__sites_leave(struct kc__sites *sites);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define FIRST_OPS 4096u
+/* 73 years either way: sums and differences of two such times are numbers as well. */
+#define REACH_NS (INT64_C(1) << 61)
 
 static struct kc__op *add_op(struct kc__ops *ops)
 {
@@ -21,6 +23,16 @@ static struct kc__op *add_op(struct kc__ops *ops)
 	return &ops->at[ops->count++];
 }
 
+static int64_t within_reach(int64_t ns)
+{
+	return ns < -REACH_NS ? -REACH_NS : ns > REACH_NS ? REACH_NS : ns;
+}
+
+static int64_t time_at(sqlite3_stmt *row, int i)
+{
+	return within_reach(sqlite3_column_int64(row, i));
+}
+
 static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 {
 	struct kc__op *op = add_op(ops);
@@ -31,16 +43,16 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->kind = KC__OP_LAUNCH;
 	op->process = id >> KC_SEQUENCE_BITS;
 	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
-	op->shape = (uint32_t)sqlite3_column_int64(row, 1);
-	op->stream = (uint32_t)sqlite3_column_int64(row, 2);
-	op->issued_ns = sqlite3_column_int64(row, 3);
+	op->shape = sqlite3_column_int64(row, 1);
+	op->stream = sqlite3_column_int64(row, 2);
+	op->issued_ns = time_at(row, 3);
 	if (sqlite3_column_type(row, 5) != SQLITE_NULL) {
-		op->start_ns = op->issued_ns + sqlite3_column_int64(row, 4);
-		op->end_ns = op->start_ns + sqlite3_column_int64(row, 5);
+		op->start_ns = within_reach(op->issued_ns + time_at(row, 4));
+		op->end_ns = within_reach(op->start_ns + time_at(row, 5));
 	}
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
-	op->arguments = (uint32_t)sqlite3_column_int64(row, 7);
+	op->arguments = sqlite3_column_int64(row, 7);
 	return 0;
 }
 
@@ -62,15 +74,15 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	op->kind = KC__OP_TRANSFER;
 	op->process = sqlite3_column_int64(row, 0);
 	op->sequence = (uint64_t)sqlite3_column_int64(row, 1);
-	op->stream = (uint32_t)sqlite3_column_int64(row, 2);
-	op->issued_ns = sqlite3_column_int64(row, 3);
+	op->stream = sqlite3_column_int64(row, 2);
+	op->issued_ns = time_at(row, 3);
 	if (sqlite3_column_type(row, 5) != SQLITE_NULL) {
-		op->start_ns = sqlite3_column_int64(row, 4);
-		op->end_ns = sqlite3_column_int64(row, 5);
+		op->start_ns = time_at(row, 4);
+		op->end_ns = time_at(row, 5);
 	}
 	op->bytes = (uint64_t)sqlite3_column_int64(row, 6);
 	op->transfer_kind = transfer_kind((const char *)sqlite3_column_text(row, 7));
-	op->device = (uint32_t)sqlite3_column_int64(row, 8);
+	op->device = sqlite3_column_int64(row, 8);
 	if (sqlite3_column_int(row, 9)) /* it failed */
 		op->unmeasured = KC_CALL_FAILED;
 	return 0;
@@ -168,6 +180,8 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 	int rc;
 
 	ops->count = 0;
+	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can be of such a one */
+		return 0;
 	rc = load(loader, KC__LOAD_LAUNCHES, part, ops, add_launch);
 	if (rc)
 		return rc;
@@ -182,41 +196,46 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 
 void kc__texts_free(struct kc__texts *texts)
 {
-	for (size_t i = 0; i < texts->capacity; i++)
+	for (size_t i = 0; texts->at && i <= texts->ids.count; i++)
 		free(texts->at[i]);
 	free(texts->at);
+	kc_ids_free(&texts->ids);
 	*texts = (struct kc__texts){0};
 }
 
-static int add_text(struct kc__texts *texts, uint32_t number, const char *text)
+/* Room for what the operations were given: other texts of the process are not kept. */
+static int want_texts(struct kc__texts *texts, const struct kc__ops *ops)
 {
-	if (number >= texts->capacity) {
-		size_t capacity = 2 * (size_t)number + 16;
-		char **grown = realloc(texts->at, capacity * sizeof(*grown));
-
-		if (!grown)
+	kc__texts_free(texts);
+	for (size_t i = 0; i < ops->count; i++) {
+		if (ops->at[i].arguments && !kc_ids_number(&texts->ids, ops->at[i].arguments))
 			return -ENOMEM;
-		memset(grown + texts->capacity, 0, (capacity - texts->capacity) * sizeof(*grown));
-		texts->at = grown;
-		texts->capacity = capacity;
 	}
+	texts->at = calloc((size_t)texts->ids.count + 1, sizeof(*texts->at));
+	return texts->at ? 0 : -ENOMEM;
+}
+
+static int add_text(struct kc__texts *texts, int64_t id, const char *text)
+{
+	uint32_t number = kc_ids_find(&texts->ids, id);
+
+	if (!number)
+		return 0;
 	free(texts->at[number]);
 	texts->at[number] = strdup(text ? text : "");
 	return texts->at[number] ? 0 : -ENOMEM;
 }
 
-int kc__arguments_load(struct kc__loader *loader, int64_t process, struct kc__texts *texts)
+int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts)
 {
 	sqlite3_stmt *row = ask(loader, KC__LOAD_ARGUMENTS);
-	int rc = SQLITE_OK, failed = 0;
+	int rc = SQLITE_OK, failed = want_texts(texts, ops);
 
-	kc__texts_free(texts);
 	if (!row)
 		return kc__errno(loader->store->db, sqlite3_errcode(loader->store->db));
 	sqlite3_bind_int64(row, 1, process);
 	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
-		failed =
-		    add_text(texts, (uint32_t)sqlite3_column_int64(row, 0), (const char *)sqlite3_column_text(row, 1));
+		failed = add_text(texts, sqlite3_column_int64(row, 0), (const char *)sqlite3_column_text(row, 1));
 	if (!failed)
 		failed = kc__errno(loader->store->db, rc);
 	sqlite3_reset(row);
@@ -259,9 +278,11 @@ int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_ro
 
 	*out = (struct kc__stream_row){.kind = KC_STREAM_NONBLOCKING};
 	loader->streams.sql = "SELECT device, priority, kind, id FROM stream WHERE id >= ?1 ORDER BY id";
+	if (!row)
+		return 0;
 	found = kc__cursor_to(loader->store->db, &loader->streams, row);
 	if (found <= 0)
-		return found;
+		return found ? found : -ENOENT;
 	kind = (const char *)sqlite3_column_text(loader->streams.stmt, 2);
 	out->device = sqlite3_column_int64(loader->streams.stmt, 0);
 	out->priority = (int32_t)sqlite3_column_int64(loader->streams.stmt, 1);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_STREAMS 16u
+
 static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct kc_device *device)
 {
 	if (!tl)
@@ -73,13 +75,33 @@ static struct kc__site_stream *first_met(struct kc__sites *sites, int64_t stream
 	return site ? add_stream(site, &row) : NULL;
 }
 
+/* NULL: no memory. */
+static struct kc__site_stream **slot_of(struct kc__sites *sites, int64_t stream)
+{
+	uint32_t number = stream ? kc_ids_number(&sites->stream_ids, stream) : 0;
+
+	if (stream && !number)
+		return NULL;
+	if (number >= sites->stream_capacity) {
+		size_t capacity = 2 * (size_t)number + FIRST_STREAMS;
+		struct kc__site_stream **grown = realloc(sites->streams, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + sites->stream_capacity, 0, (capacity - sites->stream_capacity) * sizeof(*grown));
+		sites->streams = grown;
+		sites->stream_capacity = capacity;
+	}
+	return &sites->streams[number];
+}
+
 struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device)
 {
-	struct kc__site_stream **slot = &sites->streams[op->stream ? 1 + op->stream - sites->first_stream : 0];
+	struct kc__site_stream **slot = slot_of(sites, op->stream);
 
-	if (!*slot)
+	if (slot && !*slot)
 		*slot = first_met(sites, op->stream, device);
-	return *slot;
+	return slot ? *slot : NULL;
 }
 
 void kc__sites_leave(struct kc__sites *sites)
@@ -92,34 +114,15 @@ void kc__sites_leave(struct kc__sites *sites)
 		site->stream_count = 0;
 	}
 	sites->count = 0;
+	kc_ids_clear(&sites->stream_ids);
+	if (sites->streams)
+		memset(sites->streams, 0, sites->stream_capacity * sizeof(*sites->streams));
 }
 
-int kc__sites_begin(struct kc__sites *sites, const struct kc__ops *ops, int joined)
+void kc__sites_begin(struct kc__sites *sites, int joined)
 {
-	int64_t first = INT64_MAX, last = 0;
-	size_t wanted;
-
-	for (size_t i = 0; i < ops->count; i++) {
-		int64_t row = ops->at[i].stream;
-
-		if (row && row < first)
-			first = row;
-		if (row > last)
-			last = row;
-	}
+	kc__sites_leave(sites);
 	sites->joined = joined;
-	sites->first_stream = first;
-	wanted = last ? (size_t)(last - first) + 2 : 1;
-	if (wanted > sites->stream_capacity) {
-		struct kc__site_stream **grown = realloc(sites->streams, wanted * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		sites->streams = grown;
-		sites->stream_capacity = wanted;
-	}
-	memset(sites->streams, 0, wanted * sizeof(*sites->streams));
-	return 0;
 }
 
 void kc__sites_free(struct kc__sites *sites)
@@ -131,5 +134,6 @@ void kc__sites_free(struct kc__sites *sites)
 		free(sites->at[i].streams);
 		kc_spans_free(&sites->at[i].spans);
 	}
+	kc_ids_free(&sites->stream_ids);
 	free(sites->streams);
 }

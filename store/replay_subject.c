@@ -12,7 +12,7 @@
  * its SM count decides how kernels share it. */
 #define ASSUMED "v100"
 
-struct subject_table { /* by id, from 1 */
+struct subject_table { /* by number, from 1 */
 	void **at;
 	size_t capacity;
 };
@@ -23,9 +23,10 @@ struct kc__subject {
 	regex_t exclude;
 	struct kc_intern names;       /* codes ('c'), keys ('k'), shapes ('s') */
 	struct subject_table by_name; /* what the names stand for */
-	struct subject_table shapes;  /* by row: several rows may be one shape */
-	struct subject_table given;   /* by name of row and arguments ('g'): likewise */
-	struct subject_table boards;  /* by row */
+	struct kc_ids shape_rows, board_rows;
+	struct subject_table shapes; /* by number of the row: several rows may be one shape */
+	struct subject_table given;  /* by name of row and arguments ('g'): likewise */
+	struct subject_table boards; /* by number of the row */
 	struct kc__cursor shape_row, kernel_row;
 	struct kc_cells *cells;
 	int error;
@@ -38,10 +39,15 @@ static int fail(struct kc__subject *subject, int error)
 	return error;
 }
 
-static void **slot_of(struct kc__subject *subject, struct subject_table *table, size_t id)
+/* number 0: no memory. NULL: likewise */
+static void **slot_of(struct kc__subject *subject, struct subject_table *table, uint32_t number)
 {
-	if (id >= table->capacity) {
-		size_t capacity = 2 * id + 64;
+	if (!number) {
+		fail(subject, -ENOMEM);
+		return NULL;
+	}
+	if (number >= table->capacity) {
+		size_t capacity = 2 * (size_t)number + 64;
 		void **grown = realloc(table->at, capacity * sizeof(*grown));
 
 		if (!grown) {
@@ -52,19 +58,16 @@ static void **slot_of(struct kc__subject *subject, struct subject_table *table, 
 		table->at = grown;
 		table->capacity = capacity;
 	}
-	return &table->at[id];
+	return &table->at[number];
 }
 
 /* The object of this name, made of zeros where it is new. */
 static void *named(struct kc__subject *subject, char kind, const void *key, size_t key_bytes, size_t bytes, int *is_new)
 {
-	uint32_t id = kc_intern(&subject->names, kind, key, key_bytes);
-	void **slot = id ? slot_of(subject, &subject->by_name, id) : NULL;
+	void **slot = slot_of(subject, &subject->by_name, kc_intern(&subject->names, kind, key, key_bytes));
 
-	if (!slot) {
-		fail(subject, -ENOMEM);
+	if (!slot)
 		return NULL;
-	}
 	*is_new = !*slot;
 	if (!*slot)
 		*slot = calloc(1, bytes);
@@ -155,6 +158,8 @@ void kc__subject_free(struct kc__subject *subject)
 	free(subject->shapes.at);
 	free(subject->given.at);
 	free(subject->boards.at);
+	kc_ids_free(&subject->shape_rows);
+	kc_ids_free(&subject->board_rows);
 	kc__subject_leave(subject);
 	kc_intern_free(&subject->names);
 	if (subject->options->exclude)
@@ -228,7 +233,7 @@ static void name_board(struct kc__subject *subject, struct kc__board *board, int
 	    ask(subject, &cursor,
 		"SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id", row);
 
-	if (found)
+	if (found && sqlite3_column_text(found, 0))
 		snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(found, 0));
 	sqlite3_finalize(cursor.stmt);
 }
@@ -237,24 +242,24 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 {
 	const struct kc_device *stand_in =
 	    subject->options->device ? subject->options->device : kc_device_builtin(ASSUMED);
-	struct kc_device_row *devices = NULL;
-	size_t count = 0;
-	int rc = kc_query_devices(subject->store, &devices, &count);
+	struct kc_device_row device;
+	int found = kc__query_device(subject->store, row, &device);
 
-	if (rc)
-		fail(subject, rc);
-	for (size_t i = 0; i < count; i++) {
-		if (devices[i].id == row)
-			take_row(subject, board, &devices[i]);
-	}
+	if (found < 0)
+		fail(subject, found);
+	if (found > 0)
+		take_row(subject, board, &device);
 	name_board(subject, board, row);
-	free(devices);
-	if (!kc__device_is_known(&board->info)) {
+	board->assumed = !kc__device_is_known(&board->info);
+	if (board->assumed)
 		snprintf(board->called, sizeof(board->called), "%s", board->info.name);
+	else
+		kc_device_complete(&board->info);
+	board->impossible = row && (found <= 0 || (!board->assumed && !kc_device_is_possible(&board->info)));
+	if (board->assumed || board->impossible) {
 		board->info = *stand_in;
-		board->assumed = 1;
+		kc_device_complete(&board->info);
 	}
-	kc_device_complete(&board->info);
 	begin(&board->known, NULL);
 	kc_contention_init(&board->contention, NULL);
 	kc_device_experience_init(&board->experience, subject->cells);
@@ -262,7 +267,7 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 
 struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
 {
-	void **slot = slot_of(subject, &subject->boards, row > 0 ? (size_t)row : 0);
+	void **slot = slot_of(subject, &subject->boards, kc_ids_number(&subject->board_rows, row));
 
 	if (!slot)
 		return NULL;
@@ -320,6 +325,7 @@ static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int
 	    "SELECT name, mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
 	    " FROM kernel WHERE id >= ?1 ORDER BY id",
 	    kernel);
+	code->missing = !row;
 	if (row)
 		read_code(subject, code, row);
 	return code;
@@ -353,7 +359,7 @@ static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, con
 	shape->board = kc__subject_board(subject, shape->device);
 	shape->code = shape->board ? code_of(subject, shape->kernel, shape->device, shape->board) : NULL;
 	shape->key = shape->board ? key_of(subject, shape, dims) : NULL;
-	if (!shape->board || !shape->code || !shape->key || !shape->kernel)
+	if (!shape->board || !shape->code || !shape->key || shape->board->impossible || shape->code->missing)
 		return;
 	name_shape(shape, dims, arguments);
 	begin(&shape->known, &shape->key->lambda);
@@ -409,14 +415,10 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, con
 /* Where the shape of this row and these arguments is kept. */
 static void **shape_slot(struct kc__subject *subject, int64_t row, const char *arguments)
 {
-	uint32_t id;
-
 	if (!arguments)
-		return slot_of(subject, &subject->shapes, row > 0 ? (size_t)row : 0);
-	id = kc_intern_two(&subject->names, 'g', &row, sizeof(row), arguments, strlen(arguments));
-	if (!id)
-		fail(subject, -ENOMEM);
-	return id ? slot_of(subject, &subject->given, id) : NULL;
+		return slot_of(subject, &subject->shapes, kc_ids_number(&subject->shape_rows, row));
+	return slot_of(subject, &subject->given,
+		       kc_intern_two(&subject->names, 'g', &row, sizeof(row), arguments, strlen(arguments)));
 }
 
 struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments)

@@ -1,3 +1,4 @@
+#include "ids.h"
 #include "report.h"
 
 #include <errno.h>
@@ -6,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows count up from 1; a larger id comes from a damaged file. */
-#define ID_MAX (1 << 26)
-
 struct by_id { /* of kernel, stream, model or case */
-	struct kc__group **at;
+	struct kc_ids ids;
+	struct kc__group **at; /* by the number of the id */
 	size_t capacity;
 };
 
@@ -23,24 +22,23 @@ struct loading {
 
 static struct kc__group *group_of(struct by_id *groups, int64_t id)
 {
-	size_t wanted = groups->capacity ? groups->capacity : 64;
+	uint32_t number = kc_ids_number(&groups->ids, id);
 
-	if (id < 0 || id > ID_MAX)
+	if (!number)
 		return NULL;
-	while (wanted <= (size_t)id)
-		wanted *= 2;
-	if (wanted != groups->capacity) {
-		struct kc__group **at = realloc(groups->at, wanted * sizeof(*at));
+	if (number >= groups->capacity) {
+		size_t capacity = 2 * (size_t)number + 16;
+		struct kc__group **at = realloc(groups->at, capacity * sizeof(*at));
 
 		if (!at)
 			return NULL;
-		memset(at + groups->capacity, 0, (wanted - groups->capacity) * sizeof(*at));
+		memset(at + groups->capacity, 0, (capacity - groups->capacity) * sizeof(*at));
 		groups->at = at;
-		groups->capacity = wanted;
+		groups->capacity = capacity;
 	}
-	if (!groups->at[id])
-		groups->at[id] = calloc(1, sizeof(struct kc__group));
-	return groups->at[id];
+	if (!groups->at[number])
+		groups->at[number] = calloc(1, sizeof(struct kc__group));
+	return groups->at[number];
 }
 
 static int add_to(struct kc__group **group, const struct kc__rollup *rollup, const uint64_t *counts)
@@ -140,13 +138,19 @@ static void fill_slowdown(struct kc_slowdown_error *out, const struct kc__group 
 	out->mean_waves = overlapped->sums.slow_waves_sum / (double)out->n;
 }
 
+/* 0 where the file has no number for one of them: qsort() needs one. */
+static double share_of(double part, double whole)
+{
+	return isfinite(part) && isfinite(whole) ? part / whole : 0;
+}
+
 static void fill_group(struct kc_group *out, const struct kc__group *group, double all_measured_ns)
 {
 	const struct kc__sums *sums = &group->sums;
 
 	out->launches = sums->launches;
 	out->measured = sums->measured;
-	out->time_share = all_measured_ns > 0 ? sums->measured_ns / all_measured_ns : 0;
+	out->time_share = all_measured_ns > 0 ? share_of(sums->measured_ns, all_measured_ns) : 0;
 	out->mean_measured_ns = sums->measured ? sums->measured_ns / (double)sums->measured : NAN;
 	out->mean_predicted_ns = sums->matched ? sums->predicted_ns / (double)sums->matched : NAN;
 	out->accuracy = kc__group_accuracy(group);
@@ -167,20 +171,22 @@ static int fill_groups(struct kc_groups *out, const struct by_id *groups, double
 {
 	struct kc__list list = {0};
 
-	for (size_t id = 0; id < groups->capacity; id++) {
+	for (size_t i = 0; i < groups->ids.capacity; i++) {
+		const struct kc_id *id = &groups->ids.slots[i];
+		const struct kc__group *from = groups->at[id->number];
 		struct kc_group *group;
 
-		if (!groups->at[id])
+		if (!id->number)
 			continue;
 		group = kc__list_add(&list, sizeof(*group));
 		if (!group) {
 			free(list.at);
 			return -ENOMEM;
 		}
-		group->id = (int64_t)id;
-		fill_group(group, groups->at[id], all_measured_ns);
+		group->id = id->id;
+		fill_group(group, from, all_measured_ns);
 		if (with_hints)
-			group->hints = kc__group_hints(groups->at[id], &group->accuracy);
+			group->hints = kc__group_hints(from, &group->accuracy);
 	}
 	if (list.count)
 		qsort(list.at, list.count, sizeof(struct kc_group), by_time);
@@ -226,6 +232,7 @@ static void clear_ids(struct by_id *groups)
 	for (size_t i = 0; i < groups->capacity; i++)
 		clear_group(groups->at[i]);
 	free(groups->at);
+	kc_ids_free(&groups->ids);
 }
 
 static void clear_loading(struct loading *l)

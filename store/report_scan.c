@@ -58,8 +58,11 @@ static int scan_process(sqlite3_stmt *process, void *arg)
 	struct scan *scan = arg;
 	int64_t id = sqlite3_column_int64(process, 0);
 	sqlite3_stmt *row = NULL;
-	int rc = sqlite3_prepare_v2(scan->store->db, SCAN, -1, &row, NULL), failed = 0;
+	int rc, failed = 0;
 
+	if (id < 1 || id > KC_PROCESS_MAX) /* no launch can be of such a one */
+		return 0;
+	rc = sqlite3_prepare_v2(scan->store->db, SCAN, -1, &row, NULL);
 	if (rc != SQLITE_OK)
 		return kc__errno(scan->store->db, rc);
 	sqlite3_bind_int64(row, 1, id << KC_SEQUENCE_BITS);

@@ -14,6 +14,8 @@
 #define BUSY_MS 10000
 /* Pages after which the write-ahead log goes into the database: 16 MiB. */
 #define CHECKPOINT_PAGES 4096
+/* No row of ours is longer; inside an application a longer one is not even read. */
+#define PEEK_ROW_BYTES (16 << 20)
 #define WAL_TRIES 200
 #define WAL_PAUSE_MS 10
 
@@ -192,8 +194,10 @@ static int prepare_database(struct kc_store *s)
 	}
 	if (rc == 0 && state != KC_SCHEMA_OURS)
 		rc = bring_up_schema(s);
-	if (rc == 0 && s->mode == KC_STORE_PEEK)
+	if (rc == 0 && s->mode == KC_STORE_PEEK) {
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, PEEK_ROW_BYTES);
+	}
 	if (rc == 0 && s->mode != KC_STORE_WRITE)
 		rc = set(s, "PRAGMA query_only = 1");
 	return rc;

@@ -272,6 +272,28 @@ static void local_ids_survive_the_handle(void **state)
 	kc_store_close(s);
 }
 
+/* Of a journal that was tampered with. */
+static void times_past_the_largest_number_are_the_largest(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_store *s = open_store(f->path);
+	struct kc_journal_header h = make_header(1, "a");
+	struct kc_slot early = make_launch(1, 0, 0, 100, 100), late = make_launch(2, 0, 0, 100, 100);
+	int64_t process;
+
+	early.launch.launched_ns = INT64_MIN; /* the process began at BASE_NS */
+	late.launch.solo_ns = INT64_MAX;
+	late.launch.solo_low_ns = -1;
+	assert_int_equal(kc_store_process(s, &h, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	assert_int_equal(kc_store_slot(s, &early), 0);
+	assert_int_equal(kc_store_slot(s, &late), 0);
+	assert_int_equal(kc_store_commit(s), 0);
+	assert_int_equal(one(s, "SELECT launched = -9223372036854775807 - 1 FROM launch_row WHERE id & 255 = 1"), 1);
+	assert_int_equal(one(s, "SELECT below = 9223372036854775807 FROM launch_row WHERE id & 255 = 2"), 1);
+	kc_store_close(s);
+}
+
 static void torn_and_unknown_slots_are_said(void **state)
 {
 	struct fixture *f = *state;
@@ -495,6 +517,7 @@ int main(void)
 	    TEST(kernels_are_shared_and_local_ids_are_not),
 	    TEST(lambda_history),
 	    TEST(local_ids_survive_the_handle),
+	    TEST(times_past_the_largest_number_are_the_largest),
 	    TEST(torn_and_unknown_slots_are_said),
 	    TEST(an_entry_in_parts_survives_a_rollback),
 	    TEST(closed_descriptors_are_noticed_and_spared),

@@ -34,10 +34,16 @@ static const char launches[] =
     " HAVING count(DISTINCT s.block_x || '.' || s.block_y || '.' || s.block_z) > 1)"
     " ORDER BY k.module, k.name, l.device, l.block_x * l.block_y * l.block_z, l.block_x, l.block_y, size, ns";
 
+static int is_text(const char *text, sqlite3_stmt *row, int i)
+{
+	const char *other = (const char *)sqlite3_column_text(row, i);
+
+	return !strcmp(text, other ? other : "");
+}
+
 static int same_kernel(const struct kc_sweep_kernel *kernel, sqlite3_stmt *row)
 {
-	return !strcmp(kernel->module, (const char *)sqlite3_column_text(row, MODULE)) &&
-	       !strcmp(kernel->name, (const char *)sqlite3_column_text(row, NAME));
+	return is_text(kernel->module, row, MODULE) && is_text(kernel->name, row, NAME);
 }
 
 static int note_kernel(struct collector *c, sqlite3_stmt *row)
@@ -62,7 +68,7 @@ static uint32_t occupancy(const struct collector *c, const struct kc_sweep_point
 
 	memcpy(shape.block, point->block, sizeof(shape.block));
 	for (size_t i = 0; i < c->device_count; i++)
-		if (c->devices[i].id == point->device && c->devices[i].device.sm_count &&
+		if (c->devices[i].id == point->device && kc_device_is_possible(&c->devices[i].device) &&
 		    kc_work_init(&work, &c->devices[i].device, &resources, &shape, 0) == 0)
 			return work.blocks_per_sm;
 	return 0;
@@ -210,14 +216,19 @@ static int add_kernel(sqlite3_stmt *row, void *arg)
 static int add_point(sqlite3_stmt *row, void *arg)
 {
 	struct reader *reader = arg;
-	struct kc_sweep_point *point = kc__list_add(&reader->points, sizeof(*point));
 	const struct kc_sweep_kernel *kernels = reader->kernels.at;
+	struct kc_sweep_point *point;
+	uint32_t kernel = 0;
 	int column = 1;
 
+	while (kernel < reader->kernels.count && kernels[kernel].id != sqlite3_column_int64(row, 0))
+		kernel++;
+	if (kernel == reader->kernels.count)
+		return 0;
+	point = kc__list_add(&reader->points, sizeof(*point));
 	if (!point)
 		return -ENOMEM;
-	while (point->kernel + 1 < reader->kernels.count && kernels[point->kernel].id != sqlite3_column_int64(row, 0))
-		point->kernel++;
+	point->kernel = kernel;
 	point->device = sqlite3_column_int64(row, column++);
 	for (int i = 0; i < 3; i++)
 		point->block[i] = (uint32_t)sqlite3_column_int64(row, column++);

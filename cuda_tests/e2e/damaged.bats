@@ -1,0 +1,98 @@
+# A database may be damaged, or somebody's trap: the application that finds it
+# runs as without kerncast, and a command says what it can or what is wrong.
+load common
+
+setup_file() {
+	load common
+	setup
+	cd "$BATS_FILE_TMPDIR" || return 1
+	plain_demo >plain.out
+	"$kerncast" run -q -o sound.db "$build/demo-static-sim" --rounds 20 >sound.out
+	peak_of run "$kerncast" run -q -o sound.db "$build/demo-static-sim" --rounds 20
+	peak_of replay "$kerncast" replay sound.db
+}
+
+plain_demo() {
+	"$build/demo-static-sim" --rounds 20
+}
+
+peak_of() { # NAME COMMAND...: its peak memory, KiB, in NAME.peak, its status in NAME.status
+	local name=$1
+	shift
+	set +e
+	timeout 60 "$build/awkward/peak" "$name.peak" "$@" >"$name.out" 2>"$name.err" </dev/null
+	echo $? >"$name.status"
+	set -e
+}
+
+# Room for what a database of this size may take beyond a sound one, KiB.
+slack=65536
+
+# Once for each SQL: a second run with a database that it has damaged, and what `kerncast replay` makes of it.
+harmless() { # SQL...
+	local damage sound=$BATS_FILE_TMPDIR
+	for damage in "$@"; do
+		rm -f bad.db*
+		cp "$sound/sound.db" bad.db
+		sqlite3 bad.db "PRAGMA ignore_check_constraints = 1; $damage" || return 1
+		KERNCAST_DB=$PWD/bad.db LD_PRELOAD=$library peak_of run "$build/demo-static-sim" --rounds 20
+		equal "$(<run.status)" 0 "status of the application after: $damage"
+		cmp "$sound/plain.out" run.out || { echo "output of the application after: $damage"; return 1; }
+		within "$(<run.peak)" 1 $(($(<"$sound/run.peak") + slack)) "KiB of the application after: $damage"
+		peak_of replay "$kerncast" replay bad.db
+		within "$(<replay.status)" 0 1 "status of replay after: $damage"
+		within "$(<replay.peak)" 1 $(($(<"$sound/replay.peak") + slack)) "KiB of replay after: $damage"
+		[[ $(<replay.status) == 0 || -s replay.err ]] || { echo "replay says nothing after: $damage"; return 1; }
+	done
+}
+
+@test "a device's number is a key and never a size" {
+	harmless "UPDATE shape SET device = 4294967296" "UPDATE shape SET device = 1099511627776" \
+		"UPDATE shape SET device = 9223372036854775807" "UPDATE shape SET device = 9223372036854775780" \
+		"UPDATE shape SET device = 300000000" "UPDATE shape SET device = -1" \
+		"UPDATE OR REPLACE stream SET device = 1e308" "UPDATE stream SET device = 300000000"
+}
+
+@test "so is a number of arguments, a shape's, a kernel's, a stream's" {
+	harmless "UPDATE arguments SET local = local + 50000000; UPDATE launch_row SET arguments = arguments + 50000000" \
+		"UPDATE arguments SET local = local + 1000000000" "UPDATE launch_row SET arguments = -1" \
+		"UPDATE launch_row SET shape = shape + 300000000" "UPDATE launch_row SET shape = 9223372036854775807 WHERE id % 2" \
+		"UPDATE shape SET id = id + 4000000000000000000 WHERE id % 2" \
+		"UPDATE OR REPLACE shape SET kernel = 9223372036854775807" "UPDATE launch_row SET stream = stream + 300000000" \
+		"UPDATE launch_row SET stream = 9223372036854775807 WHERE id % 2" \
+		"UPDATE rollup SET kernel = kernel + 60000000" "UPDATE rollup SET stream = -1"
+}
+
+unpredictable() { # SQL: what the replay says of the database it has damaged
+	cp "$BATS_FILE_TMPDIR/sound.db" bad.db
+	sqlite3 bad.db "$1"
+	"$kerncast" replay --json bad.db >replay.json
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT),
+		'\$.launches', '\$.predicted', '\$.unpredictable_reasons.no_attributes')"
+}
+
+@test "launches without a device, a kernel or a stream are unpredictable: no_attributes" {
+	local launches=$(($(sql "SELECT count(*) FROM launch_row" "$BATS_FILE_TMPDIR/sound.db")))
+	equal "$(unpredictable "UPDATE shape SET device = 4294967296")" "[$launches,0,$launches]"
+	equal "$(unpredictable "UPDATE device SET warp_size = 2147483648")" "[$launches,0,$launches]"
+	equal "$(unpredictable "DELETE FROM kernel")" "[$launches,0,$launches]"
+	equal "$(unpredictable "DELETE FROM stream")" "[$launches,0,$launches]"
+	equal "$(unpredictable "UPDATE launch_row SET shape = -1")" "[$launches,0,$launches]"
+}
+
+@test "a device that cannot exist" {
+	harmless "UPDATE device SET warp_size = 1" "UPDATE device SET warp_size = 2147483648" \
+		"UPDATE device SET warp_size = -1, sm_count = -1" "UPDATE device SET sm_count = 4294967295" \
+		"UPDATE device SET sm_count = 1e308, clock_khz = 1e308" "UPDATE device SET clock_khz = 'fast'" \
+		"UPDATE device SET registers_per_sm = 1, max_threads_per_sm = 1, max_blocks_per_sm = 4294967295" \
+		"DELETE FROM device"
+}
+
+@test "launch shapes and times that cannot be" {
+	harmless "UPDATE shape SET block_x = 0" "UPDATE OR REPLACE shape SET block_x = 4294967297, grid_x = -1" \
+		"UPDATE OR REPLACE shape SET blocks_per_sm = 4294967295, grid_x = 4294967295" \
+		"UPDATE launch_row SET launched = 9223372036854775807 WHERE id % 2" \
+		"UPDATE launch_row SET launched = -9223372036854775808, measured_wait = -9223372036854775808 WHERE id % 3 = 0" \
+		"UPDATE launch_row SET measured_span = 9223372036854775807" "UPDATE launch_row SET flags = -1" \
+		"UPDATE process SET started_ns = -9223372036854775808" "UPDATE process SET id = id + 4611686018427387904"
+}
