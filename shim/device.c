@@ -12,7 +12,6 @@
 #define HARDWARE_QUEUES_DEFAULT 8 /* CUDA_DEVICE_MAX_CONNECTIONS, programming guide */
 
 struct driver {
-	struct sqlite3 *calibrations; /* NULL: none are kept */
 	CUresult(CUDAAPI *count)(int *);
 	CUresult(CUDAAPI *get)(CUdevice *, int);
 	CUresult(CUDAAPI *name)(char *, int, CUdevice);
@@ -73,31 +72,42 @@ static void fill(const struct driver *d, CUdevice handle, struct kc_device *info
 	kc_device_complete(info);
 }
 
-/* What was measured of this very device before this process began. */
-static void calibrate(const struct driver *d, struct kc_device *info, const uint8_t *uuid)
+static int device_ask(const struct driver *d, int ordinal, struct kc__device *device, struct kc_device_entry *entry)
 {
-	const struct kc_calibrated self = {info->name, uuid};
-	struct kc_calibration measured;
-
-	if (d->calibrations && kc_calibration_find(d->calibrations, &self, &measured) > 0)
-		kc_device_calibrate(info, &measured);
-}
-
-static int device_init(const struct driver *d, int ordinal, struct kc__device *device)
-{
-	struct kc_device_entry entry = {.ordinal = (uint32_t)ordinal,
-					.driver_version = (uint32_t)kc__shim.driver_version};
-	pthread_mutexattr_t attributes;
 	CUuuid uuid;
 
+	*entry =
+	    (struct kc_device_entry){.ordinal = (uint32_t)ordinal, .driver_version = (uint32_t)kc__shim.driver_version};
 	device->ordinal = (uint32_t)ordinal;
 	if (d->get(&device->handle, ordinal) != CUDA_SUCCESS)
 		return -ENODEV;
 	if (d->uuid && d->uuid(&uuid, device->handle) == CUDA_SUCCESS)
-		memcpy(entry.uuid, uuid.bytes, sizeof(entry.uuid));
-	kc_uuid_text(entry.uuid, device->uuid);
+		memcpy(entry->uuid, uuid.bytes, sizeof(entry->uuid));
+	kc_uuid_text(entry->uuid, device->uuid);
 	fill(d, device->handle, &device->info);
-	calibrate(d, &device->info, entry.uuid);
+	return 0;
+}
+
+/* What was measured of these very devices before this process began. */
+static void calibrate(void *entries)
+{
+	struct sqlite3 *calibrations = kc_calibration_open(kc__shim.options.db);
+
+	for (int i = 0; calibrations && i < kc__shim.device_count; i++) {
+		struct kc_device *info = &kc__shim.devices[i].info;
+		const struct kc_calibrated self = {info->name, ((struct kc_device_entry *)entries)[i].uuid};
+		struct kc_calibration measured;
+
+		if (kc_calibration_find(calibrations, &self, &measured) > 0)
+			kc_device_calibrate(info, &measured);
+	}
+	kc_calibration_close(calibrations);
+}
+
+static int device_begin(struct kc__device *device, struct kc_device_entry *entry)
+{
+	pthread_mutexattr_t attributes;
+
 	device->timeline = mmap(NULL, kc_timeline_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	device->answers =
 	    mmap(NULL, kc_answers_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -116,8 +126,8 @@ static int device_init(const struct driver *d, int ordinal, struct kc__device *d
 	device->known = 1;
 	if (device->info.simulated)
 		atomic_store(&kc__shim.header->simulated, 1);
-	entry.device = device->info;
-	return kc_journal_put(kc__shim.journal, KC_KIND_DEVICE, &entry, sizeof(entry));
+	entry->device = device->info;
+	return kc_journal_put(kc__shim.journal, KC_KIND_DEVICE, entry, sizeof(*entry));
 }
 
 int kc__devices_init(void)
@@ -132,6 +142,7 @@ int kc__devices_init(void)
 	    .uuid = (CUresult(CUDAAPI *)(CUuuid *, CUdevice))kc__driver_symbol("cuDeviceGetUuid_v2"),
 	    .version = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDriverGetVersion"),
 	};
+	struct kc_device_entry *entries;
 	int count = 0, error = 0;
 
 	if (!d.count || !d.get || !d.name || !d.attribute || d.count(&count) != CUDA_SUCCESS)
@@ -139,9 +150,15 @@ int kc__devices_init(void)
 	if (d.version)
 		d.version(&kc__shim.driver_version);
 	kc__shim.device_count = count < KC__DEVICES_MAX ? count : KC__DEVICES_MAX;
-	d.calibrations = kc_calibration_open(kc__shim.options.db);
+	entries = calloc((size_t)kc__shim.device_count + 1, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
 	for (int i = 0; !error && i < kc__shim.device_count; i++)
-		error = device_init(&d, i, &kc__shim.devices[i]);
-	kc_calibration_close(d.calibrations);
+		error = device_ask(&d, i, &kc__shim.devices[i], &entries[i]);
+	if (!error)
+		kc__on_own_thread(calibrate, entries);
+	for (int i = 0; !error && i < kc__shim.device_count; i++)
+		error = device_begin(&kc__shim.devices[i], &entries[i]);
+	free(entries);
 	return error;
 }

@@ -34,16 +34,22 @@ static void recall_device(struct kc__device *device)
 		atomic_store(&device->copy_ns_per_mib[kind], known.copy_rates[kind]);
 }
 
-void kc__recall_begin(void)
+static void load(void *unused)
 {
 	const struct kc_past_options options = {
 	    .executable = kc__shim.header->executable,
 	    .launches_max = LAUNCHES_MAX,
 	};
 
+	(void)unused;
+	kc_past_load(kc__shim.options.db, &options, &past);
+}
+
+void kc__recall_begin(void)
+{
 	past = NULL;
 	if (!kc__shim.options.fresh)
-		kc_past_load(kc__shim.options.db, &options, &past);
+		kc__on_own_thread(load, NULL);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		recall_device(&kc__shim.devices[i]);
 	for (int i = 0; i < kc__shim.device_count; i++)

@@ -465,6 +465,10 @@ void kc__learn_size(struct kc__shape *shape, const struct kc_work *work, const s
 void kc__learn_transfer(const struct kc_transfer *transfer);
 
 /* worker.c */
+/* Does the work on a thread that ends with it, and waits for it. For what reads the database while the application
+ * waits in cuInit: SQLite needs more stack than a thread of the application may have, and lets files grow, which past
+ * RLIMIT_FSIZE is a signal to the thread that does it. 0; -errno: there is no thread, and nothing was done. */
+int kc__on_own_thread(void (*work)(void *arg), void *arg);
 int kc__worker_start(void);
 /* Everything measured is collected and stored, within limit_ms; 1: done, 0: time ran out. */
 int kc__worker_finish(uint32_t limit_ms, bool last);

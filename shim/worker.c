@@ -1,5 +1,5 @@
 /*
- * The one thread of ours: keeps journal segments ready, collects measurements,
+ * The one thread of ours that stays: keeps journal segments ready, collects measurements,
  * learns, and writes what is final to the database. When the database cannot be
  * written, slots stay in the journal and are tried again.
  */
@@ -423,11 +423,54 @@ static void *run(void *unused)
 	return NULL;
 }
 
+/* Signals are the application's. 0 or -errno. */
+static int make_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(thread, &attributes, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+struct errand {
+	void (*work)(void *arg);
+	void *arg;
+};
+
+static void *run_errand(void *arg)
+{
+	const struct errand *errand = arg;
+
+	errand->work(errand->arg);
+	return NULL;
+}
+
+int kc__on_own_thread(void (*work)(void *arg), void *arg)
+{
+	struct errand errand = {work, arg};
+	pthread_t thread;
+	int error = make_thread(&thread, run_errand, &errand), before;
+
+	if (error)
+		return error;
+	/* The application may have asked for the end of the thread that waits here, where locks are held. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	pthread_join(thread, NULL);
+	pthread_setcancelstate(before, NULL);
+	return 0;
+}
+
 int kc__worker_start(void)
 {
 	pthread_condattr_t clock;
-	pthread_attr_t attributes;
-	sigset_t all, before;
 	int error;
 
 	worker.join = kc__join_new();
@@ -443,16 +486,9 @@ int kc__worker_start(void)
 	pthread_cond_init(&worker.wake, &clock);
 	pthread_cond_init(&worker.done, &clock);
 	pthread_condattr_destroy(&clock);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	/* Signals are the application's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&worker.thread, &attributes, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
+	error = make_thread(&worker.thread, run, NULL);
 	if (error)
-		return -error;
+		return error;
 	worker.running = 1;
 	pthread_setname_np(worker.thread, "kerncast");
 	return 0;

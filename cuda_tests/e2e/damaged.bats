@@ -96,3 +96,31 @@ unpredictable() { # SQL: what the replay says of the database it has damaged
 		"UPDATE launch_row SET measured_span = 9223372036854775807" "UPDATE launch_row SET flags = -1" \
 		"UPDATE process SET started_ns = -9223372036854775808" "UPDATE process SET id = id + 4611686018427387904"
 }
+
+# A second run with a limit on the size of files, KiB.
+limited() { # KIB
+	(
+		unset SIMCUDA_LOG # the stand-in's own file
+		ulimit -f "$1"
+		export KERNCAST_DB=$PWD/k.db LD_PRELOAD=$library
+		keep limited "$build/demo-static-sim" --rounds 20
+	)
+}
+
+@test "a limit on the size of files ends no application that finds a database" {
+	local kib sound=$BATS_FILE_TMPDIR
+	for kib in 4 16 31; do
+		for wal in none left; do
+			rm -f k.db*
+			cp "$sound/sound.db" k.db
+			if [[ $wal == left ]]; then
+				sqlite3 k.db ".dbconfig no_ckpt_on_close on" "UPDATE run SET directory = directory || '/'" >/dev/null
+				rm -f k.db-shm
+				[[ -s k.db-wal ]] || { echo "no log left to be read"; return 1; }
+			fi
+			limited "$kib"
+			equal "$(<limited.status)" 0 "status under $kib KiB, write-ahead log: $wal"
+			cmp "$sound/plain.out" limited.out
+		done
+	done
+}
