@@ -392,7 +392,7 @@ void kc_journal_close(struct kc_journal *j, int remove);
 
 /* A journal file of another process, read only. */
 struct kc_journal_file;
-/* 0; -EINVAL not a journal (or of another version); -errno. */
+/* 0; -EINVAL not a journal (or of another version); -EPERM: another user's, which could say anything; -errno. */
 int kc_journal_open(const char *path, struct kc_journal_file **out);
 const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_file *f);
 /* 1 while the process that writes it lives (pid, start time, boot id agree). */

@@ -72,6 +72,8 @@ static int check_file(struct kc_journal_file *f)
 
 	if (fstat(f->fd, &st))
 		return -errno;
+	if (st.st_uid != geteuid())
+		return -EPERM;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)KC_HEADER_BYTES)
 		return -EINVAL;
 	/* The last segment is not whole where the disk was full. */

@@ -137,14 +137,25 @@ static int drain_file(struct drain *d, struct kc_journal_file *file)
 	return rc;
 }
 
+static const char *reason(int rc)
+{
+	switch (rc) {
+	case -EINVAL:
+		return "not a journal, damaged, or of another version";
+	case -EPERM:
+		return "it belongs to another user";
+	default:
+		return strerror(-rc);
+	}
+}
+
 static void name_unreadable(struct recovery *r, const char *path, int rc)
 {
 	size_t used = strlen(r->why);
 
 	r->out->unreadable++;
 	if (used + 1 < r->why_size)
-		snprintf(r->why + used, r->why_size - used, "%s%s: %s: kept", used ? "; " : "", path,
-			 rc == -EINVAL ? "not a journal, damaged, or of another version" : strerror(-rc));
+		snprintf(r->why + used, r->why_size - used, "%s%s: %s: kept", used ? "; " : "", path, reason(rc));
 }
 
 static int import(struct recovery *r, const char *path, struct kc_journal_file *file)
@@ -209,7 +220,7 @@ static void look_at_unreadable(struct recovery *r, const char *path, uint32_t pi
 		return;
 	if (kc_process_alive(pid, pid_start, NULL, 0))
 		r->out->alive++;
-	else if (!was_never_born(path) || unlink(path))
+	else if (rc == -EPERM || !was_never_born(path) || unlink(path))
 		name_unreadable(r, path, rc);
 }
 

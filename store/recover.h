@@ -16,7 +16,7 @@ struct kc_recovered {
 	uint64_t launches, transfers; /* that were in them and not marked as stored */
 	uint32_t alive;               /* journals left alone: their processes live */
 	uint32_t busy;                /* left to another recoverer at work on them */
-	uint32_t unreadable;          /* kept; why names them */
+	uint32_t unreadable;          /* or of another user: kept; why names them */
 };
 
 /*

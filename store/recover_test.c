@@ -296,6 +296,39 @@ static void what_cannot_be_read_is_named_and_kept(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+/* In a folder that others may write to, anybody can put a journal beside the database. */
+static void a_journal_of_another_user_is_named_and_left_alone(void **state)
+{
+	struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+	const uid_t somebody = geteuid() + 1;
+	char unborn[128], why[512];
+	struct kc_recovered out;
+	struct kc_journal *j;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	put_text("k.db.1999999999-6.kcj", "");
+	strcpy(unborn, path);
+	assert_int_equal(utimensat(AT_FDCWD, unborn, old, 0), 0);
+	assert_int_equal(chown(unborn, somebody, (gid_t)-1), 0);
+	j = dead_journal(7);
+	add_launches(j, 3, KC_SLOT_RETURNED);
+	finish(j, 0);
+	assert_int_equal(chown(path, somebody, (gid_t)-1), 0);
+	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_int_equal(out.processes, 0);
+	assert_int_equal(out.unreadable, 2);
+	assert_non_null(strstr(why, path));
+	assert_non_null(strstr(why, "another user"));
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(access(unborn, F_OK), 0);
+	assert_int_equal(access(database, F_OK), -1);
+	assert_int_equal(chown(path, geteuid(), (gid_t)-1), 0);
+	assert_int_equal(unlink(unborn), 0);
+	assert_int_equal(recover().launches, 3);
+}
+
 static void journals_stay_when_the_database_cannot_be_written(void **state)
 {
 	struct kc_journal *j = dead_journal(1);
@@ -358,6 +391,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_living_and_the_locked_are_left_alone, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(what_an_exec_moved_aside_is_found, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named_and_kept, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(a_journal_of_another_user_is_named_and_left_alone, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(journals_stay_when_the_database_cannot_be_written, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(a_recoverer_killed_at_any_moment_does_no_harm, begin_test, end_test),
 	};

@@ -218,7 +218,7 @@ static void check_journals(struct kc_diagnosis *d, const char *path)
 	}
 	kc_journals_free(&journals);
 	if (unreadable)
-		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover says which", "%zu cannot be read",
+		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover says which", "%zu cannot be imported",
 			     unreadable);
 	if (dead)
 		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover",

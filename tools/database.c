@@ -68,8 +68,8 @@ static void import_journals(const char *path)
 	if (recovered.processes)
 		say_imported(&recovered);
 	if (recovered.unreadable)
-		kc_error("%u %s beside %s cannot be read and stay where they are: %s", recovered.unreadable,
-			 journals(recovered.unreadable), path, why);
+		kc_error("left %u %s beside %s alone: %s", recovered.unreadable, journals(recovered.unreadable), path,
+			 why);
 	else if (rc < 0 && rc != -ENOENT)
 		kc_error("the journals beside %s were left as they are: %s", path, *why ? why : strerror(-rc));
 }

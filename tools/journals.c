@@ -47,8 +47,11 @@ static void look_into(struct kc_journal_found *found, int count_launches)
 {
 	struct kc_journal_file *file;
 
-	if (kc_journal_open(found->path, &file) < 0) {
+	int rc = kc_journal_open(found->path, &file);
+
+	if (rc < 0) {
 		found->unreadable = 1;
+		found->foreign = rc == -EPERM;
 		return;
 	}
 	found->pid = kc_journal_file_header(file)->pid;

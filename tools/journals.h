@@ -11,7 +11,8 @@ struct kc_journal_found {
 	char command[128]; /* of its process, arguments separated by blanks */
 	char run[64];      /* the token of its run */
 	int alive;         /* its process lives: it is in use */
-	int unreadable;    /* no journal, or cut off */
+	int unreadable;    /* no journal, cut off, or... */
+	int foreign;       /* ...of another user: not looked into */
 	uint64_t launches; /* in it and not in the database yet */
 };
 

@@ -29,7 +29,9 @@ static void print_journal(const struct kc_journal_found *found)
 	char count[KC_FORMAT_BYTES];
 	const char *launches = found->launches == 1 ? "launch" : "launches";
 
-	if (found->unreadable)
+	if (found->foreign)
+		printf("%s: left alone, it belongs to another user\n", found->path);
+	else if (found->unreadable)
 		printf("%s: kept, it cannot be read\n", found->path);
 	else if (found->alive)
 		printf("%s: in use, pid %u (%s) still runs\n", found->path, found->pid, found->command);
@@ -86,6 +88,7 @@ const struct kc_command kc_command_recover = {
     .manual =
 	"Every launch that a process recorded and could not store, because it was killed or the database could not\n"
 	"be written when it exited, is in a journal beside the database (DB.*.kcj).\n"
-	"Their launches are written into the database and the journals deleted; a journal in use is left alone.\n"
+	"Their launches are written into the database and the journals deleted; a journal in use is left alone,\n"
+	"and so is another user's, by root, too.\n"
 	"The other commands do the same before they read.\n",
 };

@@ -124,3 +124,32 @@ limited() { # KIB
 		done
 	done
 }
+
+@test "a journal of another user is named and left alone, by root, too" {
+	needs_root
+	local pid journal rows looks
+	cp "$BATS_FILE_TMPDIR/sound.db" k.db
+	KERNCAST_DB=$PWD/k.db LD_PRELOAD=$library "$build/demo-static-sim" --rounds 300000 >/dev/null 2>&1 3>&- &
+	pid=$!
+	for ((looks = 0; looks < 1000 && $(counted launches) < 100; looks++)); do
+		sleep 0.02
+	done
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null || true
+	journal=$(compgen -G "k.db.*.kcj")
+	cp "$journal" mine
+	chown 12345 "$journal"
+	rows=$(sql "SELECT count(*) FROM launch" k.db)
+	keep report "$kerncast" report k.db
+	contains "$(<report.err)" "belongs to another user"
+	keep recover "$kerncast" recover k.db
+	equal "$(<recover.status)" 1 "status of recover"
+	contains "$(<recover.out)" "$journal: left alone, it belongs to another user"
+	equal "$(sql "SELECT count(*) FROM launch" k.db)" "$rows" "launches beside a journal of another user"
+	cmp mine "$journal"
+	chown 0 "$journal"
+	keep recover "$kerncast" recover k.db
+	equal "$(<recover.status)" 0 "status of recover of one's own"
+	within "$(sql "SELECT count(*) FROM launch" k.db)" $((rows + 1)) 100000000 "launches with one's own journal"
+	[[ ! -e $journal ]]
+}
