@@ -69,7 +69,7 @@ static uint32_t index_of(uint32_t stream)
 
 static uint32_t level_of(int priority)
 {
-	return (uint32_t)-priority % LEVELS;
+	return (0u - (uint32_t)priority) % LEVELS;
 }
 
 /* Tickets go on where they were: those of the stream's last life stay unknown. */

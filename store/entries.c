@@ -297,7 +297,7 @@ static int add_lambda(struct kc_store *s, const struct kc_lambda_entry *entry)
 		bind_scaled(stmt, 5, sqrt(entry->variance), KC_DEVIATION_SCALE);
 		sqlite3_bind_int64(stmt, 6, entry->count);
 		if (entry->time_ns)
-			sqlite3_bind_int64(stmt, 7, kc__minus_ns(entry->time_ns, s->base_ns));
+			sqlite3_bind_int64(stmt, 7, kc_minus_ns(entry->time_ns, s->base_ns));
 		else
 			sqlite3_bind_null(stmt, 7);
 	}

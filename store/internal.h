@@ -53,21 +53,6 @@ enum kc__statement {
 	KC__STATEMENTS,
 };
 
-/* Times from a file may be any 64 bits: what would be past the largest number is the largest. */
-static inline int64_t kc__plus_ns(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
-}
-
-static inline int64_t kc__minus_ns(int64_t a, int64_t b)
-{
-	int64_t difference;
-
-	return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
-}
-
 struct kc__shape_slot {
 	int64_t row; /* 0: free */
 	int64_t kernel, device;

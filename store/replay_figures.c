@@ -54,7 +54,7 @@ void kc__figures_free(struct kc__figures *f)
 void kc__figures_begin(struct kc__figures *f, int forget, int64_t first_ns)
 {
 	f->generation += forget;
-	f->offset_ns = kc__minus_ns(kc__plus_ns(f->latest_ns, 1), first_ns);
+	f->offset_ns = kc_minus_ns(kc_plus_ns(f->latest_ns, 1), first_ns);
 }
 
 static int64_t at_least_one(int64_t ns)
@@ -110,7 +110,7 @@ int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t d
 	struct kc__fact fact = {
 	    .key = {.process = f->generation, .kernel = l->kernel, .overlap = l->overlap},
 	    .shape = l->shape,
-	    .predicted_at_ns = kc__plus_ns(l->launched_ns, f->offset_ns),
+	    .predicted_at_ns = kc_plus_ns(l->launched_ns, f->offset_ns),
 	    .slowdown = l->slowdown,
 	    .slowdown_waves = l->slowdown_waves,
 	};
@@ -124,7 +124,7 @@ int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t d
 	}
 	if (l->measured_end_ns) {
 		fact.measured_ns = at_least_one(l->measured_end_ns - l->measured_start_ns);
-		fact.measured_end_ns = kc__plus_ns(l->measured_end_ns, f->offset_ns);
+		fact.measured_end_ns = kc_plus_ns(l->measured_end_ns, f->offset_ns);
 		if (fact.measured_end_ns > f->latest_ns)
 			f->latest_ns = fact.measured_end_ns;
 	}

@@ -7,6 +7,8 @@
 #define FIRST_OPS 4096u
 /* 73 years either way: sums and differences of two such times are numbers as well. */
 #define REACH_NS (INT64_C(1) << 61)
+/* A month: no kernel takes longer, and none waits longer for the device. */
+#define MEASURED_MAX_NS (INT64_C(2600000) * 1000000000)
 
 static struct kc__op *add_op(struct kc__ops *ops)
 {
@@ -23,14 +25,22 @@ static struct kc__op *add_op(struct kc__ops *ops)
 	return &ops->at[ops->count++];
 }
 
-static int64_t within_reach(int64_t ns)
+static int64_t time_at(sqlite3_stmt *row, int i)
 {
+	int64_t ns = sqlite3_column_int64(row, i);
+
 	return ns < -REACH_NS ? -REACH_NS : ns > REACH_NS ? REACH_NS : ns;
 }
 
-static int64_t time_at(sqlite3_stmt *row, int i)
+/* What cannot have been measured was not. */
+static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_ns)
 {
-	return within_reach(sqlite3_column_int64(row, i));
+	int64_t wait_ns = start_ns - op->issued_ns;
+
+	if (duration_ns < 0 || duration_ns > MEASURED_MAX_NS || wait_ns < -MEASURED_MAX_NS || wait_ns > MEASURED_MAX_NS)
+		return;
+	op->start_ns = start_ns;
+	op->end_ns = start_ns + duration_ns;
 }
 
 static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
@@ -46,10 +56,8 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->shape = sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
 	op->issued_ns = time_at(row, 3);
-	if (sqlite3_column_type(row, 5) != SQLITE_NULL) {
-		op->start_ns = within_reach(op->issued_ns + time_at(row, 4));
-		op->end_ns = within_reach(op->start_ns + time_at(row, 5));
-	}
+	if (sqlite3_column_type(row, 5) != SQLITE_NULL)
+		set_measured(op, op->issued_ns + time_at(row, 4), time_at(row, 5));
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
 	op->arguments = sqlite3_column_int64(row, 7);
@@ -76,10 +84,8 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	op->sequence = (uint64_t)sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
 	op->issued_ns = time_at(row, 3);
-	if (sqlite3_column_type(row, 5) != SQLITE_NULL) {
-		op->start_ns = time_at(row, 4);
-		op->end_ns = time_at(row, 5);
-	}
+	if (sqlite3_column_type(row, 5) != SQLITE_NULL)
+		set_measured(op, time_at(row, 4), time_at(row, 5) - time_at(row, 4));
 	op->bytes = (uint64_t)sqlite3_column_int64(row, 6);
 	op->transfer_kind = transfer_kind((const char *)sqlite3_column_text(row, 7));
 	op->device = sqlite3_column_int64(row, 8);

@@ -19,6 +19,21 @@ struct sqlite3;
 #define KC_SEQUENCE_MASK ((INT64_C(1) << KC_SEQUENCE_BITS) - 1)
 #define KC_PROCESS_MAX (INT64_MAX >> KC_SEQUENCE_BITS)
 
+/* Times from a file may be any 64 bits: what would be past the largest number is the largest. */
+static inline int64_t kc_plus_ns(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+static inline int64_t kc_minus_ns(int64_t a, int64_t b)
+{
+	int64_t difference;
+
+	return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
+}
+
 /* launch_row.flags */
 #define KC_FLAG_API_SHIFT 0
 #define KC_FLAG_API_MASK 15

@@ -61,15 +61,15 @@ static void bind_launch(sqlite3_stmt *stmt, const struct kc_store *s, const stru
 	sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(slot->index & KC_SEQUENCE_MASK));
 	sqlite3_bind_int64(stmt, 2, facts->shape);
 	bind_if(stmt, 3, facts->stream != 0, facts->stream);
-	sqlite3_bind_int64(stmt, 4, kc__minus_ns(l->launched_ns, s->base_ns));
-	bind_if(stmt, 5, predicted && l->predicted_at_ns, kc__minus_ns(l->launched_ns, l->predicted_at_ns));
+	sqlite3_bind_int64(stmt, 4, kc_minus_ns(l->launched_ns, s->base_ns));
+	bind_if(stmt, 5, predicted && l->predicted_at_ns, kc_minus_ns(l->launched_ns, l->predicted_at_ns));
 	bind_if(stmt, 6, predicted, l->solo_ns);
-	bind_if(stmt, 7, predicted, kc__minus_ns(l->solo_ns, l->solo_low_ns));
-	bind_if(stmt, 8, predicted, kc__minus_ns(l->solo_high_ns, l->solo_ns));
-	bind_if(stmt, 9, predicted, kc__minus_ns(l->start_ns, l->launched_ns));
-	bind_if(stmt, 10, predicted, kc__minus_ns(l->end_ns, l->start_ns));
-	bind_if(stmt, 11, measured, kc__minus_ns(l->measured_start_ns, l->launched_ns));
-	bind_if(stmt, 12, measured, kc__minus_ns(l->measured_end_ns, l->measured_start_ns));
+	bind_if(stmt, 7, predicted, kc_minus_ns(l->solo_ns, l->solo_low_ns));
+	bind_if(stmt, 8, predicted, kc_minus_ns(l->solo_high_ns, l->solo_ns));
+	bind_if(stmt, 9, predicted, kc_minus_ns(l->start_ns, l->launched_ns));
+	bind_if(stmt, 10, predicted, kc_minus_ns(l->end_ns, l->start_ns));
+	bind_if(stmt, 11, measured, kc_minus_ns(l->measured_start_ns, l->launched_ns));
+	bind_if(stmt, 12, measured, kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
 	sqlite3_bind_int64(stmt, 13, flags_of(l, facts));
 	bind_scaled(stmt, 14, predicted, (double)l->slowdown);
 	bind_scaled(stmt, 15, predicted, (double)l->slowdown_waves);
@@ -123,12 +123,12 @@ static int add_to_rollups(struct kc_store *s, const struct kc_launch *l, const s
 		fact.key.concurrency_case = l->concurrency_case;
 		fact.key.novelty = l->novelty;
 		fact.predicted_at_ns = l->predicted_at_ns;
-		fact.predicted_ns = at_least_one(kc__minus_ns(l->end_ns, l->start_ns));
+		fact.predicted_ns = at_least_one(kc_minus_ns(l->end_ns, l->start_ns));
 		fact.slowdown = (double)l->slowdown;
 		fact.slowdown_waves = (double)l->slowdown_waves;
 	}
 	if (facts->measured) {
-		fact.measured_ns = at_least_one(kc__minus_ns(l->measured_end_ns, l->measured_start_ns));
+		fact.measured_ns = at_least_one(kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
 		fact.measured_end_ns = l->measured_end_ns;
 	}
 	if (s->rollups.count >= MAX_ROLLUPS) {

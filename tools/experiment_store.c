@@ -96,6 +96,14 @@ int kc_experiment_store(const struct kc_laboratory *lab, const char *name, struc
 	return rc;
 }
 
+/* "" where there is none. */
+static const char *text_at(sqlite3_stmt *stmt, int i)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, i);
+
+	return text ? text : "";
+}
+
 /* A number that a query with one text parameter answers with; -1: none. */
 static int64_t number(sqlite3 *db, const char *sql, const char *text)
 {
@@ -120,7 +128,7 @@ void kc_experiment_device(struct kc_store *store, char *name, size_t size, int *
 	*simulated = 0;
 	if (sqlite3_prepare_v2(kc_store_db(store), sql, -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW) {
-		snprintf(name, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
+		snprintf(name, size, "%s", text_at(stmt, 0));
 		*simulated = sqlite3_column_int(stmt, 1);
 	}
 	sqlite3_finalize(stmt);
@@ -144,7 +152,7 @@ static void say_cause(sqlite3 *db, const char *token, char *why, size_t why_size
 	snprintf(why, why_size, "no launch of it was measured");
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_bind_text(stmt, 1, token, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		snprintf(why, why_size, "no launch of it was measured: %s", (const char *)sqlite3_column_text(stmt, 0));
+		snprintf(why, why_size, "no launch of it was measured: %s", text_at(stmt, 0));
 	sqlite3_finalize(stmt);
 }
 
@@ -223,7 +231,7 @@ static int load_launches(sqlite3 *db, const char *token, struct kc_observed *obs
 		}
 		l = &observed->launches[observed->launch_count++];
 		*l = (struct kc_observed_launch){
-		    .kernel = strdup(sqlite3_column_text(stmt, 0) ? (const char *)sqlite3_column_text(stmt, 0) : ""),
+		    .kernel = strdup(text_at(stmt, 0)),
 		    .dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(stmt, 7),
 		    .measured_ns = real(stmt, 8),
 		    .slowdown = real(stmt, 9),
@@ -262,8 +270,7 @@ static int load_copies(sqlite3 *db, const char *token, struct kc_observed *obser
 			break;
 		}
 		copy = &observed->copies[observed->copy_count++];
-		snprintf(copy->kind, sizeof(copy->kind), "%s",
-			 sqlite3_column_text(stmt, 0) ? (const char *)sqlite3_column_text(stmt, 0) : "");
+		snprintf(copy->kind, sizeof(copy->kind), "%s", text_at(stmt, 0));
 		copy->bytes = (uint64_t)sqlite3_column_int64(stmt, 1);
 		copy->measured_ns = real(stmt, 2);
 		rc = SQLITE_OK;
@@ -295,9 +302,9 @@ static int load_step(sqlite3 *db, const struct kc_step *step, struct kc_observed
 	if (sqlite3_prepare_v2(db, "SELECT token, output FROM experiment_step WHERE step = ?1", -1, &stmt, NULL) ==
 		SQLITE_OK &&
 	    sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-		const char *output = (const char *)sqlite3_column_text(stmt, 1);
+		const char *output = text_at(stmt, 1);
 
-		snprintf(token, sizeof(token), "%s", (const char *)sqlite3_column_text(stmt, 0));
+		snprintf(token, sizeof(token), "%s", text_at(stmt, 0));
 		observed->right = occurrences(output, ": right");
 		observed->wrong = occurrences(output, ": WRONG");
 		rc = 1;

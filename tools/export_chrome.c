@@ -2,6 +2,8 @@
 #include "export.h"
 #include "json.h"
 
+#include "store/schema.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -97,7 +99,7 @@ static void put_sort_index(struct trace *trace, int64_t pid, int64_t tid)
 
 static int64_t track_id(const struct track *track, unsigned kind, unsigned lane)
 {
-	return track->stream * (KINDS * LANES) + kind * LANES + lane;
+	return (int64_t)((uint64_t)track->stream * (KINDS * LANES) + kind * LANES + lane);
 }
 
 /* "stream 3 predicted", "default stream measured (2)" */
@@ -182,7 +184,7 @@ static const struct process *process_of(const struct trace *trace, int64_t id)
 static void put_slice(struct trace *trace, struct track *track, const struct event *event, unsigned kind)
 {
 	const struct process *process = process_of(trace, event->process);
-	int64_t offset = process ? process->to_unix_ns - trace->base_unix_ns : 0;
+	int64_t offset = process ? kc_minus_ns(process->to_unix_ns, trace->base_unix_ns) : 0;
 	unsigned lane = lane_for(trace, track, kind, event->start_ns[kind], event->end_ns[kind]);
 
 	begin_event(trace);
@@ -190,9 +192,9 @@ static void put_slice(struct trace *trace, struct track *track, const struct eve
 	put_string(trace->to, event->name ? event->name : "unknown");
 	fprintf(trace->to, ",\"cat\":\"%s,%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", event->category,
 		kind_names[kind], event->process, track_id(track, kind, lane));
-	put_us(trace->to, event->start_ns[kind] + offset);
+	put_us(trace->to, kc_plus_ns(event->start_ns[kind], offset));
 	fputs(",\"dur\":", trace->to);
-	put_us(trace->to, event->end_ns[kind] - event->start_ns[kind]);
+	put_us(trace->to, kc_minus_ns(event->end_ns[kind], event->start_ns[kind]));
 	fputs(",\"args\":", trace->to);
 }
 
@@ -218,7 +220,8 @@ static void put_named(FILE *to, const char *key, const char *value)
 
 static void put_launch_args(FILE *to, sqlite3_stmt *row, const struct event *event)
 {
-	int64_t predicted = event->end_ns[0] - event->start_ns[0], measured = event->end_ns[1] - event->start_ns[1];
+	int64_t predicted = kc_minus_ns(event->end_ns[0], event->start_ns[0]);
+	int64_t measured = kc_minus_ns(event->end_ns[1], event->start_ns[1]);
 
 	fprintf(to, "{\"launch\":%" PRId64, integer(row, 8));
 	if (event->end_ns[0] && event->end_ns[1] && measured > 0)

@@ -63,12 +63,18 @@ harmless() { # SQL...
 		"UPDATE rollup SET kernel = kernel + 60000000" "UPDATE rollup SET stream = -1"
 }
 
-unpredictable() { # SQL: what the replay says of the database it has damaged
+replayed() { # SQL JSON_PATH...: what the replay says of the database it has damaged
+	local paths
 	cp "$BATS_FILE_TMPDIR/sound.db" bad.db
 	sqlite3 bad.db "$1"
+	shift
 	"$kerncast" replay --json bad.db >replay.json
-	sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT),
-		'\$.launches', '\$.predicted', '\$.unpredictable_reasons.no_attributes')"
+	printf -v paths ", '%s'" "$@"
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT)$paths)"
+}
+
+unpredictable() { # SQL
+	replayed "$1" '$.launches' '$.predicted' '$.unpredictable_reasons.no_attributes'
 }
 
 @test "launches without a device, a kernel or a stream are unpredictable: no_attributes" {
@@ -78,6 +84,12 @@ unpredictable() { # SQL: what the replay says of the database it has damaged
 	equal "$(unpredictable "DELETE FROM kernel")" "[$launches,0,$launches]"
 	equal "$(unpredictable "DELETE FROM stream")" "[$launches,0,$launches]"
 	equal "$(unpredictable "UPDATE launch_row SET shape = -1")" "[$launches,0,$launches]"
+}
+
+@test "a measurement more than a month long, or a month away from its launch, is none" {
+	equal "$(replayed "" '$.measured')" "$(sql "SELECT count(*) FROM launch_row" "$BATS_FILE_TMPDIR/sound.db")"
+	equal "$(replayed "UPDATE launch_row SET measured_wait = 4000000000000000000" '$.measured')" 0
+	equal "$(replayed "UPDATE launch_row SET measured_span = 3000000000000000" '$.measured')" 0
 }
 
 @test "a device that cannot exist" {
@@ -94,6 +106,7 @@ unpredictable() { # SQL: what the replay says of the database it has damaged
 		"UPDATE launch_row SET launched = 9223372036854775807 WHERE id % 2" \
 		"UPDATE launch_row SET launched = -9223372036854775808, measured_wait = -9223372036854775808 WHERE id % 3 = 0" \
 		"UPDATE launch_row SET measured_span = 9223372036854775807" "UPDATE launch_row SET flags = -1" \
+		"UPDATE transfer SET launched_ns = 9223372036854775780" "UPDATE stream SET priority = -2147483648" \
 		"UPDATE process SET started_ns = -9223372036854775808" "UPDATE process SET id = id + 4611686018427387904"
 }
 
