@@ -2,18 +2,13 @@
 # runs as without kerncast, and a command says what it can or what is wrong.
 load common
 
-setup_file() {
-	load common
-	setup
+setup_file() { # what is damaged, and how the demo runs with it as it was
+	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR setup
 	cd "$BATS_FILE_TMPDIR" || return 1
-	plain_demo >plain.out
+	"$build/demo-static-sim" --rounds 20 >plain.out
 	"$kerncast" run -q -o sound.db "$build/demo-static-sim" --rounds 20 >sound.out
 	peak_of run "$kerncast" run -q -o sound.db "$build/demo-static-sim" --rounds 20
 	peak_of replay "$kerncast" replay sound.db
-}
-
-plain_demo() {
-	"$build/demo-static-sim" --rounds 20
 }
 
 peak_of() { # NAME COMMAND...: its peak memory, KiB, in NAME.peak, its status in NAME.status
