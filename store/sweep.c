@@ -1,5 +1,6 @@
 #include "sweep.h"
 #include "internal.h"
+#include "problem.h"
 #include "report.h"
 
 #include "predictor/forecast.h"
@@ -7,32 +8,65 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* --- from launches */
 
+struct collected_shape {
+	struct kc_sweep_point point; /* without size and time */
+	struct kc_problem_row problem;
+};
+
+struct collected_launch {
+	const struct kc_sweep_point *point;
+	uint32_t shape; /* number */
+	double ns;
+};
+
 struct collector {
-	struct kc__list kernels, points, times; /* times: of the point being collected, ascending */
+	struct kc__list kernels, points;
+	struct kc__list shapes, launches; /* of the last kernel */
 	struct kc_device_row *devices;
 	size_t device_count;
 	int simulated;
 };
 
-enum { MODULE, NAME, DEVICE, BLOCK, REGISTERS = BLOCK + 3, SHARED, BLOCKS_PER_SM, SIZE, TIME, SIMULATED };
+enum {
+	MODULE,
+	NAME,
+	DEVICE,
+	BLOCK,
+	GRID = BLOCK + 3,
+	ARGUMENTS = GRID + 3,
+	REGISTERS,
+	SHARED,
+	BLOCKS_PER_SM,
+	TIME,
+	SIMULATED
+};
 
+/* Before it: told(run, kernel, size), what a step of an experiment gave its program as size, where that launched the
+ * kernel in one shape only. */
 static const char launches[] =
-    "SELECT k.module, k.name, l.device, l.block_x, l.block_y, l.block_z, k.registers,"
-    " k.static_shared_bytes + l.dynamic_shared_bytes, coalesce(l.blocks_per_sm, 0),"
-    " CASE WHEN l.arguments GLOB '[1-9]*' AND NOT l.arguments GLOB '*[^0-9.]*' THEN CAST(l.arguments AS REAL)"
-    " ELSE 1.0 * l.grid_x * l.grid_y * l.grid_z * l.block_x * l.block_y * l.block_z END AS size,"
-    " l.measured_end_ns - l.measured_start_ns AS ns, l.simulated"
-    " FROM launch l JOIN kernel k ON k.id = l.kernel"
+    " SELECT k.module, k.name, l.device, l.block_x, l.block_y, l.block_z, l.grid_x, l.grid_y, l.grid_z,"
+    " coalesce(t.size, l.arguments), k.registers, k.static_shared_bytes + l.dynamic_shared_bytes,"
+    " coalesce(l.blocks_per_sm, 0), l.measured_end_ns - l.measured_start_ns AS ns, l.simulated"
+    " FROM launch l JOIN kernel k ON k.id = l.kernel LEFT JOIN told t ON t.run = l.run AND t.kernel = l.kernel"
     " WHERE ns > 0 AND l.overlapped = 0 AND l.device IS NOT NULL AND (k.module, k.name) IN"
     " (SELECT k2.module, k2.name FROM shape s JOIN kernel k2 ON k2.id = s.kernel GROUP BY k2.module, k2.name, s.device"
     " HAVING count(DISTINCT s.block_x || '.' || s.block_y || '.' || s.block_z) > 1)"
-    " ORDER BY k.module, k.name, l.device, l.block_x * l.block_y * l.block_z, l.block_x, l.block_y, size, ns";
+    " ORDER BY k.module, k.name, l.device, l.block_x, l.block_y, l.block_z, l.grid_x, l.grid_y, l.grid_z, l.arguments";
+
+static const char told_by_steps[] =
+    "WITH told(run, kernel, size) AS (SELECT u.id, s.kernel,"
+    " CAST(CAST(substr(min(e.step), instr(min(e.step), '--size ') + length('--size ')) AS INTEGER) AS TEXT)"
+    " FROM experiment_step e JOIN run u ON u.token = e.token JOIN process p ON p.run = u.id"
+    " JOIN launch_row r ON r.id >> 40 = p.id JOIN shape s ON s.id = r.shape WHERE instr(e.step, '--size ') > 0"
+    " GROUP BY u.id, s.kernel HAVING count(DISTINCT s.id) = 1)";
+static const char told_by_none[] = "WITH told(run, kernel, size) AS (SELECT NULL, NULL, NULL WHERE 0)";
 
 static int is_text(const char *text, sqlite3_stmt *row, int i)
 {
@@ -44,20 +78,6 @@ static int is_text(const char *text, sqlite3_stmt *row, int i)
 static int same_kernel(const struct kc_sweep_kernel *kernel, sqlite3_stmt *row)
 {
 	return is_text(kernel->module, row, MODULE) && is_text(kernel->name, row, NAME);
-}
-
-static int note_kernel(struct collector *c, sqlite3_stmt *row)
-{
-	struct kc_sweep_kernel *kernels = c->kernels.at, *added;
-
-	if (c->kernels.count && same_kernel(&kernels[c->kernels.count - 1], row))
-		return 0;
-	added = kc__list_add(&c->kernels, sizeof(*added));
-	if (!added)
-		return -ENOMEM;
-	added->module = kc__column_text(row, MODULE);
-	added->name = kc__column_text(row, NAME);
-	return added->module && added->name ? 0 : -ENOMEM;
 }
 
 static uint32_t occupancy(const struct collector *c, const struct kc_sweep_point *point)
@@ -74,67 +94,153 @@ static uint32_t occupancy(const struct collector *c, const struct kc_sweep_point
 	return 0;
 }
 
-static struct kc_sweep_point read_point(const struct collector *c, sqlite3_stmt *row)
+/* The order of kc_sweeps within a kernel. */
+static int compare_points(const struct kc_sweep_point *a, const struct kc_sweep_point *b)
 {
-	struct kc_sweep_point point = {
-	    .kernel = (uint32_t)(c->kernels.count - 1),
-	    .device = sqlite3_column_int64(row, DEVICE),
-	    .registers = (uint32_t)sqlite3_column_int64(row, REGISTERS),
-	    .shared_bytes = (uint32_t)sqlite3_column_int64(row, SHARED),
-	    .blocks_per_sm = (uint32_t)sqlite3_column_int64(row, BLOCKS_PER_SM),
-	    .size = sqlite3_column_double(row, SIZE),
-	};
+	uint64_t x = (uint64_t)a->block[0] * a->block[1] * a->block[2],
+		 y = (uint64_t)b->block[0] * b->block[1] * b->block[2];
 
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (x != y)
+		return x < y ? -1 : 1;
 	for (int i = 0; i < 3; i++)
-		point.block[i] = (uint32_t)sqlite3_column_int64(row, BLOCK + i);
-	return point;
+		if (a->block[i] != b->block[i])
+			return a->block[i] < b->block[i] ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static int same_point(const struct kc_sweep_point *a, const struct kc_sweep_point *b)
+static int by_point_and_time(const void *a, const void *b)
 {
-	return a->kernel == b->kernel && a->device == b->device && !memcmp(a->block, b->block, sizeof(a->block)) &&
-	       a->size == b->size;
+	const struct collected_launch *x = a, *y = b;
+	int order = compare_points(x->point, y->point);
+
+	return order ? order : x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* The median of the times so far is the last point's. */
-static void close_point(struct collector *c)
+static int find_sizes(struct collector *c)
 {
-	struct kc_sweep_point *points = c->points.at, *last;
-	const double *times = c->times.at;
-	size_t n = c->times.count;
+	struct collected_shape *shapes = c->shapes.at;
+	size_t count = c->shapes.count, kept = 0;
+	struct kc_problem_row *problems = malloc(count * sizeof(*problems));
+	int rc;
 
-	if (!n)
-		return;
-	last = &points[c->points.count - 1];
-	last->ns = (times[(n - 1) / 2] + times[n / 2]) / 2;
-	last->launches = (uint32_t)n;
-	if (!last->blocks_per_sm)
-		last->blocks_per_sm = occupancy(c, last);
-	c->times.count = 0;
+	if (!problems)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		problems[i] = shapes[i].problem;
+	qsort(problems, count, sizeof(*problems), kc_problem_order);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || kc_problem_order(&problems[kept - 1], &problems[i]))
+			problems[kept++] = problems[i];
+	rc = kc_problems_find(problems, kept);
+	for (size_t i = 0; i < count && !rc; i++) {
+		const struct kc_problem_row *found =
+		    bsearch(&shapes[i].problem, problems, kept, sizeof(*problems), kc_problem_order);
+
+		shapes[i].point.size = found->size;
+	}
+	free(problems);
+	return rc;
+}
+
+static int add_medians(struct collector *c, struct collected_launch *at, size_t count)
+{
+	for (size_t from = 0, to; from < count; from = to) {
+		struct kc_sweep_point *added = kc__list_add(&c->points, sizeof(*added));
+
+		if (!added)
+			return -ENOMEM;
+		*added = *at[from].point;
+		for (to = from; to < count && !compare_points(at[to].point, at[from].point);)
+			to++;
+		added->launches = (uint32_t)(to - from);
+		added->ns = (at[from + (to - from - 1) / 2].ns + at[from + (to - from) / 2].ns) / 2;
+		if (!added->blocks_per_sm)
+			added->blocks_per_sm = occupancy(c, added);
+	}
+	return 0;
+}
+
+static int close_kernel(struct collector *c)
+{
+	const struct collected_shape *shapes = c->shapes.at;
+	struct collected_launch *at = c->launches.at;
+	size_t count = c->launches.count;
+	int rc;
+
+	if (!count)
+		return 0;
+	rc = find_sizes(c);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < count; i++)
+		at[i].point = &shapes[at[i].shape].point;
+	qsort(at, count, sizeof(*at), by_point_and_time);
+	rc = add_medians(c, at, count);
+	c->shapes.count = c->launches.count = 0;
+	return rc;
+}
+
+static int note_kernel(struct collector *c, sqlite3_stmt *row)
+{
+	struct kc_sweep_kernel *kernels = c->kernels.at, *added;
+	int rc;
+
+	if (c->kernels.count && same_kernel(&kernels[c->kernels.count - 1], row))
+		return 0;
+	rc = close_kernel(c);
+	if (rc)
+		return rc;
+	added = kc__list_add(&c->kernels, sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	added->module = kc__column_text(row, MODULE);
+	added->name = kc__column_text(row, NAME);
+	return added->module && added->name ? 0 : -ENOMEM;
+}
+
+static void read_shape(const struct collector *c, sqlite3_stmt *row, struct collected_shape *shape)
+{
+	*shape = (struct collected_shape){.point = {
+					      .kernel = (uint32_t)(c->kernels.count - 1),
+					      .device = sqlite3_column_int64(row, DEVICE),
+					      .registers = (uint32_t)sqlite3_column_int64(row, REGISTERS),
+					      .shared_bytes = (uint32_t)sqlite3_column_int64(row, SHARED),
+					      .blocks_per_sm = (uint32_t)sqlite3_column_int64(row, BLOCKS_PER_SM),
+					  }};
+	for (int i = 0; i < 3; i++) {
+		shape->problem.block[i] = shape->point.block[i] = (uint32_t)sqlite3_column_int64(row, BLOCK + i);
+		shape->problem.grid[i] = (uint32_t)sqlite3_column_int64(row, GRID + i);
+	}
+	kc_problem_read(&shape->problem, (const char *)sqlite3_column_text(row, ARGUMENTS));
 }
 
 static int add_launch(sqlite3_stmt *row, void *arg)
 {
 	struct collector *c = arg;
-	struct kc_sweep_point *points = c->points.at, point, *added;
-	double *time;
+	const struct collected_shape *shapes;
+	struct collected_shape shape, *added;
+	struct collected_launch *launch;
 	int rc = note_kernel(c, row);
 
 	if (rc)
 		return rc;
-	point = read_point(c, row);
+	read_shape(c, row, &shape);
 	c->simulated |= sqlite3_column_int(row, SIMULATED);
-	if (!c->points.count || !same_point(&points[c->points.count - 1], &point)) {
-		close_point(c);
-		added = kc__list_add(&c->points, sizeof(*added));
+	shapes = c->shapes.at;
+	if (!c->shapes.count || shapes[c->shapes.count - 1].point.device != shape.point.device ||
+	    kc_problem_order(&shapes[c->shapes.count - 1].problem, &shape.problem)) {
+		added = kc__list_add(&c->shapes, sizeof(*added));
 		if (!added)
 			return -ENOMEM;
-		*added = point;
+		*added = shape;
 	}
-	time = kc__list_add(&c->times, sizeof(*time));
-	if (!time)
+	launch = kc__list_add(&c->launches, sizeof(*launch));
+	if (!launch)
 		return -ENOMEM;
-	*time = sqlite3_column_double(row, TIME);
+	launch->shape = (uint32_t)(c->shapes.count - 1);
+	launch->ns = sqlite3_column_double(row, TIME);
 	return 0;
 }
 
@@ -162,23 +268,33 @@ static void free_kernels(struct kc_sweep_kernel *kernels, size_t count)
 	free(kernels);
 }
 
+static int has_steps(struct kc_store *s)
+{
+	return sqlite3_table_column_metadata(s->db, "main", "experiment_step", "step", NULL, NULL, NULL, NULL, NULL) ==
+	       SQLITE_OK;
+}
+
 int kc_sweeps_collect(struct kc_store *s, struct kc_sweeps **out)
 {
 	struct collector c = {.simulated = 0};
+	char sql[sizeof(launches) + sizeof(told_by_steps)];
 	int rc = kc_query_devices(s, &c.devices, &c.device_count);
 
+	snprintf(sql, sizeof(sql), "%s%s", has_steps(s) ? told_by_steps : told_by_none, launches);
 	for (size_t i = 0; i < c.device_count; i++)
 		kc_device_complete(&c.devices[i].device);
 	if (!rc)
-		rc = kc__select(s, NULL, launches, add_launch, &c);
+		rc = kc__select(s, NULL, sql, add_launch, &c);
+	if (!rc)
+		rc = close_kernel(&c);
 	if (!rc) {
-		close_point(&c);
 		*out = hand_over(&c.kernels, &c.points, c.simulated);
 		rc = *out ? 0 : -ENOMEM;
 	}
 	free_kernels(c.kernels.at, c.kernels.count);
 	free(c.points.at);
-	free(c.times.at);
+	free(c.shapes.at);
+	free(c.launches.at);
 	free(c.devices);
 	return rc;
 }

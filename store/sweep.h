@@ -20,9 +20,9 @@ struct kc_sweep_point {
 	int64_t device;  /* row */
 	uint32_t block[3], blocks_per_sm;
 	uint32_t registers, shared_bytes; /* shared: static + dynamic */
-	double size;       /* what the launch worked on where that is a number, else threads of its grid */
-	double ns;         /* median */
-	uint32_t launches; /* behind it */
+	double size;                      /* of the problem, by problem.h */
+	double ns;                        /* median */
+	uint32_t launches;                /* behind it */
 };
 
 struct kc_sweep_kernel {

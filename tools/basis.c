@@ -44,11 +44,16 @@ struct request {
 static const struct argp_option options[] = {
     {"kernel", KEY_KERNEL, "TEXT", 0, "predict: the kernel in whose name, or module, this occurs", 0},
     {"device", KEY_DEVICE, "TEXT", 0,
-     "predict: the recorded device in whose name this occurs; with --time, and for space, a built-in one, or a file",
+     "predict: the recorded device in whose name this occurs (the only one); with --time, and for space, a built-in "
+     "one, "
+     "or a file",
      0},
-    {"size", KEY_SIZE, "NUMBER", 0, "predict: the problem size, as recorded with the launches (largest known)", 0},
-    {"timed", KEY_TIMED, "X[,Y[,Z]]", 0, "predict: only these block sizes count as timed (all that are)", 0},
-    {"block", KEY_BLOCK, "X[,Y[,Z]]", 0, "predict: a block size to predict (all that are known and not timed)", 0},
+    {"size", KEY_SIZE, "NUMBER", 0,
+     "predict: the problem size, as recorded with the launches (the one known with the most block sizes)", 0},
+    {"timed", KEY_TIMED, "X[,Y[,Z]]", 0,
+     "predict: only this block size counts as timed; may be given several times (all that are)", 0},
+    {"block", KEY_BLOCK, "X[,Y[,Z]]", 0,
+     "predict: a block size to predict; may be given several times (all that are known and not timed)", 0},
     {"time", KEY_TIME, "X[,Y[,Z]]=TIME", 0, "predict: a block size and what it took, instead of --kernel", 0},
     {"regs", KEY_REGS, "N", 0, "predict, with --time: registers a thread", 0},
     {"smem", KEY_SMEM, "BYTES", 0, "predict, with --time: shared memory a block", 0},
@@ -91,8 +96,10 @@ static void add_block(struct kc_basis_blocks *blocks, const char *arg, const cha
 	if (!end || (with_time ? *end != '=' || kc_time_ns(end + 1, &blocks->ns[blocks->count]) < 0 ||
 				     blocks->ns[blocks->count] <= 0
 			       : *end))
-		argp_error(state, "%s takes a block size of up to 1024 threads, such as 16,16%s, not \"%s\"", option,
-			   with_time ? "=3.2ms" : "", arg);
+		argp_error(state,
+			   "%s takes one block size X,Y,Z of up to 1024 threads, such as 16,16%s, not \"%s\"; give it"
+			   " once for each block size",
+			   option, with_time ? "=3.2ms" : "", arg);
 	blocks->count++;
 }
 
@@ -154,7 +161,7 @@ static void check(const struct request *request, struct argp_state *state)
 	if (!q->kernel == !q->times.count)
 		argp_error(state,
 			   "predict takes a kernel of the database (--kernel) or times (--time), one of the two");
-	if (!q->device)
+	if (q->times.count && !q->device)
 		argp_error(state, "on which device? --device takes a name");
 	if (q->times.count && !q->asked.count)
 		argp_error(state, "which block sizes? --block takes one");
@@ -497,7 +504,10 @@ const struct kc_command kc_command_basis = {
 	"time of each block and problem size on each device (table sweep), and makes a basis of them: singular\n"
 	"vectors of speed-ups over threads per block, as many (k) as predict kernels left out best. show prints both.\n"
 	"predict says how long a kernel takes with block sizes not timed: of a kernel of the database (--kernel,\n"
-	"what is measured stands beside the prediction), or of one whose times are given (--time). Where the same\n"
+	"what is measured stands beside the prediction), or of one whose times are given (--time). Launches are of "
+	"one\n"
+	"problem where they have the same arguments or, without any, where their grids cover the same extent. Where "
+	"the\n"
 	"problem is known on other devices of the architecture, their curves are followed; else four terms of the\n"
 	"hardware are fitted: lanes issued for a thread, sectors loaded, latency over resident warps, and what each\n"
 	"resident block costs. \"vectors\" is the prediction by singular vectors, never of the kernel itself.\n"

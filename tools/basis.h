@@ -33,6 +33,7 @@ struct kc_basis_curve {
 	struct kc_block_time times[KC_BASIS_COLUMNS];
 	uint32_t registers[KC_BASIS_COLUMNS], shared_bytes[KC_BASIS_COLUMNS];
 	uint32_t count;
+	uint64_t launches; /* behind the times */
 };
 
 /* A kernel on a device at this problem size, block sizes ascending: those with a time near enough. */

@@ -1,5 +1,6 @@
 #include "basis_answer.h"
 #include "basis.h"
+#include "basis_which.h"
 #include "command.h"
 #include "device_spec.h"
 #include "format.h"
@@ -26,6 +27,7 @@ struct answer {
 	struct kc_basis_curve timed;
 	struct row rows[KC_BASIS_COLUMNS];
 	uint32_t row_count, siblings;
+	uint64_t left_out; /* launches of the kernel on the device */
 };
 
 static int same_block(const uint32_t a[3], const uint32_t b[3])
@@ -44,62 +46,6 @@ static const struct kc_block_time *find(const struct kc_basis_curve *curve, cons
 static uint32_t threads_of(const uint32_t block[3])
 {
 	return block[0] * block[1] * block[2];
-}
-
-/* --- which */
-
-/* Index of the only kernel in whose name or module the text occurs; -1 after a message. */
-static int64_t find_kernel(const struct kc_sweeps *sweeps, const char *text)
-{
-	int64_t found = -1;
-	uint32_t matches = 0;
-
-	for (size_t i = 0; i < sweeps->kernel_count; i++) {
-		const struct kc_sweep_kernel *k = &sweeps->kernels[i];
-
-		if (!strcmp(k->name, text) || !strcmp(k->module, text))
-			return (int64_t)i;
-		if (strstr(k->name, text) || strstr(k->module, text)) {
-			found = (int64_t)i;
-			matches++;
-		}
-	}
-	if (matches > 1)
-		kc_error("\"%s\" occurs in %u kernels; `kerncast basis show` lists them", text, matches);
-	else if (!matches)
-		kc_error("no kernel measured with several block sizes has \"%s\" in its name (`kerncast basis train`"
-			 " reads new launches, `kerncast basis show` lists what is known)",
-			 text);
-	return matches == 1 ? found : -1;
-}
-
-/* Row of the only device in whose name the text occurs; 0: none; -1 after a message. */
-static int64_t find_device(const struct kc_basis_known *known, const char *text, struct kc_device *device)
-{
-	int64_t found = 0;
-
-	for (size_t i = 0; i < known->device_count; i++) {
-		if (!strcasestr(known->devices[i].device.name, text))
-			continue;
-		if (found) {
-			kc_error("\"%s\" occurs in the names of several devices (`kerncast devices`)", text);
-			return -1;
-		}
-		found = known->devices[i].id;
-		*device = known->devices[i].device;
-		kc_device_complete(device);
-	}
-	return found;
-}
-
-static double largest_size(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device)
-{
-	double size = 0;
-
-	for (size_t i = 0; i < sweeps->point_count; i++)
-		if (sweeps->points[i].kernel == kernel && sweeps->points[i].device == device)
-			size = fmax(size, sweeps->points[i].size);
-	return size;
 }
 
 /* --- block sizes */
@@ -265,42 +211,59 @@ static void predict(struct answer *a, const struct kc_basis_curve *siblings, uin
 		a->rows[i].ns = kc_blocks_predict(&own, others, count, &a->rows[i].size);
 }
 
+/* Block sizes nobody asked for by name: those known here or elsewhere, and not timed. */
+static void ask_all(struct answer *a, const struct kc_basis_curve *siblings)
+{
+	for (uint32_t i = 0; i < a->measured.count; i++)
+		if (!find(&a->timed, a->measured.times[i].size.block))
+			ask(a, &a->measured, a->measured.times[i].size.block);
+	for (uint32_t s = 0; s < a->siblings; s++)
+		for (uint32_t i = 0; i < siblings[s].count; i++)
+			if (!find(&a->timed, siblings[s].times[i].size.block))
+				ask(a, &siblings[s], siblings[s].times[i].size.block);
+}
+
+/* An exit status. What was measured of the problem; asked are blocks such as it was launched with. */
+static int find_measured(const struct kc_basis_question *q, const struct kc_basis_known *known, uint32_t kernel,
+			 int64_t device, struct answer *a)
+{
+	a->kernel = known->sweeps->kernels[kernel].name;
+	a->module = known->sweeps->kernels[kernel].module;
+	a->size = q->size > 0 ? q->size : kc_basis_usual_size(known->sweeps, kernel, device);
+	kc_basis_curve_at(known->sweeps, kernel, device, a->size, &a->measured);
+	a->left_out = kc_basis_launches(known->sweeps, kernel, device) - a->measured.launches;
+	if (!a->measured.count) {
+		kc_basis_no_such_size(known->sweeps, kernel, device, a->device.name, a->size);
+		return KC_EXIT_FAILED;
+	}
+	keep_timed(a, &q->timed);
+	if (!a->timed.count) {
+		kc_basis_no_such_block(a->kernel, a->device.name, &a->measured, &q->timed);
+		return KC_EXIT_FAILED;
+	}
+	return kc_basis_has_dimensions(known->sweeps, kernel, &q->asked) ? KC_EXIT_OK : KC_EXIT_FAILED;
+}
+
 /* Status of the answer: of a kernel in the database. */
 static int look_up(const struct kc_basis_question *q, const struct kc_basis_known *known, struct answer *a)
 {
 	static struct kc_basis_curve siblings[KC_CURVE_SIBLINGS];
-	int64_t kernel = find_kernel(known->sweeps, q->kernel), device;
+	int64_t kernel = kc_basis_find_kernel(known->sweeps, q->kernel), device;
 	struct kc_basis_rows rows;
+	int status;
 
 	if (kernel < 0)
 		return KC_EXIT_FAILED;
-	device = find_device(known, q->device, &a->device);
-	if (device <= 0) {
-		if (!device)
-			kc_error("the database knows no device with \"%s\" in its name (`kerncast devices`)",
-				 q->device);
-		return KC_EXIT_FAILED;
-	}
-	a->kernel = known->sweeps->kernels[kernel].name;
-	a->module = known->sweeps->kernels[kernel].module;
-	a->size = q->size > 0 ? q->size : largest_size(known->sweeps, (uint32_t)kernel, device);
-	kc_basis_curve_at(known->sweeps, (uint32_t)kernel, device, a->size, &a->measured);
-	keep_timed(a, &q->timed);
-	if (!a->timed.count) {
-		kc_error("%s was not measured on %s with %s at a size near %g", a->kernel, a->device.name,
-			 q->timed.count ? "these blocks" : "any block", a->size);
-		return KC_EXIT_FAILED;
-	}
+	status = kc_basis_choose_device(known, (uint32_t)kernel, q->device, &device, &a->device);
+	if (status == KC_EXIT_OK)
+		status = find_measured(q, known, (uint32_t)kernel, device, a);
+	if (status != KC_EXIT_OK)
+		return status;
 	a->siblings = siblings_of(known, (uint32_t)kernel, device, a, siblings);
 	for (uint32_t i = 0; i < q->asked.count; i++)
 		ask(a, &a->measured, q->asked.block[i]);
-	for (uint32_t i = 0; !q->asked.count && i < a->measured.count; i++)
-		if (!find(&a->timed, a->measured.times[i].size.block))
-			ask(a, &a->measured, a->measured.times[i].size.block);
-	for (uint32_t s = 0; !q->asked.count && s < a->siblings; s++)
-		for (uint32_t i = 0; i < siblings[s].count; i++)
-			if (!find(&a->timed, siblings[s].times[i].size.block))
-				ask(a, &siblings[s], siblings[s].times[i].size.block);
+	if (!q->asked.count)
+		ask_all(a, siblings);
 	predict(a, siblings, a->siblings);
 	if (kc_basis_rows_make(known->sweeps, &rows)) {
 		kc_error("%s", strerror(ENOMEM));
@@ -316,7 +279,7 @@ static int look_up(const struct kc_basis_question *q, const struct kc_basis_know
 static int work_out(const struct kc_basis_question *q, const struct kc_basis_known *known, struct answer *a)
 {
 	char why[512];
-	int64_t device = find_device(known, q->device, &a->device);
+	int64_t device = kc_basis_find_device(known, q->device, &a->device);
 	int rc = device ? 0 : kc_device_spec(q->device, &a->device, why, sizeof(why));
 
 	if (device < 0)
@@ -347,15 +310,6 @@ static int work_out(const struct kc_basis_question *q, const struct kc_basis_kno
 
 /* --- printed */
 
-static char *block_text(const uint32_t block[3], char out[static KC_FORMAT_BYTES])
-{
-	if (block[2] > 1)
-		snprintf(out, KC_FORMAT_BYTES, "%u,%u,%u", block[0], block[1], block[2]);
-	else
-		snprintf(out, KC_FORMAT_BYTES, "%u,%u", block[0], block[1]);
-	return out;
-}
-
 static json_t *block_json(const struct kc_block_size *size)
 {
 	json_t *out = json_object();
@@ -378,6 +332,7 @@ static int print_json(const struct answer *a, int simulated)
 	json_object_set_new(out, "device", kc_json_text(a->device.name));
 	json_object_set_new(out, "size", kc_json_real(a->size > 0 ? a->size : NAN));
 	json_object_set_new(out, "siblings", json_integer(a->siblings));
+	json_object_set_new(out, "launches_left_out", a->kernel ? json_integer((json_int_t)a->left_out) : json_null());
 	for (uint32_t i = 0; i < a->timed.count; i++) {
 		json_t *entry = block_json(&a->timed.times[i].size);
 
@@ -401,7 +356,7 @@ static void add_timed(struct kc_table *table, const struct kc_block_time *time)
 {
 	char block[KC_FORMAT_BYTES], resident[KC_FORMAT_BYTES], ns[KC_FORMAT_BYTES];
 
-	kc_table_row(table, (const char *const[]){block_text(time->size.block, block),
+	kc_table_row(table, (const char *const[]){kc_basis_block_text(time->size.block, block),
 						  kc_format_count(time->size.blocks_per_sm, resident), "timed", "",
 						  kc_format_ns(time->ns, ns), ""});
 }
@@ -412,10 +367,21 @@ static void add_row(struct kc_table *table, const struct row *row)
 	    measured[KC_FORMAT_BYTES], error[KC_FORMAT_BYTES];
 
 	kc_table_row(table, (const char *const[]){
-				block_text(row->size.block, block), kc_format_count(row->size.blocks_per_sm, resident),
-				kc_format_ns(row->ns, ns), kc_format_ns(row->vectors_ns, vectors),
-				kc_format_ns(row->measured_ns, measured),
+				kc_basis_block_text(row->size.block, block),
+				kc_format_count(row->size.blocks_per_sm, resident), kc_format_ns(row->ns, ns),
+				kc_format_ns(row->vectors_ns, vectors), kc_format_ns(row->measured_ns, measured),
 				kc_format_percent(100 * fabs(row->ns / row->measured_ns - 1), error)});
+}
+
+static void put_problem(const struct answer *a)
+{
+	char size[KC_FORMAT_BYTES], left_out[KC_FORMAT_BYTES];
+
+	printf("%s%s%s on %s, size %s; known on %u other device%s of the architecture\n", a->kernel,
+	       *a->module ? " of " : "", a->module, a->device.name, kc_basis_size_text(a->size, size), a->siblings,
+	       a->siblings == 1 ? "" : "s");
+	printf("%u block size%s of this problem; %s launch%s of other sizes left out\n\n", a->measured.count,
+	       a->measured.count == 1 ? "" : "s", kc_format_count(a->left_out, left_out), a->left_out == 1 ? "" : "es");
 }
 
 static int print_text(const struct answer *a, int simulated)
@@ -433,8 +399,7 @@ static int print_text(const struct answer *a, int simulated)
 	if (simulated)
 		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
 	if (a->kernel)
-		printf("%s of %s on %s, size %g; known on %u other device%s of the architecture\n\n", a->kernel,
-		       a->module, a->device.name, a->size, a->siblings, a->siblings == 1 ? "" : "s");
+		put_problem(a);
 	else
 		printf("%u block sizes on %s\n\n", a->timed.count, a->device.name);
 	kc_table_init(&table, columns);

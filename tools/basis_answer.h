@@ -14,8 +14,8 @@ struct kc_basis_blocks {
 };
 
 struct kc_basis_question {
-	const char *kernel, *device;         /* kernel NULL: times are given */
-	double size;                         /* 0: the largest known */
+	const char *kernel, *device;         /* kernel NULL: times are given; device NULL: the only one */
+	double size;                         /* 0: the usual */
 	struct kc_basis_blocks timed, asked; /* none: all */
 	struct kc_basis_blocks times;        /* given, with ns */
 	uint32_t registers, shared_bytes;    /* with given times */

@@ -18,20 +18,25 @@ static size_t series_end(const struct kc_sweeps *sweeps, size_t from)
 	return to;
 }
 
-static double time_at(const struct kc_sweeps *sweeps, size_t from, size_t to, double size)
+/* launches: behind the answer. */
+static double time_at(const struct kc_sweeps *sweeps, size_t from, size_t to, double size, uint64_t *launches)
 {
 	size_t above = from, first, count;
 	double sizes[2], times[2];
+	int exact;
 
 	while (above < to && sweeps->points[above].size < size)
 		above++;
-	/* The two around, or the two at the end. */
-	first = above > from ? above - 1 : above;
-	first = to - first >= 2 || to - from < 2 ? first : to - 2;
-	count = to - first < 2 ? to - first : 2;
+	/* That one; or the two around, or the two at the end. */
+	exact = above < to && !(sweeps->points[above].size > size);
+	first = above > from && !exact ? above - 1 : above;
+	first = to - first >= 2 || to - from < 2 || exact ? first : to - 2;
+	count = exact || to - first < 2 ? 1 : 2;
+	*launches = 0;
 	for (size_t i = 0; i < count; i++) {
 		sizes[i] = sweeps->points[first + i].size;
 		times[i] = sweeps->points[first + i].ns;
+		*launches += sweeps->points[first + i].launches;
 	}
 	return kc_size_between(sizes, times, (uint32_t)count, size);
 }
@@ -57,17 +62,20 @@ void kc_basis_curve_at(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t 
 		       struct kc_basis_curve *out)
 {
 	out->count = 0;
+	out->launches = 0;
 	for (size_t from = first_point(sweeps, kernel, device), to;
 	     from < sweeps->point_count && out->count < KC_BASIS_COLUMNS; from = to) {
 		const struct kc_sweep_point *point = &sweeps->points[from];
+		uint64_t launches;
 		double ns;
 
 		to = series_end(sweeps, from);
 		if (point->kernel != kernel || point->device != device)
 			break;
-		ns = time_at(sweeps, from, to, size);
+		ns = time_at(sweeps, from, to, size, &launches);
 		if (!(ns > 0))
 			continue;
+		out->launches += launches;
 		out->registers[out->count] = point->registers;
 		out->shared_bytes[out->count] = point->shared_bytes;
 		out->times[out->count].ns = ns;

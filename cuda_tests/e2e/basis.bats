@@ -69,6 +69,81 @@ predict() { # JSON path, then arguments
 	contains "$("$kerncast" basis predict -k f -d K20 -s 100 -t 64 -t 256 t.db)" "600"
 }
 
+# Each block size of a benchmark covers the same data with another grid: rounded up, and blocks of pathfinder overlap.
+@test "block sizes are predicted from all that were timed with the same problem" {
+	local kernel block registers shared size database=e/block_size.db of low high here by_hand
+	local -a times
+	env -u SIMCUDA_COSTS "$kerncast" experiment block_size --dir e >/dev/null 2>&1
+	"$kerncast" basis train $database >/dev/null
+	# neighbours: 384 and 512 threads; 16,16 and 20,16
+	while read -r kernel block registers shared size of; do
+		here=$(predict '$.predicted[0].predicted_ns' -k "$kernel" -b "$block" -s "$size" $database)
+		equal "$(sqlite3 :memory: "SELECT json_array_length(CAST(readfile('predict.json') AS TEXT), '\$.timed')")" 12
+		equal "$(predict '$.launches_left_out' -k "$kernel" -b "$block" $database)" 0
+		mapfile -t times < <(sqlite3 :memory: "SELECT printf('--time=%d,%d=%.0fns', value ->> 'block_x',
+			value ->> 'block_y', value ->> 'ns') FROM json_each(CAST(readfile('predict.json') AS TEXT), '\$.timed')")
+		by_hand=$(predict '$.predicted[0].predicted_ns' -d Simulated --regs "$registers" --smem "$shared" "${times[@]}" \
+			-b "$block" $database)
+		within "$here" "$(awk "BEGIN { print $by_hand * 0.999 }")" "$(awk "BEGIN { print $by_hand * 1.001 }")" "$kernel, by hand"
+		read -r low high < <(sql "SELECT printf('%f %f', min(ns) / 1.25, max(ns) * 1.25) FROM sweep s
+			JOIN sweep_kernel k ON k.id = s.kernel WHERE k.name LIKE '$kernel%' AND block_x * block_y IN ($of)" $database)
+		within "$here" "$low" "$high" "$kernel, between neighbours"
+	done <<-'EOF'
+		pathfinder 448 18 4096 131072 384,512
+		srad_flow 18,16 22 0 1024 256,320
+	EOF
+	contains "$("$kerncast" basis predict -k pathfinder -b 448 $database)" "12 block sizes of this problem; 0 launches of other sizes left out"
+	# a block of one dimension for a kernel of two
+	keep one "$kerncast" basis predict -k transpose -b 448 $database
+	equal "$(<one.status)" 1
+	contains "$(<one.err)" "never launched with a block of 1 dimension such as 448,1; its blocks: 8,4; 8,8;"
+}
+
+# 1,000 elements by blocks of 32, 96, 256 and 640: grids of 32, 11, 4 and 2. 2,000 by blocks of 32: 63.
+@test "without arguments, grids that cover the same elements are one problem" {
+	{
+		echo process,device_name,stream,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes,name
+		local grid block at=1000000
+		while read -r grid block; do
+			echo "p,Tesla K40c,1,kernel,$at,${block}000,$grid,1,1,$block,1,1,16,0,f"
+			at=$((at + 10000000))
+		done <<<$'32 32\n11 96\n4 256\n2 640\n63 32'
+	} >t.csv
+	"$kerncast" import t.csv -o t.db
+	"$kerncast" basis train t.db >/dev/null
+	keep covered "$kerncast" basis predict -k f -b 128 t.db
+	equal "$(<covered.status)" 0
+	contains "$(<covered.out)" "on Tesla K40c, size 1,024;"
+	contains "$(<covered.out)" "4 block sizes of this problem; 1 launch of other sizes left out"
+}
+
+@test "what is not there is said with what is" {
+	recording
+	"$kerncast" basis train t.db >/dev/null
+	# measured on one device: it need not be named
+	equal "$(predict '$.device' -k g -t 64 t.db)" "Tesla K40c"
+	local wrong words status
+	while IFS='|' read -r status wrong words; do
+		# shellcheck disable=SC2086
+		keep failed "$kerncast" basis predict $wrong t.db
+		equal "$(<failed.status)" "$status" "$wrong"
+		contains "$(<failed.err)" "$words"
+	done <<-'EOF'
+		2|-k f|f was measured on several devices; --device takes one: Tesla K40c; Tesla K20c
+		1|-k f -d V100|no device with "V100" in its name; f was measured on: Tesla K40c; Tesla K20c
+		1|-k g -d K20|g was not measured on Tesla K20c, but on: Tesla K40c
+		1|-k alome|no kernel measured with several block sizes has "alome" in its name
+		1|-k f -d K40 -s 1e9|f was not measured on Tesla K40c at a size near 1,000,000,000; sizes measured: 100; 200
+		1|-k f -d K40 -t 8,8|f was not measured on Tesla K40c with blocks of 8,8; blocks measured: 64,1; 256,1; 1024,1
+		2|-k f -d K40 -t 32,96,192|not "32,96,192"; give it once for each block size
+	EOF
+	sed 's/,f$/,vector_add/; s/,g$/,reduce/' t.csv >u.csv
+	"$kerncast" import u.csv -o u.db
+	"$kerncast" basis train u.db >/dev/null
+	keep near "$kerncast" basis predict -k vectoradd u.db
+	contains "$(<near.err)" "did you mean vector_add?"
+}
+
 # 32 · 32 with 8 KiB of shared memory: 2 blocks on an SM of 2,048 threads; 16 · 16: 6 of 48 KiB. A K40's warp slots hold
 # 8 of those. Terms in equal shares: lanes 1, tile (1/16) / (1/32), latency (1/48) / (1/64), block (1/6) / (1/2).
 @test "times given, no database" {
@@ -148,7 +223,7 @@ predict() { # JSON path, then arguments
 		equal "$(<failed.status)" 1 "$wrong"
 		[[ -s failed.err ]]
 	done
-	for wrong in "" "frobnicate" "train a b" "predict" "predict -k f" "predict -k f -d K40 --time 8=1ms" \
+	for wrong in "" "frobnicate" "train a b" "predict" "predict -k f t.db" "predict -k f -d K40 --time 8=1ms" \
 		"predict -d K40 --time 8=1ms" "predict -d k40 --time 8=x -b 16" "predict -k f -d K40 -t 2000" \
 		"predict -k f -d K40 -t 64,64" "predict -k f -d K40 -s 0" "predict -d nosuch --time 8=1ms -b 16"; do
 		keep wrong "$kerncast" basis $wrong
