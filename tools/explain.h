@@ -100,8 +100,6 @@ void kc_explain_argument_free(struct kc_cost_argument *argument);
 
 /* "u32", "f64", "struct"; of a parameter */
 const char *kc_explain_type(const struct kc_ptx_param *param);
-/* Sectors that a global request of this launch would touch if its lanes' addresses were dense; NAN: cannot be told. */
-double kc_explain_sectors_dense(const struct kc_counts *counts);
 /* Why there is no formula, no value of it, or no time. 1, or 0 where there is. */
 int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXPLAIN_WHY_BYTES]);
 /* What is to be said of the file: i from 0 on; "": nothing at this i. 1, or 0 past the end. */

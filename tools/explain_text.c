@@ -165,29 +165,44 @@ static void put_counts_table(const struct kc_counts *counts)
 	kc_table_free(&table);
 }
 
-#define NEARLY 1.05 /* sectors over the dense ones, passes over one: below this there is nothing to gain */
+#define NEARLY 1.05 /* sectors or passes over the least: below this there is nothing to gain */
+
+static char *format_each(double value, char out[static KC_FORMAT_BYTES])
+{
+	snprintf(out, KC_FORMAT_BYTES, value < 10 && value > 0 ? "%.2f" : "%.1f", value);
+	if (strlen(out) > 3 && out[strlen(out) - 1] == '0' && out[strlen(out) - 2] != '.')
+		out[strlen(out) - 1] = '\0';
+	return out;
+}
+
+static const char *coalescing(const struct kc_counts *counts)
+{
+	double sectors = counts->of[KC_COUNT_OF_SECTORS], least = counts->least_sectors;
+
+	if (counts->scattered_sectors > (NEARLY - 1) * sectors)
+		return "not coalesced";
+	if (sectors * NEARLY < least)
+		return "coalesced, and lanes share sectors";
+	return sectors > least * NEARLY ? "dense but misaligned" : "coalesced";
+}
 
 static void put_memory_hints(const struct kc_counts *counts)
 {
-	double sectors = kc_counts_sectors_per_request(counts), dense = kc_explain_sectors_dense(counts),
+	double sectors = kc_counts_sectors_per_request(counts), requests = counts->of[KC_COUNT_OF_SHARED_REQUESTS],
 	       degree = kc_counts_bank_conflict_degree(counts);
-	char text[192];
-	int used;
+	char each[KC_FORMAT_BYTES], least[KC_FORMAT_BYTES], text[192];
 
 	if (sectors > 0) {
-		used = snprintf(text, sizeof(text), "%.3g sectors a request of a warp", sectors);
-		if (isfinite(dense) && dense > 0)
-			snprintf(text + used, sizeof(text) - (size_t)used,
-				 "; %.3g if its lanes' addresses were dense: %s", dense,
-				 sectors <= dense * NEARLY && sectors >= dense / NEARLY ? "coalesced"
-				 : sectors < dense                                      ? "lanes share what they load"
-											: "not coalesced");
-		put_wrapped(4, "global memory", text);
+		snprintf(text, sizeof(text), "%s sectors per request (minimum %s): %s", format_each(sectors, each),
+			 format_each(kc_counts_least_sectors_per_request(counts), least), coalescing(counts));
+		put_wrapped(4, "global loads and stores", text);
 	}
-	if (degree > 0) {
-		snprintf(text, sizeof(text), "%.3g passes a request of a warp: %s", degree,
-			 degree <= NEARLY ? "no bank conflicts" : "bank conflicts, or accesses wider than 4 bytes");
-		put_wrapped(4, "shared memory", text);
+	if (degree > 0 && requests > 0) {
+		snprintf(text, sizeof(text), "%s passes per request (minimum %s): %s",
+			 format_each(counts->of[KC_COUNT_OF_SHARED_PASSES] / requests, each),
+			 format_each(counts->least_passes / requests, least),
+			 degree <= NEARLY ? "no bank conflicts" : "bank conflicts");
+		put_wrapped(4, "shared loads and stores", text);
 	}
 	if (counts->active_share > 0 && counts->active_share < 1) {
 		snprintf(text, sizeof(text), "%.3g %% of the lanes, where a warp executes instructions",

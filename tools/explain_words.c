@@ -2,7 +2,6 @@
 #include "explain.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,17 +26,6 @@ void kc_explain_architectures(const struct kc_images *images, char *out, size_t 
 					 (least - 1) % 2 ? "compute_" : "sm_", (least - 1) / 2);
 		last = least;
 	}
-}
-
-double kc_explain_sectors_dense(const struct kc_counts *counts)
-{
-	const double sector_bytes = 32;
-	double requests = counts->of[KC_COUNT_OF_REQUESTS];
-	double bytes = counts->of[KC_COUNT_OF_BYTES_LOADED] + counts->of[KC_COUNT_OF_BYTES_STORED];
-
-	if (requests <= 0 || counts->of[KC_COUNT_OF_ATOMICS] > counts->of[KC_COUNT_OF_ATOMICS_SHARED])
-		return NAN; /* what atomics move is not in the bytes */
-	return bytes / requests / sector_bytes;
 }
 
 int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXPLAIN_WHY_BYTES])

@@ -96,6 +96,24 @@ formulas() {
 	contains "$(<text)" "no bank conflicts"
 }
 
+# 33 elements: a warp of 128 bytes and one of 4, 4 + 1 sectors in 2 requests. From byte 4 on 128 bytes touch 5 sectors.
+@test "the least a request can touch is rounded up to sectors, from where its first lane is" {
+	local arguments words
+	while IFS='|' read -r arguments words; do
+		"$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add --grid 8 --block 256 --args "$arguments" >text
+		contains "$(<text)" "global loads and stores  $words"
+	done <<-'EOF'
+		0x0,0x0,0x0,33|2.5 sectors per request (minimum 2.5): coalesced
+		0x0,0x0,0x0,1|1.0 sectors per request (minimum 1.0): coalesced
+		0x4,0x4,0x4,2048|5.0 sectors per request (minimum 4.0): dense but misaligned
+	EOF
+	explain "$build/explain/libkernels.so" --kernel vector_add --grid 8 --block 256 --args 0x0,0x0,0x0,33
+	equal "$(get '$.kernels[0].counts.sectors_per_request_minimum')" 2.5
+	equal "$(get '$.kernels[0].counts.sectors_scattered')" 0.0
+	"$kerncast" explain "$build/explain/libkernels.so" --kernel transpose_naive --grid 32,32 --block 32,32 --args 0x0,0x0,1024 >text
+	contains "$(<text)" "not coalesced"
+}
+
 @test "an argument that is not known, and one that does not fit" {
 	explain "$build/explain/libkernels.so" --kernel vector_add --grid 4 --block 64 --args 0x100,0x200,0x300,_
 	equal "$(get '$.kernels[0].counts.exact')" 0

@@ -41,11 +41,18 @@ double kc_counts_sectors_per_request(const struct kc_counts *counts)
 	return requests > 0 ? counts->of[KC_COUNT_OF_SECTORS] / requests : 0;
 }
 
+double kc_counts_least_sectors_per_request(const struct kc_counts *counts)
+{
+	double requests = counts->of[KC_COUNT_OF_REQUESTS];
+
+	return requests > 0 ? counts->least_sectors / requests : 0;
+}
+
 double kc_counts_bank_conflict_degree(const struct kc_counts *counts)
 {
-	double requests = counts->of[KC_COUNT_OF_SHARED_REQUESTS];
+	double least = counts->least_passes > 0 ? counts->least_passes : counts->of[KC_COUNT_OF_SHARED_REQUESTS];
 
-	return requests > 0 ? counts->of[KC_COUNT_OF_SHARED_PASSES] / requests : 0;
+	return least > 0 ? counts->of[KC_COUNT_OF_SHARED_PASSES] / least : 0;
 }
 
 int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
@@ -120,6 +127,9 @@ static void settle(const struct kc_evaluation *e, const struct kc_tally *tally, 
 	*counts = (struct kc_counts){.threads = threads};
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT; n++)
 		counts->of[n] = of[n] / threads;
+	counts->least_sectors = of[KC_TALLY_LEAST_SECTORS] / threads;
+	counts->scattered_sectors = of[KC_TALLY_SCATTERED_SECTORS] / threads;
+	counts->least_passes = of[KC_TALLY_LEAST_PASSES] / threads;
 	counts->active_share = of[KC_TALLY_PLACES] > 0 ? of[KC_TALLY_LANES] / of[KC_TALLY_PLACES] : 1;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;

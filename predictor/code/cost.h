@@ -61,16 +61,23 @@ const char *kc_cost_counter_name(uint32_t counter);
 
 struct kc_counts {
 	double of[KC_COUNTER_COUNT];
-	double threads;      /* of the launch */
-	double active_share; /* of a warp's lanes, where it executes instructions: 1 without divergence */
-	uint8_t exact;       /* nothing was assumed, nothing sampled */
-	uint8_t sampled;     /* not all was looked at, to keep to the effort */
-	uint8_t assumed;     /* something unknown was in the way */
+	/* For comparison, averages per thread too, 0: not known. */
+	double least_sectors;     /* if the lanes of each request had neighbouring addresses, aligned to a sector */
+	double scattered_sectors; /* of SECTORS, beyond those that neighbours touch from the same first byte; counted
+				     with more than KC_COST_EFFORT_LAUNCH */
+	double least_passes;      /* without bank conflicts: of 8 bytes a lane a warp takes 2, of 16 bytes 4 */
+	double threads;           /* of the launch */
+	double active_share;      /* of a warp's lanes, where it executes instructions: 1 without divergence */
+	uint8_t exact;            /* nothing was assumed, nothing sampled */
+	uint8_t sampled;          /* not all was looked at, to keep to the effort */
+	uint8_t assumed;          /* something unknown was in the way */
 };
 
 /* SECTORS / REQUESTS: 4 for 32 neighbouring floats; 0 without requests. */
 double kc_counts_sectors_per_request(const struct kc_counts *counts);
-/* SHARED_PASSES / SHARED_REQUESTS: 1 without conflicts; 0 without requests. */
+/* The least they could be: rounded up to whole sectors for each request; 0 without requests. */
+double kc_counts_least_sectors_per_request(const struct kc_counts *counts);
+/* SHARED_PASSES over the least they could be: 1 without conflicts, whatever the width; 0 without requests. */
 double kc_counts_bank_conflict_degree(const struct kc_counts *counts);
 
 #define KC_COST_ASSUMED_TRIPS 16.0

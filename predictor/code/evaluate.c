@@ -309,6 +309,7 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 {
 	const struct kc_lanes *address = kc__slot(e, event->address);
 	double *of = e->tally->of;
+	uint32_t sectors;
 
 	if (event->lanes < KC_LANES)
 		mask &= (1u << event->lanes) - 1;
@@ -319,6 +320,10 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 	e->assumed |= (mask & ~address->known) != 0;
 	if (event->kind == KC_EVENT_ATOMIC)
 		return;
+	if (event->kind == KC_EVENT_GLOBAL)
+		of[KC_TALLY_LEAST_SECTORS] += weight * kc__least_sectors(mask, event->bytes);
+	else
+		of[KC_TALLY_LEAST_PASSES] += weight * kc__least_passes(mask, event->bytes);
 	if (e->outlined) {
 		int global = event->kind == KC_EVENT_GLOBAL;
 
@@ -327,7 +332,9 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, ui
 		    weight * kc__outlined_amount(e, event, mask);
 	} else if (event->kind == KC_EVENT_GLOBAL) {
 		of[KC_COUNT_OF_REQUESTS] += weight;
-		of[KC_COUNT_OF_SECTORS] += weight * kc__sectors(address, mask, event->bytes);
+		sectors = kc__sectors(address, mask, event->bytes);
+		of[KC_COUNT_OF_SECTORS] += weight * sectors;
+		of[KC_TALLY_SCATTERED_SECTORS] += weight * kc__scattered_sectors(address, mask, event->bytes, sectors);
 		kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
 	} else {
 		of[KC_COUNT_OF_SHARED_REQUESTS] += weight;
@@ -355,6 +362,8 @@ static void run_event(struct kc_evaluation *e, const struct kc_event *event, uin
 	of[event->counter] += event->amount * threads;
 	if (event->counter2 < KC_COUNTER_COUNT)
 		of[event->counter2] += event->amount2 * threads;
+	if (event->counter2 == KC_COUNT_OF_SECTORS) /* of a row */
+		of[KC_TALLY_LEAST_SECTORS] += event->amount2 * threads;
 	of[KC_TALLY_LANES] += event->issues * threads;
 	of[KC_TALLY_PLACES] += event->issues * KC_LANES * weight;
 	if (event->kind != KC_EVENT_COUNT)

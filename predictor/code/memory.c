@@ -140,6 +140,44 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 	return (uint32_t)kc__mean_sectors(address, mask, bytes, KC_SECTOR_BYTES);
 }
 
+uint32_t kc__least_sectors(uint32_t mask, uint32_t bytes)
+{
+	return share_of_lane(kc__count_of(mask) * bytes);
+}
+
+uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t sectors)
+{
+	uint32_t dense = kc__least_sectors(mask, bytes);
+	int64_t first = INT64_MAX;
+
+	if (sectors > dense && (mask & address->known) == mask) {
+		for (uint32_t left = mask; left; left &= left - 1) {
+			int64_t at = kc__lane(address, (uint32_t)__builtin_ctz(left));
+
+			first = at < first ? at : first;
+		}
+		dense = share_of_lane((uint32_t)((uint64_t)first % KC_SECTOR_BYTES) + kc__count_of(mask) * bytes);
+	}
+	return sectors > dense ? sectors - dense : 0;
+}
+
+/* Halves or quarters of a warp in which a request is served. */
+static uint32_t parts_of(uint32_t bytes)
+{
+	uint32_t words = bytes / KC_BANK_BYTES;
+
+	return words < 2 ? 1 : words > 4 ? 4 : words;
+}
+
+uint32_t kc__least_passes(uint32_t mask, uint32_t bytes)
+{
+	uint32_t parts = parts_of(bytes), lanes = KC_LANES / parts, passes = 0;
+
+	for (uint32_t part = 0; part < parts; part++)
+		passes += (mask >> (part * lanes) & (lanes < KC_LANES ? (1u << lanes) - 1 : KC_ALL_LANES)) != 0;
+	return passes;
+}
+
 /* The lanes that are served at once: words of a bank beyond the first each take another pass. */
 static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32_t words)
 {
@@ -200,7 +238,7 @@ static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
 {
 	uint32_t words = bytes <= KC_BANK_BYTES ? 1 : bytes / KC_BANK_BYTES;
-	uint32_t parts = words > 4 ? 4 : words, lanes = KC_LANES / parts, passes = 0;
+	uint32_t parts = parts_of(bytes), lanes = KC_LANES / parts, passes = 0;
 
 	words = words > 4 ? 4 : words;
 	if (words == 1 && (mask & address->known) == mask && mask)
