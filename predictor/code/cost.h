@@ -14,6 +14,10 @@
  * taken half of the time, a loop goes round KC_COST_ASSUMED_TRIPS times, the
  * lanes of a warp address different sectors, and words in different banks of
  * shared memory: neither a load nor an atomic there is repeated.
+ *
+ * An asynchronous copy (cp.async) counts what it reads: src-size bytes, none
+ * where that is 0 or the source is ignored; all of cp-size where src-size is
+ * not known. A row in bulk whose size is not known counts no bytes.
  */
 #ifndef KC_COST_H
 #define KC_COST_H
@@ -61,10 +65,9 @@ const char *kc_cost_counter_name(uint32_t counter);
 
 struct kc_counts {
 	double of[KC_COUNTER_COUNT];
-	/* For comparison, averages per thread too, 0: not known. */
+	/* For comparison, averages per thread too; 0: not known, as with KC_COST_EFFORT_LAUNCH. */
 	double least_sectors;     /* if the lanes of each request had neighbouring addresses, aligned to a sector */
-	double scattered_sectors; /* of SECTORS, beyond those that neighbours touch from the same first byte; counted
-				     with more than KC_COST_EFFORT_LAUNCH */
+	double scattered_sectors; /* of SECTORS, beyond those that neighbours touch from the same first byte */
 	double least_passes;      /* without bank conflicts: of 8 bytes a lane a warp takes 2, of 16 bytes 4 */
 	double threads;           /* of the launch */
 	double active_share;      /* of a warp's lanes, where it executes instructions: 1 without divergence */
@@ -77,7 +80,8 @@ struct kc_counts {
 double kc_counts_sectors_per_request(const struct kc_counts *counts);
 /* The least they could be: rounded up to whole sectors for each request; 0 without requests. */
 double kc_counts_least_sectors_per_request(const struct kc_counts *counts);
-/* SHARED_PASSES over the least they could be: 1 without conflicts, whatever the width; 0 without requests. */
+/* SHARED_PASSES over the least they could be, or over the requests where that is not known: 1 without conflicts; 0
+ * without requests. */
 double kc_counts_bank_conflict_degree(const struct kc_counts *counts);
 
 #define KC_COST_ASSUMED_TRIPS 16.0

@@ -207,6 +207,7 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 				 .amount = 1,
 				 .counter2 = KC_COUNTER_COUNT,
 				 .times = 1,
+				 .size = KC_NO_VALUE,
 				 .issues = (float)first};
 	const struct kc_ptx_instruction *i = point->instruction;
 
@@ -243,6 +244,7 @@ static int add_count(struct kc__reader *r, struct kc_stage *stage, const struct 
 					   .counter2 = (uint8_t)counter2,
 					   .amount2 = amount2,
 					   .address = KC_NO_VALUE,
+					   .size = KC_NO_VALUE,
 					   .issues = (float)first});
 }
 
@@ -286,32 +288,109 @@ static int count_move(struct kc__reader *r, struct kc_stage *stage, const struct
 	}
 }
 
-/* cp.async: from global to shared memory. In bulk: one thread's request for a row of bytes, either way. */
+/* Of the event added last. amount2, of all bytes, becomes that of each. */
+static void set_size(struct kc__reader *r, uint32_t size)
+{
+	struct kc_event *event = &r->f->events[r->f->event_count - 1];
+
+	event->size = size;
+	event->amount2 = event->kind == KC_EVENT_COUNT ? event->amount2 : event->amount2 / event->bytes;
+}
+
+static int is_predicate(const struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand)
+{
+	const struct kc_ptx_function *function = r->f->cfg.calls[point->call].function;
+
+	return operand->kind == KC_PTX_REGISTER && operand->number < function->register_count &&
+	       function->register_types[operand->number] == KC_PTX_PRED;
+}
+
+static uint32_t size_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand)
+{
+	if (operand->kind == KC_PTX_INTEGER)
+		return kc__constant(r, operand->value, 64);
+	if (operand->kind == KC_PTX_REGISTER)
+		return kc__register_value(r, point, r->f->cfg.calls[point->call].registers + operand->number);
+	return kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN,
+					      .bits = 64,
+					      .constant = KC_UNKNOWN_INSTRUCTION,
+					      .offset = point->instruction->offset});
+}
+
+/* A copy that ignores its source where a predicate holds. */
+static uint32_t unless(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand,
+		       uint32_t bytes)
+{
+	uint32_t predicate = size_value(r, point, operand), none = kc__constant(r, 0, 64),
+		 all = kc__constant(r, bytes, 64);
+
+	if (predicate == KC_NO_VALUE || none == KC_NO_VALUE || all == KC_NO_VALUE)
+		return KC_NO_VALUE;
+	return kc__value(
+	    r, (struct kc_value){.op = KC_OP_SELECT,
+				 .bits = 64,
+				 .source_bits = 64,
+				 .count = 3,
+				 .source = {predicate, operand->negated ? all : none, operand->negated ? none : all}});
+}
+
+/* cp.async: from global to shared memory, in which the bytes past src-size, or all with ignore-src, become 0. Either is
+ * the operand after cp-size, where that is not the last one, a cache policy. */
+static int count_small_copy(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point,
+			    const struct kc_ptx_operand *to, const struct kc_ptx_operand *from)
+{
+	const struct kc_ptx_instruction *i = point->instruction;
+	uint32_t policies = strstr(i->spelling, "::cache_hint") != NULL, bytes = 4, size = KC_NO_VALUE;
+	int rc;
+
+	if (i->operand_count > 2 && i->operands[2].kind == KC_PTX_INTEGER && i->operands[2].value > 0 &&
+	    i->operands[2].value <= 16)
+		bytes = (uint32_t)i->operands[2].value;
+	rc = add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, from, bytes, 1);
+	if (!rc && i->operand_count > 3 + policies) {
+		const struct kc_ptx_operand *operand = &i->operands[3];
+
+		size =
+		    is_predicate(r, point, operand) ? unless(r, point, operand, bytes) : size_value(r, point, operand);
+		if (size == KC_NO_VALUE)
+			return -ENOMEM;
+		set_size(r, size);
+	}
+	return rc ? rc : add_access(r, stage, point, KC_COUNT_OF_ST_SHARED, to, bytes, 0);
+}
+
+/* cp.async.bulk: one thread's request for a row of bytes, either way. The size of a tensor's box is in its map. */
+static int count_row(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+{
+	static const struct kc_ptx_operand none = {.kind = KC_PTX_OPERAND_NONE};
+	const struct kc_ptx_instruction *i = point->instruction;
+	int stores = i->space == KC_PTX_GLOBAL, has_size = i->operand_count > 2 && !strstr(i->spelling, ".tensor");
+	uint32_t size = size_value(r, point, has_size ? &i->operands[2] : &none);
+	int rc;
+
+	if (size == KC_NO_VALUE)
+		return -ENOMEM;
+	rc = add_count(r, stage, point, stores ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, 1,
+		       stores ? KC_COUNT_OF_BYTES_STORED : KC_COUNT_OF_BYTES_LOADED, 1, 1);
+	if (!rc)
+		set_size(r, size);
+	rc = rc ? rc : add_count(r, stage, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS, 1 / SECTOR_BYTES, 0);
+	if (!rc)
+		set_size(r, size);
+	return rc;
+}
+
 static int count_copy(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	const struct kc_ptx_operand *to = nth_address(i, 0), *from = nth_address(i, 1);
-	int64_t bytes = i->operand_count > 2 && i->operands[2].kind == KC_PTX_INTEGER ? i->operands[2].value : 0;
-	int stores = i->space == KC_PTX_GLOBAL;
-	int rc;
 
-	if (!to || !from) {
-		stage->issues++;
-		return 0;
-	}
-	if (!(i->flags & KC_PTX_BULK)) {
-		rc = add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, from,
-				bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 1);
-		return rc ? rc
-			  : add_access(r, stage, point, KC_COUNT_OF_ST_SHARED, to,
-				       bytes > 0 && bytes <= 16 ? (uint32_t)bytes : 4, 0);
-	}
-	bytes = bytes > 0 && bytes <= UINT32_MAX ? bytes : 0;
-	rc = add_count(r, stage, point, stores ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, 1,
-		       stores ? KC_COUNT_OF_BYTES_STORED : KC_COUNT_OF_BYTES_LOADED, (float)bytes, 1);
-	return rc ? rc
-		  : add_count(r, stage, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS,
-			      (float)bytes / SECTOR_BYTES, 0);
+	if (to && from && !(i->flags & KC_PTX_BULK))
+		return count_small_copy(r, stage, point, to, from);
+	if (to && from && strstr(i->spelling, ".global"))
+		return count_row(r, stage, point);
+	stage->issues++;
+	return 0;
 }
 
 static int count_unguarded(struct kc__reader *r, struct kc_stage *stage, const float *counted)

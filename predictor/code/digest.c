@@ -68,6 +68,7 @@ static void take_eager(struct queue *q)
 		take(q, stage->condition);
 		for (uint32_t e = stage->digest; e < stage->digest + stage->digest_count; e++) {
 			take(q, f->digest[e].guard);
+			take(q, f->digest[e].size);
 			if (stepwise)
 				take(q, f->digest[e].address);
 		}
@@ -95,9 +96,10 @@ static int are_alike(const struct kc_formula *f, const struct kc_event *a, const
 {
 	int64_t here, there, granule = a->kind == KC_EVENT_GLOBAL ? KC_SECTOR_BYTES : KC_BANK_BYTES;
 
-	return a->guard == KC_NO_VALUE && b->guard == KC_NO_VALUE && a->kind == b->kind && a->bytes == b->bytes &&
-	       a->lanes == b->lanes && a->counter == b->counter && a->counter2 == b->counter2 &&
-	       base_of(f, a->address, &here) == base_of(f, b->address, &there) && (here - there) % granule == 0;
+	return a->guard == KC_NO_VALUE && b->guard == KC_NO_VALUE && a->size == KC_NO_VALUE && b->size == KC_NO_VALUE &&
+	       a->kind == b->kind && a->bytes == b->bytes && a->lanes == b->lanes && a->counter == b->counter &&
+	       a->counter2 == b->counter2 && base_of(f, a->address, &here) == base_of(f, b->address, &there) &&
+	       (here - there) % granule == 0;
 }
 
 static void keep(struct kc_formula *f, struct kc_stage *stage, const struct kc_event *event)

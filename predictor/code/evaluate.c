@@ -1,5 +1,4 @@
 #include "evaluate.h"
-#include "memory.h"
 
 #include <string.h>
 
@@ -224,17 +223,6 @@ static void send(struct kc_evaluation *e, uint32_t edge, uint32_t mask, double t
 	e->block_threads[to] += threads;
 }
 
-static uint32_t lanes_where(const struct kc_lanes *predicate, int negated)
-{
-	uint32_t lanes = 0;
-
-	if (predicate->uniform)
-		return (predicate->v[0] & 1) ^ negated ? KC_ALL_LANES : 0;
-	for (uint32_t i = 0; i < KC_LANES; i++)
-		lanes |= (uint32_t)((predicate->v[i] & 1) ^ negated) << i;
-	return lanes;
-}
-
 /* Lanes of which it is not known whether they leave the loop: taken to stay for some iterations, then to leave. */
 static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, uint32_t lanes, double weight)
 {
@@ -270,7 +258,7 @@ static void branch(struct kc_evaluation *e, const struct kc_block *block, const 
 		   double weight)
 {
 	const struct kc_lanes *predicate = kc__slot(e, stage->condition);
-	uint32_t known = mask & predicate->known, yes = known & lanes_where(predicate, stage->condition_negated);
+	uint32_t known = mask & predicate->known, yes = known & kc__lanes_where(predicate, stage->condition_negated);
 
 	send(e, block->out, yes, kc__count_of(yes) * weight);
 	send(e, block->out + 1, known & ~yes, kc__count_of(known & ~yes) * weight);
@@ -305,71 +293,6 @@ static void choose_case(struct kc_evaluation *e, const struct kc_block *block, c
 	e->assumed |= unsure != 0;
 }
 
-static void add_access(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
-{
-	const struct kc_lanes *address = kc__slot(e, event->address);
-	double *of = e->tally->of;
-	uint32_t sectors;
-
-	if (event->lanes < KC_LANES)
-		mask &= (1u << event->lanes) - 1;
-	if (!mask)
-		return;
-	weight *= event->times;
-	e->steps++;
-	e->assumed |= (mask & ~address->known) != 0;
-	if (event->kind == KC_EVENT_ATOMIC)
-		return;
-	if (event->kind == KC_EVENT_GLOBAL)
-		of[KC_TALLY_LEAST_SECTORS] += weight * kc__least_sectors(mask, event->bytes);
-	else
-		of[KC_TALLY_LEAST_PASSES] += weight * kc__least_passes(mask, event->bytes);
-	if (e->outlined) {
-		int global = event->kind == KC_EVENT_GLOBAL;
-
-		of[global ? KC_COUNT_OF_REQUESTS : KC_COUNT_OF_SHARED_REQUESTS] += weight;
-		of[global ? KC_COUNT_OF_SECTORS : KC_COUNT_OF_SHARED_PASSES] +=
-		    weight * kc__outlined_amount(e, event, mask);
-	} else if (event->kind == KC_EVENT_GLOBAL) {
-		of[KC_COUNT_OF_REQUESTS] += weight;
-		sectors = kc__sectors(address, mask, event->bytes);
-		of[KC_COUNT_OF_SECTORS] += weight * sectors;
-		of[KC_TALLY_SCATTERED_SECTORS] += weight * kc__scattered_sectors(address, mask, event->bytes, sectors);
-		kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
-	} else {
-		of[KC_COUNT_OF_SHARED_REQUESTS] += weight;
-		of[KC_COUNT_OF_SHARED_PASSES] += weight * kc__passes(address, mask, event->bytes);
-		kc__limit_pattern(&e->windows, address, event->bytes, KC_BANK_BYTES);
-	}
-}
-
-static void run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
-{
-	double *of = e->tally->of, threads = kc__count_of(mask) * weight;
-
-	if (event->guard != KC_NO_VALUE) {
-		const struct kc_lanes *guard = kc__slot(e, event->guard);
-		uint32_t unsure = mask & ~guard->known;
-		uint32_t sure = mask & guard->known & lanes_where(guard, event->guard_negated);
-
-		e->assumed |= unsure != 0;
-		threads = (kc__count_of(sure) + kc__count_of(unsure) / 2.0) * weight;
-		weight = sure ? weight : weight / 2;
-		mask = sure | unsure;
-	}
-	if (!mask)
-		return;
-	of[event->counter] += event->amount * threads;
-	if (event->counter2 < KC_COUNTER_COUNT)
-		of[event->counter2] += event->amount2 * threads;
-	if (event->counter2 == KC_COUNT_OF_SECTORS) /* of a row */
-		of[KC_TALLY_LEAST_SECTORS] += event->amount2 * threads;
-	of[KC_TALLY_LANES] += event->issues * threads;
-	of[KC_TALLY_PLACES] += event->issues * KC_LANES * weight;
-	if (event->kind != KC_EVENT_COUNT)
-		add_access(e, event, mask, weight);
-}
-
 static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 {
 	const struct kc_formula *f = e->f;
@@ -396,7 +319,8 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 	e->tally->of[KC_TALLY_LANES] += stage->issues * threads;
 	e->tally->of[KC_TALLY_PLACES] += stage->issues * KC_LANES * weight;
 	for (uint32_t i = 0; i < (e->outlined ? stage->digest_count : stage->event_count); i++)
-		run_event(e, e->outlined ? &f->digest[stage->digest + i] : &f->events[stage->event + i], mask, weight);
+		kc__run_event(e, e->outlined ? &f->digest[stage->digest + i] : &f->events[stage->event + i], mask,
+			      weight);
 	if (block->ends == KC_END_FALLS)
 		send(e, block->out, mask, threads);
 	else if (block->ends == KC_END_BRANCH)

@@ -103,6 +103,10 @@ static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t 
 	return (struct kc_lanes *)(void *)(e->slots + e->f->values[value].slot);
 }
 
+/* Lanes in which a predicate holds, or does not. */
+uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated);
+/* access.c: what an event counts for those lanes, each of that weight. */
+void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight);
 /* base + scale * the counter */
 void kc__set_counted(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);

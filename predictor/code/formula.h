@@ -117,6 +117,7 @@ struct kc_event {
 	float amount, amount2;
 	uint32_t guard;   /* value */
 	uint32_t address; /* value */
+	uint32_t size;    /* value: of the bytes of a lane, how many it moves; amount2 is per byte. KC_NO_VALUE: all */
 	uint32_t offset;
 };
 

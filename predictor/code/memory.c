@@ -140,14 +140,35 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 	return (uint32_t)kc__mean_sectors(address, mask, bytes, KC_SECTOR_BYTES);
 }
 
-uint32_t kc__least_sectors(uint32_t mask, uint32_t bytes)
+uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_LANES])
 {
-	return share_of_lane(kc__count_of(mask) * bytes);
+	struct met met;
+	uint32_t unknown = 0;
+
+	met.count = 0;
+	for (; mask; mask &= mask - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(mask);
+		int64_t first = kc__lane(address, lane), last = (int64_t)((uint64_t)first + bytes[lane] - 1);
+
+		if (!(address->known >> lane & 1)) {
+			unknown += share_of_lane(bytes[lane]);
+			continue;
+		}
+		meet(&met, first >> 5);
+		if (last >> 5 != first >> 5)
+			meet(&met, last >> 5);
+	}
+	return met.count + unknown;
 }
 
-uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t sectors)
+uint32_t kc__least_sectors(uint32_t all_bytes)
 {
-	uint32_t dense = kc__least_sectors(mask, bytes);
+	return share_of_lane(all_bytes);
+}
+
+uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t all_bytes, uint32_t sectors)
+{
+	uint32_t dense = kc__least_sectors(all_bytes);
 	int64_t first = INT64_MAX;
 
 	if (sectors > dense && (mask & address->known) == mask) {
@@ -156,7 +177,7 @@ uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, ui
 
 			first = at < first ? at : first;
 		}
-		dense = share_of_lane((uint32_t)((uint64_t)first % KC_SECTOR_BYTES) + kc__count_of(mask) * bytes);
+		dense = share_of_lane((uint32_t)((uint64_t)first % KC_SECTOR_BYTES) + all_bytes);
 	}
 	return sectors > dense ? sectors - dense : 0;
 }

@@ -24,10 +24,12 @@
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
 /* The same, on average, where the lanes are moved by each multiple of `apart` (bytes, a power of 2) equally often. */
 double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart);
-/* If the lanes had neighbouring addresses from the start of a sector on. */
-uint32_t kc__least_sectors(uint32_t mask, uint32_t bytes);
-/* Of so many sectors, those beyond what as many neighbouring lanes touch from the same first byte on. */
-uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t sectors);
+/* The same, of lanes that move different numbers of bytes. */
+uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_LANES]);
+/* If the lanes, which move so many bytes in all, had neighbouring addresses from the start of a sector on. */
+uint32_t kc__least_sectors(uint32_t all_bytes);
+/* Of so many sectors, those beyond what such neighbours touch from the same first byte on. */
+uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t all_bytes, uint32_t sectors);
 /* Passes without bank conflicts. */
 uint32_t kc__least_passes(uint32_t mask, uint32_t bytes);
 /* Passes in which the banks serve them. Those of unknown address meet no other's bank. */

@@ -32,6 +32,7 @@ static void spread(const struct kc_formula *f, uint8_t *needs, uint32_t *stack)
 		need(needs, f->stages[b].condition, IN_FULL, stack, &depth);
 	for (uint32_t e = 0; e < f->event_count; e++) {
 		need(needs, f->events[e].guard, IN_FULL, stack, &depth);
+		need(needs, f->events[e].size, IN_FULL, stack, &depth);
 		need(needs, f->events[e].address, AS_ADDRESS, stack, &depth);
 	}
 	while (depth) {

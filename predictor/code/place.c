@@ -60,6 +60,7 @@ static int find_live(struct placer *p)
 	for (uint32_t e = 0; e < f->event_count; e++) {
 		enliven(f, f->events[e].guard, stack, &depth);
 		enliven(f, f->events[e].address, stack, &depth);
+		enliven(f, f->events[e].size, stack, &depth);
 	}
 	while (depth) {
 		struct kc_value *v = &f->values[stack[--depth]];
@@ -190,6 +191,7 @@ static int leave_loops(struct placer *p)
 		for (uint32_t e = stage->event; e < stage->event + stage->event_count && !rc; e++) {
 			rc = see_from(p, &f->events[e].guard, loop);
 			rc = rc ? rc : see_from(p, &f->events[e].address, loop);
+			rc = rc ? rc : see_from(p, &f->events[e].size, loop);
 		}
 	}
 	return rc;

@@ -150,10 +150,12 @@ static void keep_lists(struct packer *p)
 	for (uint32_t i = 0; i < to->event_count; i++) {
 		to->events[i].guard = renumbered(p, to->events[i].guard);
 		to->events[i].address = renumbered(p, to->events[i].address);
+		to->events[i].size = renumbered(p, to->events[i].size);
 	}
 	for (uint32_t i = 0; i < to->digest_count; i++) {
 		to->digest[i].guard = renumbered(p, to->digest[i].guard);
 		to->digest[i].address = renumbered(p, to->digest[i].address);
+		to->digest[i].size = renumbered(p, to->digest[i].size);
 	}
 	for (uint32_t i = 0; i < to->carried_count; i++) {
 		to->carried[i].phi = renumbered(p, to->carried[i].phi);

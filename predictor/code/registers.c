@@ -160,9 +160,12 @@ uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint3
 		return add_registers(cfg, point, &i->operands[0], registers, count);
 	if (i->space == KC_PTX_PARAM)
 		return i->guard == KC_PTX_NO_REGISTER ? 0 : count;
-	for (uint32_t n = 0; n < i->operand_count; n++)
+	for (uint32_t n = 0; n < i->operand_count; n++) {
 		if (i->operands[n].kind == KC_PTX_ADDRESS)
 			count = add_base(cfg, point, &i->operands[n], registers, count);
+		else if (i->opcode == KC_PTX_CP) /* how much is copied */
+			count = add_registers(cfg, point, &i->operands[n], registers, count);
+	}
 	return count;
 }
 

@@ -115,6 +115,59 @@ static void count_access(struct teller *t, const struct kc_event *event, const s
 	add(t, counted, pieces, runs, of_warp / KC_LANES);
 }
 
+/* Of a value that is one of two constants. */
+static int chooses_constants(const struct kc_formula *f, const struct kc_value *v, int64_t *yes, int64_t *no)
+{
+	if (v->op != KC_OP_SELECT || f->values[v->source[1]].op != KC_OP_CONSTANT ||
+	    f->values[v->source[2]].op != KC_OP_CONSTANT)
+		return 0;
+	*yes = f->values[v->source[1]].constant;
+	*no = f->values[v->source[2]].constant;
+	return 1;
+}
+
+/* 1 where a copy of that size reads anything, else 0. */
+static const struct kc_sum *reads_any(struct teller *t, uint32_t size)
+{
+	const struct kc_value *v = &t->f->values[size];
+	const struct kc_sum *bytes = kc__express(&t->x, size, KC_EXPRESS_DEPTH);
+	int64_t yes, no;
+	double number;
+
+	if (kc__is_number(bytes, &number))
+		return kc__number(&t->x.g, number > 0);
+	if (!chooses_constants(t->f, v, &yes, &no))
+		return kc__condition(&t->x.g, KC_ATOM_LESS, kc__plus(&t->x.g, zero(t), bytes, -1));
+	return (yes > 0) == (no > 0) ? kc__number(&t->x.g, yes > 0)
+				     : kc__express_condition(&t->x, v->source[0], no > 0, KC_EXPRESS_DEPTH);
+}
+
+/* A copy of that size moves all that it can, or nothing. */
+static int is_all_or_nothing(const struct kc_formula *f, const struct kc_event *event)
+{
+	const struct kc_value *v = &f->values[event->size];
+	int64_t yes, no;
+
+	if (v->memory || (v->op == KC_OP_CONSTANT && (!v->constant || v->constant == event->bytes)))
+		return 1;
+	return chooses_constants(f, v, &yes, &no) && (!yes || yes == event->bytes) && (!no || no == event->bytes);
+}
+
+/* Of an access, or a row, whose size is a value: how often it takes place, and how many bytes it moves. */
+static const struct kc_sum *count_size(struct teller *t, const struct kc_event *event, const struct kc_sum *here,
+				       const struct kc_sum **bytes)
+{
+	struct kc_algebra *g = &t->x.g;
+
+	t->depends[KC_COUNT_OF_SECTORS] |= event->kind == KC_EVENT_GLOBAL && !is_all_or_nothing(t->f, event);
+	if (t->f->values[event->size].memory) {
+		*bytes = kc__times(g, here, kc__number(g, event->bytes));
+		return here;
+	}
+	*bytes = kc__times(g, here, kc__express(&t->x, event->size, KC_EXPRESS_DEPTH));
+	return kc__times(g, here, reads_any(t, event->size));
+}
+
 static void count_block(struct teller *t, uint32_t block, struct counted *counted)
 {
 	const struct kc_formula *f = t->f;
@@ -125,14 +178,17 @@ static void count_block(struct teller *t, uint32_t block, struct counted *counte
 		add(t, counted, f->amounts[i].counter, runs, f->amounts[i].amount);
 	for (uint32_t i = stage->event; i < stage->event + stage->event_count; i++) {
 		const struct kc_event *event = &f->events[i];
-		const struct kc_sum *here = runs;
+		const struct kc_sum *here = runs, *bytes;
 
 		if (event->guard != KC_NO_VALUE)
 			here = kc__times(
 			    &t->x.g, runs,
 			    kc__express_condition(&t->x, event->guard, event->guard_negated, KC_EXPRESS_DEPTH));
+		bytes = here;
+		if (event->size != KC_NO_VALUE)
+			here = count_size(t, event, here, &bytes);
 		add(t, counted, event->counter, here, event->amount);
-		add(t, counted, event->counter2, here, event->amount2);
+		add(t, counted, event->counter2, bytes, event->amount2);
 		if (event->kind == KC_EVENT_GLOBAL)
 			count_access(t, event, here, KC_COUNT_OF_REQUESTS, KC_COUNT_OF_SECTORS, counted);
 		else if (event->kind == KC_EVENT_SHARED)
@@ -349,6 +405,9 @@ static int tell_block(struct teller *t, uint32_t block)
 		if (event->guard != KC_NO_VALUE && f->values[event->guard].memory)
 			rc = add_unknown(t, event->offset, "whether an instruction takes place", why(f, event->guard),
 					 "half of the executions");
+		if (!rc && event->size != KC_NO_VALUE && f->values[event->size].memory)
+			rc = add_unknown(t, event->offset, "bytes that a copy moves", why(f, event->size),
+					 event->bytes ? "as many as it can" : "none");
 		if (!rc && event->kind != KC_EVENT_COUNT && f->values[event->address].memory)
 			rc = add_unknown(t, event->offset, address_text(event), why(f, event->address),
 					 assumption_text(event));

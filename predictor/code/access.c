@@ -1,0 +1,170 @@
+#include "evaluate.h"
+#include "memory.h"
+
+uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated)
+{
+	uint32_t lanes = 0;
+
+	if (predicate->uniform)
+		return (predicate->v[0] & 1) ^ negated ? KC_ALL_LANES : 0;
+	for (uint32_t i = 0; i < KC_LANES; i++)
+		lanes |= (uint32_t)((predicate->v[i] & 1) ^ negated) << i;
+	return lanes;
+}
+
+/* What the lanes of a warp move in one access. */
+struct moved {
+	uint32_t mask;           /* lanes that move something */
+	uint8_t uneven, unknown; /* not all move as much as the event says; it is not known for all */
+	uint64_t bytes;          /* all together */
+	uint8_t of[KC_LANES];    /* each, where it is uneven */
+};
+
+/* Of a row, any number of bytes; 0 where that is not known. */
+static uint32_t bytes_of(const struct kc_event *event, const struct kc_lanes *size, uint32_t lane)
+{
+	int64_t bytes = kc__lane(size, lane);
+
+	if (!(size->known >> lane & 1))
+		return event->bytes;
+	if (bytes <= 0)
+		return 0;
+	if (event->kind == KC_EVENT_COUNT)
+		return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+	return bytes < event->bytes ? (uint32_t)bytes : event->bytes;
+}
+
+static void find_moved(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, struct moved *moved)
+{
+	const struct kc_lanes *size = kc__slot(e, event->size);
+	uint16_t moves = (uint16_t)((size->moves | size->bends) & e->windows.recorded);
+
+	moved->mask = mask & ~size->known;
+	moved->unknown = moved->mask != 0;
+	for (uint32_t left = mask; left; left &= left - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(left), bytes = bytes_of(event, size, lane);
+
+		moved->mask |= (uint32_t)(bytes > 0) << lane;
+		moved->bytes += bytes;
+		moved->of[lane] = (uint8_t)bytes;
+		moved->uneven |= bytes > 0 && bytes < event->bytes;
+	}
+	/* A size that goes on with a sum is looked at term by term. */
+	for (; moves; moves &= (uint16_t)(moves - 1))
+		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(moves), 1, 0);
+}
+
+static void add_sectors(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved, double weight)
+{
+	const struct kc_lanes *address = kc__slot(e, event->address);
+	uint32_t bytes = (uint32_t)moved->bytes, sectors;
+	double *of = e->tally->of;
+
+	sectors = moved->uneven ? kc__uneven_sectors(address, moved->mask, moved->of)
+				: kc__sectors(address, moved->mask, event->bytes);
+	of[KC_COUNT_OF_SECTORS] += weight * sectors;
+	of[KC_TALLY_LEAST_SECTORS] += weight * kc__least_sectors(bytes);
+	of[KC_TALLY_SCATTERED_SECTORS] += weight * kc__scattered_sectors(address, moved->mask, bytes, sectors);
+	kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
+}
+
+static void add_passes(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
+{
+	const struct kc_lanes *address = kc__slot(e, event->address);
+	double *of = e->tally->of;
+
+	of[KC_COUNT_OF_SHARED_PASSES] += weight * kc__passes(address, mask, event->bytes);
+	of[KC_TALLY_LEAST_PASSES] += weight * kc__least_passes(mask, event->bytes);
+	kc__limit_pattern(&e->windows, address, event->bytes, KC_BANK_BYTES);
+}
+
+/* At a launch. */
+static void add_outlined(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved,
+			 double weight)
+{
+	double amount;
+
+	if (moved->uneven) {
+		amount = kc__uneven_sectors(kc__slot(e, event->address), moved->mask, moved->of);
+		e->sampled = 1;
+	} else {
+		amount = kc__outlined_amount(e, event, moved->mask);
+	}
+	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_SECTORS : KC_COUNT_OF_SHARED_PASSES] +=
+	    weight * amount;
+}
+
+static void add_access(struct kc_evaluation *e, const struct kc_event *event, struct moved *moved, double weight)
+{
+	if (event->lanes < KC_LANES) {
+		moved->mask &= (1u << event->lanes) - 1;
+		moved->bytes = (uint64_t)kc__count_of(moved->mask) * event->bytes;
+	}
+	if (!moved->mask)
+		return;
+	weight *= event->times;
+	e->steps++;
+	e->assumed |= (moved->mask & ~kc__slot(e, event->address)->known) != 0;
+	if (event->kind == KC_EVENT_ATOMIC)
+		return;
+	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_REQUESTS : KC_COUNT_OF_SHARED_REQUESTS] += weight;
+	if (e->outlined)
+		add_outlined(e, event, moved, weight);
+	else if (event->kind == KC_EVENT_GLOBAL)
+		add_sectors(e, event, moved, weight);
+	else
+		add_passes(e, event, moved->mask, weight);
+}
+
+/* An event whose lanes move different numbers of bytes, or none. */
+static void run_sized(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double threads,
+		      double weight)
+{
+	double *of = e->tally->of, lane = threads / kc__count_of(mask), amount2;
+	struct moved moved = {.bytes = 0};
+
+	find_moved(e, event, mask, &moved);
+	e->assumed |= moved.unknown;
+	amount2 = event->amount2 * lane * (double)moved.bytes;
+	of[event->counter] += event->amount * lane * kc__count_of(moved.mask);
+	of[event->counter2] += amount2;
+	if (event->kind != KC_EVENT_COUNT)
+		add_access(e, event, &moved, weight);
+	else if (event->counter2 == KC_COUNT_OF_SECTORS)
+		of[KC_TALLY_LEAST_SECTORS] += amount2;
+}
+
+void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
+{
+	double *of = e->tally->of, threads = kc__count_of(mask) * weight;
+
+	if (event->guard != KC_NO_VALUE) {
+		const struct kc_lanes *guard = kc__slot(e, event->guard);
+		uint32_t unsure = mask & ~guard->known;
+		uint32_t sure = mask & guard->known & kc__lanes_where(guard, event->guard_negated);
+
+		e->assumed |= unsure != 0;
+		threads = (kc__count_of(sure) + kc__count_of(unsure) / 2.0) * weight;
+		weight = sure ? weight : weight / 2;
+		mask = sure | unsure;
+	}
+	if (!mask)
+		return;
+	of[KC_TALLY_LANES] += event->issues * threads;
+	of[KC_TALLY_PLACES] += event->issues * KC_LANES * weight;
+	if (event->size != KC_NO_VALUE) {
+		run_sized(e, event, mask, threads, weight);
+		return;
+	}
+	of[event->counter] += event->amount * threads;
+	if (event->counter2 < KC_COUNTER_COUNT)
+		of[event->counter2] += event->amount2 * threads;
+	if (event->kind != KC_EVENT_COUNT) {
+		struct moved moved;
+
+		moved.mask = mask;
+		moved.uneven = 0;
+		moved.bytes = (uint64_t)kc__count_of(mask) * event->bytes;
+		add_access(e, event, &moved, weight);
+	}
+}
