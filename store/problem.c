@@ -241,18 +241,25 @@ static void join_told(struct kc_problem_row *row, struct kc_problem_row **told, 
 	}
 }
 
+/* A single block covers anything that is not larger. */
+static int is_one_block(const struct box *box)
+{
+	return !box->low[0] && !box->low[1] && !box->low[2];
+}
+
 /* The first with all after it that some n has in common with those taken before. Finer blocks tell n best, and have
- * the largest low of those of one problem. */
+ * the largest low of those of one problem; where even those are single blocks, each is a problem of its own. */
 static void size_by_threads(struct kc_problem_row **rows, size_t first, size_t count)
 {
 	struct box common = box_of(rows[first]), box = common;
 	int64_t farthest = common.low[0] - BLOCK_MOST;
+	int alone = is_one_block(&common);
 	double size = 1;
-	size_t end;
+	size_t end = first + 1;
 
 	rows[first]->size = -1; /* until it is known */
-	for (end = first + 1; end < count && (box = box_of(rows[end])).low[0] > farthest; end++)
-		if (!rows[end]->size && meet(&common, &box))
+	for (; !alone && end < count && (box = box_of(rows[end])).low[0] > farthest; end++)
+		if (!(rows[end]->size > 0) && meet(&common, &box))
 			rows[end]->size = -1;
 	for (int i = 0; i < 3; i++)
 		size *= (double)common.high[i];

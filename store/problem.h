@@ -8,7 +8,7 @@
  * Rows with the same recorded arguments are one problem. Those without are
  * told by their threads: a grid of g blocks of b threads covers n elements where
  * n lies in ((g - 1) b, g b], in each dimension; rows that some n has in common
- * are one problem.
+ * are one problem, unless all are single blocks, which say nothing of n.
  */
 #ifndef KC_STORE_PROBLEM_H
 #define KC_STORE_PROBLEM_H

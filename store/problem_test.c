@@ -137,6 +137,22 @@ static void planes_are_compared_in_each_dimension(void **state)
 	assert_true(SIZE(rows, 128, 8) == 1024.0 * 512);
 }
 
+/* One block for all of a small problem, and as many threads in it as elements: each is another problem. Together with
+ * finer blocks one that covers all is of their problem. */
+static void single_blocks_tell_no_size(void **state)
+{
+	struct kc_problem_row alone[] = {row(1, 3, NULL), row(1, 7, NULL), row(1, 64, NULL)};
+	struct kc_problem_row among[] = {row(1, 1024, NULL), row(4, 256, NULL), row(8, 128, NULL)};
+
+	(void)state;
+	FIND(alone);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(alone[i].size == alone[i].block[0]);
+	FIND(among);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(among[i].size == 1024);
+}
+
 /* Tiles on the diagonals of a matrix. Of the largest tile, 1 on each of two diagonals, arguments were recorded. */
 static void a_coarse_block_does_not_take_in_all_finer_ones(void **state)
 {
@@ -163,6 +179,7 @@ int main(void)
 	    cmocka_unit_test(other_arguments_are_other_problems),
 	    cmocka_unit_test(an_argument_that_goes_with_several_grids_is_no_size),
 	    cmocka_unit_test(planes_are_compared_in_each_dimension),
+	    cmocka_unit_test(single_blocks_tell_no_size),
 	    cmocka_unit_test(a_coarse_block_does_not_take_in_all_finer_ones),
 	};
 
