@@ -223,7 +223,7 @@ static void ask_all(struct answer *a, const struct kc_basis_curve *siblings)
 				ask(a, &siblings[s], siblings[s].times[i].size.block);
 }
 
-/* An exit status. What was measured of the problem; asked are blocks such as it was launched with. */
+/* What was measured of the problem, and what of that counts as timed. An exit status, after a message. */
 static int find_measured(const struct kc_basis_question *q, const struct kc_basis_known *known, uint32_t kernel,
 			 int64_t device, struct answer *a)
 {
