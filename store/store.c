@@ -40,9 +40,6 @@ __attribute__((format(printf, 3, 4))) static int complain(struct complaint *c, i
 
 static int explain(struct complaint *c, int rc, const char *path, enum kc_store_mode mode)
 {
-	if (rc == -ENOENT && mode == KC_STORE_WRITE)
-		return complain(c, rc, "%s cannot be made (no such file or directory): make its folder or " ELSEWHERE,
-				path);
 	switch (rc) {
 	case -ENOENT:
 		if (mode == KC_STORE_WRITE)
