@@ -438,8 +438,7 @@ static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint
 	kc__know(&known, node->function, &node->dims, &given, stream, per_thread);
 	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (!slot) {
-		kc__count(KC_COUNT_DROPPED);
-		kc__say_journal_full();
+		kc__launch_without_slot();
 		return before;
 	}
 	kc__record(&slot->launch, &known, KC_API_GRAPH, &node->dims);
@@ -452,6 +451,15 @@ static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint
 	return slot;
 }
 
+static uint64_t kernels_of(const struct kc__graph_exec *exec)
+{
+	uint64_t kernels = 0;
+
+	for (size_t i = 0; exec && i < exec->count; i++)
+		kernels += exec->nodes[i].enabled;
+	return kernels;
+}
+
 bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last)
 {
 	static _Atomic uint32_t launches;
@@ -461,8 +469,11 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	uint32_t number;
 
 	*last = NULL;
-	if (!kc__launch_enter())
+	if (!kc__launch_enter()) {
+		if (kc__ended())
+			kc__launch_passed(stream, per_thread, kernels_of(exec_of(handle)));
 		return false;
+	}
 	t->depth = 1;
 	if (kc__capturing(stream, per_thread) || !(exec = exec_of(handle))) {
 		if (!kc__capturing(stream, per_thread))

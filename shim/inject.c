@@ -271,10 +271,10 @@ static void enter(CUpti_CallbackId id, const CUpti_CallbackData *call)
 {
 	if (!kc__recording() && id != CBID(cuInit))
 		start(true);
-	if (!kc__recording())
+	if (!call->functionParams || (!kc__recording() && !kc__ended()))
 		return;
-	if (!call->functionParams || !begin(id, call->functionParams)) {
-		if (call->functionParams)
+	if (!begin(id, call->functionParams)) {
+		if (kc__recording())
 			entering(id, call->functionParams);
 		return;
 	}

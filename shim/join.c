@@ -40,6 +40,7 @@ struct correlation { /* the slots awaited under one id: several after a graph la
 
 struct kc__join {
 	uint64_t scan, oldest; /* next slot to look at; no awaited slot before */
+	uint64_t bound;        /* none from there on is looked at */
 	uint64_t late[LATE_MAX];
 	uint32_t late_count;
 	struct correlation *correlations;
@@ -70,7 +71,13 @@ struct kc__join *kc__join_new(void)
 		kc__unmap_root(join, sizeof(*join));
 		return NULL;
 	}
+	join->bound = UINT64_MAX;
 	return join;
+}
+
+void kc__join_bound(struct kc__join *join, uint64_t end)
+{
+	join->bound = end;
 }
 
 void kc__join_free(struct kc__join *join)
@@ -362,6 +369,7 @@ static bool match(struct kc__join *join, const struct kc__record *record)
 
 	if (!slot)
 		return false;
+	count(record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (!record->start_ns) {
 		give_up(join, slot, KC_RECORD_INVALID);
 		if (record->is_kernel) {
@@ -377,8 +385,19 @@ static bool match(struct kc__join *join, const struct kc__record *record)
 	return true;
 }
 
+/* Of a launch that was only counted, as the process was about to exit. */
+static bool after_exit(const struct kc__record *record)
+{
+	int64_t exit_ns = atomic_load(&kc__shim.exit_ns);
+
+	return exit_ns && record->start_ns >= exit_ns;
+}
+
 static void unmatched(const struct kc__record *record)
 {
+	if (after_exit(record))
+		return;
+	count(record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	count(record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
 	if (record->is_kernel && !record->start_ns)
 		count(KC_COUNT_CUPTI_INVALID);
@@ -388,7 +407,6 @@ static void on_record(const struct kc__record *record, void *arg)
 {
 	struct kc__join *join = arg;
 
-	count(record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (match(join, record))
 		return;
 	if (join->orphan_count == ORPHANS_MAX) {
@@ -447,6 +465,8 @@ static void scan(struct kc__join *join)
 {
 	uint64_t end = kc_journal_claimed(kc__shim.journal);
 
+	if (end > join->bound)
+		end = join->bound;
 	scan_late(join);
 	for (; join->scan < end; join->scan++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->scan);

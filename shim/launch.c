@@ -179,9 +179,29 @@ bool kc__launch_enter(void)
 	kc__thread.reached_driver = true;
 	if (kc__thread.depth)
 		return false;
-	if (!kc__recording())
-		kc__start(true);
-	return kc__recording();
+	if (__builtin_expect(atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON, 1))
+		return true;
+	kc__start(true);
+	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON || kc__exit_allows();
+}
+
+void kc__launch_without_slot(void)
+{
+	if (kc__ended()) {
+		kc__count(KC_COUNT_AFTER_END);
+		return;
+	}
+	kc__count(KC_COUNT_DROPPED);
+	kc__say_journal_full();
+}
+
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
+{
+	int saved_errno = errno;
+
+	if (!kc__thread.depth && kc__ended() && !kc__capturing(stream, per_thread))
+		kc__count_up(KC_COUNT_AFTER_END, kernels);
+	errno = saved_errno;
 }
 
 void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation)
@@ -205,8 +225,10 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	struct kc__thread *t = &kc__thread;
 	struct kc__known known;
 
-	if (!kc__launch_enter())
+	if (!kc__launch_enter()) {
+		kc__launch_passed(stream, per_thread, 1);
 		return false;
+	}
 	call->saved_errno = errno;
 	t->depth = 1;
 	kc__count(KC_COUNT_CALLS);
@@ -226,8 +248,7 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 		call->slot->launch.launched_ns = call->slot->launch.predicted_at_ns;
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
-		kc__count(KC_COUNT_DROPPED);
-		kc__say_journal_full();
+		kc__launch_without_slot();
 	}
 	t->correlation = 0;
 	errno = call->saved_errno;

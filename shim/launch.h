@@ -57,9 +57,20 @@ void kc__graph_gone(CUgraphExec exec); /* before it is destroyed */
 /* true: recording is on (started if need be) and this call is not inside another. */
 bool kc__launch_enter(void);
 
+static inline void kc__count_up(enum kc_counter counter, uint64_t by)
+{
+	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], by, memory_order_relaxed);
+}
+
 static inline void kc__count(enum kc_counter counter)
 {
-	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
+	kc__count_up(counter, 1);
 }
+
+/* The journal has no slot for a launch: it is full, or sealed. */
+void kc__launch_without_slot(void);
+
+/* A launch of so many kernels was not entered: counted if recording has ended. */
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels);
 
 #endif

@@ -22,7 +22,12 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
-static char complaint[256]; /* an option that made no sense */
+static struct {
+	bool exiting; /* and left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
+	int64_t left_ns;
+	_Atomic int64_t allowed; /* launches still recorded while the exit waits */
+	char complaint[256];     /* an option that made no sense */
+} life;
 
 int64_t kc__now_ns(void)
 {
@@ -45,13 +50,44 @@ static bool records_us(void)
 	return kc__recording() && (pid_t)kc__shim.header->pid == getpid();
 }
 
+/* Threads that go on launching do so because we hold the process up: all that
+ * they launch meanwhile must not become work to wait for. What a pool of threads
+ * has still to do, because a destructor will wait for it, is recorded. */
+#define EXIT_LAUNCHES 4096
+
+bool kc__exit_allows(void)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__EXITING &&
+	       atomic_fetch_sub_explicit(&life.allowed, 1, memory_order_relaxed) > 0;
+}
+
+/* Both phases together wait for KERNCAST_FLUSH_MS at most. The time in which the
+ * application's own handlers run between them is not ours. */
+static void finish(enum kc__request request)
+{
+	enum kc_message_code late;
+
+	if (!life.exiting) {
+		life.exiting = true;
+		life.left_ns = kc__shim.options.flush_ms * 1000000ll;
+	}
+	late = kc__worker_finish(request, &life.left_ns);
+	if (late)
+		kc__say(late, NULL);
+}
+
 /* Phase one, before libcuda and CUPTI end: the last measurements. */
 static void at_exit(void)
 {
 	int saved_errno = errno;
 
-	if (records_us() && !kc__worker_finish(kc__shim.options.flush_ms, false))
-		kc__say(KC_MESSAGE_FLUSH_TIMEOUT, NULL);
+	if (records_us()) {
+		atomic_store(&kc__shim.exit_ns, kc__now_ns());
+		atomic_store(&life.allowed, EXIT_LAUNCHES);
+		atomic_store(&kc__shim.stage, KC__EXITING);
+		finish(KC__COLLECT);
+		atomic_store(&kc__shim.stage, KC__ON);
+	}
 	errno = saved_errno;
 }
 
@@ -63,7 +99,7 @@ __attribute__((destructor)) static void at_unload(void)
 	atomic_store(&kc__shim.stage, KC__DISABLED);
 	atomic_store(&kc__shim.header->ended_ns, kc__now_ns());
 	atomic_store(&kc__shim.header->ended, 1);
-	kc__worker_finish(kc__shim.options.flush_ms, true);
+	finish(KC__END);
 }
 
 /*
@@ -87,6 +123,8 @@ static void forget_parent(void)
 	kc__shim.header = NULL;
 	atomic_store(&kc__shim.captures, 0);
 	kc__thread = (struct kc__thread){0};
+	life.exiting = false;
+	atomic_store(&kc__shim.exit_ns, 0);
 	atomic_store(&kc__shim.ours, 1);
 }
 
@@ -110,7 +148,7 @@ __attribute__((constructor)) static void at_load(void)
 {
 	if (!kc__real_dlsym)
 		kc__dlsym_find_real();
-	kc_options_read(&kc__shim.options, complaint, sizeof(complaint));
+	kc_options_read(&kc__shim.options, life.complaint, sizeof(life.complaint));
 	if (kc__shim.options.disable) {
 		atomic_store(&kc__shim.stage, KC__DISABLED);
 		return;
@@ -226,8 +264,8 @@ static int start(void)
 	start_measuring();
 	if ((error = kc__worker_start()))
 		goto fail;
-	if (complaint[0])
-		kc__say(KC_MESSAGE_OPTION, complaint);
+	if (life.complaint[0])
+		kc__say(KC_MESSAGE_OPTION, life.complaint);
 	kc__say_journal_memory();
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
 		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);

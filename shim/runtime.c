@@ -209,6 +209,8 @@ static void end(struct runtime_call *call, cudaError_t result)
 		return;
 	if (call->recorded_here)
 		kc__launch_end(&call->driver, (CUresult)result);
+	else if (result == cudaSuccess && !t->reached_driver && kc__ended())
+		kc__count(KC_COUNT_AFTER_END);
 	else if (result == cudaSuccess && !t->reached_driver && atomic_load(&kc__shim.stage) != KC__DISABLED) {
 		int saved_errno = errno;
 

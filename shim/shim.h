@@ -51,6 +51,7 @@ enum kc__stage {
 	KC__OFF = 0,      /* CUDA not initialised yet */
 	KC__ON = 1,       /* recording */
 	KC__DISABLED = 2, /* pass everything through */
+	KC__EXITING = 3,  /* the exit waits for the last measurements: few launches are recorded */
 };
 
 /* A belief, written by the worker, read by launching threads: a sequence lock */
@@ -223,6 +224,7 @@ struct kc__state {
 	struct kc__device devices[KC__DEVICES_MAX];
 	int device_count;
 	int driver_version;
+	_Atomic int64_t exit_ns;            /* when the process began to exit; 0: it has not */
 	_Atomic uint64_t routed_by_name;    /* before there was a journal */
 	_Atomic uint64_t left_unhooked;     /* likewise */
 	_Atomic int second_driver;          /* one that is not watched has been bound to */
@@ -383,8 +385,15 @@ void kc__start(bool wait);
 uint32_t kc__thread_id(struct kc__thread *t);
 static inline int kc__recording(void)
 {
-	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON;
+	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__ON;
 }
+/* This process was recorded, and is at its end: a launch that is not recorded is counted (KC_COUNT_AFTER_END). */
+static inline bool kc__ended(void)
+{
+	return (atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__DISABLED) && kc__shim.header;
+}
+/* While the exit waits: whether one more launch is recorded. */
+bool kc__exit_allows(void);
 
 /* say.c: a message to the user: stderr (capped) and the `message` table */
 void kc__say(enum kc_message_code code, const char *detail);
@@ -445,6 +454,8 @@ void kc__join_free(struct kc__join *join);
 /* Looks at new slots, matches records, decides overlaps, learns. ready() gets
  * every slot that can be stored. Returns 1 while something is awaited. */
 int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
+/* From now on slots before this index alone are looked at. */
+void kc__join_bound(struct kc__join *join, uint64_t end);
 /* Nothing more will be delivered: gives up on what is awaited. */
 void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
 
@@ -470,8 +481,12 @@ void kc__learn_transfer(const struct kc_transfer *transfer);
  * RLIMIT_FSIZE is a signal to the thread that does it. 0; -errno: there is no thread, and nothing was done. */
 int kc__on_own_thread(void (*work)(void *arg), void *arg);
 int kc__worker_start(void);
-/* Everything measured is collected and stored, within limit_ms; 1: done, 0: time ran out. */
-int kc__worker_finish(uint32_t limit_ms, bool last);
+/* The exit's two phases. COLLECT: CUPTI's last records, and nothing is measured from then on. END: everything is
+ * stored, and the journal closed. */
+enum kc__request { KC__NOTHING, KC__COLLECT, KC__END };
+/* Waits for left_ns at most, and takes from it what it waited. Returns what there is to say: KC_MESSAGE_NONE if it is
+ * done; else the worker goes on as long as the process lives. */
+enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_ns);
 void kc__worker_forget(void); /* fork child */
 
 #endif

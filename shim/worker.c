@@ -28,17 +28,16 @@
 #define READY_MAX (1u << 17)
 #define STACK_BYTES (512u << 10)
 
-enum request { NOTHING, COLLECT, END };
-
 static struct {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake, done;
-	enum request request, answered;
+	enum kc__request request, answered;
 	int running;
 	/* Of the thread. */
 	struct kc__join *join;
-	_Atomic bool joining; /* a child forked now finds it half changed */
+	_Atomic bool joining;  /* a child forked now finds it half changed */
+	_Atomic bool in_cupti; /* collecting the last records */
 	struct kc_store *store;
 	struct kc_slot **ready;
 	uint32_t ready_count;
@@ -258,21 +257,30 @@ static void collect(int64_t now_ns)
 	}
 }
 
-/* The application is at its end: CUPTI's last records, then nothing more. */
+static void measure_no_more(void)
+{
+	if (worker.measuring)
+		kc__cupti_detach();
+	if (!atomic_load(&kc__shim.unmeasured))
+		atomic_store(&kc__shim.unmeasured, KC_AFTER_EXIT);
+	if (!atomic_load(&kc__shim.transfers_unmeasured))
+		atomic_store(&kc__shim.transfers_unmeasured, KC_AFTER_EXIT);
+}
+
+/* The application is at its end: CUPTI's last records. Its threads may go on
+ * launching; it does not wait for what they launch from now on. */
 static void collect_last(void)
 {
-	if (worker.measuring) {
-		kc__cupti_detach();
+	atomic_store(&worker.in_cupti, true);
+	measure_no_more();
+	kc__join_bound(worker.join, kc_journal_claimed(kc__shim.journal));
+	if (worker.measuring)
 		kc__cupti_flush(true);
-		worker.measuring = false;
-	}
+	worker.measuring = false;
+	atomic_store(&worker.in_cupti, false);
 	join_step();
-	if (!atomic_load(&kc__shim.unmeasured))
-		atomic_store(&kc__shim.unmeasured, KC_NOT_DELIVERED);
-	if (!atomic_load(&kc__shim.transfers_unmeasured))
-		atomic_store(&kc__shim.transfers_unmeasured, KC_NOT_DELIVERED);
 	join_give_up();
-	store_ready();
+	kc__join_bound(worker.join, UINT64_MAX);
 }
 
 /* What neither the database nor the journal's file holds; returns how many launches. */
@@ -333,30 +341,55 @@ static void say_lost(int error)
 		write_messages();
 }
 
-/* Whatever is not in the database now stays in the journal, for recovery. */
+static int store_last(void)
+{
+	join_step();
+	join_give_up();
+	return store_ready();
+}
+
+static int store_end(void)
+{
+	int error = open_store();
+
+	if (!error)
+		error = write_messages();
+	if (!error)
+		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
+	return error;
+}
+
+/* Whatever is not in the database now stays in the journal, for recovery. Threads
+ * that were making a record when the journal was sealed have had time to finish it
+ * when the others are stored. */
 static void end(void)
 {
+	const _Atomic uint64_t *after_end = &kc__shim.header->counters[KC_COUNT_AFTER_END];
+	uint64_t before;
 	int error;
 
 	kc__code_finish();
 	join_step();
 	join_give_up();
-	error = store_ready();
+	kc_journal_seal(kc__shim.journal);
+	before = atomic_load(after_end);
+	error = store_last();
 	if (!error)
-		error = open_store();
+		error = store_last();
 	if (!error)
-		error = write_messages();
-	if (!error)
-		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
+		error = store_end();
+	if (error == -EBUSY)
+		kc__say(KC_MESSAGE_EXIT_TIMEOUT, NULL);
 	if (error)
 		say_lost(error);
 	kc_store_close(take_store());
-	kc_journal_close(kc__shim.journal, !error);
+	/* Where threads go on launching, the count of it is in the header. */
+	kc_journal_close(kc__shim.journal, !error && atomic_load(after_end) == before);
 }
 
-static void answer(enum request request)
+static void answer(enum kc__request request)
 {
-	if (request == COLLECT)
+	if (request == KC__COLLECT)
 		collect_last();
 	else
 		end();
@@ -364,17 +397,19 @@ static void answer(enum request request)
 	worker.answered = request;
 	pthread_cond_broadcast(&worker.done);
 	pthread_mutex_unlock(&worker.lock);
+	if (request == KC__COLLECT)
+		store_ready(); /* while the application's own handlers run */
 }
 
-static enum request sleep_until(int64_t deadline_ns)
+static enum kc__request sleep_until(int64_t deadline_ns)
 {
 	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
-	enum request request;
+	enum kc__request request;
 
 	pthread_mutex_lock(&worker.lock);
 	while (worker.request == worker.answered && pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
 		;
-	request = worker.request == worker.answered ? NOTHING : worker.request;
+	request = worker.request == worker.answered ? KC__NOTHING : worker.request;
 	pthread_mutex_unlock(&worker.lock);
 	return request;
 }
@@ -399,7 +434,7 @@ static void say_state(void)
 static void *run(void *unused)
 {
 	uint64_t claimed = 0, seen = 0;
-	enum request request;
+	enum kc__request request;
 
 	(void)unused;
 	kc__thread.depth = 1; /* driver calls from here are ours */
@@ -417,7 +452,7 @@ static void *run(void *unused)
 		say_state();
 		if (request)
 			answer(request);
-	} while (request != END);
+	} while (request != KC__END);
 	atomic_store(&worker.joining, true);
 	release();
 	return NULL;
@@ -494,15 +529,14 @@ int kc__worker_start(void)
 	return 0;
 }
 
-int kc__worker_finish(uint32_t limit_ms, bool last)
+enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_ns)
 {
-	int64_t deadline_ns = kc__now_ns() + limit_ms * 1000000ll;
+	int64_t began_ns = kc__now_ns(), deadline_ns = began_ns + *left_ns;
 	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
-	enum request request = last ? END : COLLECT;
 	int done;
 
 	if (!worker.running)
-		return 1;
+		return KC_MESSAGE_NONE;
 	pthread_mutex_lock(&worker.lock);
 	/* A collection that ran out of time still holds the thread: what it has
 	 * not stored is recovered from the journal. */
@@ -516,18 +550,23 @@ int kc__worker_finish(uint32_t limit_ms, bool last)
 		done = worker.answered == request;
 	}
 	pthread_mutex_unlock(&worker.lock);
-	if (done && last) {
+	*left_ns = done ? deadline_ns - kc__now_ns() : 0;
+	if (*left_ns < 0)
+		*left_ns = 0;
+	if (done && request == KC__END) {
 		pthread_join(worker.thread, NULL);
 		worker.running = 0;
 	}
-	return done;
+	return done                            ? KC_MESSAGE_NONE
+	       : atomic_load(&worker.in_cupti) ? KC_MESSAGE_FLUSH_TIMEOUT
+					       : KC_MESSAGE_EXIT_TIMEOUT;
 }
 
 void kc__worker_forget(void)
 {
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
-	worker.request = worker.answered = NOTHING;
+	worker.request = worker.answered = KC__NOTHING;
 	if (!atomic_exchange(&worker.joining, false))
 		release();
 	worker.join = NULL;

@@ -53,7 +53,7 @@ struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
 	index = atomic_fetch_add_explicit(&j->tail, 1, memory_order_relaxed);
 	slot = kc__slot_at(j, index);
 	if (__builtin_expect(!slot, 0))
-		return NULL; /* more than KC__CLAIM_MARGIN_SLOTS threads at this very instant */
+		return NULL; /* sealed, or more than KC__CLAIM_MARGIN_SLOTS threads at this very instant */
 	slot->kind = kind;
 	slot->index = index;
 	return slot;
@@ -168,7 +168,9 @@ uint64_t kc_journal_first(const struct kc_journal *j)
 
 uint64_t kc_journal_claimed(const struct kc_journal *j)
 {
-	return atomic_load_explicit(&j->tail, memory_order_acquire);
+	uint64_t tail = atomic_load_explicit(&j->tail, memory_order_acquire);
+
+	return tail & KC__SEALED ? j->end : tail;
 }
 
 struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index)

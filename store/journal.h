@@ -101,6 +101,7 @@ enum kc_unmeasured {
 	KC_NO_CORRELATION, /* no callback fired during the call */
 	KC_NOT_DELIVERED,  /* no record came before the process ended */
 	KC_PROCESS_KILLED, /* the process ended before the record came */
+	KC_AFTER_EXIT,     /* launched when the program had begun to exit, and measuring had ended */
 	KC_UNMEASURED_COUNT,
 };
 const char *kc_unmeasured_name(uint32_t reason);
@@ -297,6 +298,7 @@ enum kc_counter {
 	KC_COUNT_GRAPHS_UNKNOWN,    /* graph launches with kernels that cannot be counted beforehand */
 	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
 	KC_COUNT_TRANSFERS_DROPPED, /* transfers past KERNCAST_JOURNAL_MAX */
+	KC_COUNT_AFTER_END,         /* launches as the process ended: no row */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);
@@ -385,10 +387,18 @@ void kc_journal_retire(struct kc_journal *j);
  * file (unmaps). Nothing may use j afterwards. */
 void kc_journal_forget(struct kc_journal *j);
 
-/* End of the process, or of recording: claims get NULL from now on. Memory stays
- * mapped, as threads may still be writing to slots they have. remove: everything
- * is in the database; the file stays all the same if a slot is not STORED. */
+/* End of recording: claims get NULL from now on, kc_journal_put() -ENOSPC, and
+ * kc_journal_claimed() stays what it is. Threads may still be writing to slots
+ * they have. Worker. */
+void kc_journal_seal(struct kc_journal *j);
+
+/* End of the process: seals the journal. Memory stays mapped, for those threads.
+ * remove: everything is in the database; the file stays all the same if a slot is
+ * not STORED. Worker. */
 void kc_journal_close(struct kc_journal *j, int remove);
+
+/* Recording did not begin: the file goes, whatever is in it. */
+void kc_journal_discard(struct kc_journal *j);
 
 /* A journal file of another process, read only. */
 struct kc_journal_file;

@@ -28,6 +28,9 @@
  * measured on ext4; mapping and populating it again 300 us, a punched hole 700 us). */
 #define KC__MAPPED_SPARES_MAX 8u
 #define KC__IN_MEMORY UINT32_MAX
+/* Set in the tail when the journal is sealed: no segment has such a number, so a
+ * claim that is under way either precedes the seal or finds no slot. */
+#define KC__SEALED (UINT64_C(1) << 63)
 
 struct kc__segment {             /* where the segment of a number is, at number modulo the directory's size */
 	_Atomic uint64_t number; /* + 1; 0: none */
@@ -43,7 +46,7 @@ struct kc__spare {             /* a segment of the file that is free for use */
 };
 
 struct kc_journal {
-	_Alignas(64) _Atomic uint64_t tail; /* next index to be claimed */
+	_Alignas(64) _Atomic uint64_t tail; /* next index to be claimed, or KC__SEALED and more */
 	/* Read by launching threads, written when a segment is made. */
 	_Alignas(64) _Atomic uint64_t limit; /* claims below this find their segment made */
 	struct kc__segment *entries;
@@ -70,6 +73,7 @@ struct kc_journal {
 	uint64_t swept;                           /* segments before this one are behind the claims */
 	uint64_t resident[KC__RESIDENT_SEGMENTS]; /* numbers + 1, a ring */
 	uint32_t resident_next;
+	uint64_t end;       /* tail when the journal was sealed */
 	uint64_t rate_tail; /* tail at rate_ns */
 	int64_t rate_ns;
 	double slots_per_ns;

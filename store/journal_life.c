@@ -176,21 +176,38 @@ void kc_journal_forget(struct kc_journal *j)
 	munmap(j, j->mapping_bytes);
 }
 
+void kc_journal_seal(struct kc_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	if (!j->closed) {
+		j->closed = true;
+		atomic_store(&j->limit, 0);
+		atomic_store(&j->full, 1);
+		j->end = atomic_fetch_or(&j->tail, KC__SEALED);
+	}
+	pthread_mutex_unlock(&j->lock);
+}
+
+static void remove_file(struct kc_journal *j)
+{
+	int fd = j->no_file ? -1 : kc__journal_reopen(j);
+
+	if (fd < 0)
+		return;
+	unlink(j->path);
+	close(fd);
+}
+
 void kc_journal_close(struct kc_journal *j, int remove)
 {
-	int fd;
-
-	pthread_mutex_lock(&j->lock);
-	j->closed = true;
-	atomic_store(&j->limit, 0);
-	atomic_store(&j->full, 1);
-	pthread_mutex_unlock(&j->lock);
+	kc_journal_seal(j);
 	kc_journal_retire(j);
-	if (!remove || j->no_file || kc_journal_first(j) != kc_journal_claimed(j))
-		return;
-	fd = kc__journal_reopen(j);
-	if (fd >= 0) {
-		unlink(j->path);
-		close(fd);
-	}
+	if (remove && kc_journal_first(j) == kc_journal_claimed(j))
+		remove_file(j);
+}
+
+void kc_journal_discard(struct kc_journal *j)
+{
+	kc_journal_seal(j);
+	remove_file(j);
 }

@@ -40,6 +40,7 @@ const char *kc_unmeasured_name(uint32_t reason)
 	    [KC_NO_CORRELATION] = "no_correlation",
 	    [KC_NOT_DELIVERED] = "not_delivered",
 	    [KC_PROCESS_KILLED] = "process_killed",
+	    [KC_AFTER_EXIT] = "after_exit",
 	};
 	return NAME_AT(names, reason);
 }
@@ -80,6 +81,7 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_GRAPHS_UNKNOWN] = "graphs_unknown",
 	    [KC_COUNT_LEFT_UNHOOKED] = "left_unhooked",
 	    [KC_COUNT_TRANSFERS_DROPPED] = "transfers_dropped",
+	    [KC_COUNT_AFTER_END] = "after_end",
 	};
 	return NAME_AT(names, counter);
 }

@@ -301,6 +301,44 @@ static void the_file_stays_while_a_slot_is_not_stored(void **state)
 	kc_journal_forget(j);
 }
 
+static void a_sealed_journal_has_every_slot_that_was_claimed(void **state)
+{
+	enum { EACH = 200000 };
+	struct kc_journal *j = create(1024 * MIB);
+	struct claimer claimers[THREADS];
+	pthread_t threads[THREADS];
+	uint64_t claimed, got = 0;
+
+	(void)state;
+	start(threads, claimers, j, EACH, 0);
+	while (kc_journal_claimed(j) < EACH)
+		kc_journal_prepare(j);
+	kc_journal_seal(j);
+	claimed = kc_journal_claimed(j);
+	for (int t = 0; t < THREADS; t++) {
+		pthread_join(threads[t], NULL);
+		got += EACH - claimers[t].dropped;
+		free(claimers[t].indexes);
+	}
+	assert_true(claimed >= EACH);
+	assert_int_equal(got, claimed);
+	assert_int_equal(kc_journal_claimed(j), claimed);
+	assert_int_equal(kc_journal_put(j, KC_KIND_MESSAGE, "x", 2), -ENOSPC);
+	finish(j, 0);
+}
+
+static void a_discarded_journal_leaves_no_file(void **state)
+{
+	struct kc_journal *j = create(bytes_of(4));
+
+	(void)state;
+	assert_int_equal(kc_journal_put(j, KC_KIND_MESSAGE, "x", 2), 0);
+	kc_journal_discard(j);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_null(kc_journal_claim(j, KC_KIND_LAUNCH));
+	kc_journal_forget(j);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +352,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_long_backlog_is_not_resident, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_child_forgets, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_file_stays_while_a_slot_is_not_stored, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_sealed_journal_has_every_slot_that_was_claimed, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_discarded_journal_leaves_no_file, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

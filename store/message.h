@@ -25,6 +25,10 @@
 	  "path")                                                                                                      \
 	X(ROUTED_BY_NAME, 0, "the driver answered with addresses it does not export: hooks were chosen by name")       \
 	X(FLUSH_TIMEOUT, 1, "CUPTI did not deliver its last records in time")                                          \
+	X(EXIT_TIMEOUT, 1,                                                                                             \
+	  "not everything was in the database when the program ended (KERNCAST_FLUSH_MS): the rest is in the "         \
+	  "journal, "                                                                                                  \
+	  "and the next kerncast command imports it")                                                                  \
 	X(TORN, 1, "a journal entry was cut off")                                                                      \
 	X(TABLE_FULL, 1, "a limit of kerncast is reached")                                                             \
 	X(OPTION, 1, "an option was not understood and keeps its default")                                             \

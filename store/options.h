@@ -16,7 +16,8 @@
 	  "what CUPTI measures: kernels and transfers, kernels only, nothing")                                         \
 	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                           \
 	  "bound on the journal; launches and transfers past it are counted as dropped (K, M and G are understood)")   \
-	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000", "longest wait for CUPTI's last records at exit")       \
+	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000",                                                        \
+	  "longest wait at exit, for CUPTI's last records and the database together")                                  \
 	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                          \
 	X(fresh, "KERNCAST_FRESH", "fresh", NULL, "0", "begin knowing nothing of what earlier runs taught")            \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \

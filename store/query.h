@@ -63,6 +63,7 @@ struct kc_ledger {
 	uint64_t invalid;         /* of unmatched: start = 0 or end < start */
 	uint64_t records_dropped;
 	uint64_t dropped; /* launches without a row: the journal was full, or they could be stored nowhere at the end */
+	uint64_t after_end; /* launches as the process ended: no row */
 	uint64_t elsewhere; /* launches with a row in a database that was moved or deleted while the process ran */
 	uint64_t elsewhere_measured;
 	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked;

@@ -185,7 +185,8 @@ static int import(struct recovery *r, const char *path, struct kc_journal_file *
 		snprintf(r->why, r->why_size, "%s is in the database but cannot be deleted: %s", path, strerror(-rc));
 		return rc;
 	}
-	r->out->processes++;
+	/* One that ended by itself may have left its counts alone. */
+	r->out->processes += !d.ended || d.launches || d.transfers;
 	r->out->killed += !d.ended;
 	r->out->launches += d.launches;
 	r->out->transfers += d.transfers;

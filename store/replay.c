@@ -138,7 +138,8 @@ static int reveal_all(struct replay *r)
 static int never_awaited(const struct kc__op *op)
 {
 	return op->unmeasured == KC_CALL_FAILED || op->unmeasured == KC_MEASURE_OFF || op->unmeasured == KC_NO_CUPTI ||
-	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION;
+	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION ||
+	       op->unmeasured == KC_AFTER_EXIT;
 }
 
 /* What each model alone would have said. */

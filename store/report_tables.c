@@ -81,6 +81,7 @@ static void close_process(struct process_sums *sums)
 	total->invalid += c[KC_COUNT_CUPTI_INVALID];
 	total->records_dropped += c[KC_COUNT_CUPTI_DROPPED];
 	total->dropped += c[KC_COUNT_DROPPED];
+	total->after_end += c[KC_COUNT_AFTER_END];
 	total->captured += c[KC_COUNT_CAPTURED];
 	total->calls += c[KC_COUNT_CALLS];
 	total->graph_launches += c[KC_COUNT_GRAPH_LAUNCHES];

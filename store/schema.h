@@ -12,7 +12,7 @@ struct sqlite3;
 
 #define KC_APPLICATION_ID 0x6B636173 /* "kcas" */
 /* To be raised with every change of a table, a view or a name that a view shows. */
-#define KC_SCHEMA_VERSION 7
+#define KC_SCHEMA_VERSION 8
 
 /* Rowid of what came from a slot: process row and slot index. */
 #define KC_SEQUENCE_BITS 40

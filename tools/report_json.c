@@ -43,6 +43,7 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "records_awaited", l->records_awaited);
 	set_count(out, "records_dropped", l->records_dropped);
 	set_count(out, "dropped", l->dropped);
+	set_count(out, "after_end", l->after_end);
 	set_count(out, "calls", l->calls);
 	set_count(out, "captured", l->captured);
 	set_count(out, "graph_launches", l->graph_launches);

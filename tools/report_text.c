@@ -157,6 +157,7 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("failed calls", l->failed, 1, "");
 	print_count("dropped launches", l->dropped, 1,
 		    l->dropped ? "no room in the journal, or stored nowhere at the end" : "");
+	print_count("after the end", l->after_end, 0, "launched as the program ended, not recorded");
 	print_count("stored elsewhere", l->elsewhere, 0, "in a database that was moved or deleted during the run");
 	print_count("dropped records", l->records_dropped, 1, l->records_dropped ? "by CUPTI" : "");
 	print_count("not returned", l->unreturned, 0, "the process ended during the call");

@@ -1,0 +1,82 @@
+# The end of a program: short, and every launch is a row or a count.
+load common
+
+program=$build/awkward/exit
+
+# Each thread may have been inside a call that the stand-in had not counted yet.
+accounted_for() { # THREADS
+	local rows dropped after
+	rows=$(report '$.ledger.launches')
+	dropped=$(report '$.ledger.dropped')
+	after=$(report '$.ledger.after_end')
+	within "$((rows + dropped + after))" "$(counted launches)" "$(($(counted launches) + $1))" \
+		"rows ($rows), dropped ($dropped) and after the end ($after) together"
+	equal "$(sql 'SELECT count(*) FROM launch')" "$rows" "rows in launch"
+	ledger_adds_up
+}
+
+@test "threads that launch until the process is gone: one short wait, every launch is a row or a count" {
+	local how i began
+	export KERNCAST_FLUSH_MS=300 KERNCAST_QUIET=1
+	for how in exit return; do
+		for i in 1 2 3 4 5; do
+			rm -f kerncast.db* "$SIMCUDA_LOG"
+			began=$SECONDS
+			keep shimmed preloaded "$program" "$how" 4
+			within "$((SECONDS - began))" 0 9 "seconds"
+			equal "$(<shimmed.status)" 5 "exit status"
+			accounted_for 4
+		done
+	done
+}
+
+@test "launches by exit handlers and destructors are rows; of those after the last measurements it says so" {
+	unchanged_under_run "$program" handlers
+	# 1,000, then one handler before the shim's, one after it, and a destructor.
+	equal "$(<shimmed.out)" 1300 "launches, as the program counts them"
+	equal "$(sql 'SELECT count(*) FROM launch')" 1300 "rows in launch"
+	equal "$(sql "SELECT count(*) FROM launch WHERE unmeasured = 'after_exit'")" 200 "launched after the exit began"
+	equal "$(report '$.ledger.measured')" 1100 measured
+	equal "$(report '$.ledger.after_end')" 0 "not recorded"
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
+	ledger_adds_up
+}
+
+@test "a pool of threads that a destructor waits for: every launch is a row" {
+	unchanged_under_run "$program" pool
+	equal "$(<shimmed.out)" 1100 "launches, as the program counts them"
+	equal "$(sql 'SELECT count(*) FROM launch')" 1100 "rows in launch"
+	equal "$(report '$.ledger.after_end')" 0 "not recorded"
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
+	ledger_adds_up
+}
+
+@test "records of launches that are only counted are not taken for a library past the preloaded one" {
+	KERNCAST_QUIET=1 preloaded "$program" exit 4 || true
+	equal "$(report '$.ledger.unmatched')" 0 "records without a launch"
+	accounted_for 4
+}
+
+# Holds the database's write lock until its standard input ends.
+hold_database() {
+	mkfifo hold
+	sqlite3 kerncast.db <hold >held 2>&1 3>&- &
+	exec 7>hold
+	printf 'BEGIN IMMEDIATE;\nSELECT 1;\n' >&7
+	until [[ -s held ]]; do sleep 0.02; done
+}
+
+@test "a database that another process has locked: said as it is, and the next command imports the launches" {
+	"$kerncast" run -q -- "$program" handlers || true
+	rm "$SIMCUDA_LOG"
+	hold_database
+	keep shimmed env KERNCAST_FLUSH_MS=300 LD_PRELOAD="$library" "$program" handlers
+	exec 7>&-
+	wait
+	equal "$(<shimmed.status)" 5 "exit status"
+	contains "$(<shimmed.err)" "not everything was in the database when the program ended"
+	[[ $(<shimmed.err) != *CUPTI* ]]
+	equal "$(report '$.ledger.launches')" 1300 "launches of the run"
+	equal "$(sql "SELECT count(*) FROM message WHERE code = 'EXIT_TIMEOUT'")" 1 "the cause in message"
+	equal "$(sql "SELECT count(*) FROM process WHERE ended = 'exit'")" 2 "processes that exited"
+}
