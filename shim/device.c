@@ -12,7 +12,6 @@
 #define HARDWARE_QUEUES_DEFAULT 8 /* CUDA_DEVICE_MAX_CONNECTIONS, programming guide */
 
 struct driver {
-	CUresult(CUDAAPI *count)(int *);
 	CUresult(CUDAAPI *get)(CUdevice *, int);
 	CUresult(CUDAAPI *name)(char *, int, CUdevice);
 	CUresult(CUDAAPI *attribute)(int *, CUdevice_attribute, CUdevice);
@@ -130,10 +129,24 @@ static int device_begin(struct kc__device *device, struct kc_device_entry *entry
 	return kc_journal_put(kc__shim.journal, KC_KIND_DEVICE, entry, sizeof(*entry));
 }
 
+int kc__devices_look(void)
+{
+	CUresult(CUDAAPI * ask_count)(int *) = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDeviceGetCount");
+	int count = 0;
+
+	if (!ask_count)
+		return -ENOSYS;
+	if (ask_count(&count) != CUDA_SUCCESS)
+		return -EAGAIN;
+	if (count <= 0)
+		return -ENODEV;
+	kc__shim.device_count = count < KC__DEVICES_MAX ? count : KC__DEVICES_MAX;
+	return 0;
+}
+
 int kc__devices_init(void)
 {
 	struct driver d = {
-	    .count = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDeviceGetCount"),
 	    .get = (CUresult(CUDAAPI *)(CUdevice *, int))kc__driver_symbol("cuDeviceGet"),
 	    .name = (CUresult(CUDAAPI *)(char *, int, CUdevice))kc__driver_symbol("cuDeviceGetName"),
 	    .attribute =
@@ -143,13 +156,12 @@ int kc__devices_init(void)
 	    .version = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDriverGetVersion"),
 	};
 	struct kc_device_entry *entries;
-	int count = 0, error = 0;
+	int error = 0;
 
-	if (!d.count || !d.get || !d.name || !d.attribute || d.count(&count) != CUDA_SUCCESS)
-		return -ENODEV;
+	if (!d.get || !d.name || !d.attribute)
+		return -ENOSYS;
 	if (d.version)
 		d.version(&kc__shim.driver_version);
-	kc__shim.device_count = count < KC__DEVICES_MAX ? count : KC__DEVICES_MAX;
 	entries = calloc((size_t)kc__shim.device_count + 1, sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;

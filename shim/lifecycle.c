@@ -225,7 +225,6 @@ static void start_measuring(void)
 /* What a parent may have left in a child that starts its own recording. */
 static void reset(void)
 {
-	kc__shim.device_count = 0;
 	kc__shim.shape_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
 	kc__shim.wanted = NULL;
 	atomic_store(&kc__shim.stream_count, 0);
@@ -250,20 +249,28 @@ static void register_exit(void)
 		atexit(at_exit);
 }
 
-/* kc__shim.start_lock held. */
-static int start(void)
+/* *what: what could not be had. kc__shim.start_lock held. */
+static int start(const char **what)
 {
 	int error;
 
 	reset();
+	*what = "journal";
 	if ((error = make_journal()))
 		return error;
-	if ((error = kc__tables_init()) || (error = kc__devices_init()))
+	*what = "tables in memory";
+	if ((error = kc__tables_init()))
+		goto fail;
+	*what = "devices";
+	if ((error = kc__devices_init()))
 		goto fail;
 	kc__recall_begin();
-	start_measuring();
+	*what = "worker thread";
 	if ((error = kc__worker_start()))
 		goto fail;
+	/* Nothing fails from here on: CUPTI is not taken from the application in vain. */
+	start_measuring();
+	kc__worker_begin();
 	if (life.complaint[0])
 		kc__say(KC_MESSAGE_OPTION, life.complaint);
 	kc__say_journal_memory();
@@ -273,25 +280,47 @@ static int start(void)
 	return 0;
 
 fail:
-	kc_journal_close(kc__shim.journal, 1);
+	kc_journal_discard(kc__shim.journal);
 	kc__shim.journal = NULL;
 	kc__shim.header = NULL;
 	return error;
 }
 
-static void say_failed(int error)
+static void say_failed(const char *what, int error)
 {
+	bool journal = !strcmp(what, "journal");
 	char detail[1100];
 
-	snprintf(detail, sizeof(detail), "%s: %s", kc__shim.options.db, strerror(-error));
-	kc__say(KC_MESSAGE_JOURNAL_FAILED, detail);
+	if (error == -ENODEV) {
+		kc__say(KC_MESSAGE_NO_GPU, NULL);
+		return;
+	}
+	snprintf(detail, sizeof(detail), "%s: %s", journal ? kc__shim.options.db : what, strerror(-error));
+	kc__say(journal ? KC_MESSAGE_JOURNAL_FAILED : KC_MESSAGE_START_FAILED, detail);
+}
+
+/* kc__shim.start_lock held. */
+static void try_start(void)
+{
+	const char *what = "devices";
+	int error = kc__devices_look();
+
+	if (error == -EAGAIN)
+		return; /* a launch before cuInit: it fails, and others may come */
+	kc__shim.tried = 1;
+	if (!error)
+		error = start(&what);
+	if (error == -EALREADY && kc__injected())
+		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
+	else if (error && error != -EALREADY)
+		say_failed(what, error);
+	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
 }
 
 void kc__start(bool wait)
 {
 	struct kc__thread *t = &kc__thread;
 	int saved_errno = errno;
-	int error;
 
 	if (t->depth || atomic_load_explicit(&kc__shim.stage, memory_order_acquire) != KC__OFF)
 		return;
@@ -304,15 +333,8 @@ void kc__start(bool wait)
 	if (!atomic_load(&kc__shim.ours))
 		forget_parent();
 	t->depth = 1; /* our own driver calls are not the application's */
-	if (!kc__shim.tried) {
-		kc__shim.tried = 1;
-		error = start();
-		if (error == -EALREADY && kc__injected())
-			kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
-		else if (error && error != -EALREADY)
-			say_failed(error);
-		atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
-	}
+	if (!kc__shim.tried)
+		try_start();
 	pthread_mutex_unlock(&kc__shim.start_lock);
 	t->depth = 0;
 	errno = saved_errno;

@@ -360,7 +360,9 @@ struct kc__graph *kc__graph_of(CUgraphExec exec, bool make);
 void kc__graph_node_cloned(CUgraphNode original, uint64_t id);
 
 /* device.c */
-int kc__devices_init(void);
+/* 0: there is one. -EAGAIN: the driver is not initialised (yet); -ENODEV: none. */
+int kc__devices_look(void);
+int kc__devices_init(void); /* after that */
 
 /* transfer.c */
 /* The call failed: what it was to occupy was never occupied. */
@@ -480,7 +482,9 @@ void kc__learn_transfer(const struct kc_transfer *transfer);
  * waits in cuInit: SQLite needs more stack than a thread of the application may have, and lets files grow, which past
  * RLIMIT_FSIZE is a signal to the thread that does it. 0; -errno: there is no thread, and nothing was done. */
 int kc__on_own_thread(void (*work)(void *arg), void *arg);
+/* Makes the thread, which waits for kc__worker_begin(). */
 int kc__worker_start(void);
+void kc__worker_begin(void); /* whether CUPTI measures is known */
 /* The exit's two phases. COLLECT: CUPTI's last records, and nothing is measured from then on. END: everything is
  * stored, and the journal closed. */
 enum kc__request { KC__NOTHING, KC__COLLECT, KC__END };

@@ -34,6 +34,7 @@ static struct {
 	pthread_cond_t wake, done;
 	enum kc__request request, answered;
 	int running;
+	bool begun;
 	/* Of the thread. */
 	struct kc__join *join;
 	_Atomic bool joining;  /* a child forked now finds it half changed */
@@ -420,6 +421,8 @@ static void release(void)
 	kc__join_free(worker.join);
 	if (worker.ready)
 		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
+	worker.join = NULL;
+	worker.ready = NULL;
 }
 
 /* What launching threads have met and do not stop to say. */
@@ -431,6 +434,14 @@ static void say_state(void)
 	kc__tables_say_full();
 }
 
+static void wait_for_begin(void)
+{
+	pthread_mutex_lock(&worker.lock);
+	while (!worker.begun)
+		pthread_cond_wait(&worker.wake, &worker.lock);
+	pthread_mutex_unlock(&worker.lock);
+}
+
 static void *run(void *unused)
 {
 	uint64_t claimed = 0, seen = 0;
@@ -438,6 +449,7 @@ static void *run(void *unused)
 
 	(void)unused;
 	kc__thread.depth = 1; /* driver calls from here are ours */
+	wait_for_begin();
 	worker.started_ns = worker.stored_ns = worker.ledger_ns = kc__now_ns();
 	do {
 		int64_t now_ns = kc__now_ns();
@@ -513,20 +525,32 @@ int kc__worker_start(void)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (worker.ready == MAP_FAILED)
 		worker.ready = NULL;
-	if (!worker.join || !worker.ready)
+	if (!worker.join || !worker.ready) {
+		release();
 		return -ENOMEM;
-	worker.measuring = !atomic_load(&kc__shim.unmeasured);
+	}
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&worker.wake, &clock);
 	pthread_cond_init(&worker.done, &clock);
 	pthread_condattr_destroy(&clock);
 	error = make_thread(&worker.thread, run, NULL);
-	if (error)
+	if (error) {
+		release();
 		return error;
+	}
 	worker.running = 1;
 	pthread_setname_np(worker.thread, "kerncast");
 	return 0;
+}
+
+void kc__worker_begin(void)
+{
+	pthread_mutex_lock(&worker.lock);
+	worker.measuring = !atomic_load(&kc__shim.unmeasured);
+	worker.begun = true;
+	pthread_cond_signal(&worker.wake);
+	pthread_mutex_unlock(&worker.lock);
 }
 
 enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_ns)
@@ -566,6 +590,7 @@ void kc__worker_forget(void)
 {
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
+	worker.begun = false;
 	worker.request = worker.answered = KC__NOTHING;
 	if (!atomic_exchange(&worker.joining, false))
 		release();

@@ -1,0 +1,61 @@
+# Where recording cannot begin, or not yet: nothing is left behind, and what is said is true.
+load common
+
+program=$build/awkward/start
+
+nothing_left() {
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
+	[[ ! -e kerncast.db ]] || equal "$(sql 'SELECT count(*) FROM process')" 0 "processes in the database"
+}
+
+@test "launches before cuInit fail as without the shim, and those after it are recorded" {
+	keep plain "$program" early
+	rm "$SIMCUDA_LOG"
+	keep shimmed preloaded "$program" early
+	same plain shimmed
+	# CUDA_ERROR_NOT_INITIALIZED
+	equal "$(<plain.out)" $'before cuInit: 3\ngraph before cuInit: 3' "results before cuInit"
+	equal "$(counted launches)" 200 "launches"
+	equal "$(sql 'SELECT count(*) FROM launch')" 200 "rows in launch"
+	equal "$(sql 'SELECT count(*) FROM message')" 0 messages
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
+}
+
+@test "no GPU: said once, as it is, and nothing is left" {
+	export SIMCUDA_FAULT=no-device
+	keep plain "$program" early
+	keep shimmed preloaded "$program" early
+	equal "$(<shimmed.status)" "$(<plain.status)" "exit status"
+	diff plain.out shimmed.out
+	equal "$(<shimmed.err)" "kerncast: the driver found no GPU: nothing is recorded" "standard error"
+	nothing_left
+}
+
+@test "no thread can be made: said, nothing is left, and CUPTI is the application's" {
+	keep plain "$program" thread
+	keep shimmed preloaded "$program" thread
+	equal "$(<shimmed.status)" 0 "exit status"
+	diff plain.out shimmed.out
+	equal "$(<shimmed.out)" "cuptiSubscribe: 0" "the application's own subscription"
+	contains "$(<shimmed.err)" "nothing is recorded"
+	contains "$(<shimmed.err)" "thread"
+	[[ $(<shimmed.err) != *journal* ]]
+	equal "$(wc -l <shimmed.err)" 1 "lines on standard error"
+	nothing_left
+}
+
+@test "too little memory for the tables: said, and nothing is left" {
+	local limit refused=0
+	for limit in $(seq 40000 6000 130000); do
+		rm -f kerncast.db*
+		(ulimit -v "$limit"; keep plain "$program")
+		[[ $(<plain.status) == 0 ]] || continue
+		(ulimit -v "$limit"; keep shimmed preloaded "$program")
+		equal "$(<shimmed.status)" 0 "exit status with $limit KiB"
+		[[ $(<shimmed.err) == *"nothing is recorded"* ]] || continue
+		[[ $(<shimmed.err) == *memory* || $(<shimmed.err) == *thread* ]]
+		nothing_left
+		refused=$((refused + 1))
+	done
+	within "$refused" 1 20 "limits at which recording could not begin"
+}
