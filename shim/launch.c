@@ -179,16 +179,21 @@ bool kc__launch_enter(void)
 	kc__thread.reached_driver = true;
 	if (kc__thread.depth)
 		return false;
-	if (__builtin_expect(atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON, 1))
-		return true;
-	kc__start(true);
-	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON || kc__exit_allows();
+	if (!kc__recording())
+		kc__start(true);
+	return kc__admitted();
+}
+
+void kc__count_after_end(uint64_t kernels)
+{
+	atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_AFTER_END], kernels);
+	kc__keep_count();
 }
 
 void kc__launch_without_slot(void)
 {
 	if (kc__ended()) {
-		kc__count(KC_COUNT_AFTER_END);
+		kc__count_after_end(1);
 		return;
 	}
 	kc__count(KC_COUNT_DROPPED);
@@ -200,7 +205,7 @@ void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
 	int saved_errno = errno;
 
 	if (!kc__thread.depth && kc__ended() && !kc__capturing(stream, per_thread))
-		kc__count_up(KC_COUNT_AFTER_END, kernels);
+		kc__count_after_end(kernels);
 	errno = saved_errno;
 }
 

@@ -57,15 +57,11 @@ void kc__graph_gone(CUgraphExec exec); /* before it is destroyed */
 /* true: recording is on (started if need be) and this call is not inside another. */
 bool kc__launch_enter(void);
 
-static inline void kc__count_up(enum kc_counter counter, uint64_t by)
-{
-	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], by, memory_order_relaxed);
-}
-
 static inline void kc__count(enum kc_counter counter)
 {
-	kc__count_up(counter, 1);
+	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
 }
+void kc__count_after_end(uint64_t kernels);
 
 /* The journal has no slot for a launch: it is full, or sealed. */
 void kc__launch_without_slot(void);

@@ -26,6 +26,7 @@ static struct {
 	bool exiting; /* and left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
 	int64_t left_ns;
 	_Atomic int64_t allowed; /* launches still recorded while the exit waits */
+	_Atomic bool file_gone;  /* the journal's, or it is about to be */
 	char complaint[256];     /* an option that made no sense */
 } life;
 
@@ -59,6 +60,33 @@ bool kc__exit_allows(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__EXITING &&
 	       atomic_fetch_sub_explicit(&life.allowed, 1, memory_order_relaxed) > 0;
+}
+
+void kc__close_journal(bool done, uint64_t stored_count)
+{
+	const _Atomic uint64_t *count = &kc__shim.header->counters[KC_COUNT_AFTER_END];
+	bool remove;
+
+	pthread_mutex_lock(&life.lock);
+	/* In this order: whoever counts now is seen here, or sees that the file is gone. */
+	atomic_store(&life.file_gone, done);
+	remove = done && atomic_load(count) == stored_count;
+	kc_journal_close(kc__shim.journal, remove);
+	atomic_store(&life.file_gone, remove);
+	pthread_mutex_unlock(&life.lock);
+}
+
+void kc__keep_count(void)
+{
+	int saved_errno = errno;
+
+	if (!atomic_load(&life.file_gone))
+		return;
+	pthread_mutex_lock(&life.lock);
+	if (atomic_exchange(&life.file_gone, false) && kc_journal_restore(kc__shim.journal) == 0)
+		__atomic_store_n(&kc__shim.header, kc_journal_header(kc__shim.journal), __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&life.lock);
+	errno = saved_errno;
 }
 
 /* Both phases together wait for KERNCAST_FLUSH_MS at most. The time in which the
@@ -124,6 +152,7 @@ static void forget_parent(void)
 	atomic_store(&kc__shim.captures, 0);
 	kc__thread = (struct kc__thread){0};
 	life.exiting = false;
+	atomic_store(&life.file_gone, false);
 	atomic_store(&kc__shim.exit_ns, 0);
 	atomic_store(&kc__shim.ours, 1);
 }

@@ -210,7 +210,7 @@ static void end(struct runtime_call *call, cudaError_t result)
 	if (call->recorded_here)
 		kc__launch_end(&call->driver, (CUresult)result);
 	else if (result == cudaSuccess && !t->reached_driver && kc__ended())
-		kc__count(KC_COUNT_AFTER_END);
+		kc__count_after_end(1);
 	else if (result == cudaSuccess && !t->reached_driver && atomic_load(&kc__shim.stage) != KC__DISABLED) {
 		int saved_errno = errno;
 

@@ -394,8 +394,17 @@ static inline bool kc__ended(void)
 {
 	return (atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__DISABLED) && kc__shim.header;
 }
-/* While the exit waits: whether one more launch is recorded. */
+/* While the exit waits: whether one more launch or transfer is recorded. */
 bool kc__exit_allows(void);
+static inline bool kc__admitted(void)
+{
+	return __builtin_expect(atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON, 1) ||
+	       kc__exit_allows();
+}
+/* A launch has been counted as one after the end: the count is to outlive the process. */
+void kc__keep_count(void);
+/* Worker: closes the journal. The file goes if everything is stored (done) and there is no such count in it. */
+void kc__close_journal(bool done, uint64_t stored_count);
 
 /* say.c: a message to the user: stderr (capped) and the `message` table */
 void kc__say(enum kc_message_code code, const char *detail);

@@ -36,7 +36,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	struct kc_placement placement;
 	int64_t now;
 
-	if (t->depth || !kc__recording() || kc__capturing(handle, per_thread))
+	if (t->depth || !kc__admitted() || kc__capturing(handle, per_thread))
 		return false;
 	call->saved_errno = errno;
 	t->depth = 1;

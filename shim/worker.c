@@ -365,7 +365,6 @@ static int store_end(void)
  * when the others are stored. */
 static void end(void)
 {
-	const _Atomic uint64_t *after_end = &kc__shim.header->counters[KC_COUNT_AFTER_END];
 	uint64_t before;
 	int error;
 
@@ -373,7 +372,7 @@ static void end(void)
 	join_step();
 	join_give_up();
 	kc_journal_seal(kc__shim.journal);
-	before = atomic_load(after_end);
+	before = atomic_load(&kc__shim.header->counters[KC_COUNT_AFTER_END]);
 	error = store_last();
 	if (!error)
 		error = store_last();
@@ -384,8 +383,7 @@ static void end(void)
 	if (error)
 		say_lost(error);
 	kc_store_close(take_store());
-	/* Where threads go on launching, the count of it is in the header. */
-	kc_journal_close(kc__shim.journal, !error && atomic_load(after_end) == before);
+	kc__close_journal(!error, before);
 }
 
 static void answer(enum kc__request request)

@@ -397,6 +397,10 @@ void kc_journal_seal(struct kc_journal *j);
  * not STORED. Worker. */
 void kc_journal_close(struct kc_journal *j, int remove);
 
+/* A header that changes when the file is gone: makes the file again, with the header
+ * alone, which kc_journal_header() is from now on. 0 or negative errno. */
+int kc_journal_restore(struct kc_journal *j);
+
 /* Recording did not begin: the file goes, whatever is in it. */
 void kc_journal_discard(struct kc_journal *j);
 

@@ -206,6 +206,18 @@ void kc_journal_close(struct kc_journal *j, int remove)
 		remove_file(j);
 }
 
+int kc_journal_restore(struct kc_journal *j)
+{
+	struct kc_journal_header *before = j->header;
+	int rc = map_header(j);
+
+	if (rc)
+		j->header = before;
+	else
+		fill_header(j->header, before);
+	return rc;
+}
+
 void kc_journal_discard(struct kc_journal *j)
 {
 	kc_journal_seal(j);

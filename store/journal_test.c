@@ -339,6 +339,28 @@ static void a_discarded_journal_leaves_no_file(void **state)
 	kc_journal_forget(j);
 }
 
+static void a_count_made_after_the_file_went_is_in_another(void **state)
+{
+	struct kc_journal *j = create(bytes_of(4));
+	struct kc_journal_file *f;
+
+	(void)state;
+	atomic_store(&kc_journal_header(j)->counters[KC_COUNT_CALLS], 3);
+	kc_journal_close(j, 1);
+	assert_int_equal(access(path, F_OK), -1);
+	atomic_fetch_add(&kc_journal_header(j)->counters[KC_COUNT_AFTER_END], 1);
+	assert_int_equal(kc_journal_restore(j), 0);
+	atomic_fetch_add(&kc_journal_header(j)->counters[KC_COUNT_AFTER_END], 1);
+	assert_int_equal(kc_journal_open(path, &f), 0);
+	assert_int_equal(kc_journal_file_header(f)->pid, getpid());
+	assert_int_equal(kc_journal_file_header(f)->counters[KC_COUNT_CALLS], 3);
+	assert_int_equal(kc_journal_file_header(f)->counters[KC_COUNT_AFTER_END], 2);
+	kc_journal_file_close(f);
+	/* One that is there is another's. */
+	assert_int_equal(kc_journal_restore(j), -EEXIST);
+	kc_journal_forget(j);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +376,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_file_stays_while_a_slot_is_not_stored, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_sealed_journal_has_every_slot_that_was_claimed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_discarded_journal_leaves_no_file, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_count_made_after_the_file_went_is_in_another, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

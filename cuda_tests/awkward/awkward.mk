@@ -2,9 +2,9 @@
 # those named here: libraries that some of them open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
-  old_profiler_plugin.so resolver.so)
+  old_profiler_plugin.so late.so resolver.so)
 AWKWARD_NAMES     := $(patsubst cuda_tests/awkward/%.c,%,$(wildcard cuda_tests/awkward/*.c))
-AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti profiler_plugin resolver,$(AWKWARD_NAMES)))
+AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti profiler_plugin late resolver,$(AWKWARD_NAMES)))
 
 awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
@@ -12,9 +12,10 @@ run-programs: awkward-programs
 
 $(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/libcuda.so
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^ -pthread -ldl $(LDFLAGS)
+	$(CC) -rdynamic -o $@ $^ -pthread -ldl $(LDFLAGS)
 $(AWKWARD)/future_driver/libcuda.so.1: $(BUILD)/cuda_tests/awkward/future_driver.o
 $(AWKWARD)/old_cupti/libcupti.so.12: $(BUILD)/cuda_tests/awkward/old_cupti.o
+$(AWKWARD)/late.so: $(BUILD)/cuda_tests/awkward/late.o
 $(AWKWARD)/resolver.so: $(BUILD)/cuda_tests/awkward/resolver.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
   $(SIMCUDA)/libcuda.so
@@ -23,8 +24,6 @@ $(AWKWARD)/old_profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o
 $(AWKWARD_LIBRARIES):
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^ -Wl,-soname,$(@F) $(LDFLAGS)
-# It stands in for one of the C library's functions.
-$(AWKWARD)/stalled_launch: private LDFLAGS += -rdynamic
 # Its leak check looks at the whole process.
 $(BUILD)/cuda_tests/awkward/leaks.o: private CFLAGS += -fsanitize=address
 $(AWKWARD)/leaks: private LDFLAGS += -fsanitize=address

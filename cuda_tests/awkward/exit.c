@@ -22,7 +22,7 @@ static atomic_long launched, queued;
 static pthread_t pool;
 static int in_destructor, pooled;
 
-void awkward_late(void);
+__attribute__((visibility("default"))) void awkward_late(void);
 
 static void launch(long times)
 {

@@ -80,3 +80,15 @@ hold_database() {
 	equal "$(sql "SELECT count(*) FROM message WHERE code = 'EXIT_TIMEOUT'")" 1 "the cause in message"
 	equal "$(sql "SELECT count(*) FROM process WHERE ended = 'exit'")" 2 "processes that exited"
 }
+
+@test "launches after the shim's own destructor are counted, and the next command takes the count" {
+	keep shimmed env LD_PRELOAD="$library:$build/awkward/late.so" "$program" late
+	equal "$(<shimmed.status)" 5 "exit status"
+	equal "$(<shimmed.out)" 1100 "launches, as the program counts them"
+	equal "$(sql 'SELECT count(*) FROM launch')" 1000 "rows in launch"
+	equal "$(report '$.ledger.after_end')" 100 "after the end"
+	equal "$(sql 'SELECT count(*) FROM process')" 1 processes
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
+	contains "$("$kerncast" report)" "after the end            100   launched as the program ended, not recorded"
+	accounted_for 0
+}
