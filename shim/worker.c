@@ -553,7 +553,7 @@ void kc__worker_begin(void)
 
 enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_ns)
 {
-	int64_t began_ns = kc__now_ns(), deadline_ns = began_ns + *left_ns;
+	int64_t deadline_ns = kc__now_ns() + *left_ns;
 	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
 	int done;
 

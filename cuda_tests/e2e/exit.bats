@@ -70,7 +70,7 @@ hold_database() {
 	"$kerncast" run -q -- "$program" handlers || true
 	rm "$SIMCUDA_LOG"
 	hold_database
-	keep shimmed env KERNCAST_FLUSH_MS=300 LD_PRELOAD="$library" "$program" handlers
+	keep shimmed env KERNCAST_FLUSH_MS=2000 LD_PRELOAD="$library" "$program" handlers
 	exec 7>&-
 	wait
 	equal "$(<shimmed.status)" 5 "exit status"
