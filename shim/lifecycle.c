@@ -67,13 +67,13 @@ void kc__close_journal(bool done, uint64_t stored_count)
 	const _Atomic uint64_t *count = &kc__shim.header->counters[KC_COUNT_AFTER_END];
 	bool remove;
 
-	pthread_mutex_lock(&life.lock);
+	pthread_mutex_lock(&kc__shim.start_lock);
 	/* In this order: whoever counts now is seen here, or sees that the file is gone. */
 	atomic_store(&life.file_gone, done);
 	remove = done && atomic_load(count) == stored_count;
 	kc_journal_close(kc__shim.journal, remove);
 	atomic_store(&life.file_gone, remove);
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&kc__shim.start_lock);
 }
 
 void kc__keep_count(void)
@@ -82,10 +82,10 @@ void kc__keep_count(void)
 
 	if (!atomic_load(&life.file_gone))
 		return;
-	pthread_mutex_lock(&life.lock);
+	pthread_mutex_lock(&kc__shim.start_lock);
 	if (atomic_exchange(&life.file_gone, false) && kc_journal_restore(kc__shim.journal) == 0)
 		__atomic_store_n(&kc__shim.header, kc_journal_header(kc__shim.journal), __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&kc__shim.start_lock);
 	errno = saved_errno;
 }
 
