@@ -23,6 +23,7 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 #endif
 
 static struct {
+	bool started; /* there has been a thread of ours, in this process or in its parent */
 	bool exiting; /* and left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
 	int64_t left_ns;
 	_Atomic int64_t allowed; /* launches still recorded while the exit waits */
@@ -151,7 +152,7 @@ static void forget_parent(void)
 	kc__shim.header = NULL;
 	atomic_store(&kc__shim.captures, 0);
 	kc__thread = (struct kc__thread){0};
-	life.exiting = false;
+	life.started = life.exiting = false;
 	atomic_store(&life.file_gone, false);
 	atomic_store(&kc__shim.exit_ns, 0);
 	atomic_store(&kc__shim.ours, 1);
@@ -163,8 +164,16 @@ static void in_child(void)
 	forget_parent();
 }
 
-/* A child of _Fork() or of clone() itself runs no handler: it finds the page zeroed, records nothing of its parent's,
- * and forgets that when it starts. */
+/* A child of _Fork() or of clone() itself, in which no handler has run: our thread in the parent may have held a lock
+ * of the C library, which nobody in the child will release. */
+static void leave_child_alone(void)
+{
+	kc__shim.journal = NULL;
+	kc__shim.header = NULL;
+	atomic_store(&kc__shim.stage, KC__DISABLED);
+}
+
+/* Such a child finds the page zeroed. */
 static void keep_from_children(void)
 {
 	if (sysconf(_SC_PAGESIZE) == KC__PAGE_BYTES)
@@ -337,6 +346,7 @@ static void try_start(void)
 	if (error == -EAGAIN)
 		return; /* a launch before cuInit: it fails, and others may come */
 	kc__shim.tried = 1;
+	life.started = true;
 	if (!error)
 		error = start(&what);
 	if (error == -EALREADY && kc__injected())
@@ -353,6 +363,10 @@ void kc__start(bool wait)
 
 	if (t->depth || atomic_load_explicit(&kc__shim.stage, memory_order_acquire) != KC__OFF)
 		return;
+	if (!atomic_load(&kc__shim.ours) && life.started) {
+		leave_child_alone();
+		return;
+	}
 	/* A library's constructor may call cuInit with the loader's lock held,
 	 * which a start under way needs: only a launch waits for that. */
 	if (!wait && pthread_mutex_trylock(&kc__shim.start_lock))

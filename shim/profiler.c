@@ -63,7 +63,7 @@ static void hand_over(void)
 	uint32_t measured; /* not if it was switched off */
 	bool watched;
 
-	if (kc__cupti_hand_over(&watched)) {
+	if (kc__shim.ours && kc__cupti_hand_over(&watched)) {
 		measured = KC_MEASURED;
 		atomic_compare_exchange_strong(&kc__shim.unmeasured, &measured, KC_PROFILER_BUSY);
 		measured = KC_MEASURED;

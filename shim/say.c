@@ -28,6 +28,10 @@ static struct {
 	ino_t inode;
 } at_load; /* what standard error was */
 
+/* What the journal had no room for, as far as one slot holds it: kc__shim.unwritten[] says of which codes. */
+#define UNWRITTEN_BYTES (sizeof(((struct kc_slot *)NULL)->part.payload) - sizeof(struct kc_message_entry))
+static char unwritten[KC_MESSAGE_COUNT][UNWRITTEN_BYTES];
+
 static int write_message(enum kc_message_code code, const char *line)
 {
 	char bytes[sizeof(struct kc_message_entry) + LINE_BYTES];
@@ -44,18 +48,15 @@ bool kc__say_unwritten(uint32_t code, struct kc_slot *slot)
 {
 	struct kc_message_entry entry = {
 	    .time_ns = kc__now_ns(), .severity = kc_message_severity(code), .code = code, .count = 1};
-	size_t room = sizeof(slot->part.payload) - sizeof(entry) - 1, n = strlen(kc_message_text(code));
 
 	if (!atomic_exchange(&kc__shim.unwritten[code], 0))
 		return false;
-	if (n > room)
-		n = room;
 	memset(slot, 0, sizeof(*slot));
 	slot->kind = KC_KIND_MESSAGE;
 	slot->part.count = 1;
-	slot->part.bytes = (uint32_t)(sizeof(entry) + n + 1);
+	slot->part.bytes = (uint32_t)(sizeof(entry) + strlen(unwritten[code]) + 1);
 	memcpy(slot->part.payload, &entry, sizeof(entry));
-	memcpy(slot->part.payload + sizeof(entry), kc_message_text(code), n);
+	memcpy(slot->part.payload + sizeof(entry), unwritten[code], sizeof(unwritten[code]));
 	return true;
 }
 
@@ -154,8 +155,10 @@ void kc__say_again(enum kc_message_code code, const char *detail)
 	memcpy(line, prefix, sizeof(prefix));
 	n = (size_t)snprintf(text, LINE_BYTES, "%s%s", kc_message_text(code), detail ? ": " : "");
 	kc_printable_text(detail ? detail : "", text + n, LINE_BYTES - n); /* every message leaves room */
-	if (kc__shim.ours && kc__shim.journal && write_message(code, text))
+	if (kc__shim.ours && kc__shim.journal && write_message(code, text)) {
+		snprintf(unwritten[code], sizeof(unwritten[code]), "%s", text);
 		atomic_store(&kc__shim.unwritten[code], 1);
+	}
 	n = strlen(line);
 	line[n] = '\n';
 	if (!kc__shim.options.quiet && kc_message_severity(code) > 0 &&

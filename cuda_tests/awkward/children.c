@@ -5,6 +5,7 @@
  * children fork|_Fork|clone [launch]  the child launches, if it is to, and ends with exit(7)
  *
  * children HOW init                   parent and child call cuInit, and nothing else
+ * children clone-first                the child of a process that does not use CUDA does
  *
  * The parent launches again and kills itself: nothing but what the child wrote could say that it ended in order.
  */
@@ -54,6 +55,21 @@ static int initialise_twice(const char *how)
 	return 0;
 }
 
+static int use_in_child(void)
+{
+	pid_t child = make_child("clone");
+	struct awkward a;
+	int status;
+
+	if (child == 0) {
+		awkward_start(&a);
+		printf("child launched %d\n", launch(&a));
+		CHECK(cuStreamSynchronize(NULL));
+		exit(0);
+	}
+	return waitpid(child, &status, 0) != child || status;
+}
+
 int main(int count, char **arguments)
 {
 	struct awkward a;
@@ -62,6 +78,8 @@ int main(int count, char **arguments)
 
 	if (count > 2 && strcmp(arguments[2], "init") == 0)
 		return initialise_twice(arguments[1]);
+	if (count > 1 && strcmp(arguments[1], "clone-first") == 0)
+		return use_in_child();
 	awkward_start(&a);
 	printf("parent launched %d\n", launch(&a));
 	CHECK(cuStreamSynchronize(NULL));

@@ -41,27 +41,25 @@ parent_alone() {
 	parent_alone
 }
 
-# The simulated driver goes on working in such a child, which is then a process of its own; CUPTI is its parent's.
-launching() { # HOW
-	unchanged "$1" launch
-	equal "$(sql "SELECT ended, count(*) FROM launch JOIN process ON process.id = launch.process
-		GROUP BY process.id ORDER BY ended")" $'exit|100\nkilled|200' "the processes and their launches"
+# The simulated driver goes on working in such a child. It is left alone: a lock that a thread of the parent held is
+# never released in it.
+@test "_Fork(), the child launches: it is left alone" {
+	unchanged _Fork launch
+	parent_alone
 }
 
-@test "_Fork(), the child launches: recorded as a process of its own" {
-	launching _Fork
+@test "clone(), the child launches: it is left alone" {
+	unchanged clone launch
+	parent_alone
 }
 
-@test "clone(), the child launches: recorded as a process of its own" {
-	launching clone
-}
-
-@test "a child that meets what its parent met: each has it in message" {
-	export KERNCAST_MEASURE=nonsense
-	keep shimmed "${watched[@]}" "$children" clone launch
-	"$kerncast" recover
-	equal "$(grep -c 'an option was not understood' shimmed.err)" 2 "lines"
-	equal "$(sql "SELECT count(DISTINCT process) FROM message WHERE code = 'OPTION'")" 2 "processes that say so"
+@test "clone() before CUDA is used: the child is recorded" {
+	keep plain "$children" clone-first
+	rm -f "$SIMCUDA_LOG"
+	keep shimmed "${watched[@]}" "$children" clone-first
+	same plain shimmed
+	equal "$(sql "SELECT ended, count(*) FROM launch JOIN process ON process.id = launch.process")" "exit|100" \
+		"the child and its launches"
 }
 
 @test "no GPU: said by the parent and by a child that fork() made" {
