@@ -197,7 +197,8 @@ static int add_message(sqlite3_stmt *row, void *arg)
 }
 
 /* An entry tells the count so far, so the last one of a process and code is the
- * one to show (a bare column beside max() comes from its row); torn entries are one row each. */
+ * one to show (a bare column beside max() comes from its row); torn entries are one row each, and so are the tables
+ * that are full. */
 int kc__messages_load(struct kc_store *s, struct kc_report *report)
 {
 	struct kc__list list = {0};
@@ -205,7 +206,8 @@ int kc__messages_load(struct kc_store *s, struct kc_report *report)
 			    "SELECT m.process, m.severity, m.code, m.text,"
 			    " CASE m.code WHEN 'TORN' THEN sum(m.count) ELSE m.count END, max(m.id)"
 			    " FROM message m JOIN process p ON p.id = m.process WHERE p.run BETWEEN ?1 AND ?2"
-			    " GROUP BY m.process, m.code ORDER BY m.severity DESC, m.process, m.code",
+			    " GROUP BY m.process, m.code, CASE m.code WHEN 'TABLE_FULL' THEN m.text END"
+			    " ORDER BY m.severity DESC, m.process, m.code, max(m.id)",
 			    add_message, &list);
 
 	report->messages = list.at;
