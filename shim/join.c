@@ -494,6 +494,7 @@ static enum kc_unmeasured missing_why(struct kc__join *join)
 	if (join->dropped_seen >= kc__cupti_dropped())
 		return KC_NOT_DELIVERED;
 	join->dropped_seen++;
+	kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
 	return KC_RECORD_DROPPED;
 }
 
@@ -547,7 +548,8 @@ int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, voi
 	if (now_ns - join->swept_ns > SWEEP_NS)
 		sweep(join, now_ns);
 	decide_all(join, unfilled_ns, now_ns);
-	if (kc__cupti_dropped())
+	/* At the exit they may be of launches that are only counted. */
+	if (kc__cupti_dropped() && !atomic_load(&kc__shim.exit_ns))
 		kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
 	atomic_store_explicit(&kc__shim.header->counters[KC_COUNT_CUPTI_DROPPED], kc__cupti_dropped(),
 			      memory_order_relaxed);
