@@ -170,7 +170,7 @@ run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
 AGAIN = $(MAKE) --no-print-directory -s $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 # run-tests' limit for one file, seconds: under a sanitizer a program takes up to ten times as long.
 SAN_LIMIT := KC_TEST_LIMIT_S=$${KC_TEST_LIMIT_S:-300}
-E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats))
+E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats cuda_tests/e2e/*/*.bats))
 demo: ## a CUDA program under kerncast, and the report; installs what is missing
 	@scripts/setup
 	@$(AGAIN) run-programs

@@ -81,7 +81,7 @@ load common
 	for path in "$root"/cuda_tests/*/; do
 		contains "$readme" "| \`$(basename "$path")/\` |"
 	done
-	for path in "$root"/cuda_tests/e2e/*.bats; do
+	for path in "$root"/cuda_tests/e2e/*.bats "$root"/cuda_tests/e2e/*/*.bats; do
 		contains "$readme" "\`$(basename "$path" .bats)\`"
 	done
 }

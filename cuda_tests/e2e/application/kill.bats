@@ -1,5 +1,5 @@
 # SIGKILL at any moment loses no launch whose call had been made.
-load common
+load ../common
 
 # Starts the demo under the shim alone, kills it after MICROSECONDS: after its start, or after its first launch.
 killed_after() { # MICROSECONDS [launched]

@@ -1,6 +1,6 @@
 # What cuGetProcAddress and dlsym answer: a driver may have more ABIs of a name
 # than kerncast knows, and each must get the calls that are meant for it.
-load common
+load ../common
 
 abi=$build/awkward/newer_abi
 

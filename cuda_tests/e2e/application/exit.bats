@@ -1,5 +1,5 @@
 # The end of a program: short, and every launch is a row or a count.
-load common
+load ../common
 
 program=$build/awkward/exit
 

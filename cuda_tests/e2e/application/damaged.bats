@@ -1,6 +1,6 @@
 # A database may be damaged, or somebody's trap: the application that finds it
 # runs as without kerncast, and a command says what it can or what is wrong.
-load common
+load ../common
 
 setup_file() { # what is damaged, and how the demo runs with it as it was
 	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR setup

@@ -1,5 +1,5 @@
 # Where recording cannot begin, or not yet: nothing is left behind, and what is said is true.
-load common
+load ../common
 
 program=$build/awkward/start
 

@@ -1,7 +1,7 @@
 # Launches that get past LD_PRELOAD, and the doors by which they are seen all the
 # same: the loader's (LD_AUDIT) and the driver's (CUDA_INJECTION64_PATH). The
 # programs are the matrix's, opened as libraries by cuda_tests/matrix/doors/open.c.
-load common
+load ../common
 
 audit=$build/libkerncast-audit.so
 doors=$build/doors

@@ -1,6 +1,6 @@
 # The application's own profiler: it gets the CUPTI that it is linked to or has
 # found, and the answers that this one gives without kerncast.
-load common
+load ../common
 
 profilers=$build/awkward/profilers
 plugin=$build/awkward/profiler_plugin.so

@@ -1,5 +1,5 @@
 # What kerncast says on standard error: never where it does harm, and in `message` all the same.
-load common
+load ../common
 
 messages=$build/awkward/messages
 

@@ -1,6 +1,6 @@
 # What kerncast says about itself is so: reasons, messages and counts, when its
 # tables are full, the disk is closed to it, or its files are taken away.
-load common
+load ../common
 
 awkward=$build/awkward
 

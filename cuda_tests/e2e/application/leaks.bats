@@ -1,5 +1,5 @@
 # A program built with AddressSanitizer, whose leak check looks at the whole process as it ends.
-load common
+load ../common
 
 leaks=$build/awkward/leaks
 

@@ -1,6 +1,6 @@
 # Programs that have nothing to do with CUDA, and programs no library can be
 # preloaded into.
-load common
+load ../common
 
 nothing_left() { # no file but those the test made itself
 	equal "$(find . -type f ! -name '*.out' ! -name '*.err' ! -name '*.status' | sort)" "" "files left behind"

@@ -1,5 +1,5 @@
 # Children of a recorded process, also those that no handler of fork() runs in: they add nothing to its record.
-load common
+load ../common
 
 children=$build/awkward/children
 

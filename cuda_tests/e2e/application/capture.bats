@@ -1,6 +1,6 @@
 # Calls while a stream is being captured: what kerncast has to ask the driver
 # then is not seen by the program, and not asked where nothing is recorded.
-load common
+load ../common
 
 capture=$build/awkward/capture
 
