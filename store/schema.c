@@ -131,16 +131,27 @@ static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
+/* All of one moment: another process may be making the tables. */
+static int look(sqlite3 *db, int64_t *tables, int64_t *application, int64_t *version)
+{
+	int rc = sqlite3_exec(db, "SAVEPOINT look", NULL, NULL, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = pragma(db, "SELECT count(*) FROM sqlite_master", tables);
+	if (rc == SQLITE_OK)
+		rc = pragma(db, "PRAGMA application_id", application);
+	if (rc == SQLITE_OK)
+		rc = pragma(db, "PRAGMA user_version", version);
+	sqlite3_exec(db, "RELEASE look", NULL, NULL, NULL);
+	return rc;
+}
+
 int kc_schema_state(sqlite3 *db, enum kc_schema_state *state)
 {
 	int64_t application = 0, version = 0, tables = 0;
-	int rc;
+	int rc = look(db, &tables, &application, &version);
 
-	rc = pragma(db, "SELECT count(*) FROM sqlite_master", &tables);
-	if (rc == SQLITE_OK)
-		rc = pragma(db, "PRAGMA application_id", &application);
-	if (rc == SQLITE_OK)
-		rc = pragma(db, "PRAGMA user_version", &version);
 	if (rc != SQLITE_OK)
 		return rc;
 	if (application == KC_APPLICATION_ID)

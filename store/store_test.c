@@ -477,6 +477,33 @@ static void a_forked_child_can_let_go(void **state)
 	kc_store_close(s);
 }
 
+static int make_tables(unsigned type, void *path, void *statement, void *text)
+{
+	(void)type;
+	(void)statement;
+	if (strcmp(text, "PRAGMA application_id") == 0)
+		kc_store_close(open_store(path));
+	return 0;
+}
+
+/* Another process makes the tables between one look and the next. */
+static void tables_that_are_being_made_are_not_foreign(void **state)
+{
+	struct fixture *f = *state;
+	enum kc_schema_state seen;
+	sqlite3 *db;
+
+	run_sql(f->path, "PRAGMA journal_mode = WAL");
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_trace_v2(db, SQLITE_TRACE_STMT, make_tables, f->path), SQLITE_OK);
+	assert_int_equal(kc_schema_state(db, &seen), SQLITE_OK);
+	assert_int_equal(seen, KC_SCHEMA_EMPTY);
+	sqlite3_trace_v2(db, 0, NULL, NULL);
+	assert_int_equal(kc_schema_state(db, &seen), SQLITE_OK);
+	assert_int_equal(seen, KC_SCHEMA_OURS);
+	sqlite3_close(db);
+}
+
 #define WRITERS 16
 #define BATCHES 10
 
@@ -523,6 +550,7 @@ int main(void)
 	    TEST(closed_descriptors_are_noticed_and_spared),
 	    TEST(a_moved_database_is_noticed),
 	    TEST(a_forked_child_can_let_go),
+	    TEST(tables_that_are_being_made_are_not_foreign),
 	    TEST(many_processes_write_at_once),
 	};
 
