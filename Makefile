@@ -168,8 +168,6 @@ run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.
 AGAIN = $(MAKE) --no-print-directory -s $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-# run-tests' limit for one file, seconds: under a sanitizer a program takes up to ten times as long.
-SAN_LIMIT := KC_TEST_LIMIT_S=$${KC_TEST_LIMIT_S:-300}
 E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats cuda_tests/e2e/*/*.bats))
 demo: ## a CUDA program under kerncast, and the report; installs what is missing
 	@scripts/setup
@@ -178,7 +176,7 @@ demo: ## a CUDA program under kerncast, and the report; installs what is missing
 test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
-	@KC_BUILD=$(abspath $(BUILD)) $(if $(SAN),$(SAN_LIMIT)) scripts/run-tests $$($(AGAIN) list-tests)
+	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
 bench: ## added cost of a launch, speed of the rest, beside their budgets
 	@scripts/setup
 	@$(AGAIN) bench-programs
@@ -196,7 +194,7 @@ sanitize: ## unit tests and the library itself under the sanitizers
 	@scripts/setup
 	@$(call under,address-undefined) sanitize-programs
 	@$(call under,thread) sanitize-programs
-	@KC_BUILD=$(abspath $(BUILD)) $(SAN_LIMIT) \
+	@KC_BUILD=$(abspath $(BUILD)) \
 	  $$(setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R) \
 	  scripts/run-tests $$($(call under,address-undefined) list-tests) $$($(call under,thread) list-tests) \
 	  $(wildcard cuda_tests/sanitize/*.bats)
