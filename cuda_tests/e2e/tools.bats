@@ -402,6 +402,8 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 
 @test "doctor: a trial run says what is in the way, for each fault of the stand-in" {
 	local fault
+	mkdir temporary
+	export TMPDIR=$PWD/temporary
 	"$kerncast" doctor >clear.txt
 	contains "$(<clear.txt)" "400 launches: all predicted, all measured"
 	while IFS='|' read -r fault said; do
@@ -418,5 +420,5 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 		launch-fail=5|the driver refused a small kernel
 		no-device|no GPU
 	END
-	equal "$(ls -d /tmp/kerncast-?????? 2>/dev/null)" "" "folders left behind"
+	equal "$(ls temporary)" "" "folders left behind"
 }
