@@ -252,9 +252,12 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	if (!s)
 		return explain(&c, -ENOMEM, path, mode);
 	s->mode = mode;
-	s->path = realpath(path, NULL);
 	s->solos = kc__solos_new();
-	rc = s->path && s->solos ? connect_to(s, s->path, SQLITE_OPEN_READWRITE) : -ENOMEM;
+	s->path = realpath(path, NULL);
+	if (!s->path)
+		rc = -errno; /* a folder above may be closed to us */
+	else
+		rc = s->solos ? connect_to(s, s->path, SQLITE_OPEN_READWRITE) : -ENOMEM;
 	if (rc && mode == KC_STORE_READ && s->path && access(s->path, W_OK)) {
 		disconnect(s);
 		rc = connect_immutable(s);

@@ -341,18 +341,33 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	[[ -e kerncast.db.12-34.kcj ]]
 }
 
-@test "report on a database that may only be read: journals stay, and that is said" {
+@test "report on a database of a killed process that may only be read" {
 	needs_root
 	command -v setpriv >/dev/null || skip "no setpriv"
 	mkdir there
 	cp "$RECORDED" there/kerncast.db
-	"$kerncast" run -q -o "$PWD/there/kerncast.db" bash -c "'$build/demo-static-sim' --rounds 2000 & sleep 0.3; kill -9 \$!" >/dev/null 2>&1 || true
+	"$kerncast" run -q -o "$PWD/there/kerncast.db" bash -c "'$build/demo-static-sim' --rounds 2000 & sleep 0.3; kill -9 \$!; wait" >/dev/null 2>&1 || true
 	chmod 755 there
 	chmod 644 there/*
 	setpriv --reuid 65534 --clear-groups test -r there/kerncast.db || skip "the folder cannot be opened to others"
 	keep readonly setpriv --reuid 65534 --clear-groups "$kerncast" report --run all there/kerncast.db
 	status_is 0 readonly
 	contains "$(<readonly.out)" Ledger
+}
+
+@test "report below a folder that is closed: said as it is" {
+	needs_root
+	command -v setpriv >/dev/null || skip "no setpriv"
+	mkdir -p closed/open
+	cp "$RECORDED" closed/open/kerncast.db
+	chmod 755 closed/open
+	chmod 644 closed/open/kerncast.db
+	chmod 700 closed
+	cd closed/open
+	keep below setpriv --reuid 65534 --clear-groups "$kerncast" report kerncast.db
+	cd ../..
+	contains "$(<closed/open/below.err)" "permission denied"
+	equal "$(<closed/open/below.status)" 1 "exit status"
 }
 
 # --- doctor
