@@ -1,7 +1,7 @@
 /*
  * A thread loses its core in the middle of a launch, the first time that the
- * launch reads the clock. Meanwhile another thread launches a kernel that runs
- * beside one launched before, and waits for that one. Kernels take 300 ms
+ * launch reads the clock. Meanwhile another thread launches something that
+ * overlaps an earlier kernel, and waits for that kernel. Kernels take 300 ms
  * (SIMCUDA_COSTS says so), each on a stream of its own:
  *
  *   first    |--------------------|
