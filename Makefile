@@ -49,14 +49,17 @@ endif
 endif
 $(BUILD)/flags: ;
 
-# --- sources
-sources = $(filter-out %_test.c %_bench.c %_fuzz.c,$(wildcard $(addsuffix /*.c,$(1))))
+# --- sources: of a folder and of the rooms in it. The audit library (shim/audit) is a program of its own.
+rooms   = $(filter-out shim/audit/%,$(foreach depth,* */* */*/*,$(wildcard $(1)/$(depth)$(2))))
+sources = $(filter-out %_test.c %_bench.c %_fuzz.c,$(call rooms,$(1),.c))
 obj     = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
-PREDICTOR_SRC := $(call sources,predictor predictor/code)
+PREDICTOR_SRC := $(call sources,predictor)
 STORE_SRC     := $(call sources,store)
-SHIM_SRC      := $(call sources,shim) $(wildcard shim/*.S)
+SHIM_SRC      := $(call sources,shim) $(call rooms,shim,.S)
 TOOLS_SRC     := $(call sources,tools)
-TEST_SRC      := $(wildcard $(addsuffix /*_test.c,predictor predictor/code store shim tools))
+TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(folder),_test.c))
+BENCH_SRC     := $(foreach folder,predictor store,$(call rooms,$(folder),_bench.c))
+FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 
 PREDICTOR := $(BUILD)/libpredictor.a
 STORE     := $(BUILD)/libstore.a
@@ -82,11 +85,11 @@ $(BUILD)/%.o: %.S $(READY)
 	$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
 # What the command prints goes through print.h, whichever file prints it.
-$(call obj,$(TOOLS_SRC)): CPPFLAGS += -include tools/print.h
-$(call obj,$(TOOLS_SRC)): tools/print.h
+$(call obj,$(TOOLS_SRC)): CPPFLAGS += -include tools/output/print.h
+$(call obj,$(TOOLS_SRC)): tools/output/print.h
 
 # A sanitizer's runtime looks its functions up before it is ready for instrumented code.
-$(BUILD)/shim/dlsym.o: CFLAGS += -fno-sanitize=all
+$(BUILD)/shim/entry/dlsym.o: CFLAGS += -fno-sanitize=all
 
 $(PREDICTOR): $(call obj,$(PREDICTOR_SRC))
 $(STORE): $(call obj,$(STORE_SRC))
@@ -131,7 +134,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 -include cuda_tests/awkward/awkward.mk
 
 # What starts no thread shows ThreadSanitizer nothing.
-SINGLE_THREADED := $(filter $(BUILD)/predictor/%,$(TESTS)) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
+SINGLE_THREADED := $(filter $(BUILD)/predictor/% $(BUILD)/tools/tune/%,$(TESTS)) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
 UNIT_TESTS := $(filter-out $(if $(filter thread,$(SAN)),$(SINGLE_THREADED)), \
   $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS))
 unit-tests: $(UNIT_TESTS)
@@ -154,7 +157,7 @@ $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 
 # --- bench
-BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard predictor/*_bench.c store/*_bench.c))
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
@@ -244,7 +247,7 @@ clean: ## removes what was built; build/cuda stays
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
 
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
-  $(wildcard predictor/*_bench.c store/*_bench.c predictor/code/*_fuzz.c cuda_tests/bench/*.c cuda_tests/demo/*.c)
+  $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean

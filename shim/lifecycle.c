@@ -2,7 +2,7 @@
  * From preloading to the end of the process. A program that never initialises
  * CUDA gets nothing but the hooks: no file, no thread.
  */
-#include "shim/code.h"
+#include "shim/tables/loaded_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
  * Standard error is the application's: it may be a full pipe, or one without a
  * reader, and its number may be another file's by now.
  */
-#include "shim/shim.h"
+#include "shim.h"
 
-#include "store/printable.h"
+#include "store/common/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -24,15 +24,15 @@
 CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
 CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
 
-#include "predictor/counted.h"
-#include "predictor/outlook.h"
-#include "predictor/scaling.h"
-#include "predictor/timeline.h"
-#include "shim/hooks.h"
-#include "store/journal.h"
-#include "store/message.h"
-#include "store/options.h"
-#include "store/overlap.h"
+#include "predictor/solo/counted.h"
+#include "predictor/experience/outlook.h"
+#include "predictor/solo/scaling.h"
+#include "predictor/concurrency/timeline.h"
+#include "hooks.h"
+#include "store/journal/journal.h"
+#include "store/common/message.h"
+#include "store/common/options.h"
+#include "predictor/concurrency/overlap.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -155,7 +155,7 @@ struct kc__shape {
 	uint32_t id;            /* place in shapes[] */
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
-	struct kc_name name;    /* the same in every run: store/identity.h */
+	struct kc_name name;    /* the same in every run: store/common/identity.h */
 	struct kc_shape dims;
 	struct kc_work work;
 	struct kc_curve_point size; /* where work is counted; else: */

@@ -1,13 +1,13 @@
 #include "basis.h"
 #include "command.h"
-#include "database.h"
-#include "device_spec.h"
-#include "format.h"
-#include "json.h"
-#include "kernel_spec.h"
-#include "basis_answer.h"
-#include "basis_space.h"
-#include "table.h"
+#include "tools/system/database.h"
+#include "tools/input/device_spec.h"
+#include "tools/output/format.h"
+#include "tools/output/json.h"
+#include "tools/input/kernel_spec.h"
+#include "tools/tune/basis_answer.h"
+#include "tools/tune/basis_space.h"
+#include "tools/output/table.h"
 
 #include <errno.h>
 #include <limits.h>

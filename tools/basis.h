@@ -1,5 +1,5 @@
 /*
- * Sweeps as the predictors of predictor/basis.h take them.
+ * Sweeps as the predictors of predictor/papers/block_basis.h take them.
  *
  *   kc_basis_rows   the paper's matrix: a row each problem of each kernel on
  *                   each device, a column each block size, rates
@@ -8,7 +8,7 @@
 #ifndef KC_TOOLS_BASIS_H
 #define KC_TOOLS_BASIS_H
 
-#include "store/sweep.h"
+#include "store/replay/sweep.h"
 
 struct kc_basis_rows {
 	double *rates; /* NAN: not measured */

@@ -1,12 +1,12 @@
 #include "calibrate.h"
-#include "child.h"
+#include "tools/system/child.h"
 #include "command.h"
-#include "database.h"
-#include "format.h"
-#include "inspect.h"
-#include "json.h"
-#include "library.h"
-#include "table.h"
+#include "tools/system/database.h"
+#include "tools/output/format.h"
+#include "tools/doctor/inspect.h"
+#include "tools/output/json.h"
+#include "tools/system/library.h"
+#include "tools/output/table.h"
 
 #include <errno.h>
 #include <limits.h>

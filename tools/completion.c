@@ -1,6 +1,6 @@
 #include "command.h"
 
-#include "predictor/device.h"
+#include "predictor/device/device.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 #include "command.h"
-#include "database.h"
-#include "device_spec.h"
-#include "format.h"
-#include "json.h"
-#include "table.h"
+#include "tools/system/database.h"
+#include "tools/input/device_spec.h"
+#include "tools/output/format.h"
+#include "tools/output/json.h"
+#include "tools/output/table.h"
 
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <errno.h>
 #include <limits.h>

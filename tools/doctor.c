@@ -1,7 +1,7 @@
 #include "doctor.h"
 #include "command.h"
-#include "database.h"
-#include "json.h"
+#include "tools/system/database.h"
+#include "tools/output/json.h"
 
 #include <errno.h>
 #include <limits.h>

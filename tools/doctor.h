@@ -6,7 +6,7 @@
 #ifndef KC_DOCTOR_H
 #define KC_DOCTOR_H
 
-#include "predictor/device.h"
+#include "predictor/device/device.h"
 
 #include <limits.h>
 #include <stddef.h>

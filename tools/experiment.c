@@ -1,6 +1,6 @@
 #include "experiment.h"
 #include "command.h"
-#include "json.h"
+#include "tools/output/json.h"
 
 #include <errno.h>
 #include <stdlib.h>

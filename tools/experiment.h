@@ -18,11 +18,11 @@
 #ifndef KC_EXPERIMENT_H
 #define KC_EXPERIMENT_H
 
-#include "predictor/boathull.h"
+#include "predictor/papers/boathull.h"
 #include "predictor/code/cost.h"
-#include "predictor/device.h"
-#include "predictor/forecast.h"
-#include "store/store.h"
+#include "predictor/device/device.h"
+#include "predictor/solo/forecast.h"
+#include "store/database/store.h"
 
 #include <limits.h>
 #include <stddef.h>

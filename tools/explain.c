@@ -1,7 +1,7 @@
 #include "command.h"
-#include "device_spec.h"
+#include "tools/input/device_spec.h"
 #include "explain.h"
-#include "launch_options.h"
+#include "tools/input/launch_options.h"
 
 #include <errno.h>
 

@@ -13,13 +13,13 @@
 #ifndef KC_EXPLAIN_H
 #define KC_EXPLAIN_H
 
-#include "launch_times.h"
+#include "tools/input/launch_times.h"
 
 #include "predictor/code/cost.h"
-#include "predictor/code/cubin.h"
-#include "predictor/code/image.h"
-#include "predictor/code/ptx.h"
-#include "predictor/device.h"
+#include "predictor/code/container/cubin.h"
+#include "predictor/code/container/image.h"
+#include "predictor/code/ptx/ptx.h"
+#include "predictor/device/device.h"
 
 #include <stddef.h>
 #include <stdint.h>

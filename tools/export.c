@@ -1,7 +1,7 @@
 #include "export.h"
 #include "command.h"
-#include "database.h"
-#include "output_file.h"
+#include "tools/system/database.h"
+#include "tools/output/output_file.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #ifndef KC_EXPORT_H
 #define KC_EXPORT_H
 
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <stdio.h>
 

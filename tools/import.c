@@ -1,9 +1,9 @@
 #include "command.h"
-#include "database.h"
-#include "device_spec.h"
-#include "format.h"
-#include "import_file.h"
-#include "store/intern.h"
+#include "tools/system/database.h"
+#include "tools/input/device_spec.h"
+#include "tools/output/format.h"
+#include "tools/import/import_file.h"
+#include "store/common/intern.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "command.h"
 
-#include "store/options.h"
+#include "store/common/options.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
-#include "calibrated.h"
+#include "tools/input/calibrated.h"
 #include "command.h"
-#include "count_spec.h"
+#include "tools/input/count_spec.h"
 #include "explain.h"
-#include "launch_options.h"
-#include "format.h"
-#include "models_json.h"
+#include "tools/input/launch_options.h"
+#include "tools/output/format.h"
+#include "tools/output/models_json.h"
 
 #include <errno.h>
 #include <math.h>

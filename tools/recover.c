@@ -1,9 +1,9 @@
 #include "command.h"
-#include "database.h"
-#include "format.h"
-#include "journals.h"
+#include "tools/system/database.h"
+#include "tools/output/format.h"
+#include "tools/system/journals.h"
 
-#include "store/recover.h"
+#include "store/database/recovery.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,15 +1,15 @@
 #include "command.h"
-#include "csv.h"
-#include "database.h"
-#include "device_spec.h"
-#include "format.h"
-#include "json.h"
-#include "kernel_spec.h"
-#include "report.h"
-#include "table.h"
+#include "tools/output/csv.h"
+#include "tools/system/database.h"
+#include "tools/input/device_spec.h"
+#include "tools/output/format.h"
+#include "tools/output/json.h"
+#include "tools/input/kernel_spec.h"
+#include "tools/report/report_forms.h"
+#include "tools/output/table.h"
 
-#include "predictor/leftover.h"
-#include "store/replay.h"
+#include "predictor/papers/leftover.h"
+#include "store/replay/replay_run.h"
 
 #include <errno.h>
 #include <limits.h>

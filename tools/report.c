@@ -1,8 +1,8 @@
-#include "report.h"
+#include "tools/report/report_forms.h"
 #include "command.h"
-#include "database.h"
-#include "json.h"
-#include "table.h"
+#include "tools/system/database.h"
+#include "tools/output/json.h"
+#include "tools/output/table.h"
 
 #include <errno.h>
 #include <limits.h>

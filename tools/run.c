@@ -1,11 +1,11 @@
-#include "child.h"
+#include "tools/system/child.h"
 #include "command.h"
-#include "inspect.h"
-#include "library.h"
-#include "summary.h"
+#include "tools/doctor/inspect.h"
+#include "tools/system/library.h"
+#include "tools/report/summary.h"
 
-#include "store/options.h"
-#include "store/store.h"
+#include "store/common/options.h"
+#include "store/database/store.h"
 
 #include <errno.h>
 #include <limits.h>

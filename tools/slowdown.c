@@ -1,12 +1,12 @@
-#include "calibrated.h"
+#include "tools/input/calibrated.h"
 #include "command.h"
-#include "format.h"
-#include "json.h"
-#include "kernel_spec.h"
-#include "table.h"
+#include "tools/output/format.h"
+#include "tools/output/json.h"
+#include "tools/input/kernel_spec.h"
+#include "tools/output/table.h"
 
-#include "predictor/leftover.h"
-#include "predictor/timeline.h"
+#include "predictor/papers/leftover.h"
+#include "predictor/concurrency/timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>

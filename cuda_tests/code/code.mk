@@ -29,14 +29,16 @@ $(CODE)/instructions_%.cubin: cuda_tests/code/instructions.ptx
 	@mkdir -p $(@D)
 	$(CUDA)/bin/ptxas -arch=sm_$* $< -o $@
 
-$(BUILD)/predictor/code/image_test.o $(BUILD)/predictor/code/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
-$(BUILD)/predictor/code/image_test.o $(BUILD)/predictor/code/cubin_test.o: | $(CODE_MODULES)
+$(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
+$(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: | $(CODE_MODULES)
 
 # --- fuzzing: make fuzz starts make again with clang and libFuzzer's instrumentation
-FUZZERS := $(patsubst predictor/code/%_fuzz.c,$(BUILD)/fuzz_%,$(wildcard predictor/code/*_fuzz.c))
+fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
+FUZZERS := $(call fuzzer,$(FUZZ_SRC))
 SEEDS   := $(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx
-$(FUZZERS): $(BUILD)/fuzz_%: $(BUILD)/predictor/code/%_fuzz.o $(PREDICTOR)
-	$(CC) -o $@ $< $(PREDICTOR) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
+$(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
+$(FUZZERS): $(PREDICTOR)
+	$(CC) -o $@ $(filter %.o,$^) $(PREDICTOR) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
 $(SEEDS): $(CODE_MODULES) cuda_tests/code/instructions.ptx
 	@mkdir -p $@
 	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@

@@ -6,8 +6,8 @@ EXPERIMENTS := $(BUILD)/experiments
 EXPERIMENT_OBJ := $(BUILD)/cuda_tests/experiments
 EXPERIMENT_MEASURED := real_pairs bsp cycles block_size boat_hull
 EXPERIMENT_SHARED := linear sequence grid points image
-EXPERIMENT_C := $(patsubst cuda_tests/experiments/%.c,$(EXPERIMENT_OBJ)/%.o,$(addprefix cuda_tests/experiments/,options.c reference.c) \
-  $(wildcard cuda_tests/experiments/*_reference.c))
+EXPERIMENT_C := $(patsubst cuda_tests/experiments/%.c,$(EXPERIMENT_OBJ)/%.o,cuda_tests/experiments/program_options.c \
+  $(filter-out %_test.c,$(wildcard cuda_tests/experiments/reference/*.c)))
 EXPERIMENT_PROGRAMS := $(foreach name,pairs $(EXPERIMENT_MEASURED),$(EXPERIMENTS)/$(name) $(EXPERIMENTS)/$(name)-sim) \
   $(EXPERIMENT_MEASURED:%=$(EXPERIMENTS)/%-cpu)
 
@@ -40,14 +40,14 @@ endef
 $(foreach name,pairs $(EXPERIMENT_MEASURED),$(eval $(call experiment_program,$(name))))
 
 EXPERIMENT_TESTS := $(EXPERIMENTS)/reference_test
-$(EXPERIMENTS)/reference_test: $(EXPERIMENT_OBJ)/reference_test.o $(EXPERIMENT_C)
+$(EXPERIMENTS)/reference_test: $(EXPERIMENT_OBJ)/reference/reference_test.o $(EXPERIMENT_C)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lcmocka -lm $(LDFLAGS)
 
 experiment-programs: $(EXPERIMENT_PROGRAMS)
 .PHONY: experiment-programs
 run-programs: experiment-programs
--include $(wildcard $(EXPERIMENT_OBJ)/*.d)
+-include $(wildcard $(EXPERIMENT_OBJ)/*.d $(EXPERIMENT_OBJ)/reference/*.d)
 
 # What the simulated device is told, beside the programs: `kerncast experiment` finds it there.
 EXPERIMENT_COSTS := $(addprefix $(EXPERIMENTS)/,programs.costs pairs.costs)

@@ -3,7 +3,7 @@
 #define GRID_CUH
 
 #include "device.cuh"
-#include "reference.h"
+#include "reference/reference.h"
 
 /* --- heat: one step, an element a thread; layers 1: flat */
 static inline __device__ float heat_after(int n, int layers, const float *heat, const float *power, int layer, int y,

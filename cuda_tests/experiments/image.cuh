@@ -3,7 +3,7 @@
 #define IMAGE_CUH
 
 #include "device.cuh"
-#include "reference.h"
+#include "reference/reference.h"
 
 /* --- element -> element */
 __global__ void binarize_kernel(int n, const int *in, int limit, int *out)

@@ -1,7 +1,7 @@
 #include "linear.cuh"
 
 #include "program.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 #define SIZE 1024
 #define BLOCK 256

@@ -3,7 +3,7 @@
 #define POINTS_CUH
 
 #include "device.cuh"
-#include "reference.h"
+#include "reference/reference.h"
 
 /* --- nearest neighbours: the distances */
 __global__ void knn_distance_kernel(int n, const float *x, const float *y, float from_x, float from_y, float *distances)

@@ -1,6 +1,6 @@
 #include "program.h"
 
-#include "reference.h"
+#include "reference/reference.h"
 
 #include <algorithm>
 #include <errno.h>

@@ -18,7 +18,7 @@
 #include "on_cpu.h"
 #endif
 
-#include "options.h"
+#include "program_options.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 
 #include "histogram.cuh"
 #include "program.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 #include <memory>
 

@@ -4,7 +4,7 @@
  * since the machine may be busy with others.
  */
 #include "predictor/code/cost.h"
-#include "predictor/code/ptx.h"
+#include "predictor/code/ptx/ptx.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shim/hooks.h"
+#include "../../shim/hooks.h"
 
 #define BUFFER_BYTES (1u << 20)
 #define CALLS_MAX 4096

@@ -38,15 +38,18 @@ $(MATRIX)/obj/%_ptds.o: cuda_tests/matrix/%.c $(READY)
 $(MATRIX)/obj/%.o: cuda_tests/matrix/%.c $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(MATRIX_FLAGS) -c $< -o $@
+$(MATRIX)/obj/process_%.o: cuda_tests/matrix/process/process_%.c $(READY)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(MATRIX_FLAGS) -c $< -o $@
 $(MATRIX)/obj/resolved_%_ptds.o: cuda_tests/matrix/%.c $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(MATRIX_FLAGS) $(MATRIX_PTDS) -DDRIVER_RESOLVED -c $< -o $@
 $(MATRIX)/obj/resolved_%.o: cuda_tests/matrix/%.c $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(MATRIX_FLAGS) -DDRIVER_RESOLVED -c $< -o $@
-$(MATRIX)/obj/process_cupti_linked.o: cuda_tests/matrix/process_cupti.c $(READY)
+$(MATRIX)/obj/process_cupti_linked.o: cuda_tests/matrix/process/process_cupti.c $(READY)
 	$(CC) $(CPPFLAGS) $(MATRIX_FLAGS) -c $< -o $@
-$(MATRIX)/obj/process_cupti_loaded.o: cuda_tests/matrix/process_cupti.c $(READY)
+$(MATRIX)/obj/process_cupti_loaded.o: cuda_tests/matrix/process/process_cupti.c $(READY)
 	$(CC) $(CPPFLAGS) $(MATRIX_FLAGS) -DCUPTI_LOADED -c $< -o $@
 $(MATRIX)/kernels.fatbin: cuda_tests/matrix/kernels.cu cuda_tests/matrix/kernels.h $(READY)
 	@mkdir -p $(@D)
@@ -59,7 +62,7 @@ $(MATRIX)/obj/image.o: cuda_tests/matrix/image.S $(MATRIX)/kernels.fatbin
 matrix_obj = $(patsubst %,$(MATRIX)/obj/%.o,$(1))
 matrix_ptds = $(if $(filter %_ptds,$(1)),_ptds)
 # What a program of the runtime needs beside its own object.
-matrix_parts = $(call matrix_obj,program runtime$(call matrix_ptds,$(1)) kernels $(if $(filter process_%,$(1)),process))
+matrix_parts = $(call matrix_obj,program runtime$(call matrix_ptds,$(1)) kernels $(if $(filter process_%,$(1)),process_common))
 MATRIX_CUDART_sim    = $(SIMCUDA)/libcudart_sim.a
 MATRIX_CUDART_static = $(CUDA)/lib64/libcudart_static.a
 MATRIX_CUDART_shared = $(SIMCUDA)/libcudart.so

@@ -32,8 +32,8 @@ CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, vo
 #pragma GCC visibility pop
 #include <cupti_driver_cbid.h>
 
-#include "cost.h"
-#include "scheduler.h"
+#include "cuda_tests/simcuda/gpu/gpu_cost.h"
+#include "cuda_tests/simcuda/gpu/scheduler.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "cost.h"
-#include "evaluate.h"
-#include "read.h"
+#include "predictor/code/evaluate/evaluate.h"
+#include "predictor/code/formula/read.h"
 
 #include <errno.h>
 #include <stdatomic.h>

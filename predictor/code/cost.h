@@ -22,7 +22,7 @@
 #ifndef KC_COST_H
 #define KC_COST_H
 
-#include "ptx.h"
+#include "predictor/code/ptx/ptx.h"
 
 #include <stdint.h>
 

@@ -17,7 +17,7 @@ table_full() { # the message's text
 	export SIMCUDA_MODE=null
 	unchanged_under_run "$awkward/tables" threads 16500
 	equal "$(sql 'SELECT count(*) FROM launch')" 16500 "rows in launch"
-	equal "$(sql 'SELECT count(*) FROM stream')" 16384 "streams, as shim/tables.c bounds them"
+	equal "$(sql 'SELECT count(*) FROM stream')" 16384 "streams, as shim/tables/tables.c bounds them"
 	equal "$(reasons)" "table_full|$((16500 - 16384))" "reasons"
 	contains "$(table_full)" "16,384 streams"
 	equal "$(sql 'SELECT count(*) FROM launch WHERE kernel IS NULL')" 0 "launches whose kernel is not named"

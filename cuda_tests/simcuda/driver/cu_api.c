@@ -1,0 +1,104 @@
+/* What surrounds every call: is the driver usable, correlation ids, the sink. */
+#include "cuda_tests/simcuda/gpu/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+	struct simcuda_sink storage[2]; /* the one in use and the next */
+	struct simcuda_sink *_Atomic sink;
+	atomic_uint kinds;
+	atomic_uint correlations;
+} api;
+
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+	uint32_t depth;
+	uint32_t correlation;
+} nesting;
+
+CUresult sim_usable(void)
+{
+	if (!atomic_load_explicit(&sim.ready, memory_order_relaxed) ||
+	    atomic_load_explicit(&sim.dead, memory_order_relaxed))
+		return CUDA_ERROR_NOT_INITIALIZED;
+	return CUDA_SUCCESS;
+}
+
+uint32_t sim_correlation(void)
+{
+	return nesting.correlation;
+}
+
+struct simcuda_sink *sim_sink(void)
+{
+	return atomic_load_explicit(&api.sink, memory_order_acquire);
+}
+
+int sim_collects(uint32_t kind)
+{
+	return sim_sink() && (atomic_load_explicit(&api.kinds, memory_order_relaxed) & kind);
+}
+
+void simcuda_api_enter(struct simcuda_call *call)
+{
+	struct simcuda_sink *sink = sim_sink();
+
+	if (call->domain == SIMCUDA_DRIVER && sim.log_shared)
+		sim_count(&sim.log->calls);
+	if (nesting.depth++ == 0)
+		nesting.correlation = atomic_fetch_add_explicit(&api.correlations, 1, memory_order_relaxed) + 1;
+	call->correlation = nesting.correlation;
+	if (!sink || !sink->api || atomic_load_explicit(&sim.dead, memory_order_relaxed))
+		return;
+	call->context = sim_context();
+	call->context_id = simcuda_context_id(call->context);
+	sink->api(sink->user, call, 0);
+}
+
+void simcuda_api_leave(struct simcuda_call *call, int result)
+{
+	struct simcuda_sink *sink = sim_sink();
+
+	call->result = result;
+	if (sink && sink->api && !atomic_load_explicit(&sim.dead, memory_order_relaxed)) {
+		if (!call->context) {
+			call->context = sim_context();
+			call->context_id = simcuda_context_id(call->context);
+		}
+		sink->api(sink->user, call, 1);
+	}
+	nesting.depth--;
+	if (simcuda_faults()->query_errno && (strstr(call->function, "Get") || strstr(call->function, "Is")))
+		errno = (int)call->cbid;
+}
+
+void simcuda_subscribe(const struct simcuda_sink *sink)
+{
+	struct simcuda_sink *next = NULL;
+
+	if (sink) {
+		next = atomic_load(&api.sink) == &api.storage[0] ? &api.storage[1] : &api.storage[0];
+		*next = *sink;
+	}
+	atomic_store_explicit(&api.sink, next, memory_order_release);
+	sim_update_bare();
+}
+
+void simcuda_collect(uint32_t kinds)
+{
+	atomic_store(&api.kinds, kinds);
+}
+
+void sim_notify(const struct simcuda_resource *resource)
+{
+	struct simcuda_sink *sink = sim_sink();
+
+	if (sink && sink->resource)
+		sink->resource(sink->user, resource);
+}
+
+uint64_t simcuda_now_ns(void)
+{
+	return sim_clock_ns();
+}

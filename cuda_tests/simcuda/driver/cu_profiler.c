@@ -1,0 +1,5 @@
+/* cuProfiler*: only marks for a profiler, which sees the calls. */
+#include "cuda_tests/simcuda/sim.h"
+
+SIM_API(cuProfilerStart, (void), sim_context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT)
+SIM_API(cuProfilerStop, (void), sim_context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT)

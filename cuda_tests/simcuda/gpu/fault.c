@@ -1,0 +1,112 @@
+/* SIMCUDA_FAULT and SIMCUDA_LOG. */
+#include "cuda_tests/simcuda/sim.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EVERY_TENTH 10
+
+static struct {
+	struct simcuda_faults faults;
+	atomic_uint memory_requests, launches;
+} fault;
+
+static const struct {
+	const char *name;
+	size_t offset;
+	uint32_t default_n;
+} known[] = {
+    {"cupti-busy", offsetof(struct simcuda_faults, cupti_busy), 1},
+    {"cupti-drop", offsetof(struct simcuda_faults, cupti_drop), EVERY_TENTH},
+    {"cupti-zero-time", offsetof(struct simcuda_faults, cupti_zero_time), EVERY_TENTH},
+    {"cupti-null-buffer", offsetof(struct simcuda_faults, cupti_null_buffer), 1},
+    {"oom", offsetof(struct simcuda_faults, oom), 1},
+    {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
+    {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},
+    {"no-device", offsetof(struct simcuda_faults, no_device), 1},
+    {"query-errno", offsetof(struct simcuda_faults, query_errno), 1},
+};
+
+static void set_fault(const char *text, size_t length)
+{
+	size_t i, name = strcspn(text, "=,");
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		uint32_t *value = (uint32_t *)((char *)&fault.faults + known[i].offset);
+
+		if (strlen(known[i].name) != name || strncmp(known[i].name, text, name))
+			continue;
+		*value = name < length ? strtoul(text + name + 1, NULL, 10) : known[i].default_n;
+		return;
+	}
+	if (length)
+		fprintf(stderr, "simcuda: SIMCUDA_FAULT: unknown fault \"%.*s\"\n", (int)length, text);
+}
+
+void sim_faults_init(void)
+{
+	const char *text = getenv("SIMCUDA_FAULT");
+
+	memset(&fault, 0, sizeof(fault));
+	while (text) {
+		size_t length = strcspn(text, ",");
+
+		set_fault(text, length);
+		text = text[length] ? text + length + 1 : NULL;
+	}
+}
+
+static void read_faults_early(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, sim_faults_init);
+}
+
+const struct simcuda_faults *simcuda_faults(void)
+{
+	read_faults_early();
+	return &fault.faults;
+}
+
+int sim_fault_oom(void)
+{
+	return fault.faults.oom && atomic_fetch_add(&fault.memory_requests, 1) + 1 == fault.faults.oom;
+}
+
+int sim_fault_launch(void)
+{
+	return fault.faults.launch_fail && (atomic_fetch_add(&fault.launches, 1) + 1) % fault.faults.launch_fail == 0;
+}
+
+static struct simcuda_log *map_log(const char *path)
+{
+	struct simcuda_log *log = MAP_FAILED;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && ftruncate(fd, sizeof(*log)) == 0)
+		log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (log == MAP_FAILED)
+		fprintf(stderr, "simcuda: SIMCUDA_LOG: %s: %m\n", path);
+	if (fd >= 0)
+		close(fd);
+	return log == MAP_FAILED ? NULL : log;
+}
+
+void sim_log_init(void)
+{
+	static struct simcuda_log nowhere;
+	const char *path = getenv("SIMCUDA_LOG");
+
+	sim.log = path && *path ? map_log(path) : NULL;
+	if (!sim.log)
+		sim.log = &nowhere;
+	else
+		sim.log_shared = 1;
+	memcpy(sim.log->magic, SIMCUDA_LOG_MAGIC, sizeof(sim.log->magic));
+	sim_count(&sim.log->processes);
+}

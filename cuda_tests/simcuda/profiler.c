@@ -1,5 +1,0 @@
-/* cuProfiler*: only marks for a profiler, which sees the calls. */
-#include "sim.h"
-
-SIM_API(cuProfilerStart, (void), sim_context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT)
-SIM_API(cuProfilerStop, (void), sim_context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT)

@@ -1,0 +1,119 @@
+#include "predictor/code/formula/formula.h"
+
+static int64_t divide(int64_t a, int64_t b, int is_signed, int remainder)
+{
+	if (!b)
+		return 0;
+	if (!is_signed)
+		return (int64_t)(remainder ? (uint64_t)a % (uint64_t)b : (uint64_t)a / (uint64_t)b);
+	if (b == -1)
+		return remainder ? 0 : (int64_t)(0 - (uint64_t)a);
+	return remainder ? a % b : a / b;
+}
+
+static int64_t multiply_high(int64_t a, int64_t b, uint32_t bits, int is_signed)
+{
+	if (bits <= 32) /* the product fits */
+		return (int64_t)((uint64_t)a * (uint64_t)b) >> bits;
+	return is_signed ? (int64_t)(((__int128)a * b) >> 64)
+			 : (int64_t)(((unsigned __int128)(uint64_t)a * (uint64_t)b) >> 64);
+}
+
+static int is_less(int64_t a, int64_t b, int is_signed)
+{
+	return is_signed ? a < b : (uint64_t)a < (uint64_t)b;
+}
+
+static int compare(const struct kc_value *value, int64_t a, int64_t b)
+{
+	switch (value->compare) {
+	case KC_PTX_EQ:
+		return a == b;
+	case KC_PTX_NE:
+		return a != b;
+	case KC_PTX_LT:
+		return is_less(a, b, value->is_signed);
+	default:
+		return !is_less(b, a, value->is_signed);
+	}
+}
+
+static int64_t look_up_bits(uint32_t table, int64_t a, int64_t b, int64_t c)
+{
+	int64_t result = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		if (table >> i & 1)
+			result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+	return result;
+}
+
+/* PTX ISA, shl and shr: a shift by more than the width is one by the width. */
+static int64_t shift(const struct kc_value *value, int64_t a, int64_t by)
+{
+	uint64_t count = (uint64_t)by & UINT32_MAX;
+
+	if (count >= value->bits)
+		return value->op == KC_OP_SHR && value->is_signed && a < 0 ? -1 : 0;
+	if (value->op == KC_OP_SHL)
+		return (int64_t)((uint64_t)a << count);
+	return value->is_signed ? a >> count : (int64_t)((uint64_t)a >> count);
+}
+
+static int64_t result_of(const struct kc_value *value, int64_t a, int64_t b, int64_t c)
+{
+	switch (value->op) {
+	case KC_OP_ADD:
+		return (int64_t)((uint64_t)a + (uint64_t)b);
+	case KC_OP_SUB:
+		return (int64_t)((uint64_t)a - (uint64_t)b);
+	case KC_OP_MUL:
+		return (int64_t)((uint64_t)a * (uint64_t)b);
+	case KC_OP_MUL_HIGH:
+		return multiply_high(a, b, value->bits, value->is_signed);
+	case KC_OP_DIV:
+	case KC_OP_REM:
+		return divide(a, b, value->is_signed, value->op == KC_OP_REM);
+	case KC_OP_MIN:
+		return is_less(a, b, value->is_signed) ? a : b;
+	case KC_OP_MAX:
+		return is_less(a, b, value->is_signed) ? b : a;
+	case KC_OP_AND:
+		return a & b;
+	case KC_OP_OR:
+		return a | b;
+	case KC_OP_XOR:
+		return a ^ b;
+	case KC_OP_NOT:
+		return ~a;
+	case KC_OP_SHL:
+	case KC_OP_SHR:
+		return shift(value, a, b);
+	case KC_OP_ABS:
+		return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
+	case KC_OP_COMPARE:
+		return compare(value, a, b);
+	case KC_OP_SELECT:
+		return a & 1 ? b : c;
+	case KC_OP_POPC:
+		return __builtin_popcountll((uint64_t)a);
+	case KC_OP_CLZ:
+		return a ? __builtin_clzll((uint64_t)a) - (64 - value->source_bits) : value->source_bits;
+	case KC_OP_LOP3:
+		return look_up_bits((uint32_t)value->constant, a, b, c);
+	default:
+		return a;
+	}
+}
+
+int64_t kc__compute(const struct kc_value *value, int64_t a, int64_t b, int64_t c)
+{
+	uint32_t bits = value->source_bits;
+
+	if (value->op == KC_OP_SELECT)
+		return kc__wrap(result_of(value, a, b, c), value->bits);
+	a = kc__read(a, bits, value->is_signed);
+	if (value->op != KC_OP_SHL && value->op != KC_OP_SHR)
+		b = kc__read(b, bits, value->is_signed);
+	return kc__wrap(result_of(value, a, b, c), value->bits);
+}

@@ -1,0 +1,145 @@
+#include "predictor/code/evaluate/memory.h"
+
+#include <errno.h>
+
+/* Those kept last of a block are looked at for one that is like the next. */
+#define LOOK_BACK 8u
+
+/* Values that are still to be looked into. */
+struct queue {
+	struct kc_formula *f;
+	uint32_t *values;
+	uint32_t count;
+	uint8_t as_eager;
+};
+
+static void take(struct queue *q, uint32_t value)
+{
+	struct kc_value *v = value == KC_NO_VALUE ? NULL : &q->f->values[value];
+
+	if (!v || v->surveyed + v->eager >= 1 + q->as_eager)
+		return;
+	v->surveyed = 1;
+	v->eager = q->as_eager;
+	q->values[q->count++] = value;
+}
+
+static void take_sources(struct queue *q, const struct kc_value *v)
+{
+	uint32_t count = v->op == KC_OP_PHI ? q->f->cfg.blocks[v->block].in_count : v->count;
+	const uint32_t *from = v->op == KC_OP_PHI ? q->f->phi_sources + v->phi : v->source;
+
+	for (uint32_t n = 0; n < count; n++)
+		take(q, from[n]);
+}
+
+static void spread(struct queue *q)
+{
+	struct kc_formula *f = q->f;
+
+	while (q->count) {
+		uint32_t value = q->values[--q->count];
+
+		take_sources(q, &f->values[value]);
+		for (uint32_t i = 0; f->values[value].op == KC_OP_PHI && i < f->carried_count; i++)
+			if (f->carried[i].phi == value)
+				take(q, f->carried[i].step);
+	}
+}
+
+static int is_in_stepwise_loop(const struct kc_formula *f, uint32_t block)
+{
+	for (uint32_t loop = f->cfg.blocks[block].loop; loop != KC_NO_LOOP; loop = f->cfg.loops[loop].parent)
+		if (f->cycles[loop].stepwise)
+			return 1;
+	return 0;
+}
+
+/* What control flow depends on; and where iterations are run one by one, what addresses do. */
+static void take_eager(struct queue *q)
+{
+	struct kc_formula *f = q->f;
+
+	q->as_eager = 1;
+	for (uint32_t b = 0; b < f->cfg.block_count; b++) {
+		const struct kc_stage *stage = &f->stages[b];
+		int stepwise = is_in_stepwise_loop(f, b);
+
+		take(q, stage->condition);
+		for (uint32_t e = stage->digest; e < stage->digest + stage->digest_count; e++) {
+			take(q, f->digest[e].guard);
+			take(q, f->digest[e].size);
+			if (stepwise)
+				take(q, f->digest[e].address);
+		}
+	}
+	spread(q);
+	q->as_eager = 0;
+}
+
+/* --- accesses that are alike */
+
+/* address + constants */
+static uint32_t base_of(const struct kc_formula *f, uint32_t address, int64_t *offset)
+{
+	*offset = 0;
+	while (address != KC_NO_VALUE && f->values[address].op == KC_OP_ADD && f->values[address].bits == 64 &&
+	       f->values[f->values[address].source[1]].op == KC_OP_CONSTANT) {
+		*offset += f->values[f->values[address].source[1]].constant;
+		address = f->values[address].source[0];
+	}
+	return address;
+}
+
+/* Their lanes meet sectors, or banks, in the same way: what is between them is whole granules. */
+static int are_alike(const struct kc_formula *f, const struct kc_event *a, const struct kc_event *b)
+{
+	int64_t here, there, granule = a->kind == KC_EVENT_GLOBAL ? KC_SECTOR_BYTES : KC_BANK_BYTES;
+
+	return a->guard == KC_NO_VALUE && b->guard == KC_NO_VALUE && a->size == KC_NO_VALUE && b->size == KC_NO_VALUE &&
+	       a->kind == b->kind && a->bytes == b->bytes && a->lanes == b->lanes && a->counter == b->counter &&
+	       a->counter2 == b->counter2 && base_of(f, a->address, &here) == base_of(f, b->address, &there) &&
+	       (here - there) % granule == 0;
+}
+
+static void keep(struct kc_formula *f, struct kc_stage *stage, const struct kc_event *event)
+{
+	uint32_t first = stage->digest_count > LOOK_BACK ? f->digest_count - LOOK_BACK : stage->digest;
+
+	for (uint32_t i = first; i < f->digest_count; i++) {
+		struct kc_event *like = &f->digest[i];
+
+		if (!are_alike(f, like, event))
+			continue;
+		like->amount += event->amount;
+		like->amount2 += event->amount2;
+		like->issues += event->issues;
+		like->times += event->times;
+		return;
+	}
+	f->digest[f->digest_count++] = *event;
+	stage->digest_count++;
+}
+
+int kc__digest(struct kc_formula *f, struct kc_arena *arena)
+{
+	struct queue q = {.f = f, .values = kc_arena_array(arena, 2 * (size_t)f->value_count + 1, sizeof(*q.values))};
+
+	f->digest = kc_arena_array(arena, (size_t)f->event_count + 1, sizeof(*f->digest));
+	if (!q.values || !f->digest)
+		return -ENOMEM;
+	f->digest_count = 0;
+	for (uint32_t b = 0; b < f->cfg.block_count; b++) {
+		struct kc_stage *stage = &f->stages[b];
+
+		stage->digest = f->digest_count;
+		stage->digest_count = 0;
+		for (uint32_t e = stage->event; e < stage->event + stage->event_count; e++)
+			keep(f, stage, &f->events[e]);
+	}
+	take_eager(&q);
+	for (uint32_t e = 0; e < f->digest_count; e++)
+		take(&q, f->digest[e].address);
+	spread(&q);
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* PTX text, and of every kernel in it the cost formula, its value and its algebra. */
+#include "predictor/code/cost.h"
+#include "ptx.h"
+
+#define MEMORY_BYTES ((size_t)16 << 20)
+#define KERNELS_MAX 8u
+#define MORE_EFFORT (2 * KC_COST_EFFORT_LAUNCH) /* beyond what is done at a launch */
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+static void evaluate(const struct kc_cost *cost)
+{
+	static const struct kc_cost_argument arguments[] = {{.value = 1000, .known = 1},
+							    {.value = 0x7f0000000000u, .known = 1},
+							    {.value = 0, .known = 1},
+							    {.value = UINT64_MAX, .known = 1}};
+	static const struct kc_cost_launch launches[] = {
+	    {.grid = {1, 1, 1}, .block = {1, 1, 1}},
+	    {.grid = {4, 3, 2}, .block = {32, 8, 2}, .arguments = arguments, .argument_count = 4},
+	    {.grid = {UINT32_MAX, 65535, 65535}, .block = {1024, 1, 1}, .arguments = arguments, .argument_count = 4},
+	};
+	struct kc_cost_story story;
+	struct kc_counts counts;
+
+	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++) {
+		kc_cost_evaluate(cost, &launches[i], KC_COST_EFFORT_LAUNCH, &counts);
+		kc_cost_evaluate(cost, &launches[i], MORE_EFFORT, &counts);
+	}
+	if (!kc_cost_tell(cost, &story))
+		kc_cost_story_free(&story);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	struct kc_ptx_module module;
+	struct kc_refusal refusal;
+	struct kc_cost *cost;
+	uint32_t kernels = 0;
+
+	if (kc_ptx_parse(&module, (const char *)bytes, length, MEMORY_BYTES, &refusal))
+		return 0;
+	for (uint32_t i = 0; i < module.function_count && kernels < KERNELS_MAX; i++) {
+		if (!module.functions[i].is_entry || !module.functions[i].has_body)
+			continue;
+		kernels++;
+		if (kc_cost_read(&cost, &module, &module.functions[i], MEMORY_BYTES, &refusal))
+			continue;
+		evaluate(cost);
+		kc_cost_free(cost);
+	}
+	kc_ptx_free(&module);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * How much slower a kernel gets because others use the device as well: issue
+ * slots, memory bandwidth, L2. Room on the SMs is the timeline's matter; this
+ * is what is left when every block fits.
+ *
+ *   kc_load         a use of the device, in shares of what it has: what a kernel
+ *                   puts on it, or what the others put on it while it runs
+ *   kc_meeting      what was expected at a launch: the load, the slowdown by
+ *                   room alone, and in which company; kept until it is measured
+ *   kc_contention   what one launch shape has shown so far; its parent is the
+ *                   device's, and answers for shapes not yet measured
+ *
+ * Several simple forecasts of log(time / solo) compete: the slowdown by room; a
+ * law linear in the load, with learned sensitivities; and running medians, of
+ * all launches of the shape, of those expecting such a load, finding as many
+ * streams busy, following the same launch. The answer is their mean, weighted
+ * by how well each has done: what others will launch meanwhile is not known at
+ * the launch, but it repeats. Launches that expect company are judged apart from
+ * those that expect none: there every forecast of no slowdown is right, which
+ * says nothing of what it is worth in company.
+ *
+ * One thread learns. Any thread may ask meanwhile: everything read is a word of
+ * 64 bits, read and written whole.
+ */
+#ifndef KC_CONTENTION_H
+#define KC_CONTENTION_H
+
+#include "predictor/solo/forecast.h"
+
+#include <stdint.h>
+
+enum kc_load_term { KC_LOAD_ISSUE, KC_LOAD_MEMORY, KC_LOAD_L2, KC_LOAD_TERMS };
+
+struct kc_load {
+	float of[KC_LOAD_TERMS]; /* 0: none; 1: all of the device */
+};
+
+struct kc_meeting {
+	struct kc_load load;
+	float room;       /* slowdown by room on the SMs alone, ≥ 1 */
+	uint32_t context; /* kc_contention_context() */
+};
+
+enum kc_voice {
+	KC_VOICE_ROOM, /* kc_meeting.room */
+	KC_VOICE_LAW,  /* the linear law */
+	KC_VOICE_SHAPE,
+	KC_VOICE_LOAD,
+	KC_VOICE_STREAMS,
+	KC_VOICE_BEFORE,
+	KC_VOICES,
+};
+
+#define KC_LOAD_CLASSES 6u
+#define KC_STREAM_CLASSES 8u
+#define KC_BEFORE_CLASSES 8u
+#define KC_COMPANY_CELLS (3u + KC_BEFORE_CLASSES) /* expecting nobody, and again in company */
+#define KC_CONTENTION_CELLS (2 * KC_COMPANY_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
+
+struct kc_contention {
+	struct kc_contention *parent;        /* NULL: the device's */
+	uint64_t cells[KC_CONTENTION_CELLS]; /* logarithm and its weight, two floats; 0: nothing */
+	uint64_t law[2];                     /* sensitivities, as floats; the last 32 bits are free */
+	uint8_t counts[KC_CONTENTION_CELLS]; /* measurements behind each, 255: or more. Learner only */
+	float errors[KC_CONTENTION_CELLS];   /* of the logarithms, mean; the weights come from them. Learner only */
+	float log_solo;                      /* what the cells refer to; 0: nothing yet. Learner only */
+};
+
+/* parent NULL: the device's. Nothing is learned yet. */
+void kc_contention_init(struct kc_contention *c, struct kc_contention *parent);
+
+/* What a kernel puts on the device while it runs alone. bytes: its traffic to
+ * device memory, 0 where it is not known. solo_ns > 0. */
+struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns);
+
+/* Adds to what a kernel of own_ns met: another one's load during overlap_ns of them. */
+void kc_load_meet(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns);
+
+/* load: expected; streams: others with work that has not ended; before: names
+ * the launch before this one on the device, any number. */
+uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before);
+
+/* A meeting in 64 bits, for records: room to 1 / 4096 up to 4096, loads to
+ * 1 / 32 up to 7.97. */
+uint64_t kc_meeting_pack(const struct kc_meeting *meeting);
+struct kc_meeting kc_meeting_unpack(uint64_t packed);
+
+/* Time over solo time, ≥ 1. c NULL: the slowdown by room. */
+float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting);
+
+/* The linear law alone, of this shape or else of the device: 1 where nothing is learned. */
+float kc_contention_law(const struct kc_contention *c, const struct kc_load *load);
+
+/* A launch has been measured. solo_ns > 0: what is known of its time alone;
+ * met: the load the others really put on the device while it ran. */
+void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeting, const struct kc_load *met,
+			 int64_t solo_ns, int64_t measured_ns);
+
+#endif

@@ -1,0 +1,565 @@
+#include "timeline.h"
+
+#include "predictor/solo/lambda.h"
+#include "ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* With rings of 1,024 this keeps a timeline below 5.25 MiB, and 128 kernels in flight beside a new one. The last stream
+ * stands for all that do not fit. */
+#define STREAMS KC__RIVALS_MAX
+#define OVERFLOW_STREAM (STREAMS - 1)
+
+/* Intervals between rings, so that the same slots of all do not fall into one set of the cache. */
+#define RING_OFFSET 2u
+
+/* Hardware queues: 1 to 32 (CUDA_DEVICE_MAX_CONNECTIONS), a set for each priority. */
+#define QUEUES 32u
+#define LEVELS 8u
+
+/* What went into a hardware queue last. */
+struct queue {
+	uint32_t stream;
+	int64_t ready_ns; /* without that stream's shift */
+};
+
+/* A copy that an engine has taken on; where more are on their way, the two oldest count as one. */
+#define ENGINE_COPIES 16u
+#define ENGINES 2u /* a device has one, or one for each direction */
+
+struct copy {
+	uint32_t stream, ticket;
+	int64_t from_ns; /* without that stream's shift */
+};
+
+struct engine {
+	uint32_t count;
+	struct copy copies[ENGINE_COPIES]; /* in the order in which they came */
+};
+
+struct kc_timeline {
+	struct kc__site site;
+	uint32_t before;      /* identity of the last launch */
+	uint32_t queue_count; /* of each level */
+	uint32_t next_queue[LEVELS];
+	struct queue queues[LEVELS][QUEUES];
+	int64_t launch_overhead_ns;
+	int64_t launch_gap_ns;
+	uint32_t engine_count;
+	struct engine engines[ENGINES];
+	uint32_t busy_count;
+	uint32_t busy[STREAMS]; /* streams with work that has not ended */
+	struct kc__floor floor; /* what heads them, in the same places */
+	struct kc__stream streams[STREAMS];
+	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
+};
+
+_Static_assert(sizeof(struct kc_timeline) <= 21u << 18, "a timeline fits into 5.25 MiB");
+
+size_t kc_timeline_size(void)
+{
+	return sizeof(struct kc_timeline);
+}
+
+static uint32_t index_of(uint32_t stream)
+{
+	return stream < OVERFLOW_STREAM ? stream : OVERFLOW_STREAM;
+}
+
+static uint32_t level_of(int priority)
+{
+	return (0u - (uint32_t)priority) % LEVELS;
+}
+
+/* Tickets go on where they were: those of the stream's last life stay unknown. */
+static void begin_stream(struct kc_timeline *tl, struct kc__stream *s, enum kc_stream_kind kind, int priority)
+{
+	uint32_t level = level_of(priority);
+
+	*s = (struct kc__stream){
+	    .first = s->next,
+	    .next = s->next,
+	    .chain = s->next,
+	    .measured = s->next,
+	    .cursor = s->next,
+	    .priority = priority,
+	    .kind = (uint8_t)kind,
+	    .busy = s->busy,
+	    .level = (uint8_t)level,
+	    .queue = (uint8_t)(tl->next_queue[level]++ % tl->queue_count),
+	};
+}
+
+void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
+{
+	tl->site.sm = kc_sm_limits(device);
+	tl->site.sm_count = device->sm_count;
+	tl->site.grids_max = kc_device_resident_grids(device->cc_major, device->cc_minor);
+	tl->site.timing = (struct kc_timing){0};
+	tl->launch_overhead_ns = device->launch_overhead_ns;
+	tl->launch_gap_ns = device->launch_gap_ns;
+	tl->engine_count = device->copy_engines > 1 ? ENGINES : 1;
+	tl->busy_count = 0;
+	kc__floor_init(&tl->floor, &tl->site);
+	tl->before = 0;
+	tl->queue_count = device->hardware_queues < QUEUES ? device->hardware_queues : QUEUES;
+	if (!tl->queue_count)
+		tl->queue_count = QUEUES;
+	memset(tl->queues, 0, sizeof(tl->queues));
+	memset(tl->engines, 0, sizeof(tl->engines));
+	memset(tl->next_queue, 0, sizeof(tl->next_queue));
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		tl->streams[i].busy = 0;
+		tl->streams[i].next = 1;
+		begin_stream(tl, &tl->streams[i], KC_STREAM_BLOCKING, 0);
+	}
+	memset(tl->next_queue, 0, sizeof(tl->next_queue));
+}
+
+void kc_timeline_tune(struct kc_timeline *tl, const struct kc_timing *timing)
+{
+	tl->site.timing = *timing;
+}
+
+/* Before anything of the stream changes: what heads it has to be found again. */
+static void touch(struct kc_timeline *tl, uint32_t stream)
+{
+	if (tl->streams[stream].busy)
+		kc__floor_vacate(&tl->floor, tl->streams[stream].busy - 1u);
+}
+
+void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_kind kind, int priority)
+{
+	if (index_of(stream) == OVERFLOW_STREAM)
+		return;
+	touch(tl, stream);
+	begin_stream(tl, &tl->streams[stream], kind, priority);
+}
+
+/* What it still holds runs on; only its waits and rank go. */
+void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream)
+{
+	if (index_of(stream) != OVERFLOW_STREAM)
+		tl->streams[stream].ready_ns = 0;
+}
+
+static int64_t max_i64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void forget(struct kc_timeline *tl, uint32_t stream)
+{
+	uint32_t place = tl->streams[stream].busy - 1u;
+
+	if (!tl->streams[stream].busy)
+		return;
+	kc__floor_remove(&tl->floor, place);
+	tl->busy[place] = tl->busy[--tl->busy_count];
+	tl->streams[tl->busy[place]].busy = (uint8_t)(place + 1);
+	tl->streams[stream].busy = 0;
+}
+
+/* The legacy default stream and the blocking streams hold each other back. */
+static int holds_back(const struct kc__stream *other, const struct kc__stream *s)
+{
+	return (s->kind == KC_STREAM_LEGACY && other->kind == KC_STREAM_BLOCKING) ||
+	       (s->kind == KC_STREAM_BLOCKING && other->kind == KC_STREAM_LEGACY);
+}
+
+/* When all that the stream's next operation has to wait for has ended, its own
+ * stream's work apart. */
+static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__stream *s)
+{
+	int64_t t = s->ready_ns;
+
+	if (s->kind == KC_STREAM_NONBLOCKING)
+		return t;
+	for (uint32_t i = 0; i < tl->busy_count; i++) {
+		const struct kc__stream *other = &tl->streams[tl->busy[i]];
+
+		if (holds_back(other, s))
+			t = max_i64(t, kc__stream_tail_ns(other));
+	}
+	return t;
+}
+
+/* A hardware queue hands out its work in order: nothing passes what another
+ * stream put into it. That was ready at the latest when its stream will be empty. */
+static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__stream *s)
+{
+	const struct queue *queue = &tl->queues[s->level][s->queue];
+	const struct kc__stream *last = &tl->streams[queue->stream];
+
+	if (last == s || !last->busy)
+		return 0;
+	return (queue->ready_ns < last->tail_ns ? queue->ready_ns : last->tail_ns) + last->shift_ns;
+}
+
+static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
+{
+	const struct kc__stream *s = &tl->streams[stream];
+
+	tl->queues[s->level][s->queue] = (struct queue){stream, ready_ns - s->shift_ns};
+}
+
+/* The moment the operation heads its stream; *behind: the stream's own work decides it. */
+static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__stream *s, int64_t now_ns, int *behind)
+{
+	int64_t free_ns = kc__stream_tail_ns(s) + tl->launch_gap_ns;
+	int64_t t = max_i64(now_ns + tl->launch_overhead_ns, others_done_ns(tl, s));
+
+	t = max_i64(t, queue_ready_ns(tl, s));
+	*behind = free_ns >= t;
+	return *behind ? free_ns : t;
+}
+
+static void describe(struct kc__rival *rival, const struct kc__stream *s, const struct kc__interval *interval)
+{
+	rival->start_ns = interval->start_ns + s->shift_ns;
+	rival->end_ns = interval->end_ns + s->shift_ns;
+	rival->placed_ns = max_i64(rival->end_ns - (int64_t)interval->wave_ns, rival->start_ns);
+	rival->busy_until_ns = kc__stream_tail_ns(s);
+	rival->hold = &interval->hold;
+	rival->priority = s->priority;
+	memcpy(rival->load, interval->load, sizeof(rival->load));
+	rival->flags = interval->flags;
+	rival->most = kc__hold_most(&interval->hold);
+}
+
+/* What heads the stream at t. */
+static void find_rival(struct kc__rival *rival, struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+{
+	const struct kc__interval *interval = kc__ring_find(s, ring, t);
+
+	if (!interval)
+		return;
+	if (interval->hold.warps)
+		describe(rival, s, interval);
+	rival->from_ns = s->cursor == s->first ? INT64_MIN : kc__ring_slot(ring, s->cursor - 1)->end_ns + s->shift_ns;
+	rival->until_ns = interval->end_ns + s->shift_ns;
+}
+
+/* What heads the busy streams at t, which is not before now. Those whose work has ended by now are forgotten. */
+static void find_rivals(struct kc_timeline *tl, int64_t now_ns, int64_t t)
+{
+	for (uint32_t i = 0; i < tl->busy_count;) {
+		struct kc__rival *rival = &tl->floor.rivals[i];
+		uint32_t stream = tl->busy[i];
+
+		if (rival->from_ns <= t && t < rival->until_ns) {
+			i++;
+		} else if (kc__stream_tail_ns(&tl->streams[stream]) <= now_ns) {
+			forget(tl, stream);
+		} else {
+			kc__floor_vacate(&tl->floor, i++);
+			find_rival(rival, &tl->streams[stream], tl->rings[stream], t);
+		}
+	}
+}
+
+static uint8_t load_units(float load)
+{
+	return (uint8_t)(load < 0 ? 0 : load < 1 ? load * KC__LOAD_UNITS + 0.5f : KC__LOAD_UNITS);
+}
+
+/* Where it stays: no copy of what has just been written in parts. Its hold is there. */
+static void fill(struct kc__interval *interval, const struct kc_demand *demand, const struct kc_placement *out,
+		 const struct kc__tail *tail, uint32_t flags)
+{
+	interval->start_ns = out->start_ns;
+	interval->end_ns = out->end_ns;
+	interval->wave_ns = (float)tail->wave_ns;
+	interval->flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0));
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		interval->load[i] = load_units(demand->load.of[i]);
+}
+
+static void mark_busy(struct kc_timeline *tl, uint32_t stream)
+{
+	if (tl->streams[stream].busy)
+		return;
+	tl->busy[tl->busy_count++] = stream;
+	tl->streams[stream].busy = (uint8_t)tl->busy_count;
+	kc__floor_add(&tl->floor);
+}
+
+static void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
+{
+	touch(tl, stream);
+	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], behind);
+	mark_busy(tl, stream);
+}
+
+static int64_t sane_ns(int64_t duration_ns)
+{
+	if (duration_ns < 0)
+		return 0;
+	return duration_ns < (int64_t)KC__LONGEST_NS ? duration_ns : (int64_t)KC__LONGEST_NS;
+}
+
+/* Rivals that the new kernel slows down end later than was thought, unless it is known otherwise. */
+static void move_rivals(struct kc_timeline *tl, int known)
+{
+	for (uint32_t i = 0; i < tl->busy_count; i++) {
+		struct kc__rival rival = tl->floor.rivals[i];
+		struct kc__stream *s = &tl->streams[tl->busy[i]];
+		struct kc__interval *ring = tl->rings[tl->busy[i]], interval;
+
+		kc__floor_vacate(&tl->floor, i);
+		if (known || rival.end_ns == INT64_MIN || (rival.flags & KC__FIXED))
+			continue;
+		if (kc__ring_look(s, ring, s->cursor, &interval))
+			kc__ring_stretch(s, ring, s->cursor, rival.end_ns - interval.end_ns, tl->launch_gap_ns);
+	}
+}
+
+/* What others made of launches like this one. Returns whether it was known. */
+static int learned_slowdown(const struct kc__site *site, const struct kc_demand *demand, int64_t solo_ns,
+			    struct kc_placement *out, struct kc__tail *tail)
+{
+	float slowdown = out->slowdown;
+	double ns;
+
+	if (!demand->contention && !(demand->direct.share > 0))
+		return 0;
+	if (demand->contention && !kc_direct_is_all(&demand->direct))
+		slowdown = kc_contention_slowdown(demand->contention, &out->meeting);
+	if (!(slowdown >= 1))
+		return 0;
+	ns = (double)solo_ns * slowdown;
+	if (demand->direct.share > 0) {
+		ns = kc_direct_ns(&demand->direct, ns);
+		slowdown = solo_ns > 0 && ns > (double)solo_ns ? (float)(ns / (double)solo_ns) : 1;
+	}
+	out->slowdown = slowdown;
+	out->end_ns = out->start_ns + (int64_t)ns;
+	kc__tail_lasts(tail, site, demand->work, out->end_ns - out->start_ns);
+	return 1;
+}
+
+void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
+			struct kc_placement *out)
+{
+	uint32_t index = index_of(stream), flags = 0;
+	struct kc__stream *s = &tl->streams[index];
+	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
+	struct kc__interval *interval;
+	struct kc__tail tail;
+	int behind, known;
+
+	kc__ring_expire(s, tl->rings[index], now_ns);
+	ready = ready_ns(tl, s, now_ns, &behind);
+	forget(tl, index);
+	find_rivals(tl, now_ns, ready);
+	interval = kc__ring_next(s, tl->rings[index]);
+	tail.hold = &interval->hold;
+	kc__place(&tl->site, &tl->floor, s->priority, ready, demand->work, solo_ns, &demand->load, out, &tail);
+	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
+	known = learned_slowdown(&tl->site, demand, solo_ns, out, &tail);
+	if (tl->site.timing.sensitivity > 0)
+		move_rivals(tl, known);
+	flags |= (known ? KC__FIXED : 0) | (out->start_ns > ready ? KC__WAITS : 0);
+	fill(interval, demand, out, &tail, flags);
+	enter_queue(tl, index, ready);
+	append(tl, index, behind, out);
+	tl->before = demand->identity;
+}
+
+void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_work *work,
+			int64_t solo_ns, struct kc_placement *out)
+{
+	struct kc_demand demand = {.work = work, .solo_ns = solo_ns};
+
+	kc_timeline_launch(tl, stream, now_ns, &demand, out);
+}
+
+/* When the stream's next operation, which holds no SM, heads it; ring and queue know of it then. */
+static void begin_occupying(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int *behind,
+			    struct kc_placement *out)
+{
+	struct kc__stream *s = &tl->streams[index];
+
+	kc__ring_expire(s, tl->rings[index], now_ns);
+	*out = (struct kc_placement){.slowdown = 1, .slowdown_waves = 1, .concurrency_case = KC_CASE_ALONE};
+	out->meeting.room = 1;
+	out->start_ns = ready_ns(tl, s, now_ns, behind);
+	enter_queue(tl, index, out->start_ns);
+}
+
+static void occupy(struct kc_timeline *tl, uint32_t index, int64_t duration_ns, int behind, struct kc_placement *out)
+{
+	out->end_ns = out->start_ns + sane_ns(duration_ns);
+	touch(tl, index);
+	*kc__ring_next(&tl->streams[index], tl->rings[index]) =
+	    (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
+	append(tl, index, behind, out);
+}
+
+void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, int64_t duration_ns,
+			struct kc_placement *out)
+{
+	uint32_t index = index_of(stream);
+	int behind;
+
+	begin_occupying(tl, index, now_ns, &behind, out);
+	occupy(tl, index, duration_ns, behind, out);
+}
+
+/* INT64_MIN: it is no longer known. */
+static int64_t copy_end_ns(const struct kc_timeline *tl, const struct copy *copy)
+{
+	struct kc__interval interval;
+
+	return kc__ring_look(&tl->streams[copy->stream], tl->rings[copy->stream], copy->ticket, &interval)
+		   ? interval.end_ns
+		   : INT64_MIN;
+}
+
+/* Drops what has ended by now. */
+static void expire_copies(const struct kc_timeline *tl, struct engine *engine, int64_t now_ns)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < engine->count; i++) {
+		if (copy_end_ns(tl, &engine->copies[i]) > now_ns)
+			engine->copies[left++] = engine->copies[i];
+	}
+	engine->count = left;
+}
+
+/* First moment from t on at which no copy is under way. One that begins later holds up nothing: it was ready later, or
+ * its stream is. Every turn passes one. */
+static int64_t engine_free_ns(const struct kc_timeline *tl, const struct engine *engine, int64_t t)
+{
+	int64_t before;
+
+	do {
+		before = t;
+		for (uint32_t i = 0; i < engine->count; i++) {
+			const struct copy *copy = &engine->copies[i];
+			int64_t end_ns = copy_end_ns(tl, copy);
+
+			if (copy->from_ns + tl->streams[copy->stream].shift_ns <= t)
+				t = max_i64(t, end_ns);
+		}
+	} while (t > before);
+	return t;
+}
+
+static void merge_oldest_copies(const struct kc_timeline *tl, struct engine *engine)
+{
+	const struct copy *oldest = &engine->copies[0];
+	struct copy *next = &engine->copies[1];
+	int64_t from_ns = oldest->from_ns + tl->streams[oldest->stream].shift_ns - tl->streams[next->stream].shift_ns;
+
+	next->from_ns = from_ns < next->from_ns ? from_ns : next->from_ns;
+	memmove(engine->copies, next, --engine->count * sizeof(*next));
+}
+
+static void take_copy(struct kc_timeline *tl, struct engine *engine, uint32_t index, const struct kc_placement *out)
+{
+	if (engine->count == ENGINE_COPIES)
+		merge_oldest_copies(tl, engine);
+	engine->copies[engine->count++] =
+	    (struct copy){index, out->ticket, out->start_ns - tl->streams[index].shift_ns};
+}
+
+static void drop_copy(struct engine *engine, uint32_t stream, uint32_t ticket)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < engine->count; i++) {
+		if (engine->copies[i].stream != stream || engine->copies[i].ticket != ticket)
+			engine->copies[left++] = engine->copies[i];
+	}
+	engine->count = left;
+}
+
+void kc_timeline_copy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, enum kc_copy_route route,
+		      int64_t duration_ns, struct kc_placement *out)
+{
+	uint32_t index = index_of(stream);
+	struct engine *engine;
+	int64_t ready_ns;
+	int behind;
+
+	if (route != KC_ROUTE_TO_DEVICE && route != KC_ROUTE_TO_HOST) {
+		kc_timeline_occupy(tl, stream, now_ns, duration_ns, out);
+		return;
+	}
+	engine = &tl->engines[route == KC_ROUTE_TO_HOST ? tl->engine_count - 1 : 0];
+	expire_copies(tl, engine, now_ns);
+	begin_occupying(tl, index, now_ns, &behind, out);
+	ready_ns = out->start_ns;
+	out->start_ns = engine_free_ns(tl, engine, ready_ns);
+	occupy(tl, index, duration_ns, behind && out->start_ns == ready_ns, out);
+	take_copy(tl, engine, index, out);
+}
+
+void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket)
+{
+	uint32_t index = index_of(stream);
+
+	touch(tl, index);
+	for (uint32_t i = 0; i < tl->engine_count; i++)
+		drop_copy(&tl->engines[i], index, ticket);
+	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
+}
+
+int kc_timeline_look(const struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t *start_ns, int64_t *end_ns)
+{
+	uint32_t index = index_of(stream);
+	struct kc__interval interval;
+
+	if (!kc__ring_look(&tl->streams[index], tl->rings[index], ticket, &interval))
+		return -ENOENT;
+	*start_ns = interval.start_ns;
+	*end_ns = interval.end_ns;
+	return 0;
+}
+
+int64_t kc_timeline_tail(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
+{
+	const struct kc__stream *s = &tl->streams[index_of(stream)];
+
+	return max_i64(now_ns, max_i64(kc__stream_tail_ns(s), others_done_ns(tl, s)));
+}
+
+void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
+{
+	struct kc__stream *s = &tl->streams[index_of(stream)];
+
+	s->ready_ns = max_i64(s->ready_ns, ready_ns);
+}
+
+/* The stream that stands for several is not idle because one of them is. */
+void kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
+{
+	if (index_of(stream) == OVERFLOW_STREAM)
+		return;
+	touch(tl, stream);
+	kc__ring_clear(&tl->streams[stream], now_ns);
+}
+
+void kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
+{
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		kc__ring_clear(&tl->streams[i], now_ns);
+		tl->streams[i].busy = 0;
+	}
+	tl->busy_count = 0;
+	kc__floor_init(&tl->floor, &tl->site);
+}
+
+void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns)
+{
+	uint32_t index = index_of(stream);
+
+	if (start_ns <= 0 || end_ns < start_ns || end_ns > INT64_MAX / 2)
+		return;
+	touch(tl, index);
+	kc__ring_ended(&tl->streams[index], tl->rings[index], ticket, end_ns, tl->launch_gap_ns);
+	mark_busy(tl, index);
+}

@@ -1,0 +1,260 @@
+#include "outlook.h"
+
+#include "predictor/solo/lambda.h"
+
+#include <math.h>
+
+#define TICK_SURE 16u /* durations */
+#define LARGEST_SPREAD 4.0f
+#define MIXED 0.1f /* of the weight: a model with less is not named */
+
+void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells)
+{
+	*device = (struct kc_device_experience){.cells = cells};
+	kc_standing_init(&device->standing, NULL);
+}
+
+void kc_kernel_experience_init(struct kc_kernel_experience *kernel, struct kc_device_experience *device)
+{
+	*kernel = (struct kc_kernel_experience){0};
+	kc_standing_init(&kernel->standing, &device->standing);
+}
+
+struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns)
+{
+	return kc_load_of(outlook->device, outlook->work, outlook->work->traffic_bytes, solo_ns);
+}
+
+static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+		  int64_t solo_ns, const struct kc_direct *direct, struct kc_placement *out)
+{
+	struct kc_demand demand = {
+	    .work = outlook->work,
+	    .solo_ns = solo_ns,
+	    .load = kc_outlook_load(outlook, solo_ns),
+	    .contention = outlook->contention,
+	    .direct = *direct,
+	    .identity = outlook->identity,
+	};
+
+	kc_timeline_launch(tl, stream, now_ns, &demand, out);
+}
+
+void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+		      int64_t solo_ns, struct kc_placement *out)
+{
+	static const struct kc_direct none = {0};
+
+	place(outlook, tl, stream, now_ns, solo_ns, &none, out);
+}
+
+static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uint64_t context, int accompanied)
+{
+	if (known == 1u << KC_CONTEXT_LAST_32 && kc_context_is_start(context))
+		return KC_EVIDENCE_START;
+	if (known & 1u << KC_CONTEXT_COMPANY)
+		return KC_EVIDENCE_COMPANY;
+	if (accompanied && (known || novelty == KC_REPEATED))
+		return KC_EVIDENCE_STRANGE;
+	if (known & 1u << KC_CONTEXT_LAST_1)
+		return KC_EVIDENCE_LAST;
+	if (known == 1u << KC_CONTEXT_ANY)
+		return KC_EVIDENCE_KERNEL;
+	if (known || novelty == KC_REPEATED)
+		return KC_EVIDENCE_SHAPE;
+	return novelty == KC_NEW_SIZE ? KC_EVIDENCE_KERNEL : KC_EVIDENCE_NONE;
+}
+
+static void consult(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
+		    enum kc_novelty novelty, uint64_t context, int accompanied)
+{
+	out->present = 0;
+	if (solo->ns > 0) {
+		float spread = solo->half_width / KC_MARGIN_START;
+
+		kc_candidates_add(out, KC_CANDIDATE_BSP, logf((float)solo->ns),
+				  spread < LARGEST_SPREAD ? spread : LARGEST_SPREAD);
+	}
+	if (recall->known)
+		kc_candidates_add(out, KC_CANDIDATE_CONTEXT, recall->log_ns, recall->spread);
+	out->evidence = evidence_of(novelty, recall->known, context, accompanied);
+}
+
+static int64_t whole_ns(double ns)
+{
+	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
+}
+
+static int meets_nobody(const struct kc_meeting *meeting)
+{
+	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
+}
+
+/* What belongs to the company is what is more than the time alone: also to one that is still to come, as it did
+ * after the same launches. */
+static void divide(struct kc_prediction *out, int alone_is_known)
+{
+	int64_t ns = out->placement.end_ns - out->placement.start_ns;
+
+	if (ns < out->solo_ns || (!alone_is_known && meets_nobody(&out->placement.meeting)))
+		out->solo_ns = ns;
+	out->placement.slowdown = out->solo_ns > 0 ? (float)((double)ns / (double)out->solo_ns) : 1;
+}
+
+static uint32_t model_of(const struct kc_direct *direct, const struct kc_solo *solo)
+{
+	if (direct->share < MIXED)
+		return solo->model;
+	return direct->share > 1 - MIXED ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
+}
+
+/* Of a launch, as far as it is known before it has a place on the timeline. */
+struct thought {
+	struct kc_direct direct;
+	float below, above; /* factors of the interval's ends */
+	uint32_t margin;    /* class */
+	uint64_t context;
+};
+
+#define ANSWERS 8192u
+
+struct kc_answers {
+	struct answer {
+		uint64_t key; /* kc_history_key() */
+		uint32_t news;
+		struct thought thought;
+	} at[ANSWERS];
+};
+
+size_t kc_answers_bytes(void)
+{
+	return sizeof(struct kc_answers);
+}
+
+static void think(const struct kc_prospect *prospect, uint64_t context, int accompanied,
+		  struct kc_candidates *candidates, struct thought *out)
+{
+	const struct kc_device_experience *device = prospect->device;
+	struct kc_recall recall = {0};
+	struct kc_mix mix;
+	float below, above;
+
+	if (device->cells)
+		kc_cells_recall(device->cells, &prospect->name, context, &recall);
+	consult(candidates, &prospect->solo, &recall, prospect->novelty, context, accompanied);
+	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
+	out->margin = kc_margin_class(candidates->evidence, mix.spread);
+	kc_margins_reach(&device->margins, &prospect->kernel->margin, out->margin, mix.spread, &below, &above);
+	out->below = expf(-below);
+	out->above = expf(above);
+	out->direct = mix.direct;
+	out->context = context;
+}
+
+/* The same launch after the same launches, in the same company, and nothing new about it. */
+static int is_answer(const struct answer *answer, uint64_t key, const struct kc_prospect *prospect,
+		     const struct kc_history *history, uint32_t stream, int64_t now_ns)
+{
+	return answer->key == key && answer->news == prospect->news &&
+	       (answer->thought.context & KC_CONTEXT_COMPANY_MASK) == kc_history_company(history, stream, now_ns);
+}
+
+static const struct thought *think_or_remember(const struct kc_prospect *prospect, const struct kc_history *history,
+					       uint32_t stream, int64_t now_ns, struct kc_candidates *candidates,
+					       struct thought *space)
+{
+	uint64_t key = kc_history_key(history, prospect->name.launch);
+	struct answer *answer = prospect->answers ? &prospect->answers->at[key % ANSWERS] : NULL;
+	struct thought *thought = answer ? &answer->thought : space;
+
+	if (answer && is_answer(answer, key, prospect, history, stream, now_ns)) {
+		candidates->present = 0;
+		return thought;
+	}
+	think(prospect, kc_history_context(history, prospect->name.launch, stream, now_ns),
+	      kc_history_accompanied(history, stream, now_ns), candidates, thought);
+	if (answer) {
+		answer->key = key;
+		answer->news = prospect->news;
+	}
+	return thought;
+}
+
+void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
+			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
+{
+	struct thought space;
+	const struct thought *thought = think_or_remember(prospect, history, stream, now_ns, &out->candidates, &space);
+	struct kc_direct direct = thought->direct;
+
+	direct.tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
+	out->solo_ns = prospect->solo.ns;
+	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &direct, &out->placement);
+	divide(out, prospect->alone);
+	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)thought->below);
+	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)thought->above));
+	out->model = model_of(&direct, &prospect->solo);
+	out->context = thought->context | (uint64_t)thought->margin << KC_CONTEXT_FREE_SHIFT;
+	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
+}
+
+#define NEWS_EARLY 8u  /* measurements of which each is news */
+#define NEWS_EVERY 16u /* of the later ones */
+
+int kc_outlook_is_news(const struct kc_outcome *o, uint32_t measured)
+{
+	return measured < NEWS_EARLY || measured % NEWS_EVERY == 0 || o->measured_ns < o->low_ns ||
+	       o->measured_ns > o->high_ns;
+}
+
+static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
+{
+	uint64_t a = device->tick, b = (uint64_t)measured_ns;
+
+	while (a != 1 && b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	device->tick = a;
+	device->timed += device->timed < TICK_SURE;
+	if (device->timed == TICK_SURE)
+		__atomic_store_n(&device->tick_ns, (uint32_t)(a < UINT32_MAX ? a : 1), __ATOMIC_RELAXED);
+}
+
+void kc_outlook_measured(const struct kc_outcome *o)
+{
+	uint32_t class = (uint32_t)(o->context >> KC_CONTEXT_FREE_SHIFT) & KC_CONTEXT_FREE_MASK;
+	int side = o->measured_ns < o->low_ns ? -1 : o->measured_ns > o->high_ns;
+	struct kc_standing *standing = &o->kernel->standing;
+	struct kc_candidates candidates;
+	struct kc_recall recall = {0};
+	float log_ns;
+
+	if (o->measured_ns <= 0)
+		return;
+	log_ns = logf((float)o->measured_ns);
+	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
+	if (o->device->cells)
+		kc_cells_learn(o->device->cells, &standing->digests, &o->name, o->context, log_ns, &recall);
+	consult(&candidates, &o->solo, &recall, o->novelty, o->context,
+		kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_STRANGE);
+	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
+	learn_tick(o->device, o->measured_ns);
+}
+
+/* What is believed of its time alone now, not at the launch: the slowdown is
+ * the rest. Where λ is known from runs alone, an overlapped one tells nothing
+ * more about it. */
+void kc_outlook_learn(const struct kc_lesson *lesson)
+{
+	struct kc_belief belief = kc_lambda_belief(lesson->lambda, 0);
+	struct kc_solo solo = kc_forecast_solo(lesson->work, &belief, NULL, NULL);
+
+	if (lesson->contention && belief.count)
+		kc_contention_learn(lesson->contention, &lesson->meeting, &lesson->met, solo.ns, lesson->measured_ns);
+	if (!lesson->overlapped || !lesson->solos)
+		kc_lambda_learn(lesson->lambda, lesson->work, lesson->measured_ns, lesson->overlapped,
+				lesson->slowdown);
+}

@@ -1,0 +1,253 @@
+#include "curve.h"
+
+#include "predictor/papers/bsp.h"
+#include "predictor/papers/roofline.h"
+
+#include <math.h>
+
+#define NS_PER_S 1e9
+
+const struct kc_curve_law kc_curve_law_default = {
+    .wave_share = 0.2,
+    .bandwidth_share = 0.75,
+    .warmup_share = 0.2,
+    .warmup_ns = 5e4,
+};
+
+struct kc_curve_point kc_curve_point(const struct kc_device *device, const struct kc_counts *counts,
+				     const struct kc_work *work, double time_ns)
+{
+	struct kc_bsp_kernel kernel = kc_bsp_kernel_of(device, counts);
+
+	return (struct kc_curve_point){
+	    .work_cycles = kernel.threads * kc_bsp_thread_cycles(&kernel),
+	    .waves = work->waves,
+	    .least_bytes = kc_roofline_least_bytes(counts),
+	    .time_ns = time_ns,
+	};
+}
+
+struct kc_curve kc_curve_of(const struct kc_device *device)
+{
+	struct kc_bsp_machine machine = kc_bsp_machine_of(device);
+
+	return (struct kc_curve){.core_hz = machine.clock_hz * machine.cores,
+				 .bytes_per_s = (double)device->memory_bytes_per_s};
+}
+
+int kc_curve_kinship(const struct kc_device *a, const struct kc_device *b)
+{
+	if (a->cc_major != b->cc_major)
+		return 0;
+	return a->cc_minor == b->cc_minor ? 2 : 1;
+}
+
+/* --- one device: from a known size to another */
+
+/* Work with begun waves. */
+static double quantised(const struct kc_curve_law *law, double work_cycles, double waves)
+{
+	return work_cycles * (law->wave_share * ceil(waves) / waves + 1 - law->wave_share);
+}
+
+static double warmup(const struct kc_curve_law *law, double ns)
+{
+	return 1 + law->warmup_share * law->warmup_ns / (law->warmup_ns + ns);
+}
+
+/* What is longer runs warmer, which makes it shorter: the fixed point, near enough after a few rounds. */
+static double warmed(const struct kc_curve_law *law, double known_ns, double ns)
+{
+	enum { ROUNDS = 3 };
+	double cold = ns / warmup(law, known_ns);
+
+	for (int i = 0; i < ROUNDS; i++)
+		ns = cold * warmup(law, ns);
+	return ns;
+}
+
+static double without_floor(const struct kc_curve_law *law, const struct kc_curve_point *known,
+			    const struct kc_curve_point *target)
+{
+	double ratio =
+	    quantised(law, target->work_cycles, target->waves) / quantised(law, known->work_cycles, known->waves);
+
+	return warmed(law, known->time_ns, known->time_ns * ratio);
+}
+
+static double floor_ns(const struct kc_curve_law *law, const struct kc_curve *curve,
+		       const struct kc_curve_point *target)
+{
+	return curve->bytes_per_s > 0 ? target->least_bytes / (law->bandwidth_share * curve->bytes_per_s) * NS_PER_S
+				      : 0;
+}
+
+/* A size that was measured may have come from the cache; a larger one need not fit there. */
+static double from_one(const struct kc_curve_law *law, const struct kc_curve *curve, const struct kc_curve_point *known,
+		       const struct kc_curve_point *target)
+{
+	double ns = without_floor(law, known, target);
+
+	return target->work_cycles > known->work_cycles ? fmax(ns, floor_ns(law, curve, target)) : ns;
+}
+
+/* Points with no more work than this. */
+static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
+{
+	uint32_t low = 0, high = curve->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (curve->points[middle].work_cycles <= work_cycles)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Where work lies between two points, 0 to 1, by its logarithm. */
+static double way(const struct kc_curve_point *low, const struct kc_curve_point *high, double work_cycles)
+{
+	return log(work_cycles / low->work_cycles) / log(high->work_cycles / low->work_cycles);
+}
+
+static double between(const struct kc_curve_law *law, const struct kc_curve *curve, uint32_t above,
+		      const struct kc_curve_point *target)
+{
+	const struct kc_curve_point *low = &curve->points[above - 1], *high = &curve->points[above];
+	double at = way(low, high, target->work_cycles);
+
+	return pow(from_one(law, curve, low, target), 1 - at) * pow(from_one(law, curve, high, target), at);
+}
+
+/* --- other devices */
+
+/* Two ways in which a sibling departs, from its own anchor on: in logarithms. */
+struct departure {
+	double from_model; /* measured over what the law says */
+	double from_work;  /* measured over what work alone says */
+};
+
+static struct departure departure_at(const struct kc_curve_law *law, const struct kc_curve *curve,
+				     const struct kc_curve_point *anchor, const struct kc_curve_point *point)
+{
+	double ratio = point->work_cycles / anchor->work_cycles;
+
+	return (struct departure){log(point->time_ns / from_one(law, curve, anchor, point)),
+				  log(point->time_ns / anchor->time_ns / ratio)};
+}
+
+/* Between points by the logarithm of work; past the ends as at the ends. */
+static struct departure departure(const struct kc_curve_law *law, const struct kc_curve *curve,
+				  const struct kc_curve_point *anchor, double work_cycles)
+{
+	uint32_t above = points_up_to(curve, work_cycles);
+	struct departure low, high;
+	double at;
+
+	if (above == 0 || above == curve->count)
+		return departure_at(law, curve, anchor, &curve->points[above ? above - 1 : 0]);
+	at = way(&curve->points[above - 1], &curve->points[above], work_cycles);
+	low = departure_at(law, curve, anchor, &curve->points[above - 1]);
+	if (at <= 0)
+		return low;
+	high = departure_at(law, curve, anchor, &curve->points[above]);
+	return (struct departure){low.from_model + at * (high.from_model - low.from_model),
+				  low.from_work + at * (high.from_work - low.from_work)};
+}
+
+static const struct kc_curve_point *nearest(const struct kc_curve *curve, double work_cycles)
+{
+	uint32_t above = points_up_to(curve, work_cycles);
+	const struct kc_curve_point *p = curve->points;
+
+	if (above == 0 || above == curve->count)
+		return &p[above ? above - 1 : 0];
+	return way(&p[above - 1], &p[above], work_cycles) < 0.5 ? &p[above - 1] : &p[above];
+}
+
+static double median(double *values, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		double v = values[i];
+		uint32_t j = i;
+
+		for (; j > 0 && values[j - 1] > v; j--)
+			values[j] = values[j - 1];
+		values[j] = v;
+	}
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* own_ns from this device's nearest size, corrected by what the siblings did between the same two sizes. */
+static double with_siblings(const struct kc_curve_law *law, const struct kc_curve_point *anchor, double own_ns,
+			    const struct kc_curve *siblings, uint32_t sibling_count,
+			    const struct kc_curve_point *target)
+{
+	double from_model[KC_CURVE_SIBLINGS], from_work[KC_CURVE_SIBLINGS];
+	double by_work, corrected;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sibling_count && n < KC_CURVE_SIBLINGS; i++) {
+		const struct kc_curve_point *start;
+		struct departure here, there;
+
+		if (!siblings[i].count)
+			continue;
+		start = nearest(&siblings[i], anchor->work_cycles);
+		here = departure(law, &siblings[i], start, anchor->work_cycles);
+		there = departure(law, &siblings[i], start, target->work_cycles);
+		from_model[n] = there.from_model - here.from_model;
+		from_work[n++] = there.from_work - here.from_work;
+	}
+	if (!n)
+		return own_ns;
+	corrected = log(own_ns) + median(from_model, n);
+	by_work = log(anchor->time_ns * target->work_cycles / anchor->work_cycles) + median(from_work, n);
+	return exp((corrected + by_work) / 2);
+}
+
+/* A sibling's time for the target, as if its cores and its waves were this device's. */
+static double transferred(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *sibling,
+			  const struct kc_curve_point *target)
+{
+	const struct kc_curve_point *near = nearest(sibling, target->work_cycles);
+	struct departure departed = departure(law, sibling, near, target->work_cycles);
+	double per_cycle = near->time_ns / near->work_cycles * exp(departed.from_work);
+	double waves = near->waves * target->work_cycles / near->work_cycles;
+	double there = quantised(law, target->work_cycles, waves);
+	double here = quantised(law, target->work_cycles, target->waves);
+
+	return per_cycle * target->work_cycles * sibling->core_hz / own->core_hz * here / there;
+}
+
+static double from_siblings(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *siblings,
+			    uint32_t sibling_count, const struct kc_curve_point *target)
+{
+	double log_ns[KC_CURVE_SIBLINGS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sibling_count && n < KC_CURVE_SIBLINGS; i++) {
+		if (siblings[i].count)
+			log_ns[n++] = log(transferred(law, own, &siblings[i], target));
+	}
+	return n ? exp(median(log_ns, n)) : NAN;
+}
+
+double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *siblings,
+			uint32_t sibling_count, const struct kc_curve_point *target)
+{
+	uint32_t above = points_up_to(own, target->work_cycles);
+	const struct kc_curve_point *anchor;
+	double ns;
+
+	if (!own->count)
+		return from_siblings(law, own, siblings, sibling_count, target);
+	if (above > 0 && above < own->count)
+		return between(law, own, above, target);
+	anchor = &own->points[above ? own->count - 1 : 0];
+	ns = from_one(law, own, anchor, target);
+	return with_siblings(law, anchor, ns, siblings, sibling_count, target);
+}

@@ -1,0 +1,196 @@
+#include "scaling.h"
+#include "predictor/math/dense.h"
+#include "lambda.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Beyond the points, tried by hand on the recorded PyTorch traces. */
+#define FULL_REACH 1.386294361    /* log 4: so far the line is followed; */
+#define SLOPE_BEYOND 0.3          /* of the distance beyond that; */
+#define SHORTEST_LOG_NS 7.3132204 /* log 1500: no shorter time */
+
+#define VARIANCE_MAX 1.5     /* the largest that caution heeds: beyond it, it is a guess itself */
+#define USUAL_LOG_THREADS 10 /* where the slope over threads adds nothing: 22,000 threads */
+#define GRID_WEIGHT 0.4f     /* of a distance in the grid beside one in waves, where points must go */
+#define SAME_SIZE 1e-6f
+
+const struct kc_scaling_law kc_scaling_law_default = {
+    .level = 8.7, /* 6 µs */
+    .level_spread = 0.85,
+    .slope = 0.9,
+    .slope_spread = 0.37,
+    .threads_slope = 0.05,
+    .size_spread = 0.39,
+    .size_reach = 1.6,
+    .grid_spread = 0.23,
+    .grid_reach = 3.8,
+    .noise = 0.08,
+    .caution = 0.15,
+    .interval = 2.35,
+    .interval_spread = 0.2,
+};
+
+struct kc_scaling_size kc_scaling_size(const struct kc_work *work, const struct kc_shape *shape)
+{
+	struct kc_scaling_size size = {
+	    .log_waves = (float)(0.5 * log1p(work->waves * work->waves)),
+	    .log_threads = (float)log(fmax((double)work->blocks * work->threads_per_block, 1)),
+	};
+
+	for (int i = 0; i < 3; i++)
+		size.log_grid[i] = logf(fmaxf((float)shape->grid[i], 1));
+	return size;
+}
+
+void kc_scaling_init(struct kc_scaling *scaling)
+{
+	memset(scaling, 0, sizeof(*scaling));
+}
+
+static float grid_distance(const struct kc_scaling_size *a, const struct kc_scaling_size *b)
+{
+	float sum = 0;
+
+	for (int i = 0; i < 3; i++)
+		sum += fabsf(a->log_grid[i] - b->log_grid[i]);
+	return sum;
+}
+
+static int same(const struct kc_scaling_size *a, const struct kc_scaling_size *b)
+{
+	return fabsf(a->log_waves - b->log_waves) < SAME_SIZE && fabsf(a->log_threads - b->log_threads) < SAME_SIZE &&
+	       grid_distance(a, b) < SAME_SIZE;
+}
+
+static double covariance(const struct kc_scaling_law *law, const struct kc_scaling_size *a,
+			 const struct kc_scaling_size *b)
+{
+	double size = fabs((double)a->log_waves - b->log_waves);
+
+	return law->level_spread * law->level_spread +
+	       law->slope_spread * law->slope_spread * a->log_waves * b->log_waves +
+	       law->size_spread * law->size_spread * exp(-size / law->size_reach) +
+	       law->grid_spread * law->grid_spread * exp(-grid_distance(a, b) / law->grid_reach);
+}
+
+static double expected(const struct kc_scaling_law *law, const struct kc_scaling_size *size)
+{
+	return law->level + law->slope * size->log_waves + law->threads_slope * (size->log_threads - USUAL_LOG_THREADS);
+}
+
+/* The one nearest to another point, the two ends and the last one apart: what
+ * it says is said by its neighbour as well. */
+static uint32_t most_redundant(const struct kc_scaling *scaling)
+{
+	const struct kc_scaling_point *p = scaling->points;
+	uint32_t low = 0, high = 0, found = 0;
+	float least = INFINITY;
+
+	for (uint32_t i = 1; i < scaling->count; i++) {
+		low = p[i].size.log_waves < p[low].size.log_waves ? i : low;
+		high = p[i].size.log_waves > p[high].size.log_waves ? i : high;
+	}
+	for (uint32_t i = 0; i < scaling->count; i++) {
+		for (uint32_t j = 0; j < scaling->count; j++) {
+			float distance = fabsf(p[i].size.log_waves - p[j].size.log_waves) +
+					 GRID_WEIGHT * grid_distance(&p[i].size, &p[j].size);
+
+			if (i == j || i == low || i == high || i == scaling->last || distance >= least)
+				continue;
+			least = distance;
+			found = i;
+		}
+	}
+	return found;
+}
+
+static uint32_t room(struct kc_scaling *scaling)
+{
+	if (scaling->count < KC_SCALING_POINTS)
+		return scaling->count++;
+	return most_redundant(scaling);
+}
+
+void kc_scaling_learn(struct kc_scaling *scaling, const struct kc_scaling_size *size, int64_t measured_ns)
+{
+	struct kc_scaling_point *point;
+	uint32_t i = 0;
+
+	if (measured_ns <= 0)
+		return;
+	while (i < scaling->count && !same(&scaling->points[i].size, size))
+		i++;
+	if (i == scaling->count) {
+		i = room(scaling);
+		scaling->points[i] = (struct kc_scaling_point){.size = *size};
+	}
+	scaling->last = i;
+	point = &scaling->points[i];
+	point->count += point->count < UINT32_MAX;
+	point->log_ns += (logf((float)measured_ns) - point->log_ns) / (float)point->count;
+}
+
+/* The size as the line is followed there, and the shortest time to be believed. */
+static struct kc_scaling_size reached(const struct kc_scaling *scaling, const struct kc_scaling_size *size,
+				      double *least_log_ns)
+{
+	struct kc_scaling_size at = *size;
+	double low = INFINITY, high = -INFINITY, beyond, kept;
+
+	*least_log_ns = SHORTEST_LOG_NS;
+	for (uint32_t i = 0; i < scaling->count; i++) {
+		low = fmin(low, scaling->points[i].size.log_waves);
+		high = fmax(high, scaling->points[i].size.log_waves);
+		*least_log_ns = fmin(*least_log_ns, scaling->points[i].log_ns);
+	}
+	beyond = at.log_waves - fmin(fmax(at.log_waves, low), high);
+	kept = fmin(fmax(beyond, -FULL_REACH), FULL_REACH);
+	at.log_waves -= (float)((1 - SLOPE_BEYOND) * (beyond - kept));
+	at.log_threads -= (float)((1 - SLOPE_BEYOND) * (beyond - kept));
+	return at;
+}
+
+static int64_t whole_ns(double log_ns)
+{
+	return (int64_t)fmax(fmin(exp(log_ns), KC__LONGEST_NS), 1);
+}
+
+int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling *scaling,
+		       const struct kc_scaling_size *size, struct kc_solo *solo)
+{
+	double l[KC_SCALING_POINTS * KC_SCALING_POINTS], residuals[KC_SCALING_POINTS], k[KC_SCALING_POINTS];
+	const struct kc_scaling_point *points = scaling->points;
+	uint32_t n = scaling->count;
+	double noise = law->noise * law->noise, log_ns, variance, half, least;
+	struct kc_scaling_size at;
+
+	if (!n)
+		return -ENODATA;
+	at = reached(scaling, size, &least);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j <= i; j++)
+			l[i * n + j] = covariance(law, &points[i].size, &points[j].size) + (i == j ? noise : 0);
+		residuals[i] = points[i].log_ns - expected(law, &points[i].size);
+		k[i] = covariance(law, &at, &points[i].size);
+	}
+	if (kc__cholesky(l, n))
+		return -ENODATA;
+	kc__solve_lower(l, n, residuals);
+	kc__solve_lower(l, n, k);
+	log_ns = expected(law, &at);
+	variance = covariance(law, &at, &at) + noise;
+	for (uint32_t i = 0; i < n; i++) {
+		log_ns += k[i] * residuals[i];
+		variance -= k[i] * k[i];
+	}
+	variance = fmax(variance, noise);
+	half = law->interval * sqrt(variance + law->interval_spread * law->interval_spread);
+	log_ns = fmax(log_ns, least);
+	*solo = (struct kc_solo){.model = KC_MODEL_SCALING, .half_width = (float)half};
+	solo->low_ns = whole_ns(log_ns - half);
+	solo->high_ns = whole_ns(log_ns + half);
+	solo->ns = whole_ns(fmax(log_ns - law->caution * fmin(variance, VARIANCE_MAX), least));
+	return 0;
+}

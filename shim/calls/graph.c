@@ -1,0 +1,527 @@
+/*
+ * CUDA graphs. A graph's kernels are launched by one call, so what they are is
+ * noted when the graph is instantiated and kept up to date when the executable
+ * graph is changed; each launch of it is one record per enabled kernel node.
+ *
+ * CUPTI names a node by the id of its instantiated copy. Copies report
+ * themselves by a callback while the graph is instantiated: that gives the id
+ * of each original node. Where they do not, records are matched by launch shape.
+ */
+#include "shim/tables/kernel_formula.h"
+#include "launch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHILD_DEPTH_MAX 16
+#define ARGUMENTS_MAX_BYTES 4096u /* of a node's list; of a longer one nothing is kept */
+
+struct node { /* a kernel node */
+	CUgraphNode original;
+	CUfunction function;
+	struct kc_shape dims;
+	void *arguments; /* its list as one block; NULL: not known */
+	size_t argument_bytes;
+	uint64_t record_id; /* in CUPTI's records; 0: not known */
+	bool enabled;
+};
+
+struct kc__graph_exec {
+	struct node *nodes; /* in the order the driver lists them, child graphs in place */
+	size_t count, capacity;
+	bool unknown; /* holds nodes whose launches cannot be counted: conditional ones */
+};
+
+static void *grown(void *list, size_t count, size_t *capacity, size_t item_bytes)
+{
+	void *bigger;
+
+	if (count < *capacity)
+		return list;
+	bigger = realloc(list, (*capacity ? *capacity * 2 : 16) * item_bytes);
+	if (bigger)
+		*capacity = *capacity ? *capacity * 2 : 16;
+	return bigger;
+}
+
+void kc__graph_node_cloned(CUgraphNode original, uint64_t id)
+{
+	struct kc__clones *clones = kc__thread.clones;
+	struct kc__clone *at = grown(clones->at, clones->count, &clones->capacity, sizeof(*at));
+
+	if (!at)
+		return;
+	clones->at = at;
+	at[clones->count++] = (struct kc__clone){original, id};
+}
+
+/* Walking a graph */
+
+static CUresult get_nodes(CUgraph graph, CUgraphNode **nodes, size_t *count)
+{
+	CUresult(CUDAAPI * get)(CUgraph, CUgraphNode *, size_t *) =
+	    (CUresult(CUDAAPI *)(CUgraph, CUgraphNode *, size_t *))kc__driver_symbol("cuGraphGetNodes");
+	CUresult result = get ? get(graph, NULL, count) : CUDA_ERROR_NOT_SUPPORTED;
+
+	*nodes = NULL;
+	if (result != CUDA_SUCCESS || !*count)
+		return result;
+	*nodes = malloc(*count * sizeof(**nodes));
+	return *nodes ? get(graph, *nodes, count) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* What it will be launched with: the program may free or change what it gave. */
+static void set_arguments(struct node *node, bool is_kernel, const struct kc__given *given)
+{
+	struct kc__parameter at[KC__PARAMETERS_MAX];
+	struct kc__parameters parameters = {.at = at};
+	char block[ARGUMENTS_MAX_BYTES];
+
+	free(node->arguments);
+	node->arguments = NULL;
+	parameters.known = kc__ask_parameters(node->function, is_kernel, at, &parameters.count);
+	node->argument_bytes = kc__arguments_pack(&parameters, given, block, sizeof(block));
+	if (node->argument_bytes && (node->arguments = malloc(node->argument_bytes)))
+		memcpy(node->arguments, block, node->argument_bytes);
+	else
+		node->argument_bytes = 0;
+}
+
+/* Of every version of the driver's struct. */
+#define SET_KERNEL(node, p, kernel)                                                                                    \
+	do {                                                                                                           \
+		(node)->function = (p)->func ? (p)->func : (CUfunction)(kernel);                                       \
+		(node)->dims = (struct kc_shape){.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                \
+						 .block = {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ},            \
+						 .dynamic_shared_bytes = (p)->sharedMemBytes};                         \
+		set_arguments(node, !(p)->func, &(struct kc__given){(p)->kernelParams, (p)->extra});                   \
+	} while (0)
+
+static void set_kernel(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+	SET_KERNEL(node, p, p->kern);
+}
+
+static void set_kernel_v1(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	SET_KERNEL(node, p, NULL);
+}
+
+static bool ask_kernel(CUgraphNode handle, struct node *node)
+{
+	CUresult(CUDAAPI * get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *) = (CUresult(CUDAAPI *)(
+	    CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *))kc__driver_symbol("cuGraphKernelNodeGetParams_v2");
+	CUresult(CUDAAPI * get_v1)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *) = (CUresult(CUDAAPI *)(
+	    CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *))kc__driver_symbol("cuGraphKernelNodeGetParams");
+	CUDA_KERNEL_NODE_PARAMS_v2 params;
+	CUDA_KERNEL_NODE_PARAMS_v1 params_v1;
+
+	node->original = handle;
+	node->enabled = true;
+	if (get && get(handle, &params) == CUDA_SUCCESS)
+		set_kernel(node, &params);
+	else if (!get && get_v1 && get_v1(handle, &params_v1) == CUDA_SUCCESS)
+		set_kernel_v1(node, &params_v1);
+	else
+		return false;
+	return true;
+}
+
+static void add_kernel(struct kc__graph_exec *exec, CUgraphNode handle)
+{
+	struct node *nodes = grown(exec->nodes, exec->count, &exec->capacity, sizeof(*nodes));
+
+	if (!nodes) {
+		exec->unknown = true;
+		return;
+	}
+	exec->nodes = nodes;
+	memset(&nodes[exec->count], 0, sizeof(*nodes));
+	if (ask_kernel(handle, &nodes[exec->count]))
+		exec->count++;
+	else
+		exec->unknown = true;
+}
+
+static void walk(struct kc__graph_exec *exec, CUgraph graph, int depth)
+{
+	CUresult(CUDAAPI * get_type)(CUgraphNode, CUgraphNodeType *) =
+	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraphNodeType *))kc__driver_symbol("cuGraphNodeGetType");
+	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *) =
+	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	CUgraphNode *nodes = NULL;
+	size_t count = 0;
+
+	if (!get_type || depth > CHILD_DEPTH_MAX || get_nodes(graph, &nodes, &count) != CUDA_SUCCESS) {
+		exec->unknown = true;
+		count = 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		CUgraphNodeType type;
+		CUgraph child;
+
+		if (get_type(nodes[i], &type) != CUDA_SUCCESS)
+			exec->unknown = true;
+		else if (type == CU_GRAPH_NODE_TYPE_KERNEL)
+			add_kernel(exec, nodes[i]);
+		else if (type == CU_GRAPH_NODE_TYPE_GRAPH && get_child && get_child(nodes[i], &child) == CUDA_SUCCESS)
+			walk(exec, child, depth + 1);
+		else if (type == CU_GRAPH_NODE_TYPE_GRAPH || type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+			exec->unknown = true;
+	}
+	free(nodes);
+}
+
+/* The table of executable graphs. Like the driver's own objects, one of them is
+ * not used by two threads at once. */
+
+static struct kc__graph_exec *exec_of(CUgraphExec handle)
+{
+	struct kc__graph *g = kc__graph_of(handle, false);
+
+	return g ? g->exec : NULL;
+}
+
+static void free_nodes(struct kc__graph_exec *exec)
+{
+	for (size_t i = 0; i < exec->count; i++)
+		free(exec->nodes[i].arguments);
+	free(exec->nodes);
+}
+
+static void forget(CUgraphExec handle)
+{
+	struct kc__graph *g = kc__graph_of(handle, false);
+
+	if (!g || !g->exec)
+		return;
+	free_nodes(g->exec);
+	free(g->exec);
+	g->exec = NULL;
+}
+
+static void name_nodes(struct kc__graph_exec *exec, const struct kc__clones *clones)
+{
+	for (size_t i = 0; i < exec->count; i++)
+		for (size_t k = 0; k < clones->count && !exec->nodes[i].record_id; k++)
+			if (clones->at[k].original == exec->nodes[i].original)
+				exec->nodes[i].record_id = clones->at[k].id;
+}
+
+static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clones *clones)
+{
+	struct kc__graph_exec *exec = calloc(1, sizeof(*exec));
+	struct kc__graph *g;
+
+	forget(handle);
+	g = exec ? kc__graph_of(handle, true) : NULL;
+	if (!g) {
+		free(exec);
+		return;
+	}
+	walk(exec, graph, 0);
+	name_nodes(exec, clones);
+	g->exec = exec;
+}
+
+/* Instantiation */
+
+bool kc__graph_instantiate_begin(struct kc__clones *clones)
+{
+	struct kc__thread *t = &kc__thread;
+
+	memset(clones, 0, sizeof(*clones));
+	if (!kc__recording() || t->depth)
+		return false;
+	t->depth = 1;
+	t->clones = clones;
+	return true;
+}
+
+void kc__graph_instantiate_end(CUresult result, const CUgraphExec *handle, CUgraph graph, struct kc__clones *clones)
+{
+	struct kc__thread *t = &kc__thread;
+	int saved_errno = errno;
+
+	t->clones = NULL;
+	if (result == CUDA_SUCCESS)
+		instantiated(*handle, graph, clones);
+	free(clones->at);
+	t->depth = 0;
+	errno = saved_errno;
+}
+
+#define INSTANTIATE(symbol, parameters, arguments)                                                                     \
+	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
+	{                                                                                                              \
+		struct kc__clones clones;                                                                              \
+		bool watched = kc__graph_instantiate_begin(&clones);                                                   \
+		CUresult result = KC_REAL(symbol) arguments;                                                           \
+                                                                                                                       \
+		if (watched)                                                                                           \
+			kc__graph_instantiate_end(result, exec, graph, &clones);                                       \
+		return result;                                                                                         \
+	}
+
+/* clang-format off */
+INSTANTIATE(cuGraphInstantiate, (CUgraphExec *exec, CUgraph graph, CUgraphNode *bad, char *log, size_t n), (exec, graph, bad, log, n))
+INSTANTIATE(cuGraphInstantiate_v2, (CUgraphExec *exec, CUgraph graph, CUgraphNode *bad, char *log, size_t n), (exec, graph, bad, log, n))
+INSTANTIATE(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))
+INSTANTIATE(cuGraphInstantiateWithParams, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (exec, graph, p))
+INSTANTIATE(cuGraphInstantiateWithParams_ptsz, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (exec, graph, p))
+/* clang-format on */
+
+void kc__graph_gone(CUgraphExec exec)
+{
+	if (kc__recording() && !kc__thread.depth)
+		forget(exec);
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
+{
+	/* Before the call: afterwards another thread may be given the handle. */
+	kc__graph_gone(exec);
+	return KC_REAL(cuGraphExecDestroy)(exec);
+}
+
+/* Changes of an executable graph */
+
+static struct node *node_of(CUgraphExec handle, CUgraphNode original)
+{
+	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+
+	for (size_t i = 0; exec && i < exec->count; i++)
+		if (exec->nodes[i].original == original)
+			return &exec->nodes[i];
+	return NULL;
+}
+
+void kc__graph_set_kernel(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v2 *params)
+{
+	struct node *node = node_of(exec, original);
+
+	if (node)
+		set_kernel(node, params);
+}
+
+void kc__graph_set_kernel_v1(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+	struct node *node = node_of(exec, original);
+
+	if (node)
+		set_kernel_v1(node, params);
+}
+
+void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNodeParams *params)
+{
+	struct node *node = params->type == CU_GRAPH_NODE_TYPE_KERNEL ? node_of(exec, original) : NULL;
+	const CUDA_KERNEL_NODE_PARAMS_v3 *p = &params->kernel;
+
+	if (!node)
+		return;
+	SET_KERNEL(node, p, p->kern);
+}
+
+void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enabled)
+{
+	struct node *node = node_of(exec, original);
+
+	if (node)
+		node->enabled = enabled != 0;
+}
+
+/* The driver's arguments, then what is noted when it has taken them. */
+#define SET(symbol, type, note)                                                                                        \
+	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUgraphNode original, type value)                          \
+	{                                                                                                              \
+		CUresult result = KC_REAL(symbol)(exec, original, value);                                              \
+		int saved_errno = errno;                                                                               \
+                                                                                                                       \
+		if (result == CUDA_SUCCESS)                                                                            \
+			note(exec, original, value);                                                                   \
+		errno = saved_errno;                                                                                   \
+		return result;                                                                                         \
+	}
+SET(cuGraphExecKernelNodeSetParams_v2, const CUDA_KERNEL_NODE_PARAMS_v2 *, kc__graph_set_kernel)
+SET(cuGraphExecKernelNodeSetParams, const CUDA_KERNEL_NODE_PARAMS_v1 *, kc__graph_set_kernel_v1)
+SET(cuGraphExecNodeSetParams, CUgraphNodeParams *, kc__graph_set_node)
+SET(cuGraphNodeSetEnabled, unsigned, kc__graph_set_enabled)
+
+/* Another graph of the same shape gives its parameters, node by node; the nodes
+ * keep their identity, and whether they are enabled. */
+static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first)
+{
+	struct kc__graph_exec other = {0};
+	int saved_errno = errno;
+
+	kc__thread.depth = 1;
+	walk(&other, graph, 0);
+	for (size_t i = 0; i < other.count && first + i < exec->count; i++) {
+		struct node *node = &exec->nodes[first + i], *from = &other.nodes[i];
+		void *arguments = node->arguments;
+
+		node->function = from->function;
+		node->dims = from->dims;
+		node->arguments = from->arguments;
+		node->argument_bytes = from->argument_bytes;
+		from->arguments = arguments; /* freed with it */
+	}
+	free_nodes(&other);
+	kc__thread.depth = 0;
+	errno = saved_errno;
+}
+
+void kc__graph_updated(CUgraphExec handle, CUgraph graph)
+{
+	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+
+	if (exec)
+		take_params(exec, graph, 0);
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *bad,
+					     CUgraphExecUpdateResult *why)
+{
+	CUresult result = KC_REAL(cuGraphExecUpdate)(exec, graph, bad, why);
+
+	if (result == CUDA_SUCCESS)
+		kc__graph_updated(exec, graph);
+	return result;
+}
+
+KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+	CUresult result = KC_REAL(cuGraphExecUpdate_v2)(exec, graph, info);
+
+	if (result == CUDA_SUCCESS)
+		kc__graph_updated(exec, graph);
+	return result;
+}
+
+void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
+{
+	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec old = {0};
+	CUgraph child;
+	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *);
+
+	if (!exec)
+		return;
+	get_child = (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	if (!get_child || get_child(node, &child) != CUDA_SUCCESS)
+		return;
+	/* Where its kernels stand in the list: at the first one of the original child. */
+	walk(&old, child, 0);
+	for (size_t i = 0; old.count && i < exec->count; i++)
+		if (exec->nodes[i].original == old.nodes[0].original) {
+			take_params(exec, graph, i);
+			break;
+		}
+	free_nodes(&old);
+}
+SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
+
+/* Launching */
+
+/* One record; linked to the one before, so that the end of the call finds all. */
+static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint32_t launch_number, CUstream stream,
+				   bool per_thread, struct kc_slot *before)
+{
+	struct kc__packed packed;
+	struct kc__given given = {0};
+	struct kc__known known;
+	struct kc_slot *slot;
+
+	if (node->arguments)
+		given = kc__given_packed(&packed, node->arguments, node->argument_bytes);
+	kc__know(&known, node->function, &node->dims, &given, stream, per_thread);
+	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
+	if (!slot) {
+		kc__launch_without_slot();
+		return before;
+	}
+	kc__record(&slot->launch, &known, KC_API_GRAPH, &node->dims);
+	slot->launch.graph_launch = launch_number;
+	slot->launch.graph_node = (uint32_t)ordinal;
+	slot->launch.graph_record = node->record_id;
+	slot->launch.link = (uint64_t)(uintptr_t)before;
+	slot->launch.launched_ns = kc__now_ns();
+	kc_journal_commit(slot, KC_SLOT_CALLED);
+	return slot;
+}
+
+static uint64_t kernels_of(const struct kc__graph_exec *exec)
+{
+	uint64_t kernels = 0;
+
+	for (size_t i = 0; exec && i < exec->count; i++)
+		kernels += exec->nodes[i].enabled;
+	return kernels;
+}
+
+bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last)
+{
+	static _Atomic uint32_t launches;
+	struct kc__thread *t = &kc__thread;
+	struct kc__graph_exec *exec;
+	int saved_errno = errno;
+	uint32_t number;
+
+	*last = NULL;
+	if (!kc__launch_enter()) {
+		if (kc__ended())
+			kc__launch_passed(stream, per_thread, kernels_of(exec_of(handle)));
+		return false;
+	}
+	t->depth = 1;
+	if (kc__capturing(stream, per_thread) || !(exec = exec_of(handle))) {
+		if (!kc__capturing(stream, per_thread))
+			kc__count(KC_COUNT_GRAPHS_UNKNOWN);
+		t->depth = 0;
+		errno = saved_errno;
+		return false;
+	}
+	kc__count(KC_COUNT_GRAPH_LAUNCHES);
+	if (exec->unknown)
+		kc__count(KC_COUNT_GRAPHS_UNKNOWN);
+	number = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
+	for (size_t i = 0; i < exec->count; i++)
+		if (exec->nodes[i].enabled)
+			*last = record_node(&exec->nodes[i], i + 1, number, stream, per_thread, *last);
+	t->correlation = 0;
+	errno = saved_errno;
+	return true;
+}
+
+void kc__graph_launch_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result)
+{
+	struct kc__thread *t = &kc__thread;
+	int saved_errno = errno;
+	struct kc__stream *s = result == CUDA_SUCCESS ? NULL : kc__stream_of(stream, per_thread);
+
+	while (last) {
+		struct kc_slot *before = (struct kc_slot *)(uintptr_t)last->launch.link;
+
+		kc__returned(last, s, result, t->correlation);
+		last = before;
+	}
+	t->depth = 0;
+	errno = saved_errno;
+}
+
+#define GRAPH_LAUNCH(symbol, twin)                                                                                     \
+	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUstream stream)                                           \
+	{                                                                                                              \
+		struct kc_slot *last;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!kc__graph_launch_begin(exec, stream, twin, &last))                                                \
+			return KC_REAL(symbol)(exec, stream);                                                          \
+		result = KC_REAL(symbol)(exec, stream);                                                                \
+		kc__graph_launch_end(last, stream, twin, result);                                                      \
+		return result;                                                                                         \
+	}
+
+GRAPH_LAUNCH(cuGraphLaunch, false)
+GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)

@@ -1,0 +1,332 @@
+/*
+ * The launch hooks. Between entry and the real call: look up, predict, place,
+ * record. No allocation, no system call, and one short lock once a kernel and
+ * its launch shape have been seen.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+bool kc__capturing(CUstream stream, bool per_thread)
+{
+	static CUresult(CUDAAPI * _Atomic asks[2])(CUstream, CUstreamCaptureStatus *);
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult(CUDAAPI * ask)(CUstream, CUstreamCaptureStatus *);
+	int saved_errno;
+	bool captured;
+
+	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
+		return false;
+	saved_errno = errno;
+	ask = asks[per_thread];
+	if (!ask) {
+		ask = (CUresult(CUDAAPI *)(CUstream, CUstreamCaptureStatus *))kc__driver_symbol(
+		    per_thread ? "cuStreamIsCapturing_ptsz" : "cuStreamIsCapturing");
+		asks[per_thread] = ask;
+	}
+	captured = ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+	errno = saved_errno;
+	return captured;
+}
+
+void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,
+	      CUstream handle, bool per_thread)
+{
+	struct kc__function *fn;
+	struct kc__shape *shape;
+
+	known->kernel = NULL;
+	known->shape = NULL;
+	known->stream = kc__stream_on(handle, per_thread, &known->device);
+	if (!known->device) {
+		known->unpredictable = KC_NO_DEVICE;
+		return;
+	}
+	fn = kc__function_of(f, known->device);
+	known->kernel = fn ? atomic_load_explicit(&fn->kernel, memory_order_acquire) : NULL;
+	known->unpredictable = KC_TABLE_FULL;
+	if (!known->kernel) {
+		if (fn)
+			known->unpredictable = atomic_load_explicit(&fn->unpredictable, memory_order_relaxed);
+		return;
+	}
+	if (!known->stream)
+		return;
+	shape = kc__shape_of(known->kernel, f, dims, given);
+	known->unpredictable = shape ? shape->unpredictable : KC_TABLE_FULL;
+	if (known->unpredictable == KC_PREDICTED)
+		known->shape = shape;
+}
+
+static void predict_by_sizes(struct kc__shape *shape)
+{
+	const struct kc__kernel *kernel = shape->kernel;
+
+	if (shape->work.counted)
+		kc_sizes_predict(&shape->lambda_key->sizes, &kernel->device->info, &shape->size, shape->work.launch_ns,
+				 &shape->by_sizes);
+	else
+		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &shape->scale, &shape->by_sizes);
+}
+
+/* Not measured itself, but others of its kernel were: of its block shape where the code tells the work. */
+static bool by_sizes(struct kc__shape *shape, struct kc_solo *solo)
+{
+	uint32_t measured = atomic_load_explicit(shape->work.counted ? &shape->lambda_key->sizes_measured
+								     : &shape->kernel->scaling_measured,
+						 memory_order_acquire);
+
+	if (!measured)
+		return false;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	if (shape->sizes_seen != measured) {
+		predict_by_sizes(shape);
+		shape->sizes_seen = measured;
+	}
+	*solo = shape->by_sizes;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return solo->ns > 0;
+}
+
+struct kc_solo kc__solo_time(struct kc__shape *shape)
+{
+	struct kc_belief own, key, device;
+	struct kc_solo solo;
+
+	kc__belief_read(&shape->learned.cell, &own);
+	if (own.count)
+		return kc_forecast_solo(&shape->work, &own, NULL, NULL);
+	if (by_sizes(shape, &solo))
+		return solo;
+	if (shape->work.counted)
+		key = (struct kc_belief){0}; /* its sizes say more */
+	else
+		kc__belief_read(&shape->lambda_key->learned[KC__UNIT_NOMINAL].cell, &key);
+	kc__belief_read(&shape->kernel->device->learned[shape->work.counted].cell, &device);
+	return kc_forecast_solo(&shape->work, NULL, &key, &device);
+}
+
+static void predict(struct kc__stream *stream, struct kc__shape *shape, struct kc_launch *launch)
+{
+	struct kc__device *device = stream->device;
+	struct kc_prospect prospect = {
+	    .launch = kc__outlook_of(shape),
+	    .name = shape->name,
+	    .novelty = kc_novelty(atomic_load_explicit(&shape->measured, memory_order_relaxed),
+				  atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed)),
+	    .solo = kc__solo_time(shape),
+	    .alone = atomic_load_explicit(&shape->solos, memory_order_relaxed) != 0,
+	    .device = &device->experience,
+	    .kernel = &shape->kernel->experience,
+	    .answers = device->answers,
+	    .news = atomic_load_explicit(&shape->news, memory_order_relaxed),
+	};
+	struct kc_prediction p;
+
+	pthread_mutex_lock(&device->lock);
+	kc_outlook_predict(&prospect, device->timeline, &device->history, stream->lane, launch->predicted_at_ns, &p);
+	pthread_mutex_unlock(&device->lock);
+	launch->novelty = (uint8_t)prospect.novelty;
+	launch->solo_ns = p.solo_ns;
+	launch->solo_low_ns = p.solo_low_ns;
+	launch->solo_high_ns = p.solo_high_ns;
+	launch->model = (uint8_t)p.model;
+	launch->model_state = prospect.solo.state;
+	launch->context = p.context;
+	launch->start_ns = p.placement.start_ns;
+	launch->end_ns = p.placement.end_ns;
+	launch->slowdown = p.placement.slowdown;
+	launch->slowdown_waves = p.placement.slowdown_waves;
+	launch->concurrency_case = (uint8_t)p.placement.concurrency_case;
+	launch->ticket = p.placement.ticket;
+	launch->meeting = kc_meeting_pack(&p.placement.meeting);
+	launch->blocks_per_sm = (uint16_t)shape->work.blocks_per_sm;
+	launch->shape = shape->id;
+	launch->arguments = shape->arguments;
+	kc__early_made(shape, launch->predicted_at_ns);
+}
+
+/* Written where it stays: a record is filled once. */
+void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
+{
+	memset(launch, 0, sizeof(*launch));
+	launch->predicted_at_ns = kc__now_ns();
+	for (int i = 0; i < 3; i++) {
+		launch->grid[i] = dims->grid[i];
+		launch->block[i] = (uint16_t)dims->block[i];
+	}
+	launch->dynamic_shared_bytes = dims->dynamic_shared_bytes;
+	launch->api = (uint8_t)api;
+	launch->result = INT_MIN;
+	launch->thread = kc__thread_id(&kc__thread);
+	launch->call_site = kc__thread.call_site;
+	launch->unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed);
+	launch->unpredictable = (uint8_t)known->unpredictable;
+	if (known->kernel)
+		launch->kernel = known->kernel->id;
+	if (known->device)
+		launch->device = (uint8_t)known->device->ordinal;
+	if (known->stream)
+		launch->stream = known->stream->id;
+	if (known->shape)
+		predict(known->stream, known->shape, launch);
+}
+
+bool kc__launch_enter(void)
+{
+	kc__thread.reached_driver = true;
+	if (kc__thread.depth)
+		return false;
+	if (!kc__recording())
+		kc__start(true);
+	return kc__admitted();
+}
+
+void kc__count_after_end(uint64_t kernels)
+{
+	atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_AFTER_END], kernels);
+	kc__keep_count();
+}
+
+void kc__launch_without_slot(void)
+{
+	if (kc__ended()) {
+		kc__count_after_end(1);
+		return;
+	}
+	kc__count(KC_COUNT_DROPPED);
+	kc__say_journal_full();
+}
+
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
+{
+	int saved_errno = errno;
+
+	if (!kc__thread.depth && kc__ended() && !kc__capturing(stream, per_thread))
+		kc__count_after_end(kernels);
+	errno = saved_errno;
+}
+
+void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation)
+{
+	struct kc_launch *launch = &slot->launch;
+
+	if (result != CUDA_SUCCESS)
+		kc__cancel(stream, launch->ticket);
+	launch->result = (int32_t)result;
+	launch->correlation = correlation;
+	if (result != CUDA_SUCCESS)
+		launch->unmeasured = KC_CALL_FAILED;
+	else if (!correlation && !launch->unmeasured)
+		launch->unmeasured = KC_NO_CORRELATION;
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+}
+
+bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
+		      const struct kc__given *given, CUstream stream, bool per_thread)
+{
+	struct kc__thread *t = &kc__thread;
+	struct kc__known known;
+
+	if (!kc__launch_enter()) {
+		kc__launch_passed(stream, per_thread, 1);
+		return false;
+	}
+	call->saved_errno = errno;
+	t->depth = 1;
+	kc__count(KC_COUNT_CALLS);
+	if (kc__capturing(stream, per_thread)) {
+		kc__count(KC_COUNT_CAPTURED);
+		t->depth = 0;
+		errno = call->saved_errno;
+		return false;
+	}
+	/* What is new goes into the journal before the launch that refers to it. */
+	kc__know(&known, f, dims, given, stream, per_thread);
+	call->stream = known.stream;
+	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
+	if (call->slot) {
+		kc__record(&call->slot->launch, &known, api, dims);
+		/* Less lies between the two moments than reading the clock again takes to tell. */
+		call->slot->launch.launched_ns = call->slot->launch.predicted_at_ns;
+		kc_journal_commit(call->slot, KC_SLOT_CALLED);
+	} else {
+		kc__launch_without_slot();
+	}
+	t->correlation = 0;
+	errno = call->saved_errno;
+	return true;
+}
+
+void kc__launch_end(struct kc__call *call, CUresult result)
+{
+	struct kc__thread *t = &kc__thread;
+
+	if (call->slot)
+		kc__returned(call->slot, call->stream, result, t->correlation);
+	t->depth = 0;
+}
+
+#define SHAPE(gx, gy, gz, bx, by, bz, shared)                                                                          \
+	(&(struct kc_shape){.grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic_shared_bytes = shared})
+
+#define GIVEN(kernel_params, kernel_extra) (&(struct kc__given){.params = kernel_params, .extra = kernel_extra})
+
+#define LAUNCH_KERNEL(symbol, api, twin)                                                                               \
+	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
+					  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,   \
+					  void **extra)                                                                \
+	{                                                                                                              \
+		struct kc__call call;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!kc__launch_begin(&call, api, f, SHAPE(gx, gy, gz, bx, by, bz, shared), GIVEN(params, extra),      \
+				      stream, twin))                                                                   \
+			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);              \
+		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);                    \
+		kc__launch_end(&call, result);                                                                         \
+		return result;                                                                                         \
+	}
+
+LAUNCH_KERNEL(cuLaunchKernel, KC_API_LAUNCH_KERNEL, false)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz, KC_API_LAUNCH_KERNEL, true)
+
+#define LAUNCH_COOPERATIVE(symbol, twin)                                                                               \
+	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
+					  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params)   \
+	{                                                                                                              \
+		struct kc__call call;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!kc__launch_begin(&call, KC_API_LAUNCH_COOPERATIVE, f, SHAPE(gx, gy, gz, bx, by, bz, shared),      \
+				      GIVEN(params, NULL), stream, twin))                                              \
+			return KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                     \
+		result = KC_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);                           \
+		kc__launch_end(&call, result);                                                                         \
+		return result;                                                                                         \
+	}
+
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
+
+#define LAUNCH_EX(symbol, twin)                                                                                        \
+	KC_EXPORT CUresult CUDAAPI symbol(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)     \
+	{                                                                                                              \
+		struct kc__call call;                                                                                  \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!config ||                                                                                         \
+		    !kc__launch_begin(&call, KC_API_LAUNCH_KERNEL_EX, f,                                               \
+				      SHAPE(config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,   \
+					    config->blockDimY, config->blockDimZ, config->sharedMemBytes),             \
+				      GIVEN(params, extra), config->hStream, twin))                                    \
+			return KC_REAL(symbol)(config, f, params, extra);                                              \
+		result = KC_REAL(symbol)(config, f, params, extra);                                                    \
+		kc__launch_end(&call, result);                                                                         \
+		return result;                                                                                         \
+	}
+
+LAUNCH_EX(cuLaunchKernelEx, false)
+LAUNCH_EX(cuLaunchKernelEx_ptsz, true)

@@ -1,0 +1,288 @@
+/*
+ * The worker's part: from kept code to cost formulas. A module's PTX is parsed
+ * once for all of its kernels that have been launched so far, and let go again.
+ */
+#include "loaded_code.h"
+#include "kernel_formula.h"
+
+#include "predictor/code/container/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define UNPACKED_MAX_BYTES ((size_t)16 << 20) /* of one image */
+#define PARSED_MAX_BYTES ((size_t)40 << 20)   /* while one module is read */
+#define FORMULA_MAX_BYTES ((size_t)256 << 10) /* kept for good, a kernel */
+#define FORMULAS_MAX_BYTES ((size_t)8 << 20)  /* all together */
+#define TEXT_BYTES 4096u
+#define FREE_NS 500000000ll
+#define REST_SHARE 20
+#define FINISH_NS 100000000ll /* for what is left at the end of the process */
+
+/* What is being read for: the wanted kernels of one module's code. */
+struct reading {
+	struct kc__kernel *kernels; /* those without a formula, by next_wanted */
+	struct kc_refusal refusal;
+	bool saw_code;
+};
+
+/* Worker only. */
+static size_t formulas_bytes;
+
+static char *read_file(const struct kc__code_piece *piece)
+{
+	int fd = open(piece->path, O_RDONLY | O_CLOEXEC);
+	char *bytes = MAP_FAILED;
+	size_t at = 0;
+
+	if (fd >= 0 && piece->length)
+		bytes = mmap(NULL, piece->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	while (bytes != MAP_FAILED && at < piece->length) {
+		ssize_t n = pread(fd, bytes + at, piece->length - at, (off_t)(piece->offset + at));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			munmap(bytes, piece->length);
+			bytes = MAP_FAILED;
+		} else {
+			at += (size_t)n;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static void say_formula(const struct kc_cost *cost, char *text, size_t size)
+{
+	struct kc_cost_story story;
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (kc_cost_tell(cost, &story))
+		return;
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT && used < size; i++)
+		if (strcmp(story.formula[i], "0"))
+			used += (size_t)snprintf(text + used, size - used, "%s%s = %s", used ? "; " : "",
+						 kc_cost_counter_name(i), story.formula[i]);
+	kc_cost_story_free(&story);
+}
+
+static void put(const struct kc__kernel *kernel, enum kc_code_state state, const char *text)
+{
+	char buffer[sizeof(struct kc_code_entry) + TEXT_BYTES];
+	struct kc_code_entry entry = {.kernel = kernel->id, .state = state};
+
+	memcpy(buffer, &entry, sizeof(entry));
+	snprintf(buffer + sizeof(entry), TEXT_BYTES, "%s", text);
+	kc_journal_put(kc__shim.journal, KC_KIND_CODE, buffer, sizeof(entry) + strlen(buffer + sizeof(entry)) + 1);
+}
+
+/* What the driver says of the parameters must be what the PTX says: the
+ * application's argument list is only as long as the kernel that it launches wants it. */
+static bool same_parameters(const struct kc__kernel *kernel, const struct kc_ptx_function *function)
+{
+	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
+}
+
+/* From here on launches are predicted from the code. */
+static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const struct kc_ptx_function *function)
+{
+	struct kc__formula *formula;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	formula = kc__formula_make(cost, function);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (formula)
+		kc__early_prepare(kernel, formula);
+	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
+	return formula != NULL;
+}
+
+/* 1: read, or it never will be. */
+static int read_kernel(struct kc__kernel *kernel, const struct kc_ptx_module *module)
+{
+	const struct kc_ptx_function *function = kc_ptx_find(module, kernel->name);
+	struct kc_refusal refusal = {0};
+	struct kc_cost *cost = NULL;
+	char text[TEXT_BYTES];
+	int rc;
+
+	if (!function || !function->is_entry || !same_parameters(kernel, function))
+		return 0;
+	if (formulas_bytes + FORMULA_MAX_BYTES > FORMULAS_MAX_BYTES) {
+		put(kernel, KC_CODE_TOO_LARGE, "the formulas of other kernels take all the memory there is for them");
+		return 1;
+	}
+	rc = kc_cost_read(&cost, module, function, FORMULA_MAX_BYTES, &refusal);
+	if (rc || !publish(kernel, cost, function)) {
+		snprintf(text, sizeof(text), "offset %zu: %s", refusal.offset,
+			 rc == -ENOMEM || !rc ? "it needs more memory than is allowed" : refusal.reason);
+		put(kernel, KC_CODE_REFUSED, text);
+		kc_cost_free(cost);
+		return 1;
+	}
+	formulas_bytes += kc_cost_bytes(cost);
+	say_formula(cost, text, sizeof(text));
+	put(kernel, KC_CODE_READ, text);
+	return 1;
+}
+
+static bool names_one(const struct reading *reading, const struct kc_image *image)
+{
+	for (const struct kc__kernel *k = reading->kernels; k; k = k->next_wanted)
+		if (memmem(image->bytes, image->length, k->name, strlen(k->name)))
+			return true;
+	return false;
+}
+
+static void read_ptx(struct reading *reading, const struct kc_image *image)
+{
+	struct kc__kernel **link = &reading->kernels;
+	struct kc_ptx_module module;
+
+	if (!names_one(reading, image) ||
+	    kc_ptx_parse(&module, image->bytes, image->length, PARSED_MAX_BYTES, &reading->refusal))
+		return;
+	while (*link) {
+		struct kc__kernel *kernel = *link;
+
+		if (read_kernel(kernel, &module)) {
+			*link = kernel->next_wanted;
+			kc__early_settle(kernel);
+		} else {
+			link = &kernel->next_wanted;
+		}
+	}
+	kc_ptx_free(&module);
+}
+
+/* The device of the first kernel decides: another one with other PTX in the same load is rare. */
+static void read_images(struct reading *reading, const void *bytes, size_t length)
+{
+	const struct kc_device *device = &reading->kernels->device->info;
+	struct kc_images images;
+
+	if (kc_images_list(&images, bytes, length, UNPACKED_MAX_BYTES, &reading->refusal))
+		return;
+	reading->saw_code = true;
+	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && reading->kernels; fatbin++) {
+		const struct kc_image *ptx =
+		    kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX);
+		uint32_t index = ptx ? (uint32_t)(ptx - images.images) : 0;
+
+		if (ptx && !kc_image_unpack(&images, index, &reading->refusal))
+			read_ptx(reading, &images.images[index]);
+	}
+	kc_images_free(&images);
+}
+
+static void read_piece(struct reading *reading, struct kc__code *code, const struct kc__code_piece *piece)
+{
+	char *file = piece->path ? read_file(piece) : NULL;
+	const void *copy = piece->path ? NULL : kc__code_hold(code, piece);
+
+	if (file || copy)
+		read_images(reading, file ? file : copy, piece->length);
+	if (file)
+		munmap(file, piece->length);
+	if (copy)
+		kc__code_release(code);
+}
+
+static void give_up(const struct reading *reading, const struct kc__code *code)
+{
+	enum kc_code_state state = !code                              ? KC_CODE_NOT_SEEN
+				   : code->state == KC_CODE_TOO_LARGE ? KC_CODE_TOO_LARGE
+				   : reading->refusal.reason[0]       ? KC_CODE_REFUSED
+				   : reading->saw_code                ? KC_CODE_NO_PTX
+								      : KC_CODE_TOO_LARGE;
+	char text[256] = "";
+
+	if (state == KC_CODE_REFUSED)
+		snprintf(text, sizeof(text), "offset %zu: %s", reading->refusal.offset, reading->refusal.reason);
+	for (struct kc__kernel *k = reading->kernels; k; k = k->next_wanted) {
+		put(k, state, text);
+		kc__early_settle(k);
+	}
+}
+
+/* Takes those of one code out of the list. */
+static struct kc__kernel *take_wanted(struct kc__code **code)
+{
+	struct kc__kernel *taken = NULL, **link = &kc__shim.wanted;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	*code = *link ? (*link)->code : NULL;
+	while (*link) {
+		struct kc__kernel *kernel = *link;
+
+		if (kernel->code != *code) {
+			link = &kernel->next_wanted;
+			continue;
+		}
+		*link = kernel->next_wanted;
+		kernel->next_wanted = taken;
+		taken = kernel;
+	}
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return taken;
+}
+
+void kc__code_wanted(struct kc__kernel *kernel)
+{
+	kernel->next_wanted = kc__shim.wanted;
+	kc__shim.wanted = kernel;
+}
+
+/* 1: there was something to read. */
+static int read_next(void)
+{
+	struct reading reading = {0};
+	struct kc__code *code;
+
+	reading.kernels = take_wanted(&code);
+	if (!reading.kernels)
+		return 0;
+	for (uint32_t i = 0; code && code->state == KC_CODE_WAITS && i < code->piece_count && reading.kernels; i++)
+		read_piece(&reading, code, &code->pieces[i]);
+	if (reading.kernels)
+		give_up(&reading, code);
+	return 1;
+}
+
+/* A module is read again for each kernel of it that is launched later. Once that has taken
+ * FREE_NS, nothing is read for so long that it takes one part in REST_SHARE of the time, and
+ * what is wanted meanwhile is read together. */
+int kc__code_step(void)
+{
+	static int64_t spent_ns, rests_until_ns;
+	int64_t began_ns = kc__now_ns(), took_ns;
+	int read;
+
+	if (began_ns < rests_until_ns)
+		return 0;
+	read = read_next();
+	took_ns = kc__now_ns() - began_ns;
+	spent_ns += took_ns;
+	if (spent_ns > FREE_NS)
+		rests_until_ns = began_ns + REST_SHARE * took_ns;
+	return read;
+}
+
+void kc__code_finish(void)
+{
+	int64_t stop_ns = kc__now_ns() + FINISH_NS;
+	struct kc__code *code;
+
+	while (kc__now_ns() < stop_ns && read_next())
+		;
+	for (struct kc__kernel *k; (k = take_wanted(&code));)
+		for (; k; k = k->next_wanted)
+			put(k, KC_CODE_WAITS, "");
+}

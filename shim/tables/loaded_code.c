@@ -1,0 +1,277 @@
+#include "loaded_code.h"
+#include "tables.h"
+
+#include "predictor/code/container/image.h"
+
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* Copies, oldest first. */
+static struct {
+	pthread_mutex_t lock;
+	struct kc__code *first, *last;
+	size_t bytes;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Eight bytes at a time, mixed as the tables' keys are. */
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t length)
+{
+	const char *p = bytes;
+	uint64_t word;
+
+	for (; length >= sizeof(word); p += sizeof(word), length -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ word) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 29;
+	}
+	word = 0;
+	memcpy(&word, p, length);
+	return (h ^ word) * 0x9E3779B97F4A7C15u;
+}
+
+/* Where in which file an address is mapped from, as the loader knows it. */
+struct mapped {
+	uintptr_t address;
+	size_t length;
+	char path[1024];
+	uint64_t offset;
+	bool found;
+};
+
+static int find_mapped(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	struct mapped *m = arg;
+
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) || m->address < start ||
+		    m->address - start + m->length > segment->p_filesz)
+			continue;
+		if (strlen(object->dlpi_name) >= sizeof(m->path))
+			return 1;
+		strcpy(m->path, *object->dlpi_name ? object->dlpi_name : "/proc/self/exe");
+		m->offset = segment->p_offset + (m->address - start);
+		m->found = true;
+		return 1;
+	}
+	return 0;
+}
+
+/* tables_lock held. */
+static bool keep_path(struct kc__code_piece *piece, const char *path, uint64_t offset, size_t length)
+{
+	piece->path = kc__keep_text(path);
+	piece->offset = offset;
+	piece->length = length;
+	return piece->path != NULL;
+}
+
+static void let_go(struct kc__code *code)
+{
+	for (uint32_t i = 0; i < code->piece_count; i++) {
+		struct kc__code_piece *piece = &code->pieces[i];
+
+		if (!piece->copy)
+			continue;
+		munmap(piece->copy, piece->length);
+		pool.bytes -= piece->length;
+		piece->copy = NULL;
+	}
+}
+
+/* pool.lock held. false: what would have to go is being read. */
+static bool make_room(size_t bytes)
+{
+	while (pool.first && pool.bytes + bytes > KC__CODE_POOL_BYTES) {
+		struct kc__code *oldest = pool.first;
+
+		if (oldest->held)
+			return false;
+
+		let_go(oldest);
+		pool.first = oldest->next_copied;
+		if (!pool.first)
+			pool.last = NULL;
+	}
+	return true;
+}
+
+static bool keep_copy(struct kc__code_piece *piece, const void *bytes, size_t length)
+{
+	void *copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return false;
+	memcpy(copy, bytes, length);
+	piece->copy = copy;
+	piece->length = length;
+	pool.bytes += length;
+	return true;
+}
+
+/* Of pieces that are in no file. false: there is no room for them. */
+static bool keep_copies(struct kc__code *code, const struct kc_image_piece *pieces)
+{
+	size_t bytes = 0;
+	bool copied = false, room;
+
+	for (uint32_t i = 0; i < code->piece_count; i++) {
+		size_t length = code->pieces[i].path ? 0 : pieces[i].length;
+
+		if (length > KC__CODE_COPY_MAX_BYTES)
+			return false;
+		bytes += length;
+	}
+	if (!bytes || bytes > KC__CODE_POOL_BYTES)
+		return !bytes;
+	pthread_mutex_lock(&pool.lock);
+	room = make_room(bytes);
+	for (uint32_t i = 0; room && i < code->piece_count; i++)
+		if (!code->pieces[i].path)
+			copied |= keep_copy(&code->pieces[i], pieces[i].bytes, pieces[i].length);
+	if (copied) {
+		*(pool.last ? &pool.last->next_copied : &pool.first) = code;
+		pool.last = code;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return copied;
+}
+
+/* Before tables_lock: the loader's own lock is taken. */
+static void find_files(const struct kc_image_piece *pieces, uint32_t count, struct mapped *mapped)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		mapped[i] = (struct mapped){.address = (uintptr_t)pieces[i].bytes, .length = pieces[i].length};
+		dl_iterate_phdr(find_mapped, &mapped[i]);
+	}
+}
+
+/*
+ * All of a small piece; of a large one its length and samples: a library's code
+ * may be hundreds of megabytes of which the driver reads the little that is used,
+ * and so must we. What changes in code of that size moves nearly all behind it.
+ */
+#define WHOLE_BYTES ((size_t)256 << 10)
+#define SAMPLES ((size_t)256)
+#define SAMPLE_BYTES ((size_t)256)
+
+static uint64_t hash_piece(uint64_t hash, const struct kc_image_piece *piece)
+{
+	const char *bytes = piece->bytes;
+
+	if (piece->length <= WHOLE_BYTES)
+		return hash_bytes(hash, bytes, piece->length);
+	hash = hash_bytes(hash, &piece->length, sizeof(piece->length));
+	for (size_t i = 0; i < SAMPLES; i++)
+		hash = hash_bytes(hash, bytes + (piece->length - SAMPLE_BYTES) / (SAMPLES - 1) * i, SAMPLE_BYTES);
+	return hash;
+}
+
+static uint64_t hash_pieces(const struct kc_image_piece *pieces, uint32_t count)
+{
+	uint64_t hash = count;
+
+	for (uint32_t i = 0; i < count; i++)
+		hash = hash_piece(hash, &pieces[i]);
+	return hash ? hash : 1;
+}
+
+static bool fits(const struct kc_image_piece *pieces, uint32_t count)
+{
+	if (count > KC__CODE_PIECES)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!pieces[i].length)
+			return false;
+	return true;
+}
+
+/* tables_lock held. The same code loaded again, or in another context, is known. */
+static struct kc__code *code_with(uint64_t hash)
+{
+	struct kc__code *code = kc__find(&kc__shim.codes, &hash, 1);
+
+	if (!code && (code = kc__fresh(&kc__shim.codes, sizeof(*code), &hash, 1)))
+		kc__insert(&kc__shim.codes, code, 1);
+	return code;
+}
+
+void kc__code_loaded(const void *handle, const void *image)
+{
+	struct kc_image_piece pieces[KC__CODE_PIECES];
+	struct mapped mapped[KC__CODE_PIECES];
+	uint32_t count = kc_image_pieces(image, KC__CODE_FILE_MAX_BYTES, pieces, KC__CODE_PIECES);
+	bool takes = fits(pieces, count);
+	struct kc__code *code;
+
+	if (!count)
+		return;
+	if (takes)
+		find_files(pieces, count, mapped);
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	code = code_with(takes ? hash_pieces(pieces, count) : (uint64_t)(uintptr_t)image);
+	if (code && !code->state) {
+		code->state = KC_CODE_TOO_LARGE;
+		code->piece_count = takes ? count : 0;
+		for (uint32_t i = 0; i < code->piece_count; i++)
+			if (mapped[i].found)
+				keep_path(&code->pieces[i], mapped[i].path, mapped[i].offset, mapped[i].length);
+		if (takes && keep_copies(code, pieces))
+			code->state = KC_CODE_WAITS;
+	}
+	kc__handle_code_set(handle, code);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+void kc__code_loaded_file(const void *handle, const char *path)
+{
+	uint64_t hash = hash_bytes(0, path, strlen(path));
+	struct kc__code *code;
+	struct stat file;
+
+	if (stat(path, &file))
+		return;
+	hash = hash_bytes(hash, &file.st_mtim, sizeof(file.st_mtim));
+	hash = hash_bytes(hash, &file.st_size, sizeof(file.st_size));
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	code = code_with(hash);
+	if (code && !code->state) {
+		code->piece_count = 1;
+		code->state =
+		    keep_path(&code->pieces[0], path, 0, (size_t)file.st_size) ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
+	}
+	kc__handle_code_set(handle, code);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+/* Of the parent's copies nothing is freed: another of its threads may be at it. */
+void kc__code_forget(void)
+{
+	pthread_mutex_init(&pool.lock, NULL);
+	pool.first = pool.last = NULL;
+	pool.bytes = 0;
+}
+
+void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece)
+{
+	void *copy;
+
+	pthread_mutex_lock(&pool.lock);
+	copy = piece->copy;
+	code->held = copy != NULL;
+	pthread_mutex_unlock(&pool.lock);
+	return copy;
+}
+
+void kc__code_release(struct kc__code *code)
+{
+	pthread_mutex_lock(&pool.lock);
+	code->held = false;
+	pthread_mutex_unlock(&pool.lock);
+}

@@ -1,0 +1,190 @@
+/*
+ * Streams, and what else is known by its handle alone: events, graphs.
+ */
+#include "tables.h"
+
+#include <errno.h>
+
+/* Which default stream a handle means; 0: one the application made. */
+static uint64_t default_stream(CUstream stream, bool per_thread)
+{
+	if (stream == NULL)
+		return (uint64_t)(uintptr_t)(per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
+	return stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ? (uint64_t)(uintptr_t)stream : 0;
+}
+
+static struct kc__device *device_of_stream(CUstream stream, struct kc__device *current)
+{
+	CUresult(CUDAAPI * get_ctx)(CUstream, CUcontext *) =
+	    (CUresult(CUDAAPI *)(CUstream, CUcontext *))kc__driver_symbol("cuStreamGetCtx");
+	CUresult(CUDAAPI * push)(CUcontext) = (CUresult(CUDAAPI *)(CUcontext))kc__driver_symbol("cuCtxPushCurrent_v2");
+	CUresult(CUDAAPI * pop)(CUcontext *) =
+	    (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxPopCurrent_v2");
+	CUresult(CUDAAPI * get_device)(CUdevice *) =
+	    (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
+	struct kc__device *device = NULL;
+	CUcontext context = NULL;
+	CUdevice handle;
+
+	if (!get_ctx || !push || !pop || !get_device || get_ctx(stream, &context) != CUDA_SUCCESS)
+		return current;
+	if (push(context) != CUDA_SUCCESS)
+		return current;
+	if (get_device(&handle) == CUDA_SUCCESS)
+		device = kc__device_of_handle(handle);
+	pop(&context);
+	return device;
+}
+
+static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
+{
+	CUresult(CUDAAPI * get_flags)(CUstream, unsigned *) =
+	    (CUresult(CUDAAPI *)(CUstream, unsigned *))kc__driver_symbol("cuStreamGetFlags");
+	CUresult(CUDAAPI * get_priority)(CUstream, int *) =
+	    (CUresult(CUDAAPI *)(CUstream, int *))kc__driver_symbol("cuStreamGetPriority");
+	unsigned flags = 0;
+	int priority = 0;
+
+	if (get_flags && get_flags(stream, &flags) == CUDA_SUCCESS)
+		entry->flags = flags;
+	if (get_priority && get_priority(stream, &priority) == CUDA_SUCCESS)
+		entry->priority = priority;
+	entry->kind = flags & CU_STREAM_NON_BLOCKING ? KC_STREAM_NONBLOCKING : KC_STREAM_BLOCKING;
+}
+
+/* tables_lock held. Past the bound all streams share the last lane. */
+static uint32_t lane_take(struct kc__device *device)
+{
+	for (uint32_t i = 0; i < KC__LANES_MAX / 64; i++)
+		if (~device->lanes[i]) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(~device->lanes[i]);
+
+			device->lanes[i] |= 1ull << bit;
+			return i * 64 + bit;
+		}
+	return KC__LANES_MAX - 1;
+}
+
+static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry)
+{
+	uint32_t lane = lane_take(device);
+
+	entry->device = device->ordinal;
+	entry->id = ++kc__shim.stream_count;
+	kc_journal_put(kc__shim.journal, KC_KIND_STREAM, entry, sizeof(*entry));
+	pthread_mutex_lock(&device->lock);
+	kc_timeline_stream(device->timeline, lane, (enum kc_stream_kind)entry->kind, entry->priority);
+	s->device = device;
+	s->lane = lane;
+	s->id = entry->id;
+	pthread_mutex_unlock(&device->lock);
+	if (entry->id < KC__STREAM_IDS_MAX)
+		atomic_store_explicit(&kc__shim.stream_by_id[entry->id], s, memory_order_release);
+	atomic_store_explicit(&s->gone, 0, memory_order_release);
+}
+
+static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *device, struct kc_stream_entry *entry)
+{
+	struct kc__stream *s;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	s = kc__find(&kc__shim.streams, key, 2);
+	if (!s && (s = kc__fresh(&kc__shim.streams, sizeof(*s), key, 2))) {
+		stream_begin(s, device, entry);
+		kc__insert(&kc__shim.streams, s, 2);
+	} else if (s && atomic_load_explicit(&s->gone, memory_order_relaxed)) {
+		stream_begin(s, device, entry);
+	}
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return s;
+}
+
+struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **on)
+{
+	uint64_t special = default_stream(stream, per_thread);
+	struct kc_stream_entry entry = {.handle = (uint64_t)(uintptr_t)stream};
+	struct kc__thread *t = &kc__thread;
+	struct kc__device *device;
+	struct kc__stream *s;
+	CUcontext context;
+	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
+
+	if (special) {
+		*on = device = kc__current_device(t, &context);
+		if (!device)
+			return NULL;
+		key[0] = special | (special == 2 ? (uint64_t)kc__thread_id(t) << 8 : 0);
+		key[1] = (uint64_t)(uintptr_t)context;
+		entry.context = key[1];
+		entry.per_thread = special == 2 ? kc__thread_id(t) : 0;
+		entry.kind = special == 2 ? KC_STREAM_BLOCKING : KC_STREAM_LEGACY;
+		s = kc__find(&kc__shim.streams, key, 2);
+		return s ? s : stream_make(key, device, &entry);
+	}
+	s = kc__find(&kc__shim.streams, key, 2);
+	if (s && !atomic_load_explicit(&s->gone, memory_order_relaxed)) {
+		*on = s->device;
+		return s;
+	}
+	*on = device = device_of_stream(stream, kc__current_device(t, &context));
+	if (!device)
+		return NULL;
+	stream_properties(&entry, stream);
+	return stream_make(key, device, &entry);
+}
+
+struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
+{
+	struct kc__device *device;
+
+	return kc__stream_on(stream, per_thread, &device);
+}
+
+void kc__stream_created(CUstream stream)
+{
+	int saved_errno = errno;
+
+	kc__stream_of(stream, false);
+	errno = saved_errno;
+}
+
+void kc__stream_destroyed(CUstream stream)
+{
+	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
+	struct kc__stream *s = kc__find(&kc__shim.streams, key, 2);
+
+	if (!s || atomic_exchange_explicit(&s->gone, 1, memory_order_acq_rel))
+		return;
+	pthread_mutex_lock(&s->device->lock);
+	kc_timeline_stream_gone(s->device->timeline, s->lane);
+	pthread_mutex_unlock(&s->device->lock);
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	s->device->lanes[s->lane / 64] &= ~(1ull << s->lane % 64);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+/* Entries that are their key and what their maker keeps in them. */
+static void *simple_entry(struct kc__table *t, const void *handle, size_t bytes, bool make)
+{
+	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
+	void *entry = kc__find(t, key, 1);
+
+	if (entry || !make)
+		return entry;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	entry = kc__find(t, key, 1);
+	if (!entry && (entry = kc__fresh(t, bytes, key, 1)))
+		kc__insert(t, entry, 1);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return entry;
+}
+
+struct kc__event *kc__event_of(CUevent event, bool make)
+{
+	return simple_entry(&kc__shim.events, event, sizeof(struct kc__event), make);
+}
+
+struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
+{
+	return simple_entry(&kc__shim.graphs, exec, sizeof(struct kc__graph), make);
+}

@@ -1,0 +1,249 @@
+#include "tables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+/*
+ * Bounds, in entries. A program past them is still recorded; what has no entry
+ * is "table full" in the ledger. Entries are in the arena, whose bound is often
+ * met first.
+ */
+enum {
+	FUNCTIONS_MAX = 65536,
+	KERNELS_MAX = 32768,
+	SHAPES_MAX = 65536,
+	STREAMS_MAX = 16384,
+	EVENTS_MAX = 65536,
+	HANDLES_MAX = 131072,
+	GRAPHS_MAX = 16384,
+	CODES_MAX = 8192,
+};
+#define ARENA_CHUNK_BYTES (256u << 10)
+#define ARENA_MAX_BYTES (40u << 20)
+
+static struct {
+	char *at;
+	size_t left, total;
+	_Atomic bool full;
+	bool said_full; /* worker */
+} arena;
+
+#define NOT_PREDICTED "are recorded, but not predicted"
+static const struct {
+	struct kc__table *table;
+	uint32_t limit;
+	const char *what, *without; /* an entry */
+} tables[] = {
+    {&kc__shim.functions, FUNCTIONS_MAX, "functions", "launches of further ones " NOT_PREDICTED},
+    {&kc__shim.kernels, KERNELS_MAX, "kernels", "launches of further ones " NOT_PREDICTED},
+    {&kc__shim.keys, SHAPES_MAX, "block shapes", "launches with further ones " NOT_PREDICTED},
+    {&kc__shim.shapes, SHAPES_MAX, "launch shapes", "launches with further ones " NOT_PREDICTED},
+    {&kc__shim.streams, STREAMS_MAX, "streams (a per-thread default stream still counts after its thread has ended)",
+     "launches on further ones " NOT_PREDICTED ", and copies are not recorded"},
+    {&kc__shim.events, EVENTS_MAX, "events", "what waits for further ones is predicted to begin too early"},
+    {&kc__shim.handles, HANDLES_MAX, "handles of functions, modules and libraries",
+     "the code of further ones is not read, and some of their launches are not predicted"},
+    {&kc__shim.graphs, GRAPHS_MAX, "executable graphs", "launches of further ones are counted, but not recorded"},
+    {&kc__shim.codes, CODES_MAX, "loaded images", "the code of further ones is not read"},
+};
+enum { TABLES = sizeof(tables) / sizeof(*tables) };
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* LeakSanitizer's, where the application has it: it would take heap memory that is known from here alone for lost. */
+extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
+extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attribute__((weak));
+
+void *kc__map_root(size_t bytes)
+{
+	void *p = map(bytes);
+
+	if (p && __lsan_register_root_region)
+		__lsan_register_root_region(p, bytes);
+	return p;
+}
+
+void kc__unmap_root(void *p, size_t bytes)
+{
+	if (__lsan_unregister_root_region)
+		__lsan_unregister_root_region(p, bytes);
+	munmap(p, bytes);
+}
+
+static char *new_chunk(size_t bytes)
+{
+	char *p = arena.total + bytes <= ARENA_MAX_BYTES ? kc__map_root(bytes) : NULL;
+
+	if (!p)
+		return NULL;
+	arena.total += bytes;
+	return p;
+}
+
+void *kc__arena(size_t bytes)
+{
+	char *p;
+
+	bytes = (bytes + 63) & ~(size_t)63;
+	if (bytes > arena.left) {
+		size_t chunk = bytes > ARENA_CHUNK_BYTES ? bytes : ARENA_CHUNK_BYTES;
+
+		if (!(p = new_chunk(chunk))) {
+			atomic_store_explicit(&arena.full, true, memory_order_relaxed);
+			return NULL;
+		}
+		arena.at = p;
+		arena.left = chunk;
+	}
+	p = arena.at;
+	arena.at += bytes;
+	arena.left -= bytes;
+	return p;
+}
+
+static int table_init(struct kc__table *t, uint32_t limit)
+{
+	t->mask = limit * 2 - 1;
+	t->limit = limit;
+	t->count = 0;
+	atomic_store(&t->full, false);
+	t->said_full = false;
+	t->slots = map((size_t)limit * 2 * sizeof(*t->slots));
+	return t->slots ? 0 : -ENOMEM;
+}
+
+int kc__tables_init(void)
+{
+	arena.said_full = false;
+	for (int i = 0; i < TABLES; i++)
+		if (table_init(tables[i].table, tables[i].limit))
+			return -ENOMEM;
+	kc__shim.shape_by_id = map((SHAPES_MAX + 1) * sizeof(*kc__shim.shape_by_id));
+	kc__shim.stream_by_id = map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
+	kc__shim.cells = map(kc_cells_bytes());
+	if (!kc__shim.shape_by_id || !kc__shim.stream_by_id || !kc__shim.cells)
+		return -ENOMEM;
+	kc_cells_init(kc__shim.cells);
+	return 0;
+}
+
+void kc__insert(struct kc__table *t, void *entry, int words)
+{
+	uint32_t at = (uint32_t)kc__mix(entry, words) & t->mask;
+
+	while (atomic_load_explicit(&t->slots[at], memory_order_relaxed))
+		at = (at + 1) & t->mask;
+	atomic_store_explicit(&t->slots[at], entry, memory_order_release);
+	t->count++;
+}
+
+void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words)
+{
+	void *entry = NULL;
+
+	if (t->count < t->limit)
+		entry = kc__arena(bytes);
+	else
+		atomic_store_explicit(&t->full, true, memory_order_relaxed);
+	if (entry)
+		memcpy(entry, key, (size_t)words * 8);
+	return entry;
+}
+
+/* A number as messages have it: 16,384. */
+static const char *grouped(uint32_t n, char text[16])
+{
+	if (n < 1000)
+		snprintf(text, 16, "%u", n);
+	else
+		snprintf(text, 16, "%u,%03u", n / 1000, n % 1000);
+	return text;
+}
+
+static void say_arena_full(void)
+{
+	char text[256], kernels[16], shapes[16], streams[16];
+	uint32_t counts[3];
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	counts[0] = kc__shim.kernels.count;
+	counts[1] = kc__shim.shapes.count;
+	counts[2] = kc__shim.streams.count;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	snprintf(text, sizeof(text),
+		 "%u MiB for what is known of the program (kernels: %s, launch shapes: %s, streams: %s); "
+		 "launches of anything new " NOT_PREDICTED,
+		 ARENA_MAX_BYTES >> 20, grouped(counts[0], kernels), grouped(counts[1], shapes),
+		 grouped(counts[2], streams));
+	kc__say_again(KC_MESSAGE_TABLE_FULL, text);
+}
+
+void kc__tables_say_full(void)
+{
+	char text[256], limit[16];
+
+	if (atomic_load_explicit(&arena.full, memory_order_relaxed) && !arena.said_full) {
+		arena.said_full = true;
+		say_arena_full();
+	}
+	for (int i = 0; i < TABLES; i++) {
+		struct kc__table *t = tables[i].table;
+
+		if (!atomic_load_explicit(&t->full, memory_order_relaxed) || t->said_full)
+			continue;
+		t->said_full = true;
+		snprintf(text, sizeof(text), "%s %s; %s", grouped(tables[i].limit, limit), tables[i].what,
+			 tables[i].without);
+		kc__say_again(KC_MESSAGE_TABLE_FULL, text);
+	}
+}
+
+char *kc__keep_text(const char *text)
+{
+	size_t n = strlen(text) + 1;
+	char *copy = kc__arena(n);
+
+	return copy ? memcpy(copy, text, n) : NULL;
+}
+
+/* Contexts and devices */
+
+struct kc__device *kc__device_of_handle(CUdevice handle)
+{
+	for (int i = 0; i < kc__shim.device_count; i++)
+		if (kc__shim.devices[i].handle == handle)
+			return kc__shim.devices[i].known ? &kc__shim.devices[i] : NULL;
+	return NULL;
+}
+
+struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context)
+{
+	static CUresult(CUDAAPI * _Atomic get_current)(CUcontext *);
+	static CUresult(CUDAAPI * _Atomic get_device)(CUdevice *);
+	uint32_t generation = atomic_load_explicit(&kc__shim.context_generation, memory_order_relaxed);
+	CUresult(CUDAAPI * current_of)(CUcontext *) = atomic_load_explicit(&get_current, memory_order_relaxed);
+	CUresult(CUDAAPI * device_of)(CUdevice *) = atomic_load_explicit(&get_device, memory_order_relaxed);
+	CUcontext current = NULL;
+	CUdevice handle;
+
+	if (!current_of || !device_of) {
+		get_current = current_of = (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxGetCurrent");
+		get_device = device_of = (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
+	}
+	*context = NULL;
+	if (!current_of || !device_of || current_of(&current) != CUDA_SUCCESS || !current)
+		return NULL;
+	*context = current;
+	if (t->context != current || t->context_generation != generation || !t->device) {
+		t->device = device_of(&handle) == CUDA_SUCCESS ? kc__device_of_handle(handle) : NULL;
+		t->context = current;
+		t->context_generation = generation;
+	}
+	return t->device;
+}

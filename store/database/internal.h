@@ -1,0 +1,153 @@
+/*
+ * Shared by the files of this folder.
+ *
+ *   kc_store         one connection, its statements, and per process the
+ *                    translation of local ids (kc__dictionary), its roll-ups,
+ *                    what the open transaction has counted (kc__tally) and a
+ *                    dictionary entry still in parts (kc_assembler)
+ *
+ * A rollback forgets all of it but the assembler, which goes back to where the
+ * transaction began.
+ */
+#ifndef KC_STORE_INTERNAL_H
+#define KC_STORE_INTERNAL_H
+
+#include "store/common/ids.h"
+#include "store/journal/journal.h"
+#include "rollup.h"
+#include "schema.h"
+#include "store.h"
+
+#include <sqlite3.h>
+#include <sys/types.h>
+
+/* Statements prepared once a connection; their text stands in statements.c. */
+enum kc__statement {
+	KC__BEGIN,
+	KC__COMMIT,
+	KC__ROLLBACK,
+	KC__LAUNCH,
+	KC__TRANSFER,
+	KC__FIND_SHAPE,
+	KC__ADD_SHAPE,
+	KC__FIND_KERNEL,
+	KC__ADD_KERNEL,
+	KC__LINK_KERNEL,
+	KC__LOCAL_KERNEL,
+	KC__FIND_DEVICE,
+	KC__ADD_DEVICE,
+	KC__LINK_DEVICE,
+	KC__LOCAL_DEVICE,
+	KC__ADD_STREAM,
+	KC__LOCAL_STREAM,
+	KC__ADD_CALL_SITE,
+	KC__ADD_ARGUMENTS,
+	KC__SET_CODE,
+	KC__ADD_LAMBDA,
+	KC__ADD_MESSAGE,
+	KC__FIND_ROLLUP,
+	KC__ADD_ROLLUP,
+	KC__UPDATE_ROLLUP,
+	KC__COUNT_UP,
+	KC__SET_COUNT,
+	KC__STATEMENTS,
+};
+
+struct kc__shape_slot {
+	int64_t row; /* 0: free */
+	int64_t kernel, device;
+	struct kc_shape shape;
+	uint32_t blocks_per_sm;
+};
+
+struct kc__local_rows { /* of kernels or streams by the process's own ids */
+	struct kc_ids ids;
+	int64_t *at; /* by the number of the id; 0: not looked up */
+	size_t capacity;
+};
+
+struct kc__dictionary {
+	struct kc__local_rows kernels, streams;
+	int64_t devices[256];
+	struct kc__shape_slot *shapes;
+	size_t shape_count, shape_capacity;
+};
+
+/* Counts of the transaction, added to `ledger` when it commits. */
+struct kc__tally {
+	uint64_t launches, predicted, failed, unreturned, measured, matched, awaited;
+	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
+	uint64_t unmeasured[KC_UNMEASURED_COUNT];
+	uint64_t transfers, transfers_measured;
+};
+
+struct kc__held { /* a descriptor SQLite holds, and the file it was then */
+	int fd;
+	dev_t device;
+	ino_t inode;
+};
+
+#define KC__HELD_MAX 8
+
+struct kc_store {
+	sqlite3 *db;
+	char *path;
+	enum kc_store_mode mode;
+	struct kc__held held[KC__HELD_MAX];
+	int held_count;
+	sqlite3_stmt *statements[KC__STATEMENTS];
+
+	volatile int inside; /* a function below runs: a child forked now must not touch SQLite */
+	int in_transaction;
+	int64_t process, run;
+	int64_t base_ns; /* times in launch_row count from here */
+	struct kc__dictionary dictionary;
+	struct kc__rollups rollups;
+	struct kc__solos *solos;
+	struct kc__tally tally;
+	struct kc_assembler assembler, assembler_at_begin;
+};
+
+/* statements.c */
+/* Ready to bind, or NULL (kc__errno tells why). */
+sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which);
+/* Steps to the end, resets. 0 or -errno. */
+int kc__run(struct kc_store *s, sqlite3_stmt *stmt);
+/* First column of the first row in *value (unchanged where there is none), resets. 0 or -errno. */
+int kc__run_value(struct kc_store *s, sqlite3_stmt *stmt, int64_t *value);
+int kc__errno(sqlite3 *db, int rc);
+void kc__finalize(struct kc_store *s);
+
+/* views.c; SQLite result code */
+int kc__views_apply(sqlite3 *db);
+
+/* held.c: notes the descriptors SQLite holds on the database, its -wal and -shm */
+/* From here on SQLite's calls spare descriptors that the application was given. */
+void kc__guard_descriptors(void);
+void kc__held_find(struct kc_store *s);
+
+/* dictionary.c; rows or 0 where not known; < 0: -errno */
+int64_t kc__kernel_row(struct kc_store *s, uint32_t local);
+int64_t kc__stream_row(struct kc_store *s, uint32_t local);
+int64_t kc__device_row(struct kc_store *s, uint32_t ordinal);
+int64_t kc__shape_row(struct kc_store *s, const struct kc_launch *launch);
+/* To be looked up anew. */
+void kc__kernel_row_forget(struct kc_store *s, uint32_t local);
+void kc__dictionary_clear(struct kc__dictionary *d);
+
+/* entries.c: dictionary entries into their tables; 0 or -errno */
+int kc__entry(struct kc_store *s, const struct kc_slot *slot);
+/* Says in `message` that this slot could not be read. 0 or -errno. */
+int kc__torn(struct kc_store *s, uint64_t index);
+/* Its process and run have a simulated device. 0 or -errno. */
+int kc__say_simulated(struct kc_store *s);
+
+/* writer.c: forgets all of the open transaction and of the process */
+void kc__forget(struct kc_store *s);
+
+/* rollup_table.c: writes what the transaction has changed; 0 or -errno */
+int kc__rollups_store(struct kc_store *s);
+/* Sums from the columns of a row, the first at column i; the other way round for rollup_table.c. */
+void kc__sums_read(struct kc__sums *sums, sqlite3_stmt *row, int i);
+
+#endif

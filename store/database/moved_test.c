@@ -1,0 +1,175 @@
+/* A database whose file is moved while it is open, by itself and beside another process that has it open. */
+#include "internal.h"
+#include "store/common/message.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64], path[96], moved[96];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/kc-moved-XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/k.db", folder);
+	snprintf(moved, sizeof(moved), "%s/moved.db", folder);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[96];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
+}
+
+static struct kc_store *open_store(void)
+{
+	struct kc_journal_header header = {.pid = 1, .realtime_ns = 1, .monotonic_ns = 1, .run_token = "moved"};
+	struct kc_store *store;
+	int64_t row;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &store, NULL, 0), 0);
+	assert_int_equal(kc_store_process(store, &header, &row), 0);
+	return store;
+}
+
+static void put(struct kc_store *store, uint32_t kind, uint64_t index, const void *payload, size_t bytes)
+{
+	struct kc_slot slot = {.kind = kind, .index = index, .part = {.count = 1, .bytes = (uint32_t)bytes}};
+
+	memcpy(slot.part.payload, payload, bytes);
+	assert_int_equal(kc_store_slot(store, &slot), 0);
+}
+
+/* A message, a kernel, and a launch of it that nobody predicted. */
+static void fill(struct kc_store *store)
+{
+	struct {
+		struct kc_kernel_entry entry;
+		char names[8];
+	} kernel = {{.id = 7}, "k\0m"};
+	struct kc_message_entry message = {.time_ns = 1, .severity = 1, .code = KC_MESSAGE_NO_CUPTI, .count = 1};
+	struct kc_slot launch = {.kind = KC_KIND_LAUNCH, .index = 2};
+
+	launch.launch.unpredictable = KC_NO_DEVICE;
+	assert_int_equal(kc_store_begin(store), 0);
+	put(store, KC_KIND_KERNEL, 0, &kernel, sizeof(kernel));
+	put(store, KC_KIND_MESSAGE, 1, &message, sizeof(message));
+	assert_int_equal(kc_store_slot(store, &launch), 0);
+	assert_int_equal(kc_store_commit(store), 0);
+}
+
+static int64_t number(const char *database, const char *sql)
+{
+	sqlite3_stmt *stmt;
+	int64_t value;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(database, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return value;
+}
+
+static void what_rows_refer_to_is_carried(void **state)
+{
+	struct kc_store *store = open_store(), *fresh;
+
+	(void)state;
+	fill(store);
+	assert_int_equal(kc_store_hold(store), KC_STORE_HELD);
+	assert_int_equal(rename(path, moved), 0);
+	assert_int_equal(kc_store_hold(store), KC_STORE_MOVED);
+	assert_int_equal(kc_store_settle(store), 0);
+	fresh = open_store();
+	assert_int_equal(kc_store_carry(store, fresh), 0);
+	kc_store_abandon(store);
+	assert_int_equal(kc_store_hold(fresh), KC_STORE_HELD);
+	kc_store_close(fresh);
+
+	assert_int_equal(number(moved, "SELECT count(*) FROM launch_row"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM launch_row"), 0);
+	assert_int_equal(number(path, "SELECT count FROM ledger WHERE item = 'elsewhere'"), 1);
+	assert_int_equal(number(path, "SELECT count FROM ledger WHERE item = 'elsewhere_measured'"), 0);
+	assert_int_equal(number(path, "SELECT count(*) FROM message WHERE code = 'NO_CUPTI'"), 1);
+	assert_int_equal(number(path, "SELECT p.local FROM process_kernel p JOIN kernel k ON k.id = p.kernel"
+				      " WHERE k.mangled = 'k' AND k.module = 'm'"),
+			 7);
+}
+
+/* Opens the database, says so, and closes it when told. */
+static pid_t open_in_another_process(int *tell)
+{
+	int said[2], told[2];
+	char byte = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(said) | pipe(told), 0);
+	child = fork();
+	if (child == 0) {
+		struct kc_store *store = open_store();
+
+		close(told[1]);
+		_exit(write(said[1], &byte, 1) != 1 || read(told[0], &byte, 1) < 0 || !store);
+	}
+	close(said[1]);
+	close(told[0]);
+	assert_int_equal(read(said[0], &byte, 1), 1);
+	close(said[0]);
+	*tell = told[1];
+	return child;
+}
+
+static void shared_memory_of_others_is_left_alone(void **state)
+{
+	char wal[112];
+	struct kc_store *store;
+	int tell, status;
+	pid_t child;
+
+	(void)state;
+	child = open_in_another_process(&tell);
+	store = open_store();
+	fill(store);
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	assert_int_equal(rename(path, moved), 0);
+	fclose(fopen(path, "w")); /* a database that somebody has made there */
+	assert_int_equal(kc_store_hold(store), KC_STORE_MOVED);
+	assert_int_equal(kc_store_settle(store), -EBUSY);
+	assert_int_equal(access(wal, F_OK), 0);
+
+	close(tell);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(kc_store_settle(store), 0);
+	assert_int_equal(access(wal, F_OK), -1);
+	kc_store_abandon(store);
+	assert_int_equal(number(moved, "SELECT count(*) FROM launch_row"), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(what_rows_refer_to_is_carried, setup, teardown),
+	    cmocka_unit_test_setup_teardown(shared_memory_of_others_is_left_alone, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

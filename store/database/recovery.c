@@ -1,0 +1,301 @@
+#include "recovery.h"
+#include "store/journal/journal.h"
+#include "store/common/process.h"
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOTS_PER_TRANSACTION 50000u
+/* A journal without a header and older than this was never finished. */
+#define UNBORN_AGE_S 60
+
+struct recovery {
+	const char *database;
+	struct kc_store *store; /* opened at the first journal that needs it */
+	struct kc_recovered *out;
+	char *why;
+	size_t why_size;
+};
+
+struct drain { /* of one journal, in two passes: dictionary entries, then what refers to them */
+	struct kc_store *store;
+	int store_rc;
+	int entries_pass;
+	int ended;          /* the process said goodbye */
+	uint64_t next_part; /* index of the slot that would go on with the entry at hand */
+	uint32_t pending;
+	uint64_t launches, transfers;
+};
+
+static int is_entry(const struct kc_slot *slot)
+{
+	return slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER;
+}
+
+/* What is known of a call that no record will tell more about. */
+static void settle(int ended, uint32_t state, int32_t *result, int64_t measured_end_ns, uint8_t *unmeasured)
+{
+	if (state == KC_SLOT_CALLED)
+		*result = INT32_MIN;
+	if (state >= KC_SLOT_FINAL || measured_end_ns != 0 || *unmeasured != KC_MEASURED)
+		return;
+	if (state == KC_SLOT_RETURNED && *result != 0)
+		*unmeasured = KC_CALL_FAILED;
+	else
+		*unmeasured = ended ? KC_NOT_DELIVERED : KC_PROCESS_KILLED;
+}
+
+static int store_slot(struct drain *d, const struct kc_slot *slot)
+{
+	int rc = 0;
+
+	if (d->pending == 0)
+		rc = kc_store_begin(d->store);
+	if (rc == 0) {
+		d->pending++;
+		rc = kc_store_slot(d->store, slot);
+	}
+	if (rc == 0 && d->pending >= SLOTS_PER_TRANSACTION) {
+		rc = kc_store_commit(d->store);
+		if (rc == 0)
+			d->pending = 0;
+	}
+	return d->store_rc = rc;
+}
+
+static int drain_entry(struct drain *d, const struct kc_slot *slot)
+{
+	/* Its first parts are marked as stored, so all of it is in the database. */
+	if (slot->kind < KC_KIND_COUNT && slot->part.index > 0 && slot->index != d->next_part)
+		return 0;
+	d->next_part = slot->index + 1;
+	return store_slot(d, slot);
+}
+
+static int drain_event(struct drain *d, const struct kc_slot *slot, uint32_t state)
+{
+	struct kc_slot settled;
+
+	memcpy(&settled, slot, sizeof(settled));
+	if (slot->kind == KC_KIND_LAUNCH) {
+		d->launches++;
+		settle(d->ended, state, &settled.launch.result, settled.launch.measured_end_ns,
+		       &settled.launch.unmeasured);
+	} else {
+		d->transfers++;
+		settle(d->ended, state, &settled.transfer.result, settled.transfer.measured_end_ns,
+		       &settled.transfer.unmeasured);
+	}
+	return store_slot(d, &settled);
+}
+
+static int drain_slot(const struct kc_slot *slot, void *arg)
+{
+	struct drain *d = arg;
+	uint32_t state = atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
+
+	if (state == KC_SLOT_STORED || is_entry(slot) != d->entries_pass)
+		return 0;
+	return d->entries_pass ? drain_entry(d, slot) : drain_event(d, slot, state);
+}
+
+static int drain_pass(struct drain *d, struct kc_journal_file *file, int entries)
+{
+	int rc;
+
+	d->entries_pass = entries;
+	rc = kc_journal_file_each(file, drain_slot, d);
+	if (rc == 0 && d->pending > 0)
+		rc = d->store_rc = kc_store_commit(d->store);
+	if (rc && d->pending > 0)
+		kc_store_rollback(d->store);
+	d->pending = 0;
+	return rc;
+}
+
+static int drain_file(struct drain *d, struct kc_journal_file *file)
+{
+	const struct kc_journal_header *header = kc_journal_file_header(file);
+	int64_t row;
+	int rc;
+
+	d->ended = atomic_load(&((struct kc_journal_header *)header)->ended) != 0;
+	rc = d->store_rc = kc_store_process(d->store, header, &row);
+	if (rc == 0)
+		rc = drain_pass(d, file, 1);
+	if (rc == 0)
+		rc = drain_pass(d, file, 0);
+	if (rc == 0)
+		rc = d->store_rc = kc_store_process_end(d->store, header, d->ended ? "exit" : "killed");
+	return rc;
+}
+
+static const char *reason(int rc)
+{
+	switch (rc) {
+	case -EINVAL:
+		return "not a journal, damaged, or of another version";
+	case -EPERM:
+		return "it belongs to another user";
+	default:
+		return strerror(-rc);
+	}
+}
+
+static void name_unreadable(struct recovery *r, const char *path, int rc)
+{
+	size_t used = strlen(r->why);
+
+	r->out->unreadable++;
+	if (used + 1 < r->why_size)
+		snprintf(r->why + used, r->why_size - used, "%s%s: %s: kept", used ? "; " : "", path, reason(rc));
+}
+
+static int import(struct recovery *r, const char *path, struct kc_journal_file *file)
+{
+	struct drain d = {0};
+	char why[1024] = "";
+	int rc = 0;
+
+	if (!r->store)
+		rc = kc_store_open(r->database, KC_STORE_WRITE, &r->store, why, sizeof(why));
+	if (rc) {
+		snprintf(r->why, r->why_size, "%s", why);
+		return rc;
+	}
+	d.store = r->store;
+	rc = drain_file(&d, file);
+	if (rc && rc != d.store_rc) {
+		name_unreadable(r, path, rc);
+		return 0;
+	}
+	if (rc) {
+		snprintf(r->why, r->why_size, "%s: cannot be imported into %s: %s", path, r->database, strerror(-rc));
+		return rc;
+	}
+	if (kc_journal_file_is(file, path) && unlink(path)) {
+		rc = -errno;
+		snprintf(r->why, r->why_size, "%s is in the database but cannot be deleted: %s", path, strerror(-rc));
+		return rc;
+	}
+	/* One that ended by itself may have left its counts alone. */
+	r->out->processes += !d.ended || d.launches || d.transfers;
+	r->out->killed += !d.ended;
+	r->out->launches += d.launches;
+	r->out->transfers += d.transfers;
+	return 0;
+}
+
+/* Its process ended before the header was written, so before any launch. */
+static int was_never_born(const char *path)
+{
+	char magic[sizeof(KC_JOURNAL_MAGIC)] = "";
+	struct stat st;
+	FILE *f;
+	size_t n;
+
+	if (lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)KC_HEADER_BYTES ||
+	    time(NULL) - st.st_mtime < UNBORN_AGE_S)
+		return 0;
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(magic, 1, sizeof(magic), f);
+	fclose(f);
+	for (size_t i = 0; i < n; i++)
+		if (magic[i])
+			return 0;
+	return 1;
+}
+
+static void look_at_unreadable(struct recovery *r, const char *path, uint32_t pid, uint64_t pid_start, int rc)
+{
+	if (rc == -ENOENT)
+		return;
+	if (kc_process_alive(pid, pid_start, NULL, 0))
+		r->out->alive++;
+	else if (rc == -EPERM || !was_never_born(path) || unlink(path))
+		name_unreadable(r, path, rc);
+}
+
+static int look_at(struct recovery *r, const char *path, uint32_t pid, uint64_t pid_start)
+{
+	struct kc_journal_file *file;
+	int rc = kc_journal_open(path, &file);
+
+	if (rc) {
+		look_at_unreadable(r, path, pid, pid_start, rc);
+		return 0;
+	}
+	if (kc_journal_file_alive(file))
+		r->out->alive++;
+	else if (kc_journal_file_lock(file))
+		r->out->busy++;
+	else if (kc_journal_file_is(file, path))
+		rc = import(r, path, file);
+	kc_journal_file_close(file);
+	return rc;
+}
+
+/* "<base>.<pid>-<pid_start>.kcj"; one that an exec left has a number more before
+ * the suffix. */
+static int is_journal_name(const char *name, const char *base, uint32_t *pid, uint64_t *pid_start)
+{
+	size_t length = strlen(name), base_length = strlen(base), suffix_length = strlen(".kcj");
+	char *end;
+
+	if (length < base_length + 1 + suffix_length || strncmp(name, base, base_length) != 0 ||
+	    name[base_length] != '.' || strcmp(name + length - suffix_length, ".kcj") != 0)
+		return 0;
+	length -= base_length + 1 + suffix_length;
+	name += base_length + 1;
+	if (strspn(name, "0123456789.-") < length)
+		return 0;
+	*pid = (uint32_t)strtoul(name, &end, 10);
+	if (end == name || *end != '-')
+		return 0;
+	*pid_start = strtoull(end + 1, NULL, 10);
+	return 1;
+}
+
+int kc_recover(const char *database, struct kc_recovered *out, char *why, size_t why_size)
+{
+	const char *slash = strrchr(database, '/'), *base = slash ? slash + 1 : database;
+	int directory_length = slash ? (int)(slash - database) + 1 : 2;
+	struct recovery r = {database, NULL, out, why, why_size};
+	struct dirent **names = NULL;
+	char path[4096];
+	int count, rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	why[0] = 0;
+	snprintf(path, sizeof(path), "%.*s", directory_length, slash ? database : "./");
+	count = scandir(path, &names, NULL, alphasort);
+	if (count < 0) {
+		rc = -errno;
+		snprintf(why, why_size, "%s: %s", path, strerror(-rc));
+		return rc;
+	}
+	for (int i = 0; i < count; i++) {
+		uint32_t pid;
+		uint64_t pid_start;
+
+		if (rc == 0 && is_journal_name(names[i]->d_name, base, &pid, &pid_start)) {
+			snprintf(path, sizeof(path), "%.*s%s", directory_length, slash ? database : "./",
+				 names[i]->d_name);
+			rc = look_at(&r, path, pid, pid_start);
+		}
+		free(names[i]);
+	}
+	free(names);
+	if (r.store)
+		kc_store_close(r.store);
+	return rc;
+}

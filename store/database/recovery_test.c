@@ -1,0 +1,399 @@
+#include "recovery.h"
+#include "store/journal/journal_testing.h"
+#include "store.h"
+
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <time.h>
+
+static char database[96];
+static uint32_t dead_pid;
+
+static int begin_test(void **state)
+{
+	pid_t pid;
+
+	if (setup(state))
+		return -1;
+	snprintf(database, sizeof(database), "%s/k.db", directory);
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	dead_pid = (uint32_t)pid;
+	return 0;
+}
+
+static int end_test(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+	return system(command);
+}
+
+/* The journal of a process that is gone; start tells several apart. */
+static struct kc_journal *dead_journal(uint64_t start)
+{
+	struct kc_journal_header template = {.run_token = "run", .executable = "/bin/app", .monotonic_ns = 1000000};
+	struct kc_journal *j;
+
+	template.pid = dead_pid;
+	template.pid_start = start;
+	kc_boot_id(template.boot_id, sizeof(template.boot_id));
+	kc_journal_path(database, dead_pid, start, path, sizeof(path));
+	assert_int_equal(kc_journal_create(path, &template, 512 * MIB, &j), 0);
+	return j;
+}
+
+static struct kc_launch launch_of(uint32_t i)
+{
+	return (struct kc_launch){.predicted_at_ns = 2000000 + i,
+				  .launched_ns = 2000100 + i,
+				  .grid = {1, 1, 1},
+				  .block = {32, 1, 1},
+				  .thread = 7};
+}
+
+static void add_launch(struct kc_journal *j, const struct kc_launch *launch, uint32_t state)
+{
+	struct kc_slot *slot = kc_journal_claim(j, KC_KIND_LAUNCH);
+
+	slot->launch = *launch;
+	kc_journal_commit(slot, state);
+}
+
+static void add_launches(struct kc_journal *j, uint32_t count, uint32_t state)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct kc_launch launch = launch_of(i);
+
+		add_launch(j, &launch, state);
+	}
+}
+
+/* The number a query answers; -1 where the database cannot be read. */
+static int64_t number_of(const char *sql)
+{
+	struct kc_store *store;
+	sqlite3_stmt *statement;
+	int64_t value = -1;
+
+	if (kc_store_open(database, KC_STORE_READ, &store, NULL, 0))
+		return -1;
+	if (sqlite3_prepare_v2(kc_store_db(store), sql, -1, &statement, NULL) == SQLITE_OK) {
+		if (sqlite3_step(statement) == SQLITE_ROW)
+			value = sqlite3_column_int64(statement, 0);
+		sqlite3_finalize(statement);
+	}
+	kc_store_close(store);
+	return value;
+}
+
+static struct kc_recovered recover(void)
+{
+	struct kc_recovered out;
+	char why[512];
+
+	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_string_equal(why, "");
+	return out;
+}
+
+static void launches_get_what_is_known_of_them(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	struct kc_launch launch = launch_of(0);
+	struct kc_recovered out;
+
+	(void)state;
+	add_launch(j, &launch, KC_SLOT_CALLED);
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	launch.result = 700;
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	launch.result = 0;
+	launch.unmeasured = KC_MEASURE_OFF;
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	launch.unmeasured = KC_MEASURED;
+	launch.measured_start_ns = 3000000;
+	launch.measured_end_ns = 3000500;
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	add_launch(j, &launch, KC_SLOT_FINAL);
+	add_launch(j, &launch, KC_SLOT_STORED);
+	finish(j, 0);
+	out = recover();
+	assert_int_equal(out.processes, 1);
+	assert_int_equal(out.launches, 6);
+	assert_int_equal(out.transfers, 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(number_of("SELECT count(*) FROM launch"), 6);
+	assert_int_equal(number_of("SELECT sum(1 << sequence) FROM launch WHERE result IS NULL"), 1);
+	assert_int_equal(number_of("SELECT sum(1 << sequence) FROM launch WHERE unmeasured = 'process_killed'"), 3);
+	assert_int_equal(number_of("SELECT sum(1 << sequence) FROM launch WHERE unmeasured = 'call_failed'"), 4);
+	assert_int_equal(number_of("SELECT sum(1 << sequence) FROM launch WHERE unmeasured = 'measure_off'"), 8);
+	assert_int_equal(number_of("SELECT sum(1 << sequence) FROM launch WHERE measured_end_ns = 3000500"), 16 + 32);
+	assert_int_equal(number_of("SELECT count(*) FROM process WHERE ended = 'killed'"), 1);
+}
+
+static void transfers_do_so_too(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+
+	(void)state;
+	for (uint32_t i = KC_SLOT_CALLED; i <= KC_SLOT_RETURNED; i++) {
+		struct kc_slot *slot = kc_journal_claim(j, KC_KIND_TRANSFER);
+
+		slot->transfer = (struct kc_transfer){.launched_ns = 5, .bytes = 4096, .kind = KC_COPY_HTOD};
+		kc_journal_commit(slot, i);
+	}
+	finish(j, 0);
+	assert_int_equal(recover().transfers, 2);
+	assert_int_equal(number_of("SELECT count(*) FROM transfer WHERE unmeasured = 'process_killed'"), 2);
+	assert_int_equal(number_of("SELECT sum(1 << sequence) FROM transfer WHERE result IS NULL"), 1);
+}
+
+static void one_that_said_goodbye_ended_by_itself(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+
+	(void)state;
+	add_launches(j, 1, KC_SLOT_RETURNED);
+	atomic_store(&kc_journal_header(j)->ended, 1);
+	finish(j, 0);
+	assert_int_equal(recover().processes, 1);
+	assert_int_equal(number_of("SELECT count(*) FROM process WHERE ended = 'exit'"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE unmeasured = 'not_delivered'"), 1);
+}
+
+static void entries_come_before_what_refers_to_them(void **state)
+{
+	struct kc_stream_entry stream = {.id = 3, .handle = 0x1234};
+	struct kc_launch launch = launch_of(0);
+	struct kc_journal *j = dead_journal(1);
+
+	(void)state;
+	launch.stream = 3;
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	assert_int_equal(kc_journal_put(j, KC_KIND_STREAM, &stream, sizeof(stream)), 0);
+	finish(j, 0);
+	assert_int_equal(recover().launches, 1);
+	assert_int_equal(number_of("SELECT s.handle FROM launch l JOIN stream s ON s.id = l.stream"), 0x1234);
+}
+
+static void an_entry_marked_in_part_is_not_torn(void **state)
+{
+	struct {
+		struct kc_message_entry entry;
+		char text[500];
+	} message = {.entry = {.time_ns = 1, .severity = 1, .code = 1, .count = 1}, .text = "a text"};
+	struct kc_journal *j = dead_journal(1);
+
+	(void)state;
+	assert_int_equal(kc_journal_put(j, KC_KIND_MESSAGE, &message, sizeof(message)), 0);
+	kc_journal_commit(kc_journal_at(j, 0), KC_SLOT_STORED);
+	assert_int_equal(kc_journal_put(j, KC_KIND_MESSAGE, &message, sizeof(message)), 0);
+	for (uint32_t kind = KC_KIND_CALL_SITE; kind < KC_KIND_COUNT; kind++) {
+		uint64_t first = kc_journal_claimed(j);
+
+		assert_int_equal(kc_journal_put(j, kind, &message, sizeof(message)), 0);
+		kc_journal_commit(kc_journal_at(j, first), KC_SLOT_STORED);
+	}
+	finish(j, 0);
+	recover();
+	assert_int_equal(number_of("SELECT count(*) FROM message WHERE code = 'TORN'"), 0);
+	assert_int_equal(number_of("SELECT count(*) FROM message WHERE code = 'NO_CUPTI'"), 1);
+}
+
+static void the_living_and_the_locked_are_left_alone(void **state)
+{
+	struct kc_journal *alive, *j;
+	struct kc_journal_file *file;
+	struct kc_recovered out;
+	char living[96];
+
+	(void)state;
+	kc_journal_path(database, (uint32_t)getpid(), kc_process_start((uint32_t)getpid()), path, sizeof(path));
+	memcpy(living, path, sizeof(living));
+	alive = create(10 * MIB);
+	add_launches(alive, 10, KC_SLOT_RETURNED);
+	j = dead_journal(5);
+	add_launches(j, 10, KC_SLOT_RETURNED);
+	finish(j, 0);
+	assert_int_equal(kc_journal_open(path, &file), 0);
+	assert_int_equal(kc_journal_file_lock(file), 0);
+	out = recover();
+	assert_int_equal(out.alive, 1);
+	assert_int_equal(out.busy, 1);
+	assert_int_equal(out.processes, 0);
+	/* Nothing to bring in, no database. */
+	assert_int_equal(access(database, F_OK), -1);
+	kc_journal_file_close(file);
+	out = recover();
+	assert_int_equal(out.processes, 1);
+	assert_int_equal(out.launches, 10);
+	assert_int_equal(access(living, F_OK), 0);
+	finish(alive, 0);
+}
+
+static void what_an_exec_moved_aside_is_found(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	char aside[128];
+
+	(void)state;
+	add_launches(j, 2, KC_SLOT_CALLED);
+	finish(j, 0);
+	snprintf(aside, sizeof(aside), "%s.%u-1.123456789.kcj", database, dead_pid);
+	assert_int_equal(rename(path, aside), 0);
+	j = dead_journal(1);
+	add_launches(j, 3, KC_SLOT_CALLED);
+	kc_journal_header(j)->monotonic_ns++;
+	finish(j, 0);
+	assert_int_equal(recover().launches, 5);
+	assert_int_equal(number_of("SELECT count(*) FROM launch"), 5);
+	assert_int_equal(number_of("SELECT count(*) FROM process"), 2);
+}
+
+static void put_text(const char *name, const char *text)
+{
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void what_cannot_be_read_is_named_and_kept(void **state)
+{
+	struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+	struct kc_recovered out;
+	struct kc_journal *j;
+	char why[512];
+
+	(void)state;
+	put_text("k.db.1999999999-5.kcj", "no journal");
+	put_text("k.db.notes.kcj", "not of this kind");
+	put_text("other.db.1999999999-5.kcj", "of another database");
+	/* Left by a process that was killed before its first launch. */
+	put_text("k.db.1999999999-6.kcj", "");
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	j = dead_journal(7);
+	add_launches(j, 3, KC_SLOT_RETURNED);
+	finish(j, 0);
+	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_int_equal(out.unreadable, 1);
+	assert_int_equal(out.processes, 1);
+	assert_non_null(strstr(why, "k.db.1999999999-5.kcj: not a journal"));
+	assert_null(strstr(why, "notes"));
+	assert_null(strstr(why, "other.db"));
+	assert_null(strstr(why, "-6.kcj"));
+	snprintf(path, sizeof(path), "%s/k.db.1999999999-5.kcj", directory);
+	assert_int_equal(access(path, F_OK), 0);
+	snprintf(path, sizeof(path), "%s/k.db.1999999999-6.kcj", directory);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* In a folder that others may write to, anybody can put a journal beside the database. */
+static void a_journal_of_another_user_is_named_and_left_alone(void **state)
+{
+	struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+	const uid_t somebody = geteuid() + 1;
+	char unborn[128], why[512];
+	struct kc_recovered out;
+	struct kc_journal *j;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	put_text("k.db.1999999999-6.kcj", "");
+	strcpy(unborn, path);
+	assert_int_equal(utimensat(AT_FDCWD, unborn, old, 0), 0);
+	assert_int_equal(chown(unborn, somebody, (gid_t)-1), 0);
+	j = dead_journal(7);
+	add_launches(j, 3, KC_SLOT_RETURNED);
+	finish(j, 0);
+	assert_int_equal(chown(path, somebody, (gid_t)-1), 0);
+	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_int_equal(out.processes, 0);
+	assert_int_equal(out.unreadable, 2);
+	assert_non_null(strstr(why, path));
+	assert_non_null(strstr(why, "another user"));
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(access(unborn, F_OK), 0);
+	assert_int_equal(access(database, F_OK), -1);
+	assert_int_equal(chown(path, geteuid(), (gid_t)-1), 0);
+	assert_int_equal(unlink(unborn), 0);
+	assert_int_equal(recover().launches, 3);
+}
+
+static void journals_stay_when_the_database_cannot_be_written(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	struct kc_recovered out;
+	char why[512];
+
+	(void)state;
+	add_launches(j, 3, KC_SLOT_RETURNED);
+	finish(j, 0);
+	assert_int_equal(mkdir(database, 0700), 0);
+	assert_true(kc_recover(database, &out, why, sizeof(why)) < 0);
+	assert_true(why[0] != 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(rmdir(database), 0);
+	assert_int_equal(recover().launches, 3);
+	assert_int_equal(kc_recover("/nonexistent/k.db", &out, why, sizeof(why)), -ENOENT);
+}
+
+static void a_recoverer_killed_at_any_moment_does_no_harm(void **state)
+{
+	enum { COUNT = 120000, JOURNALS = 2 };
+
+	(void)state;
+	srandom(4);
+	for (uint64_t i = 1; i <= JOURNALS; i++) {
+		struct kc_journal *j = dead_journal(i);
+
+		add_launches(j, COUNT, KC_SLOT_RETURNED);
+		atomic_store(&kc_journal_header(j)->counters[KC_COUNT_CALLS], COUNT);
+		finish(j, 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			recover();
+			_exit(0);
+		}
+		usleep((useconds_t)(random() % 120000));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	recover();
+	assert_int_equal(number_of("SELECT count(*) FROM launch"), JOURNALS * COUNT);
+	assert_int_equal(number_of("SELECT count(DISTINCT process) FROM launch"), JOURNALS);
+	assert_int_equal(number_of("SELECT max(sequence) FROM launch"), COUNT - 1);
+	assert_int_equal(number_of("SELECT sum(count) FROM ledger WHERE item = 'launches'"), JOURNALS * COUNT);
+	assert_int_equal(number_of("SELECT count(*) FROM process"), JOURNALS);
+	assert_int_equal(recover().processes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(launches_get_what_is_known_of_them, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(transfers_do_so_too, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(one_that_said_goodbye_ended_by_itself, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(entries_come_before_what_refers_to_them, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(an_entry_marked_in_part_is_not_torn, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(the_living_and_the_locked_are_left_alone, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(what_an_exec_moved_aside_is_found, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named_and_kept, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(a_journal_of_another_user_is_named_and_left_alone, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(journals_stay_when_the_database_cannot_be_written, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(a_recoverer_killed_at_any_moment_does_no_harm, begin_test, end_test),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,439 @@
+/*
+ * The journal: what a process has recorded and the database does not hold yet.
+ * A memory-mapped file, so that it survives the process; every store into it
+ * is on disk's side of a SIGKILL at once.
+ *
+ *   file    = header page | segment | segment | ...
+ *   segment = KC_SEGMENT_SLOTS slots of KC_SLOT_BYTES
+ *   slot    = one launch or transfer, or one part of a dictionary entry
+ *
+ * Any number of threads append (kc_journal_claim, kc_journal_commit); one
+ * worker thread prepares segments ahead of them and retires segments whose
+ * slots are all in the database, which are then used again. A slot's index is
+ * its place in the order of claims; it never repeats within a process and
+ * serves as the launch's sequence number. Slots are found again after a crash
+ * by the index each one carries, so the order of segments in the file means
+ * nothing.
+ *
+ * A launch slot lives through
+ *   EMPTY -> CALLED (before the real call) -> RETURNED -> FINAL -> STORED
+ * The launching thread writes up to RETURNED, the worker from there on. What a
+ * killed process leaves at CALLED or later is recovered.
+ */
+#ifndef KC_JOURNAL_H
+#define KC_JOURNAL_H
+
+#include "predictor/device/copy.h"
+#include "predictor/device/device.h"
+#include "predictor/solo/forecast.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KC_JOURNAL_MAGIC "KCJRNL1"
+#define KC_JOURNAL_VERSION 4u
+#define KC_SLOT_BYTES 208u
+#define KC_SEGMENT_SLOTS 4096u
+#define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
+#define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
+#define KC_JOURNAL_SEGMENTS_MAX 16384u /* each is a mapping, and Linux gives a process 65,530 */
+
+enum kc_slot_state {
+	KC_SLOT_EMPTY = 0,
+	KC_SLOT_CALLED = 1,
+	KC_SLOT_RETURNED = 2,
+	KC_SLOT_FINAL = 3,
+	KC_SLOT_STORED = 4,
+};
+
+enum kc_slot_kind {
+	KC_KIND_LAUNCH = 1,
+	KC_KIND_TRANSFER = 2,
+	/* Dictionary entries and notes: one payload over one or more slots,
+	 * committed in order at RETURNED. */
+	KC_KIND_DEVICE = 3,    /* struct kc_device_entry */
+	KC_KIND_STREAM = 4,    /* struct kc_stream_entry */
+	KC_KIND_KERNEL = 5,    /* struct kc_kernel_entry, then name and module, NUL-terminated */
+	KC_KIND_LAMBDA = 6,    /* struct kc_lambda_entry */
+	KC_KIND_MESSAGE = 7,   /* struct kc_message_entry, then text, NUL-terminated */
+	KC_KIND_CALL_SITE = 8, /* struct kc_call_site_entry, then module, symbol, host function's symbol */
+	KC_KIND_ARGUMENTS = 9, /* struct kc_arguments_entry, then text, NUL-terminated */
+	KC_KIND_CODE = 10,     /* struct kc_code_entry, then the formula or the reason, NUL-terminated */
+	KC_KIND_COUNT,
+};
+
+/* The call that launched; names in kc_api_name() */
+enum kc_api {
+	KC_API_UNKNOWN = 0,
+	KC_API_LAUNCH_KERNEL,
+	KC_API_LAUNCH_KERNEL_EX,
+	KC_API_LAUNCH_COOPERATIVE,
+	KC_API_LAUNCH_LEGACY, /* cuLaunch, cuLaunchGrid, cuLaunchGridAsync, multi-device */
+	KC_API_GRAPH,
+	KC_API_RUNTIME, /* recorded at the runtime level */
+	KC_API_COUNT,
+};
+const char *kc_api_name(uint32_t api);
+
+/* Why a launch has no prediction; 0: it has one */
+enum kc_unpredictable {
+	KC_PREDICTED = 0,
+	KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
+	KC_NO_DEVICE,     /* no current context, or its device is unknown */
+	KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
+	KC_TABLE_FULL,    /* our tables are at their bound: KC_MESSAGE_TABLE_FULL says which */
+	KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
+	KC_IMPORTED,      /* recorded by others: nobody predicted it when it was launched */
+	KC_UNPREDICTABLE_COUNT,
+};
+const char *kc_unpredictable_name(uint32_t reason);
+
+/* Why a launch has no measured time; 0: it has one, or it is still awaited */
+enum kc_unmeasured {
+	KC_MEASURED = 0,
+	KC_CALL_FAILED,
+	KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
+	KC_NO_CUPTI,       /* not found, too new for the driver, … */
+	KC_PROFILER_BUSY,  /* another profiler holds CUPTI (error 39), or took it over */
+	KC_RECORD_DROPPED, /* CUPTI said it dropped records */
+	KC_RECORD_INVALID, /* start = 0 or end < start */
+	KC_NO_CORRELATION, /* no callback fired during the call */
+	KC_NOT_DELIVERED,  /* no record came before the process ended */
+	KC_PROCESS_KILLED, /* the process ended before the record came */
+	KC_AFTER_EXIT,     /* launched when the program had begun to exit, and measuring had ended */
+	KC_UNMEASURED_COUNT,
+};
+const char *kc_unmeasured_name(uint32_t reason);
+
+enum kc_overlap {
+	KC_OVERLAP_UNKNOWN = 0,
+	KC_OVERLAP_NONE = 1,
+	KC_OVERLAP_BEHIND = 2,    /* met a kernel launched before it */
+	KC_OVERLAP_OVERTAKEN = 3, /* met only kernels launched after it */
+};
+
+/* Times are CLOCK_MONOTONIC nanoseconds; 0: not known. */
+struct kc_launch {
+	int64_t predicted_at_ns; /* host time at which the prediction was made */
+	int64_t launched_ns;     /* host time just before the real call, to a fraction of a microsecond */
+	int64_t solo_ns, solo_low_ns, solo_high_ns;
+	int64_t start_ns, end_ns; /* predicted */
+	int64_t measured_start_ns, measured_end_ns;
+	uint32_t grid[3];
+	uint16_t block[3];
+	uint8_t device;
+	uint8_t api;
+	uint32_t dynamic_shared_bytes;
+	uint32_t kernel; /* dictionary id; 0: unknown function */
+	uint32_t stream; /* dictionary id */
+	int32_t result;  /* CUresult; INT32_MIN: the process ended during the call */
+	uint32_t correlation;
+	uint32_t thread; /* Linux thread id */
+	uint32_t model_state;
+	float slowdown;
+	float slowdown_waves;
+	uint16_t blocks_per_sm;
+	uint8_t model;            /* enum kc_model */
+	uint8_t concurrency_case; /* enum kc_case */
+	uint8_t unpredictable;    /* enum kc_unpredictable */
+	uint8_t unmeasured;       /* enum kc_unmeasured */
+	uint8_t overlap;          /* enum kc_overlap */
+	uint8_t novelty;          /* enum kc_novelty, known at prediction time */
+	uint32_t graph_launch;    /* 0: not by a graph */
+	uint32_t graph_node;
+	uint32_t ticket;       /* of the timeline; means nothing after the process */
+	uint32_t shape;        /* place in the shim's table; likewise */
+	uint64_t meeting;      /* kc_meeting_pack() of what was expected to run beside it; likewise */
+	uint64_t context;      /* kc_prediction.context; likewise */
+	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
+	uint64_t link;         /* to another launch of the same graph launch; likewise */
+	uint32_t call_site;    /* dictionary id; 0: not known */
+	uint32_t arguments;    /* dictionary id; 0: not known */
+};
+
+enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
+const char *kc_transfer_kind_name(uint32_t kind);
+enum kc_copy_route kc_transfer_route(uint32_t kind);
+
+struct kc_transfer {
+	int64_t launched_ns;
+	int64_t start_ns, end_ns; /* predicted */
+	int64_t measured_start_ns, measured_end_ns;
+	uint64_t bytes;
+	uint32_t stream;
+	int32_t result;
+	uint32_t correlation;
+	uint32_t thread;
+	uint32_t ticket;
+	uint8_t kind; /* enum kc_transfer_kind */
+	uint8_t device;
+	uint8_t unmeasured;
+	uint8_t reserved;
+};
+
+/* Of a dictionary entry */
+struct kc_part {
+	uint16_t index, count;
+	uint32_t bytes; /* in this part */
+	uint8_t payload[KC_SLOT_BYTES - 24];
+};
+
+struct kc_slot {
+	_Atomic uint32_t state; /* enum kc_slot_state */
+	uint32_t kind;          /* enum kc_slot_kind */
+	uint64_t index;
+	union {
+		struct kc_launch launch;
+		struct kc_transfer transfer;
+		struct kc_part part;
+		uint8_t bytes[KC_SLOT_BYTES - 16];
+	};
+};
+_Static_assert(sizeof(struct kc_slot) == KC_SLOT_BYTES, "slot size");
+
+#define KC_UUID_BYTES 16u
+
+/* Dictionary ids are given by the process, from 1 (devices: the ordinal). */
+struct kc_device_entry {
+	uint32_t ordinal;
+	uint32_t driver_version; /* cuDriverGetVersion */
+	uint8_t uuid[KC_UUID_BYTES];
+	struct kc_device device;
+};
+
+/* As the database has it: hexadecimal. */
+void kc_uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1]);
+
+struct kc_stream_entry {
+	uint32_t id;
+	uint32_t device;
+	uint64_t handle;  /* as the app sees it */
+	uint64_t context; /* for default streams */
+	int32_t priority;
+	uint32_t flags;      /* CU_STREAM_NON_BLOCKING … */
+	uint32_t kind;       /* enum kc_stream_kind */
+	uint32_t per_thread; /* Linux thread id of a per-thread default stream */
+};
+
+struct kc_kernel_entry {
+	uint32_t id;
+	uint32_t device;
+	uint64_t code_hash; /* 0: code not read */
+	struct kc_resources resources;
+	uint32_t binary_version; /* 90: SASS for 9.0 */
+	uint32_t ptx_version;
+};
+
+/* What became of a kernel's code */
+enum kc_code_state {
+	KC_CODE_NOT_SEEN = 0, /* its load was not seen */
+	KC_CODE_WAITS,        /* to be read */
+	KC_CODE_READ,
+	KC_CODE_NO_PTX,    /* machine code alone */
+	KC_CODE_TOO_LARGE, /* or no room to keep it */
+	KC_CODE_REFUSED,   /* it is not understood: the text says where and why */
+	KC_CODE_STATE_COUNT,
+};
+const char *kc_code_state_name(uint32_t state);
+
+struct kc_code_entry {
+	uint32_t kernel; /* dictionary id */
+	uint32_t state;  /* enum kc_code_state */
+};
+
+/* Where launches were called from, as the runtime level sees it. With <<<>>> the
+ * caller is the stub that nvcc makes for each kernel. */
+struct kc_call_site_entry {
+	uint32_t id;
+	uint32_t reserved;
+	uint64_t address;       /* return address */
+	uint64_t offset;        /* of it in its module */
+	uint64_t host_function; /* as given to the runtime; 0: a kernel handle was given */
+};
+
+/* What a launch worked on, in the words of a trace: a problem size. */
+struct kc_arguments_entry {
+	uint32_t id;
+	uint32_t reserved;
+};
+
+/* A change of a λ */
+struct kc_lambda_entry {
+	uint32_t state;  /* id that launches refer to (model_state) */
+	uint32_t level;  /* enum kc_model: device, kernel, shape */
+	uint32_t kernel; /* dictionary id; 0 at device level */
+	uint32_t device;
+	uint16_t block[3];
+	uint16_t reserved;
+	uint32_t grid[3]; /* shape level, else 0 */
+	uint32_t dynamic_shared_bytes;
+	uint32_t count;
+	double log_value;
+	double variance;
+	int64_t time_ns;
+};
+
+struct kc_message_entry {
+	int64_t time_ns;
+	uint32_t severity; /* 0 info, 1 warning, 2 error */
+	uint32_t code;     /* enum kc_message_code (store/common/message.h) */
+	uint64_t count;    /* times it happened */
+};
+
+/* Live counts, in the header page so that they survive the process. */
+enum kc_counter {
+	KC_COUNT_CALLS,         /* launch calls seen */
+	KC_COUNT_CAPTURED,      /* recorded into a graph, not executed */
+	KC_COUNT_DROPPED,       /* launches the journal had no room for, or that are in no file at the end */
+	KC_COUNT_CUPTI_RECORDS, /* kernel records CUPTI delivered */
+	KC_COUNT_CUPTI_MATCHED,
+	KC_COUNT_CUPTI_UNMATCHED, /* no launch of ours has that correlation id */
+	KC_COUNT_CUPTI_INVALID,
+	KC_COUNT_CUPTI_DROPPED, /* as CUPTI tells */
+	KC_COUNT_TRANSFER_RECORDS,
+	KC_COUNT_TRANSFER_UNMATCHED,
+	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
+	KC_COUNT_GRAPH_LAUNCHES,
+	KC_COUNT_GRAPHS_UNKNOWN,    /* graph launches with kernels that cannot be counted beforehand */
+	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
+	KC_COUNT_TRANSFERS_DROPPED, /* transfers past KERNCAST_JOURNAL_MAX */
+	KC_COUNT_AFTER_END,         /* launches as the process ended: no row */
+	KC_COUNTERS,
+};
+const char *kc_counter_name(uint32_t counter);
+
+struct kc_journal_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes, slot_bytes, segment_slots;
+	uint32_t pid, ppid;
+	uint64_t pid_start;          /* field 22 of /proc/PID/stat: tells a reused pid apart */
+	int64_t realtime_ns;         /* CLOCK_REALTIME when ... */
+	int64_t monotonic_ns;        /* ... CLOCK_MONOTONIC was this */
+	_Atomic int64_t process_row; /* rowid in `process`; 0: not there yet */
+	_Atomic uint32_t simulated;
+	_Atomic uint32_t ended; /* 1: the process said goodbye */
+	_Atomic int64_t ended_ns;
+	_Atomic uint64_t counters[KC_COUNTERS];
+	char boot_id[40];
+	char run_token[64]; /* names the run; same for all its processes */
+	char measure[16];
+	char executable[1024];
+	char directory[1024];
+	char database[1024];
+	char command_line[4096]; /* arguments separated by NUL, cut if longer */
+	uint32_t command_line_bytes;
+	uint64_t pid_namespace; /* inode; filled by kc_journal_create() */
+	char source[1024];      /* the trace file it was imported from; empty: recorded live */
+};
+_Static_assert(sizeof(struct kc_journal_header) <= KC_HEADER_BYTES, "header size");
+
+struct kc_journal;
+
+/*
+ * Creates PATH (mode 0600, must not exist), maps the header, prepares the
+ * first segments and closes the descriptor that apps could close under us.
+ * template: header fields to start from. max_bytes: bound on the file.
+ * Returns 0 or negative errno; where the disk has no room the journal lives in
+ * memory (kc_journal_in_memory()).
+ */
+int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
+		      struct kc_journal **out);
+
+struct kc_journal_header *kc_journal_header(struct kc_journal *j);
+
+/* 1: at least one segment is not backed by disk, a crash would lose it. */
+int kc_journal_in_memory(const struct kc_journal *j);
+/* Why: negative errno of what stopped the file from growing; -ENOENT, -ENOTDIR, -ESTALE: it is not where it was
+ * made; 0: nothing has. */
+int kc_journal_in_memory_why(const struct kc_journal *j);
+/* 1: the file is neither where it was made nor, moved, anywhere else: what it holds ends with the process. Reads
+ * /proc. */
+int kc_journal_deleted(const struct kc_journal *j);
+
+/*
+ * Launch path. The next slot, index and kind set, state EMPTY, rest undefined;
+ * NULL past the bound (the caller counts the launch as dropped). No allocation,
+ * no lock; no system call as long as the worker keeps ahead.
+ */
+struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind);
+static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
+{
+	atomic_store_explicit(&slot->state, state, memory_order_release);
+}
+
+/* Off the launch path: a dictionary entry. 0; -ENOSPC past the bound; -EMSGSIZE
+ * past 180,224 bytes. */
+int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
+
+/* Worker. Prepares segments ahead of the claims; returns how many slots lie
+ * between kc_journal_first() and kc_journal_claimed(); 0: all are stored. */
+uint64_t kc_journal_prepare(struct kc_journal *j);
+
+/* All slots before kc_journal_first() are stored. The slot at an index between it
+ * and kc_journal_claimed() (NULL: its segment is stored and retired, too). Worker. */
+uint64_t kc_journal_first(const struct kc_journal *j);
+uint64_t kc_journal_claimed(const struct kc_journal *j);
+struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index);
+/* 1: the slot at an index is in the file, where recovery finds it. 0: in memory only, or not there. */
+int kc_journal_on_disk(const struct kc_journal *j, uint64_t index);
+
+/* Frees for reuse the segments whose slots are all STORED: the leading ones at
+ * once, those behind a slot that takes long a few a call. Worker. */
+void kc_journal_retire(struct kc_journal *j);
+
+/* After fork, in the child: forget the parent's journal without touching its
+ * file (unmaps). Nothing may use j afterwards. */
+void kc_journal_forget(struct kc_journal *j);
+
+/* End of recording: claims get NULL from now on, kc_journal_put() -ENOSPC, and
+ * kc_journal_claimed() stays what it is. Threads may still be writing to slots
+ * they have. Worker. */
+void kc_journal_seal(struct kc_journal *j);
+
+/* End of the process: seals the journal. Memory stays mapped, for those threads.
+ * remove: everything is in the database; the file stays all the same if a slot is
+ * not STORED. Worker. */
+void kc_journal_close(struct kc_journal *j, int remove);
+
+/* A header that changes when the file is gone: makes the file again, with the header
+ * alone, which kc_journal_header() is from now on. 0 or negative errno. */
+int kc_journal_restore(struct kc_journal *j);
+
+/* Recording did not begin: the file goes, whatever is in it. */
+void kc_journal_discard(struct kc_journal *j);
+
+/* A journal file of another process, read only. */
+struct kc_journal_file;
+/* 0; -EINVAL not a journal (or of another version); -EPERM: another user's, which could say anything; -errno. */
+int kc_journal_open(const char *path, struct kc_journal_file **out);
+const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_file *f);
+/* 1 while the process that writes it lives (pid, start time, boot id agree). */
+int kc_journal_file_alive(const struct kc_journal_file *f);
+/* Every slot at CALLED or later in index order. Slots of multi-part entries
+ * come one by one. fn returns 0 to go on. */
+int kc_journal_file_each(struct kc_journal_file *f, int (*fn)(const struct kc_slot *slot, void *arg), void *arg);
+/* Keeps other recoverers away until the file is closed; -EWOULDBLOCK: one has it. */
+int kc_journal_file_lock(struct kc_journal_file *f);
+/* 1: the file at path is this one. */
+int kc_journal_file_is(const struct kc_journal_file *f, const char *path);
+void kc_journal_file_close(struct kc_journal_file *f);
+
+/* Puts parts together: feed slots in index order, an assembler of zeros first;
+ * returns 1 when *payload holds a whole entry (valid until the next call), 0 when
+ * more parts are needed, -EBADMSG for a part without those before it (expected
+ * is not 0 between the parts of an entry), -ENOMEM. */
+struct kc_assembler {
+	uint8_t *buffer;
+	size_t used, capacity;
+	uint16_t expected;
+	uint64_t next_index;
+};
+int kc_assemble(struct kc_assembler *a, const struct kc_slot *slot, const void **payload, size_t *bytes);
+void kc_assembler_free(struct kc_assembler *a);
+
+/* Where the journal of a process lies: "<database>.<pid>-<pid_start>.kcj". */
+int kc_journal_path(const char *database, uint32_t pid, uint64_t pid_start, char *out, size_t size);
+
+#endif

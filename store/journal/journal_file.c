@@ -1,0 +1,318 @@
+#include "journal.h"
+#include "store/common/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Parts of one entry, as kc_journal_put() makes them. */
+#define PARTS_MAX 1024u
+
+struct place { /* of a segment in the file */
+	uint64_t number;
+	uint32_t position;
+};
+
+struct kc_journal_file {
+	int fd;
+	uint32_t positions;
+	off_t bytes;
+	struct kc_journal_header header;
+};
+
+/* Files are read, not mapped: a mapping of one that shrinks meanwhile is a SIGBUS. */
+static ssize_t read_at(int fd, void *out, size_t bytes, off_t offset)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = pread(fd, (char *)out + done, bytes - done, offset + (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+#define TERMINATE(text) ((text)[sizeof(text) - 1] = 0)
+
+static int check_header(struct kc_journal_header *h)
+{
+	if (memcmp(h->magic, KC_JOURNAL_MAGIC, sizeof(h->magic)) != 0 || h->version != KC_JOURNAL_VERSION ||
+	    h->header_bytes != KC_HEADER_BYTES || h->slot_bytes != KC_SLOT_BYTES ||
+	    h->segment_slots != KC_SEGMENT_SLOTS)
+		return -EINVAL;
+	TERMINATE(h->boot_id);
+	TERMINATE(h->run_token);
+	TERMINATE(h->measure);
+	TERMINATE(h->executable);
+	TERMINATE(h->directory);
+	TERMINATE(h->database);
+	TERMINATE(h->command_line);
+	if (h->command_line_bytes > sizeof(h->command_line))
+		h->command_line_bytes = sizeof(h->command_line);
+	return 0;
+}
+
+static int check_file(struct kc_journal_file *f)
+{
+	struct stat st;
+	off_t segments;
+	ssize_t n;
+
+	if (fstat(f->fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid())
+		return -EPERM;
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)KC_HEADER_BYTES)
+		return -EINVAL;
+	/* The last segment is not whole where the disk was full. */
+	segments = (st.st_size - (off_t)KC_HEADER_BYTES + (off_t)KC_SEGMENT_BYTES - 1) / (off_t)KC_SEGMENT_BYTES;
+	if (segments > (off_t)KC_JOURNAL_SEGMENTS_MAX)
+		return -EINVAL;
+	f->bytes = st.st_size;
+	f->positions = (uint32_t)segments;
+	n = read_at(f->fd, &f->header, sizeof(f->header), 0);
+	if (n < 0)
+		return (int)n;
+	return n < (ssize_t)sizeof(f->header) ? -EINVAL : check_header(&f->header);
+}
+
+int kc_journal_open(const char *path, struct kc_journal_file **out)
+{
+	struct kc_journal_file *f = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		return -ENOMEM;
+	/* O_NONBLOCK: a FIFO of this name must not hold us up. */
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (f->fd < 0) {
+		rc = errno == ELOOP ? -EINVAL : -errno;
+		free(f);
+		return rc;
+	}
+	rc = check_file(f);
+	if (rc) {
+		kc_journal_file_close(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+void kc_journal_file_close(struct kc_journal_file *f)
+{
+	if (!f)
+		return;
+	close(f->fd);
+	free(f);
+}
+
+const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_file *f)
+{
+	return &f->header;
+}
+
+int kc_journal_file_alive(const struct kc_journal_file *f)
+{
+	const struct kc_journal_header *h = &f->header;
+
+	return kc_process_alive(h->pid, h->pid_start, h->boot_id, h->pid_namespace);
+}
+
+int kc_journal_file_lock(struct kc_journal_file *f)
+{
+	/* Where the file system has no such locks, idempotence has to do. */
+	return flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? -EWOULDBLOCK : 0;
+}
+
+int kc_journal_file_is(const struct kc_journal_file *f, const char *path)
+{
+	struct stat ours, theirs;
+
+	return fstat(f->fd, &ours) == 0 && lstat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
+/* ---- Slots in index order ---- */
+
+static uint32_t slot_state(const struct kc_slot *slot)
+{
+	return atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
+}
+
+/* In use, and at a place that its index allows. */
+static int is_plausible(const struct kc_slot *slot, uint32_t position)
+{
+	uint32_t state = slot_state(slot);
+
+	return state >= KC_SLOT_CALLED && state <= KC_SLOT_STORED && slot->index % KC_SEGMENT_SLOTS == position;
+}
+
+/* The number most slots agree on, so that a single bad index cannot hide a segment
+ * (Boyer and Moore's majority vote). 1: found. */
+static int segment_number(const struct kc_slot *slots, uint32_t count, uint64_t *number)
+{
+	uint32_t votes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_plausible(&slots[i], i))
+			continue;
+		if (votes == 0)
+			*number = slots[i].index / KC_SEGMENT_SLOTS;
+		if (slots[i].index / KC_SEGMENT_SLOTS == *number)
+			votes++;
+		else
+			votes--;
+	}
+	return votes > 0;
+}
+
+/* Slots there, 0 to KC_SEGMENT_SLOTS, or -errno. */
+static int read_segment(const struct kc_journal_file *f, uint32_t position, struct kc_slot *slots)
+{
+	ssize_t n =
+	    read_at(f->fd, slots, KC_SEGMENT_BYTES, (off_t)KC_HEADER_BYTES + (off_t)position * KC_SEGMENT_BYTES);
+
+	return n < 0 ? (int)n : (int)((size_t)n / KC_SLOT_BYTES);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *p = a, *q = b;
+
+	if (p->number != q->number)
+		return p->number < q->number ? -1 : 1;
+	return p->position < q->position ? -1 : p->position > q->position;
+}
+
+/* Fills places, sorted; their count or -errno. */
+static int find_places(const struct kc_journal_file *f, struct kc_slot *slots, struct place *places)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < f->positions; i++) {
+		int n = read_segment(f, i, slots);
+
+		if (n < 0)
+			return n;
+		places[found].position = i;
+		found += segment_number(slots, (uint32_t)n, &places[found].number);
+	}
+	qsort(places, (size_t)found, sizeof(*places), compare_places);
+	return found;
+}
+
+static int each_of_segment(const struct kc_slot *slots, uint32_t count, uint64_t number,
+			   int (*fn)(const struct kc_slot *slot, void *arg), void *arg)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		int rc;
+
+		if (!is_plausible(&slots[i], i) || slots[i].index / KC_SEGMENT_SLOTS != number)
+			continue;
+		rc = fn(&slots[i], arg);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int kc_journal_file_each(struct kc_journal_file *f, int (*fn)(const struct kc_slot *slot, void *arg), void *arg)
+{
+	struct place *places = calloc(f->positions + 1u, sizeof(*places));
+	struct kc_slot *slots = malloc(KC_SEGMENT_BYTES);
+	int found, rc = -ENOMEM;
+
+	if (!places || !slots)
+		goto out;
+	rc = found = find_places(f, slots, places);
+	for (int i = 0; i < found; i++) {
+		if (i > 0 && places[i].number == places[i - 1].number)
+			continue;
+		rc = read_segment(f, places[i].position, slots);
+		if (rc > 0)
+			rc = each_of_segment(slots, (uint32_t)rc, places[i].number, fn, arg);
+		if (rc)
+			break;
+	}
+out:
+	free(slots);
+	free(places);
+	return rc;
+}
+
+/* ---- Entries of several parts ---- */
+
+static int forget_parts(struct kc_assembler *a, int rc)
+{
+	a->used = 0;
+	a->expected = 0;
+	return rc;
+}
+
+static int reserve(struct kc_assembler *a, size_t bytes)
+{
+	uint8_t *buffer;
+
+	if (bytes <= a->capacity)
+		return 0;
+	buffer = realloc(a->buffer, bytes);
+	if (!buffer)
+		return -ENOMEM;
+	a->buffer = buffer;
+	a->capacity = bytes;
+	return 0;
+}
+
+int kc_assemble(struct kc_assembler *a, const struct kc_slot *slot, const void **payload, size_t *bytes)
+{
+	const struct kc_part *part = &slot->part;
+	size_t room = sizeof(part->payload);
+	int is_last = part->index + 1 == part->count;
+
+	if (part->index == 0) {
+		a->used = 0;
+		a->expected = part->count;
+		a->next_index = slot->index;
+	}
+	if (part->count == 0 || part->count > PARTS_MAX || part->count != a->expected || slot->index != a->next_index ||
+	    a->used != part->index * room || part->bytes > room || (!is_last && part->bytes != room))
+		return forget_parts(a, -EBADMSG);
+	if (reserve(a, part->count * room))
+		return forget_parts(a, -ENOMEM);
+	memcpy(a->buffer + a->used, part->payload, part->bytes);
+	a->used += part->bytes;
+	a->next_index++;
+	if (!is_last)
+		return 0;
+	*payload = a->buffer;
+	*bytes = a->used;
+	return forget_parts(a, 1);
+}
+
+void kc_assembler_free(struct kc_assembler *a)
+{
+	free(a->buffer);
+	memset(a, 0, sizeof(*a));
+}
+
+/* ---- Names ---- */
+
+int kc_journal_path(const char *database, uint32_t pid, uint64_t pid_start, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%s.%u-%llu.kcj", database, pid, (unsigned long long)pid_start);
+
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}

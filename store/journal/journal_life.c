@@ -1,0 +1,225 @@
+#include "disk.h"
+#include "journal_internal.h"
+#include "store/common/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A launch that takes long must not stop the segments after its own from being
+ * used again: the directory spans this many times the bound, within these. */
+#define DIRECTORY_SPAN 64u
+#define DIRECTORY_MAX 131072u
+
+struct kc_journal_header *kc_journal_header(struct kc_journal *j)
+{
+	return j->header;
+}
+
+int kc_journal_in_memory(const struct kc_journal *j)
+{
+	return j->header_in_memory || atomic_load(&j->memory_segments) > 0;
+}
+
+int kc_journal_in_memory_why(const struct kc_journal *j)
+{
+	return atomic_load(&j->in_memory_why);
+}
+
+/* Where a mapped file has gone to, only the list of mappings says: "/new/folder/name", or "/folder/name (deleted)". */
+static int mapped_and_not_deleted(const char *name)
+{
+	static const char deleted[] = " (deleted)\n";
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[2048];
+	int found = 0;
+
+	while (!found && maps && fgets(line, sizeof(line), maps)) {
+		const char *at = strstr(line, name);
+
+		found = at && strcmp(at + strlen(name), deleted) != 0;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+int kc_journal_deleted(const struct kc_journal *j)
+{
+	int fd = j->no_file ? -ENOENT : kc__journal_reopen(j);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (j->no_file || !mapped_and_not_deleted(strrchr(j->path, '/')));
+}
+
+/* One mapping for the struct, its directory and its list of spares: the
+ * application's allocator is left out of it. */
+static struct kc_journal *new_journal(uint64_t segments_max)
+{
+	size_t wanted = segments_max * DIRECTORY_SPAN, entries = 1, bytes;
+	struct kc_journal *j;
+
+	while (entries < segments_max + 1 || (entries < wanted && entries < DIRECTORY_MAX))
+		entries *= 2;
+	bytes = sizeof(*j) + entries * sizeof(struct kc__segment) + segments_max * sizeof(uint32_t);
+	j = kc__disk_map(-1, 0, bytes);
+	if (!j)
+		return NULL;
+	j->entries = (struct kc__segment *)(j + 1);
+	j->entry_mask = entries - 1;
+	j->unmapped = (uint32_t *)(j->entries + entries);
+	j->segments_max = (uint32_t)segments_max;
+	j->mapping_bytes = bytes;
+	pthread_mutex_init(&j->lock, NULL);
+	return j;
+}
+
+static int absolute_path(struct kc_journal *j, const char *path)
+{
+	char directory[sizeof(j->path)] = "";
+	int n;
+
+	if (path[0] != '/' && !getcwd(directory, sizeof(directory)))
+		return -errno;
+	n = snprintf(j->path, sizeof(j->path), "%s%s%s", directory, directory[0] ? "/" : "", path);
+	return n < 0 || (size_t)n >= sizeof(j->path) ? -ENAMETOOLONG : 0;
+}
+
+static int no_room(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
+}
+
+/* Creates the file and maps its header page, from memory where there is no room. */
+static int map_header(struct kc_journal *j)
+{
+	int fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int rc = fd < 0 ? -errno : 0;
+	struct stat st;
+
+	if (fd >= 0) {
+		rc = fstat(fd, &st) ? -errno : kc__disk_allocate(fd, 0, KC_HEADER_BYTES);
+		if (rc == 0) {
+			j->header = kc__disk_map(fd, 0, KC_HEADER_BYTES);
+			rc = j->header ? 0 : -ENOMEM;
+		}
+		if (rc)
+			unlink(j->path);
+		close(fd);
+	}
+	if (rc == 0) {
+		j->device = st.st_dev;
+		j->inode = st.st_ino;
+		return 0;
+	}
+	if (!no_room(rc))
+		return rc;
+	j->header_in_memory = j->no_file = true;
+	j->in_memory_why = rc;
+	j->header = kc__disk_map(-1, 0, KC_HEADER_BYTES);
+	return j->header ? 0 : -ENOMEM;
+}
+
+static void fill_header(struct kc_journal_header *h, const struct kc_journal_header *template)
+{
+	uint64_t magic;
+
+	memcpy(&magic, KC_JOURNAL_MAGIC, sizeof(magic));
+	memcpy((char *)h + sizeof(magic), (const char *)template + sizeof(magic), sizeof(*h) - sizeof(magic));
+	h->version = KC_JOURNAL_VERSION;
+	h->header_bytes = KC_HEADER_BYTES;
+	h->slot_bytes = KC_SLOT_BYTES;
+	h->segment_slots = KC_SEGMENT_SLOTS;
+	h->pid_namespace = kc_pid_namespace();
+	/* Last: a header that has it is whole. */
+	__atomic_store_n((uint64_t *)h->magic, magic, __ATOMIC_RELEASE);
+}
+
+int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
+		      struct kc_journal **out)
+{
+	uint64_t segments_max = max_bytes > KC_HEADER_BYTES ? (max_bytes - KC_HEADER_BYTES) / KC_SEGMENT_BYTES : 0;
+	struct kc_journal *j;
+	int rc;
+
+	if (segments_max == 0)
+		return -EINVAL;
+	j = new_journal(segments_max < KC_JOURNAL_SEGMENTS_MAX ? segments_max : KC_JOURNAL_SEGMENTS_MAX);
+	if (!j)
+		return -ENOMEM;
+	rc = absolute_path(j, path);
+	if (rc == 0)
+		rc = map_header(j);
+	if (rc) {
+		munmap(j, j->mapping_bytes);
+		return rc;
+	}
+	fill_header(j->header, template);
+	kc_journal_prepare(j);
+	*out = j;
+	return 0;
+}
+
+void kc_journal_forget(struct kc_journal *j)
+{
+	for (uint64_t i = j->first_segment; i < j->made; i++)
+		if (kc__slot_at(j, i * KC_SEGMENT_SLOTS))
+			munmap(kc__segment_of(j, i)->slots, KC_SEGMENT_BYTES);
+	for (uint32_t i = 0; i < j->mapped_spares; i++)
+		munmap(j->mapped[i].slots, KC_SEGMENT_BYTES);
+	munmap(j->header, KC_HEADER_BYTES);
+	munmap(j, j->mapping_bytes);
+}
+
+void kc_journal_seal(struct kc_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	if (!j->closed) {
+		j->closed = true;
+		atomic_store(&j->limit, 0);
+		atomic_store(&j->full, 1);
+		j->end = atomic_fetch_or(&j->tail, KC__SEALED);
+	}
+	pthread_mutex_unlock(&j->lock);
+}
+
+static void remove_file(struct kc_journal *j)
+{
+	int fd = j->no_file ? -1 : kc__journal_reopen(j);
+
+	if (fd < 0)
+		return;
+	unlink(j->path);
+	close(fd);
+}
+
+void kc_journal_close(struct kc_journal *j, int remove)
+{
+	kc_journal_seal(j);
+	kc_journal_retire(j);
+	if (remove && kc_journal_first(j) == kc_journal_claimed(j))
+		remove_file(j);
+}
+
+int kc_journal_restore(struct kc_journal *j)
+{
+	struct kc_journal_header *before = j->header;
+	int rc = map_header(j);
+
+	if (rc)
+		j->header = before;
+	else
+		fill_header(j->header, before);
+	return rc;
+}
+
+void kc_journal_discard(struct kc_journal *j)
+{
+	kc_journal_seal(j);
+	remove_file(j);
+}

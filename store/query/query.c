@@ -1,0 +1,273 @@
+#include "query.h"
+#include "store/database/internal.h"
+#include "report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *kc__column_text(sqlite3_stmt *row, int i)
+{
+	const char *text = (const char *)sqlite3_column_text(row, i);
+
+	return strdup(text ? text : "");
+}
+
+int kc__select(struct kc_store *s, const struct kc_selection *selection, const char *sql,
+	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &row, NULL);
+	int stopped = 0;
+
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	if (selection) {
+		sqlite3_bind_int64(row, 1, selection->first_run);
+		sqlite3_bind_int64(row, 2, selection->last_run);
+	}
+	while (!stopped && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		stopped = fn(row, arg);
+	if (!stopped)
+		stopped = kc__errno(s->db, rc);
+	sqlite3_finalize(row);
+	return stopped;
+}
+
+void *kc__list_add(struct kc__list *list, size_t size)
+{
+	void *entry;
+
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 16;
+		void *at = realloc(list->at, capacity * size);
+
+		if (!at)
+			return NULL;
+		list->at = at;
+		list->capacity = capacity;
+	}
+	entry = (char *)list->at + list->count++ * size;
+	memset(entry, 0, size);
+	return entry;
+}
+
+static int add_run(sqlite3_stmt *row, void *arg)
+{
+	struct kc_run *run = kc__list_add(arg, sizeof(*run));
+
+	if (!run)
+		return -ENOMEM;
+	run->id = sqlite3_column_int64(row, 0);
+	run->started_unix_ns = sqlite3_column_int64(row, 1);
+	run->command_line = kc__column_text(row, 2);
+	run->simulated = sqlite3_column_int(row, 3);
+	run->processes = (uint64_t)sqlite3_column_int64(row, 4);
+	run->launches = (uint64_t)sqlite3_column_int64(row, 5);
+	return run->command_line ? 0 : -ENOMEM;
+}
+
+/* The first process is the one that started first, not the one that wrote first. */
+#define FIRST_COMMAND                                                                                                  \
+	"coalesce((SELECT command_line FROM process p WHERE p.run = r.id ORDER BY started_ns LIMIT 1), command_line)"
+
+int kc_query_runs(struct kc_store *s, struct kc_run **runs, size_t *count)
+{
+	struct kc__list list = {0};
+	int rc = kc__select(s, NULL,
+			    "SELECT id, started_unix_ns, " FIRST_COMMAND ", simulated,"
+			    " (SELECT count(*) FROM process p WHERE p.run = r.id),"
+			    " (SELECT coalesce(sum(l.count), 0) FROM process p JOIN ledger l ON l.process = p.id"
+			    " AND l.item = 'launches' WHERE p.run = r.id) FROM run r ORDER BY id DESC",
+			    add_run, &list);
+
+	*runs = list.at;
+	*count = list.count;
+	if (rc) {
+		kc_runs_free(list.at, list.count);
+		*runs = NULL;
+		*count = 0;
+	}
+	return rc;
+}
+
+void kc_runs_free(struct kc_run *runs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(runs[i].command_line);
+	free(runs);
+}
+
+__attribute__((format(printf, 4, 5))) static int complain(int rc, char *why, size_t size, const char *format, ...)
+{
+	va_list arguments;
+
+	if (why && size) {
+		va_start(arguments, format);
+		vsnprintf(why, size, format, arguments);
+		va_end(arguments);
+	}
+	return rc;
+}
+
+static int first_number(sqlite3_stmt *row, void *arg)
+{
+	int64_t *value = arg;
+
+	value[0] = sqlite3_column_int64(row, 0);
+	value[1] = sqlite3_column_int64(row, 1);
+	value[2] = sqlite3_column_int64(row, 2);
+	return 0;
+}
+
+int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *out, char *why, size_t why_size)
+{
+	struct kc_selection number;
+	int64_t range[3] = {0}, found[3] = {0};
+	char *end;
+	int rc = kc__select(s, NULL, "SELECT min(id), max(id), count(*) FROM run", first_number, range);
+
+	if (rc)
+		return complain(rc, why, why_size, "the runs cannot be read: %s", strerror(-rc));
+	if (range[2] == 0)
+		return complain(-ENOENT, why, why_size, "nothing recorded: there is no run in this database");
+	*out = (struct kc_selection){range[1], range[1]};
+	if (!which || !strcmp(which, "latest"))
+		return 0;
+	*out = (struct kc_selection){range[0], range[1]};
+	if (!strcmp(which, "all"))
+		return 0;
+	errno = 0;
+	number.first_run = number.last_run = strtoll(which, &end, 10);
+	if (end == which || *end || errno)
+		return complain(-EINVAL, why, why_size, "%s is not a run: give a number, latest or all", which);
+	rc = kc__select(s, &number, "SELECT count(*), 0, 0 FROM run WHERE id BETWEEN ?1 AND ?2", first_number, found);
+	if (rc)
+		return complain(rc, why, why_size, "the runs cannot be read: %s", strerror(-rc));
+	if (found[0] == 0)
+		return complain(-ENOENT, why, why_size, "no run %s: this database has runs %lld to %lld", which,
+				(long long)range[0], (long long)range[1]);
+	*out = number;
+	return 0;
+}
+
+#define DEVICE_COLUMNS                                                                                                 \
+	"SELECT id, driver_version, name, simulated, memory_bytes_per_s, memory_bytes, cc_major, cc_minor, sm_count,"  \
+	" cores_per_sm, warp_size, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes, max_threads_per_block,"     \
+	" max_threads_per_sm, max_blocks_per_sm, registers_per_sm, registers_per_block, shared_per_sm_bytes,"          \
+	" shared_per_block_bytes, shared_per_block_optin_bytes, shared_reserved_per_block_bytes, copy_engines,"        \
+	" hardware_queues, launch_overhead_ns, launch_gap_ns, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"         \
+	" uuid GLOB '*[^0]*' FROM device"
+
+/* What no device has comes out as more than any has (kc_device_is_possible). */
+static uint32_t attribute(sqlite3_stmt *row, int i)
+{
+	int64_t value = sqlite3_column_int64(row, i);
+
+	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+static uint64_t amount(sqlite3_stmt *row, int i)
+{
+	int64_t value = sqlite3_column_int64(row, i);
+
+	return value < 0 ? UINT64_MAX : (uint64_t)value;
+}
+
+static void read_device(sqlite3_stmt *row, struct kc_device_row *device)
+{
+	struct kc_device *d = &device->device;
+	const char *name = (const char *)sqlite3_column_text(row, 2);
+
+	device->id = sqlite3_column_int64(row, 0);
+	device->driver_version = attribute(row, 1);
+	snprintf(d->name, sizeof(d->name), "%s", name ? name : "");
+	d->simulated = sqlite3_column_int64(row, 3) != 0;
+	d->memory_bytes_per_s = amount(row, 4);
+	d->memory_bytes = amount(row, 5);
+	uint32_t *const numbers[] = {
+	    &d->cc_major,
+	    &d->cc_minor,
+	    &d->sm_count,
+	    &d->cores_per_sm,
+	    &d->warp_size,
+	    &d->clock_khz,
+	    &d->memory_clock_khz,
+	    &d->memory_bus_bits,
+	    &d->l2_bytes,
+	    &d->max_threads_per_block,
+	    &d->max_threads_per_sm,
+	    &d->max_blocks_per_sm,
+	    &d->registers_per_sm,
+	    &d->registers_per_block,
+	    &d->shared_per_sm_bytes,
+	    &d->shared_per_block_bytes,
+	    &d->shared_per_block_optin_bytes,
+	    &d->shared_reserved_per_block_bytes,
+	    &d->copy_engines,
+	    &d->hardware_queues,
+	    &d->launch_overhead_ns,
+	    &d->launch_gap_ns,
+	    &d->empty_kernel_ns,
+	};
+	const int first = 6, count = sizeof(numbers) / sizeof(numbers[0]);
+
+	for (int i = 0; i < count; i++)
+		*numbers[i] = attribute(row, first + i);
+	d->copy_bytes_per_s = amount(row, first + count);
+	d->flops_per_s = amount(row, first + count + 1);
+	device->identified = sqlite3_column_int(row, first + count + 2);
+}
+
+static int add_device(sqlite3_stmt *row, void *arg)
+{
+	struct kc_device_row *device = kc__list_add(arg, sizeof(*device));
+
+	if (!device)
+		return -ENOMEM;
+	read_device(row, device);
+	return 0;
+}
+
+int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, DEVICE_COLUMNS " WHERE id = ?1", -1, &row, NULL);
+
+	*out = (struct kc_device_row){0};
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(row, 1, id);
+		rc = sqlite3_step(row);
+	}
+	if (rc == SQLITE_ROW)
+		read_device(row, out);
+	sqlite3_finalize(row);
+	return rc == SQLITE_ROW ? 1 : kc__errno(s->db, rc);
+}
+
+int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,
+			 size_t *count)
+{
+	struct kc__list list = {0};
+	int rc =
+	    kc__select(s, selection,
+		       selection ? DEVICE_COLUMNS " WHERE id IN (SELECT d.device FROM process_device d JOIN process p"
+						  " ON p.id = d.process WHERE p.run BETWEEN ?1 AND ?2) ORDER BY id"
+				 : DEVICE_COLUMNS " ORDER BY id",
+		       add_device, &list);
+
+	if (rc) {
+		free(list.at);
+		list = (struct kc__list){0};
+	}
+	*devices = list.at;
+	*count = list.count;
+	return rc;
+}
+
+int kc_query_devices(struct kc_store *s, struct kc_device_row **devices, size_t *count)
+{
+	return kc__query_devices_of(s, NULL, devices, count);
+}

@@ -1,0 +1,59 @@
+/*
+ * How a report is put together: rows come one by one (kc__select) and are
+ * collected in lists; each roll-up is added to every group it belongs to.
+ */
+#ifndef KC_STORE_REPORT_H
+#define KC_STORE_REPORT_H
+
+#include "store/database/internal.h"
+#include "query.h"
+
+struct kc__list { /* of structs of one size */
+	void *at;
+	size_t count, capacity;
+};
+
+/* The new, zeroed entry, or NULL: no memory. */
+void *kc__list_add(struct kc__list *list, size_t size);
+
+/* Calls fn for each row; ?1 and ?2 are the selection's runs, where there is
+ * one. 0, fn's answer if it is not 0, or -errno. */
+int kc__select(struct kc_store *s, const struct kc_selection *selection, const char *sql,
+	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg);
+/* A copy, "" for NULL; NULL: no memory. */
+char *kc__column_text(sqlite3_stmt *row, int i);
+
+struct kc__group { /* what accuracy and hints are made from */
+	struct kc__sums sums;
+	uint64_t counts[KC_SKETCH_BUCKETS];
+	const struct kc__rollup **parts; /* exact reports: where the errors are */
+	size_t part_count, part_capacity;
+	double overlapped_error_ns;
+	uint64_t unfamiliar;      /* matched and first seen or of a new size */
+	struct kc__sums repeated; /* repeated and solo */
+};
+
+/* rollup: its own sketch, or one with counts (of the table) beside it. 0 or -ENOMEM. */
+int kc__group_add(struct kc__group *group, const struct kc__rollup *rollup, const uint64_t *counts);
+struct kc_accuracy kc__group_accuracy(const struct kc__group *group);
+uint32_t kc__group_hints(const struct kc__group *group, const struct kc_accuracy *accuracy);
+void kc__group_clear(struct kc__group *group);
+
+/* report_scan.c: fills rollups from every launch of the selection, with errors kept. */
+int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups);
+
+/* report_load.c: a report from roll-ups that were made just now, instead of the
+ * database's; ledger and messages stay empty. 0 or -errno. */
+int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report);
+
+/* report_tables.c */
+int kc__ledger_load(struct kc_store *s, const struct kc_selection *selection, struct kc_ledger *ledger);
+int kc__processes_load(struct kc_store *s, struct kc_report *report);
+int kc__messages_load(struct kc_store *s, struct kc_report *report);
+/* query.c; selection NULL: all */
+int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,
+			 size_t *count);
+/* 1; 0: there is none of that id; -errno. */
+int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out);
+
+#endif

@@ -1,0 +1,275 @@
+#include "past.h"
+
+#include "predictor/solo/curve.h"
+#include "replay_internal.h"
+#include "store/database/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROCESSES_MAX 32u
+#define HEAD 8u /* of a process too long to be replayed whole: first launches, of so many one */
+
+/* A launch shape as it is, or its kernel and block shape, or its kernel. */
+struct entry {
+	uint64_t name;
+	const struct kc__shape *shape;
+	struct entry *next; /* of the same bucket */
+};
+
+struct kc_past {
+	struct kc_replay_options options;
+	struct kc__subject *subject;
+	struct entry *entries, **buckets;
+	size_t count, capacity, mask;
+};
+
+/* Which processes */
+
+struct parts {
+	struct kc__part at[PROCESSES_MAX + 1];
+	uint32_t count;
+	uint64_t left; /* launches */
+};
+
+static const char newest[] = "SELECT p.id, (SELECT max(l.id) FROM launch_row l WHERE l.id BETWEEN p.id << 40"
+			     " AND p.id << 40 | 1099511627775) & 1099511627775"
+			     " FROM process p WHERE p.executable = ?1 AND p.source IS NULL ORDER BY p.id DESC LIMIT ?2";
+_Static_assert(KC_SEQUENCE_BITS == 40, "the shift in the statement above");
+
+static void add_part(struct parts *parts, int64_t process, uint64_t first, uint64_t count)
+{
+	if (count)
+		parts->at[parts->count++] = (struct kc__part){process, first, first + count - 1};
+	parts->left -= count;
+}
+
+/* The newest part first. Of one that is too long its newest launches, and how it began: the next run begins so, too. */
+static void take(struct parts *parts, int64_t process, uint64_t count)
+{
+	uint64_t head = parts->left / HEAD;
+
+	if (count > parts->left) {
+		add_part(parts, process, count - (parts->left - head), parts->left - head);
+		count = head;
+	}
+	add_part(parts, process, 0, count);
+}
+
+/* Sequence numbers are not dense: no more launches than asked for, perhaps fewer. */
+static int find_parts(struct kc_store *s, const struct kc_past_options *options, struct parts *parts)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, newest, -1, &row, NULL);
+
+	parts->left = options->launches_max;
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_text(row, 1, options->executable, -1, SQLITE_STATIC);
+		sqlite3_bind_int(row, 2, PROCESSES_MAX);
+	}
+	while (rc == SQLITE_OK && parts->left && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		rc = SQLITE_OK;
+		if (sqlite3_column_type(row, 1) != SQLITE_NULL)
+			take(parts, sqlite3_column_int64(row, 0), (uint64_t)sqlite3_column_int64(row, 1) + 1);
+	}
+	sqlite3_finalize(row);
+	if (rc != SQLITE_OK && rc != SQLITE_DONE)
+		return kc__errno(s->db, rc);
+	return parts->count ? 0 : -ENODATA;
+}
+
+static void oldest_first(struct parts *parts)
+{
+	for (uint32_t i = 0; i < parts->count / 2; i++) {
+		struct kc__part part = parts->at[i];
+
+		parts->at[i] = parts->at[parts->count - 1 - i];
+		parts->at[parts->count - 1 - i] = part;
+	}
+}
+
+/* Names */
+
+static struct kc_shape without_grid(const struct kc_shape *dims)
+{
+	struct kc_shape block = *dims;
+
+	memset(block.grid, 0, sizeof(block.grid));
+	return block;
+}
+
+static uint64_t kernel_name(const char *mangled)
+{
+	static const struct kc_shape none = {0};
+
+	return kc_launch_name(mangled, &none, NULL);
+}
+
+static void add_entry(struct kc_past *past, uint64_t name, const struct kc__shape *shape)
+{
+	struct entry *entry = &past->entries[past->count++];
+
+	*entry = (struct entry){name, shape, past->buckets[name & past->mask]};
+	past->buckets[name & past->mask] = entry;
+}
+
+enum { NAMES_PER_SHAPE = 4 };
+
+static void count_shape(struct kc__shape *shape, void *arg)
+{
+	struct kc_past *past = arg;
+
+	if (shape->measured && shape->identity)
+		past->capacity += NAMES_PER_SHAPE;
+}
+
+static void index_shape(struct kc__shape *shape, void *arg)
+{
+	struct kc_shape block = without_grid(&shape->dims);
+	const char *mangled;
+	uint64_t whatever_given;
+
+	if (!shape->measured || !shape->identity)
+		return;
+	mangled = shape->code->identity.mangled;
+	whatever_given = kc_launch_name(mangled, &shape->dims, NULL);
+	add_entry(arg, shape->name, shape);
+	if (whatever_given != shape->name)
+		add_entry(arg, whatever_given, shape);
+	add_entry(arg, kc_launch_name(mangled, &block, NULL), shape);
+	add_entry(arg, kernel_name(mangled), shape);
+}
+
+static int make_index(struct kc_past *past)
+{
+	kc__subject_each(past->subject, count_shape, past);
+	for (past->mask = 63; past->mask < past->capacity; past->mask = 2 * past->mask + 1)
+		;
+	past->entries = calloc(past->capacity + 1, sizeof(*past->entries));
+	past->buckets = calloc(past->mask + 1, sizeof(struct entry *));
+	if (!past->entries || !past->buckets)
+		return -ENOMEM;
+	kc__subject_each(past->subject, index_shape, past);
+	return 0;
+}
+
+int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **out)
+{
+	struct kc_past *past = calloc(1, sizeof(*past));
+	struct kc_store *s = NULL;
+	struct parts parts = {0};
+	int rc = past ? kc_store_open(path, KC_STORE_PEEK, &s, NULL, 0) : -ENOMEM;
+
+	*out = NULL;
+	if (rc == 0)
+		rc = find_parts(s, options, &parts);
+	oldest_first(&parts);
+	if (rc == 0)
+		rc = kc__replay_parts(s, &past->options, parts.at, parts.count, &past->subject);
+	if (s)
+		kc_store_close(s);
+	if (rc == 0)
+		rc = make_index(past);
+	if (rc)
+		kc_past_free(past);
+	else
+		*out = past;
+	return rc == -ENOENT ? -ENODATA : rc;
+}
+
+void kc_past_free(struct kc_past *past)
+{
+	if (!past)
+		return;
+	kc__subject_free(past->subject);
+	free(past->entries);
+	free(past->buckets);
+	free(past);
+}
+
+/* Questions */
+
+static int is_code(const struct kc__shape *shape, const struct kc_code_identity *code)
+{
+	const struct kc_code_identity *own = &shape->code->identity;
+
+	return own->code_hash == code->code_hash && own->registers == code->registers &&
+	       own->static_shared_bytes == code->static_shared_bytes;
+}
+
+static const struct entry *first_named(const struct kc_past *past, uint64_t name)
+{
+	return past ? past->buckets[name & past->mask] : NULL;
+}
+
+int kc_past_device(const struct kc_past *past, const char *uuid, struct kc_past_device *out)
+{
+	const struct kc__board *board = NULL;
+
+	for (size_t i = 0; past && i < past->count && !board; i++)
+		if (!strcmp(past->entries[i].shape->board->name, uuid))
+			board = past->entries[i].shape->board;
+	if (!board)
+		return 0;
+	*out = (struct kc_past_device){&board->known.lambda, &board->contention, &board->experience, board->copy_rates};
+	return 1;
+}
+
+int kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
+		   struct kc_past_kernel *out)
+{
+	uint64_t name = kernel_name(code->mangled);
+
+	for (const struct entry *e = first_named(past, name); e; e = e->next) {
+		if (e->name != name || !is_code(e->shape, code) || strcmp(e->shape->board->name, uuid))
+			continue;
+		*out = (struct kc_past_kernel){&e->shape->code->experience, e->shape->code->measured};
+		return 1;
+	}
+	return 0;
+}
+
+static enum kc_past_kin kin_of(const struct kc__shape *shape, const struct kc_past_query *query)
+{
+	if (!strcmp(shape->board->name, query->uuid))
+		return is_code(shape, &query->code) ? KC_PAST_SAME : KC_PAST_RELATED;
+	return kc_curve_kinship(&shape->board->info, query->device) ? KC_PAST_RELATED : KC_PAST_NONE;
+}
+
+/* The more, the better one to go by: the same device before the same code, that before known arguments. */
+static int closeness(const struct kc__shape *shape, const struct kc_past_query *query)
+{
+	return 4 * !strcmp(shape->board->name, query->uuid) + 2 * is_code(shape, &query->code) +
+	       (shape->launched != shape);
+}
+
+void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out)
+{
+	int whole = query->dims->grid[0] != 0;
+	uint64_t name = kc_launch_name(query->code.mangled, query->dims, query->arguments);
+	const struct kc__shape *best = NULL;
+	int closest = -1, several = 0; /* as close, told apart by arguments that are not asked for */
+
+	out->kin = KC_PAST_NONE;
+	for (const struct entry *e = first_named(past, name); e; e = e->next) {
+		int close = closeness(e->shape, query);
+
+		if (e->name != name || !kin_of(e->shape, query) || close < closest)
+			continue;
+		several = close == closest && (several || e->shape->name != best->name);
+		best = e->shape;
+		closest = close;
+	}
+	if (!best || (whole && several))
+		return;
+	out->lambda = whole ? &best->known.lambda : &best->key->lambda;
+	if (!out->lambda->count)
+		return;
+	out->kin = kin_of(best, query);
+	out->work = &best->work;
+	out->contention = &best->contention;
+	out->identity = best->identity;
+	out->measured = best->measured;
+	out->solos = best->solos;
+}

@@ -1,0 +1,75 @@
+/*
+ * What recorded launches have taught, for the next run of the same program:
+ * the newest of them are replayed (replay.h), and what was learned is asked for
+ * by name.
+ *
+ *   kc_past          everything learned; only read once it is there, but for the cells, which are the reader's to learn
+ * on kc_past_device   of a device: λ, contention, contexts, how far to trust which model kc_past_kernel   of a kernel
+ * on it kc_past_shape    of a launch shape
+ *
+ * What was learned with other code of the same name, or on another device of
+ * the architecture, is not what this one does, but it is where to begin
+ * (KC_PAST_RELATED): the BSP model's λ holds the ratio of cores and clocks.
+ */
+#ifndef KC_PAST_H
+#define KC_PAST_H
+
+#include "store/common/identity.h"
+
+#include "predictor/experience/outlook.h"
+
+#include <stdint.h>
+
+struct kc_past;
+
+struct kc_past_options {
+	const char *executable; /* path; of its processes alone */
+	uint64_t launches_max;
+};
+
+struct kc_past_device {
+	const struct kc_lambda *lambda;
+	const struct kc_contention *contention;
+	const struct kc_device_experience *experience; /* its cells: those of the whole past */
+	const uint64_t *copy_rates;                    /* by enum kc_transfer_kind; 0: not known */
+};
+
+struct kc_past_kernel {
+	const struct kc_kernel_experience *experience;
+	uint32_t measured;
+};
+
+enum kc_past_kin { KC_PAST_NONE, KC_PAST_RELATED, KC_PAST_SAME };
+
+/* Of a kernel and block shape, measured, solos and contention are not there. */
+struct kc_past_shape {
+	enum kc_past_kin kin; /* NONE: nothing is known, and the rest is not set */
+	const struct kc_work *work;
+	const struct kc_lambda *lambda; /* in units of work; count > 0 */
+	const struct kc_contention *contention;
+	uint64_t identity; /* kc_launch_identity(); SAME alone */
+	uint32_t measured, solos;
+};
+
+/* A launch shape, or with no grid a kernel and block shape. Where the arguments are not
+ * known (yet), and the past has one set of them alone, it is taken to be that one. */
+struct kc_past_query {
+	struct kc_code_identity code;
+	const char *uuid; /* of the device, hexadecimal */
+	const struct kc_device *device;
+	const struct kc_shape *dims;
+	const char *arguments;
+};
+
+/* 0; -ENODATA: nothing is recorded of that program, or there is no database; or
+ * another negative errno. Waits for nobody. */
+int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past);
+void kc_past_free(struct kc_past *past);
+
+/* past may be NULL. 1: found. */
+int kc_past_device(const struct kc_past *past, const char *uuid, struct kc_past_device *out);
+int kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
+		   struct kc_past_kernel *out);
+void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out);
+
+#endif

@@ -1,0 +1,320 @@
+#include "past.h"
+
+#include "store/database/test_rows.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define LAUNCHES 80u
+#define DURATION_NS 20000
+
+static const uint8_t own_uuid[KC_UUID_BYTES] = {0x0a};
+#define OWN "0a000000000000000000000000000000"
+#define OTHER "0b000000000000000000000000000000"
+
+static const struct kc_device a100 = {.name = "NVIDIA A100",
+				      .cc_major = 8,
+				      .sm_count = 108,
+				      .cores_per_sm = 64,
+				      .warp_size = 32,
+				      .clock_khz = 1410000,
+				      .max_threads_per_block = 1024,
+				      .max_threads_per_sm = 2048,
+				      .max_blocks_per_sm = 32,
+				      .registers_per_sm = 65536,
+				      .registers_per_block = 65536,
+				      .shared_per_sm_bytes = 167936,
+				      .shared_per_block_bytes = 49152};
+static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
+
+struct fixture {
+	char *directory;
+	char path[300];
+};
+
+static void put_a100(struct kc_store *s, uint64_t *index)
+{
+	struct kc_device_entry entry = {.driver_version = 13000, .device = a100};
+	struct kc_stream_entry stream = {.id = 1, .kind = 2};
+
+	memcpy(entry.uuid, own_uuid, sizeof(own_uuid));
+	put_entry(s, index, KC_KIND_DEVICE, &entry, sizeof(entry));
+	put_entry(s, index, KC_KIND_STREAM, &stream, sizeof(stream));
+}
+
+static void put_arguments(struct kc_store *s, uint64_t *index, uint32_t id, const char *text)
+{
+	struct kc_arguments_entry entry = {.id = id};
+	char payload[sizeof(entry) + 16];
+
+	memcpy(payload, &entry, sizeof(entry));
+	strcpy(payload + sizeof(entry), text);
+	put_entry(s, index, KC_KIND_ARGUMENTS, payload, sizeof(entry) + strlen(text) + 1);
+}
+
+#define BY_TURNS UINT32_MAX
+#define LATER (UINT32_MAX - 1)
+
+static uint32_t arguments_of(uint32_t launch, uint32_t arguments)
+{
+	if (arguments == LATER)
+		return launch < LAUNCHES / 2 ? 0 : 1;
+	return arguments == BY_TURNS ? 1 + launch % 2 : arguments;
+}
+
+/* Half a millisecond apart: each alone. The first half takes early_ns, the second DURATION_NS.
+ * arguments: 0: not known, 1, 2, both BY_TURNS, or 1 LATER and not known before. */
+static void record(const char *path, int64_t early_ns, uint32_t arguments)
+{
+	struct kc_journal_header header = make_header(1, "a");
+	struct kc_store *s;
+	uint64_t index = 0;
+	int64_t process;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	put_a100(s, &index);
+	put_kernel(s, &index, 1, "_Z1kv", "");
+	put_arguments(s, &index, 1, "p0 = 5");
+	put_arguments(s, &index, 2, "p0 = 6");
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		int64_t ns = i < LAUNCHES / 2 ? early_ns : DURATION_NS;
+		struct kc_slot slot = make_launch(index++, 1, 500000 * (int64_t)(i + 1), ns, ns);
+
+		slot.launch.arguments = arguments_of(i, arguments);
+		slot.launch.blocks_per_sm = 8;
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	assert_int_equal(kc_store_commit(s), 0);
+	kc_store_close(s);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	f->directory = make_scratch();
+	snprintf(f->path, sizeof(f->path), "%s/past.db", f->directory);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	remove_scratch(f->directory);
+	free(f);
+	return 0;
+}
+
+static struct kc_past *load(const struct fixture *f, uint64_t launches_max)
+{
+	const struct kc_past_options options = {"/usr/bin/app", launches_max};
+	struct kc_past *past;
+
+	assert_int_equal(kc_past_load(f->path, &options, &past), 0);
+	return past;
+}
+
+static struct kc_past_query query_of(uint64_t code_hash, const char *uuid, const struct kc_device *device)
+{
+	return (struct kc_past_query){
+	    .code = {.mangled = "_Z1kv", .code_hash = code_hash, .registers = 32},
+	    .uuid = uuid,
+	    .device = device,
+	    .dims = &dims,
+	};
+}
+
+static int64_t believed_ns(const struct kc_past_shape *shape)
+{
+	struct kc_belief belief = kc_lambda_belief(shape->lambda, 0);
+
+	return kc_forecast_solo(shape->work, &belief, NULL, NULL).ns;
+}
+
+static void the_same_launch_is_known(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_shape block = {.block = {256, 1, 1}};
+	struct kc_past_kernel kernel;
+	struct kc_past_device device;
+	struct kc_past_shape shape;
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, DURATION_NS, 0);
+	past = load(*state, 1000);
+	kc_past_shape(past, &query, &shape);
+	assert_int_equal(shape.kin, KC_PAST_SAME);
+	assert_int_equal(shape.measured, LAUNCHES);
+	assert_int_equal(shape.solos, LAUNCHES);
+	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
+	query.dims = &block;
+	kc_past_shape(past, &query, &shape);
+	assert_int_equal(shape.kin, KC_PAST_SAME);
+	assert_int_equal(kc_past_kernel(past, &query.code, OWN, &kernel), 1);
+	assert_int_equal(kernel.measured, LAUNCHES);
+	assert_int_equal(kc_past_device(past, OWN, &device), 1);
+	assert_true(device.lambda->count > 0);
+	assert_int_equal(kc_past_device(past, OTHER, &device), 0);
+	kc_past_free(past);
+}
+
+static enum kc_past_kin kin_of(const struct kc_past *past, const struct kc_past_query *query)
+{
+	struct kc_past_shape shape;
+
+	kc_past_shape(past, query, &shape);
+	return shape.kin;
+}
+
+static void related_launches_are_told_from_the_same(void **state)
+{
+	struct kc_device a10 = a100, h100 = a100;
+	struct kc_past_query other_code = query_of(0xABD, OWN, &a100), other_device, newer, elsewhere;
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, DURATION_NS, 0);
+	past = load(*state, 1000);
+	a10.cc_minor = 6;
+	h100.cc_major = 9;
+	other_device = query_of(0xABC, OTHER, &a10);
+	newer = query_of(0xABC, OTHER, &h100);
+	elsewhere = query_of(0xABC, OWN, &a100);
+	elsewhere.dims = &(struct kc_shape){.grid = {65, 1, 1}, .block = {256, 1, 1}};
+	assert_int_equal(kin_of(past, &other_code), KC_PAST_RELATED);
+	assert_int_equal(kin_of(past, &other_device), KC_PAST_RELATED);
+	assert_int_equal(kin_of(past, &newer), KC_PAST_NONE);
+	assert_int_equal(kin_of(past, &elsewhere), KC_PAST_NONE);
+	assert_int_equal(kin_of(NULL, &other_code), KC_PAST_NONE);
+	kc_past_free(past);
+}
+
+/* Changing phase takes some launches, and the new one is there at once without the old. */
+static void the_newest_launches_count(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past_shape shape;
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
+	past = load(*state, LAUNCHES / 2);
+	kc_past_shape(past, &query, &shape);
+	assert_int_equal(shape.measured, LAUNCHES / 2 - LAUNCHES / 16); /* an eighth is the beginning: no launch yet */
+	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
+	kc_past_free(past);
+}
+
+/* ns of the launch after so many of a run, by contexts alone */
+static double known_after(const struct kc_past *past, const struct kc_past_shape *shape, uint32_t launches)
+{
+	struct kc_name name = {shape->identity, shape->identity};
+	struct kc_past_device device;
+	struct kc_recall recall;
+	struct kc_history h;
+
+	kc_history_init(&h, 0);
+	for (uint32_t i = 0; i < launches; i++)
+		kc_history_add(&h, shape->identity, 0, 0);
+	assert_int_equal(kc_past_device(past, OWN, &device), 1);
+	kc_cells_recall(device.experience->cells, &name, kc_history_context(&h, shape->identity, 0, 0), &recall);
+	assert_int_not_equal(recall.known, 0);
+	return exp((double)recall.log_ns);
+}
+
+/* Of a long run the beginning counts as well, and the newest launches are not taken for it. */
+static void how_a_long_run_began_is_known(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past_shape shape;
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
+	past = load(*state, 64); /* the first 8 entries, of which 2 are launches, and the last 56 */
+	kc_past_shape(past, &query, &shape);
+	assert_int_equal(shape.measured, 58);
+	for (uint32_t launches = 0; launches < 2; launches++)
+		assert_in_range(known_after(past, &shape, launches), 3 * DURATION_NS - 10, 3 * DURATION_NS + 10);
+	assert_in_range(known_after(past, &shape, 2), 0.9 * DURATION_NS, 2 * DURATION_NS);
+	kc_past_free(past);
+}
+
+static void arguments_tell_launches_apart(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, DURATION_NS, 1);
+	past = load(*state, 1000);
+	query.arguments = "p0 = 5";
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	query.arguments = "p0 = 6";
+	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
+	query.arguments = NULL; /* not known: there is one set of them alone */
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	kc_past_free(past);
+}
+
+/* Of the beginning of a long run, which is replayed by itself, they may not be known. */
+static void launches_without_arguments_are_no_other_set(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, DURATION_NS, LATER);
+	past = load(*state, 64);
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	kc_past_free(past);
+}
+
+static void unknown_arguments_are_not_guessed_among_several(void **state)
+{
+	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct kc_past *past;
+
+	record(((struct fixture *)*state)->path, DURATION_NS, BY_TURNS);
+	past = load(*state, 1000);
+	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
+	query.arguments = "p0 = 5";
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	query.arguments = "p0 = 6";
+	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	kc_past_free(past);
+}
+
+static void no_past_is_no_error_of_its_own(void **state)
+{
+	const struct kc_past_options other = {"/usr/bin/other", 1000};
+	struct fixture *f = *state;
+	struct kc_past *past;
+	FILE *file;
+
+	assert_int_equal(kc_past_load(f->path, &other, &past), -ENODATA); /* no file */
+	assert_int_equal(access(f->path, F_OK), -1);
+	record(f->path, DURATION_NS, 0);
+	assert_int_equal(kc_past_load(f->path, &other, &past), -ENODATA);
+	assert_null(past);
+	file = fopen(f->path, "w");
+	fputs("no database", file);
+	fclose(file);
+	assert_true(kc_past_load(f->path, &other, &past) < 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(the_same_launch_is_known),
+	    TEST(related_launches_are_told_from_the_same),
+	    TEST(the_newest_launches_count),
+	    TEST(how_a_long_run_began_is_known),
+	    TEST(arguments_tell_launches_apart),
+	    TEST(launches_without_arguments_are_no_other_set),
+	    TEST(unknown_arguments_are_not_guessed_among_several),
+	    TEST(no_past_is_no_error_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

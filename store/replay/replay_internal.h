@@ -1,0 +1,301 @@
+/*
+ * Inside the replay.
+ *
+ *   kc__op       one recorded operation, launch or transfer; what was predicted
+ *                for it stays with it until it is measured
+ *   kc__subject  what is known of devices, kernels and launch shapes: grows while
+ *                operations are replayed, and outlives processes
+ *   kc__figures  sums of errors
+ */
+#ifndef KC_REPLAY_INTERNAL_H
+#define KC_REPLAY_INTERNAL_H
+
+#include "store/common/identity.h"
+#include "store/common/ids.h"
+#include "store/database/internal.h"
+#include "store/common/intern.h"
+#include "predictor/concurrency/overlap.h"
+#include "replay_run.h"
+#include "store/query/report.h"
+
+#include "predictor/device/copy.h"
+#include "predictor/experience/outlook.h"
+#include "predictor/solo/scaling.h"
+
+enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER };
+
+struct kc__op {
+	int64_t issued_ns, start_ns, end_ns; /* end 0: not measured */
+	int64_t process;
+	uint64_t sequence;
+	uint64_t bytes;                                   /* transfer */
+	int64_t shape, stream, device;                    /* rows; device: of a transfer */
+	int64_t arguments;                                /* of the process; 0: not known */
+	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
+	/* From here on the replay's own. */
+	uint8_t met; /* enum kc_overlap, as known by then */
+	uint32_t ticket, plain_ticket;
+	struct kc__site_stream *at; /* NULL: not on any timeline */
+	struct kc__shape *of;
+	double slowdown;
+	int64_t solo_ns, low_ns, high_ns;
+	uint64_t meeting;      /* packed */
+	uint64_t context;      /* kc_prediction.context */
+	float placed_slowdown; /* of the meeting, whatever is known of the duration itself */
+};
+
+struct kc__ops {
+	struct kc__op *at; /* of one process, in the order of their calls */
+	size_t count, capacity;
+};
+
+/* What launches of the process were given. */
+struct kc__texts {
+	struct kc_ids ids;
+	char **at; /* by the number of the id; NULL: the database has none */
+};
+
+/* Operations whose measurement is still to come: a heap, the earliest end first. */
+struct kc__awaited_op {
+	int64_t end_ns;
+	uint32_t op; /* place in kc__ops */
+};
+
+struct kc__pending {
+	struct kc__awaited_op *at;
+	size_t count, capacity;
+};
+
+/* Whether there is enough to predict with: a trace may tell a device's name, or nothing. */
+static inline int kc__device_is_known(const struct kc_device *device)
+{
+	return device->sm_count && device->clock_khz;
+}
+
+/* replay_pending.c: 0 or -ENOMEM; count > 0. */
+int kc__pending_push(struct kc__pending *pending, int64_t end_ns, uint32_t op);
+uint32_t kc__pending_pop(struct kc__pending *pending);
+
+/* What was learned on one level, and what is believed of it. */
+struct kc__known {
+	struct kc_lambda lambda;
+	struct kc_belief belief;
+};
+
+struct kc__board {             /* a device */
+	struct kc_device info; /* of the stand-in where it is assumed or no device at all */
+	char name[64];         /* UUID; of an imported device what it is called */
+	int assumed;
+	char called[96]; /* of an assumed one: all that is known of it, or "" */
+	int impossible;  /* the database has no such device, or none that there can be */
+	struct kc__known known;
+	struct kc_contention contention;
+	struct kc_device_experience experience;
+	uint64_t copy_rates[KC_MEMSET + 1];
+	struct kc__shape *measured; /* a list */
+};
+
+struct kc__code { /* a kernel on a device */
+	struct kc__board *board;
+	struct kc_code_identity identity; /* mangled: the subject's own */
+	uint32_t measured;
+	int excluded;
+	int missing; /* the database has no such kernel */
+	struct kc_resources resources;
+	struct kc_kernel_experience experience;
+	struct kc_scaling scaling;
+};
+
+struct kc__heap { /* the largest first */
+	int64_t *at;
+	uint32_t count, capacity;
+};
+
+/* A quantile of all values so far: the largest of those up to it, beside the rest, negated. */
+struct kc__quantile {
+	struct kc__heap up_to, rest;
+};
+
+/* Yardsticks beside the models: the last duration known of the launch shape, and quantiles of all. */
+struct kc__past {
+	int64_t last_ns;
+	uint32_t count;
+	struct kc__quantile low, high;
+};
+
+struct kc__shape {
+	int64_t kernel, device; /* rows */
+	uint32_t unpredictable; /* enum kc_unpredictable */
+	struct kc_shape dims;
+	uint64_t name;     /* kc_launch_name() */
+	uint64_t identity; /* kc_launch_identity(): names it in contexts */
+	uint32_t measured, solos;
+	struct kc_work work;
+	struct kc_scaling_size size;
+	struct kc__board *board;
+	struct kc__code *code;
+	struct kc__shape
+	    *launched; /* this shape whatever it is given: repeated or not; itself where that is not known */
+	struct kc__known *key, known;
+	struct kc_contention contention;
+	struct kc__shape *next_measured;
+	/* Of launched: */
+	uint32_t repeats; /* measurements, whatever they were given */
+	struct kc__past past;
+};
+
+struct kc__subject;
+
+/* replay_subject.c. NULL: no memory, or the database cannot be read (kc__subject_error). */
+struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
+				    size_t why_size);
+void kc__subject_free(struct kc__subject *subject);
+/* arguments: text, NULL where none is known. */
+struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments);
+struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row);
+int kc__subject_error(const struct kc__subject *subject);
+void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__shape *shape, void *arg), void *arg);
+struct kc_cells *kc__subject_cells(const struct kc__subject *subject);
+/* The database is needed no more. */
+void kc__subject_leave(struct kc__subject *subject);
+/* Every process begins knowing nothing. */
+void kc__subject_forget(struct kc__subject *subject);
+struct kc_name kc__subject_name(const struct kc__shape *shape);
+enum kc_novelty kc__subject_novelty(const struct kc__shape *shape);
+/* Its time alone, by what is known of it, of its kernel's other sizes and of the device. */
+struct kc_solo kc__subject_solo(const struct kc__shape *shape);
+/* A launch of this shape was measured. 0 or -ENOMEM. */
+int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op);
+/* It is known what it met. */
+void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met);
+
+/* Reads rows of a table by id, most of which are asked for in their order: a step
+ * to the next costs less than a search. Starts as zeros but for sql, which gives
+ * the rows from ?1 on in order, their id last. */
+struct kc__cursor {
+	const char *sql;
+	sqlite3_stmt *stmt;
+	int64_t at; /* id of the row it stands on; 0: on none */
+};
+
+enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOAD_ARGUMENTS, KC__LOADS };
+struct kc__loader {
+	struct kc_store *store;
+	sqlite3_stmt *statements[KC__LOADS];
+	struct kc__cursor streams;
+};
+
+/* replay_load.c: 1: the statement stands on that row; 0: there is none; -errno. */
+int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id);
+/* Of a process, its operations with these sequence numbers. */
+struct kc__part {
+	int64_t process;
+	uint64_t first_sequence, last_sequence; /* both included */
+};
+/* In order of their calls. 0 or -errno. */
+int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops);
+/* What these operations were given. 0 or -errno. What was in texts is let go. */
+int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts);
+void kc__texts_free(struct kc__texts *texts);
+void kc__loader_close(struct kc__loader *loader);
+struct kc__stream_row {
+	int64_t device;
+	int32_t priority;
+	enum kc_stream_kind kind;
+};
+/* row 0: a device's own. 0, -ENOENT or another -errno. */
+int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
+
+/* replay_sites.c: where things run: devices, and the streams of the process on them. */
+#define KC__SITES_MAX 64u
+
+struct kc__site_stream {
+	struct kc__site *site;
+	uint32_t lane;
+	struct kc_awaited awaited;
+};
+
+struct kc__site {
+	int64_t device; /* row */
+	struct kc__board *board;
+	struct kc_timeline *timeline;
+	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
+	struct kc_history history;
+	struct kc_spans spans;
+	struct kc__site_stream **streams;
+	uint32_t stream_count, stream_capacity;
+};
+
+struct kc__sites {
+	struct kc__loader *loader;
+	struct kc__subject *subject;
+	struct kc__site at[KC__SITES_MAX];
+	uint32_t count;
+	int joined;                       /* 1: other launches came before the first one here */
+	struct kc_ids stream_ids;         /* of rows */
+	struct kc__site_stream **streams; /* by the number of the row; [0]: the device's own */
+	size_t stream_capacity;
+};
+
+/* A process begins, or a part of one (joined): its streams are not known yet. */
+void kc__sites_begin(struct kc__sites *sites, int joined);
+/* NULL: no memory, no such stream, or more devices than any machine has. */
+struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
+/* It is over; timelines stay where they are and begin again with the next one. */
+void kc__sites_leave(struct kc__sites *sites);
+void kc__sites_free(struct kc__sites *sites);
+
+/* replay.c: replays parts of processes, one after the other, for what they teach alone. 0 or -errno. */
+int kc__replay_parts(struct kc_store *s, const struct kc_replay_options *options, const struct kc__part *parts,
+		     size_t count, struct kc__subject **subject);
+
+/* replay_figures.c: errors. Processes follow one another on one clock. */
+struct kc__figures;
+struct kc__figures *kc__figures_new(void);
+void kc__figures_free(struct kc__figures *figures);
+/* A process begins at first_ns of its own clock; forget: what came before is not known. */
+void kc__figures_begin(struct kc__figures *figures, int forget, int64_t first_ns);
+/* plain: predicted without contention. Fills in the reference. 0 or -ENOMEM. */
+int kc__figures_add(struct kc__figures *figures, struct kc_replay_launch *launch, int64_t device,
+		    const struct kc_placement *plain);
+/* The process's launches are all there. */
+void kc__figures_close(struct kc__figures *figures);
+int kc__figures_finish(struct kc__figures *figures, struct kc_store *s, struct kc_replay *out);
+
+/* replay_score.c: models, yardsticks, intervals, the learning curve. */
+int kc__past_add(struct kc__past *past, int64_t ns);
+void kc__past_free(struct kc__past *past); /* and nothing is known */
+void kc__past_look(const struct kc__past *past, struct kc_replay_launch *launch);
+
+/* Quantiles to 1 %, as store/common/sketch.h has them, but without a logarithm a value: a
+ * bucket is an exponent and the upper bits of a float's fraction. */
+#define KC__ERROR_BUCKETS 2560u
+struct kc__errors {
+	uint64_t n;
+	double sum;
+	uint32_t buckets[KC__ERROR_BUCKETS];
+};
+
+struct kc__coverage {
+	uint64_t n, covered;
+	struct kc__errors width;
+};
+
+struct kc__stage {
+	uint64_t n;
+	double sum;
+};
+
+struct kc__score {
+	struct kc__errors models[KC_REPLAY_MODELS];
+	double beside_last;
+	struct kc__coverage intervals[KC_REPLAY_NOVELTIES];
+	uint64_t scored;
+	double score, past_score;
+	uint64_t launches;
+	struct kc__stage stages[KC_REPLAY_STAGES];
+};
+void kc__score_add(struct kc__score *score, const struct kc_replay_launch *launch);
+void kc__score_finish(const struct kc__score *score, struct kc_replay *out);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Predicts recorded launches again, as if they were just being made.
+ *
+ *   kc_replay_options   of what, and on what device where the record does not say
+ *   kc_replay_launch    one launch: what was predicted, beside what was measured
+ *   kc_replay           errors over all of them
+ *
+ * Launches come in the order they were issued. What was measured becomes known
+ * when a later launch is issued after its end, never before: a prediction
+ * depends on nothing that ended after its launch. What one process taught is
+ * known to the processes after it; imported processes follow one another, as
+ * their clocks cannot be compared.
+ *
+ * The rules are those of the live library: kc_forecast_solo, kc_lambda_learn,
+ * kc_lambda_is_news, kc_timeline_*, kc_copy_*, kc_spans_*, kc_awaited_*.
+ */
+#ifndef KC_REPLAY_H
+#define KC_REPLAY_H
+
+#include "predictor/experience/standing.h"
+#include "store/query/query.h"
+
+struct kc_replay_launch {
+	int64_t process, shape, stream, kernel; /* rows; 0: not known */
+	uint64_t sequence;
+	int64_t launched_ns; /* times on the process's clock */
+	int64_t solo_ns, solo_low_ns, solo_high_ns;
+	int64_t low_ns, high_ns;                    /* 90 % interval of the predicted duration */
+	int64_t start_ns, end_ns;                   /* predicted */
+	int64_t said_ns[KC_CANDIDATES];             /* the duration by each model alone; 0: it has none */
+	int64_t last_ns;                            /* last known duration of the launch shape; 0: none */
+	int64_t past_low_ns, past_high_ns;          /* 5 and 95 % quantile of those known; 0: too few */
+	int64_t measured_start_ns, measured_end_ns; /* 0: not measured */
+	double slowdown, slowdown_waves;
+	double reference_ns; /* median of the solo runs of the shape known by then; 0: none */
+	uint32_t model, concurrency_case, novelty, unpredictable;
+	uint32_t overlap; /* enum kc_overlap, measured */
+	int excluded;     /* not in the figures */
+};
+
+struct kc_replay_options {
+	struct kc_selection selection;
+	const char *exclude;            /* extended regular expression on kernel names, NULL: none */
+	int64_t at_least_ns;            /* shorter measured kernels are not in the figures; those of 0 ns never are */
+	int fresh;                      /* every process begins knowing nothing */
+	const struct kc_device *device; /* what launches ran on where the database does not tell; NULL: V100 */
+	/* May be NULL. Each launch when it has been predicted. 0 to go on. */
+	int (*launch)(const struct kc_replay_launch *launch, void *arg);
+	void *arg;
+};
+
+/* Of overlapped, predicted launches with a solo reference. Slowdown: time / reference. */
+struct kc_replay_slowdown {
+	uint64_t n, without;     /* without: no solo run of the shape was known */
+	double mape;             /* of the predicted slowdown; NAN where n = 0 */
+	double mape_no_slowdown; /* of 1 */
+};
+
+/* Of groups of kernels that overlapped one another on a device: from the first
+ * start to the last end. */
+struct kc_replay_makespan {
+	uint64_t n;
+	double mape;
+	double mape_serial;        /* one after the other */
+	double mape_no_contention; /* in their streams, each as long as alone */
+};
+
+/* By model: the candidates, and beside them what they are judged by. */
+enum { KC_REPLAY_MIX = KC_CANDIDATES, KC_REPLAY_LAST, KC_REPLAY_MODELS };
+const char *kc_replay_model_name(uint32_t model);
+
+struct kc_replay_accuracy {
+	uint64_t n;
+	double mape, median, p90; /* NAN where n = 0; median and p90 to 1 % of them */
+};
+
+#define KC_REPLAY_NOVELTIES 3u /* enum kc_novelty */
+
+struct kc_replay_interval {
+	uint64_t n;
+	double coverage; /* share of durations inside */
+	double width;    /* median of (high - low) / measured */
+};
+
+/* Launches 2^i to 2^(i + 1) - 1 in the figures, the last stage open. */
+#define KC_REPLAY_STAGES 24u
+struct kc_replay_stage {
+	uint64_t n;
+	double mape;
+};
+
+struct kc_replay {
+	uint64_t launches, predicted, measured, excluded;
+	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
+	uint64_t assumed_device, assumed_nameless; /* launches whose device was not known; of them, not even by name */
+	char assumed_name[96], unknown_name[96];   /* what stood for it; the first device known by name alone */
+	double seconds;                            /* processor time of reading the launches and predicting them */
+	struct kc_report *report;                  /* accuracy, groups; its ledger and messages are empty */
+	struct kc_replay_slowdown slowdown;
+	struct kc_replay_makespan makespan;
+	struct kc_replay_accuracy models[KC_REPLAY_MODELS];
+	double beside_last; /* mean error over the launches of models[KC_REPLAY_LAST] */
+	struct kc_replay_interval intervals[KC_REPLAY_NOVELTIES];
+	double coverage; /* over all */
+	/* Mean interval score over measured duration (Gneiting and Raftery 2007; less is better) of repeated launches
+	 * of shapes known well enough: ours, and that of the quantiles of the durations known. */
+	uint64_t scored;
+	double score, past_score;
+	struct kc_replay_stage stages[KC_REPLAY_STAGES];
+};
+
+/* Whether the database knows every device of these runs, so that options.device would stand for none; names gets
+ * theirs. 1, 0 or -errno. */
+int kc_replay_knows_devices(struct kc_store *s, const struct kc_selection *selection, char *names, size_t size);
+
+/* 0 or -errno (-EINVAL: exclude is no regular expression, why says so). Freed with kc_replay_free. */
+int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out, char *why,
+		  size_t why_size);
+void kc_replay_free(struct kc_replay *replay);
+
+#endif

@@ -1,0 +1,86 @@
+#include "sweep.h"
+#include "store/database/test_rows.h"
+
+#include <errno.h>
+#include <math.h>
+
+static struct kc_store *open_store(const char *folder)
+{
+	struct kc_store *s = NULL;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/k.db", folder);
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	return s;
+}
+
+static void nothing_is_stored_at_first(void **state)
+{
+	char *folder = make_scratch();
+	struct kc_store *s = open_store(folder);
+	struct kc_stored_basis basis;
+	struct kc_sweeps *sweeps;
+
+	(void)state;
+	assert_int_equal(kc_sweeps_read(s, &sweeps), 0);
+	assert_int_equal(sweeps->kernel_count, 0);
+	kc_sweeps_free(sweeps);
+	assert_int_equal(kc_sweeps_collect(s, &sweeps), 0);
+	assert_int_equal(sweeps->point_count, 0);
+	kc_sweeps_free(sweeps);
+	assert_int_equal(kc_stored_basis_read(s, &basis), -ENOENT);
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
+/* Two kernels, three points, a basis of two columns: as it was, and replaced as a whole. */
+static void what_is_stored_is_read_again(void **state)
+{
+	char *folder = make_scratch(), a[] = "a", b[] = "b", m[] = "m";
+	struct kc_sweep_kernel kernels[2] = {{0, m, a}, {0, m, b}};
+	struct kc_sweep_point points[3] = {
+	    {.kernel = 0, .device = 1, .block = {8, 8, 1}, .size = 100, .ns = 2.5, .launches = 3, .registers = 20},
+	    {.kernel = 1, .device = 1, .block = {32, 1, 1}, .size = 100, .ns = 7, .launches = 1, .blocks_per_sm = 4},
+	    {.kernel = 1, .device = 2, .block = {64, 2, 1}, .size = 0.5, .ns = 9, .launches = 2, .shared_bytes = 48},
+	};
+	struct kc_sweeps sweeps = {kernels, points, 2, 3, 1}, *read;
+	struct kc_stored_basis basis = {.threads = {64, 128}, .k = 1, .rows = 5, .kernels = 2, .error = NAN}, again;
+	double rows[4] = {1, 0, 0, 2};
+	struct kc_store *s = open_store(folder);
+
+	(void)state;
+	assert_int_equal(kc_basis_train(&basis.basis, rows, 2, 2), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(kc_sweeps_store(s, &sweeps, &basis), 0);
+	assert_int_equal(kc_sweeps_read(s, &read), 0);
+	assert_int_equal(read->kernel_count, 2);
+	assert_int_equal(read->point_count, 3);
+	assert_int_equal(read->simulated, 1);
+	assert_string_equal(read->kernels[1].name, "b");
+	assert_memory_equal(read->points, points, sizeof(points));
+	kc_sweeps_free(read);
+	assert_int_equal(kc_stored_basis_read(s, &again), 0);
+	assert_int_equal(again.basis.columns, 2);
+	assert_int_equal(again.basis.components, 2);
+	assert_int_equal(again.threads[1], 128);
+	assert_int_equal(again.k, 1);
+	assert_int_equal(again.rows, 5);
+	assert_true(isnan(again.error));
+	for (int i = 0; i < 2; i++)
+		assert_memory_equal(again.basis.vectors[i], basis.basis.vectors[i], 2 * sizeof(double));
+	assert_memory_equal(again.basis.values, basis.basis.values, 2 * sizeof(double));
+	assert_int_equal(kc_sweeps_store(s, &sweeps, NULL), 0);
+	assert_int_equal(kc_stored_basis_read(s, &again), -ENOENT);
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(nothing_is_stored_at_first),
+	    cmocka_unit_test(what_is_stored_is_read_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+#include "tools/explain.h"
+#include "tools/output/models_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static json_t *dimensions(const uint32_t of[3])
+{
+	return json_pack("[iii]", (int)of[0], (int)of[1], (int)of[2]);
+}
+
+static json_t *launch_json(const struct kc_explain_launch *launch)
+{
+	json_t *out, *arguments;
+
+	if (!launch->given)
+		return json_null();
+	out = json_object();
+	arguments = json_array();
+	json_object_set_new(out, "grid", dimensions(launch->grid));
+	json_object_set_new(out, "block", dimensions(launch->block));
+	json_object_set_new(out, "dynamic_shared_bytes", json_integer(launch->dynamic_shared_bytes));
+	for (uint32_t i = 0; i < launch->argument_count; i++)
+		json_array_append_new(arguments, kc_json_text(launch->arguments[i]));
+	json_object_set_new(out, "args", arguments);
+	return out;
+}
+
+static json_t *param_json(uint32_t offset_bytes, uint32_t bytes, const char *type)
+{
+	json_t *out = json_object();
+
+	json_object_set_new(out, "type", type ? json_string(type) : json_null());
+	json_object_set_new(out, "offset_bytes", json_integer(offset_bytes));
+	json_object_set_new(out, "bytes", json_integer(bytes));
+	return out;
+}
+
+/* By position. Machine code tells sizes, no types. */
+static json_t *params_json(const struct kc_explained *kernel)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; kernel->function && i < kernel->function->param_count; i++) {
+		const struct kc_ptx_param *param = &kernel->function->params[i];
+
+		json_array_append_new(out, param_json(param->offset_bytes, param->bytes, kc_explain_type(param)));
+	}
+	for (uint32_t i = 0; !kernel->function && i < kernel->code->param_count; i++) {
+		const struct kc_cubin_param *param = &kernel->code->params[i];
+
+		json_array_append_new(out, param_json(param->offset_bytes, param->bytes, NULL));
+	}
+	return out;
+}
+
+static json_t *loops_json(const struct kc_cost_story *story)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < story->loop_count; i++) {
+		const struct kc_cost_loop *loop = &story->loops[i];
+		json_t *one = json_object();
+
+		json_object_set_new(one, "depth", json_integer(loop->depth));
+		json_object_set_new(one, "parent", loop->depth ? json_integer(loop->parent) : json_null());
+		json_object_set_new(one, "offset", json_integer(loop->offset));
+		json_object_set_new(one, "known", json_boolean(loop->known));
+		json_object_set_new(one, "trips", kc_json_text(loop->trips));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *formula_json(const struct kc_cost_story *story)
+{
+	json_t *out = json_object();
+
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++)
+		json_object_set_new(out, kc_cost_counter_name(i), kc_json_text(story->formula[i]));
+	return out;
+}
+
+static json_t *unknown_json(const struct kc_cost_story *story)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < story->unknown_count; i++) {
+		const struct kc_cost_unknown *unknown = &story->unknown[i];
+		json_t *one = json_object();
+
+		json_object_set_new(one, "what", kc_json_text(unknown->what));
+		json_object_set_new(one, "assumed", kc_json_text(unknown->assumed));
+		json_object_set_new(one, "offset", json_integer(unknown->offset));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *counts_json(const struct kc_explained *kernel)
+{
+	const struct kc_counts *counts = &kernel->counts;
+	json_t *out;
+
+	if (kernel->counted != 1)
+		return json_null();
+	out = json_object();
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++)
+		json_object_set_new(out, kc_cost_counter_name(i), kc_json_real(counts->of[i]));
+	json_object_set_new(out, "bytes_global",
+			    kc_json_real(counts->of[KC_COUNT_OF_BYTES_LOADED] + counts->of[KC_COUNT_OF_BYTES_STORED]));
+	json_object_set_new(out, "sectors_per_request", kc_json_real(kc_counts_sectors_per_request(counts)));
+	json_object_set_new(out, "sectors_per_request_minimum",
+			    kc_json_real(kc_counts_least_sectors_per_request(counts)));
+	json_object_set_new(out, "sectors_scattered", kc_json_real(counts->scattered_sectors));
+	json_object_set_new(out, "bank_conflict_degree", kc_json_real(kc_counts_bank_conflict_degree(counts)));
+	json_object_set_new(out, "threads", kc_json_real(counts->threads));
+	json_object_set_new(out, "active_share", kc_json_real(counts->active_share));
+	json_object_set_new(out, "exact", json_boolean(counts->exact));
+	json_object_set_new(out, "sampled", json_boolean(counts->sampled));
+	json_object_set_new(out, "assumed", json_boolean(counts->assumed));
+	return out;
+}
+
+/* As they stand in the code; null where its architecture's instructions are not known. */
+static json_t *instructions_json(const struct kc_sass *sass)
+{
+	static const char *const reaches[] = {
+	    [KC_SASS_STATIC] = "unknown", [KC_SASS_AT_MOST] = "at most once", [KC_SASS_EXACT] = "once"};
+	json_t *out;
+
+	if (!sass->known)
+		return json_null();
+	out = json_object();
+	for (uint32_t i = 0; i < KC_SASS_CLASS_COUNT; i++)
+		json_object_set_new(out, kc_sass_class_name(i), json_integer(sass->of[i]));
+	json_object_set_new(out, "executed", json_string(reaches[sass->reach]));
+	return out;
+}
+
+static json_t *code_json(const struct kc_explained *kernel)
+{
+	const struct kc_cubin_kernel *code = kernel->code;
+	json_t *out;
+
+	if (!code)
+		return json_null();
+	out = json_object();
+	json_object_set_new(out, "architecture", json_integer(kernel->code_sm));
+	json_object_set_new(out, "registers", json_integer(code->registers));
+	json_object_set_new(out, "static_shared_bytes", json_integer(code->static_shared_bytes));
+	json_object_set_new(out, "local_bytes", json_integer(code->local_bytes));
+	json_object_set_new(out, "code_bytes", json_integer(code->code_bytes));
+	json_object_set_new(out, "instructions", instructions_json(&code->sass));
+	return out;
+}
+
+static json_t *kernel_json(const struct kc_explained *kernel)
+{
+	char why[KC_EXPLAIN_WHY_BYTES];
+	json_t *out = json_object();
+
+	json_object_set_new(out, "name", kc_json_text(kernel->name));
+	json_object_set_new(out, "demangled", kc_json_text(kernel->readable));
+	json_object_set_new(out, "ptx", kernel->function ? json_integer(kernel->unit->ptx.target) : json_null());
+	json_object_set_new(out, "code", code_json(kernel));
+	json_object_set_new(out, "params", params_json(kernel));
+	json_object_set_new(out, "loops", kernel->cost ? loops_json(&kernel->story) : json_array());
+	json_object_set_new(out, "formula", kernel->cost ? formula_json(&kernel->story) : json_null());
+	json_object_set_new(out, "counts", counts_json(kernel));
+	json_object_set_new(out, "models", kernel->timed == 1 ? kc_models_json(&kernel->times.models) : json_null());
+	json_object_set_new(out, "unknown", kernel->cost ? unknown_json(&kernel->story) : json_array());
+	json_object_set_new(out, "refused", kc_explain_refusal(kernel, why) ? kc_json_text(why) : json_null());
+	return out;
+}
+
+/* Taken, where others of its fatbin were passed over. */
+static int is_read(const struct kc_explanation *explanation, const struct kc_image *image)
+{
+	const struct kc_explain_unit *unit = &explanation->units[image->fatbin];
+
+	return unit->ptx_image == image || unit->code_image == image;
+}
+
+static json_t *images_json(const struct kc_explanation *explanation)
+{
+	const struct kc_images *images = &explanation->images;
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < images->count; i++) {
+		const struct kc_image *image = &images->images[i];
+		json_t *one = json_object();
+
+		json_object_set_new(one, "kind", json_string(image->kind == KC_IMAGE_PTX ? "ptx" : "cubin"));
+		json_object_set_new(one, "architecture", json_integer(image->sm));
+		json_object_set_new(one, "fatbin", json_integer(image->fatbin));
+		json_object_set_new(one, "offset", json_integer((json_int_t)image->offset));
+		json_object_set_new(one, "read", json_boolean(is_read(explanation, image)));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *notes_json(const struct kc_explanation *explanation)
+{
+	char note[KC_EXPLAIN_WHY_BYTES];
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; kc_explain_note(explanation, i, note); i++) {
+		if (note[0])
+			json_array_append_new(out, kc_json_text(note));
+	}
+	return out;
+}
+
+int kc_explain_print_json(const struct kc_explanation *explanation)
+{
+	json_t *out = kc_json_document("explain", 1), *kernels = json_array();
+
+	json_object_set_new(out, "file", kc_json_text(explanation->path));
+	json_object_set_new(out, "device", kc_json_text(explanation->device ? explanation->device->name : NULL));
+	json_object_set_new(out, "architecture", json_integer(explanation->sm));
+	json_object_set_new(out, "images", images_json(explanation));
+	json_object_set_new(out, "notes", notes_json(explanation));
+	json_object_set_new(out, "launch", launch_json(explanation->launch));
+	json_object_set_new(out, "lambda", json_real(explanation->lambda));
+	for (uint32_t i = 0; i < explanation->kernel_count; i++)
+		json_array_append_new(kernels, kernel_json(&explanation->kernels[i]));
+	json_object_set_new(out, "kernels", kernels);
+	return kc_json_print_precise(out);
+}

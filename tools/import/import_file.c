@@ -1,0 +1,131 @@
+#include "import_file.h"
+#include "tools/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#define SAID_MAX 100u       /* malformed lines named in one file; the others are counted */
+#define PROGRESS_ROWS 4096u /* between two looks at the clock */
+#define SAMPLE_BYTES 512    /* of a file, enough to tell what it is */
+
+void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
+{
+	char why[512];
+	va_list args;
+
+	file->malformed++;
+	if (file->malformed > SAID_MAX + 1)
+		return;
+	kc_progress_end(&file->progress);
+	if (file->malformed == SAID_MAX + 1) {
+		kc_error("%s: further malformed lines are counted, not named", file->path);
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	kc_error("%s:%" PRIu64 ": left out: %s", file->path, line, why);
+}
+
+int kc_import_database_failed(const struct kc_import *file, int rc)
+{
+	kc_error("%s: the database cannot be written: %s", file->path, strerror(-rc));
+	return rc;
+}
+
+int kc_import_stage_failed(const struct kc_import *file, int rc)
+{
+	if (rc == -ENOSPC || rc == -EIO)
+		kc_error("%s: rows cannot be sorted: the folder for temporary files is full or cannot be written; set"
+			 " TMPDIR to another one",
+			 file->path);
+	else
+		kc_error("%s: rows cannot be sorted: %s", file->path, strerror(-rc));
+	return rc;
+}
+
+struct delivery {
+	struct kc_import *file;
+	uint64_t rows;
+	int failed; /* the database's error, which has been said */
+};
+
+static int deliver(const struct kc_trace_row *row, void *arg)
+{
+	struct delivery *d = arg;
+	struct kc_trace_row named = *row;
+	int rc;
+
+	if (!*named.process)
+		named.process = d->file->process;
+	rc = kc_importer_add(d->file->importer, &named);
+	if (rc < 0)
+		d->failed = kc_import_database_failed(d->file, rc);
+	if (++d->rows % PROGRESS_ROWS == 0)
+		kc_progress(&d->file->progress, d->rows);
+	return rc;
+}
+
+int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns)
+{
+	struct delivery d = {.file = file};
+	int rc;
+
+	kc_progress_next(&file->progress, "stored", kc_stage_count(stage));
+	rc = kc_stage_take(stage, zero_ns, deliver, &d);
+	return rc && !d.failed ? kc_import_stage_failed(file, rc) : rc;
+}
+
+static int is_binary(const unsigned char *at, size_t bytes)
+{
+	return memchr(at, 0, bytes) != NULL;
+}
+
+static int tell(const char *path, const unsigned char *at, size_t bytes, int compressed, enum kc_import_format *format)
+{
+	static const char sqlite[] = "SQLite format 3";                      /* and its NUL */
+	size_t first = bytes >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3) ? 3 : 0; /* byte order mark */
+
+	while (first < bytes && strchr(" \t\r\n", at[first]) && at[first])
+		first++;
+	if (bytes >= sizeof(sqlite) && !memcmp(at, sqlite, sizeof(sqlite))) {
+		*format = KC_IMPORT_SQLITE;
+		if (!compressed)
+			return 0;
+		kc_error("%s: a compressed SQLite file: decompress it first (gunzip -k)", path);
+		return -EINVAL;
+	}
+	if (is_binary(at, bytes)) {
+		kc_error("%s: no trace: neither text nor SQLite. A report of Nsight Systems (.nsys-rep, .qdrep) is made"
+			 " readable by: nsys export --type sqlite FILE",
+			 path);
+		return -EINVAL;
+	}
+	*format = first < bytes && (at[first] == '{' || at[first] == '[') ? KC_IMPORT_JSON : KC_IMPORT_CSV;
+	return 0;
+}
+
+int kc_import_format(const char *path, enum kc_import_format *format)
+{
+	unsigned char sample[SAMPLE_BYTES];
+	gzFile file = gzopen(path, "re");
+	int bytes, compressed, rc = 0;
+
+	if (!file) {
+		rc = errno ? -errno : -ENOMEM;
+		kc_error("%s: %s", path, strerror(-rc));
+		return rc;
+	}
+	bytes = gzread(file, sample, sizeof(sample));
+	compressed = !gzdirect(file);
+	gzclose(file);
+	if (bytes < 0) {
+		kc_error("%s: cannot be read: the compressed data is damaged from its start", path);
+		return -EBADMSG;
+	}
+	return tell(path, sample, (size_t)bytes, compressed, format);
+}

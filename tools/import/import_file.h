@@ -1,0 +1,59 @@
+/*
+ * One trace file on its way into the database, and who reads it.
+ *
+ *   kc_import   the file, the importer that takes its rows, and what was wrong
+ *
+ * Each reader below goes through the whole file, gives the importer the rows
+ * that make sense, names what does not, and returns 0 at the end, or -errno
+ * after a message where the file cannot be read (further). The format is told
+ * by contents (kc_import_format), never by the file's name.
+ */
+#ifndef KC_IMPORT_FILE_H
+#define KC_IMPORT_FILE_H
+
+#include "tools/input/csv_read.h"
+#include "import_stage.h"
+#include "importer.h"
+#include "tools/output/progress.h"
+
+#include <stdint.h>
+
+struct kc_import {
+	const char *path;
+	struct kc_importer *importer;
+	struct kc_progress progress;
+	uint64_t malformed; /* lines or events left out */
+	char process[64];   /* of rows that do not name one */
+};
+
+enum kc_import_format {
+	KC_IMPORT_CSV,    /* a trace CSV, or what nvprof or nsys stats print */
+	KC_IMPORT_JSON,   /* PyTorch profiler (Kineto) */
+	KC_IMPORT_SQLITE, /* Nsight Systems */
+};
+
+/* From the first bytes, compressed or not. 0; -errno after a message. */
+int kc_import_format(const char *path, enum kc_import_format *format);
+
+int kc_import_csv(struct kc_import *file);
+int kc_import_json(struct kc_import *file);
+int kc_import_sqlite(struct kc_import *file);
+
+/* import_table.c, for import_csv.c. The rows behind the header `first`, and of the tables that follow. */
+#define KC_IMPORT_COMMAND_MAX 512u
+int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const char *command,
+		     const struct kc_csv_record *first);
+int kc__import_is_table_header(const struct kc_csv_record *record);
+/* 1: what nvprof says of itself ("==4311== …"); command becomes the program's where the line names it. */
+int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MAX]);
+
+/* Names a line (or JSON event) that is left out, the first hundred of a file, and counts it. */
+void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* What import_stage.h brings to the importer; says what went wrong. zero_ns: counted from it. */
+int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns);
+/* Says why rows cannot be kept: of the database, or of the temporary one. Returns rc. */
+int kc_import_database_failed(const struct kc_import *file, int rc);
+int kc_import_stage_failed(const struct kc_import *file, int rc);
+
+#endif

@@ -1,0 +1,505 @@
+/*
+ * The PyTorch profiler's trace (Kineto): Chrome's trace event format, of which
+ * the events of a device (cat kernel, gpu_memcpy, gpu_memset; formerly Kernel,
+ * Memcpy, Memset) are operations, and those of the CUDA API (cuda_runtime,
+ * cuda_driver; formerly Runtime) give the launch times, by correlation id.
+ * Times are microseconds with decimals. deviceProperties and distributedInfo
+ * describe the devices and the process.
+ */
+#include "tools/command.h"
+#include "tools/input/decimal.h"
+#include "tools/input/device_spec.h"
+#include "import_file.h"
+#include "tools/input/json_stream.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_US 1000u
+#define NAME_MAX_BYTES 32768u /* of a kernel; the importer keeps fewer */
+#define NUMBER_MAX 64u
+#define DEPTH_MAX 1000u
+#define ABSENT SIZE_MAX
+
+enum section { NONE, EVENTS, DEVICES, DISTRIBUTED };
+enum category { OTHER, OPERATION, CALL };
+enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, START, DURATION, ARGS };
+
+struct event {
+	uint64_t line;
+	int complete; /* ph X: has a duration */
+	enum category category;
+	char start[NUMBER_MAX], duration[NUMBER_MAX];
+	char name[NAME_MAX_BYTES];
+	char why[128]; /* of an argument that makes no sense */
+	struct kc_trace_row row;
+};
+
+struct reading {
+	struct kc_import *file;
+	struct kc_json_stream *stream;
+	struct kc_stage *stage;
+	unsigned depth, event_depth; /* open maps and arrays; inside of an event */
+	enum section section;
+	int saw_events;
+	enum field field;
+	size_t argument[3]; /* where its elements go in the row */
+	unsigned element;
+	const char *device_key; /* of kc_device_set() */
+	int is_id, is_rank;
+	int64_t device_id;
+	struct kc_device device;
+	int rc; /* why it was given up */
+	struct event event;
+};
+
+/* Keys */
+
+#define AT(name) offsetof(struct kc_trace_row, name)
+
+static const struct {
+	const char *key;
+	size_t at[3];
+} arguments[] = {
+    {"device", {AT(device), ABSENT, ABSENT}},
+    {"stream", {AT(stream), ABSENT, ABSENT}},
+    {"correlation", {AT(correlation), ABSENT, ABSENT}},
+    {"grid", {AT(grid_x), AT(grid_y), AT(grid_z)}},
+    {"block", {AT(block_x), AT(block_y), AT(block_z)}},
+    {"registers per thread", {AT(registers), ABSENT, ABSENT}},
+    {"shared memory", {AT(dynamic_shared_bytes), ABSENT, ABSENT}}, /* static and dynamic together */
+    {"bytes", {AT(bytes), ABSENT, ABSENT}},
+    {"priority", {AT(priority), ABSENT, ABSENT}},
+    {"graph node id", {AT(graph_node), ABSENT, ABSENT}},
+};
+
+static const struct {
+	const char *key;
+	enum field field;
+} fields[] = {{"ph", PHASE}, {"cat", CATEGORY}, {"name", EVENT_NAME}, {"ts", START}, {"dur", DURATION}, {"args", ARGS}};
+
+static const struct {
+	const char *key, *ours;
+} device_keys[] = {
+    {"name", "name"},
+    {"totalGlobalMem", "memory_bytes"},
+    {"computeMajor", "cc_major"},
+    {"computeMinor", "cc_minor"},
+    {"maxThreadsPerBlock", "max_threads_per_block"},
+    {"maxThreadsPerMultiprocessor", "max_threads_per_sm"},
+    {"regsPerBlock", "registers_per_block"},
+    {"regsPerMultiprocessor", "registers_per_sm"},
+    {"warpSize", "warp_size"},
+    {"sharedMemPerBlock", "shared_per_block_bytes"},
+    {"sharedMemPerMultiprocessor", "shared_per_sm_bytes"},
+    {"sharedMemPerBlockOptin", "shared_per_block_optin_bytes"},
+    {"numSms", "sm_count"},
+};
+
+static const struct {
+	const char *name;
+	enum category category;
+	enum kc_trace_kind kind;
+} categories[] = {
+    {"kernel", OPERATION, KC_TRACE_KERNEL},     {"Kernel", OPERATION, KC_TRACE_KERNEL},
+    {"gpu_memcpy", OPERATION, KC_TRACE_COPY},   {"Memcpy", OPERATION, KC_TRACE_COPY},
+    {"gpu_memset", OPERATION, KC_TRACE_MEMSET}, {"Memset", OPERATION, KC_TRACE_MEMSET},
+    {"cuda_runtime", CALL, KC_TRACE_KERNEL},    {"Runtime", CALL, KC_TRACE_KERNEL},
+    {"cuda_driver", CALL, KC_TRACE_KERNEL},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static int same(const char *name, const unsigned char *at, size_t bytes)
+{
+	return strlen(name) == bytes && !memcmp(name, at, bytes);
+}
+
+static void root_key(struct reading *r, const unsigned char *at, size_t bytes)
+{
+	r->section = same("traceEvents", at, bytes)        ? EVENTS
+		     : same("deviceProperties", at, bytes) ? DEVICES
+		     : same("distributedInfo", at, bytes)  ? DISTRIBUTED
+							   : NONE;
+}
+
+static void event_key(struct reading *r, const unsigned char *at, size_t bytes)
+{
+	r->field = NO_FIELD;
+	for (size_t i = 0; i < COUNT(fields) && !r->field; i++) {
+		if (same(fields[i].key, at, bytes))
+			r->field = fields[i].field;
+	}
+}
+
+static void forget_argument(struct reading *r)
+{
+	for (unsigned i = 0; i < 3; i++)
+		r->argument[i] = ABSENT;
+}
+
+static void argument_key(struct reading *r, const unsigned char *at, size_t bytes)
+{
+	forget_argument(r);
+	r->element = 0;
+	for (size_t i = 0; i < COUNT(arguments); i++) {
+		if (same(arguments[i].key, at, bytes))
+			memcpy(r->argument, arguments[i].at, sizeof(r->argument));
+	}
+}
+
+static void device_key(struct reading *r, const unsigned char *at, size_t bytes)
+{
+	r->is_id = same("id", at, bytes);
+	r->device_key = NULL;
+	for (size_t i = 0; i < COUNT(device_keys); i++) {
+		if (same(device_keys[i].key, at, bytes))
+			r->device_key = device_keys[i].ours;
+	}
+}
+
+static int on_key(void *ctx, const unsigned char *at, size_t bytes)
+{
+	struct reading *r = ctx;
+
+	r->stream->quiet_bytes = 0;
+	if (r->depth == 1 && r->event_depth == 3)
+		root_key(r, at, bytes);
+	else if (r->section == EVENTS && r->depth == r->event_depth)
+		event_key(r, at, bytes);
+	else if (r->section == EVENTS && r->depth == r->event_depth + 1 && r->field == ARGS)
+		argument_key(r, at, bytes);
+	else if (r->section == DEVICES && r->depth == 3)
+		device_key(r, at, bytes);
+	else if (r->section == DISTRIBUTED && r->depth == 2)
+		r->is_rank = same("rank", at, bytes);
+	return 1;
+}
+
+/* Values */
+
+static void copy_text(char *out, size_t size, const char *at, size_t bytes)
+{
+	if (bytes >= size)
+		bytes = size - 1;
+	memcpy(out, at, bytes);
+	out[bytes] = '\0';
+}
+
+static void take_category(struct event *e, const char *at, size_t bytes)
+{
+	e->category = OTHER;
+	for (size_t i = 0; i < COUNT(categories); i++) {
+		if (same(categories[i].name, (const unsigned char *)at, bytes)) {
+			e->category = categories[i].category;
+			e->row.what = categories[i].kind;
+		}
+	}
+}
+
+static void take_field(struct reading *r, const char *at, size_t bytes)
+{
+	struct event *e = &r->event;
+
+	switch (r->field) {
+	case PHASE:
+		r->saw_events = 1;
+		e->complete = bytes == 1 && *at == 'X';
+		break;
+	case CATEGORY:
+		take_category(e, at, bytes);
+		break;
+	case EVENT_NAME:
+		copy_text(e->name, sizeof(e->name), at, bytes);
+		break;
+	case START:
+		copy_text(e->start, sizeof(e->start), at, bytes);
+		break;
+	case DURATION:
+		copy_text(e->duration, sizeof(e->duration), at, bytes);
+		break;
+	case NO_FIELD:
+	case ARGS:
+		break;
+	}
+}
+
+/* A number below 0 stands for none. */
+static void take_argument(struct reading *r, const char *at, size_t bytes)
+{
+	struct event *e = &r->event;
+	char text[NUMBER_MAX];
+	int64_t value;
+
+	if (r->element >= 3 || r->argument[r->element] == ABSENT)
+		return;
+	copy_text(text, sizeof(text), at, bytes);
+	if (kc_decimal_times(text, 1, &value))
+		snprintf(e->why, sizeof(e->why), "an argument is \"%.40s\", not a number", text);
+	else if (value >= 0 || r->argument[r->element] == AT(priority))
+		*(int64_t *)((char *)&e->row + r->argument[r->element]) = value;
+	r->element++;
+}
+
+static void take_device(struct reading *r, const char *at, size_t bytes)
+{
+	char text[sizeof(r->device.name)];
+
+	copy_text(text, sizeof(text), at, bytes);
+	if (r->is_id && kc_decimal_times(text, 1, &r->device_id))
+		r->device_id = -1;
+	if (r->device_key && !strcmp(r->device_key, "name"))
+		snprintf(r->device.name, sizeof(r->device.name), "%s", text);
+	else if (r->device_key)
+		kc_device_set(&r->device, r->device_key, text); /* what it does not take stays unknown */
+}
+
+static int on_scalar(struct reading *r, const char *at, size_t bytes)
+{
+	r->stream->quiet_bytes = 0;
+	if (r->section == EVENTS && r->depth == r->event_depth)
+		take_field(r, at, bytes);
+	else if (r->section == EVENTS && r->field == ARGS && r->depth > r->event_depth &&
+		 r->depth <= r->event_depth + 2)
+		take_argument(r, at, bytes);
+	else if (r->section == DEVICES && r->depth == 3)
+		take_device(r, at, bytes);
+	else if (r->section == DISTRIBUTED && r->depth == 2 && r->is_rank)
+		snprintf(r->file->process, sizeof(r->file->process), "rank %.*s", (int)(bytes < 20 ? bytes : 20), at);
+	return 1;
+}
+
+static int on_number(void *ctx, const char *at, size_t bytes)
+{
+	return on_scalar(ctx, at, bytes);
+}
+
+static int on_string(void *ctx, const unsigned char *at, size_t bytes)
+{
+	return on_scalar(ctx, (const char *)at, bytes);
+}
+
+static int on_boolean(void *ctx, int value)
+{
+	(void)value;
+	((struct reading *)ctx)->stream->quiet_bytes = 0;
+	return 1;
+}
+
+static int on_null(void *ctx)
+{
+	return on_boolean(ctx, 0);
+}
+
+/* Events */
+
+static void begin_event(struct reading *r)
+{
+	struct event *e = &r->event;
+
+	e->line = kc_json_stream_line(r->stream);
+	e->complete = 0;
+	e->category = OTHER;
+	e->start[0] = e->duration[0] = e->name[0] = e->why[0] = '\0';
+	e->row = kc_trace_row_unknown;
+	e->row.name = e->name;
+	r->field = NO_FIELD;
+}
+
+static int time_of(const char *text, const char *what, char *why, size_t why_size, int64_t *ns)
+{
+	int rc = kc_decimal_times(text, NS_PER_US, ns);
+
+	if (rc)
+		snprintf(why, why_size, *text ? "%s is \"%.40s\", not a number" : "%s is missing", what, text);
+	return rc;
+}
+
+static int check_operation(struct event *e)
+{
+	if (*e->why || time_of(e->start, "ts", e->why, sizeof(e->why), &e->row.start_ns) ||
+	    time_of(e->duration, "dur", e->why, sizeof(e->why), &e->row.duration_ns))
+		return -EINVAL;
+	return kc_trace_row_check(&e->row, e->why, sizeof(e->why));
+}
+
+/* Kernels outside of graphs may carry node 0. */
+static void settle_graph_node(struct kc_trace_row *row)
+{
+	if (row->graph_node == 0)
+		row->graph_node = KC_TRACE_UNKNOWN;
+	else if (row->graph_node != KC_TRACE_UNKNOWN)
+		row->graph_node &= UINT32_MAX; /* the node; the graph's number is above it */
+}
+
+static int end_event(struct reading *r)
+{
+	struct event *e = &r->event;
+	int64_t launch_ns;
+
+	if (!e->complete || e->category == OTHER)
+		return 0;
+	settle_graph_node(&e->row);
+	if (e->category == CALL) {
+		if (e->row.correlation == KC_TRACE_UNKNOWN || e->row.correlation == 0 ||
+		    kc_decimal_times(e->start, NS_PER_US, &launch_ns))
+			return 0; /* launched nothing */
+		return kc_stage_call(r->stage, "", e->row.correlation, launch_ns);
+	}
+	if (check_operation(e)) {
+		kc_import_malformed(r->file, e->line, "%s", e->why);
+		return 0;
+	}
+	return kc_stage_add(r->stage, &e->row);
+}
+
+static int open_bracket(struct reading *r)
+{
+	r->stream->quiet_bytes = 0;
+	if (++r->depth <= DEPTH_MAX)
+		return 1;
+	snprintf(r->stream->why, sizeof(r->stream->why), "nested deeper than %u", DEPTH_MAX);
+	r->rc = -EPROTO;
+	return 0;
+}
+
+static int on_map(void *ctx)
+{
+	struct reading *r = ctx;
+
+	if (r->depth == 0)
+		r->event_depth = 3; /* {"traceEvents": [{ */
+	if (!open_bracket(r))
+		return 0;
+	if (r->section == EVENTS && r->depth == r->event_depth)
+		begin_event(r);
+	if (r->section == EVENTS && r->depth == r->event_depth + 1)
+		forget_argument(r);
+	if (r->section == DEVICES && r->depth == 3) {
+		memset(&r->device, 0, sizeof(r->device));
+		r->device_id = -1;
+	}
+	return 1;
+}
+
+static int on_map_end(void *ctx)
+{
+	struct reading *r = ctx;
+	int rc = 0;
+
+	r->stream->quiet_bytes = 0;
+	if (r->section == EVENTS && r->depth == r->event_depth)
+		rc = end_event(r);
+	if (r->section == DEVICES && r->depth == 3 && r->device_id >= 0)
+		kc_importer_device(r->file->importer, r->device_id, &r->device);
+	r->depth--;
+	if (rc)
+		r->rc = kc_import_stage_failed(r->file, rc);
+	return rc == 0;
+}
+
+static int on_array(void *ctx)
+{
+	struct reading *r = ctx;
+
+	if (r->depth == 0) { /* the events alone: [{ */
+		r->event_depth = 2;
+		r->section = EVENTS;
+	}
+	if (!open_bracket(r))
+		return 0;
+	if (r->section == EVENTS && r->depth == r->event_depth + 1)
+		forget_argument(r);
+	return 1;
+}
+
+static int on_array_end(void *ctx)
+{
+	struct reading *r = ctx;
+
+	r->stream->quiet_bytes = 0;
+	r->depth--;
+	return 1;
+}
+
+static const yajl_callbacks callbacks = {
+    .yajl_null = on_null,
+    .yajl_boolean = on_boolean,
+    .yajl_number = on_number,
+    .yajl_string = on_string,
+    .yajl_start_map = on_map,
+    .yajl_map_key = on_key,
+    .yajl_end_map = on_map_end,
+    .yajl_start_array = on_array,
+    .yajl_end_array = on_array_end,
+};
+
+/* The file */
+
+static int read_all(struct reading *r)
+{
+	int rc = kc_json_stream_read(r->stream, &r->file->progress);
+
+	if (rc == -ECANCELED && r->rc != -EPROTO)
+		return r->rc; /* said where it happened */
+	if (rc) {
+		kc_error("%s:%" PRIu64 ": cannot be read further (byte %" PRIu64 "): %s%s", r->file->path,
+			 kc_json_stream_line(r->stream), kc_json_stream_offset(r->stream),
+			 *r->stream->why ? r->stream->why : strerror(-rc),
+			 kc_stage_count(r->stage) ? "; what stands before it is imported" : "");
+		return rc;
+	}
+	if (!r->saw_events) {
+		kc_error("%s: no trace: JSON without traceEvents, which the PyTorch profiler's export_chrome_trace()"
+			 " writes",
+			 r->file->path);
+		return -EINVAL;
+	}
+	if (kc_stage_count(r->stage) || r->file->malformed)
+		return 0;
+	kc_error("%s: nothing was imported: there is no kernel in it; the PyTorch profiler records them with "
+		 "activities=[..., ProfilerActivity.CUDA]",
+		 r->file->path);
+	return -ENODATA;
+}
+
+/* Times count from the first operation. */
+static int store_all(struct reading *r)
+{
+	int64_t zero_ns;
+	int rc = kc_stage_earliest(r->stage, &zero_ns);
+
+	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns);
+}
+
+int kc_import_json(struct kc_import *file)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	int rc, stored;
+
+	if (!r)
+		return -ENOMEM;
+	r->file = file;
+	r->event_depth = 3;
+	rc = kc_stage_new(&r->stage);
+	if (rc)
+		kc_import_stage_failed(file, rc);
+	if (rc == 0) {
+		rc = kc_json_stream_open(&r->stream, file->path, &callbacks, r);
+		if (rc)
+			kc_error("%s: %s", file->path, strerror(-rc));
+	}
+	if (rc == 0) {
+		rc = read_all(r);
+		stored = store_all(r);
+		rc = rc ? rc : stored;
+	}
+	kc_json_stream_close(r->stream);
+	kc_stage_free(r->stage);
+	free(r);
+	return rc;
+}

@@ -1,0 +1,223 @@
+#include "import_stage.h"
+#include "store/common/intern.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kc_stage {
+	sqlite3 *db;
+	sqlite3_stmt *add_row, *add_call, *add_text;
+	struct kc_intern texts;
+	uint32_t texts_stored;
+	uint64_t rows;
+};
+
+#define NUMBER(name, ...) #name ","
+#define COLUMN(name, ...) "r." #name ","
+#define MARK(name, ...) "?,"
+
+static const char schema[] =
+    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8192;"
+    "PRAGMA temp_store = FILE;"
+    "CREATE TABLE row(" KC_TRACE_NUMBERS(
+	NUMBER) "process, module, device_name, args, name, what);"
+		"CREATE TABLE call(process, correlation, launch_ns, PRIMARY KEY(process, correlation))"
+		" WITHOUT ROWID;"
+		"CREATE TABLE text(id INTEGER PRIMARY KEY, value TEXT);"
+		"BEGIN";
+
+static const char sql_row[] = "INSERT INTO row VALUES(" KC_TRACE_NUMBERS(MARK) "?, ?, ?, ?, ?, ?)";
+static const char sql_call[] = "INSERT INTO call VALUES(?, ?, ?)"
+			       " ON CONFLICT DO UPDATE SET launch_ns = min(launch_ns, excluded.launch_ns)";
+static const char sql_text[] = "INSERT INTO text VALUES(?, ?)";
+static const char sql_take[] =
+    "SELECT " KC_TRACE_NUMBERS(COLUMN) "p.value, m.value, d.value, a.value, n.value, r.what, c.launch_ns"
+				       " FROM row r JOIN text p ON p.id = r.process JOIN text m ON m.id = r.module"
+				       " JOIN text d ON d.id = r.device_name JOIN text n ON n.id = r.name"
+				       " JOIN text a ON a.id = r.args"
+				       " LEFT JOIN call c ON c.process = r.process AND c.correlation = r.correlation"
+				       " ORDER BY r.process, r.start_ns, r.rowid";
+
+static int to_errno(int rc)
+{
+	switch (rc) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	default:
+		return -EIO;
+	}
+}
+
+static int prepare(struct kc_stage *s, const char *sql, sqlite3_stmt **stmt)
+{
+	return to_errno(sqlite3_prepare_v2(s->db, sql, -1, stmt, NULL));
+}
+
+int kc_stage_new(struct kc_stage **out)
+{
+	struct kc_stage *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	rc = to_errno(sqlite3_open("", &s->db));
+	if (rc == 0)
+		rc = to_errno(sqlite3_exec(s->db, schema, NULL, NULL, NULL));
+	if (rc == 0)
+		rc = prepare(s, sql_row, &s->add_row);
+	if (rc == 0)
+		rc = prepare(s, sql_call, &s->add_call);
+	if (rc == 0)
+		rc = prepare(s, sql_text, &s->add_text);
+	if (rc) {
+		kc_stage_free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+static int run(sqlite3_stmt *stmt)
+{
+	int rc = sqlite3_step(stmt);
+
+	sqlite3_reset(stmt);
+	return to_errno(rc);
+}
+
+/* The number of a text, which is stored when it comes for the first time. */
+static int bind_text(struct kc_stage *s, sqlite3_stmt *stmt, int at, const char *text)
+{
+	uint32_t id = kc_intern(&s->texts, 't', text, strlen(text) + 1);
+	int rc = 0;
+
+	if (!id)
+		return -ENOMEM;
+	if (id > s->texts_stored) {
+		s->texts_stored = id;
+		sqlite3_bind_int64(s->add_text, 1, id);
+		sqlite3_bind_text(s->add_text, 2, text, -1, SQLITE_STATIC);
+		rc = run(s->add_text);
+	}
+	sqlite3_bind_int64(stmt, at, id);
+	return rc;
+}
+
+static void bind_number(sqlite3_stmt *stmt, int at, int64_t value)
+{
+	if (value == KC_TRACE_UNKNOWN)
+		sqlite3_bind_null(stmt, at);
+	else
+		sqlite3_bind_int64(stmt, at, value);
+}
+
+int kc_stage_add(struct kc_stage *s, const struct kc_trace_row *row)
+{
+	const char *const texts[] = {row->process, row->module, row->device_name, row->args, row->name};
+	int at = 1, rc = 0;
+
+#define BIND(name, ...) bind_number(s->add_row, at++, row->name);
+	KC_TRACE_NUMBERS(BIND)
+#undef BIND
+	for (size_t i = 0; rc == 0 && i < sizeof(texts) / sizeof(*texts); i++)
+		rc = bind_text(s, s->add_row, at++, texts[i]);
+	sqlite3_bind_int(s->add_row, at, row->what);
+	s->rows++;
+	return rc ? rc : run(s->add_row);
+}
+
+int kc_stage_call(struct kc_stage *s, const char *process, int64_t correlation, int64_t launch_ns)
+{
+	int rc = bind_text(s, s->add_call, 1, process);
+
+	sqlite3_bind_int64(s->add_call, 2, correlation);
+	sqlite3_bind_int64(s->add_call, 3, launch_ns);
+	return rc ? rc : run(s->add_call);
+}
+
+uint64_t kc_stage_count(const struct kc_stage *s)
+{
+	return s->rows;
+}
+
+static int64_t number_at(sqlite3_stmt *stmt, int at)
+{
+	return sqlite3_column_type(stmt, at) == SQLITE_NULL ? KC_TRACE_UNKNOWN : sqlite3_column_int64(stmt, at);
+}
+
+static const char *text_at(sqlite3_stmt *stmt, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, at);
+
+	return text ? text : "";
+}
+
+static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *row)
+{
+	int at = 0;
+
+#define READ(name, ...) row->name = number_at(stmt, at++);
+	KC_TRACE_NUMBERS(READ)
+#undef READ
+	row->process = text_at(stmt, at++);
+	row->module = text_at(stmt, at++);
+	row->device_name = text_at(stmt, at++);
+	row->args = text_at(stmt, at++);
+	row->name = text_at(stmt, at++);
+	row->what = (enum kc_trace_kind)sqlite3_column_int(stmt, at++);
+	if (row->launch_ns == KC_TRACE_UNKNOWN)
+		row->launch_ns = number_at(stmt, at);
+	row->start_ns -= zero_ns;
+	if (row->launch_ns != KC_TRACE_UNKNOWN)
+		row->launch_ns -= zero_ns;
+}
+
+int kc_stage_take(struct kc_stage *s, int64_t zero_ns, int (*take)(const struct kc_trace_row *row, void *arg),
+		  void *arg)
+{
+	struct kc_trace_row row = {.kind = ""};
+	sqlite3_stmt *stmt = NULL;
+	int step = SQLITE_DONE, rc = prepare(s, sql_take, &stmt);
+
+	while (rc == 0 && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		read_row(stmt, zero_ns, &row);
+		rc = take(&row, arg);
+	}
+	sqlite3_finalize(stmt);
+	return rc ? rc : to_errno(step);
+}
+
+int kc_stage_earliest(struct kc_stage *s, int64_t *start_ns)
+{
+	sqlite3_stmt *stmt = NULL;
+	int step, rc = prepare(s, "SELECT min(start_ns) FROM row", &stmt);
+
+	*start_ns = 0;
+	if (rc)
+		return rc;
+	step = sqlite3_step(stmt);
+	if (step == SQLITE_ROW)
+		*start_ns = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return to_errno(step);
+}
+
+void kc_stage_free(struct kc_stage *s)
+{
+	if (!s)
+		return;
+	sqlite3_finalize(s->add_row);
+	sqlite3_finalize(s->add_call);
+	sqlite3_finalize(s->add_text);
+	sqlite3_close(s->db);
+	kc_intern_free(&s->texts);
+	free(s);
+}

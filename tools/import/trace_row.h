@@ -1,0 +1,71 @@
+/*
+ * One row of a trace: a device operation that somebody's profiler recorded.
+ *
+ *   kc_trace_columns   where each column stands in this file, from its first row
+ *   kc_trace_row       one row; what the file does not say is KC_TRACE_UNKNOWN
+ */
+#ifndef KC_TRACE_ROW_H
+#define KC_TRACE_ROW_H
+
+#include "tools/input/csv_read.h"
+
+#include <stdint.h>
+
+#define KC_TRACE_UNKNOWN INT64_MIN
+
+/* X(name, least, most) */
+#define KC_TRACE_NUMBERS(X)                                                                                            \
+	X(device, 0, 63)                                                                                               \
+	X(stream, 0, INT64_MAX)                                                                                        \
+	X(start_ns, -(INT64_C(1) << 50), INT64_C(1) << 61)                                                             \
+	X(duration_ns, 0, INT64_C(1) << 52)                                                                            \
+	X(launch_ns, -(INT64_C(1) << 50), INT64_C(1) << 61)                                                            \
+	X(grid_x, 1, UINT32_MAX)                                                                                       \
+	X(grid_y, 1, UINT32_MAX)                                                                                       \
+	X(grid_z, 1, UINT32_MAX)                                                                                       \
+	X(block_x, 1, UINT16_MAX)                                                                                      \
+	X(block_y, 1, UINT16_MAX)                                                                                      \
+	X(block_z, 1, UINT16_MAX)                                                                                      \
+	X(registers, 0, UINT16_MAX)                                                                                    \
+	X(static_shared_bytes, 0, UINT32_MAX)                                                                          \
+	X(dynamic_shared_bytes, 0, UINT32_MAX)                                                                         \
+	X(bytes, 0, INT64_MAX)                                                                                         \
+	X(correlation, 0, INT64_MAX)                                                                                   \
+	X(graph_node, 0, UINT32_MAX)                                                                                   \
+	X(priority, INT32_MIN, INT32_MAX)
+
+#define KC_TRACE_TEXTS(X) X(process) X(module) X(device_name) X(kind) X(args) X(name)
+
+enum kc_trace_kind { KC_TRACE_KERNEL, KC_TRACE_COPY, KC_TRACE_MEMSET };
+
+struct kc_trace_columns {
+	unsigned count; /* of fields in every row */
+#define KC_TRACE_COLUMN(name, ...) int name;
+	KC_TRACE_NUMBERS(KC_TRACE_COLUMN)
+	KC_TRACE_TEXTS(KC_TRACE_COLUMN)
+#undef KC_TRACE_COLUMN
+};
+
+struct kc_trace_row {
+	enum kc_trace_kind what;
+#define KC_TRACE_NUMBER(name, ...) int64_t name;
+	KC_TRACE_NUMBERS(KC_TRACE_NUMBER)
+#undef KC_TRACE_NUMBER
+#define KC_TRACE_TEXT(column) const char *column; /* "": not known */
+	KC_TRACE_TEXTS(KC_TRACE_TEXT)
+#undef KC_TRACE_TEXT
+};
+
+/* From the header row. 0; -EINVAL: kind, start_ns, duration_ns or name is missing, or one stands there twice. */
+int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_record *header, char *why, size_t why_size);
+
+/* 0; -EINVAL with why. Keeps pointers into the record. */
+int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *columns, const struct kc_csv_record *record,
+		 char *why, size_t why_size);
+
+/* A row of which nothing is known. */
+extern const struct kc_trace_row kc_trace_row_unknown;
+/* The same ranges, for a row that was filled in otherwise. 0; -EINVAL with why. */
+int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_size);
+
+#endif

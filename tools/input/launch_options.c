@@ -1,0 +1,119 @@
+#include "launch_options.h"
+
+#include "tools/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CUDA C++ programming guide, "Features and technical specifications per compute capability". */
+static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535}, block_most[3] = {1024, 1024, 64};
+#define BLOCK_THREADS_MOST 1024u
+
+static int read_u32(const char *text, char **end, uint32_t *value)
+{
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(text, end, 10);
+	if (!isdigit((unsigned char)*text) || errno || number > UINT32_MAX)
+		return -EINVAL;
+	*value = (uint32_t)number;
+	return 0;
+}
+
+static int read_dimensions(const char *text, const uint32_t most[3], uint32_t dimensions[3])
+{
+	char *end;
+
+	dimensions[0] = dimensions[1] = dimensions[2] = 1;
+	for (unsigned i = 0; i < 3; i++) {
+		if (read_u32(text, &end, &dimensions[i]) < 0 || !dimensions[i] || dimensions[i] > most[i])
+			return -EINVAL;
+		if (!*end)
+			return 0;
+		if (*end != ',')
+			return -EINVAL;
+		text = end + 1;
+	}
+	return -EINVAL;
+}
+
+static void set_grid(struct kc_launch_options *options, const char *arg, struct argp_state *state)
+{
+	options->has_grid = 1;
+	if (read_dimensions(arg, grid_most, options->launch.grid) < 0)
+		argp_error(state, "--grid takes up to three numbers from 1 on, such as 64,64; not \"%s\"", arg);
+}
+
+static void set_block(struct kc_launch_options *options, const char *arg, struct argp_state *state)
+{
+	const uint32_t *block = options->launch.block;
+
+	options->has_block = 1;
+	if (read_dimensions(arg, block_most, options->launch.block) < 0 ||
+	    (uint64_t)block[0] * block[1] * block[2] > BLOCK_THREADS_MOST)
+		argp_error(state, "--block takes up to three numbers, %u threads in all, such as 16,16; not \"%s\"",
+			   BLOCK_THREADS_MOST, arg);
+}
+
+static void set_shared(struct kc_launch_options *options, const char *arg, struct argp_state *state)
+{
+	char *end;
+
+	options->has_shared = 1;
+	if (read_u32(arg, &end, &options->launch.dynamic_shared_bytes) < 0 || *end)
+		argp_error(state, "--shared takes a number of bytes, not \"%s\"", arg);
+}
+
+static void set_arguments(struct kc_launch_options *options, const char *arg, struct argp_state *state)
+{
+	struct kc_explain_launch *launch = &options->launch;
+	char *rest;
+
+	free(options->arguments);
+	options->arguments = rest = strdup(arg);
+	if (!rest)
+		argp_failure(state, KC_EXIT_FAILED, ENOMEM, "--args");
+	for (launch->argument_count = 0; rest;) {
+		if (launch->argument_count == KC_EXPLAIN_ARGUMENTS)
+			argp_error(state, "--args: more than %u arguments", KC_EXPLAIN_ARGUMENTS);
+		launch->arguments[launch->argument_count++] = strsep(&rest, ",");
+	}
+}
+
+error_t kc_launch_option(struct kc_launch_options *options, int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case KC_KEY_GRID:
+		set_grid(options, arg, state);
+		return 0;
+	case KC_KEY_BLOCK:
+		set_block(options, arg, state);
+		return 0;
+	case KC_KEY_ARGS:
+		set_arguments(options, arg, state);
+		return 0;
+	case KC_KEY_SHARED:
+		set_shared(options, arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void kc_launch_options_check(struct kc_launch_options *options, struct argp_state *state)
+{
+	if (options->has_grid != options->has_block)
+		argp_error(state, "a launch has a --grid and a --block");
+	if (!options->has_grid && (options->arguments || options->has_shared))
+		argp_error(state, "--args and --shared belong to a launch: --grid and --block are missing");
+	options->launch.given = options->has_grid;
+}
+
+void kc_launch_options_free(struct kc_launch_options *options)
+{
+	free(options->arguments);
+	options->arguments = NULL;
+}

@@ -1,0 +1,48 @@
+/* A struct kc_report in the forms it is printed in. */
+#ifndef KC_TOOLS_REPORT_H
+#define KC_TOOLS_REPORT_H
+
+#include "store/query/query.h"
+
+#include <jansson.h>
+
+enum kc_report_by { KC_BY_KERNEL, KC_BY_MODEL, KC_BY_STREAM, KC_BY_CASE };
+
+struct kc_report_view {
+	const char *database; /* as the user named it */
+	const struct kc_report *data;
+	int by_given; /* 0: the worst kernels only */
+	enum kc_report_by by;
+	unsigned width; /* columns of the page */
+};
+
+/* "kernel", "model", "stream", "case": 0 or -EINVAL. */
+int kc_report_by_name(const char *name, enum kc_report_by *by);
+
+/* The groups that --by asks for. */
+const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_report_by by);
+
+/* Indices of groups in order of mispredicted time (error weighted by time, times
+ * time), most first. NULL: out of memory; freed with free(). */
+size_t *kc_report_worst_first(const struct kc_groups *groups, double measured_ns);
+
+/* One phrase a hint, commas between; "" where there is none. */
+char *kc_report_why(uint32_t hints, char *out, size_t size);
+
+/* "3 call failed, 1 no CUPTI": the reasons that are not 0, in their order. */
+char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(uint32_t), char *out, size_t size);
+
+/* Why there is no accuracy, and what to do about it; "": there is, or nothing was launched. */
+char *kc_report_nothing(const struct kc_ledger *ledger, const char *database, char *out, size_t size);
+
+/* 0 or -ENOMEM. */
+int kc_report_text(const struct kc_report_view *view);
+/* Accuracy, models and worst kernels (or what --by asks for) and concurrency: what a replay has, too. */
+int kc_report_text_figures(const struct kc_report_view *view);
+int kc_report_csv(const struct kc_report_view *view);
+/* NULL: out of memory. */
+json_t *kc_report_json(const struct kc_report_view *view);
+json_t *kc_json_accuracy(const struct kc_accuracy *accuracy);
+json_t *kc_json_groups(const struct kc_groups *groups, int are_kernels);
+
+#endif

@@ -1,0 +1,223 @@
+#include "tools/output/json.h"
+#include "report_forms.h"
+
+#include <math.h>
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static void set_count(json_t *object, const char *key, uint64_t value)
+{
+	set(object, key, json_integer((json_int_t)value));
+}
+
+static json_t *reasons(const uint64_t *counts, unsigned n, const char *(*name)(uint32_t))
+{
+	json_t *out = json_object();
+
+	for (unsigned i = 1; i < n; i++)
+		set_count(out, name(i), counts[i]);
+	return out;
+}
+
+static json_t *ledger(const struct kc_ledger *l)
+{
+	json_t *out = json_object();
+
+	set_count(out, "launches", l->launches);
+	set_count(out, "predicted", l->predicted);
+	set_count(out, "unpredictable", l->unpredictable_total);
+	set(out, "unpredictable_reasons", reasons(l->unpredictable, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name));
+	set_count(out, "failed", l->failed);
+	set_count(out, "unreturned", l->unreturned);
+	set_count(out, "measured", l->measured);
+	set_count(out, "matched", l->matched);
+	set_count(out, "unmeasured", l->unmeasured_total);
+	set(out, "unmeasured_reasons", reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name));
+	set_count(out, "awaited", l->awaited);
+	set_count(out, "records", l->cupti_records);
+	set_count(out, "unmatched", l->unmatched);
+	set_count(out, "invalid", l->invalid);
+	set_count(out, "records_awaited", l->records_awaited);
+	set_count(out, "records_dropped", l->records_dropped);
+	set_count(out, "dropped", l->dropped);
+	set_count(out, "after_end", l->after_end);
+	set_count(out, "calls", l->calls);
+	set_count(out, "captured", l->captured);
+	set_count(out, "graph_launches", l->graph_launches);
+	set_count(out, "graphs_unknown", l->graphs_unknown);
+	set_count(out, "elsewhere", l->elsewhere);
+	set_count(out, "routed_by_name", l->routed_by_name);
+	set_count(out, "left_unhooked", l->left_unhooked);
+	set_count(out, "transfers", l->transfers);
+	set_count(out, "transfers_measured", l->transfers_measured);
+	set_count(out, "transfer_records", l->transfer_records);
+	set_count(out, "transfers_unmatched", l->transfer_unmatched);
+	set_count(out, "transfers_dropped", l->transfers_dropped);
+	set(out, "adds_up", json_boolean(kc_ledger_adds_up(l)));
+	return out;
+}
+
+json_t *kc_json_accuracy(const struct kc_accuracy *a)
+{
+	json_t *out = json_object();
+
+	set_count(out, "n", a->n);
+	set(out, "mape", kc_json_percent(a->mape));
+	set(out, "mape_time_weighted", kc_json_percent(a->mape_time_weighted));
+	set(out, "median", kc_json_percent(a->median));
+	set(out, "p90", kc_json_percent(a->p90));
+	set(out, "within_20", kc_json_percent(a->within_20));
+	set(out, "bias", kc_json_real(a->bias));
+	return out;
+}
+
+static json_t *hints(uint32_t bits)
+{
+	json_t *out = json_array();
+
+	for (uint32_t bit = 1; bit <= KC_HINT_LAST; bit <<= 1) {
+		if (bits & bit)
+			json_array_append_new(out, json_string(kc_hint_text(bit)));
+	}
+	return out;
+}
+
+json_t *kc_json_groups(const struct kc_groups *from, int kernels)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < from->count; i++) {
+		const struct kc_group *g = from->at + i;
+		json_t *one = json_object();
+
+		set(one, "id", json_integer(g->id));
+		set(one, "name", kc_json_text(g->name));
+		set_count(one, "launches", g->launches);
+		set_count(one, "measured", g->measured);
+		set(one, "time_share", kc_json_percent(g->time_share));
+		set(one, "mean_measured_ns", kc_json_real(g->mean_measured_ns));
+		set(one, "mean_predicted_ns", kc_json_real(g->mean_predicted_ns));
+		set(one, "accuracy", kc_json_accuracy(&g->accuracy));
+		if (kernels)
+			set(one, "why", hints(g->hints));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *concurrency(const struct kc_report *data)
+{
+	static const char *const cases[KC_CASES] = {"alone", "A", "B", "C"};
+	static const char *const overlaps[KC_OVERLAPS] = {"unknown", "solo", "behind", "overtaken"};
+	json_t *out = json_object(), *slowdown = json_object();
+
+	for (unsigned i = 0; i < KC_CASES; i++) {
+		json_t *row = json_object();
+
+		for (unsigned k = 0; k < KC_OVERLAPS; k++)
+			set_count(row, overlaps[k], data->concurrency[i][k]);
+		set(out, cases[i], row);
+	}
+	set_count(slowdown, "n", data->slowdown.n);
+	set_count(slowdown, "without_solo_median", data->slowdown.without);
+	set(slowdown, "mape", kc_json_percent(data->slowdown.mape));
+	set(slowdown, "mean_predicted", kc_json_real(data->slowdown.mean_predicted));
+	set(slowdown, "mean_measured", kc_json_real(data->slowdown.mean_measured));
+	set(slowdown, "mape_waves", kc_json_percent(data->slowdown.mape_waves));
+	set(slowdown, "mean_waves", kc_json_real(data->slowdown.mean_waves));
+	set(out, "slowdown", slowdown);
+	return out;
+}
+
+static json_t *devices(const struct kc_report *data)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < data->device_count; i++) {
+		const struct kc_device_row *row = data->devices + i;
+		json_t *one = json_object();
+
+		set(one, "id", json_integer(row->id));
+		set(one, "name", kc_json_text(row->device.name));
+		set(one, "simulated", json_boolean(row->device.simulated));
+		set_count(one, "driver_version", row->driver_version);
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *processes(const struct kc_report *data)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < data->process_count; i++) {
+		const struct kc_process_row *row = data->processes + i;
+		json_t *one = json_object();
+
+		set(one, "run", json_integer(row->run));
+		set_count(one, "pid", row->pid);
+		set(one, "command_line", kc_json_text(row->command_line));
+		set(one, "ended", kc_json_text(row->ended));
+		set(one, "started_unix_ns", json_integer(row->started_unix_ns));
+		set(one, "duration_ns", row->duration_ns ? json_integer(row->duration_ns) : json_null());
+		set_count(one, "launches", row->launches);
+		set(one, "measure", kc_json_text(row->measure));
+		set(one, "simulated", json_boolean(row->simulated));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *messages(const struct kc_report *data)
+{
+	static const char *const severities[] = {"info", "warning", "error"};
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < data->message_count; i++) {
+		const struct kc_message_row *row = data->messages + i;
+		json_t *one = json_object();
+
+		set(one, "severity", json_string(severities[row->severity < 2 ? row->severity : 2]));
+		set(one, "code", kc_json_text(row->code));
+		set(one, "text", kc_json_text(row->text));
+		set_count(one, "count", row->count);
+		set(one, "process", json_integer(row->process));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+json_t *kc_report_json(const struct kc_report_view *view)
+{
+	const struct kc_report *data = view->data;
+	json_t *out = kc_json_document("report", 1), *runs = json_object();
+
+	set(out, "simulated", json_boolean(data->simulated));
+	set(out, "database", kc_json_text(view->database));
+	set(runs, "first", json_integer(data->selection.first_run));
+	set(runs, "last", json_integer(data->selection.last_run));
+	set(out, "runs", runs);
+	set(out, "exact", json_boolean(data->exact));
+	set(out, "ledger", ledger(&data->ledger));
+	set(out, "accuracy", kc_json_accuracy(&data->all));
+	set(out, "first_seen", kc_json_accuracy(&data->novelty[KC_FIRST_SEEN]));
+	set(out, "new_size", kc_json_accuracy(&data->novelty[KC_NEW_SIZE]));
+	set(out, "repeated", kc_json_accuracy(&data->novelty[KC_REPEATED]));
+	set(out, "solo", kc_json_accuracy(&data->solo));
+	set(out, "overlapped", kc_json_accuracy(&data->overlapped));
+	set(out, "behind", kc_json_accuracy(&data->behind));
+	set(out, "overtaken", kc_json_accuracy(&data->overtaken));
+	set(out, "measured_ns", kc_json_real(data->measured_ns));
+	set(out, "kernels", kc_json_groups(&data->kernels, 1));
+	set(out, "models", kc_json_groups(&data->models, 0));
+	set(out, "streams", kc_json_groups(&data->streams, 0));
+	set(out, "cases", kc_json_groups(&data->cases, 0));
+	set(out, "concurrency", concurrency(data));
+	set(out, "devices", devices(data));
+	set(out, "processes", processes(data));
+	set(out, "messages", messages(data));
+	return out;
+}

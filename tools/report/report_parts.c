@@ -1,0 +1,136 @@
+#include "report_forms.h"
+
+#include "tools/output/format.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int kc_report_by_name(const char *name, enum kc_report_by *by)
+{
+	static const char *const names[] = {"kernel", "model", "stream", "case"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*by = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_report_by by)
+{
+	switch (by) {
+	case KC_BY_MODEL:
+		return &data->models;
+	case KC_BY_STREAM:
+		return &data->streams;
+	case KC_BY_CASE:
+		return &data->cases;
+	case KC_BY_KERNEL:
+		break;
+	}
+	return &data->kernels;
+}
+
+struct rank {
+	double mispredicted_ns;
+	size_t index;
+};
+
+static int more_first(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->mispredicted_ns != y->mispredicted_ns)
+		return x->mispredicted_ns < y->mispredicted_ns ? 1 : -1;
+	return x->index < y->index ? -1 : 1;
+}
+
+size_t *kc_report_worst_first(const struct kc_groups *groups, double measured_ns)
+{
+	struct rank *ranks = calloc(groups->count + 1, sizeof(*ranks));
+	size_t *order = calloc(groups->count + 1, sizeof(*order));
+
+	if (!ranks || !order) {
+		free(ranks);
+		free(order);
+		return NULL;
+	}
+	for (size_t i = 0; i < groups->count; i++) {
+		double ns = groups->at[i].accuracy.mape_time_weighted * groups->at[i].time_share * measured_ns;
+
+		ranks[i] = (struct rank){isnan(ns) ? -1 : ns, i};
+	}
+	qsort(ranks, groups->count, sizeof(*ranks), more_first);
+	for (size_t i = 0; i < groups->count; i++)
+		order[i] = ranks[i].index;
+	free(ranks);
+	return order;
+}
+
+char *kc_report_why(uint32_t hints, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (uint32_t bit = 1; bit <= KC_HINT_LAST && used < size; bit <<= 1) {
+		if (hints & bit)
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", kc_hint_text(bit));
+	}
+	return out;
+}
+
+char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(uint32_t), char *out, size_t size)
+{
+	char count[KC_FORMAT_BYTES];
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 1; i < n && used < size; i++) {
+		if (counts[i])
+			used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? ", " : "",
+						 kc_format_count(counts[i], count), name(i));
+	}
+	for (char *c = out; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	for (char *c = out; (c = strstr(c, "cupti"));)
+		memcpy(c, "CUPTI", strlen("CUPTI"));
+	return out;
+}
+
+static int is_switched_off(const struct kc_ledger *l)
+{
+	return l->unmeasured[KC_MEASURE_OFF] == l->predicted && l->unmeasured_total == l->predicted;
+}
+
+char *kc_report_nothing(const struct kc_ledger *l, const char *database, char *out, size_t size)
+{
+	char launches[KC_FORMAT_BYTES], reasons[256];
+
+	kc_format_count(l->launches, launches);
+	out[0] = '\0';
+	if (l->matched > 0 || l->launches == 0)
+		return out;
+	if (l->unpredictable[KC_IMPORTED] == l->launches) {
+		snprintf(out, size,
+			 "Imported: %s launches are measured, none is predicted yet. Next: kerncast replay %s",
+			 launches, database);
+	} else if (l->predicted == 0) {
+		kc_report_reasons(l->unpredictable, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name, reasons,
+				  sizeof(reasons));
+		snprintf(out, size, "NO PREDICTION: none of %s launches could be predicted (%s).", launches, reasons);
+	} else if (is_switched_off(l)) {
+		snprintf(out, size, "Not measured: --measure=off. Accuracy unknown for all %s launches.", launches);
+	} else {
+		kc_report_reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name, reasons, sizeof(reasons));
+		snprintf(
+		    out, size,
+		    "NO MEASUREMENT: accuracy unknown for all %s launches%s%s%s. `kerncast doctor` names the problems.",
+		    launches, *reasons ? " (" : "", reasons, *reasons ? ")" : "");
+	}
+	return out;
+}

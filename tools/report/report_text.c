@@ -1,0 +1,385 @@
+#include "tools/output/format.h"
+#include "report_forms.h"
+#include "tools/output/table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define INDENT 2u
+#define LEDGER_REASONS 33  /* column of what stands behind the "=" */
+#define WORST_SHOWN 10u    /* kernels, unless --by kernel asks for all */
+#define PROCESSES_SHOWN 4u /* the rest is counted */
+#define NOTHING_BYTES (PATH_MAX + 512u)
+#define CELL 32u /* KC_FORMAT_BYTES */
+_Static_assert(CELL == KC_FORMAT_BYTES, "cells hold formatted numbers");
+
+static void heading(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void heading(const char *format, ...)
+{
+	va_list args;
+
+	putchar('\n');
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* A trace may name a device and say no more of it, or not even that. */
+static void print_device(const struct kc_device_row *row)
+{
+	const struct kc_device *d = &row->device;
+	char memory[CELL];
+
+	if (!*d->name && !d->sm_count) {
+		puts("  device: not named in the trace (kerncast import --device says which)");
+		return;
+	}
+	printf("  on %s", *d->name ? d->name : "a device without a name");
+	if (d->cc_major)
+		printf(", compute capability %u.%u", d->cc_major, d->cc_minor);
+	if (d->sm_count)
+		printf(", %u SMs", d->sm_count);
+	if (d->memory_bytes)
+		printf(", %s", kc_format_bytes(d->memory_bytes, memory));
+	if (row->driver_version)
+		printf(", driver %u.%u", row->driver_version / 1000, row->driver_version % 1000 / 10);
+	putchar('\n');
+}
+
+static void print_process(const struct kc_process_row *row, unsigned width)
+{
+	char command[512], duration[CELL], launches[CELL];
+	const char *ended = !*row->ended ? "still running, or its end is not known" : row->ended;
+
+	kc_shorten_middle(row->command_line, width - INDENT, command, sizeof(command));
+	printf("  %s\n    pid %u, %s, %s launch%s%s%s\n", command, row->pid, ended,
+	       kc_format_count(row->launches, launches), row->launches == 1 ? "" : "es", row->duration_ns ? ", " : "",
+	       row->duration_ns ? kc_format_ns((double)row->duration_ns, duration) : "");
+}
+
+static void print_origin(const struct kc_report_view *view)
+{
+	const struct kc_report *data = view->data;
+	char when[32] = "";
+
+	if (data->process_count > 0) {
+		time_t seconds = data->processes[0].started_unix_ns / 1000000000;
+		struct tm tm;
+
+		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
+	}
+	if (data->selection.first_run == data->selection.last_run)
+		printf("%s: run %lld%s\n", view->database, (long long)data->selection.first_run, when);
+	else
+		printf("%s: runs %lld to %lld\n", view->database, (long long)data->selection.first_run,
+		       (long long)data->selection.last_run);
+	for (size_t i = 0; i < data->process_count && i < PROCESSES_SHOWN; i++)
+		print_process(data->processes + i, view->width);
+	if (data->process_count > PROCESSES_SHOWN)
+		printf("  and %zu more processes (--json lists them)\n", data->process_count - PROCESSES_SHOWN);
+	for (size_t i = 0; i < data->device_count; i++)
+		print_device(data->devices + i);
+}
+
+/* "  launches  1,000 = 990 predicted + 10 unpredictable": what is 0 stays, so
+ * that the line can be checked by eye. awaited is rare and shown when there. */
+static void print_sum(const char *name, uint64_t total, const char *first, uint64_t first_count, const char *second,
+		      uint64_t second_count, uint64_t awaited, const char *reasons)
+{
+	char text[CELL];
+
+	printf("  %-16s %11s", name, kc_format_count(total, text));
+	printf(" = %s %s", kc_format_count(first_count, text), first);
+	printf(" + %s %s", kc_format_count(second_count, text), second);
+	if (awaited)
+		printf(" + %s awaited", kc_format_count(awaited, text));
+	putchar('\n');
+	if (*reasons)
+		printf("%*s(%s)\n", LEDGER_REASONS, "", reasons);
+}
+
+static void print_count(const char *name, uint64_t count, int always, const char *meaning)
+{
+	char text[CELL];
+
+	if (count || always)
+		printf("  %-16s %11s%s%s\n", name, kc_format_count(count, text), *meaning ? "   " : "", meaning);
+}
+
+static void print_sums(const struct kc_ledger *l)
+{
+	char reasons[256], count[CELL];
+
+	kc_report_reasons(l->unpredictable, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name, reasons, sizeof(reasons));
+	print_sum("launches", l->launches, "predicted", l->predicted, "unpredictable", l->unpredictable_total, 0,
+		  reasons);
+	kc_report_reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name, reasons, sizeof(reasons));
+	print_sum("predicted", l->predicted, "matched", l->matched, "unmeasured", l->unmeasured_total, l->awaited,
+		  reasons);
+	reasons[0] = '\0';
+	if (l->invalid)
+		snprintf(reasons, sizeof(reasons), "%s of them invalid", kc_format_count(l->invalid, count));
+	print_sum("CUPTI records", l->cupti_records, "measured", l->measured, "unmatched", l->unmatched,
+		  l->records_awaited, reasons);
+	reasons[0] = '\0';
+	if (l->transfers_dropped)
+		snprintf(reasons, sizeof(reasons), "%s more dropped, past the journal's bound (--journal-max)",
+			 kc_format_count(l->transfers_dropped, count));
+	if (l->transfers || l->transfers_dropped)
+		print_sum("transfers", l->transfers, "measured", l->transfers_measured, "unmeasured",
+			  l->transfers - l->transfers_measured, 0, reasons);
+}
+
+/* Invalid records are unmatched, too, but have a launch. */
+static void print_past(const struct kc_ledger *l)
+{
+	uint64_t past = l->unmatched > l->invalid ? l->unmatched - l->invalid : 0;
+	char count[CELL];
+
+	if (past)
+		printf("  %s CUPTI record%s no launch: past the preloaded library (RTLD_DEEPBIND)%s?\n"
+		       "  Try kerncast run --audit.\n",
+		       kc_format_count(past, count), past == 1 ? " has" : "s have",
+		       l->graphs_unknown ? ", or from graphs of unknown content" : "");
+}
+
+static void print_ledger(const struct kc_ledger *l)
+{
+	heading("Ledger");
+	print_sums(l);
+	print_count("failed calls", l->failed, 1, "");
+	print_count("dropped launches", l->dropped, 1,
+		    l->dropped ? "no room in the journal, or stored nowhere at the end" : "");
+	print_count("after the end", l->after_end, 0, "launched as the program ended, not recorded");
+	print_count("stored elsewhere", l->elsewhere, 0, "in a database that was moved or deleted during the run");
+	print_count("dropped records", l->records_dropped, 1, l->records_dropped ? "by CUPTI" : "");
+	print_count("not returned", l->unreturned, 0, "the process ended during the call");
+	print_count("captured", l->captured, 0, "into graphs, not executed by themselves");
+	print_count("graph launches", l->graph_launches, 0, "");
+	print_count("unknown graphs", l->graphs_unknown, 0, "launches of graphs with conditional or unknown nodes");
+	print_count("routed by name", l->routed_by_name, 0, "driver functions at addresses it does not export");
+	print_count("left unhooked", l->left_unhooked, 0, "driver functions of an ABI that no hook is known to fit");
+	print_past(l);
+	if (!kc_ledger_adds_up(l))
+		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");
+}
+
+static void print_nothing(const struct kc_ledger *l, const char *database)
+{
+	char why[NOTHING_BYTES];
+
+	if (l->launches == 0)
+		puts("\nNO LAUNCHES: the driver was used, but no kernel was launched.");
+	else if (*kc_report_nothing(l, database, why, sizeof(why)))
+		printf("\n%s\n", why);
+}
+
+static void accuracy_cells(const struct kc_accuracy *a, char text[7][CELL])
+{
+	kc_format_count(a->n, text[0]);
+	kc_format_percent(a->mape * 100, text[1]);
+	kc_format_percent(a->mape_time_weighted * 100, text[2]);
+	kc_format_percent(a->median * 100, text[3]);
+	kc_format_percent(a->p90 * 100, text[4]);
+	kc_format_percent(a->within_20 * 100, text[5]);
+	kc_format_ratio(a->bias, text[6]);
+}
+
+static void accuracy_row(struct kc_table *table, const char *name, const struct kc_accuracy *a)
+{
+	char text[7][CELL];
+
+	accuracy_cells(a, text);
+	kc_table_row(table, (const char *const[]){name, text[0], text[1], text[2], text[3], text[4], text[5], text[6]});
+}
+
+static int print_accuracy(const struct kc_report_view *view)
+{
+	static const struct kc_column columns[] = {
+	    {"launches", KC_LEFT, 0}, {"matched", KC_RIGHT, 0},   {"mean", KC_RIGHT, 0},
+	    {"by time", KC_RIGHT, 0}, {"median", KC_RIGHT, 0},    {"p90", KC_RIGHT, 0},
+	    {"in 20 %", KC_RIGHT, 0}, {"pred/meas", KC_RIGHT, 0}, {0},
+	};
+	const struct kc_report *data = view->data;
+	struct kc_table table;
+	int rc;
+
+	heading("Accuracy: |predicted - measured| / measured of matched launches");
+	kc_table_init(&table, columns);
+	accuracy_row(&table, "all", &data->all);
+	accuracy_row(&table, "first seen", &data->novelty[KC_FIRST_SEEN]);
+	accuracy_row(&table, "new size", &data->novelty[KC_NEW_SIZE]);
+	accuracy_row(&table, "repeated", &data->novelty[KC_REPEATED]);
+	accuracy_row(&table, "solo", &data->solo);
+	accuracy_row(&table, "overlapped", &data->overlapped);
+	if (data->overlapped.n) {
+		accuracy_row(&table, "  behind", &data->behind);
+		accuracy_row(&table, "  overtaken", &data->overtaken);
+	}
+	rc = kc_table_print(&table, stdout, INDENT, view->width);
+	kc_table_free(&table);
+	return rc;
+}
+
+static void group_row(struct kc_table *table, const struct kc_group *g)
+{
+	char launches[CELL], measured[CELL], predicted[CELL], error[CELL], share[CELL], ratio[CELL], why[256];
+
+	kc_format_count(g->launches, launches);
+	kc_format_ns(g->mean_measured_ns, measured);
+	kc_format_ns(g->mean_predicted_ns, predicted);
+	kc_format_percent(g->accuracy.mape * 100, error);
+	kc_format_percent(g->measured ? g->time_share * 100 : NAN, share);
+	kc_format_ratio(g->accuracy.bias, ratio);
+	kc_table_row(table, (const char *const[]){g->name, launches, share, predicted, measured, error, ratio});
+	kc_table_note(table, kc_report_why(g->hints, why, sizeof(why)));
+}
+
+static int print_groups(const struct kc_report_view *view, enum kc_report_by by, size_t at_most)
+{
+	static const char *const names[] = {"kernel", "model", "stream", "case"};
+	const struct kc_column columns[] = {
+	    {names[by], KC_LEFT, 1},    {"launches", KC_RIGHT, 0},
+	    {"of time", KC_RIGHT, 0},   {"predicted", KC_RIGHT, 0},
+	    {"measured", KC_RIGHT, 0},  {"error", KC_RIGHT, 0},
+	    {"pred/meas", KC_RIGHT, 0}, {0},
+	};
+	const struct kc_groups *groups = kc_report_groups(view->data, by);
+	size_t *order = kc_report_worst_first(groups, view->data->measured_ns);
+	struct kc_table table;
+	int rc;
+
+	if (!order)
+		return -ENOMEM;
+	kc_table_init(&table, columns);
+	for (size_t i = 0; i < groups->count && i < at_most; i++)
+		group_row(&table, groups->at + order[i]);
+	rc = kc_table_print(&table, stdout, INDENT, view->width);
+	if (groups->count > at_most)
+		printf("  and %zu more (--by kernel shows all)\n", groups->count - at_most);
+	kc_table_free(&table);
+	free(order);
+	return rc;
+}
+
+static int print_by(const struct kc_report_view *view, const char *order)
+{
+	static const char *const by[] = {"kernel", "model", "stream", "case"};
+
+	heading("By %s%s", by[view->by], order);
+	return print_groups(view, view->by, SIZE_MAX);
+}
+
+static void print_slowdown(const struct kc_slowdown_error *s)
+{
+	char n[CELL], without[CELL], error[CELL], waves_error[CELL], predicted[CELL], waves[CELL], measured[CELL];
+
+	if (s->n) {
+		printf("  slowdown of %s overlapped launch%s, %s measured:\n", kc_format_count(s->n, n),
+		       s->n == 1 ? "" : "es", kc_format_ratio(s->mean_measured, measured));
+		printf("    timeline     %s predicted, mean error %s\n", kc_format_ratio(s->mean_predicted, predicted),
+		       kc_format_percent(s->mape * 100, error));
+		printf("    Equation 5.1 %s predicted, mean error %s\n", kc_format_ratio(s->mean_waves, waves),
+		       kc_format_percent(s->mape_waves * 100, waves_error));
+	}
+	if (s->without)
+		printf("  no measured slowdown for %s overlapped launch%s: not measured alone before\n",
+		       kc_format_count(s->without, without), s->without == 1 ? "" : "es");
+}
+
+static int print_concurrency(const struct kc_report_view *view)
+{
+	static const struct kc_column columns[] = {
+	    {"predicted", KC_LEFT, 0},  {"solo", KC_RIGHT, 0},    {"behind", KC_RIGHT, 0},
+	    {"overtaken", KC_RIGHT, 0}, {"unknown", KC_RIGHT, 0}, {0},
+	};
+	static const char *const cases[KC_CASES] = {"alone", "case A: together", "case B: in the last wave",
+						    "case C: one after the other"};
+	struct kc_table table;
+	int rc;
+
+	heading("Concurrency of matched launches: what was predicted, and what was measured");
+	kc_table_init(&table, columns);
+	for (unsigned i = 0; i < KC_CASES; i++) {
+		const uint64_t *n = view->data->concurrency[i];
+		char text[KC_OVERLAPS][CELL];
+
+		if (n[0] + n[1] + n[2] + n[3] == 0)
+			continue;
+		for (unsigned k = 0; k < KC_OVERLAPS; k++)
+			kc_format_count(n[k], text[k]);
+		kc_table_row(&table, (const char *const[]){cases[i], text[KC_OVERLAP_NONE], text[KC_OVERLAP_BEHIND],
+							   text[KC_OVERLAP_OVERTAKEN], text[KC_OVERLAP_UNKNOWN]});
+	}
+	rc = kc_table_print(&table, stdout, INDENT, view->width);
+	kc_table_free(&table);
+	print_slowdown(&view->data->slowdown);
+	return rc;
+}
+
+static void print_messages(const struct kc_report *data)
+{
+	static const char *const severities[] = {"info", "warning", "error"};
+
+	if (data->message_count == 0)
+		return;
+	heading("Messages");
+	for (size_t i = 0; i < data->message_count; i++) {
+		const struct kc_message_row *m = data->messages + i;
+		char count[CELL];
+
+		printf("  %s: %s", severities[m->severity < 2 ? m->severity : 2], m->text);
+		if (m->count > 1)
+			printf(" (%s times)", kc_format_count(m->count, count));
+		putchar('\n');
+	}
+}
+
+int kc_report_text_figures(const struct kc_report_view *view)
+{
+	int rc = print_accuracy(view);
+
+	if (rc == 0 && view->by_given)
+		rc = print_by(view, ", most mispredicted time first");
+	if (rc == 0 && !view->by_given) {
+		heading("Models");
+		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
+	}
+	if (rc == 0 && !view->by_given) {
+		heading("Kernels, most mispredicted time first");
+		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);
+	}
+	return rc ? rc : print_concurrency(view);
+}
+
+int kc_report_text(const struct kc_report_view *view)
+{
+	const struct kc_report *data = view->data;
+	const char *order = data->ledger.matched > 0 ? ", most mispredicted time first" : "";
+	int rc = 0;
+
+	if (data->simulated)
+		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
+	print_origin(view);
+	print_ledger(&data->ledger);
+	print_nothing(&data->ledger, view->database);
+	if (data->ledger.matched > 0)
+		rc = print_accuracy(view);
+	if (rc == 0 && view->by_given && data->ledger.launches > 0) {
+		rc = print_by(view, order);
+	} else if (rc == 0 && data->ledger.launches > 0) {
+		heading("Kernels%s", order);
+		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);
+	}
+	if (rc == 0 && data->ledger.matched > 0)
+		rc = print_concurrency(view);
+	print_messages(data);
+	return rc;
+}

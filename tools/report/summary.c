@@ -1,0 +1,174 @@
+#include "summary.h"
+#include "tools/command.h"
+#include "tools/system/database.h"
+#include "tools/output/format.h"
+#include "tools/system/journals.h"
+#include "report_forms.h"
+
+#include "store/query/query.h"
+#include "store/database/recovery.h"
+
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_COLUMNS 40u /* of the worst kernel's name */
+#define MESSAGES_SHOWN 3u
+
+/* The number of the run with that token; 0: it recorded nothing. */
+static int64_t find_run(struct kc_store *store, const char *token)
+{
+	sqlite3_stmt *row;
+	int64_t run = 0;
+
+	if (sqlite3_prepare_v2(kc_store_db(store), "SELECT id FROM run WHERE token = ?1", -1, &row, NULL) != SQLITE_OK)
+		return 0;
+	sqlite3_bind_text(row, 1, token, -1, SQLITE_STATIC);
+	if (sqlite3_step(row) == SQLITE_ROW)
+		run = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return run;
+}
+
+static void print_ledger(const struct kc_ledger *l)
+{
+	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], matched[KC_FORMAT_BYTES], other[KC_FORMAT_BYTES];
+
+	fprintf(stderr, "kerncast: %s launch%s, %s predicted, %s measured and matched",
+		kc_format_count(l->launches, launches), l->launches == 1 ? "" : "es",
+		kc_format_count(l->predicted, predicted), kc_format_count(l->matched, matched));
+	if (l->failed)
+		fprintf(stderr, ", %s failed", kc_format_count(l->failed, other));
+	if (l->dropped)
+		fprintf(stderr, ", %s DROPPED", kc_format_count(l->dropped, other));
+	if (l->after_end)
+		fprintf(stderr, ", %s after recording had ended", kc_format_count(l->after_end, other));
+	fputc('\n', stderr);
+}
+
+static void print_accuracy(const struct kc_report *data, const char *database)
+{
+	char why[PATH_MAX + 512], mean[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], within[KC_FORMAT_BYTES],
+	    repeated[KC_FORMAT_BYTES];
+
+	if (data->all.n == 0) {
+		if (*kc_report_nothing(&data->ledger, database, why, sizeof(why)))
+			kc_error("%s", why);
+		return;
+	}
+	kc_error("error %s on average, %s median; within 20 %%: %s of launches; repeated launches: %s",
+		 kc_format_percent(data->all.mape * 100, mean), kc_format_percent(data->all.median * 100, median),
+		 kc_format_percent(data->all.within_20 * 100, within),
+		 kc_format_percent(data->novelty[KC_REPEATED].mape * 100, repeated));
+}
+
+static void print_worst(const struct kc_report *data)
+{
+	size_t *order = kc_report_worst_first(&data->kernels, data->measured_ns);
+	char name[NAME_COLUMNS * 4 + 4], why[256], error[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
+	const struct kc_group *worst;
+
+	if (!order)
+		return;
+	worst = data->kernels.count ? data->kernels.at + order[0] : NULL;
+	free(order);
+	if (!worst || worst->accuracy.n == 0)
+		return;
+	kc_report_why(worst->hints, why, sizeof(why));
+	kc_error("worst kernel: %s, error %s, %s of the time%s%s",
+		 kc_shorten_middle(worst->name, NAME_COLUMNS, name, sizeof(name)),
+		 kc_format_percent(worst->accuracy.mape * 100, error),
+		 kc_format_percent(worst->time_share * 100, share), *why ? ": " : "", why);
+}
+
+static void print_messages(const struct kc_report *data)
+{
+	size_t shown = 0, held = 0;
+
+	for (size_t i = 0; i < data->message_count; i++) {
+		if (data->messages[i].severity == 0)
+			continue;
+		if (shown < MESSAGES_SHOWN) {
+			kc_error("%s", data->messages[i].text);
+			shown++;
+		} else {
+			held++;
+		}
+	}
+	if (held)
+		kc_error("and %zu more messages in the report", held);
+}
+
+static void print_report(const struct kc_report *data, const struct kc_summary *about, const struct kc_child_end *end)
+{
+	const char *shown = kc_database_shown(about->database);
+
+	if (data->simulated)
+		kc_error("SIMULATED: these times come from a stand-in device, not from a GPU");
+	print_ledger(&data->ledger);
+	print_accuracy(data, shown);
+	print_worst(data);
+	print_messages(data);
+	if (end->signal)
+		kc_error("the program was ended by signal %d (%s); nothing it had launched is lost", end->signal,
+			 strsignal(end->signal));
+	kc_error("recorded in %s; next: kerncast report%s%s", shown, about->database_given ? " " : "",
+		 about->database_given ? shown : "");
+}
+
+/* Journals that this run left and that could not be imported. */
+static size_t journals_left(const struct kc_summary *about)
+{
+	struct kc_journals journals;
+	size_t left = 0;
+
+	if (kc_journals_find(about->database, 0, &journals) < 0)
+		return 0;
+	for (size_t i = 0; i < journals.count; i++)
+		left += !journals.at[i].alive && strcmp(journals.at[i].run, about->token) == 0;
+	kc_journals_free(&journals);
+	return left;
+}
+
+static int summarise(struct kc_store *store, const struct kc_summary *about, const struct kc_child_end *end)
+{
+	int64_t run = find_run(store, about->token);
+	struct kc_selection selection = {run, run};
+	struct kc_report *data;
+	int rc;
+
+	if (run == 0)
+		return 0;
+	rc = kc_query_report(store, &selection, 0, &data);
+	if (rc == 0) {
+		print_report(data, about, end);
+		kc_report_free(data);
+	}
+	return rc;
+}
+
+void kc_summary_print(const struct kc_summary *about, const struct kc_child_end *end)
+{
+	struct kc_recovered recovered;
+	struct kc_store *store = NULL;
+	char why[512] = "";
+	size_t left;
+	int rc;
+
+	if (access(about->database, F_OK) < 0 && journals_left(about) == 0)
+		return; /* most programs use no CUDA: not a word */
+	kc_recover(about->database, &recovered, why, sizeof(why));
+	left = journals_left(about);
+	if (about->quiet)
+		return;
+	rc = kc_store_open(about->database, KC_STORE_READ, &store, *why ? NULL : why, *why ? 0 : sizeof(why));
+	if (rc == 0)
+		rc = summarise(store, about, end);
+	kc_store_close(store);
+	if (left)
+		kc_error("what was recorded waits in %zu journal%s beside the database: %s; then: kerncast recover %s",
+			 left, left == 1 ? "" : "s", *why ? why : strerror(-rc), about->database);
+}

@@ -1,0 +1,18 @@
+/* What `kerncast run` says when the program has ended. */
+#ifndef KC_SUMMARY_H
+#define KC_SUMMARY_H
+
+#include "tools/system/child.h"
+
+struct kc_summary {
+	const char *database; /* absolute */
+	int database_given;   /* with an option, so that `kerncast report` must be told as well */
+	const char *token;    /* of the run */
+	int quiet;
+};
+
+/* Brings in what the run left in journals; then, unless quiet, at most ten
+ * lines on stderr. Says nothing where the run used no CUDA. */
+void kc_summary_print(const struct kc_summary *about, const struct kc_child_end *end);
+
+#endif

@@ -1,0 +1,101 @@
+#include "database.h"
+#include "tools/command.h"
+
+#include "store/common/options.h"
+#include "store/database/recovery.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WHY_BYTES 512u
+
+const char *kc_database_path(const char *given, char *path, size_t size)
+{
+	static struct kc_options options; /* static for size */
+	char why[WHY_BYTES];
+
+	if (!given) {
+		kc_options_read(&options, why, sizeof(why)); /* another option's nonsense is not ours to say */
+		given = options.db;
+	}
+	snprintf(path, size, "%s", given);
+	return path;
+}
+
+const char *kc_database_shown(const char *path)
+{
+	char *folder = getcwd(NULL, 0);
+	size_t n = folder ? strlen(folder) : 0;
+
+	if (n > 1 && strncmp(path, folder, n) == 0 && path[n] == '/')
+		path += n + 1;
+	free(folder);
+	return path;
+}
+
+static const char *journals(uint32_t n)
+{
+	return n == 1 ? "journal" : "journals";
+}
+
+static void say_imported(const struct kc_recovered *r)
+{
+	unsigned long long launches = r->launches, processes = r->processes, killed = r->killed;
+	const char *es = processes == 1 ? "" : "es";
+	char whose[128];
+
+	if (killed == processes)
+		snprintf(whose, sizeof(whose), "%llu killed process%s", processes, es);
+	else if (killed == 0)
+		snprintf(whose, sizeof(whose), "%llu process%s that had exited", processes, es);
+	else
+		snprintf(whose, sizeof(whose), "%llu processes, %llu of them killed", processes, killed);
+	kc_error("imported %llu launch%s from the %s of %s", launches, launches == 1 ? "" : "es",
+		 journals((uint32_t)processes), whose);
+}
+
+/* Without write access a report is still worth having: what could not be
+ * imported is said, not fatal. */
+static void import_journals(const char *path)
+{
+	struct kc_recovered recovered = {0};
+	char why[WHY_BYTES] = "";
+	int rc = kc_recover(path, &recovered, why, sizeof(why));
+
+	if (recovered.processes)
+		say_imported(&recovered);
+	if (recovered.unreadable)
+		kc_error("left %u %s beside %s alone: %s", recovered.unreadable, journals(recovered.unreadable), path,
+			 why);
+	else if (rc < 0 && rc != -ENOENT)
+		kc_error("the journals beside %s were left as they are: %s", path, *why ? why : strerror(-rc));
+}
+
+struct kc_store *kc_database_read(const char *path)
+{
+	struct kc_store *store = NULL;
+	char why[WHY_BYTES] = "";
+	int rc;
+
+	import_journals(path);
+	rc = kc_store_open(path, KC_STORE_READ, &store, why, sizeof(why));
+	if (rc == 0)
+		return store;
+	if (*why)
+		kc_error("%s", why);
+	else
+		kc_error("%s: %s", path, strerror(-rc));
+	return NULL;
+}
+
+void kc_database_unreadable(const char *path, int rc)
+{
+	if (rc == -EBADMSG)
+		kc_error("%s is damaged: read what is left with `sqlite3 %s .recover`, and record into another file",
+			 path, path);
+	else
+		kc_error("%s cannot be read: %s", path, strerror(-rc));
+}
