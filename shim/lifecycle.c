@@ -263,7 +263,7 @@ static void start_measuring(void)
 /* What a parent may have left in a child that starts its own recording. */
 static void reset(void)
 {
-	kc__shim.shape_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
+	kc__shim.variant_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
 	kc__shim.wanted = NULL;
 	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
@@ -300,6 +300,7 @@ static int start(const char **what)
 	if ((error = kc__tables_init()))
 		goto fail;
 	*what = "devices";
+	kc__learn_begin();
 	if ((error = kc__devices_init()))
 		goto fail;
 	kc__recall_begin();

@@ -2,15 +2,15 @@
  * The preloaded library's own header: one process-wide struct, and below it the
  * functions files call in one another, by file.
  *
- *   driver handle -> kc__function -> kc__kernel   (what code it is)
- *                    kc__kernel + launch shape -> kc__shape  (kc_work, λ, belief)
- *   stream handle -> kc__stream   -> kc__device   (timeline, lock)
+ *   driver handle -> kc__function -> kc__kernel    (what code it is)
+ *                    kc__kernel + launch shape, arguments -> kc__variant
+ *   stream handle -> kc__stream   -> kc__device    (timeline, lock)
  *
  * Entries are made at first sight under `tables_lock` and never freed; launching
- * threads find them without a lock. What was learned lives in the struct kc_lambda
- * of device, key and shape and is written by the worker alone, under that lock, as
- * a new entry starts from its parent's; launching threads read the beliefs it
- * publishes.
+ * threads find them without a lock. What is learned of them lives in the
+ * engine's part of each (predictor/engine.h): launching threads predict, and the
+ * worker is the engine's learner. `tables_lock` is the engine's lock, as a new
+ * entry starts from what its parents have learned.
  */
 #ifndef KC_SHIM_H
 #define KC_SHIM_H
@@ -24,15 +24,12 @@
 CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
 CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
 
-#include "predictor/solo/counted.h"
-#include "predictor/experience/outlook.h"
-#include "predictor/solo/scaling.h"
-#include "predictor/concurrency/timeline.h"
 #include "hooks.h"
-#include "store/journal/journal.h"
+#include "predictor/concurrency/overlap.h"
+#include "predictor/engine.h"
 #include "store/common/message.h"
 #include "store/common/options.h"
-#include "predictor/concurrency/overlap.h"
+#include "store/journal/journal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,21 +51,6 @@ enum kc__stage {
 	KC__EXITING = 3,  /* the exit waits for the last measurements: few launches are recorded */
 };
 
-/* A belief, written by the worker, read by launching threads: a sequence lock */
-struct kc__cell {
-	_Atomic uint32_t sequence;
-	_Atomic uint64_t words[sizeof(struct kc_belief) / 8];
-};
-
-struct kc__learned {
-	struct kc_lambda lambda; /* worker */
-	struct kc_belief last;   /* worker: what was published */
-	struct kc__cell cell;
-};
-
-/* λ of nominal work per thread and λ of the code's own are not the same thing. */
-enum { KC__UNIT_NOMINAL, KC__UNIT_COUNTED, KC__UNITS }; /* kc_work.counted */
-
 struct kc__device {
 	CUdevice handle;
 	uint32_t ordinal;
@@ -78,12 +60,9 @@ struct kc__device {
 	pthread_mutex_t lock; /* guards timeline; held for a few hundred ns, never across a driver call */
 	struct kc_timeline *timeline;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
-	struct kc__learned learned[KC__UNITS];
-	struct kc_contention contention;        /* worker learns */
-	struct kc_device_experience experience; /* likewise */
-	struct kc_history history;              /* with timeline */
-	struct kc_answers *answers;             /* likewise */
-	_Atomic uint64_t copy_ns_per_mib[8];    /* by enum kc_transfer_kind, refined by the worker; 0: not known */
+	struct kc_engine_device engine;
+	struct kc_history history;  /* with timeline */
+	struct kc_answers *answers; /* likewise */
 };
 
 struct kc__code;    /* code.h */
@@ -117,17 +96,14 @@ struct kc__kernel {
 	uint32_t id; /* dictionary */
 	struct kc__device *device;
 	struct kc_resources resources;
-	_Atomic uint32_t measured; /* measurements known */
-	struct kc__code *code;     /* NULL: its load was not seen */
+	struct kc__code *code; /* NULL: its load was not seen */
 	struct kc__parameters parameters;
 	struct kc__kernel *next_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
-	struct kc_kernel_experience experience; /* worker learns */
-	struct kc_scaling scaling;              /* likewise; tables_lock */
-	_Atomic uint32_t scaling_measured;      /* grows with it */
-	struct kc__early *early;                /* launches made before; tables_lock */
-	_Atomic uint32_t variants;              /* launch shapes told apart by arguments */
+	struct kc_engine_kernel engine;
+	struct kc__early *early;   /* launches made before; tables_lock */
+	_Atomic uint32_t variants; /* launch shapes told apart by arguments */
 };
 
 /* A driver handle on a device */
@@ -138,37 +114,30 @@ struct kc__function {
 	_Atomic uint32_t generation;       /* of module loads, when it was last looked at */
 };
 
-/* Kernel, block shape, shared memory: where λ is keyed */
+/* Kernel, block shape, dynamic shared memory */
 struct kc__key {
 	uint64_t key[3];
-	struct kc__kernel *kernel;
-	struct kc__learned learned[KC__UNITS];
-	struct kc_sizes sizes;           /* worker learns; tables_lock */
-	_Atomic uint32_t sizes_measured; /* grows with them */
+	struct kc_shape block; /* no grid */
+	struct kc_engine_key engine;
 };
 
-/* Key, grid and the arguments that matter */
+/* Key and grid */
 struct kc__shape {
+	uint64_t key[4];
+	struct kc_engine_shape engine;
+};
+
+/* Launch shape and the arguments that matter */
+struct kc__variant {
 	uint64_t key[5];
 	struct kc__kernel *kernel;
-	struct kc__key *lambda_key;
-	uint32_t id;            /* place in shapes[] */
+	uint32_t id;            /* place in variants[] */
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
-	struct kc_name name;    /* the same in every run: store/common/identity.h */
 	struct kc_shape dims;
-	struct kc_work work;
-	struct kc_curve_point size; /* where work is counted; else: */
-	struct kc_scaling_size scale;
-	struct kc_solo by_sizes; /* before it is measured itself; tables_lock */
-	uint32_t sizes_seen;     /* key's sizes_measured, or kernel's scaling_measured, at that; tables_lock */
-	struct kc__learned learned;
-	struct kc_contention contention; /* worker learns */
-	_Atomic uint32_t solos;          /* worker: measured alone */
-	struct kc__early *early;         /* first launch, made before the code was read */
-	struct kc__shape *successor;     /* the same launch, told by its arguments; tables_lock */
-	_Atomic uint32_t measured;
-	_Atomic uint32_t news; /* kc_prospect.news */
+	struct kc_engine_variant engine;
+	struct kc__early *early;       /* first launch, made before the code was read */
+	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */
 };
 
 struct kc__stream {
@@ -234,12 +203,12 @@ struct kc__state {
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
 	pthread_mutex_t tables_lock;
-	struct kc_cells *cells; /* durations by context, of all devices; worker learns */
-	struct kc__table functions, kernels, keys, shapes, streams, events, handles, graphs, codes;
-	struct kc__shape *_Atomic *shape_by_id;
+	struct kc_engine engine;
+	struct kc__table functions, kernels, keys, shapes, variants, streams, events, handles, graphs, codes;
+	struct kc__variant *_Atomic *variant_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
-	uint32_t shape_count, kernel_count, argument_count;
+	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
 };
 extern struct kc__state kc__shim;
@@ -319,21 +288,21 @@ void kc__handle_gone(const void *handle); /* before the unload: its address may 
 /* Asks the driver: at most KC__PARAMETERS_MAX. false: it cannot tell. */
 bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
-struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-			       const struct kc__given *given);
+struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+				   const struct kc__given *given);
 /* Worker: the same launch, told by its arguments, before a launching thread has to work that out. before: made
  * without them. The formula need not have been published. */
-void kc__shape_prepare(struct kc__shape *before, const struct kc__formula *formula);
+void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula);
 
 /* early.c: launches made before their kernel's code had been read. What they
  * were given is kept, so that their measured time counts as a known size. */
-/* tables_lock held. The first launch of a shape. */
-void kc__early_keep(struct kc__shape *shape, const struct kc__given *given);
-void kc__early_made(struct kc__shape *shape, int64_t predicted_at_ns);
+/* tables_lock held. The first launch of a variant. */
+void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
+void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns);
 /* Of the first launch. false: not kept. */
-bool kc__early_given(const struct kc__shape *shape, struct kc__packed *packed, struct kc__given *given);
+bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given);
 /* Worker: the launch predicted then took so long, alone. */
-void kc__early_measured(struct kc__shape *shape, int64_t predicted_at_ns, int64_t measured_ns);
+void kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns);
 /* Worker: the kernel's code has been read; launches do not know it yet. */
 void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
 /* Worker: the kernel's code has been read, or never will be. */
@@ -343,8 +312,9 @@ void kc__early_settle(struct kc__kernel *kernel);
 void kc__recall_begin(void); /* devices are known, recording has not begun */
 void kc__recall_kernel(struct kc__kernel *kernel);
 struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);
-void kc__recall_key(struct kc__key *key, const struct kc_shape *dims);
-void kc__recall_shape(struct kc__shape *shape, const char *arguments);
+void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims);
+void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims);
+void kc__recall_variant(struct kc__variant *variant, const char *arguments);
 
 /* streams.c */
 /* NULL: not known, as its device is not, or as the table is full. */
@@ -374,8 +344,7 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
 void kc__runtime_forget(void); /* fork child */
 
 /* launch.c */
-struct kc_solo kc__solo_time(struct kc__shape *shape); /* as believed now */
-bool kc__capturing(CUstream stream, bool per_thread);  /* may ask the driver; errno is kept */
+bool kc__capturing(CUstream stream, bool per_thread); /* may ask the driver; errno is kept */
 
 /* identity.c */
 void kc__identify(struct kc_journal_header *header, const struct kc_options *options);
@@ -415,10 +384,6 @@ void kc__say_journal_memory(void); /* if it is, and why */
 void kc__say_journal_full(void);
 /* Worker: what the journal had no room for, as a slot that is in none. false: nothing. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
-
-/* belief.c */
-void kc__belief_read(const struct kc__cell *cell, struct kc_belief *belief);
-void kc__belief_write(struct kc__cell *cell, const struct kc_belief *belief);
 
 /* cupti.c */
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
@@ -470,20 +435,12 @@ void kc__join_bound(struct kc__join *join, uint64_t end);
 /* Nothing more will be delivered: gives up on what is awaited. */
 void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
 
-static inline struct kc_outlook kc__outlook_of(const struct kc__shape *shape)
-{
-	return (struct kc_outlook){&shape->kernel->device->info, &shape->work, &shape->contention,
-				   (uint32_t)shape->name.launch};
-}
-
 /* learn.c: worker */
-/* met: what the launches it ran beside put on the device meanwhile. */
-void kc__learn(const struct kc_launch *launch, const struct kc_load *met);
-/* tables_lock held. What is believed of the shape counts as a size known. */
-void kc__learn_known(struct kc__shape *shape);
-/* A launch of the shape that was not predicted from the code took so long, alone: what the code says of it. */
-void kc__learn_size(struct kc__shape *shape, const struct kc_work *work, const struct kc_curve_point *size,
-		    int64_t measured_ns);
+void kc__learn_begin(void); /* before devices are made */
+/* Its measured time is known; what it puts on the device, for the launches that overlap it. */
+void kc__learn_measured(const struct kc_launch *launch, struct kc_load *load);
+/* It is known what it met: what the launches it overlapped put on the device meanwhile. */
+void kc__learn_decided(const struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(const struct kc_transfer *transfer);
 
 /* worker.c */

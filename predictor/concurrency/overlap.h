@@ -16,11 +16,16 @@
 #ifndef KC_OVERLAP_H
 #define KC_OVERLAP_H
 
-#include "store/journal/journal.h"
-
 #include "contention.h"
 
 #include <stdint.h>
+
+enum kc_overlap {
+	KC_OVERLAP_UNKNOWN = 0,
+	KC_OVERLAP_NONE = 1,
+	KC_OVERLAP_BEHIND = 2,    /* met a kernel launched before it */
+	KC_OVERLAP_OVERTAKEN = 3, /* met only kernels launched after it */
+};
 
 struct kc_span {
 	int64_t start_ns, end_ns;

@@ -322,10 +322,11 @@ static int learned_slowdown(const struct kc__site *site, const struct kc_demand 
 	float slowdown = out->slowdown;
 	double ns;
 
+	out->contended = 0;
 	if (!demand->contention && !(demand->direct.share > 0))
 		return 0;
 	if (demand->contention && !kc_direct_is_all(&demand->direct))
-		slowdown = kc_contention_slowdown(demand->contention, &out->meeting);
+		slowdown = out->contended = kc_contention_slowdown(demand->contention, &out->meeting);
 	if (!(slowdown >= 1))
 		return 0;
 	ns = (double)solo_ns * slowdown;

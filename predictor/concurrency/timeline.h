@@ -33,6 +33,7 @@ struct kc_placement {
 	uint32_t concurrency_case; /* enum kc_case, leftover.h */
 	uint32_t ticket;           /* names this interval in later calls; 0: not carried */
 	struct kc_meeting meeting; /* for kc_contention_learn() once it is measured */
+	float contended;           /* kc_contention_slowdown() of the meeting; 0: it was not asked for */
 };
 
 /* What a launch asks the device for. */

@@ -35,10 +35,10 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 	      CUstream handle, bool per_thread)
 {
 	struct kc__function *fn;
-	struct kc__shape *shape;
+	struct kc__variant *variant;
 
 	known->kernel = NULL;
-	known->shape = NULL;
+	known->variant = NULL;
 	known->stream = kc__stream_on(handle, per_thread, &known->device);
 	if (!known->device) {
 		known->unpredictable = KC_NO_DEVICE;
@@ -54,79 +54,23 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 	}
 	if (!known->stream)
 		return;
-	shape = kc__shape_of(known->kernel, f, dims, given);
-	known->unpredictable = shape ? shape->unpredictable : KC_TABLE_FULL;
+	variant = kc__variant_of(known->kernel, f, dims, given);
+	known->unpredictable = variant ? variant->unpredictable : KC_TABLE_FULL;
 	if (known->unpredictable == KC_PREDICTED)
-		known->shape = shape;
+		known->variant = variant;
 }
 
-static void predict_by_sizes(struct kc__shape *shape)
-{
-	const struct kc__kernel *kernel = shape->kernel;
-
-	if (shape->work.counted)
-		kc_sizes_predict(&shape->lambda_key->sizes, &kernel->device->info, &shape->size, shape->work.launch_ns,
-				 &shape->by_sizes);
-	else
-		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &shape->scale, &shape->by_sizes);
-}
-
-/* Not measured itself, but others of its kernel were: of its block shape where the code tells the work. */
-static bool by_sizes(struct kc__shape *shape, struct kc_solo *solo)
-{
-	uint32_t measured = atomic_load_explicit(shape->work.counted ? &shape->lambda_key->sizes_measured
-								     : &shape->kernel->scaling_measured,
-						 memory_order_acquire);
-
-	if (!measured)
-		return false;
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	if (shape->sizes_seen != measured) {
-		predict_by_sizes(shape);
-		shape->sizes_seen = measured;
-	}
-	*solo = shape->by_sizes;
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return solo->ns > 0;
-}
-
-struct kc_solo kc__solo_time(struct kc__shape *shape)
-{
-	struct kc_belief own, key, device;
-	struct kc_solo solo;
-
-	kc__belief_read(&shape->learned.cell, &own);
-	if (own.count)
-		return kc_forecast_solo(&shape->work, &own, NULL, NULL);
-	if (by_sizes(shape, &solo))
-		return solo;
-	if (shape->work.counted)
-		key = (struct kc_belief){0}; /* its sizes say more */
-	else
-		kc__belief_read(&shape->lambda_key->learned[KC__UNIT_NOMINAL].cell, &key);
-	kc__belief_read(&shape->kernel->device->learned[shape->work.counted].cell, &device);
-	return kc_forecast_solo(&shape->work, NULL, &key, &device);
-}
-
-static void predict(struct kc__stream *stream, struct kc__shape *shape, struct kc_launch *launch)
+static void predict(struct kc__stream *stream, struct kc__variant *variant, struct kc_launch *launch)
 {
 	struct kc__device *device = stream->device;
-	struct kc_prospect prospect = {
-	    .launch = kc__outlook_of(shape),
-	    .name = shape->name,
-	    .novelty = kc_novelty(atomic_load_explicit(&shape->measured, memory_order_relaxed),
-				  atomic_load_explicit(&shape->kernel->measured, memory_order_relaxed)),
-	    .solo = kc__solo_time(shape),
-	    .alone = atomic_load_explicit(&shape->solos, memory_order_relaxed) != 0,
-	    .device = &device->experience,
-	    .kernel = &shape->kernel->experience,
-	    .answers = device->answers,
-	    .news = atomic_load_explicit(&shape->news, memory_order_relaxed),
-	};
+	const struct kc_engine_stage stage = {device->timeline, &device->history, device->answers};
+	struct kc_engine_launch kept;
+	struct kc_prospect prospect;
 	struct kc_prediction p;
 
+	kc_engine_ask(&kc__shim.engine, &variant->engine, stage.answers, &prospect);
 	pthread_mutex_lock(&device->lock);
-	kc_outlook_predict(&prospect, device->timeline, &device->history, stream->lane, launch->predicted_at_ns, &p);
+	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	pthread_mutex_unlock(&device->lock);
 	launch->novelty = (uint8_t)prospect.novelty;
 	launch->solo_ns = p.solo_ns;
@@ -134,18 +78,19 @@ static void predict(struct kc__stream *stream, struct kc__shape *shape, struct k
 	launch->solo_high_ns = p.solo_high_ns;
 	launch->model = (uint8_t)p.model;
 	launch->model_state = prospect.solo.state;
-	launch->context = p.context;
+	launch->context = kept.context;
+	launch->contended = kept.contended;
+	launch->meeting = kept.meeting;
 	launch->start_ns = p.placement.start_ns;
 	launch->end_ns = p.placement.end_ns;
 	launch->slowdown = p.placement.slowdown;
 	launch->slowdown_waves = p.placement.slowdown_waves;
 	launch->concurrency_case = (uint8_t)p.placement.concurrency_case;
 	launch->ticket = p.placement.ticket;
-	launch->meeting = kc_meeting_pack(&p.placement.meeting);
-	launch->blocks_per_sm = (uint16_t)shape->work.blocks_per_sm;
-	launch->shape = shape->id;
-	launch->arguments = shape->arguments;
-	kc__early_made(shape, launch->predicted_at_ns);
+	launch->blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm;
+	launch->variant = variant->id;
+	launch->arguments = variant->arguments;
+	kc__early_made(variant, launch->predicted_at_ns);
 }
 
 /* Written where it stays: a record is filled once. */
@@ -170,8 +115,8 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 		launch->device = (uint8_t)known->device->ordinal;
 	if (known->stream)
 		launch->stream = known->stream->id;
-	if (known->shape)
-		predict(known->stream, known->shape, launch);
+	if (known->variant)
+		predict(known->stream, known->variant, launch);
 }
 
 bool kc__launch_enter(void)

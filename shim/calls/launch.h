@@ -12,7 +12,7 @@ struct kc__known {
 	struct kc__device *device;
 	struct kc__stream *stream;
 	struct kc__kernel *kernel;
-	struct kc__shape *shape; /* NULL: cannot be predicted, for this reason: */
+	struct kc__variant *variant; /* NULL: cannot be predicted, for this reason: */
 	enum kc_unpredictable unpredictable;
 };
 

@@ -9,13 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 
-static int64_t expected_ns(const struct kc__device *device, enum kc_transfer_kind kind, uint64_t bytes)
-{
-	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
-
-	return kc_copy_ns(&device->info, kc_transfer_route(kind), rate, bytes);
-}
-
 void kc__cancel(struct kc__stream *stream, uint32_t ticket)
 {
 	int saved_errno = errno;
@@ -50,7 +43,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	call->stream = stream;
 	pthread_mutex_lock(&stream->device->lock);
 	kc_timeline_copy(stream->device->timeline, stream->lane, now, kc_transfer_route(kind),
-			 expected_ns(stream->device, kind, bytes), &placement);
+			 kc_engine_copy_ns(&stream->device->engine, kind, kc_transfer_route(kind), bytes), &placement);
 	pthread_mutex_unlock(&stream->device->lock);
 	call->ticket = placement.ticket;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_TRANSFER);

@@ -117,10 +117,7 @@ static int device_begin(struct kc__device *device, struct kc_device_entry *entry
 	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
 	pthread_mutex_init(&device->lock, &attributes);
 	pthread_mutexattr_destroy(&attributes);
-	for (int unit = 0; unit < KC__UNITS; unit++)
-		kc_lambda_init(&device->learned[unit].lambda, NULL);
-	kc_contention_init(&device->contention, NULL);
-	kc_device_experience_init(&device->experience, kc__shim.cells);
+	kc_engine_device_init(&kc__shim.engine, &device->engine, &device->info);
 	kc_history_init(&device->history, 0);
 	device->known = 1;
 	if (device->info.simulated)

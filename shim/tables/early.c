@@ -10,7 +10,7 @@
 #define EFFORT 1000000u       /* of an evaluation on the worker: 30 ms at most */
 
 struct kc__early {
-	struct kc__shape *shape;
+	struct kc__variant *variant;
 	struct kc__early *next;
 	_Atomic int64_t predicted_at_ns; /* of the launch; 0: not made yet */
 	int64_t measured_ns;             /* worker */
@@ -18,9 +18,9 @@ struct kc__early {
 	char block[];
 };
 
-void kc__early_keep(struct kc__shape *shape, const struct kc__given *given)
+void kc__early_keep(struct kc__variant *variant, const struct kc__given *given)
 {
-	struct kc__kernel *kernel = shape->kernel;
+	struct kc__kernel *kernel = variant->kernel;
 	_Alignas(16) char block[EARLY_MAX_BYTES];
 	size_t bytes;
 
@@ -28,57 +28,57 @@ void kc__early_keep(struct kc__shape *shape, const struct kc__given *given)
 		return;
 	bytes = kc__arguments_pack(&kernel->parameters, given, block, sizeof(block));
 	if (bytes || (kernel->parameters.known && !kernel->parameters.count))
-		shape->early = kc__arena(sizeof(*shape->early) + bytes);
-	if (!shape->early)
+		variant->early = kc__arena(sizeof(*variant->early) + bytes);
+	if (!variant->early)
 		return;
-	shape->early->shape = shape;
-	shape->early->bytes = bytes;
-	memcpy(shape->early->block, block, bytes);
-	shape->early->next = kernel->early;
-	kernel->early = shape->early;
+	variant->early->variant = variant;
+	variant->early->bytes = bytes;
+	memcpy(variant->early->block, block, bytes);
+	variant->early->next = kernel->early;
+	kernel->early = variant->early;
 }
 
-void kc__early_made(struct kc__shape *shape, int64_t predicted_at_ns)
+void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
 	int64_t none = 0;
 
-	if (shape->early)
-		atomic_compare_exchange_strong(&shape->early->predicted_at_ns, &none, predicted_at_ns);
+	if (variant->early)
+		atomic_compare_exchange_strong(&variant->early->predicted_at_ns, &none, predicted_at_ns);
 }
 
-bool kc__early_given(const struct kc__shape *shape, struct kc__packed *packed, struct kc__given *given)
+bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given)
 {
-	if (!shape->early)
+	if (!variant->early)
 		return false;
-	*given = kc__given_packed(packed, shape->early->block, shape->early->bytes);
+	*given = kc__given_packed(packed, variant->early->block, variant->early->bytes);
 	return true;
 }
 
 /* Its time teaches as if it had been predicted from the code. */
 static void count(struct kc__early *early)
 {
-	struct kc__shape *shape = early->shape;
-	struct kc__formula *formula = atomic_load_explicit(&shape->kernel->formula, memory_order_acquire);
-	struct kc_work work = shape->work;
+	struct kc__variant *variant = early->variant;
+	struct kc__formula *formula = atomic_load_explicit(&variant->kernel->formula, memory_order_acquire);
+	struct kc_work work = variant->engine.work;
 	struct kc_curve_point size;
 	struct kc_counts counts;
 	struct kc__packed packed;
 	struct kc__given given;
 
-	if (!formula || early->measured_ns <= 0 || !kc__early_given(shape, &packed, &given) ||
-	    kc__formula_counts(formula, &shape->dims, &given, EFFORT, &counts) ||
-	    kc_work_count(&work, &shape->kernel->device->info, &counts, &size))
+	if (!formula || early->measured_ns <= 0 || !kc__early_given(variant, &packed, &given) ||
+	    kc__formula_counts(formula, &variant->dims, &given, EFFORT, &counts) ||
+	    kc_work_count(&work, &variant->kernel->device->info, &counts, &size))
 		return;
-	kc__learn_size(shape, &work, &size, early->measured_ns);
+	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, &work, &size, early->measured_ns);
 	early->measured_ns = 0;
 }
 
-void kc__early_measured(struct kc__shape *shape, int64_t predicted_at_ns, int64_t measured_ns)
+void kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns)
 {
-	if (!shape->early || atomic_load(&shape->early->predicted_at_ns) != predicted_at_ns)
+	if (!variant->early || atomic_load(&variant->early->predicted_at_ns) != predicted_at_ns)
 		return;
-	shape->early->measured_ns = measured_ns;
-	count(shape->early);
+	variant->early->measured_ns = measured_ns;
+	count(variant->early);
 }
 
 void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula)
@@ -89,7 +89,7 @@ void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *form
 	first = kernel->early;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	for (struct kc__early *e = first; e; e = e->next)
-		kc__shape_prepare(e->shape, formula);
+		kc__variant_prepare(e->variant, formula);
 }
 
 void kc__early_settle(struct kc__kernel *kernel)

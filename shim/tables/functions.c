@@ -227,7 +227,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->resources = a->resources;
 	kernel->code = a->code;
 	kernel->parameters = kept_parameters(a);
-	kc_kernel_experience_init(&kernel->experience, &device->experience);
+	kc_engine_kernel_init(&kernel->engine, &device->engine);
 	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);

@@ -13,25 +13,19 @@
 
 static struct kc_past *past; /* set before recording begins, then only read */
 
-static void believe(struct kc__learned *learned)
-{
-	learned->last = kc_lambda_belief(&learned->lambda, 0);
-	kc__belief_write(&learned->cell, &learned->last);
-}
-
 static void recall_device(struct kc__device *device)
 {
-	struct kc_past_device known;
+	const struct kc_engine_device *known = device->known ? kc_past_device(past, device->uuid) : NULL;
 
-	if (!device->known || !kc_past_device(past, device->uuid, &known))
+	if (!known)
 		return;
-	kc_lambda_adopt(&device->learned[KC__UNIT_NOMINAL].lambda, NULL, known.lambda, NULL);
-	believe(&device->learned[KC__UNIT_NOMINAL]);
-	device->contention = *known.contention;
-	device->experience = *known.experience;
-	kc__shim.cells = known.experience->cells;
-	for (uint32_t kind = 0; kind <= KC_MEMSET; kind++)
-		atomic_store(&device->copy_ns_per_mib[kind], known.copy_rates[kind]);
+	kc_engine_adopt(&device->engine.learned[KC_UNIT_NOMINAL], NULL, &known->learned[KC_UNIT_NOMINAL].lambda, NULL,
+			0);
+	device->engine.contention = known->contention;
+	device->engine.experience = known->experience;
+	kc__shim.engine.cells = known->experience.cells;
+	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
+		atomic_store(&device->engine.copy_ns_per_mib[kind], atomic_load(&known->copy_ns_per_mib[kind]));
 }
 
 static void load(void *unused)
@@ -53,7 +47,7 @@ void kc__recall_begin(void)
 	for (int i = 0; i < kc__shim.device_count; i++)
 		recall_device(&kc__shim.devices[i]);
 	for (int i = 0; i < kc__shim.device_count; i++)
-		kc__shim.devices[i].experience.cells = kc__shim.cells;
+		kc__shim.devices[i].engine.experience.cells = kc__shim.engine.cells;
 }
 
 static struct kc_code_identity identity_of(const struct kc__kernel *kernel)
@@ -95,49 +89,53 @@ static enum kc_past_kin ask(const struct kc__kernel *kernel, const struct kc_sha
 void kc__recall_kernel(struct kc__kernel *kernel)
 {
 	const struct kc_code_identity code = identity_of(kernel);
-	struct kc_past_kernel known;
+	const struct kc_engine_kernel *known = kc_past_kernel(past, &code, kernel->device->uuid);
 
-	if (kc_past_kernel(past, &code, kernel->device->uuid, &known)) {
-		atomic_store(&kernel->measured, known.measured);
-		kernel->experience = *known.experience;
-		kernel->experience.standing.parent = &kernel->device->experience.standing;
-	}
+	if (!known)
+		return;
+	atomic_store(&kernel->engine.measured, atomic_load(&known->measured));
+	kernel->engine.experience = known->experience;
+	kernel->engine.experience.standing.parent = &kernel->device->engine.experience.standing;
 }
 
-static void take_over(struct kc__learned *learned, const struct kc_work *work, const struct kc_past_shape *known)
+static void take_over(struct kc_learned *learned, const struct kc_work *work, const struct kc_past_shape *known)
 {
-	if (known->kin == KC_PAST_SAME)
-		kc_lambda_adopt(&learned->lambda, work, known->lambda, known->work);
-	else
-		kc_lambda_suppose(&learned->lambda, work, known->lambda, known->work);
-	believe(learned);
+	kc_engine_adopt(learned, work, known->lambda, known->work, known->kin != KC_PAST_SAME);
 }
 
 /* In nominal units: launches were replayed without their code. */
-void kc__recall_key(struct kc__key *key, const struct kc_shape *dims)
+void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)
 {
 	struct kc_shape block = *dims;
 	struct kc_past_shape known;
 
 	memset(block.grid, 0, sizeof(block.grid));
-	if (ask(key->kernel, &block, NULL, &known))
-		take_over(&key->learned[KC__UNIT_NOMINAL], NULL, &known);
+	if (ask(kernel, &block, NULL, &known))
+		take_over(&key->engine.learned[KC_UNIT_NOMINAL], NULL, &known);
 }
 
-void kc__recall_shape(struct kc__shape *shape, const char *arguments)
+void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims)
 {
+	const struct kc_code_identity code = identity_of(kernel);
+
+	atomic_store(&shape->engine.measured, kc_past_measured(past, &code, kernel->device->uuid, dims));
+}
+
+void kc__recall_variant(struct kc__variant *variant, const char *arguments)
+{
+	struct kc_engine_variant *engine = &variant->engine;
 	struct kc_past_shape known;
 
-	if (shape->unpredictable || !ask(shape->kernel, &shape->dims, arguments, &known))
+	if (variant->unpredictable || !ask(variant->kernel, &variant->dims, arguments, &known))
 		return;
-	take_over(&shape->learned, &shape->work, &known);
+	take_over(&engine->learned, &engine->work, &known);
 	if (known.kin != KC_PAST_SAME)
 		return;
-	shape->name.launch = known.identity;
-	shape->contention = *known.contention;
-	shape->contention.parent = &shape->kernel->device->contention;
-	atomic_store(&shape->solos, known.solos);
-	atomic_store(&shape->measured, known.measured);
-	if (shape->work.counted && known.solos)
-		kc__learn_known(shape);
+	engine->name.launch = known.variant->name.launch;
+	engine->contention = known.variant->contention;
+	engine->contention.parent = &variant->kernel->device->engine.contention;
+	atomic_store(&engine->solos, atomic_load(&known.variant->solos));
+	atomic_store(&engine->measured, atomic_load(&known.variant->measured));
+	if (engine->work.counted && engine->solos)
+		kc_engine_learn_known(engine);
 }

@@ -39,6 +39,7 @@ static const struct {
     {&kc__shim.kernels, KERNELS_MAX, "kernels", "launches of further ones " NOT_PREDICTED},
     {&kc__shim.keys, SHAPES_MAX, "block shapes", "launches with further ones " NOT_PREDICTED},
     {&kc__shim.shapes, SHAPES_MAX, "launch shapes", "launches with further ones " NOT_PREDICTED},
+    {&kc__shim.variants, SHAPES_MAX, "launch shapes with their arguments", "launches with further ones " NOT_PREDICTED},
     {&kc__shim.streams, STREAMS_MAX, "streams (a per-thread default stream still counts after its thread has ended)",
      "launches on further ones " NOT_PREDICTED ", and copies are not recorded"},
     {&kc__shim.events, EVENTS_MAX, "events", "what waits for further ones is predicted to begin too early"},
@@ -124,12 +125,12 @@ int kc__tables_init(void)
 	for (int i = 0; i < TABLES; i++)
 		if (table_init(tables[i].table, tables[i].limit))
 			return -ENOMEM;
-	kc__shim.shape_by_id = map((SHAPES_MAX + 1) * sizeof(*kc__shim.shape_by_id));
+	kc__shim.variant_by_id = map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
 	kc__shim.stream_by_id = map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
-	kc__shim.cells = map(kc_cells_bytes());
-	if (!kc__shim.shape_by_id || !kc__shim.stream_by_id || !kc__shim.cells)
+	kc__shim.engine.cells = map(kc_cells_bytes());
+	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.engine.cells)
 		return -ENOMEM;
-	kc_cells_init(kc__shim.cells);
+	kc_cells_init(kc__shim.engine.cells);
 	return 0;
 }
 
@@ -173,7 +174,7 @@ static void say_arena_full(void)
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	counts[0] = kc__shim.kernels.count;
-	counts[1] = kc__shim.shapes.count;
+	counts[1] = kc__shim.variants.count;
 	counts[2] = kc__shim.streams.count;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	snprintf(text, sizeof(text),

@@ -255,13 +255,8 @@ static bool hold(struct kc__join *join, struct kc_slot *slot)
 	    .overlap = &slot->launch.overlap,
 	    .owner = slot,
 	};
-	struct kc__shape *shape = atomic_load_explicit(&kc__shim.shape_by_id[slot->launch.shape], memory_order_acquire);
-	struct kc_outlook outlook;
 
-	if (shape) {
-		outlook = kc__outlook_of(shape);
-		span.load = kc_outlook_load(&outlook, slot->launch.solo_ns);
-	}
+	kc__learn_measured(&slot->launch, &span.load);
 	if (kc_spans_add(spans, &span) == 0)
 		return true;
 	kc_spans_let_go(spans, &span);
@@ -270,8 +265,7 @@ static bool hold(struct kc__join *join, struct kc_slot *slot)
 
 static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_load *met)
 {
-	if (slot->launch.unpredictable == KC_PREDICTED)
-		kc__learn(&slot->launch, met);
+	kc__learn_decided(&slot->launch, met);
 	finish(join, slot);
 }
 

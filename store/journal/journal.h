@@ -23,6 +23,7 @@
 #ifndef KC_JOURNAL_H
 #define KC_JOURNAL_H
 
+#include "predictor/concurrency/overlap.h"
 #include "predictor/device/copy.h"
 #include "predictor/device/device.h"
 #include "predictor/solo/forecast.h"
@@ -33,7 +34,7 @@
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
 #define KC_JOURNAL_VERSION 4u
-#define KC_SLOT_BYTES 208u
+#define KC_SLOT_BYTES 216u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -106,13 +107,6 @@ enum kc_unmeasured {
 };
 const char *kc_unmeasured_name(uint32_t reason);
 
-enum kc_overlap {
-	KC_OVERLAP_UNKNOWN = 0,
-	KC_OVERLAP_NONE = 1,
-	KC_OVERLAP_BEHIND = 2,    /* met a kernel launched before it */
-	KC_OVERLAP_OVERTAKEN = 3, /* met only kernels launched after it */
-};
-
 /* Times are CLOCK_MONOTONIC nanoseconds; 0: not known. */
 struct kc_launch {
 	int64_t predicted_at_ns; /* host time at which the prediction was made */
@@ -143,9 +137,10 @@ struct kc_launch {
 	uint32_t graph_launch;    /* 0: not by a graph */
 	uint32_t graph_node;
 	uint32_t ticket;       /* of the timeline; means nothing after the process */
-	uint32_t shape;        /* place in the shim's table; likewise */
+	uint32_t variant;      /* place in the shim's table; likewise */
 	uint64_t meeting;      /* kc_meeting_pack() of what was expected to run beside it; likewise */
 	uint64_t context;      /* kc_prediction.context; likewise */
+	float contended;       /* kc_engine_launch.contended; likewise */
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint64_t link;         /* to another launch of the same graph launch; likewise */
 	uint32_t call_site;    /* dictionary id; 0: not known */

@@ -1,6 +1,5 @@
 #include "past.h"
 
-#include "predictor/solo/curve.h"
 #include "replay_internal.h"
 #include "store/database/store.h"
 
@@ -14,7 +13,7 @@
 /* A launch shape as it is, or its kernel and block shape, or its kernel. */
 struct entry {
 	uint64_t name;
-	const struct kc__shape *shape;
+	const struct kc__replay_shape *shape;
 	struct entry *next; /* of the same bucket */
 };
 
@@ -106,7 +105,7 @@ static uint64_t kernel_name(const char *mangled)
 	return kc_launch_name(mangled, &none, NULL);
 }
 
-static void add_entry(struct kc_past *past, uint64_t name, const struct kc__shape *shape)
+static void add_entry(struct kc_past *past, uint64_t name, const struct kc__replay_shape *shape)
 {
 	struct entry *entry = &past->entries[past->count++];
 
@@ -116,21 +115,21 @@ static void add_entry(struct kc_past *past, uint64_t name, const struct kc__shap
 
 enum { NAMES_PER_SHAPE = 4 };
 
-static void count_shape(struct kc__shape *shape, void *arg)
+static void count_shape(struct kc__replay_shape *shape, void *arg)
 {
 	struct kc_past *past = arg;
 
-	if (shape->measured && shape->identity)
+	if (shape->engine.measured && shape->engine.name.launch)
 		past->capacity += NAMES_PER_SHAPE;
 }
 
-static void index_shape(struct kc__shape *shape, void *arg)
+static void index_shape(struct kc__replay_shape *shape, void *arg)
 {
 	struct kc_shape block = without_grid(&shape->dims);
 	const char *mangled;
 	uint64_t whatever_given;
 
-	if (!shape->measured || !shape->identity)
+	if (!shape->engine.measured || !shape->engine.name.launch)
 		return;
 	mangled = shape->code->identity.mangled;
 	whatever_given = kc_launch_name(mangled, &shape->dims, NULL);
@@ -190,7 +189,7 @@ void kc_past_free(struct kc_past *past)
 
 /* Questions */
 
-static int is_code(const struct kc__shape *shape, const struct kc_code_identity *code)
+static int is_code(const struct kc__replay_shape *shape, const struct kc_code_identity *code)
 {
 	const struct kc_code_identity *own = &shape->code->identity;
 
@@ -203,44 +202,51 @@ static const struct entry *first_named(const struct kc_past *past, uint64_t name
 	return past ? past->buckets[name & past->mask] : NULL;
 }
 
-int kc_past_device(const struct kc_past *past, const char *uuid, struct kc_past_device *out)
+const struct kc_engine_device *kc_past_device(const struct kc_past *past, const char *uuid)
 {
-	const struct kc__board *board = NULL;
-
-	for (size_t i = 0; past && i < past->count && !board; i++)
-		if (!strcmp(past->entries[i].shape->board->name, uuid))
-			board = past->entries[i].shape->board;
-	if (!board)
-		return 0;
-	*out = (struct kc_past_device){&board->known.lambda, &board->contention, &board->experience, board->copy_rates};
-	return 1;
+	for (size_t i = 0; past && i < past->count; i++)
+		if (!strcmp(past->entries[i].shape->on->name, uuid))
+			return &past->entries[i].shape->on->engine;
+	return NULL;
 }
 
-int kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
-		   struct kc_past_kernel *out)
+/* Something of this very code on this very device, by its name. */
+static const struct kc__replay_shape *find_same(const struct kc_past *past, uint64_t name,
+						const struct kc_code_identity *code, const char *uuid)
 {
-	uint64_t name = kernel_name(code->mangled);
-
-	for (const struct entry *e = first_named(past, name); e; e = e->next) {
-		if (e->name != name || !is_code(e->shape, code) || strcmp(e->shape->board->name, uuid))
-			continue;
-		*out = (struct kc_past_kernel){&e->shape->code->experience, e->shape->code->measured};
-		return 1;
-	}
-	return 0;
+	for (const struct entry *e = first_named(past, name); e; e = e->next)
+		if (e->name == name && is_code(e->shape, code) && !strcmp(e->shape->on->name, uuid))
+			return e->shape;
+	return NULL;
 }
 
-static enum kc_past_kin kin_of(const struct kc__shape *shape, const struct kc_past_query *query)
+const struct kc_engine_kernel *kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code,
+					      const char *uuid)
 {
-	if (!strcmp(shape->board->name, query->uuid))
+	const struct kc__replay_shape *found = find_same(past, kernel_name(code->mangled), code, uuid);
+
+	return found ? &found->code->engine : NULL;
+}
+
+uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
+			  const struct kc_shape *dims)
+{
+	const struct kc__replay_shape *found = find_same(past, kc_launch_name(code->mangled, dims, NULL), code, uuid);
+
+	return found ? atomic_load(&found->launched->whatever_given.measured) : 0;
+}
+
+static enum kc_past_kin kin_of(const struct kc__replay_shape *shape, const struct kc_past_query *query)
+{
+	if (!strcmp(shape->on->name, query->uuid))
 		return is_code(shape, &query->code) ? KC_PAST_SAME : KC_PAST_RELATED;
-	return kc_curve_kinship(&shape->board->info, query->device) ? KC_PAST_RELATED : KC_PAST_NONE;
+	return kc_curve_kinship(&shape->on->info, query->device) ? KC_PAST_RELATED : KC_PAST_NONE;
 }
 
 /* The more, the better one to go by: the same device before the same code, that before known arguments. */
-static int closeness(const struct kc__shape *shape, const struct kc_past_query *query)
+static int closeness(const struct kc__replay_shape *shape, const struct kc_past_query *query)
 {
-	return 4 * !strcmp(shape->board->name, query->uuid) + 2 * is_code(shape, &query->code) +
+	return 4 * !strcmp(shape->on->name, query->uuid) + 2 * is_code(shape, &query->code) +
 	       (shape->launched != shape);
 }
 
@@ -248,7 +254,7 @@ void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query
 {
 	int whole = query->dims->grid[0] != 0;
 	uint64_t name = kc_launch_name(query->code.mangled, query->dims, query->arguments);
-	const struct kc__shape *best = NULL;
+	const struct kc__replay_shape *best = NULL;
 	int closest = -1, several = 0; /* as close, told apart by arguments that are not asked for */
 
 	out->kin = KC_PAST_NONE;
@@ -263,13 +269,10 @@ void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query
 	}
 	if (!best || (whole && several))
 		return;
-	out->lambda = whole ? &best->known.lambda : &best->key->lambda;
+	out->lambda = whole ? &best->engine.learned.lambda : &best->engine.key->learned[KC_UNIT_NOMINAL].lambda;
 	if (!out->lambda->count)
 		return;
 	out->kin = kin_of(best, query);
-	out->work = &best->work;
-	out->contention = &best->contention;
-	out->identity = best->identity;
-	out->measured = best->measured;
-	out->solos = best->solos;
+	out->work = &best->engine.work;
+	out->variant = whole ? &best->engine : NULL;
 }

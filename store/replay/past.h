@@ -3,9 +3,10 @@
  * the newest of them are replayed (replay.h), and what was learned is asked for
  * by name.
  *
- *   kc_past          everything learned; only read once it is there, but for the cells, which are the reader's to learn
- * on kc_past_device   of a device: λ, contention, contexts, how far to trust which model kc_past_kernel   of a kernel
- * on it kc_past_shape    of a launch shape
+ *   kc_past          everything learned; only read once it is there, but for
+ *                    the cells of contexts, which are the reader's to learn on
+ *   kc_past_device() of a device, kc_past_kernel() of a kernel on it, and
+ *   kc_past_shape()  of a launch shape
  *
  * What was learned with other code of the same name, or on another device of
  * the architecture, is not what this one does, but it is where to begin
@@ -16,7 +17,7 @@
 
 #include "store/common/identity.h"
 
-#include "predictor/experience/outlook.h"
+#include "predictor/engine.h"
 
 #include <stdint.h>
 
@@ -27,28 +28,14 @@ struct kc_past_options {
 	uint64_t launches_max;
 };
 
-struct kc_past_device {
-	const struct kc_lambda *lambda;
-	const struct kc_contention *contention;
-	const struct kc_device_experience *experience; /* its cells: those of the whole past */
-	const uint64_t *copy_rates;                    /* by enum kc_transfer_kind; 0: not known */
-};
-
-struct kc_past_kernel {
-	const struct kc_kernel_experience *experience;
-	uint32_t measured;
-};
-
 enum kc_past_kin { KC_PAST_NONE, KC_PAST_RELATED, KC_PAST_SAME };
 
-/* Of a kernel and block shape, measured, solos and contention are not there. */
+/* Of a kernel and block shape there is no variant. */
 struct kc_past_shape {
 	enum kc_past_kin kin; /* NONE: nothing is known, and the rest is not set */
 	const struct kc_work *work;
-	const struct kc_lambda *lambda; /* in units of work; count > 0 */
-	const struct kc_contention *contention;
-	uint64_t identity; /* kc_launch_identity(); SAME alone */
-	uint32_t measured, solos;
+	const struct kc_lambda *lambda;          /* in units of work; count > 0 */
+	const struct kc_engine_variant *variant; /* all that is known of it; SAME alone */
 };
 
 /* A launch shape, or with no grid a kernel and block shape. Where the arguments are not
@@ -66,10 +53,13 @@ struct kc_past_query {
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past);
 void kc_past_free(struct kc_past *past);
 
-/* past may be NULL. 1: found. */
-int kc_past_device(const struct kc_past *past, const char *uuid, struct kc_past_device *out);
-int kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
-		   struct kc_past_kernel *out);
+/* past may be NULL. What was learned, NULL: nothing was. */
+const struct kc_engine_device *kc_past_device(const struct kc_past *past, const char *uuid);
+const struct kc_engine_kernel *kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code,
+					      const char *uuid);
+/* How many launches of this launch shape were measured, whatever their arguments. */
+uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
+			  const struct kc_shape *dims);
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out);
 
 #endif

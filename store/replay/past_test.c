@@ -139,8 +139,7 @@ static void the_same_launch_is_known(void **state)
 {
 	struct kc_past_query query = query_of(0xABC, OWN, &a100);
 	struct kc_shape block = {.block = {256, 1, 1}};
-	struct kc_past_kernel kernel;
-	struct kc_past_device device;
+	const struct kc_engine_device *device;
 	struct kc_past_shape shape;
 	struct kc_past *past;
 
@@ -148,17 +147,19 @@ static void the_same_launch_is_known(void **state)
 	past = load(*state, 1000);
 	kc_past_shape(past, &query, &shape);
 	assert_int_equal(shape.kin, KC_PAST_SAME);
-	assert_int_equal(shape.measured, LAUNCHES);
-	assert_int_equal(shape.solos, LAUNCHES);
+	assert_int_equal(shape.variant->measured, LAUNCHES);
+	assert_int_equal(shape.variant->solos, LAUNCHES);
 	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
 	query.dims = &block;
 	kc_past_shape(past, &query, &shape);
 	assert_int_equal(shape.kin, KC_PAST_SAME);
-	assert_int_equal(kc_past_kernel(past, &query.code, OWN, &kernel), 1);
-	assert_int_equal(kernel.measured, LAUNCHES);
-	assert_int_equal(kc_past_device(past, OWN, &device), 1);
-	assert_true(device.lambda->count > 0);
-	assert_int_equal(kc_past_device(past, OTHER, &device), 0);
+	assert_non_null(kc_past_kernel(past, &query.code, OWN));
+	assert_int_equal(kc_past_kernel(past, &query.code, OWN)->measured, LAUNCHES);
+	assert_int_equal(kc_past_measured(past, &query.code, OWN, query.dims), LAUNCHES);
+	device = kc_past_device(past, OWN);
+	assert_non_null(device);
+	assert_true(device->learned[KC_UNIT_NOMINAL].lambda.count > 0);
+	assert_null(kc_past_device(past, OTHER));
 	kc_past_free(past);
 }
 
@@ -202,7 +203,8 @@ static void the_newest_launches_count(void **state)
 	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
 	past = load(*state, LAUNCHES / 2);
 	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.measured, LAUNCHES / 2 - LAUNCHES / 16); /* an eighth is the beginning: no launch yet */
+	assert_int_equal(shape.variant->measured,
+			 LAUNCHES / 2 - LAUNCHES / 16); /* an eighth is the beginning: no launch yet */
 	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
 	kc_past_free(past);
 }
@@ -210,16 +212,17 @@ static void the_newest_launches_count(void **state)
 /* ns of the launch after so many of a run, by contexts alone */
 static double known_after(const struct kc_past *past, const struct kc_past_shape *shape, uint32_t launches)
 {
-	struct kc_name name = {shape->identity, shape->identity};
-	struct kc_past_device device;
+	struct kc_name name = {shape->variant->name.launch, shape->variant->name.launch};
+	const struct kc_engine_device *device = kc_past_device(past, OWN);
 	struct kc_recall recall;
 	struct kc_history h;
 
 	kc_history_init(&h, 0);
 	for (uint32_t i = 0; i < launches; i++)
-		kc_history_add(&h, shape->identity, 0, 0);
-	assert_int_equal(kc_past_device(past, OWN, &device), 1);
-	kc_cells_recall(device.experience->cells, &name, kc_history_context(&h, shape->identity, 0, 0), &recall);
+		kc_history_add(&h, shape->variant->name.launch, 0, 0);
+	assert_non_null(device);
+	kc_cells_recall(device->experience.cells, &name, kc_history_context(&h, shape->variant->name.launch, 0, 0),
+			&recall);
 	assert_int_not_equal(recall.known, 0);
 	return exp((double)recall.log_ns);
 }
@@ -234,7 +237,7 @@ static void how_a_long_run_began_is_known(void **state)
 	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
 	past = load(*state, 64); /* the first 8 entries, of which 2 are launches, and the last 56 */
 	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.measured, 58);
+	assert_int_equal(shape.variant->measured, 58);
 	for (uint32_t launches = 0; launches < 2; launches++)
 		assert_in_range(known_after(past, &shape, launches), 3 * DURATION_NS - 10, 3 * DURATION_NS + 10);
 	assert_in_range(known_after(past, &shape, 2), 0.9 * DURATION_NS, 2 * DURATION_NS);

@@ -18,9 +18,7 @@
 #include "replay_run.h"
 #include "store/query/report.h"
 
-#include "predictor/device/copy.h"
-#include "predictor/experience/outlook.h"
-#include "predictor/solo/scaling.h"
+#include "predictor/engine.h"
 
 enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER };
 
@@ -35,13 +33,9 @@ struct kc__op {
 	/* From here on the replay's own. */
 	uint8_t met; /* enum kc_overlap, as known by then */
 	uint32_t ticket, plain_ticket;
-	struct kc__site_stream *at; /* NULL: not on any timeline */
-	struct kc__shape *of;
-	double slowdown;
-	int64_t solo_ns, low_ns, high_ns;
-	uint64_t meeting;      /* packed */
-	uint64_t context;      /* kc_prediction.context */
-	float placed_slowdown; /* of the meeting, whatever is known of the duration itself */
+	struct kc__replay_stream *at; /* NULL: not on any timeline */
+	struct kc__replay_shape *of;
+	struct kc_engine_launch kept;
 };
 
 struct kc__ops {
@@ -76,34 +70,22 @@ static inline int kc__device_is_known(const struct kc_device *device)
 int kc__pending_push(struct kc__pending *pending, int64_t end_ns, uint32_t op);
 uint32_t kc__pending_pop(struct kc__pending *pending);
 
-/* What was learned on one level, and what is believed of it. */
-struct kc__known {
-	struct kc_lambda lambda;
-	struct kc_belief belief;
-};
-
-struct kc__board {             /* a device */
+struct kc__replay_device {
 	struct kc_device info; /* of the stand-in where it is assumed or no device at all */
 	char name[64];         /* UUID; of an imported device what it is called */
 	int assumed;
 	char called[96]; /* of an assumed one: all that is known of it, or "" */
 	int impossible;  /* the database has no such device, or none that there can be */
-	struct kc__known known;
-	struct kc_contention contention;
-	struct kc_device_experience experience;
-	uint64_t copy_rates[KC_MEMSET + 1];
-	struct kc__shape *measured; /* a list */
+	struct kc_engine_device engine;
 };
 
-struct kc__code { /* a kernel on a device */
-	struct kc__board *board;
+struct kc__replay_kernel { /* on a device */
+	struct kc__replay_device *device;
 	struct kc_code_identity identity; /* mangled: the subject's own */
-	uint32_t measured;
 	int excluded;
 	int missing; /* the database has no such kernel */
 	struct kc_resources resources;
-	struct kc_kernel_experience experience;
-	struct kc_scaling scaling;
+	struct kc_engine_kernel engine;
 };
 
 struct kc__heap { /* the largest first */
@@ -123,24 +105,17 @@ struct kc__past {
 	struct kc__quantile low, high;
 };
 
-struct kc__shape {
+struct kc__replay_shape {
 	int64_t kernel, device; /* rows */
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	struct kc_shape dims;
-	uint64_t name;     /* kc_launch_name() */
-	uint64_t identity; /* kc_launch_identity(): names it in contexts */
-	uint32_t measured, solos;
-	struct kc_work work;
-	struct kc_scaling_size size;
-	struct kc__board *board;
-	struct kc__code *code;
-	struct kc__shape
-	    *launched; /* this shape whatever it is given: repeated or not; itself where that is not known */
-	struct kc__known *key, known;
-	struct kc_contention contention;
-	struct kc__shape *next_measured;
+	uint64_t name; /* kc_launch_name() */
+	struct kc__replay_device *on;
+	struct kc__replay_kernel *code;
+	struct kc__replay_shape *launched; /* this shape whatever its arguments; itself where they are not known */
+	struct kc_engine_variant engine;
 	/* Of launched: */
-	uint32_t repeats; /* measurements, whatever they were given */
+	struct kc_engine_shape whatever_given;
 	struct kc__past past;
 };
 
@@ -151,23 +126,16 @@ struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_o
 				    size_t why_size);
 void kc__subject_free(struct kc__subject *subject);
 /* arguments: text, NULL where none is known. */
-struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments);
-struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row);
+struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments);
+struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_t row);
 int kc__subject_error(const struct kc__subject *subject);
-void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__shape *shape, void *arg), void *arg);
-struct kc_cells *kc__subject_cells(const struct kc__subject *subject);
+void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__replay_shape *shape, void *arg),
+		      void *arg);
 /* The database is needed no more. */
 void kc__subject_leave(struct kc__subject *subject);
 /* Every process begins knowing nothing. */
 void kc__subject_forget(struct kc__subject *subject);
-struct kc_name kc__subject_name(const struct kc__shape *shape);
-enum kc_novelty kc__subject_novelty(const struct kc__shape *shape);
-/* Its time alone, by what is known of it, of its kernel's other sizes and of the device. */
-struct kc_solo kc__subject_solo(const struct kc__shape *shape);
-/* A launch of this shape was measured. 0 or -ENOMEM. */
-int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op);
-/* It is known what it met. */
-void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met);
+struct kc_engine *kc__subject_engine(struct kc__subject *subject);
 
 /* Reads rows of a table by id, most of which are asked for in their order: a step
  * to the next costs less than a search. Starts as zeros but for sql, which gives
@@ -209,38 +177,38 @@ int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_ro
 /* replay_sites.c: where things run: devices, and the streams of the process on them. */
 #define KC__SITES_MAX 64u
 
-struct kc__site_stream {
-	struct kc__site *site;
+struct kc__replay_stream {
+	struct kc__replay_site *site;
 	uint32_t lane;
 	struct kc_awaited awaited;
 };
 
-struct kc__site {
+struct kc__replay_site {
 	int64_t device; /* row */
-	struct kc__board *board;
+	struct kc__replay_device *on;
 	struct kc_timeline *timeline;
 	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
 	struct kc_history history;
 	struct kc_spans spans;
-	struct kc__site_stream **streams;
+	struct kc__replay_stream **streams;
 	uint32_t stream_count, stream_capacity;
 };
 
 struct kc__sites {
 	struct kc__loader *loader;
 	struct kc__subject *subject;
-	struct kc__site at[KC__SITES_MAX];
+	struct kc__replay_site at[KC__SITES_MAX];
 	uint32_t count;
-	int joined;                       /* 1: other launches came before the first one here */
-	struct kc_ids stream_ids;         /* of rows */
-	struct kc__site_stream **streams; /* by the number of the row; [0]: the device's own */
+	int joined;                         /* 1: other launches came before the first one here */
+	struct kc_ids stream_ids;           /* of rows */
+	struct kc__replay_stream **streams; /* by the number of the row; [0]: the device's own */
 	size_t stream_capacity;
 };
 
 /* A process begins, or a part of one (joined): its streams are not known yet. */
 void kc__sites_begin(struct kc__sites *sites, int joined);
 /* NULL: no memory, no such stream, or more devices than any machine has. */
-struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
+struct kc__replay_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
 /* It is over; timelines stay where they are and begin again with the next one. */
 void kc__sites_leave(struct kc__sites *sites);
 void kc__sites_free(struct kc__sites *sites);

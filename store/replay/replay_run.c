@@ -24,17 +24,23 @@ struct replay {
 
 /* What becomes known */
 
+static int64_t measured_ns(const struct kc__op *op)
+{
+	return op->end_ns - op->start_ns;
+}
+
 static void decided(const struct kc_span *span, void *arg)
 {
-	const struct kc__op *op = span->owner;
+	struct kc__op *op = span->owner;
+	struct replay *r = arg;
 
-	(void)arg;
-	if (op->of && op->of->unpredictable == KC_PREDICTED)
-		kc__subject_learn(op->of, op, &span->met);
+	if (op->of->unpredictable == KC_PREDICTED)
+		kc_engine_decided(kc__subject_engine(r->subject), &op->of->engine, &op->kept, op->met, &span->met,
+				  measured_ns(op));
 }
 
 /* Nothing still awaited on this device can have started before. */
-static int64_t watermark_ns(const struct kc__site *site, int64_t now_ns)
+static int64_t watermark_ns(const struct kc__replay_site *site, int64_t now_ns)
 {
 	int64_t least = now_ns;
 
@@ -47,19 +53,15 @@ static int64_t watermark_ns(const struct kc__site *site, int64_t now_ns)
 	return least;
 }
 
-static struct kc_outlook outlook_of(const struct kc__op *op)
+static int learn_measured(struct replay *r, struct kc__op *op)
 {
-	return (struct kc_outlook){
-	    .device = &op->of->board->info,
-	    .work = &op->of->work,
-	    .contention = &op->of->contention,
-	    .identity = (uint32_t)op->of->identity,
-	};
+	kc_engine_measured(kc__subject_engine(r->subject), &op->of->engine, &op->kept, measured_ns(op));
+	return measured_ns(op) > 0 ? kc__past_add(&op->of->launched->past, measured_ns(op)) : 0;
 }
 
 static int measured_launch(struct replay *r, struct kc__op *op)
 {
-	struct kc__site *site = op->at->site;
+	struct kc__replay_site *site = op->at->site;
 	struct kc_span span = {
 	    .start_ns = op->start_ns,
 	    .end_ns = op->end_ns,
@@ -68,29 +70,26 @@ static int measured_launch(struct replay *r, struct kc__op *op)
 	    .overlap = &op->met,
 	    .owner = op,
 	};
-	struct kc_outlook outlook;
 	int rc;
 
 	if (op->of->unpredictable == KC_PREDICTED) {
-		rc = kc__subject_measured(op->of, op);
+		rc = learn_measured(r, op);
 		if (rc)
 			return rc;
-		outlook = outlook_of(op);
-		span.load = kc_outlook_load(&outlook, op->solo_ns);
+		span.load = kc_engine_load(&op->of->engine, op->kept.solo_ns);
 	}
 	kc_awaited_resolve(&op->at->awaited, op->end_ns);
 	rc = kc_spans_add(&site->spans, &span);
 	if (rc != -ENOBUFS)
 		return rc;
 	kc_spans_let_go(&site->spans, &span);
-	decided(&span, NULL);
+	decided(&span, r);
 	return 0;
 }
 
 static int measured(struct replay *r, struct kc__op *op)
 {
-	struct kc__site *site = op->at->site;
-	uint64_t *rate = &site->board->copy_rates[op->transfer_kind];
+	struct kc__replay_site *site = op->at->site;
 
 	if (op->ticket) {
 		kc_timeline_measured(site->timeline, op->at->lane, op->ticket, op->start_ns, op->end_ns);
@@ -98,7 +97,7 @@ static int measured(struct replay *r, struct kc__op *op)
 	}
 	if (op->kind == KC__OP_LAUNCH)
 		return measured_launch(r, op);
-	*rate = kc_copy_learn(*rate, op->bytes, op->end_ns - op->start_ns);
+	kc_engine_copy_measured(&site->on->engine, op->transfer_kind, op->bytes, measured_ns(op));
 	return 0;
 }
 
@@ -111,7 +110,7 @@ static int reveal(struct replay *r, int64_t now_ns)
 	while (rc == 0 && r->pending.count && r->pending.at[0].end_ns < now_ns)
 		rc = measured(r, &r->ops.at[kc__pending_pop(&r->pending)]);
 	for (uint32_t i = 0; i < r->sites.count; i++) {
-		struct kc__site *site = &r->sites.at[i];
+		struct kc__replay_site *site = &r->sites.at[i];
 
 		if (site->spans.count)
 			kc_spans_decide(&site->spans, watermark_ns(site, now_ns), now_ns - HELD_NS, decided, r);
@@ -143,7 +142,7 @@ static int never_awaited(const struct kc__op *op)
 }
 
 /* What each model alone would have said. */
-static void note_models(struct kc_replay_launch *l, const struct kc__shape *shape, const struct kc_prediction *p,
+static void note_models(struct kc_replay_launch *l, const struct kc__replay_shape *shape, const struct kc_prediction *p,
 			float slowdown)
 {
 	const struct kc_candidates *c = &p->candidates;
@@ -162,8 +161,8 @@ static void note_prediction(struct kc_replay_launch *l, const struct kc__op *op,
 	l->solo_ns = p->solo_ns;
 	l->solo_low_ns = p->solo_low_ns;
 	l->solo_high_ns = p->solo_high_ns;
-	l->low_ns = op->low_ns;
-	l->high_ns = op->high_ns;
+	l->low_ns = op->kept.low_ns;
+	l->high_ns = op->kept.high_ns;
 	l->model = p->model;
 	l->start_ns = p->placement.start_ns;
 	l->end_ns = p->placement.end_ns;
@@ -172,22 +171,15 @@ static void note_prediction(struct kc_replay_launch *l, const struct kc__op *op,
 	l->concurrency_case = p->placement.concurrency_case;
 }
 
-static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_placement *plain)
+static void predict(struct replay *r, struct kc__op *op, struct kc_replay_launch *l, struct kc_placement *plain)
 {
-	struct kc__shape *shape = op->of;
-	struct kc__site *site = op->at->site;
-	struct kc_prospect prospect = {
-	    .launch = outlook_of(op),
-	    .name = kc__subject_name(shape),
-	    .novelty = kc__subject_novelty(shape),
-	    .solo = kc__subject_solo(shape),
-	    .alone = shape->solos != 0,
-	    .device = &shape->board->experience,
-	    .kernel = &shape->code->experience,
-	};
+	struct kc__replay_site *site = op->at->site;
+	const struct kc_engine_stage stage = {site->timeline, &site->history, NULL};
+	struct kc_prospect prospect;
 	struct kc_prediction p;
 
-	kc_outlook_predict(&prospect, site->timeline, &site->history, op->at->lane, op->issued_ns, &p);
+	kc_engine_ask(kc__subject_engine(r->subject), &op->of->engine, stage.answers, &prospect);
+	kc_engine_predict(&prospect, &stage, op->at->lane, op->issued_ns, &p, &op->kept);
 	kc_timeline_occupy(site->plain, op->at->lane, op->issued_ns, p.solo_ns, plain);
 	if (op->unmeasured == KC_CALL_FAILED) {
 		kc_timeline_cancel(site->timeline, op->at->lane, p.placement.ticket);
@@ -195,16 +187,9 @@ static void predict(struct kc__op *op, struct kc_replay_launch *l, struct kc_pla
 	}
 	op->ticket = p.placement.ticket;
 	op->plain_ticket = plain->ticket;
-	op->slowdown = (double)p.placement.slowdown;
-	op->solo_ns = p.solo_ns;
-	op->low_ns = (int64_t)((double)p.solo_low_ns * op->slowdown);
-	op->high_ns = (int64_t)ceil((double)p.solo_high_ns * op->slowdown);
-	op->meeting = kc_meeting_pack(&p.placement.meeting);
-	op->context = p.context;
 	l->novelty = prospect.novelty;
 	note_prediction(l, op, &p);
-	op->placed_slowdown = kc_contention_slowdown(&shape->contention, &p.placement.meeting);
-	note_models(l, shape, &p, op->placed_slowdown);
+	note_models(l, op->of, &p, op->kept.contended);
 }
 
 static void count(struct replay *r, const struct kc_replay_launch *l)
@@ -222,13 +207,13 @@ static const char *given(const struct replay *r, const struct kc__op *op)
 	return r->arguments.at[kc_ids_find(&r->arguments.ids, op->arguments)];
 }
 
-static void count_assumed(struct kc_replay *out, const struct kc__board *board)
+static void count_assumed(struct kc_replay *out, const struct kc__replay_device *device)
 {
 	out->assumed_device++;
-	if (!board->called[0])
+	if (!device->called[0])
 		out->assumed_nameless++;
 	else if (!out->unknown_name[0])
-		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", board->called);
+		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", device->called);
 }
 
 static int replay_launch(struct replay *r, struct kc__op *op)
@@ -253,13 +238,13 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 		l.kernel = op->of->kernel;
 		l.excluded = op->of->code && op->of->code->excluded;
 		l.unpredictable = op->at ? op->of->unpredictable : KC_NO_ATTRIBUTES;
-		if (op->at && op->of->board && op->of->board->assumed && !op->of->board->impossible)
-			count_assumed(r->out, op->of->board);
+		if (op->at && op->of->on && op->of->on->assumed && !op->of->on->impossible)
+			count_assumed(r->out, op->of->on);
 	}
 	/* A duration of 0 is shorter than the profiler's clock can tell: no error is relative to it. */
 	l.excluded |= op->end_ns && (op->end_ns == op->start_ns || op->end_ns - op->start_ns < r->options->at_least_ns);
 	if (!l.unpredictable)
-		predict(op, &l, &plain);
+		predict(r, op, &l, &plain);
 	if (op->at && !never_awaited(op))
 		kc_awaited_add(&op->at->awaited, op->issued_ns);
 	count(r, &l);
@@ -274,15 +259,13 @@ static int replay_transfer(struct replay *r, struct kc__op *op)
 {
 	struct kc_placement placement;
 	enum kc_copy_route route;
-	struct kc__board *board;
 	int64_t ns;
 
 	op->at = kc__sites_stream(&r->sites, op, op->device);
 	if (!op->at || op->unmeasured == KC_CALL_FAILED)
 		return 0;
-	board = op->at->site->board;
 	route = kc_transfer_route(op->transfer_kind);
-	ns = kc_copy_ns(&board->info, route, board->copy_rates[op->transfer_kind], op->bytes);
+	ns = kc_engine_copy_ns(&op->at->site->on->engine, op->transfer_kind, route, op->bytes);
 	kc_timeline_copy(op->at->site->timeline, op->at->lane, op->issued_ns, route, ns, &placement);
 	op->ticket = placement.ticket;
 	kc_timeline_occupy(op->at->site->plain, op->at->lane, op->issued_ns, ns, &placement);

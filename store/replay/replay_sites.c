@@ -15,9 +15,9 @@ static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct k
 	return tl;
 }
 
-static struct kc__site *site_of(struct kc__sites *sites, int64_t device)
+static struct kc__replay_site *site_of(struct kc__sites *sites, int64_t device)
 {
-	struct kc__site *site;
+	struct kc__replay_site *site;
 
 	for (uint32_t i = 0; i < sites->count; i++) {
 		if (sites->at[i].device == device)
@@ -26,11 +26,11 @@ static struct kc__site *site_of(struct kc__sites *sites, int64_t device)
 	if (sites->count == KC__SITES_MAX)
 		return NULL;
 	site = &sites->at[sites->count];
-	site->board = kc__subject_board(sites->subject, device);
-	if (!site->board)
+	site->on = kc__subject_device(sites->subject, device);
+	if (!site->on)
 		return NULL;
-	site->timeline = fresh_timeline(site->timeline, &site->board->info);
-	site->plain = fresh_timeline(site->plain, &site->board->info);
+	site->timeline = fresh_timeline(site->timeline, &site->on->info);
+	site->plain = fresh_timeline(site->plain, &site->on->info);
 	if (!site->timeline || !site->plain)
 		return NULL;
 	kc_history_init(&site->history, sites->joined);
@@ -39,13 +39,13 @@ static struct kc__site *site_of(struct kc__sites *sites, int64_t device)
 	return site;
 }
 
-static struct kc__site_stream *add_stream(struct kc__site *site, const struct kc__stream_row *row)
+static struct kc__replay_stream *add_stream(struct kc__replay_site *site, const struct kc__stream_row *row)
 {
-	struct kc__site_stream *stream;
+	struct kc__replay_stream *stream;
 
 	if (site->stream_count == site->stream_capacity) {
 		uint32_t capacity = site->stream_capacity ? 2 * site->stream_capacity : 8;
-		struct kc__site_stream **grown = realloc(site->streams, capacity * sizeof(*grown));
+		struct kc__replay_stream **grown = realloc(site->streams, capacity * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
@@ -64,10 +64,10 @@ static struct kc__site_stream *add_stream(struct kc__site *site, const struct kc
 	return stream;
 }
 
-static struct kc__site_stream *first_met(struct kc__sites *sites, int64_t stream, int64_t device)
+static struct kc__replay_stream *first_met(struct kc__sites *sites, int64_t stream, int64_t device)
 {
 	struct kc__stream_row row;
-	struct kc__site *site;
+	struct kc__replay_site *site;
 
 	if (kc__stream_load(sites->loader, stream, &row))
 		return NULL;
@@ -76,7 +76,7 @@ static struct kc__site_stream *first_met(struct kc__sites *sites, int64_t stream
 }
 
 /* NULL: no memory. */
-static struct kc__site_stream **slot_of(struct kc__sites *sites, int64_t stream)
+static struct kc__replay_stream **slot_of(struct kc__sites *sites, int64_t stream)
 {
 	uint32_t number = stream ? kc_ids_number(&sites->stream_ids, stream) : 0;
 
@@ -84,7 +84,7 @@ static struct kc__site_stream **slot_of(struct kc__sites *sites, int64_t stream)
 		return NULL;
 	if (number >= sites->stream_capacity) {
 		size_t capacity = 2 * (size_t)number + FIRST_STREAMS;
-		struct kc__site_stream **grown = realloc(sites->streams, capacity * sizeof(*grown));
+		struct kc__replay_stream **grown = realloc(sites->streams, capacity * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
@@ -95,9 +95,9 @@ static struct kc__site_stream **slot_of(struct kc__sites *sites, int64_t stream)
 	return &sites->streams[number];
 }
 
-struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device)
+struct kc__replay_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device)
 {
-	struct kc__site_stream **slot = slot_of(sites, op->stream);
+	struct kc__replay_stream **slot = slot_of(sites, op->stream);
 
 	if (slot && !*slot)
 		*slot = first_met(sites, op->stream, device);
@@ -107,7 +107,7 @@ struct kc__site_stream *kc__sites_stream(struct kc__sites *sites, const struct k
 void kc__sites_leave(struct kc__sites *sites)
 {
 	for (uint32_t i = 0; i < sites->count; i++) {
-		struct kc__site *site = &sites->at[i];
+		struct kc__replay_site *site = &sites->at[i];
 
 		for (uint32_t k = 0; k < site->stream_count; k++)
 			free(site->streams[k]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <regex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,12 @@ struct kc__subject {
 	regex_t exclude;
 	struct kc_intern names;       /* codes ('c'), keys ('k'), shapes ('s') */
 	struct subject_table by_name; /* what the names stand for */
-	struct kc_ids shape_rows, board_rows;
-	struct subject_table shapes; /* by number of the row: several rows may be one shape */
-	struct subject_table given;  /* by name of row and arguments ('g'): likewise */
-	struct subject_table boards; /* by number of the row */
+	struct kc_ids shape_rows, device_rows;
+	struct subject_table shapes;  /* by number of the row: several rows may be one shape */
+	struct subject_table given;   /* by name of row and arguments ('g'): likewise */
+	struct subject_table devices; /* by number of the row */
 	struct kc__cursor shape_row, kernel_row;
-	struct kc_cells *cells;
+	struct kc_engine engine; /* its cells: the subject's own */
 	int error;
 };
 
@@ -113,15 +114,15 @@ struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_o
 		return NULL;
 	subject->store = s;
 	subject->options = options;
-	subject->cells = cells_new();
-	if (!subject->cells)
+	subject->engine.cells = cells_new();
+	if (!subject->engine.cells)
 		goto failed;
 	if (options->exclude && exclude(subject, options->exclude, why, why_size))
 		goto failed;
 	return subject;
 failed:
-	if (subject->cells)
-		munmap(subject->cells, kc_cells_bytes());
+	if (subject->engine.cells)
+		munmap(subject->engine.cells, kc_cells_bytes());
 	free(subject);
 	return NULL;
 }
@@ -141,25 +142,25 @@ void kc__subject_free(struct kc__subject *subject)
 {
 	if (!subject)
 		return;
-	munmap(subject->cells, kc_cells_bytes());
+	munmap(subject->engine.cells, kc_cells_bytes());
 	for (size_t i = 0; i < subject->names.capacity; i++) {
 		char kind;
 		void *object = object_of(subject, i, &kind);
 
 		if (object && kind == 's')
-			kc__past_free(&((struct kc__shape *)object)->past);
+			kc__past_free(&((struct kc__replay_shape *)object)->past);
 		if (object && kind == 'c')
-			free((char *)((struct kc__code *)object)->identity.mangled);
+			free((char *)((struct kc__replay_kernel *)object)->identity.mangled);
 		free(object);
 	}
-	for (size_t i = 0; i < subject->boards.capacity; i++)
-		free(subject->boards.at[i]);
+	for (size_t i = 0; i < subject->devices.capacity; i++)
+		free(subject->devices.at[i]);
 	free(subject->by_name.at);
 	free(subject->shapes.at);
 	free(subject->given.at);
-	free(subject->boards.at);
+	free(subject->devices.at);
 	kc_ids_free(&subject->shape_rows);
-	kc_ids_free(&subject->board_rows);
+	kc_ids_free(&subject->device_rows);
 	kc__subject_leave(subject);
 	kc_intern_free(&subject->names);
 	if (subject->options->exclude)
@@ -175,7 +176,8 @@ void kc__subject_leave(struct kc__subject *subject)
 	subject->store = NULL;
 }
 
-void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__shape *shape, void *arg), void *arg)
+void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__replay_shape *shape, void *arg),
+		      void *arg)
 {
 	for (size_t i = 0; i < subject->names.capacity; i++) {
 		char kind;
@@ -186,9 +188,9 @@ void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__s
 	}
 }
 
-struct kc_cells *kc__subject_cells(const struct kc__subject *subject)
+struct kc_engine *kc__subject_engine(struct kc__subject *subject)
 {
-	return subject->cells;
+	return &subject->engine;
 }
 
 int kc__subject_error(const struct kc__subject *subject)
@@ -207,26 +209,20 @@ static sqlite3_stmt *ask(struct kc__subject *subject, struct kc__cursor *cursor,
 	return found > 0 ? cursor->stmt : NULL;
 }
 
-static void begin(struct kc__known *known, struct kc_lambda *parent)
-{
-	kc_lambda_init(&known->lambda, parent);
-	known->belief = (struct kc_belief){0};
-}
-
-/* Boards */
+/* Devices */
 
 /* What was recorded has what was calibrated before; of an imported device it is known by name, whenever that was. */
-static void take_row(struct kc__subject *subject, struct kc__board *board, const struct kc_device_row *row)
+static void take_row(struct kc__subject *subject, struct kc__replay_device *device, const struct kc_device_row *row)
 {
 	const struct kc_calibrated self = {.name = row->device.name};
 	struct kc_calibration measured;
 
-	board->info = row->device;
+	device->info = row->device;
 	if (!row->identified && kc_calibration_find(subject->store->db, &self, &measured) > 0)
-		kc_device_calibrate(&board->info, &measured);
+		kc_device_calibrate(&device->info, &measured);
 }
 
-static void name_board(struct kc__subject *subject, struct kc__board *board, int64_t row)
+static void name_device(struct kc__subject *subject, struct kc__replay_device *device, int64_t row)
 {
 	struct kc__cursor cursor = {0};
 	sqlite3_stmt *found =
@@ -234,11 +230,11 @@ static void name_board(struct kc__subject *subject, struct kc__board *board, int
 		"SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id", row);
 
 	if (found && sqlite3_column_text(found, 0))
-		snprintf(board->name, sizeof(board->name), "%s", (const char *)sqlite3_column_text(found, 0));
+		snprintf(device->name, sizeof(device->name), "%s", (const char *)sqlite3_column_text(found, 0));
 	sqlite3_finalize(cursor.stmt);
 }
 
-static void know_board(struct kc__subject *subject, struct kc__board *board, int64_t row)
+static void know_device(struct kc__subject *subject, struct kc__replay_device *known, int64_t row)
 {
 	const struct kc_device *stand_in =
 	    subject->options->device ? subject->options->device : kc_device_builtin(ASSUMED);
@@ -248,36 +244,34 @@ static void know_board(struct kc__subject *subject, struct kc__board *board, int
 	if (found < 0)
 		fail(subject, found);
 	if (found > 0)
-		take_row(subject, board, &device);
-	name_board(subject, board, row);
-	board->assumed = !kc__device_is_known(&board->info);
-	if (board->assumed)
-		snprintf(board->called, sizeof(board->called), "%s", board->info.name);
+		take_row(subject, known, &device);
+	name_device(subject, known, row);
+	known->assumed = !kc__device_is_known(&known->info);
+	if (known->assumed)
+		snprintf(known->called, sizeof(known->called), "%s", known->info.name);
 	else
-		kc_device_complete(&board->info);
-	board->impossible = row && (found <= 0 || (!board->assumed && !kc_device_is_possible(&board->info)));
-	if (board->assumed || board->impossible) {
-		board->info = *stand_in;
-		kc_device_complete(&board->info);
+		kc_device_complete(&known->info);
+	known->impossible = row && (found <= 0 || (!known->assumed && !kc_device_is_possible(&known->info)));
+	if (known->assumed || known->impossible) {
+		known->info = *stand_in;
+		kc_device_complete(&known->info);
 	}
-	begin(&board->known, NULL);
-	kc_contention_init(&board->contention, NULL);
-	kc_device_experience_init(&board->experience, subject->cells);
+	kc_engine_device_init(&subject->engine, &known->engine, &known->info);
 }
 
-struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
+struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_t row)
 {
-	void **slot = slot_of(subject, &subject->boards, kc_ids_number(&subject->board_rows, row));
+	void **slot = slot_of(subject, &subject->devices, kc_ids_number(&subject->device_rows, row));
 
 	if (!slot)
 		return NULL;
 	if (!*slot) {
-		*slot = calloc(1, sizeof(struct kc__board));
+		*slot = calloc(1, sizeof(struct kc__replay_device));
 		if (!*slot) {
 			fail(subject, -ENOMEM);
 			return NULL;
 		}
-		know_board(subject, *slot, row);
+		know_device(subject, *slot, row);
 	}
 	return *slot;
 }
@@ -286,7 +280,7 @@ struct kc__board *kc__subject_board(struct kc__subject *subject, int64_t row)
 
 enum { NAME, MANGLED, CODE_HASH, REGISTERS, STATIC_SHARED, LOCAL, MAX_THREADS }; /* columns */
 
-static void read_code(struct kc__subject *subject, struct kc__code *code, sqlite3_stmt *row)
+static void read_code(struct kc__subject *subject, struct kc__replay_kernel *code, sqlite3_stmt *row)
 {
 	const char *name = (const char *)sqlite3_column_text(row, NAME);
 	const char *mangled = (const char *)sqlite3_column_text(row, MANGLED);
@@ -309,66 +303,67 @@ static void read_code(struct kc__subject *subject, struct kc__code *code, sqlite
 		code->excluded = regexec(&subject->exclude, name, 0, NULL, 0) == 0;
 }
 
-static struct kc__code *code_of(struct kc__subject *subject, int64_t kernel, int64_t device, struct kc__board *board)
+static struct kc__replay_kernel *code_of(struct kc__subject *subject, int64_t kernel, int64_t row,
+					 struct kc__replay_device *device)
 {
-	int64_t key[2] = {kernel, device};
+	int64_t key[2] = {kernel, row};
 	int is_new;
-	struct kc__code *code = named(subject, 'c', key, sizeof(key), sizeof(*code), &is_new);
-	sqlite3_stmt *row;
+	struct kc__replay_kernel *code = named(subject, 'c', key, sizeof(key), sizeof(*code), &is_new);
+	sqlite3_stmt *found;
 
 	if (!code || !is_new)
 		return code;
-	code->board = board;
-	kc_kernel_experience_init(&code->experience, &board->experience);
-	row = ask(
+	code->device = device;
+	kc_engine_kernel_init(&code->engine, &device->engine);
+	found = ask(
 	    subject, &subject->kernel_row,
 	    "SELECT name, mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
 	    " FROM kernel WHERE id >= ?1 ORDER BY id",
 	    kernel);
-	code->missing = !row;
-	if (row)
-		read_code(subject, code, row);
+	code->missing = !found;
+	if (found)
+		read_code(subject, code, found);
 	return code;
 }
 
-/* λ's key: kernel, block shape, dynamic shared memory. */
-static struct kc__known *key_of(struct kc__subject *subject, const struct kc__shape *shape, const struct kc_shape *dims)
+static struct kc_engine_key *key_of(struct kc__subject *subject, const struct kc__replay_shape *shape,
+				    const struct kc_shape *dims)
 {
 	int64_t key[6] = {shape->kernel,  shape->device,  dims->block[0],
 			  dims->block[1], dims->block[2], dims->dynamic_shared_bytes};
 	int is_new;
-	struct kc__known *known = named(subject, 'k', key, sizeof(key), sizeof(*known), &is_new);
+	struct kc_engine_key *found = named(subject, 'k', key, sizeof(key), sizeof(*found), &is_new);
 
-	if (known && is_new)
-		begin(known, &shape->board->known.lambda);
-	return known;
+	if (found && is_new)
+		kc_engine_key_init(found, &shape->code->engine);
+	return found;
 }
 
-static void name_shape(struct kc__shape *shape, const struct kc_shape *dims, const char *arguments)
+static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *dims, const char *arguments)
 {
 	if (!shape->code->identity.mangled)
 		return;
 	shape->name = kc_launch_name(shape->code->identity.mangled, dims, arguments);
-	shape->identity = kc_launch_identity(shape->name, &shape->code->identity, shape->board->name);
+	shape->engine.name.launch = kc_launch_identity(shape->name, &shape->code->identity, shape->on->name);
+	shape->engine.name.shape = shape->launched->engine.name.launch;
 }
 
-static void fill_shape(struct kc__subject *subject, struct kc__shape *shape, const struct kc_shape *dims,
+static void fill_shape(struct kc__subject *subject, struct kc__replay_shape *shape, const struct kc_shape *dims,
 		       const char *arguments, uint32_t blocks_per_sm)
 {
+	struct kc_engine_key *key;
+
 	shape->unpredictable = KC_NO_ATTRIBUTES;
-	shape->board = kc__subject_board(subject, shape->device);
-	shape->code = shape->board ? code_of(subject, shape->kernel, shape->device, shape->board) : NULL;
-	shape->key = shape->board ? key_of(subject, shape, dims) : NULL;
-	if (!shape->board || !shape->code || !shape->key || shape->board->impossible || shape->code->missing)
+	shape->on = kc__subject_device(subject, shape->device);
+	shape->code = shape->on ? code_of(subject, shape->kernel, shape->device, shape->on) : NULL;
+	key = shape->code ? key_of(subject, shape, dims) : NULL;
+	if (!key || shape->on->impossible || shape->code->missing)
 		return;
 	name_shape(shape, dims, arguments);
-	begin(&shape->known, &shape->key->lambda);
-	kc_contention_init(&shape->contention, &shape->board->contention);
-	shape->unpredictable =
-	    kc_work_init(&shape->work, &shape->board->info, &shape->code->resources, dims, blocks_per_sm) == 0
-		? KC_PREDICTED
-		: KC_DOES_NOT_FIT;
-	shape->size = kc_scaling_size(&shape->work, dims);
+	shape->unpredictable = kc_engine_variant_init(&shape->engine, key, &shape->launched->whatever_given,
+						      &shape->code->resources, dims, blocks_per_sm) == 0
+				   ? KC_PREDICTED
+				   : KC_DOES_NOT_FIT;
 }
 
 struct shape_name {
@@ -376,7 +371,7 @@ struct shape_name {
 	uint64_t arguments; /* hash; 0: not known */
 };
 
-static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, const char *arguments)
+static struct kc__replay_shape *read_shape(struct kc__subject *subject, int64_t id, const char *arguments)
 {
 	sqlite3_stmt *row = ask(subject, &subject->shape_row,
 				"SELECT kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
@@ -385,7 +380,7 @@ static struct kc__shape *read_shape(struct kc__subject *subject, int64_t id, con
 	struct shape_name name = {{0}, 0};
 	struct kc_shape dims = {.cluster_blocks = 0};
 	uint32_t blocks_per_sm;
-	struct kc__shape *shape;
+	struct kc__replay_shape *shape;
 	int is_new;
 
 	if (!row)
@@ -421,10 +416,10 @@ static void **shape_slot(struct kc__subject *subject, int64_t row, const char *a
 		       kc_intern_two(&subject->names, 'g', &row, sizeof(row), arguments, strlen(arguments)));
 }
 
-struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments)
+struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments)
 {
 	void **slot = shape_slot(subject, row, arguments);
-	struct kc__shape *shape = slot ? *slot : NULL;
+	struct kc__replay_shape *shape = slot ? *slot : NULL;
 
 	if (slot && !shape) {
 		shape = read_shape(subject, row, arguments);
@@ -433,129 +428,26 @@ struct kc__shape *kc__subject_shape(struct kc__subject *subject, int64_t row, co
 	return shape;
 }
 
-static void forget_code(struct kc__code *code)
+static void forget_pasts(const struct kc_engine_device *device)
 {
-	if (!code->measured)
-		return;
-	code->measured = 0;
-	kc_kernel_experience_init(&code->experience, &code->board->experience);
-	kc_scaling_init(&code->scaling);
-}
+	for (const struct kc_engine_variant *v = device->measured; v; v = v->next_measured) {
+		struct kc__replay_shape *shape =
+		    (struct kc__replay_shape *)((char *)v - offsetof(struct kc__replay_shape, engine));
 
-static void forget_shape(struct kc__shape *shape)
-{
-	if (shape->repeats)
-		kc__past_free(&shape->past);
-	shape->repeats = 0;
-	if (!shape->measured)
-		return;
-	shape->measured = shape->solos = 0;
-	begin(&shape->known, &shape->key->lambda);
-	kc_contention_init(&shape->contention, &shape->board->contention);
-}
-
-static void forget_shapes(struct kc__board *board)
-{
-	for (struct kc__shape *shape = board->measured; shape; shape = shape->next_measured) {
-		forget_code(shape->code);
-		begin(shape->key, &board->known.lambda);
-		forget_shape(shape->launched);
-		forget_shape(shape);
+		kc__past_free(&shape->launched->past);
 	}
-	board->measured = NULL;
 }
 
 /* Names stay with their ids, so what is forgotten is only what was learned. */
 void kc__subject_forget(struct kc__subject *subject)
 {
-	cells_forget(subject->cells);
-	for (size_t i = 0; i < subject->boards.capacity; i++) {
-		struct kc__board *board = subject->boards.at[i];
+	cells_forget(subject->engine.cells);
+	for (size_t i = 0; i < subject->devices.capacity; i++) {
+		struct kc__replay_device *device = subject->devices.at[i];
 
-		if (!board)
+		if (!device)
 			continue;
-		forget_shapes(board);
-		begin(&board->known, NULL);
-		kc_contention_init(&board->contention, NULL);
-		kc_device_experience_init(&board->experience, subject->cells);
-		memset(board->copy_rates, 0, sizeof(board->copy_rates));
+		forget_pasts(&device->engine);
+		kc_engine_forget(&subject->engine, &device->engine);
 	}
-}
-
-static void publish(struct kc__known *known)
-{
-	if (kc_lambda_is_news(&known->lambda, &known->belief))
-		known->belief = kc_lambda_belief(&known->lambda, known->belief.state + 1);
-}
-
-struct kc_name kc__subject_name(const struct kc__shape *shape)
-{
-	return (struct kc_name){.launch = shape->identity, .shape = shape->launched->identity};
-}
-
-enum kc_novelty kc__subject_novelty(const struct kc__shape *shape)
-{
-	return kc_novelty(shape->launched->repeats, shape->code->measured);
-}
-
-struct kc_solo kc__subject_solo(const struct kc__shape *shape)
-{
-	struct kc_solo solo;
-
-	if (!shape->measured && !shape->known.belief.count &&
-	    kc_scaling_predict(&kc_scaling_law_default, &shape->code->scaling, &shape->size, &solo) == 0)
-		return solo;
-	return kc_forecast_solo(&shape->work, &shape->known.belief, &shape->key->belief, &shape->board->known.belief);
-}
-
-int kc__subject_measured(struct kc__shape *shape, const struct kc__op *op)
-{
-	struct kc_outcome outcome = {
-	    .device = &shape->board->experience,
-	    .kernel = &shape->code->experience,
-	    .name = kc__subject_name(shape),
-	    .context = op->context,
-	    .slowdown = op->placed_slowdown,
-	    .low_ns = op->low_ns,
-	    .high_ns = op->high_ns,
-	    .novelty = kc__subject_novelty(shape),
-	    .solo = kc__subject_solo(shape),
-	    .measured_ns = op->end_ns - op->start_ns,
-	};
-
-	if (outcome.measured_ns <= 0)
-		return 0;
-	if (!shape->measured) {
-		shape->next_measured = shape->board->measured;
-		shape->board->measured = shape;
-	}
-	kc_outlook_measured(&outcome);
-	kc_scaling_learn(&shape->code->scaling, &shape->size, outcome.measured_ns);
-	shape->measured++;
-	shape->launched->repeats++;
-	shape->code->measured++;
-	return kc__past_add(&shape->launched->past, outcome.measured_ns);
-}
-
-void kc__subject_learn(struct kc__shape *shape, const struct kc__op *op, const struct kc_load *met)
-{
-	struct kc_lesson lesson = {
-	    .work = &shape->work,
-	    .lambda = &shape->known.lambda,
-	    .contention = op->met == KC_OVERLAP_UNKNOWN ? NULL : &shape->contention,
-	    .meeting = kc_meeting_unpack(op->meeting),
-	    .met = *met,
-	    .slowdown = op->slowdown,
-	    .overlapped = op->met != KC_OVERLAP_NONE,
-	    .solos = shape->solos,
-	    .measured_ns = op->end_ns - op->start_ns,
-	};
-
-	if (lesson.measured_ns <= 0)
-		return;
-	kc_outlook_learn(&lesson);
-	shape->solos += !lesson.overlapped;
-	publish(&shape->board->known);
-	publish(shape->key);
-	publish(&shape->known);
 }

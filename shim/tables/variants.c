@@ -20,7 +20,7 @@
 #define CAREFUL_NS 20000000ll /* to begin with, */
 #define CAREFUL_SHARE 200     /* and one part in so many of the time since */
 
-enum { KEY_WORDS = 5 }; /* of struct kc__shape */
+enum { SHAPE_WORDS = 4, KEY_WORDS }; /* of the key of a launch shape, and of one with its arguments */
 
 static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_shared_bytes)
 {
@@ -42,12 +42,25 @@ static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *
 
 	if (k || !(k = kc__fresh(&kc__shim.keys, sizeof(*k), key, 3)))
 		return k;
-	k->kernel = kernel;
-	for (int unit = 0; unit < KC__UNITS; unit++)
-		kc_lambda_init(&k->learned[unit].lambda, &kernel->device->learned[unit].lambda);
-	kc__recall_key(k, dims);
+	k->block = *dims;
+	memset(k->block.grid, 0, sizeof(k->block.grid));
+	kc_engine_key_init(&k->engine, &kernel->engine);
+	kc__recall_key(k, kernel, dims);
 	kc__insert(&kc__shim.keys, k, 3);
 	return k;
+}
+
+/* tables_lock held. variant_key: its first words are the launch shape's. */
+static struct kc__shape *shape_of(const struct kc__kernel *kernel, const struct kc_shape *dims,
+				  const uint64_t *variant_key)
+{
+	struct kc__shape *shape = kc__find(&kc__shim.shapes, variant_key, SHAPE_WORDS);
+
+	if (shape || !(shape = kc__fresh(&kc__shim.shapes, sizeof(*shape), variant_key, SHAPE_WORDS)))
+		return shape;
+	kc__recall_shape(shape, kernel, dims);
+	kc__insert(&kc__shim.shapes, shape, SHAPE_WORDS);
+	return shape;
 }
 
 /* What a launch worked on goes into the journal before the launch. tables_lock held. */
@@ -82,123 +95,111 @@ static int evaluate(const struct kc__formula *formula, const struct kc_shape *di
 }
 
 /* tables_lock held. text: what the arguments are. */
-static void count_work(struct kc__shape *shape, const struct kc__formula *formula, const struct kc__given *given,
+static void count_work(struct kc__variant *variant, const struct kc__formula *formula, const struct kc__given *given,
 		       char text[ARGUMENTS_TEXT_BYTES])
 {
 	struct kc_counts counts;
 
 	kc__arguments_tell(formula, given, text, ARGUMENTS_TEXT_BYTES);
 	if (*text)
-		shape->arguments = put_arguments(text);
-	if (!evaluate(formula, &shape->dims, given, &counts))
-		kc_work_count(&shape->work, &shape->kernel->device->info, &counts, &shape->size);
+		variant->arguments = put_arguments(text);
+	if (!evaluate(formula, &variant->dims, given, &counts))
+		kc_engine_variant_count(&variant->engine, &counts);
 }
 
 /* tables_lock held. */
-static bool shape_fill(struct kc__shape *shape, struct kc__kernel *kernel, const struct kc_shape *dims,
-		       uint32_t blocks_per_sm)
+static bool variant_fill(struct kc__variant *variant, struct kc__kernel *kernel, const struct kc_shape *dims,
+			 uint32_t blocks_per_sm)
 {
-	shape->lambda_key = key_of(kernel, dims);
-	if (!shape->lambda_key)
+	struct kc__key *key = key_of(kernel, dims);
+	struct kc__shape *shape = key ? shape_of(kernel, dims, variant->key) : NULL;
+
+	if (!shape)
 		return false;
-	shape->kernel = kernel;
-	shape->dims = *dims;
-	if (kc_work_init(&shape->work, &kernel->device->info, &kernel->resources, dims, blocks_per_sm))
-		shape->unpredictable = KC_DOES_NOT_FIT;
-	kc_contention_init(&shape->contention, &kernel->device->contention);
-	shape->scale = kc_scaling_size(&shape->work, dims);
+	variant->kernel = kernel;
+	variant->dims = *dims;
+	if (kc_engine_variant_init(&variant->engine, &key->engine, &shape->engine, &kernel->resources, dims,
+				   blocks_per_sm))
+		variant->unpredictable = KC_DOES_NOT_FIT;
 	return true;
 }
 
 /* Launches of this shape made before the code was read, with these arguments as far as
  * is known: what they taught holds. tables_lock held. */
-static void succeed(struct kc__shape *shape, const struct kc__formula *formula)
+static void succeed(struct kc__variant *variant, const struct kc__formula *formula)
 {
-	struct kc__shape *before;
+	struct kc__variant *before;
 	struct kc__packed packed;
 	struct kc__given given;
-	struct kc_belief belief;
 	uint64_t key[KEY_WORDS];
 
-	memcpy(key, shape->key, sizeof(key));
+	memcpy(key, variant->key, sizeof(key));
 	key[KEY_WORDS - 1] = 0;
-	before = kc__find(&kc__shim.shapes, key, KEY_WORDS);
+	before = kc__find(&kc__shim.variants, key, KEY_WORDS);
 	if (!before || !kc__early_given(before, &packed, &given) ||
-	    kc__arguments_key(formula, &given) != shape->key[KEY_WORDS - 1])
+	    kc__arguments_key(formula, &given) != variant->key[KEY_WORDS - 1])
 		return;
-	before->successor = shape;
-	if (shape->learned.lambda.count) /* earlier runs taught more */
-		return;
-	shape->contention = before->contention;
-	atomic_store(&shape->solos, atomic_load(&before->solos));
-	atomic_store(&shape->measured, atomic_load(&before->measured));
-	if (!before->learned.lambda.count)
-		return;
-	kc_lambda_adopt(&shape->learned.lambda, &shape->work, &before->learned.lambda, &before->work);
-	kc__belief_read(&before->learned.cell, &belief);
-	belief = kc_lambda_belief(&shape->learned.lambda, belief.state);
-	kc__belief_write(&shape->learned.cell, &belief);
+	before->successor = variant;
+	if (!variant->engine.learned.lambda.count) /* else earlier runs taught more */
+		kc_engine_succeed(&variant->engine, &before->engine);
 }
 
-static struct kc__shape *shape_make(struct kc__kernel *kernel, uint32_t blocks_per_sm, const struct kc_shape *dims,
-				    const uint64_t *key, const struct kc__formula *formula,
-				    const struct kc__given *given)
+static struct kc__variant *variant_make(struct kc__kernel *kernel, uint32_t blocks_per_sm, const struct kc_shape *dims,
+					const uint64_t *key, const struct kc__formula *formula,
+					const struct kc__given *given)
 {
 	char arguments[ARGUMENTS_TEXT_BYTES] = "";
-	struct kc__shape *shape;
+	struct kc__variant *variant;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	shape = kc__find(&kc__shim.shapes, key, KEY_WORDS);
-	if (shape || !(shape = kc__fresh(&kc__shim.shapes, sizeof(*shape), key, KEY_WORDS)))
+	variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
+	if (variant || !(variant = kc__fresh(&kc__shim.variants, sizeof(*variant), key, KEY_WORDS)))
 		goto out;
-	if (!shape_fill(shape, kernel, dims, blocks_per_sm)) {
-		shape = NULL;
+	if (!variant_fill(variant, kernel, dims, blocks_per_sm)) {
+		variant = NULL;
 		goto out;
 	}
-	if (formula && !shape->unpredictable)
-		count_work(shape, formula, given, arguments);
-	else if (!shape->unpredictable)
-		kc__early_keep(shape, given);
+	if (formula && !variant->unpredictable)
+		count_work(variant, formula, given, arguments);
+	else if (!variant->unpredictable)
+		kc__early_keep(variant, given);
 	kernel->variants += formula != NULL;
-	kc_lambda_init(&shape->learned.lambda, &shape->lambda_key->learned[shape->work.counted].lambda);
-	shape->name = kc__name_of(kernel, dims, arguments);
-	kc__recall_shape(shape, arguments);
-	if (shape->work.counted) /* what other arguments took says less than the work does */
-		shape->name.shape = 0;
-	if (shape->work.counted)
-		succeed(shape, formula);
-	shape->id = ++kc__shim.shape_count;
-	atomic_store_explicit(&kc__shim.shape_by_id[shape->id], shape, memory_order_release);
-	kc__insert(&kc__shim.shapes, shape, KEY_WORDS);
+	kc_engine_variant_name(&variant->engine, kc__name_of(kernel, dims, arguments));
+	kc__recall_variant(variant, arguments);
+	if (variant->engine.work.counted)
+		succeed(variant, formula);
+	variant->id = ++kc__shim.variant_count;
+	atomic_store_explicit(&kc__shim.variant_by_id[variant->id], variant, memory_order_release);
+	kc__insert(&kc__shim.variants, variant, KEY_WORDS);
 out:
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return shape;
+	return variant;
 }
 
-struct kc__shape *kc__shape_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-			       const struct kc__given *given)
+struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+				   const struct kc__given *given)
 {
 	const struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
 	uint64_t key[KEY_WORDS] = {
 	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
 	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
 	    formula ? kc__arguments_key(formula, given) : 0};
-	struct kc__shape *shape = kc__find(&kc__shim.shapes, key, KEY_WORDS);
+	struct kc__variant *variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
 
-	if (shape)
-		return shape;
+	if (variant)
+		return variant;
 	if (formula && kernel->variants >= VARIANTS_MAX) {
 		formula = NULL;
 		key[KEY_WORDS - 1] = 0;
-		if ((shape = kc__find(&kc__shim.shapes, key, KEY_WORDS)))
-			return shape;
+		if ((variant = kc__find(&kc__shim.variants, key, KEY_WORDS)))
+			return variant;
 	}
-	return shape_make(
+	return variant_make(
 	    kernel, ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes),
 	    dims, key, formula, given);
 }
 
-void kc__shape_prepare(struct kc__shape *before, const struct kc__formula *formula)
+void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula)
 {
 	struct kc__packed packed;
 	struct kc__given given;
@@ -208,5 +209,5 @@ void kc__shape_prepare(struct kc__shape *before, const struct kc__formula *formu
 		return;
 	memcpy(key, before->key, sizeof(key));
 	key[KEY_WORDS - 1] = kc__arguments_key(formula, &given);
-	shape_make(before->kernel, before->work.blocks_per_sm, &before->dims, key, formula, &given);
+	variant_make(before->kernel, before->engine.work.blocks_per_sm, &before->dims, key, formula, &given);
 }

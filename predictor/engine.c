@@ -1,0 +1,426 @@
+#include "predictor/engine.h"
+
+#include "predictor/concurrency/overlap.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static void lock(const struct kc_engine *engine)
+{
+	if (engine->driver.lock)
+		engine->driver.lock(engine->driver.arg);
+}
+
+static void unlock(const struct kc_engine *engine)
+{
+	if (engine->driver.unlock)
+		engine->driver.unlock(engine->driver.arg);
+}
+
+static uint32_t count_of(const _Atomic uint32_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* The learner alone counts. */
+static void add_one(_Atomic uint32_t *counter)
+{
+	atomic_store_explicit(counter, count_of(counter) + 1, memory_order_release);
+}
+
+/* Entries */
+
+static void learned_init(struct kc_learned *learned, struct kc_lambda *parent)
+{
+	static const struct kc_belief none = {0};
+
+	kc_lambda_init(&learned->lambda, parent);
+	learned->last = none;
+	kc_published_write(&learned->published, &none);
+}
+
+void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_device *device,
+			   const struct kc_device *info)
+{
+	device->info = info;
+	for (int unit = 0; unit < KC_UNITS; unit++)
+		learned_init(&device->learned[unit], NULL);
+	kc_contention_init(&device->contention, NULL);
+	kc_device_experience_init(&device->experience, engine->cells);
+	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
+		atomic_store_explicit(&device->copy_ns_per_mib[kind], 0, memory_order_relaxed);
+}
+
+void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device)
+{
+	kernel->device = device;
+	kc_kernel_experience_init(&kernel->experience, &device->experience);
+	kc_scaling_init(&kernel->scaling);
+}
+
+static void begin_key(struct kc_engine_key *key)
+{
+	for (int unit = 0; unit < KC_UNITS; unit++)
+		learned_init(&key->learned[unit], &key->kernel->device->learned[unit].lambda);
+}
+
+void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kernel)
+{
+	key->kernel = kernel;
+	begin_key(key);
+}
+
+static void begin_variant(struct kc_engine_variant *variant)
+{
+	learned_init(&variant->learned, &variant->key->learned[variant->work.counted].lambda);
+	kc_contention_init(&variant->contention, &variant->kernel->device->contention);
+}
+
+int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,
+			   const struct kc_resources *resources, const struct kc_shape *dims, uint32_t blocks_per_sm)
+{
+	int rc;
+
+	variant->kernel = key->kernel;
+	variant->key = key;
+	variant->shape = shape;
+	rc = kc_work_init(&variant->work, key->kernel->device->info, resources, dims, blocks_per_sm);
+	variant->scale = kc_scaling_size(&variant->work, dims);
+	begin_variant(variant);
+	return rc;
+}
+
+int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_counts *counts)
+{
+	int rc = kc_work_count(&variant->work, variant->kernel->device->info, counts, &variant->size);
+
+	if (rc)
+		return rc;
+	begin_variant(variant);
+	return 0;
+}
+
+void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name name)
+{
+	variant->name = name;
+	if (variant->work.counted) /* which says more than what launches with other arguments took */
+		variant->name.shape = 0;
+}
+
+/* Publishing: when a belief has changed enough to matter to a prediction */
+
+static int publish(struct kc_engine *engine, struct kc_learned *learned, struct kc_engine_publication *publication)
+{
+	if (!kc_lambda_is_news(&learned->lambda, &learned->last))
+		return 0;
+	learned->last = kc_lambda_belief(&learned->lambda, ++engine->states);
+	kc_published_write(&learned->published, &learned->last);
+	publication->lambda = &learned->lambda;
+	publication->belief = learned->last;
+	if (engine->driver.published)
+		engine->driver.published(publication, engine->driver.arg);
+	return 1;
+}
+
+static void publish_parents(struct kc_engine *engine, struct kc_engine_key *key, enum kc_unit unit,
+			    struct kc_engine_publication *publication)
+{
+	struct kc_engine_device *device = key->kernel->device;
+
+	publication->device = device;
+	publication->model = unit == KC_UNIT_COUNTED ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE;
+	publish(engine, &device->learned[unit], publication);
+	publication->key = key;
+	publication->model = unit == KC_UNIT_COUNTED ? KC_MODEL_BSP_SIZES : KC_MODEL_BSP_KERNEL;
+	publish(engine, &key->learned[unit], publication);
+}
+
+static void publish_variant(struct kc_engine *engine, struct kc_engine_variant *variant)
+{
+	struct kc_engine_publication publication = {0};
+
+	publish_parents(engine, variant->key, variant->work.counted, &publication);
+	publication.variant = variant;
+	publication.model = KC_MODEL_BSP_SHAPE;
+	if (publish(engine, &variant->learned, &publication))
+		add_one(&variant->news);
+}
+
+static void believe(struct kc_learned *learned, uint32_t state)
+{
+	learned->last = kc_lambda_belief(&learned->lambda, state);
+	kc_published_write(&learned->published, &learned->last);
+}
+
+void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
+		     const struct kc_work *from_work, int related)
+{
+	if (related)
+		kc_lambda_suppose(&learned->lambda, work, from, from_work);
+	else
+		kc_lambda_adopt(&learned->lambda, work, from, from_work);
+	believe(learned, 0);
+}
+
+void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before)
+{
+	struct kc_belief belief;
+
+	variant->contention = before->contention;
+	atomic_store(&variant->solos, atomic_load(&before->solos));
+	atomic_store(&variant->measured, atomic_load(&before->measured));
+	if (!before->learned.lambda.count)
+		return;
+	kc_lambda_adopt(&variant->learned.lambda, &variant->work, &before->learned.lambda, &before->work);
+	kc_published_read(&before->learned.published, &belief);
+	believe(&variant->learned, belief.state);
+}
+
+/* Predicting */
+
+static void predict_by_sizes(struct kc_engine_variant *variant)
+{
+	const struct kc_engine_kernel *kernel = variant->kernel;
+
+	variant->by_sizes.model = KC_MODEL_NONE;
+	if (variant->work.counted)
+		kc_sizes_predict(&variant->key->sizes, kernel->device->info, &variant->size, variant->work.launch_ns,
+				 &variant->by_sizes);
+	else
+		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &variant->scale, &variant->by_sizes);
+}
+
+/* From other sizes of its kernel; of its block shape, where the code tells the work. 0: none was measured. */
+static int by_sizes(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_solo *solo)
+{
+	uint32_t generation = atomic_load_explicit(
+	    variant->work.counted ? &variant->key->sizes_generation : &variant->kernel->scalings, memory_order_acquire);
+
+	if (!generation)
+		return 0;
+	lock(engine);
+	if (variant->sizes_seen != generation) {
+		predict_by_sizes(variant);
+		variant->sizes_seen = generation;
+	}
+	*solo = variant->by_sizes;
+	unlock(engine);
+	return solo->model != KC_MODEL_NONE;
+}
+
+struct kc_solo kc_engine_solo(const struct kc_engine *engine, struct kc_engine_variant *variant)
+{
+	struct kc_belief own, key = {0}, device;
+	struct kc_solo solo;
+
+	kc_published_read(&variant->learned.published, &own);
+	if (own.count)
+		return kc_forecast_solo(&variant->work, &own, NULL, NULL);
+	if (!count_of(&variant->measured) && by_sizes(engine, variant, &solo))
+		return solo;
+	if (!variant->work.counted) /* else the sizes of the key say more than its λ */
+		kc_published_read(&variant->key->learned[KC_UNIT_NOMINAL].published, &key);
+	kc_published_read(&variant->kernel->device->learned[variant->work.counted].published, &device);
+	return kc_forecast_solo(&variant->work, NULL, &key, &device);
+}
+
+enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant)
+{
+	return kc_novelty(count_of(&variant->shape->measured), count_of(&variant->kernel->measured));
+}
+
+static struct kc_outlook outlook_of(const struct kc_engine_variant *variant)
+{
+	return (struct kc_outlook){variant->kernel->device->info, &variant->work, &variant->contention,
+				   (uint32_t)variant->name.launch};
+}
+
+struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t solo_ns)
+{
+	struct kc_outlook outlook = outlook_of(variant);
+
+	return kc_outlook_load(&outlook, solo_ns);
+}
+
+void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_answers *answers,
+		   struct kc_prospect *prospect)
+{
+	*prospect = (struct kc_prospect){
+	    .launch = outlook_of(variant),
+	    .name = variant->name,
+	    .novelty = kc_engine_novelty(variant),
+	    .solo = kc_engine_solo(engine, variant),
+	    .alone = count_of(&variant->solos) != 0,
+	    .device = &variant->kernel->device->experience,
+	    .kernel = &variant->kernel->experience,
+	    .answers = answers,
+	    .news = count_of(&variant->news),
+	};
+}
+
+void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch)
+{
+	launch->low_ns = (int64_t)((double)solo_low_ns * (double)slowdown);
+	launch->high_ns = (int64_t)ceil((double)solo_high_ns * (double)slowdown);
+}
+
+void kc_engine_predict(const struct kc_prospect *prospect, const struct kc_engine_stage *stage, uint32_t stream,
+		       int64_t now_ns, struct kc_prediction *prediction, struct kc_engine_launch *launch)
+{
+	const struct kc_placement *placement = &prediction->placement;
+
+	kc_outlook_predict(prospect, stage->timeline, stage->history, stream, now_ns, prediction);
+	launch->context = prediction->context;
+	launch->meeting = kc_meeting_pack(&placement->meeting);
+	launch->solo_ns = prediction->solo_ns;
+	launch->slowdown = placement->slowdown;
+	launch->contended = placement->contended > 0
+				? placement->contended
+				: kc_contention_slowdown(prospect->launch.contention, &placement->meeting);
+	kc_engine_interval(prediction->solo_low_ns, prediction->solo_high_ns, placement->slowdown, launch);
+}
+
+/* Learning */
+
+void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
+			const struct kc_engine_launch *launch, int64_t measured_ns)
+{
+	struct kc_engine_kernel *kernel = variant->kernel;
+	struct kc_outcome outcome = {
+	    .device = &kernel->device->experience,
+	    .kernel = &kernel->experience,
+	    .name = variant->name,
+	    .context = launch->context,
+	    .slowdown = launch->contended,
+	    .low_ns = launch->low_ns,
+	    .high_ns = launch->high_ns,
+	    .novelty = kc_engine_novelty(variant),
+	    .solo = kc_engine_solo(engine, variant),
+	    .measured_ns = measured_ns,
+	};
+
+	if (measured_ns <= 0)
+		return;
+	if (!count_of(&variant->measured)) {
+		variant->next_measured = kernel->device->measured;
+		kernel->device->measured = variant;
+	}
+	kc_outlook_measured(&outcome);
+	if (kc_outlook_is_news(&outcome, count_of(&variant->measured)))
+		add_one(&variant->news);
+	lock(engine);
+	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
+	add_one(&kernel->scalings);
+	unlock(engine);
+	add_one(&variant->measured);
+	add_one(&variant->shape->measured);
+	add_one(&kernel->measured);
+}
+
+/* The lock is held. */
+static void learn_size(struct kc_engine_key *key, const struct kc_work *work, const struct kc_curve_point *size,
+		       int64_t measured_ns)
+{
+	kc_sizes_learn(&key->sizes, size, work->launch_ns, measured_ns);
+	add_one(&key->sizes_generation);
+}
+
+void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
+		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
+		       int64_t measured_ns)
+{
+	struct kc_lesson lesson = {
+	    .work = &variant->work,
+	    .lambda = &variant->learned.lambda,
+	    .contention = overlap == KC_OVERLAP_UNKNOWN ? NULL : &variant->contention,
+	    .meeting = kc_meeting_unpack(launch->meeting),
+	    .met = *met,
+	    .slowdown = (double)launch->slowdown,
+	    .overlapped = overlap != KC_OVERLAP_NONE,
+	    .solos = count_of(&variant->solos),
+	    .measured_ns = measured_ns,
+	};
+
+	if (measured_ns <= 0)
+		return;
+	lock(engine);
+	kc_outlook_learn(&lesson);
+	if (!lesson.overlapped && variant->work.counted)
+		learn_size(variant->key, &variant->work, &variant->size, measured_ns);
+	unlock(engine);
+	if (!lesson.overlapped)
+		add_one(&variant->solos);
+	publish_variant(engine, variant);
+}
+
+void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
+			  const struct kc_curve_point *size, int64_t measured_ns)
+{
+	struct kc_engine_publication publication = {0};
+
+	lock(engine);
+	learn_size(key, work, size, measured_ns);
+	kc_lambda_learn(&key->learned[KC_UNIT_COUNTED].lambda, work, measured_ns, 0, 1);
+	unlock(engine);
+	publish_parents(engine, key, KC_UNIT_COUNTED, &publication);
+}
+
+void kc_engine_learn_known(struct kc_engine_variant *variant)
+{
+	struct kc_solo solo = kc_forecast_solo(&variant->work, &variant->learned.last, NULL, NULL);
+
+	learn_size(variant->key, &variant->work, &variant->size, solo.ns);
+}
+
+int64_t kc_engine_copy_ns(const struct kc_engine_device *device, uint32_t kind, enum kc_copy_route route,
+			  uint64_t bytes)
+{
+	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
+
+	return kc_copy_ns(device->info, route, rate, bytes);
+}
+
+void kc_engine_copy_measured(struct kc_engine_device *device, uint32_t kind, uint64_t bytes, int64_t measured_ns)
+{
+	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
+
+	atomic_store_explicit(&device->copy_ns_per_mib[kind], kc_copy_learn(rate, bytes, measured_ns),
+			      memory_order_relaxed);
+}
+
+/* Forgetting: a generation is never used again, so that what rested on an older one is worked out anew. */
+
+static void forget_kernel(struct kc_engine_kernel *kernel)
+{
+	if (!count_of(&kernel->measured))
+		return;
+	atomic_store(&kernel->measured, 0);
+	kc_kernel_experience_init(&kernel->experience, &kernel->device->experience);
+	kc_scaling_init(&kernel->scaling);
+	add_one(&kernel->scalings);
+}
+
+static void forget_key(struct kc_engine_key *key)
+{
+	begin_key(key);
+	key->sizes.count = 0;
+	add_one(&key->sizes_generation);
+}
+
+static void forget_variant(struct kc_engine_variant *variant)
+{
+	forget_kernel(variant->kernel);
+	forget_key(variant->key);
+	atomic_store(&variant->shape->measured, 0);
+	atomic_store(&variant->measured, 0);
+	atomic_store(&variant->solos, 0);
+	begin_variant(variant);
+}
+
+void kc_engine_forget(const struct kc_engine *engine, struct kc_engine_device *device)
+{
+	for (struct kc_engine_variant *variant = device->measured; variant; variant = variant->next_measured)
+		forget_variant(variant);
+	device->measured = NULL;
+	kc_engine_device_init(engine, device, device->info);
+}

@@ -1,0 +1,199 @@
+/*
+ * What is learned of kernels, and the moments of a launch at which it is used and
+ * refined. The preloaded library and the replay of recorded runs are drivers of
+ * this engine: they say what happens and when, and every rule is here.
+ *
+ *   kc_engine_device    a device: λ, contention, contexts, copy rates
+ *    └ kc_engine_kernel   a kernel on it
+ *       ├ kc_engine_key      the kernel with one block shape and dynamic shared
+ *       │                    memory: the level of λ below the device's
+ *       └ kc_engine_shape    a launch shape: how often it was measured, whatever
+ *          │                 its arguments
+ *          └ kc_engine_variant  the launch shape with the arguments that matter:
+ *                               what a launch is predicted from
+ *   kc_engine_launch    what is kept of one launch from its prediction until it
+ *                       is known what it ran beside
+ *   kc_engine           what all of them share
+ *
+ * The moments of a launch, in their order:
+ *
+ *   predict     before the call: kc_engine_ask() and kc_engine_predict()
+ *   measured    its measured time has become known: kc_engine_measured()
+ *   decided     it has become known which launches it overlapped:
+ *               kc_engine_decided()
+ *   forgotten   nothing learned so far may be used any more: kc_engine_forget()
+ *
+ * Threads: predict may run on any thread; all else on one thread, the learner.
+ * What predict reads is published by the learner (published.h), atomic, or read
+ * under the driver's lock. The driver owns the entries and never frees one that
+ * another refers to.
+ */
+#ifndef KC_ENGINE_H
+#define KC_ENGINE_H
+
+#include "predictor/device/copy.h"
+#include "predictor/experience/outlook.h"
+#include "predictor/solo/counted.h"
+#include "predictor/solo/published.h"
+#include "predictor/solo/scaling.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* λ of a nominal work per thread and λ of the work that the code does are different numbers. */
+enum kc_unit { KC_UNIT_NOMINAL, KC_UNIT_COUNTED, KC_UNITS }; /* kc_work.counted */
+
+#define KC_ENGINE_COPY_KINDS 8u
+
+/* One level of λ. */
+struct kc_learned {
+	struct kc_lambda lambda;       /* learner */
+	struct kc_belief last;         /* learner: what was published */
+	struct kc_published published; /* any thread */
+};
+
+struct kc_engine_device {
+	const struct kc_device *info;
+	struct kc_learned learned[KC_UNITS];
+	struct kc_contention contention;
+	struct kc_device_experience experience;
+	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
+	struct kc_engine_variant *measured;                     /* learner: all that were, a list */
+};
+
+struct kc_engine_kernel {
+	struct kc_engine_device *device;
+	struct kc_kernel_experience experience;
+	struct kc_scaling scaling; /* under the lock */
+	_Atomic uint32_t scalings; /* changes whenever scaling does */
+	_Atomic uint32_t measured; /* launches */
+};
+
+struct kc_engine_key {
+	struct kc_engine_kernel *kernel;
+	struct kc_learned learned[KC_UNITS];
+	struct kc_sizes sizes;             /* under the lock */
+	_Atomic uint32_t sizes_generation; /* changes whenever sizes do */
+};
+
+struct kc_engine_shape {
+	_Atomic uint32_t measured; /* launches, whatever their arguments */
+};
+
+struct kc_engine_variant {
+	struct kc_engine_kernel *kernel;
+	struct kc_engine_key *key;
+	struct kc_engine_shape *shape;
+	struct kc_name name;
+	struct kc_work work;
+	struct kc_curve_point size; /* where the work is counted; else: */
+	struct kc_scaling_size scale;
+	struct kc_learned learned;
+	struct kc_contention contention;
+	_Atomic uint32_t measured; /* launches */
+	_Atomic uint32_t solos;    /* launches that are known to have run alone */
+	_Atomic uint32_t news;     /* kc_prospect.news */
+	struct kc_solo by_sizes;   /* under the lock: from other sizes, before it is measured itself */
+	uint32_t sizes_seen;       /* under the lock: what by_sizes rests on */
+	struct kc_engine_variant *next_measured;
+};
+
+/* Which level's belief was published: enum kc_model says KC_MODEL_BSP_DEVICE, _KERNEL, _SHAPE, _CODE or _SIZES. */
+struct kc_engine_publication {
+	uint32_t model;
+	const struct kc_engine_device *device;
+	const struct kc_engine_variant *variant; /* NULL: of the device or the key alone */
+	const struct kc_engine_key *key;         /* NULL: of the device alone */
+	const struct kc_lambda *lambda;
+	struct kc_belief belief;
+};
+
+/* What a driver may want to be told, and how it serialises threads; every function may be NULL. */
+struct kc_engine_driver {
+	void (*lock)(void *arg); /* guards what is marked so, and the making of entries */
+	void (*unlock)(void *arg);
+	void (*published)(const struct kc_engine_publication *publication, void *arg);
+	void *arg;
+};
+
+struct kc_engine {
+	struct kc_engine_driver driver;
+	struct kc_cells
+	    *cells;      /* durations by context, of all devices; the driver's. NULL: contexts are not told apart */
+	uint32_t states; /* beliefs published so far */
+};
+
+/* One device as launches of one process meet it. Of predicting threads: the driver serialises them. */
+struct kc_engine_stage {
+	struct kc_timeline *timeline;
+	struct kc_history *history;
+	struct kc_answers *answers; /* NULL: every launch is thought over */
+};
+
+struct kc_engine_launch {
+	uint64_t context; /* kc_prediction.context */
+	uint64_t meeting; /* kc_meeting_pack() of what was expected to run beside it */
+	int64_t solo_ns;
+	int64_t low_ns, high_ns; /* 90 % interval of the duration */
+	float slowdown;
+	float contended; /* the slowdown by what was expected to run beside it alone, whatever contexts say */
+};
+
+/* The entries, new: nothing is learned. info must outlive the device; cells are those of engine. */
+void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_device *device,
+			   const struct kc_device *info);
+void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device);
+void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kernel);
+/* blocks_per_sm as for kc_work_init(), whose result it returns. */
+int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,
+			   const struct kc_resources *resources, const struct kc_shape *dims, uint32_t blocks_per_sm);
+/* What its launches are called. */
+void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name name);
+/* What the kernel's code does in such a launch. Before anything of the variant is learned. 0 or -ENODATA (counted.h).
+ */
+int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_counts *counts);
+
+/* Puts into use what was learned elsewhere of the same launches (related 0), or of related ones (forecast.h,
+ * kc_lambda_suppose). work, from_work: NULL where both are in the same units. */
+void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
+		     const struct kc_work *from_work, int related);
+/* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */
+void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before);
+
+/* Its time alone, as believed now. Any thread, the lock not held. */
+struct kc_solo kc_engine_solo(const struct kc_engine *engine, struct kc_engine_variant *variant);
+enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
+
+/* The first half of predict: all that is known of the launch before it has a place on the timeline. */
+void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_answers *answers,
+		   struct kc_prospect *prospect);
+/* The second half: where it falls. The caller serialises calls on one stage. */
+void kc_engine_predict(const struct kc_prospect *prospect, const struct kc_engine_stage *stage, uint32_t stream,
+		       int64_t now_ns, struct kc_prediction *prediction, struct kc_engine_launch *launch);
+/* 90 % interval of a duration: that of the time alone, times the slowdown. */
+void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch);
+
+/* What it puts on the device, for the launches that overlap it. */
+struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t solo_ns);
+
+/* measured_ns of no more than 0 teach nothing. */
+void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
+			const struct kc_engine_launch *launch, int64_t measured_ns);
+/* overlap: enum kc_overlap (overlap.h). met: what the launches that it overlapped put on the device meanwhile. */
+void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
+		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
+		       int64_t measured_ns);
+/* A launch of another variant of the same key ran alone for measured_ns, and the code now tells its work. */
+void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
+			  const struct kc_curve_point *size, int64_t measured_ns);
+/* What is believed of the variant, whose work is counted, serves as a measured size. The lock is held. */
+void kc_engine_learn_known(struct kc_engine_variant *variant);
+
+int64_t kc_engine_copy_ns(const struct kc_engine_device *device, uint32_t kind, enum kc_copy_route route,
+			  uint64_t bytes);
+void kc_engine_copy_measured(struct kc_engine_device *device, uint32_t kind, uint64_t bytes, int64_t measured_ns);
+
+/* Everything learned of the device, its kernels, keys and variants; cells are the driver's to clear. */
+void kc_engine_forget(const struct kc_engine *engine, struct kc_engine_device *device);
+
+#endif
