@@ -343,6 +343,12 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_arguments_entry);
 	case KC_KIND_CODE:
 		return sizeof(struct kc_code_entry);
+	case KC_KIND_EVENT:
+		return sizeof(struct kc_event_entry);
+	case KC_KIND_PAST:
+		return sizeof(struct kc_past_entry);
+	case KC_KIND_WORK:
+		return sizeof(struct kc_work_entry);
 	case KC_KIND_LAMBDA:
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
@@ -379,6 +385,10 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	case KC_KIND_CODE:
 		offset = sizeof(struct kc_code_entry);
 		return set_code(s, payload, text_at(payload, bytes, &offset));
+	case KC_KIND_EVENT:
+	case KC_KIND_PAST:
+	case KC_KIND_WORK:
+		return 0;
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);
 	default:

@@ -33,8 +33,8 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 4u
-#define KC_SLOT_BYTES 216u
+#define KC_JOURNAL_VERSION 5u
+#define KC_SLOT_BYTES 232u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -61,6 +61,9 @@ enum kc_slot_kind {
 	KC_KIND_CALL_SITE = 8, /* struct kc_call_site_entry, then module, symbol, host function's symbol */
 	KC_KIND_ARGUMENTS = 9, /* struct kc_arguments_entry, then text, NUL-terminated */
 	KC_KIND_CODE = 10,     /* struct kc_code_entry, then the formula or the reason, NUL-terminated */
+	KC_KIND_EVENT = 11,    /* struct kc_event_entry */
+	KC_KIND_PAST = 12,     /* struct kc_past_entry */
+	KC_KIND_WORK = 13,     /* struct kc_work_entry */
 	KC_KIND_COUNT,
 };
 
@@ -107,6 +110,19 @@ enum kc_unmeasured {
 };
 const char *kc_unmeasured_name(uint32_t reason);
 
+/*
+ * What was known when a launch or transfer was predicted, and when the rest of it became known. A process takes in what
+ * it learns one event at a time and counts those events from 1: a measurement, a decision (what the launch ran beside
+ * is known), and what struct kc_event_entry tells of. Giving a predictor the same events in the same order gives the
+ * same predictions again.
+ */
+struct kc_order {
+	uint64_t known;          /* events taken in before the prediction was made */
+	uint32_t measured_after; /* its own measurement is event known + measured_after; 0: there is none */
+	uint32_t decided_after;  /* its decision is event known + measured_after + decided_after; 0: there is none */
+};
+_Static_assert(sizeof(struct kc_order) == 16, "part of every launch");
+
 /* Times are CLOCK_MONOTONIC nanoseconds; 0: not known. */
 struct kc_launch {
 	int64_t predicted_at_ns; /* host time at which the prediction was made */
@@ -145,6 +161,7 @@ struct kc_launch {
 	uint64_t link;         /* to another launch of the same graph launch; likewise */
 	uint32_t call_site;    /* dictionary id; 0: not known */
 	uint32_t arguments;    /* dictionary id; 0: not known */
+	struct kc_order order;
 };
 
 enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
@@ -165,6 +182,7 @@ struct kc_transfer {
 	uint8_t device;
 	uint8_t unmeasured;
 	uint8_t reserved;
+	struct kc_order order;
 };
 
 /* Of a dictionary entry */
@@ -252,6 +270,54 @@ struct kc_arguments_entry {
 	uint32_t id;
 	uint32_t reserved;
 };
+
+/* Events that belong to no launch; more kinds may follow. */
+enum kc_order_event {
+	KC_EVENT_NONE = 0,
+	KC_EVENT_FORMULA,     /* a kernel's cost formula is ready */
+	KC_EVENT_PAST,        /* what earlier processes taught is loaded: struct kc_past_entry says which */
+	KC_EVENT_CALIBRATION, /* measured values of a device are in use */
+	KC_EVENT_SIZE,        /* a launch shape's work has been counted: struct kc_work_entry has it */
+	KC_ORDER_EVENT_COUNT,
+};
+const char *kc_order_event_name(uint32_t kind);
+
+struct kc_event_entry {
+	uint64_t number; /* from 1, counted together with measurements and decisions */
+	uint32_t kind;   /* enum kc_order_event */
+	uint32_t kernel; /* dictionary id; 0: of no kernel */
+	int64_t time_ns;
+};
+
+/* One part of the past that the process began with: launches of an earlier process in the same database. */
+struct kc_past_entry {
+	uint32_t place; /* in the order in which parts were learned from, from 0 */
+	uint32_t reserved;
+	int64_t source;                         /* rowid in `process` */
+	uint64_t first_sequence, last_sequence; /* both included */
+};
+
+/*
+ * What a cost formula came to for one launch shape and arguments, so that a replay can use the same counts without the
+ * code. kc_work_numbers() gives the counts as doubles, kc_work_counts() takes them back; a version that counts more
+ * adds its numbers at the end.
+ */
+#define KC_WORK_NUMBERS 34u
+struct kc_work_entry {
+	uint32_t kernel; /* dictionary id */
+	uint32_t device; /* ordinal */
+	uint32_t grid[3];
+	uint16_t block[3];
+	uint16_t blocks_per_sm; /* as in the launches it belongs to */
+	uint32_t dynamic_shared_bytes;
+	uint32_t arguments; /* dictionary id; 0: not known */
+	uint32_t count;     /* of the numbers below */
+	double numbers[KC_WORK_NUMBERS];
+};
+struct kc_counts;
+void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS]);
+/* 0; -EINVAL: fewer than KC_WORK_NUMBERS numbers, or a number that no count can be. */
+int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts);
 
 /* A change of a λ */
 struct kc_lambda_entry {
@@ -359,7 +425,7 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 }
 
 /* Off the launch path: a dictionary entry. 0; -ENOSPC past the bound; -EMSGSIZE
- * past 180,224 bytes. */
+ * past 204,800 bytes. */
 int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
 
 /* Worker. Prepares segments ahead of the claims; returns how many slots lie

@@ -22,7 +22,7 @@
 #define KC__CLAIM_MARGIN_SLOTS 2048u
 #define KC__PARTS_MAX (KC__CLAIM_MARGIN_SLOTS / 2)
 /* Segments behind the claims that are kept resident; of others the disk's page
- * cache has the pages, not we. 12 MiB. */
+ * cache has the pages, not we. 14 MiB. */
 #define KC__RESIDENT_SEGMENTS 16u
 /* Retired segments that stay mapped: cleaning one is a memset (9 us for 768 KiB
  * measured on ext4; mapping and populating it again 300 us, a punched hole 700 us). */

@@ -54,6 +54,17 @@ const char *kc_code_state_name(uint32_t state)
 	return NAME_AT(names, state);
 }
 
+const char *kc_order_event_name(uint32_t kind)
+{
+	static const char *const names[KC_ORDER_EVENT_COUNT] = {
+	    [KC_EVENT_FORMULA] = "formula",
+	    [KC_EVENT_PAST] = "past",
+	    [KC_EVENT_CALIBRATION] = "calibration",
+	    [KC_EVENT_SIZE] = "size",
+	};
+	return NAME_AT(names, kind);
+}
+
 const char *kc_transfer_kind_name(uint32_t kind)
 {
 	static const char *const names[KC_MEMSET + 1] = {

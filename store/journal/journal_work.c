@@ -1,0 +1,49 @@
+#include "journal.h"
+#include "predictor/code/cost.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { FURTHER_NUMBERS = 8 };
+_Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
+
+void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
+{
+	const double further[FURTHER_NUMBERS] = {
+	    counts->least_sectors, counts->scattered_sectors, counts->least_passes,
+	    counts->threads,       counts->active_share,      counts->exact,
+	    counts->sampled,       counts->assumed,
+	};
+
+	memcpy(numbers, counts->of, sizeof(counts->of));
+	memcpy(numbers + KC_COUNTER_COUNT, further, sizeof(further));
+}
+
+static int are_possible(const double *numbers)
+{
+	for (size_t i = 0; i < KC_WORK_NUMBERS; i++)
+		if (!isfinite(numbers[i]) || numbers[i] < 0)
+			return 0;
+	return 1;
+}
+
+int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts)
+{
+	const double *further = numbers + KC_COUNTER_COUNT;
+
+	if (count < KC_WORK_NUMBERS || !are_possible(numbers))
+		return -EINVAL;
+	*counts = (struct kc_counts){
+	    .least_sectors = further[0],
+	    .scattered_sectors = further[1],
+	    .least_passes = further[2],
+	    .threads = further[3],
+	    .active_share = further[4],
+	    .exact = further[5] != 0,
+	    .sampled = further[6] != 0,
+	    .assumed = further[7] != 0,
+	};
+	memcpy(counts->of, numbers, sizeof(counts->of));
+	return 0;
+}
