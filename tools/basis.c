@@ -1,5 +1,6 @@
 #include "basis.h"
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
@@ -23,8 +24,7 @@ enum {
 	KEY_SIZE = 's',
 	KEY_TIMED = 't',
 	KEY_BLOCK = 'b',
-	KEY_JSON = 0x100,
-	KEY_TIME,
+	KEY_TIME = 0x100,
 	KEY_REGS,
 	KEY_SMEM,
 	KEY_KNOWN,
@@ -34,11 +34,10 @@ enum {
 enum action { NONE, TRAIN, SHOW, PREDICT, SPACE };
 
 struct request {
+	struct kc_common_options common;
 	enum action action;
-	const char *database;
 	struct kc_basis_question question;
 	struct kc_basis_space_question space;
-	int json;
 };
 
 static const struct argp_option options[] = {
@@ -62,7 +61,7 @@ static const struct argp_option options[] = {
      "space: parameters whose product is the block's threads along an axis of the problem, those of the elements that "
      "it covers there, and how many there are",
      0},
-    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    KC_JSON_OPTION,
     {0},
 };
 
@@ -129,12 +128,10 @@ static void parse_argument(struct request *request, const char *arg, struct argp
 	    [TRAIN] = "train", [SHOW] = "show", [PREDICT] = "predict", [SPACE] = "space"};
 
 	if (request->action != NONE) {
-		const char **file = request->action == SPACE ? &request->space.path : &request->database;
-
-		if (*file)
-			argp_error(state, "one %s, not two (%s, %s)", request->action == SPACE ? "file" : "database",
-				   *file, arg);
-		*file = arg;
+		if (request->action == SPACE)
+			kc_only_argument(&request->space.path, "file", arg, state);
+		else
+			kc_only_argument(&request->common.database, "database", arg, state);
 		return;
 	}
 	for (int i = TRAIN; i <= SPACE; i++)
@@ -221,9 +218,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_AXIS:
 		add_axis(&request->space, arg, state);
 		return 0;
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
 	case ARGP_KEY_ARG:
 		parse_argument(request, arg, state);
 		return 0;
@@ -231,7 +225,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		check(request, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -454,7 +448,7 @@ static int answer(const struct request *request, const char *path)
 	int status = KC_EXIT_FAILED, rc = 0;
 
 	/* Given times need no database. */
-	if (!request->question.times.count || request->database || access(path, F_OK) == 0)
+	if (!request->question.times.count || request->common.database || access(path, F_OK) == 0)
 		rc = read_known(path, &known, &devices, &device_count);
 	else
 		known.sweeps = calloc(1, sizeof(*known.sweeps));
@@ -466,13 +460,13 @@ static int answer(const struct request *request, const char *path)
 		status = kc_basis_answer(&request->question,
 					 &(struct kc_basis_known){known.sweeps, known.has_basis ? &known.basis : NULL,
 								  devices, device_count},
-					 request->json);
+					 request->common.json);
 	else if (!rc && !known.sweeps->kernel_count)
 		kc_error(
 		    "%s holds no kernel measured with two block sizes or more; `kerncast basis train` looks for them",
 		    kc_database_shown(path));
 	else if (!rc)
-		status = request->json ? show_json(&known) : show_text(&known);
+		status = request->common.json ? show_json(&known) : show_text(&known);
 	kc_sweeps_free(known.sweeps);
 	free(devices);
 	return status;
@@ -486,8 +480,8 @@ static int basis_main(int argc, char **argv, const struct kc_command *self)
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (request.action == SPACE)
-		return kc_basis_space(&request.space, request.json);
-	kc_database_path(request.database, path, sizeof(path));
+		return kc_basis_space(&request.space, request.common.json);
+	kc_database_path(request.common.database, path, sizeof(path));
 	if (request.action == TRAIN && train(path) < 0)
 		return KC_EXIT_FAILED;
 	return answer(&request, path);

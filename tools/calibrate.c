@@ -1,4 +1,5 @@
 #include "calibrate.h"
+#include "tools/input/common_options.h"
 #include "tools/system/child.h"
 #include "command.h"
 #include "tools/system/database.h"
@@ -18,14 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_JSON = 0x100, KEY_WORK, KEY_TIMINGS, KEY_ORDINAL = 'd' };
+enum { KEY_WORK = 0x100, KEY_TIMINGS, KEY_ORDINAL = 'd' };
 
 #define PRELOAD_BYTES 8192u
 #define ORDINALS 64
 
 struct request {
-	const char *database, *timings;
-	int ordinal, json, work;
+	struct kc_common_options common;
+	const char *timings;
+	int ordinal, work;
 };
 
 /* X(column of the table calibration and key of --json, name for people, unit, what it is) */
@@ -69,7 +71,7 @@ struct calibration {
 
 static const struct argp_option options[] = {
     {"device", KEY_ORDINAL, "N", 0, "the device's number (default: 0)", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    KC_JSON_OPTION,
     {"work", KEY_WORK, NULL, OPTION_HIDDEN, "only run the kernels", 0},
     {"timings", KEY_TIMINGS, "FILE", OPTION_HIDDEN, "where the work says what the host's clock showed", 0},
     {0},
@@ -88,22 +90,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--device takes the device's number, not \"%s\"", arg);
 		request->ordinal = (int)ordinal;
 		return 0;
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
 	case KEY_WORK:
 		request->work = 1;
 		return 0;
 	case KEY_TIMINGS:
 		request->timings = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (request->database)
-			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
-		request->database = arg;
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -410,7 +404,7 @@ static int calibrate(const struct request *request, const char *database, const 
 	if (run_both(request->ordinal, place, &c) < 0 || read_work(place->database, &c) < 0 ||
 	    store_answer(database, &c, place->database) < 0)
 		return KC_EXIT_FAILED;
-	return request->json ? print_json(&c, database) : print_text(&c, database);
+	return request->common.json ? print_json(&c, database) : print_text(&c, database);
 }
 
 static void remove_folder(const char *folder)
@@ -438,7 +432,7 @@ static int calibrate_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (request.work)
 		return kc_calibrate_work(request.ordinal, request.timings);
-	kc_database_path(request.database, path, sizeof(path));
+	kc_database_path(request.common.database, path, sizeof(path));
 	snprintf(place.folder, sizeof(place.folder), "%s/kerncast-XXXXXX",
 		 temporary && *temporary ? temporary : "/tmp");
 	if (!mkdtemp(place.folder)) {

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
@@ -14,34 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_JSON = 0x100 };
-
-struct request {
-	const char *database;
-	int json;
-};
-
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "every attribute, as one JSON document", 0},
+    KC_JSON_OPTION,
     {0},
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct request *request = state->input;
-
-	switch (key) {
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (request->database)
-			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
-		request->database = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return kc_common_option(state->input, key, arg, state);
 }
 
 static void add_row(struct kc_table *table, const char *alias, const char *from, const struct kc_device *d)
@@ -121,7 +102,7 @@ static int print_json(const struct kc_device_row *rows, size_t count)
 
 static int devices_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {0};
+	struct kc_common_options asked = {0};
 	struct kc_device_row *rows = NULL;
 	struct kc_store *store = NULL;
 	char path[PATH_MAX];
@@ -129,9 +110,9 @@ static int devices_main(int argc, char **argv, const struct kc_command *self)
 	int rc = 0, status = KC_EXIT_FAILED;
 
 	kc_output_guard();
-	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.database, path, sizeof(path));
-	if (request.database || access(path, F_OK) == 0) { /* without any, the built-in ones are the answer */
+	kc_command_parse(self, argc, argv, 0, parse, &asked);
+	kc_database_path(asked.database, path, sizeof(path));
+	if (asked.database || access(path, F_OK) == 0) { /* without any, the built-in ones are the answer */
 		store = kc_database_read(path);
 		if (!store)
 			return KC_EXIT_FAILED;
@@ -140,7 +121,7 @@ static int devices_main(int argc, char **argv, const struct kc_command *self)
 	if (rc < 0)
 		kc_database_unreadable(path, rc);
 	else
-		status = request.json ? print_json(rows, count) : print_table(rows, count);
+		status = asked.json ? print_json(rows, count) : print_table(rows, count);
 	free(rows);
 	kc_store_close(store);
 	return status;

@@ -1,5 +1,6 @@
 #include "doctor.h"
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/output/json.h"
 
@@ -8,15 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_PRELOADED };
+enum { KEY_PRELOADED = 0x100 };
 
 struct request {
+	struct kc_common_options common;
 	const char *program;
-	int json, preloaded;
+	int preloaded;
 };
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "as one JSON document", 0},
+    KC_JSON_OPTION,
     {"preloaded", KEY_PRELOADED, NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
@@ -28,19 +30,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct request *request = state->input;
 
 	switch (key) {
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
 	case KEY_PRELOADED:
 		request->preloaded = 1;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (request->program)
-			argp_error(state, "one program, without its arguments");
-		request->program = arg;
+		kc_only_argument(&request->program, "program without its arguments", arg, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -111,7 +108,7 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 	kc_check_database(&d, kc_database_path(NULL, path, sizeof(path)));
 	if (request.program)
 		kc_check_program(&d, request.program);
-	if (request.json) {
+	if (request.common.json) {
 		status = kc_json_print(to_json(&d));
 	} else {
 		print_text(&d);

@@ -1,5 +1,6 @@
 #include "experiment.h"
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/output/json.h"
 
 #include <errno.h>
@@ -8,16 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_DIR = 'd', KEY_JSON = 0x100, KEY_SIMULATED, KEY_SMALL, KEY_FULL, KEY_PROGRAMS, KEY_LIMIT };
+enum { KEY_DIR = 'd', KEY_SIMULATED = 0x100, KEY_SMALL, KEY_FULL, KEY_PROGRAMS, KEY_LIMIT };
 
 #define FOLDER "kerncast-experiments"
 #define NAMES 16u
 
 struct request {
+	struct kc_common_options common;
 	const char *folder, *programs;
 	const char *names[NAMES];
 	unsigned count;
-	int json, simulated, full, small, list, figures_only;
+	int simulated, full, small, list, figures_only;
 	unsigned limit_s; /* 0: none */
 };
 
@@ -28,7 +30,7 @@ static const struct argp_option options[] = {
     {"full", KEY_FULL, NULL, 0, "the papers' sizes (default on a GPU)", 0},
     {"limit", KEY_LIMIT, "SECONDS", 0, "begin no program after so long; running it again continues", 0},
     {"programs", KEY_PROGRAMS, "DIR", 0, "folder of the programs (default: experiments, beside kerncast)", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON document, with every point", 0},
+    KC_JSON_OPTION,
     {0},
 };
 
@@ -91,9 +93,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_LIMIT:
 		request->limit_s = read_limit(arg, state);
 		return 0;
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
 	case KEY_SIMULATED:
 		request->simulated = 1;
 		return 0;
@@ -113,7 +112,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which experiment? A name, all, or list");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -220,7 +219,7 @@ static int show(const struct kc_laboratory *lab, const struct kc_experiment *exp
 
 static int do_all(struct kc_laboratory *lab, const struct request *request)
 {
-	json_t *document = request->json ? kc_json_document("experiment", 1) : NULL;
+	json_t *document = request->common.json ? kc_json_document("experiment", 1) : NULL;
 	json_t *experiments = json_array();
 	const struct kc_experiment *experiment;
 	int status = KC_EXIT_OK;

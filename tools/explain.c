@@ -1,15 +1,16 @@
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/input/device_spec.h"
 #include "explain.h"
 #include "tools/input/launch_options.h"
 
 #include <errno.h>
 
-enum { KEY_DEVICE = 'd', KEY_KERNEL = 'k', KEY_JSON = 0x100 };
+enum { KEY_DEVICE = 'd', KEY_KERNEL = 'k' };
 
 struct request {
+	struct kc_common_options common;
 	const char *path, *kernel, *device;
-	int json;
 	struct kc_launch_options launch;
 };
 
@@ -20,7 +21,7 @@ static const struct argp_option options[] = {
      "take the code that this device would, and say how long a launch takes there by each model; a built-in device "
      "(`kerncast devices`), or a file of attribute=number lines",
      0},
-    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    KC_JSON_OPTION,
     {0},
 };
 
@@ -42,13 +43,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_DEVICE:
 		request->device = arg;
 		return 0;
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
+	case KC_KEY_JSON:
+		return kc_common_option(&request->common, key, arg, state);
 	case ARGP_KEY_ARG:
-		if (request->path)
-			argp_error(state, "one file at a time");
-		request->path = arg;
+		kc_only_argument(&request->path, "file", arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		check(request, state);
@@ -91,7 +89,7 @@ static int explain(const struct request *request, struct kc_explanation *explana
 			return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 		}
 	}
-	return request->json ? kc_explain_print_json(explanation) : kc_explain_print_text(explanation);
+	return request->common.json ? kc_explain_print_json(explanation) : kc_explain_print_text(explanation);
 }
 
 static int explain_main(int argc, char **argv, const struct kc_command *self)

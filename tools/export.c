@@ -1,5 +1,6 @@
 #include "export.h"
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/output/output_file.h"
 
@@ -10,7 +11,8 @@
 enum { KEY_OUTPUT = 'o', KEY_RUN = 'r', KEY_CSV = 0x100, KEY_CHROME };
 
 struct request {
-	const char *database, *run, *output;
+	struct kc_common_options common;
+	const char *run, *output;
 	int csv, chrome;
 };
 
@@ -39,17 +41,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OUTPUT:
 		request->output = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (request->database)
-			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
-		request->database = arg;
-		return 0;
 	case ARGP_KEY_END:
 		if (request->csv == request->chrome)
 			argp_error(state, "in which form? --csv or --chrome");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -96,7 +93,7 @@ static int export_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.database, path, sizeof(path));
+	kc_database_path(request.common.database, path, sizeof(path));
 	store = kc_database_read(path);
 	if (!store)
 		return KC_EXIT_FAILED;

@@ -1,3 +1,4 @@
+#include "tools/input/common_options.h"
 #include "tools/input/calibrated.h"
 #include "command.h"
 #include "tools/input/count_spec.h"
@@ -12,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_KERNEL = 'k', KEY_JSON = 0x100, KEY_DB };
+enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_KERNEL = 'k', KEY_DB = 0x100 };
 
 #define KERNELS_MAX 64u
 
 struct request {
-	const char *device, *database;
+	struct kc_common_options common;
+	const char *device;
 	double lambda;
-	int json;
 	const char *in_file; /* FILE[:NAME], a kernel whose code is read; NULL: none */
 	struct kc_launch_options launch;
 	struct kc_count_spec kernels[KERNELS_MAX];
@@ -46,7 +47,7 @@ static const struct argp_option options[] = {
     {"kernel", KEY_KERNEL, "FILE[:NAME]", 0,
      "a kernel of that file, launched as --grid, --block, --args and --shared say; counted as by kerncast explain", 0},
     KC_LAUNCH_OPTIONS,
-    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    KC_JSON_OPTION,
     {0},
 };
 
@@ -96,18 +97,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->lambda = parse_lambda(arg, state);
 		return 0;
 	case KEY_DB:
-		request->database = arg;
+		request->common.database = arg;
 		return 0;
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
+	case KC_KEY_JSON:
+		return kc_common_option(&request->common, key, arg, state);
 	case ARGP_KEY_ARG:
 		add_kernel(request, arg, state);
 		return 0;
 	case KEY_KERNEL:
-		if (request->in_file)
-			argp_error(state, "one --kernel at a time");
-		request->in_file = arg;
+		kc_only_argument(&request->in_file, "--kernel", arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		check(request, state);
@@ -264,7 +262,7 @@ static int predict(const struct request *request, struct answer *answer)
 		status = predict_counted(request, answer);
 	if (status != KC_EXIT_OK)
 		return status;
-	return request->json ? print_json(request, answer) : print_text(request, answer);
+	return request->common.json ? print_json(request, answer) : print_text(request, answer);
 }
 
 static int predict_main(int argc, char **argv, const struct kc_command *self)
@@ -275,7 +273,7 @@ static int predict_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	status = kc_calibrated_device(request.device, request.database, &answer.device);
+	status = kc_calibrated_device(request.device, request.common.database, &answer.device);
 	if (status == KC_EXIT_OK)
 		status = predict(&request, &answer);
 	kc_launch_options_free(&request.launch);

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/output/format.h"
 #include "tools/system/journals.h"
@@ -13,14 +14,7 @@
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const char **database = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (*database)
-		argp_error(state, "one database, not two (%s, %s)", *database, arg);
-	*database = arg;
-	return 0;
+	return kc_common_option(state->input, key, arg, state);
 }
 
 /* What became of a journal shows in whether it is still there. */
@@ -47,19 +41,19 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct kc_recovered recovered = {0};
 	struct kc_journals journals;
-	const char *database = NULL;
+	struct kc_common_options common = {0};
 	char path[PATH_MAX], why[512] = "";
 	int rc;
 
 	kc_output_guard();
-	kc_command_parse(self, argc, argv, 0, parse, &database);
-	kc_database_path(database, path, sizeof(path));
+	kc_command_parse(self, argc, argv, 0, parse, &common);
+	kc_database_path(common.database, path, sizeof(path));
 	rc = kc_journals_find(path, 1, &journals);
 	if (rc < 0) {
 		kc_error("cannot look for journals beside %s: %s", path, strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	if (journals.count == 0 && database && access(path, F_OK) < 0) { /* mistyped, perhaps */
+	if (journals.count == 0 && common.database && access(path, F_OK) < 0) { /* mistyped, perhaps */
 		kc_error("%s: no such database, and no journal beside it", path);
 		kc_journals_free(&journals);
 		return KC_EXIT_FAILED;

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "tools/input/common_options.h"
 #include "tools/output/csv.h"
 #include "tools/system/database.h"
 #include "tools/input/device_spec.h"
@@ -16,13 +17,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_JSON = 0x100, KEY_CSV, KEY_EXCLUDE, KEY_AT_LEAST, KEY_FRESH };
+enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_CSV = 0x100, KEY_EXCLUDE, KEY_AT_LEAST, KEY_FRESH };
 
 struct request {
-	const char *database, *run, *device, *exclude;
+	struct kc_common_options common;
+	const char *run, *device, *exclude;
 	int64_t at_least_ns;
 	enum kc_report_by by;
-	int by_given, json, csv, fresh;
+	int by_given, csv, fresh;
 };
 
 static const struct argp_option options[] = {
@@ -35,7 +37,7 @@ static const struct argp_option options[] = {
      "the GPU that the launches ran on, where a trace does not tell it (default: v100); not what they would take on "
      "another GPU",
      0},
-    {"json", KEY_JSON, NULL, 0, "everything, as one JSON document", 0},
+    KC_JSON_OPTION,
     {"csv", KEY_CSV, NULL, 0, "every launch with its prediction, as CSV", 0},
     {0},
 };
@@ -66,25 +68,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FRESH:
 		request->fresh = 1;
 		return 0;
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
 	case KEY_CSV:
 		request->csv = 1;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (request->database)
-			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
-		request->database = arg;
-		return 0;
 	case ARGP_KEY_END:
-		if (request->json && request->csv)
-			argp_error(state, "--json or --csv, not both");
-		if (request->by_given && (request->json || request->csv))
+		kc_json_or_csv(request->common.json, request->csv, state);
+		if (request->by_given && (request->common.json || request->csv))
 			argp_error(state, "--by is of the text: --json has all groups, --csv every launch");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -467,9 +460,9 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 			kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
 	}
-	status = request->csv    ? kc_output_finish()
-		 : request->json ? print_json(replay, path)
-				 : print_text(replay, request, path);
+	status = request->csv           ? kc_output_finish()
+		 : request->common.json ? print_json(replay, path)
+					: print_text(replay, request, path);
 	kc_replay_free(replay);
 	return status;
 }
@@ -488,7 +481,7 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("%s", why);
 		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
-	kc_database_path(request.database, path, sizeof(path));
+	kc_database_path(request.common.database, path, sizeof(path));
 	store = kc_database_read(path);
 	if (!store)
 		return KC_EXIT_FAILED;

@@ -1,3 +1,4 @@
+#include "tools/input/common_options.h"
 #include "tools/report/report_forms.h"
 #include "command.h"
 #include "tools/system/database.h"
@@ -8,18 +9,19 @@
 #include <limits.h>
 #include <string.h>
 
-enum { KEY_RUN = 'r', KEY_BY = 'b', KEY_JSON = 0x100, KEY_CSV, KEY_EXACT };
+enum { KEY_RUN = 'r', KEY_BY = 'b', KEY_CSV = 0x100, KEY_EXACT };
 
 struct request {
-	const char *database, *run;
+	struct kc_common_options common;
+	const char *run;
 	enum kc_report_by by;
-	int by_given, json, csv, exact;
+	int by_given, csv, exact;
 };
 
 static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them together (default: the latest)", 0},
     {"by", KEY_BY, "kernel|model|stream|case", 0, "one line for each of them, instead of the worst kernels", 0},
-    {"json", KEY_JSON, NULL, 0, "everything, as one JSON document", 0},
+    KC_JSON_OPTION,
     {"csv", KEY_CSV, NULL, 0, "the lines of --by (default: kernel) as CSV, names in full", 0},
     {"exact", KEY_EXACT, NULL, 0, "read every launch; otherwise median and 90th percentile are within 1 %", 0},
     {0},
@@ -43,26 +45,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_BY:
 		return parse_by(arg, state, request);
-	case KEY_JSON:
-		request->json = 1;
-		return 0;
 	case KEY_CSV:
 		request->csv = 1;
 		return 0;
 	case KEY_EXACT:
 		request->exact = 1;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (request->database)
-			argp_error(state, "one database, not two (%s, %s)", request->database, arg);
-		request->database = arg;
-		return 0;
 	case ARGP_KEY_END:
-		if (request->json && request->csv)
-			argp_error(state, "--json or --csv, not both");
+		kc_json_or_csv(request->common.json, request->csv, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -77,7 +70,7 @@ static int print(const struct request *request, const char *path, const struct k
 	};
 	int rc;
 
-	if (request->json)
+	if (request->common.json)
 		return kc_json_print(kc_report_json(&view));
 	rc = request->csv ? kc_report_csv(&view) : kc_report_text(&view);
 	if (rc < 0) {
@@ -98,7 +91,7 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.database, path, sizeof(path));
+	kc_database_path(request.common.database, path, sizeof(path));
 	store = kc_database_read(path);
 	if (!store)
 		return KC_EXIT_FAILED;

@@ -1,3 +1,4 @@
+#include "tools/input/common_options.h"
 #include "tools/input/calibrated.h"
 #include "command.h"
 #include "tools/output/format.h"
@@ -14,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DEVICE = 'd', KEY_JSON = 0x100, KEY_DB, KEY_PLACEMENT };
+enum { KEY_DEVICE = 'd', KEY_DB = 0x100, KEY_PLACEMENT };
 
 #define KERNELS_MAX 16u
 
 struct request {
-	const char *device, *database;
+	struct kc_common_options common;
+	const char *device;
 	enum kc_spreading spreading;
-	int json;
 	struct kc_kernel_spec kernels[KERNELS_MAX];
 	unsigned count;
 };
@@ -40,7 +41,7 @@ static const struct argp_option options[] = {
     {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
     {"placement", KEY_PLACEMENT, "spread|packed", 0,
      "the first kernel's blocks over all SMs (default), or on the fewest", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON document", 0},
+    KC_JSON_OPTION,
     {0},
 };
 
@@ -64,10 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->device = arg;
 		return 0;
 	case KEY_DB:
-		request->database = arg;
-		return 0;
-	case KEY_JSON:
-		request->json = 1;
+		request->common.database = arg;
 		return 0;
 	case KEY_PLACEMENT:
 		spreading = kc_spreading_by_name(arg);
@@ -85,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "two kernels or more, such as blocks=110,threads=256,smem=1024");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
@@ -247,7 +245,7 @@ static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	status = kc_calibrated_device(request.device, request.database, &answer.device);
+	status = kc_calibrated_device(request.device, request.common.database, &answer.device);
 	if (status != KC_EXIT_OK)
 		return status;
 	if (make_works(&request, &answer))
@@ -257,7 +255,7 @@ static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	return request.json ? print_json(&request, &answer) : print_table(&request, &answer);
+	return request.common.json ? print_json(&request, &answer) : print_table(&request, &answer);
 }
 
 const struct kc_command kc_command_slowdown = {

@@ -264,6 +264,20 @@ trace_on() {
 
 # --- help and version
 
+@test "two databases, or --json with --csv: every command refuses them in the same words, status 2" {
+	local command
+	for command in report replay export recover devices calibrate "basis show"; do
+		keep two "$kerncast" $command a.db b.db
+		status_is 2 two
+		contains "$(<two.err)" "expected one database, got two (a.db, b.db)"
+	done
+	for command in report replay; do
+		keep both "$kerncast" $command --json --csv
+		status_is 2 both
+		contains "$(<both.err)" "--json and --csv exclude each other"
+	done
+}
+
 @test "-h is --help in every command, and no help speaks of mandatory or optional arguments" {
 	local command commands
 	commands=$("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
