@@ -1,7 +1,8 @@
 #include "tools/experiment.h"
 
-#include "store/query/query.h"
+#include "store/database/forget.h"
 #include "store/database/recovery.h"
+#include "store/query/query.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,36 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROWS_OF_PROCESS "40" /* bits of an id below its process: store/README.md */
-#define DYING_WAITS 20       /* for a program of an experiment that was just killed */
+#define DYING_WAITS 20 /* for a program of an experiment that was just killed */
 #define DYING_WAIT_US 100000
 
 static const char steps_table[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
-
-#define INCOMPLETE "r.token GLOB '" KC_STEP_TOKEN "*' AND r.token NOT IN (SELECT token FROM experiment_step)"
-
-/* Rows of an experiment's runs that no complete step names; other runs of the database are not ours to delete. */
-static const char drop_incomplete[] =
-    "BEGIN IMMEDIATE;"
-    "CREATE TEMP TABLE gone AS SELECT p.id AS process, p.run FROM process p JOIN run r ON r.id = p.run"
-    " WHERE " INCOMPLETE ";"
-    "DELETE FROM launch_row WHERE id >> " ROWS_OF_PROCESS " IN (SELECT process FROM gone);"
-    "DELETE FROM lambda_row WHERE id >> " ROWS_OF_PROCESS " IN (SELECT process FROM gone);"
-    "DELETE FROM transfer WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM message WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM ledger WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM call_site WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM arguments WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM stream WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM process_kernel WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM process_device WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM rollup WHERE process IN (SELECT process FROM gone);"
-    "DELETE FROM process WHERE id IN (SELECT process FROM gone);"
-    "DELETE FROM run AS r WHERE " INCOMPLETE ";"
-    "DROP TABLE gone;"
-    "COMMIT";
 
 void kc_step_text(const struct kc_step *step, char out[static KC_STEP_TEXT])
 {
@@ -71,6 +48,31 @@ static int error_of(sqlite3 *db, char *why, size_t why_size)
 	return code == SQLITE_FULL ? -ENOSPC : -EIO;
 }
 
+/* A run of an experiment that no complete step names; 0: there is none. Other runs of the database are not ours to
+ * delete. */
+static int64_t incomplete_run(sqlite3 *db)
+{
+	static const char sql[] = "SELECT id FROM run WHERE token GLOB '" KC_STEP_TOKEN "*'"
+				  " AND token NOT IN (SELECT token FROM experiment_step) LIMIT 1";
+	sqlite3_stmt *stmt = NULL;
+	int64_t run = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		run = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return run;
+}
+
+static int forget_incomplete_runs(struct kc_store *store)
+{
+	int64_t run;
+	int rc = 0;
+
+	while (rc == 0 && (run = incomplete_run(kc_store_db(store))) > 0)
+		rc = kc_store_forget_run(store, run);
+	return rc;
+}
+
 int kc_experiment_store(const struct kc_laboratory *lab, const char *name, struct kc_store **store, char *why,
 			size_t why_size)
 {
@@ -86,10 +88,11 @@ int kc_experiment_store(const struct kc_laboratory *lab, const char *name, struc
 	rc = kc_store_open(path, KC_STORE_WRITE, store, why, why_size);
 	if (rc < 0)
 		return rc;
-	if (sqlite3_exec(kc_store_db(*store), steps_table, NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_exec(kc_store_db(*store), drop_incomplete, NULL, NULL, NULL) != SQLITE_OK) {
+	if (sqlite3_exec(kc_store_db(*store), steps_table, NULL, NULL, NULL) != SQLITE_OK)
 		rc = error_of(kc_store_db(*store), why, why_size);
-		sqlite3_exec(kc_store_db(*store), "ROLLBACK", NULL, NULL, NULL);
+	else if ((rc = forget_incomplete_runs(*store)) < 0)
+		snprintf(why, why_size, "%s", strerror(-rc));
+	if (rc < 0) {
 		kc_store_close(*store);
 		*store = NULL;
 	}

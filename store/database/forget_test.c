@@ -1,0 +1,151 @@
+/* A run that is forgotten leaves no row, in whatever table, and takes none of another run's. */
+#include "forget.h"
+#include "schema.h"
+#include "test_rows.h"
+
+#include <sqlite3.h>
+
+static void run_sql(sqlite3 *db, char *sql)
+{
+	assert_non_null(sql);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_free(sql);
+}
+
+static int64_t number(sqlite3 *db, char *sql)
+{
+	sqlite3_stmt *stmt;
+	int64_t value;
+
+	assert_non_null(sql);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	value = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_free(sql);
+	return value;
+}
+
+/* One row of the table for a process: 0 in every column that must hold something. */
+static void add_row(sqlite3 *db, const char *table, int64_t process)
+{
+	sqlite3_stmt *stmt;
+	char *columns = NULL, *values = NULL;
+
+	assert_int_equal(
+	    sqlite3_prepare_v2(db, "SELECT name, pk FROM pragma_table_info(?1) WHERE name = 'id' OR \"notnull\"", -1,
+			       &stmt, NULL),
+	    SQLITE_OK);
+	sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+		int64_t value = !strcmp(name, "process") ? process
+				: !strcmp(name, "id")    ? process << KC_SEQUENCE_BITS | 1
+							 : 0;
+
+		columns = sqlite3_mprintf("%z%s%s", columns, columns ? ", " : "", name);
+		values = sqlite3_mprintf("%z%s%lld", values, values ? ", " : "", (long long)value);
+	}
+	sqlite3_finalize(stmt);
+	run_sql(db, sqlite3_mprintf("INSERT INTO %s(%s) VALUES(%s)", table, columns, values));
+	sqlite3_free(columns);
+	sqlite3_free(values);
+}
+
+/* The i-th table whose rows belong to a process; 0: there are no more. by: how they name it. */
+static int owned_table(sqlite3 *db, int i, char *table, size_t size, const char **by)
+{
+	static const char sql[] =
+	    "SELECT m.name, max(c.name = 'process') FROM sqlite_master m, pragma_table_info(m.name) c"
+	    " WHERE m.type = 'table' AND (c.name = 'process' OR m.name IN"
+	    " ('launch_row', 'lambda_row')) GROUP BY m.name LIMIT 1 OFFSET ?1";
+	sqlite3_stmt *stmt;
+	int found;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	sqlite3_bind_int(stmt, 1, i);
+	found = sqlite3_step(stmt) == SQLITE_ROW;
+	if (found) {
+		snprintf(table, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
+		*by = sqlite3_column_int(stmt, 1) ? "process" : "id >> 40";
+	}
+	sqlite3_finalize(stmt);
+	return found;
+}
+
+static void add_run(struct kc_store *s, uint32_t pid, const char *token, int64_t *process)
+{
+	struct kc_journal_header h = make_header(pid, token);
+	const char *by;
+	char table[64];
+
+	assert_int_equal(kc_store_process(s, &h, process), 0);
+	for (int i = 0; owned_table(kc_store_db(s), i, table, sizeof(table), &by); i++)
+		add_row(kc_store_db(s), table, *process);
+}
+
+static void no_row_is_left_and_none_of_another_run_goes(void **state)
+{
+	char *folder = make_scratch(), path[96], table[64];
+	int64_t gone, kept;
+	struct kc_store *s;
+	const char *by;
+	int tables = 0;
+	sqlite3 *db;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/k.db", folder);
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	db = kc_store_db(s);
+	add_run(s, 1, "gone", &gone);
+	add_run(s, 2, "kept", &kept);
+	assert_int_equal(kc_store_forget_run(s, number(db, sqlite3_mprintf("SELECT id FROM run WHERE token = 'gone'"))),
+			 0);
+	for (; owned_table(db, tables, table, sizeof(table), &by); tables++) {
+		print_message("%s\n", table);
+		assert_int_equal(
+		    number(db, sqlite3_mprintf("SELECT count(*) FROM %s WHERE %s = %lld", table, by, (long long)gone)),
+		    0);
+		assert_int_equal(
+		    number(db, sqlite3_mprintf("SELECT count(*) FROM %s WHERE %s = %lld", table, by, (long long)kept)),
+		    1);
+	}
+	assert_true(tables >= 11); /* those of the schema's first version, at least */
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM process")), 1);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM run WHERE token = 'kept'")), 1);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM run")), 1);
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
+static void inside_a_transaction_it_can_be_taken_back(void **state)
+{
+	char *folder = make_scratch(), path[96];
+	int64_t process;
+	struct kc_store *s;
+	sqlite3 *db;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/k.db", folder);
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	db = kc_store_db(s);
+	add_run(s, 1, "kept", &process);
+	run_sql(db, sqlite3_mprintf("BEGIN IMMEDIATE"));
+	assert_int_equal(kc_store_forget_run(s, 1), 0);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM process")), 0);
+	run_sql(db, sqlite3_mprintf("ROLLBACK"));
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM process")), 1);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM launch_row")), 1);
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(no_row_is_left_and_none_of_another_run_goes),
+	    cmocka_unit_test(inside_a_transaction_it_can_be_taken_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
