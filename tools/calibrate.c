@@ -281,28 +281,29 @@ static void bind(sqlite3_stmt *stmt, int i, double value)
 
 static int add_row(sqlite3 *db, const struct calibration *c, const char *device_columns_text)
 {
-	char *columns = NULL, *sql;
+	char *columns = NULL, *parameters = NULL, *sql;
 	struct timespec now;
 	sqlite3_stmt *stmt = NULL;
 	int rc;
 
-	for (size_t i = 0; i < VALUE_COUNT; i++)
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (size_t i = 0; i < VALUE_COUNT; i++) {
 		columns = sqlite3_mprintf("%z%s, ", columns, value_table[i].column);
+		parameters = sqlite3_mprintf("%z?, ", parameters);
+	}
 	sql = sqlite3_mprintf("INSERT INTO main.calibration(%zrepeats, simulated, time_unix_ns, device)"
-			      " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+			      " SELECT %z%u, %d, %lld,"
 			      " (SELECT id FROM main.device WHERE (%s) = (SELECT %s FROM work.device WHERE id ="
 			      " (SELECT device FROM work.launch LIMIT 1)))",
-			      columns, device_columns_text, device_columns_text);
+			      columns, parameters, KC_CALIBRATE_REPEATS, c->simulated,
+			      (long long)now.tv_sec * 1000000000 + now.tv_nsec, device_columns_text,
+			      device_columns_text);
 	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (rc != SQLITE_OK)
 		return rc;
-	clock_gettime(CLOCK_REALTIME, &now);
 	for (size_t i = 0; i < VALUE_COUNT; i++)
 		bind(stmt, (int)i + 1, c->values[i]);
-	sqlite3_bind_int(stmt, VALUE_COUNT + 1, KC_CALIBRATE_REPEATS);
-	sqlite3_bind_int(stmt, VALUE_COUNT + 2, c->simulated);
-	sqlite3_bind_int64(stmt, VALUE_COUNT + 3, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
 	rc = sqlite3_step(stmt);
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
