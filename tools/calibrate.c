@@ -291,13 +291,13 @@ static int add_row(sqlite3 *db, const struct calibration *c, const char *device_
 		columns = sqlite3_mprintf("%z%s, ", columns, value_table[i].column);
 		parameters = sqlite3_mprintf("%z?, ", parameters);
 	}
-	sql = sqlite3_mprintf("INSERT INTO main.calibration(%zrepeats, simulated, time_unix_ns, device)"
-			      " SELECT %z%u, %d, %lld,"
-			      " (SELECT id FROM main.device WHERE (%s) = (SELECT %s FROM work.device WHERE id ="
-			      " (SELECT device FROM work.launch LIMIT 1)))",
-			      columns, parameters, KC_CALIBRATE_REPEATS, c->simulated,
-			      (long long)now.tv_sec * 1000000000 + now.tv_nsec, device_columns_text,
-			      device_columns_text);
+	sql =
+	    sqlite3_mprintf("INSERT INTO main.calibration(%zrepeats, simulated, time_unix_ns, device)"
+			    " SELECT %z%u, %d, %lld,"
+			    " (SELECT id FROM main.device WHERE (%s) = (SELECT %s FROM work.device WHERE id ="
+			    " (SELECT device FROM work.launch LIMIT 1)))",
+			    columns, parameters, KC_CALIBRATE_REPEATS, c->simulated,
+			    (long long)now.tv_sec * 1000000000 + now.tv_nsec, device_columns_text, device_columns_text);
 	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (rc != SQLITE_OK)

@@ -9,12 +9,10 @@
 
 #include <argp.h>
 
-#define KC_VERSION "0.1.0"
-
-enum kc_exit { /* design.md, "Command line" */
-	       KC_EXIT_OK = 0,
-	       KC_EXIT_FAILED = 1, /* it ran and failed */
-	       KC_EXIT_USAGE = 2,  /* wrong use */
+enum kc_exit {
+	KC_EXIT_OK = 0,
+	KC_EXIT_FAILED = 1, /* it ran and failed */
+	KC_EXIT_USAGE = 2,  /* wrong use */
 };
 
 struct kc_command {

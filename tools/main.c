@@ -1,4 +1,5 @@
 #include "command.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -310,6 +310,15 @@ trace_on() {
 	[[ $(<version.out) =~ ^kerncast\ [0-9]+\.[0-9]+\.[0-9]+ ]]
 }
 
+@test "the version and its day are those of the newest release in the changelog" {
+	local version day
+	read -r version day < <(sed -n 's/^## \[\([0-9.]*\)\] - /\1 /p' "$root/CHANGELOG.md")
+	equal "$("$kerncast" --version)" "kerncast $version" "version"
+	"$kerncast" --man >kerncast.1
+	contains "$(<kerncast.1)" ".Dd $(LC_ALL=C date -d "$day" '+%B %-d, %Y')"
+	contains "$(<kerncast.1)" ".Os kerncast $version"
+}
+
 # --- completion
 
 offered() { # WORD...: what bash offers for the last of them, sorted

@@ -1,5 +1,6 @@
 #include "tools/command.h"
 #include "tools/export.h"
+#include "tools/version.h"
 #include "tools/output/json.h"
 
 #include "store/database/schema.h"
