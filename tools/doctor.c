@@ -41,19 +41,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int in_the_way(const struct kc_diagnosis *d)
+static unsigned problems(const struct kc_diagnosis *d)
 {
-	for (size_t i = 0; i < d->count; i++) {
-		if (d->checks[i].level == KC_LEVEL_PROBLEM)
-			return 1;
-	}
-	return 0;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		count += d->checks[i].level == KC_LEVEL_PROBLEM;
+	return count;
 }
 
-static void print_text(const struct kc_diagnosis *d)
+static void print_text(const struct kc_diagnosis *d, const char *program)
 {
 	if (d->simulated)
-		puts("SIMULATED: the driver found here is a stand-in, its times are no GPU's.\n");
+		puts("SIMULATED: the driver found here is a stand-in; its times do not come from a GPU.\n");
 	for (size_t i = 0; i < d->count; i++) {
 		const struct kc_check *check = d->checks + i;
 
@@ -61,8 +61,10 @@ static void print_text(const struct kc_diagnosis *d)
 		if (check->cure[0])
 			printf("%-8s %-15s -> %s\n", "", "", check->cure);
 	}
-	puts(in_the_way(d) ? "\nSomething is in the way: see \"problem\" above."
-			   : "\nNothing is in the way. Next: kerncast run APP");
+	if (problems(d))
+		printf("\n%u problem%s found.\n", problems(d), problems(d) == 1 ? "" : "s");
+	else
+		printf("\nReady. Next: kerncast run %s\n", program ? program : "APP");
 }
 
 static json_t *to_json(const struct kc_diagnosis *d)
@@ -81,7 +83,7 @@ static json_t *to_json(const struct kc_diagnosis *d)
 	}
 	for (int i = 0; i < d->device_count && i < (int)KC_PROBE_DEVICES; i++)
 		json_array_append_new(devices, kc_json_text(d->devices[i]));
-	json_object_set_new(out, "ok", json_boolean(!in_the_way(d)));
+	json_object_set_new(out, "ok", json_boolean(!problems(d)));
 	json_object_set_new(out, "simulated", json_boolean(d->simulated));
 	json_object_set_new(out, "driver_version", d->driver_version ? json_integer(d->driver_version) : json_null());
 	json_object_set_new(out, "devices", devices);
@@ -91,7 +93,7 @@ static json_t *to_json(const struct kc_diagnosis *d)
 
 static int doctor_main(int argc, char **argv, const struct kc_command *self)
 {
-	static struct kc_diagnosis d; /* static for size */
+	static struct kc_diagnosis d; /* too large for the stack */
 	struct request request = {0};
 	char path[PATH_MAX];
 	int status;
@@ -111,24 +113,25 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 	if (request.common.json) {
 		status = kc_json_print(to_json(&d));
 	} else {
-		print_text(&d);
+		print_text(&d, request.program);
 		status = kc_output_finish();
 	}
-	return status == KC_EXIT_OK && in_the_way(&d) ? KC_EXIT_FAILED : status;
+	return status == KC_EXIT_OK && problems(&d) ? KC_EXIT_FAILED : status;
 }
 
 const struct kc_command kc_command_doctor = {
     .name = "doctor",
-    .summary = "says what would be hooked and what is in the way",
+    .summary = "checks whether programs can be predicted and measured here",
     .arguments = "[APP]",
     .options = options,
     .run = doctor_main,
-    .manual = "Looks for everything that predicting and measuring needs: the library and whether it can be preloaded,\n"
-	      "the driver and its devices, CUPTI, other profilers, the place of the database; and runs a few hundred\n"
-	      "small kernels under the library to see whether they are predicted and measured.\n"
-	      "With\n"
-	      ".Ar APP ,\n"
-	      "says how that program reaches CUDA.\n"
-	      "Each line is ok, a warning or a problem, with its cure.\n"
-	      "The exit status is 0 where nothing is in the way, else 1.\n",
+    .manual =
+	"Checks everything that predicting and measuring needs: the library and whether it can be preloaded, the\n"
+	"driver and its devices, CUPTI, other profilers, the place of the database. Then it runs a few hundred\n"
+	"small kernels under the library to see whether they are predicted and measured.\n"
+	"With\n"
+	".Ar APP ,\n"
+	"says how that program reaches CUDA.\n"
+	"Each line is ok, a warning or a problem; a cure follows where there is one.\n"
+	"The exit status is 0 where no problem was found, else 1.\n",
 };

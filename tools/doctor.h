@@ -1,5 +1,5 @@
 /*
- * What is in the way of predicting and measuring, one struct kc_check each. A
+ * What predicting and measuring need here, one struct kc_check each. A
  * struct kc_diagnosis collects them; checks.c and probe.c add to it, doctor.c
  * prints it.
  */

@@ -15,11 +15,11 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"kernel", KEY_KERNEL, "NAME", 0, "this kernel only; mangled or readable, the parameter list may be left out", 0},
+    {"kernel", KEY_KERNEL, "NAME", 0, "only this kernel; mangled or readable, with or without its parameter list", 0},
     KC_LAUNCH_OPTIONS,
     {"device", KEY_DEVICE, "NAME|FILE", 0,
-     "take the code that this device would, and say how long a launch takes there by each model; a built-in device "
-     "(`kerncast devices`), or a file of attribute=number lines",
+     "read the code that this device would load, and predict how long a launch takes there; a built-in device "
+     "(`kerncast devices` lists them) or a file of attribute=number lines",
      0},
     KC_JSON_OPTION,
     {0},
@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 static void check(struct request *request, struct argp_state *state)
 {
 	if (!request->path)
-		argp_error(state, "which file? An executable, shared object, fatbin, cubin or PTX");
+		argp_error(state, "no file given: an executable, shared object, fatbin, cubin or PTX");
 	kc_launch_options_check(&request->launch, state);
 }
 
@@ -76,8 +76,8 @@ static int explain(const struct request *request, struct kc_explanation *explana
 		return KC_EXIT_FAILED;
 	}
 	if (request->launch.arguments && explanation->kernel_count > 1) {
-		kc_error("%s has %u kernels%s%s: with --args, --kernel must name one", request->path,
-			 explanation->kernel_count, request->kernel ? " that are called " : "",
+		kc_error("%s has %u kernels%s%s: --args needs --kernel to choose one", request->path,
+			 explanation->kernel_count, request->kernel ? " with the name " : "",
 			 request->kernel ? request->kernel : "");
 		return KC_EXIT_USAGE;
 	}
@@ -116,34 +116,35 @@ static int explain_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_explain = {
     .name = "explain",
-    .summary = "reads the GPU code in a file: what each kernel does, as a formula",
+    .summary = "shows as formulas what the kernels in a file do",
     .arguments = "FILE",
     .options = options,
     .run = explain_main,
     .manual =
 	"FILE is an executable or shared object, a fatbin, a cubin, or PTX text.\n"
-	"Where it has code for several architectures, that is read which the device of\n"
+	"Where it has code for several architectures, the code that the device of\n"
 	".Fl -device\n"
-	"would take, or else the newest.\n"
-	"For each kernel: its parameters, its loops and how often they go round, and what one thread does, as\n"
+	"would load is read, or else the newest.\n"
+	"Printed for each kernel are its parameters, its loops and their trip counts, and what one thread does, as\n"
 	"formulas over the parameters (p0, p1, ... by position, since the code has no names), tid, ctaid, ntid and\n"
-	"nctaid (thread index, block index, threads of a block, blocks of the grid), gid (ctaid * ntid + tid), the\n"
+	"nctaid (thread index, block index, threads per block, blocks in the grid), gid (ctaid * ntid + tid), the\n"
 	"counters of loops (k0, k1, ...) and trip counts without a closed form (n0, n1, ...).\n"
-	"[condition] is 1 where it holds, else 0; sum(k0 < n: ...) is over k0 from 0 on.\n"
-	"What depends on values in memory cannot be known before the kernel runs; it is listed, with what is\n"
-	"assumed instead.\n"
+	"[condition] is 1 where it holds, else 0; sum(k0 < n: ...) runs over k0 = 0 to n - 1.\n"
+	"What depends on values in memory cannot be known before the kernel runs; it is listed together with what\n"
+	"is assumed instead.\n"
 	".Pp\n"
 	"With\n"
 	".Fl -grid\n"
 	"and\n"
 	".Fl -block\n"
-	"the formulas are evaluated for a launch: averages per thread, the sum over all threads, the 32-byte\n"
-	"sectors that a warp's global request touches beside those that it would if the lanes' addresses were dense,\n"
-	"and how many passes a warp's shared request takes (1: no bank conflict).\n"
+	"the formulas are evaluated for a launch: averages per thread, sums over all threads, the 32-byte sectors\n"
+	"that a global request of a warp touches beside the minimum for its active lanes, and the passes that a\n"
+	"shared request of a warp takes beside the minimum for its width.\n"
 	"Where\n"
 	".Fl -device\n"
-	"names one, every model's time of that launch follows, as\n"
+	"names one, the times that\n"
 	".Nm Cm predict\n"
-	"gives it. Nothing measured is used: BSP's lambda is 1. Where counts rest on assumptions, times do, too.\n"
-	"A kernel of which only machine code is there (code=sm_90) has no formula: what the code tells is shown.\n",
+	"gives for that launch follow. They use no measurements; where counts rest on assumptions, so do the times.\n"
+	"A kernel for which the file has only machine code (code=sm_90) has no formula; what its machine code tells\n"
+	"is shown.\n",
 };

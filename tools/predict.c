@@ -28,7 +28,7 @@ struct request {
 };
 
 struct prediction {
-	const char *text; /* the kernel as given */
+	const char *text; /* the kernel as the user typed it */
 	struct kc_counts counts;
 	struct kc_launch_times times;
 };
@@ -41,11 +41,12 @@ struct answer {
 
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME|FILE", 0,
-     "a built-in device (`kerncast devices`), or a file of attribute=number lines", 0},
+     "a built-in device (`kerncast devices` lists them) or a file of attribute=number lines", 0},
     {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
-    {"lambda", KEY_LAMBDA, "NUMBER", 0, "of the BSP model; 1 (default) before anything was measured", 0},
+    {"lambda", KEY_LAMBDA, "NUMBER", 0,
+     "the BSP model's \xce\xbb as learned from measurements; without it BSP is left out", 0},
     {"kernel", KEY_KERNEL, "FILE[:NAME]", 0,
-     "a kernel of that file, launched as --grid, --block, --args and --shared say; counted as by kerncast explain", 0},
+     "a kernel in this file, launched with --grid, --block, --args and --shared; counted as by kerncast explain", 0},
     KC_LAUNCH_OPTIONS,
     KC_JSON_OPTION,
     {0},
@@ -74,15 +75,16 @@ static double parse_lambda(const char *arg, struct argp_state *state)
 static void check(struct request *request, struct argp_state *state)
 {
 	if (!request->device)
-		argp_error(state, "which device? --device takes a built-in name or a file");
+		argp_error(state, "no device given: --device takes a built-in name or a file");
 	kc_launch_options_check(&request->launch, state);
 	if (request->in_file && !request->launch.launch.given)
-		argp_error(state, "--kernel takes a launch: --grid and --block are missing");
+		argp_error(state, "--kernel needs a launch: give --grid and --block");
 	if (!request->in_file && request->launch.launch.given)
 		argp_error(state, "--grid, --block, --args and --shared belong to --kernel FILE[:NAME]");
 	if (!request->in_file && !request->count)
-		argp_error(state,
-			   "a kernel, such as blocks=4096,threads=256,fma=1024,ld_global=2048, or --kernel FILE");
+		argp_error(
+		    state,
+		    "no kernel given: such as blocks=4096,threads=256,fma=1024,ld_global=2048, or --kernel FILE");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -130,7 +132,7 @@ static const char *split_name(char *path)
 	return NULL;
 }
 
-/* The only kernel of that name, with its times. An exit status. */
+/* Predicts the only kernel of that name. An exit status. */
 static int predict_explained(struct kc_explanation *explanation, const char *name, struct prediction *prediction)
 {
 	const struct kc_explained *kernel;
@@ -142,9 +144,9 @@ static int predict_explained(struct kc_explanation *explanation, const char *nam
 		return KC_EXIT_FAILED;
 	}
 	if (explanation->kernel_count > 1) {
-		kc_error("%s has %u kernels%s%s: name one, as in --kernel %s:NAME; `kerncast explain` lists them",
-			 explanation->path, explanation->kernel_count, name ? " that are called " : "",
-			 name ? name : "", explanation->path);
+		kc_error("%s has %u kernels%s%s: choose one with --kernel %s:NAME; `kerncast explain` lists them",
+			 explanation->path, explanation->kernel_count, name ? " with the name " : "", name ? name : "",
+			 explanation->path);
 		return KC_EXIT_USAGE;
 	}
 	rc = kc_explain_count(explanation, why, sizeof(why));
@@ -189,7 +191,7 @@ static struct kc_counted_launch launch_of(const struct kc_count_spec *spec)
 	};
 }
 
-/* Those given as counts. Each that has no times is named with the reason. An exit status. */
+/* Predicts the kernels given as counts; names each that has no times, with the reason. An exit status. */
 static int predict_counted(const struct request *request, struct answer *answer)
 {
 	int status = KC_EXIT_OK;
@@ -237,17 +239,15 @@ static int print_text(const struct request *request, const struct answer *answer
 {
 	if (answer->device.simulated)
 		puts(KC_SIMULATED_CALIBRATION);
-	printf("%s, \xce\xbb = %g: time alone, without what a launch costs\n", answer->device.name, request->lambda);
-	kc_models_print_lambda(request->lambda, 0);
+	printf("On %s, running alone, without launch overhead\n", answer->device.name);
 	for (unsigned i = 0; i < answer->count; i++) {
 		const struct prediction *prediction = &answer->predictions[i];
 
 		printf("\n%s\n", prediction->text);
-		if (kc_models_print(&prediction->times.models, 2) < 0) {
+		if (kc_models_print(&prediction->times.models, &prediction->counts, request->lambda, 2) < 0) {
 			kc_error("%s", strerror(ENOMEM));
 			return KC_EXIT_FAILED;
 		}
-		kc_models_print_assumed(&prediction->counts, 2);
 	}
 	return kc_output_finish();
 }
@@ -282,7 +282,7 @@ static int predict_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_predict = {
     .name = "predict",
-    .summary = "says how long a kernel takes alone, by each model",
+    .summary = "predicts how long a kernel takes when it runs alone",
     .arguments = "[KERNEL...]",
     .options = options,
     .run = predict_main,
@@ -290,18 +290,23 @@ const struct kc_command kc_command_predict = {
 	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES] and what one of its threads does on average:\n"
 	"fma, add, mul, int, divmod, special, convert, double, half, tensor, control, ld_global, st_global,\n"
 	"ld_shared, st_shared, ld_local, st_local, atomics, atomics_shared, barriers, each =NUMBER.\n"
-	"Loads and stores are taken as coalesced, of 4 bytes and without bank conflicts, unless bytes_loaded,\n"
+	"Loads and stores are assumed to be of 4 bytes, coalesced and free of bank conflicts, unless bytes_loaded,\n"
 	"bytes_stored, requests, sectors, shared_requests, shared_passes, sectors_per_request or\n"
 	"bank_conflict_degree says otherwise.\n"
-	"Or its code is read, by\n"
+	"With\n"
 	".Fl -kernel ,\n"
-	"from an executable, shared object, fatbin, cubin or PTX, and counted for the launch that\n"
+	"the code of a kernel in an executable, shared object, fatbin, cubin or PTX file is read instead, and\n"
+	"counted for the launch that\n"
 	".Fl -grid , -block , -args\n"
 	"and\n"
 	".Fl -shared\n"
 	"describe, as\n"
 	".Nm Cm explain\n"
-	"does. NAME is mangled or readable; it may be left out where the file has one kernel.\n"
-	"The models: BSP (a time that is to be divided by what lambda turns out to be), the cycle model's two\n"
-	"bounds, the boat hull model where the counts fit one of its classes, and a roofline as a sanity range.\n",
+	"does. NAME is mangled or readable; it can be left out where the file has one kernel.\n"
+	"The models are the cycle model's two bounds, the boat hull model where the counts fit one of its classes,\n"
+	"a roofline, and, with\n"
+	".Fl -lambda ,\n"
+	"BSP. The estimate is the range of all models but BSP, or, with\n"
+	".Fl -lambda ,\n"
+	"BSP's time. None of them knows what a launch costs or how well caches work.\n",
 };

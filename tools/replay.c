@@ -28,17 +28,20 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them one after the other (the default)", 0},
-    {"by", KEY_BY, "kernel|model|case", 0, "one line for each of them, instead of models and worst kernels", 0},
-    {"exclude", KEY_EXCLUDE, "REGEX", 0, "leave kernels of such names out of the figures; they run all the same", 0},
-    {"at-least", KEY_AT_LEAST, "TIME", 0, "leave out what took less, such as 20us", 0},
-    {"fresh", KEY_FRESH, NULL, 0, "every process begins knowing nothing", 0},
+    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs in order (default: all)", 0},
+    {"by", KEY_BY, "kernel|model|case", 0,
+     "one line per kernel, model or case instead of the models and the worst kernels", 0},
+    {"exclude", KEY_EXCLUDE, "REGEX", 0,
+     "leave kernels whose names match out of the figures; they are replayed all the same", 0},
+    {"at-least", KEY_AT_LEAST, "TIME", 0, "leave launches that took less than this, such as 20us, out of the figures",
+     0},
+    {"fresh", KEY_FRESH, NULL, 0, "start every process without what earlier ones taught", 0},
     {"device", KEY_DEVICE, "NAME|FILE", 0,
-     "the GPU that the launches ran on, where a trace does not tell it (default: v100); not what they would take on "
+     "the GPU on which the launches ran, for traces that do not name it (default: v100); not a prediction for "
      "another GPU",
      0},
     KC_JSON_OPTION,
-    {"csv", KEY_CSV, NULL, 0, "every launch with its prediction, as CSV", 0},
+    {"csv", KEY_CSV, NULL, 0, "print every launch with its prediction as CSV", 0},
     {0},
 };
 
@@ -74,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		kc_json_or_csv(request->common.json, request->csv, state);
 		if (request->by_given && (request->common.json || request->csv))
-			argp_error(state, "--by is of the text: --json has all groups, --csv every launch");
+			argp_error(state, "--by changes the text only: --json has all groups, --csv every launch");
 		return 0;
 	default:
 		return kc_common_option(&request->common, key, arg, state);
@@ -292,11 +295,13 @@ static void print_concurrency(const struct kc_replay *replay)
 	char n[KC_FORMAT_BYTES], ours[KC_FORMAT_BYTES], other[KC_FORMAT_BYTES], third[KC_FORMAT_BYTES];
 
 	if (s->n)
-		printf("\nSlowdown of %s overlapped launches whose time alone was known: error %s; taken as none, %s\n",
+		printf("\nSlowdown of %s overlapped launches whose solo time was known: mean error %s\n"
+		       "  (%s if none were predicted)\n",
 		       kc_format_count(s->n, n), kc_format_percent(s->mape * 100, ours),
 		       kc_format_percent(s->mape_no_slowdown * 100, other));
 	if (m->n)
-		printf("Makespan of %s groups: error %s; one after the other, %s; without contention, %s\n",
+		printf("Makespan of %s groups of overlapping kernels: mean error %s\n"
+		       "  (%s if they ran one after the other, %s if they did not slow one another down)\n",
 		       kc_format_count(m->n, n), kc_format_percent(m->mape * 100, ours),
 		       kc_format_percent(m->mape_serial * 100, other),
 		       kc_format_percent(m->mape_no_contention * 100, third));
@@ -306,17 +311,19 @@ static void print_models(const struct kc_replay *replay)
 {
 	char n[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES];
 
-	printf("\n%-12s %12s %9s %9s %9s\n", "each alone", "launches", "mean", "median", "90 %");
+	puts("\nErrors if each model had predicted on its own");
+	printf("  %-12s %12s %9s %9s %9s\n", "model", "launches", "mean", "median", "p90");
 	for (uint32_t i = 0; i < KC_REPLAY_MODELS; i++) {
 		const struct kc_replay_accuracy *a = &replay->models[i];
 
 		if (a->n)
-			printf("%-12s %12s %9s %9s %9s\n", kc_replay_model_name(i), kc_format_count(a->n, n),
+			printf("  %-12s %12s %9s %9s %9s\n", kc_replay_model_name(i), kc_format_count(a->n, n),
 			       kc_format_percent(a->mape * 100, mape), kc_format_percent(a->median * 100, median),
 			       kc_format_percent(a->p90 * 100, p90));
 	}
 	if (replay->models[KC_REPLAY_LAST].n)
-		printf("(last-value: of repeated launches; mix over those: %s)\n",
+		printf("  (last-value predicts repeated launches only, as long as the last one took; mix on these: "
+		       "mean %s)\n",
 		       kc_format_percent(replay->beside_last * 100, mape));
 }
 
@@ -325,27 +332,30 @@ static void print_intervals(const struct kc_replay *replay)
 	static const char *const names[KC_REPLAY_NOVELTIES] = {"first seen", "new size", "repeated"};
 	char n[KC_FORMAT_BYTES], coverage[KC_FORMAT_BYTES], width[KC_FORMAT_BYTES];
 
-	printf("\n%-12s %12s %9s %9s\n", "90 % interval", "launches", "inside", "width");
+	puts("\n90 % intervals: measured durations inside, and median width over measured duration");
+	printf("  %-12s %12s %9s %9s\n", "launches", "matched", "inside", "width");
 	for (uint32_t i = 0; i < KC_REPLAY_NOVELTIES; i++) {
 		const struct kc_replay_interval *interval = &replay->intervals[i];
 
 		if (interval->n)
-			printf("%-13s %12s %9s %9s\n", names[i], kc_format_count(interval->n, n),
+			printf("  %-12s %12s %9s %9s\n", names[i], kc_format_count(interval->n, n),
 			       kc_format_percent(interval->coverage * 100, coverage),
 			       kc_format_percent(interval->width * 100, width));
 	}
 	if (replay->scored)
-		printf("interval score of %s launches: %.3f; 5 and 95 %% quantiles of the launch shape so far, %.3f\n",
-		       kc_format_count(replay->scored, n), replay->score, replay->past_score);
+		printf(
+		    "  interval score of %s launches, less is better: %.3f; of their shapes' quantiles so far: %.3f\n",
+		    kc_format_count(replay->scored, n), replay->score, replay->past_score);
 }
 
 static void print_curve(const struct kc_replay *replay)
 {
 	char from[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES];
 
-	printf("\n%-12s %9s\n", "from launch", "error");
+	puts("\nLearning curve: mean error from this launch on, up to the next line's");
+	printf("  %-12s %9s\n", "from launch", "error");
 	for (uint32_t i = 0; i < KC_REPLAY_STAGES && replay->stages[i].n; i++)
-		printf("%-12s %9s\n", kc_format_count(1ull << i, from),
+		printf("  %-12s %9s\n", kc_format_count(1ull << i, from),
 		       kc_format_percent(replay->stages[i].mape * 100, mape));
 }
 
@@ -394,7 +404,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 
 	if (replay->report->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
-	printf("%s: %s launches replayed, %s predicted, %s per second\n", view.database,
+	printf("%s: %s launches replayed, %s predicted; %s launches per second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       kc_format_count((uint64_t)launches_per_s(replay), rate));
 	print_assumed(replay, request->device != NULL);
@@ -410,16 +420,17 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	return kc_output_finish();
 }
 
-/* Whether --device has nothing to stand for, which has been said then. Negative errno: the database cannot be read. */
+/* 1: the database knows the GPU, so --device is refused, after a message. Negative errno: it cannot be read. */
 static int device_is_known(struct kc_store *store, const struct kc_selection *selection, const char *path)
 {
 	char names[256];
 	int known = kc_replay_knows_devices(store, selection, names, sizeof(names));
 
 	if (known > 0)
-		kc_error("--device names the GPU that launches ran on where a trace does not tell it, but those of %s "
-			 "ran on %s; kerncast does not yet predict a run on another GPU from replay",
-			 kc_database_shown(path), names);
+		kc_error(
+		    "--device names the GPU for traces that do not tell it, but the launches of %s ran on %s; replay "
+		    "does not yet predict a run on another GPU",
+		    kc_database_shown(path), names);
 	return known;
 }
 
@@ -456,7 +467,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 		return KC_EXIT_USAGE;
 	}
 	if (rc < 0) {
-		if (!ferror(stdout)) /* or else the output is at fault, which is said at the end */
+		if (!ferror(stdout)) /* otherwise the output is at fault, which kc_output_finish() says */
 			kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
 	}
@@ -492,24 +503,35 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_replay = {
     .name = "replay",
-    .summary = "predicts recorded launches again, as if they were just being made",
+    .summary = "predicts recorded launches again, as if they were made now",
     .arguments = "[DB]",
     .options = options,
     .run = replay_main,
     .manual =
-	"Every launch of the database, recorded live or imported, is predicted in the order of the launch calls,\n"
-	"by the functions of the live library; what was measured is known only to launches made after it had\n"
-	"ended.\n"
-	"Prints the errors by class, model and kernel, of the slowdown of overlapped launches whose time alone was\n"
-	"known, and of the makespan of groups of overlapping kernels beside simpler rules; the error of each model\n"
-	"alone beside that of the last known duration of the launch shape; how often the 90 % interval held the\n"
-	"measured duration and how wide it was, relative to that; the mean interval score over measured duration\n"
-	"(Gneiting and Raftery 2007, less is better) of repeated launches of shapes with 20 measurements or more; and\n"
-	"how the error fell while launches came in.\n"
-	"What a process taught is known to those after it; imported processes follow one another.\n"
+	"Predicts every launch of the database, recorded live or imported, in the order of the launch calls, with\n"
+	"the functions of the live library. A launch knows only what was measured before its launch call.\n"
+	"Prints, over the matched launches:\n"
+	".Bl -bullet -compact\n"
+	".It\n"
+	"the errors by class, by model and by kernel\n"
+	".It\n"
+	"the error of the predicted slowdown of overlapped launches whose solo time was known\n"
+	".It\n"
+	"the error of the makespan of groups of overlapping kernels, beside simpler rules\n"
+	".It\n"
+	"the error of each model had it predicted on its own, and of repeating the last known duration\n"
+	".It\n"
+	"how many measured durations lay inside their 90 % interval, and how wide it was relative to them\n"
+	".It\n"
+	"the mean interval score over measured duration (Gneiting and Raftery 2007; less is better) of repeated\n"
+	"launches of shapes with 20 measurements or more\n"
+	".It\n"
+	"how the error fell as launches came in\n"
+	".El\n"
+	"What a process taught is known to the processes after it; imported processes follow one another.\n"
 	".Pp\n"
-	"The launches are predicted for the GPU they ran on, and compared with what was measured there:\n"
+	"Launches are predicted for the GPU on which they ran, and compared with what was measured there.\n"
 	".Fl -device\n"
-	"tells which one that was where the trace does not, and is refused where the database knows.\n"
-	"What they would take on another GPU, replay does not tell.\n",
+	"names that GPU for traces that do not, and is refused where the database knows it.\n"
+	"Replay does not predict what the launches would take on another GPU.\n",
 };

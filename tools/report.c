@@ -19,11 +19,13 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them together (default: the latest)", 0},
-    {"by", KEY_BY, "kernel|model|stream|case", 0, "one line for each of them, instead of the worst kernels", 0},
+    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
+    {"by", KEY_BY, "kernel|model|stream|case", 0,
+     "one line per kernel, model, stream or case instead of the worst kernels", 0},
     KC_JSON_OPTION,
-    {"csv", KEY_CSV, NULL, 0, "the lines of --by (default: kernel) as CSV, names in full", 0},
-    {"exact", KEY_EXACT, NULL, 0, "read every launch; otherwise median and 90th percentile are within 1 %", 0},
+    {"csv", KEY_CSV, NULL, 0, "print the lines of --by (default: kernel) as CSV, with full names", 0},
+    {"exact", KEY_EXACT, NULL, 0,
+     "read every launch; without it, median and 90th percentile are within 1 % of the exact ones", 0},
     {0},
 };
 
@@ -117,12 +119,13 @@ out:
 
 const struct kc_command kc_command_report = {
     .name = "report",
-    .summary = "shows how good the predictions of a run were",
+    .summary = "shows what ran and how well it was predicted",
     .arguments = "[DB]",
     .options = options,
     .run = report_main,
-    .manual = "Prints the ledger (what was launched, predicted and measured, and why what is missing is missing), the\n"
-	      "accuracy of the predictions, the kernels that were predicted worst, and what was predicted to\n"
-	      "overlap against what did.\n"
-	      "What processes left in their journals, as they were killed or could not store it, is imported first.\n",
+    .manual = "Prints the ledger (what was launched, predicted and measured, and why anything is missing), the\n"
+	      "accuracy of the predictions, the kernels that were predicted worst, and the predicted concurrency\n"
+	      "beside the measured one.\n"
+	      "Launches that processes left in their journals, because they were killed or could not store them, are\n"
+	      "imported first.\n",
 };

@@ -62,7 +62,7 @@ trace_on() {
 	keep first "$kerncast" replay --run 1 k40.db --device b200
 	status_is 2 first
 	"$kerncast" replay --help >help.out
-	contains "$(tr -s ' \n' ' ' <help.out)" "the GPU that the launches ran on"
+	contains "$(tr -s ' \n' ' ' <help.out)" "the GPU on which the launches ran"
 }
 
 # --- run: where nothing can be recorded

@@ -39,7 +39,7 @@ static void put_header(const struct kc_explanation *explanation)
 	char architectures[256], note[KC_EXPLAIN_WHY_BYTES], kernels[KC_FORMAT_BYTES];
 
 	kc_explain_architectures(&explanation->images, architectures, sizeof(architectures));
-	printf("%s: %s kernel%s; GPU code for %s; read as %s%s%u.%u would take it\n", explanation->path,
+	printf("%s: %s kernel%s; GPU code for %s; shown is the code that %s%s%u.%u would load\n", explanation->path,
 	       kc_format_count(explanation->kernel_count, kernels), explanation->kernel_count == 1 ? "" : "s",
 	       architectures, explanation->device ? explanation->device->name : "a device",
 	       explanation->device ? ", compute capability " : " of compute capability ", explanation->sm / 10,
@@ -57,18 +57,18 @@ static void put_code(const struct kc_explained *kernel)
 	if (kernel->function)
 		printf("PTX for compute_%u", kernel->unit->ptx.target);
 	if (kernel->code)
-		printf("%ssm_%u code of %s: %u registers a thread, %s shared memory a block, %s stack",
+		printf("%ssm_%u code of %s: %u registers per thread, %s shared memory per block, %s stack per thread",
 		       kernel->function ? "; " : "", kernel->code_sm, kc_format_bytes(kernel->code->code_bytes, code),
 		       kernel->code->registers, kc_format_bytes(kernel->code->static_shared_bytes, shared),
 		       kc_format_bytes(kernel->code->local_bytes, frame));
 	putchar('\n');
 }
 
-/* Of kernels without PTX. */
+/* For kernels without PTX. */
 static void put_instructions(const struct kc_sass *sass)
 {
 	static const char *const reaches[] = {
-	    [KC_SASS_STATIC] = "how often a thread executes them is not known",
+	    [KC_SASS_STATIC] = "how often a thread executes each is not known",
 	    [KC_SASS_AT_MOST] = "a thread executes each at most once",
 	    [KC_SASS_EXACT] = "a thread executes each once",
 	};
@@ -120,7 +120,7 @@ static void put_loops(const struct kc_cost_story *story)
 
 static void put_formula(const struct kc_cost_story *story)
 {
-	puts("  of one thread:");
+	puts("  per thread:");
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++) {
 		if (strcmp(story->formula[i], "0") != 0)
 			put_wrapped(4, kc_cost_counter_name(i), story->formula[i]);
@@ -132,7 +132,7 @@ static void put_unknown(const struct kc_cost_story *story)
 	for (uint32_t i = 0; i < story->unknown_count; i++) {
 		const struct kc_cost_unknown *unknown = &story->unknown[i];
 
-		put_wrapped(2, "not known", unknown->what);
+		put_wrapped(2, "unknown", unknown->what);
 		put_wrapped(2, "  assumed", unknown->assumed);
 	}
 }
@@ -148,7 +148,7 @@ static char *format_total(double total, char out[static KC_FORMAT_BYTES])
 static void put_counts_table(const struct kc_counts *counts)
 {
 	static const struct kc_column columns[] = {
-	    {"of this launch", KC_LEFT, 0}, {"a thread", KC_RIGHT, 0}, {"in all", KC_RIGHT, 0}, {0}};
+	    {"in this launch", KC_LEFT, 0}, {"per thread", KC_RIGHT, 0}, {"total", KC_RIGHT, 0}, {0}};
 	char each[KC_FORMAT_BYTES], total[KC_FORMAT_BYTES];
 	struct kc_table table;
 
@@ -165,7 +165,7 @@ static void put_counts_table(const struct kc_counts *counts)
 	kc_table_free(&table);
 }
 
-#define NEARLY 1.05 /* sectors or passes over the least: below this there is nothing to gain */
+#define NEARLY 1.05 /* sectors or passes over their minimum: below this ratio nothing is to be gained */
 
 static char *format_each(double value, char out[static KC_FORMAT_BYTES])
 {
@@ -205,9 +205,9 @@ static void put_memory_hints(const struct kc_counts *counts)
 		put_wrapped(4, "shared loads and stores", text);
 	}
 	if (counts->active_share > 0 && counts->active_share < 1) {
-		snprintf(text, sizeof(text), "%.3g %% of the lanes, where a warp executes instructions",
+		snprintf(text, sizeof(text), "%.3g %% of a warp's lanes on average (divergence, partial warps)",
 			 counts->active_share * 100);
-		put_wrapped(4, "active", text);
+		put_wrapped(4, "active lanes", text);
 	}
 }
 
@@ -220,19 +220,17 @@ static void put_counts(const struct kc_explanation *explanation, const struct kc
 	       launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
 	       format_total(counts->threads, threads),
 	       counts->exact     ? "exact"
-	       : counts->assumed ? "as good as what is assumed"
-				 : "from samples of warps and iterations");
+	       : counts->assumed ? "based on the assumptions above"
+				 : "estimated from samples of warps and iterations");
 	put_counts_table(counts);
 	put_memory_hints(counts);
 }
 
 static void put_times(const struct kc_explanation *explanation, const struct kc_explained *kernel)
 {
-	printf("  on %s, alone, without what a launch costs:\n", explanation->device->name);
-	if (kc_models_print(&kernel->times.models, 4) < 0)
+	printf("  on %s, running alone, without launch overhead:\n", explanation->device->name);
+	if (kc_models_print(&kernel->times.models, &kernel->counts, explanation->lambda, 4) < 0)
 		kc_error("%s", strerror(ENOMEM));
-	kc_models_print_lambda(explanation->lambda, 4);
-	kc_models_print_assumed(&kernel->counts, 4);
 }
 
 static const char *refused_what(const struct kc_explained *kernel)
@@ -269,9 +267,9 @@ static void put_kernel(const struct kc_explanation *explanation, const struct kc
 static void put_what_is_missing(const struct kc_explanation *explanation)
 {
 	if (explanation->launch->given && !explanation->device)
-		puts("\nTimes by each model: name a device, --device NAME|FILE (`kerncast devices` lists them)");
+		puts("\nFor predicted times, name a device: --device NAME|FILE (`kerncast devices` lists them)");
 	else if (explanation->device && !explanation->launch->given)
-		puts("\nCounts, and times by each model: give a launch, --grid, --block and --args");
+		puts("\nFor counts and predicted times, give a launch: --grid, --block and --args");
 }
 
 int kc_explain_print_text(const struct kc_explanation *explanation)

@@ -1,4 +1,4 @@
-/* What both forms of output say in words. */
+/* Words that the text and the JSON form share. */
 #include "tools/explain.h"
 
 #include <errno.h>
@@ -32,7 +32,8 @@ int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXP
 {
 	if (!kernel->function)
 		snprintf(out, KC_EXPLAIN_WHY_BYTES,
-			 "the file has machine code of this kernel, no PTX; predictions of it rest on measurements");
+			 "the file has only machine code of this kernel, no PTX; it can be predicted from measurements "
+			 "alone");
 	else if (!kernel->cost)
 		snprintf(out, KC_EXPLAIN_WHY_BYTES, "at byte %zu of the PTX: %s", kernel->refusal.offset,
 			 kernel->refusal.reason);
@@ -53,10 +54,10 @@ static void note_unit(const struct kc_explanation *explanation, uint32_t i, char
 	int used = 0;
 
 	if (unit->foreign && (unit->ptx.function_count || unit->code.kernel_count))
-		used = snprintf(out, KC_EXPLAIN_WHY_BYTES,
-				"fatbin %u has nothing that compute capability %u.%u takes; its lowest architecture is "
-				"shown. ",
-				i, explanation->sm / 10, explanation->sm % 10);
+		used =
+		    snprintf(out, KC_EXPLAIN_WHY_BYTES,
+			     "fatbin %u has no code for compute capability %u.%u; its lowest architecture is shown. ",
+			     i, explanation->sm / 10, explanation->sm % 10);
 	if (unit->refusal.reason[0])
 		snprintf(out + used, KC_EXPLAIN_WHY_BYTES - (size_t)used,
 			 "fatbin %u cannot be read, at byte %zu of its code: %s", i, unit->refusal.offset,

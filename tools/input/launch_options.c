@@ -44,7 +44,7 @@ static void set_grid(struct kc_launch_options *options, const char *arg, struct 
 {
 	options->has_grid = 1;
 	if (read_dimensions(arg, grid_most, options->launch.grid) < 0)
-		argp_error(state, "--grid takes up to three numbers from 1 on, such as 64,64; not \"%s\"", arg);
+		argp_error(state, "--grid takes one to three numbers above 0, such as 64,64, not \"%s\"", arg);
 }
 
 static void set_block(struct kc_launch_options *options, const char *arg, struct argp_state *state)
@@ -54,7 +54,8 @@ static void set_block(struct kc_launch_options *options, const char *arg, struct
 	options->has_block = 1;
 	if (read_dimensions(arg, block_most, options->launch.block) < 0 ||
 	    (uint64_t)block[0] * block[1] * block[2] > BLOCK_THREADS_MOST)
-		argp_error(state, "--block takes up to three numbers, %u threads in all, such as 16,16; not \"%s\"",
+		argp_error(state,
+			   "--block takes one to three numbers, at most %u threads together, such as 16,16, not \"%s\"",
 			   BLOCK_THREADS_MOST, arg);
 }
 
@@ -106,9 +107,9 @@ error_t kc_launch_option(struct kc_launch_options *options, int key, char *arg, 
 void kc_launch_options_check(struct kc_launch_options *options, struct argp_state *state)
 {
 	if (options->has_grid != options->has_block)
-		argp_error(state, "a launch has a --grid and a --block");
+		argp_error(state, "a launch needs both --grid and --block");
 	if (!options->has_grid && (options->arguments || options->has_shared))
-		argp_error(state, "--args and --shared belong to a launch: --grid and --block are missing");
+		argp_error(state, "--args and --shared need a launch: give --grid and --block");
 	options->launch.given = options->has_grid;
 }
 

@@ -19,20 +19,20 @@ enum { KC_KEY_GRID = 0x200, KC_KEY_BLOCK, KC_KEY_ARGS, KC_KEY_SHARED };
 
 #define KC_ARGS_DOC                                                                                                    \
 	"the arguments by position: integers decimal or 0x..., numbers as 1.5, structs as the hexadecimal digits of "  \
-	"their bytes, _ for one not known"
+	"their bytes, _ for an unknown one"
 
 /* Rows of a table of struct argp_option. */
 /* clang-format off */
 #define KC_LAUNCH_OPTIONS                                                                                              \
-	{"grid", KC_KEY_GRID, "X,Y,Z", 0, "blocks; Y and Z are 1 where left out", 0},                                  \
-	{"block", KC_KEY_BLOCK, "X,Y,Z", 0, "threads of a block", 0},                                                  \
+	{"grid", KC_KEY_GRID, "X,Y,Z", 0, "blocks in the grid; Y and Z default to 1", 0},                                  \
+	{"block", KC_KEY_BLOCK, "X,Y,Z", 0, "threads per block", 0},                                                  \
 	{"args", KC_KEY_ARGS, "V0,V1,...", 0, KC_ARGS_DOC, 0},                                                         \
-	{"shared", KC_KEY_SHARED, "BYTES", 0, "dynamic shared memory of a block", 0}
+	{"shared", KC_KEY_SHARED, "BYTES", 0, "dynamic shared memory per block", 0}
 /* clang-format on */
 
-/* 0; ARGP_ERR_UNKNOWN: none of these options. What makes no sense ends the process with KC_EXIT_USAGE. */
+/* 0; ARGP_ERR_UNKNOWN: none of these options. A wrong value ends the process with KC_EXIT_USAGE. */
 error_t kc_launch_option(struct kc_launch_options *options, int key, char *arg, struct argp_state *state);
-/* Once all are read: whether they make a launch. */
+/* Once all options are read: checks that they make a launch. */
 void kc_launch_options_check(struct kc_launch_options *options, struct argp_state *state);
 void kc_launch_options_free(struct kc_launch_options *options);
 

@@ -4,6 +4,7 @@
 #include "kernel_spec.h"
 #include "tools/output/table.h"
 
+#include <math.h>
 #include <stdio.h>
 
 int kc_launch_times(const struct kc_device *device, const struct kc_counted_launch *launch, double lambda,
@@ -14,13 +15,13 @@ int kc_launch_times(const struct kc_device *device, const struct kc_counted_laun
 	int rc = kc_shape_work(&launch->resources, &launch->shape, device, &times->work, reason, sizeof(reason));
 
 	if (rc < 0) {
-		snprintf(why, why_size, "it cannot run on %s: %s", device->name, reason);
+		snprintf(why, why_size, "cannot run on %s: %s", device->name, reason);
 		return rc;
 	}
 	rc = kc_model_times(device, times->work.blocks, block[0] * block[1] * block[2], &launch->counts, lambda,
 			    &times->models);
 	if (rc < 0)
-		snprintf(why, why_size, "%s has no clock_khz; the models cannot do without", device->name);
+		snprintf(why, why_size, "%s has no clock_khz, which the models need", device->name);
 	return rc;
 }
 
@@ -33,7 +34,28 @@ static void add_row(struct kc_table *table, const char *model, const char *meani
 	kc_table_row(table, (const char *const[]){model, low, low_ns == high_ns ? "" : high, meaning});
 }
 
-int kc_models_print(const struct kc_model_times *times, unsigned indent)
+/* The range of the models that need no λ. */
+static void print_estimate(const struct kc_model_times *times, double lambda, unsigned indent)
+{
+	double low = fmin(times->roofline_low_ns, times->cycle_max_ns),
+	       high = fmax(times->roofline_high_ns, times->cycle_sum_ns);
+	char bsp[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES];
+
+	if (times->boathull_class != KC_BOATHULL_NONE) {
+		low = fmin(low, times->boathull_low_ns);
+		high = fmax(high, times->boathull_high_ns);
+	}
+	kc_format_ns(times->bsp_ns, bsp);
+	kc_format_ns(low, from);
+	kc_format_ns(high, to);
+	if (lambda == KC_LAMBDA_NOT_LEARNED)
+		printf("%*sestimate: %s to %s, the range of the models below\n", (int)indent, "", from, to);
+	else
+		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; the other models say %s to %s\n", (int)indent, "",
+		       bsp, lambda, from, to);
+}
+
+static int print_table(const struct kc_model_times *times, double lambda, unsigned indent)
 {
 	static const struct kc_column columns[] = {
 	    {"model", KC_LEFT, 0}, {"from", KC_RIGHT, 0}, {"to", KC_RIGHT, 0}, {"", KC_LEFT, 1}, {0}};
@@ -43,27 +65,32 @@ int kc_models_print(const struct kc_model_times *times, unsigned indent)
 
 	snprintf(class, sizeof(class), "class %s", kc_boathull_class_name(times->boathull_class));
 	kc_table_init(&table, columns);
-	add_row(&table, "BSP", "Equation 3", times->bsp_ns, times->bsp_ns);
-	add_row(&table, "cycles", "memory latency hidden, and not", times->cycle_max_ns, times->cycle_sum_ns);
+	if (lambda != KC_LAMBDA_NOT_LEARNED)
+		add_row(&table, "BSP", "Amaris et al. 2015, eq. 3", times->bsp_ns, times->bsp_ns);
+	add_row(&table, "cycles", "from: memory latency fully hidden; to: not hidden", times->cycle_max_ns,
+		times->cycle_sum_ns);
 	if (times->boathull_class == KC_BOATHULL_NONE)
-		kc_table_row(&table, (const char *const[]){"boat hull", "-", "", "fits none of the classes"});
+		kc_table_row(&table,
+			     (const char *const[]){"boat hull", "-", "", "the kernel fits none of its classes"});
 	else
 		add_row(&table, "boat hull", class, times->boathull_low_ns, times->boathull_high_ns);
-	add_row(&table, "roofline", "at best, and with no cache", times->roofline_low_ns, times->roofline_high_ns);
+	add_row(&table, "roofline", "from: all reads hit a cache; to: none does", times->roofline_low_ns,
+		times->roofline_high_ns);
 	rc = kc_table_print(&table, stdout, indent, kc_page_width());
 	kc_table_free(&table);
 	return rc;
 }
 
-void kc_models_print_lambda(double lambda, unsigned indent)
+int kc_models_print(const struct kc_model_times *times, const struct kc_counts *counts, double lambda, unsigned indent)
 {
-	if (lambda == KC_LAMBDA_NOT_LEARNED)
-		printf("%*s\xce\xbb is 1, not yet learned: BSP's time is to be divided by what it turns out to be\n",
-		       (int)indent, "");
-}
+	int rc;
 
-void kc_models_print_assumed(const struct kc_counts *counts, unsigned indent)
-{
+	print_estimate(times, lambda, indent);
+	rc = print_table(times, lambda, indent);
+	if (lambda == KC_LAMBDA_NOT_LEARNED)
+		printf("%*sBSP is left out: its \xce\xbb is learned from measurements of the kernel\n", (int)indent,
+		       "");
 	if (counts->assumed)
-		printf("%*scounts that are not known rest on assumptions, and so do the times\n", (int)indent, "");
+		printf("%*sunknown counts rest on assumptions, and so do the times\n", (int)indent, "");
+	return rc;
 }

@@ -2,9 +2,9 @@
  * What every model says of a launch whose counts are known.
  *
  *   kc_counted_launch   what is launched, and what each of its threads does
- *   kc_launch_times     how it lies on a device, and how long it takes there
+ *   kc_launch_times     its occupancy on a device, and each model's time there
  *
- * `kerncast predict` and `kerncast explain` ask here, so that they say the same.
+ * `kerncast predict` and `kerncast explain` both print these, so that their answers agree.
  */
 #ifndef KC_LAUNCH_TIMES_H
 #define KC_LAUNCH_TIMES_H
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#define KC_LAMBDA_NOT_LEARNED 1.0
+#define KC_LAMBDA_NOT_LEARNED 1.0 /* then BSP's time has no meaning of its own */
 
 struct kc_counted_launch {
 	struct kc_resources resources; /* 0 where not known */
@@ -31,10 +31,8 @@ struct kc_launch_times {
 int kc_launch_times(const struct kc_device *device, const struct kc_counted_launch *launch, double lambda,
 		    struct kc_launch_times *times, char *why, size_t why_size);
 
-/* A table. 0 or -ENOMEM. */
-int kc_models_print(const struct kc_model_times *times, unsigned indent);
-/* What to bear in mind, a line each: λ that was not learned; counts that rest on assumptions. */
-void kc_models_print_lambda(double lambda, unsigned indent);
-void kc_models_print_assumed(const struct kc_counts *counts, unsigned indent);
+/* An estimate, a table of what each model says, and what to bear in mind about them. BSP is left out where λ was not
+ * learned. 0 or -ENOMEM. */
+int kc_models_print(const struct kc_model_times *times, const struct kc_counts *counts, double lambda, unsigned indent);
 
 #endif

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define INDENT 2u
-#define LEDGER_REASONS 33  /* column of what stands behind the "=" */
+#define LEDGER_REASONS 33  /* column of what follows the "=" */
 #define WORST_SHOWN 10u    /* kernels, unless --by kernel asks for all */
 #define PROCESSES_SHOWN 4u /* the rest is counted */
 #define NOTHING_BYTES (PATH_MAX + 512u)
@@ -31,7 +31,7 @@ static void heading(const char *format, ...)
 	putchar('\n');
 }
 
-/* A trace may name a device and say no more of it, or not even that. */
+/* A trace may give no more than the name of a device, or not even that. */
 static void print_device(const struct kc_device_row *row)
 {
 	const struct kc_device *d = &row->device;
@@ -41,7 +41,7 @@ static void print_device(const struct kc_device_row *row)
 		puts("  device: not named in the trace (kerncast import --device says which)");
 		return;
 	}
-	printf("  on %s", *d->name ? d->name : "a device without a name");
+	printf("  on %s", *d->name ? d->name : "an unnamed device");
 	if (d->cc_major)
 		printf(", compute capability %u.%u", d->cc_major, d->cc_minor);
 	if (d->sm_count)
@@ -56,7 +56,9 @@ static void print_device(const struct kc_device_row *row)
 static void print_process(const struct kc_process_row *row, unsigned width)
 {
 	char command[512], duration[CELL], launches[CELL];
-	const char *ended = !*row->ended ? "still running, or its end is not known" : row->ended;
+	const char *ended = !*row->ended                 ? "still running, or its end is not known"
+			    : strcmp(row->ended, "exit") ? row->ended
+							 : "exited";
 
 	kc_shorten_middle(row->command_line, width - INDENT, command, sizeof(command));
 	printf("  %s\n    pid %u, %s, %s launch%s%s%s\n", command, row->pid, ended,
@@ -88,8 +90,8 @@ static void print_origin(const struct kc_report_view *view)
 		print_device(data->devices + i);
 }
 
-/* "  launches  1,000 = 990 predicted + 10 unpredictable": what is 0 stays, so
- * that the line can be checked by eye. awaited is rare and shown when there. */
+/* "  launches  1,000 = 990 predicted + 10 unpredictable": zeros are printed, so
+ * that the sum can be checked by eye; awaited is rare and printed only where it is not 0. */
 static void print_sum(const char *name, uint64_t total, const char *first, uint64_t first_count, const char *second,
 		      uint64_t second_count, uint64_t awaited, const char *reasons)
 {
@@ -130,24 +132,25 @@ static void print_sums(const struct kc_ledger *l)
 		  l->records_awaited, reasons);
 	reasons[0] = '\0';
 	if (l->transfers_dropped)
-		snprintf(reasons, sizeof(reasons), "%s more dropped, past the journal's bound (--journal-max)",
+		snprintf(reasons, sizeof(reasons),
+			 "%s more were dropped: the journal had reached its limit (--journal-max)",
 			 kc_format_count(l->transfers_dropped, count));
 	if (l->transfers || l->transfers_dropped)
 		print_sum("transfers", l->transfers, "measured", l->transfers_measured, "unmeasured",
 			  l->transfers - l->transfers_measured, 0, reasons);
 }
 
-/* Invalid records are unmatched, too, but have a launch. */
+/* Invalid records are unmatched as well, but belong to a launch. */
 static void print_past(const struct kc_ledger *l)
 {
 	uint64_t past = l->unmatched > l->invalid ? l->unmatched - l->invalid : 0;
 	char count[CELL];
 
 	if (past)
-		printf("  %s CUPTI record%s no launch: past the preloaded library (RTLD_DEEPBIND)%s?\n"
+		printf("  %s CUPTI record%s no recorded launch: does a library bypass LD_PRELOAD (RTLD_DEEPBIND)%s?\n"
 		       "  Try kerncast run --audit.\n",
 		       kc_format_count(past, count), past == 1 ? " has" : "s have",
-		       l->graphs_unknown ? ", or from graphs of unknown content" : "");
+		       l->graphs_unknown ? ", or were they of graphs with unknown nodes" : "");
 }
 
 static void print_ledger(const struct kc_ledger *l)
@@ -156,16 +159,17 @@ static void print_ledger(const struct kc_ledger *l)
 	print_sums(l);
 	print_count("failed calls", l->failed, 1, "");
 	print_count("dropped launches", l->dropped, 1,
-		    l->dropped ? "no room in the journal, or stored nowhere at the end" : "");
-	print_count("after the end", l->after_end, 0, "launched as the program ended, not recorded");
+		    l->dropped ? "the journal was full, or they could not be stored at exit" : "");
+	print_count("after the end", l->after_end, 0, "launched while the program ended; not recorded");
 	print_count("stored elsewhere", l->elsewhere, 0, "in a database that was moved or deleted during the run");
 	print_count("dropped records", l->records_dropped, 1, l->records_dropped ? "by CUPTI" : "");
 	print_count("not returned", l->unreturned, 0, "the process ended during the call");
-	print_count("captured", l->captured, 0, "into graphs, not executed by themselves");
+	print_count("captured", l->captured, 0, "recorded into a graph instead of executed");
 	print_count("graph launches", l->graph_launches, 0, "");
 	print_count("unknown graphs", l->graphs_unknown, 0, "launches of graphs with conditional or unknown nodes");
-	print_count("routed by name", l->routed_by_name, 0, "driver functions at addresses it does not export");
-	print_count("left unhooked", l->left_unhooked, 0, "driver functions of an ABI that no hook is known to fit");
+	print_count("routed by name", l->routed_by_name, 0,
+		    "driver functions hooked by name, at addresses that the driver does not export");
+	print_count("left unhooked", l->left_unhooked, 0, "driver functions with an ABI that no hook supports");
 	print_past(l);
 	if (!kc_ledger_adds_up(l))
 		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");
@@ -203,15 +207,15 @@ static void accuracy_row(struct kc_table *table, const char *name, const struct 
 static int print_accuracy(const struct kc_report_view *view)
 {
 	static const struct kc_column columns[] = {
-	    {"launches", KC_LEFT, 0}, {"matched", KC_RIGHT, 0},   {"mean", KC_RIGHT, 0},
-	    {"by time", KC_RIGHT, 0}, {"median", KC_RIGHT, 0},    {"p90", KC_RIGHT, 0},
-	    {"in 20 %", KC_RIGHT, 0}, {"pred/meas", KC_RIGHT, 0}, {0},
+	    {"launches", KC_LEFT, 0},     {"matched", KC_RIGHT, 0},   {"mean", KC_RIGHT, 0},
+	    {"by time", KC_RIGHT, 0},     {"median", KC_RIGHT, 0},    {"p90", KC_RIGHT, 0},
+	    {"within 20 %", KC_RIGHT, 0}, {"pred/meas", KC_RIGHT, 0}, {0},
 	};
 	const struct kc_report *data = view->data;
 	struct kc_table table;
 	int rc;
 
-	heading("Accuracy: |predicted - measured| / measured of matched launches");
+	heading("Accuracy: |predicted - measured| / measured over matched launches");
 	kc_table_init(&table, columns);
 	accuracy_row(&table, "all", &data->all);
 	accuracy_row(&table, "first seen", &data->novelty[KC_FIRST_SEEN]);
@@ -220,15 +224,18 @@ static int print_accuracy(const struct kc_report_view *view)
 	accuracy_row(&table, "solo", &data->solo);
 	accuracy_row(&table, "overlapped", &data->overlapped);
 	if (data->overlapped.n) {
-		accuracy_row(&table, "  behind", &data->behind);
-		accuracy_row(&table, "  overtaken", &data->overtaken);
+		accuracy_row(&table, "  by earlier", &data->behind);
+		accuracy_row(&table, "  by later", &data->overtaken);
 	}
 	rc = kc_table_print(&table, stdout, INDENT, view->width);
 	kc_table_free(&table);
 	return rc;
 }
 
-static void group_row(struct kc_table *table, const struct kc_group *g)
+/* In the order of enum kc_case. */
+static const char *const case_names[KC_CASES] = {"alone", "together", "in the last wave", "one after the other"};
+
+static void group_row(struct kc_table *table, const char *name, const struct kc_group *g)
 {
 	char launches[CELL], measured[CELL], predicted[CELL], error[CELL], share[CELL], ratio[CELL], why[256];
 
@@ -238,7 +245,7 @@ static void group_row(struct kc_table *table, const struct kc_group *g)
 	kc_format_percent(g->accuracy.mape * 100, error);
 	kc_format_percent(g->measured ? g->time_share * 100 : NAN, share);
 	kc_format_ratio(g->accuracy.bias, ratio);
-	kc_table_row(table, (const char *const[]){g->name, launches, share, predicted, measured, error, ratio});
+	kc_table_row(table, (const char *const[]){name, launches, share, predicted, measured, error, ratio});
 	kc_table_note(table, kc_report_why(g->hints, why, sizeof(why)));
 }
 
@@ -246,10 +253,10 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 {
 	static const char *const names[] = {"kernel", "model", "stream", "case"};
 	const struct kc_column columns[] = {
-	    {names[by], KC_LEFT, 1},    {"launches", KC_RIGHT, 0},
-	    {"of time", KC_RIGHT, 0},   {"predicted", KC_RIGHT, 0},
-	    {"measured", KC_RIGHT, 0},  {"error", KC_RIGHT, 0},
-	    {"pred/meas", KC_RIGHT, 0}, {0},
+	    {names[by], KC_LEFT, 1},     {"launches", KC_RIGHT, 0},
+	    {"time share", KC_RIGHT, 0}, {"predicted", KC_RIGHT, 0},
+	    {"measured", KC_RIGHT, 0},   {"error", KC_RIGHT, 0},
+	    {"pred/meas", KC_RIGHT, 0},  {0},
 	};
 	const struct kc_groups *groups = kc_report_groups(view->data, by);
 	size_t *order = kc_report_worst_first(groups, view->data->measured_ns);
@@ -259,8 +266,11 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	if (!order)
 		return -ENOMEM;
 	kc_table_init(&table, columns);
-	for (size_t i = 0; i < groups->count && i < at_most; i++)
-		group_row(&table, groups->at + order[i]);
+	for (size_t i = 0; i < groups->count && i < at_most; i++) {
+		const struct kc_group *g = groups->at + order[i];
+
+		group_row(&table, by == KC_BY_CASE && g->id < KC_CASES ? case_names[g->id] : g->name, g);
+	}
 	rc = kc_table_print(&table, stdout, INDENT, view->width);
 	if (groups->count > at_most)
 		printf("  and %zu more (--by kernel shows all)\n", groups->count - at_most);
@@ -282,30 +292,28 @@ static void print_slowdown(const struct kc_slowdown_error *s)
 	char n[CELL], without[CELL], error[CELL], waves_error[CELL], predicted[CELL], waves[CELL], measured[CELL];
 
 	if (s->n) {
-		printf("  slowdown of %s overlapped launch%s, %s measured:\n", kc_format_count(s->n, n),
+		printf("  slowdown of %s overlapped launch%s: %s measured on average\n", kc_format_count(s->n, n),
 		       s->n == 1 ? "" : "es", kc_format_ratio(s->mean_measured, measured));
-		printf("    timeline     %s predicted, mean error %s\n", kc_format_ratio(s->mean_predicted, predicted),
+		printf("    timeline    %s predicted, mean error %s\n", kc_format_ratio(s->mean_predicted, predicted),
 		       kc_format_percent(s->mape * 100, error));
-		printf("    Equation 5.1 %s predicted, mean error %s\n", kc_format_ratio(s->mean_waves, waves),
-		       kc_format_percent(s->mape_waves * 100, waves_error));
+		printf("    wave model  %s predicted, mean error %s (Quintanilla 2017, eq. 5.1)\n",
+		       kc_format_ratio(s->mean_waves, waves), kc_format_percent(s->mape_waves * 100, waves_error));
 	}
 	if (s->without)
-		printf("  no measured slowdown for %s overlapped launch%s: not measured alone before\n",
+		printf("  slowdown of %s more overlapped launch%s unknown: not measured alone before\n",
 		       kc_format_count(s->without, without), s->without == 1 ? "" : "es");
 }
 
 static int print_concurrency(const struct kc_report_view *view)
 {
 	static const struct kc_column columns[] = {
-	    {"predicted", KC_LEFT, 0},  {"solo", KC_RIGHT, 0},    {"behind", KC_RIGHT, 0},
-	    {"overtaken", KC_RIGHT, 0}, {"unknown", KC_RIGHT, 0}, {0},
+	    {"predicted", KC_LEFT, 0}, {"solo", KC_RIGHT, 0},    {"by earlier", KC_RIGHT, 0},
+	    {"by later", KC_RIGHT, 0}, {"unknown", KC_RIGHT, 0}, {0},
 	};
-	static const char *const cases[KC_CASES] = {"alone", "case A: together", "case B: in the last wave",
-						    "case C: one after the other"};
 	struct kc_table table;
 	int rc;
 
-	heading("Concurrency of matched launches: what was predicted, and what was measured");
+	heading("Concurrency of matched launches: predicted, and measured as solo or overlapped by other launches");
 	kc_table_init(&table, columns);
 	for (unsigned i = 0; i < KC_CASES; i++) {
 		const uint64_t *n = view->data->concurrency[i];
@@ -315,8 +323,9 @@ static int print_concurrency(const struct kc_report_view *view)
 			continue;
 		for (unsigned k = 0; k < KC_OVERLAPS; k++)
 			kc_format_count(n[k], text[k]);
-		kc_table_row(&table, (const char *const[]){cases[i], text[KC_OVERLAP_NONE], text[KC_OVERLAP_BEHIND],
-							   text[KC_OVERLAP_OVERTAKEN], text[KC_OVERLAP_UNKNOWN]});
+		kc_table_row(&table,
+			     (const char *const[]){case_names[i], text[KC_OVERLAP_NONE], text[KC_OVERLAP_BEHIND],
+						   text[KC_OVERLAP_OVERTAKEN], text[KC_OVERLAP_UNKNOWN]});
 	}
 	rc = kc_table_print(&table, stdout, INDENT, view->width);
 	kc_table_free(&table);

@@ -59,7 +59,7 @@ static void print_accuracy(const struct kc_report *data, const char *database)
 			kc_error("%s", why);
 		return;
 	}
-	kc_error("error %s on average, %s median; within 20 %%: %s of launches; repeated launches: %s",
+	kc_error("mean error %s, median %s; %s of launches within 20 %%; repeated launches: mean %s",
 		 kc_format_percent(data->all.mape * 100, mean), kc_format_percent(data->all.median * 100, median),
 		 kc_format_percent(data->all.within_20 * 100, within),
 		 kc_format_percent(data->novelty[KC_REPEATED].mape * 100, repeated));
@@ -78,10 +78,10 @@ static void print_worst(const struct kc_report *data)
 	if (!worst || worst->accuracy.n == 0)
 		return;
 	kc_report_why(worst->hints, why, sizeof(why));
-	kc_error("worst kernel: %s, error %s, %s of the time%s%s",
+	kc_error("worst predicted kernel: %s, mean error %s, %s of the time%s%s%s",
 		 kc_shorten_middle(worst->name, NAME_COLUMNS, name, sizeof(name)),
 		 kc_format_percent(worst->accuracy.mape * 100, error),
-		 kc_format_percent(worst->time_share * 100, share), *why ? ": " : "", why);
+		 kc_format_percent(worst->time_share * 100, share), *why ? " (" : "", why, *why ? ")" : "");
 }
 
 static void print_messages(const struct kc_report *data)
@@ -113,13 +113,13 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 	print_worst(data);
 	print_messages(data);
 	if (end->signal)
-		kc_error("the program was ended by signal %d (%s); nothing it had launched is lost", end->signal,
+		kc_error("signal %d (%s) ended the program; no launch that it had made is lost", end->signal,
 			 strsignal(end->signal));
 	kc_error("recorded in %s; next: kerncast report%s%s", shown, about->database_given ? " " : "",
 		 about->database_given ? shown : "");
 }
 
-/* Journals that this run left and that could not be imported. */
+/* Journals of this run that could not be imported. */
 static size_t journals_left(const struct kc_summary *about)
 {
 	struct kc_journals journals;
@@ -159,7 +159,7 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 	int rc;
 
 	if (access(about->database, F_OK) < 0 && journals_left(about) == 0)
-		return; /* most programs use no CUDA: not a word */
+		return; /* most programs use no CUDA: nothing to say */
 	kc_recover(about->database, &recovered, why, sizeof(why));
 	left = journals_left(about);
 	if (about->quiet)
@@ -169,6 +169,7 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 		rc = summarise(store, about, end);
 	kc_store_close(store);
 	if (left)
-		kc_error("what was recorded waits in %zu journal%s beside the database: %s; then: kerncast recover %s",
+		kc_error("the recording is still in %zu journal%s beside the database (%s); when that is solved: "
+			 "kerncast recover %s",
 			 left, left == 1 ? "" : "s", *why ? why : strerror(-rc), about->database);
 }

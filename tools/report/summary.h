@@ -11,7 +11,7 @@ struct kc_summary {
 	int quiet;
 };
 
-/* Brings in what the run left in journals; then, unless quiet, at most ten
+/* Imports what the run left in journals; then, unless quiet, at most ten
  * lines on stderr. Says nothing where the run used no CUDA. */
 void kc_summary_print(const struct kc_summary *about, const struct kc_child_end *end);
 

@@ -69,7 +69,7 @@ no_journal() {
 	equal "$(report '$.ledger.unmatched')" 200 "records without a launch"
 	no_journal
 	report=$("$kerncast" report)
-	contains "$report" "200 CUPTI records have no launch"
+	contains "$report" "200 CUPTI records have no recorded launch"
 	contains "$report" "kerncast run --audit"
 }
 
