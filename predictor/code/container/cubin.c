@@ -346,11 +346,3 @@ void kc_cubin_free(struct kc_cubin *cubin)
 	cubin->kernels = NULL;
 	cubin->kernel_count = 0;
 }
-
-const struct kc_cubin_kernel *kc_cubin_find(const struct kc_cubin *cubin, const char *name)
-{
-	for (uint32_t i = 0; i < cubin->kernel_count; i++)
-		if (!strcmp(cubin->kernels[i].name, name))
-			return &cubin->kernels[i];
-	return NULL;
-}

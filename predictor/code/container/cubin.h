@@ -47,7 +47,4 @@ int kc_cubin_read(struct kc_cubin *cubin, const void *bytes, size_t length, size
 		  struct kc_refusal *refusal);
 void kc_cubin_free(struct kc_cubin *cubin);
 
-/* NULL: there is none of that name. */
-const struct kc_cubin_kernel *kc_cubin_find(const struct kc_cubin *cubin, const char *name);
-
 #endif

@@ -1,17 +1,6 @@
 #include "evaluate.h"
 #include "memory.h"
 
-uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated)
-{
-	uint32_t lanes = 0;
-
-	if (predicate->uniform)
-		return (predicate->v[0] & 1) ^ negated ? KC_ALL_LANES : 0;
-	for (uint32_t i = 0; i < KC_LANES; i++)
-		lanes |= (uint32_t)((predicate->v[i] & 1) ^ negated) << i;
-	return lanes;
-}
-
 /* What the lanes of a warp move in one access. */
 struct moved {
 	uint32_t mask;           /* lanes that move something */

@@ -103,8 +103,6 @@ static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t 
 	return (struct kc_lanes *)(void *)(e->slots + e->f->values[value].slot);
 }
 
-/* Lanes in which a predicate holds, or does not. */
-uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated);
 /* access.c: what an event counts for those lanes, each of that weight. */
 void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight);
 /* base + scale * the counter */
@@ -133,6 +131,8 @@ void kc__run_warp(struct kc_evaluation *e);
 void kc__survey(struct kc_evaluation *e);
 /* Sectors, or passes, of an access by those lanes, over the alignments that its address takes in the launch. */
 double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask);
+/* Terms of one of the outer six sums: blocks along z, y, x, then warps. */
+uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c);
 int kc__run_launch(struct kc_evaluation *e);
 /* Bytes of slots, masks and thread counts. */
 size_t kc__scratch_bytes(const struct kc_formula *f);

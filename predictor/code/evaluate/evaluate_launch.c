@@ -52,9 +52,9 @@ static int run_axis_term(struct kc_evaluation *e, uint32_t c)
 	return run_axis(e, c + 1);
 }
 
-static uint32_t terms_of(const struct kc_evaluation *e, uint32_t c)
+uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c)
 {
-	return c < 3 ? e->launch->grid[2 - c] : e->warps.count[5 - c];
+	return c < KC_BLOCK_AXES ? e->launch->grid[KC_BLOCK_AXES - 1 - c] : e->warps.count[KC_AXES - 1 - c];
 }
 
 /* At a launch few of many blocks count as the others: those where control flow changes, and the last. */
@@ -86,7 +86,7 @@ static int run_axis(struct kc_evaluation *e, uint32_t c)
 		kc__run_warp(e);
 		return 0;
 	}
-	*index = (struct kc_index){.end = terms_of(e, c), .stride = index->stride ? index->stride : 1};
+	*index = (struct kc_index){.end = kc__axis_terms(e, c), .stride = index->stride ? index->stride : 1};
 	if (index->end == 1) {
 		run_axis_term(e, c);
 		return 0;

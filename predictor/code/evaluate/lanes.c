@@ -550,15 +550,14 @@ static void move(struct motion *m)
 	}
 }
 
-/* Lanes in which a predicate holds. */
-static uint32_t holds(const struct kc_lanes *a)
+uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated)
 {
 	uint32_t lanes = 0;
 
-	if (a->uniform)
-		return a->v[0] & 1 ? KC_ALL_LANES : 0;
+	if (predicate->uniform)
+		return (predicate->v[0] & 1) ^ negated ? KC_ALL_LANES : 0;
 	for (uint32_t i = 0; i < KC_LANES; i++)
-		lanes |= (uint32_t)(a->v[i] & 1) << i;
+		lanes |= (uint32_t)((predicate->v[i] & 1) ^ negated) << i;
 	return lanes;
 }
 
@@ -566,7 +565,7 @@ static void choose(struct kc_windows *w, const struct kc_value *value, const str
 		   const struct kc_lanes *b, const struct kc_lanes *c, uint32_t active, struct kc_lanes *out)
 {
 	struct motion m = {w, value, b, c, active, out};
-	uint32_t firsts = holds(a);
+	uint32_t firsts = kc__lanes_where(a, 0);
 
 	compute(value, a, b, c, out);
 	out->known = a->known & ((firsts & b->known) | (~firsts & c->known));

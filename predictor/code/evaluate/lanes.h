@@ -89,6 +89,9 @@ static inline int64_t kc__lane(const struct kc_lanes *lanes, uint32_t lane)
 	return lanes->v[lanes->uniform ? 0 : lane];
 }
 
+/* Lanes in which a predicate holds; negated: in which it does not. */
+uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated);
+
 static inline uint32_t kc__count_of(uint32_t lanes)
 {
 	return lanes == KC_ALL_LANES ? KC_LANES : (uint32_t)__builtin_popcount(lanes);

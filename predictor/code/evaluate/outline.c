@@ -81,7 +81,7 @@ void kc__survey(struct kc_evaluation *e)
 
 	e->is_surveying = 1;
 	for (uint32_t c = 0; c < KC_AXES; c++) {
-		int64_t end = c < 3 ? e->launch->grid[2 - c] : e->warps.count[5 - c];
+		int64_t end = kc__axis_terms(e, c);
 
 		e->counters[c] = (struct kc_index){.at = (end - 1) / 2, .end = end, .stride = 1};
 	}

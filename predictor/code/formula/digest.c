@@ -24,10 +24,10 @@ static void take(struct queue *q, uint32_t value)
 	q->values[q->count++] = value;
 }
 
-static void take_sources(struct queue *q, const struct kc_value *v)
+static void take_sources(struct queue *q, struct kc_value *v)
 {
-	uint32_t count = v->op == KC_OP_PHI ? q->f->cfg.blocks[v->block].in_count : v->count;
-	const uint32_t *from = v->op == KC_OP_PHI ? q->f->phi_sources + v->phi : v->source;
+	uint32_t count;
+	const uint32_t *from = kc__sources(q->f, v, &count);
 
 	for (uint32_t n = 0; n < count; n++)
 		take(q, from[n]);

@@ -143,7 +143,6 @@ struct kc_cycle {
 	uint32_t left, left_count;   /* in order: KC_OP_LEFT values */
 	uint32_t carried, carried_count;
 	uint8_t stepwise; /* a variable does not go on by a constant step: iterations are run one by one */
-	uint8_t has_unknown_exit;
 };
 
 /* A variable of a loop. */
@@ -175,6 +174,21 @@ struct kc_formula {
 	uint32_t slot_bytes;
 	uint64_t static_shared_bytes;
 };
+
+/* What a value is computed from: *count values. Of a phi, one for each edge into its block. */
+static inline uint32_t *kc__sources(const struct kc_formula *f, struct kc_value *v, uint32_t *count)
+{
+	*count = v->op == KC_OP_PHI ? f->cfg.blocks[v->block].in_count : v->count;
+	return v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
+}
+
+/* A variable of a loop, where the loop begins. */
+static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_value *v)
+{
+	uint32_t loop = f->cfg.blocks[v->block].loop;
+
+	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
+}
 
 /* The operation on single numbers. Results are kept extended by their sign, predicates as 0 and 1. Division by 0: 0. */
 int64_t kc__compute(const struct kc_value *value, int64_t a, int64_t b, int64_t c);

@@ -21,23 +21,6 @@ static int is_around(const struct kc_cfg *cfg, uint32_t outer, uint32_t inner)
 	return inner == outer;
 }
 
-static int is_header_phi(const struct kc_formula *f, const struct kc_value *v)
-{
-	uint32_t loop = f->cfg.blocks[v->block].loop;
-
-	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
-}
-
-static uint32_t source_count(const struct kc_formula *f, const struct kc_value *v)
-{
-	return v->op == KC_OP_PHI ? f->cfg.blocks[v->block].in_count : v->count;
-}
-
-static uint32_t *sources(const struct kc_formula *f, struct kc_value *v)
-{
-	return v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
-}
-
 /* --- what anything depends on */
 
 static void enliven(struct kc_formula *f, uint32_t value, uint32_t *stack, uint32_t *depth)
@@ -63,10 +46,10 @@ static int find_live(struct placer *p)
 		enliven(f, f->events[e].size, stack, &depth);
 	}
 	while (depth) {
-		struct kc_value *v = &f->values[stack[--depth]];
-		const uint32_t *from = sources(f, v);
+		uint32_t count;
+		const uint32_t *from = kc__sources(f, &f->values[stack[--depth]], &count);
 
-		for (uint32_t n = 0; n < source_count(f, v); n++)
+		for (uint32_t n = 0; n < count; n++)
 			enliven(f, from[n], stack, &depth);
 	}
 	return 0;
@@ -152,7 +135,7 @@ static uint32_t taken_in(const struct kc_formula *f, const struct kc_value *v, u
 	const struct kc_block *block = &f->cfg.blocks[v->block];
 	uint32_t from = f->cfg.edges[f->cfg.in_edges[block->in + n]].from;
 
-	return is_header_phi(f, v) && from < v->block ? f->cfg.loops[block->loop].parent : block->loop;
+	return kc__is_header_phi(f, v) && from < v->block ? f->cfg.loops[block->loop].parent : block->loop;
 }
 
 static int see_from(struct placer *p, uint32_t *value, uint32_t loop)
@@ -170,17 +153,19 @@ static int leave_loops(struct placer *p)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (!f->values[i].live)
+		uint32_t sources;
+
+		if (!f->values[i].live || f->values[i].level != KC_LEVEL_FLOW)
 			continue;
-		for (uint32_t n = 0; n < source_count(f, &f->values[i]) && !rc; n++) {
+		kc__sources(f, &f->values[i], &sources);
+		for (uint32_t n = 0; n < sources && !rc; n++) {
 			uint32_t loop =
 			    f->values[i].op == KC_OP_PHI ? taken_in(f, &f->values[i], n) : f->values[i].loop;
-			uint32_t from = sources(f, &f->values[i])[n];
+			uint32_t from = kc__sources(f, &f->values[i], &sources)[n];
 
-			if (f->values[i].level != KC_LEVEL_FLOW)
-				continue;
 			rc = see_from(p, &from, loop);
-			sources(f, &f->values[i])[n] = from;
+			/* Asked again: adding a value may have moved them all. */
+			kc__sources(f, &f->values[i], &sources)[n] = from;
 		}
 	}
 	for (uint32_t b = 0; b < f->cfg.block_count && !rc; b++) {
@@ -216,15 +201,15 @@ static int depends_on_memory(const struct placer *p, uint32_t value)
 {
 	const struct kc_formula *f = p->f;
 	struct kc_value *v = &f->values[value];
-	const uint32_t *from = sources(f, v);
-	uint32_t count = source_count(f, v), known = 0;
+	uint32_t count, known = 0;
+	const uint32_t *from = kc__sources(f, v, &count);
 
 	if (v->op == KC_OP_UNKNOWN)
 		return 1;
 	for (uint32_t n = 0; n < count; n++) {
 		int memory = f->values[from[n]].memory;
 
-		if (v->op != KC_OP_PHI ? memory : is_header_phi(f, v) && memory && taken_in(f, v, n) == v->loop)
+		if (v->op != KC_OP_PHI ? memory : kc__is_header_phi(f, v) && memory && taken_in(f, v, n) == v->loop)
 			return 1;
 		known += !memory;
 	}
@@ -358,7 +343,7 @@ static int find_carried(struct placer *p)
 	if (!f->cycles)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < phis; i++)
-		if (f->values[i].live && is_header_phi(f, &f->values[i]))
+		if (f->values[i].live && kc__is_header_phi(f, &f->values[i]))
 			f->cycles[f->values[i].loop].carried_count++;
 	for (uint32_t l = 0; l < f->cfg.loop_count; l++) {
 		f->cycles[l].carried = count;
@@ -373,7 +358,7 @@ static int find_carried(struct placer *p)
 		struct kc_cycle *cycle;
 		struct kc_carried *carried;
 
-		if (!f->values[i].live || !is_header_phi(f, &f->values[i]))
+		if (!f->values[i].live || !kc__is_header_phi(f, &f->values[i]))
 			continue;
 		cycle = &f->cycles[f->values[i].loop];
 		carried = &f->carried[cycle->carried + cycle->carried_count++];
@@ -413,12 +398,12 @@ static int list(struct placer *p)
 	if (!start || !f->order)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->value_count; i++)
-		if (f->values[i].live && !is_header_phi(f, &f->values[i]))
+		if (f->values[i].live && !kc__is_header_phi(f, &f->values[i]))
 			start[bucket_of(p, i) + 2]++;
 	for (uint32_t n = 2; n < bucket_count + 2; n++)
 		start[n] += start[n - 1];
 	for (uint32_t i = 0; i < f->value_count; i++)
-		if (f->values[i].live && !is_header_phi(f, &f->values[i]))
+		if (f->values[i].live && !kc__is_header_phi(f, &f->values[i]))
 			f->order[start[bucket_of(p, i) + 1]++] = i;
 	memcpy(f->level, start, sizeof(f->level));
 	for (uint32_t b = 0; b < blocks; b++) {

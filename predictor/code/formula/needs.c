@@ -37,9 +37,9 @@ static void spread(const struct kc_formula *f, uint8_t *needs, uint32_t *stack)
 	}
 	while (depth) {
 		uint32_t value = stack[--depth];
-		const struct kc_value *v = &f->values[value];
-		uint32_t count = v->op == KC_OP_PHI ? f->cfg.blocks[v->block].in_count : v->count;
-		const uint32_t *from = v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
+		struct kc_value *v = &f->values[value];
+		uint32_t count;
+		const uint32_t *from = kc__sources(f, v, &count);
 
 		for (uint32_t n = 0; n < count; n++)
 			need(needs, from[n], v->op == KC_OP_SELECT && !n ? IN_FULL : passes_on(v, needs[value]), stack,

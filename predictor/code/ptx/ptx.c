@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define NEWEST_MAJOR 9u /* PTX ISA version */
-#define FIRST_CAPACITY 16u
 
 static const uint8_t type_bytes[] = {
     [KC_PTX_PRED] = 1,   [KC_PTX_B8] = 1,    [KC_PTX_U8] = 1,         [KC_PTX_S8] = 1,   [KC_PTX_B16] = 2,
@@ -45,23 +44,10 @@ int kc__ptx_no_memory(struct kc__parser *parser)
 	return -ENOMEM;
 }
 
-/* array: the address of a pointer to elements. The arena keeps what is outgrown: at most as much again. */
 int kc__ptx_grow(struct kc__parser *parser, void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
 {
-	uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
-	void *old, *grown;
-
-	if (count < *capacity)
-		return 0;
-	grown = larger > *capacity ? kc_arena_array(&parser->module->arena, larger, element_bytes) : NULL;
-	if (!grown)
-		return kc__ptx_no_memory(parser);
-	memcpy(&old, array, sizeof(old));
-	if (count)
-		memcpy(grown, old, count * element_bytes);
-	memcpy(array, &grown, sizeof(grown));
-	*capacity = larger;
-	return 0;
+	return kc_arena_grow(&parser->module->arena, array, capacity, count, element_bytes) ? kc__ptx_no_memory(parser)
+											    : 0;
 }
 
 /* Lines that end where they end: .loc 1 12 3, function_name …, inlined_at … */

@@ -118,7 +118,6 @@ enum kc_ptx_opcode {
 #undef X
 	    KC_PTX_OPCODE_COUNT,
 };
-const char *kc_ptx_opcode_name(uint32_t opcode);
 
 enum kc_ptx_type {
 	KC_PTX_NO_TYPE,
@@ -233,25 +232,15 @@ struct kc_ptx_operand {
 #define KC_PTX_OPERANDS_MAX 8u
 #define KC_PTX_NO_REGISTER UINT32_MAX
 
-/* enum kc_ptx_opcode's modifiers that change what it does */
+/* Modifiers that change what an instruction counts or computes; all others are in its spelling only. */
 enum kc_ptx_flag {
 	KC_PTX_WIDE = 1 << 0,
 	KC_PTX_HIGH = 1 << 1,
-	KC_PTX_LOW = 1 << 2,
-	KC_PTX_TO = 1 << 3, /* cvta.to: from generic */
-	KC_PTX_UNIFORM = 1 << 4,
-	KC_PTX_LEFT = 1 << 5,
-	KC_PTX_RIGHT = 1 << 6, /* shf.l, shf.r */
-	KC_PTX_WRAP = 1 << 7,
-	KC_PTX_CLAMP = 1 << 8,
-	KC_PTX_BOOL_AND = 1 << 9,
-	KC_PTX_BOOL_OR = 1 << 10,
-	KC_PTX_BOOL_XOR = 1 << 11, /* setp.lt.and */
-	KC_PTX_ASYNC = 1 << 12,    /* cp.async */
-	KC_PTX_BULK = 1 << 13,     /* cp.async.bulk, cp.reduce.async.bulk */
-	KC_PTX_WAITS = 1 << 14,    /* bar.sync, barrier.sync, bar.red, barrier.cluster.wait */
-	KC_PTX_CLUSTER = 1 << 15,
-	KC_PTX_APPROXIMATE = 1 << 16,
+	KC_PTX_BOOL_AND = 1 << 2, /* setp.lt.and */
+	KC_PTX_BOOL_OR = 1 << 3,
+	KC_PTX_BOOL_XOR = 1 << 4,
+	KC_PTX_BULK = 1 << 5,  /* cp.async.bulk, cp.reduce.async.bulk */
+	KC_PTX_WAITS = 1 << 6, /* bar.sync, barrier.sync, bar.red, barrier.cluster.wait */
 };
 
 struct kc_ptx_instruction {

@@ -290,18 +290,7 @@ int kc__ptx_targets(struct kc__parser *parser, const char *text, size_t length)
 	return rc ? rc : kc__lexer_expect_sign(lexer, ';');
 }
 
-static const struct {
-	const char *word;
-	uint32_t space;
-} variable_spaces[] = {
-    {"global", KC_PTX_GLOBAL}, {"shared", KC_PTX_SHARED}, {"local", KC_PTX_LOCAL},
-    {"const", KC_PTX_CONST},   {"param", KC_PTX_PARAM},
-};
-
 uint32_t kc__ptx_space(const struct kc__lexer *lexer)
 {
-	for (size_t i = 0; i < sizeof(variable_spaces) / sizeof(variable_spaces[0]); i++)
-		if (kc__lexer_is_dotted(lexer, variable_spaces[i].word))
-			return variable_spaces[i].space;
-	return KC_PTX_GENERIC;
+	return lexer->kind == KC__TOKEN_DOTTED ? kc__ptx_space_named(lexer->text, lexer->text_length) : KC_PTX_GENERIC;
 }

@@ -55,10 +55,8 @@ static const struct modifier compares[] = {
 };
 
 static const struct modifier flags[] = {
-    {"wide", KC_PTX_WIDE},   {"hi", KC_PTX_HIGH},      {"lo", KC_PTX_LOW},          {"to", KC_PTX_TO},
-    {"uni", KC_PTX_UNIFORM}, {"l", KC_PTX_LEFT},       {"r", KC_PTX_RIGHT},         {"wrap", KC_PTX_WRAP},
-    {"clamp", KC_PTX_CLAMP}, {"and", KC_PTX_BOOL_AND}, {"or", KC_PTX_BOOL_OR},      {"xor", KC_PTX_BOOL_XOR},
-    {"async", KC_PTX_ASYNC}, {"bulk", KC_PTX_BULK},    {"cluster", KC_PTX_CLUSTER}, {"approx", KC_PTX_APPROXIMATE},
+    {"wide", KC_PTX_WIDE},  {"hi", KC_PTX_HIGH},      {"and", KC_PTX_BOOL_AND},
+    {"or", KC_PTX_BOOL_OR}, {"xor", KC_PTX_BOOL_XOR}, {"bulk", KC_PTX_BULK},
 };
 
 static const struct modifier vectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
@@ -79,16 +77,16 @@ enum kc_ptx_type kc__ptx_type_named(const char *text, size_t length)
 	return (enum kc_ptx_type)LOOK_UP(types, text, length);
 }
 
+enum kc_ptx_space kc__ptx_space_named(const char *text, size_t length)
+{
+	return (enum kc_ptx_space)LOOK_UP(spaces, text, length);
+}
+
 static const char *const opcode_names[] = {[KC_PTX_OTHER] = "",
 #define X(constant, spelling) [KC_PTX_##constant] = spelling,
 					   KC_PTX_OPCODES(X)
 #undef X
 };
-
-const char *kc_ptx_opcode_name(uint32_t opcode)
-{
-	return opcode < KC_PTX_OPCODE_COUNT ? opcode_names[opcode] : "";
-}
 
 static uint32_t opcode_named(const char *text, size_t length)
 {
@@ -124,10 +122,8 @@ static void modify(struct kc_ptx_instruction *i, const char *text, size_t length
 			i->type2 = (uint8_t)value;
 	} else if (compares_values(i->opcode) && (value = LOOK_UP(compares, text, length))) {
 		i->compare = (uint8_t)value;
-	} else if ((value = LOOK_UP(spaces, text, word))) {
+	} else if ((value = kc__ptx_space_named(text, word))) {
 		i->space = i->space ? i->space : (uint8_t)value;
-		if (colons && length - word == strlen("::cluster") && !memcmp(colons, "::cluster", length - word))
-			i->flags |= KC_PTX_CLUSTER;
 	} else if ((value = LOOK_UP(vectors, text, length))) {
 		i->vector = (uint8_t)value;
 	} else {

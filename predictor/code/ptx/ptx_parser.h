@@ -37,7 +37,9 @@ struct kc__parser {
 int kc__ptx_grow(struct kc__parser *parser, void *array, uint32_t count, uint32_t *capacity, size_t element_bytes);
 int kc__ptx_no_memory(struct kc__parser *parser);
 
-enum kc_ptx_type kc__ptx_type_named(const char *text, size_t length); /* KC_PTX_NO_TYPE: it is not one */
+/* Of a word without its dot. KC_PTX_NO_TYPE, KC_PTX_GENERIC: it names none. */
+enum kc_ptx_type kc__ptx_type_named(const char *text, size_t length);
+enum kc_ptx_space kc__ptx_space_named(const char *text, size_t length);
 
 /* ptx_declaration.c */
 int kc__ptx_declare(struct kc__parser *parser, struct kc__names *names, const char *text, size_t length, uint32_t kind,

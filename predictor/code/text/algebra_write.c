@@ -1,4 +1,4 @@
-#include "algebra.h"
+#include "algebra_rules.h"
 
 #include "predictor/code/ptx/ptx.h"
 
@@ -54,12 +54,6 @@ static void write_special(struct writer *w, int64_t number)
 
 /* --- a - c * floor(a / c) as a % c */
 
-static void take_out(struct kc_term *term, uint32_t n)
-{
-	term->count--;
-	memmove(&term->atoms[n], &term->atoms[n + 1], (term->count - n) * sizeof(term->atoms[0]));
-}
-
 static const struct kc_sum *with_rests(struct kc_algebra *g, const struct kc_sum *a)
 {
 	for (uint32_t i = 0; i < a->count; i++) {
@@ -72,7 +66,7 @@ static const struct kc_sum *with_rests(struct kc_algebra *g, const struct kc_sum
 			if (quotient.kind != KC_ATOM_FLOOR || !kc__is_number(quotient.b, &divisor) ||
 			    fmod(factor.by, divisor) != 0)
 				continue;
-			take_out(&factor, n);
+			kc__drop_factor(&factor, n);
 			factor.by /= -divisor;
 			scaled = kc__of_term(g, &factor);
 			rest = kc__atom(g, (struct kc_atom){.kind = KC_ATOM_REST, .a = quotient.a, .b = quotient.b});
@@ -289,7 +283,7 @@ static void write_sum(struct writer *w, const struct kc_sum *a, unsigned depth)
 		for (uint32_t n = 0; n < count; n++)
 			for (uint32_t m = 0; m < term.count; m++)
 				if (term.atoms[m] == common[n]) {
-					take_out(&term, m);
+					kc__drop_factor(&term, m);
 					break;
 				}
 		write_term(w, &term, i == 0, depth);

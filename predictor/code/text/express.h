@@ -52,12 +52,4 @@ static inline int kc__constant_source(const struct kc_express *x, const struct k
 	return 1;
 }
 
-/* A variable of a loop. */
-static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_value *v)
-{
-	uint32_t loop = f->cfg.blocks[v->block].loop;
-
-	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
-}
-
 #endif

@@ -316,10 +316,9 @@ static const char *reason_text(int64_t reason)
 static const char *why(const struct kc_formula *f, uint32_t value)
 {
 	for (unsigned depth = 0; depth < WHY_DEPTH; depth++) {
-		const struct kc_value *v = &f->values[value];
-		uint32_t count = v->op == KC_OP_PHI ? f->cfg.blocks[v->block].in_count : v->count;
-		const uint32_t *from = v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
-		uint32_t next = KC_NO_VALUE;
+		struct kc_value *v = &f->values[value];
+		uint32_t count, next = KC_NO_VALUE;
+		const uint32_t *from = kc__sources(f, v, &count);
 
 		if (v->op == KC_OP_UNKNOWN)
 			return reason_text(v->constant);
