@@ -170,13 +170,6 @@ static const struct kc_contention *learned(const struct kc_contention *c, const 
 	return c;
 }
 
-float kc_contention_law(const struct kc_contention *c, const struct kc_load *load)
-{
-	while (c && !__atomic_load_n(&c->law[0], __ATOMIC_RELAXED) && !__atomic_load_n(&c->law[1], __ATOMIC_RELAXED))
-		c = c->parent;
-	return c ? law_of(c, load) : 1;
-}
-
 /* Alone, it is asked for 1 alone. */
 static float log_of(float slowdown)
 {

@@ -88,9 +88,6 @@ struct kc_meeting kc_meeting_unpack(uint64_t packed);
 /* Time over solo time, ≥ 1. c NULL: the slowdown by room. */
 float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting);
 
-/* The linear law alone, of this shape or else of the device: 1 where nothing is learned. */
-float kc_contention_law(const struct kc_contention *c, const struct kc_load *load);
-
 /* A launch has been measured. solo_ns > 0: what is known of its time alone;
  * met: the load the others really put on the device while it ran. */
 void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeting, const struct kc_load *met,

@@ -62,8 +62,7 @@ static void look(struct company *company, const struct kc__floor *floor, int64_t
 
 	for (unsigned i = 0; i < floor->count; i++) {
 		const struct kc__rival *rival = &floor->rivals[i];
-		unsigned there = (rival->start_ns <= t) & (rival->placed_ns <= t) & (rival->end_ns > t);
-		unsigned holds = there & !(rival->flags & KC__DRAINS);
+		unsigned holds = (rival->start_ns <= t) & (rival->placed_ns <= t) & (rival->end_ns > t);
 
 		company->members[count] = (uint8_t)i;
 		count += holds;
@@ -264,30 +263,16 @@ static double shared_ns(struct company *company, struct kc__floor *floor, const 
 	}
 }
 
-static int beside_draining(const struct kc__floor *floor, int64_t t)
+static uint32_t case_of(const struct start *start, unsigned beside)
 {
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
-
-		if ((rival->flags & KC__DRAINS) && rival->start_ns <= t && rival->end_ns > t)
-			return 1;
-	}
-	return 0;
-}
-
-static uint32_t case_of(const struct start *start, unsigned beside, const struct kc__floor *floor)
-{
-	if (beside || (start->waited_for == KC_CASE_B && beside_draining(floor, start->ns)))
+	if (beside)
 		return start->waited_for == KC_CASE_B ? KC_CASE_B : KC_CASE_A;
 	return (uint32_t)start->waited_for;
 }
 
-void kc__tail_lasts(struct kc__tail *tail, const struct kc__site *site, const struct kc_work *work, int64_t duration_ns)
+void kc__tail_lasts(struct kc__tail *tail, int64_t duration_ns)
 {
-	if (tail->drains)
-		tail->wave_ns = (int64_t)(site->timing.tail * (double)duration_ns / work->waves);
-	else
-		tail->wave_ns = tail->waves > 1 ? duration_ns / (int64_t)tail->waves : duration_ns;
+	tail->wave_ns = tail->waves > 1 ? duration_ns / (int64_t)tail->waves : duration_ns;
 }
 
 static void place_alone(const struct kc__site *site, const struct kc_work *work, int64_t start_ns, int64_t solo_ns,
@@ -350,35 +335,6 @@ static void place_shared(struct company *company, struct kc__floor *floor, struc
 	out->slowdown_waves = (float)((double)tail->waves / (double)grid->waves);
 }
 
-static int overlaps(const struct kc__rival *rival, int64_t start_ns)
-{
-	return rival->start_ns <= start_ns && rival->end_ns > start_ns;
-}
-
-/*
- * Beyond room: from the start of the new kernel on, it and those it finds there
- * slow each other in proportion to their loads. Each rival's rest first, then
- * how much less the new one does meanwhile.
- */
-static double lost_to_company_ns(const struct kc__site *site, struct kc__floor *floor, int64_t start_ns, int64_t end_ns,
-				 float load)
-{
-	double lost_ns = 0;
-
-	for (unsigned i = 0; i < floor->count; i++) {
-		struct kc__rival *rival = &floor->rivals[i];
-		double sensitivity = site->timing.sensitivity, shared_ns;
-
-		if (!overlaps(rival, start_ns))
-			continue;
-		shared_ns = (double)((rival->end_ns < end_ns ? rival->end_ns : end_ns) - start_ns);
-		if (!(rival->flags & KC__FIXED))
-			rival->end_ns += (int64_t)(sensitivity * load * shared_ns);
-		lost_ns += sensitivity * rival->load[KC_LOAD_ISSUE] / KC__LOAD_UNITS * shared_ns;
-	}
-	return lost_ns;
-}
-
 /* What the rivals, and all that follows in their streams, put on the device while it runs. */
 static void expect_load(struct kc_load *load, const struct kc__floor *floor, const struct kc_placement *out)
 {
@@ -400,8 +356,7 @@ static void expect_load(struct kc_load *load, const struct kc__floor *floor, con
 }
 
 void kc__place(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
-	       const struct kc_work *work, int64_t solo_ns, const struct kc_load *load, struct kc_placement *out,
-	       struct kc__tail *tail)
+	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
 {
 	const struct kc_grid *grid = &work->grid;
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
@@ -410,20 +365,13 @@ void kc__place(const struct kc__site *site, struct kc__floor *floor, int priorit
 	company.count = 0;
 	if (floor->count && grid->waves)
 		start = find_start(site, floor, priority, ready_ns, grid, &company);
-	out->concurrency_case = case_of(&start, company.count, floor);
-	tail->drains = site->timing.tail > 0 && work->waves >= 1;
+	out->concurrency_case = case_of(&start, company.count);
 	kc__hold_init(tail->hold, &grid->block);
 	if (company.count)
 		place_shared(&company, floor, &start, work, solo_ns, out, tail);
 	else
 		place_alone(site, work, start.ns, solo_ns, out, tail);
-	kc__tail_lasts(tail, site, work, out->end_ns - out->start_ns);
+	kc__tail_lasts(tail, out->end_ns - out->start_ns);
 	expect_load(&out->meeting.load, floor, out);
 	out->meeting.room = out->slowdown;
-	if (site->timing.sensitivity > 0) {
-		double lost_ns = lost_to_company_ns(site, floor, out->start_ns, out->end_ns, load->of[KC_LOAD_ISSUE]);
-
-		out->end_ns += (int64_t)lost_ns;
-		out->slowdown += solo_ns ? (float)(lost_ns / (double)solo_ns) : 0;
-	}
 }

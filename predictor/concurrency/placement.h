@@ -27,7 +27,6 @@ struct kc__site {
 	struct kc_footprint sm;
 	uint32_t sm_count;
 	uint32_t grids_max; /* kernels that may be on the SMs at once */
-	struct kc_timing timing;
 };
 
 struct kc__rival {
@@ -42,10 +41,8 @@ struct kc__rival {
 	uint8_t flags;
 	kc__amounts most; /* kc__hold_most() */
 };
-#define KC__WAITS 1u  /* starts later only for want of room */
-#define KC__DRAINS 2u /* its last blocks make room one by one */
-#define KC__FIXED 4u  /* its end already allows for what comes later */
-#define KC__HOLDS 8u  /* is in the floor's rooms */
+#define KC__WAITS 1u /* starts later only for want of room */
+#define KC__HOLDS 2u /* is in the floor's rooms */
 
 struct kc__floor {
 	struct kc__rooms rooms;
@@ -55,9 +52,8 @@ struct kc__floor {
 };
 
 struct kc__tail {
-	int64_t wave_ns; /* from its last block's start to its end */
-	uint64_t waves;  /* that it runs in */
-	int drains;
+	int64_t wave_ns;       /* from its last block's start to its end */
+	uint64_t waves;        /* that it runs in */
 	struct kc__hold *hold; /* the caller's, to be filled */
 };
 
@@ -72,15 +68,12 @@ void kc__floor_remove(struct kc__floor *floor, unsigned place);
 
 /*
  * ready_ns: everything but room on the SMs allows it to start. solo_ns ≥ 0.
- * load: what the new kernel puts on the device. Fills all of out but the
- * ticket and the context, and all of tail; the ends of rivals it slows down move.
+ * Fills all of out but the ticket and the context, and all of tail.
  */
 void kc__place(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
-	       const struct kc_work *work, int64_t solo_ns, const struct kc_load *load, struct kc_placement *out,
-	       struct kc__tail *tail);
+	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail);
 
 /* It takes so long after all: fills wave_ns. */
-void kc__tail_lasts(struct kc__tail *tail, const struct kc__site *site, const struct kc_work *work,
-		    int64_t duration_ns);
+void kc__tail_lasts(struct kc__tail *tail, int64_t duration_ns);
 
 #endif

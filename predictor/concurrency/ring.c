@@ -92,14 +92,6 @@ static void read_interval(const struct kc__stream *s, const struct kc__interval 
 	found->end_ns += s->shift_ns;
 }
 
-int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found)
-{
-	if (!kc__ring_find(s, ring, t))
-		return 0;
-	read_interval(s, ring, s->cursor, found);
-	return 1;
-}
-
 void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns)
 {
 	while (s->first != s->next && kc__ring_slot(ring, s->first)->end_ns + s->shift_ns <= now_ns)
@@ -121,25 +113,6 @@ int kc__ring_look(const struct kc__stream *s, const struct kc__interval *ring, u
 		return 0;
 	read_interval(s, ring, ticket, found);
 	return 1;
-}
-
-/* Longer queues keep their order all the same: the walk ends where there is slack or nothing more. */
-#define WALK 8u
-
-void kc__ring_stretch(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket, int64_t by_ns, int64_t gap_ns)
-{
-	if (!known(s, ticket) || s->next - ticket > WALK || by_ns <= 0)
-		return;
-	slot(ring, ticket)->end_ns += by_ns;
-	for (uint32_t i = ticket + 1; i != s->next; i++) {
-		int64_t late_ns = kc__ring_slot(ring, i - 1)->end_ns + gap_ns - kc__ring_slot(ring, i)->start_ns;
-
-		if (late_ns <= 0)
-			break;
-		slot(ring, i)->start_ns += late_ns;
-		slot(ring, i)->end_ns += late_ns;
-	}
-	s->tail_ns = kc__ring_slot(ring, s->next - 1)->end_ns;
 }
 
 static int is_before(uint32_t ticket, uint32_t other)

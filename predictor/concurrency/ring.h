@@ -85,9 +85,6 @@ static inline const struct kc__interval *kc__ring_find(struct kc__stream *s, con
 	return kc__ring_slot(ring, s->cursor);
 }
 
-/* The same with real times; 0: there is none. */
-int kc__ring_at(struct kc__stream *s, const struct kc__interval *ring, int64_t t, struct kc__interval *found);
-
 /* Drops what has ended by now. */
 void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns);
 
@@ -98,10 +95,6 @@ void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t t
  * which may turn out not to have ended yet. Only news of the newest counts. */
 void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns);
-
-/* An interval takes by_ns longer: what is queued right behind it moves, as far
- * as a short walk reaches. */
-void kc__ring_stretch(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket, int64_t by_ns, int64_t gap_ns);
 
 /* 1: still readable, with real times. */
 int kc__ring_look(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,

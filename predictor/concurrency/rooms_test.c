@@ -1,5 +1,8 @@
 #include "rooms.h"
 
+#include "predictor/device/occupancy_testing.h"
+#include "predictor/math/random_testing.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,16 +149,6 @@ static void alone_it_is_round_robin(void **state)
 	assert_memory_equal(placed, ((uint32_t[SMS_MAX]){1, 1, 2, 2, 2}), sizeof(placed));
 }
 
-static uint32_t random_below(uint32_t bound)
-{
-	static uint64_t s = 88172645463325252u; /* xorshift64, Marsaglia 2003 */
-
-	s ^= s << 13;
-	s ^= s >> 7;
-	s ^= s << 17;
-	return (uint32_t)(s >> 33) % bound;
-}
-
 struct sms { /* one by one */
 	struct kc_footprint free[SMS_MAX];
 	uint32_t count;
@@ -179,7 +172,7 @@ static void most_room(struct sms sms, const struct kc_footprint *block, uint32_t
 		uint32_t best = 0;
 
 		for (uint32_t i = 1; i < sms.count; i++)
-			if (kc_blocks_fitting(&sms.free[i], block) > kc_blocks_fitting(&sms.free[best], block))
+			if (blocks_fitting(&sms.free[i], block) > blocks_fitting(&sms.free[best], block))
 				best = i;
 		for (int r = 0; r < KC_SM_RESOURCES; r++)
 			sms.free[best].of[r] -= block->of[r];
@@ -214,7 +207,7 @@ static uint32_t check_offer(const struct sms *sms, const struct kc_footprint *bl
 
 	for (uint32_t rank = 0, i = 0; i < offer->count; i++) {
 		for (; rank < offer->parts[i].end; rank++) {
-			assert_int_equal(offer->parts[i].fit, kc_blocks_fitting(&sms->free[rank], block));
+			assert_int_equal(offer->parts[i].fit, blocks_fitting(&sms->free[rank], block));
 			slots += offer->parts[i].fit;
 		}
 	}

@@ -3,7 +3,6 @@
 #include "predictor/solo/lambda.h"
 #include "ring.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* With rings of 1,024 this keeps a timeline below 5.25 MiB, and 128 kernels in flight beside a new one. The last stream
@@ -96,7 +95,6 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	tl->site.sm = kc_sm_limits(device);
 	tl->site.sm_count = device->sm_count;
 	tl->site.grids_max = kc_device_resident_grids(device->cc_major, device->cc_minor);
-	tl->site.timing = (struct kc_timing){0};
 	tl->launch_overhead_ns = device->launch_overhead_ns;
 	tl->launch_gap_ns = device->launch_gap_ns;
 	tl->engine_count = device->copy_engines > 1 ? ENGINES : 1;
@@ -115,11 +113,6 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 		begin_stream(tl, &tl->streams[i], KC_STREAM_BLOCKING, 0);
 	}
 	memset(tl->next_queue, 0, sizeof(tl->next_queue));
-}
-
-void kc_timeline_tune(struct kc_timeline *tl, const struct kc_timing *timing)
-{
-	tl->site.timing = *timing;
 }
 
 /* Before anything of the stream changes: what heads it has to be found again. */
@@ -266,12 +259,12 @@ static uint8_t load_units(float load)
 
 /* Where it stays: no copy of what has just been written in parts. Its hold is there. */
 static void fill(struct kc__interval *interval, const struct kc_demand *demand, const struct kc_placement *out,
-		 const struct kc__tail *tail, uint32_t flags)
+		 const struct kc__tail *tail, uint8_t flags)
 {
 	interval->start_ns = out->start_ns;
 	interval->end_ns = out->end_ns;
 	interval->wave_ns = (float)tail->wave_ns;
-	interval->flags = (uint8_t)(flags | (tail->drains ? KC__DRAINS : 0));
+	interval->flags = flags;
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
 		interval->load[i] = load_units(demand->load.of[i]);
 }
@@ -299,36 +292,20 @@ static int64_t sane_ns(int64_t duration_ns)
 	return duration_ns < (int64_t)KC__LONGEST_NS ? duration_ns : (int64_t)KC__LONGEST_NS;
 }
 
-/* Rivals that the new kernel slows down end later than was thought, unless it is known otherwise. */
-static void move_rivals(struct kc_timeline *tl, int known)
-{
-	for (uint32_t i = 0; i < tl->busy_count; i++) {
-		struct kc__rival rival = tl->floor.rivals[i];
-		struct kc__stream *s = &tl->streams[tl->busy[i]];
-		struct kc__interval *ring = tl->rings[tl->busy[i]], interval;
-
-		kc__floor_vacate(&tl->floor, i);
-		if (known || rival.end_ns == INT64_MIN || (rival.flags & KC__FIXED))
-			continue;
-		if (kc__ring_look(s, ring, s->cursor, &interval))
-			kc__ring_stretch(s, ring, s->cursor, rival.end_ns - interval.end_ns, tl->launch_gap_ns);
-	}
-}
-
-/* What others made of launches like this one. Returns whether it was known. */
-static int learned_slowdown(const struct kc__site *site, const struct kc_demand *demand, int64_t solo_ns,
-			    struct kc_placement *out, struct kc__tail *tail)
+/* What others made of launches like this one, where that is known. */
+static void learned_slowdown(const struct kc_demand *demand, int64_t solo_ns, struct kc_placement *out,
+			     struct kc__tail *tail)
 {
 	float slowdown = out->slowdown;
 	double ns;
 
 	out->contended = 0;
 	if (!demand->contention && !(demand->direct.share > 0))
-		return 0;
+		return;
 	if (demand->contention && !kc_direct_is_all(&demand->direct))
 		slowdown = out->contended = kc_contention_slowdown(demand->contention, &out->meeting);
 	if (!(slowdown >= 1))
-		return 0;
+		return;
 	ns = (double)solo_ns * slowdown;
 	if (demand->direct.share > 0) {
 		ns = kc_direct_ns(&demand->direct, ns);
@@ -336,19 +313,18 @@ static int learned_slowdown(const struct kc__site *site, const struct kc_demand 
 	}
 	out->slowdown = slowdown;
 	out->end_ns = out->start_ns + (int64_t)ns;
-	kc__tail_lasts(tail, site, demand->work, out->end_ns - out->start_ns);
-	return 1;
+	kc__tail_lasts(tail, out->end_ns - out->start_ns);
 }
 
 void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
 			struct kc_placement *out)
 {
-	uint32_t index = index_of(stream), flags = 0;
+	uint32_t index = index_of(stream);
 	struct kc__stream *s = &tl->streams[index];
 	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
 	struct kc__interval *interval;
 	struct kc__tail tail;
-	int behind, known;
+	int behind;
 
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	ready = ready_ns(tl, s, now_ns, &behind);
@@ -356,13 +332,10 @@ void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	find_rivals(tl, now_ns, ready);
 	interval = kc__ring_next(s, tl->rings[index]);
 	tail.hold = &interval->hold;
-	kc__place(&tl->site, &tl->floor, s->priority, ready, demand->work, solo_ns, &demand->load, out, &tail);
+	kc__place(&tl->site, &tl->floor, s->priority, ready, demand->work, solo_ns, out, &tail);
 	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
-	known = learned_slowdown(&tl->site, demand, solo_ns, out, &tail);
-	if (tl->site.timing.sensitivity > 0)
-		move_rivals(tl, known);
-	flags |= (known ? KC__FIXED : 0) | (out->start_ns > ready ? KC__WAITS : 0);
-	fill(interval, demand, out, &tail, flags);
+	learned_slowdown(demand, solo_ns, out, &tail);
+	fill(interval, demand, out, &tail, out->start_ns > ready ? KC__WAITS : 0);
 	enter_queue(tl, index, ready);
 	append(tl, index, behind, out);
 	tl->before = demand->identity;
@@ -507,18 +480,6 @@ void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket
 	for (uint32_t i = 0; i < tl->engine_count; i++)
 		drop_copy(&tl->engines[i], index, ticket);
 	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
-}
-
-int kc_timeline_look(const struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t *start_ns, int64_t *end_ns)
-{
-	uint32_t index = index_of(stream);
-	struct kc__interval interval;
-
-	if (!kc__ring_look(&tl->streams[index], tl->rings[index], ticket, &interval))
-		return -ENOENT;
-	*start_ns = interval.start_ns;
-	*end_ns = interval.end_ns;
-	return 0;
 }
 
 int64_t kc_timeline_tail(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)

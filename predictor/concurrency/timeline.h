@@ -46,19 +46,10 @@ struct kc_demand {
 	uint32_t identity;                      /* any number that tells this launch shape from others */
 };
 
-/* How kernels end, and what they do to each other, where no struct
- * kc_contention tells. All 0: blocks run in step, and only room counts. */
-struct kc_timing {
-	float tail;        /* 0: waves in step. Else the last blocks of a grid of more than a wave end
-			    * one by one during this share of a block's time, and make room as they do */
-	float sensitivity; /* slowdown - 1 of a kernel beside others that could fill the device */
-};
-
 struct kc_timeline;
 
 size_t kc_timeline_size(void);
 void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device);
-void kc_timeline_tune(struct kc_timeline *tl, const struct kc_timing *timing);
 
 /* A stream begins to exist (or begins again). priority: CUDA's, lower runs
  * first. Streams past the table's capacity are carried as one. */
@@ -80,11 +71,6 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 			struct kc_placement *out);
 /* The call failed after all: its interval never was. */
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket);
-
-/* Where an interval stands by what is known now: later launches may have slowed
- * it down, measured ends moved it. 0; -ENOENT: no longer, or never, carried. */
-int kc_timeline_look(const struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t *start_ns,
-		     int64_t *end_ns);
 
 /* Predicted end of all that is in the stream (now_ns where it is empty): what
  * an event recorded now will wait for. */

@@ -1,76 +1,8 @@
 /* What must hold of any mix of kernels, in whatever order the calls come. */
 #include "placement.h"
+#include "predictor/math/random_testing.h"
 #include "rooms.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-enum { US = 1000 };
-#define OVERHEAD_NS 8000
-#define GAP_NS 1000
-#define NOW_NS (1000 * 1000 * (int64_t)US)
-
-static struct kc_device k40(void)
-{
-	struct kc_device device = *kc_device_builtin("k40");
-
-	device.launch_overhead_ns = OVERHEAD_NS;
-	device.launch_gap_ns = GAP_NS;
-	return device;
-}
-
-static int set_up(void **state)
-{
-	struct kc_device device = k40();
-
-	*state = malloc(kc_timeline_size());
-	kc_timeline_init(*state, &device);
-	for (uint32_t stream = 0; stream < 4; stream++)
-		kc_timeline_stream(*state, stream, KC_STREAM_NONBLOCKING, 0);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	free(*state);
-	return 0;
-}
-
-static struct kc_work work_of(uint32_t blocks)
-{
-	struct kc_device device = k40();
-	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0, 0};
-	struct kc_work work;
-
-	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
-	return work;
-}
-
-static struct kc_placement launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, uint32_t blocks,
-				  int64_t solo_ns)
-{
-	struct kc_work work = work_of(blocks);
-	struct kc_placement p;
-
-	kc_timeline_kernel(tl, stream, now_ns, &work, solo_ns, &p);
-	return p;
-}
-
-static uint32_t random_below(uint32_t bound)
-{
-	static uint64_t s = 88172645463325252u; /* xorshift64, Marsaglia 2003 */
-
-	s ^= s << 13;
-	s ^= s >> 7;
-	s ^= s << 17;
-	return (uint32_t)(s >> 33) % bound;
-}
+#include "timeline_testing.h"
 
 enum { FUZZ_STREAMS = 12, FUZZ_WORKS = 16 };
 
@@ -323,13 +255,12 @@ static void check_last_wave(const struct mix *mix, const struct kc_work *work, c
 static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 {
 	struct kc_work work = random_work(&mix->device);
-	struct kc_load load = {{0}};
 	unsigned place = mix->floor.count;
 	struct kc_placement p;
 	struct kc__tail tail = {.hold = &mix->holds[place]};
 
 	*ready_ns += random_below(20000);
-	kc__place(&mix->site, &mix->floor, 0, *ready_ns, &work, 20000 + random_below(50000), &load, &p, &tail);
+	kc__place(&mix->site, &mix->floor, 0, *ready_ns, &work, 20000 + random_below(50000), &p, &tail);
 	check_last_wave(mix, &work, &tail);
 	mix->blocks[place] = work.grid.block;
 	kc__floor_add(&mix->floor);
@@ -391,8 +322,6 @@ static void no_sm_holds_more_than_its_limits(void **state)
 		assert_true(mix.shared > 1000 && mix.ragged > 50);
 	}
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {

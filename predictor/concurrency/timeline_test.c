@@ -1,66 +1,7 @@
-#include "timeline.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "timeline_testing.h"
 
 /* A K40 has 15 SMs; 8 blocks of 256 threads fill one, 120 the device. */
-enum { FULL = 120, HALF = 60, US = 1000 };
-#define OVERHEAD_NS 8000
-#define GAP_NS 1000
-#define NOW_NS (1000 * 1000 * (int64_t)US)
-
-static struct kc_device k40(void)
-{
-	struct kc_device device = *kc_device_builtin("k40");
-
-	device.launch_overhead_ns = OVERHEAD_NS;
-	device.launch_gap_ns = GAP_NS;
-	return device;
-}
-
-static int set_up(void **state)
-{
-	struct kc_device device = k40();
-
-	*state = malloc(kc_timeline_size());
-	kc_timeline_init(*state, &device);
-	for (uint32_t stream = 0; stream < 4; stream++)
-		kc_timeline_stream(*state, stream, KC_STREAM_NONBLOCKING, 0);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	free(*state);
-	return 0;
-}
-
-static struct kc_work work_of(uint32_t blocks)
-{
-	struct kc_device device = k40();
-	struct kc_resources resources = {.registers = 16};
-	struct kc_shape shape = {{blocks, 1, 1}, {256, 1, 1}, 0, 0};
-	struct kc_work work;
-
-	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
-	return work;
-}
-
-static struct kc_placement launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, uint32_t blocks,
-				  int64_t solo_ns)
-{
-	struct kc_work work = work_of(blocks);
-	struct kc_placement p;
-
-	kc_timeline_kernel(tl, stream, now_ns, &work, solo_ns, &p);
-	return p;
-}
+enum { FULL = 120, HALF = 60 };
 
 static void alone(void **state)
 {
@@ -497,48 +438,6 @@ static void resident_grids(void **state)
 	assert_int_equal(last.start_ns, first.end_ns);
 }
 
-/* 60 of 120 places each. With sensitivity 1 and loads of half a device, both run
- * at 1 / 1.5 while together: 100 µs become 150 for the first; the second, of the
- * same length, loses half of the 100 µs it was to run. */
-static void both_slow_down(void **state)
-{
-	struct kc_timeline *tl = *state;
-	struct kc_timing timing = {.sensitivity = 1};
-	struct kc_work work = work_of(HALF);
-	struct kc_demand demand = {.work = &work, .solo_ns = 100 * US, .load = {{0.5f}}};
-	struct kc_placement first, second;
-	int64_t start_ns, end_ns;
-
-	kc_timeline_tune(tl, &timing);
-	kc_timeline_launch(tl, 0, NOW_NS, &demand, &first);
-	assert_int_equal(first.end_ns - first.start_ns, 100 * US);
-	kc_timeline_launch(tl, 1, NOW_NS, &demand, &second);
-	assert_int_equal(kc_timeline_look(tl, 0, first.ticket, &start_ns, &end_ns), 0);
-	assert_int_equal(start_ns, first.start_ns);
-	assert_in_range(end_ns - start_ns, 150 * US - 200, 150 * US + 200);
-	assert_in_range(second.end_ns - second.start_ns, 150 * US - 200, 150 * US + 200);
-	assert_float_equal(second.slowdown, 1.5, 0.01);
-	assert_int_equal(kc_timeline_look(tl, 0, 4000, &start_ns, &end_ns), -ENOENT);
-}
-
-/* The end of the first wave, and the waves after it, of a kernel that drains:
- * 4 waves in 400 µs, the last blocks end during half of 100 µs. */
-static void a_tail_that_drains(void **state)
-{
-	struct kc_timeline *tl = *state;
-	struct kc_timing timing = {.tail = 0.5f};
-	struct kc_placement first, second;
-
-	kc_timeline_tune(tl, &timing);
-	first = launch(tl, 0, NOW_NS, 4 * FULL, 400 * US);
-	second = launch(tl, 1, NOW_NS, FULL, 10 * US);
-	assert_int_equal(second.start_ns, first.end_ns - 50 * US);
-	assert_int_equal(second.concurrency_case, KC_CASE_B);
-	assert_float_equal(second.slowdown, 1, 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -569,8 +468,6 @@ int main(void)
 	    TEST(the_order_of_amert),
 	    TEST(hardware_queues),
 	    TEST(resident_grids),
-	    TEST(both_slow_down),
-	    TEST(a_tail_that_drains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /*
  * Two equal kernels in two streams of a GTX 950, 289 sizes, each also measured
  * alone (traces/two_streams/mem_mem_matched): start and duration of both and
- * the makespan, by the timeline's functions with one set of parameters. Sizes
- * in ascending order: indices 0, 2, 4... choose the parameters, 1, 3, 5... are
- * reported. What is known before a run: solo times, and when the copies in front
- * of the second kernel have ended. When the host launched the first is not
- * recorded, so its start is where time begins.
+ * the makespan by the left-over rules, with nothing learned. Sizes in ascending
+ * order: indices 0, 2, 4... choose over how many neighbouring sizes solo times
+ * are smoothed and the baselines' constants, 1, 3, 5... are reported. What is known before a run: solo times, and when
+ * the copies in front of the second kernel have ended. When the host launched the first is not recorded, so its start
+ * is where time begins.
  */
 #include "timeline.h"
 
@@ -36,11 +36,6 @@ struct size {
 struct data {
 	struct size sizes[SIZES_MAX];
 	int count;
-};
-
-struct parameters {
-	struct kc_timing timing;
-	int reach; /* sizes on either side whose solo runs are taken with a size's own */
 };
 
 struct outcome {
@@ -182,33 +177,28 @@ struct both {
 	int64_t start_ns[2], end_ns[2];
 };
 
-/* What the timeline makes of a run once both kernels have been launched. */
-static struct both place(struct kc_timeline *tl, const struct data *data, int i, const struct parameters *parameters)
+/* reach: sizes on either side whose solo runs are taken with a size's own. */
+static struct both place(struct kc_timeline *tl, const struct data *data, int i, int reach)
 {
 	const struct size *size = &data->sizes[i];
 	struct kc_device device = gtx950();
 	struct kc_resources resources = {.registers = size->registers};
 	struct kc_shape shape = {{size->blocks, 1, 1}, {256, 1, 1}, 0, 0};
 	struct kc_work work;
-	struct kc_placement p[2];
+	struct kc_placement p;
 	struct both both;
-	struct kc_demand demand = {.work = &work, .solo_ns = (int64_t)smoothed_solo_ns(data, i, parameters->reach)};
+	struct kc_demand demand = {.work = &work, .solo_ns = (int64_t)smoothed_solo_ns(data, i, reach)};
 	const int64_t origin_ns = 1000000000;
 
 	assert_int_equal(kc_work_init(&work, &device, &resources, &shape, 0), 0);
-	demand.load = kc_load_of(&device, &work, 0, demand.solo_ns);
 	kc_timeline_init(tl, &device);
-	kc_timeline_tune(tl, &parameters->timing);
 	for (uint32_t s = 0; s < 2; s++) {
 		int64_t ready_ns = origin_ns + size->kernels[s].ready_ns;
 
 		kc_timeline_stream(tl, s, KC_STREAM_NONBLOCKING, 0);
-		kc_timeline_launch(tl, s, ready_ns, &demand, &p[s]);
-	}
-	for (uint32_t s = 0; s < 2; s++) {
-		assert_int_equal(kc_timeline_look(tl, s, p[s].ticket, &both.start_ns[s], &both.end_ns[s]), 0);
-		both.start_ns[s] -= origin_ns;
-		both.end_ns[s] -= origin_ns;
+		kc_timeline_launch(tl, s, ready_ns, &demand, &p);
+		both.start_ns[s] = p.start_ns - origin_ns;
+		both.end_ns[s] = p.end_ns - origin_ns;
 	}
 	return both;
 }
@@ -247,14 +237,13 @@ static struct outcome judge(const struct size *size, const struct both *both)
 }
 
 /* Mean errors over every second size, from index `from`. */
-static struct outcome errors(struct kc_timeline *tl, const struct data *data, int from,
-			     const struct parameters *parameters)
+static struct outcome errors(struct kc_timeline *tl, const struct data *data, int from, int reach)
 {
 	struct outcome sum = {0};
 	int n = 0;
 
 	for (int i = from; i < data->count; i += 2, n++) {
-		struct both both = place(tl, data, i, parameters);
+		struct both both = place(tl, data, i, reach);
 		struct outcome o = judge(&data->sizes[i], &both);
 
 		sum.makespan += o.makespan;
@@ -266,24 +255,18 @@ static struct outcome errors(struct kc_timeline *tl, const struct data *data, in
 }
 
 /* Least sum of the makespan's and both durations' errors on the even indices. */
-static struct parameters choose(struct kc_timeline *tl, const struct data *data)
+static int choose_reach(struct kc_timeline *tl, const struct data *data)
 {
-	struct parameters best = {0}, tried = {0};
 	double least = INFINITY;
+	int best = 0;
 
-	for (tried.reach = 0; tried.reach <= REACH_MAX; tried.reach += 2) {
-		for (int tail = 4; tail <= 20; tail += 2) {
-			for (int sensitivity = 0; sensitivity <= 24; sensitivity += 2) {
-				struct outcome o;
+	for (int reach = 0; reach <= REACH_MAX; reach += 2) {
+		struct outcome o = errors(tl, data, 0, reach);
 
-				tried.timing = (struct kc_timing){(float)tail / 20, (float)sensitivity / 20};
-				o = errors(tl, data, 0, &tried);
-				if (o.makespan + o.second + o.first >= least)
-					continue;
-				least = o.makespan + o.second + o.first;
-				best = tried;
-			}
-		}
+		if (o.makespan + o.second + o.first >= least)
+			continue;
+		least = o.makespan + o.second + o.first;
+		best = reach;
 	}
 	return best;
 }
@@ -366,10 +349,10 @@ static void two_equal_kernels(void **state)
 	static struct data data;
 	const char *folder = getenv("KC_SHARED_DATA");
 	struct kc_timeline *tl;
-	struct parameters p;
 	struct outcome even, odd;
 	const char *problem;
 	char path[512];
+	int reach;
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/traces/two_streams/mem_mem_matched.csv.gz",
@@ -383,19 +366,18 @@ static void two_equal_kernels(void **state)
 	for (int i = 0; i < data.count; i++)
 		shift_times(&data.sizes[i]);
 	tl = malloc(kc_timeline_size());
-	p = choose(tl, &data);
-	even = errors(tl, &data, 0, &p);
-	odd = errors(tl, &data, 1, &p);
+	reach = choose_reach(tl, &data);
+	even = errors(tl, &data, 0, reach);
+	odd = errors(tl, &data, 1, reach);
 	free(tl);
-	printf("chosen on even indices: tail %.2f, sensitivity %.2f, solo times over %d sizes\n", (double)p.timing.tail,
-	       (double)p.timing.sensitivity, 2 * p.reach + 1);
+	printf("chosen on even indices: solo times over %d sizes\n", 2 * reach + 1);
 	printf("%-46s %-9s %-9s %-9s %s\n", "error on odd indices, mean", "makespan", "second", "first",
 	       "second's start, of the makespan");
 	print_row("timeline", &odd);
 	print_baselines(&data);
 	print_row("(timeline, the even indices it was chosen on)", &even);
-	assert_true(odd.makespan <= 0.019);
-	assert_true(odd.second <= 0.028);
+	assert_true(odd.makespan <= 0.037);
+	assert_true(odd.second <= 0.037);
 }
 
 int main(void)

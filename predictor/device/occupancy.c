@@ -54,17 +54,6 @@ struct kc_footprint kc_sm_limits(const struct kc_device *device)
 	}};
 }
 
-uint32_t kc_blocks_fitting(const struct kc_footprint *free, const struct kc_footprint *need)
-{
-	int32_t blocks = INT_MAX;
-
-	for (int r = 0; r < KC_SM_RESOURCES; r++) {
-		if (need->of[r] > 0 && free->of[r] / need->of[r] < blocks)
-			blocks = free->of[r] / need->of[r];
-	}
-	return blocks > 0 ? (uint32_t)blocks : 0;
-}
-
 static uint64_t block_shared_bytes(const struct kc_device *device, const struct kc_block_need *need)
 {
 	uint64_t unit = shared_unit_bytes(device);

@@ -32,9 +32,6 @@ struct kc_footprint {
 /* What one SM has. */
 struct kc_footprint kc_sm_limits(const struct kc_device *device);
 
-/* Blocks of `need` that fit into `free`; 0 where something is short. */
-uint32_t kc_blocks_fitting(const struct kc_footprint *free, const struct kc_footprint *need);
-
 /* What a block takes from an SM: registers in units of 256 a warp, shared
  * memory in units of 256 bytes (128 from compute capability 8.0) with what the
  * driver reserves. Source: CUDA C++ programming guide, compute capabilities. */

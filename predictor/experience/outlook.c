@@ -40,14 +40,6 @@ static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint
 	kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
 
-void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-		      int64_t solo_ns, struct kc_placement *out)
-{
-	static const struct kc_direct none = {0};
-
-	place(outlook, tl, stream, now_ns, solo_ns, &none, out);
-}
-
 static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uint64_t context, int accompanied)
 {
 	if (known == 1u << KC_CONTEXT_LAST_32 && kc_context_is_start(context))

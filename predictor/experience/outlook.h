@@ -46,10 +46,6 @@ struct kc_outlook {
 	uint32_t identity;                      /* any number that tells the launch shape from others */
 };
 
-/* Where it falls on the timeline, and how long it takes there. */
-void kc_outlook_place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-		      int64_t solo_ns, struct kc_placement *out);
-
 /* What it puts on the device: for those that meet it. */
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns);
 

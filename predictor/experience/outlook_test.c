@@ -14,6 +14,9 @@ struct fixture {
 	struct kc_work work;
 	struct kc_lambda root, lambda;
 	struct kc_contention board, contention;
+	struct kc_device_experience of_device;
+	struct kc_kernel_experience of_kernel;
+	struct kc_history history;
 	struct kc_timeline *tl;
 };
 
@@ -29,6 +32,9 @@ static void begin(struct fixture *f)
 	kc_lambda_init(&f->lambda, &f->root);
 	kc_contention_init(&f->board, NULL);
 	kc_contention_init(&f->contention, &f->board);
+	kc_device_experience_init(&f->of_device, NULL);
+	kc_kernel_experience_init(&f->of_kernel, &f->of_device);
+	kc_history_init(&f->history, 0);
 	f->tl = calloc(1, kc_timeline_size());
 	assert_non_null(f->tl);
 	kc_timeline_init(f->tl, &f->device);
@@ -58,11 +64,27 @@ static void learn(struct fixture *f, const struct kc_placement *placed, int over
 	kc_outlook_learn(&lesson);
 }
 
+/* By λ alone: no context is known. */
+static struct kc_placement place(struct fixture *f, uint32_t stream, int64_t now_ns, int64_t solo_ns)
+{
+	struct kc_prospect prospect = {
+	    .launch = {&f->device, &f->work, &f->contention, 1},
+	    .name = {1, 1},
+	    .solo = {.ns = solo_ns, .half_width = 0.1f},
+	    .alone = 1,
+	    .device = &f->of_device,
+	    .kernel = &f->of_kernel,
+	};
+	struct kc_prediction said;
+
+	kc_outlook_predict(&prospect, f->tl, &f->history, stream, now_ns, &said);
+	return said.placement;
+}
+
 /* Twice as long beside another one, each time: its time alone stays what it was, and the slowdown becomes 2. */
 static void overlapped_runs_teach_the_slowdown(void **state)
 {
 	struct fixture f;
-	struct kc_outlook outlook = {.device = &f.device, .work = &f.work, .contention = &f.contention, .identity = 1};
 	struct kc_placement alone, beside;
 	int64_t now_ns = 0;
 
@@ -70,15 +92,15 @@ static void overlapped_runs_teach_the_slowdown(void **state)
 	begin(&f);
 	for (uint32_t i = 0; i < 20; i++) {
 		now_ns += 1000000000;
-		kc_outlook_place(&outlook, f.tl, 0, now_ns, solo_ns(&f), &alone);
-		kc_outlook_place(&outlook, f.tl, 1, now_ns, solo_ns(&f), &beside);
+		alone = place(&f, 0, now_ns, solo_ns(&f));
+		beside = place(&f, 1, now_ns, solo_ns(&f));
 		learn(&f, &alone, 0, i, 100000);
 		learn(&f, &beside, 1, i + 1, 200000);
 	}
 	assert_true(llabs(solo_ns(&f) - 100000) < 1000);
 	now_ns += 1000000000;
-	kc_outlook_place(&outlook, f.tl, 0, now_ns, 100000, &alone);
-	kc_outlook_place(&outlook, f.tl, 1, now_ns, 100000, &beside);
+	alone = place(&f, 0, now_ns, 100000);
+	beside = place(&f, 1, now_ns, 100000);
 	assert_true(alone.slowdown < 1.2f);
 	assert_true(fabsf(beside.slowdown - 2) < 0.1f);
 	free(f.tl);

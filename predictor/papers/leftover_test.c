@@ -4,6 +4,9 @@
  */
 #include "leftover.h"
 
+#include "predictor/device/occupancy_testing.h"
+#include "predictor/math/random_testing.h"
+
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -242,21 +245,11 @@ static uint32_t slots_one_by_one(const struct kc_device *device, const struct kc
 			free[b % device->sm_count].of[r] -= first->block.of[r];
 	}
 	for (uint32_t i = 0; i < device->sm_count; i++) {
-		uint32_t fit = kc_blocks_fitting(&free[i], &next->block);
+		uint32_t fit = blocks_fitting(&free[i], &next->block);
 
 		slots += fit < next->active ? fit : next->active;
 	}
 	return slots;
-}
-
-static uint32_t random_below(uint32_t bound)
-{
-	static uint64_t s = 88172645463325252u; /* xorshift64, Marsaglia 2003 */
-
-	s ^= s << 13;
-	s ^= s >> 7;
-	s ^= s << 17;
-	return (uint32_t)(s >> 33) % bound;
 }
 
 static struct kc_grid random_grid(const struct kc_device *device)
