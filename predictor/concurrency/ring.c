@@ -5,20 +5,20 @@ static struct kc__interval *slot(struct kc__interval *ring, uint32_t ticket)
 	return &ring[ticket & (KC__RING - 1)];
 }
 
-static void merge_oldest(struct kc__stream *s, struct kc__interval *ring)
+static void merge_oldest(struct kc__timeline_stream *s, struct kc__interval *ring)
 {
 	slot(ring, s->first + 1)->start_ns = kc__ring_slot(ring, s->first)->start_ns;
 	s->first++;
 }
 
-struct kc__interval *kc__ring_next(struct kc__stream *s, struct kc__interval *ring)
+struct kc__interval *kc__ring_next(struct kc__timeline_stream *s, struct kc__interval *ring)
 {
 	if (s->next - s->first == KC__RING)
 		merge_oldest(s, ring);
 	return slot(ring, s->next);
 }
 
-uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, int behind)
+uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *ring, int behind)
 {
 	struct kc__interval *interval = slot(ring, s->next);
 
@@ -37,13 +37,14 @@ struct range {
 	uint32_t low, high; /* the answer is in [low, high] */
 };
 
-static int ends_after(const struct kc__stream *s, const struct kc__interval *ring, uint32_t distance, int64_t t)
+static int ends_after(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t distance,
+		      int64_t t)
 {
 	return kc__ring_slot(ring, s->first + distance)->end_ns > t;
 }
 
 /* Doubling steps from the cursor: neighbouring searches end close to each other. */
-static struct range gallop(const struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+static struct range gallop(const struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
 {
 	struct range r = {0, s->next - s->first};
 	uint32_t from = s->cursor - s->first < r.high ? s->cursor - s->first : 0;
@@ -69,7 +70,7 @@ static struct range gallop(const struct kc__stream *s, const struct kc__interval
 }
 
 /* Ends never decrease with tickets. */
-uint32_t kc__ring_search(const struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+uint32_t kc__ring_search(const struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
 {
 	struct range r = gallop(s, ring, t);
 
@@ -84,7 +85,7 @@ uint32_t kc__ring_search(const struct kc__stream *s, const struct kc__interval *
 	return s->first + r.low;
 }
 
-static void read_interval(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
+static void read_interval(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 			  struct kc__interval *found)
 {
 	*found = *kc__ring_slot(ring, ticket);
@@ -92,21 +93,21 @@ static void read_interval(const struct kc__stream *s, const struct kc__interval 
 	found->end_ns += s->shift_ns;
 }
 
-void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns)
+void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns)
 {
 	while (s->first != s->next && kc__ring_slot(ring, s->first)->end_ns + s->shift_ns <= now_ns)
 		s->first++;
 }
 
 /* Still readable, ended or not. */
-static int known(const struct kc__stream *s, uint32_t ticket)
+static int known(const struct kc__timeline_stream *s, uint32_t ticket)
 {
 	uint32_t age = s->next - ticket;
 
 	return age && age <= KC__RING && age < s->next;
 }
 
-int kc__ring_look(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
+int kc__ring_look(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 		  struct kc__interval *found)
 {
 	if (!known(s, ticket))
@@ -120,7 +121,7 @@ static int is_before(uint32_t ticket, uint32_t other)
 	return (int32_t)(ticket - other) < 0;
 }
 
-void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket)
+void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, uint32_t ticket)
 {
 	struct kc__interval *interval;
 
@@ -138,8 +139,8 @@ void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t t
 
 /* How far off the end of this interval was. In an earlier chain it matters
  * only if that chain ran into the present one. */
-static int64_t drift_ns(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
-			int64_t gap_ns)
+static int64_t drift_ns(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
+			int64_t end_ns, int64_t gap_ns)
 {
 	int64_t late_ns = end_ns - (kc__ring_slot(ring, ticket)->end_ns + s->shift_ns);
 	int64_t begin_ns, before_ns;
@@ -151,7 +152,7 @@ static int64_t drift_ns(const struct kc__stream *s, const struct kc__interval *r
 	return (before_ns > s->origin_ns ? before_ns : s->origin_ns) - begin_ns;
 }
 
-void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
+void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns)
 {
 	if (!known(s, ticket) || is_before(ticket, s->measured))
@@ -161,7 +162,7 @@ void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint3
 	s->first = ticket + 1;
 }
 
-void kc__ring_clear(struct kc__stream *s, int64_t now_ns)
+void kc__ring_clear(struct kc__timeline_stream *s, int64_t now_ns)
 {
 	s->first = s->next;
 	s->measured = s->next;

@@ -9,7 +9,7 @@
 #ifndef KC_RING_H
 #define KC_RING_H
 
-#include "placement.h"
+#include "block_scheduler.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ struct kc__interval {
 	uint8_t flags;               /* KC__WAITS … */
 };
 
-struct kc__stream {
+struct kc__timeline_stream {
 	int64_t tail_ns;   /* stored end of the newest interval */
 	int64_t shift_ns;  /* added to every stored time */
 	int64_t ready_ns;  /* waits: nothing further starts before */
@@ -40,16 +40,16 @@ struct kc__stream {
 };
 
 /* Predicted end of all that is in the stream. */
-static inline int64_t kc__stream_tail_ns(const struct kc__stream *s)
+static inline int64_t kc__stream_tail_ns(const struct kc__timeline_stream *s)
 {
 	return s->tail_ns + s->shift_ns;
 }
 
 /* Where the next interval is to be written, with real times; where the ring is full the two oldest become one. */
-struct kc__interval *kc__ring_next(struct kc__stream *s, struct kc__interval *ring);
+struct kc__interval *kc__ring_next(struct kc__timeline_stream *s, struct kc__interval *ring);
 
 /* It has been written. behind: it starts when its stream lets it. Returns the ticket. */
-uint32_t kc__ring_append(struct kc__stream *s, struct kc__interval *ring, int behind);
+uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *ring, int behind);
 
 static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
 {
@@ -57,10 +57,11 @@ static inline const struct kc__interval *kc__ring_slot(const struct kc__interval
 }
 
 /* Ticket of the first interval whose stored end is after stored_ns; there is one. */
-uint32_t kc__ring_search(const struct kc__stream *s, const struct kc__interval *ring, int64_t stored_ns);
+uint32_t kc__ring_search(const struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t stored_ns);
 
 /* The same: nearly always it is the newest, or where the last search ended or right behind. */
-static inline uint32_t kc__ring_near(const struct kc__stream *s, const struct kc__interval *ring, int64_t stored_ns)
+static inline uint32_t kc__ring_near(const struct kc__timeline_stream *s, const struct kc__interval *ring,
+				     int64_t stored_ns)
 {
 	uint32_t near = s->cursor, live = s->next - s->first;
 
@@ -77,7 +78,8 @@ static inline uint32_t kc__ring_near(const struct kc__stream *s, const struct kc
 
 /* The first interval that ends after t, as it is stored; the cursor is its
  * ticket then. NULL: there is none. */
-static inline const struct kc__interval *kc__ring_find(struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+static inline const struct kc__interval *kc__ring_find(struct kc__timeline_stream *s, const struct kc__interval *ring,
+						       int64_t t)
 {
 	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
 		return NULL;
@@ -86,21 +88,21 @@ static inline const struct kc__interval *kc__ring_find(struct kc__stream *s, con
 }
 
 /* Drops what has ended by now. */
-void kc__ring_expire(struct kc__stream *s, const struct kc__interval *ring, int64_t now_ns);
+void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns);
 
 /* Takes an interval's SMs and time away again; unknown tickets do nothing. */
-void kc__ring_cancel(struct kc__stream *s, struct kc__interval *ring, uint32_t ticket);
+void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, uint32_t ticket);
 
 /* An interval is known to have ended at end_ns: moves what is queued behind it,
  * which may turn out not to have ended yet. Only news of the newest counts. */
-void kc__ring_ended(struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
+void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns);
 
 /* 1: still readable, with real times. */
-int kc__ring_look(const struct kc__stream *s, const struct kc__interval *ring, uint32_t ticket,
+int kc__ring_look(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 		  struct kc__interval *found);
 
 /* All of the stream has ended by now. */
-void kc__ring_clear(struct kc__stream *s, int64_t now_ns);
+void kc__ring_clear(struct kc__timeline_stream *s, int64_t now_ns);
 
 #endif

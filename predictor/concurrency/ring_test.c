@@ -9,13 +9,13 @@
 
 static struct kc__interval ring[KC__RING];
 
-static struct kc__stream empty(uint32_t ticket)
+static struct kc__timeline_stream empty(uint32_t ticket)
 {
-	return (struct kc__stream){
+	return (struct kc__timeline_stream){
 	    .first = ticket, .next = ticket, .chain = ticket, .measured = ticket, .cursor = ticket};
 }
 
-static uint32_t append(struct kc__stream *s, int64_t start_ns, int64_t end_ns, int behind)
+static uint32_t append(struct kc__timeline_stream *s, int64_t start_ns, int64_t end_ns, int behind)
 {
 	struct kc__interval interval = {.start_ns = start_ns, .end_ns = end_ns, .hold = {.warps = 1}};
 
@@ -24,14 +24,14 @@ static uint32_t append(struct kc__stream *s, int64_t start_ns, int64_t end_ns, i
 }
 
 /* n intervals [10 i, 10 i + 9) */
-static void fill(struct kc__stream *s, int64_t n)
+static void fill(struct kc__timeline_stream *s, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		append(s, 10 * i, 10 * i + 9, i > 0);
 }
 
 /* The first interval that ends after t, with real times. */
-static int find(struct kc__stream *s, int64_t t, struct kc__interval *found)
+static int find(struct kc__timeline_stream *s, int64_t t, struct kc__interval *found)
 {
 	const struct kc__interval *interval = kc__ring_find(s, ring, t);
 
@@ -50,7 +50,7 @@ static void finds_the_first_that_ends_later(void **state)
 
 	(void)state;
 	for (unsigned f = 0; f < 3; f++) {
-		struct kc__stream s = empty(firsts[f]);
+		struct kc__timeline_stream s = empty(firsts[f]);
 		struct kc__interval found;
 
 		fill(&s, 700);
@@ -65,7 +65,7 @@ static void finds_the_first_that_ends_later(void **state)
 
 static void expires_and_clears(void **state)
 {
-	struct kc__stream s = empty(1);
+	struct kc__timeline_stream s = empty(1);
 
 	(void)state;
 	fill(&s, 10);
@@ -79,7 +79,7 @@ static void expires_and_clears(void **state)
 
 static void overflow_merges_the_oldest(void **state)
 {
-	struct kc__stream s = empty(1);
+	struct kc__timeline_stream s = empty(1);
 	struct kc__interval found;
 
 	(void)state;
@@ -93,7 +93,7 @@ static void overflow_merges_the_oldest(void **state)
 
 static void drift_moves_the_queue(void **state)
 {
-	struct kc__stream s = empty(1);
+	struct kc__timeline_stream s = empty(1);
 	struct kc__interval found;
 
 	(void)state;
@@ -112,7 +112,7 @@ static void drift_moves_the_queue(void **state)
 
 static void cancelling(void **state)
 {
-	struct kc__stream s = empty(1);
+	struct kc__timeline_stream s = empty(1);
 	struct kc__interval found;
 
 	(void)state;

@@ -59,13 +59,13 @@ struct sweep {
 
 /* Neighbours with the same room are one part. What is free changes from SM to SM without a pattern: no branch
  * depends on it. */
-static inline struct sweep add_part(struct sweep s, struct kc__part *parts, uint32_t end, uint32_t fit)
+static inline struct sweep add_part(struct sweep s, struct kc__sm_range *parts, uint32_t end, uint32_t fit)
 {
 	uint32_t roomier = fit > s.most;
 
 	s.part += s.fit != fit;
 	s.fit = fit;
-	parts[s.part] = (struct kc__part){(uint16_t)end, (uint16_t)fit};
+	parts[s.part] = (struct kc__sm_range){(uint16_t)end, (uint16_t)fit};
 	s.slots += (end - s.begin) * fit;
 	s.least = fit < s.least ? fit : s.least;
 	s.roomiest = roomier ? s.begin : s.roomiest;
@@ -178,7 +178,7 @@ static int lay(struct kc__hold *hold, const struct kc__offer *offer, uint32_t le
 
 	hold->count = 0;
 	for (uint32_t begin = 0, i = 0; i < offer->count && !rc; begin = offer->parts[i++].end) {
-		const struct kc__part *part = &offer->parts[i];
+		const struct kc__sm_range *part = &offer->parts[i];
 		uint32_t blocks = part->fit > level ? part->fit - level : 0;
 		uint32_t size = part->end - begin;
 		uint32_t more = part->fit >= level ? (odd < size ? odd : size) : 0;

@@ -2,7 +2,6 @@
  * Blocks on SMs, exactly: which SM holds what, and the hardware's choice among
  * them.
  *
- *   kc__amounts   what an SM has, or a block takes, of each resource
  *   kc__hold      what a kernel holds of the SMs: its block, and how many of
  *                 them lie on which SMs
  *   kc__rooms     what is free on each SM, beside all that hold some
@@ -19,13 +18,11 @@
 #ifndef KC_ROOMS_H
 #define KC_ROOMS_H
 
-#include "predictor/papers/leftover.h"
+#include "predictor/device/grid.h"
 
 #include <stdint.h>
 
 #define KC__SMS_MAX 256u /* SMs past these are not looked at */
-
-typedef float kc__amounts __attribute__((vector_size(KC_SM_RESOURCES * sizeof(float))));
 
 /* A kernel's blocks lie in at most so many steps: where the room is more
  * ragged, some of it is not offered (kc__offer_simplify). */
@@ -51,7 +48,7 @@ struct kc__rooms {
 	kc__amounts change[KC__SMS_MAX];  /* of what is free, from the rank before to this one */
 };
 
-struct kc__part {
+struct kc__sm_range {
 	uint16_t end; /* the rank after its last */
 	uint16_t fit; /* on each of its SMs */
 };
@@ -61,7 +58,7 @@ struct kc__offer {
 	uint32_t least, most; /* on one SM */
 	uint32_t roomiest;    /* rank of the first SM with the most */
 	uint32_t count;
-	struct kc__part parts[KC__SMS_MAX];
+	struct kc__sm_range parts[KC__SMS_MAX];
 };
 
 /* Nothing is taken. */
@@ -87,30 +84,5 @@ int kc__hold_round(struct kc__hold *hold, const struct kc__offer *offer, uint32_
 
 /* Offers less, so that any number of the slots can be held; never nothing. */
 void kc__offer_simplify(struct kc__offer *offer);
-
-static inline kc__amounts kc__amounts_of(const struct kc_footprint *footprint)
-{
-	return (kc__amounts){(float)footprint->of[KC_SM_SLOTS], (float)footprint->of[KC_SM_WARPS],
-			     (float)footprint->of[KC_SM_REGISTERS], (float)footprint->of[KC_SM_SHARED_BYTES]};
-}
-
-/*
- * Blocks of a kernel that fit into what is free. Quotients by reciprocal,
- * without a division. Half a unit added keeps whole quotients from falling
- * below; it is exact while free < 2^21, and an SM has at most 233,472 of anything.
- */
-static inline uint32_t kc__fitting(kc__amounts free, const struct kc_grid *grid)
-{
-	kc__amounts inverse = {grid->inverse[KC_SM_SLOTS], grid->inverse[KC_SM_WARPS], grid->inverse[KC_SM_REGISTERS],
-			       grid->inverse[KC_SM_SHARED_BYTES]};
-	kc__amounts fit = (free + 0.5f) * inverse;
-	float few = fit[KC_SM_SLOTS] < fit[KC_SM_WARPS] ? fit[KC_SM_SLOTS] : fit[KC_SM_WARPS];
-	float less = fit[KC_SM_REGISTERS] < fit[KC_SM_SHARED_BYTES] ? fit[KC_SM_REGISTERS] : fit[KC_SM_SHARED_BYTES];
-	float most = (float)grid->active;
-
-	few = few < less ? few : less;
-	few = few < most ? few : most;
-	return few > 0 ? (uint32_t)(int32_t)few : 0;
-}
 
 #endif

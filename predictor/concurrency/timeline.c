@@ -1,6 +1,6 @@
 #include "timeline.h"
 
-#include "predictor/solo/lambda.h"
+#include "predictor/math/duration.h"
 #include "ring.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ struct engine {
 };
 
 struct kc_timeline {
-	struct kc__site site;
+	struct kc__device_limits site;
 	uint32_t before;      /* identity of the last launch */
 	uint32_t queue_count; /* of each level */
 	uint32_t next_queue[LEVELS];
@@ -50,7 +50,7 @@ struct kc_timeline {
 	uint32_t busy_count;
 	uint32_t busy[STREAMS]; /* streams with work that has not ended */
 	struct kc__floor floor; /* what heads them, in the same places */
-	struct kc__stream streams[STREAMS];
+	struct kc__timeline_stream streams[STREAMS];
 	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
 
@@ -72,11 +72,11 @@ static uint32_t level_of(int priority)
 }
 
 /* Tickets go on where they were: those of the stream's last life stay unknown. */
-static void begin_stream(struct kc_timeline *tl, struct kc__stream *s, enum kc_stream_kind kind, int priority)
+static void begin_stream(struct kc_timeline *tl, struct kc__timeline_stream *s, enum kc_stream_kind kind, int priority)
 {
 	uint32_t level = level_of(priority);
 
-	*s = (struct kc__stream){
+	*s = (struct kc__timeline_stream){
 	    .first = s->next,
 	    .next = s->next,
 	    .chain = s->next,
@@ -137,11 +137,6 @@ void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream)
 		tl->streams[stream].ready_ns = 0;
 }
 
-static int64_t max_i64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static void forget(struct kc_timeline *tl, uint32_t stream)
 {
 	uint32_t place = tl->streams[stream].busy - 1u;
@@ -155,7 +150,7 @@ static void forget(struct kc_timeline *tl, uint32_t stream)
 }
 
 /* The legacy default stream and the blocking streams hold each other back. */
-static int holds_back(const struct kc__stream *other, const struct kc__stream *s)
+static int holds_back(const struct kc__timeline_stream *other, const struct kc__timeline_stream *s)
 {
 	return (s->kind == KC_STREAM_LEGACY && other->kind == KC_STREAM_BLOCKING) ||
 	       (s->kind == KC_STREAM_BLOCKING && other->kind == KC_STREAM_LEGACY);
@@ -163,27 +158,27 @@ static int holds_back(const struct kc__stream *other, const struct kc__stream *s
 
 /* When all that the stream's next operation has to wait for has ended, its own
  * stream's work apart. */
-static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__stream *s)
+static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
 	int64_t t = s->ready_ns;
 
 	if (s->kind == KC_STREAM_NONBLOCKING)
 		return t;
 	for (uint32_t i = 0; i < tl->busy_count; i++) {
-		const struct kc__stream *other = &tl->streams[tl->busy[i]];
+		const struct kc__timeline_stream *other = &tl->streams[tl->busy[i]];
 
 		if (holds_back(other, s))
-			t = max_i64(t, kc__stream_tail_ns(other));
+			t = kc__later_ns(t, kc__stream_tail_ns(other));
 	}
 	return t;
 }
 
 /* A hardware queue hands out its work in order: nothing passes what another
  * stream put into it. That was ready at the latest when its stream will be empty. */
-static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__stream *s)
+static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
 	const struct queue *queue = &tl->queues[s->level][s->queue];
-	const struct kc__stream *last = &tl->streams[queue->stream];
+	const struct kc__timeline_stream *last = &tl->streams[queue->stream];
 
 	if (last == s || !last->busy)
 		return 0;
@@ -192,27 +187,27 @@ static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__str
 
 static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 {
-	const struct kc__stream *s = &tl->streams[stream];
+	const struct kc__timeline_stream *s = &tl->streams[stream];
 
 	tl->queues[s->level][s->queue] = (struct queue){stream, ready_ns - s->shift_ns};
 }
 
 /* The moment the operation heads its stream; *behind: the stream's own work decides it. */
-static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__stream *s, int64_t now_ns, int *behind)
+static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s, int64_t now_ns, int *behind)
 {
 	int64_t free_ns = kc__stream_tail_ns(s) + tl->launch_gap_ns;
-	int64_t t = max_i64(now_ns + tl->launch_overhead_ns, others_done_ns(tl, s));
+	int64_t t = kc__later_ns(now_ns + tl->launch_overhead_ns, others_done_ns(tl, s));
 
-	t = max_i64(t, queue_ready_ns(tl, s));
+	t = kc__later_ns(t, queue_ready_ns(tl, s));
 	*behind = free_ns >= t;
 	return *behind ? free_ns : t;
 }
 
-static void describe(struct kc__rival *rival, const struct kc__stream *s, const struct kc__interval *interval)
+static void describe(struct kc__rival *rival, const struct kc__timeline_stream *s, const struct kc__interval *interval)
 {
 	rival->start_ns = interval->start_ns + s->shift_ns;
 	rival->end_ns = interval->end_ns + s->shift_ns;
-	rival->placed_ns = max_i64(rival->end_ns - (int64_t)interval->wave_ns, rival->start_ns);
+	rival->placed_ns = kc__later_ns(rival->end_ns - (int64_t)interval->wave_ns, rival->start_ns);
 	rival->busy_until_ns = kc__stream_tail_ns(s);
 	rival->hold = &interval->hold;
 	rival->priority = s->priority;
@@ -222,7 +217,8 @@ static void describe(struct kc__rival *rival, const struct kc__stream *s, const 
 }
 
 /* What heads the stream at t. */
-static void find_rival(struct kc__rival *rival, struct kc__stream *s, const struct kc__interval *ring, int64_t t)
+static void find_rival(struct kc__rival *rival, struct kc__timeline_stream *s, const struct kc__interval *ring,
+		       int64_t t)
 {
 	const struct kc__interval *interval = kc__ring_find(s, ring, t);
 
@@ -302,13 +298,13 @@ static void learned_slowdown(const struct kc_demand *demand, int64_t solo_ns, st
 	out->contended = 0;
 	if (!demand->contention && !(demand->direct.share > 0))
 		return;
-	if (demand->contention && !kc_direct_is_all(&demand->direct))
+	if (demand->contention && !kc__estimate_is_all(&demand->direct))
 		slowdown = out->contended = kc_contention_slowdown(demand->contention, &out->meeting);
 	if (!(slowdown >= 1))
 		return;
 	ns = (double)solo_ns * slowdown;
 	if (demand->direct.share > 0) {
-		ns = kc_direct_ns(&demand->direct, ns);
+		ns = kc__estimate_ns(&demand->direct, ns);
 		slowdown = solo_ns > 0 && ns > (double)solo_ns ? (float)(ns / (double)solo_ns) : 1;
 	}
 	out->slowdown = slowdown;
@@ -320,7 +316,7 @@ void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 			struct kc_placement *out)
 {
 	uint32_t index = index_of(stream);
-	struct kc__stream *s = &tl->streams[index];
+	struct kc__timeline_stream *s = &tl->streams[index];
 	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
 	struct kc__interval *interval;
 	struct kc__tail tail;
@@ -353,7 +349,7 @@ void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 static void begin_occupying(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int *behind,
 			    struct kc_placement *out)
 {
-	struct kc__stream *s = &tl->streams[index];
+	struct kc__timeline_stream *s = &tl->streams[index];
 
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	*out = (struct kc_placement){.slowdown = 1, .slowdown_waves = 1, .concurrency_case = KC_CASE_ALONE};
@@ -416,7 +412,7 @@ static int64_t engine_free_ns(const struct kc_timeline *tl, const struct engine 
 			int64_t end_ns = copy_end_ns(tl, copy);
 
 			if (copy->from_ns + tl->streams[copy->stream].shift_ns <= t)
-				t = max_i64(t, end_ns);
+				t = kc__later_ns(t, end_ns);
 		}
 	} while (t > before);
 	return t;
@@ -484,16 +480,16 @@ void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket
 
 int64_t kc_timeline_tail(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
 {
-	const struct kc__stream *s = &tl->streams[index_of(stream)];
+	const struct kc__timeline_stream *s = &tl->streams[index_of(stream)];
 
-	return max_i64(now_ns, max_i64(kc__stream_tail_ns(s), others_done_ns(tl, s)));
+	return kc__later_ns(now_ns, kc__later_ns(kc__stream_tail_ns(s), others_done_ns(tl, s)));
 }
 
 void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 {
-	struct kc__stream *s = &tl->streams[index_of(stream)];
+	struct kc__timeline_stream *s = &tl->streams[index_of(stream)];
 
-	s->ready_ns = max_i64(s->ready_ns, ready_ns);
+	s->ready_ns = kc__later_ns(s->ready_ns, ready_ns);
 }
 
 /* The stream that stands for several is not idle because one of them is. */

@@ -14,8 +14,9 @@
 #define KC_TIMELINE_H
 
 #include "contention.h"
+#include "duration_estimate.h"
+#include "placement.h"
 #include "predictor/device/copy.h"
-#include "predictor/experience/standing.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,23 +27,13 @@ enum kc_stream_kind {
 	KC_STREAM_LEGACY = 2,      /* the legacy default stream */
 };
 
-struct kc_placement {
-	int64_t start_ns, end_ns;  /* predicted; end - start is the predicted duration */
-	float slowdown;            /* end - start over solo; waiting is not slowdown */
-	float slowdown_waves;      /* Equation 5.1 */
-	uint32_t concurrency_case; /* enum kc_case, leftover.h */
-	uint32_t ticket;           /* names this interval in later calls; 0: not carried */
-	struct kc_meeting meeting; /* for kc_contention_learn() once it is measured */
-	float contended;           /* kc_contention_slowdown() of the meeting; 0: it was not asked for */
-};
-
 /* What a launch asks the device for. */
 struct kc_demand {
 	const struct kc_work *work;
 	int64_t solo_ns;
 	struct kc_load load;                    /* kc_load_of(); where it is 0, other kernels do not feel this one */
 	const struct kc_contention *contention; /* NULL: slowdown by room alone */
-	struct kc_direct direct;                /* what is known of the duration itself; share 0: nothing */
+	struct kc_duration_estimate direct;     /* what is known of the duration itself; share 0: nothing */
 	uint32_t identity;                      /* any number that tells this launch shape from others */
 };
 

@@ -1,5 +1,5 @@
 /* What must hold of any mix of kernels, in whatever order the calls come. */
-#include "placement.h"
+#include "block_scheduler.h"
 #include "predictor/math/random_testing.h"
 #include "rooms.h"
 #include "timeline_testing.h"
@@ -191,7 +191,7 @@ enum { MIXED = 12 };
 /* A device that random kernels come to. */
 struct mix {
 	struct kc_device device;
-	struct kc__site site;
+	struct kc__device_limits site;
 	struct kc__floor floor;
 	struct kc__hold holds[MIXED];
 	struct kc_footprint blocks[MIXED]; /* what one takes */
@@ -201,7 +201,7 @@ struct mix {
 static void begin_mix(struct mix *mix, const char *device)
 {
 	*mix = (struct mix){.device = *kc_device_builtin(device)};
-	mix->site = (struct kc__site){
+	mix->site = (struct kc__device_limits){
 	    .sm = kc_sm_limits(&mix->device),
 	    .sm_count = mix->device.sm_count,
 	    .grids_max = kc_device_resident_grids(mix->device.cc_major, mix->device.cc_minor),

@@ -1,6 +1,6 @@
 #include "copy.h"
 
-#include "predictor/solo/lambda.h"
+#include "predictor/math/duration.h"
 
 /*
  * Until transfers of a kind have been measured: a latency, and the rate of the

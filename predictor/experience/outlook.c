@@ -1,6 +1,6 @@
 #include "outlook.h"
 
-#include "predictor/solo/lambda.h"
+#include "predictor/math/duration.h"
 
 #include <math.h>
 
@@ -26,7 +26,7 @@ struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns
 }
 
 static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-		  int64_t solo_ns, const struct kc_direct *direct, struct kc_placement *out)
+		  int64_t solo_ns, const struct kc_duration_estimate *direct, struct kc_placement *out)
 {
 	struct kc_demand demand = {
 	    .work = outlook->work,
@@ -72,11 +72,6 @@ static void consult(struct kc_candidates *out, const struct kc_solo *solo, const
 	out->evidence = evidence_of(novelty, recall->known, context, accompanied);
 }
 
-static int64_t whole_ns(double ns)
-{
-	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
-}
-
 static int meets_nobody(const struct kc_meeting *meeting)
 {
 	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
@@ -93,7 +88,7 @@ static void divide(struct kc_prediction *out, int alone_is_known)
 	out->placement.slowdown = out->solo_ns > 0 ? (float)((double)ns / (double)out->solo_ns) : 1;
 }
 
-static uint32_t model_of(const struct kc_direct *direct, const struct kc_solo *solo)
+static uint32_t model_of(const struct kc_duration_estimate *direct, const struct kc_solo *solo)
 {
 	if (direct->share < MIXED)
 		return solo->model;
@@ -102,7 +97,7 @@ static uint32_t model_of(const struct kc_direct *direct, const struct kc_solo *s
 
 /* Of a launch, as far as it is known before it has a place on the timeline. */
 struct thought {
-	struct kc_direct direct;
+	struct kc_duration_estimate direct;
 	float below, above; /* factors of the interval's ends */
 	uint32_t margin;    /* class */
 	uint64_t context;
@@ -177,14 +172,14 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 {
 	struct thought space;
 	const struct thought *thought = think_or_remember(prospect, history, stream, now_ns, &out->candidates, &space);
-	struct kc_direct direct = thought->direct;
+	struct kc_duration_estimate direct = thought->direct;
 
 	direct.tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 	out->solo_ns = prospect->solo.ns;
 	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &direct, &out->placement);
 	divide(out, prospect->alone);
-	out->solo_low_ns = whole_ns((double)out->solo_ns * (double)thought->below);
-	out->solo_high_ns = whole_ns(ceil((double)out->solo_ns * (double)thought->above));
+	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)thought->below);
+	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)thought->above));
 	out->model = model_of(&direct, &prospect->solo);
 	out->context = thought->context | (uint64_t)thought->margin << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);

@@ -12,7 +12,6 @@ _Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
 #define LARGEST_ERROR 1.0f /* of one measurement */
 #define MEMORY 60.0f       /* measurements */
 #define PARENT_WORTH 3.0f  /* measurements that a kernel's start from the device's is worth */
-#define WHOLE 0.99f        /* of the weight: the rest is not worth its logarithms */
 #define LARGEST_LOG 36.0f  /* of nanoseconds: longer than any kernel */
 #define WEIGHT_BITS 16u
 
@@ -85,7 +84,7 @@ void kc_standing_mix(const struct kc_standing *standing, const struct kc_candida
 		solo += weight * candidates->log_ns[i];
 		solo_weight += weight;
 	}
-	out->direct = (struct kc_direct){0};
+	out->direct = (struct kc_duration_estimate){0};
 	if (direct_weight > 0) {
 		out->direct.log_ns = candidates->log_ns[KC_CANDIDATE_CONTEXT];
 		out->direct.share = direct_weight / (direct_weight + solo_weight);
@@ -130,22 +129,4 @@ void kc_standing_learn(struct kc_standing *standing, const struct kc_candidates 
 	}
 	for (; standing; standing = standing->parent)
 		learn_one(standing, candidates, errors);
-}
-
-int kc_direct_is_all(const struct kc_direct *direct)
-{
-	return direct->share > WHOLE;
-}
-
-double kc_direct_ns(const struct kc_direct *direct, double placed_ns)
-{
-	float log_ns = direct->log_ns;
-	double ns;
-
-	if (!kc_direct_is_all(direct))
-		log_ns = direct->share * log_ns + (1 - direct->share) * logf((float)fmax(placed_ns, 1));
-	ns = (double)expf(fminf(fmaxf(log_ns, 0), LARGEST_LOG));
-	if (direct->tick_ns > 1)
-		ns = fmax(floor(ns / direct->tick_ns + 0.5), 1) * direct->tick_ns;
-	return ns;
 }

@@ -6,8 +6,8 @@
  *                   the device will cause; the one from contexts has it in it.
  *   kc_standing     how far off each has been lately, for one kernel; its parent
  *                   is the device's, and is where a kernel starts
- *   kc_direct       the mix, as far as it is known before the launch has a place
- *                   on the timeline
+ *   kc_mix          their mean, as far as it is known before the launch has a
+ *                   place on the timeline
  *
  * The mix is a mean in log time, weighted by the inverse twelfth power of the errors,
  * which leaves little to all but the best. How
@@ -22,6 +22,7 @@
 #define KC_STANDING_H
 
 #include "cells.h"
+#include "predictor/concurrency/duration_estimate.h"
 
 #include <stdint.h>
 
@@ -60,16 +61,10 @@ struct kc_standing {
 	} with[KC_EVIDENCES];
 };
 
-struct kc_direct {
-	float log_ns;     /* of the whole duration */
-	float share;      /* its weight; what is left to 1 is the time alone times the slowdown */
-	uint32_t tick_ns; /* the clock that measures steps by so much; 0 or 1: not at all */
-};
-
 struct kc_mix {
 	float solo_log_ns; /* of the time alone; where no model spoke of it, of the whole duration */
 	float spread;      /* relative error to expect */
-	struct kc_direct direct;
+	struct kc_duration_estimate direct;
 };
 
 /* parent NULL: the device's. Nothing is learned yet. */
@@ -89,10 +84,5 @@ void kc_standing_mix(const struct kc_standing *standing, const struct kc_candida
  * models of the time alone are multiplied. */
 void kc_standing_learn(struct kc_standing *standing, const struct kc_candidates *candidates, float slowdown,
 		       float measured_log_ns);
-
-/* 1: the models of the time alone do not matter. */
-int kc_direct_is_all(const struct kc_direct *direct);
-/* How long it takes where the time alone and the slowdown there make placed_ns. > 0 */
-double kc_direct_ns(const struct kc_direct *direct, double placed_ns);
 
 #endif

@@ -44,11 +44,11 @@ static void one_model_alone(void **state)
 	assert_float_equal(m.solo_log_ns, logf(1000), 1e-6);
 	assert_float_equal(m.spread, 0.1, 1e-6);
 	assert_float_equal(m.direct.share, 0, 0);
-	assert_false(kc_direct_is_all(&m.direct));
+	assert_false(kc__estimate_is_all(&m.direct));
 	m = mix(NULL, 0, 2000);
 	assert_float_equal(m.direct.log_ns, logf(2000), 1e-6);
 	assert_float_equal(m.spread, 0.3, 1e-6);
-	assert_true(kc_direct_is_all(&m.direct));
+	assert_true(kc__estimate_is_all(&m.direct));
 	/* Nobody spoke of the time alone. */
 	assert_float_equal(m.solo_log_ns, logf(2000), 1e-6);
 }
@@ -66,7 +66,7 @@ static void equals(void **state)
 	assert_float_equal(m.direct.share, 0.5, 1e-3);
 	assert_float_equal(m.spread, 0.2, 1e-3);
 	/* The root of 1,000 · 4,000 */
-	assert_float_equal(kc_direct_ns(&m.direct, 1000), 2000, 2);
+	assert_float_equal(kc__estimate_ns(&m.direct, 1000), 2000, 2);
 }
 
 /* The one that is right gets all of the weight, and loses it where the other becomes right. */
@@ -81,7 +81,7 @@ static void the_better_one_wins(void **state)
 	for (uint32_t i = 0; i < 20; i++)
 		learn(&kernel, 1500, 1000, 1, 1000);
 	m = mix(&kernel, 1500, 1000);
-	assert_true(kc_direct_is_all(&m.direct));
+	assert_true(kc__estimate_is_all(&m.direct));
 	for (uint32_t i = 0; i < 200; i++)
 		learn(&kernel, 1500, 1000, 1, 1500);
 	m = mix(&kernel, 1500, 1000);
@@ -137,14 +137,14 @@ static void evidence_is_kept_apart(void **state)
 /* A clock of 1,024 ns steps can only show multiples of that. */
 static void durations_in_steps_of_the_clock(void **state)
 {
-	struct kc_direct direct = {.log_ns = logf(5000), .share = 1, .tick_ns = 1024};
+	struct kc_duration_estimate direct = {.log_ns = logf(5000), .share = 1, .tick_ns = 1024};
 
 	(void)state;
-	assert_float_equal(kc_direct_ns(&direct, 0), 5120, 0);
+	assert_float_equal(kc__estimate_ns(&direct, 0), 5120, 0);
 	direct.log_ns = logf(100);
-	assert_float_equal(kc_direct_ns(&direct, 0), 1024, 0);
+	assert_float_equal(kc__estimate_ns(&direct, 0), 1024, 0);
 	direct.tick_ns = 0;
-	assert_float_equal(kc_direct_ns(&direct, 0), 100, 0.01);
+	assert_float_equal(kc__estimate_ns(&direct, 0), 100, 0.01);
 }
 
 static void any_number(void **state)
@@ -163,7 +163,7 @@ static void any_number(void **state)
 			m = mix(&device, durations[i], durations[j]);
 			assert_true(isfinite(m.solo_log_ns) && isfinite(m.spread) && m.direct.share >= 0 &&
 				    m.direct.share <= 1);
-			assert_true(kc_direct_ns(&m.direct, 0) >= 1 && kc_direct_ns(&m.direct, 1e300) < 1e16);
+			assert_true(kc__estimate_ns(&m.direct, 0) >= 1 && kc__estimate_ns(&m.direct, 1e300) < 1e16);
 		}
 	}
 }

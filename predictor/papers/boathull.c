@@ -1,5 +1,7 @@
 #include "boathull.h"
 
+#include "predictor/device/units.h"
+
 #include <errno.h>
 #include <math.h>
 
@@ -121,19 +123,17 @@ struct kc_boathull_machine kc_boathull_machine_of(const struct kc_device *device
 
 /* --- the class of a kernel that was counted */
 
-#define WARP_LANES 32.0
-#define SECTOR_BYTES 32.0
 #define DENSE 1.5  /* up to so many times the sectors that the bytes need: coalesced */
 #define SPARSE 4.0 /* from here on: scattered */
 #define ONE 0.5    /* a count within this of a whole number is that number: the last block may be part empty */
-#define NEIGHBOURS_MAX 256.0   /* a 16 x 16 window; who loads more is no filter but, say, a matrix product */
-#define FEW (1.5 / WARP_LANES) /* stores of one thread in a warp, or fewer */
+#define NEIGHBOURS_MAX 256.0        /* a 16 x 16 window; who loads more is no filter but, say, a matrix product */
+#define FEW (1.5 / KC_WARP_THREADS) /* stores of one thread in a warp, or fewer */
 
 static enum kc_known is_coalesced(const struct kc_counts *counts)
 {
 	const double *n = counts->of;
 	double bytes = n[KC_COUNT_OF_BYTES_LOADED] + n[KC_COUNT_OF_BYTES_STORED];
-	double least = fmax(n[KC_COUNT_OF_REQUESTS], bytes / SECTOR_BYTES);
+	double least = fmax(n[KC_COUNT_OF_REQUESTS], bytes / KC_SECTOR_BYTES);
 
 	if (!(least > 0))
 		return KC_NOT_KNOWN;

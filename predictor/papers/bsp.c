@@ -1,8 +1,7 @@
 #include "bsp.h"
 
+#include "predictor/math/duration.h"
 #include "predictor/device/throughput.h"
-
-#define NS_PER_S 1e9
 
 double kc_bsp_thread_cycles(const struct kc_bsp_kernel *k)
 {
@@ -16,7 +15,7 @@ double kc_bsp_thread_cycles(const struct kc_bsp_kernel *k)
 double kc_bsp_ns(const struct kc_bsp_machine *machine, const struct kc_bsp_kernel *kernel, double lambda)
 {
 	return kernel->threads * kc_bsp_thread_cycles(kernel) / (machine->clock_hz * machine->cores * lambda) *
-	       NS_PER_S;
+	       KC__NS_PER_S;
 }
 
 struct kc_bsp_machine kc_bsp_machine_of(const struct kc_device *device)

@@ -1,25 +1,23 @@
 #include "cycle.h"
 
+#include "predictor/device/units.h"
+#include "predictor/math/duration.h"
 #include "predictor/device/throughput.h"
 
 #include <math.h>
 
-#define WARP_THREADS 32u /* Nt */
-#define SECTOR_BYTES 32.0
-#define NS_PER_S 1e9
-
 static double cycles_to_ns(const struct kc_cycle_machine *machine, double blocks_per_sm, double warps, double cycles)
 {
-	double busy = blocks_per_sm * warps * WARP_THREADS * cycles / (machine->depth * machine->cores_per_sm);
+	double busy = blocks_per_sm * warps * KC_WARP_THREADS * cycles / (machine->depth * machine->cores_per_sm);
 
-	return busy / machine->clock_hz * NS_PER_S;
+	return busy / machine->clock_hz * KC__NS_PER_S;
 }
 
 struct kc_cycle_bounds kc_cycle_ns(const struct kc_cycle_machine *machine, const struct kc_cycle_thread *thread,
 				   uint64_t blocks, uint32_t threads_per_block)
 {
 	double blocks_per_sm = ceil((double)blocks / machine->sm_count);
-	double warps = ceil((double)threads_per_block / WARP_THREADS);
+	double warps = ceil((double)threads_per_block / KC_WARP_THREADS);
 	double longer = fmax(thread->compute_cycles, thread->memory_cycles);
 
 	return (struct kc_cycle_bounds){
@@ -43,7 +41,7 @@ struct kc_cycle_thread kc_cycle_thread_of(const struct kc_device *device, const 
 	const double *n = counts->of;
 	double per_sm_cycle = KC_CYCLE_DEPTH * device->cores_per_sm; /* thread cycles that an SM works off in one */
 	double bytes_per_sm_cycle = kc_device_bandwidth(device) / device->sm_count / (device->clock_khz * 1e3);
-	double global = bytes_per_sm_cycle > 0 ? n[KC_COUNT_OF_SECTORS] * SECTOR_BYTES / bytes_per_sm_cycle : 0;
+	double global = bytes_per_sm_cycle > 0 ? n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES / bytes_per_sm_cycle : 0;
 
 	return (struct kc_cycle_thread){
 	    .compute_cycles = KC_CYCLE_ADD * kc_throughput_cycles(device, counts),

@@ -1,12 +1,12 @@
 #include "roofline.h"
 
+#include "predictor/device/units.h"
+#include "predictor/math/duration.h"
 #include "predictor/device/throughput.h"
 
 #include <math.h>
 
 #define OWN_LOADS 2.0
-#define SECTOR_BYTES 32.0
-#define NS_PER_S 1e9
 
 double kc_roofline_least_bytes(const struct kc_counts *counts)
 {
@@ -20,11 +20,11 @@ struct kc_roofline kc_roofline_ns(const struct kc_device *device, const struct k
 {
 	double sm_hz = device->clock_khz * 1e3 * device->sm_count;
 	double bytes_per_s = (double)device->memory_bytes_per_s;
-	double compute = counts->threads * kc_throughput_bound(device, counts) / sm_hz * NS_PER_S;
-	double shared = counts->threads * counts->of[KC_COUNT_OF_SHARED_PASSES] / sm_hz * NS_PER_S;
-	double sectors = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * SECTOR_BYTES;
-	double least = bytes_per_s > 0 ? kc_roofline_least_bytes(counts) / bytes_per_s * NS_PER_S : 0;
-	double most = bytes_per_s > 0 ? sectors / bytes_per_s * NS_PER_S : 0;
+	double compute = counts->threads * kc_throughput_bound(device, counts) / sm_hz * KC__NS_PER_S;
+	double shared = counts->threads * counts->of[KC_COUNT_OF_SHARED_PASSES] / sm_hz * KC__NS_PER_S;
+	double sectors = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
+	double least = bytes_per_s > 0 ? kc_roofline_least_bytes(counts) / bytes_per_s * KC__NS_PER_S : 0;
+	double most = bytes_per_s > 0 ? sectors / bytes_per_s * KC__NS_PER_S : 0;
 	double low = fmax(fmax(compute, shared), least);
 
 	return (struct kc_roofline){.low_ns = low, .high_ns = fmax(compute + shared + most, low)};

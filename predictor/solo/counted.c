@@ -1,17 +1,16 @@
 #include "counted.h"
 
+#include "predictor/device/units.h"
+#include "predictor/math/duration.h"
 #include "predictor/papers/bsp.h"
-#include "lambda.h"
 #include "predictor/papers/roofline.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#define SECTOR_BYTES 32.0
-#define SAME_WORK 1e-6   /* relative: evaluations of the same launch agree better */
-#define LEAST_SHARE 0.02 /* of a measured time that is not the launch term */
-#define GAIN 0.25        /* of a new time of a size known already */
+#define SAME_WORK 1e-6 /* relative: evaluations of the same launch agree better */
+#define GAIN 0.25      /* of a new time of a size known already */
 
 /*
  * Half widths of the 90 % interval, in log time, of a curve continued from one
@@ -34,7 +33,7 @@ int kc_work_count(struct kc_work *work, const struct kc_device *device, const st
 	if (!(bsp_ns > 0) || !isfinite(bsp_ns) || !(work->waves > 0))
 		return -ENODATA;
 	work->unit_ns = bsp_ns * kc__quantised(work->waves) / work->waves;
-	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * SECTOR_BYTES;
+	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
 	if (bound_ns > 0)
 		work->prior_log_lambda = (float)log(bsp_ns / bound_ns);
 	work->counted = 1;
@@ -75,7 +74,7 @@ void kc_sizes_learn(struct kc_sizes *sizes, const struct kc_curve_point *point, 
 {
 	uint32_t at = place_of(sizes, point->work_cycles);
 	struct kc_curve_point *here = &sizes->points[at];
-	double ns = fmax((double)measured_ns - launch_ns, LEAST_SHARE * (double)measured_ns);
+	double ns = kc__scaled_ns(launch_ns, (double)measured_ns);
 
 	if (measured_ns <= 0)
 		return;

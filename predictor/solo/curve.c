@@ -1,11 +1,10 @@
 #include "curve.h"
 
+#include "predictor/math/duration.h"
 #include "predictor/papers/bsp.h"
 #include "predictor/papers/roofline.h"
 
 #include <math.h>
-
-#define NS_PER_S 1e9
 
 const struct kc_curve_law kc_curve_law_default = {
     .wave_share = 0.2,
@@ -78,7 +77,7 @@ static double without_floor(const struct kc_curve_law *law, const struct kc_curv
 static double floor_ns(const struct kc_curve_law *law, const struct kc_curve *curve,
 		       const struct kc_curve_point *target)
 {
-	return curve->bytes_per_s > 0 ? target->least_bytes / (law->bandwidth_share * curve->bytes_per_s) * NS_PER_S
+	return curve->bytes_per_s > 0 ? target->least_bytes / (law->bandwidth_share * curve->bytes_per_s) * KC__NS_PER_S
 				      : 0;
 }
 

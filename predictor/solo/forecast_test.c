@@ -1,5 +1,7 @@
 #include "forecast.h"
 
+#include "predictor/papers/leftover.h"
+
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

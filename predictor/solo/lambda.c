@@ -1,7 +1,5 @@
 #include "lambda.h"
 
-#include "forecast.h"
-
 #include <math.h>
 
 /*
@@ -28,7 +26,6 @@ enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
 #define RUN_LENGTH 6u          /* outliers on one side in a row: the clock or the phase has changed */
 #define WIDENING_STEP 1.01     /* a factor: a hit narrows by it, a miss widens by its ninth power */
 #define WIDENING_LIMIT 3.0     /* a factor, either way */
-#define LEAST_SHARE 0.02       /* of a measured time that is not the launch term */
 #define LARGEST_STEP 3.0       /* log λ, in one measurement */
 #define SETTLED 3u             /* measurements before outliers are told from a bad start */
 
@@ -73,6 +70,18 @@ static double half_width(const struct kc_lambda *node)
 	return t95(freedom) * sqrt(node->variance * (1 + own)) * node->widening;
 }
 
+struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state)
+{
+	return (struct kc_belief){
+	    .log_lambda = log_lambda,
+	    .half_width = half_width,
+	    .factor = expf(-log_lambda),
+	    .width = expf(half_width),
+	    .count = count,
+	    .state = state,
+	};
+}
+
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 {
 	return kc_belief_of((float)node->log_value, (float)half_width(node), node->count, state);
@@ -88,12 +97,6 @@ int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_u
 	       fabs(width - (double)in_use->half_width) > WIDTH_CHANGE * (double)in_use->half_width;
 }
 
-/* The part of a duration that λ scales. */
-static double scaled_part(const struct kc_work *work, double ns)
-{
-	return fmax(ns - work->launch_ns, LEAST_SHARE * ns);
-}
-
 static double predicted_ns(const struct kc_lambda *node, const struct kc_work *work)
 {
 	return work->launch_ns + work->unit_ns * exp(-node->log_value);
@@ -102,7 +105,7 @@ static double predicted_ns(const struct kc_lambda *node, const struct kc_work *w
 /* Nothing was known before: take it as it is. */
 static void start_from(struct kc_lambda *node, const struct kc_work *work, double ns)
 {
-	node->log_value = log(work->unit_ns / scaled_part(work, ns));
+	node->log_value = log(work->unit_ns / kc__scaled_ns(work->launch_ns, ns));
 }
 
 static void count_run(struct kc_lambda *node, double error, double limit)
@@ -143,7 +146,7 @@ static void move(struct kc_lambda *node, const struct kc_work *work, double expe
 	double step;
 
 	node->weight = node->weight * (1 - 1 / MEMORY) + weight;
-	step = weight / node->weight * error / fmax(share, LEAST_SHARE);
+	step = weight / node->weight * error / fmax(share, KC__LEAST_SCALED_SHARE);
 	node->log_value -= fmin(fmax(step, -LARGEST_STEP), LARGEST_STEP);
 }
 

@@ -1,6 +1,7 @@
 #include "scaling.h"
+
 #include "predictor/math/dense.h"
-#include "lambda.h"
+#include "predictor/math/duration.h"
 
 #include <errno.h>
 #include <math.h>

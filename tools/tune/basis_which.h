@@ -6,7 +6,7 @@
 #define KC_TOOLS_BASIS_WHICH_H
 
 #include "tools/basis.h"
-#include "basis_answer.h"
+#include "basis_question.h"
 #include "tools/output/format.h"
 
 /* Index of the only kernel in whose name or module the text occurs; -1 after a message. */

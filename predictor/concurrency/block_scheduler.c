@@ -1,4 +1,6 @@
-#include "placement.h"
+#include "block_scheduler.h"
+
+#include "predictor/math/duration.h"
 
 /* The kernels it shares the SMs with: those that have all their blocks there. */
 struct company {
@@ -13,15 +15,10 @@ struct company {
  * it: after so many, the rest is taken as one. Keeps the cost bounded. */
 #define TURNS 16u
 
-static int64_t max_i64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* First end of a wave at or after t: blocks of a higher priority go first there. */
 static int64_t wave_boundary_ns(const struct kc__rival *rival, int64_t t)
 {
-	int64_t wave = max_i64(rival->end_ns - rival->placed_ns, 1);
+	int64_t wave = kc__later_ns(rival->end_ns - rival->placed_ns, 1);
 
 	return rival->start_ns + (t - rival->start_ns + wave - 1) / wave * wave;
 }
@@ -74,7 +71,7 @@ static void look(struct company *company, const struct kc__floor *floor, int64_t
 }
 
 /* Kernels on the SMs at t. As many as the device can hold: when the first of them ends; else t. */
-static int64_t grid_free_ns(const struct kc__site *site, const struct kc__floor *floor, int64_t t)
+static int64_t grid_free_ns(const struct kc__device_limits *site, const struct kc__floor *floor, int64_t t)
 {
 	int64_t first = INT64_MAX;
 	unsigned running = 0;
@@ -107,7 +104,7 @@ static void turn_over(struct kc__floor *floor, unsigned place)
 #define FEW 16u
 
 /* One wave fits even if all of them had their most blocks on the same SM: no need to look where they are. */
-static int is_roomy(const struct kc__site *site, const struct kc__floor *floor, const struct company *company,
+static int is_roomy(const struct kc__device_limits *site, const struct kc__floor *floor, const struct company *company,
 		    const struct kc_grid *grid)
 {
 	kc__amounts free = kc__amounts_of(&site->sm);
@@ -125,7 +122,7 @@ static void bring_up_to_date(struct kc__floor *floor, const struct company *comp
 		turn_over(floor, company->changes[i]);
 }
 
-void kc__floor_init(struct kc__floor *floor, const struct kc__site *site)
+void kc__floor_init(struct kc__floor *floor, const struct kc__device_limits *site)
 {
 	kc__rooms_init(&floor->rooms, &site->sm, site->sm_count);
 	floor->next = 0;
@@ -198,8 +195,8 @@ struct start {
 };
 
 /* Every turn passes the placing or the end of a rival, or a wave of one that is outranked. */
-static struct start find_start(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
-			       const struct kc_grid *grid, struct company *company)
+static struct start find_start(const struct kc__device_limits *site, struct kc__floor *floor, int priority,
+			       int64_t ready_ns, const struct kc_grid *grid, struct company *company)
 {
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
 
@@ -275,8 +272,8 @@ void kc__tail_lasts(struct kc__tail *tail, int64_t duration_ns)
 	tail->wave_ns = tail->waves > 1 ? duration_ns / (int64_t)tail->waves : duration_ns;
 }
 
-static void place_alone(const struct kc__site *site, const struct kc_work *work, int64_t start_ns, int64_t solo_ns,
-			struct kc_placement *out, struct kc__tail *tail)
+static void place_alone(const struct kc__device_limits *site, const struct kc_work *work, int64_t start_ns,
+			int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
 {
 	out->start_ns = start_ns;
 	out->end_ns = start_ns + solo_ns;
@@ -344,7 +341,7 @@ static void expect_load(struct kc_load *load, const struct kc__floor *floor, con
 	scale *= 1.0f / KC__LOAD_UNITS;
 	for (unsigned i = 0; i < floor->count; i++) {
 		const struct kc__rival *rival = &floor->rivals[i];
-		int64_t from = max_i64(rival->start_ns, out->start_ns);
+		int64_t from = kc__later_ns(rival->start_ns, out->start_ns);
 		int64_t to = rival->busy_until_ns < out->end_ns ? rival->busy_until_ns : out->end_ns;
 		float share = to > from ? (float)(to - from) * scale : 0;
 
@@ -355,7 +352,7 @@ static void expect_load(struct kc_load *load, const struct kc__floor *floor, con
 	*load = (struct kc_load){{[KC_LOAD_ISSUE] = issue, [KC_LOAD_MEMORY] = memory, [KC_LOAD_L2] = l2}};
 }
 
-void kc__place(const struct kc__site *site, struct kc__floor *floor, int priority, int64_t ready_ns,
+void kc__place(const struct kc__device_limits *site, struct kc__floor *floor, int priority, int64_t ready_ns,
 	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
 {
 	const struct kc_grid *grid = &work->grid;

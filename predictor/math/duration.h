@@ -1,0 +1,24 @@
+/*
+ * Nanoseconds: their limits, and how results of floating point become them.
+ */
+#ifndef KC_DURATION_H
+#define KC_DURATION_H
+
+#include <stdint.h>
+
+#define KC__NS_PER_S 1e9
+
+/* A month: longer than any kernel; keeps sums of times far from overflow. */
+#define KC__LONGEST_NS 2.6e15
+
+static inline int64_t kc__whole_ns(double ns)
+{
+	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
+}
+
+static inline int64_t kc__later_ns(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+#endif
