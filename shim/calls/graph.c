@@ -25,6 +25,7 @@ struct node { /* a kernel node */
 	size_t argument_bytes;
 	uint64_t record_id; /* in CUPTI's records; 0: not known */
 	bool enabled;
+	struct kc_slot *slot; /* its record, while a launch of the graph is under way */
 };
 
 struct kc__graph_exec {
@@ -424,9 +425,7 @@ SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
 
 /* Launching */
 
-/* One record; linked to the one before, so that the end of the call finds all. */
-static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint32_t launch_number, CUstream stream,
-				   bool per_thread, struct kc_slot *before)
+static void record_node(struct node *node, size_t ordinal, uint32_t launch_number, CUstream stream, bool per_thread)
 {
 	struct kc__packed packed;
 	struct kc__given given = {0};
@@ -439,16 +438,15 @@ static struct kc_slot *record_node(const struct node *node, size_t ordinal, uint
 	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (!slot) {
 		kc__launch_without_slot();
-		return before;
+		return;
 	}
 	kc__record(&slot->launch, &known, KC_API_GRAPH, &node->dims);
 	slot->launch.graph_launch = launch_number;
 	slot->launch.graph_node = (uint32_t)ordinal;
 	slot->launch.graph_record = node->record_id;
-	slot->launch.link = (uint64_t)(uintptr_t)before;
 	slot->launch.launched_ns = kc__now_ns();
 	kc_journal_commit(slot, KC_SLOT_CALLED);
-	return slot;
+	node->slot = slot;
 }
 
 static uint64_t kernels_of(const struct kc__graph_exec *exec)
@@ -460,7 +458,7 @@ static uint64_t kernels_of(const struct kc__graph_exec *exec)
 	return kernels;
 }
 
-bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last)
+bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc__graph_exec **launched)
 {
 	static _Atomic uint32_t launches;
 	struct kc__thread *t = &kc__thread;
@@ -468,7 +466,6 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	int saved_errno = errno;
 	uint32_t number;
 
-	*last = NULL;
 	if (!kc__launch_enter()) {
 		if (kc__ended())
 			kc__launch_passed(stream, per_thread, kernels_of(exec_of(handle)));
@@ -488,23 +485,25 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	number = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
 	for (size_t i = 0; i < exec->count; i++)
 		if (exec->nodes[i].enabled)
-			*last = record_node(&exec->nodes[i], i + 1, number, stream, per_thread, *last);
+			record_node(&exec->nodes[i], i + 1, number, stream, per_thread);
+	*launched = exec;
 	t->correlation = 0;
 	errno = saved_errno;
 	return true;
 }
 
-void kc__graph_launch_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result)
+void kc__graph_launch_end(struct kc__graph_exec *launched, CUstream stream, bool per_thread, CUresult result)
 {
 	struct kc__thread *t = &kc__thread;
 	int saved_errno = errno;
 	struct kc__stream *s = result == CUDA_SUCCESS ? NULL : kc__stream_of(stream, per_thread);
 
-	while (last) {
-		struct kc_slot *before = (struct kc_slot *)(uintptr_t)last->launch.link;
+	for (size_t i = 0; i < launched->count; i++) {
+		struct kc_slot *slot = launched->nodes[i].slot;
 
-		kc__returned(last, s, result, t->correlation);
-		last = before;
+		if (slot)
+			kc__returned(slot, s, result, t->correlation);
+		launched->nodes[i].slot = NULL;
 	}
 	t->depth = 0;
 	errno = saved_errno;
@@ -513,13 +512,13 @@ void kc__graph_launch_end(struct kc_slot *last, CUstream stream, bool per_thread
 #define GRAPH_LAUNCH(symbol, twin)                                                                                     \
 	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUstream stream)                                           \
 	{                                                                                                              \
-		struct kc_slot *last;                                                                                  \
+		struct kc__graph_exec *launched;                                                                       \
 		CUresult result;                                                                                       \
                                                                                                                        \
-		if (!kc__graph_launch_begin(exec, stream, twin, &last))                                                \
+		if (!kc__graph_launch_begin(exec, stream, twin, &launched))                                            \
 			return KC_REAL(symbol)(exec, stream);                                                          \
 		result = KC_REAL(symbol)(exec, stream);                                                                \
-		kc__graph_launch_end(last, stream, twin, result);                                                      \
+		kc__graph_launch_end(launched, stream, twin, result);                                                  \
 		return result;                                                                                         \
 	}
 

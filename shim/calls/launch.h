@@ -44,8 +44,8 @@ struct kc__clones { /* collected while a graph is instantiated */
 };
 bool kc__graph_instantiate_begin(struct kc__clones *clones);
 void kc__graph_instantiate_end(CUresult result, const CUgraphExec *handle, CUgraph graph, struct kc__clones *clones);
-bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc_slot **last);
-void kc__graph_launch_end(struct kc_slot *last, CUstream stream, bool per_thread, CUresult result);
+bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc__graph_exec **launched);
+void kc__graph_launch_end(struct kc__graph_exec *launched, CUstream stream, bool per_thread, CUresult result);
 void kc__graph_set_kernel(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v2 *params);
 void kc__graph_set_kernel_v1(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNodeParams *params);

@@ -31,7 +31,7 @@ static __thread struct {
 	uint32_t open; /* its callback id, 0: none */
 	uint32_t correlation;
 	struct kc__call call;
-	struct kc_slot *graph; /* last record of a graph launch */
+	struct kc__graph_exec *graph; /* being launched */
 	struct kc__clones clones;
 } own __attribute__((tls_model("initial-exec")));
 

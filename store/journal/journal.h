@@ -158,7 +158,7 @@ struct kc_launch {
 	uint64_t context;      /* kc_prediction.context; likewise */
 	float contended;       /* kc_engine_launch.contended; likewise */
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
-	uint64_t link;         /* to another launch of the same graph launch; likewise */
+	uint64_t link;         /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
 	uint32_t call_site;    /* dictionary id; 0: not known */
 	uint32_t arguments;    /* dictionary id; 0: not known */
 	struct kc_order order;

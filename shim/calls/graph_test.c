@@ -1,0 +1,397 @@
+/* Which records a launch of a graph makes. The driver's graphs are the test's, and so is what launch.c does. */
+#include "launch.h"
+#include "shim/tables/kernel_formula.h"
+
+#include "store/journal/journal_testing.h"
+
+enum { NODES_MAX = 4, RECORDS_MAX = 8 };
+
+struct graph;
+struct graph_node {
+	CUgraphNodeType type;
+	unsigned blocks;
+	struct graph *child;
+};
+struct graph {
+	size_t count;
+	struct graph_node nodes[NODES_MAX];
+};
+
+#define KERNEL(blocks_)                                                                                                \
+	{                                                                                                              \
+		.type = CU_GRAPH_NODE_TYPE_KERNEL, .blocks = blocks_                                                   \
+	}
+#define HANDLE(graph) ((CUgraph) & (graph))
+#define NODE(graph, i) ((CUgraphNode) & (graph).nodes[i])
+
+static const CUgraphExec executable = (CUgraphExec)0x1000;
+
+/* ---- The driver ---- */
+
+static CUresult CUDAAPI get_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count)
+{
+	struct graph *graph = (struct graph *)handle;
+
+	*count = graph->count;
+	for (size_t i = 0; nodes && i < graph->count; i++)
+		nodes[i] = (CUgraphNode)&graph->nodes[i];
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI get_type(CUgraphNode node, CUgraphNodeType *type)
+{
+	*type = ((struct graph_node *)node)->type;
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI get_child(CUgraphNode node, CUgraph *child)
+{
+	*child = (CUgraph)((struct graph_node *)node)->child;
+	return CUDA_SUCCESS;
+}
+
+static CUDA_KERNEL_NODE_PARAMS_v2 params_of(unsigned blocks)
+{
+	return (CUDA_KERNEL_NODE_PARAMS_v2){
+	    .gridDimX = blocks, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1};
+}
+
+static CUresult CUDAAPI get_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *params)
+{
+	*params = params_of(((struct graph_node *)node)->blocks);
+	return CUDA_SUCCESS;
+}
+
+void *kc__driver_symbol(const char *symbol)
+{
+	static const struct {
+		const char *name;
+		void *address;
+	} functions[] = {{"cuGraphGetNodes", get_nodes},
+			 {"cuGraphNodeGetType", get_type},
+			 {"cuGraphChildGraphNodeGetGraph", get_child},
+			 {"cuGraphKernelNodeGetParams_v2", get_params}};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!strcmp(functions[i].name, symbol))
+			return functions[i].address;
+	return NULL;
+}
+
+void *_Atomic kc__real[KC_HOOK_COUNT];
+
+void *kc__real_slow(enum kc_hook hook)
+{
+	(void)hook;
+	return NULL;
+}
+
+/* ---- The rest of the library ---- */
+
+struct kc__state kc__shim;
+__thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
+static struct kc__graph entry;
+static struct kc_slot *records[RECORDS_MAX];
+static uint32_t record_count;
+
+struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
+{
+	return exec == executable && (make || entry.exec) ? &entry : NULL;
+}
+
+struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
+{
+	(void)stream;
+	(void)per_thread;
+	return NULL;
+}
+
+bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count)
+{
+	(void)f;
+	(void)is_kernel;
+	(void)at;
+	*count = 0;
+	return false;
+}
+
+size_t kc__arguments_pack(const struct kc__parameters *parameters, const struct kc__given *given, void *block,
+			  size_t max_bytes)
+{
+	(void)parameters;
+	(void)given;
+	(void)block;
+	(void)max_bytes;
+	return 0;
+}
+
+struct kc__given kc__given_packed(struct kc__packed *packed, void *block, size_t bytes)
+{
+	(void)packed;
+	(void)block;
+	(void)bytes;
+	return (struct kc__given){0};
+}
+
+int64_t kc__now_ns(void)
+{
+	return 100;
+}
+
+bool kc__launch_enter(void)
+{
+	return true;
+}
+
+bool kc__capturing(CUstream stream, bool per_thread)
+{
+	(void)stream;
+	(void)per_thread;
+	return false;
+}
+
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
+{
+	(void)stream;
+	(void)per_thread;
+	(void)kernels;
+}
+
+void kc__launch_without_slot(void)
+{
+}
+
+void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,
+	      CUstream handle, bool per_thread)
+{
+	(void)f;
+	(void)dims;
+	(void)given;
+	(void)handle;
+	(void)per_thread;
+	memset(known, 0, sizeof(*known));
+}
+
+void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
+{
+	(void)known;
+	memset(launch, 0, sizeof(*launch));
+	launch->api = (uint8_t)api;
+	launch->grid[0] = dims->grid[0];
+}
+
+void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation)
+{
+	(void)stream;
+	slot->launch.result = (int32_t)result;
+	slot->launch.correlation = correlation;
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+	records[record_count++] = slot;
+}
+
+/* ---- One-line calls ---- */
+
+static int begin(void **state)
+{
+	if (setup(state))
+		return -1;
+	kc__shim.journal = create(16 * MIB);
+	kc__shim.header = kc_journal_header(kc__shim.journal);
+	kc__shim.stage = KC__ON;
+	return 0;
+}
+
+static int end(void **state)
+{
+	kc__graph_gone(executable);
+	finish(kc__shim.journal, 1);
+	return teardown(state);
+}
+
+/* clones: the ids of the first nodes' copies in CUPTI's records. */
+static void instantiate(struct graph *graph, const uint64_t *ids, size_t id_count)
+{
+	struct kc__clones clones;
+
+	assert_true(kc__graph_instantiate_begin(&clones));
+	for (size_t i = 0; i < id_count; i++)
+		kc__graph_node_cloned((CUgraphNode)&graph->nodes[i], ids[i]);
+	kc__graph_instantiate_end(CUDA_SUCCESS, &executable, HANDLE(*graph), &clones);
+}
+
+static uint32_t launch(CUresult result, uint32_t correlation)
+{
+	struct kc__graph_exec *launched;
+
+	record_count = 0;
+	assert_true(kc__graph_launch_begin(executable, NULL, false, &launched));
+	kc__thread.correlation = correlation;
+	kc__graph_launch_end(launched, NULL, false, result);
+	assert_int_equal(kc__thread.depth, 0);
+	return record_count;
+}
+
+static uint64_t counted(enum kc_counter counter)
+{
+	return atomic_load(&kc__shim.header->counters[counter]);
+}
+
+/* ---- Tests ---- */
+
+static struct graph child = {2, {KERNEL(20), KERNEL(21)}};
+static struct graph parent = {
+    4,
+    {KERNEL(10), {.type = CU_GRAPH_NODE_TYPE_MEMSET}, {.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = &child}, KERNEL(11)}};
+
+static void each_kernel_is_one_record_in_the_order_of_the_driver(void **state)
+{
+	static const uint32_t blocks[] = {10, 20, 21, 11};
+
+	(void)state;
+	instantiate(&parent, (const uint64_t[]){71}, 1);
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct kc_launch *l = &records[i]->launch;
+
+		assert_int_equal(l->grid[0], blocks[i]);
+		assert_int_equal(l->graph_node, i + 1);
+		assert_int_equal(l->graph_launch, records[0]->launch.graph_launch);
+		assert_int_equal(l->graph_record, i ? 0 : 71);
+		assert_int_equal(l->correlation, 7);
+		assert_int_equal(l->result, CUDA_SUCCESS);
+		assert_int_equal(l->api, KC_API_GRAPH);
+	}
+	assert_int_equal(counted(KC_COUNT_GRAPH_LAUNCHES), 1);
+	assert_int_equal(counted(KC_COUNT_GRAPHS_UNKNOWN), 0);
+}
+
+static void launches_of_a_graph_are_numbered(void **state)
+{
+	uint32_t number;
+
+	(void)state;
+	instantiate(&child, NULL, 0);
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 2);
+	number = records[0]->launch.graph_launch;
+	assert_true(number > 0);
+	assert_int_equal(launch(CUDA_SUCCESS, 8), 2);
+	assert_int_equal(records[1]->launch.graph_launch, number + 1);
+}
+
+/* Whoever reads the journal of a process that was killed finds what it means in another process, too. */
+static void during_the_call_no_record_holds_an_address(void **state)
+{
+	struct kc__graph_exec *launched;
+
+	(void)state;
+	instantiate(&child, NULL, 0);
+	assert_true(kc__graph_launch_begin(executable, NULL, false, &launched));
+	for (uint64_t i = 0; i < kc_journal_claimed(kc__shim.journal); i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+
+		assert_int_equal(state_of(slot), KC_SLOT_CALLED);
+		assert_int_equal(slot->launch.link, 0);
+	}
+	kc__graph_launch_end(launched, NULL, false, CUDA_SUCCESS);
+}
+
+static void a_launch_that_fails_fails_for_each_kernel(void **state)
+{
+	(void)state;
+	instantiate(&child, NULL, 0);
+	assert_int_equal(launch(CUDA_ERROR_INVALID_VALUE, 0), 2);
+	assert_int_equal(records[0]->launch.result, CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(records[1]->launch.result, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_disabled_node_makes_no_record(void **state)
+{
+	(void)state;
+	instantiate(&child, NULL, 0);
+	kc__graph_set_enabled(executable, NODE(child, 0), 0);
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 1);
+	assert_int_equal(records[0]->launch.grid[0], 21);
+	assert_int_equal(records[0]->launch.graph_node, 2);
+	kc__graph_set_enabled(executable, NODE(child, 0), 1);
+	assert_int_equal(launch(CUDA_SUCCESS, 8), 2);
+}
+
+static void a_node_is_given_other_parameters(void **state)
+{
+	CUDA_KERNEL_NODE_PARAMS_v2 params = params_of(99);
+
+	(void)state;
+	instantiate(&child, NULL, 0);
+	kc__graph_set_kernel(executable, NODE(child, 1), &params);
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 2);
+	assert_int_equal(records[0]->launch.grid[0], 20);
+	assert_int_equal(records[1]->launch.grid[0], 99);
+}
+
+static void a_child_graph_is_given_other_parameters(void **state)
+{
+	static const uint32_t blocks[] = {10, 30, 31, 11};
+	struct graph other = {2, {KERNEL(30), KERNEL(31)}};
+
+	(void)state;
+	instantiate(&parent, NULL, 0);
+	kc__graph_set_child(executable, NODE(parent, 2), HANDLE(other));
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(records[i]->launch.grid[0], blocks[i]);
+}
+
+static void an_update_changes_parameters_alone(void **state)
+{
+	struct graph other = {2, {KERNEL(30), KERNEL(31)}};
+
+	(void)state;
+	instantiate(&child, (const uint64_t[]){71, 72}, 2);
+	kc__graph_set_enabled(executable, NODE(child, 0), 0);
+	kc__graph_updated(executable, HANDLE(other));
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 1);
+	assert_int_equal(records[0]->launch.grid[0], 31);
+	assert_int_equal(records[0]->launch.graph_record, 72);
+}
+
+static void what_cannot_be_counted_beforehand_is_said(void **state)
+{
+	struct graph conditional = {2, {KERNEL(10), {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL}}};
+
+	(void)state;
+	instantiate(&conditional, NULL, 0);
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 1);
+	assert_int_equal(counted(KC_COUNT_GRAPHS_UNKNOWN), 1);
+}
+
+static void a_graph_that_is_gone_is_not_known(void **state)
+{
+	struct kc__graph_exec *launched;
+
+	(void)state;
+	instantiate(&child, NULL, 0);
+	kc__graph_gone(executable);
+	assert_false(kc__graph_launch_begin(executable, NULL, false, &launched));
+	assert_int_equal(kc__thread.depth, 0);
+	assert_int_equal(counted(KC_COUNT_GRAPHS_UNKNOWN), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(each_kernel_is_one_record_in_the_order_of_the_driver),
+	    TEST(launches_of_a_graph_are_numbered),
+	    TEST(during_the_call_no_record_holds_an_address),
+	    TEST(a_launch_that_fails_fails_for_each_kernel),
+	    TEST(a_disabled_node_makes_no_record),
+	    TEST(a_node_is_given_other_parameters),
+	    TEST(a_child_graph_is_given_other_parameters),
+	    TEST(an_update_changes_parameters_alone),
+	    TEST(what_cannot_be_counted_beforehand_is_said),
+	    TEST(a_graph_that_is_gone_is_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
