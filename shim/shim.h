@@ -140,16 +140,21 @@ struct kc__variant {
 	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */
 };
 
+/* The launches of a stream that await their measured times: worker/join.h */
+struct kc__stream_wait {
+	struct kc_awaited awaited;
+	uint32_t device;          /* ordinal */
+	uint64_t last_measured;   /* slot index */
+	int64_t last_measured_ns; /* when its record came */
+};
+
 struct kc__stream {
 	uint64_t key[2];                   /* handle, 0; or kind of default stream and context, thread */
 	struct kc__device *_Atomic device; /* this and the next two change under the device's lock */
 	_Atomic uint32_t id;               /* dictionary; a destroyed stream's handle may return under a new one */
 	_Atomic uint32_t lane;             /* its number in the device's timeline; used again after destruction */
 	_Atomic uint32_t gone;
-	/* Worker: what is awaited on this stream, see join.c. */
-	struct kc_awaited awaited;
-	uint64_t last_resolved; /* slot index */
-	int64_t resolved_ns;
+	struct kc__stream_wait wait; /* worker */
 };
 
 struct kc__event {
@@ -423,24 +428,13 @@ bool kc__injected_call(uint32_t id, const void *data);
 bool kc__injected(void);
 bool kc__injected_alone(void); /* not preloaded either: transfers are not seen */
 
-/* join.c: worker's state machine from RETURNED to FINAL */
-struct kc__join;
-struct kc__join *kc__join_new(void);
-void kc__join_free(struct kc__join *join);
-/* Looks at new slots, matches records, decides overlaps, learns. ready() gets
- * every slot that can be stored. Returns 1 while something is awaited. */
-int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
-/* From now on slots before this index alone are looked at. */
-void kc__join_bound(struct kc__join *join, uint64_t end);
-/* Nothing more will be delivered: gives up on what is awaited. */
-void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg);
-
 /* learn.c: worker */
 void kc__learn_begin(void); /* before devices are made */
-/* Its measured time is known; what it puts on the device, for the launches that overlap it. */
-void kc__learn_measured(const struct kc_launch *launch, struct kc_load *load);
-/* It is known what it met: what the launches it overlapped put on the device meanwhile. */
-void kc__learn_decided(const struct kc_launch *launch, const struct kc_load *met);
+void kc__learn_measured(struct kc_launch *launch);
+/* What it puts on the device, for the launches that overlap it. */
+struct kc_load kc__learn_load(const struct kc_launch *launch);
+/* met: what the launches it overlapped put on the device meanwhile. */
+void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(const struct kc_transfer *transfer);
 
 /* worker.c */

@@ -1,17 +1,4 @@
-/*
- * From RETURNED to FINAL, on the worker thread.
- *
- * Slots are looked at in index order. A launch that awaits its measured time is
- * found again by correlation id. A measured kernel is held until no kernel that
- * could have run at the same time is still awaited; then it is known whether it
- * ran alone, it teaches λ, and it is final.
- *
- * When is that? An awaited launch starts no earlier than its own host time, and
- * no earlier than the last measured end of its stream. The least of these bounds
- * over a device's streams is the watermark: what ended before it is decided. What
- * has waited too long is let go: what it met is not known.
- */
-#include "shim/shim.h"
+#include "join.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -39,6 +26,7 @@ struct correlation { /* the slots awaited under one id: several after a graph la
 };
 
 struct kc__join {
+	struct kc__join_driver driver;
 	uint64_t scan, oldest; /* next slot to look at; no awaited slot before */
 	uint64_t bound;        /* none from there on is looked at */
 	uint64_t late[LATE_MAX];
@@ -50,16 +38,19 @@ struct kc__join {
 	struct kc_spans devices[KC__DEVICES_MAX]; /* measured, not decided */
 	int64_t swept_ns;
 	uint64_t dropped_seen;
-	void (*ready)(struct kc_slot *slot, void *arg);
-	void *arg;
 };
 
-static void count(enum kc_counter counter)
+static void count(const struct kc__join *join, enum kc_counter counter)
 {
-	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&kc_journal_header(join->driver.journal)->counters[counter], 1, memory_order_relaxed);
 }
 
-struct kc__join *kc__join_new(void)
+static struct kc_slot *slot_at(const struct kc__join *join, uint64_t index)
+{
+	return kc_journal_at(join->driver.journal, index);
+}
+
+struct kc__join *kc__join_new(const struct kc__join_driver *driver)
 {
 	struct kc__join *join = kc__map_root(sizeof(*join));
 
@@ -71,6 +62,7 @@ struct kc__join *kc__join_new(void)
 		kc__unmap_root(join, sizeof(*join));
 		return NULL;
 	}
+	join->driver = *driver;
 	join->bound = UINT64_MAX;
 	return join;
 }
@@ -93,27 +85,27 @@ void kc__join_free(struct kc__join *join)
 static void finish(struct kc__join *join, struct kc_slot *slot)
 {
 	kc_journal_commit(slot, KC_SLOT_FINAL);
-	join->ready(slot, join->arg);
-}
-
-static struct kc__stream *stream_by_id(uint32_t id)
-{
-	return id < KC__STREAM_IDS_MAX ? atomic_load_explicit(&kc__shim.stream_by_id[id], memory_order_acquire) : NULL;
+	join->driver.ready(slot);
 }
 
 /* Awaiting */
 
+/* Of the launch's stream; NULL: a transfer, or the stream is not known. */
+static struct kc__stream_wait *launch_wait(const struct kc__join *join, const struct kc_slot *slot)
+{
+	return slot->kind == KC_KIND_LAUNCH ? join->driver.stream_wait(slot->launch.stream) : NULL;
+}
+
 static void resolved(struct kc__join *join, const struct kc_slot *slot)
 {
-	const struct kc_launch *l = &slot->launch;
-	struct kc__stream *stream;
+	struct kc__stream_wait *wait = launch_wait(join, slot);
 
 	join->awaited--;
-	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(l->stream)))
+	if (!wait)
 		return;
-	kc_awaited_resolve(&stream->awaited, l->measured_end_ns);
-	stream->last_resolved = slot->index;
-	stream->resolved_ns = kc__now_ns();
+	kc_awaited_resolve(&wait->awaited, slot->launch.measured_end_ns);
+	wait->last_measured = slot->index;
+	wait->last_measured_ns = join->driver.now_ns();
 }
 
 static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasured why)
@@ -136,20 +128,18 @@ static struct correlation *correlation_at(struct kc__join *join, uint32_t id)
 	return &join->correlations[id & (CORRELATIONS - 1)];
 }
 
-static struct kc_slot *next_of(const struct kc_slot *slot)
+static struct kc_slot *next_of(const struct kc__join *join, const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH && slot->launch.link
-		   ? kc_journal_at(kc__shim.journal, slot->launch.link - 1)
-		   : NULL;
+	return slot->kind == KC_KIND_LAUNCH && slot->launch.link ? slot_at(join, slot->launch.link - 1) : NULL;
 }
 
 /* A million calls later, and not delivered. */
 static void evict(struct kc__join *join, struct correlation *c)
 {
-	struct kc_slot *slot = kc_journal_at(kc__shim.journal, c->first), *next;
+	struct kc_slot *slot = slot_at(join, c->first), *next;
 
 	for (; slot; slot = next) {
-		next = next_of(slot);
+		next = next_of(join, slot);
 		give_up(join, slot, KC_NOT_DELIVERED);
 	}
 	c->used = 0;
@@ -159,8 +149,8 @@ static void await(struct kc__join *join, struct kc_slot *slot)
 {
 	uint32_t id = correlation_of(slot);
 	struct correlation *c = correlation_at(join, id);
-	struct kc_slot *last = c->used && c->id == id ? kc_journal_at(kc__shim.journal, c->last) : NULL;
-	struct kc__stream *stream;
+	struct kc_slot *last = c->used && c->id == id ? slot_at(join, c->last) : NULL;
+	struct kc__stream_wait *wait = launch_wait(join, slot);
 
 	if (slot->kind == KC_KIND_LAUNCH)
 		slot->launch.link = 0;
@@ -173,9 +163,10 @@ static void await(struct kc__join *join, struct kc_slot *slot)
 		*c = (struct correlation){.id = id, .used = 1, .first = slot->index, .last = slot->index};
 	}
 	join->awaited++;
-	if (slot->kind != KC_KIND_LAUNCH || !(stream = stream_by_id(slot->launch.stream)))
+	if (!wait)
 		return;
-	kc_awaited_add(&stream->awaited, slot->launch.launched_ns);
+	wait->device = slot->launch.device;
+	kc_awaited_add(&wait->awaited, slot->launch.launched_ns);
 }
 
 /* No longer awaited. before: the one linked to it, NULL: it is the first. */
@@ -200,7 +191,7 @@ static void abandon(struct kc__join *join, struct kc_slot *slot)
 
 	if (!c->used || c->id != correlation_of(slot))
 		return;
-	for (at = kc_journal_at(kc__shim.journal, c->first); at && at != slot; at = next_of(at))
+	for (at = slot_at(join, c->first); at && at != slot; at = next_of(join, at))
 		before = at;
 	if (at)
 		unlink_slot(c, before, at);
@@ -233,7 +224,7 @@ static struct kc_slot *take(struct kc__join *join, const struct kc__record *reco
 
 	if (!c->used || c->id != record->correlation)
 		return NULL;
-	for (slot = kc_journal_at(kc__shim.journal, c->first); slot; before = slot, slot = next_of(slot))
+	for (slot = slot_at(join, c->first); slot; before = slot, slot = next_of(join, slot))
 		if (means(record, slot)) {
 			unlink_slot(c, before, slot);
 			return slot;
@@ -250,13 +241,13 @@ static bool hold(struct kc__join *join, struct kc_slot *slot)
 	struct kc_span span = {
 	    .start_ns = slot->launch.measured_start_ns,
 	    .end_ns = slot->launch.measured_end_ns,
-	    .since_ns = kc__now_ns(),
+	    .since_ns = join->driver.now_ns(),
 	    .order = slot->index,
 	    .overlap = &slot->launch.overlap,
 	    .owner = slot,
+	    .load = join->driver.load(&slot->launch),
 	};
 
-	kc__learn_measured(&slot->launch, &span.load);
 	if (kc_spans_add(spans, &span) == 0)
 		return true;
 	kc_spans_let_go(spans, &span);
@@ -265,7 +256,7 @@ static bool hold(struct kc__join *join, struct kc_slot *slot)
 
 static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_load *met)
 {
-	kc__learn_decided(&slot->launch, met);
+	join->driver.launch_decided(&slot->launch, met);
 	finish(join, slot);
 }
 
@@ -279,9 +270,9 @@ static void decide_before(struct kc__join *join, uint32_t device, int64_t waterm
 	kc_spans_decide(&join->devices[device], watermark_ns, now_ns - HELD_NS, decided, join);
 }
 
-static void not_before(int64_t *watermark_ns, uint64_t index)
+static void not_before(const struct kc__join *join, int64_t *watermark_ns, uint64_t index)
 {
-	const struct kc_slot *slot = kc_journal_at(kc__shim.journal, index);
+	const struct kc_slot *slot = slot_at(join, index);
 	uint32_t device;
 
 	if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_EMPTY ||
@@ -295,52 +286,39 @@ static void not_before(int64_t *watermark_ns, uint64_t index)
 /* unfilled_ns: no launch whose slot was not filled before has started earlier. */
 static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_ns)
 {
-	uint64_t end = kc_journal_claimed(kc__shim.journal);
+	uint64_t end = kc_journal_claimed(join->driver.journal);
 	int64_t watermark_ns[KC__DEVICES_MAX];
 
 	for (int i = 0; i < KC__DEVICES_MAX; i++)
 		watermark_ns[i] = unfilled_ns;
 	for (uint32_t i = 0; i < join->late_count; i++)
-		not_before(watermark_ns, join->late[i]);
+		not_before(join, watermark_ns, join->late[i]);
 	/* Filled, behind one that is not. */
 	for (uint64_t i = join->scan; i < end; i++)
-		not_before(watermark_ns, i);
-	for (uint32_t id = 1; id <= kc__shim.stream_count && id < KC__STREAM_IDS_MAX; id++) {
-		struct kc__stream *s = stream_by_id(id);
+		not_before(join, watermark_ns, i);
+	for (uint32_t id = 1, count = join->driver.stream_count(); id <= count; id++) {
+		const struct kc__stream_wait *wait = join->driver.stream_wait(id);
 
-		if (s && s->awaited.count && s->awaited.bound_ns < watermark_ns[s->device->ordinal])
-			watermark_ns[s->device->ordinal] = s->awaited.bound_ns;
+		if (wait && wait->awaited.count &&
+		    wait->awaited.bound_ns < watermark_ns[wait->device % KC__DEVICES_MAX])
+			watermark_ns[wait->device % KC__DEVICES_MAX] = wait->awaited.bound_ns;
 	}
-	for (int i = 0; i < kc__shim.device_count; i++)
+	for (uint32_t i = 0; i < join->driver.device_count; i++)
 		if (join->devices[i].count)
-			decide_before(join, (uint32_t)i, watermark_ns[i], now_ns);
+			decide_before(join, i, watermark_ns[i], now_ns);
 }
 
 /* Records */
-
-static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
-{
-	struct kc__stream *stream = stream_by_id(stream_id);
-	struct kc__device *device;
-
-	if (!stream || !ticket)
-		return;
-	device = stream->device;
-	pthread_mutex_lock(&device->lock);
-	if (stream->id == stream_id)
-		kc_timeline_measured(device->timeline, stream->lane, ticket, start_ns, end_ns);
-	pthread_mutex_unlock(&device->lock);
-}
 
 static void matched_launch(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
 {
 	struct kc_launch *l = &slot->launch;
 
-	count(KC_COUNT_CUPTI_MATCHED);
+	count(join, KC_COUNT_CUPTI_MATCHED);
 	l->measured_start_ns = record->start_ns;
 	l->measured_end_ns = record->end_ns;
 	resolved(join, slot);
-	correct_timeline(l->stream, l->ticket, record->start_ns, record->end_ns);
+	join->driver.launch_measured(l);
 	if (!hold(join, slot))
 		decide(join, slot, &(struct kc_load){{0}});
 }
@@ -352,8 +330,7 @@ static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const 
 	t->measured_start_ns = record->start_ns;
 	t->measured_end_ns = record->end_ns;
 	resolved(join, slot);
-	correct_timeline(t->stream, t->ticket, record->start_ns, record->end_ns);
-	kc__learn_transfer(t);
+	join->driver.transfer_measured(t);
 	finish(join, slot);
 }
 
@@ -363,13 +340,13 @@ static bool match(struct kc__join *join, const struct kc__record *record)
 
 	if (!slot)
 		return false;
-	count(record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
+	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (!record->start_ns) {
 		give_up(join, slot, KC_RECORD_INVALID);
 		if (record->is_kernel) {
-			count(KC_COUNT_CUPTI_INVALID);
-			count(KC_COUNT_CUPTI_UNMATCHED);
-			kc__say(KC_MESSAGE_RECORDS_INVALID, NULL);
+			count(join, KC_COUNT_CUPTI_INVALID);
+			count(join, KC_COUNT_CUPTI_UNMATCHED);
+			join->driver.say(KC_MESSAGE_RECORDS_INVALID, NULL);
 		}
 	} else if (slot->kind == KC_KIND_LAUNCH) {
 		matched_launch(join, slot, record);
@@ -380,21 +357,21 @@ static bool match(struct kc__join *join, const struct kc__record *record)
 }
 
 /* Of a launch that was only counted, as the process was about to exit. */
-static bool after_exit(const struct kc__record *record)
+static bool after_exit(const struct kc__join *join, const struct kc__record *record)
 {
-	int64_t exit_ns = atomic_load(&kc__shim.exit_ns);
+	int64_t exit_ns = join->driver.exit_ns();
 
 	return exit_ns && record->start_ns >= exit_ns;
 }
 
-static void unmatched(const struct kc__record *record)
+static void unmatched(const struct kc__join *join, const struct kc__record *record)
 {
-	if (after_exit(record))
+	if (after_exit(join, record))
 		return;
-	count(record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
-	count(record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
+	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
+	count(join, record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
 	if (record->is_kernel && !record->start_ns)
-		count(KC_COUNT_CUPTI_INVALID);
+		count(join, KC_COUNT_CUPTI_INVALID);
 }
 
 static void on_record(const struct kc__record *record, void *arg)
@@ -404,10 +381,10 @@ static void on_record(const struct kc__record *record, void *arg)
 	if (match(join, record))
 		return;
 	if (join->orphan_count == ORPHANS_MAX) {
-		unmatched(record);
+		unmatched(join, record);
 		return;
 	}
-	join->orphans[join->orphan_count++] = (struct orphan){*record, kc__now_ns()};
+	join->orphans[join->orphan_count++] = (struct orphan){*record, join->driver.now_ns()};
 }
 
 static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patience_ns)
@@ -418,7 +395,7 @@ static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patienc
 		if (match(join, &join->orphans[i].record))
 			continue;
 		if (now_ns - join->orphans[i].since_ns >= patience_ns)
-			unmatched(&join->orphans[i].record);
+			unmatched(join, &join->orphans[i].record);
 		else
 			join->orphans[kept++] = join->orphans[i];
 	}
@@ -442,7 +419,7 @@ static void scan_late(struct kc__join *join)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < join->late_count; i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->late[i]);
+		struct kc_slot *slot = slot_at(join, join->late[i]);
 
 		if (!slot)
 			continue;
@@ -457,13 +434,13 @@ static void scan_late(struct kc__join *join)
 /* Stops at a slot that is claimed and not yet filled: nanoseconds away, unless its thread lost its core. */
 static void scan(struct kc__join *join)
 {
-	uint64_t end = kc_journal_claimed(kc__shim.journal);
+	uint64_t end = kc_journal_claimed(join->driver.journal);
 
 	if (end > join->bound)
 		end = join->bound;
 	scan_late(join);
 	for (; join->scan < end; join->scan++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, join->scan);
+		struct kc_slot *slot = slot_at(join, join->scan);
 		uint32_t state = slot ? atomic_load_explicit(&slot->state, memory_order_acquire) : KC_SLOT_STORED;
 
 		if (state == KC_SLOT_EMPTY)
@@ -485,10 +462,10 @@ static void scan(struct kc__join *join)
 /* Why a record did not come: CUPTI says how many it dropped, not which. */
 static enum kc_unmeasured missing_why(struct kc__join *join)
 {
-	if (join->dropped_seen >= kc__cupti_dropped())
+	if (join->dropped_seen >= join->driver.dropped())
 		return KC_NOT_DELIVERED;
 	join->dropped_seen++;
-	kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
+	join->driver.say(KC_MESSAGE_RECORDS_DROPPED, NULL);
 	return KC_RECORD_DROPPED;
 }
 
@@ -507,14 +484,15 @@ static void sweep(struct kc__join *join, int64_t now_ns)
 	uint64_t i = join->oldest;
 
 	for (int n = 0; n < SWEEP_SLOTS && i < join->scan; n++, i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
-		struct kc__stream *s;
+		struct kc_slot *slot = slot_at(join, i);
+		struct kc__stream_wait *s;
 
 		if (awaiting(slot)) {
-			s = stream_by_id(slot->kind == KC_KIND_LAUNCH ? slot->launch.stream : slot->transfer.stream);
-			if (s && s->last_resolved > i && now_ns - s->resolved_ns < DELIVERY_NS)
+			s = join->driver.stream_wait(slot->kind == KC_KIND_LAUNCH ? slot->launch.stream
+										  : slot->transfer.stream);
+			if (s && s->last_measured > i && now_ns - s->last_measured_ns < DELIVERY_NS)
 				s = NULL;
-			if (s && s->last_resolved > i) {
+			if (s && s->last_measured > i) {
 				abandon(join, slot);
 				give_up(join, slot, missing_why(join));
 			} else {
@@ -529,41 +507,37 @@ static void sweep(struct kc__join *join, int64_t now_ns)
 	join->swept_ns = now_ns;
 }
 
-int kc__join_step(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg)
+int kc__join_step(struct kc__join *join)
 {
-	int64_t unfilled_ns = kc__now_ns(), now_ns;
+	int64_t unfilled_ns = join->driver.now_ns(), now_ns;
 
-	join->ready = ready;
-	join->arg = arg;
 	scan(join);
-	kc__cupti_drain(on_record, join);
-	now_ns = kc__now_ns();
+	join->driver.drain(on_record, join);
+	now_ns = join->driver.now_ns();
 	retry_orphans(join, now_ns, ORPHAN_NS);
 	if (now_ns - join->swept_ns > SWEEP_NS)
 		sweep(join, now_ns);
 	decide_all(join, unfilled_ns, now_ns);
 	/* At the exit they may be of launches that are only counted. */
-	if (kc__cupti_dropped() && !atomic_load(&kc__shim.exit_ns))
-		kc__say(KC_MESSAGE_RECORDS_DROPPED, NULL);
-	atomic_store_explicit(&kc__shim.header->counters[KC_COUNT_CUPTI_DROPPED], kc__cupti_dropped(),
-			      memory_order_relaxed);
+	if (join->driver.dropped() && !join->driver.exit_ns())
+		join->driver.say(KC_MESSAGE_RECORDS_DROPPED, NULL);
+	atomic_store_explicit(&kc_journal_header(join->driver.journal)->counters[KC_COUNT_CUPTI_DROPPED],
+			      join->driver.dropped(), memory_order_relaxed);
 	return join->awaited != 0;
 }
 
-void kc__join_give_up(struct kc__join *join, void (*ready)(struct kc_slot *slot, void *arg), void *arg)
+void kc__join_give_up(struct kc__join *join)
 {
-	join->ready = ready;
-	join->arg = arg;
 	scan(join);
-	retry_orphans(join, kc__now_ns(), 0);
+	retry_orphans(join, join->driver.now_ns(), 0);
 	for (uint64_t i = join->oldest; i < join->scan; i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+		struct kc_slot *slot = slot_at(join, i);
 
 		if (awaiting(slot)) {
 			abandon(join, slot);
 			give_up(join, slot, missing_why(join));
 		}
 	}
-	for (int i = 0; i < kc__shim.device_count; i++)
-		decide_before(join, (uint32_t)i, INT64_MAX, kc__now_ns());
+	for (uint32_t i = 0; i < join->driver.device_count; i++)
+		decide_before(join, i, INT64_MAX, join->driver.now_ns());
 }

@@ -58,7 +58,7 @@ static struct kc__variant *current_variant(const struct kc_launch *launch)
 	struct kc__variant *variant =
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
 
-	if (!variant)
+	if (!variant) /* the launch could not be predicted */
 		return NULL;
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	if (variant->successor)
@@ -86,26 +86,30 @@ static int64_t measured_ns(const struct kc_launch *launch)
 	return launch->measured_end_ns - launch->measured_start_ns;
 }
 
-void kc__learn_measured(const struct kc_launch *launch, struct kc_load *load)
+void kc__learn_measured(struct kc_launch *launch)
 {
 	struct kc__variant *variant = current_variant(launch);
 	struct kc_engine_launch kept = engine_launch(launch);
 
-	*load = (struct kc_load){{0}};
-	if (!variant || launch->unpredictable != KC_PREDICTED)
-		return;
-	kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
-	*load = kc_engine_load(&variant->engine, launch->solo_ns);
+	if (variant)
+		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
 }
 
-void kc__learn_decided(const struct kc_launch *launch, const struct kc_load *met)
+struct kc_load kc__learn_load(const struct kc_launch *launch)
+{
+	const struct kc__variant *variant = current_variant(launch);
+
+	return variant ? kc_engine_load(&variant->engine, launch->solo_ns) : (struct kc_load){{0}};
+}
+
+void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 {
 	struct kc__variant *first =
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
 	struct kc_engine_launch kept = engine_launch(launch);
 	struct kc__variant *variant;
 
-	if (!first || launch->unpredictable != KC_PREDICTED)
+	if (!first)
 		return;
 	/* The first launch of a variant also counts as a size, once its code is read. */
 	if (launch->overlap == KC_OVERLAP_NONE)

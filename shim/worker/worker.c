@@ -5,6 +5,7 @@
  */
 #include "shim/tables/loaded_code.h"
 #include "shim/calls/launch.h"
+#include "join.h"
 
 #include "store/database/store.h"
 
@@ -42,18 +43,17 @@ static struct {
 	struct kc_store *store;
 	struct kc_slot **ready;
 	uint32_t ready_count;
-	bool overflown; /* final slots are to be looked for in the journal */
+	bool overflowed; /* final slots are to be looked for in the journal */
 	bool measuring;
 	int64_t started_ns, flushed_ns, stored_ns, ledger_ns, retry_ns;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void on_ready(struct kc_slot *slot, void *unused)
+static void on_ready(struct kc_slot *slot)
 {
-	(void)unused;
 	if (worker.ready_count < READY_MAX)
 		worker.ready[worker.ready_count++] = slot;
 	else
-		worker.overflown = true;
+		worker.overflowed = true;
 }
 
 /* Storing */
@@ -172,12 +172,12 @@ static void find_ready(void)
 {
 	uint64_t end = kc_journal_claimed(kc__shim.journal);
 
-	worker.overflown = false;
+	worker.overflowed = false;
 	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
 
 		if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_FINAL)
-			on_ready(slot, NULL);
+			on_ready(slot);
 	}
 }
 
@@ -187,7 +187,7 @@ static int store_ready(void)
 	int error;
 
 	do {
-		if (!worker.ready_count && !worker.overflown)
+		if (!worker.ready_count && !worker.overflowed)
 			return 0;
 		error = open_store();
 		if (!error)
@@ -200,7 +200,7 @@ static int store_ready(void)
 			kc_journal_commit(worker.ready[i], KC_SLOT_STORED);
 		worker.ready_count = 0;
 		worker.stored_ns = kc__now_ns();
-		if (worker.overflown)
+		if (worker.overflowed)
 			find_ready();
 	} while (worker.ready_count);
 	kc_journal_retire(kc__shim.journal);
@@ -211,7 +211,7 @@ static void store_when_due(int64_t now_ns)
 {
 	if (now_ns < worker.retry_ns)
 		return;
-	if (worker.ready_count >= STORE_SLOTS || worker.overflown ||
+	if (worker.ready_count >= STORE_SLOTS || worker.overflowed ||
 	    (worker.ready_count && now_ns - worker.stored_ns > STORE_NS))
 		store_ready();
 	if (worker.store && now_ns - worker.ledger_ns > LEDGER_NS) {
@@ -235,7 +235,7 @@ static int join_step(void)
 	int awaited;
 
 	atomic_store(&worker.joining, true);
-	awaited = kc__join_step(worker.join, on_ready, NULL);
+	awaited = kc__join_step(worker.join);
 	atomic_store(&worker.joining, false);
 	return awaited;
 }
@@ -243,7 +243,7 @@ static int join_step(void)
 static void join_give_up(void)
 {
 	atomic_store(&worker.joining, true);
-	kc__join_give_up(worker.join, on_ready, NULL);
+	kc__join_give_up(worker.join);
 	atomic_store(&worker.joining, false);
 }
 
@@ -518,7 +518,7 @@ int kc__worker_start(void)
 	pthread_condattr_t clock;
 	int error;
 
-	worker.join = kc__join_new();
+	worker.join = kc__join_start(on_ready);
 	worker.ready = mmap(NULL, READY_MAX * sizeof(*worker.ready), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (worker.ready == MAP_FAILED)

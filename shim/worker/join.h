@@ -1,0 +1,55 @@
+/*
+ * From RETURNED to FINAL, on the worker thread: which launch a record of CUPTI's belongs to, and what a measured
+ * kernel met on its device.
+ *
+ * Slots are looked at in index order. A launch that awaits its measured time is found again by its correlation id.
+ * A measured kernel is held until no kernel that could have run at the same time is still awaited: then its overlap
+ * is decided, and the slot is final.
+ *
+ * When is that? An awaited launch starts no earlier than its own host time, and no earlier than the last measured end
+ * of its stream. The least of these bounds over a device's streams is the watermark: what ended before it is decided.
+ * What has waited too long is let go: what it met is not known.
+ */
+#ifndef KC_SHIM_JOIN_H
+#define KC_SHIM_JOIN_H
+
+#include "shim/shim.h"
+
+/* What the join is given. Times are of one clock, that of now_ns(). */
+struct kc__join_driver {
+	struct kc_journal *journal;
+	uint32_t device_count;
+	int64_t (*now_ns)(void);
+	int64_t (*exit_ns)(void); /* when the process began to exit; 0: it has not */
+	void (*say)(enum kc_message_code code, const char *detail);
+	/* Hands over every record that has been delivered. */
+	void (*drain)(void (*on_record)(const struct kc__record *record, void *arg), void *arg);
+	uint64_t (*dropped)(void); /* records, as CUPTI tells */
+	/* Streams have ids from 1. */
+	uint32_t (*stream_count)(void);
+	struct kc__stream_wait *(*stream_wait)(uint32_t id); /* NULL: not known */
+	/* What the launch puts on its device; zeros: not known. */
+	struct kc_load (*load)(const struct kc_launch *launch);
+	/* The measured times are in the record. */
+	void (*launch_measured)(struct kc_launch *launch);
+	void (*transfer_measured)(struct kc_transfer *transfer);
+	/* The overlap is in the record, too. met: what the launches it ran beside put on the device meanwhile. */
+	void (*launch_decided)(struct kc_launch *launch, const struct kc_load *met);
+	/* The slot is final: it can be stored. */
+	void (*ready)(struct kc_slot *slot);
+};
+
+struct kc__join;
+struct kc__join *kc__join_new(const struct kc__join_driver *driver); /* NULL: no memory */
+void kc__join_free(struct kc__join *join);
+/* Looks at new slots, matches records, decides overlaps. Returns 1 while something is awaited. */
+int kc__join_step(struct kc__join *join);
+/* From now on slots before this index alone are looked at. */
+void kc__join_bound(struct kc__join *join, uint64_t end);
+/* Nothing more will be delivered: gives up on what is awaited. */
+void kc__join_give_up(struct kc__join *join);
+
+/* join_driver.c: a join of this process's journal, CUPTI records, streams and devices. NULL: no memory */
+struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot));
+
+#endif
