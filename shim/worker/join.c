@@ -27,8 +27,12 @@ struct correlation { /* the slots awaited under one id: several after a graph la
 
 struct kc__join {
 	struct kc__join_driver driver;
-	uint64_t scan, oldest; /* next slot to look at; no awaited slot before */
-	uint64_t bound;        /* none from there on is looked at */
+	uint64_t scan;   /* next slot to look at */
+	uint64_t bound;  /* none from there on is looked at */
+	uint64_t oldest; /* no slot before it is awaited */
+	/* A search for records that never came looks at SWEEP_SLOTS slots at a time. */
+	uint64_t sweep_at, sweep_end;
+	bool sweep_leading; /* it has met no slot yet that must be looked at again */
 	uint64_t late[LATE_MAX];
 	uint32_t late_count;
 	struct correlation *correlations;
@@ -104,8 +108,10 @@ static void resolved(struct kc__join *join, const struct kc_slot *slot)
 	if (!wait)
 		return;
 	kc_awaited_resolve(&wait->awaited, slot->launch.measured_end_ns);
-	wait->last_measured = slot->index;
-	wait->last_measured_ns = join->driver.now_ns();
+	if (slot->launch.measured_end_ns && slot->index > wait->last_measured) {
+		wait->last_measured = slot->index;
+		wait->last_measured_ns = join->driver.now_ns();
+	}
 }
 
 static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasured why)
@@ -471,38 +477,59 @@ static enum kc_unmeasured missing_why(struct kc__join *join)
 
 static bool awaiting(const struct kc_slot *slot)
 {
-	return slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
+	return atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
 	       (slot->kind == KC_KIND_LAUNCH
 		    ? !slot->launch.unmeasured && !slot->launch.measured_end_ns
 		    : slot->kind == KC_KIND_TRANSFER && !slot->transfer.unmeasured && !slot->transfer.measured_end_ns);
 }
 
-/* A record that is missing while later ones of its stream came long ago. */
+/* The record of a later launch of the same stream came long ago. */
+static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, int64_t now_ns)
+{
+	uint32_t stream = slot->kind == KC_KIND_LAUNCH ? slot->launch.stream : slot->transfer.stream;
+	const struct kc__stream_wait *wait = join->driver.stream_wait(stream);
+
+	return wait && wait->last_measured > slot->index && now_ns - wait->last_measured_ns >= DELIVERY_NS;
+}
+
+static void give_up_missing(struct kc__join *join, struct kc_slot *slot)
+{
+	abandon(join, slot);
+	give_up(join, slot, missing_why(join));
+}
+
+/* The first slot from *index on and before the end that is still in the journal; NULL: there is none. Segments are
+ * retired as a whole. */
+static struct kc_slot *next_kept(const struct kc__join *join, uint64_t *index, uint64_t end)
+{
+	struct kc_slot *slot;
+
+	for (; *index < end; *index = (*index / KC_SEGMENT_SLOTS + 1) * KC_SEGMENT_SLOTS)
+		if ((slot = slot_at(join, *index)))
+			return slot;
+	return NULL;
+}
+
+/* Part of a pass over what may be awaited. The next pass begins where this one found the first slot that waits. */
 static void sweep(struct kc__join *join, int64_t now_ns)
 {
-	bool leading = true;
-	uint64_t i = join->oldest;
+	struct kc_slot *slot;
 
-	for (int n = 0; n < SWEEP_SLOTS && i < join->scan; n++, i++) {
-		struct kc_slot *slot = slot_at(join, i);
-		struct kc__stream_wait *s;
+	if (join->sweep_at >= join->sweep_end) {
+		join->sweep_at = join->oldest;
+		join->sweep_end = join->scan;
+		join->sweep_leading = true;
+	}
+	for (int n = 0; n < SWEEP_SLOTS && (slot = next_kept(join, &join->sweep_at, join->sweep_end)); n++) {
+		bool waits = atomic_load_explicit(&slot->state, memory_order_relaxed) < KC_SLOT_RETURNED;
 
-		if (awaiting(slot)) {
-			s = join->driver.stream_wait(slot->kind == KC_KIND_LAUNCH ? slot->launch.stream
-										  : slot->transfer.stream);
-			if (s && s->last_measured > i && now_ns - s->last_measured_ns < DELIVERY_NS)
-				s = NULL;
-			if (s && s->last_measured > i) {
-				abandon(join, slot);
-				give_up(join, slot, missing_why(join));
-			} else {
-				leading = false;
-			}
-		} else if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) < KC_SLOT_RETURNED) {
-			leading = false;
-		}
-		if (leading)
-			join->oldest = i + 1;
+		if (awaiting(slot) && is_missing(join, slot, now_ns))
+			give_up_missing(join, slot);
+		else if (waits || awaiting(slot))
+			join->sweep_leading = false;
+		join->sweep_at++;
+		if (join->sweep_leading)
+			join->oldest = join->sweep_at;
 	}
 	join->swept_ns = now_ns;
 }
@@ -528,16 +555,13 @@ int kc__join_step(struct kc__join *join)
 
 void kc__join_give_up(struct kc__join *join)
 {
+	struct kc_slot *slot;
+
 	scan(join);
 	retry_orphans(join, join->driver.now_ns(), 0);
-	for (uint64_t i = join->oldest; i < join->scan; i++) {
-		struct kc_slot *slot = slot_at(join, i);
-
-		if (awaiting(slot)) {
-			abandon(join, slot);
-			give_up(join, slot, missing_why(join));
-		}
-	}
+	for (uint64_t i = join->oldest; (slot = next_kept(join, &i, join->scan)); i++)
+		if (awaiting(slot))
+			give_up_missing(join, slot);
 	for (uint32_t i = 0; i < join->driver.device_count; i++)
 		decide_before(join, i, INT64_MAX, join->driver.now_ns());
 }

@@ -1,0 +1,654 @@
+/* Matching and deciding over a real journal; CUPTI, streams and the clock are the test's. */
+#include "join.h"
+
+#include "store/journal/journal_testing.h"
+
+#define S 1000000000ll /* nanoseconds a second */
+
+enum { STREAMS = 3, RECORDS_MAX = 20000 };
+
+static struct {
+	struct kc_journal *journal;
+	struct kc__join *join;
+	int64_t now_ns, exit_ns;
+	uint64_t dropped;
+	struct kc__record records[RECORDS_MAX];
+	uint32_t record_count;
+	struct kc__stream_wait waits[STREAMS + 1]; /* by id, from 1 */
+	uint32_t said[KC_MESSAGE_COUNT];
+	uint32_t ready, launches_measured, transfers_measured, decided;
+	struct kc_load met; /* by the launch that was decided last */
+} world;
+
+/* In place of tables.c */
+void *kc__map_root(size_t bytes)
+{
+	return calloc(1, bytes);
+}
+
+void kc__unmap_root(void *p, size_t bytes)
+{
+	(void)bytes;
+	free(p);
+}
+
+/* ---- What the join is given ---- */
+
+static int64_t now_ns(void)
+{
+	return world.now_ns;
+}
+
+static int64_t exit_ns(void)
+{
+	return world.exit_ns;
+}
+
+static void say(enum kc_message_code code, const char *detail)
+{
+	(void)detail;
+	world.said[code]++;
+}
+
+static void drain(void (*on_record)(const struct kc__record *record, void *arg), void *arg)
+{
+	for (uint32_t i = 0; i < world.record_count; i++)
+		on_record(&world.records[i], arg);
+	world.record_count = 0;
+}
+
+static uint64_t dropped(void)
+{
+	return world.dropped;
+}
+
+static uint32_t stream_count(void)
+{
+	return STREAMS;
+}
+
+static struct kc__stream_wait *stream_wait(uint32_t id)
+{
+	return id <= STREAMS ? &world.waits[id] : NULL;
+}
+
+static struct kc_load load(const struct kc_launch *launch)
+{
+	return (struct kc_load){.of = {(float)launch->solo_ns / 1000}};
+}
+
+static void launch_measured(struct kc_launch *launch)
+{
+	assert_true(launch->measured_end_ns > 0);
+	world.launches_measured++;
+}
+
+static void transfer_measured(struct kc_transfer *transfer)
+{
+	assert_true(transfer->measured_end_ns > 0);
+	world.transfers_measured++;
+}
+
+static void launch_decided(struct kc_launch *launch, const struct kc_load *met)
+{
+	(void)launch;
+	world.decided++;
+	world.met = *met;
+}
+
+static void ready(struct kc_slot *slot)
+{
+	assert_int_equal(state_of(slot), KC_SLOT_FINAL);
+	world.ready++;
+	kc_journal_commit(slot, KC_SLOT_STORED);
+}
+
+static int begin(void **state)
+{
+	struct kc__join_driver driver = {
+	    .device_count = 1,
+	    .now_ns = now_ns,
+	    .exit_ns = exit_ns,
+	    .say = say,
+	    .drain = drain,
+	    .dropped = dropped,
+	    .stream_count = stream_count,
+	    .stream_wait = stream_wait,
+	    .load = load,
+	    .launch_measured = launch_measured,
+	    .transfer_measured = transfer_measured,
+	    .launch_decided = launch_decided,
+	    .ready = ready,
+	};
+
+	if (setup(state))
+		return -1;
+	memset(&world, 0, sizeof(world));
+	driver.journal = world.journal = create(64 * MIB);
+	world.join = kc__join_new(&driver);
+	return world.join ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	kc__join_free(world.join);
+	finish(world.journal, 1);
+	return teardown(state);
+}
+
+/* ---- One-line calls, records and steps ---- */
+
+static struct kc_slot *call(uint32_t stream, int64_t launched_ns)
+{
+	struct kc_slot *slot = kc_journal_claim(world.journal, KC_KIND_LAUNCH);
+
+	memset(&slot->launch, 0, sizeof(slot->launch));
+	slot->launch.stream = stream;
+	slot->launch.launched_ns = launched_ns;
+	kc_journal_commit(slot, KC_SLOT_CALLED);
+	return slot;
+}
+
+static void returns(struct kc_slot *slot, uint32_t correlation)
+{
+	slot->launch.correlation = correlation;
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+}
+
+static struct kc_slot *launch(uint32_t stream, uint32_t correlation, int64_t launched_ns)
+{
+	struct kc_slot *slot = call(stream, launched_ns);
+
+	returns(slot, correlation);
+	return slot;
+}
+
+static struct kc_slot *graph_node(uint32_t correlation, uint64_t record_id, uint32_t blocks)
+{
+	struct kc_slot *slot = call(1, 100);
+
+	slot->launch.graph_launch = 1;
+	slot->launch.graph_record = record_id;
+	slot->launch.grid[0] = blocks;
+	returns(slot, correlation);
+	return slot;
+}
+
+static struct kc__record *deliver(uint32_t correlation, int64_t start_ns, int64_t end_ns)
+{
+	struct kc__record *record = &world.records[world.record_count++];
+
+	*record =
+	    (struct kc__record){.correlation = correlation, .is_kernel = 1, .start_ns = start_ns, .end_ns = end_ns};
+	return record;
+}
+
+static int step_at(int64_t ns)
+{
+	world.now_ns = ns;
+	return kc__join_step(world.join);
+}
+
+static uint64_t counted(enum kc_counter counter)
+{
+	return atomic_load(&kc_journal_header(world.journal)->counters[counter]);
+}
+
+static void assert_times(const struct kc_slot *slot, int64_t start_ns, int64_t end_ns)
+{
+	assert_int_equal(slot->launch.measured_start_ns, start_ns);
+	assert_int_equal(slot->launch.measured_end_ns, end_ns);
+}
+
+static void assert_unmeasured(struct kc_slot *slot, enum kc_unmeasured why)
+{
+	assert_int_equal(state_of(slot), KC_SLOT_STORED);
+	assert_int_equal(slot->launch.unmeasured, why);
+	assert_times(slot, 0, 0);
+}
+
+/* ---- Matching ---- */
+
+static void a_record_finds_its_launch(void **state)
+{
+	struct kc_slot *slot = launch(1, 7, 100), *other = launch(1, 8, 110);
+
+	(void)state;
+	assert_int_equal(step_at(150), 1);
+	deliver(8, 300, 350);
+	assert_int_equal(step_at(1000), 1);
+	deliver(7, 200, 300);
+	assert_int_equal(step_at(1000), 0);
+	assert_times(slot, 200, 300);
+	assert_times(other, 300, 350);
+	assert_int_equal(slot->launch.overlap, KC_OVERLAP_NONE);
+	assert_int_equal(world.launches_measured, 2);
+	assert_int_equal(world.decided, 2);
+	assert_int_equal(world.ready, 2);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 2);
+	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 2);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 0);
+}
+
+static void a_transfer_is_final_when_it_is_measured(void **state)
+{
+	struct kc_slot *slot = kc_journal_claim(world.journal, KC_KIND_TRANSFER);
+
+	(void)state;
+	slot->transfer = (struct kc_transfer){.stream = 1, .correlation = 7};
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+	deliver(7, 200, 300); /* a kernel's */
+	assert_int_equal(step_at(400), 1);
+	deliver(7, 210, 310)->is_kernel = 0;
+	assert_int_equal(step_at(400), 0);
+	assert_int_equal(slot->transfer.measured_start_ns, 210);
+	assert_int_equal(slot->transfer.measured_end_ns, 310);
+	assert_int_equal(world.transfers_measured, 1);
+	assert_int_equal(world.ready, 1);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 0); /* the kernel's may still find a launch */
+}
+
+static void graph_nodes_are_told_apart_by_their_record_id(void **state)
+{
+	struct kc_slot *first = graph_node(7, 41, 5), *second = graph_node(7, 42, 5);
+
+	(void)state;
+	deliver(7, 300, 400)->graph_node = 42;
+	deliver(7, 200, 300)->graph_node = 41;
+	assert_int_equal(step_at(1000), 0);
+	assert_times(first, 200, 300);
+	assert_times(second, 300, 400);
+}
+
+static void graph_nodes_without_a_record_id_are_told_apart_by_launch_shape(void **state)
+{
+	struct kc_slot *first = graph_node(7, 0, 5), *second = graph_node(7, 0, 6), *third = graph_node(7, 0, 5);
+
+	(void)state;
+	deliver(7, 200, 210)->grid[0] = 5;
+	deliver(7, 210, 230)->grid[0] = 5;
+	deliver(7, 230, 260)->grid[0] = 6;
+	assert_int_equal(step_at(1000), 0);
+	assert_times(first, 200, 210);
+	assert_times(second, 230, 260);
+	assert_times(third, 210, 230);
+}
+
+static void any_node_of_a_graph_may_be_measured_last(void **state)
+{
+	enum { NODES = 4 };
+	static const uint32_t orders[][NODES] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 0, 3, 2}, {2, 0, 3, 1}};
+
+	(void)state;
+	for (uint32_t o = 0; o < sizeof(orders) / sizeof(*orders); o++) {
+		struct kc_slot *nodes[NODES];
+
+		for (uint32_t i = 0; i < NODES; i++)
+			nodes[i] = graph_node(o + 1, 41 + i, 5);
+		for (uint32_t i = 0; i < NODES; i++) {
+			deliver(o + 1, 200 + orders[o][i], 300)->graph_node = 41 + orders[o][i];
+			assert_int_equal(step_at(1000), i + 1 < NODES);
+		}
+		for (uint32_t i = 0; i < NODES; i++)
+			assert_times(nodes[i], 200 + i, 300);
+	}
+}
+
+static void a_record_waits_for_its_call_to_return(void **state)
+{
+	struct kc_slot *slot = call(1, 100);
+
+	(void)state;
+	deliver(7, 200, 300);
+	assert_int_equal(step_at(1000), 0);
+	returns(slot, 7);
+	assert_int_equal(step_at(1001), 0);
+	assert_times(slot, 200, 300);
+	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 1);
+}
+
+static void a_record_without_a_launch_counts_as_unmatched_after_a_second(void **state)
+{
+	(void)state;
+	deliver(7, 200, 300);
+	deliver(8, 200, 300)->is_kernel = 0;
+	step_at(1 * S);
+	step_at(2 * S - 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 0);
+	step_at(2 * S);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_UNMATCHED), 1);
+}
+
+static void a_second_record_of_one_launch_is_unmatched(void **state)
+{
+	struct kc_slot *slot = launch(1, 7, 100);
+
+	(void)state;
+	deliver(7, 200, 300);
+	deliver(7, 500, 600);
+	step_at(1 * S);
+	step_at(2 * S);
+	assert_times(slot, 200, 300);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 2);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+}
+
+static void what_started_after_the_exit_began_is_not_counted(void **state)
+{
+	(void)state;
+	world.exit_ns = 500;
+	deliver(7, 500, 600);
+	deliver(8, 499, 600);
+	step_at(1 * S);
+	step_at(2 * S);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+}
+
+/* 16,384 are kept. */
+static void past_the_bound_records_without_a_launch_are_counted_at_once(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 16384 + 3; i++)
+		deliver(i + 1, 200, 300);
+	step_at(1000);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 3);
+}
+
+static void a_record_without_times_measures_nothing(void **state)
+{
+	struct kc_slot *slot = launch(1, 7, 100);
+
+	(void)state;
+	deliver(7, 0, 0);
+	assert_int_equal(step_at(1000), 0);
+	assert_unmeasured(slot, KC_RECORD_INVALID);
+	assert_int_equal(world.launches_measured, 0);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_INVALID), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+	assert_int_equal(world.said[KC_MESSAGE_RECORDS_INVALID], 1);
+}
+
+static void what_cannot_be_measured_is_final_at_once(void **state)
+{
+	struct kc_slot *slot = call(1, 100);
+
+	(void)state;
+	slot->launch.unmeasured = KC_CALL_FAILED;
+	returns(slot, 7);
+	assert_int_equal(
+	    kc_journal_put(world.journal, KC_KIND_LAMBDA, &(struct kc_lambda_entry){0}, sizeof(struct kc_lambda_entry)),
+	    0);
+	assert_int_equal(step_at(1000), 0);
+	assert_unmeasured(slot, KC_CALL_FAILED);
+	assert_int_equal(world.ready, 2);
+}
+
+/* Ids are found by their low 20 bits. */
+static void a_launch_gives_way_to_one_a_million_ids_later(void **state)
+{
+	struct kc_slot *node = graph_node(7, 41, 5), *second_node = graph_node(7, 42, 5);
+	struct kc_slot *later = launch(1, 7 + (1u << 20), 200);
+
+	(void)state;
+	assert_int_equal(step_at(1000), 1);
+	assert_unmeasured(node, KC_NOT_DELIVERED);
+	assert_unmeasured(second_node, KC_NOT_DELIVERED);
+	deliver(7 + (1u << 20), 300, 400);
+	assert_int_equal(step_at(1000), 0);
+	assert_times(later, 300, 400);
+}
+
+/* ---- Records that never come ---- */
+
+static void a_record_is_missing_five_seconds_after_a_later_one_of_its_stream(void **state)
+{
+	struct kc_slot *lost = launch(1, 7, 100), *other_stream = launch(2, 9, 100);
+
+	(void)state;
+	launch(1, 8, 110);
+	deliver(8, 300, 400);
+	step_at(10 * S);
+	step_at(15 * S - 1);
+	assert_int_equal(state_of(lost), KC_SLOT_RETURNED);
+	assert_int_equal(step_at(17 * S), 1);
+	assert_unmeasured(lost, KC_NOT_DELIVERED);
+	assert_int_equal(state_of(other_stream), KC_SLOT_RETURNED);
+	assert_int_equal(world.said[KC_MESSAGE_RECORDS_DROPPED], 0);
+}
+
+static void a_missing_record_is_one_of_those_that_were_dropped(void **state)
+{
+	struct kc_slot *lost[2] = {launch(1, 5, 90), launch(1, 6, 100)};
+
+	(void)state;
+	launch(1, 8, 110);
+	deliver(8, 300, 400);
+	step_at(10 * S);
+	world.dropped = 1;
+	step_at(17 * S);
+	assert_unmeasured(lost[0], KC_RECORD_DROPPED);
+	assert_unmeasured(lost[1], KC_NOT_DELIVERED);
+	assert_int_equal(counted(KC_COUNT_CUPTI_DROPPED), 1);
+	assert_true(world.said[KC_MESSAGE_RECORDS_DROPPED] > 0);
+}
+
+/* Without a measured time, and final with the next step. */
+static void pass_by(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct kc_slot *slot = call(1, 100);
+
+		slot->launch.unmeasured = KC_NO_CORRELATION;
+		returns(slot, 0);
+		if (i % KC_SEGMENT_SLOTS == 0)
+			kc_journal_prepare(world.journal);
+	}
+}
+
+static void missing_record_far_behind_one_that_is_awaited(bool retired)
+{
+	struct kc_slot *awaited = launch(2, 5, 100), *lost;
+
+	pass_by(70000);
+	lost = launch(1, 7, 100);
+	launch(1, 8, 110);
+	deliver(8, 300, 400);
+	step_at(10 * S);
+	if (retired)
+		for (int i = 0; i < 20; i++)
+			kc_journal_retire(world.journal);
+	for (int s = 11; s < 25; s++)
+		assert_int_equal(step_at(s * S), 1);
+	assert_unmeasured(lost, KC_NOT_DELIVERED);
+	assert_int_equal(state_of(awaited), KC_SLOT_RETURNED);
+}
+
+static void a_missing_record_is_found_however_far_behind_one_that_is_awaited(void **state)
+{
+	(void)state;
+	missing_record_far_behind_one_that_is_awaited(false);
+}
+
+static void so_it_is_where_what_lies_between_has_been_retired(void **state)
+{
+	(void)state;
+	missing_record_far_behind_one_that_is_awaited(true);
+}
+
+static void giving_up_leaves_nothing_awaited(void **state)
+{
+	struct kc_slot *lost = launch(1, 7, 100), *held = launch(2, 8, 110), *inside = call(1, 120);
+
+	(void)state;
+	deliver(8, 300, 400);
+	deliver(99, 300, 400);
+	assert_int_equal(step_at(1000), 1);
+	assert_int_equal(world.decided, 0);
+	kc__join_give_up(world.join);
+	assert_unmeasured(lost, KC_NOT_DELIVERED);
+	assert_int_equal(held->launch.overlap, KC_OVERLAP_NONE);
+	assert_int_equal(world.decided, 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+	assert_int_equal(state_of(inside), KC_SLOT_CALLED);
+	returns(inside, 9);
+	assert_int_equal(step_at(1000), 1);
+	kc__join_give_up(world.join);
+	assert_unmeasured(inside, KC_NOT_DELIVERED);
+}
+
+static void nothing_from_the_bound_on_is_looked_at(void **state)
+{
+	struct kc_slot *before = launch(1, 7, 100), *after;
+
+	(void)state;
+	kc__join_bound(world.join, kc_journal_claimed(world.journal));
+	after = launch(1, 8, 110);
+	assert_int_equal(step_at(1000), 1);
+	kc__join_give_up(world.join);
+	assert_unmeasured(before, KC_NOT_DELIVERED);
+	assert_int_equal(state_of(after), KC_SLOT_RETURNED);
+	kc__join_bound(world.join, UINT64_MAX);
+	deliver(8, 300, 400);
+	assert_int_equal(step_at(1000), 0);
+	assert_times(after, 300, 400);
+}
+
+/* ---- Deciding ---- */
+
+static void overlap_is_decided_when_no_other_launch_can_have_started_before_the_end(void **state)
+{
+	struct kc_slot *first = launch(1, 7, 100), *second = launch(2, 8, 150);
+
+	(void)state;
+	first->launch.solo_ns = 400;
+	second->launch.solo_ns = 500;
+	deliver(7, 200, 300);
+	step_at(1000);
+	assert_int_equal(world.decided, 0);
+	deliver(8, 250, 400);
+	step_at(1000);
+	assert_int_equal(world.decided, 2);
+	assert_int_equal(first->launch.overlap, KC_OVERLAP_OVERTAKEN);
+	assert_int_equal(second->launch.overlap, KC_OVERLAP_BEHIND);
+	/* The first one's load of 400 / 1000, during 50 ns of the second one's 150. */
+	assert_true(world.met.of[0] > 0.1333f && world.met.of[0] < 0.1334f);
+}
+
+static void a_launch_called_after_the_end_holds_nothing_up(void **state)
+{
+	(void)state;
+	launch(1, 7, 100);
+	launch(2, 8, 300);
+	deliver(7, 200, 300);
+	assert_int_equal(step_at(1000), 1);
+	assert_int_equal(world.decided, 1);
+}
+
+static void a_launch_starts_after_the_one_before_it_on_its_stream_has_ended(void **state)
+{
+	struct kc_slot *first = launch(1, 7, 100);
+
+	(void)state;
+	launch(2, 8, 110);
+	launch(2, 9, 120);
+	deliver(7, 200, 300);
+	step_at(1000);
+	assert_int_equal(world.decided, 0);
+	deliver(8, 310, 320); /* number 9 starts at 320 or later */
+	assert_int_equal(step_at(1000), 1);
+	assert_int_equal(first->launch.overlap, KC_OVERLAP_NONE);
+	assert_int_equal(world.decided, 2);
+}
+
+static void a_call_that_has_not_returned_may_have_launched(void **state)
+{
+	struct kc_slot *inside = call(2, 150);
+
+	(void)state;
+	launch(1, 7, 100);
+	deliver(7, 200, 300);
+	step_at(1000);
+	assert_int_equal(world.decided, 0);
+	inside->launch.unmeasured = KC_CALL_FAILED;
+	returns(inside, 0);
+	step_at(1000);
+	assert_int_equal(world.decided, 1);
+}
+
+static void so_may_one_behind_a_slot_that_is_not_filled(void **state)
+{
+	struct kc_slot *unfilled, *behind;
+
+	(void)state;
+	launch(1, 7, 100);
+	unfilled = kc_journal_claim(world.journal, KC_KIND_LAUNCH);
+	behind = launch(2, 8, 250);
+	deliver(7, 200, 300);
+	assert_int_equal(step_at(1000), 0);
+	assert_int_equal(world.decided, 0);
+	memset(&unfilled->launch, 0, sizeof(unfilled->launch));
+	unfilled->launch.unmeasured = KC_CALL_FAILED;
+	unfilled->launch.launched_ns = 240;
+	kc_journal_commit(unfilled, KC_SLOT_RETURNED);
+	deliver(8, 310, 320);
+	assert_int_equal(step_at(1000), 0);
+	assert_int_equal(world.decided, 2);
+	assert_int_equal(behind->launch.overlap, KC_OVERLAP_NONE);
+}
+
+static void after_two_seconds_a_measured_launch_is_let_go(void **state)
+{
+	struct kc_slot *held = launch(1, 7, 100);
+
+	(void)state;
+	launch(2, 8, 150);
+	deliver(7, 200, 300);
+	step_at(1 * S);
+	step_at(3 * S);
+	assert_int_equal(world.decided, 0);
+	step_at(3 * S + 1);
+	assert_int_equal(world.decided, 1);
+	assert_int_equal(held->launch.overlap, KC_OVERLAP_UNKNOWN);
+	assert_int_equal(state_of(held), KC_SLOT_STORED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(a_record_finds_its_launch),
+	    TEST(a_transfer_is_final_when_it_is_measured),
+	    TEST(graph_nodes_are_told_apart_by_their_record_id),
+	    TEST(graph_nodes_without_a_record_id_are_told_apart_by_launch_shape),
+	    TEST(any_node_of_a_graph_may_be_measured_last),
+	    TEST(a_record_waits_for_its_call_to_return),
+	    TEST(a_record_without_a_launch_counts_as_unmatched_after_a_second),
+	    TEST(a_second_record_of_one_launch_is_unmatched),
+	    TEST(what_started_after_the_exit_began_is_not_counted),
+	    TEST(past_the_bound_records_without_a_launch_are_counted_at_once),
+	    TEST(a_record_without_times_measures_nothing),
+	    TEST(what_cannot_be_measured_is_final_at_once),
+	    TEST(a_launch_gives_way_to_one_a_million_ids_later),
+	    TEST(a_record_is_missing_five_seconds_after_a_later_one_of_its_stream),
+	    TEST(a_missing_record_is_one_of_those_that_were_dropped),
+	    TEST(a_missing_record_is_found_however_far_behind_one_that_is_awaited),
+	    TEST(so_it_is_where_what_lies_between_has_been_retired),
+	    TEST(giving_up_leaves_nothing_awaited),
+	    TEST(nothing_from_the_bound_on_is_looked_at),
+	    TEST(overlap_is_decided_when_no_other_launch_can_have_started_before_the_end),
+	    TEST(a_launch_called_after_the_end_holds_nothing_up),
+	    TEST(a_launch_starts_after_the_one_before_it_on_its_stream_has_ended),
+	    TEST(a_call_that_has_not_returned_may_have_launched),
+	    TEST(so_may_one_behind_a_slot_that_is_not_filled),
+	    TEST(after_two_seconds_a_measured_launch_is_let_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
