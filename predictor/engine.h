@@ -121,7 +121,22 @@ struct kc_engine {
 	struct kc_cells
 	    *cells;      /* durations by context, of all devices; the driver's. NULL: contexts are not told apart */
 	uint32_t states; /* beliefs published so far */
+	/* Events taken in: whatever arrives after a launch and may be used by later predictions. The same events and
+	 * launches in the same order give the same predictions again. */
+	_Atomic uint64_t events;
 };
+
+/* Learner: one more event has been taken in. Returns its number, from 1. */
+static inline uint64_t kc_engine_event(struct kc_engine *engine)
+{
+	return atomic_fetch_add_explicit(&engine->events, 1, memory_order_release) + 1;
+}
+
+/* Any thread: how many events a prediction that begins now may use. */
+static inline uint64_t kc_engine_known(const struct kc_engine *engine)
+{
+	return atomic_load_explicit(&engine->events, memory_order_acquire);
+}
 
 /* One device as launches of one process meet it. Of predicting threads: the driver serialises them. */
 struct kc_engine_stage {

@@ -435,7 +435,7 @@ void kc__learn_measured(struct kc_launch *launch);
 struct kc_load kc__learn_load(const struct kc_launch *launch);
 /* met: what the launches it overlapped put on the device meanwhile. */
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
-void kc__learn_transfer(const struct kc_transfer *transfer);
+void kc__learn_transfer(struct kc_transfer *transfer);
 
 /* worker.c */
 /* Does the work on a thread that ends with it, and waits for it. For what reads the database while the application

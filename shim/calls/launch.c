@@ -98,6 +98,7 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 {
 	memset(launch, 0, sizeof(*launch));
 	launch->predicted_at_ns = kc__now_ns();
+	launch->order.known = kc_engine_known(&kc__shim.engine);
 	for (int i = 0; i < 3; i++) {
 		launch->grid[i] = dims->grid[i];
 		launch->block[i] = (uint16_t)dims->block[i];

@@ -27,6 +27,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	struct kc__thread *t = &kc__thread;
 	struct kc__stream *stream;
 	struct kc_placement placement;
+	uint64_t known;
 	int64_t now;
 
 	if (t->depth || !kc__admitted() || kc__capturing(handle, per_thread))
@@ -40,6 +41,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		return false;
 	}
 	now = kc__now_ns();
+	known = kc_engine_known(&kc__shim.engine);
 	call->stream = stream;
 	pthread_mutex_lock(&stream->device->lock);
 	kc_timeline_copy(stream->device->timeline, stream->lane, now, kc_transfer_route(kind),
@@ -60,6 +62,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		    .kind = (uint8_t)kind,
 		    .device = (uint8_t)stream->device->ordinal,
 		    .unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.transfers_unmeasured, memory_order_relaxed),
+		    .order.known = known,
 		};
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {

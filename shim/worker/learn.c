@@ -50,6 +50,7 @@ void kc__learn_begin(void)
 {
 	kc__shim.engine.driver = (struct kc_engine_driver){lock, unlock, published, NULL};
 	kc__shim.engine.states = 0;
+	atomic_store(&kc__shim.engine.events, 0);
 }
 
 /* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments. */
@@ -86,6 +87,12 @@ static int64_t measured_ns(const struct kc_launch *launch)
 	return launch->measured_end_ns - launch->measured_start_ns;
 }
 
+/* The event that has just been taken in, counted from an earlier one. */
+static uint32_t event_after(uint64_t earlier)
+{
+	return (uint32_t)(kc_engine_event(&kc__shim.engine) - earlier);
+}
+
 void kc__learn_measured(struct kc_launch *launch)
 {
 	struct kc__variant *variant = current_variant(launch);
@@ -93,6 +100,7 @@ void kc__learn_measured(struct kc_launch *launch)
 
 	if (variant)
 		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
+	launch->order.measured_after = event_after(launch->order.known);
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
@@ -109,17 +117,19 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	struct kc_engine_launch kept = engine_launch(launch);
 	struct kc__variant *variant;
 
-	if (!first)
-		return;
 	/* The first launch of a variant also counts as a size, once its code is read. */
-	if (launch->overlap == KC_OVERLAP_NONE)
+	if (first && launch->overlap == KC_OVERLAP_NONE)
 		kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
 	variant = current_variant(launch);
-	kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
+	if (variant)
+		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met,
+				  measured_ns(launch));
+	launch->order.decided_after = event_after(launch->order.known + launch->order.measured_after);
 }
 
-void kc__learn_transfer(const struct kc_transfer *transfer)
+void kc__learn_transfer(struct kc_transfer *transfer)
 {
 	kc_engine_copy_measured(&kc__shim.devices[transfer->device].engine, transfer->kind, transfer->bytes,
 				transfer->measured_end_ns - transfer->measured_start_ns);
+	transfer->order.measured_after = event_after(transfer->order.known);
 }
