@@ -92,12 +92,16 @@ shared_data() { # skips where the recorded traces are not there
 	"$kerncast" import t.csv -o old.db
 	sql "ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration; ALTER TABLE kernel DROP COLUMN code;
 		DROP VIEW launch; ALTER TABLE launch_row DROP COLUMN arguments; DROP TABLE arguments;
+		ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN measured_after;
+		ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;
+		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
+		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work;
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;
 		ALTER TABLE device DROP COLUMN flops_per_s; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'8\n8\n0|1'
+		$'9\n9\n0|1'
 }
 
 lines_with() { # TEXT in the report

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -348,7 +349,7 @@ static size_t least_bytes(uint32_t kind)
 	case KC_KIND_PAST:
 		return sizeof(struct kc_past_entry);
 	case KC_KIND_WORK:
-		return sizeof(struct kc_work_entry);
+		return offsetof(struct kc_work_entry, numbers);
 	case KC_KIND_LAMBDA:
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
@@ -388,7 +389,7 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	case KC_KIND_EVENT:
 	case KC_KIND_PAST:
 	case KC_KIND_WORK:
-		return 0;
+		return kc__order_entry(s, slot, payload, bytes);
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);
 	default:

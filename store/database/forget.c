@@ -18,7 +18,8 @@ static const struct {
 } tables[] = {
     {"launch_row", BY_ROWID},      {"lambda_row", BY_ROWID}, {"transfer", BY_COLUMN},       {"message", BY_COLUMN},
     {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN}, {"arguments", BY_COLUMN},      {"stream", BY_COLUMN},
-    {"process_kernel", BY_COLUMN}, {"rollup", BY_COLUMN},    {"process_device", BY_COLUMN}, {"process", BY_ITSELF},
+    {"process_kernel", BY_COLUMN}, {"rollup", BY_COLUMN},    {"process_device", BY_COLUMN}, {"engine_event", BY_COLUMN},
+    {"past_part", BY_COLUMN},      {"work", BY_COLUMN},      {"process", BY_ITSELF},
 };
 
 static int delete_rows(sqlite3 *db, const char *table, enum owner owner, int64_t run)
@@ -37,10 +38,22 @@ static int delete_rows(sqlite3 *db, const char *table, enum owner owner, int64_t
 	return rc;
 }
 
+/* Processes of other runs that began with what the run had taught: nobody can tell any more what that was. */
+static int forget_source(sqlite3 *db, int64_t run)
+{
+	char *sql = sqlite3_mprintf("UPDATE past_part SET source = NULL WHERE source IN"
+				    " (SELECT id FROM process WHERE run = %lld)",
+				    (long long)run);
+	int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	return rc;
+}
+
 static int delete_run(sqlite3 *db, int64_t run)
 {
 	char *sql = sqlite3_mprintf("DELETE FROM run WHERE id = %lld", (long long)run);
-	int rc = sql ? SQLITE_OK : SQLITE_NOMEM;
+	int rc = sql ? forget_source(db, run) : SQLITE_NOMEM;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && rc == SQLITE_OK; i++)
 		rc = delete_rows(db, tables[i].table, tables[i].owner, run);

@@ -45,6 +45,9 @@ enum kc__statement {
 	KC__SET_CODE,
 	KC__ADD_LAMBDA,
 	KC__ADD_MESSAGE,
+	KC__ADD_EVENT,
+	KC__ADD_PAST,
+	KC__ADD_WORK,
 	KC__FIND_ROLLUP,
 	KC__ADD_ROLLUP,
 	KC__UPDATE_ROLLUP,
@@ -137,7 +140,10 @@ void kc__dictionary_clear(struct kc__dictionary *d);
 
 /* entries.c: dictionary entries into their tables; 0 or -errno */
 int kc__entry(struct kc_store *s, const struct kc_slot *slot);
-/* Says in `message` that this slot could not be read. 0 or -errno. */
+/* order_entries.c: those of KC_KIND_EVENT, KC_KIND_PAST and KC_KIND_WORK, at least as long as their structs; 0 or
+ * -errno */
+int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);
+/* entries.c: says in `message` that this slot could not be read. 0 or -errno. */
 int kc__torn(struct kc_store *s, uint64_t index);
 /* Its process and run have a simulated device. 0 or -errno. */
 int kc__say_simulated(struct kc_store *s);

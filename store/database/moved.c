@@ -75,6 +75,17 @@ int kc_store_settle(struct kc_store *s)
 	"INSERT OR REPLACE INTO fresh.ledger SELECT ?2, '" item                                                        \
 	"', '', max(0, " COUNT("main", "?1", "'" rows "', '" item "'") " - " COUNT("fresh", "?2", "'" rows "'") ")"
 
+#define DIMENSIONS(row)                                                                                                \
+	row "grid_x, " row "grid_y, " row "grid_z, " row "block_x, " row "block_y, " row "block_z, " row               \
+	    "dynamic_shared_bytes, " row "blocks_per_sm"
+/* Counted launch shapes of the process, with the rows that its kernel and device have in the other file. */
+#define COUNTED_SHAPES                                                                                                 \
+	"main.work w JOIN main.shape s ON s.id = w.shape"                                                              \
+	" JOIN main.process_kernel p ON p.process = ?1 AND p.kernel = s.kernel"                                        \
+	" JOIN fresh.process_kernel k ON k.process = ?2 AND k.local = p.local"                                         \
+	" JOIN main.process_device q ON q.process = ?1 AND q.device = s.device"                                        \
+	" JOIN fresh.process_device d ON d.process = ?2 AND d.ordinal = q.ordinal"
+
 /* From the file in main, where the process is ?1, to the one in fresh, where it is ?2. COLUMNS and SAME stand for all
  * columns of `device`, and for their being the same in f and d. */
 static const char *const statements[] = {
@@ -95,6 +106,17 @@ static const char *const statements[] = {
     "INSERT OR IGNORE INTO fresh.call_site SELECT ?2, local, module, offset, symbol, host_symbol, address,"
     " host_function FROM main.call_site WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.arguments SELECT ?2, local, text FROM main.arguments WHERE process = ?1",
+    "INSERT OR IGNORE INTO fresh.engine_event SELECT ?2, number, kind, (SELECT q.kernel FROM main.process_kernel p"
+    " JOIN fresh.process_kernel q ON q.process = ?2 AND q.local = p.local"
+    " WHERE p.process = ?1 AND p.kernel = e.kernel), time_ns FROM main.engine_event e WHERE e.process = ?1",
+    /* The processes that it learned from stay in the other database. */
+    "INSERT OR IGNORE INTO fresh.past_part SELECT ?2, place, NULL, first_sequence, last_sequence FROM main.past_part"
+    " WHERE process = ?1",
+    "INSERT OR IGNORE INTO fresh.shape(kernel, device, " DIMENSIONS("") ") SELECT k.kernel, d.device, " DIMENSIONS(
+	"s.") " FROM " COUNTED_SHAPES " WHERE w.process = ?1",
+    "INSERT OR IGNORE INTO fresh.work SELECT ?2, t.id, w.arguments, w.counts FROM " COUNTED_SHAPES
+    " JOIN fresh.shape t ON t.kernel = k.kernel AND t.device = d.device AND (" DIMENSIONS("t.") ") = (" DIMENSIONS(
+	"s.") ") WHERE w.process = ?1",
     "INSERT OR IGNORE INTO fresh.message SELECT (?2 << 40) | (id & ((1 << 40) - 1)), ?2, time_ns, severity, code, text,"
     " count FROM main.message WHERE process = ?1",
     ELSEWHERE("launches", "elsewhere"),

@@ -1,18 +1,10 @@
 /* A database whose file is moved while it is open, by itself and beside another process that has it open. */
 #include "internal.h"
-#include "store/common/message.h"
+#include "test_rows.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[64], path[96], moved[96];
 
@@ -47,14 +39,6 @@ static struct kc_store *open_store(void)
 	return store;
 }
 
-static void put(struct kc_store *store, uint32_t kind, uint64_t index, const void *payload, size_t bytes)
-{
-	struct kc_slot slot = {.kind = kind, .index = index, .part = {.count = 1, .bytes = (uint32_t)bytes}};
-
-	memcpy(slot.part.payload, payload, bytes);
-	assert_int_equal(kc_store_slot(store, &slot), 0);
-}
-
 /* A message, a kernel, and a launch of it that nobody predicted. */
 static void fill(struct kc_store *store)
 {
@@ -64,12 +48,30 @@ static void fill(struct kc_store *store)
 	} kernel = {{.id = 7}, "k\0m"};
 	struct kc_message_entry message = {.time_ns = 1, .severity = 1, .code = KC_MESSAGE_NO_CUPTI, .count = 1};
 	struct kc_slot launch = {.kind = KC_KIND_LAUNCH, .index = 2};
+	uint64_t index = 0;
 
 	launch.launch.unpredictable = KC_NO_DEVICE;
 	assert_int_equal(kc_store_begin(store), 0);
-	put(store, KC_KIND_KERNEL, 0, &kernel, sizeof(kernel));
-	put(store, KC_KIND_MESSAGE, 1, &message, sizeof(message));
+	put_entry(store, &index, KC_KIND_KERNEL, &kernel, sizeof(kernel));
+	put_entry(store, &index, KC_KIND_MESSAGE, &message, sizeof(message));
 	assert_int_equal(kc_store_slot(store, &launch), 0);
+	assert_int_equal(kc_store_commit(store), 0);
+}
+
+/* A device, an event of the kernel, a part of the past, and what a launch of the kernel was counted to. */
+static void fill_order(struct kc_store *store)
+{
+	struct kc_event_entry event = {.number = 5, .kind = KC_EVENT_FORMULA, .kernel = 7};
+	struct kc_past_entry past = {.source = 40, .last_sequence = 9};
+	struct kc_work_entry work = {.kernel = 7, .grid = {2, 1, 1}, .block = {32, 1, 1}, .arguments = 3, .count = 1};
+	uint64_t index = 3;
+
+	work.numbers[0] = 1;
+	assert_int_equal(kc_store_begin(store), 0);
+	put_device_and_streams(store, &index, 0);
+	put_entry(store, &index, KC_KIND_EVENT, &event, sizeof(event));
+	put_entry(store, &index, KC_KIND_PAST, &past, sizeof(past));
+	put_entry(store, &index, KC_KIND_WORK, &work, sizeof(work));
 	assert_int_equal(kc_store_commit(store), 0);
 }
 
@@ -94,11 +96,18 @@ static void what_rows_refer_to_is_carried(void **state)
 
 	(void)state;
 	fill(store);
+	fill_order(store);
 	assert_int_equal(kc_store_hold(store), KC_STORE_HELD);
 	assert_int_equal(rename(path, moved), 0);
 	assert_int_equal(kc_store_hold(store), KC_STORE_MOVED);
 	assert_int_equal(kc_store_settle(store), 0);
 	fresh = open_store();
+	/* So that rows have other ids there. */
+	assert_int_equal(sqlite3_exec(kc_store_db(fresh),
+				      "INSERT INTO kernel(mangled, name, module, code_hash, registers,"
+				      " static_shared_bytes) VALUES('other', 'other', 'm', 0, 0, 0)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
 	assert_int_equal(kc_store_carry(store, fresh), 0);
 	kc_store_abandon(store);
 	assert_int_equal(kc_store_hold(fresh), KC_STORE_HELD);
@@ -112,6 +121,16 @@ static void what_rows_refer_to_is_carried(void **state)
 	assert_int_equal(number(path, "SELECT p.local FROM process_kernel p JOIN kernel k ON k.id = p.kernel"
 				      " WHERE k.mangled = 'k' AND k.module = 'm'"),
 			 7);
+	assert_int_equal(number(path, "SELECT count(*) FROM engine_event e JOIN kernel k ON k.id = e.kernel"
+				      " WHERE number = 5 AND kind = 'formula' AND k.mangled = 'k'"),
+			 1);
+	/* Row 40 of the new database will be another process. */
+	assert_int_equal(number(path, "SELECT count(*) FROM past_part WHERE source IS NULL AND last_sequence = 9"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM work w JOIN shape s ON s.id = w.shape JOIN kernel k"
+				      " ON k.id = s.kernel JOIN process_device d ON d.device = s.device"
+				      " WHERE k.mangled = 'k' AND s.grid_x = 2 AND s.block_x = 32 AND w.arguments = 3"
+				      " AND hex(w.counts) = '000000000000F03F'"), /* 1.0 is 0x3FF0000000000000 */
+			 1);
 }
 
 /* Opens the database, says so, and closes it when told. */

@@ -380,6 +380,38 @@ static void a_recoverer_killed_at_any_moment_does_no_harm(void **state)
 	assert_int_equal(recover().processes, 0);
 }
 
+/* What a killed process knew, and when: as its worker would have written it. */
+static void what_was_known_is_recovered(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	struct kc_event_entry event = {.number = 2, .kind = KC_EVENT_CALIBRATION, .time_ns = 1000005};
+	struct kc_past_entry past = {.source = 1, .first_sequence = 3, .last_sequence = 4};
+	struct kc_work_entry work = {.kernel = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}, .count = KC_WORK_NUMBERS};
+	struct kc_launch launch = launch_of(0);
+
+	(void)state;
+	launch.order = (struct kc_order){.known = 3, .measured_after = 4, .decided_after = 5};
+	add_launch(j, &launch, KC_SLOT_RETURNED); /* its measurement had not come */
+	launch.measured_start_ns = 3000000;
+	launch.measured_end_ns = 3000500;
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	assert_int_equal(kc_journal_put(j, KC_KIND_EVENT, &event, sizeof(event)), 0);
+	assert_int_equal(kc_journal_put(j, KC_KIND_PAST, &past, sizeof(past)), 0);
+	assert_int_equal(kc_journal_put(j, KC_KIND_WORK, &work, sizeof(work)), 0);
+	finish(j, 0);
+	assert_int_equal(recover().launches, 2);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE sequence = 0 AND known_events = 3"
+				   " AND measured_event IS NULL AND decided_event IS NULL"),
+			 1);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE sequence = 1 AND known_events = 3"
+				   " AND measured_event = 7 AND decided_event = 12"),
+			 1);
+	assert_int_equal(number_of("SELECT count(*) FROM engine_event WHERE number = 2 AND kind = 'calibration'"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM past_part WHERE source = 1 AND first_sequence = 3"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM work WHERE length(counts) = 272"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM message"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +425,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named_and_kept, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(a_journal_of_another_user_is_named_and_left_alone, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(journals_stay_when_the_database_cannot_be_written, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(what_was_known_is_recovered, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(a_recoverer_killed_at_any_moment_does_no_harm, begin_test, end_test),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

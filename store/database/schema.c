@@ -113,9 +113,24 @@ static const char tables_7[] = "ALTER TABLE calibration ADD COLUMN scattered_byt
 /* Another name that the view `launch` shows: `after_exit`. */
 static const char tables_8[] = "";
 
+/* What was known when each launch was predicted: struct kc_order. Rows from before have NULL. */
+static const char tables_9[] =
+    "ALTER TABLE launch_row ADD COLUMN known INTEGER;"
+    "ALTER TABLE launch_row ADD COLUMN measured_after INTEGER;"
+    "ALTER TABLE launch_row ADD COLUMN decided_after INTEGER;"
+    "ALTER TABLE transfer ADD COLUMN known_events INTEGER;"
+    "ALTER TABLE transfer ADD COLUMN measured_event INTEGER;"
+    "ALTER TABLE transfer ADD COLUMN decided_event INTEGER;"
+    "CREATE TABLE engine_event(process INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL,"
+    " kernel INTEGER, time_ns INTEGER, PRIMARY KEY(process, number)) WITHOUT ROWID;"
+    "CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT NULL, source INTEGER,"
+    " first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT ROWID;"
+    "CREATE TABLE work(process INTEGER NOT NULL, shape INTEGER NOT NULL, arguments INTEGER NOT NULL,"
+    " counts BLOB NOT NULL, PRIMARY KEY(process, shape, arguments)) WITHOUT ROWID;";
+
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4,
-						     tables_5, tables_6, tables_7, tables_8};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5,
+						     tables_6, tables_7, tables_8, tables_9};
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {

@@ -12,7 +12,7 @@ struct sqlite3;
 
 #define KC_APPLICATION_ID 0x6B636173 /* "kcas" */
 /* To be raised with every change of a table, a view or a name that a view shows. */
-#define KC_SCHEMA_VERSION 8
+#define KC_SCHEMA_VERSION 9
 
 /* Rowid of what came from a slot: process row and slot index. */
 #define KC_SEQUENCE_BITS 40
@@ -33,6 +33,9 @@ static inline int64_t kc_minus_ns(int64_t a, int64_t b)
 
 	return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
 }
+
+/* Numbers of events (struct kc_order) from a file may be any 64 bits: those past this are none. */
+#define KC_EVENTS_MAX (INT64_C(1) << 62)
 
 /* launch_row.flags */
 #define KC_FLAG_API_SHIFT 0

@@ -14,8 +14,8 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__BEGIN] = "BEGIN IMMEDIATE",
     [KC__COMMIT] = "COMMIT",
     [KC__ROLLBACK] = "ROLLBACK",
-    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [KC__TRANSFER] = "INSERT OR IGNORE INTO transfer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__TRANSFER] = "INSERT OR IGNORE INTO transfer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [KC__FIND_SHAPE] = "SELECT id FROM shape WHERE kernel = ?1 AND device = ?2 AND grid_x = ?3 AND grid_y = ?4"
 		       " AND grid_z = ?5 AND block_x = ?6 AND block_y = ?7 AND block_z = ?8"
 		       " AND dynamic_shared_bytes = ?9 AND blocks_per_sm = ?10",
@@ -53,6 +53,9 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__ADD_ARGUMENTS] = "INSERT OR REPLACE INTO arguments VALUES(?,?,?)",
     [KC__ADD_LAMBDA] = "INSERT OR IGNORE INTO lambda_row VALUES(?,?,?,?,?,?,?)",
     [KC__ADD_MESSAGE] = "INSERT OR IGNORE INTO message VALUES(?,?,?,?,?,?,?)",
+    [KC__ADD_EVENT] = "INSERT OR IGNORE INTO engine_event VALUES(?,?,?,?,?)",
+    [KC__ADD_PAST] = "INSERT OR IGNORE INTO past_part VALUES(?,?,?,?,?)",
+    [KC__ADD_WORK] = "INSERT OR IGNORE INTO work VALUES(?,?,?,?)",
     [KC__FIND_ROLLUP] =
 	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
     [KC__ADD_ROLLUP] =

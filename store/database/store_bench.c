@@ -136,6 +136,9 @@ static void make_launch(struct bench *b, struct kc_slot *slot)
 	l->novelty = KC_REPEATED;
 	l->concurrency_case = l->slowdown > 1 ? 1 : 0;
 	l->overlap = l->slowdown > 1 ? KC_OVERLAP_BEHIND : KC_OVERLAP_NONE;
+	/* A measurement and a decision each, some hundred launches later. */
+	l->order = (struct kc_order){
+	    .known = 2 * b->index, .measured_after = 200 + b->random % 800, .decided_after = 1 + b->random % 40};
 }
 
 /* Seconds inside the store, of processor and of wall time. */

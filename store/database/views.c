@@ -102,7 +102,9 @@ static void launch_view(sqlite3_str *sql)
 	    sql,
 	    " r.graph_launch AS graph_launch, r.graph_node AS graph_node, r.call_site AS call_site, "
 	    "p.simulated AS simulated,"
-	    " (SELECT a.text FROM arguments a WHERE a.process = r.id >> %d AND a.local = r.arguments) AS arguments"
+	    " (SELECT a.text FROM arguments a WHERE a.process = r.id >> %d AND a.local = r.arguments) AS arguments,"
+	    " r.known AS known_events, r.known + r.measured_after AS measured_event,"
+	    " r.known + r.measured_after + r.decided_after AS decided_event"
 	    " FROM launch_row r LEFT JOIN process p ON p.id = r.id >> %d"
 	    " LEFT JOIN shape s ON s.id = r.shape;",
 	    KC_SEQUENCE_BITS, KC_SEQUENCE_BITS);

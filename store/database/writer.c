@@ -52,11 +52,47 @@ static int in_range(const struct kc_launch *l)
 	       l->unmeasured < KC_UNMEASURED_COUNT;
 }
 
+/* What of an order can be: a decision needs a measurement, and a measurement a time. */
+static struct kc_order possible_order(struct kc_order order, int measured)
+{
+	if (order.known > KC_EVENTS_MAX)
+		order = (struct kc_order){0};
+	if (!measured)
+		order.measured_after = 0;
+	if (!order.measured_after)
+		order.decided_after = 0;
+	return order;
+}
+
+/* 0: of an importer, or nothing was known and nothing became known. */
+static int is_in_order(const struct kc_order *order)
+{
+	return order->known || order->measured_after;
+}
+
+/* Differences are short, and most rows of the database are these. */
+static void bind_launch_order(sqlite3_stmt *stmt, int i, const struct kc_order *order)
+{
+	bind_if(stmt, i, is_in_order(order), (int64_t)order->known);
+	bind_if(stmt, i + 1, order->measured_after != 0, order->measured_after);
+	bind_if(stmt, i + 2, order->decided_after != 0, order->decided_after);
+}
+
+static void bind_transfer_order(sqlite3_stmt *stmt, int i, const struct kc_order *order)
+{
+	int64_t known = (int64_t)order->known, measured_event = known + order->measured_after;
+
+	bind_if(stmt, i, is_in_order(order), known);
+	bind_if(stmt, i + 1, order->measured_after != 0, measured_event);
+	bind_if(stmt, i + 2, order->decided_after != 0, measured_event + order->decided_after);
+}
+
 static void bind_launch(sqlite3_stmt *stmt, const struct kc_store *s, const struct kc_slot *slot,
 			const struct launch_facts *facts)
 {
 	const struct kc_launch *l = &slot->launch;
 	int predicted = facts->predicted, measured = facts->measured;
+	struct kc_order order = possible_order(l->order, measured);
 
 	sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(slot->index & KC_SEQUENCE_MASK));
 	sqlite3_bind_int64(stmt, 2, facts->shape);
@@ -81,6 +117,7 @@ static void bind_launch(sqlite3_stmt *stmt, const struct kc_store *s, const stru
 	bind_if(stmt, 21, l->graph_launch != 0, l->graph_node);
 	bind_if(stmt, 22, l->call_site != 0, l->call_site);
 	bind_if(stmt, 23, l->arguments != 0, l->arguments);
+	bind_launch_order(stmt, 24, &order);
 }
 
 static void count(struct kc__tally *t, const struct kc_launch *l, const struct launch_facts *facts)
@@ -173,6 +210,7 @@ static int store_transfer(struct kc_store *s, const struct kc_slot *slot)
 	sqlite3_stmt *stmt = kc__statement(s, KC__TRANSFER);
 	int64_t stream = kc__stream_row(s, t->stream), device = kc__device_row(s, t->device);
 	int measured = t->measured_start_ns > 0 && t->measured_end_ns >= t->measured_start_ns;
+	struct kc_order order = possible_order(t->order, measured);
 	int rc;
 
 	if (stream < 0 || device < 0)
@@ -197,6 +235,7 @@ static int store_transfer(struct kc_store *s, const struct kc_slot *slot)
 			sqlite3_bind_null(stmt, 16);
 		else
 			sqlite3_bind_text(stmt, 16, kc_unmeasured_name(t->unmeasured), -1, SQLITE_STATIC);
+		bind_transfer_order(stmt, 17, &order);
 	}
 	rc = kc__run(s, stmt);
 	if (rc || sqlite3_changes(s->db) == 0)

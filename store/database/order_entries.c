@@ -1,0 +1,117 @@
+#include "internal.h"
+
+#include <endian.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A damaged entry may claim any number of counts; no version has this many. */
+#define NUMBERS_MAX 256u
+
+static void bind_unless_zero(sqlite3_stmt *stmt, int i, int64_t value)
+{
+	if (value)
+		sqlite3_bind_int64(stmt, i, value);
+	else
+		sqlite3_bind_null(stmt, i);
+}
+
+static int add_event(struct kc_store *s, const struct kc_event_entry *entry)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_EVENT);
+	int64_t kernel = entry->kernel ? kc__kernel_row(s, entry->kernel) : 0;
+
+	if (kernel < 0)
+		return (int)kernel;
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_int64(stmt, 2, (int64_t)entry->number);
+		sqlite3_bind_text(stmt, 3, kc_order_event_name(entry->kind), -1, SQLITE_STATIC);
+		bind_unless_zero(stmt, 4, kernel);
+		bind_unless_zero(stmt, 5, entry->time_ns);
+	}
+	return kc__run(s, stmt);
+}
+
+static int is_event(const struct kc_event_entry *entry)
+{
+	return entry->number > 0 && entry->number <= KC_EVENTS_MAX && entry->kind > KC_EVENT_NONE &&
+	       entry->kind < KC_ORDER_EVENT_COUNT;
+}
+
+static int add_past(struct kc_store *s, const struct kc_past_entry *entry)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_PAST);
+
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_int64(stmt, 2, entry->place);
+		sqlite3_bind_int64(stmt, 3, entry->source);
+		sqlite3_bind_int64(stmt, 4, (int64_t)entry->first_sequence);
+		sqlite3_bind_int64(stmt, 5, (int64_t)entry->last_sequence);
+	}
+	return kc__run(s, stmt);
+}
+
+static int is_past(const struct kc_past_entry *entry)
+{
+	return entry->source > 0 && entry->source <= KC_PROCESS_MAX && entry->first_sequence <= entry->last_sequence &&
+	       entry->last_sequence <= (uint64_t)KC_SEQUENCE_MASK;
+}
+
+/* As the database keeps them on every machine: from the low byte up. */
+static void number_bytes(const double *numbers, uint32_t count, uint64_t *bytes)
+{
+	memcpy(bytes, numbers, count * sizeof(*bytes));
+	for (uint32_t i = 0; i < count; i++)
+		bytes[i] = htole64(bytes[i]);
+}
+
+static int add_work(struct kc_store *s, const struct kc_work_entry *entry)
+{
+	struct kc_launch launch = {.kernel = entry->kernel,
+				   .device = (uint8_t)entry->device,
+				   .dynamic_shared_bytes = entry->dynamic_shared_bytes,
+				   .blocks_per_sm = entry->blocks_per_sm};
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_WORK);
+	uint64_t bytes[NUMBERS_MAX];
+	int64_t shape;
+
+	memcpy(launch.grid, entry->grid, sizeof(launch.grid));
+	memcpy(launch.block, entry->block, sizeof(launch.block));
+	shape = kc__shape_row(s, &launch);
+	if (shape < 0)
+		return (int)shape;
+	number_bytes(entry->numbers, entry->count, bytes);
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_int64(stmt, 2, shape);
+		sqlite3_bind_int64(stmt, 3, entry->arguments);
+		sqlite3_bind_blob(stmt, 4, bytes, (int)(entry->count * sizeof(*bytes)), SQLITE_TRANSIENT);
+	}
+	return kc__run(s, stmt);
+}
+
+static int is_work(const struct kc_work_entry *entry, size_t bytes)
+{
+	size_t held = (bytes - offsetof(struct kc_work_entry, numbers)) / sizeof(double);
+
+	if (entry->count > held || entry->count == 0 || entry->count > NUMBERS_MAX)
+		return 0;
+	for (uint32_t i = 0; i < entry->count; i++)
+		if (!isfinite(entry->numbers[i]) || entry->numbers[i] < 0)
+			return 0;
+	return 1;
+}
+
+int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes)
+{
+	switch (slot->kind) {
+	case KC_KIND_EVENT:
+		return is_event(payload) ? add_event(s, payload) : kc__torn(s, slot->index);
+	case KC_KIND_PAST:
+		return is_past(payload) ? add_past(s, payload) : kc__torn(s, slot->index);
+	default:
+		return is_work(payload, bytes) ? add_work(s, payload) : kc__torn(s, slot->index);
+	}
+}

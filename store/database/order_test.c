@@ -1,0 +1,354 @@
+/* What was known when: its columns and tables, and databases made before there were any. */
+#include "test_rows.h"
+
+#include "predictor/code/cost.h"
+#include "schema.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+
+static char *scratch, path[300];
+
+static int set_up(void **state)
+{
+	(void)state;
+	scratch = make_scratch();
+	snprintf(path, sizeof(path), "%s/k.db", scratch);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	remove_scratch(scratch);
+	return 0;
+}
+
+/* The database, with a device, two streams and kernel 3 of process 1, inside of a transaction. */
+static struct kc_store *begin(uint64_t *index)
+{
+	struct kc_journal_header header = make_header(1, "a");
+	struct kc_store *s;
+	int64_t process;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	put_device_and_streams(s, index, 0);
+	put_kernel(s, index, 3, "axpy", "libm.so");
+	return s;
+}
+
+static void end(struct kc_store *s)
+{
+	assert_int_equal(kc_store_commit(s), 0);
+	kc_store_close(s);
+}
+
+/* The text a query answers with, or "NULL". */
+static const char *answer(const char *sql)
+{
+	static char text[600];
+	sqlite3_stmt *row;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	snprintf(text, sizeof(text), "%s",
+		 sqlite3_column_text(row, 0) ? (const char *)sqlite3_column_text(row, 0) : "NULL");
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+	return text;
+}
+
+static void change(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+#define ORDER_OF(table)                                                                                                \
+	"SELECT group_concat(coalesce(known_events, '-') || ' ' || coalesce(measured_event, '-') || ' ' ||"            \
+	" coalesce(decided_event, '-'), ', ') FROM (SELECT * FROM " table " ORDER BY sequence)"
+
+static const struct {
+	struct kc_order order;
+	int measured;
+} orders[] = {
+    {{0, 0, 0}, 1}, /* of an importer: it stands in no order */
+    {{0, 1, 0}, 1}, {{5, 3, 2}, 1}, {{5, 3, 2}, 0}, {{7, 0, 4}, 1}, {{UINT64_MAX, 1, 1}, 1}, {{1, UINT32_MAX, 1}, 1},
+};
+#define ORDERS_SHOWN "- - -, 0 1 -, 5 8 10, 5 - -, 7 - -, - - -, 1 4294967296 4294967297"
+enum { ORDERS = sizeof(orders) / sizeof(orders[0]) };
+
+static void a_launch_says_what_was_known(void **state)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	for (size_t i = 0; i < ORDERS; i++) {
+		struct kc_slot slot = make_launch(index++, 3, 1000, 100, orders[i].measured ? 100 : 0);
+
+		slot.launch.order = orders[i].order;
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	end(s);
+	assert_string_equal(answer(ORDER_OF("launch")), ORDERS_SHOWN);
+}
+
+static void a_transfer_says_so_too(void **state)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	for (size_t i = 0; i < ORDERS; i++) {
+		struct kc_slot slot = {.kind = KC_KIND_TRANSFER, .index = index++};
+
+		slot.transfer.kind = KC_COPY_HTOD;
+		slot.transfer.launched_ns = BASE_NS;
+		slot.transfer.measured_start_ns = orders[i].measured ? BASE_NS + 1 : 0;
+		slot.transfer.measured_end_ns = orders[i].measured ? BASE_NS + 2 : 0;
+		slot.transfer.order = orders[i].order;
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	end(s);
+	assert_string_equal(answer(ORDER_OF("transfer")), ORDERS_SHOWN);
+}
+
+static struct kc_work_entry work_of(double fma)
+{
+	struct kc_work_entry work = {.kernel = 3,
+				     .grid = {64, 1, 1},
+				     .block = {256, 1, 1},
+				     .blocks_per_sm = 8,
+				     .dynamic_shared_bytes = 48,
+				     .arguments = 2,
+				     .count = KC_WORK_NUMBERS};
+	struct kc_counts counts = {.of = {[KC_COUNT_OF_FMA] = fma}, .threads = 16384, .assumed = 1};
+
+	kc_work_numbers(&counts, work.numbers);
+	return work;
+}
+
+static void put_events(struct kc_store *s, uint64_t *index)
+{
+	struct kc_event_entry past = {.number = 1, .kind = KC_EVENT_PAST};
+	struct kc_event_entry formula = {.number = 9, .kind = KC_EVENT_FORMULA, .kernel = 3, .time_ns = BASE_NS + 7};
+	struct kc_past_entry newer = {.place = 1, .source = 4, .first_sequence = 10, .last_sequence = 20};
+	struct kc_past_entry older = {.source = 5, .last_sequence = KC_SEQUENCE_MASK};
+	struct kc_work_entry work = work_of(1.0 / 3);
+
+	put_entry(s, index, KC_KIND_EVENT, &past, sizeof(past));
+	put_entry(s, index, KC_KIND_EVENT, &formula, sizeof(formula));
+	put_entry(s, index, KC_KIND_PAST, &newer, sizeof(newer));
+	put_entry(s, index, KC_KIND_PAST, &older, sizeof(older));
+	put_entry(s, index, KC_KIND_WORK, &work, sizeof(work));
+}
+
+static void events_the_past_and_work_are_kept(void **state)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+	struct kc_slot launch;
+
+	(void)state;
+	put_events(s, &index);
+	put_events(s, &index); /* again, as after a crash */
+	launch = make_launch(index++, 3, 1000, 100, 100);
+	launch.launch.blocks_per_sm = 8;
+	launch.launch.dynamic_shared_bytes = 48;
+	assert_int_equal(kc_store_slot(s, &launch), 0);
+	end(s);
+	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
+				   " coalesce(time_ns, '-'), ', ') FROM engine_event WHERE process = 1"),
+			    "1 past - -, 9 formula 1 1000000007");
+	assert_string_equal(answer("SELECT group_concat(place || ' ' || source || ' ' || first_sequence || ' ' ||"
+				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
+			    "0 5 0 1099511627775, 1 4 10 20");
+	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
+			    "1 272 2");
+	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
+	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
+	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
+	assert_string_equal(answer("SELECT count(*) FROM message"), "0");
+}
+
+static void counts_come_back_as_they_were(void **state)
+{
+	struct kc_counts counts = {.of = {0.1, 3}, .least_sectors = 2, .threads = 7, .active_share = 0.5, .sampled = 1};
+	struct kc_counts back = {0};
+	double numbers[KC_WORK_NUMBERS];
+
+	(void)state;
+	kc_work_numbers(&counts, numbers);
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), 0);
+	assert_memory_equal(&back, &counts, sizeof(counts));
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS + 1, &back), 0); /* of a version that counts more */
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS - 1, &back), -EINVAL);
+	numbers[KC_WORK_NUMBERS - 1] = NAN;
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), -EINVAL);
+	numbers[KC_WORK_NUMBERS - 1] = -1;
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), -EINVAL);
+}
+
+static void damaged_entries_are_told_and_left_out(void **state)
+{
+	const struct kc_event_entry events[] = {{.number = 0, .kind = KC_EVENT_PAST},
+						{.number = UINT64_MAX, .kind = KC_EVENT_PAST},
+						{.number = 1, .kind = 99}};
+	const struct kc_past_entry parts[] = {{.source = 0, .last_sequence = 1},
+					      {.source = KC_PROCESS_MAX + 1, .last_sequence = 1},
+					      {.source = 1, .first_sequence = 2, .last_sequence = 1},
+					      {.source = 1, .last_sequence = UINT64_MAX}};
+	struct kc_work_entry works[] = {work_of(1), work_of(1), work_of(NAN), work_of(INFINITY)};
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	works[0].count = KC_WORK_NUMBERS + 1; /* more than there are */
+	works[1].count = UINT32_MAX;
+	for (size_t i = 0; i < 3; i++)
+		put_entry(s, &index, KC_KIND_EVENT, &events[i], sizeof(events[i]));
+	for (size_t i = 0; i < 4; i++)
+		put_entry(s, &index, KC_KIND_PAST, &parts[i], sizeof(parts[i]));
+	for (size_t i = 0; i < 4; i++)
+		put_entry(s, &index, KC_KIND_WORK, &works[i], sizeof(works[i]));
+	put_entry(s, &index, KC_KIND_WORK, &works[3], 20);
+	end(s);
+	assert_string_equal(
+	    answer("SELECT (SELECT count(*) FROM engine_event) || ' ' || (SELECT count(*) FROM past_part)"
+		   " || ' ' || (SELECT count(*) FROM work)"),
+	    "0 0 0");
+	assert_string_equal(answer("SELECT count(*) FROM message WHERE code = 'TORN'"), "12");
+}
+
+/* ---- A database of version 8 ---- */
+
+#define LAUNCHES 200
+#define TO_VERSION_8                                                                                                   \
+	"DROP VIEW launch; ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN "              \
+	"measured_after;"                                                                                              \
+	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
+	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
+	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work;"                                              \
+	"DELETE FROM schema WHERE version = 9; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
+
+static void make_version_8(void)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	for (int i = 0; i < LAUNCHES; i++) {
+		struct kc_slot slot = make_launch(index++, 3, 1000 + i, 100, 100);
+
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	end(s);
+	change(TO_VERSION_8);
+}
+
+static void check_version_9(void)
+{
+	struct kc_store *s;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	kc_store_close(s);
+	assert_string_equal(answer("PRAGMA user_version"), "9");
+	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
+			    "1,2,3,4,5,6,7,8,9");
+	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
+				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
+			    "200 20000");
+	assert_string_equal(answer("SELECT count(*) FROM engine_event"), "0");
+	assert_string_equal(answer("PRAGMA integrity_check"), "ok");
+}
+
+static void an_older_database_is_brought_up_to_date(void **state)
+{
+	uint64_t index = 1000;
+	struct kc_slot slot;
+	struct kc_store *s;
+
+	(void)state;
+	make_version_8();
+	check_version_9();
+	check_version_9();
+	s = begin(&index);
+	slot = make_launch(index++, 3, 1000, 100, 100);
+	slot.launch.order = (struct kc_order){4, 1, 1};
+	assert_int_equal(kc_store_slot(s, &slot), 0);
+	end(s);
+	assert_string_equal(answer("SELECT count(*) FROM launch WHERE known_events = 4 AND decided_event = 6"), "1");
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command), "rm -f '%s' '%s-wal' '%s-shm'; cp '%s' '%s'", to, to, to, from, to);
+	assert_int_equal(system(command), 0);
+}
+
+/* Kills a process that opens the database a while after it has begun. */
+static void open_and_be_killed(useconds_t delay_us)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct kc_store *s;
+
+		kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0);
+		_exit(0);
+	}
+	usleep(delay_us);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void killed_at_any_moment_it_is_of_one_version(void **state)
+{
+	enum { KILLS = 40, LATEST_US = 12000 };
+	char kept[320];
+
+	(void)state;
+	make_version_8();
+	snprintf(kept, sizeof(kept), "%s.kept", path);
+	copy_file(path, kept);
+	for (int i = 0; i < KILLS; i++) {
+		copy_file(kept, path);
+		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
+		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
+		assert_string_equal(
+		    answer("SELECT (SELECT user_version FROM pragma_user_version) - 8 ="
+			   " (SELECT count(*) FROM sqlite_master WHERE name = 'work') AND"
+			   " (SELECT user_version FROM pragma_user_version) - 8 ="
+			   " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known')"),
+		    "1");
+		check_version_9();
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(a_launch_says_what_was_known),
+	    TEST(a_transfer_says_so_too),
+	    TEST(events_the_past_and_work_are_kept),
+	    TEST(counts_come_back_as_they_were),
+	    TEST(damaged_entries_are_told_and_left_out),
+	    TEST(an_older_database_is_brought_up_to_date),
+	    TEST(killed_at_any_moment_it_is_of_one_version),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
