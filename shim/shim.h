@@ -436,6 +436,8 @@ struct kc_load kc__learn_load(const struct kc_launch *launch);
 /* met: what the launches it overlapped put on the device meanwhile. */
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(struct kc_transfer *transfer);
+/* What belongs to no launch has been taken in. kernel: NULL: of none. */
+void kc__learn_event(enum kc_order_event kind, const struct kc__kernel *kernel);
 
 /* worker.c */
 /* Does the work on a thread that ends with it, and waits for it. For what reads the database while the application

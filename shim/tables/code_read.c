@@ -101,6 +101,8 @@ static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const
 	if (formula)
 		kc__early_prepare(kernel, formula);
 	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
+	if (formula)
+		kc__learn_event(KC_EVENT_FORMULA, kernel);
 	return formula != NULL;
 }
 

@@ -99,4 +99,6 @@ void kc__early_settle(struct kc__kernel *kernel)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	for (struct kc__early *e = kernel->early; e; e = e->next)
 		count(e);
+	if (atomic_load_explicit(&kernel->formula, memory_order_acquire))
+		kc__learn_event(KC_EVENT_SIZE, kernel);
 }

@@ -39,11 +39,23 @@ static void load(void *unused)
 	kc_past_load(kc__shim.options.db, &options, &past);
 }
 
+/* What the process begins with, for a replay of it. */
+static void put_parts(void)
+{
+	struct kc_past_entry part;
+
+	for (uint32_t place = 0; kc_past_part(past, place, &part); place++)
+		kc_journal_put(kc__shim.journal, KC_KIND_PAST, &part, sizeof(part));
+	if (past)
+		kc__learn_event(KC_EVENT_PAST, NULL);
+}
+
 void kc__recall_begin(void)
 {
 	past = NULL;
 	if (!kc__shim.options.fresh)
 		kc__on_own_thread(load, NULL);
+	put_parts();
 	for (int i = 0; i < kc__shim.device_count; i++)
 		recall_device(&kc__shim.devices[i]);
 	for (int i = 0; i < kc__shim.device_count; i++)

@@ -94,6 +94,27 @@ static int evaluate(const struct kc__formula *formula, const struct kc_shape *di
 	return rc;
 }
 
+/* So that a replay counts the same work without the code. tables_lock held. */
+static void put_work(const struct kc__variant *variant, const struct kc_counts *counts)
+{
+	const struct kc_shape *dims = &variant->dims;
+	struct kc_work_entry entry = {
+	    .kernel = variant->kernel->id,
+	    .device = variant->kernel->device->ordinal,
+	    .blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm,
+	    .dynamic_shared_bytes = dims->dynamic_shared_bytes,
+	    .arguments = variant->arguments,
+	    .count = KC_WORK_NUMBERS,
+	};
+
+	for (int i = 0; i < 3; i++) {
+		entry.grid[i] = dims->grid[i];
+		entry.block[i] = (uint16_t)dims->block[i];
+	}
+	kc_work_numbers(counts, entry.numbers);
+	kc_journal_put(kc__shim.journal, KC_KIND_WORK, &entry, sizeof(entry));
+}
+
 /* tables_lock held. text: what the arguments are. */
 static void count_work(struct kc__variant *variant, const struct kc__formula *formula, const struct kc__given *given,
 		       char text[ARGUMENTS_TEXT_BYTES])
@@ -103,8 +124,9 @@ static void count_work(struct kc__variant *variant, const struct kc__formula *fo
 	kc__arguments_tell(formula, given, text, ARGUMENTS_TEXT_BYTES);
 	if (*text)
 		variant->arguments = put_arguments(text);
-	if (!evaluate(formula, &variant->dims, given, &counts))
-		kc_engine_variant_count(&variant->engine, &counts);
+	if (!evaluate(formula, &variant->dims, given, &counts) &&
+	    kc_engine_variant_count(&variant->engine, &counts) == 0)
+		put_work(variant, &counts);
 }
 
 /* tables_lock held. */

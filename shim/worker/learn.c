@@ -53,6 +53,18 @@ void kc__learn_begin(void)
 	atomic_store(&kc__shim.engine.events, 0);
 }
 
+void kc__learn_event(enum kc_order_event kind, const struct kc__kernel *kernel)
+{
+	const struct kc_event_entry entry = {
+	    .number = kc_engine_event(&kc__shim.engine),
+	    .kind = kind,
+	    .kernel = kernel ? kernel->id : 0,
+	    .time_ns = kc__now_ns(),
+	};
+
+	kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry));
+}
+
 /* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments. */
 static struct kc__variant *current_variant(const struct kc_launch *launch)
 {
@@ -122,8 +134,7 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 		kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
 	variant = current_variant(launch);
 	if (variant)
-		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met,
-				  measured_ns(launch));
+		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
 	launch->order.decided_after = event_after(launch->order.known + launch->order.measured_after);
 }
 

@@ -277,7 +277,7 @@ enum kc_order_event {
 	KC_EVENT_FORMULA,     /* a kernel's cost formula is ready */
 	KC_EVENT_PAST,        /* what earlier processes taught is loaded: struct kc_past_entry says which */
 	KC_EVENT_CALIBRATION, /* measured values of a device are in use */
-	KC_EVENT_SIZE,        /* a launch shape's work has been counted: struct kc_work_entry has it */
+	KC_EVENT_SIZE,        /* launches made before a kernel's formula was ready now count as measured sizes */
 	KC_ORDER_EVENT_COUNT,
 };
 const char *kc_order_event_name(uint32_t kind);

@@ -17,7 +17,14 @@ struct entry {
 	struct entry *next; /* of the same bucket */
 };
 
+struct parts {
+	struct kc__part at[PROCESSES_MAX + 1];
+	uint32_t count;
+	uint64_t left; /* launches */
+};
+
 struct kc_past {
+	struct parts parts;
 	struct kc_replay_options options;
 	struct kc__subject *subject;
 	struct entry *entries, **buckets;
@@ -25,12 +32,6 @@ struct kc_past {
 };
 
 /* Which processes */
-
-struct parts {
-	struct kc__part at[PROCESSES_MAX + 1];
-	uint32_t count;
-	uint64_t left; /* launches */
-};
 
 static const char newest[] = "SELECT p.id, (SELECT max(l.id) FROM launch_row l WHERE l.id BETWEEN p.id << 40"
 			     " AND p.id << 40 | 1099511627775) & 1099511627775"
@@ -157,15 +158,15 @@ int kc_past_load(const char *path, const struct kc_past_options *options, struct
 {
 	struct kc_past *past = calloc(1, sizeof(*past));
 	struct kc_store *s = NULL;
-	struct parts parts = {0};
 	int rc = past ? kc_store_open(path, KC_STORE_PEEK, &s, NULL, 0) : -ENOMEM;
 
 	*out = NULL;
 	if (rc == 0)
-		rc = find_parts(s, options, &parts);
-	oldest_first(&parts);
+		rc = find_parts(s, options, &past->parts);
 	if (rc == 0)
-		rc = kc__replay_parts(s, &past->options, parts.at, parts.count, &past->subject);
+		oldest_first(&past->parts);
+	if (rc == 0)
+		rc = kc__replay_parts(s, &past->options, past->parts.at, past->parts.count, &past->subject);
 	if (s)
 		kc_store_close(s);
 	if (rc == 0)
@@ -188,6 +189,17 @@ void kc_past_free(struct kc_past *past)
 }
 
 /* Questions */
+
+int kc_past_part(const struct kc_past *past, uint32_t place, struct kc_past_entry *part)
+{
+	const struct kc__part *at;
+
+	if (!past || place >= past->parts.count)
+		return 0;
+	at = &past->parts.at[place];
+	*part = (struct kc_past_entry){place, 0, at->process, at->first_sequence, at->last_sequence};
+	return 1;
+}
 
 static int is_code(const struct kc__replay_shape *shape, const struct kc_code_identity *code)
 {

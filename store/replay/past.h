@@ -18,6 +18,7 @@
 #include "store/common/identity.h"
 
 #include "predictor/engine.h"
+#include "store/journal/journal.h"
 
 #include <stdint.h>
 
@@ -52,6 +53,9 @@ struct kc_past_query {
  * another negative errno. Waits for nobody. */
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past);
 void kc_past_free(struct kc_past *past);
+
+/* What it was learned from, in that order; place is their number, from 0. 0: there is no such part. */
+int kc_past_part(const struct kc_past *past, uint32_t place, struct kc_past_entry *part);
 
 /* past may be NULL. What was learned, NULL: nothing was. */
 const struct kc_engine_device *kc_past_device(const struct kc_past *past, const char *uuid);

@@ -31,7 +31,8 @@ struct kc__op {
 	int64_t arguments;                                /* of the process; 0: not known */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
 	/* From here on the replay's own. */
-	uint8_t met; /* enum kc_overlap, as known by then */
+	int64_t known_ns; /* when its measurement becomes known */
+	uint8_t met;      /* enum kc_overlap, as known by then */
 	uint32_t ticket, plain_ticket;
 	struct kc__replay_stream *at; /* NULL: not on any timeline */
 	struct kc__replay_shape *of;
@@ -49,9 +50,9 @@ struct kc__texts {
 	char **at; /* by the number of the id; NULL: the database has none */
 };
 
-/* Operations whose measurement is still to come: a heap, the earliest end first. */
+/* Operations whose measurement is still to come: a heap, the one that becomes known first at the top. */
 struct kc__awaited_op {
-	int64_t end_ns;
+	int64_t known_ns;
 	uint32_t op; /* place in kc__ops */
 };
 
@@ -66,8 +67,11 @@ static inline int kc__device_is_known(const struct kc_device *device)
 	return device->sm_count && device->clock_khz;
 }
 
+/* replay_delay.c: when the measurement of each operation becomes known. 0 or -ENOMEM. */
+int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay);
+
 /* replay_pending.c: 0 or -ENOMEM; count > 0. */
-int kc__pending_push(struct kc__pending *pending, int64_t end_ns, uint32_t op);
+int kc__pending_push(struct kc__pending *pending, int64_t known_ns, uint32_t op);
 uint32_t kc__pending_pop(struct kc__pending *pending);
 
 struct kc__replay_device {

@@ -5,7 +5,7 @@
 
 #define FIRST_PENDING 256u
 
-int kc__pending_push(struct kc__pending *p, int64_t end_ns, uint32_t op)
+int kc__pending_push(struct kc__pending *p, int64_t known_ns, uint32_t op)
 {
 	size_t i = p->count;
 
@@ -19,9 +19,9 @@ int kc__pending_push(struct kc__pending *p, int64_t end_ns, uint32_t op)
 		p->capacity = capacity;
 	}
 	p->count++;
-	for (; i && p->at[(i - 1) / 2].end_ns > end_ns; i = (i - 1) / 2)
+	for (; i && p->at[(i - 1) / 2].known_ns > known_ns; i = (i - 1) / 2)
 		p->at[i] = p->at[(i - 1) / 2];
-	p->at[i] = (struct kc__awaited_op){end_ns, op};
+	p->at[i] = (struct kc__awaited_op){known_ns, op};
 	return 0;
 }
 
@@ -31,9 +31,9 @@ uint32_t kc__pending_pop(struct kc__pending *p)
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < p->count) {
-		if (child + 1 < p->count && p->at[child + 1].end_ns < p->at[child].end_ns)
+		if (child + 1 < p->count && p->at[child + 1].known_ns < p->at[child].known_ns)
 			child++;
-		if (p->at[child].end_ns >= last.end_ns)
+		if (p->at[child].known_ns >= last.known_ns)
 			break;
 		p->at[i] = p->at[child];
 		i = child;

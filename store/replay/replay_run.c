@@ -101,13 +101,13 @@ static int measured(struct replay *r, struct kc__op *op)
 	return 0;
 }
 
-/* All that ended before now. */
+/* All that became known before now. */
 static int reveal(struct replay *r, int64_t now_ns)
 {
 	int rc = 0;
 
 	r->now_ns = now_ns;
-	while (rc == 0 && r->pending.count && r->pending.at[0].end_ns < now_ns)
+	while (rc == 0 && r->pending.count && r->pending.at[0].known_ns < now_ns)
 		rc = measured(r, &r->ops.at[kc__pending_pop(&r->pending)]);
 	for (uint32_t i = 0; i < r->sites.count; i++) {
 		struct kc__replay_site *site = &r->sites.at[i];
@@ -275,7 +275,7 @@ static int replay_transfer(struct replay *r, struct kc__op *op)
 
 static int replay_ops(struct replay *r)
 {
-	int rc = 0;
+	int rc = kc__delays_set(&r->ops, &r->options->delay);
 
 	for (uint32_t i = 0; rc == 0 && i < r->ops.count; i++) {
 		struct kc__op *op = &r->ops.at[i];
@@ -284,7 +284,7 @@ static int replay_ops(struct replay *r)
 		if (rc == 0)
 			rc = op->kind == KC__OP_LAUNCH ? replay_launch(r, op) : replay_transfer(r, op);
 		if (rc == 0 && op->at && op->end_ns && !never_awaited(op))
-			rc = kc__pending_push(&r->pending, op->end_ns, i);
+			rc = kc__pending_push(&r->pending, op->known_ns, i);
 	}
 	return rc ? rc : reveal_all(r);
 }

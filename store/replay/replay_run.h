@@ -6,13 +6,12 @@
  *   kc_replay           errors over all of them
  *
  * Launches come in the order they were issued. What was measured becomes known
- * when a later launch is issued after its end, never before: a prediction
- * depends on nothing that ended after its launch. What one process taught is
+ * a stated time after its end, never before: a prediction depends on nothing
+ * that ended after its launch. What one process taught is
  * known to the processes after it; imported processes follow one another, as
  * their clocks cannot be compared.
  *
- * The rules are those of the live library: kc_forecast_solo, kc_lambda_learn,
- * kc_lambda_is_news, kc_timeline_*, kc_copy_*, kc_spans_*, kc_awaited_*.
+ * The rules are those of the live library: both drive predictor/engine.h.
  */
 #ifndef KC_REPLAY_H
 #define KC_REPLAY_H
@@ -38,11 +37,19 @@ struct kc_replay_launch {
 	int excluded;     /* not in the figures */
 };
 
+/* When a measurement becomes known: ns after as many launches and copies have completed as are handed over at once;
+ * batch 0 counts as 1. All zeros: as soon as the kernel has ended. */
+struct kc_replay_delay {
+	int64_t ns;
+	uint64_t batch;
+};
+
 struct kc_replay_options {
 	struct kc_selection selection;
-	const char *exclude;            /* extended regular expression on kernel names, NULL: none */
-	int64_t at_least_ns;            /* shorter measured kernels are not in the figures; those of 0 ns never are */
-	int fresh;                      /* every process begins knowing nothing */
+	const char *exclude; /* extended regular expression on kernel names, NULL: none */
+	int64_t at_least_ns; /* shorter measured kernels are not in the figures; those of 0 ns never are */
+	int fresh;           /* every process begins knowing nothing */
+	struct kc_replay_delay delay;
 	const struct kc_device *device; /* what launches ran on where the database does not tell; NULL: V100 */
 	/* May be NULL. Each launch when it has been predicted. 0 to go on. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);
