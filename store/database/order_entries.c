@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A damaged entry may claim any number of counts; no version has this many. */
-#define NUMBERS_MAX 256u
-
 static void bind_unless_zero(sqlite3_stmt *stmt, int i, int64_t value)
 {
 	if (value)
@@ -74,7 +71,7 @@ static int add_work(struct kc_store *s, const struct kc_work_entry *entry)
 				   .dynamic_shared_bytes = entry->dynamic_shared_bytes,
 				   .blocks_per_sm = entry->blocks_per_sm};
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_WORK);
-	uint64_t bytes[NUMBERS_MAX];
+	uint64_t bytes[KC_WORK_NUMBERS_MAX];
 	int64_t shape;
 
 	memcpy(launch.grid, entry->grid, sizeof(launch.grid));
@@ -96,7 +93,7 @@ static int is_work(const struct kc_work_entry *entry, size_t bytes)
 {
 	size_t held = (bytes - offsetof(struct kc_work_entry, numbers)) / sizeof(double);
 
-	if (entry->count > held || entry->count == 0 || entry->count > NUMBERS_MAX)
+	if (entry->count > held || entry->count == 0 || entry->count > KC_WORK_NUMBERS_MAX)
 		return 0;
 	for (uint32_t i = 0; i < entry->count; i++)
 		if (!isfinite(entry->numbers[i]) || entry->numbers[i] < 0)

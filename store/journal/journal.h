@@ -303,6 +303,7 @@ struct kc_past_entry {
  * adds its numbers at the end.
  */
 #define KC_WORK_NUMBERS 34u
+#define KC_WORK_NUMBERS_MAX 256u /* a damaged entry may claim any number; no version counts this much */
 struct kc_work_entry {
 	uint32_t kernel; /* dictionary id */
 	uint32_t device; /* ordinal */

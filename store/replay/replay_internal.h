@@ -18,6 +18,7 @@
 #include "replay_run.h"
 #include "store/query/report.h"
 
+#include "predictor/code/cost.h"
 #include "predictor/engine.h"
 
 enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER };
@@ -30,6 +31,9 @@ struct kc__op {
 	int64_t shape, stream, device;                    /* rows; device: of a transfer */
 	int64_t arguments;                                /* of the process; 0: not known */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
+	/* As recorded (struct kc_order): how many events were known when it was predicted, and the numbers of its own;
+	 * 0: not recorded. A decision comes after the measurement, which comes after what was known. */
+	uint64_t known, measured_event, decided_event;
 	/* From here on the replay's own. */
 	int64_t known_ns; /* when its measurement becomes known */
 	uint8_t met;      /* enum kc_overlap, as known by then */
@@ -150,7 +154,15 @@ struct kc__cursor {
 	int64_t at; /* id of the row it stands on; 0: on none */
 };
 
-enum kc__load { KC__LOAD_LAUNCHES, KC__LOAD_TRANSFERS, KC__LOAD_ARGUMENTS, KC__LOADS };
+enum kc__load {
+	KC__LOAD_LAUNCHES,
+	KC__LOAD_TRANSFERS,
+	KC__LOAD_ARGUMENTS,
+	KC__LOAD_EVENTS,
+	KC__LOAD_PAST,
+	KC__LOAD_WORK,
+	KC__LOADS
+};
 struct kc__loader {
 	struct kc_store *store;
 	sqlite3_stmt *statements[KC__LOADS];
@@ -170,6 +182,54 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts);
 void kc__texts_free(struct kc__texts *texts);
 void kc__loader_close(struct kc__loader *loader);
+
+/* An event that belongs to no launch: struct kc_event_entry. */
+struct kc__recorded_event {
+	uint64_t number;
+	int64_t kernel;  /* row; 0: of none, or not known */
+	int64_t time_ns; /* since the process began, as those of operations; 0: not known */
+	uint32_t kind;   /* enum kc_order_event */
+};
+
+struct kc__recorded_events { /* of one process, by their numbers */
+	struct kc__recorded_event *at;
+	size_t count, capacity;
+};
+
+/* What the process had learned from before it began, in the order in which it did. process 0: that one is not in the
+ * database, and neither are its launches. */
+struct kc__past_parts {
+	struct kc__part *at;
+	size_t count, capacity;
+};
+
+/* What the cost formula of a kernel came to for a launch shape and arguments. */
+struct kc__counted {
+	int64_t shape;     /* row */
+	int64_t arguments; /* of the process; 0: not known */
+	struct kc_counts counts;
+};
+
+struct kc__work { /* of one process, by shape and arguments */
+	struct kc__counted *at;
+	size_t count, capacity;
+	size_t refused; /* rows that hold no counts: damaged, or of a version that counted less */
+};
+
+/* The first KC__EVENTS_MAX, KC__PAST_PARTS_MAX and KC__COUNTED_MAX of a process; no process records as many. What was
+ * in the struct is let go; a struct begins as zeros. 0 or -errno. */
+#define KC__EVENTS_MAX 1048576u
+#define KC__PAST_PARTS_MAX 8192u
+#define KC__COUNTED_MAX 65536u
+int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events);
+int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts);
+int kc__work_load(struct kc__loader *loader, int64_t process, struct kc__work *work);
+/* NULL: there are none. */
+const struct kc_counts *kc__work_find(const struct kc__work *work, int64_t shape, int64_t arguments);
+void kc__events_free(struct kc__recorded_events *events);
+void kc__past_parts_free(struct kc__past_parts *parts);
+void kc__work_free(struct kc__work *work);
+
 struct kc__stream_row {
 	int64_t device;
 	int32_t priority;

@@ -1,0 +1,252 @@
+/* What a replay is told of a recorded run, and of a database that somebody has changed. */
+#include "replay_internal.h"
+
+#include "store/database/test_rows.h"
+
+#include <math.h>
+
+static char *scratch, path[300];
+
+static int set_up(void **state)
+{
+	(void)state;
+	scratch = make_scratch();
+	snprintf(path, sizeof(path), "%s/k.db", scratch);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	remove_scratch(scratch);
+	return 0;
+}
+
+static struct kc_work_entry work_of(uint32_t arguments, double fma)
+{
+	struct kc_work_entry work = {
+	    .kernel = 3, .grid = {64, 1, 1}, .block = {256, 1, 1}, .arguments = arguments, .count = KC_WORK_NUMBERS};
+	struct kc_counts counts = {.of = {[KC_COUNT_OF_FMA] = fma}, .threads = 16384, .exact = 1};
+
+	kc_work_numbers(&counts, work.numbers);
+	return work;
+}
+
+static void put_order(struct kc_store *s, uint64_t *index)
+{
+	struct kc_event_entry events[] = {{.number = 6, .kind = KC_EVENT_SIZE, .kernel = 3, .time_ns = BASE_NS + 70},
+					  {.number = 2, .kind = KC_EVENT_CALIBRATION}};
+	struct kc_past_entry parts[] = {{.place = 1, .source = 9, .first_sequence = 5, .last_sequence = 7},
+					{.place = 0, .source = 8, .last_sequence = 3}};
+	struct kc_work_entry works[] = {work_of(2, 0.1), work_of(0, 3)};
+
+	for (int i = 0; i < 2; i++) {
+		put_entry(s, index, KC_KIND_EVENT, &events[i], sizeof(events[i]));
+		put_entry(s, index, KC_KIND_PAST, &parts[i], sizeof(parts[i]));
+		put_entry(s, index, KC_KIND_WORK, &works[i], sizeof(works[i]));
+	}
+}
+
+/* Process 1: a launch that stands in the order, one that does not, and a copy. changes: SQL, or NULL. */
+static void make_database(const char *changes)
+{
+	struct kc_journal_header header = make_header(1, "a");
+	struct kc_slot copy = {.kind = KC_KIND_TRANSFER};
+	struct kc_slot launch;
+	uint64_t index = 0;
+	struct kc_store *s;
+	int64_t process;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	put_device_and_streams(s, &index, 0);
+	put_kernel(s, &index, 3, "axpy", "libm.so");
+	put_order(s, &index);
+	launch = make_launch(100, 3, 1000, 100, 100);
+	launch.launch.order = (struct kc_order){4, 5, 1};
+	assert_int_equal(kc_store_slot(s, &launch), 0);
+	launch = make_launch(101, 3, 2000, 100, 100);
+	assert_int_equal(kc_store_slot(s, &launch), 0);
+	copy.index = 102;
+	copy.transfer = (struct kc_transfer){.launched_ns = BASE_NS + 3000,
+					     .measured_start_ns = BASE_NS + 3001,
+					     .measured_end_ns = BASE_NS + 3002,
+					     .kind = KC_COPY_HTOD,
+					     .order = {7, 1, 0}};
+	assert_int_equal(kc_store_slot(s, &copy), 0);
+	assert_int_equal(kc_store_commit(s), 0);
+	if (changes)
+		assert_int_equal(sqlite3_exec(kc_store_db(s), changes, NULL, NULL, NULL), SQLITE_OK);
+	kc_store_close(s);
+}
+
+struct loaded {
+	struct kc__loader loader;
+	struct kc__ops ops;
+	struct kc__recorded_events events;
+	struct kc__past_parts parts;
+	struct kc__work work;
+};
+
+static void load(struct loaded *l)
+{
+	struct kc__part whole = {1, 0, KC_SEQUENCE_MASK};
+
+	*l = (struct loaded){0};
+	assert_int_equal(kc_store_open(path, KC_STORE_READ, &l->loader.store, NULL, 0), 0);
+	assert_int_equal(kc__ops_load(&l->loader, &whole, &l->ops), 0);
+	for (int i = 0; i < 2; i++) { /* what was there before is let go */
+		assert_int_equal(kc__events_load(&l->loader, 1, &l->events), 0);
+		assert_int_equal(kc__past_parts_load(&l->loader, 1, &l->parts), 0);
+		assert_int_equal(kc__work_load(&l->loader, 1, &l->work), 0);
+	}
+}
+
+static void unload(struct loaded *l)
+{
+	free(l->ops.at);
+	kc__events_free(&l->events);
+	kc__past_parts_free(&l->parts);
+	kc__work_free(&l->work);
+	kc__loader_close(&l->loader);
+	kc_store_close(l->loader.store);
+}
+
+static void check_order(const struct kc__op *op, uint64_t known, uint64_t measured_event, uint64_t decided_event)
+{
+	assert_int_equal(op->known, known);
+	assert_int_equal(op->measured_event, measured_event);
+	assert_int_equal(op->decided_event, decided_event);
+}
+
+static void the_recorded_order_comes_back(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	make_database(NULL);
+	load(&l);
+	assert_int_equal(l.ops.count, 3);
+	check_order(&l.ops.at[0], 4, 9, 10);
+	check_order(&l.ops.at[1], 0, 0, 0);
+	check_order(&l.ops.at[2], 7, 8, 0);
+	assert_int_equal(l.events.count, 2);
+	assert_int_equal(l.events.at[0].number, 2);
+	assert_int_equal(l.events.at[0].kind, KC_EVENT_CALIBRATION);
+	assert_int_equal(l.events.at[0].kernel, 0);
+	assert_int_equal(l.events.at[1].number, 6);
+	assert_int_equal(l.events.at[1].kind, KC_EVENT_SIZE);
+	assert_int_equal(l.events.at[1].kernel, 1);
+	assert_int_equal(l.events.at[1].time_ns, 70);
+	assert_int_equal(l.parts.count, 2);
+	assert_int_equal(l.parts.at[0].process, 8);
+	assert_int_equal(l.parts.at[0].last_sequence, 3);
+	assert_int_equal(l.parts.at[1].process, 9);
+	assert_int_equal(l.parts.at[1].first_sequence, 5);
+	unload(&l);
+}
+
+static void counted_work_is_found_by_shape_and_arguments(void **state)
+{
+	const struct kc_counts *counts;
+	struct loaded l;
+	int64_t shape;
+
+	(void)state;
+	make_database(NULL);
+	load(&l);
+	shape = l.ops.at[0].shape;
+	counts = kc__work_find(&l.work, shape, 2);
+	assert_non_null(counts);
+	assert_true(counts->of[KC_COUNT_OF_FMA] == 0.1); /* to the last bit */
+	assert_true(counts->threads == 16384);
+	assert_int_equal(counts->exact, 1);
+	assert_int_equal(counts->assumed, 0);
+	counts = kc__work_find(&l.work, shape, 0);
+	assert_non_null(counts);
+	assert_true(counts->of[KC_COUNT_OF_FMA] == 3);
+	assert_null(kc__work_find(&l.work, shape, 1));
+	assert_null(kc__work_find(&l.work, shape + 1, 0));
+	assert_null(kc__work_find(&(struct kc__work){0}, shape, 0));
+	assert_int_equal(l.work.refused, 0);
+	unload(&l);
+}
+
+/* Event numbers that cannot be: none of them, or none but what was known. */
+static void an_impossible_order_is_none(void **state)
+{
+	static const struct {
+		const char *set;
+		uint64_t known, measured_event, decided_event;
+	} cases[] = {
+	    {"known = -1", 0, 0, 0},
+	    {"known = 9223372036854775807", 0, 0, 0},
+	    {"known = NULL", 0, 0, 0},
+	    {"known = 'many'", 0, 5, 6},
+	    {"measured_after = 0", 4, 0, 0},
+	    {"measured_after = -9", 4, 0, 0},
+	    {"measured_after = -9223372036854775808", 4, 0, 0},
+	    {"decided_after = -1", 4, 9, 0},
+	    {"measured_span = -1", 4, 0, 0}, /* no measurement, no event */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char sql[160];
+		struct loaded l;
+
+		snprintf(sql, sizeof(sql), "UPDATE launch_row SET %s WHERE known IS NOT NULL", cases[i].set);
+		make_database(sql);
+		load(&l);
+		check_order(&l.ops.at[0], cases[i].known, cases[i].measured_event, cases[i].decided_event);
+		unload(&l);
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
+static void damaged_rows_are_refused(void **state)
+{
+	static const char changes[] =
+	    "UPDATE engine_event SET kind = 'surprise', kernel = 9223372036854775807 WHERE number = 2;"
+	    "INSERT INTO engine_event VALUES(1, -5, 'past', 0, 0), (1, 9223372036854775807, 'past', 0, 0);"
+	    "UPDATE past_part SET source = NULL WHERE place = 0; UPDATE past_part SET first_sequence = 8 WHERE place = "
+	    "1;"
+	    "INSERT INTO past_part VALUES(1, -7, 9223372036854775807, 0, 1), (1, 9223372036854775807, 1, -1, 1),"
+	    " (1, 4, 3, 0, 1099511627776);"
+	    "UPDATE work SET counts = zeroblob(271) WHERE arguments = 0;"
+	    "INSERT INTO work VALUES(1, 900, 0, zeroblob(0)), (1, 901, 0, zeroblob(264)), (1, 902, 0, 'text'),"
+	    " (1, 903, 0, zeroblob(1000000)), (1, -9223372036854775808, 0, zeroblob(280))," /* of a later version */
+	    " (1, 904, 0, (SELECT x'000000000000F0FF' || substr(counts, 9) FROM work WHERE arguments = 2));";
+	struct loaded l;
+
+	(void)state;
+	make_database(changes);
+	load(&l);
+	assert_int_equal(l.events.count, 2);
+	assert_int_equal(l.events.at[0].number, 2);
+	assert_int_equal(l.events.at[0].kind, KC_EVENT_NONE);
+	assert_int_equal(l.parts.count, 5);
+	for (size_t i = 0; i < l.parts.count; i++) {
+		assert_int_equal(l.parts.at[i].process, 0);
+		assert_int_equal(l.parts.at[i].last_sequence, 0);
+	}
+	assert_int_equal(l.work.refused, 6);
+	assert_int_equal(l.work.count, 2);
+	assert_non_null(kc__work_find(&l.work, INT64_MIN, 0));
+	unload(&l);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(the_recorded_order_comes_back),
+	    TEST(counted_work_is_found_by_shape_and_arguments),
+	    TEST(an_impossible_order_is_none),
+	    TEST(damaged_rows_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
