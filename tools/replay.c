@@ -440,6 +440,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	struct kc_replay_options wanted = {
 	    .exclude = request->exclude,
 	    .at_least_ns = request->at_least_ns,
+	    .as_recorded = 1,
 	    .fresh = request->fresh,
 	    .device = device,
 	};

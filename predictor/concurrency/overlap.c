@@ -104,6 +104,20 @@ void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since
 	spans->longest_ns = longest_ns;
 }
 
+int kc_spans_take(struct kc_spans *spans, const void *owner, struct kc_span *out)
+{
+	uint32_t i = 0;
+
+	while (i < spans->count && spans->at[i].owner != owner)
+		i++;
+	if (i == spans->count)
+		return 0;
+	*out = spans->at[i];
+	for (spans->count--; i < spans->count; i++)
+		spans->at[i] = spans->at[i + 1];
+	return 1;
+}
+
 void kc_spans_free(struct kc_spans *spans)
 {
 	free(spans->at);

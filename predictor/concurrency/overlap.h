@@ -78,6 +78,9 @@ void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span);
 void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since_ns,
 		     void (*decided)(const struct kc_span *span, void *arg), void *arg);
 
+/* Takes the span of this owner out, as it was decided elsewhere. 1; 0: there is none. */
+int kc_spans_take(struct kc_spans *spans, const void *owner, struct kc_span *out);
+
 void kc_spans_free(struct kc_spans *spans);
 
 #endif

@@ -13,21 +13,6 @@
 
 static struct kc_past *past; /* set before recording begins, then only read */
 
-static void recall_device(struct kc__device *device)
-{
-	const struct kc_engine_device *known = device->known ? kc_past_device(past, device->uuid) : NULL;
-
-	if (!known)
-		return;
-	kc_engine_adopt(&device->engine.learned[KC_UNIT_NOMINAL], NULL, &known->learned[KC_UNIT_NOMINAL].lambda, NULL,
-			0);
-	device->engine.contention = known->contention;
-	device->engine.experience = known->experience;
-	kc__shim.engine.cells = known->experience.cells;
-	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
-		atomic_store(&device->engine.copy_ns_per_mib[kind], atomic_load(&known->copy_ns_per_mib[kind]));
-}
-
 static void load(void *unused)
 {
 	const struct kc_past_options options = {
@@ -56,8 +41,12 @@ void kc__recall_begin(void)
 	if (!kc__shim.options.fresh)
 		kc__on_own_thread(load, NULL);
 	put_parts();
-	for (int i = 0; i < kc__shim.device_count; i++)
-		recall_device(&kc__shim.devices[i]);
+	for (int i = 0; i < kc__shim.device_count; i++) {
+		struct kc__device *device = &kc__shim.devices[i];
+
+		if (device->known)
+			kc_past_recall_device(past, device->uuid, &kc__shim.engine, &device->engine);
+	}
 	for (int i = 0; i < kc__shim.device_count; i++)
 		kc__shim.devices[i].engine.experience.cells = kc__shim.engine.cells;
 }
@@ -83,71 +72,43 @@ struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shap
 	};
 }
 
-static enum kc_past_kin ask(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments,
-			    struct kc_past_shape *known)
+static struct kc_past_query query_of(const struct kc__kernel *kernel, const struct kc_shape *dims,
+				     const char *arguments)
 {
-	const struct kc_past_query query = {
+	return (struct kc_past_query){
 	    .code = identity_of(kernel),
 	    .uuid = kernel->device->uuid,
 	    .device = &kernel->device->info,
 	    .dims = dims,
 	    .arguments = arguments,
 	};
-
-	kc_past_shape(past, &query, known);
-	return known->kin;
 }
 
 void kc__recall_kernel(struct kc__kernel *kernel)
 {
 	const struct kc_code_identity code = identity_of(kernel);
-	const struct kc_engine_kernel *known = kc_past_kernel(past, &code, kernel->device->uuid);
 
-	if (!known)
-		return;
-	atomic_store(&kernel->engine.measured, atomic_load(&known->measured));
-	kernel->engine.experience = known->experience;
-	kernel->engine.experience.standing.parent = &kernel->device->engine.experience.standing;
+	kc_past_recall_kernel(past, &code, kernel->device->uuid, &kernel->engine);
 }
 
-static void take_over(struct kc_learned *learned, const struct kc_work *work, const struct kc_past_shape *known)
-{
-	kc_engine_adopt(learned, work, known->lambda, known->work, known->kin != KC_PAST_SAME);
-}
-
-/* In nominal units: launches were replayed without their code. */
 void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)
 {
-	struct kc_shape block = *dims;
-	struct kc_past_shape known;
+	const struct kc_past_query query = query_of(kernel, dims, NULL);
 
-	memset(block.grid, 0, sizeof(block.grid));
-	if (ask(kernel, &block, NULL, &known))
-		take_over(&key->engine.learned[KC_UNIT_NOMINAL], NULL, &known);
+	kc_past_recall_key(past, &query, &key->engine);
 }
 
 void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims)
 {
-	const struct kc_code_identity code = identity_of(kernel);
+	const struct kc_past_query query = query_of(kernel, dims, NULL);
 
-	atomic_store(&shape->engine.measured, kc_past_measured(past, &code, kernel->device->uuid, dims));
+	kc_past_recall_shape(past, &query, &shape->engine);
 }
 
 void kc__recall_variant(struct kc__variant *variant, const char *arguments)
 {
-	struct kc_engine_variant *engine = &variant->engine;
-	struct kc_past_shape known;
+	const struct kc_past_query query = query_of(variant->kernel, &variant->dims, arguments);
 
-	if (variant->unpredictable || !ask(variant->kernel, &variant->dims, arguments, &known))
-		return;
-	take_over(&engine->learned, &engine->work, &known);
-	if (known.kin != KC_PAST_SAME)
-		return;
-	engine->name.launch = known.variant->name.launch;
-	engine->contention = known.variant->contention;
-	engine->contention.parent = &variant->kernel->device->engine.contention;
-	atomic_store(&engine->solos, atomic_load(&known.variant->solos));
-	atomic_store(&engine->measured, atomic_load(&known.variant->measured));
-	if (engine->work.counted && engine->solos)
-		kc_engine_learn_known(engine);
+	if (!variant->unpredictable)
+		kc_past_recall_variant(past, &query, &variant->engine);
 }

@@ -178,6 +178,27 @@ int kc_past_load(const char *path, const struct kc_past_options *options, struct
 	return rc == -ENOENT ? -ENODATA : rc;
 }
 
+int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct kc_past **out)
+{
+	struct kc_past *past;
+	int rc;
+
+	*out = NULL;
+	if (!parts->count)
+		return 0;
+	past = calloc(1, sizeof(*past));
+	if (!past)
+		return -ENOMEM;
+	rc = kc__replay_parts(s, &past->options, parts->at, parts->count, &past->subject);
+	if (rc == 0)
+		rc = make_index(past);
+	if (rc)
+		kc_past_free(past);
+	else
+		*out = past;
+	return rc;
+}
+
 void kc_past_free(struct kc_past *past)
 {
 	if (!past)

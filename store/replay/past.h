@@ -66,4 +66,15 @@ uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_ident
 			  const struct kc_shape *dims);
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out);
 
+/* past_recall.c: what a process begins with, taken over by each entry as it is made; the engine's lock is held where
+ * it guards the entry. The device also brings the cells of contexts. past may be NULL. */
+void kc_past_recall_device(const struct kc_past *past, const char *uuid, struct kc_engine *engine,
+			   struct kc_engine_device *device);
+void kc_past_recall_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
+			   struct kc_engine_kernel *kernel);
+void kc_past_recall_key(const struct kc_past *past, const struct kc_past_query *query, struct kc_engine_key *key);
+void kc_past_recall_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_engine_shape *shape);
+void kc_past_recall_variant(const struct kc_past *past, const struct kc_past_query *query,
+			    struct kc_engine_variant *variant);
+
 #endif

@@ -15,6 +15,7 @@
 #include "store/database/internal.h"
 #include "store/common/intern.h"
 #include "predictor/concurrency/overlap.h"
+#include "past.h"
 #include "replay_run.h"
 #include "store/query/report.h"
 
@@ -92,6 +93,9 @@ struct kc__replay_kernel { /* on a device */
 	struct kc_code_identity identity; /* mangled: the subject's own */
 	int excluded;
 	int missing; /* the database has no such kernel */
+	/* Of a run that is replayed as it was recorded: */
+	int formula;                    /* its cost formula is ready */
+	struct kc__replay_shape *early; /* launch shapes first launched before that, the newest first */
 	struct kc_resources resources;
 	struct kc_engine_kernel engine;
 };
@@ -122,6 +126,11 @@ struct kc__replay_shape {
 	struct kc__replay_kernel *code;
 	struct kc__replay_shape *launched; /* this shape whatever its arguments; itself where they are not known */
 	struct kc_engine_variant engine;
+	/* Of a run that is replayed as it was recorded: */
+	struct kc__replay_shape *successor; /* the same launch, told by its arguments */
+	struct kc__replay_shape *next_early;
+	const struct kc__op *first; /* the launch made before the formula was ready */
+	int64_t early_ns;           /* how long it took, alone, until that has been learned */
 	/* Of launched: */
 	struct kc_engine_shape whatever_given;
 	struct kc__past past;
@@ -133,8 +142,11 @@ struct kc__subject;
 struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
 				    size_t why_size);
 void kc__subject_free(struct kc__subject *subject);
-/* arguments: text, NULL where none is known. */
-struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments);
+/* arguments: text, NULL where none is known. counts: the work of such launches, NULL: not known. */
+struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments,
+					   const struct kc_counts *counts);
+/* What is learned begins with what earlier processes taught, which must outlive the subject. */
+void kc__subject_recall(struct kc__subject *subject, const struct kc_past *past);
 struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_t row);
 int kc__subject_error(const struct kc__subject *subject);
 void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__replay_shape *shape, void *arg),
@@ -230,6 +242,45 @@ void kc__events_free(struct kc__recorded_events *events);
 void kc__past_parts_free(struct kc__past_parts *parts);
 void kc__work_free(struct kc__work *work);
 
+/*
+ * replay_recorded.c: a process that recorded what was known when each launch was predicted. Its events come in the
+ * order of their numbers, and an operation is predicted when as many of them have come as it says.
+ */
+enum kc__due_kind { KC__DUE_MEASURED, KC__DUE_DECIDED, KC__DUE_EVENT };
+struct kc__due {
+	uint64_t number;
+	uint32_t index; /* of the operation, or of the event that belongs to none */
+	enum kc__due_kind kind;
+};
+
+struct kc__recorded {
+	int on; /* 0: the process recorded nothing of it, and the rest is not set */
+	struct kc__recorded_events events;
+	struct kc__past_parts parts;
+	struct kc__work work;
+	struct kc__due *due; /* by number */
+	size_t due_count, next;
+	uint32_t *order; /* operations in the order of their predictions */
+};
+
+/* 0 or -errno. Let go with kc__recorded_leave(). */
+int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process,
+		      const struct kc__ops *ops);
+void kc__recorded_leave(struct kc__recorded *recorded);
+/* The next event that a prediction which knew so many may use; NULL: no more. */
+const struct kc__due *kc__recorded_next(struct kc__recorded *recorded, uint64_t known);
+/* A launch without arguments is made: the first of its launch shape, or a later one. */
+void kc__early_note(struct kc__replay_shape *shape, const struct kc__op *op);
+/* A kernel's formula is ready: launches made before are known by their arguments from here on. text: of arguments of
+ * the process, NULL: none. 0 or -errno. */
+int kc__formula_ready(const struct kc__recorded *recorded, struct kc__subject *subject,
+		      struct kc__replay_kernel *kernel, const char *(*text)(void *arg, int64_t arguments), void *arg);
+/* The first launch of the shape was measured alone: with the formula it counts as a measured size. */
+void kc__early_learn(const struct kc__recorded *recorded, struct kc__subject *subject, struct kc__replay_shape *shape);
+
+/* past.c: what these parts taught; NULL: nothing, as there are none. 0 or -errno. */
+int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct kc_past **past);
+
 struct kc__stream_row {
 	int64_t device;
 	int32_t priority;
@@ -251,7 +302,8 @@ struct kc__replay_site {
 	int64_t device; /* row */
 	struct kc__replay_device *on;
 	struct kc_timeline *timeline;
-	struct kc_timeline *plain; /* each kernel as long as alone, in its stream */
+	struct kc_timeline *plain;  /* each kernel as long as alone, in its stream */
+	struct kc_answers *answers; /* of a run that is replayed as it was recorded */
 	struct kc_history history;
 	struct kc_spans spans;
 	struct kc__replay_stream **streams;
@@ -264,6 +316,7 @@ struct kc__sites {
 	struct kc__replay_site at[KC__SITES_MAX];
 	uint32_t count;
 	int joined;                         /* 1: other launches came before the first one here */
+	int answering;                      /* 1: answers are remembered, as live */
 	struct kc_ids stream_ids;           /* of rows */
 	struct kc__replay_stream **streams; /* by the number of the row; [0]: the device's own */
 	size_t stream_capacity;

@@ -19,6 +19,7 @@ struct replay {
 	struct kc__texts arguments; /* likewise */
 	struct kc__sites sites;
 	struct kc__pending pending;
+	struct kc__recorded recorded;
 	int64_t now_ns;
 };
 
@@ -29,13 +30,19 @@ static int64_t measured_ns(const struct kc__op *op)
 	return op->end_ns - op->start_ns;
 }
 
+/* What a launch is told by now. */
+static struct kc_engine_variant *variant_of(const struct kc__op *op)
+{
+	return &(op->of->successor ? op->of->successor : op->of)->engine;
+}
+
 static void decided(const struct kc_span *span, void *arg)
 {
 	struct kc__op *op = span->owner;
 	struct replay *r = arg;
 
 	if (op->of->unpredictable == KC_PREDICTED)
-		kc_engine_decided(kc__subject_engine(r->subject), &op->of->engine, &op->kept, op->met, &span->met,
+		kc_engine_decided(kc__subject_engine(r->subject), variant_of(op), &op->kept, op->met, &span->met,
 				  measured_ns(op));
 }
 
@@ -55,7 +62,7 @@ static int64_t watermark_ns(const struct kc__replay_site *site, int64_t now_ns)
 
 static int learn_measured(struct replay *r, struct kc__op *op)
 {
-	kc_engine_measured(kc__subject_engine(r->subject), &op->of->engine, &op->kept, measured_ns(op));
+	kc_engine_measured(kc__subject_engine(r->subject), variant_of(op), &op->kept, measured_ns(op));
 	return measured_ns(op) > 0 ? kc__past_add(&op->of->launched->past, measured_ns(op)) : 0;
 }
 
@@ -76,7 +83,7 @@ static int measured_launch(struct replay *r, struct kc__op *op)
 		rc = learn_measured(r, op);
 		if (rc)
 			return rc;
-		span.load = kc_engine_load(&op->of->engine, op->kept.solo_ns);
+		span.load = kc_engine_load(variant_of(op), op->kept.solo_ns);
 	}
 	kc_awaited_resolve(&op->at->awaited, op->end_ns);
 	rc = kc_spans_add(&site->spans, &span);
@@ -174,7 +181,7 @@ static void note_prediction(struct kc_replay_launch *l, const struct kc__op *op,
 static void predict(struct replay *r, struct kc__op *op, struct kc_replay_launch *l, struct kc_placement *plain)
 {
 	struct kc__replay_site *site = op->at->site;
-	const struct kc_engine_stage stage = {site->timeline, &site->history, NULL};
+	const struct kc_engine_stage stage = {site->timeline, &site->history, r->recorded.on ? site->answers : NULL};
 	struct kc_prospect prospect;
 	struct kc_prediction p;
 
@@ -216,6 +223,23 @@ static void count_assumed(struct kc_replay *out, const struct kc__replay_device 
 		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", device->called);
 }
 
+/* The launch shape with its arguments; of a run that is replayed as it was recorded, with the work that was counted. */
+static struct kc__replay_shape *shape_of(struct replay *r, struct kc__op *op)
+{
+	const char *arguments = given(r, op);
+	const struct kc_counts *counts =
+	    r->recorded.on ? kc__work_find(&r->recorded.work, op->shape, op->arguments) : NULL;
+	struct kc__replay_shape *shape = arguments ? NULL : kc__subject_shape(r->subject, op->shape, NULL, NULL);
+
+	if (arguments)
+		return kc__subject_shape(r->subject, op->shape, arguments, counts);
+	if (shape && shape->code && shape->code->formula && counts) /* no argument matters to its work */
+		return kc__subject_shape(r->subject, op->shape, "", counts);
+	if (shape && shape->code && r->recorded.on)
+		kc__early_note(shape, op);
+	return shape;
+}
+
 static int replay_launch(struct replay *r, struct kc__op *op)
 {
 	struct kc_replay_launch l = {
@@ -232,7 +256,7 @@ static int replay_launch(struct replay *r, struct kc__op *op)
 	struct kc_placement plain = {0};
 	int rc = 0;
 
-	op->of = kc__subject_shape(r->subject, op->shape, given(r, op));
+	op->of = shape_of(r, op);
 	op->at = op->of ? kc__sites_stream(&r->sites, op, op->of->device) : NULL;
 	if (op->of) {
 		l.kernel = op->of->kernel;
@@ -273,6 +297,87 @@ static int replay_transfer(struct replay *r, struct kc__op *op)
 	return 0;
 }
 
+static int replay_op(struct replay *r, struct kc__op *op)
+{
+	return op->kind == KC__OP_LAUNCH ? replay_launch(r, op) : replay_transfer(r, op);
+}
+
+/* As it was recorded: what was known is what had come by then */
+
+static void decided_event(struct replay *r, struct kc__op *op)
+{
+	struct kc_span span = {.owner = op};
+
+	if (!op->of)
+		return;
+	op->met = op->overlap;
+	if (op->met == KC_OVERLAP_NONE && op->of->first == op) {
+		op->of->early_ns = measured_ns(op);
+		kc__early_learn(&r->recorded, r->subject, op->of);
+	}
+	if (op->at)
+		kc_spans_take(&op->at->site->spans, op, &span);
+	decided(&span, r);
+}
+
+static const char *text_of(void *arg, int64_t arguments)
+{
+	const struct replay *r = arg;
+
+	return r->arguments.at[kc_ids_find(&r->arguments.ids, arguments)];
+}
+
+static int other_event(struct replay *r, const struct kc__recorded_event *event)
+{
+	struct kc__replay_kernel *kernel = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->ops.count && !kernel; i++) {
+		const struct kc__replay_shape *shape = r->ops.at[i].of;
+
+		kernel = shape && shape->code && shape->kernel == event->kernel ? shape->code : NULL;
+	}
+	if (!kernel)
+		return 0;
+	if (event->kind == KC_EVENT_FORMULA)
+		rc = kc__formula_ready(&r->recorded, r->subject, kernel, text_of, r);
+	for (struct kc__replay_shape *s = kernel->early; s && event->kind == KC_EVENT_SIZE; s = s->next_early)
+		kc__early_learn(&r->recorded, r->subject, s);
+	return rc;
+}
+
+static int take_in(struct replay *r, const struct kc__due *due)
+{
+	struct kc__op *op = &r->ops.at[due->index];
+
+	if (due->kind == KC__DUE_EVENT)
+		return other_event(r, &r->recorded.events.at[due->index]);
+	if (!op->at)
+		return 0;
+	if (due->kind == KC__DUE_MEASURED)
+		return measured(r, op);
+	decided_event(r, op);
+	return 0;
+}
+
+static int replay_recorded(struct replay *r)
+{
+	const struct kc__due *due;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->ops.count; i++) {
+		struct kc__op *op = &r->ops.at[r->recorded.order[i]];
+
+		while (rc == 0 && (due = kc__recorded_next(&r->recorded, op->known)))
+			rc = take_in(r, due);
+		if (rc == 0)
+			rc = replay_op(r, op);
+	}
+	while (rc == 0 && (due = kc__recorded_next(&r->recorded, UINT64_MAX)))
+		rc = take_in(r, due);
+	return rc;
+}
+
 static int replay_ops(struct replay *r)
 {
 	int rc = kc__delays_set(&r->ops, &r->options->delay);
@@ -282,7 +387,7 @@ static int replay_ops(struct replay *r)
 
 		rc = reveal(r, op->issued_ns);
 		if (rc == 0)
-			rc = op->kind == KC__OP_LAUNCH ? replay_launch(r, op) : replay_transfer(r, op);
+			rc = replay_op(r, op);
 		if (rc == 0 && op->at && op->end_ns && !never_awaited(op))
 			rc = kc__pending_push(&r->pending, op->known_ns, i);
 	}
@@ -360,29 +465,73 @@ static int complete_arguments(struct kc__ops *ops)
 	return rc;
 }
 
-static int replay_part(struct replay *r, const struct kc__part *part, int forget)
+static int load_part(struct replay *r, const struct kc__part *part)
 {
 	int rc = kc__ops_load(&r->loader, part, &r->ops);
 
+	r->recorded.on = 0;
 	if (rc == 0 && !r->figures)
 		rc = complete_arguments(&r->ops);
 	if (rc == 0)
 		rc = kc__arguments_load(&r->loader, part->process, &r->ops, &r->arguments);
 	if (rc == 0 && r->ops.count > UINT32_MAX)
 		rc = -EFBIG;
-	if (rc || !r->ops.count)
-		return rc;
-	if (forget)
-		kc__subject_forget(r->subject);
+	if (rc == 0 && r->options->as_recorded)
+		rc = kc__recorded_load(&r->recorded, &r->loader, part->process, &r->ops);
+	return rc;
+}
+
+/* forget: what processes before this one taught is not known to it. */
+static int replay_loaded(struct replay *r, const struct kc__part *part, int forget)
+{
+	int rc;
+
 	if (r->figures)
 		kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
 	kc__sites_begin(&r->sites, part->first_sequence > 0);
-	rc = replay_ops(r);
+	r->sites.answering = r->recorded.on;
+	rc = r->recorded.on ? replay_recorded(r) : replay_ops(r);
 	if (rc == 0)
 		rc = kc__subject_error(r->subject);
 	if (r->figures)
 		kc__figures_close(r->figures);
 	kc__sites_leave(&r->sites);
+	return rc;
+}
+
+/* It begins with what it had loaded, whatever other processes of the database have taught since. */
+static int replay_with_own_past(struct replay *r, const struct kc__part *part)
+{
+	struct kc__subject *shared = r->subject;
+	struct kc_past *past = NULL;
+	char why[128];
+	int rc;
+
+	r->subject = r->sites.subject = kc__subject_new(r->loader.store, r->options, why, sizeof(why));
+	rc = r->subject ? kc__past_of(r->loader.store, &r->recorded.parts, &past) : -ENOMEM;
+	if (rc == 0) {
+		kc__subject_recall(r->subject, past);
+		rc = replay_loaded(r, part, 1);
+	}
+	r->out->as_recorded += r->ops.count;
+	kc__subject_free(r->subject);
+	kc_past_free(past);
+	r->subject = r->sites.subject = shared;
+	return rc;
+}
+
+static int replay_part(struct replay *r, const struct kc__part *part, int forget)
+{
+	int rc = load_part(r, part);
+
+	if (rc == 0 && r->ops.count && r->recorded.on) {
+		rc = replay_with_own_past(r, part);
+	} else if (rc == 0 && r->ops.count) {
+		if (forget)
+			kc__subject_forget(r->subject);
+		rc = replay_loaded(r, part, forget);
+	}
+	kc__recorded_leave(&r->recorded);
 	return rc;
 }
 

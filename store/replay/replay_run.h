@@ -49,6 +49,7 @@ struct kc_replay_options {
 	const char *exclude; /* extended regular expression on kernel names, NULL: none */
 	int64_t at_least_ns; /* shorter measured kernels are not in the figures; those of 0 ns never are */
 	int fresh;           /* every process begins knowing nothing */
+	int as_recorded;     /* processes that recorded what was known are replayed so, delay or not */
 	struct kc_replay_delay delay;
 	const struct kc_device *device; /* what launches ran on where the database does not tell; NULL: V100 */
 	/* May be NULL. Each launch when it has been predicted. 0 to go on. */
@@ -98,6 +99,7 @@ struct kc_replay_stage {
 
 struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
+	uint64_t as_recorded; /* operations of processes that were replayed with what they recorded as known */
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device, assumed_nameless; /* launches whose device was not known; of them, not even by name */
 	char assumed_name[96], unknown_name[96];   /* what stood for it; the first device known by name alone */

@@ -15,6 +15,13 @@ static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct k
 	return tl;
 }
 
+static int renew_answers(struct kc__replay_site *site)
+{
+	free(site->answers);
+	site->answers = calloc(1, kc_answers_bytes());
+	return site->answers != NULL;
+}
+
 static struct kc__replay_site *site_of(struct kc__sites *sites, int64_t device)
 {
 	struct kc__replay_site *site;
@@ -34,6 +41,8 @@ static struct kc__replay_site *site_of(struct kc__sites *sites, int64_t device)
 	if (!site->timeline || !site->plain)
 		return NULL;
 	kc_history_init(&site->history, sites->joined);
+	if (sites->answering && !renew_answers(site))
+		return NULL;
 	site->device = device;
 	sites->count++;
 	return site;
@@ -131,6 +140,7 @@ void kc__sites_free(struct kc__sites *sites)
 	for (uint32_t i = 0; i < KC__SITES_MAX; i++) {
 		free(sites->at[i].timeline);
 		free(sites->at[i].plain);
+		free(sites->at[i].answers);
 		free(sites->at[i].streams);
 		kc_spans_free(&sites->at[i].spans);
 	}

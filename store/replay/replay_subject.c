@@ -29,7 +29,9 @@ struct kc__subject {
 	struct subject_table given;   /* by name of row and arguments ('g'): likewise */
 	struct subject_table devices; /* by number of the row */
 	struct kc__cursor shape_row, kernel_row;
-	struct kc_engine engine; /* its cells: the subject's own */
+	struct kc_cells *cells; /* the subject's own */
+	struct kc_engine engine;
+	const struct kc_past *past; /* NULL: nothing is taken over */
 	int error;
 };
 
@@ -114,15 +116,15 @@ struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_o
 		return NULL;
 	subject->store = s;
 	subject->options = options;
-	subject->engine.cells = cells_new();
-	if (!subject->engine.cells)
+	subject->cells = subject->engine.cells = cells_new();
+	if (!subject->cells)
 		goto failed;
 	if (options->exclude && exclude(subject, options->exclude, why, why_size))
 		goto failed;
 	return subject;
 failed:
-	if (subject->engine.cells)
-		munmap(subject->engine.cells, kc_cells_bytes());
+	if (subject->cells)
+		munmap(subject->cells, kc_cells_bytes());
 	free(subject);
 	return NULL;
 }
@@ -142,7 +144,7 @@ void kc__subject_free(struct kc__subject *subject)
 {
 	if (!subject)
 		return;
-	munmap(subject->engine.cells, kc_cells_bytes());
+	munmap(subject->cells, kc_cells_bytes());
 	for (size_t i = 0; i < subject->names.capacity; i++) {
 		char kind;
 		void *object = object_of(subject, i, &kind);
@@ -186,6 +188,11 @@ void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__r
 		if (object && kind == 's')
 			fn(object, arg);
 	}
+}
+
+void kc__subject_recall(struct kc__subject *subject, const struct kc_past *past)
+{
+	subject->past = past;
 }
 
 struct kc_engine *kc__subject_engine(struct kc__subject *subject)
@@ -257,6 +264,7 @@ static void know_device(struct kc__subject *subject, struct kc__replay_device *k
 		kc_device_complete(&known->info);
 	}
 	kc_engine_device_init(&subject->engine, &known->engine, &known->info);
+	kc_past_recall_device(subject->past, known->name, &subject->engine, &known->engine);
 }
 
 struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_t row)
@@ -323,7 +331,21 @@ static struct kc__replay_kernel *code_of(struct kc__subject *subject, int64_t ke
 	code->missing = !found;
 	if (found)
 		read_code(subject, code, found);
+	if (code->identity.mangled)
+		kc_past_recall_kernel(subject->past, &code->identity, device->name, &code->engine);
 	return code;
+}
+
+static struct kc_past_query query_of(const struct kc__replay_shape *shape, const struct kc_shape *dims,
+				     const char *arguments)
+{
+	return (struct kc_past_query){
+	    .code = shape->code->identity,
+	    .uuid = shape->on->name,
+	    .device = &shape->on->info,
+	    .dims = dims,
+	    .arguments = arguments,
+	};
 }
 
 static struct kc_engine_key *key_of(struct kc__subject *subject, const struct kc__replay_shape *shape,
@@ -334,8 +356,12 @@ static struct kc_engine_key *key_of(struct kc__subject *subject, const struct kc
 	int is_new;
 	struct kc_engine_key *found = named(subject, 'k', key, sizeof(key), sizeof(*found), &is_new);
 
-	if (found && is_new)
+	if (found && is_new) {
+		const struct kc_past_query query = query_of(shape, dims, NULL);
+
 		kc_engine_key_init(found, &shape->code->engine);
+		kc_past_recall_key(subject->past, &query, found);
+	}
 	return found;
 }
 
@@ -349,8 +375,9 @@ static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *di
 }
 
 static void fill_shape(struct kc__subject *subject, struct kc__replay_shape *shape, const struct kc_shape *dims,
-		       const char *arguments, uint32_t blocks_per_sm)
+		       const char *arguments, const struct kc_counts *counts, uint32_t blocks_per_sm)
 {
+	struct kc_past_query query;
 	struct kc_engine_key *key;
 
 	shape->unpredictable = KC_NO_ATTRIBUTES;
@@ -364,6 +391,16 @@ static void fill_shape(struct kc__subject *subject, struct kc__replay_shape *sha
 						      &shape->code->resources, dims, blocks_per_sm) == 0
 				   ? KC_PREDICTED
 				   : KC_DOES_NOT_FIT;
+	if (counts && shape->unpredictable == KC_PREDICTED)
+		kc_engine_variant_count(&shape->engine, counts);
+	kc_engine_variant_name(&shape->engine, shape->engine.name);
+	if (!subject->past || !shape->code->identity.mangled)
+		return;
+	query = query_of(shape, dims, arguments);
+	if (shape->launched == shape)
+		kc_past_recall_shape(subject->past, &query, &shape->whatever_given);
+	if (shape->unpredictable == KC_PREDICTED)
+		kc_past_recall_variant(subject->past, &query, &shape->engine);
 }
 
 struct shape_name {
@@ -371,7 +408,8 @@ struct shape_name {
 	uint64_t arguments; /* hash; 0: not known */
 };
 
-static struct kc__replay_shape *read_shape(struct kc__subject *subject, int64_t id, const char *arguments)
+static struct kc__replay_shape *read_shape(struct kc__subject *subject, int64_t id, const char *arguments,
+					   const struct kc_counts *counts)
 {
 	sqlite3_stmt *row = ask(subject, &subject->shape_row,
 				"SELECT kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
@@ -400,10 +438,10 @@ static struct kc__replay_shape *read_shape(struct kc__subject *subject, int64_t 
 	shape->dims = dims;
 	shape->kernel = name.row[0];
 	shape->device = name.row[1];
-	shape->launched = arguments ? kc__subject_shape(subject, id, NULL) : shape;
+	shape->launched = arguments ? kc__subject_shape(subject, id, NULL, NULL) : shape;
 	if (!shape->launched)
 		return NULL;
-	fill_shape(subject, shape, &dims, arguments, blocks_per_sm);
+	fill_shape(subject, shape, &dims, arguments, counts, blocks_per_sm);
 	return shape;
 }
 
@@ -416,13 +454,14 @@ static void **shape_slot(struct kc__subject *subject, int64_t row, const char *a
 		       kc_intern_two(&subject->names, 'g', &row, sizeof(row), arguments, strlen(arguments)));
 }
 
-struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments)
+struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments,
+					   const struct kc_counts *counts)
 {
 	void **slot = shape_slot(subject, row, arguments);
 	struct kc__replay_shape *shape = slot ? *slot : NULL;
 
 	if (slot && !shape) {
-		shape = read_shape(subject, row, arguments);
+		shape = read_shape(subject, row, arguments, counts);
 		*shape_slot(subject, row, arguments) = shape; /* tables may have moved */
 	}
 	return shape;
@@ -441,7 +480,7 @@ static void forget_pasts(const struct kc_engine_device *device)
 /* Names stay with their ids, so what is forgotten is only what was learned. */
 void kc__subject_forget(struct kc__subject *subject)
 {
-	cells_forget(subject->engine.cells);
+	cells_forget(subject->cells);
 	for (size_t i = 0; i < subject->devices.capacity; i++) {
 		struct kc__replay_device *device = subject->devices.at[i];
 
