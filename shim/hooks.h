@@ -151,6 +151,7 @@
 	X(cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, 0) \
 	X(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags, 11010, 1) \
 	X(cuEventSynchronize, cuEventSynchronize, 2000, 0) \
+	X(cuEventDestroy_v2, cuEventDestroy, 4000, 0) \
 	X(cuCtxSynchronize, cuCtxSynchronize, 2000, 0) \
 	X(cuCtxSynchronize_v2, cuCtxSynchronize, 13000, 0) \
 	X(cuCtxDestroy_v2, cuCtxDestroy, 4000, 0) \

@@ -41,6 +41,7 @@ CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn fn, void *da
 #define KC__DEVICES_MAX 64
 #define KC__LANES_MAX 128
 #define KC__STREAM_IDS_MAX (1u << 20) /* streams ever made that can be told apart when measured */
+#define KC__EVENTS_MAX 65536
 #define KC__PAGE_BYTES 4096
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
 
@@ -158,8 +159,8 @@ struct kc__stream {
 };
 
 struct kc__event {
-	uint64_t key[1];
-	_Atomic int64_t ready_ns; /* predicted */
+	_Atomic uint64_t handle;
+	_Atomic int64_t ready_ns; /* predicted; 0: nobody waits for it */
 };
 
 struct kc__graph_exec; /* graph.c */
@@ -169,12 +170,24 @@ struct kc__graph {
 	struct kc__graph_exec *exec; /* NULL: destroyed */
 };
 
+/* A limit of ours */
+struct kc__limit {
+	_Atomic bool reached; /* there was no room for something */
+	bool said;            /* worker */
+};
+
 /* Open addressing; entries begin with their key */
 struct kc__table {
 	void *_Atomic *slots;
 	uint32_t mask, count, limit;
-	_Atomic bool full; /* there was no room for an entry */
-	bool said_full;    /* worker */
+	struct kc__limit full;
+};
+
+/* Where the entries of tables are, and whatever else is kept for good; tables_lock */
+struct kc__arena {
+	char *at;
+	size_t left_bytes, total_bytes;
+	struct kc__limit full;
 };
 
 struct kc__state {
@@ -209,7 +222,10 @@ struct kc__state {
 	_Atomic uint32_t transfers_unmeasured;
 	pthread_mutex_t tables_lock;
 	struct kc_engine engine;
-	struct kc__table functions, kernels, keys, shapes, variants, streams, events, handles, graphs, codes;
+	struct kc__table functions, kernels, keys, shapes, variants, streams, handles, graphs, codes;
+	struct kc__event *events; /* events.c */
+	struct kc__limit events_full;
+	struct kc__arena arena;
 	struct kc__variant *_Atomic *variant_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
@@ -279,6 +295,7 @@ void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror()
 
 /* tables.c */
 int kc__tables_init(void);
+void *kc__map(size_t bytes);   /* zeroed pages; NULL: no memory */
 void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
 /* Zeroed, for what points to memory of the heap; NULL: no memory. */
 void *kc__map_root(size_t bytes);
@@ -328,8 +345,12 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **device);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
-struct kc__event *kc__event_of(CUevent event, bool make);
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make);
+
+/* events.c */
+int kc__events_init(void);
+struct kc__event *kc__event_of(CUevent event, bool make); /* NULL: not known, or there is no room */
+void kc__event_destroyed(CUevent event);                  /* before the call: its handle may be another's next */
 
 /* graph.c: an instantiated copy of a node, and its id in CUPTI's records */
 void kc__graph_node_cloned(CUgraphNode original, uint64_t id);

@@ -183,6 +183,14 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	return result;
 }
 
+KC_EXPORT CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
+{
+	/* Before the call: afterwards another thread may be given the handle. */
+	if (watching())
+		kc__event_destroyed(event);
+	return KC_REAL(cuEventDestroy_v2)(event);
+}
+
 /* Whole devices */
 
 KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)

@@ -238,7 +238,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 /* The driver did not answer: it was asked in the wrong way if there was no room to note what the handle is. */
 static enum kc_unpredictable unanswered(CUfunction f)
 {
-	bool full = atomic_load_explicit(&kc__shim.handles.full, memory_order_relaxed);
+	bool full = atomic_load_explicit(&kc__shim.handles.full.reached, memory_order_relaxed);
 
 	return full && !find_handle(f) ? KC_TABLE_FULL : KC_NO_ATTRIBUTES;
 }

@@ -1,5 +1,5 @@
 /*
- * Streams, and what else is known by its handle alone: events, graphs.
+ * Streams, and executable graphs, by their handles.
  */
 #include "tables.h"
 
@@ -163,28 +163,17 @@ void kc__stream_destroyed(CUstream stream)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
-/* Entries that are their key and what their maker keeps in them. */
-static void *simple_entry(struct kc__table *t, const void *handle, size_t bytes, bool make)
-{
-	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
-	void *entry = kc__find(t, key, 1);
-
-	if (entry || !make)
-		return entry;
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	entry = kc__find(t, key, 1);
-	if (!entry && (entry = kc__fresh(t, bytes, key, 1)))
-		kc__insert(t, entry, 1);
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return entry;
-}
-
-struct kc__event *kc__event_of(CUevent event, bool make)
-{
-	return simple_entry(&kc__shim.events, event, sizeof(struct kc__event), make);
-}
-
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
 {
-	return simple_entry(&kc__shim.graphs, exec, sizeof(struct kc__graph), make);
+	uint64_t key[1] = {(uint64_t)(uintptr_t)exec};
+	struct kc__graph *graph = kc__find(&kc__shim.graphs, key, 1);
+
+	if (graph || !make)
+		return graph;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	graph = kc__find(&kc__shim.graphs, key, 1);
+	if (!graph && (graph = kc__fresh(&kc__shim.graphs, sizeof(*graph), key, 1)))
+		kc__insert(&kc__shim.graphs, graph, 1);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return graph;
 }

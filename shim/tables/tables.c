@@ -14,20 +14,12 @@ enum {
 	KERNELS_MAX = 32768,
 	SHAPES_MAX = 65536,
 	STREAMS_MAX = 16384,
-	EVENTS_MAX = 65536,
 	HANDLES_MAX = 131072,
 	GRAPHS_MAX = 16384,
 	CODES_MAX = 8192,
 };
 #define ARENA_CHUNK_BYTES (256u << 10)
 #define ARENA_MAX_BYTES (40u << 20)
-
-static struct {
-	char *at;
-	size_t left, total;
-	_Atomic bool full;
-	bool said_full; /* worker */
-} arena;
 
 #define NOT_PREDICTED "are recorded, but not predicted"
 static const struct {
@@ -42,7 +34,6 @@ static const struct {
     {&kc__shim.variants, SHAPES_MAX, "launch shapes with their arguments", "launches with further ones " NOT_PREDICTED},
     {&kc__shim.streams, STREAMS_MAX, "streams (a per-thread default stream still counts after its thread has ended)",
      "launches on further ones " NOT_PREDICTED ", and copies are not recorded"},
-    {&kc__shim.events, EVENTS_MAX, "events", "what waits for further ones is predicted to begin too early"},
     {&kc__shim.handles, HANDLES_MAX, "handles of functions, modules and libraries",
      "the code of further ones is not read, and some of their launches are not predicted"},
     {&kc__shim.graphs, GRAPHS_MAX, "executable graphs", "launches of further ones are counted, but not recorded"},
@@ -50,7 +41,7 @@ static const struct {
 };
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
-static void *map(size_t bytes)
+void *kc__map(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -63,7 +54,7 @@ extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attrib
 
 void *kc__map_root(size_t bytes)
 {
-	void *p = map(bytes);
+	void *p = kc__map(bytes);
 
 	if (p && __lsan_register_root_region)
 		__lsan_register_root_region(p, bytes);
@@ -79,32 +70,33 @@ void kc__unmap_root(void *p, size_t bytes)
 
 static char *new_chunk(size_t bytes)
 {
-	char *p = arena.total + bytes <= ARENA_MAX_BYTES ? kc__map_root(bytes) : NULL;
+	struct kc__arena *arena = &kc__shim.arena;
+	char *p = arena->total_bytes + bytes <= ARENA_MAX_BYTES ? kc__map_root(bytes) : NULL;
 
-	if (!p)
-		return NULL;
-	arena.total += bytes;
+	if (p)
+		arena->total_bytes += bytes;
 	return p;
 }
 
 void *kc__arena(size_t bytes)
 {
+	struct kc__arena *arena = &kc__shim.arena;
 	char *p;
 
 	bytes = (bytes + 63) & ~(size_t)63;
-	if (bytes > arena.left) {
+	if (bytes > arena->left_bytes) {
 		size_t chunk = bytes > ARENA_CHUNK_BYTES ? bytes : ARENA_CHUNK_BYTES;
 
 		if (!(p = new_chunk(chunk))) {
-			atomic_store_explicit(&arena.full, true, memory_order_relaxed);
+			atomic_store_explicit(&arena->full.reached, true, memory_order_relaxed);
 			return NULL;
 		}
-		arena.at = p;
-		arena.left = chunk;
+		arena->at = p;
+		arena->left_bytes = chunk;
 	}
-	p = arena.at;
-	arena.at += bytes;
-	arena.left -= bytes;
+	p = arena->at;
+	arena->at += bytes;
+	arena->left_bytes -= bytes;
 	return p;
 }
 
@@ -113,21 +105,23 @@ static int table_init(struct kc__table *t, uint32_t limit)
 	t->mask = limit * 2 - 1;
 	t->limit = limit;
 	t->count = 0;
-	atomic_store(&t->full, false);
-	t->said_full = false;
-	t->slots = map((size_t)limit * 2 * sizeof(*t->slots));
+	atomic_store(&t->full.reached, false);
+	t->full.said = false;
+	t->slots = kc__map((size_t)limit * 2 * sizeof(*t->slots));
 	return t->slots ? 0 : -ENOMEM;
 }
 
 int kc__tables_init(void)
 {
-	arena.said_full = false;
+	memset(&kc__shim.arena, 0, sizeof(kc__shim.arena)); /* a parent's stays mapped */
 	for (int i = 0; i < TABLES; i++)
 		if (table_init(tables[i].table, tables[i].limit))
 			return -ENOMEM;
-	kc__shim.variant_by_id = map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
-	kc__shim.stream_by_id = map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
-	kc__shim.engine.cells = map(kc_cells_bytes());
+	if (kc__events_init())
+		return -ENOMEM;
+	kc__shim.variant_by_id = kc__map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
+	kc__shim.stream_by_id = kc__map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
+	kc__shim.engine.cells = kc__map(kc_cells_bytes());
 	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.engine.cells)
 		return -ENOMEM;
 	kc_cells_init(kc__shim.engine.cells);
@@ -151,7 +145,7 @@ void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int word
 	if (t->count < t->limit)
 		entry = kc__arena(bytes);
 	else
-		atomic_store_explicit(&t->full, true, memory_order_relaxed);
+		atomic_store_explicit(&t->full.reached, true, memory_order_relaxed);
 	if (entry)
 		memcpy(entry, key, (size_t)words * 8);
 	return entry;
@@ -185,24 +179,33 @@ static void say_arena_full(void)
 	kc__say_again(KC_MESSAGE_TABLE_FULL, text);
 }
 
+/* Whether a limit has been reached that has not been said yet. */
+static bool to_be_said(struct kc__limit *full)
+{
+	bool news = atomic_load_explicit(&full->reached, memory_order_relaxed) && !full->said;
+
+	full->said |= news;
+	return news;
+}
+
+static void say_full(struct kc__limit *full, uint32_t limit, const char *what, const char *without)
+{
+	char text[256], number[16];
+
+	if (!to_be_said(full))
+		return;
+	snprintf(text, sizeof(text), "%s %s; %s", grouped(limit, number), what, without);
+	kc__say_again(KC_MESSAGE_TABLE_FULL, text);
+}
+
 void kc__tables_say_full(void)
 {
-	char text[256], limit[16];
-
-	if (atomic_load_explicit(&arena.full, memory_order_relaxed) && !arena.said_full) {
-		arena.said_full = true;
+	if (to_be_said(&kc__shim.arena.full))
 		say_arena_full();
-	}
-	for (int i = 0; i < TABLES; i++) {
-		struct kc__table *t = tables[i].table;
-
-		if (!atomic_load_explicit(&t->full, memory_order_relaxed) || t->said_full)
-			continue;
-		t->said_full = true;
-		snprintf(text, sizeof(text), "%s %s; %s", grouped(tables[i].limit, limit), tables[i].what,
-			 tables[i].without);
-		kc__say_again(KC_MESSAGE_TABLE_FULL, text);
-	}
+	for (int i = 0; i < TABLES; i++)
+		say_full(&tables[i].table->full, tables[i].limit, tables[i].what, tables[i].without);
+	say_full(&kc__shim.events_full, KC__EVENTS_MAX, "events",
+		 "what waits for further ones is predicted to begin too early");
 }
 
 char *kc__keep_text(const char *text)
