@@ -265,6 +265,8 @@ static void reset(void)
 {
 	kc__shim.variant_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
 	kc__shim.wanted = NULL;
+	kc__shim.reading = (struct kc__reading_cost){0};
+	atomic_store(&kc__shim.graph_launches, 0);
 	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
 }

@@ -190,6 +190,12 @@ struct kc__arena {
 	struct kc__limit full;
 };
 
+/* What reading kernels' code has taken so far; worker */
+struct kc__reading_cost {
+	size_t formulas_bytes;
+	int64_t spent_ns, rests_until_ns;
+};
+
 struct kc__state {
 	/* Of this process alone: the kernel zeroes this page in every child that does not share our memory, also in one
 	 * that no handler of fork() runs in (lifecycle.c). */
@@ -231,6 +237,8 @@ struct kc__state {
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
+	struct kc__reading_cost reading;
+	_Atomic uint32_t graph_launches; /* recorded so far */
 };
 extern struct kc__state kc__shim;
 

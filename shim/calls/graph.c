@@ -460,7 +460,6 @@ static uint64_t kernels_of(const struct kc__graph_exec *exec)
 
 bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc__graph_exec **launched)
 {
-	static _Atomic uint32_t launches;
 	struct kc__thread *t = &kc__thread;
 	struct kc__graph_exec *exec;
 	int saved_errno = errno;
@@ -482,7 +481,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	kc__count(KC_COUNT_GRAPH_LAUNCHES);
 	if (exec->unknown)
 		kc__count(KC_COUNT_GRAPHS_UNKNOWN);
-	number = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
+	number = atomic_fetch_add_explicit(&kc__shim.graph_launches, 1, memory_order_relaxed) + 1;
 	for (size_t i = 0; i < exec->count; i++)
 		if (exec->nodes[i].enabled)
 			record_node(&exec->nodes[i], i + 1, number, stream, per_thread);

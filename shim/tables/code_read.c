@@ -30,9 +30,6 @@ struct reading {
 	bool saw_code;
 };
 
-/* Worker only. */
-static size_t formulas_bytes;
-
 static char *read_file(const struct kc__code_piece *piece)
 {
 	int fd = open(piece->path, O_RDONLY | O_CLOEXEC);
@@ -117,7 +114,7 @@ static int read_kernel(struct kc__kernel *kernel, const struct kc_ptx_module *mo
 
 	if (!function || !function->is_entry || !same_parameters(kernel, function))
 		return 0;
-	if (formulas_bytes + FORMULA_MAX_BYTES > FORMULAS_MAX_BYTES) {
+	if (kc__shim.reading.formulas_bytes + FORMULA_MAX_BYTES > FORMULAS_MAX_BYTES) {
 		put(kernel, KC_CODE_TOO_LARGE, "the formulas of other kernels take all the memory there is for them");
 		return 1;
 	}
@@ -129,7 +126,7 @@ static int read_kernel(struct kc__kernel *kernel, const struct kc_ptx_module *mo
 		kc_cost_free(cost);
 		return 1;
 	}
-	formulas_bytes += kc_cost_bytes(cost);
+	kc__shim.reading.formulas_bytes += kc_cost_bytes(cost);
 	say_formula(cost, text, sizeof(text));
 	put(kernel, KC_CODE_READ, text);
 	return 1;
@@ -263,17 +260,17 @@ static int read_next(void)
  * what is wanted meanwhile is read together. */
 int kc__code_step(void)
 {
-	static int64_t spent_ns, rests_until_ns;
+	struct kc__reading_cost *cost = &kc__shim.reading;
 	int64_t began_ns = kc__now_ns(), took_ns;
 	int read;
 
-	if (began_ns < rests_until_ns)
+	if (began_ns < cost->rests_until_ns)
 		return 0;
 	read = read_next();
 	took_ns = kc__now_ns() - began_ns;
-	spent_ns += took_ns;
-	if (spent_ns > FREE_NS)
-		rests_until_ns = began_ns + REST_SHARE * took_ns;
+	cost->spent_ns += took_ns;
+	if (cost->spent_ns > FREE_NS)
+		cost->rests_until_ns = began_ns + REST_SHARE * took_ns;
 	return read;
 }
 

@@ -510,4 +510,5 @@ void kc__cupti_forget(void)
 	cupti.spare = cupti.full = NULL;
 	cupti.full_end = &cupti.full;
 	cupti.buffers = 0;
+	atomic_store(&cupti.dropped, 0);
 }
