@@ -277,8 +277,9 @@ static inline void *kc__real_of(enum kc_hook hook)
 	return __builtin_expect(f != NULL, 1) ? f : kc__real_slow(hook);
 }
 const char *kc__hook_symbol(enum kc_hook hook);
-/* A driver function that is not hooked; NULL where the driver lacks it. */
+/* The driver's own function, hooked or not; NULL where the driver lacks it. */
 void *kc__driver_symbol(const char *symbol);
+#define KC_ASK(symbol) ((__typeof__(&symbol))kc__driver_symbol(#symbol))
 /* The hook for an exported symbol's name, -1 for none. */
 int kc__hook_by_symbol(const char *symbol);
 /* What to hand out for an address the driver resolved: our hook, or the address. */

@@ -61,8 +61,7 @@ void kc__graph_node_cloned(CUgraphNode original, uint64_t id)
 
 static CUresult get_nodes(CUgraph graph, CUgraphNode **nodes, size_t *count)
 {
-	CUresult(CUDAAPI * get)(CUgraph, CUgraphNode *, size_t *) =
-	    (CUresult(CUDAAPI *)(CUgraph, CUgraphNode *, size_t *))kc__driver_symbol("cuGraphGetNodes");
+	__auto_type get = KC_ASK(cuGraphGetNodes);
 	CUresult result = get ? get(graph, NULL, count) : CUDA_ERROR_NOT_SUPPORTED;
 
 	*nodes = NULL;
@@ -111,10 +110,8 @@ static void set_kernel_v1(struct node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p
 
 static bool ask_kernel(CUgraphNode handle, struct node *node)
 {
-	CUresult(CUDAAPI * get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *) = (CUresult(CUDAAPI *)(
-	    CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *))kc__driver_symbol("cuGraphKernelNodeGetParams_v2");
-	CUresult(CUDAAPI * get_v1)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *) = (CUresult(CUDAAPI *)(
-	    CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *))kc__driver_symbol("cuGraphKernelNodeGetParams");
+	__auto_type get = KC_ASK(cuGraphKernelNodeGetParams_v2);
+	__auto_type get_v1 = KC_ASK(cuGraphKernelNodeGetParams);
 	CUDA_KERNEL_NODE_PARAMS_v2 params;
 	CUDA_KERNEL_NODE_PARAMS_v1 params_v1;
 
@@ -147,10 +144,8 @@ static void add_kernel(struct kc__graph_exec *exec, CUgraphNode handle)
 
 static void walk(struct kc__graph_exec *exec, CUgraph graph, int depth)
 {
-	CUresult(CUDAAPI * get_type)(CUgraphNode, CUgraphNodeType *) =
-	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraphNodeType *))kc__driver_symbol("cuGraphNodeGetType");
-	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *) =
-	    (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	__auto_type get_type = KC_ASK(cuGraphNodeGetType);
+	__auto_type get_child = KC_ASK(cuGraphChildGraphNodeGetGraph);
 	CUgraphNode *nodes = NULL;
 	size_t count = 0;
 
@@ -405,11 +400,11 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
 	struct kc__graph_exec old = {0};
 	CUgraph child;
-	CUresult(CUDAAPI * get_child)(CUgraphNode, CUgraph *);
+	__typeof__(&cuGraphChildGraphNodeGetGraph) get_child;
 
 	if (!exec)
 		return;
-	get_child = (CUresult(CUDAAPI *)(CUgraphNode, CUgraph *))kc__driver_symbol("cuGraphChildGraphNodeGetGraph");
+	get_child = KC_ASK(cuGraphChildGraphNodeGetGraph);
 	if (!get_child || get_child(node, &child) != CUDA_SUCCESS)
 		return;
 	/* Where its kernels stand in the list: at the first one of the original child. */

@@ -128,7 +128,7 @@ static int device_begin(struct kc__device *device, struct kc_device_entry *entry
 
 int kc__devices_look(void)
 {
-	CUresult(CUDAAPI * ask_count)(int *) = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDeviceGetCount");
+	__auto_type ask_count = KC_ASK(cuDeviceGetCount);
 	int count = 0;
 
 	if (!ask_count)
@@ -144,13 +144,12 @@ int kc__devices_look(void)
 int kc__devices_init(void)
 {
 	struct driver d = {
-	    .get = (CUresult(CUDAAPI *)(CUdevice *, int))kc__driver_symbol("cuDeviceGet"),
-	    .name = (CUresult(CUDAAPI *)(char *, int, CUdevice))kc__driver_symbol("cuDeviceGetName"),
-	    .attribute =
-		(CUresult(CUDAAPI *)(int *, CUdevice_attribute, CUdevice))kc__driver_symbol("cuDeviceGetAttribute"),
-	    .memory = (CUresult(CUDAAPI *)(size_t *, CUdevice))kc__driver_symbol("cuDeviceTotalMem_v2"),
-	    .uuid = (CUresult(CUDAAPI *)(CUuuid *, CUdevice))kc__driver_symbol("cuDeviceGetUuid_v2"),
-	    .version = (CUresult(CUDAAPI *)(int *))kc__driver_symbol("cuDriverGetVersion"),
+	    .get = KC_ASK(cuDeviceGet),
+	    .name = KC_ASK(cuDeviceGetName),
+	    .attribute = KC_ASK(cuDeviceGetAttribute),
+	    .memory = KC_ASK(cuDeviceTotalMem_v2),
+	    .uuid = KC_ASK(cuDeviceGetUuid_v2),
+	    .version = KC_ASK(cuDriverGetVersion),
 	};
 	struct kc_device_entry *entries;
 	int error = 0;

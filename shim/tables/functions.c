@@ -104,13 +104,11 @@ struct answers { /* the driver's, about a function */
 static int ask_attribute(CUfunction f, bool is_kernel, CUdevice device, CUfunction_attribute attribute, int *value)
 {
 	if (is_kernel) {
-		CUresult(CUDAAPI * get)(int *, CUfunction_attribute, CUkernel, CUdevice) = (CUresult(CUDAAPI *)(
-		    int *, CUfunction_attribute, CUkernel, CUdevice))kc__driver_symbol("cuKernelGetAttribute");
+		__auto_type get = KC_ASK(cuKernelGetAttribute);
 
 		return get && get(value, attribute, (CUkernel)f, device) == CUDA_SUCCESS ? 0 : -ENOENT;
 	}
-	CUresult(CUDAAPI * get)(int *, CUfunction_attribute, CUfunction) =
-	    (CUresult(CUDAAPI *)(int *, CUfunction_attribute, CUfunction))kc__driver_symbol("cuFuncGetAttribute");
+	__auto_type get = KC_ASK(cuFuncGetAttribute);
 
 	return get && get(value, attribute, f) == CUDA_SUCCESS ? 0 : -ENOENT;
 }
@@ -118,8 +116,8 @@ static int ask_attribute(CUfunction f, bool is_kernel, CUdevice device, CUfuncti
 static const char *ask_name(CUfunction f, const struct handle *h, bool is_kernel)
 {
 	const char *name = NULL;
-	CUresult(CUDAAPI * get)(const char **, void *) = (CUresult(CUDAAPI *)(const char **, void *))kc__driver_symbol(
-	    is_kernel ? "cuKernelGetName" : "cuFuncGetName");
+	CUresult(CUDAAPI * get)(const char **, void *) =
+	    kc__driver_symbol(is_kernel ? "cuKernelGetName" : "cuFuncGetName");
 
 	if (get && get(&name, f) == CUDA_SUCCESS && name)
 		return name;
@@ -129,8 +127,8 @@ static const char *ask_name(CUfunction f, const struct handle *h, bool is_kernel
 /* A handle that came by a call that is not hooked: the driver knows where it belongs. */
 static struct kc__code *ask_code(CUfunction f, bool is_kernel)
 {
-	CUresult(CUDAAPI * get)(void **, void *) = (CUresult(CUDAAPI *)(void **, void *))kc__driver_symbol(
-	    is_kernel ? "cuKernelGetLibrary" : "cuFuncGetModule");
+	CUresult(CUDAAPI * get)(void **, void *) =
+	    kc__driver_symbol(is_kernel ? "cuKernelGetLibrary" : "cuFuncGetModule");
 	struct kc__code *code = code_of(f);
 	void *container = NULL;
 
@@ -142,8 +140,7 @@ static struct kc__code *ask_code(CUfunction f, bool is_kernel)
 bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count)
 {
 	CUresult(CUDAAPI * get)(void *, size_t, size_t *, size_t *) =
-	    (CUresult(CUDAAPI *)(void *, size_t, size_t *, size_t *))kc__driver_symbol(
-		is_kernel ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
+	    kc__driver_symbol(is_kernel ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
 	size_t offset, bytes;
 
 	*count = 0;

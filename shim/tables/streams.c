@@ -15,13 +15,10 @@ static uint64_t default_stream(CUstream stream, bool per_thread)
 
 static struct kc__device *device_of_stream(CUstream stream, struct kc__device *current)
 {
-	CUresult(CUDAAPI * get_ctx)(CUstream, CUcontext *) =
-	    (CUresult(CUDAAPI *)(CUstream, CUcontext *))kc__driver_symbol("cuStreamGetCtx");
-	CUresult(CUDAAPI * push)(CUcontext) = (CUresult(CUDAAPI *)(CUcontext))kc__driver_symbol("cuCtxPushCurrent_v2");
-	CUresult(CUDAAPI * pop)(CUcontext *) =
-	    (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxPopCurrent_v2");
-	CUresult(CUDAAPI * get_device)(CUdevice *) =
-	    (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
+	__auto_type get_ctx = KC_ASK(cuStreamGetCtx);
+	__auto_type push = KC_ASK(cuCtxPushCurrent_v2);
+	__auto_type pop = KC_ASK(cuCtxPopCurrent_v2);
+	__auto_type get_device = KC_ASK(cuCtxGetDevice);
 	struct kc__device *device = NULL;
 	CUcontext context = NULL;
 	CUdevice handle;
@@ -38,10 +35,8 @@ static struct kc__device *device_of_stream(CUstream stream, struct kc__device *c
 
 static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
 {
-	CUresult(CUDAAPI * get_flags)(CUstream, unsigned *) =
-	    (CUresult(CUDAAPI *)(CUstream, unsigned *))kc__driver_symbol("cuStreamGetFlags");
-	CUresult(CUDAAPI * get_priority)(CUstream, int *) =
-	    (CUresult(CUDAAPI *)(CUstream, int *))kc__driver_symbol("cuStreamGetPriority");
+	__auto_type get_flags = KC_ASK(cuStreamGetFlags);
+	__auto_type get_priority = KC_ASK(cuStreamGetPriority);
 	unsigned flags = 0;
 	int priority = 0;
 

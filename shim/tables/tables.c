@@ -228,17 +228,17 @@ struct kc__device *kc__device_of_handle(CUdevice handle)
 
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context)
 {
-	static CUresult(CUDAAPI * _Atomic get_current)(CUcontext *);
-	static CUresult(CUDAAPI * _Atomic get_device)(CUdevice *);
+	static __typeof__(&cuCtxGetCurrent) _Atomic get_current;
+	static __typeof__(&cuCtxGetDevice) _Atomic get_device;
 	uint32_t generation = atomic_load_explicit(&kc__shim.context_generation, memory_order_relaxed);
-	CUresult(CUDAAPI * current_of)(CUcontext *) = atomic_load_explicit(&get_current, memory_order_relaxed);
-	CUresult(CUDAAPI * device_of)(CUdevice *) = atomic_load_explicit(&get_device, memory_order_relaxed);
+	__auto_type current_of = atomic_load_explicit(&get_current, memory_order_relaxed);
+	__auto_type device_of = atomic_load_explicit(&get_device, memory_order_relaxed);
 	CUcontext current = NULL;
 	CUdevice handle;
 
 	if (!current_of || !device_of) {
-		get_current = current_of = (CUresult(CUDAAPI *)(CUcontext *))kc__driver_symbol("cuCtxGetCurrent");
-		get_device = device_of = (CUresult(CUDAAPI *)(CUdevice *))kc__driver_symbol("cuCtxGetDevice");
+		get_current = current_of = KC_ASK(cuCtxGetCurrent);
+		get_device = device_of = KC_ASK(cuCtxGetDevice);
 	}
 	*context = NULL;
 	if (!current_of || !device_of || current_of(&current) != CUDA_SUCCESS || !current)
