@@ -16,22 +16,20 @@ static bool watching(void)
 	return kc__recording() && !kc__thread.depth;
 }
 
-/* f(timeline, lane, …) with the device's lock held and errno kept. */
-#define ON_STREAM(handle, twin, ...)                                                                                   \
-	do {                                                                                                           \
-		int saved_errno = errno;                                                                               \
-		struct kc__stream *stream_ = watching() ? kc__stream_of(handle, twin) : NULL;                          \
-                                                                                                                       \
-		if (stream_) {                                                                                         \
-			struct kc_timeline *timeline = stream_->device->timeline;                                      \
-			uint32_t lane = stream_->lane;                                                                 \
-                                                                                                                       \
-			pthread_mutex_lock(&stream_->device->lock);                                                    \
-			__VA_ARGS__;                                                                                   \
-			pthread_mutex_unlock(&stream_->device->lock);                                                  \
-		}                                                                                                      \
-		errno = saved_errno;                                                                                   \
-	} while (0)
+/* With its device's lock held, which unlock_stream() gives back. NULL: nothing is recorded, or it is not known. */
+static struct kc__stream *lock_stream(CUstream handle, bool per_thread)
+{
+	struct kc__stream *stream = watching() ? kc__stream_of(handle, per_thread) : NULL;
+
+	if (stream)
+		pthread_mutex_lock(&stream->device->lock);
+	return stream;
+}
+
+static void unlock_stream(struct kc__stream *stream)
+{
+	pthread_mutex_unlock(&stream->device->lock);
+}
 
 /* only: if this context is the current one; NULL: whichever is. */
 static void device_idle(const CUcontext *only)
@@ -78,25 +76,45 @@ KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
 	return KC_REAL(cuStreamDestroy_v2)(stream);
 }
 
+static void stream_is_idle(CUstream handle, bool per_thread)
+{
+	int saved_errno = errno;
+	struct kc__stream *stream = lock_stream(handle, per_thread);
+
+	if (stream) {
+		kc_timeline_stream_idle(stream->device->timeline, stream->lane, kc__now_ns());
+		unlock_stream(stream);
+	}
+	errno = saved_errno;
+}
+
 #define STREAM_SYNCHRONIZE(symbol, twin)                                                                               \
 	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream)                                                             \
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol)(stream);                                                             \
                                                                                                                        \
 		if (result == CUDA_SUCCESS)                                                                            \
-			ON_STREAM(stream, twin, kc_timeline_stream_idle(timeline, lane, kc__now_ns()));                \
+			stream_is_idle(stream, twin);                                                                  \
 		return result;                                                                                         \
 	}
 STREAM_SYNCHRONIZE(cuStreamSynchronize, false)
 STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, true)
 
 /* It takes its turn in the stream. Captured, it does so when the graph is launched. */
-static void occupied(CUstream stream, bool twin, int64_t ns)
+static void occupied(CUstream handle, bool per_thread, int64_t ns)
 {
+	int saved_errno = errno;
 	struct kc_placement placement;
+	struct kc__stream *stream;
 
-	if (watching() && !kc__capturing(stream, twin))
-		ON_STREAM(stream, twin, kc_timeline_occupy(timeline, lane, kc__now_ns(), ns, &placement));
+	if (!watching() || kc__capturing(handle, per_thread))
+		return;
+	stream = lock_stream(handle, per_thread);
+	if (stream) {
+		kc_timeline_occupy(stream->device->timeline, stream->lane, kc__now_ns(), ns, &placement);
+		unlock_stream(stream);
+	}
+	errno = saved_errno;
 }
 
 #define HOST_FUNCTION(symbol, parameters, arguments, twin)                                                             \
@@ -121,18 +139,31 @@ HOST_FUNCTION(cuStreamAddCallback_ptsz, (CUstream stream, CUstreamCallback fn, v
 
 /* Events */
 
-static void event_recorded(CUevent event, CUstream stream, bool twin)
+/* When what the stream has been given so far is predicted to be done; 0: not known. */
+static int64_t stream_done_ns(CUstream handle, bool per_thread)
+{
+	struct kc__stream *stream = lock_stream(handle, per_thread);
+	int64_t done_ns = 0;
+
+	if (stream) {
+		done_ns = kc_timeline_tail(stream->device->timeline, stream->lane, kc__now_ns());
+		unlock_stream(stream);
+	}
+	return done_ns;
+}
+
+static void event_recorded(CUevent event, CUstream stream, bool per_thread)
 {
 	int saved_errno = errno;
 	struct kc__event *e;
-	int64_t ready = 0;
+	int64_t ready_ns;
 
-	if (!watching() || kc__capturing(stream, twin))
+	if (!watching() || kc__capturing(stream, per_thread))
 		return;
-	ON_STREAM(stream, twin, ready = kc_timeline_tail(timeline, lane, kc__now_ns()));
-	e = ready ? kc__event_of(event, true) : NULL;
+	ready_ns = stream_done_ns(stream, per_thread);
+	e = ready_ns ? kc__event_of(event, true) : NULL;
 	if (e)
-		atomic_store_explicit(&e->ready_ns, ready, memory_order_relaxed);
+		atomic_store_explicit(&e->ready_ns, ready_ns, memory_order_relaxed);
 	errno = saved_errno;
 }
 
@@ -151,13 +182,21 @@ EVENT_RECORD(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned f
 EVENT_RECORD(cuEventRecordWithFlags_ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags),
 	     true)
 
-static void stream_waits(CUstream stream, CUevent event, bool twin)
+static void stream_waits(CUstream handle, CUevent event, bool per_thread)
 {
+	int saved_errno = errno;
+	struct kc__stream *stream;
 	struct kc__event *e;
 
-	if (watching() && !kc__capturing(stream, twin) && (e = kc__event_of(event, false)))
-		ON_STREAM(stream, twin,
-			  kc_timeline_wait(timeline, lane, atomic_load_explicit(&e->ready_ns, memory_order_relaxed)));
+	if (!watching() || kc__capturing(handle, per_thread) || !(e = kc__event_of(event, false)))
+		return;
+	stream = lock_stream(handle, per_thread);
+	if (stream) {
+		kc_timeline_wait(stream->device->timeline, stream->lane,
+				 atomic_load_explicit(&e->ready_ns, memory_order_relaxed));
+		unlock_stream(stream);
+	}
+	errno = saved_errno;
 }
 
 #define STREAM_WAIT_EVENT(symbol, twin)                                                                                \
