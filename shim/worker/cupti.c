@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #define BUFFER_BYTES (512u << 10) /* some 2,400 kernel records */
-#define BUFFERS_MAX 48            /* 24 MiB; past it records are dropped, and CUPTI counts them */
+#define BUFFERS_MAX 48            /* 24 MiB; when all are full CUPTI drops records, and counts them */
 #define BUFFERS_AHEAD 8           /* made before anything is measured */
 
 struct buffer {
@@ -101,7 +101,7 @@ static int enable_callbacks(bool transfers)
 #undef CALLBACK_ID
 	int enabled = 0;
 
-	/* An older CUPTI does not know the newest ids: one is enough to go on. */
+	/* An older CUPTI does not know the newest ids: one that it knows is enough. */
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
 		enabled += cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]) ==
 			   CUPTI_SUCCESS;
@@ -267,7 +267,7 @@ uint64_t kc__cupti_dropped(void)
 	return atomic_load_explicit(&cupti.dropped, memory_order_relaxed);
 }
 
-/* The middle of our clock's two readings around CUPTI's. */
+/* CUPTI's clock is read between two readings of ours, and compared with their mean. */
 static void compare_clocks(void)
 {
 	int64_t before = kc__now_ns(), after;
@@ -312,7 +312,7 @@ static void *open_library(const char *chosen)
 
 	if (chosen[0])
 		return dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
-	/* A framework's own copy first: two copies in one process do not get along. */
+	/* A copy that a framework has loaded comes first: two copies in one process disturb each other. */
 	library = loaded_library();
 	for (int i = 0; !library && i < NAMES; i++)
 		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
@@ -470,8 +470,8 @@ bool kc__cupti_hand_over(bool *watched)
 	*watched = cupti.watching;
 	held = cupti.attached || cupti.watching;
 	if (cupti.attached) {
-		/* Whatever buffer CUPTI has of ours must come back to us, not to
-		 * the application's callback. */
+		/* Our buffers must come back to us, not to the application's
+		 * callback. */
 		disable_activity();
 		cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	}

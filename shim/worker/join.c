@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 
 enum {
-	LATE_MAX = 4096,        /* calls that have not returned: about one a thread */
+	LATE_MAX = 4096,        /* calls that have not returned: about one per thread */
 	CORRELATIONS = 1 << 20, /* awaited at once, by the low bits of the id */
 	ORPHANS_MAX = 16384,    /* records whose launch has not returned yet */
 	SWEEP_SLOTS = 65536,    /* looked at in one search for records that never came */
 };
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
-#define HELD_NS 2000000000ll   /* let go without waiting any longer */
+#define HELD_NS 2000000000ll   /* decided as unknown after so long */
 #define SWEEP_NS 1000000000ll
 #define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
 
@@ -139,7 +139,7 @@ static struct kc_slot *next_of(const struct kc__join *join, const struct kc_slot
 	return slot->kind == KC_KIND_LAUNCH && slot->launch.link ? slot_at(join, slot->launch.link - 1) : NULL;
 }
 
-/* A million calls later, and not delivered. */
+/* A million calls later, its record has not been delivered. */
 static void evict(struct kc__join *join, struct correlation *c)
 {
 	struct kc_slot *slot = slot_at(join, c->first), *next;
@@ -175,7 +175,7 @@ static void await(struct kc__join *join, struct kc_slot *slot)
 	kc_awaited_add(&wait->awaited, slot->launch.launched_ns);
 }
 
-/* No longer awaited. before: the one linked to it, NULL: it is the first. */
+/* Takes a slot that is no longer awaited out of its list. before: the slot before it; NULL: it is the first. */
 static void unlink_slot(struct correlation *c, struct kc_slot *before, const struct kc_slot *slot)
 {
 	uint64_t link = slot->kind == KC_KIND_LAUNCH ? slot->launch.link : 0;
@@ -211,8 +211,8 @@ static bool same_shape(const struct kc_launch *l, const struct kc__record *recor
 	return true;
 }
 
-/* A graph's nodes share an id: CUPTI's name of the node decides, or, where it
- * is not known, the launch shape. */
+/* The nodes of a graph share an id: CUPTI's id of the node decides or, where that is
+ * not known, the launch shape. */
 static bool means(const struct kc__record *record, const struct kc_slot *slot)
 {
 	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
@@ -238,9 +238,9 @@ static struct kc_slot *take(struct kc__join *join, const struct kc__record *reco
 	return NULL;
 }
 
-/* Holding measured kernels until it is known what they met */
+/* Holding measured kernels until their overlap is decided */
 
-/* false: there is no room, it is let go. */
+/* false: there is no room for it; what it met will not be known. */
 static bool hold(struct kc__join *join, struct kc_slot *slot)
 {
 	struct kc_spans *spans = &join->devices[slot->launch.device % KC__DEVICES_MAX];
@@ -289,7 +289,7 @@ static void not_before(const struct kc__join *join, int64_t *watermark_ns, uint6
 		watermark_ns[device] = slot->launch.launched_ns;
 }
 
-/* unfilled_ns: no launch whose slot was not filled before has started earlier. */
+/* unfilled_ns: a launch whose slot is not filled yet starts no earlier than this. */
 static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_ns)
 {
 	uint64_t end = kc_journal_claimed(join->driver.journal);
@@ -299,7 +299,7 @@ static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_n
 		watermark_ns[i] = unfilled_ns;
 	for (uint32_t i = 0; i < join->late_count; i++)
 		not_before(join, watermark_ns, join->late[i]);
-	/* Filled, behind one that is not. */
+	/* Slots that are filled, behind one that is not. */
 	for (uint64_t i = join->scan; i < end; i++)
 		not_before(join, watermark_ns, i);
 	for (uint32_t id = 1, count = join->driver.stream_count(); id <= count; id++) {
@@ -362,7 +362,7 @@ static bool match(struct kc__join *join, const struct kc__record *record)
 	return true;
 }
 
-/* Of a launch that was only counted, as the process was about to exit. */
+/* The record is of a launch that was only counted, as the process was about to exit. */
 static bool after_exit(const struct kc__join *join, const struct kc__record *record)
 {
 	int64_t exit_ns = join->driver.exit_ns();
@@ -437,7 +437,7 @@ static void scan_late(struct kc__join *join)
 	join->late_count = kept;
 }
 
-/* Stops at a slot that is claimed and not yet filled: nanoseconds away, unless its thread lost its core. */
+/* Stops at a slot that is claimed and not yet filled. That takes nanoseconds, unless its thread has lost its core. */
 static void scan(struct kc__join *join)
 {
 	uint64_t end = kc_journal_claimed(join->driver.journal);
@@ -545,7 +545,7 @@ int kc__join_step(struct kc__join *join)
 	if (now_ns - join->swept_ns > SWEEP_NS)
 		sweep(join, now_ns);
 	decide_all(join, unfilled_ns, now_ns);
-	/* At the exit they may be of launches that are only counted. */
+	/* During the exit they may be of launches that are only counted. */
 	if (join->driver.dropped() && !join->driver.exit_ns())
 		join->driver.say(KC_MESSAGE_RECORDS_DROPPED, NULL);
 	atomic_store_explicit(&kc_journal_header(join->driver.journal)->counters[KC_COUNT_CUPTI_DROPPED],

@@ -1,7 +1,7 @@
 /*
- * The one thread of ours that stays: keeps journal segments ready, collects measurements,
- * learns, and writes what is final to the database. When the database cannot be
- * written, slots stay in the journal and are tried again.
+ * The worker, the library's only permanent thread: keeps journal segments ready,
+ * collects measurements, learns, and writes what is final to the database. While
+ * the database cannot be written, slots stay in the journal.
  */
 #include "shim/tables/loaded_code.h"
 #include "shim/calls/launch.h"
@@ -38,12 +38,12 @@ static struct {
 	bool begun;
 	/* Of the thread. */
 	struct kc__join *join;
-	_Atomic bool joining;  /* a child forked now finds it half changed */
+	_Atomic bool joining;  /* a child forked at this moment finds it half changed */
 	_Atomic bool in_cupti; /* collecting the last records */
 	struct kc_store *store;
 	struct kc_slot **ready;
 	uint32_t ready_count;
-	bool overflowed; /* final slots are to be looked for in the journal */
+	bool overflowed; /* there are final slots that are not in the list */
 	bool measuring;
 	int64_t started_ns, flushed_ns, stored_ns, ledger_ns, retry_ns;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -58,7 +58,7 @@ static void on_ready(struct kc_slot *slot)
 
 /* Storing */
 
-/* A child forked now finds none, or all of it. */
+/* A child that is forked at this moment finds either no store or a whole one. */
 static struct kc_store *take_store(void)
 {
 	struct kc_store *store = worker.store;
@@ -88,8 +88,8 @@ static int open_at_path(struct kc_store **store)
 	return error;
 }
 
-/* The database is not at its path any more: a new one, as long as the old one can be asked what the rows to come
- * refer to. Where there can be none, the old one is kept: its folder may have been moved for a moment. */
+/* The database is no longer at its path: begins a new one there, with the entries of the old one that later rows
+ * refer to. Where none can be made, the old one is kept: its folder may have been moved only for a moment. */
 static int follow(void)
 {
 	struct kc_store *old, *fresh = NULL;
@@ -101,7 +101,7 @@ static int follow(void)
 	error = open_at_path(&fresh);
 	if (error)
 		return error;
-	if (old && kc_store_carry(old, fresh) == -EBUSY) { /* without any other of it, rows are worth having, too */
+	if (old && kc_store_carry(old, fresh) == -EBUSY) { /* after another error the rows still count */
 		kc_store_close(fresh);
 		return -EBUSY;
 	}
@@ -139,7 +139,7 @@ static int write_batch(struct kc_slot **slots, uint32_t n)
 	return error;
 }
 
-/* Those that a full journal had no room for. */
+/* Messages that a full journal had no room for. */
 static int write_messages(void)
 {
 	uint64_t index = kc_journal_claimed(kc__shim.journal);
@@ -167,7 +167,7 @@ static void store_failed(int error)
 	worker.retry_ns = kc__now_ns() + RETRY_NS;
 }
 
-/* Final slots that did not fit into the list: a pass over the journal. */
+/* Finds final slots that did not fit into the list, in a pass over the journal. */
 static void find_ready(void)
 {
 	uint64_t end = kc_journal_claimed(kc__shim.journal);
@@ -268,8 +268,8 @@ static void measure_no_more(void)
 		atomic_store(&kc__shim.transfers_unmeasured, KC_AFTER_EXIT);
 }
 
-/* The application is at its end: CUPTI's last records. Its threads may go on
- * launching; it does not wait for what they launch from now on. */
+/* The application is about to exit: collects CUPTI's last records. Its threads may
+ * go on launching, but the exit does not wait for what they launch from now on. */
 static void collect_last(void)
 {
 	atomic_store(&worker.in_cupti, true);
@@ -284,7 +284,7 @@ static void collect_last(void)
 	kc__join_bound(worker.join, UINT64_MAX);
 }
 
-/* What neither the database nor the journal's file holds; returns how many launches. */
+/* Counts what is neither in the database nor in the journal's file; returns how many launches. */
 static uint64_t count_lost(void)
 {
 	uint64_t end = kc_journal_claimed(kc__shim.journal), lost = 0;
@@ -306,7 +306,7 @@ static uint64_t count_lost(void)
 	return lost;
 }
 
-/* What was said and is in no file. */
+/* Writes the messages that are in no file. */
 static int write_lost_messages(void)
 {
 	uint64_t end = kc_journal_claimed(kc__shim.journal);
@@ -328,7 +328,7 @@ static int write_lost_messages(void)
 	return error;
 }
 
-/* They are lost with the process: said, and counted if a few rows still find room in the database. */
+/* Says what is lost with the process, and stores the counts if the database still has room for a few rows. */
 static void say_lost(int error)
 {
 	uint64_t lost = count_lost();
@@ -360,9 +360,9 @@ static int store_end(void)
 	return error;
 }
 
-/* Whatever is not in the database now stays in the journal, for recovery. Threads
- * that were making a record when the journal was sealed have had time to finish it
- * when the others are stored. */
+/* What is not in the database afterwards stays in the journal, for recovery. Storing
+ * twice gives threads that were making a record when the journal was sealed the time
+ * to finish it. */
 static void end(void)
 {
 	uint64_t before;
@@ -413,7 +413,7 @@ static enum kc__request sleep_until(int64_t deadline_ns)
 	return request;
 }
 
-/* What only the thread uses. */
+/* What the worker thread alone uses. */
 static void release(void)
 {
 	kc__join_free(worker.join);
@@ -423,7 +423,7 @@ static void release(void)
 	worker.ready = NULL;
 }
 
-/* What launching threads have met and do not stop to say. */
+/* Says what launching threads have met but have no time to say. */
 static void say_state(void)
 {
 	kc__say_journal_memory();
@@ -506,7 +506,7 @@ int kc__on_own_thread(void (*work)(void *arg), void *arg)
 
 	if (error)
 		return error;
-	/* The application may have asked for the end of the thread that waits here, where locks are held. */
+	/* Locks are held here: the thread must not be cancelled while it waits. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	pthread_join(thread, NULL);
 	pthread_setcancelstate(before, NULL);
