@@ -1,14 +1,14 @@
 /*
- * Every driver entry point that is hooked: X(symbol, name, version, twin).
- * symbol: as libcuda exports it; name and version: as cuGetProcAddress is asked
- * for it (first version with this ABI, from the PFN_<name>_v<version> types of
- * cudaTypedefs.h); twin: 1 for the per-thread-default-stream variant.
+ * Every driver function that is hooked: X(symbol, name, version, twin).
+ * symbol: as libcuda exports it. name, version: as cuGetProcAddress is asked for it
+ * (the first version with this ABI, from the PFN_<name>_v<version> types of
+ * cudaTypedefs.h). twin: 1 for the variant with per-thread default streams.
  */
 #ifndef KC_HOOKS_H
 #define KC_HOOKS_H
 
-/* scripts/check-hooks --complete finds nothing missing with the headers of this
- * version: later ones may have further ABIs of these names. */
+/* With the headers of this version scripts/check-hooks --complete finds nothing
+ * missing. Later versions may have further ABIs of these names. */
 #define KC_HOOKS_CUDA_VERSION 13050
 
 /* clang-format off */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Generations looked up for the root of the process tree. */
+/* How many ancestors are asked for the root of the process tree. */
 #define ANCESTORS_MAX 64
 #define ENVIRONMENT_BYTES (128u << 10)
 
@@ -41,7 +41,7 @@ static uint32_t parent_of(uint32_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = 0;
-	name_end = strrchr(text, ')'); /* the name may hold anything, parentheses too */
+	name_end = strrchr(text, ')'); /* the name may contain anything, even parentheses */
 	return name_end && sscanf(name_end + 1, " %*c %u", &parent) == 1 ? parent : 0;
 }
 

@@ -24,11 +24,11 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 
 static struct {
 	bool started; /* there has been a thread of ours, in this process or in its parent */
-	bool exiting; /* and left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
+	bool exiting; /* left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
 	int64_t left_ns;
 	_Atomic int64_t allowed; /* launches still recorded while the exit waits */
-	_Atomic bool file_gone;  /* the journal's, or it is about to be */
-	char complaint[256];     /* an option that made no sense */
+	_Atomic bool file_gone;  /* the journal's file is deleted, or about to be */
+	char complaint[256];     /* about an option that was not understood */
 } life;
 
 int64_t kc__now_ns(void)
@@ -46,15 +46,16 @@ uint32_t kc__thread_id(struct kc__thread *t)
 	return t->id;
 }
 
-/* Not so in a child, even where the kernel has no MADV_WIPEONFORK. */
+/* False in a child, even where the kernel has no MADV_WIPEONFORK. */
 static bool records_us(void)
 {
 	return kc__recording() && (pid_t)kc__shim.header->pid == getpid();
 }
 
-/* Threads that go on launching do so because we hold the process up: all that
- * they launch meanwhile must not become work to wait for. What a pool of threads
- * has still to do, because a destructor will wait for it, is recorded. */
+/* Launches of other threads that are recorded while the exit waits; the rest are
+ * counted. There are more of them because the exit waits, and recording them all
+ * would make it wait longer. A pool of threads may have some left to make that a
+ * destructor waits for. */
 #define EXIT_LAUNCHES 4096
 
 bool kc__exit_allows(void)
@@ -69,7 +70,7 @@ void kc__close_journal(bool done, uint64_t stored_count)
 	bool remove;
 
 	pthread_mutex_lock(&kc__shim.start_lock);
-	/* In this order: whoever counts now is seen here, or sees that the file is gone. */
+	/* In this order, a launch that is counted now is either seen here, or sees that the file is gone. */
 	atomic_store(&life.file_gone, done);
 	remove = done && atomic_load(count) == stored_count;
 	kc_journal_close(kc__shim.journal, remove);
@@ -90,8 +91,8 @@ void kc__keep_count(void)
 	errno = saved_errno;
 }
 
-/* Both phases together wait for KERNCAST_FLUSH_MS at most. The time in which the
- * application's own handlers run between them is not ours. */
+/* Both phases together wait for KERNCAST_FLUSH_MS at most. The time that the
+ * application's own handlers take between them does not count. */
 static void finish(enum kc__request request)
 {
 	enum kc_message_code late;
@@ -105,7 +106,7 @@ static void finish(enum kc__request request)
 		kc__say(late, NULL);
 }
 
-/* Phase one, before libcuda and CUPTI end: the last measurements. */
+/* The first phase, while libcuda and CUPTI still work: the last measurements. */
 static void at_exit(void)
 {
 	int saved_errno = errno;
@@ -120,7 +121,7 @@ static void at_exit(void)
 	errno = saved_errno;
 }
 
-/* Phase two, after the application's own destructors, which may still launch. */
+/* The second phase, after the application's own destructors, which may still launch: everything is stored. */
 __attribute__((destructor)) static void at_unload(void)
 {
 	if (!records_us())
@@ -132,10 +133,9 @@ __attribute__((destructor)) static void at_unload(void)
 }
 
 /*
- * CUDA does not survive a fork, so nothing of the parent's recording is of use
- * to the child: it starts afresh if it initialises CUDA itself. What the child
- * inherited in half-changed state (locks, the database handle) is never touched
- * again.
+ * CUDA does not survive a fork, so the parent's recording is of no use to the
+ * child: it begins its own if it initialises CUDA itself. What it may have inherited
+ * half changed (locks, the database handle) is never touched again.
  */
 static void forget_parent(void)
 {
@@ -160,12 +160,12 @@ static void forget_parent(void)
 
 static void in_child(void)
 {
-	memset(kc__shim.page, 0, sizeof(kc__shim.page)); /* where the kernel has not */
+	memset(kc__shim.page, 0, sizeof(kc__shim.page)); /* where the kernel has not done it */
 	forget_parent();
 }
 
-/* A child of _Fork() or of clone() itself, in which no handler has run: our thread in the parent may have held a lock
- * of the C library, which nobody in the child will release. */
+/* A child made by _Fork() or clone(), in which no handler has run, is not recorded: our thread in the parent may have
+ * held a lock of the C library that nobody in the child will release. */
 static void leave_child_alone(void)
 {
 	kc__shim.journal = NULL;
@@ -173,7 +173,7 @@ static void leave_child_alone(void)
 	atomic_store(&kc__shim.stage, KC__DISABLED);
 }
 
-/* Such a child finds the page zeroed. */
+/* The page is zero in every child, also where no handler of fork() runs. */
 static void keep_from_children(void)
 {
 	if (sysconf(_SC_PAGESIZE) == KC__PAGE_BYTES)
@@ -196,7 +196,7 @@ __attribute__((constructor)) static void at_load(void)
 	kc__tell_audit();
 }
 
-/* Another copy of us, in a namespace of its own, records this process. */
+/* Whether another copy of the library, in a namespace of its own, records this process. */
 static bool mapped_here(const char *path)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -211,8 +211,8 @@ static bool mapped_here(const char *path)
 	return found;
 }
 
-/* A program that replaced itself by exec left a journal under our pid: it is
- * moved aside and recovered when the process has ended. */
+/* A program that has replaced itself by exec has left a journal under this pid: it
+ * is renamed, and recovered when the process has ended. */
 static int create_journal(const char *path, const struct kc_journal_header *header)
 {
 	int error = kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
@@ -260,7 +260,7 @@ static void start_measuring(void)
 		     why == KC_MEASURED && kc__shim.options.measure == KC_MEASURE_KERNELS ? KC_MEASURE_OFF : why);
 }
 
-/* What a parent may have left in a child that starts its own recording. */
+/* Clears what a parent may have left in a child that begins its own recording. */
 static void reset(void)
 {
 	kc__shim.variant_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
@@ -277,8 +277,8 @@ static void at_exit_of_base(void *unused)
 	at_exit();
 }
 
-/* The process ends by the C library of the base namespace, which in a namespace
- * of its own is not ours. */
+/* It is the C library of the base namespace that ends the process. If we are in
+ * another namespace, ours is another copy of it. */
 static void register_exit(void)
 {
 	void *libc = kc__apart() ? dlmopen(LM_ID_BASE, "libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -289,7 +289,7 @@ static void register_exit(void)
 		atexit(at_exit);
 }
 
-/* *what: what could not be had. kc__shim.start_lock held. */
+/* *what: what failed. kc__shim.start_lock held. */
 static int start(const char **what)
 {
 	int error;
@@ -347,7 +347,7 @@ static void try_start(void)
 	int error = kc__devices_look();
 
 	if (error == -EAGAIN)
-		return; /* a launch before cuInit: it fails, and others may come */
+		return; /* a launch before cuInit, which fails; a later one may not */
 	kc__shim.tried = 1;
 	life.started = true;
 	if (!error)
@@ -370,15 +370,15 @@ void kc__start(bool wait)
 		leave_child_alone();
 		return;
 	}
-	/* A library's constructor may call cuInit with the loader's lock held,
-	 * which a start under way needs: only a launch waits for that. */
+	/* A library's constructor may call cuInit with the loader's lock held, which
+	 * a start under way may need. So only a launch waits for it. */
 	if (!wait && pthread_mutex_trylock(&kc__shim.start_lock))
 		return;
 	if (wait)
 		pthread_mutex_lock(&kc__shim.start_lock);
 	if (!atomic_load(&kc__shim.ours))
 		forget_parent();
-	t->depth = 1; /* our own driver calls are not the application's */
+	t->depth = 1; /* the driver calls that we make are not recorded */
 	if (!kc__shim.tried)
 		try_start();
 	pthread_mutex_unlock(&kc__shim.start_lock);

@@ -1,6 +1,6 @@
 /*
- * Standard error is the application's: it may be a full pipe, or one without a
- * reader, and its number may be another file's by now.
+ * Messages. Standard error is the application's: it may be a full pipe, or one
+ * without a reader, and by now its number may belong to another file.
  */
 #include "shim.h"
 
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Each message once, and no more than this many lines in a process. */
+/* Each message is said once, and no process writes more lines than this. */
 #define LINES_MAX 5
 
 #define LINE_BYTES 512 /* less than PIPE_BUF: a pipe takes all of it or nothing */
@@ -26,9 +26,9 @@ static struct {
 	bool open;
 	dev_t device;
 	ino_t inode;
-} at_load; /* what standard error was */
+} at_load; /* the file that standard error was */
 
-/* What the journal had no room for, as far as one slot holds it: kc__shim.unwritten[] says of which codes. */
+/* Messages that the journal had no room for, cut to what one slot holds; kc__shim.unwritten[] says which there are. */
 #define UNWRITTEN_BYTES (sizeof(((struct kc_slot *)NULL)->part.payload) - sizeof(struct kc_message_entry))
 static char unwritten[KC_MESSAGE_COUNT][UNWRITTEN_BYTES];
 
@@ -85,10 +85,10 @@ static bool is_stderr(int fd, struct stat *st)
 	return at_load.open && can_be_written(fd, st) && st->st_dev == at_load.device && st->st_ino == at_load.inode;
 }
 
-/* To poll() first would not do: others may fill a pipe between that and the write. Nor would O_NONBLOCK on the
- * application's descriptor, which all who share it would see. So this one write is asked not to wait; where the kernel
- * cannot do that (pipes before Linux 6.4, terminals), the file is opened anew. Where that is not allowed, the line is
- * not written. */
+/* poll() would not help, as others may fill a pipe between poll() and the write; nor would O_NONBLOCK on the
+ * application's descriptor, which everyone who shares it would see. So this single write is asked not to wait. Where
+ * the kernel cannot do that (pipes before Linux 6.4, terminals), the file is opened again with O_NONBLOCK; where that
+ * is not allowed, the line is not written. */
 static void write_without_waiting(const char *line, size_t bytes)
 {
 	struct iovec part = {(void *)line, bytes};
@@ -111,7 +111,7 @@ static void write_line(const char *line, size_t bytes)
 
 	if (!is_stderr(STDERR_FILENO, &st))
 		return;
-	if (S_ISREG(st.st_mode)) /* never waits, and the position is shared with the application */
+	if (S_ISREG(st.st_mode)) /* never waits, and shares its position with the application */
 		(void)!write(STDERR_FILENO, line, bytes);
 	else if (S_ISSOCK(st.st_mode))
 		send(STDERR_FILENO, line, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -119,7 +119,7 @@ static void write_line(const char *line, size_t bytes)
 		write_without_waiting(line, bytes);
 }
 
-/* SIGPIPE and SIGXFSZ, which a write may cause in this thread, do not reach the application. */
+/* A write may raise SIGPIPE or SIGXFSZ in this thread; neither must reach the application. */
 static void write_unnoticed(const char *line, size_t bytes)
 {
 	static const int numbers[] = {SIGPIPE, SIGXFSZ};
@@ -154,7 +154,7 @@ void kc__say_again(enum kc_message_code code, const char *detail)
 
 	memcpy(line, prefix, sizeof(prefix));
 	n = (size_t)snprintf(text, LINE_BYTES, "%s%s", kc_message_text(code), detail ? ": " : "");
-	kc_printable_text(detail ? detail : "", text + n, LINE_BYTES - n); /* every message leaves room */
+	kc_printable_text(detail ? detail : "", text + n, LINE_BYTES - n); /* no message fills the line */
 	if (kc__shim.ours && kc__shim.journal && write_message(code, text)) {
 		snprintf(unwritten[code], sizeof(unwritten[code]), "%s", text);
 		atomic_store(&kc__shim.unwritten[code], 1);

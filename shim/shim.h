@@ -66,8 +66,8 @@ struct kc__device {
 	struct kc_answers *answers; /* likewise */
 };
 
-struct kc__code;    /* code.h */
-struct kc__formula; /* formula.h */
+struct kc__code;    /* loaded_code.h */
+struct kc__formula; /* kernel_formula.h */
 struct kc__early;   /* early.c */
 
 /* As the launch call was given them; both may be NULL. */
@@ -76,7 +76,7 @@ struct kc__given {
 	void *const *extra;  /* CU_LAUNCH_PARAM_BUFFER_POINTER, … */
 };
 
-struct kc__packed; /* formula.h */
+struct kc__packed; /* kernel_formula.h */
 
 /* Of a kernel's parameters, in the block that the driver makes of them. */
 struct kc__parameter {
@@ -197,13 +197,13 @@ struct kc__reading_cost {
 };
 
 struct kc__state {
-	/* Of this process alone: the kernel zeroes this page in every child that does not share our memory, also in one
-	 * that no handler of fork() runs in (lifecycle.c). */
+	/* Of this process alone: the kernel zeroes this page in every child that does not share our memory, even where
+	 * no handler of fork() runs (lifecycle.c). */
 	union {
 		struct {
 			_Atomic int stage;
-			_Atomic int ours; /* 0: what is below the page is a parent's */
-			int tried;        /* one attempt a process; start_lock */
+			_Atomic int ours; /* 0: what follows the page belongs to a parent */
+			int tried;        /* one attempt per process; start_lock */
 			pthread_mutex_t start_lock;
 			_Atomic uint32_t said[KC_MESSAGE_COUNT];
 			_Atomic uint32_t unwritten[KC_MESSAGE_COUNT]; /* the journal had no room */
@@ -218,10 +218,10 @@ struct kc__state {
 	int device_count;
 	int driver_version;
 	_Atomic int64_t exit_ns;            /* when the process began to exit; 0: it has not */
-	_Atomic uint64_t routed_by_name;    /* before there was a journal */
-	_Atomic uint64_t left_unhooked;     /* likewise */
-	_Atomic int second_driver;          /* one that is not watched has been bound to */
-	_Atomic int captures;               /* streams being captured, counted before recording, too */
+	_Atomic uint64_t routed_by_name;    /* counted before there was a journal */
+	_Atomic uint64_t left_unhooked;     /* counted before there was a journal */
+	_Atomic int second_driver;          /* a driver that is not watched has been bound to */
+	_Atomic int captures;               /* streams being captured; counted before recording begins, too */
 	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
 	_Atomic uint32_t context_generation;
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
@@ -282,19 +282,20 @@ void *kc__driver_symbol(const char *symbol);
 #define KC_ASK(symbol) ((__typeof__(&symbol))kc__driver_symbol(#symbol))
 /* The hook for an exported symbol's name, -1 for none. */
 int kc__hook_by_symbol(const char *symbol);
-/* What to hand out for an address the driver resolved: our hook, or the address. */
+/* What to answer with in place of an address that the driver has found: our hook, or the address itself. */
 void *kc__route_symbol(const char *symbol, void *handle, void *address);
 void *kc__route_proc(const char *name, int version, bool per_thread, void *address);
 int kc__is_ours(const void *address);
-/* The same for a binding, asked by the loader in the middle of its work.
- * base_driver: the one in the base namespace, NULL where there is none. */
+/* The same for a binding, which the loader asks about in the middle of its work.
+ * base_driver: the driver in the base namespace, NULL where there is none. */
 void *kc__route_binding(const char *symbol, void *address, struct link_map *base_driver);
 bool kc__driver_apart(void); /* the driver is in a namespace of its own (dlmopen) */
-bool kc__apart(void);        /* we are: the driver there brought us in (inject.c) */
+bool kc__apart(void);        /* we are in one: the driver there has loaded us (inject.c) */
 
 /* object.c: a function that one loaded object exports, NULL: it does not */
 void *kc__object_symbol(const struct link_map *object, const char *name);
-/* One that the object which this address is in has, or what it is linked to; NULL: none. For dlerror(), see dlsym(). */
+/* A function that the object with this address, or one that it is linked to, exports; NULL: none. It leaves dlerror()
+ * as dlsym() does. */
 void *kc__callers_symbol(const void *caller, const char *name);
 
 /* dlsym.c */
@@ -364,13 +365,13 @@ void kc__event_destroyed(CUevent event);                  /* before the call: it
 /* graph.c: an instantiated copy of a node, and its id in CUPTI's records */
 void kc__graph_node_cloned(CUgraphNode original, uint64_t id);
 
-/* device.c */
+/* driver_devices.c */
 /* 0: there is one. -EAGAIN: the driver is not initialised (yet); -ENODEV: none. */
 int kc__devices_look(void);
 int kc__devices_init(void); /* after that */
 
 /* transfer.c */
-/* The call failed: what it was to occupy was never occupied. */
+/* The call failed: it never occupied the stream. */
 void kc__cancel(struct kc__stream *stream, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
 			bool per_thread);
@@ -381,19 +382,19 @@ void kc__runtime_forget(void); /* fork child */
 /* launch.c */
 bool kc__capturing(CUstream stream, bool per_thread); /* may ask the driver; errno is kept */
 
-/* identity.c */
+/* identify.c */
 void kc__identify(struct kc_journal_header *header, const struct kc_options *options);
 
 /* lifecycle.c */
 int64_t kc__now_ns(void);
-/* After cuInit succeeded, or at a launch; once. wait: for a start under way. */
+/* Begins to record, once: after cuInit has succeeded, or at a launch. wait: for a start that is under way. */
 void kc__start(bool wait);
 uint32_t kc__thread_id(struct kc__thread *t);
 static inline int kc__recording(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__ON;
 }
-/* This process was recorded, and is at its end: a launch that is not recorded is counted (KC_COUNT_AFTER_END). */
+/* This process was recorded, and recording has ended: further launches are counted (KC_COUNT_AFTER_END). */
 static inline bool kc__ended(void)
 {
 	return (atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__DISABLED) && kc__shim.header;
@@ -405,24 +406,24 @@ static inline bool kc__admitted(void)
 	return __builtin_expect(atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON, 1) ||
 	       kc__exit_allows();
 }
-/* A launch has been counted as one after the end: the count is to outlive the process. */
+/* A launch after the end has been counted: the count must outlive the process. */
 void kc__keep_count(void);
-/* Worker: closes the journal. The file goes if everything is stored (done) and there is no such count in it. */
+/* Worker: closes the journal, and deletes its file if everything is stored (done), such counts included. */
 void kc__close_journal(bool done, uint64_t stored_count);
 
 /* say.c: a message to the user: stderr (capped) and the `message` table */
 void kc__say(enum kc_message_code code, const char *detail);
-void kc__say_remember(void); /* what standard error is: at the load, once */
-/* Also when the same was said before, with another detail. */
+void kc__say_remember(void); /* which file standard error is; at the load, once */
+/* Also when the same was said before with another detail. */
 void kc__say_again(enum kc_message_code code, const char *detail);
 void kc__say_journal_memory(void); /* if it is, and why */
 void kc__say_journal_full(void);
-/* Worker: what the journal had no room for, as a slot that is in none. false: nothing. */
+/* Worker: a message that the journal had no room for, as a slot outside any journal. false: there is none. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 
 /* cupti.c */
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
-/* What is needed of an activity record; times on our clock */
+/* What is used of an activity record; times are of our clock */
 struct kc__record {
 	uint32_t correlation;
 	uint32_t is_kernel;
@@ -437,26 +438,26 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 uint64_t kc__cupti_dropped(void);
 void kc__cupti_detach(void); /* disables our activity kinds */
 void kc__cupti_forget(void); /* fork child */
-/* Has callbacks sent to kc__injected_call(), too. false: CUPTI does not let us. */
+/* Has callbacks sent to kc__injected_call(), too. false: CUPTI refuses. */
 bool kc__cupti_watch(const struct kc_options *options);
-/* The application wants CUPTI: gives it up for good. true: it was ours; watched: for kc__injected_call(), too. */
+/* The application wants CUPTI: gives it up for good. true: we had it; *watched: for kc__injected_call(), too. */
 bool kc__cupti_hand_over(bool *watched);
-void *kc__cupti_symbol(const char *symbol); /* of whichever copy is loaded; NULL: none is */
+void *kc__cupti_symbol(const char *symbol); /* of the copy that is loaded; NULL: none is */
 
-/* profiler.c: CUPTI functions of which the application's use comes first; -1: not one of them */
-int kc__profiler_door(const char *symbol);
+/* profiler.c: the number of a CUPTI function whose use by the application takes precedence; -1: it is none of them */
+int kc__profiler_function(const char *symbol);
 /* What dlsym() is to answer its caller, where the real one has found address. */
-void *kc__profiler_route(int door, void *address, const void *caller);
+void *kc__profiler_route(int function, void *address, const void *caller);
 
-/* inject.c: the doors beside LD_PRELOAD */
-void kc__tell_audit(void); /* where to ask about bindings */
-/* Driver calls that must be seen where nothing could be interposed. */
+/* inject.c: the entry points beside LD_PRELOAD */
+void kc__tell_audit(void); /* the address of kerncast_route() */
+/* Driver calls that must be seen where no function can be interposed. */
 extern const uint32_t kc__injected_ids[];
 extern const size_t kc__injected_count;
 /* A CUpti_CallbackData of the driver's domain; true: nobody else is to look at it. */
 bool kc__injected_call(uint32_t id, const void *data);
 bool kc__injected(void);
-bool kc__injected_alone(void); /* not preloaded either: transfers are not seen */
+bool kc__injected_alone(void); /* and not preloaded: transfers are not seen */
 
 /* learn.c: worker */
 void kc__learn_begin(void); /* before devices are made */
@@ -470,18 +471,18 @@ void kc__learn_transfer(struct kc_transfer *transfer);
 void kc__learn_event(enum kc_order_event kind, const struct kc__kernel *kernel);
 
 /* worker.c */
-/* Does the work on a thread that ends with it, and waits for it. For what reads the database while the application
- * waits in cuInit: SQLite needs more stack than a thread of the application may have, and lets files grow, which past
- * RLIMIT_FSIZE is a signal to the thread that does it. 0; -errno: there is no thread, and nothing was done. */
+/* Does the work on a thread of its own and waits for it. This is for reading the database while the application
+ * waits in cuInit: SQLite needs more stack than a thread of the application may have, and makes files grow, which
+ * past RLIMIT_FSIZE raises a signal in the thread that does it. 0; -errno: there is no thread, nothing was done. */
 int kc__on_own_thread(void (*work)(void *arg), void *arg);
-/* Makes the thread, which waits for kc__worker_begin(). */
+/* Starts the thread, which waits for kc__worker_begin(). */
 int kc__worker_start(void);
 void kc__worker_begin(void); /* whether CUPTI measures is known */
-/* The exit's two phases. COLLECT: CUPTI's last records, and nothing is measured from then on. END: everything is
- * stored, and the journal closed. */
+/* The two phases of the exit. COLLECT: takes CUPTI's last records; nothing is measured from then on. END: stores
+ * everything and closes the journal. */
 enum kc__request { KC__NOTHING, KC__COLLECT, KC__END };
-/* Waits for left_ns at most, and takes from it what it waited. Returns what there is to say: KC_MESSAGE_NONE if it is
- * done; else the worker goes on as long as the process lives. */
+/* Waits for *left_ns at most, and subtracts the time that it waited. Returns KC_MESSAGE_NONE if the phase is done,
+ * else the message to say: then the worker goes on as long as the process lives. */
 enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_ns);
 void kc__worker_forget(void); /* fork child */
 

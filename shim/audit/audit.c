@@ -1,7 +1,7 @@
 /*
- * The loader's own door, LD_AUDIT (rtld-audit(7)): it tells of every binding in
- * every namespace, also of those that LD_PRELOAD does not reach: of objects
- * opened with RTLD_DEEPBIND or by dlmopen(), and of their dlsym() calls. What
+ * An audit module (LD_AUDIT, rtld-audit(7)): the loader reports every binding in
+ * every namespace to it. That includes those which LD_PRELOAD does not reach, of
+ * objects opened with RTLD_DEEPBIND or by dlmopen(), and their dlsym() calls. What
  * binds to the driver is bound to libkerncast.so's hook instead; everything else
  * is left as it is.
  *
@@ -15,7 +15,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What an object is; an address of a struct link_map has these bits at 0. */
+/* What an object is, in the low bits of its link_map's address, which are 0. */
 enum {
 	OURS = 1,    /* libkerncast.so */
 	DRIVER = 2,  /* libcuda.so */
@@ -24,7 +24,7 @@ enum {
 	MARKS = 15,
 };
 
-/* libkerncast.so's kerncast_route(): it looks itself up when it is ready. */
+/* kerncast_route(): libkerncast.so looks it up when it is ready, which the loader reports. */
 static void *(*route)(const char *symbol, void *address, struct link_map *base_driver);
 static struct link_map *base_driver;
 
@@ -84,8 +84,8 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
 }
 
 /*
- * Does this binding get past the preloaded hooks? Where dlsym is ours it has
- * been answered already, or asked with RTLD_NEXT by a library that lies between
+ * Whether this binding bypasses the preloaded hooks. Where the caller's dlsym is
+ * ours, it has answered already, or was asked with RTLD_NEXT by a library between
  * us and the driver, which must get the driver.
  */
 static bool gets_past(uintptr_t from, uintptr_t to, unsigned flags)

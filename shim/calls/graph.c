@@ -1,11 +1,11 @@
 /*
- * CUDA graphs. A graph's kernels are launched by one call, so what they are is
- * noted when the graph is instantiated and kept up to date when the executable
- * graph is changed; each launch of it is one record per enabled kernel node.
+ * CUDA graphs. One call launches all kernels of a graph, so what they are is noted
+ * when the graph is instantiated, and kept up to date when the executable graph is
+ * changed. Each launch of it makes one record per enabled kernel node.
  *
- * CUPTI names a node by the id of its instantiated copy. Copies report
- * themselves by a callback while the graph is instantiated: that gives the id
- * of each original node. Where they do not, records are matched by launch shape.
+ * CUPTI's records name a node by the id of its instantiated copy. A callback during
+ * instantiation reports each copy with its original node; where it does not come,
+ * records are matched by launch shape.
  */
 #include "shim/tables/kernel_formula.h"
 #include "launch.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define CHILD_DEPTH_MAX 16
-#define ARGUMENTS_MAX_BYTES 4096u /* of a node's list; of a longer one nothing is kept */
+#define ARGUMENTS_MAX_BYTES 4096u /* of one node; a longer list is not kept */
 
 struct node { /* a kernel node */
 	CUgraphNode original;
@@ -31,7 +31,7 @@ struct node { /* a kernel node */
 struct kc__graph_exec {
 	struct node *nodes; /* in the order the driver lists them, child graphs in place */
 	size_t count, capacity;
-	bool unknown; /* holds nodes whose launches cannot be counted: conditional ones */
+	bool unknown; /* it has nodes whose launches cannot be counted, such as conditional ones */
 };
 
 static void *grown(void *list, size_t count, size_t *capacity, size_t item_bytes)
@@ -71,7 +71,7 @@ static CUresult get_nodes(CUgraph graph, CUgraphNode **nodes, size_t *count)
 	return *nodes ? get(graph, *nodes, count) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* What it will be launched with: the program may free or change what it gave. */
+/* A copy, as the application may free or change the list that it passed. */
 static void set_arguments(struct node *node, bool is_kernel, const struct kc__given *given)
 {
 	struct kc__parameter at[KC__PARAMETERS_MAX];
@@ -88,7 +88,7 @@ static void set_arguments(struct node *node, bool is_kernel, const struct kc__gi
 		node->argument_bytes = 0;
 }
 
-/* Of every version of the driver's struct. */
+/* p: any version of the driver's struct. */
 #define SET_KERNEL(node, p, kernel)                                                                                    \
 	do {                                                                                                           \
 		(node)->function = (p)->func ? (p)->func : (CUfunction)(kernel);                                       \
@@ -169,8 +169,8 @@ static void walk(struct kc__graph_exec *exec, CUgraph graph, int depth)
 	free(nodes);
 }
 
-/* The table of executable graphs. Like the driver's own objects, one of them is
- * not used by two threads at once. */
+/* The table of executable graphs. The driver does not allow two threads to use one of
+ * them at the same time, so neither is it locked here. */
 
 static struct kc__graph_exec *exec_of(CUgraphExec handle)
 {
@@ -327,7 +327,7 @@ void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enab
 		node->enabled = enabled != 0;
 }
 
-/* The driver's arguments, then what is noted when it has taken them. */
+/* Makes the driver's call, and notes the change when it has succeeded. */
 #define SET(symbol, type, note)                                                                                        \
 	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUgraphNode original, type value)                          \
 	{                                                                                                              \
@@ -344,8 +344,8 @@ SET(cuGraphExecKernelNodeSetParams, const CUDA_KERNEL_NODE_PARAMS_v1 *, kc__grap
 SET(cuGraphExecNodeSetParams, CUgraphNodeParams *, kc__graph_set_node)
 SET(cuGraphNodeSetEnabled, unsigned, kc__graph_set_enabled)
 
-/* Another graph of the same shape gives its parameters, node by node; the nodes
- * keep their identity, and whether they are enabled. */
+/* Takes the parameters of another graph of the same topology, node by node. The
+ * nodes keep their identity, and stay enabled or disabled. */
 static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first)
 {
 	struct kc__graph_exec other = {0};
@@ -407,7 +407,7 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 	get_child = KC_ASK(cuGraphChildGraphNodeGetGraph);
 	if (!get_child || get_child(node, &child) != CUDA_SUCCESS)
 		return;
-	/* Where its kernels stand in the list: at the first one of the original child. */
+	/* The child's kernels begin in the list where the first one of the original child is. */
 	walk(&old, child, 0);
 	for (size_t i = 0; old.count && i < exec->count; i++)
 		if (exec->nodes[i].original == old.nodes[0].original) {

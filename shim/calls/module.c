@@ -1,7 +1,7 @@
 /*
- * Modules, libraries and the functions in them: what code they brought, which
- * handles are CUkernels, what they are called where the driver cannot say, and
- * when handles may be used again for other code.
+ * Modules, libraries and the functions in them: which code they brought, which
+ * handles are CUkernels, what functions are called where the driver does not tell,
+ * and when handles may come to stand for other code.
  */
 #include "shim/tables/loaded_code.h"
 
@@ -139,7 +139,7 @@ KC_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel ke
 	return result;
 }
 
-/* The generation after the call: a look-up that raced with it and saw the old code is repeated. */
+/* The generation changes after the call: a look-up that ran during it and saw the old code is repeated. */
 
 KC_EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
 {

@@ -1,8 +1,8 @@
 /*
- * What orders streams or leaves them empty: streams and events, host functions,
+ * Calls that order streams or wait for them: streams and events, host functions,
  * synchronisation, stream-ordered and synchronising memory calls, capture,
- * contexts. Nothing here is a record; it keeps the timeline and the stream
- * table true.
+ * contexts. They are not recorded; they keep the timeline and the table of
+ * streams true.
  */
 #include "shim/shim.h"
 
@@ -31,7 +31,7 @@ static void unlock_stream(struct kc__stream *stream)
 	pthread_mutex_unlock(&stream->device->lock);
 }
 
-/* only: if this context is the current one; NULL: whichever is. */
+/* only: do this only if that context is the current one; NULL: whichever is current. */
 static void device_idle(const CUcontext *only)
 {
 	int saved_errno = errno;
@@ -100,7 +100,7 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 STREAM_SYNCHRONIZE(cuStreamSynchronize, false)
 STREAM_SYNCHRONIZE(cuStreamSynchronize_ptsz, true)
 
-/* It takes its turn in the stream. Captured, it does so when the graph is launched. */
+/* Something takes its turn in the stream. If it is captured, it does so when the graph is launched. */
 static void occupied(CUstream handle, bool per_thread, int64_t ns)
 {
 	int saved_errno = errno;
@@ -216,7 +216,7 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	CUresult result = KC_REAL(cuEventSynchronize)(event);
 	struct kc__event *e;
 
-	/* What was predicted to be later has happened: nobody waits for it any more. */
+	/* The event has happened, even if it was predicted for later: nobody waits for it any more. */
 	if (result == CUDA_SUCCESS && watching() && (e = kc__event_of(event, false)))
 		atomic_store_explicit(&e->ready_ns, 0, memory_order_relaxed);
 	return result;
@@ -268,7 +268,7 @@ KC_EXPORT CUresult CUDAAPI cuMemFreeHost(void *pointer)
 	return result;
 }
 
-/* Stream-ordered memory takes its turn in the stream but no time worth predicting. */
+/* Stream-ordered memory calls take their turn in the stream, but no time worth predicting. */
 #define STREAM_ORDERED(symbol, parameters, arguments)                                                                  \
 	STREAM_ORDERED_AS(symbol, parameters, arguments, false)                                                        \
 	STREAM_ORDERED_AS(symbol##_ptsz, parameters, arguments, true)
@@ -288,7 +288,7 @@ STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer,
 
 /* Capture */
 
-/* Counted before a recording begins, too: that may be in the middle of a capture. */
+/* Captures are counted before recording begins, too: it may begin in the middle of one. */
 static int capture_begins(void)
 {
 	int counted = atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED;
@@ -320,9 +320,9 @@ CAPTURE_BEGIN(cuStreamBeginCaptureToGraph_ptsz,
 	       CUstreamCaptureMode mode),
 	      (stream, graph, nodes, edges, n, mode))
 
-/* A capture that is already broken ends all the same: only a stream that was
- * not capturing answers otherwise. Where calls come by the injection door, too,
- * captures begin unseen and the count never returns to 0. */
+/* A broken capture ends with an error, too; these three results say that the stream
+ * was not capturing. With CUDA_INJECTION64_PATH captures may begin unseen, so the count
+ * never returns to 0. */
 static void capture_ended(CUresult result)
 {
 	if (!kc__injected() && result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
@@ -346,7 +346,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream stream, CUgraph *gra
 	return result;
 }
 
-/* Contexts: a new one may get the address of one that is gone. */
+/* Contexts: a new one may get the address of a destroyed one. */
 
 #define CONTEXT_END(symbol, type)                                                                                      \
 	KC_EXPORT CUresult CUDAAPI symbol(type which)                                                                  \

@@ -2,8 +2,8 @@
  * The runtime level, for programs whose CUDA runtime is a shared library. It
  * knows where a launch was called from and by which host function; the launch
  * itself is recorded when it reaches the driver's hooks. Where a runtime call
- * is seen to launch without passing them (its driver was found behind our
- * back), launches are recorded here instead: never both.
+ * turns out to launch without reaching them (it found the driver in a way that we
+ * do not see), launches are recorded here instead: never in both places.
  */
 #include "launch.h"
 
@@ -41,11 +41,11 @@ static const char *const names[] = {
     [STREAM_CREATE_WITH_PRIORITY] = "cudaStreamCreateWithPriority",
 };
 
-/* Seen: a runtime launch that did not pass the driver's hooks. */
+/* A runtime launch has not reached the driver's hooks. */
 static _Atomic int driver_missed;
 
-/* Sites are only ever added: a bound keeps a program that makes code at run
- * time from filling memory. Past it, launches have no call site. */
+/* Call sites are never removed: the bound keeps a program that generates code at
+ * run time from filling memory. Launches from further sites have none. */
 enum { SITES = 4096 };
 static struct kc__site {
 	_Atomic uintptr_t address; /* return address + function; 0: free */
@@ -63,8 +63,8 @@ void kc__runtime_forget(void)
 }
 
 /*
- * The runtime that this caller is linked with: a process can hold several, in
- * scopes of their own. The loader's order first, as without us.
+ * The function of the runtime that this caller is linked with: a process can hold
+ * several, in scopes of their own. As without us, the loader's order comes first.
  */
 static void *find_real(enum runtime_function function, const void *caller)
 {
@@ -226,7 +226,7 @@ static void end(struct runtime_call *call, cudaError_t result)
 	t->in_runtime = false;
 }
 
-/* Where the driver's hooks are known to be passed by: the launch is recorded here. */
+/* The runtime is known to bypass the driver's hooks: the launch is recorded here. */
 static void record_here(struct runtime_call *call, const void *host_function, void *real, dim3 grid, dim3 block,
 			void **args, size_t shared, cudaStream_t stream, bool per_thread)
 {
@@ -299,7 +299,7 @@ RUNTIME_LAUNCH(__cudaLaunchKernel_ptsz, LAUNCH_HANDLE_PTSZ, NULL, true)
 RUNTIME_LAUNCH_EX(cudaLaunchKernelExC, LAUNCH_EX, false)
 RUNTIME_LAUNCH_EX(cudaLaunchKernelExC_ptsz, LAUNCH_EX_PTSZ, true)
 
-/* A stream made behind the driver's hooks is known from its creation on. */
+/* A stream that the runtime makes without the driver's hooks is known from its creation on, too. */
 #define RUNTIME_STREAM(symbol, id, parameters, arguments)                                                              \
 	KC_EXPORT cudaError_t CUDARTAPI symbol parameters;                                                             \
 	cudaError_t CUDARTAPI symbol parameters                                                                        \

@@ -114,8 +114,8 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 		return result;                                                                                         \
 	}
 
-/* A copy whose ends the driver finds out, or that stays on the device, may
- * return before it is done; one that ends in host memory may not. */
+/* A call that copies within the device, or between ends that only the driver knows,
+ * may return before the copy is done; one that copies to host memory may not. */
 #define BOTH_SYNC(symbol, parameters, arguments, kind, bytes, synchronous)                                             \
 	TRANSFER(symbol, parameters, arguments, kind, bytes, NULL, false, synchronous)                                 \
 	TRANSFER(symbol##_ptds, parameters, arguments, kind, bytes, NULL, true, synchronous)

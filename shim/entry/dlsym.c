@@ -23,7 +23,7 @@ void *(*kc__dlsym_find_real(void))(void *, const char *)
 	return kc__real_dlsym;
 }
 
-/* RTLD_NEXT counts from the caller: made a jump, the call would be the application's. */
+/* RTLD_NEXT counts from the caller: compiled into a jump, this call would count as the application's. */
 void *kc__dlsym_behind_us(const char *name)
 {
 	void *address = kc__real_dlsym(RTLD_NEXT, name);
@@ -34,20 +34,20 @@ void *kc__dlsym_behind_us(const char *name)
 
 int kc__dlsym_wants(const char *name)
 {
-	return kc__hook_by_symbol(name) >= 0 || kc__profiler_door(name) >= 0;
+	return kc__hook_by_symbol(name) >= 0 || kc__profiler_function(name) >= 0;
 }
 
 void *kc__dlsym_ours(void *handle, const char *name)
 {
 	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, name);
-	int door = kc__profiler_door(name);
+	int function = kc__profiler_function(name);
 
-	if (door >= 0)
-		return kc__profiler_route(door, address, __builtin_return_address(0));
+	if (function >= 0)
+		return kc__profiler_route(function, address, __builtin_return_address(0));
 	if (!address)
 		return kc__real_dlsym(handle, name);
-	/* A global look-up meets our own export even where no driver is loaded:
-	 * answer as the loader would without us, its error included. */
+	/* A global look-up finds our own export even where no driver is loaded:
+	 * answer as the loader would without us, with its error. */
 	if (kc__is_ours(address) && !kc__driver_symbol(name))
 		return kc__dlsym_behind_us(name);
 	if (atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED)

@@ -1,14 +1,18 @@
 /*
- * The doors beside LD_PRELOAD.
+ * The entry points beside LD_PRELOAD.
  *
- * The loader's: libkerncast-audit.so asks here about bindings that got past us.
+ * Of the loader: libkerncast-audit.so asks here about bindings that bypass the
+ * hooks, as with RTLD_DEEPBIND or dlmopen(). Where the driver is in a namespace
+ * opened by dlmopen(), launches are seen, but CUPTI does not reach there.
  *
- * The driver's: it loads the library that CUDA_INJECTION64_PATH names while the
- * first cuInit runs, and calls InitializeInjection(). Nothing can be interposed
- * any more by then, so calls are seen by CUPTI's callbacks: launches are
- * recorded, and what our tables must know of code and streams is kept up to
- * date. Where the hooks see a call, its callback gives the correlation id only,
- * so both doors at once make one record.
+ * Of the driver: while the first cuInit runs, it loads the library that
+ * CUDA_INJECTION64_PATH names and calls InitializeInjection(). It is too late to
+ * interpose anything then, so calls are seen through CUPTI's callbacks: launches
+ * are recorded, and what the tables must know of code and streams is kept up to
+ * date. Transfers and what orders streams are not seen in this way. Recording
+ * begins when cuInit returns, or with the first launch where CUPTI does not report
+ * that. Where the hooks see a call, its callback gives the correlation id only:
+ * both entry points together make one record.
  */
 #define KC_WITH_CUPTI
 #include "shim/tables/loaded_code.h"
@@ -18,7 +22,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-/* Here, too, cuda.h's names of the newest ABI stand before the older one's. */
+/* cuda.h's macros would turn these names of the older ABI into those of the newest. */
 #undef cuGraphInstantiate
 #undef cuGraphExecUpdate
 #undef cuGraphExecKernelNodeSetParams
@@ -26,7 +30,7 @@
 KC_EXPORT void *kerncast_route(const char *symbol, void *address, struct link_map *base_driver);
 KC_EXPORT int InitializeInjection(void);
 
-/* The call that this thread has made and that we record, from its first callback to its second. */
+/* The call of this thread that is being recorded, from its first callback to its second. */
 static __thread struct {
 	uint32_t open; /* its callback id, 0: none */
 	uint32_t correlation;
@@ -44,7 +48,7 @@ void *kerncast_route(const char *symbol, void *address, struct link_map *base_dr
 		   : kc__route_binding(symbol, address, base_driver);
 }
 
-/* The audit module takes this look-up for our telling it the address. */
+/* This look-up tells the audit module the address: the loader reports it. */
 static void *found_globally(void)
 {
 	return kc__real_dlsym ? kc__real_dlsym(RTLD_DEFAULT, "kerncast_route") : NULL;
@@ -66,7 +70,7 @@ bool kc__injected_alone(void)
 	return kc__real_dlsym(RTLD_DEFAULT, "cuInit") != (void *)cuInit;
 }
 
-/* Our library may have been loaded twice, by different paths: then the preloaded one records. */
+/* The library may have been loaded twice, by different paths: then the preloaded one records. */
 int InitializeInjection(void)
 {
 	void *global = found_globally();
@@ -119,7 +123,7 @@ const uint32_t kc__injected_ids[] = {
 };
 const size_t kc__injected_count = sizeof(kc__injected_ids) / sizeof(*kc__injected_ids);
 
-/* Before calls that are recorded. true: the call's end is awaited. */
+/* Before a call that is recorded. true: its end is to be reported, too. */
 
 #define GRID(p)                                                                                                        \
 	(&(struct kc_shape){.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                                     \
@@ -143,7 +147,7 @@ const size_t kc__injected_count = sizeof(kc__injected_ids) / sizeof(*kc__injecte
 						  config->hStream, twin);                                              \
 	}
 
-/* Of cuGraphLaunch and its twin: CUPTI's structs name the members now one way, now another. */
+/* Parameters of cuGraphLaunch and its per-thread twin: CUPTI's headers name them differently by version. */
 struct graph_launch {
 	CUgraphExec exec;
 	CUstream stream;
@@ -192,8 +196,8 @@ static void end(CUpti_CallbackId id, const void *params, CUresult result)
 	}
 }
 
-/* Calls that are only noted: where another thread may be given the handle
- * afterwards, before the call. */
+/* Calls that are noted, not recorded. Those after which another thread may be given the handle are noted before
+ * they are made. */
 
 static void entering(CUpti_CallbackId id, const void *params)
 {
@@ -258,7 +262,7 @@ static void left(CUpti_CallbackId id, const void *params)
 	}
 }
 
-/* Nothing tells of captures that begin: each launch has to ask. */
+/* CUPTI does not report that a capture begins: each launch has to ask. */
 static void start(bool wait)
 {
 	int none = 0;

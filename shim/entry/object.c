@@ -1,7 +1,7 @@
 /*
- * A symbol of one loaded object, found in its own tables. dlsym() serves neither
- * while the loader is in the middle of its work nor for an object that is loaded
- * only as a dependency of another. For a caller that is neither, dlsym() does.
+ * A symbol of one loaded object, found in the object's own tables. dlsym() cannot
+ * be used while the loader is in the middle of its work, nor for an object that is
+ * loaded only as a dependency of another. It is used in all other cases.
  */
 #include "shim/shim.h"
 
@@ -15,7 +15,7 @@ struct tables {
 	const uint32_t *hash, *gnu_hash;
 };
 
-/* The loader has made the addresses absolute, on most architectures. */
+/* On most architectures the loader has made the addresses absolute. */
 static const void *at(const struct link_map *object, ElfW(Addr) address)
 {
 	return (const void *)(address < object->l_addr ? address + object->l_addr : address);
@@ -44,8 +44,8 @@ static bool is(const struct tables *t, uint32_t i, const char *name)
 	       !strcmp(t->names + s->st_name, name);
 }
 
-/* DT_GNU_HASH: buckets, first symbol, words of a filter, its shift; filter;
- * buckets; a hash for each symbol, whose lowest bit ends its bucket's chain. */
+/* DT_GNU_HASH: number of buckets, first symbol, words of the filter, its shift; the filter;
+ * the buckets; a hash for each symbol, whose lowest bit marks the end of its bucket's chain. */
 static uint32_t find_gnu(const struct tables *t, const char *name)
 {
 	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], hash = 5381, i;
@@ -74,7 +74,7 @@ static uint32_t find_any(const struct tables *t, const char *name)
 	return 0;
 }
 
-/* Of the program itself all that is preloaded is a dependency, too. */
+/* What is preloaded counts as a dependency of the program itself. */
 static bool is_in_our_object(const void *address)
 {
 	Dl_info theirs, ours;

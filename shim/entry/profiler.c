@@ -1,9 +1,9 @@
 /*
  * The application's own profiler takes precedence. CUPTI serves one subscriber
  * and one pair of buffer callbacks at a time: when the application asks for
- * either while we hold them, we hand over first. Whether we hold anything or
- * not, the call goes to the CUPTI that it would have reached without us: a
- * process can hold several.
+ * either while we hold it, we give it up first. In any case the call then goes to
+ * the copy of CUPTI that it would have reached without us: a process can have
+ * several.
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
@@ -13,44 +13,45 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SUBSCRIBE, SUBSCRIBE_V2, REGISTER, DOORS };
+enum { SUBSCRIBE, SUBSCRIBE_V2, REGISTER, FUNCTIONS };
 
 static const struct {
 	const char *symbol;
 	void *ours;
-} doors[DOORS] = {
+} functions[FUNCTIONS] = {
     [SUBSCRIBE] = {"cuptiSubscribe", (void *)cuptiSubscribe},
     [SUBSCRIBE_V2] = {"cuptiSubscribe_v2", (void *)cuptiSubscribe_v2},
     [REGISTER] = {"cuptiActivityRegisterCallbacks", (void *)cuptiActivityRegisterCallbacks},
 };
 
-int kc__profiler_door(const char *symbol)
+int kc__profiler_function(const char *symbol)
 {
-	for (int i = 0; i < DOORS; i++)
-		if (!strcmp(doors[i].symbol, symbol))
+	for (int i = 0; i < FUNCTIONS; i++)
+		if (!strcmp(functions[i].symbol, symbol))
 			return i;
 	return -1;
 }
 
-/* What the loader would have bound the caller to: the global scope first, then what its object is linked to. */
-static void *behind_us(int door, const void *caller)
+/* What the loader would have bound the caller to without us: the global scope comes first, then what the caller's
+ * object is linked to. */
+static void *behind_us(int function, const void *caller)
 {
 	void *address;
 
 	if (!kc__real_dlsym)
 		kc__dlsym_find_real();
-	address = kc__dlsym_behind_us(doors[door].symbol);
-	return address ? address : kc__callers_symbol(caller, doors[door].symbol);
+	address = kc__dlsym_behind_us(functions[function].symbol);
+	return address ? address : kc__callers_symbol(caller, functions[function].symbol);
 }
 
-/* The caller is not always known: a function that ends with the call has jumped here. */
-static void *real_of(int door, const void *caller)
+/* The caller is not always known: a function that ends with this call may have jumped here. */
+static void *real_of(int function, const void *caller)
 {
 	int saved_errno = errno;
-	void *address = behind_us(door, caller);
+	void *address = behind_us(function, caller);
 
 	if (!address)
-		address = kc__cupti_symbol(doors[door].symbol);
+		address = kc__cupti_symbol(functions[function].symbol);
 	if (!address)
 		dlerror();
 	errno = saved_errno;
@@ -117,13 +118,13 @@ KC_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallb
 }
 
 /*
- * What dlsym() has found is called whoever calls it: each address gets a
- * function of its own. A process with more copies of CUPTI than these gets the
- * further ones as they are, unhooked.
+ * An address that dlsym() has found must be reached whoever calls it, so each one
+ * gets a function of its own. Of more copies of CUPTI than these, the further
+ * ones are left unhooked.
  */
 #define COPIES(X) X(0) X(1) X(2) X(3)
 enum { COPIES_MAX = 4 };
-static void *_Atomic found[DOORS][COPIES_MAX];
+static void *_Atomic found[FUNCTIONS][COPIES_MAX];
 
 #define FOUND_FUNCTIONS(n)                                                                                             \
 	static CUptiResult CUPTIAPI subscribe_##n(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,     \
@@ -143,7 +144,7 @@ static void *_Atomic found[DOORS][COPIES_MAX];
 	}
 COPIES(FOUND_FUNCTIONS)
 
-static void *const fronts[DOORS][COPIES_MAX] = {
+static void *const fronts[FUNCTIONS][COPIES_MAX] = {
 #define SUBSCRIBE_FRONT(n) (void *)subscribe_##n,
 #define SUBSCRIBE_V2_FRONT(n) (void *)subscribe_v2_##n,
 #define REGISTER_FRONT(n) (void *)register_##n,
@@ -152,23 +153,23 @@ static void *const fronts[DOORS][COPIES_MAX] = {
     [REGISTER] = {COPIES(REGISTER_FRONT)},
 };
 
-static void *front_of(int door, void *address)
+static void *front_of(int function, void *address)
 {
 	for (int i = 0; i < COPIES_MAX; i++) {
 		void *there = NULL;
 
-		if (atomic_compare_exchange_strong(&found[door][i], &there, address) || there == address)
-			return fronts[door][i];
+		if (atomic_compare_exchange_strong(&found[function][i], &there, address) || there == address)
+			return fronts[function][i];
 	}
 	return address;
 }
 
-/* A global look-up meets our own export even where no CUPTI is loaded. */
-void *kc__profiler_route(int door, void *address, const void *caller)
+/* A global look-up finds our own export even where no CUPTI is loaded. */
+void *kc__profiler_route(int function, void *address, const void *caller)
 {
-	if (address == doors[door].ours && !(address = behind_us(door, caller)))
-		return kc__dlsym_behind_us(doors[door].symbol); /* for dlerror() */
+	if (address == functions[function].ours && !(address = behind_us(function, caller)))
+		return kc__dlsym_behind_us(functions[function].symbol); /* for dlerror() */
 	if (!address || atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED)
 		return address;
-	return front_of(door, address);
+	return front_of(function, address);
 }

@@ -1,10 +1,10 @@
 /*
- * Which real function stands behind each hook, and which hook stands for an
- * address that the driver's resolvers answer with. Addresses are looked up in
- * a table of what libcuda exports, so that ABI version and per-thread twin are
- * right by construction. An address the table does not know is routed by the name
- * that was asked for, or left alone where that may be an ABI without a hook; both
- * are counted.
+ * Which real function each hook calls, and which hook replaces an address that
+ * the driver's resolvers answer with. Addresses are looked up in a table of what
+ * libcuda exports, which tells ABI version and per-thread twin for certain. For an
+ * address that is not in it, the hook is chosen by the name that was asked for; or
+ * the address is left alone, where it may be of an ABI without a hook. Both are
+ * counted.
  */
 #include "shim/shim.h"
 
@@ -31,7 +31,7 @@ static struct {
 	pthread_mutex_t lock;
 	_Atomic int ready;       /* exported addresses are in the table */
 	void *driver;            /* a handle */
-	struct link_map *object; /* instead of it, where a binding taught us the driver */
+	struct link_map *object; /* instead of it, where we know the driver from a binding */
 	bool apart;              /* that one is in a namespace of its own (dlmopen) */
 	struct {
 		void *_Atomic address;
@@ -124,7 +124,7 @@ static void learn_address(void *address, int hook)
 	}
 }
 
-/* A look-up of ours that fails must not be what the application's dlerror() tells. */
+/* If our look-up fails, the application's dlerror() must not report it. */
 static void *look_up(void *handle, const char *symbol)
 {
 	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, symbol);
@@ -151,10 +151,11 @@ static bool learn_driver(void *const *next, void *const *exported)
 }
 
 /*
- * Learns the driver, and whatever else lies behind us in the loader's order
- * (another interposing library, which is then called first, as without us):
- * nothing does where the driver is apart. The loader is asked before the lock is
- * taken: a library's constructor may come here with the loader's own lock held.
+ * Notes the driver's functions, and what else follows us in the loader's order:
+ * another interposing library, which is then called first, as without us. Nothing
+ * follows where the driver is in a namespace of its own. The loader is asked before
+ * the lock is taken: a library's constructor may come here with the loader's own
+ * lock held.
  */
 static bool driver_take(void *driver, struct link_map *object, bool apart)
 {
@@ -177,7 +178,7 @@ static bool driver_take(void *driver, struct link_map *object, bool apart)
 	return atomic_load_explicit(&real.ready, memory_order_acquire);
 }
 
-/* Finds the driver as the application loaded it. hint: a handle the application used. */
+/* Finds the driver as the application has loaded it. hint: a handle that the application used. */
 static bool driver_find(void *hint)
 {
 	void *driver;
@@ -239,8 +240,8 @@ static void *route_by_name(int hook, void *address)
 	return hooks[hook].ours;
 }
 
-/* Another library may export a driver's name for purposes of its own (a tool
- * that forwards, a stub): only what comes from the driver's file is hooked. */
+/* Another library may export a driver's name for purposes of its own (a tool that
+ * forwards calls, a stub): only what comes from the driver's file is hooked. */
 static bool from_driver(const void *address)
 {
 	Dl_info theirs, drivers;
@@ -292,9 +293,10 @@ bool kc__apart(void)
 }
 
 /*
- * One process, one driver: the one in the base namespace where there is one, as
- * its callers are bound to our hooks already, else the first that is used. Where
- * ours is apart, later callers in the base namespace get theirs.
+ * One driver is watched in a process: the one in the base namespace where there is
+ * one, as its callers are bound to our hooks already; else the first that is used.
+ * If that is in a namespace of its own, later callers in the base namespace get
+ * their own driver.
  */
 void *kc__route_binding(const char *symbol, void *address, struct link_map *base_driver)
 {
@@ -347,11 +349,11 @@ static bool is_exported(const void *address)
 }
 
 /*
- * Whether an answer to this request may be called as the hook calls its real
- * function. What is exported under another name than the hook's is another ABI,
- * and so may be anything that is asked for in a later version than the table of
- * hooks covers. A function outside the driver is an interposing library's: the
- * hook would bypass it, unless it is all that the hook has.
+ * Whether an answer to this request has the ABI of the hook's real function. What
+ * is exported under another name than the hook's has another ABI, and what is
+ * asked for in a later version than the table of hooks covers may have one. A
+ * function outside the driver belongs to an interposing library, which the hook
+ * would bypass, unless that library's function is the one that the hook calls.
  */
 static bool speaks_for(int hook, int version, const void *address)
 {

@@ -1,4 +1,4 @@
-/* The driver's own resolver: its answers are what runtimes call through. */
+/* cuGetProcAddress, the driver's own resolver: runtimes call the addresses that it answers with. */
 #include "shim/shim.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * The worker's part: from kept code to cost formulas. A module's PTX is parsed
- * once for all of its kernels that have been launched so far, and let go again.
+ * From kept code to cost formulas, on the worker thread. A module's PTX is parsed
+ * once for all of its kernels that have been launched so far, and then freed.
  */
 #include "loaded_code.h"
 #include "kernel_formula.h"
@@ -16,14 +16,14 @@
 
 #define UNPACKED_MAX_BYTES ((size_t)16 << 20) /* of one image */
 #define PARSED_MAX_BYTES ((size_t)40 << 20)   /* while one module is read */
-#define FORMULA_MAX_BYTES ((size_t)256 << 10) /* kept for good, a kernel */
+#define FORMULA_MAX_BYTES ((size_t)256 << 10) /* of one kernel, kept for good */
 #define FORMULAS_MAX_BYTES ((size_t)8 << 20)  /* all together */
 #define TEXT_BYTES 4096u
 #define FREE_NS 500000000ll
 #define REST_SHARE 20
 #define FINISH_NS 100000000ll /* for what is left at the end of the process */
 
-/* What is being read for: the wanted kernels of one module's code. */
+/* The kernels of one module whose code is being read. */
 struct reading {
 	struct kc__kernel *kernels; /* those without a formula, by next_wanted */
 	struct kc_refusal refusal;
@@ -80,8 +80,8 @@ static void put(const struct kc__kernel *kernel, enum kc_code_state state, const
 	kc_journal_put(kc__shim.journal, KC_KIND_CODE, buffer, sizeof(entry) + strlen(buffer + sizeof(entry)) + 1);
 }
 
-/* What the driver says of the parameters must be what the PTX says: the
- * application's argument list is only as long as the kernel that it launches wants it. */
+/* The driver and the PTX must agree on the number of parameters: the application's
+ * list of arguments is only as long as the kernel that it launches needs. */
 static bool same_parameters(const struct kc__kernel *kernel, const struct kc_ptx_function *function)
 {
 	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
@@ -161,7 +161,7 @@ static void read_ptx(struct reading *reading, const struct kc_image *image)
 	kc_ptx_free(&module);
 }
 
-/* The device of the first kernel decides: another one with other PTX in the same load is rare. */
+/* The PTX for the first kernel's device is read: another device that uses other PTX of the same image is rare. */
 static void read_images(struct reading *reading, const void *bytes, size_t length)
 {
 	const struct kc_device *device = &reading->kernels->device->info;
@@ -211,7 +211,7 @@ static void give_up(const struct reading *reading, const struct kc__code *code)
 	}
 }
 
-/* Takes those of one code out of the list. */
+/* Takes the kernels of one module out of the list. */
 static struct kc__kernel *take_wanted(struct kc__code **code)
 {
 	struct kc__kernel *taken = NULL, **link = &kc__shim.wanted;
@@ -255,9 +255,9 @@ static int read_next(void)
 	return 1;
 }
 
-/* A module is read again for each kernel of it that is launched later. Once that has taken
- * FREE_NS, nothing is read for so long that it takes one part in REST_SHARE of the time, and
- * what is wanted meanwhile is read together. */
+/* A module is read again when another kernel of it is launched later. Once reading has taken
+ * FREE_NS, it pauses after each module, so that it takes no more than one part in REST_SHARE
+ * of the time, and what is wanted meanwhile is read together. */
 int kc__code_step(void)
 {
 	struct kc__reading_cost *cost = &kc__shim.reading;

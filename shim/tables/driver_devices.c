@@ -1,4 +1,4 @@
-/* What the driver tells of each device, asked once. */
+/* What the driver tells about each device, asked once. */
 #include "shim/shim.h"
 
 #include "store/database/calibration.h"
@@ -63,7 +63,7 @@ static void fill(const struct driver *d, CUdevice handle, struct kc_device *info
 		strcpy(info->name, "unknown");
 	if (d->memory && d->memory(&bytes, handle) == CUDA_SUCCESS)
 		info->memory_bytes = bytes;
-	/* Double data rate: two transfers a clock. */
+	/* Double data rate: two transfers per clock. */
 	info->memory_bytes_per_s = 2000ull * info->memory_clock_khz * (info->memory_bus_bits / 8);
 	info->hardware_queues =
 	    connections && atoi(connections) > 0 ? (uint32_t)atoi(connections) : HARDWARE_QUEUES_DEFAULT;
@@ -87,7 +87,7 @@ static int device_ask(const struct driver *d, int ordinal, struct kc__device *de
 	return 0;
 }
 
-/* What was measured of these very devices before this process began. */
+/* What `kerncast calibrate` has measured of these very devices. */
 static void calibrate(void *entries)
 {
 	struct sqlite3 *calibrations = kc_calibration_open(kc__shim.options.db);

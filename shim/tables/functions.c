@@ -18,12 +18,12 @@ static uint64_t hash_text(const char *s)
 	return h;
 }
 
-/* Handles: which are CUkernels, and their names where the driver cannot tell */
+/* Handles: which are CUkernels, and their names where the driver does not tell */
 
 struct handle {
 	uint64_t key[1];
 	const char *_Atomic name;
-	struct kc__code *_Atomic code; /* of modules and libraries, too */
+	struct kc__code *_Atomic code; /* modules and libraries have it, too */
 	_Atomic uint32_t is_kernel;
 };
 
@@ -91,7 +91,7 @@ void kc__handle_named(const void *handle, bool is_kernel, const char *name, cons
 
 /* Functions and kernels */
 
-struct answers { /* the driver's, about a function */
+struct answers { /* what the driver tells about a function */
 	const char *name;
 	struct kc_resources resources;
 	int binary_version, ptx_version;
@@ -124,7 +124,7 @@ static const char *ask_name(CUfunction f, const struct handle *h, bool is_kernel
 	return h ? atomic_load_explicit(&h->name, memory_order_acquire) : NULL;
 }
 
-/* A handle that came by a call that is not hooked: the driver knows where it belongs. */
+/* For a handle from a call that is not hooked, the driver is asked for the module. */
 static struct kc__code *ask_code(CUfunction f, bool is_kernel)
 {
 	CUresult(CUDAAPI * get)(void **, void *) =
@@ -232,7 +232,8 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	return kernel;
 }
 
-/* The driver did not answer: it was asked in the wrong way if there was no room to note what the handle is. */
+/* The driver did not answer. If the table of handles is full, it may have been asked as for the wrong kind of handle.
+ */
 static enum kc_unpredictable unanswered(CUfunction f)
 {
 	bool full = atomic_load_explicit(&kc__shim.handles.full.reached, memory_order_relaxed);

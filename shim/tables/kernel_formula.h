@@ -1,6 +1,6 @@
 /*
- * A kernel's cost formula at a launch: which of the arguments matter, and what
- * they are.
+ * A kernel's cost formula at a launch: which of the arguments matter, and their
+ * values.
  *
  *   kc__formula    published once the worker has read the code; never freed
  *   kc__need       bytes of an argument that the formula depends on
@@ -36,7 +36,7 @@ uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__g
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
 		       uint32_t effort, struct kc_counts *counts);
 
-/* The arguments that matter, for people: "p2 = 1048576, p3 mod 32 = 0, p4 = ?". */
+/* The arguments that matter, for the user: "p2 = 1048576, p3 mod 32 = 0, p4 = ?". */
 void kc__arguments_tell(const struct kc__formula *formula, const struct kc__given *given, char *text, size_t size);
 
 /* The argument list as one block, laid out as the driver does. Its length; 0: not
@@ -44,7 +44,7 @@ void kc__arguments_tell(const struct kc__formula *formula, const struct kc__give
 size_t kc__arguments_pack(const struct kc__parameters *parameters, const struct kc__given *given, void *block,
 			  size_t max_bytes);
 
-/* A block as a launch call could be given it; valid as long as both. */
+/* The block in the form that a launch call takes; valid as long as both are. */
 struct kc__packed {
 	void *extra[5];
 	size_t bytes;

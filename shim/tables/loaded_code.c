@@ -16,7 +16,7 @@ static struct {
 	size_t bytes;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Eight bytes at a time, mixed as the tables' keys are. */
+/* Eight bytes at a time, mixed like the keys of the tables. */
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t length)
 {
 	const char *p = bytes;
@@ -32,7 +32,7 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t length)
 	return (h ^ word) * 0x9E3779B97F4A7C15u;
 }
 
-/* Where in which file an address is mapped from, as the loader knows it. */
+/* The file and the offset that an address is mapped from, as the loader knows it. */
 struct mapped {
 	uintptr_t address;
 	size_t length;
@@ -85,7 +85,7 @@ static void let_go(struct kc__code *code)
 	}
 }
 
-/* pool.lock held. false: what would have to go is being read. */
+/* pool.lock held. false: the copy that would have to go is being read. */
 static bool make_room(size_t bytes)
 {
 	while (pool.first && pool.bytes + bytes > KC__CODE_POOL_BYTES) {
@@ -115,7 +115,7 @@ static bool keep_copy(struct kc__code_piece *piece, const void *bytes, size_t le
 	return true;
 }
 
-/* Of pieces that are in no file. false: there is no room for them. */
+/* Copies the pieces that are in no file. false: there is no room for them. */
 static bool keep_copies(struct kc__code *code, const struct kc_image_piece *pieces)
 {
 	size_t bytes = 0;
@@ -143,7 +143,7 @@ static bool keep_copies(struct kc__code *code, const struct kc_image_piece *piec
 	return copied;
 }
 
-/* Before tables_lock: the loader's own lock is taken. */
+/* Before tables_lock is taken, as this takes the loader's lock. */
 static void find_files(const struct kc_image_piece *pieces, uint32_t count, struct mapped *mapped)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -153,9 +153,9 @@ static void find_files(const struct kc_image_piece *pieces, uint32_t count, stru
 }
 
 /*
- * All of a small piece; of a large one its length and samples: a library's code
- * may be hundreds of megabytes of which the driver reads the little that is used,
- * and so must we. What changes in code of that size moves nearly all behind it.
+ * A small piece is hashed as a whole, a large one by its length and samples of it:
+ * a library's code may have hundreds of megabytes, of which the driver reads the
+ * little that is used. A change in code of that size moves nearly all that follows.
  */
 #define WHOLE_BYTES ((size_t)256 << 10)
 #define SAMPLES ((size_t)256)
@@ -250,7 +250,7 @@ void kc__code_loaded_file(const void *handle, const char *path)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
-/* Of the parent's copies nothing is freed: another of its threads may be at it. */
+/* The parent's copies are not freed: one of its threads may have been changing them. */
 void kc__code_forget(void)
 {
 	pthread_mutex_init(&pool.lock, NULL);

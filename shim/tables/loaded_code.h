@@ -3,12 +3,14 @@
  * once one of its kernels is launched.
  *
  *   kc__code        what one module load brought, in up to KC__CODE_PIECES pieces
- *   kc__code_piece  bytes of a mapped file, by path and offset; or a copy, for the
- *                   program may free what it handed over as soon as the call is done
+ *   kc__code_piece  bytes of a mapped file, by path and offset; or a copy, as the
+ *                   application may free what it passed as soon as the call returns
  *
- *   module or library handle -> kc__code, and functions' handles to the same
+ *   handle of a module, library or function -> kc__code
  *
- * Nothing of the application's is read after the call it came with.
+ * What the application passes is not read after the call it came with. Until its
+ * code has been read, a kernel is predicted without it; from then on its launch
+ * shapes are told apart by the arguments that matter to the formula.
  */
 #ifndef KC_SHIM_CODE_H
 #define KC_SHIM_CODE_H
@@ -24,7 +26,7 @@ struct kc__code_piece {
 	const char *path; /* NULL: a copy */
 	uint64_t offset;
 	size_t length;
-	void *copy; /* NULL: let go to make room */
+	void *copy; /* NULL: freed to make room */
 };
 
 struct kc__code {
@@ -36,21 +38,21 @@ struct kc__code {
 	struct kc__code *next_copied; /* in the order of loading */
 };
 
-/* After a load: what the handle stands for now. An image as the driver takes it, or a file. */
+/* After a load: the code that the handle stands for now, as an image in one of the driver's formats, or a file. */
 void kc__code_loaded(const void *handle, const void *image);
 void kc__code_loaded_file(const void *handle, const char *path);
 
-/* Worker: a piece's copy, which stays until it is released; NULL: it was let go. */
+/* Worker: the copy of a piece, kept until it is released; NULL: it has been freed. */
 void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece);
 void kc__code_release(struct kc__code *code);
 void kc__code_forget(void); /* fork child */
 
-/* tables_lock held. The kernel is launched: its code is to be read. */
+/* tables_lock held. The kernel has been launched: its code is to be read. */
 void kc__code_wanted(struct kc__kernel *kernel);
 
-/* code_read.c. Worker: reads what is wanted, one module's code at most. 1: there may be more. */
+/* code_read.c. Worker: reads the code of one module, if any is wanted. 1: there may be more. */
 int kc__code_step(void);
-/* Worker: the process ends. What cannot be read in a moment is left, and marked so. */
+/* Worker, as the process ends: what cannot be read in a moment is left, and marked as waiting. */
 void kc__code_finish(void);
 
 #endif

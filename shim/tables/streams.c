@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* Which default stream a handle means; 0: one the application made. */
+/* Which default stream a handle stands for; 0: it is a stream that the application made. */
 static uint64_t default_stream(CUstream stream, bool per_thread)
 {
 	if (stream == NULL)
@@ -47,7 +47,7 @@ static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
 	entry->kind = flags & CU_STREAM_NON_BLOCKING ? KC_STREAM_NONBLOCKING : KC_STREAM_BLOCKING;
 }
 
-/* tables_lock held. Past the bound all streams share the last lane. */
+/* tables_lock held. When all lanes are taken, further streams share the last one. */
 static uint32_t lane_take(struct kc__device *device)
 {
 	for (uint32_t i = 0; i < KC__LANES_MAX / 64; i++)

@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 /*
- * Bounds, in entries. A program past them is still recorded; what has no entry
- * is "table full" in the ledger. Entries are in the arena, whose bound is often
- * met first.
+ * Limits, in entries. A program that exceeds them is still recorded; a launch
+ * without an entry is "table_full" in the ledger. Entries are in the arena, whose
+ * limit is often reached first.
  */
 enum {
 	FUNCTIONS_MAX = 65536,
@@ -48,7 +48,7 @@ void *kc__map(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* LeakSanitizer's, where the application has it: it would take heap memory that is known from here alone for lost. */
+/* Of LeakSanitizer, where the application has it: it would report heap memory that only these pages point to. */
 extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
 extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attribute__((weak));
 
@@ -113,7 +113,7 @@ static int table_init(struct kc__table *t, uint32_t limit)
 
 int kc__tables_init(void)
 {
-	memset(&kc__shim.arena, 0, sizeof(kc__shim.arena)); /* a parent's stays mapped */
+	memset(&kc__shim.arena, 0, sizeof(kc__shim.arena)); /* that of a parent stays mapped */
 	for (int i = 0; i < TABLES; i++)
 		if (table_init(tables[i].table, tables[i].limit))
 			return -ENOMEM;
@@ -151,7 +151,7 @@ void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int word
 	return entry;
 }
 
-/* A number as messages have it: 16,384. */
+/* A number as messages show it: 16,384. */
 static const char *grouped(uint32_t n, char text[16])
 {
 	if (n < 1000)

@@ -1,6 +1,6 @@
 /*
  * The library's tables: open addressing, entries that begin with their key and
- * are never freed. Any thread finds; who adds holds tables_lock.
+ * are never freed. Any thread may search; who adds holds tables_lock.
  */
 #ifndef KC_SHIM_TABLES_H
 #define KC_SHIM_TABLES_H
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Multiplicative hashing (Knuth, TAOCP 6.4), a word beside the other rather than one after the other. */
+/* Multiplicative hashing (Knuth, TAOCP 6.4). Words are mixed independently, so the multiplications overlap. */
 static inline uint64_t kc__mix(const uint64_t *key, int words)
 {
 	static const uint64_t odd[] = {0x9E3779B97F4A7C15u, 0xD1342543DE82EF95u, 0xBF58476D1CE4E5B9u,
@@ -45,14 +45,14 @@ static inline void *kc__find(const struct kc__table *t, const uint64_t *key, int
 	return NULL;
 }
 
-/* tables_lock held. From here on other threads find the entry: it is complete. */
+/* tables_lock held. The entry is complete: other threads find it from now on. */
 void kc__insert(struct kc__table *t, void *entry, int words);
-/* tables_lock held. A new entry with its key set, not yet in the table; NULL past the bound. */
+/* tables_lock held. A new entry with its key set, not yet in the table; NULL: a limit is reached. */
 void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words);
-/* tables_lock held. A copy for good. */
+/* tables_lock held. A copy that is never freed; NULL: the limit is reached. */
 char *kc__keep_text(const char *text);
 
-/* device.c's, by handle; NULL: not known */
+/* NULL: not known */
 struct kc__device *kc__device_of_handle(CUdevice handle);
 
 #endif
