@@ -1,5 +1,5 @@
-# Programs that do what is allowed and seldom expected; each .c is one, linked to the stand-in driver, but for
-# those named here: libraries that some of them open or run on.
+# Programs that do what is allowed but unusual. Each .c is one, linked to the stand-in driver, except for those
+# named here: libraries that some of the programs open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
   old_profiler_plugin.so late.so resolver.so)
@@ -24,7 +24,7 @@ $(AWKWARD)/old_profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o
 $(AWKWARD_LIBRARIES):
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^ -Wl,-soname,$(@F) $(LDFLAGS)
-# Its leak check looks at the whole process.
+# AddressSanitizer checks the whole process for leaks.
 $(BUILD)/cuda_tests/awkward/leaks.o: private CFLAGS += -fsanitize=address
 $(AWKWARD)/leaks: private LDFLAGS += -fsanitize=address
 -include $(wildcard $(BUILD)/cuda_tests/awkward/*.d)

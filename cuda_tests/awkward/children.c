@@ -2,12 +2,12 @@
  * A child of a process that has launched: made by fork(), by _Fork() or by clone() itself, which run no handlers of
  * fork() (_Fork: of glibc 2.34 and later).
  *
- * children fork|_Fork|clone [launch]  the child launches, if it is to, and ends with exit(7)
+ * children fork|_Fork|clone [launch]  the child launches, where `launch` is given, and ends with exit(7)
  *
  * children HOW init                   parent and child call cuInit, and nothing else
  * children clone-first                the child of a process that does not use CUDA does
  *
- * The parent launches again and kills itself: nothing but what the child wrote could say that it ended in order.
+ * The parent launches again and kills itself: only something that the child wrote could say that it ended normally.
  */
 #include "awkward.h"
 
@@ -31,7 +31,7 @@ static pid_t make_child(const char *how)
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-/* How many succeed. */
+/* Returns how many launches succeed. */
 static int launch(struct awkward *a)
 {
 	int good = 0;

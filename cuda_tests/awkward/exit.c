@@ -100,7 +100,8 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (!strcmp(mode, "handlers"))
-		atexit(launch_at_end); /* before cuInit: after the handlers of whatever cuInit brings */
+		atexit(
+		    launch_at_end); /* registered before cuInit, so it runs after the handlers that cuInit registers */
 	awkward_start(&awkward);
 	if (!strcmp(mode, "handlers"))
 		atexit(launch_at_end);

@@ -1,7 +1,6 @@
 /*
- * As much of a driver as newer_abi.c needs: of a CUDA that may come, in which
- * cuLaunchHostFunc has a third ABI that nobody can know yet. It says which one
- * was called, and with what.
+ * As much of a driver as newer_abi.c needs, of a possible later CUDA in which
+ * cuLaunchHostFunc has a third ABI. It prints which one was called, and with what.
  */
 #include <cuda.h>
 

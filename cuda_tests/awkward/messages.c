@@ -40,7 +40,7 @@ static void fill(int fd)
 	require(fcntl(fd, F_SETFL, 0) == 0, "fcntl");
 }
 
-/* Standard error becomes one end of what kind says; the other stays open where it is full. */
+/* Makes standard error one end of a pipe or socket, as kind says. The other end stays open if it is to be full. */
 static void replace_standard_error(const char *kind)
 {
 	int ends[2]; /* to read from, to write to */

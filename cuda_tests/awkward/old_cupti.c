@@ -1,4 +1,4 @@
-/* As much of another CUPTI as profiler_plugin.c needs: its answers tell that it was called. */
+/* As much of another version of CUPTI as profiler_plugin.c needs: its answers show that it was called. */
 #include <cupti.h>
 
 #define EXPORT __attribute__((visibility("default")))

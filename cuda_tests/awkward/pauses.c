@@ -1,7 +1,7 @@
 /*
- * Launches N times, says "ready" and waits for a line, then launches M times:
- * what the test does in between happens in the middle of the run. Ends by
- * SIGKILL where a third argument is given.
+ * Launches N times, prints "ready" and waits for a line, then launches M times, so
+ * that a test can act in the middle of the run. With a third argument it kills
+ * itself at the end, by SIGKILL.
  */
 #include "awkward.h"
 

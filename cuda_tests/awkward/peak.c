@@ -1,6 +1,6 @@
 /*
- * peak FILE COMMAND...: runs the command and writes the most memory it held,
- * in KiB, into FILE. Ends with its status, 128 + N where signal N killed it.
+ * peak FILE COMMAND...: runs the command and writes its peak resident memory, in
+ * KiB, to FILE. Exits with its status, or 128 + N if signal N killed it.
  */
 #include <stdio.h>
 #include <stdlib.h>

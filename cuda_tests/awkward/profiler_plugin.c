@@ -1,4 +1,4 @@
-/* A library that is linked to CUPTI, as a framework's is, and opened by profilers.c. */
+/* A library that is linked to CUPTI, like a framework's, and opened by profilers.c. */
 #include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ EXPORT int plugin_init(void)
 	return cuInit(0);
 }
 
-/* Given back, so that whoever comes next finds it free. */
+/* Unsubscribes, so that the next subscriber is accepted. */
 static int subscribed(CUptiResult result)
 {
 	if (result == CUPTI_SUCCESS)
@@ -61,13 +61,13 @@ EXPORT int plugin_register(void)
 	return result;
 }
 
-/* The compiler makes a jump of the call: its return address is in the program. */
+/* The compiler turns this call into a jump: the return address is in the program. */
 EXPORT int plugin_register_by_jump(void)
 {
 	return cuptiActivityRegisterCallbacks(buffer_wanted, buffer_done);
 }
 
-/* In a library's look-up the libraries it is linked to come last. */
+/* A look-up by a library searches the libraries that it is linked to last. */
 EXPORT int plugin_subscribe_globally(void)
 {
 	__typeof__(&cuptiSubscribe) found = (__typeof__(&cuptiSubscribe))dlsym(RTLD_DEFAULT, "cuptiSubscribe");

@@ -1,5 +1,5 @@
 /*
- * A program whose plugins bring a profiler, and what CUPTI answers it.
+ * A program whose plugins have a profiler, and the results that CUPTI gives it.
  *
  *	profilers before|after|child PLUGIN...   before its first cuInit, after a launch, in a child forked then
  *	profilers past LIBRARY PLUGIN...         after a launch, where LIBRARY called cuInit past whatever is preloaded
@@ -68,7 +68,7 @@ static void launch(struct awkward *a)
 	CHECK(cuCtxSynchronize());
 }
 
-/* All are found before the first is called. */
+/* Looks all functions up before it calls the first. */
 static void ask_found(int count, char **paths)
 {
 	CUptiResult (*found[LIBRARIES_MAX])(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc);

@@ -1,7 +1,7 @@
 /*
- * Somebody else's preloaded library, whose cuGetProcAddress answers with a
- * function of its own for cuLaunchHostFunc. That one says so and calls the
- * driver by its exported name.
+ * A preloaded library of a third party, whose cuGetProcAddress answers with a
+ * function of its own for cuLaunchHostFunc. That function prints a line and calls
+ * the driver by its exported name.
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DECIDE_US 50000 /* enough for whoever would decide too early what the first one met */
+#define DECIDE_US 50000 /* long enough that deciding too early what the first one met would show */
 
 enum { FIRST, STALLED, SECOND, STREAMS };
 
@@ -31,7 +31,7 @@ static void wait_for(_Atomic int *flag)
 		usleep(100);
 }
 
-/* The C library's, as every library of this process finds it. */
+/* Found by every library of this process in place of the C library's. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *t)
 {
 	int status = (int)syscall(SYS_clock_gettime, id, t);

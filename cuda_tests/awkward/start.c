@@ -1,7 +1,7 @@
 /*
- * Starts that do not go as usual. early: launches before cuInit. thread: no thread
- * can be made for the preloaded library; afterwards the program subscribes to CUPTI
- * itself. Prints the results of calls.
+ * Unusual starts. early: launches before cuInit. thread: the preloaded library cannot
+ * start a thread; afterwards the program subscribes to CUPTI itself. Prints the
+ * results of the calls.
  */
 #include "awkward.h"
 
@@ -16,7 +16,7 @@
 
 static int refuse_threads;
 
-/* Instead of the C library's, for everybody in this process. */
+/* Found by every library of this process in place of the C library's. */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 							  void *(*run)(void *), void *arg)
 {

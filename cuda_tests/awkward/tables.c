@@ -1,6 +1,6 @@
 /*
- * Uses N of one thing: kernels, each of a module of its own; launch shapes;
- * threads, each with its per-thread default stream; streams. One launch each.
+ * Launches once with each of N kernels, every one in a module of its own; or with N
+ * launch shapes; or on the per-thread default streams of N threads; or on N streams.
  */
 #include "awkward.h"
 

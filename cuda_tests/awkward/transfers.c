@@ -1,4 +1,4 @@
-/* Nothing but transfers, as fast as they can be asked for. usage: transfers N */
+/* Makes N transfers as fast as possible, and nothing else. usage: transfers N */
 #include "awkward.h"
 
 int main(int argc, char **argv)

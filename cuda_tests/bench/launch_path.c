@@ -1,7 +1,7 @@
 /*
- * How long one cuLaunchKernel takes its caller, with launches queued. Prints
- * median and 99th percentile in nanoseconds, the clock's own reading included:
- * what a library adds is the difference between two runs of this program.
+ * How long one call of cuLaunchKernel takes while launches are queued. Prints the
+ * median and the 99th percentile in nanoseconds, reading the clock included: the
+ * difference between two runs of this program is what a library adds.
  *
  * usage: launch_path STREAMS     launches go to that many streams in turn
  */

@@ -1,15 +1,15 @@
 /*
- * A small image pipeline, as an ordinary CUDA program: pictures are uploaded,
- * blurred, turned, combined and summed up on four streams that wait for each
- * other through events, many times over. It knows nothing of kerncast.
+ * A small image pipeline, an ordinary CUDA program: again and again pictures are
+ * uploaded, blurred, turned, combined and summed up on four streams that wait for
+ * each other through events. It knows nothing of kerncast.
  *
  *   upload    picture to the device, brightness (saxpy, of a size that changes now and then)
  *   filter    stencil, again and again
  *   product   transpose, then a matrix product
- *   gather    waits for both, adds them and reduces the sum to one number a block
+ *   gather    waits for both, adds them and reduces the sum to one number per block
  *
- * The checksum at the end depends on the device's arithmetic, the number of
- * threads and the number of rounds, on nothing else.
+ * The checksum at the end depends only on the device's arithmetic, the number of
+ * threads and the number of rounds.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -114,7 +114,7 @@ __global__ void reduce(int n, const float *in, float *partial)
 
 enum { UPLOAD, FILTER, PRODUCT, GATHER, STREAMS };
 
-struct pipeline { /* one a thread */
+struct pipeline { /* one per thread */
 	pthread_t thread;
 	int index, rounds;
 	cudaStream_t stream[STREAMS];

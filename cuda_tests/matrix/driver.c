@@ -58,7 +58,7 @@ static void driver_find(void)
 }
 #endif
 
-/* A CUfunction of a module, one of a library's kernel, and a CUkernel that stands for a function as it is. */
+/* A CUfunction of a module, one of a library's kernel, and a CUkernel used as a CUfunction. */
 static void load_kernels(void)
 {
 	CUlibrary library;

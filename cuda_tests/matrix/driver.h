@@ -67,10 +67,10 @@ extern const unsigned char driver_image[];
 extern const unsigned long driver_image_bytes;
 
 void buffer_make(struct buffer *buffer);   /* zeros */
-void buffer_finish(struct buffer *buffer); /* looks at the contents where the device computes, frees it */
+void buffer_finish(struct buffer *buffer); /* frees it; where the device computes, checks its contents first */
 
 typedef void launch_function(int i, struct buffer *buffer, CUstream stream);
-/* A program_run() work: launches kernels, half on a stream of its own, half on the default stream. */
+/* For program_run(): launches kernels, half on a stream of its own, half on the default stream. */
 long driver_work(int launches, launch_function *launch);
 
 #endif

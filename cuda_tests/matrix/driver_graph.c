@@ -1,7 +1,7 @@
 /*
- * Graphs of five kernels, each kind launched so many times a thread:
+ * Graphs of five kernels. Each kind is launched the same number of times per thread:
  *   captured   from two streams that fork and join
- *   explicit   nodes added one by one; on the way a node's parameters change in
+ *   explicit   nodes added one by one; between launches a node's parameters change in
  *              the executable graph, a node is disabled for a while, and the
  *              executable graph is updated from the changed graph
  *   nested     two kernels around a child graph of three
@@ -68,14 +68,14 @@ static void captured(struct state *s, int launches)
 	capture_add(&s->left, 3, s->stream);
 	CHECK(CALL(cuStreamEndCapture)(s->stream, &graph));
 	CHECK(CALL(cuGraphInstantiateWithFlags)(&exec, graph, 0));
-	CHECK(CALL(cuGraphDestroy)(graph)); /* the executable graph does not need it */
+	CHECK(CALL(cuGraphDestroy)(graph)); /* the executable graph keeps what it needs */
 	for (int i = 0; i < launches; i++)
 		launch(s, exec, s->stream, KERNELS, 1 + 2 + 3, 1 + 2);
 	CHECK(CALL(cuStreamSynchronize)(s->stream));
 	CHECK(CALL(cuGraphExecDestroy)(exec));
 }
 
-/* Twice the blocks, another d. */
+/* Twice as many blocks, and another d. */
 static CUDA_KERNEL_NODE_PARAMS other_params(void **args)
 {
 	return (CUDA_KERNEL_NODE_PARAMS){.func = driver_kernels.add_shared,
@@ -123,7 +123,7 @@ static void explicit_nodes(struct state *s, int launches)
 			CHECK(CALL(cuGraphKernelNodeSetParams)(node[4], &params));
 			CHECK(CALL(cuGraphExecUpdate)(exec, graph, &result));
 			left = 1 + 2 + 20;
-			right = 4 + 5; /* as the graph says, again */
+			right = 4 + 5; /* the graph's own value again */
 			kernels = KERNELS;
 		}
 		launch(s, exec, s->stream, kernels, left, right);

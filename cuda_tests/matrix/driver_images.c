@@ -1,6 +1,6 @@
 /*
- * Images of code are unmapped as soon as the call that took them has returned,
- * as CuPy, Triton and NVRTC's users do: whoever reads one later dies.
+ * Images of code are unmapped as soon as the call that loads them has returned, as
+ * CuPy, Triton and programs that use NVRTC do: reading one later is a crash.
  */
 #include "driver.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LAUNCHES 100 /* each way */
+#define LAUNCHES 100 /* of each kind of load */
 
 static const char ptx[] = ".version 7.0\n"
 			  ".target sm_75\n"

@@ -1,6 +1,6 @@
 /*
- * The kernels that the programs launch, in C as the host code's stubs, in CUDA
- * as themselves. Each adds d to n integers, once; grids may be larger than n.
+ * The kernels that the programs launch: stubs in host code, kernels in CUDA code.
+ * Each adds d to n integers, once; grids may be larger than n.
  */
 #ifndef KERNELS_H
 #define KERNELS_H
@@ -12,7 +12,7 @@
 #endif
 
 KERNEL void add(int *x, int n, int d);
-KERNEL void add_shared(int *x, int n, int d);   /* 4 bytes of dynamic shared memory a thread */
+KERNEL void add_shared(int *x, int n, int d);   /* 4 bytes of dynamic shared memory per thread */
 KERNEL void add_together(int *x, int n, int d); /* a cooperative launch: waits for the whole grid */
 
 #endif

@@ -4,8 +4,8 @@
  *
  *   main() -> program_run() -> work() in each thread -> kernels it executed
  *
- * A device whose name begins with "Simulated " keeps time and does not compute:
- * there results are not looked at.
+ * A device whose name begins with "Simulated " keeps time and does not compute, so
+ * results are not checked there.
  */
 #ifndef PROGRAM_H
 #define PROGRAM_H
@@ -18,14 +18,14 @@ extern "C" {
 
 #define PROGRAM_THREADS_MAX 64
 
-/* work: called once in each thread, launches from the command line; returns how
- * many kernels it had the device execute. Prints the sum. Returns main()'s status. */
+/* Calls work once in each thread, with the number of launches from the command line; it returns how
+ * many kernels the device executed for it. Prints the sum. Returns main()'s status. */
 int program_run(int argc, char **argv, int launches, long (*work)(int launches));
 
-/* For a program with a main() of its own: that line alone. */
+/* For a program with a main() of its own: prints the line with the number of kernels. */
 void program_print(long kernels);
 
-/* Whether results can be looked at; remembered for the last lines. */
+/* Whether results can be checked; remembered for the last lines. */
 bool program_computes(const char *device_name);
 
 /* Says what failed, on stderr, and ends the process with status 1. */

@@ -1,7 +1,7 @@
 /*
- * What the programs that use the CUDA runtime share: a buffer that knows what
- * must be in it at the end, and a loop that launches half of its kernels on a
- * stream of its own and half on the default stream.
+ * What the programs that use the CUDA runtime share: a buffer with its expected
+ * contents, and a loop that launches half of its kernels on a stream of its own and
+ * half on the default stream.
  */
 #ifndef RUNTIME_H
 #define RUNTIME_H
@@ -26,15 +26,15 @@ struct buffer {
 void runtime_check(cudaError_t error, const char *call);
 
 void buffer_make(struct buffer *buffer); /* zeros */
-/* After all work on it is done: looks at the contents where the device computes, frees it. */
+/* After all work on it is done: frees it; where the device computes, checks its contents first. */
 void buffer_finish(struct buffer *buffer);
 
 /* The ith launch: adds some d to every element of the buffer, in stream. */
 typedef void launch_function(int i, struct buffer *buffer, cudaStream_t stream);
-/* A program_run() work: launches kernels with it, checks what they computed. Returns launches. */
+/* For program_run(): launches kernels with launch, checks what they computed. Returns the number of launches. */
 long runtime_work(int launches, launch_function *launch);
 
-/* Launches of `add` with cudaLaunchKernel, as runtime_work(). */
+/* runtime_work() that launches `add` with cudaLaunchKernel. */
 long runtime_add(int launches);
 
 #ifdef __cplusplus

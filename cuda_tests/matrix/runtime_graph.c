@@ -1,7 +1,7 @@
 /*
- * Graphs of five kernels, each kind launched so many times a thread:
+ * Graphs of five kernels. Each kind is launched the same number of times per thread:
  *   captured   from two streams that fork and join
- *   explicit   nodes added one by one; on the way a node's parameters change in
+ *   explicit   nodes added one by one; between launches a node's parameters change in
  *              the executable graph, a node is disabled for a while, and the
  *              executable graph is updated from the changed graph
  *   nested     two kernels around a child graph of three
@@ -62,14 +62,14 @@ static void captured(struct state *s, int launches)
 	capture_add(&s->left, 3, s->stream);
 	CHECK(cudaStreamEndCapture(s->stream, &graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
-	CHECK(cudaGraphDestroy(graph)); /* the executable graph does not need it */
+	CHECK(cudaGraphDestroy(graph)); /* the executable graph keeps what it needs */
 	for (int i = 0; i < launches; i++)
 		launch(s, exec, s->stream, KERNELS, 1 + 2 + 3, 1 + 2);
 	CHECK(cudaStreamSynchronize(s->stream));
 	CHECK(cudaGraphExecDestroy(exec));
 }
 
-/* Twice the blocks, another d. */
+/* Twice as many blocks, and another d. */
 static struct cudaKernelNodeParams other_params(void **args)
 {
 	return (struct cudaKernelNodeParams){(void *)add_shared, {32, 1, 1}, {128, 1, 1},
@@ -110,7 +110,7 @@ static void explicit_nodes(struct state *s, int launches)
 			CHECK(cudaGraphKernelNodeSetParams(node[4], &params));
 			CHECK(cudaGraphExecUpdate(exec, graph, &result));
 			left = 1 + 2 + 20;
-			right = 4 + 5; /* as the graph says, again */
+			right = 4 + 5; /* the graph's own value again */
 			kernels = KERNELS;
 		}
 		launch(s, exec, s->stream, kernels, left, right);

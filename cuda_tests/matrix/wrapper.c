@@ -1,5 +1,5 @@
 /*
- * Somebody else's preloaded library, which counts launches: its cuLaunchKernel
+ * A preloaded library of a third party, which counts launches: its cuLaunchKernel
  * finds the next one with RTLD_NEXT. It prints the count when the program ends.
  */
 #include <cuda.h>

@@ -3,9 +3,9 @@
  *
  *	open HOW LIBRARY [ARG...] [-- HOW LIBRARY [ARG...]]...
  *
- * HOW: plain; deepbind, whose look-ups meet its own dependencies before anything
- * preloaded; apart, a namespace of its own, with a C library and a driver of its
- * own.
+ * HOW: plain; deepbind, where look-ups find the library's own dependencies before
+ * anything that is preloaded; apart, in a namespace of its own, with a C library and
+ * a driver of its own.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * In mid-run the program closes descriptors that it does not know, opens files
- * of its own, which get the same numbers, writes to them, and goes on. Nobody
- * else may write to them: whoever runs it compares them with a run of its own.
+ * During its run the program closes descriptors that it does not know, opens files
+ * of its own, which get the same numbers, writes to them, and continues. Nothing
+ * else may write to them: run-matrix compares them with those of a plain run.
  *
- * On the simulated device that is closefrom(3). A real driver does not survive
- * the loss of its devices and sockets: there, descriptors of ordinary files go.
+ * On the simulated device it calls closefrom(3). A real driver does not survive
+ * the loss of its devices and sockets: there only ordinary files are closed.
  */
 #include "cuda_tests/matrix/runtime.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the programs about processes share. Counts travel from child to parent
- * through anonymous shared memory, so that one line at the end has them all.
+ * What the programs about processes share. Children report counts to their parent
+ * through anonymous shared memory, so that one line at the end has the sum.
  */
 #ifndef PROCESS_H
 #define PROCESS_H
@@ -12,10 +12,10 @@
 /* A number that children share with their parent; 0 at first. */
 long *process_shared_count(void);
 
-/* fork(), with what was printed so far written out first. */
+/* fork(), after flushing what has been printed. */
 pid_t process_fork(void);
 
-/* Waits for it; fails unless it exited with status 0. */
+/* Waits for the child; fails unless it exited with status 0. */
 void process_join(pid_t child);
 
 #endif

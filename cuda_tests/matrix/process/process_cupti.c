@@ -1,8 +1,8 @@
 /*
- * The program begins to profile itself with CUPTI in mid-run, as PyTorch's
+ * The program begins to profile itself with CUPTI during its run, as PyTorch's
  * profiler does: a subscriber with callbacks for launches, and activity records
- * of kernels. From then on its counts of `add` must be complete. An argument
- * is a number of threads that launch another kernel all the while.
+ * of kernels. From then on its counts of `add` must be complete. The argument is
+ * the number of threads that launch another kernel meanwhile.
  *
  * Compiled with CUPTI_LOADED it finds CUPTI with dlopen() and dlsym().
  */
@@ -18,7 +18,7 @@
 
 #define BEFORE 200
 #define DURING 300
-#define BACKGROUND 1000 /* launches of a thread in the background */
+#define BACKGROUND 1000 /* launches of each of those threads */
 #define THREADS_MAX 16
 #define BUFFER_BYTES (256 * 1024)
 #define ALIGNMENT 8 /* of buffers: CUPTI's documentation of CUpti_BuffersCallbackRequestFunc */

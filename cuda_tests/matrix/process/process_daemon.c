@@ -1,6 +1,6 @@
 /*
- * A daemon that uses CUDA: its folder is /, its standard streams are gone. What
- * it has to say it writes to a file that it opened before.
+ * A daemon that uses CUDA: its folder is /, its standard streams are closed. It
+ * writes its output to a file that it opened before.
  */
 #include "cuda_tests/matrix/runtime.h"
 

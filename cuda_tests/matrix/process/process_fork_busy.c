@@ -1,4 +1,4 @@
-/* Children are made, and end with exit(), while four threads launch: any lock may be held at that moment. */
+/* Children are forked, and end with exit(), while four threads launch: any lock may be held at the fork. */
 #include "process_common.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* 64 processes start to use CUDA in the same moment. */
+/* 64 processes begin to use CUDA at the same moment. */
 #include "process_common.h"
 
 #include <stdlib.h>

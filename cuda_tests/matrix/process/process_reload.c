@@ -1,8 +1,8 @@
 /*
- * A library with kernels is loaded, used and unloaded; then again; then another
- * one whose kernel has the same name; then all over. Where something was loaded
- * nothing can be read afterwards: whoever calls or reads what is gone dies.
- * Handles of kernels come back meanwhile, for other kernels.
+ * A library with kernels is loaded, used and unloaded, twice; then another one whose
+ * kernel has the same name; then everything again. The addresses of an unloaded
+ * library are made inaccessible: calling or reading them is a crash. Meanwhile the
+ * driver gives handles of kernels out again, for other kernels.
  */
 #include "cuda_tests/matrix/plugin.h"
 #include "cuda_tests/matrix/program.h"
@@ -17,7 +17,7 @@
 #define LAUNCHES 50 /* each time a library is loaded */
 #define PAGE_BYTES 4096
 
-/* The start of the object that symbol lies in. */
+/* The start of the object that the symbol is in. */
 static void *start_of(void *library, const char *symbol)
 {
 	void *address = dlsym(library, symbol);
@@ -26,7 +26,7 @@ static void *start_of(void *library, const char *symbol)
 	return address && dladdr(address, &about) ? about.dli_fbase : NULL;
 }
 
-/* Takes the address, unless something is there: the next load goes elsewhere. */
+/* Occupies the address, unless something is there, so that the next load goes elsewhere. */
 static void occupy(void *start)
 {
 	if (start)
@@ -48,7 +48,7 @@ static long run(const char *folder, int which, int launches)
 	if (!plugin)
 		program_fail("%s", dlerror());
 	plugin_start = start_of(library, "plugin_run");
-	runtime_start = start_of(library, "cudaMalloc"); /* of a shared runtime, which goes too */
+	runtime_start = start_of(library, "cudaMalloc"); /* of a shared runtime, which is unloaded, too */
 	kernels = plugin(launches);
 	if (dlclose(library))
 		program_fail("%s", dlerror());
