@@ -47,7 +47,7 @@ static _Atomic int driver_missed;
 /* Call sites are never removed: the bound keeps a program that generates code at
  * run time from filling memory. Launches from further sites have none. */
 enum { SITES = 4096 };
-static struct kc__site {
+static struct call_site {
 	_Atomic uintptr_t address; /* return address + function; 0: free */
 	void *_Atomic real;
 	_Atomic uint32_t id; /* dictionary; 0: not written yet */
@@ -87,7 +87,7 @@ static void *find_real(enum runtime_function function, const void *caller)
 	return address;
 }
 
-static struct kc__site *site_of(enum runtime_function function, const void *caller)
+static struct call_site *site_of(enum runtime_function function, const void *caller)
 {
 	uintptr_t key = (uintptr_t)caller + (uintptr_t)function;
 	uint32_t at = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 40) % SITES;
@@ -103,7 +103,7 @@ static struct kc__site *site_of(enum runtime_function function, const void *call
 	return NULL;
 }
 
-static void *real_function(struct kc__site *site, enum runtime_function function, const void *caller)
+static void *real_function(struct call_site *site, enum runtime_function function, const void *caller)
 {
 	void *address = site ? atomic_load_explicit(&site->real, memory_order_acquire) : NULL;
 
@@ -130,7 +130,7 @@ static size_t append(char *out, size_t used, size_t size, const char *text)
 }
 
 /* The dictionary entry of a call site, written when it is first recorded. */
-static uint32_t site_id(struct kc__site *site, const void *caller, const void *host_function)
+static uint32_t site_id(struct call_site *site, const void *caller, const void *host_function)
 {
 	enum { TEXT = 3 * 1024 };
 	uint32_t id = site ? atomic_load_explicit(&site->id, memory_order_acquire) : 0;
@@ -185,7 +185,7 @@ static void *symbol_resolver(void *real)
 	return address;
 }
 
-static void begin(struct runtime_call *call, struct kc__site *site, const void *caller, const void *host_function)
+static void begin(struct runtime_call *call, struct call_site *site, const void *caller, const void *host_function)
 {
 	struct kc__thread *t = &kc__thread;
 	int saved_errno = errno;
@@ -252,7 +252,7 @@ static void record_here(struct runtime_call *call, const void *host_function, vo
 				     cudaStream_t stream)                                                              \
 	{                                                                                                              \
 		const void *caller = CALLER;                                                                           \
-		struct kc__site *site = site_of(id, caller);                                                           \
+		struct call_site *site = site_of(id, caller);                                                          \
 		__typeof__(&symbol) real = (__typeof__(&symbol))real_function(site, id, caller);                       \
 		struct runtime_call call;                                                                              \
 		cudaError_t result;                                                                                    \
@@ -280,7 +280,7 @@ RUNTIME_LAUNCH(__cudaLaunchKernel_ptsz, LAUNCH_HANDLE_PTSZ, NULL, true)
 	cudaError_t CUDARTAPI symbol(const cudaLaunchConfig_t *config, const void *f, void **args)                     \
 	{                                                                                                              \
 		const void *caller = CALLER;                                                                           \
-		struct kc__site *site = site_of(id, caller);                                                           \
+		struct call_site *site = site_of(id, caller);                                                          \
 		__typeof__(&symbol) real = (__typeof__(&symbol))real_function(site, id, caller);                       \
 		struct runtime_call call;                                                                              \
 		cudaError_t result;                                                                                    \
