@@ -144,9 +144,11 @@ struct kc__variant {
 /* The launches of a stream that await their measured times: worker/join.h */
 struct kc__stream_wait {
 	struct kc_awaited awaited;
-	uint32_t device;          /* ordinal */
-	uint64_t last_measured;   /* slot index */
-	int64_t last_measured_ns; /* when its record came */
+	uint32_t device; /* ordinal */
+	/* Slot indices: the latest that was measured; the latest at marked_ns; and the latest so long before that the
+	 * records of all earlier slots should have come. */
+	uint64_t last_measured, marked, settled;
+	int64_t last_measured_ns, marked_ns;
 };
 
 struct kc__stream {

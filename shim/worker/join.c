@@ -100,6 +100,19 @@ static struct kc__stream_wait *launch_wait(const struct kc__join *join, const st
 	return slot->kind == KC_KIND_LAUNCH ? join->driver.stream_wait(slot->launch.stream) : NULL;
 }
 
+static void note_measured(struct kc__stream_wait *wait, uint64_t index, int64_t now_ns)
+{
+	if (now_ns - wait->marked_ns >= DELIVERY_NS) {
+		wait->settled = wait->marked;
+		wait->marked = wait->last_measured;
+		wait->marked_ns = now_ns;
+	}
+	if (index > wait->last_measured) {
+		wait->last_measured = index;
+		wait->last_measured_ns = now_ns;
+	}
+}
+
 static void resolved(struct kc__join *join, const struct kc_slot *slot)
 {
 	struct kc__stream_wait *wait = launch_wait(join, slot);
@@ -108,10 +121,8 @@ static void resolved(struct kc__join *join, const struct kc_slot *slot)
 	if (!wait)
 		return;
 	kc_awaited_resolve(&wait->awaited, slot->launch.measured_end_ns);
-	if (slot->launch.measured_end_ns && slot->index > wait->last_measured) {
-		wait->last_measured = slot->index;
-		wait->last_measured_ns = join->driver.now_ns();
-	}
+	if (slot->launch.measured_end_ns)
+		note_measured(wait, slot->index, join->driver.now_ns());
 }
 
 static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasured why)
@@ -489,7 +500,10 @@ static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, 
 	uint32_t stream = slot->kind == KC_KIND_LAUNCH ? slot->launch.stream : slot->transfer.stream;
 	const struct kc__stream_wait *wait = join->driver.stream_wait(stream);
 
-	return wait && wait->last_measured > slot->index && now_ns - wait->last_measured_ns >= DELIVERY_NS;
+	if (!wait)
+		return false;
+	return slot->index < wait->settled ||
+	       (slot->index < wait->last_measured && now_ns - wait->last_measured_ns >= DELIVERY_NS);
 }
 
 static void give_up_missing(struct kc__join *join, struct kc_slot *slot)

@@ -216,6 +216,22 @@ static void a_record_is_missing_five_seconds_after_a_later_one_of_its_stream(voi
 	assert_int_equal(world.said[KC_MESSAGE_RECORDS_DROPPED], 0);
 }
 
+/* One record each second. Five seconds after the first one it is certain, and known five seconds later at most. */
+static void a_record_is_missing_on_a_stream_that_stays_busy(void **state)
+{
+	struct kc_slot *lost = launch(1, 7, 100);
+
+	(void)state;
+	for (uint32_t s = 0; s < 12; s++) {
+		if (s <= 5)
+			assert_int_equal(state_of(lost), KC_SLOT_RETURNED);
+		launch(1, 8 + s, 110);
+		deliver(8 + s, 300 + s, 301 + s);
+		step_at((10 + s) * S + s);
+	}
+	assert_unmeasured(lost, KC_NOT_DELIVERED);
+}
+
 static void a_missing_record_is_one_of_those_that_were_dropped(void **state)
 {
 	struct kc_slot *lost[2] = {launch(1, 5, 90), launch(1, 6, 100)};
@@ -330,6 +346,7 @@ int main(void)
 	    TEST(what_cannot_be_measured_is_final_at_once),
 	    TEST(a_launch_gives_way_to_one_a_million_ids_later),
 	    TEST(a_record_is_missing_five_seconds_after_a_later_one_of_its_stream),
+	    TEST(a_record_is_missing_on_a_stream_that_stays_busy),
 	    TEST(a_missing_record_is_one_of_those_that_were_dropped),
 	    TEST(a_missing_record_is_found_however_far_behind_one_that_is_awaited),
 	    TEST(so_it_is_where_what_lies_between_has_been_retired),
