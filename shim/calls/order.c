@@ -1,8 +1,8 @@
 /*
  * Calls that order streams or wait for them: streams and events, host functions,
  * synchronisation, stream-ordered and synchronising memory calls, capture,
- * contexts. They are not recorded; they keep the timeline and the table of
- * streams true.
+ * contexts. They keep the timeline and the table of streams true; what changes
+ * the timeline is recorded, so that a replay can do the same.
  */
 #include "shim/shim.h"
 
@@ -31,6 +31,22 @@ static void unlock_stream(struct kc__stream *stream)
 	pthread_mutex_unlock(&stream->device->lock);
 }
 
+/* The device's lock is held: calls stand in the journal in the order in which the timeline saw them. */
+static void put_call(const struct kc__device *device, const struct kc__stream *stream, enum kc_stream_call_kind kind,
+		     int64_t time_ns, int64_t ns)
+{
+	const struct kc_stream_call call = {
+	    .time_ns = time_ns,
+	    .ns = ns,
+	    .known = kc_engine_known(&kc__shim.engine),
+	    .kind = kind,
+	    .stream = stream ? stream->id : 0,
+	    .device = device->ordinal,
+	};
+
+	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
+}
+
 /* only: do this only if that context is the current one; NULL: whichever is current. */
 static void device_idle(const CUcontext *only)
 {
@@ -43,6 +59,7 @@ static void device_idle(const CUcontext *only)
 
 		pthread_mutex_lock(&device->lock);
 		kc_timeline_device_idle(device->timeline, now);
+		put_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
 		pthread_mutex_unlock(&device->lock);
 	}
 	errno = saved_errno;
@@ -82,7 +99,10 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 	struct kc__stream *stream = lock_stream(handle, per_thread);
 
 	if (stream) {
-		kc_timeline_stream_idle(stream->device->timeline, stream->lane, kc__now_ns());
+		int64_t now = kc__now_ns();
+
+		kc_timeline_stream_idle(stream->device->timeline, stream->lane, now);
+		put_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;
@@ -111,7 +131,10 @@ static void occupied(CUstream handle, bool per_thread, int64_t ns)
 		return;
 	stream = lock_stream(handle, per_thread);
 	if (stream) {
-		kc_timeline_occupy(stream->device->timeline, stream->lane, kc__now_ns(), ns, &placement);
+		int64_t now = kc__now_ns();
+
+		kc_timeline_occupy(stream->device->timeline, stream->lane, now, ns, &placement);
+		put_call(stream->device, stream, KC_CALL_OCCUPY, now, ns);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;
@@ -192,8 +215,10 @@ static void stream_waits(CUstream handle, CUevent event, bool per_thread)
 		return;
 	stream = lock_stream(handle, per_thread);
 	if (stream) {
-		kc_timeline_wait(stream->device->timeline, stream->lane,
-				 atomic_load_explicit(&e->ready_ns, memory_order_relaxed));
+		int64_t ready_ns = atomic_load_explicit(&e->ready_ns, memory_order_relaxed);
+
+		kc_timeline_wait(stream->device->timeline, stream->lane, ready_ns);
+		put_call(stream->device, stream, KC_CALL_WAIT, kc__now_ns(), ready_ns);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;

@@ -350,6 +350,8 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_past_entry);
 	case KC_KIND_WORK:
 		return offsetof(struct kc_work_entry, numbers);
+	case KC_KIND_STREAM_CALL:
+		return sizeof(struct kc_stream_call);
 	case KC_KIND_LAMBDA:
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
@@ -389,6 +391,7 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	case KC_KIND_EVENT:
 	case KC_KIND_PAST:
 	case KC_KIND_WORK:
+	case KC_KIND_STREAM_CALL:
 		return kc__order_entry(s, slot, payload, bytes);
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);

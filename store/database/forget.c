@@ -19,7 +19,7 @@ static const struct {
     {"launch_row", BY_ROWID},      {"lambda_row", BY_ROWID}, {"transfer", BY_COLUMN},       {"message", BY_COLUMN},
     {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN}, {"arguments", BY_COLUMN},      {"stream", BY_COLUMN},
     {"process_kernel", BY_COLUMN}, {"rollup", BY_COLUMN},    {"process_device", BY_COLUMN}, {"engine_event", BY_COLUMN},
-    {"past_part", BY_COLUMN},      {"work", BY_COLUMN},      {"process", BY_ITSELF},
+    {"stream_call", BY_ROWID},     {"past_part", BY_COLUMN}, {"work", BY_COLUMN},           {"process", BY_ITSELF},
 };
 
 static int delete_rows(sqlite3 *db, const char *table, enum owner owner, int64_t run)

@@ -48,6 +48,7 @@ enum kc__statement {
 	KC__ADD_EVENT,
 	KC__ADD_PAST,
 	KC__ADD_WORK,
+	KC__ADD_STREAM_CALL,
 	KC__FIND_ROLLUP,
 	KC__ADD_ROLLUP,
 	KC__UPDATE_ROLLUP,
@@ -140,8 +141,8 @@ void kc__dictionary_clear(struct kc__dictionary *d);
 
 /* entries.c: dictionary entries into their tables; 0 or -errno */
 int kc__entry(struct kc_store *s, const struct kc_slot *slot);
-/* order_entries.c: those of KC_KIND_EVENT, KC_KIND_PAST and KC_KIND_WORK, at least as long as their structs; 0 or
- * -errno */
+/* order_entries.c: those of KC_KIND_EVENT, KC_KIND_PAST, KC_KIND_WORK and KC_KIND_STREAM_CALL, at least as long as
+ * their structs; 0 or -errno */
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);
 /* entries.c: says in `message` that this slot could not be read. 0 or -errno. */
 int kc__torn(struct kc_store *s, uint64_t index);

@@ -117,6 +117,12 @@ static const char *const statements[] = {
     "INSERT OR IGNORE INTO fresh.work SELECT ?2, t.id, w.arguments, w.counts FROM " COUNTED_SHAPES
     " JOIN fresh.shape t ON t.kernel = k.kernel AND t.device = d.device AND (" DIMENSIONS("t.") ") = (" DIMENSIONS(
 	"s.") ") WHERE w.process = ?1",
+    "INSERT OR IGNORE INTO fresh.stream_call SELECT (?2 << 40) | (c.id & ((1 << 40) - 1)), c.kind,"
+    " (SELECT t.id FROM main.stream s JOIN fresh.stream t ON t.process = ?2 AND t.local = s.local WHERE s.id = "
+    "c.stream),"
+    " (SELECT q.device FROM main.process_device p JOIN fresh.process_device q ON q.process = ?2"
+    " AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = c.device), c.time_ns, c.ns, c.known_events"
+    " FROM main.stream_call c WHERE c.id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
     "INSERT OR IGNORE INTO fresh.message SELECT (?2 << 40) | (id & ((1 << 40) - 1)), ?2, time_ns, severity, code, text,"
     " count FROM main.message WHERE process = ?1",
     ELSEWHERE("launches", "elsewhere"),

@@ -101,6 +101,30 @@ static int is_work(const struct kc_work_entry *entry, size_t bytes)
 	return 1;
 }
 
+static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_stream_call *call)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_STREAM_CALL);
+	int64_t stream = call->stream ? kc__stream_row(s, call->stream) : 0, device = kc__device_row(s, call->device);
+
+	if (stream < 0 || device < 0)
+		return (int)(stream < 0 ? stream : device);
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)index);
+		sqlite3_bind_text(stmt, 2, kc_stream_call_name(call->kind), -1, SQLITE_STATIC);
+		bind_unless_zero(stmt, 3, stream);
+		bind_unless_zero(stmt, 4, device);
+		sqlite3_bind_int64(stmt, 5, call->time_ns);
+		bind_unless_zero(stmt, 6, call->ns);
+		sqlite3_bind_int64(stmt, 7, (int64_t)call->known);
+	}
+	return kc__run(s, stmt);
+}
+
+static int is_stream_call(const struct kc_stream_call *call)
+{
+	return call->kind > KC_CALL_NONE && call->kind < KC_STREAM_CALL_COUNT && call->known <= KC_EVENTS_MAX;
+}
+
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes)
 {
 	switch (slot->kind) {
@@ -108,6 +132,8 @@ int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *
 		return is_event(payload) ? add_event(s, payload) : kc__torn(s, slot->index);
 	case KC_KIND_PAST:
 		return is_past(payload) ? add_past(s, payload) : kc__torn(s, slot->index);
+	case KC_KIND_STREAM_CALL:
+		return is_stream_call(payload) ? add_stream_call(s, slot->index, payload) : kc__torn(s, slot->index);
 	default:
 		return is_work(payload, bytes) ? add_work(s, payload) : kc__torn(s, slot->index);
 	}

@@ -126,7 +126,9 @@ static const char tables_9[] =
     "CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT NULL, source INTEGER,"
     " first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT ROWID;"
     "CREATE TABLE work(process INTEGER NOT NULL, shape INTEGER NOT NULL, arguments INTEGER NOT NULL,"
-    " counts BLOB NOT NULL, PRIMARY KEY(process, shape, arguments)) WITHOUT ROWID;";
+    " counts BLOB NOT NULL, PRIMARY KEY(process, shape, arguments)) WITHOUT ROWID;"
+    "CREATE TABLE stream_call(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, stream INTEGER, device INTEGER,"
+    " time_ns INTEGER NOT NULL, ns INTEGER, known_events INTEGER NOT NULL);";
 
 /* steps[v] brings version v to v + 1. */
 static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5,

@@ -56,6 +56,7 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__ADD_EVENT] = "INSERT OR IGNORE INTO engine_event VALUES(?,?,?,?,?)",
     [KC__ADD_PAST] = "INSERT OR IGNORE INTO past_part VALUES(?,?,?,?,?)",
     [KC__ADD_WORK] = "INSERT OR IGNORE INTO work VALUES(?,?,?,?)",
+    [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call VALUES(?,?,?,?,?,?,?)",
     [KC__FIND_ROLLUP] =
 	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
     [KC__ADD_ROLLUP] =

@@ -102,6 +102,16 @@ int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, siz
 	return rc;
 }
 
+int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes)
+{
+	struct kc_slot *slot = bytes <= sizeof(slot->part.payload) ? kc_journal_claim(j, kind) : NULL;
+
+	if (!slot)
+		return -ENOSPC;
+	put_part(slot, payload, bytes, 0, 1);
+	return 0;
+}
+
 /* ---- Worker ---- */
 
 /* Counts a segment behind the claims as resident, at the cost of the one that

@@ -53,17 +53,18 @@ enum kc_slot_kind {
 	KC_KIND_TRANSFER = 2,
 	/* Dictionary entries and notes: one payload over one or more slots,
 	 * committed in order at RETURNED. */
-	KC_KIND_DEVICE = 3,    /* struct kc_device_entry */
-	KC_KIND_STREAM = 4,    /* struct kc_stream_entry */
-	KC_KIND_KERNEL = 5,    /* struct kc_kernel_entry, then name and module, NUL-terminated */
-	KC_KIND_LAMBDA = 6,    /* struct kc_lambda_entry */
-	KC_KIND_MESSAGE = 7,   /* struct kc_message_entry, then text, NUL-terminated */
-	KC_KIND_CALL_SITE = 8, /* struct kc_call_site_entry, then module, symbol, host function's symbol */
-	KC_KIND_ARGUMENTS = 9, /* struct kc_arguments_entry, then text, NUL-terminated */
-	KC_KIND_CODE = 10,     /* struct kc_code_entry, then the formula or the reason, NUL-terminated */
-	KC_KIND_EVENT = 11,    /* struct kc_event_entry */
-	KC_KIND_PAST = 12,     /* struct kc_past_entry */
-	KC_KIND_WORK = 13,     /* struct kc_work_entry */
+	KC_KIND_DEVICE = 3,       /* struct kc_device_entry */
+	KC_KIND_STREAM = 4,       /* struct kc_stream_entry */
+	KC_KIND_KERNEL = 5,       /* struct kc_kernel_entry, then name and module, NUL-terminated */
+	KC_KIND_LAMBDA = 6,       /* struct kc_lambda_entry */
+	KC_KIND_MESSAGE = 7,      /* struct kc_message_entry, then text, NUL-terminated */
+	KC_KIND_CALL_SITE = 8,    /* struct kc_call_site_entry, then module, symbol, host function's symbol */
+	KC_KIND_ARGUMENTS = 9,    /* struct kc_arguments_entry, then text, NUL-terminated */
+	KC_KIND_CODE = 10,        /* struct kc_code_entry, then the formula or the reason, NUL-terminated */
+	KC_KIND_EVENT = 11,       /* struct kc_event_entry */
+	KC_KIND_PAST = 12,        /* struct kc_past_entry */
+	KC_KIND_WORK = 13,        /* struct kc_work_entry */
+	KC_KIND_STREAM_CALL = 14, /* struct kc_stream_call */
 	KC_KIND_COUNT,
 };
 
@@ -289,6 +290,28 @@ struct kc_event_entry {
 	int64_t time_ns;
 };
 
+/* Calls that change when the work of a stream can begin, and are no work of their own. */
+enum kc_stream_call_kind {
+	KC_CALL_NONE = 0,
+	KC_CALL_STREAM_IDLE, /* the host has waited for the stream */
+	KC_CALL_DEVICE_IDLE, /* for the device */
+	KC_CALL_OCCUPY,      /* something that is no kernel or copy takes its turn in the stream, for ns */
+	KC_CALL_WAIT,        /* the stream waits for an event, predicted to happen at the host time ns */
+	KC_CALL_DESTROY,     /* the stream is destroyed */
+	KC_STREAM_CALL_COUNT,
+};
+const char *kc_stream_call_name(uint32_t kind);
+
+struct kc_stream_call {
+	int64_t time_ns; /* when the call was made or, for those that wait, returned */
+	int64_t ns;
+	uint64_t known; /* as in struct kc_order */
+	uint32_t kind;
+	uint32_t stream; /* dictionary id; 0: of the device */
+	uint32_t device; /* ordinal */
+	uint32_t reserved;
+};
+
 /* One part of the past that the process began with: launches of an earlier process in the same database. */
 struct kc_past_entry {
 	uint32_t place; /* in the order in which parts were learned from, from 0 */
@@ -428,6 +451,9 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 /* Off the launch path: a dictionary entry. 0; -ENOSPC past the bound; -EMSGSIZE
  * past 204,800 bytes. */
 int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
+
+/* On the launch path: an entry of one slot, as fast as a launch's. 0; -ENOSPC: no slot was free, or it is too long. */
+int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
 
 /* Worker. Prepares segments ahead of the claims; returns how many slots lie
  * between kc_journal_first() and kc_journal_claimed(); 0: all are stored. */

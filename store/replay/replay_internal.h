@@ -22,12 +22,15 @@
 #include "predictor/code/cost.h"
 #include "predictor/engine.h"
 
-enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER };
+enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER, KC__OP_STREAM_CALL };
 
 struct kc__op {
 	int64_t issued_ns, start_ns, end_ns; /* end 0: not measured */
+	int64_t predicted_at_ns;             /* of a launch */
 	int64_t process;
 	uint64_t sequence;
+	int64_t ns;                                       /* of a call that orders streams: struct kc_stream_call */
+	uint32_t call;                                    /* its enum kc_stream_call_kind */
 	uint64_t bytes;                                   /* transfer */
 	int64_t shape, stream, device;                    /* rows; device: of a transfer */
 	int64_t arguments;                                /* of the process; 0: not known */
@@ -173,6 +176,7 @@ enum kc__load {
 	KC__LOAD_EVENTS,
 	KC__LOAD_PAST,
 	KC__LOAD_WORK,
+	KC__LOAD_STREAM_CALLS,
 	KC__LOADS
 };
 struct kc__loader {
@@ -190,6 +194,8 @@ struct kc__part {
 };
 /* In order of their calls. 0 or -errno. */
 int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops);
+/* Adds the calls that order streams to all that the process did. 0 or -errno. */
+int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
 /* What these operations were given. 0 or -errno. What was in texts is let go. */
 int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts);
 void kc__texts_free(struct kc__texts *texts);
@@ -264,8 +270,7 @@ struct kc__recorded {
 };
 
 /* 0 or -errno. Let go with kc__recorded_leave(). */
-int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process,
-		      const struct kc__ops *ops);
+int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process, struct kc__ops *ops);
 void kc__recorded_leave(struct kc__recorded *recorded);
 /* The next event that a prediction which knew so many may use; NULL: no more. */
 const struct kc__due *kc__recorded_next(struct kc__recorded *recorded, uint64_t known);

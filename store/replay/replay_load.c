@@ -79,6 +79,7 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
 	op->arguments = sqlite3_column_int64(row, 7);
 	set_order(op, row, 8);
+	op->predicted_at_ns = time_at(row, 11);
 	return 0;
 }
 
@@ -113,11 +114,40 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
+static uint32_t stream_call_kind(const char *name)
+{
+	uint32_t kind = KC_STREAM_CALL_COUNT;
+
+	while (--kind && (!name || strcmp(name, kc_stream_call_name(kind))))
+		;
+	return kind;
+}
+
+static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
+{
+	struct kc__op *op = add_op(ops);
+	int64_t id = sqlite3_column_int64(row, 0);
+
+	if (!op)
+		return -ENOMEM;
+	op->kind = KC__OP_STREAM_CALL;
+	op->process = id >> KC_SEQUENCE_BITS;
+	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
+	op->call = stream_call_kind((const char *)sqlite3_column_text(row, 1));
+	op->stream = sqlite3_column_int64(row, 2);
+	op->device = sqlite3_column_int64(row, 3);
+	op->issued_ns = time_at(row, 4);
+	op->ns = time_at(row, 5);
+	op->known = (uint64_t)time_at(row, 6);
+	return 0;
+}
+
 /* Times of launches count from the process's start; those of transfers are brought to the same. */
 static const char *const texts[KC__LOADS] = {
-    [KC__LOAD_LAUNCHES] = "SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments, known,"
-			  " known + measured_after, known + measured_after + decided_after FROM launch_row"
-			  " WHERE id BETWEEN ?1 AND ?2",
+    [KC__LOAD_LAUNCHES] =
+	"SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments, known,"
+	" known + measured_after, known + measured_after + decided_after, launched - lead FROM launch_row"
+	" WHERE id BETWEEN ?1 AND ?2",
     [KC__LOAD_TRANSFERS] = "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result, t.known_events, t.measured_event, t.decided_event FROM transfer t "
@@ -128,6 +158,10 @@ static const char *const texts[KC__LOADS] = {
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",
     [KC__LOAD_PAST] = "SELECT source, first_sequence, last_sequence FROM past_part WHERE process = ?1"
 		      " ORDER BY place LIMIT ?2",
+    /* Times are ns of the process's clock; what a wait waits for is one of them, an occupation a difference. */
+    [KC__LOAD_STREAM_CALLS] = "SELECT c.id, c.kind, c.stream, c.device, c.time_ns - p.started_ns,"
+			      " CASE WHEN c.kind = 'wait' THEN c.ns - p.started_ns ELSE c.ns END, c.known_events"
+			      " FROM stream_call c JOIN process p ON p.id = c.id >> 40 WHERE c.id BETWEEN ?1 AND ?2",
     [KC__LOAD_WORK] = "SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
 };
 
@@ -223,6 +257,18 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 	sort(ops->at, launches);
 	sort(ops->at + launches, ops->count - launches);
 	return merge(ops, launches);
+}
+
+int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops)
+{
+	const struct kc__part all = {process, 0, KC_SEQUENCE_MASK};
+	size_t others = ops->count;
+	int rc = load(loader, KC__LOAD_STREAM_CALLS, &all, ops, add_stream_call);
+
+	if (rc)
+		return rc;
+	sort(ops->at + others, ops->count - others);
+	return merge(ops, others);
 }
 
 void kc__texts_free(struct kc__texts *texts)

@@ -47,8 +47,7 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 	return 0;
 }
 
-int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process,
-		      const struct kc__ops *ops)
+int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process, struct kc__ops *ops)
 {
 	int rc = 0;
 
@@ -57,7 +56,9 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, 
 		recorded->on = ops->at[i].measured_event != 0;
 	if (!recorded->on)
 		return 0;
-	rc = kc__events_load(loader, process, &recorded->events);
+	rc = kc__stream_calls_load(loader, process, ops);
+	if (rc == 0)
+		rc = kc__events_load(loader, process, &recorded->events);
 	if (rc == 0)
 		rc = kc__past_parts_load(loader, process, &recorded->parts);
 	if (rc == 0)

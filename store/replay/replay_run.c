@@ -182,12 +182,13 @@ static void predict(struct replay *r, struct kc__op *op, struct kc_replay_launch
 {
 	struct kc__replay_site *site = op->at->site;
 	const struct kc_engine_stage stage = {site->timeline, &site->history, r->recorded.on ? site->answers : NULL};
+	int64_t now_ns = r->recorded.on ? op->predicted_at_ns : op->issued_ns;
 	struct kc_prospect prospect;
 	struct kc_prediction p;
 
 	kc_engine_ask(kc__subject_engine(r->subject), &op->of->engine, stage.answers, &prospect);
-	kc_engine_predict(&prospect, &stage, op->at->lane, op->issued_ns, &p, &op->kept);
-	kc_timeline_occupy(site->plain, op->at->lane, op->issued_ns, p.solo_ns, plain);
+	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &p, &op->kept);
+	kc_timeline_occupy(site->plain, op->at->lane, now_ns, p.solo_ns, plain);
 	if (op->unmeasured == KC_CALL_FAILED) {
 		kc_timeline_cancel(site->timeline, op->at->lane, p.placement.ticket);
 		kc_timeline_cancel(site->plain, op->at->lane, plain->ticket);
@@ -297,9 +298,65 @@ static int replay_transfer(struct replay *r, struct kc__op *op)
 	return 0;
 }
 
+static void device_idle(struct replay *r, const struct kc__op *op)
+{
+	for (uint32_t i = 0; i < r->sites.count; i++) {
+		struct kc__replay_site *site = &r->sites.at[i];
+
+		if (site->device == op->device) {
+			kc_timeline_device_idle(site->timeline, op->issued_ns);
+			kc_timeline_device_idle(site->plain, op->issued_ns);
+		}
+	}
+}
+
+static void call_on(struct kc_timeline *tl, const struct kc__op *op)
+{
+	struct kc_placement placement;
+	uint32_t lane = op->at->lane;
+
+	switch (op->call) {
+	case KC_CALL_STREAM_IDLE:
+		kc_timeline_stream_idle(tl, lane, op->issued_ns);
+		break;
+	case KC_CALL_OCCUPY:
+		kc_timeline_occupy(tl, lane, op->issued_ns, op->ns, &placement);
+		break;
+	case KC_CALL_WAIT:
+		kc_timeline_wait(tl, lane, op->ns);
+		break;
+	case KC_CALL_DESTROY:
+		kc_timeline_stream_gone(tl, lane);
+		break;
+	default:
+		break;
+	}
+}
+
+static int replay_stream_call(struct replay *r, struct kc__op *op)
+{
+	if (!op->stream) {
+		device_idle(r, op);
+		return 0;
+	}
+	op->at = kc__sites_stream(&r->sites, op, op->device);
+	if (op->at) {
+		call_on(op->at->site->timeline, op);
+		call_on(op->at->site->plain, op);
+	}
+	return 0;
+}
+
 static int replay_op(struct replay *r, struct kc__op *op)
 {
-	return op->kind == KC__OP_LAUNCH ? replay_launch(r, op) : replay_transfer(r, op);
+	switch (op->kind) {
+	case KC__OP_LAUNCH:
+		return replay_launch(r, op);
+	case KC__OP_TRANSFER:
+		return replay_transfer(r, op);
+	default:
+		return replay_stream_call(r, op);
+	}
 }
 
 /* As it was recorded: what was known is what had come by then */
