@@ -282,11 +282,27 @@ void kc_engine_predict(const struct kc_prospect *prospect, const struct kc_engin
 
 /* Learning */
 
-void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
-			const struct kc_engine_launch *launch, int64_t measured_ns)
+static void count_measured(struct kc_engine_variant *variant)
+{
+	struct kc_engine_device *device = variant->kernel->device;
+
+	if (!count_of(&variant->measured)) {
+		variant->next_measured = device->measured;
+		device->measured = variant;
+	}
+	add_one(&variant->measured);
+	add_one(&variant->shape->measured);
+	add_one(&variant->kernel->measured);
+}
+
+int kc_engine_weigh(const struct kc_engine *engine, struct kc_engine_variant *variant,
+		    const struct kc_engine_launch *launch, int64_t measured_ns, struct kc_outcome *outcome)
 {
 	struct kc_engine_kernel *kernel = variant->kernel;
-	struct kc_outcome outcome = {
+
+	if (measured_ns <= 0)
+		return 0;
+	*outcome = (struct kc_outcome){
 	    .device = &kernel->device->experience,
 	    .kernel = &kernel->experience,
 	    .name = variant->name,
@@ -298,23 +314,19 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	    .solo = kc_engine_solo(engine, variant),
 	    .measured_ns = measured_ns,
 	};
-
-	if (measured_ns <= 0)
-		return;
-	if (!count_of(&variant->measured)) {
-		variant->next_measured = kernel->device->measured;
-		kernel->device->measured = variant;
-	}
-	kc_outlook_measured(&outcome);
-	if (kc_outlook_is_news(&outcome, count_of(&variant->measured)))
-		add_one(&variant->news);
 	lock(engine);
 	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
 	unlock(engine);
-	add_one(&variant->measured);
-	add_one(&variant->shape->measured);
-	add_one(&kernel->measured);
+	return 1;
+}
+
+void kc_engine_measured(struct kc_engine_variant *variant, const struct kc_outcome *outcome)
+{
+	kc_outlook_measured(outcome);
+	if (kc_outlook_is_news(outcome, count_of(&variant->measured)))
+		add_one(&variant->news);
+	count_measured(variant);
 }
 
 /* The lock is held. */

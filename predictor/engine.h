@@ -18,7 +18,8 @@
  * The moments of a launch, in their order:
  *
  *   predict     before the call: kc_engine_ask() and kc_engine_predict()
- *   measured    its measured time has become known: kc_engine_measured()
+ *   measured    its measured time has become known: kc_engine_weigh() and
+ *               kc_engine_measured()
  *   decided     it has become known which launches it overlapped:
  *               kc_engine_decided()
  *   forgotten   nothing learned so far may be used any more: kc_engine_forget()
@@ -191,9 +192,12 @@ void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdow
 /* What it puts on the device, for the launches that overlap it. */
 struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t solo_ns);
 
-/* measured_ns of no more than 0 teach nothing. */
-void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
-			const struct kc_engine_launch *launch, int64_t measured_ns);
+/* The first half of measured: what was believed of the launch until now. 1; 0: measured_ns is no more than 0, which
+ * teaches nothing. */
+int kc_engine_weigh(const struct kc_engine *engine, struct kc_engine_variant *variant,
+		    const struct kc_engine_launch *launch, int64_t measured_ns, struct kc_outcome *outcome);
+/* The second half: it is learned from. The driver may serialise it with predictions on the device. */
+void kc_engine_measured(struct kc_engine_variant *variant, const struct kc_outcome *outcome);
 /* overlap: enum kc_overlap (overlap.h). met: what the launches that it overlapped put on the device meanwhile. */
 void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
 		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,

@@ -60,6 +60,13 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 		known->variant = variant;
 }
 
+/* With the device's lock held, so that the order of these times is that in which the timeline saw the launches. */
+static void stamp(struct kc_launch *launch)
+{
+	launch->predicted_at_ns = kc__now_ns();
+	launch->order.known = kc_engine_known(&kc__shim.engine);
+}
+
 static void predict(struct kc__stream *stream, struct kc__variant *variant, struct kc_launch *launch)
 {
 	struct kc__device *device = stream->device;
@@ -70,6 +77,7 @@ static void predict(struct kc__stream *stream, struct kc__variant *variant, stru
 
 	kc_engine_ask(&kc__shim.engine, &variant->engine, stage.answers, &prospect);
 	pthread_mutex_lock(&device->lock);
+	stamp(launch);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	pthread_mutex_unlock(&device->lock);
 	launch->novelty = (uint8_t)prospect.novelty;
@@ -97,8 +105,6 @@ static void predict(struct kc__stream *stream, struct kc__variant *variant, stru
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
 {
 	memset(launch, 0, sizeof(*launch));
-	launch->predicted_at_ns = kc__now_ns();
-	launch->order.known = kc_engine_known(&kc__shim.engine);
 	for (int i = 0; i < 3; i++) {
 		launch->grid[i] = dims->grid[i];
 		launch->block[i] = (uint16_t)dims->block[i];
@@ -118,6 +124,8 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 		launch->stream = known->stream->id;
 	if (known->variant)
 		predict(known->stream, known->variant, launch);
+	else
+		stamp(launch);
 }
 
 bool kc__launch_enter(void)

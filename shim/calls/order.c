@@ -31,9 +31,8 @@ static void unlock_stream(struct kc__stream *stream)
 	pthread_mutex_unlock(&stream->device->lock);
 }
 
-/* The device's lock is held: calls stand in the journal in the order in which the timeline saw them. */
-static void put_call(const struct kc__device *device, const struct kc__stream *stream, enum kc_stream_call_kind kind,
-		     int64_t time_ns, int64_t ns)
+void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
+			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns)
 {
 	const struct kc_stream_call call = {
 	    .time_ns = time_ns,
@@ -55,11 +54,12 @@ static void device_idle(const CUcontext *only)
 	struct kc__device *device = watching() ? kc__current_device(&kc__thread, &context) : NULL;
 
 	if (device && (!only || *only == context)) {
-		int64_t now = kc__now_ns();
+		int64_t now;
 
 		pthread_mutex_lock(&device->lock);
+		now = kc__now_ns();
 		kc_timeline_device_idle(device->timeline, now);
-		put_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
+		kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
 		pthread_mutex_unlock(&device->lock);
 	}
 	errno = saved_errno;
@@ -102,7 +102,7 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 		int64_t now = kc__now_ns();
 
 		kc_timeline_stream_idle(stream->device->timeline, stream->lane, now);
-		put_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
+		kc__put_stream_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;
@@ -134,7 +134,7 @@ static void occupied(CUstream handle, bool per_thread, int64_t ns)
 		int64_t now = kc__now_ns();
 
 		kc_timeline_occupy(stream->device->timeline, stream->lane, now, ns, &placement);
-		put_call(stream->device, stream, KC_CALL_OCCUPY, now, ns);
+		kc__put_stream_call(stream->device, stream, KC_CALL_OCCUPY, now, ns);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;
@@ -218,7 +218,7 @@ static void stream_waits(CUstream handle, CUevent event, bool per_thread)
 		int64_t ready_ns = atomic_load_explicit(&e->ready_ns, memory_order_relaxed);
 
 		kc_timeline_wait(stream->device->timeline, stream->lane, ready_ns);
-		put_call(stream->device, stream, KC_CALL_WAIT, kc__now_ns(), ready_ns);
+		kc__put_stream_call(stream->device, stream, KC_CALL_WAIT, kc__now_ns(), ready_ns);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;

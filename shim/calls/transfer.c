@@ -40,10 +40,10 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		errno = call->saved_errno;
 		return false;
 	}
-	now = kc__now_ns();
-	known = kc_engine_known(&kc__shim.engine);
 	call->stream = stream;
 	pthread_mutex_lock(&stream->device->lock);
+	now = kc__now_ns();
+	known = kc_engine_known(&kc__shim.engine);
 	kc_timeline_copy(stream->device->timeline, stream->lane, now, kc_transfer_route(kind),
 			 kc_engine_copy_ns(&stream->device->engine, kind, kc_transfer_route(kind), bytes), &placement);
 	pthread_mutex_unlock(&stream->device->lock);

@@ -65,6 +65,7 @@ static void stream_begin(struct kc__stream *s, struct kc__device *device, struct
 	uint32_t lane = lane_take(device);
 
 	entry->device = device->ordinal;
+	entry->lane = lane + 1;
 	entry->id = ++kc__shim.stream_count;
 	kc_journal_put(kc__shim.journal, KC_KIND_STREAM, entry, sizeof(*entry));
 	pthread_mutex_lock(&device->lock);
@@ -152,6 +153,7 @@ void kc__stream_destroyed(CUstream stream)
 		return;
 	pthread_mutex_lock(&s->device->lock);
 	kc_timeline_stream_gone(s->device->timeline, s->lane);
+	kc__put_stream_call(s->device, s, KC_CALL_DESTROY, kc__now_ns(), 0);
 	pthread_mutex_unlock(&s->device->lock);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s->device->lanes[s->lane / 64] &= ~(1ull << s->lane % 64);

@@ -23,32 +23,6 @@ static struct kc__stream_wait *stream_wait(uint32_t id)
 	return stream ? &stream->wait : NULL;
 }
 
-static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
-{
-	struct kc__stream *stream = stream_by_id(stream_id);
-	struct kc__device *device;
-
-	if (!stream || !ticket)
-		return;
-	device = stream->device;
-	pthread_mutex_lock(&device->lock);
-	if (stream->id == stream_id)
-		kc_timeline_measured(device->timeline, stream->lane, ticket, start_ns, end_ns);
-	pthread_mutex_unlock(&device->lock);
-}
-
-static void launch_measured(struct kc_launch *launch)
-{
-	correct_timeline(launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
-	kc__learn_measured(launch);
-}
-
-static void transfer_measured(struct kc_transfer *transfer)
-{
-	correct_timeline(transfer->stream, transfer->ticket, transfer->measured_start_ns, transfer->measured_end_ns);
-	kc__learn_transfer(transfer);
-}
-
 struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot))
 {
 	struct kc__join_driver driver = {
@@ -62,8 +36,8 @@ struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot))
 	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
 	    .load = kc__learn_load,
-	    .launch_measured = launch_measured,
-	    .transfer_measured = transfer_measured,
+	    .launch_measured = kc__learn_measured,
+	    .transfer_measured = kc__learn_transfer,
 	    .launch_decided = kc__learn_decided,
 	    .ready = ready,
 	};

@@ -105,14 +105,33 @@ static uint32_t event_after(uint64_t earlier)
 	return (uint32_t)(kc_engine_event(&kc__shim.engine) - earlier);
 }
 
+/* The device's lock is held. */
+static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
+{
+	struct kc__stream *stream = stream_id < KC__STREAM_IDS_MAX
+					? atomic_load_explicit(&kc__shim.stream_by_id[stream_id], memory_order_acquire)
+					: NULL;
+
+	if (stream && ticket && stream->id == stream_id)
+		kc_timeline_measured(stream->device->timeline, stream->lane, ticket, start_ns, end_ns);
+}
+
+/* With the device's lock held, so that a prediction uses all of an event or nothing of it. */
 void kc__learn_measured(struct kc_launch *launch)
 {
+	pthread_mutex_t *device_lock = &kc__shim.devices[launch->device].lock;
 	struct kc__variant *variant = current_variant(launch);
 	struct kc_engine_launch kept = engine_launch(launch);
+	struct kc_outcome outcome;
+	bool teaches =
+	    variant && kc_engine_weigh(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch), &outcome);
 
-	if (variant)
-		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
+	pthread_mutex_lock(device_lock);
+	correct_timeline(launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
+	if (teaches)
+		kc_engine_measured(&variant->engine, &outcome);
 	launch->order.measured_after = event_after(launch->order.known);
+	pthread_mutex_unlock(device_lock);
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
@@ -140,7 +159,12 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 
 void kc__learn_transfer(struct kc_transfer *transfer)
 {
-	kc_engine_copy_measured(&kc__shim.devices[transfer->device].engine, transfer->kind, transfer->bytes,
+	struct kc__device *device = &kc__shim.devices[transfer->device];
+
+	pthread_mutex_lock(&device->lock);
+	correct_timeline(transfer->stream, transfer->ticket, transfer->measured_start_ns, transfer->measured_end_ns);
+	kc_engine_copy_measured(&device->engine, transfer->kind, transfer->bytes,
 				transfer->measured_end_ns - transfer->measured_start_ns);
 	transfer->order.measured_after = event_after(transfer->order.known);
+	pthread_mutex_unlock(&device->lock);
 }

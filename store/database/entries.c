@@ -163,6 +163,7 @@ static int add_stream(struct kc_store *s, const struct kc_stream_entry *entry)
 		sqlite3_bind_int64(stmt, 7, entry->flags);
 		bind_text(stmt, 8, stream_kind_name(entry->kind));
 		bind_known(stmt, 9, entry->per_thread);
+		bind_known(stmt, 10, entry->lane);
 	}
 	return kc__run(s, stmt);
 }

@@ -99,10 +99,10 @@ static const char *const statements[] = {
     " max_threads_per_block, binary_version, ptx_version, cost_formula, code FROM main.kernel d" OF_PROCESS(kernel),
     "INSERT OR REPLACE INTO fresh.process_kernel SELECT ?2, p.local, f.id FROM main.process_kernel p"
     " JOIN main.kernel d ON d.id = p.kernel JOIN fresh.kernel f ON " SAME_KERNEL " WHERE p.process = ?1",
-    "INSERT OR IGNORE INTO fresh.stream(process, local, device, handle, context, priority, flags, kind, thread)"
+    "INSERT OR IGNORE INTO fresh.stream(process, local, device, handle, context, priority, flags, kind, thread, lane)"
     " SELECT ?2, local, (SELECT q.device FROM main.process_device p JOIN fresh.process_device q"
     " ON q.process = ?2 AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = s.device),"
-    " handle, context, priority, flags, kind, thread FROM main.stream s WHERE s.process = ?1",
+    " handle, context, priority, flags, kind, thread, lane FROM main.stream s WHERE s.process = ?1",
     "INSERT OR IGNORE INTO fresh.call_site SELECT ?2, local, module, offset, symbol, host_symbol, address,"
     " host_function FROM main.call_site WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.arguments SELECT ?2, local, text FROM main.arguments WHERE process = ?1",

@@ -127,6 +127,7 @@ static const char tables_9[] =
     " first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT ROWID;"
     "CREATE TABLE work(process INTEGER NOT NULL, shape INTEGER NOT NULL, arguments INTEGER NOT NULL,"
     " counts BLOB NOT NULL, PRIMARY KEY(process, shape, arguments)) WITHOUT ROWID;"
+    "ALTER TABLE stream ADD COLUMN lane INTEGER;"
     "CREATE TABLE stream_call(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, stream INTEGER, device INTEGER,"
     " time_ns INTEGER NOT NULL, ns INTEGER, known_events INTEGER NOT NULL);";
 

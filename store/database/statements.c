@@ -43,11 +43,11 @@ static const char *const texts[KC__STATEMENTS] = {
 		       "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31)",
     [KC__LINK_DEVICE] = "INSERT OR REPLACE INTO process_device VALUES(?,?,?)",
     [KC__LOCAL_DEVICE] = "SELECT device FROM process_device WHERE process = ? AND ordinal = ?",
-    [KC__ADD_STREAM] = "INSERT INTO stream(process, local, device, handle, context, priority, flags, kind, thread)"
-		       " VALUES(?,?,?,?,?,?,?,?,?) ON CONFLICT(process, local) DO UPDATE SET"
+    [KC__ADD_STREAM] = "INSERT INTO stream(process, local, device, handle, context, priority, flags, kind, thread,"
+		       " lane) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(process, local) DO UPDATE SET"
 		       " device = excluded.device, handle = excluded.handle, context = excluded.context,"
 		       " priority = excluded.priority, flags = excluded.flags, kind = excluded.kind,"
-		       " thread = excluded.thread",
+		       " thread = excluded.thread, lane = excluded.lane",
     [KC__LOCAL_STREAM] = "SELECT id FROM stream WHERE process = ? AND local = ?",
     [KC__ADD_CALL_SITE] = "INSERT OR REPLACE INTO call_site VALUES(?,?,?,?,?,?,?,?)",
     [KC__ADD_ARGUMENTS] = "INSERT OR REPLACE INTO arguments VALUES(?,?,?)",

@@ -228,6 +228,8 @@ struct kc_stream_entry {
 	uint32_t flags;      /* CU_STREAM_NON_BLOCKING … */
 	uint32_t kind;       /* enum kc_stream_kind */
 	uint32_t per_thread; /* Linux thread id of a per-thread default stream */
+	uint32_t lane; /* its number in the device's timeline, plus 1; used again once it is destroyed. 0: not known */
+	uint32_t reserved;
 };
 
 struct kc_kernel_entry {

@@ -196,8 +196,6 @@ struct kc__part {
 int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops);
 /* Adds the calls that order streams to all that the process did. 0 or -errno. */
 int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
-/* What these operations were given. 0 or -errno. What was in texts is let go. */
-int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts);
 void kc__texts_free(struct kc__texts *texts);
 void kc__loader_close(struct kc__loader *loader);
 
@@ -242,6 +240,10 @@ struct kc__work { /* of one process, by shape and arguments */
 int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events);
 int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts);
 int kc__work_load(struct kc__loader *loader, int64_t process, struct kc__work *work);
+/* What these operations, and the launches whose work was counted, were given. 0 or -errno. What was in texts is let go.
+ */
+int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops,
+		       const struct kc__work *work, struct kc__texts *texts);
 /* NULL: there are none. */
 const struct kc_counts *kc__work_find(const struct kc__work *work, int64_t shape, int64_t arguments);
 void kc__events_free(struct kc__recorded_events *events);
@@ -290,6 +292,7 @@ struct kc__stream_row {
 	int64_t device;
 	int32_t priority;
 	enum kc_stream_kind kind;
+	uint32_t lane; /* plus 1; 0: not recorded */
 };
 /* row 0: a device's own. 0, -ENOENT or another -errno. */
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);

@@ -280,10 +280,15 @@ void kc__texts_free(struct kc__texts *texts)
 	*texts = (struct kc__texts){0};
 }
 
-/* Room for what the operations were given: other texts of the process are not kept. */
-static int want_texts(struct kc__texts *texts, const struct kc__ops *ops)
+/* Room for what the operations, and the launches whose work was counted, were given: other texts of the process are not
+ * kept. */
+static int want_texts(struct kc__texts *texts, const struct kc__ops *ops, const struct kc__work *work)
 {
 	kc__texts_free(texts);
+	for (size_t i = 0; i < work->count; i++) {
+		if (work->at[i].arguments && !kc_ids_number(&texts->ids, work->at[i].arguments))
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < ops->count; i++) {
 		if (ops->at[i].arguments && !kc_ids_number(&texts->ids, ops->at[i].arguments))
 			return -ENOMEM;
@@ -303,10 +308,11 @@ static int add_text(struct kc__texts *texts, int64_t id, const char *text)
 	return texts->at[number] ? 0 : -ENOMEM;
 }
 
-int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops, struct kc__texts *texts)
+int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops,
+		       const struct kc__work *work, struct kc__texts *texts)
 {
 	sqlite3_stmt *row = ask(loader, KC__LOAD_ARGUMENTS);
-	int rc = SQLITE_OK, failed = want_texts(texts, ops);
+	int rc = SQLITE_OK, failed = want_texts(texts, ops, work);
 
 	if (!row)
 		return kc__errno(loader->store->db, sqlite3_errcode(loader->store->db));
@@ -522,7 +528,7 @@ int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_ro
 	int found;
 
 	*out = (struct kc__stream_row){.kind = KC_STREAM_NONBLOCKING};
-	loader->streams.sql = "SELECT device, priority, kind, id FROM stream WHERE id >= ?1 ORDER BY id";
+	loader->streams.sql = "SELECT device, priority, kind, lane, id FROM stream WHERE id >= ?1 ORDER BY id";
 	if (!row)
 		return 0;
 	found = kc__cursor_to(loader->store->db, &loader->streams, row);
@@ -531,6 +537,7 @@ int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_ro
 	kind = (const char *)sqlite3_column_text(loader->streams.stmt, 2);
 	out->device = sqlite3_column_int64(loader->streams.stmt, 0);
 	out->priority = (int32_t)sqlite3_column_int64(loader->streams.stmt, 1);
+	out->lane = (uint32_t)sqlite3_column_int64(loader->streams.stmt, 3);
 	if (kind && !strcmp(kind, "legacy"))
 		out->kind = KC_STREAM_LEGACY;
 	else if (kind && !strcmp(kind, "blocking"))

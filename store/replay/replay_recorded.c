@@ -31,7 +31,13 @@ static int list_events(struct kc__recorded *recorded, const struct kc__ops *ops)
 	return 0;
 }
 
-/* Of several threads, one may have predicted after another and still got the earlier place in the journal. */
+/* When the timeline saw it: of several threads, one may have come later and still have the earlier place in the
+ * journal. */
+static int64_t seen_ns(const struct kc__op *op)
+{
+	return op->kind == KC__OP_LAUNCH ? op->predicted_at_ns : op->issued_ns;
+}
+
 static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 {
 	recorded->order = malloc((ops->count + 1) * sizeof(*recorded->order));
@@ -40,7 +46,7 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 	for (size_t i = 0; i < ops->count; i++) {
 		size_t at = i;
 
-		for (; at && ops->at[recorded->order[at - 1]].known > ops->at[i].known; at--)
+		for (; at && seen_ns(&ops->at[recorded->order[at - 1]]) > seen_ns(&ops->at[i]); at--)
 			recorded->order[at] = recorded->order[at - 1];
 		recorded->order[at] = (uint32_t)i;
 	}

@@ -62,8 +62,12 @@ static int64_t watermark_ns(const struct kc__replay_site *site, int64_t now_ns)
 
 static int learn_measured(struct replay *r, struct kc__op *op)
 {
-	kc_engine_measured(kc__subject_engine(r->subject), variant_of(op), &op->kept, measured_ns(op));
-	return measured_ns(op) > 0 ? kc__past_add(&op->of->launched->past, measured_ns(op)) : 0;
+	struct kc_outcome outcome;
+
+	if (!kc_engine_weigh(kc__subject_engine(r->subject), variant_of(op), &op->kept, measured_ns(op), &outcome))
+		return 0;
+	kc_engine_measured(variant_of(op), &outcome);
+	return kc__past_add(&op->of->launched->past, measured_ns(op));
 }
 
 static int measured_launch(struct replay *r, struct kc__op *op)
@@ -529,12 +533,12 @@ static int load_part(struct replay *r, const struct kc__part *part)
 	r->recorded.on = 0;
 	if (rc == 0 && !r->figures)
 		rc = complete_arguments(&r->ops);
-	if (rc == 0)
-		rc = kc__arguments_load(&r->loader, part->process, &r->ops, &r->arguments);
-	if (rc == 0 && r->ops.count > UINT32_MAX)
-		rc = -EFBIG;
 	if (rc == 0 && r->options->as_recorded)
 		rc = kc__recorded_load(&r->recorded, &r->loader, part->process, &r->ops);
+	if (rc == 0)
+		rc = kc__arguments_load(&r->loader, part->process, &r->ops, &r->recorded.work, &r->arguments);
+	if (rc == 0 && r->ops.count > UINT32_MAX)
+		rc = -EFBIG;
 	return rc;
 }
 

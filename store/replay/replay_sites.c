@@ -65,7 +65,7 @@ static struct kc__replay_stream *add_stream(struct kc__replay_site *site, const 
 	if (!stream)
 		return NULL;
 	stream->site = site;
-	stream->lane = site->stream_count;
+	stream->lane = row->lane ? row->lane - 1 : site->stream_count;
 	stream->awaited.bound_ns = INT64_MIN;
 	site->streams[site->stream_count++] = stream;
 	kc_timeline_stream(site->timeline, stream->lane, row->kind, row->priority);
