@@ -78,13 +78,16 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 {
 	struct kc__thread *t = &kc__thread;
 	struct kc_slot *slot = call->slot;
+	int64_t now;
 
 	call->saved_errno = errno;
 	if (result != CUDA_SUCCESS) {
 		kc__cancel(call->stream, call->ticket);
 	} else if (synchronous) {
 		pthread_mutex_lock(&call->stream->device->lock);
-		kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, kc__now_ns());
+		now = kc__now_ns();
+		kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, now);
+		kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now, 0);
 		pthread_mutex_unlock(&call->stream->device->lock);
 	}
 	if (slot) {

@@ -54,20 +54,35 @@ bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packe
 	return true;
 }
 
+/* What the code says of such a launch: as it was counted for the launches after it, or with more effort. */
+static bool work_of(const struct kc__variant *variant, const struct kc__formula *formula, struct kc_work *work,
+		    struct kc_curve_point *size)
+{
+	const struct kc__variant *successor = variant->successor;
+	struct kc_counts counts;
+	struct kc__packed packed;
+	struct kc__given given;
+
+	if (successor && successor->engine.work.counted) {
+		*work = successor->engine.work;
+		*size = successor->engine.size;
+		return true;
+	}
+	*work = variant->engine.work;
+	return kc__early_given(variant, &packed, &given) &&
+	       kc__formula_counts(formula, &variant->dims, &given, EFFORT, &counts) == 0 &&
+	       kc_work_count(work, &variant->kernel->device->info, &counts, size) == 0;
+}
+
 /* Its time teaches as if it had been predicted from the code. */
 static void count(struct kc__early *early)
 {
 	struct kc__variant *variant = early->variant;
 	struct kc__formula *formula = atomic_load_explicit(&variant->kernel->formula, memory_order_acquire);
-	struct kc_work work = variant->engine.work;
 	struct kc_curve_point size;
-	struct kc_counts counts;
-	struct kc__packed packed;
-	struct kc__given given;
+	struct kc_work work;
 
-	if (!formula || early->measured_ns <= 0 || !kc__early_given(variant, &packed, &given) ||
-	    kc__formula_counts(formula, &variant->dims, &given, EFFORT, &counts) ||
-	    kc_work_count(&work, &variant->kernel->device->info, &counts, &size))
+	if (!formula || early->measured_ns <= 0 || !work_of(variant, formula, &work, &size))
 		return;
 	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, &work, &size, early->measured_ns);
 	early->measured_ns = 0;

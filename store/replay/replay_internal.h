@@ -177,6 +177,7 @@ enum kc__load {
 	KC__LOAD_PAST,
 	KC__LOAD_WORK,
 	KC__LOAD_STREAM_CALLS,
+	KC__LOAD_STREAMS,
 	KC__LOADS
 };
 struct kc__loader {
@@ -237,6 +238,7 @@ struct kc__work { /* of one process, by shape and arguments */
 #define KC__EVENTS_MAX 1048576u
 #define KC__PAST_PARTS_MAX 8192u
 #define KC__COUNTED_MAX 65536u
+#define KC__STREAMS_MAX 65536u
 int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events);
 int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts);
 int kc__work_load(struct kc__loader *loader, int64_t process, struct kc__work *work);
@@ -294,6 +296,9 @@ struct kc__stream_row {
 	enum kc_stream_kind kind;
 	uint32_t lane; /* plus 1; 0: not recorded */
 };
+/* Gives fn every stream of the process, in the order in which they were made, until it returns not 0. That, or -errno.
+ */
+int kc__streams_each(struct kc__loader *loader, int64_t process, int (*fn)(int64_t row, void *arg), void *arg);
 /* row 0: a device's own. 0, -ENOENT or another -errno. */
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
 
@@ -332,6 +337,9 @@ struct kc__sites {
 
 /* A process begins, or a part of one (joined): its streams are not known yet. */
 void kc__sites_begin(struct kc__sites *sites, int joined);
+/* The process's streams exist from the start, in the order in which it made them: where they share the device's queues
+ * depends on it. Of several that had one lane after the other, the first. 0 or -errno. */
+int kc__sites_recorded(struct kc__sites *sites, int64_t process);
 /* NULL: no memory, no such stream, or more devices than any machine has. */
 struct kc__replay_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
 /* It is over; timelines stay where they are and begin again with the next one. */

@@ -162,6 +162,7 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_STREAM_CALLS] = "SELECT c.id, c.kind, c.stream, c.device, c.time_ns - p.started_ns,"
 			      " CASE WHEN c.kind = 'wait' THEN c.ns - p.started_ns ELSE c.ns END, c.known_events"
 			      " FROM stream_call c JOIN process p ON p.id = c.id >> 40 WHERE c.id BETWEEN ?1 AND ?2",
+    [KC__LOAD_STREAMS] = "SELECT id FROM stream WHERE process = ?1 AND lane NOT NULL ORDER BY local LIMIT ?2",
     [KC__LOAD_WORK] = "SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
 };
 
@@ -543,4 +544,23 @@ int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_ro
 	else if (kind && !strcmp(kind, "blocking"))
 		out->kind = KC_STREAM_BLOCKING;
 	return 0;
+}
+
+struct each_stream {
+	int (*fn)(int64_t row, void *arg);
+	void *arg;
+};
+
+static int give_stream(sqlite3_stmt *row, void *into)
+{
+	const struct each_stream *each = into;
+
+	return each->fn(sqlite3_column_int64(row, 0), each->arg);
+}
+
+int kc__streams_each(struct kc__loader *loader, int64_t process, int (*fn)(int64_t row, void *arg), void *arg)
+{
+	struct each_stream each = {fn, arg};
+
+	return each_row(loader, KC__LOAD_STREAMS, process, KC__STREAMS_MAX, give_stream, &each);
 }

@@ -551,7 +551,9 @@ static int replay_loaded(struct replay *r, const struct kc__part *part, int forg
 		kc__figures_begin(r->figures, forget, r->ops.at[0].issued_ns);
 	kc__sites_begin(&r->sites, part->first_sequence > 0);
 	r->sites.answering = r->recorded.on;
-	rc = r->recorded.on ? replay_recorded(r) : replay_ops(r);
+	rc = r->recorded.on ? kc__sites_recorded(&r->sites, part->process) : 0;
+	if (rc == 0)
+		rc = r->recorded.on ? replay_recorded(r) : replay_ops(r);
 	if (rc == 0)
 		rc = kc__subject_error(r->subject);
 	if (r->figures)

@@ -113,6 +113,35 @@ struct kc__replay_stream *kc__sites_stream(struct kc__sites *sites, const struct
 	return slot ? *slot : NULL;
 }
 
+#define LANES_MAX 128u /* more than any timeline tells apart */
+
+struct beginning {
+	struct kc__sites *sites;
+	uint8_t begun[KC__SITES_MAX][LANES_MAX];
+};
+
+static int begin_stream(int64_t row, void *arg)
+{
+	struct beginning *beginning = arg;
+	const struct kc__op op = {.stream = row};
+	struct kc__stream_row facts;
+	struct kc__replay_site *site;
+
+	if (kc__stream_load(beginning->sites->loader, row, &facts) || !facts.device || facts.lane > LANES_MAX)
+		return 0;
+	site = site_of(beginning->sites, facts.device);
+	if (!site || beginning->begun[site - beginning->sites->at][facts.lane - 1]++)
+		return 0;
+	return kc__sites_stream(beginning->sites, &op, facts.device) ? 0 : -ENOMEM;
+}
+
+int kc__sites_recorded(struct kc__sites *sites, int64_t process)
+{
+	struct beginning beginning = {.sites = sites};
+
+	return kc__streams_each(sites->loader, process, begin_stream, &beginning);
+}
+
 void kc__sites_leave(struct kc__sites *sites)
 {
 	for (uint32_t i = 0; i < sites->count; i++) {
