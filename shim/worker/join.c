@@ -113,7 +113,7 @@ static void note_measured(struct kc__stream_wait *wait, uint64_t index, int64_t 
 	}
 }
 
-static void resolved(struct kc__join *join, const struct kc_slot *slot)
+static void no_longer_awaited(struct kc__join *join, const struct kc_slot *slot)
 {
 	struct kc__stream_wait *wait = launch_wait(join, slot);
 
@@ -131,7 +131,7 @@ static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasu
 		slot->launch.unmeasured = (uint8_t)why;
 	else
 		slot->transfer.unmeasured = (uint8_t)why;
-	resolved(join, slot);
+	no_longer_awaited(join, slot);
 	finish(join, slot);
 }
 
@@ -162,7 +162,7 @@ static void evict(struct kc__join *join, struct correlation *c)
 	c->used = 0;
 }
 
-static void await(struct kc__join *join, struct kc_slot *slot)
+static void await_record(struct kc__join *join, struct kc_slot *slot)
 {
 	uint32_t id = correlation_of(slot);
 	struct correlation *c = correlation_at(join, id);
@@ -201,7 +201,7 @@ static void unlink_slot(struct correlation *c, struct kc_slot *before, const str
 		c->last = before->index;
 }
 
-static void abandon(struct kc__join *join, struct kc_slot *slot)
+static void unlink_awaited(struct kc__join *join, struct kc_slot *slot)
 {
 	struct correlation *c = correlation_at(join, correlation_of(slot));
 	struct kc_slot *at, *before = NULL;
@@ -224,7 +224,7 @@ static bool same_shape(const struct kc_launch *l, const struct kc__record *recor
 
 /* The nodes of a graph share an id: CUPTI's id of the node decides or, where that is
  * not known, the launch shape. */
-static bool means(const struct kc__record *record, const struct kc_slot *slot)
+static bool record_matches(const struct kc__record *record, const struct kc_slot *slot)
 {
 	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
 		return false;
@@ -234,7 +234,7 @@ static bool means(const struct kc__record *record, const struct kc_slot *slot)
 							       : same_shape(&slot->launch, record);
 }
 
-static struct kc_slot *take(struct kc__join *join, const struct kc__record *record)
+static struct kc_slot *take_match(struct kc__join *join, const struct kc__record *record)
 {
 	struct correlation *c = correlation_at(join, record->correlation);
 	struct kc_slot *slot, *before = NULL;
@@ -242,7 +242,7 @@ static struct kc_slot *take(struct kc__join *join, const struct kc__record *reco
 	if (!c->used || c->id != record->correlation)
 		return NULL;
 	for (slot = slot_at(join, c->first); slot; before = slot, slot = next_of(join, slot))
-		if (means(record, slot)) {
+		if (record_matches(record, slot)) {
 			unlink_slot(c, before, slot);
 			return slot;
 		}
@@ -252,7 +252,7 @@ static struct kc_slot *take(struct kc__join *join, const struct kc__record *reco
 /* Holding measured kernels until their overlap is decided */
 
 /* false: there is no room for it; what it met will not be known. */
-static bool hold(struct kc__join *join, struct kc_slot *slot)
+static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 {
 	struct kc_spans *spans = &join->devices[slot->launch.device % KC__DEVICES_MAX];
 	struct kc_span span = {
@@ -277,14 +277,14 @@ static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_
 	finish(join, slot);
 }
 
-static void decided(const struct kc_span *span, void *arg)
+static void span_decided(const struct kc_span *span, void *arg)
 {
 	decide(arg, span->owner, &span->met);
 }
 
 static void decide_before(struct kc__join *join, uint32_t device, int64_t watermark_ns, int64_t now_ns)
 {
-	kc_spans_decide(&join->devices[device], watermark_ns, now_ns - HELD_NS, decided, join);
+	kc_spans_decide(&join->devices[device], watermark_ns, now_ns - HELD_NS, span_decided, join);
 }
 
 static void not_before(const struct kc__join *join, int64_t *watermark_ns, uint64_t index)
@@ -334,9 +334,9 @@ static void matched_launch(struct kc__join *join, struct kc_slot *slot, const st
 	count(join, KC_COUNT_CUPTI_MATCHED);
 	l->measured_start_ns = record->start_ns;
 	l->measured_end_ns = record->end_ns;
-	resolved(join, slot);
+	no_longer_awaited(join, slot);
 	join->driver.launch_measured(l);
-	if (!hold(join, slot))
+	if (!hold_until_decided(join, slot))
 		decide(join, slot, &(struct kc_load){{0}});
 }
 
@@ -346,14 +346,14 @@ static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const 
 
 	t->measured_start_ns = record->start_ns;
 	t->measured_end_ns = record->end_ns;
-	resolved(join, slot);
+	no_longer_awaited(join, slot);
 	join->driver.transfer_measured(t);
 	finish(join, slot);
 }
 
 static bool match(struct kc__join *join, const struct kc__record *record)
 {
-	struct kc_slot *slot = take(join, record);
+	struct kc_slot *slot = take_match(join, record);
 
 	if (!slot)
 		return false;
@@ -421,14 +421,14 @@ static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patienc
 
 /* Slots */
 
-static void returned(struct kc__join *join, struct kc_slot *slot)
+static void on_return(struct kc__join *join, struct kc_slot *slot)
 {
 	uint8_t unmeasured = slot->kind == KC_KIND_LAUNCH ? slot->launch.unmeasured : slot->transfer.unmeasured;
 
 	if (unmeasured)
 		finish(join, slot);
 	else
-		await(join, slot);
+		await_record(join, slot);
 }
 
 static void scan_late(struct kc__join *join)
@@ -443,7 +443,7 @@ static void scan_late(struct kc__join *join)
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_CALLED)
 			join->late[kept++] = join->late[i];
 		else
-			returned(join, slot);
+			on_return(join, slot);
 	}
 	join->late_count = kept;
 }
@@ -471,7 +471,7 @@ static void scan(struct kc__join *join)
 				return;
 			join->late[join->late_count++] = join->scan;
 		} else {
-			returned(join, slot);
+			on_return(join, slot);
 		}
 	}
 }
@@ -508,7 +508,7 @@ static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, 
 
 static void give_up_missing(struct kc__join *join, struct kc_slot *slot)
 {
-	abandon(join, slot);
+	unlink_awaited(join, slot);
 	give_up(join, slot, missing_why(join));
 }
 
