@@ -8,7 +8,9 @@ static int64_t exit_ns(void)
 
 static uint32_t stream_count(void)
 {
-	return kc__shim.stream_count;
+	uint32_t count = kc__shim.stream_count;
+
+	return count < KC__STREAM_IDS_MAX ? count : KC__STREAM_IDS_MAX - 1;
 }
 
 static struct kc__stream *stream_by_id(uint32_t id)
