@@ -19,7 +19,7 @@ void kc__say_again(enum kc_message_code code, const char *detail)
 {
 	assert_int_equal(code, KC_MESSAGE_TABLE_FULL);
 	memmove(said[1], said[0], sizeof(said) - sizeof(said[0]));
-	snprintf(said[0], sizeof(said[0]), "%s", detail);
+	snprintf(said[0], sizeof(said[0]), "%s", detail ? detail : "");
 }
 
 static int begin(void **state)
