@@ -30,20 +30,20 @@ struct request {
 	int ordinal, work;
 };
 
-/* X(column of the table calibration and key of --json, name for people, unit, what it is) */
+/* X(column of the table calibration and key of --json, name in the text, unit, explanation) */
 #define VALUES(X)                                                                                                      \
-	X(launch_overhead_ns, "launch overhead", NS, "call to first block on an idle device")                          \
+	X(launch_overhead_ns, "launch overhead", NS, "from the launch call to the kernel's start on an idle device")   \
 	X(empty_kernel_ns, "empty kernel", NS, "its duration")                                                         \
-	X(launch_gap_ns, "gap", NS, "end to start, back to back in a stream")                                          \
-	X(copy_bytes_per_s, "bandwidth", GBPS, "coalesced: read and written by a kernel that copies")                  \
-	X(scattered_bytes_per_s, "scattered", GBPS, "uncoalesced: words read, each from a sector of its own")          \
-	X(flops_per_s, "arithmetic", TFLOPS, "FP32, fused multiply-adds")                                              \
-	X(shared_latency_ns, "shared latency", NS, "a load from shared memory that waits for the one before")          \
-	X(global_latency_ns, "global latency", NS, "the same from global memory, in no cache")                         \
+	X(launch_gap_ns, "gap", NS, "between two kernels back to back in a stream")                                    \
+	X(copy_bytes_per_s, "bandwidth", GBPS, "read and written together by a coalesced copy")                        \
+	X(scattered_bytes_per_s, "scattered", GBPS, "4-byte words read, each from a different sector")                 \
+	X(flops_per_s, "arithmetic", TFLOPS, "FP32 fused multiply-adds, counted as two operations")                    \
+	X(shared_latency_ns, "shared latency", NS, "a dependent load from shared memory")                              \
+	X(global_latency_ns, "global latency", NS, "a dependent load from global memory that misses all caches")       \
 	X(bus_bytes_per_s, "to the device", GBPS, "over the bus, from pinned memory")                                  \
 	X(bus_back_bytes_per_s, "to the host", GBPS, "over the bus, to pinned memory")                                 \
-	X(cupti_launch_ns, "measuring, launch", NS, "what it adds to a launch call")                                   \
-	X(cupti_kernel_ns, "measuring, kernel", NS, "what it adds to a kernel among others back to back")
+	X(cupti_launch_ns, "measuring, launch", NS, "what CUPTI adds to a launch call")                                \
+	X(cupti_kernel_ns, "measuring, kernel", NS, "what CUPTI adds to a kernel among kernels back to back")
 
 enum unit { NS, GBPS, TFLOPS };
 
@@ -70,7 +70,7 @@ struct calibration {
 };
 
 static const struct argp_option options[] = {
-    {"device", KEY_ORDINAL, "N", 0, "the device's number (default: 0)", 0},
+    {"device", KEY_ORDINAL, "N", 0, "the number of the device (default: 0)", 0},
     KC_JSON_OPTION,
     {"work", KEY_WORK, NULL, OPTION_HIDDEN, "only run the kernels", 0},
     {"timings", KEY_TIMINGS, "FILE", OPTION_HIDDEN, "where the work says what the host's clock showed", 0},
@@ -87,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ORDINAL:
 		ordinal = strtol(arg, &end, 10);
 		if (end == arg || *end || ordinal < 0 || ordinal >= ORDINALS)
-			argp_error(state, "--device takes the device's number, not \"%s\"", arg);
+			argp_error(state, "--device takes a number, not \"%s\"", arg);
 		request->ordinal = (int)ordinal;
 		return 0;
 	case KEY_WORK:
@@ -126,10 +126,10 @@ static int run_work(int ordinal, const struct workplace *place, const char *meas
 		rc = kc_child_run(argv, preload, &end);
 	}
 	if (rc < 0) {
-		kc_error("the kernels cannot be run: %s", strerror(-rc));
+		kc_error("cannot run the kernels: %s", strerror(-rc));
 		return rc;
 	}
-	return end.status ? -EIO : 0; /* it has said why */
+	return end.status ? -EIO : 0; /* the child has reported why */
 }
 
 static int read_timings(const struct workplace *place, struct kc_calibrate_host *times)
@@ -141,11 +141,11 @@ static int read_timings(const struct workplace *place, struct kc_calibrate_host 
 		fclose(from);
 	if (read == 2)
 		return 0;
-	kc_error("%s cannot be read, or does not hold two times", place->timings);
+	kc_error("%s cannot be read or does not contain two times", place->timings);
 	return -EIO;
 }
 
-/* The same work twice: what measuring adds is the difference. The database is that of the measured one. */
+/* Runs the work with and without measuring; the difference is what measuring adds. Only the measured run is stored. */
 static int run_both(int ordinal, const struct workplace *place, struct calibration *c)
 {
 	struct kc_calibrate_host with, without;
@@ -166,7 +166,7 @@ static int run_both(int ordinal, const struct workplace *place, struct calibrati
 	return rc;
 }
 
-/* The median of the values that a query answers with in its one column; NAN: there are none. Frees the query. */
+/* The median over the only column of a query; NAN: it has no values. Frees the query. */
 static double median_of(sqlite3 *db, char *values)
 {
 	char *sql =
@@ -184,7 +184,7 @@ static double median_of(sqlite3 *db, char *values)
 	return result;
 }
 
-/* Of a kernel's launches. */
+/* The median over a kernel's launches. */
 static double median(sqlite3 *db, const char *kernel, const char *value, const char *condition)
 {
 	return median_of(db, sqlite3_mprintf("SELECT %s FROM launch l JOIN kernel k ON k.id = l.kernel"
@@ -194,9 +194,9 @@ static double median(sqlite3 *db, const char *kernel, const char *value, const c
 
 #define THREADS "(1.0 * l.grid_x * l.block_x)"
 #define DURATION "(l.measured_end_ns - l.measured_start_ns)"
-#define WHOLE_BLOCK "256" /* threads: those of the arithmetic at full speed */
+#define WHOLE_BLOCK "256" /* threads per block of the launches that measure arithmetic */
 
-/* Bytes a second over the bus; NAN: no copy was measured. */
+/* Bytes per second over the bus; NAN: no copy was measured. */
 static double bus(sqlite3 *db, const char *kind)
 {
 	return median_of(db, sqlite3_mprintf("SELECT 1e9 * bytes / (measured_end_ns - measured_start_ns) FROM transfer"
@@ -254,13 +254,13 @@ static int read_work(const char *database, struct calibration *c)
 		measure(kc_store_db(store), c);
 	kc_store_close(store);
 	if (rc < 0 || isnan(c->values[VALUE_empty_kernel_ns])) {
-		kc_error("nothing was measured; `kerncast doctor` says what is in the way");
+		kc_error("nothing was measured; `kerncast doctor` names the problems");
 		return -ENODATA;
 	}
 	return 0;
 }
 
-/* Device rows are told apart by all of their columns. */
+/* Two rows are of the same device where all their columns agree. */
 static char *device_columns(sqlite3 *db)
 {
 	static const char sql[] = "SELECT group_concat(name, ', ') FROM pragma_table_info('device') WHERE name != 'id'";
@@ -379,14 +379,14 @@ static void format_value(double value, enum unit unit, char *out, size_t size)
 static int print_text(const struct calibration *c, const char *database)
 {
 	static const struct kc_column columns[] = {
-	    {"what", KC_LEFT, 0}, {"here", KC_RIGHT, 0}, {"meaning", KC_LEFT, 0}, {0}};
+	    {"quantity", KC_LEFT, 0}, {"measured", KC_RIGHT, 0}, {"meaning", KC_LEFT, 0}, {0}};
 	struct kc_table table;
 	char value[2 * KC_FORMAT_BYTES];
 	int rc;
 
 	if (c->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
-	printf("%s, medians of %u launches each, kept in %s\n", c->device, KC_CALIBRATE_REPEATS,
+	printf("%s: medians of %u launches each, stored in %s\n", c->device, KC_CALIBRATE_REPEATS,
 	       kc_database_shown(database));
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < VALUE_COUNT; i++) {
@@ -425,7 +425,7 @@ static int calibrate_main(int argc, char **argv, const struct kc_command *self)
 {
 	const char *temporary = getenv("TMPDIR");
 	struct request request = {0};
-	static struct workplace place; /* static for size */
+	static struct workplace place; /* too large for the stack */
 	char path[PATH_MAX];
 	int status;
 
@@ -454,11 +454,11 @@ const struct kc_command kc_command_calibrate = {
     .options = options,
     .run = calibrate_main,
     .manual =
-	"Runs small kernels and copies on a device and measures them as any program's are: launch overhead, the\n"
-	"time of an empty kernel, the gap between kernels back to back, bandwidth of coalesced and of scattered\n"
+	"Runs small kernels and copies on a device and measures them like those of any program: launch overhead,\n"
+	"duration of an empty kernel, gap between kernels back to back, bandwidth of coalesced and of scattered\n"
 	"accesses, arithmetic, latencies of shared and global memory, bandwidth of the bus.\n"
-	"All of it runs a second time without measuring: what CUPTI adds to a launch call and to a kernel is the\n"
-	"difference on the host's clock.\n"
-	"The medians are kept in the database with the device (table calibration). Runs that record there afterwards\n"
-	"predict with them, and so do slowdown and predict with --db, and replay for traces of that device.\n",
+	"Then everything runs again without being measured. The difference on the host's clock is what CUPTI adds\n"
+	"to a launch call and to a kernel.\n"
+	"The medians are stored in the database, with the device (table calibration). Later runs that record into\n"
+	"this database use them, and so do slowdown and predict with --db, and replay for traces of that device.\n",
 };

@@ -112,7 +112,7 @@ static int devices_main(int argc, char **argv, const struct kc_command *self)
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &asked);
 	kc_database_path(asked.database, path, sizeof(path));
-	if (asked.database || access(path, F_OK) == 0) { /* without any, the built-in ones are the answer */
+	if (asked.database || access(path, F_OK) == 0) { /* without a database, only built-in devices are listed */
 		store = kc_database_read(path);
 		if (!store)
 			return KC_EXIT_FAILED;
@@ -129,16 +129,16 @@ static int devices_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_devices = {
     .name = "devices",
-    .summary = "lists the devices of a database and the built-in ones",
+    .summary = "lists known devices, recorded and built-in",
     .arguments = "[DB]",
     .options = options,
     .run = devices_main,
     .manual =
-	"Lists the devices recorded in the database, if there is one, and those kerncast knows of itself, with the\n"
-	"short names that\n"
+	"Lists the devices recorded in the database, if there is one, and the built-in ones, with the short names\n"
+	"that the option\n"
 	".Fl -device\n"
 	"of other commands takes.\n"
-	"It takes full names as well, in any case, and what speaks of one of them alone:\n"
+	"That option also takes full names, in upper or lower case, and parts of names that fit one device only:\n"
 	".Dq RTX 4090 ,\n"
 	".Dq 4090 ,\n"
 	".Dq a100-80 .\n",

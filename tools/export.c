@@ -17,10 +17,10 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"csv", KEY_CSV, NULL, 0, "one line a launch: the view `launch` and the kernel's name", 0},
+    {"csv", KEY_CSV, NULL, 0, "one line per launch: the columns of the view `launch`, and the kernel's name", 0},
     {"chrome", KEY_CHROME, NULL, 0, "a trace for Perfetto (ui.perfetto.dev) or chrome://tracing", 0},
-    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all of them (default: the latest)", 0},
-    {"output", KEY_OUTPUT, "FILE", 0, "write FILE instead of standard output", 0},
+    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs (default: the latest)", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "write to FILE instead of standard output", 0},
     {0},
 };
 
@@ -43,7 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (request->csv == request->chrome)
-			argp_error(state, "in which form? --csv or --chrome");
+			argp_error(state, "no format given: choose --csv or --chrome");
 		return 0;
 	default:
 		return kc_common_option(&request->common, key, arg, state);
@@ -53,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void say_refused(const char *output, int rc)
 {
 	if (rc == -EEXIST)
-		kc_error("%s is a database or belongs to one: it is not overwritten; name another file with -o",
+		kc_error("%s is a database or belongs to one and is not overwritten; choose another file with -o",
 			 output);
 	else
 		kc_error("cannot write %s: %s", output, strerror(-rc));
@@ -116,7 +116,7 @@ const struct kc_command kc_command_export = {
     .run = export_main,
     .manual = "Writes every launch of a run.\n"
 	      "CSV follows RFC 4180; its first line names the columns.\n"
-	      "The trace has two tracks a stream, what was predicted and what was measured; a slice's arguments hold\n"
+	      "The trace has two tracks per stream, predicted and measured; the arguments of a slice hold\n"
 	      "error, case and model.\n"
 	      "A file given with\n"
 	      ".Fl o\n"

@@ -10,7 +10,7 @@
 /* The view `launch` and the kernels' names, RFC 4180. */
 int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, FILE *to);
 
-/* Trace event format (JSON), one process a process, two tracks a stream:
+/* Trace event format (JSON), one process a process, two tracks per stream:
  * predicted and measured. */
 int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, FILE *to);
 

@@ -29,18 +29,19 @@ struct totals {
 	uint64_t malformed;
 };
 
-/* What tells one file from another, and one set of files. */
+/* Identifies each file, and the set of files. */
 struct contents {
 	struct content {
-		int rc; /* < 0: it cannot be read, which has been said */
+		int rc; /* < 0: it cannot be read, which has been reported */
 		uint64_t hash, bytes;
 	} * each;
 	uint64_t run;
 };
 
 static const struct argp_option options[] = {
-    {"output", KEY_OUTPUT, "DB", 0, "the database (default: as for the other commands)", 0},
-    {"device", KEY_DEVICE, "NAME|FILE", 0, "what the traces ran on, instead of what they call it; as for slowdown", 0},
+    {"output", KEY_OUTPUT, "DB", 0, "the database to import into (default: as for the other commands)", 0},
+    {"device", KEY_DEVICE, "NAME|FILE", 0,
+     "the GPU on which the traces were recorded, if not the one they name; as for slowdown", 0},
     {0},
 };
 
@@ -60,14 +61,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->trace_count = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which trace? give one or more files");
+		argp_error(state, "no trace given: name one or more files");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/* Of the bytes as they lie there: what tells one trace from another. */
+/* A hash of the bytes of the file, which identifies the trace. */
 static int hash_file(const char *path, uint64_t *hash)
 {
 	char buffer[HASH_BYTES];
@@ -100,11 +101,11 @@ static int check_file(const char *path, uint64_t *bytes)
 		return 0;
 	kc_error("%s: %s", path,
 		 S_ISDIR(st.st_mode) ? "a directory: name the files in it"
-				     : "no regular file: save what it holds to one");
+				     : "not a regular file: save its contents to one");
 	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 }
 
-/* Hashes of the files that are there; and of all of them, in the order in which they are named. */
+/* Hashes each file, and all of them together in the order in which they are named. */
 static void hash_files(const struct request *request, struct contents *contents)
 {
 	contents->run = KC_FNV_OFFSET;
@@ -149,11 +150,11 @@ static int read_rows(struct kc_import *file)
 
 static int said_nothing(const struct kc_import *file)
 {
-	kc_error("%s: nothing was imported: there is no kernel, copy or memset in it", file->path);
+	kc_error("%s: nothing was imported: the file has no kernel, copy or memset", file->path);
 	return -ENODATA;
 }
 
-/* What could be read is stored, also where the rest cannot be. */
+/* Rows that could be read are stored even if the rest of the file cannot be read. */
 static int import_rows(struct kc_import *file, struct totals *totals)
 {
 	struct kc_imported sums = {.kernels = 0};
@@ -185,7 +186,7 @@ static int import_file(struct kc_store *store, const struct kc_device *device, c
 		return kc_import_database_failed(&file, rc);
 	kc_progress_begin(&file.progress, path, "read", content->bytes);
 	if (kc_importer_has_all(file.importer))
-		printf("%s: nothing new, the database has it\n", path);
+		printf("%s: nothing new, already in the database\n", path);
 	else
 		rc = import_rows(&file, totals);
 	kc_importer_free(file.importer);
@@ -262,13 +263,14 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_import = {
     .name = "import",
-    .summary = "imports traces of PyTorch, Nsight Systems and nvprof into a database",
+    .summary = "imports traces of PyTorch, Nsight Systems and nvprof",
     .arguments = "TRACE...",
     .options = options,
     .run = import_main,
-    .manual = "What a profiler recorded becomes launches that have measurements and no predictions: those come from\n"
+    .manual = "Stores launches that a profiler recorded, with their measurements and without predictions; predictions\n"
+	      "come from\n"
 	      ".Nm Cm replay .\n"
-	      "The format is told by what is in the file:\n"
+	      "The format is recognised by the contents of the file:\n"
 	      ".Bl -bullet -compact\n"
 	      ".It\n"
 	      "the PyTorch profiler's trace, JSON (export_chrome_trace), also gzip\n"
@@ -279,14 +281,14 @@ const struct kc_command kc_command_import = {
 	      ".It\n"
 	      "nvprof --print-gpu-trace --csv, also several in one file\n"
 	      ".It\n"
-	      "CSV (RFC 4180), also gzip, one row a device operation, with at least the columns kind\n"
+	      "CSV (RFC 4180), also gzip, one row per device operation, with at least the columns kind\n"
 	      "(kernel, memcpy, memset), start_ns, duration_ns and name\n"
 	      ".El\n"
-	      "The files of one call are one run, and each process in them is a process of it.\n"
-	      "A line that makes no sense is named and left out; status 1 where a file could not be read to its end,\n"
-	      "or has nothing to import.\n"
-	      "Where nothing at all was imported, no database is left that was not there before.\n"
-	      "A file that the database has is not imported twice.\n"
+	      "The files of one call form one run, whose processes are the processes in them.\n"
+	      "Malformed lines are named and left out. The exit status is 1 where a file could not be read to its end\n"
+	      "or had nothing to import.\n"
+	      "If nothing at all was imported, no new database is left behind.\n"
+	      "A file that is already in the database is not imported again.\n"
 	      "Operations of all formats but the last are sorted in a temporary file in\n"
 	      ".Ev TMPDIR .\n",
 };

@@ -17,20 +17,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return kc_common_option(state->input, key, arg, state);
 }
 
-/* What became of a journal shows in whether it is still there. */
+/* A journal that no longer exists was imported. */
 static void print_journal(const struct kc_journal_found *found)
 {
 	char count[KC_FORMAT_BYTES];
 	const char *launches = found->launches == 1 ? "launch" : "launches";
 
 	if (found->foreign)
-		printf("%s: left alone, it belongs to another user\n", found->path);
+		printf("%s: left alone because it belongs to another user\n", found->path);
 	else if (found->unreadable)
-		printf("%s: kept, it cannot be read\n", found->path);
+		printf("%s: kept because it cannot be read\n", found->path);
 	else if (found->alive)
-		printf("%s: in use, pid %u (%s) still runs\n", found->path, found->pid, found->command);
+		printf("%s: in use by pid %u (%s)\n", found->path, found->pid, found->command);
 	else if (access(found->path, F_OK) == 0)
-		printf("%s: left, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
+		printf("%s: not imported, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
 		       kc_format_count(found->launches, count), launches);
 	else
 		printf("%s: imported, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
@@ -53,7 +53,7 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("cannot look for journals beside %s: %s", path, strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	if (journals.count == 0 && common.database && access(path, F_OK) < 0) { /* mistyped, perhaps */
+	if (journals.count == 0 && common.database && access(path, F_OK) < 0) { /* perhaps a typo */
 		kc_error("%s: no such database, and no journal beside it", path);
 		kc_journals_free(&journals);
 		return KC_EXIT_FAILED;
@@ -76,13 +76,13 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_recover = {
     .name = "recover",
-    .summary = "imports what ended processes left in their journals",
+    .summary = "imports launches that ended processes left in journals",
     .arguments = "[DB]",
     .run = recover_main,
     .manual =
-	"Every launch that a process recorded and could not store, because it was killed or the database could not\n"
-	"be written when it exited, is in a journal beside the database (DB.*.kcj).\n"
-	"Their launches are written into the database and the journals deleted; a journal in use is left alone,\n"
-	"and so is another user's, by root, too.\n"
-	"The other commands do the same before they read.\n",
+	"Launches that a process recorded and could not store, because it was killed or the database could not be\n"
+	"written when it exited, are in a journal beside the database (DB.*.kcj).\n"
+	"This command writes them into the database and deletes the journals. Journals in use are left alone, and\n"
+	"so are journals of other users, even by root.\n"
+	"Other commands do the same before they read the database.\n",
 };

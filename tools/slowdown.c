@@ -37,10 +37,10 @@ struct answer {
 
 static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME|FILE", 0,
-     "a built-in device (`kerncast devices`), or a file of attribute=number lines", 0},
+     "a built-in device (`kerncast devices` lists them) or a file of attribute=number lines", 0},
     {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
     {"placement", KEY_PLACEMENT, "spread|packed", 0,
-     "the first kernel's blocks over all SMs (default), or on the fewest", 0},
+     "whether the first kernel's blocks are spread over all SMs (default) or packed onto as few as possible", 0},
     KC_JSON_OPTION,
     {0},
 };
@@ -78,16 +78,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!request->device)
-			argp_error(state, "which device? --device takes a built-in name or a file");
+			argp_error(state, "no device given: --device takes a built-in name or a file");
 		if (request->count < 2)
-			argp_error(state, "two kernels or more, such as blocks=110,threads=256,smem=1024");
+			argp_error(state, "give two kernels or more, such as blocks=110,threads=256,smem=1024");
 		return 0;
 	default:
 		return kc_common_option(&request->common, key, arg, state);
 	}
 }
 
-/* 0, or the number of kernels that cannot run, each named. */
+/* Returns how many kernels cannot run, after naming each. */
 static unsigned make_works(const struct request *request, struct answer *answer)
 {
 	unsigned refused = 0;
@@ -163,7 +163,7 @@ static json_t *timeline_json(const struct request *request, const struct answer 
 	return out;
 }
 
-/* The second kernel beside the first is the document's own; every kernel beside the one before it is in `pairs`. */
+/* The top-level keys are about the second kernel beside the first; `pairs` has every kernel beside its predecessor. */
 static int print_json(const struct request *request, const struct answer *answer)
 {
 	json_t *out = kc_json_document("slowdown", 1), *pairs = json_array();
@@ -193,7 +193,7 @@ static void add_row(struct kc_table *table, const struct request *request, const
 
 	kc_format_count(answer->works[i].grid.waves, waves);
 	if (i) {
-		snprintf(case_text, sizeof(case_text), "%s", kc_case_name(pair->concurrency_case));
+		snprintf(case_text, sizeof(case_text), "%s", kc_format_case(pair->concurrency_case));
 		kc_format_count(pair->slots, slots);
 		kc_format_count(pair->waves_limited, limited);
 		snprintf(slowdown, sizeof(slowdown), "%.2f", pair->slowdown);
@@ -212,7 +212,7 @@ static int print_table(const struct request *request, const struct answer *answe
 	static const struct kc_column columns[] = {
 	    {"kernel", KC_LEFT, 1},    {"case", KC_LEFT, 0},
 	    {"slots", KC_RIGHT, 0},    {"waves", KC_RIGHT, 0},
-	    {"limited", KC_RIGHT, 0},  {"slowdown", KC_RIGHT, 0},
+	    {"limited", KC_RIGHT, 0},  {"wave model", KC_RIGHT, 0},
 	    {"start", KC_RIGHT, 0},    {"end", KC_RIGHT, 0},
 	    {"timeline", KC_RIGHT, 0}, {0},
 	};
@@ -221,8 +221,9 @@ static int print_table(const struct request *request, const struct answer *answe
 
 	if (answer->device.simulated)
 		puts(KC_SIMULATED_CALIBRATION);
-	printf("%s, placement %s: each kernel beside the one before it, then on the timeline\n\n", answer->device.name,
-	       request->spreading == KC_PACKED ? "packed" : "spread");
+	printf("%s, placement %s: each kernel beside the one before it; slowdown by the wave model%s\n\n",
+	       answer->device.name, request->spreading == KC_PACKED ? "packed" : "spread",
+	       answer->timed ? ", and on the timeline" : "");
 	kc_table_init(&table, columns);
 	for (unsigned i = 0; i < request->count; i++)
 		add_row(&table, request, answer, i);
@@ -233,7 +234,7 @@ static int print_table(const struct request *request, const struct answer *answe
 		return KC_EXIT_FAILED;
 	}
 	if (!answer->timed)
-		puts("\nWith the time of every kernel alone (time=1.5ms) the timeline says when each starts and ends.");
+		puts("\nGive every kernel's solo time (time=1.5ms) to see when each starts and ends on the timeline.");
 	return kc_output_finish();
 }
 
@@ -260,17 +261,18 @@ static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_slowdown = {
     .name = "slowdown",
-    .summary = "says what kernels launched together do to one another",
+    .summary = "predicts how kernels launched together slow one another down",
     .arguments = "KERNEL KERNEL...",
     .options = options,
     .run = slowdown_main,
     .manual =
-	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES][,cluster=N][,time=T], with registers a thread, "
-	"shared\n"
-	"memory a block, blocks a thread block cluster, and its time alone with a unit (ns, us, ms, s).\n"
-	"For each kernel beside the one launched just before it: the case (A: together from the start, B: in the\n"
-	"other's last wave, C: one after the other), the slots (blocks that fit beside it), the waves alone and\n"
-	"with these slots, and their ratio, the paper's slowdown.\n"
-	"Where every kernel has a time, the timeline adds when each starts and ends, counted from the launch, and\n"
-	"how much longer than alone it takes.\n",
+	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES][,cluster=N][,time=T]: registers per thread, bytes\n"
+	"of shared memory per block, blocks per thread block cluster, and its solo time with a unit (ns, us, ms, s).\n"
+	"For each kernel beside the one launched just before it are printed: how they share the device (together\n"
+	"from the start, in the other's last wave, or one after the other), the slots (blocks that fit beside the\n"
+	"other kernel), its waves alone and with these slots only, and the ratio of the two, which is the slowdown\n"
+	"by the wave model (Quintanilla 2017, eq. 5.1).\n"
+	"That model is a bound for kernels that share the device from start to end. Where every kernel has a solo\n"
+	"time, the timeline adds when each starts and ends, counted from the launch, and how many times its solo\n"
+	"time it takes.\n",
 };

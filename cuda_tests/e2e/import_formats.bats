@@ -149,7 +149,7 @@ kineto_kernels='0|1250|9123|7|10,1,1|128,1,1|16|0|0|add
 	{ printf '{"traceEvents": [{"name": "'; head -c 20000000 /dev/zero | tr '\0' 'x'; echo '"}]}'; } >long.json
 	fails "16 MiB" long.json
 	echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1}]}' >cpu.json
-	fails "nothing was imported: there is no kernel in it; the PyTorch profiler records them with activities=[..., ProfilerActivity.CUDA]" cpu.json
+	fails "nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with activities=[..., ProfilerActivity.CUDA]" cpu.json
 }
 
 @test "PyTorch profiler: memory does not grow with the file" {
@@ -239,7 +239,7 @@ DtoH|1572864|2012410000|26912'
 	nvprof ./a 1 ms | sed '6d' >none.csv
 	fails 'none.csv:6: the unit of Start is "1"' none.csv
 	nvprof ./a 1 ms | head -n 5 >short.csv
-	fails 'short.csv: it ends where a row of units should be' short.csv
+	fails 'short.csv: the file ends where a row of units is expected' short.csv
 	nvprof ./a x ms >bad.csv
 	echo '1,2,3' >>bad.csv
 	echo '530.0,1.0,,,,,,,,,,,,"GeForce GTX 950 (0)","1","14","[Unified Memory GPU page faults]"' >>bad.csv
@@ -393,7 +393,7 @@ Some GPU|5|4|3|1536|16'
 	sql "CREATE TABLE StringTable (_id_ INTEGER, value TEXT); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (x)" nvvp
 	fails "nvprof --import-profile" nvvp
 	sql "CREATE TABLE t (x)" other
-	fails "no export of Nsight Systems" other
+	fails "not an export of Nsight Systems" other
 	fails "a database of kerncast" few.db
 	sql "$nsys_tables $nsys_rows" whole
 	head -c 20000 whole >half
@@ -404,13 +404,13 @@ Some GPU|5|4|3|1536|16'
 
 @test "an empty file, a directory, a pipe, another kind of file: each says what to do" {
 	: >empty
-	fails "it is empty" empty
+	fails "the file is empty" empty
 	: | gzip >empty.gz
-	fails "it is empty" empty.gz
+	fails "the file is empty" empty.gz
 	mkdir folder
 	fails "a directory: name the files in it" folder
 	mkfifo pipe
-	fails "save what it holds to one" pipe
+	fails "save its contents to one" pipe
 	fails "nsys export --type sqlite" "$kerncast"
 	printf 'one line\nanother, "quoted" line\n' >text
 	fails "no row names the columns" text

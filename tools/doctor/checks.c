@@ -18,7 +18,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#define LITTLE_SPACE_BYTES (64ull << 20) /* what 600,000 launches take, at 100 bytes each */
+#define LITTLE_SPACE_BYTES (64ull << 20) /* 600,000 launches of 100 bytes each */
 
 void kc_check_add(struct kc_diagnosis *d, enum kc_level level, const char *name, const char *cure, const char *format,
 		  ...)
@@ -51,7 +51,7 @@ static int injects_us(void)
 	return path && names_file(path, "libkerncast.so");
 }
 
-/* The driver says nothing where it finds no library by that name. */
+/* The driver is silent when it does not find the library that the variable names. */
 static void check_injection(struct kc_diagnosis *d)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -59,14 +59,15 @@ static void check_injection(struct kc_diagnosis *d)
 	if (!injects_us())
 		return;
 	if (access(path, R_OK) < 0)
-		kc_check_add(d, KC_LEVEL_PROBLEM, "injection", "name libkerncast.so by its full path, or unset it",
+		kc_check_add(d, KC_LEVEL_PROBLEM, "injection",
+			     "give the full path of libkerncast.so, or unset the variable",
 			     "CUDA_INJECTION64_PATH: %s: %s", path, strerror(errno));
 	else
 		kc_check_add(d, KC_LEVEL_OK, "injection", "",
-			     "CUDA_INJECTION64_PATH: launches are seen even where nothing is preloaded, by CUPTI");
+			     "CUDA_INJECTION64_PATH: launches are also seen where nothing can be preloaded");
 }
 
-/* One entry of LD_AUDIT; the loader passes over what it cannot load, with a message. */
+/* One entry of LD_AUDIT; the loader skips what it cannot load, with a message. */
 static void check_audit_entry(struct kc_diagnosis *d, const char *path)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -75,13 +76,13 @@ static void check_audit_entry(struct kc_diagnosis *d, const char *path)
 		kc_check_add(d, KC_LEVEL_WARNING, "LD_AUDIT", "use kerncast run --audit, which sets it", "%s: %s", path,
 			     strerror(errno));
 	else if (!names_file(path, "libkerncast-audit.so"))
-		kc_check_add(d, KC_LEVEL_OK, "LD_AUDIT", "", "%s; kerncast run --audit keeps it", path);
+		kc_check_add(d, KC_LEVEL_OK, "LD_AUDIT", "", "%s stays in place with kerncast run --audit", path);
 	else if (!preload || !strstr(preload, "libkerncast.so"))
 		kc_check_add(d, KC_LEVEL_WARNING, "LD_AUDIT", "use kerncast run --audit, which sets both",
 			     "libkerncast-audit.so does nothing without libkerncast.so in LD_PRELOAD");
 	else
 		kc_check_add(d, KC_LEVEL_OK, "LD_AUDIT", "",
-			     "libkerncast-audit.so: RTLD_DEEPBIND and dlmopen do not get past");
+			     "libkerncast-audit.so: launches from RTLD_DEEPBIND and dlmopen are seen, too");
 }
 
 static void check_audit(struct kc_diagnosis *d)
@@ -91,7 +92,7 @@ static void check_audit(struct kc_diagnosis *d)
 
 	if (kc_library_find_audit(copy, sizeof(copy)) < 0)
 		kc_check_add(d, KC_LEVEL_WARNING, "LD_AUDIT", "build or install kerncast again",
-			     "%s is missing: no kerncast run --audit", copy);
+			     "%s is missing, so kerncast run --audit does not work", copy);
 	snprintf(copy, sizeof(copy), "%s", value ? value : "");
 	while ((path = strsep(&rest, ":"))) {
 		if (*path)
@@ -110,8 +111,8 @@ static void check_profilers(struct kc_diagnosis *d)
 			if (strncmp(*entry, prefixes[i], strlen(prefixes[i])) != 0 || (i == 0 && injects_us()))
 				continue;
 			kc_check_add(d, KC_LEVEL_WARNING, "other profiler",
-				     "run without it: only one can measure, and it takes precedence", "%.*s is set",
-				     (int)strcspn(*entry, "="), *entry);
+				     "run without it: only one profiler can measure, and it takes precedence",
+				     "%.*s is set", (int)strcspn(*entry, "="), *entry);
 			found = 1;
 		}
 	}
@@ -125,19 +126,19 @@ void kc_check_environment(struct kc_diagnosis *d)
 	char why[256] = "";
 
 	if (kc_options_read(&options, why, sizeof(why)) < 0)
-		kc_check_add(d, KC_LEVEL_PROBLEM, "options", "correct or unset it", "%s", why);
+		kc_check_add(d, KC_LEVEL_PROBLEM, "options", "correct or unset the variable", "%s", why);
 	if (options.disable)
 		kc_check_add(d, KC_LEVEL_PROBLEM, "options", "unset KERNCAST_DISABLE",
-			     "KERNCAST_DISABLE is set: nothing is done");
+			     "KERNCAST_DISABLE is set, so nothing is recorded");
 	if (options.measure == KC_MEASURE_NOTHING)
 		kc_check_add(d, KC_LEVEL_WARNING, "options", "unset KERNCAST_MEASURE",
-			     "KERNCAST_MEASURE=off: nothing is measured");
+			     "KERNCAST_MEASURE=off, so nothing is measured");
 	check_injection(d);
 	check_audit(d);
 	check_profilers(d);
 }
 
-/* File systems whose locks or shared mappings do not carry WAL (statfs(2), sqlite.org/wal.html). */
+/* File systems whose locks or shared mappings do not support a write-ahead log (statfs(2), sqlite.org/wal.html). */
 static const char *network_name(long type)
 {
 	static const struct {
@@ -165,15 +166,16 @@ static void check_disk(struct kc_diagnosis *d, const char *folder)
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 	kc_format_bytes(bytes, free_bytes);
 	if (bytes < LITTLE_SPACE_BYTES)
-		kc_check_add(d, KC_LEVEL_WARNING, "disk", "make room, or choose another place with --output",
+		kc_check_add(d, KC_LEVEL_WARNING, "disk", "free some space, or choose another place with --output",
 			     "only %s free for the database and its journal", free_bytes);
 	else
 		kc_check_add(d, KC_LEVEL_OK, "disk", "", "%s free", free_bytes);
 	if (network_name(fs.f_type))
 		kc_check_add(d, KC_LEVEL_WARNING, "file system", "put the database on a local disk (KERNCAST_DB)",
-			     "%s: several processes cannot safely write one database there", network_name(fs.f_type));
+			     "%s: several processes cannot safely write to one database there",
+			     network_name(fs.f_type));
 	else
-		kc_check_add(d, KC_LEVEL_OK, "file system", "", "carries a write-ahead log");
+		kc_check_add(d, KC_LEVEL_OK, "file system", "", "supports a write-ahead log");
 }
 
 static void check_file(struct kc_diagnosis *d, const char *path, const char *folder)
@@ -184,18 +186,18 @@ static void check_file(struct kc_diagnosis *d, const char *path, const char *fol
 
 	if (access(path, F_OK) < 0) {
 		if (access(folder, W_OK | X_OK) == 0)
-			kc_check_add(d, KC_LEVEL_OK, "database", "", "%s will be made", path);
+			kc_check_add(d, KC_LEVEL_OK, "database", "", "%s will be created", path);
 		else
 			kc_check_add(d, KC_LEVEL_PROBLEM, "database",
-				     "choose another place with KERNCAST_DB or --output", "%s cannot be made: %s", path,
-				     strerror(errno));
+				     "choose another place with KERNCAST_DB or --output", "%s cannot be created: %s",
+				     path, strerror(errno));
 		return;
 	}
 	rc = kc_store_open(path, KC_STORE_READ, &store, why, sizeof(why));
 	kc_store_close(store);
 	if (rc < 0)
 		kc_check_add(d, KC_LEVEL_PROBLEM, "database",
-			     "move it away, or choose another place with KERNCAST_DB or --output", "%s",
+			     "move the file away, or choose another place with KERNCAST_DB or --output", "%s",
 			     *why ? why : strerror(-rc));
 	else if (access(path, W_OK) < 0 || access(folder, W_OK | X_OK) < 0)
 		kc_check_add(d, KC_LEVEL_PROBLEM, "database", "choose another place with KERNCAST_DB or --output",
@@ -218,7 +220,7 @@ static void check_journals(struct kc_diagnosis *d, const char *path)
 	}
 	kc_journals_free(&journals);
 	if (unreadable)
-		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover says which", "%zu cannot be imported",
+		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover names them", "%zu cannot be imported",
 			     unreadable);
 	if (dead)
 		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover",
@@ -243,17 +245,21 @@ static void check_cuda_link(struct kc_diagnosis *d, const struct kc_inspection *
 {
 	if (about->cuda & KC_CUDA_RUNTIME_SHARED)
 		kc_check_add(d, KC_LEVEL_OK, "hooks", "",
-			     "it uses libcudart.so: its launches are hooked in the driver");
+			     "the program uses libcudart.so; its launches are hooked in the driver");
 	else if (about->cuda & KC_CUDA_RUNTIME_STATIC)
-		kc_check_add(d, KC_LEVEL_OK, "hooks", "",
-			     "it holds device code and a static cudart: hooked in the driver");
+		kc_check_add(
+		    d, KC_LEVEL_OK, "hooks", "",
+		    "the program contains device code and a static cudart; its launches are hooked in the driver");
 	else if (about->cuda & KC_CUDA_DRIVER)
-		kc_check_add(d, KC_LEVEL_OK, "hooks", "", "it uses libcuda itself: hooked there");
-	else if (about->sees_driver)
-		kc_check_add(d, KC_LEVEL_OK, "hooks", "", "it uses CUDA through a library: hooked in the driver");
-	else
 		kc_check_add(d, KC_LEVEL_OK, "hooks", "",
-			     "it is not linked with CUDA; what it loads later (as Python does) is hooked all the same");
+			     "the program uses libcuda directly; its launches are hooked there");
+	else if (about->sees_driver)
+		kc_check_add(d, KC_LEVEL_OK, "hooks", "",
+			     "the program uses CUDA through a library; its launches are hooked in the driver");
+	else
+		kc_check_add(
+		    d, KC_LEVEL_OK, "hooks", "",
+		    "the program is not linked with CUDA; libraries that it loads later, as Python does, are hooked");
 }
 
 void kc_check_program(struct kc_diagnosis *d, const char *command)
@@ -272,7 +278,7 @@ void kc_check_program(struct kc_diagnosis *d, const char *command)
 	if (about.script)
 		kc_check_add(d, KC_LEVEL_OK, "program", "", "%s is a script, run by %s", about.path, about.binary);
 	else
-		kc_check_add(d, KC_LEVEL_OK, "program", "", "%s takes a preloaded library", about.path);
+		kc_check_add(d, KC_LEVEL_OK, "program", "", "%s can be preloaded into", about.path);
 	if (about.sanitizer[0])
 		kc_check_add(d, KC_LEVEL_OK, "sanitizer", "", "%s is loaded before libkerncast.so", about.sanitizer);
 	check_cuda_link(d, &about);

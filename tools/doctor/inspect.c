@@ -107,8 +107,8 @@ static int inspect_elf(struct kc_inspection *out)
 		return rc;
 	if (rc < 0) {
 		refuse(out, KC_PRELOAD_UNKNOWN,
-		       rc == -EILSEQ ? "is cut off or damaged" : "cannot be read, so nothing is known of it",
-		       rc == -EILSEQ ? "build or install it again" : "make it readable");
+		       rc == -EILSEQ ? "is cut off or damaged" : "cannot be read, so nothing is known about it",
+		       rc == -EILSEQ ? "rebuild or reinstall it" : "make it readable");
 		return 0;
 	}
 	if (elf.foreign) {

@@ -32,9 +32,9 @@ struct kc_inspection {
 	int script;
 	enum kc_preload preload;
 	unsigned cuda;      /* enum kc_cuda_link, or-ed */
-	int sees_driver;    /* it is a CUDA library's user through another of its libraries (cuBLAS, cuDNN, …) */
+	int sees_driver;    /* reaches CUDA through another library (cuBLAS, cuDNN, …) */
 	char reason[192];   /* why not, where preload is not KC_PRELOAD_YES */
-	char cure[160];     /* and what to do */
+	char cure[160];     /* what to do about it */
 	char sanitizer[64]; /* libasan.so.8, …: must be loaded before any other library */
 };
 

@@ -168,7 +168,7 @@ static int probe_preload(void *arg)
 	    kc_preload_value(getenv("LD_PRELOAD"), library, "", value, sizeof(value)) < 0)
 		return 1;
 	setenv("LD_PRELOAD", value, 1);
-	unsetenv("LD_AUDIT"); /* the loader's complaints about it are not about us */
+	unsetenv("LD_AUDIT"); /* complaints of the loader about it do not concern us */
 	setenv("KERNCAST_DISABLE", "1", 1);
 	execl(self, "kerncast", "doctor", "--preloaded", (char *)NULL);
 	return 1;
@@ -186,8 +186,9 @@ void kc_check_preload(struct kc_diagnosis *d)
 	}
 	kc_check_add(d, KC_LEVEL_OK, "libkerncast.so", "", "%s", library);
 	if (strpbrk(library, " :")) {
-		kc_check_add(d, KC_LEVEL_PROBLEM, "LD_PRELOAD", "install kerncast in a folder without them",
-			     "cannot name a path with a blank or a colon");
+		kc_check_add(d, KC_LEVEL_PROBLEM, "LD_PRELOAD",
+			     "install kerncast in a folder without blanks and colons",
+			     "its entries cannot contain a blank or a colon, as the library's path does");
 		return;
 	}
 	outcome = in_process(probe_preload, library);
@@ -195,12 +196,12 @@ void kc_check_preload(struct kc_diagnosis *d)
 		kc_check_add(d, KC_LEVEL_OK, "LD_PRELOAD", "", "works");
 	else if (outcome.ended == ENDED_SIGNAL)
 		kc_check_add(d, KC_LEVEL_PROBLEM, "LD_PRELOAD", "build kerncast on this machine",
-			     "a program it is preloaded into ends by signal %d (%s)", outcome.number,
+			     "a program with the library preloaded dies of signal %d (%s)", outcome.number,
 			     strsignal(outcome.number));
 	else
 		kc_check_add(d, KC_LEVEL_PROBLEM, "LD_PRELOAD",
-			     "build kerncast on this machine, or on one with as old a C library",
-			     "the loader does not take the library%s%s", outcome.said[0] ? ": " : "", outcome.said);
+			     "build kerncast on this machine, or on one whose C library is not newer",
+			     "the loader rejects the library%s%s", outcome.said[0] ? ": " : "", outcome.said);
 }
 
 /* The driver */
@@ -211,7 +212,7 @@ static int probe_driver(void *arg)
 	void *cuda;
 	int (*init)(unsigned), (*version)(int *), (*count)(int *), (*device)(int *, int), (*name)(char *, int, int);
 
-	unsetenv("CUDA_INJECTION64_PATH"); /* nobody is to record this process */
+	unsetenv("CUDA_INJECTION64_PATH"); /* no library is to be injected into this process */
 	doing(f, "dlopen of libcuda.so.1");
 	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!cuda) {
@@ -227,7 +228,7 @@ static int probe_driver(void *arg)
 	*(void **)&device = dlsym(cuda, "cuDeviceGet");
 	*(void **)&name = dlsym(cuda, "cuDeviceGetName");
 	if (!init || !version || !count || !device || !name) {
-		snprintf(f->error, sizeof(f->error), "it is not a CUDA driver");
+		snprintf(f->error, sizeof(f->error), "this library is not a CUDA driver");
 		return 0;
 	}
 	doing(f, "cuDriverGetVersion");
@@ -248,19 +249,19 @@ static int probe_driver(void *arg)
 	return 0;
 }
 
-/* 1: the probe came to its end. */
+/* 1: the probe finished. */
 static int came_through(struct kc_diagnosis *d, const char *name, const struct findings *f, const struct outcome *o)
 {
 	if (o->ended == ENDED_WELL)
 		return 1;
 	if (o->ended == ENDED_TIMEOUT)
-		kc_check_add(d, KC_LEVEL_PROBLEM, name, "nvidia-smi and dmesg may say what the driver waits for",
-			     "%s did not come back within %d s", f->doing, TIME_LIMIT_MS / 1000);
+		kc_check_add(d, KC_LEVEL_PROBLEM, name, "nvidia-smi and dmesg may tell what the driver is waiting for",
+			     "%s did not return within %d s", f->doing, TIME_LIMIT_MS / 1000);
 	else if (o->ended == ENDED_SIGNAL)
-		kc_check_add(d, KC_LEVEL_PROBLEM, name, "install it again", "%s crashed (%s)%s%s", f->doing,
+		kc_check_add(d, KC_LEVEL_PROBLEM, name, "reinstall it", "%s crashed (%s)%s%s", f->doing,
 			     strsignal(o->number), *f->library ? " in " : "", f->library);
 	else
-		kc_check_add(d, KC_LEVEL_PROBLEM, name, "", "it could not be looked at (%s)", f->doing);
+		kc_check_add(d, KC_LEVEL_PROBLEM, name, "", "the check could not be made (%s)", f->doing);
 	return 0;
 }
 
@@ -268,15 +269,15 @@ static const char *init_cure(int result)
 {
 	switch (result) { /* cuda.h, CUresult */
 	case 100:
-		return "is a GPU there (lspci), given to this container (--gpus all), not hidden by "
-		       "CUDA_VISIBLE_DEVICES?";
+		return "check that a GPU is present (lspci), given to this container (--gpus all) and not hidden by "
+		       "CUDA_VISIBLE_DEVICES";
 	case 802:
 	case 803:
-		return "driver and kernel module do not fit: reboot after a driver update";
+		return "driver and kernel module do not match: reboot after a driver update";
 	case 999:
-		return "load the kernel module (nvidia-smi, modprobe nvidia_uvm), look at dmesg";
+		return "load the kernel module (nvidia-smi, modprobe nvidia_uvm) and look at dmesg";
 	default:
-		return "nvidia-smi and dmesg may say more";
+		return "nvidia-smi and dmesg may tell more";
 	}
 }
 
@@ -289,16 +290,16 @@ static void judge_driver(struct kc_diagnosis *d, const struct findings *f)
 		return;
 	}
 	if (*f->error) {
-		kc_check_add(d, KC_LEVEL_PROBLEM, "libcuda", "take it out of LD_LIBRARY_PATH", "%s: %s", f->library,
-			     f->error);
+		kc_check_add(d, KC_LEVEL_PROBLEM, "libcuda", "remove its folder from LD_LIBRARY_PATH", "%s: %s",
+			     f->library, f->error);
 		return;
 	}
 	d->driver_version = f->version;
 	d->simulated = f->simulated;
 	kc_check_add(d, KC_LEVEL_OK, "libcuda", "", "%s%s", f->library, f->simulated ? " (SIMULATED: a stand-in)" : "");
 	kc_check_add(d, f->version >= 11080 ? KC_LEVEL_OK : KC_LEVEL_WARNING, "driver",
-		     f->version >= 11080 ? "" : "kerncast is made for 11.8 and later", "CUDA %d.%d",
-		     f->version / CUDA_VERSION_UNIT, f->version % CUDA_VERSION_UNIT / 10);
+		     f->version >= 11080 ? "" : "update the driver: kerncast supports CUDA 11.8 and later",
+		     "CUDA %d.%d", f->version / CUDA_VERSION_UNIT, f->version % CUDA_VERSION_UNIT / 10);
 	if (f->result) {
 		kc_check_add(d, KC_LEVEL_PROBLEM, "devices", init_cure(f->result), "cuInit returned error %d%s",
 			     f->result, f->result == 100 ? ": no GPU" : "");
@@ -328,7 +329,7 @@ void kc_check_driver(struct kc_diagnosis *d)
 
 static void *open_cupti(void)
 {
-	/* The places and their order are the shim's. */
+	/* The same places in the same order as in the shim. */
 	static const char *const folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
 	static struct kc_options options;
@@ -369,7 +370,7 @@ static int probe_cupti(void *arg)
 	return 0;
 }
 
-/* The CUDA toolkit a CUPTI is of, as cuDriverGetVersion counts; 0: not known.
+/* The CUDA version to which a version of CUPTI belongs, as cuDriverGetVersion counts; 0: unknown.
  * Source: cupti_version.h, the table above CUPTI_API_VERSION. */
 static int toolkit_of(int cupti)
 {
@@ -399,11 +400,11 @@ static void judge_cupti(struct kc_diagnosis *d, const struct findings *f)
 		    "not found, so nothing can be measured: %s", f->error);
 	} else if (f->result) {
 		kc_check_add(d, KC_LEVEL_PROBLEM, "CUPTI", "set KERNCAST_CUPTI to another libcupti.so",
-			     "%s does not tell its version", f->library);
+			     "%s does not report its version", f->library);
 	} else if (d->driver_version && cuda > d->driver_version) {
 		kc_check_add(d, KC_LEVEL_PROBLEM, "CUPTI",
 			     "set KERNCAST_CUPTI to a libcupti.so of the driver's CUDA version, or update the driver",
-			     "%s is of CUDA %d.%d, newer than the driver: it will not start", f->library,
+			     "%s is from CUDA %d.%d, newer than the driver, and will not start", f->library,
 			     cuda / CUDA_VERSION_UNIT, cuda % CUDA_VERSION_UNIT / 10);
 	} else {
 		kc_check_add(d, KC_LEVEL_OK, "CUPTI", "", "%s, version %d (CUDA %d.%d)", f->library, f->version,

@@ -1,5 +1,5 @@
-/* The proof of the pudding: a program of our own runs under the library, and its
- * ledger says whether launches are seen, predicted and measured here. */
+/* Runs a program of our own under the library; its ledger tells whether launches
+ * are seen, predicted and measured here. */
 #include "tools/calibrate.h"
 #include "tools/doctor.h"
 #include "inspect.h"
@@ -20,7 +20,7 @@
 #define PRELOAD_BYTES (PATH_MAX * 4)
 #define NAME "trial run"
 
-/* In the child; returns only where the program cannot be executed. */
+/* Runs in the child; returns only if the program cannot be executed. */
 static void become_program(const char *database, const char *self, const char *preload)
 {
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -40,7 +40,7 @@ static void become_program(const char *database, const char *self, const char *p
 	execl(self, self, "calibrate", "--work", (char *)NULL);
 }
 
-/* 0: it ended well; > 0: its exit status, or 128 + signal; -errno. */
+/* 0: the program succeeded; > 0: its exit status, or 128 + signal; -errno. */
 static int run_program(const char *database)
 {
 	char self[PATH_MAX], library[PATH_MAX], preload[PRELOAD_BYTES];
@@ -69,14 +69,16 @@ static int run_program(const char *database)
 static void judge_measuring(struct kc_diagnosis *d, const struct kc_report *r)
 {
 	const struct kc_ledger *l = &r->ledger;
-	const char *cause = r->message_count ? r->messages[0].text : "no cause is known";
+	const char *cause = r->message_count ? r->messages[0].text : "the cause is unknown";
 
 	if (!l->measured)
-		kc_check_add(d, KC_LEVEL_PROBLEM, NAME, "launches are predicted all the same; see the cause",
+		kc_check_add(d, KC_LEVEL_PROBLEM, NAME,
+			     "remove the cause; until then launches are predicted and not measured",
 			     "%llu launches, none measured (%llu records dropped): %s", (unsigned long long)l->launches,
 			     (unsigned long long)l->records_dropped, cause);
 	else if (l->records_dropped || l->invalid || l->measured < l->launches)
-		kc_check_add(d, KC_LEVEL_WARNING, NAME, "accuracy is reported over what was measured",
+		kc_check_add(d, KC_LEVEL_WARNING, NAME,
+			     "nothing to do: accuracy is reported over the launches that were measured",
 			     "%llu of %llu launches measured (%llu records dropped, %llu invalid): %s",
 			     (unsigned long long)l->measured, (unsigned long long)l->launches,
 			     (unsigned long long)l->records_dropped, (unsigned long long)l->invalid, cause);
@@ -84,7 +86,7 @@ static void judge_measuring(struct kc_diagnosis *d, const struct kc_report *r)
 		kc_check_add(d, KC_LEVEL_OK, NAME, "", "%llu launches: all predicted, all measured",
 			     (unsigned long long)l->launches);
 	if (l->routed_by_name)
-		kc_check_add(d, KC_LEVEL_WARNING, "driver's answers", "hooks were chosen by name; nothing to do",
+		kc_check_add(d, KC_LEVEL_WARNING, "driver's answers", "nothing to do: hooks are chosen by name instead",
 			     "%llu functions at addresses that the driver does not export",
 			     (unsigned long long)l->routed_by_name);
 }
@@ -97,8 +99,8 @@ static void judge(struct kc_diagnosis *d, const char *database, int status)
 	char why[512] = "";
 
 	if (status == 128 + 14)
-		kc_check_add(d, KC_LEVEL_PROBLEM, NAME, "is the GPU busy or hung? see nvidia-smi",
-			     "a few hundred small kernels did not end within %d s", TIME_LIMIT_S);
+		kc_check_add(d, KC_LEVEL_PROBLEM, NAME, "check with nvidia-smi whether the GPU is busy or hung",
+			     "a few hundred small kernels did not finish within %d s", TIME_LIMIT_S);
 	else if (status)
 		kc_check_add(d, KC_LEVEL_PROBLEM, NAME, "kerncast calibrate shows the driver's error",
 			     "the driver refused a small kernel (the program ended with status %d)", status);
@@ -133,17 +135,17 @@ void kc_check_trial(struct kc_diagnosis *d)
 	int status;
 
 	if (!d->device_count)
-		return; /* said already */
+		return; /* reported already */
 	snprintf(folder, sizeof(folder), "%s/kerncast-XXXXXX", temporary && *temporary ? temporary : "/tmp");
 	if (!mkdtemp(folder)) {
-		kc_check_add(d, KC_LEVEL_WARNING, NAME, "set TMPDIR to a folder that can be written",
-			     "not made: %s: %s", folder, strerror(errno));
+		kc_check_add(d, KC_LEVEL_WARNING, NAME, "set TMPDIR to a writable folder", "could not run: %s: %s",
+			     folder, strerror(errno));
 		return;
 	}
 	snprintf(database, sizeof(database), "%s/trial.db", folder);
 	status = run_program(database);
 	if (status < 0)
-		kc_check_add(d, KC_LEVEL_WARNING, NAME, "", "not made: %s", strerror(-status));
+		kc_check_add(d, KC_LEVEL_WARNING, NAME, "", "could not run: %s", strerror(-status));
 	else
 		judge(d, database, status);
 	remove_folder(folder);

@@ -29,7 +29,7 @@ static int is_trace_header(const struct kc_csv_record *record)
 	return has(record, "kind") + has(record, "start_ns") + has(record, "duration_ns") >= 2;
 }
 
-/* A report that sums over launches has no launches to bring in. */
+/* A report that sums over launches has none to import. */
 static int is_summary_header(const struct kc_csv_record *record)
 {
 	return has(record, "Time(%)") || has(record, "Time (%)");
@@ -38,15 +38,16 @@ static int is_summary_header(const struct kc_csv_record *record)
 static int no_header(const struct kc_import *file, uint64_t lines, int summary)
 {
 	if (summary)
-		kc_error("%s: a summary, not a trace: print one row a launch, with nvprof --print-gpu-trace --csv or"
+		kc_error("%s: a summary, not a trace: print one row per launch, with nvprof --print-gpu-trace --csv or"
 			 " nsys stats --report cuda_gpu_trace --format csv",
 			 file->path);
 	else if (lines == 0)
-		kc_error("%s: no trace: it is empty", file->path);
+		kc_error("%s: not a trace: the file is empty", file->path);
 	else
-		kc_error("%s: no trace: no row names the columns of a trace CSV (kind, start_ns, duration_ns, name), of"
-			 " nvprof --print-gpu-trace --csv, or of nsys stats --report cuda_gpu_trace --format csv",
-			 file->path);
+		kc_error(
+		    "%s: not a trace: no row names the columns of a trace CSV (kind, start_ns, duration_ns, name), of"
+		    " nvprof --print-gpu-trace --csv, or of nsys stats --report cuda_gpu_trace --format csv",
+		    file->path);
 	return -EINVAL;
 }
 

@@ -40,7 +40,7 @@ int kc_import_database_failed(const struct kc_import *file, int rc)
 int kc_import_stage_failed(const struct kc_import *file, int rc)
 {
 	if (rc == -ENOSPC || rc == -EIO)
-		kc_error("%s: rows cannot be sorted: the folder for temporary files is full or cannot be written; set"
+		kc_error("%s: rows cannot be sorted: the folder for temporary files is full or not writable; set"
 			 " TMPDIR to another one",
 			 file->path);
 	else
@@ -51,7 +51,7 @@ int kc_import_stage_failed(const struct kc_import *file, int rc)
 struct delivery {
 	struct kc_import *file;
 	uint64_t rows;
-	int failed; /* the database's error, which has been said */
+	int failed; /* the database's error, which has been reported */
 };
 
 static int deliver(const struct kc_trace_row *row, void *arg)
@@ -100,9 +100,10 @@ static int tell(const char *path, const unsigned char *at, size_t bytes, int com
 		return -EINVAL;
 	}
 	if (is_binary(at, bytes)) {
-		kc_error("%s: no trace: neither text nor SQLite. A report of Nsight Systems (.nsys-rep, .qdrep) is made"
-			 " readable by: nsys export --type sqlite FILE",
-			 path);
+		kc_error(
+		    "%s: not a trace: neither text nor SQLite. Export a report of Nsight Systems (.nsys-rep, .qdrep)"
+		    " first: nsys export --type sqlite FILE",
+		    path);
 		return -EINVAL;
 	}
 	*format = first < bytes && (at[first] == '{' || at[first] == '[') ? KC_IMPORT_JSON : KC_IMPORT_CSV;

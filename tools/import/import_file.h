@@ -50,9 +50,9 @@ int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MA
 /* Names a line (or JSON event) that is left out, the first hundred of a file, and counts it. */
 void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What import_stage.h brings to the importer; says what went wrong. zero_ns: counted from it. */
+/* Hands the rows of import_stage.h to the importer, counted from zero_ns; reports what went wrong. */
 int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns);
-/* Says why rows cannot be kept: of the database, or of the temporary one. Returns rc. */
+/* Reports why rows cannot be stored, in the database or in the temporary one. Returns rc. */
 int kc_import_database_failed(const struct kc_import *file, int rc);
 int kc_import_stage_failed(const struct kc_import *file, int rc);
 

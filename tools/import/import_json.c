@@ -53,7 +53,7 @@ struct reading {
 	int is_id, is_rank;
 	int64_t device_id;
 	struct kc_device device;
-	int rc; /* why it was given up */
+	int rc; /* why reading stopped */
 	struct event event;
 };
 
@@ -255,7 +255,7 @@ static void take_device(struct reading *r, const char *at, size_t bytes)
 	if (r->device_key && !strcmp(r->device_key, "name"))
 		snprintf(r->device.name, sizeof(r->device.name), "%s", text);
 	else if (r->device_key)
-		kc_device_set(&r->device, r->device_key, text); /* what it does not take stays unknown */
+		kc_device_set(&r->device, r->device_key, text); /* fields that it rejects stay unknown */
 }
 
 static int on_scalar(struct reading *r, const char *at, size_t bytes)
@@ -445,23 +445,23 @@ static int read_all(struct reading *r)
 	int rc = kc_json_stream_read(r->stream, &r->file->progress);
 
 	if (rc == -ECANCELED && r->rc != -EPROTO)
-		return r->rc; /* said where it happened */
+		return r->rc; /* reported where it happened */
 	if (rc) {
 		kc_error("%s:%" PRIu64 ": cannot be read further (byte %" PRIu64 "): %s%s", r->file->path,
 			 kc_json_stream_line(r->stream), kc_json_stream_offset(r->stream),
 			 *r->stream->why ? r->stream->why : strerror(-rc),
-			 kc_stage_count(r->stage) ? "; what stands before it is imported" : "");
+			 kc_stage_count(r->stage) ? "; the events before it are imported" : "");
 		return rc;
 	}
 	if (!r->saw_events) {
-		kc_error("%s: no trace: JSON without traceEvents, which the PyTorch profiler's export_chrome_trace()"
+		kc_error("%s: not a trace: JSON without traceEvents, which the PyTorch profiler's export_chrome_trace()"
 			 " writes",
 			 r->file->path);
 		return -EINVAL;
 	}
 	if (kc_stage_count(r->stage) || r->file->malformed)
 		return 0;
-	kc_error("%s: nothing was imported: there is no kernel in it; the PyTorch profiler records them with "
+	kc_error("%s: nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with "
 		 "activities=[..., ProfilerActivity.CUDA]",
 		 r->file->path);
 	return -ENODATA;

@@ -96,7 +96,7 @@ static const char *const call_tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_
 
 /* What is there */
 
-/* A number, or 0 where the question makes no sense to this file. */
+/* A number; 0 where the file has no such table or column. */
 static int64_t ask(sqlite3 *db, const char *format, ...)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -127,7 +127,7 @@ static int has_column(sqlite3 *db, const char *table, const char *column)
 static int not_readable(const struct reading *r)
 {
 	kc_error("%s: cannot be read further: %s%s", r->file->path, sqlite3_errmsg(r->db),
-		 r->rows ? "; what was read before is brought in" : "; export the report again");
+		 r->rows ? "; rows read before that are imported" : "; export the report again");
 	return -EBADMSG;
 }
 
@@ -147,14 +147,14 @@ static int recognise(const struct reading *r)
 	else if (has_table(r->db, "StringTable"))
 		kc_error(
 		    "%s: a profile of nvprof: print it with nvprof --import-profile FILE --print-gpu-trace --csv and"
-		    " bring that in",
+		    " import that",
 		    path);
 	else if (has_table(r->db, "StringIds"))
 		kc_error(
 		    "%s: an export of Nsight Systems without CUDA operations: record with nsys profile --trace=cuda",
 		    path);
 	else
-		kc_error("%s: a SQLite file, but no export of Nsight Systems (nsys export --type sqlite)", path);
+		kc_error("%s: an SQLite file, but not an export of Nsight Systems (nsys export --type sqlite)", path);
 	return -EINVAL;
 }
 
@@ -194,7 +194,7 @@ static void read_device(const struct reading *r, sqlite3_stmt *stmt)
 	for (size_t i = 0; i < sizeof(device_fields) / sizeof(*device_fields); i++) {
 		text = (const char *)sqlite3_column_text(stmt, (int)i + 2);
 		if (text)
-			kc_device_set(&device, device_fields[i], text); /* what it does not take stays unknown */
+			kc_device_set(&device, device_fields[i], text); /* fields that it rejects stay unknown */
 	}
 	kc_importer_device(r->file->importer, sqlite3_column_int64(stmt, 0), &device);
 }

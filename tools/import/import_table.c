@@ -204,7 +204,7 @@ static int set_units(struct reading *r, const struct kc_csv_record *record)
 static void take_units(struct reading *r, const struct kc_csv_record *record)
 {
 	if (record->count != r->fields) {
-		kc_error("%s:%" PRIu64 ": no row of units below the names of the columns; this table is left out",
+		kc_error("%s:%" PRIu64 ": no row of units follows the column names; this table is left out",
 			 r->file->path, record->line);
 		r->state = LEFT_OUT;
 	} else {
@@ -340,7 +340,7 @@ static int take_kind(struct row *row)
 	else if (strstr(name, "memset"))
 		row->trace.what = KC_TRACE_MEMSET;
 	else {
-		snprintf(row->why, sizeof(row->why), "%.80s is neither a kernel, a copy nor a memset", name);
+		snprintf(row->why, sizeof(row->why), "%.80s is not a kernel, a copy or a memset", name);
 		return -EINVAL;
 	}
 	return 0;
@@ -354,8 +354,7 @@ static int fill_row(struct row *row)
 
 	row->trace = kc_trace_row_unknown;
 	if (row->record->count != r->fields) {
-		snprintf(row->why, sizeof(row->why), "%u fields, the row of names has %u", row->record->count,
-			 r->fields);
+		snprintf(row->why, sizeof(row->why), "%u fields, but %u column names", row->record->count, r->fields);
 		return -EINVAL;
 	}
 	rc = take_numbers(row);
@@ -474,7 +473,7 @@ int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const ch
 		rc = read_line(&r);
 	while (rc > 0);
 	if (rc == 0 && r.state == AWAITING_UNITS) {
-		kc_error("%s: it ends where a row of units should be", file->path);
+		kc_error("%s: the file ends where a row of units is expected", file->path);
 		r.unread++;
 	}
 	staged = kc_import_staged(file, r.stage, 0);

@@ -8,7 +8,7 @@
  *                 until it is known what a kernel overlapped, and until there
  *                 are enough of them for a transaction.
  *
- * What a file brought in is known by its contents: bringing it in again adds
+ * An imported file is recognised by its contents: importing it again adds
  * nothing. Memory grows with the number of processes, kernels and streams of a
  * file, not with its rows.
  */
@@ -36,7 +36,7 @@ int kc_importer_new(struct kc_store *store, const char *source, uint64_t content
  * for rows added from now on. An ordinal past the last is passed over. */
 void kc_importer_device(struct kc_importer *importer, int64_t ordinal, const struct kc_device *said);
 
-/* 1: the database has this file already, from its first row to its last. */
+/* 1: the whole file is in the database already. */
 int kc_importer_has_all(const struct kc_importer *importer);
 
 /* 0 or -errno of the database. */

@@ -26,7 +26,7 @@ int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_recor
 	columns->count = header->count;
 #define FIND(column, ...)                                                                                              \
 	if (find(header, #column, &columns->column)) {                                                                 \
-		snprintf(why, why_size, "the column %s stands there twice", #column);                                  \
+		snprintf(why, why_size, "the column %s is there twice", #column);                                      \
 		return -EINVAL;                                                                                        \
 	}
 	KC_TRACE_NUMBERS(FIND)
@@ -34,7 +34,7 @@ int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_recor
 #undef FIND
 	if (columns->kind == ABSENT || columns->start_ns == ABSENT || columns->duration_ns == ABSENT ||
 	    columns->name == ABSENT) {
-		snprintf(why, why_size, "no trace: its first row must name kind, start_ns, duration_ns and name");
+		snprintf(why, why_size, "not a trace: its first row must name kind, start_ns, duration_ns and name");
 		return -EINVAL;
 	}
 	return 0;
@@ -118,7 +118,7 @@ int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *column
 	int rc;
 
 	if (record->count != columns->count) {
-		snprintf(why, why_size, "%u fields, the first row has %u", record->count, columns->count);
+		snprintf(why, why_size, "%u fields, but the first row has %u", record->count, columns->count);
 		return -EINVAL;
 	}
 #define TAKE(column, least, most)                                                                                      \

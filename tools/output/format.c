@@ -113,6 +113,13 @@ size_t kc_text_width(const char *text)
 	return width;
 }
 
+const char *kc_format_case(uint32_t concurrency_case)
+{
+	static const char *const names[] = {"alone", "together", "in the last wave", "one after the other"};
+
+	return concurrency_case < sizeof(names) / sizeof(*names) ? names[concurrency_case] : "-";
+}
+
 /* Copies characters as long as they fit into columns and size; returns the bytes written. */
 static size_t copy_shown(const char *text, size_t columns, char *out, size_t size)
 {

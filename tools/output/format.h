@@ -25,6 +25,9 @@ char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES]);
 /* "512 B", "64.0 KiB", "3.2 GiB" */
 char *kc_format_bytes(uint64_t bytes, char out[static KC_FORMAT_BYTES]);
 
+/* What enum kc_case means: "alone", "together", "in the last wave", "one after the other"; else "-". */
+const char *kc_format_case(uint32_t concurrency_case);
+
 /* Columns that the text takes when it is shown (store/common/printable.h), one for each other character. */
 size_t kc_text_width(const char *text);
 

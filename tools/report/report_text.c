@@ -232,9 +232,6 @@ static int print_accuracy(const struct kc_report_view *view)
 	return rc;
 }
 
-/* In the order of enum kc_case. */
-static const char *const case_names[KC_CASES] = {"alone", "together", "in the last wave", "one after the other"};
-
 static void group_row(struct kc_table *table, const char *name, const struct kc_group *g)
 {
 	char launches[CELL], measured[CELL], predicted[CELL], error[CELL], share[CELL], ratio[CELL], why[256];
@@ -269,7 +266,7 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	for (size_t i = 0; i < groups->count && i < at_most; i++) {
 		const struct kc_group *g = groups->at + order[i];
 
-		group_row(&table, by == KC_BY_CASE && g->id < KC_CASES ? case_names[g->id] : g->name, g);
+		group_row(&table, by == KC_BY_CASE && g->id < KC_CASES ? kc_format_case((uint32_t)g->id) : g->name, g);
 	}
 	rc = kc_table_print(&table, stdout, INDENT, view->width);
 	if (groups->count > at_most)
@@ -324,7 +321,7 @@ static int print_concurrency(const struct kc_report_view *view)
 		for (unsigned k = 0; k < KC_OVERLAPS; k++)
 			kc_format_count(n[k], text[k]);
 		kc_table_row(&table,
-			     (const char *const[]){case_names[i], text[KC_OVERLAP_NONE], text[KC_OVERLAP_BEHIND],
+			     (const char *const[]){kc_format_case(i), text[KC_OVERLAP_NONE], text[KC_OVERLAP_BEHIND],
 						   text[KC_OVERLAP_OVERTAKEN], text[KC_OVERLAP_UNKNOWN]});
 	}
 	rc = kc_table_print(&table, stdout, INDENT, view->width);

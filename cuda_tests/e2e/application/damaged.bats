@@ -166,7 +166,7 @@ limited() { # KIB
 	contains "$(<report.err)" "belongs to another user"
 	keep recover "$kerncast" recover k.db
 	equal "$(<recover.status)" 1 "status of recover"
-	contains "$(<recover.out)" "$journal: left alone, it belongs to another user"
+	contains "$(<recover.out)" "$journal: left alone because it belongs to another user"
 	equal "$(sql "SELECT count(*) FROM launch" k.db)" "$rows" "launches beside a journal of another user"
 	cmp mine "$journal"
 	chown 0 "$journal"
