@@ -41,25 +41,25 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"kernel", KEY_KERNEL, "TEXT", 0, "predict: the kernel in whose name, or module, this occurs", 0},
+    {"kernel", KEY_KERNEL, "TEXT", 0, "predict: the kernel whose name or module contains TEXT", 0},
     {"device", KEY_DEVICE, "TEXT", 0,
-     "predict: the recorded device in whose name this occurs (the only one); with --time, and for space, a built-in "
-     "one, "
-     "or a file",
+     "predict: the recorded device whose name contains TEXT (default: the only one); with --time, and for space: a "
+     "built-in device, or a file of attribute=number lines",
      0},
     {"size", KEY_SIZE, "NUMBER", 0,
-     "predict: the problem size, as recorded with the launches (the one known with the most block sizes)", 0},
+     "predict: the problem size, as recorded with the launches (default: the one with the most block sizes)", 0},
     {"timed", KEY_TIMED, "X[,Y[,Z]]", 0,
-     "predict: only this block size counts as timed; may be given several times (all that are)", 0},
+     "predict: use only this timed block size; may be given several times (default: all)", 0},
     {"block", KEY_BLOCK, "X[,Y[,Z]]", 0,
-     "predict: a block size to predict; may be given several times (all that are known and not timed)", 0},
-    {"time", KEY_TIME, "X[,Y[,Z]]=TIME", 0, "predict: a block size and what it took, instead of --kernel", 0},
-    {"regs", KEY_REGS, "N", 0, "predict, with --time: registers a thread", 0},
-    {"smem", KEY_SMEM, "BYTES", 0, "predict, with --time: shared memory a block", 0},
-    {"known", KEY_KNOWN, "FILE", 0, "space: the same kernel on another device, timed", 0},
+     "predict: a block size to predict; may be given several times (default: all known ones that are not timed)", 0},
+    {"time", KEY_TIME, "X[,Y[,Z]]=TIME", 0,
+     "predict: a block size and its time, instead of --kernel; may be given several times", 0},
+    {"regs", KEY_REGS, "N", 0, "predict, with --time: registers per thread", 0},
+    {"smem", KEY_SMEM, "BYTES", 0, "predict, with --time: bytes of shared memory per block", 0},
+    {"known", KEY_KNOWN, "FILE", 0, "space: times of the same kernel on another device", 0},
     {"axis", KEY_AXIS, "A:A*B[:SIZE]", 0,
-     "space: parameters whose product is the block's threads along an axis of the problem, those of the elements that "
-     "it covers there, and how many there are",
+     "space: for one axis of the problem, the parameters whose product is the threads of a block, those whose product "
+     "is the elements that a block covers, and the number of elements",
      0},
     KC_JSON_OPTION,
     {0},
@@ -138,7 +138,7 @@ static void parse_argument(struct request *request, const char *arg, struct argp
 		if (!strcmp(arg, names[i]))
 			request->action = (enum action)i;
 	if (request->action == NONE)
-		argp_error(state, "train, show, predict or space, not \"%s\"", arg);
+		argp_error(state, "expected train, show, predict or space, not \"%s\"", arg);
 }
 
 static void check(const struct request *request, struct argp_state *state)
@@ -146,24 +146,23 @@ static void check(const struct request *request, struct argp_state *state)
 	const struct kc_basis_question *q = &request->question;
 
 	if (request->action == NONE)
-		argp_error(state, "train, show, predict or space?");
+		argp_error(state, "no action given: train, show, predict or space");
 	if (request->action == SPACE && !request->space.path)
-		argp_error(state, "which file? Its columns before time_ms are parameters");
+		argp_error(state, "no file given: a CSV file with the parameters in the columns before time_ms");
 	if (request->action != SPACE && request->space.known_count)
-		argp_error(state, "--known goes with space");
+		argp_error(state, "--known is for space only");
 	if (request->action != SPACE && request->space.axis_count)
-		argp_error(state, "--axis goes with space");
+		argp_error(state, "--axis is for space only");
 	if (request->action != PREDICT)
 		return;
 	if (!q->kernel == !q->times.count)
-		argp_error(state,
-			   "predict takes a kernel of the database (--kernel) or times (--time), one of the two");
+		argp_error(state, "predict takes either a kernel of the database (--kernel) or times (--time)");
 	if (q->times.count && !q->device)
-		argp_error(state, "on which device? --device takes a name");
+		argp_error(state, "no device given: --time needs --device");
 	if (q->times.count && !q->asked.count)
-		argp_error(state, "which block sizes? --block takes one");
+		argp_error(state, "no block size given: --time needs --block");
 	if (q->times.count && (q->timed.count || q->size > 0))
-		argp_error(state, "--timed and --size go with --kernel");
+		argp_error(state, "--timed and --size are for --kernel only");
 }
 
 static void add_known(struct kc_basis_space_question *space, const char *arg, struct argp_state *state)
@@ -231,7 +230,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- train */
 
-/* Every other block size timed, the others predicted, kernels left out in turn. */
+/* Takes every other block size as timed and predicts the others, leaving out one kernel at a time. */
 static void choose(const struct kc_basis_rows *rows, struct kc_stored_basis *out)
 {
 	uint32_t timed[KC_BASIS_COLUMNS], n = 0;
@@ -243,7 +242,7 @@ static void choose(const struct kc_basis_rows *rows, struct kc_stored_basis *out
 		out->kernels += !r || rows->groups[r] != rows->groups[r - 1];
 }
 
-/* 1; 0: there is nothing to make one of; -ENOMEM. */
+/* 1; 0: there is nothing to make a basis of; -ENOMEM. */
 static int make_basis(const struct kc_sweeps *sweeps, struct kc_stored_basis *out)
 {
 	struct kc_basis_rows rows;
@@ -370,9 +369,9 @@ static void print_basis(const struct kc_stored_basis *basis)
 	printf("\nBasis: %u rows of %u kernel%s, k = %u", basis->rows, basis->kernels, basis->kernels == 1 ? "" : "s",
 	       basis->k);
 	if (isnan(basis->error))
-		puts(" (one kernel alone: nothing to choose by)");
+		puts(" (not cross-validated: there is only one kernel)");
 	else
-		printf(" by cross-validation, error %s\n", kc_format_percent(100 * basis->error, error));
+		printf(" by cross-validation, mean error %s\n", kc_format_percent(100 * basis->error, error));
 	printf("  %14s", "threads");
 	for (uint32_t c = 0; c < basis->basis.columns; c++)
 		printf(" %7u", basis->threads[c]);
@@ -414,7 +413,7 @@ static int show_text(const struct known *known)
 	if (known->has_basis)
 		print_basis(&known->basis);
 	else
-		puts("\nNo basis: no two block sizes that several problems were measured with.");
+		puts("\nNo basis: no two block sizes were measured for several problems.");
 	return kc_output_finish();
 }
 
@@ -447,7 +446,7 @@ static int answer(const struct request *request, const char *path)
 	size_t device_count = 0;
 	int status = KC_EXIT_FAILED, rc = 0;
 
-	/* Given times need no database. */
+	/* Times given on the command line need no database. */
 	if (!request->question.times.count || request->common.database || access(path, F_OK) == 0)
 		rc = read_known(path, &known, &devices, &device_count);
 	else
@@ -463,7 +462,7 @@ static int answer(const struct request *request, const char *path)
 					 request->common.json);
 	else if (!rc && !known.sweeps->kernel_count)
 		kc_error(
-		    "%s holds no kernel measured with two block sizes or more; `kerncast basis train` looks for them",
+		    "%s has no kernel measured with two block sizes or more; `kerncast basis train` looks for them",
 		    kc_database_shown(path));
 	else if (!rc)
 		status = request->common.json ? show_json(&known) : show_text(&known);
@@ -489,24 +488,30 @@ static int basis_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_basis = {
     .name = "basis",
-    .summary = "predicts block sizes never timed from those that were",
+    .summary = "predicts a kernel's time with other block sizes",
     .arguments = "train|show|predict [DB] | space FILE",
     .options = options,
     .run = basis_main,
     .manual =
-	"train takes every kernel of the database that ran alone with two block sizes or more, keeps the median\n"
-	"time of each block and problem size on each device (table sweep), and makes a basis of them: singular\n"
-	"vectors of speed-ups over threads per block, as many (k) as predict kernels left out best. show prints both.\n"
-	"predict says how long a kernel takes with block sizes not timed: of a kernel of the database (--kernel,\n"
-	"what is measured stands beside the prediction), or of one whose times are given (--time). Launches are of "
-	"one\n"
-	"problem where they have the same arguments or, without any, where their grids cover the same extent. Where "
-	"the\n"
-	"problem is known on other devices of the architecture, their curves are followed; else four terms of the\n"
-	"hardware are fitted: lanes issued for a thread, sectors loaded, latency over resident warps, and what each\n"
-	"resident block costs. \"vectors\" is the prediction by singular vectors, never of the kernel itself.\n"
-	"space takes a CSV file (plain or gzip) of a tunable kernel's configurations, parameters before the column\n"
-	"time_ms, most of them without a time; --known names such files of the same kernel elsewhere. It predicts\n"
-	"every configuration and prints the fastest, with --json all. Predictions are better where it is told how\n"
-	"parameters make up a block (--axis, once for each axis; --device for what its SMs hold).\n",
+	".Cm train\n"
+	"takes every kernel of the database that ran alone with two block sizes or more, stores the median time of\n"
+	"each block and problem size on each device (table sweep), and makes a basis of them: singular vectors of\n"
+	"speed-ups over threads per block. Their number k is the one that predicts left-out kernels best.\n"
+	".Cm show\n"
+	"prints both.\n"
+	".Pp\n"
+	".Cm predict\n"
+	"predicts how long a kernel takes with block sizes that were not timed. The kernel is one of the database\n"
+	"(--kernel; measured times are printed beside the predictions), or one whose times are given (--time).\n"
+	"Launches belong to one problem where they have the same arguments or, without any, where their grids cover\n"
+	"the same extent. Where the problem is known on other devices of the architecture, the prediction follows\n"
+	"their curves. Otherwise four terms are fitted: lanes issued per thread, sectors loaded, latency over\n"
+	"resident warps, and a cost per resident block. The column vectors is the prediction by singular vectors.\n"
+	".Pp\n"
+	".Cm space\n"
+	"takes a CSV file (plain or gzip) of a tunable kernel's configurations: parameters before the column time_ms,\n"
+	"which is empty in most rows. --known names such files of the same kernel on other devices. It predicts every\n"
+	"configuration and prints the best measured one, the one to time next, and the fastest; with --json, all.\n"
+	"Predictions are better with --axis, once for each axis of the problem, which tells how parameters make up a\n"
+	"block, and with --device, which tells what an SM can hold.\n",
 };

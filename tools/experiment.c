@@ -24,11 +24,11 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"dir", KEY_DIR, "DIR", 0, "folder of the databases and figures (default: ./" FOLDER ")", 0},
-    {"simulated", KEY_SIMULATED, NULL, 0, "on the simulated device, even where there is a GPU", 0},
-    {"small", KEY_SMALL, NULL, 0, "small sizes (default on the simulated device)", 0},
-    {"full", KEY_FULL, NULL, 0, "the papers' sizes (default on a GPU)", 0},
-    {"limit", KEY_LIMIT, "SECONDS", 0, "begin no program after so long; running it again continues", 0},
+    {"dir", KEY_DIR, "DIR", 0, "folder of databases and figures (default: ./" FOLDER ")", 0},
+    {"simulated", KEY_SIMULATED, NULL, 0, "use the simulated device even if there is a GPU", 0},
+    {"small", KEY_SMALL, NULL, 0, "run small sizes (default on the simulated device)", 0},
+    {"full", KEY_FULL, NULL, 0, "run the papers' sizes (default on a GPU)", 0},
+    {"limit", KEY_LIMIT, "SECONDS", 0, "start no program after this time; running the command again continues", 0},
     {"programs", KEY_PROGRAMS, "DIR", 0, "folder of the programs (default: experiments, beside kerncast)", 0},
     KC_JSON_OPTION,
     {0},
@@ -109,7 +109,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (request->small && request->full)
 			argp_error(state, "--small and --full exclude each other");
 		if (!request->count && !request->list && !request->figures_only)
-			argp_error(state, "which experiment? A name, all, or list");
+			argp_error(state, "no experiment given: a name, all, or list");
 		return 0;
 	default:
 		return kc_common_option(&request->common, key, arg, state);
@@ -121,7 +121,7 @@ static int is_asked_for(const struct request *request, const struct kc_experimen
 	for (unsigned i = 0; i < request->count; i++)
 		if (strcmp(request->names[i], "all") == 0 || strcmp(request->names[i], experiment->name) == 0)
 			return 1;
-	return request->count == 0; /* figures, of all there is */
+	return request->count == 0; /* "figures" alone: of every experiment in the folder */
 }
 
 static int print_list(void)
@@ -141,7 +141,7 @@ static int has_wrong(const struct kc_observations *evidence)
 	return 0;
 }
 
-/* An exit status: a machine without gnuplot is told, and has no fault. */
+/* Returns an exit status; a missing gnuplot is reported and is no failure. */
 static int draw(const struct kc_laboratory *lab, struct kc_shown *shown)
 {
 	char why[512] = "";
@@ -155,7 +155,7 @@ static int draw(const struct kc_laboratory *lab, struct kc_shown *shown)
 	return rc < 0 && rc != -ENOENT ? KC_EXIT_FAILED : KC_EXIT_OK;
 }
 
-/* The plan of which more is there; where nothing will be measured the options do not say which it was. */
+/* Which plan was measured: the one with more complete steps, since the options do not tell where nothing is run. */
 static int load(const struct kc_laboratory *lab, const struct kc_experiment *experiment, int measured_before,
 		struct kc_step steps[static KC_STEPS], struct kc_observations *evidence)
 {
@@ -177,7 +177,7 @@ static int load(const struct kc_laboratory *lab, const struct kc_experiment *exp
 	return kc_observations_load(evidence, lab, experiment->name, steps, count);
 }
 
-/* What is measured already, judged. document: NULL where text is wanted. */
+/* Judges what is measured already. document: NULL for text. */
 static int show(const struct kc_laboratory *lab, const struct kc_experiment *experiment, int measured_before,
 		json_t *document)
 {
@@ -205,11 +205,11 @@ static int show(const struct kc_laboratory *lab, const struct kc_experiment *exp
 	else if (kc_shown_text(&shown) != KC_EXIT_OK)
 		status = KC_EXIT_FAILED;
 	if (has_wrong(&evidence)) {
-		kc_error("%s: a program's result is wrong", experiment->name);
+		kc_error("%s: a program computed a wrong result", experiment->name);
 		status = KC_EXIT_FAILED;
 	}
 	if (finding.uncounted) {
-		kc_error("%s: its programs' code cannot be read in %s", experiment->name, lab->programs);
+		kc_error("%s: cannot read its programs' code in %s", experiment->name, lab->programs);
 		status = KC_EXIT_FAILED;
 	}
 	kc_finding_free(&finding);
@@ -244,7 +244,7 @@ static int do_all(struct kc_laboratory *lab, const struct request *request)
 
 static int experiment_main(int argc, char **argv, const struct kc_command *self)
 {
-	static struct kc_laboratory lab; /* static for size */
+	static struct kc_laboratory lab; /* too large for the stack */
 	struct request request = {.folder = FOLDER};
 	struct timespec now;
 	int status;
@@ -274,28 +274,28 @@ static int experiment_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_experiment = {
     .name = "experiment",
-    .summary = "runs the papers' experiments here, beside what the papers say",
+    .summary = "repeats the experiments of five papers on this device",
     .arguments = "NAME...|all|list|figures",
     .options = options,
     .run = experiment_main,
     .manual =
 	"Runs the programs of the papers' experiments with libkerncast.so preloaded, as\n"
 	".Cm run\n"
-	"does, and prints for each experiment what the paper claims, what is measured here, and whether the claim\n"
+	"does, and prints for each experiment what the paper claims, what was measured here, and whether the claim\n"
 	"holds here.\n"
 	".Cm list\n"
 	"names the experiments,\n"
 	".Cm all\n"
-	"stands for every one of them, and\n"
-	".Cm figures\n"
-	"(alone, or with names) shows and draws what is in the folder already, on any machine;\n"
-	"bsp and cycles count what kernels do in the programs' code and so need the programs.\n"
-	"Where there is no GPU the programs run on the simulated device, and everything says so.\n"
+	"runs every one of them, and\n"
+	".Cm figures ,\n"
+	"alone or with names, prints and draws what is in the folder already, on any machine.\n"
+	"The experiments bsp and cycles take their counts from the programs' code and so need the programs.\n"
+	"Without a GPU the programs run on the simulated device, and the output says SIMULATED.\n"
 	".Pp\n"
-	"Each experiment has a database in the folder, DIR/NAME.db, which every other command reads too, and a\n"
+	"Each experiment has a database in the folder, DIR/NAME.db, which every other command can read, and a\n"
 	"figure, DIR/NAME.svg and DIR/NAME.png, if\n"
 	".Xr gnuplot 1\n"
-	"is installed; one that cannot be written ends the command with status 1.\n"
-	"An experiment that was interrupted continues when it is started again: what is complete is not measured\n"
-	"again, what was half done is dropped.\n",
+	"is installed; a figure that cannot be written ends the command with status 1.\n"
+	"An interrupted experiment continues when it is started again: complete steps are not measured again, and\n"
+	"half-finished ones are discarded.\n",
 };

@@ -181,11 +181,17 @@ predict() { # JSON path, then arguments
 	equal "$(json '$.configurations[63].measured_ns')" ""
 	equal "$(json '$.configurations[8].measured_ns')" 23500000.0
 	contains "$("$kerncast" basis space part.csv --known twice.csv.gz)" "64 configurations, 7 of them timed"
+	# Of the seven that are timed, 128 and 3; of all, 1024 and 1 by the formula above: 0 + 3 + 5 + 0.5 ms.
+	"$kerncast" basis space part.csv --known twice.csv.gz >verdict
+	contains "$(<verdict)" "Best measured: 16.5 ms, block=128 tile=3"
+	equal "$(grep '^Try next: predicted' verdict | sed 's/.*, //')" "block=1024 tile=1"
+	printf 'block,time_ms\n32,10\n64,20\n96,40\n' >all.csv
+	contains "$("$kerncast" basis space all.csv)" "Try next: nothing"
 	contains "$("$kerncast" basis space part.csv --axis block:block*tile:4096 --device a4000)" "64 configurations, 7 of them timed"
 	# Nothing of a configuration is left out, but what is the same in all
 	sed 's/^/7,/; 1s/.*/same,an_unusually_long_name_of_a_block_size,and_a_tile_size_with_a_long_name,time_ms,other/' part.csv >names.csv
 	COLUMNS=80 "$kerncast" basis space names.csv >names.out
-	contains "$(<names.out)" "All: same=7"
+	contains "$(<names.out)" "Same in every configuration: same=7"
 	equal "$(grep -cE '^ .* an_unusually_long_name_of_a_block_size=[0-9]+ and_a_tile_size_with_a_long_name=[0-9]$' names.out)" 10
 	local wrong
 	printf 'a,time_ms\n1,5\nx,3\n' >bad1.csv

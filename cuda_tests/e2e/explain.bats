@@ -194,12 +194,12 @@ add_launch=(--grid 4000 --block 256 --args "0x10000000,0x20000000,0x30000000,102
 	spec_device
 	explain "$containers/kernels.ptx" --kernel reduction --grid 4 --block 64 --shared 300000 --device small.device
 	equal "$(get '$.kernels[0].models')" ""
-	contains "$(get '$.kernels[0].refused')" "300000 bytes of shared memory a block"
+	contains "$(get '$.kernels[0].refused')" "300000 bytes of shared memory per block"
 	equal "$(get '$.kernels[0].counts.threads')" 256.0
 	keep wrong "$kerncast" predict --kernel "$containers/kernels.ptx:reduction" --grid 4 --block 64 --shared 300000 \
 		--device small.device
 	equal "$(<wrong.status)" 1
-	contains "$(<wrong.err)" "300000 bytes of shared memory a block"
+	contains "$(<wrong.err)" "300000 bytes of shared memory per block"
 }
 
 @test "predict of a file: which kernel, which launch, and code that cannot be counted" {

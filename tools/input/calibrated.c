@@ -65,8 +65,9 @@ static int by_database(struct kc_store *store, const char *database, const char 
 	}
 	if (recorded || calibrated)
 		return KC_EXIT_OK;
-	kc_error("%s knows nothing of %s; `kerncast devices %s` lists what it has, `kerncast calibrate %s` measures",
-		 database, device->name, database, database);
+	kc_error(
+	    "%s knows nothing of %s; `kerncast devices %s` lists its devices, `kerncast calibrate %s` measures one",
+	    database, device->name, database, database);
 	return KC_EXIT_FAILED;
 }
 

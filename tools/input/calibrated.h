@@ -5,9 +5,10 @@
 #include "predictor/device/device.h"
 
 /* The option that names the database, for the commands that take a device. */
-#define KC_CALIBRATED_HELP "takes the device as recorded and calibrated (`kerncast calibrate`) in that database"
+#define KC_CALIBRATED_HELP "use the device's figures as recorded and calibrated (`kerncast calibrate`) in this database"
 
-#define KC_SIMULATED_CALIBRATION "SIMULATED: the device is a stand-in, and what was measured of it no GPU's.\n"
+#define KC_SIMULATED_CALIBRATION                                                                                       \
+	"SIMULATED: the device is a stand-in; what was measured of it does not come from a GPU.\n"
 
 /*
  * what: as for kc_device_spec(), or the name of a device recorded in the

@@ -83,13 +83,13 @@ static int take(struct kc_count_spec *spec, struct given *given, const char *key
 	int rc = value ? set(spec, given, key, value) : -ENOENT;
 
 	if (rc == -EINVAL)
-		snprintf(why, why_size, "%s=%s: not a number of 0 or more that makes sense", key, value);
+		snprintf(why, why_size, "%s=%s: not a number from 0 to 1e15", key, value);
 	if (rc != -ENOENT)
 		return rc;
 	if (!value || !is_of_kernel(key)) {
 		snprintf(
 		    why, why_size,
-		    "\"%s\": a kernel has blocks=, threads=, regs=, smem= and counters of a thread, such as fma=", key);
+		    "\"%s\": a kernel has blocks=, threads=, regs=, smem= and counters per thread, such as fma=", key);
 		return -EINVAL;
 	}
 	sprintf(left + strlen(left), "%s%s=%s", *left ? "," : "", key, value);

@@ -170,7 +170,7 @@ static int read_spec(FILE *file, const char *path, struct kc_device *device, cha
 		return -EIO;
 	}
 	if (!device->sm_count || !device->cc_major) {
-		snprintf(why, why_size, "%s: sm_count and cc_major must be given, or `like=` a built-in device", path);
+		snprintf(why, why_size, "%s: give sm_count and cc_major, or like= with a built-in device", path);
 		return -EINVAL;
 	}
 	kc_device_complete(device);
@@ -214,7 +214,7 @@ static void find_fitting(const char *what, struct fitting *fitting)
 	}
 }
 
-/* What is neither a built-in device's very name nor a file. */
+/* A name that is neither exactly a built-in device's nor a file. */
 static int find_typed(const char *what, struct kc_device *device, char *why, size_t why_size)
 {
 	struct fitting fitting;
@@ -226,7 +226,7 @@ static int find_typed(const char *what, struct kc_device *device, char *why, siz
 		return 0;
 	}
 	if (fitting.match >= KC_MATCH_PARTS)
-		snprintf(why, why_size, "device \"%s\" may be %s: say which", what, fitting.names);
+		snprintf(why, why_size, "device \"%s\" is ambiguous: %s", what, fitting.names);
 	else
 		snprintf(why, why_size,
 			 "unknown device \"%s\"%s%s%s (kerncast devices lists names; a file of attributes also works)",

@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 /*
- * what: a built-in device's name, or else a file's path, or else a name that speaks of one built-in device and no
- * other ("4090", "a100-80"). 0; -ENOENT none of these;
- * -EINVAL a line that makes no sense, or sm_count or cc_major missing; -errno
+ * what: a built-in device's name, or else a file's path, or else a part of a name that fits one built-in device
+ * only ("4090", "a100-80"). 0; -ENOENT none of these;
+ * -EINVAL a malformed line, or sm_count or cc_major missing; -errno
  * the file cannot be read. why gets a sentence.
  */
 int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t why_size);

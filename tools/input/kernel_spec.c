@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define LONGEST_NS 2.6e15         /* a month */
-#define NOMINAL_CLOCK_KHZ 1000000 /* placement does not ask for the clock; a spec file may leave it out */
+#define NOMINAL_CLOCK_KHZ 1000000 /* placement does not use the clock, so a device file may leave it out */
 
 static int number(const char *text, uint32_t *out)
 {
@@ -73,12 +73,12 @@ static int set(struct kc_kernel_spec *spec, const char *key, const char *value)
 static const char *expected(const char *key)
 {
 	if (!strcmp(key, "time"))
-		return "not a time above 0 with its unit (ns, us, ms, s)";
+		return "not a time above 0 with a unit (ns, us, ms, s)";
 	return strcmp(key, "smem") ? "not a whole number from 0 to 4294967295"
 				   : "not a number of bytes, such as 1024 or 48K";
 }
 
-/* The key stands in the text before this part, too. */
+/* The key also occurs in the text before this part. */
 static int is_repeated(const struct kc_kernel_spec *spec, const char *key, size_t before)
 {
 	size_t length = strlen(key);
@@ -90,7 +90,7 @@ static int is_repeated(const struct kc_kernel_spec *spec, const char *key, size_
 	return 0;
 }
 
-/* at: where the part stands in the text. */
+/* at: where the part begins in the text. */
 static int set_part(struct kc_kernel_spec *spec, char *part, size_t at, char *why, size_t why_size)
 {
 	char *value = strchr(part, '=');
@@ -100,7 +100,7 @@ static int set_part(struct kc_kernel_spec *spec, char *part, size_t at, char *wh
 		*value++ = '\0';
 	rc = value ? set(spec, part, value) : -ENOENT;
 	if (!*part)
-		snprintf(why, why_size, "\"%s\": something is missing between commas", spec->text);
+		snprintf(why, why_size, "\"%s\": nothing between two commas", spec->text);
 	else if (rc == -ENOENT)
 		snprintf(why, why_size,
 			 "\"%s\" in %s: a kernel has blocks=, threads=, regs=, smem=, cluster= and time=", part,
@@ -124,7 +124,7 @@ int kc_kernel_spec(const char *text, struct kc_kernel_spec *out, char *why, size
 		rc = set_part(out, part, (size_t)(part - copy), why, why_size);
 	free(copy);
 	if (rc == 0 && (!out->blocks || !out->threads)) {
-		snprintf(why, why_size, "%s: blocks= and threads= must be given, and be above 0",
+		snprintf(why, why_size, "%s: blocks= and threads= must be given and be above 0",
 			 *text ? text : "a kernel");
 		rc = -EINVAL;
 	}
@@ -146,25 +146,25 @@ static void say_what_is_too_much(const struct kc_resources *resources, const str
 	uint64_t shared_bytes = (uint64_t)resources->static_shared_bytes + shape->dynamic_shared_bytes;
 
 	if (threads > device->max_threads_per_block)
-		snprintf(why, why_size, "%u threads in a block, the device allows %u", threads,
+		snprintf(why, why_size, "%u threads per block, but the device allows %u", threads,
 			 device->max_threads_per_block);
 	else if (shared_bytes > shared_limit(device))
-		snprintf(why, why_size, "%" PRIu64 " bytes of shared memory a block, the device allows %u",
+		snprintf(why, why_size, "%" PRIu64 " bytes of shared memory per block, but the device allows %u",
 			 shared_bytes, shared_limit(device));
 	else if (shape->cluster_blocks > kc_device_cluster_max(device->cc_major))
-		snprintf(why, why_size, "%u blocks in a cluster, the device allows %u", shape->cluster_blocks,
+		snprintf(why, why_size, "%u blocks per cluster, but the device allows %u", shape->cluster_blocks,
 			 kc_device_cluster_max(device->cc_major));
 	else if (shape->cluster_blocks > 1 && shape->grid[0] % shape->cluster_blocks)
-		snprintf(why, why_size, "%u blocks do not make whole clusters of %u", shape->grid[0],
+		snprintf(why, why_size, "%u blocks cannot be divided into clusters of %u", shape->grid[0],
 			 shape->cluster_blocks);
 	else if (resources->registers > kc_registers_max(device))
-		snprintf(why, why_size, "%u registers a thread, the device allows %u", resources->registers,
+		snprintf(why, why_size, "%u registers per thread, but the device allows %u", resources->registers,
 			 kc_registers_max(device));
 	else if (registers > device->registers_per_block)
-		snprintf(why, why_size, "%" PRIu64 " registers a block (%u a thread), the device has %u", registers,
-			 resources->registers, device->registers_per_block);
+		snprintf(why, why_size, "%" PRIu64 " registers per block (%u per thread), but the device has %u",
+			 registers, resources->registers, device->registers_per_block);
 	else
-		snprintf(why, why_size, "%u registers a thread are more than the device can give to %u threads",
+		snprintf(why, why_size, "%u registers per thread are more than the device has for %u threads",
 			 resources->registers, threads);
 }
 

@@ -3,9 +3,9 @@
  *
  *	blocks=110,threads=256,regs=16,smem=1024,time=1.5ms
  *
- * blocks and threads must be there; registers a thread, shared memory bytes a
- * block, blocks a cluster (cluster=2) and the time alone need not. Times have a
- * unit: ns, us, ms or s.
+ * blocks and threads are required. Registers per thread, bytes of shared memory
+ * per block, blocks per cluster (cluster=2) and the solo time are optional. Times
+ * have a unit: ns, us, ms or s.
  */
 #ifndef KC_KERNEL_SPEC_H
 #define KC_KERNEL_SPEC_H
@@ -31,7 +31,7 @@ int kc_kernel_spec(const char *text, struct kc_kernel_spec *out, char *why, size
 int kc_kernel_spec_work(const struct kc_kernel_spec *spec, const struct kc_device *device, struct kc_work *work,
 			char *why, size_t why_size);
 
-/* The same of any launch. */
+/* The same for any launch. */
 int kc_shape_work(const struct kc_resources *resources, const struct kc_shape *shape, const struct kc_device *device,
 		  struct kc_work *work, char *why, size_t why_size);
 

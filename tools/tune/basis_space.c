@@ -296,7 +296,7 @@ static int predict(struct answer *a)
 		kc_tuning_lenders_free(&borrowed);
 	}
 	if (rc == -EINVAL)
-		fail(&a->own, 0, "nothing to go by: no parameter varies, or --known has none of them");
+		fail(&a->own, 0, "nothing to predict from: no parameter varies, or --known has none of them");
 	else if (rc)
 		fail(&a->own, 0, strerror(-rc));
 	return rc;
@@ -379,6 +379,29 @@ static void add_row(struct kc_table *table, const struct answer *a, uint32_t i)
 						  kc_format_ns(a->own.ns[i], measured), text});
 }
 
+/* What to do with the prediction: which configuration to time next, beside the best one so far. */
+static void print_verdict(const struct answer *a)
+{
+	char text[DESCRIPTION_BYTES], best_ns[KC_FORMAT_BYTES], next_ns[KC_FORMAT_BYTES], gain[KC_FORMAT_BYTES];
+	uint32_t best = a->timed[0], next = a->own.count;
+
+	for (uint32_t i = 0; i < a->own.count; i++) {
+		if (a->own.ns[i] < a->own.ns[best])
+			best = i;
+		if (isnan(a->own.ns[i]) && (next == a->own.count || a->predicted_ns[i] < a->predicted_ns[next]))
+			next = i;
+	}
+	describe(&a->own, best, 1, text);
+	printf("Best measured: %s, %s\n", kc_format_ns(a->own.ns[best], best_ns), text);
+	if (next == a->own.count || a->predicted_ns[next] >= a->own.ns[best]) {
+		puts("Try next: nothing; no other configuration is predicted to be faster");
+		return;
+	}
+	describe(&a->own, next, 1, text);
+	printf("Try next: predicted %s (%s less), %s\n", kc_format_ns(a->predicted_ns[next], next_ns),
+	       kc_format_percent(100 * (1 - a->predicted_ns[next] / a->own.ns[best]), gain), text);
+}
+
 static int print_text(const struct answer *a)
 {
 	static const struct kc_column columns[] = {
@@ -388,12 +411,15 @@ static int print_text(const struct answer *a)
 	struct kc_table table;
 	int rc;
 
-	printf("%u configurations, %u of them timed; known from %u other file%s.\n", a->own.count, a->timed_count,
-	       a->known_count, a->known_count == 1 ? "" : "s");
+	printf("%u configurations, %u of them timed", a->own.count, a->timed_count);
+	if (a->known_count)
+		printf("; times of other devices from %u file%s", a->known_count, a->known_count == 1 ? "" : "s");
+	putchar('\n');
 	describe(&a->own, 0, 0, text);
 	if (text[0])
-		printf("All: %s\n", text);
-	printf("The fastest:\n\n");
+		printf("Same in every configuration: %s\n", text);
+	print_verdict(a);
+	puts("\nFastest, as measured or else as predicted:");
 	kc_table_init(&table, columns);
 	while (n < FASTEST && n < a->own.count) {
 		shown[n] = next_fastest(a, shown, n);
