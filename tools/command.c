@@ -37,12 +37,12 @@ void kc_error(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-/* Every command's, in place of argp's own: these have -h, too. */
+/* Options of every command, instead of argp's own, which lack -h. */
 enum { KEY_USAGE = 0x400 };
 const struct argp_option kc_help_options[] = {
-    {"help", 'h', NULL, 0, "give this help list", -1},
+    {"help", 'h', NULL, 0, "print this help", -1},
     {NULL, '?', NULL, OPTION_ALIAS, NULL, -1},
-    {"usage", KEY_USAGE, NULL, 0, "give a short usage message", -1},
+    {"usage", KEY_USAGE, NULL, 0, "print a short usage message", -1},
     {0},
 };
 
@@ -58,7 +58,7 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 
 static const struct kc_command *parsed;
 
-/* Argp's remark on optional arguments is none of these commands' business. */
+/* Argp's remark on optional arguments does not apply to these commands. */
 static char *filter_help(int key, const char *text, void *input)
 {
 	if (key == ARGP_KEY_HELP_DUP_ARGS_NOTE)
@@ -83,7 +83,7 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	};
 
 	snprintf(name, sizeof(name), "kerncast %s", command->name);
-	snprintf(doc, sizeof(doc), "%s.\v`man kerncast` says more.", command->summary);
+	snprintf(doc, sizeof(doc), "%s.\v`man kerncast` has the details.", command->summary);
 	doc[0] = (char)toupper((unsigned char)doc[0]);
 	argv[0] = name;
 	parsed = command;
@@ -93,10 +93,10 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	stderr = plain;
 	if (shown)
 		fclose(shown);
-	argv[0] = NULL; /* name ends here */
+	argv[0] = NULL; /* name is local */
 }
 
-/* The end that a reader who went away gives to other programs: by the signal, without a word. */
+/* Ends the process as other programs end when the reader of their output is gone: silently, by the signal. */
 static void end_by_sigpipe(void)
 {
 	signal(SIGPIPE, SIG_DFL);
@@ -130,7 +130,7 @@ static void finish_at_exit(void)
 		_exit(KC_EXIT_FAILED);
 }
 
-static struct sigaction found; /* what SIGPIPE did when kerncast was started */
+static struct sigaction found; /* the disposition of SIGPIPE when kerncast was started */
 
 static void give_sigpipe_back(void)
 {

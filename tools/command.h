@@ -1,8 +1,7 @@
 /*
  * The kerncast command: one struct kc_command a subcommand, each in the file
- * that carries its name. main.c finds the one that is asked for; man.c makes
- * the manual page from the same structs, so that --help and the manual cannot
- * disagree.
+ * of its name. main.c runs the one that is asked for; man.c makes the manual
+ * page from the same structs, so that --help and the manual cannot disagree.
  */
 #ifndef KC_COMMAND_H
 #define KC_COMMAND_H
@@ -11,7 +10,7 @@
 
 enum kc_exit {
 	KC_EXIT_OK = 0,
-	KC_EXIT_FAILED = 1, /* it ran and failed */
+	KC_EXIT_FAILED = 1, /* the command failed */
 	KC_EXIT_USAGE = 2,  /* wrong use */
 };
 
@@ -40,7 +39,7 @@ extern const struct kc_command kc_command_explain;
 extern const struct kc_command kc_command_basis;
 extern const struct kc_command kc_command_experiment;
 
-/* What each of them takes beside its own. */
+/* Options that every command has beside its own. */
 extern const struct argp_option kc_help_options[];
 
 /* The i-th command, NULL past the end. */
@@ -50,22 +49,22 @@ const struct kc_command *kc_command_at(unsigned i);
 void kc_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Parses argv with the command's options; parser as in argp, flags as for
- * argp_parse(). Ends the process with KC_EXIT_USAGE where they make no sense. */
+ * argp_parse(). Ends the process with KC_EXIT_USAGE where they are wrong. */
 void kc_command_parse(const struct kc_command *command, int argc, char **argv, unsigned flags, argp_parser_t parser,
 		      void *input);
 
 /* The manual page, mdoc, on stdout. */
 void kc_manual_print(void);
 
-/* What bash offers behind "kerncast", on stdout: a file for bash-completion. */
+/* Bash completion of the command line, on stdout: a file for bash-completion. */
 void kc_completion_print(void);
 
 /* From here on, standard output that cannot be written (full disk) ends the
- * process with KC_EXIT_FAILED and a message instead of silence. Where nobody
- * reads it any more, what is being done is finished and the process ends by
- * SIGPIPE, as others do. Children get SIGPIPE as kerncast was given it. */
+ * process with KC_EXIT_FAILED and a message. Where the reader is gone, the
+ * command finishes its work and then ends by SIGPIPE, as other programs do.
+ * Children inherit the disposition of SIGPIPE that kerncast was started with. */
 void kc_output_guard(void);
-/* 0, or KC_EXIT_FAILED after a message: call it when all is printed. Does not return where nobody reads. */
+/* To be called when all is printed: 0, or KC_EXIT_FAILED after a message. Does not return where the reader is gone. */
 int kc_output_finish(void);
 
 #endif

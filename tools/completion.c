@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A value of an option, or an argument, is itself where it is written in small letters: "N|all" has "all". */
+/* Words in lower case in an option's argument are literal values: of "N|all", "all". */
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 
 static const char head[] = "# bash completion for kerncast, made from its option tables: kerncast --completion bash\n";
 
 static const char tail[] =
     "\n"
-    "# Sets program, the place of what `kerncast run` runs: 0, not yet there.\n"
+    "# Sets program, the index of the program that `kerncast run` runs; 0: not typed yet.\n"
     "_kerncast_find_program() {\n"
     "\tlocal i\n"
     "\tprogram=0\n"
@@ -64,7 +64,7 @@ static const char tail[] =
     "\n"
     "complete -o bashdefault -o default -F _kerncast kerncast\n";
 
-/* The words between blanks and bars that are all in small letters. */
+/* The words between blanks and bars that are all in lower case. */
 static void put_words(const char *text)
 {
 	static const char between[] = " |";
@@ -99,7 +99,7 @@ static void put_long_names(const struct argp_option *option)
 	}
 }
 
-/* With a blank on either side of each. */
+/* Each with a blank on either side. */
 static void put_valued(const struct argp_option *option)
 {
 	putchar(' ');
@@ -120,7 +120,7 @@ static void put_commands(void)
 	for (unsigned i = 0; (command = kc_command_at(i)); i++)
 		printf("%s ", command->name);
 	fputs("help version --help --version'\n}\n", stdout);
-	fputs("\n# Sets options, those of them that take a value, and arguments that are known.\n"
+	fputs("\n# Sets options; valued, those of them that take a value; and known arguments.\n"
 	      "_kerncast_command() { # COMMAND\n\tcase $1 in\n",
 	      stdout);
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
@@ -136,7 +136,7 @@ static void put_commands(void)
 	fputs("\tesac\n}\n", stdout);
 }
 
-/* An option that takes a device by name says so: its argument is NAME|FILE. */
+/* NAME|FILE is the argument of options that take a device. */
 static void put_values_of(const struct kc_command *command, const struct argp_option *option)
 {
 	const char *alias;
@@ -155,7 +155,7 @@ static void put_values(void)
 {
 	const struct kc_command *command;
 
-	fputs("\n# Sets values, those of an option that are known.\n"
+	fputs("\n# Sets values, the known values of an option.\n"
 	      "_kerncast_values() { # COMMAND OPTION\n\tcase \"$1 $2\" in\n",
 	      stdout);
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {

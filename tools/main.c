@@ -19,17 +19,17 @@ static void usage(FILE *to)
 {
 	const struct kc_command *command;
 
-	fputs("kerncast says how long each CUDA kernel will take before it runs, measures what\n"
-	      "it took, and reports how good the predictions were.\n\n"
+	fputs("kerncast predicts how long each CUDA kernel will take before it runs, measures it,\n"
+	      "and reports how good the predictions were.\n\n"
 	      "Usage: kerncast COMMAND [OPTION...]\n\n"
-	      "  kerncast run ./app ARG...   run a program; nothing in it need be changed\n"
-	      "  kerncast report             what was predicted and what it took\n\n"
+	      "  kerncast run ./app ARG...   run an unchanged program and record it\n"
+	      "  kerncast report             show what was predicted and measured\n\n"
 	      "Commands:\n",
 	      to);
 	for (unsigned i = 0; (command = kc_command_at(i)); i++)
 		fprintf(to, "  %-10s %s\n", command->name, command->summary);
-	fputs("\n`kerncast COMMAND --help` lists a command's options, `man kerncast` says more.\n"
-	      "Exit status: 0, 1 (it ran and failed), 2 (wrong use); of run: the program's own.\n",
+	fputs("\n`kerncast COMMAND --help` lists the options of a command; `man kerncast` has the details.\n"
+	      "Exit status: 0, 1 (the command failed) or 2 (wrong use); for run, the program's own.\n",
 	      to);
 }
 
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 {
 	const struct kc_command *command = argc > 1 ? find(argv[1]) : NULL;
 
-	setvbuf(stderr, NULL, _IOLBF, 0); /* a line is written at once */
+	setvbuf(stderr, NULL, _IOLBF, 0); /* each line in one write */
 	if (command)
 		return command->run(argc - 1, argv + 1, command);
 	kc_output_guard();
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		}
 		kc_completion_print();
 	} else {
-		kc_error("there is no command \"%s\"; `kerncast --help` lists them (to run a program: kerncast run %s)",
+		kc_error("unknown command \"%s\"; `kerncast --help` lists all (to run a program: kerncast run %s)",
 			 argv[1], argv[1]);
 		return KC_EXIT_USAGE;
 	}

@@ -15,11 +15,11 @@ static const char head[] = ".Dd " KC_RELEASED "\n"
 static const char description[] =
     ".Sh DESCRIPTION\n"
     ".Nm\n"
-    "watches an unmodified CUDA program, says how long each kernel will take before it runs,\n"
-    "alone and next to what else is on the GPU, measures what it then took, learns from the\n"
-    "difference, and reports how good it was.\n"
+    "watches an unmodified CUDA program: it predicts how long each kernel will take before the kernel runs,\n"
+    "alone and beside other kernels on the GPU, measures how long it took, learns from the difference, and\n"
+    "reports how good its predictions were.\n"
     ".Pp\n"
-    "Where a command takes a database and none is given, it is the one that\n"
+    "Commands that take a database use, if none is given, the one that\n"
     ".Ev KERNCAST_DB\n"
     "names, or else\n"
     ".Pa kerncast.db\n"
@@ -29,7 +29,7 @@ static const char description[] =
 
 static const char ledger[] =
     ".Sh LEDGER\n"
-    "Every report begins with what became of each launch:\n"
+    "Every report begins by accounting for each launch:\n"
     ".Bd -literal -offset indent\n"
     "launches      = predicted + unpredictable\n"
     "predicted     = matched + unmeasured + awaited\n"
@@ -41,31 +41,32 @@ static const char ledger[] =
     "First seen: no measurement of the kernel was known when it was predicted.\n"
     "New size: of the kernel, but not of this launch shape.\n"
     "Repeated: of both.\n"
-    "Overlapped: another kernel ran on the device meanwhile; behind, one launched before;\n"
-    "overtaken, only ones launched after, which nobody could know when it was predicted.\n"
-    "\"by time\" weighs each launch with its duration; \"pred./meas.\" is the geometric mean of\n"
-    "predicted/measured, 1 where predictions are neither too short nor too long.\n"
-    "Median and 90th percentile come from roll-ups and are within 1 % of the exact ones, which\n"
+    "Overlapped: another kernel ran on the device at the same time. By earlier: at least one of them was launched\n"
+    "before; by later: all of them were launched after, which could not be known when it was predicted.\n"
+    "In JSON, CSV and the database these two are called behind and overtaken.\n"
+    "\"by time\" weights each launch by its duration; \"pred/meas\" is the geometric mean of predicted/measured,\n"
+    "below 1 where predictions are too short.\n"
+    "Median and 90th percentile are computed from summaries and are within 1 % of the exact values, which\n"
     ".Fl -exact\n"
-    "gives.\n";
+    "prints.\n";
 
 static const char json[] =
     ".Sh JSON\n"
     "A document begins with its schema, such as kerncast.report/1: its name, and a version that goes up when a key\n"
     "is removed or changes its meaning, not when one is added.\n"
-    "Shares and errors are in percent, times in nanoseconds; what is not known is null.\n"
+    "Shares and errors are in percent, times in nanoseconds; unknown values are null.\n"
     "Every document and its keys are described in tools/README.md of the sources.\n";
 
 static const char tail[] =
     ".Sh FILES\n"
     ".Bl -tag -width \"kerncast.db\"\n"
     ".It Pa kerncast.db\n"
-    "the database, SQLite\n"
+    "the database (SQLite)\n"
     ".It Pa kerncast.db.*.kcj\n"
-    "journal of a process that runs, was killed, or could not store all of it\n"
+    "journal of a process that is running, was killed, or could not store all of its launches\n"
     ".El\n"
     ".Sh EXIT STATUS\n"
-    "0; 1 where a command ran and failed; 2 for wrong use.\n"
+    "0 on success, 1 where the command failed, 2 for wrong use.\n"
     ".Nm Cm run\n"
     "ends with the program's own status: 128 + N where signal N ended it, 127 where it was not found,\n"
     "126 where it could not be executed.\n"
@@ -80,7 +81,7 @@ static const char tail[] =
     "kerncast import trace.csv.gz -o traces.db && kerncast replay traces.db\n"
     ".Ed\n";
 
-/* Text that roff must not read as a request or an escape. */
+/* Prints text that roff must not read as a request or an escape. */
 static void put_text(const char *text)
 {
 	for (; *text; text++) {
@@ -134,7 +135,7 @@ static void put_environment(void)
 	puts(".Sh ENVIRONMENT\n"
 	     "The options of\n"
 	     ".Nm Cm run\n"
-	     "are handed over in these variables, which libkerncast.so reads by itself where it is preloaded without\n"
+	     "are passed to libkerncast.so in these variables. It reads them as well when it is preloaded without\n"
 	     ".Nm Cm run .\n"
 	     ".Bl -tag -width indent");
 	for (unsigned i = 0; i < KC_OPTION_COUNT; i++) {
@@ -147,12 +148,12 @@ static void put_environment(void)
 		putchar('\n');
 	}
 	puts(".It Ev CUDA_INJECTION64_PATH\n"
-	     "NVIDIA's driver loads the library that this names: with the path of libkerncast.so it is a second way\n"
-	     "in, where LD_PRELOAD cannot be used.\n"
-	     "Launches and graph launches are then seen by CUPTI's callbacks; transfers are not, and what orders\n"
-	     "streams is not, so that overlap is predicted less well, and a profiler of the program's own finds\n"
-	     "CUPTI taken.\n"
-	     "Where both are used a launch is recorded once.\n"
+	     "NVIDIA's driver loads the library that this variable names. With the path of libkerncast.so, programs\n"
+	     "can be watched where LD_PRELOAD cannot be used.\n"
+	     "Launches and graph launches are then seen by CUPTI's callbacks. Transfers and the events that order\n"
+	     "streams are not, so overlap is predicted less well, and a profiler that the program itself starts\n"
+	     "finds CUPTI in use.\n"
+	     "If LD_PRELOAD is used as well, a launch is recorded once.\n"
 	     ".El");
 }
 

@@ -38,13 +38,14 @@ static const struct argp_option options[] = {
     KC_OPTION_TABLE(RUN_OPTION)
 #undef RUN_OPTION
 	{"audit", KEY_AUDIT, NULL, 0,
-	 "watch also what gets past LD_PRELOAD, by the loader's auditing (LD_AUDIT): libraries opened with "
-	 "RTLD_DEEPBIND or by dlmopen",
+	 "also watch libraries that bypass LD_PRELOAD, opened with RTLD_DEEPBIND or by dlmopen, by the loader's "
+	 "auditing "
+	 "(LD_AUDIT)",
 	 0},
     {0},
 };
 
-/* KC_OPTION_COUNT: the key is of none in the table. */
+/* KC_OPTION_COUNT: the key belongs to no option of the table. */
 static enum kc_option option_of(int key)
 {
 	switch (key) {
@@ -58,7 +59,7 @@ static enum kc_option option_of(int key)
 	}
 }
 
-/* --help names the environment variable and the default behind the text. */
+/* --help adds the environment variable and the default to the text. */
 static char *help_with_environment(int key, const char *text, void *input)
 {
 	const struct kc_option_info *info = kc_option_info(option_of(key));
@@ -75,7 +76,7 @@ static char *help_with_environment(int key, const char *text, void *input)
 
 struct run {
 	char **app;
-	int database_given, database_named; /* by --output; so or by KERNCAST_DB */
+	int database_given, database_named; /* by --output; by --output or KERNCAST_DB */
 	int audit;
 };
 
@@ -101,11 +102,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (key == ARGP_KEY_NO_ARGS)
-		argp_error(state, "which program? kerncast run APP [ARG...]");
+		argp_error(state, "no program given: kerncast run APP [ARG...]");
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* Names this run and nothing else: all processes of the program share it. */
+/* A unique name for this run, which all processes of the program share. */
 static void name_run(char *token, size_t size)
 {
 	uint32_t random[2] = {0};
@@ -117,7 +118,7 @@ static void name_run(char *token, size_t size)
 	snprintf(token, size, "%lld-%d-%08x%08x", (long long)now.tv_sec, (int)getpid(), random[0], random[1]);
 }
 
-/* What an outer `kerncast run` settled for its program was not named by anybody. */
+/* A database that an outer `kerncast run` passed to its program was not named by the user. */
 static int is_named(const struct run *run)
 {
 	const char *db = getenv("KERNCAST_DB"), *outer = getenv("KERNCAST_RUN");
@@ -125,8 +126,8 @@ static int is_named(const struct run *run)
 	return run->database_given || (db && *db && !(outer && *outer));
 }
 
-/* What the shim will read. An empty value of the database would be its default:
- * the absolute path holds wherever the program changes to. */
+/* Sets the variables that the library reads. The path of the database is absolute,
+ * since the program may change its working folder. */
 static int settle_options(struct run *run, struct kc_options *settled)
 {
 	char why[PATH_MAX + 256] = "", token[64];
@@ -144,15 +145,15 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	return 0;
 }
 
-/* The value of LD_PRELOAD; "" where the program cannot take a library, why then says why not. */
+/* The value of LD_PRELOAD; "" where the program cannot be preloaded into, for the reason in why. */
 static void find_preload(const char *app, char *preload, size_t size, char *why, size_t why_size)
 {
-	static struct kc_inspection about; /* two paths are too much for a stack frame */
+	static struct kc_inspection about; /* too large for the stack */
 	char library[PATH_MAX];
 	int rc = -ENOEXEC;
 
 	if (kc_inspect(app, &about) < 0)
-		; /* exec will say */
+		; /* exec will report it */
 	else if (about.preload != KC_PRELOAD_YES && about.preload != KC_PRELOAD_UNKNOWN)
 		snprintf(why, why_size, "%s %s; %s", about.binary, about.reason, about.cure);
 	else if (kc_library_find(library, sizeof(library)) < 0)
@@ -161,7 +162,7 @@ static void find_preload(const char *app, char *preload, size_t size, char *why,
 		rc = kc_preload_value(getenv("LD_PRELOAD"), library, about.sanitizer, preload, size);
 	if (rc == -EINVAL)
 		snprintf(why, why_size,
-			 "LD_PRELOAD cannot name %s, whose path has a blank or a colon; install kerncast elsewhere",
+			 "LD_PRELOAD cannot contain %s, whose path has a blank or a colon; install kerncast elsewhere",
 			 library);
 	else if (rc == -ERANGE)
 		snprintf(why, why_size, "LD_PRELOAD is too long already");
@@ -169,7 +170,7 @@ static void find_preload(const char *app, char *preload, size_t size, char *why,
 		preload[0] = '\0';
 }
 
-/* The value of LD_AUDIT, whose entries only colons separate; "" and why: it cannot be. */
+/* The value of LD_AUDIT, whose entries are separated by colons; "" where there can be none, for the reason in why. */
 static void find_audit(char *audit, size_t size, char *why, size_t why_size)
 {
 	const char *existing = getenv("LD_AUDIT");
@@ -179,7 +180,7 @@ static void find_audit(char *audit, size_t size, char *why, size_t why_size)
 	if (kc_library_find_audit(module, sizeof(module)) < 0)
 		snprintf(why, why_size, "%s is missing; build or install kerncast again", module);
 	else if (strchr(module, ':'))
-		snprintf(why, why_size, "LD_AUDIT cannot name %s, whose path has a colon", module);
+		snprintf(why, why_size, "LD_AUDIT cannot contain %s, whose path has a colon", module);
 	else if ((size_t)snprintf(audit, size, "%s%s%s", module, existing && *existing ? ":" : "",
 				  existing ? existing : "") >= size)
 		snprintf(why, why_size, "LD_AUDIT is too long already");
@@ -187,7 +188,7 @@ static void find_audit(char *audit, size_t size, char *why, size_t why_size)
 
 static int run_main(int argc, char **argv, const struct kc_command *self)
 {
-	static struct kc_options settled; /* static for size */
+	static struct kc_options settled; /* too large for the stack */
 	static char preload[PRELOAD_BYTES], audit[PRELOAD_BYTES], why[2 * PATH_MAX];
 	struct kc_child_end end;
 	struct run run = {0};
@@ -203,7 +204,7 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	if (run.audit && preload[0]) {
 		find_audit(audit, sizeof(audit), why, sizeof(why));
 		if (*why && !settled.quiet)
-			kc_error("without --audit: %s", why);
+			kc_error("continuing without --audit: %s", why);
 		if (!*why)
 			setenv("LD_AUDIT", audit, 1);
 	}
@@ -230,27 +231,28 @@ const struct kc_command kc_command_run = {
 	      "found in\n"
 	      ".Ev PATH ,\n"
 	      "with libkerncast.so preloaded.\n"
-	      "The program is not changed, waits for nothing, and writes what it always writes.\n"
-	      "Afterwards a summary of at most ten lines goes to standard error; none where no CUDA was used.\n"
+	      "The program is not changed and does not wait for anything; its output is its own.\n"
+	      "When it has ended, a summary of at most ten lines goes to standard error, unless it used no CUDA.\n"
 	      "Signals sent to\n"
 	      ".Nm\n"
 	      "reach the program.\n"
-	      "Where the database is named, by\n"
+	      "If a database that was named by\n"
 	      ".Fl -output\n"
 	      "or\n"
-	      ".Ev KERNCAST_DB ,\n"
-	      "and cannot be written, that is said and the program is not started; where it is not named, the program\n"
+	      ".Ev KERNCAST_DB\n"
+	      "cannot be written, the program is not started and the exit status is 2. If none was named, the program\n"
 	      "runs without being recorded.\n"
 	      ".Pp\n"
-	      "What a library opened with\n"
+	      "Launches of a library opened with\n"
 	      ".Dv RTLD_DEEPBIND\n"
-	      "launches gets past the preloaded one: the report shows it as CUPTI records without a launch.\n"
-	      "What one opened by\n"
+	      "bypass the preloaded library; the report shows them as CUPTI records without a launch.\n"
+	      "Launches of a library opened by\n"
 	      ".Xr dlmopen 3\n"
-	      "launches is not seen at all.\n"
+	      "are not seen at all.\n"
+	      "With\n"
 	      ".Fl -audit\n"
-	      "shows both; launches of the latter are predicted and not measured, as CUPTI does not reach there.\n"
+	      "both are seen; those of dlmopen are predicted and not measured, since CUPTI does not see them.\n"
 	      ".Pp\n"
-	      "A program that nothing can be preloaded into (statically linked, setuid, 32-bit) is named as such\n"
-	      "and run all the same.\n",
+	      "A program that cannot be preloaded into (statically linked, setuid, 32-bit) is reported and runs\n"
+	      "without being recorded.\n",
 };

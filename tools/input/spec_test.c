@@ -67,7 +67,7 @@ static void kernels(void **state)
 	}
 }
 
-/* Limits of compute capability 3.5: 1,024 threads, 48 KiB and 65,536 registers a block. */
+/* Limits of compute capability 3.5: 1,024 threads, 48 KiB and 65,536 registers per block. */
 static void what_cannot_run_is_named(void **state)
 {
 	static const struct {
@@ -76,8 +76,8 @@ static void what_cannot_run_is_named(void **state)
 	    {"blocks=1,threads=1025", "1025 threads"},
 	    {"blocks=1,threads=32,smem=49153", "49153 bytes"},
 	    {"blocks=1,threads=1024,regs=65", "66560 registers"},
-	    {"blocks=1,threads=32,regs=256", "256 registers a thread, the device allows 255"},
-	    {"blocks=2,threads=32,cluster=2", "2 blocks in a cluster, the device allows 1"},
+	    {"blocks=1,threads=32,regs=256", "256 registers per thread, but the device allows 255"},
+	    {"blocks=2,threads=32,cluster=2", "2 blocks per cluster, but the device allows 1"},
 	};
 	struct kc_kernel_spec spec;
 	struct kc_work work;

@@ -1,5 +1,5 @@
-/* Running a program in our place: signals reach it, a stop of it is a stop of
- * ours, its end is what we end with. */
+/* Running a program in place of the command: signals are passed on to it, the
+ * command stops when it stops, and ends with its exit status. */
 #ifndef KC_CHILD_H
 #define KC_CHILD_H
 
@@ -13,8 +13,7 @@ struct kc_child_end {
  * it. Returns 0 or -errno (no process could be made). */
 int kc_child_run(char *const *argv, const char *preload, struct kc_child_end *end);
 
-/* For programs of our own: what the user has set for other programs does not hold for them, and what they record goes
- * to this database. */
+/* For kerncast's own programs: drops the user's options, and sets the database to record into. */
 void kc_child_settle(const char *database);
 
 #endif

@@ -14,11 +14,11 @@
 
 const char *kc_database_path(const char *given, char *path, size_t size)
 {
-	static struct kc_options options; /* static for size */
+	static struct kc_options options; /* too large for the stack */
 	char why[WHY_BYTES];
 
 	if (!given) {
-		kc_options_read(&options, why, sizeof(why)); /* another option's nonsense is not ours to say */
+		kc_options_read(&options, why, sizeof(why)); /* wrong values of other options are not reported here */
 		given = options.db;
 	}
 	snprintf(path, size, "%s", given);
@@ -57,8 +57,8 @@ static void say_imported(const struct kc_recovered *r)
 		 journals((uint32_t)processes), whose);
 }
 
-/* Without write access a report is still worth having: what could not be
- * imported is said, not fatal. */
+/* A report is still useful without write access, so journals that could not be
+ * imported are reported and not fatal. */
 static void import_journals(const char *path)
 {
 	struct kc_recovered recovered = {0};
@@ -68,10 +68,10 @@ static void import_journals(const char *path)
 	if (recovered.processes)
 		say_imported(&recovered);
 	if (recovered.unreadable)
-		kc_error("left %u %s beside %s alone: %s", recovered.unreadable, journals(recovered.unreadable), path,
+		kc_error("%u %s beside %s not imported: %s", recovered.unreadable, journals(recovered.unreadable), path,
 			 why);
 	else if (rc < 0 && rc != -ENOENT)
-		kc_error("the journals beside %s were left as they are: %s", path, *why ? why : strerror(-rc));
+		kc_error("the journals beside %s are not imported: %s", path, *why ? why : strerror(-rc));
 }
 
 struct kc_store *kc_database_read(const char *path)
@@ -94,8 +94,9 @@ struct kc_store *kc_database_read(const char *path)
 void kc_database_unreadable(const char *path, int rc)
 {
 	if (rc == -EBADMSG)
-		kc_error("%s is damaged: read what is left with `sqlite3 %s .recover`, and record into another file",
-			 path, path);
+		kc_error(
+		    "%s is damaged: extract what is readable with `sqlite3 %s .recover`, and record into another file",
+		    path, path);
 	else
 		kc_error("%s cannot be read: %s", path, strerror(-rc));
 }

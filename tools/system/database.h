@@ -1,5 +1,5 @@
-/* Opening a database for a command: what dead processes left behind is brought
- * in first, and whatever is wrong is said on stderr. */
+/* Opening a database for a command: journals of ended processes are imported
+ * first, and whatever is wrong is reported on stderr. */
 #ifndef KC_DATABASE_H
 #define KC_DATABASE_H
 
@@ -10,13 +10,13 @@
 /* given, or else KERNCAST_DB, or else ./kerncast.db. path: PATH_MAX bytes. */
 const char *kc_database_path(const char *given, char *path, size_t size);
 
-/* The path as one would type it: without the working folder in front. */
+/* The path without the working folder in front. */
 const char *kc_database_shown(const char *path);
 
 /* NULL after a message. */
 struct kc_store *kc_database_read(const char *path);
 
-/* Says what is wrong with a database that could be opened and not read. rc: < 0. */
+/* Reports what is wrong with a database that was opened and cannot be read. rc: < 0. */
 void kc_database_unreadable(const char *path, int rc);
 
 #endif

@@ -1,4 +1,4 @@
-/* The journals that lie beside a database, before anything is done with them. */
+/* The journals beside a database, before any is imported. */
 #ifndef KC_JOURNALS_H
 #define KC_JOURNALS_H
 
@@ -12,7 +12,7 @@ struct kc_journal_found {
 	char run[64];      /* the token of its run */
 	int alive;         /* its process lives: it is in use */
 	int unreadable;    /* no journal, cut off, or... */
-	int foreign;       /* ...of another user: not looked into */
+	int foreign;       /* ...of another user: not opened */
 	uint64_t launches; /* in it and not in the database yet */
 };
 
