@@ -177,9 +177,34 @@ static int load(const struct kc_laboratory *lab, const struct kc_experiment *exp
 	return kc_observations_load(evidence, lab, experiment->name, steps, count);
 }
 
+/* Of all experiments that were shown. */
+struct tally {
+	unsigned hold, fail, unmeasured;
+	int simulated;
+};
+
+static void count_claims(struct tally *tally, const struct kc_finding *finding, const struct kc_observations *evidence)
+{
+	for (uint32_t i = 0; i < finding->claim_count; i++) {
+		tally->hold += finding->claims[i].verdict == KC_HOLDS;
+		tally->fail += finding->claims[i].verdict == KC_FAILS;
+		tally->unmeasured += finding->claims[i].verdict == KC_NOT_MEASURED;
+	}
+	tally->simulated |= evidence->simulated;
+}
+
+static void print_tally(const struct tally *tally)
+{
+	printf("%u of %u measured claims hold here%s", tally->hold, tally->hold + tally->fail,
+	       tally->simulated ? ", on the simulated device" : "");
+	if (tally->unmeasured)
+		printf("; %u not measured", tally->unmeasured);
+	puts(".");
+}
+
 /* Judges what is measured already. document: NULL for text. */
 static int show(const struct kc_laboratory *lab, const struct kc_experiment *experiment, int measured_before,
-		json_t *document)
+		json_t *document, struct tally *tally)
 {
 	struct kc_step steps[KC_STEPS];
 	struct kc_observations evidence;
@@ -194,6 +219,7 @@ static int show(const struct kc_laboratory *lab, const struct kc_experiment *exp
 		status = KC_EXIT_FAILED;
 	}
 	experiment->judge(&evidence, &finding);
+	count_claims(tally, &finding, &evidence);
 	if (finding.failed) {
 		kc_error("%s", strerror(ENOMEM));
 		status = KC_EXIT_FAILED;
@@ -222,6 +248,7 @@ static int do_all(struct kc_laboratory *lab, const struct request *request)
 	json_t *document = request->common.json ? kc_json_document("experiment", 1) : NULL;
 	json_t *experiments = json_array();
 	const struct kc_experiment *experiment;
+	struct tally tally = {0};
 	int status = KC_EXIT_OK;
 
 	for (unsigned i = 0; (experiment = kc_experiment_at(i)); i++) {
@@ -229,7 +256,7 @@ static int do_all(struct kc_laboratory *lab, const struct request *request)
 			continue;
 		if (!request->figures_only && kc_experiment_measure(lab, experiment))
 			status = KC_EXIT_FAILED;
-		if (show(lab, experiment, request->figures_only, document ? experiments : NULL) != KC_EXIT_OK)
+		if (show(lab, experiment, request->figures_only, document ? experiments : NULL, &tally) != KC_EXIT_OK)
 			status = KC_EXIT_FAILED;
 		fflush(stdout);
 	}
@@ -237,6 +264,8 @@ static int do_all(struct kc_laboratory *lab, const struct request *request)
 		json_object_set(document, "experiments", experiments);
 		if (kc_json_print_precise(document) != KC_EXIT_OK)
 			status = KC_EXIT_FAILED;
+	} else {
+		print_tally(&tally);
 	}
 	json_decref(experiments);
 	return kc_output_finish() == KC_EXIT_OK ? status : KC_EXIT_FAILED;

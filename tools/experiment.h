@@ -137,8 +137,8 @@ enum kc_figure_kind {
 	KC_FIGURE_TIMES,    /* predicted against measured ns */
 	KC_FIGURE_BOUNDS,   /* the same with ranges */
 	KC_FIGURE_SLOWDOWN, /* estimated against actual */
-	KC_FIGURE_CURVES,   /* x: threads a block; ns */
-	KC_FIGURE_HULL,     /* x: operations a byte; ns a byte */
+	KC_FIGURE_CURVES,   /* x: threads per block; ns */
+	KC_FIGURE_HULL,     /* x: operations per byte; ns per byte */
 	KC_FIGURE_LEARNING, /* x: measurements known; predicted: λ over its last value; measured: mean error */
 };
 

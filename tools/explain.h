@@ -67,7 +67,7 @@ struct kc_explanation {
 	const struct kc_device *device; /* NULL: none was named */
 	uint32_t sm;                    /* that the code was chosen for */
 	struct kc_images images;
-	struct kc_explain_unit *units; /* one a fatbin */
+	struct kc_explain_unit *units; /* one per fatbin */
 	struct kc_explained *kernels;
 	uint32_t kernel_count, kernel_capacity;
 	const struct kc_explain_launch *launch;

@@ -27,9 +27,11 @@ steps() { # DB
 	local name
 
 	contains "$(head -n 1 "$BATS_FILE_TMPDIR/first.out")" SIMULATED
-	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "slowdown by Equation 5.1"
+	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "slowdown by the wave model (eq. 5.1)"
 	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "3.49 %"
 	contains "$(<"$BATS_FILE_TMPDIR/first.out")" "5 of 5 steps measured"
+	equal "$(tail -n 1 "$BATS_FILE_TMPDIR/first.out")" "$(grep -c '  yes$' "$BATS_FILE_TMPDIR/first.out") of $(grep -cE \
+		'  (yes|no)$' "$BATS_FILE_TMPDIR/first.out") measured claims hold here, on the simulated device." "the tally"
 	for name in lambda pairs; do
 		contains "$(tail -c 16 "$BATS_FILE_TMPDIR/measured/$name.svg")" "</svg>"
 		contains "$(<"$BATS_FILE_TMPDIR/measured/$name.svg")" SIMULATED
@@ -121,7 +123,7 @@ steps() { # DB
 	equal "$(<none.status)" 0
 	equal "$(grep -c gnuplot none.err)" 1
 	contains "$(<none.err)" "gnuplot is not installed"
-	contains "$(<none.out)" "slowdown by Equation 5.1"
+	contains "$(<none.out)" "slowdown by the wave model (eq. 5.1)"
 	equal "$(find measured -name '*.svg*' -o -name '*.png*')" ""
 }
 
@@ -132,7 +134,7 @@ steps() { # DB
 	keep figure measure figures pairs --dir measured
 	equal "$(<figure.status)" 1
 	contains "$(<figure.err)" "pairs: no figure"
-	contains "$(<figure.out)" "slowdown by Equation 5.1"
+	contains "$(<figure.out)" "slowdown by the wave model (eq. 5.1)"
 }
 
 @test "a full disk is said in one line, the table comes, and with room it goes on" {
@@ -163,7 +165,7 @@ steps() { # DB
 	equal "$(<wrong.status)" 1
 	contains "$(<wrong.out)" "1 of 1 steps measured"
 	contains "$(<wrong.out)" "1 WRONG"
-	contains "$(<wrong.err)" "result is wrong"
+	contains "$(<wrong.err)" "computed a wrong result"
 	keep dies measure lambda --dir d --programs programs
 	equal "$(<dies.status)" 1
 	contains "$(<dies.out)" "0 of 5 steps measured"
@@ -176,7 +178,7 @@ steps() { # DB
 	rm measured/lambda.*
 	keep other env -u SIMCUDA_COSTS SIMCUDA_DEVICE=K40 "$kerncast" experiment pairs --dir measured
 	equal "$(<other.status)" 1
-	contains "$(<other.err)" "take another --dir"
+	contains "$(<other.err)" "use another --dir"
 	SIMCUDA_FAULT=cupti-busy keep blind measure lambda bsp --dir blind
 	equal "$(<blind.status)" 1
 	equal "$(grep -c 'no launch of it was measured' blind.err)" 1

@@ -1,7 +1,7 @@
 #include "tools/calibrate.h"
 
 /* Text that any driver compiles for the device it has: the copy moves four
- * vectors of 16 bytes a thread, the arithmetic keeps eight chains of fused
+ * vectors of 16 bytes per thread, the arithmetic keeps eight chains of fused
  * multiply-adds going, eight steps a loop, and stores what never occurs. The
  * scattered loads go where a linear congruential generator says, begun so that
  * no two lanes of a warp meet in a sector. The chases follow pointers, one load

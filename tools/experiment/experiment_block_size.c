@@ -9,7 +9,7 @@
 #define ROUNDS 5u
 #define BENCHMARKS 8u
 #define SIZES 12u
-#define REFERENCE 4u /* speed-ups are against 192 threads a block, which are timed */
+#define REFERENCE 4u /* speed-ups are against 192 threads per block, which are timed */
 #define ERROR_MOST 0.10
 #define SHARE_LEAST 0.90
 #define PERCENT 100

@@ -140,7 +140,7 @@ static void judge(const struct kc_observations *evidence, struct kc_finding *fin
 	struct sized sizes[KC_STEPS];
 
 	snprintf(finding->note, sizeof(finding->note),
-		 "Counts from the programs' code; one λ a kernel, from %u x %u elements or %u.", FITTED_SIDE,
+		 "Counts from the programs' code; one λ per kernel, from %u x %u elements or %u.", FITTED_SIDE,
 		 FITTED_SIDE, FITTED_LENGTH);
 	kc_program_code_tell(code, evidence, "bsp", finding);
 	for (uint32_t i = 0; i < evidence->step_count; i++)
@@ -151,8 +151,7 @@ static void judge(const struct kc_observations *evidence, struct kc_finding *fin
 					 "Equation 3, section V", "0.8 to 1.2"),
 			finding, RATIO_LOW, RATIO_HIGH);
 	kc_claim_ratios(kc_finding_claim(finding, "on a single board, the same",
-					 "section V: products always, subarray in nearly all cases",
-					 "errors below 5 %"),
+					 "section V: errors below 5 % (subarray: nearly always)", "0.95 to 1.05"),
 			finding, 1 - SINGLE_BOARD_ERROR, 1 + SINGLE_BOARD_ERROR);
 	kc_claim_ratios(kc_finding_claim(finding, "kerncast's law of sizes from the same one size",
 					 "predictor/solo/curve.h", "here: 0.8 to 1.2"),

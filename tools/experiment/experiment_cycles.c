@@ -36,7 +36,7 @@ static uint32_t plan(enum kc_plan plan, struct kc_step steps[static KC_STEPS])
  * List ranking by hand, as what a thread does depends on the list. A walk begins
  * every log2 n nodes, and the longest keeps a warp busy: 4 log2 n nodes with high
  * probability (Kothapalli et al., "Analyzing the Local Ranking Kernel"). What goes
- * to memory is log2 n nodes a thread: of each the successor, on the shorter lists
+ * to memory is log2 n nodes per thread: of each the successor, on the shorter lists
  * its weight, and two stores; a remainder tells whether the next sublist begins.
  */
 #define WALK_LONGEST 4.0 /* over the mean */

@@ -55,7 +55,7 @@ static void put_value(FILE *to, double value)
 		fputs(" NaN", to);
 }
 
-/* A block of data a series: x measured predicted low high known. */
+/* A block of data per series: x measured predicted low high known. */
 static void put_data(const struct drawing *drawing)
 {
 	const struct kc_finding *finding = drawing->shown->finding;
@@ -161,8 +161,8 @@ static void draw_slowdown(const struct drawing *d)
 
 static void draw_curves(const struct drawing *d)
 {
-	put_title(d, "T(C), time over threads a block");
-	put_axes(d->to, "threads a block", "time, ms");
+	put_title(d, "T(C), time over threads per block");
+	put_axes(d->to, "threads per block", "time, ms");
 	fputs("set logscale x 2\nset logscale y\nset format y '%g'\nset xrange [28:1150]\n"
 	      "set xtics (32, 64, 128, 256, 512, 1024)\n",
 	      d->to);

@@ -6,7 +6,7 @@
 
 #define PAPER                                                                                                          \
 	"Quintanilla Cruz, \"Analyzing and Estimating the Performance of Concurrent Kernels Execution in GPUs\", 2017"
-#define EQUATION "Equation 5.1"
+#define EQUATION "wave model"
 #define OURS "kerncast"
 
 /* Of section 6.3: synthetic pairs, and applications. */
@@ -20,7 +20,7 @@
 
 /* What the second of a pair did beside the first, in one meeting: over its time alone. */
 struct meeting {
-	double actual, waves, ours; /* measured; Equation 5.1; predicted by kerncast before it ran */
+	double actual, waves, ours; /* measured; by the wave model, eq. 5.1; predicted by kerncast before it ran */
 };
 
 struct errors {
@@ -73,11 +73,11 @@ static void claim(struct kc_finding *finding, const struct errors *errors, const
 	double pairs = errors->pairs, meetings = errors->meetings;
 	struct kc_claim *c;
 
-	c = kc_finding_claim(finding, "slowdown by Equation 5.1: mean error", source, paper);
+	c = kc_finding_claim(finding, "slowdown by the wave model (eq. 5.1): mean error", source, paper);
 	kc_claim_at_most(c, errors->waves / pairs, limit, errors->pairs);
-	c = kc_finding_claim(finding, "slowdown by kerncast, when a pair meets first", source, paper);
+	c = kc_finding_claim(finding, "slowdown by kerncast, first meeting of a pair: mean error", source, paper);
 	kc_claim_at_most(c, errors->first / pairs, limit, errors->pairs);
-	c = kc_finding_claim(finding, "slowdown by kerncast, over all meetings", source, paper);
+	c = kc_finding_claim(finding, "slowdown by kerncast, all meetings: mean error", source, paper);
 	kc_claim_at_most(c, errors->all / meetings, limit, errors->meetings);
 }
 
@@ -125,10 +125,10 @@ static void judge_pairs(const struct kc_observations *evidence, struct kc_findin
 		}
 	}
 	claim(finding, &errors, "section 6.3, Table 6.3", "3.49 %", SYNTHETIC_ERROR);
-	snprintf(
-	    finding->note, sizeof(finding->note),
-	    "Of each pair's second kernel, %u meetings; blocks and shared memory scaled from the K40 to this device.",
-	    rounds);
+	snprintf(finding->note, sizeof(finding->note),
+		 "For the second kernel of each pair, %u meetings; blocks and shared memory scaled from the K40 to "
+		 "this device.",
+		 rounds);
 }
 
 /* --- applications beside the particle filter */
@@ -212,7 +212,8 @@ static void judge_real_pairs(const struct kc_observations *evidence, struct kc_f
 	}
 	claim(finding, &errors, "section 6.3, Table 6.5", "10.6 %", APPLICATIONS_ERROR);
 	snprintf(finding->note, sizeof(finding->note),
-		 "Of all kernels of the one put in second, weighed by their times alone; knn, pathfinder, hotspot, "
+		 "For all kernels of the application launched second, weighted by their solo times: knn, pathfinder, "
+		 "hotspot, "
 		 "hotspot_3d, bfs, srad, lud, each with the particle filter second, then first.");
 }
 

@@ -53,7 +53,7 @@ static int use_stand_in(struct kc_laboratory *lab)
 	beside_us(STAND_IN, folder, sizeof(folder));
 	snprintf(driver, sizeof(driver), "%s/libcuda.so.1", folder);
 	if (access(driver, R_OK) < 0) {
-		kc_error("there is no GPU, and no stand-in for one in %s: `make run-programs` builds it", folder);
+		kc_error("there is no GPU, and no simulated one in %s: `make run-programs` builds it", folder);
 		return KC_EXIT_FAILED;
 	}
 	if (asprintf(&paths, "%s%s%s", folder, existing ? ":" : "", existing ? existing : "") < 0)
@@ -66,7 +66,7 @@ static int use_stand_in(struct kc_laboratory *lab)
 
 static int find_device(struct kc_laboratory *lab)
 {
-	static struct kc_diagnosis diagnosis; /* static for size */
+	static struct kc_diagnosis diagnosis; /* too large for the stack */
 
 	if (lab->simulated)
 		return use_stand_in(lab);
@@ -80,7 +80,7 @@ static int find_device(struct kc_laboratory *lab)
 	return KC_EXIT_OK;
 }
 
-/* A folder can be locked like a file: no file is needed, which a full disk might not take. */
+/* The folder itself is locked: a lock file might not fit on a full disk. */
 static int lock_folder(struct kc_laboratory *lab)
 {
 	if (mkdir(lab->folder, 0777) < 0 && errno != EEXIST) {
@@ -93,7 +93,7 @@ static int lock_folder(struct kc_laboratory *lab)
 		return KC_EXIT_FAILED;
 	}
 	if (flock(lab->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-		kc_error("another kerncast experiment is at work in %s; wait for it, or take another --dir",
+		kc_error("another kerncast experiment is running in %s; wait for it, or use another --dir",
 			 lab->folder);
 		return KC_EXIT_FAILED;
 	}
@@ -110,7 +110,7 @@ int kc_laboratory_open(struct kc_laboratory *lab, int measuring)
 	if (!measuring)
 		return KC_EXIT_OK;
 	if (access(lab->programs, R_OK | X_OK) < 0) {
-		kc_error("the programs are not in %s: `make run-programs` builds them, --programs says where they are",
+		kc_error("no programs in %s: `make run-programs` builds them, --programs tells where they are",
 			 lab->programs);
 		return KC_EXIT_FAILED;
 	}
@@ -137,7 +137,7 @@ static void split(char *text, char **argv, unsigned most)
 	argv[count] = NULL;
 }
 
-/* In the child. It goes when we go: what it has recorded is brought in, and dropped, by the next experiment. */
+/* Runs in the child, which is killed when its parent dies; the next experiment imports and drops its launches. */
 static void become(char **argv, const char *preload, int output)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -250,7 +250,7 @@ static int start_step(const struct kc_laboratory *lab, const struct kc_step *ste
 	return run_program(argv, preload, ended);
 }
 
-/* Why a program's end is none to go on from; "": it is one. A wrong result is recorded, and told with the claims. */
+/* Why a program's end is a failure; "": it is not. A wrong result is stored and reported with the claims. */
 static const char *objection(const struct ended *ended, char *why, size_t size)
 {
 	why[0] = '\0';
@@ -281,10 +281,10 @@ static int is_full(const char *folder)
 	return statvfs(folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < DISK_LEAST_BYTES;
 }
 
-/* 0; 1: it is not complete, which has been said. */
+/* 0; 1: the step is not complete, which has been reported. */
 static int take_step(struct kc_laboratory *lab, const char *name, struct kc_store *store, const struct kc_step *step)
 {
-	static struct ended ended; /* static for size */
+	static struct ended ended; /* too large for the stack */
 	char database[PATH_MAX + 64], text[KC_STEP_TEXT], token[64], why[WHY_BYTES] = "";
 	int rc;
 
@@ -292,12 +292,12 @@ static int take_step(struct kc_laboratory *lab, const char *name, struct kc_stor
 	name_run(token, sizeof(token));
 	rc = start_step(lab, step, database, token, &ended);
 	if (rc < 0)
-		snprintf(why, sizeof(why), "cannot be run: %s", strerror(-rc));
+		snprintf(why, sizeof(why), "cannot run: %s", strerror(-rc));
 	else if (!*objection(&ended, why, sizeof(why)))
 		rc = kc_step_complete(store, step, token, ended.output, why, sizeof(why));
 	lab->full = rc == -ENOSPC || (rc < 0 && is_full(lab->folder));
 	lab->blind = rc == -ENODATA && !lab->full;
-	if (!*why || lab->full) /* a full disk is said once, with all that it prevents */
+	if (!*why || lab->full) /* a full disk is reported once, by the caller */
 		return lab->full;
 	kc_step_text(step, text);
 	kc_error("%s: %s: %s", name, text, why);
@@ -332,7 +332,7 @@ static uint32_t take_steps(struct kc_laboratory *lab, const char *name, struct k
 	return missing;
 }
 
-/* Steps measured on one device and steps measured on another make no experiment. */
+/* 1, after a message: the steps in the folder were measured on another device. */
 static int is_elsewhere(const struct kc_laboratory *lab, const char *name, struct kc_store *store)
 {
 	char device[sizeof(lab->device)];
@@ -341,13 +341,14 @@ static int is_elsewhere(const struct kc_laboratory *lab, const char *name, struc
 	kc_experiment_device(store, device, sizeof(device), &simulated);
 	if (!*device || (simulated == lab->simulated && (!*lab->device || strcmp(device, lab->device) == 0)))
 		return 0;
-	kc_error("%s: what %s holds was measured on %s; take another --dir here", name, lab->folder, device);
+	kc_error("%s: the steps in %s were measured on %s; use another --dir here", name, lab->folder, device);
 	return 1;
 }
 
 static void say_full(const char *name)
 {
-	kc_error("%s: the disk is full: nothing more is measured, no figure drawn; make room and run it again", name);
+	kc_error("%s: the disk is full, so measuring stops and no figure is drawn; free some space and run it again",
+		 name);
 }
 
 int kc_experiment_measure(struct kc_laboratory *lab, const struct kc_experiment *experiment)
@@ -378,7 +379,7 @@ int kc_experiment_measure(struct kc_laboratory *lab, const struct kc_experiment 
 	if (missing && lab->full)
 		say_full(experiment->name);
 	else if (missing && lab->blind)
-		kc_error("%s: nothing more is measured; `kerncast doctor` says what is in the way", experiment->name);
+		kc_error("%s: measuring stops here; `kerncast doctor` names the problems", experiment->name);
 	else if (missing)
 		kc_error("%s: %u of %u steps are not complete; running it again continues", experiment->name, missing,
 			 count);
