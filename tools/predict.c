@@ -306,7 +306,7 @@ const struct kc_command kc_command_predict = {
 	"The models are the cycle model's two bounds, the boat hull model where the counts fit one of its classes,\n"
 	"a roofline, and, with\n"
 	".Fl -lambda ,\n"
-	"BSP. The estimate is the range of all models but BSP, or, with\n"
+	"BSP. The estimate goes from the roofline's lower bound to the slowest model without BSP, or is, with\n"
 	".Fl -lambda ,\n"
 	"BSP's time. None of them knows what a launch costs or how well caches work.\n",
 };

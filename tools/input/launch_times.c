@@ -34,25 +34,23 @@ static void add_row(struct kc_table *table, const char *model, const char *meani
 	kc_table_row(table, (const char *const[]){model, low, low_ns == high_ns ? "" : high, meaning});
 }
 
-/* The range of the models that need no λ. */
+/* From the roofline's lower bound, which no launch can beat, to the slowest of the models that need no λ. */
 static void print_estimate(const struct kc_model_times *times, double lambda, unsigned indent)
 {
-	double low = fmin(times->roofline_low_ns, times->cycle_max_ns),
-	       high = fmax(times->roofline_high_ns, times->cycle_sum_ns);
+	double low = times->roofline_low_ns, high = fmax(times->roofline_high_ns, times->cycle_sum_ns);
 	char bsp[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES];
 
-	if (times->boathull_class != KC_BOATHULL_NONE) {
-		low = fmin(low, times->boathull_low_ns);
+	if (times->boathull_class != KC_BOATHULL_NONE)
 		high = fmax(high, times->boathull_high_ns);
-	}
 	kc_format_ns(times->bsp_ns, bsp);
 	kc_format_ns(low, from);
 	kc_format_ns(high, to);
 	if (lambda == KC_LAMBDA_NOT_LEARNED)
-		printf("%*sestimate: %s to %s, the range of the models below\n", (int)indent, "", from, to);
+		printf("%*sestimate: %s to %s, from the roofline's bound to the slowest model\n", (int)indent, "", from,
+		       to);
 	else
-		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; the other models say %s to %s\n", (int)indent, "",
-		       bsp, lambda, from, to);
+		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; the models without \xce\xbb say %s to %s\n",
+		       (int)indent, "", bsp, lambda, from, to);
 }
 
 static int print_table(const struct kc_model_times *times, double lambda, unsigned indent)
