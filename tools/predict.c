@@ -244,7 +244,7 @@ static int print_text(const struct request *request, const struct answer *answer
 		const struct prediction *prediction = &answer->predictions[i];
 
 		printf("\n%s\n", prediction->text);
-		if (kc_models_print(&prediction->times.models, &prediction->counts, request->lambda, 2) < 0) {
+		if (kc_models_print(&prediction->times, &prediction->counts, request->lambda, 2) < 0) {
 			kc_error("%s", strerror(ENOMEM));
 			return KC_EXIT_FAILED;
 		}
@@ -306,7 +306,8 @@ const struct kc_command kc_command_predict = {
 	"The models are the cycle model's two bounds, the boat hull model where the counts fit one of its classes,\n"
 	"a roofline, and, with\n"
 	".Fl -lambda ,\n"
-	"BSP. The estimate goes from the roofline's lower bound to the slowest model without BSP, or is, with\n"
+	"BSP. The estimate goes from the roofline's lower bound to the slowest model without BSP\n"
+	"plus the time of an empty kernel (calibrated with --db, else 750 ns), or is, with\n"
 	".Fl -lambda ,\n"
 	"BSP's time. None of them knows what a launch costs or how well caches work.\n",
 };

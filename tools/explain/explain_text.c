@@ -229,7 +229,7 @@ static void put_counts(const struct kc_explanation *explanation, const struct kc
 static void put_times(const struct kc_explanation *explanation, const struct kc_explained *kernel)
 {
 	printf("  on %s, running alone, without launch overhead:\n", explanation->device->name);
-	if (kc_models_print(&kernel->times.models, &kernel->counts, explanation->lambda, 4) < 0)
+	if (kc_models_print(&kernel->times, &kernel->counts, explanation->lambda, 4) < 0)
 		kc_error("%s", strerror(ENOMEM));
 }
 

@@ -34,20 +34,25 @@ static void add_row(struct kc_table *table, const char *model, const char *meani
 	kc_table_row(table, (const char *const[]){model, low, low_ns == high_ns ? "" : high, meaning});
 }
 
-/* From the roofline's lower bound, which no launch can beat, to the slowest of the models that need no λ. */
-static void print_estimate(const struct kc_model_times *times, double lambda, unsigned indent)
+/* From the roofline's lower bound, which no launch can beat, to the slowest of the models that need no λ; and no kernel
+ * takes less than an empty one. */
+static void print_estimate(const struct kc_launch_times *times, double lambda, unsigned indent)
 {
-	double low = times->roofline_low_ns, high = fmax(times->roofline_high_ns, times->cycle_sum_ns);
-	char bsp[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES];
+	const struct kc_model_times *models = &times->models;
+	double low = fmax(times->work.launch_ns, models->roofline_low_ns),
+	       high = fmax(models->roofline_high_ns, models->cycle_sum_ns);
+	char bsp[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES], empty[KC_FORMAT_BYTES];
 
-	if (times->boathull_class != KC_BOATHULL_NONE)
-		high = fmax(high, times->boathull_high_ns);
-	kc_format_ns(times->bsp_ns, bsp);
+	if (models->boathull_class != KC_BOATHULL_NONE)
+		high = fmax(high, models->boathull_high_ns);
+	kc_format_ns(models->bsp_ns, bsp);
 	kc_format_ns(low, from);
-	kc_format_ns(high, to);
+	kc_format_ns(times->work.launch_ns + high, to);
+	kc_format_ns(times->work.launch_ns, empty);
 	if (lambda == KC_LAMBDA_NOT_LEARNED)
-		printf("%*sestimate: %s to %s, from the roofline's bound to the slowest model\n", (int)indent, "", from,
-		       to);
+		printf(
+		    "%*sestimate: %s to %s, from the roofline's bound to the slowest model plus an empty kernel's %s\n",
+		    (int)indent, "", from, to, empty);
 	else
 		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; the models without \xce\xbb say %s to %s\n",
 		       (int)indent, "", bsp, lambda, from, to);
@@ -79,12 +84,12 @@ static int print_table(const struct kc_model_times *times, double lambda, unsign
 	return rc;
 }
 
-int kc_models_print(const struct kc_model_times *times, const struct kc_counts *counts, double lambda, unsigned indent)
+int kc_models_print(const struct kc_launch_times *times, const struct kc_counts *counts, double lambda, unsigned indent)
 {
 	int rc;
 
 	print_estimate(times, lambda, indent);
-	rc = print_table(times, lambda, indent);
+	rc = print_table(&times->models, lambda, indent);
 	if (lambda == KC_LAMBDA_NOT_LEARNED)
 		printf("%*sBSP is left out: its \xce\xbb is learned from measurements of the kernel\n", (int)indent,
 		       "");

@@ -33,6 +33,7 @@ int kc_launch_times(const struct kc_device *device, const struct kc_counted_laun
 
 /* An estimate, a table of what each model says, and what to bear in mind about them. BSP is left out where λ was not
  * learned. 0 or -ENOMEM. */
-int kc_models_print(const struct kc_model_times *times, const struct kc_counts *counts, double lambda, unsigned indent);
+int kc_models_print(const struct kc_launch_times *times, const struct kc_counts *counts, double lambda,
+		    unsigned indent);
 
 #endif
