@@ -66,7 +66,7 @@ enum value {
 struct calibration {
 	char device[96];
 	int simulated;
-	double values[VALUE_COUNT]; /* NAN: not known */
+	double values[VALUE_COUNT]; /* NAN: unknown */
 };
 
 static const struct argp_option options[] = {
@@ -105,7 +105,7 @@ struct workplace {
 	char folder[PATH_MAX], database[PATH_MAX + 16], timings[PATH_MAX + 16];
 };
 
-/* measure: as KERNCAST_MEASURE. */
+/* measure: a value of KERNCAST_MEASURE. */
 static int run_work(int ordinal, const struct workplace *place, const char *measure)
 {
 	char self[PATH_MAX], library[PATH_MAX], preload[PRELOAD_BYTES], number[16];
@@ -226,7 +226,7 @@ static void measure(sqlite3 *db, struct calibration *c)
 	v[VALUE_bus_back_bytes_per_s] = bus(db, "DtoH");
 }
 
-/* The one device the work ran on. */
+/* Reads the name of the device on which the work ran. */
 static int name_device(sqlite3 *db, struct calibration *c)
 {
 	static const char sql[] = "SELECT d.name, d.simulated FROM launch l JOIN device d ON d.id = l.device LIMIT 1";

@@ -18,7 +18,7 @@ struct kc_check {
 	enum kc_level level;
 	char name[24];
 	char text[512];
-	char cure[256]; /* "": none needed */
+	char cure[256]; /* "": there is nothing to do */
 };
 
 #define KC_CHECKS 40u
@@ -27,7 +27,7 @@ struct kc_check {
 struct kc_diagnosis {
 	struct kc_check checks[KC_CHECKS];
 	size_t count;
-	int driver_version; /* as cuDriverGetVersion tells; 0: not known */
+	int driver_version; /* as cuDriverGetVersion reports it; 0: unknown */
 	int device_count;
 	int simulated;
 	char devices[KC_PROBE_DEVICES][96];
@@ -36,17 +36,17 @@ struct kc_diagnosis {
 void kc_check_add(struct kc_diagnosis *d, enum kc_level level, const char *name, const char *cure, const char *format,
 		  ...) __attribute__((format(printf, 5, 6)));
 
-/* checks.c: this machine and the surroundings of the database */
+/* checks.c: the environment, and the place of the database */
 void kc_check_environment(struct kc_diagnosis *d);
 void kc_check_database(struct kc_diagnosis *d, const char *path);
 void kc_check_program(struct kc_diagnosis *d, const char *command);
 
-/* probe.c: in processes of their own, since a driver may crash or hang */
+/* probe.c: each runs in a process of its own, since a driver may crash or hang */
 void kc_check_preload(struct kc_diagnosis *d);
 void kc_check_driver(struct kc_diagnosis *d);
-void kc_check_cupti(struct kc_diagnosis *d); /* after the driver */
+void kc_check_cupti(struct kc_diagnosis *d); /* to be called after the driver's check */
 
-/* trial.c: a small program under the library; after the driver */
+/* trial.c: runs a small program under the library; to be called after the driver's check */
 void kc_check_trial(struct kc_diagnosis *d);
 
 /* 1: libkerncast.so is loaded in this process (what kc_check_preload()'s child asks itself). */

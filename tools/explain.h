@@ -36,36 +36,36 @@ struct kc_explain_launch {
 	uint32_t argument_count;
 };
 
-/* Code of one fatbin: what a device would take of it. */
+/* The code of one fatbin that the device would load. */
 struct kc_explain_unit {
 	const struct kc_image *ptx_image, *code_image; /* NULL: none */
 	struct kc_ptx_module ptx;
 	struct kc_cubin code;
-	int foreign;               /* the device would take nothing of it: the lowest architecture stands in */
-	struct kc_refusal refusal; /* of PTX or machine code that could not be read; no reason: all was */
+	int foreign;               /* the device would load none of it; the lowest architecture is shown instead */
+	struct kc_refusal refusal; /* why PTX or machine code could not be read; no reason: all of it was read */
 };
 
 struct kc_explained {
 	const char *name; /* mangled */
 	char *readable;
 	const struct kc_explain_unit *unit;
-	const struct kc_ptx_function *function; /* NULL: there is no PTX of it */
-	const struct kc_cubin_kernel *code;     /* NULL: no machine code of it was taken */
+	const struct kc_ptx_function *function; /* NULL: the kernel has no PTX */
+	const struct kc_cubin_kernel *code;     /* NULL: the device would load no machine code of it */
 	uint32_t code_sm;
-	struct kc_cost *cost; /* NULL: refusal says why */
+	struct kc_cost *cost; /* NULL: there is none, for the reason in refusal */
 	struct kc_cost_story story;
 	struct kc_refusal refusal;
 	int counted; /* 1; 0: no launch was given; -errno of kc_cost_evaluate */
 	struct kc_counts counts;
 	int timed; /* 1; 0: not counted, or no device was named; -errno of kc_launch_times */
 	struct kc_launch_times times;
-	char untimed[KC_EXPLAIN_WHY_BYTES]; /* why it has no times */
+	char untimed[KC_EXPLAIN_WHY_BYTES]; /* why there are no times */
 };
 
 struct kc_explanation {
 	const char *path;
 	const struct kc_device *device; /* NULL: none was named */
-	uint32_t sm;                    /* that the code was chosen for */
+	uint32_t sm;                    /* architecture for which the code was chosen */
 	struct kc_images images;
 	struct kc_explain_unit *units; /* one per fatbin */
 	struct kc_explained *kernels;
@@ -76,33 +76,30 @@ struct kc_explanation {
 	size_t map_bytes;
 };
 
-/* 0; -ENOENT: no GPU code, or none of that kernel; -EBADMSG, -ENOMEM, -errno. why gets a sentence without a name of
- * the command. kernel: name, mangled or readable, with or without its parameter list; NULL: all. */
+/* 0; -ENOENT: no GPU code, or none of that kernel; -EBADMSG, -ENOMEM, -errno, with a sentence in why. kernel: name,
+ * mangled or readable, with or without its parameter list; NULL: all. */
 int kc_explain_read(struct kc_explanation *explanation, const char *kernel, char *why, size_t why_size);
-/* Evaluates for explanation->launch, and asks the models where a device was named. 0; -EINVAL: an argument fits no
- * parameter; -ENOMEM. */
+/* Evaluates the formulas for explanation->launch, and the models if a device was named. 0; -EINVAL: an argument does
+ * not fit its parameter; -ENOMEM. */
 int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size);
 void kc_explain_free(struct kc_explanation *explanation);
 
 /* "sm_75, sm_90, compute_90", in ascending order. */
 void kc_explain_architectures(const struct kc_images *images, char *out, size_t size);
 
-/*
- * An argument as typed, for a parameter: "_" is not known; integers decimal,
- * negative or hexadecimal; floating-point numbers decimal ("1.5", "1.5f"), or
- * their bits in hexadecimal; a struct by the hexadecimal digits of its bytes, in
- * the order of memory. 0; -EINVAL and a few words in why; -ENOMEM. What a struct
- * takes is let go by kc_explain_argument_free.
- */
+/* Reads an argument as typed, for a parameter: "_" is unknown; integers are decimal, negative or hexadecimal;
+ * floating-point numbers are decimal ("1.5", "1.5f") or their bits in hexadecimal; a struct is the hexadecimal
+ * digits of its bytes, in the order of memory. 0; -EINVAL with a few words in why; -ENOMEM. Freed with
+ * kc_explain_argument_free. */
 int kc_explain_argument(const char *text, const struct kc_ptx_param *param, struct kc_cost_argument *out, char *why,
 			size_t why_size);
 void kc_explain_argument_free(struct kc_cost_argument *argument);
 
-/* "u32", "f64", "struct"; of a parameter */
+/* The type of a parameter: "u32", "f64", "struct". */
 const char *kc_explain_type(const struct kc_ptx_param *param);
-/* Why there is no formula, no value of it, or no time. 1, or 0 where there is. */
+/* Why a kernel has no formula, no counts or no times. 1; 0: it has all that was asked for. */
 int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXPLAIN_WHY_BYTES]);
-/* What is to be said of the file: i from 0 on; "": nothing at this i. 1, or 0 past the end. */
+/* The i-th note on the file, i ≥ 0; "": none at this i. 1; 0: past the end. */
 int kc_explain_note(const struct kc_explanation *explanation, uint32_t i, char out[static KC_EXPLAIN_WHY_BYTES]);
 
 /* Both return an exit status. */

@@ -1,5 +1,5 @@
-/* Launches and transfers of a selection as files for other programs. Rows are
- * read one by one: memory does not grow with them. */
+/* Launches and transfers of a selection as files for other programs. Rows are read one by one, so memory does not
+ * grow with their number. */
 #ifndef KC_EXPORT_H
 #define KC_EXPORT_H
 
@@ -10,14 +10,13 @@
 /* The view `launch` and the kernels' names, RFC 4180. */
 int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, FILE *to);
 
-/* Trace event format (JSON), one process a process, two tracks per stream:
- * predicted and measured. */
+/* Trace event format (JSON): every process of the selection, with two tracks per stream, predicted and measured. */
 int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, FILE *to);
 
-/* Both: 0; an error of to is left in it (ferror). -EBADMSG: the database is
- * damaged; -EIO: it could not be read to its end; -ENOMEM. */
+/* Both return 0, also where writing failed, which ferror() of the file tells; -EBADMSG: the database is damaged;
+ * -EIO: it could not be read to its end; -ENOMEM. */
 
-/* One of these, of an SQLite result code. */
+/* The same error codes for an SQLite result code. */
 int kc__export_error(int sqlite_rc);
 
 #endif

@@ -117,8 +117,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Takes ":NAME" off FILE:NAME, and returns the name; NULL: there is none. A file may have colons in its name, and a
- * kernel too. */
+/* Cuts ":NAME" off FILE:NAME and returns the name; NULL: there is none. Both may contain colons. */
 static const char *split_name(char *path)
 {
 	if (access(path, F_OK) == 0)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PRELOAD_BYTES 16384u
-#define KEY_LONG 0x100 /* from here on, keys have no letter */
+#define KEY_LONG 0x100 /* keys from here on have no letter */
 
 enum { /* a key for each option of the table; two have a letter */
        KEY_db = 'o',

@@ -32,7 +32,7 @@ struct answer {
 	struct kc_work works[KERNELS_MAX];
 	struct kc_leftover pairs[KERNELS_MAX]; /* [i]: kernel i beside kernel i - 1 */
 	struct kc_placement placed[KERNELS_MAX];
-	int timed; /* all times were given: placed is filled */
+	int timed; /* all times were given, so placed is filled in */
 };
 
 static const struct argp_option options[] = {
@@ -104,7 +104,7 @@ static unsigned make_works(const struct request *request, struct answer *answer)
 	return refused;
 }
 
-/* All launched at the same moment, in this order, each in a stream of its own. */
+/* Places all kernels as if launched at the same moment, in this order, each in its own stream. */
 static int place_on_timeline(const struct request *request, struct answer *answer)
 {
 	struct kc_timeline *timeline;

@@ -15,13 +15,13 @@
 #define STEP_THREADS 128u
 #define FMA_BLOCKS_PER_SM 32u
 #define SCATTER_THREADS (1u << 20)
-#define RING_STRIDE 2048u /* bytes between two pointers: each has a sector, a row and no neighbour of its own */
+#define RING_STRIDE 2048u /* bytes between two pointers, so that no two share a sector or a memory row */
 #define BUS_BYTES (16ull << 20)
-#define SERIES 20u /* of kernels back to back, for the host's clock */
+#define SERIES 20u /* of kernels back to back, timed by the host's clock */
 #define SERIES_KERNELS 50u
 #define IDLE_US 200 /* between launches on an idle device */
 
-/* X(member, symbol): what of the driver is called */
+/* X(member, symbol): the functions of the driver that are called */
 #define DRIVER(X)                                                                                                      \
 	X(init, cuInit)                                                                                                \
 	X(get, cuDeviceGet)                                                                                            \
@@ -57,7 +57,7 @@ struct work {
 	struct kc_calibrate_host times;
 };
 
-/* As a CUDA runtime finds it: by the driver's own resolver, in drivers that have it. */
+/* Looks a function up as a CUDA runtime does: with the driver's own resolver, in drivers that have one. */
 static void resolve_launch(struct driver *d, void *library)
 {
 	enum { FIRST_VERSION = 4000 }; /* of cuLaunchKernel: PFN_cuLaunchKernel_v4000 */
@@ -209,7 +209,7 @@ static int work_scattered(struct work *w)
 	return repeat(w, w->scatter, SCATTER_THREADS / BLOCK_THREADS, BLOCK_THREADS, arguments);
 }
 
-/* Each chase through global memory begins where the one before ended: nothing is in a cache. */
+/* Each chase through global memory begins where the one before ended, so nothing is in a cache. */
 static int work_latency(struct work *w)
 {
 	uint32_t count = (uint32_t)(w->bytes / RING_STRIDE), stride = RING_STRIDE;
@@ -252,7 +252,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Medians over the series. A series' launch calls are over long before its kernels are. */
+/* Takes medians over the series. The launch calls of a series end long before its kernels do. */
 static int work_host(struct work *w)
 {
 	uint32_t loops = KC_CALIBRATE_FMA_LOOPS;

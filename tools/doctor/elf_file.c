@@ -16,7 +16,7 @@
 #error "name this processor's ELF machine"
 #endif
 
-/* count structs of bytes each at offset; NULL where they are not in the file. */
+/* An array of count structs of the given size at offset; NULL if it is not inside the file. */
 static const void *at(const struct kc_elf_file *elf, uint64_t offset, uint64_t count, uint64_t bytes)
 {
 	if (offset > elf->size || count > (elf->size - offset) / bytes)
@@ -24,7 +24,7 @@ static const void *at(const struct kc_elf_file *elf, uint64_t offset, uint64_t c
 	return elf->bytes + offset;
 }
 
-/* A string of the table at offset; NULL where it does not end inside. */
+/* The string at offset in the table; NULL if it does not end inside the table. */
 static const char *string_at(const struct kc_elf_file *elf, uint64_t table, uint64_t table_bytes, uint64_t index)
 {
 	const char *text = at(elf, table, table_bytes, 1);
@@ -44,7 +44,7 @@ static Elf64_Phdr program_header(const struct kc_elf_file *elf, const Elf64_Ehdr
 	return ph;
 }
 
-/* Where the file holds what will be mapped at a virtual address; UINT64_MAX: nowhere. */
+/* The offset in the file of what will be mapped at a virtual address; UINT64_MAX: there is none. */
 static uint64_t file_offset(const struct kc_elf_file *elf, uint64_t address)
 {
 	Elf64_Ehdr head;

@@ -1,8 +1,6 @@
-/*
- * As much of an ELF file as tells how it is linked: interpreter, needed
- * libraries, whether it carries device code. The file is mapped; every offset
- * taken from it is checked against its size, since it may be cut or made up.
- */
+/* The parts of an ELF file that tell how it is linked: interpreter, needed libraries, whether it contains device
+ * code. The file is mapped; every offset in it is checked against its size, since the file may be truncated or
+ * forged. */
 #ifndef KC_ELF_FILE_H
 #define KC_ELF_FILE_H
 
@@ -13,15 +11,14 @@ struct kc_elf_file {
 	const uint8_t *bytes;
 	size_t size;
 	int bits;                               /* 32 or 64 */
-	int foreign;                            /* not this processor's, or not 64-bit: nothing below is known */
+	int foreign;                            /* for another processor, or not 64-bit: nothing below is filled in */
 	int has_interpreter;                    /* PT_INTERP: a loader resolves its libraries */
 	int is_loader;                          /* it is the loader itself (ld.so APP) */
 	int has_device_code;                    /* a section .nv_fatbin: nvcc built it */
 	uint64_t dynamic_offset, dynamic_bytes; /* 0: none */
 };
 
-/* 0; -ENOEXEC where it is not ELF; -EILSEQ where it is cut or damaged (what was
- * read of it is closed again); -errno. */
+/* 0; -ENOEXEC: not ELF; -EILSEQ: truncated or damaged; -errno. Nothing is left open after an error. */
 int kc_elf_open(const char *path, struct kc_elf_file *out);
 /* Every DT_NEEDED, in order. */
 void kc_elf_needed(const struct kc_elf_file *elf, void (*fn)(const char *name, void *arg), void *arg);

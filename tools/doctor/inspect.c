@@ -11,9 +11,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SCRIPT_DEPTH 4  /* the kernel's own bound on scripts run by scripts */
+#define SCRIPT_DEPTH 4  /* the kernel's limit on scripts that run scripts */
 #define SCRIPT_LINE 256 /* BINPRM_BUF_SIZE */
-#define SHELL "/bin/sh" /* what execvp() runs a file of unknown format with */
+#define SHELL "/bin/sh" /* execvp() runs files of unknown format with it */
 
 static int is_program(const char *path)
 {
@@ -129,7 +129,7 @@ static int inspect_elf(struct kc_inspection *out)
 	return 0;
 }
 
-/* "#!/usr/bin/env [-S] [NAME=VALUE]… python3": the program env will run. */
+/* In "#!/usr/bin/env [-S] [NAME=VALUE]… python3", the program that env will run. */
 static const char *behind_env(const char *interpreter, char *arguments)
 {
 	const char *base = strrchr(interpreter, '/');
@@ -144,8 +144,7 @@ static const char *behind_env(const char *interpreter, char *arguments)
 	return NULL;
 }
 
-/* The interpreter that a script names in its first line, into out->binary.
- * 1: there is one; 0: not a script. */
+/* Puts the interpreter that a script names in its first line into out->binary. 1; 0: not a script. */
 static int follow_script(struct kc_inspection *out)
 {
 	char line[SCRIPT_LINE + 1], *interpreter, *arguments;

@@ -14,7 +14,7 @@ enum kc_preload { /* can libkerncast.so be preloaded? */
 		  KC_PRELOAD_STATIC,     /* no dynamic loader in it */
 		  KC_PRELOAD_PRIVILEGED, /* setuid, setgid or file capabilities: the loader ignores LD_PRELOAD */
 		  KC_PRELOAD_FOREIGN,    /* 32-bit, or another processor's */
-		  KC_PRELOAD_UNKNOWN,    /* not readable, not ELF: the kernel will say */
+		  KC_PRELOAD_UNKNOWN,    /* not readable or not ELF: the kernel will report it */
 };
 
 enum kc_cuda_link { /* how the file itself reaches CUDA */
@@ -28,12 +28,12 @@ struct kc_inspection {
 	char path[PATH_MAX];   /* the file that was asked for, found in PATH */
 	char binary[PATH_MAX]; /* the ELF file: path, or the interpreter of a script */
 	int found;             /* 0: no such program */
-	int executable;        /* by us */
+	int executable;        /* readable by us */
 	int script;
 	enum kc_preload preload;
 	unsigned cuda;      /* enum kc_cuda_link, or-ed */
 	int sees_driver;    /* reaches CUDA through another library (cuBLAS, cuDNN, …) */
-	char reason[192];   /* why not, where preload is not KC_PRELOAD_YES */
+	char reason[192];   /* why preload is not KC_PRELOAD_YES */
 	char cure[160];     /* what to do about it */
 	char sanitizer[64]; /* libasan.so.8, …: must be loaded before any other library */
 };
@@ -42,10 +42,9 @@ struct kc_inspection {
  * is none, -EACCES where it is not executable (what is known is filled in). */
 int kc_inspect(const char *command, struct kc_inspection *out);
 
-/* The value of LD_PRELOAD that adds library to existing (NULL: none), behind
- * sanitizer (may be ""), which it names first where existing does not. A library
- * that is already there is not added again. 0; -EINVAL where its path has a blank
- * or a colon, which LD_PRELOAD cannot express; -ERANGE. */
+/* The value of LD_PRELOAD that adds library to existing (NULL: none) after sanitizer (may be ""), which comes first
+ * unless existing has it. A library that existing has is not added again. 0; -EINVAL: its path has a blank or a
+ * colon, which LD_PRELOAD cannot express; -ERANGE. */
 int kc_preload_value(const char *existing, const char *library, const char *sanitizer, char *out, size_t size);
 
 #endif

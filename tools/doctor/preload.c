@@ -31,8 +31,8 @@ static int append(char *out, size_t size, const char *entry, size_t n)
 	return 0;
 }
 
-/* Entries of existing that are sanitizers (want = 1) or that are none (0), but
- * for library itself. Returns how many, or -ERANGE. */
+/* Appends the entries of existing that are sanitizers (want = 1) or are not (0), except library itself. Returns how
+ * many, or -ERANGE. */
 static int append_those(const char *existing, const char *library, int want, char *out, size_t size)
 {
 	int count = 0;

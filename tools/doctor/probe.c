@@ -22,15 +22,15 @@
 #define PRELOAD_BYTES 8192u
 #define CUDA_VERSION_UNIT 1000 /* cuDriverGetVersion: 1000 * major + 10 * minor */
 
-/* What a probe's process finds, in memory shared with ours: it stays when the
- * process crashes, and says how far it came. */
+/* What the process of a probe finds, in memory shared with us: if the process crashes, it still tells how far it
+ * came. */
 struct findings {
 	char library[PATH_MAX];
 	char error[256];
 	char doing[32];
 	int loaded;
 	int simulated;
-	int result; /* of cuInit, or of cuptiGetVersion */
+	int result; /* the result of cuInit or cuptiGetVersion */
 	int version;
 	int device_count;
 	char devices[KC_PROBE_DEVICES][96];
@@ -41,7 +41,7 @@ enum ended { ENDED_WELL, ENDED_BADLY, ENDED_SIGNAL, ENDED_TIMEOUT, ENDED_NOT_STA
 struct outcome {
 	enum ended ended;
 	int number;     /* exit status or signal */
-	char said[256]; /* the first of what it wrote on stderr */
+	char said[256]; /* the beginning of its standard error */
 };
 
 static void be_quiet(int to_parent)
@@ -53,7 +53,7 @@ static void be_quiet(int to_parent)
 	dup2(to_parent, STDERR_FILENO);
 }
 
-/* Reads what the process says until it ends: the pipe closes then. 0: too late. */
+/* Reads the output of the process until it ends, which closes the pipe. 0: it did not end in time. */
 static int listen_to(int from, struct outcome *out)
 {
 	struct pollfd wait = {.fd = from, .events = POLLIN};
@@ -88,7 +88,7 @@ static void collect(pid_t child, int in_time, struct outcome *out)
 
 	if (!in_time) {
 		kill(child, SIGKILL);
-		out->ended = ENDED_TIMEOUT; /* stuck in the kernel it may never die: not waited for */
+		out->ended = ENDED_TIMEOUT; /* not waited for: a process stuck in the kernel may never die */
 		waitpid(child, &status, WNOHANG);
 		return;
 	}

@@ -15,7 +15,7 @@
 #define PERCENT 100
 
 static const uint32_t sizes[SIZES] = {32, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024};
-/* Numbers of the timed ones: every other one, and both ends. The others are only compared with. */
+/* Indices of the block sizes given as timed: every other one, and both ends. The others only serve for comparison. */
 static const uint32_t timed[] = {0, 2, 4, 6, 8, 11};
 #define TIMED (sizeof(timed) / sizeof(*timed))
 
@@ -55,7 +55,7 @@ struct curves {
 	struct kc_block_time times[BENCHMARKS][SIZES];
 };
 
-/* The launch of a round that takes longest tells what the block size does to it. */
+/* Of a round, the launch that takes longest shows the effect of the block size. */
 static struct kc_block_time time_of(const struct kc_observations *evidence, const struct kc_observed *observed)
 {
 	struct kc_block_time time = {.ns = kc_observed_round_ns(observed)};
@@ -94,8 +94,7 @@ static int load_curve(const struct kc_observations *evidence, const char *algori
 	return found == SIZES;
 }
 
-/* Rates, time at the reference / time, a row a benchmark; without one of them (left_out: its number, or count: none).
- */
+/* Rates (time at the reference / time), one row per benchmark, without the benchmark left_out (count: with all). */
 struct rows {
 	double at[BENCHMARKS * SIZES];
 	uint32_t groups[BENCHMARKS], count;
@@ -122,7 +121,8 @@ struct errors {
 	char where[64];
 };
 
-/* The paper's: a basis of the others, as many functions as predict those best. 0, or -EINVAL. */
+/* The paper's prediction: a basis of the other benchmarks, with the number of functions that predicts those best. 0
+ * or -EINVAL. */
 static int by_basis(const struct curves *curves, uint32_t b, double *out_ns)
 {
 	struct rows rows = rows_without(curves, b);
@@ -140,7 +140,7 @@ static int by_basis(const struct curves *curves, uint32_t b, double *out_ns)
 	return rc;
 }
 
-/* kerncast's: the kernel's own timed sizes and terms of the hardware, no other kernel. */
+/* kerncast's prediction: from the kernel's own timed sizes and terms of the hardware, without other kernels. */
 static double by_terms(const struct curves *curves, uint32_t b, uint32_t c)
 {
 	struct kc_block_time known[TIMED];
@@ -151,7 +151,7 @@ static double by_terms(const struct curves *curves, uint32_t b, uint32_t c)
 	return kc_blocks_predict(&own, NULL, 0, &curves->times[b][c].size);
 }
 
-/* From the neighbours that were timed, log time over log threads. */
+/* Interpolates log time over log threads between timed neighbours. */
 static double by_neighbours(const struct curves *curves, uint32_t b, uint32_t c)
 {
 	uint32_t i = 0, low, high;

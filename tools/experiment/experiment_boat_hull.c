@@ -13,7 +13,7 @@
 #define BINS 256
 #define MAXIMUM_SHARE 4.0 /* Table 4: the maximum is over 262,144 elements of an image of 1,024 x 1,024 */
 
-/* Of the conclusion and Table 5: the total; kernels (2 and 7 %); transfers. */
+/* Errors in the conclusion and Table 5: the total; kernels (2 and 7 %); transfers. */
 #define TOTAL_ERROR 0.08
 #define KERNELS_ERROR 0.07
 #define TRANSFERS_ERROR 0.11
@@ -100,7 +100,7 @@ static struct kc_boathull_time time_of(const struct kc_boathull_machine *machine
 	return kc_boathull_ns(machine, &work, p->complexity, (struct kc_boathull_use){p->fma, p->coalesced});
 }
 
-/* Measured rates go before those that follow from the data sheet. */
+/* Measured rates are preferred to those of the data sheet. */
 static struct kc_boathull_machine machine_of(const struct kc_observations *evidence)
 {
 	struct kc_boathull_machine machine = kc_boathull_machine_of(&evidence->device);

@@ -48,7 +48,7 @@ static uint32_t plan(enum kc_plan plan, struct kc_step steps[static KC_STEPS])
 	return plan_sizes(steps, count, "subarray", SUBARRAY_BLOCK, lengths, plan == KC_PLAN_FULL ? 5 : 3);
 }
 
-/* The kernel of a round that takes the time: the first one. */
+/* Of a round, the first kernel takes almost all of the time. */
 struct sized {
 	const struct kc_observed *observed;
 	double measured_ns, unit_ns; /* Equation 3 with λ = 1 */
@@ -100,7 +100,7 @@ static double by_lambda(const struct sized *fitted, const struct sized *size)
 	return size->unit_ns / (fitted->unit_ns / fitted->measured_ns);
 }
 
-/* predictor/solo/curve.h, knowing the one size and no other device. */
+/* predictor/solo/curve.h, given the one size and no other device. */
 static double by_law(const struct kc_observations *evidence, const struct sized *fitted, const struct sized *size)
 {
 	struct kc_curve curve = kc_curve_of(&evidence->device);
@@ -191,12 +191,12 @@ static uint32_t plan_learning(enum kc_plan plan, struct kc_step steps[static KC_
 	return count;
 }
 
-/* Predicting a launch with so many of the ones before it known, then learning from it. */
+/* One launch predicted from a number of launches before it, and learned from afterwards. */
 struct lesson {
 	double lambda, error;
 };
 
-/* Returns how many; lessons[n] knew n measurements, n from 1 on. */
+/* Returns how many; lessons[n] was predicted from n measurements, n ≥ 1. */
 static uint32_t learn(const struct kc_observations *evidence, const struct kc_observed *observed,
 		      struct lesson *lessons)
 {

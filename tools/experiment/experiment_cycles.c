@@ -73,7 +73,8 @@ static struct kc_counts count_list(const struct kc_observed_launch *launch, doub
 	return scattered(1, 2 * nodes, nodes, 0, 3 * nodes); /* list_last: one thread, the whole of the last list */
 }
 
-/* As the program makes them: parts of log2 n, and the head where it begins none (not known here: left out). */
+/* Sublists as the program makes them, of log2 n nodes; that of the head is left out, since its place is unknown
+ * here. */
 static double shorter(double nodes)
 {
 	return ceil(nodes / (nodes > 3 ? floor(log2(nodes)) : 2));

@@ -35,7 +35,7 @@ static void find_series(struct drawing *drawing)
 	}
 }
 
-/* In single quotes: in double quotes gnuplot runs what stands between backquotes. */
+/* Quotes with single quotes, since gnuplot executes text between backquotes inside double quotes. */
 static void put_text(FILE *to, const char *text)
 {
 	fputc('\'', to);
@@ -116,7 +116,7 @@ static void put_series(const struct drawing *drawing, const char *what, int titl
 #define LINE_EQUAL " lw 1.5 dt 1 lc rgb '#404040' title 'equal'"
 #define LINE_BAND " lw 1 dt 2 lc rgb '#808080' "
 
-/* --- one function a kind */
+/* --- one function per kind */
 
 static int has_known(const struct kc_finding *finding)
 {
@@ -283,7 +283,7 @@ static int run_gnuplot(int script, char *why, size_t why_size)
 	return status ? -EIO : 0;
 }
 
-/* gnuplot does not notice a full disk. end: what a whole file has at its end. */
+/* gnuplot does not notice a full disk, so the end of the file is checked. end: how a complete file ends. */
 static int is_whole(const char *path, const char *end)
 {
 	char tail[16] = "";

@@ -9,7 +9,7 @@
 #define EQUATION "wave model"
 #define OURS "kerncast"
 
-/* Of section 6.3: synthetic pairs, and applications. */
+/* Errors in section 6.3: of synthetic pairs, and of applications. */
 #define SYNTHETIC_ERROR 0.0349
 #define APPLICATIONS_ERROR 0.106
 
@@ -18,7 +18,7 @@
 #define FULL_ROUNDS 30u
 #define ROUNDS_MOST FULL_ROUNDS
 
-/* What the second of a pair did beside the first, in one meeting: over its time alone. */
+/* Slowdown of the second kernel of a pair beside the first, in one meeting. */
 struct meeting {
 	double actual, waves, ours; /* measured; by the wave model, eq. 5.1; predicted by kerncast before it ran */
 };
@@ -33,7 +33,7 @@ static int is_whole(const struct meeting *m)
 	return isfinite(m->actual) && isfinite(m->waves) && isfinite(m->ours) && m->actual > 0;
 }
 
-/* The waves say the same at every meeting; the actual slowdown they are compared with is the median. */
+/* The wave model predicts the same at every meeting, so it is compared with the median of the measured slowdowns. */
 static void add_pair(const struct meeting *meetings, uint32_t rounds, uint32_t number, struct kc_finding *finding,
 		     struct errors *errors)
 {
@@ -175,7 +175,7 @@ static int open_company(const struct kc_observed *observed, struct company *comp
 	return company->alone ? 0 : -1;
 }
 
-/* All kernels of the one that was put in second. */
+/* Over all kernels of the application launched second. */
 static struct meeting meet_application(const struct company *company, uint32_t round, int filter_first)
 {
 	uint32_t filter = company->each - company->own, begin = filter_first ? filter : company->own;

@@ -44,7 +44,7 @@ static void beside_us(const char *name, char *out, size_t size)
 
 /* --- what device is there */
 
-/* The stand-in driver goes first for the programs; this process has none loaded. */
+/* Puts the stand-in driver first in the library path of the programs; this process has no driver loaded. */
 static int use_stand_in(struct kc_laboratory *lab)
 {
 	const char *existing = getenv("LD_LIBRARY_PATH");
@@ -127,7 +127,7 @@ void kc_laboratory_close(struct kc_laboratory *lab)
 
 /* --- one program */
 
-/* Splits what kc_step_text() made, whose parts hold no blanks. */
+/* Splits the text of kc_step_text(), whose parts contain no blanks. */
 static void split(char *text, char **argv, unsigned most)
 {
 	unsigned count = 0;
@@ -187,7 +187,7 @@ static int run_program(char **argv, const char *preload, struct ended *ended)
 	return rc;
 }
 
-/* The simulated device is told what a block costs, unless the user has told it. */
+/* Tells the simulated device what a block costs, unless the user has done so. */
 static void set_costs(const struct kc_laboratory *lab, const char *program, int of_user)
 {
 	char path[PATH_MAX + 64];
@@ -271,7 +271,7 @@ static void name_run(char *token, size_t size)
 	snprintf(token, size, KC_STEP_TOKEN "%lld-%09ld-%d", (long long)now.tv_sec, now.tv_nsec, (int)getpid());
 }
 
-/* The library's journal and SQLite's log ask for space by pieces of this size at least. */
+/* The library's journal and SQLite's log are extended by at least this much. */
 #define DISK_LEAST_BYTES (256u << 10)
 
 static int is_full(const char *folder)

@@ -48,8 +48,7 @@ static int error_of(sqlite3 *db, char *why, size_t why_size)
 	return code == SQLITE_FULL ? -ENOSPC : -EIO;
 }
 
-/* A run of an experiment that no complete step names; 0: there is none. Other runs of the database are not ours to
- * delete. */
+/* A run of an experiment that belongs to no complete step; 0: there is none. Other runs of the database must stay. */
 static int64_t incomplete_run(sqlite3 *db)
 {
 	static const char sql[] = "SELECT id FROM run WHERE token GLOB '" KC_STEP_TOKEN "*'"
@@ -107,7 +106,7 @@ static const char *text_at(sqlite3_stmt *stmt, int i)
 	return text ? text : "";
 }
 
-/* A number that a query with one text parameter answers with; -1: none. */
+/* The number that a query with one text parameter returns; -1: none. */
 static int64_t number(sqlite3 *db, const char *sql, const char *text)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -145,7 +144,7 @@ int kc_step_is_complete(struct kc_store *store, const struct kc_step *step)
 	return number(kc_store_db(store), "SELECT count(*) FROM experiment_step WHERE step = ?1", text) > 0;
 }
 
-/* What the library said of this run, where that tells why nothing was measured. */
+/* The message of the library that may tell why nothing of this run was measured. */
 static void say_cause(sqlite3 *db, const char *token, char *why, size_t why_size)
 {
 	static const char sql[] = "SELECT m.text FROM message m JOIN process p ON p.id = m.process JOIN run r"

@@ -58,7 +58,7 @@ static void print_figures(const struct kc_shown *shown)
 		printf("  Figure: %s, %s\n", kc_database_shown(shown->figures[0]), strrchr(shown->figures[1], '/') + 1);
 }
 
-/* Lines of whole words, each begun with two blanks. */
+/* Prints lines of whole words, indented by two blanks. */
 static void print_wrapped(const char *text)
 {
 	unsigned width = kc_page_width(), used = 0;

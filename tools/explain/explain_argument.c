@@ -36,7 +36,7 @@ static int is_hexadecimal(const char *text)
 	return text[0] == '0' && tolower((unsigned char)text[1]) == 'x';
 }
 
-/* A number of `bytes` bytes: from the least signed to the greatest unsigned one. */
+/* Reads an integer of `bytes` bytes, from the lowest signed to the highest unsigned value. */
 static int read_integer(const char *text, uint32_t bytes, uint64_t *value)
 {
 	int negative = *text == '-', base = is_hexadecimal(text) ? 16 : 10;

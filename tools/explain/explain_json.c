@@ -36,7 +36,7 @@ static json_t *param_json(uint32_t offset_bytes, uint32_t bytes, const char *typ
 	return out;
 }
 
-/* By position. Machine code tells sizes, no types. */
+/* By position. Machine code tells sizes but no types. */
 static json_t *params_json(const struct kc_explained *kernel)
 {
 	json_t *out = json_array();
@@ -122,7 +122,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	return out;
 }
 
-/* As they stand in the code; null where its architecture's instructions are not known. */
+/* Counted as they are in the code; null if the instructions of its architecture are unknown. */
 static json_t *instructions_json(const struct kc_sass *sass)
 {
 	static const char *const reaches[] = {
@@ -174,7 +174,7 @@ static json_t *kernel_json(const struct kc_explained *kernel)
 	return out;
 }
 
-/* Taken, where others of its fatbin were passed over. */
+/* Whether this image was read and not passed over for another one of its fatbin. */
 static int is_read(const struct kc_explanation *explanation, const struct kc_image *image)
 {
 	const struct kc_explain_unit *unit = &explanation->units[image->fatbin];

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a file may make this command take. The largest libraries unpack to some hundred MiB. */
+/* Limit on the memory that a file can make this command use. The largest libraries unpack to some hundred MiB. */
 #define IMAGES_BYTES ((size_t)4 << 30)
 #define MODULE_BYTES ((size_t)1 << 30)
 #define FORMULA_BYTES ((size_t)64 << 20)
@@ -99,7 +99,7 @@ static void choose_target(struct kc_explanation *explanation)
 	}
 }
 
-/* The same source stands behind every image of a fatbin: where PTX for the target is missing, another serves. */
+/* All images of a fatbin come from the same source, so other PTX is used where that for the target is missing. */
 static void choose_images(const struct kc_explanation *explanation, uint32_t fatbin, struct kc_explain_unit *unit)
 {
 	const struct kc_images *images = &explanation->images;
@@ -173,8 +173,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const struct kc_explained *)a)->name, ((const struct kc_explained *)b)->name);
 }
 
-/* "scale" is asked for scale(float*, int), for scale<float>(float*, int) and, as demanglers print it, for void
- * scale<...>(...). */
+/* "scale" names scale(float*, int), scale<float>(float*, int) and, as demanglers print it, void scale<...>(...). */
 static int is_wanted(const char *wanted, const char *name, const char *readable)
 {
 	size_t length;
@@ -187,7 +186,7 @@ static int is_wanted(const char *wanted, const char *name, const char *readable)
 	return strncmp(readable, wanted, length) == 0 && strchr("(<", readable[length]);
 }
 
-/* The kernel of that name: one already there, or a new one; NULL where it is not wanted or there is no memory. */
+/* Finds or adds the kernel of that name; NULL: it was not asked for, or there is no memory. */
 static struct kc_explained *kernel_named(struct gathering *gathering, const char *name)
 {
 	struct kc_explanation *explanation = gathering->explanation;
@@ -220,7 +219,7 @@ static void gather_ptx(struct gathering *gathering, const struct kc_explain_unit
 	}
 }
 
-/* relocatable: code before nvlink, which serves only where there is none after it */
+/* relocatable: code before nvlink, which is used only if there is none after it */
 static void gather_code(struct gathering *gathering, const struct kc_explain_unit *unit, int relocatable)
 {
 	for (uint32_t i = 0; unit->code.relocatable == relocatable && i < unit->code.kernel_count; i++) {
@@ -355,7 +354,7 @@ static int count_kernel(struct kc_explained *kernel, const struct kc_explain_lau
 	return rc;
 }
 
-/* What the kernel needs is what the machine code says, where that is the device's. */
+/* Registers and shared memory are those of the machine code, if it is for the device. */
 static void time_kernel(const struct kc_explanation *explanation, struct kc_explained *kernel)
 {
 	const struct kc_explain_launch *asked = explanation->launch;

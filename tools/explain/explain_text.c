@@ -11,7 +11,7 @@
 #define LABEL_WIDTH 16                    /* the longest name of a counter is shared_requests */
 #define EXACT_INTEGERS 9007199254740992.0 /* 2^53: from here on a double may skip integers */
 
-/* A label, then words, broken at blanks; further lines begin below the first word. */
+/* Prints a label and words, wrapped at blanks; further lines are aligned with the first word. */
 static void put_wrapped(unsigned indent, const char *label, const char *text)
 {
 	size_t begin = indent + LABEL_WIDTH + 2, column = begin, width = kc_page_width();

@@ -11,7 +11,7 @@ void kc_explain_architectures(const struct kc_images *images, char *out, size_t 
 	size_t used = 0;
 
 	out[0] = '\0';
-	for (;;) { /* the least that is above the one before */
+	for (;;) { /* the lowest above the previous one */
 		uint32_t least = UINT32_MAX;
 
 		for (uint32_t i = 0; i < images->count; i++) {

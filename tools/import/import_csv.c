@@ -51,7 +51,7 @@ static int no_header(const struct kc_import *file, uint64_t lines, int summary)
 	return -EINVAL;
 }
 
-/* 1: a header, in record. < 0 after a message. command: of what was profiled, where it is said. */
+/* 1: record is a header. < 0 after a message. command: of the profiled program, if the file names it. */
 static int find_header(const struct kc_import *file, struct kc_csv_reader *csv, struct kc_csv_record *record,
 		       char command[KC_IMPORT_COMMAND_MAX])
 {

@@ -9,8 +9,8 @@
 #include <zlib.h>
 
 #define SAID_MAX 100u       /* malformed lines named in one file; the others are counted */
-#define PROGRESS_ROWS 4096u /* between two looks at the clock */
-#define SAMPLE_BYTES 512    /* of a file, enough to tell what it is */
+#define PROGRESS_ROWS 4096u /* rows between two looks at the clock */
+#define SAMPLE_BYTES 512    /* bytes at the start of a file that tell its format */
 
 void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
 {

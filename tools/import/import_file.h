@@ -23,7 +23,7 @@ struct kc_import {
 	struct kc_importer *importer;
 	struct kc_progress progress;
 	uint64_t malformed; /* lines or events left out */
-	char process[64];   /* of rows that do not name one */
+	char process[64];   /* for rows that do not name one */
 };
 
 enum kc_import_format {
@@ -32,22 +32,22 @@ enum kc_import_format {
 	KC_IMPORT_SQLITE, /* Nsight Systems */
 };
 
-/* From the first bytes, compressed or not. 0; -errno after a message. */
+/* Recognises the format by the first bytes, compressed or not. 0; -errno after a message. */
 int kc_import_format(const char *path, enum kc_import_format *format);
 
 int kc_import_csv(struct kc_import *file);
 int kc_import_json(struct kc_import *file);
 int kc_import_sqlite(struct kc_import *file);
 
-/* import_table.c, for import_csv.c. The rows behind the header `first`, and of the tables that follow. */
+/* import_table.c, for import_csv.c. Reads the rows after the header `first`, and the tables that follow. */
 #define KC_IMPORT_COMMAND_MAX 512u
 int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const char *command,
 		     const struct kc_csv_record *first);
 int kc__import_is_table_header(const struct kc_csv_record *record);
-/* 1: what nvprof says of itself ("==4311== …"); command becomes the program's where the line names it. */
+/* 1: a line about nvprof itself ("==4311== …"); command becomes that of the program if the line names it. */
 int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MAX]);
 
-/* Names a line (or JSON event) that is left out, the first hundred of a file, and counts it. */
+/* Counts a line (or JSON event) that is left out, and names it if it is among the first hundred of the file. */
 void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Hands the rows of import_stage.h to the importer, counted from zero_ns; reports what went wrong. */

@@ -35,7 +35,7 @@ struct event {
 	enum category category;
 	char start[NUMBER_MAX], duration[NUMBER_MAX];
 	char name[NAME_MAX_BYTES];
-	char why[128]; /* of an argument that makes no sense */
+	char why[128]; /* about a malformed argument */
 	struct kc_trace_row row;
 };
 
@@ -43,11 +43,11 @@ struct reading {
 	struct kc_import *file;
 	struct kc_json_stream *stream;
 	struct kc_stage *stage;
-	unsigned depth, event_depth; /* open maps and arrays; inside of an event */
+	unsigned depth, event_depth; /* depth of maps and arrays, in all and inside an event */
 	enum section section;
 	int saw_events;
 	enum field field;
-	size_t argument[3]; /* where its elements go in the row */
+	size_t argument[3]; /* where the elements of an array go in the row */
 	unsigned element;
 	const char *device_key; /* of kc_device_set() */
 	int is_id, is_rank;
@@ -228,7 +228,7 @@ static void take_field(struct reading *r, const char *at, size_t bytes)
 	}
 }
 
-/* A number below 0 stands for none. */
+/* Negative numbers mean that there is none. */
 static void take_argument(struct reading *r, const char *at, size_t bytes)
 {
 	struct event *e = &r->event;
@@ -347,7 +347,7 @@ static int end_event(struct reading *r)
 	if (e->category == CALL) {
 		if (e->row.correlation == KC_TRACE_UNKNOWN || e->row.correlation == 0 ||
 		    kc_decimal_times(e->start, NS_PER_US, &launch_ns))
-			return 0; /* launched nothing */
+			return 0; /* the call launched nothing */
 		return kc_stage_call(r->stage, "", e->row.correlation, launch_ns);
 	}
 	if (check_operation(e)) {

@@ -23,7 +23,7 @@
 #define LAST_COPY_KIND 10                      /* CUpti_ActivityMemcpyKind */
 #define PID_OF "(%s / 0x1000000) %% 0x1000000" /* user guide, "Serialized process and thread identifiers" */
 
-/* A process's number of a device, and TARGET_INFO_GPU's. */
+/* The ordinal of a device in a process, and its id in TARGET_INFO_GPU. */
 struct mapped {
 	int64_t pid, ordinal, gpu;
 };
@@ -131,7 +131,7 @@ static int not_readable(const struct reading *r)
 	return -EBADMSG;
 }
 
-/* 0: an export with operations in it. */
+/* 0: the file is an export with operations. */
 static int recognise(const struct reading *r)
 {
 	const char *path = r->file->path;
@@ -199,7 +199,7 @@ static void read_device(const struct reading *r, sqlite3_stmt *stmt)
 	kc_importer_device(r->file->importer, sqlite3_column_int64(stmt, 0), &device);
 }
 
-/* Only the name where an older file has fewer columns. */
+/* For older files, which have fewer columns: only the name. */
 static void read_devices(const struct reading *r)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -93,7 +93,7 @@ static int run(sqlite3_stmt *stmt)
 	return to_errno(rc);
 }
 
-/* The number of a text, which is stored when it comes for the first time. */
+/* The id of a text, which is stored at its first use. */
 static int bind_text(struct kc_stage *s, sqlite3_stmt *stmt, int at, const char *text)
 {
 	uint32_t id = kc_intern(&s->texts, 't', text, strlen(text) + 1);

@@ -16,19 +16,19 @@
 
 struct kc_stage;
 
-/* All of these: 0 or -errno (-ENOSPC: TMPDIR is full). */
+/* All of these return 0 or -errno (-ENOSPC: TMPDIR is full). */
 int kc_stage_new(struct kc_stage **out);
 int kc_stage_add(struct kc_stage *stage, const struct kc_trace_row *row);
-/* A call that launched the operations of that correlation id; of several, the earliest counts. */
+/* Adds the call that launched the operations with that correlation id; of several, the earliest counts. */
 int kc_stage_call(struct kc_stage *stage, const char *process, int64_t correlation, int64_t launch_ns);
 
 uint64_t kc_stage_count(const struct kc_stage *stage);
 
-/* The rows by process, in the order in which processes first came, and start;
- * times count from zero_ns. Ends early where take() returns < 0, and returns that. */
+/* Passes the rows to take(), ordered by process (as they first came) and start, with times relative to zero_ns.
+ * Stops where take() returns < 0, and returns that. */
 int kc_stage_take(struct kc_stage *stage, int64_t zero_ns, int (*take)(const struct kc_trace_row *row, void *arg),
 		  void *arg);
-/* The earliest start; 0 where there is no row. */
+/* The earliest start; 0 if there are no rows. */
 int kc_stage_earliest(struct kc_stage *stage, int64_t *start_ns);
 
 void kc_stage_free(struct kc_stage *stage);

@@ -23,7 +23,7 @@
 #define LABEL_MAX KC_IMPORT_COMMAND_MAX
 #define NAME_MAX_BYTES 32768u /* of a kernel; the importer keeps fewer */
 
-static const char profiling[] = "NVPROF is profiling process"; /* the first thing nvprof says */
+static const char profiling[] = "NVPROF is profiling process"; /* the first line that nvprof prints */
 
 enum column {
 	START,
@@ -98,10 +98,10 @@ static const struct unit units[] = {
 };
 
 enum state {
-	OUTSIDE,        /* behind a table, before the next one */
-	AWAITING_UNITS, /* of nvprof's second row */
+	OUTSIDE,        /* after a table, before the next one */
+	AWAITING_UNITS, /* units from nvprof's second row */
 	INSIDE,
-	LEFT_OUT, /* a unit is not known: so are all values */
+	LEFT_OUT, /* a unit is unknown, and so are all values */
 };
 
 struct reading {
@@ -213,7 +213,7 @@ static void take_units(struct reading *r, const struct kc_csv_record *record)
 	r->unread += r->state == LEFT_OUT;
 }
 
-/* What stands before Start, or the command; a number where that came before. */
+/* The process is named by the columns before Start, or by its command; from the second table on with a number. */
 static void name_process(struct reading *r, const struct kc_csv_record *header)
 {
 	char label[LABEL_MAX] = "";
@@ -312,7 +312,7 @@ static int take_numbers(struct row *row)
 	return 0;
 }
 
-/* Cuts a number in brackets off the end: "Tesla K40c (0)", "matMul(float*) [103]". */
+/* Cuts a number in brackets off the end, as in "Tesla K40c (0)" and "matMul(float*) [103]". */
 static int64_t cut_number(char *text, char open, char close)
 {
 	size_t length = strlen(text);

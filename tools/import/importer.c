@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The trace's zero on the process's clock: times before it stay positive. */
+/* Where the zero of the trace lies on the process's clock, so that times before it stay positive. */
 #define ORIGIN_NS (INT64_C(1) << 51)
 #define QUEUE_MAX 16384u /* slots in one transaction, about */
 #define DEVICES 64u
@@ -124,7 +124,7 @@ static struct process *process_of(struct kc_importer *im, const char *name)
 	return im->by_id[id];
 }
 
-/* 1: said for the first time in this process, which is noted. */
+/* 1: the id was not used in this process before; it is marked as used. */
 static int declare(struct process *p, uint32_t id)
 {
 	size_t word = id / 64;
@@ -233,7 +233,7 @@ static int declare_device(struct kc_importer *im, struct process *p, const struc
 	return put_entry(im, p, KC_KIND_DEVICE, &entry, sizeof(entry));
 }
 
-/* What a trace calls a stream; 0: it does not say. Nothing is known of its kind. */
+/* The number of a stream in the trace; 0: it has none. Its kind is unknown. */
 static int stream_of(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t *local)
 {
 	int64_t key[2] = {known(row->device, 0), row->stream};
@@ -273,7 +273,7 @@ static int kernel_of(struct kc_importer *im, struct process *p, const struct kc_
 	return rc > 0 ? put_entry(im, p, KC_KIND_KERNEL, k, sizeof(k->entry) + length) : rc;
 }
 
-/* 0: the trace does not say. */
+/* 0: unknown. */
 static int arguments_of(struct kc_importer *im, struct process *p, const char *text, uint32_t *local)
 {
 	struct arguments_payload a = {.entry = {.id = 0}};
@@ -385,7 +385,7 @@ static void fill_launch(struct kc_launch *l, const struct kc_trace_row *row, uin
 	}
 }
 
-/* Held until no later row can meet it: rows come by start. */
+/* Kept until no later row can overlap it; rows come in the order of their starts. */
 static int add_launch(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
 {
 	uint32_t kernel, arguments = 0;

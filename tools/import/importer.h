@@ -27,13 +27,13 @@ struct kc_imported {
 	uint64_t processes;
 };
 
-/* device: what all rows ran on, or NULL: what their device_name says. content:
- * a hash of the file; run: what the files of one run share. 0 or -errno. */
+/* device: the device of all rows; NULL: the one that their device_name tells. content: a hash of the file; run: a
+ * number that the files of one run share. 0 or -errno. */
 int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, uint64_t run,
 		    const struct kc_device *device, struct kc_importer **out);
 
-/* What the file says of a device: its name and every field that is not 0 count
- * for rows added from now on. An ordinal past the last is passed over. */
+/* What the file tells about a device: its name and all fields other than 0 apply to rows added from now on. An
+ * ordinal that is too large is ignored. */
 void kc_importer_device(struct kc_importer *importer, int64_t ordinal, const struct kc_device *said);
 
 /* 1: the whole file is in the database already. */

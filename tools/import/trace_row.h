@@ -51,21 +51,21 @@ struct kc_trace_row {
 #define KC_TRACE_NUMBER(name, ...) int64_t name;
 	KC_TRACE_NUMBERS(KC_TRACE_NUMBER)
 #undef KC_TRACE_NUMBER
-#define KC_TRACE_TEXT(column) const char *column; /* "": not known */
+#define KC_TRACE_TEXT(column) const char *column; /* "": unknown */
 	KC_TRACE_TEXTS(KC_TRACE_TEXT)
 #undef KC_TRACE_TEXT
 };
 
-/* From the header row. 0; -EINVAL: kind, start_ns, duration_ns or name is missing, or one stands there twice. */
+/* Reads the header row. 0; -EINVAL: kind, start_ns, duration_ns or name is missing, or a column is there twice. */
 int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_record *header, char *why, size_t why_size);
 
 /* 0; -EINVAL with why. Keeps pointers into the record. */
 int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *columns, const struct kc_csv_record *record,
 		 char *why, size_t why_size);
 
-/* A row of which nothing is known. */
+/* A row with every field unknown. */
 extern const struct kc_trace_row kc_trace_row_unknown;
-/* The same ranges, for a row that was filled in otherwise. 0; -EINVAL with why. */
+/* Checks the ranges of a row that was filled in otherwise. 0; -EINVAL with why. */
 int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_size);
 
 #endif

@@ -11,7 +11,7 @@
 #define WARP_THREADS 32.0
 #define COUNT_MAX 1e15 /* keeps products with threads and cycles far from overflow */
 
-/* What is given beside the counters themselves, and which of those are. */
+/* Keys beside the counters, and which counters were given. */
 struct given {
 	uint8_t counter[KC_COUNTER_COUNT];
 	double sectors_per_request; /* 0: not given */
@@ -76,7 +76,7 @@ static int is_of_kernel(const char *key)
 	return !strcmp(key, "blocks") || !strcmp(key, "threads") || !strcmp(key, "regs") || !strcmp(key, "smem");
 }
 
-/* One key=value: a counter is set, what is the kernel's own is appended to left. */
+/* One key=value: sets a counter, or appends a key of the kernel itself to left. */
 static int take(struct kc_count_spec *spec, struct given *given, const char *key, const char *value, char *left,
 		char *why, size_t why_size)
 {
@@ -96,7 +96,7 @@ static int take(struct kc_count_spec *spec, struct given *given, const char *key
 	return 0;
 }
 
-/* Takes the counters out of `copy`; what is left is the kernel's own text. */
+/* Takes the counters out of `copy`; the rest describes the kernel itself. */
 static int take_counters(struct kc_count_spec *spec, struct given *given, char *copy, char *left, char *why,
 			 size_t why_size)
 {

@@ -19,12 +19,9 @@ struct kc_count_spec {
 	struct kc_counts counts;
 };
 
-/*
- * What is not given follows from the rest: 4 bytes a load or store, full warps,
- * sectors and shared memory passes of neighbouring lanes on neighbouring words
- * (or from sectors_per_request= and bank_conflict_degree=). 0; -EINVAL with a
- * sentence in why; -ENOMEM. Keeps text.
- */
+/* Counters that are not given follow from the others: 4 bytes per load or store, full warps, sectors and shared
+ * memory passes of neighbouring lanes on neighbouring words (or from sectors_per_request= and
+ * bank_conflict_degree=). 0; -EINVAL with a sentence in why; -ENOMEM. Keeps text. */
 int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size);
 
 #endif

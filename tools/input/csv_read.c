@@ -10,9 +10,9 @@
 struct kc_csv_reader {
 	gzFile file;
 	int at_start, at_end;
-	int failed;        /* -errno, told once what is in the buffer is used up */
-	size_t start, end; /* of what is not yet read as a record */
-	uint64_t line;     /* of buffer[start] */
+	int failed;        /* -errno, reported when the buffer is used up */
+	size_t start, end; /* bytes not yet read as a record */
+	uint64_t line;     /* line number of buffer[start] */
 	char buffer[KC_CSV_RECORD_MAX + 1];
 	char text[KC_CSV_RECORD_MAX + 1]; /* the record's fields */
 };
@@ -48,7 +48,7 @@ void kc_csv_close(struct kc_csv_reader *reader)
 	free(reader);
 }
 
-/* More behind `end`; nothing more where the buffer is full. Returns whether there was. */
+/* Reads more after `end`, unless the buffer is full. Returns whether there was more. */
 static int refill(struct kc_csv_reader *r)
 {
 	int n, code;
@@ -66,14 +66,14 @@ static int refill(struct kc_csv_reader *r)
 	gzerror(r->file, &code);
 	if (n <= 0)
 		r->at_end = 1;
-	if (n < 0 || code == Z_BUF_ERROR) /* the latter: cut off */
+	if (n < 0 || code == Z_BUF_ERROR) /* Z_BUF_ERROR: the file is cut off */
 		r->failed = code == Z_ERRNO && errno ? -errno : -EBADMSG;
 	if (n > 0)
 		r->end += (size_t)n;
 	return n > 0;
 }
 
-/* The byte at an offset from the record's start, or -1 where the file or the room ends. */
+/* The byte at an offset from the start of the record; -1: the file or the buffer ends before it. */
 static int byte_at(struct kc_csv_reader *r, size_t offset)
 {
 	while (r->start + offset >= r->end) {
@@ -89,7 +89,7 @@ struct parse {
 	const char *why;
 };
 
-/* in: behind the opening quote. Leaves it behind the closing one. */
+/* in: after the opening quote; moved to after the closing one. */
 static int quoted_field(struct kc_csv_reader *r, struct parse *p)
 {
 	for (;;) {
@@ -131,7 +131,7 @@ static int plain_field(struct kc_csv_reader *r, struct parse *p)
 	return 0;
 }
 
-/* Behind a field: 1 another follows, 0 the record ends. */
+/* After a field: 1 another one follows, 0 the record ends. */
 static int end_of_field(struct kc_csv_reader *r, struct parse *p)
 {
 	int c = byte_at(r, p->in);
@@ -172,7 +172,7 @@ static int parse_record(struct kc_csv_reader *r, struct kc_csv_record *record, s
 	return rc;
 }
 
-/* Passes over the first line of what is malformed. */
+/* Skips the first line of a malformed record. */
 static void skip_line(struct kc_csv_reader *r)
 {
 	char *found;
@@ -251,7 +251,7 @@ int kc_csv_next(struct kc_csv_reader *r, struct kc_csv_record *record, const cha
 		skip_line(r);
 		return rc;
 	}
-	/* The last line of a file that is cut off is not whole. */
+	/* In a file that is cut off, the last line is incomplete. */
 	if (r->failed && r->start + parse.in >= r->end) {
 		r->start = r->end;
 		return r->failed;

@@ -20,24 +20,23 @@ struct kc_csv_reader;
 struct kc_csv_record {
 	char *fields[KC_CSV_FIELDS_MAX]; /* unquoted, NUL-terminated, valid until the next record */
 	unsigned count;
-	uint64_t line; /* its first, from 1 */
+	uint64_t line; /* number of its first line, from 1 */
 };
 
 /* 0 or -errno. */
 int kc_csv_open(const char *path, struct kc_csv_reader **out);
 
-/* 1: a record. 0: the end. -EINVAL: malformed, why tells how; record->line is
- * set and the next call goes on behind it. Other -errno: the file cannot be
- * read further (-EBADMSG: damaged gzip data). Empty lines are passed over. */
+/* 1: a record. 0: the end. -EINVAL: malformed, for the reason in why; record->line is set and the next call
+ * continues after it. Other -errno: the file cannot be read further (-EBADMSG: damaged gzip data). Empty lines are
+ * skipped. */
 int kc_csv_next(struct kc_csv_reader *reader, struct kc_csv_record *record, const char **why);
 
-/* How the next line that is not empty begins, without taking it: at most
- * size - 1 bytes of it, NUL-terminated. 1; 0: the end, or nothing that can be
- * read. */
+/* Copies up to size - 1 bytes of the next line that is not empty, without consuming it. 1; 0: the file has ended or
+ * cannot be read. */
 int kc_csv_peek(struct kc_csv_reader *reader, char *out, size_t size);
 void kc_csv_skip_line(struct kc_csv_reader *reader);
 
-/* Bytes of the file, as it lies there, that are behind. */
+/* Bytes of the (compressed) file that have been read. */
 uint64_t kc_csv_position(struct kc_csv_reader *reader);
 
 void kc_csv_close(struct kc_csv_reader *reader);

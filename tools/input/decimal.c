@@ -2,10 +2,10 @@
 
 #include <errno.h>
 
-/* Times 2^40 they still fit 128 bits; what comes behind them is below any unit. */
+/* So many digits times 2^40 still fit 128 bits; further digits are below any unit. */
 #define DIGITS_MAX 26
 #define EXPONENT_MAX 1000
-#define POWERS_MAX 38 /* of ten in 128 bits */
+#define POWERS_MAX 38 /* powers of ten that fit 128 bits */
 
 struct number {
 	unsigned __int128 digits;
@@ -38,7 +38,7 @@ static const char *take_exponent(const char *at, struct number *n)
 
 	at += at[1] == '-' || at[1] == '+' ? 2 : 1;
 	if (!is_digit(*at))
-		return at - 1; /* not at the end: no number */
+		return at - 1; /* trailing text: not a number */
 	for (; is_digit(*at); at++) {
 		if (exponent < EXPONENT_MAX)
 			exponent = exponent * 10 + (*at - '0');

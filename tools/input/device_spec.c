@@ -130,7 +130,7 @@ static int begin_like(struct kc_device *device, const char *name)
 	return 0;
 }
 
-/* Comments and empty lines say nothing. */
+/* Sets the field that a line names; skips comments and empty lines. 0 or -errno. */
 static int read_line(struct kc_device *device, char *line)
 {
 	char *key, *value;
@@ -180,7 +180,7 @@ static int read_spec(FILE *file, const char *path, struct kc_device *device, cha
 /* The built-in devices that fit a name best. */
 struct fitting {
 	enum kc_device_match match;
-	const struct kc_device *device; /* the first */
+	const struct kc_device *device; /* the first of them */
 	unsigned count;
 	char names[96]; /* "a100 or a100-80gb" */
 };

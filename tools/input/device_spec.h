@@ -21,7 +21,7 @@ int kc_device_spec(const char *what, struct kc_device *device, char *why, size_t
 /* Sets one field from text. 0; -ENOENT: no such field; -EINVAL: not a number in its range. */
 int kc_device_set(struct kc_device *device, const char *key, const char *value);
 
-/* Every numeric field of over that is not 0. */
+/* Copies every numeric field of over that is not 0. */
 void kc_device_overlay(struct kc_device *device, const struct kc_device *over);
 
 /* The i-th numeric field: its name and value; NULL past the end. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 9u /* bytes that decide: "-Infinity" */
+#define WORD_MAX 9u /* length of the longest such word: "-Infinity" */
 
 static int in_word(unsigned char c)
 {
@@ -31,7 +31,7 @@ static void blank(unsigned char *at, size_t bytes)
 	at[0] = at[1] = '"';
 }
 
-/* A word from at[i], outside of strings. Returns its end. */
+/* Handles a word that begins at at[i] outside of strings. Returns its end. */
 static size_t word_end(const unsigned char *at, size_t i, size_t bytes)
 {
 	while (i < bytes && in_word(at[i]))
@@ -70,7 +70,7 @@ size_t kc_json_clean(struct kc_json_clean *clean, unsigned char *at, size_t byte
 				return i;
 			if (!clean->word && is_no_number(at + i, end - i))
 				blank(at + i, end - i);
-			clean->word = end == bytes; /* goes on in the next piece */
+			clean->word = end == bytes; /* the word continues in the next piece */
 			i = end;
 		}
 	}
@@ -168,14 +168,14 @@ static int feed(struct kc_json_stream *s, size_t bytes)
 	return 0;
 }
 
-/* More behind the first `kept` bytes of the chunk. *bytes: of both. 1: there may be more. */
+/* Reads more after the first `kept` bytes of the chunk. *bytes: of both together. 1: there may be more. */
 static int fill(struct kc_json_stream *s, size_t kept, size_t *bytes)
 {
 	int code, n = gzread(s->file, s->chunk + kept, (unsigned)(sizeof(s->chunk) - kept));
 
 	*bytes = kept + (n > 0 ? (size_t)n : 0);
 	gzerror(s->file, &code);
-	if (n < 0 || code == Z_BUF_ERROR) { /* the latter: cut off */
+	if (n < 0 || code == Z_BUF_ERROR) { /* Z_BUF_ERROR: the file is cut off */
 		snprintf(s->why, sizeof(s->why), "the compressed data is damaged or cut off");
 		return code == Z_ERRNO && errno ? -errno : -EBADMSG;
 	}

@@ -21,7 +21,7 @@
 #define KC_JSON_CHUNK_BYTES (256u << 10)
 #define KC_JSON_VALUE_MAX (16u << 20)
 
-/* What is not a number becomes "" and blanks, in place, over any cut of the document into pieces. */
+/* Replaces words that are not numbers by "" and blanks, in place, wherever the document is cut into pieces. */
 struct kc_json_clean {
 	int in_string, escaped;
 	int word; /* inside a run of letters and digits */
@@ -34,10 +34,10 @@ struct kc_json_stream {
 	gzFile file;
 	yajl_handle parser;
 	struct kc_json_clean clean;
-	uint64_t offset; /* of chunk */
-	uint64_t line;   /* of chunk[counted], from 1 */
+	uint64_t offset; /* offset of chunk in the document */
+	uint64_t line;   /* line number of chunk[counted], from 1 */
 	size_t counted;
-	uint64_t quiet_bytes; /* since a callback last set it to 0 */
+	uint64_t quiet_bytes; /* bytes since a callback last set it to 0 */
 	int at_end;
 	char why[256];
 	unsigned char chunk[KC_JSON_CHUNK_BYTES];
@@ -50,7 +50,7 @@ int kc_json_stream_open(struct kc_json_stream **out, const char *path, const yaj
  * failed. stream->why says what, kc_json_stream_line() and _offset() where.
  * -ECANCELED: a callback returned 0. */
 int kc_json_stream_read(struct kc_json_stream *stream, struct kc_progress *progress);
-/* Of what was parsed last; also from a callback. */
+/* Where the parser is; may be called from a callback. */
 uint64_t kc_json_stream_line(struct kc_json_stream *stream);
 uint64_t kc_json_stream_offset(const struct kc_json_stream *stream);
 void kc_json_stream_close(struct kc_json_stream *stream);

@@ -14,7 +14,7 @@ struct kc_csv {
  * "'" goes before what a spreadsheet would read as a formula. */
 void kc_csv_text(struct kc_csv *csv, const char *text);
 void kc_csv_integer(struct kc_csv *csv, int64_t value);
-/* Not known (NAN): an empty field. */
+/* NAN: an empty field. */
 void kc_csv_real(struct kc_csv *csv, double value);
 void kc_csv_end_row(struct kc_csv *csv);
 

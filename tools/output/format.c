@@ -137,7 +137,7 @@ static size_t copy_shown(const char *text, size_t columns, char *out, size_t siz
 	return used;
 }
 
-/* What is left of the text when at most columns of it may be. */
+/* The end of the text that fits into columns. */
 static const char *last_columns(const char *text, size_t columns)
 {
 	size_t have = kc_text_width(text);

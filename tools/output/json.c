@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS 9                   /* of numbers that people read */
+#define DIGITS 9                   /* digits of numbers for people */
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 json_t *kc_json_document(const char *name, unsigned version)
@@ -54,7 +54,7 @@ json_t *kc_json_text(const char *text)
 	return out;
 }
 
-/* Inside a string \u007f says the same as the byte, and does nothing to a terminal. */
+/* Inside a string, \u007f means the same as the byte, and has no effect on a terminal. */
 static int write_shown(const char *text, size_t size, void *to)
 {
 	struct kc_printable shown;
@@ -62,7 +62,7 @@ static int write_shown(const char *text, size_t size, void *to)
 
 	for (size_t i = 0; i < size && (n = kc_printable_char(text + i, &shown)) > 0; i += n) {
 		if (text[i] == '\n')
-			fputc('\n', to); /* of the layout */
+			fputc('\n', to); /* a line end of the layout, not of a string */
 		else if (text[i] == '\x7f')
 			fputs("\\u007f", to);
 		else

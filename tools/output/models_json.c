@@ -21,7 +21,7 @@ json_t *kc_models_json(const struct kc_model_times *times)
 	return out;
 }
 
-/* Both functions of predictor/code/cost.h say 0 where there is nothing to divide. */
+/* Both functions of predictor/code/cost.h return 0 if there is nothing to divide. */
 static json_t *ratio(double value)
 {
 	return kc_json_real(value > 0 ? value : NAN);

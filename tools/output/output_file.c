@@ -70,7 +70,7 @@ int kc_output_file_open(struct kc_output_file *file, const char *path)
 		file->to = stdout;
 		return 0;
 	}
-	target = realpath(path, NULL); /* behind a link, the link stays */
+	target = realpath(path, NULL); /* a link stays, and its target is replaced */
 	if (snprintf(file->path, sizeof(file->path), "%s", target ? target : path) >= (int)sizeof(file->path)) {
 		free(target);
 		return -ENAMETOOLONG;
@@ -92,8 +92,8 @@ int kc_output_file_finish(struct kc_output_file *file)
 	int rc = 0;
 
 	if (file->to == stdout)
-		return 0;          /* kc_output_finish() looks after it */
-	if (fflush(file->to) != 0) /* after an error it tries again, and tells why */
+		return 0;          /* left to kc_output_finish() */
+	if (fflush(file->to) != 0) /* after an error it tries again and reports the cause */
 		rc = -errno;
 	else if (ferror(file->to))
 		rc = -EIO;

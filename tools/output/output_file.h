@@ -1,8 +1,5 @@
-/*
- * A file that appears whole or not at all: it is written under another name in
- * the same folder and takes its own name at the end. What is no plain file
- * (/dev/stdout, a pipe) is written as it goes.
- */
+/* A file that appears whole or not at all: it is written under another name in the same folder and renamed at the
+ * end. Anything but a regular file (/dev/stdout, a pipe) is written directly. */
 #ifndef KC_OUTPUT_FILE_H
 #define KC_OUTPUT_FILE_H
 
@@ -12,15 +9,15 @@
 struct kc_output_file {
 	FILE *to;
 	char path[PATH_MAX];
-	char temporary[PATH_MAX + 16]; /* "": written as it goes */
+	char temporary[PATH_MAX + 16]; /* "": written directly */
 };
 
 /* path NULL or "-": standard output. -EEXIST: path is an SQLite database, which
  * is never overwritten; -EISDIR; -errno. */
 int kc_output_file_open(struct kc_output_file *file, const char *path);
-/* Gives it its name. 0 or -errno, the file is then as it was before. */
+/* Renames it. 0; -errno: the file is then as it was before. */
 int kc_output_file_finish(struct kc_output_file *file);
-/* Takes back what was written. */
+/* Discards what was written. */
 void kc_output_file_drop(struct kc_output_file *file);
 
 #endif

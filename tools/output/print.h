@@ -14,17 +14,17 @@
 
 #include "store/common/printable.h"
 
-/* As fprintf(), but every %s is shown, and padded by the columns that it takes.
- * Conversions are those of C, without %n and long double. Returns 0 or EOF. */
+/* As fprintf(), but every %s is escaped, and padded by its width in columns. Conversions are those of C, without %n
+ * and long double. Returns 0 or EOF. */
 int kc_print(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int kc_vprint(FILE *to, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-/* One character, as it is shown. */
+/* One character, escaped if need be. */
 void kc_print_char(FILE *to, const struct kc_printable *shown);
-/* As argp_error(), with the same care. */
+/* As argp_error(), with names escaped in the same way. */
 void kc_usage_error(const struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A stream that shows what is written to it on another one, but for line ends:
- * for what the C library says of a command line. NULL: no memory. */
+/* A stream that writes to another one with everything escaped but line ends: for messages of the C library about a
+ * command line. NULL: no memory. */
 FILE *kc_print_stream(FILE *to);
 
 #define printf(...) kc_print(stdout, __VA_ARGS__)

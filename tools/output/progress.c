@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
-#define QUIET_NS (2 * SECOND_NS)     /* what takes no longer says nothing */
-#define TERMINAL_NS (SECOND_NS / 2)  /* between two, on a terminal */
-#define ELSEWHERE_NS (5 * SECOND_NS) /* in a log */
+#define QUIET_NS (2 * SECOND_NS)     /* shorter work reports nothing */
+#define TERMINAL_NS (SECOND_NS / 2)  /* between two lines on a terminal */
+#define ELSEWHERE_NS (5 * SECOND_NS) /* between two lines in a log */
 #define CLEAR_LINE "\r\033[K"
 
 static int64_t now_ns(void)

@@ -1,5 +1,5 @@
-/* How far a long reading of a file is, on stderr: a line that is overwritten on
- * a terminal, a line now and then elsewhere, nothing for what is quick. */
+/* Progress of long work on stderr: a line that is overwritten on a terminal, a line now and then elsewhere, nothing
+ * for quick work. */
 #ifndef KC_PROGRESS_H
 #define KC_PROGRESS_H
 
@@ -14,10 +14,10 @@ struct kc_progress {
 };
 
 void kc_progress_begin(struct kc_progress *progress, const char *what, const char *done, uint64_t whole);
-/* The next part of the same work. */
+/* Begins the next part of the same work. */
 void kc_progress_next(struct kc_progress *progress, const char *done, uint64_t whole);
 void kc_progress(struct kc_progress *progress, uint64_t done);
-/* Takes the line away. */
+/* Removes the line. */
 void kc_progress_end(struct kc_progress *progress);
 
 #endif

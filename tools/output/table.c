@@ -11,8 +11,8 @@
 #define PAGE_MAX 100u
 #define GAP 2u /* blanks between columns */
 #define NOTE_INDENT 2u
-#define NARROWEST 12u    /* a column that gives way keeps this much */
-#define CELL_BYTES 1024u /* of a shortened cell */
+#define NARROWEST 12u    /* the least width of the column that gives way */
+#define CELL_BYTES 1024u /* bytes of a shortened cell */
 
 void kc_table_init(struct kc_table *table, const struct kc_column *columns)
 {
@@ -65,7 +65,7 @@ static const char *cell(const struct kc_table *table, size_t row, unsigned colum
 	return row == 0 ? table->columns[column].head : table->cells[(row - 1) * table->column_count + column];
 }
 
-/* Without the empty ones at its end: no line ends in blanks. */
+/* The number of cells without empty ones at the end, so that no line ends in blanks. */
 static unsigned cells_used(const struct kc_table *table, size_t row)
 {
 	unsigned used = table->column_count;

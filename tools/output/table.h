@@ -33,14 +33,14 @@ struct kc_table {
 void kc_table_init(struct kc_table *table, const struct kc_column *columns);
 /* One row: as many cells as columns, copied; NULL reads as "". */
 void kc_table_row(struct kc_table *table, const char *const *cells);
-/* A line of its own below the row added last; "": none. Copied. */
+/* Adds a line below the last row; "": none. Copied. */
 void kc_table_note(struct kc_table *table, const char *note);
 /* Every line starts with indent blanks and takes at most width columns, unless
  * what may not give way is wider. Returns 0 or -ENOMEM. */
 int kc_table_print(const struct kc_table *table, FILE *to, unsigned indent, unsigned width);
 void kc_table_free(struct kc_table *table);
 
-/* Width to print for: the terminal's, between 80 and 100; 100 where stdout is none. */
+/* The width to print for: that of the terminal, from 80 to 100; 100 if stdout is not a terminal. */
 unsigned kc_page_width(void);
 
 #endif

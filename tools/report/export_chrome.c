@@ -30,7 +30,7 @@ struct track {
 
 struct process {
 	int64_t id;
-	int64_t to_unix_ns; /* what to add to its times; the same for a whole run */
+	int64_t to_unix_ns; /* to be added to its times; the same for a whole run */
 };
 
 struct trace {
@@ -181,7 +181,7 @@ static const struct process *process_of(const struct trace *trace, int64_t id)
 	return low < trace->process_count && trace->processes[low].id == id ? trace->processes + low : NULL;
 }
 
-/* Everything of the event but what stands in its args, which the caller adds. */
+/* Prints the event up to its args, which the caller adds. */
 static void put_slice(struct trace *trace, struct track *track, const struct event *event, unsigned kind)
 {
 	const struct process *process = process_of(trace, event->process);

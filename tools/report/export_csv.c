@@ -21,7 +21,7 @@ static void field(struct kc_csv *csv, sqlite3_stmt *row, int i)
 
 int kc__export_error(int sqlite_rc)
 {
-	switch (sqlite_rc & 0xff) { /* without the extended part */
+	switch (sqlite_rc & 0xff) { /* the primary code, without the extended part */
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return -EBADMSG;

@@ -1,4 +1,4 @@
-/* A struct kc_report in the forms it is printed in. */
+/* The forms in which a struct kc_report is printed. */
 #ifndef KC_TOOLS_REPORT_H
 #define KC_TOOLS_REPORT_H
 
@@ -26,18 +26,18 @@ const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_r
  * time), most first. NULL: out of memory; freed with free(). */
 size_t *kc_report_worst_first(const struct kc_groups *groups, double measured_ns);
 
-/* One phrase a hint, commas between; "" where there is none. */
+/* One phrase per hint, separated by commas; "" if there is none. */
 char *kc_report_why(uint32_t hints, char *out, size_t size);
 
-/* "3 call failed, 1 no CUPTI": the reasons that are not 0, in their order. */
+/* The reasons with a count other than 0, in their order: "3 call failed, 1 no CUPTI". */
 char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(uint32_t), char *out, size_t size);
 
-/* Why there is no accuracy, and what to do about it; "": there is, or nothing was launched. */
+/* Why there is no accuracy and what to do about it; "" if there is one, or nothing was launched. */
 char *kc_report_nothing(const struct kc_ledger *ledger, const char *database, char *out, size_t size);
 
 /* 0 or -ENOMEM. */
 int kc_report_text(const struct kc_report_view *view);
-/* Accuracy, models and worst kernels (or what --by asks for) and concurrency: what a replay has, too. */
+/* The part that replay prints as well: accuracy, models and worst kernels (or what --by asks for), concurrency. */
 int kc_report_text_figures(const struct kc_report_view *view);
 int kc_report_csv(const struct kc_report_view *view);
 /* NULL: out of memory. */

@@ -13,8 +13,8 @@
 
 #define INDENT 2u
 #define LEDGER_REASONS 33  /* column of what follows the "=" */
-#define WORST_SHOWN 10u    /* kernels, unless --by kernel asks for all */
-#define PROCESSES_SHOWN 4u /* the rest is counted */
+#define WORST_SHOWN 10u    /* kernels shown unless --by kernel is given */
+#define PROCESSES_SHOWN 4u /* further ones are only counted */
 #define NOTHING_BYTES (PATH_MAX + 512u)
 #define CELL 32u /* KC_FORMAT_BYTES */
 _Static_assert(CELL == KC_FORMAT_BYTES, "cells hold formatted numbers");

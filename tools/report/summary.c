@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_COLUMNS 40u /* of the worst kernel's name */
+#define NAME_COLUMNS 40u /* columns of the name of the worst kernel */
 #define MESSAGES_SHOWN 3u
 
-/* The number of the run with that token; 0: it recorded nothing. */
+/* The row id of the run with that token; 0: it recorded nothing. */
 static int64_t find_run(struct kc_store *store, const char *token)
 {
 	sqlite3_stmt *row;

@@ -1,4 +1,4 @@
-/* What `kerncast run` says when the program has ended. */
+/* What `kerncast run` prints when the program has ended. */
 #ifndef KC_SUMMARY_H
 #define KC_SUMMARY_H
 
@@ -6,7 +6,7 @@
 
 struct kc_summary {
 	const char *database; /* absolute */
-	int database_given;   /* with an option, so that `kerncast report` must be told as well */
+	int database_given;   /* by an option, so the hint at `kerncast report` must name it */
 	const char *token;    /* of the run */
 	int quiet;
 };

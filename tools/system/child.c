@@ -16,18 +16,18 @@
 #define SHELL_NOT_EXECUTABLE 126
 #define SHELL_SIGNAL_BASE 128
 
-/* The parent takes these one by one with sigwaitinfo(), so there is no moment
- * between fork and wait in which one could be lost. */
+/* The parent receives these with sigwaitinfo(), so none can be lost between fork and wait. */
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-struct before { /* what the program must find as we found it */
+struct before { /* signal state that the program must inherit unchanged */
 	sigset_t mask;
 	struct sigaction on_child;
 };
 
 static void take_signals(struct before *before, sigset_t *taken)
 {
-	struct sigaction on_child = {.sa_handler = SIG_DFL}; /* where it is ignored there is no status to wait for */
+	struct sigaction on_child = {.sa_handler =
+					 SIG_DFL}; /* while SIGCHLD is ignored there is no status to wait for */
 
 	sigemptyset(taken);
 	sigaddset(taken, SIGCHLD);
@@ -37,7 +37,7 @@ static void take_signals(struct before *before, sigset_t *taken)
 	sigaction(SIGCHLD, &on_child, &before->on_child);
 }
 
-/* A signal that came as the program ended was for the program. */
+/* Signals that arrived while the program was ending were meant for it. */
 static void drop_pending(const sigset_t *taken)
 {
 	struct timespec now = {0};
@@ -78,9 +78,8 @@ static int exec_error(int from)
 	return n == sizeof(error) ? error : 0;
 }
 
-/* 1: it has ended. A program stopped from the terminal stops us, so that the
- * shell sees the job stopped; continuing us continues it. Who sends it a SIGSTOP
- * will continue it himself, and does not know of us. */
+/* 1: the program has ended. If it is stopped from the terminal, we stop as well, so that the shell sees the job
+ * stopped, and continue it when we are continued. After a SIGSTOP, its sender will continue the program. */
 static int collect(pid_t child, struct kc_child_end *end)
 {
 	int status;
@@ -107,8 +106,7 @@ static void watch(pid_t child, const sigset_t *taken, struct kc_child_end *end)
 	while (!collect(child, end)) {
 		int signal = sigwaitinfo(taken, &info);
 
-		/* What the terminal sends goes to the whole foreground group:
-		 * the program has had it already. */
+		/* Signals from the terminal go to the whole foreground group, so the program already has them. */
 		if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
 			kill(child, signal);
 	}

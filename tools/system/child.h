@@ -4,8 +4,8 @@
 #define KC_CHILD_H
 
 struct kc_child_end {
-	int status;  /* exit status as a shell gives it: 0…255, 128 + N, 126, 127 */
-	int signal;  /* that killed it, or 0 */
+	int status;  /* exit status as a shell reports it: 0…255, 128 + N, 126, 127 */
+	int signal;  /* signal that killed the program, or 0 */
 	int started; /* 0: it could not be executed */
 };
 

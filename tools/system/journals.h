@@ -8,12 +8,12 @@
 struct kc_journal_found {
 	char *path;
 	uint32_t pid;
-	char command[128]; /* of its process, arguments separated by blanks */
+	char command[128]; /* command line of its process, arguments separated by blanks */
 	char run[64];      /* the token of its run */
-	int alive;         /* its process lives: it is in use */
-	int unreadable;    /* no journal, cut off, or... */
+	int alive;         /* its process is running */
+	int unreadable;    /* not a journal, cut off, or... */
 	int foreign;       /* ...of another user: not opened */
-	uint64_t launches; /* in it and not in the database yet */
+	uint64_t launches; /* launches in it that are not in the database yet */
 };
 
 struct kc_journals {
@@ -21,7 +21,7 @@ struct kc_journals {
 	size_t count;
 };
 
-/* count_launches: read them through. 0 or -errno (of the folder). */
+/* count_launches: also count what is in them. 0; -errno: the folder cannot be read. */
 int kc_journals_find(const char *database, int count_launches, struct kc_journals *out);
 void kc_journals_free(struct kc_journals *journals);
 

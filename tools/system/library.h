@@ -1,4 +1,4 @@
-/* Where the rest of an installation is, seen from the executable that runs. */
+/* The files of an installation, found from the running executable. */
 #ifndef KC_LIBRARY_H
 #define KC_LIBRARY_H
 
@@ -7,12 +7,11 @@
 /* The path of this executable: 0 or -errno. */
 int kc_library_self(char *out, size_t size);
 
-/* libkerncast.so: beside the executable, then ../lib, then
- * ../lib/x86_64-linux-gnu (or this processor's). 0, or -ENOENT with the first
- * place that was looked at in out. */
+/* libkerncast.so, looked for beside the executable, then in ../lib and ../lib/x86_64-linux-gnu (or that of this
+ * processor). 0; -ENOENT with the first of these places in out. */
 int kc_library_find(char *out, size_t size);
 
-/* libkerncast-audit.so, which lies beside the former: likewise. */
+/* libkerncast-audit.so, in the same folder. 0; -ENOENT with its expected place in out. */
 int kc_library_find_audit(char *out, size_t size);
 
 #endif
