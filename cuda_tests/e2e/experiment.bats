@@ -93,7 +93,7 @@ steps() { # DB
 	ledger_adds_up k/bsp.db
 	keep uncounted measure figures bsp --dir k --programs "$PWD/nowhere"
 	equal "$(<uncounted.status)" 1
-	contains "$(<uncounted.err)" "code cannot be read in $PWD/nowhere"
+	contains "$(<uncounted.err)" "cannot read its programs' code in $PWD/nowhere"
 	contains "$(tr -s " \n" " " <uncounted.out)" "The code of bsp cannot be read: no counts"
 	contains "$(<uncounted.out)" "not measured"
 }
