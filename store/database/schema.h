@@ -1,5 +1,5 @@
 /*
- * The tables and views (described in README.md) and their version. A database
+ * The tables and views, which README.md describes, and their version. A database
  * is ours when its application_id says so; its user_version is the schema's.
  * Older ones are brought up step by step, newer ones refused.
  */
