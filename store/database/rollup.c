@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t h, uint64_t value)
 	return h ^ h >> 32;
 }
 
-static uint64_t hash(const struct kc__key *key)
+static uint64_t hash(const struct kc__rollup_key *key)
 {
 	uint64_t h = mix((uint64_t)key->process, (uint64_t)key->kernel);
 
@@ -23,13 +23,13 @@ static uint64_t hash(const struct kc__key *key)
 	return mix(h, (uint64_t)key->model << 24 | key->concurrency_case << 16 | key->novelty << 8 | key->overlap);
 }
 
-static int same(const struct kc__key *a, const struct kc__key *b)
+static int same(const struct kc__rollup_key *a, const struct kc__rollup_key *b)
 {
 	return a->kernel == b->kernel && a->stream == b->stream && a->process == b->process && a->model == b->model &&
 	       a->concurrency_case == b->concurrency_case && a->novelty == b->novelty && a->overlap == b->overlap;
 }
 
-static uint32_t *find_slot(const struct kc__rollups *r, const struct kc__key *key)
+static uint32_t *find_slot(const struct kc__rollups *r, const struct kc__rollup_key *key)
 {
 	size_t i = hash(key) & (r->slot_count - 1);
 
@@ -59,7 +59,7 @@ static int grow(struct kc__rollups *r)
 	return 0;
 }
 
-static struct kc__rollup *find_or_add(struct kc__rollups *r, const struct kc__key *key)
+static struct kc__rollup *find_or_add(struct kc__rollups *r, const struct kc__rollup_key *key)
 {
 	struct kc__rollup *rollup;
 	uint32_t *slot;

@@ -46,13 +46,13 @@ struct kc__sums {
 #undef KC__SUM_FIELD
 };
 
-struct kc__key {
+struct kc__rollup_key {
 	int64_t run, process, kernel, stream; /* rows; 0: not known */
 	uint32_t model, concurrency_case, novelty, overlap;
 };
 
 struct kc__fact {
-	struct kc__key key;
+	struct kc__rollup_key key;
 	int64_t shape;
 	int64_t predicted_at_ns;
 	int64_t predicted_ns;    /* duration; 0: no prediction */
@@ -63,7 +63,7 @@ struct kc__fact {
 };
 
 struct kc__rollup {
-	struct kc__key key;
+	struct kc__rollup_key key;
 	struct kc__sums sums;
 	uint32_t sketch[KC_SKETCH_BUCKETS];
 	int64_t row;    /* writer only: in `rollup`; 0: not looked up, the table may have more */

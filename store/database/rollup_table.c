@@ -5,7 +5,7 @@
 
 #define SKETCH 9 /* parameter, after the key's; the sums' follow it */
 
-static void bind_key(sqlite3_stmt *stmt, const struct kc__key *key)
+static void bind_key(sqlite3_stmt *stmt, const struct kc__rollup_key *key)
 {
 	sqlite3_bind_int64(stmt, 1, key->run);
 	sqlite3_bind_int64(stmt, 2, key->process);

@@ -54,52 +54,6 @@ void *kc__list_add(struct kc__list *list, size_t size)
 	return entry;
 }
 
-static int add_run(sqlite3_stmt *row, void *arg)
-{
-	struct kc_run *run = kc__list_add(arg, sizeof(*run));
-
-	if (!run)
-		return -ENOMEM;
-	run->id = sqlite3_column_int64(row, 0);
-	run->started_unix_ns = sqlite3_column_int64(row, 1);
-	run->command_line = kc__column_text(row, 2);
-	run->simulated = sqlite3_column_int(row, 3);
-	run->processes = (uint64_t)sqlite3_column_int64(row, 4);
-	run->launches = (uint64_t)sqlite3_column_int64(row, 5);
-	return run->command_line ? 0 : -ENOMEM;
-}
-
-/* The first process is the one that started first, not the one that wrote first. */
-#define FIRST_COMMAND                                                                                                  \
-	"coalesce((SELECT command_line FROM process p WHERE p.run = r.id ORDER BY started_ns LIMIT 1), command_line)"
-
-int kc_query_runs(struct kc_store *s, struct kc_run **runs, size_t *count)
-{
-	struct kc__list list = {0};
-	int rc = kc__select(s, NULL,
-			    "SELECT id, started_unix_ns, " FIRST_COMMAND ", simulated,"
-			    " (SELECT count(*) FROM process p WHERE p.run = r.id),"
-			    " (SELECT coalesce(sum(l.count), 0) FROM process p JOIN ledger l ON l.process = p.id"
-			    " AND l.item = 'launches' WHERE p.run = r.id) FROM run r ORDER BY id DESC",
-			    add_run, &list);
-
-	*runs = list.at;
-	*count = list.count;
-	if (rc) {
-		kc_runs_free(list.at, list.count);
-		*runs = NULL;
-		*count = 0;
-	}
-	return rc;
-}
-
-void kc_runs_free(struct kc_run *runs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(runs[i].command_line);
-	free(runs);
-}
-
 __attribute__((format(printf, 4, 5))) static int complain(int rc, char *why, size_t size, const char *format, ...)
 {
 	va_list arguments;

@@ -27,15 +27,6 @@
 #define KC_CASES 4u    /* enum kc_case */
 #define KC_OVERLAPS 4u /* enum kc_overlap */
 
-struct kc_run {
-	int64_t id;
-	int64_t started_unix_ns;
-	char *command_line; /* of its first process */
-	uint64_t processes;
-	uint64_t launches;
-	int simulated;
-};
-
 struct kc_selection {
 	int64_t first_run, last_run; /* both included */
 };
@@ -176,10 +167,6 @@ struct kc_report {
 	struct kc_message_row *messages;
 	size_t message_count;
 };
-
-/* All runs, newest first. 0 or negative errno. */
-int kc_query_runs(struct kc_store *s, struct kc_run **runs, size_t *count);
-void kc_runs_free(struct kc_run *runs, size_t count);
 
 /* which: NULL or "latest", "all", or a run's number. 0; -ENOENT: no such run,
  * or none at all (why names what there is); -EINVAL: not a number. */

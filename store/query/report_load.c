@@ -58,7 +58,7 @@ static int add_to_id(struct by_id *groups, int64_t id, const struct kc__rollup *
 /* Launches without a prediction have no model, case or novelty. */
 static int add_predicted(struct loading *l, const struct kc__rollup *rollup, const uint64_t *counts)
 {
-	const struct kc__key *key = &rollup->key;
+	const struct kc__rollup_key *key = &rollup->key;
 	int rc;
 
 	if (key->model == KC_MODEL_NONE || key->novelty > KC_REPEATED || key->concurrency_case >= KC_CASES)
@@ -74,7 +74,7 @@ static int add_predicted(struct loading *l, const struct kc__rollup *rollup, con
 
 static int add_rollup(struct loading *l, const struct kc__rollup *rollup, const uint64_t *counts)
 {
-	const struct kc__key *key = &rollup->key;
+	const struct kc__rollup_key *key = &rollup->key;
 	int rc;
 
 	if (key->overlap >= KC_OVERLAPS)

@@ -343,8 +343,6 @@ static void runs_are_found(void **state)
 	struct fixture *f = *state;
 	struct kc_journal_header second = make_header(43, "run-b"), child = make_header(44, "run-a");
 	struct kc_selection selection;
-	struct kc_run *runs;
-	size_t count;
 	int64_t process;
 	char why[200];
 
@@ -354,13 +352,6 @@ static void runs_are_found(void **state)
 	assert_int_equal(process, 3);
 	assert_int_equal(kc_store_process(f->store, &f->header, &process), 0);
 	assert_int_equal(process, 1);
-	assert_int_equal(kc_query_runs(f->store, &runs, &count), 0);
-	assert_int_equal(count, 2);
-	assert_int_equal(runs[0].id, 2);
-	assert_int_equal(runs[1].processes, 2);
-	assert_int_equal(runs[1].launches, 10);
-	assert_true(runs[1].simulated);
-	kc_runs_free(runs, count);
 	assert_int_equal(kc_query_select(f->store, NULL, &selection, NULL, 0), 0);
 	assert_int_equal(selection.first_run, 2);
 	assert_int_equal(kc_query_select(f->store, "all", &selection, NULL, 0), 0);
