@@ -12,7 +12,7 @@ static size_t place_of(int64_t id, size_t capacity)
 	return (h ^ h >> 32) & (capacity - 1);
 }
 
-/* Where the id is, or would be: at most half of the slots are taken. */
+/* The slot of the id, or the free slot for it; at most half of the slots are taken. */
 static struct kc_id *find(struct kc_id *slots, size_t capacity, int64_t id)
 {
 	size_t at = place_of(id, capacity);

@@ -1,7 +1,7 @@
 /*
- * Numbers for ids that a file names its rows by, from 1 in the order in which
- * they are met. An id from a file may be any 64 bits: it is a key and never a
- * size, so memory goes with how many different ones there are.
+ * Numbers for the ids of rows in a file, from 1 in the order in which they are
+ * met. An id from a file may be any 64 bits: it is a key and never a size, so
+ * memory grows with the number of different ids.
  */
 #ifndef KC_IDS_H
 #define KC_IDS_H
@@ -21,11 +21,11 @@ struct kc_ids {
 	uint32_t count;
 };
 
-/* The id's number, a new one where it has none yet; 0: no memory. */
+/* The number of the id; it gets a new one if it has none. 0: no memory. */
 uint32_t kc_ids_number(struct kc_ids *ids, int64_t id);
-/* 0: it has none. */
+/* The number of the id; 0: it has none. */
 uint32_t kc_ids_find(const struct kc_ids *ids, int64_t id);
-/* Forgets all of them and keeps the memory. */
+/* Forgets all ids and keeps the memory. */
 void kc_ids_clear(struct kc_ids *ids);
 void kc_ids_free(struct kc_ids *ids);
 

@@ -18,14 +18,14 @@ struct kc_intern {
 	uint32_t count;
 };
 
-/* From 1; 0: no memory. */
+/* The number, from 1; 0: no memory. */
 uint32_t kc_intern(struct kc_intern *intern, char kind, const void *at, size_t bytes);
-/* Of two pieces, one after the other. */
+/* The same for two pieces, one after the other. */
 uint32_t kc_intern_two(struct kc_intern *intern, char kind, const void *first, size_t first_bytes, const void *second,
 		       size_t second_bytes);
 void kc_intern_free(struct kc_intern *intern);
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo); begin with KC_FNV_OFFSET. */
+/* FNV-1a with 64 bits (Fowler, Noll, Vo); begin with KC_FNV_OFFSET. */
 #define KC_FNV_OFFSET UINT64_C(0xcbf29ce484222325)
 uint64_t kc_fnv(uint64_t hash, const void *at, size_t bytes);
 

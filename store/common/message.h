@@ -1,5 +1,5 @@
-/* Everything kerncast has to say to its user: a code, a severity and one
- * sentence each, said on stderr at most once a process and kept in `message`. */
+/* Every message to the user: a code, a severity and a sentence. Each is printed on
+ * stderr at most once per process and kept in the table `message`. */
 #ifndef KC_MESSAGE_H
 #define KC_MESSAGE_H
 

@@ -163,7 +163,7 @@ int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 		const char *text = getenv(table[i].env);
 		int missing = parse(options, i, table[i].value);
 
-		/* An empty variable means the same as none. */
+		/* An empty variable is treated as one that is not set. */
 		if (text && text[0] && parse(options, i, text) == 0)
 			continue;
 		if (!missing && !(text && text[0]))

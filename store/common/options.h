@@ -1,7 +1,7 @@
 /*
- * One table of options: environment variable, `kerncast run` flag, argument,
- * default, help. The shim reads it once; `kerncast run`, --help and the man
- * page are made from it.
+ * The table of options: environment variable, `kerncast run` flag, argument,
+ * default, help. The shim reads the variables once; the flags of `kerncast run`,
+ * its --help and the man page are made from this table.
  */
 #ifndef KC_OPTIONS_H
 #define KC_OPTIONS_H
@@ -50,16 +50,16 @@ struct kc_options {
 	int disable;
 };
 
-/* Whether text is a value of the option: 0 or -EINVAL. */
+/* 0: text is a valid value of the option; -EINVAL: it is not. */
 int kc_option_check(enum kc_option option, const char *text);
-/* What it takes, "all|kernels|off". */
+/* What the option takes, for instance "all|kernels|off". */
 const char *kc_option_values(enum kc_option option);
 
-/* Reads the environment. A value that makes no sense keeps the default and is
- * named in why (one line), return -EINVAL; the options are usable all the same. */
+/* Reads the environment. 0; -EINVAL: a variable has an invalid value, which why names
+ * in one line; that option has its default, and all of them can be used. */
 int kc_options_read(struct kc_options *options, char *why, size_t why_size);
 
-/* "64K", "1G", "123": 0 or -EINVAL. */
+/* Reads "64K", "1G" or "123". 0 or -EINVAL. */
 int kc_parse_bytes(const char *text, uint64_t *bytes);
 
 #endif

@@ -7,7 +7,7 @@
 size_t kc_utf8_sequence(const char *text)
 {
 	static const struct {
-		unsigned char first, last, low, high; /* lead bytes; bounds of the byte behind them */
+		unsigned char first, last, low, high; /* range of lead bytes, and of the byte after them */
 		size_t bytes;
 	} forms[] = {
 	    {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
@@ -30,7 +30,7 @@ size_t kc_utf8_sequence(const char *text)
 	return 0;
 }
 
-/* Of a sequence of up to three bytes: all that is spelled out has no more. */
+/* The code point of a sequence of up to three bytes; characters that are spelled out have no more. */
 static uint32_t code_point(const unsigned char *at, size_t bytes)
 {
 	if (bytes == 1)
@@ -40,7 +40,8 @@ static uint32_t code_point(const unsigned char *at, size_t bytes)
 	return (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
 }
 
-/* Controls (C0, DEL, C1), and what Unicode has for direction and for ends of lines and paragraphs. */
+/* Control characters (C0, DEL, C1), and Unicode's for the direction of text and for the ends of lines and paragraphs.
+ */
 static bool is_control(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||

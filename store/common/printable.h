@@ -1,9 +1,9 @@
 /*
- * Text that others chose (names of kernels, devices and files, values of
- * options) as a terminal may be given it: what would move the cursor, end the
- * line, change the direction of reading or is not UTF-8 is spelled out, as in
- * "\x1b", "\n" or "\u202e". Everything else, a backslash included, stays, so
- * that what has been spelled out once is not changed again.
+ * Makes text from others (names of kernels, devices and files, values of options)
+ * safe to print on a terminal. Characters that would move the cursor, end the
+ * line or change the direction of text, and bytes that are not UTF-8, are spelled
+ * out as "\x1b", "\n" or "\u202e". Everything else is left as it is, backslashes
+ * included, so a second pass changes nothing.
  */
 #ifndef KC_STORE_PRINTABLE_H
 #define KC_STORE_PRINTABLE_H
@@ -15,17 +15,17 @@
 struct kc_printable {
 	char text[KC_PRINTABLE_BYTES];
 	unsigned bytes;   /* of text, without the NUL */
-	unsigned columns; /* that it takes: 1, or bytes where it is spelled out */
+	unsigned columns; /* on the terminal: 1, or as many as bytes where it is spelled out */
 };
 
-/* Bytes of the well-formed UTF-8 sequence at text (RFC 3629); 0: there is none. */
+/* Length of the well-formed UTF-8 sequence at text (RFC 3629); 0: there is none. */
 size_t kc_utf8_sequence(const char *text);
 
-/* The character at text, and how many bytes of text it is: 0 at its end. */
+/* Converts the character at text. Returns how many bytes of text it took; 0 at the end. */
 size_t kc_printable_char(const char *text, struct kc_printable *shown);
 
-/* The whole text; what does not fit into size bytes is left out, no character
- * and no spelling is cut. Returns out. Allocates nothing, touches no errno. */
+/* Converts a whole text. Characters that do not fit into size bytes are left out as a
+ * whole. Returns out. Allocates nothing and leaves errno alone. */
 char *kc_printable_text(const char *text, char *out, size_t size);
 
 #endif

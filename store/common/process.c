@@ -45,7 +45,7 @@ uint64_t kc_process_start(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	if (read_text(path, text, sizeof(text)) <= 0)
 		return 0;
-	/* Field 2 is the command in brackets, which may hold brackets and blanks itself. */
+	/* Field 2 is the command in brackets, and may itself hold brackets and blanks. */
 	p = strrchr(text, ')');
 	if (!p || p[1] != ' ' || !p[2])
 		return 0;
@@ -57,7 +57,7 @@ uint64_t kc_process_start(uint32_t pid)
 			return 0;
 	}
 	threads = strtol(p, NULL, 10);
-	/* The first thread of a living process can be a zombie while others run. */
+	/* The first thread can be a zombie while other threads of the process run. */
 	if (state == 'X' || (state == 'Z' && threads <= 1))
 		return 0;
 	for (int field = 20; field < 22; field++) {
@@ -90,7 +90,7 @@ uint64_t kc_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
 }
 
-/* The pid a process has in its own namespace; 0: not known. */
+/* The pid of a process in its own namespace; 0: not known. */
 static uint32_t innermost_pid(uint32_t pid)
 {
 	char path[48], text[4096];
@@ -117,7 +117,7 @@ static uint32_t innermost_pid(uint32_t pid)
 	return inner;
 }
 
-/* A process of another namespace has another pid here; its start time is the same. */
+/* A process of another namespace has a different pid here, but the same start time. */
 static int alive_elsewhere(uint32_t pid, uint64_t pid_start)
 {
 	DIR *proc = opendir("/proc");

@@ -22,7 +22,7 @@ double kc_sketch_value(uint32_t bucket)
 	return KC_SKETCH_LEAST * pow(KC_SKETCH_GAMMA, (double)bucket - 0.5);
 }
 
-/* 0.07 * 100 is a little more than 7 in binary. */
+/* As doubles, 0.07 * 100 is a little more than 7. */
 #define ROUNDING 1e-9
 
 uint64_t kc_quantile_rank(double q, uint64_t n)

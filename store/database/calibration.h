@@ -1,6 +1,6 @@
 /*
- * What `kerncast calibrate` has kept of devices, for whoever is about to
- * predict on one. The newest counts.
+ * What `kerncast calibrate` has measured of devices, for a program that is about
+ * to predict on one. The newest calibration of a device is used.
  */
 #ifndef KC_CALIBRATION_H
 #define KC_CALIBRATION_H
@@ -11,8 +11,8 @@
 
 struct sqlite3;
 
-/* Which device: by its name as the driver reports it, and by its own identity where that is known. A built-in
- * device's name stands for all real ones that it means. */
+/* A device by its name as the driver reports it, and by its UUID where that is known. The name of a built-in device
+ * stands for all real devices of that kind. */
 struct kc_calibrated {
 	const char *name;
 	const uint8_t *uuid; /* KC_UUID_BYTES; NULL: any of that name */
@@ -21,8 +21,9 @@ struct kc_calibrated {
 /* 1: found; 0: there is none; or negative errno. */
 int kc_calibration_find(struct sqlite3 *db, const struct kc_calibrated *device, struct kc_calibration *out);
 
-/* A connection that only reads, for a program that is just starting: it waits
- * for nobody and leaves the file as it is. NULL: no file, or one it cannot read. */
+/* A connection that only reads, for a program that is just starting: it does not
+ * wait for other processes and does not change the file. NULL: there is no file, or
+ * it cannot be read. */
 struct sqlite3 *kc_calibration_open(const char *path);
 void kc_calibration_close(struct sqlite3 *db);
 

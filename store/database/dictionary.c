@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Past this the table is emptied and refilled from the database. */
+/* When it has this many, the table is emptied and filled again from the database. */
 #define MAX_SHAPES 16384u
 #define FIRST_SHAPES 256u
 
-/* Where the row of a local id is kept; NULL: no memory. */
+/* The place in the table for the row of a local id; NULL: no memory. */
 static int64_t *place_of(struct kc__local_rows *rows, uint32_t local)
 {
 	uint32_t number = kc_ids_number(&rows->ids, local);

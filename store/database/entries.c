@@ -11,7 +11,7 @@
 
 #define NAME_BYTES 4096 /* of a demangled name; longer ones are cut */
 
-/* The string at *offset, which must end before bytes; *offset moves behind it. */
+/* The string at *offset; *offset moves behind its NUL. Empty where it does not end within bytes. */
 static const char *text_at(const void *payload, size_t bytes, size_t *offset)
 {
 	const char *text = (const char *)payload + *offset;
@@ -279,7 +279,7 @@ static void bind_scaled(sqlite3_stmt *stmt, int i, double value, double scale)
 
 static int add_lambda(struct kc_store *s, const struct kc_lambda_entry *entry)
 {
-	/* What it is keyed by is a launch shape, or a part of one. */
+	/* Its key is a launch shape, or a part of one. */
 	struct kc_launch keyed = {.kernel = entry->kernel,
 				  .device = (uint8_t)entry->device,
 				  .dynamic_shared_bytes = entry->dynamic_shared_bytes};

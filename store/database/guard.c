@@ -1,9 +1,9 @@
 /*
- * An application may close descriptors it does not know (closefrom, daemons) and
- * be given their numbers again for files of its own, at any moment: in the middle
- * of a transaction, too. So SQLite's calls on a descriptor look first whether it
- * still refers to the file that SQLite opened under it. The table of those calls
- * is SQLite's own global, and so is what they remember.
+ * An application may close descriptors that it does not know (closefrom, daemons)
+ * and get their numbers again for files of its own, at any moment, even in the
+ * middle of a transaction. So each system call that SQLite makes on a descriptor
+ * checks first whether it still refers to the file that SQLite opened. SQLite keeps
+ * the table of these calls in a global, so what they remember is global as well.
  */
 #include "internal.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Descriptors beyond are not looked at; closefrom and its like leave none open. */
+/* Larger descriptors are not checked; closefrom and the like leave none open. */
 enum { DESCRIPTORS = 4096 };
 
 static struct {
@@ -37,8 +37,8 @@ static int refused(void)
 	return -1;
 }
 
-/* Numbers of standard streams that the application has closed stay free: what is printed there goes nowhere. SQLite
- * would leave /dev/null in them. */
+/* If the application has closed a standard stream, its number stays free, and what is printed there is lost as before.
+ * SQLite would open /dev/null under it. */
 static int past_streams(int fd)
 {
 	int higher;
@@ -62,7 +62,7 @@ static int guarded_open(const char *path, int flags, int mode)
 	return fd;
 }
 
-/* A number that is the application's now is not closed. */
+/* A descriptor that belongs to the application now is not closed. */
 static int guarded_close(int fd)
 {
 	int mine = ours(fd);

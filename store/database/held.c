@@ -80,12 +80,12 @@ int kc_store_intact(const struct kc_store *s)
 }
 
 /*
- * SQLite cannot be told to forget a connection, and a leaked one stays in its
- * list of open files, where the next connection would share the lost
- * descriptors. So it is closed while the system calls of its VFS spare every
- * descriptor that is not ours any more, take no lock, and write and delete
- * nothing. The table of those calls is SQLite's own global, so what they need
- * cannot be passed to them: hence the thread-local pointer.
+ * SQLite has no call to forget a connection, and a leaked one stays in its list
+ * of open files, where the next connection would share the lost descriptors. So
+ * the connection is closed while the system calls of SQLite's VFS leave alone
+ * every descriptor that is no longer ours, take no lock, and write and delete
+ * nothing. SQLite keeps the table of these calls in a global and passes them
+ * nothing of ours: hence the thread-local pointer.
  */
 static __thread const struct kc_store *abandoned;
 
@@ -157,7 +157,7 @@ void kc_store_abandon(struct kc_store *s)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 
-	/* A fork met another thread in SQLite: its locks are never given back here. */
+	/* Another thread was inside SQLite at the fork: in this process its locks are never released. */
 	if (!s || s->inside)
 		return;
 	kc__forget(s);

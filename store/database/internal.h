@@ -21,7 +21,7 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-/* Statements prepared once a connection; their text stands in statements.c. */
+/* Statements that are prepared once per connection. Their text is in statements.c. */
 enum kc__statement {
 	KC__BEGIN,
 	KC__COMMIT,
@@ -64,9 +64,9 @@ struct kc__shape_slot {
 	uint32_t blocks_per_sm;
 };
 
-struct kc__local_rows { /* of kernels or streams by the process's own ids */
+struct kc__local_rows { /* of kernels or streams, by the ids that the process gave them */
 	struct kc_ids ids;
-	int64_t *at; /* by the number of the id; 0: not looked up */
+	int64_t *at; /* by the number of the id; 0: not looked up yet */
 	size_t capacity;
 };
 
@@ -77,7 +77,7 @@ struct kc__dictionary {
 	size_t shape_count, shape_capacity;
 };
 
-/* Counts of the transaction, added to `ledger` when it commits. */
+/* Counts of the open transaction; they are added to `ledger` when it commits. */
 struct kc__tally {
 	uint64_t launches, predicted, failed, unreturned, measured, matched, awaited;
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
@@ -85,7 +85,7 @@ struct kc__tally {
 	uint64_t transfers, transfers_measured;
 };
 
-struct kc__held { /* a descriptor SQLite holds, and the file it was then */
+struct kc__held { /* a descriptor that SQLite has open, and the file that it referred to at first */
 	int fd;
 	dev_t device;
 	ino_t inode;
@@ -101,7 +101,7 @@ struct kc_store {
 	int held_count;
 	sqlite3_stmt *statements[KC__STATEMENTS];
 
-	volatile int inside; /* a function below runs: a child forked now must not touch SQLite */
+	volatile int inside; /* > 0 while a function of store.h runs: a child forked now must not use SQLite */
 	int in_transaction;
 	int64_t process, run;
 	int64_t base_ns; /* times in launch_row count from here */
@@ -113,11 +113,11 @@ struct kc_store {
 };
 
 /* statements.c */
-/* Ready to bind, or NULL (kc__errno tells why). */
+/* A statement ready for binding, or NULL (kc__errno tells why). */
 sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which);
-/* Steps to the end, resets. 0 or -errno. */
+/* Steps once and resets. 0 or -errno. */
 int kc__run(struct kc_store *s, sqlite3_stmt *stmt);
-/* First column of the first row in *value (unchanged where there is none), resets. 0 or -errno. */
+/* Sets *value to the first column of the first row, if there is one, and resets. 0 or -errno. */
 int kc__run_value(struct kc_store *s, sqlite3_stmt *stmt, int64_t *value);
 int kc__errno(sqlite3 *db, int rc);
 void kc__finalize(struct kc_store *s);
@@ -125,17 +125,17 @@ void kc__finalize(struct kc_store *s);
 /* views.c; SQLite result code */
 int kc__views_apply(sqlite3 *db);
 
-/* held.c: notes the descriptors SQLite holds on the database, its -wal and -shm */
-/* From here on SQLite's calls spare descriptors that the application was given. */
+/* guard.c and held.c */
+/* From now on SQLite's system calls leave alone descriptors that the application was given. */
 void kc__guard_descriptors(void);
 void kc__held_find(struct kc_store *s);
 
-/* dictionary.c; rows or 0 where not known; < 0: -errno */
+/* dictionary.c: a row, 0 where it is not known, or -errno */
 int64_t kc__kernel_row(struct kc_store *s, uint32_t local);
 int64_t kc__stream_row(struct kc_store *s, uint32_t local);
 int64_t kc__device_row(struct kc_store *s, uint32_t ordinal);
 int64_t kc__shape_row(struct kc_store *s, const struct kc_launch *launch);
-/* To be looked up anew. */
+/* The next kc__kernel_row() of this id looks it up again. */
 void kc__kernel_row_forget(struct kc_store *s, uint32_t local);
 void kc__dictionary_clear(struct kc__dictionary *d);
 
@@ -146,15 +146,15 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot);
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);
 /* entries.c: says in `message` that this slot could not be read. 0 or -errno. */
 int kc__torn(struct kc_store *s, uint64_t index);
-/* Its process and run have a simulated device. 0 or -errno. */
+/* Marks the process and its run as simulated. 0 or -errno. */
 int kc__say_simulated(struct kc_store *s);
 
-/* writer.c: forgets all of the open transaction and of the process */
+/* writer.c: forgets everything about the open transaction and the process */
 void kc__forget(struct kc_store *s);
 
 /* rollup_table.c: writes what the transaction has changed; 0 or -errno */
 int kc__rollups_store(struct kc_store *s);
-/* Sums from the columns of a row, the first at column i; the other way round for rollup_table.c. */
+/* Reads sums from the columns of a row, the first at column i. */
 void kc__sums_read(struct kc__sums *sums, sqlite3_stmt *row, int i);
 
 #endif

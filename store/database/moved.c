@@ -1,7 +1,7 @@
 /*
- * A database that was moved, deleted or replaced while it was open. What the
- * connection holds is whole, and is all that still leads to the file: so it
- * takes what the write-ahead log has, and what it tells of the process goes on
+ * A database that was moved, deleted or replaced while it was open. The connection
+ * is intact, and it is the only way to the file that is left. So the write-ahead log
+ * is copied into that file through it, and what it holds about the process is copied
  * into the database that is at the path now.
  */
 #include "internal.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The descriptor of s for the file at path and ending; NULL: that is another file, or none. */
+/* The descriptor that s has of the file at its path with this ending; NULL: there is no file, or it is another one. */
 static const struct kc__held *held_at(const struct kc_store *s, const char *ending)
 {
 	char *name = sqlite3_mprintf("%s%s", s->path, ending);
@@ -53,11 +53,11 @@ int kc_store_settle(struct kc_store *s)
 {
 	const struct kc__held *shared_memory = held_at(s, "-shm");
 
-	/* Whoever has opened the database at the path has come upon our shared memory: it is theirs now. */
+	/* Another process has opened the database at the path and found our shared memory: it uses it now. */
 	if (access(s->path, F_OK) == 0 && shared_memory && others_use(shared_memory))
 		return -EBUSY;
 	s->inside++;
-	/* The next database at the path must not meet them: SQLite goes by their names. */
+	/* The next database at the path must not find them: SQLite goes by their names. */
 	unlink_held(s, "-wal");
 	unlink_held(s, "-shm");
 	sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_FULL, NULL, NULL);
@@ -86,8 +86,8 @@ int kc_store_settle(struct kc_store *s)
 	" JOIN main.process_device q ON q.process = ?1 AND q.device = s.device"                                        \
 	" JOIN fresh.process_device d ON d.process = ?2 AND d.ordinal = q.ordinal"
 
-/* From the file in main, where the process is ?1, to the one in fresh, where it is ?2. COLUMNS and SAME stand for all
- * columns of `device`, and for their being the same in f and d. */
+/* From the database main, where the process is ?1, to the database fresh, where it is ?2. COLUMNS stands for all
+ * columns of `device`, SAME for the condition that they are the same in f and d. */
 static const char *const statements[] = {
     "INSERT INTO fresh.device(COLUMNS) SELECT COLUMNS FROM main.device d" OF_PROCESS(
 	device) " AND NOT EXISTS (SELECT 1 FROM fresh.device f WHERE SAME)",
@@ -109,7 +109,7 @@ static const char *const statements[] = {
     "INSERT OR IGNORE INTO fresh.engine_event SELECT ?2, number, kind, (SELECT q.kernel FROM main.process_kernel p"
     " JOIN fresh.process_kernel q ON q.process = ?2 AND q.local = p.local"
     " WHERE p.process = ?1 AND p.kernel = e.kernel), time_ns FROM main.engine_event e WHERE e.process = ?1",
-    /* The processes that it learned from stay in the other database. */
+    /* The processes that it learned from are in main only. */
     "INSERT OR IGNORE INTO fresh.past_part SELECT ?2, place, NULL, first_sequence, last_sequence FROM main.past_part"
     " WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.shape(kernel, device, " DIMENSIONS("") ") SELECT k.kernel, d.device, " DIMENSIONS(
@@ -133,7 +133,7 @@ _Static_assert(KC_SEQUENCE_BITS == 40, "row ids of messages");
 static const char device_columns[] = "SELECT group_concat(name, ', '), group_concat('f.' || name || ' IS d.' || name, "
 				     "' AND ') FROM pragma_table_info('device') WHERE name <> 'id'";
 
-/* text with every COLUMNS and SAME replaced; to be freed. */
+/* A copy of text with COLUMNS and SAME replaced; the caller frees it with sqlite3_free(). */
 static char *filled(const char *text, sqlite3_stmt *device)
 {
 	sqlite3_str *out = sqlite3_str_new(NULL);
@@ -207,7 +207,7 @@ int kc_store_carry(struct kc_store *from, struct kc_store *to)
 			kc__run(from, kc__statement(from, KC__ROLLBACK));
 		sqlite3_exec(from->db, "DETACH fresh", NULL, NULL, NULL);
 	}
-	kc__held_find(to); /* SQLite may keep the descriptor of the file attached for it */
+	kc__held_find(to); /* SQLite may keep the descriptor of the attached file for it */
 	from->inside--;
 	return rc;
 }

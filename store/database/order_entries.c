@@ -56,7 +56,7 @@ static int is_past(const struct kc_past_entry *entry)
 	       entry->last_sequence <= (uint64_t)KC_SEQUENCE_MASK;
 }
 
-/* As the database keeps them on every machine: from the low byte up. */
+/* As in the database: from the low byte up, whatever the machine. */
 static void number_bytes(const double *numbers, uint32_t count, uint64_t *bytes)
 {
 	memcpy(bytes, numbers, count * sizeof(*bytes));

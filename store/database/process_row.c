@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reading an atomic changes nothing, but its type does not say so. */
+/* C11 has no atomic load through a pointer to const. */
 #define LOAD(field) atomic_load_explicit((__typeof__(field) *)&(field), memory_order_acquire)
 
 #define QUOTED_MAX (4 * sizeof(((struct kc_journal_header *)0)->command_line))
@@ -70,7 +70,7 @@ static size_t quote(const char *argument, size_t length, char *out)
 	return n;
 }
 
-/* Arguments separated by NUL, as a shell would read them again. */
+/* Arguments separated by NUL, quoted so that a shell reads them back. */
 static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX])
 {
 	size_t bytes = h->command_line_bytes, at = 0, n = 0;
@@ -90,7 +90,7 @@ static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX]
 	out[n] = 0;
 }
 
-/* A process without a name for its run is a run of its own. */
+/* A process whose run has no name is a run of its own. */
 static int find_run(struct kc_store *s, const struct kc_journal_header *h, const char *line, int64_t *run)
 {
 	char token[128];
@@ -155,13 +155,13 @@ static int end_unless_inside(struct kc_store *s, int inside, int rc)
 	return rc;
 }
 
-/* Rows of launches have it in their upper bits. */
+/* The ids of launch rows have it in their upper bits. */
 static int is_process(int64_t row)
 {
 	return row > 0 && row <= KC_PROCESS_MAX;
 }
 
-/* The row, made where there is none yet. */
+/* Finds the row, or makes it. */
 static int ensure_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
 {
 	int inside, rc = find_process(s, h, process);

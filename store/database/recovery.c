@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define SLOTS_PER_TRANSACTION 50000u
-/* A journal without a header and older than this was never finished. */
+/* A journal older than this that has no header will not get one any more. */
 #define UNBORN_AGE_S 60
 
 struct recovery {
@@ -24,12 +24,12 @@ struct recovery {
 	size_t why_size;
 };
 
-struct drain { /* of one journal, in two passes: dictionary entries, then what refers to them */
+struct drain { /* of one journal, in two passes: dictionary entries first, then launches and transfers */
 	struct kc_store *store;
 	int store_rc;
 	int entries_pass;
-	int ended;          /* the process said goodbye */
-	uint64_t next_part; /* index of the slot that would go on with the entry at hand */
+	int ended;          /* the process ended by itself */
+	uint64_t next_part; /* index of the slot that would continue the current entry */
 	uint32_t pending;
 	uint64_t launches, transfers;
 };
@@ -39,7 +39,7 @@ static int is_entry(const struct kc_slot *slot)
 	return slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER;
 }
 
-/* What is known of a call that no record will tell more about. */
+/* Completes a launch or transfer for which no more CUPTI records will come. */
 static void settle(int ended, uint32_t state, int32_t *result, int64_t measured_end_ns, uint8_t *unmeasured)
 {
 	if (state == KC_SLOT_CALLED)
@@ -72,7 +72,7 @@ static int store_slot(struct drain *d, const struct kc_slot *slot)
 
 static int drain_entry(struct drain *d, const struct kc_slot *slot)
 {
-	/* Its first parts are marked as stored, so all of it is in the database. */
+	/* Its first parts are marked as stored, so the whole entry is in the database. */
 	if (slot->kind < KC_KIND_COUNT && slot->part.index > 0 && slot->index != d->next_part)
 		return 0;
 	d->next_part = slot->index + 1;
@@ -185,7 +185,7 @@ static int import(struct recovery *r, const char *path, struct kc_journal_file *
 		snprintf(r->why, r->why_size, "%s is in the database but cannot be deleted: %s", path, strerror(-rc));
 		return rc;
 	}
-	/* One that ended by itself may have left its counts alone. */
+	/* A process that ended by itself may have left nothing but its counts. */
 	r->out->processes += !d.ended || d.launches || d.transfers;
 	r->out->killed += !d.ended;
 	r->out->launches += d.launches;
@@ -193,7 +193,7 @@ static int import(struct recovery *r, const char *path, struct kc_journal_file *
 	return 0;
 }
 
-/* Its process ended before the header was written, so before any launch. */
+/* Whether the process ended before it had written the header, which is before any launch. */
 static int was_never_born(const char *path)
 {
 	char magic[sizeof(KC_JOURNAL_MAGIC)] = "";
@@ -244,8 +244,8 @@ static int look_at(struct recovery *r, const char *path, uint32_t pid, uint64_t 
 	return rc;
 }
 
-/* "<base>.<pid>-<pid_start>.kcj"; one that an exec left has a number more before
- * the suffix. */
+/* "<base>.<pid>-<pid_start>.kcj"; one that was left by a process that called exec has
+ * one more number before the suffix. */
 static int is_journal_name(const char *name, const char *base, uint32_t *pid, uint64_t *pid_start)
 {
 	size_t length = strlen(name), base_length = strlen(base), suffix_length = strlen(".kcj");

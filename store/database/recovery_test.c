@@ -226,7 +226,7 @@ static void the_living_and_the_locked_are_left_alone(void **state)
 	assert_int_equal(out.alive, 1);
 	assert_int_equal(out.busy, 1);
 	assert_int_equal(out.processes, 0);
-	/* Nothing to bring in, no database. */
+	/* Nothing to import, so no database is made. */
 	assert_int_equal(access(database, F_OK), -1);
 	kc_journal_file_close(file);
 	out = recover();

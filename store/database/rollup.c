@@ -93,7 +93,7 @@ static int keep_error(struct kc__rollup *r, double error)
 	return 0;
 }
 
-/* design.md, "Measured slowdown". */
+/* Measured duration over the median of the solo launches that were known when it was predicted. */
 static void add_slowdown(struct kc__sums *sums, struct kc__solos *solos, const struct kc__fact *fact)
 {
 	double median = kc__solos_median(solos, fact->key.process, fact->shape, fact->predicted_at_ns);

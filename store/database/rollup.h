@@ -1,17 +1,17 @@
 /*
- * What reports read instead of ten million rows.
+ * Sums that reports read instead of ten million rows.
  *
- *   kc__fact      what one stored launch adds
+ *   kc__fact      what one launch adds to the sums
  *   kc__rollup    sums and a sketch of errors over the launches that agree in
  *                 process, kernel, stream, model, case, novelty and overlap
  *   kc__rollups   a hash table of them
- *   kc__solos     per launch shape, the solo durations measured so far, for the
- *                 measured slowdown of overlapped launches
+ *   kc__solos     for each launch shape, the solo durations measured so far; the
+ *                 measured slowdown of overlapped launches needs them
  *
- * The writer keeps those of its process, and writes what a transaction has
- * changed to the table `rollup` when it commits. Only one writes for a process,
- * so what it keeps is what the table has. An exact report fills one from all
- * rows.
+ * The writer keeps the roll-ups of its process. When it commits a transaction, it
+ * writes those that have changed to the table `rollup`. Each process has one
+ * writer, so what it keeps is what the table holds. An exact report fills a
+ * kc__rollups from all rows.
  */
 #ifndef KC_ROLLUP_H
 #define KC_ROLLUP_H
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(name, type): integer sums, then real ones; the columns of `rollup` */
+/* X(name): columns of `rollup`, integer sums and real ones */
 #define KC__COUNT_SUMS(X) X(launches) X(measured) X(matched) X(within_20) X(slow_n) X(slow_without)
 #define KC__REAL_SUMS(X)                                                                                               \
 	X(measured_ns)                                                                                                 \
@@ -66,7 +66,7 @@ struct kc__rollup {
 	struct kc__rollup_key key;
 	struct kc__sums sums;
 	uint32_t sketch[KC_SKETCH_BUCKETS];
-	int64_t row;    /* writer only: in `rollup`; 0: not looked up, the table may have more */
+	int64_t row;    /* writer only: id in `rollup`; 0: not looked up, the table may hold more */
 	int is_changed; /* by the open transaction */
 	float *errors;  /* exact reports only */
 	size_t error_count, error_capacity;
@@ -75,12 +75,12 @@ struct kc__rollup {
 struct kc__rollups {
 	struct kc__rollup **at;
 	size_t count, capacity;
-	uint32_t *slots; /* index + 1 into at */
+	uint32_t *slots; /* indexes into at, + 1 */
 	size_t slot_count;
 	int keep_errors;
 };
 
-/* 0 or -ENOMEM. solos may be NULL: no measured slowdown. */
+/* 0 or -ENOMEM. solos NULL: without measured slowdown. */
 struct kc__solos;
 int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const struct kc__fact *fact);
 void kc__rollups_clear(struct kc__rollups *rollups);
@@ -88,9 +88,9 @@ void kc__sums_add(struct kc__sums *to, const struct kc__sums *from);
 
 struct kc__solos *kc__solos_new(void);
 void kc__solos_free(struct kc__solos *solos);
-/* Median duration of the solo launches of a process and shape known at at_ns; 0: none. */
+/* Median duration of the solo launches of a process and shape that were known at at_ns; 0: there were none. */
 double kc__solos_median(struct kc__solos *solos, int64_t process, int64_t shape, int64_t at_ns);
-/* A solo measurement. 0 or -ENOMEM. */
+/* Adds a solo measurement. 0 or -ENOMEM. */
 int kc__solos_add(struct kc__solos *solos, const struct kc__fact *fact);
 
 #endif

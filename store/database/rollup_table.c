@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define SKETCH 9 /* parameter, after the key's; the sums' follow it */
+#define SKETCH 9 /* its parameter comes after those of the key and before those of the sums */
 
 static void bind_key(sqlite3_stmt *stmt, const struct kc__rollup_key *key)
 {
@@ -45,7 +45,7 @@ static void add_row(struct kc__rollup *rollup, sqlite3_stmt *row)
 	struct kc__sums stored;
 
 	rollup->row = sqlite3_column_int64(row, 0);
-	/* A damaged sketch costs its quantiles, not the launches. */
+	/* A damaged sketch loses its quantiles, not the launches. */
 	if (kc_sketch_add(counts, sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1)) == 0) {
 		for (uint32_t i = 0; i < KC_SKETCH_BUCKETS; i++)
 			rollup->sketch[i] += (uint32_t)counts[i];
@@ -54,7 +54,7 @@ static void add_row(struct kc__rollup *rollup, sqlite3_stmt *row)
 	kc__sums_add(&rollup->sums, &stored);
 }
 
-/* What an earlier handle, or this one before it forgot, has written. */
+/* Adds what an earlier handle has written, or this one before it forgot its roll-ups. */
 static int add_stored(struct kc_store *s, struct kc__rollup *rollup)
 {
 	sqlite3_stmt *find = kc__statement(s, KC__FIND_ROLLUP);

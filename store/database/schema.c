@@ -67,7 +67,7 @@ static const char tables_1[] =
     " slow_measured_sum REAL NOT NULL, slow_waves_error_sum REAL NOT NULL, slow_waves_sum REAL NOT NULL, sketch BLOB,"
     " UNIQUE(run, process, kernel, stream, model, concurrency_case, novelty, overlap));";
 
-/* Traces of others, and what `kerncast calibrate` measured. */
+/* Imported traces, and what `kerncast calibrate` measured. */
 static const char tables_2[] =
     "ALTER TABLE run ADD COLUMN source TEXT;"
     "ALTER TABLE process ADD COLUMN source TEXT;"
@@ -83,7 +83,7 @@ static const char tables_3[] =
 /* What became of a kernel's code: kc_code_state_name(). */
 static const char tables_4[] = "ALTER TABLE kernel ADD COLUMN code TEXT NOT NULL DEFAULT 'not seen';";
 
-/* What was measured of a device and is used by the models. */
+/* What was measured of a device and the models use. */
 static const char tables_5[] = "ALTER TABLE device ADD COLUMN empty_kernel_ns INTEGER NOT NULL DEFAULT 0;"
 			       "ALTER TABLE device ADD COLUMN copy_bytes_per_s INTEGER NOT NULL DEFAULT 0;"
 			       "ALTER TABLE device ADD COLUMN flops_per_s INTEGER NOT NULL DEFAULT 0;";
@@ -101,7 +101,7 @@ static const char tables_6[] =
     "CREATE TABLE basis_training(time_unix_ns INTEGER NOT NULL, rows INTEGER NOT NULL, kernels INTEGER NOT NULL,"
     " k INTEGER NOT NULL, error REAL);";
 
-/* What `kerncast calibrate` tells besides. */
+/* More values of `kerncast calibrate`. */
 static const char tables_7[] = "ALTER TABLE calibration ADD COLUMN scattered_bytes_per_s REAL;"
 			       "ALTER TABLE calibration ADD COLUMN bus_bytes_per_s REAL;"
 			       "ALTER TABLE calibration ADD COLUMN bus_back_bytes_per_s REAL;"
@@ -110,7 +110,7 @@ static const char tables_7[] = "ALTER TABLE calibration ADD COLUMN scattered_byt
 			       "ALTER TABLE calibration ADD COLUMN cupti_launch_ns REAL;"
 			       "ALTER TABLE calibration ADD COLUMN cupti_kernel_ns REAL;";
 
-/* Another name that the view `launch` shows: `after_exit`. */
+/* No table changed: the view `launch` shows one more name, `after_exit`. */
 static const char tables_8[] = "";
 
 /* What was known when each launch was predicted: struct kc_order. Rows from before have NULL. */
@@ -149,7 +149,7 @@ static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* All of one moment: another process may be making the tables. */
+/* In one read transaction, as another process may be making the tables. */
 static int look(sqlite3 *db, int64_t *tables, int64_t *application, int64_t *version)
 {
 	int rc = sqlite3_exec(db, "SAVEPOINT look", NULL, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * The tables and views, which README.md describes, and their version. A database
- * is ours when its application_id says so; its user_version is the schema's.
- * Older ones are brought up step by step, newer ones refused.
+ * of kerncast has our application_id; its user_version is that of the schema.
+ * Older schemas are migrated step by step, newer ones are refused.
  */
 #ifndef KC_SCHEMA_H
 #define KC_SCHEMA_H
@@ -11,15 +11,15 @@
 struct sqlite3;
 
 #define KC_APPLICATION_ID 0x6B636173 /* "kcas" */
-/* To be raised with every change of a table, a view or a name that a view shows. */
+/* Raise it with every change of a table, a view or a name that a view shows. */
 #define KC_SCHEMA_VERSION 9
 
-/* Rowid of what came from a slot: process row and slot index. */
+/* The rowid of what came from a slot is the process row and the slot's index. */
 #define KC_SEQUENCE_BITS 40
 #define KC_SEQUENCE_MASK ((INT64_C(1) << KC_SEQUENCE_BITS) - 1)
 #define KC_PROCESS_MAX (INT64_MAX >> KC_SEQUENCE_BITS)
 
-/* Times from a file may be any 64 bits: what would be past the largest number is the largest. */
+/* Times from a file may be any 64 bits, so sums and differences stop at the largest number. */
 static inline int64_t kc_plus_ns(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -34,7 +34,7 @@ static inline int64_t kc_minus_ns(int64_t a, int64_t b)
 	return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
 }
 
-/* Numbers of events (struct kc_order) from a file may be any 64 bits: those past this are none. */
+/* Event numbers (struct kc_order) from a file may be any 64 bits; a larger one is treated as not recorded. */
 #define KC_EVENTS_MAX (INT64_C(1) << 62)
 
 /* launch_row.flags */
@@ -54,8 +54,8 @@ static inline int64_t kc_minus_ns(int64_t a, int64_t b)
 #define KC_FLAG_UNMEASURED_MASK 15
 #define KC_FLAG(flags, name) ((uint32_t)((flags) >> KC_FLAG_##name##_SHIFT) & KC_FLAG_##name##_MASK)
 
-/* Slowdowns are kept as (slowdown - 1) in millionths, λ in billionths, its
- * deviation in millionths. */
+/* Slowdowns are stored as (slowdown - 1) in millionths, λ in billionths, its deviation
+ * in millionths. */
 #define KC_SLOWDOWN_SCALE 1000000
 #define KC_LAMBDA_SCALE 1000000000
 #define KC_DEVIATION_SCALE 1000000
@@ -68,10 +68,10 @@ enum kc_schema_state {
 	KC_SCHEMA_FOREIGN, /* another program's tables */
 };
 
-/* *state, or an SQLite result code other than SQLITE_OK. */
+/* Sets *state. Returns an SQLite result code. */
 int kc_schema_state(struct sqlite3 *db, enum kc_schema_state *state);
 
-/* Creates or migrates, inside the caller's transaction. SQLite result code. */
+/* Creates or migrates the tables inside the caller's transaction. Returns an SQLite result code. */
 int kc_schema_apply(struct sqlite3 *db);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds: past MAX_SHAPES everything is forgotten (later medians are then
- * missing and counted so); past MAX_PENDING measurements of one shape that end
- * after the newest prediction, further ones are not used. */
+/* Bounds. When there are MAX_SHAPES, everything is forgotten, and the medians that are
+ * missing later are counted. Of one shape, no more than MAX_PENDING measurements that
+ * end after the newest prediction are used. */
 #define MAX_SHAPES 16384u
 #define MAX_PENDING 256u
 #define FIRST_SLOTS 256u
@@ -27,7 +27,7 @@ struct solo {
 	struct bucket *buckets; /* by index */
 	uint32_t bucket_count, bucket_capacity;
 	uint64_t n;
-	struct pending *pending; /* ring: measured, not known yet to the newest prediction */
+	struct pending *pending; /* a ring: measured after the newest prediction was made */
 	uint32_t pending_first, pending_count, pending_capacity;
 };
 
@@ -135,8 +135,8 @@ static int count_duration(struct solo *s, int64_t duration_ns)
 	return 0;
 }
 
-/* Launches of one shape end in the order they came, or nearly: the first that
- * is not known yet stops the search. */
+/* Launches of one shape end in the order of their calls, or nearly so: the search
+ * stops at the first one that was not known yet. */
 static void settle(struct solo *s, int64_t at_ns)
 {
 	while (s->pending_count) {

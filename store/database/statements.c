@@ -71,7 +71,7 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__SET_COUNT] = "INSERT OR REPLACE INTO ledger VALUES(?,?,?,?)",
 };
 
-/* SQLite's result to negative errno; a full disk shows in several ways. */
+/* Negative errno for a result of SQLite, which reports a full disk in several ways. */
 int kc__errno(sqlite3 *db, int rc)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;

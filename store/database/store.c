@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Long enough for 64 processes that each commit for some tens of milliseconds. */
+/* Enough for 64 processes whose commits take some tens of milliseconds each. */
 #define BUSY_MS 10000
-/* Pages after which the write-ahead log goes into the database: 16 MiB. */
+/* When the write-ahead log has this many pages, it is copied into the database: 16 MiB. */
 #define CHECKPOINT_PAGES 4096
-/* No row of ours is longer; inside an application a longer one is not even read. */
+/* None of our rows is longer; inside an application a longer one is not read. */
 #define PEEK_ROW_BYTES (16 << 20)
 #define WAL_TRIES 200
 #define WAL_PAUSE_MS 10
@@ -76,7 +76,7 @@ static int explain(struct complaint *c, int rc, const char *path, enum kc_store_
 	}
 }
 
-/* SQLite's own permission bits would go through the umask. */
+/* The umask would change the permissions of a file that SQLite makes. */
 static int create_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -116,9 +116,9 @@ static int set(struct kc_store *s, const char *sql)
 	return kc__errno(s->db, sqlite3_exec(s->db, sql, NULL, NULL, NULL));
 }
 
-/* Whoever switches a new database over holds it alone for a moment, and the
- * others are turned away without the busy timeout. Where the file system has no
- * shared memory the rollback journal stays. */
+/* The process that switches a new database to WAL locks it for a moment, and others
+ * get SQLITE_BUSY without the busy timeout. Where the file system has no shared
+ * memory, the rollback journal stays. */
 static int use_wal(struct kc_store *s)
 {
 	int rc = 0;
@@ -155,7 +155,7 @@ static int check_schema(struct kc_store *s, enum kc_schema_state *state)
 	}
 }
 
-/* Another process may have done it between the look and the lock. */
+/* Another process may have done it before we got the lock. */
 static int bring_up_schema(struct kc_store *s)
 {
 	enum kc_schema_state state;
@@ -217,8 +217,8 @@ static void disconnect(struct kc_store *s)
 	s->db = NULL;
 }
 
-/* A directory that cannot be written to has no room for the -shm file that
- * reading in WAL mode needs; with no -wal beside it the file alone is all. */
+/* Reading in WAL mode needs a -shm file, which cannot be made in a read-only
+ * directory. Where there is no -wal either, the database is complete without them. */
 static int connect_immutable(struct kc_store *s)
 {
 	char *wal = sqlite3_mprintf("%s-wal", s->path), *name = NULL;
@@ -255,7 +255,7 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	s->solos = kc__solos_new();
 	s->path = realpath(path, NULL);
 	if (!s->path)
-		rc = -errno; /* a folder above may be closed to us */
+		rc = -errno; /* we may have no permission for a folder above */
 	else
 		rc = s->solos ? connect_to(s, s->path, SQLITE_OPEN_READWRITE) : -ENOMEM;
 	if (rc && mode == KC_STORE_READ && s->path && access(s->path, W_OK)) {
@@ -271,7 +271,7 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	return 0;
 }
 
-/* Journals and the write-ahead log are made beside the database, be it there or not. */
+/* Journals and the write-ahead log are made beside the database, so it must be possible to make files there. */
 static int try_folder(const char *path)
 {
 	char probe[PATH_MAX];
@@ -286,7 +286,7 @@ static int try_folder(const char *path)
 	return unlink(probe) ? -errno : 0;
 }
 
-/* What it lacks, the writer puts in; who locks it, does not for long. */
+/* A missing or older schema is no obstacle: the writer brings it up to date. Locks are not held for long. */
 static int try_database(const char *path)
 {
 	struct kc_store s = {.mode = KC_STORE_WRITE};
@@ -340,7 +340,7 @@ static void remove_files(const char *path)
 	}
 }
 
-/* The lock keeps others from beginning to write meanwhile. */
+/* Under the lock nobody else can begin to write. */
 void kc_store_discard(struct kc_store *s)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -4,9 +4,9 @@
  *   kc_store_begin -> kc_store_slot for each slot in index order
  *                  -> kc_store_commit -> the caller marks its slots STORED
  *
- * and is the same for the live worker and for recovery, so a row looks the
- * same whichever way it came. Rows carry (process, sequence) as their key, so
- * bringing in a slot twice changes nothing.
+ * and is the same for the live worker and for recovery, so a row does not depend
+ * on how it came. (process, sequence) is the key of a row, so storing a slot
+ * twice changes nothing.
  */
 #ifndef KC_STORE_H
 #define KC_STORE_H
@@ -21,23 +21,24 @@ struct kc_store;
 enum kc_store_mode {
 	KC_STORE_WRITE, /* create or migrate, WAL, mode 0600 */
 	KC_STORE_READ,  /* must exist; a newer schema is refused */
-	KC_STORE_PEEK,  /* the same, for a program that is just starting: waits for nobody, changes nothing; an older
-			   schema is refused as well */
+	KC_STORE_PEEK,  /* the same for a program that is just starting: it does not wait for other processes and
+			   changes nothing; an older schema is refused as well */
 };
 
 /*
  * Returns 0 or negative errno (-EACCES, -ENOSPC, -EROFS, -ENOTDIR, -EISDIR, -ENOENT;
  * -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version;
- * -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by others for long).
+ * -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by another process for too long).
  * why (may be NULL) gets a sentence that names the cure.
  */
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
 void kc_store_close(struct kc_store *s);
 
-/* Closes a database; one that has no process in it is removed. */
+/* Closes a database and removes it if it holds no process. */
 void kc_store_discard(struct kc_store *s);
 
-/* Whether a program can record into path: 0, or what kc_store_open() would say. Makes nothing, and waits for nobody. */
+/* Whether a program can record into path: 0, or what kc_store_open() would return. Leaves no file behind and does not
+ * wait. */
 int kc_store_try(const char *path, char *why, size_t why_size);
 
 /* The sqlite3 * for readers in this folder and for tools. */
@@ -51,40 +52,39 @@ enum kc_store_hold {
 enum kc_store_hold kc_store_hold(const struct kc_store *s);
 int kc_store_intact(const struct kc_store *s); /* 1: KC_STORE_HELD */
 
-/* Of a store that is KC_STORE_MOVED: writes what is in its -wal into the file, wherever that is now. 0: a new database
- * can be opened at the path, to which kc_store_carry() brings what the rows to come refer to; -EBUSY: another process
- * has made one there and shares files of this one with it, -EEXIST: it is still there, and its -wal is not, so this
- * store must be abandoned before. */
+/* For a store that is KC_STORE_MOVED: copies its -wal into the file, wherever that is now. 0: a new database can be
+ * opened at the path, and kc_store_carry() copies into it what later rows refer to; -EBUSY: another process has made a
+ * database there that shares files with this one; -EEXIST: the database is still there and its -wal is not, so this
+ * store must be abandoned first. */
 int kc_store_settle(struct kc_store *s);
-/* The process's devices, kernels, streams and messages, and in the ledger how many of its launches are in from and not
- * in to ("elsewhere"). Both have had kc_store_process(). 0 or -errno. */
+/* Copies the process's devices, kernels, streams, messages, events and counted work, and counts in the ledger how many
+ * of its launches are in from and not in to ("elsewhere"). kc_store_process() was called for both. 0 or -errno. */
 int kc_store_carry(struct kc_store *from, struct kc_store *to);
 
-/* Forgets the handle without closing descriptors that are no longer ours (after
- * fork, or after the app closed them); frees s. Writes, locks and deletes
- * nothing. In a child forked while another thread was inside a function of the
- * store, s is left as it is (SQLite's locks would never be given back), and no
- * store can safely be opened: hold forks off (pthread_atfork) where a child may
- * need one. */
+/* Frees s without closing descriptors that are no longer ours, after a fork or after
+ * the application closed them. Writes, locks and deletes nothing. In a child that was
+ * forked while another thread was inside a function of the store, s is not freed
+ * (SQLite's locks would never be released), and opening a store is not safe: where a
+ * child may need one, delay forks with pthread_atfork. */
 void kc_store_abandon(struct kc_store *s);
 
-/* Finds or makes the run and process rows of a header; 0 or -errno. Fills
- * *process_row. Idempotent. Slots are this process's from now on: not to be
- * called for another process between begin and commit. */
+/* Finds or makes the run and process rows of a header and sets *process_row. 0 or
+ * -errno. Idempotent. Slots that are stored from now on belong to this process, so it
+ * must not be called for another process between begin and commit. */
 int kc_store_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process_row);
 
-/* -EBUSY: other processes kept the lock for 10 s; nothing is lost, try again. */
+/* -EBUSY: other processes held the lock for 10 s; nothing is lost, try again. */
 int kc_store_begin(struct kc_store *s);
-/* Any kind of slot of the current process. Unknown kinds and torn entries are
- * skipped and counted as a message. 0 or -errno (-ENOSPC: disk full), after
- * which the transaction is rolled back by the caller. */
+/* Stores a slot of any kind of the current process. Unknown kinds and torn entries
+ * are skipped, and a message counts them. 0 or -errno (-ENOSPC: the disk is full);
+ * after an error the caller rolls the transaction back. */
 int kc_store_slot(struct kc_store *s, const struct kc_slot *slot);
 int kc_store_commit(struct kc_store *s);
 void kc_store_rollback(struct kc_store *s);
 
-/* Writes the counters of the header into `ledger`, and how the process ended:
- * "exit", "killed" (journal found after its death), "" while running. Meant for
- * every drain, inside or outside of its transaction. */
+/* Writes the counters of the header into `ledger`, and how the process ended: "exit",
+ * "killed" (its journal was found after its death), or "" while it runs. For every
+ * drain, inside or outside of its transaction. */
 int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, const char *how);
 
 #endif

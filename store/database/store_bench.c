@@ -1,7 +1,7 @@
 /*
  * store_bench ROWS FILE: writes ROWS launches with plausible values into FILE
- * (deleted first and afterwards) and prints launches a second through
- * kc_store_slot and commit, bytes a launch on disk, and the time of a report.
+ * (deleted first and afterwards) and prints launches per second through
+ * kc_store_slot and commit, bytes per launch on disk, and the time of a report.
  */
 #include "store/query/query.h"
 #include "store.h"
@@ -19,7 +19,7 @@
 #define KERNELS 60u
 #define STREAMS 8u
 #define SHAPES_PER_KERNEL 6u
-#define BATCH 8192u /* what the worker of the shim writes at once when it is busy */
+#define BATCH 8192u /* as many as the worker of the shim writes at once when it is busy */
 
 struct bench {
 	struct kc_store *store;
@@ -141,7 +141,7 @@ static void make_launch(struct bench *b, struct kc_slot *slot)
 	    .known = 2 * b->index, .measured_after = 200 + b->random % 800, .decided_after = 1 + b->random % 40};
 }
 
-/* Seconds inside the store, of processor and of wall time. */
+/* Adds the seconds spent in the store: processor time and wall time. */
 static int put_launches(struct bench *b, double *cpu_s, double *wall_s)
 {
 	static struct kc_slot slots[BATCH];

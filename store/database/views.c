@@ -123,7 +123,7 @@ static void concurrency_view(sqlite3_str *sql)
 				   " FROM rollup WHERE matched > 0 GROUP BY run, concurrency_case, overlap;");
 }
 
-/* Each model's standing, per kernel and per run as a whole in accuracy_by_model. */
+/* Accuracy of each model: per run in accuracy_by_model, per run and kernel in model_score. */
 static void model_views(sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "CREATE VIEW accuracy_by_model AS SELECT run,");

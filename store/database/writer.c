@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Past this many (12 MiB) they go to the table and are forgotten. */
+/* When there are this many (12 MiB), they are written to the table and forgotten. */
 #define MAX_ROLLUPS 2048u
 
 struct launch_facts {
@@ -43,7 +43,7 @@ static uint32_t flags_of(const struct kc_launch *l, const struct launch_facts *f
 	return flags;
 }
 
-/* A slot from a damaged or foreign journal: its numbers would spill over in flags. */
+/* Numbers from a damaged journal could be too large for their bits in flags. */
 static int in_range(const struct kc_launch *l)
 {
 	return l->api <= KC_FLAG_API_MASK && l->model <= KC_FLAG_MODEL_MASK &&
@@ -52,7 +52,7 @@ static int in_range(const struct kc_launch *l)
 	       l->unmeasured < KC_UNMEASURED_COUNT;
 }
 
-/* What of an order can be: a decision needs a measurement, and a measurement a time. */
+/* The order without what cannot be: there is no decision without a measurement, and none without a time. */
 static struct kc_order possible_order(struct kc_order order, int measured)
 {
 	if (order.known > KC_EVENTS_MAX)
@@ -64,13 +64,13 @@ static struct kc_order possible_order(struct kc_order order, int measured)
 	return order;
 }
 
-/* 0: of an importer, or nothing was known and nothing became known. */
+/* 0: the launch was imported, or nothing was known and nothing became known. */
 static int is_in_order(const struct kc_order *order)
 {
 	return order->known || order->measured_after;
 }
 
-/* Differences are short, and most rows of the database are these. */
+/* As differences, which take fewer bytes: most rows of a database are launches. */
 static void bind_launch_order(sqlite3_stmt *stmt, int i, const struct kc_order *order)
 {
 	bind_if(stmt, i, is_in_order(order), (int64_t)order->known);
@@ -197,7 +197,7 @@ static int store_launch(struct kc_store *s, const struct kc_slot *slot)
 	if (stmt)
 		bind_launch(stmt, s, slot, &facts);
 	rc = kc__run(s, stmt);
-	/* Already there: brought in before, and counted then. */
+	/* The row exists: it was stored before, and counted then. */
 	if (rc || sqlite3_changes(s->db) == 0)
 		return rc;
 	count(&s->tally, l, &facts);
@@ -267,7 +267,7 @@ int kc_store_slot(struct kc_store *s, const struct kc_slot *slot)
 	return rc;
 }
 
-/* A copy that shares nothing with the original. */
+/* Makes *to a copy that shares no memory with the original. */
 static int copy_assembler(struct kc_assembler *to, const struct kc_assembler *from)
 {
 	uint8_t *buffer = NULL;
@@ -371,7 +371,7 @@ void kc_store_rollback(struct kc_store *s)
 	struct kc_assembler assembler = s->assembler_at_begin;
 
 	s->inside++;
-	/* Many errors have SQLite roll back by itself. */
+	/* After many errors SQLite has rolled back by itself. */
 	if (!sqlite3_get_autocommit(s->db))
 		kc__run(s, kc__statement(s, KC__ROLLBACK));
 	if (s->in_transaction) {

@@ -1,5 +1,5 @@
-/* Files that are written through a mapping: blocks before pages, descriptors
- * only while they are needed. Internal to this folder. */
+/* Files that are written through a mapping: their blocks are allocated before their
+ * pages are written, and they are open only while they must be. Internal to this folder. */
 #ifndef KC_DISK_H
 #define KC_DISK_H
 
@@ -7,16 +7,16 @@
 #include <sys/types.h>
 
 /*
- * Gives a range at the end of a file blocks that read as zeros, so that no
- * store into its mapping can meet a full disk. The range must hold nothing yet.
- * 0 or -errno (-ENOSPC, -EDQUOT, -EFBIG: no room; the file ends at offset then).
+ * Allocates blocks of zeros for a range at the end of a file, so that writing to
+ * its mapping cannot fail on a full disk. Nothing may be in that range yet. 0 or
+ * -errno (-ENOSPC, -EDQUOT, -EFBIG: no room; the file then ends at offset).
  */
 int kc__disk_allocate(int fd, off_t offset, size_t bytes);
 
-/* Opens path for writing if it is still that file; -ESTALE if it is another. */
+/* Opens path for writing if it is still the same file; -ESTALE: it is another. */
 int kc__disk_reopen(const char *path, dev_t device, ino_t inode);
 
-/* NULL where there is no address space. fd -1: memory. */
+/* NULL: no address space is left. fd -1: maps memory. */
 void *kc__disk_map(int fd, off_t offset, size_t bytes);
 
 #endif

@@ -189,10 +189,10 @@ static void memory_is_bounded(void **state)
 	while (add(j, 1, KC_SLOT_RETURNED))
 		accepted++;
 	setrlimit(RLIMIT_FSIZE, &old);
-	/* One segment of the file and 24 MiB, which are 32, of memory. */
+	/* One segment of the file and 32 of memory. */
 	assert_int_equal(accepted, 33 * KC_SEGMENT_SLOTS - 2048);
 	assert_int_equal(kc_journal_in_memory(j), 1);
-	/* With room on the disk again the file goes on where it was. */
+	/* When the disk has room again, the file grows as before. */
 	assert_int_equal(store_all(j), accepted);
 	for (uint32_t i = 0; i < 4 * KC_SEGMENT_SLOTS; i++)
 		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);

@@ -4,17 +4,17 @@
 #include <string.h>
 #include <time.h>
 
-/* Segments ready ahead of the claims: as many as AHEAD_NS of the recent rate needs. */
+/* Segments prepared ahead of the claims: enough for AHEAD_NS at the recent rate. */
 #define AHEAD_SEGMENTS_MIN 2u
 #define AHEAD_SEGMENTS_MAX 16u
 #define AHEAD_NS 50000000
 #define RATE_INTERVAL_NS 1000000
-/* Segments behind one that is stuck, looked at in one kc_journal_retire(). */
+/* Segments behind a slot that is not stored yet that one kc_journal_retire() examines. */
 #define RETIRE_AHEAD 8u
 
 /* ---- Launch path ---- */
 
-/* Keeps a backlog out of our memory while the worker is held up. lock held. */
+/* Keeps a backlog out of our memory while the worker is delayed. The caller holds the lock. */
 static int make_and_drop(struct kc_journal *j)
 {
 	int rc = kc__segment_make(j);
@@ -24,8 +24,8 @@ static int make_and_drop(struct kc_journal *j)
 	return rc;
 }
 
-/* No segment is ready: the thread makes it. The application's errno stays, and a
- * cancelled thread must not die with the lock held. */
+/* No segment is ready, so the launching thread makes one. The application's errno is
+ * kept, and a cancelled thread must not end while it holds the lock. */
 static __attribute__((noinline, cold)) int make_room(struct kc_journal *j, uint64_t end)
 {
 	int rc = 0, saved_errno = errno, cancel;
@@ -53,7 +53,7 @@ struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
 	index = atomic_fetch_add_explicit(&j->tail, 1, memory_order_relaxed);
 	slot = kc__slot_at(j, index);
 	if (__builtin_expect(!slot, 0))
-		return NULL; /* sealed, or more than KC__CLAIM_MARGIN_SLOTS threads at this very instant */
+		return NULL; /* sealed, or more than KC__CLAIM_MARGIN_SLOTS threads claim at this instant */
 	slot->kind = kind;
 	slot->index = index;
 	return slot;
@@ -114,8 +114,8 @@ int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, si
 
 /* ---- Worker ---- */
 
-/* Counts a segment behind the claims as resident, at the cost of the one that
- * has been so for longest. */
+/* Adds a full segment to the ring of resident ones; the one that has been there for
+ * longest is dropped. */
 static void keep_pages(struct kc_journal *j, uint64_t segment)
 {
 	uint64_t *place = &j->resident[j->resident_next++ % KC__RESIDENT_SEGMENTS];
@@ -141,7 +141,7 @@ static uint64_t segments_ahead(struct kc_journal *j, uint64_t tail)
 	if (elapsed >= RATE_INTERVAL_NS) {
 		double recent = (double)(tail - j->rate_tail) / (double)elapsed;
 
-		/* Up at once, down slowly: bursts come back. */
+		/* Rises at once and falls slowly, as bursts tend to recur. */
 		j->slots_per_ns = recent > j->slots_per_ns ? recent : 0.9 * j->slots_per_ns + 0.1 * recent;
 		j->rate_tail = tail;
 		j->rate_ns = now;
@@ -202,7 +202,7 @@ int kc_journal_on_disk(const struct kc_journal *j, uint64_t index)
 	return kc__slot_at(j, index) && e->place != KC__IN_MEMORY;
 }
 
-/* Slots that are stored at the beginning of a segment; all of one that is freed. */
+/* How many slots at the beginning of a segment are stored; of a freed segment, all. */
 static uint32_t stored_slots(struct kc_journal *j, uint64_t segment)
 {
 	struct kc_slot *slots = kc_journal_at(j, segment * KC_SEGMENT_SLOTS);
@@ -216,7 +216,7 @@ static uint32_t stored_slots(struct kc_journal *j, uint64_t segment)
 	return e->stored;
 }
 
-/* Frees a segment if all of its slots are stored; 1: it is free. */
+/* Frees a segment if all of its slots are stored. 1: it is free. */
 static int try_free(struct kc_journal *j, uint64_t segment)
 {
 	if (stored_slots(j, segment) < KC_SEGMENT_SLOTS)

@@ -1,24 +1,23 @@
 /*
  * The journal: what a process has recorded and the database does not hold yet.
- * A memory-mapped file, so that it survives the process; every store into it
- * is on disk's side of a SIGKILL at once.
+ * It is a memory-mapped file, so a SIGKILL loses nothing that has been written
+ * into it.
  *
  *   file    = header page | segment | segment | ...
  *   segment = KC_SEGMENT_SLOTS slots of KC_SLOT_BYTES
  *   slot    = one launch or transfer, or one part of a dictionary entry
  *
- * Any number of threads append (kc_journal_claim, kc_journal_commit); one
- * worker thread prepares segments ahead of them and retires segments whose
- * slots are all in the database, which are then used again. A slot's index is
- * its place in the order of claims; it never repeats within a process and
- * serves as the launch's sequence number. Slots are found again after a crash
- * by the index each one carries, so the order of segments in the file means
- * nothing.
+ * Any number of threads append (kc_journal_claim, kc_journal_commit). One
+ * worker thread prepares segments ahead of them, and retires segments whose
+ * slots are all in the database so that they can be used again. A slot's index
+ * is its place in the order of claims; it never repeats within a process and is
+ * the launch's sequence number. After a crash slots are found by the index that
+ * each one carries, whatever the order of segments in the file.
  *
  * A launch slot lives through
  *   EMPTY -> CALLED (before the real call) -> RETURNED -> FINAL -> STORED
- * The launching thread writes up to RETURNED, the worker from there on. What a
- * killed process leaves at CALLED or later is recovered.
+ * The launching thread writes the slot up to RETURNED, the worker afterwards.
+ * Slots that a killed process leaves at CALLED or later are recovered.
  */
 #ifndef KC_JOURNAL_H
 #define KC_JOURNAL_H
@@ -38,7 +37,7 @@
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
-#define KC_JOURNAL_SEGMENTS_MAX 16384u /* each is a mapping, and Linux gives a process 65,530 */
+#define KC_JOURNAL_SEGMENTS_MAX 16384u /* each is a mapping; Linux allows a process 65,530 */
 
 enum kc_slot_state {
 	KC_SLOT_EMPTY = 0,
@@ -68,7 +67,7 @@ enum kc_slot_kind {
 	KC_KIND_COUNT,
 };
 
-/* The call that launched; names in kc_api_name() */
+/* The call that launched the kernel. Names: kc_api_name() */
 enum kc_api {
 	KC_API_UNKNOWN = 0,
 	KC_API_LAUNCH_KERNEL,
@@ -81,32 +80,32 @@ enum kc_api {
 };
 const char *kc_api_name(uint32_t api);
 
-/* Why a launch has no prediction; 0: it has one */
+/* Why a launch has no prediction. 0: it has one */
 enum kc_unpredictable {
 	KC_PREDICTED = 0,
 	KC_NO_ATTRIBUTES, /* the driver did not answer for this function */
 	KC_NO_DEVICE,     /* no current context, or its device is unknown */
 	KC_DOES_NOT_FIT,  /* more threads, registers or shared memory than the device has */
-	KC_TABLE_FULL,    /* our tables are at their bound: KC_MESSAGE_TABLE_FULL says which */
+	KC_TABLE_FULL,    /* one of our tables is full: KC_MESSAGE_TABLE_FULL says which */
 	KC_COUNT_UNKNOWN, /* conditional graph nodes, device-side launches */
-	KC_IMPORTED,      /* recorded by others: nobody predicted it when it was launched */
+	KC_IMPORTED,      /* recorded by another tool, without a prediction */
 	KC_UNPREDICTABLE_COUNT,
 };
 const char *kc_unpredictable_name(uint32_t reason);
 
-/* Why a launch has no measured time; 0: it has one, or it is still awaited */
+/* Why a launch has no measured time. 0: it has one, or it is still awaited */
 enum kc_unmeasured {
 	KC_MEASURED = 0,
 	KC_CALL_FAILED,
 	KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
 	KC_NO_CUPTI,       /* not found, too new for the driver, … */
-	KC_PROFILER_BUSY,  /* another profiler holds CUPTI (error 39), or took it over */
-	KC_RECORD_DROPPED, /* CUPTI said it dropped records */
+	KC_PROFILER_BUSY,  /* another profiler uses CUPTI (error 39), or has taken it over */
+	KC_RECORD_DROPPED, /* CUPTI reported dropped records */
 	KC_RECORD_INVALID, /* start = 0 or end < start */
 	KC_NO_CORRELATION, /* no callback fired during the call */
 	KC_NOT_DELIVERED,  /* no record came before the process ended */
 	KC_PROCESS_KILLED, /* the process ended before the record came */
-	KC_AFTER_EXIT,     /* launched when the program had begun to exit, and measuring had ended */
+	KC_AFTER_EXIT,     /* launched after the program had begun to exit and measuring had ended */
 	KC_UNMEASURED_COUNT,
 };
 const char *kc_unmeasured_name(uint32_t reason);
@@ -186,7 +185,7 @@ struct kc_transfer {
 	struct kc_order order;
 };
 
-/* Of a dictionary entry */
+/* One part of a dictionary entry */
 struct kc_part {
 	uint16_t index, count;
 	uint32_t bytes; /* in this part */
@@ -216,7 +215,7 @@ struct kc_device_entry {
 	struct kc_device device;
 };
 
-/* As the database has it: hexadecimal. */
+/* In hexadecimal, as in the database. */
 void kc_uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1]);
 
 struct kc_stream_entry {
@@ -241,14 +240,14 @@ struct kc_kernel_entry {
 	uint32_t ptx_version;
 };
 
-/* What became of a kernel's code */
+/* Whether a kernel's code could be read */
 enum kc_code_state {
-	KC_CODE_NOT_SEEN = 0, /* its load was not seen */
-	KC_CODE_WAITS,        /* to be read */
+	KC_CODE_NOT_SEEN = 0, /* we did not see it being loaded */
+	KC_CODE_WAITS,        /* it will be read later */
 	KC_CODE_READ,
-	KC_CODE_NO_PTX,    /* machine code alone */
-	KC_CODE_TOO_LARGE, /* or no room to keep it */
-	KC_CODE_REFUSED,   /* it is not understood: the text says where and why */
+	KC_CODE_NO_PTX,    /* only machine code */
+	KC_CODE_TOO_LARGE, /* or there was no memory to keep it */
+	KC_CODE_REFUSED,   /* the reader does not understand it: the text says where and why */
 	KC_CODE_STATE_COUNT,
 };
 const char *kc_code_state_name(uint32_t state);
@@ -258,17 +257,17 @@ struct kc_code_entry {
 	uint32_t state;  /* enum kc_code_state */
 };
 
-/* Where launches were called from, as the runtime level sees it. With <<<>>> the
- * caller is the stub that nvcc makes for each kernel. */
+/* Where a launch was called from, seen at the runtime level. With <<<>>> the caller
+ * is the stub that nvcc generates for each kernel. */
 struct kc_call_site_entry {
 	uint32_t id;
 	uint32_t reserved;
 	uint64_t address;       /* return address */
-	uint64_t offset;        /* of it in its module */
-	uint64_t host_function; /* as given to the runtime; 0: a kernel handle was given */
+	uint64_t offset;        /* of that address in its module */
+	uint64_t host_function; /* given to the runtime; 0: the runtime was given a kernel handle */
 };
 
-/* What a launch worked on, in the words of a trace: a problem size. */
+/* What a launch was given, as a trace or the kernel's parameters tell it: the problem size. */
 struct kc_arguments_entry {
 	uint32_t id;
 	uint32_t reserved;
@@ -345,7 +344,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 /* 0; -EINVAL: fewer than KC_WORK_NUMBERS numbers, or a number that no count can be. */
 int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts);
 
-/* A change of a λ */
+/* A new value of a λ */
 struct kc_lambda_entry {
 	uint32_t state;  /* id that launches refer to (model_state) */
 	uint32_t level;  /* enum kc_model: device, kernel, shape */
@@ -365,27 +364,27 @@ struct kc_message_entry {
 	int64_t time_ns;
 	uint32_t severity; /* 0 info, 1 warning, 2 error */
 	uint32_t code;     /* enum kc_message_code (store/common/message.h) */
-	uint64_t count;    /* times it happened */
+	uint64_t count;    /* how often it has happened */
 };
 
-/* Live counts, in the header page so that they survive the process. */
+/* Counts that are kept in the header page, so that they survive the process. */
 enum kc_counter {
 	KC_COUNT_CALLS,         /* launch calls seen */
 	KC_COUNT_CAPTURED,      /* recorded into a graph, not executed */
-	KC_COUNT_DROPPED,       /* launches the journal had no room for, or that are in no file at the end */
+	KC_COUNT_DROPPED,       /* launches that the journal had no room for, or that are in no file at the end */
 	KC_COUNT_CUPTI_RECORDS, /* kernel records CUPTI delivered */
 	KC_COUNT_CUPTI_MATCHED,
 	KC_COUNT_CUPTI_UNMATCHED, /* no launch of ours has that correlation id */
 	KC_COUNT_CUPTI_INVALID,
-	KC_COUNT_CUPTI_DROPPED, /* as CUPTI tells */
+	KC_COUNT_CUPTI_DROPPED, /* as CUPTI reports */
 	KC_COUNT_TRANSFER_RECORDS,
 	KC_COUNT_TRANSFER_UNMATCHED,
 	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
 	KC_COUNT_GRAPH_LAUNCHES,
 	KC_COUNT_GRAPHS_UNKNOWN,    /* graph launches with kernels that cannot be counted beforehand */
 	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
-	KC_COUNT_TRANSFERS_DROPPED, /* transfers past KERNCAST_JOURNAL_MAX */
-	KC_COUNT_AFTER_END,         /* launches as the process ended: no row */
+	KC_COUNT_TRANSFERS_DROPPED, /* transfers that the journal had no room for */
+	KC_COUNT_AFTER_END,         /* launches while the process ended; they have no row */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);
@@ -396,15 +395,15 @@ struct kc_journal_header {
 	uint32_t header_bytes, slot_bytes, segment_slots;
 	uint32_t pid, ppid;
 	uint64_t pid_start;          /* field 22 of /proc/PID/stat: tells a reused pid apart */
-	int64_t realtime_ns;         /* CLOCK_REALTIME when ... */
+	int64_t realtime_ns;         /* CLOCK_REALTIME at the moment when ... */
 	int64_t monotonic_ns;        /* ... CLOCK_MONOTONIC was this */
-	_Atomic int64_t process_row; /* rowid in `process`; 0: not there yet */
+	_Atomic int64_t process_row; /* rowid in `process`; 0: it has none yet */
 	_Atomic uint32_t simulated;
-	_Atomic uint32_t ended; /* 1: the process said goodbye */
+	_Atomic uint32_t ended; /* 1: the process has ended by itself */
 	_Atomic int64_t ended_ns;
 	_Atomic uint64_t counters[KC_COUNTERS];
 	char boot_id[40];
-	char run_token[64]; /* names the run; same for all its processes */
+	char run_token[64]; /* names the run; all its processes have the same */
 	char measure[16];
 	char executable[1024];
 	char directory[1024];
@@ -419,30 +418,30 @@ _Static_assert(sizeof(struct kc_journal_header) <= KC_HEADER_BYTES, "header size
 struct kc_journal;
 
 /*
- * Creates PATH (mode 0600, must not exist), maps the header, prepares the
- * first segments and closes the descriptor that apps could close under us.
- * template: header fields to start from. max_bytes: bound on the file.
- * Returns 0 or negative errno; where the disk has no room the journal lives in
- * memory (kc_journal_in_memory()).
+ * Creates path (mode 0600; it must not exist), maps the header, prepares the
+ * first segments and closes the file: the application could close any
+ * descriptor. template: initial values of the header. max_bytes: bound on the
+ * file. Returns 0 or negative errno. Where the disk has no room, the journal is
+ * in memory (kc_journal_in_memory()).
  */
 int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
 		      struct kc_journal **out);
 
 struct kc_journal_header *kc_journal_header(struct kc_journal *j);
 
-/* 1: at least one segment is not backed by disk, a crash would lose it. */
+/* 1: at least one segment is not in the file; a crash would lose it. */
 int kc_journal_in_memory(const struct kc_journal *j);
-/* Why: negative errno of what stopped the file from growing; -ENOENT, -ENOTDIR, -ESTALE: it is not where it was
- * made; 0: nothing has. */
+/* Why the file could not grow: negative errno; -ENOENT, -ENOTDIR, -ESTALE: it is no longer where it was made; 0: it
+ * could. */
 int kc_journal_in_memory_why(const struct kc_journal *j);
-/* 1: the file is neither where it was made nor, moved, anywhere else: what it holds ends with the process. Reads
- * /proc. */
+/* 1: the file was deleted, not only moved, so what it holds is lost when the process ends. Reads /proc. */
 int kc_journal_deleted(const struct kc_journal *j);
 
 /*
- * Launch path. The next slot, index and kind set, state EMPTY, rest undefined;
- * NULL past the bound (the caller counts the launch as dropped). No allocation,
- * no lock; no system call as long as the worker keeps ahead.
+ * Launch path. The next slot: its index and kind are set, its state is EMPTY,
+ * the rest is undefined. NULL past the bound: the caller counts the launch as
+ * dropped. Allocates nothing and takes no lock; makes no system call while the
+ * worker keeps ahead.
  */
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind);
 static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
@@ -450,8 +449,8 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 	atomic_store_explicit(&slot->state, state, memory_order_release);
 }
 
-/* Off the launch path: a dictionary entry. 0; -ENOSPC past the bound; -EMSGSIZE
- * past 204,800 bytes. */
+/* Not for the launch path: adds a dictionary entry. 0; -ENOSPC past the bound;
+ * -EMSGSIZE past 204,800 bytes. */
 int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
 
 /* On the launch path: an entry of one slot, as fast as a launch's. 0; -ENOSPC: no slot was free, or it is too long. */
@@ -461,59 +460,59 @@ int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, si
  * between kc_journal_first() and kc_journal_claimed(); 0: all are stored. */
 uint64_t kc_journal_prepare(struct kc_journal *j);
 
-/* All slots before kc_journal_first() are stored. The slot at an index between it
- * and kc_journal_claimed() (NULL: its segment is stored and retired, too). Worker. */
+/* Worker. All slots before kc_journal_first() are stored. kc_journal_at() gives the
+ * slot at an index between it and kc_journal_claimed(); NULL: its segment is stored
+ * and retired as well. */
 uint64_t kc_journal_first(const struct kc_journal *j);
 uint64_t kc_journal_claimed(const struct kc_journal *j);
 struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index);
-/* 1: the slot at an index is in the file, where recovery finds it. 0: in memory only, or not there. */
+/* 1: the slot at an index is in the file, where recovery finds it. 0: it is in memory only, or does not exist. */
 int kc_journal_on_disk(const struct kc_journal *j, uint64_t index);
 
-/* Frees for reuse the segments whose slots are all STORED: the leading ones at
- * once, those behind a slot that takes long a few a call. Worker. */
+/* Worker. Frees the segments whose slots are all STORED: the leading ones at once,
+ * those behind a slot that is not stored yet a few per call. */
 void kc_journal_retire(struct kc_journal *j);
 
-/* After fork, in the child: forget the parent's journal without touching its
- * file (unmaps). Nothing may use j afterwards. */
+/* In the child, after a fork: unmaps the parent's journal without changing its
+ * file. Nothing may use j afterwards. */
 void kc_journal_forget(struct kc_journal *j);
 
-/* End of recording: claims get NULL from now on, kc_journal_put() -ENOSPC, and
- * kc_journal_claimed() stays what it is. Threads may still be writing to slots
- * they have. Worker. */
+/* Worker. Ends recording: from now on kc_journal_claim() returns NULL,
+ * kc_journal_put() returns -ENOSPC and kc_journal_claimed() does not change.
+ * Threads may still be writing to slots that they have claimed. */
 void kc_journal_seal(struct kc_journal *j);
 
-/* End of the process: seals the journal. Memory stays mapped, for those threads.
- * remove: everything is in the database; the file stays all the same if a slot is
- * not STORED. Worker. */
+/* Worker. At the end of the process: seals the journal. Its memory stays mapped for
+ * those threads. remove: deletes the file, unless a slot is not STORED. */
 void kc_journal_close(struct kc_journal *j, int remove);
 
-/* A header that changes when the file is gone: makes the file again, with the header
- * alone, which kc_journal_header() is from now on. 0 or negative errno. */
+/* For a header that changes after the file was deleted: makes a new file with the
+ * header alone, which kc_journal_header() returns from now on. 0 or negative errno. */
 int kc_journal_restore(struct kc_journal *j);
 
-/* Recording did not begin: the file goes, whatever is in it. */
+/* For recording that did not begin: deletes the file, whatever it holds. */
 void kc_journal_discard(struct kc_journal *j);
 
 /* A journal file of another process, read only. */
 struct kc_journal_file;
-/* 0; -EINVAL not a journal (or of another version); -EPERM: another user's, which could say anything; -errno. */
+/* 0; -EINVAL: not a journal, or one of another version; -EPERM: it belongs to another user; or another -errno. */
 int kc_journal_open(const char *path, struct kc_journal_file **out);
 const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_file *f);
-/* 1 while the process that writes it lives (pid, start time, boot id agree). */
+/* 1 while the process that writes it lives: pid, start time and boot id agree. */
 int kc_journal_file_alive(const struct kc_journal_file *f);
-/* Every slot at CALLED or later in index order. Slots of multi-part entries
- * come one by one. fn returns 0 to go on. */
+/* Calls fn for every slot at CALLED or later, in the order of their indexes, until
+ * it returns something other than 0. The parts of an entry come one by one. */
 int kc_journal_file_each(struct kc_journal_file *f, int (*fn)(const struct kc_slot *slot, void *arg), void *arg);
-/* Keeps other recoverers away until the file is closed; -EWOULDBLOCK: one has it. */
+/* Keeps other recoverers away until the file is closed. -EWOULDBLOCK: another one has locked it. */
 int kc_journal_file_lock(struct kc_journal_file *f);
-/* 1: the file at path is this one. */
+/* 1: the file at path is this file. */
 int kc_journal_file_is(const struct kc_journal_file *f, const char *path);
 void kc_journal_file_close(struct kc_journal_file *f);
 
-/* Puts parts together: feed slots in index order, an assembler of zeros first;
- * returns 1 when *payload holds a whole entry (valid until the next call), 0 when
- * more parts are needed, -EBADMSG for a part without those before it (expected
- * is not 0 between the parts of an entry), -ENOMEM. */
+/* Puts the parts of entries together. Begin with an assembler of zeros and give it
+ * slots in the order of their indexes. Returns 1 when *payload holds a whole entry
+ * (valid until the next call), 0 when more parts are needed (expected is not 0
+ * then), -EBADMSG for a part without those before it, or -ENOMEM. */
 struct kc_assembler {
 	uint8_t *buffer;
 	size_t used, capacity;
@@ -523,7 +522,7 @@ struct kc_assembler {
 int kc_assemble(struct kc_assembler *a, const struct kc_slot *slot, const void **payload, size_t *bytes);
 void kc_assembler_free(struct kc_assembler *a);
 
-/* Where the journal of a process lies: "<database>.<pid>-<pid_start>.kcj". */
+/* The path of a process's journal: "<database>.<pid>-<pid_start>.kcj". */
 int kc_journal_path(const char *database, uint32_t pid, uint64_t pid_start, char *out, size_t size);
 
 #endif

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Parts of one entry, as kc_journal_put() makes them. */
+/* The most parts that kc_journal_put() makes of one entry. */
 #define PARTS_MAX 1024u
 
-struct place { /* of a segment in the file */
+struct place { /* where a segment is in the file */
 	uint64_t number;
 	uint32_t position;
 };
@@ -25,7 +25,7 @@ struct kc_journal_file {
 	struct kc_journal_header header;
 };
 
-/* Files are read, not mapped: a mapping of one that shrinks meanwhile is a SIGBUS. */
+/* Files are read, not mapped: if one shrinks meanwhile, access to its mapping is a SIGBUS. */
 static ssize_t read_at(int fd, void *out, size_t bytes, off_t offset)
 {
 	size_t done = 0;
@@ -76,7 +76,7 @@ static int check_file(struct kc_journal_file *f)
 		return -EPERM;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)KC_HEADER_BYTES)
 		return -EINVAL;
-	/* The last segment is not whole where the disk was full. */
+	/* The last segment is incomplete if the disk was full. */
 	segments = (st.st_size - (off_t)KC_HEADER_BYTES + (off_t)KC_SEGMENT_BYTES - 1) / (off_t)KC_SEGMENT_BYTES;
 	if (segments > (off_t)KC_JOURNAL_SEGMENTS_MAX)
 		return -EINVAL;
@@ -95,7 +95,7 @@ int kc_journal_open(const char *path, struct kc_journal_file **out)
 
 	if (!f)
 		return -ENOMEM;
-	/* O_NONBLOCK: a FIFO of this name must not hold us up. */
+	/* O_NONBLOCK: a FIFO of this name must not block us. */
 	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (f->fd < 0) {
 		rc = errno == ELOOP ? -EINVAL : -errno;
@@ -133,7 +133,7 @@ int kc_journal_file_alive(const struct kc_journal_file *f)
 
 int kc_journal_file_lock(struct kc_journal_file *f)
 {
-	/* Where the file system has no such locks, idempotence has to do. */
+	/* Some file systems have no such locks; there it must suffice that importing twice changes nothing. */
 	return flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? -EWOULDBLOCK : 0;
 }
 
@@ -152,7 +152,7 @@ static uint32_t slot_state(const struct kc_slot *slot)
 	return atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
 }
 
-/* In use, and at a place that its index allows. */
+/* Whether a slot is in use and its index fits its place in the segment. */
 static int is_plausible(const struct kc_slot *slot, uint32_t position)
 {
 	uint32_t state = slot_state(slot);
@@ -160,8 +160,8 @@ static int is_plausible(const struct kc_slot *slot, uint32_t position)
 	return state >= KC_SLOT_CALLED && state <= KC_SLOT_STORED && slot->index % KC_SEGMENT_SLOTS == position;
 }
 
-/* The number most slots agree on, so that a single bad index cannot hide a segment
- * (Boyer and Moore's majority vote). 1: found. */
+/* The segment number that most slots have, so that a single bad index cannot hide a
+ * segment (Boyer and Moore's majority vote). 1: found. */
 static int segment_number(const struct kc_slot *slots, uint32_t count, uint64_t *number)
 {
 	uint32_t votes = 0;
@@ -179,7 +179,7 @@ static int segment_number(const struct kc_slot *slots, uint32_t count, uint64_t 
 	return votes > 0;
 }
 
-/* Slots there, 0 to KC_SEGMENT_SLOTS, or -errno. */
+/* How many slots were read, 0 to KC_SEGMENT_SLOTS, or -errno. */
 static int read_segment(const struct kc_journal_file *f, uint32_t position, struct kc_slot *slots)
 {
 	ssize_t n =
@@ -197,7 +197,7 @@ static int compare_places(const void *a, const void *b)
 	return p->position < q->position ? -1 : p->position > q->position;
 }
 
-/* Fills places, sorted; their count or -errno. */
+/* Fills places, sorted by number. Returns their count or -errno. */
 static int find_places(const struct kc_journal_file *f, struct kc_slot *slots, struct place *places)
 {
 	int found = 0;

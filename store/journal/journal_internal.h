@@ -1,11 +1,12 @@
 /*
- * The live journal, as its files share it.
+ * The live journal: what the files of this folder share.
  *
- *   kc_journal   tail, limit -> kc__segment of a segment's number -> its slots
+ *   kc_journal   the next index to be claimed, the directory of segments, and
  *                spares: segments of the file that are free for use
+ *   kc__segment  an entry of that directory: where the slots of one segment are
  *
- * Launching threads read the first two cache lines and the directory's entries;
- * the lock guards the making and freeing of segments; the rest is the worker's.
+ * Launching threads read the first two cache lines and the directory's entries.
+ * The lock guards making and freeing segments. The rest belongs to the worker.
  */
 #ifndef KC_JOURNAL_INTERNAL_H
 #define KC_JOURNAL_INTERNAL_H
@@ -16,28 +17,28 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Threads may pass the limit check at the same instant and all claim: the limit
- * stays this many slots short of the last segment's end. Half of it is for the
- * parts of one entry (KC__PARTS_MAX), the rest for threads. */
+/* Several threads may pass the check of the limit at the same instant and then all
+ * claim a slot, so the limit is this far before the end of the last segment. Half of
+ * the margin is for the parts of one entry (KC__PARTS_MAX), the rest for threads. */
 #define KC__CLAIM_MARGIN_SLOTS 2048u
 #define KC__PARTS_MAX (KC__CLAIM_MARGIN_SLOTS / 2)
-/* Segments behind the claims that are kept resident; of others the disk's page
- * cache has the pages, not we. 14 MiB. */
+/* Segments before the one in use whose pages stay in our memory, 14 MiB; pages of
+ * older ones are left to the page cache. */
 #define KC__RESIDENT_SEGMENTS 16u
-/* Retired segments that stay mapped: cleaning one is a memset (9 us for 768 KiB
- * measured on ext4; mapping and populating it again 300 us, a punched hole 700 us). */
+/* Retired segments that stay mapped. Measured on ext4 for 768 KiB: clearing one takes
+ * 9 us, mapping and populating it again 300 us, punching a hole 700 us. */
 #define KC__MAPPED_SPARES_MAX 8u
 #define KC__IN_MEMORY UINT32_MAX
-/* Set in the tail when the journal is sealed: no segment has such a number, so a
- * claim that is under way either precedes the seal or finds no slot. */
+/* Set in the tail when the journal is sealed. No segment has such a number, so a
+ * concurrent claim either precedes the seal or finds no slot. */
 #define KC__SEALED (UINT64_C(1) << 63)
 
-struct kc__segment {             /* where the segment of a number is, at number modulo the directory's size */
+struct kc__segment {             /* in the directory at its number modulo the directory's size */
 	_Atomic uint64_t number; /* + 1; 0: none */
 	struct kc_slot *slots;
-	uint32_t place;    /* in the file; KC__IN_MEMORY: in none */
-	uint16_t resident; /* worker: 1: counted in the ring of resident segments, or ahead of it */
-	uint16_t stored;   /* worker: all slots before this one are */
+	uint32_t place;    /* in the file; KC__IN_MEMORY: not in the file */
+	uint16_t resident; /* worker: 1: in the ring of resident segments, or not yet put there */
+	uint16_t stored;   /* worker: all slots before this one are stored */
 };
 
 struct kc__spare {             /* a segment of the file that is free for use */
@@ -48,16 +49,16 @@ struct kc__spare {             /* a segment of the file that is free for use */
 struct kc_journal {
 	_Alignas(64) _Atomic uint64_t tail; /* next index to be claimed, or KC__SEALED and more */
 	/* Read by launching threads, written when a segment is made. */
-	_Alignas(64) _Atomic uint64_t limit; /* claims below this find their segment made */
+	_Alignas(64) _Atomic uint64_t limit; /* the segments of all indexes below this exist */
 	struct kc__segment *entries;
 	uint64_t entry_mask;
 	struct kc_journal_header *header;
-	_Atomic uint32_t full;            /* no segment can be made until one is retired */
+	_Atomic uint32_t full;            /* 1: no segment can be made until one is retired */
 	_Atomic uint32_t memory_segments; /* in use */
 	bool header_in_memory, no_file;
-	_Atomic int in_memory_why; /* negative errno of what stopped the file from growing */
-	/* Under the lock. Taken by the worker, and by a launching thread that found
-	 * no segment ready; never across anything but the making of one segment. */
+	_Atomic int in_memory_why; /* negative errno: why the file could not grow */
+	/* Guarded by the lock, which the worker takes, and a launching thread that found
+	 * no segment ready; it is held for no longer than making one segment takes. */
 	_Alignas(64) pthread_mutex_t lock;
 	uint64_t made; /* number of the next segment to be made */
 	uint64_t first_segment;
@@ -67,11 +68,11 @@ struct kc_journal {
 	struct kc__spare mapped[KC__MAPPED_SPARES_MAX];
 	uint32_t *unmapped; /* places */
 	bool closed;
-	/* Worker. */
-	_Alignas(64) _Atomic uint64_t first;      /* all before it are stored */
-	uint64_t hand;                            /* next segment to be looked at behind a stuck one */
-	uint64_t swept;                           /* segments before this one are behind the claims */
-	uint64_t resident[KC__RESIDENT_SEGMENTS]; /* numbers + 1, a ring */
+	/* Of the worker. */
+	_Alignas(64) _Atomic uint64_t first;      /* all slots before this one are stored */
+	uint64_t hand;                            /* next segment to be examined behind a slot that is not stored yet */
+	uint64_t swept;                           /* segments before this one are full */
+	uint64_t resident[KC__RESIDENT_SEGMENTS]; /* a ring of numbers, each + 1 */
 	uint32_t resident_next;
 	uint64_t end;       /* tail when the journal was sealed */
 	uint64_t rate_tail; /* tail at rate_ns */
@@ -99,17 +100,17 @@ static inline struct kc_slot *kc__slot_at(const struct kc_journal *j, uint64_t i
 }
 
 /* journal_segment.c */
-/* Makes the next segment. lock held. 0 or -ENOSPC. */
+/* Makes the next segment. The caller holds the lock. 0 or -ENOSPC. */
 int kc__segment_make(struct kc_journal *j);
-/* Frees a segment for use again. Worker. */
+/* Worker. Makes a segment available again. */
 void kc__segment_free(struct kc_journal *j, uint64_t segment);
-/* Makes the pages of a segment present, so that launching threads need not; they
- * may be using it already. Worker. */
+/* Worker. Faults the pages of a segment in, so that launching threads need not. They
+ * may be using it already. */
 void kc__segment_populate(struct kc_journal *j, uint64_t segment);
-/* Lets go of the pages of a segment in the file; the page cache keeps them. 1: they
- * are gone; 0: retired, or in memory. Worker, or lock held. */
+/* Gives up our mapping of the pages of a segment; the page cache keeps them. 1: done;
+ * 0: the segment is retired, or not in the file. For the worker, or with the lock held. */
 int kc__segment_drop(struct kc_journal *j, uint64_t segment);
-/* Opens the file again: the application may close any descriptor, so none is kept. */
+/* Opens the file: none is kept open, as the application may close any descriptor. */
 int kc__journal_reopen(const struct kc_journal *j);
 
 #endif

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A launch that takes long must not stop the segments after its own from being
- * used again: the directory spans this many times the bound, within these. */
+/* A launch that runs for long must not keep the segments after its own from being
+ * used again, so the directory has this many times as many entries as the file may
+ * have segments, within these bounds. */
 #define DIRECTORY_SPAN 64u
 #define DIRECTORY_MAX 131072u
 
@@ -30,7 +31,7 @@ int kc_journal_in_memory_why(const struct kc_journal *j)
 	return atomic_load(&j->in_memory_why);
 }
 
-/* Where a mapped file has gone to, only the list of mappings says: "/new/folder/name", or "/folder/name (deleted)". */
+/* Only the list of mappings tells where a mapped file is now: "/new/folder/name", or "/folder/name (deleted)". */
 static int mapped_and_not_deleted(const char *name)
 {
 	static const char deleted[] = " (deleted)\n";
@@ -57,8 +58,8 @@ int kc_journal_deleted(const struct kc_journal *j)
 	return fd < 0 && (j->no_file || !mapped_and_not_deleted(strrchr(j->path, '/')));
 }
 
-/* One mapping for the struct, its directory and its list of spares: the
- * application's allocator is left out of it. */
+/* One mapping for the struct, its directory and its list of spares, so that the
+ * application's allocator is not used. */
 static struct kc_journal *new_journal(uint64_t segments_max)
 {
 	size_t wanted = segments_max * DIRECTORY_SPAN, entries = 1, bytes;
@@ -95,7 +96,7 @@ static int no_room(int rc)
 	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
 }
 
-/* Creates the file and maps its header page, from memory where there is no room. */
+/* Creates the file and maps its header page; where the disk has no room, the header is in memory. */
 static int map_header(struct kc_journal *j)
 {
 	int fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -136,7 +137,7 @@ static void fill_header(struct kc_journal_header *h, const struct kc_journal_hea
 	h->slot_bytes = KC_SLOT_BYTES;
 	h->segment_slots = KC_SEGMENT_SLOTS;
 	h->pid_namespace = kc_pid_namespace();
-	/* Last: a header that has it is whole. */
+	/* Written last: a header with the magic is complete. */
 	__atomic_store_n((uint64_t *)h->magic, magic, __ATOMIC_RELEASE);
 }
 

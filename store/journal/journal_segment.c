@@ -10,9 +10,9 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-/* What a full disk may cost in memory: 32 segments are 24 MiB. */
+/* Segments that are kept in memory when the disk is full: 28 MiB. */
 #define MEMORY_SEGMENTS_MAX 32u
-/* Every 21st slot lies in each page of 4 KiB, the smallest there is. */
+/* Of this many slots in a row, at least one begins in each page of 4 KiB, the smallest size of pages. */
 #define SLOTS_PER_TOUCH (4096u / KC_SLOT_BYTES)
 
 static off_t offset_of(uint32_t place)
@@ -25,7 +25,7 @@ int kc__journal_reopen(const struct kc_journal *j)
 	return kc__disk_reopen(j->path, j->device, j->inode);
 }
 
-/* Opens the file; -1 and noted why not. */
+/* Opens the file. -1: it cannot be opened, and in_memory_why says why. */
 static int open_file(struct kc_journal *j)
 {
 	int fd = kc__journal_reopen(j);
@@ -152,7 +152,7 @@ void kc__segment_populate(struct kc_journal *j, uint64_t segment)
 
 	if (madvise(slots, KC_SEGMENT_BYTES, MADV_POPULATE_WRITE) == 0)
 		return;
-	/* Others may be writing: a change that changes nothing. */
+	/* Other threads may be writing there: a write that changes nothing. */
 	for (uint32_t i = 0; i < KC_SEGMENT_SLOTS; i += SLOTS_PER_TOUCH)
 		atomic_fetch_or_explicit(&slots[i].state, 0, memory_order_relaxed);
 }

@@ -218,7 +218,7 @@ static uint64_t resident_bytes(void)
 	return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-enum { BACKLOG_SEGMENTS = 150 }; /* 112 MiB */
+enum { BACKLOG_SEGMENTS = 150 }; /* 131 MiB */
 
 static void a_worker_held_up_costs_no_memory(void **state)
 {

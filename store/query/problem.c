@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_MOST 1024 /* threads along one dimension of any CUDA block */
+#define BLOCK_MOST 1024 /* the most threads of a CUDA block along one dimension */
 
 /* --- arguments */
 
-/* "131072" or "p0 = 131072", up to a comma or the end. */
+/* Reads "131072" or "p0 = 131072", up to a comma or the end. */
 static int read_number(const char *part, size_t length, double *number)
 {
 	const char *equals = memchr(part, '=', length);
@@ -92,7 +92,7 @@ static int by_numbers(const void *a, const void *b)
 	return order ? order : compare_numbers(x, y);
 }
 
-/* Where the same arguments and block go with several grids, it is something else that says the size. */
+/* If the same arguments and block were launched with several grids, the arguments do not tell the size. */
 static int arguments_tell(struct kc_problem_row **told, size_t count)
 {
 	int tell = 1;
@@ -132,8 +132,9 @@ static void size_by_arguments(struct kc_problem_row **told, size_t count)
 		told[i]->size = told_apart ? largest(told[i]) : product(told[i]);
 }
 
-/* Arguments are recorded once the kernel's code was read: what was launched before has the same, where launches of
- * that shape had but one. Sorted: a row without numbers stands before those of its shape that have some. */
+/* Arguments are recorded only after the kernel's code was read. Earlier launches of a shape get the arguments of the
+ * later ones, if those had only one set. Rows are sorted: one without numbers is before those of its shape with some.
+ */
 static void adopt(struct kc_problem_row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -147,7 +148,7 @@ static void adopt(struct kc_problem_row *rows, size_t count)
 
 /* --- threads */
 
-struct box { /* the extents n with low < n <= high, in each dimension */
+struct box { /* all extents n with low < n <= high in each dimension */
 	int64_t low[3], high[3];
 };
 
@@ -164,7 +165,7 @@ static struct box box_of(const struct kc_problem_row *row)
 	return box;
 }
 
-/* 0: nothing is left, and the box as it was. */
+/* 0: nothing would be left, and the box is unchanged. */
 static int meet(struct box *box, const struct box *other)
 {
 	struct box both = *box;
@@ -203,7 +204,7 @@ static int covers(const struct box *box, int dimension, double number)
 	return (double)box->low[dimension] < number && number <= (double)box->high[dimension];
 }
 
-/* In each dimension the box covers an extent that is among the numbers, the largest of them in one. */
+/* Whether the box covers one of the numbers in each dimension, and the largest of them in at least one. */
 static int covers_numbers(const struct box *box, const struct kc_problem_row *told)
 {
 	double most = largest(told);
@@ -241,14 +242,14 @@ static void join_told(struct kc_problem_row *row, struct kc_problem_row **told, 
 	}
 }
 
-/* A single block covers anything that is not larger. */
+/* A single block covers every problem that is not larger than it. */
 static int is_one_block(const struct box *box)
 {
 	return !box->low[0] && !box->low[1] && !box->low[2];
 }
 
-/* The first with all after it that some n has in common with those taken before. Finer blocks tell n best, and have
- * the largest low of those of one problem; where even those are single blocks, each is a problem of its own. */
+/* Takes the first row and all after it that share some n with those taken so far. Rows with finer blocks determine n
+ * best and have the largest low of one problem. If even those are single blocks, each row is a problem of its own. */
 static void size_by_threads(struct kc_problem_row **rows, size_t first, size_t count)
 {
 	struct box common = box_of(rows[first]), box = common;
@@ -257,7 +258,7 @@ static void size_by_threads(struct kc_problem_row **rows, size_t first, size_t c
 	double size = 1;
 	size_t end = first + 1;
 
-	rows[first]->size = -1; /* until it is known */
+	rows[first]->size = -1; /* until it is set below */
 	for (; !alone && end < count && (box = box_of(rows[end])).low[0] > farthest; end++)
 		if (!(rows[end]->size > 0) && meet(&common, &box))
 			rows[end]->size = -1;

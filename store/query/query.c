@@ -115,7 +115,7 @@ int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *
 	" hardware_queues, launch_overhead_ns, launch_gap_ns, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"         \
 	" uuid GLOB '*[^0]*' FROM device"
 
-/* What no device has comes out as more than any has (kc_device_is_possible). */
+/* A value out of range becomes one that no device has, so that kc_device_is_possible() refuses it. */
 static uint32_t attribute(sqlite3_stmt *row, int i)
 {
 	int64_t value = sqlite3_column_int64(row, i);

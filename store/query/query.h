@@ -1,15 +1,14 @@
 /*
- * What a report needs, read from a database.
+ * Reads from a database what a report needs.
  *
- *   kc_selection   which runs; from "latest", "all" or a number
- *   kc_report      everything about them in one piece: the ledger, accuracy
- *                  over all matched launches and over classes of them, one
- *                  kc_group each kernel, model, stream and case, what was
- *                  predicted to overlap against what did, devices, processes
- *                  and messages
+ *   kc_selection   which runs: from "latest", "all" or a number
+ *   kc_report      everything about them: the ledger, accuracy over all matched
+ *                  launches and over classes of them, a kc_group for each
+ *                  kernel, model, stream and case, predicted against measured
+ *                  overlap, devices, processes and messages
  *
  * A report is made from roll-ups, whose quantiles are within 1 % of the true
- * ones (store/common/sketch.h), or with exact set from every launch.
+ * ones (store/common/sketch.h), or, if exact is set, from every launch.
  *
  * Error is |predicted - measured| / measured duration over matched launches;
  * predicted duration is predicted end - predicted start. All shares are 0..1.
@@ -35,7 +34,7 @@ struct kc_selection {
  * predicted = matched + sum of unmeasured + awaited
  * measured = matched + measured launches without a prediction
  * cupti_records = measured + unmatched + records_awaited
- * All of them hold for a process that still runs, too. */
+ * All of these hold while a process runs, too. */
 struct kc_ledger {
 	uint64_t launches; /* rows: kernel executions asked for, failed calls included */
 	uint64_t predicted;
@@ -49,51 +48,52 @@ struct kc_ledger {
 	uint64_t unmeasured[KC_UNMEASURED_COUNT]; /* predicted launches; [KC_MEASURED] is 0 */
 	uint64_t awaited;                         /* predicted, neither measured nor given up */
 	uint64_t cupti_records;
-	uint64_t unmatched;       /* records that gave no launch a time, invalid ones included */
+	uint64_t unmatched;       /* records that belong to no launch, or are invalid */
 	uint64_t records_awaited; /* joined to a launch whose row is not in the database yet */
 	uint64_t invalid;         /* of unmatched: start = 0 or end < start */
 	uint64_t records_dropped;
-	uint64_t dropped; /* launches without a row: the journal was full, or they could be stored nowhere at the end */
-	uint64_t after_end; /* launches as the process ended: no row */
+	uint64_t
+	    dropped; /* launches without a row: the journal was full, or there was no place to store them at the end */
+	uint64_t after_end; /* launches while the process ended; they have no row */
 	uint64_t elsewhere; /* launches with a row in a database that was moved or deleted while the process ran */
 	uint64_t elsewhere_measured;
 	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked;
-	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted: no rows for those */
+	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted; those kernels have no rows */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
 	uint64_t transfers_dropped; /* without a row, as above */
 };
 
-/* N = 0: the others are NAN */
+/* Where n is 0, the others are NAN. */
 struct kc_accuracy {
 	uint64_t n;
 	double mape;               /* mean error */
 	double mape_time_weighted; /* sum of |predicted - measured| / sum of measured */
 	double median, p90;        /* of the error */
 	double within_20;          /* share with predicted/measured in 0.8..1.2 */
-	double bias;               /* geometric mean of predicted/measured: 1 is neither early nor late */
+	double bias;               /* geometric mean of predicted/measured; above 1: predicted too long */
 };
 
-/* Why a kernel's prediction may be off; bits */
+/* Why a kernel's predictions may be wrong: bits */
 enum kc_hint {
 	KC_HINT_FEW = 1,        /* fewer than KC_HINT_FEW_BELOW matched launches */
-	KC_HINT_NEW_SIZES = 2,  /* most launches first seen or of a new size */
-	KC_HINT_OVERLAPPED = 4, /* most of the error in overlapped launches */
-	KC_HINT_VARYING = 8,    /* repeated, solo, and still: deviation above KC_HINT_VARYING_ABOVE */
+	KC_HINT_NEW_SIZES = 2,  /* most launches were first seen or of a new size */
+	KC_HINT_OVERLAPPED = 4, /* most of the error is in overlapped launches */
+	KC_HINT_VARYING = 8,    /* even repeated solo launches deviate by more than KC_HINT_VARYING_ABOVE */
 	KC_HINT_SHORT = 16,     /* mean below KC_HINT_SHORT_NS: CUPTI's clock steps by about 0.5 us */
 	KC_HINT_LOW = 32,       /* bias below 0.8: predicted too short */
 	KC_HINT_HIGH = 64,      /* bias above 1.2: predicted too long */
 	KC_HINT_NO_CODE =
-	    128, /* new sizes or varying, and the kernel's code could not be read: `kernel.code` says why */
+	    128, /* new sizes or varying, and the kernel's code could not be read: `kernel.code` tells why */
 	KC_HINT_LAST = 128,
 };
 #define KC_HINT_FEW_BELOW 5u
 #define KC_HINT_VARYING_ABOVE 0.2 /* standard deviation of log(predicted / measured) */
 #define KC_HINT_SHORT_NS 5000.0
-/* One phrase for one bit: "few measurements", "new sizes", … */
+/* The phrase for one bit: "few measurements", "new sizes", … */
 const char *kc_hint_text(uint32_t bit);
 
 struct kc_group {
-	int64_t id; /* row of `kernel` or `stream`; enum kc_model, enum kc_case */
+	int64_t id; /* row of `kernel` or `stream`, or enum kc_model, or enum kc_case */
 	char *name; /* kernel: demangled; stream: "default", "stream 3", with pid where there are several */
 	uint64_t launches;
 	uint64_t measured;
@@ -109,20 +109,20 @@ struct kc_groups {
 	size_t count;
 };
 
-/* Measured slowdown: measured duration / median of the solo measurements of
- * the same kernel and launch shape known at prediction time. */
+/* Measured slowdown: measured duration / median of those solo measurements of the
+ * same kernel and launch shape that were known at prediction time. */
 struct kc_slowdown_error {
 	uint64_t n;       /* overlapped, matched launches with such a median */
 	uint64_t without; /* overlapped, matched launches without */
 	double mape;      /* |predicted - measured slowdown| / measured slowdown; NAN where n = 0 */
 	double mean_predicted, mean_measured;
-	double mape_waves, mean_waves; /* of Equation 5.1 alone (slowdown_waves) */
+	double mape_waves, mean_waves; /* the same for Equation 5.1 alone (slowdown_waves) */
 };
 
 struct kc_device_row {
 	int64_t id;
 	uint32_t driver_version;
-	int identified; /* its driver told which one it is: it was recorded, not imported */
+	int identified; /* its driver gave a UUID: it was recorded, not imported */
 	struct kc_device device;
 };
 
@@ -168,19 +168,19 @@ struct kc_report {
 	size_t message_count;
 };
 
-/* which: NULL or "latest", "all", or a run's number. 0; -ENOENT: no such run,
- * or none at all (why names what there is); -EINVAL: not a number. */
+/* which: NULL or "latest", "all", or the number of a run. 0; -ENOENT: there is no such
+ * run, or none at all (why names those that exist); -EINVAL: not a number. */
 int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *out, char *why, size_t why_size);
 
-/* exact: 0 from roll-ups, 1 from every launch. 0 or negative errno; *out is
- * freed with kc_report_free. */
+/* exact: 0: from roll-ups, 1: from every launch. 0 or negative errno. Free *out with
+ * kc_report_free(). */
 int kc_query_report(struct kc_store *s, const struct kc_selection *selection, int exact, struct kc_report **out);
 void kc_report_free(struct kc_report *report);
 
-/* Every device in the database, by id. Freed with free(). */
+/* All devices of the database, by id. Free them with free(). */
 int kc_query_devices(struct kc_store *s, struct kc_device_row **devices, size_t *count);
 
-/* 1: the sums above hold. */
+/* 1: the equations above struct kc_ledger hold. */
 int kc_ledger_adds_up(const struct kc_ledger *ledger);
 
 #endif

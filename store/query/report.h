@@ -1,6 +1,6 @@
 /*
- * How a report is put together: rows come one by one (kc__select) and are
- * collected in lists; each roll-up is added to every group it belongs to.
+ * Inside a report: rows are read one by one (kc__select) and collected in lists,
+ * and each roll-up is added to every group that it belongs to.
  */
 #ifndef KC_STORE_REPORT_H
 #define KC_STORE_REPORT_H
@@ -8,42 +8,42 @@
 #include "store/database/internal.h"
 #include "query.h"
 
-struct kc__list { /* of structs of one size */
+struct kc__list { /* of elements of one size */
 	void *at;
 	size_t count, capacity;
 };
 
-/* The new, zeroed entry, or NULL: no memory. */
+/* A new entry of zeros; NULL: no memory. */
 void *kc__list_add(struct kc__list *list, size_t size);
 
-/* Calls fn for each row; ?1 and ?2 are the selection's runs, where there is
- * one. 0, fn's answer if it is not 0, or -errno. */
+/* Calls fn for each row until it returns something other than 0, which is returned
+ * then; else 0 or -errno. ?1 and ?2 are the runs of the selection, if it is not NULL. */
 int kc__select(struct kc_store *s, const struct kc_selection *selection, const char *sql,
 	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg);
-/* A copy, "" for NULL; NULL: no memory. */
+/* A copy of the text in column i, "" for SQL's NULL; NULL: no memory. */
 char *kc__column_text(sqlite3_stmt *row, int i);
 
-struct kc__group { /* what accuracy and hints are made from */
+struct kc__group { /* accuracy and hints are made from this */
 	struct kc__sums sums;
 	uint64_t counts[KC_SKETCH_BUCKETS];
-	const struct kc__rollup **parts; /* exact reports: where the errors are */
+	const struct kc__rollup **parts; /* exact reports: the roll-ups that hold the errors */
 	size_t part_count, part_capacity;
 	double overlapped_error_ns;
-	uint64_t unfamiliar;      /* matched and first seen or of a new size */
+	uint64_t unfamiliar;      /* matched, and first seen or of a new size */
 	struct kc__sums repeated; /* repeated and solo */
 };
 
-/* rollup: its own sketch, or one with counts (of the table) beside it. 0 or -ENOMEM. */
+/* Adds a roll-up with its own sketch, or with counts, the sketch from the table. 0 or -ENOMEM. */
 int kc__group_add(struct kc__group *group, const struct kc__rollup *rollup, const uint64_t *counts);
 struct kc_accuracy kc__group_accuracy(const struct kc__group *group);
 uint32_t kc__group_hints(const struct kc__group *group, const struct kc_accuracy *accuracy);
 void kc__group_clear(struct kc__group *group);
 
-/* report_scan.c: fills rollups from every launch of the selection, with errors kept. */
+/* report_scan.c: fills rollups from every launch of the selection and keeps the errors. */
 int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups);
 
-/* report_load.c: a report from roll-ups that were made just now, instead of the
- * database's; ledger and messages stay empty. 0 or -errno. */
+/* report_load.c: a report from the roll-ups given, instead of those of the database.
+ * Its ledger and messages stay empty. 0 or -errno. */
 int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report);
 
 /* report_tables.c */
@@ -53,7 +53,7 @@ int kc__messages_load(struct kc_store *s, struct kc_report *report);
 /* query.c; selection NULL: all */
 int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,
 			 size_t *count);
-/* 1; 0: there is none of that id; -errno. */
+/* 1: found; 0: there is none of that id; or -errno. */
 int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out);
 
 #endif

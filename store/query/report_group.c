@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Errors of all parts in order; NULL: none, or no memory (n tells). */
+/* The n errors of all parts, sorted. NULL: n is 0, or no memory. */
 static float *sorted_errors(const struct kc__group *group, size_t n)
 {
 	float *errors = n ? malloc(n * sizeof(*errors)) : NULL;
@@ -100,7 +100,7 @@ struct kc_accuracy kc__group_accuracy(const struct kc__group *group)
 	return a;
 }
 
-/* Standard deviation of log(predicted / measured) where nothing else changed. */
+/* Standard deviation of log(predicted / measured) over repeated solo launches. */
 static double deviation(const struct kc__sums *sums)
 {
 	double n = (double)sums->matched, mean, variance;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct by_id { /* of kernel, stream, model or case */
+struct by_id { /* groups by the id of a kernel, stream, model or case */
 	struct kc_ids ids;
 	struct kc__group **at; /* by the number of the id */
 	size_t capacity;
@@ -138,7 +138,7 @@ static void fill_slowdown(struct kc_slowdown_error *out, const struct kc__group 
 	out->mean_waves = overlapped->sums.slow_waves_sum / (double)out->n;
 }
 
-/* 0 where the file has no number for one of them: qsort() needs one. */
+/* 0 where a damaged database makes one of them infinite or NAN: qsort() needs numbers. */
 static double share_of(double part, double whole)
 {
 	return isfinite(part) && isfinite(whole) ? part / whole : 0;
@@ -349,8 +349,8 @@ static const char *case_name(uint32_t concurrency_case)
 	"CASE WHEN kind = 'legacy' THEN 'default' WHEN thread NOT NULL THEN 'default of thread ' || thread"            \
 	" ELSE 'stream ' || local END"
 
-/* Of kernels that were launched at new sizes, or with other arguments perhaps: where the code is known that is known,
- * too, and predicted. */
+/* For kernels that were launched at new sizes, or perhaps with other arguments. Where the code was read, both are known
+ * and predicted. */
 static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
 {
 	sqlite3_stmt *row = NULL;
@@ -409,7 +409,7 @@ int kc_query_report(struct kc_store *s, const struct kc_selection *selection, in
 		return -ENOMEM;
 	report->selection = *selection;
 	report->exact = exact;
-	/* One snapshot: a process may be writing. */
+	/* From one snapshot, as a process may be writing. */
 	rc = kc__errno(s->db, sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL));
 	if (rc == 0) {
 		rc = load(s, report);

@@ -52,7 +52,7 @@ static int add_launch(struct scan *scan, sqlite3_stmt *row)
 	return kc__rollups_add(scan->rollups, scan->solos, &fact);
 }
 
-/* One process is one range of rowids. */
+/* The rows of a process are one range of rowids. */
 static int scan_process(sqlite3_stmt *process, void *arg)
 {
 	struct scan *scan = arg;
@@ -60,7 +60,7 @@ static int scan_process(sqlite3_stmt *process, void *arg)
 	sqlite3_stmt *row = NULL;
 	int rc, failed = 0;
 
-	if (id < 1 || id > KC_PROCESS_MAX) /* no launch can be of such a one */
+	if (id < 1 || id > KC_PROCESS_MAX) /* launch rows cannot have such a process */
 		return 0;
 	rc = sqlite3_prepare_v2(scan->store->db, SCAN, -1, &row, NULL);
 	if (rc != SQLITE_OK)

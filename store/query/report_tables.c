@@ -53,7 +53,7 @@ struct process_sums {
 	int64_t process;
 };
 
-/* Records, without those of launches that are in another database. */
+/* Records without those of launches that are in another database. */
 static uint64_t records_here(const struct process_sums *sums, enum kc_counter counter)
 {
 	uint64_t elsewhere = sums->one.elsewhere_measured, records = sums->counters[counter];
@@ -61,8 +61,8 @@ static uint64_t records_here(const struct process_sums *sums, enum kc_counter co
 	return records > elsewhere ? records - elsewhere : 0;
 }
 
-/* The records of one process. Its counters are read at another moment than its
- * rows are written, so they can lag behind; what is stored has happened. */
+/* The records of one process. Its counters are not read at the moment at which its rows
+ * are written, so they can lag behind; a stored measurement needs a record in any case. */
 static void close_process(struct process_sums *sums)
 {
 	struct kc_ledger *total = sums->total, *one = &sums->one;
@@ -196,9 +196,8 @@ static int add_message(sqlite3_stmt *row, void *arg)
 	return m->code && m->text ? 0 : -ENOMEM;
 }
 
-/* An entry tells the count so far, so the last one of a process and code is the
- * one to show (a bare column beside max() comes from its row); torn entries are one row each, and so are the tables
- * that are full. */
+/* Each row of a code holds the count so far, so the last row of a process and code is the one to show (beside max(), a
+ * bare column has the value of that row). Torn entries and full tables have one row each. */
 int kc__messages_load(struct kc_store *s, struct kc_report *report)
 {
 	struct kc__list list = {0};
