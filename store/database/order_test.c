@@ -1,4 +1,5 @@
 /* What was known when: its columns and tables, and databases made before there were any. */
+#include "forget.h"
 #include "test_rows.h"
 
 #include "predictor/code/cost.h"
@@ -182,6 +183,101 @@ static void events_the_past_and_work_are_kept(void **state)
 	assert_string_equal(answer("SELECT count(*) FROM message"), "0");
 }
 
+/* Rows of every table, and of kernels, devices and shapes. */
+static void put_run(const char *token, uint32_t pid, int64_t source)
+{
+	struct kc_journal_header header = make_header(pid, token);
+	struct kc_past_entry past = {.place = 9, .source = source, .last_sequence = 1};
+	struct kc_slot copy = {.kind = KC_KIND_TRANSFER}, launch;
+	struct kc_lambda_entry lambda = {.state = 1, .level = KC_MODEL_BSP_DEVICE, .count = 1};
+	struct kc_call_site_entry site = {.id = 1};
+	struct kc_arguments_entry arguments = {.id = 1};
+	uint64_t index = 0;
+	struct kc_store *s;
+	int64_t process;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	put_device_and_streams(s, &index, 0);
+	put_kernel(s, &index, 3, "axpy", "libm.so");
+	put_events(s, &index);
+	put_entry(s, &index, KC_KIND_PAST, &past, sizeof(past));
+	put_entry(s, &index, KC_KIND_LAMBDA, &lambda, sizeof(lambda));
+	put_entry(s, &index, KC_KIND_CALL_SITE, &site, sizeof(site));
+	put_entry(s, &index, KC_KIND_ARGUMENTS, &arguments, sizeof(arguments));
+	put_entry(s, &index, KC_KIND_MESSAGE, &(struct kc_message_entry){.code = KC_MESSAGE_NO_CUPTI},
+		  sizeof(struct kc_message_entry));
+	launch = make_launch(index++, 3, 1000, 100, 100);
+	copy.index = index++;
+	assert_int_equal(kc_store_slot(s, &launch), 0);
+	assert_int_equal(kc_store_slot(s, &copy), 0);
+	end(s);
+}
+
+/* Rows that belong to one process alone, in all tables that have such. */
+#define ROWS                                                                                                           \
+	"SELECT group_concat(n, ' ') FROM (SELECT count(*) n FROM launch_row UNION ALL SELECT count(*) FROM transfer"  \
+	" UNION ALL SELECT count(*) FROM lambda_row UNION ALL SELECT count(*) FROM message"                            \
+	" UNION ALL SELECT count(*) > 0 FROM ledger UNION ALL SELECT count(*) FROM call_site"                          \
+	" UNION ALL SELECT count(*) FROM arguments UNION ALL SELECT count(*) FROM stream"                              \
+	" UNION ALL SELECT count(*) FROM process_kernel UNION ALL SELECT count(*) FROM process_device"                 \
+	" UNION ALL SELECT count(*) FROM rollup UNION ALL SELECT count(*) FROM engine_event"                           \
+	" UNION ALL SELECT count(*) FROM past_part UNION ALL SELECT count(*) FROM work"                                \
+	" UNION ALL SELECT count(*) FROM process UNION ALL SELECT count(*) FROM run)"
+
+static void a_run_is_forgotten_with_all_that_is_its_own(void **state)
+{
+	struct kc_store *s;
+	char one[200];
+
+	(void)state;
+	put_run("kept", 1, 7);
+	snprintf(one, sizeof(one), "%s", answer(ROWS));
+	put_run("gone", 2, 7);
+	put_run("gone", 3, 2);
+	change("UPDATE past_part SET source = 2 WHERE process = 1 AND place = 9");
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_forget_run(s, 2), 0);
+	assert_int_equal(kc_store_forget_run(s, 2), 0);
+	kc_store_close(s);
+	assert_string_equal(answer(ROWS), one);
+	assert_string_equal(answer("SELECT group_concat(pid) FROM process"), "1");
+	assert_string_equal(answer("SELECT group_concat(coalesce(source, '-')) FROM past_part"), "5,4,-");
+	assert_string_equal(answer("SELECT count(*) FROM kernel"), "1");
+	/* All of them are above: launch_row, lambda_row and process have no such column. */
+	assert_string_equal(answer("SELECT group_concat(name) FROM (SELECT m.name FROM sqlite_master m,"
+				   " pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'process'"
+				   " ORDER BY m.name)"),
+			    "arguments,call_site,engine_event,ledger,message,past_part,process_device,process_kernel,"
+			    "rollup,stream,transfer,work");
+}
+
+/* A later version may add columns while a process of this one records. */
+static void columns_of_a_later_version_stop_no_writer(void **state)
+{
+	static const char *const tables[] = {
+	    "run",     "process", "device",       "process_device", "stream",    "kernel", "process_kernel",
+	    "shape",   "ledger",  "launch_row",   "transfer",       "call_site", "rollup", "lambda_row",
+	    "message", "work",    "engine_event", "past_part",      "arguments",
+	};
+	char one[200];
+
+	(void)state;
+	put_run("before", 1, 7);
+	snprintf(one, sizeof(one), "%s", answer(ROWS));
+	change("DELETE FROM process; DELETE FROM run; DELETE FROM device; DELETE FROM kernel; DELETE FROM shape");
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		char sql[100];
+
+		snprintf(sql, sizeof(sql), "DELETE FROM %s; ALTER TABLE %s ADD COLUMN later INTEGER", tables[i],
+			 tables[i]);
+		change(sql);
+	}
+	put_run("after", 2, 7);
+	assert_string_equal(answer(ROWS), one);
+}
+
 static void counts_come_back_as_they_were(void **state)
 {
 	struct kc_counts counts = {.of = {0.1, 3}, .least_sectors = 2, .threads = 7, .active_share = 0.5, .sampled = 1};
@@ -239,7 +335,8 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	"measured_after;"                                                                                              \
 	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
 	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
-	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work;"                                              \
+	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;"                      \
+	"ALTER TABLE stream DROP COLUMN lane;"                                                                         \
 	"DELETE FROM schema WHERE version = 9; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
 
 static void make_version_8(void)
@@ -344,6 +441,8 @@ int main(void)
 	    TEST(a_launch_says_what_was_known),
 	    TEST(a_transfer_says_so_too),
 	    TEST(events_the_past_and_work_are_kept),
+	    TEST(a_run_is_forgotten_with_all_that_is_its_own),
+	    TEST(columns_of_a_later_version_stop_no_writer),
 	    TEST(counts_come_back_as_they_were),
 	    TEST(damaged_entries_are_told_and_left_out),
 	    TEST(an_older_database_is_brought_up_to_date),

@@ -10,16 +10,24 @@
 #define SET_SUM(name) ", " #name " = ?"
 #define COLUMN(name) ", " #name
 
+/* Columns are named: a later version may add some while a process of this one records. */
 static const char *const texts[KC__STATEMENTS] = {
     [KC__BEGIN] = "BEGIN IMMEDIATE",
     [KC__COMMIT] = "COMMIT",
     [KC__ROLLBACK] = "ROLLBACK",
-    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [KC__TRANSFER] = "INSERT OR IGNORE INTO transfer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row(id, shape, stream, launched, lead, solo, below, above, wait,"
+		   " span, measured_wait, measured_span, flags, slowdown, slowdown_waves, result, correlation, thread,"
+		   " model_state, graph_launch, graph_node, call_site, arguments, known, measured_after, decided_after)"
+		   " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__TRANSFER] =
+	"INSERT OR IGNORE INTO transfer(id, process, sequence, device, stream, kind, bytes, result, thread,"
+	" correlation, launched_ns, start_ns, end_ns, measured_start_ns, measured_end_ns, unmeasured,"
+	" known_events, measured_event, decided_event) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [KC__FIND_SHAPE] = "SELECT id FROM shape WHERE kernel = ?1 AND device = ?2 AND grid_x = ?3 AND grid_y = ?4"
 		       " AND grid_z = ?5 AND block_x = ?6 AND block_y = ?7 AND block_z = ?8"
 		       " AND dynamic_shared_bytes = ?9 AND blocks_per_sm = ?10",
-    [KC__ADD_SHAPE] = "INSERT INTO shape VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+    [KC__ADD_SHAPE] = "INSERT INTO shape(kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
+		      " dynamic_shared_bytes, blocks_per_sm) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     [KC__FIND_KERNEL] = "SELECT id FROM kernel WHERE mangled = ?1 AND module = ?2 AND code_hash = ?3"
 			" AND registers = ?4 AND static_shared_bytes = ?5",
     [KC__ADD_KERNEL] = "INSERT INTO kernel(mangled, module, code_hash, registers, static_shared_bytes, name,"
@@ -27,7 +35,7 @@ static const char *const texts[KC__STATEMENTS] = {
 		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     [KC__SET_CODE] = "UPDATE kernel SET code = ?1, cost_formula = ?2 WHERE id ="
 		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)",
-    [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel VALUES(?,?,?)",
+    [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel(process, local, kernel) VALUES(?,?,?)",
     [KC__LOCAL_KERNEL] = "SELECT kernel FROM process_kernel WHERE process = ? AND local = ?",
     [KC__FIND_DEVICE] = "SELECT id FROM device WHERE uuid = ?1 AND driver_version = ?2 AND name = ?3"
 			" AND cc_major = ?4 AND cc_minor = ?5 AND sm_count = ?6 AND cores_per_sm = ?7"
@@ -39,9 +47,15 @@ static const char *const texts[KC__STATEMENTS] = {
 			" AND shared_reserved_per_block_bytes = ?23 AND copy_engines = ?24 AND hardware_queues = ?25"
 			" AND launch_overhead_ns = ?26 AND launch_gap_ns = ?27 AND simulated = ?28"
 			" AND empty_kernel_ns = ?29 AND copy_bytes_per_s = ?30 AND flops_per_s = ?31",
-    [KC__ADD_DEVICE] = "INSERT INTO device VALUES(NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
-		       "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31)",
-    [KC__LINK_DEVICE] = "INSERT OR REPLACE INTO process_device VALUES(?,?,?)",
+    [KC__ADD_DEVICE] = "INSERT INTO device(uuid, driver_version, name, cc_major, cc_minor, sm_count, cores_per_sm,"
+		       " warp_size, clock_khz, memory_clock_khz, memory_bus_bits, memory_bytes_per_s, memory_bytes,"
+		       " l2_bytes, max_threads_per_block, max_threads_per_sm, max_blocks_per_sm, registers_per_sm,"
+		       " registers_per_block, shared_per_sm_bytes, shared_per_block_bytes,"
+		       " shared_per_block_optin_bytes, shared_reserved_per_block_bytes, copy_engines, hardware_queues,"
+		       " launch_overhead_ns, launch_gap_ns, simulated, empty_kernel_ns, copy_bytes_per_s, flops_per_s)"
+		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,"
+		       "?24,?25,?26,?27,?28,?29,?30,?31)",
+    [KC__LINK_DEVICE] = "INSERT OR REPLACE INTO process_device(process, ordinal, device) VALUES(?,?,?)",
     [KC__LOCAL_DEVICE] = "SELECT device FROM process_device WHERE process = ? AND ordinal = ?",
     [KC__ADD_STREAM] = "INSERT INTO stream(process, local, device, handle, context, priority, flags, kind, thread,"
 		       " lane) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(process, local) DO UPDATE SET"
@@ -49,14 +63,20 @@ static const char *const texts[KC__STATEMENTS] = {
 		       " priority = excluded.priority, flags = excluded.flags, kind = excluded.kind,"
 		       " thread = excluded.thread, lane = excluded.lane",
     [KC__LOCAL_STREAM] = "SELECT id FROM stream WHERE process = ? AND local = ?",
-    [KC__ADD_CALL_SITE] = "INSERT OR REPLACE INTO call_site VALUES(?,?,?,?,?,?,?,?)",
-    [KC__ADD_ARGUMENTS] = "INSERT OR REPLACE INTO arguments VALUES(?,?,?)",
-    [KC__ADD_LAMBDA] = "INSERT OR IGNORE INTO lambda_row VALUES(?,?,?,?,?,?,?)",
-    [KC__ADD_MESSAGE] = "INSERT OR IGNORE INTO message VALUES(?,?,?,?,?,?,?)",
-    [KC__ADD_EVENT] = "INSERT OR IGNORE INTO engine_event VALUES(?,?,?,?,?)",
-    [KC__ADD_PAST] = "INSERT OR IGNORE INTO past_part VALUES(?,?,?,?,?)",
-    [KC__ADD_WORK] = "INSERT OR IGNORE INTO work VALUES(?,?,?,?)",
-    [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call VALUES(?,?,?,?,?,?,?)",
+    [KC__ADD_CALL_SITE] =
+	"INSERT OR REPLACE INTO call_site(process, local, module, offset, symbol, host_symbol, address,"
+	" host_function) VALUES(?,?,?,?,?,?,?,?)",
+    [KC__ADD_ARGUMENTS] = "INSERT OR REPLACE INTO arguments(process, local, text) VALUES(?,?,?)",
+    [KC__ADD_LAMBDA] =
+	"INSERT OR IGNORE INTO lambda_row(id, level, shape, value, deviation, count, time) VALUES(?,?,?,?,?,?,?)",
+    [KC__ADD_MESSAGE] =
+	"INSERT OR IGNORE INTO message(id, process, time_ns, severity, code, text, count) VALUES(?,?,?,?,?,?,?)",
+    [KC__ADD_EVENT] = "INSERT OR IGNORE INTO engine_event(process, number, kind, kernel, time_ns) VALUES(?,?,?,?,?)",
+    [KC__ADD_PAST] =
+	"INSERT OR IGNORE INTO past_part(process, place, source, first_sequence, last_sequence) VALUES(?,?,?,?,?)",
+    [KC__ADD_WORK] = "INSERT OR IGNORE INTO work(process, shape, arguments, counts) VALUES(?,?,?,?)",
+    [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call(id, kind, stream, device, time_ns, ns, known_events)"
+			    " VALUES(?,?,?,?,?,?,?)",
     [KC__FIND_ROLLUP] =
 	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
     [KC__ADD_ROLLUP] =
@@ -66,9 +86,9 @@ static const char *const texts[KC__STATEMENTS] = {
 				  " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9" KC__COUNT_SUMS(PLACE) KC__REAL_SUMS(PLACE) ")",
     [KC__UPDATE_ROLLUP] =
 	"UPDATE rollup SET sketch = ?9" KC__COUNT_SUMS(SET_SUM) KC__REAL_SUMS(SET_SUM) " WHERE id = ?1",
-    [KC__COUNT_UP] = "INSERT INTO ledger VALUES(?,?,?,?)"
+    [KC__COUNT_UP] = "INSERT INTO ledger(process, item, reason, count) VALUES(?,?,?,?)"
 		     " ON CONFLICT(process, item, reason) DO UPDATE SET count = count + excluded.count",
-    [KC__SET_COUNT] = "INSERT OR REPLACE INTO ledger VALUES(?,?,?,?)",
+    [KC__SET_COUNT] = "INSERT OR REPLACE INTO ledger(process, item, reason, count) VALUES(?,?,?,?)",
 };
 
 /* Negative errno for a result of SQLite, which reports a full disk in several ways. */
