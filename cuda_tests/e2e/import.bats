@@ -95,7 +95,8 @@ shared_data() { # skips where the recorded traces are not there
 		ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN measured_after;
 		ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;
 		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
-		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work;
+		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;
+		ALTER TABLE stream DROP COLUMN lane;
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;
 		ALTER TABLE device DROP COLUMN flops_per_s; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
