@@ -13,15 +13,21 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BUFFER_BYTES (512u << 10) /* some 2,400 kernel records */
-#define BUFFERS_MAX 48            /* 24 MiB; when all are full CUPTI drops records, and counts them */
-#define BUFFERS_AHEAD 8           /* made before anything is measured */
+/*
+ * CUPTI keeps a buffer per thread, and returns one that is not full only while nothing in it
+ * is unfinished. A thread that always has a kernel in flight gets its records back a buffer
+ * at a time, so buffers are small.
+ */
+#define BUFFER_BYTES (16u << 10) /* some 75 kernel records */
+#define BUFFERS_MAX 1536         /* 24 MiB; past it records are dropped, and CUPTI counts them */
+#define BUFFERS_AHEAD 64         /* made before anything is measured: 4,800 kernels in flight */
 
 struct buffer {
 	uint8_t *bytes;
 	size_t valid;
 	CUcontext context;
 	uint32_t stream;
+	bool forced; /* came back by force, perhaps with records of unfinished work */
 	struct buffer *next;
 };
 
@@ -52,6 +58,7 @@ static struct {
 	bool attached;
 	bool watching; /* for kc__injected_call() */
 	bool our_clock;
+	_Atomic bool forcing;            /* a forced flush is under way */
 	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
 	pthread_mutex_t lock;            /* guards the lists; never across a CUPTI call */
 	struct buffer *spare, *full, **full_end;
@@ -120,7 +127,7 @@ static struct buffer *make_buffer(void)
 
 	if (cupti.buffers == BUFFERS_MAX)
 		return NULL;
-	b = mmap(NULL, BUFFER_BYTES + sizeof(*b), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (b == MAP_FAILED)
 		return NULL;
 	b->bytes = (uint8_t *)b + ((sizeof(*b) + 63) & ~(size_t)63);
@@ -160,6 +167,7 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
 	b->valid = valid;
 	b->context = context;
 	b->stream = stream;
+	b->forced = atomic_load_explicit(&cupti.forcing, memory_order_relaxed);
 	b->next = NULL;
 	pthread_mutex_lock(&cupti.lock);
 	*cupti.full_end = b;
@@ -252,7 +260,7 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 		next = list->next;
 		while (list->valid &&
 		       cupti.cuptiActivityGetNextRecord(list->bytes, list->valid, &activity) == CUPTI_SUCCESS)
-			if (read_record(activity, &record))
+			if (read_record(activity, &record) && (record.start_ns || !list->forced))
 				fn(&record, arg);
 		ask_dropped(list);
 		pthread_mutex_lock(&cupti.lock);
@@ -280,12 +288,25 @@ static void compare_clocks(void)
 			      memory_order_relaxed);
 }
 
+/* control held. Unfinished work comes back without times. So does finished work whose times CUPTI could not take,
+ * which is counted: to tell them apart, buffers without unfinished work come back first. */
+static void force_flush(void)
+{
+	cupti.cuptiActivityFlushAll(0);
+	atomic_store(&cupti.forcing, true);
+	cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	atomic_store(&cupti.forcing, false);
+}
+
 void kc__cupti_flush(bool forced)
 {
 	pthread_mutex_lock(&cupti.control);
 	if (cupti.attached) {
 		compare_clocks();
-		cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+		if (forced)
+			force_flush();
+		else
+			cupti.cuptiActivityFlushAll(0);
 	}
 	pthread_mutex_unlock(&cupti.control);
 }
@@ -473,7 +494,7 @@ bool kc__cupti_hand_over(bool *watched)
 		/* Our buffers must come back to us, not to the application's
 		 * callback. */
 		disable_activity();
-		cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+		force_flush();
 	}
 	if (held) {
 		cupti.cuptiUnsubscribe(cupti.subscriber);
@@ -503,7 +524,7 @@ void kc__cupti_forget(void)
 {
 	pthread_mutex_init(&cupti.control, NULL);
 	pthread_mutex_init(&cupti.lock, NULL);
-	cupti.attached = cupti.watching = false;
+	cupti.attached = cupti.watching = cupti.forcing = false;
 	if (cupti.subscriber)
 		cupti.inherited = cupti.subscriber;
 	cupti.subscriber = NULL;
