@@ -7,7 +7,7 @@
  *   simcuda_call      one API call, from enter to leave, on the caller's stack.
  *                     The outermost call of a thread gets a correlation id, calls
  *                     nested in it (a runtime call's driver calls) share it.
- *   simcuda_activity  one piece of finished device work: kernel, copy or memset.
+ *   simcuda_activity  one piece of device work: kernel, copy or memset.
  *   simcuda_resource  an object that came or went: context, stream, module, graph.
  *   simcuda_sink      who listens: one at most, the CUPTI stand-in.
  *   simcuda_faults    what SIMCUDA_FAULT asks for, parsed once.
@@ -46,6 +46,14 @@ enum simcuda_kind {
 	SIMCUDA_MEMSET = 4,
 };
 
+/* What the sink keeps with an activity from launched() to ended(). */
+struct simcuda_place {
+	uint32_t record_kind; /* CUpti_ActivityKind; 0: there will be no record */
+	uint64_t thread;      /* that launched the work, as the sink numbers threads */
+	void *buffer;         /* holds the record already; null: it takes its place at the end */
+	uint64_t offset;      /* of the record in the buffer, bytes */
+};
+
 struct simcuda_activity {
 	uint32_t kind; /* enum simcuda_kind, one bit */
 	uint32_t device;
@@ -74,6 +82,7 @@ struct simcuda_activity {
 	uint32_t value;                         /* memset */
 	uint32_t async;                         /* 1: an asynchronous call */
 	uint64_t bytes;
+	struct simcuda_place place;
 };
 
 struct simcuda_resource {
@@ -92,13 +101,19 @@ struct simcuda_resource {
 };
 
 /*
- * Called on the thread that caused the event, never with a lock of the driver
- * held; each may call CUDA functions. A null member is not called.
+ * The driver holds none of its locks during these calls, except one that keeps two
+ * threads from calling ended() at the same time. Each may call CUDA functions. A null
+ * member is not called.
+ *
+ *   launched  on the thread that hands the work to a device, during the launch call;
+ *             the activity has no times yet.
+ *   ended     on the thread that advanced the simulation past the end of the work.
  */
 struct simcuda_sink {
 	void *user;
 	void (*api)(void *user, struct simcuda_call *call, int leaving);
-	void (*activity)(void *user, const struct simcuda_activity *activity);
+	void (*launched)(void *user, struct simcuda_activity *activity);
+	void (*ended)(void *user, const struct simcuda_activity *activity);
 	void (*resource)(void *user, const struct simcuda_resource *resource);
 };
 
@@ -107,6 +122,7 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom: only the Nth) */
 	uint32_t cupti_drop;
 	uint32_t cupti_zero_time;
 	uint32_t cupti_null_buffer;
+	uint32_t cupti_incomplete_kind;
 	uint32_t oom;
 	uint32_t launch_fail;
 	uint32_t hidden_addresses;
@@ -143,11 +159,11 @@ typedef void simcuda_subscribe_fn(const struct simcuda_sink *sink);
 void simcuda_collect(uint32_t kinds);
 typedef void simcuda_collect_fn(uint32_t kinds);
 
-/* Simulates up to now and delivers the activities of all finished work, on
- * this thread, in order of their end. Synchronising and querying CUDA calls
- * do so too. Returns after a delivery in progress on another thread has ended,
- * so the caller must hold no lock that the sink's activity() takes. In null
- * mode (SIMCUDA_MODE=null) there are no activities. */
+/* Simulates up to now and tells the sink of all work that has ended, on this
+ * thread, in order of the ends. Synchronising and querying CUDA calls do so too.
+ * Where another thread is telling the sink, it waits for that thread, so the caller
+ * must hold no lock that the sink's ended() takes. In null mode (SIMCUDA_MODE=null)
+ * there are no activities. */
 void simcuda_advance(void);
 typedef void simcuda_advance_fn(void);
 

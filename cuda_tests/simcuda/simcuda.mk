@@ -71,8 +71,8 @@ $(SIMCUDA)/libcudart.so.13: $(SIMCUDA_CUDART_NAME:%=$(SIMCUDA)/cudart-shared/%.o
 $(SIMCUDA)/libcudart.so: $(SIMCUDA)/libcudart.so.13
 	ln -sf $(<F) $@
 
-# --- libcupti.so.13
-SIMCUDA_CUPTI_SRC := $(filter-out %_test.c,$(wildcard cuda_tests/simcuda/cupti/*.c))
+# --- libcupti.so.13, which stays loaded: it has a thread, and the driver calls it
+SIMCUDA_CUPTI_SRC := $(filter-out %_test.c %/cupti_client.c,$(wildcard cuda_tests/simcuda/cupti/*.c))
 SIMCUDA_CUPTI_NAME := $(notdir $(basename $(SIMCUDA_CUPTI_SRC)))
 SIMCUDA_LIBS += $(SIMCUDA)/libcupti.so.13
 
@@ -84,11 +84,13 @@ $(SIMCUDA)/cupti/%.o: cuda_tests/simcuda/cupti/%.c $(SIMCUDA_GENERATED)/cupti_na
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -I$(SIMCUDA_GENERATED) $(CFLAGS) -fvisibility=default -c $< -o $@
 $(SIMCUDA)/libcupti.so.13: $(SIMCUDA_CUPTI_NAME:%=$(SIMCUDA)/cupti/%.o) cuda_tests/simcuda/cupti/cupti.map
-	$(CC) -shared -o $@ $(filter %.o,$^) -pthread -ldl -Wl,-soname,libcupti.so.13 \
+	$(CC) -shared -o $@ $(filter %.o,$^) -pthread -ldl -Wl,-soname,libcupti.so.13 -Wl,-z,nodelete \
 	  -Wl,--version-script=cuda_tests/simcuda/cupti/cupti.map -Wl,-z,defs $(LDFLAGS)
 
-SIMCUDA_TESTS += $(SIMCUDA)/cupti_test
-$(SIMCUDA)/cupti_test: cuda_tests/simcuda/cupti/cupti_test.c $(SIMCUDA)/libcupti.so.13 $(SIMCUDA)/libcuda.so.1
+SIMCUDA_CUPTI_TESTS := $(addprefix $(SIMCUDA)/,cupti_test cupti_delivery_test)
+SIMCUDA_TESTS += $(SIMCUDA_CUPTI_TESTS)
+$(SIMCUDA_CUPTI_TESTS): $(SIMCUDA)/%: cuda_tests/simcuda/cupti/%.c cuda_tests/simcuda/cupti/cupti_client.c \
+  cuda_tests/simcuda/cupti/cupti_client.h $(SIMCUDA)/libcupti.so.13 $(SIMCUDA)/libcuda.so.1
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.13 %.1,$^) -lcmocka -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 
 -include $(wildcard $(SIMCUDA)/*.d $(SIMCUDA)/*/*.d)

@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "cupti_private.h"
 
@@ -67,98 +65,21 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 	return cupti__result(context ? set_enabled(kind, false) : CUPTI_ERROR_INVALID_CONTEXT);
 }
 
-/* The driver hands over finished work only: a forced flush finds no incomplete record to add. */
-CUptiResult cuptiActivityFlushAll(uint32_t flag)
-{
-	CUptiResult result = cupti__attach();
-
-	if (!result && !cupti__self.complete)
-		result = CUPTI_ERROR_INVALID_OPERATION;
-	if (result)
-		return cupti__result(result);
-	cupti__self.driver.advance();
-	cupti__deliver(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiActivityFlush(CUcontext context, uint32_t stream, uint32_t flag)
-{
-	(void)context, (void)stream; /* "CONTEXT and STREAMID will be ignored", cupti_activity.h */
-	return cuptiActivityFlushAll(flag);
-}
-
-static struct timespec after_ms(uint32_t ms)
-{
-	struct timespec when;
-
-	clock_gettime(CLOCK_REALTIME, &when);
-	when.tv_nsec += (long)(ms % 1000) * 1000000;
-	when.tv_sec += ms / 1000 + when.tv_nsec / 1000000000;
-	when.tv_nsec %= 1000000000;
-	return when;
-}
-
-/* Takes in finished work once a period; the buffers that this fills are delivered on the way. */
-static void *deliver_periodically(void *unused)
-{
-	struct cupti *self = &cupti__self;
-	struct timespec when;
-	int waited;
-
-	pthread_mutex_lock(&self->lock);
-	for (;;) {
-		if (!self->period_ms) {
-			pthread_cond_wait(&self->period_changed, &self->lock);
-			continue;
-		}
-		when = after_ms(self->period_ms);
-		waited = pthread_cond_timedwait(&self->period_changed, &self->lock, &when);
-		if (waited != ETIMEDOUT)
-			continue;
-		pthread_mutex_unlock(&self->lock);
-		self->driver.advance();
-		pthread_mutex_lock(&self->lock);
-	}
-	return unused;
-}
-
-/* lock held */
-static CUptiResult start_worker(void)
-{
-	pthread_t thread;
-
-	if (cupti__self.worker_started)
-		return CUPTI_SUCCESS;
-	if (pthread_create(&thread, NULL, deliver_periodically, NULL))
-		return CUPTI_ERROR_UNKNOWN;
-	pthread_detach(thread);
-	cupti__self.worker_started = true;
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiActivityFlushPeriod(uint32_t ms)
-{
-	struct cupti *self = &cupti__self;
-	CUptiResult result = cupti__attach();
-
-	if (result)
-		return cupti__result(result);
-	pthread_mutex_lock(&self->lock);
-	self->period_ms = ms;
-	if (ms)
-		result = start_worker();
-	pthread_cond_signal(&self->period_changed);
-	pthread_mutex_unlock(&self->lock);
-	return cupti__result(result);
-}
-
 enum { ATTRIBUTES = CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1 };
 
-/* The simulated device has no buffers to size: values are kept and given back. */
+/* The simulated device has no buffers to size: all but one of the values are only kept and given back. */
 static struct {
 	size_t bytes;
 	size_t value;
-} attributes[ATTRIBUTES];
+} attributes[ATTRIBUTES] = {
+    /* "The value is a uint8_t", "The default value is 1", cupti_activity.h */
+    [CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = {sizeof(uint8_t), 1},
+};
+
+bool cupti__per_thread(void)
+{
+	return attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER].value != 0;
+}
 
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *value_bytes, void *value)
 {
@@ -202,7 +123,7 @@ CUptiResult cuptiFinalize(void)
 		cupti__self.kind_enabled[kind] = 0;
 	if (cupti__self.subscriber)
 		cuptiUnsubscribe(cupti__self.subscriber);
-	cupti__deliver(true);
+	cupti__return_buffers(CUPTI_DUE_ALL);
 	cuptiActivityFlushPeriod(0);
 	cupti__detach();
 	return CUPTI_SUCCESS;

@@ -35,7 +35,7 @@ static void put_external_ids(uint32_t correlation)
 		record.externalKind = (CUpti_ExternalCorrelationKind)kind;
 		record.externalId = thread.ids[kind][thread.pushed[kind] - 1];
 		record.correlationId = correlation;
-		cupti__put(&record, sizeof(record));
+		cupti__put(cupti__thread(), &record, sizeof(record), NULL);
 	}
 }
 
@@ -54,7 +54,7 @@ static void put_call(const struct simcuda_call *call, uint64_t entered)
 	record.returnValue = (uint32_t)call->result;
 	if (cupti__enabled(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
 		put_external_ids(call->correlation);
-	cupti__put(&record, sizeof(record));
+	cupti__put(cupti__thread(), &record, sizeof(record), NULL);
 }
 
 static void enter(void)

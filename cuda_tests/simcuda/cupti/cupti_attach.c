@@ -1,17 +1,56 @@
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cupti_private.h"
 
-struct cupti cupti__self = {.lock = PTHREAD_MUTEX_INITIALIZER, .period_changed = PTHREAD_COND_INITIALIZER};
+struct cupti cupti__self = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .returned = PTHREAD_COND_INITIALIZER,
+    .worker_wake = PTHREAD_COND_INITIALIZER,
+};
 
 static pthread_once_t found = PTHREAD_ONCE_INIT;
 static __thread CUptiResult last_error;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&cupti__self.lock);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&cupti__self.lock);
+}
+
+static void in_child(void)
+{
+	cupti__forget_parent();
+	pthread_mutex_unlock(&cupti__self.lock);
+}
+
+/*
+ * The documentation does not say when a record takes its place in a buffer. At launch is the
+ * default: only then can a buffer hold the incomplete records that cuptiActivityFlushAll()
+ * is documented to keep back or, forced, to return.
+ */
+static bool place_at_end(void)
+{
+	const char *when = getenv("SIMCUDA_CUPTI_PLACE");
+
+	if (when && strcmp(when, "launch") && strcmp(when, "end"))
+		fprintf(stderr, "simcuda: SIMCUDA_CUPTI_PLACE is \"%s\", not launch or end: launch is used\n", when);
+	return when && !strcmp(when, "end");
+}
 
 static void find_driver(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	struct cupti_driver *driver = &cupti__self.driver;
 
+	cupti__self.place_at_end = place_at_end();
+	pthread_atfork(before_fork, in_parent, in_child);
 	if (!library)
 		return;
 	driver->subscribe = (simcuda_subscribe_fn *)dlsym(library, "simcuda_subscribe");
@@ -38,7 +77,8 @@ CUptiResult cupti__attach(void)
 {
 	static const struct simcuda_sink sink = {
 	    .api = cupti__on_api,
-	    .activity = cupti__on_activity,
+	    .launched = cupti__on_launched,
+	    .ended = cupti__on_ended,
 	    .resource = cupti__on_resource,
 	};
 

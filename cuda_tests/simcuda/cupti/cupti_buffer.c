@@ -1,24 +1,32 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "cupti_private.h"
 
+/*
+ * "By default, CUPTI will request activity buffers separately for each thread that
+ * generates activity records": CUPTI's release notes, CUDA 13.0.
+ */
+uint64_t cupti__thread(void)
+{
+	static _Atomic uint64_t threads;
+	static __thread uint64_t number;
+
+	if (!cupti__per_thread())
+		return 0;
+	if (!number)
+		number = atomic_fetch_add(&threads, 1) + 1;
+	return number;
+}
+
 static void give_back(const struct cupti_buffer *buffer)
 {
-	if (buffer->bytes)
-		buffer->complete(NULL, 0, buffer->bytes, buffer->size, buffer->used);
+	buffer->complete(NULL, 0, buffer->bytes, buffer->size, buffer->used);
 }
 
-static bool room(const struct cupti_buffer *buffer, size_t bytes)
+static bool has_room(const struct cupti_buffer *buffer, size_t bytes)
 {
-	return buffer->bytes && bytes <= buffer->size - buffer->used &&
-	       (!buffer->max_records || buffer->records < buffer->max_records);
-}
-
-static void append(struct cupti_buffer *buffer, const void *record, size_t bytes)
-{
-	memcpy(buffer->bytes + buffer->used, record, bytes);
-	buffer->used += bytes;
-	buffer->records++;
+	return bytes <= buffer->size - buffer->used && (!buffer->records_max || buffer->records < buffer->records_max);
 }
 
 /* Every Nth request is refused, as a client without memory would. */
@@ -30,83 +38,184 @@ static bool refused_by_fault(void)
 	return every && ++requests % every == 0;
 }
 
-/* An empty buffer from the client, or one without bytes: refused, or too small for the record. */
-static struct cupti_buffer ask(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete,
-			       size_t bytes)
+/* An empty buffer from the client. Null: refused, or too small for the record. */
+static struct cupti_buffer *ask(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete,
+				size_t bytes)
 {
-	struct cupti_buffer buffer = {.complete = complete};
+	struct cupti_buffer *buffer;
 
 	if (!request || refused_by_fault())
+		return NULL;
+	buffer = calloc(1, sizeof(*buffer));
+	if (!buffer)
+		return NULL;
+	buffer->complete = complete;
+	request(&buffer->bytes, &buffer->size, &buffer->records_max);
+	if (buffer->bytes && buffer->size >= bytes && (uintptr_t)buffer->bytes % CUPTI_RECORD_ALIGNMENT == 0)
 		return buffer;
-	request(&buffer.bytes, &buffer.size, &buffer.max_records);
-	if (buffer.bytes && (buffer.size < bytes || (uintptr_t)buffer.bytes % CUPTI_RECORD_ALIGNMENT)) {
-		give_back(&buffer);
-		buffer.bytes = NULL;
-	}
+	if (buffer->bytes)
+		give_back(buffer);
+	free(buffer);
+	return NULL;
+}
+
+/* lock held */
+static void close_buffer(struct cupti_buffer *buffer)
+{
+	buffer->full = true;
+	cupti__wake_worker();
+}
+
+/* lock held, but not while the client is asked. A buffer for callbacks that were replaced meanwhile takes one record.
+ */
+static struct cupti_buffer *request_buffer(uint64_t thread, size_t bytes)
+{
+	struct cupti *self = &cupti__self;
+	CUpti_BuffersCallbackRequestFunc request = self->request;
+	CUpti_BuffersCallbackCompleteFunc complete = self->complete;
+	struct cupti_buffer *buffer, **end;
+
+	pthread_mutex_unlock(&self->lock);
+	buffer = ask(request, complete, bytes);
+	pthread_mutex_lock(&self->lock);
+	if (!buffer)
+		return NULL;
+	buffer->thread = thread;
+	for (end = &self->buffers; *end; end = &(*end)->next)
+		;
+	*end = buffer;
+	if (self->complete != complete)
+		close_buffer(buffer);
 	return buffer;
 }
 
-/* Two threads may ask at once: the buffer of the slower one goes back with what it holds, its own record. */
-void cupti__put(const void *record, size_t bytes)
+/* lock held, but not while the client is asked */
+static struct cupti_buffer *buffer_with_room(uint64_t thread, size_t bytes)
+{
+	struct cupti_buffer *buffer = cupti__self.buffers;
+
+	while (buffer && (buffer->full || buffer->thread != thread))
+		buffer = buffer->next;
+	if (buffer && has_room(buffer, bytes))
+		return buffer;
+	if (buffer)
+		close_buffer(buffer);
+	return request_buffer(thread, bytes);
+}
+
+/* lock held */
+static void append(struct cupti_buffer *buffer, const void *record, size_t bytes)
+{
+	memcpy(buffer->bytes + buffer->used, record, bytes);
+	buffer->used += bytes;
+	buffer->records++;
+	if (buffer->records == buffer->records_max)
+		close_buffer(buffer);
+}
+
+bool cupti__put(uint64_t thread, const void *record, size_t bytes, struct simcuda_place *place)
 {
 	struct cupti *self = &cupti__self;
-	struct cupti_buffer full, fresh;
-	CUpti_BuffersCallbackRequestFunc request;
-	CUpti_BuffersCallbackCompleteFunc complete;
+	struct cupti_buffer *buffer;
 
 	pthread_mutex_lock(&self->lock);
-	if (room(&self->current, bytes)) {
-		append(&self->current, record, bytes);
-		pthread_mutex_unlock(&self->lock);
-		return;
+	buffer = buffer_with_room(thread, bytes);
+	if (buffer && place) {
+		place->buffer = buffer;
+		place->offset = buffer->used;
+		buffer->incomplete++;
 	}
-	full = self->current;
-	self->current = (struct cupti_buffer){0};
-	request = self->request;
-	complete = self->complete;
-	pthread_mutex_unlock(&self->lock);
-
-	give_back(&full);
-	fresh = ask(request, complete, bytes);
-	if (!fresh.bytes) {
+	if (buffer)
+		append(buffer, record, bytes);
+	else
 		atomic_fetch_add(&self->dropped, 1);
-		return;
-	}
-	append(&fresh, record, bytes);
-	pthread_mutex_lock(&self->lock);
-	if (!self->current.bytes && self->complete == complete) {
-		self->current = fresh;
-		fresh.bytes = NULL;
-	}
 	pthread_mutex_unlock(&self->lock);
-	give_back(&fresh);
+	return buffer != NULL;
 }
 
-void cupti__deliver(bool forced)
+/* lock held */
+static void one_less_incomplete(struct cupti_buffer *buffer)
+{
+	buffer->incomplete--;
+	if (buffer->incomplete)
+		return;
+	if (buffer->returned)
+		free(buffer);
+	else if (buffer->full)
+		cupti__wake_worker();
+}
+
+/* A record that a forced flush returned incomplete is not delivered again. */
+void cupti__complete(const struct simcuda_place *place, const void *record, size_t bytes)
+{
+	struct cupti_buffer *buffer = place->buffer;
+
+	pthread_mutex_lock(&cupti__self.lock);
+	if (!buffer->returned)
+		memcpy(buffer->bytes + place->offset, record, bytes);
+	one_less_incomplete(buffer);
+	pthread_mutex_unlock(&cupti__self.lock);
+}
+
+static bool is_due(const struct cupti_buffer *buffer, enum cupti_due due)
+{
+	return due == CUPTI_DUE_ALL || (!buffer->incomplete && (buffer->full || due == CUPTI_DUE_COMPLETE));
+}
+
+/* lock held. Each buffer taken counts one record more as incomplete, so that it stays until it is given back. */
+static struct cupti_buffer *take_due(enum cupti_due due)
+{
+	struct cupti_buffer *taken = NULL, **end = &taken, **link = &cupti__self.buffers;
+
+	while (*link) {
+		struct cupti_buffer *buffer = *link;
+
+		if (!is_due(buffer, due)) {
+			link = &buffer->next;
+			continue;
+		}
+		*link = buffer->next;
+		buffer->next = NULL;
+		buffer->returned = true;
+		buffer->incomplete++;
+		*end = buffer;
+		end = &buffer->next;
+	}
+	return taken;
+}
+
+static __thread unsigned returns; /* that this thread is in: its client may flush while it gets a buffer back */
+
+void cupti__return_buffers(enum cupti_due due)
 {
 	struct cupti *self = &cupti__self;
-	struct cupti_buffer buffer = {0};
+	struct cupti_buffer *buffer, *next;
 
+	returns++;
 	pthread_mutex_lock(&self->lock);
-	if (self->current.used || forced) {
-		buffer = self->current;
-		self->current = (struct cupti_buffer){0};
-	}
+	buffer = take_due(due);
+	self->returning++;
 	pthread_mutex_unlock(&self->lock);
-	give_back(&buffer);
+	for (; buffer; buffer = next) {
+		next = buffer->next;
+		give_back(buffer);
+		pthread_mutex_lock(&self->lock);
+		one_less_incomplete(buffer);
+		pthread_mutex_unlock(&self->lock);
+	}
+	pthread_mutex_lock(&self->lock);
+	self->returning--;
+	pthread_cond_broadcast(&self->returned);
+	pthread_mutex_unlock(&self->lock);
+	returns--;
 }
 
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
-					   CUpti_BuffersCallbackCompleteFunc complete)
+void cupti__wait_for_returns(void)
 {
-	if (!request || !complete)
-		return cupti__result(CUPTI_ERROR_INVALID_PARAMETER);
-	cupti__deliver(true); /* to the former client */
 	pthread_mutex_lock(&cupti__self.lock);
-	cupti__self.request = request;
-	cupti__self.complete = complete;
+	while (!returns && cupti__self.returning)
+		pthread_cond_wait(&cupti__self.returned, &cupti__self.lock);
 	pthread_mutex_unlock(&cupti__self.lock);
-	return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped)

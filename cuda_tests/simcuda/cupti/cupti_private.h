@@ -4,10 +4,11 @@
  *   cupti            the library's one state.
  *   cupti_driver     what the simulated driver offers (simcuda.h); all null without it.
  *   cupti_clock      what turns the device's clock into the one of the records.
- *   cupti_buffer     a client's buffer that is being filled, and whom to return it to.
+ *   cupti_buffer     one of the client's buffers, from its request to its return.
  *
- * Driver → cupti_callback.c → the subscriber's callback, and
- * driver → cupti_record.c → cupti_buffer.c → the client's buffers.
+ * Driver → cupti_callback.c → the subscriber's callback.
+ * Driver → cupti_record.c → cupti_buffer.c, where records fill the client's buffers;
+ * cupti_delivery.c decides when a buffer returns to the client.
  * No lock is held while the client's functions or the driver's are called.
  */
 #ifndef CUPTI_PRIVATE_H
@@ -48,10 +49,22 @@ struct cupti_clock {
 };
 
 struct cupti_buffer {
-	uint8_t *bytes; /* null: none */
+	struct cupti_buffer *next; /* requested later */
+	uint64_t thread;           /* whose records it holds, see cupti__thread() */
+	uint8_t *bytes;
 	size_t size, used;
-	size_t records, max_records; /* max 0: as many as fit */
+	size_t records, records_max; /* records_max 0: as many as fit */
+	size_t incomplete;           /* records of work that has not ended */
+	bool full;                   /* takes no further record */
+	bool returned;               /* stays allocated until no record is incomplete */
 	CUpti_BuffersCallbackCompleteFunc complete;
+};
+
+/* Which buffers return to the client. */
+enum cupti_due {
+	CUPTI_DUE_FULL,     /* full, and all of their records complete */
+	CUPTI_DUE_COMPLETE, /* all of their records complete */
+	CUPTI_DUE_ALL,
 };
 
 struct CUpti_Subscriber_st {
@@ -63,6 +76,7 @@ struct CUpti_Subscriber_st {
 struct cupti {
 	struct cupti_driver driver;
 	struct cupti_clock clock;
+	bool place_at_end;     /* a record takes its place in a buffer when its work has ended */
 	_Atomic bool attached; /* to the driver's events */
 
 	/* callbacks */
@@ -77,10 +91,12 @@ struct cupti {
 	pthread_mutex_t lock;            /* guards what follows */
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
-	struct cupti_buffer current;
-	uint32_t period_ms; /* 0: no periodic delivery */
-	bool worker_started;
-	pthread_cond_t period_changed;
+	struct cupti_buffer *buffers; /* not yet returned, oldest first */
+	unsigned returning;           /* threads that are returning buffers */
+	pthread_cond_t returned;
+	uint32_t period_ms; /* 0: the worker waits to be woken */
+	bool worker_started, worker_wanted;
+	pthread_cond_t worker_wake;
 };
 
 extern struct cupti cupti__self;
@@ -99,14 +115,29 @@ void cupti__call_back(struct simcuda_call *call, bool leaving);
 /* cupti_api_record.c: records of API calls, with the external ids of their thread. */
 void cupti__on_api(void *user, struct simcuda_call *call, int leaving);
 
+/* cupti_activity.c */
+bool cupti__per_thread(void); /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER */
+
 /* cupti_record.c */
-void cupti__on_activity(void *user, const struct simcuda_activity *activity);
+void cupti__on_launched(void *user, struct simcuda_activity *activity);
+void cupti__on_ended(void *user, const struct simcuda_activity *activity);
 size_t cupti__record_bytes(CUpti_ActivityKind kind); /* 0: not a kind this library writes */
 bool cupti__enabled(CUpti_ActivityKind kind);
 
-/* cupti_buffer.c. put: thread-safe; without room anywhere the record is dropped and counted. */
-void cupti__put(const void *record, size_t bytes);
-void cupti__deliver(bool forced); /* the buffer in use; an empty one only if forced */
+/*
+ * cupti_buffer.c. put: a record into the buffer of this thread; without room anywhere it
+ * is dropped, counted, and put returns false. With a place the record stays incomplete
+ * until complete() replaces it.
+ */
+uint64_t cupti__thread(void); /* the calling one's number; the same for all where one buffer serves them */
+bool cupti__put(uint64_t thread, const void *record, size_t bytes, struct simcuda_place *place);
+void cupti__complete(const struct simcuda_place *place, const void *record, size_t bytes);
+void cupti__return_buffers(enum cupti_due due);
+void cupti__wait_for_returns(void); /* those of other threads */
+
+/* cupti_delivery.c */
+void cupti__wake_worker(void);   /* lock held */
+void cupti__forget_parent(void); /* in a forked child, lock held */
 
 /* cupti_clock.c */
 uint64_t cupti__timestamp(uint64_t device_ns); /* 0 stays 0 */

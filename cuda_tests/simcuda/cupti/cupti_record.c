@@ -59,115 +59,95 @@ static uint64_t end_of(const struct simcuda_activity *a, bool timeless)
 	return timeless ? 0 : cupti__timestamp(a->end_ns);
 }
 
-static void put_kernel(const struct simcuda_activity *a, CUpti_ActivityKind kind, bool timeless)
+static void fill_kernel(CUpti_ActivityKernel10 *record, const struct simcuda_activity *a, bool timeless)
 {
-	CUpti_ActivityKernel10 record;
-
-	memset(&record, 0, sizeof(record));
-	record.kind = kind;
-	record.registersPerThread = (uint16_t)a->registers;
-	record.start = start_of(a, timeless);
-	record.end = end_of(a, timeless);
-	record.completed = record.end;
-	record.deviceId = a->device;
-	record.contextId = a->context_id;
-	record.streamId = a->stream_id;
-	record.gridX = (int32_t)a->grid[0];
-	record.gridY = (int32_t)a->grid[1];
-	record.gridZ = (int32_t)a->grid[2];
-	record.blockX = (int32_t)a->block[0];
-	record.blockY = (int32_t)a->block[1];
-	record.blockZ = (int32_t)a->block[2];
-	record.staticSharedMemory = (int32_t)a->static_shared_bytes;
-	record.dynamicSharedMemory = (int32_t)a->dynamic_shared_bytes;
-	record.localMemoryPerThread = a->local_bytes;
-	record.correlationId = a->correlation;
-	record.gridId = (int64_t)a->grid_id;
-	record.name = a->name;
+	record->registersPerThread = (uint16_t)a->registers;
+	record->start = start_of(a, timeless);
+	record->end = end_of(a, timeless);
+	record->completed = record->end;
+	record->deviceId = a->device;
+	record->contextId = a->context_id;
+	record->streamId = a->stream_id;
+	record->gridX = (int32_t)a->grid[0];
+	record->gridY = (int32_t)a->grid[1];
+	record->gridZ = (int32_t)a->grid[2];
+	record->blockX = (int32_t)a->block[0];
+	record->blockY = (int32_t)a->block[1];
+	record->blockZ = (int32_t)a->block[2];
+	record->staticSharedMemory = (int32_t)a->static_shared_bytes;
+	record->dynamicSharedMemory = (int32_t)a->dynamic_shared_bytes;
+	record->localMemoryPerThread = a->local_bytes;
+	record->correlationId = a->correlation;
+	record->gridId = (int64_t)a->grid_id;
+	record->name = a->name;
 	if (cupti__self.latency_timestamps) {
-		record.queued = cupti__timestamp(a->queued_ns);
-		record.submitted = cupti__timestamp(a->submitted_ns);
+		record->queued = cupti__timestamp(a->queued_ns);
+		record->submitted = cupti__timestamp(a->submitted_ns);
 	}
-	record.launchType = CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
-	record.graphNodeId = a->graph_node_id;
-	record.graphId = a->graph_id;
-	record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
-	record.clusterX = a->cluster[0];
-	record.clusterY = a->cluster[1];
-	record.clusterZ = a->cluster[2];
-	cupti__put(&record, sizeof(record));
+	record->launchType = CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	record->graphNodeId = a->graph_node_id;
+	record->graphId = a->graph_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	record->clusterX = a->cluster[0];
+	record->clusterY = a->cluster[1];
+	record->clusterZ = a->cluster[2];
 }
 
-static void put_memcpy(const struct simcuda_activity *a, bool timeless)
+static void fill_memcpy(CUpti_ActivityMemcpy6 *record, const struct simcuda_activity *a, bool timeless)
 {
-	CUpti_ActivityMemcpy6 record;
-
-	memset(&record, 0, sizeof(record));
-	record.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
-	record.copyKind = (uint8_t)a->copy_kind;
-	record.srcKind = (uint8_t)a->source_kind;
-	record.dstKind = (uint8_t)a->destination_kind;
-	record.flags = a->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
-	record.bytes = a->bytes;
-	record.start = start_of(a, timeless);
-	record.end = end_of(a, timeless);
-	record.deviceId = a->device;
-	record.contextId = a->context_id;
-	record.streamId = a->stream_id;
-	record.correlationId = a->correlation;
-	record.graphNodeId = a->graph_node_id;
-	record.graphId = a->graph_id;
-	record.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
-	record.copyCount = 1;
-	cupti__put(&record, sizeof(record));
+	record->copyKind = (uint8_t)a->copy_kind;
+	record->srcKind = (uint8_t)a->source_kind;
+	record->dstKind = (uint8_t)a->destination_kind;
+	record->flags = a->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	record->bytes = a->bytes;
+	record->start = start_of(a, timeless);
+	record->end = end_of(a, timeless);
+	record->deviceId = a->device;
+	record->contextId = a->context_id;
+	record->streamId = a->stream_id;
+	record->correlationId = a->correlation;
+	record->graphNodeId = a->graph_node_id;
+	record->graphId = a->graph_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+	record->copyCount = 1;
 }
 
-static void put_peer_memcpy(const struct simcuda_activity *a, bool timeless)
+static void fill_peer_memcpy(CUpti_ActivityMemcpyPtoP4 *record, const struct simcuda_activity *a, bool timeless)
 {
-	CUpti_ActivityMemcpyPtoP4 record;
-
-	memset(&record, 0, sizeof(record));
-	record.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
-	record.copyKind = (uint8_t)a->copy_kind;
-	record.srcKind = (uint8_t)a->source_kind;
-	record.dstKind = (uint8_t)a->destination_kind;
-	record.flags = a->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
-	record.bytes = a->bytes;
-	record.start = start_of(a, timeless);
-	record.end = end_of(a, timeless);
-	record.deviceId = a->device;
-	record.contextId = a->context_id;
-	record.streamId = a->stream_id;
-	record.srcDeviceId = a->device;
-	record.srcContextId = a->context_id;
-	record.dstDeviceId = a->destination_device;
-	record.correlationId = a->correlation;
-	record.graphNodeId = a->graph_node_id;
-	record.graphId = a->graph_id;
-	record.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
-	cupti__put(&record, sizeof(record));
+	record->copyKind = (uint8_t)a->copy_kind;
+	record->srcKind = (uint8_t)a->source_kind;
+	record->dstKind = (uint8_t)a->destination_kind;
+	record->flags = a->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	record->bytes = a->bytes;
+	record->start = start_of(a, timeless);
+	record->end = end_of(a, timeless);
+	record->deviceId = a->device;
+	record->contextId = a->context_id;
+	record->streamId = a->stream_id;
+	record->srcDeviceId = a->device;
+	record->srcContextId = a->context_id;
+	record->dstDeviceId = a->destination_device;
+	record->correlationId = a->correlation;
+	record->graphNodeId = a->graph_node_id;
+	record->graphId = a->graph_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 }
 
-static void put_memset(const struct simcuda_activity *a, bool timeless)
+static void fill_memset(CUpti_ActivityMemset4 *record, const struct simcuda_activity *a, bool timeless)
 {
-	CUpti_ActivityMemset4 record;
-
-	memset(&record, 0, sizeof(record));
-	record.kind = CUPTI_ACTIVITY_KIND_MEMSET;
-	record.value = a->value;
-	record.bytes = a->bytes;
-	record.start = start_of(a, timeless);
-	record.end = end_of(a, timeless);
-	record.deviceId = a->device;
-	record.contextId = a->context_id;
-	record.streamId = a->stream_id;
-	record.correlationId = a->correlation;
-	record.flags = a->async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
-	record.memoryKind = (uint16_t)a->destination_kind;
-	record.graphNodeId = a->graph_node_id;
-	record.graphId = a->graph_id;
-	record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
-	cupti__put(&record, sizeof(record));
+	record->value = a->value;
+	record->bytes = a->bytes;
+	record->start = start_of(a, timeless);
+	record->end = end_of(a, timeless);
+	record->deviceId = a->device;
+	record->contextId = a->context_id;
+	record->streamId = a->stream_id;
+	record->correlationId = a->correlation;
+	record->flags = a->async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
+	record->memoryKind = (uint16_t)a->destination_kind;
+	record->graphNodeId = a->graph_node_id;
+	record->graphId = a->graph_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 }
 
 /* The kind of record that a piece of work becomes; INVALID: none is enabled. */
@@ -186,10 +166,55 @@ static CUpti_ActivityKind kind_of(const struct simcuda_activity *a)
 	return cupti__enabled(kind) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
 }
 
-void cupti__on_activity(void *user, const struct simcuda_activity *a)
+union record {
+	CUpti_Activity any;
+	CUpti_ActivityKernel10 kernel;
+	CUpti_ActivityMemcpy6 memcpy;
+	CUpti_ActivityMemcpyPtoP4 peer_memcpy;
+	CUpti_ActivityMemset4 memset;
+};
+
+/* The record that place tells the kind of. Returns its bytes. */
+static size_t fill(union record *record, const struct simcuda_activity *a, bool timeless)
+{
+	memset(record, 0, sizeof(*record));
+	record->any.kind = (CUpti_ActivityKind)a->place.record_kind;
+	switch (record->any.kind) {
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		fill_memcpy(&record->memcpy, a, timeless);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		fill_peer_memcpy(&record->peer_memcpy, a, timeless);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		fill_memset(&record->memset, a, timeless);
+		break;
+	default:
+		fill_kernel(&record->kernel, a, timeless);
+	}
+	return cupti__record_bytes(record->any.kind);
+}
+
+/*
+ * A forced flush returns incomplete records with times of 0: so does CUPTI, as PyTorch's
+ * developers found (github.com/pytorch/pytorch/pull/195844). By its documentation
+ * cuptiActivityGetNextRecord() may also answer CUPTI_ERROR_INVALID_KIND at such a record,
+ * which is the fault cupti-incomplete-kind.
+ */
+static void place_now(struct simcuda_activity *a)
+{
+	union record record;
+	size_t bytes = fill(&record, a, true);
+
+	if (cupti__faults()->cupti_incomplete_kind)
+		record.any.kind = CUPTI_ACTIVITY_KIND_INVALID;
+	if (!cupti__put(a->place.thread, &record, bytes, &a->place))
+		a->place.record_kind = CUPTI_ACTIVITY_KIND_INVALID;
+}
+
+void cupti__on_launched(void *user, struct simcuda_activity *a)
 {
 	CUpti_ActivityKind kind = kind_of(a);
-	bool timeless;
 
 	(void)user;
 	if (kind == CUPTI_ACTIVITY_KIND_INVALID)
@@ -198,18 +223,23 @@ void cupti__on_activity(void *user, const struct simcuda_activity *a)
 		atomic_fetch_add(&cupti__self.dropped, 1);
 		return;
 	}
-	timeless = timeless_by_fault();
-	switch (kind) {
-	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		put_memcpy(a, timeless);
-		break;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		put_peer_memcpy(a, timeless);
-		break;
-	case CUPTI_ACTIVITY_KIND_MEMSET:
-		put_memset(a, timeless);
-		break;
-	default:
-		put_kernel(a, kind, timeless);
-	}
+	a->place.record_kind = kind;
+	a->place.thread = cupti__thread();
+	if (!cupti__self.place_at_end)
+		place_now(a);
+}
+
+void cupti__on_ended(void *user, const struct simcuda_activity *a)
+{
+	union record record;
+	size_t bytes;
+
+	(void)user;
+	if (a->place.record_kind == CUPTI_ACTIVITY_KIND_INVALID)
+		return;
+	bytes = fill(&record, a, timeless_by_fault());
+	if (a->place.buffer)
+		cupti__complete(&a->place, &record, bytes);
+	else
+		cupti__put(a->place.thread, &record, bytes, NULL);
 }

@@ -381,8 +381,8 @@ void sim_deliver(void)
 	delivering = 1;
 	for (; op; op = next) {
 		next = op->after;
-		if (sink && sink->activity)
-			sink->activity(sink->user, &op->activity);
+		if (sink && sink->ended)
+			sink->ended(sink->user, &op->activity);
 		sim_op_release(op);
 	}
 	delivering = 0;

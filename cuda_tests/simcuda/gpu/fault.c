@@ -24,6 +24,7 @@ static const struct {
     {"cupti-drop", offsetof(struct simcuda_faults, cupti_drop), EVERY_TENTH},
     {"cupti-zero-time", offsetof(struct simcuda_faults, cupti_zero_time), EVERY_TENTH},
     {"cupti-null-buffer", offsetof(struct simcuda_faults, cupti_null_buffer), 1},
+    {"cupti-incomplete-kind", offsetof(struct simcuda_faults, cupti_incomplete_kind), 1},
     {"oom", offsetof(struct simcuda_faults, oom), 1},
     {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
     {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},

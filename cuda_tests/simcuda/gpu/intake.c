@@ -148,6 +148,14 @@ static void wait_for_room(CUstream stream)
 	sim_unlock();
 }
 
+static void tell_launched(struct sim_op *op)
+{
+	struct simcuda_sink *sink = sim_sink();
+
+	if (op->collected && sink && sink->launched)
+		sink->launched(sink->user, &op->activity);
+}
+
 void sim_enqueue(struct sim_op *op)
 {
 	CUstream stream = op->stream;
@@ -160,9 +168,12 @@ void sim_enqueue(struct sim_op *op)
 	}
 	if (atomic_load_explicit(&stream->pending, memory_order_relaxed) >= STREAM_FULL)
 		wait_for_room(stream);
+	tell_launched(op);
 	if (op->work.kind == SIM_DO_GRAPH) { /* its nodes and end go off one by one */
 		work += op->work.run->ops + 1;
 		has_host = op->work.run->has_host;
+		for (uint32_t i = 0; i < op->work.run->ops; i++)
+			tell_launched(op->work.run->op[i]);
 	}
 	atomic_fetch_add_explicit(&stream->pending, work, memory_order_relaxed);
 	pthread_mutex_lock(&intake.lock);
