@@ -3,11 +3,11 @@
  *
  *   sim_preset   a GPU's documented numbers
  *   sim_device   one simulated GPU: its SMs, hardware queues and copy engines
- *   CUctx_st, CUstream_st, CUevent_st   behind the API's handles
+ *   CUctx_st, CUstream_st, CUevent_st   the objects behind the API's handles
  *   sim_kernel   a kernel of a loaded image: CUfunction and CUkernel both point to one
- *   sim_work     what a stream operation or graph node does: launch, copy, fill, …
- *   sim_op       a sim_work on its way through a device, see engine.h
- *   struct sim   everything that outlives a call, one instance
+ *   sim_work     the work of a stream operation or a graph node: launch, copy, fill, …
+ *   sim_op       a sim_work that has been submitted to a device, see engine.h
+ *   struct sim   all state that outlives a call; there is one instance
  *
  * A call of the API builds a sim_work and hands it to sim_stream_do(), which makes
  * a graph node of it while the stream captures and a sim_op otherwise.
@@ -76,7 +76,7 @@ struct sim_device {
 	uint32_t primary_refs, primary_flags;
 	atomic_ullong memory_used;
 	uint64_t grid_ids;
-	uint32_t queues; /* hardware queues a level */
+	uint32_t queues; /* hardware queues per level */
 	uint32_t next_queue[SM_LEVELS];
 	struct sim_queue queue[SM_LEVELS][SIM_QUEUES_MAX];
 	double engine_free_ns[SIM_ENGINES];
@@ -121,7 +121,7 @@ struct CUstream_st {
 	uint32_t unfinished; /* taken in and not done */
 	atomic_uint pending; /* handed over and not done */
 	struct sim_capture *_Atomic capture;
-	struct CUgraphNode_st **capture_tail; /* nodes the next one depends on */
+	struct CUgraphNode_st **capture_tail; /* nodes that the next one depends on */
 	size_t capture_tails;
 };
 
@@ -130,7 +130,7 @@ struct CUevent_st {
 	uint32_t flags;
 	struct CUctx_st *context;
 	struct sim_op *recorded;     /* the last one taken in */
-	struct sim_capture *capture; /* recorded while capturing: what it stands for */
+	struct sim_capture *capture; /* the capture in which it was recorded, if it was */
 	struct CUgraphNode_st **capture_tail;
 	size_t capture_tails;
 };
@@ -139,7 +139,7 @@ struct sim_param {
 	uint32_t offset, size;
 };
 
-struct sim_legacy { /* what cuFuncSet* and cuParamSet* set for cuLaunch and cuLaunchGrid */
+struct sim_legacy { /* set by cuFuncSet* and cuParamSet* for cuLaunch and cuLaunchGrid */
 	unsigned block[3];
 	unsigned shared_bytes, params_bytes;
 	uint8_t params[1024];
@@ -258,7 +258,7 @@ struct sim {
 	atomic_int dead;  /* forked from a process that used CUDA */
 	int null_mode;    /* SIMCUDA_MODE=null: nothing takes time */
 	int verbose;
-	atomic_int bare; /* null mode and nobody looks on: a launch need do nothing */
+	atomic_int bare; /* null mode and no sink: a launch need do nothing */
 	uint64_t seed;
 	double noise;
 	uint32_t connections;
@@ -270,7 +270,7 @@ struct sim {
 };
 extern struct sim sim;
 
-/* api.c: around every exported function. */
+/* cu_api.c: around every exported function. */
 #define SIM_CALL(api)                                                                                                  \
 	{                                                                                                              \
 		.domain = SIMCUDA_DRIVER, .cbid = CUPTI_DRIVER_TRACE_CBID_##api, .function = #api                      \
@@ -286,7 +286,7 @@ struct simcuda_sink *sim_sink(void);
 /* An exported function: enter, work if the driver is usable, leave. work may
  * use per_thread: 1 where a null stream means the thread's own. */
 #define SIM_API_AS(name, arguments, per_thread_, work) SIM_API_TOLD(name, arguments, NULL, per_thread_, work)
-/* params: the arguments as CUPTI tells them, a pointer or NULL. */
+/* params: the arguments as CUPTI reports them, a pointer or NULL. */
 #define SIM_API_TOLD(name, arguments, params_, per_thread_, work)                                                      \
 	CUresult CUDAAPI name arguments                                                                                \
 	{                                                                                                              \
@@ -303,7 +303,7 @@ struct simcuda_sink *sim_sink(void);
 	}
 #define SIM_API(name, arguments, work) SIM_API_AS(name, arguments, 0, work)
 
-/* The same, with its arguments told to CUPTI: TOLD(arguments). */
+/* The same for a function whose arguments CUPTI reports: TOLD(arguments). */
 #define SIM_API_WITH(name, arguments, told, work) SIM_API_TOLD(name, arguments, &((name##_params)told), 0, work)
 #define SIM_API_PTSZ_WITH(name, arguments, told, work)                                                                 \
 	SIM_API_TOLD(name, arguments, &((name##_params)told), 0, work)                                                 \
@@ -320,7 +320,7 @@ struct simcuda_sink *sim_sink(void);
 	SIM_API_AS(name, arguments, 0, work)                                                                           \
 	SIM_API_AS(name##_ptds, arguments, 1, work)
 
-/* device.c */
+/* cu_device.c */
 int sim_driver_version(void); /* may be asked before cuInit */
 
 /* fault.c */
@@ -336,14 +336,14 @@ static inline void sim_count(uint64_t *counter)
 /* preset.c */
 const struct sim_preset *sim_preset_find(const char *key, size_t length);
 
-/* device.c */
+/* cu_device.c */
 struct sim_device *sim_device_get(CUdevice ordinal);
 
-/* context.c */
+/* cu_context.c */
 CUcontext sim_context(void); /* current one, null if none */
 CUresult sim_context_wait(CUcontext context);
 
-/* stream.c. Resolves null and the special handles; per_thread: what null means.
+/* cu_stream.c. Resolves null and the special handles; per_thread: 1 if null means the thread's own stream.
  * Null where there is no current context or the handle is no stream. */
 CUstream sim_stream(CUstream handle, int per_thread);
 CUstream sim_stream_new(CUcontext context, uint32_t flags, int priority, int is_legacy);
@@ -361,33 +361,33 @@ struct sim_range {
 	struct CUctx_st *context;
 	uint32_t device;
 	uint64_t id;
-	int mapped, foreign; /* ours by mmap; the application's, registered */
+	int mapped, foreign; /* mapped by this driver; registered memory of the application */
 };
 int sim_range_of(const void *pointer, struct sim_range *range); /* 1: found */
 uint32_t sim_memory_kind(const void *pointer, uint32_t *device);
 CUresult sim_allocate(CUdeviceptr *address, size_t bytes, uint32_t kind, uint32_t flags);
 CUresult sim_deallocate(const void *pointer);
 
-/* transfer.c */
+/* cu_transfer.c */
 void sim_copy_now(const struct sim_copy *copy);
 void sim_fill_now(const struct sim_fill *fill);
 uint32_t sim_copy_kind(uint32_t from, uint32_t to);
 CUresult sim_copy_work(struct sim_work *work, const CUDA_MEMCPY3D *box);
 CUresult sim_fill_work(struct sim_work *work, const CUDA_MEMSET_NODE_PARAMS *params);
 
-/* function.c */
+/* cu_function.c */
 struct sim_kernel *sim_kernel_of(const void *handle); /* CUfunction or CUkernel, null if neither */
-/* Blocks per SM, 0: cannot run. need may be null. */
+/* Returns blocks per SM; 0: the kernel cannot run. need may be null. */
 uint32_t sim_occupancy(const struct sim_preset *preset, const struct sim_kernel *kernel, uint32_t threads,
 		       uint32_t dynamic_shared_bytes, struct sm_resources *need);
 void sim_kernel_of_code(struct sim_kernel *kernel, CUmodule module);
 
-/* launch.c: checks the launch and sets its cost; kernel, dimensions and attributes are set. */
-/* The packed arguments of `extra`, null where there are none. */
+/* cu_launch.c: checks the launch and sets its cost; kernel, dimensions and attributes are set. */
+/* Returns the packed arguments of `extra`, or null if there are none. */
 const void *sim_launch_packed(void **extra, size_t *bytes);
 CUresult sim_launch_prepare(struct sim_launch *launch, const struct sim_preset *preset, void **params, void **extra);
 
-/* capture.c */
+/* cu_capture.c */
 CUresult sim_capture_work(CUstream stream, const struct sim_work *work);
 CUresult sim_capture_kernel(CUstream stream, const struct sim_work *work, void **params, void **extra);
 void sim_capture_forget_event(CUevent event);

@@ -8,10 +8,10 @@
  *                     The outermost call of a thread gets a correlation id, calls
  *                     nested in it (a runtime call's driver calls) share it.
  *   simcuda_activity  one piece of device work: kernel, copy or memset.
- *   simcuda_resource  an object that came or went: context, stream, module, graph.
- *   simcuda_sink      who listens: one at most, the CUPTI stand-in.
+ *   simcuda_resource  a context, stream, module or graph that was created or is destroyed.
+ *   simcuda_sink      functions that the driver calls: the stand-in for CUPTI, or none.
  *   simcuda_faults    what SIMCUDA_FAULT asks for, parsed once.
- *   simcuda_log       the stand-in's own counts, in the file SIMCUDA_LOG names.
+ *   simcuda_log       the driver's own counts, in the file that SIMCUDA_LOG names.
  *
  * All times are CLOCK_MONOTONIC nanoseconds, the simulated device's included.
  */
@@ -32,12 +32,12 @@ struct simcuda_call {
 	const char *function; /* "cuLaunchKernel" */
 	const char *symbol;   /* kernel's mangled name for a launch, else null */
 	const void *params;   /* CUPTI's <function>_params of generated_*_meta.h, or null */
-	int result;           /* CUresult or cudaError_t, from leave on */
+	int result;           /* CUresult or cudaError_t, set by simcuda_api_leave() */
 	/* set by simcuda_api_enter() */
 	uint32_t correlation; /* never 0 */
 	uint32_t context_id;  /* 0: none current */
 	void *context;        /* CUcontext, null: none current */
-	uint64_t data;        /* the sink's, kept from enter to leave: CUpti_CallbackData.correlationData */
+	uint64_t data;        /* for the sink, kept from enter to leave: CUpti_CallbackData.correlationData */
 };
 
 enum simcuda_kind {
@@ -136,12 +136,12 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom: only the Nth) */
  * atomic additions from all processes and threads that share the file. */
 struct simcuda_log {
 	char magic[8];
-	uint64_t launches;          /* launch calls that succeeded, captured ones not counted */
+	uint64_t launches;          /* launch calls that succeeded, without captured ones */
 	uint64_t launches_failed;   /* launch calls that returned an error */
 	uint64_t launches_captured; /* launch calls that became graph nodes */
 	uint64_t graph_launches;
-	uint64_t kernels;           /* kernels handed to a device: launches + kernel nodes of graph launches */
-	uint64_t copies;            /* copies handed to a device, graph nodes included */
+	uint64_t kernels;           /* kernels submitted to a device: launches + kernel nodes of graph launches */
+	uint64_t copies;            /* copies submitted to a device, graph nodes included */
 	uint64_t memsets;           /* likewise */
 	uint64_t processes;         /* that called cuInit with this log */
 	uint64_t host_functions_v2; /* calls of cuLaunchHostFunc_v2 and its twin */
@@ -154,8 +154,8 @@ struct simcuda_log {
 void simcuda_subscribe(const struct simcuda_sink *sink);
 typedef void simcuda_subscribe_fn(const struct simcuda_sink *sink);
 
-/* Which activities to deliver: an OR of enum simcuda_kind, for work handed to
- * a device from now on. */
+/* Chooses the activities to report, an OR of enum simcuda_kind, for work that is submitted
+ * to a device from now on. */
 void simcuda_collect(uint32_t kinds);
 typedef void simcuda_collect_fn(uint32_t kinds);
 
@@ -167,14 +167,14 @@ typedef void simcuda_collect_fn(uint32_t kinds);
 void simcuda_advance(void);
 typedef void simcuda_advance_fn(void);
 
-/* CLOCK_MONOTONIC, the clock of all activities. */
+/* Returns the time of CLOCK_MONOTONIC, the clock of all activities. */
 uint64_t simcuda_now_ns(void);
 typedef uint64_t simcuda_now_ns_fn(void);
 
 /*
  * An API call begins and ends. cudart calls them around its functions with
  * domain SIMCUDA_RUNTIME, so that driver calls inside share the correlation id;
- * the driver does it for its own. call must stay in place until leave.
+ * the driver does it for its own. call must stay at the same address until leave.
  */
 void simcuda_api_enter(struct simcuda_call *call);
 typedef void simcuda_api_enter_fn(struct simcuda_call *call);
@@ -184,8 +184,8 @@ typedef void simcuda_api_leave_fn(struct simcuda_call *call, int result);
 const struct simcuda_faults *simcuda_faults(void);
 typedef const struct simcuda_faults *simcuda_faults_fn(void);
 
-/* Ids as activities carry them; 0 for a handle that is not one. stream may be
- * null or one of the CU_STREAM_ handles, then it is context's. */
+/* The ids that activities carry; 0 for an invalid handle. stream may be
+ * null or one of the CU_STREAM_ handles, which mean a stream of this context. */
 uint32_t simcuda_context_id(void *context);
 typedef uint32_t simcuda_context_id_fn(void *context);
 uint32_t simcuda_stream_id(void *context, void *stream, int per_thread);

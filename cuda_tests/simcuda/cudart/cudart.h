@@ -5,12 +5,12 @@
  *   cudart_driver   a pointer for each driver function, in the order they are looked up.
  *   cudart_binary   a fatbin that nvcc's start-up code registered, and the CUlibrary
  *                   it becomes at first use.
- *   cudart_symbol   a kernel's or variable's host address, and what it stands for in
- *                   its binary.
+ *   cudart_symbol   a kernel's or variable's host address, and the kernel or variable
+ *                   of the binary that it means.
  *
- * As with the real one, a process may hold several copies (static in the
- * program, static in a library, shared): each has its own state and meets the
- * others only in the driver's current context.
+ * As with NVIDIA's, a process may hold several copies (static in the program,
+ * static in a library, shared). Each has its own state; they share nothing but the
+ * driver's current context.
  *
  * Files that end in _calls.c are compiled twice, the second time with
  * CUDA_API_PER_THREAD_DEFAULT_STREAM: NVIDIA's header then renames their
@@ -71,9 +71,9 @@ struct cudart_symbol {
 	CUkernel kernel; /* null until first use */
 };
 
-/* What a runtime function needs before its work can begin. */
+/* What a runtime function needs before it can begin. */
 enum cudart_need {
-	CUDART_DRIVER,  /* a driver that cuInit accepted */
+	CUDART_DRIVER,  /* a driver whose cuInit has succeeded */
 	CUDART_CONTEXT, /* and a current context */
 };
 

@@ -5,7 +5,7 @@
 struct cudart cudart__self = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
-	int device; /* where a context is taken when the thread has none */
+	int device; /* the device whose context a thread without one gets */
 	cudaError_t last_error;
 } thread;
 
@@ -28,7 +28,7 @@ const struct cudart_driver *cudart__driver(void)
 }
 
 /* The device's primary context, retained once per copy of this library. No lock
- * is held across the call: a profiler's callback may call us back. */
+ * is held across the call: a profiler's callback may call the runtime. */
 static CUresult primary_context(int device, CUcontext *context)
 {
 	struct cudart *self = &cudart__self;
@@ -48,7 +48,7 @@ static CUresult primary_context(int device, CUcontext *context)
 	if (!*context)
 		self->primary[device] = fresh;
 	pthread_mutex_unlock(&self->lock);
-	if (*context) /* another thread was faster */
+	if (*context) /* another thread has retained it meanwhile */
 		return self->driver.cuDevicePrimaryCtxRelease(device);
 	*context = fresh;
 	return CUDA_SUCCESS;
@@ -109,7 +109,7 @@ cudaError_t cudart__leave(struct simcuda_call *call, CUresult result)
 	return cudart__fail(error);
 }
 
-/* "Not ready" answers a question and is no failure: it does not become the last error. */
+/* "Not ready" is an answer and no failure, so it does not become the last error. */
 cudaError_t cudart__fail(cudaError_t error)
 {
 	if (error && error != cudaErrorNotReady)

@@ -1,7 +1,8 @@
-/* The <<<grid, block, shared, stream>>> of a launch, from where it is written to the kernel's host function. */
+/* The <<<grid, block, shared, stream>>> of a launch, kept from the launch expression until the kernel's host function
+ * takes it. */
 #include "cudart.h"
 
-enum { MAX_NESTED = 16 }; /* launches whose arguments launch in turn */
+enum { MAX_NESTED = 16 }; /* depth of launches whose arguments contain launches */
 
 struct configuration {
 	dim3 grid, block;

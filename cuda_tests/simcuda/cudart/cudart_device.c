@@ -57,7 +57,7 @@ cudaError_t cudaDeviceSynchronize(void)
 	CUDART_END(cudart__driver()->cuCtxSynchronize());
 }
 
-/* The next call that needs a context makes a fresh one. */
+/* The next call that needs a context retains it again. */
 cudaError_t cudaDeviceReset(void)
 {
 	struct cudart *self = &cudart__self;
@@ -227,7 +227,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 	CUDART_END(cudart__driver()->cuDeviceCanAccessPeer(can, device, peer));
 }
 
-/* The driver names a peer by its context: the primary one, taken with the current one set aside. */
+/* The driver identifies a peer by its context, here the primary one; the current context is restored afterwards. */
 static CUresult peer_context(int peer, CUcontext *context)
 {
 	const struct cudart_driver *driver = cudart__driver();
@@ -292,7 +292,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 	return cudaSuccess;
 }
 
-/* There is no driver-side profiler to start: CUPTI's stand-in collects whenever it is enabled. */
+/* There is no profiler in the driver to start: the stand-in for CUPTI collects whenever it is enabled. */
 cudaError_t cudaProfilerStart(void)
 {
 	return cudaSuccess;

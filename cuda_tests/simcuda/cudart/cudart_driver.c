@@ -14,7 +14,7 @@ struct entry {
 static const struct entry entries[] = {CUDART_DRIVER_TABLE(ENTRY)};
 #undef ENTRY
 
-/* Stands in for what the driver does not have; takes any arguments, as the C calling convention allows. */
+/* Replaces functions that the driver does not have. It takes any arguments, as the C calling convention allows. */
 static CUresult missing(void)
 {
 	return (CUresult)cudaErrorCallRequiresNewerDriver;

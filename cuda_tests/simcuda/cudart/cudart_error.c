@@ -9,7 +9,7 @@ static const struct {
 };
 #undef X
 
-/* What programs print most. Others are described by the driver, whose numbers are the same. */
+/* The errors that programs print most. The driver, whose numbers are the same, describes the others. */
 static const struct {
 	cudaError_t error;
 	const char *text;

@@ -1,4 +1,4 @@
-/* Graphs as a whole; their nodes are in cudart_graph_node.c. */
+/* Graphs as a whole. cudart_graph_node.c has their nodes. */
 #include "cudart.h"
 
 _Static_assert(sizeof(cudaGraphEdgeData) == sizeof(CUgraphEdgeData), "edge data differ");

@@ -1,4 +1,4 @@
-/* Graph nodes: the runtime's parameters, turned into the driver's. */
+/* Graph nodes: converts the runtime's parameters to the driver's. */
 #include <string.h>
 
 #include "cudart.h"

@@ -116,7 +116,7 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_t gr
 	CUDART_END(DRIVER_TWIN(cuGraphInstantiateWithParams)(exec, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)params));
 }
 
-/* The driver has the same flags as the runtime; a twin that was asked for nothing asks for its own kind. */
+/* The driver has the same flags as the runtime. Without a flag, a per-thread twin sets the one of its kind. */
 static CUresult entry_point(const char *symbol, void **function, unsigned version, unsigned long long flags,
 			    enum cudaDriverEntryPointQueryResult *status)
 {

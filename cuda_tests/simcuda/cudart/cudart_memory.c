@@ -110,7 +110,7 @@ static enum cudaMemoryType memory_type(CUmemorytype type, int managed)
 	return type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
 }
 
-/* Memory that CUDA does not know is no error: it is reported as unregistered. */
+/* Memory unknown to CUDA is no error: it is reported as unregistered. */
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
 {
 	const struct cudart_driver *driver = cudart__driver();

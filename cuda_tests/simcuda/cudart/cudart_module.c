@@ -77,7 +77,7 @@ void **__cudaRegisterFatBinary(void *image)
 
 void __cudaRegisterFatBinaryEnd(void **handle)
 {
-	(void)handle; /* loading waits for the first use */
+	(void)handle; /* lazy: it is loaded at its first use */
 }
 
 static void drop_symbols(const struct cudart_binary *binary)

@@ -2,7 +2,7 @@
 
 #include "cupti_private.h"
 
-/* What the driver is to report: the union of the enabled kinds. */
+/* Makes the driver report the union of the enabled kinds. */
 static void collect_enabled(void)
 {
 	uint32_t kinds = 0;
@@ -106,7 +106,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 	return CUPTI_SUCCESS;
 }
 
-/* Queued and submitted times are those of the latency; records carry them only when asked to. */
+/* Records carry the queued and submitted times only while this is enabled. */
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable)
 {
 	cupti__self.latency_timestamps = enable;

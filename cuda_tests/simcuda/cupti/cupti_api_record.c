@@ -5,14 +5,14 @@
 #include "cupti_private.h"
 
 enum {
-	CALLS_NESTED = 8,      /* runtime call, its driver call, and what callbacks call */
-	EXTERNAL_IDS_MAX = 32, /* pushed at a time, of a kind */
+	CALLS_NESTED = 8,      /* a runtime call, its driver call, and calls made by callbacks */
+	EXTERNAL_IDS_MAX = 32, /* pushed at a time, per kind */
 	EXTERNAL_KINDS = CUPTI_EXTERNAL_CORRELATION_KIND_SIZE,
 };
 
 /* The calls this thread is in, outermost first, and the external ids it has pushed. */
 static __thread struct {
-	unsigned depth; /* may exceed CALLS_NESTED: those calls leave no record */
+	unsigned depth; /* may exceed CALLS_NESTED; calls beyond it get no record */
 	uint64_t entered[CALLS_NESTED];
 	unsigned pushed[EXTERNAL_KINDS];
 	uint64_t ids[EXTERNAL_KINDS][EXTERNAL_IDS_MAX];

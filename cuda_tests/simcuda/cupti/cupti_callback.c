@@ -3,7 +3,7 @@
 
 #include "cupti_private.h"
 
-/* The name is kept for a later subscriber that is refused. */
+/* The name is kept to be reported to a later subscriber that is refused. */
 static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *user, const char *name)
 {
 	struct cupti *self = &cupti__self;

@@ -4,10 +4,10 @@
 
 enum {
 	TRIES = 16,
-	STEP_NS = 1000, /* a clock that differs by more was set, not misread */
+	STEP_NS = 1000, /* a clock that differs by more has been set; it was not misread */
 };
 
-/* What the record clock may be ahead of the device's, from one pair of readings. */
+/* Bounds of how far the record clock is ahead of the device's, from one pair of readings. */
 struct window {
 	int64_t low_ns, high_ns;
 };

@@ -29,7 +29,7 @@ bool cupti__enabled(CUpti_ActivityKind kind)
 	return atomic_load_explicit(&cupti__self.kind_enabled[kind], memory_order_relaxed);
 }
 
-/* Every Nth of its kind of fault; 0: never. */
+/* Whether this one is the Nth since the last fault of its kind. every 0: never. */
 static bool strikes(uint32_t every, _Atomic uint32_t *count)
 {
 	return every && ++*count % every == 0;
@@ -150,7 +150,7 @@ static void fill_memset(CUpti_ActivityMemset4 *record, const struct simcuda_acti
 	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 }
 
-/* The kind of record that a piece of work becomes; INVALID: none is enabled. */
+/* Returns the kind of record for a piece of work; INVALID: that kind is not enabled. */
 static CUpti_ActivityKind kind_of(const struct simcuda_activity *a)
 {
 	CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_INVALID;
@@ -174,7 +174,7 @@ union record {
 	CUpti_ActivityMemset4 memset;
 };
 
-/* The record that place tells the kind of. Returns its bytes. */
+/* Fills in a record of the kind that the activity's place names. Returns its size in bytes. */
 static size_t fill(union record *record, const struct simcuda_activity *a, bool timeless)
 {
 	memset(record, 0, sizeof(*record));

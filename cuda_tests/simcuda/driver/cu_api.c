@@ -1,4 +1,4 @@
-/* What surrounds every call: is the driver usable, correlation ids, the sink. */
+/* What happens around every call: the check that the driver is usable, correlation ids, the sink. */
 #include "cuda_tests/simcuda/gpu/engine.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 static pthread_mutex_t captures = PTHREAD_MUTEX_INITIALIZER;
 static atomic_ullong capture_ids;
-static struct sim_capture *all; /* stay in memory: events recorded in one may still name it */
+static struct sim_capture *all; /* never freed: events recorded in a capture may still refer to it */
 
 struct tails {
 	CUgraphNode **node;
@@ -196,7 +196,8 @@ SIM_API_PTSZ(cuStreamBeginCaptureToGraph,
 	     ((void)edges,
 	      graph ? begin(sim_stream(stream, per_thread), mode, graph, dependencies, n) : CUDA_ERROR_INVALID_VALUE))
 
-/* Programming guide, "Cross-stream dependencies": all forked work is joined to the origin before the end. */
+/* Programming guide, "Cross-stream dependencies": all forked work must be joined to the origin stream before the
+ * capture ends. */
 static int all_joined(const struct sim_capture *capture)
 {
 	CUstream origin = capture->origin, stream;
@@ -329,7 +330,7 @@ SIM_API_PTSZ(cuStreamUpdateCaptureDependencies_v2,
 	     (CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n, unsigned int flags),
 	     ((void)edges, update(sim_stream(stream, per_thread), nodes, n, flags)))
 
-/* Modes only forbid calls that could interfere; nothing here does. */
+/* Modes only forbid calls that could interfere with a capture; no call of this driver does. */
 static CUresult exchange_mode(CUstreamCaptureMode *mode)
 {
 	static __thread CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;

@@ -65,7 +65,7 @@ static CUcontext context_new(struct sim_device *device, unsigned flags)
 	return context;
 }
 
-/* Waits for all work handed over before the call. */
+/* Waits for all work that was submitted before the call. */
 CUresult sim_context_wait(CUcontext context)
 {
 	CUstream stream;
@@ -97,7 +97,7 @@ CUresult sim_context_wait(CUcontext context)
 	return CUDA_SUCCESS;
 }
 
-/* Contexts stay in memory, marked dead, as handles of them may still be about. */
+/* Destroyed contexts stay in memory and are marked as dead, because the application may still hold their handles. */
 static void context_end(CUcontext context)
 {
 	notify(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context);

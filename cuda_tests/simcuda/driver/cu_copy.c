@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAGED_MAX_BYTES (4 * 1024 * 1024) /* beyond, an asynchronous copy from pageable memory waits */
+#define STAGED_MAX_BYTES (4 * 1024 * 1024) /* an asynchronous copy of more bytes from pageable memory waits */
 
 static CUDA_MEMCPY3D line(CUmemorytype to_type, void *to, CUmemorytype from_type, const void *from, size_t bytes)
 {
@@ -36,7 +36,7 @@ static CUresult copy_sync(const CUDA_MEMCPY3D *box, CUstream stream)
 	if (result || !work.copy.width_bytes || !work.copy.height || !work.copy.depth)
 		return result;
 	if (sim_copy_kind(work.copy.from.kind, work.copy.to.kind) == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
-		return sim_stream_do(stream, &work); /* between device memories: not waited for */
+		return sim_stream_do(stream, &work); /* between device memories: the call does not wait */
 	return sim_stream_do_and_wait(stream, &work);
 }
 

@@ -78,7 +78,7 @@ static CUresult devices_init(void)
 	return CUDA_SUCCESS;
 }
 
-/* Times must not be the same again in the next run: a library that remembers would look too good. */
+/* Each run draws other times: a library that remembers the last run would otherwise look too good. */
 static unsigned long long another_seed(void)
 {
 	struct timespec now;
@@ -284,7 +284,7 @@ static CUresult can_access_peer(int *can, CUdevice device, CUdevice peer)
 }
 SIM_API(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer), can_access_peer(can, device, peer))
 
-/* What does not differ between the presets; programming guide. */
+/* Values that all presets share; programming guide. */
 static int common_attribute(CUdevice_attribute attribute)
 {
 	switch (attribute) {

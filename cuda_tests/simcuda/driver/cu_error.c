@@ -19,7 +19,7 @@ static const struct {
 
 static char text[ERRORS][TEXT_BYTES];
 
-/* "CUDA_ERROR_OUT_OF_MEMORY" reads "out of memory". */
+/* The description of CUDA_ERROR_OUT_OF_MEMORY is "out of memory". */
 static void make_texts(void)
 {
 	size_t i, j;

@@ -1,4 +1,4 @@
-/* cuEvent*. An event stands for the operation that recorded it last. */
+/* cuEvent*. An event refers to the operation that recorded it last. */
 #include "cuda_tests/simcuda/gpu/engine.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static CUresult destroy(CUevent event)
 	if (!is_event(event))
 		return CUDA_ERROR_INVALID_HANDLE;
 	sim_lock();
-	sim_take_in(); /* nothing on its way may name it */
+	sim_take_in(); /* no pending operation may refer to it */
 	sim_op_release(event->recorded);
 	event->magic = 0;
 	sim_unlock();

@@ -1,4 +1,4 @@
-/* cuFunc*, cuKernel*: what is known of a kernel. A CUfunction and a CUkernel are the same pointer. */
+/* cuFunc*, cuKernel*: the properties of a kernel. A CUfunction and a CUkernel are the same pointer. */
 #include "cuda_tests/simcuda/gpu/engine.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #define THREADS_MAX 1024 /* per block, all compute capabilities */
 #define REGISTERS_MAX 255
-#define REGISTER_UNIT 256 /* registers are given to warps in these */
-#define PARTITIONS 4      /* of an SM, each with its share of the registers */
+#define REGISTER_UNIT 256 /* registers are allocated to warps in units of this size */
+#define PARTITIONS 4      /* partitions of an SM, each with an equal part of the registers */
 #define SHARED_DEFAULT 49152
 #define PREFERRED_NONE (-1) /* CU_SHAREDMEM_CARVEOUT_DEFAULT */
 
@@ -23,7 +23,7 @@ static uint32_t registers_per_warp(const struct sim_kernel *kernel)
 	return (kernel->registers * 32 + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
 }
 
-/* Blocks that an SM's registers allow, UINT32_MAX where they do not matter. */
+/* Blocks per SM that its registers allow; UINT32_MAX where they are no limit. */
 static uint32_t register_limit(const struct sim_preset *preset, const struct sim_kernel *kernel, uint32_t warps)
 {
 	uint32_t per_warp = registers_per_warp(kernel);
@@ -60,7 +60,7 @@ uint32_t sim_occupancy(const struct sim_preset *preset, const struct sim_kernel 
 	if (!by_registers)
 		return 0;
 	shared = shared_of(preset, kernel, dynamic_shared_bytes);
-	/* Charged so that one kernel alone reaches exactly what the partitions allow. */
+	/* The registers charged per block let one kernel alone reach exactly the limit of the partitions. */
 	block.registers = by_registers == UINT32_MAX ? 0 : preset->registers_per_sm / by_registers;
 	block.shared_bytes = shared;
 	if (need)
@@ -68,7 +68,7 @@ uint32_t sim_occupancy(const struct sim_preset *preset, const struct sim_kernel 
 	return sm_room(&free, &block);
 }
 
-/* Threads a block may have: launch bounds, and registers for all of its warps. */
+/* Most threads per block: limited by launch bounds and by the registers of its warps. */
 static uint32_t threads_limit(const struct sim_preset *preset, const struct sim_kernel *kernel)
 {
 	uint32_t threads = kernel->max_threads && kernel->max_threads < THREADS_MAX ? kernel->max_threads : THREADS_MAX;

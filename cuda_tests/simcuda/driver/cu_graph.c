@@ -316,7 +316,7 @@ static CUresult node_type(CUgraphNode node, CUgraphNodeType *type)
 }
 SIM_API(cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType *type), node_type(node, type))
 
-/* How all list queries answer: out null asks for the count; entries past the last are nulled. */
+/* How all list queries answer: a null `out` asks for the count; entries behind the last one are set to null. */
 struct list {
 	CUgraphNode *first, *second;
 	CUgraphEdgeData *edges;

@@ -28,14 +28,14 @@ struct CUgraphNode_st {
 	CUDA_MEMSET_NODE_PARAMS fill;
 	CUDA_HOST_NODE_PARAMS host;
 	struct CUgraph_st *child;
-	size_t index; /* scratch: place in the node list */
+	size_t index; /* scratch: index in the list of nodes */
 };
 
 struct CUgraph_st {
 	uint32_t magic;
 	uint32_t id;
 	struct CUgraph_st *original;
-	int owned; /* by a child node or an executable graph */
+	int owned; /* owned by a child node or an executable graph */
 	size_t nodes, room;
 	struct CUgraphNode_st **node;
 };
@@ -62,9 +62,9 @@ int sim_is_graph(CUgraph graph);
 int sim_is_node(CUgraphNode node);
 CUgraph sim_graph_new(void);
 CUgraph sim_graph_copy(CUgraph graph);  /* null: out of memory */
-CUgraph sim_graph_clone(CUgraph graph); /* a copy that CUPTI's callbacks tell of */
+CUgraph sim_graph_clone(CUgraph graph); /* a copy that CUPTI's callbacks report */
 void sim_graph_free(CUgraph graph);
-/* A node with these dependencies, its contents still to be set. */
+/* Adds a node with these dependencies; the caller sets its contents. */
 CUgraphNode sim_node_new(CUgraph graph, CUgraphNodeType type, const CUgraphNode *dependencies, size_t n);
 void sim_node_free(CUgraphNode node);                  /* and out of its graph */
 int sim_node_depend(CUgraphNode node, CUgraphNode on); /* 1: added or there already */

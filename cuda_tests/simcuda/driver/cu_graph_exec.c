@@ -35,7 +35,7 @@ static void exec_free(CUgraphExec exec)
 	free(exec);
 }
 
-/* Child graphs are sorted as well: launches rely on it. 1: sorted, 0: a cycle. */
+/* Sorts child graphs as well, which launches rely on. 1: sorted, 0: the graph has a cycle. */
 static int sort_all(CUgraph graph)
 {
 	size_t i;
@@ -110,7 +110,7 @@ static CUresult destroy(CUgraphExec exec)
 		return CUDA_ERROR_INVALID_VALUE;
 	notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec, exec->graph->original);
 	sim_lock();
-	sim_take_in(); /* nothing on its way may name it */
+	sim_take_in(); /* no pending operation may refer to it */
 	sim_op_release(exec->tail);
 	sim_unlock();
 	exec_free(exec);
@@ -201,7 +201,7 @@ static uint32_t flatten_node(struct flattening *f, CUgraphNode node, const uint3
 	return node->child && !node->disabled ? flatten(f, node->child, &begin, node) : begin;
 }
 
-/* Returns the index of an op that ends after all of the graph; only used for child graphs. */
+/* Returns the index of an op that ends after all nodes of the graph. Only child graphs use it. */
 static uint32_t flatten(struct flattening *f, CUgraph graph, const uint32_t *before, CUgraphNode parent)
 {
 	static const struct sim_work nothing = {.kind = SIM_DO_NOTHING};
@@ -272,7 +272,7 @@ SIM_API_PTSZ(cuGraphUpload, (CUgraphExec exec, CUstream stream),
 	     : sim_stream(stream, per_thread) ? CUDA_SUCCESS
 					      : CUDA_ERROR_INVALID_CONTEXT)
 
-/* --- changes to an executable graph: take effect from the next launch on */
+/* --- changes to an executable graph, which take effect from the next launch on */
 
 static CUgraphNode node_for(CUgraphExec exec, CUgraphNode original)
 {
@@ -356,7 +356,7 @@ SIM_API_WITH(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigne
 SIM_API(cuGraphNodeGetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned int *is_enabled),
 	enabled(exec, node, is_enabled, NULL))
 
-/* Whether b could take a's place: same shape, types in the same order. */
+/* Whether b could replace a: same edges, and nodes of the same types in the same order. */
 static CUgraphExecUpdateResult compare(CUgraph a, CUgraph b)
 {
 	size_t i, j;

@@ -1,4 +1,4 @@
-/* cuGraph*Node*: what nodes do. */
+/* cuGraph*Node*: the work of nodes. */
 #include "cu_graph.h"
 
 #include <cupti_activity.h>
@@ -21,7 +21,7 @@ static const struct sim_preset *preset_of(CUgraphNode node)
 	return node->context ? node->context->device->preset : sim.device[0].preset;
 }
 
-/* Arguments live as long as the node: the application's may go after the call. */
+/* Copies the arguments, because the application's are only valid during the call. */
 static CUresult copy_arguments(CUgraphNode node, const struct sim_kernel *kernel, void **params, void **extra)
 {
 	size_t bytes = 0;
@@ -310,7 +310,7 @@ SIM_API(cuGraphAddKernelNode,
 	 const CUDA_KERNEL_NODE_PARAMS_v1 *params),
 	add_kernel_v1(node, graph, dependencies, n, params))
 
-/* Out of the all-in-one struct of cuGraphAddNode what sim_node_set_params() takes. */
+/* Takes from the all-in-one struct of cuGraphAddNode the part that sim_node_set_params() expects. */
 static const void *open_params(const CUgraphNodeParams *params, CUDA_KERNEL_NODE_PARAMS *kernel,
 			       CUDA_MEMSET_NODE_PARAMS *fill, CUcontext *context)
 {
@@ -375,7 +375,7 @@ CUresult sim_node_set_any(CUgraphNode node, const CUgraphNodeParams *params)
 }
 SIM_API(cuGraphNodeSetParams, (CUgraphNode node, CUgraphNodeParams *params), sim_node_set_any(node, params))
 
-/* --- one type each: set and get */
+/* --- set and get functions of each type */
 
 #define SET(name, type, parameter, params)                                                                             \
 	SIM_API(name, (CUgraphNode node, parameter), sim_node_set_params(node, CU_GRAPH_NODE_TYPE_##type, params, NULL))

@@ -1,4 +1,4 @@
-/* cuLaunch*: checks as the driver does them, cost from the arguments, and on to the stream. */
+/* cuLaunch*: makes the driver's checks, computes the cost from the arguments and submits to the stream. */
 #include "cuda_tests/simcuda/gpu/engine.h"
 
 #include <generated_cuda_meta.h>
@@ -147,7 +147,7 @@ static int nobody_looks(CUfunction function)
 	    unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,             \
 	    void **kernelParams
 
-/* What follows extra_ are the members of CUPTI's <name>_params after kernelParams. */
+/* The arguments behind extra_ are the members of CUPTI's <name>_params after kernelParams. */
 #define SIM_LAUNCH_API(name, arguments, cooperative, per_thread, extra_, ...)                                          \
 	CUresult CUDAAPI name arguments                                                                                \
 	{                                                                                                              \

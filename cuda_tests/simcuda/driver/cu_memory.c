@@ -100,7 +100,7 @@ static CUresult host_flags(unsigned *flags, void *pointer)
 }
 SIM_API(cuMemHostGetFlags, (unsigned int *flags, void *pointer), host_flags(flags, pointer))
 
-/* Managed memory is host memory here: advice and prefetching have nothing to do. */
+/* Managed memory is host memory here: advice and prefetching have no effect. */
 static CUresult known_address(CUdeviceptr address, size_t bytes)
 {
 	struct sim_range range;

@@ -85,7 +85,7 @@ SIM_API_WITH(cuModuleLoadDataEx,
 SIM_API_WITH(cuModuleLoadFatBinary, (CUmodule * module, const void *fatbin), TOLD(module, fatbin),
 	     module_load(module, fatbin))
 
-/* The whole file, with a NUL behind it as PTX text needs one. */
+/* Reads the whole file and appends a NUL, which PTX text needs. */
 static CUresult read_file(const char *path, void **data)
 {
 	FILE *file = path ? fopen(path, "rbe") : NULL;
@@ -97,7 +97,8 @@ static CUresult read_file(const char *path, void **data)
 	fseek(file, 0, SEEK_END);
 	bytes = ftell(file);
 	rewind(file);
-	*data = bytes > 0 ? calloc(1, bytes + 64) : NULL; /* headers can be read from a file that is cut off */
+	*data = bytes > 0 ? calloc(1, bytes + 64)
+			  : NULL; /* so many bytes can be read as headers even if the file is truncated */
 	if (*data && fread(*data, 1, bytes, file) == (size_t)bytes)
 		result = CUDA_SUCCESS;
 	else
@@ -235,7 +236,7 @@ static CUresult loading_mode(CUmoduleLoadingMode *mode)
 }
 SIM_API(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode), loading_mode(mode))
 
-/* --- libraries belong to no context; code is chosen for the current device or the first */
+/* --- libraries belong to no context; their code is chosen for the current device, or for the first one */
 
 static CUresult library_load(CUlibrary *out, const void *image)
 {

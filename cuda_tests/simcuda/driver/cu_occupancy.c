@@ -33,7 +33,7 @@ SIM_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 	(int *blocks, CUfunction function, int threads, size_t dynamic_bytes, unsigned int flags),
 	((void)flags, active_blocks(blocks, sim_kernel_of(function), threads, dynamic_bytes)))
 
-/* The largest block of those with the most threads resident on an SM. */
+/* Of the block sizes with the most threads resident on an SM, the largest. */
 static CUresult best_block(int *grid, int *threads, CUfunction function, CUoccupancyB2DSize bytes_of, size_t fixed,
 			   int limit)
 {
@@ -112,7 +112,7 @@ static uint32_t cluster_blocks(const CUlaunchConfig *config)
 	return 1;
 }
 
-/* As if blocks of a cluster were free to use any SM: an upper bound, GPCs are not modelled. */
+/* An upper bound: blocks of a cluster may use any SM here, because GPCs are not modelled. */
 static CUresult active_clusters(int *clusters, const struct sim_kernel *kernel, const CUlaunchConfig *config)
 {
 	const struct sim_preset *preset = current();

@@ -1,4 +1,4 @@
-/* cuProfiler*: only marks for a profiler, which sees the calls. */
+/* cuProfiler*: these calls only mark a range for a profiler, which sees them through callbacks. */
 #include "cuda_tests/simcuda/sim.h"
 
 SIM_API(cuProfilerStart, (void), sim_context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT)

@@ -1,10 +1,10 @@
-/* cuGetProcAddress and its kind. resolve_table.h is made by driver_table.awk. */
+/* cuGetProcAddress and related calls. resolve_table.h is made by driver_table.awk. */
 #include "cuda_tests/simcuda/sim.h"
 
 #include <string.h>
 
-/* A second address of each function, which only jumps: what the driver answers
- * with under SIMCUDA_FAULT=hidden-addresses. */
+/* A second address of each function, which only jumps to it. The driver answers with
+ * it under SIMCUDA_FAULT=hidden-addresses. */
 #if defined(__x86_64__)
 #define JUMP "jmp "
 #elif defined(__aarch64__)
@@ -86,7 +86,7 @@ CUresult CUDAAPI cuGetProcAddress(const char *name, void **address, int version,
 	return result || *address ? result : CUDA_ERROR_NOT_FOUND;
 }
 
-/* Tables private to NVIDIA's own libraries: none here. */
+/* Export tables are private to NVIDIA's libraries: this driver has none. */
 CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id)
 {
 	if (!table || !id)

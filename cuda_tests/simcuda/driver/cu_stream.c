@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN_STREAMS 16    /* contexts a thread can have a default stream of its own in */
+#define OWN_STREAMS 16    /* contexts in which one thread can have a default stream of its own */
 #define FIRST_STREAM_ID 7 /* CUPTI numbers the first context's legacy stream 7 */
 
 struct own_streams {
@@ -292,7 +292,7 @@ static CUresult get_attribute(CUstream stream, CUstreamAttrID attribute, CUstrea
 }
 SIM_API_PTSZ(cuStreamGetAttribute, (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *value),
 	     get_attribute(sim_stream(stream, per_thread), attribute, value))
-/* What can be set (access policy window, synchronisation policy) has no effect on simulated time. */
+/* The attributes that can be set (access policy window, synchronisation policy) have no effect on simulated time. */
 SIM_API_PTSZ(cuStreamSetAttribute, (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value),
 	     ((void)attribute, !value                           ? CUDA_ERROR_INVALID_VALUE
 			       : sim_stream(stream, per_thread) ? CUDA_SUCCESS
@@ -305,7 +305,7 @@ SIM_API_PTSZ(cuStreamAttachMemAsync, (CUstream stream, CUdeviceptr address, size
 	      : sim_stream(stream, per_thread) ? CUDA_SUCCESS
 					       : no_stream()))
 
-/* --- work that only the stream knows */
+/* --- operations of streams alone */
 
 static CUresult wait_event(CUstream stream, CUevent event, unsigned flags)
 {
@@ -343,7 +343,7 @@ static CUresult launch_host(CUstream stream, CUhostFn function, void *data)
 SIM_API_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
 	     launch_host(sim_stream(stream, per_thread), function, data))
 
-/* CUPTI of CUDA 13.0 has no callback id for these: it is not told of them. */
+/* CUPTI of CUDA 13.0 has no callback ids for these functions, so they are not reported to it. */
 static CUresult launch_host_v2(CUstream handle, int per_thread, CUhostFn function, void *data, unsigned mode)
 {
 	enum { BLOCKING, SPIN_WAIT }; /* CUhostTaskSyncMode */

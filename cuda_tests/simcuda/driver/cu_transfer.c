@@ -1,4 +1,4 @@
-/* The bytes of copies and memsets, and the checks before. */
+/* Copies and memsets: their checks, and the transfer of the bytes. */
 #include "cuda_tests/simcuda/sim.h"
 
 #include <cupti_activity.h>
@@ -43,7 +43,7 @@ void sim_fill_now(const struct sim_fill *fill)
 	}
 }
 
-/* All of it inside the range the pointer lies in, where the driver knows that. */
+/* Whether all bytes lie inside the range of the pointer, where the driver knows that range. */
 static int fits(const uint8_t *first, size_t bytes)
 {
 	struct sim_range range;

@@ -2,7 +2,7 @@
 # SYMBOL(function) for all of them, ENTRY(base name, version, per-thread, function) for cuGetProcAddress.
 # The i-th version of a base name is its i-th ABI: cuMemAlloc, cuMemAlloc_v2, …; a per-thread twin of
 # version 7000 belongs to the newest ABI of that time.
-BEGIN { # resolve.c, which is built with the table
+BEGIN { # defined in cu_resolve.c, which is built with the table
 	have["cuGetProcAddress"] = have["cuGetProcAddress_v2"] = have["cuGetExportTable"] = 1
 	# cudaTypedefs.h has them since CUDA 13.5
 	note("cuLaunchHostFunc", 13010, "")

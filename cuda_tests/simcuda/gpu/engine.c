@@ -8,10 +8,10 @@
 
 #define SECOND_NS 1000000000ull
 #define LONGEST_NAP_NS 10000000ull
-#define COPY_LATENCY_NS 1300 /* start of a transfer; of the order CUPTI shows for tiny copies */
+#define COPY_LATENCY_NS 1300 /* start-up time of a transfer, of the order that CUPTI shows for tiny copies */
 #define SHORTEST_NS 1        /* of a block */
 #define HEAP_START 256
-#define SATURATING_WARPS 16 /* a block of so many warps can use a whole SM */
+#define SATURATING_WARPS 16 /* a block of so many warps can use an SM's whole throughput */
 
 struct timer {
 	double at_ns;
@@ -22,7 +22,7 @@ struct timer {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t progress;
-	uint64_t epoch_ns; /* the clock when simulated time was 0: doubles stay exact enough for months */
+	uint64_t epoch_ns; /* the clock at simulated time 0; relative to it doubles stay exact enough for months */
 	double now_ns;
 	struct timer *heap;
 	size_t timers, room;
@@ -81,7 +81,7 @@ static void add_timer(struct sim_op *op, double at_ns)
 		struct timer *heap = realloc(engine.heap, room * sizeof(*heap));
 
 		if (!heap)
-			abort(); /* a stand-in without memory has nothing to fall back on */
+			abort(); /* out of memory: a stand-in has no fallback */
 		engine.heap = heap;
 		engine.room = room;
 	}
@@ -119,7 +119,7 @@ void sim_op_release(struct sim_op *op)
 	}
 }
 
-/* The engine's lock is held, so the queue's new head can be looked at at once. */
+/* engine lock held. Tries to start the new head of the queue at once. */
 static void leave_queue(struct sim_op *op)
 {
 	struct sim_queue *queue = &op->device->queue[op->level][op->stream->queue];

@@ -1,4 +1,4 @@
-/* Kernels and globals of an image, whatever it was read from. */
+/* The list of kernels and globals of an image, for every image format. */
 #include "gpu_image.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static uint64_t hash_of(const char *text, size_t length)
 	return hash;
 }
 
-/* Records may name a kernel long after its module is gone. */
+/* Never freed: a record may name a kernel long after its module was unloaded. */
 static char *intern(const char *text, size_t length)
 {
 	struct name **link = &names.bucket[hash_of(text, length) % BUCKETS], *name;

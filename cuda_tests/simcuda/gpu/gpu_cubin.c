@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define MACHINE_CUDA 190
-#define NEW_ABI 8        /* from here on the architecture is in bits 8 to 15 of e_flags, before in 0 to 7 */
+#define NEW_ABI 8        /* from this ABI on, bits 8 to 15 of e_flags hold the architecture, before it bits 0 to 7 */
 #define OTHER_ENTRY 0x10 /* st_other of a kernel */
-#define RESERVED_FROM 90 /* sm_ whose shared sections begin with what the system keeps for itself */
+#define RESERVED_FROM 90 /* lowest sm_ whose shared memory sections begin with the part reserved by the system */
 #define RESERVED_BYTES 1024
 #define OTHER_MANAGED 0x4 /* st_other of a __managed__ variable */
 #define FORMAT_SIZED 4
@@ -68,7 +68,7 @@ size_t sim_cubin_bytes(const uint8_t *data)
 	return end;
 }
 
-/* Section i with its contents inside the file; sh_type SHT_NULL where it is not. */
+/* Returns section i; its sh_type is SHT_NULL where its contents are not inside the file. */
 static Elf64_Shdr section_of(const struct elf *elf, unsigned i)
 {
 	Elf64_Shdr none = {.sh_type = SHT_NULL}, section;

@@ -16,7 +16,7 @@
 #define ENTRY_ELF 2
 #define FLAG_LZ4 0x2000
 #define FLAG_ZSTD 0x8000
-#define LARGEST_BYTES (1ull << 31) /* of one uncompressed entry */
+#define LARGEST_BYTES (1ull << 31) /* size of one uncompressed entry */
 #define ENTRIES_MAX 64
 #define OLDEST_COMPILED 75 /* nvcc 13 compiles for 7.5 and up */
 
@@ -89,7 +89,7 @@ static unsigned read_entries(const uint8_t *data, struct entry *entry)
 	return n;
 }
 
-/* The entry's bytes, uncompressed and followed by a NUL; to be freed. */
+/* Returns the entry's bytes, uncompressed and followed by a NUL. The caller frees them. */
 static uint8_t *unpack(const struct entry *entry, size_t *bytes)
 {
 	uint64_t plain = entry->flags & (FLAG_LZ4 | FLAG_ZSTD) ? entry->plain_bytes : entry->bytes;
@@ -162,7 +162,7 @@ static void say_lowest(const struct sim_preset *preset, uint32_t sm)
 	static atomic_int said;
 
 	if (sim.verbose && !atomic_exchange(&said, 1))
-		fprintf(stderr, "simcuda: compute capability %u.%u is below 7.5: code of sm_%u stands in\n",
+		fprintf(stderr, "simcuda: compute capability %u.%u is below 7.5: using code for sm_%u\n",
 			preset->cc_major, preset->cc_minor, sm);
 }
 

@@ -62,7 +62,7 @@ static void skip_space(struct reader *r)
 		r->at++;
 }
 
-/* The next word or single character; 0 at the end. */
+/* Reads the next word or single character. Returns 0 at the end. */
 static size_t next_token(struct reader *r, const char **token)
 {
 	skip_space(r);
@@ -90,7 +90,7 @@ static uint64_t next_number(struct reader *r)
 	return next_token(r, &token) ? strtoull(token, NULL, 0) : 0;
 }
 
-/* Bytes of ".u32", ".b8", ".f64", …; 0: no type. */
+/* Bytes of ".u32", ".b8", ".f64", …; 0: the word is no type. */
 static uint32_t type_bytes(const char *token, size_t length)
 {
 	static const char letters[] = "busf";
@@ -115,13 +115,13 @@ static int read_attribute(struct reader *r)
 	return managed;
 }
 
-/* Reads up to the "," ")" ";" or "=" that ends the declaration, which stays. */
+/* Reads up to the "," ")" ";" or "=" that ends the declaration and leaves that character unread. */
 static int read_declaration(struct reader *r, struct declaration *d)
 {
 	const char *token;
 	size_t length;
 
-	int pointee = 0; /* ".ptr .global .align 16": the alignment is of what it points to */
+	int pointee = 0; /* ".ptr .global .align 16": the alignment is that of the memory it points to */
 
 	memset(d, 0, sizeof(*d));
 	d->count = 1;
@@ -189,7 +189,7 @@ static void read_directives(struct reader *r, struct sim_kernel *kernel)
 	}
 }
 
-/* The body ends at the brace that closes it. */
+/* Skips a body, up to the brace that closes it. */
 static void read_body(struct reader *r, struct sim_kernel *kernel)
 {
 	struct declaration d;
@@ -237,7 +237,7 @@ static int read_entry(struct reader *r)
 	return 1;
 }
 
-/* "= {1, 2, 0f3F800000}" or "= 7": literals only, addresses stay zero. */
+/* "= {1, 2, 0f3F800000}" or "= 7": only literals are read, addresses stay zero. */
 static void read_values(struct reader *r, const struct declaration *d, struct sim_global *global)
 {
 	uint64_t bytes = global->bytes, at = 0, value;

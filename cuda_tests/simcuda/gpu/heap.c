@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ALIGNMENT 512             /* of what cuMemAlloc returns */
-#define MAPPED_FROM (1024 * 1024) /* larger ones get their own mapping, touched pages only cost memory */
+#define ALIGNMENT 512             /* alignment of cuMemAlloc's addresses */
+#define MAPPED_FROM (1024 * 1024) /* larger ones are mapped on their own, so that only the pages used cost memory */
 #define PAGE 4096
 
 static struct {
@@ -20,7 +20,7 @@ static struct {
 	uint64_t ids;
 } heap = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-/* Index of the first range that begins after the pointer. */
+/* Returns the index of the first range that begins after the pointer. */
 static size_t first_after(const uint8_t *pointer)
 {
 	size_t low = 0, high = heap.ranges;
@@ -94,7 +94,7 @@ static int insert(const struct sim_range *range)
 	return 1;
 }
 
-/* Takes away the range that begins at the pointer and satisfies the test. */
+/* Removes the range that begins at the pointer and satisfies the test. */
 static int take_out(const void *base, struct sim_range *range, int foreign)
 {
 	struct sim_range *found;
@@ -286,7 +286,7 @@ static CUresult pointer_attribute(void *answer, CUpointer_attribute attribute, C
 SIM_API(cuPointerGetAttribute, (void *answer, CUpointer_attribute attribute, CUdeviceptr address),
 	pointer_attribute(answer, attribute, address))
 
-/* Unlike for a single attribute, a pointer that is not known is no error: zeros. */
+/* Unlike with a single attribute, an unknown pointer is no error: all values are 0. */
 static CUresult pointer_attributes(unsigned n, CUpointer_attribute *attribute, void **answer, CUdeviceptr address)
 {
 	unsigned i;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STREAM_FULL 1024 /* launches a stream takes before the caller has to wait; observed on hardware */
+#define STREAM_FULL 1024 /* pending launches per stream beyond which a launch waits; observed on hardware */
 
 static struct {
 	pthread_mutex_t lock;
@@ -93,7 +93,7 @@ struct sim_op *sim_op_new(CUstream stream, const struct sim_work *work)
 	return op;
 }
 
-/* Nothing takes time in null mode, but what is seen by the application happens. */
+/* In null mode nothing takes time, but every effect that the application can see takes place. */
 static void do_at_once(struct sim_op *op)
 {
 	uint32_t i;
@@ -169,7 +169,7 @@ void sim_enqueue(struct sim_op *op)
 	if (atomic_load_explicit(&stream->pending, memory_order_relaxed) >= STREAM_FULL)
 		wait_for_room(stream);
 	tell_launched(op);
-	if (op->work.kind == SIM_DO_GRAPH) { /* its nodes and end go off one by one */
+	if (op->work.kind == SIM_DO_GRAPH) { /* its nodes and its end are pending work, too */
 		work += op->work.run->ops + 1;
 		has_host = op->work.run->has_host;
 		for (uint32_t i = 0; i < op->work.run->ops; i++)
@@ -185,7 +185,7 @@ void sim_enqueue(struct sim_op *op)
 		sim_start_host_thread();
 }
 
-/* to starts after from has ended. */
+/* Makes `to` start after `from` has ended. */
 static void depend(struct sim_op *to, struct sim_op *from)
 {
 	struct sim_edge *edge;
@@ -250,7 +250,7 @@ static void begin(struct sim_op *op, uint64_t called_ns)
 	op->stream->unfinished++;
 }
 
-/* An event stands for its latest record in the order of calls. */
+/* An event refers to its latest record in the order of calls. */
 static void follow_event(struct sim_op *op)
 {
 	if (op->work.kind == SIM_DO_WAIT)

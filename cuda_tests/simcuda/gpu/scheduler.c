@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define WORDS (SM_MAX / 64)
-#define INSTANT_NS 0.5 /* ends closer than this are one instant; rounding of doubles stays below for 2^51 ns */
+#define INSTANT_NS 0.5 /* ends closer than this are simultaneous; doubles round to less up to 2^51 ns */
 
 static double min_double(double a, double b)
 {
@@ -62,7 +62,7 @@ void sm_kernel_init(struct sm_kernel *kernel, const struct sm_limits *limits)
 		    min_double(1, filled * kernel->traffic_bytes / kernel->block_ns / limits->bytes_per_ns);
 }
 
-/* Work done since the class was last looked at. */
+/* Accounts for the work done since the class was last updated. */
 static void catch_up(struct sm_class *class, double now_ns)
 {
 	double elapsed = now_ns - class->as_of_ns;
@@ -131,8 +131,8 @@ static void add_blocks(struct sm_class *class, struct sm_kernel *kernel, uint32_
 	group->left_ns = kernel->block_ns;
 }
 
-/* The chosen members leave the class for a new one of the same state; returns
- * the class that holds exactly them. */
+/* Moves the chosen members of the class to a new class of the same state, and
+ * returns the class that holds exactly them. */
 static struct sm_class *split(struct sm_device *device, struct sm_class *class, const uint64_t chosen[WORDS])
 {
 	struct sm_class *part;
@@ -155,7 +155,7 @@ static struct sm_class *split(struct sm_device *device, struct sm_class *class, 
 	return part;
 }
 
-/* One block more on each of the first `count` SMs, in tie order, whose room is `level`. */
+/* Places one more block on each of the first `count` SMs, in tie order, that have room for `level` blocks. */
 static void place_one_each(struct sm_device *device, struct sm_kernel *kernel, uint32_t level, uint32_t count,
 			   double now_ns)
 {
@@ -186,7 +186,7 @@ static void place_one_each(struct sm_device *device, struct sm_kernel *kernel, u
 	}
 }
 
-/* Blocks placed if every SM is filled until `level` more would fit on it. */
+/* Returns how many blocks are placed if every SM is filled until only `level` more fit on it. */
 static uint64_t blocks_above(const struct sm_device *device, const uint32_t *room, uint32_t level)
 {
 	uint64_t blocks = 0;
@@ -322,7 +322,7 @@ static void join_equal(struct sm_device *device, double now_ns)
 	}
 }
 
-/* Traffic asked for by all resident blocks over the bandwidth. */
+/* Returns the traffic that all resident blocks ask for, divided by the bandwidth. */
 static double excess_traffic(const struct sm_device *device)
 {
 	double asked = 0;

@@ -4,12 +4,12 @@
  *
  *   sm_limits   what one SM offers, and the device's memory bandwidth
  *   sm_kernel   a kernel execution: what a block needs, how long it takes, how
- *               many blocks are still to place and how many are resident
+ *               many blocks are not yet placed, and how many are resident
  *   sm_class    SMs in exactly the same state: the same blocks with the same
  *               work left. An idle device is one class, a lone big grid one or
  *               two, so a wave costs the same whatever the number of SMs.
  *   sm_device   the classes; together they hold every SM once. Before them the
- *               execution queues, one a priority level: only the head of the
+ *               execution queues, one per priority level: only the head of the
  *               highest level that is not empty places blocks, even where a later
  *               kernel would fit; it leaves when its last block is placed.
  *
@@ -92,33 +92,33 @@ struct sm_device {
 
 void sm_device_init(struct sm_device *device, const struct sm_limits *limits);
 
-/* Sets what the scheduler keeps; need, block_ns, share, traffic_bytes and
- * unplaced are the caller's. */
+/* Sets the members that the scheduler maintains. The caller has set need, block_ns,
+ * share, traffic_bytes and unplaced. */
 void sm_kernel_init(struct sm_kernel *kernel, const struct sm_limits *limits);
 
-/* Blocks of this need that fit on one SM with so much free. */
+/* Returns how many blocks of this need fit on one SM with these free resources. */
 uint32_t sm_room(const struct sm_resources *free, const struct sm_resources *need);
 
-/* A kernel whose stream lets it start joins the execution queue of its level. */
+/* Appends a kernel that its stream allows to start to the execution queue of its level. */
 void sm_submit(struct sm_device *device, struct sm_kernel *kernel, unsigned level);
 
-/* Places the blocks that may be placed now and sets all speeds anew; to be
- * called after sm_submit() and sm_finish() at their time. */
+/* Places the blocks that may be placed now and updates all speeds. Call it after
+ * sm_submit() and sm_finish(), with the same time. */
 void sm_dispatch(struct sm_device *device, double now_ns);
 
 /* Places as many of the kernel's blocks as fit, each on the SM with the most
- * room. Returns how many. sm_dispatch() does this for whose turn it is. */
+ * room. Returns how many. sm_dispatch() does this for the kernels whose turn it is. */
 uint64_t sm_place(struct sm_device *device, struct sm_kernel *kernel, double now_ns);
 
-/* Takes away the blocks that end at or before now_ns, which must not lie past
- * sm_next(). Kernels left without resident and unplaced blocks get end_ns and are
- * chained through next into the returned list. */
+/* Removes the blocks that end at or before now_ns, which must not be later than
+ * sm_next(). Kernels without any resident or unplaced block left get their end_ns and
+ * are returned in a list linked through next. */
 struct sm_kernel *sm_finish(struct sm_device *device, double now_ns);
 
-/* When the next block ends, SM_NEVER where none is resident. */
+/* Returns when the next block ends, or SM_NEVER if none is resident. */
 double sm_next(const struct sm_device *device);
 
-/* Blocks of the kernel resident on the SM of this rank. */
+/* Returns how many blocks of the kernel are resident on the SM of this rank. */
 uint32_t sm_resident(const struct sm_device *device, const struct sm_kernel *kernel, uint32_t rank);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The simulated block scheduler against published observations, recorded in
  * vectors/block_scheduler.json: placements of Gilman et al. 2021 (most room),
- * order of Amert et al. 2017 (head of line); times against hand arithmetic.
+ * order of Amert et al. 2017 (head of line); times are compared with arithmetic by hand.
  */
 #include "scheduler.h"
 
@@ -261,10 +261,10 @@ static void test_times(void **state)
 	(void)state;
 	/* 20 slots: 8 full waves and one block more */
 	assert_float_equal(run_alone(&waves, &limits), 900, 1e-6);
-	/* 8 blocks an SM that use a quarter of it each: twice too much */
+	/* 8 blocks per SM that use a quarter of it each: twice what it has */
 	crowd.share = 0.25;
 	assert_float_equal(run_alone(&crowd, &limits), 200, 1e-6);
-	/* 80 blocks move 8,000,000 bytes at 1000 bytes/ns, where 100 ns were enough otherwise */
+	/* 80 blocks move 8,000,000 bytes at 1000 bytes/ns, which take 100 ns without that limit */
 	memory.traffic_bytes = 100000;
 	assert_float_equal(run_alone(&memory, &limits), 8000, 1e-3);
 }
