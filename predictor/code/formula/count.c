@@ -47,105 +47,52 @@ static int is_float_type(const struct kc_ptx_instruction *i)
 	return kc_ptx_type_is_float(type);
 }
 
-/* What one thread counts that is no access to memory. */
+/* Counter of an instruction that has one type only, and of those of whole numbers that exist for floating-point ones
+ * too; plus 1, so that 0 stands for none. */
+#define COUNTER(name) (KC_COUNT_OF_##name + 1)
+static const uint8_t counter_of[KC_PTX_OPCODE_COUNT] = {
+    [KC_PTX_DIV] = COUNTER(DIVMOD),   [KC_PTX_REM] = COUNTER(DIVMOD),    [KC_PTX_COS] = COUNTER(SPECIAL),
+    [KC_PTX_SIN] = COUNTER(SPECIAL),  [KC_PTX_EX2] = COUNTER(SPECIAL),   [KC_PTX_LG2] = COUNTER(SPECIAL),
+    [KC_PTX_RCP] = COUNTER(SPECIAL),  [KC_PTX_RSQRT] = COUNTER(SPECIAL), [KC_PTX_SQRT] = COUNTER(SPECIAL),
+    [KC_PTX_TANH] = COUNTER(SPECIAL), [KC_PTX_CVT] = COUNTER(CONVERT),   [KC_PTX_BRA] = COUNTER(CONTROL),
+    [KC_PTX_BRX] = COUNTER(CONTROL),  [KC_PTX_CALL] = COUNTER(CONTROL),  [KC_PTX_RET] = COUNTER(CONTROL),
+    [KC_PTX_EXIT] = COUNTER(CONTROL), [KC_PTX_TRAP] = COUNTER(CONTROL),  [KC_PTX_MAD] = COUNTER(INT),
+    [KC_PTX_MUL] = COUNTER(INT),      [KC_PTX_ADD] = COUNTER(INT),       [KC_PTX_SUB] = COUNTER(INT),
+    [KC_PTX_MIN] = COUNTER(INT),      [KC_PTX_MAX] = COUNTER(INT),       [KC_PTX_ABS] = COUNTER(INT),
+    [KC_PTX_NEG] = COUNTER(INT),      [KC_PTX_SET] = COUNTER(INT),       [KC_PTX_SETP] = COUNTER(INT),
+    [KC_PTX_ADDC] = COUNTER(INT),     [KC_PTX_AND] = COUNTER(INT),       [KC_PTX_BFE] = COUNTER(INT),
+    [KC_PTX_BFI] = COUNTER(INT),      [KC_PTX_BFIND] = COUNTER(INT),     [KC_PTX_BREV] = COUNTER(INT),
+    [KC_PTX_CLZ] = COUNTER(INT),      [KC_PTX_CNOT] = COUNTER(INT),      [KC_PTX_COPYSIGN] = COUNTER(INT),
+    [KC_PTX_DP2A] = COUNTER(INT),     [KC_PTX_DP4A] = COUNTER(INT),      [KC_PTX_FNS] = COUNTER(INT),
+    [KC_PTX_LOP3] = COUNTER(INT),     [KC_PTX_MADC] = COUNTER(INT),      [KC_PTX_MAD24] = COUNTER(INT),
+    [KC_PTX_MUL24] = COUNTER(INT),    [KC_PTX_MATCH] = COUNTER(INT),     [KC_PTX_NOT] = COUNTER(INT),
+    [KC_PTX_OR] = COUNTER(INT),       [KC_PTX_POPC] = COUNTER(INT),      [KC_PTX_PRMT] = COUNTER(INT),
+    [KC_PTX_REDUX] = COUNTER(INT),    [KC_PTX_SAD] = COUNTER(INT),       [KC_PTX_SELP] = COUNTER(INT),
+    [KC_PTX_SHF] = COUNTER(INT),      [KC_PTX_SHFL] = COUNTER(INT),      [KC_PTX_SHL] = COUNTER(INT),
+    [KC_PTX_SHR] = COUNTER(INT),      [KC_PTX_SLCT] = COUNTER(INT),      [KC_PTX_SUBC] = COUNTER(INT),
+    [KC_PTX_TESTP] = COUNTER(INT),    [KC_PTX_VOTE] = COUNTER(INT),      [KC_PTX_XOR] = COUNTER(INT),
+};
+/* The same where the numbers are floating-point ones. */
+static const uint8_t float_counter_of[KC_PTX_OPCODE_COUNT] = {
+    [KC_PTX_FMA] = COUNTER(FMA), [KC_PTX_MAD] = COUNTER(FMA), [KC_PTX_MUL] = COUNTER(MUL),  [KC_PTX_ADD] = COUNTER(ADD),
+    [KC_PTX_SUB] = COUNTER(ADD), [KC_PTX_MIN] = COUNTER(ADD), [KC_PTX_MAX] = COUNTER(ADD),  [KC_PTX_ABS] = COUNTER(ADD),
+    [KC_PTX_NEG] = COUNTER(ADD), [KC_PTX_SET] = COUNTER(ADD), [KC_PTX_SETP] = COUNTER(ADD),
+};
+#undef COUNTER
+
+/* What one thread counts, apart from accesses to memory. */
 static void count_work(const struct kc_ptx_instruction *i, float *counted)
 {
-	switch (i->opcode) {
-	case KC_PTX_FMA:
-		count_float(i, KC_COUNT_OF_FMA, counted);
-		break;
-	case KC_PTX_MAD:
-	case KC_PTX_MUL:
-	case KC_PTX_ADD:
-	case KC_PTX_SUB:
-	case KC_PTX_MIN:
-	case KC_PTX_MAX:
-	case KC_PTX_ABS:
-	case KC_PTX_NEG:
-	case KC_PTX_SETP:
-	case KC_PTX_SET:
-		if (is_float_type(i))
-			count_float(i,
-				    i->opcode == KC_PTX_MAD   ? KC_COUNT_OF_FMA
-				    : i->opcode == KC_PTX_MUL ? KC_COUNT_OF_MUL
-							      : KC_COUNT_OF_ADD,
-				    counted);
-		else
-			counted[KC_COUNT_OF_INT]++;
-		break;
-	case KC_PTX_DIV:
-	case KC_PTX_REM:
-		counted[KC_COUNT_OF_DIVMOD]++;
-		break;
-	case KC_PTX_COS:
-	case KC_PTX_SIN:
-	case KC_PTX_EX2:
-	case KC_PTX_LG2:
-	case KC_PTX_RCP:
-	case KC_PTX_RSQRT:
-	case KC_PTX_SQRT:
-	case KC_PTX_TANH:
-		counted[KC_COUNT_OF_SPECIAL]++;
-		break;
-	case KC_PTX_CVT:
-		counted[KC_COUNT_OF_CONVERT]++;
-		break;
-	case KC_PTX_MMA:
-	case KC_PTX_WMMA:
-	case KC_PTX_WGMMA:
-		if (strstr(i->spelling, "mma"))
-			counted[KC_COUNT_OF_TENSOR] += tensor_share(i);
-		break;
-	case KC_PTX_BRA:
-	case KC_PTX_BRX:
-	case KC_PTX_CALL:
-	case KC_PTX_RET:
-	case KC_PTX_EXIT:
-	case KC_PTX_TRAP:
-		counted[KC_COUNT_OF_CONTROL]++;
-		break;
-	case KC_PTX_BAR:
-	case KC_PTX_BARRIER:
+	uint32_t counter = counter_of[i->opcode], float_counter = float_counter_of[i->opcode];
+
+	if (float_counter && (is_float_type(i) || !counter))
+		count_float(i, float_counter - 1, counted);
+	else if (counter)
+		counted[counter - 1]++;
+	else if (i->opcode == KC_PTX_BAR || i->opcode == KC_PTX_BARRIER)
 		counted[KC_COUNT_OF_BARRIERS] += (i->flags & KC_PTX_WAITS) != 0;
-		break;
-	case KC_PTX_ADDC:
-	case KC_PTX_AND:
-	case KC_PTX_BFE:
-	case KC_PTX_BFI:
-	case KC_PTX_BFIND:
-	case KC_PTX_BREV:
-	case KC_PTX_CLZ:
-	case KC_PTX_CNOT:
-	case KC_PTX_COPYSIGN:
-	case KC_PTX_DP2A:
-	case KC_PTX_DP4A:
-	case KC_PTX_FNS:
-	case KC_PTX_LOP3:
-	case KC_PTX_MADC:
-	case KC_PTX_MAD24:
-	case KC_PTX_MUL24:
-	case KC_PTX_MATCH:
-	case KC_PTX_NOT:
-	case KC_PTX_OR:
-	case KC_PTX_POPC:
-	case KC_PTX_PRMT:
-	case KC_PTX_REDUX:
-	case KC_PTX_SAD:
-	case KC_PTX_SELP:
-	case KC_PTX_SHF:
-	case KC_PTX_SHFL:
-	case KC_PTX_SHL:
-	case KC_PTX_SHR:
-	case KC_PTX_SLCT:
-	case KC_PTX_SUBC:
-	case KC_PTX_TESTP:
-	case KC_PTX_VOTE:
-	case KC_PTX_XOR:
-		counted[KC_COUNT_OF_INT]++;
-		break;
-	default:
-		break;
-	}
+	else if (i->opcode == KC_PTX_MMA || i->opcode == KC_PTX_WMMA || i->opcode == KC_PTX_WGMMA)
+		counted[KC_COUNT_OF_TENSOR] += strstr(i->spelling, "mma") ? tensor_share(i) : 0;
 }
 
 /* --- accesses to memory */
@@ -403,8 +350,7 @@ static int count_unguarded(struct kc__reader *r, struct kc_stage *stage, const f
 
 static int is_control(const struct kc_ptx_instruction *i)
 {
-	return i->opcode == KC_PTX_BRA || i->opcode == KC_PTX_BRX || i->opcode == KC_PTX_RET ||
-	       i->opcode == KC_PTX_EXIT || i->opcode == KC_PTX_CALL || i->opcode == KC_PTX_TRAP;
+	return counter_of[i->opcode] == KC_COUNT_OF_CONTROL + 1;
 }
 
 int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)

@@ -362,78 +362,96 @@ static uint32_t packed(struct translation *t, const struct kc_ptx_operand *vecto
 	return result;
 }
 
-static uint32_t result(struct translation *t)
+static uint32_t stored_param(struct translation *t)
+{
+	const struct kc_ptx_operand *address = kc__address_operand(t->i);
+
+	if (!address || address->value)
+		return unknown(t->r, t->point, KC_UNKNOWN_LOCAL_LOAD);
+	return t->i->operand_count > 1 ? operand_value(t->r, t->point, &t->i->operands[1], t->bits ? t->bits : WIDEST)
+				       : KC_NO_VALUE;
+}
+
+static uint32_t moved(struct translation *t)
 {
 	const struct kc_ptx_instruction *i = t->i;
-	uint32_t a, b;
 
-	if (!kc__is_followed(i))
-		return unknown(t->r, t->point, kc__why_not_followed(t->r, t->point));
-	switch (i->opcode) {
-	case KC_PTX_LD:
-		return loaded_param(t);
-	case KC_PTX_ST:
-		if (!kc__address_operand(i) || kc__address_operand(i)->value)
-			return unknown(t->r, t->point, KC_UNKNOWN_LOCAL_LOAD);
-		return i->operand_count > 1 ? operand_value(t->r, t->point, &i->operands[1], t->bits ? t->bits : 64)
-					    : KC_NO_VALUE;
-	case KC_PTX_MOV:
-	case KC_PTX_CVTA:
-		if (i->operand_count > 1 && i->operands[1].kind == KC_PTX_VECTOR)
-			return packed(t, &i->operands[1]);
-		return source(t, 0);
-	case KC_PTX_CVT:
-		t->bits = bits_of(i->type2);
-		a = source(t, 0);
-		return extend(t, a, t->bits, kc_ptx_type_is_signed(i->type2), bits_of(i->type));
-	case KC_PTX_SETP:
-		return comparison(t);
-	case KC_PTX_SET:
-		t->bits = bits_of(i->type2);
-		t->is_signed = (uint8_t)kc_ptx_type_is_signed(i->type2);
-		a = with_third_predicate(t, comparison(t));
-		t->bits = bits_of(i->type);
-		return select_value(t, a, kc__constant(t->r, -1, (uint8_t)t->bits),
-				    kc__constant(t->r, 0, (uint8_t)t->bits), t->bits);
-	case KC_PTX_SELP:
-		a = source(t, 0);
-		b = source(t, 1);
-		return select_value(t, source(t, 2), a, b, t->bits);
-	case KC_PTX_MUL:
-	case KC_PTX_MUL24:
-		return product(t);
-	case KC_PTX_MAD:
-	case KC_PTX_MAD24:
-		return product_and_sum(t);
-	case KC_PTX_NEG:
-		return binary(t, KC_OP_SUB, kc__constant(t->r, 0, (uint8_t)t->bits), source(t, 0));
-	case KC_PTX_BFE:
-		return extract(t);
-	case KC_PTX_BFI:
-		return insert(t);
-	case KC_PTX_LOP3:
-		return look_up(t);
-	case KC_PTX_ABS:
-		return unary(t, KC_OP_ABS, source(t, 0));
-	case KC_PTX_NOT:
-		return unary(t, KC_OP_NOT, source(t, 0));
-	case KC_PTX_POPC:
-	case KC_PTX_CLZ:
-		t->is_signed = 0;
-		a = unary(t, i->opcode == KC_PTX_POPC ? KC_OP_POPC : KC_OP_CLZ, source(t, 0));
-		return extend(t, a, 32, 1, 32);
-	default:
-		break;
-	}
+	return i->operand_count > 1 && i->operands[1].kind == KC_PTX_VECTOR ? packed(t, &i->operands[1]) : source(t, 0);
+}
+
+static uint32_t converted(struct translation *t)
+{
+	t->bits = bits_of(t->i->type2);
+	return extend(t, source(t, 0), t->bits, kc_ptx_type_is_signed(t->i->type2), bits_of(t->i->type));
+}
+
+/* set: all bits of the result are 1 where the comparison holds. */
+static uint32_t compared_to_mask(struct translation *t)
+{
+	uint32_t predicate;
+
+	t->bits = bits_of(t->i->type2);
+	t->is_signed = (uint8_t)kc_ptx_type_is_signed(t->i->type2);
+	predicate = with_third_predicate(t, comparison(t));
+	t->bits = bits_of(t->i->type);
+	return select_value(t, predicate, kc__constant(t->r, -1, (uint8_t)t->bits),
+			    kc__constant(t->r, 0, (uint8_t)t->bits), t->bits);
+}
+
+static uint32_t selected(struct translation *t)
+{
+	uint32_t yes = source(t, 0), no = source(t, 1);
+
+	return select_value(t, source(t, 2), yes, no, t->bits);
+}
+
+static uint32_t negative(struct translation *t)
+{
+	return binary(t, KC_OP_SUB, kc__constant(t->r, 0, (uint8_t)t->bits), source(t, 0));
+}
+
+/* popc and clz: the result has 32 bits, whatever the operand has. */
+static uint32_t counted_bits(struct translation *t)
+{
+	t->is_signed = 0;
+	return extend(t, unary(t, t->i->opcode == KC_PTX_POPC ? KC_OP_POPC : KC_OP_CLZ, source(t, 0)), 32, 1, 32);
+}
+
+/* Instructions that are one operation on one or two operands. */
+static uint32_t operation(struct translation *t)
+{
 	static const uint8_t ops[KC_PTX_OPCODE_COUNT] = {
 	    [KC_PTX_ADD] = KC_OP_ADD, [KC_PTX_SUB] = KC_OP_SUB, [KC_PTX_DIV] = KC_OP_DIV, [KC_PTX_REM] = KC_OP_REM,
 	    [KC_PTX_MIN] = KC_OP_MIN, [KC_PTX_MAX] = KC_OP_MAX, [KC_PTX_AND] = KC_OP_AND, [KC_PTX_OR] = KC_OP_OR,
-	    [KC_PTX_XOR] = KC_OP_XOR, [KC_PTX_SHL] = KC_OP_SHL, [KC_PTX_SHR] = KC_OP_SHR,
+	    [KC_PTX_XOR] = KC_OP_XOR, [KC_PTX_SHL] = KC_OP_SHL, [KC_PTX_SHR] = KC_OP_SHR, [KC_PTX_ABS] = KC_OP_ABS,
+	    [KC_PTX_NOT] = KC_OP_NOT,
 	};
+	enum kc_op op = ops[t->i->opcode];
+	uint32_t a = source(t, 0), b;
 
-	a = source(t, 0);
+	if (op == KC_OP_ABS || op == KC_OP_NOT)
+		return unary(t, op, a);
 	b = source(t, 1);
-	return ops[i->opcode] ? binary(t, ops[i->opcode], a, b) : unknown(t->r, t->point, KC_UNKNOWN_INSTRUCTION);
+	return op ? binary(t, op, a, b) : unknown(t->r, t->point, KC_UNKNOWN_INSTRUCTION);
+}
+
+typedef uint32_t translate(struct translation *t);
+
+/* Of an opcode that is more than one operation. */
+static translate *const translate_of[KC_PTX_OPCODE_COUNT] = {
+    [KC_PTX_LD] = loaded_param,      [KC_PTX_ST] = stored_param,     [KC_PTX_MOV] = moved,
+    [KC_PTX_CVTA] = moved,           [KC_PTX_CVT] = converted,       [KC_PTX_SETP] = comparison,
+    [KC_PTX_SET] = compared_to_mask, [KC_PTX_SELP] = selected,       [KC_PTX_MUL] = product,
+    [KC_PTX_MUL24] = product,        [KC_PTX_MAD] = product_and_sum, [KC_PTX_MAD24] = product_and_sum,
+    [KC_PTX_NEG] = negative,         [KC_PTX_BFE] = extract,         [KC_PTX_BFI] = insert,
+    [KC_PTX_LOP3] = look_up,         [KC_PTX_POPC] = counted_bits,   [KC_PTX_CLZ] = counted_bits,
+};
+
+static uint32_t result(struct translation *t)
+{
+	if (!kc__is_followed(t->i))
+		return unknown(t->r, t->point, kc__why_not_followed(t->r, t->point));
+	return translate_of[t->i->opcode] ? translate_of[t->i->opcode](t) : operation(t);
 }
 
 /* A guarded instruction leaves its result as it was where the guard does not hold. */

@@ -130,101 +130,111 @@ static void write_pair(struct writer *w, const char *name, const struct kc_atom 
 	put(w, ")");
 }
 
-static void write_atom(struct writer *w, uint32_t n, unsigned depth)
+/* Atoms that are a name and a number: "p3", "k0". */
+static int write_named(struct writer *w, const struct kc_atom *atom)
 {
-	struct kc_atom atom = w->g->atoms[n];
-	const struct kc_sum *at_least;
+	static const char prefix_of[] = {
+	    [KC_ATOM_PARAM] = 'p',  [KC_ATOM_COUNTER] = 'k', [KC_ATOM_TRIPS] = 'n',
+	    [KC_ATOM_CHANCE] = 'u', [KC_ATOM_VALUE] = 'v',
+	};
+
+	if (atom->kind == KC_ATOM_SPECIAL) {
+		write_special(w, atom->number);
+		return 1;
+	}
+	if (atom->kind == KC_ATOM_GLOBAL_INDEX) {
+		put(w, "gid.%c", (char)('x' + atom->number));
+		return 1;
+	}
+	if (atom->kind >= sizeof(prefix_of) || !prefix_of[atom->kind])
+		return 0;
+	put(w, "%c%lld", prefix_of[atom->kind], (long long)atom->number);
+	if (atom->kind == KC_ATOM_PARAM && atom->extra)
+		put(w, ".%lld", (long long)atom->extra);
+	return 1;
+}
+
+static void write_condition(struct writer *w, const struct kc_atom *atom, unsigned depth)
+{
+	const struct kc_sum *at_least = kc__plus(w->g, atom->a, kc__number(w->g, 1), 1);
+
+	put(w, "[");
+	if (atom->kind == KC_ATOM_ZERO)
+		write_sides(w, atom->a, "=", "=", depth);
+	else if (atom->kind == KC_ATOM_NONZERO)
+		write_sides(w, atom->a, "!=", "!=", depth);
+	else if (kc__is_natural(w->g, at_least)) /* [x < 1] */
+		write_sides(w, at_least, "=", "=", depth);
+	else
+		write_sides(w, atom->a, "<", ">", depth);
+	put(w, "]");
+}
+
+static void write_quotient(struct writer *w, const struct kc_atom *atom, unsigned depth)
+{
 	double divisor;
 
-	if (!depth) {
-		put(w, "...");
-		return;
-	}
-	depth--;
-	switch (atom.kind) {
-	case KC_ATOM_PARAM:
-		put(w, atom.extra ? "p%lld.%lld" : "p%lld", (long long)atom.number, (long long)atom.extra);
-		break;
-	case KC_ATOM_SPECIAL:
-		write_special(w, atom.number);
-		break;
-	case KC_ATOM_GLOBAL_INDEX:
-		put(w, "gid.%c", (char)('x' + atom.number));
-		break;
-	case KC_ATOM_COUNTER:
-		put(w, "k%lld", (long long)atom.number);
-		break;
-	case KC_ATOM_TRIPS:
-		put(w, "n%lld", (long long)atom.number);
-		break;
-	case KC_ATOM_CHANCE:
-		put(w, "u%lld", (long long)atom.number);
-		break;
-	case KC_ATOM_VALUE:
-		put(w, "v%lld", (long long)atom.number);
-		break;
-	case KC_ATOM_LESS:
-		put(w, "[");
-		at_least = kc__plus(w->g, atom.a, kc__number(w->g, 1), 1);
-		if (kc__is_natural(w->g, at_least)) /* [x < 1] */
-			write_sides(w, at_least, "=", "=", depth);
-		else
-			write_sides(w, atom.a, "<", ">", depth);
-		put(w, "]");
-		break;
-	case KC_ATOM_ZERO:
-		put(w, "[");
-		write_sides(w, atom.a, "=", "=", depth);
-		put(w, "]");
-		break;
-	case KC_ATOM_NONZERO:
-		put(w, "[");
-		write_sides(w, atom.a, "!=", "!=", depth);
-		put(w, "]");
-		break;
+	put(w, "floor(");
+	write_part(w, atom->a, depth);
+	put(w, " / ");
+	if (kc__is_number(atom->b, &divisor))
+		put(w, "%.10g", divisor);
+	else
+		write_part(w, atom->b, depth);
+	put(w, ")");
+}
+
+static void write_function(struct writer *w, const struct kc_atom *atom, unsigned depth)
+{
+	switch (atom->kind) {
 	case KC_ATOM_FLOOR:
-		put(w, "floor(");
-		write_part(w, atom.a, depth);
-		put(w, " / ");
-		if (kc__is_number(atom.b, &divisor))
-			put(w, "%.10g", divisor);
-		else
-			write_part(w, atom.b, depth);
-		put(w, ")");
+		write_quotient(w, atom, depth);
 		break;
 	case KC_ATOM_REST:
 		put(w, "(");
-		write_part(w, atom.a, depth);
+		write_part(w, atom->a, depth);
 		put(w, " %% ");
-		write_part(w, atom.b, depth);
+		write_part(w, atom->b, depth);
 		put(w, ")");
 		break;
 	case KC_ATOM_LOG2:
 		put(w, "floor(log2(");
-		write_sum(w, atom.a, depth);
+		write_sum(w, atom->a, depth);
 		put(w, "))");
 		break;
 	case KC_ATOM_POWER:
 		put(w, "2^");
-		write_part(w, atom.a, depth);
+		write_part(w, atom->a, depth);
 		break;
 	case KC_ATOM_MIN:
-		write_pair(w, "min", &atom, depth);
+		write_pair(w, "min", atom, depth);
 		break;
 	case KC_ATOM_MAX:
-		write_pair(w, "max", &atom, depth);
+		write_pair(w, "max", atom, depth);
 		break;
 	case KC_ATOM_SUM:
-		put(w, "sum(k%lld < ", (long long)atom.number);
-		write_sum(w, atom.b, depth);
+		put(w, "sum(k%lld < ", (long long)atom->number);
+		write_sum(w, atom->b, depth);
 		put(w, ": ");
-		write_sum(w, atom.a, depth);
+		write_sum(w, atom->a, depth);
 		put(w, ")");
 		break;
 	default:
 		put(w, "...");
 		break;
 	}
+}
+
+static void write_atom(struct writer *w, uint32_t n, unsigned depth)
+{
+	struct kc_atom atom = w->g->atoms[n];
+
+	if (!depth)
+		put(w, "...");
+	else if (atom.kind == KC_ATOM_LESS || atom.kind == KC_ATOM_ZERO || atom.kind == KC_ATOM_NONZERO)
+		write_condition(w, &atom, depth - 1);
+	else if (!write_named(w, &atom))
+		write_function(w, &atom, depth - 1);
 }
 
 /* --- */
