@@ -4,18 +4,17 @@
 #include "loaded_code.h"
 #include "tables.h"
 
+#include "predictor/math/hash.h"
+
 #include <errno.h>
+#include <string.h>
 
 #define VARIANTS_MAX 2048u /* launch shapes of a kernel told apart by arguments */
 #define ARGUMENTS_TEXT_BYTES 256u
 
 static uint64_t hash_text(const char *s)
 {
-	uint64_t h = 14695981039346656037u; /* FNV-1a */
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 1099511628211u;
-	return h;
+	return kc_fnv(KC_FNV_OFFSET, s, strlen(s));
 }
 
 /* Handles: which are CUkernels, and their names where the driver does not tell */

@@ -2,6 +2,8 @@
 #ifndef KC_INTERN_H
 #define KC_INTERN_H
 
+#include "predictor/math/hash.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +26,5 @@ uint32_t kc_intern(struct kc_intern *intern, char kind, const void *at, size_t b
 uint32_t kc_intern_two(struct kc_intern *intern, char kind, const void *first, size_t first_bytes, const void *second,
 		       size_t second_bytes);
 void kc_intern_free(struct kc_intern *intern);
-
-/* FNV-1a with 64 bits (Fowler, Noll, Vo); begin with KC_FNV_OFFSET. */
-#define KC_FNV_OFFSET UINT64_C(0xcbf29ce484222325)
-uint64_t kc_fnv(uint64_t hash, const void *at, size_t bytes);
 
 #endif

@@ -1,5 +1,7 @@
 #include "ptx_names.h"
 
+#include "predictor/math/hash.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +10,9 @@
 #define DEPTH_MAX 64u
 #define NUMBER_DIGITS 9u
 
-/* FNV-1a */
 static uint32_t hash_of(const char *text, size_t length)
 {
-	uint32_t hash = 2166136261u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-	return hash;
+	return (uint32_t)kc_fnv(KC_FNV_OFFSET, text, length);
 }
 
 int kc__names_init(struct kc__names *names, size_t limit_bytes)
