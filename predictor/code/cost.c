@@ -1,6 +1,6 @@
 #include "cost.h"
 #include "predictor/code/evaluate/evaluate.h"
-#include "predictor/code/formula/read.h"
+#include "predictor/code/formula/formula_read.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "cubin.h"
 
-#include "elf.h"
+#include "elf_file.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "image.h"
 
-#include "elf.h"
+#include "elf_file.h"
 #include "fatbin.h"
 
 #include <ctype.h>

@@ -3,10 +3,10 @@
 
 /* What the lanes of a warp move in one access. */
 struct moved {
-	uint32_t mask;           /* lanes that move something */
-	uint8_t uneven, unknown; /* not all move as much as the event says; it is not known for all */
-	uint64_t bytes;          /* all together */
-	uint8_t of[KC_LANES];    /* each, where it is uneven */
+	uint32_t mask;             /* lanes that move something */
+	uint8_t uneven, unknown;   /* not all move as much as the event says; it is not known for all */
+	uint64_t bytes;            /* all together */
+	uint8_t of[KC_WARP_LANES]; /* each, where it is uneven */
 };
 
 /* Of a row, any number of bytes; 0 where that is not known. */
@@ -85,7 +85,7 @@ static void add_outlined(struct kc_evaluation *e, const struct kc_event *event, 
 
 static void add_access(struct kc_evaluation *e, const struct kc_event *event, struct moved *moved, double weight)
 {
-	if (event->lanes < KC_LANES) {
+	if (event->lanes < KC_WARP_LANES) {
 		moved->mask &= (1u << event->lanes) - 1;
 		moved->bytes = (uint64_t)kc__count_of(moved->mask) * event->bytes;
 	}
@@ -140,7 +140,7 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 	if (!mask)
 		return;
 	of[KC_TALLY_LANES] += event->issues * threads;
-	of[KC_TALLY_PLACES] += event->issues * KC_LANES * weight;
+	of[KC_TALLY_PLACES] += event->issues * KC_WARP_LANES * weight;
 	if (event->size != KC_NO_VALUE) {
 		run_sized(e, event, mask, threads, weight);
 		return;

@@ -40,15 +40,15 @@ static void thread_index(const struct kc_evaluation *e, uint32_t dimension, stru
 	if (e->warps.is_plane) {
 		out->v[0] += first[0];
 		out->along = first[1] - first[0];
-		out->across = e->warps.shift < KC_LANES_LOG2 ? first[1u << e->warps.shift] - first[0] : 0;
+		out->across = e->warps.shift < KC_WARP_LANES_LOG2 ? first[1u << e->warps.shift] - first[0] : 0;
 		out->shift = e->warps.shift;
 		out->uniform = !out->along && !out->across;
 		out->plane = !out->uniform;
 		return;
 	}
-	for (uint32_t i = 0; i < KC_LANES; i++)
+	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 		out->v[i] = base + first[i];
-	for (uint32_t i = 1; i < KC_LANES; i++)
+	for (uint32_t i = 1; i < KC_WARP_LANES; i++)
 		if (first[i] != first[0])
 			return;
 	out->uniform = 1;
@@ -81,10 +81,10 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 		kc__set_uniform(out, 0, KC_ALL_LANES);
 		out->uniform = 0;
 		out->plane = 1;
-		out->shift = KC_LANES_LOG2;
+		out->shift = KC_WARP_LANES_LOG2;
 		out->along = 1;
 		out->across = 0;
-		if (e->warps.is_plane && e->warps.shift < KC_LANES_LOG2) {
+		if (e->warps.is_plane && e->warps.shift < KC_WARP_LANES_LOG2) {
 			out->shift = e->warps.shift;
 			out->across = (int64_t)1 << e->warps.shift;
 		}
@@ -317,7 +317,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 	for (uint32_t i = stage->amount; i < stage->amount + stage->amount_count; i++)
 		e->tally->of[f->amounts[i].counter] += f->amounts[i].amount * threads;
 	e->tally->of[KC_TALLY_LANES] += stage->issues * threads;
-	e->tally->of[KC_TALLY_PLACES] += stage->issues * KC_LANES * weight;
+	e->tally->of[KC_TALLY_PLACES] += stage->issues * KC_WARP_LANES * weight;
 	for (uint32_t i = 0; i < (e->outlined ? stage->digest_count : stage->event_count); i++)
 		kc__run_event(e, e->outlined ? &f->digest[stage->digest + i] : &f->events[stage->event + i], mask,
 			      weight);

@@ -44,9 +44,9 @@ struct kc_tally {
 };
 
 struct kc_warps {
-	uint32_t count[3];            /* along x, y, z */
-	uint32_t step[3];             /* of the thread index from one to the next */
-	uint16_t thread[3][KC_LANES]; /* of the first one */
+	uint32_t count[3];                 /* along x, y, z */
+	uint32_t step[3];                  /* of the thread index from one to the next */
+	uint16_t thread[3][KC_WARP_LANES]; /* of the first one */
 	uint32_t lanes;
 	uint8_t is_plane, shift; /* lanes i mod 2^shift and i / 2^shift say which thread */
 };
@@ -134,6 +134,8 @@ double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event
 /* Terms of one of the outer six sums: blocks along z, y, x, then warps. */
 uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c);
 int kc__run_launch(struct kc_evaluation *e);
+/* Copies what evaluation needs of a formula into another arena: live values with a slot each. 0, -ENOMEM. */
+int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from);
 /* Bytes of slots, masks and thread counts. */
 size_t kc__scratch_bytes(const struct kc_formula *f);
 void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch);

@@ -105,11 +105,11 @@ static void set_plane(struct kc_evaluation *e, uint32_t first)
 {
 	const uint32_t *block = e->launch->block;
 	uint32_t x = first % block[0], y = first / block[0] % block[1],
-		 last = e->warps.lanes == KC_ALL_LANES ? KC_LANES : (uint32_t)__builtin_popcount(e->warps.lanes);
+		 last = e->warps.lanes == KC_ALL_LANES ? KC_WARP_LANES : (uint32_t)__builtin_popcount(e->warps.lanes);
 
-	e->warps.shift = KC_LANES_LOG2;
+	e->warps.shift = KC_WARP_LANES_LOG2;
 	e->warps.is_plane = x + last <= block[0];
-	if (x || block[0] >= KC_LANES || block[0] & (block[0] - 1))
+	if (x || block[0] >= KC_WARP_LANES || block[0] & (block[0] - 1))
 		return;
 	e->warps.shift = (uint8_t)__builtin_ctz(block[0]);
 	e->warps.is_plane = y + last / block[0] <= block[1];
@@ -121,8 +121,8 @@ static void set_lanes(struct kc_evaluation *e, uint32_t first, uint32_t lanes)
 	const uint32_t *block = e->launch->block;
 	uint32_t x = first % block[0], y = first / block[0] % block[1], z = first / block[0] / block[1];
 
-	e->warps.lanes = lanes < KC_LANES ? (1u << lanes) - 1 : KC_ALL_LANES;
-	for (uint32_t i = 0; i < KC_LANES; i++) {
+	e->warps.lanes = lanes < KC_WARP_LANES ? (1u << lanes) - 1 : KC_ALL_LANES;
+	for (uint32_t i = 0; i < KC_WARP_LANES; i++) {
 		e->warps.thread[0][i] = (uint16_t)x;
 		e->warps.thread[1][i] = (uint16_t)y;
 		e->warps.thread[2][i] = (uint16_t)z;
@@ -160,28 +160,30 @@ static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, c
 static void run_block_shape(struct kc_evaluation *e)
 {
 	const uint32_t *block = e->launch->block;
-	uint32_t threads = block[0] * block[1] * block[2], rows = block[0] <= KC_LANES ? KC_LANES / block[0] : 0;
+	uint32_t threads = block[0] * block[1] * block[2],
+		 rows = block[0] <= KC_WARP_LANES ? KC_WARP_LANES / block[0] : 0;
 	const uint32_t one[3] = {1, 1, 1}, none[3] = {0};
 	uint32_t whole = 0; /* threads of warps taken together, from the first on */
 
 	if (block[1] * block[2] == 1) {
-		whole = threads / KC_LANES * KC_LANES;
-		run_warps(e, 0, KC_LANES, (uint32_t[]){threads / KC_LANES, 1, 1}, (uint32_t[]){KC_LANES, 0, 0});
-	} else if (block[0] % KC_LANES == 0) {
+		whole = threads / KC_WARP_LANES * KC_WARP_LANES;
+		run_warps(e, 0, KC_WARP_LANES, (uint32_t[]){threads / KC_WARP_LANES, 1, 1},
+			  (uint32_t[]){KC_WARP_LANES, 0, 0});
+	} else if (block[0] % KC_WARP_LANES == 0) {
 		whole = threads;
-		run_warps(e, 0, KC_LANES, (uint32_t[]){block[0] / KC_LANES, block[1], block[2]},
-			  (uint32_t[]){KC_LANES, 1, 1});
-	} else if (rows && KC_LANES % block[0] == 0 && (block[1] % rows == 0 || block[2] == 1)) {
+		run_warps(e, 0, KC_WARP_LANES, (uint32_t[]){block[0] / KC_WARP_LANES, block[1], block[2]},
+			  (uint32_t[]){KC_WARP_LANES, 1, 1});
+	} else if (rows && KC_WARP_LANES % block[0] == 0 && (block[1] % rows == 0 || block[2] == 1)) {
 		whole = block[1] / rows * rows * block[0] * block[2];
-		run_warps(e, 0, KC_LANES, (uint32_t[]){1, block[1] / rows, block[2]}, (uint32_t[]){0, rows, 1});
-	} else if (rows && KC_LANES % block[0] == 0 && rows % block[1] == 0) {
+		run_warps(e, 0, KC_WARP_LANES, (uint32_t[]){1, block[1] / rows, block[2]}, (uint32_t[]){0, rows, 1});
+	} else if (rows && KC_WARP_LANES % block[0] == 0 && rows % block[1] == 0) {
 		uint32_t planes = rows / block[1];
 
 		whole = block[2] / planes * planes * block[1] * block[0];
-		run_warps(e, 0, KC_LANES, (uint32_t[]){1, 1, block[2] / planes}, (uint32_t[]){0, 0, planes});
+		run_warps(e, 0, KC_WARP_LANES, (uint32_t[]){1, 1, block[2] / planes}, (uint32_t[]){0, 0, planes});
 	}
-	for (; whole < threads && !e->stopped; whole += KC_LANES)
-		run_warps(e, whole, threads - whole < KC_LANES ? threads - whole : KC_LANES, one, none);
+	for (; whole < threads && !e->stopped; whole += KC_WARP_LANES)
+		run_warps(e, whole, threads - whole < KC_WARP_LANES ? threads - whole : KC_WARP_LANES, one, none);
 }
 
 int kc__run_launch(struct kc_evaluation *e)

@@ -15,15 +15,15 @@ static void write_out(const struct kc_lanes *lanes, int64_t *v)
 {
 	int64_t first = lanes->v[0];
 
-	for (uint32_t i = 0; i < KC_LANES && lanes->plane; i++)
+	for (uint32_t i = 0; i < KC_WARP_LANES && lanes->plane; i++)
 		v[i] = kc__lane(lanes, i);
-	for (uint32_t i = 0; i < KC_LANES && lanes->uniform; i++)
+	for (uint32_t i = 0; i < KC_WARP_LANES && lanes->uniform; i++)
 		v[i] = first;
 }
 
 void kc__spread(struct kc_lanes *lanes)
 {
-	int64_t v[KC_LANES];
+	int64_t v[KC_WARP_LANES];
 
 	if (!lanes->uniform && !lanes->plane)
 		return;
@@ -81,7 +81,7 @@ void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask,
 		return;
 	}
 	kc__spread(out);
-	for (uint32_t i = 0; i < KC_LANES; i++)
+	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 		out->v[i] = mask >> i & 1 ? kc__lane(from, i) : out->v[i];
 	out->known = (out->known & ~mask) | (from->known & mask);
 	blend_steps(out, from);
@@ -99,7 +99,7 @@ static const int64_t *numbers(const struct kc_lanes *lanes, int64_t *spread)
 
 #define EACH(expression)                                                                                               \
 	do {                                                                                                           \
-		for (uint32_t i = 0; i < KC_LANES; i++)                                                                \
+		for (uint32_t i = 0; i < KC_WARP_LANES; i++)                                                           \
 			r[i] = (int64_t)(expression);                                                                  \
 	} while (0)
 #define WRAPPED(expression)                                                                                            \
@@ -170,7 +170,7 @@ static int frequent(const struct kc_value *value, const int64_t *a, const int64_
 static void compute(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
 		    const struct kc_lanes *c, struct kc_lanes *out)
 {
-	int64_t spread[KC_SOURCES_MAX][KC_LANES];
+	int64_t spread[KC_SOURCES_MAX][KC_WARP_LANES];
 	const int64_t *as, *bs, *cs;
 
 	out->uniform = a->uniform && b->uniform && c->uniform;
@@ -186,7 +186,7 @@ static void compute(const struct kc_value *value, const struct kc_lanes *a, cons
 	if (frequent(value, as, bs, b->uniform, out->v))
 		return;
 	cs = c == a ? as : numbers(c, spread[2]);
-	for (uint32_t i = 0; i < KC_LANES; i++)
+	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 		out->v[i] = kc__compute(value, as[i], bs[i], cs[i]);
 }
 
@@ -419,7 +419,7 @@ static void multiply_high(struct motion *m)
 	scaled.known = moving->known;
 	scaled.uniform = moving->uniform;
 	scaled.plane = 0;
-	for (uint32_t i = 0; i < (moving->uniform ? 1 : KC_LANES); i++)
+	for (uint32_t i = 0; i < (moving->uniform ? 1 : KC_WARP_LANES); i++)
 		scaled.v[i] =
 		    (int64_t)((uint64_t)kc__read(kc__lane(moving, i), 32, m->value->is_signed) * (uint64_t)by);
 	low.source_bits = 64;
@@ -462,7 +462,7 @@ static void choose_extreme(struct motion *m)
 	less.op = KC_OP_COMPARE;
 	less.compare = KC_PTX_LT;
 	kc__limit_compare(m->w, &less, m->a, m->b, m->active);
-	for (uint32_t i = 0; i < KC_LANES; i++) {
+	for (uint32_t i = 0; i < KC_WARP_LANES; i++) {
 		int64_t a = kc__lane(m->a, i), b = kc__lane(m->b, i);
 
 		firsts |= (uint32_t)((kc__compute(&less, a, b, 0) != 0) == (m->value->op == KC_OP_MIN)) << i;
@@ -556,7 +556,7 @@ uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated)
 
 	if (predicate->uniform)
 		return (predicate->v[0] & 1) ^ negated ? KC_ALL_LANES : 0;
-	for (uint32_t i = 0; i < KC_LANES; i++)
+	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 		lanes |= (uint32_t)((predicate->v[i] & 1) ^ negated) << i;
 	return lanes;
 }

@@ -20,9 +20,8 @@
 #define KC_LANES_H
 
 #include "predictor/code/formula/formula.h"
+#include "predictor/device/units.h"
 
-#define KC_LANES 32u
-#define KC_LANES_LOG2 5u
 #define KC_ALL_LANES UINT32_MAX
 #define KC_ENDLESS INT64_MAX
 #define KC_STEP_MAX ((int64_t)1 << 61) /* larger ones are not followed: sums of two do not overflow */
@@ -39,7 +38,7 @@ struct kc_lanes {
 	uint8_t uniform, plane, shift;
 	int64_t along, across;
 	int64_t step[KC_SUMS_MAX];
-	int64_t v[KC_LANES];
+	int64_t v[KC_WARP_LANES];
 };
 
 /* Bytes of a value that is always uniform; all that counts of a plane. */
@@ -94,7 +93,7 @@ uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated);
 
 static inline uint32_t kc__count_of(uint32_t lanes)
 {
-	return lanes == KC_ALL_LANES ? KC_LANES : (uint32_t)__builtin_popcount(lanes);
+	return lanes == KC_ALL_LANES ? KC_WARP_LANES : (uint32_t)__builtin_popcount(lanes);
 }
 
 /* Whether all lanes of it, as they are kept, are what they are when they are read with so many bits. */

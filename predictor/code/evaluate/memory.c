@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#define SECTOR_LOG2 5 /* of KC_SECTOR_BYTES */
+
 static uint32_t share_of_lane(uint32_t bytes)
 {
 	return (bytes + KC_SECTOR_BYTES - 1) / KC_SECTOR_BYTES;
@@ -7,7 +9,7 @@ static uint32_t share_of_lane(uint32_t bytes)
 
 /* Distinct numbers met so far; mostly they come in order. */
 struct met {
-	int64_t all[2 * KC_LANES];
+	int64_t all[2 * KC_WARP_LANES];
 	int64_t highest;
 	uint32_t count;
 };
@@ -81,7 +83,8 @@ static double sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, u
 	if (!address->plane)
 		return 0;
 	g = (struct grid){
-	    address->v[0], address->along, address->across, 1 << address->shift, KC_LANES >> address->shift, apart};
+	    address->v[0], address->along, address->across, 1 << address->shift, KC_WARP_LANES >> address->shift,
+	    apart};
 	if (lanes == KC_ALL_LANES) {
 		double sectors = sectors_of_grid(g, bytes);
 
@@ -106,9 +109,9 @@ static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint
 		int64_t first = (int64_t)((uint64_t)kc__lane(address, (uint32_t)__builtin_ctz(lanes)) + by);
 		int64_t last = (int64_t)((uint64_t)first + bytes - 1);
 
-		meet(&met, first >> 5);
-		if (last >> 5 != first >> 5)
-			meet(&met, last >> 5);
+		meet(&met, first >> SECTOR_LOG2);
+		if (last >> SECTOR_LOG2 != first >> SECTOR_LOG2)
+			meet(&met, last >> SECTOR_LOG2);
 	}
 	return met.count;
 }
@@ -140,7 +143,7 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 	return (uint32_t)kc__mean_sectors(address, mask, bytes, KC_SECTOR_BYTES);
 }
 
-uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_LANES])
+uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_WARP_LANES])
 {
 	struct met met;
 	uint32_t unknown = 0;
@@ -154,9 +157,9 @@ uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const
 			unknown += share_of_lane(bytes[lane]);
 			continue;
 		}
-		meet(&met, first >> 5);
-		if (last >> 5 != first >> 5)
-			meet(&met, last >> 5);
+		meet(&met, first >> SECTOR_LOG2);
+		if (last >> SECTOR_LOG2 != first >> SECTOR_LOG2)
+			meet(&met, last >> SECTOR_LOG2);
 	}
 	return met.count + unknown;
 }
@@ -192,18 +195,18 @@ static uint32_t parts_of(uint32_t bytes)
 
 uint32_t kc__least_passes(uint32_t mask, uint32_t bytes)
 {
-	uint32_t parts = parts_of(bytes), lanes = KC_LANES / parts, passes = 0;
+	uint32_t parts = parts_of(bytes), lanes = KC_WARP_LANES / parts, passes = 0;
 
 	for (uint32_t part = 0; part < parts; part++)
-		passes += (mask >> (part * lanes) & (lanes < KC_LANES ? (1u << lanes) - 1 : KC_ALL_LANES)) != 0;
+		passes += (mask >> (part * lanes) & (lanes < KC_WARP_LANES ? (1u << lanes) - 1 : KC_ALL_LANES)) != 0;
 	return passes;
 }
 
 /* The lanes that are served at once: words of a bank beyond the first each take another pass. */
 static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32_t words)
 {
-	int64_t word_at[KC_LANES * 4];
-	uint8_t next[KC_LANES * 4] = {0}, first[KC_BANKS] = {0}, count[KC_BANKS] = {0};
+	int64_t word_at[KC_WARP_LANES * 4];
+	uint8_t next[KC_WARP_LANES * 4] = {0}, first[KC_BANKS] = {0}, count[KC_BANKS] = {0};
 	uint32_t met = 0, most = 1;
 
 	for (; lanes; lanes &= lanes - 1) {
@@ -230,14 +233,14 @@ static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32
 /* Words at even distances, one a lane. 0: the lanes are not like that. */
 static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 {
-	uint32_t width, run = lanes >> __builtin_ctz(lanes), count = KC_LANES, in_one_pass;
+	uint32_t width, run = lanes >> __builtin_ctz(lanes), count = KC_WARP_LANES, in_one_pass;
 	int64_t distance;
 
 	if (!address->plane || (address->v[0] | address->along | address->across) % KC_BANK_BYTES)
 		return 0;
 	width = 1u << address->shift;
 	distance = address->along;
-	if (width == KC_LANES) {
+	if (width == KC_WARP_LANES) {
 		if (run & (run + 1))
 			return 0;
 		count = kc__count_of(run);
@@ -246,7 +249,7 @@ static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 	} else if (!address->across) {
 		count = width;
 	} else if (!address->along) {
-		count = KC_LANES / width;
+		count = KC_WARP_LANES / width;
 		distance = address->across;
 	} else if (address->across != address->along * width) {
 		return 0;
@@ -259,7 +262,7 @@ static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
 {
 	uint32_t words = bytes <= KC_BANK_BYTES ? 1 : bytes / KC_BANK_BYTES;
-	uint32_t parts = parts_of(bytes), lanes = KC_LANES / parts, passes = 0;
+	uint32_t parts = parts_of(bytes), lanes = KC_WARP_LANES / parts, passes = 0;
 
 	words = words > 4 ? 4 : words;
 	if (words == 1 && (mask & address->known) == mask && mask)

@@ -16,16 +16,12 @@
 
 #include "lanes.h"
 
-#define KC_SECTOR_BYTES 32u
-#define KC_BANKS 32u
-#define KC_BANK_BYTES 4u
-
 /* Sectors that the lanes of a mask touch. Those of unknown address: as many each as their bytes need. */
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
 /* The same, on average, where the lanes are moved by each multiple of `apart` (bytes, a power of 2) equally often. */
 double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart);
 /* The same, of lanes that move different numbers of bytes. */
-uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_LANES]);
+uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_WARP_LANES]);
 /* If the lanes, which move so many bytes in all, had neighbouring addresses from the start of a sector on. */
 uint32_t kc__least_sectors(uint32_t all_bytes);
 /* Of so many sectors, those beyond what such neighbours touch from the same first byte on. */

@@ -25,7 +25,7 @@ static int64_t least(int64_t a, int64_t b)
 
 static int extremes(const struct plane *p, uint32_t shift, int64_t *low, int64_t *high)
 {
-	int64_t right = p->along * ((1 << shift) - 1), down = p->across * ((int64_t)(KC_LANES >> shift) - 1);
+	int64_t right = p->along * ((1 << shift) - 1), down = p->across * ((int64_t)(KC_WARP_LANES >> shift) - 1);
 
 	if (p->at > AT_MAX || p->at < -AT_MAX || p->along > SLOPE_MAX || p->along < -SLOPE_MAX ||
 	    p->across > SLOPE_MAX || p->across < -SLOPE_MAX)

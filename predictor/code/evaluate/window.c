@@ -66,11 +66,11 @@ static uint32_t corners(const struct kc_lanes *a, uint32_t lanes)
 {
 	uint32_t along = (1u << a->shift) - 1;
 
-	if (along == KC_LANES - 1)
-		return 1u << __builtin_ctz(lanes) | 1u << (KC_LANES - 1) >> __builtin_clz(lanes);
+	if (along == KC_WARP_LANES - 1)
+		return 1u << __builtin_ctz(lanes) | 1u << (KC_WARP_LANES - 1) >> __builtin_clz(lanes);
 	if (lanes != KC_ALL_LANES)
 		return lanes;
-	return 1 | 1u << along | 1u << (KC_LANES - 1 - along) | 1u << (KC_LANES - 1);
+	return 1 | 1u << along | 1u << (KC_WARP_LANES - 1 - along) | 1u << (KC_WARP_LANES - 1);
 }
 
 static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32_t bits, int is_signed)
@@ -118,7 +118,7 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 
 struct difference {
 	const struct kc_lanes *a, *b;
-	int64_t d[KC_LANES];
+	int64_t d[KC_WARP_LANES];
 	uint32_t lanes;      /* those that count */
 	int64_t most, least; /* d where it is negative, at most; where it is not, at least */
 	uint32_t negative;

@@ -1,10 +1,9 @@
 #include "formula.h"
+#include "predictor/device/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SECTOR_BYTES 32.0f
 
 static void count_float(const struct kc_ptx_instruction *i, uint32_t counter, float *counted)
 {
@@ -22,7 +21,7 @@ static void count_float(const struct kc_ptx_instruction *i, uint32_t counter, fl
 static float tensor_share(const struct kc_ptx_instruction *i)
 {
 	const char *at = i->spelling;
-	float threads = i->opcode == KC_PTX_WGMMA ? 128 : 32;
+	float threads = i->opcode == KC_PTX_WGMMA ? 4 * KC_WARP_LANES : KC_WARP_LANES;
 
 	while ((at = strstr(at, ".m"))) {
 		char *end;
@@ -149,7 +148,7 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 {
 	struct kc_event event = {.kind = KC_EVENT_GLOBAL,
 				 .bytes = (uint8_t)(bytes ? bytes : 4),
-				 .lanes = 32,
+				 .lanes = KC_WARP_LANES,
 				 .counter = (uint8_t)counter,
 				 .amount = 1,
 				 .counter2 = KC_COUNTER_COUNT,
@@ -177,7 +176,7 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 		event.amount2 = 1;
 	}
 	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX)
-		event.lanes = strstr(i->spelling, ".x4") ? 32 : strstr(i->spelling, ".x2") ? 16 : 8;
+		event.lanes = strstr(i->spelling, ".x4") ? KC_WARP_LANES : strstr(i->spelling, ".x2") ? 16 : 8;
 	return add_event(r, stage, point, event);
 }
 
@@ -321,7 +320,9 @@ static int count_row(struct kc__reader *r, struct kc_stage *stage, const struct 
 		       stores ? KC_COUNT_OF_BYTES_STORED : KC_COUNT_OF_BYTES_LOADED, 1, 1);
 	if (!rc)
 		set_size(r, size);
-	rc = rc ? rc : add_count(r, stage, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS, 1 / SECTOR_BYTES, 0);
+	rc = rc ? rc
+		: add_count(r, stage, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS, 1 / (float)KC_SECTOR_BYTES,
+			    0);
 	if (!rc)
 		set_size(r, size);
 	return rc;

@@ -1,6 +1,6 @@
-#include "read.h"
+#include "formula_read.h"
 
-#include "predictor/code/evaluate/memory.h"
+#include "predictor/device/units.h"
 
 #include <errno.h>
 

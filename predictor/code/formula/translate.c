@@ -1,6 +1,8 @@
 #include "formula.h"
 #include "registers.h"
 
+#include "predictor/device/units.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static uint32_t unknown(struct kc__reader *r, const struct kc_point *point, enum
 static uint32_t special_value(struct kc__reader *r, const struct kc_point *point, uint32_t number)
 {
 	if (number == KC_PTX_WARP_SIZE)
-		return kc__constant(r, 32, 32);
+		return kc__constant(r, KC_WARP_LANES, 32);
 	if (number == KC_PTX_SPECIAL_OTHER || number > KC_PTX_LANEID)
 		return unknown(r, point, KC_UNKNOWN_SPECIAL);
 	return kc__value(r, (struct kc_value){.op = KC_OP_SPECIAL, .bits = 32, .constant = number});

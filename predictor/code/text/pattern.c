@@ -39,7 +39,7 @@ static double divisor_of(const struct kc_express *x, const struct kc_term *term)
 		const struct kc_atom *atom = &x->g.atoms[term->atoms[n]];
 
 		if (atom->kind == KC_ATOM_SPECIAL && atom->number == KC_PTX_NTID_X)
-			divisor *= KC_LANES;
+			divisor *= KC_WARP_LANES;
 	}
 	return divisor;
 }
@@ -73,7 +73,7 @@ double kc__whole_warp(struct kc_express *x, const struct kc_event *event)
 			return 0;
 		lanes.known = KC_ALL_LANES;
 		lanes.uniform = 0;
-		for (uint32_t i = 0; i < KC_LANES; i++)
+		for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 			lanes.v[i] = (int64_t)step * i;
 	}
 	return event->kind == KC_EVENT_GLOBAL ? kc__sectors(&lanes, KC_ALL_LANES, event->bytes)

@@ -1,7 +1,7 @@
 #include "predictor/code/cost.h"
 #include "express.h"
 #include "predictor/code/evaluate/lanes.h"
-#include "predictor/code/formula/read.h"
+#include "predictor/code/formula/formula_read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -111,8 +111,8 @@ static void count_access(struct teller *t, const struct kc_event *event, const s
 
 	t->depends[requests] |= kc__holds_atom(&t->x.g, runs, KC_ATOM_SPECIAL, KC_PTX_TID_X) != 0;
 	t->depends[pieces] |= t->depends[requests] || of_warp == 0;
-	add(t, counted, requests, runs, 1.0 / KC_LANES);
-	add(t, counted, pieces, runs, of_warp / KC_LANES);
+	add(t, counted, requests, runs, 1.0 / KC_WARP_LANES);
+	add(t, counted, pieces, runs, of_warp / KC_WARP_LANES);
 }
 
 /* Of a value that is one of two constants. */

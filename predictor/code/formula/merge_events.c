@@ -1,4 +1,6 @@
-#include "predictor/code/evaluate/memory.h"
+#include "formula.h"
+
+#include "predictor/device/units.h"
 
 #include <errno.h>
 

@@ -1,25 +1,7 @@
-#include "read.h"
-
-#include "predictor/code/evaluate/lanes.h"
+#include "evaluate.h"
 
 #include <errno.h>
 #include <string.h>
-
-int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
-		     const struct kc_ptx_function *kernel, struct kc_refusal *refusal)
-{
-	struct kc__reader r = {.arena = arena, .module = module, .kernel = kernel, .f = f};
-	int rc = kc_cfg_read(&f->cfg, arena, module, kernel, refusal);
-
-	f->static_shared_bytes = kernel->static_shared_bytes;
-	if (rc || !f->cfg.block_count)
-		return rc;
-	rc = kc__slice(&r);
-	rc = rc ? rc : kc__name_values(&r);
-	return rc ? rc : kc__place_values(&r);
-}
-
-/* --- what stays: live values numbered anew, and what evaluation needs of the control flow */
 
 struct packer {
 	struct kc_formula *to;

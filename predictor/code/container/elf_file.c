@@ -1,4 +1,4 @@
-#include "elf.h"
+#include "elf_file.h"
 
 #include <elf.h>
 #include <stddef.h>
