@@ -1,12 +1,12 @@
 #include "block_basis.h"
+#include "predictor/device/units.h"
 #include "predictor/math/dense.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#define LANES 32.0       /* of a warp */
-#define SECTOR_VALUES 8u /* of 4 bytes in 32 */
+#define SECTOR_VALUES (KC_SECTOR_BYTES / 4) /* of 4 bytes */
 
 /* Chosen on the GTX 680, K20 and GTX 970 of the recorded tiled products (basis_trace_test.c). */
 #define TERMS 4
@@ -122,9 +122,9 @@ static double sector_waste(uint32_t x)
 static void terms_of(const struct kc_block_size *size, double terms[TERMS])
 {
 	uint32_t x = size->block[0] ? size->block[0] : 1;
-	double threads = threads_of(size), rows = threads / x, warps = ceil(threads / LANES);
+	double threads = threads_of(size), rows = threads / x, warps = ceil(threads / KC_WARP_LANES);
 	double resident = size->blocks_per_sm ? size->blocks_per_sm : 1;
-	double lanes = warps * LANES / threads;
+	double lanes = warps * KC_WARP_LANES / threads;
 
 	terms[0] = lanes;
 	/* A tile of x times `rows` loads a value for a thread and 1 / x + 1 / rows of the work. */

@@ -127,7 +127,7 @@ struct kc_boathull_machine kc_boathull_machine_of(const struct kc_device *device
 #define SPARSE 4.0 /* from here on: scattered */
 #define ONE 0.5    /* a count within this of a whole number is that number: the last block may be part empty */
 #define NEIGHBOURS_MAX 256.0        /* a 16 x 16 window; who loads more is no filter but, say, a matrix product */
-#define FEW (1.5 / KC_WARP_THREADS) /* stores of one thread in a warp, or fewer */
+#define FEW (1.5 / KC_WARP_LANES) /* stores of one thread in a warp, or fewer */
 
 static enum kc_known is_coalesced(const struct kc_counts *counts)
 {

@@ -8,7 +8,7 @@
 
 static double cycles_to_ns(const struct kc_cycle_machine *machine, double blocks_per_sm, double warps, double cycles)
 {
-	double busy = blocks_per_sm * warps * KC_WARP_THREADS * cycles / (machine->depth * machine->cores_per_sm);
+	double busy = blocks_per_sm * warps * KC_WARP_LANES * cycles / (machine->depth * machine->cores_per_sm);
 
 	return busy / machine->clock_hz * KC__NS_PER_S;
 }
@@ -17,7 +17,7 @@ struct kc_cycle_bounds kc_cycle_ns(const struct kc_cycle_machine *machine, const
 				   uint64_t blocks, uint32_t threads_per_block)
 {
 	double blocks_per_sm = ceil((double)blocks / machine->sm_count);
-	double warps = ceil((double)threads_per_block / KC_WARP_THREADS);
+	double warps = ceil((double)threads_per_block / KC_WARP_LANES);
 	double longer = fmax(thread->compute_cycles, thread->memory_cycles);
 
 	return (struct kc_cycle_bounds){

@@ -1,9 +1,9 @@
 #include "kernel_formula.h"
 
+#include "predictor/device/units.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#define SECTOR_BYTES 32u /* an address matters as far as it lies in one */
 
 struct kc__formula *kc__formula_make(const struct kc_cost *cost, const struct kc_ptx_function *function)
 {
@@ -148,9 +148,9 @@ void kc__arguments_tell(const struct kc__formula *formula, const struct kc__give
 			break;
 		if (!read_need(need, given, &value))
 			used += (size_t)snprintf(text + used, size - used, " = ?");
-		else if (need->mask == SECTOR_BYTES - 1)
-			used +=
-			    (size_t)snprintf(text + used, size - used, " mod %u = %u", SECTOR_BYTES, (unsigned)value);
+		else if (need->mask == KC_SECTOR_BYTES - 1) /* of an address, only where in a sector it lies */
+			used += (size_t)snprintf(text + used, size - used, " mod %u = %u", KC_SECTOR_BYTES,
+						 (unsigned)value);
 		else
 			used += (size_t)snprintf(text + used, size - used, " = %lld", (long long)value);
 	}

@@ -1,5 +1,7 @@
 #include "count_spec.h"
 
+#include "predictor/device/units.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,8 +9,6 @@
 #include <string.h>
 
 #define WORD_BYTES 4.0
-#define SECTOR_BYTES 32.0
-#define WARP_THREADS 32.0
 #define COUNT_MAX 1e15 /* keeps products with threads and cycles far from overflow */
 
 /* Keys beside the counters, and which counters were given. */
@@ -58,13 +58,13 @@ static void fill_what_follows(struct kc_count_spec *spec, const struct given *gi
 	fill(spec, given, KC_COUNT_OF_REQUESTS,
 	     (n[KC_COUNT_OF_LD_GLOBAL] + n[KC_COUNT_OF_ST_GLOBAL] + n[KC_COUNT_OF_ATOMICS] -
 	      n[KC_COUNT_OF_ATOMICS_SHARED]) /
-		 WARP_THREADS);
-	coalesced = (n[KC_COUNT_OF_BYTES_LOADED] + n[KC_COUNT_OF_BYTES_STORED]) / SECTOR_BYTES;
+		 KC_WARP_LANES);
+	coalesced = (n[KC_COUNT_OF_BYTES_LOADED] + n[KC_COUNT_OF_BYTES_STORED]) / KC_SECTOR_BYTES;
 	fill(spec, given, KC_COUNT_OF_SECTORS,
 	     given->sectors_per_request > 0 ? given->sectors_per_request * n[KC_COUNT_OF_REQUESTS]
 					    : fmax(coalesced, n[KC_COUNT_OF_REQUESTS]));
 	shared = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_ST_SHARED] + n[KC_COUNT_OF_ATOMICS_SHARED];
-	fill(spec, given, KC_COUNT_OF_SHARED_REQUESTS, shared / WARP_THREADS);
+	fill(spec, given, KC_COUNT_OF_SHARED_REQUESTS, shared / KC_WARP_LANES);
 	fill(spec, given, KC_COUNT_OF_SHARED_PASSES,
 	     fmax(given->bank_conflict_degree, 1) * n[KC_COUNT_OF_SHARED_REQUESTS]);
 	spec->counts.threads = (double)spec->kernel.blocks * spec->kernel.threads;
