@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Evaluation works on the stack up to this; a kernel that needs more has memory of its own, for one at a time. */
+/* A kernel whose evaluation needs more than this keeps memory for it, which one thread can use at a time. */
 #define STACK_BYTES ((size_t)48 << 10)
-/* While a kernel is read. */
+/* Limit on the memory used while a formula is built. */
 #define READER_BYTES ((size_t)256 << 20)
 #define THREADS_PER_BLOCK_MAX 1024u
 
@@ -19,7 +19,7 @@ struct kc_cost {
 	struct kc_cost_need *needs;
 	uint32_t need_count;
 	size_t scratch_bytes;
-	unsigned char *spare; /* NULL: the stack does */
+	unsigned char *spare; /* NULL: the stack is large enough */
 	atomic_flag spare_taken;
 };
 
@@ -81,7 +81,7 @@ int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, cons
 	}
 	if (rc) {
 		if (rc == -ENOMEM)
-			kc__refuse(refusal, kernel->offset, "%s takes more memory than there is for it", kernel->name);
+			kc__refuse(refusal, kernel->offset, "%s needs more memory than is allowed", kernel->name);
 		kc_cost_free(c);
 		return rc;
 	}
@@ -119,8 +119,8 @@ uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)
 	return (uint32_t)cost->formula.static_shared_bytes;
 }
 
-static void settle(const struct kc_evaluation *e, const struct kc_tally *tally, double threads,
-		   struct kc_counts *counts)
+static void fill_counts(const struct kc_evaluation *e, const struct kc_tally *tally, double threads,
+			struct kc_counts *counts)
 {
 	const double *of = tally->of;
 
@@ -130,7 +130,7 @@ static void settle(const struct kc_evaluation *e, const struct kc_tally *tally, 
 	counts->least_sectors = of[KC_TALLY_LEAST_SECTORS] / threads;
 	counts->scattered_sectors = of[KC_TALLY_SCATTERED_SECTORS] / threads;
 	counts->least_passes = of[KC_TALLY_LEAST_PASSES] / threads;
-	counts->active_share = of[KC_TALLY_PLACES] > 0 ? of[KC_TALLY_LANES] / of[KC_TALLY_PLACES] : 1;
+	counts->active_share = of[KC_TALLY_LANE_SLOTS] > 0 ? of[KC_TALLY_ACTIVE_LANES] / of[KC_TALLY_LANE_SLOTS] : 1;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;
@@ -149,7 +149,7 @@ static int evaluate(const struct kc_cost *cost, const struct kc_cost_launch *lau
 	kc__lay_out_scratch(&e, scratch);
 	rc = kc__run_launch(&e);
 	if (!rc)
-		settle(&e, &tally, threads, counts);
+		fill_counts(&e, &tally, threads, counts);
 	return rc;
 }
 

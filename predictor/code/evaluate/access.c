@@ -1,15 +1,15 @@
 #include "evaluate.h"
 #include "memory.h"
 
-/* What the lanes of a warp move in one access. */
+/* What the lanes of a warp read or write in one access. */
 struct moved {
-	uint32_t mask;             /* lanes that move something */
-	uint8_t uneven, unknown;   /* not all move as much as the event says; it is not known for all */
-	uint64_t bytes;            /* all together */
-	uint8_t of[KC_WARP_LANES]; /* each, where it is uneven */
+	uint32_t mask;             /* lanes that access at least one byte */
+	uint8_t uneven, unknown;   /* some access less than event->bytes; for some it is not known how many */
+	uint64_t bytes;            /* of all lanes */
+	uint8_t of[KC_WARP_LANES]; /* of each lane, if uneven */
 };
 
-/* Of a row, any number of bytes; 0 where that is not known. */
+/* A bulk copy has any number of bytes; if it is not known, 0. */
 static uint32_t bytes_of(const struct kc_event *event, const struct kc_lanes *size, uint32_t lane)
 {
 	int64_t bytes = kc__lane(size, lane);
@@ -26,7 +26,7 @@ static uint32_t bytes_of(const struct kc_event *event, const struct kc_lanes *si
 static void find_moved(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, struct moved *moved)
 {
 	const struct kc_lanes *size = kc__slot(e, event->size);
-	uint16_t moves = (uint16_t)((size->moves | size->bends) & e->windows.recorded);
+	uint16_t affine_in = (uint16_t)((size->affine_in | size->unknown_in) & e->windows.recorded);
 
 	moved->mask = mask & ~size->known;
 	moved->unknown = moved->mask != 0;
@@ -38,9 +38,9 @@ static void find_moved(struct kc_evaluation *e, const struct kc_event *event, ui
 		moved->of[lane] = (uint8_t)bytes;
 		moved->uneven |= bytes > 0 && bytes < event->bytes;
 	}
-	/* A size that goes on with a sum is looked at term by term. */
-	for (; moves; moves &= (uint16_t)(moves - 1))
-		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(moves), 1, 0);
+	/* Sums in which the size changes are taken term by term. */
+	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1))
+		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(affine_in), 1, 0);
 }
 
 static void add_sectors(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved, double weight)
@@ -67,9 +67,9 @@ static void add_passes(struct kc_evaluation *e, const struct kc_event *event, ui
 	kc__limit_pattern(&e->windows, address, event->bytes, KC_BANK_BYTES);
 }
 
-/* At a launch. */
-static void add_outlined(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved,
-			 double weight)
+/* At a launch: adds what the survey found. */
+static void add_pattern_amount(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved,
+			       double weight)
 {
 	double amount;
 
@@ -77,7 +77,7 @@ static void add_outlined(struct kc_evaluation *e, const struct kc_event *event, 
 		amount = kc__uneven_sectors(kc__slot(e, event->address), moved->mask, moved->of);
 		e->sampled = 1;
 	} else {
-		amount = kc__outlined_amount(e, event, moved->mask);
+		amount = kc__pattern_amount(e, event, moved->mask);
 	}
 	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_SECTORS : KC_COUNT_OF_SHARED_PASSES] +=
 	    weight * amount;
@@ -97,15 +97,15 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, st
 	if (event->kind == KC_EVENT_ATOMIC)
 		return;
 	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_REQUESTS : KC_COUNT_OF_SHARED_REQUESTS] += weight;
-	if (e->outlined)
-		add_outlined(e, event, moved, weight);
+	if (e->at_launch)
+		add_pattern_amount(e, event, moved, weight);
 	else if (event->kind == KC_EVENT_GLOBAL)
 		add_sectors(e, event, moved, weight);
 	else
 		add_passes(e, event, moved->mask, weight);
 }
 
-/* An event whose lanes move different numbers of bytes, or none. */
+/* An event whose lanes may access different numbers of bytes, or none. */
 static void run_sized(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double threads,
 		      double weight)
 {
@@ -139,8 +139,8 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 	}
 	if (!mask)
 		return;
-	of[KC_TALLY_LANES] += event->issues * threads;
-	of[KC_TALLY_PLACES] += event->issues * KC_WARP_LANES * weight;
+	of[KC_TALLY_ACTIVE_LANES] += event->issues * threads;
+	of[KC_TALLY_LANE_SLOTS] += event->issues * KC_WARP_LANES * weight;
 	if (event->size != KC_NO_VALUE) {
 		run_sized(e, event, mask, threads, weight);
 		return;

@@ -2,28 +2,28 @@
 
 #include <string.h>
 
-/* A lane that is less sure to be there than this does not go round a loop once more. */
+/* Lanes that are in a loop with a lower probability than this are taken to have left it. */
 #define LEAST_WEIGHT 1e-6
 
 static void run_loop(struct kc_evaluation *e, uint32_t loop);
 
-void kc__set_counted(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out)
+void kc__set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out)
 {
 	const struct kc_index *index = &e->counters[c];
 
 	kc__set_uniform(out, index->at * scale, KC_ALL_LANES);
 	if (!scale)
 		return;
-	out->bends = index->bends;
-	out->moves = index->moves;
-	for (uint16_t left = index->moves; left; left &= (uint16_t)(left - 1)) {
+	out->unknown_in = index->unknown_in;
+	out->affine_in = index->affine_in;
+	for (uint16_t left = index->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t other = (uint32_t)__builtin_ctz(left);
 
 		out->step[other] = index->step[other] * scale;
 	}
 	if (index->end - index->at > 1) {
-		out->moves |= (uint16_t)(1u << c);
-		out->step[c] = index->stride * scale;
+		out->affine_in |= (uint16_t)(1u << c);
+		out->step[c] = index->period * scale;
 	}
 }
 
@@ -34,15 +34,15 @@ static void thread_index(const struct kc_evaluation *e, uint32_t dimension, stru
 	const uint16_t *first = e->warps.thread[dimension];
 	int64_t base;
 
-	kc__set_counted(e, KC_AXES - 1 - dimension, e->warps.step[dimension], out);
+	kc__set_counter(e, KC_AXES - 1 - dimension, e->warps.step[dimension], out);
 	base = out->v[0];
 	out->uniform = 0;
 	if (e->warps.is_plane) {
 		out->v[0] += first[0];
-		out->along = first[1] - first[0];
-		out->across = e->warps.shift < KC_WARP_LANES_LOG2 ? first[1u << e->warps.shift] - first[0] : 0;
-		out->shift = e->warps.shift;
-		out->uniform = !out->along && !out->across;
+		out->column_step = first[1] - first[0];
+		out->row_step = e->warps.row_log2 < KC_WARP_LANES_LOG2 ? first[1u << e->warps.row_log2] - first[0] : 0;
+		out->row_log2 = e->warps.row_log2;
+		out->uniform = !out->column_step && !out->row_step;
 		out->plane = !out->uniform;
 		return;
 	}
@@ -70,7 +70,7 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 	case KC_PTX_CTAID_X:
 	case KC_PTX_CTAID_Y:
 	case KC_PTX_CTAID_Z:
-		kc__set_counted(e, (uint32_t)(2 - (number - KC_PTX_CTAID_X)), 1, out);
+		kc__set_counter(e, (uint32_t)(2 - (number - KC_PTX_CTAID_X)), 1, out);
 		break;
 	case KC_PTX_NCTAID_X:
 	case KC_PTX_NCTAID_Y:
@@ -81,12 +81,12 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 		kc__set_uniform(out, 0, KC_ALL_LANES);
 		out->uniform = 0;
 		out->plane = 1;
-		out->shift = KC_WARP_LANES_LOG2;
-		out->along = 1;
-		out->across = 0;
-		if (e->warps.is_plane && e->warps.shift < KC_WARP_LANES_LOG2) {
-			out->shift = e->warps.shift;
-			out->across = (int64_t)1 << e->warps.shift;
+		out->row_log2 = KC_WARP_LANES_LOG2;
+		out->column_step = 1;
+		out->row_step = 0;
+		if (e->warps.is_plane && e->warps.row_log2 < KC_WARP_LANES_LOG2) {
+			out->row_log2 = e->warps.row_log2;
+			out->row_step = (int64_t)1 << e->warps.row_log2;
 		}
 		break;
 	default:
@@ -95,7 +95,7 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 	}
 }
 
-/* An argument, or a part of one. A pointer that is not known is taken to be aligned, and far from all others. */
+/* An argument, or a part of one. An unknown pointer is assumed to be aligned, and far from all others. */
 #define POINTERS_APART ((int64_t)1 << 40)
 
 static void param(const struct kc_evaluation *e, const struct kc_value *v, struct kc_lanes *out)
@@ -157,19 +157,20 @@ static void evaluate(struct kc_evaluation *e, uint32_t value, uint32_t active)
 	a = kc__slot(e, v->source[0]);
 	kc__operate(&e->windows, v, a, v->count > 1 ? kc__slot(e, v->source[1]) : a,
 		    v->count > 2 ? kc__slot(e, v->source[2]) : a, active, out);
-	e->steps += !out->uniform && !out->plane; /* lanes one by one */
+	e->steps += !out->uniform && !out->plane; /* each lane has its own value */
 }
 
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active)
 {
 	for (uint32_t i = first; i < first + count; i++)
-		if (!kc__is_idle(e, e->f->order[i]))
+		if (!kc__is_skipped(e, e->f->order[i]))
 			evaluate(e, e->f->order[i], active);
 }
 
 /* --- blocks */
 
-/* What comes along each edge; nothing is known where two bring the same lane. */
+/* A phi takes, in each lane, the value of the edge along which the lane came. It is unknown in lanes that came along
+ * two edges, as happens where a branch is assumed to be taken by half of the threads. */
 static void join_from(struct kc_evaluation *e, uint32_t phi, struct kc_lanes *out, uint32_t first_block,
 		      uint32_t last_block)
 {
@@ -213,7 +214,7 @@ static void send(struct kc_evaluation *e, uint32_t edge, uint32_t mask, double t
 	if (!mask)
 		return;
 	for (uint8_t n = e->f->leaves[edge]; n; n--) {
-		e->turns[cfg->loops[loop].depth].leaving |= mask;
+		e->loop_runs[cfg->loops[loop].depth].leaving |= mask;
 		loop = cfg->loops[loop].parent;
 	}
 	if (to == KC_NO_BLOCK)
@@ -223,14 +224,15 @@ static void send(struct kc_evaluation *e, uint32_t edge, uint32_t mask, double t
 	e->block_threads[to] += threads;
 }
 
-/* Lanes of which it is not known whether they leave the loop: taken to stay for some iterations, then to leave. */
+/* Lanes whose branch is unknown are assumed to take both ways, each with half of the weight; at an exit of a loop, to
+ * stay for KC_COST_ASSUMED_TRIPS iterations and then to leave. */
 static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, uint32_t lanes, double weight)
 {
 	uint32_t yes = block->out, no = block->out + 1;
 	uint8_t yes_leaves = e->f->leaves[yes] != 0, no_leaves = e->f->leaves[no] != 0;
 	const struct kc_loop *loop = block->loop == KC_NO_LOOP ? NULL : &e->f->cfg.loops[block->loop];
 	double threads = kc__count_of(lanes) * weight;
-	struct kc_turn *turn;
+	struct kc_loop_run *run;
 	uint32_t c;
 	int64_t left;
 
@@ -240,25 +242,25 @@ static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, u
 		send(e, no, lanes, threads / 2);
 		return;
 	}
-	turn = &e->turns[loop->depth];
+	run = &e->loop_runs[loop->depth];
 	c = KC_AXES + loop->depth;
-	left = (int64_t)KC_COST_ASSUMED_TRIPS - 1 - turn->iteration;
+	left = (int64_t)KC_COST_ASSUMED_TRIPS - 1 - run->iteration;
 	if (left <= 0) {
 		send(e, yes_leaves ? yes : no, lanes, threads);
-		turn->guessed |= lanes;
+		run->guessed |= lanes;
 		return;
 	}
 	send(e, yes_leaves ? no : yes, lanes, threads);
-	if (!e->f->cycles[block->loop].stepwise)
-		kc__limit_flow(&e->windows, c, (left + e->counters[c].stride - 1) / e->counters[c].stride,
-			       e->counters[c].moves);
+	if (!e->f->loop_plans[block->loop].stepwise)
+		kc__limit_flow(&e->windows, c, (left + e->counters[c].period - 1) / e->counters[c].period,
+			       e->counters[c].affine_in);
 }
 
-static void branch(struct kc_evaluation *e, const struct kc_block *block, const struct kc_stage *stage, uint32_t mask,
-		   double weight)
+static void branch(struct kc_evaluation *e, const struct kc_block *block, const struct kc_block_plan *plan,
+		   uint32_t mask, double weight)
 {
-	const struct kc_lanes *predicate = kc__slot(e, stage->condition);
-	uint32_t known = mask & predicate->known, yes = known & kc__lanes_where(predicate, stage->condition_negated);
+	const struct kc_lanes *predicate = kc__slot(e, plan->condition);
+	uint32_t known = mask & predicate->known, yes = known & kc__lanes_where(predicate, plan->condition_negated);
 
 	send(e, block->out, yes, kc__count_of(yes) * weight);
 	send(e, block->out + 1, known & ~yes, kc__count_of(known & ~yes) * weight);
@@ -266,16 +268,16 @@ static void branch(struct kc_evaluation *e, const struct kc_block *block, const 
 		send_unsure(e, block, mask & ~known, weight);
 }
 
-/* The index is looked at term by term. */
-static void choose_case(struct kc_evaluation *e, const struct kc_block *block, const struct kc_stage *stage,
+/* Sums in which the index changes are taken term by term. */
+static void choose_case(struct kc_evaluation *e, const struct kc_block *block, const struct kc_block_plan *plan,
 			uint32_t mask, double weight)
 {
-	const struct kc_lanes *index = kc__slot(e, stage->condition);
-	uint16_t moves = (uint16_t)((index->moves | index->bends) & e->windows.recorded);
+	const struct kc_lanes *index = kc__slot(e, plan->condition);
+	uint16_t affine_in = (uint16_t)((index->affine_in | index->unknown_in) & e->windows.recorded);
 	uint32_t known = mask & index->known, unsure = mask & ~known;
 
-	for (; known && moves; moves &= (uint16_t)(moves - 1))
-		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(moves), 1, 0);
+	for (; known && affine_in; affine_in &= (uint16_t)(affine_in - 1))
+		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(affine_in), 1, 0);
 	for (uint32_t i = 0; i < block->out_count; i++) {
 		int last = i + 1 == block->out_count;
 		uint32_t here = 0;
@@ -297,7 +299,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 {
 	const struct kc_formula *f = e->f;
 	const struct kc_block *block = &f->cfg.blocks[number];
-	const struct kc_stage *stage = &f->stages[number];
+	const struct kc_block_plan *plan = &f->block_plans[number];
 	uint32_t mask = e->block_mask[number];
 	double threads = e->block_threads[number], weight;
 
@@ -308,30 +310,30 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 	e->steps++;
 	weight = threads / kc__count_of(mask);
 	if (!is_header) {
-		for (uint32_t i = stage->phi; i < stage->phi + stage->phi_count; i++)
-			if (!kc__is_idle(e, f->order[i]))
+		for (uint32_t i = plan->phi; i < plan->phi + plan->phi_count; i++)
+			if (!kc__is_skipped(e, f->order[i]))
 				join_from(e, f->order[i], kc__slot(e, f->order[i]), 0, KC_NO_BLOCK);
 		clear_edges(e, block, 0, KC_NO_BLOCK);
 	}
-	kc__evaluate_values(e, stage->value, stage->value_count, mask);
-	for (uint32_t i = stage->amount; i < stage->amount + stage->amount_count; i++)
+	kc__evaluate_values(e, plan->value, plan->value_count, mask);
+	for (uint32_t i = plan->amount; i < plan->amount + plan->amount_count; i++)
 		e->tally->of[f->amounts[i].counter] += f->amounts[i].amount * threads;
-	e->tally->of[KC_TALLY_LANES] += stage->issues * threads;
-	e->tally->of[KC_TALLY_PLACES] += stage->issues * KC_WARP_LANES * weight;
-	for (uint32_t i = 0; i < (e->outlined ? stage->digest_count : stage->event_count); i++)
-		kc__run_event(e, e->outlined ? &f->digest[stage->digest + i] : &f->events[stage->event + i], mask,
-			      weight);
+	e->tally->of[KC_TALLY_ACTIVE_LANES] += plan->issues * threads;
+	e->tally->of[KC_TALLY_LANE_SLOTS] += plan->issues * KC_WARP_LANES * weight;
+	for (uint32_t i = 0; i < (e->at_launch ? plan->launch_event_count : plan->event_count); i++)
+		kc__run_event(e, e->at_launch ? &f->launch_events[plan->launch_event + i] : &f->events[plan->event + i],
+			      mask, weight);
 	if (block->ends == KC_END_FALLS)
 		send(e, block->out, mask, threads);
 	else if (block->ends == KC_END_BRANCH)
-		branch(e, block, stage, mask, weight);
+		branch(e, block, plan, mask, weight);
 	else if (block->ends == KC_END_SWITCH)
-		choose_case(e, block, stage, mask, weight);
+		choose_case(e, block, plan, mask, weight);
 }
 
 static void run_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *members, uint32_t count)
 {
-	for (uint32_t i = 0; i < count && !kc__is_over(e); i++) {
+	for (uint32_t i = 0; i < count && !kc__is_stopped(e); i++) {
 		uint32_t within = e->f->cfg.blocks[members[i]].loop;
 
 		if (within == loop)
@@ -345,21 +347,21 @@ static void run_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *
 
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 {
-	const struct kc_cycle *cycle = &e->f->cycles[loop];
+	const struct kc_loop_plan *loop_plan = &e->f->loop_plans[loop];
 	struct kc_lanes at, way;
 
-	if (!cycle->stepwise)
-		kc__set_counted(e, c, 1, &at);
-	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++) {
+	if (!loop_plan->stepwise)
+		kc__set_counter(e, c, 1, &at);
+	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++) {
 		const struct kc_carried *carried = &e->f->carried[i];
 		struct kc_lanes *out = kc__slot(e, carried->phi), *entry = kc__entry_slot(e, carried);
 		struct kc_value sum = {.op = KC_OP_MUL, .bits = e->f->values[carried->phi].bits, .is_signed = 1};
 
-		if (kc__is_idle(e, carried->phi))
+		if (kc__is_skipped(e, carried->phi))
 			continue;
-		if (cycle->stepwise || carried->step == KC_NO_VALUE) {
+		if (loop_plan->stepwise || carried->step == KC_NO_VALUE) {
 			kc__blend(out, entry, KC_ALL_LANES, 1);
-			if (!cycle->stepwise && entry->known) {
+			if (!loop_plan->stepwise && entry->known) {
 				out->known = e->counters[c].at ? 0 : out->known;
 				if (!e->counters[c].at)
 					kc__limit_flow(&e->windows, c, 1, 0);
@@ -374,108 +376,108 @@ void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	}
 }
 
-/* What lanes that leave take with them. */
-static void keep_left(struct kc_evaluation *e, uint32_t loop, uint32_t c, struct kc_turn *turn)
+/* Keeps the values that are used after the loop, in the lanes that leave it now. */
+static void keep_exit_values(struct kc_evaluation *e, uint32_t loop, uint32_t c, struct kc_loop_run *run)
 {
-	const struct kc_cycle *cycle = &e->f->cycles[loop];
+	const struct kc_loop_plan *loop_plan = &e->f->loop_plans[loop];
 
-	for (uint32_t i = cycle->left; i < cycle->left + cycle->left_count; i++) {
+	for (uint32_t i = loop_plan->exit_value; i < loop_plan->exit_value + loop_plan->exit_value_count; i++) {
 		uint32_t value = e->f->order[i];
 		struct kc_lanes *out = kc__slot(e, value), *from = kc__slot(e, e->f->values[value].source[0]);
-		uint16_t moves = from->moves, bends = from->bends;
+		uint16_t affine_in = from->affine_in, unknown_in = from->unknown_in;
 
-		if (kc__is_idle(e, value))
+		if (kc__is_skipped(e, value))
 			continue;
 		e->steps++;
-		from->moves &= (uint16_t) ~(1u << c);
-		from->bends &= (uint16_t) ~(1u << c);
-		kc__blend(out, from, turn->leaving, !turn->any_left);
-		from->moves = moves;
-		from->bends = bends;
-		out->known &= ~turn->guessed;
+		from->affine_in &= (uint16_t) ~(1u << c);
+		from->unknown_in &= (uint16_t) ~(1u << c);
+		kc__blend(out, from, run->leaving, !run->any_exited);
+		from->affine_in = affine_in;
+		from->unknown_in = unknown_in;
+		out->known &= ~run->guessed;
 	}
-	turn->any_left = 1;
+	run->any_exited = 1;
 }
 
-/* The next values of a loop whose iterations are run one by one. */
+/* The variables' next values, in a loop whose iterations are evaluated one by one. */
 static void carry_on(struct kc_evaluation *e, uint32_t loop)
 {
-	const struct kc_cycle *cycle = &e->f->cycles[loop];
+	const struct kc_loop_plan *loop_plan = &e->f->loop_plans[loop];
 	uint32_t header = e->f->cfg.loops[loop].header;
 
-	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
+	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++)
 		join_from(e, e->f->carried[i].phi, kc__entry_slot(e, &e->f->carried[i]), header, KC_NO_BLOCK);
 }
 
-/* One iteration. 1: lanes left. */
+/* Evaluates one iteration. 1: lanes left the loop. */
 static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 {
 	const struct kc_loop *l = &e->f->cfg.loops[loop];
 	const struct kc_block *header = &e->f->cfg.blocks[l->header];
-	struct kc_turn *turn = &e->turns[l->depth];
+	struct kc_loop_run *run = &e->loop_runs[l->depth];
 	uint32_t round;
 	double threads;
 
-	turn->leaving = turn->guessed = 0;
+	run->leaving = run->guessed = 0;
 	kc__set_carried(e, loop, c);
-	e->block_mask[l->header] = turn->active;
-	e->block_threads[l->header] = kc__count_of(turn->active) * turn->weight;
+	e->block_mask[l->header] = run->active;
+	e->block_threads[l->header] = kc__count_of(run->active) * run->weight;
 	run_members(e, loop, e->f->cfg.members + l->member, l->member_count);
 	round = e->block_mask[l->header];
 	threads = e->block_threads[l->header];
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = 0;
-	if (e->f->cycles[loop].stepwise)
+	if (e->f->loop_plans[loop].stepwise)
 		carry_on(e, loop);
 	clear_edges(e, header, l->header, KC_NO_BLOCK);
-	if (turn->leaving)
-		keep_left(e, loop, c, turn);
-	if (round != turn->active || turn->leaving) {
-		turn->active = round;
-		turn->weight = round ? threads / kc__count_of(round) : 0;
-		if (turn->weight < LEAST_WEIGHT)
-			turn->active = 0;
+	if (run->leaving)
+		keep_exit_values(e, loop, c, run);
+	if (round != run->active || run->leaving) {
+		run->active = round;
+		run->weight = round ? threads / kc__count_of(round) : 0;
+		if (run->weight < LEAST_WEIGHT)
+			run->active = 0;
 		return 1;
 	}
 	return 0;
 }
 
-/* The loop that a sum is taken over is found by the header that its counter names. */
+/* One term of the sum over a loop's iterations. */
 static int iterate_term(struct kc_evaluation *e, uint32_t c)
 {
-	struct kc_turn *turn = &e->turns[c - KC_AXES];
+	struct kc_loop_run *run = &e->loop_runs[c - KC_AXES];
 
-	turn->iteration = e->counters[c].at;
-	return iterate(e, turn->loop, c);
+	run->iteration = e->counters[c].at;
+	return iterate(e, run->loop, c);
 }
 
 static void run_loop(struct kc_evaluation *e, uint32_t loop)
 {
 	const struct kc_loop *l = &e->f->cfg.loops[loop];
-	const struct kc_cycle *cycle = &e->f->cycles[loop];
+	const struct kc_loop_plan *loop_plan = &e->f->loop_plans[loop];
 	const struct kc_block *header = &e->f->cfg.blocks[l->header];
-	struct kc_turn *turn = &e->turns[l->depth];
+	struct kc_loop_run *run = &e->loop_runs[l->depth];
 	uint32_t c = KC_AXES + l->depth, mask = e->block_mask[l->header];
-	uint32_t stride = turn->loop == loop && e->counters[c].stride ? e->counters[c].stride : 1;
+	uint32_t period = run->loop == loop && e->counters[c].period ? e->counters[c].period : 1;
 
-	*turn =
-	    (struct kc_turn){.loop = loop, .active = mask, .weight = e->block_threads[l->header] / kc__count_of(mask)};
+	*run = (struct kc_loop_run){
+	    .loop = loop, .active = mask, .weight = e->block_threads[l->header] / kc__count_of(mask)};
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = 0;
-	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
-		if (!kc__is_idle(e, e->f->carried[i].phi))
+	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++)
+		if (!kc__is_skipped(e, e->f->carried[i].phi))
 			join_from(e, e->f->carried[i].phi, kc__entry_slot(e, &e->f->carried[i]), 0,
 				  l->header ? l->header - 1 : KC_NO_BLOCK);
 	clear_edges(e, header, 0, KC_NO_BLOCK);
-	kc__evaluate_values(e, cycle->entry, cycle->entry_count, mask);
-	for (uint32_t i = cycle->left; i < cycle->left + cycle->left_count; i++)
-		if (!kc__is_idle(e, e->f->order[i]))
+	kc__evaluate_values(e, loop_plan->entry, loop_plan->entry_count, mask);
+	for (uint32_t i = loop_plan->exit_value; i < loop_plan->exit_value + loop_plan->exit_value_count; i++)
+		if (!kc__is_skipped(e, e->f->order[i]))
 			kc__set_uniform(kc__slot(e, e->f->order[i]), 0, 0);
-	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .stride = stride};
-	while (turn->active && !turn->ends_never && !e->stopped) {
-		if (cycle->stepwise) {
+	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .period = period};
+	while (run->active && !run->ends_never && !e->stopped) {
+		if (loop_plan->stepwise) {
 			iterate(e, loop, c);
-			turn->iteration++;
+			run->iteration++;
 		} else {
 			kc__take_terms(e, c, iterate_term);
 		}

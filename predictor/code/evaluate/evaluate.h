@@ -1,22 +1,22 @@
 /*
  * A formula's value for one launch.
  *
- *   kc_index       where a sum stands: the block, the warp, the iteration
+ *   kc_index       the counter of a sum: block, warp or iteration
  *   kc_tally       what was counted
- *   kc_evaluation  both, and the state of the warp that is run
- *   kc_warps       warps of a block that differ only by where they stand in it
- *   kc_pattern     at a launch: how an access meets memory
+ *   kc_warps       warps of a block that differ only by their place in it
+ *   kc_loop_run    a loop that is being evaluated
+ *   kc_pattern     at a launch: the sectors or passes of an access
+ *   kc_evaluation  all of these, and the values of the warp being evaluated
  *
- * The launch is a sum over blocks and warps, a loop a sum over iterations. A
- * warp is run through its blocks in order with a mask of lanes for each; what a
- * block counts is added once for its lanes, or once for the warp. Whether the
- * next terms of a sum are alike is what the windows say (lanes.h): they are
- * taken together. Where a count goes on as a polynomial, a loop in a loop whose
- * bounds it sets, a few terms give the sum of all.
+ * A launch is a sum over blocks and warps, a loop a sum over iterations. A warp
+ * is evaluated block by block with a mask of active lanes; what a block counts is
+ * added once per lane or once per warp. The windows (lanes.h) say how many of the
+ * next terms of a sum are alike: these are taken together. Where a count changes
+ * as a polynomial, as in a loop whose bounds depend on the loop around it, a few
+ * terms give the sum of all.
  *
- * At a launch, control flow alone is followed like that: of the values only
- * those that it depends on, of the windows only those of flow. What addresses
- * are is seen in a survey before, once.
+ * At a launch (KC_COST_EFFORT_LAUNCH) only the values that control flow depends
+ * on are evaluated so. Addresses are evaluated once, beforehand, in a survey.
  */
 #ifndef KC_EVALUATE_H
 #define KC_EVALUATE_H
@@ -25,15 +25,15 @@
 
 struct kc_index {
 	int64_t at, end; /* end: KC_ENDLESS for a loop */
-	uint32_t stride; /* terms that are looked at before the pattern repeats */
-	/* How `at` goes on with the sums around this one. */
-	uint16_t moves, bends;
+	uint32_t period; /* terms that are evaluated as one */
+	/* How `at` changes with the sums around this one, as in kc_lanes. */
+	uint16_t affine_in, unknown_in;
 	int64_t step[KC_SUMS_MAX];
 };
 
 enum {
-	KC_TALLY_LANES = KC_COUNTER_COUNT,
-	KC_TALLY_PLACES,
+	KC_TALLY_ACTIVE_LANES = KC_COUNTER_COUNT, /* over the instructions that warps execute: lanes that take part */
+	KC_TALLY_LANE_SLOTS,                      /* and all lanes */
 	KC_TALLY_LEAST_SECTORS,
 	KC_TALLY_SCATTERED_SECTORS,
 	KC_TALLY_LEAST_PASSES,
@@ -45,96 +45,100 @@ struct kc_tally {
 
 struct kc_warps {
 	uint32_t count[3];                 /* along x, y, z */
-	uint32_t step[3];                  /* of the thread index from one to the next */
-	uint16_t thread[3][KC_WARP_LANES]; /* of the first one */
-	uint32_t lanes;
-	uint8_t is_plane, shift; /* lanes i mod 2^shift and i / 2^shift say which thread */
+	uint32_t step[3];                  /* of the thread index from one warp to the next */
+	uint16_t thread[3][KC_WARP_LANES]; /* thread index of each lane of the first warp */
+	uint32_t lanes;                    /* that exist */
+	uint8_t is_plane, row_log2;        /* thread indices are planes over rows of 2^row_log2 lanes */
 };
 
 /* At a launch: of so many blocks in a row, one counts little. */
 #define KC_BLOCKS_MANY 50u
 
-/* A loop that is being run. */
-struct kc_turn {
+struct kc_loop_run {
 	uint32_t loop;
-	uint32_t active;  /* lanes that go round */
-	double weight;    /* of a lane: less than 1 where it is not sure to be here */
+	uint32_t active;  /* lanes that are in the loop */
+	double weight;    /* of a lane: less than 1 where it is not certain to be in the loop */
 	uint32_t leaving; /* lanes that leave in this iteration */
-	uint32_t guessed; /* of them, those that were taken to leave */
+	uint32_t guessed; /* of them, those of which that is an assumption */
 	int64_t iteration;
-	uint8_t any_left, ends_never;
+	uint8_t any_exited, ends_never;
 };
 
 struct kc_evaluation {
 	const struct kc_formula *f;
 	const struct kc_cost_launch *launch;
-	unsigned char *slots;
-	uint32_t *block_mask, *edge_mask; /* lanes on their way there */
-	double *block_threads;            /* and how many threads they are */
+	unsigned char *slots;             /* values of the warp: struct kc_lanes */
+	uint32_t *block_mask, *edge_mask; /* lanes that have come to a block, or along an edge */
+	double *block_threads;            /* and how many threads they stand for */
 	struct kc_windows windows;
 	struct kc_index counters[KC_SUMS_MAX];
-	struct kc_turn turns[KC_LOOP_DEPTH_MAX];
+	struct kc_loop_run loop_runs[KC_LOOP_DEPTH_MAX];
 	struct kc_warps warps;
 	struct kc_tally *tally;
-	/* Of the counts within the sum being taken: a polynomial of that degree in the counters of those sums. */
+	/* Counts within the sum being taken are a polynomial of this degree in the counters of these sums. */
 	uint32_t degree;
 	uint16_t polynomial;
 	uint64_t steps, effort, steps_max;
 	uint8_t assumed, sampled, stopped;
-	/* At a launch: only eager values are computed anew, the patterns of accesses are those that outline.c found. */
-	uint8_t outlined, is_surveying;
-	struct kc_pattern *patterns; /* by event */
+	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
+	uint8_t at_launch, is_surveying;
+	struct kc_pattern *patterns; /* by launch event */
 };
 
-/* How many sectors or passes an access takes with those lanes, as last found. */
+/* Sectors or passes of an access by those lanes, as last found. */
 struct kc_pattern {
 	uint32_t mask;
 	float amount;
 };
 
-/* One term of sum c, where its counter stands. 1: it is the last of its kind (lanes left the loop). */
-typedef int kc_term(struct kc_evaluation *e, uint32_t c);
+/* Evaluates one term of sum c at its counter. 1: it was the last of its kind, as lanes left the loop. */
+typedef int kc__run_term(struct kc_evaluation *e, uint32_t c);
 
-/* Takes terms from where the counter stands, as many as are alike, adds them to the tally, moves the counter on. */
-void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc_term *term);
+/* Takes terms from the counter on, as many as are alike, adds them to the tally and advances the counter. */
+void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term);
 
 static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t value)
 {
 	return (struct kc_lanes *)(void *)(e->slots + e->f->values[value].slot);
 }
 
-/* access.c: what an event counts for those lanes, each of that weight. */
+/* access.c: adds what an event counts for those lanes, each of that weight. */
 void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight);
-/* base + scale * the counter */
-void kc__set_counted(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out);
+/* out = scale * the counter of sum c */
+void kc__set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);
-/* The loop's variables as they are in the iteration at which its counter stands. */
+/* Sets the loop's variables as they are in the iteration of its counter. */
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c);
 static inline struct kc_lanes *kc__entry_slot(const struct kc_evaluation *e, const struct kc_carried *carried)
 {
 	return (struct kc_lanes *)(void *)(e->slots + carried->slot);
 }
-static inline int kc__is_idle(const struct kc_evaluation *e, uint32_t value)
+/* At a launch: the value is not evaluated now. */
+static inline int kc__is_skipped(const struct kc_evaluation *e, uint32_t value)
 {
 	const struct kc_value *v = &e->f->values[value];
 
-	return e->outlined && !(e->is_surveying ? v->surveyed : v->eager);
+	return e->at_launch && !(e->is_surveying ? v->surveyed : v->eager);
 }
-/* The effort is spent. */
-static inline int kc__is_over(struct kc_evaluation *e)
+/* 1: the effort is spent. */
+static inline int kc__is_stopped(struct kc_evaluation *e)
 {
 	e->stopped |= e->steps > e->steps_max;
 	return e->stopped;
 }
 void kc__run_warp(struct kc_evaluation *e);
-/* outline.c: every value once, in the warp and block in the middle, as if all lanes came by in the first iteration. */
+/* survey.c: evaluates every value once, in a warp and block in the middle of the launch, as if all lanes reached it in
+ * the first iteration of each loop. */
 void kc__survey(struct kc_evaluation *e);
-/* Sectors, or passes, of an access by those lanes, over the alignments that its address takes in the launch. */
-double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask);
+/* Sectors or passes of an access by those lanes, on average over the alignments that its address takes in the launch.
+ */
+double kc__pattern_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask);
 /* Terms of one of the outer six sums: blocks along z, y, x, then warps. */
 uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c);
+/* evaluate_launch.c: all blocks and warps. 0; -EAGAIN: the effort was spent. */
 int kc__run_launch(struct kc_evaluation *e);
-/* Copies what evaluation needs of a formula into another arena: live values with a slot each. 0, -ENOMEM. */
+/* evaluate_pack.c: copies what evaluation needs of a formula into another arena, live values with a slot each. 0,
+ * -ENOMEM. */
 int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from);
 /* Bytes of slots, masks and thread counts. */
 size_t kc__scratch_bytes(const struct kc_formula *f);

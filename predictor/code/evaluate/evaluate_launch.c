@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A new sum may run that many times its effort, to be finished by sampling. */
+/* Steps allowed beyond the effort, so that an evaluation that exceeds it can finish by sampling. */
 #define OVERRUN 64u
 #define STEPS_SPARE 100000u
 
@@ -17,8 +17,8 @@ static size_t align_up(size_t bytes)
 size_t kc__scratch_bytes(const struct kc_formula *f)
 {
 	return align_up(f->slot_bytes) + align_up(f->cfg.block_count * sizeof(double)) +
-	       align_up(f->digest_count * sizeof(struct kc_pattern)) + align_up(f->cfg.block_count * sizeof(uint32_t)) +
-	       align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
+	       align_up(f->launch_event_count * sizeof(struct kc_pattern)) +
+	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
 }
 
 void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
@@ -57,7 +57,8 @@ uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c)
 	return c < KC_BLOCK_AXES ? e->launch->grid[KC_BLOCK_AXES - 1 - c] : e->warps.count[KC_AXES - 1 - c];
 }
 
-/* At a launch few of many blocks count as the others: those where control flow changes, and the last. */
+/* At a launch: skips up to one in KC_BLOCKS_MANY blocks, those where control flow changes and the last, and counts them
+ * as the others. */
 static void take_most_terms(struct kc_evaluation *e, uint32_t c)
 {
 	struct kc_index *index = &e->counters[c];
@@ -86,12 +87,12 @@ static int run_axis(struct kc_evaluation *e, uint32_t c)
 		kc__run_warp(e);
 		return 0;
 	}
-	*index = (struct kc_index){.end = kc__axis_terms(e, c), .stride = index->stride ? index->stride : 1};
+	*index = (struct kc_index){.end = kc__axis_terms(e, c), .period = index->period ? index->period : 1};
 	if (index->end == 1) {
 		run_axis_term(e, c);
 		return 0;
 	}
-	if (e->outlined && c < KC_BLOCK_AXES && index->end >= (int64_t)KC_BLOCKS_MANY) {
+	if (e->at_launch && c < KC_BLOCK_AXES && index->end >= (int64_t)KC_BLOCKS_MANY) {
 		take_most_terms(e, c);
 		return 0;
 	}
@@ -100,22 +101,23 @@ static int run_axis(struct kc_evaluation *e, uint32_t c)
 	return 0;
 }
 
-/* Rows that a warp is made of are whole, or it lies within one: seen from its first thread. */
+/* Thread indices are planes if the warp that begins with thread `first` lies within one row, or consists of whole rows
+ * of a power of 2. */
 static void set_plane(struct kc_evaluation *e, uint32_t first)
 {
 	const uint32_t *block = e->launch->block;
 	uint32_t x = first % block[0], y = first / block[0] % block[1],
 		 last = e->warps.lanes == KC_ALL_LANES ? KC_WARP_LANES : (uint32_t)__builtin_popcount(e->warps.lanes);
 
-	e->warps.shift = KC_WARP_LANES_LOG2;
+	e->warps.row_log2 = KC_WARP_LANES_LOG2;
 	e->warps.is_plane = x + last <= block[0];
 	if (x || block[0] >= KC_WARP_LANES || block[0] & (block[0] - 1))
 		return;
-	e->warps.shift = (uint8_t)__builtin_ctz(block[0]);
+	e->warps.row_log2 = (uint8_t)__builtin_ctz(block[0]);
 	e->warps.is_plane = y + last / block[0] <= block[1];
 }
 
-/* Warps that begin with thread `first`, `lanes` of them there. */
+/* Sets the thread indices of a warp that begins with thread `first` and has that many lanes. */
 static void set_lanes(struct kc_evaluation *e, uint32_t first, uint32_t lanes)
 {
 	const uint32_t *block = e->launch->block;
@@ -147,15 +149,15 @@ static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, c
 			return;
 	}
 	set_lanes(e, first, lanes);
-	if (e->outlined && !first && e->f->cfg.block_count)
+	if (e->at_launch && !first && e->f->cfg.block_count)
 		kc__survey(e);
 	run_axis(e, 0);
 }
 
 /*
- * Warps are alike, but for a step of their thread index, where rows are whole
- * warps or warps are whole rows, or whole planes. Elsewhere, and where the last
- * warp is not full, each is taken for itself.
+ * Warps differ only by a step of their thread index if rows consist of whole
+ * warps, or warps of whole rows or of whole planes in x and y: these are taken
+ * together. Otherwise, and if the last warp is not full, they are taken one by one.
  */
 static void run_block_shape(struct kc_evaluation *e)
 {
@@ -163,7 +165,7 @@ static void run_block_shape(struct kc_evaluation *e)
 	uint32_t threads = block[0] * block[1] * block[2],
 		 rows = block[0] <= KC_WARP_LANES ? KC_WARP_LANES / block[0] : 0;
 	const uint32_t one[3] = {1, 1, 1}, none[3] = {0};
-	uint32_t whole = 0; /* threads of warps taken together, from the first on */
+	uint32_t whole = 0; /* threads of the warps that are taken together */
 
 	if (block[1] * block[2] == 1) {
 		whole = threads / KC_WARP_LANES * KC_WARP_LANES;
@@ -190,8 +192,8 @@ int kc__run_launch(struct kc_evaluation *e)
 {
 	const uint32_t *level = e->f->level;
 
-	e->outlined = e->effort <= KC_COST_EFFORT_LAUNCH;
-	e->steps_max = e->outlined ? e->effort : e->effort * OVERRUN + STEPS_SPARE;
+	e->at_launch = e->effort <= KC_COST_EFFORT_LAUNCH;
+	e->steps_max = e->at_launch ? e->effort : e->effort * OVERRUN + STEPS_SPARE;
 	e->windows.recorded = 0;
 	e->warps.lanes = KC_ALL_LANES;
 	e->is_surveying = 1;

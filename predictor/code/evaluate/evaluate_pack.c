@@ -56,7 +56,7 @@ static void keep_control_flow(struct packer *p)
 
 static uint32_t slot_bytes(const struct kc_value *v)
 {
-	/* Up to the third level, a block's coordinates, nothing differs between lanes. */
+	/* Values that depend on block coordinates at most are the same in all lanes. */
 	size_t bytes = v->level <= 3 ? KC_UNIFORM_BYTES : sizeof(struct kc_lanes);
 
 	return (uint32_t)((bytes + 7) & ~(size_t)7);
@@ -97,7 +97,7 @@ static int keep_values(struct packer *p)
 
 		for (uint32_t n = 0; n < v->count; n++)
 			v->source[n] = renumbered(p, v->source[n]);
-		v->left = KC_NO_VALUE;
+		v->exit_value = KC_NO_VALUE;
 		if (v->op != KC_OP_PHI)
 			continue;
 		for (uint32_t n = 0; n < from->cfg.blocks[v->block].in_count; n++)
@@ -111,33 +111,33 @@ static void keep_lists(struct packer *p)
 {
 	const struct kc_formula *from = p->from;
 	struct kc_formula *to = p->to;
-	uint32_t amounts = from->cfg.block_count ? from->stages[0].amount : 0;
+	uint32_t amounts = from->cfg.block_count ? from->block_plans[0].amount : 0;
 
 	for (uint32_t b = 0; b < from->cfg.block_count; b++)
-		if (amounts < from->stages[b].amount + from->stages[b].amount_count)
-			amounts = from->stages[b].amount + from->stages[b].amount_count;
+		if (amounts < from->block_plans[b].amount + from->block_plans[b].amount_count)
+			amounts = from->block_plans[b].amount + from->block_plans[b].amount_count;
 	to->order = keep(p, from->order, from->order_count, sizeof(*to->order));
-	to->stages = keep(p, from->stages, from->cfg.block_count, sizeof(*to->stages));
+	to->block_plans = keep(p, from->block_plans, from->cfg.block_count, sizeof(*to->block_plans));
 	to->events = keep(p, from->events, from->event_count, sizeof(*to->events));
-	to->digest = keep(p, from->digest, from->digest_count, sizeof(*to->digest));
+	to->launch_events = keep(p, from->launch_events, from->launch_event_count, sizeof(*to->launch_events));
 	to->amounts = keep(p, from->amounts, amounts, sizeof(*to->amounts));
-	to->cycles = keep(p, from->cycles, from->cfg.loop_count, sizeof(*to->cycles));
+	to->loop_plans = keep(p, from->loop_plans, from->cfg.loop_count, sizeof(*to->loop_plans));
 	to->carried = keep(p, from->carried, from->carried_count, sizeof(*to->carried));
 	if (p->lacks_memory)
 		return;
 	for (uint32_t i = 0; i < to->order_count; i++)
 		to->order[i] = renumbered(p, to->order[i]);
 	for (uint32_t b = 0; b < to->cfg.block_count; b++)
-		to->stages[b].condition = renumbered(p, to->stages[b].condition);
+		to->block_plans[b].condition = renumbered(p, to->block_plans[b].condition);
 	for (uint32_t i = 0; i < to->event_count; i++) {
 		to->events[i].guard = renumbered(p, to->events[i].guard);
 		to->events[i].address = renumbered(p, to->events[i].address);
 		to->events[i].size = renumbered(p, to->events[i].size);
 	}
-	for (uint32_t i = 0; i < to->digest_count; i++) {
-		to->digest[i].guard = renumbered(p, to->digest[i].guard);
-		to->digest[i].address = renumbered(p, to->digest[i].address);
-		to->digest[i].size = renumbered(p, to->digest[i].size);
+	for (uint32_t i = 0; i < to->launch_event_count; i++) {
+		to->launch_events[i].guard = renumbered(p, to->launch_events[i].guard);
+		to->launch_events[i].address = renumbered(p, to->launch_events[i].address);
+		to->launch_events[i].size = renumbered(p, to->launch_events[i].size);
 	}
 	for (uint32_t i = 0; i < to->carried_count; i++) {
 		to->carried[i].phi = renumbered(p, to->carried[i].phi);

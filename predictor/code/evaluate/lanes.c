@@ -5,7 +5,7 @@
 void kc__set_uniform(struct kc_lanes *out, int64_t value, uint32_t known)
 {
 	out->known = known;
-	out->moves = out->bends = 0;
+	out->affine_in = out->unknown_in = 0;
 	out->uniform = 1;
 	out->plane = 0;
 	out->v[0] = value;
@@ -21,7 +21,7 @@ static void write_out(const struct kc_lanes *lanes, int64_t *v)
 		v[i] = first;
 }
 
-void kc__spread(struct kc_lanes *lanes)
+void kc__expand(struct kc_lanes *lanes)
 {
 	int64_t v[KC_WARP_LANES];
 
@@ -34,7 +34,7 @@ void kc__spread(struct kc_lanes *lanes)
 
 static int64_t step_in(const struct kc_lanes *lanes, uint32_t c)
 {
-	return lanes->moves >> c & 1 ? lanes->step[c] : 0;
+	return lanes->affine_in >> c & 1 ? lanes->step[c] : 0;
 }
 
 static void set_step(struct kc_lanes *out, uint32_t c, int64_t step, uint32_t bits)
@@ -42,28 +42,28 @@ static void set_step(struct kc_lanes *out, uint32_t c, int64_t step, uint32_t bi
 	uint16_t bit = (uint16_t)(1u << c);
 
 	step = kc__wrap(step, bits);
-	out->moves &= (uint16_t)~bit;
+	out->affine_in &= (uint16_t)~bit;
 	if (step > KC_STEP_MAX || step < -KC_STEP_MAX) {
-		out->bends |= bit;
+		out->unknown_in |= bit;
 	} else if (step) {
-		out->moves |= bit;
+		out->affine_in |= bit;
 		out->step[c] = step;
 	}
 }
 
-/* Goes on as `from` does in each sum, where `from` may be out itself. */
+/* Keeps the steps that both have. `from` may be `out` itself. */
 static void blend_steps(struct kc_lanes *out, const struct kc_lanes *from)
 {
 	uint16_t differ = 0;
 
-	for (uint16_t left = out->moves | from->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = out->affine_in | from->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		if (step_in(out, c) != step_in(from, c))
 			differ |= (uint16_t)(1u << c);
 	}
-	out->bends |= from->bends | differ;
-	out->moves &= (uint16_t)~out->bends;
+	out->unknown_in |= from->unknown_in | differ;
+	out->affine_in &= (uint16_t)~out->unknown_in;
 }
 
 void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask, int first)
@@ -80,7 +80,7 @@ void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask,
 		blend_steps(out, from);
 		return;
 	}
-	kc__spread(out);
+	kc__expand(out);
 	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 		out->v[i] = mask >> i & 1 ? kc__lane(from, i) : out->v[i];
 	out->known = (out->known & ~mask) | (from->known & mask);
@@ -112,7 +112,7 @@ static const int64_t *numbers(const struct kc_lanes *lanes, int64_t *spread)
 			return 0;                                                                                      \
 	} while (0)
 
-/* The operations that are frequent, so that the compiler makes vector code of them. 0: it is another one. */
+/* Frequent operations, written so that the compiler vectorizes them. 0: it is another operation. */
 static int frequent(const struct kc_value *value, const int64_t *a, const int64_t *b, int b_uniform, int64_t *r)
 {
 	uint64_t by = (uint64_t)b[0];
@@ -190,9 +190,9 @@ static void compute(const struct kc_value *value, const struct kc_lanes *a, cons
 		out->v[i] = kc__compute(value, as[i], bs[i], cs[i]);
 }
 
-/* --- how they go on */
+/* --- steps */
 
-struct motion {
+struct stepping {
 	struct kc_windows *w;
 	const struct kc_value *value;
 	const struct kc_lanes *a, *b;
@@ -200,55 +200,55 @@ struct motion {
 	struct kc_lanes *out;
 };
 
-static void bend_all(struct motion *m)
+static void forget_all_steps(struct stepping *m)
 {
-	m->out->bends |= m->out->moves;
-	m->out->moves = 0;
+	m->out->unknown_in |= m->out->affine_in;
+	m->out->affine_in = 0;
 }
 
-static void bend(struct motion *m, uint32_t c, uint64_t stride)
+static void forget_step(struct stepping *m, uint32_t c, uint64_t period)
 {
-	m->out->bends |= (uint16_t)(1u << c);
-	m->out->moves &= (uint16_t) ~(1u << c);
-	if (stride)
-		kc__want_stride(m->w, c, stride);
+	m->out->unknown_in |= (uint16_t)(1u << c);
+	m->out->affine_in &= (uint16_t) ~(1u << c);
+	if (period)
+		kc__want_period(m->w, c, period);
 }
 
-static void add_steps(struct motion *m, int sign)
+static void add_steps(struct stepping *m, int sign)
 {
-	for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		set_step(m->out, c, step_in(m->a, c) + sign * step_in(m->b, c), m->value->bits);
 	}
 }
 
-static void scale_steps(struct motion *m, const struct kc_lanes *scaled, const struct kc_lanes *by)
+static void scale_steps(struct stepping *m, const struct kc_lanes *scaled, const struct kc_lanes *by)
 {
-	if (by->moves | by->bends || !by->uniform) {
-		if (scaled->moves | scaled->bends)
-			bend_all(m);
+	if (by->affine_in | by->unknown_in || !by->uniform) {
+		if (scaled->affine_in | scaled->unknown_in)
+			forget_all_steps(m);
 		return;
 	}
-	for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		set_step(m->out, c, (int64_t)((uint64_t)step_in(scaled, c) * (uint64_t)by->v[0]), m->value->bits);
 	}
 }
 
-static void multiply_steps(struct motion *m)
+static void multiply_steps(struct stepping *m)
 {
-	int a = (m->a->moves | m->a->bends) != 0, b = (m->b->moves | m->b->bends) != 0;
+	int a = (m->a->affine_in | m->a->unknown_in) != 0, b = (m->b->affine_in | m->b->unknown_in) != 0;
 
 	if (a && b)
-		bend_all(m);
+		forget_all_steps(m);
 	else
 		scale_steps(m, a ? m->a : m->b, a ? m->b : m->a);
 }
 
-/* Terms until a, read as a number from 0 on, comes to another multiple of `modulus`. */
-static int64_t terms_within(const struct motion *m, uint64_t modulus, int64_t step)
+/* Terms until `a`, in some lane, passes a multiple of `modulus`. */
+static int64_t terms_within(const struct stepping *m, uint64_t modulus, int64_t step)
 {
 	int64_t terms = KC_ENDLESS;
 	uint32_t lanes = m->active & m->a->known;
@@ -267,7 +267,7 @@ static int64_t terms_within(const struct motion *m, uint64_t modulus, int64_t st
 	return terms;
 }
 
-static int any_negative(const struct motion *m)
+static int any_negative(const struct stepping *m)
 {
 	uint32_t lanes = m->active & m->a->known;
 
@@ -281,13 +281,14 @@ static int any_negative(const struct motion *m)
 }
 
 /*
- * a / modulus and a % modulus go on by step / modulus and by 0 where the
- * modulus divides the step. A step much smaller leaves the quotient as it is,
- * and moves the remainder, for a number of terms. What is left bends.
+ * Where the modulus divides the step of a, a / modulus steps by step / modulus
+ * and a % modulus does not change. Where the step is much smaller than the
+ * modulus, the quotient stays the same and the remainder takes the step for a
+ * number of terms. Otherwise the next term is unknown.
  */
-static void divide_steps(struct motion *m, uint64_t modulus, int is_rest)
+static void divide_steps(struct stepping *m, uint64_t modulus, int is_remainder)
 {
-	uint16_t left = m->out->moves;
+	uint16_t left = m->out->affine_in;
 
 	kc__limit_range(m->w, m->a, m->value->source_bits, m->value->is_signed, m->active);
 	for (; left; left &= (uint16_t)(left - 1)) {
@@ -296,69 +297,69 @@ static void divide_steps(struct motion *m, uint64_t modulus, int is_rest)
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
 
 		if (size % modulus == 0) {
-			set_step(m->out, c, is_rest ? 0 : step / (int64_t)modulus, m->value->bits);
+			set_step(m->out, c, is_remainder ? 0 : step / (int64_t)modulus, m->value->bits);
 		} else if (size <= modulus / TERMS_WORTH_A_WINDOW) {
 			kc__limit_flow(m->w, c, terms_within(m, modulus, step),
-				       (uint16_t)((m->a->moves | m->a->bends) & ~(1u << c)));
-			set_step(m->out, c, is_rest ? step : 0, m->value->bits);
+				       (uint16_t)((m->a->affine_in | m->a->unknown_in) & ~(1u << c)));
+			set_step(m->out, c, is_remainder ? step : 0, m->value->bits);
 		} else {
-			bend(m, c, modulus / kc__common_divisor(modulus, size));
+			forget_step(m, c, modulus / kc__common_divisor(modulus, size));
 		}
 	}
 }
 
-/* The other operand, where it is one constant. */
-static int is_fixed(const struct kc_lanes *lanes)
+/* The same number in all lanes and terms. */
+static int is_constant(const struct kc_lanes *lanes)
 {
-	return lanes->uniform && !(lanes->moves | lanes->bends);
+	return lanes->uniform && !(lanes->affine_in | lanes->unknown_in);
 }
 
-static void shift_right(struct motion *m)
+static void shift_right(struct stepping *m)
 {
 	uint64_t by = (uint64_t)m->b->v[0];
 
-	if (!is_fixed(m->b) || by >= m->value->bits || by > 60)
-		bend_all(m);
+	if (!is_constant(m->b) || by >= m->value->bits || by > 60)
+		forget_all_steps(m);
 	else
 		divide_steps(m, (uint64_t)1 << by, 0);
 }
 
-static void divide(struct motion *m)
+static void divide(struct stepping *m)
 {
 	int64_t by = kc__read(m->b->v[0], m->value->source_bits, m->value->is_signed);
 
-	/* Rounding towards 0 is another matter below 0. */
-	if (!is_fixed(m->b) || by <= 0 || by > KC_STEP_MAX || any_negative(m)) {
-		bend_all(m);
+	/* Division rounds towards 0, so that below 0 the rules of divide_steps do not hold. */
+	if (!is_constant(m->b) || by <= 0 || by > KC_STEP_MAX || any_negative(m)) {
+		forget_all_steps(m);
 		return;
 	}
 	divide_steps(m, (uint64_t)by, m->value->op == KC_OP_REM);
 	if (m->value->is_signed)
-		for (uint16_t left = m->a->moves; left; left &= (uint16_t)(left - 1)) {
+		for (uint16_t left = m->a->affine_in; left; left &= (uint16_t)(left - 1)) {
 			uint32_t c = (uint32_t)__builtin_ctz(left);
 
 			if (m->a->step[c] < 0)
 				kc__limit_flow(m->w, c, terms_within(m, (uint64_t)1 << 62, m->a->step[c]),
-					       (uint16_t)((m->a->moves | m->a->bends) & ~(1u << c)));
+					       (uint16_t)((m->a->affine_in | m->a->unknown_in) & ~(1u << c)));
 		}
 }
 
-/* a & 7, a & ~7: the rest of a division by 8, and what it leaves. */
-static void mask_bits(struct motion *m)
+/* a & 7 is the remainder of a division by 8; a & ~7 is a without it. */
+static void mask_bits(struct stepping *m)
 {
-	const struct kc_lanes *constant = is_fixed(m->b) ? m->b : m->a;
-	struct motion of = *m;
+	const struct kc_lanes *constant = is_constant(m->b) ? m->b : m->a;
+	struct stepping of = *m;
 	uint64_t mask = (uint64_t)constant->v[0];
 
 	of.a = constant == m->b ? m->a : m->b;
-	if (!is_fixed(constant)) {
-		bend_all(m);
+	if (!is_constant(constant)) {
+		forget_all_steps(m);
 	} else if (mask + 1 && !(mask & (mask + 1)) && mask < (uint64_t)KC_STEP_MAX) {
 		divide_steps(&of, mask + 1, 1);
 	} else if (~mask + 1 && !(~mask & (~mask + 1)) && ~mask < (uint64_t)KC_STEP_MAX) {
 		uint64_t modulus = ~mask + 1;
 
-		for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+		for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 			uint32_t c = (uint32_t)__builtin_ctz(left);
 			int64_t step = step_in(of.a, c);
 			uint64_t size = (uint64_t)(step < 0 ? -step : step);
@@ -367,52 +368,53 @@ static void mask_bits(struct motion *m)
 				set_step(m->out, c, step, m->value->bits);
 			} else if (size <= modulus / TERMS_WORTH_A_WINDOW) {
 				kc__limit_flow(m->w, c, terms_within(&of, modulus, step),
-					       (uint16_t)((of.a->moves | of.a->bends) & ~(1u << c)));
+					       (uint16_t)((of.a->affine_in | of.a->unknown_in) & ~(1u << c)));
 				set_step(m->out, c, 0, m->value->bits);
 			} else {
-				bend(m, c, modulus / kc__common_divisor(modulus, size));
+				forget_step(m, c, modulus / kc__common_divisor(modulus, size));
 			}
 		}
 	} else {
-		bend_all(m);
+		forget_all_steps(m);
 	}
 }
 
-/* a | 3 and a ^ 3 go on as a does where a's steps leave those bits alone. */
-static void set_bits(struct motion *m)
+/* a | 3 and a ^ 3 step as a does if a's steps do not change those bits. */
+static void set_bits(struct stepping *m)
 {
-	const struct kc_lanes *constant = is_fixed(m->b) ? m->b : m->a, *moving = constant == m->b ? m->a : m->b;
+	const struct kc_lanes *constant = is_constant(m->b) ? m->b : m->a, *moving = constant == m->b ? m->a : m->b;
 	uint64_t modulus = 1;
 
-	if (!is_fixed(constant) || constant->v[0] < 0 || constant->v[0] >= (int64_t)1 << 32) {
-		bend_all(m);
+	if (!is_constant(constant) || constant->v[0] < 0 || constant->v[0] >= (int64_t)1 << 32) {
+		forget_all_steps(m);
 		return;
 	}
 	while (modulus <= (uint64_t)constant->v[0])
 		modulus *= 2;
-	for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 		int64_t step = step_in(moving, c);
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
 
 		if (size % modulus)
-			bend(m, c, modulus / kc__common_divisor(modulus, size));
+			forget_step(m, c, modulus / kc__common_divisor(modulus, size));
 		else
 			set_step(m->out, c, step, m->value->bits);
 	}
 }
 
-/* The high half of a product with a constant, as it is used to divide: constant until it steps. */
-static void multiply_high(struct motion *m)
+/* The high half of a product with a constant, as compilers use it to divide: it stays the same for a number of terms.
+ */
+static void multiply_high(struct stepping *m)
 {
-	const struct kc_lanes *constant = is_fixed(m->b) ? m->b : m->a, *moving = constant == m->b ? m->a : m->b;
-	struct motion of = *m;
+	const struct kc_lanes *constant = is_constant(m->b) ? m->b : m->a, *moving = constant == m->b ? m->a : m->b;
+	struct stepping of = *m;
 	struct kc_lanes scaled;
 	struct kc_value low = *m->value;
 	int64_t by = kc__read(constant->v[0], m->value->bits, m->value->is_signed);
 
-	if (!is_fixed(constant) || m->value->bits != 32) {
-		bend_all(m);
+	if (!is_constant(constant) || m->value->bits != 32) {
+		forget_all_steps(m);
 		return;
 	}
 	kc__limit_range(m->w, moving, 32, m->value->is_signed, m->active);
@@ -425,36 +427,38 @@ static void multiply_high(struct motion *m)
 	low.source_bits = 64;
 	of.value = &low;
 	of.a = &scaled;
-	for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 		int64_t step;
 
 		if (__builtin_mul_overflow(step_in(moving, c), by, &step) || step > KC_STEP_MAX ||
 		    step < -KC_STEP_MAX) {
-			bend(m, c, 0);
+			forget_step(m, c, 0);
 			continue;
 		}
 		kc__limit_flow(m->w, c, terms_within(&of, (uint64_t)1 << 32, step),
-			       (uint16_t)((moving->moves | moving->bends) & ~(1u << c)));
-		m->out->moves &= (uint16_t) ~(1u << c);
+			       (uint16_t)((moving->affine_in | moving->unknown_in) & ~(1u << c)));
+		m->out->affine_in &= (uint16_t) ~(1u << c);
 	}
 }
 
-/* Which of the two each lane takes does not change in the window; they must go on alike, or all take the same. */
-static void choose_steps(struct motion *m, const struct kc_lanes *first, const struct kc_lanes *second, uint32_t firsts)
+/* Within the window each lane keeps its choice. The steps are known if all lanes choose the same operand, or if both
+ * have the same steps. */
+static void choose_steps(struct stepping *m, const struct kc_lanes *first, const struct kc_lanes *second,
+			 uint32_t firsts)
 {
 	uint32_t active = m->active & m->out->known;
 	const struct kc_lanes *all = !(active & ~firsts) ? first : second;
 
-	m->out->moves = all->moves;
-	m->out->bends = all->bends;
-	for (uint16_t left = all->moves; left; left &= (uint16_t)(left - 1))
+	m->out->affine_in = all->affine_in;
+	m->out->unknown_in = all->unknown_in;
+	for (uint16_t left = all->affine_in; left; left &= (uint16_t)(left - 1))
 		m->out->step[__builtin_ctz(left)] = all->step[__builtin_ctz(left)];
 	if (active & firsts && active & ~firsts)
 		blend_steps(m->out, first);
 }
 
-static void choose_extreme(struct motion *m)
+static void choose_extreme(struct stepping *m)
 {
 	struct kc_value less = *m->value;
 	uint32_t firsts = 0;
@@ -470,31 +474,31 @@ static void choose_extreme(struct motion *m)
 	choose_steps(m, m->a, m->b, firsts);
 }
 
-static void extend(struct motion *m)
+static void extend(struct stepping *m)
 {
 	if (m->value->bits > m->value->source_bits)
 		kc__limit_range(m->w, m->a, m->value->source_bits, m->value->is_signed, m->active);
-	for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		set_step(m->out, c, kc__wrap(step_in(m->a, c), m->value->source_bits), m->value->bits);
 	}
 }
 
-static void shift_left(struct motion *m)
+static void shift_left(struct stepping *m)
 {
 	uint64_t by = (uint64_t)m->b->v[0];
 	struct kc_lanes factor;
 
-	if (!is_fixed(m->b) || by >= m->value->bits) {
-		bend_all(m);
+	if (!is_constant(m->b) || by >= m->value->bits) {
+		forget_all_steps(m);
 		return;
 	}
 	kc__set_uniform(&factor, (int64_t)((uint64_t)1 << by), KC_ALL_LANES);
 	scale_steps(m, m->a, &factor);
 }
 
-static void move(struct motion *m)
+static void find_steps(struct stepping *m)
 {
 	switch (m->value->op) {
 	case KC_OP_ADD:
@@ -524,7 +528,7 @@ static void move(struct motion *m)
 		set_bits(m);
 		break;
 	case KC_OP_NOT:
-		for (uint16_t left = m->out->moves; left; left &= (uint16_t)(left - 1)) {
+		for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 			uint32_t c = (uint32_t)__builtin_ctz(left);
 
 			set_step(m->out, c, -step_in(m->a, c), m->value->bits);
@@ -542,10 +546,10 @@ static void move(struct motion *m)
 		break;
 	case KC_OP_COMPARE:
 		kc__limit_compare(m->w, m->value, m->a, m->b, m->active);
-		m->out->moves = m->out->bends = 0;
+		m->out->affine_in = m->out->unknown_in = 0;
 		break;
 	default:
-		bend_all(m);
+		forget_all_steps(m);
 		break;
 	}
 }
@@ -564,7 +568,7 @@ uint32_t kc__lanes_where(const struct kc_lanes *predicate, int negated)
 static void choose(struct kc_windows *w, const struct kc_value *value, const struct kc_lanes *a,
 		   const struct kc_lanes *b, const struct kc_lanes *c, uint32_t active, struct kc_lanes *out)
 {
-	struct motion m = {w, value, b, c, active, out};
+	struct stepping m = {w, value, b, c, active, out};
 	uint32_t firsts = kc__lanes_where(a, 0);
 
 	compute(value, a, b, c, out);
@@ -575,21 +579,21 @@ static void choose(struct kc_windows *w, const struct kc_value *value, const str
 void kc__operate(struct kc_windows *w, const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
 		 const struct kc_lanes *c, uint32_t active, struct kc_lanes *out)
 {
-	struct motion m = {w, value, a, b, active, out};
+	struct stepping m = {w, value, a, b, active, out};
 
 	if (value->op == KC_OP_SELECT) {
 		choose(w, value, a, b, c, active, out);
 		return;
 	}
 	out->known = a->known & b->known & c->known;
-	out->moves = a->moves | b->moves | c->moves;
-	out->bends = a->bends | b->bends | c->bends;
-	out->moves &= (uint16_t)~out->bends;
+	out->affine_in = a->affine_in | b->affine_in | c->affine_in;
+	out->unknown_in = a->unknown_in | b->unknown_in | c->unknown_in;
+	out->affine_in &= (uint16_t)~out->unknown_in;
 	if (!(out->known & active)) {
 		kc__set_uniform(out, 0, 0);
 		return;
 	}
 	compute(value, a, b, c, out);
-	if (value->op == KC_OP_COMPARE || out->moves)
-		move(&m);
+	if (value->op == KC_OP_COMPARE || out->affine_in)
+		find_steps(&m);
 }

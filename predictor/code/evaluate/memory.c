@@ -1,13 +1,13 @@
 #include "memory.h"
 
-#define SECTOR_LOG2 5 /* of KC_SECTOR_BYTES */
+#define SECTOR_LOG2 5 /* log2(KC_SECTOR_BYTES) */
 
 static uint32_t share_of_lane(uint32_t bytes)
 {
 	return (bytes + KC_SECTOR_BYTES - 1) / KC_SECTOR_BYTES;
 }
 
-/* Distinct numbers met so far; mostly they come in order. */
+/* Distinct numbers so far; most come in ascending order. */
 struct met {
 	int64_t all[2 * KC_WARP_LANES];
 	int64_t highest;
@@ -29,15 +29,16 @@ static void meet(struct met *met, int64_t number)
 	met->all[met->count++] = number;
 }
 
-/* Places in rows: `across` from row to row, `along` within one; moved by each multiple of `apart`, a divisor of a
- * sector, equally often. */
+/* Addresses of lanes in rows, averaged over their alignments: moved by each multiple of `apart`, a divisor of a sector.
+ */
 struct grid {
-	int64_t at, along, across;
+	int64_t at, column_step, row_step;
 	int64_t in_row, rows;
 	uint32_t apart;
 };
 
-/* On average: the sum of floor((i + x) / n) for i = 0 … n - 1 is floor(x), here with n = 32 / apart. */
+/* Sectors of `bytes` from `first` on, averaged over alignments: the sum of floor((i + x) / n) for i = 0 … n - 1 is
+ * floor(x), here with n = 32 / apart. */
 static double touched(const struct grid *g, int64_t first, int64_t bytes)
 {
 	int64_t whole = ((first & (g->apart - 1)) + bytes - 1) / g->apart;
@@ -45,36 +46,37 @@ static double touched(const struct grid *g, int64_t first, int64_t bytes)
 	return 1 + (double)(whole * g->apart) / KC_SECTOR_BYTES;
 }
 
-/* Where rows, and the places in one unless they leave out no sector, are apart. 0: they may share sectors. */
+/* If neither rows nor lanes within one share sectors, unless a row covers all sectors that it spans. 0: they may share.
+ */
 static double sectors_of_grid(struct grid g, uint32_t bytes)
 {
 	int64_t row_bytes, distance;
 	double sectors = 0;
 
-	g.in_row = g.along ? g.in_row : 1;
-	g.rows = g.across ? g.rows : 1;
-	if (g.along < 0) {
-		g.at += g.along * (g.in_row - 1);
-		g.along = -g.along;
+	g.in_row = g.column_step ? g.in_row : 1;
+	g.rows = g.row_step ? g.rows : 1;
+	if (g.column_step < 0) {
+		g.at += g.column_step * (g.in_row - 1);
+		g.column_step = -g.column_step;
 	}
-	row_bytes = g.along * (g.in_row - 1) + bytes;
-	distance = g.across < 0 ? -g.across : g.across;
+	row_bytes = g.column_step * (g.in_row - 1) + bytes;
+	distance = g.row_step < 0 ? -g.row_step : g.row_step;
 	if (g.rows > 1 && distance < row_bytes + KC_SECTOR_BYTES)
 		return 0;
-	if (g.along > KC_SECTOR_BYTES && g.along < bytes + KC_SECTOR_BYTES)
+	if (g.column_step > KC_SECTOR_BYTES && g.column_step < bytes + KC_SECTOR_BYTES)
 		return 0;
 	for (int64_t row = 0; row < g.rows; row++) {
-		int64_t at = g.at + row * g.across;
+		int64_t at = g.at + row * g.row_step;
 
-		if (g.along <= KC_SECTOR_BYTES)
+		if (g.column_step <= KC_SECTOR_BYTES)
 			sectors += touched(&g, at, row_bytes);
-		for (int64_t i = 0; i < g.in_row && g.along > KC_SECTOR_BYTES; i++)
-			sectors += touched(&g, at + i * g.along, bytes);
+		for (int64_t i = 0; i < g.in_row && g.column_step > KC_SECTOR_BYTES; i++)
+			sectors += touched(&g, at + i * g.column_step, bytes);
 	}
 	return sectors;
 }
 
-/* 0: the lanes are not to be had as a grid. */
+/* 0: the addresses of the lanes are no such rows. */
 static double sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t apart)
 {
 	uint32_t first = (uint32_t)__builtin_ctz(lanes), run = lanes >> first;
@@ -82,24 +84,27 @@ static double sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, u
 
 	if (!address->plane)
 		return 0;
-	g = (struct grid){
-	    address->v[0], address->along, address->across, 1 << address->shift, KC_WARP_LANES >> address->shift,
-	    apart};
+	g = (struct grid){address->v[0],
+			  address->column_step,
+			  address->row_step,
+			  1 << address->row_log2,
+			  KC_WARP_LANES >> address->row_log2,
+			  apart};
 	if (lanes == KC_ALL_LANES) {
 		double sectors = sectors_of_grid(g, bytes);
 
 		if (sectors > 0)
 			return sectors;
-		return sectors_of_grid((struct grid){g.at, g.across, g.along, g.rows, g.in_row, apart}, bytes);
+		return sectors_of_grid((struct grid){g.at, g.row_step, g.column_step, g.rows, g.in_row, apart}, bytes);
 	}
 	if (g.rows > 1 || run & (run + 1))
 		return 0;
-	g.at += first * g.along;
+	g.at += first * g.column_step;
 	g.in_row = kc__count_of(run);
 	return sectors_of_grid(g, bytes);
 }
 
-/* Moved by so many bytes. */
+/* Sectors of the lanes, all addresses moved by `by` bytes. */
 static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t by)
 {
 	struct met met;
@@ -116,7 +121,7 @@ static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint
 	return met.count;
 }
 
-/* Alignments of an access that are looked at. */
+/* Alignments that are averaged over. */
 #define ALIGNMENTS_MAX 8u
 
 double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart)
@@ -185,7 +190,7 @@ uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, ui
 	return sectors > dense ? sectors - dense : 0;
 }
 
-/* Halves or quarters of a warp in which a request is served. */
+/* Parts of a warp in which a request is served: 1, 2 halves or 4 quarters. */
 static uint32_t parts_of(uint32_t bytes)
 {
 	uint32_t words = bytes / KC_BANK_BYTES;
@@ -202,7 +207,7 @@ uint32_t kc__least_passes(uint32_t mask, uint32_t bytes)
 	return passes;
 }
 
-/* The lanes that are served at once: words of a bank beyond the first each take another pass. */
+/* Passes of lanes that are served together: one for each different word of the bank that has most. */
 static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32_t words)
 {
 	int64_t word_at[KC_WARP_LANES * 4];
@@ -230,28 +235,28 @@ static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32
 	return most;
 }
 
-/* Words at even distances, one a lane. 0: the lanes are not like that. */
+/* The same for one word per lane at equal distances. 0: distances are not equal. */
 static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 {
 	uint32_t width, run = lanes >> __builtin_ctz(lanes), count = KC_WARP_LANES, in_one_pass;
 	int64_t distance;
 
-	if (!address->plane || (address->v[0] | address->along | address->across) % KC_BANK_BYTES)
+	if (!address->plane || (address->v[0] | address->column_step | address->row_step) % KC_BANK_BYTES)
 		return 0;
-	width = 1u << address->shift;
-	distance = address->along;
+	width = 1u << address->row_log2;
+	distance = address->column_step;
 	if (width == KC_WARP_LANES) {
 		if (run & (run + 1))
 			return 0;
 		count = kc__count_of(run);
 	} else if (lanes != KC_ALL_LANES) {
 		return 0;
-	} else if (!address->across) {
+	} else if (!address->row_step) {
 		count = width;
-	} else if (!address->along) {
+	} else if (!address->column_step) {
 		count = KC_WARP_LANES / width;
-		distance = address->across;
-	} else if (address->across != address->along * width) {
+		distance = address->row_step;
+	} else if (address->row_step != address->column_step * width) {
 		return 0;
 	}
 	distance = (distance < 0 ? -distance : distance) / KC_BANK_BYTES;
@@ -284,27 +289,27 @@ uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t byte
 	return passes;
 }
 
-/* All lanes at one place, which an access never straddles: always one sector, or one word. */
+/* All lanes have the same address, a multiple of the size: always one sector, or one word. */
 static int is_one_place(const struct kc_lanes *address, uint32_t bytes)
 {
 	if (!address->uniform || !bytes || address->v[0] % bytes)
 		return 0;
-	for (uint16_t moves = address->moves; moves; moves &= (uint16_t)(moves - 1))
-		if (address->step[__builtin_ctz(moves)] % bytes)
+	for (uint16_t affine_in = address->affine_in; affine_in; affine_in &= (uint16_t)(affine_in - 1))
+		if (address->step[__builtin_ctz(affine_in)] % bytes)
 			return 0;
-	return !address->bends;
+	return !address->unknown_in;
 }
 
 void kc__limit_pattern(struct kc_windows *w, const struct kc_lanes *address, uint32_t bytes, uint32_t granule_bytes)
 {
-	uint16_t bends = address->bends & w->recorded, moves = address->moves & w->recorded;
+	uint16_t unknown_in = address->unknown_in & w->recorded, affine_in = address->affine_in & w->recorded;
 
-	if (!(bends | moves) || is_one_place(address, bytes))
+	if (!(unknown_in | affine_in) || is_one_place(address, bytes))
 		return;
-	for (; bends; bends &= (uint16_t)(bends - 1))
-		kc__limit_address(w, (uint32_t)__builtin_ctz(bends), 1, 1);
-	for (; moves; moves &= (uint16_t)(moves - 1)) {
-		uint32_t c = (uint32_t)__builtin_ctz(moves);
+	for (; unknown_in; unknown_in &= (uint16_t)(unknown_in - 1))
+		kc__limit_address(w, (uint32_t)__builtin_ctz(unknown_in), 1, 1);
+	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+		uint32_t c = (uint32_t)__builtin_ctz(affine_in);
 		int64_t step = address->step[c];
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
 

@@ -1,4 +1,4 @@
-/* How accesses meet memory: kernels small enough to count by hand. */
+/* Sectors and passes of kernels that are small enough to count by hand. */
 #include "predictor/code/cost.h"
 
 #include <math.h>
@@ -163,8 +163,8 @@ static void copies_read_their_source_size(void **state)
 	assert_near(exactly(copies[4].text, 32, 0).of[KC_COUNT_OF_ST_SHARED], 1);
 }
 
-/* The pipeline of three stages of a product with tiles of 128 x 32 and 32 x 128 halves: two tiles before the loop, in
- * round k tile k + 2 where there is one. Of the 2 * 8,192 bytes of a tile each of 128 threads copies 128. */
+/* The pipeline of three stages of a product with tiles of 128 x 32 and 32 x 128 halves: two tiles before the loop,
+ * in round k tile k + 2 where there is one. Of the 2 * 8,192 bytes of a tile each of 128 threads copies 128. */
 #define TILE                                                                                                           \
 	"selp.b32 %r5, 16, 0, %p1;\n" COPY(", %r5") COPY(", %r5") COPY(", %r5") COPY(", %r5") COPY(", %r5")            \
 	    COPY(", %r5") COPY(", %r5") COPY(", %r5") "add.s64 %rd3, %rd3, 2048;\n"

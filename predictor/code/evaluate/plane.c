@@ -1,11 +1,11 @@
 #include "lanes.h"
 
-/* Larger numbers are written out, so that sums of a few do not overflow. */
+/* Limits of a plane, so that sums of a few do not overflow. */
 #define AT_MAX ((int64_t)1 << 61)
 #define SLOPE_MAX ((int64_t)1 << 50)
 
 struct plane {
-	int64_t at, along, across;
+	int64_t at, column_step, row_step;
 };
 
 static int is_plane(const struct kc_lanes *lanes)
@@ -15,7 +15,7 @@ static int is_plane(const struct kc_lanes *lanes)
 
 static struct plane plane_of(const struct kc_lanes *lanes)
 {
-	return (struct plane){lanes->v[0], lanes->plane ? lanes->along : 0, lanes->plane ? lanes->across : 0};
+	return (struct plane){lanes->v[0], lanes->plane ? lanes->column_step : 0, lanes->plane ? lanes->row_step : 0};
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -23,24 +23,25 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int extremes(const struct plane *p, uint32_t shift, int64_t *low, int64_t *high)
+static int extremes(const struct plane *p, uint32_t row_log2, int64_t *low, int64_t *high)
 {
-	int64_t right = p->along * ((1 << shift) - 1), down = p->across * ((int64_t)(KC_WARP_LANES >> shift) - 1);
+	int64_t right = p->column_step * ((1 << row_log2) - 1),
+		down = p->row_step * ((int64_t)(KC_WARP_LANES >> row_log2) - 1);
 
-	if (p->at > AT_MAX || p->at < -AT_MAX || p->along > SLOPE_MAX || p->along < -SLOPE_MAX ||
-	    p->across > SLOPE_MAX || p->across < -SLOPE_MAX)
+	if (p->at > AT_MAX || p->at < -AT_MAX || p->column_step > SLOPE_MAX || p->column_step < -SLOPE_MAX ||
+	    p->row_step > SLOPE_MAX || p->row_step < -SLOPE_MAX)
 		return 0;
 	*low = p->at + least(right, 0) + least(down, 0);
 	*high = p->at - least(-right, 0) - least(-down, 0);
 	return 1;
 }
 
-/* The least and the greatest of all lanes. 0: numbers too large to say. */
+/* The least and the greatest value of all lanes. 0: the numbers are too large. */
 static int extremes_of(const struct kc_lanes *lanes, int64_t *low, int64_t *high)
 {
 	struct plane p = plane_of(lanes);
 
-	return extremes(&p, lanes->plane ? lanes->shift : 0, low, high);
+	return extremes(&p, lanes->plane ? lanes->row_log2 : 0, low, high);
 }
 
 int kc__reads_as_kept(const struct kc_lanes *lanes, uint32_t bits, int is_signed)
@@ -52,25 +53,25 @@ int kc__reads_as_kept(const struct kc_lanes *lanes, uint32_t bits, int is_signed
 	return bits == 64 || (bits == 32 && low >= INT32_MIN && high <= INT32_MAX);
 }
 
-/* 0: it would not be kept as it is. */
-static int settle(struct plane p, uint32_t bits, uint32_t shift, struct kc_lanes *out)
+/* 0: some lane would wrap around. */
+static int store_plane(struct plane p, uint32_t bits, uint32_t row_log2, struct kc_lanes *out)
 {
 	int64_t low, high;
 
 	if (bits != 64 && bits != 32)
 		return 0;
-	if (!extremes(&p, shift, &low, &high) || (bits == 32 && (low < INT32_MIN || high > INT32_MAX)))
+	if (!extremes(&p, row_log2, &low, &high) || (bits == 32 && (low < INT32_MIN || high > INT32_MAX)))
 		return 0;
-	out->uniform = !p.along && !p.across;
+	out->uniform = !p.column_step && !p.row_step;
 	out->plane = !out->uniform;
-	out->shift = (uint8_t)shift;
-	out->along = p.along;
-	out->across = p.across;
+	out->row_log2 = (uint8_t)row_log2;
+	out->column_step = p.column_step;
+	out->row_step = p.row_step;
 	out->v[0] = p.at;
 	return 1;
 }
 
-static int settle_number(int64_t number, struct kc_lanes *out)
+static int store_number(int64_t number, struct kc_lanes *out)
 {
 	out->uniform = 1;
 	out->plane = 0;
@@ -80,23 +81,23 @@ static int settle_number(int64_t number, struct kc_lanes *out)
 
 static int is_small(const struct plane *p)
 {
-	return p->at < AT_MAX / 2 && p->at > -AT_MAX / 2 && p->along < SLOPE_MAX && p->along > -SLOPE_MAX &&
-	       p->across < SLOPE_MAX && p->across > -SLOPE_MAX;
+	return p->at < AT_MAX / 2 && p->at > -AT_MAX / 2 && p->column_step < SLOPE_MAX && p->column_step > -SLOPE_MAX &&
+	       p->row_step < SLOPE_MAX && p->row_step > -SLOPE_MAX;
 }
 
-static int scale(const struct plane *p, int64_t by, uint32_t bits, uint32_t shift, struct kc_lanes *out)
+static int scale(const struct plane *p, int64_t by, uint32_t bits, uint32_t row_log2, struct kc_lanes *out)
 {
-	int64_t at, along, across;
+	int64_t at, column_step, row_step;
 
-	if (__builtin_mul_overflow(p->at, by, &at) || __builtin_mul_overflow(p->along, by, &along) ||
-	    __builtin_mul_overflow(p->across, by, &across))
+	if (__builtin_mul_overflow(p->at, by, &at) || __builtin_mul_overflow(p->column_step, by, &column_step) ||
+	    __builtin_mul_overflow(p->row_step, by, &row_step))
 		return 0;
-	return settle((struct plane){at, along, across}, bits, shift, out);
+	return store_plane((struct plane){at, column_step, row_step}, bits, row_log2, out);
 }
 
-/* a / by and a % by, where the quotient is the same in all lanes. */
-static int divide(const struct kc_value *value, const struct kc_lanes *a, int64_t by, int is_rest, uint32_t shift,
-		  struct kc_lanes *out)
+/* a / by and a % by, if the quotient is the same in all lanes. */
+static int divide(const struct kc_value *value, const struct kc_lanes *a, int64_t by, int is_remainder,
+		  uint32_t row_log2, struct kc_lanes *out)
 {
 	struct plane p = plane_of(a);
 	int64_t low, high;
@@ -104,13 +105,13 @@ static int divide(const struct kc_value *value, const struct kc_lanes *a, int64_
 	if (by <= 0 || !kc__reads_as_kept(a, value->source_bits, value->is_signed) || !extremes_of(a, &low, &high) ||
 	    low < 0 || low / by != high / by)
 		return 0;
-	if (!is_rest)
-		return settle_number(low / by, out);
+	if (!is_remainder)
+		return store_number(low / by, out);
 	p.at -= low / by * by;
-	return settle(p, value->bits, shift, out);
+	return store_plane(p, value->bits, row_log2, out);
 }
 
-/* Where the sign of the difference is the same in all lanes. */
+/* If the sign of the difference is the same in all lanes. */
 static int compare(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
 		   struct kc_lanes *out)
 {
@@ -122,28 +123,28 @@ static int compare(const struct kc_value *value, const struct kc_lanes *a, const
 	    !extremes_of(a, &low_a, &high_a) || !extremes_of(b, &low_b, &high_b))
 		return 0;
 	if (is_equality)
-		return (high_a < low_b || high_b < low_a) && settle_number(value->compare == KC_PTX_NE, out);
+		return (high_a < low_b || high_b < low_a) && store_number(value->compare == KC_PTX_NE, out);
 	if (high_a < low_b || (value->compare == KC_PTX_LE && high_a == low_b))
-		return settle_number(1, out);
+		return store_number(1, out);
 	if (low_a > high_b || (value->compare == KC_PTX_LT && low_a == high_b))
-		return settle_number(0, out);
+		return store_number(0, out);
 	return 0;
 }
 
-static int mask_bits(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b, uint32_t shift,
-		     struct kc_lanes *out)
+static int mask_bits(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
+		     uint32_t row_log2, struct kc_lanes *out)
 {
 	int64_t mask = b->v[0];
 
 	if (!b->uniform)
-		return a->uniform ? mask_bits(value, b, a, shift, out) : 0;
-	return mask > 0 && !(mask & (mask + 1)) && mask < AT_MAX && divide(value, a, mask + 1, 1, shift, out);
+		return a->uniform ? mask_bits(value, b, a, row_log2, out) : 0;
+	return mask > 0 && !(mask & (mask + 1)) && mask < AT_MAX && divide(value, a, mask + 1, 1, row_log2, out);
 }
 
 int kc__operate_planes(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
 		       const struct kc_lanes *c, struct kc_lanes *out)
 {
-	uint32_t shift = a->plane ? a->shift : b->plane ? b->shift : c->plane ? c->shift : 0;
+	uint32_t row_log2 = a->plane ? a->row_log2 : b->plane ? b->row_log2 : c->plane ? c->row_log2 : 0;
 	struct plane p, q;
 
 	if (!is_plane(a) || !is_plane(b) || !is_plane(c))
@@ -153,34 +154,35 @@ int kc__operate_planes(const struct kc_value *value, const struct kc_lanes *a, c
 	switch (value->op) {
 	case KC_OP_ADD:
 		return is_small(&p) && is_small(&q) &&
-		       settle((struct plane){p.at + q.at, p.along + q.along, p.across + q.across}, value->bits, shift,
-			      out);
+		       store_plane((struct plane){p.at + q.at, p.column_step + q.column_step, p.row_step + q.row_step},
+				   value->bits, row_log2, out);
 	case KC_OP_SUB:
 		return is_small(&p) && is_small(&q) &&
-		       settle((struct plane){p.at - q.at, p.along - q.along, p.across - q.across}, value->bits, shift,
-			      out);
+		       store_plane((struct plane){p.at - q.at, p.column_step - q.column_step, p.row_step - q.row_step},
+				   value->bits, row_log2, out);
 	case KC_OP_MUL:
-		return b->uniform   ? scale(&p, q.at, value->bits, shift, out)
-		       : a->uniform ? scale(&q, p.at, value->bits, shift, out)
+		return b->uniform   ? scale(&p, q.at, value->bits, row_log2, out)
+		       : a->uniform ? scale(&q, p.at, value->bits, row_log2, out)
 				    : 0;
 	case KC_OP_SHL:
 		return b->uniform && q.at >= 0 && q.at < value->bits && q.at < 60 &&
-		       scale(&p, (int64_t)1 << q.at, value->bits, shift, out);
+		       scale(&p, (int64_t)1 << q.at, value->bits, row_log2, out);
 	case KC_OP_SHR:
 		return b->uniform && q.at >= 0 && q.at < value->bits && q.at < 60 &&
-		       divide(value, a, (int64_t)1 << q.at, 0, shift, out);
+		       divide(value, a, (int64_t)1 << q.at, 0, row_log2, out);
 	case KC_OP_DIV:
 	case KC_OP_REM:
 		return b->uniform && kc__reads_as_kept(b, value->source_bits, value->is_signed) &&
-		       divide(value, a, q.at, value->op == KC_OP_REM, shift, out);
+		       divide(value, a, q.at, value->op == KC_OP_REM, row_log2, out);
 	case KC_OP_AND:
-		return mask_bits(value, a, b, shift, out);
+		return mask_bits(value, a, b, row_log2, out);
 	case KC_OP_EXTEND:
-		return kc__reads_as_kept(a, value->source_bits, value->is_signed) && settle(p, value->bits, shift, out);
+		return kc__reads_as_kept(a, value->source_bits, value->is_signed) &&
+		       store_plane(p, value->bits, row_log2, out);
 	case KC_OP_COMPARE:
 		return compare(value, a, b, out);
 	case KC_OP_SELECT:
-		return a->uniform && settle(a->v[0] & 1 ? q : plane_of(c), value->bits, shift, out);
+		return a->uniform && store_plane(a->v[0] & 1 ? q : plane_of(c), value->bits, row_log2, out);
 	default:
 		return 0;
 	}

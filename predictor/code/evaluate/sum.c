@@ -1,7 +1,7 @@
 #include "evaluate.h"
 
-#define STRIDE_MAX 64u
-/* What taking a part of a sum takes beside its terms. */
+#define PERIOD_MAX 64u
+/* Steps of the effort for a part of a sum, apart from its terms. */
 #define STEPS_OF_SUM 2u
 /* Polynomials of a higher degree are taken term by term. */
 #define DEGREE_MAX 4u
@@ -12,15 +12,15 @@ static void add_tally(struct kc_tally *to, const struct kc_tally *from, double w
 		to->of[n] += weight * from->of[n];
 }
 
-/* What is known of the terms from here on. */
+/* A part of a sum: terms from the counter on that are alike. */
 struct piece {
 	struct kc_index start;
-	struct kc_tally sum; /* of one term of each remainder by the stride */
-	uint32_t stride, taken;
-	int64_t terms; /* strides that are alike */
+	struct kc_tally sum; /* of the first period */
+	uint32_t period, taken;
+	int64_t terms; /* periods that are alike */
 	int ended;
-	/* how `terms` goes on */
-	uint16_t moves, bends;
+	/* how `terms` changes with the sums around, as in kc_lanes */
+	uint16_t affine_in, unknown_in;
 	int64_t step[KC_SUMS_MAX];
 };
 
@@ -29,98 +29,99 @@ static int64_t terms_left(const struct kc_index *counter)
 	return counter->end == KC_ENDLESS ? KC_ENDLESS : counter->end - counter->at;
 }
 
-/* One term of each remainder, `strides` further on. */
-static int run_terms(struct kc_evaluation *e, uint32_t c, const struct piece *p, int64_t strides, uint32_t *taken,
-		     kc_term *term)
+/* Evaluates one period, `periods` after the first. */
+static int run_terms(struct kc_evaluation *e, uint32_t c, const struct piece *p, int64_t periods, uint32_t *taken,
+		     kc__run_term *term)
 {
 	struct kc_index *counter = &e->counters[c];
 	int64_t left = terms_left(&p->start);
 	int ended = 0;
 
-	for (*taken = 0; *taken < p->stride && *taken < left && !ended && !e->stopped; ++*taken) {
-		counter->at = p->start.at + strides * p->stride + *taken;
+	for (*taken = 0; *taken < p->period && *taken < left && !ended && !e->stopped; ++*taken) {
+		counter->at = p->start.at + periods * p->period + *taken;
 		ended = term(e, c);
 	}
 	return ended;
 }
 
-static int is_tight(const struct kc_evaluation *e)
+static int is_over_effort(const struct kc_evaluation *e)
 {
-	return !e->outlined && e->steps > e->effort;
+	return !e->at_launch && e->steps > e->effort;
 }
 
-/* Looks at the first stride of terms, in longer ones where that helps. */
-static void look(struct kc_evaluation *e, uint32_t c, struct piece *p, kc_term *term)
+/* Evaluates the first period, and again with longer ones if that makes them alike. */
+static void run_first_terms(struct kc_evaluation *e, uint32_t c, struct piece *p, kc__run_term *term)
 {
 	struct kc_window *window = &e->windows.of[c];
 	struct kc_index *counter = &e->counters[c];
 	int64_t left = terms_left(&p->start);
 
-	p->stride = is_tight(e) ? 1 : counter->stride;
+	p->period = is_over_effort(e) ? 1 : counter->period;
 	for (;;) {
 		p->sum = (struct kc_tally){{0}};
 		e->tally = &p->sum;
 		e->degree = e->polynomial = 0;
 		kc__open_window(window);
-		counter->stride = p->stride;
+		counter->period = p->period;
 		p->ended = run_terms(e, c, p, 0, &p->taken, term);
-		p->terms = window->flow < window->address ? window->flow : window->address;
-		if (is_tight(e) && p->terms < window->flow) {
-			p->terms = window->flow;
+		p->terms = window->flow_terms < window->address_terms ? window->flow_terms : window->address_terms;
+		if (is_over_effort(e) && p->terms < window->flow_terms) {
+			p->terms = window->flow_terms;
 			e->sampled = 1;
 		}
-		if (p->ended || p->terms > 1 || window->stride == 1 || is_tight(e) ||
-		    (uint64_t)p->stride * window->stride > STRIDE_MAX || left / p->stride < 2 * window->stride)
+		if (p->ended || p->terms > 1 || window->period == 1 || is_over_effort(e) ||
+		    (uint64_t)p->period * window->period > PERIOD_MAX || left / p->period < 2 * window->period)
 			return;
-		p->stride *= window->stride;
+		p->period *= window->period;
 	}
 }
 
-/* How many terms there are, and how that goes on: until control flow changes, or to the end of the sum. */
-static void measure(struct kc_evaluation *e, uint32_t c, struct piece *p)
+/* Finds how many periods are alike, until control flow changes or the sum ends, and how that number changes with the
+ * sums around. */
+static void count_like_terms(struct kc_evaluation *e, uint32_t c, struct piece *p)
 {
 	const struct kc_window *window = &e->windows.of[c];
 	int64_t whole = terms_left(&p->start);
 
-	p->moves = p->bends = 0;
+	p->affine_in = p->unknown_in = 0;
 	if (whole != KC_ENDLESS)
-		whole /= p->stride;
+		whole /= p->period;
 	if (whole <= p->terms) {
 		p->terms = whole;
-		p->bends = p->start.bends;
-		for (uint16_t left = p->start.moves; left; left &= (uint16_t)(left - 1)) {
+		p->unknown_in = p->start.unknown_in;
+		for (uint16_t left = p->start.affine_in; left; left &= (uint16_t)(left - 1)) {
 			uint32_t other = (uint32_t)__builtin_ctz(left);
 
-			if (p->start.step[other] % p->stride)
-				p->bends |= (uint16_t)(1u << other);
+			if (p->start.step[other] % p->period)
+				p->unknown_in |= (uint16_t)(1u << other);
 			else
-				p->moves |= (uint16_t)(1u << other);
-			p->step[other] = -(p->start.step[other] / (int64_t)p->stride);
+				p->affine_in |= (uint16_t)(1u << other);
+			p->step[other] = -(p->start.step[other] / (int64_t)p->period);
 		}
-	} else if (p->terms == window->flow) {
-		p->moves = window->moves;
-		p->bends = window->bends;
-		for (uint16_t left = p->moves; left; left &= (uint16_t)(left - 1)) {
+	} else if (p->terms == window->flow_terms) {
+		p->affine_in = window->affine_in;
+		p->unknown_in = window->unknown_in;
+		for (uint16_t left = p->affine_in; left; left &= (uint16_t)(left - 1)) {
 			uint32_t other = (uint32_t)__builtin_ctz(left);
 
 			p->step[other] = window->step[other];
 		}
 	}
-	p->moves &= (uint16_t)~p->bends;
+	p->affine_in &= (uint16_t)~p->unknown_in;
 }
 
-/* The counter stands `terms` strides further on, and goes on as those do. */
-static void add_motion(struct kc_index *counter, const struct piece *p)
+/* Adds the steps of the counter after all these terms. */
+static void add_steps_of(struct kc_index *counter, const struct piece *p)
 {
-	for (uint16_t left = p->moves; left; left &= (uint16_t)(left - 1)) {
+	for (uint16_t left = p->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t other = (uint32_t)__builtin_ctz(left);
-		int64_t before = counter->moves >> other & 1 ? counter->step[other] : 0;
+		int64_t before = counter->affine_in >> other & 1 ? counter->step[other] : 0;
 
-		counter->step[other] = before + p->step[other] * p->stride;
+		counter->step[other] = before + p->step[other] * p->period;
 		if (counter->step[other])
-			counter->moves |= (uint16_t)(1u << other);
+			counter->affine_in |= (uint16_t)(1u << other);
 		else
-			counter->moves &= (uint16_t) ~(1u << other);
+			counter->affine_in &= (uint16_t) ~(1u << other);
 	}
 }
 
@@ -149,8 +150,8 @@ static long double power_sum(long double count, uint32_t power)
 	}
 }
 
-/* By how much each node counts in the sum of a polynomial over j = 0 … count - 1: the sum of its Lagrange polynomial,
- * in j over the last node. */
+/* Weight of each node in the sum of a polynomial over j = 0 … count - 1: the sum of its Lagrange polynomial, with j
+ * scaled by the last node. */
 static double node_weight(const int64_t *nodes, uint32_t degree, uint32_t i, int64_t count)
 {
 	long double c[DEGREE_MAX + 1] = {1}, scale = (long double)nodes[degree], sum = 0, power = 1;
@@ -171,8 +172,8 @@ static double node_weight(const int64_t *nodes, uint32_t degree, uint32_t i, int
 	return (double)sum;
 }
 
-/* Runs terms further on, that are alike by now, without taking notes for the sums around. */
-static void run_node(struct kc_evaluation *e, uint32_t c, const struct piece *p, int64_t strides, kc_term *term,
+/* Evaluates a later period, which is known to be like the first, without limiting the windows of the sums around. */
+static void run_node(struct kc_evaluation *e, uint32_t c, const struct piece *p, int64_t periods, kc__run_term *term,
 		     struct kc_tally *tally)
 {
 	uint16_t recorded = e->windows.recorded;
@@ -181,13 +182,13 @@ static void run_node(struct kc_evaluation *e, uint32_t c, const struct piece *p,
 	*tally = (struct kc_tally){{0}};
 	e->tally = tally;
 	e->windows.recorded = (uint16_t)(recorded & ~((2u << c) - 1));
-	if (run_terms(e, c, p, strides, &taken, term))
+	if (run_terms(e, c, p, periods, &taken, term))
 		e->stopped = 1;
 	e->windows.recorded = recorded;
 }
 
-static void add_polynomial(struct kc_evaluation *e, uint32_t c, const struct piece *p, uint32_t degree, kc_term *term,
-			   struct kc_tally *to)
+static void add_polynomial(struct kc_evaluation *e, uint32_t c, const struct piece *p, uint32_t degree,
+			   kc__run_term *term, struct kc_tally *to)
 {
 	uint32_t count = p->terms <= degree ? (uint32_t)p->terms - 1 : degree;
 	int64_t nodes[DEGREE_MAX + 1];
@@ -204,10 +205,10 @@ static void add_polynomial(struct kc_evaluation *e, uint32_t c, const struct pie
 	}
 }
 
-/* At a launch: where each of the sums around is over many blocks, one that is taken for another counts little. */
+/* At a launch: if all sums around are over many blocks, one that is counted like another matters little. */
 static int is_negligible(struct kc_evaluation *e, const struct piece *p, uint16_t others)
 {
-	if (!e->outlined || e->polynomial || p->moves)
+	if (!e->at_launch || e->polynomial || p->affine_in)
 		return 0;
 	for (; others; others &= (uint16_t)(others - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(others);
@@ -219,22 +220,22 @@ static int is_negligible(struct kc_evaluation *e, const struct piece *p, uint16_
 	return 1;
 }
 
-/* That the last of the terms is like the first holds for sums around this one only while it does at both. Where the
- * next term is looked at anyhow, it says so. */
-static void look_at_last(struct kc_evaluation *e, uint32_t c, const struct piece *p, kc_term *term)
+/* For the next terms of the sums around, the first and the last period have to stay alike, so that the last one limits
+ * their windows as well. If the term after it is evaluated anyway, that one does. */
+static void check_last_term(struct kc_evaluation *e, uint32_t c, const struct piece *p, kc__run_term *term)
 {
 	const struct kc_window *window = &e->windows.of[c];
 	struct kc_index *counter = &e->counters[c];
-	int at_end = counter->end != KC_ENDLESS && p->start.at + p->terms * p->stride + p->stride > counter->end;
+	int at_end = counter->end != KC_ENDLESS && p->start.at + p->terms * p->period + p->period > counter->end;
 	struct kc_window kept = *window;
 	struct kc_tally unused = {{0}};
 	uint32_t taken;
 
 	if (!(window->coupled & ((1u << c) - 1)) ||
-	    is_negligible(e, p, (uint16_t)(window->coupled & ((1u << c) - 1))) || (!at_end && p->stride == 1) ||
+	    is_negligible(e, p, (uint16_t)(window->coupled & ((1u << c) - 1))) || (!at_end && p->period == 1) ||
 	    p->terms < 2)
 		return;
-	add_motion(counter, p);
+	add_steps_of(counter, p);
 	e->tally = &unused;
 	if (run_terms(e, c, p, p->terms - 1, &taken, term))
 		e->stopped = 1;
@@ -242,43 +243,43 @@ static void look_at_last(struct kc_evaluation *e, uint32_t c, const struct piece
 	e->windows.of[c] = kept;
 }
 
-static void move_on(struct kc_evaluation *e, uint32_t c, const struct piece *p)
+static void advance(struct kc_evaluation *e, uint32_t c, const struct piece *p)
 {
 	struct kc_index *counter = &e->counters[c];
 
 	*counter = p->start;
-	counter->stride = p->stride;
-	counter->at += p->terms * p->stride;
-	add_motion(counter, p);
-	counter->bends |= p->bends;
+	counter->period = p->period;
+	counter->at += p->terms * p->period;
+	add_steps_of(counter, p);
+	counter->unknown_in |= p->unknown_in;
 }
 
-/* A part of the sum that begins where others say, and has a fixed end, is shorter or longer when those go on. */
+/* A part of a sum whose begin changes with the sums around, and whose end is fixed, changes its length with them. */
 static void limit_start(struct kc_evaluation *e, const struct kc_index *counter)
 {
 	if (counter->end == KC_ENDLESS)
 		return;
-	limit_others(e, counter->bends);
-	for (uint16_t left = counter->moves; left; left &= (uint16_t)(left - 1)) {
+	limit_others(e, counter->unknown_in);
+	for (uint16_t left = counter->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t other = (uint32_t)__builtin_ctz(left);
 
 		if (counter->step[other] > 0)
 			kc__limit_flow(&e->windows, other, (counter->end - 1 - counter->at) / counter->step[other] + 1,
-				       (uint16_t)(counter->moves & ~(1u << other)));
+				       (uint16_t)(counter->affine_in & ~(1u << other)));
 	}
 }
 
-static void take_one_stride(struct kc_evaluation *e, uint32_t c, const struct piece *p, struct kc_tally *to)
+static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct piece *p, struct kc_tally *to)
 {
 	struct kc_index *counter = &e->counters[c];
 	int64_t left = terms_left(&p->start);
 	double weight = 1;
 
 	if (left == p->taken)
-		limit_others(e, p->start.moves);
+		limit_others(e, p->start.affine_in);
 	counter->at = p->start.at + p->taken;
-	if (is_tight(e) && left != KC_ENDLESS && left > p->taken) {
-		/* What was looked at stands for all that is left. */
+	if (is_over_effort(e) && left != KC_ENDLESS && left > p->taken) {
+		/* The terms that were evaluated stand for all others. */
 		weight = (double)left / p->taken;
 		counter->at = counter->end;
 		e->sampled = 1;
@@ -286,7 +287,7 @@ static void take_one_stride(struct kc_evaluation *e, uint32_t c, const struct pi
 	add_tally(to, &p->sum, weight);
 }
 
-void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc_term *term)
+void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 {
 	struct kc_tally *outer = e->tally;
 	uint32_t outer_degree = e->degree, degree;
@@ -295,37 +296,37 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc_term *term)
 
 	e->steps += STEPS_OF_SUM;
 	p.start = e->counters[c];
-	p.moves = p.bends = 0;
+	p.affine_in = p.unknown_in = 0;
 	e->windows.recorded |= (uint16_t)(1u << c);
 	limit_start(e, &p.start);
-	look(e, c, &p, term);
+	run_first_terms(e, c, &p, term);
 	degree = e->degree;
 	if (degree > DEGREE_MAX && e->polynomial >> c & 1)
 		p.terms = 1;
-	if (p.ended || p.terms <= 1 || terms_left(&p.start) / p.stride < 2) {
-		take_one_stride(e, c, &p, outer);
+	if (p.ended || p.terms <= 1 || terms_left(&p.start) / p.period < 2) {
+		take_one_period(e, c, &p, outer);
 	} else {
-		measure(e, c, &p);
-		if (p.terms == KC_ENDLESS) { /* nothing ends it */
+		count_like_terms(e, c, &p);
+		if (p.terms == KC_ENDLESS) { /* an endless loop */
 			p.terms = (int64_t)KC_COST_ASSUMED_TRIPS;
-			e->turns[c - KC_AXES].ends_never = 1;
+			e->loop_runs[c - KC_AXES].ends_never = 1;
 			e->assumed = 1;
 		}
-		look_at_last(e, c, &p, term);
+		check_last_term(e, c, &p, term);
 		if (e->polynomial >> c & 1) {
 			uint16_t polynomial = e->polynomial;
 
 			e->counters[c] = p.start;
 			add_polynomial(e, c, &p, degree, term, outer);
-			e->polynomial = polynomial | p.start.moves;
+			e->polynomial = polynomial | p.start.affine_in;
 		} else {
 			add_tally(outer, &p.sum, (double)p.terms);
 		}
-		move_on(e, c, &p);
-		limit_others(e, p.bends);
-		if (p.moves) {
+		advance(e, c, &p);
+		limit_others(e, p.unknown_in);
+		if (p.affine_in) {
 			degree++;
-			e->polynomial |= p.moves;
+			e->polynomial |= p.affine_in;
 		}
 	}
 	e->tally = outer;

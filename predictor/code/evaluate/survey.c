@@ -17,17 +17,17 @@ static const struct kc_lanes *first_from(const struct kc_evaluation *e, const st
 static void survey_block(struct kc_evaluation *e, uint32_t block, int is_header)
 {
 	const struct kc_formula *f = e->f;
-	const struct kc_stage *stage = &f->stages[block];
+	const struct kc_block_plan *plan = &f->block_plans[block];
 
-	for (uint32_t i = stage->phi; !is_header && i < stage->phi + stage->phi_count; i++) {
+	for (uint32_t i = plan->phi; !is_header && i < plan->phi + plan->phi_count; i++) {
 		const struct kc_value *phi = &f->values[f->order[i]];
 
-		if (kc__is_idle(e, f->order[i]))
+		if (kc__is_skipped(e, f->order[i]))
 			continue;
 		e->steps++;
 		kc__blend(kc__slot(e, f->order[i]), first_from(e, phi), KC_ALL_LANES, 1);
 	}
-	kc__evaluate_values(e, stage->value, stage->value_count, KC_ALL_LANES);
+	kc__evaluate_values(e, plan->value, plan->value_count, KC_ALL_LANES);
 }
 
 static void survey_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *members, uint32_t count);
@@ -36,27 +36,27 @@ static void survey_loop(struct kc_evaluation *e, uint32_t loop)
 {
 	const struct kc_formula *f = e->f;
 	const struct kc_loop *l = &f->cfg.loops[loop];
-	const struct kc_cycle *cycle = &f->cycles[loop];
+	const struct kc_loop_plan *loop_plan = &f->loop_plans[loop];
 	uint32_t c = KC_AXES + l->depth;
 
-	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++) {
+	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++) {
 		const struct kc_carried *carried = &f->carried[i];
 		struct kc_lanes *entry = kc__entry_slot(e, carried);
 
-		if (kc__is_idle(e, carried->phi))
+		if (kc__is_skipped(e, carried->phi))
 			continue;
 		kc__blend(entry, first_from(e, &f->values[carried->phi]), KC_ALL_LANES, 1);
-		if (carried->memory) /* known in the first iteration only */
+		if (carried->memory) /* known only in the first iteration */
 			entry->known = 0;
 	}
-	kc__evaluate_values(e, cycle->entry, cycle->entry_count, KC_ALL_LANES);
-	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .stride = 1};
+	kc__evaluate_values(e, loop_plan->entry, loop_plan->entry_count, KC_ALL_LANES);
+	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .period = 1};
 	kc__set_carried(e, loop, c);
 	survey_members(e, loop, f->cfg.members + l->member, l->member_count);
-	for (uint32_t i = cycle->left; i < cycle->left + cycle->left_count; i++) {
+	for (uint32_t i = loop_plan->exit_value; i < loop_plan->exit_value + loop_plan->exit_value_count; i++) {
 		uint32_t value = f->order[i];
 
-		if (kc__is_idle(e, value))
+		if (kc__is_skipped(e, value))
 			continue;
 		e->steps++;
 		kc__blend(kc__slot(e, value), kc__slot(e, f->values[value].source[0]), KC_ALL_LANES, 1);
@@ -83,30 +83,30 @@ void kc__survey(struct kc_evaluation *e)
 	for (uint32_t c = 0; c < KC_AXES; c++) {
 		int64_t end = kc__axis_terms(e, c);
 
-		e->counters[c] = (struct kc_index){.at = (end - 1) / 2, .end = end, .stride = 1};
+		e->counters[c] = (struct kc_index){.at = (end - 1) / 2, .end = end, .period = 1};
 	}
 	kc__evaluate_values(e, f->level[1], f->level[KC_LEVEL_FLOW] - f->level[1], KC_ALL_LANES);
 	survey_members(e, KC_NO_LOOP, f->cfg.members + f->cfg.root_member, f->cfg.root_member_count);
-	for (uint32_t i = 0; i < f->digest_count; i++)
+	for (uint32_t i = 0; i < f->launch_event_count; i++)
 		e->patterns[i].mask = 0;
 	e->is_surveying = 0;
 }
 
 /* --- patterns of accesses */
 
-/* The greatest divisor of a sector by which all alignments that the address takes are apart. */
+/* The greatest divisor of a sector that divides the differences between all alignments of the address. */
 static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
 {
 	uint64_t common = KC_SECTOR_BYTES;
 
-	for (uint16_t left = address->moves; left; left &= (uint16_t)(left - 1))
+	for (uint16_t left = address->affine_in; left; left &= (uint16_t)(left - 1))
 		common = kc__common_divisor(common, (uint64_t)address->step[__builtin_ctz(left)] % KC_SECTOR_BYTES);
-	return (uint32_t)(address->bends ? kc__common_divisor(common, bytes) : common);
+	return (uint32_t)(address->unknown_in ? kc__common_divisor(common, bytes) : common);
 }
 
-double kc__outlined_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
+double kc__pattern_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
 {
-	struct kc_pattern *pattern = &e->patterns[event - e->f->digest];
+	struct kc_pattern *pattern = &e->patterns[event - e->f->launch_events];
 	const struct kc_lanes *address = kc__slot(e, event->address);
 
 	if (pattern->mask == mask && !e->f->values[event->address].eager)

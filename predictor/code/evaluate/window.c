@@ -1,14 +1,14 @@
 #include "lanes.h"
 
-/* More is not worth it: terms are taken one by one. */
-#define STRIDE_MAX 64u
+/* Beyond this, terms are taken one by one. */
+#define PERIOD_MAX 64u
 
 void kc__open_window(struct kc_window *window)
 {
-	window->flow = KC_ENDLESS;
-	window->address = KC_ENDLESS;
-	window->moves = window->bends = window->coupled = 0;
-	window->stride = 1;
+	window->flow_terms = KC_ENDLESS;
+	window->address_terms = KC_ENDLESS;
+	window->affine_in = window->unknown_in = window->coupled = 0;
+	window->period = 1;
 }
 
 uint64_t kc__common_divisor(uint64_t a, uint64_t b)
@@ -22,38 +22,38 @@ uint64_t kc__common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-void kc__want_stride(struct kc_windows *w, uint32_t c, uint64_t stride)
+void kc__want_period(struct kc_windows *w, uint32_t c, uint64_t period)
 {
 	struct kc_window *window = &w->of[c];
 	uint64_t common;
 
-	if (!(w->recorded >> c & 1) || stride > STRIDE_MAX)
+	if (!(w->recorded >> c & 1) || period > PERIOD_MAX)
 		return;
-	common = window->stride / kc__common_divisor(window->stride, stride) * stride;
-	if (common <= STRIDE_MAX)
-		window->stride = (uint32_t)common;
+	common = window->period / kc__common_divisor(window->period, period) * period;
+	if (common <= PERIOD_MAX)
+		window->period = (uint32_t)common;
 }
 
 void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint16_t others)
 {
 	struct kc_window *window = &w->of[c];
 
-	if (!(w->recorded >> c & 1) || terms >= window->flow)
+	if (!(w->recorded >> c & 1) || terms >= window->flow_terms)
 		return;
-	window->flow = terms;
-	window->moves = 0;
-	window->bends = (uint16_t)(others & ((1u << c) - 1));
+	window->flow_terms = terms;
+	window->affine_in = 0;
+	window->unknown_in = (uint16_t)(others & ((1u << c) - 1));
 }
 
-void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t stride)
+void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t period)
 {
 	struct kc_window *window = &w->of[c];
 
 	if (!(w->recorded >> c & 1))
 		return;
-	if (terms < window->address)
-		window->address = terms;
-	kc__want_stride(w, c, stride);
+	if (terms < window->address_terms)
+		window->address_terms = terms;
+	kc__want_period(w, c, period);
 }
 
 struct extent {
@@ -61,16 +61,16 @@ struct extent {
 	int any;
 };
 
-/* Of those lanes, the ones where a plane is lowest and highest. */
+/* Those of the lanes that include the lowest and the highest value of a plane. */
 static uint32_t corners(const struct kc_lanes *a, uint32_t lanes)
 {
-	uint32_t along = (1u << a->shift) - 1;
+	uint32_t column_step = (1u << a->row_log2) - 1;
 
-	if (along == KC_WARP_LANES - 1)
+	if (column_step == KC_WARP_LANES - 1)
 		return 1u << __builtin_ctz(lanes) | 1u << (KC_WARP_LANES - 1) >> __builtin_clz(lanes);
 	if (lanes != KC_ALL_LANES)
 		return lanes;
-	return 1 | 1u << along | 1u << (KC_WARP_LANES - 1 - along) | 1u << (KC_WARP_LANES - 1);
+	return 1 | 1u << column_step | 1u << (KC_WARP_LANES - 1 - column_step) | 1u << (KC_WARP_LANES - 1);
 }
 
 static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32_t bits, int is_signed)
@@ -94,37 +94,37 @@ static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32
 
 void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bits, int is_signed, uint32_t active)
 {
-	uint16_t moves = a->moves & w->recorded;
+	uint16_t affine_in = a->affine_in & w->recorded;
 	struct extent e;
 	int64_t low, high;
 
-	if (!moves || bits >= 64)
+	if (!affine_in || bits >= 64)
 		return;
 	e = extent_of(a, active, bits, is_signed);
 	if (!e.any)
 		return;
 	low = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
 	high = is_signed ? -low - 1 : ((int64_t)1 << bits) - 1;
-	for (; moves; moves &= (uint16_t)(moves - 1)) {
-		uint32_t c = (uint32_t)__builtin_ctz(moves);
+	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+		uint32_t c = (uint32_t)__builtin_ctz(affine_in);
 		int64_t step = a->step[c], size = step < 0 ? -step : step;
 
 		kc__limit_flow(w, c, (step > 0 ? high - e.high : e.low - low) / (size ? size : 1) + 1,
-			       (uint16_t)((a->moves | a->bends) & ~(1u << c)));
+			       (uint16_t)((a->affine_in | a->unknown_in) & ~(1u << c)));
 	}
 }
 
-/* --- comparisons: a < b holds while d = a - b, which goes on by D, is negative */
+/* --- comparisons: a < b holds while d = a - b, which has the step D, is negative */
 
 struct difference {
 	const struct kc_lanes *a, *b;
 	int64_t d[KC_WARP_LANES];
-	uint32_t lanes;      /* those that count */
-	int64_t most, least; /* d where it is negative, at most; where it is not, at least */
+	uint32_t lanes;      /* that are active and known */
+	int64_t most, least; /* greatest negative d, and least other d */
 	uint32_t negative;
 };
 
-/* Whether the difference is a plane that is below 0 in all lanes, or in none; then there are only its extremes. */
+/* 1: the difference is a plane with the same sign in all lanes, and only its extremes are set. */
 static int differ_by_sign(struct difference *x, const struct kc_value *value)
 {
 	static const struct kc_value minus = {
@@ -157,7 +157,7 @@ static int differ_by_sign(struct difference *x, const struct kc_value *value)
 	return 1;
 }
 
-/* 0: it cannot be said. */
+/* 0: the numbers are too large. */
 static int find_difference(struct difference *x, const struct kc_value *value, uint32_t active)
 {
 	uint32_t bits = value->source_bits;
@@ -193,7 +193,7 @@ static int find_difference(struct difference *x, const struct kc_value *value, u
 	return 1;
 }
 
-/* The term at which the sign of the difference changes first. */
+/* Terms until the sign of the difference changes in some lane. */
 static int64_t sign_changes(const struct difference *x, int64_t step)
 {
 	if (step > 0)
@@ -201,7 +201,7 @@ static int64_t sign_changes(const struct difference *x, int64_t step)
 	return x->lanes & ~x->negative ? x->least / -step + 1 : KC_ENDLESS;
 }
 
-/* The term at which the difference becomes 0, or stops being 0. */
+/* Terms until the difference becomes 0, or stops being 0, in some lane. */
 static int64_t zero_changes(const struct difference *x, int64_t step)
 {
 	int64_t first = KC_ENDLESS;
@@ -218,10 +218,11 @@ static int64_t zero_changes(const struct difference *x, int64_t step)
 
 static int64_t step_of(const struct difference *x, uint32_t c)
 {
-	return (x->a->moves >> c & 1 ? x->a->step[c] : 0) - (x->b->moves >> c & 1 ? x->b->step[c] : 0);
+	return (x->a->affine_in >> c & 1 ? x->a->step[c] : 0) - (x->b->affine_in >> c & 1 ? x->b->step[c] : 0);
 }
 
-/* For how many terms of a sum in which d changes by g the change of sign comes after as many terms as it does now. */
+/* Number of terms of another sum, in which d has the step g, before the sign changes after a different number of terms.
+ */
 static int64_t terms_until_shift(const struct difference *x, int64_t step, int64_t g)
 {
 	int64_t size = step < 0 ? -step : step, ahead = step > 0 ? -x->most - 1 : x->least, rest = ahead % size;
@@ -230,18 +231,18 @@ static int64_t terms_until_shift(const struct difference *x, int64_t step, int64
 	return ((g > 0) == (step > 0) ? rest : size - 1 - rest) / (by ? by : 1) + 1;
 }
 
-/* When a sum around goes on by one term, d changes by G there: the change comes -G / D terms later. */
+/* One term of a sum around changes d by G, and so delays the change of sign by -G / D terms. */
 static void follow_others(struct kc_windows *w, const struct kc_value *value, const struct difference *x, uint32_t c,
 			  int64_t step)
 {
 	int is_order = value->compare != KC_PTX_EQ && value->compare != KC_PTX_NE;
 	struct kc_window *window = &w->of[c];
-	uint16_t moves = (uint16_t)((x->a->moves | x->b->moves) & ((1u << c) - 1));
+	uint16_t affine_in = (uint16_t)((x->a->affine_in | x->b->affine_in) & ((1u << c) - 1));
 
-	window->bends = (uint16_t)((x->a->bends | x->b->bends) & ((1u << c) - 1));
-	window->moves = 0;
-	for (; moves; moves &= (uint16_t)(moves - 1)) {
-		uint32_t other = (uint32_t)__builtin_ctz(moves);
+	window->unknown_in = (uint16_t)((x->a->unknown_in | x->b->unknown_in) & ((1u << c) - 1));
+	window->affine_in = 0;
+	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+		uint32_t other = (uint32_t)__builtin_ctz(affine_in);
 		int64_t g = step_of(x, other);
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
 
@@ -250,12 +251,13 @@ static void follow_others(struct kc_windows *w, const struct kc_value *value, co
 		if (is_order && g % step && (g > 0 ? g : -g) <= (int64_t)size / TERMS_WORTH_A_WINDOW) {
 			kc__limit_flow(
 			    w, other, terms_until_shift(x, step, g),
-			    (uint16_t)((x->a->moves | x->a->bends | x->b->moves | x->b->bends) & ~(1u << other)));
+			    (uint16_t)((x->a->affine_in | x->a->unknown_in | x->b->affine_in | x->b->unknown_in) &
+				       ~(1u << other)));
 		} else if (g % step) {
-			window->bends |= (uint16_t)(1u << other);
-			kc__want_stride(w, other, size / kc__common_divisor(size, (uint64_t)(g < 0 ? -g : g)));
+			window->unknown_in |= (uint16_t)(1u << other);
+			kc__want_period(w, other, size / kc__common_divisor(size, (uint64_t)(g < 0 ? -g : g)));
 		} else {
-			window->moves |= (uint16_t)(1u << other);
+			window->affine_in |= (uint16_t)(1u << other);
 			window->step[other] = -(g / step);
 		}
 	}
@@ -265,25 +267,26 @@ void kc__limit_compare(struct kc_windows *w, const struct kc_value *value, const
 		       const struct kc_lanes *b, uint32_t active)
 {
 	struct difference x;
-	uint16_t bends = (a->bends | b->bends) & w->recorded, moves = (a->moves | b->moves) & w->recorded;
-	uint16_t all = a->bends | b->bends | a->moves | b->moves;
+	uint16_t unknown_in = (a->unknown_in | b->unknown_in) & w->recorded,
+		 affine_in = (a->affine_in | b->affine_in) & w->recorded;
+	uint16_t all = a->unknown_in | b->unknown_in | a->affine_in | b->affine_in;
 	int signs = value->is_signed || value->compare == KC_PTX_EQ || value->compare == KC_PTX_NE;
 	int told;
 
-	if (!(bends | moves) || !(active & a->known & b->known))
+	if (!(unknown_in | affine_in) || !(active & a->known & b->known))
 		return;
-	for (uint16_t left = bends | moves; left; left &= (uint16_t)(left - 1))
+	for (uint16_t left = unknown_in | affine_in; left; left &= (uint16_t)(left - 1))
 		w->of[__builtin_ctz(left)].coupled |= all;
-	for (uint16_t left = bends; left; left &= (uint16_t)(left - 1))
+	for (uint16_t left = unknown_in; left; left &= (uint16_t)(left - 1))
 		kc__limit_flow(w, (uint32_t)__builtin_ctz(left), 1, 0);
-	moves &= (uint16_t)~bends;
-	if (!moves)
+	affine_in &= (uint16_t)~unknown_in;
+	if (!affine_in)
 		return;
 	x.a = a;
 	x.b = b;
 	told = find_difference(&x, value, active);
-	for (; moves; moves &= (uint16_t)(moves - 1)) {
-		uint32_t c = (uint32_t)__builtin_ctz(moves);
+	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+		uint32_t c = (uint32_t)__builtin_ctz(affine_in);
 		int64_t step = step_of(&x, c), terms;
 
 		if (!step)
@@ -294,9 +297,9 @@ void kc__limit_compare(struct kc_windows *w, const struct kc_value *value, const
 		}
 		terms = value->compare == KC_PTX_EQ || value->compare == KC_PTX_NE ? zero_changes(&x, step)
 										   : sign_changes(&x, step);
-		if (terms >= w->of[c].flow)
+		if (terms >= w->of[c].flow_terms)
 			continue;
-		w->of[c].flow = terms;
+		w->of[c].flow_terms = terms;
 		follow_others(w, value, &x, c, step);
 	}
 	kc__limit_range(w, a, value->source_bits, signs, active);

@@ -14,7 +14,7 @@ static int always(const struct kc_ptx_instruction *instruction)
 	return instruction->guard == KC_PTX_NO_REGISTER;
 }
 
-static int ends_block(const struct kc_point *point)
+static int ends_block(const struct kc_cfg_point *point)
 {
 	switch (point->instruction->opcode) {
 	case KC_PTX_BRA:
@@ -23,16 +23,16 @@ static int ends_block(const struct kc_point *point)
 	case KC_PTX_EXIT:
 	case KC_PTX_TRAP:
 		return 1;
-	case KC_PTX_CALL: /* an opened one that may not take place */
+	case KC_PTX_CALL: /* an inlined call with a guard */
 		return point->target != KC_NO_POINT && !always(point->instruction);
 	default:
 		return 0;
 	}
 }
 
-static uint32_t switch_target(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t i)
+static uint32_t switch_target(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t i)
 {
-	return cfg->calls[point->call].places[point->instruction->targets[i]];
+	return cfg->calls[point->call].points_of[point->instruction->targets[i]];
 }
 
 static uint32_t mark_leaders(struct builder *b, uint8_t *leads)
@@ -42,7 +42,7 @@ static uint32_t mark_leaders(struct builder *b, uint8_t *leads)
 
 	leads[0] = 1;
 	for (uint32_t p = 0; p < cfg->point_count; p++) {
-		const struct kc_point *point = &cfg->points[p];
+		const struct kc_cfg_point *point = &cfg->points[p];
 
 		if (!ends_block(point))
 			continue;
@@ -61,7 +61,7 @@ static uint32_t mark_leaders(struct builder *b, uint8_t *leads)
 	return count;
 }
 
-static uint32_t edges_out(const struct kc_point *last)
+static uint32_t edges_out(const struct kc_cfg_point *last)
 {
 	const struct kc_ptx_instruction *instruction = last->instruction;
 
@@ -74,7 +74,7 @@ static uint32_t edges_out(const struct kc_point *last)
 												       : 2;
 }
 
-static uint8_t how_it_ends(const struct kc_point *last, uint32_t edges)
+static uint8_t how_it_ends(const struct kc_cfg_point *last, uint32_t edges)
 {
 	if (ends_block(last) && last->instruction->opcode == KC_PTX_BRX)
 		return KC_END_SWITCH;
@@ -85,7 +85,7 @@ static void add_edges(struct builder *b, uint32_t number)
 {
 	struct kc_cfg *cfg = b->cfg;
 	struct kc_block *block = &cfg->blocks[number];
-	const struct kc_point *last = &cfg->points[block->end - 1];
+	const struct kc_cfg_point *last = &cfg->points[block->end - 1];
 	struct kc_edge *edges = &cfg->edges[cfg->edge_count];
 	uint32_t after = b->block_of[block->end];
 	uint32_t target = last->target == KC_NO_POINT ? KC_NO_BLOCK : b->block_of[last->target];
@@ -137,8 +137,8 @@ static int cut_blocks(struct builder *b)
 	return 0;
 }
 
-/* Fills order with the blocks that can be reached, in reverse postorder, from the end of the array on; returns where
- * it starts. A block's edges are walked last first, so that text order is kept where there is a choice. */
+/* Fills `order` from its end with the reachable blocks in reverse postorder, and returns the index of the first. A
+ * block's last edge is walked first, which keeps the order of the text where there is a choice. */
 static uint32_t walk_postorder(const struct kc_cfg *cfg, uint32_t *order, uint32_t *stack, uint32_t *next)
 {
 	uint32_t depth = 1, start = cfg->block_count;
@@ -164,7 +164,7 @@ static uint32_t walk_postorder(const struct kc_cfg *cfg, uint32_t *order, uint32
 	return start;
 }
 
-/* Numbers blocks and edges anew, in reverse postorder; drops what cannot be reached. */
+/* Renumbers blocks and edges in reverse postorder and drops unreachable ones. */
 static int sort_blocks(struct builder *b)
 {
 	struct kc_cfg *cfg = b->cfg;
@@ -223,7 +223,7 @@ static int add_in_edges(struct builder *b)
 	return 0;
 }
 
-/* Steps that finding dominators may take; compilers' output needs a few a block. */
+/* Limit on the steps of finding dominators; compiled code needs a few per block. */
 #define DOMINATOR_STEPS_MAX (1u << 26)
 
 static uint32_t common_dominator(const struct kc_block *blocks, uint32_t a, uint32_t b, uint32_t *steps)
@@ -237,8 +237,8 @@ static uint32_t common_dominator(const struct kc_block *blocks, uint32_t a, uint
 	return a;
 }
 
-/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001. More rounds than loops are nested deep
- * are needed only where a loop has two entries, which is refused later. */
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001. More rounds than the
+ * nesting depth of loops are needed only if a loop has two entries, which is refused later. */
 static int find_dominators(struct kc_cfg *cfg)
 {
 	struct kc_block *blocks = cfg->blocks;
@@ -274,8 +274,8 @@ static void number_tree(struct kc_cfg *cfg)
 		blocks[i].below = 1;
 	for (uint32_t i = cfg->block_count; --i;)
 		blocks[blocks[i].dominator].below += blocks[i].below;
-	/* A block's part starts behind those of its siblings that come before it; `tree` of the dominator
-	 * says meanwhile where the next child's starts. */
+	/* The subtree of a block comes after those of its earlier siblings. Meanwhile `tree` of the dominator is the
+	 * number of its next child. */
 	blocks[0].tree = 1;
 	for (uint32_t i = 1; i < cfg->block_count; i++) {
 		struct kc_block *above = &blocks[blocks[i].dominator];
@@ -299,7 +299,7 @@ int kc_cfg_read(struct kc_cfg *cfg, struct kc_arena *arena, const struct kc_ptx_
 	int rc;
 
 	*cfg = (struct kc_cfg){0};
-	rc = kc__open_calls(cfg, arena, module, kernel);
+	rc = kc__inline_calls(cfg, arena, module, kernel);
 	if (rc)
 		return rc;
 	b.block_of = kc_arena_array(arena, (size_t)cfg->point_count + 1, sizeof(*b.block_of));
@@ -314,7 +314,7 @@ int kc_cfg_read(struct kc_cfg *cfg, struct kc_arena *arena, const struct kc_ptx_
 		return rc;
 	rc = find_dominators(cfg);
 	if (rc) {
-		kc__refuse(refusal, kernel->offset, "control flow that large");
+		kc__refuse(refusal, kernel->offset, "control flow too large");
 		return rc;
 	}
 	number_tree(cfg);

@@ -142,7 +142,7 @@ static void loops_nested_too_deep_are_refused(void **state)
 	strcpy(text + length, "ret;\n}\n");
 	read_text(&r, text);
 	assert_int_equal(r.rc, -ENOTSUP);
-	assert_string_equal(r.refusal.reason, "loops nested too deep");
+	assert_string_equal(r.refusal.reason, "loops nested too deeply");
 	let_go(&r);
 }
 
@@ -163,8 +163,8 @@ static void a_called_function_stands_where_it_is_called(void **state)
 	assert_int_equal(r.cfg.call_count, 2);
 	assert_int_equal(r.cfg.loop_count, 0);
 	/* What f reads is what the caller wrote, what it returns what the caller reads. */
-	assert_int_equal(kc_cfg_place(&r.cfg, 1, 0, 1), kc_cfg_place(&r.cfg, 0, 0, 0));
-	assert_int_equal(kc_cfg_place(&r.cfg, 1, 0, 0), kc_cfg_place(&r.cfg, 0, 1, 0));
+	assert_int_equal(kc_cfg_param_register(&r.cfg, 1, 0, 1), kc_cfg_param_register(&r.cfg, 0, 0, 0));
+	assert_int_equal(kc_cfg_param_register(&r.cfg, 1, 0, 0), kc_cfg_param_register(&r.cfg, 0, 1, 0));
 	let_go(&r);
 }
 

@@ -48,7 +48,7 @@ static int64_t look_up_bits(uint32_t table, int64_t a, int64_t b, int64_t c)
 	return result;
 }
 
-/* PTX ISA, shl and shr: a shift by more than the width is one by the width. */
+/* PTX ISA, shl and shr: shifts by more than the width are clamped to the width. */
 static int64_t shift(const struct kc_value *value, int64_t a, int64_t by)
 {
 	uint64_t count = (uint64_t)by & UINT32_MAX;

@@ -17,7 +17,7 @@ static void count_float(const struct kc_ptx_instruction *i, uint32_t counter, fl
 		counted[KC_COUNT_OF_HALF] += amount;
 }
 
-/* "mma.sync.aligned.m16n8k16…": multiply-adds of the whole, over the threads that share it. */
+/* "mma.sync.aligned.m16n8k16…": multiply-adds of the operation, divided among its threads. */
 static float tensor_share(const struct kc_ptx_instruction *i)
 {
 	const char *at = i->spelling;
@@ -46,8 +46,7 @@ static int is_float_type(const struct kc_ptx_instruction *i)
 	return kc_ptx_type_is_float(type);
 }
 
-/* Counter of an instruction that has one type only, and of those of whole numbers that exist for floating-point ones
- * too; plus 1, so that 0 stands for none. */
+/* By opcode, the counter plus 1; 0: none. */
 #define COUNTER(name) (KC_COUNT_OF_##name + 1)
 static const uint8_t counter_of[KC_PTX_OPCODE_COUNT] = {
     [KC_PTX_DIV] = COUNTER(DIVMOD),   [KC_PTX_REM] = COUNTER(DIVMOD),    [KC_PTX_COS] = COUNTER(SPECIAL),
@@ -71,7 +70,7 @@ static const uint8_t counter_of[KC_PTX_OPCODE_COUNT] = {
     [KC_PTX_SHR] = COUNTER(INT),      [KC_PTX_SLCT] = COUNTER(INT),      [KC_PTX_SUBC] = COUNTER(INT),
     [KC_PTX_TESTP] = COUNTER(INT),    [KC_PTX_VOTE] = COUNTER(INT),      [KC_PTX_XOR] = COUNTER(INT),
 };
-/* The same where the numbers are floating-point ones. */
+/* The same for floating-point types, where the opcode has both. */
 static const uint8_t float_counter_of[KC_PTX_OPCODE_COUNT] = {
     [KC_PTX_FMA] = COUNTER(FMA), [KC_PTX_MAD] = COUNTER(FMA), [KC_PTX_MUL] = COUNTER(MUL),  [KC_PTX_ADD] = COUNTER(ADD),
     [KC_PTX_SUB] = COUNTER(ADD), [KC_PTX_MIN] = COUNTER(ADD), [KC_PTX_MAX] = COUNTER(ADD),  [KC_PTX_ABS] = COUNTER(ADD),
@@ -96,8 +95,8 @@ static void count_work(const struct kc_ptx_instruction *i, float *counted)
 
 /* --- accesses to memory */
 
-/* Where a generic address leads: to shared memory, when it was made of one there; else to global memory. */
-static int is_shared(const struct kc__reader *r, uint32_t value)
+/* 1: a generic address was computed from one in shared memory. Others are assumed to be in global memory. */
+static int is_shared(const struct kc__formula_reader *r, uint32_t value)
 {
 	for (unsigned steps = 0; value != KC_NO_VALUE && steps < 64; steps++) {
 		const struct kc_value *v = &r->f->values[value];
@@ -122,7 +121,8 @@ static const struct kc_ptx_operand *nth_address(const struct kc_ptx_instruction 
 	return NULL;
 }
 
-static int add_event(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, struct kc_event event)
+static int add_event(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		     struct kc_event event)
 {
 	struct kc_formula *f = r->f;
 	const struct kc_ptx_instruction *i = point->instruction;
@@ -139,12 +139,12 @@ static int add_event(struct kc__reader *r, struct kc_stage *stage, const struct 
 	}
 	event.offset = i->offset;
 	f->events[f->event_count++] = event;
-	stage->event_count++;
+	plan->event_count++;
 	return 0;
 }
 
-static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, uint32_t counter,
-		      const struct kc_ptx_operand *address, uint32_t bytes, int first)
+static int add_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		      uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first)
 {
 	struct kc_event event = {.kind = KC_EVENT_GLOBAL,
 				 .bytes = (uint8_t)(bytes ? bytes : 4),
@@ -177,13 +177,13 @@ static int add_access(struct kc__reader *r, struct kc_stage *stage, const struct
 	}
 	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX)
 		event.lanes = strstr(i->spelling, ".x4") ? KC_WARP_LANES : strstr(i->spelling, ".x2") ? 16 : 8;
-	return add_event(r, stage, point, event);
+	return add_event(r, plan, point, event);
 }
 
-static int add_count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, uint32_t counter,
-		     float amount, uint32_t counter2, float amount2, int first)
+static int add_count(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		     uint32_t counter, float amount, uint32_t counter2, float amount2, int first)
 {
-	return add_event(r, stage, point,
+	return add_event(r, plan, point,
 			 (struct kc_event){.kind = KC_EVENT_COUNT,
 					   .counter = (uint8_t)counter,
 					   .amount = amount,
@@ -194,18 +194,19 @@ static int add_count(struct kc__reader *r, struct kc_stage *stage, const struct 
 					   .issues = (float)first});
 }
 
-static int count_atomic(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+static int count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	const struct kc_ptx_operand *address = nth_address(i, 0);
 	int shared = i->space == KC_PTX_SHARED ||
 		     (i->space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)));
 
-	return add_access(r, stage, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
+	return add_access(r, plan, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
 			  kc_ptx_type_bytes(i->type) * i->vector, 1);
 }
 
-static int count_move(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point, int is_store)
+static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		      int is_store)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	const struct kc_ptx_operand *address = nth_address(i, 0);
@@ -219,23 +220,23 @@ static int count_move(struct kc__reader *r, struct kc_stage *stage, const struct
 		space = KC_PTX_SHARED;
 	switch (space) {
 	case KC_PTX_SHARED:
-		return add_access(r, stage, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED, address,
+		return add_access(r, plan, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED, address,
 				  bytes, 1);
 	case KC_PTX_LOCAL:
-		return add_count(r, stage, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, 1,
+		return add_count(r, plan, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, 1,
 				 KC_COUNTER_COUNT, 0, 1);
 	case KC_PTX_GLOBAL:
 	case KC_PTX_GENERIC:
-		return add_access(r, stage, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, address,
+		return add_access(r, plan, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, address,
 				  bytes, 1);
 	default:
-		stage->issues++;
+		plan->issues++;
 		return 0;
 	}
 }
 
-/* Of the event added last. amount2, of all bytes, becomes that of each. */
-static void set_size(struct kc__reader *r, uint32_t size)
+/* Sets the size of the last event. Its amount2, for all bytes, becomes that per byte. */
+static void set_size(struct kc__formula_reader *r, uint32_t size)
 {
 	struct kc_event *event = &r->f->events[r->f->event_count - 1];
 
@@ -243,7 +244,8 @@ static void set_size(struct kc__reader *r, uint32_t size)
 	event->amount2 = event->kind == KC_EVENT_COUNT ? event->amount2 : event->amount2 / event->bytes;
 }
 
-static int is_predicate(const struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand)
+static int is_predicate(const struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			const struct kc_ptx_operand *operand)
 {
 	const struct kc_ptx_function *function = r->f->cfg.calls[point->call].function;
 
@@ -251,7 +253,8 @@ static int is_predicate(const struct kc__reader *r, const struct kc_point *point
 	       function->register_types[operand->number] == KC_PTX_PRED;
 }
 
-static uint32_t size_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand)
+static uint32_t size_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			   const struct kc_ptx_operand *operand)
 {
 	if (operand->kind == KC_PTX_INTEGER)
 		return kc__constant(r, operand->value, 64);
@@ -263,9 +266,9 @@ static uint32_t size_value(struct kc__reader *r, const struct kc_point *point, c
 					      .offset = point->instruction->offset});
 }
 
-/* A copy that ignores its source where a predicate holds. */
-static uint32_t unless(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand,
-		       uint32_t bytes)
+/* Size of a copy that ignores its source if a predicate holds. */
+static uint32_t unless(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+		       const struct kc_ptx_operand *operand, uint32_t bytes)
 {
 	uint32_t predicate = size_value(r, point, operand), none = kc__constant(r, 0, 64),
 		 all = kc__constant(r, bytes, 64);
@@ -280,9 +283,9 @@ static uint32_t unless(struct kc__reader *r, const struct kc_point *point, const
 				 .source = {predicate, operand->negated ? all : none, operand->negated ? none : all}});
 }
 
-/* cp.async: from global to shared memory, in which the bytes past src-size, or all with ignore-src, become 0. Either is
- * the operand after cp-size, where that is not the last one, a cache policy. */
-static int count_small_copy(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point,
+/* cp.async copies from global to shared memory; bytes after src-size, or all with ignore-src, become 0. Either is the
+ * operand after cp-size, unless that operand is the last one and a cache policy. */
+static int count_async_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 			    const struct kc_ptx_operand *to, const struct kc_ptx_operand *from)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
@@ -292,7 +295,7 @@ static int count_small_copy(struct kc__reader *r, struct kc_stage *stage, const 
 	if (i->operand_count > 2 && i->operands[2].kind == KC_PTX_INTEGER && i->operands[2].value > 0 &&
 	    i->operands[2].value <= 16)
 		bytes = (uint32_t)i->operands[2].value;
-	rc = add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, from, bytes, 1);
+	rc = add_access(r, plan, point, KC_COUNT_OF_LD_GLOBAL, from, bytes, 1);
 	if (!rc && i->operand_count > 3 + policies) {
 		const struct kc_ptx_operand *operand = &i->operands[3];
 
@@ -302,11 +305,12 @@ static int count_small_copy(struct kc__reader *r, struct kc_stage *stage, const 
 			return -ENOMEM;
 		set_size(r, size);
 	}
-	return rc ? rc : add_access(r, stage, point, KC_COUNT_OF_ST_SHARED, to, bytes, 0);
+	return rc ? rc : add_access(r, plan, point, KC_COUNT_OF_ST_SHARED, to, bytes, 0);
 }
 
-/* cp.async.bulk: one thread's request for a row of bytes, either way. The size of a tensor's box is in its map. */
-static int count_row(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+/* cp.async.bulk: one thread requests a copy of any size, in either direction. The size of a tensor's box is in its
+ * tensor map, which is in memory. */
+static int count_bulk_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
 {
 	static const struct kc_ptx_operand none = {.kind = KC_PTX_OPERAND_NONE};
 	const struct kc_ptx_instruction *i = point->instruction;
@@ -316,36 +320,36 @@ static int count_row(struct kc__reader *r, struct kc_stage *stage, const struct 
 
 	if (size == KC_NO_VALUE)
 		return -ENOMEM;
-	rc = add_count(r, stage, point, stores ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, 1,
+	rc = add_count(r, plan, point, stores ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, 1,
 		       stores ? KC_COUNT_OF_BYTES_STORED : KC_COUNT_OF_BYTES_LOADED, 1, 1);
 	if (!rc)
 		set_size(r, size);
-	rc = rc ? rc
-		: add_count(r, stage, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS, 1 / (float)KC_SECTOR_BYTES,
-			    0);
+	rc =
+	    rc ? rc
+	       : add_count(r, plan, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS, 1 / (float)KC_SECTOR_BYTES, 0);
 	if (!rc)
 		set_size(r, size);
 	return rc;
 }
 
-static int count_copy(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+static int count_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	const struct kc_ptx_operand *to = nth_address(i, 0), *from = nth_address(i, 1);
 
 	if (to && from && !(i->flags & KC_PTX_BULK))
-		return count_small_copy(r, stage, point, to, from);
+		return count_async_copy(r, plan, point, to, from);
 	if (to && from && strstr(i->spelling, ".global"))
-		return count_row(r, stage, point);
-	stage->issues++;
+		return count_bulk_copy(r, plan, point);
+	plan->issues++;
 	return 0;
 }
 
-static int count_unguarded(struct kc__reader *r, struct kc_stage *stage, const float *counted)
+static int count_unguarded(struct kc__formula_reader *r, struct kc_block_plan *plan, const float *counted)
 {
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT; n++)
 		r->counted[n] += counted[n];
-	stage->issues++;
+	plan->issues++;
 	return 0;
 }
 
@@ -354,7 +358,7 @@ static int is_control(const struct kc_ptx_instruction *i)
 	return counter_of[i->opcode] == KC_COUNT_OF_CONTROL + 1;
 }
 
-int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point)
+int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	float counted[KC_COUNTER_COUNT] = {0};
@@ -364,42 +368,42 @@ int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_poin
 	case KC_PTX_LD:
 	case KC_PTX_LDU:
 	case KC_PTX_LDMATRIX:
-		return count_move(r, stage, point, 0);
+		return count_move(r, plan, point, 0);
 	case KC_PTX_ST:
 	case KC_PTX_STMATRIX:
-		return count_move(r, stage, point, 1);
+		return count_move(r, plan, point, 1);
 	case KC_PTX_ATOM:
 	case KC_PTX_RED:
-		return count_atomic(r, stage, point);
+		return count_atomic(r, plan, point);
 	case KC_PTX_CP:
-		return count_copy(r, stage, point);
+		return count_copy(r, plan, point);
 	case KC_PTX_TEX:
 	case KC_PTX_TLD4:
 	case KC_PTX_SULD:
-		return add_access(r, stage, point, KC_COUNT_OF_LD_GLOBAL, NULL, 4u * i->vector, 1);
+		return add_access(r, plan, point, KC_COUNT_OF_LD_GLOBAL, NULL, 4u * i->vector, 1);
 	case KC_PTX_SUST:
-		return add_access(r, stage, point, KC_COUNT_OF_ST_GLOBAL, NULL, 4u * i->vector, 1);
+		return add_access(r, plan, point, KC_COUNT_OF_ST_GLOBAL, NULL, 4u * i->vector, 1);
 	default:
 		break;
 	}
 	count_work(i, counted);
 	if (i->guard == KC_PTX_NO_REGISTER || is_control(i))
-		return count_unguarded(r, stage, counted);
+		return count_unguarded(r, plan, counted);
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
 		if (!counted[n])
 			continue;
-		rc = add_count(r, stage, point, n, counted[n], KC_COUNTER_COUNT, 0, issues);
+		rc = add_count(r, plan, point, n, counted[n], KC_COUNTER_COUNT, 0, issues);
 		issues = 0;
 	}
 	return rc;
 }
 
-int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage)
+int kc__keep_counted(struct kc__formula_reader *r, struct kc_block_plan *plan)
 {
 	struct kc_formula *f = r->f;
 	int rc = 0;
 
-	stage->amount = r->amount_count;
+	plan->amount = r->amount_count;
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
 		if (!r->counted[n])
 			continue;
@@ -407,7 +411,7 @@ int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage)
 		if (!rc)
 			f->amounts[r->amount_count++] = (struct kc_amount){n, r->counted[n]};
 	}
-	stage->amount_count = r->amount_count - stage->amount;
+	plan->amount_count = r->amount_count - plan->amount;
 	memset(r->counted, 0, sizeof(r->counted));
 	return rc;
 }

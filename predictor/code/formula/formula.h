@@ -1,19 +1,19 @@
 /*
  * A kernel reduced to what its counts depend on.
  *
- *   kc_value    one result, in static single assignment: what control flow and
- *               addresses are computed from. The rest of the kernel is only
- *               counted
- *   kc_event    an instruction whose count needs more than how often its block
- *               runs: a memory access, or one with a guard
- *   kc_stage    a block: the values computed in it, its events, what else it
- *               counts, and the condition by which it is left
- *   kc_cycle    a loop: what is computed on entry, how its variables go on, what
- *               of it is used behind it
+ *   kc_value       one result, in static single assignment (SSA): what control
+ *                  flow and addresses are computed from. The rest of the kernel
+ *                  is only counted
+ *   kc_event       an instruction whose count needs more than how often its block
+ *                  runs: a memory access, or one with a guard
+ *   kc_block_plan  of a block: the values computed in it, its events, what else it
+ *                  counts, and the condition by which it is left
+ *   kc_loop_plan   of a loop: what is computed before it, its variables, and which
+ *                  of its values are used after it
  *
- * A value that depends on no loop and no path is computed once for the launch,
- * the grid coordinate, or the warp: its level says which. One that does not
- * depend on a loop it stands in is computed where that loop is entered.
+ * A value that depends on no loop and no branch is computed once per launch, grid
+ * coordinate or warp: its level says which. One that does not depend on a loop
+ * around it is computed before that loop.
  */
 #ifndef KC_FORMULA_H
 #define KC_FORMULA_H
@@ -27,13 +27,13 @@
 enum kc_op {
 	KC_OP_CONSTANT,
 	KC_OP_PARAM,         /* source[0]: index; constant: offset in it */
-	KC_OP_PARAM_ADDRESS, /* the same: where it is */
+	KC_OP_PARAM_ADDRESS, /* source[0], constant: as above; its address */
 	KC_OP_SPECIAL,       /* constant: enum kc_ptx_special */
 	KC_OP_SHARED,        /* constant: address in shared memory */
-	KC_OP_POINTER,       /* constant: a number of its own: a variable's address in global memory */
+	KC_OP_POINTER,       /* constant: offset in a variable in global memory, whose address is not known */
 	KC_OP_UNKNOWN,       /* constant: enum kc_unknown_reason */
 	KC_OP_PHI,
-	KC_OP_LEFT, /* source[0] as it was when the thread left the loop */
+	KC_OP_EXIT_VALUE, /* source[0] as it was when the thread left its loop */
 	KC_OP_ADD,
 	KC_OP_SUB,
 	KC_OP_MUL,
@@ -54,7 +54,7 @@ enum kc_op {
 	KC_OP_SELECT,  /* source[0] ? source[1] : source[2] */
 	KC_OP_POPC,
 	KC_OP_CLZ,
-	KC_OP_LOP3, /* constant: its table */
+	KC_OP_LOP3, /* constant: its truth table */
 };
 
 enum kc_unknown_reason {
@@ -71,31 +71,31 @@ enum kc_unknown_reason {
 	KC_UNKNOWN_INSTRUCTION,
 };
 
-/* Counters of the sums that a launch is: grid z, y, x; warps of a block along z, y, x; then loops by depth. */
+/* The sums that a launch is, outermost first: grid z, y, x; warps of a block along z, y, x; then loops by depth. */
 #define KC_AXES 6u
 #define KC_BLOCK_AXES 3u
 #define KC_SUMS_MAX (KC_AXES + KC_LOOP_DEPTH_MAX)
-#define KC_LEVEL_FLOW (KC_AXES + 1u) /* 0: for the launch; 1 + axis */
+#define KC_LEVEL_FLOW (KC_AXES + 1u) /* level of what depends on control flow; 0: once per launch; 1 + axis */
 
 struct kc_value {
 	uint8_t op, bits;    /* 1: a predicate */
-	uint8_t source_bits; /* of what it reads, where that differs */
-	uint8_t is_signed;   /* how it reads them */
+	uint8_t source_bits; /* of its sources, where that differs */
+	uint8_t is_signed;   /* how it reads its sources */
 	uint8_t compare;
 	uint8_t level;
-	uint8_t is_pointer; /* of a parameter: only addresses depend on it */
+	uint8_t is_pointer; /* a parameter that only addresses depend on */
 	uint8_t memory;     /* depends on memory contents */
 	uint8_t live;
-	uint8_t eager;    /* at a launch, computed wherever it changes */
-	uint8_t surveyed; /* at a launch, computed once at least (outline.c) */
+	uint8_t eager;    /* at a launch, evaluated wherever it changes */
+	uint8_t surveyed; /* at a launch, evaluated once in the survey (survey.c) */
 	uint8_t count;
 	uint32_t source[KC_SOURCES_MAX];
-	uint32_t phi; /* first of its sources among phi_sources: one for each edge into the block */
+	uint32_t phi; /* index in phi_sources of its first source: one for each edge into the block */
 	int64_t constant;
 	uint32_t block;
-	uint32_t loop; /* in which it is computed anew each time */
-	uint32_t left; /* its KC_OP_LEFT, once one is needed */
-	uint32_t slot; /* where it is kept when evaluated: bytes */
+	uint32_t loop;       /* innermost one in which it is computed in each iteration */
+	uint32_t exit_value; /* its KC_OP_EXIT_VALUE; KC_NO_VALUE: none is needed yet */
+	uint32_t slot;       /* where it is kept when evaluated: offset in bytes */
 	uint32_t offset;
 };
 
@@ -103,21 +103,21 @@ enum kc_event_kind {
 	KC_EVENT_COUNT,
 	KC_EVENT_GLOBAL,
 	KC_EVENT_SHARED,
-	KC_EVENT_ATOMIC, /* on shared memory: counted as it is issued, however its lanes meet */
+	KC_EVENT_ATOMIC, /* on shared memory: counted once per instruction, whatever its addresses */
 };
 
 struct kc_event {
 	uint8_t kind;
 	uint8_t guard_negated;
-	uint8_t bytes;             /* of a lane */
-	uint8_t lanes;             /* that address memory: 32, fewer for ldmatrix */
-	uint8_t counter, counter2; /* the second: KC_COUNTER_COUNT where there is none */
+	uint8_t bytes;             /* per lane */
+	uint8_t lanes;             /* that address memory: all of the warp, fewer for ldmatrix */
+	uint8_t counter, counter2; /* counter2: KC_COUNTER_COUNT where there is none */
 	float issues;              /* instructions: 0 for an instruction's second event */
-	float times;               /* accesses like this one, as they are merged in `digest` */
-	float amount, amount2;
-	uint32_t guard;   /* value */
-	uint32_t address; /* value */
-	uint32_t size;    /* value: of the bytes of a lane, how many it moves; amount2 is per byte. KC_NO_VALUE: all */
+	float times;               /* accesses that were merged into this one (merge_events.c) */
+	float amount, amount2;     /* per active lane */
+	uint32_t guard;            /* value */
+	uint32_t address;          /* value */
+	uint32_t size; /* value: how many of its bytes a lane moves; amount2 is per byte. KC_NO_VALUE: all */
 	uint32_t offset;
 };
 
@@ -126,31 +126,31 @@ struct kc_amount {
 	float amount;
 };
 
-struct kc_stage {
-	uint32_t phi, phi_count;       /* in order */
-	uint32_t value, value_count;   /* in order */
-	uint32_t event, event_count;   /* in events */
-	uint32_t digest, digest_count; /* in digest */
-	uint32_t amount, amount_count; /* in amounts */
-	float issues;                  /* unguarded instructions */
-	uint32_t condition;            /* value: of the branch, or the switch's index */
+struct kc_block_plan {
+	uint32_t phi, phi_count;                   /* in order */
+	uint32_t value, value_count;               /* in order */
+	uint32_t event, event_count;               /* in events */
+	uint32_t launch_event, launch_event_count; /* in launch_events */
+	uint32_t amount, amount_count;             /* in amounts */
+	float issues;                              /* unguarded instructions */
+	uint32_t condition;                        /* value: predicate of the branch, or index of the switch */
 	uint8_t condition_negated;
 	uint32_t offset, last_offset; /* of its first and last instruction */
 };
 
-struct kc_cycle {
-	uint32_t entry, entry_count; /* in order: computed where it is entered */
-	uint32_t left, left_count;   /* in order: KC_OP_LEFT values */
-	uint32_t carried, carried_count;
-	uint8_t stepwise; /* a variable does not go on by a constant step: iterations are run one by one */
+struct kc_loop_plan {
+	uint32_t entry, entry_count;           /* in order: computed before the loop */
+	uint32_t exit_value, exit_value_count; /* in order: KC_OP_EXIT_VALUE values */
+	uint32_t carried, carried_count;       /* in carried: its variables */
+	uint8_t stepwise; /* a variable has no constant step: iterations are evaluated one by one */
 };
 
-/* A variable of a loop. */
+/* A loop-carried variable. */
 struct kc_carried {
 	uint32_t phi;
-	uint32_t step;  /* value; KC_NO_VALUE: not by a constant step */
-	uint32_t slot;  /* where its value at the entry is kept: bytes */
-	uint8_t memory; /* it depends on memory contents: not known after the first iteration */
+	uint32_t step;  /* value that is added in each iteration; KC_NO_VALUE: there is none */
+	uint32_t slot;  /* where its value at the entry is kept: offset in bytes */
+	uint8_t memory; /* depends on memory contents: not known after the first iteration */
 };
 
 struct kc_formula {
@@ -161,14 +161,14 @@ struct kc_formula {
 	uint32_t phi_source_count;
 	uint32_t *order;
 	uint32_t order_count, carried_count;
-	uint32_t level[KC_LEVEL_FLOW + 1]; /* where each level's values start in order; the last: their end */
-	struct kc_stage *stages;
+	uint32_t level[KC_LEVEL_FLOW + 1]; /* index in order of each level's first value; the last: end of them all */
+	struct kc_block_plan *block_plans;
 	struct kc_event *events;
 	uint32_t event_count;
-	struct kc_event *digest; /* events, but that those which meet memory alike are one */
-	uint32_t digest_count;
+	struct kc_event *launch_events; /* for evaluation at a launch: those with the same access pattern merged */
+	uint32_t launch_event_count;
 	struct kc_amount *amounts;
-	struct kc_cycle *cycles;
+	struct kc_loop_plan *loop_plans;
 	struct kc_carried *carried;
 	uint8_t *leaves; /* by edge: how many loops it leaves */
 	uint32_t slot_bytes;
@@ -182,7 +182,7 @@ static inline uint32_t *kc__sources(const struct kc_formula *f, struct kc_value 
 	return v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
 }
 
-/* A variable of a loop, where the loop begins. */
+/* 1: a loop-carried variable, in the header of its loop. */
 static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_value *v)
 {
 	uint32_t loop = f->cfg.blocks[v->block].loop;
@@ -190,10 +190,10 @@ static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_
 	return v->op == KC_OP_PHI && loop != KC_NO_LOOP && f->cfg.loops[loop].header == v->block;
 }
 
-/* The operation on single numbers. Results are kept extended by their sign, predicates as 0 and 1. Division by 0: 0. */
+/* The operation on single numbers. Results are kept sign-extended, predicates as 0 and 1. Division by 0 gives 0. */
 int64_t kc__compute(const struct kc_value *value, int64_t a, int64_t b, int64_t c);
 
-/* The lowest `bits` of a number, as they are kept; and as an unsigned or signed number is read. */
+/* The lowest `bits` of a number: kc__wrap as they are kept, sign-extended; kc__read as a signed or unsigned number. */
 static inline int64_t kc__wrap(int64_t value, uint32_t bits)
 {
 	return bits == 32   ? (int32_t)value
@@ -210,44 +210,48 @@ static inline int64_t kc__read(int64_t value, uint32_t bits, int is_signed)
 	return bits == 64 ? value : value & (int64_t)(((uint64_t)1 << bits) - 1);
 }
 
-/* --- slice.c, ssa.c with translate.c, reason.c and count.c, place.c: reading, in this order */
+/* --- reading, in this order: slice.c; ssa.c with translate.c, reason.c and count.c; formula_layout.c */
 
 /* What is needed while a kernel is read. */
-struct kc__reader {
+struct kc__formula_reader {
 	struct kc_arena *arena;
 	const struct kc_ptx_module *module;
 	const struct kc_ptx_function *kernel;
 	struct kc_formula *f;
 	uint32_t value_capacity, event_capacity, amount_capacity, amount_count;
-	uint32_t constants[256];         /* those met last, by their hash */
-	uint32_t *set_from, *set_at;     /* by register: points at which it is set are set_at[set_from[n]] and on */
-	uint8_t *needed;                 /* by register: something depends on it */
-	uint8_t *crosses;                /* by register: read in another block than where it is set */
-	uint32_t *current;               /* register → value */
-	uint32_t block;                  /* being read */
-	float counted[KC_COUNTER_COUNT]; /* in the block being read, without guard */
+	uint32_t constants[256]; /* values of recent constants, by hash */
+	uint32_t *set_from,
+	    *set_at;       /* register n is set at the points set_at[set_from[n]] to set_at[set_from[n + 1] - 1] */
+	uint8_t *needed;   /* by register: control flow or an address depends on it */
+	uint8_t *crosses;  /* by register: read in another block than where it is set */
+	uint32_t *current; /* register → value */
+	uint32_t block;    /* being read */
+	float counted[KC_COUNTER_COUNT]; /* in the block being read, by instructions without a guard */
 };
 
-/* Appends, unless it is a constant or one of its sources. KC_NO_VALUE: no memory. */
-uint32_t kc__value(struct kc__reader *r, struct kc_value value);
-uint32_t kc__constant(struct kc__reader *r, int64_t constant, uint8_t bits);
+/* Returns the number of a value: a new one, unless it simplifies to a constant or a known one. KC_NO_VALUE: no memory.
+ */
+uint32_t kc__value(struct kc__formula_reader *r, struct kc_value value);
+uint32_t kc__constant(struct kc__formula_reader *r, int64_t constant, uint8_t bits);
 
-/* The value of a register, or of an address, at the point being read. */
-uint32_t kc__register_value(struct kc__reader *r, const struct kc_point *point, uint32_t number);
-uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *address);
+/* Value of a register, or of an address, at the point being read. */
+uint32_t kc__register_value(struct kc__formula_reader *r, const struct kc_cfg_point *point, uint32_t number);
+uint32_t kc__address_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			   const struct kc_ptx_operand *address);
 
-/* Why nothing is known of what the instruction computes: past arithmetic that is not followed, what that is done on. */
-enum kc_unknown_reason kc__why_not_followed(const struct kc__reader *r, const struct kc_point *point);
+/* Why the result of the instruction is unknown. For arithmetic that is not followed: where its operands come from. */
+enum kc_unknown_reason kc__why_not_followed(const struct kc__formula_reader *r, const struct kc_cfg_point *point);
 
-/* Sets reader->current for what the instruction writes; adds what it counts. */
-int kc__translate(struct kc__reader *r, const struct kc_point *point);
-int kc__count(struct kc__reader *r, struct kc_stage *stage, const struct kc_point *point);
-int kc__keep_counted(struct kc__reader *r, struct kc_stage *stage);
+/* kc__translate: sets reader->current for what the instruction writes. kc__count: adds what it counts to the plan, or
+ * to reader->counted, which kc__keep_counted adds at the end of the block. 0, -ENOMEM. */
+int kc__translate(struct kc__formula_reader *r, const struct kc_cfg_point *point);
+int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
+int kc__keep_counted(struct kc__formula_reader *r, struct kc_block_plan *plan);
 
-int kc__slice(struct kc__reader *r);
-int kc__name_values(struct kc__reader *r);
-int kc__place_values(struct kc__reader *r);
-/* digest.c: for place.c, once it is known how loops go on. */
-int kc__digest(struct kc_formula *f, struct kc_arena *arena);
+int kc__slice(struct kc__formula_reader *r);
+int kc__build_ssa(struct kc__formula_reader *r);
+int kc__lay_out_values(struct kc__formula_reader *r);
+/* merge_events.c: fills launch_events. Called by formula_layout.c once the loops' variables are known. */
+int kc__merge_events(struct kc_formula *f, struct kc_arena *arena);
 
 #endif

@@ -3,17 +3,18 @@
 #include <errno.h>
 #include <string.h>
 
-/* Rounds in which what depends on memory spreads along loops; what is not found is found when it is evaluated. */
+/* Limit on the rounds in which dependence on memory contents spreads along loops. What is missed is found during
+ * evaluation. */
 #define SPREAD_ROUNDS 8u
 
-struct placer {
-	struct kc__reader *r;
+struct layout {
+	struct kc__formula_reader *r;
 	struct kc_formula *f;
 	uint32_t *entry_of; /* value → the loop before which it is computed */
 	uint32_t entry_count, entry_capacity;
 };
 
-/* `outer` is around `inner`, or the same; KC_NO_LOOP is around all. */
+/* 1: `outer` contains `inner` or is the same; KC_NO_LOOP contains all loops. */
 static int is_around(const struct kc_cfg *cfg, uint32_t outer, uint32_t inner)
 {
 	while (inner != outer && inner != KC_NO_LOOP)
@@ -21,9 +22,9 @@ static int is_around(const struct kc_cfg *cfg, uint32_t outer, uint32_t inner)
 	return inner == outer;
 }
 
-/* --- what anything depends on */
+/* --- live values */
 
-static void enliven(struct kc_formula *f, uint32_t value, uint32_t *stack, uint32_t *depth)
+static void mark_live(struct kc_formula *f, uint32_t value, uint32_t *stack, uint32_t *depth)
 {
 	if (value == KC_NO_VALUE || f->values[value].live)
 		return;
@@ -31,7 +32,7 @@ static void enliven(struct kc_formula *f, uint32_t value, uint32_t *stack, uint3
 	stack[(*depth)++] = value;
 }
 
-static int find_live(struct placer *p)
+static int find_live(struct layout *p)
 {
 	struct kc_formula *f = p->f;
 	uint32_t *stack = kc_arena_array(p->r->arena, f->value_count, sizeof(*stack)), depth = 0;
@@ -39,23 +40,23 @@ static int find_live(struct placer *p)
 	if (!stack)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < f->cfg.block_count; b++)
-		enliven(f, f->stages[b].condition, stack, &depth);
+		mark_live(f, f->block_plans[b].condition, stack, &depth);
 	for (uint32_t e = 0; e < f->event_count; e++) {
-		enliven(f, f->events[e].guard, stack, &depth);
-		enliven(f, f->events[e].address, stack, &depth);
-		enliven(f, f->events[e].size, stack, &depth);
+		mark_live(f, f->events[e].guard, stack, &depth);
+		mark_live(f, f->events[e].address, stack, &depth);
+		mark_live(f, f->events[e].size, stack, &depth);
 	}
 	while (depth) {
 		uint32_t count;
 		const uint32_t *from = kc__sources(f, &f->values[stack[--depth]], &count);
 
 		for (uint32_t n = 0; n < count; n++)
-			enliven(f, from[n], stack, &depth);
+			mark_live(f, from[n], stack, &depth);
 	}
 	return 0;
 }
 
-/* --- where it is computed */
+/* --- where values are computed */
 
 static uint8_t special_level(int64_t special)
 {
@@ -78,7 +79,7 @@ static uint8_t special_level(int64_t special)
 	}
 }
 
-static void place(struct placer *p, uint32_t value)
+static void find_level(struct layout *p, uint32_t value)
 {
 	struct kc_formula *f = p->f;
 	struct kc_value *v = &f->values[value];
@@ -100,16 +101,16 @@ static void place(struct placer *p, uint32_t value)
 	}
 }
 
-/* A value of a loop, used behind it: as it was when the thread left. */
-static uint32_t seen_from(struct placer *p, uint32_t value, uint32_t loop)
+/* A value as it is seen from `loop`: outside of its own loop, its exit value. */
+static uint32_t seen_from(struct layout *p, uint32_t value, uint32_t loop)
 {
 	struct kc_formula *f = p->f;
 
 	while (value != KC_NO_VALUE && !is_around(&f->cfg, f->values[value].loop, loop)) {
 		uint32_t from = f->values[value].loop;
 
-		if (f->values[value].left == KC_NO_VALUE) {
-			struct kc_value left = {.op = KC_OP_LEFT,
+		if (f->values[value].exit_value == KC_NO_VALUE) {
+			struct kc_value left = {.op = KC_OP_EXIT_VALUE,
 						.bits = f->values[value].bits,
 						.level = KC_LEVEL_FLOW,
 						.live = 1,
@@ -122,14 +123,14 @@ static uint32_t seen_from(struct placer *p, uint32_t value, uint32_t loop)
 			added = kc__value(p->r, left);
 			if (added == KC_NO_VALUE)
 				return added;
-			f->values[value].left = added;
+			f->values[value].exit_value = added;
 		}
-		value = f->values[value].left;
+		value = f->values[value].exit_value;
 	}
 	return value;
 }
 
-/* The loop in which a phi takes what an edge brings. */
+/* The loop from which a phi sees its n-th source. */
 static uint32_t taken_in(const struct kc_formula *f, const struct kc_value *v, uint32_t n)
 {
 	const struct kc_block *block = &f->cfg.blocks[v->block];
@@ -138,7 +139,7 @@ static uint32_t taken_in(const struct kc_formula *f, const struct kc_value *v, u
 	return kc__is_header_phi(f, v) && from < v->block ? f->cfg.loops[block->loop].parent : block->loop;
 }
 
-static int see_from(struct placer *p, uint32_t *value, uint32_t loop)
+static int see_from(struct layout *p, uint32_t *value, uint32_t loop)
 {
 	if (*value == KC_NO_VALUE)
 		return 0;
@@ -146,7 +147,7 @@ static int see_from(struct placer *p, uint32_t *value, uint32_t loop)
 	return *value == KC_NO_VALUE ? -ENOMEM : 0;
 }
 
-static int leave_loops(struct placer *p)
+static int leave_loops(struct layout *p)
 {
 	struct kc_formula *f = p->f;
 	uint32_t count = f->value_count;
@@ -164,16 +165,16 @@ static int leave_loops(struct placer *p)
 			uint32_t from = kc__sources(f, &f->values[i], &sources)[n];
 
 			rc = see_from(p, &from, loop);
-			/* Asked again: adding a value may have moved them all. */
+			/* Not kept in a variable: a new value may have moved them all. */
 			kc__sources(f, &f->values[i], &sources)[n] = from;
 		}
 	}
 	for (uint32_t b = 0; b < f->cfg.block_count && !rc; b++) {
-		struct kc_stage *stage = &f->stages[b];
+		struct kc_block_plan *plan = &f->block_plans[b];
 		uint32_t loop = f->cfg.blocks[b].loop;
 
-		rc = see_from(p, &stage->condition, loop);
-		for (uint32_t e = stage->event; e < stage->event + stage->event_count && !rc; e++) {
+		rc = see_from(p, &plan->condition, loop);
+		for (uint32_t e = plan->event; e < plan->event + plan->event_count && !rc; e++) {
 			rc = see_from(p, &f->events[e].guard, loop);
 			rc = rc ? rc : see_from(p, &f->events[e].address, loop);
 			rc = rc ? rc : see_from(p, &f->events[e].size, loop);
@@ -182,10 +183,10 @@ static int leave_loops(struct placer *p)
 	return rc;
 }
 
-/* --- how loops' variables go on */
+/* --- loop-carried variables */
 
-/* Room for values added since; none is computed before a loop, unless told so. */
-static int cover_values(struct placer *p)
+/* Extends entry_of to new values; none of them is computed before a loop unless that is set afterwards. */
+static int cover_values(struct layout *p)
 {
 	int rc = 0;
 
@@ -197,7 +198,7 @@ static int cover_values(struct placer *p)
 	return rc;
 }
 
-static int depends_on_memory(const struct placer *p, uint32_t value)
+static int depends_on_memory(const struct layout *p, uint32_t value)
 {
 	const struct kc_formula *f = p->f;
 	struct kc_value *v = &f->values[value];
@@ -216,7 +217,7 @@ static int depends_on_memory(const struct placer *p, uint32_t value)
 	return count && !known;
 }
 
-static void spread_memory(struct placer *p)
+static void spread_memory(struct layout *p)
 {
 	int changed = 1;
 
@@ -233,12 +234,12 @@ static void spread_memory(struct placer *p)
 	}
 }
 
-static int is_invariant(const struct placer *p, uint32_t loop, uint32_t value)
+static int is_invariant(const struct layout *p, uint32_t loop, uint32_t value)
 {
 	return !is_around(&p->f->cfg, loop, p->f->values[value].loop);
 }
 
-static uint32_t add_step(struct placer *p, uint32_t loop, uint32_t sum, uint32_t value, int negative, uint8_t bits)
+static uint32_t add_step(struct layout *p, uint32_t loop, uint32_t sum, uint32_t value, int negative, uint8_t bits)
 {
 	struct kc_formula *f = p->f;
 	struct kc_value v = {.op = (uint8_t)(negative ? KC_OP_SUB : KC_OP_ADD),
@@ -273,9 +274,9 @@ static uint32_t add_step(struct placer *p, uint32_t loop, uint32_t sum, uint32_t
 	return added;
 }
 
-/* Follows sums from what the loop brings back to the variable itself. *step: KC_NO_VALUE where they do not end
- * there. */
-static int find_step(struct placer *p, uint32_t loop, uint32_t phi, uint32_t value, uint32_t *step)
+/* Follows additions from the variable's next value back to the variable. *step: their sum; KC_NO_VALUE if they do not
+ * lead there. */
+static int find_step(struct layout *p, uint32_t loop, uint32_t phi, uint32_t value, uint32_t *step)
 {
 	struct kc_formula *f = p->f;
 	uint8_t bits = f->values[value].bits;
@@ -307,7 +308,7 @@ static int find_step(struct placer *p, uint32_t loop, uint32_t phi, uint32_t val
 	return cover_values(p);
 }
 
-static int carry(struct placer *p, uint32_t phi, struct kc_carried *carried)
+static int carry(struct layout *p, uint32_t phi, struct kc_carried *carried)
 {
 	struct kc_formula *f = p->f;
 	uint32_t loop = f->values[phi].loop, back = KC_NO_VALUE, step;
@@ -333,44 +334,44 @@ static int carry(struct placer *p, uint32_t phi, struct kc_carried *carried)
 	return 0;
 }
 
-static int find_carried(struct placer *p)
+static int find_carried(struct layout *p)
 {
 	struct kc_formula *f = p->f;
 	uint32_t count = 0, phis = f->value_count;
 	int rc = 0;
 
-	f->cycles = kc_arena_array(p->r->arena, (size_t)f->cfg.loop_count + 1, sizeof(*f->cycles));
-	if (!f->cycles)
+	f->loop_plans = kc_arena_array(p->r->arena, (size_t)f->cfg.loop_count + 1, sizeof(*f->loop_plans));
+	if (!f->loop_plans)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < phis; i++)
 		if (f->values[i].live && kc__is_header_phi(f, &f->values[i]))
-			f->cycles[f->values[i].loop].carried_count++;
+			f->loop_plans[f->values[i].loop].carried_count++;
 	for (uint32_t l = 0; l < f->cfg.loop_count; l++) {
-		f->cycles[l].carried = count;
-		count += f->cycles[l].carried_count;
-		f->cycles[l].carried_count = 0;
+		f->loop_plans[l].carried = count;
+		count += f->loop_plans[l].carried_count;
+		f->loop_plans[l].carried_count = 0;
 	}
 	f->carried_count = count;
 	f->carried = kc_arena_array(p->r->arena, (size_t)count + 1, sizeof(*f->carried));
 	if (!f->carried)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < phis && !rc; i++) {
-		struct kc_cycle *cycle;
+		struct kc_loop_plan *loop_plan;
 		struct kc_carried *carried;
 
 		if (!f->values[i].live || !kc__is_header_phi(f, &f->values[i]))
 			continue;
-		cycle = &f->cycles[f->values[i].loop];
-		carried = &f->carried[cycle->carried + cycle->carried_count++];
+		loop_plan = &f->loop_plans[f->values[i].loop];
+		carried = &f->carried[loop_plan->carried + loop_plan->carried_count++];
 		rc = carry(p, i, carried);
-		cycle->stepwise |= carried->step == KC_NO_VALUE && !carried->memory;
+		loop_plan->stepwise |= carried->step == KC_NO_VALUE && !carried->memory;
 	}
 	return rc;
 }
 
-/* --- lists */
+/* --- order */
 
-static uint32_t bucket_of(const struct placer *p, uint32_t value)
+static uint32_t bucket_of(const struct layout *p, uint32_t value)
 {
 	const struct kc_formula *f = p->f;
 	const struct kc_value *v = &f->values[value];
@@ -378,7 +379,7 @@ static uint32_t bucket_of(const struct placer *p, uint32_t value)
 
 	if (v->level < KC_LEVEL_FLOW)
 		return v->level;
-	if (v->op == KC_OP_LEFT)
+	if (v->op == KC_OP_EXIT_VALUE)
 		return loops + 2 * f->cfg.blocks[v->block].loop + 1;
 	if (v->op == KC_OP_PHI)
 		return KC_LEVEL_FLOW + 2 * v->block;
@@ -387,7 +388,7 @@ static uint32_t bucket_of(const struct placer *p, uint32_t value)
 	return KC_LEVEL_FLOW + 2 * v->block + 1;
 }
 
-static int list(struct placer *p)
+static int list(struct layout *p)
 {
 	struct kc_formula *f = p->f;
 	uint32_t blocks = f->cfg.block_count, loops = f->cfg.loop_count;
@@ -409,26 +410,26 @@ static int list(struct placer *p)
 	for (uint32_t b = 0; b < blocks; b++) {
 		const uint32_t *at = start + KC_LEVEL_FLOW + 2 * (size_t)b;
 
-		f->stages[b].phi = at[0];
-		f->stages[b].phi_count = at[1] - at[0];
-		f->stages[b].value = at[1];
-		f->stages[b].value_count = at[2] - at[1];
+		f->block_plans[b].phi = at[0];
+		f->block_plans[b].phi_count = at[1] - at[0];
+		f->block_plans[b].value = at[1];
+		f->block_plans[b].value_count = at[2] - at[1];
 	}
 	for (uint32_t l = 0; l < loops; l++) {
 		const uint32_t *at = start + KC_LEVEL_FLOW + 2 * (size_t)blocks + 2 * (size_t)l;
 
-		f->cycles[l].entry = at[0];
-		f->cycles[l].entry_count = at[1] - at[0];
-		f->cycles[l].left = at[1];
-		f->cycles[l].left_count = at[2] - at[1];
+		f->loop_plans[l].entry = at[0];
+		f->loop_plans[l].entry_count = at[1] - at[0];
+		f->loop_plans[l].exit_value = at[1];
+		f->loop_plans[l].exit_value_count = at[2] - at[1];
 	}
 	f->order_count = start[bucket_count];
 	return 0;
 }
 
-int kc__place_values(struct kc__reader *r)
+int kc__lay_out_values(struct kc__formula_reader *r)
 {
-	struct placer p = {.r = r, .f = r->f};
+	struct layout p = {.r = r, .f = r->f};
 	int rc = find_live(&p);
 
 	p.entry_count = p.entry_capacity = r->f->value_count;
@@ -436,11 +437,11 @@ int kc__place_values(struct kc__reader *r)
 	if (rc || !p.entry_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->f->value_count; i++)
-		place(&p, i);
+		find_level(&p, i);
 	rc = leave_loops(&p);
 	spread_memory(&p);
 	rc = rc ? rc : cover_values(&p);
 	rc = rc ? rc : find_carried(&p);
-	rc = rc ? rc : kc__digest(r->f, r->arena);
+	rc = rc ? rc : kc__merge_events(r->f, r->arena);
 	return rc ? rc : list(&p);
 }

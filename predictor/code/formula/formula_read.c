@@ -3,13 +3,13 @@
 int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
 		     const struct kc_ptx_function *kernel, struct kc_refusal *refusal)
 {
-	struct kc__reader r = {.arena = arena, .module = module, .kernel = kernel, .f = f};
+	struct kc__formula_reader r = {.arena = arena, .module = module, .kernel = kernel, .f = f};
 	int rc = kc_cfg_read(&f->cfg, arena, module, kernel, refusal);
 
 	f->static_shared_bytes = kernel->static_shared_bytes;
 	if (rc || !f->cfg.block_count)
 		return rc;
 	rc = kc__slice(&r);
-	rc = rc ? rc : kc__name_values(&r);
-	return rc ? rc : kc__place_values(&r);
+	rc = rc ? rc : kc__build_ssa(&r);
+	return rc ? rc : kc__lay_out_values(&r);
 }

@@ -1,17 +1,19 @@
 /*
- * What the files behind cost.h share.
+ * From the PTX of a kernel to its formula.
  */
-#ifndef KC_READ_H
-#define KC_READ_H
+#ifndef KC_FORMULA_READ_H
+#define KC_FORMULA_READ_H
 
 #include "formula.h"
 
+/* cost.c */
 const struct kc_formula *kc__cost_formula(const struct kc_cost *cost);
 
-/* Reads all of a formula, into an arena that also holds what is needed only meanwhile. */
+/* Builds a formula in an arena, along with everything that is needed only meanwhile. 0; -ENOTSUP: *refusal says why;
+ * -ENOMEM. */
 int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
 		     const struct kc_ptx_function *kernel, struct kc_refusal *refusal);
-/* Also marks parameters that are pointers. */
+/* needs.c: the parameters that counts depend on. Marks those that are pointers. 0, -ENOMEM. */
 int kc__find_needs(struct kc_formula *f, const struct kc_ptx_function *kernel, struct kc_arena *arena,
 		   struct kc_cost_need **all, uint32_t *count);
 

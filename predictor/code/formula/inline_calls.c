@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* Bounds on what opening may lead to: a call beyond them stays closed. */
+/* Limits on inlining: a call beyond them remains a call. */
 #define DEPTH_MAX 16u
 #define POINTS_MAX (1u << 20)
 #define CALLS_MAX 4096u
 
-struct opener {
+struct inliner {
 	struct kc_cfg *cfg;
 	const struct kc_ptx_module *module;
 	uint32_t point_capacity, call_capacity;
@@ -34,8 +34,9 @@ static int is_among_callers(const struct kc_cfg *cfg, uint32_t call, const struc
 	return 1;
 }
 
-/* The function to open, or NULL: without a body, recursive, nested too deep. */
-static const struct kc_ptx_function *opens(const struct opener *o, uint32_t call, const struct kc_ptx_instruction *i)
+/* NULL: the function has no body, is recursive or nested too deeply. */
+static const struct kc_ptx_function *callee_to_inline(const struct inliner *o, uint32_t call,
+						      const struct kc_ptx_instruction *i)
 {
 	const struct kc_ptx_operand *name = i->opcode == KC_PTX_CALL ? callee_operand(i) : NULL;
 	const struct kc_ptx_function *function = name ? kc_ptx_find(o->module, name->text) : NULL;
@@ -48,7 +49,7 @@ static const struct kc_ptx_function *opens(const struct opener *o, uint32_t call
 	return function;
 }
 
-static int add_call(struct opener *o, struct kc_arena *arena, struct kc_call call)
+static int add_call(struct inliner *o, struct kc_arena *arena, struct kc_call call)
 {
 	struct kc_cfg *cfg = o->cfg;
 	int rc = kc_arena_grow(arena, &cfg->calls, &o->call_capacity, cfg->call_count, sizeof(*cfg->calls));
@@ -63,7 +64,7 @@ static int add_call(struct opener *o, struct kc_arena *arena, struct kc_call cal
 	return 0;
 }
 
-static int add_point(struct opener *o, struct kc_arena *arena, struct kc_point point)
+static int add_point(struct inliner *o, struct kc_arena *arena, struct kc_cfg_point point)
 {
 	struct kc_cfg *cfg = o->cfg;
 	int rc = kc_arena_grow(arena, &cfg->points, &o->point_capacity, cfg->point_count, sizeof(*cfg->points));
@@ -73,11 +74,11 @@ static int add_point(struct opener *o, struct kc_arena *arena, struct kc_point p
 	return rc;
 }
 
-/* Branch targets of one body, once its instructions' points are known; a return goes on after the call. */
-static void settle_targets(struct kc_cfg *cfg, uint32_t call, uint32_t first, const uint32_t *place)
+/* Branch targets of one body, once the points of its instructions are known. A return continues after the call. */
+static void resolve_targets(struct kc_cfg *cfg, uint32_t call, uint32_t first, const uint32_t *place)
 {
 	for (uint32_t p = first; p < cfg->point_count; p++) {
-		struct kc_point *point = &cfg->points[p];
+		struct kc_cfg_point *point = &cfg->points[p];
 
 		if (point->call != call)
 			continue;
@@ -88,7 +89,7 @@ static void settle_targets(struct kc_cfg *cfg, uint32_t call, uint32_t first, co
 	}
 }
 
-static int open_body(struct opener *o, struct kc_arena *arena, uint32_t call, unsigned depth)
+static int inline_body(struct inliner *o, struct kc_arena *arena, uint32_t call, unsigned depth)
 {
 	const struct kc_ptx_function *function = o->cfg->calls[call].function;
 	uint32_t first = o->cfg->point_count;
@@ -97,37 +98,38 @@ static int open_body(struct opener *o, struct kc_arena *arena, uint32_t call, un
 
 	for (uint32_t i = 0; !rc && i < function->instruction_count; i++) {
 		const struct kc_ptx_instruction *instruction = &function->instructions[i];
-		const struct kc_ptx_function *callee = depth < DEPTH_MAX ? opens(o, call, instruction) : NULL;
+		const struct kc_ptx_function *callee =
+		    depth < DEPTH_MAX ? callee_to_inline(o, call, instruction) : NULL;
 		uint32_t site = o->cfg->point_count;
 
 		place[i] = site;
-		rc = add_point(o, arena, (struct kc_point){instruction, call, KC_NO_POINT});
+		rc = add_point(o, arena, (struct kc_cfg_point){instruction, call, KC_NO_POINT});
 		if (rc || !callee)
 			continue;
 		rc = add_call(o, arena, (struct kc_call){.function = callee, .site = instruction, .parent = call});
 		if (!rc)
-			rc = open_body(o, arena, o->cfg->call_count - 1, depth + 1);
+			rc = inline_body(o, arena, o->cfg->call_count - 1, depth + 1);
 		if (!rc)
 			o->cfg->points[site].target = o->cfg->point_count;
 	}
 	if (rc)
 		return rc;
 	place[function->instruction_count] = o->cfg->point_count;
-	o->cfg->calls[call].places = place;
-	settle_targets(o->cfg, call, first, place);
+	o->cfg->calls[call].points_of = place;
+	resolve_targets(o->cfg, call, first, place);
 	return 0;
 }
 
-int kc__open_calls(struct kc_cfg *cfg, struct kc_arena *arena, const struct kc_ptx_module *module,
-		   const struct kc_ptx_function *kernel)
+int kc__inline_calls(struct kc_cfg *cfg, struct kc_arena *arena, const struct kc_ptx_module *module,
+		     const struct kc_ptx_function *kernel)
 {
-	struct opener o = {.cfg = cfg, .module = module};
+	struct inliner o = {.cfg = cfg, .module = module};
 	int rc = add_call(&o, arena, (struct kc_call){.function = kernel});
 
-	return rc ? rc : open_body(&o, arena, 0, 0);
+	return rc ? rc : inline_body(&o, arena, 0, 0);
 }
 
-/* The call's vector of arguments, or of results, which stands before the callee's name. */
+/* The call's vector of arguments, or that of results, which comes before the callee's name. */
 static const struct kc_ptx_operand *call_vector(const struct kc_ptx_instruction *site, int results)
 {
 	int past_name = 0;
@@ -141,7 +143,7 @@ static const struct kc_ptx_operand *call_vector(const struct kc_ptx_instruction 
 	return NULL;
 }
 
-uint32_t kc_cfg_place(const struct kc_cfg *cfg, uint32_t call, uint32_t number, int by_param)
+uint32_t kc_cfg_param_register(const struct kc_cfg *cfg, uint32_t call, uint32_t number, int by_param)
 {
 	for (uint32_t depth = 0; depth <= DEPTH_MAX + 1; depth++) {
 		const struct kc_call *c = &cfg->calls[call];
@@ -157,7 +159,7 @@ uint32_t kc_cfg_place(const struct kc_cfg *cfg, uint32_t call, uint32_t number, 
 			return KC_NO_REGISTER;
 		}
 		passed = call_vector(c->site, !by_param);
-		if (!passed || number >= passed->count) /* what a function returns is declared first */
+		if (!passed || number >= passed->count) /* returned values are declared first */
 			return own + (by_param ? c->function->local_count : 0);
 		passed = &passed->elements[number];
 		call = c->parent;

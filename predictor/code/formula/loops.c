@@ -20,7 +20,7 @@ static int refuse(struct kc_refusal *refusal, const struct kc_cfg *cfg, uint32_t
 	return -ENOTSUP;
 }
 
-/* Loops by header, ascending: an outer one's header comes before those within it. */
+/* Loops are numbered by header, ascending: outer ones before inner ones. */
 static int find_headers(struct finder *f, struct kc_arena *arena, struct kc_refusal *refusal)
 {
 	struct kc_cfg *cfg = f->cfg;
@@ -58,7 +58,7 @@ static uint32_t outermost(const struct kc_cfg *cfg, uint32_t loop)
 	return loop;
 }
 
-/* Puts a loop, or a block, within the loop, to go on from there. */
+/* Adds a block, or the inner loop that it is in, to the loop and to the blocks to continue from. */
 static void take_in(struct finder *f, uint32_t loop, uint32_t block, uint32_t *depth)
 {
 	struct kc_cfg *cfg = f->cfg;
@@ -79,7 +79,7 @@ static void take_in(struct finder *f, uint32_t loop, uint32_t block, uint32_t *d
 	f->stack[(*depth)++] = cfg->loops[inner].header;
 }
 
-/* Walks back from the loop's back edges to its header; loops within were found before. */
+/* Walks from the loop's back edges back to its header. Inner loops were found before. */
 static void collect(struct finder *f, uint32_t loop)
 {
 	const struct kc_cfg *cfg = f->cfg;
@@ -111,7 +111,7 @@ static int list_members(struct kc_cfg *cfg, struct kc_arena *arena)
 {
 	uint32_t at = 0;
 
-	/* Each block is a member of its loop and each header of the loop around, too. */
+	/* Each block is a member of its loop, and each header also of the next outer loop. */
 	cfg->members = kc_arena_array(arena, (size_t)cfg->block_count + cfg->loop_count, sizeof(*cfg->members));
 	if (!cfg->members)
 		return -ENOMEM;
@@ -161,7 +161,7 @@ int kc__find_loops(struct kc_cfg *cfg, struct kc_arena *arena, struct kc_refusal
 	for (uint32_t i = cfg->loop_count; i-- && !f.too_deep;)
 		collect(&f, i);
 	if (f.too_deep)
-		return refuse(refusal, cfg, 0, "loops nested too deep");
+		return refuse(refusal, cfg, 0, "loops nested too deeply");
 	for (uint32_t i = 0; i < cfg->loop_count; i++) {
 		struct kc_loop *loop = &cfg->loops[i];
 

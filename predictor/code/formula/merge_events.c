@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-/* Those kept last of a block are looked at for one that is like the next. */
+/* Each event is compared with so many before it in its block. */
 #define LOOK_BACK 8u
 
-/* Values that are still to be looked into. */
+/* Values whose sources are still to be marked. */
 struct queue {
 	struct kc_formula *f;
 	uint32_t *values;
@@ -52,34 +52,34 @@ static void spread(struct queue *q)
 static int is_in_stepwise_loop(const struct kc_formula *f, uint32_t block)
 {
 	for (uint32_t loop = f->cfg.blocks[block].loop; loop != KC_NO_LOOP; loop = f->cfg.loops[loop].parent)
-		if (f->cycles[loop].stepwise)
+		if (f->loop_plans[loop].stepwise)
 			return 1;
 	return 0;
 }
 
-/* What control flow depends on; and where iterations are run one by one, what addresses do. */
+/* Marks as eager what control flow depends on; also addresses, in loops whose iterations are evaluated one by one. */
 static void take_eager(struct queue *q)
 {
 	struct kc_formula *f = q->f;
 
 	q->as_eager = 1;
 	for (uint32_t b = 0; b < f->cfg.block_count; b++) {
-		const struct kc_stage *stage = &f->stages[b];
+		const struct kc_block_plan *plan = &f->block_plans[b];
 		int stepwise = is_in_stepwise_loop(f, b);
 
-		take(q, stage->condition);
-		for (uint32_t e = stage->digest; e < stage->digest + stage->digest_count; e++) {
-			take(q, f->digest[e].guard);
-			take(q, f->digest[e].size);
+		take(q, plan->condition);
+		for (uint32_t e = plan->launch_event; e < plan->launch_event + plan->launch_event_count; e++) {
+			take(q, f->launch_events[e].guard);
+			take(q, f->launch_events[e].size);
 			if (stepwise)
-				take(q, f->digest[e].address);
+				take(q, f->launch_events[e].address);
 		}
 	}
 	spread(q);
 	q->as_eager = 0;
 }
 
-/* --- accesses that are alike */
+/* --- accesses with the same pattern */
 
 /* address + constants */
 static uint32_t base_of(const struct kc_formula *f, uint32_t address, int64_t *offset)
@@ -93,7 +93,7 @@ static uint32_t base_of(const struct kc_formula *f, uint32_t address, int64_t *o
 	return address;
 }
 
-/* Their lanes meet sectors, or banks, in the same way: what is between them is whole granules. */
+/* 1: both take the same sectors or passes, as their addresses differ by whole sectors or bank words. */
 static int are_alike(const struct kc_formula *f, const struct kc_event *a, const struct kc_event *b)
 {
 	int64_t here, there, granule = a->kind == KC_EVENT_GLOBAL ? KC_SECTOR_BYTES : KC_BANK_BYTES;
@@ -104,12 +104,12 @@ static int are_alike(const struct kc_formula *f, const struct kc_event *a, const
 	       (here - there) % granule == 0;
 }
 
-static void keep(struct kc_formula *f, struct kc_stage *stage, const struct kc_event *event)
+static void keep(struct kc_formula *f, struct kc_block_plan *plan, const struct kc_event *event)
 {
-	uint32_t first = stage->digest_count > LOOK_BACK ? f->digest_count - LOOK_BACK : stage->digest;
+	uint32_t first = plan->launch_event_count > LOOK_BACK ? f->launch_event_count - LOOK_BACK : plan->launch_event;
 
-	for (uint32_t i = first; i < f->digest_count; i++) {
-		struct kc_event *like = &f->digest[i];
+	for (uint32_t i = first; i < f->launch_event_count; i++) {
+		struct kc_event *like = &f->launch_events[i];
 
 		if (!are_alike(f, like, event))
 			continue;
@@ -119,29 +119,29 @@ static void keep(struct kc_formula *f, struct kc_stage *stage, const struct kc_e
 		like->times += event->times;
 		return;
 	}
-	f->digest[f->digest_count++] = *event;
-	stage->digest_count++;
+	f->launch_events[f->launch_event_count++] = *event;
+	plan->launch_event_count++;
 }
 
-int kc__digest(struct kc_formula *f, struct kc_arena *arena)
+int kc__merge_events(struct kc_formula *f, struct kc_arena *arena)
 {
 	struct queue q = {.f = f, .values = kc_arena_array(arena, 2 * (size_t)f->value_count + 1, sizeof(*q.values))};
 
-	f->digest = kc_arena_array(arena, (size_t)f->event_count + 1, sizeof(*f->digest));
-	if (!q.values || !f->digest)
+	f->launch_events = kc_arena_array(arena, (size_t)f->event_count + 1, sizeof(*f->launch_events));
+	if (!q.values || !f->launch_events)
 		return -ENOMEM;
-	f->digest_count = 0;
+	f->launch_event_count = 0;
 	for (uint32_t b = 0; b < f->cfg.block_count; b++) {
-		struct kc_stage *stage = &f->stages[b];
+		struct kc_block_plan *plan = &f->block_plans[b];
 
-		stage->digest = f->digest_count;
-		stage->digest_count = 0;
-		for (uint32_t e = stage->event; e < stage->event + stage->event_count; e++)
-			keep(f, stage, &f->events[e]);
+		plan->launch_event = f->launch_event_count;
+		plan->launch_event_count = 0;
+		for (uint32_t e = plan->event; e < plan->event + plan->event_count; e++)
+			keep(f, plan, &f->events[e]);
 	}
 	take_eager(&q);
-	for (uint32_t e = 0; e < f->digest_count; e++)
-		take(&q, f->digest[e].address);
+	for (uint32_t e = 0; e < f->launch_event_count; e++)
+		take(&q, f->launch_events[e].address);
 	spread(&q);
 	return 0;
 }

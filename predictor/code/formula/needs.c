@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Bits of a value that anything depends on: none, an address's lowest, or all. */
+/* Bits of a value that counts depend on: none, the lowest ones of an address, or all. */
 enum need { NOT_NEEDED, AS_ADDRESS, IN_FULL };
 
 static void need(uint8_t *needs, uint32_t value, uint8_t as, uint32_t *stack, uint32_t *depth)
@@ -15,11 +15,11 @@ static void need(uint8_t *needs, uint32_t value, uint8_t as, uint32_t *stack, ui
 	stack[(*depth)++] = value;
 }
 
-/* An address is a sum with a pointer in it; what is multiplied or compared counts in full. */
+/* A sum is needed as an address if its parts are; of all other operations the sources are needed in full. */
 static uint8_t passes_on(const struct kc_value *v, uint8_t as)
 {
 	return as == AS_ADDRESS && (v->op == KC_OP_ADD || v->op == KC_OP_SUB || v->op == KC_OP_PHI ||
-				    v->op == KC_OP_LEFT || (v->op == KC_OP_EXTEND && v->bits == v->source_bits))
+				    v->op == KC_OP_EXIT_VALUE || (v->op == KC_OP_EXTEND && v->bits == v->source_bits))
 		   ? AS_ADDRESS
 		   : IN_FULL;
 }
@@ -29,7 +29,7 @@ static void spread(const struct kc_formula *f, uint8_t *needs, uint32_t *stack)
 	uint32_t depth = 0;
 
 	for (uint32_t b = 0; b < f->cfg.block_count; b++)
-		need(needs, f->stages[b].condition, IN_FULL, stack, &depth);
+		need(needs, f->block_plans[b].condition, IN_FULL, stack, &depth);
 	for (uint32_t e = 0; e < f->event_count; e++) {
 		need(needs, f->events[e].guard, IN_FULL, stack, &depth);
 		need(needs, f->events[e].size, IN_FULL, stack, &depth);

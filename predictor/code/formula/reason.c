@@ -1,6 +1,6 @@
 #include "registers.h"
 
-/* Instructions that are looked at on the way back to where a number comes from. */
+/* Limit on the instructions that are followed back. */
 #define POINTS_MAX 64u
 
 static enum kc_unknown_reason own_reason(const struct kc_ptx_instruction *i)
@@ -43,7 +43,7 @@ static int is_arithmetic(enum kc_unknown_reason reason)
 	return reason == KC_UNKNOWN_FLOAT || reason == KC_UNKNOWN_INSTRUCTION;
 }
 
-/* Instructions to look at, each once. */
+/* Instructions that were followed or are to be, each once. */
 struct trail {
 	uint32_t points[POINTS_MAX];
 	uint32_t count;
@@ -58,8 +58,8 @@ static void add_point(struct trail *trail, uint32_t point)
 		trail->points[trail->count++] = point;
 }
 
-/* Wherever its operands are set, on whichever path. */
-static void add_sources(const struct kc__reader *r, struct trail *trail, const struct kc_point *point)
+/* Adds all instructions that set its operands, on any path. */
+static void add_sources(const struct kc__formula_reader *r, struct trail *trail, const struct kc_cfg_point *point)
 {
 	uint32_t registers[KC__REGISTERS_MAX];
 	uint32_t count = kc__is_followed(point->instruction) ? kc__reads(&r->f->cfg, point, registers)
@@ -71,7 +71,7 @@ static void add_sources(const struct kc__reader *r, struct trail *trail, const s
 			add_point(trail, r->set_at[at]);
 }
 
-enum kc_unknown_reason kc__why_not_followed(const struct kc__reader *r, const struct kc_point *point)
+enum kc_unknown_reason kc__why_not_followed(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
 {
 	enum kc_unknown_reason first = own_reason(point->instruction);
 	struct trail trail = {.count = 0};
@@ -80,7 +80,7 @@ enum kc_unknown_reason kc__why_not_followed(const struct kc__reader *r, const st
 		return first;
 	add_sources(r, &trail, point);
 	for (uint32_t n = 0; n < trail.count; n++) {
-		const struct kc_point *at = &r->f->cfg.points[trail.points[n]];
+		const struct kc_cfg_point *at = &r->f->cfg.points[trail.points[n]];
 
 		if (!kc__is_followed(at->instruction)) {
 			enum kc_unknown_reason reason = own_reason(at->instruction);

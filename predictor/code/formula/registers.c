@@ -13,21 +13,22 @@ const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction
 	return NULL;
 }
 
-uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t number)
+uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t number)
 {
 	return cfg->calls[point->call].registers + number;
 }
 
-uint32_t kc__place_of(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *operand)
+uint32_t kc__param_register(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
+			    const struct kc_ptx_operand *operand)
 {
 	if (operand->base == KC_PTX_BASE_PARAM)
-		return kc_cfg_place(cfg, point->call, operand->number, 1);
+		return kc_cfg_param_register(cfg, point->call, operand->number, 1);
 	if (operand->base == KC_PTX_BASE_SYMBOL && operand->number & KC_PTX_LOCAL_SYMBOL)
-		return kc_cfg_place(cfg, point->call, operand->number & ~KC_PTX_LOCAL_SYMBOL, 0);
+		return kc_cfg_param_register(cfg, point->call, operand->number & ~KC_PTX_LOCAL_SYMBOL, 0);
 	return KC_NO_REGISTER;
 }
 
-static uint32_t add_registers(const struct kc_cfg *cfg, const struct kc_point *point,
+static uint32_t add_registers(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
 			      const struct kc_ptx_operand *operand, uint32_t *registers, uint32_t count)
 {
 	if (operand->kind == KC_PTX_REGISTER && count < KC__REGISTERS_MAX)
@@ -39,30 +40,30 @@ static uint32_t add_registers(const struct kc_cfg *cfg, const struct kc_point *p
 	return count;
 }
 
-static uint32_t add_place(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *operand,
-			  uint32_t *registers, uint32_t count)
+static uint32_t add_param_register(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
+				   const struct kc_ptx_operand *operand, uint32_t *registers, uint32_t count)
 {
-	uint32_t place = operand ? kc__place_of(cfg, point, operand) : KC_NO_REGISTER;
+	uint32_t place = operand ? kc__param_register(cfg, point, operand) : KC_NO_REGISTER;
 
 	if (place != KC_NO_REGISTER && count < KC__REGISTERS_MAX)
 		registers[count++] = place;
 	return count;
 }
 
-uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
+uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX])
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	uint32_t count = 0;
 
 	if (i->opcode == KC_PTX_ST && i->space == KC_PTX_PARAM)
-		return add_place(cfg, point, kc__address_operand(i), registers, 0);
+		return add_param_register(cfg, point, kc__address_operand(i), registers, 0);
 	if (i->opcode == KC_PTX_CALL) {
 		if (point->target != KC_NO_POINT || !i->results)
 			return 0;
 		for (uint32_t n = 0; n < i->operands[0].count; n++) {
 			const struct kc_ptx_operand *result = &i->operands[0].elements[n];
 
-			count = result->kind == KC_PTX_SYMBOL ? add_place(cfg, point, result, registers, count)
+			count = result->kind == KC_PTX_SYMBOL ? add_param_register(cfg, point, result, registers, count)
 							      : add_registers(cfg, point, result, registers, count);
 		}
 		return count;
@@ -119,22 +120,23 @@ int kc__is_followed(const struct kc_ptx_instruction *i)
 	}
 }
 
-static uint32_t add_guard(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t *registers, uint32_t count)
+static uint32_t add_guard(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t *registers,
+			  uint32_t count)
 {
 	if (point->instruction->guard != KC_PTX_NO_REGISTER && count < KC__REGISTERS_MAX)
 		registers[count++] = kc__register_number(cfg, point, point->instruction->guard);
 	return count;
 }
 
-static uint32_t add_base(const struct kc_cfg *cfg, const struct kc_point *point, const struct kc_ptx_operand *address,
-			 uint32_t *registers, uint32_t count)
+static uint32_t add_base(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
+			 const struct kc_ptx_operand *address, uint32_t *registers, uint32_t count)
 {
 	if (address && address->base == KC_PTX_BASE_REGISTER && count < KC__REGISTERS_MAX)
 		registers[count++] = kc__register_number(cfg, point, address->number);
 	return count;
 }
 
-uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
+uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX])
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	const struct kc_ptx_operand *address = kc__address_operand(i);
@@ -145,13 +147,13 @@ uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_point *point, uint3
 	for (uint32_t n = i->results; n < i->operand_count; n++)
 		count = add_registers(cfg, point, &i->operands[n], registers, count);
 	if (i->opcode == KC_PTX_LD) {
-		count = add_place(cfg, point, address, registers, count);
+		count = add_param_register(cfg, point, address, registers, count);
 		count = add_base(cfg, point, address, registers, count);
 	}
 	return add_guard(cfg, point, registers, count);
 }
 
-uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint32_t registers[KC__REGISTERS_MAX])
+uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX])
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	uint32_t count = add_guard(cfg, point, registers, 0);
@@ -163,13 +165,13 @@ uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_point *point, uint3
 	for (uint32_t n = 0; n < i->operand_count; n++) {
 		if (i->operands[n].kind == KC_PTX_ADDRESS)
 			count = add_base(cfg, point, &i->operands[n], registers, count);
-		else if (i->opcode == KC_PTX_CP) /* how much is copied */
+		else if (i->opcode == KC_PTX_CP) /* size of a copy */
 			count = add_registers(cfg, point, &i->operands[n], registers, count);
 	}
 	return count;
 }
 
-uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_point *point,
+uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
 			       uint32_t registers[KC__REGISTERS_MAX])
 {
 	const struct kc_ptx_instruction *i = point->instruction;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int find_definitions(struct kc__reader *r)
+static int find_definitions(struct kc__formula_reader *r)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
 	uint32_t registers[KC__REGISTERS_MAX], count;
@@ -29,7 +29,8 @@ static int find_definitions(struct kc__reader *r)
 	return 0;
 }
 
-static void need(struct kc__reader *r, const uint32_t *registers, uint32_t count, uint32_t *stack, uint32_t *depth)
+static void need(struct kc__formula_reader *r, const uint32_t *registers, uint32_t count, uint32_t *stack,
+		 uint32_t *depth)
 {
 	for (uint32_t n = 0; n < count; n++) {
 		if (r->needed[registers[n]])
@@ -39,7 +40,7 @@ static void need(struct kc__reader *r, const uint32_t *registers, uint32_t count
 	}
 }
 
-static void read_here(struct kc__reader *r, const uint32_t *set_in, uint32_t block, const uint32_t *registers,
+static void read_here(struct kc__formula_reader *r, const uint32_t *set_in, uint32_t block, const uint32_t *registers,
 		      uint32_t count)
 {
 	for (uint32_t n = 0; n < count; n++)
@@ -47,8 +48,9 @@ static void read_here(struct kc__reader *r, const uint32_t *set_in, uint32_t blo
 			r->crosses[registers[n]] = 1;
 }
 
-/* Registers read before they are set in their block. A guarded instruction reads what it may leave as it was. */
-static int find_crossing(struct kc__reader *r)
+/* Finds registers that are read in a block before they are set there. A guarded instruction also reads what it writes,
+ * as it may leave that unchanged. */
+static int find_crossing(struct kc__formula_reader *r)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
 	uint32_t *set_in = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*set_in));
@@ -59,7 +61,7 @@ static int find_crossing(struct kc__reader *r)
 	memset(set_in, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*set_in));
 	for (uint32_t b = 0; b < cfg->block_count; b++) {
 		for (uint32_t p = cfg->blocks[b].first; p < cfg->blocks[b].end; p++) {
-			const struct kc_point *point = &cfg->points[p];
+			const struct kc_cfg_point *point = &cfg->points[p];
 
 			count = kc__reads(cfg, point, registers);
 			read_here(r, set_in, b, registers, count);
@@ -75,7 +77,7 @@ static int find_crossing(struct kc__reader *r)
 	return 0;
 }
 
-int kc__slice(struct kc__reader *r)
+int kc__slice(struct kc__formula_reader *r)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
 	uint32_t registers[KC__REGISTERS_MAX], depth = 0;

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Steps of dominance frontiers that are followed; compilers' output needs a few a block. */
+/* Limit on the size of dominance frontiers; compiled code needs a few steps per block. */
 #define FRONTIER_MAX (1u << 22)
 
-struct join {            /* a value that a block merges */
+struct join {            /* a phi */
 	uint32_t number; /* register */
 	uint32_t value;
 	uint32_t next; /* of the same block */
@@ -16,8 +16,8 @@ struct undo {
 	uint32_t number, value;
 };
 
-struct namer {
-	struct kc__reader *r;
+struct ssa_builder {
+	struct kc__formula_reader *r;
 	uint32_t *frontier_start, *frontier; /* by block */
 	uint32_t *first_join;                /* by block */
 	struct join *joins;
@@ -33,7 +33,7 @@ static uint64_t constant_hash(int64_t constant, uint8_t bits)
 	return ((uint64_t)constant * 0x9e3779b97f4a7c15ull + bits) >> 56;
 }
 
-uint32_t kc__constant(struct kc__reader *r, int64_t constant, uint8_t bits)
+uint32_t kc__constant(struct kc__formula_reader *r, int64_t constant, uint8_t bits)
 {
 	uint32_t *slot = &r->constants[constant_hash(constant, bits)];
 	const struct kc_value *known = *slot < r->f->value_count ? &r->f->values[*slot] : NULL;
@@ -43,13 +43,13 @@ uint32_t kc__constant(struct kc__reader *r, int64_t constant, uint8_t bits)
 	return *slot;
 }
 
-static int is_constant(const struct kc__reader *r, uint32_t value)
+static int is_constant(const struct kc__formula_reader *r, uint32_t value)
 {
 	return r->f->values[value].op == KC_OP_CONSTANT;
 }
 
-/* x, of 32 bits, made 64 wide without its sign. */
-static int is_widened(const struct kc__reader *r, uint32_t value)
+/* A 32-bit value zero-extended to 64 bits. */
+static int is_widened(const struct kc__formula_reader *r, uint32_t value)
 {
 	const struct kc_value *v = &r->f->values[value];
 
@@ -57,11 +57,11 @@ static int is_widened(const struct kc__reader *r, uint32_t value)
 }
 
 /*
- * A division by a constant, as compilers write it: the high half of x * m, or
- * the whole and 32 more, shifted by s, with m = ceil(2^(32 + s) / d). Granlund and Montgomery 1994,
+ * A division by a constant as compilers write it: the high half of x * m shifted
+ * right by s, or the whole product by 32 + s, with m = ceil(2^(32 + s) / d). Granlund and Montgomery 1994,
  * Theorem 4.2: it is floor(x / d) for every x where m * d - 2^(32 + s) <= 2^s.
  */
-static uint32_t as_division(struct kc__reader *r, const struct kc_value *product, int64_t shift)
+static uint32_t as_division(struct kc__formula_reader *r, const struct kc_value *product, int64_t shift)
 {
 	int is_high = product->op == KC_OP_MUL_HIGH && !product->is_signed && product->bits == 32;
 	int is_whole = product->op == KC_OP_MUL && product->bits == 64 && is_widened(r, product->source[0]);
@@ -86,8 +86,8 @@ static uint32_t as_division(struct kc__reader *r, const struct kc_value *product
 				 .source = {product->source[0], kc__constant(r, (int64_t)divisor, product->bits)}});
 }
 
-/* Made wider, and cut to what it was. */
-static int is_round_trip(const struct kc__reader *r, const struct kc_value *v)
+/* Extended to more bits and truncated again. */
+static int is_round_trip(const struct kc__formula_reader *r, const struct kc_value *v)
 {
 	const struct kc_value *a = &r->f->values[v->source[0]];
 
@@ -95,8 +95,9 @@ static int is_round_trip(const struct kc__reader *r, const struct kc_value *v)
 	       a->bits >= v->source_bits && v->source_bits >= v->bits && r->f->values[a->source[0]].bits == v->bits;
 }
 
-/* Sums and products with what leaves the other as it is; an address in a parameter plus a constant. */
-static uint32_t simplify(struct kc__reader *r, const struct kc_value *v)
+/* Returns a known value that v is equal to: x + 0, x * 1 and the like, or the address of a parameter plus a constant.
+ * KC_NO_VALUE: there is none. */
+static uint32_t simplify(struct kc__formula_reader *r, const struct kc_value *v)
 {
 	const struct kc_value *a = &r->f->values[v->source[0]], *b;
 	int64_t constant;
@@ -128,11 +129,11 @@ static uint32_t simplify(struct kc__reader *r, const struct kc_value *v)
 	return constant == 1 && v->op == KC_OP_MUL ? v->source[0] : KC_NO_VALUE;
 }
 
-uint32_t kc__value(struct kc__reader *r, struct kc_value value)
+uint32_t kc__value(struct kc__formula_reader *r, struct kc_value value)
 {
 	struct kc_formula *f = r->f;
 	uint32_t same;
-	int constant = value.count != 0 && value.op > KC_OP_LEFT;
+	int constant = value.count != 0 && value.op > KC_OP_EXIT_VALUE;
 
 	for (uint32_t n = 0; n < value.count; n++) {
 		if (value.source[n] == KC_NO_VALUE)
@@ -153,15 +154,15 @@ uint32_t kc__value(struct kc__reader *r, struct kc_value value)
 	    kc_arena_grow(r->arena, &f->values, &r->value_capacity, f->value_count, sizeof(*f->values)))
 		return KC_NO_VALUE;
 	value.block = r->block;
-	value.left = KC_NO_VALUE;
+	value.exit_value = KC_NO_VALUE;
 	if (value.level != KC_LEVEL_FLOW)
 		value.loop = KC_NO_LOOP;
 	f->values[f->value_count] = value;
 	return f->value_count++;
 }
 
-/* Cooper, Harvey and Kennedy, Figure 5. Counts where there is no room yet. */
-static int walk_frontiers(struct namer *n, int fill)
+/* Cooper, Harvey and Kennedy, Figure 5. fill: 0 only counts, 1 fills the lists. */
+static int walk_frontiers(struct ssa_builder *n, int fill)
 {
 	const struct kc_cfg *cfg = &n->r->f->cfg;
 	uint32_t total = 0;
@@ -191,7 +192,7 @@ static int walk_frontiers(struct namer *n, int fill)
 	return 0;
 }
 
-static int find_frontiers(struct namer *n)
+static int find_frontiers(struct ssa_builder *n)
 {
 	const struct kc_cfg *cfg = &n->r->f->cfg;
 	int rc;
@@ -209,15 +210,15 @@ static int find_frontiers(struct namer *n)
 	return n->frontier ? walk_frontiers(n, 1) : -ENOMEM;
 }
 
-/* What a register holds: of the kernel's own, as declared; of a function's, all there can be. */
-static uint8_t bits_held(const struct kc__reader *r, uint32_t number)
+/* Bits of a register: as declared in the kernel; 64 for those of an inlined function. */
+static uint8_t bits_held(const struct kc__formula_reader *r, uint32_t number)
 {
 	uint32_t bytes = number < r->kernel->register_count ? kc_ptx_type_bytes(r->kernel->register_types[number]) : 0;
 
 	return bytes == 4 ? 32 : 64;
 }
 
-static int add_join(struct namer *n, uint32_t block, uint32_t number)
+static int add_join(struct ssa_builder *n, uint32_t block, uint32_t number)
 {
 	struct kc_formula *f = n->r->f;
 	const struct kc_block *b = &f->cfg.blocks[block];
@@ -237,7 +238,7 @@ static int add_join(struct namer *n, uint32_t block, uint32_t number)
 	return 0;
 }
 
-/* (register, block) pairs in which one that crosses blocks is set, as lists by register. */
+/* For each register that is read in other blocks: the blocks in which it is set. */
 struct settings {
 	uint32_t *first; /* by register */
 	struct setting {
@@ -246,7 +247,7 @@ struct settings {
 	uint32_t count, capacity;
 };
 
-static int find_settings(struct namer *n, struct settings *s)
+static int find_settings(struct ssa_builder *n, struct settings *s)
 {
 	const struct kc_cfg *cfg = &n->r->f->cfg;
 	uint32_t registers[KC__REGISTERS_MAX];
@@ -278,7 +279,7 @@ static int find_settings(struct namer *n, struct settings *s)
 	return rc;
 }
 
-static int join_register(struct namer *n, const struct settings *s, uint32_t number, uint32_t *stack,
+static int join_register(struct ssa_builder *n, const struct settings *s, uint32_t number, uint32_t *stack,
 			 uint32_t *joined_for, uint32_t *stacked_for)
 {
 	uint32_t depth = 0;
@@ -306,7 +307,7 @@ static int join_register(struct namer *n, const struct settings *s, uint32_t num
 	return rc;
 }
 
-static int place_joins(struct namer *n)
+static int place_joins(struct ssa_builder *n)
 {
 	const struct kc_cfg *cfg = &n->r->f->cfg;
 	struct settings s = {0};
@@ -325,7 +326,7 @@ static int place_joins(struct namer *n)
 	return rc;
 }
 
-static int remember(struct namer *n, uint32_t number)
+static int save_for_undo(struct ssa_builder *n, uint32_t number)
 {
 	int rc = kc_arena_grow(n->r->arena, &n->undo, &n->undo_capacity, n->undo_count, sizeof(*n->undo));
 
@@ -334,29 +335,29 @@ static int remember(struct namer *n, uint32_t number)
 	return rc;
 }
 
-static int set_condition(struct namer *n, struct kc_stage *stage, const struct kc_block *block)
+static int set_condition(struct ssa_builder *n, struct kc_block_plan *plan, const struct kc_block *block)
 {
-	struct kc__reader *r = n->r;
-	const struct kc_point *last = &r->f->cfg.points[block->end - 1];
+	struct kc__formula_reader *r = n->r;
+	const struct kc_cfg_point *last = &r->f->cfg.points[block->end - 1];
 	const struct kc_ptx_instruction *i = last->instruction;
 	uint32_t registers = r->f->cfg.calls[last->call].registers;
 
-	stage->condition = KC_NO_VALUE;
+	plan->condition = KC_NO_VALUE;
 	if (block->ends == KC_END_BRANCH) {
-		stage->condition = kc__register_value(r, last, registers + i->guard);
-		stage->condition_negated = i->guard_negated;
+		plan->condition = kc__register_value(r, last, registers + i->guard);
+		plan->condition_negated = i->guard_negated;
 	} else if (block->ends == KC_END_SWITCH) {
-		stage->condition = i->operand_count && i->operands[0].kind == KC_PTX_REGISTER
-				       ? kc__register_value(r, last, registers + i->operands[0].number)
-				       : n->unset;
+		plan->condition = i->operand_count && i->operands[0].kind == KC_PTX_REGISTER
+				      ? kc__register_value(r, last, registers + i->operands[0].number)
+				      : n->unset;
 	} else {
 		return 0;
 	}
-	return stage->condition == KC_NO_VALUE ? -ENOMEM : 0;
+	return plan->condition == KC_NO_VALUE ? -ENOMEM : 0;
 }
 
-/* What its edges bring to the joins they lead to. */
-static void bring(struct namer *n, const struct kc_block *block)
+/* Sets the block's current values as sources of the phis in its successors. */
+static void fill_phi_sources(struct ssa_builder *n, const struct kc_block *block)
 {
 	struct kc_formula *f = n->r->f;
 
@@ -374,42 +375,42 @@ static void bring(struct namer *n, const struct kc_block *block)
 	}
 }
 
-static int name_block(struct namer *n, uint32_t b)
+static int rename_block(struct ssa_builder *n, uint32_t b)
 {
-	struct kc__reader *r = n->r;
+	struct kc__formula_reader *r = n->r;
 	const struct kc_block *block = &r->f->cfg.blocks[b];
-	struct kc_stage *stage = &r->f->stages[b];
+	struct kc_block_plan *plan = &r->f->block_plans[b];
 	uint32_t registers[KC__REGISTERS_MAX];
 	int rc = 0;
 
 	r->block = b;
-	stage->event = r->f->event_count;
-	stage->offset = r->f->cfg.points[block->first].instruction->offset;
-	stage->last_offset = r->f->cfg.points[block->end - 1].instruction->offset;
+	plan->event = r->f->event_count;
+	plan->offset = r->f->cfg.points[block->first].instruction->offset;
+	plan->last_offset = r->f->cfg.points[block->end - 1].instruction->offset;
 	for (uint32_t j = n->first_join[b]; j != UINT32_MAX && !rc; j = n->joins[j].next) {
-		rc = remember(n, n->joins[j].number);
+		rc = save_for_undo(n, n->joins[j].number);
 		r->current[n->joins[j].number] = n->joins[j].value;
 	}
 	for (uint32_t p = block->first; p < block->end && !rc; p++) {
-		const struct kc_point *point = &r->f->cfg.points[p];
+		const struct kc_cfg_point *point = &r->f->cfg.points[p];
 		uint32_t count = kc__writes(&r->f->cfg, point, registers);
 
-		rc = kc__count(r, stage, point);
+		rc = kc__count(r, plan, point);
 		for (uint32_t i = 0; i < count && !rc; i++)
 			if (r->needed[registers[i]])
-				rc = remember(n, registers[i]);
+				rc = save_for_undo(n, registers[i]);
 		if (!rc)
 			rc = kc__translate(r, point);
 	}
-	rc = rc ? rc : kc__keep_counted(r, stage);
-	rc = rc ? rc : set_condition(n, stage, block);
+	rc = rc ? rc : kc__keep_counted(r, plan);
+	rc = rc ? rc : set_condition(n, plan, block);
 	if (!rc)
-		bring(n, block);
+		fill_phi_sources(n, block);
 	return rc;
 }
 
-/* Blocks in the order of the dominator tree; what a block set is undone where its part of the tree is left. */
-static int walk_tree(struct namer *n)
+/* Visits blocks in preorder of the dominator tree. What a block set is undone when its subtree is left. */
+static int walk_tree(struct ssa_builder *n)
 {
 	const struct kc_cfg *cfg = &n->r->f->cfg;
 	uint32_t *by_tree = kc_arena_array(n->r->arena, (size_t)cfg->block_count * 2, sizeof(*by_tree));
@@ -433,24 +434,24 @@ static int walk_tree(struct namer *n)
 			above = cfg->blocks[above].dominator;
 		}
 		undo_from[b] = n->undo_count;
-		rc = name_block(n, b);
+		rc = rename_block(n, b);
 		above = b;
 	}
 	return rc;
 }
 
-int kc__name_values(struct kc__reader *r)
+int kc__build_ssa(struct kc__formula_reader *r)
 {
-	struct namer n = {.r = r};
+	struct ssa_builder n = {.r = r};
 	struct kc_formula *f = r->f;
 	const struct kc_cfg *cfg = &f->cfg;
 	int rc;
 
 	memset(r->constants, 0xff, sizeof(r->constants));
 	r->current = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*r->current));
-	f->stages = kc_arena_array(r->arena, cfg->block_count, sizeof(*f->stages));
+	f->block_plans = kc_arena_array(r->arena, cfg->block_count, sizeof(*f->block_plans));
 	n.in_place = kc_arena_array(r->arena, (size_t)cfg->edge_count + 1, sizeof(*n.in_place));
-	if (!r->current || !f->stages || !n.in_place)
+	if (!r->current || !f->block_plans || !n.in_place)
 		return -ENOMEM;
 	memset(r->current, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*r->current));
 	for (uint32_t b = 0; b < cfg->block_count; b++)

@@ -15,14 +15,14 @@ static uint32_t bits_of(uint32_t type)
 
 /* --- values */
 
-static uint32_t unknown(struct kc__reader *r, const struct kc_point *point, enum kc_unknown_reason reason)
+static uint32_t unknown(struct kc__formula_reader *r, const struct kc_cfg_point *point, enum kc_unknown_reason reason)
 {
 	return kc__value(
 	    r, (struct kc_value){
 		   .op = KC_OP_UNKNOWN, .bits = 64, .constant = reason, .offset = point->instruction->offset});
 }
 
-static uint32_t special_value(struct kc__reader *r, const struct kc_point *point, uint32_t number)
+static uint32_t special_value(struct kc__formula_reader *r, const struct kc_cfg_point *point, uint32_t number)
 {
 	if (number == KC_PTX_WARP_SIZE)
 		return kc__constant(r, KC_WARP_LANES, 32);
@@ -36,9 +36,9 @@ static uint64_t align_up(uint64_t value, uint64_t align)
 	return align ? (value + align - 1) / align * align : value;
 }
 
-/* Shared variables stand one after the other in the order of their declaration: the kernel's, then the module's; the
- * one whose size is given at launch stands behind them. */
-static int64_t shared_address(const struct kc__reader *r, const struct kc_ptx_variable *wanted)
+/* Shared variables are laid out in the order of their declaration, the kernel's before the module's. The one whose size
+ * is given at launch comes last. */
+static int64_t shared_address(const struct kc__formula_reader *r, const struct kc_ptx_variable *wanted)
 {
 	uint64_t at = 0;
 
@@ -57,7 +57,8 @@ static int64_t shared_address(const struct kc__reader *r, const struct kc_ptx_va
 	return (int64_t)align_up(at, wanted->align_bytes);
 }
 
-static uint32_t symbol_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand)
+static uint32_t symbol_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			     const struct kc_ptx_operand *operand)
 {
 	const struct kc_ptx_function *function = r->f->cfg.calls[point->call].function;
 	const struct kc_ptx_variable *variable;
@@ -78,22 +79,22 @@ static uint32_t symbol_value(struct kc__reader *r, const struct kc_point *point,
 	return unknown(r, point, KC_UNKNOWN_LOCAL_LOAD);
 }
 
-uint32_t kc__register_value(struct kc__reader *r, const struct kc_point *point, uint32_t number)
+uint32_t kc__register_value(struct kc__formula_reader *r, const struct kc_cfg_point *point, uint32_t number)
 {
 	uint32_t value = r->current[number];
 
 	return value == KC_NO_VALUE ? unknown(r, point, KC_UNKNOWN_UNSET) : value;
 }
 
-static uint32_t negate(struct kc__reader *r, uint32_t predicate)
+static uint32_t negate(struct kc__formula_reader *r, uint32_t predicate)
 {
 	return kc__value(
 	    r, (struct kc_value){
 		   .op = KC_OP_NOT, .bits = 1, .source_bits = 1, .is_signed = 0, .count = 1, .source = {predicate}});
 }
 
-static uint32_t operand_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *operand,
-			      uint32_t bits)
+static uint32_t operand_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			      const struct kc_ptx_operand *operand, uint32_t bits)
 {
 	uint32_t value;
 
@@ -112,7 +113,8 @@ static uint32_t operand_value(struct kc__reader *r, const struct kc_point *point
 	}
 }
 
-uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, const struct kc_ptx_operand *address)
+uint32_t kc__address_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			   const struct kc_ptx_operand *address)
 {
 	struct kc_ptx_operand symbol = *address;
 	uint32_t base;
@@ -136,8 +138,8 @@ uint32_t kc__address_value(struct kc__reader *r, const struct kc_point *point, c
 }
 
 struct translation {
-	struct kc__reader *r;
-	const struct kc_point *point;
+	struct kc__formula_reader *r;
+	const struct kc_cfg_point *point;
 	const struct kc_ptx_instruction *i;
 	uint32_t bits; /* of the type */
 	uint8_t is_signed;
@@ -197,7 +199,7 @@ static uint32_t product(struct translation *t)
 	if (t->i->flags & KC_PTX_WIDE) {
 		uint32_t narrow = t->bits;
 
-		if (narrow > WIDEST / 2) /* PTX has no such product */
+		if (narrow > WIDEST / 2) /* PTX has no wide product of such operands */
 			return unknown(t->r, t->point, KC_UNKNOWN_INSTRUCTION);
 		t->bits *= 2;
 		return binary(t, KC_OP_MUL, extend(t, a, narrow, t->is_signed, t->bits),
@@ -213,7 +215,7 @@ static uint32_t product_and_sum(struct translation *t)
 	return binary(t, KC_OP_ADD, product_value, source(t, 2));
 }
 
-static int constant_of(struct kc__reader *r, uint32_t value, int64_t *constant)
+static int constant_of(struct kc__formula_reader *r, uint32_t value, int64_t *constant)
 {
 	if (value == KC_NO_VALUE || r->f->values[value].op != KC_OP_CONSTANT)
 		return 0;
@@ -221,7 +223,7 @@ static int constant_of(struct kc__reader *r, uint32_t value, int64_t *constant)
 	return 1;
 }
 
-/* bfe with a constant place: left, then right. */
+/* bfe with constant position and length, as a shift left and a shift right. */
 static uint32_t extract(struct translation *t)
 {
 	uint32_t a = source(t, 0);
@@ -321,7 +323,7 @@ static uint32_t with_third_predicate(struct translation *t, uint32_t result)
 static uint32_t loaded_param(struct translation *t)
 {
 	const struct kc_ptx_operand *address = kc__address_operand(t->i);
-	struct kc__reader *r = t->r;
+	struct kc__formula_reader *r = t->r;
 	struct kc_value value = {.op = KC_OP_PARAM, .bits = (uint8_t)t->bits};
 	uint32_t place, base;
 
@@ -337,7 +339,7 @@ static uint32_t loaded_param(struct translation *t)
 		value.source[0] = address->number;
 		value.constant = address->value;
 	} else {
-		place = kc__place_of(&r->f->cfg, t->point, address);
+		place = kc__param_register(&r->f->cfg, t->point, address);
 		if (place == KC_NO_REGISTER || address->value)
 			return unknown(r, t->point, KC_UNKNOWN_LOCAL_LOAD);
 		return extend(t, kc__register_value(r, t->point, place), t->bits, t->is_signed, t->bits);
@@ -439,7 +441,7 @@ static uint32_t operation(struct translation *t)
 
 typedef uint32_t translate(struct translation *t);
 
-/* Of an opcode that is more than one operation. */
+/* Functions for opcodes that need more than one operation. */
 static translate *const translate_of[KC_PTX_OPCODE_COUNT] = {
     [KC_PTX_LD] = loaded_param,      [KC_PTX_ST] = stored_param,     [KC_PTX_MOV] = moved,
     [KC_PTX_CVTA] = moved,           [KC_PTX_CVT] = converted,       [KC_PTX_SETP] = comparison,
@@ -456,10 +458,10 @@ static uint32_t result(struct translation *t)
 	return translate_of[t->i->opcode] ? translate_of[t->i->opcode](t) : operation(t);
 }
 
-/* A guarded instruction leaves its result as it was where the guard does not hold. */
+/* Where its guard does not hold, a guarded instruction leaves the register unchanged. */
 static void set(struct translation *t, uint32_t number, uint32_t value)
 {
-	struct kc__reader *r = t->r;
+	struct kc__formula_reader *r = t->r;
 	uint32_t guard;
 
 	if (!r->needed[number])
@@ -487,7 +489,7 @@ static int unpack(struct translation *t, const uint32_t *registers, uint32_t cou
 	return 0;
 }
 
-int kc__translate(struct kc__reader *r, const struct kc_point *point)
+int kc__translate(struct kc__formula_reader *r, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	struct translation t = {r, point, i, bits_of(i->type), (uint8_t)kc_ptx_type_is_signed(i->type)};

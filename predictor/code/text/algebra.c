@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ATOMS_MAX 4096u
-/* How deep sums in atoms are followed. */
+/* Limit on the nesting of sums in atoms. */
 #define DEPTH_MAX 12u
 #define STEPS_MAX 2000000u
 
@@ -15,7 +15,7 @@ static const struct kc_sum nothing;
 int kc__algebra_init(struct kc_algebra *g, struct kc_arena *arena)
 {
 	*g = (struct kc_algebra){.arena = arena, .steps = STEPS_MAX};
-	return kc__atom(g, (struct kc_atom){.kind = KC_ATOM_ELSE}) == &nothing ? -ENOMEM : 0;
+	return kc__atom(g, (struct kc_atom){.kind = KC_ATOM_OTHER}) == &nothing ? -ENOMEM : 0;
 }
 
 int kc__same_sum(const struct kc_sum *a, const struct kc_sum *b)
@@ -160,7 +160,6 @@ int kc__compare_terms(const void *x, const void *y)
 	return 0;
 }
 
-/* Takes terms in any order; like ones become one. */
 const struct kc_sum *kc__collect(struct kc_algebra *g, struct kc_term *terms, uint32_t count)
 {
 	struct kc_sum *sum;
@@ -206,6 +205,7 @@ const struct kc_sum *kc__plus(struct kc_algebra *g, const struct kc_sum *a, cons
 }
 
 /* --- products */
+
 /* 0: too many factors. */
 static int multiply_terms(struct kc_algebra *g, const struct kc_term *a, const struct kc_term *b, struct kc_term *out)
 {
@@ -242,7 +242,7 @@ static int is_multiple(const struct kc_sum *a, const struct kc_sum *b)
 	return 1;
 }
 
-/* [x = 0] * x is 0: each factor of that kind with each sum it makes 0. */
+/* 1: the term has a factor [x = 0], where x is a multiple of the sum: their product is 0. */
 static int makes_zero(const struct kc_algebra *g, const struct kc_term *term, const struct kc_sum *sum)
 {
 	for (uint32_t n = 0; n < term->count; n++)
@@ -251,7 +251,7 @@ static int makes_zero(const struct kc_algebra *g, const struct kc_term *term, co
 	return 0;
 }
 
-/* [x != 0] * x is x, and so is [x > 0] * x where x is never below 0: a without factors that say that b is not 0. */
+/* a without factors [x != 0] where x is a multiple of b: [x != 0] * x is x. So is [x > 0] * x if x is never below 0. */
 static const struct kc_sum *without_idle(struct kc_algebra *g, const struct kc_sum *a, const struct kc_sum *b)
 {
 	struct kc_sum *sum = NULL;
@@ -313,7 +313,7 @@ const struct kc_sum *kc__floor(struct kc_algebra *g, const struct kc_sum *a, con
 		return a;
 	if (divisor == 0)
 		return kc__of_atom(g, 0);
-	/* What the divisor divides is taken out. */
+	/* Multiples of the divisor are divided. */
 	for (uint32_t i = 0; i < a->count; i++) {
 		struct kc_term part = a->terms[i];
 		const struct kc_sum *alone;

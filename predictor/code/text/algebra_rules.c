@@ -25,20 +25,20 @@ void kc__drop_factor(struct kc_term *term, uint32_t n)
 	memmove(&term->atoms[n], &term->atoms[n + 1], (term->count - n) * sizeof(term->atoms[0]));
 }
 
-/* a - b, where that is never below 0. */
+/* 1: a is certainly not less than b. */
 static int exceeds(struct kc_algebra *g, const struct kc_sum *a, const struct kc_sum *b)
 {
 	return kc__is_natural(g, kc__plus(g, a, b, -1));
 }
 
-/* [a < 0] follows from [b < 0]. */
+/* 1: [a < 0] follows from [b < 0]. */
 static int follows(struct kc_algebra *g, uint32_t a, uint32_t b)
 {
 	return a != b && g->atoms[a].kind == KC_ATOM_LESS && g->atoms[b].kind == KC_ATOM_LESS &&
 	       exceeds(g, g->atoms[b].a, g->atoms[a].a);
 }
 
-/* The other side of a condition: a >= 0 is [-a - 1 < 0]. 0, which is no condition: there is none. */
+/* The opposite condition: that of [a < 0] is [-a - 1 < 0]. 0: there is none. */
 static uint32_t other_side(struct kc_algebra *g, uint32_t atom)
 {
 	struct kc_atom a = g->atoms[atom];
@@ -68,7 +68,7 @@ const struct kc_sum *kc__condition(struct kc_algebra *g, enum kc_atom_kind kind,
 		return kc__condition(g, KC_ATOM_LESS,
 				     kind == KC_ATOM_ZERO ? kc__plus(g, a, kc__number(g, -1), 1)
 							  : kc__plus(g, kc__number(g, 0), a, -1));
-	/* One sign of two. */
+	/* Of a and -a, the one that begins with a positive number. */
 	if (kind != KC_ATOM_LESS && a->terms[0].by < 0)
 		a = kc__plus(g, kc__number(g, 0), a, -1);
 	return kc__atom(g, (struct kc_atom){.kind = (uint8_t)kind, .a = a});
@@ -95,8 +95,8 @@ static uint32_t place_of(const struct kc_term *term, uint32_t atom)
 }
 
 /*
- * x * [c] + x * [not c] = x, and, where d follows from c, x * [c] + x * [not c] * [d] =
- * x * [d]: a and b are like that, *joined is what they come to.
+ * x * [c] + x * [not c] = x; and if d follows from c, x * [c] + x * [not c] * [d] =
+ * x * [d]. 1: a and b are the two terms of such a sum, *joined is the result.
  */
 static int are_sides(struct kc_algebra *g, const struct kc_term *a, const struct kc_term *b, struct kc_term *joined)
 {
@@ -122,7 +122,7 @@ static int are_sides(struct kc_algebra *g, const struct kc_term *a, const struct
 	return 0;
 }
 
-/* NULL: there is nothing like that. */
+/* NULL: there are no such terms. */
 static const struct kc_sum *join_sides(struct kc_algebra *g, struct kc_term *terms, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -141,7 +141,7 @@ static const struct kc_sum *join_sides(struct kc_algebra *g, struct kc_term *ter
 
 /* --- ctaid * ntid + tid as one index */
 
-/* Takes the atom out of the term. 0: it is not there. */
+/* Removes the special register from the factors. 0: it is not among them. */
 static int take_special(const struct kc_algebra *g, struct kc_term *term, int64_t special)
 {
 	for (uint32_t n = 0; n < term->count; n++) {
@@ -182,7 +182,7 @@ static const struct kc_sum *join_index(struct kc_algebra *g, struct kc_term *ter
 	return NULL;
 }
 
-/* --- what is left of an unrolled loop, written out: [m != 0] + [m != 0] * [m != 1] + … = m, where m is a rest */
+/* --- the remaining iterations of an unrolled loop: [m != 0] + [m != 0] * [m != 1] + … = m, where m is a remainder */
 
 static uint32_t not_equal(struct kc_algebra *g, const struct kc_sum *m, double number)
 {
@@ -191,8 +191,8 @@ static uint32_t not_equal(struct kc_algebra *g, const struct kc_sum *m, double n
 	return condition->count == 1 && condition->terms[0].count == 1 ? condition->terms[0].atoms[0] : 0;
 }
 
-/* The divisor, where m is the rest of a division; 0: it is not. */
-static double divisor_of_rest(struct kc_algebra *g, const struct kc_sum *m)
+/* The divisor if m is the remainder of a division; otherwise 0. */
+static double divisor_of_remainder(struct kc_algebra *g, const struct kc_sum *m)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
 		const struct kc_term *term = &m->terms[i];
@@ -227,7 +227,7 @@ static const struct kc_sum *join_tail(struct kc_algebra *g, struct kc_term *term
 			struct kc_atom atom = g->atoms[terms[i].atoms[n]];
 			struct kc_term factor = terms[i], wanted;
 			uint32_t places[(int)UNROLLED_MAX], parts = 0;
-			double divisor = atom.kind == KC_ATOM_NONZERO ? divisor_of_rest(g, atom.a) : 0;
+			double divisor = atom.kind == KC_ATOM_NONZERO ? divisor_of_remainder(g, atom.a) : 0;
 
 			if (divisor < 3 || divisor > UNROLLED_MAX)
 				continue;
@@ -272,10 +272,10 @@ const struct kc_sum *kc__join_terms(struct kc_algebra *g, struct kc_term *terms,
 	return joined ? joined : join_index(g, terms, count);
 }
 
-/* --- what a product's conditions say of each other */
+/* --- conditions of one product */
 
 /*
- * [x >= 4] * floor(x / 4) is [x >= 1] * floor(x / 4): below 4 the quotient is 0.
+ * [x >= 4] * floor(x / 4) is [x >= 1] * floor(x / 4), as the quotient is 0 below 4.
  * The condition, as an atom, is [c - 1 - x < 0] with 1 <= c <= divisor.
  */
 #define HOLDS UINT32_MAX
@@ -309,7 +309,7 @@ static void relax(struct kc_algebra *g, struct kc_term *term)
 	}
 }
 
-/* [a < 0] and [b < 0] cannot both hold where a + b is never below -1. */
+/* [a < 0] and [b < 0] cannot both hold if a + b is never below -1. */
 int kc__is_contradiction(struct kc_algebra *g, const struct kc_term *term)
 {
 	for (uint32_t n = 0; n < term->count; n++) {
@@ -326,7 +326,7 @@ int kc__is_contradiction(struct kc_algebra *g, const struct kc_term *term)
 	return 0;
 }
 
-/* A condition counts once, and not beside one that it follows from. */
+/* Removes conditions that occur twice or follow from another. */
 void kc__tidy_term(struct kc_algebra *g, struct kc_term *term)
 {
 	relax(g, term);

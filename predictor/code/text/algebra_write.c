@@ -54,7 +54,7 @@ static void write_special(struct writer *w, int64_t number)
 
 /* --- a - c * floor(a / c) as a % c */
 
-static const struct kc_sum *with_rests(struct kc_algebra *g, const struct kc_sum *a)
+static const struct kc_sum *with_remainders(struct kc_algebra *g, const struct kc_sum *a)
 {
 	for (uint32_t i = 0; i < a->count; i++) {
 		for (uint32_t n = 0; n < a->terms[i].count; n++) {
@@ -69,25 +69,26 @@ static const struct kc_sum *with_rests(struct kc_algebra *g, const struct kc_sum
 			kc__drop_factor(&factor, n);
 			factor.by /= -divisor;
 			scaled = kc__of_term(g, &factor);
-			rest = kc__atom(g, (struct kc_atom){.kind = KC_ATOM_REST, .a = quotient.a, .b = quotient.b});
+			rest =
+			    kc__atom(g, (struct kc_atom){.kind = KC_ATOM_REMAINDER, .a = quotient.a, .b = quotient.b});
 			shorter = kc__plus(g, a, kc__times(g, scaled, quotient.a), -1);
 			shorter = kc__plus(g, shorter, kc__of_term(g, &a->terms[i]), -1);
 			if (shorter->count + 1 >= a->count)
 				continue;
-			return with_rests(g, kc__plus(g, shorter, kc__times(g, scaled, rest), 1));
+			return with_remainders(g, kc__plus(g, shorter, kc__times(g, scaled, rest), 1));
 		}
 	}
 	return a;
 }
 
-/* a < b, from a - b < 0: what is added stands left, what is taken away right. */
+/* a < b, from a - b < 0: positive terms on the left, negative ones on the right. */
 static void write_sides(struct writer *w, const struct kc_sum *a, const char *less, const char *more, unsigned depth)
 {
 	struct kc_algebra *g = w->g;
 	const struct kc_sum *left = kc__number(g, 0), *right = left;
 	double number;
 
-	a = with_rests(g, a);
+	a = with_remainders(g, a);
 	for (uint32_t i = 0; i < a->count; i++) {
 		const struct kc_sum *one = kc__of_term(g, &a->terms[i]);
 
@@ -130,7 +131,7 @@ static void write_pair(struct writer *w, const char *name, const struct kc_atom 
 	put(w, ")");
 }
 
-/* Atoms that are a name and a number: "p3", "k0". */
+/* Atoms that are a name and a number, such as "p3" or "k0". 0: the atom is none. */
 static int write_named(struct writer *w, const struct kc_atom *atom)
 {
 	static const char prefix_of[] = {
@@ -190,7 +191,7 @@ static void write_function(struct writer *w, const struct kc_atom *atom, unsigne
 	case KC_ATOM_FLOOR:
 		write_quotient(w, atom, depth);
 		break;
-	case KC_ATOM_REST:
+	case KC_ATOM_REMAINDER:
 		put(w, "(");
 		write_part(w, atom->a, depth);
 		put(w, " %% ");
@@ -237,8 +238,6 @@ static void write_atom(struct writer *w, uint32_t n, unsigned depth)
 		write_function(w, &atom, depth - 1);
 }
 
-/* --- */
-
 static void write_term(struct writer *w, const struct kc_term *term, int first, unsigned depth)
 {
 	double by = term->by < 0 ? -term->by : term->by;
@@ -252,7 +251,7 @@ static void write_term(struct writer *w, const struct kc_term *term, int first, 
 	}
 }
 
-/* Atoms that every term has. */
+/* Factors that all terms have in common. */
 static uint32_t common_atoms(const struct kc_sum *a, uint32_t common[KC_FACTORS_MAX])
 {
 	uint32_t count = 0;
@@ -278,7 +277,7 @@ static void write_sum(struct writer *w, const struct kc_sum *a, unsigned depth)
 {
 	uint32_t common[KC_FACTORS_MAX], count;
 
-	a = with_rests(w->g, a);
+	a = with_remainders(w->g, a);
 	if (!a->count)
 		put(w, "0");
 	count = common_atoms(a, common);
@@ -307,9 +306,10 @@ const char *kc__write_sum(struct kc_algebra *g, const struct kc_sum *a)
 	const char *text;
 
 	write_sum(&w, a, DEPTH_MAX);
-	/* Alone, a rest needs no parentheses. */
-	a = with_rests(g, a);
-	if (a->count == 1 && is_single(a) && a->terms[0].count && g->atoms[a->terms[0].atoms[0]].kind == KC_ATOM_REST) {
+	/* A single remainder needs no parentheses. */
+	a = with_remainders(g, a);
+	if (a->count == 1 && is_single(a) && a->terms[0].count &&
+	    g->atoms[a->terms[0].atoms[0]].kind == KC_ATOM_REMAINDER) {
 		memmove(w.text, w.text + 1, w.length - 1);
 		w.text[w.length - 2] = 0;
 	}

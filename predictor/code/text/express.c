@@ -12,7 +12,7 @@ static const struct kc_sum *atom(struct kc_express *x, uint8_t kind, int64_t n)
 	return kc__atom(&x->g, (struct kc_atom){.kind = kind, .number = n});
 }
 
-/* What is not taken apart may be another number in each iteration of the loops it is in. */
+/* A value without a formula. It may differ between iterations of the loops that it is in. */
 static const struct kc_sum *opaque(struct kc_express *x, uint8_t kind, uint32_t value)
 {
 	const struct kc_value *v = &x->f->values[value];
@@ -30,9 +30,9 @@ static const struct kc_sum *source(struct kc_express *x, const struct kc_value *
 
 static const struct kc_carried *carried_of(const struct kc_formula *f, uint32_t phi)
 {
-	const struct kc_cycle *cycle = &f->cycles[f->values[phi].loop];
+	const struct kc_loop_plan *loop_plan = &f->loop_plans[f->values[phi].loop];
 
-	for (uint32_t i = cycle->carried; i < cycle->carried + cycle->carried_count; i++)
+	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++)
 		if (f->carried[i].phi == phi)
 			return &f->carried[i];
 	return NULL;
@@ -57,13 +57,13 @@ static const struct kc_sum *shifted(struct kc_express *x, uint32_t value, unsign
 		return opaque(x, KC_ATOM_VALUE, value);
 	if (v->op == KC_OP_SHL)
 		return kc__plus(&x->g, number(x, 0), source(x, v, 0, depth), (double)((int64_t)1 << by));
-	/* What corrects the rounding of a number below 0 is left out. */
+	/* Corrections of the rounding below 0 are left out. */
 	if (by == v->bits - 1 || is_sign(x, &x->f->values[v->source[0]]))
 		return number(x, 0);
 	return kc__floor(&x->g, source(x, v, 0, depth), number(x, (double)((int64_t)1 << by)));
 }
 
-static const struct kc_sum *rest_of(struct kc_express *x, const struct kc_sum *a, const struct kc_sum *b)
+static const struct kc_sum *remainder_of(struct kc_express *x, const struct kc_sum *a, const struct kc_sum *b)
 {
 	return kc__plus(&x->g, a, kc__times(&x->g, b, kc__floor(&x->g, a, b)), -1);
 }
@@ -81,7 +81,7 @@ static const struct kc_sum *masked(struct kc_express *x, uint32_t value, unsigne
 	}
 	other = v->source[other];
 	if (mask >= 0 && !(mask & (mask + 1)) && mask < (int64_t)1 << 52)
-		return rest_of(x, kc__express(x, other, depth), number(x, (double)(mask + 1)));
+		return remainder_of(x, kc__express(x, other, depth), number(x, (double)(mask + 1)));
 	if (mask < 0 && !(~mask & (~mask + 1)) && ~mask < (int64_t)1 << 52) {
 		const struct kc_sum *modulus = number(x, (double)(~mask + 1));
 
@@ -90,7 +90,7 @@ static const struct kc_sum *masked(struct kc_express *x, uint32_t value, unsigne
 	return opaque(x, KC_ATOM_VALUE, value);
 }
 
-/* --- values of loops and joins */
+/* --- phis */
 
 /* i >>= 1, i <<= 1, i *= 2 */
 static const struct kc_sum *by_powers(struct kc_express *x, uint32_t value, const struct kc_sum *first)
@@ -148,7 +148,8 @@ static const struct kc_sum *header_phi(struct kc_express *x, uint32_t value, uns
 			kc__times(&x->g, kc__express(x, carried->step, depth), atom(x, KC_ATOM_COUNTER, v->loop)), 1);
 }
 
-/* Which of a branch's two edges leads to the join by this one: 0, 1, or 2 where that cannot be said. */
+/* Which edge of a branch leads along this edge to the block that both sides reach: 0, 1, or 2 if that is not certain.
+ */
 static uint32_t side_of(const struct kc_formula *f, uint32_t branch, uint32_t edge)
 {
 	const struct kc_block *b = &f->cfg.blocks[branch];
@@ -165,7 +166,7 @@ static uint32_t side_of(const struct kc_formula *f, uint32_t branch, uint32_t ed
 	return 2;
 }
 
-/* condition ? yes : no. Where it is [x != 0], and yes is no + 4 * x, it is yes either way. */
+/* condition ? yes : no. If the condition is [x != 0] and yes is no + 4 * x, the result is yes in both cases. */
 static const struct kc_sum *either(struct kc_express *x, const struct kc_sum *condition, const struct kc_sum *yes,
 				   const struct kc_sum *no)
 {
@@ -203,11 +204,12 @@ static const struct kc_sum *join_phi(struct kc_express *x, uint32_t value, unsig
 	}
 	if (same || !sides[0] || !sides[1])
 		return sides[0] ? sides[0] : sides[1] ? sides[1] : opaque(x, KC_ATOM_VALUE, value);
-	condition = kc__express_condition(x, f->stages[branch].condition, f->stages[branch].condition_negated, depth);
+	condition =
+	    kc__express_condition(x, f->block_plans[branch].condition, f->block_plans[branch].condition_negated, depth);
 	return either(x, condition, sides[0], sides[1]);
 }
 
-static const struct kc_sum *left_value(struct kc_express *x, uint32_t value, unsigned depth)
+static const struct kc_sum *exit_value(struct kc_express *x, uint32_t value, unsigned depth)
 {
 	const struct kc_value *v = &x->f->values[value];
 	uint32_t loop = x->f->values[v->source[0]].loop;
@@ -265,8 +267,8 @@ static const struct kc_sum *operation(struct kc_express *x, uint32_t value, unsi
 		return atom(x, KC_ATOM_SPECIAL, v->constant);
 	case KC_OP_PHI:
 		return kc__is_header_phi(x->f, v) ? header_phi(x, value, depth) : join_phi(x, value, depth);
-	case KC_OP_LEFT:
-		return left_value(x, value, depth);
+	case KC_OP_EXIT_VALUE:
+		return exit_value(x, value, depth);
 	case KC_OP_ADD:
 	case KC_OP_SUB:
 		return kc__plus(&x->g, source(x, v, 0, depth), source(x, v, 1, depth), v->op == KC_OP_ADD ? 1 : -1);
@@ -276,7 +278,7 @@ static const struct kc_sum *operation(struct kc_express *x, uint32_t value, unsi
 		return kc__floor(&x->g, source(x, v, 0, depth), source(x, v, 1, depth));
 	case KC_OP_REM:
 		a = source(x, v, 0, depth);
-		return rest_of(x, a, source(x, v, 1, depth));
+		return remainder_of(x, a, source(x, v, 1, depth));
 	case KC_OP_NOT:
 		return kc__plus(&x->g, number(x, -1), source(x, v, 0, depth), -1);
 	case KC_OP_EXTEND:
@@ -305,7 +307,7 @@ const struct kc_sum *kc__express(struct kc_express *x, uint32_t value, unsigned 
 	if (!depth || x->busy[value])
 		return opaque(x, KC_ATOM_VALUE, value);
 	x->busy[value] = 1;
-	x->sums[value] = v->bits == 1 && v->op != KC_OP_PHI && v->op != KC_OP_LEFT
+	x->sums[value] = v->bits == 1 && v->op != KC_OP_PHI && v->op != KC_OP_EXIT_VALUE
 			     ? kc__express_condition(x, value, 0, depth - 1)
 			     : operation(x, value, depth - 1);
 	x->busy[value] = 0;
@@ -355,8 +357,8 @@ const struct kc_sum *kc__express_condition(struct kc_express *x, uint32_t value,
 		a = kc__times(&x->g, a, b);
 		return (v->op == KC_OP_OR) != negated ? kc__negation(&x->g, a) : a;
 	default:
-		a = v->op == KC_OP_PHI || v->op == KC_OP_LEFT ? kc__express(x, value, depth - 1)
-							      : opaque(x, KC_ATOM_CHANCE, value);
+		a = v->op == KC_OP_PHI || v->op == KC_OP_EXIT_VALUE ? kc__express(x, value, depth - 1)
+								    : opaque(x, KC_ATOM_CHANCE, value);
 		return negated ? kc__negation(&x->g, a) : a;
 	}
 }

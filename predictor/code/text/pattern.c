@@ -10,7 +10,7 @@ static const struct kc_sum *moved_by_one(struct kc_express *x, const struct kc_s
 	return kc__replace(&x->g, a, kind, number, kc__plus(&x->g, here, kc__number(&x->g, 1), 1));
 }
 
-/* Bytes from a thread's address to its neighbour's in x. 0: it is not the same everywhere. */
+/* *step: bytes from a thread's address to that of the next thread in x. 0: it is not the same for all threads. */
 static int neighbour_step(struct kc_express *x, const struct kc_sum *address, double *step)
 {
 	const struct kc_sum *next = moved_by_one(x, address, KC_ATOM_SPECIAL, KC_PTX_TID_X);
@@ -30,7 +30,7 @@ static int is_index_in_x(const struct kc_atom *atom)
 	       (atom->kind == KC_ATOM_GLOBAL_INDEX && atom->number == 0);
 }
 
-/* A block is whole warps: its width is a multiple of 32. */
+/* A divisor of the term, in bytes. Blocks are assumed to be a multiple of 32 threads wide. */
 static double divisor_of(const struct kc_express *x, const struct kc_term *term)
 {
 	double divisor = term->by;
@@ -44,7 +44,7 @@ static double divisor_of(const struct kc_express *x, const struct kc_term *term)
 	return divisor;
 }
 
-/* Apart from where the thread is in x, whole sectors from a pointer on. */
+/* 1: apart from the position of the thread in x, the address is whole sectors from a pointer. */
 static int starts_a_sector(const struct kc_express *x, const struct kc_sum *address)
 {
 	for (uint32_t i = 0; i < address->count; i++) {

@@ -10,8 +10,8 @@
 #define STORY_BYTES ((size_t)64 << 20)
 #define WHY_DEPTH 64u
 
-/* What a thread counts in one run through a region: the kernel, or one iteration of a loop. Of what a warp counts, it
- * has its share. */
+/* What a thread counts in a region: in the kernel, or in one iteration of a loop. What is counted per warp is divided
+ * by its 32 lanes. */
 struct counted {
 	const struct kc_sum *of[KC_COUNTER_COUNT];
 };
@@ -20,10 +20,10 @@ struct teller {
 	struct kc_express x;
 	const struct kc_formula *f;
 	struct kc_cost_story *story;
-	const struct kc_sum **runs;      /* block → how often it runs, in one run through its region */
+	const struct kc_sum **runs;      /* block → how often it runs each time its region runs */
 	const struct kc_sum **edge_runs; /* edge → how often it is taken */
 	uint32_t unknown_capacity;
-	uint8_t depends[KC_COUNTER_COUNT]; /* on more than how often accesses take place */
+	uint8_t depends[KC_COUNTER_COUNT]; /* 1: also on the addresses of single lanes */
 };
 
 static int run_region(struct teller *t, uint32_t loop, struct counted *counted);
@@ -49,12 +49,13 @@ static const struct kc_sum *incoming(struct teller *t, uint32_t block, uint32_t 
 	return sum;
 }
 
-/* Where the loop is decided, the other edge is taken until the last iteration. */
+/* Probability that a thread in `block` takes its n-th edge. In the block that decides a loop, the edge that stays in
+ * the loop is taken until the last iteration. */
 static const struct kc_sum *chance_of_edge(struct teller *t, uint32_t block, uint32_t n)
 {
 	const struct kc_formula *f = t->f;
 	const struct kc_block *b = &f->cfg.blocks[block];
-	const struct kc_stage *stage = &f->stages[block];
+	const struct kc_block_plan *plan = &f->block_plans[block];
 	struct kc_algebra *g = &t->x.g;
 	int leaves = f->leaves[b->out] != 0, other_leaves = b->out_count > 1 && f->leaves[b->out + 1] != 0;
 
@@ -70,11 +71,10 @@ static const struct kc_sum *chance_of_edge(struct teller *t, uint32_t block, uin
 		return trips->block == block ? kc__atom(g, (struct kc_atom){.kind = KC_ATOM_STAYS, .number = b->loop})
 					     : kc__number(g, 1);
 	}
-	return kc__express_condition(&t->x, stage->condition, stage->condition_negated ^ (int)n, KC_EXPRESS_DEPTH);
+	return kc__express_condition(&t->x, plan->condition, plan->condition_negated ^ (int)n, KC_EXPRESS_DEPTH);
 }
 
-/* The threads that enter a loop leave it by its edges out: all by the first, when there are several it is not said by
- * which. */
+/* Threads that entered a loop leave it: all along one of its exits, if there are several. */
 static void leave(struct teller *t, uint32_t loop, const struct kc_sum *entered)
 {
 	const struct kc_cfg *cfg = &t->f->cfg;
@@ -103,7 +103,7 @@ static void add(struct teller *t, struct counted *to, uint32_t counter, const st
 		to->of[counter] = kc__plus(&t->x.g, to->of[counter], runs, amount);
 }
 
-/* As if all lanes of a warp took part. */
+/* Counts requests, and their sectors or passes, as if all lanes of a warp took part. */
 static void count_access(struct teller *t, const struct kc_event *event, const struct kc_sum *runs, uint32_t requests,
 			 uint32_t pieces, struct counted *counted)
 {
@@ -115,7 +115,7 @@ static void count_access(struct teller *t, const struct kc_event *event, const s
 	add(t, counted, pieces, runs, of_warp / KC_WARP_LANES);
 }
 
-/* Of a value that is one of two constants. */
+/* 1: the value selects one of two constants. */
 static int chooses_constants(const struct kc_formula *f, const struct kc_value *v, int64_t *yes, int64_t *no)
 {
 	if (v->op != KC_OP_SELECT || f->values[v->source[1]].op != KC_OP_CONSTANT ||
@@ -126,7 +126,7 @@ static int chooses_constants(const struct kc_formula *f, const struct kc_value *
 	return 1;
 }
 
-/* 1 where a copy of that size reads anything, else 0. */
+/* 1 if a copy of that size reads any bytes, otherwise 0. */
 static const struct kc_sum *reads_any(struct teller *t, uint32_t size)
 {
 	const struct kc_value *v = &t->f->values[size];
@@ -142,7 +142,7 @@ static const struct kc_sum *reads_any(struct teller *t, uint32_t size)
 				     : kc__express_condition(&t->x, v->source[0], no > 0, KC_EXPRESS_DEPTH);
 }
 
-/* A copy of that size moves all that it can, or nothing. */
+/* 1: a copy of that size copies either all bytes that it can, or none. */
 static int is_all_or_nothing(const struct kc_formula *f, const struct kc_event *event)
 {
 	const struct kc_value *v = &f->values[event->size];
@@ -153,7 +153,7 @@ static int is_all_or_nothing(const struct kc_formula *f, const struct kc_event *
 	return chooses_constants(f, v, &yes, &no) && (!yes || yes == event->bytes) && (!no || no == event->bytes);
 }
 
-/* Of an access, or a row, whose size is a value: how often it takes place, and how many bytes it moves. */
+/* Of an event with a size: how often it takes place. *bytes: how many bytes it accesses. */
 static const struct kc_sum *count_size(struct teller *t, const struct kc_event *event, const struct kc_sum *here,
 				       const struct kc_sum **bytes)
 {
@@ -171,12 +171,12 @@ static const struct kc_sum *count_size(struct teller *t, const struct kc_event *
 static void count_block(struct teller *t, uint32_t block, struct counted *counted)
 {
 	const struct kc_formula *f = t->f;
-	const struct kc_stage *stage = &f->stages[block];
+	const struct kc_block_plan *plan = &f->block_plans[block];
 	const struct kc_sum *runs = t->runs[block];
 
-	for (uint32_t i = stage->amount; i < stage->amount + stage->amount_count; i++)
+	for (uint32_t i = plan->amount; i < plan->amount + plan->amount_count; i++)
 		add(t, counted, f->amounts[i].counter, runs, f->amounts[i].amount);
-	for (uint32_t i = stage->event; i < stage->event + stage->event_count; i++) {
+	for (uint32_t i = plan->event; i < plan->event + plan->event_count; i++) {
 		const struct kc_event *event = &f->events[i];
 		const struct kc_sum *here = runs, *bytes;
 
@@ -196,7 +196,7 @@ static void count_block(struct teller *t, uint32_t block, struct counted *counte
 	}
 }
 
-/* The sum of a over the loop's counter from 0 on, `rounds` times. */
+/* The sum of a over the loop's counter from 0 to rounds - 1. */
 static const struct kc_sum *sum_over(struct teller *t, uint32_t loop, const struct kc_sum *a,
 				     const struct kc_sum *rounds)
 {
@@ -228,7 +228,7 @@ static const struct kc_sum *sum_over(struct teller *t, uint32_t loop, const stru
 	    g, fixed, kc__atom(g, (struct kc_atom){.kind = KC_ATOM_SUM, .number = loop, .a = moving, .b = rounds}), 1);
 }
 
-/* All iterations: what comes before the decision runs once more than what comes after it. */
+/* Sum over all iterations. Blocks before the deciding branch run once more than those after it. */
 static const struct kc_sum *over_iterations(struct teller *t, uint32_t loop, const struct kc_sum *a)
 {
 	struct kc_algebra *g = &t->x.g;
@@ -282,7 +282,7 @@ static int run_region(struct teller *t, uint32_t loop, struct counted *counted)
 	return t->x.g.lacks_memory ? -ENOMEM : rc;
 }
 
-/* --- what is not known */
+/* --- unknowns */
 
 static const char *reason_text(int64_t reason)
 {
@@ -312,7 +312,7 @@ static const char *reason_text(int64_t reason)
 	}
 }
 
-/* The first thing on the way down from the value that is not known. */
+/* Follows sources that depend on memory contents to the first unknown value, and names its reason. */
 static const char *why(const struct kc_formula *f, uint32_t value)
 {
 	for (unsigned depth = 0; depth < WHY_DEPTH; depth++) {
@@ -383,22 +383,22 @@ static const char *assumption_text(const struct kc_event *event)
 static int tell_block(struct teller *t, uint32_t block)
 {
 	const struct kc_formula *f = t->f;
-	const struct kc_stage *stage = &f->stages[block];
+	const struct kc_block_plan *plan = &f->block_plans[block];
 	char what[64];
 	int rc = 0;
 
-	if (stage->condition != KC_NO_VALUE && f->values[stage->condition].memory) {
+	if (plan->condition != KC_NO_VALUE && f->values[plan->condition].memory) {
 		if (leaves_loop(f, block)) {
 			snprintf(what, sizeof(what), "trip count n%u", f->cfg.blocks[block].loop);
-			rc = add_unknown(t, stage->last_offset, what, why(f, stage->condition),
+			rc = add_unknown(t, plan->last_offset, what, why(f, plan->condition),
 					 "16 iterations, or as many as another condition allows");
 		} else {
-			snprintf(what, sizeof(what), "branch u%u", stage->condition);
-			rc = add_unknown(t, stage->last_offset, what, why(f, stage->condition),
+			snprintf(what, sizeof(what), "branch u%u", plan->condition);
+			rc = add_unknown(t, plan->last_offset, what, why(f, plan->condition),
 					 "each way is taken by as many threads");
 		}
 	}
-	for (uint32_t i = stage->event; i < stage->event + stage->event_count && !rc; i++) {
+	for (uint32_t i = plan->event; i < plan->event + plan->event_count && !rc; i++) {
 		const struct kc_event *event = &f->events[i];
 
 		if (event->guard != KC_NO_VALUE && f->values[event->guard].memory)
@@ -432,7 +432,7 @@ static int tell_loops(struct teller *t)
 		story->loops[l] = (struct kc_cost_loop){
 		    .depth = loop->depth,
 		    .parent = loop->parent == KC_NO_LOOP ? l : loop->parent,
-		    .offset = f->stages[loop->header].offset,
+		    .offset = f->block_plans[loop->header].offset,
 		    .known = trips->known,
 		    .trips = kc__write_sum(&t->x.g, kc__express_rounds(&t->x, l)),
 		};

@@ -15,7 +15,7 @@ static const struct kc_sum *source(struct kc_express *x, const struct kc_value *
 	return kc__express(x, v->source[n], depth);
 }
 
-/* d = first + step * counter. 0: it is not like that. */
+/* Splits d into first + step * counter. 0: it has no such form. */
 static int split_by_counter(struct kc_express *x, uint32_t loop, const struct kc_sum *d, const struct kc_sum **first,
 			    const struct kc_sum **step)
 {
@@ -25,7 +25,7 @@ static int split_by_counter(struct kc_express *x, uint32_t loop, const struct kc
 	       kc__same_sum(d, kc__plus(&x->g, *first, kc__times(&x->g, *step, atom(x, KC_ATOM_COUNTER, loop)), 1));
 }
 
-/* The first iteration in which d is no longer below 0, or (`until_less`) is; NULL: it cannot be said. */
+/* The first iteration in which d is not below 0 any more; until_less: in which it is. NULL: not known. */
 static const struct kc_sum *first_change(struct kc_express *x, const struct kc_sum *first, const struct kc_sum *step,
 					 int until_less)
 {
@@ -60,14 +60,14 @@ static const struct kc_sum *last_by(struct kc_express *x, uint32_t loop, const s
 		return NULL;
 	if (v->compare == KC_PTX_LT || v->compare == KC_PTX_LE)
 		return first_change(x, first, step, !stays_where);
-	/* Until d is 0, which it comes to exactly. */
+	/* Until d is 0, which is assumed to be reached exactly. */
 	if ((v->compare == KC_PTX_NE) != stays_where || !kc__is_number(step, &by) || by == 0)
 		return NULL;
 	return by < 0 ? kc__floor(&x->g, first, number(x, -by))
 		      : kc__floor(&x->g, kc__plus(&x->g, number(x, 0), first, -1), number(x, by));
 }
 
-/* What a variable is before the first iteration. NULL: it cannot be said. */
+/* Value of a variable before the first iteration. NULL: not known. */
 static const struct kc_sum *at_entry(struct kc_express *x, const struct kc_value *phi, unsigned depth)
 {
 	const struct kc_formula *f = x->f;
@@ -79,7 +79,7 @@ static const struct kc_sum *at_entry(struct kc_express *x, const struct kc_value
 	return NULL;
 }
 
-/* i >>= 1 until it is 0: as often as the first i has bits. */
+/* i >>= 1 until it is 0: as many iterations as the first i has bits. */
 static const struct kc_sum *last_by_halving(struct kc_express *x, uint32_t loop, const struct kc_value *v,
 					    int stays_where, unsigned depth)
 {
@@ -128,7 +128,7 @@ static const struct kc_sum *last_by_doubling(struct kc_express *x, uint32_t loop
 	return kc__atom(&x->g, (struct kc_atom){.kind = KC_ATOM_LOG2, .a = bound});
 }
 
-/* It runs in every iteration. */
+/* 1: the block runs in every iteration. */
 static int is_on_the_way(const struct kc_formula *f, uint32_t loop, uint32_t block)
 {
 	const struct kc_block *header = &f->cfg.blocks[f->cfg.loops[loop].header];
@@ -167,20 +167,20 @@ static void decide(struct kc_express *x, uint32_t loop, uint32_t block, struct k
 {
 	const struct kc_formula *f = x->f;
 	const struct kc_block *b = &f->cfg.blocks[block];
-	const struct kc_stage *stage = &f->stages[block];
+	const struct kc_block_plan *plan = &f->block_plans[block];
 	const struct kc_value *v;
 	int stays_where = 1;
 
 	++*deciding;
-	if (b->ends != KC_END_BRANCH || f->values[stage->condition].memory) {
+	if (b->ends != KC_END_BRANCH || f->values[plan->condition].memory) {
 		if (b->ends == KC_END_BRANCH || b->ends == KC_END_SWITCH) {
-			trips->known &= !f->values[stage->condition].memory;
-			trips->why = stage->condition;
+			trips->known &= !f->values[plan->condition].memory;
+			trips->why = plan->condition;
 		}
 		return;
 	}
-	v = &f->values[stage->condition];
-	stays_where = leaves_here(f, loop, b->out + 1) ^ stage->condition_negated;
+	v = &f->values[plan->condition];
+	stays_where = leaves_here(f, loop, b->out + 1) ^ plan->condition_negated;
 	while (v->op == KC_OP_NOT) {
 		v = &f->values[v->source[0]];
 		stays_where = !stays_where;
