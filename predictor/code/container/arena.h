@@ -1,6 +1,6 @@
 /*
- * Memory that is let go all at once, with a bound: what is read from a program
- * must not take more than its reader allows.
+ * Memory that is freed all at once, with a limit: whatever a file contains, its
+ * reader uses no more memory than it was allowed.
  */
 #ifndef KC_ARENA_H
 #define KC_ARENA_H
@@ -18,14 +18,13 @@ struct kc_arena {
 void kc_arena_init(struct kc_arena *arena, size_t limit_bytes);
 void kc_arena_free(struct kc_arena *arena);
 
-/* Zeroed, aligned for anything; NULL past the bound, or where there is no memory. */
+/* Zeroed, aligned for any type. NULL: over the limit, or out of memory. */
 void *kc_arena_take(struct kc_arena *arena, size_t bytes);
-/* The same for `count` things; NULL also where the product overflows. */
+/* The same for `count` elements of `bytes` each; NULL also if the product overflows. */
 void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes);
-/* Room for one more: *things, an array in the arena, moves to one of twice the capacity where it is full. 0; -ENOMEM.
- */
+/* Makes room for one more element: a full array *things of the arena moves to one of twice the capacity. 0; -ENOMEM. */
 int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint32_t count, size_t bytes);
-/* A copy, ended by a NUL. */
+/* A copy that ends in a NUL. */
 char *kc_arena_text(struct kc_arena *arena, const char *text, size_t length);
 
 #endif

@@ -26,7 +26,7 @@ struct reader {
 	struct kc_bytes names; /* of the symbols */
 	uint32_t *symbol_of;   /* kernel: its symbol, ascending */
 	uint32_t *kernel_in;   /* section with code: kernel */
-	size_t unread;         /* those that are read must not hold more than the file: they would overlap */
+	size_t unread;         /* bytes of the file; sections that hold more must overlap, and are refused */
 	struct kc_refusal *refusal;
 };
 
@@ -93,7 +93,7 @@ static int find_symbols(struct reader *reader)
 	return 0;
 }
 
-/* Of cubins with more sections than a symbol can number, a table beside the symbols has the numbers. */
+/* In cubins with more sections than a symbol can number, a separate table has the numbers. */
 static int find_far_sections(struct reader *reader, struct kc_bytes *numbers)
 {
 	struct kc_elf_section section;
@@ -181,7 +181,7 @@ static struct kc_cubin_kernel *kernel_of_section(const struct reader *reader, ui
 
 /* --- .nv.info */
 
-/* 1: *record is the next; 0: there was none; -EBADMSG */
+/* 1: *record is the next; 0: there are no more; -EBADMSG */
 static int next_record(const struct reader *reader, struct kc_bytes *rest, struct record *record)
 {
 	struct kc_bytes head;
@@ -254,7 +254,7 @@ static int read_kernel_info(struct reader *reader, struct kc_cubin_kernel *kerne
 
 /* --- sections */
 
-/* The linker puts the system's before it. */
+/* In linked cubins the system's shared memory comes before the kernel's. */
 static uint32_t own_shared_bytes(const struct kc_cubin *cubin, uint64_t size)
 {
 	int has_system = cubin->sm >= SYSTEM_SHARED_SM && !cubin->relocatable && size >= SYSTEM_SHARED_BYTES;

@@ -1,12 +1,12 @@
 /*
- * A cubin, read: what a kernel needs, and what its machine code tells.
+ * What a cubin says about its kernels, and about their machine code.
  *
  *   kc_cubin          architecture, kernels
  *   kc_cubin_kernel   registers, shared memory, parameters, code
  *   kc_cubin_param    where a parameter lies in the parameter block
  *
- * A cubin that is an object file still (of a program made with -rdc=true) is
- * not what runs: nvlink makes another one of it.
+ * A relocatable cubin, of a program compiled with -rdc=true, is not what runs:
+ * nvlink links it into another one.
  */
 #ifndef KC_CUBIN_H
 #define KC_CUBIN_H
@@ -24,8 +24,8 @@ struct kc_cubin_param {
 struct kc_cubin_kernel {
 	const char *name; /* mangled */
 	uint32_t registers;
-	uint32_t static_shared_bytes; /* without the 1,024 bytes that the system keeps to itself from sm_90 on */
-	uint32_t local_bytes;         /* a thread's stack frame */
+	uint32_t static_shared_bytes; /* without the 1,024 bytes that the system reserves from sm_90 on */
+	uint32_t local_bytes;         /* stack frame of a thread */
 	uint32_t max_threads[3];      /* __launch_bounds__; 0: not given */
 	struct kc_cubin_param *params;
 	uint32_t param_count;
@@ -41,8 +41,9 @@ struct kc_cubin {
 	uint32_t kernel_count;
 };
 
-/* Bytes are read during the call only. memory_bytes bounds what it may take.
- * 0; -EBADMSG, -ENOMEM: *refusal says where and why, nothing is kept. */
+/* Reads a cubin; `bytes` is not used after the call. memory_bytes limits the memory
+ * of *cubin. Returns 0; or -EBADMSG or -ENOMEM, then *refusal says where and why
+ * and nothing is kept. */
 int kc_cubin_read(struct kc_cubin *cubin, const void *bytes, size_t length, size_t memory_bytes,
 		  struct kc_refusal *refusal);
 void kc_cubin_free(struct kc_cubin *cubin);

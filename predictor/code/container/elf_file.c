@@ -18,7 +18,7 @@ const char *kc__elf_string(const struct kc_bytes *table, uint64_t at)
 	return at < table->length ? (const char *)table->first + at : "";
 }
 
-/* Where there are more sections than e_shnum counts to, the first one's header holds the numbers. */
+/* If there are more sections than e_shnum can count, the numbers are in the header of the first section. */
 static uint32_t extended(const struct kc_elf *elf, uint32_t plain, uint32_t reserved, size_t field, unsigned size)
 {
 	if (plain != reserved)
@@ -72,7 +72,7 @@ int kc__elf_open(struct kc_elf *elf, const struct kc_bytes *bytes, struct kc_ref
 	return read_names(elf, refusal);
 }
 
-/* Shared memory of a relocatable cubin, as observed of nvcc 13.0: a size, like SHT_NOBITS. */
+/* Shared memory of a relocatable cubin, as written by nvcc 13.0: a size without bytes, like SHT_NOBITS. */
 #define SHT_CUDA_SHARED 0x7000000au
 
 static int has_bytes(uint32_t type)
@@ -105,7 +105,7 @@ int kc__elf_section(const struct kc_elf *elf, uint32_t index, struct kc_elf_sect
 	return 0;
 }
 
-/* From the eighth version of NVIDIA's ABI on, e_flags hold the architecture one byte further up. */
+/* From version 8 of NVIDIA's ABI on, the architecture is in the second byte of e_flags instead of the first. */
 #define CUDA_ABI_SM_MOVED 8
 
 uint32_t kc__elf_sm(const struct kc_elf *elf)

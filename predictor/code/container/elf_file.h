@@ -1,10 +1,10 @@
 /*
  * ELF files of 64 bits, little endian: cubins, and the executables, shared
- * objects and object files that carry fatbins. Sections only: a cubin has no
- * use for segments, and fatbins are found by their section.
+ * objects and object files that contain fatbins. Only sections are read: a cubin
+ * has no segments that matter, and fatbins are found by their section.
  */
-#ifndef KC_CODE_ELF_H
-#define KC_CODE_ELF_H
+#ifndef KC_ELF_FILE_H
+#define KC_ELF_FILE_H
 
 #include "bytes.h"
 #include "refusal.h"
@@ -29,7 +29,7 @@ struct kc_elf_section {
 	uint32_t type, link, info;
 	uint64_t size;
 	uint64_t entry_bytes;
-	struct kc_bytes bytes; /* none where the file holds nothing of it (SHT_NOBITS) */
+	struct kc_bytes bytes; /* empty if the file holds none (SHT_NOBITS) */
 };
 
 int kc__elf_is(const struct kc_bytes *bytes);
@@ -37,13 +37,13 @@ int kc__elf_is(const struct kc_bytes *bytes);
 int kc__elf_open(struct kc_elf *elf, const struct kc_bytes *bytes, struct kc_refusal *refusal);
 int kc__elf_section(const struct kc_elf *elf, uint32_t index, struct kc_elf_section *section,
 		    struct kc_refusal *refusal);
-/* 90 of a cubin for sm_90 (and sm_90a: a cubin does not say) */
+/* 90 of a cubin for sm_90, and for sm_90a: a cubin does not tell them apart */
 uint32_t kc__elf_sm(const struct kc_elf *elf);
-/* Of a table of strings whose last byte is 0; "" beyond it. */
+/* The string at `at` of a table that ends in a NUL; "" beyond it. */
 const char *kc__elf_string(const struct kc_bytes *table, uint64_t at);
 
-/* Bytes up to the end of the last thing that the headers name, for an image of
- * which only its address is known; 0: more than limit_bytes, or no such file. */
+/* Length of an ELF file of which only the address is known: up to the end of the
+ * last part that its headers name. 0: more than limit_bytes, or no ELF file. */
 size_t kc__elf_length(const void *image, size_t limit_bytes);
 
 #endif

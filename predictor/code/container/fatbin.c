@@ -82,7 +82,7 @@ static int read_packing(struct kc_fatbin_entry *entry, const struct kc_bytes *he
 	return 0;
 }
 
-/* The header of the next entry, its payload, and what is left; nothing is left where they do not fit. */
+/* Splits *rest into the next entry's header and payload and what follows. Nothing is left if they do not fit. */
 static int split(struct kc_bytes *rest, struct kc_bytes *header, struct kc_bytes *payload, struct kc_refusal *refusal)
 {
 	struct kc_bytes all = *rest;

@@ -1,8 +1,8 @@
 /*
- * Fatbins: code for several architectures behind one header. A reader walks the
- * entries; unpacking is for the caller to ask for.
+ * Fatbins: code for several architectures behind one header. Entries are read
+ * one by one, and unpacked only on request.
  *
- * Layout: observed with CUDA 13.0's nvcc, see README.md.
+ * Layout: as written by CUDA 13.0's nvcc, see README.md.
  */
 #ifndef KC_FATBIN_H
 #define KC_FATBIN_H
@@ -19,12 +19,12 @@
 enum kc_packing { KC_PACKED_NOT, KC_PACKED_LZ4, KC_PACKED_ZSTD };
 
 struct kc_fatbin {
-	struct kc_bytes entries; /* those not yet read */
-	size_t length;           /* of the whole, header included */
+	struct kc_bytes entries; /* that are still to be read */
+	size_t length;           /* of the whole fatbin, header included */
 };
 
 struct kc_fatbin_entry {
-	size_t offset; /* of its header, from the first byte of what was handed in */
+	size_t offset; /* of its header in the file or image that was given */
 	uint16_t kind;
 	uint8_t packing;
 	char suffix; /* of sm_90a ('a') and sm_100f ('f'); 0 */
@@ -34,14 +34,14 @@ struct kc_fatbin_entry {
 };
 
 int kc__fatbin_is(const struct kc_bytes *bytes);
-/* bytes may hold more behind the fatbin. 0, -EBADMSG */
+/* `bytes` may continue after the fatbin. 0, -EBADMSG */
 int kc__fatbin_open(struct kc_fatbin *fatbin, const struct kc_bytes *bytes, struct kc_refusal *refusal);
-/* 1: *entry is the next; 0: there was none; -EBADMSG: this one cannot be taken (those behind it may) */
+/* 1: *entry is the next. 0: there are no more. -EBADMSG: this entry cannot be read; the next ones may. */
 int kc__fatbin_next(struct kc_fatbin *fatbin, struct kc_fatbin_entry *entry, struct kc_refusal *refusal);
-/* to: unpacked_bytes of room. 0, -EBADMSG */
+/* `to` has room for unpacked_bytes. 0, -EBADMSG */
 int kc__fatbin_unpack(const struct kc_fatbin_entry *entry, char *to, struct kc_refusal *refusal);
 
-/* Of a fatbin of which only its address is known; 0: more than limit_bytes. */
+/* Length of a fatbin of which only the address is known; 0: more than limit_bytes. */
 size_t kc__fatbin_length(const void *image, size_t limit_bytes);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define PTX_DIRECTIVES_BYTES 4096u /* .version, .target and .address_size come first */
 
-/* Entries are counted first, then stored: what they take is known before it is taken. */
+/* Entries are counted first and stored in a second pass, when the memory that they need is known. */
 struct listing {
 	struct kc_images *images;
 	uint32_t room;
@@ -144,7 +144,7 @@ static void skip_padding(struct kc_bytes *bytes)
 	kc__bytes_part(bytes, at, bytes->length - at, bytes);
 }
 
-/* One after the other, up to the end or to what is not a fatbin. */
+/* Fatbins one after the other, up to the end or to something else. */
 static void list_fatbins(struct listing *listing, struct kc_bytes bytes)
 {
 	struct kc_fatbin fatbin;
@@ -183,7 +183,7 @@ static int holds_fatbins(const struct kc_elf_section *section)
 	return !strcmp(section->name, ".nv_fatbin") || !strcmp(section->name, "__nv_relfatbin");
 }
 
-/* Sections that lie upon each other are not read again and again: no more bytes than there are. */
+/* Overlapping sections are refused, so that no more bytes are read than there are. */
 static int list_host(struct listing *listing, const struct kc_elf *elf, struct kc_refusal *refusal)
 {
 	size_t left = elf->bytes.length;
@@ -243,7 +243,7 @@ static int too_large(struct kc_refusal *refusal, const struct kc_images *images,
 	return -ENOMEM;
 }
 
-/* Nothing can be used: because of what was skipped, or because there was nothing. */
+/* No image can be used: all were skipped, or there were none. */
 static int nothing_taken(const struct kc_images *images, struct kc_refusal *refusal)
 {
 	if (images->skipped_count) {
@@ -370,7 +370,7 @@ const struct kc_image *kc_images_choose(const struct kc_images *images, uint32_t
 	return best;
 }
 
-/* --- known by its address only. Reads no byte behind a NUL before it knows that there are more. */
+/* --- images of which only the address is known. No byte after a NUL is read unless it is known to exist. */
 
 struct wrapper { /* __fatBinC_Wrapper_t */
 	uint32_t magic;

@@ -1,5 +1,5 @@
 /*
- * Why bytes were not taken for code: where in them, and the reason in words.
+ * Why code was refused: where in the bytes, and the reason in words.
  */
 #ifndef KC_REFUSAL_H
 #define KC_REFUSAL_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct kc_refusal {
-	size_t offset; /* from the first byte of what was handed in */
+	size_t offset; /* from the first byte of the file or image that was given */
 	char reason[112];
 };
 

@@ -2,13 +2,13 @@
 
 #define INSTRUCTION_BYTES 16u
 #define FIRST_SM 70u    /* with this encoding */
-#define LAST_SM 121u    /* whose numbers are known: they do change meaning */
+#define LAST_SM 121u    /* numbers may change their meaning in later ones */
 #define IADD_64_SM 100u /* from here on what was HFMA2.MMA is an addition of 64-bit integers */
 #define OPERATION_BITS 9u
 #define OPERATIONS (1u << OPERATION_BITS)
 #define PREDICATE_TRUE 7u
 #define GUARD_NEVER 0xfu    /* not true */
-#define SPLIT_OFFSET_SM 90u /* from here on a branch's offset is in two pieces */
+#define SPLIT_OFFSET_SM 90u /* from here on the offset of a branch has two parts */
 #define OFFSET_LOW_BITS 8u
 #define OFFSET_HIGH_BITS 48u
 #define OFFSET_UNIT_BYTES 4
@@ -31,7 +31,7 @@ enum operation {
 #define UNIFORM_FIRST 0x080u
 #define UNIFORM_LAST 0x0bfu
 
-/* by operation: its class, and one more that it counts for */
+/* By operation: its class, and a second one that it counts for. */
 static const uint8_t classes[OPERATIONS][2] = {
     [0x002] = {KC_SASS_MOVE},                            /* MOV */
     [0x005] = {KC_SASS_OTHER},                           /* CS2R */
@@ -169,7 +169,7 @@ static struct instruction instruction_at(const struct kc_bytes *code, uint32_t i
 	return (struct instruction){kc__bytes_u64(code, at), kc__bytes_u64(code, at + 8), index};
 }
 
-/* Bits from … from + count - 1 of the 128; they lie in one half or go over from one to the other. */
+/* Bits `from` to from + count - 1 of the 128; they may span both halves. */
 static uint64_t bits(const struct instruction *instruction, unsigned from, unsigned count)
 {
 	uint64_t value = from >= 64 ? instruction->high >> (from - 64) : instruction->low >> from;
@@ -194,13 +194,13 @@ static int is_guarded(const struct instruction *instruction)
 	return guard_of(instruction) != PREDICATE_TRUE;
 }
 
-/* A branch has a condition of its own, too. */
+/* A branch has a condition besides its guard. */
 static int is_conditional(const struct instruction *instruction)
 {
 	return is_guarded(instruction) || bits(instruction, 87, 4) != PREDICATE_TRUE;
 }
 
-/* Index of the instruction that a BRA goes to, which may lie anywhere. */
+/* Index of the instruction that a BRA goes to; it may be outside of the code. */
 static int64_t target_of(const struct instruction *branch, uint32_t sm)
 {
 	uint64_t offset = bits(branch, 34, OFFSET_HIGH_BITS);
@@ -215,7 +215,7 @@ static int64_t target_of(const struct instruction *branch, uint32_t sm)
 	return (int64_t)branch->index + 1 + bytes / (int64_t)INSTRUCTION_BYTES;
 }
 
-/* Behind a kernel's end: NOPs, and a branch to itself for whoever gets there. */
+/* After the end of a kernel come a branch to itself and NOPs. */
 static uint32_t without_padding(const struct kc_bytes *code, uint32_t count, uint32_t sm)
 {
 	struct instruction last;
@@ -231,7 +231,7 @@ static uint32_t without_padding(const struct kc_bytes *code, uint32_t count, uin
 	return count;
 }
 
-/* The product is 0: ptxas moves constants and registers so, to balance the pipelines. */
+/* 1: a multiply-add whose product is 0. ptxas uses these as moves, to balance the pipelines. */
 static int only_moves(const struct instruction *instruction)
 {
 	uint32_t operation = operation_of(instruction);
@@ -265,7 +265,7 @@ static void count_one(struct kc_sass *sass, const struct instruction *instructio
 		sass->of[classes[operation][1]]++;
 }
 
-/* What this instruction leaves of a promise about threads. */
+/* What the instruction allows to say about a thread. */
 static uint32_t reach_after(struct kc_sass *sass, const struct instruction *instruction, uint32_t sm)
 {
 	switch (operation_of(instruction)) {
@@ -274,7 +274,7 @@ static uint32_t reach_after(struct kc_sass *sass, const struct instruction *inst
 		sass->has_call = 1;
 		return KC_SASS_STATIC;
 	case BRX:
-	case BRXU: /* where to is not known */
+	case BRXU: /* targets are not known */
 		sass->has_loop = 1;
 		return KC_SASS_STATIC;
 	case BRA:

@@ -1,14 +1,13 @@
 /*
- * Machine code, counted by what its instructions are: for kernels that bring no
- * PTX.
+ * Instructions of machine code by class, for kernels without PTX.
  *
- *   kc_sass   instructions of one kernel by class, as they stand in the code
+ *   kc_sass   instructions of one kernel by class, each counted once
  *
- * What a thread executes is told by `reach`. Only code without loops and calls
- * bounds it; loops' trip counts are not looked for here.
+ * `reach` says what that means for a thread. Trip counts of loops are not
+ * determined.
  *
  * An instruction has 16 bytes from compute capability 7.0 on; the lowest nine
- * bits tell the operation, the three above the form of its operands. Numbers
+ * bits are the operation, the next three the form of its operands. Numbers
  * and fields: Mesa's public encoder for these GPUs (src/nouveau/compiler/nak),
  * and PTX of known content assembled with ptxas 13.0 for sm_75 to sm_120.
  */
@@ -20,15 +19,15 @@
 /* X(constant, name in output) */
 #define KC_SASS_CLASSES(X)                                                                                             \
 	X(UNKNOWN, "unknown") /* not in the table */                                                                   \
-	X(FMA, "fma")         /* FFMA, DFMA, HFMA2; not those that only move */                                        \
+	X(FMA, "fma")         /* FFMA, DFMA, HFMA2, except those that only move */                                     \
 	X(ADD, "add")         /* FADD, DADD, HADD2; floating-point comparisons, min, max */                            \
 	X(MUL, "mul")                                                                                                  \
 	X(INT, "int")         /* integer, logic, shifts, predicates */                                                 \
 	X(MOVE, "move")       /* MOV, and multiply-adds whose product is 0 */                                          \
 	X(SPECIAL, "special") /* MUFU */                                                                               \
 	X(CONVERT, "convert")                                                                                          \
-	X(DOUBLE, "double")       /* of fma, add, mul: 64 bits; counted there as well */                               \
-	X(HALF, "half")           /* of fma, add, mul: 16 bits, two at a time; counted there as well */                \
+	X(DOUBLE, "double")       /* those of fma, add and mul in 64 bits, counted there as well */                    \
+	X(HALF, "half")           /* those of fma, add and mul in 16 bits, two at a time, counted there as well */     \
 	X(TENSOR, "tensor")       /* HMMA, IMMA, BMMA, DMMA, HGMMA */                                                  \
 	X(CONTROL, "control")     /* branches, calls, returns, exits, their convergence barriers */                    \
 	X(LD_GLOBAL, "ld_global") /* LDG, LDGSTS */                                                                    \
@@ -56,20 +55,20 @@ enum kc_sass_class {
 const char *kc_sass_class_name(uint32_t class_number);
 
 enum kc_sass_reach {
-	KC_SASS_STATIC,  /* loops, calls or unknown instructions: nothing is said about a thread */
+	KC_SASS_STATIC,  /* loops, calls or unknown instructions: nothing is known about a thread */
 	KC_SASS_AT_MOST, /* every instruction at most once per thread */
 	KC_SASS_EXACT,   /* every instruction once per thread: no branch, nothing predicated */
 };
 
 struct kc_sass {
-	uint8_t known; /* 0: instructions of this architecture are not read, all else is 0 */
+	uint8_t known; /* 0: instructions of this architecture are not known, and all else is 0 */
 	uint8_t reach;
 	uint8_t has_loop, has_call;
 	uint32_t instructions; /* without the padding at the end */
 	uint32_t of[KC_SASS_CLASS_COUNT];
 };
 
-/* sm: 90 for sm_90. Code of which no whole instructions can be made is not known. */
+/* sm: 90 for sm_90. Code that does not consist of whole instructions is not known. */
 void kc__sass_count(struct kc_sass *sass, const struct kc_bytes *code, uint32_t sm);
 
 #endif

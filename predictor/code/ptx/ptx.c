@@ -50,7 +50,7 @@ int kc__ptx_grow(struct kc__parser *parser, void *array, uint32_t count, uint32_
 											    : 0;
 }
 
-/* Lines that end where they end: .loc 1 12 3, function_name …, inlined_at … */
+/* For directives that end with the line: .loc 1 12 3, function_name …, inlined_at … */
 static int skip_line(struct kc__lexer *lexer)
 {
 	const char *end = memchr(lexer->bytes + lexer->offset, '\n', lexer->length - lexer->offset);
@@ -162,7 +162,7 @@ static int read_threads(struct kc__parser *parser)
 	return rc;
 }
 
-/* What stands between the parameters and the body, or the ';' of a declaration. */
+/* Directives between the parameters and the body, or the ';' of a declaration. */
 static int read_attributes(struct kc__parser *parser)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -200,7 +200,7 @@ static int read_signature(struct kc__parser *parser)
 	return kc__lexer_is_sign(lexer, '(') ? kc__ptx_params(parser, 0) : 0;
 }
 
-/* .entry or .func; the directive is past. */
+/* .entry or .func; after the directive. */
 static int read_function(struct kc__parser *parser, int is_entry)
 {
 	struct kc_ptx_module *module = parser->module;
@@ -245,7 +245,7 @@ static int read_target(struct kc__parser *parser)
 	return skip_line(lexer);
 }
 
-/* .version 9.0: the lexer takes it for a fraction. */
+/* .version 9.0, which the lexer reads as a decimal fraction. */
 static int read_version(struct kc__parser *parser)
 {
 	struct kc__lexer *lexer = &parser->lexer;

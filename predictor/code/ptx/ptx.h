@@ -1,16 +1,16 @@
 /*
  * PTX text, parsed.
  *
- *   kc_ptx_module     version, target, variables, functions
- *   kc_ptx_function   a kernel (.entry) or device function: parameters,
- *                     registers, instructions in the order of the text
+ *   kc_ptx_module       version, target, variables, functions
+ *   kc_ptx_function     a kernel (.entry) or device function: parameters,
+ *                       registers, instructions in the order of the text
  *   kc_ptx_instruction  opcode, its modifiers, guard, operands
- *   kc_ptx_operand    register, number, special register, address, label
+ *   kc_ptx_operand      register, number, special register, address, label
  *
- * Registers are dense numbers within their function, labels are instruction
- * indices (a label at the end is the number of instructions). What an opcode
- * does is not decided here; an opcode this parser has no number for keeps its
- * spelling and is KC_PTX_OTHER: it is up to the reader whether that matters.
+ * Registers are numbered from 0 within their function. Labels are instruction
+ * indices; a label at the end is the number of instructions. The parser does not
+ * decide what an opcode does. An opcode that it does not know is KC_PTX_OTHER and
+ * keeps its spelling.
  *
  * Source: PTX ISA 9.0. Everything lives in the module's arena.
  */
@@ -181,7 +181,7 @@ enum kc_ptx_compare {
 };
 
 enum kc_ptx_special {
-	KC_PTX_SPECIAL_OTHER, /* %laneid, %clock64, …: not known ahead */
+	KC_PTX_SPECIAL_OTHER, /* %clock64, …: not known before the launch */
 	KC_PTX_TID_X,
 	KC_PTX_TID_Y,
 	KC_PTX_TID_Z,
@@ -209,7 +209,7 @@ enum kc_ptx_operand_kind {
 	KC_PTX_OPERAND_NONE, /* "_" */
 	KC_PTX_REGISTER,     /* .number */
 	KC_PTX_INTEGER,      /* .value */
-	KC_PTX_FLOAT,        /* .value: the bits, of a 32- or 64-bit one */
+	KC_PTX_FLOAT,        /* .value: the bits of a float or double */
 	KC_PTX_SPECIAL,      /* .number: enum kc_ptx_special */
 	KC_PTX_SYMBOL,       /* a variable's address, or a parameter's, by .base, + .value */
 	KC_PTX_ADDRESS,      /* [base + value]: base is register .number, or symbol, or parameter, by .base */
@@ -249,10 +249,10 @@ struct kc_ptx_instruction {
 	uint8_t type2; /* the second: cvt's source; 0: none */
 	uint8_t compare;
 	uint8_t space;
-	uint8_t vector; /* elements moved: 1, 2, 4, 8 */
+	uint8_t vector; /* elements per access: 1, 2, 4, 8 */
 	uint8_t guard_negated;
 	uint8_t operand_count;
-	uint8_t results; /* of them, from the first on, written */
+	uint8_t results; /* how many of the first operands are written */
 	uint32_t flags;
 	uint32_t guard;          /* register; KC_PTX_NO_REGISTER: always */
 	uint32_t target;         /* bra: instruction index; otherwise 0 */
@@ -289,7 +289,7 @@ struct kc_ptx_function {
 	uint32_t register_count;
 	struct kc_ptx_instruction *instructions;
 	uint32_t instruction_count;
-	struct kc_ptx_variable *locals; /* variables of its own, call parameters and returned values included */
+	struct kc_ptx_variable *locals; /* its variables, call parameters and returned values included */
 	uint32_t local_count;
 	uint64_t static_shared_bytes;
 	uint32_t max_threads[3]; /* .maxntid, .reqntid; 0: not given */
@@ -310,14 +310,15 @@ const struct kc_ptx_variable *kc_ptx_symbol(const struct kc_ptx_module *module, 
 					    uint32_t number);
 
 /*
- * text need not end with a NUL. memory_bytes bounds what the module may take.
- * 0; -EBADMSG: *refusal says where and why; -ENOMEM. On failure nothing is kept.
+ * Parses PTX text, which need not end in a NUL. memory_bytes limits the memory of
+ * the module. Returns 0; -EBADMSG, and *refusal says where and why; or -ENOMEM. On
+ * failure nothing is kept.
  */
 int kc_ptx_parse(struct kc_ptx_module *module, const char *text, size_t length, size_t memory_bytes,
 		 struct kc_refusal *refusal);
 void kc_ptx_free(struct kc_ptx_module *module);
 
-/* NULL: there is none of that name. */
+/* The function of that name that has a body; NULL: there is none. */
 const struct kc_ptx_function *kc_ptx_find(const struct kc_ptx_module *module, const char *name);
 
 #endif

@@ -23,7 +23,7 @@ int kc__ptx_integer(struct kc__lexer *lexer, uint64_t max, uint64_t *value)
 	return kc__lexer_advance(lexer);
 }
 
-/* What stands before a variable's or parameter's name. */
+/* Attributes before the name of a variable or parameter. */
 struct declared {
 	uint32_t type, align_bytes, vector;
 };
@@ -41,7 +41,7 @@ static int read_declared(struct kc__lexer *lexer, struct declared *d)
 		d->type = d->type ? d->type : type;
 		if (kc__lexer_is_dotted(lexer, "v2") || kc__lexer_is_dotted(lexer, "v4"))
 			d->vector = (uint32_t)(lexer->text[1] - '0');
-		points |= kc__lexer_is_dotted(lexer, "ptr"); /* what follows is said of what it points to */
+		points |= kc__lexer_is_dotted(lexer, "ptr"); /* what follows describes the memory it points to */
 		rc = kc__lexer_advance(lexer);
 		if (!rc && aligned) {
 			rc = kc__ptx_integer(lexer, 1u << 16, &align);
@@ -62,7 +62,7 @@ static int read_declared(struct kc__lexer *lexer, struct declared *d)
 	return rc;
 }
 
-/* [4][5] behind a name: elements; 0 for []. */
+/* [4][5] after a name: number of elements; 0 for []. */
 static int read_extent(struct kc__lexer *lexer, uint64_t *elements, int *is_array)
 {
 	uint64_t n;
@@ -78,7 +78,7 @@ static int read_extent(struct kc__lexer *lexer, uint64_t *elements, int *is_arra
 		} else if (!rc) {
 			rc = kc__ptx_integer(lexer, VARIABLE_BYTES_MAX, &n);
 			if (!rc && (__builtin_mul_overflow(*elements, n, elements) || *elements > VARIABLE_BYTES_MAX))
-				return kc__refuse(lexer->refusal, lexer->offset, "an array that large");
+				return kc__refuse(lexer->refusal, lexer->offset, "an array too large");
 		}
 		rc = rc ? rc : kc__lexer_expect_sign(lexer, ']');
 	}
@@ -123,7 +123,6 @@ static int add_variable(struct kc__parser *parser, const struct kc_ptx_variable 
 	return rc ? rc : kc__ptx_declare(parser, &parser->names, text, length, KC__NAME_SYMBOL, number, 1);
 }
 
-/* .align 4 .b8 name[4][5] = {…}, name2; the space is past. */
 int kc__ptx_variables(struct kc__parser *parser, uint32_t space)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -152,7 +151,7 @@ int kc__ptx_variables(struct kc__parser *parser, uint32_t space)
 	return rc;
 }
 
-/* Parameters are laid out as a struct's members are. */
+/* Parameters are laid out like the members of a struct. */
 static int add_param(struct kc__parser *parser, const struct declared *d, const char *text, size_t length,
 		     uint64_t elements, int is_array)
 {
@@ -171,7 +170,7 @@ static int add_param(struct kc__parser *parser, const struct declared *d, const 
 	}
 	end = (end + d->align_bytes - 1) / d->align_bytes * d->align_bytes;
 	if (bytes > UINT32_MAX / 2 || end + bytes > UINT32_MAX / 2)
-		return kc__refuse(parser->lexer.refusal, parser->lexer.offset, "parameters that large");
+		return kc__refuse(parser->lexer.refusal, parser->lexer.offset, "parameters too large");
 	param.align_bytes = d->align_bytes;
 	param.offset_bytes = (uint32_t)end;
 	param.bytes = (uint32_t)bytes;
@@ -182,7 +181,6 @@ static int add_param(struct kc__parser *parser, const struct declared *d, const 
 	return kc__ptx_declare(parser, &parser->names, text, length, KC__NAME_PARAM, function->param_count++, 1);
 }
 
-/* (.param .u64 a, .reg .b32 b): of a function; what it returns is a variable of its own. */
 int kc__ptx_params(struct kc__parser *parser, int returned)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -230,7 +228,6 @@ static int add_registers(struct kc__parser *parser, const struct declared *d, co
 			       function->register_count - count, count);
 }
 
-/* .reg .b32 %r<30>, %p; the directive is past. */
 int kc__ptx_registers(struct kc__parser *parser)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -259,7 +256,6 @@ int kc__ptx_registers(struct kc__parser *parser)
 	return rc;
 }
 
-/* .branchtargets A, B; behind the label of the list. */
 int kc__ptx_targets(struct kc__parser *parser, const char *text, size_t length)
 {
 	struct kc__lexer *lexer = &parser->lexer;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A modifier and what it says: in one of the instruction's fields, or a flag. */
+/* A modifier and its value in a field or among the flags of an instruction. */
 struct modifier {
 	const char *word;
 	uint32_t value;
@@ -108,7 +108,7 @@ static int waits(const char *text, size_t length)
 	       (length == 3 && !memcmp(text, "red", 3));
 }
 
-/* "shared::cta" is shared memory, "L1::evict_last" nothing that counts here. */
+/* "shared::cta" is shared memory; "L1::evict_last" and the like do not matter. */
 static void modify(struct kc_ptx_instruction *i, const char *text, size_t length)
 {
 	const char *colons = memchr(text, ':', length);
@@ -166,7 +166,7 @@ static uint8_t results_of(const struct kc_ptx_instruction *i, const struct kc_pt
 	}
 }
 
-/* The spelling, kept once however often it comes. */
+/* Each spelling is kept once. */
 static const char *keep(struct kc__parser *parser, const char *text, size_t length)
 {
 	const struct kc__name *known = kc__names_find(&parser->spellings, text, length);
@@ -217,7 +217,7 @@ static int read_guard(struct kc__parser *parser, struct kc_ptx_instruction *i)
 	return kc__lexer_advance(lexer);
 }
 
-/* d|p writes two. */
+/* "d|p" is two results. */
 static int read_operands(struct kc__parser *parser, struct kc_ptx_instruction *i)
 {
 	struct kc__lexer *lexer = &parser->lexer;

@@ -57,7 +57,7 @@ static int skip_space(struct kc__lexer *lexer)
 			break;
 		}
 	}
-	/* A text that was handed over as a C string may count its end. */
+	/* The length may include the NUL that ends the text. */
 	if (lexer->next < lexer->length && !at(lexer, 0))
 		lexer->length = lexer->next;
 	return 0;
@@ -85,7 +85,7 @@ static int take_string(struct kc__lexer *lexer)
 	return 0;
 }
 
-/* The characters of a number: digits, letters, and a decimal point with its exponent's sign. */
+/* Characters of a number: digits, letters, a decimal point, the sign of an exponent. */
 static size_t number_length(const struct kc__lexer *lexer, int *is_decimal_float)
 {
 	int hex = at(lexer, 0) == '0' && at(lexer, 1) && strchr("xXfFdD", at(lexer, 1));

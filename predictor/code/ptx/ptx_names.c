@@ -39,7 +39,7 @@ int kc__names_enter(struct kc__names *names)
 	return 0;
 }
 
-/* Entries of a scope stand before all older ones of their bucket. */
+/* Names of a scope come before all those of outer scopes in their bucket. */
 void kc__names_leave(struct kc__names *names)
 {
 	for (struct kc__name *name = names->scopes[names->depth]; name; name = name->in_scope) {
@@ -49,7 +49,7 @@ void kc__names_leave(struct kc__names *names)
 	names->depth--;
 }
 
-/* Oldest first, so that the youngest end up in front again. */
+/* Oldest first, so that the youngest come first in their bucket again. */
 static void put_back(struct kc__names *names, struct kc__name *scope)
 {
 	struct kc__name *reversed = NULL;
@@ -113,7 +113,7 @@ const struct kc__name *kc__names_find(const struct kc__names *names, const char 
 	return name;
 }
 
-/* %r12 of %r<30>: the digits may begin anywhere, for a prefix may end with one. */
+/* %r12 of %r<30>. The prefix may end in a digit, so that the number may begin at any digit. */
 int kc__names_register(const struct kc__names *names, const char *text, size_t length, uint32_t *number)
 {
 	const struct kc__name *name = kc__names_find(names, text, length);

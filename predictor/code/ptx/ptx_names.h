@@ -1,6 +1,6 @@
 /*
- * What a PTX name stands for, scope by scope: an inner scope's name hides an
- * outer one's until it ends. A declaration like %r<30> is one entry.
+ * What PTX names stand for. Names of an inner scope hide those of outer ones until
+ * the scope ends. A declaration such as %r<30> is one entry.
  */
 #ifndef KC_PTX_NAMES_H
 #define KC_PTX_NAMES_H
@@ -11,7 +11,7 @@
 
 enum kc__name_kind {
 	KC__NAME_REGISTER,
-	KC__NAME_REGISTERS, /* prefix of `count`, the first is `number` */
+	KC__NAME_REGISTERS, /* `count` registers with this prefix, numbered from `number` on */
 	KC__NAME_SYMBOL,
 	KC__NAME_PARAM,
 	KC__NAME_LABEL,   /* number: instruction */
@@ -40,12 +40,12 @@ void kc__names_free(struct kc__names *names);
 int kc__names_enter(struct kc__names *names);
 void kc__names_leave(struct kc__names *names);
 
-/* text stays the caller's and must outlive the scope. -ENOMEM. */
+/* Adds a name to the innermost scope. text is not copied and must outlive the scope. 0, -ENOMEM. */
 int kc__names_add(struct kc__names *names, const char *text, size_t length, uint32_t kind, uint32_t number,
 		  uint32_t count);
-/* The innermost; NULL: there is none. */
+/* The innermost declaration of the name; NULL: there is none. */
 const struct kc__name *kc__names_find(const struct kc__names *names, const char *text, size_t length);
-/* Of a register: its number, from a name of its own or of a range. -ENOENT. */
+/* Number of a register, declared by itself or in a range. 0, -ENOENT. */
 int kc__names_register(const struct kc__names *names, const char *text, size_t length, uint32_t *number);
 
 #endif

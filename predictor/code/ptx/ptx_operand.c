@@ -40,7 +40,7 @@ static int is(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* Stands behind the word. */
+/* Begins after the word. */
 static int special(struct kc__parser *parser, const char *text, size_t length, struct kc_ptx_operand *operand)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -64,7 +64,7 @@ static int text_of(struct kc__parser *parser, const char *text, size_t length, s
 	return operand->text ? 0 : kc__ptx_no_memory(parser);
 }
 
-/* A register, variable, parameter or special register, or just a name. */
+/* A register, variable, parameter, special register or other name. */
 static int named(struct kc__parser *parser, struct kc_ptx_operand *operand)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -102,7 +102,7 @@ static int number(struct kc__parser *parser, struct kc_ptx_operand *operand, int
 	return kc__lexer_advance(lexer);
 }
 
-/* + 4, - 4, +-4 behind a base */
+/* + 4, - 4, +-4 after a base */
 static int displacement(struct kc__parser *parser, struct kc_ptx_operand *operand)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -137,7 +137,7 @@ static int address(struct kc__parser *parser, struct kc_ptx_operand *operand)
 		operand->base = KC_PTX_BASE_NUMBER;
 	}
 	operand->kind = KC_PTX_ADDRESS;
-	/* What may follow are coordinates in a texture or tensor. */
+	/* Coordinates in a texture or tensor may follow. */
 	return rc ? rc : kc__lexer_skip_past(lexer, ']');
 }
 

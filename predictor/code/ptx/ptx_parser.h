@@ -1,8 +1,8 @@
 /*
  * The parser's state, between the files that read modules and functions (ptx.c),
  * declarations (ptx_declaration.c), instructions (ptx_instruction.c) and operands
- * (ptx_operand.c). Each function stands on the first token of what it reads and
- * leaves the lexer on the first one behind it.
+ * (ptx_operand.c). Each function begins at the first token of what it reads and
+ * ends at the first token after it.
  */
 #ifndef KC_PTX_PARSER_H
 #define KC_PTX_PARSER_H
@@ -24,7 +24,7 @@ struct kc__target_list {
 struct kc__parser {
 	struct kc__lexer lexer;
 	struct kc__names names;     /* registers, variables, parameters; by scope */
-	struct kc__names labels;    /* of the function: labels stand before they are defined */
+	struct kc__names labels;    /* of the function; branches may use them before they are defined */
 	struct kc__names spellings; /* opcodes with their modifiers, each kept once */
 	struct kc_ptx_module *module;
 	struct kc_ptx_function *function; /* being read */
@@ -46,19 +46,19 @@ int kc__ptx_declare(struct kc__parser *parser, struct kc__names *names, const ch
 		    uint32_t number, uint32_t count);
 int kc__ptx_integer(struct kc__lexer *lexer, uint64_t max, uint64_t *value);
 int kc__ptx_name(struct kc__lexer *lexer, const char **text, size_t *length);
-uint32_t kc__ptx_space(const struct kc__lexer *lexer); /* of a directive like .shared; KC_PTX_GENERIC: none */
-/* .align 4 .b8 name[4][5] = {…}, name2; the space is past. */
+uint32_t kc__ptx_space(const struct kc__lexer *lexer); /* of a directive such as .shared; KC_PTX_GENERIC: it is none */
+/* .align 4 .b8 name[4][5] = {…}, name2; after the state space. */
 int kc__ptx_variables(struct kc__parser *parser, uint32_t space);
-/* (.param .u64 a, .reg .b32 b): of a function; what it returns is a variable of its own. */
+/* (.param .u64 a, .reg .b32 b) of a function. returned: its return values, which become variables of the function. */
 int kc__ptx_params(struct kc__parser *parser, int returned);
-/* .reg .b32 %r<30>, %p; the directive is past. */
+/* .reg .b32 %r<30>, %p; after the directive. */
 int kc__ptx_registers(struct kc__parser *parser);
-/* .branchtargets A, B; behind the label of the list. */
+/* .branchtargets A, B; after the label of the list. */
 int kc__ptx_targets(struct kc__parser *parser, const char *text, size_t length);
 
 int kc__ptx_operand(struct kc__parser *parser, struct kc_ptx_operand *operand);
 int kc__ptx_instruction(struct kc__parser *parser);
-/* Labels become instruction indices. */
+/* Replaces labels of branches by instruction indices. */
 int kc__ptx_resolve(struct kc__parser *parser);
 
 #endif

@@ -225,7 +225,7 @@ static void what_is_not_ptx_is_refused_with_its_place(void **state)
 	    {HEADER ".entry k() { ret; /* ", "/*", "does not end"},
 	    {HEADER ".entry k() { .reg .b32 %r<99999999>; }", "99999999", "too large"},
 	    {HEADER ".entry k() { mov.b32 %clock, 0q12; }", "0q12", "not a number"},
-	    {HEADER ".shared .b8 a[4294967295][4294967295];", "4294967295];", "that large"},
+	    {HEADER ".shared .b8 a[4294967295][4294967295];", "4294967295];", "too large"},
 	    {HEADER "\x01", "\x01", "not PTX"},
 	};
 
