@@ -526,9 +526,53 @@ static void at_a_launch_too_much(void **state)
 	let_go(&k);
 }
 
+/* README.md, "One kernel, from PTX to numbers": 4 blocks of 256 threads, of which 1,000 take part: 31 full warps and
+ * 8 lanes. */
+static void the_kernel_of_the_readme(void **state)
+{
+	static const char text[] =
+	    ".version 8.0\n.target sm_75\n.address_size 64\n"
+	    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n{\n"
+	    ".reg .pred %p<2>;\n.reg .f32 %f<4>;\n.reg .b32 %r<6>;\n.reg .b64 %rd<11>;\n"
+	    "ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nld.param.u64 %rd3, [c];\nld.param.u32 %r2, [n];\n"
+	    "mov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\nmov.u32 %r5, %tid.x;\n"
+	    "mad.lo.s32 %r1, %r3, %r4, %r5;\nsetp.ge.s32 %p1, %r1, %r2;\n@%p1 bra DONE;\n"
+	    "mul.wide.s32 %rd5, %r1, 4;\nadd.s64 %rd6, %rd1, %rd5;\nadd.s64 %rd8, %rd2, %rd5;\n"
+	    "ld.global.f32 %f1, [%rd8];\nld.global.f32 %f2, [%rd6];\nadd.f32 %f3, %f2, %f1;\n"
+	    "add.s64 %rd10, %rd3, %rd5;\nst.global.f32 [%rd10], %f3;\nDONE:\nret;\n}\n";
+	struct kc_cost_argument arguments[] = {{.value = POINTER, .known = 1},
+					       {.value = 2 * POINTER, .known = 1},
+					       {.value = 3 * POINTER, .known = 1},
+					       {.value = 1000, .known = 1}};
+	struct kc_cost_launch launch = {
+	    .grid = {4, 1, 1}, .block = {256, 1, 1}, .arguments = arguments, .argument_count = 4};
+	struct kc_counts counts;
+	struct kc_cost_story story;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_EXACT, &counts), 0);
+	assert_count(counts, ADD, 1000);
+	assert_count(counts, INT, 2 * 1024 + 4 * 1000);
+	assert_count(counts, CONTROL, 2 * 1024);
+	assert_count(counts, LD_GLOBAL, 2 * 1000);
+	assert_count(counts, ST_GLOBAL, 1000);
+	assert_count(counts, REQUESTS, 3 * (31 + 1));
+	assert_count(counts, SECTORS, 3 * (31 * 4 + 1));
+	assert_int_equal(counts.exact, 1);
+	assert_int_equal(kc_cost_tell(k.cost, &story), 0);
+	assert_string_equal(story.formula[KC_COUNT_OF_INT], "4*[gid.x < p3] + 2");
+	assert_string_equal(story.formula[KC_COUNT_OF_LD_GLOBAL], "2*[gid.x < p3]");
+	kc_cost_story_free(&story);
+	let_go(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_kernel_of_the_readme),
 	    cmocka_unit_test(operations_by_class),
 	    cmocka_unit_test(sectors_of_neighbours),
 	    cmocka_unit_test(sectors_of_strides),

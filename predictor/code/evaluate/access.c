@@ -26,7 +26,7 @@ static uint32_t bytes_of(const struct kc_event *event, const struct kc_lanes *si
 static void find_moved(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, struct moved *moved)
 {
 	const struct kc_lanes *size = kc__slot(e, event->size);
-	uint16_t affine_in = (uint16_t)((size->affine_in | size->unknown_in) & e->windows.recorded);
+	uint16_t changing = (uint16_t)((size->affine_in | size->unknown_in) & e->windows.recorded);
 
 	moved->mask = mask & ~size->known;
 	moved->unknown = moved->mask != 0;
@@ -39,8 +39,8 @@ static void find_moved(struct kc_evaluation *e, const struct kc_event *event, ui
 		moved->uneven |= bytes > 0 && bytes < event->bytes;
 	}
 	/* Sums in which the size changes are taken term by term. */
-	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1))
-		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(affine_in), 1, 0);
+	for (; changing; changing &= (uint16_t)(changing - 1))
+		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(changing), 1, 0);
 }
 
 static void add_sectors(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved, double weight)

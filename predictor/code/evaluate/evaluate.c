@@ -273,11 +273,11 @@ static void choose_case(struct kc_evaluation *e, const struct kc_block *block, c
 			uint32_t mask, double weight)
 {
 	const struct kc_lanes *index = kc__slot(e, plan->condition);
-	uint16_t affine_in = (uint16_t)((index->affine_in | index->unknown_in) & e->windows.recorded);
+	uint16_t changing = (uint16_t)((index->affine_in | index->unknown_in) & e->windows.recorded);
 	uint32_t known = mask & index->known, unsure = mask & ~known;
 
-	for (; known && affine_in; affine_in &= (uint16_t)(affine_in - 1))
-		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(affine_in), 1, 0);
+	for (; known && changing; changing &= (uint16_t)(changing - 1))
+		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(changing), 1, 0);
 	for (uint32_t i = 0; i < block->out_count; i++) {
 		int last = i + 1 == block->out_count;
 		uint32_t here = 0;
