@@ -270,7 +270,7 @@ static void a_loop_until_what_is_loaded(void **state)
 	assert_count(counts, FMA, 32 * KC_COST_ASSUMED_TRIPS);
 }
 
-/* Through arithmetic that is not followed, the reason is what that is done on. */
+/* The reason is where the operands come from, also through arithmetic that is not evaluated. */
 static void a_comparison_of_floats(void **state)
 {
 	(void)state;
@@ -355,7 +355,7 @@ static void a_variable_made_wider_and_back(void **state)
 /* One load of 4 bytes: a warp's is one request of 4 sectors, a thread's share 1/32 and 4/32. */
 static void what_warps_count_in_words(void **state)
 {
-	static const char where[] = ", in warps of 32 threads in x that all take part";
+	static const char where[] = ", for warps of 32 threads in x, all active";
 	struct kc_cost_story story;
 	char expected[128];
 

@@ -37,7 +37,7 @@ struct record {
 
 static int no_room(const struct reader *reader, size_t offset)
 {
-	kc__refuse(reader->refusal, offset, "takes more than the %zu bytes allowed", reader->cubin->arena.limit_bytes);
+	kc__refuse(reader->refusal, offset, "needs more than the %zu bytes allowed", reader->cubin->arena.limit_bytes);
 	return -ENOMEM;
 }
 
@@ -190,12 +190,13 @@ static int next_record(const struct reader *reader, struct kc_bytes *rest, struc
 	if (!rest->length)
 		return 0;
 	if (!kc__bytes_part(rest, 0, RECORD_BYTES, &head))
-		return kc__refuse(reader->refusal, rest->offset, "record of .nv.info cut off");
+		return kc__refuse(reader->refusal, rest->offset, "truncated record in .nv.info");
 	length = head.first[0] == FORMAT_SIZED ? kc__bytes_u16(&head, 2) : 0;
 	record->attribute = head.first[1];
 	if (!kc__bytes_part(rest, RECORD_BYTES, length, &record->data))
-		return kc__refuse(reader->refusal, rest->offset, "record of .nv.info of %zu bytes, %zu are left",
-				  length, rest->length - RECORD_BYTES);
+		return kc__refuse(reader->refusal, rest->offset,
+				  "record of %zu bytes in .nv.info, but only %zu are left", length,
+				  rest->length - RECORD_BYTES);
 	kc__bytes_part(rest, RECORD_BYTES + length, rest->length - RECORD_BYTES - length, rest);
 	return 1;
 }

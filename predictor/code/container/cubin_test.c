@@ -1,6 +1,6 @@
 /*
- * What is known of cuda_tests/code/containers.cu and instructions.ptx, found
- * again in the cubins that ptxas makes of them.
+ * Cubins that ptxas makes of cuda_tests/code/containers.cu and instructions.ptx
+ * have what these sources say.
  */
 #include "cubin.h"
 
@@ -102,7 +102,7 @@ static void test_kernels(void **state)
 	kc_cubin_free(&cubin);
 }
 
-/* Relocatable, so without the system's share; and more than the file has bytes: 128 rows of 33 floats. */
+/* Relocatable, so without the system's shared memory. 128 rows of 33 floats are more bytes than the file has. */
 static void test_relocatable(void **state)
 {
 	struct kc_cubin cubin = read_cubin("relocatable.cubin");
@@ -268,7 +268,7 @@ static void test_refusals(void **state)
 	free(file.bytes);
 }
 
-/* A number that an architecture to come may use for something else is not guessed at. */
+/* A future architecture may use a number for another instruction: none is counted. */
 static void test_architecture_not_known(void **state)
 {
 	struct file file = load("plain.cubin");

@@ -51,9 +51,9 @@ int kc__elf_open(struct kc_elf *elf, const struct kc_bytes *bytes, struct kc_ref
 
 	*elf = (struct kc_elf){.bytes = *bytes};
 	if (!kc__elf_is(bytes) || bytes->length < sizeof(Elf64_Ehdr))
-		return kc__refuse(refusal, bytes->offset, "ELF header incomplete");
+		return kc__refuse(refusal, bytes->offset, "incomplete ELF header");
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
-		return kc__refuse(refusal, bytes->offset + EI_CLASS, "ELF file not of 64 bits, little endian");
+		return kc__refuse(refusal, bytes->offset + EI_CLASS, "not a 64-bit little-endian ELF file");
 	elf->abi_version = ident[EI_ABIVERSION];
 	elf->type = kc__bytes_u16(bytes, EHDR(e_type));
 	elf->machine = kc__bytes_u16(bytes, EHDR(e_machine));
@@ -88,8 +88,8 @@ int kc__elf_section(const struct kc_elf *elf, uint32_t index, struct kc_elf_sect
 
 	*section = (struct kc_elf_section){.name = ""};
 	if (index >= elf->section_count || !kc__bytes_part(&elf->bytes, at, sizeof(Elf64_Shdr), &header))
-		return kc__refuse(refusal, elf->bytes.offset + EHDR(e_shnum), "ELF section %u is not among the %u",
-				  index, elf->section_count);
+		return kc__refuse(refusal, elf->bytes.offset + EHDR(e_shnum),
+				  "ELF section %u does not exist, there are %u", index, elf->section_count);
 	section->name = kc__elf_string(&elf->names, kc__bytes_u32(&header, SHDR(sh_name)));
 	section->type = kc__bytes_u32(&header, SHDR(sh_type));
 	section->link = kc__bytes_u32(&header, SHDR(sh_link));

@@ -47,14 +47,14 @@ int kc__fatbin_open(struct kc_fatbin *fatbin, const struct kc_bytes *bytes, stru
 	uint64_t entry_bytes = kc__bytes_u64(bytes, HEADER(bytes));
 
 	if (bytes->length < sizeof(struct header) || !kc__fatbin_is(bytes))
-		return kc__refuse(refusal, bytes->offset, "no whole fatbin header");
+		return kc__refuse(refusal, bytes->offset, "incomplete fatbin header");
 	if (version != VERSION)
-		return kc__refuse(refusal, bytes->offset + HEADER(version), "fatbin of version %u, known is %u",
-				  version, VERSION);
+		return kc__refuse(refusal, bytes->offset + HEADER(version),
+				  "fatbin version %u is unknown, only %u is supported", version, VERSION);
 	if (header_bytes < sizeof(struct header) || !kc__bytes_part(bytes, header_bytes, entry_bytes, &fatbin->entries))
 		return kc__refuse(refusal, bytes->offset + HEADER(header_bytes),
-				  "fatbin of %u and %llu bytes, but %zu are there", header_bytes,
-				  (unsigned long long)entry_bytes, bytes->length);
+				  "fatbin header of %u bytes with %llu bytes of entries, but there are only %zu",
+				  header_bytes, (unsigned long long)entry_bytes, bytes->length);
 	fatbin->length = header_bytes + (size_t)entry_bytes;
 	return 0;
 }
@@ -70,11 +70,11 @@ static int read_packing(struct kc_fatbin_entry *entry, const struct kc_bytes *he
 	if (entry->packing == KC_PACKED_NOT && !packed)
 		return 0;
 	if (entry->packing == KC_PACKED_NOT)
-		return kc__refuse(refusal, header->offset + ENTRY(flags), "packed in a way not known (flags 0x%llx)",
+		return kc__refuse(refusal, header->offset + ENTRY(flags), "compressed in an unknown way (flags 0x%llx)",
 				  (unsigned long long)flags);
 	if (!kc__bytes_part(&entry->payload, 0, packed, &entry->payload))
-		return kc__refuse(refusal, header->offset + ENTRY(packed_bytes), "%u packed bytes in an entry of %zu",
-				  packed, entry->payload.length);
+		return kc__refuse(refusal, header->offset + ENTRY(packed_bytes),
+				  "%u compressed bytes in an entry of %zu", packed, entry->payload.length);
 	if (!unpacked || unpacked > INT_MAX)
 		return kc__refuse(refusal, header->offset + ENTRY(unpacked_bytes), "unpacks to %llu bytes",
 				  (unsigned long long)unpacked);
@@ -91,11 +91,13 @@ static int split(struct kc_bytes *rest, struct kc_bytes *header, struct kc_bytes
 
 	*rest = (struct kc_bytes){0};
 	if (header_bytes < sizeof(struct entry_header) || !kc__bytes_part(&all, 0, header_bytes, header))
-		return kc__refuse(refusal, all.offset + ENTRY(header_bytes), "entry header of %u bytes, %zu are left",
-				  (unsigned)header_bytes, all.length);
+		return kc__refuse(refusal, all.offset + ENTRY(header_bytes),
+				  "entry header of %u bytes, but only %zu are left", (unsigned)header_bytes,
+				  all.length);
 	if (!kc__bytes_part(&all, header_bytes, payload_bytes, payload))
-		return kc__refuse(refusal, all.offset + ENTRY(payload_bytes), "entry of %llu bytes, %zu are left",
-				  (unsigned long long)payload_bytes, all.length - (size_t)header_bytes);
+		return kc__refuse(refusal, all.offset + ENTRY(payload_bytes),
+				  "entry of %llu bytes, but only %zu are left", (unsigned long long)payload_bytes,
+				  all.length - (size_t)header_bytes);
 	both = header_bytes + payload_bytes;
 	kc__bytes_part(&all, both, all.length - both, rest);
 	return 0;
@@ -134,7 +136,7 @@ int kc__fatbin_unpack(const struct kc_fatbin_entry *entry, char *to, struct kc_r
 						      (int)entry->unpacked_bytes);
 
 		if (bytes < 0)
-			return kc__refuse(refusal, packed->offset, "LZ4: not a whole block");
+			return kc__refuse(refusal, packed->offset, "LZ4: damaged or incomplete block");
 		got = (size_t)bytes;
 	}
 	if (got != entry->unpacked_bytes)

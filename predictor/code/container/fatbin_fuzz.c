@@ -1,4 +1,4 @@
-/* Whatever is handed in for code, and every cubin and PTX text that is found in it. */
+/* Reads any input as code, and every cubin and PTX text found in it. */
 #include "cubin.h"
 #include "image.h"
 #include "predictor/code/ptx/ptx.h"

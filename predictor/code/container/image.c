@@ -238,8 +238,8 @@ static int list_any(struct listing *listing, const struct kc_bytes *bytes, struc
 
 static int too_large(struct kc_refusal *refusal, const struct kc_images *images, size_t offset, size_t bytes)
 {
-	kc__refuse(refusal, offset, "takes %zu bytes, of %zu allowed %zu are left", bytes, images->arena.limit_bytes,
-		   images->arena.limit_bytes - images->arena.used_bytes);
+	kc__refuse(refusal, offset, "needs %zu bytes, but only %zu of the %zu allowed are left", bytes,
+		   images->arena.limit_bytes - images->arena.used_bytes, images->arena.limit_bytes);
 	return -ENOMEM;
 }
 

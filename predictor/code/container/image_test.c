@@ -1,6 +1,6 @@
 /*
- * One source (cuda_tests/code/containers.cu) in every container that nvcc makes
- * of it, whole, cut off at every length, and with bytes changed.
+ * One source, cuda_tests/code/containers.cu, in every container that nvcc can make:
+ * complete, truncated at every length, and with changed bytes.
  */
 #include "image.h"
 
@@ -54,7 +54,7 @@ static struct kc_images read_file(const struct file *file)
 	return images;
 }
 
-/* nvcc takes comments and blanks out of the PTX that it puts into a fatbin. */
+/* nvcc removes comments and blanks from the PTX in a fatbin. */
 static char *bare(const char *text, size_t length)
 {
 	char *out = malloc(length + 1), *to = out;
@@ -180,7 +180,7 @@ static void test_choice_by_device(void **state)
 	}
 }
 
-/* sm_90a runs on 9.0 alone; nvcc -arch=sm_90a adds PTX for compute_90, which later devices take. */
+/* sm_90a runs only on 9.0; nvcc -arch=sm_90a adds PTX for compute_90, which runs on later devices. */
 static void test_architecture_specific(void **state)
 {
 	struct file file = load("specific.fatbin");
@@ -201,7 +201,7 @@ static void test_architecture_specific(void **state)
 	free(file.bytes);
 }
 
-/* The linked cubin is in the first fatbin, PTX by source file in those that follow. */
+/* The linked cubin is in the first fatbin, the PTX of each source file in one of the following. */
 static void test_rdc_program(void **state)
 {
 	struct file file = load("rdc");
@@ -325,7 +325,7 @@ static void test_pieces_behind_a_wrapper(void **state)
 
 static int read_copy(const char *bytes, size_t length, size_t memory_bytes, struct kc_refusal *refusal)
 {
-	char *copy = malloc(length ? length : 1); /* so that a byte too far is seen by a sanitizer */
+	char *copy = malloc(length ? length : 1); /* so that a sanitizer notices reads beyond the end */
 	struct kc_images images;
 	int result;
 
@@ -393,8 +393,8 @@ static void test_refusals_name_offset_and_reason(void **state)
 		size_t offset;
 		const char *reason;
 	} changes[] = {
-	    {4, 2, 2, 4, "fatbin of version 2, known is 1"},
-	    {8, UINT64_MAX, 8, 6, "fatbin of 16 and 18446744073709551615 bytes"},
+	    {4, 2, 2, 4, "fatbin version 2 is unknown, only 1 is supported"},
+	    {8, UINT64_MAX, 8, 6, "fatbin header of 16 bytes with 18446744073709551615 bytes of entries"},
 	    {16 + 4, 63, 4, 16 + 4, "entry header of 63 bytes"},
 	    {16 + 8, UINT64_MAX - 8, 8, 16 + 8, "entry of 18446744073709551607 bytes"},
 	};
@@ -412,7 +412,7 @@ static void test_refusals_name_offset_and_reason(void **state)
 	}
 }
 
-/* An entry that says that it unpacks to 2 GiB is not believed at the cost of memory; others are taken. */
+/* An entry that claims to unpack to 2 GiB is skipped without allocating that; others are read. */
 static void test_bomb(void **state)
 {
 	struct file file = load("size.fatbin");

@@ -262,7 +262,7 @@ static int read_version(struct kc__parser *parser)
 	       lexer->length - offset < sizeof(text) - 1 ? lexer->length - offset : sizeof(text) - 1);
 	module->version_major = (uint32_t)strtoul(text, &minor, 10);
 	if (minor == text || *minor != '.')
-		return kc__refuse(lexer->refusal, offset, "no version of PTX");
+		return kc__refuse(lexer->refusal, offset, "not a PTX version");
 	module->version_minor = (uint32_t)strtoul(minor + 1, NULL, 10);
 	if (module->version_major > NEWEST_MAJOR)
 		return kc__refuse(lexer->refusal, offset, "PTX version %u.%u is newer than %u.x", module->version_major,

@@ -47,7 +47,8 @@ static int read_declared(struct kc__lexer *lexer, struct declared *d)
 			rc = kc__ptx_integer(lexer, 1u << 16, &align);
 			d->align_bytes = rc || points ? d->align_bytes : (uint32_t)align;
 			if (!rc && (align & (align - 1)))
-				return kc__refuse(lexer->refusal, lexer->offset, "an alignment of %llu bytes",
+				return kc__refuse(lexer->refusal, lexer->offset,
+						  "an alignment of %llu bytes is not a power of 2",
 						  (unsigned long long)align);
 		} else if (!rc && kc__lexer_is_sign(lexer, '(')) { /* .attribute(…) */
 			rc = kc__lexer_advance(lexer);

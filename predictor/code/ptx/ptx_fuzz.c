@@ -1,10 +1,10 @@
-/* PTX text, and of every kernel in it the cost formula, its value and its algebra. */
+/* Parses PTX; builds, evaluates and describes the cost formula of every kernel. */
 #include "predictor/code/cost.h"
 #include "ptx.h"
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 #define KERNELS_MAX 8u
-#define MORE_EFFORT (2 * KC_COST_EFFORT_LAUNCH) /* beyond what is done at a launch */
+#define MORE_EFFORT (2 * KC_COST_EFFORT_LAUNCH) /* more than at a launch */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -112,7 +112,7 @@ static int take_number(struct kc__lexer *lexer)
 	double decimal;
 
 	if (length >= sizeof(digits))
-		return kc__refuse(lexer->refusal, lexer->offset, "a number of %zu characters", length);
+		return kc__refuse(lexer->refusal, lexer->offset, "a number of %zu characters is too long", length);
 	memcpy(digits, lexer->bytes + lexer->next, length);
 	digits[length] = '\0';
 	lexer->next += length;

@@ -59,7 +59,7 @@ static void parameters_lie_as_in_a_struct(void **state)
 			      " .param .u16 d, .param .f64 e) .maxntid 128, 2 .minnctapersm 3 { ret; }");
 	assert_int_equal(module.functions[0].param_count, 5);
 	for (unsigned i = 0; i < 5; i++) {
-		/* A pointer's .align is of what it points to. */
+		/* The .align of a pointer describes the memory it points to. */
 		assert_int_equal(module.functions[0].params[i].offset_bytes, offsets[i]);
 		assert_int_equal(module.functions[0].params[i].bytes, sizes[i]);
 	}

@@ -304,11 +304,11 @@ static const char *reason_text(int64_t reason)
 	case KC_UNKNOWN_CALL:
 		return "the result of a call";
 	case KC_UNKNOWN_SPECIAL:
-		return "a register that is only known on the device";
+		return "a special register whose value is known only on the device";
 	case KC_UNKNOWN_UNSET:
-		return "a register that may not be set";
+		return "a register that may be uninitialized";
 	default:
-		return "an instruction that is not followed";
+		return "an instruction whose result is not evaluated";
 	}
 }
 
@@ -362,7 +362,7 @@ static const char *address_text(const struct kc_event *event)
 	case KC_EVENT_GLOBAL:
 		return "address in global memory";
 	case KC_EVENT_ATOMIC:
-		return "bank conflicts and repeats of an atomic in shared memory";
+		return "bank conflicts and repetitions of an atomic in shared memory";
 	default:
 		return "address in shared memory";
 	}
@@ -372,11 +372,11 @@ static const char *assumption_text(const struct kc_event *event)
 {
 	switch (event->kind) {
 	case KC_EVENT_GLOBAL:
-		return "each lane touches sectors of its own";
+		return "no two lanes touch the same sector";
 	case KC_EVENT_ATOMIC:
-		return "no two lanes meet in a word or bank";
+		return "no two lanes access the same word or bank";
 	default:
-		return "no two lanes meet in a bank";
+		return "no bank conflicts";
 	}
 }
 
@@ -391,22 +391,22 @@ static int tell_block(struct teller *t, uint32_t block)
 		if (leaves_loop(f, block)) {
 			snprintf(what, sizeof(what), "trip count n%u", f->cfg.blocks[block].loop);
 			rc = add_unknown(t, plan->last_offset, what, why(f, plan->condition),
-					 "16 iterations, or as many as another condition allows");
+					 "16 iterations, or fewer if another condition ends the loop");
 		} else {
 			snprintf(what, sizeof(what), "branch u%u", plan->condition);
 			rc = add_unknown(t, plan->last_offset, what, why(f, plan->condition),
-					 "each way is taken by as many threads");
+					 "half of the threads take each side");
 		}
 	}
 	for (uint32_t i = plan->event; i < plan->event + plan->event_count && !rc; i++) {
 		const struct kc_event *event = &f->events[i];
 
 		if (event->guard != KC_NO_VALUE && f->values[event->guard].memory)
-			rc = add_unknown(t, event->offset, "whether an instruction takes place", why(f, event->guard),
+			rc = add_unknown(t, event->offset, "whether an instruction is executed", why(f, event->guard),
 					 "half of the executions");
 		if (!rc && event->size != KC_NO_VALUE && f->values[event->size].memory)
-			rc = add_unknown(t, event->offset, "bytes that a copy moves", why(f, event->size),
-					 event->bytes ? "as many as it can" : "none");
+			rc = add_unknown(t, event->offset, "number of bytes that a copy reads", why(f, event->size),
+					 event->bytes ? "as many as it can read" : "none");
 		if (!rc && event->kind != KC_EVENT_COUNT && f->values[event->address].memory)
 			rc = add_unknown(t, event->offset, address_text(event), why(f, event->address),
 					 assumption_text(event));
@@ -443,13 +443,13 @@ static int tell_loops(struct teller *t)
 /* NULL: no memory. */
 static const char *pattern_text(struct teller *t, const struct kc_sum *of_whole_warps, int depends)
 {
-	static const char condition[] = ", in warps of 32 threads in x that all take part";
+	static const char condition[] = ", for warps of 32 threads in x, all active";
 	const char *sum;
 	char *text;
 	size_t length;
 
 	if (depends)
-		return "found from the addresses of a warp's lanes";
+		return "computed from the addresses of each warp's lanes";
 	sum = kc__write_sum(&t->x.g, of_whole_warps);
 	length = sum ? strlen(sum) : 0;
 	text = kc_arena_array(&t->story->arena, length + sizeof(condition), 1);
