@@ -1,5 +1,5 @@
-# Programs' code in every container that nvcc makes, for the unit tests of predictor/code
-# and as the seeds of their fuzzing.
+# GPU code in every container that nvcc makes, for the unit tests of predictor/code
+# and as seeds for fuzzing.
 CODE     := $(BUILD)/code
 CODE_SM  := 75 80 89 90 100 120
 CODE_MODULES := $(addprefix $(CODE)/,default.fatbin none.fatbin speed.fatbin size.fatbin two.fatbin specific.fatbin \

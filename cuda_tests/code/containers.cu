@@ -1,8 +1,7 @@
 /*
- * Two kernels, to be found again in every container that nvcc can make of them.
- * What they hold is known: saxpy has four parameters (4, 4, 8, 8 bytes at 0, 4,
- * 8, 16), tile as many (8, 8, 1, 8 bytes at 0, 8, 16, 24) and 1,024 bytes of
- * shared memory.
+ * Two kernels that the tests read from every container that nvcc can make of them.
+ * saxpy has four parameters (4, 4, 8, 8 bytes at 0, 4, 8, 16); tile has four (8, 8,
+ * 1, 8 bytes at 0, 8, 16, 24) and 1,024 bytes of shared memory.
  */
 __global__ void saxpy(int n, float a, const float *x, float *y)
 {

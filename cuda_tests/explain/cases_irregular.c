@@ -1,6 +1,6 @@
 /*
- * irregular.cu: what depends on values in memory must be marked, and what does
- * not depend on them must be right all the same.
+ * irregular.cu: counts that depend on values in memory must be marked, and all
+ * others must be right.
  */
 #include "oracle.h"
 
@@ -48,7 +48,7 @@ static void histogram_shape(struct shape *shape, unsigned size, unsigned block)
 	set_line(shape, sizes[size], 6, line_blocks[block], "0x10000000,0x20000000,%ld");
 }
 
-/* A block clears 256 bins, adds its elements, then its bins to the result's. */
+/* A block clears 256 bins, adds its elements, then adds its bins to those of the result. */
 static void histogram_counts(const struct shape *shape, struct expected *expected)
 {
 	double n = (double)shape->n, bins = 256 * blocks_of(shape);
@@ -139,7 +139,7 @@ static void exit_shape(struct shape *shape, unsigned size, unsigned block)
 static void exit_counts(const struct shape *shape, struct expected *expected)
 {
 	expected->ld_global = expected->bytes_loaded = expected->requests = expected->sectors = NAN;
-	expected->add = NAN; /* comparisons, as often as values are loaded */
+	expected->add = NAN; /* comparisons, one per value loaded */
 	expected->st_global = threads_of(shape);
 }
 

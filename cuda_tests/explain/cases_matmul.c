@@ -67,9 +67,9 @@ static void shape_32(struct shape *shape, unsigned size, unsigned block)
 }
 
 /*
- * Every thread, within the matrix or not, goes through ceil(n / T) tiles: two
- * stores and 2 T loads of shared memory, T multiply-adds, two barriers. Elements
- * within the matrix are read once by each block of their row (A) or column (B).
+ * Every thread, within the matrix or not, goes through ceil(n / T) tiles, each with two
+ * stores and 2 T loads of shared memory, T multiply-adds and two barriers. Each
+ * element of the matrix is read once by each block of its row (A) or column (B).
  */
 static void tiled_counts(const struct shape *shape, struct expected *expected)
 {

@@ -1,4 +1,4 @@
-/* shared.cu: through shared memory. */
+/* shared.cu: kernels with shared memory. */
 #include "oracle.h"
 
 static const int64_t sizes[SIZES] = {4096, 1000, 4111};
@@ -24,7 +24,7 @@ static void transpose_shape(struct shape *shape, unsigned size, unsigned block)
 	};
 }
 
-/* Each element of the matrix goes in and out once, by way of the tile. */
+/* Each element of the matrix is read and written once, through the tile. */
 static void transpose_counts(const struct shape *shape, struct expected *expected)
 {
 	double elements = (double)shape->n * (double)shape->n;
@@ -75,7 +75,7 @@ static void stencil_shape(struct shape *shape, unsigned size, unsigned block)
 	shape->dynamic_shared_bytes += 4 * 2 * RADIUS;
 }
 
-/* A block fetches its part and a halo of RADIUS on both sides; threads past the end fetch the last element. */
+/* A block loads its part and a halo of RADIUS on both sides; threads past the end load the last element. */
 static void stencil_counts(const struct shape *shape, struct expected *expected)
 {
 	double n = (double)shape->n, fetched = threads_of(shape) + blocks_of(shape) * 2 * RADIUS;
@@ -110,8 +110,8 @@ static void stencil(struct walk *walk)
 	store(0, B + 4 * i, 4);
 }
 
-/* Halving from `threads` / 2: 1 + 2 + ... + threads / 2 = threads - 1 additions a block, each of two loads and a
- * store; then the first element is read once more. */
+/* Halving from `threads` / 2: 1 + 2 + ... + threads / 2 = threads - 1 additions per block, each with two loads and
+ * a store; then the first element is read once more. */
 static void add_tree(const struct shape *shape, struct expected *expected)
 {
 	double blocks = blocks_of(shape), additions = shape->block[0] - 1;
@@ -227,7 +227,7 @@ static void hillis_steele(struct walk *walk)
 	store(0, B + 4 * i, 4);
 }
 
-/* The size is the number of blocks: each takes two elements a thread. */
+/* The size is the number of blocks. Each has two elements per thread. */
 static void blelloch_shape(struct shape *shape, unsigned size, unsigned block)
 {
 	static const uint32_t blocks[SIZES] = {1, 7, 32}, threads[BLOCK_SHAPES] = {128, 32};
@@ -294,7 +294,7 @@ static void blelloch(struct walk *walk)
 	store(0, B + 4 * (base + t + threads), 4);
 }
 
-/* n: elements a thread */
+/* n: elements per thread */
 static void subarray_shape(struct shape *shape, unsigned size, unsigned block)
 {
 	static const int64_t each[SIZES] = {32, 50, 7};

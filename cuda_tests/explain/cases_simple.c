@@ -1,4 +1,4 @@
-/* simple.cu: what each thread does follows from indices and parameters alone. */
+/* simple.cu: all counts depend only on indices and parameters. */
 #include "oracle.h"
 
 static const uint32_t line_blocks[BLOCK_SHAPES] = {128, 80};
@@ -9,7 +9,7 @@ static void set_line(struct shape *shape, int64_t n, uint32_t blocks, uint32_t t
 	*shape = (struct shape){.n = n, .arguments = arguments, .grid = {blocks, 1, 1}, .block = {threads, 1, 1}};
 }
 
-/* A thread an element. */
+/* One thread per element. */
 static void cover_line(struct shape *shape, int64_t n, unsigned block, const char *arguments)
 {
 	set_line(shape, n, (uint32_t)blocks_for(n, line_blocks[block]), line_blocks[block], arguments);
@@ -75,7 +75,7 @@ static void matrix_sum(struct walk *walk)
 	store(0, C + 4 * (y * n + x), 4);
 }
 
-/* Counted as matrix_sum is; only the addresses differ. */
+/* The same counts as matrix_sum; only the addresses differ. */
 static void matrix_sum_uncoalesced(struct walk *walk)
 {
 	int64_t n = walk->shape->n, row = global_x(walk), col = global_y(walk);
@@ -151,7 +151,7 @@ static void stencil(struct walk *walk)
 	store(0, B + 4 * at, 4);
 }
 
-/* Fewer threads than elements; lanes of the last warps go round once less. */
+/* Fewer threads than elements; some lanes have one iteration less. */
 static void saxpy_shape(struct shape *shape, unsigned size, unsigned block)
 {
 	set_line(shape, line_sizes[size], 5, line_blocks[block], "%ld,2.5f,0x10000000,0x20000000");
@@ -402,7 +402,7 @@ static void copy(struct walk *walk)
 	store(0, B + 4 * i, 4);
 }
 
-/* A struct of first, last and a factor, as its bytes lie in memory. */
+/* The bytes of a struct of first, last and a factor. */
 static void window_shape(struct shape *shape, unsigned size, unsigned block)
 {
 	static const char *const arguments[SIZES] = {
@@ -417,7 +417,7 @@ static void window_shape(struct shape *shape, unsigned size, unsigned block)
 	shape->extra[0] = firsts[size];
 }
 
-/* Threads from first on and below last, as far as there are any. */
+/* Threads from first to last - 1, if there are any. */
 static void window_counts(const struct shape *shape, struct expected *expected)
 {
 	double threads = threads_of(shape), last = (double)shape->n < threads ? (double)shape->n : threads;

@@ -1,8 +1,7 @@
 /*
- * What `kerncast explain` says of kernels compiled by nvcc, beside counts that
- * were derived by hand from their source, and sectors and bank passes counted by
- * walking every thread of the source's address expressions (oracle.h). KC_SUBJECT
- * names one kernel to look at.
+ * Compares `kerncast explain` of kernels compiled by nvcc with counts derived by
+ * hand from their source, and with sectors and bank passes counted by walking every
+ * thread (oracle.h). KC_SUBJECT names one kernel to check.
  */
 #include "oracle.h"
 
@@ -20,9 +19,9 @@
 
 #define RELATIVE 1e-9
 
-static char folder[4096]; /* of this program: the library of kernels is beside it, kerncast one up */
+static char folder[4096]; /* of this program; the library of kernels is in the same folder, kerncast in the one above */
 
-/* Counters that are compared: their name in the output, and where they are in struct expected. */
+/* Counters that are compared: their name in the output, and their offset in struct expected. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -110,7 +109,7 @@ static unsigned compare(const struct subject *subject, const struct shape *shape
 	return differing;
 }
 
-/* The hand-derived sums and the walk must say the same, before anything is compared with them. */
+/* The sums by hand and by walking must be equal before anything is compared with them. */
 static unsigned complete(const struct subject *subject, const struct shape *shape, struct expected *expected)
 {
 	static const struct {
@@ -156,7 +155,7 @@ static int speaks_of(const json_t *kernel, const char *word)
 	return 0;
 }
 
-/* Known through and through, or marked with a reason. */
+/* Either everything is known, or the reason is given. */
 static unsigned check_marks(const struct subject *subject, const json_t *kernel)
 {
 	const json_t *counts = json_object_get(kernel, "counts");

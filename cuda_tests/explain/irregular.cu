@@ -1,4 +1,4 @@
-/* What these do depends on values in memory. */
+/* Kernels whose counts depend on values in memory. */
 
 __global__ void gather(const float *in, const int *index, float *out, int n)
 {
@@ -22,7 +22,7 @@ __global__ void histogram(const unsigned char *data, unsigned *out, int n)
 		atomicAdd(&out[i], bins[i]);
 }
 
-/* Pointer jumping, as often as it is told. */
+/* Pointer jumping, a given number of steps. */
 __global__ void list_ranking(const int *rank, const int *next, int *rank_out, int *next_out, int n, int steps)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 /*
- * A formula's value at a launch: how long that takes, or that it is refused, and
- * how near it comes to the exact value, which counts_test.c compares with counts
- * by hand. KC_SUBJECT names one kernel to look at, KC_ALL=1 prints all launches.
+ * Evaluation at a launch: how long it takes or that it is refused, and how close it
+ * is to the exact value, which counts_test.c compares with counts by hand.
+ * KC_SUBJECT names one kernel to check, KC_ALL=1 prints all launches.
  */
 #include "oracle.h"
 
@@ -22,12 +22,12 @@
 #define MEMORY_BYTES ((size_t)64 << 20)
 #define LARGEST_DEVIATION 0.02
 #define BUDGET_NS 5000.0
-#define BUSY 4 /* times as long may it take on a machine that does other things as well */
+#define BUSY 4 /* factor by which it may take longer on a busy machine */
 #define TRIES 15
 #define TRIES_AT_MOST 300
-#define SORTED 256u    /* numbers whose sorting tells how fast the machine is at the moment ... */
-#define SORT_NS 8000.0 /* ... beside this, the least it takes on a quiet one */
-#define AT_ONCE 10     /* as reading the clock takes its time */
+#define SORTED 256u    /* numbers that are sorted to measure how fast the machine is now ... */
+#define SORT_NS 8000.0 /* ... compared with this, the time on an idle machine */
+#define AT_ONCE 10     /* so that reading the clock does not matter */
 #define NAMES_MAX 4096
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -200,7 +200,7 @@ static double sort_ns(void)
 
 struct outcome {
 	double best_ns, best_sort_ns;
-	double deviation; /* of the counter that is farthest off */
+	double deviation; /* of the counter with the largest error */
 	uint32_t counter;
 	int rc, assumed;
 };
@@ -217,7 +217,7 @@ static void compare(struct outcome *outcome, const struct kc_counts *quick, cons
 	}
 }
 
-/* Another processor of the same core, or another machine of the same host, may take half of its speed. */
+/* A hyperthread of the same core, or another virtual machine, may halve the speed. */
 static int is_late(const struct outcome *outcome)
 {
 	double slower = fmax(1, outcome->best_sort_ns / SORT_NS);
@@ -225,7 +225,7 @@ static int is_late(const struct outcome *outcome)
 	return outcome->best_ns > slower * BUSY * BUDGET_NS && !INSTRUMENTED;
 }
 
-/* The shortest of several tries, and of many where none was short: the machine may be busy with others. */
+/* The shortest of several tries, and of many if none was short, as the machine may be busy. */
 static struct outcome evaluate(const struct kc_cost *cost, const struct shape *shape)
 {
 	struct outcome outcome = {.best_ns = INFINITY, .best_sort_ns = INFINITY};
@@ -312,7 +312,7 @@ static void check_subjects(const struct subject *subjects)
 	}
 }
 
-/* The launches that counts_test.c looks at. */
+/* The launches of counts_test.c. */
 static void test_small(void **state)
 {
 	(void)state;
@@ -326,7 +326,7 @@ static void test_small(void **state)
 	assert_int_equal(seen.off, 0);
 }
 
-/* Launches of the size that programs make. */
+/* Launches of typical sizes. */
 static const struct {
 	const char *kernel;
 	int refused; /* it may be */

@@ -63,7 +63,7 @@ template <int TILE> __device__ void tiled_coalesced(const float *a, const float 
 		c[row * n + col] = sum;
 }
 
-/* A kernel for each block shape: a tile is a block. */
+/* One kernel per block shape: a tile is as large as a block. */
 #define TILED(width)                                                                                                   \
 	extern "C" __global__ void matmul_tiled_uncoalesced_##width(const float *a, const float *b, float *c, int n)   \
 	{                                                                                                              \

@@ -9,7 +9,7 @@
 #define BANK_BYTES 4
 #define SECTOR_BYTES 32
 #define PIECES_MAX (LANES * 16 / BANK_BYTES) /* an access has at most 16 bytes */
-#define APART 4096                           /* between lanes whose address is not known */
+#define APART 4096                           /* between lanes of unknown address */
 
 struct access {
 	int kind, line;
@@ -66,7 +66,7 @@ static size_t distinct_pieces(const struct access *lanes, size_t count, int64_t 
 	return distinct;
 }
 
-/* Each bank serves one of its words a pass; lanes that want the same word share it. */
+/* Each bank serves one word per pass; lanes that access the same word share it. */
 static unsigned bank_passes(const struct access *lanes, size_t count)
 {
 	int64_t words[PIECES_MAX] = {0};

@@ -1,16 +1,15 @@
 /*
- * What a launch does to memory, counted by walking every thread of it.
+ * The memory accesses of a launch, counted by walking every thread.
  *
  *   shape     a launch: grid, block, arguments
- *   expected  what all its threads do together
- *   walk      the thread that is walked now, and its warp's accesses so far
+ *   expected  counts of all its threads together
+ *   walk      the thread that is being walked, and its warp's accesses so far
  *   subject   a kernel of the .cu files, with
  *             counts: the sums as arithmetic, derived by hand from the source, and
- *             thread: the source's address expressions, written out again in C
+ *             thread: the address expressions of the source, repeated in C
  *
- * Nothing here knows PTX or kerncast. Accesses of one warp that come from the
- * same line of `thread` with the same key (the iteration they belong to) are one
- * request of the warp.
+ * Nothing here knows PTX or kerncast. Accesses of one warp from the same line of
+ * `thread` with the same key, such as the iteration, are one request of the warp.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -22,17 +21,17 @@
 #define SIZES 3
 #define BLOCK_SHAPES 2
 
-/* Where the pointers of all subjects point: aligned as cudaMalloc does, far apart. */
+/* Pointer arguments of all subjects: aligned as by cudaMalloc, and far apart. */
 enum { A = 0x10000000, B = 0x20000000, C = 0x30000000, D = 0x40000000, E = 0x50000000 };
 
 struct shape {
 	uint32_t grid[3], block[3], dynamic_shared_bytes;
 	int64_t n;             /* the size */
-	int64_t extra[2];      /* further integers, where the kernel has some */
+	int64_t extra[2];      /* further integers, if the kernel has any */
 	const char *arguments; /* printf format over n and extra, in this order: "0x10000000,%ld" */
 };
 
-/* Over all threads. NAN: depends on memory contents, and is not compared. */
+/* Over all threads. NAN: depends on memory contents and is not compared. */
 struct expected {
 	double fma, add, mul, special, ld_global, st_global, ld_shared, st_shared, atomics, barriers, bytes_loaded,
 	    bytes_stored;
@@ -50,7 +49,8 @@ struct walk {
 	struct expected sums;
 };
 
-/* key: told apart from other executions of the same line. address in bytes; shared: from the array's begin. */
+/* Records an access. key: distinguishes executions of the same line. address: in bytes; of shared memory, from the
+ * begin of the array. */
 void note(struct walk *walk, enum access_kind kind, int line, int64_t key, int64_t address, unsigned bytes);
 #define load(key, address, bytes) note(walk, LOAD, __LINE__, (key), (address), (bytes))
 #define store(key, address, bytes) note(walk, STORE, __LINE__, (key), (address), (bytes))
@@ -59,7 +59,7 @@ void note(struct walk *walk, enum access_kind kind, int line, int64_t key, int64
 #define atomic(key, address, bytes) note(walk, ATOMIC, __LINE__, (key), (address), (bytes))
 #define shared_atomic(key, address, bytes) note(walk, SHARED_ATOMIC, __LINE__, (key), (address), (bytes))
 
-/* Every lane in a sector of its own: the documented assumption where an address depends on memory contents. */
+/* An address in a sector of its own for each lane: the documented assumption for addresses that depend on memory. */
 int64_t somewhere(const struct walk *walk);
 
 struct subject {
@@ -67,10 +67,10 @@ struct subject {
 	void (*shape)(struct shape *shape, unsigned size, unsigned block);
 	void (*counts)(const struct shape *shape, struct expected *expected);
 	void (*thread)(struct walk *walk);
-	const char *unknown; /* what some reason must speak of; NULL: everything is known */
+	const char *unknown; /* part of a reason that must be given; NULL: everything is known */
 };
 
-/* Walks all threads; fills what memory accesses there are. */
+/* Walks all threads and counts their memory accesses. */
 void walk_launch(const struct subject *subject, const struct shape *shape, struct expected *walked);
 
 /* Helpers for shapes and counts. */

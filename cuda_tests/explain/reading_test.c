@@ -41,7 +41,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A file of the folder that this program is in. */
+/* Reads a file in the folder of this program. */
 static struct text read_beside(const char *name)
 {
 	struct text text = {0};
@@ -81,7 +81,7 @@ static unsigned read_formulas(const struct kc_ptx_module *module)
 	return count;
 }
 
-/* Seconds for the text and the formulas of its kernels; *kernels gets their number. */
+/* Seconds for parsing the text and building the formulas of its kernels. *kernels: their number. */
 static double read_text(const char *bytes, size_t length, unsigned *kernels)
 {
 	double begin = now_s();
@@ -108,7 +108,7 @@ static double best_of(const struct text *text, unsigned *kernels)
 	return best;
 }
 
-/* Every kernel of simple.cu by itself: the module's head and the text of one function. */
+/* Each kernel of simple.cu separately: the head of the module and the text of one function. */
 static void test_kernel(void **state)
 {
 	struct text text = read_beside("simple.ptx"), one;
@@ -139,7 +139,7 @@ static void test_kernel(void **state)
 	free(text.bytes);
 }
 
-/* simple.ptx again and again, up to 5 MB, each time with other names. */
+/* simple.ptx repeated up to 5 MB, each time with other names. */
 static void test_module(void **state)
 {
 	struct text text = read_beside("simple.ptx"), big = {0};
@@ -161,7 +161,7 @@ static void test_module(void **state)
 			static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 			const unsigned count = sizeof(letters) - 1;
 
-			name[0] = letters[copy % count]; /* still unique: two letters tell the copies apart */
+			name[0] = letters[copy % count]; /* still unique, as two letters differ between the copies */
 			name[1] = letters[copy / count % count];
 		}
 	}

@@ -1,4 +1,4 @@
-/* Through shared memory. */
+/* Kernels with shared memory. */
 
 __global__ void transpose_tiled(const float *in, float *out, int n)
 {
@@ -57,7 +57,7 @@ __global__ void stencil_1d(const float *in, float *out, int n, float weight)
 	out[i] = sum;
 }
 
-/* A power of two threads a block. */
+/* Blocks have a power of two threads. */
 __global__ void dot_product(const float *a, const float *b, float *out, int n)
 {
 	extern __shared__ float part[];
@@ -78,7 +78,7 @@ __global__ void dot_product(const float *a, const float *b, float *out, int n)
 		out[blockIdx.x] = part[0];
 }
 
-/* Interleaved addressing: the lanes that still work move apart, bank conflicts grow. */
+/* Interleaved addressing: the distance between active lanes grows, and with it bank conflicts. */
 __global__ void reduction(const float *in, float *out, int n)
 {
 	extern __shared__ float part[];
@@ -117,7 +117,7 @@ __global__ void scan_hillis_steele(const float *in, float *out, int n)
 		out[i] = part[t];
 }
 
-/* Two elements a thread, a power of two threads; exclusive. */
+/* An exclusive scan with two elements per thread, and a power of two threads. */
 __global__ void scan_blelloch(const float *in, float *out)
 {
 	extern __shared__ float part[];
@@ -149,8 +149,8 @@ __global__ void scan_blelloch(const float *in, float *out)
 	out[base + t + blockDim.x] = part[t + blockDim.x];
 }
 
-/* As in the BSP paper 32 blocks; a thread goes through `each` elements of its own, which its warp fetches together,
- * 32 columns of 32 rows at a time. */
+/* 32 blocks, as in the BSP paper. A thread goes through `each` elements of its own, which its warp loads together, 32
+ * columns of 32 rows at a time. */
 __global__ void max_subarray(const float *in, float *out, int each)
 {
 	__shared__ float tile[128][33];

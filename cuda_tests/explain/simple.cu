@@ -1,4 +1,4 @@
-/* No shared memory; what each thread does follows from indices and parameters alone. */
+/* No shared memory; all counts depend only on indices and parameters. */
 
 __global__ void vector_add(const float *a, const float *b, float *c, int n)
 {
@@ -68,7 +68,7 @@ __global__ void nest(const float *in, float *out, int n, float weight)
 	out[i] = sum;
 }
 
-/* A row a thread: lanes go round differently often. */
+/* One row per thread: lanes have different trip counts. */
 __global__ void triangular(const float *matrix, const float *x, float *y, int n)
 {
 	int row = blockIdx.x * blockDim.x + threadIdx.x;

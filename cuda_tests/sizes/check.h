@@ -1,4 +1,4 @@
-/* What the programs here share: a call of the runtime that fails ends the program, which says why. */
+/* If a call of the runtime fails, the program says why and ends. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,7 +1,7 @@
 /*
- * Threads that launch two kernels at sizes that nearly always are new ones, each
- * thread in a stream of its own: first all at once, while nothing is known of the
- * code, then for as long as it takes to read it and beyond.
+ * Threads that launch two kernels, mostly at new sizes, each thread in a stream of
+ * its own: first while nothing is known about the code, then while it is being
+ * read, and afterwards.
  *
  *   usage: crowd [THREADS [LAUNCHES]]     threads (8, at most 64), launches of each (800)
  */
@@ -16,7 +16,7 @@
 #define ELEMENTS (1 << 20)
 #define SMALLEST 1024
 #define LAUNCHES_MAX ((ELEMENTS - SMALLEST) / THREADS_MAX) /* sizes stay within ELEMENTS */
-#define MEET_EVERY 16 /* launches, of which the first of each kernel is of a size that never changes */
+#define MEET_EVERY 16 /* launches, of which the first of each kernel always has the same size */
 #define WAIT_EVERY 8
 #define KERNELS 2
 #define COLUMNS_MAX (ELEMENTS / BLOCK)
@@ -29,7 +29,7 @@ __global__ void scale(int n, float factor, float *x)
 		x[i] *= factor;
 }
 
-/* One thread a row; rows of `columns` elements */
+/* One thread per row of `columns` elements */
 __global__ void sum_rows(int rows, int columns, const float *x, float *sums)
 {
 	int row = blockIdx.x * blockDim.x + threadIdx.x;

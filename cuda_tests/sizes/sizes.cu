@@ -1,7 +1,7 @@
 /*
- * One kernel at growing sizes, once each, with the host at work in between. The
- * grid stays the same: only an argument tells how much there is to do. With
- * "grid" it grows as well: a thread an element.
+ * One kernel at growing sizes, once each, with host work in between. Only an
+ * argument tells the size; the grid stays the same, or with "grid" has one thread
+ * per element.
  *
  *   usage: sizes [FIRST [COUNT [grid]]]     elements at first (1,048,576), sizes (12)
  */

@@ -1,5 +1,5 @@
-# One kernel at growing sizes: with its PTX, and with machine code alone. crowd,
-# for `make sanitize`: threads at ever other sizes.
+# One kernel at growing sizes, with PTX and without. crowd, for `make sanitize`:
+# many threads at changing sizes.
 SIZES := $(addprefix $(BUILD)/sizes/,sizes-sim sizes-sass-sim)
 SANITIZED_SIZES := $(addprefix $(BUILD)/sizes/,sizes-sim crowd-sim)
 run-programs: $(SIZES)

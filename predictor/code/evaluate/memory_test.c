@@ -63,7 +63,7 @@ static void sectors_are_compared_with_the_least_of_each_request(void **state)
 	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 1, 1, 1, 0},
 	    {AT("16") "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd3];\n", 32, 16, 16, 0},
 	    {AT("4") "ld.global.f32 %f1, [%rd3+4];\n", 32, 5, 4, 0}, /* misaligned: bytes 4 to 131 */
-	    {AT("0") "ld.global.f32 %f1, [%rd3];\n", 32, 1, 4, 0},   /* shared by all */
+	    {AT("0") "ld.global.f32 %f1, [%rd3];\n", 32, 1, 4, 0},   /* one word for all */
 	    {AT("8") "ld.global.f32 %f1, [%rd3];\n", 8, 2, 1, 1},    /* every other word, though but a sector more */
 	    {AT("20") "st.global.f32 [%rd3], %f1;\n", 32, 20, 4, 16},
 	    {AT("64") "st.global.f32 [%rd3], %f1;\n", 32, 32, 4, 28},

@@ -45,7 +45,7 @@ static void blocks_of_an_if_else(void **state)
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.cfg.block_count, 4);
 	assert_int_equal(r.cfg.loop_count, 0);
-	/* Reverse postorder: the join comes last, and is dominated by the branch alone. */
+	/* In reverse postorder the join comes last; its dominator is the branch. */
 	assert_int_equal(r.cfg.blocks[3].in_count, 2);
 	assert_int_equal(r.cfg.blocks[3].dominator, 0);
 	assert_int_equal(r.cfg.blocks[0].ends, KC_END_BRANCH);
@@ -86,7 +86,7 @@ static void loops_in_loops(void **state)
 	struct read r;
 
 	(void)state;
-	/* Two loops next to each other within one, each a block that leads to itself. */
+	/* Two adjacent loops within one; each is a block with an edge to itself. */
 	read_text(&r, BODY("L1: add.s32 %r1, %r1, 1;\nL2: add.s32 %r2, %r2, 1;\n@%p1 bra L2;\n"
 			   "L3: add.s32 %r3, %r3, 1;\n@%p2 bra L3;\n@%p3 bra L1;\nret;\n"));
 	assert_int_equal(r.rc, 0);
@@ -162,7 +162,7 @@ static void a_called_function_stands_where_it_is_called(void **state)
 	assert_int_equal(r.cfg.point_count, 7);
 	assert_int_equal(r.cfg.call_count, 2);
 	assert_int_equal(r.cfg.loop_count, 0);
-	/* What f reads is what the caller wrote, what it returns what the caller reads. */
+	/* f reads the register that the caller wrote, and the caller reads the one that f returns. */
 	assert_int_equal(kc_cfg_param_register(&r.cfg, 1, 0, 1), kc_cfg_param_register(&r.cfg, 0, 0, 0));
 	assert_int_equal(kc_cfg_param_register(&r.cfg, 1, 0, 0), kc_cfg_param_register(&r.cfg, 0, 1, 0));
 	let_go(&r);

@@ -70,7 +70,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* --- what a sum is worth, by the definition of its atoms */
+/* --- value of a sum, by the definition of its atoms */
 
 static double worth(const struct fixture *f, const struct kc_sum *a);
 
@@ -107,7 +107,7 @@ static double worth(const struct fixture *f, const struct kc_sum *a)
 	return sum;
 }
 
-/* That a is what `expected` computes, for every p from 0 on and q of a square. */
+/* Checks that a has the value of `expected` for all p and q of a square. */
 static void assert_worth(struct fixture *f, const struct kc_sum *a, double (*expected)(int p, int q))
 {
 	for (int p = 0; p < 40; p++) {
@@ -218,7 +218,7 @@ static void what_follows_is_left_out(void **state)
 	assert_true(kc__same_sum(product, kc__times(&f->g, f->p, less)));
 }
 
-/* nvcc's loop unrolled by 4: p / 4 rounds of 4 where p > 3, then p % 4, written out as up to three. */
+/* A loop that nvcc unrolls by 4: p / 4 times 4 iterations if p > 3, then p % 4, written out up to three times. */
 static double rounds(int p, int q)
 {
 	(void)q;
@@ -262,7 +262,7 @@ static void replacing_and_what_is_given(void **state)
 	assert_string_equal(kc__write_sum(&f->g, kc__given(&f->g, product, positive)), "p0*p1");
 }
 
-/* --- words */
+/* --- text */
 
 static void an_index_over_the_grid(void **state)
 {
@@ -276,7 +276,7 @@ static void an_index_over_the_grid(void **state)
 			    "[tid.x = 0]");
 }
 
-/* A product of more factors than a term has is not told. */
+/* A product with too many factors is "...". */
 static void what_is_too_long(void **state)
 {
 	struct fixture *f = *state;
