@@ -125,6 +125,17 @@ static inline uint32_t kc__count_of(uint32_t lanes)
 /* 1: every lane, read as a number of that width, is the number kept. */
 int kc__reads_as_kept(const struct kc_lanes *lanes, uint32_t bits, int is_signed);
 
+/* steps.c: the steps of the operation's result, which has been computed and begins with those sums in which a source is
+ * affine; limits windows where it depends on them. */
+void kc__find_steps(struct kc_windows *w, const struct kc_value *value, const struct kc_lanes *a,
+		    const struct kc_lanes *b, uint32_t active, struct kc_lanes *out);
+/* The steps of a choice that each lane keeps within the window: of the one operand if all active lanes choose it,
+ * otherwise those that both have. */
+void kc__choose_steps(struct kc_lanes *out, const struct kc_lanes *first, const struct kc_lanes *second,
+		      uint32_t firsts, uint32_t active);
+/* Keeps the steps that both have. `from` may be `out` itself. */
+void kc__keep_common_steps(struct kc_lanes *out, const struct kc_lanes *from);
+
 /* plane.c: the operation, where its result is uniform or a plane again. 0: it is not, and *out is not set. */
 int kc__operate_planes(const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
 		       const struct kc_lanes *c, struct kc_lanes *out);
