@@ -67,6 +67,34 @@ static void add_passes(struct kc_evaluation *e, const struct kc_event *event, ui
 	kc__limit_pattern(&e->windows, address, event->bytes, KC_BANK_BYTES);
 }
 
+/* The greatest divisor of a sector that divides the differences between all alignments of the address. */
+static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
+{
+	uint64_t common = KC_SECTOR_BYTES;
+
+	for (uint16_t left = address->affine_in; left; left &= (uint16_t)(left - 1))
+		common = kc__common_divisor(common, (uint64_t)address->step[__builtin_ctz(left)] % KC_SECTOR_BYTES);
+	return (uint32_t)(address->unknown_in ? kc__common_divisor(common, bytes) : common);
+}
+
+/* Sectors or passes of an access by those lanes, on average over the alignments that its address takes in the launch.
+ */
+static double pattern_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
+{
+	struct kc_pattern *pattern = &e->patterns[event - e->f->launch_events];
+	const struct kc_lanes *address = kc__slot(e, event->address);
+
+	if (pattern->mask == mask && !e->f->values[event->address].eager)
+		return pattern->amount;
+	e->sampled = 1;
+	pattern->mask = mask;
+	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
+				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))
+				      : kc__passes(address, mask, event->bytes));
+	e->steps++;
+	return pattern->amount;
+}
+
 /* At a launch: adds what the survey found. */
 static void add_pattern_amount(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved,
 			       double weight)
@@ -77,7 +105,7 @@ static void add_pattern_amount(struct kc_evaluation *e, const struct kc_event *e
 		amount = kc__uneven_sectors(kc__slot(e, event->address), moved->mask, moved->of);
 		e->sampled = 1;
 	} else {
-		amount = kc__pattern_amount(e, event, moved->mask);
+		amount = pattern_amount(e, event, moved->mask);
 	}
 	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_SECTORS : KC_COUNT_OF_SHARED_PASSES] +=
 	    weight * amount;

@@ -130,11 +130,11 @@ void kc__run_warp(struct kc_evaluation *e);
 /* survey.c: evaluates every value once, in a warp and block in the middle of the launch, as if all lanes reached it in
  * the first iteration of each loop. */
 void kc__survey(struct kc_evaluation *e);
-/* Sectors or passes of an access by those lanes, on average over the alignments that its address takes in the launch.
- */
-double kc__pattern_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask);
 /* Terms of one of the outer six sums: blocks along z, y, x, then warps. */
-uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c);
+static inline uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c)
+{
+	return c < KC_BLOCK_AXES ? e->launch->grid[KC_BLOCK_AXES - 1 - c] : e->warps.count[KC_AXES - 1 - c];
+}
 /* evaluate_launch.c: all blocks and warps. 0; -EAGAIN: the effort was spent. */
 int kc__run_launch(struct kc_evaluation *e);
 /* evaluate_pack.c: copies what evaluation needs of a formula into another arena, live values with a slot each. 0,

@@ -52,11 +52,6 @@ static int run_axis_term(struct kc_evaluation *e, uint32_t c)
 	return run_axis(e, c + 1);
 }
 
-uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c)
-{
-	return c < KC_BLOCK_AXES ? e->launch->grid[KC_BLOCK_AXES - 1 - c] : e->warps.count[KC_AXES - 1 - c];
-}
-
 /* At a launch: skips up to one in KC_BLOCKS_MANY blocks, those where control flow changes and the last, and counts them
  * as the others. */
 static void take_most_terms(struct kc_evaluation *e, uint32_t c)

@@ -19,22 +19,23 @@
  *
  * is a sum over blocks (Y) and one over iterations (K). In the first term of both:
  *
- *   value              lane in column x, row y   step in Y  step in K
- *   threadIdx.x        x           plane 0, 1, 0         -          -
- *   threadIdx.y        y           plane 0, 0, 1         -          -
- *   blockIdx.y         0                 uniform         1          -
- *   row                y           plane 0, 0, 1         4          -
- *   k                  0                 uniform         -          1
- *   row * 64 + k * 8   64 y       plane 0, 0, 64       256          8
- *   &a[...]            a + 4 x + 256 y
- *                            plane a, 4, 256          1024         32
- *   k < 10             1                 uniform         -          -   window of K: 10 terms
- *   k % 3              0                 uniform         -    unknown   period of K: 3
+ *   value              in lane (x, y)     kept as          step in Y  step in K
+ *   threadIdx.x        x                  plane 0, 1, 0            -          -
+ *   threadIdx.y        y                  plane 0, 0, 1            -          -
+ *   blockIdx.y         0                  uniform                  1          -
+ *   row                y                  plane 0, 0, 1            4          -
+ *   k                  0                  uniform                  -          1
+ *   row * 64 + k * 8   64 y               plane 0, 0, 64         256          8
+ *   &a[...]            a + 4 x + 256 y    plane a, 4, 256       1024         32
+ *   k < 10             1                  uniform                  -          -
+ *   k % 3              0                  uniform                  -    unknown
  *
- * The 8 lanes of a row load 32 bytes, one sector: 4 sectors per request. Both
- * steps of the address are whole sectors, so that this holds in every term: one
- * iteration is evaluated, and the loop counts 10 * 4 sectors. After k % 3,
- * three iterations at a time are taken as one term.
+ * A plane is its first lane, its step per column and its step per row. k < 10
+ * limits the window of K to 10 terms. The 8 lanes of a row load 32 bytes, one
+ * sector: 4 sectors per request. Both steps of the address are whole sectors, so
+ * that this holds in every term: one iteration is evaluated, and the loop counts
+ * 10 * 4 sectors. Were k % 3 needed, it would ask for a period of 3: three
+ * iterations are then evaluated as one term. lanes_test.c has all of this.
  */
 #ifndef KC_LANES_H
 #define KC_LANES_H

@@ -64,28 +64,24 @@ static void add_steps(struct stepping *m, int sign)
 	}
 }
 
-static void scale_steps(struct stepping *m, const struct kc_lanes *scaled, const struct kc_lanes *by)
+static void scale_steps(struct stepping *m, const struct kc_lanes *scaled, int64_t by)
 {
-	if (by->affine_in | by->unknown_in || !by->uniform) {
-		if (scaled->affine_in | scaled->unknown_in)
-			forget_all_steps(m);
-		return;
-	}
 	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
-		set_step(m->out, c, (int64_t)((uint64_t)step_in(scaled, c) * (uint64_t)by->v[0]), m->value->bits);
+		set_step(m->out, c, (int64_t)((uint64_t)step_in(scaled, c) * (uint64_t)by), m->value->bits);
 	}
 }
 
 static void multiply_steps(struct stepping *m)
 {
-	int a = (m->a->affine_in | m->a->unknown_in) != 0, b = (m->b->affine_in | m->b->unknown_in) != 0;
+	int is_first = (m->a->affine_in | m->a->unknown_in) != 0;
+	const struct kc_lanes *scaled = is_first ? m->a : m->b, *by = is_first ? m->b : m->a;
 
-	if (a && b)
+	if (!by->uniform || (by->affine_in | by->unknown_in))
 		forget_all_steps(m);
 	else
-		scale_steps(m, a ? m->a : m->b, a ? m->b : m->a);
+		scale_steps(m, scaled, by->v[0]);
 }
 
 /* Terms until `a`, in some lane, passes a multiple of `modulus`. */
@@ -122,31 +118,38 @@ static int any_negative(const struct stepping *m)
 }
 
 /*
- * Where the modulus divides the step of a, a / modulus steps by step / modulus
- * and a % modulus does not change. Where the step is much smaller than the
- * modulus, the quotient stays the same and the remainder takes the step for a
- * number of terms. Otherwise the next term is unknown.
+ * Steps of a / modulus, of a % modulus, or of a without that remainder. Where the
+ * modulus divides the step of a, they are step / modulus, 0, and step. Where the
+ * step is much smaller than the modulus, only the remainder changes for a number
+ * of terms, by the step. Otherwise the next term is unknown.
  */
-static void divide_steps(struct stepping *m, uint64_t modulus, int is_remainder)
-{
-	uint16_t left = m->out->affine_in;
+enum part { QUOTIENT, REMAINDER, MULTIPLE };
 
-	kc__limit_range(m->w, m->a, m->value->source_bits, m->value->is_signed, m->active);
-	for (; left; left &= (uint16_t)(left - 1)) {
+static void split_steps(struct stepping *m, uint64_t modulus, enum part part)
+{
+	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 		int64_t step = step_in(m->a, c);
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
 
 		if (size % modulus == 0) {
-			set_step(m->out, c, is_remainder ? 0 : step / (int64_t)modulus, m->value->bits);
+			int64_t multiple = part == QUOTIENT ? step / (int64_t)modulus : step;
+
+			set_step(m->out, c, part == REMAINDER ? 0 : multiple, m->value->bits);
 		} else if (size <= modulus / TERMS_WORTH_A_WINDOW) {
 			kc__limit_flow(m->w, c, terms_within(m, modulus, step),
 				       (uint16_t)((m->a->affine_in | m->a->unknown_in) & ~(1u << c)));
-			set_step(m->out, c, is_remainder ? step : 0, m->value->bits);
+			set_step(m->out, c, part == REMAINDER ? step : 0, m->value->bits);
 		} else {
 			forget_step(m, c, modulus / kc__common_divisor(modulus, size));
 		}
 	}
+}
+
+static void divide_steps(struct stepping *m, uint64_t modulus, enum part part)
+{
+	kc__limit_range(m->w, m->a, m->value->source_bits, m->value->is_signed, m->active);
+	split_steps(m, modulus, part);
 }
 
 /* The same number in all lanes and terms. */
@@ -162,7 +165,7 @@ static void shift_right(struct stepping *m)
 	if (!is_constant(m->b) || by >= m->value->bits || by > 60)
 		forget_all_steps(m);
 	else
-		divide_steps(m, (uint64_t)1 << by, 0);
+		divide_steps(m, (uint64_t)1 << by, QUOTIENT);
 }
 
 static void divide(struct stepping *m)
@@ -174,7 +177,7 @@ static void divide(struct stepping *m)
 		forget_all_steps(m);
 		return;
 	}
-	divide_steps(m, (uint64_t)by, m->value->op == KC_OP_REM);
+	divide_steps(m, (uint64_t)by, m->value->op == KC_OP_REM ? REMAINDER : QUOTIENT);
 	if (m->value->is_signed)
 		for (uint16_t left = m->a->affine_in; left; left &= (uint16_t)(left - 1)) {
 			uint32_t c = (uint32_t)__builtin_ctz(left);
@@ -196,25 +199,9 @@ static void mask_bits(struct stepping *m)
 	if (!is_constant(constant)) {
 		forget_all_steps(m);
 	} else if (mask + 1 && !(mask & (mask + 1)) && mask < (uint64_t)KC_STEP_MAX) {
-		divide_steps(&of, mask + 1, 1);
+		divide_steps(&of, mask + 1, REMAINDER);
 	} else if (~mask + 1 && !(~mask & (~mask + 1)) && ~mask < (uint64_t)KC_STEP_MAX) {
-		uint64_t modulus = ~mask + 1;
-
-		for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
-			uint32_t c = (uint32_t)__builtin_ctz(left);
-			int64_t step = step_in(of.a, c);
-			uint64_t size = (uint64_t)(step < 0 ? -step : step);
-
-			if (size % modulus == 0) {
-				set_step(m->out, c, step, m->value->bits);
-			} else if (size <= modulus / TERMS_WORTH_A_WINDOW) {
-				kc__limit_flow(m->w, c, terms_within(&of, modulus, step),
-					       (uint16_t)((of.a->affine_in | of.a->unknown_in) & ~(1u << c)));
-				set_step(m->out, c, 0, m->value->bits);
-			} else {
-				forget_step(m, c, modulus / kc__common_divisor(modulus, size));
-			}
-		}
+		split_steps(&of, ~mask + 1, MULTIPLE);
 	} else {
 		forget_all_steps(m);
 	}
@@ -328,14 +315,11 @@ static void extend(struct stepping *m)
 static void shift_left(struct stepping *m)
 {
 	uint64_t by = (uint64_t)m->b->v[0];
-	struct kc_lanes factor;
 
-	if (!is_constant(m->b) || by >= m->value->bits) {
+	if (!is_constant(m->b) || by >= m->value->bits)
 		forget_all_steps(m);
-		return;
-	}
-	kc__set_uniform(&factor, (int64_t)((uint64_t)1 << by), KC_ALL_LANES);
-	scale_steps(m, m->a, &factor);
+	else
+		scale_steps(m, m->a, (int64_t)((uint64_t)1 << by));
 }
 
 static void find_steps(struct stepping *m)

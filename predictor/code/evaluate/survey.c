@@ -1,7 +1,4 @@
 #include "evaluate.h"
-#include "memory.h"
-
-/* --- every value once */
 
 static const struct kc_lanes *first_from(const struct kc_evaluation *e, const struct kc_value *phi)
 {
@@ -90,32 +87,4 @@ void kc__survey(struct kc_evaluation *e)
 	for (uint32_t i = 0; i < f->launch_event_count; i++)
 		e->patterns[i].mask = 0;
 	e->is_surveying = 0;
-}
-
-/* --- patterns of accesses */
-
-/* The greatest divisor of a sector that divides the differences between all alignments of the address. */
-static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
-{
-	uint64_t common = KC_SECTOR_BYTES;
-
-	for (uint16_t left = address->affine_in; left; left &= (uint16_t)(left - 1))
-		common = kc__common_divisor(common, (uint64_t)address->step[__builtin_ctz(left)] % KC_SECTOR_BYTES);
-	return (uint32_t)(address->unknown_in ? kc__common_divisor(common, bytes) : common);
-}
-
-double kc__pattern_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
-{
-	struct kc_pattern *pattern = &e->patterns[event - e->f->launch_events];
-	const struct kc_lanes *address = kc__slot(e, event->address);
-
-	if (pattern->mask == mask && !e->f->values[event->address].eager)
-		return pattern->amount;
-	e->sampled = 1;
-	pattern->mask = mask;
-	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
-				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))
-				      : kc__passes(address, mask, event->bytes));
-	e->steps++;
-	return pattern->amount;
 }

@@ -287,11 +287,6 @@ static void number_tree(struct kc_cfg *cfg)
 		blocks[i].tree -= blocks[i].below;
 }
 
-int kc_cfg_dominates(const struct kc_cfg *cfg, uint32_t above, uint32_t block)
-{
-	return cfg->blocks[block].tree - cfg->blocks[above].tree < cfg->blocks[above].below;
-}
-
 int kc_cfg_read(struct kc_cfg *cfg, struct kc_arena *arena, const struct kc_ptx_module *module,
 		const struct kc_ptx_function *kernel, struct kc_refusal *refusal)
 {

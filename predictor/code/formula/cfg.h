@@ -95,7 +95,10 @@ int kc_cfg_read(struct kc_cfg *cfg, struct kc_arena *arena, const struct kc_ptx_
 
 /* 1: the block is in `loop`, or in a loop within it. */
 int kc_cfg_holds(const struct kc_cfg *cfg, uint32_t loop, uint32_t block);
-int kc_cfg_dominates(const struct kc_cfg *cfg, uint32_t above, uint32_t block);
+static inline int kc_cfg_dominates(const struct kc_cfg *cfg, uint32_t above, uint32_t block)
+{
+	return cfg->blocks[block].tree - cfg->blocks[above].tree < cfg->blocks[above].below;
+}
 
 /* The register that stands for a parameter-space operand of a function: one of its variables or, by_param, one of its
  * parameters. KC_NO_REGISTER: a parameter of the kernel itself, or not followed. */

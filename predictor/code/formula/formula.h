@@ -210,7 +210,7 @@ static inline int64_t kc__read(int64_t value, uint32_t bits, int is_signed)
 	return bits == 64 ? value : value & (int64_t)(((uint64_t)1 << bits) - 1);
 }
 
-/* --- reading, in this order: slice.c; ssa.c with translate.c, reason.c and count.c; formula_layout.c */
+/* --- reading, in this order: slice.c; ssa.c with values.c, translate.c, reason.c and count.c; formula_layout.c */
 
 /* What is needed while a kernel is read. */
 struct kc__formula_reader {

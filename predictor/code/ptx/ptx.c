@@ -8,46 +8,11 @@
 
 #define NEWEST_MAJOR 9u /* PTX ISA version */
 
-static const uint8_t type_bytes[] = {
-    [KC_PTX_PRED] = 1,   [KC_PTX_B8] = 1,    [KC_PTX_U8] = 1,         [KC_PTX_S8] = 1,   [KC_PTX_B16] = 2,
-    [KC_PTX_U16] = 2,    [KC_PTX_S16] = 2,   [KC_PTX_F16] = 2,        [KC_PTX_BF16] = 2, [KC_PTX_B32] = 4,
-    [KC_PTX_U32] = 4,    [KC_PTX_S32] = 4,   [KC_PTX_F32] = 4,        [KC_PTX_TF32] = 4, [KC_PTX_F16X2] = 4,
-    [KC_PTX_BF16X2] = 4, [KC_PTX_B64] = 8,   [KC_PTX_U64] = 8,        [KC_PTX_S64] = 8,  [KC_PTX_F64] = 8,
-    [KC_PTX_F32X2] = 8,  [KC_PTX_B128] = 16, [KC_PTX_OTHER_TYPE] = 0,
-};
-
-uint32_t kc_ptx_type_bytes(uint32_t type)
-{
-	return type < sizeof(type_bytes) ? type_bytes[type] : 0;
-}
-
-int kc_ptx_type_is_float(uint32_t type)
-{
-	return type >= KC_PTX_F16 && type <= KC_PTX_F64;
-}
-
-int kc_ptx_type_is_signed(uint32_t type)
-{
-	return type >= KC_PTX_S8 && type <= KC_PTX_S64;
-}
-
 const struct kc_ptx_variable *kc_ptx_symbol(const struct kc_ptx_module *module, const struct kc_ptx_function *function,
 					    uint32_t number)
 {
 	return number & KC_PTX_LOCAL_SYMBOL ? &function->locals[number & ~KC_PTX_LOCAL_SYMBOL]
 					    : &module->variables[number];
-}
-
-int kc__ptx_no_memory(struct kc__parser *parser)
-{
-	kc__refuse(parser->lexer.refusal, parser->lexer.offset, "the module needs more memory than is allowed");
-	return -ENOMEM;
-}
-
-int kc__ptx_grow(struct kc__parser *parser, void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
-{
-	return kc_arena_grow(&parser->module->arena, array, capacity, count, element_bytes) ? kc__ptx_no_memory(parser)
-											    : 0;
 }
 
 /* For directives that end with the line: .loc 1 12 3, function_name …, inlined_at … */

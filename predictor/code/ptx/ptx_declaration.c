@@ -6,12 +6,6 @@
 #define REGISTERS_MAX (1u << 20)
 #define VARIABLE_BYTES_MAX ((uint64_t)1 << 40)
 
-int kc__ptx_declare(struct kc__parser *parser, struct kc__names *names, const char *text, size_t length, uint32_t kind,
-		    uint32_t number, uint32_t count)
-{
-	return kc__names_add(names, text, length, kind, number, count) ? kc__ptx_no_memory(parser) : 0;
-}
-
 int kc__ptx_integer(struct kc__lexer *lexer, uint64_t max, uint64_t *value)
 {
 	if (lexer->kind != KC__TOKEN_INTEGER)

@@ -3,84 +3,19 @@
 #include <errno.h>
 #include <string.h>
 
-/* A modifier and its value in a field or among the flags of an instruction. */
-struct modifier {
-	const char *word;
-	uint32_t value;
-};
-
-/* PTX ISA, "Fundamental Types", "Packed Data Types" */
-static const struct modifier types[] = {
-    {"pred", KC_PTX_PRED},
-    {"b8", KC_PTX_B8},
-    {"b16", KC_PTX_B16},
-    {"b32", KC_PTX_B32},
-    {"b64", KC_PTX_B64},
-    {"b128", KC_PTX_B128},
-    {"u8", KC_PTX_U8},
-    {"u16", KC_PTX_U16},
-    {"u32", KC_PTX_U32},
-    {"u64", KC_PTX_U64},
-    {"s8", KC_PTX_S8},
-    {"s16", KC_PTX_S16},
-    {"s32", KC_PTX_S32},
-    {"s64", KC_PTX_S64},
-    {"f16", KC_PTX_F16},
-    {"f16x2", KC_PTX_F16X2},
-    {"bf16", KC_PTX_BF16},
-    {"bf16x2", KC_PTX_BF16X2},
-    {"tf32", KC_PTX_TF32},
-    {"f32", KC_PTX_F32},
-    {"f32x2", KC_PTX_F32X2},
-    {"f64", KC_PTX_F64},
-    {"e4m3", KC_PTX_OTHER_TYPE},
-    {"e5m2", KC_PTX_OTHER_TYPE},
-    {"e4m3x2", KC_PTX_OTHER_TYPE},
-    {"e5m2x2", KC_PTX_OTHER_TYPE},
-    {"texref", KC_PTX_OTHER_TYPE},
-    {"samplerref", KC_PTX_OTHER_TYPE},
-    {"surfref", KC_PTX_OTHER_TYPE},
-};
-
-static const struct modifier spaces[] = {
-    {"global", KC_PTX_GLOBAL}, {"shared", KC_PTX_SHARED}, {"local", KC_PTX_LOCAL},
-    {"const", KC_PTX_CONST},   {"param", KC_PTX_PARAM},
-};
-
-static const struct modifier compares[] = {
+static const struct kc__ptx_modifier compares[] = {
     {"eq", KC_PTX_EQ},   {"ne", KC_PTX_NE},   {"lt", KC_PTX_LT},   {"le", KC_PTX_LE},   {"gt", KC_PTX_GT},
     {"ge", KC_PTX_GE},   {"lo", KC_PTX_LO},   {"ls", KC_PTX_LS},   {"hi", KC_PTX_HI},   {"hs", KC_PTX_HS},
     {"equ", KC_PTX_EQU}, {"neu", KC_PTX_NEU}, {"ltu", KC_PTX_LTU}, {"leu", KC_PTX_LEU}, {"gtu", KC_PTX_GTU},
     {"geu", KC_PTX_GEU}, {"num", KC_PTX_NUM}, {"nan", KC_PTX_NAN},
 };
 
-static const struct modifier flags[] = {
+static const struct kc__ptx_modifier flags[] = {
     {"wide", KC_PTX_WIDE},  {"hi", KC_PTX_HIGH},      {"and", KC_PTX_BOOL_AND},
     {"or", KC_PTX_BOOL_OR}, {"xor", KC_PTX_BOOL_XOR}, {"bulk", KC_PTX_BULK},
 };
 
-static const struct modifier vectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
-
-#define LOOK_UP(table, text, length) look_up(table, sizeof(table) / sizeof((table)[0]), text, length)
-
-static uint32_t look_up(const struct modifier *table, size_t count, const char *text, size_t length)
-{
-	for (size_t i = 0; i < count; i++)
-		if (table[i].word[0] == text[0] && strlen(table[i].word) == length &&
-		    !memcmp(table[i].word, text, length))
-			return table[i].value;
-	return 0;
-}
-
-enum kc_ptx_type kc__ptx_type_named(const char *text, size_t length)
-{
-	return (enum kc_ptx_type)LOOK_UP(types, text, length);
-}
-
-enum kc_ptx_space kc__ptx_space_named(const char *text, size_t length)
-{
-	return (enum kc_ptx_space)LOOK_UP(spaces, text, length);
-}
+static const struct kc__ptx_modifier vectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
 
 static const char *const opcode_names[] = {[KC_PTX_OTHER] = "",
 #define X(constant, spelling) [KC_PTX_##constant] = spelling,
@@ -115,19 +50,19 @@ static void modify(struct kc_ptx_instruction *i, const char *text, size_t length
 	size_t word = colons ? (size_t)(colons - text) : length;
 	uint32_t value;
 
-	if ((value = LOOK_UP(types, text, length))) {
+	if ((value = kc__ptx_type_named(text, length))) {
 		if (!i->type)
 			i->type = (uint8_t)value;
 		else if (!i->type2)
 			i->type2 = (uint8_t)value;
-	} else if (compares_values(i->opcode) && (value = LOOK_UP(compares, text, length))) {
+	} else if (compares_values(i->opcode) && (value = KC__PTX_LOOK_UP(compares, text, length))) {
 		i->compare = (uint8_t)value;
 	} else if ((value = kc__ptx_space_named(text, word))) {
 		i->space = i->space ? i->space : (uint8_t)value;
-	} else if ((value = LOOK_UP(vectors, text, length))) {
+	} else if ((value = KC__PTX_LOOK_UP(vectors, text, length))) {
 		i->vector = (uint8_t)value;
 	} else {
-		i->flags |= LOOK_UP(flags, text, length);
+		i->flags |= KC__PTX_LOOK_UP(flags, text, length);
 		if ((i->opcode == KC_PTX_BAR || i->opcode == KC_PTX_BARRIER) && waits(text, length))
 			i->flags |= KC_PTX_WAITS;
 	}

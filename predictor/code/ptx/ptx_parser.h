@@ -1,8 +1,8 @@
 /*
- * The parser's state, between the files that read modules and functions (ptx.c),
- * declarations (ptx_declaration.c), instructions (ptx_instruction.c) and operands
- * (ptx_operand.c). Each function begins at the first token of what it reads and
- * ends at the first token after it.
+ * The parser's state and helpers (ptx_parser.c, ptx_type.c), shared by the files
+ * that read modules and functions (ptx.c), declarations (ptx_declaration.c), instructions (ptx_instruction.c) and
+ * operands (ptx_operand.c). Each function begins at the first token of what it reads and ends at the first token after
+ * it.
  */
 #ifndef KC_PTX_PARSER_H
 #define KC_PTX_PARSER_H
@@ -35,15 +35,27 @@ struct kc__parser {
 
 /* Makes room for one more in an array of the module's arena. */
 int kc__ptx_grow(struct kc__parser *parser, void *array, uint32_t count, uint32_t *capacity, size_t element_bytes);
+/* Refuses the module for lack of memory. -ENOMEM */
 int kc__ptx_no_memory(struct kc__parser *parser);
+/* Adds a name to `names`. 0, -ENOMEM */
+int kc__ptx_declare(struct kc__parser *parser, struct kc__names *names, const char *text, size_t length, uint32_t kind,
+		    uint32_t number, uint32_t count);
 
-/* Of a word without its dot. KC_PTX_NO_TYPE, KC_PTX_GENERIC: it names none. */
+/* A modifier and its value in a field or among the flags of an instruction. */
+struct kc__ptx_modifier {
+	const char *word;
+	uint32_t value;
+};
+
+/* The value of that word; 0: it is not in the table. */
+#define KC__PTX_LOOK_UP(table, text, length) kc__ptx_look_up(table, sizeof(table) / sizeof((table)[0]), text, length)
+uint32_t kc__ptx_look_up(const struct kc__ptx_modifier *table, size_t count, const char *text, size_t length);
+
+/* ptx_type.c: of a word without its dot. KC_PTX_NO_TYPE, KC_PTX_GENERIC: it names none. */
 enum kc_ptx_type kc__ptx_type_named(const char *text, size_t length);
 enum kc_ptx_space kc__ptx_space_named(const char *text, size_t length);
 
 /* ptx_declaration.c */
-int kc__ptx_declare(struct kc__parser *parser, struct kc__names *names, const char *text, size_t length, uint32_t kind,
-		    uint32_t number, uint32_t count);
 int kc__ptx_integer(struct kc__lexer *lexer, uint64_t max, uint64_t *value);
 int kc__ptx_name(struct kc__lexer *lexer, const char **text, size_t *length);
 uint32_t kc__ptx_space(const struct kc__lexer *lexer); /* of a directive such as .shared; KC_PTX_GENERIC: it is none */
