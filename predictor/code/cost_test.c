@@ -54,7 +54,7 @@ static int evaluate(const struct kernel *k, uint32_t blocks, uint32_t threads, u
 	return kc_cost_evaluate(k->cost, &launch, effort, counts);
 }
 
-/* Of the whole launch. */
+/* Count of the whole launch. */
 static double counted(const struct kc_counts *counts, enum kc_cost_counter counter)
 {
 	return counts->of[counter] * counts->threads;
@@ -112,7 +112,7 @@ static void sectors_of_neighbours(void **state)
 	assert_count(counts, SECTORS, 3 * 5);
 }
 
-/* 20 bytes apart, 32 lanes reach 31 * 20 + 4 = 624 bytes, 20 sectors: none is left out. 64 apart: one each. */
+/* 20 bytes apart, 32 lanes reach 31 * 20 + 4 = 624 bytes, 20 sectors, without gaps. 64 apart: one sector each. */
 static void sectors_of_strides(void **state)
 {
 	struct kc_counts near = evaluated(KERNEL(ADDRESS("20") "st.global.f32 [%rd3], %f1;\n"), 1, 32, 0);
@@ -125,7 +125,7 @@ static void sectors_of_strides(void **state)
 	assert_count(beside, SECTORS, 5);
 }
 
-/* Words 2 apart meet in 16 banks, 33 apart in none, 32 apart in one; one word is sent to all. */
+/* Words 2 apart share 16 banks, 32 apart one bank, 33 apart none; one word is sent to all lanes. */
 static void passes_of_banks(void **state)
 {
 	static const struct {
@@ -149,7 +149,7 @@ static void passes_of_banks(void **state)
 	}
 }
 
-/* Threads below n: of 2 * 64, 70 at n = 70: 32 + 32 + 6 lanes, and one warp that asks for nothing. */
+/* Threads below n: of 2 * 64, 70 at n = 70: 32 + 32 + 6 lanes, and one warp without requests. */
 #define GUARDED                                                                                                        \
 	KERNEL(                                                                                                        \
 	    "mov.u32 %r5, %ntid.x;\nmad.lo.s32 %r2, %r3, %r5, %r2;\nsetp.ge.s32 %p1, %r2, %r1;\n@%p1 ret;\n" ADDRESS(  \
@@ -167,7 +167,7 @@ static void a_bound_on_threads(void **state)
 	assert_int_equal(counts.exact, 1);
 }
 
-/* for (i = 0; i < n; i += 3), entered where n > 0 */
+/* for (i = 0; i < n; i += 3), entered if n > 0 */
 #define LOOP(body)                                                                                                     \
 	"mov.u32 %r4, 0;\nsetp.lt.s32 %p1, %r1, 1;\n@%p1 bra DONE;\nROUND:\n" body                                     \
 	"add.s32 %r4, %r4, 3;\nsetp.lt.s32 %p2, %r4, %r1;\n@%p2 bra ROUND;\nDONE:\n"
@@ -190,8 +190,8 @@ static void a_counted_loop(void **state)
 	}
 }
 
-/* The counter is made 64 bits wide and 32 again on its way, as where it indexes an array: n / 4 rounds, rounded up, by
- * closed form at a launch as well. */
+/* The counter is extended to 64 bits and truncated to 32 again, as if it indexed an array: n / 4 iterations, rounded
+ * up, also found at a launch. */
 static void a_counter_that_is_widened(void **state)
 {
 	struct kc_counts counts;
@@ -206,7 +206,7 @@ static void a_counter_that_is_widened(void **state)
 	let_go(&k);
 }
 
-/* Thread t goes round t + 1 times: 1 + 2 + ... + 32 each warp of its own 32, as tid starts at 32 in the second. */
+/* Thread t has t + 1 iterations: 1 + 2 + ... + 32 in the first warp; in the second, tid starts at 32. */
 static void a_loop_that_lanes_leave_one_by_one(void **state)
 {
 	struct kc_counts counts =
@@ -292,7 +292,7 @@ static void an_address_that_is_loaded(void **state)
 
 	(void)state;
 	assert_unknown(gather, "address in global memory", "loaded");
-	assert_count(counts, SECTORS, 4 + 32); /* each lane its own */
+	assert_count(counts, SECTORS, 4 + 32); /* one per lane */
 	assert_unknown(bins, "atomic in shared memory", "loaded");
 	counts = evaluated(bins, 1, 32, 0);
 	assert_count(counts, ATOMICS, 32);
@@ -300,7 +300,7 @@ static void an_address_that_is_loaded(void **state)
 	assert_count(counts, SHARED_REQUESTS, 0);
 }
 
-/* PTX multiplies 16 and 32 bits into twice as many, not 64. */
+/* PTX has wide products of 16 and 32 bits, but not of 64. */
 static void a_product_that_ptx_does_not_have(void **state)
 {
 	struct kc_counts counts =
@@ -337,7 +337,7 @@ static void a_loop_in_words(void **state)
 	kc_cost_story_free(&story);
 }
 
-/* The same variable, carried on by way of 64 bits, as nvcc does where it is an index as well. */
+/* The same variable, extended to 64 bits and truncated in each iteration, as nvcc does if it is also an index. */
 static void a_variable_made_wider_and_back(void **state)
 {
 	struct kc_cost_story story;
@@ -352,7 +352,7 @@ static void a_variable_made_wider_and_back(void **state)
 	kc_cost_story_free(&story);
 }
 
-/* One load of 4 bytes: a warp's is one request of 4 sectors, a thread's share 1/32 and 4/32. */
+/* One load of 4 bytes: a warp has one request of 4 sectors, so that each thread counts 1/32 and 4/32. */
 static void what_warps_count_in_words(void **state)
 {
 	static const char where[] = ", for warps of 32 threads in x, all active";
@@ -370,7 +370,7 @@ static void what_warps_count_in_words(void **state)
 	kc_cost_story_free(&story);
 }
 
-/* for (s = 1; s < ntid; s *= 2): of 96 threads s = 1, 2, 4, ... 64; of one none. */
+/* for (s = 1; s < ntid; s *= 2): s = 1, 2, 4, ... 64 for 96 threads; no iteration for one. */
 static void a_loop_that_doubles(void **state)
 {
 	const char *text =
@@ -389,7 +389,7 @@ static void a_loop_that_doubles(void **state)
 		assert_count(counts, BARRIERS, cases[i].threads * cases[i].rounds);
 	}
 	say(text, &story);
-	/* log2 of what is below ntid, rounded down, is 6 for 96, 6 for 128, 7 for 129. */
+	/* log2(ntid - 1), rounded down, is 6 for 96 and 128 and 7 for 129. */
 	assert_string_equal(story.loops[0].trips, "floor(log2(ntid.x - 1)) + 1");
 	kc_cost_story_free(&story);
 }
@@ -418,7 +418,7 @@ static void what_counts_depend_on(void **state)
 
 	(void)state;
 	read_kernel(&k, GUARDED);
-	/* Of the pointer its place in a sector, n whole, x not at all. */
+	/* The position of the pointer in its sector, all of n, nothing of x. */
 	assert_int_equal(kc_cost_needs(k.cost, &needs), 2);
 	assert_int_equal(needs[0].param, 0);
 	assert_int_equal(needs[0].mask, 31);
@@ -429,7 +429,7 @@ static void what_counts_depend_on(void **state)
 	let_go(&k);
 }
 
-/* --- bad input, and launches in a hurry */
+/* --- bad input, and evaluation at a launch */
 
 static void a_kernel_that_does_nothing(void **state)
 {
@@ -484,7 +484,7 @@ static void memory_is_bounded(void **state)
 	kc_ptx_free(&module);
 }
 
-/* 1,000 blocks of 256, n = 200,100: 200,100 loads; 6,253 requests and a part of one. */
+/* 1,000 blocks of 256, n = 200,100: 200,100 loads in 6,253 full warps and 4 lanes. */
 static void at_a_launch_within_two_percent(void **state)
 {
 	struct kc_counts counts;
@@ -501,7 +501,7 @@ static void at_a_launch_within_two_percent(void **state)
 	let_go(&k);
 }
 
-/* A hundred loops one after the other, of which each is looked at: too much for a launch. */
+/* A hundred consecutive loops, each of which is evaluated: too much for a launch. */
 static void at_a_launch_too_much(void **state)
 {
 	static char body[65536], text[70000];

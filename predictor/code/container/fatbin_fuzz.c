@@ -25,10 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct kc_images images;
 	struct kc_refusal refusal;
 
-	if (kc_images_read(&images, bytes, length, MEMORY_BYTES, &refusal))
+	if (kc_images_list(&images, bytes, length, MEMORY_BYTES, &refusal))
 		return 0;
 	for (uint32_t i = 0; i < images.count; i++)
-		read_one(&images.images[i]);
+		if (!kc_image_unpack(&images, i, &refusal))
+			read_one(&images.images[i]);
 	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && fatbin < 64; fatbin++)
 		kc_images_choose(&images, fatbin, 9, 0, 1u << KC_IMAGE_PTX | 1u << KC_IMAGE_CUBIN);
 	kc_images_free(&images);

@@ -303,33 +303,6 @@ int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal 
 	return result;
 }
 
-int kc_images_read(struct kc_images *images, const void *bytes, size_t length, size_t memory_bytes,
-		   struct kc_refusal *refusal)
-{
-	int result = kc_images_list(images, bytes, length, memory_bytes, refusal), first_failure = 0;
-	uint32_t kept = 0;
-	struct kc_refusal why;
-
-	if (result)
-		return result;
-	for (uint32_t i = 0; i < images->count; i++) {
-		result = kc_image_unpack(images, i, &why);
-		if (!result) {
-			images->images[kept++] = images->images[i];
-			continue;
-		}
-		if (!images->skipped_count)
-			first_failure = result;
-		skip(images, &why);
-	}
-	images->count = kept;
-	if (kept)
-		return 0;
-	result = nothing_taken(images, refusal);
-	kc_images_free(images);
-	return first_failure ? first_failure : result;
-}
-
 void kc_images_free(struct kc_images *images)
 {
 	kc_arena_free(&images->arena);
@@ -387,7 +360,8 @@ static int has_magic(const void *image, uint32_t magic)
 	return !memchr(image, '\0', sizeof(magic)) && kc__bytes_u32(&header, 0) == magic;
 }
 
-size_t kc_image_length(const void *image, size_t limit_bytes)
+/* Length of an image, by its headers or including its closing NUL. 0: longer than limit_bytes, or unknown. */
+static size_t image_length(const void *image, size_t limit_bytes)
 {
 	size_t length;
 
@@ -409,14 +383,14 @@ uint32_t kc_image_pieces(const void *image, size_t limit_bytes, struct kc_image_
 	if (!image || !max)
 		return 0;
 	if (!has_magic(image, KC_FATBIN_WRAPPER_MAGIC)) {
-		pieces[0] = (struct kc_image_piece){image, kc_image_length(image, limit_bytes)};
+		pieces[0] = (struct kc_image_piece){image, image_length(image, limit_bytes)};
 		return 1;
 	}
-	pieces[count++] = (struct kc_image_piece){wrapper->fatbin, kc_image_length(wrapper->fatbin, limit_bytes)};
+	pieces[count++] = (struct kc_image_piece){wrapper->fatbin, image_length(wrapper->fatbin, limit_bytes)};
 	if (wrapper->version != WRAPPER_LINKED || !wrapper->more)
 		return count;
 	for (uint32_t i = 0; count < max && wrapper->more[i]; i++)
 		pieces[count++] =
-		    (struct kc_image_piece){wrapper->more[i], kc_image_length(wrapper->more[i], limit_bytes)};
+		    (struct kc_image_piece){wrapper->more[i], image_length(wrapper->more[i], limit_bytes)};
 	return count;
 }

@@ -42,18 +42,15 @@ struct kc_images {
 	uint32_t skipped_count;
 };
 
-/* Finds and unpacks all images. Plain ones point into `bytes`. memory_bytes limits
- * the memory of *images. Returns 0; -ENOENT if there is no GPU code; or -EBADMSG or
- * -ENOMEM, then *refusal says where and why and nothing is kept. */
-int kc_images_read(struct kc_images *images, const void *bytes, size_t length, size_t memory_bytes,
-		   struct kc_refusal *refusal);
-void kc_images_free(struct kc_images *images);
-
-/* The same without unpacking, for large libraries of which one architecture is
- * wanted. kc_image_unpack then unpacks single images; `bytes` must still be there.
- * It returns 0, -EBADMSG or -ENOMEM. */
+/* Finds all images, without unpacking them. They point into `bytes`, which must
+ * stay. memory_bytes limits the memory of *images, unpacked ones included. Returns
+ * 0; -ENOENT if there is no GPU code; or -EBADMSG or -ENOMEM, then *refusal says
+ * where and why and nothing is kept. */
 int kc_images_list(struct kc_images *images, const void *bytes, size_t length, size_t memory_bytes,
 		   struct kc_refusal *refusal);
+void kc_images_free(struct kc_images *images);
+/* Unpacks one image, if it is compressed. 0; -EBADMSG, -ENOMEM: *refusal says where
+ * and why. */
 int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal *refusal);
 
 /* The image of this fatbin that the driver would choose for a device: the cubin of
@@ -68,14 +65,10 @@ struct kc_image_piece {
 	size_t length;
 };
 
-/* Length of a fatbin, cubin or PTX text of which only the address is known, by its
- * headers or including its closing NUL. 0: longer than limit_bytes, or unknown.
- * Headers are trusted: only for images that the driver has accepted. */
-size_t kc_image_length(const void *image, size_t limit_bytes);
-
 /* Parts of an image that is loaded as a module: itself, or all fatbins of a fatbin
- * wrapper. Stores at most `max` and returns how many. One that is longer than
- * limit_bytes has the length 0. */
+ * wrapper. Stores at most `max` and returns how many. The length is found by the
+ * headers, or up to and including the NUL of PTX; 0 if it is more than limit_bytes
+ * or unknown. Headers are trusted: only for images that the driver has accepted. */
 uint32_t kc_image_pieces(const void *image, size_t limit_bytes, struct kc_image_piece *pieces, uint32_t max);
 
 #endif

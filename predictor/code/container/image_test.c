@@ -49,8 +49,10 @@ static struct kc_images read_file(const struct file *file)
 	struct kc_images images;
 	struct kc_refusal refusal;
 
-	assert_int_equal(kc_images_read(&images, file->bytes, file->length, MEMORY_BYTES, &refusal), 0);
+	assert_int_equal(kc_images_list(&images, file->bytes, file->length, MEMORY_BYTES, &refusal), 0);
 	assert_int_equal(images.skipped_count, 0);
+	for (uint32_t i = 0; i < images.count; i++)
+		assert_int_equal(kc_image_unpack(&images, i, &refusal), 0);
 	return images;
 }
 
@@ -243,7 +245,7 @@ static void test_ptx_text(void **state)
 	struct kc_images images;
 
 	(void)state;
-	assert_int_equal(kc_images_read(&images, commented, sizeof(commented), MEMORY_BYTES, &refusal), 0);
+	assert_int_equal(kc_images_list(&images, commented, sizeof(commented), MEMORY_BYTES, &refusal), 0);
 	assert_int_equal(images.count, 1);
 	assert_int_equal(images.images[0].kind, KC_IMAGE_PTX);
 	assert_int_equal(images.images[0].sm, 100);
@@ -251,7 +253,7 @@ static void test_ptx_text(void **state)
 	assert_int_equal(images.images[0].length, strlen(commented));
 	kc_images_free(&images);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		assert_int_equal(kc_images_read(&images, texts[i].text, strlen(texts[i].text), MEMORY_BYTES, &refusal),
+		assert_int_equal(kc_images_list(&images, texts[i].text, strlen(texts[i].text), MEMORY_BYTES, &refusal),
 				 texts[i].result);
 		kc_images_free(&images);
 	}
@@ -274,6 +276,13 @@ static void test_list_then_unpack(void **state)
 	free(file.bytes);
 }
 
+static size_t length_by_address(const void *image, size_t limit_bytes)
+{
+	struct kc_image_piece piece;
+
+	return kc_image_pieces(image, limit_bytes, &piece, 1) ? piece.length : 0;
+}
+
 static void test_length_by_address(void **state)
 {
 	static const char *const names[] = {"default.fatbin", "size.fatbin", "plain.cubin", "plain.ptx", "rdc"};
@@ -283,14 +292,14 @@ static void test_length_by_address(void **state)
 		struct file file = load(names[i]);
 		size_t length = file.length + !strcmp(names[i], "plain.ptx"); /* the NUL */
 
-		assert_int_equal(kc_image_length(file.bytes, (size_t)8 << 20), length);
-		assert_int_equal(kc_image_length(file.bytes, length), length);
-		assert_int_equal(kc_image_length(file.bytes, length - 1), 0);
-		assert_int_equal(kc_image_length(file.bytes, 0), 0);
+		assert_int_equal(length_by_address(file.bytes, (size_t)8 << 20), length);
+		assert_int_equal(length_by_address(file.bytes, length), length);
+		assert_int_equal(length_by_address(file.bytes, length - 1), 0);
+		assert_int_equal(length_by_address(file.bytes, 0), 0);
 		free(file.bytes);
 	}
-	assert_int_equal(kc_image_length("", 8), 1);
-	assert_int_equal(kc_image_length(NULL, 8), 0);
+	assert_int_equal(length_by_address("", 8), 1);
+	assert_int_equal(length_by_address(NULL, 8), 0);
 }
 
 struct wrapper { /* __fatBinC_Wrapper_t */
@@ -323,6 +332,24 @@ static void test_pieces_behind_a_wrapper(void **state)
 
 /* --- refusals */
 
+/* Unpacks all images. 0: at least one was unpacked; else how the first one failed. */
+static int unpack_all(struct kc_images *images, struct kc_refusal *refusal)
+{
+	int first_failure = 0, unpacked = 0;
+
+	for (uint32_t i = 0; i < images->count; i++) {
+		struct kc_refusal why;
+		int result = kc_image_unpack(images, i, &why);
+
+		unpacked |= !result;
+		if (!result || first_failure)
+			continue;
+		first_failure = result;
+		*refusal = why;
+	}
+	return unpacked ? 0 : first_failure;
+}
+
 static int read_copy(const char *bytes, size_t length, size_t memory_bytes, struct kc_refusal *refusal)
 {
 	char *copy = malloc(length ? length : 1); /* so that a sanitizer notices reads beyond the end */
@@ -332,14 +359,16 @@ static int read_copy(const char *bytes, size_t length, size_t memory_bytes, stru
 	assert_non_null(copy);
 	memcpy(copy, bytes, length);
 	*refusal = (struct kc_refusal){.offset = SIZE_MAX};
-	result = kc_images_read(&images, copy, length, memory_bytes, refusal);
+	result = kc_images_list(&images, copy, length, memory_bytes, refusal);
+	if (!result) {
+		assert_true(images.count > 0);
+		result = unpack_all(&images, refusal);
+		kc_images_free(&images);
+	}
 	if (result) {
 		assert_true(result == -EBADMSG || result == -ENOENT || result == -ENOMEM);
 		assert_true(refusal->offset <= length);
 		assert_true(refusal->reason[0]);
-	} else {
-		assert_true(images.count > 0);
-		kc_images_free(&images);
 	}
 	free(copy);
 	return result;
@@ -412,7 +441,7 @@ static void test_refusals_name_offset_and_reason(void **state)
 	}
 }
 
-/* An entry that claims to unpack to 2 GiB is skipped without allocating that; others are read. */
+/* An entry that claims to unpack to 2 GiB is refused without allocating that; others are read. */
 static void test_bomb(void **state)
 {
 	struct file file = load("size.fatbin");
@@ -422,12 +451,13 @@ static void test_bomb(void **state)
 
 	(void)state;
 	memcpy(file.bytes + 16 + 56, &large, sizeof(large));
-	assert_int_equal(kc_images_read(&images, file.bytes, file.length, MEMORY_BYTES, &refusal), 0);
-	assert_int_equal(images.count, 1);
-	assert_int_equal(images.images[0].kind, KC_IMAGE_PTX);
-	assert_int_equal(images.skipped_count, 1);
-	assert_int_equal(images.skipped.offset, 16);
-	assert_non_null(strstr(images.skipped.reason, "2147483647 bytes"));
+	assert_int_equal(kc_images_list(&images, file.bytes, file.length, MEMORY_BYTES, &refusal), 0);
+	assert_int_equal(images.count, 2);
+	assert_int_equal(kc_image_unpack(&images, 0, &refusal), -ENOMEM);
+	assert_int_equal(refusal.offset, 16);
+	assert_non_null(strstr(refusal.reason, "2147483647 bytes"));
+	assert_int_equal(images.images[1].kind, KC_IMAGE_PTX);
+	assert_int_equal(kc_image_unpack(&images, 1, &refusal), 0);
 	kc_images_free(&images);
 	assert_int_equal(read_copy(file.bytes, file.length, 300, &refusal), -ENOMEM);
 	assert_int_equal(read_copy(file.bytes, file.length, 0, &refusal), -ENOMEM);
@@ -442,7 +472,7 @@ static void test_what_is_no_code(void **state)
 	struct file file = load("default.o");
 
 	(void)state;
-	assert_int_equal(kc_images_read(&images, &wrapper, sizeof(wrapper), MEMORY_BYTES, &refusal), -EBADMSG);
+	assert_int_equal(kc_images_list(&images, &wrapper, sizeof(wrapper), MEMORY_BYTES, &refusal), -EBADMSG);
 	assert_non_null(strstr(refusal.reason, "wrapper"));
 	file.bytes[18] = 8; /* e_machine: MIPS */
 	assert_int_equal(read_copy(file.bytes, file.length, MEMORY_BYTES, &refusal), -EBADMSG);

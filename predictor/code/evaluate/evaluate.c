@@ -7,7 +7,8 @@
 
 static void run_loop(struct kc_evaluation *e, uint32_t loop);
 
-void kc__set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out)
+/* out = scale * the counter of sum c */
+static void set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out)
 {
 	const struct kc_index *index = &e->counters[c];
 
@@ -34,7 +35,7 @@ static void thread_index(const struct kc_evaluation *e, uint32_t dimension, stru
 	const uint16_t *first = e->warps.thread[dimension];
 	int64_t base;
 
-	kc__set_counter(e, KC_AXES - 1 - dimension, e->warps.step[dimension], out);
+	set_counter(e, KC_AXES - 1 - dimension, e->warps.step[dimension], out);
 	base = out->v[0];
 	out->uniform = 0;
 	if (e->warps.is_plane) {
@@ -70,7 +71,7 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 	case KC_PTX_CTAID_X:
 	case KC_PTX_CTAID_Y:
 	case KC_PTX_CTAID_Z:
-		kc__set_counter(e, (uint32_t)(2 - (number - KC_PTX_CTAID_X)), 1, out);
+		set_counter(e, (uint32_t)(2 - (number - KC_PTX_CTAID_X)), 1, out);
 		break;
 	case KC_PTX_NCTAID_X:
 	case KC_PTX_NCTAID_Y:
@@ -351,7 +352,7 @@ void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	struct kc_lanes at, way;
 
 	if (!loop_plan->stepwise)
-		kc__set_counter(e, c, 1, &at);
+		set_counter(e, c, 1, &at);
 	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++) {
 		const struct kc_carried *carried = &e->f->carried[i];
 		struct kc_lanes *out = kc__slot(e, carried->phi), *entry = kc__entry_slot(e, carried);

@@ -104,8 +104,6 @@ static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t 
 
 /* access.c: adds what an event counts for those lanes, each of that weight. */
 void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight);
-/* out = scale * the counter of sum c */
-void kc__set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);
 /* Sets the loop's variables as they are in the iteration of its counter. */
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c);

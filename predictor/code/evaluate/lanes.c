@@ -21,7 +21,8 @@ static void write_out(const struct kc_lanes *lanes, int64_t *v)
 		v[i] = first;
 }
 
-void kc__expand(struct kc_lanes *lanes)
+/* Gives each lane of a uniform value or a plane its own v. */
+static void expand(struct kc_lanes *lanes)
 {
 	int64_t v[KC_WARP_LANES];
 
@@ -46,7 +47,7 @@ void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask,
 		kc__keep_common_steps(out, from);
 		return;
 	}
-	kc__expand(out);
+	expand(out);
 	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 		out->v[i] = mask >> i & 1 ? kc__lane(from, i) : out->v[i];
 	out->known = (out->known & ~mask) | (from->known & mask);

@@ -104,8 +104,6 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 void kc__set_uniform(struct kc_lanes *out, int64_t value, uint32_t known);
 /* Lanes of `mask` take the value of `from`. first: out holds nothing yet. */
 void kc__blend(struct kc_lanes *out, const struct kc_lanes *from, uint32_t mask, int first);
-/* Gives each lane of a uniform value or a plane its own v. */
-void kc__expand(struct kc_lanes *lanes);
 static inline int64_t kc__lane(const struct kc_lanes *lanes, uint32_t lane)
 {
 	if (lanes->plane)

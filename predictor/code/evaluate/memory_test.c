@@ -22,7 +22,7 @@ static const char before[] =
 /* %rd3 = a + tid * bytes; %rd5 = s + tid * bytes */
 #define AT(bytes) "mul.wide.u32 %rd2, %r2, " bytes ";\nadd.s64 %rd3, %rd1, %rd2;\nadd.s64 %rd5, %rd4, %rd2;\n"
 
-/* One block of so many threads. */
+/* One block of that many threads. */
 static struct kc_counts evaluated(const char *body, uint32_t threads, uint64_t n, uint32_t effort)
 {
 	struct kc_cost_argument arguments[2] = {{.value = POINTER, .known = 1}, {.value = n, .known = n != UINT64_MAX}};
@@ -50,7 +50,7 @@ static struct kc_counts exactly(const char *body, uint32_t threads, uint64_t n)
 
 #define assert_near(ours, expected) assert_true(fabs((ours) - (expected)) <= 1e-9 * fmax(1, fabs((double)(expected))))
 
-/* A warp of 32 floats fills 4 sectors, one of 8 lanes 1, one lane 1. */
+/* 32 floats fill 4 sectors, 8 floats 1; a single lane touches 1. */
 static void sectors_are_compared_with_the_least_of_each_request(void **state)
 {
 	static const struct {
@@ -64,7 +64,7 @@ static void sectors_are_compared_with_the_least_of_each_request(void **state)
 	    {AT("16") "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd3];\n", 32, 16, 16, 0},
 	    {AT("4") "ld.global.f32 %f1, [%rd3+4];\n", 32, 5, 4, 0}, /* misaligned: bytes 4 to 131 */
 	    {AT("0") "ld.global.f32 %f1, [%rd3];\n", 32, 1, 4, 0},   /* one word for all */
-	    {AT("8") "ld.global.f32 %f1, [%rd3];\n", 8, 2, 1, 1},    /* every other word, though but a sector more */
+	    {AT("8") "ld.global.f32 %f1, [%rd3];\n", 8, 2, 1, 1},    /* every other word */
 	    {AT("20") "st.global.f32 [%rd3], %f1;\n", 32, 20, 4, 16},
 	    {AT("64") "st.global.f32 [%rd3], %f1;\n", 32, 32, 4, 28},
 	    {AT("4") "red.global.add.u32 [%rd3], %r1;\n", 32, 4, 4, 0},
@@ -82,8 +82,8 @@ static void sectors_are_compared_with_the_least_of_each_request(void **state)
 	}
 }
 
-/* 128 bytes a pass: 32 lanes of 8 bytes take 2, of 16 bytes 4. With rows of 128 bytes each lane of a pass meets the
- * others in its banks: 16 lanes of 8 bytes in one pair, 8 of 16 bytes in one group of four. */
+/* A pass has 128 bytes: 32 lanes take 2 passes for 8 bytes each, 4 for 16. With rows of 128 bytes all lanes of a pass
+ * use the same banks: 16 lanes of 8 bytes one pair, 8 lanes of 16 bytes one group of four. */
 static void wide_accesses_to_neighbours_are_no_bank_conflict(void **state)
 {
 	static const struct {
@@ -109,7 +109,7 @@ static void wide_accesses_to_neighbours_are_no_bank_conflict(void **state)
 	}
 }
 
-/* A copy of 16 bytes a lane from neighbouring places, so that all that is read is dense. */
+/* A copy of 16 bytes per lane from adjacent addresses. */
 #define COPY(size) "cp.async.cg.shared.global [%rd5], [%rd3], 16" size ";\n"
 #define BELOW_10 "setp.lt.u32 %p1, %r2, 10;\n"
 /* %r5 = n - 16 tid, from 0 to 16: what is left of n bytes */
@@ -137,7 +137,8 @@ static const struct copy {
     {AT("16") BELOW_10 "selp.b32 %r5, 16, 0, %p1;\n"
 		       "cp.async.cg.shared.global.L2::cache_hint.L2::128B [%rd5], [%rd3], 16, %r5, %rd9;\n",
      0, 10, 160, 1, 5, 1},
-    {AT("16") "ld.shared.u32 %r5, [%rd5];\n" COPY(", %r5"), 0, 32, 512, 1, 16, 0}, /* not known: as if all were */
+    {AT("16") "ld.shared.u32 %r5, [%rd5];\n" COPY(", %r5"), 0, 32, 512, 1, 16,
+     0}, /* not known: as if all bytes were read */
 };
 
 static void copies_read_their_source_size(void **state)
@@ -157,14 +158,14 @@ static void copies_read_their_source_size(void **state)
 		if (efforts[i % 2] == KC_COST_EFFORT_EXACT)
 			assert_int_equal(counts.exact, copy->exact);
 	}
-	/* It is executed by all lanes, and what is not read is written as zeros. */
+	/* All lanes execute it, and bytes that are not read are written as zeros. */
 	assert_near(exactly(copies[4].text, 32, 0).active_share, 1);
 	assert_near(exactly(copies[2].text, 32, 0).of[KC_COUNT_OF_ST_SHARED], 1);
 	assert_near(exactly(copies[4].text, 32, 0).of[KC_COUNT_OF_ST_SHARED], 1);
 }
 
-/* The pipeline of three stages of a product with tiles of 128 x 32 and 32 x 128 halves: two tiles before the loop,
- * in round k tile k + 2 where there is one. Of the 2 * 8,192 bytes of a tile each of 128 threads copies 128. */
+/* A three-stage pipeline of a product with tiles of 128 x 32 and 32 x 128 halves: two tiles before the loop, in
+ * iteration k tile k + 2 if there is one. Each of 128 threads copies 128 of the 2 * 8,192 bytes of a tile. */
 #define TILE                                                                                                           \
 	"selp.b32 %r5, 16, 0, %p1;\n" COPY(", %r5") COPY(", %r5") COPY(", %r5") COPY(", %r5") COPY(", %r5")            \
 	    COPY(", %r5") COPY(", %r5") COPY(", %r5") "add.s64 %rd3, %rd3, 2048;\n"
@@ -194,7 +195,7 @@ static void a_pipeline_reads_each_tile_once(void **state)
 	}
 }
 
-/* Rounds of 512 bytes until n are read, the last one in part: what is left goes on with the round. */
+/* Iterations of 512 bytes until n are read, the last one in part: the size changes with the iteration. */
 static void a_loop_ends_within_a_tile(void **state)
 {
 	static const char rounds[] =
@@ -217,7 +218,8 @@ static void a_loop_ends_within_a_tile(void **state)
 
 #define BULK(to, from) "cp.async.bulk." to "." from ".mbarrier::complete_tx::bytes "
 
-/* One thread asks for a row. Of a tensor the map says how much, which is not among the arguments. */
+/* One thread requests a bulk copy. The size of a tensor's box is in its tensor map, which is not among the arguments.
+ */
 static void rows_in_bulk(void **state)
 {
 	static const struct copy rows[] = {
