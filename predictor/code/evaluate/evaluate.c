@@ -401,7 +401,7 @@ static void keep_exit_values(struct kc_evaluation *e, uint32_t loop, uint32_t c,
 }
 
 /* The variables' next values, in a loop whose iterations are evaluated one by one. */
-static void carry_on(struct kc_evaluation *e, uint32_t loop)
+static void advance_variables(struct kc_evaluation *e, uint32_t loop)
 {
 	const struct kc_loop_plan *loop_plan = &e->f->loop_plans[loop];
 	uint32_t header = e->f->cfg.loops[loop].header;
@@ -429,7 +429,7 @@ static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = 0;
 	if (e->f->loop_plans[loop].stepwise)
-		carry_on(e, loop);
+		advance_variables(e, loop);
 	clear_edges(e, header, l->header, KC_NO_BLOCK);
 	if (run->leaving)
 		keep_exit_values(e, loop, c, run);

@@ -101,7 +101,7 @@ static inline int kc_cfg_dominates(const struct kc_cfg *cfg, uint32_t above, uin
 }
 
 /* The register that stands for a parameter-space operand of a function: one of its variables or, by_param, one of its
- * parameters. KC_NO_REGISTER: a parameter of the kernel itself, or not followed. */
+ * parameters. KC_NO_REGISTER: a parameter of the kernel itself, or none that becomes a value. */
 #define KC_NO_REGISTER UINT32_MAX
 uint32_t kc_cfg_param_register(const struct kc_cfg *cfg, uint32_t call, uint32_t number, int by_param);
 

@@ -267,8 +267,8 @@ static uint32_t size_value(struct kc__formula_reader *r, const struct kc_cfg_poi
 }
 
 /* Size of a copy that ignores its source if a predicate holds. */
-static uint32_t unless(struct kc__formula_reader *r, const struct kc_cfg_point *point,
-		       const struct kc_ptx_operand *operand, uint32_t bytes)
+static uint32_t size_unless(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+			    const struct kc_ptx_operand *operand, uint32_t bytes)
 {
 	uint32_t predicate = size_value(r, point, operand), none = kc__constant(r, 0, 64),
 		 all = kc__constant(r, bytes, 64);
@@ -299,8 +299,8 @@ static int count_async_copy(struct kc__formula_reader *r, struct kc_block_plan *
 	if (!rc && i->operand_count > 3 + policies) {
 		const struct kc_ptx_operand *operand = &i->operands[3];
 
-		size =
-		    is_predicate(r, point, operand) ? unless(r, point, operand, bytes) : size_value(r, point, operand);
+		size = is_predicate(r, point, operand) ? size_unless(r, point, operand, bytes)
+						       : size_value(r, point, operand);
 		if (size == KC_NO_VALUE)
 			return -ENOMEM;
 		set_size(r, size);
@@ -398,7 +398,7 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	return rc;
 }
 
-int kc__keep_counted(struct kc__formula_reader *r, struct kc_block_plan *plan)
+int kc__add_counted(struct kc__formula_reader *r, struct kc_block_plan *plan)
 {
 	struct kc_formula *f = r->f;
 	int rc = 0;

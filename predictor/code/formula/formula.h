@@ -239,14 +239,15 @@ uint32_t kc__register_value(struct kc__formula_reader *r, const struct kc_cfg_po
 uint32_t kc__address_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
 			   const struct kc_ptx_operand *address);
 
-/* Why the result of the instruction is unknown. For arithmetic that is not followed: where its operands come from. */
-enum kc_unknown_reason kc__why_not_followed(const struct kc__formula_reader *r, const struct kc_cfg_point *point);
+/* Why the result of the instruction is unknown. For arithmetic that does not become a value: where its operands come
+ * from. */
+enum kc_unknown_reason kc__why_unknown(const struct kc__formula_reader *r, const struct kc_cfg_point *point);
 
 /* kc__translate: sets reader->current for what the instruction writes. kc__count: adds what it counts to the plan, or
- * to reader->counted, which kc__keep_counted adds at the end of the block. 0, -ENOMEM. */
+ * to reader->counted, which kc__add_counted adds at the end of the block. 0, -ENOMEM. */
 int kc__translate(struct kc__formula_reader *r, const struct kc_cfg_point *point);
 int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
-int kc__keep_counted(struct kc__formula_reader *r, struct kc_block_plan *plan);
+int kc__add_counted(struct kc__formula_reader *r, struct kc_block_plan *plan);
 
 int kc__slice(struct kc__formula_reader *r);
 int kc__build_ssa(struct kc__formula_reader *r);

@@ -1,6 +1,6 @@
 #include "registers.h"
 
-int kc__is_whole(uint32_t type)
+int kc__is_integer_type(uint32_t type)
 {
 	return type && type <= KC_PTX_S64 && type != KC_PTX_B128;
 }
@@ -73,17 +73,17 @@ uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_cfg_point *point, 
 	return count;
 }
 
-static int converts_numbers(const struct kc_ptx_instruction *i)
+static int converts_integers(const struct kc_ptx_instruction *i)
 {
-	return kc__is_whole(i->type) && kc__is_whole(i->type2);
+	return kc__is_integer_type(i->type) && kc__is_integer_type(i->type2);
 }
 
-int kc__is_followed(const struct kc_ptx_instruction *i)
+int kc__is_translated(const struct kc_ptx_instruction *i)
 {
 	switch (i->opcode) {
 	case KC_PTX_CVT:
 	case KC_PTX_SET:
-		return converts_numbers(i);
+		return converts_integers(i);
 	case KC_PTX_ABS:
 	case KC_PTX_ADD:
 	case KC_PTX_AND:
@@ -111,7 +111,7 @@ int kc__is_followed(const struct kc_ptx_instruction *i)
 	case KC_PTX_SHR:
 	case KC_PTX_SUB:
 	case KC_PTX_XOR:
-		return kc__is_whole(i->type);
+		return kc__is_integer_type(i->type);
 	case KC_PTX_LD:
 	case KC_PTX_ST:
 		return i->space == KC_PTX_PARAM && i->vector == 1;
@@ -142,7 +142,7 @@ uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_cfg_point *point, u
 	const struct kc_ptx_operand *address = kc__address_operand(i);
 	uint32_t count = 0;
 
-	if (!kc__is_followed(i))
+	if (!kc__is_translated(i))
 		return 0;
 	for (uint32_t n = i->results; n < i->operand_count; n++)
 		count = add_registers(cfg, point, &i->operands[n], registers, count);

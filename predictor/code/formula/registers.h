@@ -12,7 +12,7 @@
 #define KC__REGISTERS_MAX 272u
 
 /* Each fills `registers` and returns how many there are. kc__writes: registers written. kc__reads: those that the
- * results are computed from; none if they are not followed. kc__operand_registers: all source operands. kc__roots:
+ * results are computed from; none if they do not become values. kc__operand_registers: all source operands. kc__roots:
  * those that control flow, addresses or sizes of copies depend on. */
 uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX]);
 uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX]);
@@ -21,9 +21,9 @@ uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_cfg_poi
 uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX]);
 
 /* 1: its results become values of the formula. */
-int kc__is_followed(const struct kc_ptx_instruction *i);
+int kc__is_translated(const struct kc_ptx_instruction *i);
 /* 1: an integer, bit or predicate type of at most 64 bits. */
-int kc__is_whole(uint32_t type);
+int kc__is_integer_type(uint32_t type);
 /* The first operand in brackets; NULL: there is none. */
 const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction *i);
 uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t number);

@@ -269,7 +269,7 @@ static int rename_block(struct ssa_builder *n, uint32_t b)
 		if (!rc)
 			rc = kc__translate(r, point);
 	}
-	rc = rc ? rc : kc__keep_counted(r, plan);
+	rc = rc ? rc : kc__add_counted(r, plan);
 	rc = rc ? rc : set_condition(n, plan, block);
 	if (!rc)
 		fill_phi_sources(n, block);

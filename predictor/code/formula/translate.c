@@ -327,7 +327,7 @@ static uint32_t loaded_param(struct translation *t)
 	struct kc_value value = {.op = KC_OP_PARAM, .bits = (uint8_t)t->bits};
 	uint32_t place, base;
 
-	if (!address || !kc__is_whole(t->i->type) || t->i->vector != 1)
+	if (!address || !kc__is_integer_type(t->i->type) || t->i->vector != 1)
 		return unknown(r, t->point, address ? KC_UNKNOWN_FLOAT : KC_UNKNOWN_INSTRUCTION);
 	if (address->base == KC_PTX_BASE_REGISTER) {
 		base = kc__register_value(r, t->point, kc__register_number(&r->f->cfg, t->point, address->number));
@@ -453,8 +453,8 @@ static translate *const translate_of[KC_PTX_OPCODE_COUNT] = {
 
 static uint32_t result(struct translation *t)
 {
-	if (!kc__is_followed(t->i))
-		return unknown(t->r, t->point, kc__why_not_followed(t->r, t->point));
+	if (!kc__is_translated(t->i))
+		return unknown(t->r, t->point, kc__why_unknown(t->r, t->point));
 	return translate_of[t->i->opcode] ? translate_of[t->i->opcode](t) : operation(t);
 }
 
@@ -466,7 +466,7 @@ static void set(struct translation *t, uint32_t number, uint32_t value)
 
 	if (!r->needed[number])
 		return;
-	if (t->i->guard != KC_PTX_NO_REGISTER && value != KC_NO_VALUE && kc__is_followed(t->i)) {
+	if (t->i->guard != KC_PTX_NO_REGISTER && value != KC_NO_VALUE && kc__is_translated(t->i)) {
 		uint32_t before = kc__register_value(r, t->point, number);
 
 		guard = kc__register_value(r, t->point, kc__register_number(&r->f->cfg, t->point, t->i->guard));
@@ -501,10 +501,10 @@ int kc__translate(struct kc__formula_reader *r, const struct kc_cfg_point *point
 	if (!wanted)
 		return 0;
 	if (i->opcode == KC_PTX_MOV && i->operands[0].kind == KC_PTX_VECTOR && count == i->operands[0].count &&
-	    kc__is_whole(i->type))
+	    kc__is_integer_type(i->type))
 		return unpack(&t, registers, count);
 	value = result(&t);
-	if (i->opcode == KC_PTX_SETP && kc__is_followed(i)) {
+	if (i->opcode == KC_PTX_SETP && kc__is_translated(i)) {
 		uint32_t other = count > 1 ? with_third_predicate(&t, negate(r, value)) : KC_NO_VALUE;
 
 		value = with_third_predicate(&t, value);
@@ -512,7 +512,7 @@ int kc__translate(struct kc__formula_reader *r, const struct kc_cfg_point *point
 			set(&t, registers[1], other);
 	}
 	for (uint32_t n = 0; n < count; n++)
-		if (!(n == 1 && i->opcode == KC_PTX_SETP && kc__is_followed(i)))
+		if (!(n == 1 && i->opcode == KC_PTX_SETP && kc__is_translated(i)))
 			set(&t, registers[n], value);
 	return value == KC_NO_VALUE ? -ENOMEM : 0;
 }

@@ -222,7 +222,7 @@ static const struct kc_sum *exit_value(struct kc_express *x, uint32_t value, uns
 	return kc__replace(&x->g, in_loop, KC_ATOM_COUNTER, loop, trips->last);
 }
 
-static int is_below(const struct kc_sum *a)
+static int has_only_negative_terms(const struct kc_sum *a)
 {
 	for (uint32_t i = 0; i < a->count; i++)
 		if (a->terms[i].by > 0)
@@ -233,7 +233,7 @@ static int is_below(const struct kc_sum *a)
 static const struct kc_sum *extreme(struct kc_express *x, const struct kc_value *v, unsigned depth)
 {
 	const struct kc_sum *a = source(x, v, 0, depth), *b = source(x, v, 1, depth);
-	int is_min = v->op == KC_OP_MIN, negative = is_below(a) && is_below(b);
+	int is_min = v->op == KC_OP_MIN, negative = has_only_negative_terms(a) && has_only_negative_terms(b);
 
 	/* max(-a, -b) is -min(a, b). */
 	if (negative) {
