@@ -6,9 +6,8 @@
  *                   units; with the SM's limits in the same four numbers, what
  *                   is free is a subtraction
  *
- * Two sets of rules lead from the one to the other: those of the hardware
- * (kc_footprint, kc_occupancy), and those of Quintanilla Cruz' thesis
- * (kc_footprint_paper, kc_occupancy_paper), kept to reproduce its tables.
+ * The rules that lead from the one to the other are the hardware's. Those of
+ * the thesis whose pair model kerncast uses are in papers/thesis_occupancy.h.
  */
 #ifndef KC_OCCUPANCY_H
 #define KC_OCCUPANCY_H
@@ -32,6 +31,8 @@ struct kc_footprint {
 /* What one SM has. */
 struct kc_footprint kc_sm_limits(const struct kc_device *device);
 
+#define KC_REGISTER_UNIT 256u /* registers given to a warp at once */
+
 /* What a block takes from an SM: registers in units of 256 a warp, shared
  * memory in units of 256 bytes (128 from compute capability 8.0) with what the
  * driver reserves. Source: CUDA C++ programming guide, compute capabilities. */
@@ -42,17 +43,5 @@ uint32_t kc_registers_max(const struct kc_device *device);
 
 /* Blocks resident on one SM; 0: a block of this kernel cannot run at all. */
 uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need);
-
-/* The units register_unit may have: registers a warp is given at once. Table
- * 6.5 follows from the second one. */
-#define KC_REGISTER_UNIT 256u
-#define KC_REGISTER_UNIT_TABLE_6_5 512u
-
-/* Equation 2.3 and the allocations of Algorithm 2. */
-struct kc_footprint kc_footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
-				       uint32_t register_unit);
-
-/* Equations 2.3 to 2.7: blocks active on one SM. */
-uint32_t kc_occupancy_paper(const struct kc_device *device, const struct kc_block_need *need, uint32_t register_unit);
 
 #endif

@@ -19,10 +19,8 @@
 
 #include <stdint.h>
 
-/* Cycles of one thread, as printed for a GPU with D = 4 and 8 cores an SM; a coalesced access takes about 20 there, an
- * integer remainder 40. */
+/* Cycles of one thread's addition, as printed for a GPU with D = 4 and 8 cores per SM. */
 #define KC_CYCLE_ADD 4.0
-#define KC_CYCLE_UNCOALESCED 500.0 /* printed as 400 to 600; the case studies take 500 */
 
 #define KC_CYCLE_DEPTH 4.0 /* D: an addition takes it, so that a core begins one a cycle */
 

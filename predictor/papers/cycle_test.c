@@ -13,7 +13,9 @@
 static const struct kc_cycle_machine gtx280 = {
     .sm_count = 30, .cores_per_sm = 8, .depth = KC_CYCLE_DEPTH, .clock_hz = 1.3e9};
 
-/* N / log N threads, 512 a block; each ranks 4 · log N elements, each with three uncoalesced accesses. */
+#define UNCOALESCED_CYCLES 500.0 /* printed as 400 to 600; the case studies take 500 */
+
+/* N / log N threads in blocks of 512; each ranks 4 · log N elements, each with three uncoalesced accesses. */
 static void list_ranking(void **state)
 {
 	static const struct {
@@ -24,7 +26,7 @@ static void list_ranking(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double log_n = rows[i].log_n, ranked = 4 * log_n;
-		struct kc_cycle_thread thread = {ranked * KC_CYCLE_ADD, ranked * 3 * KC_CYCLE_UNCOALESCED};
+		struct kc_cycle_thread thread = {ranked * KC_CYCLE_ADD, ranked * 3 * UNCOALESCED_CYCLES};
 		uint64_t blocks = (uint64_t)ceil(exp2(log_n) / log_n / 512);
 		double ms = kc_cycle_ns(&gtx280, &thread, blocks, 512).max_ns / 1e6;
 

@@ -6,6 +6,7 @@
 
 #include "predictor/device/occupancy_testing.h"
 #include "predictor/math/random_testing.h"
+#include "thesis_occupancy.h"
 
 #include <errno.h>
 #include <math.h>

@@ -15,7 +15,7 @@
 /*
  * Half widths of the 90 % interval, in log time, of a curve continued from one
  * size, from several, and within them: about twice the mean errors over the
- * recorded BSP measurements (solo_bsp_test.c: 10.5, 6.5 and 1.4 %), as the
+ * recorded BSP measurements (curve_trace_test.c: 10.5, 6.5 and 1.4 %), as the
  * 90th percentile of a double exponential distribution is 2.3 times its mean.
  */
 #define FROM_ONE_HALF_WIDTH 0.25

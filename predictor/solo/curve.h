@@ -49,7 +49,7 @@ struct kc_curve_law {
 };
 
 /*
- * Chosen on all six GPUs of the recorded BSP measurements (solo_bsp_test.c,
+ * Chosen on all six GPUs of the recorded BSP measurements (curve_trace_test.c,
  * which reports the errors of constants chosen without the GPU predicted).
  */
 extern const struct kc_curve_law kc_curve_law_default;

@@ -1,4 +1,4 @@
-/* The law of new sizes, term by term and by hand; what siblings lend. Real GPUs: solo_bsp_test.c. */
+/* The law of new sizes, term by term and by hand; what siblings lend. Real GPUs: curve_trace_test.c. */
 #include "curve.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 #include "tools/experiment.h"
 
 #include "predictor/papers/block_basis.h"
+#include "predictor/solo/block_sizes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -230,7 +231,7 @@ static void claim(const struct curves *curves, const struct errors *errors, stru
 	if (errors->count)
 		snprintf(c->why, sizeof(c->why), "worst %.3g %%: %s", PERCENT * errors->worst, errors->where);
 	c = kc_finding_claim(finding, "terms of the hardware, no other kernel",
-			     "kerncast's, predictor/papers/block_basis.h", "here: 10 %");
+			     "kerncast's, predictor/solo/block_sizes.h", "here: 10 %");
 	kc_claim_at_most(c, terms, ERROR_MOST, errors->count);
 	c = kc_finding_claim(finding, "basis better than interpolation", "Results", "basis better");
 	if (errors->count) {

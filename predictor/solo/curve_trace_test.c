@@ -87,7 +87,7 @@ static char *read_ptx(const char *name)
 
 	assert_true(length > 0);
 	path[length] = '\0';
-	snprintf(strrchr(path, '/'), 64, "/../explain/%s", name);
+	snprintf(strrchr(path, '/'), 64, "/../../explain/%s", name);
 	file = fopen(path, "re");
 	assert_non_null(file);
 	assert_int_equal(fseek(file, 0, SEEK_END), 0);

@@ -4,10 +4,12 @@
  * predicted, for every choice of the four, every problem size and every GPU.
  * Sizes are multiples of the tile and so differ by some per cent; times are
  * brought to those of the predicted tile along each tile's own curve.
- * The terms and constants of basis.c were chosen on three of the GPUs, marked.
+ * The terms and constants of block_sizes.c were chosen on three of the GPUs, marked.
  */
-#include "block_basis.h"
-#include "predictor/solo/curve.h"
+#include "block_sizes.h"
+
+#include "curve.h"
+#include "predictor/papers/block_basis.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -148,7 +150,7 @@ static double ours(const struct data *data, int gpu, unsigned timed, int tile, d
 	return siblings && !n ? NAN : kc_blocks_predict(&own.curve, curves, n, &data->of[gpu][tile].block);
 }
 
-/* The paper's basis: a row each problem size of each other GPU, of the architecture or not of it. */
+/* The paper's basis: a row for each problem size of each other GPU, of the architecture or not of it. */
 static double papers(const struct data *data, int gpu, unsigned timed, int tile, double size, int siblings)
 {
 	double rows[GPUS * SIZES_MAX * TILES], rates[TILES], out[TILES], error;
