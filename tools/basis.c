@@ -167,8 +167,8 @@ static void check(const struct request *request, struct argp_state *state)
 
 static void add_known(struct kc_basis_space_question *space, const char *arg, struct argp_state *state)
 {
-	if (space->known_count == KC_TUNING_LENDERS)
-		argp_error(state, "more than %u files", KC_TUNING_LENDERS);
+	if (space->known_count == KC_TUNING_DONORS)
+		argp_error(state, "more than %u files", KC_TUNING_DONORS);
 	else
 		space->known[space->known_count++] = arg;
 }

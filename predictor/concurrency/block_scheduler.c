@@ -3,188 +3,188 @@
 #include "predictor/math/duration.h"
 
 /* The kernels it shares the SMs with: those that have all their blocks there. */
-struct company {
+struct residents {
 	unsigned count;
-	unsigned changed; /* since the last look */
-	int roomy;        /* the new one fits wherever they are */
-	uint8_t members[KC__RIVALS_MAX], changes[KC__RIVALS_MAX];
+	unsigned changed_count; /* since the last look */
+	int fits_anywhere;      /* the new one fits wherever they are */
+	uint8_t heads[KC__HEADS_MAX], changes[KC__HEADS_MAX];
 	struct kc__offer offer; /* what they leave to the new one */
 };
 
 /* Kernels that end one after another while one waits for room, or is short of
  * it: after so many, the rest is taken as one. Keeps the cost bounded. */
-#define TURNS 16u
+#define STEPS_MAX 16u
 
 /* First end of a wave at or after t: blocks of a higher priority go first there. */
-static int64_t wave_boundary_ns(const struct kc__rival *rival, int64_t t)
+static int64_t wave_boundary_ns(const struct kc__head *head, int64_t t)
 {
-	int64_t wave = kc__later_ns(rival->end_ns - rival->placed_ns, 1);
+	int64_t wave = kc__later_ns(head->end_ns - head->placed_ns, 1);
 
-	return rival->start_ns + (t - rival->start_ns + wave - 1) / wave * wave;
+	return head->start_ns + (t - head->start_ns + wave - 1) / wave * wave;
 }
 
 /* Until when an outranked rival that is in the queue keeps the new kernel from placing a block. */
-static int64_t outranked_until_ns(const struct kc__rival *rival, int64_t t)
+static int64_t outranked_until_ns(const struct kc__head *head, int64_t t)
 {
 	int64_t boundary;
 
-	if (rival->start_ns > t)
+	if (head->start_ns > t)
 		return t;
-	boundary = wave_boundary_ns(rival, t);
-	return boundary < rival->placed_ns ? boundary : rival->placed_ns;
+	boundary = wave_boundary_ns(head, t);
+	return boundary < head->placed_ns ? boundary : head->placed_ns;
 }
 
 /* A rival in the queue lets nothing pass before its last block is placed, unless it is outranked: then its blocks
  * make room. Conditions on times have no pattern: no branch depends on them. */
-static int64_t blocked_until_ns(const struct kc__floor *floor, int priority, int64_t t)
+static int64_t blocked_until_ns(const struct kc__in_flight *in_flight, int priority, int64_t t)
 {
 	int64_t until = t;
 
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
-		unsigned queued = (rival->start_ns <= t) | (rival->flags & KC__WAITS);
-		int64_t placed = rival->placed_ns;
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		const struct kc__head *head = &in_flight->heads[i];
+		unsigned queued = (head->start_ns <= t) | (head->flags & KC__WAITS_FOR_ROOM);
+		int64_t placed = head->placed_ns;
 
-		if (__builtin_expect(priority < rival->priority, 0))
-			placed = outranked_until_ns(rival, t);
-		placed = (queued & (rival->end_ns > t)) ? placed : t;
+		if (__builtin_expect(priority < head->priority, 0))
+			placed = outranked_until_ns(head, t);
+		placed = (queued & (head->end_ns > t)) ? placed : t;
 		until = placed > until ? placed : until;
 	}
 	return until;
 }
 
-static void look(struct company *company, const struct kc__floor *floor, int64_t t)
+static void find_residents(struct residents *residents, const struct kc__in_flight *in_flight, int64_t t)
 {
-	unsigned count = 0, changed = 0;
+	unsigned count = 0, changed_count = 0;
 
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
-		unsigned holds = (rival->start_ns <= t) & (rival->placed_ns <= t) & (rival->end_ns > t);
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		const struct kc__head *head = &in_flight->heads[i];
+		unsigned resident = (head->start_ns <= t) & (head->placed_ns <= t) & (head->end_ns > t);
 
-		company->members[count] = (uint8_t)i;
-		count += holds;
-		company->changes[changed] = (uint8_t)i;
-		changed += holds != !!(rival->flags & KC__HOLDS);
+		residents->heads[count] = (uint8_t)i;
+		count += resident;
+		residents->changes[changed_count] = (uint8_t)i;
+		changed_count += resident != !!(head->flags & KC__RESIDENT);
 	}
-	company->count = count;
-	company->changed = changed;
+	residents->count = count;
+	residents->changed_count = changed_count;
 }
 
 /* Kernels on the SMs at t. As many as the device can hold: when the first of them ends; else t. */
-static int64_t grid_free_ns(const struct kc__device_limits *site, const struct kc__floor *floor, int64_t t)
+static int64_t grid_free_ns(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight, int64_t t)
 {
 	int64_t first = INT64_MAX;
 	unsigned running = 0;
 
-	if (floor->count < site->grids_max)
+	if (in_flight->count < limits->grids_max)
 		return t;
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		const struct kc__head *head = &in_flight->heads[i];
 
-		if (rival->start_ns > t || rival->end_ns <= t)
+		if (head->start_ns > t || head->end_ns <= t)
 			continue;
 		running++;
-		first = rival->end_ns < first ? rival->end_ns : first;
+		first = head->end_ns < first ? head->end_ns : first;
 	}
-	return running < site->grids_max ? t : first;
+	return running < limits->grids_max ? t : first;
 }
 
-static void turn_over(struct kc__floor *floor, unsigned place)
+static void toggle_residency(struct kc__in_flight *in_flight, unsigned place)
 {
-	struct kc__rival *rival = &floor->rivals[place];
+	struct kc__head *head = &in_flight->heads[place];
 
-	if (rival->flags & KC__HOLDS)
-		kc__rooms_leave(&floor->rooms, rival->hold);
+	if (head->flags & KC__RESIDENT)
+		kc__sm_room_release(&in_flight->room, head->sm_blocks);
 	else
-		kc__rooms_enter(&floor->rooms, rival->hold);
-	rival->flags ^= KC__HOLDS;
+		kc__sm_room_take(&in_flight->room, head->sm_blocks);
+	head->flags ^= KC__RESIDENT;
 }
 
 /* So many may all be on the same SMs, and leave room for one more, to be worth the trial. */
-#define FEW 16u
+#define FEW_RESIDENTS 16u
 
 /* One wave fits even if all of them had their most blocks on the same SM: no need to look where they are. */
-static int is_roomy(const struct kc__device_limits *site, const struct kc__floor *floor, const struct company *company,
-		    const struct kc_grid *grid)
+static int fits_wherever_they_are(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight,
+				  const struct residents *residents, const struct kc_grid *grid)
 {
-	kc__amounts free = kc__amounts_of(&site->sm);
+	kc__amounts free = kc__amounts_of(&limits->sm);
 
-	if (grid->waves > 1 || company->count > FEW)
+	if (grid->waves > 1 || residents->count > FEW_RESIDENTS)
 		return 0;
-	for (unsigned i = 0; i < company->count; i++)
-		free -= floor->rivals[company->members[i]].most;
-	return kc__fitting(free, grid) >= grid->last.base + (grid->last.extra > 0);
+	for (unsigned i = 0; i < residents->count; i++)
+		free -= in_flight->heads[residents->heads[i]].most;
+	return kc__blocks_fitting(free, grid) >= grid->last.base + (grid->last.extra > 0);
 }
 
-static void bring_up_to_date(struct kc__floor *floor, const struct company *company)
+static void update_room(struct kc__in_flight *in_flight, const struct residents *residents)
 {
-	for (unsigned i = 0; i < company->changed; i++)
-		turn_over(floor, company->changes[i]);
+	for (unsigned i = 0; i < residents->changed_count; i++)
+		toggle_residency(in_flight, residents->changes[i]);
 }
 
-void kc__floor_init(struct kc__floor *floor, const struct kc__device_limits *site)
+void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device_limits *limits)
 {
-	kc__rooms_init(&floor->rooms, &site->sm, site->sm_count);
-	floor->next = 0;
-	floor->count = 0;
+	kc__sm_room_init(&in_flight->room, &limits->sm, limits->sm_count);
+	in_flight->next = 0;
+	in_flight->count = 0;
 }
 
-static void set_empty(struct kc__rival *rival)
+static void set_empty(struct kc__head *head)
 {
-	*rival = (struct kc__rival){.end_ns = INT64_MIN, .from_ns = INT64_MAX, .until_ns = INT64_MIN};
+	*head = (struct kc__head){.end_ns = INT64_MIN, .from_ns = INT64_MAX, .until_ns = INT64_MIN};
 }
 
-void kc__floor_add(struct kc__floor *floor)
+void kc__in_flight_add(struct kc__in_flight *in_flight)
 {
-	set_empty(&floor->rivals[floor->count++]);
+	set_empty(&in_flight->heads[in_flight->count++]);
 }
 
-void kc__floor_vacate(struct kc__floor *floor, unsigned place)
+void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place)
 {
-	if (floor->rivals[place].flags & KC__HOLDS)
-		turn_over(floor, place);
-	set_empty(&floor->rivals[place]);
+	if (in_flight->heads[place].flags & KC__RESIDENT)
+		toggle_residency(in_flight, place);
+	set_empty(&in_flight->heads[place]);
 }
 
-void kc__floor_remove(struct kc__floor *floor, unsigned place)
+void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place)
 {
-	if (floor->rivals[place].flags & KC__HOLDS)
-		turn_over(floor, place);
-	if (place != --floor->count)
-		floor->rivals[place] = floor->rivals[floor->count];
+	if (in_flight->heads[place].flags & KC__RESIDENT)
+		toggle_residency(in_flight, place);
+	if (place != --in_flight->count)
+		in_flight->heads[place] = in_flight->heads[in_flight->count];
 }
 
-static int64_t first_end_ns(const struct kc__floor *floor)
+static int64_t first_end_ns(const struct kc__in_flight *in_flight)
 {
 	int64_t first = INT64_MAX;
 
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		const struct kc__head *head = &in_flight->heads[i];
 
-		first = (rival->flags & KC__HOLDS) && rival->end_ns < first ? rival->end_ns : first;
+		first = (head->flags & KC__RESIDENT) && head->end_ns < first ? head->end_ns : first;
 	}
 	return first;
 }
 
-static int64_t last_end_ns(const struct kc__floor *floor)
+static int64_t last_end_ns(const struct kc__in_flight *in_flight)
 {
 	int64_t last = INT64_MIN;
 
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		const struct kc__head *head = &in_flight->heads[i];
 
-		last = (rival->flags & KC__HOLDS) && rival->end_ns > last ? rival->end_ns : last;
+		last = (head->flags & KC__RESIDENT) && head->end_ns > last ? head->end_ns : last;
 	}
 	return last;
 }
 
-static void leave(struct company *company, struct kc__floor *floor, int64_t t)
+static void release_ended(struct residents *residents, struct kc__in_flight *in_flight, int64_t t)
 {
-	for (unsigned i = 0; i < floor->count; i++) {
-		if (!(floor->rivals[i].flags & KC__HOLDS) || floor->rivals[i].end_ns > t)
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		if (!(in_flight->heads[i].flags & KC__RESIDENT) || in_flight->heads[i].end_ns > t)
 			continue;
-		turn_over(floor, i);
-		company->count--;
+		toggle_residency(in_flight, i);
+		residents->count--;
 	}
 }
 
@@ -195,37 +195,38 @@ struct start {
 };
 
 /* Every turn passes the placing or the end of a rival, or a wave of one that is outranked. */
-static struct start find_start(const struct kc__device_limits *site, struct kc__floor *floor, int priority,
-			       int64_t ready_ns, const struct kc_grid *grid, struct company *company)
+static struct start find_start(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority,
+			       int64_t ready_ns, const struct kc_grid *grid, struct residents *residents)
 {
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
 
-	for (unsigned turn = 0;; turn++) {
-		int64_t t = blocked_until_ns(floor, priority, start.ns);
+	for (unsigned step = 0;; step++) {
+		int64_t t = blocked_until_ns(in_flight, priority, start.ns);
 
 		if (t > start.ns) {
 			start.ns = t;
 			start.waited_for = KC_CASE_B;
 			continue;
 		}
-		start.ns = grid_free_ns(site, floor, t);
+		start.ns = grid_free_ns(limits, in_flight, t);
 		if (start.ns > t) {
 			start.waited_for = KC_CASE_C;
 			continue;
 		}
-		look(company, floor, t);
-		if (!company->count)
+		find_residents(residents, in_flight, t);
+		if (!residents->count)
 			break;
-		company->roomy = is_roomy(site, floor, company, grid);
-		if (company->roomy) {
+		residents->fits_anywhere = fits_wherever_they_are(limits, in_flight, residents, grid);
+		if (residents->fits_anywhere) {
 			start.slots = (uint32_t)grid->blocks;
 			break;
 		}
-		bring_up_to_date(floor, company);
-		start.slots = (uint32_t)kc_whole_clusters(grid, kc__rooms_offer(&floor->rooms, grid, &company->offer));
+		update_room(in_flight, residents);
+		start.slots =
+		    (uint32_t)kc_whole_clusters(grid, kc__sm_room_offer(&in_flight->room, grid, &residents->offer));
 		if (start.slots)
 			break;
-		start.ns = turn < TURNS ? first_end_ns(floor) : last_end_ns(floor);
+		start.ns = step < STEPS_MAX ? first_end_ns(in_flight) : last_end_ns(in_flight);
 		start.waited_for = KC_CASE_C;
 	}
 	return start;
@@ -234,28 +235,28 @@ static struct start find_start(const struct kc__device_limits *site, struct kc__
 /* Equation 5.1 while the company stays; what its members leave is taken up at
  * once, ahead of anything launched later. Times from the start: differences
  * stay exact whatever the clock reads. */
-static double shared_ns(struct company *company, struct kc__floor *floor, const struct start *start,
-			const struct kc_grid *grid, double solo_ns)
+static double duration_beside_ns(struct residents *residents, struct kc__in_flight *in_flight,
+				 const struct start *start, const struct kc_grid *grid, double solo_ns)
 {
 	double t = 0, left = solo_ns;
 	uint32_t slots = start->slots;
 
-	for (unsigned turn = 0;; turn++) {
+	for (unsigned step = 0;; step++) {
 		double slowdown = (double)kc_waves(grid->blocks, slots) / (double)grid->waves;
 		int64_t end_ns;
 		double stop;
 		uint32_t freed;
 
-		if (!company->count || slowdown <= 1 || turn == TURNS)
+		if (!residents->count || slowdown <= 1 || step == STEPS_MAX)
 			return t + left * slowdown;
-		end_ns = first_end_ns(floor);
+		end_ns = first_end_ns(in_flight);
 		stop = (double)(end_ns - start->ns);
 		if (t + left * slowdown <= stop)
 			return t + left * slowdown;
 		left -= (stop - t) / slowdown;
 		t = stop;
-		leave(company, floor, end_ns);
-		freed = (uint32_t)kc_whole_clusters(grid, kc__rooms_offer(&floor->rooms, grid, &company->offer));
+		release_ended(residents, in_flight, end_ns);
+		freed = (uint32_t)kc_whole_clusters(grid, kc__sm_room_offer(&in_flight->room, grid, &residents->offer));
 		slots = freed > slots ? freed : slots; /* what it has placed stays */
 	}
 }
@@ -267,20 +268,20 @@ static uint32_t case_of(const struct start *start, unsigned beside)
 	return (uint32_t)start->waited_for;
 }
 
-void kc__tail_lasts(struct kc__tail *tail, int64_t duration_ns)
+void kc__last_wave_of(struct kc__last_wave *last_wave, int64_t duration_ns)
 {
-	tail->wave_ns = tail->waves > 1 ? duration_ns / (int64_t)tail->waves : duration_ns;
+	last_wave->wave_ns = last_wave->waves > 1 ? duration_ns / (int64_t)last_wave->waves : duration_ns;
 }
 
-static void place_alone(const struct kc__device_limits *site, const struct kc_work *work, int64_t start_ns,
-			int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
+static void place_alone(const struct kc__device_limits *limits, const struct kc_work *work, int64_t start_ns,
+			int64_t solo_ns, struct kc_placement *out, struct kc__last_wave *last_wave)
 {
 	out->start_ns = start_ns;
 	out->end_ns = start_ns + solo_ns;
 	out->slowdown = 1;
 	out->slowdown_waves = 1;
-	tail->waves = work->grid.waves;
-	kc__hold_evenly(tail->hold, &work->grid.last, site->sm_count, 0);
+	last_wave->waves = work->grid.waves;
+	kc__sm_blocks_evenly(last_wave->sm_blocks, &work->grid.last, limits->sm_count, 0);
 }
 
 static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, uint32_t *last)
@@ -292,83 +293,86 @@ static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, 
 }
 
 /* Its last wave, where its company leaves room. Some of the slots may have to be given up for it. Returns its waves. */
-static uint64_t find_places(struct company *company, struct start *start, const struct kc_grid *grid,
-			    struct kc__hold *hold)
+static uint64_t place_last_wave(struct residents *residents, struct start *start, const struct kc_grid *grid,
+				struct kc__sm_blocks *sm_blocks)
 {
 	uint32_t last, whole;
 	uint64_t waves = waves_at(start, grid, &last);
 
-	if (!kc__hold_round(hold, &company->offer, last) || !kc__hold_most_room(hold, &company->offer, last))
+	if (!kc__sm_blocks_round_robin(sm_blocks, &residents->offer, last) ||
+	    !kc__sm_blocks_most_room(sm_blocks, &residents->offer, last))
 		return waves;
-	kc__offer_simplify(&company->offer);
-	whole = (uint32_t)kc_whole_clusters(grid, company->offer.slots);
-	start->slots = whole ? whole : company->offer.slots;
+	kc__offer_simplify(&residents->offer);
+	whole = (uint32_t)kc_whole_clusters(grid, residents->offer.slots);
+	start->slots = whole ? whole : residents->offer.slots;
 	waves = waves_at(start, grid, &last);
-	kc__hold_most_room(hold, &company->offer, last);
+	kc__sm_blocks_most_room(sm_blocks, &residents->offer, last);
 	return waves;
 }
 
-static uint64_t find_any_places(struct kc__floor *floor, const struct kc_grid *grid, struct kc__hold *hold)
+static uint64_t place_last_wave_anywhere(struct kc__in_flight *in_flight, const struct kc_grid *grid,
+					 struct kc__sm_blocks *sm_blocks)
 {
-	uint32_t sm_count = floor->rooms.sm_count;
+	uint32_t sm_count = in_flight->room.sm_count;
 
-	kc__hold_evenly(hold, &grid->last, sm_count, floor->next);
-	floor->next = (floor->next + grid->last.extra) % sm_count;
+	kc__sm_blocks_evenly(sm_blocks, &grid->last, sm_count, in_flight->next);
+	in_flight->next = (in_flight->next + grid->last.extra) % sm_count;
 	return 1;
 }
 
-static void place_shared(struct company *company, struct kc__floor *floor, struct start *start,
-			 const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
+static void place_beside_others(struct residents *residents, struct kc__in_flight *in_flight, struct start *start,
+				const struct kc_work *work, int64_t solo_ns, struct kc_placement *out,
+				struct kc__last_wave *last_wave)
 {
 	const struct kc_grid *grid = &work->grid;
 	double ns;
 
-	tail->waves =
-	    company->roomy ? find_any_places(floor, grid, tail->hold) : find_places(company, start, grid, tail->hold);
-	ns = shared_ns(company, floor, start, grid, (double)solo_ns);
+	last_wave->waves = residents->fits_anywhere ? place_last_wave_anywhere(in_flight, grid, last_wave->sm_blocks)
+						    : place_last_wave(residents, start, grid, last_wave->sm_blocks);
+	ns = duration_beside_ns(residents, in_flight, start, grid, (double)solo_ns);
 	out->start_ns = start->ns;
 	out->end_ns = start->ns + (int64_t)ns;
 	out->slowdown = solo_ns ? (float)(ns / (double)solo_ns) : 1;
-	out->slowdown_waves = (float)((double)tail->waves / (double)grid->waves);
+	out->slowdown_waves = (float)((double)last_wave->waves / (double)grid->waves);
 }
 
 /* What the rivals, and all that follows in their streams, put on the device while it runs. */
-static void expect_load(struct kc_load *load, const struct kc__floor *floor, const struct kc_placement *out)
+static void expect_load(struct kc_load *load, const struct kc__in_flight *in_flight, const struct kc_placement *out)
 {
 	float issue = 0, memory = 0, l2 = 0;
 	float scale = out->end_ns > out->start_ns ? 1 / (float)(out->end_ns - out->start_ns) : 0;
 
 	scale *= 1.0f / KC__LOAD_UNITS;
-	for (unsigned i = 0; i < floor->count; i++) {
-		const struct kc__rival *rival = &floor->rivals[i];
-		int64_t from = kc__later_ns(rival->start_ns, out->start_ns);
-		int64_t to = rival->busy_until_ns < out->end_ns ? rival->busy_until_ns : out->end_ns;
+	for (unsigned i = 0; i < in_flight->count; i++) {
+		const struct kc__head *head = &in_flight->heads[i];
+		int64_t from = kc__later_ns(head->start_ns, out->start_ns);
+		int64_t to = head->busy_until_ns < out->end_ns ? head->busy_until_ns : out->end_ns;
 		float share = to > from ? (float)(to - from) * scale : 0;
 
-		issue += share * rival->load[KC_LOAD_ISSUE];
-		memory += share * rival->load[KC_LOAD_MEMORY];
-		l2 += share * rival->load[KC_LOAD_L2];
+		issue += share * head->load[KC_LOAD_ISSUE];
+		memory += share * head->load[KC_LOAD_MEMORY];
+		l2 += share * head->load[KC_LOAD_L2];
 	}
 	*load = (struct kc_load){{[KC_LOAD_ISSUE] = issue, [KC_LOAD_MEMORY] = memory, [KC_LOAD_L2] = l2}};
 }
 
-void kc__place(const struct kc__device_limits *site, struct kc__floor *floor, int priority, int64_t ready_ns,
-	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__tail *tail)
+void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority, int64_t ready_ns,
+	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__last_wave *last_wave)
 {
 	const struct kc_grid *grid = &work->grid;
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
-	struct company company;
+	struct residents residents;
 
-	company.count = 0;
-	if (floor->count && grid->waves)
-		start = find_start(site, floor, priority, ready_ns, grid, &company);
-	out->concurrency_case = case_of(&start, company.count);
-	kc__hold_init(tail->hold, &grid->block);
-	if (company.count)
-		place_shared(&company, floor, &start, work, solo_ns, out, tail);
+	residents.count = 0;
+	if (in_flight->count && grid->waves)
+		start = find_start(limits, in_flight, priority, ready_ns, grid, &residents);
+	out->concurrency_case = case_of(&start, residents.count);
+	kc__sm_blocks_init(last_wave->sm_blocks, &grid->block);
+	if (residents.count)
+		place_beside_others(&residents, in_flight, &start, work, solo_ns, out, last_wave);
 	else
-		place_alone(site, work, start.ns, solo_ns, out, tail);
-	kc__tail_lasts(tail, out->end_ns - out->start_ns);
-	expect_load(&out->meeting.load, floor, out);
+		place_alone(limits, work, start.ns, solo_ns, out, last_wave);
+	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);
+	expect_load(&out->meeting.load, in_flight, out);
 	out->meeting.room = out->slowdown;
 }

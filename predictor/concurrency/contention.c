@@ -135,20 +135,20 @@ struct kc_meeting kc_meeting_unpack(uint64_t packed)
 	return meeting;
 }
 
-static uint32_t cell_of(uint32_t voice, const struct kc_meeting *meeting)
+static uint32_t cell_of(uint32_t forecast, const struct kc_meeting *meeting)
 {
 	uint32_t context = meeting->context;
-	uint32_t set = meeting->room > 1 || (context & 0xff) ? KC_COMPANY_CELLS : 0;
+	uint32_t set = meeting->room > 1 || (context & 0xff) ? KC_OVERLAP_CELLS : 0;
 
-	switch (voice) {
-	case KC_VOICE_LOAD:
-		return 2 * KC_COMPANY_CELLS + (context & 0xff) % KC_LOAD_CLASSES;
-	case KC_VOICE_STREAMS:
-		return 2 * KC_COMPANY_CELLS + KC_LOAD_CLASSES + (context >> 8 & 0xff) % KC_STREAM_CLASSES;
-	case KC_VOICE_BEFORE:
+	switch (forecast) {
+	case KC_FORECAST_LOAD:
+		return 2 * KC_OVERLAP_CELLS + (context & 0xff) % KC_LOAD_CLASSES;
+	case KC_FORECAST_STREAMS:
+		return 2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + (context >> 8 & 0xff) % KC_STREAM_CLASSES;
+	case KC_FORECAST_BEFORE:
 		return set + 3 + (context >> 16) % KC_BEFORE_CLASSES;
 	default:
-		return set + voice;
+		return set + forecast;
 	}
 }
 
@@ -161,9 +161,9 @@ static float law_of(const struct kc_contention *c, const struct kc_load *load)
 }
 
 /* The node that has something to say: the shape's, else the device's. */
-static const struct kc_contention *learned(const struct kc_contention *c, const struct kc_meeting *meeting)
+static const struct kc_contention *first_with_data(const struct kc_contention *c, const struct kc_meeting *meeting)
 {
-	uint32_t shape = cell_of(KC_VOICE_SHAPE, meeting);
+	uint32_t shape = cell_of(KC_FORECAST_SHAPE, meeting);
 
 	while (c && !__atomic_load_n(&c->cells[shape], __ATOMIC_RELAXED))
 		c = c->parent;
@@ -177,27 +177,27 @@ static float log_of(float slowdown)
 }
 
 /* What a voice says: for the first two it is reckoned, the others remember it. */
-static float says(uint32_t voice, const struct cell *cell, const struct kc_meeting *meeting, float law)
+static float forecast_log(uint32_t forecast, const struct cell *cell, const struct kc_meeting *meeting, float law)
 {
-	if (voice == KC_VOICE_ROOM)
+	if (forecast == KC_FORECAST_ROOM)
 		return log_of(meeting->room);
-	return voice == KC_VOICE_LAW ? log_of(law) : cell->log_slowdown;
+	return forecast == KC_FORECAST_LAW ? log_of(law) : cell->log_slowdown;
 }
 
 float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting)
 {
 	float sum = 0, weights = 0, law;
 
-	c = learned(c, meeting);
+	c = first_with_data(c, meeting);
 	if (!c)
 		return meeting->room;
 	law = law_of(c, &meeting->load);
-	for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
-		struct cell cell = read_cell(&c->cells[cell_of(voice, meeting)]);
+	for (uint32_t forecast = 0; forecast < KC_FORECASTS; forecast++) {
+		struct cell cell = read_cell(&c->cells[cell_of(forecast, meeting)]);
 
 		if (!(cell.weight > 0))
 			continue;
-		sum += cell.weight * says(voice, &cell, meeting, law);
+		sum += cell.weight * forecast_log(forecast, &cell, meeting, law);
 		weights += cell.weight;
 	}
 	sum = weights > 0 ? sum / weights : log_of(meeting->room);
@@ -210,34 +210,34 @@ static float clip(float value, float limit)
 }
 
 /* The error that is kept counts a young cell as worse than it looks. */
-static float youth(uint8_t count)
+static float young_penalty(uint8_t count)
 {
 	return 1 + YOUNG / (float)count;
 }
 
-static float first_error(const struct kc_contention *c, int remembers)
+static float first_error(const struct kc_contention *c, int has_memory)
 {
-	return remembers && !c->parent ? FIRST_APART : FIRST_ERROR;
+	return has_memory && !c->parent ? FIRST_APART : FIRST_ERROR;
 }
 
-static void learn_cell(struct kc_contention *c, uint32_t i, float said, float log_slowdown, int remembers)
+static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, float log_slowdown, int has_memory)
 {
 	struct cell cell = unpack(c->cells[i]);
 	uint8_t *count = &c->counts[i];
-	float mean_error = *count ? c->errors[i] / youth(*count) : first_error(c, remembers);
-	float error = log_slowdown - said;
+	float mean_error = *count ? c->errors[i] / young_penalty(*count) : first_error(c, has_memory);
+	float error = log_slowdown - predicted;
 
-	if (!*count && remembers)
+	if (!*count && has_memory)
 		error = log_slowdown;
 	*count += *count < UINT8_MAX;
-	if (remembers) {
+	if (has_memory) {
 		float limit = *count == 1 ? LARGEST_LOG : CLIP * mean_error + LEAST_ERROR;
 
 		cell.log_slowdown += clip(error, limit) * greater(1 / MEMORY, 1 / (float)*count);
 	}
-	if (*count > 1 || !remembers)
+	if (*count > 1 || !has_memory)
 		mean_error += (fabsf(error) - mean_error) * greater(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
-	error = greater(mean_error, LEAST_ERROR) * youth(*count);
+	error = greater(mean_error, LEAST_ERROR) * young_penalty(*count);
 	c->errors[i] = error;
 	cell.weight = 1 / (error * error * error);
 	write_cell(&c->cells[i], cell);
@@ -263,7 +263,7 @@ static void learn_law(struct kc_contention *c, const struct kc_load *met, float 
 /* The time alone is learned as well. When it turns out to be another, what was
  * seen does not become wrong: the slowdowns refer to the new one from now on.
  * (Room's and the law's are reckoned, what their cells remember is not read.) */
-static void refer_to(struct kc_contention *c, float log_solo)
+static void rebase_on_solo(struct kc_contention *c, float log_solo)
 {
 	float by = log_solo - c->log_solo;
 	int first = c->log_solo == 0;
@@ -293,12 +293,13 @@ void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeti
 	for (; c; c = c->parent) {
 		float law = law_of(c, &meeting->load);
 
-		refer_to(c, logf((float)solo_ns));
-		for (uint32_t voice = 0; voice < KC_VOICES; voice++) {
-			uint32_t i = cell_of(voice, meeting);
+		rebase_on_solo(c, logf((float)solo_ns));
+		for (uint32_t forecast = 0; forecast < KC_FORECASTS; forecast++) {
+			uint32_t i = cell_of(forecast, meeting);
 			struct cell cell = unpack(c->cells[i]);
 
-			learn_cell(c, i, says(voice, &cell, meeting, law), log_slowdown, voice > KC_VOICE_LAW);
+			learn_cell(c, i, forecast_log(forecast, &cell, meeting, law), log_slowdown,
+				   forecast > KC_FORECAST_LAW);
 		}
 		learn_law(c, met, slowdown);
 	}

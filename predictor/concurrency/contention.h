@@ -41,21 +41,21 @@ struct kc_meeting {
 	uint32_t context; /* kc_contention_context() */
 };
 
-enum kc_voice {
-	KC_VOICE_ROOM, /* kc_meeting.room */
-	KC_VOICE_LAW,  /* the linear law */
-	KC_VOICE_SHAPE,
-	KC_VOICE_LOAD,
-	KC_VOICE_STREAMS,
-	KC_VOICE_BEFORE,
-	KC_VOICES,
+enum kc_contention_forecast {
+	KC_FORECAST_ROOM, /* kc_meeting.room */
+	KC_FORECAST_LAW,  /* the linear law */
+	KC_FORECAST_SHAPE,
+	KC_FORECAST_LOAD,
+	KC_FORECAST_STREAMS,
+	KC_FORECAST_BEFORE,
+	KC_FORECASTS,
 };
 
 #define KC_LOAD_CLASSES 6u
 #define KC_STREAM_CLASSES 8u
 #define KC_BEFORE_CLASSES 8u
-#define KC_COMPANY_CELLS (3u + KC_BEFORE_CLASSES) /* expecting nobody, and again in company */
-#define KC_CONTENTION_CELLS (2 * KC_COMPANY_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
+#define KC_OVERLAP_CELLS (3u + KC_BEFORE_CLASSES) /* expecting nobody, and again in company */
+#define KC_CONTENTION_CELLS (2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
 
 struct kc_contention {
 	struct kc_contention *parent;        /* NULL: the device's */

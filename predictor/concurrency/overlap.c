@@ -5,7 +5,7 @@
 
 #define FIRST_SPANS 64u
 
-static void meet(struct kc_span *a, struct kc_span *b)
+static void record_overlap(struct kc_span *a, struct kc_span *b)
 {
 	struct kc_span *first = a->order < b->order ? a : b, *second = first == a ? b : a;
 	int64_t from_ns = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
@@ -39,24 +39,24 @@ static int make_room(struct kc_spans *spans)
 
 int kc_spans_add(struct kc_spans *spans, const struct kc_span *span)
 {
-	struct kc_span me = *span, *at;
+	struct kc_span added = *span, *at;
 	uint32_t place;
 	int rc = make_room(spans);
 
 	if (rc)
 		return rc;
 	at = spans->at;
-	if (me.end_ns - me.start_ns > spans->longest_ns)
-		spans->longest_ns = me.end_ns - me.start_ns;
-	me.doubtful = me.start_ns < spans->let_go_ns;
+	if (added.end_ns - added.start_ns > spans->longest_ns)
+		spans->longest_ns = added.end_ns - added.start_ns;
+	added.doubtful = added.start_ns < spans->let_go_ns;
 	place = spans->count++;
-	for (; place && at[place - 1].start_ns > me.start_ns; place--)
+	for (; place && at[place - 1].start_ns > added.start_ns; place--)
 		at[place] = at[place - 1];
-	at[place] = me;
-	for (uint32_t i = place; i-- && at[i].start_ns > me.start_ns - spans->longest_ns;)
-		meet(&at[i], &at[place]);
-	for (uint32_t i = place + 1; i < spans->count && at[i].start_ns < me.end_ns; i++)
-		meet(&at[place], &at[i]);
+	at[place] = added;
+	for (uint32_t i = place; i-- && at[i].start_ns > added.start_ns - spans->longest_ns;)
+		record_overlap(&at[i], &at[place]);
+	for (uint32_t i = place + 1; i < spans->count && at[i].start_ns < added.end_ns; i++)
+		record_overlap(&at[place], &at[i]);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span)
 }
 
 /* It is known what it met, unless one that was let go. */
-static void conclude(const struct kc_span *span)
+static void settle(const struct kc_span *span)
 {
 	if (*span->overlap == KC_OVERLAP_BEHIND)
 		return;
@@ -90,7 +90,7 @@ void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since
 
 		if (span->end_ns <= watermark_ns || span->since_ns < since_ns) {
 			if (span->end_ns <= watermark_ns)
-				conclude(span);
+				settle(span);
 			else
 				kc_spans_let_go(spans, span);
 			decided(span, arg);

@@ -100,7 +100,7 @@ void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *r
 }
 
 /* Still readable, ended or not. */
-static int known(const struct kc__timeline_stream *s, uint32_t ticket)
+static int is_readable(const struct kc__timeline_stream *s, uint32_t ticket)
 {
 	uint32_t age = s->next - ticket;
 
@@ -110,7 +110,7 @@ static int known(const struct kc__timeline_stream *s, uint32_t ticket)
 int kc__ring_look(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 		  struct kc__interval *found)
 {
-	if (!known(s, ticket))
+	if (!is_readable(s, ticket))
 		return 0;
 	read_interval(s, ring, ticket, found);
 	return 1;
@@ -125,22 +125,22 @@ void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, u
 {
 	struct kc__interval *interval;
 
-	if (!known(s, ticket) || is_before(ticket, s->first))
+	if (!is_readable(s, ticket) || is_before(ticket, s->first))
 		return;
 	interval = slot(ring, ticket);
 	if (ticket + 1 == s->next) {
 		s->next--;
-		s->tail_ns = known(s, ticket - 1) ? kc__ring_slot(ring, ticket - 1)->end_ns : -s->shift_ns;
+		s->tail_ns = is_readable(s, ticket - 1) ? kc__ring_slot(ring, ticket - 1)->end_ns : -s->shift_ns;
 		return;
 	}
 	interval->end_ns = interval->start_ns;
-	interval->hold.warps = 0;
+	interval->sm_blocks.warps = 0;
 }
 
 /* How far off the end of this interval was. In an earlier chain it matters
  * only if that chain ran into the present one. */
-static int64_t drift_ns(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
-			int64_t end_ns, int64_t gap_ns)
+static int64_t correction_ns(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
+			     int64_t end_ns, int64_t gap_ns)
 {
 	int64_t late_ns = end_ns - (kc__ring_slot(ring, ticket)->end_ns + s->shift_ns);
 	int64_t begin_ns, before_ns;
@@ -155,9 +155,9 @@ static int64_t drift_ns(const struct kc__timeline_stream *s, const struct kc__in
 void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns)
 {
-	if (!known(s, ticket) || is_before(ticket, s->measured))
+	if (!is_readable(s, ticket) || is_before(ticket, s->measured))
 		return;
-	s->shift_ns += drift_ns(s, ring, ticket, end_ns, gap_ns);
+	s->shift_ns += correction_ns(s, ring, ticket, end_ns, gap_ns);
 	s->measured = ticket + 1;
 	s->first = ticket + 1;
 }

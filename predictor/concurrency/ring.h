@@ -16,11 +16,11 @@
 #define KC__RING 1024u /* power of two */
 
 struct kc__interval {
-	int64_t start_ns, end_ns;    /* stored; ends never decrease */
-	float wave_ns;               /* from its last block's start to its end */
-	struct kc__hold hold;        /* in its last wave */
-	uint8_t load[KC_LOAD_TERMS]; /* in 1 / KC__LOAD_UNITS of the device */
-	uint8_t flags;               /* KC__WAITS … */
+	int64_t start_ns, end_ns;       /* stored; ends never decrease */
+	float wave_ns;                  /* from its last block's start to its end */
+	struct kc__sm_blocks sm_blocks; /* in its last wave */
+	uint8_t load[KC_LOAD_TERMS];    /* in 1 / KC__LOAD_UNITS of the device */
+	uint8_t flags;                  /* KC__WAITS_FOR_ROOM … */
 };
 
 struct kc__timeline_stream {

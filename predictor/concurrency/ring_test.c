@@ -17,7 +17,7 @@ static struct kc__timeline_stream empty(uint32_t ticket)
 
 static uint32_t append(struct kc__timeline_stream *s, int64_t start_ns, int64_t end_ns, int behind)
 {
-	struct kc__interval interval = {.start_ns = start_ns, .end_ns = end_ns, .hold = {.warps = 1}};
+	struct kc__interval interval = {.start_ns = start_ns, .end_ns = end_ns, .sm_blocks = {.warps = 1}};
 
 	*kc__ring_next(s, ring) = interval;
 	return kc__ring_append(s, ring, behind);

@@ -7,7 +7,7 @@
 
 /* With rings of 1,024 this keeps a timeline below 5.25 MiB, and 128 kernels in flight beside a new one. The last stream
  * stands for all that do not fit. */
-#define STREAMS KC__RIVALS_MAX
+#define STREAMS KC__HEADS_MAX
 #define OVERFLOW_STREAM (STREAMS - 1)
 
 /* Intervals between rings, so that the same slots of all do not fall into one set of the cache. */
@@ -15,7 +15,7 @@
 
 /* Hardware queues: 1 to 32 (CUDA_DEVICE_MAX_CONNECTIONS), a set for each priority. */
 #define QUEUES 32u
-#define LEVELS 8u
+#define PRIORITY_LEVELS 8u
 
 /* What went into a hardware queue last. */
 struct queue {
@@ -38,18 +38,18 @@ struct engine {
 };
 
 struct kc_timeline {
-	struct kc__device_limits site;
+	struct kc__device_limits limits;
 	uint32_t before;      /* identity of the last launch */
 	uint32_t queue_count; /* of each level */
-	uint32_t next_queue[LEVELS];
-	struct queue queues[LEVELS][QUEUES];
+	uint32_t next_queue[PRIORITY_LEVELS];
+	struct queue queues[PRIORITY_LEVELS][QUEUES];
 	int64_t launch_overhead_ns;
 	int64_t launch_gap_ns;
 	uint32_t engine_count;
 	struct engine engines[ENGINES];
 	uint32_t busy_count;
-	uint32_t busy[STREAMS]; /* streams with work that has not ended */
-	struct kc__floor floor; /* what heads them, in the same places */
+	uint32_t busy[STREAMS];         /* streams with work that has not ended */
+	struct kc__in_flight in_flight; /* what heads them, in the same places */
 	struct kc__timeline_stream streams[STREAMS];
 	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
@@ -68,7 +68,7 @@ static uint32_t index_of(uint32_t stream)
 
 static uint32_t level_of(int priority)
 {
-	return (0u - (uint32_t)priority) % LEVELS;
+	return (0u - (uint32_t)priority) % PRIORITY_LEVELS;
 }
 
 /* Tickets go on where they were: those of the stream's last life stay unknown. */
@@ -92,14 +92,14 @@ static void begin_stream(struct kc_timeline *tl, struct kc__timeline_stream *s, 
 
 void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 {
-	tl->site.sm = kc_sm_limits(device);
-	tl->site.sm_count = device->sm_count;
-	tl->site.grids_max = kc_device_resident_grids(device->cc_major, device->cc_minor);
+	tl->limits.sm = kc_sm_limits(device);
+	tl->limits.sm_count = device->sm_count;
+	tl->limits.grids_max = kc_device_resident_grids(device->cc_major, device->cc_minor);
 	tl->launch_overhead_ns = device->launch_overhead_ns;
 	tl->launch_gap_ns = device->launch_gap_ns;
 	tl->engine_count = device->copy_engines > 1 ? ENGINES : 1;
 	tl->busy_count = 0;
-	kc__floor_init(&tl->floor, &tl->site);
+	kc__in_flight_init(&tl->in_flight, &tl->limits);
 	tl->before = 0;
 	tl->queue_count = device->hardware_queues < QUEUES ? device->hardware_queues : QUEUES;
 	if (!tl->queue_count)
@@ -116,17 +116,17 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 }
 
 /* Before anything of the stream changes: what heads it has to be found again. */
-static void touch(struct kc_timeline *tl, uint32_t stream)
+static void invalidate_head(struct kc_timeline *tl, uint32_t stream)
 {
 	if (tl->streams[stream].busy)
-		kc__floor_vacate(&tl->floor, tl->streams[stream].busy - 1u);
+		kc__in_flight_vacate(&tl->in_flight, tl->streams[stream].busy - 1u);
 }
 
 void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_kind kind, int priority)
 {
 	if (index_of(stream) == OVERFLOW_STREAM)
 		return;
-	touch(tl, stream);
+	invalidate_head(tl, stream);
 	begin_stream(tl, &tl->streams[stream], kind, priority);
 }
 
@@ -137,13 +137,13 @@ void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream)
 		tl->streams[stream].ready_ns = 0;
 }
 
-static void forget(struct kc_timeline *tl, uint32_t stream)
+static void remove_from_busy(struct kc_timeline *tl, uint32_t stream)
 {
 	uint32_t place = tl->streams[stream].busy - 1u;
 
 	if (!tl->streams[stream].busy)
 		return;
-	kc__floor_remove(&tl->floor, place);
+	kc__in_flight_remove(&tl->in_flight, place);
 	tl->busy[place] = tl->busy[--tl->busy_count];
 	tl->streams[tl->busy[place]].busy = (uint8_t)(place + 1);
 	tl->streams[stream].busy = 0;
@@ -203,47 +203,46 @@ static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_
 	return *behind ? free_ns : t;
 }
 
-static void describe(struct kc__rival *rival, const struct kc__timeline_stream *s, const struct kc__interval *interval)
+static void fill_head(struct kc__head *head, const struct kc__timeline_stream *s, const struct kc__interval *interval)
 {
-	rival->start_ns = interval->start_ns + s->shift_ns;
-	rival->end_ns = interval->end_ns + s->shift_ns;
-	rival->placed_ns = kc__later_ns(rival->end_ns - (int64_t)interval->wave_ns, rival->start_ns);
-	rival->busy_until_ns = kc__stream_tail_ns(s);
-	rival->hold = &interval->hold;
-	rival->priority = s->priority;
-	memcpy(rival->load, interval->load, sizeof(rival->load));
-	rival->flags = interval->flags;
-	rival->most = kc__hold_most(&interval->hold);
+	head->start_ns = interval->start_ns + s->shift_ns;
+	head->end_ns = interval->end_ns + s->shift_ns;
+	head->placed_ns = kc__later_ns(head->end_ns - (int64_t)interval->wave_ns, head->start_ns);
+	head->busy_until_ns = kc__stream_tail_ns(s);
+	head->sm_blocks = &interval->sm_blocks;
+	head->priority = s->priority;
+	memcpy(head->load, interval->load, sizeof(head->load));
+	head->flags = interval->flags;
+	head->most = kc__sm_blocks_largest(&interval->sm_blocks);
 }
 
 /* What heads the stream at t. */
-static void find_rival(struct kc__rival *rival, struct kc__timeline_stream *s, const struct kc__interval *ring,
-		       int64_t t)
+static void find_head(struct kc__head *head, struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
 {
 	const struct kc__interval *interval = kc__ring_find(s, ring, t);
 
 	if (!interval)
 		return;
-	if (interval->hold.warps)
-		describe(rival, s, interval);
-	rival->from_ns = s->cursor == s->first ? INT64_MIN : kc__ring_slot(ring, s->cursor - 1)->end_ns + s->shift_ns;
-	rival->until_ns = interval->end_ns + s->shift_ns;
+	if (interval->sm_blocks.warps)
+		fill_head(head, s, interval);
+	head->from_ns = s->cursor == s->first ? INT64_MIN : kc__ring_slot(ring, s->cursor - 1)->end_ns + s->shift_ns;
+	head->until_ns = interval->end_ns + s->shift_ns;
 }
 
 /* What heads the busy streams at t, which is not before now. Those whose work has ended by now are forgotten. */
-static void find_rivals(struct kc_timeline *tl, int64_t now_ns, int64_t t)
+static void find_heads(struct kc_timeline *tl, int64_t now_ns, int64_t t)
 {
 	for (uint32_t i = 0; i < tl->busy_count;) {
-		struct kc__rival *rival = &tl->floor.rivals[i];
+		struct kc__head *head = &tl->in_flight.heads[i];
 		uint32_t stream = tl->busy[i];
 
-		if (rival->from_ns <= t && t < rival->until_ns) {
+		if (head->from_ns <= t && t < head->until_ns) {
 			i++;
 		} else if (kc__stream_tail_ns(&tl->streams[stream]) <= now_ns) {
-			forget(tl, stream);
+			remove_from_busy(tl, stream);
 		} else {
-			kc__floor_vacate(&tl->floor, i++);
-			find_rival(rival, &tl->streams[stream], tl->rings[stream], t);
+			kc__in_flight_vacate(&tl->in_flight, i++);
+			find_head(head, &tl->streams[stream], tl->rings[stream], t);
 		}
 	}
 }
@@ -254,12 +253,12 @@ static uint8_t load_units(float load)
 }
 
 /* Where it stays: no copy of what has just been written in parts. Its hold is there. */
-static void fill(struct kc__interval *interval, const struct kc_demand *demand, const struct kc_placement *out,
-		 const struct kc__tail *tail, uint8_t flags)
+static void fill_interval(struct kc__interval *interval, const struct kc_demand *demand, const struct kc_placement *out,
+			  const struct kc__last_wave *last_wave, uint8_t flags)
 {
 	interval->start_ns = out->start_ns;
 	interval->end_ns = out->end_ns;
-	interval->wave_ns = (float)tail->wave_ns;
+	interval->wave_ns = (float)last_wave->wave_ns;
 	interval->flags = flags;
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
 		interval->load[i] = load_units(demand->load.of[i]);
@@ -271,17 +270,17 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 		return;
 	tl->busy[tl->busy_count++] = stream;
 	tl->streams[stream].busy = (uint8_t)tl->busy_count;
-	kc__floor_add(&tl->floor);
+	kc__in_flight_add(&tl->in_flight);
 }
 
 static void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
 {
-	touch(tl, stream);
+	invalidate_head(tl, stream);
 	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], behind);
 	mark_busy(tl, stream);
 }
 
-static int64_t sane_ns(int64_t duration_ns)
+static int64_t clamp_duration_ns(int64_t duration_ns)
 {
 	if (duration_ns < 0)
 		return 0;
@@ -289,8 +288,8 @@ static int64_t sane_ns(int64_t duration_ns)
 }
 
 /* What others made of launches like this one, where that is known. */
-static void learned_slowdown(const struct kc_demand *demand, int64_t solo_ns, struct kc_placement *out,
-			     struct kc__tail *tail)
+static void apply_learned_duration(const struct kc_demand *demand, int64_t solo_ns, struct kc_placement *out,
+				   struct kc__last_wave *last_wave)
 {
 	float slowdown = out->slowdown;
 	double ns;
@@ -309,7 +308,7 @@ static void learned_slowdown(const struct kc_demand *demand, int64_t solo_ns, st
 	}
 	out->slowdown = slowdown;
 	out->end_ns = out->start_ns + (int64_t)ns;
-	kc__tail_lasts(tail, out->end_ns - out->start_ns);
+	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);
 }
 
 void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
@@ -317,21 +316,21 @@ void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 {
 	uint32_t index = index_of(stream);
 	struct kc__timeline_stream *s = &tl->streams[index];
-	int64_t ready, solo_ns = sane_ns(demand->solo_ns);
+	int64_t ready, solo_ns = clamp_duration_ns(demand->solo_ns);
 	struct kc__interval *interval;
-	struct kc__tail tail;
+	struct kc__last_wave last_wave;
 	int behind;
 
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	ready = ready_ns(tl, s, now_ns, &behind);
-	forget(tl, index);
-	find_rivals(tl, now_ns, ready);
+	remove_from_busy(tl, index);
+	find_heads(tl, now_ns, ready);
 	interval = kc__ring_next(s, tl->rings[index]);
-	tail.hold = &interval->hold;
-	kc__place(&tl->site, &tl->floor, s->priority, ready, demand->work, solo_ns, out, &tail);
+	last_wave.sm_blocks = &interval->sm_blocks;
+	kc__place(&tl->limits, &tl->in_flight, s->priority, ready, demand->work, solo_ns, out, &last_wave);
 	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
-	learned_slowdown(demand, solo_ns, out, &tail);
-	fill(interval, demand, out, &tail, out->start_ns > ready ? KC__WAITS : 0);
+	apply_learned_duration(demand, solo_ns, out, &last_wave);
+	fill_interval(interval, demand, out, &last_wave, out->start_ns > ready ? KC__WAITS_FOR_ROOM : 0);
 	enter_queue(tl, index, ready);
 	append(tl, index, behind, out);
 	tl->before = demand->identity;
@@ -360,8 +359,8 @@ static void begin_occupying(struct kc_timeline *tl, uint32_t index, int64_t now_
 
 static void occupy(struct kc_timeline *tl, uint32_t index, int64_t duration_ns, int behind, struct kc_placement *out)
 {
-	out->end_ns = out->start_ns + sane_ns(duration_ns);
-	touch(tl, index);
+	out->end_ns = out->start_ns + clamp_duration_ns(duration_ns);
+	invalidate_head(tl, index);
 	*kc__ring_next(&tl->streams[index], tl->rings[index]) =
 	    (struct kc__interval){.start_ns = out->start_ns, .end_ns = out->end_ns};
 	append(tl, index, behind, out);
@@ -428,7 +427,7 @@ static void merge_oldest_copies(const struct kc_timeline *tl, struct engine *eng
 	memmove(engine->copies, next, --engine->count * sizeof(*next));
 }
 
-static void take_copy(struct kc_timeline *tl, struct engine *engine, uint32_t index, const struct kc_placement *out)
+static void add_copy(struct kc_timeline *tl, struct engine *engine, uint32_t index, const struct kc_placement *out)
 {
 	if (engine->count == ENGINE_COPIES)
 		merge_oldest_copies(tl, engine);
@@ -436,7 +435,7 @@ static void take_copy(struct kc_timeline *tl, struct engine *engine, uint32_t in
 	    (struct copy){index, out->ticket, out->start_ns - tl->streams[index].shift_ns};
 }
 
-static void drop_copy(struct engine *engine, uint32_t stream, uint32_t ticket)
+static void remove_copy(struct engine *engine, uint32_t stream, uint32_t ticket)
 {
 	uint32_t left = 0;
 
@@ -465,16 +464,16 @@ void kc_timeline_copy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, e
 	ready_ns = out->start_ns;
 	out->start_ns = engine_free_ns(tl, engine, ready_ns);
 	occupy(tl, index, duration_ns, behind && out->start_ns == ready_ns, out);
-	take_copy(tl, engine, index, out);
+	add_copy(tl, engine, index, out);
 }
 
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket)
 {
 	uint32_t index = index_of(stream);
 
-	touch(tl, index);
+	invalidate_head(tl, index);
 	for (uint32_t i = 0; i < tl->engine_count; i++)
-		drop_copy(&tl->engines[i], index, ticket);
+		remove_copy(&tl->engines[i], index, ticket);
 	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
 }
 
@@ -497,7 +496,7 @@ void kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t no
 {
 	if (index_of(stream) == OVERFLOW_STREAM)
 		return;
-	touch(tl, stream);
+	invalidate_head(tl, stream);
 	kc__ring_clear(&tl->streams[stream], now_ns);
 }
 
@@ -508,7 +507,7 @@ void kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
 		tl->streams[i].busy = 0;
 	}
 	tl->busy_count = 0;
-	kc__floor_init(&tl->floor, &tl->site);
+	kc__in_flight_init(&tl->in_flight, &tl->limits);
 }
 
 void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns)
@@ -517,7 +516,7 @@ void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t tick
 
 	if (start_ns <= 0 || end_ns < start_ns || end_ns > INT64_MAX / 2)
 		return;
-	touch(tl, index);
+	invalidate_head(tl, index);
 	kc__ring_ended(&tl->streams[index], tl->rings[index], ticket, end_ns, tl->launch_gap_ns);
 	mark_busy(tl, index);
 }

@@ -1,7 +1,7 @@
 /* What must hold of any mix of kernels, in whatever order the calls come. */
 #include "block_scheduler.h"
 #include "predictor/math/random_testing.h"
-#include "rooms.h"
+#include "sm_room.h"
 #include "timeline_testing.h"
 
 enum { FUZZ_STREAMS = 12, FUZZ_WORKS = 16 };
@@ -191,9 +191,9 @@ enum { MIXED = 12 };
 /* A device that random kernels come to. */
 struct mix {
 	struct kc_device device;
-	struct kc__device_limits site;
-	struct kc__floor floor;
-	struct kc__hold holds[MIXED];
+	struct kc__device_limits limits;
+	struct kc__in_flight in_flight;
+	struct kc__sm_blocks resident[MIXED];
 	struct kc_footprint blocks[MIXED]; /* what one takes */
 	unsigned long shared, ragged;      /* kernels beside others; kernels in more than two ranges of SMs */
 };
@@ -201,7 +201,7 @@ struct mix {
 static void begin_mix(struct mix *mix, const char *device)
 {
 	*mix = (struct mix){.device = *kc_device_builtin(device)};
-	mix->site = (struct kc__device_limits){
+	mix->limits = (struct kc__device_limits){
 	    .sm = kc_sm_limits(&mix->device),
 	    .sm_count = mix->device.sm_count,
 	    .grids_max = kc_device_resident_grids(mix->device.cc_major, mix->device.cc_minor),
@@ -225,56 +225,56 @@ static struct kc_work random_work(const struct kc_device *device)
 	return work;
 }
 
-static uint32_t on_sm(const struct kc__hold *hold, uint32_t sm)
+static uint32_t on_sm(const struct kc__sm_blocks *sm_blocks, uint32_t sm)
 {
 	uint32_t i = 0;
 
-	while (i < hold->count && hold->steps[i].last < sm)
+	while (i < sm_blocks->count && sm_blocks->steps[i].last < sm)
 		i++;
-	assert_true(i < hold->count);
-	return hold->steps[i].blocks;
+	assert_true(i < sm_blocks->count);
+	return sm_blocks->steps[i].blocks;
 }
 
 /* All blocks of the last wave lie somewhere: waves of equally many blocks, and one of what is left. */
-static void check_last_wave(const struct mix *mix, const struct kc_work *work, const struct kc__tail *tail)
+static void check_last_wave(const struct mix *mix, const struct kc_work *work, const struct kc__last_wave *last_wave)
 {
 	uint64_t last = 0, slots;
 
-	for (uint32_t sm = 0; sm < mix->site.sm_count; sm++)
-		last += on_sm(tail->hold, sm);
+	for (uint32_t sm = 0; sm < mix->limits.sm_count; sm++)
+		last += on_sm(last_wave->sm_blocks, sm);
 	assert_int_equal(last % work->grid.cluster, 0);
-	if (tail->waves == 1) {
+	if (last_wave->waves == 1) {
 		assert_int_equal(last, work->blocks);
 		return;
 	}
-	slots = (work->blocks - last) / (tail->waves - 1);
+	slots = (work->blocks - last) / (last_wave->waves - 1);
 	assert_true(last > 0 && last <= slots);
-	assert_int_equal(slots * (tail->waves - 1) + last, work->blocks);
+	assert_int_equal(slots * (last_wave->waves - 1) + last, work->blocks);
 }
 
 static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 {
 	struct kc_work work = random_work(&mix->device);
-	unsigned place = mix->floor.count;
+	unsigned place = mix->in_flight.count;
 	struct kc_placement p;
-	struct kc__tail tail = {.hold = &mix->holds[place]};
+	struct kc__last_wave last_wave = {.sm_blocks = &mix->resident[place]};
 
 	*ready_ns += random_below(20000);
-	kc__place(&mix->site, &mix->floor, 0, *ready_ns, &work, 20000 + random_below(50000), &p, &tail);
-	check_last_wave(mix, &work, &tail);
+	kc__place(&mix->limits, &mix->in_flight, 0, *ready_ns, &work, 20000 + random_below(50000), &p, &last_wave);
+	check_last_wave(mix, &work, &last_wave);
 	mix->blocks[place] = work.grid.block;
-	kc__floor_add(&mix->floor);
-	mix->floor.rivals[place] = (struct kc__rival){
+	kc__in_flight_add(&mix->in_flight);
+	mix->in_flight.heads[place] = (struct kc__head){
 	    .start_ns = p.start_ns,
-	    .placed_ns = p.end_ns - tail.wave_ns,
+	    .placed_ns = p.end_ns - last_wave.wave_ns,
 	    .end_ns = p.end_ns,
 	    .busy_until_ns = p.end_ns,
-	    .hold = &mix->holds[place],
-	    .most = kc__hold_most(&mix->holds[place]),
-	    .flags = p.start_ns > *ready_ns ? KC__WAITS : 0,
+	    .sm_blocks = &mix->resident[place],
+	    .most = kc__sm_blocks_largest(&mix->resident[place]),
+	    .flags = p.start_ns > *ready_ns ? KC__WAITS_FOR_ROOM : 0,
 	};
 	mix->shared += p.concurrency_case == KC_CASE_A || p.concurrency_case == KC_CASE_B;
-	mix->ragged += tail.hold->count > 3;
+	mix->ragged += last_wave.sm_blocks->count > 3;
 }
 
 /* All that have placed their last block by t, block by block. */
@@ -282,17 +282,17 @@ static void check_sm(const struct mix *mix, uint32_t sm, int64_t t)
 {
 	struct kc_footprint taken = {{0}};
 
-	for (unsigned i = 0; i < mix->floor.count; i++) {
-		const struct kc__rival *rival = &mix->floor.rivals[i];
+	for (unsigned i = 0; i < mix->in_flight.count; i++) {
+		const struct kc__head *head = &mix->in_flight.heads[i];
 
-		if (rival->end_ns <= t || rival->placed_ns > t)
+		if (head->end_ns <= t || head->placed_ns > t)
 			continue;
-		for (uint32_t b = on_sm(&mix->holds[i], sm); b; b--)
+		for (uint32_t b = on_sm(&mix->resident[i], sm); b; b--)
 			for (int r = 0; r < KC_SM_RESOURCES; r++)
 				taken.of[r] += mix->blocks[i].of[r];
 	}
 	for (int r = 0; r < KC_SM_RESOURCES; r++)
-		assert_true(taken.of[r] <= mix->site.sm.of[r]);
+		assert_true(taken.of[r] <= mix->limits.sm.of[r]);
 }
 
 /*
@@ -312,12 +312,12 @@ static void no_sm_holds_more_than_its_limits(void **state)
 		for (unsigned round = 0; round < (d < 2 ? 4000 : 800); round++) {
 			int64_t ready_ns = NOW_NS;
 
-			kc__floor_init(&mix.floor, &mix.site);
-			while (mix.floor.count < MIXED)
+			kc__in_flight_init(&mix.in_flight, &mix.limits);
+			while (mix.in_flight.count < MIXED)
 				add_to_mix(&mix, &ready_ns);
 			for (unsigned i = 0; i < MIXED; i++)
-				for (uint32_t sm = 0; sm < mix.site.sm_count; sm++)
-					check_sm(&mix, sm, mix.floor.rivals[i].placed_ns);
+				for (uint32_t sm = 0; sm < mix.limits.sm_count; sm++)
+					check_sm(&mix, sm, mix.in_flight.heads[i].placed_ns);
 		}
 		assert_true(mix.shared > 1000 && mix.ragged > 50);
 	}

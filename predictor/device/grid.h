@@ -62,7 +62,7 @@ static inline kc__amounts kc__amounts_of(const struct kc_footprint *footprint)
  * without a division. Half a unit added keeps whole quotients from falling
  * below; it is exact while free < 2^21, and an SM has at most 233,472 of anything.
  */
-static inline uint32_t kc__fitting(kc__amounts free, const struct kc_grid *grid)
+static inline uint32_t kc__blocks_fitting(kc__amounts free, const struct kc_grid *grid)
 {
 	kc__amounts inverse = {grid->inverse[KC_SM_SLOTS], grid->inverse[KC_SM_WARPS], grid->inverse[KC_SM_REGISTERS],
 			       grid->inverse[KC_SM_SHARED_BYTES]};

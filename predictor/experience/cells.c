@@ -7,27 +7,27 @@
 #define WAYS 4u
 
 /* Chosen on recorded traces of the V100 and the RTX 2080 Ti. Errors are relative. */
-#define LEAST_ERROR 0.003f        /* nothing is trusted beyond this */
-#define LARGEST_ERROR 4.0f        /* of one measurement */
-#define ERROR_MEMORY 30.0f        /* measurements */
-#define STEP 0.3f                 /* of a quantile, in its own errors */
-#define LEAST_STEP_ERROR 0.002f   /* errors below do not shorten it further */
-#define FIRST_ERROR 0.1f          /* of a cell's second measurement, before any was seen */
-#define NEW_SHARE 0.5f            /* of what cells of a kind showed then: a new cell is trusted more */
-#define NEW_MEMORY 200.0f         /* measurements */
-#define NEW_HEAD 10.0f            /* measurements that FIRST_ERROR is worth */
-#define LARGEST_NEW_ERROR 1.0f    /* of one of them */
-#define DIGEST_ERROR 0.05f        /* of each kind before any was seen */
-#define LEAST_DIGEST_ERROR 0.01f  /* differences below do not tell digests apart */
-#define DIGEST_MEMORY 30.0f       /* measurements */
-#define LARGEST_DIGEST_ERROR 1.0f /* of one measurement */
-#define LARGEST_DIFFERENCE 1.6f   /* log time: a factor of 5, an error of LARGEST_ERROR */
+#define LEAST_ERROR 0.003f           /* nothing is trusted beyond this */
+#define LARGEST_ERROR 4.0f           /* of one measurement */
+#define ERROR_MEMORY 30.0f           /* measurements */
+#define STEP 0.3f                    /* of a quantile, in its own errors */
+#define LEAST_STEP_ERROR 0.002f      /* errors below do not shorten it further */
+#define FIRST_ERROR 0.1f             /* of a cell's second measurement, before any was seen */
+#define NEW_SHARE 0.5f               /* of what cells of a kind showed then: a new cell is trusted more */
+#define NEW_MEMORY 200.0f            /* measurements */
+#define NEW_PRIOR_COUNT 10.0f        /* measurements that FIRST_ERROR is worth */
+#define LARGEST_NEW_ERROR 1.0f       /* of one of them */
+#define FIRST_ESTIMATOR_ERROR 0.05f  /* of each kind before any was seen */
+#define LEAST_ESTIMATOR_ERROR 0.01f  /* differences below do not tell digests apart */
+#define ESTIMATOR_MEMORY 30.0f       /* measurements */
+#define LARGEST_ESTIMATOR_ERROR 1.0f /* of one measurement */
+#define LARGEST_DIFFERENCE 1.6f      /* log time: a factor of 5, an error of LARGEST_ERROR */
 
 /* Mean error from which on the start of a history is one context among others, and the error to expect of one that was
  * met once: from the judgement that a program's start repeats, as no recorded trace has two runs of one program. */
 #define START_ERROR 0.05f
 #define START_WEIGHT                                                                                                   \
-	(KC_DIGESTS / ((START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR)))
+	(KC_ESTIMATORS / ((START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR)))
 
 /* A measurement keeps a cell for so many more of the table's. */
 #define KEPT_BY_ONE 16384u
@@ -41,8 +41,8 @@
 #define NEW_KINDS (KC_CONTEXT_KINDS + 1)
 
 struct cell {
-	float value[KC_DIGESTS]; /* log time */
-	float error[KC_DIGESTS];
+	float value[KC_ESTIMATORS]; /* log time */
+	float error[KC_ESTIMATORS];
 	uint32_t used; /* the table's clock when it was last learned from */
 	uint16_t count;
 };
@@ -100,7 +100,7 @@ static float weight_of(uint64_t word)
 	return as_float((uint32_t)word & 0xffff0000u);
 }
 
-struct place {
+struct slot {
 	uint32_t bucket;
 	uint16_t name;
 };
@@ -112,7 +112,7 @@ static inline uint32_t kinds_of(const struct kc_name *name)
 }
 
 /* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
-static inline struct place place_of(const struct kc_name *name, uint64_t context, enum kc_context_kind kind)
+static inline struct slot slot_of(const struct kc_name *name, uint64_t context, enum kc_context_kind kind)
 {
 	uint64_t x;
 
@@ -122,7 +122,7 @@ static inline struct place place_of(const struct kc_name *name, uint64_t context
 	x = (kind == KC_CONTEXT_ANY ? name->shape : name->launch) * KC_CONTEXT_KINDS + kind;
 	x = (x << KC_CONTEXT_PART_BITS | kc_context_part(context, kind)) * UINT64_C(0x9E3779B97F4A7C15);
 	x = (x ^ x >> 32) * UINT64_C(0xD1342543DE82EF95);
-	return (struct place){.bucket = (uint32_t)(x >> 32) % BUCKETS, .name = (uint16_t)(x >> 48)};
+	return (struct slot){.bucket = (uint32_t)(x >> 32) % BUCKETS, .name = (uint16_t)(x >> 48)};
 }
 
 size_t kc_cells_bytes(void)
@@ -136,35 +136,35 @@ void kc_cells_init(struct kc_cells *cells)
 		cells->new_error[kind] = FIRST_ERROR;
 }
 
-void kc_digests_init(struct kc_digests *digests)
+void kc_estimators_init(struct kc_estimators *estimators)
 {
-	for (uint32_t i = 0; i < KC_DIGESTS; i++)
-		digests->error[i] = DIGEST_ERROR;
+	for (uint32_t i = 0; i < KC_ESTIMATORS; i++)
+		estimators->error[i] = FIRST_ESTIMATOR_ERROR;
 }
 
 /* 0: not there. Without branches: nobody could foresee them. */
-static inline uint64_t find_word(const struct kc_cells *cells, struct place place)
+static inline uint64_t find_word(const struct kc_cells *cells, struct slot slot)
 {
-	const uint64_t *words = cells->words[place.bucket];
+	const uint64_t *words = cells->words[slot.bucket];
 	uint64_t found = 0;
 
 	for (uint32_t way = 0; way < WAYS; way++) {
 		uint64_t word = __atomic_load_n(&words[way], __ATOMIC_RELAXED);
 
-		found |= word & -(uint64_t)((word & 0xffffu) == place.name);
+		found |= word & -(uint64_t)((word & 0xffffu) == slot.name);
 	}
 	return found;
 }
 
 /* What has been read from the words of a launch's cells. kinds: how many it has. */
-struct chorus {
+struct cell_set {
 	uint32_t kinds;
 	float values[KC_CONTEXT_KINDS], weights[KC_CONTEXT_KINDS];
 };
 
 /* The start of a history speaks alone, as long as it is trusted. What is known of the last launches must be known, too:
  * there are few names for starts, and this could be another program's. 1: it does. */
-static int hush_at_start(struct chorus *c, uint64_t context)
+static int prefer_program_start(struct cell_set *c, uint64_t context)
 {
 	float weight = c->weights[KC_CONTEXT_LAST_32];
 
@@ -177,7 +177,7 @@ static int hush_at_start(struct chorus *c, uint64_t context)
 }
 
 /* Returns the sum of the weights. */
-static float conclude(const struct chorus *c, struct kc_recall *out)
+static float weighted_mean(const struct cell_set *c, struct kc_recall *out)
 {
 	float sum = 0, total = 0;
 
@@ -193,13 +193,13 @@ static float conclude(const struct chorus *c, struct kc_recall *out)
 
 /* 1 / cube root to 4 %, from the exponent: a float's bits are nearly its
  * logarithm. (2^23 * (127 + 127 / 3), less what makes the error even.) */
-static float inverse_cube_root(float x)
+static float fast_inverse_cube_root(float x)
 {
 	return as_float(0x54a2fa8cu - as_bits(x) / 3);
 }
 
 /* What the cells expect, and how far they are apart. */
-static float spread_of(const struct chorus *c, float log_ns, float total)
+static float spread_of(const struct cell_set *c, float log_ns, float total)
 {
 	float apart = 0;
 
@@ -208,10 +208,10 @@ static float spread_of(const struct chorus *c, float log_ns, float total)
 
 		apart += c->weights[kind] * away * away;
 	}
-	return inverse_cube_root(total) + sqrtf(apart / total);
+	return fast_inverse_cube_root(total) + sqrtf(apart / total);
 }
 
-static void hear_word(struct chorus *c, uint32_t kind, uint64_t word)
+static void load_cell(struct cell_set *c, uint32_t kind, uint64_t word)
 {
 	c->values[kind] = value_of(word);
 	c->weights[kind] = weight_of(word);
@@ -219,31 +219,31 @@ static void hear_word(struct chorus *c, uint32_t kind, uint64_t word)
 
 void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, uint64_t context, struct kc_recall *out)
 {
-	struct chorus chorus;
-	struct place places[KC_CONTEXT_KINDS];
+	struct cell_set cell_set;
+	struct slot slots[KC_CONTEXT_KINDS];
 	int at_start;
 	float total;
 
-	chorus.kinds = kinds_of(name);
-	for (uint32_t kind = 0; kind < chorus.kinds; kind++) {
-		places[kind] = place_of(name, context, kind);
-		__builtin_prefetch(cells->words[places[kind].bucket]);
+	cell_set.kinds = kinds_of(name);
+	for (uint32_t kind = 0; kind < cell_set.kinds; kind++) {
+		slots[kind] = slot_of(name, context, kind);
+		__builtin_prefetch(cells->words[slots[kind].bucket]);
 	}
-	for (uint32_t kind = 0; kind < chorus.kinds; kind++)
-		hear_word(&chorus, kind, find_word(cells, places[kind]));
-	at_start = hush_at_start(&chorus, context);
-	total = conclude(&chorus, out);
+	for (uint32_t kind = 0; kind < cell_set.kinds; kind++)
+		load_cell(&cell_set, kind, find_word(cells, slots[kind]));
+	at_start = prefer_program_start(&cell_set, context);
+	total = weighted_mean(&cell_set, out);
 	if (out->known)
-		out->spread = spread_of(&chorus, out->log_ns, total);
+		out->spread = spread_of(&cell_set, out->log_ns, total);
 	if (at_start)
 		out->spread = greater(out->spread, START_ERROR);
 }
 
 /* |e^d - 1| as |(1 + d / 64)^64 - 1|, which a compiler can do for four at once:
  * to 1 % of it up to d = 0.7, to 3 % up to LARGEST_DIFFERENCE. */
-static inline float relative_error(float said, float log_ns)
+static inline float fast_relative_error(float predicted, float log_ns)
 {
-	float d = greater(lesser(said - log_ns, LARGEST_DIFFERENCE), -LARGEST_DIFFERENCE);
+	float d = greater(lesser(predicted - log_ns, LARGEST_DIFFERENCE), -LARGEST_DIFFERENCE);
 	float power = 1 + d * (1.0f / 64);
 
 	power *= power;
@@ -261,72 +261,72 @@ static inline float cube(float x)
 }
 
 /* What each kind weighs for the kernel: 1 the best */
-static void weigh_digests(const struct kc_digests *digests, float weights[KC_DIGESTS])
+static void estimator_weights(const struct kc_estimators *estimators, float weights[KC_ESTIMATORS])
 {
-	float least = digests->error[0];
+	float least = estimators->error[0];
 
-	for (uint32_t i = 1; i < KC_DIGESTS; i++)
-		least = lesser(least, digests->error[i]);
-	for (uint32_t i = 0; i < KC_DIGESTS; i++)
-		weights[i] = cube((least + LEAST_DIGEST_ERROR) / (digests->error[i] + LEAST_DIGEST_ERROR));
+	for (uint32_t i = 1; i < KC_ESTIMATORS; i++)
+		least = lesser(least, estimators->error[i]);
+	for (uint32_t i = 0; i < KC_ESTIMATORS; i++)
+		weights[i] = cube((least + LEAST_ESTIMATOR_ERROR) / (estimators->error[i] + LEAST_ESTIMATOR_ERROR));
 }
 
-static void move_quantile(struct cell *cell, enum kc_digest which, float log_ns, float up, float down)
+static void move_quantile(struct cell *cell, enum kc_estimator which, float log_ns, float up, float down)
 {
 	float step = STEP * greater(cell->error[which], LEAST_STEP_ERROR);
 	float away = log_ns - cell->value[which];
 
-	if (which == KC_DIGEST_MEDIAN && cell->count < 3)
+	if (which == KC_ESTIMATOR_MEDIAN && cell->count < 3)
 		up = down = fabsf(away) / (float)(cell->count + 1) / step;
 	cell->value[which] += greater(lesser(away, up * step), -down * step);
 }
 
 static void begin(struct cell *cell, float log_ns, float error)
 {
-	for (uint32_t i = 0; i < KC_DIGESTS; i++) {
+	for (uint32_t i = 0; i < KC_ESTIMATORS; i++) {
 		cell->value[i] = log_ns;
 		cell->error[i] = error;
 	}
 	cell->count = 1;
 }
 
-static void refine(struct cell *cell, float log_ns, float errors[KC_DIGESTS])
+static void refine(struct cell *cell, float log_ns, float errors[KC_ESTIMATORS])
 {
 	float gain = greater(1 / ERROR_MEMORY, 1 / (float)(cell->count + 1));
-	float change = log_ns - cell->value[KC_DIGEST_LAST];
+	float change = log_ns - cell->value[KC_ESTIMATOR_LAST];
 
-	for (uint32_t i = 0; i < KC_DIGESTS; i++) {
-		errors[i] = lesser(relative_error(cell->value[i], log_ns), LARGEST_ERROR);
+	for (uint32_t i = 0; i < KC_ESTIMATORS; i++) {
+		errors[i] = lesser(fast_relative_error(cell->value[i], log_ns), LARGEST_ERROR);
 		cell->error[i] += (errors[i] - cell->error[i]) * gain;
 	}
-	cell->value[KC_DIGEST_LAST] = log_ns;
-	cell->value[KC_DIGEST_TREND] = log_ns + change;
-	move_quantile(cell, KC_DIGEST_MEDIAN, log_ns, 1, 1);
-	move_quantile(cell, KC_DIGEST_QUARTILE, log_ns, 0.5f, 1.5f);
+	cell->value[KC_ESTIMATOR_LAST] = log_ns;
+	cell->value[KC_ESTIMATOR_TREND] = log_ns + change;
+	move_quantile(cell, KC_ESTIMATOR_MEDIAN, log_ns, 1, 1);
+	move_quantile(cell, KC_ESTIMATOR_QUARTILE, log_ns, 0.5f, 1.5f);
 	cell->count += cell->count < COUNT_MAX;
 }
 
-static uint32_t new_kind(uint64_t context, uint32_t kind)
+static uint32_t kind_of_new_cell(uint64_t context, uint32_t kind)
 {
 	return kind == KC_CONTEXT_LAST_32 && kc_context_is_start(context) ? NEW_START : kind;
 }
 
 /* How far off new cells of this kind are. */
-static void learn_new(struct kc_cells *cells, uint32_t kind, const struct cell *cell, float log_ns)
+static void learn_first_repeat(struct kc_cells *cells, uint32_t kind, const struct cell *cell, float log_ns)
 {
-	float error = lesser(relative_error(cell->value[KC_DIGEST_LAST], log_ns), LARGEST_NEW_ERROR);
+	float error = lesser(fast_relative_error(cell->value[KC_ESTIMATOR_LAST], log_ns), LARGEST_NEW_ERROR);
 
 	cells->new_count[kind] += cells->new_count[kind] < NEW_MEMORY;
 	cells->new_error[kind] +=
-	    (error - cells->new_error[kind]) / lesser(cells->new_count[kind] + NEW_HEAD, NEW_MEMORY);
+	    (error - cells->new_error[kind]) / lesser(cells->new_count[kind] + NEW_PRIOR_COUNT, NEW_MEMORY);
 }
 
-static float weigh(const struct cell *cell, const float digest_weights[KC_DIGESTS], float *value)
+static float weigh(const struct cell *cell, const float weights_of_estimators[KC_ESTIMATORS], float *value)
 {
 	float sum = 0, total = 0;
 
-	for (uint32_t i = 0; i < KC_DIGESTS; i++) {
-		float weight = digest_weights[i] / cube(cell->error[i] + LEAST_ERROR);
+	for (uint32_t i = 0; i < KC_ESTIMATORS; i++) {
+		float weight = weights_of_estimators[i] / cube(cell->error[i] + LEAST_ERROR);
 
 		sum += weight * cell->value[i];
 		total += weight;
@@ -358,39 +358,40 @@ static uint32_t least_useful(const struct kc_cells *cells, const struct cell *bu
 }
 
 /* A new cell says nothing yet, but no other is put where it is. */
-static uint32_t make_way(struct kc_cells *cells, struct place place, uint32_t empty)
+static uint32_t claim_way(struct kc_cells *cells, struct slot slot, uint32_t empty)
 {
-	struct cell *bucket = cells->cells[place.bucket];
+	struct cell *bucket = cells->cells[slot.bucket];
 	uint32_t way = empty ? (uint32_t)__builtin_ctz(empty) : least_useful(cells, bucket);
 
 	bucket[way] = (struct cell){0};
-	__atomic_store_n(&cells->words[place.bucket][way], pack(0, 0, place.name), __ATOMIC_RELAXED);
+	__atomic_store_n(&cells->words[slot.bucket][way], pack(0, 0, slot.name), __ATOMIC_RELAXED);
 	return way;
 }
 
 /* The way of the cell in its bucket. */
-static uint32_t way_of(struct kc_cells *cells, struct place place)
+static uint32_t way_of(struct kc_cells *cells, struct slot slot)
 {
-	const uint64_t *words = cells->words[place.bucket];
+	const uint64_t *words = cells->words[slot.bucket];
 	uint32_t found = 0, empty = 0, way;
 
 	for (way = 0; way < WAYS; way++) {
-		found |= (uint32_t)(words[way] && (words[way] & 0xffffu) == place.name) << way;
+		found |= (uint32_t)(words[way] && (words[way] & 0xffffu) == slot.name) << way;
 		empty |= (uint32_t)!words[way] << way;
 	}
-	way = found ? (uint32_t)__builtin_ctz(found) : make_way(cells, place, empty);
-	cells->cells[place.bucket][way].used = cells->clock;
+	way = found ? (uint32_t)__builtin_ctz(found) : claim_way(cells, slot, empty);
+	cells->cells[slot.bucket][way].used = cells->clock;
 	return way;
 }
 
-static void judge_digests(struct kc_digests *digests, const float errors[KC_DIGESTS])
+static void learn_estimator_errors(struct kc_estimators *estimators, const float errors[KC_ESTIMATORS])
 {
-	for (uint32_t i = 0; i < KC_DIGESTS; i++)
-		digests->error[i] += (lesser(errors[i], LARGEST_DIGEST_ERROR) - digests->error[i]) / DIGEST_MEMORY;
+	for (uint32_t i = 0; i < KC_ESTIMATORS; i++)
+		estimators->error[i] +=
+		    (lesser(errors[i], LARGEST_ESTIMATOR_ERROR) - estimators->error[i]) / ESTIMATOR_MEMORY;
 }
 
 struct found {
-	struct place place;
+	struct slot slot;
 	struct cell *cell;
 	uint64_t *word;
 };
@@ -400,11 +401,11 @@ static void find_cells(struct kc_cells *cells, const struct kc_name *name, uint6
 		       struct found found[KC_CONTEXT_KINDS])
 {
 	for (uint32_t kind = 0; kind < kinds; kind++) {
-		found[kind].place = place_of(name, context, kind);
-		__builtin_prefetch(cells->words[found[kind].place.bucket]);
+		found[kind].slot = slot_of(name, context, kind);
+		__builtin_prefetch(cells->words[found[kind].slot.bucket]);
 	}
 	for (uint32_t kind = 0; kind < kinds; kind++) {
-		uint32_t bucket = found[kind].place.bucket, way = way_of(cells, found[kind].place);
+		uint32_t bucket = found[kind].slot.bucket, way = way_of(cells, found[kind].slot);
 
 		found[kind].cell = &cells->cells[bucket][way];
 		found[kind].word = &cells->words[bucket][way];
@@ -412,43 +413,44 @@ static void find_cells(struct kc_cells *cells, const struct kc_name *name, uint6
 	}
 }
 
-static void learn_cell(struct kc_cells *cells, const struct found *found, uint32_t new_kind, float log_ns,
-		       const float digest_weights[KC_DIGESTS], float errors[KC_DIGESTS])
+static void learn_cell(struct kc_cells *cells, const struct found *found, uint32_t kind_of_new_cell, float log_ns,
+		       const float weights_of_estimators[KC_ESTIMATORS], float errors[KC_ESTIMATORS])
 {
 	struct cell *cell = found->cell;
 	float value, weight;
 
 	if (cell->count == 1)
-		learn_new(cells, new_kind, cell, log_ns);
+		learn_first_repeat(cells, kind_of_new_cell, cell, log_ns);
 	if (cell->count)
 		refine(cell, log_ns, errors);
 	else
-		begin(cell, log_ns, NEW_SHARE * cells->new_error[new_kind]);
-	weight = weigh(cell, digest_weights, &value);
-	__atomic_store_n(found->word, pack(value, weight, found->place.name), __ATOMIC_RELAXED);
+		begin(cell, log_ns, NEW_SHARE * cells->new_error[kind_of_new_cell]);
+	weight = weigh(cell, weights_of_estimators, &value);
+	__atomic_store_n(found->word, pack(value, weight, found->slot.name), __ATOMIC_RELAXED);
 }
 
 /* The digests are judged in the cell that weighs most. */
-void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, const struct kc_name *name, uint64_t context,
-		    float measured_log_ns, struct kc_recall *before)
+void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, const struct kc_name *name,
+		    uint64_t context, float measured_log_ns, struct kc_recall *predicted_before)
 {
-	float errors[KC_CONTEXT_KINDS][KC_DIGESTS], weights[KC_DIGESTS];
-	struct chorus chorus;
+	float errors[KC_CONTEXT_KINDS][KC_ESTIMATORS], weights[KC_ESTIMATORS];
+	struct cell_set cell_set;
 	struct found found[KC_CONTEXT_KINDS];
 	uint32_t heaviest = 0;
 
 	cells->clock++;
-	chorus.kinds = kinds_of(name);
-	find_cells(cells, name, context, chorus.kinds, found);
-	weigh_digests(digests, weights);
-	for (uint32_t kind = 0; kind < chorus.kinds; kind++) {
-		hear_word(&chorus, kind, found[kind].cell->count ? *found[kind].word : 0);
-		learn_cell(cells, &found[kind], new_kind(context, kind), measured_log_ns, weights, errors[kind]);
+	cell_set.kinds = kinds_of(name);
+	find_cells(cells, name, context, cell_set.kinds, found);
+	estimator_weights(estimators, weights);
+	for (uint32_t kind = 0; kind < cell_set.kinds; kind++) {
+		load_cell(&cell_set, kind, found[kind].cell->count ? *found[kind].word : 0);
+		learn_cell(cells, &found[kind], kind_of_new_cell(context, kind), measured_log_ns, weights,
+			   errors[kind]);
 	}
-	hush_at_start(&chorus, context);
-	for (uint32_t kind = 1; kind < chorus.kinds; kind++)
-		heaviest = chorus.weights[kind] > chorus.weights[heaviest] ? kind : heaviest;
-	conclude(&chorus, before);
-	if (before->known)
-		judge_digests(digests, errors[heaviest]);
+	prefer_program_start(&cell_set, context);
+	for (uint32_t kind = 1; kind < cell_set.kinds; kind++)
+		heaviest = cell_set.weights[kind] > cell_set.weights[heaviest] ? kind : heaviest;
+	weighted_mean(&cell_set, predicted_before);
+	if (predicted_before->known)
+		learn_estimator_errors(estimators, errors[heaviest]);
 }

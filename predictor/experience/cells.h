@@ -6,7 +6,7 @@
  *               median and lower quartile, the last change carried on, and how
  *               far off each of them has been. A full table forgets what was
  *               least and longest ago of use.
- *   kc_digests    how far off those four have been for one kernel
+ *   kc_estimators    how far off those four have been for one kernel
  *   kc_recall   what the cells of a launch say together
  *
  * All cells of a launch are averaged in log time, weighted by the inverse cube
@@ -26,10 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum kc_digest { KC_DIGEST_LAST, KC_DIGEST_MEDIAN, KC_DIGEST_QUARTILE, KC_DIGEST_TREND, KC_DIGESTS };
+enum kc_estimator { KC_ESTIMATOR_LAST, KC_ESTIMATOR_MEDIAN, KC_ESTIMATOR_QUARTILE, KC_ESTIMATOR_TREND, KC_ESTIMATORS };
 
-struct kc_digests {
-	float error[KC_DIGESTS]; /* mean relative error. Learner only */
+struct kc_estimators {
+	float error[KC_ESTIMATORS]; /* mean relative error. Learner only */
 };
 
 struct kc_recall {
@@ -45,13 +45,13 @@ struct kc_cells;
 size_t kc_cells_bytes(void);
 /* In memory that is all zeros: nothing is touched before it is needed. */
 void kc_cells_init(struct kc_cells *cells);
-void kc_digests_init(struct kc_digests *digests);
+void kc_estimators_init(struct kc_estimators *digests);
 
 void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, uint64_t context, struct kc_recall *out);
 
 /* A launch of this name in this context took e^measured_log_ns.
  * digests: its kernel's. before: what the cells had said of it, but for the spread. */
-void kc_cells_learn(struct kc_cells *cells, struct kc_digests *digests, const struct kc_name *name, uint64_t context,
+void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *digests, const struct kc_name *name, uint64_t context,
 		    float measured_log_ns, struct kc_recall *before);
 
 #endif

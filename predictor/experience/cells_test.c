@@ -16,7 +16,7 @@ enum { EIGHT_MIB = 8 << 20 };
 
 struct fixture {
 	struct kc_cells *cells;
-	struct kc_digests digests;
+	struct kc_estimators estimators;
 };
 
 static void begin(struct fixture *f)
@@ -24,7 +24,7 @@ static void begin(struct fixture *f)
 	f->cells = calloc(1, kc_cells_bytes());
 	assert_non_null(f->cells);
 	kc_cells_init(f->cells);
-	kc_digests_init(&f->digests);
+	kc_estimators_init(&f->estimators);
 }
 
 static uint64_t context_after(uint64_t n, int joined)
@@ -47,7 +47,7 @@ static struct kc_recall learn(struct fixture *f, uint64_t identity, uint64_t con
 	struct kc_name name = {identity, identity};
 	struct kc_recall before;
 
-	kc_cells_learn(f->cells, &f->digests, &name, context, logf((float)ns), &before);
+	kc_cells_learn(f->cells, &f->estimators, &name, context, logf((float)ns), &before);
 	return before;
 }
 
@@ -180,7 +180,7 @@ static void counted_launches_know_what_was_learned_without_the_code(void **state
 	(void)state;
 	begin(&f);
 	for (uint32_t i = 0; i < 20; i++)
-		kc_cells_learn(f.cells, &f.digests, &(struct kc_name){1, 7}, context_of(1), logf(1000), &before);
+		kc_cells_learn(f.cells, &f.estimators, &(struct kc_name){1, 7}, context_of(1), logf(1000), &before);
 	kc_cells_recall(f.cells, &(struct kc_name){1, 0}, context_of(2), &r);
 	assert_int_equal(r.known, 1u << KC_CONTEXT_SHAPE | 1u << KC_CONTEXT_SINCE);
 	kc_cells_recall(f.cells, &(struct kc_name){2, 0}, context_of(2), &r);
@@ -200,7 +200,7 @@ static void arguments(void **state)
 	for (uint32_t i = 0; i < 40; i++) {
 		struct kc_name name = {.launch = 1 + i % 2, .shape = 7};
 
-		kc_cells_learn(f.cells, &f.digests, &name, context_of(1), logf(i % 2 ? 2000 : 1000), &before);
+		kc_cells_learn(f.cells, &f.estimators, &name, context_of(1), logf(i % 2 ? 2000 : 1000), &before);
 	}
 	for (uint32_t given = 1; given <= 2; given++) {
 		kc_cells_recall(f.cells, &(struct kc_name){.launch = given, .shape = 7}, context_of(1), &r);
@@ -273,12 +273,12 @@ static void what_learning_says_of_before_is_what_recalling_said(void **state)
 	begin(&f);
 	for (uint32_t i = 0; i < 30000; i++) {
 		uint64_t identity = i < 1000 ? 1 + i % 7 : i, context = context_of(1 + i * i % 5);
-		struct kc_recall said = recall(&f, identity, context), before;
+		struct kc_recall predicted = recall(&f, identity, context), before;
 
 		before = learn(&f, identity, context, 1000 + 37 * (i % 11));
-		assert_int_equal(said.known, before.known);
-		if (said.known)
-			assert_float_equal(said.log_ns, before.log_ns, 0);
+		assert_int_equal(predicted.known, before.known);
+		if (predicted.known)
+			assert_float_equal(predicted.log_ns, before.log_ns, 0);
 	}
 	free(f.cells);
 }
@@ -318,7 +318,7 @@ static void a_million_contexts(void **state)
 	memset(guarded + kc_cells_bytes(), 0x5a, 4096);
 	f.cells = (struct kc_cells *)guarded;
 	kc_cells_init(f.cells);
-	kc_digests_init(&f.digests);
+	kc_estimators_init(&f.estimators);
 	for (uint64_t i = 0; i < ONCE; i++) {
 		uint64_t shape = 1 + repeats % SHAPES, context;
 

@@ -4,18 +4,18 @@
 #define SINCE_SHIFT ((KC_CONTEXT_SINCE - 1) * PART_BITS)
 
 /* 2^64 / golden ratio: Knuth, TAOCP 6.4 */
-#define SPREADER UINT64_C(0x9E3779B97F4A7C15)
+#define HASH_MULTIPLIER UINT64_C(0x9E3779B97F4A7C15)
 /* Any odd number will do; its powers leave the window with the launches. */
-#define BASE UINT64_C(0xD1342543DE82EF95)
+#define POLYNOMIAL_BASE UINT64_C(0xD1342543DE82EF95)
 
-#define BASE_2 (BASE * BASE)
-#define BASE_4 (BASE_2 * BASE_2)
-#define BASE_8 (BASE_4 * BASE_4)
-#define BASE_32 (BASE_8 * BASE_8 * BASE_8 * BASE_8)
+#define POLYNOMIAL_BASE_2 (POLYNOMIAL_BASE * POLYNOMIAL_BASE)
+#define POLYNOMIAL_BASE_4 (POLYNOMIAL_BASE_2 * POLYNOMIAL_BASE_2)
+#define POLYNOMIAL_BASE_8 (POLYNOMIAL_BASE_4 * POLYNOMIAL_BASE_4)
+#define POLYNOMIAL_BASE_32 (POLYNOMIAL_BASE_8 * POLYNOMIAL_BASE_8 * POLYNOMIAL_BASE_8 * POLYNOMIAL_BASE_8)
 
 static uint64_t scramble(uint64_t x)
 {
-	x *= SPREADER;
+	x *= HASH_MULTIPLIER;
 	return x ^ x >> 32;
 }
 
@@ -32,26 +32,26 @@ static uint64_t before(const struct kc_history *h, uint32_t back)
 
 static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
 {
-	return x * SPREADER >> (64 - PART_BITS) << ((kind - 1) * PART_BITS);
+	return x * HASH_MULTIPLIER >> (64 - PART_BITS) << ((kind - 1) * PART_BITS);
 }
 
 /* Whatever order the streams are numbered in. */
-static uint64_t company(const struct kc_history *h, uint32_t stream, int64_t now_ns)
+static uint64_t concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
-	uint32_t own = stream % KC_HISTORY_LANES;
-	int64_t start_ns = h->lane[own].end_ns > now_ns ? h->lane[own].end_ns : now_ns;
+	uint32_t own = stream % KC_HISTORY_STREAMS;
+	int64_t start_ns = h->stream_of[own].end_ns > now_ns ? h->stream_of[own].end_ns : now_ns;
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < h->lanes; i++) {
-		if (i != own && h->lane[i].end_ns > start_ns)
-			sum += scramble(h->lane[i].identity);
+	for (uint32_t i = 0; i < h->stream_count; i++) {
+		if (i != own && h->stream_of[i].end_ns > start_ns)
+			sum += scramble(h->stream_of[i].identity);
 	}
 	return sum;
 }
 
-int kc_history_accompanied(const struct kc_history *history, uint32_t stream, int64_t now_ns)
+int kc_history_has_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns)
 {
-	return company(history, stream, now_ns) != 0;
+	return concurrent(history, stream, now_ns) != 0;
 }
 
 static uint64_t since(const struct kc_history *h, uint64_t identity)
@@ -65,23 +65,23 @@ static uint64_t since(const struct kc_history *h, uint64_t identity)
 
 uint64_t kc_history_key(const struct kc_history *history, uint64_t identity)
 {
-	return scramble(history->last_32 + identity * BASE);
+	return scramble(history->last_32 + identity * POLYNOMIAL_BASE);
 }
 
-static uint64_t company_part(const struct kc_history *h, uint64_t last, uint32_t stream, int64_t now_ns)
+static uint64_t concurrent_part(const struct kc_history *h, uint64_t last, uint32_t stream, int64_t now_ns)
 {
-	return part_of(last * BASE + company(h, stream, now_ns), KC_CONTEXT_COMPANY);
+	return part_of(last * POLYNOMIAL_BASE + concurrent(h, stream, now_ns), KC_CONTEXT_CONCURRENT);
 }
 
-uint64_t kc_history_company(const struct kc_history *history, uint32_t stream, int64_t now_ns)
+uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns)
 {
-	return company_part(history, scramble(before(history, 1)), stream, now_ns);
+	return concurrent_part(history, scramble(before(history, 1)), stream, now_ns);
 }
 
 /* The launches at a history's start are numbered, and no two numbers share a part. */
 static uint64_t last_32_part(const struct kc_history *h)
 {
-	uint64_t spread = h->last_32 * SPREADER >> 32, part;
+	uint64_t spread = h->last_32 * HASH_MULTIPLIER >> 32, part;
 
 	if (h->count < KC_HISTORY_START)
 		part = h->count + KC_HISTORY_START * (spread % (KC_CONTEXT_START_PARTS / KC_HISTORY_START));
@@ -95,21 +95,22 @@ uint64_t kc_history_context(const struct kc_history *history, uint64_t identity,
 	uint64_t last = scramble(before(history, 1));
 
 	return part_of(last, KC_CONTEXT_LAST_1) |
-	       part_of(last * BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
+	       part_of(last * POLYNOMIAL_BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
 	       part_of(history->last_8, KC_CONTEXT_LAST_8) | last_32_part(history) |
-	       company_part(history, last, stream, now_ns) | since(history, identity) << SINCE_SHIFT;
+	       concurrent_part(history, last, stream, now_ns) | since(history, identity) << SINCE_SHIFT;
 }
 
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)
 {
 	uint64_t new = scramble(identity);
-	uint32_t lane = stream % KC_HISTORY_LANES;
+	uint32_t stream_of = stream % KC_HISTORY_STREAMS;
 
-	history->last_8 = history->last_8 * BASE + new - scramble(before(history, 8)) * BASE_8;
-	history->last_32 = history->last_32 * BASE + new - scramble(before(history, 32)) * BASE_32;
+	history->last_8 = history->last_8 * POLYNOMIAL_BASE + new - scramble(before(history, 8)) * POLYNOMIAL_BASE_8;
+	history->last_32 =
+	    history->last_32 * POLYNOMIAL_BASE + new - scramble(before(history, 32)) * POLYNOMIAL_BASE_32;
 	history->identities[history->count++ % KC_HISTORY_LAUNCHES] = identity;
-	history->lane[lane].identity = identity;
-	history->lane[lane].end_ns = end_ns;
-	if (lane >= history->lanes)
-		history->lanes = lane + 1;
+	history->stream_of[stream_of].identity = identity;
+	history->stream_of[stream_of].end_ns = end_ns;
+	if (stream_of >= history->stream_count)
+		history->stream_count = stream_of + 1;
 }

@@ -18,18 +18,18 @@
 #include <stdint.h>
 
 #define KC_HISTORY_LAUNCHES 32u
-#define KC_HISTORY_LANES 16u
+#define KC_HISTORY_STREAMS 16u
 #define KC_HISTORY_START 8u /* launches: after those, what came before a launch has come often */
 
 enum kc_context_kind {
-	KC_CONTEXT_SHAPE,   /* none: every launch of the shape with the same arguments */
-	KC_CONTEXT_LAST_1,  /* the launch before */
-	KC_CONTEXT_LAST_2,  /* the last two, */
-	KC_CONTEXT_LAST_8,  /* eight */
-	KC_CONTEXT_LAST_32, /* and 32, in their order; at the start of a history, all */
-	KC_CONTEXT_COMPANY, /* the launch before, and what runs last in each other busy stream */
-	KC_CONTEXT_SINCE,   /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
-	KC_CONTEXT_ANY,     /* none, and whatever the arguments */
+	KC_CONTEXT_SHAPE,      /* none: every launch of the shape with the same arguments */
+	KC_CONTEXT_LAST_1,     /* the launch before */
+	KC_CONTEXT_LAST_2,     /* the last two, */
+	KC_CONTEXT_LAST_8,     /* eight */
+	KC_CONTEXT_LAST_32,    /* and 32, in their order; at the start of a history, all */
+	KC_CONTEXT_CONCURRENT, /* the launch before, and what runs last in each other busy stream */
+	KC_CONTEXT_SINCE, /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
+	KC_CONTEXT_ANY,   /* none, and whatever the arguments */
 	KC_CONTEXT_KINDS,
 };
 
@@ -48,11 +48,11 @@ struct kc_history {
 	uint64_t identities[KC_HISTORY_LAUNCHES]; /* a ring */
 	uint64_t last_8, last_32;                 /* polynomials over the last so many of them */
 	uint32_t count;
-	uint32_t lanes; /* streams seen so far, at most KC_HISTORY_LANES */
+	uint32_t stream_count; /* streams seen so far, at most KC_HISTORY_STREAMS */
 	struct {
 		uint64_t identity; /* of the launch last put there */
 		int64_t end_ns;    /* its predicted end */
-	} lane[KC_HISTORY_LANES];
+	} stream_of[KC_HISTORY_STREAMS];
 };
 
 /* joined: 1: launches came before of which nothing is known. */
@@ -63,20 +63,20 @@ void kc_history_init(struct kc_history *history, int joined);
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
 
 /* A number for the identity and the launches before it, in their order: where it is the same, so is the context of one
- * history, but for KC_CONTEXT_COMPANY. */
+ * history, but for KC_CONTEXT_CONCURRENT. */
 uint64_t kc_history_key(const struct kc_history *history, uint64_t identity);
 /* 1: others are believed to run when a launch in this stream begins. */
-int kc_history_accompanied(const struct kc_history *history, uint32_t stream, int64_t now_ns);
+int kc_history_has_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
 /* That part of the context, in its place. */
-uint64_t kc_history_company(const struct kc_history *history, uint32_t stream, int64_t now_ns);
+uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
 
 /* It has been made, and is believed to end at end_ns. */
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns);
 
 /* The bits that name the context of this kind: 2,048 of one shape are told apart. */
 #define KC_CONTEXT_PART_BITS 11u
-#define KC_CONTEXT_COMPANY_MASK                                                                                        \
-	(((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << ((KC_CONTEXT_COMPANY - 1) * KC_CONTEXT_PART_BITS))
+#define KC_CONTEXT_CONCURRENT_MASK                                                                                     \
+	(((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << ((KC_CONTEXT_CONCURRENT - 1) * KC_CONTEXT_PART_BITS))
 /* Those of KC_CONTEXT_LAST_32 below this are of a history's first launches. */
 #define KC_CONTEXT_START_PARTS 256u
 

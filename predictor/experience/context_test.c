@@ -92,11 +92,11 @@ static void since(void **state)
 
 static uint32_t company_of(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
-	return kc_context_part(kc_history_context(h, 99, stream, now_ns), KC_CONTEXT_COMPANY);
+	return kc_context_part(kc_history_context(h, 99, stream, now_ns), KC_CONTEXT_CONCURRENT);
 }
 
 /* What runs in other streams when the launch can start, whichever streams those are. */
-static void company(void **state)
+static void concurrent(void **state)
 {
 	struct kc_history nobody, one, same, other, finished;
 
@@ -149,7 +149,7 @@ static void any_stream_number(void **state)
 	kc_history_add(&h, 5, UINT32_MAX, INT64_MAX);
 	kc_history_add(&h, 6, 1000000, INT64_MIN);
 	kc_history_context(&h, 5, UINT32_MAX, INT64_MIN);
-	assert_int_equal(h.lanes, KC_HISTORY_LANES);
+	assert_int_equal(h.stream_count, KC_HISTORY_STREAMS);
 }
 
 /* The first 8 launches are told from all others, and from one another. */
@@ -180,7 +180,7 @@ int main(void)
 	    cmocka_unit_test(windows),
 	    cmocka_unit_test(the_shape_alone_has_one_context),
 	    cmocka_unit_test(since),
-	    cmocka_unit_test(company),
+	    cmocka_unit_test(concurrent),
 	    cmocka_unit_test(parts_are_spread_and_leave_bits_free),
 	    cmocka_unit_test(any_stream_number),
 	    cmocka_unit_test(starts),

@@ -18,7 +18,7 @@ struct fixture {
 
 static void begin(struct fixture *f)
 {
-	*f = (struct fixture){.class = kc_margin_class(KC_EVIDENCE_COMPANY, SPREAD), .random = 1};
+	*f = (struct fixture){.class = kc_margin_class(KC_EVIDENCE_CONCURRENT, SPREAD), .random = 1};
 }
 
 static void reach(const struct fixture *f, float *below, float *above)

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#define TICK_SURE 16u /* durations */
+#define TICK_MEASUREMENTS 16u /* durations */
 #define LARGEST_SPREAD 4.0f
-#define MIXED 0.1f /* of the weight: a model with less is not named */
+#define LEAST_NAMED_SHARE 0.1f /* of the weight: a model with less is not named */
 
 void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells)
 {
@@ -40,14 +40,14 @@ static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint
 	kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
 
-static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uint64_t context, int accompanied)
+static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uint64_t context, int has_concurrent)
 {
 	if (known == 1u << KC_CONTEXT_LAST_32 && kc_context_is_start(context))
 		return KC_EVIDENCE_START;
-	if (known & 1u << KC_CONTEXT_COMPANY)
-		return KC_EVIDENCE_COMPANY;
-	if (accompanied && (known || novelty == KC_REPEATED))
-		return KC_EVIDENCE_STRANGE;
+	if (known & 1u << KC_CONTEXT_CONCURRENT)
+		return KC_EVIDENCE_CONCURRENT;
+	if (has_concurrent && (known || novelty == KC_REPEATED))
+		return KC_EVIDENCE_NEW_CONCURRENT;
 	if (known & 1u << KC_CONTEXT_LAST_1)
 		return KC_EVIDENCE_LAST;
 	if (known == 1u << KC_CONTEXT_ANY)
@@ -57,8 +57,8 @@ static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uin
 	return novelty == KC_NEW_SIZE ? KC_EVIDENCE_KERNEL : KC_EVIDENCE_NONE;
 }
 
-static void consult(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
-		    enum kc_novelty novelty, uint64_t context, int accompanied)
+static void collect_candidates(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
+			       enum kc_novelty novelty, uint64_t context, int has_concurrent)
 {
 	out->present = 0;
 	if (solo->ns > 0) {
@@ -69,48 +69,48 @@ static void consult(struct kc_candidates *out, const struct kc_solo *solo, const
 	}
 	if (recall->known)
 		kc_candidates_add(out, KC_CANDIDATE_CONTEXT, recall->log_ns, recall->spread);
-	out->evidence = evidence_of(novelty, recall->known, context, accompanied);
+	out->evidence = evidence_of(novelty, recall->known, context, has_concurrent);
 }
 
-static int meets_nobody(const struct kc_meeting *meeting)
+static int expects_no_overlap(const struct kc_meeting *meeting)
 {
 	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
 }
 
 /* What belongs to the company is what is more than the time alone: also to one that is still to come, as it did
  * after the same launches. */
-static void divide(struct kc_prediction *out, int alone_is_known)
+static void split_into_solo_and_slowdown(struct kc_prediction *out, int solo_is_known)
 {
 	int64_t ns = out->placement.end_ns - out->placement.start_ns;
 
-	if (ns < out->solo_ns || (!alone_is_known && meets_nobody(&out->placement.meeting)))
+	if (ns < out->solo_ns || (!solo_is_known && expects_no_overlap(&out->placement.meeting)))
 		out->solo_ns = ns;
 	out->placement.slowdown = out->solo_ns > 0 ? (float)((double)ns / (double)out->solo_ns) : 1;
 }
 
 static uint32_t model_of(const struct kc_duration_estimate *direct, const struct kc_solo *solo)
 {
-	if (direct->share < MIXED)
+	if (direct->share < LEAST_NAMED_SHARE)
 		return solo->model;
-	return direct->share > 1 - MIXED ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
+	return direct->share > 1 - LEAST_NAMED_SHARE ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
 }
 
 /* Of a launch, as far as it is known before it has a place on the timeline. */
-struct thought {
+struct estimate {
 	struct kc_duration_estimate direct;
 	float below, above; /* factors of the interval's ends */
 	uint32_t margin;    /* class */
 	uint64_t context;
 };
 
-#define ANSWERS 8192u
+#define CACHE_ENTRIES 8192u
 
 struct kc_answers {
-	struct answer {
+	struct entry {
 		uint64_t key; /* kc_history_key() */
 		uint32_t news;
-		struct thought thought;
-	} at[ANSWERS];
+		struct estimate estimate;
+	} at[CACHE_ENTRIES];
 };
 
 size_t kc_answers_bytes(void)
@@ -118,8 +118,8 @@ size_t kc_answers_bytes(void)
 	return sizeof(struct kc_answers);
 }
 
-static void think(const struct kc_prospect *prospect, uint64_t context, int accompanied,
-		  struct kc_candidates *candidates, struct thought *out)
+static void make_estimate(const struct kc_prospect *prospect, uint64_t context, int has_concurrent,
+			  struct kc_candidates *candidates, struct estimate *out)
 {
 	const struct kc_device_experience *device = prospect->device;
 	struct kc_recall recall = {0};
@@ -128,7 +128,7 @@ static void think(const struct kc_prospect *prospect, uint64_t context, int acco
 
 	if (device->cells)
 		kc_cells_recall(device->cells, &prospect->name, context, &recall);
-	consult(candidates, &prospect->solo, &recall, prospect->novelty, context, accompanied);
+	collect_candidates(candidates, &prospect->solo, &recall, prospect->novelty, context, has_concurrent);
 	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
 	out->margin = kc_margin_class(candidates->evidence, mix.spread);
 	kc_margins_reach(&device->margins, &prospect->kernel->margin, out->margin, mix.spread, &below, &above);
@@ -139,58 +139,59 @@ static void think(const struct kc_prospect *prospect, uint64_t context, int acco
 }
 
 /* The same launch after the same launches, in the same company, and nothing new about it. */
-static int is_answer(const struct answer *answer, uint64_t key, const struct kc_prospect *prospect,
-		     const struct kc_history *history, uint32_t stream, int64_t now_ns)
+static int is_current(const struct entry *entry, uint64_t key, const struct kc_prospect *prospect,
+		      const struct kc_history *history, uint32_t stream, int64_t now_ns)
 {
-	return answer->key == key && answer->news == prospect->news &&
-	       (answer->thought.context & KC_CONTEXT_COMPANY_MASK) == kc_history_company(history, stream, now_ns);
+	return entry->key == key && entry->news == prospect->news &&
+	       (entry->estimate.context & KC_CONTEXT_CONCURRENT_MASK) == kc_history_concurrent(history, stream, now_ns);
 }
 
-static const struct thought *think_or_remember(const struct kc_prospect *prospect, const struct kc_history *history,
-					       uint32_t stream, int64_t now_ns, struct kc_candidates *candidates,
-					       struct thought *space)
+static const struct estimate *cached_or_new_estimate(const struct kc_prospect *prospect,
+						     const struct kc_history *history, uint32_t stream, int64_t now_ns,
+						     struct kc_candidates *candidates, struct estimate *space)
 {
 	uint64_t key = kc_history_key(history, prospect->name.launch);
-	struct answer *answer = prospect->answers ? &prospect->answers->at[key % ANSWERS] : NULL;
-	struct thought *thought = answer ? &answer->thought : space;
+	struct entry *entry = prospect->answers ? &prospect->answers->at[key % CACHE_ENTRIES] : NULL;
+	struct estimate *estimate = entry ? &entry->estimate : space;
 
-	if (answer && is_answer(answer, key, prospect, history, stream, now_ns)) {
+	if (entry && is_current(entry, key, prospect, history, stream, now_ns)) {
 		candidates->present = 0;
-		return thought;
+		return estimate;
 	}
-	think(prospect, kc_history_context(history, prospect->name.launch, stream, now_ns),
-	      kc_history_accompanied(history, stream, now_ns), candidates, thought);
-	if (answer) {
-		answer->key = key;
-		answer->news = prospect->news;
+	make_estimate(prospect, kc_history_context(history, prospect->name.launch, stream, now_ns),
+		      kc_history_has_concurrent(history, stream, now_ns), candidates, estimate);
+	if (entry) {
+		entry->key = key;
+		entry->news = prospect->news;
 	}
-	return thought;
+	return estimate;
 }
 
 void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
 			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
 {
-	struct thought space;
-	const struct thought *thought = think_or_remember(prospect, history, stream, now_ns, &out->candidates, &space);
-	struct kc_duration_estimate direct = thought->direct;
+	struct estimate space;
+	const struct estimate *estimate =
+	    cached_or_new_estimate(prospect, history, stream, now_ns, &out->candidates, &space);
+	struct kc_duration_estimate direct = estimate->direct;
 
 	direct.tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 	out->solo_ns = prospect->solo.ns;
 	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &direct, &out->placement);
-	divide(out, prospect->alone);
-	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)thought->below);
-	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)thought->above));
+	split_into_solo_and_slowdown(out, prospect->alone);
+	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)estimate->below);
+	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)estimate->above));
 	out->model = model_of(&direct, &prospect->solo);
-	out->context = thought->context | (uint64_t)thought->margin << KC_CONTEXT_FREE_SHIFT;
+	out->context = estimate->context | (uint64_t)estimate->margin << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
 }
 
-#define NEWS_EARLY 8u  /* measurements of which each is news */
-#define NEWS_EVERY 16u /* of the later ones */
+#define EARLY_MEASUREMENTS 8u /* measurements of which each is news */
+#define LATER_INTERVAL 16u    /* of the later ones */
 
 int kc_outlook_is_news(const struct kc_outcome *o, uint32_t measured)
 {
-	return measured < NEWS_EARLY || measured % NEWS_EVERY == 0 || o->measured_ns < o->low_ns ||
+	return measured < EARLY_MEASUREMENTS || measured % LATER_INTERVAL == 0 || o->measured_ns < o->low_ns ||
 	       o->measured_ns > o->high_ns;
 }
 
@@ -205,8 +206,8 @@ static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
 		b = rest;
 	}
 	device->tick = a;
-	device->timed += device->timed < TICK_SURE;
-	if (device->timed == TICK_SURE)
+	device->timed += device->timed < TICK_MEASUREMENTS;
+	if (device->timed == TICK_MEASUREMENTS)
 		__atomic_store_n(&device->tick_ns, (uint32_t)(a < UINT32_MAX ? a : 1), __ATOMIC_RELAXED);
 }
 
@@ -224,9 +225,9 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	log_ns = logf((float)o->measured_ns);
 	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
 	if (o->device->cells)
-		kc_cells_learn(o->device->cells, &standing->digests, &o->name, o->context, log_ns, &recall);
-	consult(&candidates, &o->solo, &recall, o->novelty, o->context,
-		kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_STRANGE);
+		kc_cells_learn(o->device->cells, &standing->estimators, &o->name, o->context, log_ns, &recall);
+	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context,
+			   kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_NEW_CONCURRENT);
 	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);
 }

@@ -293,7 +293,7 @@ static void a_stranger_is_no_company_of_old(void **state)
 		predict(&a, 1, &said);
 		measure(&a, 1, &said, 100000);
 	}
-	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_COMPANY);
+	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_CONCURRENT);
 	prospect = (struct kc_prospect){
 	    .launch = {&a.f.device, &a.f.work, &a.f.contention, 2},
 	    .name = {2, 2},
@@ -307,7 +307,7 @@ static void a_stranger_is_no_company_of_old(void **state)
 	prospect.name = (struct kc_name){1, 1};
 	prospect.novelty = KC_REPEATED;
 	kc_outlook_predict(&prospect, a.f.tl, &a.history, 0, a.now_ns, &said);
-	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_STRANGE);
+	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_NEW_CONCURRENT);
 	assert_int_equal(said.model, KC_MODEL_BSP_SHAPE);
 	stop(&a);
 }

@@ -5,14 +5,14 @@
 
 _Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
 
-#define FIRST_ERROR 0.2f   /* relative, of each model before anything was measured */
-#define STRANGE_ERROR 0.3f /* likewise, of the contexts where none had this company */
-#define START_ERROR 0.05f  /* likewise, of the contexts where a program begins as it did before */
-#define LEAST_ERROR 0.003f /* relative; differences below do not tell models apart */
-#define LARGEST_ERROR 1.0f /* of one measurement */
-#define MEMORY 60.0f       /* measurements */
-#define PARENT_WORTH 3.0f  /* measurements that a kernel's start from the device's is worth */
-#define LARGEST_LOG 36.0f  /* of nanoseconds: longer than any kernel */
+#define FIRST_ERROR 0.2f          /* relative, of each model before anything was measured */
+#define NEW_CONCURRENT_ERROR 0.3f /* likewise, of the contexts where none had this company */
+#define START_ERROR 0.05f         /* likewise, of the contexts where a program begins as it did before */
+#define LEAST_ERROR 0.003f        /* relative; differences below do not tell models apart */
+#define LARGEST_ERROR 1.0f        /* of one measurement */
+#define MEMORY 60.0f              /* measurements */
+#define PARENT_WORTH 3.0f         /* measurements that a kernel's start from the device's is worth */
+#define LARGEST_LOG 36.0f         /* of nanoseconds: longer than any kernel */
 #define WEIGHT_BITS 16u
 
 static float weight_of(uint64_t word, uint32_t candidate)
@@ -42,14 +42,15 @@ static void publish(struct kc_trust *trust)
 void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 {
 	*standing = (struct kc_standing){.parent = parent};
-	kc_digests_init(&standing->digests);
+	kc_estimators_init(&standing->estimators);
 	for (uint32_t e = 0; !parent && e < KC_EVIDENCES; e++) {
 		struct kc_trust *trust = &standing->with[e];
 
 		for (uint32_t i = 0; i < KC_CANDIDATES; i++)
 			trust->error[i] = FIRST_ERROR;
-		if (e == KC_EVIDENCE_STRANGE) /* what it took in other company says less until it has proved itself */
-			trust->error[KC_CANDIDATE_CONTEXT] = STRANGE_ERROR;
+		if (e ==
+		    KC_EVIDENCE_NEW_CONCURRENT) /* what it took in other company says less until it has proved itself */
+			trust->error[KC_CANDIDATE_CONTEXT] = NEW_CONCURRENT_ERROR;
 		if (e == KC_EVIDENCE_START)
 			trust->error[KC_CANDIDATE_CONTEXT] = START_ERROR;
 		publish(trust);
@@ -122,10 +123,10 @@ void kc_standing_learn(struct kc_standing *standing, const struct kc_candidates 
 	float log_slowdown = slowdown > 1 ? logf(slowdown) : 0, errors[KC_CANDIDATES] = {0};
 
 	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
-		float said = candidates->log_ns[i] + (i == KC_CANDIDATE_CONTEXT ? 0 : log_slowdown);
+		float predicted = candidates->log_ns[i] + (i == KC_CANDIDATE_CONTEXT ? 0 : log_slowdown);
 
 		if (candidates->present & 1u << i)
-			errors[i] = error_of(said - measured_log_ns);
+			errors[i] = error_of(predicted - measured_log_ns);
 	}
 	for (; standing; standing = standing->parent)
 		learn_one(standing, candidates, errors);

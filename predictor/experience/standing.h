@@ -34,13 +34,13 @@ enum kc_candidate {
 #define KC_CANDIDATES_MAX 4u /* weights in a word */
 
 enum kc_evidence {
-	KC_EVIDENCE_NONE,    /* first seen */
-	KC_EVIDENCE_KERNEL,  /* new size, or never with these arguments */
-	KC_EVIDENCE_SHAPE,   /* repeated, but not after this launch nor in this company */
-	KC_EVIDENCE_STRANGE, /* the same, or after this launch, and others run that it was not seen with */
-	KC_EVIDENCE_LAST,    /* after this launch, not in this company */
-	KC_EVIDENCE_COMPANY, /* in this company (which implies: after this launch) */
-	KC_EVIDENCE_START,   /* as the so-many-th launch of an earlier run, after all the same launches */
+	KC_EVIDENCE_NONE,           /* first seen */
+	KC_EVIDENCE_KERNEL,         /* new size, or never with these arguments */
+	KC_EVIDENCE_SHAPE,          /* repeated, but not after this launch nor in this company */
+	KC_EVIDENCE_NEW_CONCURRENT, /* the same, or after this launch, and others run that it was not seen with */
+	KC_EVIDENCE_LAST,           /* after this launch, not in this company */
+	KC_EVIDENCE_CONCURRENT,     /* in this company (which implies: after this launch) */
+	KC_EVIDENCE_START,          /* as the so-many-th launch of an earlier run, after all the same launches */
 	KC_EVIDENCES,
 };
 
@@ -52,8 +52,8 @@ struct kc_candidates {
 };
 
 struct kc_standing {
-	struct kc_standing *parent; /* NULL: the device's */
-	struct kc_digests digests;  /* how good the context's cells' are. Learner only */
+	struct kc_standing *parent;      /* NULL: the device's */
+	struct kc_estimators estimators; /* how good the context's cells' are. Learner only */
 	struct kc_trust {
 		uint64_t weights;           /* upper halves of floats, KC_CANDIDATES_MAX of them */
 		float error[KC_CANDIDATES]; /* mean relative error. Learner only */

@@ -10,7 +10,7 @@
 
 static struct kc_candidates say(double bsp_ns, double context_ns)
 {
-	struct kc_candidates c = {.evidence = KC_EVIDENCE_COMPANY};
+	struct kc_candidates c = {.evidence = KC_EVIDENCE_CONCURRENT};
 
 	if (bsp_ns > 0)
 		kc_candidates_add(&c, KC_CANDIDATE_BSP, logf((float)bsp_ns), 0.1f);

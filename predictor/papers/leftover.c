@@ -25,7 +25,7 @@ static uint32_t fitting_beside(const struct kc_device *device, const struct kc_g
 {
 	struct kc_footprint sm = kc_sm_limits(device);
 
-	return kc__fitting(kc__amounts_of(&sm) - kc__amounts_of(&other->block) * (float)blocks, next);
+	return kc__blocks_fitting(kc__amounts_of(&sm) - kc__amounts_of(&other->block) * (float)blocks, next);
 }
 
 /* First over all SMs: some of them hold one block more. */

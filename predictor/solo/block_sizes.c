@@ -9,9 +9,9 @@
 
 /* Chosen on the GTX 680, K20 and GTX 970 of the recorded tiled products (block_sizes_trace_test.c). */
 #define TERMS 4
-#define EQUAL_SHARES 0.2      /* pull towards them, beside a relative error of 1 */
-#define RESIDUAL_SHARE 0.5    /* of what siblings' curves leave at the timed points around */
-#define SIBLING_FIT_BEST 0.02 /* a better fit, in log time, earns no more weight */
+#define EQUAL_SHARES 0.2    /* pull towards them, beside a relative error of 1 */
+#define RESIDUAL_SHARE 0.5  /* of what siblings' curves leave at the timed points around */
+#define BEST_DONOR_FIT 0.02 /* a better fit, in log time, earns no more weight */
 
 #define DESCENT_STEPS 1000
 #define DESCENT_ENOUGH 1e-9
@@ -70,16 +70,16 @@ static double residual_at(const struct residual *residuals, uint32_t count, doub
 }
 
 /* Log ns by one sibling and the weight it has earned; 0: it does not know enough. */
-static double ask_sibling(const struct kc_block_curve *own, const struct kc_block_curve *sibling,
-			  const struct kc_block_size *target, double *log_ns)
+static double predict_from_donor(const struct kc_block_curve *own, const struct kc_block_curve *donor,
+				 const struct kc_block_size *target, double *log_ns)
 {
-	const struct kc_block_time *there = find(sibling, target);
+	const struct kc_block_time *there = find(donor, target);
 	struct residual residuals[KC_BLOCK_SIZES_MAX];
 	double mean = 0, square = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; there && i < own->count && n < KC_BLOCK_SIZES_MAX; i++) {
-		const struct kc_block_time *here = &own->times[i], *other = find(sibling, &here->size);
+		const struct kc_block_time *here = &own->times[i], *other = find(donor, &here->size);
 
 		if (other)
 			residuals[n++] =
@@ -94,7 +94,7 @@ static double ask_sibling(const struct kc_block_curve *own, const struct kc_bloc
 		square += residuals[i].log_ratio * residuals[i].log_ratio / n;
 	}
 	*log_ns = log(there->ns) + mean + RESIDUAL_SHARE * residual_at(residuals, n, log(threads_of(target)));
-	return 1 / (square + SIBLING_FIT_BEST * SIBLING_FIT_BEST);
+	return 1 / (square + BEST_DONOR_FIT * BEST_DONOR_FIT);
 }
 
 /* --- terms */
@@ -182,8 +182,8 @@ static double predict_by_terms(const struct kc_block_curve *own, const struct kc
 	return ns;
 }
 
-double kc_blocks_predict(const struct kc_block_curve *own, const struct kc_block_curve *siblings,
-			 uint32_t sibling_count, const struct kc_block_size *target)
+double kc_blocks_predict(const struct kc_block_curve *own, const struct kc_block_curve *donors, uint32_t donor_count,
+			 const struct kc_block_size *target)
 {
 	const struct kc_block_time *timed = find(own, target);
 	double sum = 0, weights = 0;
@@ -192,8 +192,8 @@ double kc_blocks_predict(const struct kc_block_curve *own, const struct kc_block
 		return NAN;
 	if (timed)
 		return timed->ns;
-	for (uint32_t i = 0; i < sibling_count; i++) {
-		double log_ns = 0, weight = ask_sibling(own, &siblings[i], target, &log_ns);
+	for (uint32_t i = 0; i < donor_count; i++) {
+		double log_ns = 0, weight = predict_from_donor(own, &donors[i], target, &log_ns);
 
 		sum += weight * log_ns;
 		weights += weight;

@@ -40,8 +40,8 @@ struct kc_block_curve {
 /* ns. siblings: the same problem of the same kernel on other devices of the
  * architecture; one that does not know the target and a block size of own is
  * passed over. NAN where own is empty. */
-double kc_blocks_predict(const struct kc_block_curve *own, const struct kc_block_curve *siblings,
-			 uint32_t sibling_count, const struct kc_block_size *target);
+double kc_blocks_predict(const struct kc_block_curve *own, const struct kc_block_curve *donors, uint32_t donor_count,
+			 const struct kc_block_size *target);
 
 /* ns at a problem size from times at others: straight lines over logarithms,
  * continued by at most half a size either way. sizes ascending, > 0. NAN

@@ -45,12 +45,12 @@ static void a_sibling_at_twice_the_speed_is_doubled(void **state)
 {
 	struct kc_block_time own[2] = {{block(8, 8, 1), 2}, {block(16, 16, 1), 4}};
 	struct kc_block_time there[3] = {{block(16, 16, 1), 2}, {block(32, 32, 1), 5}, {block(8, 8, 1), 1}};
-	struct kc_block_curve mine = curve(own, 2), sibling = curve(there, 3);
+	struct kc_block_curve mine = curve(own, 2), donor = curve(there, 3);
 	struct kc_block_size target = block(32, 32, 1);
 
 	(void)state;
-	assert_true(near(kc_blocks_predict(&mine, &sibling, 1, &target), 10));
-	assert_true(near(kc_blocks_predict(&mine, &sibling, 1, &own[0].size), 2));
+	assert_true(near(kc_blocks_predict(&mine, &donor, 1, &target), 10));
+	assert_true(near(kc_blocks_predict(&mine, &donor, 1, &own[0].size), 2));
 }
 
 /* 2 and 8 times the sibling at 64 and 1,024 threads: 4 in the middle (256), and
@@ -60,12 +60,12 @@ static void what_siblings_leave_is_followed_half_way(void **state)
 	struct kc_block_time own[2] = {{block(8, 8, 1), 2}, {block(32, 32, 1), 8}};
 	struct kc_block_time there[4] = {
 	    {block(8, 8, 1), 1}, {block(32, 32, 1), 1}, {block(16, 16, 1), 3}, {block(64, 32, 1), 2}};
-	struct kc_block_curve mine = curve(own, 2), sibling = curve(there, 4);
+	struct kc_block_curve mine = curve(own, 2), donor = curve(there, 4);
 	struct kc_block_size middle = block(16, 16, 1), beyond = block(64, 32, 1);
 
 	(void)state;
-	assert_true(near(kc_blocks_predict(&mine, &sibling, 1, &middle), 12));
-	assert_true(near(kc_blocks_predict(&mine, &sibling, 1, &beyond), 8 * sqrt(2)));
+	assert_true(near(kc_blocks_predict(&mine, &donor, 1, &middle), 12));
+	assert_true(near(kc_blocks_predict(&mine, &donor, 1, &beyond), 8 * sqrt(2)));
 }
 
 /* One that fits to the last digit against one whose residuals are ± log 2: weights 1 / 0.02² and 1 / (log² 2 + 0.02²).
@@ -75,12 +75,12 @@ static void siblings_count_by_how_well_they_fit(void **state)
 	struct kc_block_time own[2] = {{block(8, 8, 1), 2}, {block(32, 32, 1), 8}};
 	struct kc_block_time good[3] = {{block(8, 8, 1), 2}, {block(32, 32, 1), 8}, {block(16, 16, 1), 6}};
 	struct kc_block_time bad[3] = {{block(8, 8, 1), 1}, {block(32, 32, 1), 1}, {block(16, 16, 1), 3}};
-	struct kc_block_curve mine = curve(own, 2), siblings[2] = {curve(bad, 3), curve(good, 3)};
+	struct kc_block_curve mine = curve(own, 2), donors[2] = {curve(bad, 3), curve(good, 3)};
 	struct kc_block_size target = block(16, 16, 1);
 	double w = 1 / 0.0004, v = 1 / (log(2) * log(2) + 0.0004);
 
 	(void)state;
-	assert_true(near(kc_blocks_predict(&mine, siblings, 2, &target), exp((w * log(6) + v * log(12)) / (w + v))));
+	assert_true(near(kc_blocks_predict(&mine, donors, 2, &target), exp((w * log(6) + v * log(12)) / (w + v))));
 }
 
 static void siblings_that_know_too_little_are_passed_over(void **state)
@@ -88,12 +88,12 @@ static void siblings_that_know_too_little_are_passed_over(void **state)
 	struct kc_block_time own[1] = {{block(32, 32, 2), 7}};
 	struct kc_block_time elsewhere[2] = {{block(8, 8, 1), 1}, {block(16, 16, 8), 3}};
 	struct kc_block_curve mine = curve(own, 1), nothing = curve(NULL, 0);
-	struct kc_block_curve siblings[2] = {curve(elsewhere, 2), curve(own, 1)};
+	struct kc_block_curve donors[2] = {curve(elsewhere, 2), curve(own, 1)};
 	struct kc_block_size target = block(16, 16, 8);
 
 	(void)state;
-	assert_true(near(kc_blocks_predict(&mine, siblings, 2, &target), kc_blocks_predict(&mine, NULL, 0, &target)));
-	assert_true(isnan(kc_blocks_predict(&nothing, siblings, 2, &target)));
+	assert_true(near(kc_blocks_predict(&mine, donors, 2, &target), kc_blocks_predict(&mine, NULL, 0, &target)));
+	assert_true(isnan(kc_blocks_predict(&nothing, donors, 2, &target)));
 }
 
 /*

@@ -133,25 +133,25 @@ static int kin(int a, int b)
 	return kc_curve_kinship(kc_device_builtin(gpus[a].device), kc_device_builtin(gpus[b].device)) > 0;
 }
 
-static double ours(const struct data *data, int gpu, unsigned timed, int tile, double size, int siblings)
+static double ours(const struct data *data, int gpu, unsigned timed, int tile, double size, int donors)
 {
 	struct kc_block_curve curves[GPUS];
 	struct curve own, others[GPUS];
 	uint32_t n = 0;
 
 	curve_at(data, gpu, timed, size, &own);
-	for (int other = 0; siblings && other < GPUS; other++) {
+	for (int other = 0; donors && other < GPUS; other++) {
 		if (other == gpu || !kin(other, gpu) || !data->of[other][tile].count)
 			continue;
 		curve_at(data, other, ~0U, size, &others[n]);
 		curves[n] = others[n].curve;
 		n++;
 	}
-	return siblings && !n ? NAN : kc_blocks_predict(&own.curve, curves, n, &data->of[gpu][tile].block);
+	return donors && !n ? NAN : kc_blocks_predict(&own.curve, curves, n, &data->of[gpu][tile].block);
 }
 
 /* The paper's basis: a row for each problem size of each other GPU, of the architecture or not of it. */
-static double papers(const struct data *data, int gpu, unsigned timed, int tile, double size, int siblings)
+static double papers(const struct data *data, int gpu, unsigned timed, int tile, double size, int donors)
 {
 	double rows[GPUS * SIZES_MAX * TILES], rates[TILES], out[TILES], error;
 	uint32_t groups[GPUS * SIZES_MAX], columns[TILES], at[TILES], n = 0, count = 0, timed_count = 0, k;
@@ -164,7 +164,7 @@ static double papers(const struct data *data, int gpu, unsigned timed, int tile,
 		int everywhere = t == tile || data->of[gpu][t].count;
 
 		for (int other = 0; other < GPUS; other++)
-			if (other != gpu && kin(other, gpu) == siblings)
+			if (other != gpu && kin(other, gpu) == donors)
 				everywhere = everywhere && data->of[other][t].count;
 		if (!everywhere)
 			continue;
@@ -176,7 +176,7 @@ static double papers(const struct data *data, int gpu, unsigned timed, int tile,
 	for (int other = 0; other < GPUS; other++) {
 		const struct series *sizes = &data->of[other][columns[0]];
 
-		if (other == gpu || kin(other, gpu) != siblings)
+		if (other == gpu || kin(other, gpu) != donors)
 			continue;
 		for (uint32_t i = 0; i < sizes->count; i++) {
 			struct curve row;
@@ -205,7 +205,7 @@ static double papers(const struct data *data, int gpu, unsigned timed, int tile,
 
 /* --- errors */
 
-typedef double predictor(const struct data *, int gpu, unsigned timed, int tile, double size, int siblings);
+typedef double predictor(const struct data *, int gpu, unsigned timed, int tile, double size, int donors);
 
 struct error {
 	double sum;
@@ -213,7 +213,7 @@ struct error {
 };
 
 /* every: of the problem sizes. */
-static struct error error_on(const struct data *data, int gpu, predictor *predict, int siblings, uint32_t every)
+static struct error error_on(const struct data *data, int gpu, predictor *predict, int donors, uint32_t every)
 {
 	struct error e = {0, 0};
 
@@ -228,7 +228,7 @@ static struct error error_on(const struct data *data, int gpu, predictor *predic
 			const struct series *s = &data->of[gpu][tile];
 
 			for (uint32_t i = every / 2; i < s->count && !(timed >> tile & 1); i += every) {
-				double ns = predict(data, gpu, timed, tile, s->sizes[i], siblings);
+				double ns = predict(data, gpu, timed, tile, s->sizes[i], donors);
 
 				if (isnan(ns))
 					continue;
@@ -240,14 +240,14 @@ static struct error error_on(const struct data *data, int gpu, predictor *predic
 	return e;
 }
 
-static double report(const struct data *data, const char *title, predictor *predict, int siblings, uint32_t every)
+static double report(const struct data *data, const char *title, predictor *predict, int donors, uint32_t every)
 {
 	struct error groups[2] = {{0, 0}};
 	double all;
 
 	printf("# |%-44s", title);
 	for (int gpu = 0; gpu < GPUS; gpu++) {
-		struct error e = error_on(data, gpu, predict, siblings, every);
+		struct error e = error_on(data, gpu, predict, donors, every);
 
 		groups[gpus[gpu].tuned].sum += e.sum;
 		groups[gpus[gpu].tuned].count += e.count;

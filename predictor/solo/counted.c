@@ -47,7 +47,7 @@ static int same_work(double a, double b)
 }
 
 /* Index of the first with no less work. */
-static uint32_t place_of(const struct kc_sizes *sizes, double work_cycles)
+static uint32_t first_not_smaller(const struct kc_sizes *sizes, double work_cycles)
 {
 	uint32_t at = 0;
 
@@ -58,7 +58,7 @@ static uint32_t place_of(const struct kc_sizes *sizes, double work_cycles)
 }
 
 /* The inner one whose neighbours are closest to one another. */
-static void forget_one(struct kc_sizes *sizes)
+static void drop_most_redundant(struct kc_sizes *sizes)
 {
 	const struct kc_curve_point *p = sizes->points;
 	uint32_t least = 1;
@@ -72,7 +72,7 @@ static void forget_one(struct kc_sizes *sizes)
 
 void kc_sizes_learn(struct kc_sizes *sizes, const struct kc_curve_point *point, double launch_ns, int64_t measured_ns)
 {
-	uint32_t at = place_of(sizes, point->work_cycles);
+	uint32_t at = first_not_smaller(sizes, point->work_cycles);
 	struct kc_curve_point *here = &sizes->points[at];
 	double ns = kc__scaled_ns(launch_ns, (double)measured_ns);
 
@@ -86,8 +86,8 @@ void kc_sizes_learn(struct kc_sizes *sizes, const struct kc_curve_point *point, 
 		return;
 	}
 	if (sizes->count == KC_SIZES) {
-		forget_one(sizes);
-		at = place_of(sizes, point->work_cycles);
+		drop_most_redundant(sizes);
+		at = first_not_smaller(sizes, point->work_cycles);
 		here = &sizes->points[at];
 	}
 	memmove(here + 1, here, (sizes->count - at) * sizeof(*here));
@@ -98,7 +98,7 @@ void kc_sizes_learn(struct kc_sizes *sizes, const struct kc_curve_point *point, 
 
 static double half_width(const struct kc_sizes *sizes, const struct kc_curve_point *point)
 {
-	uint32_t at = place_of(sizes, point->work_cycles);
+	uint32_t at = first_not_smaller(sizes, point->work_cycles);
 	int known = at < sizes->count && same_work(sizes->points[at].work_cycles, point->work_cycles);
 
 	if (known || (at > 0 && at < sizes->count))

@@ -55,7 +55,7 @@ static double warmup(const struct kc_curve_law *law, double ns)
 }
 
 /* What is longer runs warmer, which makes it shorter: the fixed point, near enough after a few rounds. */
-static double warmed(const struct kc_curve_law *law, double known_ns, double ns)
+static double with_warmup(const struct kc_curve_law *law, double known_ns, double ns)
 {
 	enum { ROUNDS = 3 };
 	double cold = ns / warmup(law, known_ns);
@@ -71,7 +71,7 @@ static double without_floor(const struct kc_curve_law *law, const struct kc_curv
 	double ratio =
 	    quantised(law, target->work_cycles, target->waves) / quantised(law, known->work_cycles, known->waves);
 
-	return warmed(law, known->time_ns, known->time_ns * ratio);
+	return with_warmup(law, known->time_ns, known->time_ns * ratio);
 }
 
 static double floor_ns(const struct kc_curve_law *law, const struct kc_curve *curve,
@@ -107,7 +107,7 @@ static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
 }
 
 /* Where work lies between two points, 0 to 1, by its logarithm. */
-static double way(const struct kc_curve_point *low, const struct kc_curve_point *high, double work_cycles)
+static double position_between(const struct kc_curve_point *low, const struct kc_curve_point *high, double work_cycles)
 {
 	return log(work_cycles / low->work_cycles) / log(high->work_cycles / low->work_cycles);
 }
@@ -116,7 +116,7 @@ static double between(const struct kc_curve_law *law, const struct kc_curve *cur
 		      const struct kc_curve_point *target)
 {
 	const struct kc_curve_point *low = &curve->points[above - 1], *high = &curve->points[above];
-	double at = way(low, high, target->work_cycles);
+	double at = position_between(low, high, target->work_cycles);
 
 	return pow(from_one(law, curve, low, target), 1 - at) * pow(from_one(law, curve, high, target), at);
 }
@@ -148,7 +148,7 @@ static struct departure departure(const struct kc_curve_law *law, const struct k
 
 	if (above == 0 || above == curve->count)
 		return departure_at(law, curve, anchor, &curve->points[above ? above - 1 : 0]);
-	at = way(&curve->points[above - 1], &curve->points[above], work_cycles);
+	at = position_between(&curve->points[above - 1], &curve->points[above], work_cycles);
 	low = departure_at(law, curve, anchor, &curve->points[above - 1]);
 	if (at <= 0)
 		return low;
@@ -164,7 +164,7 @@ static const struct kc_curve_point *nearest(const struct kc_curve *curve, double
 
 	if (above == 0 || above == curve->count)
 		return &p[above ? above - 1 : 0];
-	return way(&p[above - 1], &p[above], work_cycles) < 0.5 ? &p[above - 1] : &p[above];
+	return position_between(&p[above - 1], &p[above], work_cycles) < 0.5 ? &p[above - 1] : &p[above];
 }
 
 static double median(double *values, uint32_t count)
@@ -181,23 +181,23 @@ static double median(double *values, uint32_t count)
 }
 
 /* own_ns from this device's nearest size, corrected by what the siblings did between the same two sizes. */
-static double with_siblings(const struct kc_curve_law *law, const struct kc_curve_point *anchor, double own_ns,
-			    const struct kc_curve *siblings, uint32_t sibling_count,
-			    const struct kc_curve_point *target)
+static double corrected_by_donors(const struct kc_curve_law *law, const struct kc_curve_point *anchor, double own_ns,
+				  const struct kc_curve *donors, uint32_t donor_count,
+				  const struct kc_curve_point *target)
 {
-	double from_model[KC_CURVE_SIBLINGS], from_work[KC_CURVE_SIBLINGS];
+	double from_model[KC_CURVE_DONORS], from_work[KC_CURVE_DONORS];
 	double by_work, corrected;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < sibling_count && n < KC_CURVE_SIBLINGS; i++) {
+	for (uint32_t i = 0; i < donor_count && n < KC_CURVE_DONORS; i++) {
 		const struct kc_curve_point *start;
 		struct departure here, there;
 
-		if (!siblings[i].count)
+		if (!donors[i].count)
 			continue;
-		start = nearest(&siblings[i], anchor->work_cycles);
-		here = departure(law, &siblings[i], start, anchor->work_cycles);
-		there = departure(law, &siblings[i], start, target->work_cycles);
+		start = nearest(&donors[i], anchor->work_cycles);
+		here = departure(law, &donors[i], start, anchor->work_cycles);
+		there = departure(law, &donors[i], start, target->work_cycles);
 		from_model[n] = there.from_model - here.from_model;
 		from_work[n++] = there.from_work - here.from_work;
 	}
@@ -209,44 +209,45 @@ static double with_siblings(const struct kc_curve_law *law, const struct kc_curv
 }
 
 /* A sibling's time for the target, as if its cores and its waves were this device's. */
-static double transferred(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *sibling,
+static double transferred(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *donor,
 			  const struct kc_curve_point *target)
 {
-	const struct kc_curve_point *near = nearest(sibling, target->work_cycles);
-	struct departure departed = departure(law, sibling, near, target->work_cycles);
-	double per_cycle = near->time_ns / near->work_cycles * exp(departed.from_work);
+	const struct kc_curve_point *near = nearest(donor, target->work_cycles);
+	struct departure departure_there = departure(law, donor, near, target->work_cycles);
+	double per_cycle = near->time_ns / near->work_cycles * exp(departure_there.from_work);
 	double waves = near->waves * target->work_cycles / near->work_cycles;
 	double there = quantised(law, target->work_cycles, waves);
 	double here = quantised(law, target->work_cycles, target->waves);
 
-	return per_cycle * target->work_cycles * sibling->core_hz / own->core_hz * here / there;
+	return per_cycle * target->work_cycles * donor->core_hz / own->core_hz * here / there;
 }
 
-static double from_siblings(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *siblings,
-			    uint32_t sibling_count, const struct kc_curve_point *target)
+static double predicted_from_donors(const struct kc_curve_law *law, const struct kc_curve *own,
+				    const struct kc_curve *donors, uint32_t donor_count,
+				    const struct kc_curve_point *target)
 {
-	double log_ns[KC_CURVE_SIBLINGS];
+	double log_ns[KC_CURVE_DONORS];
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < sibling_count && n < KC_CURVE_SIBLINGS; i++) {
-		if (siblings[i].count)
-			log_ns[n++] = log(transferred(law, own, &siblings[i], target));
+	for (uint32_t i = 0; i < donor_count && n < KC_CURVE_DONORS; i++) {
+		if (donors[i].count)
+			log_ns[n++] = log(transferred(law, own, &donors[i], target));
 	}
 	return n ? exp(median(log_ns, n)) : NAN;
 }
 
-double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *siblings,
-			uint32_t sibling_count, const struct kc_curve_point *target)
+double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *donors,
+			uint32_t donor_count, const struct kc_curve_point *target)
 {
 	uint32_t above = points_up_to(own, target->work_cycles);
 	const struct kc_curve_point *anchor;
 	double ns;
 
 	if (!own->count)
-		return from_siblings(law, own, siblings, sibling_count, target);
+		return predicted_from_donors(law, own, donors, donor_count, target);
 	if (above > 0 && above < own->count)
 		return between(law, own, above, target);
 	anchor = &own->points[above ? own->count - 1 : 0];
 	ns = from_one(law, own, anchor, target);
-	return with_siblings(law, anchor, ns, siblings, sibling_count, target);
+	return corrected_by_donors(law, anchor, ns, donors, donor_count, target);
 }

@@ -65,14 +65,14 @@ struct kc_curve kc_curve_of(const struct kc_device *device);
  * nothing. Where there are curves of 2, those of 1 had better be left out. */
 int kc_curve_kinship(const struct kc_device *a, const struct kc_device *b);
 
-#define KC_CURVE_SIBLINGS 8u /* more are not read */
+#define KC_CURVE_DONORS 8u /* more are not read */
 
 /*
  * ns. own: this device's sizes, may be empty; siblings: the same kernel and
  * block shape on other devices, empty ones are passed over. Between two known
  * sizes the siblings are not asked. NAN where nothing at all is known.
  */
-double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *siblings,
-			uint32_t sibling_count, const struct kc_curve_point *target);
+double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *donors,
+			uint32_t donor_count, const struct kc_curve_point *target);
 
 #endif

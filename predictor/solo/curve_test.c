@@ -106,33 +106,33 @@ static void a_sibling_lends_its_shape(void **state)
 {
 	static const struct kc_curve_law law = {.bandwidth_share = 1};
 	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 5000}), 1);
-	struct kc_curve siblings[] = {nothing, curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},
-							       {.work_cycles = 1000, .waves = 10, .time_ns = 16000}),
-							2)};
+	struct kc_curve donors[] = {nothing, curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},
+							     {.work_cycles = 1000, .waves = 10, .time_ns = 16000}),
+						      2)};
 	struct kc_curve_point target = {.work_cycles = 1000, .waves = 10}, same = {.work_cycles = 100, .waves = 1};
 
 	(void)state;
-	assert_ns(kc_curve_predict(&law, &own, siblings, 2, &target), 40000);
-	assert_ns(kc_curve_predict(&law, &own, siblings, 2, &same), 5000);
-	assert_ns(kc_curve_predict(&law, &own, siblings, 1, &target), 50000);
+	assert_ns(kc_curve_predict(&law, &own, donors, 2, &target), 40000);
+	assert_ns(kc_curve_predict(&law, &own, donors, 2, &same), 5000);
+	assert_ns(kc_curve_predict(&law, &own, donors, 1, &target), 50000);
 }
 
 /* Nothing measured here: a device with twice the cores times clock took 2 µs, this one takes 4. */
 static void a_sibling_lends_its_time(void **state)
 {
 	static const struct kc_curve_law law = {.bandwidth_share = 1};
-	struct kc_curve sibling = {.core_hz = 2e12,
-				   .points = POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},
-						    {.work_cycles = 400, .waves = 4, .time_ns = 8000}),
-				   .count = 2};
+	struct kc_curve donor = {.core_hz = 2e12,
+				 .points = POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},
+						  {.work_cycles = 400, .waves = 4, .time_ns = 8000}),
+				 .count = 2};
 	struct kc_curve_point target = {.work_cycles = 100, .waves = 2};
 
 	(void)state;
-	assert_ns(kc_curve_predict(&law, &nothing, &sibling, 1, &target), 4000);
+	assert_ns(kc_curve_predict(&law, &nothing, &donor, 1, &target), 4000);
 	target.work_cycles = 200;
-	assert_ns(kc_curve_predict(&law, &nothing, &sibling, 1, &target), 8000);
+	assert_ns(kc_curve_predict(&law, &nothing, &donor, 1, &target), 8000);
 	target.work_cycles = 4000;
-	assert_ns(kc_curve_predict(&law, &nothing, &sibling, 1, &target), 160000);
+	assert_ns(kc_curve_predict(&law, &nothing, &donor, 1, &target), 160000);
 }
 
 static void kinship(void **state)

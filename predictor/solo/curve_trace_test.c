@@ -315,7 +315,7 @@ static double percent(struct error e)
 
 /* The same kernel and block shape on other GPUs of the closest kind, without GPU `hidden`. */
 static uint32_t siblings_of(const struct data *data, const struct series *own, int hidden,
-			    struct kc_curve out[KC_CURVE_SIBLINGS])
+			    struct kc_curve out[KC_CURVE_DONORS])
 {
 	const struct kc_device *device = kc_device_builtin(gpus[own->gpu].device);
 	uint32_t n = 0;
@@ -335,7 +335,7 @@ static uint32_t siblings_of(const struct data *data, const struct series *own, i
 
 /* Predicts every size but those at first..first + known - 1, which are known. */
 static struct error errors(const struct kc_curve_law *law, const struct series *s, uint32_t first, uint32_t known,
-			   const struct kc_curve *siblings, uint32_t sibling_count)
+			   const struct kc_curve *donors, uint32_t donor_count)
 {
 	struct kc_curve own = {s->curve.core_hz, s->curve.bytes_per_s, s->points + first, known};
 	struct error e = {0, 0};
@@ -347,7 +347,7 @@ static struct error errors(const struct kc_curve_law *law, const struct series *
 		if (i >= first && i < first + known)
 			continue;
 		target.time_ns = 0;
-		ns = kc_curve_predict(law, &own, siblings, sibling_count, &target);
+		ns = kc_curve_predict(law, &own, donors, donor_count, &target);
 		e.sum += fabs(ns / s->points[i].time_ns - 1);
 		e.count++;
 	}
@@ -360,7 +360,7 @@ static struct error scenario_errors(const struct data *data, enum scenario scena
 				    const struct series *s, int hidden)
 {
 	static const struct kc_curve_law equation; /* every term off: Equation 3 with λ of the smallest size */
-	struct kc_curve plain = s->curve, siblings[KC_CURVE_SIBLINGS];
+	struct kc_curve plain = s->curve, donors[KC_CURVE_DONORS];
 	struct series bare;
 
 	switch (scenario) {
@@ -372,7 +372,7 @@ static struct error scenario_errors(const struct data *data, enum scenario scena
 	case THREE_SMALLEST:
 		return errors(law, s, 0, 3, NULL, 0);
 	case KNOWN_ELSEWHERE:
-		return errors(law, s, 0, 1, siblings, siblings_of(data, s, hidden, siblings));
+		return errors(law, s, 0, 1, donors, siblings_of(data, s, hidden, donors));
 	default:
 		return errors(law, s, 0, 1, NULL, 0);
 	}
@@ -478,7 +478,7 @@ static double carried(const struct data *data, const struct kc_curve_law *law, i
 
 	for (int i = 0; i < data->count; i++) {
 		const struct series *s = &data->series[i];
-		struct kc_curve known[KC_CURVE_SIBLINGS];
+		struct kc_curve known[KC_CURVE_DONORS];
 		uint32_t n = 0;
 
 		for (int j = 0; j < data->count; j++) {

@@ -20,7 +20,7 @@ enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
 #define FIRST_WEIGHT 0.25      /* a kernel's first launch runs cold */
 #define OVERLAPPED_WEIGHT 0.25 /* the predicted slowdown it is divided by may be wrong */
 #define RELATED_SPREAD 0.1     /* to another GPU of the architecture: 6 to 9 % mean error on the recorded BSP runs */
-#define ECHO_WEIGHT 0.05       /* a repeated launch says little new about its parents */
+#define REPEAT_WEIGHT 0.05     /* a repeated launch says little new about its parents */
 #define CLIP 1.5               /* Huber: residuals count up to this many deviations */
 #define LEAST_SPREAD 0.005     /* CUPTI's clock ticks; no kernel is steadier */
 #define RUN_LENGTH 6u          /* outliers on one side in a row: the clock or the phase has changed */
@@ -65,9 +65,9 @@ static double t95(double freedom)
 static double half_width(const struct kc_lambda *node)
 {
 	double freedom = PRIOR_COUNT + node->spread_count;
-	double own = node->weight > 0 ? 1 / node->weight : 0;
+	double is_leaf = node->weight > 0 ? 1 / node->weight : 0;
 
-	return t95(freedom) * sqrt(node->variance * (1 + own)) * node->widening;
+	return t95(freedom) * sqrt(node->variance * (1 + is_leaf)) * node->widening;
 }
 
 struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state)
@@ -103,12 +103,12 @@ static double predicted_ns(const struct kc_lambda *node, const struct kc_work *w
 }
 
 /* Nothing was known before: take it as it is. */
-static void start_from(struct kc_lambda *node, const struct kc_work *work, double ns)
+static void set_from_duration(struct kc_lambda *node, const struct kc_work *work, double ns)
 {
 	node->log_value = log(work->unit_ns / kc__scaled_ns(work->launch_ns, ns));
 }
 
-static void count_run(struct kc_lambda *node, double error, double limit)
+static void count_outliers_in_a_row(struct kc_lambda *node, double error, double limit)
 {
 	int32_t side = error > 0 ? 1 : -1;
 
@@ -152,20 +152,20 @@ static void move(struct kc_lambda *node, const struct kc_work *work, double expe
 
 static void restart(struct kc_lambda *node, const struct kc_work *work, double ns)
 {
-	start_from(node, work, ns);
+	set_from_duration(node, work, ns);
 	node->weight = 1;
 	node->run = 0;
 }
 
 /* A repeated launch. */
-static void refine(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+static void refine_own(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
 	double expected_ns = predicted_ns(node, work), error = log(ns / expected_ns);
 	double limit = CLIP * sqrt(node->variance) * (1 + 1 / fmax(node->weight, FIRST_WEIGHT));
 	double clipped = node->count < SETTLED ? error : fmin(fmax(error, -limit), limit);
 
 	learn_coverage(node, error);
-	count_run(node, error, limit);
+	count_outliers_in_a_row(node, error, limit);
 	learn_spread(node, fmin(fmax(error, -limit), limit), weight);
 	if (node->run >= RUN_LENGTH)
 		restart(node, work, ns);
@@ -175,7 +175,7 @@ static void refine(struct kc_lambda *node, const struct kc_work *work, double ns
 
 /* What a first measurement of one of its children says to a parent: how far
  * apart children are, and where their middle is. */
-static void hear_of_child(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+static void learn_from_new_child(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
 	double expected_ns = predicted_ns(node, work), error = log(ns / expected_ns);
 
@@ -183,20 +183,20 @@ static void hear_of_child(struct kc_lambda *node, const struct kc_work *work, do
 	move(node, work, expected_ns, error, weight);
 }
 
-static void hear_echo(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+static void learn_from_repeat(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
 	double expected_ns = predicted_ns(node, work);
 
-	move(node, work, expected_ns, log(ns / expected_ns), ECHO_WEIGHT * weight);
+	move(node, work, expected_ns, log(ns / expected_ns), REPEAT_WEIGHT * weight);
 }
 
-static void begin(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
+static void start_node(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
-	start_from(node, work, ns);
+	set_from_duration(node, work, ns);
 	node->weight = FIRST_WEIGHT * weight;
 }
 
-static double units(const struct kc_work *work, const struct kc_work *from_work)
+static double log_unit_ratio(const struct kc_work *work, const struct kc_work *from_work)
 {
 	return work && from_work ? log(work->unit_ns / from_work->unit_ns) : 0;
 }
@@ -208,13 +208,13 @@ void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const s
 
 	*node = *from;
 	node->parent = parent;
-	node->log_value += units(work, from_work);
+	node->log_value += log_unit_ratio(work, from_work);
 }
 
 void kc_lambda_suppose(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
 		       const struct kc_work *from_work)
 {
-	node->log_value = from->log_value + units(work, from_work);
+	node->log_value = from->log_value + log_unit_ratio(work, from_work);
 	node->variance = RELATED_SPREAD * RELATED_SPREAD;
 	node->weight = FIRST_WEIGHT;
 	node->count = 1;
@@ -225,7 +225,7 @@ void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t
 {
 	double weight = overlapped ? OVERLAPPED_WEIGHT : 1;
 	double ns = (double)measured_ns;
-	int own = 1, child_was_new = 0;
+	int is_leaf = 1, child_was_new = 0;
 
 	if (measured_ns <= 0 || !(work->unit_ns > 0))
 		return;
@@ -235,15 +235,15 @@ void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t
 		int new = !node->count;
 
 		if (new)
-			begin(node, work, ns, weight);
-		else if (own)
-			refine(node, work, ns, weight);
+			start_node(node, work, ns, weight);
+		else if (is_leaf)
+			refine_own(node, work, ns, weight);
 		else if (child_was_new)
-			hear_of_child(node, work, ns, weight);
+			learn_from_new_child(node, work, ns, weight);
 		else
-			hear_echo(node, work, ns, weight);
+			learn_from_repeat(node, work, ns, weight);
 		node->count++;
 		child_was_new = new;
-		own = 0;
+		is_leaf = 0;
 	}
 }

@@ -59,7 +59,7 @@ static float grid_distance(const struct kc_scaling_size *a, const struct kc_scal
 	return sum;
 }
 
-static int same(const struct kc_scaling_size *a, const struct kc_scaling_size *b)
+static int is_same_size(const struct kc_scaling_size *a, const struct kc_scaling_size *b)
 {
 	return fabsf(a->log_waves - b->log_waves) < SAME_SIZE && fabsf(a->log_threads - b->log_threads) < SAME_SIZE &&
 	       grid_distance(a, b) < SAME_SIZE;
@@ -107,7 +107,7 @@ static uint32_t most_redundant(const struct kc_scaling *scaling)
 	return found;
 }
 
-static uint32_t room(struct kc_scaling *scaling)
+static uint32_t point_to_write(struct kc_scaling *scaling)
 {
 	if (scaling->count < KC_SCALING_POINTS)
 		return scaling->count++;
@@ -121,10 +121,10 @@ void kc_scaling_learn(struct kc_scaling *scaling, const struct kc_scaling_size *
 
 	if (measured_ns <= 0)
 		return;
-	while (i < scaling->count && !same(&scaling->points[i].size, size))
+	while (i < scaling->count && !is_same_size(&scaling->points[i].size, size))
 		i++;
 	if (i == scaling->count) {
-		i = room(scaling);
+		i = point_to_write(scaling);
 		scaling->points[i] = (struct kc_scaling_point){.size = *size};
 	}
 	scaling->last = i;
@@ -134,8 +134,8 @@ void kc_scaling_learn(struct kc_scaling *scaling, const struct kc_scaling_size *
 }
 
 /* The size as the line is followed there, and the shortest time to be believed. */
-static struct kc_scaling_size reached(const struct kc_scaling *scaling, const struct kc_scaling_size *size,
-				      double *least_log_ns)
+static struct kc_scaling_size damped_size(const struct kc_scaling *scaling, const struct kc_scaling_size *size,
+					  double *least_log_ns)
 {
 	struct kc_scaling_size at = *size;
 	double low = INFINITY, high = -INFINITY, beyond, kept;
@@ -169,7 +169,7 @@ int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling
 
 	if (!n)
 		return -ENODATA;
-	at = reached(scaling, size, &least);
+	at = damped_size(scaling, size, &least);
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = 0; j <= i; j++)
 			l[i * n + j] = covariance(law, &points[i].size, &points[j].size) + (i == j ? noise : 0);

@@ -26,7 +26,7 @@ struct answer {
 	struct kc_basis_curve measured; /* on the device, timed or not */
 	struct kc_basis_curve timed;
 	struct row rows[KC_BASIS_COLUMNS];
-	uint32_t row_count, siblings;
+	uint32_t row_count, donors;
 	uint64_t left_out; /* launches of the kernel on the device */
 };
 
@@ -185,13 +185,13 @@ static double by_stored_vectors(const struct kc_stored_basis *stored, const stru
 }
 
 /* The same problem on other devices of the architecture; those of the same compute capability alone where there are. */
-static uint32_t siblings_of(const struct kc_basis_known *known, uint32_t kernel, int64_t device, const struct answer *a,
-			    struct kc_basis_curve *curves)
+static uint32_t donors_of(const struct kc_basis_known *known, uint32_t kernel, int64_t device, const struct answer *a,
+			  struct kc_basis_curve *curves)
 {
 	uint32_t n = 0;
 
 	for (int kinship = 2; kinship > 0 && !n; kinship--)
-		for (size_t i = 0; i < known->device_count && n < KC_CURVE_SIBLINGS; i++) {
+		for (size_t i = 0; i < known->device_count && n < KC_CURVE_DONORS; i++) {
 			if (known->devices[i].id == device ||
 			    kc_curve_kinship(&known->devices[i].device, &a->device) != kinship)
 				continue;
@@ -201,26 +201,26 @@ static uint32_t siblings_of(const struct kc_basis_known *known, uint32_t kernel,
 	return n;
 }
 
-static void predict(struct answer *a, const struct kc_basis_curve *siblings, uint32_t count)
+static void predict(struct answer *a, const struct kc_basis_curve *donors, uint32_t count)
 {
-	struct kc_block_curve own = {a->timed.times, a->timed.count}, others[KC_CURVE_SIBLINGS];
+	struct kc_block_curve own = {a->timed.times, a->timed.count}, others[KC_CURVE_DONORS];
 
 	for (uint32_t i = 0; i < count; i++)
-		others[i] = (struct kc_block_curve){siblings[i].times, siblings[i].count};
+		others[i] = (struct kc_block_curve){donors[i].times, donors[i].count};
 	for (uint32_t i = 0; i < a->row_count; i++)
 		a->rows[i].ns = kc_blocks_predict(&own, others, count, &a->rows[i].size);
 }
 
 /* Block sizes nobody asked for by name: those known here or elsewhere, and not timed. */
-static void ask_all(struct answer *a, const struct kc_basis_curve *siblings)
+static void ask_all(struct answer *a, const struct kc_basis_curve *donors)
 {
 	for (uint32_t i = 0; i < a->measured.count; i++)
 		if (!find(&a->timed, a->measured.times[i].size.block))
 			ask(a, &a->measured, a->measured.times[i].size.block);
-	for (uint32_t s = 0; s < a->siblings; s++)
-		for (uint32_t i = 0; i < siblings[s].count; i++)
-			if (!find(&a->timed, siblings[s].times[i].size.block))
-				ask(a, &siblings[s], siblings[s].times[i].size.block);
+	for (uint32_t s = 0; s < a->donors; s++)
+		for (uint32_t i = 0; i < donors[s].count; i++)
+			if (!find(&a->timed, donors[s].times[i].size.block))
+				ask(a, &donors[s], donors[s].times[i].size.block);
 }
 
 /* What was measured of the problem, and what of that counts as timed. An exit status, after a message. */
@@ -247,7 +247,7 @@ static int find_measured(const struct kc_basis_question *q, const struct kc_basi
 /* Status of the answer: of a kernel in the database. */
 static int look_up(const struct kc_basis_question *q, const struct kc_basis_known *known, struct answer *a)
 {
-	static struct kc_basis_curve siblings[KC_CURVE_SIBLINGS];
+	static struct kc_basis_curve donors[KC_CURVE_DONORS];
 	int64_t kernel = kc_basis_find_kernel(known->sweeps, q->kernel), device;
 	struct kc_basis_rows rows;
 	int status;
@@ -259,12 +259,12 @@ static int look_up(const struct kc_basis_question *q, const struct kc_basis_know
 		status = find_measured(q, known, (uint32_t)kernel, device, a);
 	if (status != KC_EXIT_OK)
 		return status;
-	a->siblings = siblings_of(known, (uint32_t)kernel, device, a, siblings);
+	a->donors = donors_of(known, (uint32_t)kernel, device, a, donors);
 	for (uint32_t i = 0; i < q->asked.count; i++)
 		ask(a, &a->measured, q->asked.block[i]);
 	if (!q->asked.count)
-		ask_all(a, siblings);
-	predict(a, siblings, a->siblings);
+		ask_all(a, donors);
+	predict(a, donors, a->donors);
 	if (kc_basis_rows_make(known->sweeps, &rows)) {
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
@@ -331,7 +331,7 @@ static int print_json(const struct answer *a, int simulated)
 	json_object_set_new(out, "module", a->module ? kc_json_text(a->module) : json_null());
 	json_object_set_new(out, "device", kc_json_text(a->device.name));
 	json_object_set_new(out, "size", kc_json_real(a->size > 0 ? a->size : NAN));
-	json_object_set_new(out, "siblings", json_integer(a->siblings));
+	json_object_set_new(out, "siblings", json_integer(a->donors));
 	json_object_set_new(out, "launches_left_out", a->kernel ? json_integer((json_int_t)a->left_out) : json_null());
 	for (uint32_t i = 0; i < a->timed.count; i++) {
 		json_t *entry = block_json(&a->timed.times[i].size);
@@ -378,8 +378,8 @@ static void put_problem(const struct answer *a)
 	char size[KC_FORMAT_BYTES], left_out[KC_FORMAT_BYTES];
 
 	printf("%s%s%s on %s, size %s; known on %u other device%s of the architecture\n", a->kernel,
-	       *a->module ? " of " : "", a->module, a->device.name, kc_basis_size_text(a->size, size), a->siblings,
-	       a->siblings == 1 ? "" : "s");
+	       *a->module ? " of " : "", a->module, a->device.name, kc_basis_size_text(a->size, size), a->donors,
+	       a->donors == 1 ? "" : "s");
 	printf("%u block size%s of this problem; %s launch%s of other sizes left out\n\n", a->measured.count,
 	       a->measured.count == 1 ? "" : "s", kc_format_count(a->left_out, left_out), a->left_out == 1 ? "" : "es");
 }

@@ -26,7 +26,7 @@ struct file {
 };
 
 struct answer {
-	struct file own, known[KC_TUNING_LENDERS];
+	struct file own, known[KC_TUNING_DONORS];
 	struct kc_device device;
 	struct kc_space space; /* own */
 	uint32_t known_count;
@@ -246,14 +246,14 @@ static int set_space(const struct kc_basis_space_question *question, struct answ
 
 /* --- predicting */
 
-static struct kc_space_times lend(const struct file *lender, const struct file *own)
+static struct kc_space_times donor_times(const struct file *donor, const struct file *own)
 {
-	struct kc_space_times times = {.space = space_of(lender), .ns = lender->ns};
+	struct kc_space_times times = {.space = space_of(donor), .ns = donor->ns};
 
-	for (uint32_t p = 0; p < lender->parameters; p++) {
+	for (uint32_t p = 0; p < donor->parameters; p++) {
 		times.same_as[p] = -1;
 		for (uint32_t q = 0; q < own->parameters; q++)
-			if (!strcmp(lender->names[p], own->names[q]))
+			if (!strcmp(donor->names[p], own->names[q]))
 				times.same_as[p] = (int32_t)q;
 	}
 	return times;
@@ -281,19 +281,19 @@ static int pick_timed(struct answer *a)
 
 static int predict(struct answer *a)
 {
-	struct kc_space_times lenders[KC_TUNING_LENDERS];
-	struct kc_tuning_lenders borrowed;
+	struct kc_space_times donors[KC_TUNING_DONORS];
+	struct kc_tuning_donors transferred;
 	int rc = pick_timed(a);
 
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < a->known_count; i++)
-		lenders[i] = lend(&a->known[i], &a->own);
-	rc = kc_tuning_borrow(&a->space, a->timed, a->timed_ns, a->timed_count, lenders, a->known_count, &borrowed);
+		donors[i] = donor_times(&a->known[i], &a->own);
+	rc = kc_tuning_transfer(&a->space, a->timed, a->timed_ns, a->timed_count, donors, a->known_count, &transferred);
 	if (!rc) {
-		rc = kc_tuning_predict(&a->space, a->timed, a->timed_ns, a->timed_count, &borrowed, SEED, a->all,
+		rc = kc_tuning_predict(&a->space, a->timed, a->timed_ns, a->timed_count, &transferred, SEED, a->all,
 				       a->own.count, a->predicted_ns);
-		kc_tuning_lenders_free(&borrowed);
+		kc_tuning_donors_free(&transferred);
 	}
 	if (rc == -EINVAL)
 		fail(&a->own, 0, "nothing to predict from: no parameter varies, or --known has none of them");

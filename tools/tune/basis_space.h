@@ -13,7 +13,7 @@ struct kc_basis_space_question {
 	const char *device;              /* a built-in one, or a file; may be NULL */
 	const char *axes[KC_SPACE_AXES]; /* "BX:BX*TILE" or "BX:BX*TILE:4096": threads, what they cover, of how much */
 	uint32_t axis_count;
-	const char *known[KC_TUNING_LENDERS]; /* the same kernel elsewhere */
+	const char *known[KC_TUNING_DONORS]; /* the same kernel elsewhere */
 	uint32_t known_count;
 };
 

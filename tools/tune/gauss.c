@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMOOTH, BENT, ROUGH, PARTS };
+enum { SMOOTH, MATERN, EXPONENTIAL, PARTS };
 
 /* Where the search for scales starts, and how far from there (standard deviations of logarithms) is easily believed. */
 static const struct {
 	double amplitude, length;
-} starts[PARTS] = {[SMOOTH] = {1, 3}, [BENT] = {0.1, 1}, [ROUGH] = {0.1, 3}};
+} starts[PARTS] = {[SMOOTH] = {1, 3}, [MATERN] = {0.1, 1}, [EXPONENTIAL] = {0.1, 3}};
 #define START_SHARE 1.0
 #define START_NOISE 0.01
 #define PRIOR_PRECISION 0.5 /* of logarithms: a factor of 4 is one standard deviation */
@@ -71,12 +71,12 @@ static void start(double *scales, uint32_t columns)
 /* --- likeness */
 
 /* Equations 4.9, 4.17 and 4.18. */
-static double likeness(int part, double apart)
+static double correlation(int part, double apart)
 {
 	switch (part) {
 	case SMOOTH:
 		return exp(-apart * apart / 2);
-	case BENT:
+	case MATERN:
 		return (1 + sqrt(3) * apart) * exp(-sqrt(3) * apart);
 	default:
 		return exp(-apart);
@@ -84,12 +84,12 @@ static double likeness(int part, double apart)
 }
 
 /* How it grows with the logarithm of the length. */
-static double growth(int part, double apart, double alike)
+static double correlation_slope(int part, double apart, double alike)
 {
 	switch (part) {
 	case SMOOTH:
 		return apart * apart * alike;
-	case BENT:
+	case MATERN:
 		return 3 * apart * apart * exp(-sqrt(3) * apart);
 	default:
 		return apart * alike;
@@ -109,7 +109,8 @@ static void fill_table(const struct column *column, int part, double log_share, 
 	for (uint32_t i = 0; i < column->count; i++) {
 		for (uint32_t j = 0; j <= i; j++) {
 			size_t at = (size_t)i * column->count + j, mirrored = (size_t)j * column->count + i;
-			double apart = (column->values[i] - column->values[j]) / length, alike = likeness(part, apart);
+			double apart = (column->values[i] - column->values[j]) / length,
+			       alike = correlation(part, apart);
 
 			table->factor[at] = table->factor[mirrored] = (1 + share * alike) / (1 + share);
 			if (!table->by_share)
@@ -117,7 +118,7 @@ static void fill_table(const struct column *column, int part, double log_share, 
 			table->by_share[at] = table->by_share[mirrored] =
 			    share * (alike - 1) / ((1 + share) * (1 + share * alike));
 			table->by_length[at] = table->by_length[mirrored] =
-			    share * growth(part, apart, alike) / (1 + share * alike);
+			    share * correlation_slope(part, apart, alike) / (1 + share * alike);
 		}
 	}
 }
@@ -185,8 +186,8 @@ static int new_workspace(const struct kc_gauss *g, struct workspace *w)
 	    .weights = malloc(g->rows * sizeof(double)),
 	    .table = {malloc(table), malloc(table), malloc(table)},
 	};
-	if (w->parts[SMOOTH] && w->parts[BENT] && w->parts[ROUGH] && w->k && w->inverse && w->spare && w->weights &&
-	    w->table.factor && w->table.by_share && w->table.by_length)
+	if (w->parts[SMOOTH] && w->parts[MATERN] && w->parts[EXPONENTIAL] && w->k && w->inverse && w->spare &&
+	    w->weights && w->table.factor && w->table.by_share && w->table.by_length)
 		return 0;
 	free_workspace(w);
 	return -ENOMEM;
@@ -261,14 +262,14 @@ static int factorise(const struct kc_gauss *g, const double *scales, struct work
 	for (int p = 0; p < PARTS; p++)
 		fill_part(g, p, scales, &bare, w->parts[p]);
 	for (size_t i = 0; i < (size_t)n * n; i++)
-		w->k[i] = w->parts[SMOOTH][i] + w->parts[BENT][i] + w->parts[ROUGH][i];
+		w->k[i] = w->parts[SMOOTH][i] + w->parts[MATERN][i] + w->parts[EXPONENTIAL][i];
 	for (uint32_t i = 0; i < n; i++)
 		w->k[(size_t)i * n + i] += exp(scales[kc__gauss_scales(g->columns) - 1]);
 	return kc__cholesky(w->k, n);
 }
 
-static int surprise_in(const struct kc_gauss *g, const double *scales, struct workspace *w, double *surprise,
-		       double *slopes)
+static int neg_log_likelihood_in(const struct kc_gauss *g, const double *scales, struct workspace *w,
+				 double *neg_log_likelihood, double *slopes)
 {
 	uint32_t last = kc__gauss_scales(g->columns) - 1, n = g->rows;
 	double trace = 0;
@@ -276,9 +277,9 @@ static int surprise_in(const struct kc_gauss *g, const double *scales, struct wo
 	if (factorise(g, scales, w))
 		return -EDOM;
 	solve(g, w->k, w->weights);
-	*surprise = kc__dot(g->y, w->weights, n) / 2;
+	*neg_log_likelihood = kc__dot(g->y, w->weights, n) / 2;
 	for (uint32_t i = 0; i < n; i++)
-		*surprise += log(w->k[(size_t)i * n + i]);
+		*neg_log_likelihood += log(w->k[(size_t)i * n + i]);
 	invert(w->k, n, w->spare, w->inverse);
 	for (uint32_t i = 0; i < n; i++)
 		trace += w->inverse[(size_t)i * n + i] - w->weights[i] * w->weights[i];
@@ -288,14 +289,15 @@ static int surprise_in(const struct kc_gauss *g, const double *scales, struct wo
 	return 0;
 }
 
-int kc__gauss_surprise(const struct kc_gauss *gauss, const double *scales, double *surprise, double *slopes)
+int kc__gauss_neg_log_likelihood(const struct kc_gauss *gauss, const double *scales, double *neg_log_likelihood,
+				 double *slopes)
 {
 	struct workspace w;
 	int rc = new_workspace(gauss, &w);
 
 	if (rc)
 		return rc;
-	rc = surprise_in(gauss, scales, &w, surprise, slopes);
+	rc = neg_log_likelihood_in(gauss, scales, &w, neg_log_likelihood, slopes);
 	free_workspace(&w);
 	return rc;
 }
@@ -308,20 +310,20 @@ struct search {
 	double *start;
 };
 
-static double how_unlikely(void *context, const double *scales, double *slopes)
+static double objective(void *context, const double *scales, double *slopes)
 {
 	struct search *search = context;
-	double surprise;
+	double neg_log_likelihood;
 
-	if (surprise_in(search->gauss, scales, &search->w, &surprise, slopes))
+	if (neg_log_likelihood_in(search->gauss, scales, &search->w, &neg_log_likelihood, slopes))
 		return INFINITY;
 	for (uint32_t i = 0; i < kc__gauss_scales(search->gauss->columns); i++) {
 		double off = scales[i] - search->start[i];
 
-		surprise += PRIOR_PRECISION * off * off / 2;
+		neg_log_likelihood += PRIOR_PRECISION * off * off / 2;
 		slopes[i] += PRIOR_PRECISION * off;
 	}
-	return isfinite(surprise) ? surprise : INFINITY;
+	return isfinite(neg_log_likelihood) ? neg_log_likelihood : INFINITY;
 }
 
 static int find_scales(const struct kc_gauss *g, uint32_t steps, double *scales)
@@ -337,7 +339,7 @@ static int find_scales(const struct kc_gauss *g, uint32_t steps, double *scales)
 	rc = search.start ? 0 : -ENOMEM;
 	if (!rc) {
 		memcpy(search.start, scales, count * sizeof(*scales));
-		rc = kc__descend(how_unlikely, &search, scales, count, steps);
+		rc = kc__descend(objective, &search, scales, count, steps);
 	}
 	free(search.start);
 	free_workspace(&search.w);
@@ -458,7 +460,7 @@ static int finish(struct kc_gauss *g)
 	return rc;
 }
 
-static int give(struct kc_gauss **out, int rc)
+static int return_or_free(struct kc_gauss **out, int rc)
 {
 	if (rc) {
 		kc_gauss_free(*out);
@@ -483,7 +485,7 @@ int kc__gauss_with(struct kc_gauss **out, const double *scales, const double *x,
 		memcpy((*out)->scales, scales, kc__gauss_scales(columns) * sizeof(*scales));
 		rc = finish(*out);
 	}
-	return give(out, rc);
+	return return_or_free(out, rc);
 }
 
 static int scales_from_first(const struct kc_gauss_options *options, const struct measure *measures, const double *x,
@@ -520,7 +522,7 @@ int kc_gauss_fit(struct kc_gauss **out, const struct kc_gauss_options *options, 
 	if (!rc)
 		rc = finish(*out);
 	free(measures);
-	return give(out, rc);
+	return return_or_free(out, rc);
 }
 
 /* --- asking */
@@ -537,7 +539,7 @@ static void alike_to(const struct kc_gauss *g, int which, const double *row, dou
 
 		for (uint32_t i = 0; i < column->count; i++)
 			factors[i] =
-			    (1 + share * likeness(which, fabs(value - column->values[i]) / exp(part.lengths[c]))) /
+			    (1 + share * correlation(which, fabs(value - column->values[i]) / exp(part.lengths[c]))) /
 			    (1 + share);
 		for (uint32_t r = 0; r < g->rows; r++)
 			out[r] *= factors[column->of[r]];

@@ -45,6 +45,7 @@ uint32_t kc__gauss_scales(uint32_t columns);
 int kc__gauss_with(struct kc_gauss **out, const double *scales, const double *x, const double *y, uint32_t rows,
 		   uint32_t columns);
 /* -log p(y | x, scales) (Equation 5.8, the constant term left out) and its slopes (Equation 5.9). 0; -EDOM; -ENOMEM. */
-int kc__gauss_surprise(const struct kc_gauss *gauss, const double *scales, double *surprise, double *slopes);
+int kc__gauss_neg_log_likelihood(const struct kc_gauss *gauss, const double *scales, double *neg_log_likelihood,
+				 double *slopes);
 
 #endif

@@ -63,16 +63,16 @@ static void two_rows_by_hand(void **state)
 }
 
 /* Equation 5.8 with one value of variance 4: y² / 8 + log(4) / 2. */
-static void the_surprise_of_one_value(void **state)
+static void the_likelihood_of_one_value(void **state)
 {
-	double x = 0, y = 4, surprise, slopes[10];
+	double x = 0, y = 4, neg_log_likelihood, slopes[10];
 	struct kc_gauss *gauss;
 
 	(void)state;
 	assert_int_equal(kc__gauss_scales(1), 10);
 	assert_int_equal(kc__gauss_with(&gauss, ones, &x, &y, 1, 1), 0);
-	assert_int_equal(kc__gauss_surprise(gauss, ones, &surprise, slopes), 0);
-	assert_true(near(surprise, 2 + log(2)));
+	assert_int_equal(kc__gauss_neg_log_likelihood(gauss, ones, &neg_log_likelihood, slopes), 0);
+	assert_true(near(neg_log_likelihood, 2 + log(2)));
 	/* By the noise n, d/d log n = n · (-y² / K² + 1 / K) / 2. */
 	assert_true(near(slopes[9], (-16.0 / 16 + 1.0 / 4) / 2));
 	kc_gauss_free(gauss);
@@ -92,14 +92,14 @@ static void slopes_are_those_of_finite_differences(void **state)
 	for (uint32_t i = 0; i < count; i++)
 		scales[i] = (i * 5 % 7) / 4.0 - 1;
 	assert_int_equal(kc__gauss_with(&gauss, scales, x, y, SOME_ROWS, SOME_COLUMNS), 0);
-	assert_int_equal(kc__gauss_surprise(gauss, scales, &above, slopes), 0);
+	assert_int_equal(kc__gauss_neg_log_likelihood(gauss, scales, &above, slopes), 0);
 	for (uint32_t i = 0; i < count; i++) {
 		const double step = 1e-5;
 
 		scales[i] += step;
-		assert_int_equal(kc__gauss_surprise(gauss, scales, &above, spare), 0);
+		assert_int_equal(kc__gauss_neg_log_likelihood(gauss, scales, &above, spare), 0);
 		scales[i] -= 2 * step;
-		assert_int_equal(kc__gauss_surprise(gauss, scales, &below, spare), 0);
+		assert_int_equal(kc__gauss_neg_log_likelihood(gauss, scales, &below, spare), 0);
 		scales[i] += step;
 		assert_true(fabs((above - below) / (2 * step) - slopes[i]) < 1e-6 * (1 + fabs(slopes[i])));
 	}
@@ -183,7 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(one_row_pulls_by_how_alike_it_is),
 	    cmocka_unit_test(two_rows_by_hand),
-	    cmocka_unit_test(the_surprise_of_one_value),
+	    cmocka_unit_test(the_likelihood_of_one_value),
 	    cmocka_unit_test(slopes_are_those_of_finite_differences),
 	    cmocka_unit_test(a_smooth_surface_is_followed),
 	    cmocka_unit_test(values_all_alike_are_kept),

@@ -35,31 +35,31 @@ struct line { /* log time over what one lender says, counted from its mean over 
 
 struct model {
 	const struct kc_space *space;
-	const struct kc_tuning_lenders *lenders;
+	const struct kc_tuning_donors *donors;
 	struct kc__columns own;
 	uint32_t columns, few; /* few: those first ones that the Gaussian process is given, without products */
 	double middle;         /* log time where there are no lenders */
-	struct line lines[KC_TUNING_LENDERS];
+	struct line lines[KC_TUNING_DONORS];
 	struct kc_trees *trees;
 	struct kc_gauss *gauss;
 	double gauss_share;
 };
 
-static double lender_says(const struct model *m, uint32_t lender, uint32_t row)
+static double donor_log_ns(const struct model *m, uint32_t donor, uint32_t row)
 {
-	return m->lenders->log_ns[(size_t)row * m->lenders->count + lender];
+	return m->donors->log_ns[(size_t)row * m->donors->count + donor];
 }
 
 static double on_line(const struct model *m, uint32_t row)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < m->lenders->count; i++) {
+	for (uint32_t i = 0; i < m->donors->count; i++) {
 		const struct line *line = &m->lines[i];
 
-		sum += line->weight * (line->at_mean + line->slope * (lender_says(m, i, row) - line->mean));
+		sum += line->weight * (line->at_mean + line->slope * (donor_log_ns(m, i, row) - line->mean));
 	}
-	return m->lenders->count ? sum : m->middle;
+	return m->donors->count ? sum : m->middle;
 }
 
 /* The space's own columns, what is lent, products. */
@@ -68,24 +68,24 @@ static void fill(const struct model *m, uint32_t row, double *out)
 	uint32_t n = m->own.plain;
 
 	kc__describe(m->space, &m->own, row, out, out + m->few);
-	if (!m->lenders->count)
+	if (!m->donors->count)
 		return;
 	out[n++] = on_line(m, row);
-	for (uint32_t i = 0; i < m->lenders->count && m->lenders->count > 1; i++)
-		out[n++] = lender_says(m, i, row);
+	for (uint32_t i = 0; i < m->donors->count && m->donors->count > 1; i++)
+		out[n++] = donor_log_ns(m, i, row);
 }
 
 /* Its weight: the inverse square of the variance that it leaves. */
-static void fit_line(struct model *m, uint32_t lender, const uint32_t *timed, const double *y, uint32_t count)
+static void fit_line(struct model *m, uint32_t donor, const uint32_t *timed, const double *y, uint32_t count)
 {
-	struct line *line = &m->lines[lender];
+	struct line *line = &m->lines[donor];
 	double xx = LINE_RIDGE, xy = 0, left = 0;
 
 	line->mean = 0;
 	for (uint32_t i = 0; i < count; i++)
-		line->mean += lender_says(m, lender, timed[i]) / count;
+		line->mean += donor_log_ns(m, donor, timed[i]) / count;
 	for (uint32_t i = 0; i < count; i++) {
-		double x = lender_says(m, lender, timed[i]) - line->mean;
+		double x = donor_log_ns(m, donor, timed[i]) - line->mean;
 
 		xx += x * x;
 		xy += x * y[i];
@@ -93,7 +93,7 @@ static void fit_line(struct model *m, uint32_t lender, const uint32_t *timed, co
 	line->at_mean = m->middle;
 	line->slope = xy / xx;
 	for (uint32_t i = 0; i < count; i++) {
-		double off = y[i] - line->at_mean - line->slope * (lender_says(m, lender, timed[i]) - line->mean);
+		double off = y[i] - line->at_mean - line->slope * (donor_log_ns(m, donor, timed[i]) - line->mean);
 
 		left += off * off / count;
 	}
@@ -107,11 +107,11 @@ static void fit_lines(struct model *m, const uint32_t *timed, const double *y, u
 	m->middle = 0;
 	for (uint32_t i = 0; i < count; i++)
 		m->middle += y[i] / count;
-	for (uint32_t i = 0; i < m->lenders->count; i++) {
+	for (uint32_t i = 0; i < m->donors->count; i++) {
 		fit_line(m, i, timed, y, count);
 		weights += m->lines[i].weight;
 	}
-	for (uint32_t i = 0; i < m->lenders->count; i++)
+	for (uint32_t i = 0; i < m->donors->count; i++)
 		m->lines[i].weight /= weights;
 }
 
@@ -298,10 +298,10 @@ static void shuffle(uint32_t *rows, double *y, uint32_t count, uint64_t seed)
 }
 
 int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
-		      const struct kc_tuning_lenders *lenders, uint64_t seed, const uint32_t *asked,
-		      uint32_t asked_count, double *out)
+		      const struct kc_tuning_donors *donors, uint64_t seed, const uint32_t *asked, uint32_t asked_count,
+		      double *out)
 {
-	struct model m = {.space = space, .lenders = lenders};
+	struct model m = {.space = space, .donors = donors};
 	uint32_t *rows;
 	double *y;
 	int rc;
@@ -309,7 +309,7 @@ int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const
 	if (!timed_count || !space->parameters || space->parameters > KC_SPACE_PARAMETERS)
 		return -EINVAL;
 	m.own = kc__columns_of(space);
-	m.few = m.own.plain + (lenders->count > 1 ? lenders->count + 1 : lenders->count);
+	m.few = m.own.plain + (donors->count > 1 ? donors->count + 1 : donors->count);
 	m.columns = m.few + m.own.products;
 	if (!m.columns)
 		return -EINVAL;

@@ -25,7 +25,7 @@
 
 #include <stdint.h>
 
-#define KC_TUNING_LENDERS 16u
+#define KC_TUNING_DONORS 16u
 
 struct kc_space_times {
 	struct kc_space space;
@@ -33,21 +33,21 @@ struct kc_space_times {
 	int32_t same_as[KC_SPACE_PARAMETERS]; /* the parameter of the other space; -1: it has none such */
 };
 
-struct kc_tuning_lenders {
+struct kc_tuning_donors {
 	uint32_t count, rows;
 	double *log_ns; /* rows · count */
 };
 
 /* What lenders say of every configuration. timed: rows of the space with their
  * times. 0; -EINVAL: too many parameters, nothing timed; -ENOMEM. */
-int kc_tuning_borrow(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
-		     const struct kc_space_times *lenders, uint32_t lender_count, struct kc_tuning_lenders *out);
-void kc_tuning_lenders_free(struct kc_tuning_lenders *lenders);
+int kc_tuning_transfer(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
+		       const struct kc_space_times *donors, uint32_t donor_count, struct kc_tuning_donors *out);
+void kc_tuning_donors_free(struct kc_tuning_donors *donors);
 
 /* ns of every configuration asked for (rows), into out. lenders may be empty.
  * 0; -EINVAL; -ENOMEM. The same seed gives the same answer. */
 int kc_tuning_predict(const struct kc_space *space, const uint32_t *timed, const double *ns, uint32_t timed_count,
-		      const struct kc_tuning_lenders *lenders, uint64_t seed, const uint32_t *asked,
-		      uint32_t asked_count, double *out);
+		      const struct kc_tuning_donors *donors, uint64_t seed, const uint32_t *asked, uint32_t asked_count,
+		      double *out);
 
 #endif

@@ -47,38 +47,38 @@ static double worst(const struct fixture *f)
 	return most;
 }
 
-static double error_with(struct fixture *f, const struct kc_space_times *lenders, uint32_t count)
+static double error_with(struct fixture *f, const struct kc_space_times *donors, uint32_t count)
 {
-	struct kc_tuning_lenders borrowed;
+	struct kc_tuning_donors transferred;
 
-	assert_int_equal(kc_tuning_borrow(&f->space, f->timed, f->timed_ns, TIMED, lenders, count, &borrowed), 0);
+	assert_int_equal(kc_tuning_transfer(&f->space, f->timed, f->timed_ns, TIMED, donors, count, &transferred), 0);
 	assert_int_equal(
-	    kc_tuning_predict(&f->space, f->timed, f->timed_ns, TIMED, &borrowed, 1, f->all, COUNT, f->out), 0);
-	kc_tuning_lenders_free(&borrowed);
+	    kc_tuning_predict(&f->space, f->timed, f->timed_ns, TIMED, &transferred, 1, f->all, COUNT, f->out), 0);
+	kc_tuning_donors_free(&transferred);
 	return worst(f);
 }
 
 /* A device at a third of the speed says all: a straight line of slope 1, drawn to 0 by a ridge of 0.01. */
-static void a_lender_that_knows_all_is_scaled(void **state)
+static void a_donor_that_knows_all_is_scaled(void **state)
 {
 	static struct fixture f;
 	double slower[COUNT];
-	struct kc_space_times lender = {.ns = slower, .same_as = {0, 1}};
+	struct kc_space_times donor = {.ns = slower, .same_as = {0, 1}};
 
 	(void)state;
 	set(&f);
 	for (int i = 0; i < COUNT; i++)
 		slower[i] = 3 * f.ns[i];
-	lender.space = f.space;
-	assert_true(error_with(&f, &lender, 1) < 0.01);
+	donor.space = f.space;
+	assert_true(error_with(&f, &donor, 1) < 0.01);
 }
 
 /* Columns the other way round, and one more: at 0 its times are of another kernel, at 1 they are ours. */
-static void a_parameter_that_only_the_lender_has_is_found_out(void **state)
+static void a_parameter_that_only_the_donor_has_is_found_out(void **state)
 {
 	static struct fixture f;
 	static double values[2 * COUNT * 3], ns[2 * COUNT];
-	struct kc_space_times lender = {
+	struct kc_space_times donor = {
 	    .space = {.values = values, .count = 2 * COUNT, .parameters = 3}, .ns = ns, .same_as = {1, -1, 0}};
 
 	(void)state;
@@ -89,15 +89,15 @@ static void a_parameter_that_only_the_lender_has_is_found_out(void **state)
 		values[3 * i + 2] = f.values[2 * (i % COUNT)];
 		ns[i] = i / COUNT ? 2 * f.ns[i % COUNT] : 1e6 + 1000 * (i * 29 % 64);
 	}
-	assert_true(error_with(&f, &lender, 1) < 0.01);
+	assert_true(error_with(&f, &donor, 1) < 0.01);
 }
 
 /* One of two lenders lends nonsense: it has next to no weight. */
-static void lenders_count_by_how_well_they_fit(void **state)
+static void donors_count_by_how_well_they_fit(void **state)
 {
 	static struct fixture f;
 	double nonsense[COUNT], slower[COUNT];
-	struct kc_space_times lenders[2] = {{.ns = nonsense, .same_as = {0, 1}}, {.ns = slower, .same_as = {0, 1}}};
+	struct kc_space_times donors[2] = {{.ns = nonsense, .same_as = {0, 1}}, {.ns = slower, .same_as = {0, 1}}};
 
 	(void)state;
 	set(&f);
@@ -105,16 +105,16 @@ static void lenders_count_by_how_well_they_fit(void **state)
 		nonsense[i] = 1000 + i * 37 % 64 * 100;
 		slower[i] = 2 * f.ns[i];
 	}
-	lenders[0].space = lenders[1].space = f.space;
-	assert_true(error_with(&f, lenders, 2) < 0.02);
+	donors[0].space = donors[1].space = f.space;
+	assert_true(error_with(&f, donors, 2) < 0.02);
 }
 
 /* The lender has every other configuration: its trees say the rest, roughly. */
-static void what_a_lender_lacks_is_made_up(void **state)
+static void what_a_donor_lacks_is_made_up(void **state)
 {
 	static struct fixture f;
 	static double values[COUNT], ns[COUNT / 2];
-	struct kc_space_times lender = {
+	struct kc_space_times donor = {
 	    .space = {.values = values, .count = COUNT / 2, .parameters = 2}, .ns = ns, .same_as = {0, 1}};
 	double without;
 
@@ -126,11 +126,11 @@ static void what_a_lender_lacks_is_made_up(void **state)
 		ns[i] = f.ns[2 * i];
 	}
 	without = error_with(&f, NULL, 0);
-	assert_true(error_with(&f, &lender, 1) < without / 2);
+	assert_true(error_with(&f, &donor, 1) < without / 2);
 }
 
 /* Timed ones are met; the mean alone would be off by a factor of ten. */
-static void without_lenders_the_timed_ones_are_followed(void **state)
+static void without_donors_the_timed_ones_are_followed(void **state)
 {
 	static struct fixture f;
 
@@ -145,7 +145,7 @@ static void without_lenders_the_timed_ones_are_followed(void **state)
 static void a_smooth_space_is_followed_between_the_timed_ones(void **state)
 {
 	static struct fixture f;
-	struct kc_tuning_lenders none = {0, COUNT, NULL};
+	struct kc_tuning_donors none = {0, COUNT, NULL};
 	uint32_t timed[COUNT], count = 0;
 	double ns[COUNT];
 
@@ -164,16 +164,16 @@ static void a_smooth_space_is_followed_between_the_timed_ones(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
 	static struct fixture f;
-	struct kc_tuning_lenders none = {0, COUNT, NULL}, out;
+	struct kc_tuning_donors none = {0, COUNT, NULL}, out;
 	struct kc_space wide = {.values = f.values, .count = 1, .parameters = KC_SPACE_PARAMETERS + 1};
 	struct kc_space_times stranger = {.ns = f.ns, .same_as = {-1, -1}};
 
 	(void)state;
 	set(&f);
 	stranger.space = f.space;
-	assert_int_equal(kc_tuning_borrow(&f.space, f.timed, f.timed_ns, 0, NULL, 0, &out), -EINVAL);
-	assert_int_equal(kc_tuning_borrow(&f.space, f.timed, f.timed_ns, TIMED, &stranger, 1, &out), -EINVAL);
-	assert_int_equal(kc_tuning_borrow(&wide, f.timed, f.timed_ns, 1, NULL, 0, &out), -EINVAL);
+	assert_int_equal(kc_tuning_transfer(&f.space, f.timed, f.timed_ns, 0, NULL, 0, &out), -EINVAL);
+	assert_int_equal(kc_tuning_transfer(&f.space, f.timed, f.timed_ns, TIMED, &stranger, 1, &out), -EINVAL);
+	assert_int_equal(kc_tuning_transfer(&wide, f.timed, f.timed_ns, 1, NULL, 0, &out), -EINVAL);
 	assert_int_equal(kc_tuning_predict(&f.space, f.timed, f.timed_ns, 0, &none, 1, f.all, 1, f.out), -EINVAL);
 	assert_int_equal(kc_tuning_predict(&wide, f.timed, f.timed_ns, 1, &none, 1, f.all, 1, f.out), -EINVAL);
 }
@@ -181,11 +181,11 @@ static void what_makes_no_sense_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_lender_that_knows_all_is_scaled),
-	    cmocka_unit_test(a_parameter_that_only_the_lender_has_is_found_out),
-	    cmocka_unit_test(lenders_count_by_how_well_they_fit),
-	    cmocka_unit_test(what_a_lender_lacks_is_made_up),
-	    cmocka_unit_test(without_lenders_the_timed_ones_are_followed),
+	    cmocka_unit_test(a_donor_that_knows_all_is_scaled),
+	    cmocka_unit_test(a_parameter_that_only_the_donor_has_is_found_out),
+	    cmocka_unit_test(donors_count_by_how_well_they_fit),
+	    cmocka_unit_test(what_a_donor_lacks_is_made_up),
+	    cmocka_unit_test(without_donors_the_timed_ones_are_followed),
 	    cmocka_unit_test(a_smooth_space_is_followed_between_the_timed_ones),
 	    cmocka_unit_test(what_makes_no_sense_is_refused),
 	};

@@ -210,14 +210,14 @@ static struct kc_space space_of(const struct recorded *r)
 	return space;
 }
 
-static struct kc_space_times lend(const struct recorded *lender, const struct recorded *to)
+static struct kc_space_times donor_times(const struct recorded *donor, const struct recorded *to)
 {
-	struct kc_space_times times = {.space = space_of(lender), .ns = lender->ns};
+	struct kc_space_times times = {.space = space_of(donor), .ns = donor->ns};
 
-	for (uint32_t p = 0; p < lender->parameters; p++) {
+	for (uint32_t p = 0; p < donor->parameters; p++) {
 		times.same_as[p] = -1;
 		for (uint32_t q = 0; q < to->parameters; q++)
-			if (!strcmp(lender->names[p], to->names[q]))
+			if (!strcmp(donor->names[p], to->names[q]))
 				times.same_as[p] = (int32_t)q;
 	}
 	return times;
@@ -225,8 +225,8 @@ static struct kc_space_times lend(const struct recorded *lender, const struct re
 
 enum knowledge { OTHER_ARCHITECTURE, OTHER_GPU, NOTHING };
 
-static uint32_t lenders_of(const struct data *data, int file, enum knowledge knowledge,
-			   struct kc_space_times lenders[KC_TUNING_LENDERS])
+static uint32_t donors_of(const struct data *data, int file, enum knowledge knowledge,
+			  struct kc_space_times donors[KC_TUNING_DONORS])
 {
 	uint32_t n = 0;
 
@@ -235,7 +235,7 @@ static uint32_t lenders_of(const struct data *data, int file, enum knowledge kno
 			continue;
 		if (knowledge == OTHER_ARCHITECTURE && files[i].architecture == files[file].architecture)
 			continue;
-		lenders[n++] = lend(&data->of[i], &data->of[file]);
+		donors[n++] = donor_times(&data->of[i], &data->of[file]);
 	}
 	return n;
 }
@@ -245,14 +245,14 @@ struct error {
 	uint32_t count;
 };
 
-static struct error one_draw(struct data *data, int file, const struct kc_space_times *lenders, uint32_t lender_count,
+static struct error one_draw(struct data *data, int file, const struct kc_space_times *donors, uint32_t donor_count,
 			     uint64_t seed)
 {
 	const struct recorded *r = &data->of[file];
 	struct kc_space space = space_of(r);
 	uint32_t *rows = malloc(r->count * sizeof(*rows)), timed = r->count / TIMED_ONE_IN, asked;
 	double *ns = malloc(timed * sizeof(*ns)), *out = malloc(r->count * sizeof(*out));
-	struct kc_tuning_lenders borrowed;
+	struct kc_tuning_donors transferred;
 	struct error e = {0, 0};
 
 	assert_true(rows && ns && out);
@@ -267,12 +267,12 @@ static struct error one_draw(struct data *data, int file, const struct kc_space_
 	for (uint32_t i = 0; i < timed; i++)
 		ns[i] = r->ns[rows[i]];
 	asked = r->count - timed < data->most ? r->count - timed : data->most;
-	assert_int_equal(kc_tuning_borrow(&space, rows, ns, timed, lenders, lender_count, &borrowed), 0);
-	assert_int_equal(kc_tuning_predict(&space, rows, ns, timed, &borrowed, seed, rows + timed, asked, out), 0);
+	assert_int_equal(kc_tuning_transfer(&space, rows, ns, timed, donors, donor_count, &transferred), 0);
+	assert_int_equal(kc_tuning_predict(&space, rows, ns, timed, &transferred, seed, rows + timed, asked, out), 0);
 	for (uint32_t i = 0; i < asked; i++)
 		e.sum += fabs(out[i] / r->ns[rows[timed + i]] - 1);
 	e.count = asked;
-	kc_tuning_lenders_free(&borrowed);
+	kc_tuning_donors_free(&transferred);
 	free(rows);
 	free(ns);
 	free(out);
@@ -287,15 +287,15 @@ static double report(struct data *data, const char *kernel, enum knowledge knowl
 	uint32_t n = 0, counts[2] = {0, 0};
 
 	for (int file = 0; file < FILES; file++) {
-		struct kc_space_times lenders[KC_TUNING_LENDERS];
+		struct kc_space_times donors[KC_TUNING_DONORS];
 		struct error e = {0, 0};
-		uint32_t lender_count;
+		uint32_t donor_count;
 
 		if (strcmp(files[file].kernel, kernel) || !(data->all || files[file].always))
 			continue;
-		lender_count = lenders_of(data, file, knowledge, lenders);
+		donor_count = donors_of(data, file, knowledge, donors);
 		for (uint32_t seed = 1; seed <= data->seeds; seed++) {
-			struct error one = one_draw(data, file, lenders, lender_count, seed);
+			struct error one = one_draw(data, file, donors, donor_count, seed);
 
 			e.sum += one.sum;
 			e.count += one.count;

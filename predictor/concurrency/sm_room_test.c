@@ -1,4 +1,4 @@
-#include "rooms.h"
+#include "sm_room.h"
 
 #include "predictor/device/occupancy_testing.h"
 #include "predictor/math/random_testing.h"
@@ -28,23 +28,23 @@ static struct kc_grid grid_of(const struct kc_footprint *block, uint32_t blocks)
 }
 
 /* Pascal, as in the paper: 5 SMs of 2048 threads, 64 warps, 32 blocks. */
-static struct kc__rooms pascal(void)
+static struct kc__sm_room pascal(void)
 {
 	struct kc_footprint sm = {{[KC_SM_SLOTS] = 32, [KC_SM_WARPS] = 64}};
-	struct kc__rooms rooms;
+	struct kc__sm_room room;
 
-	kc__rooms_init(&rooms, &sm, 5);
-	return rooms;
+	kc__sm_room_init(&room, &sm, 5);
+	return room;
 }
 
 /* Turing: 68 SMs of 1024 threads, 32 warps, 16 blocks. Rank: even SMs first. */
-static struct kc__rooms turing(void)
+static struct kc__sm_room turing(void)
 {
 	struct kc_footprint sm = {{[KC_SM_SLOTS] = 16, [KC_SM_WARPS] = 32}};
-	struct kc__rooms rooms;
+	struct kc__sm_room room;
 
-	kc__rooms_init(&rooms, &sm, 68);
-	return rooms;
+	kc__sm_room_init(&room, &sm, 68);
+	return room;
 }
 
 static uint32_t turing_sm(uint32_t rank)
@@ -53,34 +53,34 @@ static uint32_t turing_sm(uint32_t rank)
 }
 
 /* What a kernel has on each SM. */
-static void unfold(const struct kc__hold *hold, uint32_t blocks[SMS_MAX])
+static void unfold(const struct kc__sm_blocks *sm_blocks, uint32_t blocks[SMS_MAX])
 {
 	memset(blocks, 0, SMS_MAX * sizeof(blocks[0]));
-	for (uint32_t rank = 0, i = 0; i < hold->count; i++)
-		for (; rank <= hold->steps[i].last; rank++)
-			blocks[rank] = hold->steps[i].blocks;
+	for (uint32_t rank = 0, i = 0; i < sm_blocks->count; i++)
+		for (; rank <= sm_blocks->steps[i].last; rank++)
+			blocks[rank] = sm_blocks->steps[i].blocks;
 }
 
-static void place(struct kc__rooms *rooms, int32_t warps, uint32_t blocks, uint32_t placed[SMS_MAX])
+static void place(struct kc__sm_room *room, int32_t warps, uint32_t blocks, uint32_t placed[SMS_MAX])
 {
 	struct kc_footprint block = needs(warps);
 	struct kc_grid grid = grid_of(&block, blocks);
 	struct kc__offer offer;
-	struct kc__hold hold;
+	struct kc__sm_blocks sm_blocks;
 
-	kc__hold_init(&hold, &block);
-	assert_true(kc__rooms_offer(rooms, &grid, &offer) >= blocks);
-	assert_int_equal(kc__hold_most_room(&hold, &offer, blocks), 0);
-	kc__rooms_enter(rooms, &hold);
-	unfold(&hold, placed);
+	kc__sm_blocks_init(&sm_blocks, &block);
+	assert_true(kc__sm_room_offer(room, &grid, &offer) >= blocks);
+	assert_int_equal(kc__sm_blocks_most_room(&sm_blocks, &offer, blocks), 0);
+	kc__sm_room_take(room, &sm_blocks);
+	unfold(&sm_blocks, placed);
 }
 
 /* The SM, by rank, that one more block goes to. */
-static uint32_t place_one(struct kc__rooms *rooms, int32_t warps)
+static uint32_t place_one(struct kc__sm_room *room, int32_t warps)
 {
 	uint32_t placed[SMS_MAX], rank = 0;
 
-	place(rooms, warps, 1, placed);
+	place(room, warps, 1, placed);
 	while (!placed[rank])
 		rank++;
 	return rank;
@@ -88,15 +88,15 @@ static uint32_t place_one(struct kc__rooms *rooms, int32_t warps)
 
 static void on_pascal(int32_t resident_warps, int32_t warps, const uint32_t expected[3])
 {
-	struct kc__rooms rooms = pascal(), together;
-	struct kc__hold resident = {
+	struct kc__sm_room room = pascal(), together;
+	struct kc__sm_blocks resident = {
 	    .warps = resident_warps & 0x7f, .count = 2, .steps = {{0, 0}, {4, 1}}}; /* on SMs 1 to 4 */
 	uint32_t one_by_one[SMS_MAX] = {0}, at_once[SMS_MAX];
 
-	kc__rooms_enter(&rooms, &resident);
-	together = rooms;
+	kc__sm_room_take(&room, &resident);
+	together = room;
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(place_one(&rooms, warps), expected[i]);
+		assert_int_equal(place_one(&room, warps), expected[i]);
 		one_by_one[expected[i]]++;
 	}
 	place(&together, warps, 3, at_once);
@@ -105,12 +105,12 @@ static void on_pascal(int32_t resident_warps, int32_t warps, const uint32_t expe
 
 static void on_turing(int32_t warps, unsigned blocks, const uint32_t *expected)
 {
-	struct kc__rooms rooms = turing();
-	struct kc__hold resident = {.warps = 16, .count = 2, .steps = {{66, 1}, {67, 0}}}; /* on all but SM 67 */
+	struct kc__sm_room room = turing();
+	struct kc__sm_blocks resident = {.warps = 16, .count = 2, .steps = {{66, 1}, {67, 0}}}; /* on all but SM 67 */
 
-	kc__rooms_enter(&rooms, &resident);
+	kc__sm_room_take(&room, &resident);
 	for (unsigned i = 0; i < blocks; i++)
-		assert_int_equal(turing_sm(place_one(&rooms, warps)), expected[i]);
+		assert_int_equal(turing_sm(place_one(&room, warps)), expected[i]);
 }
 
 /* The six published placements (Gilman et al. 2021). Warps of 32 threads: 160
@@ -131,21 +131,21 @@ static void alone_it_is_round_robin(void **state)
 {
 	static const uint32_t expected[SMS_MAX] = {3, 3, 2, 2, 2};
 	struct kc_even even = {2, 2};
-	struct kc__rooms rooms = pascal();
-	struct kc__hold hold = {.warps = 16};
+	struct kc__sm_room room = pascal();
+	struct kc__sm_blocks sm_blocks = {.warps = 16};
 	uint32_t placed[SMS_MAX];
 
 	(void)state;
-	kc__hold_evenly(&hold, &even, 5, 0);
-	unfold(&hold, placed);
+	kc__sm_blocks_evenly(&sm_blocks, &even, 5, 0);
+	unfold(&sm_blocks, placed);
 	assert_memory_equal(placed, expected, sizeof(placed));
-	kc__hold_evenly(&hold, &even, 5, 4);
-	unfold(&hold, placed);
+	kc__sm_blocks_evenly(&sm_blocks, &even, 5, 4);
+	unfold(&sm_blocks, placed);
 	assert_memory_equal(placed, ((uint32_t[SMS_MAX]){3, 2, 2, 2, 3}), sizeof(placed));
-	assert_int_equal(kc__hold_most(&hold)[KC_SM_WARPS], 48);
-	place(&rooms, 16, 12, placed);
+	assert_int_equal(kc__sm_blocks_largest(&sm_blocks)[KC_SM_WARPS], 48);
+	place(&room, 16, 12, placed);
 	assert_memory_equal(placed, expected, sizeof(placed));
-	place(&rooms, 16, 8, placed);
+	place(&room, 16, 8, placed);
 	assert_memory_equal(placed, ((uint32_t[SMS_MAX]){1, 1, 2, 2, 2}), sizeof(placed));
 }
 
@@ -182,7 +182,7 @@ static void most_room(struct sms sms, const struct kc_footprint *block, uint32_t
 
 struct kernel {
 	struct kc_footprint block;
-	struct kc__hold hold;
+	struct kc__sm_blocks sm_blocks;
 	uint32_t blocks[SMS_MAX];
 };
 
@@ -218,7 +218,7 @@ static uint32_t check_offer(const struct sms *sms, const struct kc_footprint *bl
 /* A random kernel takes some of what it is offered; where its blocks lie is checked against the rule. */
 static unsigned long held[3]; /* by the rule, round, given less room */
 
-static void enter_random(struct kc__rooms *rooms, struct sms *sms, struct kernel *kernel)
+static void enter_random(struct kc__sm_room *room, struct sms *sms, struct kernel *kernel)
 {
 	uint32_t slots, count, expected[SMS_MAX];
 	struct kc__offer offer;
@@ -226,27 +226,27 @@ static void enter_random(struct kc__rooms *rooms, struct sms *sms, struct kernel
 
 	kernel->block = random_block();
 	grid = grid_of(&kernel->block, 1);
-	kc__hold_init(&kernel->hold, &kernel->block);
-	kc__rooms_offer(rooms, &grid, &offer);
+	kc__sm_blocks_init(&kernel->sm_blocks, &kernel->block);
+	kc__sm_room_offer(room, &grid, &offer);
 	slots = check_offer(sms, &kernel->block, &offer);
 	count = slots ? 1 + random_below(random_below(2) ? slots : slots < 30 ? slots : 30) : 0;
-	if (random_below(2) && !kc__hold_round(&kernel->hold, &offer, count)) {
+	if (random_below(2) && !kc__sm_blocks_round_robin(&kernel->sm_blocks, &offer, count)) {
 		held[1]++;
-	} else if (!kc__hold_most_room(&kernel->hold, &offer, count)) {
+	} else if (!kc__sm_blocks_most_room(&kernel->sm_blocks, &offer, count)) {
 		most_room(*sms, &kernel->block, count, expected);
-		unfold(&kernel->hold, kernel->blocks);
+		unfold(&kernel->sm_blocks, kernel->blocks);
 		assert_memory_equal(kernel->blocks, expected, sizeof(expected));
 		held[0]++;
 	} else {
 		kc__offer_simplify(&offer);
 		assert_true(offer.slots && offer.slots < slots);
 		count = 1 + random_below(offer.slots);
-		assert_int_equal(kc__hold_most_room(&kernel->hold, &offer, count), 0);
+		assert_int_equal(kc__sm_blocks_most_room(&kernel->sm_blocks, &offer, count), 0);
 		held[2]++;
 	}
-	unfold(&kernel->hold, kernel->blocks);
+	unfold(&kernel->sm_blocks, kernel->blocks);
 	assert_int_equal(sum(kernel->blocks, sms->count), count);
-	kc__rooms_enter(rooms, &kernel->hold);
+	kc__sm_room_take(room, &kernel->sm_blocks);
 	add(sms, &kernel->block, kernel->blocks, 1);
 }
 
@@ -260,17 +260,17 @@ static void random_mixes(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		struct kernel kernels[KERNELS] = {0};
 		struct sms sms = {.count = 1 + random_below(SMS_MAX)};
-		struct kc__rooms rooms;
+		struct kc__sm_room room;
 
-		kc__rooms_init(&rooms, &limits, sms.count);
+		kc__sm_room_init(&room, &limits, sms.count);
 		for (uint32_t i = 0; i < sms.count; i++)
 			sms.free[i] = limits;
 		for (int event = 0; event < EVENTS; event++) {
 			struct kernel *kernel = &kernels[random_below(KERNELS)];
 
-			kc__rooms_leave(&rooms, &kernel->hold);
+			kc__sm_room_release(&room, &kernel->sm_blocks);
 			add(&sms, &kernel->block, kernel->blocks, -1);
-			enter_random(&rooms, &sms, kernel);
+			enter_random(&room, &sms, kernel);
 		}
 	}
 	assert_true(held[0] > 1000 && held[1] > 1000 && held[2] > 100);

@@ -1,20 +1,21 @@
-#include "rooms.h"
+#include "sm_room.h"
 
 #include <errno.h>
 #include <string.h>
 
-void kc__rooms_init(struct kc__rooms *rooms, const struct kc_footprint *sm, uint32_t sm_count)
+void kc__sm_room_init(struct kc__sm_room *room, const struct kc_footprint *sm, uint32_t sm_count)
 {
-	rooms->sm_count = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
-	memset(rooms->marks, 0, sizeof(rooms->marks));
-	memset(rooms->change, 0, rooms->sm_count * sizeof(rooms->change[0]));
-	rooms->change[0] = kc__amounts_of(sm);
+	room->sm_count = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
+	memset(room->marks, 0, sizeof(room->marks));
+	memset(room->change, 0, room->sm_count * sizeof(room->change[0]));
+	room->change[0] = kc__amounts_of(sm);
 }
 
-static kc__amounts block_of(const struct kc__hold *hold)
+static kc__amounts block_of(const struct kc__sm_blocks *sm_blocks)
 {
-	return (kc__amounts){1, (float)(int)hold->warps, (float)(int)(hold->register_units * KC_REGISTER_UNIT),
-			     (float)(int)(hold->shared_units * KC__SHARED_UNIT_BYTES)};
+	return (kc__amounts){1, (float)(int)sm_blocks->warps,
+			     (float)(int)(sm_blocks->register_units * KC_REGISTER_UNIT),
+			     (float)(int)(sm_blocks->shared_units * KC__SHARED_UNIT_BYTES)};
 }
 
 static int is_zero(kc__amounts amounts)
@@ -25,30 +26,30 @@ static int is_zero(kc__amounts amounts)
 	return !(words[0] | words[1]);
 }
 
-static void put(struct kc__rooms *rooms, const struct kc__hold *hold, kc__amounts block)
+static void add_blocks(struct kc__sm_room *room, const struct kc__sm_blocks *sm_blocks, kc__amounts block)
 {
 	int before = 0;
 
-	for (uint32_t rank = 0, i = 0; i < hold->count; i++) {
-		int more = (int)hold->steps[i].blocks - before;
-		uint64_t *marks = &rooms->marks[rank / 64], mark = rank ? 1ull << rank % 64 : 0;
-		kc__amounts change = rooms->change[rank] - block * (float)more;
+	for (uint32_t rank = 0, i = 0; i < sm_blocks->count; i++) {
+		int more = (int)sm_blocks->steps[i].blocks - before;
+		uint64_t *marks = &room->marks[rank / 64], mark = rank ? 1ull << rank % 64 : 0;
+		kc__amounts change = room->change[rank] - block * (float)more;
 
-		rooms->change[rank] = change;
+		room->change[rank] = change;
 		*marks = is_zero(change) ? *marks & ~mark : *marks | mark;
 		before += more;
-		rank = (uint32_t)hold->steps[i].last + 1;
+		rank = (uint32_t)sm_blocks->steps[i].last + 1;
 	}
 }
 
-void kc__rooms_enter(struct kc__rooms *rooms, const struct kc__hold *hold)
+void kc__sm_room_take(struct kc__sm_room *room, const struct kc__sm_blocks *sm_blocks)
 {
-	put(rooms, hold, block_of(hold));
+	add_blocks(room, sm_blocks, block_of(sm_blocks));
 }
 
-void kc__rooms_leave(struct kc__rooms *rooms, const struct kc__hold *hold)
+void kc__sm_room_release(struct kc__sm_room *room, const struct kc__sm_blocks *sm_blocks)
 {
-	put(rooms, hold, -block_of(hold));
+	add_blocks(room, sm_blocks, -block_of(sm_blocks));
 }
 
 /* The last part so far, and what the others come to. */
@@ -74,20 +75,20 @@ static inline struct sweep add_part(struct sweep s, struct kc__sm_range *parts, 
 	return s;
 }
 
-uint32_t kc__rooms_offer(const struct kc__rooms *rooms, const struct kc_grid *grid, struct kc__offer *offer)
+uint32_t kc__sm_room_offer(const struct kc__sm_room *room, const struct kc_grid *grid, struct kc__offer *offer)
 {
 	struct sweep s = {.fit = UINT32_MAX, .part = UINT32_MAX, .least = UINT32_MAX};
-	kc__amounts free = rooms->change[0];
+	kc__amounts free = room->change[0];
 
-	for (uint32_t w = 0; w * 64 < rooms->sm_count; w++) {
-		for (uint64_t marks = rooms->marks[w]; marks; marks &= marks - 1) {
+	for (uint32_t w = 0; w * 64 < room->sm_count; w++) {
+		for (uint64_t marks = room->marks[w]; marks; marks &= marks - 1) {
 			uint32_t rank = w * 64 + (uint32_t)__builtin_ctzll(marks);
 
-			s = add_part(s, offer->parts, rank, kc__fitting(free, grid));
-			free += rooms->change[rank];
+			s = add_part(s, offer->parts, rank, kc__blocks_fitting(free, grid));
+			free += room->change[rank];
 		}
 	}
-	s = add_part(s, offer->parts, rooms->sm_count, kc__fitting(free, grid));
+	s = add_part(s, offer->parts, room->sm_count, kc__blocks_fitting(free, grid));
 	offer->slots = s.slots;
 	offer->least = s.least;
 	offer->most = s.most;
@@ -96,73 +97,74 @@ uint32_t kc__rooms_offer(const struct kc__rooms *rooms, const struct kc_grid *gr
 	return s.slots;
 }
 
-static uint32_t at_most(int32_t value, uint32_t most)
+static uint32_t clamp_units(int32_t value, uint32_t most)
 {
 	return value < 0 ? 0 : (uint32_t)value < most ? (uint32_t)value : most;
 }
 
 static uint32_t units_of(int32_t amount, uint32_t unit, uint32_t most)
 {
-	return at_most((int32_t)(((uint32_t)amount + unit - 1) / unit), most);
+	return clamp_units((int32_t)(((uint32_t)amount + unit - 1) / unit), most);
 }
 
-void kc__hold_init(struct kc__hold *hold, const struct kc_footprint *block)
+void kc__sm_blocks_init(struct kc__sm_blocks *sm_blocks, const struct kc_footprint *block)
 {
 	enum { WARPS_MAX = (1 << 7) - 1, REGISTER_UNITS_MAX = (1 << 9) - 1, SHARED_UNITS_MAX = (1 << 12) - 1 };
 
-	*hold = (struct kc__hold){0};
-	hold->warps = at_most(block->of[KC_SM_WARPS], WARPS_MAX) & WARPS_MAX;
-	hold->register_units =
+	*sm_blocks = (struct kc__sm_blocks){0};
+	sm_blocks->warps = clamp_units(block->of[KC_SM_WARPS], WARPS_MAX) & WARPS_MAX;
+	sm_blocks->register_units =
 	    units_of(block->of[KC_SM_REGISTERS], KC_REGISTER_UNIT, REGISTER_UNITS_MAX) & REGISTER_UNITS_MAX;
-	hold->shared_units =
+	sm_blocks->shared_units =
 	    units_of(block->of[KC_SM_SHARED_BYTES], KC__SHARED_UNIT_BYTES, SHARED_UNITS_MAX) & SHARED_UNITS_MAX;
 }
 
 /* -ENOSPC: one step too many. */
-static int add_step(struct kc__hold *hold, uint32_t end, uint32_t blocks)
+static int add_step(struct kc__sm_blocks *sm_blocks, uint32_t end, uint32_t blocks)
 {
-	uint32_t count = hold->count;
+	uint32_t count = sm_blocks->count;
 
-	if (count && hold->steps[count - 1].blocks == (uint8_t)blocks)
+	if (count && sm_blocks->steps[count - 1].blocks == (uint8_t)blocks)
 		count--;
 	if (count == KC__STEPS_MAX)
 		return -ENOSPC;
-	hold->steps[count] = (struct kc__step){(uint8_t)(end - 1), (uint8_t)blocks};
-	hold->count = (count + 1) & 0xf;
+	sm_blocks->steps[count] = (struct kc__step){(uint8_t)(end - 1), (uint8_t)blocks};
+	sm_blocks->count = (count + 1) & 0xf;
 	return 0;
 }
 
-void kc__hold_evenly(struct kc__hold *hold, const struct kc_even *even, uint32_t sm_count, uint32_t start)
+void kc__sm_blocks_evenly(struct kc__sm_blocks *sm_blocks, const struct kc_even *even, uint32_t sm_count,
+			  uint32_t start)
 {
 	uint32_t sms = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
 	uint32_t end = start + (even->extra < sms ? even->extra : sms);
 
-	hold->count = 0;
+	sm_blocks->count = 0;
 	if (end > sms) {
-		add_step(hold, end - sms, even->base + 1);
-		add_step(hold, start, even->base);
-		add_step(hold, sms, even->base + 1);
+		add_step(sm_blocks, end - sms, even->base + 1);
+		add_step(sm_blocks, start, even->base);
+		add_step(sm_blocks, sms, even->base + 1);
 		return;
 	}
 	if (start)
-		add_step(hold, start, even->base);
+		add_step(sm_blocks, start, even->base);
 	if (end > start)
-		add_step(hold, end, even->base + 1);
+		add_step(sm_blocks, end, even->base + 1);
 	if (end < sms)
-		add_step(hold, sms, even->base);
+		add_step(sm_blocks, sms, even->base);
 }
 
-kc__amounts kc__hold_most(const struct kc__hold *hold)
+kc__amounts kc__sm_blocks_largest(const struct kc__sm_blocks *sm_blocks)
 {
 	int most = 0;
 
-	for (uint32_t i = 0; i < hold->count; i++)
-		most = hold->steps[i].blocks > most ? hold->steps[i].blocks : most;
-	return block_of(hold) * (float)most;
+	for (uint32_t i = 0; i < sm_blocks->count; i++)
+		most = sm_blocks->steps[i].blocks > most ? sm_blocks->steps[i].blocks : most;
+	return block_of(sm_blocks) * (float)most;
 }
 
 /* SMs that still take `level` blocks or more. */
-static uint32_t with_room(const struct kc__offer *offer, uint32_t level)
+static uint32_t sms_with_room(const struct kc__offer *offer, uint32_t level)
 {
 	uint32_t sms = 0;
 
@@ -172,11 +174,11 @@ static uint32_t with_room(const struct kc__offer *offer, uint32_t level)
 }
 
 /* Every SM with more room than `level` comes down to it; `odd` blocks more go one each, by rank, to those at it. */
-static int lay(struct kc__hold *hold, const struct kc__offer *offer, uint32_t level, uint32_t odd)
+static int put_on_sms(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t level, uint32_t odd)
 {
 	int rc = 0;
 
-	hold->count = 0;
+	sm_blocks->count = 0;
 	for (uint32_t begin = 0, i = 0; i < offer->count && !rc; begin = offer->parts[i++].end) {
 		const struct kc__sm_range *part = &offer->parts[i];
 		uint32_t blocks = part->fit > level ? part->fit - level : 0;
@@ -185,40 +187,40 @@ static int lay(struct kc__hold *hold, const struct kc__offer *offer, uint32_t le
 
 		odd -= more;
 		if (more)
-			rc = add_step(hold, begin + more, blocks + 1);
+			rc = add_step(sm_blocks, begin + more, blocks + 1);
 		if (more < size && !rc)
-			rc = add_step(hold, part->end, blocks);
+			rc = add_step(sm_blocks, part->end, blocks);
 	}
 	return rc;
 }
 
-int kc__hold_most_room(struct kc__hold *hold, const struct kc__offer *offer, uint32_t blocks)
+int kc__sm_blocks_most_room(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t blocks)
 {
 	uint32_t level = offer->most;
 
 	for (; level; level--) {
-		uint32_t sms = with_room(offer, level);
+		uint32_t sms = sms_with_room(offer, level);
 
 		if (sms > blocks)
 			break;
 		blocks -= sms;
 	}
-	return lay(hold, offer, level, level ? blocks : 0);
+	return put_on_sms(sm_blocks, offer, level, level ? blocks : 0);
 }
 
-int kc__hold_round(struct kc__hold *hold, const struct kc__offer *offer, uint32_t blocks)
+int kc__sm_blocks_round_robin(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t blocks)
 {
 	uint32_t sm_count = offer->parts[offer->count - 1].end;
 	struct kc_even even = kc_spread_evenly(blocks, sm_count);
 
 	if (even.base + (even.extra > 0) > offer->least)
 		return -ENOSPC;
-	kc__hold_evenly(hold, &even, sm_count, offer->roomiest);
+	kc__sm_blocks_evenly(sm_blocks, &even, sm_count, offer->roomiest);
 	return 0;
 }
 
 /* Blocks lost where this part and the next become one. */
-static uint32_t lost(const struct kc__offer *offer, uint32_t i)
+static uint32_t slots_lost_by_merging(const struct kc__offer *offer, uint32_t i)
 {
 	uint32_t begin = i ? offer->parts[i - 1].end : 0, middle = offer->parts[i].end, end = offer->parts[i + 1].end;
 	uint32_t left = offer->parts[i].fit, right = offer->parts[i + 1].fit;
@@ -226,11 +228,11 @@ static uint32_t lost(const struct kc__offer *offer, uint32_t i)
 	return left > right ? (left - right) * (middle - begin) : (right - left) * (end - middle);
 }
 
-static void join(struct kc__offer *offer, uint32_t i)
+static void merge_with_next(struct kc__offer *offer, uint32_t i)
 {
 	uint16_t right = offer->parts[i + 1].fit;
 
-	offer->slots -= lost(offer, i);
+	offer->slots -= slots_lost_by_merging(offer, i);
 	if (offer->parts[i].fit > right)
 		offer->parts[i].fit = right;
 	offer->parts[i].end = offer->parts[i + 1].end;
@@ -245,11 +247,11 @@ void kc__offer_simplify(struct kc__offer *offer)
 		uint32_t least = 0;
 
 		for (uint32_t i = 1; i + 1 < offer->count; i++)
-			least = lost(offer, i) < lost(offer, least) ? i : least;
-		join(offer, least);
+			least = slots_lost_by_merging(offer, i) < slots_lost_by_merging(offer, least) ? i : least;
+		merge_with_next(offer, least);
 		if (least + 1 < offer->count && offer->parts[least].fit == offer->parts[least + 1].fit)
-			join(offer, least);
+			merge_with_next(offer, least);
 		if (least && offer->parts[least - 1].fit == offer->parts[least].fit)
-			join(offer, least - 1);
+			merge_with_next(offer, least - 1);
 	}
 }
