@@ -2,20 +2,20 @@
 
 #include "predictor/math/duration.h"
 
-/* The kernels it shares the SMs with: those that have all their blocks there. */
+/* Kernels that the new one shares the SMs with: those that have placed all their blocks. */
 struct residents {
 	unsigned count;
-	unsigned changed_count; /* since the last look */
-	int fits_anywhere;      /* the new one fits wherever they are */
+	unsigned changed_count; /* since the last launch */
+	int fits_anywhere;      /* one wave of the new kernel fits wherever their blocks are */
 	uint8_t heads[KC__HEADS_MAX], changes[KC__HEADS_MAX];
-	struct kc__offer offer; /* what they leave to the new one */
+	struct kc__offer offer; /* room that they leave to the new kernel */
 };
 
-/* Kernels that end one after another while one waits for room, or is short of
- * it: after so many, the rest is taken as one. Keeps the cost bounded. */
+/* Residents that may end one after another while a kernel waits for room or runs with less than it could use. Beyond
+ * that many the rest is treated as one, which bounds the cost. */
 #define STEPS_MAX 16u
 
-/* First end of a wave at or after t: blocks of a higher priority go first there. */
+/* End of the first wave at or after t: there, blocks of a higher priority go first. */
 static int64_t wave_boundary_ns(const struct kc__head *head, int64_t t)
 {
 	int64_t wave = kc__later_ns(head->end_ns - head->placed_ns, 1);
@@ -23,7 +23,7 @@ static int64_t wave_boundary_ns(const struct kc__head *head, int64_t t)
 	return head->start_ns + (t - head->start_ns + wave - 1) / wave * wave;
 }
 
-/* Until when an outranked rival that is in the queue keeps the new kernel from placing a block. */
+/* Until when a queued kernel of lower priority keeps the new one from placing a block. */
 static int64_t outranked_until_ns(const struct kc__head *head, int64_t t)
 {
 	int64_t boundary;
@@ -34,8 +34,8 @@ static int64_t outranked_until_ns(const struct kc__head *head, int64_t t)
 	return boundary < head->placed_ns ? boundary : head->placed_ns;
 }
 
-/* A rival in the queue lets nothing pass before its last block is placed, unless it is outranked: then its blocks
- * make room. Conditions on times have no pattern: no branch depends on them. */
+/* A queued kernel lets nothing pass before its last block is placed, unless its priority is lower: then its blocks
+ * make room. Times have no pattern that a branch predictor could learn, so no branch depends on them. */
 static int64_t blocked_until_ns(const struct kc__in_flight *in_flight, int priority, int64_t t)
 {
 	int64_t until = t;
@@ -70,7 +70,7 @@ static void find_residents(struct residents *residents, const struct kc__in_flig
 	residents->changed_count = changed_count;
 }
 
-/* Kernels on the SMs at t. As many as the device can hold: when the first of them ends; else t. */
+/* When another kernel may become resident: t, or the first end where the device has as many as it can hold. */
 static int64_t grid_free_ns(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight, int64_t t)
 {
 	int64_t first = INT64_MAX;
@@ -100,10 +100,10 @@ static void toggle_residency(struct kc__in_flight *in_flight, unsigned place)
 	head->flags ^= KC__RESIDENT;
 }
 
-/* So many may all be on the same SMs, and leave room for one more, to be worth the trial. */
+/* With more residents than these, all on the same SM, hardly any room would be left: not worth the check. */
 #define FEW_RESIDENTS 16u
 
-/* One wave fits even if all of them had their most blocks on the same SM: no need to look where they are. */
+/* Whether one wave fits even if every resident had its largest number of blocks on the same SM. */
 static int fits_wherever_they_are(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight,
 				  const struct residents *residents, const struct kc_grid *grid)
 {
@@ -190,11 +190,11 @@ static void release_ended(struct residents *residents, struct kc__in_flight *in_
 
 struct start {
 	int64_t ns;
-	uint32_t slots; /* blocks it can place at once then */
-	int waited_for; /* the kernel waited for: enum kc_case, ALONE where it did not wait */
+	uint32_t slots; /* blocks that it can place at once then */
+	int waited_for; /* enum kc_case of the kernel waited for; KC_CASE_ALONE: it did not wait */
 };
 
-/* Every turn passes the placing or the end of a rival, or a wave of one that is outranked. */
+/* Each step passes the last placed block or the end of a kernel, or a wave of one with a lower priority. */
 static struct start find_start(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority,
 			       int64_t ready_ns, const struct kc_grid *grid, struct residents *residents)
 {
@@ -232,9 +232,8 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 	return start;
 }
 
-/* Equation 5.1 while the company stays; what its members leave is taken up at
- * once, ahead of anything launched later. Times from the start: differences
- * stay exact whatever the clock reads. */
+/* Equation 5.1 while the residents stay. What they free is used at once, ahead of anything launched later. Times count
+ * from the start, so that differences stay exact whatever the clock reads. */
 static double duration_beside_ns(struct residents *residents, struct kc__in_flight *in_flight,
 				 const struct start *start, const struct kc_grid *grid, double solo_ns)
 {
@@ -257,7 +256,7 @@ static double duration_beside_ns(struct residents *residents, struct kc__in_flig
 		t = stop;
 		release_ended(residents, in_flight, end_ns);
 		freed = (uint32_t)kc_whole_clusters(grid, kc__sm_room_offer(&in_flight->room, grid, &residents->offer));
-		slots = freed > slots ? freed : slots; /* what it has placed stays */
+		slots = freed > slots ? freed : slots; /* blocks already placed stay */
 	}
 }
 
@@ -292,7 +291,8 @@ static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, 
 	return waves;
 }
 
-/* Its last wave, where its company leaves room. Some of the slots may have to be given up for it. Returns its waves. */
+/* Places its last wave where the residents leave room, giving up slots if that takes too many steps. Returns its waves.
+ */
 static uint64_t place_last_wave(struct residents *residents, struct start *start, const struct kc_grid *grid,
 				struct kc__sm_blocks *sm_blocks)
 {
@@ -336,7 +336,7 @@ static void place_beside_others(struct residents *residents, struct kc__in_fligh
 	out->slowdown_waves = (float)((double)last_wave->waves / (double)grid->waves);
 }
 
-/* What the rivals, and all that follows in their streams, put on the device while it runs. */
+/* Load that the kernels in flight, and all that follows in their streams, put on the device while it runs. */
 static void expect_load(struct kc_load *load, const struct kc__in_flight *in_flight, const struct kc_placement *out)
 {
 	float issue = 0, memory = 0, l2 = 0;

@@ -3,20 +3,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Found on recorded runs of eight pipelines on the simulated device. */
-#define LEAST_ERROR 0.01f    /* log time: no forecast is trusted beyond this */
+/* Chosen on recorded runs of eight pipelines on the simulated device. */
+#define LEAST_ERROR 0.01f    /* log time: no forecast is trusted to be better */
 #define FIRST_ERROR 0.3f     /* log time: of a cell after its first measurement */
-#define FIRST_APART 1.0f     /* likewise, of what one kernel showed, for all others */
+#define FIRST_APART 1.0f     /* log time: the same, of the device's cells, where one kernel stands for all */
 #define CLIP 0.5f            /* of a cell's mean error: makes a running mean nearly a median */
 #define MEMORY 40.0f         /* measurements */
 #define ERROR_MEMORY 20.0f   /* measurements */
-#define YOUNG 2.0f           /* measurements: a cell with so few counts as this much worse, twice */
-#define LAW_GAIN 0.05f       /* of the law's error, a measurement */
-#define LAW_LEAST_LOAD 0.05f /* squared; what less load shows is noise */
+#define YOUNG 2.0f           /* measurements: with so few, a cell's error counts twice */
+#define LAW_GAIN 0.05f       /* of the law's error, per measurement */
+#define LAW_LEAST_LOAD 0.05f /* squared; slowdown beside less load is noise */
 #define LARGEST_SENSITIVITY 16.0f
 #define LARGEST_LOG 7.0f /* of time over solo */
 
-/* libm's are calls */
+/* Calls to libm would cost more. */
 static inline float lesser(float a, float b)
 {
 	return a < b ? a : b;
@@ -102,7 +102,7 @@ uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uin
 #define PACKED_ROOM_MAX 0xffffffu
 #define PACKED_LOAD 32.0f
 
-/* To the nearest unit, at most max. */
+/* Rounded to the nearest unit, at most max. */
 static uint64_t units(float value, float unit, uint32_t max)
 {
 	float scaled = value * unit + 0.5f;
@@ -160,7 +160,7 @@ static float law_of(const struct kc_contention *c, const struct kc_load *load)
 	       second.log_slowdown * load->of[KC_LOAD_L2];
 }
 
-/* The node that has something to say: the shape's, else the device's. */
+/* The launch shape's node, or the device's while the shape has no measurement. */
 static const struct kc_contention *first_with_data(const struct kc_contention *c, const struct kc_meeting *meeting)
 {
 	uint32_t shape = cell_of(KC_FORECAST_SHAPE, meeting);
@@ -170,13 +170,13 @@ static const struct kc_contention *first_with_data(const struct kc_contention *c
 	return c;
 }
 
-/* Alone, it is asked for 1 alone. */
+/* Most launches run alone: no logarithm for them. */
 static float log_of(float slowdown)
 {
 	return slowdown == 1 ? 0 : logf(slowdown);
 }
 
-/* What a voice says: for the first two it is reckoned, the others remember it. */
+/* The first two forecasts are computed, the others are what their cell remembers. */
 static float forecast_log(uint32_t forecast, const struct cell *cell, const struct kc_meeting *meeting, float law)
 {
 	if (forecast == KC_FORECAST_ROOM)
@@ -209,7 +209,7 @@ static float clip(float value, float limit)
 	return lesser(greater(value, -limit), limit);
 }
 
-/* The error that is kept counts a young cell as worse than it looks. */
+/* Errors of cells with few measurements count as larger than they look. */
 static float young_penalty(uint8_t count)
 {
 	return 1 + YOUNG / (float)count;
@@ -243,7 +243,7 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, flo
 	write_cell(&c->cells[i], cell);
 }
 
-/* Normalised least mean squares: each term answers for the error by its part in the load. */
+/* Normalised least mean squares: each term is corrected by its share of the load. */
 static void learn_law(struct kc_contention *c, const struct kc_load *met, float slowdown)
 {
 	struct cell first = unpack(c->law[0]), second = unpack(c->law[1]);
@@ -260,9 +260,8 @@ static void learn_law(struct kc_contention *c, const struct kc_load *met, float 
 	write_cell(&c->law[1], second);
 }
 
-/* The time alone is learned as well. When it turns out to be another, what was
- * seen does not become wrong: the slowdowns refer to the new one from now on.
- * (Room's and the law's are reckoned, what their cells remember is not read.) */
+/* Solo time is still being learned. When it changes, what was measured stays true: the slowdowns are converted to the
+ * new solo time. The cells of the first two forecasts hold no slowdown. */
 static void rebase_on_solo(struct kc_contention *c, float log_solo)
 {
 	float by = log_solo - c->log_solo;

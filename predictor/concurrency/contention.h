@@ -1,23 +1,24 @@
 /*
  * How much slower a kernel gets because others use the device as well: issue
- * slots, memory bandwidth, L2. Room on the SMs is the timeline's matter; this
- * is what is left when every block fits.
+ * slots, memory bandwidth, L2. Room on the SMs is the timeline's matter; this is
+ * the slowdown that remains when every block fits.
  *
- *   kc_load         a use of the device, in shares of what it has: what a kernel
- *                   puts on it, or what the others put on it while it runs
- *   kc_meeting      what was expected at a launch: the load, the slowdown by
- *                   room alone, and in which company; kept until it is measured
- *   kc_contention   what one launch shape has shown so far; its parent is the
- *                   device's, and answers for shapes not yet measured
+ *   kc_load         use of the device, in shares of its capacity: by one kernel,
+ *                   or by the others while it runs
+ *   kc_meeting      what was expected at a launch: the load of the others, the
+ *                   slowdown by room alone, and the classes of its situation;
+ *                   kept until the launch is measured
+ *   kc_contention   what was learned of one launch shape; its parent is the
+ *                   device's, which answers for shapes not yet measured
  *
  * Several simple forecasts of log(time / solo) compete: the slowdown by room; a
- * law linear in the load, with learned sensitivities; and running medians, of
- * all launches of the shape, of those expecting such a load, finding as many
- * streams busy, following the same launch. The answer is their mean, weighted
- * by how well each has done: what others will launch meanwhile is not known at
- * the launch, but it repeats. Launches that expect company are judged apart from
- * those that expect none: there every forecast of no slowdown is right, which
- * says nothing of what it is worth in company.
+ * law linear in the load, with learned sensitivities; and running medians over all
+ * launches of the shape, over those that expect a similar load, find as many
+ * streams busy, or follow the same launch. The answer is their mean, weighted by
+ * how accurate each has been: what others will launch meanwhile is not known, but
+ * it repeats. Launches that expect to overlap others are judged apart from those
+ * that do not: without overlap every forecast of no slowdown is right, which says
+ * nothing of its worth with overlap.
  *
  * One thread learns. Any thread may ask meanwhile: everything read is a word of
  * 64 bits, read and written whole.
@@ -54,42 +55,41 @@ enum kc_contention_forecast {
 #define KC_LOAD_CLASSES 6u
 #define KC_STREAM_CLASSES 8u
 #define KC_BEFORE_CLASSES 8u
-#define KC_OVERLAP_CELLS (3u + KC_BEFORE_CLASSES) /* expecting nobody, and again in company */
+#define KC_OVERLAP_CELLS (3u + KC_BEFORE_CLASSES) /* without expected overlap, and again with it */
 #define KC_CONTENTION_CELLS (2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
 
 struct kc_contention {
-	struct kc_contention *parent;        /* NULL: the device's */
-	uint64_t cells[KC_CONTENTION_CELLS]; /* logarithm and its weight, two floats; 0: nothing */
+	struct kc_contention *parent;        /* NULL: this is the device's */
+	uint64_t cells[KC_CONTENTION_CELLS]; /* log slowdown and its weight, two floats; 0: empty */
 	uint64_t law[2];                     /* sensitivities, as floats; the last 32 bits are free */
-	uint8_t counts[KC_CONTENTION_CELLS]; /* measurements behind each, 255: or more. Learner only */
-	float errors[KC_CONTENTION_CELLS];   /* of the logarithms, mean; the weights come from them. Learner only */
-	float log_solo;                      /* what the cells refer to; 0: nothing yet. Learner only */
+	uint8_t counts[KC_CONTENTION_CELLS]; /* measurements behind each, up to 255. Learner only */
+	float errors[KC_CONTENTION_CELLS];   /* mean absolute error of the logarithms, from which the weights follow.
+						Learner only */
+	float log_solo;                      /* solo time that the cells refer to; 0: none yet. Learner only */
 };
 
-/* parent NULL: the device's. Nothing is learned yet. */
+/* parent NULL: this is the device's. Nothing is learned yet. */
 void kc_contention_init(struct kc_contention *c, struct kc_contention *parent);
 
-/* What a kernel puts on the device while it runs alone. bytes: its traffic to
- * device memory, 0 where it is not known. solo_ns > 0. */
+/* Load of a kernel that runs alone. bytes: its traffic to device memory, 0 where not known. solo_ns > 0. */
 struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns);
 
-/* Adds to what a kernel of own_ns met: another one's load during overlap_ns of them. */
+/* Adds another kernel's load, present during overlap_ns of a kernel's own_ns, to the load that this kernel met. */
 void kc_load_meet(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns);
 
-/* load: expected; streams: others with work that has not ended; before: names
- * the launch before this one on the device, any number. */
+/* load: expected; streams: others with work that has not ended; before: any number that names the launch before this
+ * one on the device. */
 uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before);
 
-/* A meeting in 64 bits, for records: room to 1 / 4096 up to 4096, loads to
- * 1 / 32 up to 7.97. */
+/* Packed into 64 bits for records: room to 1 / 4096 up to 4096, loads to 1 / 32 up to 7.97. */
 uint64_t kc_meeting_pack(const struct kc_meeting *meeting);
 struct kc_meeting kc_meeting_unpack(uint64_t packed);
 
 /* Time over solo time, ≥ 1. c NULL: the slowdown by room. */
 float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting);
 
-/* A launch has been measured. solo_ns > 0: what is known of its time alone;
- * met: the load the others really put on the device while it ran. */
+/* A launch was measured. solo_ns > 0: its solo time as now known; met: the load that others really put on the device
+ * while it ran. */
 void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeting, const struct kc_load *met,
 			 int64_t solo_ns, int64_t measured_ns);
 

@@ -61,8 +61,8 @@ static void always_alone(void **state)
 	assert_in_range(1000 * kc_contention_slowdown(&c, &m), 1000, 1010);
 }
 
-/* That room was right alone does not make it, or anything else, less right in company. */
-static void runs_alone_say_nothing_of_company(void **state)
+/* What was measured without overlap says nothing about forecasts of overlapped launches. */
+static void runs_alone_say_nothing_of_overlap(void **state)
 {
 	struct kc_meeting alone = meeting(0, 1, 0, 5), crowded = meeting(1, 12, 1, 5);
 	struct kc_contention device, c;
@@ -124,7 +124,7 @@ static void the_law_is_found(void **state)
 }
 
 /* Where only the number of busy streams tells fast from slow, it is followed. */
-static void the_better_voice_is_heard(void **state)
+static void the_better_forecast_counts(void **state)
 {
 	struct kc_meeting quiet = meeting(0.1f, 1, 0, 0), busy = meeting(0.1f, 1, 6, 0);
 	struct kc_contention c;
@@ -231,11 +231,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(nothing_learned),
 	    cmocka_unit_test(always_alone),
-	    cmocka_unit_test(runs_alone_say_nothing_of_company),
+	    cmocka_unit_test(runs_alone_say_nothing_of_overlap),
 	    cmocka_unit_test(always_the_same),
 	    cmocka_unit_test(one_kernel_does_not_speak_for_all),
 	    cmocka_unit_test(the_law_is_found),
-	    cmocka_unit_test(the_better_voice_is_heard),
+	    cmocka_unit_test(the_better_forecast_counts),
 	    cmocka_unit_test(outliers_do_not_carry_it_away),
 	    cmocka_unit_test(another_solo_time),
 	    cmocka_unit_test(packing),

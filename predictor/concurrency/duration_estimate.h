@@ -1,8 +1,8 @@
 /*
- * An estimate of a launch's whole duration, whatever it runs beside.
+ * An estimate of a launch's whole duration, whatever runs beside it.
  *
- *   kc_duration_estimate   what launches like it took. The rest, up to a share
- *                          of 1, is its solo time multiplied by the slowdown.
+ *   kc_duration_estimate   what launches like it took, and how much weight that
+ *                          has beside solo time multiplied by slowdown
  */
 #ifndef KC_DURATION_ESTIMATE_H
 #define KC_DURATION_ESTIMATE_H
@@ -11,13 +11,13 @@
 
 struct kc_duration_estimate {
 	float log_ns;     /* of the whole duration */
-	float share;      /* its weight; what is left to 1 is the time alone times the slowdown */
-	uint32_t tick_ns; /* the clock that measures steps by so much; 0 or 1: not at all */
+	float share;      /* weight, 0 to 1; the rest goes to solo time multiplied by slowdown */
+	uint32_t tick_ns; /* resolution of the clock that measured; 0 or 1: as fine as can be told */
 };
 
-/* 1: the models of the time alone do not matter. */
+/* 1: solo time and slowdown do not matter. */
 int kc__estimate_is_all(const struct kc_duration_estimate *direct);
-/* Duration of a launch whose solo time and slowdown make placed_ns; > 0. */
+/* Duration of a launch whose solo time and slowdown come to placed_ns; > 0. */
 double kc__estimate_ns(const struct kc_duration_estimate *direct, double placed_ns);
 
 #endif

@@ -68,7 +68,7 @@ void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span)
 		*span->overlap = KC_OVERLAP_UNKNOWN;
 }
 
-/* It is known what it met, unless one that was let go. */
+/* Records the overlap of a span that nothing can overlap any more. */
 static void settle(const struct kc_span *span)
 {
 	if (*span->overlap == KC_OVERLAP_BEHIND)

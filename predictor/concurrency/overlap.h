@@ -1,17 +1,16 @@
 /*
  * Which measured kernels of one device ran at the same time.
  *
- *   kc_span    a measured kernel, and where it is to be said what it met
- *   kc_spans   those that a kernel still to be measured may meet, by start
+ *   kc_span      a measured kernel, and where to record whether it overlapped
+ *   kc_spans     those that a kernel still to be measured may overlap, by start
+ *   kc_awaited   the launches of one stream that are still to be measured, and the
+ *                time before which none of them can have started: the call of the
+ *                first, or the last measured end of the stream
  *
- *   kc_awaited the launches of one stream that are still to be measured, and
- *              the time before which none of them can have started: the call of
- *              the first, or the last measured end of the stream
- *
- * A span is added when it is known, and decided when nothing that could have
- * met it can still become known. One that has to be let go earlier is decided as
- * unknown, and so is what is added later and may have met it. The live worker,
- * the import of traces and the replay hold theirs in the same way.
+ * A span is added once measured, and decided when no kernel that could have
+ * overlapped it can still become known. One that has to be dropped earlier is
+ * recorded as unknown, and so is one added later that may have overlapped it. The
+ * live worker, the import of traces and the replay all use these functions.
  */
 #ifndef KC_OVERLAP_H
 #define KC_OVERLAP_H
@@ -23,26 +22,26 @@
 enum kc_overlap {
 	KC_OVERLAP_UNKNOWN = 0,
 	KC_OVERLAP_NONE = 1,
-	KC_OVERLAP_BEHIND = 2,    /* met a kernel launched before it */
-	KC_OVERLAP_OVERTAKEN = 3, /* met only kernels launched after it */
+	KC_OVERLAP_BEHIND = 2,    /* overlapped a kernel launched before it */
+	KC_OVERLAP_OVERTAKEN = 3, /* overlapped only kernels launched after it */
 };
 
 struct kc_span {
 	int64_t start_ns, end_ns;
-	int64_t since_ns;    /* when it was added; the caller's clock */
-	uint64_t order;      /* of the launch calls */
-	uint8_t *overlap;    /* enum kc_overlap, in the launch's record */
-	void *owner;         /* the caller's */
-	struct kc_load load; /* what it puts on the device; zeros: not known */
-	struct kc_load met;  /* what those it met put there meanwhile */
-	uint8_t doubtful;    /* it may have met one that was let go; set when it is added */
+	int64_t since_ns;    /* when it was added, by the caller's clock */
+	uint64_t order;      /* position of its launch call among all */
+	uint8_t *overlap;    /* enum kc_overlap of the launch's record */
+	void *owner;         /* for the caller's use */
+	struct kc_load load; /* that it puts on the device; zeros: not known */
+	struct kc_load met;  /* load of the kernels that it overlapped */
+	uint8_t doubtful;    /* it may have overlapped one that was dropped */
 };
 
 struct kc_spans {
 	struct kc_span *at; /* by start */
 	uint32_t count, capacity;
 	int64_t longest_ns;
-	int64_t let_go_ns; /* latest end of those that were let go before they were decided */
+	int64_t let_go_ns; /* latest end of those that were dropped */
 };
 
 struct kc_awaited {
@@ -56,7 +55,7 @@ static inline void kc_awaited_add(struct kc_awaited *a, int64_t launched_ns)
 		a->bound_ns = launched_ns;
 }
 
-/* end_ns: measured, 0 where it will never be known. */
+/* end_ns: measured; 0: it will never be known. */
 static inline void kc_awaited_resolve(struct kc_awaited *a, int64_t end_ns)
 {
 	a->count -= a->count != 0;
@@ -69,12 +68,12 @@ static inline void kc_awaited_resolve(struct kc_awaited *a, int64_t end_ns)
 /* 0; -ENOBUFS: KC_SPANS_MAX are held; -ENOMEM. */
 int kc_spans_add(struct kc_spans *spans, const struct kc_span *span);
 
-/* Instead of adding it: what is added from now on may have met it. */
+/* Drops a span without adding it: those added from now on may have overlapped it. */
 void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span);
 
-/* Hands over, and forgets, every span that ended by watermark_ns: it is known what
- * it met. Those added before since_ns are let go, with KC_OVERLAP_UNKNOWN unless
- * they met one launched before, which nothing can change any more. */
+/* Passes every span that ended by watermark_ns to `decided` and removes it: its overlap is known. Spans added before
+ * since_ns are dropped: KC_OVERLAP_UNKNOWN unless they overlapped an earlier launch, which nothing can change any more.
+ */
 void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since_ns,
 		     void (*decided)(const struct kc_span *span, void *arg), void *arg);
 

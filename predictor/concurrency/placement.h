@@ -1,6 +1,4 @@
-/*
- * Where a launch is predicted to fall on the device's time axis.
- */
+/* Where a launch is predicted to run on the device's time axis. */
 #ifndef KC_PLACEMENT_H
 #define KC_PLACEMENT_H
 
@@ -14,7 +12,7 @@ struct kc_placement {
 	float slowdown;            /* end - start over solo; waiting is not slowdown */
 	float slowdown_waves;      /* Equation 5.1 */
 	uint32_t concurrency_case; /* enum kc_case, leftover.h */
-	uint32_t ticket;           /* names this interval in later calls; 0: not carried */
+	uint32_t ticket;           /* names this interval in later calls; 0: it is not carried */
 	struct kc_meeting meeting; /* for kc_contention_learn() once it is measured */
 	float contended;           /* kc_contention_slowdown() of the meeting; 0: it was not asked for */
 };

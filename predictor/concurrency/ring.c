@@ -32,7 +32,7 @@ uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *rin
 	return s->next++;
 }
 
-/* Intervals by their distance from the first: tickets wrap around. */
+/* Intervals by their distance from the first, as tickets wrap around. */
 struct range {
 	uint32_t low, high; /* the answer is in [low, high] */
 };
@@ -43,7 +43,7 @@ static int ends_after(const struct kc__timeline_stream *s, const struct kc__inte
 	return kc__ring_slot(ring, s->first + distance)->end_ns > t;
 }
 
-/* Doubling steps from the cursor: neighbouring searches end close to each other. */
+/* Doubling steps from the cursor: consecutive searches end close to each other. */
 static struct range gallop(const struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
 {
 	struct range r = {0, s->next - s->first};
@@ -69,7 +69,7 @@ static struct range gallop(const struct kc__timeline_stream *s, const struct kc_
 	return r;
 }
 
-/* Ends never decrease with tickets. */
+/* Binary search: ends never decrease with tickets. */
 uint32_t kc__ring_search(const struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
 {
 	struct range r = gallop(s, ring, t);
@@ -99,7 +99,7 @@ void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *r
 		s->first++;
 }
 
-/* Still readable, ended or not. */
+/* Whether it has not been overwritten. */
 static int is_readable(const struct kc__timeline_stream *s, uint32_t ticket)
 {
 	uint32_t age = s->next - ticket;
@@ -137,8 +137,7 @@ void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, u
 	interval->sm_blocks.warps = 0;
 }
 
-/* How far off the end of this interval was. In an earlier chain it matters
- * only if that chain ran into the present one. */
+/* How far this end moves the present chain. If it is of an earlier chain: only as far as that one now runs into it. */
 static int64_t correction_ns(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 			     int64_t end_ns, int64_t gap_ns)
 {

@@ -1,10 +1,10 @@
 /*
- * The intervals of one stream, oldest first, in a ring. Tickets number them:
- * first ≤ ticket < next is predicted not to have ended; older ones stay
- * readable until they are overwritten, for measurements come late.
+ * The intervals of one stream, oldest first, in a ring. Tickets number them: those from
+ * first to next - 1 are predicted not to have ended. Older ones stay readable until they
+ * are overwritten, as measurements come late.
  *
- * Stored times are without the stream's shift, so that correcting all of a
- * queue by what was measured at its head is one addition.
+ * Stored times leave out the stream's shift, so that correcting a whole queue by what was
+ * measured at its head is one addition.
  */
 #ifndef KC_RING_H
 #define KC_RING_H
@@ -17,8 +17,8 @@
 
 struct kc__interval {
 	int64_t start_ns, end_ns;       /* stored; ends never decrease */
-	float wave_ns;                  /* from its last block's start to its end */
-	struct kc__sm_blocks sm_blocks; /* in its last wave */
+	float wave_ns;                  /* kc__last_wave.wave_ns */
+	struct kc__sm_blocks sm_blocks; /* blocks of its last wave */
 	uint8_t load[KC_LOAD_TERMS];    /* in 1 / KC__LOAD_UNITS of the device */
 	uint8_t flags;                  /* KC__WAITS_FOR_ROOM … */
 };
@@ -26,29 +26,29 @@ struct kc__interval {
 struct kc__timeline_stream {
 	int64_t tail_ns;   /* stored end of the newest interval */
 	int64_t shift_ns;  /* added to every stored time */
-	int64_t ready_ns;  /* waits: nothing further starts before */
-	int64_t origin_ns; /* the chain cannot start before: its launch, or what it waited for */
+	int64_t ready_ns;  /* from events waited for: nothing further starts before */
+	int64_t origin_ns; /* earliest start of the chain: its launch, or what it waited for */
 	uint32_t first, next;
-	uint32_t chain;    /* ticket from which on the stream is busy without a break */
-	uint32_t measured; /* ticket: all before it have been measured or were passed over */
+	uint32_t chain;    /* ticket of the first interval since which the stream has had no pause */
+	uint32_t measured; /* ticket: all before it were measured or skipped */
 	uint32_t cursor;   /* where the last search ended; neighbours search close by */
 	int32_t priority;
 	uint8_t kind;  /* enum kc_stream_kind */
-	uint8_t busy;  /* place in the timeline's list, from 1; 0: not there */
+	uint8_t busy;  /* index in the timeline's list plus 1; 0: not in it */
 	uint8_t queue; /* hardware queue, while busy */
-	uint8_t level; /* of that queue, by priority */
+	uint8_t level; /* priority level of that queue */
 };
 
-/* Predicted end of all that is in the stream. */
+/* Predicted end of everything in the stream. */
 static inline int64_t kc__stream_tail_ns(const struct kc__timeline_stream *s)
 {
 	return s->tail_ns + s->shift_ns;
 }
 
-/* Where the next interval is to be written, with real times; where the ring is full the two oldest become one. */
+/* Where to write the next interval, with real times. In a full ring the two oldest become one. */
 struct kc__interval *kc__ring_next(struct kc__timeline_stream *s, struct kc__interval *ring);
 
-/* It has been written. behind: it starts when its stream lets it. Returns the ticket. */
+/* Appends what was written there. behind: it starts when the stream's own work ends. Returns the ticket. */
 uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *ring, int behind);
 
 static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
@@ -56,10 +56,10 @@ static inline const struct kc__interval *kc__ring_slot(const struct kc__interval
 	return &ring[ticket & (KC__RING - 1)];
 }
 
-/* Ticket of the first interval whose stored end is after stored_ns; there is one. */
+/* Ticket of the first interval whose stored end is after stored_ns; there must be one. */
 uint32_t kc__ring_search(const struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t stored_ns);
 
-/* The same: nearly always it is the newest, or where the last search ended or right behind. */
+/* The same, quicker where it is the newest, the one found last or its successor, as nearly always. */
 static inline uint32_t kc__ring_near(const struct kc__timeline_stream *s, const struct kc__interval *ring,
 				     int64_t stored_ns)
 {
@@ -76,8 +76,7 @@ static inline uint32_t kc__ring_near(const struct kc__timeline_stream *s, const 
 		   : kc__ring_search(s, ring, stored_ns);
 }
 
-/* The first interval that ends after t, as it is stored; the cursor is its
- * ticket then. NULL: there is none. */
+/* The first interval that ends after t, with stored times, or NULL; its ticket becomes the cursor. */
 static inline const struct kc__interval *kc__ring_find(struct kc__timeline_stream *s, const struct kc__interval *ring,
 						       int64_t t)
 {
@@ -87,22 +86,22 @@ static inline const struct kc__interval *kc__ring_find(struct kc__timeline_strea
 	return kc__ring_slot(ring, s->cursor);
 }
 
-/* Drops what has ended by now. */
+/* Drops intervals that have ended by now_ns. */
 void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns);
 
-/* Takes an interval's SMs and time away again; unknown tickets do nothing. */
+/* Removes an interval's blocks and its time. Unknown tickets have no effect. */
 void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, uint32_t ticket);
 
-/* An interval is known to have ended at end_ns: moves what is queued behind it,
- * which may turn out not to have ended yet. Only news of the newest counts. */
+/* An interval was measured to end at end_ns: shifts what is queued behind it, some of which may turn out not to have
+ * ended yet. Ignored unless it is the newest one measured. */
 void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns);
 
-/* 1: still readable, with real times. */
+/* 1 and a copy with real times; 0: no longer readable. */
 int kc__ring_look(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 		  struct kc__interval *found);
 
-/* All of the stream has ended by now. */
+/* Everything in the stream has ended by now_ns. */
 void kc__ring_clear(struct kc__timeline_stream *s, int64_t now_ns);
 
 #endif

@@ -52,13 +52,13 @@ void kc__sm_room_release(struct kc__sm_room *room, const struct kc__sm_blocks *s
 	add_blocks(room, sm_blocks, -block_of(sm_blocks));
 }
 
-/* The last part so far, and what the others come to. */
+/* The current range, and sums over those before it. */
 struct sweep {
 	uint32_t begin, fit, part;
 	uint32_t slots, least, most, roomiest;
 };
 
-/* Neighbours with the same room are one part. What is free changes from SM to SM without a pattern: no branch
+/* Neighbours with the same room form one range. Room has no pattern that a branch predictor could learn, so no branch
  * depends on it. */
 static inline struct sweep add_part(struct sweep s, struct kc__sm_range *parts, uint32_t end, uint32_t fit)
 {
@@ -119,7 +119,7 @@ void kc__sm_blocks_init(struct kc__sm_blocks *sm_blocks, const struct kc_footpri
 	    units_of(block->of[KC_SM_SHARED_BYTES], KC__SHARED_UNIT_BYTES, SHARED_UNITS_MAX) & SHARED_UNITS_MAX;
 }
 
-/* -ENOSPC: one step too many. */
+/* -ENOSPC: that would be one step too many. */
 static int add_step(struct kc__sm_blocks *sm_blocks, uint32_t end, uint32_t blocks)
 {
 	uint32_t count = sm_blocks->count;
@@ -163,7 +163,7 @@ kc__amounts kc__sm_blocks_largest(const struct kc__sm_blocks *sm_blocks)
 	return block_of(sm_blocks) * (float)most;
 }
 
-/* SMs that still take `level` blocks or more. */
+/* SMs that can take `level` blocks or more. */
 static uint32_t sms_with_room(const struct kc__offer *offer, uint32_t level)
 {
 	uint32_t sms = 0;
@@ -173,7 +173,7 @@ static uint32_t sms_with_room(const struct kc__offer *offer, uint32_t level)
 	return sms;
 }
 
-/* Every SM with more room than `level` comes down to it; `odd` blocks more go one each, by rank, to those at it. */
+/* Fills every SM with more room than `level` down to it; `odd` further blocks go to those at it, one each, by rank. */
 static int put_on_sms(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t level, uint32_t odd)
 {
 	int rc = 0;
@@ -219,7 +219,7 @@ int kc__sm_blocks_round_robin(struct kc__sm_blocks *sm_blocks, const struct kc__
 	return 0;
 }
 
-/* Blocks lost where this part and the next become one. */
+/* Slots lost by merging this range with the next. */
 static uint32_t slots_lost_by_merging(const struct kc__offer *offer, uint32_t i)
 {
 	uint32_t begin = i ? offer->parts[i - 1].end : 0, middle = offer->parts[i].end, end = offer->parts[i + 1].end;
@@ -240,7 +240,7 @@ static void merge_with_next(struct kc__offer *offer, uint32_t i)
 	memmove(&offer->parts[i + 1], &offer->parts[i + 2], (offer->count - i - 1) * sizeof(offer->parts[0]));
 }
 
-/* Odd blocks make one step more of one part; of two parts that differ, one offers something. */
+/* Odd blocks split one range in two; of two ranges that differ, at least one offers something. */
 void kc__offer_simplify(struct kc__offer *offer)
 {
 	while (offer->count > KC__STEPS_MAX - 1) {

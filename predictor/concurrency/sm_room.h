@@ -1,15 +1,13 @@
 /*
- * Blocks on SMs, exactly: which SM holds what, and the hardware's choice among
- * them.
+ * Which SM holds which blocks, and the hardware's choice among SMs.
  *
- *   kc__sm_blocks      what a kernel holds of the SMs: its block, and how many of
- *                 them lie on which SMs
- *   kc__sm_room     what is free on each SM, beside all that hold some
- *   kc__offer     how many blocks of one kernel fit where
+ *   kc__sm_blocks   the blocks of one kernel's last wave, by SM
+ *   kc__sm_room     what is free on each SM beside all of them
+ *   kc__offer       how many blocks of a further kernel fit where
  *
- * SMs go by rank, the order in which the hardware takes them where all else is
- * equal. What changes from one to the next is all that is kept, so the cost is
- * in kernels, not in SMs or blocks.
+ * SMs are numbered by rank: the order in which the hardware takes them where all
+ * else is equal. Only the differences between neighbours are kept, so the cost
+ * grows with the kernels, not with SMs or blocks.
  *
  * The next block goes to the SM that could take the most further blocks of its
  * kernel; ties go by rank. Source: Gilman et al., "Demystifying the Placement
@@ -22,20 +20,20 @@
 
 #include <stdint.h>
 
-#define KC__SMS_MAX 256u /* SMs past these are not looked at */
+#define KC__SMS_MAX 256u /* further SMs are ignored */
 
-/* A kernel's blocks lie in at most so many steps: where the room is more
- * ragged, some of it is not offered (kc__offer_simplify). */
+/* Ranges of SMs that a kernel's blocks lie in, at most. Where room is more fragmented, some of it is not offered
+ * (kc__offer_simplify). */
 #define KC__STEPS_MAX 6u
 #define KC__SHARED_UNIT_BYTES 128u
 
 struct kc__step {
-	uint8_t last;   /* up to this rank, from the step before on, */
-	uint8_t blocks; /* each SM holds so many */
+	uint8_t last;   /* rank of the last SM of the step, which begins after the one before */
+	uint8_t blocks; /* on each of its SMs */
 };
 
-struct kc__sm_blocks {               /* a kernel's queue holds thousands: packed */
-	uint32_t warps : 7;          /* of a block; 0: no kernel, holds nothing */
+struct kc__sm_blocks {               /* packed: a queue holds thousands */
+	uint32_t warps : 7;          /* of one block; 0: no kernel */
 	uint32_t register_units : 9; /* of KC_REGISTER_UNIT */
 	uint32_t shared_units : 12;  /* of KC__SHARED_UNIT_BYTES */
 	uint32_t count : 4;          /* of steps */
@@ -44,46 +42,47 @@ struct kc__sm_blocks {               /* a kernel's queue holds thousands: packed
 
 struct kc__sm_room {
 	uint32_t sm_count;
-	uint64_t marks[KC__SMS_MAX / 64]; /* ranks that have a change, the first apart */
-	kc__amounts change[KC__SMS_MAX];  /* of what is free, from the rank before to this one */
+	uint64_t
+	    marks[KC__SMS_MAX / 64]; /* a bit for each rank above 0 whose room differs from that of the rank before */
+	kc__amounts change[KC__SMS_MAX]; /* room of this rank minus that of the rank before; first the room of rank 0 */
 };
 
 struct kc__sm_range {
-	uint16_t end; /* the rank after its last */
-	uint16_t fit; /* on each of its SMs */
+	uint16_t end; /* rank after its last SM */
+	uint16_t fit; /* blocks that fit on each of its SMs */
 };
 
 struct kc__offer {
 	uint32_t slots;       /* on all SMs together */
 	uint32_t least, most; /* on one SM */
-	uint32_t roomiest;    /* rank of the first SM with the most */
+	uint32_t roomiest;    /* rank of the first SM that takes the most */
 	uint32_t count;
 	struct kc__sm_range parts[KC__SMS_MAX];
 };
 
-/* Nothing is taken. */
+/* All SMs are empty. */
 void kc__sm_room_init(struct kc__sm_room *room, const struct kc_footprint *sm, uint32_t sm_count);
 
-/* A kernel's blocks come onto the SMs, or leave them. */
+/* A kernel's blocks are added to the SMs, or removed. */
 void kc__sm_room_take(struct kc__sm_room *room, const struct kc__sm_blocks *sm_blocks);
 void kc__sm_room_release(struct kc__sm_room *room, const struct kc__sm_blocks *sm_blocks);
 
-/* What the SMs have left for this kernel. Returns offer->slots. */
+/* The room left for this kernel. Returns offer->slots. */
 uint32_t kc__sm_room_offer(const struct kc__sm_room *room, const struct kc_grid *grid, struct kc__offer *offer);
 
-/* The block of a kernel, nowhere yet. */
+/* A kernel with such blocks, none of them placed. */
 void kc__sm_blocks_init(struct kc__sm_blocks *sm_blocks, const struct kc_footprint *block);
-/* Its blocks on SMs that have room for them everywhere: odd ones from this rank on. */
+/* Spreads its blocks over SMs that all have room; the odd ones go to the ranks from `start` on. */
 void kc__sm_blocks_evenly(struct kc__sm_blocks *sm_blocks, const struct kc_even *even, uint32_t sm_count,
 			  uint32_t start);
-/* What it takes of the SM where it has most. */
+/* What it takes of the SM where it has the most blocks. */
 kc__amounts kc__sm_blocks_largest(const struct kc__sm_blocks *sm_blocks);
-/* Blocks, ≤ offer->slots, where the most room is. -ENOSPC: in more steps than there are. */
+/* Places so many blocks, ≤ offer->slots, by the most-room rule. -ENOSPC: that takes more than KC__STEPS_MAX steps. */
 int kc__sm_blocks_most_room(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t blocks);
-/* As many on each SM, odd ones from the first SM with the most room on. -ENOSPC: that does not fit. */
+/* Places equally many on each SM, odd ones from the roomiest SM on. -ENOSPC: some SM has no room for them. */
 int kc__sm_blocks_round_robin(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t blocks);
 
-/* Offers less, so that any number of the slots can be held; never nothing. */
+/* Reduces the offer until any number of its slots can be placed in KC__STEPS_MAX steps; it never becomes empty. */
 void kc__offer_simplify(struct kc__offer *offer);
 
 #endif

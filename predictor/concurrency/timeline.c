@@ -5,42 +5,42 @@
 
 #include <string.h>
 
-/* With rings of 1,024 this keeps a timeline below 5.25 MiB, and 128 kernels in flight beside a new one. The last stream
- * stands for all that do not fit. */
+/* With rings of 1,024 a timeline stays below 5.25 MiB and carries 128 kernels in flight beside a new one. The last
+ * stream stands for all those that do not fit. */
 #define STREAMS KC__HEADS_MAX
 #define OVERFLOW_STREAM (STREAMS - 1)
 
-/* Intervals between rings, so that the same slots of all do not fall into one set of the cache. */
+/* Padding between rings, so that the same slots of all rings do not share a cache set. */
 #define RING_OFFSET 2u
 
-/* Hardware queues: 1 to 32 (CUDA_DEVICE_MAX_CONNECTIONS), a set for each priority. */
+/* CUDA_DEVICE_MAX_CONNECTIONS is 1 to 32; there are as many for each priority. */
 #define QUEUES 32u
 #define PRIORITY_LEVELS 8u
 
-/* What went into a hardware queue last. */
+/* The operation that went into a hardware queue last. */
 struct queue {
 	uint32_t stream;
-	int64_t ready_ns; /* without that stream's shift */
+	int64_t ready_ns; /* without the shift of that stream */
 };
 
-/* A copy that an engine has taken on; where more are on their way, the two oldest count as one. */
+/* A copy that an engine has accepted; when there are more, the two oldest are merged. */
 #define ENGINE_COPIES 16u
 #define ENGINES 2u /* a device has one, or one for each direction */
 
 struct copy {
 	uint32_t stream, ticket;
-	int64_t from_ns; /* without that stream's shift */
+	int64_t from_ns; /* without the shift of that stream */
 };
 
 struct engine {
 	uint32_t count;
-	struct copy copies[ENGINE_COPIES]; /* in the order in which they came */
+	struct copy copies[ENGINE_COPIES]; /* in the order of their calls */
 };
 
 struct kc_timeline {
 	struct kc__device_limits limits;
 	uint32_t before;      /* identity of the last launch */
-	uint32_t queue_count; /* of each level */
+	uint32_t queue_count; /* for each priority level */
 	uint32_t next_queue[PRIORITY_LEVELS];
 	struct queue queues[PRIORITY_LEVELS][QUEUES];
 	int64_t launch_overhead_ns;
@@ -49,7 +49,7 @@ struct kc_timeline {
 	struct engine engines[ENGINES];
 	uint32_t busy_count;
 	uint32_t busy[STREAMS];         /* streams with work that has not ended */
-	struct kc__in_flight in_flight; /* what heads them, in the same places */
+	struct kc__in_flight in_flight; /* their heads, in the same order */
 	struct kc__timeline_stream streams[STREAMS];
 	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
@@ -71,7 +71,7 @@ static uint32_t level_of(int priority)
 	return (0u - (uint32_t)priority) % PRIORITY_LEVELS;
 }
 
-/* Tickets go on where they were: those of the stream's last life stay unknown. */
+/* Tickets continue, so that those of the number's previous stream stay unknown. */
 static void begin_stream(struct kc_timeline *tl, struct kc__timeline_stream *s, enum kc_stream_kind kind, int priority)
 {
 	uint32_t level = level_of(priority);
@@ -115,7 +115,7 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	memset(tl->next_queue, 0, sizeof(tl->next_queue));
 }
 
-/* Before anything of the stream changes: what heads it has to be found again. */
+/* Invalidates the cached head of the stream. Call before changing it. */
 static void invalidate_head(struct kc_timeline *tl, uint32_t stream)
 {
 	if (tl->streams[stream].busy)
@@ -130,7 +130,7 @@ void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_
 	begin_stream(tl, &tl->streams[stream], kind, priority);
 }
 
-/* What it still holds runs on; only its waits and rank go. */
+/* What it still runs goes on; events it waits for are forgotten. */
 void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream)
 {
 	if (index_of(stream) != OVERFLOW_STREAM)
@@ -149,15 +149,14 @@ static void remove_from_busy(struct kc_timeline *tl, uint32_t stream)
 	tl->streams[stream].busy = 0;
 }
 
-/* The legacy default stream and the blocking streams hold each other back. */
+/* The legacy default stream and the blocking streams wait for each other. */
 static int holds_back(const struct kc__timeline_stream *other, const struct kc__timeline_stream *s)
 {
 	return (s->kind == KC_STREAM_LEGACY && other->kind == KC_STREAM_BLOCKING) ||
 	       (s->kind == KC_STREAM_BLOCKING && other->kind == KC_STREAM_LEGACY);
 }
 
-/* When all that the stream's next operation has to wait for has ended, its own
- * stream's work apart. */
+/* When everything that the stream's next operation waits for has ended, apart from the stream's own work. */
 static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
 	int64_t t = s->ready_ns;
@@ -173,8 +172,8 @@ static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__tim
 	return t;
 }
 
-/* A hardware queue hands out its work in order: nothing passes what another
- * stream put into it. That was ready at the latest when its stream will be empty. */
+/* A hardware queue starts its operations in order: none passes one that another stream put into it. That one is ready
+ * at the latest when its stream is empty. */
 static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
 	const struct queue *queue = &tl->queues[s->level][s->queue];
@@ -192,7 +191,7 @@ static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_n
 	tl->queues[s->level][s->queue] = (struct queue){stream, ready_ns - s->shift_ns};
 }
 
-/* The moment the operation heads its stream; *behind: the stream's own work decides it. */
+/* When the operation comes to the head of its stream. *behind: that is when the stream's own work ends. */
 static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s, int64_t now_ns, int *behind)
 {
 	int64_t free_ns = kc__stream_tail_ns(s) + tl->launch_gap_ns;
@@ -216,7 +215,7 @@ static void fill_head(struct kc__head *head, const struct kc__timeline_stream *s
 	head->most = kc__sm_blocks_largest(&interval->sm_blocks);
 }
 
-/* What heads the stream at t. */
+/* The head of the stream at t. */
 static void find_head(struct kc__head *head, struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
 {
 	const struct kc__interval *interval = kc__ring_find(s, ring, t);
@@ -229,7 +228,7 @@ static void find_head(struct kc__head *head, struct kc__timeline_stream *s, cons
 	head->until_ns = interval->end_ns + s->shift_ns;
 }
 
-/* What heads the busy streams at t, which is not before now. Those whose work has ended by now are forgotten. */
+/* The heads of the busy streams at t, which is not before now. Streams whose work has ended by now are removed. */
 static void find_heads(struct kc_timeline *tl, int64_t now_ns, int64_t t)
 {
 	for (uint32_t i = 0; i < tl->busy_count;) {
@@ -252,7 +251,8 @@ static uint8_t load_units(float load)
 	return (uint8_t)(load < 0 ? 0 : load < 1 ? load * KC__LOAD_UNITS + 0.5f : KC__LOAD_UNITS);
 }
 
-/* Where it stays: no copy of what has just been written in parts. Its hold is there. */
+/* Its blocks are written already. All members are set one by one, as copying a struct just written in parts would
+ * stall. */
 static void fill_interval(struct kc__interval *interval, const struct kc_demand *demand, const struct kc_placement *out,
 			  const struct kc__last_wave *last_wave, uint8_t flags)
 {
@@ -287,7 +287,7 @@ static int64_t clamp_duration_ns(int64_t duration_ns)
 	return duration_ns < (int64_t)KC__LONGEST_NS ? duration_ns : (int64_t)KC__LONGEST_NS;
 }
 
-/* What others made of launches like this one, where that is known. */
+/* Replaces duration and slowdown by what launches like this one took, where that is known. */
 static void apply_learned_duration(const struct kc_demand *demand, int64_t solo_ns, struct kc_placement *out,
 				   struct kc__last_wave *last_wave)
 {
@@ -344,7 +344,7 @@ void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
 
-/* When the stream's next operation, which holds no SM, heads it; ring and queue know of it then. */
+/* Enters an operation that needs no SM into its hardware queue; out->start_ns: when it heads its stream. */
 static void begin_occupying(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int *behind,
 			    struct kc_placement *out)
 {
@@ -376,7 +376,7 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	occupy(tl, index, duration_ns, behind, out);
 }
 
-/* INT64_MIN: it is no longer known. */
+/* INT64_MIN: no longer known. */
 static int64_t copy_end_ns(const struct kc_timeline *tl, const struct copy *copy)
 {
 	struct kc__interval interval;
@@ -386,7 +386,7 @@ static int64_t copy_end_ns(const struct kc_timeline *tl, const struct copy *copy
 		   : INT64_MIN;
 }
 
-/* Drops what has ended by now. */
+/* Drops copies that have ended by now_ns. */
 static void expire_copies(const struct kc_timeline *tl, struct engine *engine, int64_t now_ns)
 {
 	uint32_t left = 0;
@@ -398,8 +398,8 @@ static void expire_copies(const struct kc_timeline *tl, struct engine *engine, i
 	engine->count = left;
 }
 
-/* First moment from t on at which no copy is under way. One that begins later holds up nothing: it was ready later, or
- * its stream is. Every turn passes one. */
+/* The first moment from t on at which no copy is running. Each step passes the end of one. A copy that begins later
+ * does not count: it, or its stream, was ready later. */
 static int64_t engine_free_ns(const struct kc_timeline *tl, const struct engine *engine, int64_t t)
 {
 	int64_t before;
@@ -491,7 +491,7 @@ void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 	s->ready_ns = kc__later_ns(s->ready_ns, ready_ns);
 }
 
-/* The stream that stands for several is not idle because one of them is. */
+/* The entry shared by several streams is not idle when one of them is. */
 void kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
 {
 	if (index_of(stream) == OVERFLOW_STREAM)

@@ -1,6 +1,10 @@
 /*
  * What placing a launch costs: with so many streams that each hold a kernel in
  * flight, and kernels queued behind. Prints medians.
+ *
+ * As last seen, on one core of a shared machine: 30 to 60 ns with one busy stream,
+ * 70 to 140 ns with eight, 0.7 to 0.9 µs with 128, whatever the size of the grids
+ * and the length of the queues.
  */
 #include "timeline.h"
 

@@ -2,16 +2,13 @@
 
 #include "predictor/math/duration.h"
 
-/*
- * Until transfers of a kind have been measured: a latency, and the rate of the
- * slowest link in common use (PCIe 3.0 x16, 12 GB/s) or, on the device, half
- * its bandwidth (every byte is read and written).
- */
+/* Until transfers of a kind have been measured: a latency, and the rate of the slowest link in common use (PCIe 3.0
+ * x16, 12 GB/s), or on the device half its bandwidth, as every byte is read and written. */
 #define COPY_LATENCY_NS 1500
 #define HOST_NS_PER_MIB 87381
 #define MIB 1048576.0
-#define SMALL_COPY_BYTES (64u << 10) /* below, latency hides the rate */
-#define COPY_WEIGHT 0.25             /* of one measured copy in the running rate */
+#define SMALL_COPY_BYTES (64u << 10) /* in smaller copies latency hides the rate */
+#define COPY_WEIGHT 0.25             /* of one measured copy in the running mean */
 
 int64_t kc_copy_ns(const struct kc_device *device, enum kc_copy_route route, uint64_t rate, uint64_t bytes)
 {

@@ -16,10 +16,10 @@ enum kc_copy_route {
 	KC_ROUTE_OTHER,     /* from device to device, or not known */
 };
 
-/* rate: what was learned, ns per MiB; 0: nothing yet. Returns ns. */
+/* rate: as learned, ns per MiB; 0: nothing was learned. Returns ns. */
 int64_t kc_copy_ns(const struct kc_device *device, enum kc_copy_route route, uint64_t rate, uint64_t bytes);
 
-/* The rate after one more measured copy; unchanged where it says nothing about the rate. */
+/* The rate after one more measured copy; unchanged if the copy says nothing about it. */
 uint64_t kc_copy_learn(uint64_t rate, uint64_t bytes, int64_t measured_ns);
 
 #endif

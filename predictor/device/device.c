@@ -445,8 +445,7 @@ static void measured(uint32_t *field, double value)
 		*field = (uint32_t)value;
 }
 
-/* At most what the hardware can do: a copy that stayed in a cache, or a kernel that did not do its work, says no more.
- */
+/* At most what the hardware can do: a faster copy stayed in a cache, and a faster kernel did not do its work. */
 static void measured_rate(uint64_t *field, double value, double peak)
 {
 	if (!(value >= 1 && value < (double)INT64_MAX))

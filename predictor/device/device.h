@@ -34,12 +34,12 @@ struct kc_device {
 	uint32_t simulated;          /* 1: a stand-in, not hardware */
 	uint32_t launch_overhead_ns; /* launch call to first block on an idle device */
 	uint32_t launch_gap_ns;      /* between back-to-back kernels of one stream */
-	uint32_t empty_kernel_ns;    /* the shortest a kernel takes, measured; 0: not known */
-	uint64_t copy_bytes_per_s;   /* what a kernel that copies reads and writes, measured; 0: not known */
+	uint32_t empty_kernel_ns;    /* shortest time of a kernel, measured; 0: not known */
+	uint64_t copy_bytes_per_s;   /* what a copying kernel reads and writes, measured; 0: not known */
 	uint64_t flops_per_s;        /* FP32, measured; 0: not known */
 };
 
-/* What was measured of a device (`kerncast calibrate`); 0 or NAN: that was not. */
+/* What was measured of a device (`kerncast calibrate`); 0 or NAN: not measured. */
 struct kc_calibration {
 	double launch_overhead_ns, empty_kernel_ns, launch_gap_ns;
 	double copy_bytes_per_s, flops_per_s;
@@ -49,8 +49,8 @@ struct kc_calibration {
  * ignored), NULL where there is none. */
 const struct kc_device *kc_device_builtin(const char *name);
 
-/* The built-in device that a longer name speaks of ("GeForce GTX 1080 Ti",
- * "Tesla K40c", "run7_2080ti"); the most telling one, NULL where none is meant. */
+/* The built-in device that a longer name refers to ("GeForce GTX 1080 Ti", "Tesla K40c", "run7_2080ti"), by its longest
+ * match; NULL: none. */
 const struct kc_device *kc_device_builtin_meant(const char *name);
 
 /* The i-th built-in device, NULL past the end. */
@@ -58,13 +58,12 @@ const struct kc_device *kc_device_builtin_at(unsigned i);
 /* Its short name, "k40". */
 const char *kc_device_builtin_alias(unsigned i);
 
-/* How well the i-th built-in device fits a name as people type it, with and without blanks, dashes, maker and series.
- */
+/* How well a name as people type it fits the i-th built-in device; blanks, dashes, maker and series do not matter. */
 enum kc_device_match {
 	KC_MATCH_NONE,
-	KC_MATCH_LETTERS, /* they are in it: "a10" in a100, "1080" in gtx1080ti, which are other devices */
-	KC_MATCH_PARTS,   /* whole words and numbers of it: "4090", "a100-80" */
-	KC_MATCH_WHOLE,   /* all of its name: "RTX 4090" */
+	KC_MATCH_LETTERS, /* its letters occur: "a10" in a100, "1080" in gtx1080ti, which are other devices */
+	KC_MATCH_PARTS,   /* whole words and numbers of the device's name: "4090", "a100-80" */
+	KC_MATCH_WHOLE,   /* the whole name: "RTX 4090" */
 };
 enum kc_device_match kc_device_builtin_match(unsigned i, const char *typed);
 
@@ -81,22 +80,21 @@ uint32_t kc_device_resident_grids(uint32_t cc_major, uint32_t cc_minor);
  * on, 1 before. Source: CUDA C++ programming guide, "Thread block clusters". */
 uint32_t kc_device_cluster_max(uint32_t cc_major);
 
-/* Limits the driver has no attribute for, filled in from compute capability
- * (cores per SM, default overheads) where they are 0; so is every per-SM and
- * per-block limit, and the memory bandwidth from clock and bus. */
+/* Fills in what the driver has no attribute for, from the compute capability (cores per SM, default overheads), every
+ * per-SM and per-block limit that is 0, and the memory bandwidth from clock and bus. */
 void kc_device_complete(struct kc_device *device);
 
-/* No attribute of a completed device is missing, or more than hardware will have for long: one from a damaged file can
- * say anything, and the models divide by it. */
+/* Whether no attribute of a completed device is missing or beyond what hardware will have for long. One from a damaged
+ * file can be anything, and the models divide by it. */
 int kc_device_is_possible(const struct kc_device *device);
 
-/* Measured values take the place of the built-in ones. */
+/* Replaces built-in values by measured ones. */
 void kc_device_calibrate(struct kc_device *device, const struct kc_calibration *calibration);
 
-/* FP32 operations a second: cores × clock × 2. */
+/* FP32 operations per second: cores × clock × 2. */
 double kc_device_peak_flops(const struct kc_device *device);
 
-/* What kernels get of the memory bandwidth: measured, or else the peak. */
+/* Memory bandwidth that kernels get: measured, or else the peak. */
 static inline double kc_device_bandwidth(const struct kc_device *device)
 {
 	return (double)(device->copy_bytes_per_s ? device->copy_bytes_per_s : device->memory_bytes_per_s);

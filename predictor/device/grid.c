@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-/* Stands for 1 / 0: even what is used up allows as many blocks as an SM has
- * slots, and all that an SM has still makes a whole number of 32 bits. */
+/* Stands for 1 / 0: an exhausted resource of which nothing is needed still allows as many blocks as an SM has slots,
+ * and the quotient fits 32 bits. */
 #define UNLIMITED 1000.0f
 
 uint64_t kc_waves(uint64_t blocks, uint64_t slots)
@@ -16,7 +16,7 @@ struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count)
 	return (struct kc_even){.base = blocks / sm_count, .extra = blocks % sm_count};
 }
 
-/* Blocks of the last wave; all that fit where it is full. */
+/* Blocks of the last wave; a full last wave counts all slots. */
 static uint32_t last_wave(const struct kc_grid *grid, uint32_t sm_count)
 {
 	uint64_t slots = kc_whole_clusters(grid, (uint64_t)grid->active * sm_count);

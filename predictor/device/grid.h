@@ -21,23 +21,23 @@ struct kc_even {
 
 struct kc_grid {
 	uint64_t blocks;
-	uint32_t active;                /* blocks on one SM when alone; 0: cannot run */
-	uint32_t cluster;               /* blocks that are placed together; 1: each by itself */
+	uint32_t active;                /* blocks that one SM holds when the kernel is alone; 0: it cannot run */
+	uint32_t cluster;               /* blocks that are placed together; 1: no clusters */
 	struct kc_footprint block;      /* what one takes from an SM */
-	float inverse[KC_SM_RESOURCES]; /* 1 / block: dividing is dear on the launch path */
-	uint64_t waves;                 /* Equation 4.1, alone */
-	struct kc_even last;            /* its last wave, alone */
+	float inverse[KC_SM_RESOURCES]; /* Reciprocal of `block`; saves divisions on the launch path. */
+	uint64_t waves;                 /* Equation 4.1; alone */
+	struct kc_even last;            /* its last wave when alone */
 };
 
-/* active: blocks of it one SM holds (kc_occupancy). */
+/* active: blocks that one SM holds (kc_occupancy). */
 void kc_grid_init(struct kc_grid *grid, const struct kc_device *device, uint64_t blocks, uint32_t active,
 		  const struct kc_footprint *block);
 
-/* Its blocks come in clusters, all of them full. -ERANGE: the device has no room for one. */
+/* Its blocks come in full clusters. -ERANGE: the device has no room for one. */
 int kc_grid_cluster(struct kc_grid *grid, const struct kc_device *device, uint32_t cluster);
 
-/* Of so many slots, those that hold whole clusters. Which SMs a cluster may lie on together is not known of a device
- * (one GPC's), so this is the most there can be. */
+/* Slots that hold whole clusters. It is not known which SMs share a GPC, in which a cluster has to lie, so there may be
+ * fewer. */
 static inline uint64_t kc_whole_clusters(const struct kc_grid *grid, uint64_t slots)
 {
 	return grid->cluster > 1 ? slots - slots % grid->cluster : slots;
@@ -46,7 +46,7 @@ static inline uint64_t kc_whole_clusters(const struct kc_grid *grid, uint64_t sl
 /* Equation 4.1. slots: blocks that run at once, > 0. Returns waves, ≥ 1. */
 uint64_t kc_waves(uint64_t blocks, uint64_t slots);
 
-/* Blocks spread over sm_count SMs, round-robin. */
+/* Spreads blocks over sm_count SMs, round-robin. */
 struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count);
 
 typedef float kc__amounts __attribute__((vector_size(KC_SM_RESOURCES * sizeof(float))));
@@ -57,11 +57,8 @@ static inline kc__amounts kc__amounts_of(const struct kc_footprint *footprint)
 			     (float)footprint->of[KC_SM_REGISTERS], (float)footprint->of[KC_SM_SHARED_BYTES]};
 }
 
-/*
- * Blocks of a kernel that fit into what is free. Quotients by reciprocal,
- * without a division. Half a unit added keeps whole quotients from falling
- * below; it is exact while free < 2^21, and an SM has at most 233,472 of anything.
- */
+/* Blocks of a kernel that fit into what is free, by reciprocals instead of divisions. The half unit added keeps whole
+ * quotients from falling below; this is exact while free < 2^21, and an SM has at most 233,472 of anything. */
 static inline uint32_t kc__blocks_fitting(kc__amounts free, const struct kc_grid *grid)
 {
 	kc__amounts inverse = {grid->inverse[KC_SM_SLOTS], grid->inverse[KC_SM_WARPS], grid->inverse[KC_SM_REGISTERS],

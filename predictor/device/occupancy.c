@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-/* Warps come and go by scheduler: NVIDIA's occupancy calculator, "warp allocation granularity". */
+/* Warps are allocated by scheduler: NVIDIA's occupancy calculator, "warp allocation granularity". */
 #define WARP_UNIT 4u
 #define MAX_REGISTERS_PER_THREAD 255u /* programming guide, compute capabilities 3.2 and up */
 #define SHARED_UNIT_BYTES 256u        /* up to compute capability 7.x */
@@ -38,7 +38,7 @@ static uint32_t shared_unit_bytes(const struct kc_device *device)
 	return device->cc_major >= 8 ? SHARED_UNIT_AMPERE_BYTES : SHARED_UNIT_BYTES;
 }
 
-/* Register files per SM: one a warp scheduler; GP100 has two. */
+/* Register files per SM, one per warp scheduler; GP100 has two. */
 static uint32_t register_files(const struct kc_device *device)
 {
 	return device->cc_major == 6 && device->cc_minor == 0 ? 2 : 4;
@@ -75,9 +75,8 @@ struct kc_footprint kc_footprint(const struct kc_device *device, const struct kc
 	}};
 }
 
-/* The hardware checks a block's registers as if it took whole rows of the
- * register files, so warps are rounded up to their number; a GP100 refuses
- * what another Pascal would. */
+/* The hardware checks a block's registers as if it took whole rows of the register files, so its warps are rounded up
+ * to their number. A GP100 refuses blocks that other Pascal GPUs accept. */
 static int registers_allowed(const struct kc_device *device, uint32_t per_warp, uint32_t warps)
 {
 	return (uint64_t)per_warp * round_up(warps, WARP_UNIT) <= device->registers_per_block &&
@@ -107,8 +106,7 @@ static uint32_t blocks_by_registers(const struct kc_device *device, const struct
 	return device->registers_per_sm / files / per_warp * files / warps;
 }
 
-/* More than the default limit a block only gets by opting in; a launch that
- * came this far has. */
+/* A block gets more than the default limit only by opting in; a launch that came this far has done so. */
 static uint32_t blocks_by_shared(const struct kc_device *device, const struct kc_block_need *need)
 {
 	uint64_t bytes = block_shared_bytes(device, need);

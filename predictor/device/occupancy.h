@@ -2,12 +2,12 @@
  * How many blocks of a kernel one SM holds.
  *
  *   kc_block_need   what a block asks for, as written in the source and launch
- *   kc_footprint    what it takes from an SM once rounded up to allocation
- *                   units; with the SM's limits in the same four numbers, what
- *                   is free is a subtraction
+ *   kc_footprint    what it takes from an SM after rounding up to allocation
+ *                   units; in the same four numbers as the SM's limits, so that
+ *                   what is free is a subtraction
  *
- * The rules that lead from the one to the other are the hardware's. Those of
- * the thesis whose pair model kerncast uses are in papers/thesis_occupancy.h.
+ * The rules are the hardware's. Those of the thesis whose pair model kerncast uses
+ * are in papers/thesis_occupancy.h.
  */
 #ifndef KC_OCCUPANCY_H
 #define KC_OCCUPANCY_H
@@ -28,20 +28,19 @@ struct kc_footprint {
 	int32_t of[KC_SM_RESOURCES];
 };
 
-/* What one SM has. */
+/* The limits of one SM. */
 struct kc_footprint kc_sm_limits(const struct kc_device *device);
 
 #define KC_REGISTER_UNIT 256u /* registers given to a warp at once */
 
-/* What a block takes from an SM: registers in units of 256 a warp, shared
- * memory in units of 256 bytes (128 from compute capability 8.0) with what the
- * driver reserves. Source: CUDA C++ programming guide, compute capabilities. */
+/* What a block takes from an SM: registers in units of 256 per warp, shared memory in units of 256 bytes (128 from
+ * compute capability 8.0) with what the driver reserves. Source: CUDA C++ programming guide, compute capabilities. */
 struct kc_footprint kc_footprint(const struct kc_device *device, const struct kc_block_need *need);
 
-/* Registers that one thread may have. */
+/* The most registers that one thread may have. */
 uint32_t kc_registers_max(const struct kc_device *device);
 
-/* Blocks resident on one SM; 0: a block of this kernel cannot run at all. */
+/* Blocks resident on one SM; 0: a block of this kernel cannot run. */
 uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need);
 
 #endif

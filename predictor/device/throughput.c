@@ -2,12 +2,9 @@
 
 #include <math.h>
 
-/*
- * Compute capabilities 3.x to 5.2 execute 16-bit arithmetic as 32-bit. Consumer
- * chips of 3.5 have 8 lanes for 64 bits, which the capability does not tell.
- * The guide prints nothing for tensor cores; white papers: Volta 8 cores of 64
- * multiply-adds, A100 4 of 256, H100 4 of 512.
- */
+/* Compute capabilities 3.x to 5.2 execute 16-bit arithmetic as 32-bit. Consumer chips of 3.5 have 8 lanes for 64 bits,
+ * which the capability does not tell. Tensor cores are not in the guide; white papers: Volta 8 cores of 64
+ * multiply-adds, A100 4 of 256, H100 4 of 512. */
 static const struct kc_throughput rows[] = {
     /* cc     16   32   64  special int convert tensor */
     {3, 0, 192, 192, 8, 32, 160, 32, 0},     {3, 5, 192, 192, 64, 32, 160, 32, 0},

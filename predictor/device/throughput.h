@@ -33,14 +33,15 @@ struct kc_throughput {
  * guide, "Arithmetic instructions": up to 20. */
 #define KC_THROUGHPUT_DIVISION_INSTRUCTIONS 20.0
 
-/* The row of a compute capability; one not listed has the row of the newest listed that is not newer, one older than
- * all the first row. */
+/* The row of a compute capability: for one not listed, the newest row that is not newer; for one older than all, the
+ * first row. */
 const struct kc_throughput *kc_throughput(uint32_t cc_major, uint32_t cc_minor);
 
-/* Cycles a thread keeps one core busy, without memory accesses. */
+/* Cycles for which a thread keeps one core busy, without memory accesses. */
 double kc_throughput_cycles(const struct kc_device *device, const struct kc_counts *counts);
 
-/* Cycles an SM's busiest kind of unit needs for one thread's instructions, all kinds at work side by side. */
+/* Cycles that an SM's busiest kind of unit needs for one thread's instructions, where all kinds work at the same time.
+ */
 double kc_throughput_bound(const struct kc_device *device, const struct kc_counts *counts);
 
 #endif

@@ -7,58 +7,58 @@
 #define WAYS 4u
 
 /* Chosen on recorded traces of the V100 and the RTX 2080 Ti. Errors are relative. */
-#define LEAST_ERROR 0.003f           /* nothing is trusted beyond this */
+#define LEAST_ERROR 0.003f           /* no estimate is trusted to be better */
 #define LARGEST_ERROR 4.0f           /* of one measurement */
 #define ERROR_MEMORY 30.0f           /* measurements */
-#define STEP 0.3f                    /* of a quantile, in its own errors */
-#define LEAST_STEP_ERROR 0.002f      /* errors below do not shorten it further */
-#define FIRST_ERROR 0.1f             /* of a cell's second measurement, before any was seen */
-#define NEW_SHARE 0.5f               /* of what cells of a kind showed then: a new cell is trusted more */
+#define STEP 0.3f                    /* step of a running quantile, as a share of its own error */
+#define LEAST_STEP_ERROR 0.002f      /* smaller errors do not shorten the step further */
+#define FIRST_ERROR 0.1f             /* of a cell's second measurement, while none of its kind has been seen */
+#define NEW_SHARE 0.5f               /* of the mean error seen there: new cells are trusted more */
 #define NEW_MEMORY 200.0f            /* measurements */
 #define NEW_PRIOR_COUNT 10.0f        /* measurements that FIRST_ERROR is worth */
 #define LARGEST_NEW_ERROR 1.0f       /* of one of them */
-#define FIRST_ESTIMATOR_ERROR 0.05f  /* of each kind before any was seen */
-#define LEAST_ESTIMATOR_ERROR 0.01f  /* differences below do not tell digests apart */
+#define FIRST_ESTIMATOR_ERROR 0.05f  /* of each estimator, before any was measured */
+#define LEAST_ESTIMATOR_ERROR 0.01f  /* smaller differences do not tell estimators apart */
 #define ESTIMATOR_MEMORY 30.0f       /* measurements */
 #define LARGEST_ESTIMATOR_ERROR 1.0f /* of one measurement */
 #define LARGEST_DIFFERENCE 1.6f      /* log time: a factor of 5, an error of LARGEST_ERROR */
 
-/* Mean error from which on the start of a history is one context among others, and the error to expect of one that was
- * met once: from the judgement that a program's start repeats, as no recorded trace has two runs of one program. */
+/* Mean error above which the start of a history is one context among others, and the error expected of a start met
+ * once. By judgement: no recorded trace has two runs of one program. */
 #define START_ERROR 0.05f
 #define START_WEIGHT                                                                                                   \
 	(KC_ESTIMATORS / ((START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR)))
 
-/* A measurement keeps a cell for so many more of the table's. */
+/* Measurements of the whole table that a cell is kept for, for each measurement of its own. */
 #define KEPT_BY_ONE 16384u
 #define KEPT_BY_MOST 64u /* measurements */
 
 #define COUNT_MAX UINT16_MAX
 
-/* Kinds of new cells: those of contexts, and of the start of a history, which a program's next run has again: no
- * error is expected there until one is seen. */
+/* The kinds of new cells are those of contexts, and the start of a history, where no error is expected until one is
+ * seen. */
 #define NEW_START KC_CONTEXT_KINDS
 #define NEW_KINDS (KC_CONTEXT_KINDS + 1)
 
 struct cell {
 	float value[KC_ESTIMATORS]; /* log time */
 	float error[KC_ESTIMATORS];
-	uint32_t used; /* the table's clock when it was last learned from */
+	uint32_t used; /* clock of the table when it last learned */
 	uint16_t count;
 };
 
 struct kc_cells {
-	uint64_t words[BUCKETS][WAYS]; /* value, weight, name: what launching threads read */
+	uint64_t words[BUCKETS][WAYS]; /* value, weight and name: what launching threads read */
 	struct cell cells[BUCKETS][WAYS];
 	float new_error[NEW_KINDS];
 	float new_count[NEW_KINDS];
-	uint32_t clock; /* measurements learned */
+	uint32_t clock; /* measurements learned so far */
 };
 
-/* Words: bits 32 to 63 the value, a float; 16 to 31 the upper half of the
- * weight, a float as well; 0 to 15 the name, which is one of few in its bucket. */
+/* A word: bits 32 to 63 the value, a float; 16 to 31 the upper half of the weight, a float; 0 to 15 the name, which
+ * tells the cells of a bucket apart. */
 
-/* libm's are calls */
+/* Calls to libm would cost more. */
 static inline float lesser(float a, float b)
 {
 	return a < b ? a : b;
@@ -105,13 +105,13 @@ struct slot {
 	uint16_t name;
 };
 
-/* Kinds that are looked at: KC_CONTEXT_ANY is the last. */
+/* Number of context kinds to look at: KC_CONTEXT_ANY, the last, only where the arguments are known. */
 static inline uint32_t kinds_of(const struct kc_name *name)
 {
 	return !name->shape || name->launch == name->shape ? KC_CONTEXT_ANY : KC_CONTEXT_KINDS;
 }
 
-/* Multiplicative hashing (Knuth, TAOCP 6.4) twice: the upper bits are the good ones. */
+/* Multiplicative hashing (Knuth, TAOCP 6.4) twice, as its upper bits are the best. */
 static inline struct slot slot_of(const struct kc_name *name, uint64_t context, enum kc_context_kind kind)
 {
 	uint64_t x;
@@ -142,7 +142,7 @@ void kc_estimators_init(struct kc_estimators *estimators)
 		estimators->error[i] = FIRST_ESTIMATOR_ERROR;
 }
 
-/* 0: not there. Without branches: nobody could foresee them. */
+/* 0: not found. Branches here would be unpredictable. */
 static inline uint64_t find_word(const struct kc_cells *cells, struct slot slot)
 {
 	const uint64_t *words = cells->words[slot.bucket];
@@ -156,14 +156,14 @@ static inline uint64_t find_word(const struct kc_cells *cells, struct slot slot)
 	return found;
 }
 
-/* What has been read from the words of a launch's cells. kinds: how many it has. */
+/* Values and weights of a launch's cells; kinds: their number. */
 struct cell_set {
 	uint32_t kinds;
 	float values[KC_CONTEXT_KINDS], weights[KC_CONTEXT_KINDS];
 };
 
-/* The start of a history speaks alone, as long as it is trusted. What is known of the last launches must be known, too:
- * there are few names for starts, and this could be another program's. 1: it does. */
+/* Whether the start of a history is used alone: while it is trusted, and the last launches are known as well. There are
+ * few names for starts, so this could be the start of another program. */
 static int prefer_program_start(struct cell_set *c, uint64_t context)
 {
 	float weight = c->weights[KC_CONTEXT_LAST_32];
@@ -191,14 +191,14 @@ static float weighted_mean(const struct cell_set *c, struct kc_recall *out)
 	return total;
 }
 
-/* 1 / cube root to 4 %, from the exponent: a float's bits are nearly its
- * logarithm. (2^23 * (127 + 127 / 3), less what makes the error even.) */
+/* 1 / cbrtf(x) to 4 %: a float's bits are nearly its logarithm. The constant is 2^23 · (127 + 127 / 3), less what makes
+ * the error symmetric. */
 static float fast_inverse_cube_root(float x)
 {
 	return as_float(0x54a2fa8cu - as_bits(x) / 3);
 }
 
-/* What the cells expect, and how far they are apart. */
+/* The error that the cells expect, plus how far apart they are. */
 static float spread_of(const struct cell_set *c, float log_ns, float total)
 {
 	float apart = 0;
@@ -239,8 +239,8 @@ void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, u
 		out->spread = greater(out->spread, START_ERROR);
 }
 
-/* |e^d - 1| as |(1 + d / 64)^64 - 1|, which a compiler can do for four at once:
- * to 1 % of it up to d = 0.7, to 3 % up to LARGEST_DIFFERENCE. */
+/* fabsf(expm1f(predicted - log_ns)) as |(1 + d / 64)^64 - 1|, which a compiler computes for four at once: to 1 % of it
+ * up to d = 0.7, to 3 % up to LARGEST_DIFFERENCE. */
 static inline float fast_relative_error(float predicted, float log_ns)
 {
 	float d = greater(lesser(predicted - log_ns, LARGEST_DIFFERENCE), -LARGEST_DIFFERENCE);
@@ -260,7 +260,7 @@ static inline float cube(float x)
 	return x * x * x;
 }
 
-/* What each kind weighs for the kernel: 1 the best */
+/* The weight of each estimator for the kernel; the best has 1. */
 static void estimator_weights(const struct kc_estimators *estimators, float weights[KC_ESTIMATORS])
 {
 	float least = estimators->error[0];
@@ -311,7 +311,7 @@ static uint32_t kind_of_new_cell(uint64_t context, uint32_t kind)
 	return kind == KC_CONTEXT_LAST_32 && kc_context_is_start(context) ? NEW_START : kind;
 }
 
-/* How far off new cells of this kind are. */
+/* The error of a cell of this kind at its second measurement. */
 static void learn_first_repeat(struct kc_cells *cells, uint32_t kind, const struct cell *cell, float log_ns)
 {
 	float error = lesser(fast_relative_error(cell->value[KC_ESTIMATOR_LAST], log_ns), LARGEST_NEW_ERROR);
@@ -341,7 +341,7 @@ static uint32_t kept_until(const struct kc_cells *cells, const struct cell *cell
 	uint32_t idle = cells->clock - cell->used, most = KEPT_BY_MOST;
 	uint32_t kept = (cell->count < most ? cell->count : most) * KEPT_BY_ONE;
 
-	if (!idle) /* another of this launch's */
+	if (!idle) /* another cell of this launch */
 		return UINT32_MAX;
 	return kept > idle ? kept - idle : 0;
 }
@@ -357,7 +357,7 @@ static uint32_t least_useful(const struct kc_cells *cells, const struct cell *bu
 	return least;
 }
 
-/* A new cell says nothing yet, but no other is put where it is. */
+/* The new cell has no estimate yet, but its name keeps others out. */
 static uint32_t claim_way(struct kc_cells *cells, struct slot slot, uint32_t empty)
 {
 	struct cell *bucket = cells->cells[slot.bucket];
@@ -396,7 +396,7 @@ struct found {
 	uint64_t *word;
 };
 
-/* All at once, so that the memory's latencies overlap. */
+/* Prefetches all of them, so that memory latencies overlap. */
 static void find_cells(struct kc_cells *cells, const struct kc_name *name, uint64_t context, uint32_t kinds,
 		       struct found found[KC_CONTEXT_KINDS])
 {
@@ -429,7 +429,7 @@ static void learn_cell(struct kc_cells *cells, const struct found *found, uint32
 	__atomic_store_n(found->word, pack(value, weight, found->slot.name), __ATOMIC_RELAXED);
 }
 
-/* The digests are judged in the cell that weighs most. */
+/* The estimators' errors are those in the cell with the largest weight. */
 void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, const struct kc_name *name,
 		    uint64_t context, float measured_log_ns, struct kc_recall *predicted_before)
 {

@@ -5,7 +5,7 @@
 
 /* 2^64 / golden ratio: Knuth, TAOCP 6.4 */
 #define HASH_MULTIPLIER UINT64_C(0x9E3779B97F4A7C15)
-/* Any odd number will do; its powers leave the window with the launches. */
+/* Any odd number; its powers let the oldest launch leave the window. */
 #define POLYNOMIAL_BASE UINT64_C(0xD1342543DE82EF95)
 
 #define POLYNOMIAL_BASE_2 (POLYNOMIAL_BASE * POLYNOMIAL_BASE)
@@ -24,7 +24,7 @@ void kc_history_init(struct kc_history *history, int joined)
 	*history = (struct kc_history){.count = joined ? KC_HISTORY_LAUNCHES : 0};
 }
 
-/* back: 1 is the launch before; at most KC_HISTORY_LAUNCHES */
+/* back: 1 for the last launch, at most KC_HISTORY_LAUNCHES */
 static uint64_t before(const struct kc_history *h, uint32_t back)
 {
 	return h->identities[(h->count - back) % KC_HISTORY_LAUNCHES];
@@ -35,7 +35,7 @@ static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
 	return x * HASH_MULTIPLIER >> (64 - PART_BITS) << ((kind - 1) * PART_BITS);
 }
 
-/* Whatever order the streams are numbered in. */
+/* A sum, so that it does not depend on how streams are numbered. */
 static uint64_t concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
 	uint32_t own = stream % KC_HISTORY_STREAMS;
@@ -78,7 +78,7 @@ uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream
 	return concurrent_part(history, scramble(before(history, 1)), stream, now_ns);
 }
 
-/* The launches at a history's start are numbered, and no two numbers share a part. */
+/* The first launches are numbered, and two numbers never share a part. */
 static uint64_t last_32_part(const struct kc_history *h)
 {
 	uint64_t spread = h->last_32 * HASH_MULTIPLIER >> 32, part;

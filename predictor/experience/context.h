@@ -1,16 +1,16 @@
 /*
- * Which launches came before a launch. The same kernel and shape can have
- * several durations that alternate with the application's loop; what came before
- * tells them apart.
+ * Which launches came before a launch. The same kernel and shape can have several
+ * durations that alternate with the application's loop; what came before tells
+ * them apart.
  *
- *   kc_history   the launches last made on a device
- *   a context    64 bits a launch: for each kind of context (enum
- *                kc_context_kind) a few bits that name it among those of one
+ *   kc_history   the last launches on a device
+ *   a context    64 bits for each launch: for each kind of context
+ *                (enum kc_context_kind) a few bits that name it among those of one
  *                launch shape. Kept with the launch until it is measured.
  *
- * Launching threads own the history, and serialise what they do with it; it
- * holds predictions only, never a measurement. Nothing allocates; the cost does
- * not depend on how many launches there were.
+ * Launching threads own the history and serialise what they do with it. It holds
+ * predictions only, never a measurement. Nothing allocates; the cost does not
+ * depend on the number of launches.
  */
 #ifndef KC_CONTEXT_H
 #define KC_CONTEXT_H
@@ -19,65 +19,65 @@
 
 #define KC_HISTORY_LAUNCHES 32u
 #define KC_HISTORY_STREAMS 16u
-#define KC_HISTORY_START 8u /* launches: after those, what came before a launch has come often */
+#define KC_HISTORY_START 8u /* launches: later ones follow a sequence that has mostly been seen */
 
 enum kc_context_kind {
 	KC_CONTEXT_SHAPE,      /* none: every launch of the shape with the same arguments */
-	KC_CONTEXT_LAST_1,     /* the launch before */
-	KC_CONTEXT_LAST_2,     /* the last two, */
-	KC_CONTEXT_LAST_8,     /* eight */
-	KC_CONTEXT_LAST_32,    /* and 32, in their order; at the start of a history, all */
-	KC_CONTEXT_CONCURRENT, /* the launch before, and what runs last in each other busy stream */
-	KC_CONTEXT_SINCE, /* how many launches ago the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
-	KC_CONTEXT_ANY,   /* none, and whatever the arguments */
+	KC_CONTEXT_LAST_1,     /* the last launch */
+	KC_CONTEXT_LAST_2,     /* the last two launches */
+	KC_CONTEXT_LAST_8,     /* the last eight */
+	KC_CONTEXT_LAST_32,    /* the last 32, in their order; at the start of a history, all of them */
+	KC_CONTEXT_CONCURRENT, /* the last launch, and the last one in every other busy stream */
+	KC_CONTEXT_SINCE,      /* launches since the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
+	KC_CONTEXT_ANY,        /* none, and whatever the arguments */
 	KC_CONTEXT_KINDS,
 };
 
-/* Bits of a context that are free for who keeps it. */
+/* Bits of a context that are free for its keeper. */
 #define KC_CONTEXT_FREE_SHIFT 58
 #define KC_CONTEXT_FREE_MASK 0x3fu
 
-/* What a launch is called: any numbers but 0. */
+/* Numbers that name a launch; not 0. */
 struct kc_name {
 	uint64_t launch; /* its launch shape and arguments */
-	uint64_t shape;  /* its launch shape alone; the same number where the arguments are not known. 0: what other
-			  * arguments  took says nothing of it */
+	uint64_t shape;  /* its launch shape alone; equal to `launch` where the arguments are not known. 0: durations
+			  * with other arguments say  nothing about it */
 };
 
 struct kc_history {
-	uint64_t identities[KC_HISTORY_LAUNCHES]; /* a ring */
-	uint64_t last_8, last_32;                 /* polynomials over the last so many of them */
+	uint64_t identities[KC_HISTORY_LAUNCHES]; /* a ring buffer */
+	uint64_t last_8, last_32;                 /* polynomial hashes of the last 8 and 32 identities */
 	uint32_t count;
 	uint32_t stream_count; /* streams seen so far, at most KC_HISTORY_STREAMS */
 	struct {
-		uint64_t identity; /* of the launch last put there */
-		int64_t end_ns;    /* its predicted end */
+		uint64_t identity; /* of its last launch */
+		int64_t end_ns;    /* predicted end of it */
 	} stream_of[KC_HISTORY_STREAMS];
 };
 
-/* joined: 1: launches came before of which nothing is known. */
+/* joined: 1 if launches came before of which nothing is known. */
 void kc_history_init(struct kc_history *history, int joined);
 
-/* Of a launch that is being made. identity: names the launch shape and what else
- * is known of the launch, any number but 0. */
+/* The context of a launch about to be made. identity: any number but 0 that names the launch shape and what else is
+ * known of the launch. */
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
 
-/* A number for the identity and the launches before it, in their order: where it is the same, so is the context of one
- * history, but for KC_CONTEXT_CONCURRENT. */
+/* A number for the identity and the launches before it, in order. Within one history, equal keys mean equal contexts
+ * except for KC_CONTEXT_CONCURRENT. */
 uint64_t kc_history_key(const struct kc_history *history, uint64_t identity);
-/* 1: others are believed to run when a launch in this stream begins. */
+/* 1: other streams are predicted to be busy when a launch in this stream begins. */
 int kc_history_has_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
-/* That part of the context, in its place. */
+/* The KC_CONTEXT_CONCURRENT part of the context, in its place. */
 uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
 
-/* It has been made, and is believed to end at end_ns. */
+/* The launch was made and is predicted to end at end_ns. */
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns);
 
-/* The bits that name the context of this kind: 2,048 of one shape are told apart. */
+/* Bits that name a context of one kind: 2,048 of one launch shape are told apart. */
 #define KC_CONTEXT_PART_BITS 11u
 #define KC_CONTEXT_CONCURRENT_MASK                                                                                     \
 	(((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << ((KC_CONTEXT_CONCURRENT - 1) * KC_CONTEXT_PART_BITS))
-/* Those of KC_CONTEXT_LAST_32 below this are of a history's first launches. */
+/* Smaller parts of KC_CONTEXT_LAST_32 belong to the first launches of a history. */
 #define KC_CONTEXT_START_PARTS 256u
 
 static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind kind)
@@ -89,7 +89,7 @@ static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind ki
 		   : (uint32_t)(context >> ((kind - 1) * KC_CONTEXT_PART_BITS)) & ((1u << bits) - 1);
 }
 
-/* 1: one of the first KC_HISTORY_START of its history. */
+/* 1: among the first KC_HISTORY_START launches of its history. */
 static inline int kc_context_is_start(uint64_t context)
 {
 	return kc_context_part(context, KC_CONTEXT_LAST_32) < KC_CONTEXT_START_PARTS;

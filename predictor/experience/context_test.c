@@ -107,7 +107,7 @@ static void concurrent(void **state)
 	kc_history_add(&same, 5, THIRD, 1000);
 	kc_history_add(&other, 6, OTHER, 1000);
 	kc_history_add(&finished, 5, OTHER, 100);
-	/* The launch before is the same in all, so that only the company differs. */
+	/* The last launch is the same in all, so that only the concurrent launches differ. */
 	kc_history_add(&nobody, 7, STREAM, 200);
 	kc_history_add(&one, 7, STREAM, 200);
 	kc_history_add(&same, 7, STREAM, 200);

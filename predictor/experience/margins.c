@@ -3,16 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-#define ALL_STEP 1.0035f  /* factor: a hit narrows by it, a miss widens by its 19th power, */
-#define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width as it was */
+#define ALL_STEP 1.0035f  /* a factor: a launch inside narrows by it, one outside widens by its 19th power, */
+#define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width unchanged */
 #define OWN_STEP 1.01f
 #define LARGEST_FACTOR 64.0f
-#define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 are one class */
-#define LARGEST_SPREAD 1e9f   /* those above are as large */
+#define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 share a class */
+#define LARGEST_SPREAD 1e9f   /* larger spreads count as this */
 #define LARGEST_REACH 7.0f    /* log time: a factor of 1,100 */
-#define LARGEST_REPEATED 1.6f /* likewise, of a launch shape that has been measured: a factor of 5 */
+#define LARGEST_REPEATED 1.6f /* log time, of a launch shape that was measured: a factor of 5 */
 
-struct step { /* factors */
+struct step { /* factors for a miss and a hit */
 	float up, down;
 };
 

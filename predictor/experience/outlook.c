@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#define TICK_MEASUREMENTS 16u /* durations */
+#define TICK_MEASUREMENTS 16u /* durations before the resolution of the clock counts as known */
 #define LARGEST_SPREAD 4.0f
-#define LEAST_NAMED_SHARE 0.1f /* of the weight: a model with less is not named */
+#define LEAST_NAMED_SHARE 0.1f /* weight below which a model is not named */
 
 void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells)
 {
@@ -77,8 +77,8 @@ static int expects_no_overlap(const struct kc_meeting *meeting)
 	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
 }
 
-/* What belongs to the company is what is more than the time alone: also to one that is still to come, as it did
- * after the same launches. */
+/* Time beyond the solo time is attributed to concurrent kernels, including those launched later that have followed this
+ * sequence before. Where nothing tells the solo time, and no overlap is expected, all of it is solo time. */
 static void split_into_solo_and_slowdown(struct kc_prediction *out, int solo_is_known)
 {
 	int64_t ns = out->placement.end_ns - out->placement.start_ns;
@@ -95,11 +95,11 @@ static uint32_t model_of(const struct kc_duration_estimate *direct, const struct
 	return direct->share > 1 - LEAST_NAMED_SHARE ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
 }
 
-/* Of a launch, as far as it is known before it has a place on the timeline. */
+/* What is known of a launch before it has a place on the timeline. */
 struct estimate {
 	struct kc_duration_estimate direct;
-	float below, above; /* factors of the interval's ends */
-	uint32_t margin;    /* class */
+	float below, above; /* factors from the prediction to the ends of its interval */
+	uint32_t margin;    /* kc_margin_class() */
 	uint64_t context;
 };
 
@@ -138,7 +138,7 @@ static void make_estimate(const struct kc_prospect *prospect, uint64_t context, 
 	out->context = context;
 }
 
-/* The same launch after the same launches, in the same company, and nothing new about it. */
+/* Whether the same launches came before, the same kernels run beside it, and nothing was learned since. */
 static int is_current(const struct entry *entry, uint64_t key, const struct kc_prospect *prospect,
 		      const struct kc_history *history, uint32_t stream, int64_t now_ns)
 {
@@ -186,8 +186,8 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
 }
 
-#define EARLY_MEASUREMENTS 8u /* measurements of which each is news */
-#define LATER_INTERVAL 16u    /* of the later ones */
+#define EARLY_MEASUREMENTS 8u /* each of which changes the estimates */
+#define LATER_INTERVAL 16u    /* of the later ones, one in so many does */
 
 int kc_outlook_is_news(const struct kc_outcome *o, uint32_t measured)
 {
@@ -232,9 +232,8 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	learn_tick(o->device, o->measured_ns);
 }
 
-/* What is believed of its time alone now, not at the launch: the slowdown is
- * the rest. Where λ is known from runs alone, an overlapped one tells nothing
- * more about it. */
+/* The slowdown refers to the solo time as known now, not at the launch. Where λ was learned from launches that ran
+ * alone, one that overlapped others teaches it nothing more. */
 void kc_outlook_learn(const struct kc_lesson *lesson)
 {
 	struct kc_belief belief = kc_lambda_belief(lesson->lambda, 0);

@@ -280,8 +280,9 @@ static void what_is_news(void **state)
 	assert_int_equal(kc_outlook_is_news(&above, 9), 1);
 }
 
-/* Alone it has always taken 100 us: beside a stranger that says little, and λ with the slowdown counts. */
-static void a_stranger_is_no_company_of_old(void **state)
+/* Alone it has always taken 100 us: beside a kernel never seen there, that says little, and λ with the slowdown counts.
+ */
+static void a_new_concurrent_kernel_makes_contexts_count_less(void **state)
 {
 	struct kc_prospect prospect = {.name = {1, 1}};
 	struct kc_prediction said, other;
@@ -312,8 +313,8 @@ static void a_stranger_is_no_company_of_old(void **state)
 	stop(&a);
 }
 
-/* λ says 100 us, the contexts 150, and nobody is met. Where λ is known from runs alone, the rest belongs to company
- * that is still to come; else it is the time alone. */
+/* λ predicts 100 us, the contexts 150, and no overlap is expected. Where λ was learned from launches that ran alone,
+ * the rest is attributed to kernels still to come; else all of it is solo time. */
 static void what_is_more_than_the_time_alone(void **state)
 {
 	struct kc_prediction said;
@@ -365,7 +366,7 @@ static void a_program_begins_as_it_did(void **state)
 	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_START);
 	assert_int_equal(said.model, KC_MODEL_CONTEXT);
 	assert_true(llabs(predicted_ns(&said) - 40000) < 400);
-	/* Once seen is not sure: 4 % more or less would not surprise. */
+	/* Once seen is not sure: 4 % more or less lies in the interval. */
 	assert_true((double)said.solo_low_ns * said.placement.slowdown < 0.96 * 40000);
 	assert_true((double)said.solo_high_ns * said.placement.slowdown > 1.04 * 40000);
 	measure(&a, 1, &said, 40000);
@@ -438,7 +439,7 @@ int main(void)
 	    cmocka_unit_test(the_launch_before_tells_durations_apart),
 	    cmocka_unit_test(answers_are_remembered_until_there_is_news),
 	    cmocka_unit_test(what_is_news),
-	    cmocka_unit_test(a_stranger_is_no_company_of_old),
+	    cmocka_unit_test(a_new_concurrent_kernel_makes_contexts_count_less),
 	    cmocka_unit_test(what_is_more_than_the_time_alone),
 	    cmocka_unit_test(a_program_begins_as_it_did),
 	    cmocka_unit_test(durations_in_steps_of_the_clock),

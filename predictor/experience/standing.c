@@ -6,12 +6,12 @@
 _Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
 
 #define FIRST_ERROR 0.2f          /* relative, of each model before anything was measured */
-#define NEW_CONCURRENT_ERROR 0.3f /* likewise, of the contexts where none had this company */
-#define START_ERROR 0.05f         /* likewise, of the contexts where a program begins as it did before */
-#define LEAST_ERROR 0.003f        /* relative; differences below do not tell models apart */
+#define NEW_CONCURRENT_ERROR 0.3f /* the same, of contexts beside kernels that they were never seen with */
+#define START_ERROR 0.05f         /* the same, of contexts at a start like that of an earlier run */
+#define LEAST_ERROR 0.003f        /* relative; smaller differences do not tell models apart */
 #define LARGEST_ERROR 1.0f        /* of one measurement */
 #define MEMORY 60.0f              /* measurements */
-#define PARENT_WORTH 3.0f         /* measurements that a kernel's start from the device's is worth */
+#define PARENT_WORTH 3.0f         /* measurements that the device's errors are worth for a kernel */
 #define LARGEST_LOG 36.0f         /* of nanoseconds: longer than any kernel */
 #define WEIGHT_BITS 16u
 
@@ -48,8 +48,8 @@ void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 
 		for (uint32_t i = 0; i < KC_CANDIDATES; i++)
 			trust->error[i] = FIRST_ERROR;
-		if (e ==
-		    KC_EVIDENCE_NEW_CONCURRENT) /* what it took in other company says less until it has proved itself */
+		if (e == KC_EVIDENCE_NEW_CONCURRENT) /* durations beside other kernels say less until they have proved
+							right */
 			trust->error[KC_CANDIDATE_CONTEXT] = NEW_CONCURRENT_ERROR;
 		if (e == KC_EVIDENCE_START)
 			trust->error[KC_CANDIDATE_CONTEXT] = START_ERROR;
@@ -57,7 +57,7 @@ void kc_standing_init(struct kc_standing *standing, struct kc_standing *parent)
 	}
 }
 
-/* Of the kernel, as far as it was measured with such evidence; else of the device. */
+/* The kernel's, as soon as it was measured with such evidence; the device's before. */
 static uint64_t weights_of(const struct kc_standing *s, uint32_t evidence)
 {
 	uint64_t word = 0;

@@ -88,7 +88,7 @@ static void the_better_one_wins(void **state)
 	assert_true(m.direct.share < 0.01f);
 }
 
-/* 1,000 ns alone, twice that in company: the model of the time alone was right. */
+/* 1,000 ns alone, twice that beside others: the prediction of the solo time was right. */
 static void the_slowdown_is_no_error(void **state)
 {
 	struct kc_standing device;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SWEEPS_MAX 60 /* Jacobi converges quadratically: a dozen do */
+#define SWEEPS_MAX 60 /* Jacobi's method converges quadratically: a dozen suffice */
 
-/* Eight sums side by side: one alone would wait for each addition. */
+/* Eight sums in parallel: with one alone, each addition would wait for the last. */
 double kc__dot(const double *a, const double *b, uint32_t n)
 {
 	double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
@@ -90,7 +90,7 @@ int kc__ridge(const double *x, const double *y, uint32_t rows, uint32_t columns,
 	return 0;
 }
 
-/* Rows and columns p and q turned so that a[p][q] becomes 0. */
+/* Rotates rows and columns p and q so that a[p][q] becomes 0. */
 static void rotate(double *a, double *vectors, uint32_t n, uint32_t p, uint32_t q)
 {
 	double apq = a[(size_t)p * n + q], half = (a[(size_t)q * n + q] - a[(size_t)p * n + p]) / (2 * apq);

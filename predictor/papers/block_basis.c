@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #define RIDGE_ENOUGH 1e-9 /* share of the mean square of the vectors, with more points than components */
-#define RIDGE_FEW 1e-3    /* with as many or fewer */
+#define RIDGE_FEW 1e-3    /* with as many points as components, or fewer */
 #define RATE_BEYOND 10.0
 
 static void add_row(double *square, const double *row, uint32_t columns)
@@ -21,7 +21,7 @@ static void add_row(double *square, const double *row, uint32_t columns)
 			square[i * columns + j] += row[i] * row[j] / length;
 }
 
-/* Of the rows that are not of one group. hidden: UINT32_MAX: of all. */
+/* hidden: group whose rows are left out; UINT32_MAX: none. */
 static int train_without(struct kc_basis *basis, const double *rows, const uint32_t *groups, uint32_t count,
 			 uint32_t columns, uint32_t hidden)
 {
@@ -85,7 +85,7 @@ struct error {
 	uint32_t count;
 };
 
-/* Of times, at the columns not timed. */
+/* Adds the errors of times at the columns not timed. */
 static void add_error(struct error *error, const struct kc_basis *basis, uint32_t k, const double *row,
 		      const uint32_t *timed, uint32_t timed_count)
 {

@@ -26,17 +26,16 @@ struct kc_basis {
 	double vectors[KC_BASIS_COLUMNS][KC_BASIS_COLUMNS]; /* [component][column] */
 };
 
-/* 0; -EINVAL: no rows, no columns, too many columns. Each row is first brought to length 1. */
+/* 0; -EINVAL: no rows, no columns, too many columns. Each row is first normalised to length 1. */
 int kc_basis_train(struct kc_basis *basis, const double *rows, uint32_t count, uint32_t columns);
 
-/* Rates of all columns from those of the timed ones, by k components. 0; -EINVAL: k or timed is 0 or too many. A rate
- * is kept within a tenth of the smallest and ten times the largest timed one. */
+/* Rates of all columns from those of the timed ones, by k components. Each is limited to a tenth of the smallest and
+ * ten times the largest timed one. 0; -EINVAL: k or timed_count is 0 or too large. */
 int kc_basis_fit(const struct kc_basis *basis, uint32_t k, const uint32_t *timed, const double *rates,
 		 uint32_t timed_count, double *out);
 
-/* Among 1 to timed_count / 2 components, those with the smallest mean error at
- * the other columns when every group is predicted from the rest. *error: that
- * error, a share, NAN where there is but one group (k is 1 then). */
+/* The number of components, 1 to timed_count / 2, with the smallest mean error at the other columns when each group is
+ * predicted from the rest. *error: that error, as a share; NAN where there is only one group, and k is 1. */
 uint32_t kc_basis_choose(const double *rows, const uint32_t *groups, uint32_t count, uint32_t columns,
 			 const uint32_t *timed, uint32_t timed_count, double *error);
 

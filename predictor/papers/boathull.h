@@ -100,14 +100,10 @@ struct kc_boathull_kernel {
 	double complexity; /* f */
 };
 
-/*
- * Only what a thread does is in the counts, so classes are told apart by its
- * loads and stores: one in and one out is an element to an element, scattered
- * where lanes address other sectors; two in and one out are two elements; many
- * in and one out a row where the lanes' accesses are scattered, else a
- * neighbourhood up to 256 of them; many out a tile; atomics or next to no stores a shared
- * result. What fits none of these has KC_BOATHULL_NONE.
- */
+/* The counts say only what a thread does, so its loads and stores tell the class. One load and one store: element to
+ * element, unordered where lanes address different sectors. Two loads, one store: two elements. Many loads, one store:
+ * a row where the accesses of the lanes are scattered, else a neighbourhood of up to 256. Many stores: a tile. Atomics,
+ * or hardly any stores: a shared result. Anything else: KC_BOATHULL_NONE. */
 struct kc_boathull_kernel kc_boathull_kernel_of(const struct kc_counts *counts);
 
 #endif

@@ -7,8 +7,7 @@
  *
  * Source: Amarís, Cordeiro, Goldman, de Camargo, "A simple BSP-based model to
  * predict execution time in GPU applications" (HiPC 2015), Equations 3 to 5.
- * Waves, launch term and what one size says of another are not in the
- * equation: curve.h.
+ * The equation has neither waves nor a launch term: solo/work.h and solo/curve.h.
  */
 #ifndef KC_BSP_H
 #define KC_BSP_H
@@ -39,13 +38,13 @@ struct kc_bsp_kernel {
 /* Comp + CommGM + CommSM, cycles of one thread. Equations 4 and 5. */
 double kc_bsp_thread_cycles(const struct kc_bsp_kernel *kernel);
 
-/* Equation 3, in ns. lambda: > 0; 1 before anything was measured. */
+/* Equation 3, in ns. lambda: > 0, 1 before anything was measured. */
 double kc_bsp_ns(const struct kc_bsp_machine *machine, const struct kc_bsp_kernel *kernel, double lambda);
 
 struct kc_bsp_machine kc_bsp_machine_of(const struct kc_device *device);
 
-/* The model's parameters from a kernel's counts: an instruction takes as many cycles of a core as the device's
- * throughput says, local memory hits L1, nothing else is known to hit a cache. */
+/* The model's parameters from a kernel's counts. Cycles of an instruction follow from the device's throughput; local
+ * memory hits L1, and no other access is known to hit a cache. */
 struct kc_bsp_kernel kc_bsp_kernel_of(const struct kc_device *device, const struct kc_counts *counts);
 
 #endif

@@ -39,7 +39,7 @@ struct kc_cycle_machine kc_cycle_machine_of(const struct kc_device *device)
 struct kc_cycle_thread kc_cycle_thread_of(const struct kc_device *device, const struct kc_counts *counts)
 {
 	const double *n = counts->of;
-	double per_sm_cycle = KC_CYCLE_DEPTH * device->cores_per_sm; /* thread cycles that an SM works off in one */
+	double per_sm_cycle = KC_CYCLE_DEPTH * device->cores_per_sm; /* thread cycles that an SM completes per cycle */
 	double bytes_per_sm_cycle = kc_device_bandwidth(device) / device->sm_count / (device->clock_khz * 1e3);
 	double global = bytes_per_sm_cycle > 0 ? n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES / bytes_per_sm_cycle : 0;
 

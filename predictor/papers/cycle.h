@@ -22,7 +22,7 @@
 /* Cycles of one thread's addition, as printed for a GPU with D = 4 and 8 cores per SM. */
 #define KC_CYCLE_ADD 4.0
 
-#define KC_CYCLE_DEPTH 4.0 /* D: an addition takes it, so that a core begins one a cycle */
+#define KC_CYCLE_DEPTH 4.0 /* D: cycles of an addition, so that a core begins one in every cycle */
 
 struct kc_cycle_machine {
 	uint32_t sm_count;
@@ -40,19 +40,16 @@ struct kc_cycle_bounds {
 	double max_ns, sum_ns;
 };
 
-/* blocks: > 0; threads_per_block: rounded up to warps. In ns. */
+/* In ns. blocks: > 0; threads_per_block: rounded up to warps. */
 struct kc_cycle_bounds kc_cycle_ns(const struct kc_cycle_machine *machine, const struct kc_cycle_thread *thread,
 				   uint64_t blocks, uint32_t threads_per_block);
 
 struct kc_cycle_machine kc_cycle_machine_of(const struct kc_device *device);
 
-/*
- * CT's two parts from a kernel's counts. Ncomp adds up the instructions, each
- * by its throughput on the device. Nmem: global memory serves the sectors that
- * a request touches one after the other at the device's peak bandwidth (what
- * coalescing saves is sectors; nothing hits a cache), shared memory serves a
- * request in as many passes as its worst bank has words to give (QRQW).
- */
+/* The two parts of CT from a kernel's counts. Ncomp adds up the instructions by their throughput on the device. Nmem:
+ * global memory serves the sectors of a request one after the other at the device's peak bandwidth (coalescing saves
+ * sectors; nothing hits a cache); shared memory serves a request in as many passes as its worst bank has words to give
+ * (QRQW). */
 struct kc_cycle_thread kc_cycle_thread_of(const struct kc_device *device, const struct kc_counts *counts);
 
 #endif

@@ -19,7 +19,7 @@ int kc_spreading_by_name(const char *name)
 	return -EINVAL;
 }
 
-/* Algorithm 2: blocks of `next` that fit on one SM beside so many of the other. */
+/* Algorithm 2: blocks of `next` that fit on one SM beside so many blocks of the other kernel. */
 static uint32_t fitting_beside(const struct kc_device *device, const struct kc_grid *other, uint32_t blocks,
 			       const struct kc_grid *next)
 {
@@ -28,7 +28,7 @@ static uint32_t fitting_beside(const struct kc_device *device, const struct kc_g
 	return kc__blocks_fitting(kc__amounts_of(&sm) - kc__amounts_of(&other->block) * (float)blocks, next);
 }
 
-/* First over all SMs: some of them hold one block more. */
+/* The first kernel on all SMs: some of them hold one block more. */
 static uint32_t spread_slots(const struct kc_device *device, const struct kc_grid *first, const struct kc_grid *second)
 {
 	struct kc_even last = first->last;
@@ -37,7 +37,7 @@ static uint32_t spread_slots(const struct kc_device *device, const struct kc_gri
 	       (device->sm_count - last.extra) * fitting_beside(device, first, last.base, second);
 }
 
-/* First on the fewest SMs: full ones, one with the rest, free ones. */
+/* The first kernel on the fewest SMs: some are full, one holds the rest, the others are free. */
 static uint32_t packed_slots(const struct kc_device *device, const struct kc_grid *first, const struct kc_grid *second)
 {
 	uint32_t blocks = first->last.base * device->sm_count + first->last.extra;
@@ -55,7 +55,7 @@ static uint32_t slots_beside(const struct kc_device *device, const struct kc_gri
 	return spreading == KC_PACKED ? packed_slots(device, first, second) : spread_slots(device, first, second);
 }
 
-/* Algorithm 1. slots: what the first one's last wave leaves. */
+/* Algorithm 1. slots: what the last wave of the first kernel leaves. */
 static enum kc_case pair_case(const struct kc_device *device, const struct kc_grid *first, double first_ns,
 			      uint32_t slots)
 {

@@ -1,6 +1,4 @@
-/*
- * What every model says of one launch whose counts are known.
- */
+/* The prediction of every model for one launch whose counts are known. */
 #ifndef KC_MODELS_H
 #define KC_MODELS_H
 
@@ -11,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Solo times in ns. The launch's fixed cost is in none of them. */
+/* Solo times in ns, without the fixed cost of a launch. */
 struct kc_model_times {
 	double bsp_ns;                         /* Equations 3 to 5 */
 	double cycle_max_ns, cycle_sum_ns;     /* latency hidden, and not */

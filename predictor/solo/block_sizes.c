@@ -5,18 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#define SECTOR_VALUES 8u /* of 4 bytes in 32 */
+#define SECTOR_VALUES 8u /* 4-byte values in a sector of 32 bytes */
 
 /* Chosen on the GTX 680, K20 and GTX 970 of the recorded tiled products (block_sizes_trace_test.c). */
 #define TERMS 4
-#define EQUAL_SHARES 0.2    /* pull towards them, beside a relative error of 1 */
-#define RESIDUAL_SHARE 0.5  /* of what siblings' curves leave at the timed points around */
+#define EQUAL_SHARES 0.2    /* strength of the pull, where a relative error of 1 counts 1 */
+#define RESIDUAL_SHARE 0.5  /* of what donors' curves leave unexplained at the timed points nearby */
 #define BEST_DONOR_FIT 0.02 /* a better fit, in log time, earns no more weight */
 
 #define DESCENT_STEPS 1000
 #define DESCENT_ENOUGH 1e-9
 
-/* Beyond the sizes known, and between two of them: how far the line is believed, in log size. */
+/* How far lines are continued beyond the known sizes, and how far apart two of them may be, in log size. */
 #define SIZE_BEYOND 0.405 /* log 1.5 */
 #define SIZE_APART 1.387  /* log 4 */
 
@@ -42,13 +42,13 @@ static const struct kc_block_time *find(const struct kc_block_curve *curve, cons
 	return NULL;
 }
 
-/* --- siblings */
+/* --- donors */
 
 struct residual {
 	double log_threads, log_ratio;
 };
 
-/* What lies between the nearest two block sizes around; residuals are deviations from their mean. */
+/* Interpolated between the nearest two block sizes. Residuals are deviations from their mean. */
 static double residual_at(const struct residual *residuals, uint32_t count, double log_threads)
 {
 	const struct residual *below = NULL, *above = NULL;
@@ -69,7 +69,7 @@ static double residual_at(const struct residual *residuals, uint32_t count, doub
 				      (above->log_threads - below->log_threads);
 }
 
-/* Log ns by one sibling and the weight it has earned; 0: it does not know enough. */
+/* Log ns predicted from one donor; returns its weight, 0 where it knows too little. */
 static double predict_from_donor(const struct kc_block_curve *own, const struct kc_block_curve *donor,
 				 const struct kc_block_size *target, double *log_ns)
 {
@@ -99,8 +99,7 @@ static double predict_from_donor(const struct kc_block_curve *own, const struct 
 
 /* --- terms */
 
-/* Sectors that a row of x values of 4 bytes touches, over those it needs: mean over the places where such rows begin.
- */
+/* Sectors that a row of x 4-byte values touches, over those it needs; mean over the places where rows begin. */
 static double sector_waste(uint32_t x)
 {
 	double sum = 0;
@@ -121,17 +120,17 @@ static void terms_of(const struct kc_block_size *size, double terms[TERMS])
 	double lanes = warps * KC_WARP_THREADS / threads;
 
 	terms[0] = lanes;
-	/* A tile of x times `rows` loads a value for a thread and 1 / x + 1 / rows of the work. */
+	/* A tile of x times `rows` threads loads 1 / x + 1 / rows values per thread and step. */
 	terms[1] = sector_waste(x) * (1.0 / x + 1 / rows) / 2;
 	terms[2] = lanes / (resident * warps);
 	terms[3] = 1 / resident;
 }
 
-struct equation { /* 1 = Σ coefficient · value, a relative error */
+struct equation { /* 1 = Σ coefficient · value; its error is relative */
 	double value[TERMS];
 };
 
-/* Least squares with coefficients of 0 or more, drawn to equal shares: one coefficient after the other. */
+/* Least squares by coordinate descent. Coefficients are at least 0, and pulled towards equal shares. */
 static void fit_terms(const struct equation *equations, uint32_t count, double coefficients[TERMS])
 {
 	const double pull = EQUAL_SHARES * EQUAL_SHARES;

@@ -24,7 +24,7 @@
 
 struct kc_block_size {
 	uint32_t block[3];
-	uint32_t blocks_per_sm; /* 0: not known, taken for 1 */
+	uint32_t blocks_per_sm; /* 0: not known, counts as 1 */
 };
 
 struct kc_block_time {
@@ -33,19 +33,17 @@ struct kc_block_time {
 };
 
 struct kc_block_curve {
-	const struct kc_block_time *times; /* in any order, no block twice */
+	const struct kc_block_time *times; /* in any order, blocks distinct */
 	uint32_t count;
 };
 
-/* ns. siblings: the same problem of the same kernel on other devices of the
- * architecture; one that does not know the target and a block size of own is
- * passed over. NAN where own is empty. */
+/* In ns. donors: the same problem of the same kernel on other devices of the architecture; one that knows neither the
+ * target nor a block size of own is skipped. NAN: own is empty. */
 double kc_blocks_predict(const struct kc_block_curve *own, const struct kc_block_curve *donors, uint32_t donor_count,
 			 const struct kc_block_size *target);
 
-/* ns at a problem size from times at others: straight lines over logarithms,
- * continued by at most half a size either way. sizes ascending, > 0. NAN
- * beyond, and between two that lie further apart than 4 times. */
+/* Time at a problem size from times at others: straight lines over logarithms, continued by at most half a size either
+ * way. sizes ascending, > 0. NAN: further away, or between two sizes more than 4 times apart. */
 double kc_size_between(const double *sizes, const double *times_ns, uint32_t count, double size);
 
 #endif

@@ -41,7 +41,7 @@ static void sizes_between_lie_on_a_line_of_logarithms(void **state)
 	assert_true(isnan(kc_size_between(sizes, times, 0, 2)));
 }
 
-static void a_sibling_at_twice_the_speed_is_doubled(void **state)
+static void a_donor_at_twice_the_speed_is_doubled(void **state)
 {
 	struct kc_block_time own[2] = {{block(8, 8, 1), 2}, {block(16, 16, 1), 4}};
 	struct kc_block_time there[3] = {{block(16, 16, 1), 2}, {block(32, 32, 1), 5}, {block(8, 8, 1), 1}};
@@ -53,9 +53,9 @@ static void a_sibling_at_twice_the_speed_is_doubled(void **state)
 	assert_true(near(kc_blocks_predict(&mine, &donor, 1, &own[0].size), 2));
 }
 
-/* 2 and 8 times the sibling at 64 and 1,024 threads: 4 in the middle (256), and
+/* 2 and 8 times the donor at 64 and 1,024 threads: 4 in the middle (256), and
  * beyond half of the last residual: 4 · √2. */
-static void what_siblings_leave_is_followed_half_way(void **state)
+static void what_donors_leave_is_followed_half_way(void **state)
 {
 	struct kc_block_time own[2] = {{block(8, 8, 1), 2}, {block(32, 32, 1), 8}};
 	struct kc_block_time there[4] = {
@@ -70,7 +70,7 @@ static void what_siblings_leave_is_followed_half_way(void **state)
 
 /* One that fits to the last digit against one whose residuals are ± log 2: weights 1 / 0.02² and 1 / (log² 2 + 0.02²).
  */
-static void siblings_count_by_how_well_they_fit(void **state)
+static void donors_count_by_how_well_they_fit(void **state)
 {
 	struct kc_block_time own[2] = {{block(8, 8, 1), 2}, {block(32, 32, 1), 8}};
 	struct kc_block_time good[3] = {{block(8, 8, 1), 2}, {block(32, 32, 1), 8}, {block(16, 16, 1), 6}};
@@ -83,7 +83,7 @@ static void siblings_count_by_how_well_they_fit(void **state)
 	assert_true(near(kc_blocks_predict(&mine, donors, 2, &target), exp((w * log(6) + v * log(12)) / (w + v))));
 }
 
-static void siblings_that_know_too_little_are_passed_over(void **state)
+static void donors_that_know_too_little_are_skipped(void **state)
 {
 	struct kc_block_time own[1] = {{block(32, 32, 2), 7}};
 	struct kc_block_time elsewhere[2] = {{block(8, 8, 1), 1}, {block(16, 16, 8), 3}};
@@ -137,10 +137,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sizes_between_lie_on_a_line_of_logarithms),
-	    cmocka_unit_test(a_sibling_at_twice_the_speed_is_doubled),
-	    cmocka_unit_test(what_siblings_leave_is_followed_half_way),
-	    cmocka_unit_test(siblings_count_by_how_well_they_fit),
-	    cmocka_unit_test(siblings_that_know_too_little_are_passed_over),
+	    cmocka_unit_test(a_donor_at_twice_the_speed_is_doubled),
+	    cmocka_unit_test(what_donors_leave_is_followed_half_way),
+	    cmocka_unit_test(donors_count_by_how_well_they_fit),
+	    cmocka_unit_test(donors_that_know_too_little_are_skipped),
 	    cmocka_unit_test(one_point_scales_with_the_mean_of_the_terms),
 	    cmocka_unit_test(coefficients_stay_above_zero),
 	};

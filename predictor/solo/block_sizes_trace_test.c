@@ -5,6 +5,10 @@
  * Sizes are multiples of the tile and so differ by some per cent; times are
  * brought to those of the predicted tile along each tile's own curve.
  * The terms and constants of block_sizes.c were chosen on three of the GPUs, marked.
+ *
+ * As last seen: 3.3 % (3.0 % held out) where the kernel is known on another GPU of
+ * the architecture, 8.5 % (8.6 %) where it is known nowhere (on Maxwell 15 to
+ * 18 %); singular vectors from the same architecture 4.4 %, from the other 16.7 %.
  */
 #include "block_sizes.h"
 

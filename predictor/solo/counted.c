@@ -9,15 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_WORK 1e-6 /* relative: evaluations of the same launch agree better */
-#define GAIN 0.25      /* of a new time of a size known already */
+#define SAME_WORK 1e-6 /* relative difference: evaluations of one launch agree better */
+#define GAIN 0.25      /* of a new time, for a size already known */
 
-/*
- * Half widths of the 90 % interval, in log time, of a curve continued from one
- * size, from several, and within them: about twice the mean errors over the
- * recorded BSP measurements (curve_trace_test.c: 10.5, 6.5 and 1.4 %), as the
- * 90th percentile of a double exponential distribution is 2.3 times its mean.
- */
+/* Half widths of the 90 % interval, in log time, of a curve continued from one size, from several, and between sizes:
+ * about twice the mean errors over the recorded BSP measurements (curve_trace_test.c: 10.5, 6.5 and 1.4 %), as the 90th
+ * percentile of a double exponential distribution is 2.3 times its mean. */
 #define FROM_ONE_HALF_WIDTH 0.25
 #define FROM_SEVERAL_HALF_WIDTH 0.15
 #define BETWEEN_HALF_WIDTH 0.05
@@ -46,7 +43,7 @@ static int same_work(double a, double b)
 	return fabs(a - b) <= SAME_WORK * b;
 }
 
-/* Index of the first with no less work. */
+/* Index of the first size with at least this work. */
 static uint32_t first_not_smaller(const struct kc_sizes *sizes, double work_cycles)
 {
 	uint32_t at = 0;
@@ -57,7 +54,7 @@ static uint32_t first_not_smaller(const struct kc_sizes *sizes, double work_cycl
 	return at;
 }
 
-/* The inner one whose neighbours are closest to one another. */
+/* Drops the inner size whose neighbours are closest to each other. */
 static void drop_most_redundant(struct kc_sizes *sizes)
 {
 	const struct kc_curve_point *p = sizes->points;

@@ -1,18 +1,18 @@
 /*
- * A launch whose kernel's code has been read: what the counts say of its time,
- * before it or its launch shape was ever measured.
+ * A launch whose kernel's code has been read: its time by what was counted there,
+ * before the kernel or the launch shape was ever measured.
  *
- *   kc_work_count   puts a cost formula's value into a kc_work: λ then scales
+ *   kc_work_count   puts the value of a cost formula into a kc_work: λ then scales
  *                   the work that the launch really does, not a nominal one
- *   kc_sizes        the sizes of one kernel and block shape that have been
- *                   measured on one device, by work (curve.h)
+ *   kc_sizes        the sizes of one kernel and block shape that were measured on
+ *                   one device, by work (curve.h)
  *
- * First guess of a kernel: λ of the device, as kernels with code have taught it;
- * of the first kernel of all the roofline's upper range. From the first
- * measured size on: the curve through those known.
+ * The first prediction of a kernel uses the device's λ, as learned from kernels with
+ * code, and the upper bound of the roofline while nothing at all was measured. From
+ * the first measured size on, it follows the curve through the sizes known.
  *
- * No function here allocates, locks or reads a clock. One thread learns;
- * whoever asks meanwhile holds the same lock.
+ * No function here allocates, locks or reads a clock. One thread learns; readers
+ * hold the same lock.
  */
 #ifndef KC_COUNTED_H
 #define KC_COUNTED_H
@@ -30,21 +30,18 @@ struct kc_sizes {
 	uint32_t count;
 };
 
-/*
- * work: of the same launch, from kc_work_init(). Sets its unit_ns (Equation 3
- * of the BSP model, begun waves counted as kc_work_init() does), traffic_bytes,
- * prior_log_lambda and counted; *point is the launch as a size, without a time.
- * 0; -ENODATA: the counts come to no work, and nothing is changed.
- */
+/* work: of the same launch, from kc_work_init(). Sets its unit_ns (Equation 3 of the BSP model, waves as in
+ * kc_work_init()), traffic_bytes, prior_log_lambda and counted. *point: the launch as a size, without a time.
+ * 0; -ENODATA: the counts come to no work, and nothing is changed. */
 int kc_work_count(struct kc_work *work, const struct kc_device *device, const struct kc_counts *counts,
 		  struct kc_curve_point *point);
 
-/* A launch of this size was measured alone, > 0 ns, launch_ns of which (kc_work) do not grow with it. A size known
- * already moves towards the new time; where there is no room, the one of two neighbours that are closest is forgotten,
- * never an end. */
+/* A launch of this size was measured alone, > 0 ns, of which launch_ns (kc_work) does not grow with the size. The time
+ * of a known size moves towards the new one. Where there is no room, an inner size is dropped: the one whose neighbours
+ * are closest to each other. */
 void kc_sizes_learn(struct kc_sizes *sizes, const struct kc_curve_point *point, double launch_ns, int64_t measured_ns);
 
-/* Time and 90 % interval of a size not measured. 0; -ENODATA: none is known. */
+/* Time and 90 % interval of a size not measured. 0; -ENODATA: no size is known. */
 int kc_sizes_predict(const struct kc_sizes *sizes, const struct kc_device *device, const struct kc_curve_point *point,
 		     double launch_ns, struct kc_solo *solo);
 

@@ -43,7 +43,7 @@ int kc_curve_kinship(const struct kc_device *a, const struct kc_device *b)
 
 /* --- one device: from a known size to another */
 
-/* Work with begun waves. */
+/* Work, as if part of the last wave were full. */
 static double quantised(const struct kc_curve_law *law, double work_cycles, double waves)
 {
 	return work_cycles * (law->wave_share * ceil(waves) / waves + 1 - law->wave_share);
@@ -54,7 +54,7 @@ static double warmup(const struct kc_curve_law *law, double ns)
 	return 1 + law->warmup_share * law->warmup_ns / (law->warmup_ns + ns);
 }
 
-/* What is longer runs warmer, which makes it shorter: the fixed point, near enough after a few rounds. */
+/* A longer run is warmer, which shortens it: a fixed point, close enough after a few rounds. */
 static double with_warmup(const struct kc_curve_law *law, double known_ns, double ns)
 {
 	enum { ROUNDS = 3 };
@@ -81,7 +81,7 @@ static double floor_ns(const struct kc_curve_law *law, const struct kc_curve *cu
 				      : 0;
 }
 
-/* A size that was measured may have come from the cache; a larger one need not fit there. */
+/* A measured size may have come from the cache; a larger one need not fit there. */
 static double from_one(const struct kc_curve_law *law, const struct kc_curve *curve, const struct kc_curve_point *known,
 		       const struct kc_curve_point *target)
 {
@@ -90,7 +90,7 @@ static double from_one(const struct kc_curve_law *law, const struct kc_curve *cu
 	return target->work_cycles > known->work_cycles ? fmax(ns, floor_ns(law, curve, target)) : ns;
 }
 
-/* Points with no more work than this. */
+/* Number of points with no more work than this. */
 static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
 {
 	uint32_t low = 0, high = curve->count;
@@ -106,7 +106,7 @@ static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
 	return low;
 }
 
-/* Where work lies between two points, 0 to 1, by its logarithm. */
+/* Position of this work between two points, 0 to 1, by logarithms. */
 static double position_between(const struct kc_curve_point *low, const struct kc_curve_point *high, double work_cycles)
 {
 	return log(work_cycles / low->work_cycles) / log(high->work_cycles / low->work_cycles);
@@ -123,10 +123,10 @@ static double between(const struct kc_curve_law *law, const struct kc_curve *cur
 
 /* --- other devices */
 
-/* Two ways in which a sibling departs, from its own anchor on: in logarithms. */
+/* How a donor's curve departs from its own anchor point on, in logarithms. */
 struct departure {
-	double from_model; /* measured over what the law says */
-	double from_work;  /* measured over what work alone says */
+	double from_model; /* measured over predicted by the law */
+	double from_work;  /* measured over proportional to work */
 };
 
 static struct departure departure_at(const struct kc_curve_law *law, const struct kc_curve *curve,
@@ -138,7 +138,7 @@ static struct departure departure_at(const struct kc_curve_law *law, const struc
 				  log(point->time_ns / anchor->time_ns / ratio)};
 }
 
-/* Between points by the logarithm of work; past the ends as at the ends. */
+/* Interpolated by the logarithm of work; constant beyond the ends. */
 static struct departure departure(const struct kc_curve_law *law, const struct kc_curve *curve,
 				  const struct kc_curve_point *anchor, double work_cycles)
 {
@@ -180,7 +180,7 @@ static double median(double *values, uint32_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* own_ns from this device's nearest size, corrected by what the siblings did between the same two sizes. */
+/* own_ns, predicted from this device's nearest size, corrected by what donors did between the same two sizes. */
 static double corrected_by_donors(const struct kc_curve_law *law, const struct kc_curve_point *anchor, double own_ns,
 				  const struct kc_curve *donors, uint32_t donor_count,
 				  const struct kc_curve_point *target)
@@ -208,7 +208,7 @@ static double corrected_by_donors(const struct kc_curve_law *law, const struct k
 	return exp((corrected + by_work) / 2);
 }
 
-/* A sibling's time for the target, as if its cores and its waves were this device's. */
+/* A donor's time for the target, scaled to this device's cores and waves. */
 static double transferred(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *donor,
 			  const struct kc_curve_point *target)
 {

@@ -1,4 +1,4 @@
-/* The law of new sizes, term by term and by hand; what siblings lend. Real GPUs: curve_trace_test.c. */
+/* The law of new sizes, term by term and by hand; what donors contribute. Real GPUs: curve_trace_test.c. */
 #include "curve.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ static void between_two(void **state)
 }
 
 /* Elsewhere ten times the work took eight times as long: so it does here. */
-static void a_sibling_lends_its_shape(void **state)
+static void a_donor_contributes_its_shape(void **state)
 {
 	static const struct kc_curve_law law = {.bandwidth_share = 1};
 	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 5000}), 1);
@@ -118,7 +118,7 @@ static void a_sibling_lends_its_shape(void **state)
 }
 
 /* Nothing measured here: a device with twice the cores times clock took 2 µs, this one takes 4. */
-static void a_sibling_lends_its_time(void **state)
+static void a_donor_contributes_its_time(void **state)
 {
 	static const struct kc_curve_law law = {.bandwidth_share = 1};
 	struct kc_curve donor = {.core_hz = 2e12,
@@ -151,8 +151,8 @@ int main(void)
 	    cmocka_unit_test(memory_floor),
 	    cmocka_unit_test(warm_up),
 	    cmocka_unit_test(between_two),
-	    cmocka_unit_test(a_sibling_lends_its_shape),
-	    cmocka_unit_test(a_sibling_lends_its_time),
+	    cmocka_unit_test(a_donor_contributes_its_shape),
+	    cmocka_unit_test(a_donor_contributes_its_time),
 	    cmocka_unit_test(kinship),
 	};
 

@@ -2,11 +2,11 @@
 
 #include "predictor/math/duration.h"
 
-/* 90 % intervals, in log time, before anything was measured on the device. Log times per thread of the recorded
- * applications spread by about 2: 1.645 * 2. */
+/* Half widths of 90 % intervals in log time, before anything was measured on the device. Log times per thread of the
+ * recorded applications spread by about 2: 1.645 · 2. */
 #define PRIOR_HALF_WIDTH 3.3f
-/* Of a launch whose work is known from its code: log times over the roofline's upper range spread by 1.3 on the
- * recorded BSP measurements. */
+/* Where the work was counted in the code: log times over the roofline's upper bound spread by 1.3 on the recorded BSP
+ * measurements. */
 #define COUNTED_HALF_WIDTH 2.2f
 
 const char *kc_model_name(uint32_t model)
@@ -36,7 +36,7 @@ static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief
 	};
 }
 
-/* The closest to the launch first. */
+/* The belief closest to the launch wins. */
 struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_belief *shape, const struct kc_belief *key,
 				const struct kc_belief *device)
 {

@@ -2,36 +2,33 @@
 
 #include <math.h>
 
-/*
- * Each level of the tree keeps a running mean of log λ and the variance of
- * measurements around its predictions. Every number is in log time.
- */
+/* Each level of the tree keeps a running mean of log λ and the variance of measurements around its predictions. All
+ * numbers are in log time. */
 
-/* Spread to expect before a level has seen any of it: between kernels, between
- * launch shapes of a kernel, between launches of a shape. Recorded runs: log
- * times per thread differ by about 2 between kernels, by 0.5 between sizes;
- * a repeated launch by 0.3 % (median) to 3.5 % (90th percentile). */
+/* Standard deviation assumed before a level has seen any: between kernels, between launch shapes of a kernel, between
+ * launches of a shape. Recorded runs: log times per thread differ by about 2 between kernels and by 0.5 between sizes;
+ * repeated launches by 0.3 % (median) to 3.5 % (90th percentile). */
 static const double prior_spread[] = {2.0, 0.5, 0.04};
 enum { LEVEL_DEVICE, LEVEL_KEY, LEVEL_SHAPE };
 
-#define PRIOR_COUNT 2.0        /* measurements the prior spread is worth */
-#define MEMORY 16.0            /* measurements: older ones fade by 1/16 each */
-#define SPREAD_MEMORY 32.0     /* likewise, for the variance */
-#define FIRST_WEIGHT 0.25      /* a kernel's first launch runs cold */
-#define OVERLAPPED_WEIGHT 0.25 /* the predicted slowdown it is divided by may be wrong */
-#define RELATED_SPREAD 0.1     /* to another GPU of the architecture: 6 to 9 % mean error on the recorded BSP runs */
-#define REPEAT_WEIGHT 0.05     /* a repeated launch says little new about its parents */
-#define CLIP 1.5               /* Huber: residuals count up to this many deviations */
-#define LEAST_SPREAD 0.005     /* CUPTI's clock ticks; no kernel is steadier */
-#define RUN_LENGTH 6u          /* outliers on one side in a row: the clock or the phase has changed */
-#define WIDENING_STEP 1.01     /* a factor: a hit narrows by it, a miss widens by its ninth power */
-#define WIDENING_LIMIT 3.0     /* a factor, either way */
-#define LARGEST_STEP 3.0       /* log λ, in one measurement */
-#define SETTLED 3u             /* measurements before outliers are told from a bad start */
+#define PRIOR_COUNT 2.0        /* measurements that the prior spread is worth */
+#define MEMORY 16.0            /* measurements: the weight of older ones fades by 1/16 each time */
+#define SPREAD_MEMORY 32.0     /* the same, for the variance */
+#define FIRST_WEIGHT 0.25      /* a kernel's first launch runs on cold caches */
+#define OVERLAPPED_WEIGHT 0.25 /* the predicted slowdown that it is divided by may be wrong */
+#define RELATED_SPREAD 0.1     /* between GPUs of an architecture: 6 to 9 % mean error on the recorded BSP runs */
+#define REPEAT_WEIGHT 0.05     /* a repeated launch says little new about the levels above */
+#define CLIP 1.5               /* Huber's: larger residuals count as this many deviations */
+#define LEAST_SPREAD 0.005     /* resolution of CUPTI's clock; no kernel varies less */
+#define RUN_LENGTH 6u          /* consecutive outliers on one side, after which the level starts again */
+#define WIDENING_STEP 1.01     /* factor: a launch inside narrows by it, one outside widens by its ninth power */
+#define WIDENING_LIMIT 3.0     /* factor, in both directions */
+#define LARGEST_STEP 3.0       /* of log λ, for one measurement */
+#define SETTLED 3u             /* measurements, before which no residual counts as an outlier */
 
-#define LOG_CHANGE 0.005  /* of λ that matters: 0.5 % of the predicted time, */
-#define WIDTH_SHARE 0.1   /* or this share of its interval's half width, if that is more */
-#define WIDTH_CHANGE 0.25 /* relative, of the interval itself */
+#define LOG_CHANGE 0.005  /* log λ: 0.5 % of the predicted time, */
+#define WIDTH_SHARE 0.1   /* or this share of the interval's half width, if that is more */
+#define WIDTH_CHANGE 0.25 /* relative, of the interval's half width */
 
 static int level_of(const struct kc_lambda *node)
 {
@@ -87,7 +84,7 @@ struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 	return kc_belief_of((float)node->log_value, (float)half_width(node), node->count, state);
 }
 
-/* Every power of two counts as a change: a belief ripens even where it is stable. */
+/* At every power of two it is published even where it is stable, as the count has grown. */
 int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_use)
 {
 	double width = half_width(node), moved = fabs(node->log_value - (double)in_use->log_lambda);
@@ -102,7 +99,7 @@ static double predicted_ns(const struct kc_lambda *node, const struct kc_work *w
 	return work->launch_ns + work->unit_ns * exp(-node->log_value);
 }
 
-/* Nothing was known before: take it as it is. */
+/* Fits one duration exactly. */
 static void set_from_duration(struct kc_lambda *node, const struct kc_work *work, double ns)
 {
 	node->log_value = log(work->unit_ns / kc__scaled_ns(work->launch_ns, ns));
@@ -129,7 +126,7 @@ static void learn_spread(struct kc_lambda *node, double clipped, double weight)
 	node->variance = fmax(node->variance, LEAST_SPREAD * LEAST_SPREAD);
 }
 
-/* Moves the width until it misses once in ten. */
+/* Moves the width until one launch in ten lies outside. */
 static void learn_coverage(struct kc_lambda *node, double error)
 {
 	static const double cubed = WIDENING_STEP * WIDENING_STEP * WIDENING_STEP;
@@ -139,7 +136,7 @@ static void learn_coverage(struct kc_lambda *node, double error)
 	node->widening = fmin(fmax(node->widening, 1 / WIDENING_LIMIT), WIDENING_LIMIT);
 }
 
-/* One Newton step in log time: what is near the launch term says little about λ. */
+/* One Newton step in log time. A duration near the launch term says little about λ. */
 static void move(struct kc_lambda *node, const struct kc_work *work, double expected_ns, double error, double weight)
 {
 	double share = (expected_ns - work->launch_ns) / expected_ns;
@@ -157,7 +154,7 @@ static void restart(struct kc_lambda *node, const struct kc_work *work, double n
 	node->run = 0;
 }
 
-/* A repeated launch. */
+/* Learns from another launch of this node itself. */
 static void refine_own(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
 	double expected_ns = predicted_ns(node, work), error = log(ns / expected_ns);
@@ -173,8 +170,7 @@ static void refine_own(struct kc_lambda *node, const struct kc_work *work, doubl
 		move(node, work, expected_ns, clipped, weight);
 }
 
-/* What a first measurement of one of its children says to a parent: how far
- * apart children are, and where their middle is. */
+/* Learns from the first launch of a child: how far apart children are, and where their mean is. */
 static void learn_from_new_child(struct kc_lambda *node, const struct kc_work *work, double ns, double weight)
 {
 	double expected_ns = predicted_ns(node, work), error = log(ns / expected_ns);

@@ -1,13 +1,13 @@
 /*
- * λ: how many times faster a device does a kernel's work than assumed, learned
+ * λ: how many times faster a device does a kernel's work than assumed. Learned
  * from measured durations.
  *
- *   kc_lambda   one level of what was learned; a tree: device -> key (kernel,
- *               block shape, registers, shared memory) -> launch shape.
- *               Owned and written by one thread.
- *   kc_belief   a small copy of a kc_lambda, published to launching threads.
+ *   kc_lambda   one level of what was learned, in a tree: device -> key (kernel,
+ *               block shape, registers, shared memory) -> launch shape. Owned and
+ *               written by one thread
+ *   kc_belief   a small copy of a kc_lambda, published to launching threads
  *
- * Whoever learns calls kc_lambda_learn() with measured durations and publishes
+ * The learning thread calls kc_lambda_learn() with measured durations and publishes
  * the new beliefs.
  */
 #ifndef KC_LAMBDA_H
@@ -21,56 +21,55 @@
 struct kc_belief {
 	float log_lambda;
 	float half_width; /* of the 90 % interval, in log time */
-	float factor;     /* 1 / λ: worked out once, not at every launch */
-	float width;      /* the interval's: of its upper end to the middle */
+	float factor;     /* 1 / λ, computed once */
+	float width;      /* upper end of the interval over its middle */
 	uint32_t count;   /* measurements behind it; 0: nothing learned */
-	uint32_t state;   /* id of the row in `lambda` it is */
+	uint32_t state;   /* id of its row in the table `lambda` */
 };
 
 struct kc_lambda {
-	struct kc_lambda *parent; /* NULL: the device's */
+	struct kc_lambda *parent; /* NULL: this is the device's */
 	double log_value;
-	double variance; /* of single observations around it, log time */
-	double weight;   /* evidence, in measurements */
-	double widening; /* of the interval, a factor: what coverage so far asks for */
+	double variance; /* of measurements around the prediction, log time */
+	double weight;   /* of the evidence, in measurements */
+	double widening; /* factor on the interval's width, learned from how many launches it contained */
 	uint32_t count;
 	uint32_t spread_count; /* measurements behind the variance */
-	uint32_t run;          /* consecutive outliers on one side: a change of phase */
+	uint32_t run;          /* consecutive outliers on one side: the application's phase has changed */
 	int32_t side;          /* of that run: -1 faster than predicted, 1 slower */
 };
 
-/* With what follows from the logarithms. */
+/* Fills in what follows from the two logarithms. */
 struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state);
 
-/* A node starts from its parent (or the built-in prior, parent == NULL). */
+/* A node starts from its parent, or from the built-in prior where parent is NULL. */
 void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
 
-/* What another node learned of the same launches, in other units of work, or in the same (NULL). node keeps its
- * parent. */
+/* Takes over what another node learned of the same launches. The works tell how its unit differs; NULL: it does not.
+ * node keeps its parent. */
 void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
 		     const struct kc_work *from_work);
 
-/* The same of launches that are only related: other code of the same name, another device. It is believed until
- * something of this one is measured, and counts for little then. */
+/* The same for launches that are only related: other code of the same name, another device. It is used until a launch
+ * of this node is measured, and has little weight then. */
 void kc_lambda_suppose(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
 		       const struct kc_work *from_work);
 
-/* One measured duration, > 0 ns, of this work; overlapped: another kernel ran
- * meanwhile, slowdown is what was predicted for that (1: none). Refines node
- * and its parents. */
+/* A launch with this work took measured_ns > 0. overlapped: another kernel ran meanwhile, and slowdown was predicted
+ * for that (1: none). Updates the node and its parents. */
 void kc_lambda_learn(struct kc_lambda *node, const struct kc_work *work, int64_t measured_ns, int overlapped,
 		     double slowdown);
 
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state);
 
-/* 1: so different from the one in use that it is worth publishing: half a
- * percent of the predicted time, or a tenth of the interval's half width. */
+/* 1: the node differs from the published belief by half a percent of the predicted time, or by a tenth of the
+ * interval's half width. */
 int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_use);
 
-/* The share of a measured time that λ scales is taken to be no less than this. */
+/* Share of a measured time that λ scales, at least. */
 #define KC__LEAST_SCALED_SHARE 0.02
 
-/* The part of a duration that grows with the work: all but the launch term. */
+/* The part of a duration that grows with the work, which excludes the launch term. */
 static inline double kc__scaled_ns(double launch_ns, double ns)
 {
 	return fmax(ns - launch_ns, KC__LEAST_SCALED_SHARE * ns);

@@ -7,14 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Beyond the points, tried by hand on the recorded PyTorch traces. */
-#define FULL_REACH 1.386294361    /* log 4: so far the line is followed; */
-#define SLOPE_BEYOND 0.3          /* of the distance beyond that; */
-#define SHORTEST_LOG_NS 7.3132204 /* log 1500: no shorter time */
+/* Beyond the points. Tried by hand on the recorded PyTorch traces. */
+#define FULL_REACH 1.386294361    /* log 4: up to here the line is followed in full, */
+#define SLOPE_BEYOND 0.3          /* and by this share of the distance beyond */
+#define SHORTEST_LOG_NS 7.3132204 /* log 1500: no time is predicted to be shorter */
 
-#define VARIANCE_MAX 1.5     /* the largest that caution heeds: beyond it, it is a guess itself */
+#define VARIANCE_MAX 1.5     /* larger variances are not subtracted in full, as they are guesses themselves */
 #define USUAL_LOG_THREADS 10 /* where the slope over threads adds nothing: 22,000 threads */
-#define GRID_WEIGHT 0.4f     /* of a distance in the grid beside one in waves, where points must go */
+#define GRID_WEIGHT 0.4f     /* of a distance in the grid beside one in waves, when a point has to be dropped */
 #define SAME_SIZE 1e-6f
 
 const struct kc_scaling_law kc_scaling_law_default = {
@@ -81,8 +81,7 @@ static double expected(const struct kc_scaling_law *law, const struct kc_scaling
 	return law->level + law->slope * size->log_waves + law->threads_slope * (size->log_threads - USUAL_LOG_THREADS);
 }
 
-/* The one nearest to another point, the two ends and the last one apart: what
- * it says is said by its neighbour as well. */
+/* The point closest to another one, apart from the two ends and the last one measured. */
 static uint32_t most_redundant(const struct kc_scaling *scaling)
 {
 	const struct kc_scaling_point *p = scaling->points;
@@ -133,7 +132,7 @@ void kc_scaling_learn(struct kc_scaling *scaling, const struct kc_scaling_size *
 	point->log_ns += (logf((float)measured_ns) - point->log_ns) / (float)point->count;
 }
 
-/* The size as the line is followed there, and the shortest time to be believed. */
+/* The size as far as the line is followed, and the shortest time to predict. */
 static struct kc_scaling_size damped_size(const struct kc_scaling *scaling, const struct kc_scaling_size *size,
 					  double *least_log_ns)
 {

@@ -5,6 +5,12 @@
  * the launch had ended before. No device but the V100 is assumed, as the traces
  * do not say more. The law's constants were chosen on the traces marked "tuned
  * on"; the others are held out.
+ *
+ * As last seen, over 2,464 new sizes: median error 21.5 %, mean 49 %, 90th
+ * percentile 83 % (tuned on: 16, 34, 73; held out: 25, 65, 86). The sampled
+ * recommendation traces are worst, with a mean of 130 %: the work of a thread is
+ * not in the launch. 87 % of the times lie in the 90 % interval, 84 % where held
+ * out.
  */
 #include "scaling.h"
 

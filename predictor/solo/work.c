@@ -2,15 +2,12 @@
 
 #include <errno.h>
 
-/*
- * Without the kernel's code the work of a thread is not known. λ scales one
- * nominal cost: a global memory access of the BSP model, gGM (Amarís et al.,
- * section III). A thread of vectorAdd costs about 150 cycles on Kepler and
- * Maxwell, half of the launches of whole applications 400 to 1,700.
- */
+/* Without the kernel's code the work of a thread is not known, so every thread is given the same nominal work, which λ
+ * scales: one access to global memory in the BSP model, gGM (Amarís et al., section III). A thread of vectorAdd takes
+ * about 150 cycles on Kepler and Maxwell; half of the launches of whole applications take 400 to 1,700. */
 #define NOMINAL_CYCLES_PER_THREAD 500.0
 
-/* What a kernel takes however little it does, where that was not measured: 0.5 to 1 µs on the recorded GPUs. */
+/* The shortest time of a kernel where it was not measured: 0.5 to 1 µs on the recorded GPUs. */
 #define LAUNCH_NS 750.0
 
 static uint64_t product(const uint32_t v[3])
@@ -26,8 +23,8 @@ static double slots_of(const struct kc_work *work, const struct kc_device *devic
 	return (double)kc_whole_clusters(&work->grid, (uint64_t)work->blocks_per_sm * device->sm_count);
 }
 
-/* With λ = 1, as in the BSP model: threads · cycles / (clock · cores). One wave
- * keeps every core busy with the threads resident on it. */
+/* The nominal work with λ = 1: threads · cycles / (clock · cores), as in the BSP model. One wave keeps every core busy
+ * with the threads resident on it. */
 static double nominal_ns(const struct kc_work *work, const struct kc_device *device)
 {
 	double slots = slots_of(work, device);

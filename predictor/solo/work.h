@@ -25,7 +25,8 @@ struct kc_shape {
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t dynamic_shared_bytes;
-	uint32_t cluster_blocks; /* that the hardware places together (compute capability 9.0 on); 0 or 1: none */
+	uint32_t
+	    cluster_blocks; /* blocks that the hardware places together (from compute capability 9.0); 0 or 1: none */
 };
 
 struct kc_work {
@@ -35,30 +36,28 @@ struct kc_work {
 	uint32_t shared_bytes;  /* static + dynamic, per block */
 	uint32_t blocks_per_sm; /* occupancy; 0: cannot run on this device */
 	double waves;           /* blocks / (SMs * blocks_per_sm), not rounded */
-	double unit_ns;         /* BSP time with λ = 1 after wave quantisation, without the launch term */
-	double traffic_bytes;   /* to and from device memory, caches left out; 0: not known */
-	float issue;            /* share of the device's warp slots it takes */
-	float prior_log_lambda; /* before anything was measured on the device */
-	uint32_t counted;       /* 1: unit_ns is the kernel's code's work (counted.h), else a nominal one per thread */
-	double launch_ns;       /* fixed term: the shortest a kernel can take */
-	struct kc_grid grid;    /* the same launch as the block scheduler sees it */
+	double unit_ns;         /* time with λ = 1, with waves begun but not full, without the launch term */
+	double traffic_bytes;   /* to and from device memory, as if there were no caches; 0: not known */
+	float issue;            /* share of the device's warp slots that it occupies */
+	float prior_log_lambda; /* log λ before anything was measured on the device */
+	uint32_t
+	    counted; /* 1: unit_ns is the work counted in the kernel's code (counted.h); 0: a nominal work per thread */
+	double launch_ns;    /* fixed term: the shortest time a kernel can take */
+	struct kc_grid grid; /* the same launch as the block scheduler sees it */
 };
 
-/*
- * blocks_per_sm: the driver's occupancy answer, or 0 to compute it here.
- * Returns 0; -EINVAL where a dimension is 0; -ERANGE where the kernel cannot
- * run on this device (work->blocks_per_sm is 0 then).
- */
+/* blocks_per_sm: the driver's answer, or 0 to compute it here. Returns 0; -EINVAL: a dimension is 0; -ERANGE: the
+ * kernel cannot run on this device, and work->blocks_per_sm is 0. */
 int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
 		 const struct kc_shape *shape, uint32_t blocks_per_sm);
 
-/* λ = 1: the nominal cost per thread as it stands. */
+/* log λ of a launch whose work is nominal, before anything was measured: λ = 1. */
 #define KC__PRIOR_LOG_LAMBDA 0.0f
 
-/* Share of a started wave that counts as a whole one: 0 to 0.35 fitted the recorded GPUs. */
+/* Share of a wave that counts as soon as it has begun: 0 to 0.35 fitted the recorded GPUs. */
 #define KC__WAVE_SHARE 0.35
 
-/* Time relative to blocks / slots waves that need not be whole. */
+/* Waves in which a launch takes its time: part of a wave that is not full counts as if it were. */
 static inline double kc__quantised(double waves)
 {
 	return KC__WAVE_SHARE * ceil(waves) + (1 - KC__WAVE_SHARE) * waves;

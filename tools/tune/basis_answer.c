@@ -59,7 +59,7 @@ static uint32_t occupancy(const struct kc_device *device, const uint32_t block[3
 	return device->sm_count && kc_work_init(&work, device, &resources, &shape, 0) == 0 ? work.blocks_per_sm : 0;
 }
 
-/* Registers and shared memory of a block never seen: those of the nearest that was. */
+/* Registers and shared memory of a block never seen are those of the nearest one that was. */
 static struct kc_block_size size_of(const struct answer *a, const struct kc_basis_curve *seen, const uint32_t block[3])
 {
 	struct kc_block_size size = {.blocks_per_sm = 0};
@@ -122,7 +122,8 @@ static void keep_timed(struct answer *a, const struct kc_basis_blocks *only)
 
 /* --- predictions */
 
-/* A column each timed thread count, and the target's; count: of the timed ones. 0: the target's is among them. */
+/* A column for each timed thread count, and for the target's. Returns the number of timed ones; 0: the target is among
+ * them. */
 static uint32_t columns_of(const struct answer *a, const struct row *row, uint32_t *threads, double *rates)
 {
 	uint32_t n = 0, target = threads_of(row->size.block);
@@ -184,7 +185,8 @@ static double by_stored_vectors(const struct kc_stored_basis *stored, const stru
 	return kc_basis_fit(&stored->basis, k, timed, rates, kept, out) ? NAN : 1 / out[target];
 }
 
-/* The same problem on other devices of the architecture; those of the same compute capability alone where there are. */
+/* The same problem on other devices of the architecture; where some have the same compute capability, on those alone.
+ */
 static uint32_t donors_of(const struct kc_basis_known *known, uint32_t kernel, int64_t device, const struct answer *a,
 			  struct kc_basis_curve *curves)
 {
@@ -211,7 +213,7 @@ static void predict(struct answer *a, const struct kc_basis_curve *donors, uint3
 		a->rows[i].ns = kc_blocks_predict(&own, others, count, &a->rows[i].size);
 }
 
-/* Block sizes nobody asked for by name: those known here or elsewhere, and not timed. */
+/* Adds the block sizes known here or elsewhere and not timed, where none were asked for. */
 static void ask_all(struct answer *a, const struct kc_basis_curve *donors)
 {
 	for (uint32_t i = 0; i < a->measured.count; i++)
@@ -223,7 +225,7 @@ static void ask_all(struct answer *a, const struct kc_basis_curve *donors)
 				ask(a, &donors[s], donors[s].times[i].size.block);
 }
 
-/* What was measured of the problem, and what of that counts as timed. An exit status, after a message. */
+/* The measured times of the problem, and which of them count as timed. An exit status, after a message. */
 static int find_measured(const struct kc_basis_question *q, const struct kc_basis_known *known, uint32_t kernel,
 			 int64_t device, struct answer *a)
 {
@@ -244,7 +246,7 @@ static int find_measured(const struct kc_basis_question *q, const struct kc_basi
 	return kc_basis_has_dimensions(known->sweeps, kernel, &q->asked) ? KC_EXIT_OK : KC_EXIT_FAILED;
 }
 
-/* Status of the answer: of a kernel in the database. */
+/* Answers for a kernel in the database. An exit status. */
 static int look_up(const struct kc_basis_question *q, const struct kc_basis_known *known, struct answer *a)
 {
 	static struct kc_basis_curve donors[KC_CURVE_DONORS];
@@ -275,7 +277,7 @@ static int look_up(const struct kc_basis_question *q, const struct kc_basis_know
 	return KC_EXIT_OK;
 }
 
-/* Of times given. */
+/* Answers for given times. An exit status. */
 static int work_out(const struct kc_basis_question *q, const struct kc_basis_known *known, struct answer *a)
 {
 	char why[512];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of one kernel, device and block lie together, sizes ascending. */
+/* Points of one kernel, device and block are adjacent, sizes ascending. */
 static size_t series_end(const struct kc_sweeps *sweeps, size_t from)
 {
 	const struct kc_sweep_point *points = sweeps->points;
@@ -18,7 +18,7 @@ static size_t series_end(const struct kc_sweeps *sweeps, size_t from)
 	return to;
 }
 
-/* launches: behind the answer. */
+/* launches: behind the result. */
 static double time_at(const struct kc_sweeps *sweeps, size_t from, size_t to, double size, uint64_t *launches)
 {
 	size_t above = from, first, count;
@@ -27,7 +27,7 @@ static double time_at(const struct kc_sweeps *sweeps, size_t from, size_t to, do
 
 	while (above < to && sweeps->points[above].size < size)
 		above++;
-	/* That one; or the two around, or the two at the end. */
+	/* that size itself; or the two around it, or the two at the end */
 	exact = above < to && !(sweeps->points[above].size > size);
 	first = above > from && !exact ? above - 1 : above;
 	first = to - first >= 2 || to - from < 2 || exact ? first : to - 2;
@@ -41,7 +41,7 @@ static double time_at(const struct kc_sweeps *sweeps, size_t from, size_t to, do
 	return kc_size_between(sizes, times, (uint32_t)count, size);
 }
 
-/* Of this kernel and device, or where it would be. */
+/* The first point of this kernel and device, or where it would be. */
 static size_t first_point(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device)
 {
 	size_t low = 0, high = sweeps->point_count;
@@ -123,7 +123,7 @@ static uint32_t column_of(const struct kc_basis_rows *rows, uint32_t threads)
 	return found ? (uint32_t)(found - rows->threads) : rows->columns;
 }
 
-/* Of several blocks of as many threads the first. */
+/* Of several blocks with equally many threads, the first. */
 static void add_row(struct kc_basis_rows *out, const struct kc_sweeps *sweeps, const struct kc_sweep_point *problem)
 {
 	double *row = out->rates + (size_t)out->count * out->columns;

@@ -151,7 +151,7 @@ static void release(struct answer *a)
 	free(a->predicted_ns);
 }
 
-/* Configurations that were not timed say nothing. */
+/* Drops the configurations that were not timed. */
 static void keep_timed(struct file *file)
 {
 	uint32_t kept = 0;
@@ -187,7 +187,7 @@ static struct kc_space space_of(const struct file *file)
 	return (struct kc_space){.values = file->values, .count = file->count, .parameters = file->parameters};
 }
 
-/* A bit for each parameter of "A*B*C", which ends at `end`; 0: there is no such parameter. */
+/* A bit for each parameter of "A*B*C", up to `end`; 0: there is no such parameter. */
 static uint32_t bits_of(const struct file *file, const char *text, const char *end)
 {
 	uint32_t bits = 0;
@@ -327,7 +327,7 @@ static int print_json(const struct answer *a)
 	return kc_json_print(out);
 }
 
-/* The fastest first: as measured, else as predicted. */
+/* Measured, else predicted. */
 static double best_known(const struct answer *a, uint32_t i)
 {
 	return isnan(a->own.ns[i]) ? a->predicted_ns[i] : a->own.ns[i];
@@ -358,7 +358,7 @@ static int varies(const struct file *file, uint32_t parameter)
 	return 0;
 }
 
-/* Those parameters of a configuration that vary, or those that do not. */
+/* The parameters of a configuration that vary, or those that do not. */
 static void describe(const struct file *file, uint32_t row, int varying, char text[DESCRIPTION_BYTES])
 {
 	size_t used = 0;

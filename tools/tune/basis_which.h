@@ -1,6 +1,6 @@
 /*
- * Which kernel, device and problem a question of `kerncast basis predict` means;
- * and, where there is none, a message that says which there are.
+ * Finds the kernel, device and problem that a question of `kerncast basis predict`
+ * refers to; where there is none, a message lists those there are.
  */
 #ifndef KC_TOOLS_BASIS_WHICH_H
 #define KC_TOOLS_BASIS_WHICH_H
@@ -20,7 +20,7 @@ int64_t kc_basis_find_device(const struct kc_basis_known *known, const char *tex
 int kc_basis_choose_device(const struct kc_basis_known *known, uint32_t kernel, const char *text, int64_t *id,
 			   struct kc_device *device);
 
-/* Of the sizes measured with the most block sizes the largest. */
+/* Of the sizes measured with the most block sizes, the largest. */
 double kc_basis_usual_size(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device);
 /* Launches of all sizes behind the kernel's times on the device. */
 uint64_t kc_basis_launches(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device);

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY 10u       /* steps that the curvature is taken from: 3 to 20, Nocedal and Wright, section 7.2 */
-#define ENOUGH 1e-4      /* share of the promised gain that must come true: their c1, section 3.1 */
+#define MEMORY 10u       /* steps remembered for the curvature: 3 to 20, Nocedal and Wright, section 7.2 */
+#define ENOUGH 1e-4      /* share of the expected gain that a step must reach: their c1, section 3.1 */
 #define HALVINGS_MAX 20u /* of a step */
-#define LONGEST 2.0      /* step of any one value */
-#define GAIN_LEAST 1e-7  /* relative; less three times running ends the search */
+#define LONGEST 2.0      /* in any one coordinate */
+#define GAIN_LEAST 1e-7  /* relative; three smaller gains in a row end the search */
 #define STILL_MAX 3u
 
 struct memory {                   /* a ring */
-	double *steps, *turns;    /* changes of place and of slopes, MEMORY · n */
+	double *steps, *turns;    /* differences of points and of gradients, MEMORY · n */
 	double curvature[MEMORY]; /* step · turn, > 0 */
 	uint32_t count, next;
 };
@@ -31,7 +31,7 @@ static uint32_t slot(const struct memory *m, uint32_t back)
 	return (m->next + MEMORY - back) % MEMORY;
 }
 
-/* Algorithm 7.4: minus the slopes, times the inverse curvature as remembered. */
+/* Algorithm 7.4: minus the gradient, times the remembered inverse curvature. */
 static void point(struct search *s)
 {
 	struct memory *m = &s->memory;
@@ -71,7 +71,7 @@ static double first_length(const struct search *s)
 	return fmin(s->memory.count ? 1 : 1 / norm, LONGEST / most);
 }
 
-/* Algorithm 3.1. 1: a better place was found. */
+/* Algorithm 3.1. 1: a better point was found. */
 static int walk(struct search *s, kc__slopes *function, void *context)
 {
 	double downhill = kc__dot(s->slopes, s->direction, s->n), length;

@@ -19,7 +19,7 @@ static const struct kc_trees_options donor_trees = {
     .seed = 1,
 };
 
-/* Configurations of a lender by the parameters that the space has as well: a hash table. */
+/* A hash table of a donor's configurations by the parameters that the space has as well. */
 struct index {
 	uint32_t *slots; /* row + 1; 0: free */
 	uint32_t mask;
@@ -39,13 +39,13 @@ static uint64_t hash_of(const double *key, uint32_t count)
 	return hash;
 }
 
-/* One lender beside the space. */
+/* One donor beside the space. */
 struct transfer {
 	const struct kc_space *space;
 	const struct kc_space_times *donor;
 	uint32_t own[KC_SPACE_PARAMETERS], its[KC_SPACE_PARAMETERS], common; /* parameters that both have */
-	uint32_t extra[KC_SPACE_PARAMETERS], extra_count;                    /* that vary in the lender alone */
-	double fixed[KC_SPACE_PARAMETERS];                                   /* values of those */
+	uint32_t extra[KC_SPACE_PARAMETERS], extra_count; /* parameters that vary only in the donor */
+	double fixed[KC_SPACE_PARAMETERS];                /* values used for those */
 	struct kc_trees *trees;
 	struct index index;
 };
@@ -94,7 +94,7 @@ static void key_of_space(const struct transfer *transfer, uint32_t row, double *
 		key[transfer->common + i] = transfer->fixed[i];
 }
 
-/* Row of the lender with this key, -1: none. */
+/* Row of the donor with this key; -1: none. */
 static int64_t find(const struct transfer *transfer, const double *key)
 {
 	uint32_t columns = transfer->common + transfer->extra_count;
@@ -150,7 +150,7 @@ static int fit_donor(struct transfer *transfer)
 	return rc;
 }
 
-/* Log ns of one configuration of the space. */
+/* The donor's log ns of one configuration of the space. */
 static double log_ns_of(const struct transfer *transfer, uint32_t row)
 {
 	double key[2 * KC_SPACE_PARAMETERS];
@@ -161,7 +161,7 @@ static double log_ns_of(const struct transfer *transfer, uint32_t row)
 	return found >= 0 ? log(transfer->donor->ns[found]) : kc_trees_predict(transfer->trees, key);
 }
 
-/* How far from a straight line over what the lender says the timed ones lie. */
+/* Variance of the timed configurations around a straight line over the donor's predictions. */
 static double misfit(const struct transfer *transfer, const uint32_t *timed, const double *ns, uint32_t count)
 {
 	double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
@@ -179,7 +179,7 @@ static double misfit(const struct transfer *transfer, const uint32_t *timed, con
 	return yy - y * y - (xx > 0 ? (xy - x * y) * (xy - x * y) / xx : 0);
 }
 
-/* Each value of each parameter that only the lender has, one parameter after the other. */
+/* Tries each value of each parameter that only the donor has, one parameter after the other. */
 static void fix_extra(struct transfer *transfer, const uint32_t *timed, const double *ns, uint32_t count)
 {
 	const struct kc_space *its = &transfer->donor->space;
@@ -208,7 +208,7 @@ static void fix_extra(struct transfer *transfer, const uint32_t *timed, const do
 	}
 }
 
-/* Whatever the values of parameters that only it has. */
+/* Whether the donor has every configuration and no further parameters. */
 static int knows_all(const struct transfer *transfer)
 {
 	double key[2 * KC_SPACE_PARAMETERS];

@@ -9,7 +9,7 @@
 
 enum { SMOOTH, MATERN, EXPONENTIAL, PARTS };
 
-/* Where the search for scales starts, and how far from there (standard deviations of logarithms) is easily believed. */
+/* Where the search for scales starts; the prior is centred there. */
 static const struct {
 	double amplitude, length;
 } starts[PARTS] = {[SMOOTH] = {1, 3}, [MATERN] = {0.1, 1}, [EXPONENTIAL] = {0.1, 3}};
@@ -21,7 +21,7 @@ struct measure {
 	double middle, spread;
 };
 
-/* Values of a column, each once: how alike they are is worked out for these alone. */
+/* The distinct values of a column: correlations are computed for these only. */
 struct column {
 	struct measure measure;
 	double *values; /* ascending */
@@ -68,7 +68,7 @@ static void start(double *scales, uint32_t columns)
 	*scales = log(START_NOISE);
 }
 
-/* --- likeness */
+/* --- correlation */
 
 /* Equations 4.9, 4.17 and 4.18. */
 static double correlation(int part, double apart)
@@ -83,7 +83,7 @@ static double correlation(int part, double apart)
 	}
 }
 
-/* How it grows with the logarithm of the length. */
+/* Derivative with respect to the logarithm of the length. */
 static double correlation_slope(int part, double apart, double alike)
 {
 	switch (part) {
@@ -96,8 +96,8 @@ static double correlation_slope(int part, double apart, double alike)
 	}
 }
 
-/* For every two values of a column: its factor of the product, and how the
- * logarithm of that changes with the logarithms of share and length. */
+/* For every two values of a column: its factor of the product, and derivatives of that factor's logarithm with respect
+ * to the logarithms of share and length. */
 struct table {
 	double *factor, *by_share, *by_length; /* the last two may be NULL */
 };
@@ -132,7 +132,7 @@ static size_t table_size(const struct kc_gauss *g)
 	return most * most;
 }
 
-/* One part of K, the lower triangle. table->by_share is left alone. */
+/* One part of K, its lower triangle. Does not use table->by_share. */
 static void fill_part(const struct kc_gauss *g, int which, const double *scales, struct table *table, double *out)
 {
 	struct part part = part_of(scales, g->columns, which);
@@ -154,7 +154,7 @@ static void fill_part(const struct kc_gauss *g, int which, const double *scales,
 	}
 }
 
-/* --- the surprise and its slopes */
+/* --- likelihood and gradient */
 
 struct workspace {
 	double *parts[PARTS], *k, *inverse, *spare, *weights;
@@ -193,7 +193,7 @@ static int new_workspace(const struct kc_gauss *g, struct workspace *w)
 	return -ENOMEM;
 }
 
-/* Column c of L⁻¹; above the diagonal it is left alone. */
+/* Column c of L⁻¹, from the diagonal down. */
 static void invert_column(const double *l, uint32_t n, uint32_t c, double *out)
 {
 	out[c] = 1 / l[(size_t)c * n + c];
@@ -201,7 +201,7 @@ static void invert_column(const double *l, uint32_t n, uint32_t c, double *out)
 		out[i] = -kc__dot(l + (size_t)i * n + c, out + c, i - c) / l[(size_t)i * n + i];
 }
 
-/* K⁻¹ from L, the lower triangle. spare: L⁻¹, its columns as rows. */
+/* The lower triangle of K⁻¹ from L. spare: L⁻¹, transposed. */
 static void invert(const double *l, uint32_t n, double *spare, double *out)
 {
 	for (uint32_t c = 0; c < n; c++)
@@ -253,7 +253,7 @@ static void slopes_of_part(const struct kc_gauss *g, int which, const double *sc
 	}
 }
 
-/* K with noise into w->k, then its L. */
+/* K with noise into w->k, then its Cholesky factor. */
 static int factorise(const struct kc_gauss *g, const double *scales, struct workspace *w)
 {
 	struct table bare = {.factor = w->table.factor};
@@ -393,7 +393,7 @@ static int set_column(struct column *column, const double *x, uint32_t rows, uin
 	return 0;
 }
 
-/* Mean and standard deviation; 1 where all are alike. */
+/* Mean and standard deviation; 1 where all values are equal. */
 static struct measure measure(const double *values, uint32_t count, uint32_t stride)
 {
 	struct measure m = {0, 1};
@@ -406,7 +406,7 @@ static struct measure measure(const double *values, uint32_t count, uint32_t str
 		high = fmax(high, value);
 		m.middle += value / count;
 	}
-	if (low == high) /* squares of what the mean is rounded by would tell them apart */
+	if (low == high) /* rounding of the mean would make them differ */
 		return (struct measure){low, 1};
 	for (uint32_t i = 0; i < count; i++) {
 		double off = values[(size_t)i * stride] - m.middle;
@@ -442,7 +442,7 @@ static int new_gauss(struct kc_gauss **out, const struct measure *measures, cons
 	return rc;
 }
 
-/* All that a prediction needs, from the scales. */
+/* Computes what a prediction needs, from the scales. */
 static int finish(struct kc_gauss *g)
 {
 	struct workspace w;
@@ -525,7 +525,7 @@ int kc_gauss_fit(struct kc_gauss **out, const struct kc_gauss_options *options, 
 	return return_or_free(out, rc);
 }
 
-/* --- asking */
+/* --- prediction */
 
 static void alike_to(const struct kc_gauss *g, int which, const double *row, double *factors, double *out)
 {

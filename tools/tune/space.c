@@ -13,7 +13,7 @@ static double product_of(const struct kc_space *space, const double *values, uin
 	return product;
 }
 
-/* 0 where it is no whole number above 0. */
+/* 0 where it is not a whole number above 0. */
 static double alignment(double value)
 {
 	uint64_t whole = value > 0 && value < 0x1p53 ? (uint64_t)value : 0;
@@ -21,7 +21,7 @@ static double alignment(double value)
 	return whole && (double)whole == value ? log2((double)(whole & -whole)) : 0;
 }
 
-/* Past the end, and how much of the problem is left for the last blocks. */
+/* The share past the end, and how much of the problem is left for the last blocks. */
 static void along(const struct kc_space *space, const struct kc_space_axis *axis, const double *values, double out[2])
 {
 	double covered = product_of(space, values, axis->covered), blocks = ceil(axis->size / covered);
@@ -54,7 +54,7 @@ static void on_the_sm(const struct kc_space *space, const double *values, double
 	out[2] = log2(blocks);
 }
 
-/* Every plain column that there could be. */
+/* Every candidate for a plain column. */
 static void candidates(const struct kc_space *space, const uint8_t *logarithmic, uint32_t row, double *out)
 {
 	const double *values = space->values + (size_t)row * space->parameters;
@@ -97,7 +97,7 @@ struct kc__columns kc__columns_of(const struct kc_space *space)
 		for (uint32_t p = 0; p < space->parameters; p++)
 			aligned_otherwise[p] |= (r ? now : first)[KC_SPACE_PARAMETERS + p] != (r ? now : first)[p];
 	}
-	/* Of powers of two alone it is the parameter once more. */
+	/* For powers of two this equals the parameter. */
 	for (uint32_t p = 0; p < space->parameters; p++)
 		columns.kept[KC_SPACE_PARAMETERS + p] &= aligned_otherwise[p];
 	for (uint32_t c = 0; c < KC_SPACE_CANDIDATES; c++)

@@ -1,19 +1,22 @@
 /*
- * The configurations of a tunable kernel (block sizes, tiles, unrolling) as
- * numbers that a model can be fitted to.
+ * The configurations of a tunable kernel (block sizes, tiles, unrolling) as numbers
+ * that a model can be fitted to.
  *
- *   kc_space        configurations: a row each, a column each parameter
- *   kc_space_axis   what blocks cover along one axis of the problem, where that is known
- *   kc__columns     the columns made of them
+ *   kc_space        configurations: one per row, one parameter per column
+ *   kc_space_axis   what blocks cover along one axis of the problem, where known
+ *   kc__columns     the columns derived from them
  *
- * Plain columns, those of them that vary:
+ * Plain columns, as far as they vary:
  *
- *   - each parameter, as a logarithm where it is always above 0, so that products become sums
+ *   - each parameter, as a logarithm where it is always above 0, so that products
+ *     become sums
  *   - the largest power of two in it: alignment
- *   - along each axis the share of the last blocks that lies past the end, and what they have to do
- *   - of a block's threads, how far they fill their warps; of the SM, how many blocks and threads it holds
+ *   - for each axis, the share of the last blocks that lies past the end, and what
+ *     is left for them
+ *   - how far a block's threads fill its warps; how many blocks and threads an SM
+ *     holds
  *
- * Products: every two parameters' product and ratio, the product of all.
+ * Products: the product and ratio of every two parameters, and the product of all.
  */
 #ifndef KC_SPACE_H
 #define KC_SPACE_H
@@ -27,9 +30,8 @@
 #define KC_SPACE_CANDIDATES (2 * KC_SPACE_PARAMETERS + 2 * KC_SPACE_AXES + 3)
 
 struct kc_space_axis {
-	uint32_t
-	    threads; /* a bit for each parameter whose product is the threads of a block along it; 0: there are none */
-	uint32_t covered; /* ... the elements of the problem that a block covers along it */
+	uint32_t threads; /* a bit for each parameter whose product is the block's threads along it; 0: none */
+	uint32_t covered; /* the same for the elements of the problem that a block covers along it */
 	double size;      /* of the problem along it; 0: not known */
 };
 
@@ -41,8 +43,8 @@ struct kc_space {
 };
 
 struct kc__columns {
-	uint8_t kept[KC_SPACE_CANDIDATES];        /* of the plain ones */
-	uint8_t logarithmic[KC_SPACE_PARAMETERS]; /* varies as well */
+	uint8_t kept[KC_SPACE_CANDIDATES];        /* which of the candidates are plain columns */
+	uint8_t logarithmic[KC_SPACE_PARAMETERS]; /* which parameters vary also as a logarithm */
 	uint32_t plain, products;                 /* how many */
 };
 

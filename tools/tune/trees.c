@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tree is kept as a full one: below node i lie 2i + 1 and 2i + 2. */
+/* Trees are stored in full: the children of node i are 2i + 1 and 2i + 2. */
 struct node {
 	int32_t column; /* < 0: a leaf */
-	float value;    /* of a leaf; else what goes left is at most this */
+	float value;    /* of a leaf; else the largest value that goes left */
 };
 
 struct kc_trees {
 	uint32_t count, depth, size; /* size: nodes of a tree */
 	double base;
-	double share; /* of a tree in the sum */
+	double share; /* weight of a tree in the sum */
 	struct node *nodes;
 };
 
@@ -23,7 +23,7 @@ struct fitting {
 	uint32_t rows, columns;
 	uint8_t *bins;   /* column after column */
 	float *cuts;     /* columns · KC_TREES_BINS: the largest value of each bin */
-	double *rest;    /* what is left to fit */
+	double *rest;    /* residuals */
 	uint32_t *drawn; /* rows of the tree, in the order of its leaves */
 	uint32_t *order; /* columns, shuffled for a split */
 	uint64_t state;
@@ -57,7 +57,7 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Halfway, so that unseen values fall to the nearer side. */
+/* Halfway, so that unseen values go to the nearer side. */
 static float between(float below, float above)
 {
 	float middle = below + (above - below) / 2;
@@ -132,7 +132,7 @@ static void try_column(const struct fitting *f, const uint32_t *rows, uint32_t c
 	}
 }
 
-/* The rows that go left come first; how many. */
+/* Moves the rows that go left to the front; returns their number. */
 static uint32_t part(const struct fitting *f, uint32_t *rows, uint32_t count, const struct split *split)
 {
 	const uint8_t *bins = f->bins + (size_t)split->column * f->rows;

@@ -1,12 +1,12 @@
 /*
- * Boosted regression trees: a sum of small trees, each fitted to what those
- * before it left (Friedman 2001), on random parts of the rows and columns.
+ * Boosted regression trees: a sum of small trees, each fitted to the residual of
+ * those before it (Friedman 2001), on random subsets of rows and columns.
  *
  *   kc_trees_options   how many, how deep
  *   kc_trees           the sum; made once, then only read
  *
- * Columns are cut into at most KC_TREES_BINS steps of equally many rows, values
- * alike (as single precision floats) never apart. Which parts are drawn follows from the seed alone.
+ * Columns are cut into at most KC_TREES_BINS bins with equally many rows; equal values
+ * (as single precision floats) share a bin. The seed alone decides the subsets.
  *
  * Offline: allocates.
  */
@@ -21,10 +21,10 @@
 struct kc_trees_options {
 	uint32_t trees, depth; /* depth: splits from the top to a leaf, up to KC_TREES_DEPTH */
 	uint32_t bags;         /* such sums, averaged */
-	uint32_t least_leaf;   /* rows */
+	uint32_t least_leaf;   /* rows in a leaf, at least */
 	uint32_t least_columns;
-	double rate;          /* share of a tree's answer that is taken */
-	double rows, columns; /* shares drawn for each tree, and for each split (at least least_columns) */
+	double rate;          /* learning rate: share of a tree's value that is added */
+	double rows, columns; /* shares drawn for each tree, and for each split (least_columns or more) */
 	uint64_t seed;
 };
 

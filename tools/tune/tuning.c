@@ -19,17 +19,17 @@ static const struct kc_trees_options residual_trees = {
     .columns = 0.6,
 };
 static const struct kc_gauss_options residual_gauss = {.steps = 40, .scale_rows = 600};
-/* Quicker, as it is done once for each fold. */
+/* Less effort, as it is repeated for each fold. */
 static const struct kc_gauss_options fold_gauss = {.steps = 25, .scale_rows = 200};
-#define GAUSS_ROWS 2000u /* at most; its time grows with their third power, to seconds at this many */
-#define FOLDS 5u         /* both are fitted without each fifth of the timed ones, to see how they meet it */
+#define GAUSS_ROWS 2000u /* at most: time grows with their third power, to seconds at this many */
+#define FOLDS 5u         /* of the cross-validation */
 #define MIXES 20         /* shares of the Gaussian process that are tried: 0 to 1 in so many steps */
 #define LINE_RIDGE 0.01
 #define LINE_NOISE 1e-4 /* variance: 1 % of the time */
 
 /* --- the space */
 
-struct line { /* log time over what one lender says, counted from its mean over the timed ones */
+struct line { /* log time over a donor's prediction, relative to its mean over the timed configurations */
 	double at_mean, slope, mean, weight;
 };
 
@@ -37,8 +37,8 @@ struct model {
 	const struct kc_space *space;
 	const struct kc_tuning_donors *donors;
 	struct kc__columns own;
-	uint32_t columns, few; /* few: those first ones that the Gaussian process is given, without products */
-	double middle;         /* log time where there are no lenders */
+	uint32_t columns, few; /* few: the first of them, without products, which the Gaussian process gets */
+	double middle;         /* log time where there are no donors */
 	struct line lines[KC_TUNING_DONORS];
 	struct kc_trees *trees;
 	struct kc_gauss *gauss;
@@ -62,7 +62,7 @@ static double on_line(const struct model *m, uint32_t row)
 	return m->donors->count ? sum : m->middle;
 }
 
-/* The space's own columns, what is lent, products. */
+/* The space's own columns, the donors' predictions, products. */
 static void fill(const struct model *m, uint32_t row, double *out)
 {
 	uint32_t n = m->own.plain;
@@ -75,7 +75,7 @@ static void fill(const struct model *m, uint32_t row, double *out)
 		out[n++] = donor_log_ns(m, i, row);
 }
 
-/* Its weight: the inverse square of the variance that it leaves. */
+/* Weighted by the inverse square of the residual variance. */
 static void fit_line(struct model *m, uint32_t donor, const uint32_t *timed, const double *y, uint32_t count)
 {
 	struct line *line = &m->lines[donor];
@@ -115,13 +115,13 @@ static void fit_lines(struct model *m, const uint32_t *timed, const double *y, u
 		m->lines[i].weight /= weights;
 }
 
-/* --- what the line leaves */
+/* --- the residual */
 
 struct rest { /* of the timed ones */
 	uint32_t count;
-	double *x, *few; /* all columns; the Gaussian process' */
+	double *x, *few; /* all columns; those of the Gaussian process */
 	double *y;
-	double *by_trees, *by_gauss; /* each left out of the fit */
+	double *by_trees, *by_gauss; /* predictions of the fold that was left out */
 };
 
 static void free_rest(struct rest *rest)
@@ -166,7 +166,7 @@ static int fit_gauss(const struct model *m, const struct kc_gauss_options *optio
 	return kc_gauss_fit(out, options, x, y, count < GAUSS_ROWS ? count : GAUSS_ROWS, m->few);
 }
 
-/* Into `kept`, all but each fifth. */
+/* Copies all but one fold into `kept`. */
 static void keep_others(const struct model *m, const struct rest *rest, uint32_t fold, struct rest *kept)
 {
 	kept->count = 0;
@@ -214,7 +214,7 @@ static int leave_out(const struct model *m, const struct kc_trees_options *optio
 	return rc;
 }
 
-/* The share at which times are met best, by mean relative error. */
+/* The share with the smallest mean relative error. */
 static double best_share(const struct rest *rest)
 {
 	double best = 0, least = INFINITY;
@@ -232,7 +232,7 @@ static double best_share(const struct rest *rest)
 	return best;
 }
 
-/* Too few to leave some out, or no Gaussian process fits: trees alone. */
+/* With too few to leave a fold out, or no positive definite covariance: trees alone. */
 static int fit_mix(struct model *m, const struct kc_trees_options *options, struct rest *rest)
 {
 	int rc;
@@ -278,7 +278,7 @@ static int answer(const struct model *m, const uint32_t *asked, uint32_t count, 
 	return rc;
 }
 
-/* What is timed often comes in an order: the first ones, and every fifth, are to be a fair sample. */
+/* Timed configurations are often in some order; folds must be a fair sample. */
 static void shuffle(uint32_t *rows, double *y, uint32_t count, uint64_t seed)
 {
 	uint64_t state = seed;

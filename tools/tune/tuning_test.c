@@ -92,7 +92,7 @@ static void a_parameter_that_only_the_donor_has_is_found_out(void **state)
 	assert_true(error_with(&f, &donor, 1) < 0.01);
 }
 
-/* One of two lenders lends nonsense: it has next to no weight. */
+/* One of two donors contributes nonsense: it has next to no weight. */
 static void donors_count_by_how_well_they_fit(void **state)
 {
 	static struct fixture f;
@@ -109,7 +109,7 @@ static void donors_count_by_how_well_they_fit(void **state)
 	assert_true(error_with(&f, donors, 2) < 0.02);
 }
 
-/* The lender has every other configuration: its trees say the rest, roughly. */
+/* The donor has every other configuration: its trees predict the rest, roughly. */
 static void what_a_donor_lacks_is_made_up(void **state)
 {
 	static struct fixture f;
