@@ -1,5 +1,7 @@
 #include "contention.h"
 
+#include "predictor/math/compare.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -15,17 +17,6 @@
 #define LAW_LEAST_LOAD 0.05f /* squared; slowdown beside less load is noise */
 #define LARGEST_SENSITIVITY 16.0f
 #define LARGEST_LOG 7.0f /* of time over solo */
-
-/* Calls to libm would cost more. */
-static inline float lesser(float a, float b)
-{
-	return a < b ? a : b;
-}
-
-static inline float greater(float a, float b)
-{
-	return a > b ? a : b;
-}
 
 struct cell {
 	float log_slowdown, weight;
@@ -201,12 +192,12 @@ float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meet
 		weights += cell.weight;
 	}
 	sum = weights > 0 ? sum / weights : log_of(meeting->room);
-	return sum > 0 ? expf(lesser(sum, LARGEST_LOG)) : 1;
+	return sum > 0 ? expf(kc__lesser(sum, LARGEST_LOG)) : 1;
 }
 
 static float clip(float value, float limit)
 {
-	return lesser(greater(value, -limit), limit);
+	return kc__lesser(kc__greater(value, -limit), limit);
 }
 
 /* Errors of cells with few measurements count as larger than they look. */
@@ -233,11 +224,11 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, flo
 	if (has_memory) {
 		float limit = *count == 1 ? LARGEST_LOG : CLIP * mean_error + LEAST_ERROR;
 
-		cell.log_slowdown += clip(error, limit) * greater(1 / MEMORY, 1 / (float)*count);
+		cell.log_slowdown += clip(error, limit) * kc__greater(1 / MEMORY, 1 / (float)*count);
 	}
 	if (*count > 1 || !has_memory)
-		mean_error += (fabsf(error) - mean_error) * greater(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
-	error = greater(mean_error, LEAST_ERROR) * young_penalty(*count);
+		mean_error += (fabsf(error) - mean_error) * kc__greater(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
+	error = kc__greater(mean_error, LEAST_ERROR) * young_penalty(*count);
 	c->errors[i] = error;
 	cell.weight = 1 / (error * error * error);
 	write_cell(&c->cells[i], cell);
@@ -253,8 +244,8 @@ static void learn_law(struct kc_contention *c, const struct kc_load *met, float 
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
 		power += met->of[i] * met->of[i];
 	for (int i = 0; i < KC_LOAD_TERMS; i++) {
-		*terms[i] += LAW_GAIN * error * met->of[i] / greater(power, LAW_LEAST_LOAD);
-		*terms[i] = lesser(greater(*terms[i], 0), LARGEST_SENSITIVITY);
+		*terms[i] += LAW_GAIN * error * met->of[i] / kc__greater(power, LAW_LEAST_LOAD);
+		*terms[i] = kc__lesser(kc__greater(*terms[i], 0), LARGEST_SENSITIVITY);
 	}
 	write_cell(&c->law[0], first);
 	write_cell(&c->law[1], second);

@@ -130,7 +130,7 @@ void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_
 	begin_stream(tl, &tl->streams[stream], kind, priority);
 }
 
-/* What it still runs goes on; events it waits for are forgotten. */
+/* Work already in it continues; the events it waits for are forgotten. */
 void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream)
 {
 	if (index_of(stream) != OVERFLOW_STREAM)

@@ -1,5 +1,7 @@
 #include "cells.h"
 
+#include "predictor/math/compare.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -57,17 +59,6 @@ struct kc_cells {
 
 /* A word: bits 32 to 63 the value, a float; 16 to 31 the upper half of the weight, a float; 0 to 15 the name, which
  * tells the cells of a bucket apart. */
-
-/* Calls to libm would cost more. */
-static inline float lesser(float a, float b)
-{
-	return a < b ? a : b;
-}
-
-static inline float greater(float a, float b)
-{
-	return a > b ? a : b;
-}
 
 static float as_float(uint32_t bits)
 {
@@ -236,14 +227,14 @@ void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, u
 	if (out->known)
 		out->spread = spread_of(&cell_set, out->log_ns, total);
 	if (at_start)
-		out->spread = greater(out->spread, START_ERROR);
+		out->spread = kc__greater(out->spread, START_ERROR);
 }
 
 /* fabsf(expm1f(predicted - log_ns)) as |(1 + d / 64)^64 - 1|, which a compiler computes for four at once: to 1 % of it
  * up to d = 0.7, to 3 % up to LARGEST_DIFFERENCE. */
 static inline float fast_relative_error(float predicted, float log_ns)
 {
-	float d = greater(lesser(predicted - log_ns, LARGEST_DIFFERENCE), -LARGEST_DIFFERENCE);
+	float d = kc__greater(kc__lesser(predicted - log_ns, LARGEST_DIFFERENCE), -LARGEST_DIFFERENCE);
 	float power = 1 + d * (1.0f / 64);
 
 	power *= power;
@@ -266,19 +257,19 @@ static void estimator_weights(const struct kc_estimators *estimators, float weig
 	float least = estimators->error[0];
 
 	for (uint32_t i = 1; i < KC_ESTIMATORS; i++)
-		least = lesser(least, estimators->error[i]);
+		least = kc__lesser(least, estimators->error[i]);
 	for (uint32_t i = 0; i < KC_ESTIMATORS; i++)
 		weights[i] = cube((least + LEAST_ESTIMATOR_ERROR) / (estimators->error[i] + LEAST_ESTIMATOR_ERROR));
 }
 
 static void move_quantile(struct cell *cell, enum kc_estimator which, float log_ns, float up, float down)
 {
-	float step = STEP * greater(cell->error[which], LEAST_STEP_ERROR);
+	float step = STEP * kc__greater(cell->error[which], LEAST_STEP_ERROR);
 	float away = log_ns - cell->value[which];
 
 	if (which == KC_ESTIMATOR_MEDIAN && cell->count < 3)
 		up = down = fabsf(away) / (float)(cell->count + 1) / step;
-	cell->value[which] += greater(lesser(away, up * step), -down * step);
+	cell->value[which] += kc__greater(kc__lesser(away, up * step), -down * step);
 }
 
 static void begin(struct cell *cell, float log_ns, float error)
@@ -292,11 +283,11 @@ static void begin(struct cell *cell, float log_ns, float error)
 
 static void refine(struct cell *cell, float log_ns, float errors[KC_ESTIMATORS])
 {
-	float gain = greater(1 / ERROR_MEMORY, 1 / (float)(cell->count + 1));
+	float gain = kc__greater(1 / ERROR_MEMORY, 1 / (float)(cell->count + 1));
 	float change = log_ns - cell->value[KC_ESTIMATOR_LAST];
 
 	for (uint32_t i = 0; i < KC_ESTIMATORS; i++) {
-		errors[i] = lesser(fast_relative_error(cell->value[i], log_ns), LARGEST_ERROR);
+		errors[i] = kc__lesser(fast_relative_error(cell->value[i], log_ns), LARGEST_ERROR);
 		cell->error[i] += (errors[i] - cell->error[i]) * gain;
 	}
 	cell->value[KC_ESTIMATOR_LAST] = log_ns;
@@ -314,11 +305,11 @@ static uint32_t kind_of_new_cell(uint64_t context, uint32_t kind)
 /* The error of a cell of this kind at its second measurement. */
 static void learn_first_repeat(struct kc_cells *cells, uint32_t kind, const struct cell *cell, float log_ns)
 {
-	float error = lesser(fast_relative_error(cell->value[KC_ESTIMATOR_LAST], log_ns), LARGEST_NEW_ERROR);
+	float error = kc__lesser(fast_relative_error(cell->value[KC_ESTIMATOR_LAST], log_ns), LARGEST_NEW_ERROR);
 
 	cells->new_count[kind] += cells->new_count[kind] < NEW_MEMORY;
 	cells->new_error[kind] +=
-	    (error - cells->new_error[kind]) / lesser(cells->new_count[kind] + NEW_PRIOR_COUNT, NEW_MEMORY);
+	    (error - cells->new_error[kind]) / kc__lesser(cells->new_count[kind] + NEW_PRIOR_COUNT, NEW_MEMORY);
 }
 
 static float weigh(const struct cell *cell, const float weights_of_estimators[KC_ESTIMATORS], float *value)
@@ -387,7 +378,7 @@ static void learn_estimator_errors(struct kc_estimators *estimators, const float
 {
 	for (uint32_t i = 0; i < KC_ESTIMATORS; i++)
 		estimators->error[i] +=
-		    (lesser(errors[i], LARGEST_ESTIMATOR_ERROR) - estimators->error[i]) / ESTIMATOR_MEMORY;
+		    (kc__lesser(errors[i], LARGEST_ESTIMATOR_ERROR) - estimators->error[i]) / ESTIMATOR_MEMORY;
 }
 
 struct found {
