@@ -115,9 +115,9 @@ static double sector_waste(uint32_t x)
 static void terms_of(const struct kc_block_size *size, double terms[TERMS])
 {
 	uint32_t x = size->block[0] ? size->block[0] : 1;
-	double threads = threads_of(size), rows = threads / x, warps = ceil(threads / KC_WARP_THREADS);
+	double threads = threads_of(size), rows = threads / x, warps = ceil(threads / KC_WARP_LANES);
 	double resident = size->blocks_per_sm ? size->blocks_per_sm : 1;
-	double lanes = warps * KC_WARP_THREADS / threads;
+	double lanes = warps * KC_WARP_LANES / threads;
 
 	terms[0] = lanes;
 	/* A tile of x times `rows` threads loads 1 / x + 1 / rows values per thread and step. */
