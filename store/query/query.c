@@ -107,110 +107,25 @@ int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *
 	return 0;
 }
 
-#define DEVICE_COLUMNS                                                                                                 \
-	"SELECT id, driver_version, name, simulated, memory_bytes_per_s, memory_bytes, cc_major, cc_minor, sm_count,"  \
-	" cores_per_sm, warp_size, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes, max_threads_per_block,"     \
-	" max_threads_per_sm, max_blocks_per_sm, registers_per_sm, registers_per_block, shared_per_sm_bytes,"          \
-	" shared_per_block_bytes, shared_per_block_optin_bytes, shared_reserved_per_block_bytes, copy_engines,"        \
-	" hardware_queues, launch_overhead_ns, launch_gap_ns, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"         \
-	" uuid GLOB '*[^0]*' FROM device"
-
-/* A value out of range becomes one that no device has, so that kc_device_is_possible() refuses it. */
-static uint32_t attribute(sqlite3_stmt *row, int i)
-{
-	int64_t value = sqlite3_column_int64(row, i);
-
-	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
-static uint64_t amount(sqlite3_stmt *row, int i)
-{
-	int64_t value = sqlite3_column_int64(row, i);
-
-	return value < 0 ? UINT64_MAX : (uint64_t)value;
-}
-
-static void read_device(sqlite3_stmt *row, struct kc_device_row *device)
-{
-	struct kc_device *d = &device->device;
-	const char *name = (const char *)sqlite3_column_text(row, 2);
-
-	device->id = sqlite3_column_int64(row, 0);
-	device->driver_version = attribute(row, 1);
-	snprintf(d->name, sizeof(d->name), "%s", name ? name : "");
-	d->simulated = sqlite3_column_int64(row, 3) != 0;
-	d->memory_bytes_per_s = amount(row, 4);
-	d->memory_bytes = amount(row, 5);
-	uint32_t *const numbers[] = {
-	    &d->cc_major,
-	    &d->cc_minor,
-	    &d->sm_count,
-	    &d->cores_per_sm,
-	    &d->warp_size,
-	    &d->clock_khz,
-	    &d->memory_clock_khz,
-	    &d->memory_bus_bits,
-	    &d->l2_bytes,
-	    &d->max_threads_per_block,
-	    &d->max_threads_per_sm,
-	    &d->max_blocks_per_sm,
-	    &d->registers_per_sm,
-	    &d->registers_per_block,
-	    &d->shared_per_sm_bytes,
-	    &d->shared_per_block_bytes,
-	    &d->shared_per_block_optin_bytes,
-	    &d->shared_reserved_per_block_bytes,
-	    &d->copy_engines,
-	    &d->hardware_queues,
-	    &d->launch_overhead_ns,
-	    &d->launch_gap_ns,
-	    &d->empty_kernel_ns,
-	};
-	const int first = 6, count = sizeof(numbers) / sizeof(numbers[0]);
-
-	for (int i = 0; i < count; i++)
-		*numbers[i] = attribute(row, first + i);
-	d->copy_bytes_per_s = amount(row, first + count);
-	d->flops_per_s = amount(row, first + count + 1);
-	device->identified = sqlite3_column_int(row, first + count + 2);
-}
-
 static int add_device(sqlite3_stmt *row, void *arg)
 {
 	struct kc_device_row *device = kc__list_add(arg, sizeof(*device));
 
 	if (!device)
 		return -ENOMEM;
-	read_device(row, device);
+	kc__device_row_read(row, device);
 	return 0;
-}
-
-int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out)
-{
-	sqlite3_stmt *row = NULL;
-	int rc = sqlite3_prepare_v2(s->db, DEVICE_COLUMNS " WHERE id = ?1", -1, &row, NULL);
-
-	*out = (struct kc_device_row){0};
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(row, 1, id);
-		rc = sqlite3_step(row);
-	}
-	if (rc == SQLITE_ROW)
-		read_device(row, out);
-	sqlite3_finalize(row);
-	return rc == SQLITE_ROW ? 1 : kc__errno(s->db, rc);
 }
 
 int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,
 			 size_t *count)
 {
+	static const char all[] = KC__DEVICE_COLUMNS " ORDER BY id";
+	static const char of_runs[] =
+	    KC__DEVICE_COLUMNS " WHERE id IN (SELECT d.device FROM process_device d JOIN process p"
+			       " ON p.id = d.process WHERE p.run BETWEEN ?1 AND ?2) ORDER BY id";
 	struct kc__list list = {0};
-	int rc =
-	    kc__select(s, selection,
-		       selection ? DEVICE_COLUMNS " WHERE id IN (SELECT d.device FROM process_device d JOIN process p"
-						  " ON p.id = d.process WHERE p.run BETWEEN ?1 AND ?2) ORDER BY id"
-				 : DEVICE_COLUMNS " ORDER BY id",
-		       add_device, &list);
+	int rc = kc__select(s, selection, selection ? of_runs : all, add_device, &list);
 
 	if (rc) {
 		free(list.at);

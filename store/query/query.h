@@ -18,6 +18,7 @@
 
 #include "store/journal/journal.h"
 #include "predictor/concurrency/timeline.h"
+#include "store/database/device_row.h"
 #include "store/database/store.h"
 
 #include <stddef.h>
@@ -117,13 +118,6 @@ struct kc_slowdown_error {
 	double mape;      /* |predicted - measured slowdown| / measured slowdown; NAN where n = 0 */
 	double mean_predicted, mean_measured;
 	double mape_waves, mean_waves; /* the same for Equation 5.1 alone (slowdown_waves) */
-};
-
-struct kc_device_row {
-	int64_t id;
-	uint32_t driver_version;
-	int identified; /* its driver gave a UUID: it was recorded, not imported */
-	struct kc_device device;
 };
 
 struct kc_process_row {

@@ -53,7 +53,5 @@ int kc__messages_load(struct kc_store *s, struct kc_report *report);
 /* query.c; selection NULL: all */
 int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,
 			 size_t *count);
-/* 1: found; 0: there is none of that id; or -errno. */
-int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out);
 
 #endif
