@@ -29,7 +29,8 @@ endif
 
 # --- what must be there before anything compiles
 PACKAGES := sqlite3 jansson yajl zlib liblz4 libzstd
-LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES))
+LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES)) \
+  $(if $(filter /%,$(shell $(CC) -print-file-name=libiberty.a)),,libiberty)
 CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 READY    := $(BUILD)/flags
 ifneq ($(strip $(LACKING)),)
@@ -73,6 +74,8 @@ JSON_LIBS     := $(shell pkg-config --libs jansson yajl 2>/dev/null)
 ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
 # Of code inside programs (predictor/code): static, as the shim must not bring its own into an application.
 UNPACK_LIBS   := -Wl,-Bstatic $(shell pkg-config --libs liblz4 libzstd 2>/dev/null) -Wl,-Bdynamic
+# Of readable names (store/query/readable.c): there is no shared one.
+NAMES_LIBS    := -liberty
 SYSTEM_LIBS   := -pthread -ldl -lm
 
 all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast $(BUILD)/hooks-agree ## libkerncast.so and kerncast (the default)
@@ -112,7 +115,7 @@ $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
-	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 # A test links the archive of its own folder before the two below it.
 test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUILD)/shim/%,$(1)),$(SHIM)))
@@ -121,7 +124,7 @@ $(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
 	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JSON_LIBS) \
 	  $(ZLIB_LIBS) -lcmocka \
-	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 -include cuda_tests/simcuda/simcuda.mk
 -include cuda_tests/matrix/matrix.mk
@@ -159,7 +162,7 @@ $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 # --- bench
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o

@@ -10,6 +10,8 @@
 #include "tools/tune/basis_space.h"
 #include "tools/output/table.h"
 
+#include "store/query/kernel_names.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -273,6 +275,7 @@ static int train(const char *path)
 		kc_error("%s", *why ? why : strerror(-rc));
 		return rc;
 	}
+	kc_kernel_names(store, KC_NAMES_NS);
 	rc = kc_sweeps_collect(store, &sweeps);
 	made = rc ? 0 : make_basis(sweeps, &basis);
 	if (!rc && made >= 0)

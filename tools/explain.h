@@ -26,7 +26,6 @@
 
 #define KC_EXPLAIN_ARGUMENTS 256u
 #define KC_EXPLAIN_WHY_BYTES 512u
-#define KC_EXPLAIN_NAME_BYTES 4096u /* of a demangled name */
 
 struct kc_explain_launch {
 	int given;

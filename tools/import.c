@@ -4,6 +4,7 @@
 #include "tools/output/format.h"
 #include "tools/import/import_file.h"
 #include "store/common/intern.h"
+#include "store/query/kernel_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,6 +254,7 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 		return KC_EXIT_FAILED;
 	}
 	failed = import_files(store, request.device ? &device : NULL, &request, &totals);
+	kc_kernel_names(store, KC_NAMES_NS);
 	if (failed && made && !totals.rows.processes)
 		kc_store_discard(store);
 	else

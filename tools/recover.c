@@ -5,6 +5,8 @@
 #include "tools/system/journals.h"
 
 #include "store/database/recovery.h"
+#include "store/database/store.h"
+#include "store/query/kernel_names.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -37,6 +39,16 @@ static void print_journal(const struct kc_journal_found *found)
 		       kc_format_count(found->launches, count), launches);
 }
 
+static void name_kernels(const char *path)
+{
+	struct kc_store *store;
+
+	if (kc_store_open(path, KC_STORE_READ, &store, NULL, 0) == 0) {
+		kc_kernel_names(store, KC_NAMES_NS);
+		kc_store_close(store);
+	}
+}
+
 static int recover_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct kc_recovered recovered = {0};
@@ -60,6 +72,8 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 	}
 	if (journals.count > 0)
 		rc = kc_recover(path, &recovered, why, sizeof(why));
+	if (recovered.processes)
+		name_kernels(path);
 	for (size_t i = 0; i < journals.count; i++)
 		print_journal(journals.at + i);
 	if (journals.count == 0)

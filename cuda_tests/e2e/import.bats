@@ -99,7 +99,8 @@ shared_data() { # skips where the recorded traces are not there
 		ALTER TABLE stream DROP COLUMN lane;
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;
-		ALTER TABLE device DROP COLUMN flops_per_s; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
+		ALTER TABLE device DROP COLUMN flops_per_s;
+		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
 		$'9\n9\n0|1'

@@ -9,7 +9,7 @@ GPU_JSON_LIBS = $(if $(filter /%,$(shell $(CC) -print-file-name=libyajl_s.a)),$(
 $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
-	  $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -I. $(addprefix -I,$(SIMCUDA_CUPTI_INC)) -cudart shared $< -o $@ -ldl

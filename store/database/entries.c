@@ -1,4 +1,3 @@
-#include "store/demangle.h"
 #include "internal.h"
 #include "store/common/message.h"
 #include "predictor/concurrency/timeline.h"
@@ -9,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_BYTES 4096 /* of a demangled name; longer ones are cut */
-
-/* The string at *offset; *offset moves behind its NUL. Empty where it does not end within bytes. */
+/* The string at *offset; *offset moves behind its NUL. It is empty where it does not end within bytes. */
 static const char *text_at(const void *payload, size_t bytes, size_t *offset)
 {
 	const char *text = (const char *)payload + *offset;
@@ -215,16 +212,13 @@ static int insert_kernel(struct kc_store *s, const struct kc_kernel_entry *entry
 			 const char *module)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_KERNEL);
-	char name[NAME_BYTES];
 
-	kc_demangle(mangled, name, sizeof(name));
 	if (stmt) {
 		bind_kernel(stmt, entry, mangled, module);
-		bind_text(stmt, 6, name);
-		sqlite3_bind_int64(stmt, 7, entry->resources.local_bytes);
-		sqlite3_bind_int64(stmt, 8, entry->resources.max_threads_per_block);
-		bind_known(stmt, 9, entry->binary_version);
-		bind_known(stmt, 10, entry->ptx_version);
+		sqlite3_bind_int64(stmt, 6, entry->resources.local_bytes);
+		sqlite3_bind_int64(stmt, 7, entry->resources.max_threads_per_block);
+		bind_known(stmt, 8, entry->binary_version);
+		bind_known(stmt, 9, entry->ptx_version);
 	}
 	return kc__run(s, stmt);
 }

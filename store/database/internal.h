@@ -21,6 +21,9 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
+/* Enough for 64 processes whose commits take some tens of milliseconds each. */
+#define KC__BUSY_MS 10000
+
 /* Statements that are prepared once per connection. Their text is in statements.c. */
 enum kc__statement {
 	KC__BEGIN,
@@ -121,6 +124,9 @@ int kc__run(struct kc_store *s, sqlite3_stmt *stmt);
 int kc__run_value(struct kc_store *s, sqlite3_stmt *stmt, int64_t *value);
 int kc__errno(sqlite3 *db, int rc);
 void kc__finalize(struct kc_store *s);
+
+/* schema.c; brings the tables alone to a version, which tests of migration begin with. SQLite result code */
+int kc__schema_tables(sqlite3 *db, int to);
 
 /* views.c; SQLite result code */
 int kc__views_apply(sqlite3 *db);

@@ -93,9 +93,10 @@ static const char *const statements[] = {
 	device) " AND NOT EXISTS (SELECT 1 FROM fresh.device f WHERE SAME)",
     "INSERT OR REPLACE INTO fresh.process_device SELECT ?2, p.ordinal, f.id FROM main.process_device p"
     " JOIN main.device d ON d.id = p.device JOIN fresh.device f ON SAME WHERE p.process = ?1",
-    "INSERT OR IGNORE INTO fresh.kernel(mangled, name, module, code_hash, registers, static_shared_bytes, local_bytes,"
+    "INSERT OR IGNORE INTO fresh.kernel(mangled, name, name_pending, module, code_hash, registers, "
+    "static_shared_bytes, local_bytes,"
     " max_threads_per_block, binary_version, ptx_version, cost_formula, code)"
-    " SELECT mangled, name, module, code_hash, registers, static_shared_bytes, local_bytes,"
+    " SELECT mangled, name, name_pending, module, code_hash, registers, static_shared_bytes, local_bytes,"
     " max_threads_per_block, binary_version, ptx_version, cost_formula, code FROM main.kernel d" OF_PROCESS(kernel),
     "INSERT OR REPLACE INTO fresh.process_kernel SELECT ?2, p.local, f.id FROM main.process_kernel p"
     " JOIN main.kernel d ON d.id = p.kernel JOIN fresh.kernel f ON " SAME_KERNEL " WHERE p.process = ?1",

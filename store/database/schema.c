@@ -113,8 +113,14 @@ static const char tables_7[] = "ALTER TABLE calibration ADD COLUMN scattered_byt
 /* No table changed: the view `launch` shows one more name, `after_exit`. */
 static const char tables_8[] = "";
 
+/* 1: kernel.name is still the mangled name, and a command is to make it readable. */
+#define KERNEL_NAMES_9                                                                                                 \
+	"ALTER TABLE kernel ADD COLUMN name_pending INTEGER NOT NULL DEFAULT 0;"                                       \
+	"UPDATE kernel SET name_pending = 1 WHERE name = mangled AND mangled GLOB '_Z*';"                              \
+	"CREATE INDEX kernel_name_pending ON kernel(name_pending) WHERE name_pending = 1;"
+
 /* What was known when each launch was predicted: struct kc_order. Rows from before have NULL. */
-static const char tables_9[] =
+static const char tables_9[] = KERNEL_NAMES_9
     "ALTER TABLE launch_row ADD COLUMN known INTEGER;"
     "ALTER TABLE launch_row ADD COLUMN measured_after INTEGER;"
     "ALTER TABLE launch_row ADD COLUMN decided_after INTEGER;"
@@ -197,22 +203,26 @@ static int set_version(sqlite3 *db, int version)
 	return rc;
 }
 
-int kc_schema_apply(sqlite3 *db)
+int kc__schema_tables(sqlite3 *db, int to)
 {
-	char application[64];
 	int64_t version;
 	int rc = pragma(db, "PRAGMA user_version", &version);
 
-	if (rc != SQLITE_OK)
-		return rc;
-	for (; version < KC_SCHEMA_VERSION; version++) {
+	for (; rc == SQLITE_OK && version < to; version++) {
 		rc = sqlite3_exec(db, steps[version], NULL, NULL, NULL);
 		if (rc == SQLITE_OK)
 			rc = set_version(db, (int)version + 1);
-		if (rc != SQLITE_OK)
-			return rc;
 	}
-	rc = kc__views_apply(db);
+	return rc;
+}
+
+int kc_schema_apply(sqlite3 *db)
+{
+	char application[64];
+	int rc = kc__schema_tables(db, KC_SCHEMA_VERSION);
+
+	if (rc == SQLITE_OK)
+		rc = kc__views_apply(db);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_snprintf(sizeof(application), application, "PRAGMA application_id = %d", KC_APPLICATION_ID);

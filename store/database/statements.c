@@ -30,9 +30,9 @@ static const char *const texts[KC__STATEMENTS] = {
 		      " dynamic_shared_bytes, blocks_per_sm) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     [KC__FIND_KERNEL] = "SELECT id FROM kernel WHERE mangled = ?1 AND module = ?2 AND code_hash = ?3"
 			" AND registers = ?4 AND static_shared_bytes = ?5",
-    [KC__ADD_KERNEL] = "INSERT INTO kernel(mangled, module, code_hash, registers, static_shared_bytes, name,"
-		       " local_bytes, max_threads_per_block, binary_version, ptx_version)"
-		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+    [KC__ADD_KERNEL] = "INSERT INTO kernel(mangled, module, code_hash, registers, static_shared_bytes, local_bytes,"
+		       " max_threads_per_block, binary_version, ptx_version, name, name_pending)"
+		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?1,?1 GLOB '_Z*')",
     [KC__SET_CODE] = "UPDATE kernel SET code = ?1, cost_formula = ?2 WHERE id ="
 		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)",
     [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel(process, local, kernel) VALUES(?,?,?)",

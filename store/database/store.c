@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Enough for 64 processes whose commits take some tens of milliseconds each. */
-#define BUSY_MS 10000
 /* When the write-ahead log has this many pages, it is copied into the database: 16 MiB. */
 #define CHECKPOINT_PAGES 4096
 /* None of our rows is longer; inside an application a longer one is not read. */
@@ -178,7 +176,7 @@ static int prepare_database(struct kc_store *s)
 	enum kc_schema_state state;
 	int rc;
 
-	sqlite3_busy_timeout(s->db, s->mode == KC_STORE_PEEK ? 0 : BUSY_MS);
+	sqlite3_busy_timeout(s->db, s->mode == KC_STORE_PEEK ? 0 : KC__BUSY_MS);
 	rc = check_schema(s, &state);
 	if (rc)
 		return rc;

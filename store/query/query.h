@@ -95,7 +95,7 @@ const char *kc_hint_text(uint32_t bit);
 
 struct kc_group {
 	int64_t id; /* row of `kernel` or `stream`, or enum kc_model, or enum kc_case */
-	char *name; /* kernel: demangled; stream: "default", "stream 3", with pid where there are several */
+	char *name; /* kernel: readable; stream: "default", "stream 3", with pid where there are several */
 	uint64_t launches;
 	uint64_t measured;
 	double time_share;        /* of all measured time of the selection */

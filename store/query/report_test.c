@@ -12,6 +12,7 @@
  *    9  1      1      100       -        killed during the call
  *   10  1      1      100       -        awaited
  */
+#include "kernel_names.h"
 #include "query.h"
 #include "store/database/test_rows.h"
 
@@ -81,6 +82,7 @@ static int set_up(void **state)
 	put_rows(f->store);
 	assert_int_equal(kc_store_commit(f->store), 0);
 	assert_int_equal(kc_store_process_end(f->store, &f->header, "exit"), 0);
+	assert_int_equal(kc_kernel_names(f->store, KC_NAMES_NS), 0);
 	*state = f;
 	return 0;
 }

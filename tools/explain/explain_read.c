@@ -1,6 +1,6 @@
 #include "tools/explain.h"
 
-#include "store/demangle.h"
+#include "store/query/readable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,9 +191,9 @@ static struct kc_explained *kernel_named(struct gathering *gathering, const char
 {
 	struct kc_explanation *explanation = gathering->explanation;
 	struct kc_explained *kernel = &explanation->kernels[explanation->kernel_count], **node;
-	char readable[KC_EXPLAIN_NAME_BYTES];
+	char readable[KC_READABLE_BYTES];
 
-	kc_demangle(name, readable, sizeof(readable));
+	kc_readable_name(name, readable, sizeof(readable));
 	if (!is_wanted(gathering->wanted, name, readable))
 		return NULL;
 	kernel->name = name;

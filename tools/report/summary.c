@@ -5,6 +5,7 @@
 #include "tools/system/journals.h"
 #include "report_forms.h"
 
+#include "store/query/kernel_names.h"
 #include "store/query/query.h"
 #include "store/database/recovery.h"
 
@@ -162,13 +163,13 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 		return; /* most programs use no CUDA: nothing to say */
 	kc_recover(about->database, &recovered, why, sizeof(why));
 	left = journals_left(about);
-	if (about->quiet)
-		return;
 	rc = kc_store_open(about->database, KC_STORE_READ, &store, *why ? NULL : why, *why ? 0 : sizeof(why));
 	if (rc == 0)
+		kc_kernel_names(store, KC_NAMES_NS);
+	if (rc == 0 && !about->quiet)
 		rc = summarise(store, about, end);
 	kc_store_close(store);
-	if (left)
+	if (left && !about->quiet)
 		kc_error("the recording is still in %zu journal%s beside the database (%s); when that is solved: "
 			 "kerncast recover %s",
 			 left, left == 1 ? "" : "s", *why ? why : strerror(-rc), about->database);

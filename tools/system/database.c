@@ -3,6 +3,7 @@
 
 #include "store/common/options.h"
 #include "store/database/recovery.h"
+#include "store/query/kernel_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -82,8 +83,10 @@ struct kc_store *kc_database_read(const char *path)
 
 	import_journals(path);
 	rc = kc_store_open(path, KC_STORE_READ, &store, why, sizeof(why));
-	if (rc == 0)
+	if (rc == 0) {
+		kc_kernel_names(store, KC_NAMES_NS);
 		return store;
+	}
 	if (*why)
 		kc_error("%s", why);
 	else
