@@ -20,7 +20,7 @@ OPT     ?= -O2 -g
 CSTD    := -std=gnu11
 WARN    := -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes -Wvla
 CPPFLAGS += -I. -I$(BUILD) -isystem $(CUDA)/include -isystem $(CUDA)/extras/CUPTI/include -D_GNU_SOURCE
-CFLAGS  += $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP
+CFLAGS  += $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread -MMD -MP
 ifneq ($(SAN),)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
@@ -62,8 +62,20 @@ TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(fold
 BENCH_SRC     := $(foreach folder,predictor store,$(call rooms,$(folder),_bench.c))
 FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 
+# Rooms and files of predictor and store that run inside applications. All else of them reads afterwards, and is in an
+# archive that libkerncast.so is not linked from.
+INSIDE    := $(addprefix predictor/,code concurrency device experience math solo papers/bsp papers/leftover papers/roofline) \
+  $(addprefix store/,common database journal replay)
+AFTER     := store/database/recovery.c
+inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
+
 PREDICTOR := $(BUILD)/libpredictor.a
 STORE     := $(BUILD)/libstore.a
+PRELOADED := $(STORE) $(PREDICTOR)
+READERS   := $(BUILD)/libreaders.a
+ARCHIVES  := $(READERS) $(PRELOADED)
+# Together: store/replay leads back to store/query.
+LINKED    := -Wl,--start-group $(ARCHIVES) -Wl,--end-group
 SHIM      := $(BUILD)/libshim.a
 TOOLS     := $(BUILD)/libtools.a
 TESTS     := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
@@ -94,17 +106,19 @@ $(call obj,$(TOOLS_SRC)): tools/output/print.h
 # A sanitizer's runtime looks its functions up before it is ready for instrumented code.
 $(BUILD)/shim/entry/dlsym.o: CFLAGS += -fno-sanitize=all
 
-$(PREDICTOR): $(call obj,$(PREDICTOR_SRC))
-$(STORE): $(call obj,$(STORE_SRC))
+$(PREDICTOR): $(call obj,$(call inside,$(PREDICTOR_SRC)))
+$(STORE): $(call obj,$(call inside,$(STORE_SRC)))
+$(READERS): $(call obj,$(filter-out $(call inside,$(PREDICTOR_SRC) $(STORE_SRC)),$(PREDICTOR_SRC) $(STORE_SRC)))
 $(SHIM): $(call obj,$(SHIM_SRC))
 $(TOOLS): $(filter-out %/main.o,$(call obj,$(TOOLS_SRC)))
-$(PREDICTOR) $(STORE) $(SHIM) $(TOOLS):
+$(ARCHIVES) $(SHIM) $(TOOLS):
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(STORE) $(PREDICTOR) shim/exports.map
-	$(CC) -shared -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_STATIC) $(UNPACK_LIBS) $(SYSTEM_LIBS) \
+# Functions that nothing in it calls are left out, and what only they need: -z defs asks for no more than that.
+$(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(PRELOADED) shim/exports.map
+	$(CC) -shared -o $@ $(filter %.o,$^) $(PRELOADED) $(SQLITE_STATIC) $(UNPACK_LIBS) $(SYSTEM_LIBS) -Wl,--gc-sections \
 	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
 $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scripts/check-hooks
 	@scripts/check-hooks $< $(CUDA)
@@ -113,16 +127,16 @@ $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scr
 $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
-$(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $(filter %.o,$^) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
+$(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(ARCHIVES)
+	$(CC) -o $@ $(filter %.o,$^) $(LINKED) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
-# A test links the archive of its own folder before the two below it.
+# A test links the archive of its own folder before those below it.
 test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUILD)/shim/%,$(1)),$(SHIM)))
 $(filter $(BUILD)/tools/%,$(TESTS)): $(TOOLS)
 $(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
-$(TESTS): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $< $(call test_archive,$@) $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(JSON_LIBS) \
+$(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
+	$(CC) -o $@ $< $(call test_archive,$@) $(LINKED) $(SQLITE_LIBS) $(JSON_LIBS) \
 	  $(ZLIB_LIBS) -lcmocka \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
@@ -161,8 +175,8 @@ $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 
 # --- bench
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
-$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(STORE) $(PREDICTOR)
-	$(CC) -o $@ $< $(STORE) $(PREDICTOR) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
+	$(CC) -o $@ $< $(LINKED) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o
