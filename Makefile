@@ -64,7 +64,7 @@ FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 
 # Rooms and files of predictor and store that run inside applications. All else of them reads afterwards, and is in an
 # archive that libkerncast.so is not linked from.
-INSIDE    := $(addprefix predictor/,code concurrency device experience math solo papers/bsp papers/leftover papers/roofline) \
+INSIDE    := $(addprefix predictor/,engine code concurrency device experience math solo papers/bsp papers/leftover papers/roofline) \
   $(addprefix store/,common database journal replay)
 AFTER     := store/database/recovery.c
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
