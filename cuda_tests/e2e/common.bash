@@ -106,3 +106,12 @@ unchanged_under_run() { # COMMAND...
 needs_root() {
 	((EUID == 0)) || skip "needs root"
 }
+
+# --- recordings of GPUs: the reduced ones, and the full ones, which are elsewhere
+
+reduced=$root/cuda_tests/traces
+
+full_data() { # sets data; skips where they are not there
+	data=${KC_SHARED_DATA:-$root/../shared/data}
+	[[ -r $data/traces/MANIFEST.csv ]] || skip "no full recordings in $data (KC_SHARED_DATA names another place)"
+}

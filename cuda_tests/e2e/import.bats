@@ -3,16 +3,10 @@ load common
 
 head=process,module,device,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes,dynamic_shared_bytes,bytes,correlation,graph_node,priority,args,name
 
-shared_data() { # skips where the recorded traces are not there
-	data=${KC_SHARED_DATA:-$root/../shared/data}
-	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
-}
-
-@test "rows, kernels and processes of every recorded trace are those of its manifest" {
-	local file rows kernels processes streams
-	shared_data
+manifest_is_kept() { # FOLDER
+	local data=$1 file rows kernels processes rest
 	"$kerncast" import "$data"/traces/*/*.csv.gz -o all.db
-	while IFS=, read -r file rows kernels processes streams; do
+	while IFS=, read -r file rows kernels processes rest; do
 		equal "$(sql "SELECT
 			(SELECT count(*) FROM launch l JOIN process p ON p.id = l.process WHERE p.source LIKE '%/$file')
 			|| ',' || (SELECT count(*) FROM process p WHERE p.source LIKE '%/$file')
@@ -23,6 +17,20 @@ shared_data() { # skips where the recorded traces are not there
 	equal "$(sql "SELECT count(*) FROM launch WHERE unpredictable IS NOT 'imported' OR simulated != 0" all.db)" 0
 	equal "$(report '$.ledger.adds_up' all.db)" 1
 	equal "$(sql 'SELECT count(*) FROM run' all.db)" 1
+}
+
+@test "reduced recordings are the bytes that their list names" {
+	(cd "$reduced" && sha256sum -c --quiet SHA256SUMS)
+	equal "$(cd "$reduced" && find traces tuning raw seed_tables -type f | sort)" "$(cut -c67- "$reduced/SHA256SUMS")"
+}
+
+@test "rows, kernels and processes of every reduced recording are those of its manifest" {
+	manifest_is_kept "$reduced"
+}
+
+@test "rows, kernels and processes of every full recording are those of its manifest" {
+	full_data
+	manifest_is_kept "$data"
 }
 
 @test "what malformed lines say is left out and named; the rest comes in" {

@@ -2,11 +2,6 @@
 # and the recorded ones. The format is told by what is in a file, so names here mislead.
 load common
 
-shared_raw() { # skips where the recorded traces are not there
-	data=${KC_SHARED_DATA:-$root/../shared/data}
-	[[ -r $data/raw/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
-}
-
 # One line a kernel: start, duration, start - launch, stream, grid, block, registers, shared memory, name.
 kernels() { # DB
 	sql "SELECT l.measured_start_ns - p.started_ns, l.measured_end_ns - l.measured_start_ns,
@@ -421,9 +416,8 @@ Some GPU|5|4|3|1536|16'
 
 # --- recorded ones
 
-@test "rows of every raw recording are those of its manifest" {
-	local file kernels memcpy memset note
-	shared_raw
+raw_manifest_is_kept() { # FOLDER
+	local data=$1 file kernels memcpy memset note
 	while IFS=, read -r file kernels memcpy memset note; do
 		rm -f t.db
 		"$kerncast" import "$data/raw/$file" -o t.db
@@ -436,24 +430,51 @@ Some GPU|5|4|3|1536|16'
 	done < <(tail -n +2 "$data/raw/MANIFEST.csv" | tr -d '\r')
 }
 
-@test "a raw PyTorch profile and the CSV made from it give the same rows" {
-	shared_raw
+@test "rows of every reduced raw recording are those of its manifest" {
+	raw_manifest_is_kept "$reduced"
+}
+
+@test "rows of every full raw recording are those of its manifest" {
+	full_data
+	raw_manifest_is_kept "$data"
+}
+
+profile_and_csv_agree() { # FOLDER KERNELS
+	local data=$1
 	"$kerncast" import "$data/raw/kineto_resnet50_autograd_nw0.json.gz" -o json.db
 	"$kerncast" import "$data/traces/pytorch/kineto_resnet50_autograd_nw0.csv.gz" -o csv.db
 	kernels json.db | sort >json
 	kernels csv.db | sort >csv
-	equal "$(grep -c . json)" 9329
+	equal "$(grep -c . json)" "$2"
 	cmp json csv
 	transfers json.db | sort >json
 	transfers csv.db | sort >csv
 	cmp json csv
 }
 
-@test "raw nvprof traces and the CSV made from them give the same kernels" {
-	shared_raw
+@test "a reduced PyTorch profile and the CSV made from it give the same rows" {
+	profile_and_csv_agree "$reduced" 2017
+}
+
+@test "a full PyTorch profile and the CSV made from it give the same rows" {
+	full_data
+	profile_and_csv_agree "$data" 9329
+}
+
+nvprof_and_csv_agree() { # FOLDER
+	local data=$1
 	"$kerncast" import "$data/raw/nvprof_k40_matmul.csv" -o raw.db
 	"$kerncast" import "$data/traces/solo_bsp/Tesla-K40.csv.gz" -o csv.db
 	kernels raw.db | sort >raw
 	kernels csv.db | sort >csv
 	equal "$(comm -12 raw csv | grep -c .)" 32
+}
+
+@test "raw nvprof traces and the reduced CSV made from them give the same kernels" {
+	nvprof_and_csv_agree "$reduced"
+}
+
+@test "raw nvprof traces and the full CSV made from them give the same kernels" {
+	full_data
+	nvprof_and_csv_agree "$data"
 }

@@ -95,9 +95,13 @@ nothing_leaks() {
 	done
 }
 
-@test "nothing measured later changes a prediction of a recorded trace" {
-	data=${KC_SHARED_DATA:-$root/../shared/data}
-	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+@test "nothing measured later changes a prediction of a reduced recording" {
+	"$kerncast" import "$reduced/traces/pytorch/hta_nccl_a100.csv.gz" -o t.db >/dev/null
+	nothing_leaks t.db 300
+}
+
+@test "nothing measured later changes a prediction of a full recording" {
+	full_data
 	"$kerncast" import "$data/traces/pytorch/hta_nccl_a100.csv.gz" -o t.db >/dev/null
 	nothing_leaks t.db 300 2000
 }
@@ -175,20 +179,39 @@ nothing_leaks() {
 	equal "$(<missing.status)" 1
 }
 
-@test "every recorded trace can be replayed" {
-	data=${KC_SHARED_DATA:-$root/../shared/data}
-	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
+every_trace_can_be_replayed() { # FOLDER
+	local data=$1
 	"$kerncast" import "$data"/traces/*/*.csv.gz -o all.db >/dev/null
 	equal "$(replay_json '$.launches' all.db)" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$data/traces/MANIFEST.csv")"
 	within "$(replay_json '$.repeated.median' all.db)" 0 10
 }
 
-@test "scripts/slowdown-on-traces says how many, ours, none, and how sure" {
-	data=${KC_SHARED_DATA:-$root/../shared/data}
-	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
-	KC_SHARED_DATA=$data "$root/scripts/slowdown-on-traces" "$kerncast" >table
-	equal "$(grep -c . table)" 6
+@test "every reduced recording can be replayed" {
+	every_trace_can_be_replayed "$reduced"
+}
+
+@test "every full recording can be replayed" {
+	full_data
+	every_trace_can_be_replayed "$data"
+}
+
+slowdown_table() { # FOLDER LINES
+	KC_SHARED_DATA=$1 "$root/scripts/slowdown-on-traces" "$kerncast" >table
+	equal "$(grep -c . table)" "$2"
 	grep -q -E '^pooled +[1-9][0-9]* +[0-9.]+ % +[0-9.]+ % +-?[0-9.]+ % +-?[0-9.]+ % to -?[0-9.]+ %$' table
+}
+
+@test "scripts/slowdown-on-traces says how many, ours, none, and how sure" {
+	slowdown_table "$reduced" 4 # a head, two of the four traces, and both together
+}
+
+@test "scripts/slowdown-on-traces of the full recordings" {
+	full_data
+	slowdown_table "$data" 6
+}
+
+@test "errors on the reduced recordings are those written down" {
+	"$root/scripts/replay-figures" "$kerncast"
 }
 
 @test "--json has every key that README.md of tools lists, and classes add up" {
@@ -247,22 +270,38 @@ nothing_leaks() {
 	within "$(replay_json '$.intervals.repeated.median_width' t.db)" 4.5 7.5
 }
 
-@test "scripts/replay-all: limits of error and interval on every recorded trace" {
-	data=${KC_SHARED_DATA:-$root/../shared/data}
-	[[ -r $data/traces/MANIFEST.csv ]] || skip "no recorded traces in $data (KC_SHARED_DATA names another place)"
-	KC_SHARED_DATA=$data "$root/scripts/replay-all" "$kerncast" >table
+table_of_errors() { # FOLDER [FOLDER TO ASK FOR]: leaves table, and rows of its columns
+	local data=$1
+	KC_SHARED_DATA=${2-$data} "$root/scripts/replay-all" "$kerncast" >table 2>said
 	equal "$(grep -cE '^[^ ]+ +(tuned on|held out) ' table)" "$(($(grep -c . "$data/traces/MANIFEST.csv") - 1))"
 	# Columns: trace, tuned on or held out, repeated, error / last, new, median / MAPE, first seen, its median, inside
 	awk 'NR > 1 { print $1, $2, $4, $5, $7, $8 + $4 + $12, $14 }' table >rows
+}
+
+errors_within() { # reads TRACE LIMIT of repeated launches, per cent
+	local trace limit
+	while read -r trace limit; do
+		within "$(awk -v t="$trace" '$1 == t { print $4 }' rows)" 0 "$limit" "$trace"
+	done
+}
+
+@test "scripts/replay-all: without the full recordings, the table of the reduced ones" {
+	table_of_errors "$reduced" "$PWD/nowhere"
+	contains "$(<said)" "the reduced ones"
+	# No worse than the last known duration.
+	equal "$(awk '$3 > 500 && $4 > $5' rows)" ""
+	equal "$(awk '$6 > 500 && ($7 < 87 || $7 > 95)' rows)" ""
+}
+
+@test "scripts/replay-all: limits of error and interval on every full recording" {
+	full_data
+	table_of_errors "$data"
 	# More than 500 repeated launches: no worse than the last known duration; more than 500 launches: 87 to 95 % inside
 	equal "$(awk '$3 > 500 && $4 > $5' rows)" ""
 	equal "$(awk '$6 > 500 && ($7 < 87 || $7 > 95)' rows)" ""
 	# The interval score is no worse than that of the quantiles.
 	equal "$(awk 'NR > 1 && $4 > 500 && $(NF - 2) != "n/a" && $(NF - 2) > $NF' table)" ""
-	local trace limit
-	while read -r trace limit; do
-		within "$(awk -v t="$trace" '$1 == t { print $4 }' rows)" 0 "$limit"
-	done <<-END
+	errors_within <<-END
 		hta_df_index_v100 3.8
 		hta_nccl_a100 4.2
 		kineto_resnet50_autograd_nw0 4.9

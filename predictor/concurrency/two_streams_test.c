@@ -8,6 +8,7 @@
  * is where time begins.
  */
 #include "timeline.h"
+#include "cuda_tests/traces/recorded.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -94,22 +95,17 @@ static int by_size(const void *a, const void *b)
 	return (x->elements > y->elements) - (x->elements < y->elements);
 }
 
-/* 0, or why not. */
-static const char *load(struct data *data, const char *path)
+/* 0: there is no such file. */
+static int load(struct data *data, const char *folder)
 {
 	static char line[4096], process[256];
 	int64_t ready_ns[2] = {0, 0};
-	char command[1024];
-	FILE *pipe;
+	FILE *pipe = kc_open_recorded(folder, "traces/two_streams/mem_mem_matched.csv.gz");
 
-	pipe = fopen(path, "r");
 	if (!pipe)
-		return "no such file";
-	fclose(pipe);
-	snprintf(command, sizeof(command), "gzip -dc '%s'", path);
-	pipe = popen(command, "r");
-	if (!pipe || !fgets(line, sizeof(line), pipe))
-		return "cannot be read";
+		return 0;
+	assert_non_null(fgets(line, sizeof(line), pipe));
+	process[0] = '\0';
 	while (fgets(line, sizeof(line), pipe)) {
 		char *fields[FIELDS], *rest = line;
 
@@ -125,7 +121,7 @@ static const char *load(struct data *data, const char *path)
 	}
 	pclose(pipe);
 	qsort(data->sizes, (size_t)data->count, sizeof(data->sizes[0]), by_size);
-	return NULL;
+	return 1;
 }
 
 /* The one that starts first in front. What was ready before the first started came after it. */
@@ -344,23 +340,17 @@ static void print_baselines(const struct data *data)
 	       100 * line_error(data, fit(data, 0, 0), 0), 100 * line_error(data, fit(data, 1, 0), 1));
 }
 
-static void two_equal_kernels(void **state)
+static void judge_sizes(const char *folder)
 {
 	static struct data data;
-	const char *folder = getenv("KC_SHARED_DATA");
 	struct kc_timeline *tl;
 	struct outcome even, odd;
-	const char *problem;
-	char path[512];
 	int reach;
 
-	(void)state;
-	snprintf(path, sizeof(path), "%s/traces/two_streams/mem_mem_matched.csv.gz",
-		 folder ? folder : "../shared/data");
-	problem = load(&data, path);
-	if (problem) {
-		print_message("skipped: %s: %s (KC_SHARED_DATA names the folder)\n", path, problem);
+	data.count = 0;
+	if (!load(&data, folder)) {
 		skip();
+		return;
 	}
 	assert_int_equal(data.count, 289);
 	for (int i = 0; i < data.count; i++)
@@ -380,9 +370,25 @@ static void two_equal_kernels(void **state)
 	assert_true(odd.second <= 0.037);
 }
 
+/* The reduced recording is the whole one. */
+static void two_equal_kernels(void **state)
+{
+	(void)state;
+	judge_sizes(KC_REDUCED_DATA);
+}
+
+static void two_equal_kernels_of_the_full_recording(void **state)
+{
+	(void)state;
+	judge_sizes(kc_full_data());
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(two_equal_kernels)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(two_equal_kernels),
+	    cmocka_unit_test(two_equal_kernels_of_the_full_recording),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
  * time), clocks that rise during a run, and the GTX 680's uncoalesced matrix sum,
  * whose times jump by a factor of 5 from size to size.
  */
+#include "cuda_tests/traces/recorded.h"
 #include "predictor/code/cost.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/solo/curve.h"
@@ -37,6 +38,9 @@
 #include <cmocka.h>
 
 enum { GPUS = 6, SERIES_MAX = 200, SIZES_MAX = 80 };
+
+/* Regression limits, no claims: what is predicted today, and so much more. */
+#define MARGIN 1.03
 
 static const struct {
 	const char *file, *device;
@@ -269,25 +273,18 @@ static int by_work(const void *a, const void *b)
 	return (x->work_cycles > y->work_cycles) - (x->work_cycles < y->work_cycles);
 }
 
-static int load(struct data *data, struct code *code)
+static int load(struct data *data, struct code *code, const char *folder)
 {
-	const char *folder = getenv("KC_SHARED_DATA");
-	char path[512], command[600], line[4096];
+	char name[64], line[4096];
 
 	for (int gpu = 0; gpu < GPUS; gpu++) {
 		FILE *pipe;
 
-		snprintf(path, sizeof(path), "%s/traces/solo_bsp/%s.csv.gz", folder ? folder : "../shared/data",
-			 gpus[gpu].file);
-		pipe = fopen(path, "r");
-		if (!pipe) {
-			print_message("skipped: %s: no such file (KC_SHARED_DATA names the folder)\n", path);
+		snprintf(name, sizeof(name), "traces/solo_bsp/%s.csv.gz", gpus[gpu].file);
+		pipe = kc_open_recorded(folder, name);
+		if (!pipe)
 			return 0;
-		}
-		fclose(pipe);
-		snprintf(command, sizeof(command), "gzip -dc '%s'", path);
-		pipe = popen(command, "r");
-		assert_true(pipe && fgets(line, sizeof(line), pipe));
+		assert_non_null(fgets(line, sizeof(line), pipe));
 		while (fgets(line, sizeof(line), pipe))
 			read_line(data, code, gpu, line);
 		pclose(pipe);
@@ -518,35 +515,54 @@ static void report_carried(const struct data *data, const struct kc_curve_law la
 	}
 	printf("%-34s %9.2f %9.2f\n", "nothing, but known on two others", carried(data, &laws[K20], -1, K20, 0),
 	       carried(data, &laws[TITAN], -1, TITAN, 0));
-	assert_true(worst_nothing <= 10);
-	assert_true(worst_middle <= 3);
+	assert_true(worst_nothing <= MARGIN * 8.65);
+	assert_true(worst_middle <= MARGIN * 1.36);
 }
 
-static void new_sizes(void **state)
+/* The reduced recordings lack the sorts alone, which are not predicted here: the limits are the same. */
+static void judge_new_sizes(const char *folder)
 {
 	static struct data data;
 	static struct code code;
 	struct kc_curve_law laws[GPUS + 1];
 	int found;
 
-	(void)state;
+	data.count = 0;
+	memset(&code, 0, sizeof(code));
 	open_code(&code);
-	found = load(&data, &code);
+	found = load(&data, &code, folder);
 	close_code(&code);
-	if (!found)
+	if (!found) {
 		skip();
+		return;
+	}
 	choose_laws(&data, laws);
 	assert_memory_equal(&laws[GPUS], &kc_curve_law_default, sizeof(laws[GPUS]));
 	report(&data, PLAIN, laws, "plain equation, smallest known");
-	assert_true(report(&data, SMALLEST, laws, "smallest size known") <= 13);
-	assert_true(report(&data, THREE_SMALLEST, laws, "three smallest known") <= 8);
-	assert_true(report(&data, KNOWN_ELSEWHERE, laws, "smallest, and known elsewhere") <= 9);
+	assert_true(report(&data, SMALLEST, laws, "smallest size known") <= MARGIN * 10.43);
+	assert_true(report(&data, THREE_SMALLEST, laws, "three smallest known") <= MARGIN * 6.40);
+	assert_true(report(&data, KNOWN_ELSEWHERE, laws, "smallest, and known elsewhere") <= MARGIN * 7.05);
 	report_carried(&data, laws);
+}
+
+static void new_sizes(void **state)
+{
+	(void)state;
+	judge_new_sizes(KC_REDUCED_DATA);
+}
+
+static void new_sizes_of_the_full_recordings(void **state)
+{
+	(void)state;
+	judge_new_sizes(kc_full_data());
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(new_sizes)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(new_sizes),
+	    cmocka_unit_test(new_sizes_of_the_full_recordings),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
  * out.
  */
 #include "scaling.h"
+#include "cuda_tests/traces/recorded.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -30,25 +31,26 @@ enum { LAUNCHES_MAX = 30000, KERNELS_MAX = 1024, SHAPES_MAX = 4096, ERRORS_MAX =
 static const struct {
 	const char *name;
 	int tuned;
+	int reduced; /* 1: among the reduced recordings, too */
 } traces[] = {
-    {"hta_df_index_v100", 1},
-    {"hta_gp100", 0},
-    {"hta_nccl_a100", 0},
-    {"hta_sampled_rank0", 0},
-    {"hta_sampled_rank1", 0},
-    {"kineto_resnet50_autograd_nw0", 0},
-    {"kineto_resnet50_autograd_nw4", 0},
-    {"kineto_resnet50_v100_a", 1},
-    {"kineto_resnet50_v100_b", 1},
-    {"param_dlrm_v100_w0", 1},
-    {"param_dlrm_v100_w1", 1},
-    {"param_dlrm_v100_w2", 1},
-    {"param_dlrm_v100_w3", 1},
-    {"param_dlrm_v100_w4", 1},
-    {"param_dlrm_v100_w5", 1},
-    {"param_dlrm_v100_w6", 1},
-    {"param_dlrm_v100_w7", 1},
-    {"param_linear_2080ti", 1},
+    {"hta_df_index_v100", 1, 1},
+    {"hta_gp100", 0, 1},
+    {"hta_nccl_a100", 0, 1},
+    {"hta_sampled_rank0", 0, 1},
+    {"hta_sampled_rank1", 0, 0},
+    {"kineto_resnet50_autograd_nw0", 0, 1},
+    {"kineto_resnet50_autograd_nw4", 0, 0},
+    {"kineto_resnet50_v100_a", 1, 1},
+    {"kineto_resnet50_v100_b", 1, 0},
+    {"param_dlrm_v100_w0", 1, 1},
+    {"param_dlrm_v100_w1", 1, 0},
+    {"param_dlrm_v100_w2", 1, 0},
+    {"param_dlrm_v100_w3", 1, 1},
+    {"param_dlrm_v100_w4", 1, 0},
+    {"param_dlrm_v100_w5", 1, 0},
+    {"param_dlrm_v100_w6", 1, 0},
+    {"param_dlrm_v100_w7", 1, 0},
+    {"param_linear_2080ti", 1, 1},
 };
 enum { TRACES = sizeof(traces) / sizeof(traces[0]) };
 
@@ -158,24 +160,18 @@ static int by_end(const void *a, const void *b)
 }
 
 /* NULL: there is no such file. */
-static struct trace *load(const char *name)
+static struct trace *load(const char *folder, const char *name)
 {
-	const char *folder = getenv("KC_SHARED_DATA");
-	char path[512], command[600], line[LINE_MAX];
+	char path[128], line[LINE_MAX];
 	struct trace *trace;
 	FILE *pipe;
 
-	snprintf(path, sizeof(path), "%s/traces/pytorch/%s.csv.gz", folder ? folder : "../shared/data", name);
-	pipe = fopen(path, "r");
-	if (!pipe) {
-		print_message("skipped: %s: no such file (KC_SHARED_DATA names the folder)\n", path);
+	snprintf(path, sizeof(path), "traces/pytorch/%s.csv.gz", name);
+	pipe = kc_open_recorded(folder, path);
+	if (!pipe)
 		return NULL;
-	}
-	fclose(pipe);
 	trace = calloc(1, sizeof(*trace));
-	snprintf(command, sizeof(command), "gzip -dc '%s'", path);
-	pipe = popen(command, "r");
-	assert_true(trace && pipe && fgets(line, sizeof(line), pipe));
+	assert_true(trace && fgets(line, sizeof(line), pipe));
 	while (fgets(line, sizeof(line), pipe))
 		read_line(trace, line);
 	pclose(pipe);
@@ -234,6 +230,12 @@ struct figures {
 	double median, mape, p90; /* per cent */
 };
 
+/* Regression limits, no claims: what is predicted today, and so much more. */
+#define MARGIN 1.03
+struct today {
+	struct figures tuned, held_out;
+};
+
 static struct figures figures_of(struct errors *errors, int first)
 {
 	double *e = errors->of + first;
@@ -256,22 +258,32 @@ static void print(const char *name, const char *how, struct errors *errors, int 
 	       f.p90, 100.0 * coverage->inside / coverage->all);
 }
 
-/* All traces: median, mean and 90th percentile. */
-static void new_sizes_without_code(void **state)
+static void assert_within(struct errors *errors, const struct figures *today)
+{
+	struct figures f = figures_of(errors, 0);
+
+	assert_true(f.median <= MARGIN * today->median);
+	assert_true(f.mape <= MARGIN * today->mape);
+	assert_true(f.p90 <= MARGIN * today->p90);
+}
+
+static void judge_new_sizes(const char *folder, int reduced, const struct today *today)
 {
 	static struct errors all, tuned, held_out;
 	struct coverage coverage_all = {0, 0}, coverage_tuned = {0, 0}, coverage_held_out = {0, 0};
-	struct figures f;
 
-	(void)state;
+	all.count = tuned.count = held_out.count = 0;
 	printf("# |%-30s %-9s %6s %8s %8s %8s %10s\n", "new size, error in %", "", "n", "median", "mean", "90 %",
 	       "in interval");
 	for (int i = 0; i < TRACES; i++) {
 		struct errors *group = traces[i].tuned ? &tuned : &held_out;
 		struct coverage c = {0, 0}, *of_group = traces[i].tuned ? &coverage_tuned : &coverage_held_out;
-		struct trace *trace = load(traces[i].name);
+		struct trace *trace;
 		int first = all.count;
 
+		if (reduced && !traces[i].reduced)
+			continue;
+		trace = load(folder, traces[i].name);
 		if (!trace) {
 			skip();
 			return;
@@ -290,15 +302,32 @@ static void new_sizes_without_code(void **state)
 	print("together", "tuned on", &tuned, 0, &coverage_tuned);
 	print("together", "held out", &held_out, 0, &coverage_held_out);
 	print("together", "", &all, 0, &coverage_all);
-	f = figures_of(&all, 0);
-	assert_true(f.median <= 25);
-	assert_true(f.mape <= 65);
-	assert_true(f.p90 <= 100);
+	assert_within(&tuned, &today->tuned);
+	assert_within(&held_out, &today->held_out);
+}
+
+static void new_sizes_without_code(void **state)
+{
+	static const struct today today = {{17.8, 38.2, 86.4}, {24.7, 63.9, 86.8}};
+
+	(void)state;
+	judge_new_sizes(KC_REDUCED_DATA, 1, &today);
+}
+
+static void new_sizes_without_code_in_the_full_recordings(void **state)
+{
+	static const struct today today = {{16.3, 33.5, 73.2}, {25.2, 64.8, 86.3}};
+
+	(void)state;
+	judge_new_sizes(kc_full_data(), 0, &today);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(new_sizes_without_code)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(new_sizes_without_code),
+	    cmocka_unit_test(new_sizes_without_code_in_the_full_recordings),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
