@@ -342,6 +342,41 @@ static void a_million_contexts(void **state)
 	free(guarded);
 }
 
+/* A cell met once is taken to be half as far off as 10 %: four digests in each of seven kinds of context weigh
+ * 1 / (0.05 + 0.003)³, and the error to expect is the inverse cube root of their sum (which is worked out to 4 %). */
+static void what_is_expected_of_a_new_cell(void **state)
+{
+	struct kc_recall r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	learn(&f, 1, context_of(1), 1000);
+	r = recall(&f, 1, context_of(1));
+	assert_true(is_within(r.spread, 0.053 / cbrt(4 * 7), 0.05));
+	free(f.cells);
+}
+
+/* 1,000 ns for long, then a tenth less. All four digests were 10 % off, which is a thirtieth of their error now: they
+ * weigh the same. The last duration is there, the trend once as far again, the median moves by 0.3 of its error and the
+ * lower quartile by half as much again. */
+static void one_miss_after_many_hits(void **state)
+{
+	double step = log(1.1), error = 0.1 / 30;
+	struct kc_recall r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 1000; i++)
+		learn(&f, 1, context_of(1), 1000);
+	learn(&f, 1, context_of(1), 1000 / 1.1);
+	r = recall(&f, 1, context_of(1));
+	assert_float_equal((double)r.log_ns - log(1000), -(step + 2 * step + 0.3 * error + 0.45 * error) / 4, 2e-5);
+	assert_true(is_within(r.spread, (error + 0.003) / cbrt(4 * 7), 0.05));
+	free(f.cells);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +393,8 @@ int main(void)
 	    cmocka_unit_test(what_learning_says_of_before_is_what_recalling_said),
 	    cmocka_unit_test(any_duration),
 	    cmocka_unit_test(a_million_contexts),
+	    cmocka_unit_test(what_is_expected_of_a_new_cell),
+	    cmocka_unit_test(one_miss_after_many_hits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -430,6 +430,50 @@ static void no_duration_no_lesson(void **state)
 	stop(&a);
 }
 
+/* Both models start from 20 %, worth 3 measurements; one of them was right then, the other this far off. */
+static void stand(struct application *a, float bsp_error, float context_error)
+{
+	struct kc_candidates said = {0};
+
+	kc_candidates_add(&said, KC_CANDIDATE_BSP, logf(1 + bsp_error), 0.1f);
+	kc_candidates_add(&said, KC_CANDIDATE_CONTEXT, logf(1 + context_error), 0.1f);
+	kc_standing_init(&a->kernel.standing, NULL);
+	said.evidence = KC_EVIDENCE_SHAPE;
+	kc_standing_learn(&a->kernel.standing, &said, 1, 0);
+}
+
+/* The weight of the contexts is 1 / (1 + (their error / λ's)^12), errors as in standing_test. Whoever has nine tenths
+ * of it gives the prediction its name. */
+static void which_model_is_named(void **state)
+{
+	static const struct {
+		float bsp_error, context_error;
+		uint32_t model;
+	} rows[] = {
+	    {0.170f, 0, KC_MODEL_CONTEXT},   /* (0.153 / 0.1955)^12 = 1 / 19: 0.95 */
+	    {0.075f, 0, KC_MODEL_MIX},       /* (0.153 / 0.17175)^12 = 1 / 4: 0.8 */
+	    {0, 0.075f, KC_MODEL_MIX},       /* 0.2 */
+	    {0, 0.170f, KC_MODEL_BSP_SHAPE}, /* 0.05 */
+	};
+	struct kc_prediction said;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct application a;
+
+		start(&a);
+		predict(&a, 2, &said);
+		predict(&a, 1, &said);
+		measure(&a, 1, &said, 100000);
+		predict(&a, 3, &said);
+		stand(&a, rows[i].bsp_error, rows[i].context_error);
+		predict(&a, 1, &said);
+		assert_int_equal(said.candidates.evidence, KC_EVIDENCE_SHAPE);
+		assert_int_equal(said.model, rows[i].model);
+		stop(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +489,7 @@ int main(void)
 	    cmocka_unit_test(durations_in_steps_of_the_clock),
 	    cmocka_unit_test(nothing_is_known_at_first),
 	    cmocka_unit_test(no_duration_no_lesson),
+	    cmocka_unit_test(which_model_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,34 @@ static void any_number(void **state)
 	}
 }
 
+/* Both start from 20 %, worth 3 measurements. λ is a quarter off, the contexts are right: 21.25 and 15 %. Weights are
+ * the inverse twelfth power of that and 0.3 %. */
+static void how_much_the_better_one_weighs(void **state)
+{
+	struct kc_standing device;
+
+	(void)state;
+	kc_standing_init(&device, NULL);
+	learn(&device, 1250, 1000, 1, 1000);
+	assert_float_equal(mix(&device, 1250, 1000).direct.share, 1 / (1 + pow(0.153 / 0.2155, 12)), 1e-3);
+}
+
+/* λ was a quarter off for long, the contexts right; then λ is right and the contexts are a fifth off. Errors fade by
+ * a sixtieth each: after 48 they are about the same. */
+static void how_long_errors_are_remembered(void **state)
+{
+	double kept = pow(59.0 / 60, 48), bsp = 0.25 * kept + 0.003, context = 0.2 * (1 - kept) + 0.003;
+	struct kc_standing device;
+
+	(void)state;
+	kc_standing_init(&device, NULL);
+	for (int i = 0; i < 2000; i++)
+		learn(&device, 1250, 1000, 1, 1000);
+	for (int i = 0; i < 48; i++)
+		learn(&device, 1250, 1000, 1, 1250);
+	assert_float_equal(mix(&device, 1250, 1000).direct.share, 1 / (1 + pow(context / bsp, 12)), 5e-3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +207,8 @@ int main(void)
 	    cmocka_unit_test(evidence_is_kept_apart),
 	    cmocka_unit_test(durations_in_steps_of_the_clock),
 	    cmocka_unit_test(any_number),
+	    cmocka_unit_test(how_much_the_better_one_weighs),
+	    cmocka_unit_test(how_long_errors_are_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

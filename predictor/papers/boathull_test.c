@@ -270,12 +270,32 @@ static void size_of_counts(void **state)
 	assert_int_equal(kernel.use.fma, KC_KNOWN_NO);
 }
 
+/* A warp's 32 floats need 4 sectors: half as many more are coalesced, four times as many scattered. */
+static void how_many_sectors_are_coalesced(void **state)
+{
+	static const struct {
+		double sectors;
+		enum kc_known coalesced;
+	} rows[] = {{4, KC_KNOWN_YES}, {6, KC_KNOWN_YES}, {6.1, KC_NOT_KNOWN}, {15.9, KC_NOT_KNOWN}, {16, KC_KNOWN_NO}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct kc_counts counts = thread_of(1, 1, rows[i].sectors, 0);
+
+		assert_int_equal(kc_boathull_kernel_of(&counts).use.coalesced, rows[i].coalesced);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(primitives_of_table_4), cmocka_unit_test(kernels_of_table_5),
-	    cmocka_unit_test(transfers_of_table_5),  cmocka_unit_test(classes_of_table_1),
-	    cmocka_unit_test(classes_of_counts),     cmocka_unit_test(size_of_counts),
+	    cmocka_unit_test(primitives_of_table_4),
+	    cmocka_unit_test(kernels_of_table_5),
+	    cmocka_unit_test(transfers_of_table_5),
+	    cmocka_unit_test(classes_of_table_1),
+	    cmocka_unit_test(classes_of_counts),
+	    cmocka_unit_test(size_of_counts),
+	    cmocka_unit_test(how_many_sectors_are_coalesced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

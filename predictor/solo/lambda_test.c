@@ -269,6 +269,92 @@ static void nonsense_is_not_learned(void **state)
 	}
 }
 
+#define UNIT_NS 1000000000 /* with λ = 1 and no launch term: log λ is 0 after it was measured */
+
+static struct kc_work plain_work(void)
+{
+	return (struct kc_work){.unit_ns = UNIT_NS};
+}
+
+static int64_t later_by(double log_ratio)
+{
+	return (int64_t)round(UNIT_NS * exp(log_ratio));
+}
+
+/* Of 15/16 of itself and 1 the weight becomes 16: the next counts for a sixteenth. It is below the clip, see next. */
+static void a_measurement_after_many(void **state)
+{
+	struct kc_work work = plain_work();
+	struct kc_lambda node;
+
+	(void)state;
+	kc_lambda_init(&node, NULL);
+	for (int i = 0; i < 2000; i++)
+		kc_lambda_learn(&node, &work, UNIT_NS, 0, 1);
+	kc_lambda_learn(&node, &work, later_by(0.004), 0, 1);
+	assert_float_equal(kc_lambda_belief(&node, 1).log_lambda, -0.004 / 16, 1e-7);
+}
+
+/* No spread but the least, 0.5 %: an outlier counts for 1.5 · 0.005 · (1 + 1/16), however far away it is. */
+static void how_much_an_outlier_counts(void **state)
+{
+	struct kc_work work = plain_work();
+
+	(void)state;
+	for (int percent = 10; percent <= 40; percent += 30) {
+		struct kc_lambda node;
+
+		kc_lambda_init(&node, NULL);
+		for (int i = 0; i < 2000; i++)
+			kc_lambda_learn(&node, &work, UNIT_NS, 0, 1);
+		kc_lambda_learn(&node, &work, UNIT_NS / 100 * (100 + percent), 0, 1);
+		assert_float_equal(kc_lambda_belief(&node, 1).log_lambda, -1.5 * 0.005 * (1 + 1.0 / 16) / 16, 1e-7);
+	}
+}
+
+/* The first weighs a quarter, of which 15/16 are left. A repeated launch then weighs 1 for its shape, and 1/20 for the
+ * levels above; an overlapped one weighs a quarter. */
+static void what_a_second_measurement_weighs(void **state)
+{
+	struct kc_work work = plain_work();
+	double first = 0.25 * 15 / 16;
+	struct kc_lambda node;
+
+	(void)state;
+	for (int overlapped = 0; overlapped <= 1; overlapped++) {
+		double weight = overlapped ? 0.25 : 1, first_weight = first * weight;
+		struct kc_lambda device, shape;
+
+		kc_lambda_init(&device, NULL);
+		kc_lambda_init(&shape, &device);
+		kc_lambda_learn(&shape, &work, UNIT_NS, overlapped, 1);
+		kc_lambda_learn(&shape, &work, later_by(0.01), overlapped, 1);
+		assert_float_equal(shape.log_value, -0.01 * weight / (first_weight + weight), 1e-7);
+		assert_float_equal(device.log_value, -0.01 * 0.05 * weight / (first_weight + 0.05 * weight), 1e-7);
+	}
+	/* One of each kind. */
+	kc_lambda_init(&node, NULL);
+	kc_lambda_learn(&node, &work, UNIT_NS, 0, 1);
+	kc_lambda_learn(&node, &work, later_by(0.01), 1, 1);
+	assert_float_equal(node.log_value, -0.01 * 0.25 / (first + 0.25), 1e-7);
+}
+
+/* Known on a related device alone: a spread of 10 %, by one measurement of weight 1/4. The 95th percentile of Student's
+ * t with 2 degrees of freedom is 2.920. */
+static void what_is_supposed_of_a_related_device(void **state)
+{
+	struct kc_lambda known, node;
+	struct kc_work work = plain_work();
+
+	(void)state;
+	kc_lambda_init(&known, NULL);
+	kc_lambda_init(&node, NULL);
+	kc_lambda_learn(&known, &work, later_by(0.5), 0, 1);
+	kc_lambda_suppose(&node, &work, &known, &work);
+	assert_float_equal(kc_lambda_belief(&node, 1).log_lambda, -0.5, 1e-6);
+	assert_float_equal(kc_lambda_belief(&node, 1).half_width, 2.920 * 0.1 * sqrt(1 + 4), 1e-5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +369,10 @@ int main(void)
 	    cmocka_unit_test(between_kernels_the_interval_is_wide),
 	    cmocka_unit_test(a_new_size_from_other_sizes),
 	    cmocka_unit_test(nonsense_is_not_learned),
+	    cmocka_unit_test(a_measurement_after_many),
+	    cmocka_unit_test(how_much_an_outlier_counts),
+	    cmocka_unit_test(what_a_second_measurement_weighs),
+	    cmocka_unit_test(what_is_supposed_of_a_related_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
