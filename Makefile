@@ -197,6 +197,10 @@ test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
+mutants: ## changes constants one at a time: do tests notice? Half an hour
+	@scripts/setup
+	@$(AGAIN) unit-tests run-programs
+	@scripts/mutants --build $(BUILD)
 bench: ## added cost of a launch, speed of the rest, beside their budgets
 	@scripts/setup
 	@$(AGAIN) bench-programs
@@ -266,5 +270,5 @@ clean: ## removes what was built; build/cuda stays
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
-.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test bench sanitize lint \
+.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test mutants bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean

@@ -569,6 +569,21 @@ static void the_kernel_of_the_readme(void **state)
 	let_go(&k);
 }
 
+/* A condition that is the same in all threads chooses how often each block goes round: never, or as often as its number
+ * says, which over 100 blocks is 99 · 100 / 2. */
+static void a_choice_that_moves_with_the_block(void **state)
+{
+	static const char text[] = KERNEL("ld.param.f32 %f1, [x];\nsetp.ne.u32 %p1, %r1, 0;\n"
+					  "selp.b32 %r4, %r3, 0, %p1;\nmov.u32 %r5, 0;\n"
+					  "again:\nsetp.ge.u32 %p2, %r5, %r4;\n@%p2 bra done;\n"
+					  "add.f32 %f1, %f1, %f1;\nadd.s32 %r5, %r5, 1;\nbra again;\ndone:\n");
+	struct kc_counts never = evaluated(text, 100, 32, 0), rising = evaluated(text, 100, 32, 1);
+
+	(void)state;
+	assert_count(never, ADD, 0);
+	assert_count(rising, ADD, 4950 * 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +614,7 @@ int main(void)
 	    cmocka_unit_test(memory_is_bounded),
 	    cmocka_unit_test(at_a_launch_within_two_percent),
 	    cmocka_unit_test(at_a_launch_too_much),
+	    cmocka_unit_test(a_choice_that_moves_with_the_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
