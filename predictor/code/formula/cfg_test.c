@@ -180,6 +180,22 @@ static void a_recursive_call_stays_closed(void **state)
 	let_go(&r);
 }
 
+/* Nine predicates and nine registers, then the kernel's own two variables; what is passed to it has no register. */
+static void places_of_a_kernels_variables(void **state)
+{
+	struct read r;
+
+	(void)state;
+	read_text(&r, BODY("{\n.param .b32 q0;\n.param .b32 q1;\nst.param.b32 [q0], %r1;\nst.param.b32 [q1], %r2;\n}\n"
+			   "ret;\n"));
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(kc_cfg_place(&r.cfg, 0, 0, 0), 18);
+	assert_int_equal(kc_cfg_place(&r.cfg, 0, 1, 0), 19);
+	assert_int_equal(kc_cfg_place(&r.cfg, 0, 2, 0), KC_NO_REGISTER);
+	assert_int_equal(kc_cfg_place(&r.cfg, 0, 0, 1), KC_NO_REGISTER);
+	let_go(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +208,7 @@ int main(void)
 	    cmocka_unit_test(loops_nested_too_deep_are_refused),
 	    cmocka_unit_test(a_called_function_stands_where_it_is_called),
 	    cmocka_unit_test(a_recursive_call_stays_closed),
+	    cmocka_unit_test(places_of_a_kernels_variables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
