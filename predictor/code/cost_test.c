@@ -584,6 +584,22 @@ static void a_choice_that_moves_with_the_block(void **state)
 	assert_count(rising, ADD, 4950 * 32);
 }
 
+/* A warp's neighbours in shared memory: one request and one pass for 32 threads, and nothing of global memory. */
+static void what_warps_count_in_shared_memory(void **state)
+{
+	static const char of_a_warp[] = "0.03125, in warps of 32 threads in x that all take part";
+	struct kc_cost_story story;
+
+	(void)state;
+	say(KERNEL("mov.u32 %r6, s;\nshl.b32 %r4, %r2, 2;\nadd.s32 %r5, %r6, %r4;\n"
+		   "ld.param.f32 %f1, [x];\nst.shared.f32 [%r5], %f1;\n"),
+	    &story);
+	assert_string_equal(story.formula[KC_COUNT_OF_SHARED_REQUESTS], of_a_warp);
+	assert_string_equal(story.formula[KC_COUNT_OF_SHARED_PASSES], of_a_warp);
+	assert_string_equal(story.formula[KC_COUNT_OF_REQUESTS], "0");
+	kc_cost_story_free(&story);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -615,6 +631,7 @@ int main(void)
 	    cmocka_unit_test(at_a_launch_within_two_percent),
 	    cmocka_unit_test(at_a_launch_too_much),
 	    cmocka_unit_test(a_choice_that_moves_with_the_block),
+	    cmocka_unit_test(what_warps_count_in_shared_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
