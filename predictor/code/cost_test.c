@@ -600,6 +600,17 @@ static void what_warps_count_in_shared_memory(void **state)
 	kc_cost_story_free(&story);
 }
 
+/* One of two loaded values, whichever way the kernel went. */
+static void a_branch_on_either_of_two_that_are_loaded(void **state)
+{
+	(void)state;
+	assert_unknown(
+	    KERNEL(ADDRESS("4") "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nld.global.u32 %r6, [%rd3];\nbra B;\n"
+				"A:\nld.global.u32 %r6, [%rd3+128];\nB:\nsetp.eq.s32 %p2, %r6, 0;\n@%p2 bra L;\n"
+				"bar.sync 0;\nL:\n"),
+	    "branch", "loaded from global memory");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +643,7 @@ int main(void)
 	    cmocka_unit_test(at_a_launch_too_much),
 	    cmocka_unit_test(a_choice_that_moves_with_the_block),
 	    cmocka_unit_test(what_warps_count_in_shared_memory),
+	    cmocka_unit_test(a_branch_on_either_of_two_that_are_loaded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
