@@ -256,6 +256,10 @@ static void a_branch_on_what_is_loaded(void **state)
 	(void)state;
 	assert_unknown(text, "branch", "loaded from global memory");
 	assert_count(counts, FMA, 16); /* half of the threads */
+	/* One of two that are loaded, whichever way it went. */
+	assert_unknown(KERNEL(LOADED "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nld.global.u32 %r6, [%rd3+128];\nL:\n"
+				     "setp.eq.s32 %p2, %r6, 0;\n@%p2 bra M;\nbar.sync 0;\nM:\n"),
+		       "branch", "loaded from global memory");
 }
 
 static void a_loop_until_what_is_loaded(void **state)
