@@ -197,7 +197,7 @@ test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
-mutants: ## changes constants one at a time: do tests notice? Half an hour
+mutants: ## changes constants one at a time: do tests notice? Half an hour or more
 	@scripts/setup
 	@$(AGAIN) unit-tests run-programs
 	@scripts/mutants --build $(BUILD)
