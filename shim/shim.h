@@ -357,6 +357,10 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **device);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
+/* Notes what the timeline has been told of a stream, or of the device (stream NULL). The device's lock is
+ * held: such notes stand in the journal in the order in which the timeline saw them. */
+void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
+			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns);
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make);
 
 /* events.c */
@@ -378,10 +382,6 @@ void kc__cancel(struct kc__stream *stream, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
 			bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
-/* order.c: notes what the timeline has been told of a stream, or of the device (stream NULL). The device's lock is
- * held: such notes stand in the journal in the order in which the timeline saw them. */
-void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
-			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns);
 /* runtime.c */
 void kc__runtime_forget(void); /* fork child */
 

@@ -31,21 +31,6 @@ static void unlock_stream(struct kc__stream *stream)
 	pthread_mutex_unlock(&stream->device->lock);
 }
 
-void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
-			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns)
-{
-	const struct kc_stream_call call = {
-	    .time_ns = time_ns,
-	    .ns = ns,
-	    .known = kc_engine_known(&kc__shim.engine),
-	    .kind = kind,
-	    .stream = stream ? stream->id : 0,
-	    .device = device->ordinal,
-	};
-
-	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
-}
-
 /* only: do this only if that context is the current one; NULL: whichever is current. */
 static void device_idle(const CUcontext *only)
 {

@@ -144,6 +144,21 @@ void kc__stream_created(CUstream stream)
 	errno = saved_errno;
 }
 
+void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
+			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns)
+{
+	const struct kc_stream_call call = {
+	    .time_ns = time_ns,
+	    .ns = ns,
+	    .known = kc_engine_known(&kc__shim.engine),
+	    .kind = kind,
+	    .stream = stream ? stream->id : 0,
+	    .device = device->ordinal,
+	};
+
+	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
+}
+
 void kc__stream_destroyed(CUstream stream)
 {
 	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};

@@ -10,6 +10,11 @@ struct kc__state kc__shim = {.tables_lock = PTHREAD_MUTEX_INITIALIZER};
 __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 static char said[4][256]; /* the last four messages' details, the newest first */
 
+int64_t kc__now_ns(void)
+{
+	return 1000;
+}
+
 uint32_t kc__thread_id(struct kc__thread *t)
 {
 	return t->id;

@@ -189,10 +189,10 @@ static void places_of_a_kernels_variables(void **state)
 	read_text(&r, BODY("{\n.param .b32 q0;\n.param .b32 q1;\nst.param.b32 [q0], %r1;\nst.param.b32 [q1], %r2;\n}\n"
 			   "ret;\n"));
 	assert_int_equal(r.rc, 0);
-	assert_int_equal(kc_cfg_holds(&r.cfg, 0, 0, 0), 18);
-	assert_int_equal(kc_cfg_holds(&r.cfg, 0, 1, 0), 19);
-	assert_int_equal(kc_cfg_holds(&r.cfg, 0, 2, 0), KC_NO_REGISTER);
-	assert_int_equal(kc_cfg_holds(&r.cfg, 0, 0, 1), KC_NO_REGISTER);
+	assert_int_equal(kc_cfg_param_register(&r.cfg, 0, 0, 0), 18);
+	assert_int_equal(kc_cfg_param_register(&r.cfg, 0, 1, 0), 19);
+	assert_int_equal(kc_cfg_param_register(&r.cfg, 0, 2, 0), KC_NO_REGISTER);
+	assert_int_equal(kc_cfg_param_register(&r.cfg, 0, 0, 1), KC_NO_REGISTER);
 	let_go(&r);
 }
 
