@@ -337,11 +337,15 @@ static void learn_size(struct kc_engine_key *key, const struct kc_work *work, co
 	add_one(&key->sizes_generation);
 }
 
-void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
-		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
-		       int64_t measured_ns)
+int64_t kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
+			  const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
+			  int64_t measured_ns, struct kc_lesson *lesson)
 {
-	struct kc_lesson lesson = {
+	int64_t solo_ns;
+
+	if (measured_ns <= 0)
+		return 0;
+	*lesson = (struct kc_lesson){
 	    .work = &variant->work,
 	    .lambda = &variant->learned.lambda,
 	    .contention = overlap == KC_OVERLAP_UNKNOWN ? NULL : &variant->contention,
@@ -352,17 +356,21 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 	    .solos = count_of(&variant->solos),
 	    .measured_ns = measured_ns,
 	};
-
-	if (measured_ns <= 0)
-		return;
 	lock(engine);
-	kc_outlook_learn(&lesson);
-	if (!lesson.overlapped && variant->work.counted)
+	solo_ns = kc_outlook_decided(lesson);
+	if (!lesson->overlapped && variant->work.counted)
 		learn_size(variant->key, &variant->work, &variant->size, measured_ns);
 	unlock(engine);
-	if (!lesson.overlapped)
+	if (!lesson->overlapped)
 		add_one(&variant->solos);
 	publish_variant(engine, variant);
+	return solo_ns;
+}
+
+void kc_engine_contended(const struct kc_lesson *lesson, int64_t solo_ns)
+{
+	if (solo_ns > 0)
+		kc_outlook_contended(lesson, solo_ns);
 }
 
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,

@@ -21,7 +21,7 @@
  *   measured    its measured time has become known: kc_engine_weigh() and
  *               kc_engine_measured()
  *   decided     it has become known which launches it overlapped:
- *               kc_engine_decided()
+ *               kc_engine_decided() and kc_engine_contended()
  *   forgotten   nothing learned so far may be used any more: kc_engine_forget()
  *
  * Threads: predict may run on any thread; all else on one thread, the learner.
@@ -198,10 +198,14 @@ int kc_engine_weigh(const struct kc_engine *engine, struct kc_engine_variant *va
 		    const struct kc_engine_launch *launch, int64_t measured_ns, struct kc_outcome *outcome);
 /* The second half: it is learned from. The driver may serialise it with predictions on the device. */
 void kc_engine_measured(struct kc_engine_variant *variant, const struct kc_outcome *outcome);
-/* overlap: enum kc_overlap (overlap.h). met: what the launches that it overlapped put on the device meanwhile. */
-void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
-		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
-		       int64_t measured_ns);
+/* The first half of decided: what ran alone teaches λ and sizes. overlap: enum kc_overlap (overlap.h). met: what the
+ * launches that it overlapped put on the device meanwhile. Returns the solo time for the second half, and *lesson. */
+int64_t kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
+			  const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
+			  int64_t measured_ns, struct kc_lesson *lesson);
+/* The second half: contention learns, unless solo_ns is 0. The driver may serialise it with predictions on the device.
+ */
+void kc_engine_contended(const struct kc_lesson *lesson, int64_t solo_ns);
 /* A launch of another variant of the same key ran alone for measured_ns, and the code now tells its work. */
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
 			  const struct kc_curve_point *size, int64_t measured_ns);

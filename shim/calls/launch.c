@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <string.h>
 
+#define ASK_TRIES 4
+
 bool kc__capturing(CUstream stream, bool per_thread)
 {
 	static CUresult(CUDAAPI * _Atomic asks[2])(CUstream, CUstreamCaptureStatus *);
@@ -67,6 +69,22 @@ static void stamp(struct kc_launch *launch)
 	launch->order.known = kc_engine_known(&kc__shim.engine);
 }
 
+/* What is asked before the lock and what is read under it are to be of one moment: it is asked again if something was
+ * learned in between, which takes a fraction of a microsecond and happens with one launch in thousands. */
+static void ask_and_lock(struct kc__device *device, struct kc__variant *variant, struct kc_prospect *prospect)
+{
+	uint64_t known;
+
+	for (int tries = 0; tries < ASK_TRIES; tries++) {
+		known = kc_engine_known(&kc__shim.engine);
+		kc_engine_ask(&kc__shim.engine, &variant->engine, device->answers, prospect);
+		pthread_mutex_lock(&device->lock);
+		if (kc_engine_known(&kc__shim.engine) == known || tries == ASK_TRIES - 1)
+			return;
+		pthread_mutex_unlock(&device->lock);
+	}
+}
+
 static void predict(struct kc__stream *stream, struct kc__variant *variant, struct kc_launch *launch)
 {
 	struct kc__device *device = stream->device;
@@ -75,8 +93,7 @@ static void predict(struct kc__stream *stream, struct kc__variant *variant, stru
 	struct kc_prospect prospect;
 	struct kc_prediction p;
 
-	kc_engine_ask(&kc__shim.engine, &variant->engine, stage.answers, &prospect);
-	pthread_mutex_lock(&device->lock);
+	ask_and_lock(device, variant, &prospect);
 	stamp(launch);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	pthread_mutex_unlock(&device->lock);

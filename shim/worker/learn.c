@@ -146,6 +146,9 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	struct kc__variant *first =
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
 	struct kc_engine_launch kept = engine_launch(launch);
+	pthread_mutex_t *device_lock = &kc__shim.devices[launch->device].lock;
+	struct kc_lesson lesson;
+	int64_t solo_ns = 0;
 	struct kc__variant *variant;
 
 	/* The first launch of a variant also counts as a size, once its code is read. */
@@ -153,8 +156,12 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 		kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
 	variant = current_variant(launch);
 	if (variant)
-		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
+		solo_ns = kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met,
+					    measured_ns(launch), &lesson);
+	pthread_mutex_lock(device_lock);
+	kc_engine_contended(&lesson, solo_ns);
 	launch->order.decided_after = event_after(launch->order.known + launch->order.measured_after);
+	pthread_mutex_unlock(device_lock);
 }
 
 void kc__learn_transfer(struct kc_transfer *transfer)

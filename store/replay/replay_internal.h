@@ -38,6 +38,9 @@ struct kc__op {
 	/* As recorded (struct kc_order): how many events were known when it was predicted, and the numbers of its own;
 	 * 0: not recorded. A decision comes after the measurement, which comes after what was known. */
 	uint64_t known, measured_event, decided_event;
+	struct {
+		int64_t solo_ns, low_ns, high_ns, span_ns; /* solo 0: nothing */
+	} said;                                            /* what the run itself predicted of a launch */
 	/* From here on the replay's own. */
 	int64_t known_ns; /* when its measurement becomes known */
 	uint8_t met;      /* enum kc_overlap, as known by then */

@@ -80,6 +80,10 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->arguments = sqlite3_column_int64(row, 7);
 	set_order(op, row, 8);
 	op->predicted_at_ns = time_at(row, 11);
+	op->said.solo_ns = time_at(row, 12);
+	op->said.low_ns = time_at(row, 13);
+	op->said.high_ns = time_at(row, 14);
+	op->said.span_ns = time_at(row, 15);
 	return 0;
 }
 
@@ -144,10 +148,10 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 
 /* Times of launches count from the process's start; those of transfers are brought to the same. */
 static const char *const texts[KC__LOADS] = {
-    [KC__LOAD_LAUNCHES] =
-	"SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments, known,"
-	" known + measured_after, known + measured_after + decided_after, launched - lead FROM launch_row"
-	" WHERE id BETWEEN ?1 AND ?2",
+    [KC__LOAD_LAUNCHES] = "SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments, known,"
+			  " known + measured_after, known + measured_after + decided_after, launched - lead,"
+			  " solo, solo - below, solo + above, span FROM launch_row"
+			  " WHERE id BETWEEN ?1 AND ?2",
     [KC__LOAD_TRANSFERS] = "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result, t.known_events, t.measured_event, t.decided_event FROM transfer t "

@@ -41,9 +41,14 @@ static void decided(const struct kc_span *span, void *arg)
 	struct kc__op *op = span->owner;
 	struct replay *r = arg;
 
-	if (op->of->unpredictable == KC_PREDICTED)
-		kc_engine_decided(kc__subject_engine(r->subject), variant_of(op), &op->kept, op->met, &span->met,
-				  measured_ns(op));
+	struct kc_lesson lesson;
+	int64_t solo_ns;
+
+	if (op->of->unpredictable != KC_PREDICTED)
+		return;
+	solo_ns = kc_engine_decided(kc__subject_engine(r->subject), variant_of(op), &op->kept, op->met, &span->met,
+				    measured_ns(op), &lesson);
+	kc_engine_contended(&lesson, solo_ns);
 }
 
 /* Nothing still awaited on this device can have started before. */
@@ -182,6 +187,16 @@ static void note_prediction(struct kc_replay_launch *l, const struct kc__op *op,
 	l->concurrency_case = p->placement.concurrency_case;
 }
 
+/* What the run learned from a launch depended on what it had predicted itself. */
+static void keep_what_was_said(struct kc__op *op)
+{
+	if (op->said.solo_ns <= 0)
+		return;
+	op->kept.solo_ns = op->said.solo_ns;
+	op->kept.slowdown = (float)((double)op->said.span_ns / (double)op->said.solo_ns);
+	kc_engine_interval(op->said.low_ns, op->said.high_ns, op->kept.slowdown, &op->kept);
+}
+
 static void predict(struct replay *r, struct kc__op *op, struct kc_replay_launch *l, struct kc_placement *plain)
 {
 	struct kc__replay_site *site = op->at->site;
@@ -202,6 +217,8 @@ static void predict(struct replay *r, struct kc__op *op, struct kc_replay_launch
 	l->novelty = prospect.novelty;
 	note_prediction(l, op, &p);
 	note_models(l, op->of, &p, op->kept.contended);
+	if (r->recorded.on)
+		keep_what_was_said(op);
 }
 
 static void count(struct replay *r, const struct kc_replay_launch *l)
