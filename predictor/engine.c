@@ -190,25 +190,28 @@ static void predict_by_sizes(struct kc_engine_variant *variant)
 		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &variant->scale, &variant->by_sizes);
 }
 
-/* From other sizes of its kernel; of its block shape, where the code tells the work. 0: none was measured. */
-static int by_sizes(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_solo *solo)
+/* From other sizes of its kernel; of its block shape, where the code tells the work. 0: none was measured. held: the
+ * lock is. */
+static int by_sizes(const struct kc_engine *engine, struct kc_engine_variant *variant, int held, struct kc_solo *solo)
 {
 	uint32_t generation = atomic_load_explicit(
 	    variant->work.counted ? &variant->key->sizes_generation : &variant->kernel->scalings, memory_order_acquire);
 
 	if (!generation)
 		return 0;
-	lock(engine);
+	if (!held)
+		lock(engine);
 	if (variant->sizes_seen != generation) {
 		predict_by_sizes(variant);
 		variant->sizes_seen = generation;
 	}
 	*solo = variant->by_sizes;
-	unlock(engine);
+	if (!held)
+		unlock(engine);
 	return solo->model != KC_MODEL_NONE;
 }
 
-struct kc_solo kc_engine_solo(const struct kc_engine *engine, struct kc_engine_variant *variant)
+static struct kc_solo solo_of(const struct kc_engine *engine, struct kc_engine_variant *variant, int held)
 {
 	struct kc_belief own, key = {0}, device;
 	struct kc_solo solo;
@@ -216,7 +219,7 @@ struct kc_solo kc_engine_solo(const struct kc_engine *engine, struct kc_engine_v
 	kc_published_read(&variant->learned.published, &own);
 	if (own.count)
 		return kc_forecast_solo(&variant->work, &own, NULL, NULL);
-	if (!count_of(&variant->measured) && by_sizes(engine, variant, &solo))
+	if (!count_of(&variant->measured) && by_sizes(engine, variant, held, &solo))
 		return solo;
 	if (!variant->work.counted) /* else the sizes of the key say more than its λ */
 		kc_published_read(&variant->key->learned[KC_UNIT_NOMINAL].published, &key);
@@ -249,7 +252,7 @@ void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *var
 	    .launch = outlook_of(variant),
 	    .name = variant->name,
 	    .novelty = kc_engine_novelty(variant),
-	    .solo = kc_engine_solo(engine, variant),
+	    .solo = solo_of(engine, variant, 0),
 	    .alone = count_of(&variant->solos) != 0,
 	    .device = &variant->kernel->device->experience,
 	    .kernel = &variant->kernel->experience,
@@ -295,14 +298,11 @@ static void count_measured(struct kc_engine_variant *variant)
 	add_one(&variant->kernel->measured);
 }
 
-int kc_engine_weigh(const struct kc_engine *engine, struct kc_engine_variant *variant,
-		    const struct kc_engine_launch *launch, int64_t measured_ns, struct kc_outcome *outcome)
+void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
+			const struct kc_engine_launch *launch, int64_t measured_ns)
 {
 	struct kc_engine_kernel *kernel = variant->kernel;
-
-	if (measured_ns <= 0)
-		return 0;
-	*outcome = (struct kc_outcome){
+	struct kc_outcome outcome = {
 	    .device = &kernel->device->experience,
 	    .kernel = &kernel->experience,
 	    .name = variant->name,
@@ -311,21 +311,17 @@ int kc_engine_weigh(const struct kc_engine *engine, struct kc_engine_variant *va
 	    .low_ns = launch->low_ns,
 	    .high_ns = launch->high_ns,
 	    .novelty = kc_engine_novelty(variant),
-	    .solo = kc_engine_solo(engine, variant),
+	    .solo = solo_of(engine, variant, 1),
 	    .measured_ns = measured_ns,
 	};
-	lock(engine);
+
+	if (measured_ns <= 0)
+		return;
+	kc_outlook_measured(&outcome);
+	if (kc_outlook_is_news(&outcome, count_of(&variant->measured)))
+		add_one(&variant->news);
 	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
-	unlock(engine);
-	return 1;
-}
-
-void kc_engine_measured(struct kc_engine_variant *variant, const struct kc_outcome *outcome)
-{
-	kc_outlook_measured(outcome);
-	if (kc_outlook_is_news(outcome, count_of(&variant->measured)))
-		add_one(&variant->news);
 	count_measured(variant);
 }
 
@@ -337,15 +333,11 @@ static void learn_size(struct kc_engine_key *key, const struct kc_work *work, co
 	add_one(&key->sizes_generation);
 }
 
-int64_t kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
-			  const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
-			  int64_t measured_ns, struct kc_lesson *lesson)
+void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
+		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
+		       int64_t measured_ns)
 {
-	int64_t solo_ns;
-
-	if (measured_ns <= 0)
-		return 0;
-	*lesson = (struct kc_lesson){
+	struct kc_lesson lesson = {
 	    .work = &variant->work,
 	    .lambda = &variant->learned.lambda,
 	    .contention = overlap == KC_OVERLAP_UNKNOWN ? NULL : &variant->contention,
@@ -356,21 +348,15 @@ int64_t kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *va
 	    .solos = count_of(&variant->solos),
 	    .measured_ns = measured_ns,
 	};
-	lock(engine);
-	solo_ns = kc_outlook_decided(lesson);
-	if (!lesson->overlapped && variant->work.counted)
+
+	if (measured_ns <= 0)
+		return;
+	kc_outlook_learn(&lesson);
+	if (!lesson.overlapped && variant->work.counted)
 		learn_size(variant->key, &variant->work, &variant->size, measured_ns);
-	unlock(engine);
-	if (!lesson->overlapped)
+	if (!lesson.overlapped)
 		add_one(&variant->solos);
 	publish_variant(engine, variant);
-	return solo_ns;
-}
-
-void kc_engine_contended(const struct kc_lesson *lesson, int64_t solo_ns)
-{
-	if (solo_ns > 0)
-		kc_outlook_contended(lesson, solo_ns);
 }
 
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
@@ -378,10 +364,8 @@ void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, c
 {
 	struct kc_engine_publication publication = {0};
 
-	lock(engine);
 	learn_size(key, work, size, measured_ns);
 	kc_lambda_learn(&key->learned[KC_UNIT_COUNTED].lambda, work, measured_ns, 0, 1);
-	unlock(engine);
 	publish_parents(engine, key, KC_UNIT_COUNTED, &publication);
 }
 

@@ -18,10 +18,9 @@
  * The moments of a launch, in their order:
  *
  *   predict     before the call: kc_engine_ask() and kc_engine_predict()
- *   measured    its measured time has become known: kc_engine_weigh() and
- *               kc_engine_measured()
+ *   measured    its measured time has become known: kc_engine_measured()
  *   decided     it has become known which launches it overlapped:
- *               kc_engine_decided() and kc_engine_contended()
+ *               kc_engine_decided()
  *   forgotten   nothing learned so far may be used any more: kc_engine_forget()
  *
  * Threads: predict may run on any thread; all else on one thread, the learner.
@@ -176,8 +175,7 @@ void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, con
 /* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */
 void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before);
 
-/* Its time alone, as believed now. Any thread, the lock not held. */
-struct kc_solo kc_engine_solo(const struct kc_engine *engine, struct kc_engine_variant *variant);
+/* By how often its launch shape and its kernel were measured. */
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
 
 /* The first half of predict: all that is known of the launch before it has a place on the timeline. */
@@ -192,24 +190,20 @@ void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdow
 /* What it puts on the device, for the launches that overlap it. */
 struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t solo_ns);
 
-/* The first half of measured: what was believed of the launch until now. 1; 0: measured_ns is no more than 0, which
- * teaches nothing. */
-int kc_engine_weigh(const struct kc_engine *engine, struct kc_engine_variant *variant,
-		    const struct kc_engine_launch *launch, int64_t measured_ns, struct kc_outcome *outcome);
-/* The second half: it is learned from. The driver may serialise it with predictions on the device. */
-void kc_engine_measured(struct kc_engine_variant *variant, const struct kc_outcome *outcome);
-/* The first half of decided: what ran alone teaches λ and sizes. overlap: enum kc_overlap (overlap.h). met: what the
- * launches that it overlapped put on the device meanwhile. Returns the solo time for the second half, and *lesson. */
-int64_t kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
-			  const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
-			  int64_t measured_ns, struct kc_lesson *lesson);
-/* The second half: contention learns, unless solo_ns is 0. The driver may serialise it with predictions on the device.
- */
-void kc_engine_contended(const struct kc_lesson *lesson, int64_t solo_ns);
+/* The learner's functions below: the driver's lock is held. The driver may also keep launches of the device from being
+ * predicted meanwhile, so that a prediction uses all of an event or nothing of it. */
+
+/* measured_ns of no more than 0 teach nothing. */
+void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
+			const struct kc_engine_launch *launch, int64_t measured_ns);
+/* overlap: enum kc_overlap (overlap.h). met: what the launches that it overlapped put on the device meanwhile. */
+void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
+		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
+		       int64_t measured_ns);
 /* A launch of another variant of the same key ran alone for measured_ns, and the code now tells its work. */
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
 			  const struct kc_curve_point *size, int64_t measured_ns);
-/* What is believed of the variant, whose work is counted, serves as a measured size. The lock is held. */
+/* What is believed of the variant, whose work is counted, serves as a measured size. */
 void kc_engine_learn_known(struct kc_engine_variant *variant);
 
 int64_t kc_engine_copy_ns(const struct kc_engine_device *device, uint32_t kind, enum kc_copy_route route,

@@ -473,6 +473,9 @@ struct kc_load kc__learn_load(const struct kc_launch *launch);
 /* met: what the launches it overlapped put on the device meanwhile. */
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(struct kc_transfer *transfer);
+/* The first launch of the variant, made before the code was read, ran alone for so long: what the code says of it. */
+void kc__learn_size(struct kc__variant *variant, const struct kc_work *work, const struct kc_curve_point *size,
+		    int64_t measured_ns);
 /* What belongs to no launch has been taken in. kernel: NULL: of none. */
 void kc__learn_event(enum kc_order_event kind, const struct kc__kernel *kernel);
 

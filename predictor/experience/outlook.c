@@ -232,19 +232,16 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	learn_tick(o->device, o->measured_ns);
 }
 
-/* Where λ was learned from launches that ran alone, one that overlapped others teaches it nothing more. */
-int64_t kc_outlook_decided(const struct kc_lesson *lesson)
+/* The slowdown refers to the solo time as known now, not at the launch. Where λ was learned from launches that ran
+ * alone, one that overlapped others teaches it nothing more. */
+void kc_outlook_learn(const struct kc_lesson *lesson)
 {
 	struct kc_belief belief = kc_lambda_belief(lesson->lambda, 0);
 	struct kc_solo solo = kc_forecast_solo(lesson->work, &belief, NULL, NULL);
 
+	if (lesson->contention && belief.count)
+		kc_contention_learn(lesson->contention, &lesson->meeting, &lesson->met, solo.ns, lesson->measured_ns);
 	if (!lesson->overlapped || !lesson->solos)
 		kc_lambda_learn(lesson->lambda, lesson->work, lesson->measured_ns, lesson->overlapped,
 				lesson->slowdown);
-	return lesson->contention && belief.count ? solo.ns : 0;
-}
-
-void kc_outlook_contended(const struct kc_lesson *lesson, int64_t solo_ns)
-{
-	kc_contention_learn(lesson->contention, &lesson->meeting, &lesson->met, solo_ns, lesson->measured_ns);
 }

@@ -110,10 +110,6 @@ struct kc_lesson {
 	int64_t measured_ns;
 };
 
-/* λ learns. Returns the solo time as believed until then, to which the slowdown refers; 0: contention has nothing to
- * learn, as the solo time or the overlap is unknown. */
-int64_t kc_outlook_decided(const struct kc_lesson *lesson);
-/* Contention learns, from a solo time > 0. The caller may serialise it with predictions on the device. */
-void kc_outlook_contended(const struct kc_lesson *lesson, int64_t solo_ns);
+void kc_outlook_learn(const struct kc_lesson *lesson);
 
 #endif

@@ -113,12 +113,9 @@ static void learn(struct bench *b, uint32_t shape, const struct kc_prediction *s
 	    .solos = s->measured++,
 	    .measured_ns = measured_ns,
 	};
-	int64_t solo_ns;
 
 	kc_outlook_measured(&outcome);
-	solo_ns = kc_outlook_decided(&lesson);
-	if (solo_ns > 0)
-		kc_outlook_contended(&lesson, solo_ns);
+	kc_outlook_learn(&lesson);
 	if (kc_lambda_is_news(&s->lambda, &s->belief))
 		s->belief = kc_lambda_belief(&s->lambda, 1);
 }

@@ -59,12 +59,9 @@ static void learn(struct fixture *f, const struct kc_placement *placed, int over
 	    .solos = solos,
 	    .measured_ns = ns,
 	};
-	int64_t solo_ns;
 
 	lesson.met.of[KC_LOAD_ISSUE] = overlapped ? 0.5f : 0;
-	solo_ns = kc_outlook_decided(&lesson);
-	if (solo_ns > 0)
-		kc_outlook_contended(&lesson, solo_ns);
+	kc_outlook_learn(&lesson);
 }
 
 /* By λ alone: no context is known. */

@@ -84,7 +84,7 @@ static void count(struct kc__early *early)
 
 	if (!formula || early->measured_ns <= 0 || !work_of(variant, formula, &work, &size))
 		return;
-	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, &work, &size, early->measured_ns);
+	kc__learn_size(variant, &work, &size, early->measured_ns);
 	early->measured_ns = 0;
 }
 

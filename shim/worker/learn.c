@@ -26,9 +26,18 @@ static void fill_key(struct kc_lambda_entry *entry, const struct kc__key *key)
 		entry->block[i] = (uint16_t)key->block.block[i];
 }
 
+/* What has been published by an event, at most of device, key and variant: the journal gets it when no lock is held. */
+static struct {
+	struct kc_lambda_entry at[3];
+	uint32_t count;
+} history;
+
 static void published(const struct kc_engine_publication *p, void *unused)
 {
-	struct kc_lambda_entry entry = {
+	struct kc_lambda_entry *entry = &history.at[history.count++];
+
+	(void)unused;
+	*entry = (struct kc_lambda_entry){
 	    .level = p->model,
 	    .device = ENTRY_OF(struct kc__device, p->device)->ordinal,
 	    .state = p->belief.state,
@@ -37,19 +46,43 @@ static void published(const struct kc_engine_publication *p, void *unused)
 	    .variance = p->lambda->variance,
 	    .time_ns = kc__now_ns(),
 	};
-
-	(void)unused;
 	if (p->key)
-		fill_key(&entry, ENTRY_OF(struct kc__key, p->key));
+		fill_key(entry, ENTRY_OF(struct kc__key, p->key));
 	for (int i = 0; p->variant && i < 3; i++)
-		entry.grid[i] = ENTRY_OF(struct kc__variant, p->variant)->dims.grid[i];
-	kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &entry, sizeof(entry));
+		entry->grid[i] = ENTRY_OF(struct kc__variant, p->variant)->dims.grid[i];
+}
+
+static void put_history(void)
+{
+	for (uint32_t i = 0; i < history.count; i++)
+		kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
+	history.count = 0;
+}
+
+/* An event begins. Until it ends no launch of the device is predicted, so that a prediction uses all of it or nothing:
+ * about a microsecond. The engine's lock comes before the device's. */
+static void begin_event(struct kc__device *device)
+{
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	pthread_mutex_lock(&device->lock);
+}
+
+/* Returns its number, counted from an earlier event. */
+static uint32_t end_event(struct kc__device *device, uint64_t earlier)
+{
+	uint64_t number = kc_engine_event(&kc__shim.engine);
+
+	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	put_history();
+	return (uint32_t)(number - earlier);
 }
 
 void kc__learn_begin(void)
 {
 	kc__shim.engine.driver = (struct kc_engine_driver){lock, unlock, published, NULL};
 	kc__shim.engine.states = 0;
+	history.count = 0;
 	atomic_store(&kc__shim.engine.events, 0);
 }
 
@@ -99,12 +132,6 @@ static int64_t measured_ns(const struct kc_launch *launch)
 	return launch->measured_end_ns - launch->measured_start_ns;
 }
 
-/* The event that has just been taken in, counted from an earlier one. */
-static uint32_t event_after(uint64_t earlier)
-{
-	return (uint32_t)(kc_engine_event(&kc__shim.engine) - earlier);
-}
-
 /* The device's lock is held. */
 static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
 {
@@ -116,22 +143,17 @@ static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_
 		kc_timeline_measured(stream->device->timeline, stream->lane, ticket, start_ns, end_ns);
 }
 
-/* With the device's lock held, so that a prediction uses all of an event or nothing of it. */
 void kc__learn_measured(struct kc_launch *launch)
 {
-	pthread_mutex_t *device_lock = &kc__shim.devices[launch->device].lock;
+	struct kc__device *device = &kc__shim.devices[launch->device];
 	struct kc__variant *variant = current_variant(launch);
 	struct kc_engine_launch kept = engine_launch(launch);
-	struct kc_outcome outcome;
-	bool teaches =
-	    variant && kc_engine_weigh(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch), &outcome);
 
-	pthread_mutex_lock(device_lock);
+	begin_event(device);
 	correct_timeline(launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
-	if (teaches)
-		kc_engine_measured(&variant->engine, &outcome);
-	launch->order.measured_after = event_after(launch->order.known);
-	pthread_mutex_unlock(device_lock);
+	if (variant)
+		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
+	launch->order.measured_after = end_event(device, launch->order.known);
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
@@ -146,32 +168,35 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	struct kc__variant *first =
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
 	struct kc_engine_launch kept = engine_launch(launch);
-	pthread_mutex_t *device_lock = &kc__shim.devices[launch->device].lock;
-	struct kc_lesson lesson;
-	int64_t solo_ns = 0;
+	struct kc__device *device = &kc__shim.devices[launch->device];
 	struct kc__variant *variant;
 
 	/* The first launch of a variant also counts as a size, once its code is read. */
 	if (first && launch->overlap == KC_OVERLAP_NONE)
 		kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
 	variant = current_variant(launch);
+	begin_event(device);
 	if (variant)
-		solo_ns = kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met,
-					    measured_ns(launch), &lesson);
-	pthread_mutex_lock(device_lock);
-	kc_engine_contended(&lesson, solo_ns);
-	launch->order.decided_after = event_after(launch->order.known + launch->order.measured_after);
-	pthread_mutex_unlock(device_lock);
+		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
+	launch->order.decided_after = end_event(device, launch->order.known + launch->order.measured_after);
 }
 
 void kc__learn_transfer(struct kc_transfer *transfer)
 {
 	struct kc__device *device = &kc__shim.devices[transfer->device];
 
-	pthread_mutex_lock(&device->lock);
+	begin_event(device);
 	correct_timeline(transfer->stream, transfer->ticket, transfer->measured_start_ns, transfer->measured_end_ns);
 	kc_engine_copy_measured(&device->engine, transfer->kind, transfer->bytes,
 				transfer->measured_end_ns - transfer->measured_start_ns);
-	transfer->order.measured_after = event_after(transfer->order.known);
-	pthread_mutex_unlock(&device->lock);
+	transfer->order.measured_after = end_event(device, transfer->order.known);
+}
+
+void kc__learn_size(struct kc__variant *variant, const struct kc_work *work, const struct kc_curve_point *size,
+		    int64_t measured)
+{
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, work, size, measured);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	put_history();
 }

@@ -41,14 +41,9 @@ static void decided(const struct kc_span *span, void *arg)
 	struct kc__op *op = span->owner;
 	struct replay *r = arg;
 
-	struct kc_lesson lesson;
-	int64_t solo_ns;
-
-	if (op->of->unpredictable != KC_PREDICTED)
-		return;
-	solo_ns = kc_engine_decided(kc__subject_engine(r->subject), variant_of(op), &op->kept, op->met, &span->met,
-				    measured_ns(op), &lesson);
-	kc_engine_contended(&lesson, solo_ns);
+	if (op->of->unpredictable == KC_PREDICTED)
+		kc_engine_decided(kc__subject_engine(r->subject), variant_of(op), &op->kept, op->met, &span->met,
+				  measured_ns(op));
 }
 
 /* Nothing still awaited on this device can have started before. */
@@ -67,12 +62,8 @@ static int64_t watermark_ns(const struct kc__replay_site *site, int64_t now_ns)
 
 static int learn_measured(struct replay *r, struct kc__op *op)
 {
-	struct kc_outcome outcome;
-
-	if (!kc_engine_weigh(kc__subject_engine(r->subject), variant_of(op), &op->kept, measured_ns(op), &outcome))
-		return 0;
-	kc_engine_measured(variant_of(op), &outcome);
-	return kc__past_add(&op->of->launched->past, measured_ns(op));
+	kc_engine_measured(kc__subject_engine(r->subject), variant_of(op), &op->kept, measured_ns(op));
+	return measured_ns(op) > 0 ? kc__past_add(&op->of->launched->past, measured_ns(op)) : 0;
 }
 
 static int measured_launch(struct replay *r, struct kc__op *op)
