@@ -591,7 +591,7 @@ static void a_choice_that_moves_with_the_block(void **state)
 /* A warp's neighbours in shared memory: one request and one pass for 32 threads, and nothing of global memory. */
 static void what_warps_count_in_shared_memory(void **state)
 {
-	static const char of_a_warp[] = "0.03125, in warps of 32 threads in x that all take part";
+	static const char of_a_warp[] = "0.03125, for warps of 32 threads in x, all active";
 	struct kc_cost_story story;
 
 	(void)state;

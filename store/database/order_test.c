@@ -336,7 +336,8 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
 	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
 	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;"                      \
-	"ALTER TABLE stream DROP COLUMN lane;"                                                                         \
+	"ALTER TABLE stream DROP COLUMN lane; DROP INDEX kernel_name_pending;"                                         \
+	"ALTER TABLE kernel DROP COLUMN name_pending;"                                                                 \
 	"DELETE FROM schema WHERE version = 9; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
 
 static void make_version_8(void)
