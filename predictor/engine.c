@@ -248,17 +248,15 @@ struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t s
 void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_answers *answers,
 		   struct kc_prospect *prospect)
 {
-	*prospect = (struct kc_prospect){
-	    .launch = outlook_of(variant),
-	    .name = variant->name,
-	    .novelty = kc_engine_novelty(variant),
-	    .solo = solo_of(engine, variant, 0),
-	    .alone = count_of(&variant->solos) != 0,
-	    .device = &variant->kernel->device->experience,
-	    .kernel = &variant->kernel->experience,
-	    .answers = answers,
-	    .news = count_of(&variant->news),
-	};
+	prospect->launch = outlook_of(variant);
+	prospect->name = variant->name;
+	prospect->novelty = kc_engine_novelty(variant);
+	prospect->solo = solo_of(engine, variant, 0);
+	prospect->alone = count_of(&variant->solos) != 0;
+	prospect->device = &variant->kernel->device->experience;
+	prospect->kernel = &variant->kernel->experience;
+	prospect->answers = answers;
+	prospect->news = count_of(&variant->news);
 }
 
 void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch)

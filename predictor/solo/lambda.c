@@ -67,18 +67,6 @@ static double half_width(const struct kc_lambda *node)
 	return t95(freedom) * sqrt(node->variance * (1 + is_leaf)) * node->widening;
 }
 
-struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state)
-{
-	return (struct kc_belief){
-	    .log_lambda = log_lambda,
-	    .half_width = half_width,
-	    .factor = expf(-log_lambda),
-	    .width = expf(half_width),
-	    .count = count,
-	    .state = state,
-	};
-}
-
 struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 {
 	return kc_belief_of((float)node->log_value, (float)half_width(node), node->count, state);

@@ -40,7 +40,17 @@ struct kc_lambda {
 };
 
 /* Fills in what follows from the two logarithms. */
-struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state);
+static inline struct kc_belief kc_belief_of(float log_lambda, float half_width, uint32_t count, uint32_t state)
+{
+	return (struct kc_belief){
+	    .log_lambda = log_lambda,
+	    .half_width = half_width,
+	    .factor = expf(-log_lambda),
+	    .width = expf(half_width),
+	    .count = count,
+	    .state = state,
+	};
+}
 
 /* A node starts from its parent, or from the built-in prior where parent is NULL. */
 void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
