@@ -63,6 +63,7 @@ struct kc__device {
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 	struct kc_engine_device engine;
 	struct kc_history history;  /* with timeline */
+	int64_t seen_ns;            /* likewise: the host time of what it was last told */
 	struct kc_answers *answers; /* likewise */
 };
 
@@ -349,6 +350,15 @@ struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shap
 void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims);
 void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims);
 void kc__recall_variant(struct kc__variant *variant, const char *arguments);
+
+/* The device's lock is held. The host time of what the timeline is told next, which was now_ns before the lock: no two
+ * are the same, and their order is the timeline's. (No clock is read under the lock: the application may have put its
+ * own in place of the C library's.) */
+static inline int64_t kc__in_order(struct kc__device *device, int64_t now_ns)
+{
+	device->seen_ns = now_ns > device->seen_ns ? now_ns : device->seen_ns + 1;
+	return device->seen_ns;
+}
 
 /* streams.c */
 /* NULL: not known, as its device is not, or as the table is full. */

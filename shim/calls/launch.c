@@ -62,13 +62,6 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 		known->variant = variant;
 }
 
-/* With the device's lock held, so that the order of these times is that in which the timeline saw the launches. */
-static void stamp(struct kc_launch *launch)
-{
-	launch->predicted_at_ns = kc__now_ns();
-	launch->order.known = kc_engine_known(&kc__shim.engine);
-}
-
 /* What is asked before the lock and what is read under it are to be of one moment: it is asked again if something was
  * learned in between, which takes a fraction of a microsecond and happens with one launch in thousands. */
 static void ask_and_lock(struct kc__device *device, struct kc__variant *variant, struct kc_prospect *prospect)
@@ -94,7 +87,8 @@ static void predict(struct kc__stream *stream, struct kc__variant *variant, stru
 	struct kc_prediction p;
 
 	ask_and_lock(device, variant, &prospect);
-	stamp(launch);
+	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
+	launch->order.known = kc_engine_known(&kc__shim.engine);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	pthread_mutex_unlock(&device->lock);
 	launch->novelty = (uint8_t)prospect.novelty;
@@ -122,6 +116,8 @@ static void predict(struct kc__stream *stream, struct kc__variant *variant, stru
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
 {
 	memset(launch, 0, sizeof(*launch));
+	launch->predicted_at_ns = kc__now_ns();
+	launch->order.known = kc_engine_known(&kc__shim.engine);
 	for (int i = 0; i < 3; i++) {
 		launch->grid[i] = dims->grid[i];
 		launch->block[i] = (uint16_t)dims->block[i];
@@ -141,8 +137,6 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 		launch->stream = known->stream->id;
 	if (known->variant)
 		predict(known->stream, known->variant, launch);
-	else
-		stamp(launch);
 }
 
 bool kc__launch_enter(void)

@@ -16,13 +16,17 @@ static bool watching(void)
 	return kc__recording() && !kc__thread.depth;
 }
 
-/* With its device's lock held, which unlock_stream() gives back. NULL: nothing is recorded, or it is not known. */
-static struct kc__stream *lock_stream(CUstream handle, bool per_thread)
+/* With its device's lock held, which unlock_stream() gives back; *now_ns is the time of what the timeline is told.
+ * NULL: nothing is recorded, or it is not known. */
+static struct kc__stream *lock_stream(CUstream handle, bool per_thread, int64_t *now_ns)
 {
 	struct kc__stream *stream = watching() ? kc__stream_of(handle, per_thread) : NULL;
 
-	if (stream)
-		pthread_mutex_lock(&stream->device->lock);
+	if (!stream)
+		return NULL;
+	*now_ns = kc__now_ns();
+	pthread_mutex_lock(&stream->device->lock);
+	*now_ns = kc__in_order(stream->device, *now_ns);
 	return stream;
 }
 
@@ -39,10 +43,10 @@ static void device_idle(const CUcontext *only)
 	struct kc__device *device = watching() ? kc__current_device(&kc__thread, &context) : NULL;
 
 	if (device && (!only || *only == context)) {
-		int64_t now;
+		int64_t now = kc__now_ns();
 
 		pthread_mutex_lock(&device->lock);
-		now = kc__now_ns();
+		now = kc__in_order(device, now);
 		kc_timeline_device_idle(device->timeline, now);
 		kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
 		pthread_mutex_unlock(&device->lock);
@@ -81,11 +85,10 @@ KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
 static void stream_is_idle(CUstream handle, bool per_thread)
 {
 	int saved_errno = errno;
-	struct kc__stream *stream = lock_stream(handle, per_thread);
+	int64_t now;
+	struct kc__stream *stream = lock_stream(handle, per_thread, &now);
 
 	if (stream) {
-		int64_t now = kc__now_ns();
-
 		kc_timeline_stream_idle(stream->device->timeline, stream->lane, now);
 		kc__put_stream_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
 		unlock_stream(stream);
@@ -111,13 +114,12 @@ static void occupied(CUstream handle, bool per_thread, int64_t ns)
 	int saved_errno = errno;
 	struct kc_placement placement;
 	struct kc__stream *stream;
+	int64_t now;
 
 	if (!watching() || kc__capturing(handle, per_thread))
 		return;
-	stream = lock_stream(handle, per_thread);
+	stream = lock_stream(handle, per_thread, &now);
 	if (stream) {
-		int64_t now = kc__now_ns();
-
 		kc_timeline_occupy(stream->device->timeline, stream->lane, now, ns, &placement);
 		kc__put_stream_call(stream->device, stream, KC_CALL_OCCUPY, now, ns);
 		unlock_stream(stream);
@@ -150,11 +152,11 @@ HOST_FUNCTION(cuStreamAddCallback_ptsz, (CUstream stream, CUstreamCallback fn, v
 /* When what the stream has been given so far is predicted to be done; 0: not known. */
 static int64_t stream_done_ns(CUstream handle, bool per_thread)
 {
-	struct kc__stream *stream = lock_stream(handle, per_thread);
-	int64_t done_ns = 0;
+	int64_t done_ns = 0, now;
+	struct kc__stream *stream = lock_stream(handle, per_thread, &now);
 
 	if (stream) {
-		done_ns = kc_timeline_tail(stream->device->timeline, stream->lane, kc__now_ns());
+		done_ns = kc_timeline_tail(stream->device->timeline, stream->lane, now);
 		unlock_stream(stream);
 	}
 	return done_ns;
@@ -194,16 +196,17 @@ static void stream_waits(CUstream handle, CUevent event, bool per_thread)
 {
 	int saved_errno = errno;
 	struct kc__stream *stream;
+	int64_t now;
 	struct kc__event *e;
 
 	if (!watching() || kc__capturing(handle, per_thread) || !(e = kc__event_of(event, false)))
 		return;
-	stream = lock_stream(handle, per_thread);
+	stream = lock_stream(handle, per_thread, &now);
 	if (stream) {
 		int64_t ready_ns = atomic_load_explicit(&e->ready_ns, memory_order_relaxed);
 
 		kc_timeline_wait(stream->device->timeline, stream->lane, ready_ns);
-		kc__put_stream_call(stream->device, stream, KC_CALL_WAIT, kc__now_ns(), ready_ns);
+		kc__put_stream_call(stream->device, stream, KC_CALL_WAIT, now, ready_ns);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;

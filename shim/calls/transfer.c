@@ -41,8 +41,9 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		return false;
 	}
 	call->stream = stream;
-	pthread_mutex_lock(&stream->device->lock);
 	now = kc__now_ns();
+	pthread_mutex_lock(&stream->device->lock);
+	now = kc__in_order(stream->device, now);
 	known = kc_engine_known(&kc__shim.engine);
 	kc_timeline_copy(stream->device->timeline, stream->lane, now, kc_transfer_route(kind),
 			 kc_engine_copy_ns(&stream->device->engine, kind, kc_transfer_route(kind), bytes), &placement);
@@ -84,8 +85,9 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 	if (result != CUDA_SUCCESS) {
 		kc__cancel(call->stream, call->ticket);
 	} else if (synchronous) {
-		pthread_mutex_lock(&call->stream->device->lock);
 		now = kc__now_ns();
+		pthread_mutex_lock(&call->stream->device->lock);
+		now = kc__in_order(call->stream->device, now);
 		kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, now);
 		kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now, 0);
 		pthread_mutex_unlock(&call->stream->device->lock);

@@ -163,12 +163,14 @@ void kc__stream_destroyed(CUstream stream)
 {
 	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
 	struct kc__stream *s = kc__find(&kc__shim.streams, key, 2);
+	int64_t now;
 
 	if (!s || atomic_exchange_explicit(&s->gone, 1, memory_order_acq_rel))
 		return;
+	now = kc__now_ns();
 	pthread_mutex_lock(&s->device->lock);
 	kc_timeline_stream_gone(s->device->timeline, s->lane);
-	kc__put_stream_call(s->device, s, KC_CALL_DESTROY, kc__now_ns(), 0);
+	kc__put_stream_call(s->device, s, KC_CALL_DESTROY, kc__in_order(s->device, now), 0);
 	pthread_mutex_unlock(&s->device->lock);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s->device->lanes[s->lane / 64] &= ~(1ull << s->lane % 64);

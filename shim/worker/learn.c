@@ -44,7 +44,6 @@ static void published(const struct kc_engine_publication *p, void *unused)
 	    .count = p->belief.count,
 	    .log_value = p->lambda->log_value,
 	    .variance = p->lambda->variance,
-	    .time_ns = kc__now_ns(),
 	};
 	if (p->key)
 		fill_key(entry, ENTRY_OF(struct kc__key, p->key));
@@ -54,8 +53,10 @@ static void published(const struct kc_engine_publication *p, void *unused)
 
 static void put_history(void)
 {
-	for (uint32_t i = 0; i < history.count; i++)
+	for (uint32_t i = 0; i < history.count; i++) {
+		history.at[i].time_ns = kc__now_ns();
 		kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
+	}
 	history.count = 0;
 }
 
