@@ -152,15 +152,16 @@ struct kc_launch {
 	uint8_t novelty;          /* enum kc_novelty, known at prediction time */
 	uint32_t graph_launch;    /* 0: not by a graph */
 	uint32_t graph_node;
-	uint32_t ticket;       /* of the timeline; means nothing after the process */
-	uint32_t variant;      /* place in the shim's table; likewise */
-	uint64_t meeting;      /* kc_meeting_pack() of what was expected to run beside it; likewise */
-	uint64_t context;      /* kc_prediction.context; likewise */
-	float contended;       /* kc_engine_launch.contended; likewise */
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
-	uint64_t link;         /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
 	uint32_t call_site;    /* dictionary id; 0: not known */
 	uint32_t arguments;    /* dictionary id; 0: not known */
+	/* What the process needs until the launch is final, and nobody after it: */
+	uint32_t ticket;  /* of the timeline */
+	uint32_t variant; /* place in the shim's table */
+	uint64_t meeting; /* kc_meeting_pack() of what was expected to run beside it */
+	uint64_t context; /* kc_prediction.context */
+	uint64_t link;    /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
+	float contended;  /* kc_engine_launch.contended */
 	struct kc_order order;
 };
 
