@@ -65,7 +65,7 @@ FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 # Rooms and files of predictor and store that run inside applications. All else of them reads afterwards, and is in an
 # archive that libkerncast.so is not linked from.
 INSIDE    := $(addprefix predictor/,engine code concurrency device experience math solo papers/bsp papers/leftover papers/roofline) \
-  $(addprefix store/,common database journal replay)
+  $(addprefix store/,common database journal past)
 AFTER     := store/database/recovery.c
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
 
@@ -73,9 +73,8 @@ PREDICTOR := $(BUILD)/libpredictor.a
 STORE     := $(BUILD)/libstore.a
 PRELOADED := $(STORE) $(PREDICTOR)
 READERS   := $(BUILD)/libreaders.a
+# In this order: each may need what comes after it.
 ARCHIVES  := $(READERS) $(PRELOADED)
-# Together: store/replay leads back to store/query.
-LINKED    := -Wl,--start-group $(ARCHIVES) -Wl,--end-group
 SHIM      := $(BUILD)/libshim.a
 TOOLS     := $(BUILD)/libtools.a
 TESTS     := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
@@ -128,7 +127,7 @@ $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(call obj,$(TOOLS_SRC)) $(ARCHIVES)
-	$(CC) -o $@ $(filter %.o,$^) $(LINKED) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
+	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 # A test links the archive of its own folder before those below it.
@@ -136,7 +135,7 @@ test_archive = $(if $(filter $(BUILD)/tools/%,$(1)),$(TOOLS),$(if $(filter $(BUI
 $(filter $(BUILD)/tools/%,$(TESTS)): $(TOOLS)
 $(filter $(BUILD)/shim/%,$(TESTS)): $(SHIM)
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
-	$(CC) -o $@ $< $(call test_archive,$@) $(LINKED) $(SQLITE_LIBS) $(JSON_LIBS) \
+	$(CC) -o $@ $< $(call test_archive,$@) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) \
 	  $(ZLIB_LIBS) -lcmocka \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
@@ -176,7 +175,7 @@ $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 # --- bench
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
-	$(CC) -o $@ $< $(LINKED) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	$(CC) -o $@ $< $(ARCHIVES) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o

@@ -5,7 +5,7 @@
  */
 #include "loaded_code.h"
 
-#include "store/replay/past.h"
+#include "store/past/past.h"
 
 #include <string.h>
 

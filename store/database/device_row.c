@@ -63,7 +63,7 @@ void kc__device_row_read(sqlite3_stmt *row, struct kc_device_row *device)
 	device->identified = sqlite3_column_int(row, first + count + 2);
 }
 
-int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out)
+int kc__device_row_load(struct kc_store *s, int64_t id, struct kc_device_row *out)
 {
 	sqlite3_stmt *row = NULL;
 	int rc = sqlite3_prepare_v2(s->db, KC__DEVICE_COLUMNS " WHERE id = ?1", -1, &row, NULL);

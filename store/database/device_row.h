@@ -28,6 +28,6 @@ struct kc_device_row {
 /* Of the row that the query has come to. */
 void kc__device_row_read(struct sqlite3_stmt *row, struct kc_device_row *device);
 /* 1; 0: there is none of that id; -errno. */
-int kc__query_device(struct kc_store *s, int64_t id, struct kc_device_row *out);
+int kc__device_row_load(struct kc_store *s, int64_t id, struct kc_device_row *out);
 
 #endif

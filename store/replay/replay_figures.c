@@ -1,4 +1,6 @@
-#include "replay_internal.h"
+#include "replay_figures.h"
+#include "store/database/rollup.h"
+#include "store/query/report.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,19 +1,26 @@
-#include "replay_internal.h"
+#include "replay_recorded.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+enum due_kind { DUE_MEASURED, DUE_DECIDED, DUE_EVENT };
+struct kc__due_event {
+	uint64_t number;
+	uint32_t index; /* of the operation, or of the event that belongs to none */
+	enum due_kind kind;
+};
+
 static int by_number(const void *a, const void *b)
 {
-	const struct kc__due *x = a, *y = b;
+	const struct kc__due_event *x = a, *y = b;
 
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static void add_due(struct kc__recorded *recorded, uint64_t number, enum kc__due_kind kind, size_t index)
+static void add_due(struct kc__recorded *recorded, uint64_t number, enum due_kind kind, size_t index)
 {
 	if (number)
-		recorded->due[recorded->due_count++] = (struct kc__due){number, (uint32_t)index, kind};
+		recorded->due[recorded->due_count++] = (struct kc__due_event){number, (uint32_t)index, kind};
 }
 
 static int list_events(struct kc__recorded *recorded, const struct kc__ops *ops)
@@ -22,11 +29,11 @@ static int list_events(struct kc__recorded *recorded, const struct kc__ops *ops)
 	if (!recorded->due)
 		return -ENOMEM;
 	for (size_t i = 0; i < ops->count; i++) {
-		add_due(recorded, ops->at[i].measured_event, KC__DUE_MEASURED, i);
-		add_due(recorded, ops->at[i].decided_event, KC__DUE_DECIDED, i);
+		add_due(recorded, ops->at[i].measured_event, DUE_MEASURED, i);
+		add_due(recorded, ops->at[i].decided_event, DUE_DECIDED, i);
 	}
 	for (size_t i = 0; i < recorded->events.count; i++)
-		add_due(recorded, recorded->events.at[i].number, KC__DUE_EVENT, i);
+		add_due(recorded, recorded->events.at[i].number, DUE_EVENT, i);
 	qsort(recorded->due, recorded->due_count, sizeof(*recorded->due), by_number);
 	return 0;
 }
@@ -53,42 +60,41 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 	return 0;
 }
 
-int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process, struct kc__ops *ops)
+int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r, int64_t process)
 {
 	int rc = 0;
 
-	recorded->on = 0;
-	for (size_t i = 0; i < ops->count && !recorded->on; i++)
-		recorded->on = ops->at[i].measured_event != 0;
-	if (!recorded->on)
+	for (size_t i = 0; i < r->ops.count && !r->as_recorded; i++)
+		r->as_recorded = r->ops.at[i].measured_event != 0;
+	if (!r->as_recorded)
 		return 0;
-	rc = kc__stream_calls_load(loader, process, ops);
+	rc = kc__stream_calls_load(&r->loader, process, &r->ops);
 	if (rc == 0)
-		rc = kc__events_load(loader, process, &recorded->events);
+		rc = kc__events_load(&r->loader, process, &recorded->events);
 	if (rc == 0)
-		rc = kc__past_parts_load(loader, process, &recorded->parts);
+		rc = kc__past_parts_load(&r->loader, process, &recorded->parts);
 	if (rc == 0)
-		rc = kc__work_load(loader, process, &recorded->work);
-	recorded->due_count = recorded->next = 0;
+		rc = kc__work_load(&r->loader, process, &r->work);
 	if (rc == 0)
-		rc = list_events(recorded, ops);
+		rc = list_events(recorded, &r->ops);
 	if (rc == 0)
-		rc = list_ops(recorded, ops);
+		rc = list_ops(recorded, &r->ops);
 	return rc;
 }
 
-void kc__recorded_leave(struct kc__recorded *recorded)
+void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *r)
 {
 	kc__events_free(&recorded->events);
 	kc__past_parts_free(&recorded->parts);
-	kc__work_free(&recorded->work);
+	kc__work_free(&r->work);
+	r->as_recorded = 0;
 	free(recorded->due);
 	free(recorded->order);
-	recorded->due = NULL;
-	recorded->order = NULL;
+	*recorded = (struct kc__recorded){0};
 }
 
-const struct kc__due *kc__recorded_next(struct kc__recorded *recorded, uint64_t known)
+/* The next event that a prediction which knew so many may use; NULL: no more. */
+static const struct kc__due_event *next_due(struct kc__recorded *recorded, uint64_t known)
 {
 	if (recorded->next == recorded->due_count || recorded->due[recorded->next].number > known)
 		return NULL;
@@ -97,53 +103,114 @@ const struct kc__due *kc__recorded_next(struct kc__recorded *recorded, uint64_t 
 
 /* Launches made before the code was read */
 
-void kc__early_note(struct kc__replay_shape *shape, const struct kc__op *op)
-{
-	if (shape->first || shape->code->formula)
-		return;
-	shape->first = op;
-	shape->next_early = shape->code->early;
-	shape->code->early = shape;
-}
-
 /* The work of a launch made before: that of the first set of arguments met with the launch shape. */
-static const struct kc__counted *first_counted(const struct kc__recorded *recorded, int64_t shape)
+static const struct kc__counted *first_counted(const struct kc__work *work, int64_t shape)
 {
-	for (size_t i = 0; i < recorded->work.count; i++)
-		if (recorded->work.at[i].shape == shape)
-			return &recorded->work.at[i];
+	for (size_t i = 0; i < work->count; i++)
+		if (work->at[i].shape == shape)
+			return &work->at[i];
 	return NULL;
 }
 
-int kc__formula_ready(const struct kc__recorded *recorded, struct kc__subject *subject,
-		      struct kc__replay_kernel *kernel, const char *(*text)(void *arg, int64_t arguments), void *arg)
+/* A kernel's formula is ready: launches made before are known by their arguments from here on. 0 or -errno. */
+static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *kernel)
 {
 	kernel->formula = 1;
 	for (struct kc__replay_shape *shape = kernel->early; shape; shape = shape->next_early) {
-		const struct kc__counted *counted = first_counted(recorded, shape->first->shape);
-		const char *given = counted ? text(arg, counted->arguments) : NULL;
+		const struct kc__counted *counted = first_counted(&r->work, shape->first->shape);
+		const char *given = counted ? kc__replay_given(r, counted->arguments) : NULL;
 
 		if (!counted)
 			continue;
 		shape->successor =
-		    kc__subject_shape(subject, shape->first->shape, given ? given : "", &counted->counts);
+		    kc__knowledge_shape(r->knowledge, shape->first->shape, given ? given : "", &counted->counts);
 		if (!shape->successor)
-			return kc__subject_error(subject) ? kc__subject_error(subject) : -ENOMEM;
+			return kc__knowledge_error(r->knowledge) ? kc__knowledge_error(r->knowledge) : -ENOMEM;
 		if (!shape->successor->engine.learned.lambda.count)
 			kc_engine_succeed(&shape->successor->engine, &shape->engine);
 	}
 	return 0;
 }
 
-void kc__early_learn(const struct kc__recorded *recorded, struct kc__subject *subject, struct kc__replay_shape *shape)
+/* The first launch of the shape was measured alone: with the formula it counts as a measured size. */
+static void learn_early(struct kc__replay_state *r, struct kc__replay_shape *shape)
 {
-	const struct kc__counted *counted = shape->first ? first_counted(recorded, shape->first->shape) : NULL;
+	const struct kc__counted *counted = shape->first ? first_counted(&r->work, shape->first->shape) : NULL;
 	struct kc_work work = shape->engine.work;
 	struct kc_curve_point size;
 
 	if (!counted || !shape->code->formula || shape->early_ns <= 0 ||
 	    kc_work_count(&work, &shape->on->info, &counted->counts, &size))
 		return;
-	kc_engine_learn_size(kc__subject_engine(subject), shape->engine.key, &work, &size, shape->early_ns);
+	kc_engine_learn_size(kc__knowledge_engine(r->knowledge), shape->engine.key, &work, &size, shape->early_ns);
 	shape->early_ns = 0;
+}
+
+/* As it was recorded: what was known is what had come by then */
+
+static void decided_event(struct kc__replay_state *r, struct kc__op *op)
+{
+	struct kc_span span = {.owner = op};
+
+	if (!op->of)
+		return;
+	op->met = op->overlap;
+	if (op->met == KC_OVERLAP_NONE && op->of->first == op) {
+		op->of->early_ns = op->end_ns - op->start_ns;
+		learn_early(r, op->of);
+	}
+	if (op->at)
+		kc_spans_take(&op->at->device->spans, op, &span);
+	kc__replay_decided(&span, r);
+}
+
+static int other_event(struct kc__replay_state *r, const struct kc__recorded_event *event)
+{
+	struct kc__replay_kernel *kernel = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->ops.count && !kernel; i++) {
+		const struct kc__replay_shape *shape = r->ops.at[i].of;
+
+		kernel = shape && shape->code && shape->kernel == event->kernel ? shape->code : NULL;
+	}
+	if (!kernel)
+		return 0;
+	if (event->kind == KC_EVENT_FORMULA)
+		rc = formula_ready(r, kernel);
+	for (struct kc__replay_shape *s = kernel->early; s && event->kind == KC_EVENT_SIZE; s = s->next_early)
+		learn_early(r, s);
+	return rc;
+}
+
+static int take_in(struct kc__recorded *recorded, struct kc__replay_state *r, const struct kc__due_event *due)
+{
+	struct kc__op *op = &r->ops.at[due->index];
+
+	if (due->kind == DUE_EVENT)
+		return other_event(r, &recorded->events.at[due->index]);
+	if (!op->at)
+		return 0;
+	if (due->kind == DUE_MEASURED)
+		return kc__replay_measured(r, op);
+	decided_event(r, op);
+	return 0;
+}
+
+int kc__recorded_replay(struct kc__recorded *recorded, struct kc__replay_state *r)
+{
+	const struct kc__due_event *due;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->ops.count; i++) {
+		struct kc__op *op = &r->ops.at[recorded->order[i]];
+
+		while (rc == 0 && (due = next_due(recorded, op->known)))
+			rc = take_in(recorded, r, due);
+		if (rc == 0)
+			rc = kc__replay_op(r, op);
+	}
+	while (rc == 0 && (due = next_due(recorded, UINT64_MAX)))
+		rc = take_in(recorded, r, due);
+	return rc;
 }

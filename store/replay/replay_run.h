@@ -17,6 +17,7 @@
 #define KC_REPLAY_H
 
 #include "predictor/experience/standing.h"
+#include "store/past/replay_delay.h"
 #include "store/query/query.h"
 
 struct kc_replay_launch {
@@ -35,13 +36,6 @@ struct kc_replay_launch {
 	uint32_t model, concurrency_case, novelty, unpredictable;
 	uint32_t overlap; /* enum kc_overlap, measured */
 	int excluded;     /* not in the figures */
-};
-
-/* When a measurement becomes known: ns after as many launches and copies have completed as are handed over at once;
- * batch 0 counts as 1. All zeros: as soon as the kernel has ended. */
-struct kc_replay_delay {
-	int64_t ns;
-	uint64_t batch;
 };
 
 struct kc_replay_options {

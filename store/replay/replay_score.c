@@ -1,15 +1,15 @@
-#include "replay_internal.h"
+#include "replay_figures.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_PAST 8u
+#define FIRST_MEASURED 8u
 #define LOW_QUANTILE 0.05 /* of a 90 % interval */
 #define HIGH_QUANTILE 0.95
-#define MISS_COST 20.0 /* 2 / (1 - 0.9): the interval score of Gneiting and Raftery 2007, Equation 43 */
-#define FEW_PAST 20u   /* durations: quantiles of fewer say little */
+#define MISS_COST 20.0   /* 2 / (1 - 0.9): the interval score of Gneiting and Raftery 2007, Equation 43 */
+#define FEW_MEASURED 20u /* durations: quantiles of fewer say little */
 
 /* Yardsticks */
 
@@ -18,7 +18,7 @@ static int push(struct kc__heap *h, int64_t value)
 	uint32_t i = h->count;
 
 	if (i == h->capacity) {
-		uint32_t capacity = i ? 2 * i : FIRST_PAST;
+		uint32_t capacity = i ? 2 * i : FIRST_MEASURED;
 		int64_t *grown = realloc(h->at, capacity * sizeof(*grown));
 
 		if (!grown)
@@ -63,33 +63,42 @@ static int add_to(struct kc__quantile *quantile, double q, int64_t value)
 	return rc;
 }
 
-int kc__past_add(struct kc__past *past, int64_t ns)
+int kc__yardstick_add(struct kc__yardstick **made, int64_t ns)
 {
-	int rc = add_to(&past->low, LOW_QUANTILE, ns);
+	struct kc__yardstick *yardstick = *made ? *made : calloc(1, sizeof(*yardstick));
+	int rc;
 
+	if (!yardstick)
+		return -ENOMEM;
+	*made = yardstick;
+	rc = add_to(&yardstick->low, LOW_QUANTILE, ns);
 	if (rc == 0)
-		rc = add_to(&past->high, HIGH_QUANTILE, ns);
-	past->last_ns = ns;
-	past->count++;
+		rc = add_to(&yardstick->high, HIGH_QUANTILE, ns);
+	yardstick->last_ns = ns;
+	yardstick->count++;
 	return rc;
 }
 
-void kc__past_free(struct kc__past *past)
+void kc__yardstick_free(struct kc__yardstick *yardstick)
 {
-	free(past->low.up_to.at);
-	free(past->low.rest.at);
-	free(past->high.up_to.at);
-	free(past->high.rest.at);
-	*past = (struct kc__past){0};
+	if (!yardstick)
+		return;
+	free(yardstick->low.up_to.at);
+	free(yardstick->low.rest.at);
+	free(yardstick->high.up_to.at);
+	free(yardstick->high.rest.at);
+	free(yardstick);
 }
 
-void kc__past_look(const struct kc__past *past, struct kc_replay_launch *l)
+void kc__yardstick_look(const struct kc__yardstick *yardstick, struct kc_replay_launch *l)
 {
-	l->last_ns = past->last_ns;
-	if (past->count < FEW_PAST)
+	if (!yardstick)
 		return;
-	l->past_low_ns = past->low.up_to.at[0];
-	l->past_high_ns = past->high.up_to.at[0];
+	l->last_ns = yardstick->last_ns;
+	if (yardstick->count < FEW_MEASURED)
+		return;
+	l->past_low_ns = yardstick->low.up_to.at[0];
+	l->past_high_ns = yardstick->high.up_to.at[0];
 }
 
 /* Errors */

@@ -25,8 +25,7 @@ struct parts {
 
 struct kc_past {
 	struct parts parts;
-	struct kc_replay_options options;
-	struct kc__subject *subject;
+	struct kc__replay_knowledge *knowledge;
 	struct entry *entries, **buckets;
 	size_t count, capacity, mask;
 };
@@ -143,14 +142,14 @@ static void index_shape(struct kc__replay_shape *shape, void *arg)
 
 static int make_index(struct kc_past *past)
 {
-	kc__subject_each(past->subject, count_shape, past);
+	kc__knowledge_each(past->knowledge, count_shape, past);
 	for (past->mask = 63; past->mask < past->capacity; past->mask = 2 * past->mask + 1)
 		;
 	past->entries = calloc(past->capacity + 1, sizeof(*past->entries));
 	past->buckets = calloc(past->mask + 1, sizeof(struct entry *));
 	if (!past->entries || !past->buckets)
 		return -ENOMEM;
-	kc__subject_each(past->subject, index_shape, past);
+	kc__knowledge_each(past->knowledge, index_shape, past);
 	return 0;
 }
 
@@ -166,7 +165,7 @@ int kc_past_load(const char *path, const struct kc_past_options *options, struct
 	if (rc == 0)
 		oldest_first(&past->parts);
 	if (rc == 0)
-		rc = kc__replay_parts(s, &past->options, past->parts.at, past->parts.count, &past->subject);
+		rc = kc__replay_parts(s, past->parts.at, past->parts.count, &past->knowledge);
 	if (s)
 		kc_store_close(s);
 	if (rc == 0)
@@ -189,7 +188,7 @@ int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct k
 	past = calloc(1, sizeof(*past));
 	if (!past)
 		return -ENOMEM;
-	rc = kc__replay_parts(s, &past->options, parts->at, parts->count, &past->subject);
+	rc = kc__replay_parts(s, parts->at, parts->count, &past->knowledge);
 	if (rc == 0)
 		rc = make_index(past);
 	if (rc)
@@ -203,7 +202,7 @@ void kc_past_free(struct kc_past *past)
 {
 	if (!past)
 		return;
-	kc__subject_free(past->subject);
+	kc__knowledge_free(past->knowledge);
 	free(past->entries);
 	free(past->buckets);
 	free(past);

@@ -1,11 +1,12 @@
 /*
  * Inside the replay.
  *
- *   kc__op       one recorded operation, launch or transfer; what was predicted
- *                for it stays with it until it is measured
- *   kc__subject  what is known of devices, kernels and launch shapes: grows while
- *                operations are replayed, and outlives processes
- *   kc__figures  sums of errors
+ *   kc__op                one recorded operation, launch or transfer; what was
+ *                         predicted for it stays with it until it is measured
+ *   kc__replay_knowledge  what is known of devices, kernels and launch shapes: grows
+ *                         while operations are replayed, and outlives processes
+ *   kc__used_devices      the devices and streams that one process uses
+ *   kc__replay_state      all of it together
  */
 #ifndef KC_REPLAY_INTERNAL_H
 #define KC_REPLAY_INTERNAL_H
@@ -16,8 +17,7 @@
 #include "store/common/intern.h"
 #include "predictor/concurrency/overlap.h"
 #include "past.h"
-#include "replay_run.h"
-#include "store/query/report.h"
+#include "replay_delay.h"
 
 #include "predictor/code/cost.h"
 #include "predictor/engine.h"
@@ -78,13 +78,6 @@ static inline int kc__device_is_known(const struct kc_device *device)
 	return device->sm_count && device->clock_khz;
 }
 
-/* replay_delay.c: when the measurement of each operation becomes known. 0 or -ENOMEM. */
-int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay);
-
-/* replay_pending.c: 0 or -ENOMEM; count > 0. */
-int kc__pending_push(struct kc__pending *pending, int64_t known_ns, uint32_t op);
-uint32_t kc__pending_pop(struct kc__pending *pending);
-
 struct kc__replay_device {
 	struct kc_device info; /* of the stand-in where it is assumed or no device at all */
 	char name[64];         /* UUID; of an imported device what it is called */
@@ -96,7 +89,7 @@ struct kc__replay_device {
 
 struct kc__replay_kernel { /* on a device */
 	struct kc__replay_device *device;
-	struct kc_code_identity identity; /* mangled: the subject's own */
+	struct kc_code_identity identity; /* mangled: the knowledge's own */
 	int excluded;
 	int missing; /* the database has no such kernel */
 	/* Of a run that is replayed as it was recorded: */
@@ -104,23 +97,6 @@ struct kc__replay_kernel { /* on a device */
 	struct kc__replay_shape *early; /* launch shapes first launched before that, the newest first */
 	struct kc_resources resources;
 	struct kc_engine_kernel engine;
-};
-
-struct kc__heap { /* the largest first */
-	int64_t *at;
-	uint32_t count, capacity;
-};
-
-/* A quantile of all values so far: the largest of those up to it, beside the rest, negated. */
-struct kc__quantile {
-	struct kc__heap up_to, rest;
-};
-
-/* Yardsticks beside the models: the last duration known of the launch shape, and quantiles of all. */
-struct kc__past {
-	int64_t last_ns;
-	uint32_t count;
-	struct kc__quantile low, high;
 };
 
 struct kc__replay_shape {
@@ -139,29 +115,51 @@ struct kc__replay_shape {
 	int64_t early_ns;           /* how long it took, alone, until that has been learned */
 	/* Of launched: */
 	struct kc_engine_shape whatever_given;
-	struct kc__past past;
+	void *observed; /* the observer's own */
 };
 
-struct kc__subject;
+struct kc__replay_knowledge;
 
-/* replay_subject.c. NULL: no memory, or the database cannot be read (kc__subject_error). */
-struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
-				    size_t why_size);
-void kc__subject_free(struct kc__subject *subject);
+/* What was predicted for a launch. */
+struct kc__replay_said {
+	uint32_t unpredictable, novelty; /* enum kc_unpredictable, enum kc_novelty */
+	struct kc_prediction prediction; /* of a predictable launch, as all below */
+	struct kc_engine_launch
+	    kept;                  /* for its measurement; what the launch keeps may be what the run itself predicted */
+	struct kc_placement plain; /* in its stream, as long as alone */
+};
+
+/* Who looks on while operations are replayed. Functions that return an int return 0 or -errno unless stated. */
+struct kc__replay_observer {
+	/* 1: launches of the kernel do not count. */
+	int (*excludes)(void *arg, const char *kernel);
+	/* op->of: its launch shape, NULL where the database has none. */
+	int (*predicted)(void *arg, const struct kc__op *op, const struct kc__replay_said *said);
+	int (*measured)(void *arg, struct kc__replay_shape *launched, int64_t ns);
+	/* What was learned of the launch shape is forgotten: the observer lets go what it keeps with it. */
+	void (*forgotten)(struct kc__replay_shape *launched);
+	void *arg;
+};
+
+/* replay_knowledge.c. device: what launches ran on where the database does not tell; NULL: V100. Both, and the
+ * observer, must outlive it. NULL: no memory. */
+struct kc__replay_knowledge *kc__knowledge_new(struct kc_store *s, const struct kc_device *device,
+					       const struct kc__replay_observer *observer);
+void kc__knowledge_free(struct kc__replay_knowledge *knowledge);
 /* arguments: text, NULL where none is known. counts: the work of such launches, NULL: not known. */
-struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments,
-					   const struct kc_counts *counts);
-/* What is learned begins with what earlier processes taught, which must outlive the subject. */
-void kc__subject_recall(struct kc__subject *subject, const struct kc_past *past);
-struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_t row);
-int kc__subject_error(const struct kc__subject *subject);
-void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__replay_shape *shape, void *arg),
-		      void *arg);
+struct kc__replay_shape *kc__knowledge_shape(struct kc__replay_knowledge *knowledge, int64_t row, const char *arguments,
+					     const struct kc_counts *counts);
+/* What is learned begins with what earlier processes taught, which must outlive the knowledge. */
+void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_past *past);
+struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *knowledge, int64_t row);
+int kc__knowledge_error(const struct kc__replay_knowledge *knowledge);
+void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
+			void (*fn)(struct kc__replay_shape *shape, void *arg), void *arg);
 /* The database is needed no more. */
-void kc__subject_leave(struct kc__subject *subject);
+void kc__knowledge_leave(struct kc__replay_knowledge *knowledge);
 /* Every process begins knowing nothing. */
-void kc__subject_forget(struct kc__subject *subject);
-struct kc_engine *kc__subject_engine(struct kc__subject *subject);
+void kc__knowledge_forget(struct kc__replay_knowledge *knowledge);
+struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge);
 
 /* Reads rows of a table by id, most of which are asked for in their order: a step
  * to the next costs less than a search. Starts as zeros but for sql, which gives
@@ -255,41 +253,6 @@ void kc__events_free(struct kc__recorded_events *events);
 void kc__past_parts_free(struct kc__past_parts *parts);
 void kc__work_free(struct kc__work *work);
 
-/*
- * replay_recorded.c: a process that recorded what was known when each launch was predicted. Its events come in the
- * order of their numbers, and an operation is predicted when as many of them have come as it says.
- */
-enum kc__due_kind { KC__DUE_MEASURED, KC__DUE_DECIDED, KC__DUE_EVENT };
-struct kc__due {
-	uint64_t number;
-	uint32_t index; /* of the operation, or of the event that belongs to none */
-	enum kc__due_kind kind;
-};
-
-struct kc__recorded {
-	int on; /* 0: the process recorded nothing of it, and the rest is not set */
-	struct kc__recorded_events events;
-	struct kc__past_parts parts;
-	struct kc__work work;
-	struct kc__due *due; /* by number */
-	size_t due_count, next;
-	uint32_t *order; /* operations in the order of their predictions */
-};
-
-/* 0 or -errno. Let go with kc__recorded_leave(). */
-int kc__recorded_load(struct kc__recorded *recorded, struct kc__loader *loader, int64_t process, struct kc__ops *ops);
-void kc__recorded_leave(struct kc__recorded *recorded);
-/* The next event that a prediction which knew so many may use; NULL: no more. */
-const struct kc__due *kc__recorded_next(struct kc__recorded *recorded, uint64_t known);
-/* A launch without arguments is made: the first of its launch shape, or a later one. */
-void kc__early_note(struct kc__replay_shape *shape, const struct kc__op *op);
-/* A kernel's formula is ready: launches made before are known by their arguments from here on. text: of arguments of
- * the process, NULL: none. 0 or -errno. */
-int kc__formula_ready(const struct kc__recorded *recorded, struct kc__subject *subject,
-		      struct kc__replay_kernel *kernel, const char *(*text)(void *arg, int64_t arguments), void *arg);
-/* The first launch of the shape was measured alone: with the formula it counts as a measured size. */
-void kc__early_learn(const struct kc__recorded *recorded, struct kc__subject *subject, struct kc__replay_shape *shape);
-
 /* past.c: what these parts taught; NULL: nothing, as there are none. 0 or -errno. */
 int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct kc_past **past);
 
@@ -305,17 +268,17 @@ int kc__streams_each(struct kc__loader *loader, int64_t process, int (*fn)(int64
 /* row 0: a device's own. 0, -ENOENT or another -errno. */
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
 
-/* replay_sites.c: where things run: devices, and the streams of the process on them. */
-#define KC__SITES_MAX 64u
+/* replay_streams.c: where things run: devices, and the streams of the process on them. */
+#define KC__USED_DEVICES_MAX 64u
 
 struct kc__replay_stream {
-	struct kc__replay_site *site;
+	struct kc__used_device *device;
 	uint32_t lane;
 	struct kc_awaited awaited;
 };
 
-struct kc__replay_site {
-	int64_t device; /* row */
+struct kc__used_device {
+	int64_t row;
 	struct kc__replay_device *on;
 	struct kc_timeline *timeline;
 	struct kc_timeline *plain;  /* each kernel as long as alone, in its stream */
@@ -326,10 +289,10 @@ struct kc__replay_site {
 	uint32_t stream_count, stream_capacity;
 };
 
-struct kc__sites {
+struct kc__used_devices {
 	struct kc__loader *loader;
-	struct kc__subject *subject;
-	struct kc__replay_site at[KC__SITES_MAX];
+	struct kc__replay_knowledge *knowledge;
+	struct kc__used_device at[KC__USED_DEVICES_MAX];
 	uint32_t count;
 	int joined;                         /* 1: other launches came before the first one here */
 	int answering;                      /* 1: answers are remembered, as live */
@@ -339,67 +302,56 @@ struct kc__sites {
 };
 
 /* A process begins, or a part of one (joined): its streams are not known yet. */
-void kc__sites_begin(struct kc__sites *sites, int joined);
+void kc__used_devices_begin(struct kc__used_devices *used, int joined);
 /* The process's streams exist from the start, in the order in which it made them: where they share the device's queues
  * depends on it. Of several that had one lane after the other, the first. 0 or -errno. */
-int kc__sites_recorded(struct kc__sites *sites, int64_t process);
+int kc__used_devices_recorded(struct kc__used_devices *used, int64_t process);
 /* NULL: no memory, no such stream, or more devices than any machine has. */
-struct kc__replay_stream *kc__sites_stream(struct kc__sites *sites, const struct kc__op *op, int64_t device);
+struct kc__replay_stream *kc__used_devices_stream(struct kc__used_devices *used, const struct kc__op *op,
+						  int64_t device);
 /* It is over; timelines stay where they are and begin again with the next one. */
-void kc__sites_leave(struct kc__sites *sites);
-void kc__sites_free(struct kc__sites *sites);
+void kc__used_devices_leave(struct kc__used_devices *used);
+void kc__used_devices_free(struct kc__used_devices *used);
 
-/* replay.c: replays parts of processes, one after the other, for what they teach alone. 0 or -errno. */
-int kc__replay_parts(struct kc_store *s, const struct kc_replay_options *options, const struct kc__part *parts,
-		     size_t count, struct kc__subject **subject);
-
-/* replay_figures.c: errors. Processes follow one another on one clock. */
-struct kc__figures;
-struct kc__figures *kc__figures_new(void);
-void kc__figures_free(struct kc__figures *figures);
-/* A process begins at first_ns of its own clock; forget: what came before is not known. */
-void kc__figures_begin(struct kc__figures *figures, int forget, int64_t first_ns);
-/* plain: predicted without contention. Fills in the reference. 0 or -ENOMEM. */
-int kc__figures_add(struct kc__figures *figures, struct kc_replay_launch *launch, int64_t device,
-		    const struct kc_placement *plain);
-/* The process's launches are all there. */
-void kc__figures_close(struct kc__figures *figures);
-int kc__figures_finish(struct kc__figures *figures, struct kc_store *s, struct kc_replay *out);
-
-/* replay_score.c: models, yardsticks, intervals, the learning curve. */
-int kc__past_add(struct kc__past *past, int64_t ns);
-void kc__past_free(struct kc__past *past); /* and nothing is known */
-void kc__past_look(const struct kc__past *past, struct kc_replay_launch *launch);
-
-/* Quantiles to 1 %, as store/common/sketch.h has them, but without a logarithm a value: a
- * bucket is an exponent and the upper bits of a float's fraction. */
-#define KC__ERROR_BUCKETS 2560u
-struct kc__errors {
-	uint64_t n;
-	double sum;
-	uint32_t buckets[KC__ERROR_BUCKETS];
+/* The replay of one process after the other, or of parts of them. */
+struct kc__replay_state {
+	struct kc__loader loader;
+	const struct kc__replay_observer *observer; /* NULL: nobody looks on */
+	struct kc__replay_knowledge *knowledge;
+	struct kc__ops ops;         /* of the process */
+	struct kc__texts arguments; /* likewise */
+	struct kc__used_devices used;
+	struct kc__pending pending;
+	int64_t now_ns;
+	int as_recorded; /* 1: what was known by then is what the process recorded, and so is the work of its launches
+			  */
+	struct kc__work work;
 };
 
-struct kc__coverage {
-	uint64_t n, covered;
-	struct kc__errors width;
-};
+/* replay_operations.c */
+struct kc__replay_state *kc__replay_new(struct kc_store *s, const struct kc__replay_observer *observer);
+void kc__replay_free(struct kc__replay_state *state);
+/* What is known from here on; its owner stays the caller. */
+void kc__replay_use(struct kc__replay_state *state, struct kc__replay_knowledge *knowledge);
+/* After the operations, and the work where it is needed. 0 or -errno. */
+int kc__replay_load_arguments(struct kc__replay_state *state, int64_t process);
+/* Predicts a launch, and gives any operation its place in time. 0 or -errno. */
+int kc__replay_op(struct kc__replay_state *state, struct kc__op *op);
+/* The operation's measurement becomes known; op->at is set. 0 or -errno. */
+int kc__replay_measured(struct kc__replay_state *state, struct kc__op *op);
+/* It is decided whether the launch of this span ran alone. arg: the state */
+void kc__replay_decided(const struct kc_span *span, void *arg);
+/* The process is over. rc, or where it is 0 what went wrong with the knowledge. */
+int kc__replay_end(struct kc__replay_state *state, int rc);
+/* 1: it was clear at the call that no measurement would come. */
+int kc__never_awaited(const struct kc__op *op);
+/* Text of the arguments; NULL: none is known. */
+const char *kc__replay_given(const struct kc__replay_state *state, int64_t arguments);
+/* Replays parts of processes, one after the other, for what they teach alone. 0 or -errno. */
+int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count,
+		     struct kc__replay_knowledge **knowledge);
 
-struct kc__stage {
-	uint64_t n;
-	double sum;
-};
-
-struct kc__score {
-	struct kc__errors models[KC_REPLAY_MODELS];
-	double beside_last;
-	struct kc__coverage intervals[KC_REPLAY_NOVELTIES];
-	uint64_t scored;
-	double score, past_score;
-	uint64_t launches;
-	struct kc__stage stages[KC_REPLAY_STAGES];
-};
-void kc__score_add(struct kc__score *score, const struct kc_replay_launch *launch);
-void kc__score_finish(const struct kc__score *score, struct kc_replay *out);
+/* replay_delay.c: all operations loaded, each measurement known a stated time after its end. 0 or -errno. */
+int kc__replay_by_delay(struct kc__replay_state *state, const struct kc_replay_delay *delay);
 
 #endif

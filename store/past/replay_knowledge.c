@@ -1,8 +1,8 @@
 #include "store/database/calibration.h"
+#include "store/database/device_row.h"
 #include "replay_internal.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,40 +13,40 @@
  * its SM count decides how kernels share it. */
 #define ASSUMED "v100"
 
-struct subject_table { /* by number, from 1 */
+struct knowledge_table { /* by number, from 1 */
 	void **at;
 	size_t capacity;
 };
 
-struct kc__subject {
+struct kc__replay_knowledge {
 	struct kc_store *store;
-	const struct kc_replay_options *options;
-	regex_t exclude;
-	struct kc_intern names;       /* codes ('c'), keys ('k'), shapes ('s') */
-	struct subject_table by_name; /* what the names stand for */
+	const struct kc_device *stand_in; /* for devices not told by the database */
+	const struct kc__replay_observer *observer;
+	struct kc_intern names;         /* codes ('c'), keys ('k'), shapes ('s') */
+	struct knowledge_table by_name; /* what the names stand for */
 	struct kc_ids shape_rows, device_rows;
-	struct subject_table shapes;  /* by number of the row: several rows may be one shape */
-	struct subject_table given;   /* by name of row and arguments ('g'): likewise */
-	struct subject_table devices; /* by number of the row */
+	struct knowledge_table shapes;  /* by number of the row: several rows may be one shape */
+	struct knowledge_table given;   /* by name of row and arguments ('g'): likewise */
+	struct knowledge_table devices; /* by number of the row */
 	struct kc__cursor shape_row, kernel_row;
-	struct kc_cells *cells; /* the subject's own */
+	struct kc_cells *cells; /* the knowledge's own */
 	struct kc_engine engine;
 	const struct kc_past *past; /* NULL: nothing is taken over */
 	int error;
 };
 
-static int fail(struct kc__subject *subject, int error)
+static int fail(struct kc__replay_knowledge *knowledge, int error)
 {
-	if (!subject->error)
-		subject->error = error;
+	if (!knowledge->error)
+		knowledge->error = error;
 	return error;
 }
 
 /* number 0: no memory. NULL: likewise */
-static void **slot_of(struct kc__subject *subject, struct subject_table *table, uint32_t number)
+static void **slot_of(struct kc__replay_knowledge *knowledge, struct knowledge_table *table, uint32_t number)
 {
 	if (!number) {
-		fail(subject, -ENOMEM);
+		fail(knowledge, -ENOMEM);
 		return NULL;
 	}
 	if (number >= table->capacity) {
@@ -54,7 +54,7 @@ static void **slot_of(struct kc__subject *subject, struct subject_table *table, 
 		void **grown = realloc(table->at, capacity * sizeof(*grown));
 
 		if (!grown) {
-			fail(subject, -ENOMEM);
+			fail(knowledge, -ENOMEM);
 			return NULL;
 		}
 		memset(grown + table->capacity, 0, (capacity - table->capacity) * sizeof(*grown));
@@ -65,9 +65,10 @@ static void **slot_of(struct kc__subject *subject, struct subject_table *table, 
 }
 
 /* The object of this name, made of zeros where it is new. */
-static void *named(struct kc__subject *subject, char kind, const void *key, size_t key_bytes, size_t bytes, int *is_new)
+static void *named(struct kc__replay_knowledge *knowledge, char kind, const void *key, size_t key_bytes, size_t bytes,
+		   int *is_new)
 {
-	void **slot = slot_of(subject, &subject->by_name, kc_intern(&subject->names, kind, key, key_bytes));
+	void **slot = slot_of(knowledge, &knowledge->by_name, kc_intern(&knowledge->names, kind, key, key_bytes));
 
 	if (!slot)
 		return NULL;
@@ -75,7 +76,7 @@ static void *named(struct kc__subject *subject, char kind, const void *key, size
 	if (!*slot)
 		*slot = calloc(1, bytes);
 	if (!*slot)
-		fail(subject, -ENOMEM);
+		fail(knowledge, -ENOMEM);
 	return *slot;
 }
 
@@ -98,142 +99,134 @@ static void cells_forget(struct kc_cells *cells)
 	kc_cells_init(cells);
 }
 
-static int exclude(struct kc__subject *subject, const char *pattern, char *why, size_t why_size)
+struct kc__replay_knowledge *kc__knowledge_new(struct kc_store *s, const struct kc_device *device,
+					       const struct kc__replay_observer *observer)
 {
-	int rc = regcomp(&subject->exclude, pattern, REG_EXTENDED | REG_NOSUB);
+	struct kc__replay_knowledge *knowledge = calloc(1, sizeof(*knowledge));
 
-	if (rc)
-		regerror(rc, &subject->exclude, why, why_size);
-	return rc ? -EINVAL : 0;
+	if (!knowledge)
+		return NULL;
+	knowledge->store = s;
+	knowledge->stand_in = device ? device : kc_device_builtin(ASSUMED);
+	knowledge->observer = observer;
+	knowledge->cells = knowledge->engine.cells = cells_new();
+	if (!knowledge->cells) {
+		free(knowledge);
+		return NULL;
+	}
+	return knowledge;
 }
 
-struct kc__subject *kc__subject_new(struct kc_store *s, const struct kc_replay_options *options, char *why,
-				    size_t why_size)
+static void forget_observed(const struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape)
 {
-	struct kc__subject *subject = calloc(1, sizeof(*subject));
-
-	if (!subject)
-		return NULL;
-	subject->store = s;
-	subject->options = options;
-	subject->cells = subject->engine.cells = cells_new();
-	if (!subject->cells)
-		goto failed;
-	if (options->exclude && exclude(subject, options->exclude, why, why_size))
-		goto failed;
-	return subject;
-failed:
-	if (subject->cells)
-		munmap(subject->cells, kc_cells_bytes());
-	free(subject);
-	return NULL;
+	if (knowledge->observer)
+		knowledge->observer->forgotten(shape);
 }
 
 /* Objects made by named(), of this kind */
-static void *object_of(const struct kc__subject *subject, size_t slot, char *kind)
+static void *object_of(const struct kc__replay_knowledge *knowledge, size_t slot, char *kind)
 {
-	const struct kc_interned *name = &subject->names.slots[slot];
+	const struct kc_interned *name = &knowledge->names.slots[slot];
 
-	if (!name->id || name->id >= subject->by_name.capacity)
+	if (!name->id || name->id >= knowledge->by_name.capacity)
 		return NULL;
 	*kind = name->at[0];
-	return subject->by_name.at[name->id];
+	return knowledge->by_name.at[name->id];
 }
 
-void kc__subject_free(struct kc__subject *subject)
+void kc__knowledge_free(struct kc__replay_knowledge *knowledge)
 {
-	if (!subject)
+	if (!knowledge)
 		return;
-	munmap(subject->cells, kc_cells_bytes());
-	for (size_t i = 0; i < subject->names.capacity; i++) {
+	munmap(knowledge->cells, kc_cells_bytes());
+	for (size_t i = 0; i < knowledge->names.capacity; i++) {
 		char kind;
-		void *object = object_of(subject, i, &kind);
+		void *object = object_of(knowledge, i, &kind);
 
 		if (object && kind == 's')
-			kc__past_free(&((struct kc__replay_shape *)object)->past);
+			forget_observed(knowledge, object);
 		if (object && kind == 'c')
 			free((char *)((struct kc__replay_kernel *)object)->identity.mangled);
 		free(object);
 	}
-	for (size_t i = 0; i < subject->devices.capacity; i++)
-		free(subject->devices.at[i]);
-	free(subject->by_name.at);
-	free(subject->shapes.at);
-	free(subject->given.at);
-	free(subject->devices.at);
-	kc_ids_free(&subject->shape_rows);
-	kc_ids_free(&subject->device_rows);
-	kc__subject_leave(subject);
-	kc_intern_free(&subject->names);
-	if (subject->options->exclude)
-		regfree(&subject->exclude);
-	free(subject);
+	for (size_t i = 0; i < knowledge->devices.capacity; i++)
+		free(knowledge->devices.at[i]);
+	free(knowledge->by_name.at);
+	free(knowledge->shapes.at);
+	free(knowledge->given.at);
+	free(knowledge->devices.at);
+	kc_ids_free(&knowledge->shape_rows);
+	kc_ids_free(&knowledge->device_rows);
+	kc__knowledge_leave(knowledge);
+	kc_intern_free(&knowledge->names);
+	free(knowledge);
 }
 
-void kc__subject_leave(struct kc__subject *subject)
+void kc__knowledge_leave(struct kc__replay_knowledge *knowledge)
 {
-	sqlite3_finalize(subject->shape_row.stmt);
-	sqlite3_finalize(subject->kernel_row.stmt);
-	subject->shape_row.stmt = subject->kernel_row.stmt = NULL;
-	subject->store = NULL;
+	sqlite3_finalize(knowledge->shape_row.stmt);
+	sqlite3_finalize(knowledge->kernel_row.stmt);
+	knowledge->shape_row.stmt = knowledge->kernel_row.stmt = NULL;
+	knowledge->store = NULL;
 }
 
-void kc__subject_each(const struct kc__subject *subject, void (*fn)(struct kc__replay_shape *shape, void *arg),
-		      void *arg)
+void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
+			void (*fn)(struct kc__replay_shape *shape, void *arg), void *arg)
 {
-	for (size_t i = 0; i < subject->names.capacity; i++) {
+	for (size_t i = 0; i < knowledge->names.capacity; i++) {
 		char kind;
-		void *object = object_of(subject, i, &kind);
+		void *object = object_of(knowledge, i, &kind);
 
 		if (object && kind == 's')
 			fn(object, arg);
 	}
 }
 
-void kc__subject_recall(struct kc__subject *subject, const struct kc_past *past)
+void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_past *past)
 {
-	subject->past = past;
+	knowledge->past = past;
 }
 
-struct kc_engine *kc__subject_engine(struct kc__subject *subject)
+struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge)
 {
-	return &subject->engine;
+	return &knowledge->engine;
 }
 
-int kc__subject_error(const struct kc__subject *subject)
+int kc__knowledge_error(const struct kc__replay_knowledge *knowledge)
 {
-	return subject->error;
+	return knowledge->error;
 }
 
-static sqlite3_stmt *ask(struct kc__subject *subject, struct kc__cursor *cursor, const char *sql, int64_t id)
+static sqlite3_stmt *ask(struct kc__replay_knowledge *knowledge, struct kc__cursor *cursor, const char *sql, int64_t id)
 {
 	int found;
 
 	cursor->sql = sql;
-	found = kc__cursor_to(subject->store->db, cursor, id);
+	found = kc__cursor_to(knowledge->store->db, cursor, id);
 	if (found < 0)
-		fail(subject, found);
+		fail(knowledge, found);
 	return found > 0 ? cursor->stmt : NULL;
 }
 
 /* Devices */
 
 /* What was recorded has what was calibrated before; of an imported device it is known by name, whenever that was. */
-static void take_row(struct kc__subject *subject, struct kc__replay_device *device, const struct kc_device_row *row)
+static void take_row(struct kc__replay_knowledge *knowledge, struct kc__replay_device *device,
+		     const struct kc_device_row *row)
 {
 	const struct kc_calibrated self = {.name = row->device.name};
 	struct kc_calibration measured;
 
 	device->info = row->device;
-	if (!row->identified && kc_calibration_find(subject->store->db, &self, &measured) > 0)
+	if (!row->identified && kc_calibration_find(knowledge->store->db, &self, &measured) > 0)
 		kc_device_calibrate(&device->info, &measured);
 }
 
-static void name_device(struct kc__subject *subject, struct kc__replay_device *device, int64_t row)
+static void name_device(struct kc__replay_knowledge *knowledge, struct kc__replay_device *device, int64_t row)
 {
 	struct kc__cursor cursor = {0};
 	sqlite3_stmt *found =
-	    ask(subject, &cursor,
+	    ask(knowledge, &cursor,
 		"SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id", row);
 
 	if (found && sqlite3_column_text(found, 0))
@@ -241,18 +234,16 @@ static void name_device(struct kc__subject *subject, struct kc__replay_device *d
 	sqlite3_finalize(cursor.stmt);
 }
 
-static void know_device(struct kc__subject *subject, struct kc__replay_device *known, int64_t row)
+static void know_device(struct kc__replay_knowledge *knowledge, struct kc__replay_device *known, int64_t row)
 {
-	const struct kc_device *stand_in =
-	    subject->options->device ? subject->options->device : kc_device_builtin(ASSUMED);
 	struct kc_device_row device;
-	int found = kc__query_device(subject->store, row, &device);
+	int found = kc__device_row_load(knowledge->store, row, &device);
 
 	if (found < 0)
-		fail(subject, found);
+		fail(knowledge, found);
 	if (found > 0)
-		take_row(subject, known, &device);
-	name_device(subject, known, row);
+		take_row(knowledge, known, &device);
+	name_device(knowledge, known, row);
 	known->assumed = !kc__device_is_known(&known->info);
 	if (known->assumed)
 		snprintf(known->called, sizeof(known->called), "%s", known->info.name);
@@ -260,26 +251,26 @@ static void know_device(struct kc__subject *subject, struct kc__replay_device *k
 		kc_device_complete(&known->info);
 	known->impossible = row && (found <= 0 || (!known->assumed && !kc_device_is_possible(&known->info)));
 	if (known->assumed || known->impossible) {
-		known->info = *stand_in;
+		known->info = *knowledge->stand_in;
 		kc_device_complete(&known->info);
 	}
-	kc_engine_device_init(&subject->engine, &known->engine, &known->info);
-	kc_past_recall_device(subject->past, known->name, &subject->engine, &known->engine);
+	kc_engine_device_init(&knowledge->engine, &known->engine, &known->info);
+	kc_past_recall_device(knowledge->past, known->name, &knowledge->engine, &known->engine);
 }
 
-struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_t row)
+struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *knowledge, int64_t row)
 {
-	void **slot = slot_of(subject, &subject->devices, kc_ids_number(&subject->device_rows, row));
+	void **slot = slot_of(knowledge, &knowledge->devices, kc_ids_number(&knowledge->device_rows, row));
 
 	if (!slot)
 		return NULL;
 	if (!*slot) {
 		*slot = calloc(1, sizeof(struct kc__replay_device));
 		if (!*slot) {
-			fail(subject, -ENOMEM);
+			fail(knowledge, -ENOMEM);
 			return NULL;
 		}
-		know_device(subject, *slot, row);
+		know_device(knowledge, *slot, row);
 	}
 	return *slot;
 }
@@ -288,7 +279,7 @@ struct kc__replay_device *kc__subject_device(struct kc__subject *subject, int64_
 
 enum { NAME, MANGLED, CODE_HASH, REGISTERS, STATIC_SHARED, LOCAL, MAX_THREADS }; /* columns */
 
-static void read_code(struct kc__subject *subject, struct kc__replay_kernel *code, sqlite3_stmt *row)
+static void read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_kernel *code, sqlite3_stmt *row)
 {
 	const char *name = (const char *)sqlite3_column_text(row, NAME);
 	const char *mangled = (const char *)sqlite3_column_text(row, MANGLED);
@@ -306,17 +297,17 @@ static void read_code(struct kc__subject *subject, struct kc__replay_kernel *cod
 	    .static_shared_bytes = code->resources.static_shared_bytes,
 	};
 	if (!code->identity.mangled)
-		fail(subject, -ENOMEM);
-	if (subject->options->exclude && name)
-		code->excluded = regexec(&subject->exclude, name, 0, NULL, 0) == 0;
+		fail(knowledge, -ENOMEM);
+	if (knowledge->observer && name)
+		code->excluded = knowledge->observer->excludes(knowledge->observer->arg, name);
 }
 
-static struct kc__replay_kernel *code_of(struct kc__subject *subject, int64_t kernel, int64_t row,
+static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge, int64_t kernel, int64_t row,
 					 struct kc__replay_device *device)
 {
 	int64_t key[2] = {kernel, row};
 	int is_new;
-	struct kc__replay_kernel *code = named(subject, 'c', key, sizeof(key), sizeof(*code), &is_new);
+	struct kc__replay_kernel *code = named(knowledge, 'c', key, sizeof(key), sizeof(*code), &is_new);
 	sqlite3_stmt *found;
 
 	if (!code || !is_new)
@@ -324,15 +315,15 @@ static struct kc__replay_kernel *code_of(struct kc__subject *subject, int64_t ke
 	code->device = device;
 	kc_engine_kernel_init(&code->engine, &device->engine);
 	found = ask(
-	    subject, &subject->kernel_row,
+	    knowledge, &knowledge->kernel_row,
 	    "SELECT name, mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
 	    " FROM kernel WHERE id >= ?1 ORDER BY id",
 	    kernel);
 	code->missing = !found;
 	if (found)
-		read_code(subject, code, found);
+		read_code(knowledge, code, found);
 	if (code->identity.mangled)
-		kc_past_recall_kernel(subject->past, &code->identity, device->name, &code->engine);
+		kc_past_recall_kernel(knowledge->past, &code->identity, device->name, &code->engine);
 	return code;
 }
 
@@ -348,19 +339,19 @@ static struct kc_past_query query_of(const struct kc__replay_shape *shape, const
 	};
 }
 
-static struct kc_engine_key *key_of(struct kc__subject *subject, const struct kc__replay_shape *shape,
+static struct kc_engine_key *key_of(struct kc__replay_knowledge *knowledge, const struct kc__replay_shape *shape,
 				    const struct kc_shape *dims)
 {
 	int64_t key[6] = {shape->kernel,  shape->device,  dims->block[0],
 			  dims->block[1], dims->block[2], dims->dynamic_shared_bytes};
 	int is_new;
-	struct kc_engine_key *found = named(subject, 'k', key, sizeof(key), sizeof(*found), &is_new);
+	struct kc_engine_key *found = named(knowledge, 'k', key, sizeof(key), sizeof(*found), &is_new);
 
 	if (found && is_new) {
 		const struct kc_past_query query = query_of(shape, dims, NULL);
 
 		kc_engine_key_init(found, &shape->code->engine);
-		kc_past_recall_key(subject->past, &query, found);
+		kc_past_recall_key(knowledge->past, &query, found);
 	}
 	return found;
 }
@@ -374,16 +365,17 @@ static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *di
 	shape->engine.name.shape = shape->launched->engine.name.launch;
 }
 
-static void fill_shape(struct kc__subject *subject, struct kc__replay_shape *shape, const struct kc_shape *dims,
-		       const char *arguments, const struct kc_counts *counts, uint32_t blocks_per_sm)
+static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
+		       const struct kc_shape *dims, const char *arguments, const struct kc_counts *counts,
+		       uint32_t blocks_per_sm)
 {
 	struct kc_past_query query;
 	struct kc_engine_key *key;
 
 	shape->unpredictable = KC_NO_ATTRIBUTES;
-	shape->on = kc__subject_device(subject, shape->device);
-	shape->code = shape->on ? code_of(subject, shape->kernel, shape->device, shape->on) : NULL;
-	key = shape->code ? key_of(subject, shape, dims) : NULL;
+	shape->on = kc__knowledge_device(knowledge, shape->device);
+	shape->code = shape->on ? code_of(knowledge, shape->kernel, shape->device, shape->on) : NULL;
+	key = shape->code ? key_of(knowledge, shape, dims) : NULL;
 	if (!key || shape->on->impossible || shape->code->missing)
 		return;
 	name_shape(shape, dims, arguments);
@@ -394,13 +386,13 @@ static void fill_shape(struct kc__subject *subject, struct kc__replay_shape *sha
 	if (counts && shape->unpredictable == KC_PREDICTED)
 		kc_engine_variant_count(&shape->engine, counts);
 	kc_engine_variant_name(&shape->engine, shape->engine.name);
-	if (!subject->past || !shape->code->identity.mangled)
+	if (!knowledge->past || !shape->code->identity.mangled)
 		return;
 	query = query_of(shape, dims, arguments);
 	if (shape->launched == shape)
-		kc_past_recall_shape(subject->past, &query, &shape->whatever_given);
+		kc_past_recall_shape(knowledge->past, &query, &shape->whatever_given);
 	if (shape->unpredictable == KC_PREDICTED)
-		kc_past_recall_variant(subject->past, &query, &shape->engine);
+		kc_past_recall_variant(knowledge->past, &query, &shape->engine);
 }
 
 struct shape_name {
@@ -408,10 +400,10 @@ struct shape_name {
 	uint64_t arguments; /* hash; 0: not known */
 };
 
-static struct kc__replay_shape *read_shape(struct kc__subject *subject, int64_t id, const char *arguments,
+static struct kc__replay_shape *read_shape(struct kc__replay_knowledge *knowledge, int64_t id, const char *arguments,
 					   const struct kc_counts *counts)
 {
-	sqlite3_stmt *row = ask(subject, &subject->shape_row,
+	sqlite3_stmt *row = ask(knowledge, &knowledge->shape_row,
 				"SELECT kernel, device, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
 				" dynamic_shared_bytes, blocks_per_sm, id FROM shape WHERE id >= ?1 ORDER BY id",
 				id);
@@ -432,61 +424,61 @@ static struct kc__replay_shape *read_shape(struct kc__subject *subject, int64_t 
 		dims.block[i] = (uint32_t)name.row[5 + i];
 	}
 	dims.dynamic_shared_bytes = (uint32_t)name.row[8];
-	shape = named(subject, 's', &name, sizeof(name), sizeof(*shape), &is_new);
+	shape = named(knowledge, 's', &name, sizeof(name), sizeof(*shape), &is_new);
 	if (!shape || !is_new)
 		return shape;
 	shape->dims = dims;
 	shape->kernel = name.row[0];
 	shape->device = name.row[1];
-	shape->launched = arguments ? kc__subject_shape(subject, id, NULL, NULL) : shape;
+	shape->launched = arguments ? kc__knowledge_shape(knowledge, id, NULL, NULL) : shape;
 	if (!shape->launched)
 		return NULL;
-	fill_shape(subject, shape, &dims, arguments, counts, blocks_per_sm);
+	fill_shape(knowledge, shape, &dims, arguments, counts, blocks_per_sm);
 	return shape;
 }
 
 /* Where the shape of this row and these arguments is kept. */
-static void **shape_slot(struct kc__subject *subject, int64_t row, const char *arguments)
+static void **shape_slot(struct kc__replay_knowledge *knowledge, int64_t row, const char *arguments)
 {
 	if (!arguments)
-		return slot_of(subject, &subject->shapes, kc_ids_number(&subject->shape_rows, row));
-	return slot_of(subject, &subject->given,
-		       kc_intern_two(&subject->names, 'g', &row, sizeof(row), arguments, strlen(arguments)));
+		return slot_of(knowledge, &knowledge->shapes, kc_ids_number(&knowledge->shape_rows, row));
+	return slot_of(knowledge, &knowledge->given,
+		       kc_intern_two(&knowledge->names, 'g', &row, sizeof(row), arguments, strlen(arguments)));
 }
 
-struct kc__replay_shape *kc__subject_shape(struct kc__subject *subject, int64_t row, const char *arguments,
-					   const struct kc_counts *counts)
+struct kc__replay_shape *kc__knowledge_shape(struct kc__replay_knowledge *knowledge, int64_t row, const char *arguments,
+					     const struct kc_counts *counts)
 {
-	void **slot = shape_slot(subject, row, arguments);
+	void **slot = shape_slot(knowledge, row, arguments);
 	struct kc__replay_shape *shape = slot ? *slot : NULL;
 
 	if (slot && !shape) {
-		shape = read_shape(subject, row, arguments, counts);
-		*shape_slot(subject, row, arguments) = shape; /* tables may have moved */
+		shape = read_shape(knowledge, row, arguments, counts);
+		*shape_slot(knowledge, row, arguments) = shape; /* tables may have moved */
 	}
 	return shape;
 }
 
-static void forget_pasts(const struct kc_engine_device *device)
+static void forget_all_observed(const struct kc__replay_knowledge *knowledge, const struct kc_engine_device *device)
 {
 	for (const struct kc_engine_variant *v = device->measured; v; v = v->next_measured) {
 		struct kc__replay_shape *shape =
 		    (struct kc__replay_shape *)((char *)v - offsetof(struct kc__replay_shape, engine));
 
-		kc__past_free(&shape->launched->past);
+		forget_observed(knowledge, shape->launched);
 	}
 }
 
 /* Names stay with their ids, so what is forgotten is only what was learned. */
-void kc__subject_forget(struct kc__subject *subject)
+void kc__knowledge_forget(struct kc__replay_knowledge *knowledge)
 {
-	cells_forget(subject->cells);
-	for (size_t i = 0; i < subject->devices.capacity; i++) {
-		struct kc__replay_device *device = subject->devices.at[i];
+	cells_forget(knowledge->cells);
+	for (size_t i = 0; i < knowledge->devices.capacity; i++) {
+		struct kc__replay_device *device = knowledge->devices.at[i];
 
 		if (!device)
 			continue;
-		forget_pasts(&device->engine);
-		kc_engine_forget(&subject->engine, &device->engine);
+		forget_all_observed(knowledge, &device->engine);
+		kc_engine_forget(&knowledge->engine, &device->engine);
 	}
 }

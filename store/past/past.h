@@ -1,6 +1,6 @@
 /*
  * What recorded launches have taught, for the next run of the same program:
- * the newest of them are replayed (replay.h), and what was learned is asked for
+ * the newest of them are replayed, and what was learned is asked for
  * by name.
  *
  *   kc_past          everything learned; only read once it is there, but for

@@ -1,0 +1,151 @@
+#include "replay_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define HELD_NS 2000000000ll /* let go without waiting any longer, as live */
+#define FIRST_PENDING 256u
+
+static int by_end(const void *a, const void *b)
+{
+	const struct kc__op *const *x = a, *const *y = b;
+
+	return ((*x)->end_ns > (*y)->end_ns) - ((*x)->end_ns < (*y)->end_ns);
+}
+
+static int64_t later(int64_t ns, int64_t delay_ns)
+{
+	return ns < INT64_MAX - delay_ns ? ns + delay_ns : INT64_MAX;
+}
+
+/* Those of a batch become known together, after the last of them has ended; those of a batch that never fills, when
+ * the process ends. */
+static void set_batches(struct kc__op **ended, size_t count, const struct kc_replay_delay *delay)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t last = i / delay->batch * delay->batch + (delay->batch - 1);
+
+		ended[i]->known_ns = last < count ? later(ended[last]->end_ns, delay->ns) : INT64_MAX;
+	}
+}
+
+static int set_delays(struct kc__ops *ops, const struct kc_replay_delay *delay)
+{
+	struct kc__op **ended;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ops->count; i++)
+		ops->at[i].known_ns = later(ops->at[i].end_ns, delay->ns);
+	if (delay->batch <= 1)
+		return 0;
+	ended = malloc((ops->count + 1) * sizeof(struct kc__op *));
+	if (!ended)
+		return -ENOMEM;
+	for (size_t i = 0; i < ops->count; i++)
+		if (ops->at[i].end_ns)
+			ended[count++] = &ops->at[i];
+	qsort(ended, count, sizeof(struct kc__op *), by_end);
+	set_batches(ended, count, delay);
+	free(ended);
+	return 0;
+}
+
+/* Measurements still to come */
+
+static int push(struct kc__pending *p, int64_t known_ns, uint32_t op)
+{
+	size_t i = p->count;
+
+	if (i == p->capacity) {
+		size_t capacity = i ? 2 * i : FIRST_PENDING;
+		struct kc__awaited_op *grown = realloc(p->at, capacity * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		p->at = grown;
+		p->capacity = capacity;
+	}
+	p->count++;
+	for (; i && p->at[(i - 1) / 2].known_ns > known_ns; i = (i - 1) / 2)
+		p->at[i] = p->at[(i - 1) / 2];
+	p->at[i] = (struct kc__awaited_op){known_ns, op};
+	return 0;
+}
+
+static uint32_t pop(struct kc__pending *p)
+{
+	struct kc__awaited_op top = p->at[0], last = p->at[--p->count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < p->count) {
+		if (child + 1 < p->count && p->at[child + 1].known_ns < p->at[child].known_ns)
+			child++;
+		if (p->at[child].known_ns >= last.known_ns)
+			break;
+		p->at[i] = p->at[child];
+		i = child;
+	}
+	p->at[i] = last;
+	return top.op;
+}
+
+/* Nothing still awaited on this device can have started before. */
+static int64_t watermark_ns(const struct kc__used_device *device, int64_t now_ns)
+{
+	int64_t least = now_ns;
+
+	for (uint32_t i = 0; i < device->stream_count; i++) {
+		const struct kc_awaited *a = &device->streams[i]->awaited;
+
+		if (a->count && a->bound_ns < least)
+			least = a->bound_ns;
+	}
+	return least;
+}
+
+/* All that became known before now. */
+static int reveal(struct kc__replay_state *r, int64_t now_ns)
+{
+	int rc = 0;
+
+	r->now_ns = now_ns;
+	while (rc == 0 && r->pending.count && r->pending.at[0].known_ns < now_ns)
+		rc = kc__replay_measured(r, &r->ops.at[pop(&r->pending)]);
+	for (uint32_t i = 0; i < r->used.count; i++) {
+		struct kc__used_device *device = &r->used.at[i];
+
+		if (device->spans.count)
+			kc_spans_decide(&device->spans, watermark_ns(device, now_ns), now_ns - HELD_NS,
+					kc__replay_decided, r);
+	}
+	return rc;
+}
+
+/* The process is over: everything is known. */
+static int reveal_all(struct kc__replay_state *r)
+{
+	int rc = 0;
+
+	r->now_ns = INT64_MAX;
+	while (rc == 0 && r->pending.count)
+		rc = kc__replay_measured(r, &r->ops.at[pop(&r->pending)]);
+	for (uint32_t i = 0; i < r->used.count; i++)
+		kc_spans_decide(&r->used.at[i].spans, INT64_MAX, INT64_MIN, kc__replay_decided, r);
+	return rc;
+}
+
+int kc__replay_by_delay(struct kc__replay_state *r, const struct kc_replay_delay *delay)
+{
+	int rc = set_delays(&r->ops, delay);
+
+	for (uint32_t i = 0; rc == 0 && i < r->ops.count; i++) {
+		struct kc__op *op = &r->ops.at[i];
+
+		rc = reveal(r, op->issued_ns);
+		if (rc == 0)
+			rc = kc__replay_op(r, op);
+		if (rc == 0 && op->at && op->end_ns && !kc__never_awaited(op))
+			rc = push(&r->pending, op->known_ns, i);
+	}
+	return rc ? rc : reveal_all(r);
+}

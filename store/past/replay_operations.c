@@ -1,0 +1,367 @@
+#include "replay_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What becomes known */
+
+static int64_t measured_ns(const struct kc__op *op)
+{
+	return op->end_ns - op->start_ns;
+}
+
+/* What a launch is told by now. */
+static struct kc_engine_variant *variant_of(const struct kc__op *op)
+{
+	return &(op->of->successor ? op->of->successor : op->of)->engine;
+}
+
+void kc__replay_decided(const struct kc_span *span, void *arg)
+{
+	struct kc__op *op = span->owner;
+	struct kc__replay_state *r = arg;
+
+	if (op->of->unpredictable == KC_PREDICTED)
+		kc_engine_decided(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, op->met, &span->met,
+				  measured_ns(op));
+}
+
+static int learn_measured(struct kc__replay_state *r, struct kc__op *op)
+{
+	int64_t ns = measured_ns(op);
+
+	kc_engine_measured(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, ns);
+	return ns > 0 && r->observer ? r->observer->measured(r->observer->arg, op->of->launched, ns) : 0;
+}
+
+static int measured_launch(struct kc__replay_state *r, struct kc__op *op)
+{
+	struct kc__used_device *device = op->at->device;
+	struct kc_span span = {
+	    .start_ns = op->start_ns,
+	    .end_ns = op->end_ns,
+	    .since_ns = r->now_ns,
+	    .order = (uint64_t)(op - r->ops.at),
+	    .overlap = &op->met,
+	    .owner = op,
+	};
+	int rc;
+
+	if (op->of->unpredictable == KC_PREDICTED) {
+		rc = learn_measured(r, op);
+		if (rc)
+			return rc;
+		span.load = kc_engine_load(variant_of(op), op->kept.solo_ns);
+	}
+	kc_awaited_resolve(&op->at->awaited, op->end_ns);
+	rc = kc_spans_add(&device->spans, &span);
+	if (rc != -ENOBUFS)
+		return rc;
+	kc_spans_let_go(&device->spans, &span);
+	kc__replay_decided(&span, r);
+	return 0;
+}
+
+int kc__replay_measured(struct kc__replay_state *r, struct kc__op *op)
+{
+	struct kc__used_device *device = op->at->device;
+
+	if (op->ticket) {
+		kc_timeline_measured(device->timeline, op->at->lane, op->ticket, op->start_ns, op->end_ns);
+		kc_timeline_measured(device->plain, op->at->lane, op->plain_ticket, op->start_ns, op->end_ns);
+	}
+	if (op->kind == KC__OP_LAUNCH)
+		return measured_launch(r, op);
+	kc_engine_copy_measured(&device->on->engine, op->transfer_kind, op->bytes, measured_ns(op));
+	return 0;
+}
+
+/* Predicting */
+
+int kc__never_awaited(const struct kc__op *op)
+{
+	return op->unmeasured == KC_CALL_FAILED || op->unmeasured == KC_MEASURE_OFF || op->unmeasured == KC_NO_CUPTI ||
+	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION ||
+	       op->unmeasured == KC_AFTER_EXIT;
+}
+
+/* What the run learned from a launch depended on what it had predicted itself. */
+static void keep_what_was_said(struct kc__op *op)
+{
+	if (op->said.solo_ns <= 0)
+		return;
+	op->kept.solo_ns = op->said.solo_ns;
+	op->kept.slowdown = (float)((double)op->said.span_ns / (double)op->said.solo_ns);
+	kc_engine_interval(op->said.low_ns, op->said.high_ns, op->kept.slowdown, &op->kept);
+}
+
+static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__replay_said *said)
+{
+	struct kc__used_device *device = op->at->device;
+	const struct kc_engine_stage stage = {device->timeline, &device->history,
+					      r->as_recorded ? device->answers : NULL};
+	int64_t now_ns = r->as_recorded ? op->predicted_at_ns : op->issued_ns;
+	struct kc_prospect prospect;
+
+	kc_engine_ask(kc__knowledge_engine(r->knowledge), &op->of->engine, stage.answers, &prospect);
+	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &said->prediction, &op->kept);
+	kc_timeline_occupy(device->plain, op->at->lane, now_ns, said->prediction.solo_ns, &said->plain);
+	op->ticket = said->prediction.placement.ticket;
+	op->plain_ticket = said->plain.ticket;
+	said->novelty = prospect.novelty;
+	said->kept = op->kept;
+	if (op->unmeasured == KC_CALL_FAILED) {
+		kc_timeline_cancel(device->timeline, op->at->lane, op->ticket);
+		kc_timeline_cancel(device->plain, op->at->lane, op->plain_ticket);
+	}
+	if (r->as_recorded)
+		keep_what_was_said(op);
+}
+
+const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments)
+{
+	return r->arguments.at[kc_ids_find(&r->arguments.ids, arguments)];
+}
+
+/* A launch without arguments is made: the first of its launch shape, or a later one. */
+static void note_early(struct kc__replay_shape *shape, const struct kc__op *op)
+{
+	if (shape->first || shape->code->formula)
+		return;
+	shape->first = op;
+	shape->next_early = shape->code->early;
+	shape->code->early = shape;
+}
+
+/* The launch shape with its arguments; of a run that is replayed as it was recorded, with the work that was counted. */
+static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__op *op)
+{
+	const char *arguments = kc__replay_given(r, op->arguments);
+	const struct kc_counts *counts = r->as_recorded ? kc__work_find(&r->work, op->shape, op->arguments) : NULL;
+	struct kc__replay_shape *shape = arguments ? NULL : kc__knowledge_shape(r->knowledge, op->shape, NULL, NULL);
+
+	if (arguments)
+		return kc__knowledge_shape(r->knowledge, op->shape, arguments, counts);
+	if (shape && shape->code && shape->code->formula && counts) /* no argument matters to its work */
+		return kc__knowledge_shape(r->knowledge, op->shape, "", counts);
+	if (shape && shape->code && r->as_recorded)
+		note_early(shape, op);
+	return shape;
+}
+
+static int replay_launch(struct kc__replay_state *r, struct kc__op *op)
+{
+	struct kc__replay_said said = {.unpredictable = KC_NO_ATTRIBUTES};
+
+	op->of = shape_of(r, op);
+	op->at = op->of ? kc__used_devices_stream(&r->used, op, op->of->device) : NULL;
+	if (op->at)
+		said.unpredictable = op->of->unpredictable;
+	if (said.unpredictable == KC_PREDICTED)
+		predict(r, op, &said);
+	if (op->at && !kc__never_awaited(op))
+		kc_awaited_add(&op->at->awaited, op->issued_ns);
+	return r->observer ? r->observer->predicted(r->observer->arg, op, &said) : 0;
+}
+
+static int replay_transfer(struct kc__replay_state *r, struct kc__op *op)
+{
+	struct kc_placement placement;
+	enum kc_copy_route route;
+	int64_t ns;
+
+	op->at = kc__used_devices_stream(&r->used, op, op->device);
+	if (!op->at || op->unmeasured == KC_CALL_FAILED)
+		return 0;
+	route = kc_transfer_route(op->transfer_kind);
+	ns = kc_engine_copy_ns(&op->at->device->on->engine, op->transfer_kind, route, op->bytes);
+	kc_timeline_copy(op->at->device->timeline, op->at->lane, op->issued_ns, route, ns, &placement);
+	op->ticket = placement.ticket;
+	kc_timeline_occupy(op->at->device->plain, op->at->lane, op->issued_ns, ns, &placement);
+	op->plain_ticket = placement.ticket;
+	return 0;
+}
+
+static void device_idle(struct kc__replay_state *r, const struct kc__op *op)
+{
+	for (uint32_t i = 0; i < r->used.count; i++) {
+		struct kc__used_device *device = &r->used.at[i];
+
+		if (device->row == op->device) {
+			kc_timeline_device_idle(device->timeline, op->issued_ns);
+			kc_timeline_device_idle(device->plain, op->issued_ns);
+		}
+	}
+}
+
+static void call_on(struct kc_timeline *tl, const struct kc__op *op)
+{
+	struct kc_placement placement;
+	uint32_t lane = op->at->lane;
+
+	switch (op->call) {
+	case KC_CALL_STREAM_IDLE:
+		kc_timeline_stream_idle(tl, lane, op->issued_ns);
+		break;
+	case KC_CALL_OCCUPY:
+		kc_timeline_occupy(tl, lane, op->issued_ns, op->ns, &placement);
+		break;
+	case KC_CALL_WAIT:
+		kc_timeline_wait(tl, lane, op->ns);
+		break;
+	case KC_CALL_DESTROY:
+		kc_timeline_stream_gone(tl, lane);
+		break;
+	default:
+		break;
+	}
+}
+
+static int replay_stream_call(struct kc__replay_state *r, struct kc__op *op)
+{
+	if (!op->stream) {
+		device_idle(r, op);
+		return 0;
+	}
+	op->at = kc__used_devices_stream(&r->used, op, op->device);
+	if (op->at) {
+		call_on(op->at->device->timeline, op);
+		call_on(op->at->device->plain, op);
+	}
+	return 0;
+}
+
+int kc__replay_op(struct kc__replay_state *r, struct kc__op *op)
+{
+	switch (op->kind) {
+	case KC__OP_LAUNCH:
+		return replay_launch(r, op);
+	case KC__OP_TRANSFER:
+		return replay_transfer(r, op);
+	default:
+		return replay_stream_call(r, op);
+	}
+}
+
+/* Parts of processes */
+
+int kc__replay_load_arguments(struct kc__replay_state *r, int64_t process)
+{
+	int rc = kc__arguments_load(&r->loader, process, &r->ops, &r->work, &r->arguments);
+
+	return rc == 0 && r->ops.count > UINT32_MAX ? -EFBIG : rc;
+}
+
+int kc__replay_end(struct kc__replay_state *r, int rc)
+{
+	kc__used_devices_leave(&r->used);
+	return rc ? rc : kc__knowledge_error(r->knowledge);
+}
+
+void kc__replay_use(struct kc__replay_state *r, struct kc__replay_knowledge *knowledge)
+{
+	r->knowledge = r->used.knowledge = knowledge;
+}
+
+struct kc__replay_state *kc__replay_new(struct kc_store *s, const struct kc__replay_observer *observer)
+{
+	struct kc__replay_state *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->loader.store = s;
+	r->observer = observer;
+	r->used.loader = &r->loader;
+	return r;
+}
+
+void kc__replay_free(struct kc__replay_state *r)
+{
+	if (!r)
+		return;
+	kc__used_devices_free(&r->used);
+	kc__loader_close(&r->loader);
+	kc__texts_free(&r->arguments);
+	kc__work_free(&r->work);
+	free(r->pending.at);
+	free(r->ops.at);
+	free(r);
+}
+
+struct given {             /* to launches of a shape */
+	int64_t arguments; /* 0: none so far */
+	int differs;
+};
+
+static int find_given(const struct kc__ops *ops, struct kc_ids *shapes, struct given *given)
+{
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct kc__op *op = &ops->at[i];
+		uint32_t shape = op->shape && op->arguments ? kc_ids_number(shapes, op->shape) : 0;
+
+		if (!op->shape || !op->arguments)
+			continue;
+		if (!shape)
+			return -ENOMEM;
+		given[shape].differs |= given[shape].arguments && given[shape].arguments != op->arguments;
+		given[shape].arguments = op->arguments;
+	}
+	return 0;
+}
+
+/* The first launches of a kernel have no arguments: its code had not been read. Where all
+ * later ones of the shape had the same, they are taken to have had them, too. */
+static int complete_arguments(struct kc__ops *ops)
+{
+	struct given *given = calloc(ops->count + 1, sizeof(*given));
+	struct kc_ids shapes = {0};
+	int rc = given ? find_given(ops, &shapes, given) : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < ops->count; i++) {
+		struct kc__op *op = &ops->at[i];
+		const struct given *of = &given[kc_ids_find(&shapes, op->shape)];
+
+		if (!op->arguments && !of->differs)
+			op->arguments = of->arguments;
+	}
+	kc_ids_free(&shapes);
+	free(given);
+	return rc;
+}
+
+/* For what they teach alone: whatever is recorded of the process may be used. */
+static int teach(struct kc__replay_state *r, const struct kc__part *part)
+{
+	int rc = kc__ops_load(&r->loader, part, &r->ops);
+
+	if (rc == 0)
+		rc = complete_arguments(&r->ops);
+	if (rc == 0)
+		rc = kc__replay_load_arguments(r, part->process);
+	if (rc || !r->ops.count)
+		return rc;
+	kc__used_devices_begin(&r->used, part->first_sequence > 0);
+	rc = kc__replay_by_delay(r, &(const struct kc_replay_delay){0});
+	return kc__replay_end(r, rc);
+}
+
+int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count, struct kc__replay_knowledge **out)
+{
+	struct kc__replay_state *r = kc__replay_new(s, NULL);
+	struct kc__replay_knowledge *knowledge = kc__knowledge_new(s, NULL, NULL);
+	int rc = r && knowledge ? 0 : -ENOMEM;
+
+	*out = NULL;
+	if (rc == 0)
+		kc__replay_use(r, knowledge);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = teach(r, &parts[i]);
+	kc__replay_free(r);
+	if (rc) {
+		kc__knowledge_free(knowledge);
+		return rc;
+	}
+	kc__knowledge_leave(knowledge);
+	*out = knowledge;
+	return 0;
+}
