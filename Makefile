@@ -66,7 +66,7 @@ FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 # archive that libkerncast.so is not linked from.
 INSIDE    := $(addprefix predictor/,engine code concurrency device experience math solo papers/bsp papers/leftover papers/roofline) \
   $(addprefix store/,common database journal past)
-AFTER     := store/database/recovery.c
+AFTER     := store/database/upkeep/recovery.c
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
 
 PREDICTOR := $(BUILD)/libpredictor.a

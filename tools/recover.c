@@ -4,7 +4,7 @@
 #include "tools/output/format.h"
 #include "tools/system/journals.h"
 
-#include "store/database/recovery.h"
+#include "store/database/upkeep/recovery.h"
 #include "store/database/store.h"
 #include "store/query/kernel_names.h"
 

@@ -1,7 +1,7 @@
 /* What the driver tells about each device, asked once. */
 #include "shim/shim.h"
 
-#include "store/database/calibration.h"
+#include "store/database/devices/calibration.h"
 
 #include <errno.h>
 #include <stdlib.h>

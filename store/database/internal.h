@@ -14,7 +14,7 @@
 
 #include "store/common/ids.h"
 #include "store/journal/journal.h"
-#include "rollup.h"
+#include "store/database/rollups/rollup.h"
 #include "schema.h"
 #include "store.h"
 

@@ -1,5 +1,5 @@
 /* What was known when: its columns and tables, and databases made before there were any. */
-#include "forget.h"
+#include "store/database/upkeep/forget.h"
 #include "test_rows.h"
 
 #include "predictor/code/cost.h"

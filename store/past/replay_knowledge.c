@@ -1,5 +1,5 @@
-#include "store/database/calibration.h"
-#include "store/database/device_row.h"
+#include "store/database/devices/calibration.h"
+#include "store/database/devices/device_row.h"
 #include "replay_internal.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
 
 #include "store/journal/journal.h"
 #include "predictor/concurrency/timeline.h"
-#include "store/database/device_row.h"
+#include "store/database/devices/device_row.h"
 #include "store/database/store.h"
 
 #include <stddef.h>

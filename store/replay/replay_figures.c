@@ -1,5 +1,5 @@
 #include "replay_figures.h"
-#include "store/database/rollup.h"
+#include "store/database/rollups/rollup.h"
 #include "store/query/report.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "tools/experiment.h"
 
-#include "store/database/forget.h"
-#include "store/database/recovery.h"
+#include "store/database/upkeep/forget.h"
+#include "store/database/upkeep/recovery.h"
 #include "store/query/query.h"
 
 #include <errno.h>

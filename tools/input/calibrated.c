@@ -3,7 +3,7 @@
 #include "tools/system/database.h"
 #include "device_spec.h"
 
-#include "store/database/calibration.h"
+#include "store/database/devices/calibration.h"
 #include "store/query/query.h"
 
 #include <errno.h>

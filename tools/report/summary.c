@@ -7,7 +7,7 @@
 
 #include "store/query/kernel_names.h"
 #include "store/query/query.h"
-#include "store/database/recovery.h"
+#include "store/database/upkeep/recovery.h"
 
 #include <limits.h>
 #include <sqlite3.h>

@@ -2,7 +2,7 @@
 #include "tools/command.h"
 
 #include "store/common/options.h"
-#include "store/database/recovery.h"
+#include "store/database/upkeep/recovery.h"
 #include "store/query/kernel_names.h"
 
 #include <errno.h>

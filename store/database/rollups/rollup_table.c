@@ -1,4 +1,4 @@
-#include "internal.h"
+#include "store/database/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A run that is forgotten leaves no row, in whatever table, and takes none of another run's. */
 #include "forget.h"
-#include "schema.h"
-#include "test_rows.h"
+#include "store/database/schema.h"
+#include "store/database/test_rows.h"
 
 #include <sqlite3.h>
 

@@ -1,7 +1,7 @@
 #include "recovery.h"
 #include "store/journal/journal.h"
 #include "store/common/process.h"
-#include "store.h"
+#include "store/database/store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Which calibration is found, and what happens where there is none. */
 #include "calibration.h"
 #include "store/query/query.h"
-#include "store.h"
+#include "store/database/store.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #include "forget.h"
-#include "schema.h"
+#include "store/database/schema.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
 #include "calibration.h"
-#include "internal.h"
+#include "store/database/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "recovery.h"
 #include "store/journal/journal_testing.h"
-#include "store.h"
+#include "store/database/store.h"
 
 #include <sqlite3.h>
 #include <sys/file.h>

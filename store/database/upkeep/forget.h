@@ -2,7 +2,7 @@
 #ifndef KC_FORGET_H
 #define KC_FORGET_H
 
-#include "store.h"
+#include "store/database/store.h"
 
 /*
  * Deletes a run, its processes and every row of theirs; what other runs may

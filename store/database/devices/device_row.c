@@ -1,5 +1,5 @@
 #include "device_row.h"
-#include "internal.h"
+#include "store/database/internal.h"
 
 #include <stdio.h>
 
