@@ -11,10 +11,10 @@
 #define HEAD 8u /* of a process too long to be replayed whole: first launches, of so many one */
 
 /* A launch shape as it is, or its kernel and block shape, or its kernel. */
-struct entry {
+struct named_shape {
 	uint64_t name;
 	const struct kc__replay_shape *shape;
-	struct entry *next; /* of the same bucket */
+	struct named_shape *next; /* of the same bucket */
 };
 
 struct parts {
@@ -26,7 +26,7 @@ struct parts {
 struct kc_past {
 	struct parts parts;
 	struct kc__replay_knowledge *knowledge;
-	struct entry *entries, **buckets;
+	struct named_shape *entries, **buckets;
 	size_t count, capacity, mask;
 };
 
@@ -107,9 +107,9 @@ static uint64_t kernel_name(const char *mangled)
 
 static void add_entry(struct kc_past *past, uint64_t name, const struct kc__replay_shape *shape)
 {
-	struct entry *entry = &past->entries[past->count++];
+	struct named_shape *entry = &past->entries[past->count++];
 
-	*entry = (struct entry){name, shape, past->buckets[name & past->mask]};
+	*entry = (struct named_shape){name, shape, past->buckets[name & past->mask]};
 	past->buckets[name & past->mask] = entry;
 }
 
@@ -146,7 +146,7 @@ static int make_index(struct kc_past *past)
 	for (past->mask = 63; past->mask < past->capacity; past->mask = 2 * past->mask + 1)
 		;
 	past->entries = calloc(past->capacity + 1, sizeof(*past->entries));
-	past->buckets = calloc(past->mask + 1, sizeof(struct entry *));
+	past->buckets = calloc(past->mask + 1, sizeof(struct named_shape *));
 	if (!past->entries || !past->buckets)
 		return -ENOMEM;
 	kc__knowledge_each(past->knowledge, index_shape, past);
@@ -229,7 +229,7 @@ static int is_code(const struct kc__replay_shape *shape, const struct kc_code_id
 	       own->static_shared_bytes == code->static_shared_bytes;
 }
 
-static const struct entry *first_named(const struct kc_past *past, uint64_t name)
+static const struct named_shape *first_named(const struct kc_past *past, uint64_t name)
 {
 	return past ? past->buckets[name & past->mask] : NULL;
 }
@@ -246,7 +246,7 @@ const struct kc_engine_device *kc_past_device(const struct kc_past *past, const 
 static const struct kc__replay_shape *find_same(const struct kc_past *past, uint64_t name,
 						const struct kc_code_identity *code, const char *uuid)
 {
-	for (const struct entry *e = first_named(past, name); e; e = e->next)
+	for (const struct named_shape *e = first_named(past, name); e; e = e->next)
 		if (e->name == name && is_code(e->shape, code) && !strcmp(e->shape->on->name, uuid))
 			return e->shape;
 	return NULL;
@@ -290,7 +290,7 @@ void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query
 	int closest = -1, several = 0; /* as close, told apart by arguments that are not asked for */
 
 	out->kin = KC_PAST_NONE;
-	for (const struct entry *e = first_named(past, name); e; e = e->next) {
+	for (const struct named_shape *e = first_named(past, name); e; e = e->next) {
 		int close = closeness(e->shape, query);
 
 		if (e->name != name || !kin_of(e->shape, query) || close < closest)

@@ -1,4 +1,4 @@
-#include "replay_internal.h"
+#include "replay_load.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -160,14 +160,15 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_ARGUMENTS] = "SELECT local, text FROM arguments WHERE process = ?1",
     [KC__LOAD_EVENTS] = "SELECT e.number, e.kind, e.kernel, e.time_ns - p.started_ns FROM engine_event e"
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",
-    [KC__LOAD_PAST] = "SELECT source, first_sequence, last_sequence FROM past_part WHERE process = ?1"
-		      " ORDER BY place LIMIT ?2",
+    [KC__LOAD_PAST_PARTS] = "SELECT source, first_sequence, last_sequence FROM past_part WHERE process = ?1"
+			    " ORDER BY place LIMIT ?2",
     /* Times are ns of the process's clock; what a wait waits for is one of them, an occupation a difference. */
     [KC__LOAD_STREAM_CALLS] = "SELECT c.id, c.kind, c.stream, c.device, c.time_ns - p.started_ns,"
 			      " CASE WHEN c.kind = 'wait' THEN c.ns - p.started_ns ELSE c.ns END, c.known_events"
 			      " FROM stream_call c JOIN process p ON p.id = c.id >> 40 WHERE c.id BETWEEN ?1 AND ?2",
     [KC__LOAD_STREAMS] = "SELECT id FROM stream WHERE process = ?1 AND lane NOT NULL ORDER BY local LIMIT ?2",
-    [KC__LOAD_WORK] = "SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
+    [KC__LOAD_COUNTED_WORK] =
+	"SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
 };
 
 static sqlite3_stmt *ask(struct kc__loader *loader, enum kc__load which)
@@ -276,20 +277,20 @@ int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc_
 	return merge(ops, others);
 }
 
-void kc__texts_free(struct kc__texts *texts)
+void kc__argument_texts_free(struct kc__argument_texts *texts)
 {
 	for (size_t i = 0; texts->at && i <= texts->ids.count; i++)
 		free(texts->at[i]);
 	free(texts->at);
 	kc_ids_free(&texts->ids);
-	*texts = (struct kc__texts){0};
+	*texts = (struct kc__argument_texts){0};
 }
 
 /* Room for what the operations, and the launches whose work was counted, were given: other texts of the process are not
  * kept. */
-static int want_texts(struct kc__texts *texts, const struct kc__ops *ops, const struct kc__work *work)
+static int want_texts(struct kc__argument_texts *texts, const struct kc__ops *ops, const struct kc__counted_work *work)
 {
-	kc__texts_free(texts);
+	kc__argument_texts_free(texts);
 	for (size_t i = 0; i < work->count; i++) {
 		if (work->at[i].arguments && !kc_ids_number(&texts->ids, work->at[i].arguments))
 			return -ENOMEM;
@@ -302,7 +303,7 @@ static int want_texts(struct kc__texts *texts, const struct kc__ops *ops, const 
 	return texts->at ? 0 : -ENOMEM;
 }
 
-static int add_text(struct kc__texts *texts, int64_t id, const char *text)
+static int add_text(struct kc__argument_texts *texts, int64_t id, const char *text)
 {
 	uint32_t number = kc_ids_find(&texts->ids, id);
 
@@ -314,7 +315,7 @@ static int add_text(struct kc__texts *texts, int64_t id, const char *text)
 }
 
 int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops,
-		       const struct kc__work *work, struct kc__texts *texts)
+		       const struct kc__counted_work *work, struct kc__argument_texts *texts)
 {
 	sqlite3_stmt *row = ask(loader, KC__LOAD_ARGUMENTS);
 	int rc = SQLITE_OK, failed = want_texts(texts, ops, work);
@@ -422,7 +423,7 @@ static int add_past_part(sqlite3_stmt *row, void *into)
 int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts)
 {
 	parts->count = 0;
-	return each_row(loader, KC__LOAD_PAST, process, KC__PAST_PARTS_MAX, add_past_part, parts);
+	return each_row(loader, KC__LOAD_PAST_PARTS, process, KC__PAST_PARTS_MAX, add_past_part, parts);
 }
 
 void kc__past_parts_free(struct kc__past_parts *parts)
@@ -452,7 +453,7 @@ static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
 
 static int add_counted(sqlite3_stmt *row, void *into)
 {
-	struct kc__work *work = into;
+	struct kc__counted_work *work = into;
 	int rc = make_room((void **)&work->at, work->count, &work->capacity, sizeof(*work->at));
 
 	if (rc)
@@ -467,31 +468,31 @@ static int add_counted(sqlite3_stmt *row, void *into)
 	return 0;
 }
 
-int kc__work_load(struct kc__loader *loader, int64_t process, struct kc__work *work)
+int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work)
 {
 	work->count = work->refused = 0;
-	return each_row(loader, KC__LOAD_WORK, process, KC__COUNTED_MAX, add_counted, work);
+	return each_row(loader, KC__LOAD_COUNTED_WORK, process, KC__COUNTED_MAX, add_counted, work);
 }
 
-void kc__work_free(struct kc__work *work)
+void kc__counted_work_free(struct kc__counted_work *work)
 {
 	free(work->at);
-	*work = (struct kc__work){0};
+	*work = (struct kc__counted_work){0};
 }
 
 static int by_shape(const void *a, const void *b)
 {
-	const struct kc__counted *x = a, *y = b;
+	const struct kc__counted_launch *x = a, *y = b;
 
 	if (x->shape != y->shape)
 		return x->shape < y->shape ? -1 : 1;
 	return (x->arguments > y->arguments) - (x->arguments < y->arguments);
 }
 
-const struct kc_counts *kc__work_find(const struct kc__work *work, int64_t shape, int64_t arguments)
+const struct kc_counts *kc__counted_work_find(const struct kc__counted_work *work, int64_t shape, int64_t arguments)
 {
-	struct kc__counted key = {.shape = shape, .arguments = arguments};
-	const struct kc__counted *found = NULL;
+	struct kc__counted_launch key = {.shape = shape, .arguments = arguments};
+	const struct kc__counted_launch *found = NULL;
 
 	if (work->count)
 		found = bsearch(&key, work->at, work->count, sizeof(key), by_shape);

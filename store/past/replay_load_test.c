@@ -1,5 +1,5 @@
 /* What a replay is told of a recorded run, and of a database that somebody has changed. */
-#include "replay_internal.h"
+#include "replay_load.h"
 
 #include "store/database/test_rows.h"
 
@@ -86,7 +86,7 @@ struct loaded {
 	struct kc__ops ops;
 	struct kc__recorded_events events;
 	struct kc__past_parts parts;
-	struct kc__work work;
+	struct kc__counted_work work;
 };
 
 static void load(struct loaded *l)
@@ -99,7 +99,7 @@ static void load(struct loaded *l)
 	for (int i = 0; i < 2; i++) { /* what was there before is let go */
 		assert_int_equal(kc__events_load(&l->loader, 1, &l->events), 0);
 		assert_int_equal(kc__past_parts_load(&l->loader, 1, &l->parts), 0);
-		assert_int_equal(kc__work_load(&l->loader, 1, &l->work), 0);
+		assert_int_equal(kc__counted_work_load(&l->loader, 1, &l->work), 0);
 	}
 }
 
@@ -108,7 +108,7 @@ static void unload(struct loaded *l)
 	free(l->ops.at);
 	kc__events_free(&l->events);
 	kc__past_parts_free(&l->parts);
-	kc__work_free(&l->work);
+	kc__counted_work_free(&l->work);
 	kc__loader_close(&l->loader);
 	kc_store_close(l->loader.store);
 }
@@ -157,18 +157,18 @@ static void counted_work_is_found_by_shape_and_arguments(void **state)
 	make_database(NULL);
 	load(&l);
 	shape = l.ops.at[0].shape;
-	counts = kc__work_find(&l.work, shape, 2);
+	counts = kc__counted_work_find(&l.work, shape, 2);
 	assert_non_null(counts);
 	assert_true(counts->of[KC_COUNT_OF_FMA] == 0.1); /* to the last bit */
 	assert_true(counts->threads == 16384);
 	assert_int_equal(counts->exact, 1);
 	assert_int_equal(counts->assumed, 0);
-	counts = kc__work_find(&l.work, shape, 0);
+	counts = kc__counted_work_find(&l.work, shape, 0);
 	assert_non_null(counts);
 	assert_true(counts->of[KC_COUNT_OF_FMA] == 3);
-	assert_null(kc__work_find(&l.work, shape, 1));
-	assert_null(kc__work_find(&l.work, shape + 1, 0));
-	assert_null(kc__work_find(&(struct kc__work){0}, shape, 0));
+	assert_null(kc__counted_work_find(&l.work, shape, 1));
+	assert_null(kc__counted_work_find(&l.work, shape + 1, 0));
+	assert_null(kc__counted_work_find(&(struct kc__counted_work){0}, shape, 0));
 	assert_int_equal(l.work.refused, 0);
 	unload(&l);
 }
@@ -234,7 +234,7 @@ static void damaged_rows_are_refused(void **state)
 	}
 	assert_int_equal(l.work.refused, 6);
 	assert_int_equal(l.work.count, 2);
-	assert_non_null(kc__work_find(&l.work, INT64_MIN, 0));
+	assert_non_null(kc__counted_work_find(&l.work, INT64_MIN, 0));
 	unload(&l);
 }
 

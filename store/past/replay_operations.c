@@ -10,7 +10,7 @@ static int64_t measured_ns(const struct kc__op *op)
 	return op->end_ns - op->start_ns;
 }
 
-/* What a launch is told by now. */
+/* Where the formula was ready only after the launch, what it teaches goes to the variant with arguments. */
 static struct kc_engine_variant *variant_of(const struct kc__op *op)
 {
 	return &(op->of->successor ? op->of->successor : op->of)->engine;
@@ -85,7 +85,7 @@ int kc__never_awaited(const struct kc__op *op)
 	       op->unmeasured == KC_AFTER_EXIT;
 }
 
-/* What the run learned from a launch depended on what it had predicted itself. */
+/* What the recorded run learned from a launch depended on its own prediction, which may differ from ours. */
 static void keep_what_was_said(struct kc__op *op)
 {
 	if (op->said.solo_ns <= 0)
@@ -95,7 +95,7 @@ static void keep_what_was_said(struct kc__op *op)
 	kc_engine_interval(op->said.low_ns, op->said.high_ns, op->kept.slowdown, &op->kept);
 }
 
-static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__replay_said *said)
+static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__replay_prediction *prediction)
 {
 	struct kc__used_device *device = op->at->device;
 	const struct kc_engine_stage stage = {device->timeline, &device->history,
@@ -104,12 +104,12 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	struct kc_prospect prospect;
 
 	kc_engine_ask(kc__knowledge_engine(r->knowledge), &op->of->engine, stage.answers, &prospect);
-	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &said->prediction, &op->kept);
-	kc_timeline_occupy(device->plain, op->at->lane, now_ns, said->prediction.solo_ns, &said->plain);
-	op->ticket = said->prediction.placement.ticket;
-	op->plain_ticket = said->plain.ticket;
-	said->novelty = prospect.novelty;
-	said->kept = op->kept;
+	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &prediction->by_engine, &op->kept);
+	kc_timeline_occupy(device->plain, op->at->lane, now_ns, prediction->by_engine.solo_ns, &prediction->plain);
+	op->ticket = prediction->by_engine.placement.ticket;
+	op->plain_ticket = prediction->plain.ticket;
+	prediction->novelty = prospect.novelty;
+	prediction->kept = op->kept;
 	if (op->unmeasured == KC_CALL_FAILED) {
 		kc_timeline_cancel(device->timeline, op->at->lane, op->ticket);
 		kc_timeline_cancel(device->plain, op->at->lane, op->plain_ticket);
@@ -137,7 +137,8 @@ static void note_early(struct kc__replay_shape *shape, const struct kc__op *op)
 static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__op *op)
 {
 	const char *arguments = kc__replay_given(r, op->arguments);
-	const struct kc_counts *counts = r->as_recorded ? kc__work_find(&r->work, op->shape, op->arguments) : NULL;
+	const struct kc_counts *counts =
+	    r->as_recorded ? kc__counted_work_find(&r->work, op->shape, op->arguments) : NULL;
 	struct kc__replay_shape *shape = arguments ? NULL : kc__knowledge_shape(r->knowledge, op->shape, NULL, NULL);
 
 	if (arguments)
@@ -151,17 +152,17 @@ static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__
 
 static int replay_launch(struct kc__replay_state *r, struct kc__op *op)
 {
-	struct kc__replay_said said = {.unpredictable = KC_NO_ATTRIBUTES};
+	struct kc__replay_prediction prediction = {.unpredictable = KC_NO_ATTRIBUTES};
 
 	op->of = shape_of(r, op);
 	op->at = op->of ? kc__used_devices_stream(&r->used, op, op->of->device) : NULL;
 	if (op->at)
-		said.unpredictable = op->of->unpredictable;
-	if (said.unpredictable == KC_PREDICTED)
-		predict(r, op, &said);
+		prediction.unpredictable = op->of->unpredictable;
+	if (prediction.unpredictable == KC_PREDICTED)
+		predict(r, op, &prediction);
 	if (op->at && !kc__never_awaited(op))
 		kc_awaited_add(&op->at->awaited, op->issued_ns);
-	return r->observer ? r->observer->predicted(r->observer->arg, op, &said) : 0;
+	return r->observer ? r->observer->predicted(r->observer->arg, op, &prediction) : 0;
 }
 
 static int replay_transfer(struct kc__replay_state *r, struct kc__op *op)
@@ -281,19 +282,19 @@ void kc__replay_free(struct kc__replay_state *r)
 		return;
 	kc__used_devices_free(&r->used);
 	kc__loader_close(&r->loader);
-	kc__texts_free(&r->arguments);
-	kc__work_free(&r->work);
+	kc__argument_texts_free(&r->arguments);
+	kc__counted_work_free(&r->work);
 	free(r->pending.at);
 	free(r->ops.at);
 	free(r);
 }
 
-struct given {             /* to launches of a shape */
+struct shape_arguments {   /* of the launches of a shape */
 	int64_t arguments; /* 0: none so far */
 	int differs;
 };
 
-static int find_given(const struct kc__ops *ops, struct kc_ids *shapes, struct given *given)
+static int find_common_arguments(const struct kc__ops *ops, struct kc_ids *shapes, struct shape_arguments *common)
 {
 	for (size_t i = 0; i < ops->count; i++) {
 		const struct kc__op *op = &ops->at[i];
@@ -303,33 +304,33 @@ static int find_given(const struct kc__ops *ops, struct kc_ids *shapes, struct g
 			continue;
 		if (!shape)
 			return -ENOMEM;
-		given[shape].differs |= given[shape].arguments && given[shape].arguments != op->arguments;
-		given[shape].arguments = op->arguments;
+		common[shape].differs |= common[shape].arguments && common[shape].arguments != op->arguments;
+		common[shape].arguments = op->arguments;
 	}
 	return 0;
 }
 
-/* The first launches of a kernel have no arguments: its code had not been read. Where all
- * later ones of the shape had the same, they are taken to have had them, too. */
+/* The first launches of a kernel were recorded without arguments, because its code had not been read. Where all later
+ * launches of the shape had the same arguments, these are taken to have had them, too. */
 static int complete_arguments(struct kc__ops *ops)
 {
-	struct given *given = calloc(ops->count + 1, sizeof(*given));
+	struct shape_arguments *common = calloc(ops->count + 1, sizeof(*common));
 	struct kc_ids shapes = {0};
-	int rc = given ? find_given(ops, &shapes, given) : -ENOMEM;
+	int rc = common ? find_common_arguments(ops, &shapes, common) : -ENOMEM;
 
 	for (size_t i = 0; rc == 0 && i < ops->count; i++) {
 		struct kc__op *op = &ops->at[i];
-		const struct given *of = &given[kc_ids_find(&shapes, op->shape)];
+		const struct shape_arguments *of = &common[kc_ids_find(&shapes, op->shape)];
 
 		if (!op->arguments && !of->differs)
 			op->arguments = of->arguments;
 	}
 	kc_ids_free(&shapes);
-	free(given);
+	free(common);
 	return rc;
 }
 
-/* For what they teach alone: whatever is recorded of the process may be used. */
+/* These operations are only learned from, so arguments that became known later may be used, too. */
 static int teach(struct kc__replay_state *r, const struct kc__part *part)
 {
 	int rc = kc__ops_load(&r->loader, part, &r->ops);

@@ -63,7 +63,7 @@ struct kc__coverage {
 	struct kc__errors width;
 };
 
-struct kc__stage {
+struct kc__learning_stage {
 	uint64_t n;
 	double sum;
 };
@@ -75,7 +75,7 @@ struct kc__score {
 	uint64_t scored;
 	double score, past_score;
 	uint64_t launches;
-	struct kc__stage stages[KC_REPLAY_STAGES];
+	struct kc__learning_stage stages[KC_REPLAY_STAGES];
 };
 void kc__score_add(struct kc__score *score, const struct kc_replay_launch *launch);
 void kc__score_finish(const struct kc__score *score, struct kc_replay *out);

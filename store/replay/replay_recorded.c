@@ -74,7 +74,7 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 	if (rc == 0)
 		rc = kc__past_parts_load(&r->loader, process, &recorded->parts);
 	if (rc == 0)
-		rc = kc__work_load(&r->loader, process, &r->work);
+		rc = kc__counted_work_load(&r->loader, process, &r->work);
 	if (rc == 0)
 		rc = list_events(recorded, &r->ops);
 	if (rc == 0)
@@ -86,7 +86,7 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 {
 	kc__events_free(&recorded->events);
 	kc__past_parts_free(&recorded->parts);
-	kc__work_free(&r->work);
+	kc__counted_work_free(&r->work);
 	r->as_recorded = 0;
 	free(recorded->due);
 	free(recorded->order);
@@ -104,7 +104,7 @@ static const struct kc__due_event *next_due(struct kc__recorded *recorded, uint6
 /* Launches made before the code was read */
 
 /* The work of a launch made before: that of the first set of arguments met with the launch shape. */
-static const struct kc__counted *first_counted(const struct kc__work *work, int64_t shape)
+static const struct kc__counted_launch *first_counted(const struct kc__counted_work *work, int64_t shape)
 {
 	for (size_t i = 0; i < work->count; i++)
 		if (work->at[i].shape == shape)
@@ -117,7 +117,7 @@ static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *k
 {
 	kernel->formula = 1;
 	for (struct kc__replay_shape *shape = kernel->early; shape; shape = shape->next_early) {
-		const struct kc__counted *counted = first_counted(&r->work, shape->first->shape);
+		const struct kc__counted_launch *counted = first_counted(&r->work, shape->first->shape);
 		const char *given = counted ? kc__replay_given(r, counted->arguments) : NULL;
 
 		if (!counted)
@@ -135,7 +135,7 @@ static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *k
 /* The first launch of the shape was measured alone: with the formula it counts as a measured size. */
 static void learn_early(struct kc__replay_state *r, struct kc__replay_shape *shape)
 {
-	const struct kc__counted *counted = shape->first ? first_counted(&r->work, shape->first->shape) : NULL;
+	const struct kc__counted_launch *counted = shape->first ? first_counted(&r->work, shape->first->shape) : NULL;
 	struct kc_work work = shape->engine.work;
 	struct kc_curve_point size;
 

@@ -40,16 +40,16 @@ static void note_models(struct kc_replay_launch *l, const struct kc__replay_shap
 	kc__yardstick_look(shape->launched->observed, l);
 }
 
-static void note_prediction(struct kc_replay_launch *l, const struct kc__replay_said *said)
+static void note_prediction(struct kc_replay_launch *l, const struct kc__replay_prediction *prediction)
 {
-	const struct kc_prediction *p = &said->prediction;
+	const struct kc_prediction *p = &prediction->by_engine;
 
-	l->novelty = said->novelty;
+	l->novelty = prediction->novelty;
 	l->solo_ns = p->solo_ns;
 	l->solo_low_ns = p->solo_low_ns;
 	l->solo_high_ns = p->solo_high_ns;
-	l->low_ns = said->kept.low_ns;
-	l->high_ns = said->kept.high_ns;
+	l->low_ns = prediction->kept.low_ns;
+	l->high_ns = prediction->kept.high_ns;
 	l->model = p->model;
 	l->start_ns = p->placement.start_ns;
 	l->end_ns = p->placement.end_ns;
@@ -90,7 +90,7 @@ static int is_too_short(const struct kc__op *op, int64_t at_least_ns)
 	return op->end_ns && (op->end_ns == op->start_ns || op->end_ns - op->start_ns < at_least_ns);
 }
 
-static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_said *said)
+static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction)
 {
 	struct replay_run *run = arg;
 	const struct kc__replay_shape *shape = op->of;
@@ -104,7 +104,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	    .measured_start_ns = op->start_ns,
 	    .measured_end_ns = op->end_ns,
 	    .overlap = op->overlap,
-	    .unpredictable = said->unpredictable,
+	    .unpredictable = prediction->unpredictable,
 	    .excluded = is_too_short(op, run->options->at_least_ns) || (shape && shape->code && shape->code->excluded),
 	};
 	int rc;
@@ -112,11 +112,11 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	if (op->at && shape->on && shape->on->assumed && !shape->on->impossible)
 		count_assumed(run->out, shape->on);
 	if (!l.unpredictable) {
-		note_prediction(&l, said);
-		note_models(&l, shape, &said->prediction, said->kept.contended);
+		note_prediction(&l, prediction);
+		note_models(&l, shape, &prediction->by_engine, prediction->kept.contended);
 	}
 	count(run->out, &l);
-	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &said->plain);
+	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
 	if (rc == 0 && run->options->launch)
 		rc = run->options->launch(&l, run->options->arg);
 	return rc;

@@ -194,7 +194,7 @@ static uint32_t stage_of(uint64_t launch)
 void kc__score_add(struct kc__score *s, const struct kc_replay_launch *l)
 {
 	double measured = (double)(l->measured_end_ns - l->measured_start_ns), own;
-	struct kc__stage *stage;
+	struct kc__learning_stage *stage;
 
 	if (l->unpredictable || !l->measured_end_ns || l->excluded || !(measured > 0))
 		return;

@@ -310,14 +310,14 @@ void kc_sweeps_free(struct kc_sweeps *sweeps)
 
 /* --- stored */
 
-struct reader {
+struct sweep_reader {
 	struct kc__list kernels, points;
 	int simulated;
 };
 
 static int add_kernel(sqlite3_stmt *row, void *arg)
 {
-	struct reader *reader = arg;
+	struct sweep_reader *reader = arg;
 	struct kc_sweep_kernel *kernel = kc__list_add(&reader->kernels, sizeof(*kernel));
 
 	if (!kernel)
@@ -331,7 +331,7 @@ static int add_kernel(sqlite3_stmt *row, void *arg)
 
 static int add_point(sqlite3_stmt *row, void *arg)
 {
-	struct reader *reader = arg;
+	struct sweep_reader *reader = arg;
 	const struct kc_sweep_kernel *kernels = reader->kernels.at;
 	struct kc_sweep_point *point;
 	uint32_t kernel = 0;
@@ -359,7 +359,7 @@ static int add_point(sqlite3_stmt *row, void *arg)
 
 int kc_sweeps_read(struct kc_store *s, struct kc_sweeps **out)
 {
-	struct reader reader = {.simulated = 0};
+	struct sweep_reader reader = {.simulated = 0};
 	int rc = kc__select(s, NULL, "SELECT id, module, name, simulated FROM sweep_kernel ORDER BY id", add_kernel,
 			    &reader);
 

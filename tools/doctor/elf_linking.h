@@ -1,8 +1,8 @@
 /* The parts of an ELF file that tell how it is linked: interpreter, needed libraries, whether it contains device
  * code. The file is mapped; every offset in it is checked against its size, since the file may be truncated or
  * forged. */
-#ifndef KC_ELF_FILE_H
-#define KC_ELF_FILE_H
+#ifndef KC_ELF_LINKING_H
+#define KC_ELF_LINKING_H
 
 #include <stddef.h>
 #include <stdint.h>
