@@ -227,9 +227,12 @@ static struct kc_solo solo_of(const struct kc_engine *engine, struct kc_engine_v
 	return kc_forecast_solo(&variant->work, NULL, &key, &device);
 }
 
+/* Where the work is counted, launches with other arguments are another size. */
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant)
 {
-	return kc_novelty(count_of(&variant->shape->measured), count_of(&variant->kernel->measured));
+	const _Atomic uint32_t *measured = variant->work.counted ? &variant->measured : &variant->shape->measured;
+
+	return kc_novelty(count_of(measured), count_of(&variant->kernel->measured));
 }
 
 static struct kc_outlook outlook_of(const struct kc_engine_variant *variant)

@@ -175,7 +175,7 @@ void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, con
 /* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */
 void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before);
 
-/* By how often its launch shape and its kernel were measured. */
+/* By how often its launch shape, or the variant where its work is counted, and its kernel were measured. */
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
 
 /* The first half of predict: all that is known of the launch before it has a place on the timeline. */

@@ -285,11 +285,14 @@ static int closeness(const struct kc__replay_shape *shape, const struct kc_past_
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out)
 {
 	int whole = query->dims->grid[0] != 0;
-	uint64_t name = kc_launch_name(query->code.mangled, query->dims, query->arguments);
+	uint64_t name;
 	const struct kc__replay_shape *best = NULL;
 	int closest = -1, several = 0; /* as close, told apart by arguments that are not asked for */
 
 	out->kin = KC_PAST_NONE;
+	if (!past)
+		return;
+	name = kc_launch_name(query->code.mangled, query->dims, query->arguments);
 	for (const struct named_shape *e = first_named(past, name); e; e = e->next) {
 		int close = closeness(e->shape, query);
 

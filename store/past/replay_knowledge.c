@@ -351,7 +351,8 @@ static struct kc_engine_key *key_of(struct kc__replay_knowledge *knowledge, cons
 		const struct kc_past_query query = query_of(shape, dims, NULL);
 
 		kc_engine_key_init(found, &shape->code->engine);
-		kc_past_recall_key(knowledge->past, &query, found);
+		if (shape->code->identity.mangled)
+			kc_past_recall_key(knowledge->past, &query, found);
 	}
 	return found;
 }

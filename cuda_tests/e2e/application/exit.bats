@@ -89,6 +89,6 @@ hold_database() {
 	equal "$(report '$.ledger.after_end')" 100 "after the end"
 	equal "$(sql 'SELECT count(*) FROM process')" 1 processes
 	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
-	contains "$("$kerncast" report)" "after the end            100   launched as the program ended, not recorded"
+	contains "$("$kerncast" report)" "after the end            100   launched while the program ended; not recorded"
 	accounted_for 0
 }

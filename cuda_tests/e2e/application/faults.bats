@@ -153,7 +153,7 @@ said() { # CODE...: one of them is in message
 	equal "$(($(report '$.ledger.transfers') + $(report '$.ledger.transfers_dropped')))" 60000 \
 		"transfers and dropped transfers together"
 	within "$(report '$.ledger.transfers_dropped')" 1 60000 "dropped transfers"
-	contains "$("$kerncast" report)" "more dropped, past the journal's bound"
+	contains "$("$kerncast" report)" "more were dropped: the journal had reached its limit"
 	equal "$(sql "SELECT count(*) FROM message WHERE code = 'JOURNAL_FULL'")" 1 "the cause in message"
 	ledger_adds_up
 }
