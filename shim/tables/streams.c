@@ -60,6 +60,21 @@ static uint32_t lane_take(struct kc__device *device)
 	return KC__LANES_MAX - 1;
 }
 
+void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
+			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns)
+{
+	const struct kc_stream_call call = {
+	    .time_ns = time_ns,
+	    .ns = ns,
+	    .known = kc_engine_known(&kc__shim.engine),
+	    .kind = kind,
+	    .stream = stream ? stream->id : 0,
+	    .device = device->ordinal,
+	};
+
+	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
+}
+
 static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry)
 {
 	uint32_t lane = lane_take(device);
@@ -73,6 +88,7 @@ static void stream_begin(struct kc__stream *s, struct kc__device *device, struct
 	s->device = device;
 	s->lane = lane;
 	s->id = entry->id;
+	kc__put_stream_call(device, s, KC_CALL_CREATE, kc__now_ns(), 0);
 	pthread_mutex_unlock(&device->lock);
 	if (entry->id < KC__STREAM_IDS_MAX)
 		atomic_store_explicit(&kc__shim.stream_by_id[entry->id], s, memory_order_release);
@@ -142,21 +158,6 @@ void kc__stream_created(CUstream stream)
 
 	kc__stream_of(stream, false);
 	errno = saved_errno;
-}
-
-void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
-			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns)
-{
-	const struct kc_stream_call call = {
-	    .time_ns = time_ns,
-	    .ns = ns,
-	    .known = kc_engine_known(&kc__shim.engine),
-	    .kind = kind,
-	    .stream = stream ? stream->id : 0,
-	    .device = device->ordinal,
-	};
-
-	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
 }
 
 void kc__stream_destroyed(CUstream stream)

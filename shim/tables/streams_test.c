@@ -102,6 +102,22 @@ static struct kc_stream_entry entry_of(uint32_t id)
 	return entry;
 }
 
+/* The i-th call that the journal has of streams; kind KC_CALL_NONE: there are fewer. */
+static struct kc_stream_call call_at(uint32_t i)
+{
+	struct kc_stream_call call = {0};
+
+	for (uint64_t at = 0; at < kc_journal_claimed(kc__shim.journal); at++) {
+		const struct kc_slot *slot = kc_journal_at(kc__shim.journal, at);
+
+		if (slot->kind == KC_KIND_STREAM_CALL && !i--) {
+			memcpy(&call, slot->part.payload, sizeof(call));
+			return call;
+		}
+	}
+	return call;
+}
+
 /* ---- Streams of the program ---- */
 
 static void streams_are_numbered_as_they_are_met(void **state)
@@ -147,6 +163,22 @@ static void a_handle_used_again_is_another_stream(void **state)
 	assert_int_not_equal(kc__stream_of(handle(1), false)->lane, lane);
 	assert_ptr_equal(kc__shim.stream_by_id[1],
 			 kc__shim.stream_by_id[3]); /* what is still measured of the old one */
+}
+
+/* A lane begins anew when a stream takes it, however long after that it is first used. */
+static void the_journal_says_when_a_stream_takes_its_lane(void **state)
+{
+	(void)state;
+	kc__stream_of(handle(1), false);
+	kc__stream_of(handle(1), false); /* it is known by now */
+	kc__stream_destroyed(handle(1));
+	kc__stream_of(handle(1), false);
+	assert_int_equal(call_at(0).kind, KC_CALL_CREATE);
+	assert_int_equal(call_at(0).stream, 1);
+	assert_int_equal(call_at(1).kind, KC_CALL_DESTROY);
+	assert_int_equal(call_at(2).kind, KC_CALL_CREATE);
+	assert_int_equal(call_at(2).stream, 2);
+	assert_int_equal(call_at(3).kind, KC_CALL_NONE);
 }
 
 /* The timeline has 128 lanes. */
@@ -233,6 +265,7 @@ int main(void)
 	    TEST(streams_are_numbered_as_they_are_met),
 	    TEST(the_journal_says_what_a_stream_is),
 	    TEST(a_handle_used_again_is_another_stream),
+	    TEST(the_journal_says_when_a_stream_takes_its_lane),
 	    TEST(further_streams_share_the_last_lane),
 	    TEST(the_legacy_default_stream_is_one_for_all_threads),
 	    TEST(each_thread_has_a_default_stream_of_its_own),

@@ -300,6 +300,7 @@ enum kc_stream_call_kind {
 	KC_CALL_OCCUPY,      /* something that is no kernel or copy takes its turn in the stream, for ns */
 	KC_CALL_WAIT,        /* the stream waits for an event, predicted to happen at the host time ns */
 	KC_CALL_DESTROY,     /* the stream is destroyed */
+	KC_CALL_CREATE,      /* the stream is created, or met for the first time: its lane begins anew */
 	KC_STREAM_CALL_COUNT,
 };
 const char *kc_stream_call_name(uint32_t kind);
