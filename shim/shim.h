@@ -325,6 +325,8 @@ bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, 
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
 struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 				   const struct kc__given *given);
+/* The code has been read since the variant was looked up: kc__variant_of() finds the one with the arguments. */
+bool kc__variant_is_outdated(const struct kc__variant *variant);
 /* Worker: the same launch, told by its arguments, before a launching thread has to work that out. before: made
  * without them. The formula need not have been published. */
 void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula);
@@ -336,8 +338,11 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
 void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns);
 /* Of the first launch. false: not kept. */
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given);
-/* Worker: the launch predicted then took so long, alone. */
-void kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns);
+/* Worker: the launch predicted then took so long, alone. true: its code is read, and kc__early_teach() can follow. */
+bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns);
+/* Worker, tables_lock held: the time of the first launch teaches as if the code had told its work before. */
+void kc__early_teach(struct kc__variant *variant);
+void kc__early_teach_all(struct kc__kernel *kernel); /* of all variants for which that can be said */
 /* Worker: the kernel's code has been read; launches do not know it yet. */
 void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
 /* Worker: the kernel's code has been read, or never will be. */
@@ -483,11 +488,10 @@ struct kc_load kc__learn_load(const struct kc_launch *launch);
 /* met: what the launches it overlapped put on the device meanwhile. */
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(struct kc_transfer *transfer);
-/* The first launch of the variant, made before the code was read, ran alone for so long: what the code says of it. */
-void kc__learn_size(struct kc__variant *variant, const struct kc_work *work, const struct kc_curve_point *size,
-		    int64_t measured_ns);
-/* What belongs to no launch has been taken in. kernel: NULL: of none. */
-void kc__learn_event(enum kc_order_event kind, const struct kc__kernel *kernel);
+void kc__learn_past(void); /* what earlier processes taught has been taken in */
+/* From here on launches of the kernel are predicted from its code. */
+void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula);
+void kc__learn_sizes(struct kc__kernel *kernel); /* kc__early_teach_all() */
 
 /* worker.c */
 /* Does the work on a thread of its own and waits for it. This is for reading the database while the application

@@ -39,8 +39,7 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 	struct kc__function *fn;
 	struct kc__variant *variant;
 
-	known->kernel = NULL;
-	known->variant = NULL;
+	*known = (struct kc__known){.function = f, .given = given};
 	known->stream = kc__stream_on(handle, per_thread, &known->device);
 	if (!known->device) {
 		known->unpredictable = KC_NO_DEVICE;
@@ -62,31 +61,45 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 		known->variant = variant;
 }
 
+static struct kc__variant *current_variant(const struct kc__known *known, const struct kc_shape *dims)
+{
+	struct kc__variant *variant = known->variant, *current = NULL;
+
+	if (kc__variant_is_outdated(variant))
+		current = kc__variant_of(known->kernel, known->function, dims, known->given);
+	return current ? current : variant;
+}
+
 /* What is asked before the lock and what is read under it are to be of one moment: it is asked again if something was
  * learned in between, which takes a fraction of a microsecond and happens with one launch in thousands. */
-static void ask_and_lock(struct kc__device *device, struct kc__variant *variant, struct kc_prospect *prospect)
+static struct kc__variant *ask_and_lock(struct kc__device *device, const struct kc__known *launch,
+					const struct kc_shape *dims, struct kc_prospect *prospect)
 {
+	struct kc__variant *variant;
 	uint64_t known;
 
-	for (int tries = 0; tries < ASK_TRIES; tries++) {
+	for (int tries = 0;; tries++) {
 		known = kc_engine_known(&kc__shim.engine);
+		variant = current_variant(launch, dims);
 		kc_engine_ask(&kc__shim.engine, &variant->engine, device->answers, prospect);
 		pthread_mutex_lock(&device->lock);
 		if (kc_engine_known(&kc__shim.engine) == known || tries == ASK_TRIES - 1)
-			return;
+			return variant;
 		pthread_mutex_unlock(&device->lock);
 	}
 }
 
-static void predict(struct kc__stream *stream, struct kc__variant *variant, struct kc_launch *launch)
+static void predict(const struct kc__known *known, const struct kc_shape *dims, struct kc_launch *launch)
 {
+	struct kc__stream *stream = known->stream;
 	struct kc__device *device = stream->device;
+	struct kc__variant *variant;
 	const struct kc_engine_stage stage = {device->timeline, &device->history, device->answers};
 	struct kc_engine_launch kept;
 	struct kc_prospect prospect;
 	struct kc_prediction p;
 
-	ask_and_lock(device, variant, &prospect);
+	variant = ask_and_lock(device, known, dims, &prospect);
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
 	launch->order.known = kc_engine_known(&kc__shim.engine);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
@@ -136,7 +149,7 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 	if (known->stream)
 		launch->stream = known->stream->id;
 	if (known->variant)
-		predict(known->stream, known->variant, launch);
+		predict(known, dims, launch);
 }
 
 bool kc__launch_enter(void)

@@ -14,6 +14,8 @@ struct kc__known {
 	struct kc__kernel *kernel;
 	struct kc__variant *variant; /* NULL: cannot be predicted, for this reason: */
 	enum kc_unpredictable unpredictable;
+	CUfunction function;
+	const struct kc__given *given;
 };
 
 /* Looks up stream, kernel and launch shape; what is new goes into the journal. */

@@ -87,7 +87,6 @@ static bool same_parameters(const struct kc__kernel *kernel, const struct kc_ptx
 	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
 }
 
-/* From here on launches are predicted from the code. */
 static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const struct kc_ptx_function *function)
 {
 	struct kc__formula *formula;
@@ -95,12 +94,11 @@ static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	formula = kc__formula_make(cost, function);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	if (formula)
-		kc__early_prepare(kernel, formula);
-	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
-	if (formula)
-		kc__learn_event(KC_EVENT_FORMULA, kernel);
-	return formula != NULL;
+	if (!formula)
+		return false;
+	kc__early_prepare(kernel, formula);
+	kc__learn_formula(kernel, formula);
+	return true;
 }
 
 /* 1: read, or it never will be. */

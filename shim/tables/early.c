@@ -13,7 +13,10 @@ struct kc__early {
 	struct kc__variant *variant;
 	struct kc__early *next;
 	_Atomic int64_t predicted_at_ns; /* of the launch; 0: not made yet */
-	int64_t measured_ns;             /* worker */
+	int64_t measured_ns;             /* worker; 0: not measured, or learned from */
+	bool counted;                    /* worker: the next two say what the code does in it */
+	struct kc_work work;
+	struct kc_curve_point size;
 	size_t bytes;
 	char block[];
 };
@@ -74,26 +77,37 @@ static bool work_of(const struct kc__variant *variant, const struct kc__formula 
 	       kc_work_count(work, &variant->kernel->device->info, &counts, size) == 0;
 }
 
-/* Its time teaches as if it had been predicted from the code. */
-static void count(struct kc__early *early)
+static bool count(struct kc__early *early)
 {
 	struct kc__variant *variant = early->variant;
 	struct kc__formula *formula = atomic_load_explicit(&variant->kernel->formula, memory_order_acquire);
-	struct kc_curve_point size;
-	struct kc_work work;
 
-	if (!formula || early->measured_ns <= 0 || !work_of(variant, formula, &work, &size))
-		return;
-	kc__learn_size(variant, &work, &size, early->measured_ns);
-	early->measured_ns = 0;
+	early->counted = formula && early->measured_ns > 0 && work_of(variant, formula, &early->work, &early->size);
+	return early->counted;
 }
 
-void kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns)
+bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns)
 {
 	if (!variant->early || atomic_load(&variant->early->predicted_at_ns) != predicted_at_ns)
-		return;
+		return false;
 	variant->early->measured_ns = measured_ns;
-	count(variant->early);
+	return count(variant->early);
+}
+
+void kc__early_teach(struct kc__variant *variant)
+{
+	struct kc__early *early = variant->early;
+
+	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, &early->work, &early->size, early->measured_ns);
+	early->measured_ns = 0;
+	early->counted = false;
+}
+
+void kc__early_teach_all(struct kc__kernel *kernel)
+{
+	for (struct kc__early *e = kernel->early; e; e = e->next)
+		if (e->counted)
+			kc__early_teach(e->variant);
 }
 
 void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula)
@@ -115,5 +129,5 @@ void kc__early_settle(struct kc__kernel *kernel)
 	for (struct kc__early *e = kernel->early; e; e = e->next)
 		count(e);
 	if (atomic_load_explicit(&kernel->formula, memory_order_acquire))
-		kc__learn_event(KC_EVENT_SIZE, kernel);
+		kc__learn_sizes(kernel);
 }

@@ -32,7 +32,7 @@ static void put_parts(void)
 	for (uint32_t place = 0; kc_past_part(past, place, &part); place++)
 		kc_journal_put(kc__shim.journal, KC_KIND_PAST, &part, sizeof(part));
 	if (past)
-		kc__learn_event(KC_EVENT_PAST, NULL);
+		kc__learn_past();
 }
 
 void kc__recall_begin(void)

@@ -198,6 +198,14 @@ out:
 	return variant;
 }
 
+bool kc__variant_is_outdated(const struct kc__variant *variant)
+{
+	const struct kc__kernel *kernel = variant->kernel;
+
+	return !variant->key[KEY_WORDS - 1] && atomic_load_explicit(&kernel->formula, memory_order_acquire) &&
+	       kernel->variants < VARIANTS_MAX;
+}
+
 struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 				   const struct kc__given *given)
 {

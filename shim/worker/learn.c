@@ -26,17 +26,30 @@ static void fill_key(struct kc_lambda_entry *entry, const struct kc__key *key)
 		entry->block[i] = (uint16_t)key->block.block[i];
 }
 
-/* What has been published by an event, at most of device, key and variant: the journal gets it when no lock is held. */
+/* What an event has published: the journal gets it when no lock is held, unless it is more than there is room for. */
 static struct {
-	struct kc_lambda_entry at[3];
+	struct kc_lambda_entry at[16];
+	int64_t time_ns; /* read before the locks */
 	uint32_t count;
 } history;
 
+static void put_history(void)
+{
+	for (uint32_t i = 0; i < history.count; i++) {
+		history.at[i].time_ns = history.time_ns;
+		kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
+	}
+	history.count = 0;
+}
+
 static void published(const struct kc_engine_publication *p, void *unused)
 {
-	struct kc_lambda_entry *entry = &history.at[history.count++];
+	struct kc_lambda_entry *entry;
 
 	(void)unused;
+	if (history.count == sizeof(history.at) / sizeof(*history.at))
+		put_history();
+	entry = &history.at[history.count++];
 	*entry = (struct kc_lambda_entry){
 	    .level = p->model,
 	    .device = ENTRY_OF(struct kc__device, p->device)->ordinal,
@@ -51,32 +64,36 @@ static void published(const struct kc_engine_publication *p, void *unused)
 		entry->grid[i] = ENTRY_OF(struct kc__variant, p->variant)->dims.grid[i];
 }
 
-static void put_history(void)
-{
-	for (uint32_t i = 0; i < history.count; i++) {
-		history.at[i].time_ns = kc__now_ns();
-		kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
-	}
-	history.count = 0;
-}
-
 /* An event begins. Until it ends no launch of the device is predicted, so that a prediction uses all of it or nothing:
  * about a microsecond. The engine's lock comes before the device's. */
 static void begin_event(struct kc__device *device)
 {
+	history.time_ns = kc__now_ns();
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	pthread_mutex_lock(&device->lock);
 }
 
-/* Returns its number, counted from an earlier event. */
-static uint32_t end_event(struct kc__device *device, uint64_t earlier)
+/* Returns its number. */
+static uint64_t end_event(struct kc__device *device)
 {
 	uint64_t number = kc_engine_event(&kc__shim.engine);
 
 	pthread_mutex_unlock(&device->lock);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	put_history();
-	return (uint32_t)(number - earlier);
+	return number;
+}
+
+static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel, uint64_t number)
+{
+	const struct kc_event_entry entry = {
+	    .number = number,
+	    .kind = kind,
+	    .kernel = kernel ? kernel->id : 0,
+	    .time_ns = kc__now_ns(),
+	};
+
+	kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry));
 }
 
 void kc__learn_begin(void)
@@ -87,16 +104,23 @@ void kc__learn_begin(void)
 	atomic_store(&kc__shim.engine.events, 0);
 }
 
-void kc__learn_event(enum kc_order_event kind, const struct kc__kernel *kernel)
+void kc__learn_past(void)
 {
-	const struct kc_event_entry entry = {
-	    .number = kc_engine_event(&kc__shim.engine),
-	    .kind = kind,
-	    .kernel = kernel ? kernel->id : 0,
-	    .time_ns = kc__now_ns(),
-	};
+	put_event(KC_EVENT_PAST, NULL, kc_engine_event(&kc__shim.engine));
+}
 
-	kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry));
+void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula)
+{
+	begin_event(kernel->device);
+	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
+	put_event(KC_EVENT_FORMULA, kernel, end_event(kernel->device));
+}
+
+void kc__learn_sizes(struct kc__kernel *kernel)
+{
+	begin_event(kernel->device);
+	kc__early_teach_all(kernel);
+	put_event(KC_EVENT_SIZE, kernel, end_event(kernel->device));
 }
 
 /* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments. */
@@ -154,7 +178,7 @@ void kc__learn_measured(struct kc_launch *launch)
 	correct_timeline(launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
 	if (variant)
 		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
-	launch->order.measured_after = end_event(device, launch->order.known);
+	launch->order.measured_after = (uint32_t)(end_event(device) - launch->order.known);
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
@@ -170,16 +194,18 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
 	struct kc_engine_launch kept = engine_launch(launch);
 	struct kc__device *device = &kc__shim.devices[launch->device];
-	struct kc__variant *variant;
-
+	struct kc__variant *variant = current_variant(launch);
 	/* The first launch of a variant also counts as a size, once its code is read. */
-	if (first && launch->overlap == KC_OVERLAP_NONE)
-		kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
-	variant = current_variant(launch);
+	bool is_size = first && launch->overlap == KC_OVERLAP_NONE &&
+		       kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
+
 	begin_event(device);
+	if (is_size)
+		kc__early_teach(first);
 	if (variant)
 		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
-	launch->order.decided_after = end_event(device, launch->order.known + launch->order.measured_after);
+	launch->order.decided_after =
+	    (uint32_t)(end_event(device) - launch->order.known - launch->order.measured_after);
 }
 
 void kc__learn_transfer(struct kc_transfer *transfer)
@@ -190,14 +216,5 @@ void kc__learn_transfer(struct kc_transfer *transfer)
 	correct_timeline(transfer->stream, transfer->ticket, transfer->measured_start_ns, transfer->measured_end_ns);
 	kc_engine_copy_measured(&device->engine, transfer->kind, transfer->bytes,
 				transfer->measured_end_ns - transfer->measured_start_ns);
-	transfer->order.measured_after = end_event(device, transfer->order.known);
-}
-
-void kc__learn_size(struct kc__variant *variant, const struct kc_work *work, const struct kc_curve_point *size,
-		    int64_t measured)
-{
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, work, size, measured);
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	put_history();
+	transfer->order.measured_after = (uint32_t)(end_event(device) - transfer->order.known);
 }
