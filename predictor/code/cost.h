@@ -3,8 +3,6 @@
  *
  *   kc_cost          the cost formula of one kernel: built once from its PTX and
  *                    never changed; any thread may evaluate it
- *   kc_cost_launch   grid, block, dynamic shared memory, arguments
- *   kc_counts        the formula's value for one launch: averages per thread
  *   kc_cost_story    the formula as text for people: loops, trip counts, algebra,
  *                    what is unknown and what is assumed instead
  *
@@ -22,113 +20,12 @@
 #ifndef KC_COST_H
 #define KC_COST_H
 
+#include "counts.h"
 #include "predictor/code/ptx/ptx.h"
 
 #include <stdint.h>
 
-/* X(constant, name in output). Each is an average per thread over the launch. */
-#define KC_COST_COUNTERS(X)                                                                                            \
-	X(FMA, "fma")             /* fused multiply-adds, floating point */                                            \
-	X(ADD, "add")             /* floating-point additions, comparisons, min, max */                                \
-	X(MUL, "mul")             /* floating-point multiplications */                                                 \
-	X(INT, "int")             /* integer and logic operations, comparisons, selections */                          \
-	X(DIVMOD, "divmod")       /* integer division and remainder, floating-point division */                        \
-	X(SPECIAL, "special")     /* sin, cos, ex2, lg2, rcp, rsqrt, sqrt, tanh */                                     \
-	X(CONVERT, "convert")     /* conversions between types */                                                      \
-	X(DOUBLE, "double")       /* those of fma, add and mul in 64 bits, counted there as well */                    \
-	X(HALF, "half")           /* those of fma, add and mul in 16 bits, counted there as well */                    \
-	X(TENSOR, "tensor")       /* multiply-adds on tensor cores, divided among the threads */                       \
-	X(CONTROL, "control")     /* branches, calls, returns */                                                       \
-	X(LD_GLOBAL, "ld_global") /* load instructions; a vector load is one */                                        \
-	X(ST_GLOBAL, "st_global")                                                                                      \
-	X(LD_SHARED, "ld_shared")                                                                                      \
-	X(ST_SHARED, "st_shared")                                                                                      \
-	X(LD_LOCAL, "ld_local")                                                                                        \
-	X(ST_LOCAL, "st_local")                                                                                        \
-	X(ATOMICS, "atomics")               /* atom and red, on global and shared memory */                            \
-	X(ATOMICS_SHARED, "atomics_shared") /* those of atomics on shared memory */                                    \
-	X(BARRIERS, "barriers")                                                                                        \
-	X(BYTES_LOADED, "bytes_loaded") /* from global memory, as requested by the threads */                          \
-	X(BYTES_STORED, "bytes_stored")                                                                                \
-	X(REQUESTS, "requests")               /* global loads, stores and atomics of warps, divided by threads */      \
-	X(SECTORS, "sectors")                 /* of 32 bytes that those touch, divided by threads */                   \
-	X(SHARED_REQUESTS, "shared_requests") /* shared loads and stores of warps, divided by threads */               \
-	X(SHARED_PASSES, "shared_passes")     /* in which the 32 banks serve those, divided by threads */
-
-enum kc_cost_counter {
-#define X(constant, name) KC_COUNT_OF_##constant,
-	KC_COST_COUNTERS(X)
-#undef X
-	    KC_COUNTER_COUNT,
-};
-const char *kc_cost_counter_name(uint32_t counter);
-
-struct kc_counts {
-	double of[KC_COUNTER_COUNT];
-	/* For comparison, averages per thread as well. 0: not known, as with KC_COST_EFFORT_LAUNCH. */
-	double least_sectors; /* if the lanes of each request had adjacent addresses, aligned to a sector */
-	double
-	    scattered_sectors; /* those of SECTORS that adjacent addresses from the same first byte would not touch */
-	double least_passes;   /* without bank conflicts: 1 per request for 4 bytes per lane, 2 for 8, 4 for 16 */
-	double threads;        /* of the launch */
-	double active_share; /* of a warp's lanes, on average over the instructions it executes: 1 without divergence */
-	uint8_t exact;       /* nothing was assumed, nothing sampled */
-	uint8_t sampled;     /* only a part of the launch was evaluated, to stay within the effort */
-	uint8_t assumed;     /* control flow or an address was unknown */
-};
-
-/* SECTORS / REQUESTS: 4 for 32 adjacent floats. 0 if there are no requests. */
-double kc_counts_sectors_per_request(const struct kc_counts *counts);
-/* The minimum of that, with whole sectors for each request. 0 if there are no requests. */
-double kc_counts_least_sectors_per_request(const struct kc_counts *counts);
-/* SHARED_PASSES divided by their minimum, or by SHARED_REQUESTS if that is not known: 1 without conflicts. 0 if there
- * are no requests. */
-double kc_counts_bank_conflict_degree(const struct kc_counts *counts);
-
-#define KC_COST_ASSUMED_TRIPS 16.0
-
-struct kc_cost_argument {
-	uint64_t value; /* the parameter's first eight bytes, little endian */
-	uint8_t known;
-	const void *bytes; /* all bytes of a struct; NULL: only `value` is known */
-	uint32_t length;
-};
-
-struct kc_cost_launch {
-	uint32_t grid[3], block[3];
-	uint32_t dynamic_shared_bytes;
-	const struct kc_cost_argument *arguments; /* in the order of the parameters */
-	uint32_t argument_count;                  /* the arguments of further parameters are not known */
-};
-
-/* A parameter that the counts depend on: cached counts are valid for arguments that are equal in these bits. */
-struct kc_cost_need {
-	uint32_t param;        /* index */
-	uint32_t offset_bytes; /* in the parameter block */
-	uint32_t bytes;
-	uint64_t mask; /* bits that matter: all; of an address, those that say where in a sector it lies */
-};
-
 struct kc_cost;
-
-/*
- * The effort of an evaluation is counted in steps: one operation on the lanes of
- * a warp, 15 to 30 ns.
- *
- * KC_COST_EFFORT_LAUNCH takes about 5 µs at most. Only control flow is evaluated
- * throughout the launch. The sectors and passes of an access are found once, for
- * a warp in the middle of the launch, averaged over the alignments that its
- * address takes. Of a row of 50 or more blocks, up to one in fifty, where
- * control flow changes and at the end, counts as the other blocks do.
- * The result is within 2 % of the exact counts where nothing depends on memory
- * contents (cuda_tests/explain/launch_test.c). Launches that need more steps
- * return -EAGAIN once the effort is spent: nests whose bounds depend on each
- * other, loops that lanes leave one by one, reductions over a block, large bodies
- * at the edges of small grids. Evaluate those on another thread with
- * KC_COST_EFFORT_EXACT: tens of µs, rarely milliseconds.
- */
-#define KC_COST_EFFORT_LAUNCH 250u
-#define KC_COST_EFFORT_EXACT 50000000u /* beyond it the rest is sampled */
 
 /*
  * Builds the cost formula of a kernel. memory_bytes limits the memory that the

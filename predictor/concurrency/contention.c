@@ -18,24 +18,24 @@
 #define LARGEST_SENSITIVITY 16.0f
 #define LARGEST_LOG 7.0f /* of time over solo */
 
-struct cell {
+struct mean_slowdown {
 	float log_slowdown, weight;
 };
 
-static struct cell unpack(uint64_t word)
+static struct mean_slowdown unpack(uint64_t word)
 {
-	struct cell cell;
+	struct mean_slowdown cell;
 
 	memcpy(&cell, &word, sizeof(cell));
 	return cell;
 }
 
-static struct cell read_cell(const uint64_t *word)
+static struct mean_slowdown read_cell(const uint64_t *word)
 {
 	return unpack(__atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
-static void write_cell(uint64_t *word, struct cell cell)
+static void write_cell(uint64_t *word, struct mean_slowdown cell)
 {
 	uint64_t bits;
 
@@ -145,7 +145,7 @@ static uint32_t cell_of(uint32_t forecast, const struct kc_meeting *meeting)
 
 static float law_of(const struct kc_contention *c, const struct kc_load *load)
 {
-	struct cell first = read_cell(&c->law[0]), second = read_cell(&c->law[1]);
+	struct mean_slowdown first = read_cell(&c->law[0]), second = read_cell(&c->law[1]);
 
 	return 1 + first.log_slowdown * load->of[KC_LOAD_ISSUE] + first.weight * load->of[KC_LOAD_MEMORY] +
 	       second.log_slowdown * load->of[KC_LOAD_L2];
@@ -168,7 +168,8 @@ static float log_of(float slowdown)
 }
 
 /* The first two forecasts are computed, the others are what their cell remembers. */
-static float forecast_log(uint32_t forecast, const struct cell *cell, const struct kc_meeting *meeting, float law)
+static float forecast_log(uint32_t forecast, const struct mean_slowdown *cell, const struct kc_meeting *meeting,
+			  float law)
 {
 	if (forecast == KC_FORECAST_ROOM)
 		return log_of(meeting->room);
@@ -184,7 +185,7 @@ float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meet
 		return meeting->room;
 	law = law_of(c, &meeting->load);
 	for (uint32_t forecast = 0; forecast < KC_FORECASTS; forecast++) {
-		struct cell cell = read_cell(&c->cells[cell_of(forecast, meeting)]);
+		struct mean_slowdown cell = read_cell(&c->cells[cell_of(forecast, meeting)]);
 
 		if (!(cell.weight > 0))
 			continue;
@@ -213,7 +214,7 @@ static float first_error(const struct kc_contention *c, int has_memory)
 
 static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, float log_slowdown, int has_memory)
 {
-	struct cell cell = unpack(c->cells[i]);
+	struct mean_slowdown cell = unpack(c->cells[i]);
 	uint8_t *count = &c->counts[i];
 	float mean_error = *count ? c->errors[i] / young_penalty(*count) : first_error(c, has_memory);
 	float error = log_slowdown - predicted;
@@ -237,7 +238,7 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, flo
 /* Normalised least mean squares: each term is corrected by its share of the load. */
 static void learn_law(struct kc_contention *c, const struct kc_load *met, float slowdown)
 {
-	struct cell first = unpack(c->law[0]), second = unpack(c->law[1]);
+	struct mean_slowdown first = unpack(c->law[0]), second = unpack(c->law[1]);
 	float *const terms[KC_LOAD_TERMS] = {&first.log_slowdown, &first.weight, &second.log_slowdown};
 	float power = 0, error = slowdown - law_of(c, met);
 
@@ -262,7 +263,7 @@ static void rebase_on_solo(struct kc_contention *c, float log_solo)
 	if (first || !c->parent || by == 0)
 		return;
 	for (uint32_t i = 0; i < KC_CONTENTION_CELLS; i++) {
-		struct cell cell = unpack(c->cells[i]);
+		struct mean_slowdown cell = unpack(c->cells[i]);
 
 		if (!c->counts[i])
 			continue;
@@ -286,7 +287,7 @@ void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeti
 		rebase_on_solo(c, logf((float)solo_ns));
 		for (uint32_t forecast = 0; forecast < KC_FORECASTS; forecast++) {
 			uint32_t i = cell_of(forecast, meeting);
-			struct cell cell = unpack(c->cells[i]);
+			struct mean_slowdown cell = unpack(c->cells[i]);
 
 			learn_cell(c, i, forecast_log(forecast, &cell, meeting, law), log_slowdown,
 				   forecast > KC_FORECAST_LAW);

@@ -19,7 +19,8 @@
 #define KC_FORMULA_H
 
 #include "cfg.h"
-#include "predictor/code/cost.h"
+#include "predictor/code/counts.h"
+#include "predictor/code/ptx/ptx.h"
 
 #define KC_NO_VALUE UINT32_MAX
 #define KC_SOURCES_MAX 3u

@@ -7,6 +7,7 @@
 #include "formula.h"
 
 /* cost.c */
+struct kc_cost;
 const struct kc_formula *kc__cost_formula(const struct kc_cost *cost);
 
 /* Builds a formula in an arena, along with everything that is needed only meanwhile. 0; -ENOTSUP: *refusal says why;

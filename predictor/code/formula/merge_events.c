@@ -8,14 +8,14 @@
 #define LOOK_BACK 8u
 
 /* Values whose sources are still to be marked. */
-struct queue {
+struct marked_values {
 	struct kc_formula *f;
 	uint32_t *values;
 	uint32_t count;
 	uint8_t as_eager;
 };
 
-static void take(struct queue *q, uint32_t value)
+static void take(struct marked_values *q, uint32_t value)
 {
 	struct kc_value *v = value == KC_NO_VALUE ? NULL : &q->f->values[value];
 
@@ -26,7 +26,7 @@ static void take(struct queue *q, uint32_t value)
 	q->values[q->count++] = value;
 }
 
-static void take_sources(struct queue *q, struct kc_value *v)
+static void take_sources(struct marked_values *q, struct kc_value *v)
 {
 	uint32_t count;
 	const uint32_t *from = kc__sources(q->f, v, &count);
@@ -35,7 +35,7 @@ static void take_sources(struct queue *q, struct kc_value *v)
 		take(q, from[n]);
 }
 
-static void spread(struct queue *q)
+static void spread(struct marked_values *q)
 {
 	struct kc_formula *f = q->f;
 
@@ -58,7 +58,7 @@ static int is_in_stepwise_loop(const struct kc_formula *f, uint32_t block)
 }
 
 /* Marks as eager what control flow depends on; also addresses, in loops whose iterations are evaluated one by one. */
-static void take_eager(struct queue *q)
+static void take_eager(struct marked_values *q)
 {
 	struct kc_formula *f = q->f;
 
@@ -125,7 +125,8 @@ static void keep(struct kc_formula *f, struct kc_block_plan *plan, const struct 
 
 int kc__merge_events(struct kc_formula *f, struct kc_arena *arena)
 {
-	struct queue q = {.f = f, .values = kc_arena_array(arena, 2 * (size_t)f->value_count + 1, sizeof(*q.values))};
+	struct marked_values q = {.f = f,
+				  .values = kc_arena_array(arena, 2 * (size_t)f->value_count + 1, sizeof(*q.values))};
 
 	f->launch_events = kc_arena_array(arena, (size_t)f->event_count + 1, sizeof(*f->launch_events));
 	if (!q.values || !f->launch_events)
