@@ -1,16 +1,17 @@
 /*
- * What recorded launches have taught, for the next run of the same program:
- * the newest of them are replayed, and what was learned is asked for
- * by name.
+ * What earlier runs of a program have taught: their newest launches are
+ * replayed, and what was learned is looked up by name.
  *
- *   kc_past          everything learned; only read once it is there, but for
- *                    the cells of contexts, which are the reader's to learn on
- *   kc_past_device() of a device, kc_past_kernel() of a kernel on it, and
- *   kc_past_shape()  of a launch shape
+ *   kc_past             everything learned. It does not change after loading,
+ *                       except for the cells of contexts, with which the
+ *                       program continues to learn
+ *   kc_past_device(), kc_past_kernel(), kc_past_shape()
+ *                       what is known of a device, of a kernel on it, and of a
+ *                       launch shape
  *
- * What was learned with other code of the same name, or on another device of
- * the architecture, is not what this one does, but it is where to begin
- * (KC_PAST_RELATED): the BSP model's λ holds the ratio of cores and clocks.
+ * What was learned from other code of the same name, or on another device of
+ * the same architecture, is a first guess only (KC_PAST_RELATED): the BSP
+ * model's λ already accounts for the numbers of cores and the clocks.
  */
 #ifndef KC_PAST_H
 #define KC_PAST_H
@@ -25,22 +26,21 @@
 struct kc_past;
 
 struct kc_past_options {
-	const char *executable; /* path; of its processes alone */
+	const char *executable; /* path; only its processes count */
 	uint64_t launches_max;
 };
 
 enum kc_past_kin { KC_PAST_NONE, KC_PAST_RELATED, KC_PAST_SAME };
 
-/* Of a kernel and block shape there is no variant. */
 struct kc_past_shape {
 	enum kc_past_kin kin; /* NONE: nothing is known, and the rest is not set */
 	const struct kc_work *work;
 	const struct kc_lambda *lambda;          /* in units of work; count > 0 */
-	const struct kc_engine_variant *variant; /* all that is known of it; SAME alone */
+	const struct kc_engine_variant *variant; /* of a launch shape, for use only if kin is SAME; else NULL */
 };
 
-/* A launch shape, or with no grid a kernel and block shape. Where the arguments are not
- * known (yet), and the past has one set of them alone, it is taken to be that one. */
+/* A launch shape, or without a grid a kernel and block shape. Where the arguments are not known (yet) and the past has
+ * only one set of them, it is taken to be that one. */
 struct kc_past_query {
 	struct kc_code_identity code;
 	const char *uuid; /* of the device, hexadecimal */
@@ -50,14 +50,15 @@ struct kc_past_query {
 };
 
 /* 0; -ENODATA: nothing is recorded of that program, or there is no database; or
- * another negative errno. Waits for nobody. */
+ * another negative errno. Does not wait for locks. */
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past);
 void kc_past_free(struct kc_past *past);
 
-/* What it was learned from, in that order; place is their number, from 0. 0: there is no such part. */
+/* The parts of processes that it was learned from, in that order; place counts from 0. Returns 0 if there is no such
+ * part. */
 int kc_past_part(const struct kc_past *past, uint32_t place, struct kc_past_entry *part);
 
-/* past may be NULL. What was learned, NULL: nothing was. */
+/* past may be NULL. Return NULL if nothing was learned. */
 const struct kc_engine_device *kc_past_device(const struct kc_past *past, const char *uuid);
 const struct kc_engine_kernel *kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code,
 					      const char *uuid);
@@ -66,8 +67,8 @@ uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_ident
 			  const struct kc_shape *dims);
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out);
 
-/* past_recall.c: what a process begins with, taken over by each entry as it is made; the engine's lock is held where
- * it guards the entry. The device also brings the cells of contexts. past may be NULL. */
+/* past_recall.c: each entry takes over what is known of it when it is created; the caller holds the engine's lock where
+ * that guards the entry. The device also brings the cells of contexts. past may be NULL. */
 void kc_past_recall_device(const struct kc_past *past, const char *uuid, struct kc_engine *engine,
 			   struct kc_engine_device *device);
 void kc_past_recall_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,

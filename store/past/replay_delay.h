@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* When a measurement becomes known: ns after as many launches and copies have completed as are handed over at once;
- * batch 0 counts as 1. All zeros: as soon as the kernel has ended. */
+/* When measurements become known: ns after the last of a batch of launches and copies has ended. batch 0 counts as 1.
+ * All zeros: as soon as the kernel has ended. */
 struct kc_replay_delay {
 	int64_t ns;
 	uint64_t batch;

@@ -2,7 +2,7 @@
  * What a replay is judged by.
  *
  *   kc__figures    sums of errors over all launches
- *   kc__score      of them, those by model, of intervals, and the learning curve
+ *   kc__score      errors of each model, how good intervals are, the learning curve
  *   kc__yardstick  the durations measured so far of a launch shape: simple guesses
  *                  that the models have to beat
  */
@@ -12,17 +12,18 @@
 #include "replay_run.h"
 #include "store/past/replay_internal.h"
 
-/* replay_figures.c: errors. Processes follow one another on one clock. */
+/* replay_figures.c: errors. All processes are put on one clock, one after the other. */
 struct kc__figures;
 struct kc__figures *kc__figures_new(void);
 void kc__figures_free(struct kc__figures *figures);
-/* A process begins at first_ns of its own clock; forget: what came before is not known. */
+/* A process begins at first_ns of its own clock. forget: it knows nothing of the processes before it. */
 void kc__figures_begin(struct kc__figures *figures, int forget, int64_t first_ns);
-/* plain: predicted without contention. Fills in the reference. 0 or -ENOMEM. */
+/* plain: predicted without contention. Sets launch->reference_ns. 0 or -ENOMEM. */
 int kc__figures_add(struct kc__figures *figures, struct kc_replay_launch *launch, int64_t device,
 		    const struct kc_placement *plain);
-/* The process's launches are all there. */
+/* All launches of the process have been added. */
 void kc__figures_close(struct kc__figures *figures);
+/* 0 or -errno. */
 int kc__figures_finish(struct kc__figures *figures, struct kc_store *s, struct kc_replay *out);
 
 struct kc__heap { /* the largest first */
@@ -30,27 +31,29 @@ struct kc__heap { /* the largest first */
 	uint32_t count, capacity;
 };
 
-/* A quantile of all values so far: the largest of those up to it, beside the rest, negated. */
+/* A quantile of all values so far: up_to holds the values up to it, so that its top is the quantile; rest holds the
+ * others, negated. */
 struct kc__quantile {
 	struct kc__heap up_to, rest;
 };
 
-/* What predictions are compared with, of a launch shape: the last of its measured durations, and quantiles of all. */
+/* What predictions of a launch shape are compared with: its last measured duration, and quantiles of all of them. */
 struct kc__yardstick {
 	int64_t last_ns;
 	uint32_t count;
 	struct kc__quantile low, high;
 };
 
-/* replay_score.c: models, yardsticks, intervals, the learning curve. *yardstick is made where it is NULL. 0 or -ENOMEM.
+/* replay_score.c: models, yardsticks, intervals, the learning curve. kc__yardstick_add creates *yardstick if that is
+ * NULL. 0 or -ENOMEM.
  */
 int kc__yardstick_add(struct kc__yardstick **yardstick, int64_t ns);
 void kc__yardstick_free(struct kc__yardstick *yardstick);
 /* yardstick: NULL where nothing was measured. */
 void kc__yardstick_look(const struct kc__yardstick *yardstick, struct kc_replay_launch *launch);
 
-/* Quantiles to 1 %, as store/common/sketch.h has them, but without a logarithm a value: a
- * bucket is an exponent and the upper bits of a float's fraction. */
+/* Quantiles to 1 %, as in store/common/sketch.h, but without computing a logarithm for each value: a bucket holds the
+ * floats with the same exponent and the same upper bits of the fraction. */
 #define KC__ERROR_BUCKETS 2560u
 struct kc__errors {
 	uint64_t n;

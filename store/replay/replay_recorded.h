@@ -1,6 +1,7 @@
 /*
- * A process that recorded what was known when each launch was predicted is replayed so: its events come in the order of
- * their numbers, and an operation is predicted when as many of them have come as it says.
+ * The replay of a process as it was recorded. The process numbered its events, and recorded with each launch how many
+ * of them were known when it was predicted: the replay takes the events in order, and predicts a launch after that
+ * many.
  */
 #ifndef KC_REPLAY_RECORDED_H
 #define KC_REPLAY_RECORDED_H
@@ -15,10 +16,11 @@ struct kc__recorded {
 	uint32_t *order; /* operations in the order of their predictions */
 };
 
-/* Of the process whose operations are loaded. Sets state->as_recorded, which stays 0 where nothing of this was
- * recorded. recorded is all zeros. 0 or -errno, and either way to be let go with kc__recorded_leave(). */
+/* The process's operations are loaded, and recorded is all zeros. Sets state->as_recorded if the process recorded its
+ * events. 0 or -errno; call kc__recorded_leave() in either case. */
 int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *state, int64_t process);
 void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *state);
+/* 0 or -errno. */
 int kc__recorded_replay(struct kc__recorded *recorded, struct kc__replay_state *state);
 
 #endif

@@ -1,15 +1,15 @@
 /*
  * Predicts recorded launches again, as if they were just being made.
  *
- *   kc_replay_options   of what, and on what device where the record does not say
- *   kc_replay_launch    one launch: what was predicted, beside what was measured
- *   kc_replay           errors over all of them
+ *   kc_replay_options   which launches, and what to assume
+ *   kc_replay_launch    one launch: what was predicted, and what was measured
+ *   kc_replay           errors over all launches
  *
- * Launches come in the order they were issued. What was measured becomes known
- * a stated time after its end, never before: a prediction depends on nothing
- * that ended after its launch. What one process taught is
- * known to the processes after it; imported processes follow one another, as
- * their clocks cannot be compared.
+ * Launches are predicted in the order in which they were issued. A measurement
+ * becomes known a stated time after the kernel's end, so that no prediction
+ * depends on anything that ended after its launch. What one process taught is
+ * known to the processes that began after its end. Imported processes are
+ * replayed one after the other, because their clocks cannot be compared.
  *
  * The rules are those of the live library: both drive predictor/engine.h.
  */
@@ -27,7 +27,7 @@ struct kc_replay_launch {
 	int64_t solo_ns, solo_low_ns, solo_high_ns;
 	int64_t low_ns, high_ns;                    /* 90 % interval of the predicted duration */
 	int64_t start_ns, end_ns;                   /* predicted */
-	int64_t said_ns[KC_CANDIDATES];             /* the duration by each model alone; 0: it has none */
+	int64_t said_ns[KC_CANDIDATES];             /* the duration by each model alone; 0: it cannot tell */
 	int64_t last_ns;                            /* last known duration of the launch shape; 0: none */
 	int64_t past_low_ns, past_high_ns;          /* 5 and 95 % quantile of those known; 0: too few */
 	int64_t measured_start_ns, measured_end_ns; /* 0: not measured */
@@ -42,11 +42,11 @@ struct kc_replay_options {
 	struct kc_selection selection;
 	const char *exclude; /* extended regular expression on kernel names, NULL: none */
 	int64_t at_least_ns; /* shorter measured kernels are not in the figures; those of 0 ns never are */
-	int fresh;           /* every process begins knowing nothing */
-	int as_recorded;     /* processes that recorded what was known are replayed so, delay or not */
+	int fresh;           /* no process knows what another one taught */
+	int as_recorded;     /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
-	const struct kc_device *device; /* what launches ran on where the database does not tell; NULL: V100 */
-	/* May be NULL. Each launch when it has been predicted. 0 to go on. */
+	const struct kc_device *device; /* assumed where the database does not describe the device; NULL: V100 */
+	/* May be NULL. Called for each launch when it has been predicted; returns 0 to continue. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);
 	void *arg;
 };
@@ -95,10 +95,11 @@ struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
 	uint64_t as_recorded; /* operations of processes that were replayed with what they recorded as known */
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
-	uint64_t assumed_device, assumed_nameless; /* launches whose device was not known; of them, not even by name */
-	char assumed_name[96], unknown_name[96];   /* what stood for it; the first device known by name alone */
-	double seconds;                            /* processor time of reading the launches and predicting them */
-	struct kc_report *report;                  /* accuracy, groups; its ledger and messages are empty */
+	uint64_t assumed_device,
+	    assumed_nameless; /* launches on an unknown device; those of which not even its name is known */
+	char assumed_name[96], unknown_name[96]; /* the device assumed; the first one of which only the name is known */
+	double seconds;                          /* processor time of reading the launches and predicting them */
+	struct kc_report *report;                /* accuracy, groups; its ledger and messages are empty */
 	struct kc_replay_slowdown slowdown;
 	struct kc_replay_makespan makespan;
 	struct kc_replay_accuracy models[KC_REPLAY_MODELS];
