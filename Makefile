@@ -62,11 +62,11 @@ TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(fold
 BENCH_SRC     := $(foreach folder,predictor store,$(call rooms,$(folder),_bench.c))
 FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 
-# Rooms and files of predictor and store that run inside applications. All else of them reads afterwards, and is in an
-# archive that libkerncast.so is not linked from.
+# Rooms and files of predictor and store that run inside applications, without the room AFTER. Everything else of them
+# runs afterwards, and is in an archive that libkerncast.so is not linked from.
 INSIDE    := $(addprefix predictor/,engine code concurrency device experience math solo papers/bsp papers/leftover papers/roofline) \
   $(addprefix store/,common database journal past)
-AFTER     := store/database/upkeep/recovery.c
+AFTER     := store/database/upkeep/%
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
 
 PREDICTOR := $(BUILD)/libpredictor.a

@@ -90,7 +90,7 @@ functions_of() { # FILE: defined in it, sorted
 	equal "$(functions_of "$build/libreaders.a" | grep '^kc_' | comm -12 - inside)" "" "functions of libreaders.a"
 	equal "$(grep -E '^kc_+(figures|score|yardstick|query|report)_' inside)" "" "functions for reports"
 	# Whichever archive they are in, and each by the name that it has today.
-	for name in cplus_demangle_v3_callback kc_readable_name kc_query_report kc_query_select kc_report_free kc_recover \
+	for name in cplus_demangle_v3_callback kc_readable_name kc_query_report kc_query_select kc_report_free kc_recover kc_store_forget_run \
 		kc_sweeps_collect kc_replay_run kc__recorded_replay kc__figures_add kc__score_add kc__yardstick_add \
 		kc_basis_train kc_boathull_ns; do
 		grep -qx "$name" commands || { echo "$name is not in $kerncast"; return 1; }

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define PROCESSES_MAX 32u
-#define HEAD 8u /* of a process too long to be replayed whole: first launches, of so many one */
+#define HEAD 8u /* of a process that is replayed in part, one launch in so many is from its beginning */
 
-/* A launch shape as it is, or its kernel and block shape, or its kernel. */
+/* What was learned, under one of its names: of the launch shape, of its kernel and block shape, or of its kernel. */
 struct named_shape {
 	uint64_t name;
 	const struct kc__replay_shape *shape;
@@ -30,7 +30,7 @@ struct kc_past {
 	size_t count, capacity, mask;
 };
 
-/* Which processes */
+/* --- which processes to learn from */
 
 static const char newest[] = "SELECT p.id, (SELECT max(l.id) FROM launch_row l WHERE l.id BETWEEN p.id << 40"
 			     " AND p.id << 40 | 1099511627775) & 1099511627775"
@@ -44,7 +44,8 @@ static void add_part(struct parts *parts, int64_t process, uint64_t first, uint6
 	parts->left -= count;
 }
 
-/* The newest part first. Of one that is too long its newest launches, and how it began: the next run begins so, too. */
+/* Adds the newest part first. Of a process that is too long, it takes the newest launches and the first ones, because
+ * the next run begins like them. */
 static void take(struct parts *parts, int64_t process, uint64_t count)
 {
 	uint64_t head = parts->left / HEAD;
@@ -56,7 +57,7 @@ static void take(struct parts *parts, int64_t process, uint64_t count)
 	add_part(parts, process, 0, count);
 }
 
-/* Sequence numbers are not dense: no more launches than asked for, perhaps fewer. */
+/* Sequence numbers have gaps, so this may find fewer launches than the maximum, but not more. */
 static int find_parts(struct kc_store *s, const struct kc_past_options *options, struct parts *parts)
 {
 	sqlite3_stmt *row = NULL;

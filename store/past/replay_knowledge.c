@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What stands for a device of which only a name is known: λ takes up its speed,
- * its SM count decides how kernels share it. */
+/* Stands for a device of which only the name is known: λ makes up for the wrong speed, but the SM count decides how
+ * kernels share the device. */
 #define ASSUMED "v100"
 
 struct knowledge_table { /* by number, from 1 */
@@ -20,18 +20,18 @@ struct knowledge_table { /* by number, from 1 */
 
 struct kc__replay_knowledge {
 	struct kc_store *store;
-	const struct kc_device *stand_in; /* for devices not told by the database */
+	const struct kc_device *stand_in; /* for devices that the database does not describe */
 	const struct kc__replay_observer *observer;
-	struct kc_intern names;         /* codes ('c'), keys ('k'), shapes ('s') */
-	struct knowledge_table by_name; /* what the names stand for */
+	struct kc_intern names;         /* of kernels ('c'), kernels with a block shape ('k'), launch shapes ('s') */
+	struct knowledge_table by_name; /* the objects with these names */
 	struct kc_ids shape_rows, device_rows;
-	struct knowledge_table shapes;  /* by number of the row: several rows may be one shape */
-	struct knowledge_table given;   /* by name of row and arguments ('g'): likewise */
+	struct knowledge_table shapes;  /* by number of the row; several rows may be the same shape */
+	struct knowledge_table given;   /* by name of row and arguments ('g'); likewise */
 	struct knowledge_table devices; /* by number of the row */
 	struct kc__cursor shape_row, kernel_row;
-	struct kc_cells *cells; /* the knowledge's own */
+	struct kc_cells *cells; /* its own, to be unmapped */
 	struct kc_engine engine;
-	const struct kc_past *past; /* NULL: nothing is taken over */
+	const struct kc_past *past; /* what learning begins with; NULL: nothing */
 	int error;
 };
 
@@ -42,7 +42,7 @@ static int fail(struct kc__replay_knowledge *knowledge, int error)
 	return error;
 }
 
-/* number 0: no memory. NULL: likewise */
+/* number 0: there was no memory for a number. NULL: no memory. */
 static void **slot_of(struct kc__replay_knowledge *knowledge, struct knowledge_table *table, uint32_t number)
 {
 	if (!number) {
@@ -80,7 +80,7 @@ static void *named(struct kc__replay_knowledge *knowledge, char kind, const void
 	return *slot;
 }
 
-/* Not calloc: what is forgotten must cost no more than what was touched. */
+/* Mapped, so that forgetting costs only as much as was written. */
 static struct kc_cells *cells_new(void)
 {
 	void *cells =

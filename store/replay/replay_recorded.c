@@ -93,7 +93,7 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 	*recorded = (struct kc__recorded){0};
 }
 
-/* The next event that a prediction which knew so many may use; NULL: no more. */
+/* The next event, if it is among the first `known` ones; else NULL. */
 static const struct kc__due_event *next_due(struct kc__recorded *recorded, uint64_t known)
 {
 	if (recorded->next == recorded->due_count || recorded->due[recorded->next].number > known)
@@ -101,9 +101,9 @@ static const struct kc__due_event *next_due(struct kc__recorded *recorded, uint6
 	return &recorded->due[recorded->next++];
 }
 
-/* Launches made before the code was read */
+/* Launches that were made before the kernel's code had been read */
 
-/* The work of a launch made before: that of the first set of arguments met with the launch shape. */
+/* The work of such a launch is taken to be that of the first arguments recorded with its launch shape. */
 static const struct kc__counted_launch *first_counted(const struct kc__counted_work *work, int64_t shape)
 {
 	for (size_t i = 0; i < work->count; i++)
@@ -112,7 +112,7 @@ static const struct kc__counted_launch *first_counted(const struct kc__counted_w
 	return NULL;
 }
 
-/* A kernel's formula is ready: launches made before are known by their arguments from here on. 0 or -errno. */
+/* A kernel's formula is ready: from here on, earlier launches teach the variants with their arguments. 0 or -errno. */
 static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *kernel)
 {
 	kernel->formula = 1;
@@ -132,7 +132,7 @@ static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *k
 	return 0;
 }
 
-/* The first launch of the shape was measured alone: with the formula it counts as a measured size. */
+/* The first launch of the shape was measured alone. With the formula its work is known, so it teaches a size. */
 static void learn_early(struct kc__replay_state *r, struct kc__replay_shape *shape)
 {
 	const struct kc__counted_launch *counted = shape->first ? first_counted(&r->work, shape->first->shape) : NULL;
@@ -146,7 +146,7 @@ static void learn_early(struct kc__replay_state *r, struct kc__replay_shape *sha
 	shape->early_ns = 0;
 }
 
-/* As it was recorded: what was known is what had come by then */
+/* Events, and the operations between them */
 
 static void decided_event(struct kc__replay_state *r, struct kc__op *op)
 {
