@@ -1,58 +1,12 @@
 #include "query.h"
+#include "rows.h"
 #include "store/database/internal.h"
-#include "report.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-char *kc__column_text(sqlite3_stmt *row, int i)
-{
-	const char *text = (const char *)sqlite3_column_text(row, i);
-
-	return strdup(text ? text : "");
-}
-
-int kc__select(struct kc_store *s, const struct kc_selection *selection, const char *sql,
-	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg)
-{
-	sqlite3_stmt *row = NULL;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &row, NULL);
-	int stopped = 0;
-
-	if (rc != SQLITE_OK)
-		return kc__errno(s->db, rc);
-	if (selection) {
-		sqlite3_bind_int64(row, 1, selection->first_run);
-		sqlite3_bind_int64(row, 2, selection->last_run);
-	}
-	while (!stopped && (rc = sqlite3_step(row)) == SQLITE_ROW)
-		stopped = fn(row, arg);
-	if (!stopped)
-		stopped = kc__errno(s->db, rc);
-	sqlite3_finalize(row);
-	return stopped;
-}
-
-void *kc__list_add(struct kc__list *list, size_t size)
-{
-	void *entry;
-
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 16;
-		void *at = realloc(list->at, capacity * size);
-
-		if (!at)
-			return NULL;
-		list->at = at;
-		list->capacity = capacity;
-	}
-	entry = (char *)list->at + list->count++ * size;
-	memset(entry, 0, size);
-	return entry;
-}
 
 __attribute__((format(printf, 4, 5))) static int complain(int rc, char *why, size_t size, const char *format, ...)
 {

@@ -1,5 +1,5 @@
 #include "store/common/ids.h"
-#include "report.h"
+#include "report_internal.h"
 
 #include <errno.h>
 #include <math.h>

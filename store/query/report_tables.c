@@ -1,4 +1,4 @@
-#include "report.h"
+#include "report_internal.h"
 
 #include <errno.h>
 #include <stddef.h>

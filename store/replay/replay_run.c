@@ -2,7 +2,7 @@
 #include "replay_recorded.h"
 #include "replay_run.h"
 #include "store/database/internal.h"
-#include "store/query/report.h"
+#include "store/query/rows.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "sweep.h"
 #include "store/database/internal.h"
 #include "store/query/problem.h"
-#include "store/query/report.h"
+#include "store/query/rows.h"
 
 #include "predictor/solo/forecast.h"
 #include "store/query/query.h"

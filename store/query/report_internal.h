@@ -1,27 +1,13 @@
 /*
- * Inside a report: rows are read one by one (kc__select) and collected in lists,
- * and each roll-up is added to every group that it belongs to.
+ * Inside a report: rows are read one by one (rows.h), and each roll-up is added to
+ * every group that it belongs to.
  */
-#ifndef KC_STORE_REPORT_H
-#define KC_STORE_REPORT_H
+#ifndef KC_REPORT_INTERNAL_H
+#define KC_REPORT_INTERNAL_H
 
-#include "store/database/internal.h"
 #include "query.h"
-
-struct kc__list { /* of elements of one size */
-	void *at;
-	size_t count, capacity;
-};
-
-/* A new entry of zeros; NULL: no memory. */
-void *kc__list_add(struct kc__list *list, size_t size);
-
-/* Calls fn for each row until it returns something other than 0, which is returned
- * then; else 0 or -errno. ?1 and ?2 are the runs of the selection, if it is not NULL. */
-int kc__select(struct kc_store *s, const struct kc_selection *selection, const char *sql,
-	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg);
-/* A copy of the text in column i, "" for SQL's NULL; NULL: no memory. */
-char *kc__column_text(sqlite3_stmt *row, int i);
+#include "rows.h"
+#include "store/database/internal.h"
 
 struct kc__group { /* accuracy and hints are made from this */
 	struct kc__sums sums;
@@ -50,8 +36,5 @@ int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct 
 int kc__ledger_load(struct kc_store *s, const struct kc_selection *selection, struct kc_ledger *ledger);
 int kc__processes_load(struct kc_store *s, struct kc_report *report);
 int kc__messages_load(struct kc_store *s, struct kc_report *report);
-/* query.c; selection NULL: all */
-int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,
-			 size_t *count);
 
 #endif
