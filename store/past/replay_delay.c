@@ -18,8 +18,8 @@ static int64_t later(int64_t ns, int64_t delay_ns)
 	return ns < INT64_MAX - delay_ns ? ns + delay_ns : INT64_MAX;
 }
 
-/* Those of a batch become known together, after the last of them has ended; those of a batch that never fills, when
- * the process ends. */
+/* The measurements of a batch become known together, after the last of its operations has ended. A batch that is never
+ * full becomes known when the process ends. */
 static void set_batches(struct kc__op **ended, size_t count, const struct kc_replay_delay *delay)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FIRST_OPS 4096u
-/* 73 years either way: sums and differences of two such times are numbers as well. */
+/* 73 years: sums and differences of two such times do not overflow. */
 #define REACH_NS (INT64_C(1) << 61)
 /* A month: no kernel takes longer, and none waits longer for the device. */
 #define MEASURED_MAX_NS (INT64_C(2600000) * 1000000000)
@@ -33,7 +33,7 @@ static int64_t time_at(sqlite3_stmt *row, int i)
 	return ns < -REACH_NS ? -REACH_NS : ns > REACH_NS ? REACH_NS : ns;
 }
 
-/* What cannot have been measured was not. */
+/* An impossible measurement counts as none. */
 static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_ns)
 {
 	int64_t wait_ns = start_ns - op->issued_ns;
@@ -44,7 +44,8 @@ static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_n
 	op->end_ns = start_ns + duration_ns;
 }
 
-/* Event numbers of a row, the first at column i. A damaged one is none, and so is what would come after it. */
+/* Reads the event numbers of a row, the first of them in column i. A damaged number is ignored, and so are those that
+ * follow it. */
 static void set_order(struct kc__op *op, sqlite3_stmt *row, int i)
 {
 	int64_t known = sqlite3_column_int64(row, i), measured = sqlite3_column_int64(row, i + 1);
@@ -146,7 +147,7 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Times of launches count from the process's start; those of transfers are brought to the same. */
+/* Times of launches are relative to the start of the process; those of transfers are made so here. */
 static const char *const texts[KC__LOADS] = {
     [KC__LOAD_LAUNCHES] = "SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments, known,"
 			  " known + measured_after, known + measured_after + decided_after, launched - lead,"
@@ -162,7 +163,7 @@ static const char *const texts[KC__LOADS] = {
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",
     [KC__LOAD_PAST_PARTS] = "SELECT source, first_sequence, last_sequence FROM past_part WHERE process = ?1"
 			    " ORDER BY place LIMIT ?2",
-    /* Times are ns of the process's clock; what a wait waits for is one of them, an occupation a difference. */
+    /* The ns of a wait are a time on the process's clock, those of an occupation are a duration. */
     [KC__LOAD_STREAM_CALLS] = "SELECT c.id, c.kind, c.stream, c.device, c.time_ns - p.started_ns,"
 			      " CASE WHEN c.kind = 'wait' THEN c.ns - p.started_ns ELSE c.ns END, c.known_events"
 			      " FROM stream_call c JOIN process p ON p.id = c.id >> 40 WHERE c.id BETWEEN ?1 AND ?2",
@@ -223,7 +224,7 @@ static void sort(struct kc__op *ops, size_t count)
 	}
 }
 
-/* The last ones, which are in order, among the first, which are as well. */
+/* Merges the operations before `first` with those from it on; each of the two parts is in order. */
 static int merge(struct kc__ops *ops, size_t first)
 {
 	size_t last = ops->count - first, to = ops->count, from = first;
@@ -251,7 +252,7 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 	int rc;
 
 	ops->count = 0;
-	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can be of such a one */
+	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can belong to it */
 		return 0;
 	rc = load(loader, KC__LOAD_LAUNCHES, part, ops, add_launch);
 	if (rc)
@@ -286,8 +287,7 @@ void kc__argument_texts_free(struct kc__argument_texts *texts)
 	*texts = (struct kc__argument_texts){0};
 }
 
-/* Room for what the operations, and the launches whose work was counted, were given: other texts of the process are not
- * kept. */
+/* Only the arguments of these operations, and of launches whose work was counted, are kept. */
 static int want_texts(struct kc__argument_texts *texts, const struct kc__ops *ops, const struct kc__counted_work *work)
 {
 	kc__argument_texts_free(texts);
@@ -348,7 +348,7 @@ static int make_room(void **at, size_t count, size_t *capacity, size_t element_b
 	return 0;
 }
 
-/* Gives fn every row of a process, up to max of them. 0 or -errno. */
+/* Calls fn for each row of a process, up to max of them. 0 or -errno. */
 static int each_row(struct kc__loader *loader, enum kc__load which, int64_t process, uint32_t max,
 		    int (*fn)(sqlite3_stmt *row, void *into), void *into)
 {
@@ -432,7 +432,7 @@ void kc__past_parts_free(struct kc__past_parts *parts)
 	*parts = (struct kc__past_parts){0};
 }
 
-/* 0; -EINVAL: these are no counts. */
+/* 0; -EINVAL: the column does not hold counts. */
 static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
 {
 	uint64_t bytes[KC_WORK_NUMBERS];
@@ -440,7 +440,7 @@ static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
 	const void *blob = sqlite3_column_blob(row, i);
 	int size = sqlite3_column_bytes(row, i);
 
-	/* A version that counts more has these first. */
+	/* A later version may count more; it puts these first. */
 	if (!blob || size < (int)sizeof(bytes) || size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) ||
 	    size % (int)sizeof(*bytes))
 		return -EINVAL;

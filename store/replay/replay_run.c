@@ -17,13 +17,13 @@ struct replay_run {
 	regex_t exclude; /* where options->exclude is given */
 	struct kc__replay_observer observer;
 	struct kc__replay_state *state;
-	struct kc__replay_knowledge *knowledge; /* what processes taught that did not record what they knew */
+	struct kc__replay_knowledge *knowledge; /* what processes taught that are replayed by delay */
 	struct kc__figures *figures;
 	struct kc_replay *out;
-	int64_t latest_unix_ns; /* until which the processes so far lived */
+	int64_t latest_unix_ns; /* latest end of the processes so far */
 };
 
-/* What the observer sees */
+/* The observer */
 
 /* What each model alone would have said. */
 static void note_models(struct kc_replay_launch *l, const struct kc__replay_shape *shape, const struct kc_prediction *p,
@@ -84,7 +84,7 @@ static int excludes(void *arg, const char *kernel)
 	return run->options->exclude && regexec(&run->exclude, kernel, 0, NULL, 0) == 0;
 }
 
-/* A duration of 0 is shorter than the profiler's clock can tell: no error is relative to it. */
+/* A duration of 0 is shorter than the profiler's clock can resolve: no error can be relative to it. */
 static int is_too_short(const struct kc__op *op, int64_t at_least_ns)
 {
 	return op->end_ns && (op->end_ns == op->start_ns || op->end_ns - op->start_ns < at_least_ns);
@@ -159,7 +159,7 @@ static int must_forget(int64_t *latest_unix_ns, const struct kc_replay_options *
 	return forget;
 }
 
-/* forget: what processes before this one taught is not known to it. */
+/* forget: the process does not know what those before it taught. */
 static int replay_by_delay(struct replay_run *run, int forget)
 {
 	int rc;
@@ -174,7 +174,7 @@ static int replay_by_delay(struct replay_run *run, int forget)
 	return kc__replay_end(run->state, rc);
 }
 
-/* It begins with what it had loaded, whatever other processes of the database have taught since. */
+/* The process begins with the past that it had loaded, not with what the processes before it taught. */
 static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded, int64_t process)
 {
 	struct kc__replay_state *r = run->state;
@@ -232,7 +232,7 @@ static int replay_all(struct replay_run *run, struct kc_store *s)
 	return rc ? rc : kc__figures_finish(run->figures, s, run->out);
 }
 
-/* 0 or -EINVAL, and why says why. */
+/* 0, or -EINVAL and an explanation in why. */
 static int compile_exclude(struct replay_run *run, char *why, size_t why_size)
 {
 	int rc;

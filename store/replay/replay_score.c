@@ -9,7 +9,7 @@
 #define LOW_QUANTILE 0.05 /* of a 90 % interval */
 #define HIGH_QUANTILE 0.95
 #define MISS_COST 20.0   /* 2 / (1 - 0.9): the interval score of Gneiting and Raftery 2007, Equation 43 */
-#define FEW_MEASURED 20u /* durations: quantiles of fewer say little */
+#define FEW_MEASURED 20u /* durations; quantiles of fewer mean little */
 
 /* Yardsticks */
 
@@ -103,7 +103,7 @@ void kc__yardstick_look(const struct kc__yardstick *yardstick, struct kc_replay_
 
 /* Errors */
 
-/* 64 buckets a factor of 2, from 2^-20 to 2^20 */
+/* 64 buckets per factor of 2, from 2^-20 to 2^20 */
 #define FRACTION_BITS 6u
 #define FIRST_BUCKET ((127u - 20u) << FRACTION_BITS)
 
@@ -118,7 +118,7 @@ static uint32_t bucket_of(float value)
 	return bits - FIRST_BUCKET < KC__ERROR_BUCKETS ? bits - FIRST_BUCKET : KC__ERROR_BUCKETS - 1;
 }
 
-/* The middle of a bucket; 0 for the first, which holds all below. */
+/* The middle of a bucket; 0 for the first one, which also holds all smaller values. */
 static double value_of(uint32_t bucket)
 {
 	uint32_t bits = ((bucket + FIRST_BUCKET) << (23 - FRACTION_BITS)) | 1u << (22 - FRACTION_BITS);
