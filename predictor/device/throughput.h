@@ -10,7 +10,7 @@
 #ifndef KC_THROUGHPUT_H
 #define KC_THROUGHPUT_H
 
-#include "predictor/code/cost.h"
+#include "predictor/code/counts.h"
 #include "device.h"
 
 #include <stdint.h>

@@ -56,7 +56,7 @@ void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t
 	kc__want_period(w, c, period);
 }
 
-struct extent {
+struct value_range {
 	int64_t low, high;
 	int any;
 };
@@ -73,9 +73,9 @@ static uint32_t corners(const struct kc_lanes *a, uint32_t lanes)
 	return 1 | 1u << column_step | 1u << (KC_WARP_LANES - 1 - column_step) | 1u << (KC_WARP_LANES - 1);
 }
 
-static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32_t bits, int is_signed)
+static struct value_range extent_of(const struct kc_lanes *a, uint32_t active, uint32_t bits, int is_signed)
 {
-	struct extent e = {INT64_MAX, INT64_MIN, 0};
+	struct value_range e = {INT64_MAX, INT64_MIN, 0};
 
 	active &= a->known;
 	if (a->uniform)
@@ -95,7 +95,7 @@ static struct extent extent_of(const struct kc_lanes *a, uint32_t active, uint32
 void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bits, int is_signed, uint32_t active)
 {
 	uint16_t affine_in = a->affine_in & w->recorded;
-	struct extent e;
+	struct value_range e;
 	int64_t low, high;
 
 	if (!affine_in || bits >= 64)
