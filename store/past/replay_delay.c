@@ -6,11 +6,14 @@
 #define HELD_NS 2000000000ll /* let go without waiting any longer, as live */
 #define FIRST_PENDING 256u
 
+/* Of two that ended at once, the one that was called first. */
 static int by_end(const void *a, const void *b)
 {
-	const struct kc__op *const *x = a, *const *y = b;
+	const struct kc__op *x = *(struct kc__op *const *)a, *y = *(struct kc__op *const *)b;
 
-	return ((*x)->end_ns > (*y)->end_ns) - ((*x)->end_ns < (*y)->end_ns);
+	if (x->end_ns == y->end_ns)
+		return (x > y) - (x < y);
+	return x->end_ns > y->end_ns ? 1 : -1;
 }
 
 static int64_t later(int64_t ns, int64_t delay_ns)
