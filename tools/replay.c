@@ -2,10 +2,12 @@
 #include "tools/input/common_options.h"
 #include "tools/output/csv.h"
 #include "tools/system/database.h"
+#include "tools/input/delay_spec.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
 #include "tools/input/kernel_spec.h"
+#include "tools/report/replay_forms.h"
 #include "tools/report/report_forms.h"
 #include "tools/output/table.h"
 
@@ -17,14 +19,24 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_CSV = 0x100, KEY_EXCLUDE, KEY_AT_LEAST, KEY_FRESH };
+enum {
+	KEY_RUN = 'r',
+	KEY_DEVICE = 'd',
+	KEY_BY = 'b',
+	KEY_CSV = 0x100,
+	KEY_EXCLUDE,
+	KEY_AT_LEAST,
+	KEY_FRESH,
+	KEY_DELAY
+};
 
 struct request {
 	struct kc_common_options common;
 	const char *run, *device, *exclude;
 	int64_t at_least_ns;
 	enum kc_report_by by;
-	int by_given, csv, fresh;
+	struct kc_replay_delay delay;
+	int by_given, csv, fresh, delay_given;
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +48,11 @@ static const struct argp_option options[] = {
     {"at-least", KEY_AT_LEAST, "TIME", 0, "leave launches that took less than this, such as 20us, out of the figures",
      0},
     {"fresh", KEY_FRESH, NULL, 0, "start every process without what earlier ones taught", 0},
+    {"delay", KEY_DELAY, "TIME[,BATCH]", 0,
+     "a measurement becomes known TIME after its launch ended, or after as many as BATCH ended; 0: at once (default: "
+     "as "
+     "the run recorded it; where it did not, or with --fresh or --device, 10ms)",
+     0},
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "the GPU on which the launches ran, for traces that do not name it (default: v100); not a prediction for "
      "another GPU",
@@ -67,6 +84,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_AT_LEAST:
 		if (kc_time_ns(arg, &request->at_least_ns) < 0)
 			argp_error(state, "--at-least takes a time with its unit (ns, us, ms, s), not \"%s\"", arg);
+		return 0;
+	case KEY_DELAY:
+		if (kc_delay_spec(arg, &request->delay) < 0)
+			argp_error(
+			    state,
+			    "--delay takes 0 or a time with its unit (ns, us, ms, s), and after a comma how many "
+			    "launches become known at once, such as 10ms or 2ms,512; not \"%s\"",
+			    arg);
+		request->delay_given = 1;
 		return 0;
 	case KEY_FRESH:
 		request->fresh = 1;
@@ -159,133 +185,6 @@ static int csv_launch(const struct kc_replay_launch *l, void *arg)
 	csv_integers(csv, measured, 2, l->measured_end_ns != 0);
 	kc_csv_end_row(csv);
 	return ferror(csv->to) ? -EIO : 0;
-}
-
-static double launches_per_s(const struct kc_replay *replay)
-{
-	return replay->seconds > 0 ? (double)replay->launches / replay->seconds : 0;
-}
-
-static void set_reasons(json_t *out, const struct kc_replay *replay)
-{
-	json_t *reasons = json_object();
-
-	for (uint32_t i = 1; i < KC_UNPREDICTABLE_COUNT; i++)
-		json_object_set_new(reasons, kc_unpredictable_name(i),
-				    json_integer((json_int_t)replay->unpredictable[i]));
-	json_object_set_new(out, "unpredictable_reasons", reasons);
-}
-
-static void set_concurrency(json_t *out, const struct kc_replay *replay)
-{
-	json_t *slowdown = json_object(), *makespan = json_object();
-
-	json_object_set_new(slowdown, "n", json_integer((json_int_t)replay->slowdown.n));
-	json_object_set_new(slowdown, "without_solo", json_integer((json_int_t)replay->slowdown.without));
-	json_object_set_new(slowdown, "mape", kc_json_percent(replay->slowdown.mape));
-	json_object_set_new(slowdown, "mape_no_slowdown", kc_json_percent(replay->slowdown.mape_no_slowdown));
-	json_object_set_new(out, "slowdown", slowdown);
-	json_object_set_new(makespan, "n", json_integer((json_int_t)replay->makespan.n));
-	json_object_set_new(makespan, "mape", kc_json_percent(replay->makespan.mape));
-	json_object_set_new(makespan, "mape_serial", kc_json_percent(replay->makespan.mape_serial));
-	json_object_set_new(makespan, "mape_no_contention", kc_json_percent(replay->makespan.mape_no_contention));
-	json_object_set_new(out, "makespan", makespan);
-}
-
-static json_t *json_of(const struct kc_replay_accuracy *a)
-{
-	json_t *out = json_object();
-
-	json_object_set_new(out, "n", json_integer((json_int_t)a->n));
-	json_object_set_new(out, "mape", kc_json_percent(a->mape));
-	json_object_set_new(out, "median", kc_json_percent(a->median));
-	json_object_set_new(out, "p90", kc_json_percent(a->p90));
-	return out;
-}
-
-static void set_models(json_t *out, const struct kc_replay *replay)
-{
-	json_t *models = json_object();
-
-	for (uint32_t i = 0; i < KC_REPLAY_MODELS; i++)
-		json_object_set_new(models, kc_replay_model_name(i), json_of(&replay->models[i]));
-	json_object_set_new(out, "by_model", models);
-	json_object_set_new(out, "mape_beside_last_value", kc_json_percent(replay->beside_last));
-}
-
-static const char *const novelty_names[KC_REPLAY_NOVELTIES] = {"first_seen", "new_size", "repeated"};
-
-static void set_intervals(json_t *out, const struct kc_replay *replay)
-{
-	json_t *intervals = json_object(), *score = json_object();
-
-	json_object_set_new(out, "coverage90", kc_json_percent(replay->coverage));
-	for (uint32_t i = 0; i < KC_REPLAY_NOVELTIES; i++) {
-		json_t *class = json_object();
-
-		json_object_set_new(class, "n", json_integer((json_int_t)replay->intervals[i].n));
-		json_object_set_new(class, "coverage", kc_json_percent(replay->intervals[i].coverage));
-		json_object_set_new(class, "median_width", kc_json_percent(replay->intervals[i].width));
-		json_object_set_new(intervals, novelty_names[i], class);
-	}
-	json_object_set_new(out, "intervals", intervals);
-	json_object_set_new(score, "n", json_integer((json_int_t)replay->scored));
-	json_object_set_new(score, "ours", kc_json_percent(replay->score));
-	json_object_set_new(score, "quantiles", kc_json_percent(replay->past_score));
-	json_object_set_new(out, "interval_score", score);
-}
-
-static void set_curve(json_t *out, const struct kc_replay *replay)
-{
-	json_t *curve = json_array();
-
-	for (uint32_t i = 0; i < KC_REPLAY_STAGES && replay->stages[i].n; i++) {
-		json_t *stage = json_object();
-
-		json_object_set_new(stage, "from", json_integer((json_int_t)1 << i));
-		json_object_set_new(stage, "n", json_integer((json_int_t)replay->stages[i].n));
-		json_object_set_new(stage, "mape", kc_json_percent(replay->stages[i].mape));
-		json_array_append_new(curve, stage);
-	}
-	json_object_set_new(out, "learning_curve", curve);
-}
-
-static int print_json(const struct kc_replay *replay, const char *path)
-{
-	const struct kc_report *data = replay->report;
-	json_t *out = kc_json_document("replay", 1);
-
-#define COUNT(key, value) json_object_set_new(out, key, json_integer((json_int_t)(value)))
-#define CLASS(key, accuracy) json_object_set_new(out, key, kc_json_accuracy(&data->accuracy))
-	json_object_set_new(out, "simulated", json_boolean(data->simulated));
-	json_object_set_new(out, "database", kc_json_text(kc_database_shown(path)));
-	COUNT("launches", replay->launches);
-	COUNT("predicted", replay->predicted);
-	COUNT("measured", replay->measured);
-	COUNT("excluded", replay->excluded);
-	set_reasons(out, replay);
-	COUNT("assumed_device_launches", replay->assumed_device);
-	json_object_set_new(out, "assumed_device",
-			    replay->assumed_device ? kc_json_text(replay->assumed_name) : json_null());
-	json_object_set_new(out, "launches_per_s", kc_json_real(launches_per_s(replay)));
-	CLASS("accuracy", all);
-	CLASS("first_seen", novelty[KC_FIRST_SEEN]);
-	CLASS("new_size", novelty[KC_NEW_SIZE]);
-	CLASS("repeated", novelty[KC_REPEATED]);
-	CLASS("solo", solo);
-	CLASS("overlapped", overlapped);
-	CLASS("behind", behind);
-	CLASS("overtaken", overtaken);
-#undef CLASS
-#undef COUNT
-	set_models(out, replay);
-	set_intervals(out, replay);
-	set_concurrency(out, replay);
-	set_curve(out, replay);
-	json_object_set_new(out, "models", kc_json_groups(&data->models, 0));
-	json_object_set_new(out, "cases", kc_json_groups(&data->cases, 0));
-	json_object_set_new(out, "kernels", kc_json_groups(&data->kernels, 1));
-	return kc_json_print(out);
 }
 
 static void print_concurrency(const struct kc_replay *replay)
@@ -390,6 +289,38 @@ static void print_assumed(const struct kc_replay *replay, int device_given)
 	}
 }
 
+static void print_delay(const struct kc_replay_delay *delay)
+{
+	char ns[KC_FORMAT_BYTES], batch[KC_FORMAT_BYTES];
+
+	if (delay->ns == 0)
+		fputs("as soon as ", stdout);
+	else
+		printf("%s after ", kc_format_ns((double)delay->ns, ns));
+	if (delay->batch > 1)
+		printf("its batch of %s launches and copies has ended\n", kc_format_count(delay->batch, batch));
+	else
+		puts("its launch has ended");
+}
+
+static void print_known(const struct kc_replay *replay, const struct kc_replay_delay *delay)
+{
+	char recorded[KC_FORMAT_BYTES], all[KC_FORMAT_BYTES];
+
+	if (replay->as_recorded == replay->launches && replay->launches) {
+		puts("Each launch is predicted from the measurements that its process recorded as known by then");
+		return;
+	}
+	if (replay->as_recorded)
+		printf("%s of %s launches are predicted from the measurements that their process recorded as known by "
+		       "then; for the others, a",
+		       kc_format_count(replay->as_recorded, recorded), kc_format_count(replay->launches, all));
+	else
+		fputs("A", stdout);
+	fputs(" measurement becomes known ", stdout);
+	print_delay(delay);
+}
+
 static int print_text(const struct kc_replay *replay, const struct request *request, const char *path)
 {
 	struct kc_report_view view = {
@@ -406,7 +337,8 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
 	printf("%s: %s launches replayed, %s predicted; %s launches per second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
-	       kc_format_count((uint64_t)launches_per_s(replay), rate));
+	       kc_format_count((uint64_t)kc_replay_per_s(replay), rate));
+	print_known(replay, &request->delay);
 	print_assumed(replay, request->device != NULL);
 	rc = kc_report_text_figures(&view);
 	if (rc < 0) {
@@ -440,7 +372,8 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	struct kc_replay_options wanted = {
 	    .exclude = request->exclude,
 	    .at_least_ns = request->at_least_ns,
-	    .as_recorded = 1,
+	    .as_recorded = !request->delay_given && !request->fresh && !device,
+	    .delay = request->delay,
 	    .fresh = request->fresh,
 	    .device = device,
 	};
@@ -473,7 +406,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 		return KC_EXIT_FAILED;
 	}
 	status = request->csv           ? kc_output_finish()
-		 : request->common.json ? print_json(replay, path)
+		 : request->common.json ? kc_replay_json(replay, &request->delay, path)
 					: print_text(replay, request, path);
 	kc_replay_free(replay);
 	return status;
@@ -481,7 +414,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 
 static int replay_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {0};
+	struct request request = {.delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1}};
 	struct kc_device device;
 	struct kc_store *store;
 	char path[PATH_MAX], why[512];
@@ -510,7 +443,16 @@ const struct kc_command kc_command_replay = {
     .run = replay_main,
     .manual =
 	"Predicts every launch of the database, recorded live or imported, in the order of the launch calls, with\n"
-	"the functions of the live library. A launch knows only what was measured before its launch call.\n"
+	"the functions of the live library. A launch knows only measurements that had become known by its launch\n"
+	"call. Runs that kerncast recorded tell which these were, and are replayed so. For imported traces and older\n"
+	"databases, and with\n"
+	".Fl -fresh\n"
+	"or\n"
+	".Fl -device ,\n"
+	"a measurement becomes known 10 ms after its launch has ended, as a profiler hands measured times over in\n"
+	"buffers.\n"
+	".Fl -delay\n"
+	"sets another delay, for all processes.\n"
 	"Prints, over the matched launches:\n"
 	".Bl -bullet -compact\n"
 	".It\n"

@@ -65,6 +65,24 @@ trace_on() {
 	contains "$(tr -s ' \n' ' ' <help.out)" "the GPU on which the launches ran"
 }
 
+# --- replay --delay
+
+@test "replay --delay: what is neither 0 nor a time with its unit, or no batch: status 2, and what it takes" {
+	trace_on "Tesla K40c" t.csv
+	"$kerncast" import t.csv -o t.db
+	local wrong
+	for wrong in 5 -1ms 0ms 10min "10ms," 10ms,0 10ms,x 10ms,-3 ,3 ""; do
+		keep wrong "$kerncast" replay --delay "$wrong" t.db
+		status_is 2 wrong
+		contains "$(<wrong.err)" "--delay takes 0 or a time with its unit (ns, us, ms, s)"
+		contains "$(<wrong.err)" "such as 10ms or 2ms,512"
+	done
+	keep without "$kerncast" replay t.db --delay
+	status_is 2 without
+	"$kerncast" replay --delay 2ms,512 t.db >batch.out
+	contains "$(<batch.out)" "A measurement becomes known 2.00 ms after its batch of 512 launches and copies has ended"
+}
+
 # --- run: where nothing can be recorded
 
 @test "run: a database that was named and cannot be written ends with 2 before the program starts" {

@@ -115,6 +115,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 		note_prediction(&l, prediction);
 		note_models(&l, shape, &prediction->by_engine, prediction->kept.contended);
 	}
+	run->out->as_recorded += run->state->as_recorded != 0;
 	count(run->out, &l);
 	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
 	if (rc == 0 && run->options->launch)
@@ -194,7 +195,6 @@ static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded
 		kc__figures_close(run->figures);
 		rc = kc__replay_end(r, rc);
 	}
-	run->out->as_recorded += r->ops.count;
 	kc__knowledge_free(own);
 	kc_past_free(past);
 	return rc;

@@ -38,6 +38,9 @@ struct kc_replay_launch {
 	int excluded;     /* not in the figures */
 };
 
+/* What stands for the time until a profiler hands over its buffers where no run tells it: a design value. */
+#define KC_REPLAY_DELAY_NS 10000000
+
 struct kc_replay_options {
 	struct kc_selection selection;
 	const char *exclude; /* extended regular expression on kernel names, NULL: none */
@@ -93,7 +96,7 @@ struct kc_replay_stage {
 
 struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
-	uint64_t as_recorded; /* operations of processes that were replayed with what they recorded as known */
+	uint64_t as_recorded; /* launches of processes that were replayed with what they recorded as known */
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device,
 	    assumed_nameless; /* launches on an unknown device; those of which not even its name is known */

@@ -1,4 +1,5 @@
 /* What is typed on the command line of `kerncast slowdown`. */
+#include "delay_spec.h"
 #include "device_spec.h"
 #include "kernel_spec.h"
 
@@ -65,6 +66,48 @@ static void kernels(void **state)
 		assert_int_equal(kc_kernel_spec(bad[i], &spec, why, sizeof(why)), -EINVAL);
 		assert_true(why[0] != '\0');
 	}
+}
+
+static void delays(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+		uint64_t batch;
+	} good[] = {
+	    {"0", 0, 1},
+	    {"0,3", 0, 3},
+	    {"10ms", 10000000, 1},
+	    {"1.5us,512", 1500, 512},
+	    {"2s,4294967295", 2000000000, UINT32_MAX},
+	};
+	static const char *const bad[] = {
+	    "",
+	    ",",
+	    ",3",
+	    "5",
+	    "-1ms",
+	    "0ms",
+	    "10 min",
+	    "10ms,",
+	    "10ms,0",
+	    "10ms,-1",
+	    "10ms,4294967296",
+	    "10ms,3,3",
+	    "10ms,3x",
+	    "10ms,+3",
+	    "9999999999999999999999999999999999s",
+	};
+	struct kc_replay_delay delay;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_int_equal(kc_delay_spec(good[i].text, &delay), 0);
+		assert_int_equal(delay.ns, good[i].ns);
+		assert_int_equal(delay.batch, good[i].batch);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(kc_delay_spec(bad[i], &delay), -EINVAL);
 }
 
 /* Limits of compute capability 3.5: 1,024 threads, 48 KiB and 65,536 registers per block. */
@@ -199,10 +242,8 @@ static void device_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(kernels),
-	    cmocka_unit_test(what_cannot_run_is_named),
-	    cmocka_unit_test(device_files),
-	    cmocka_unit_test(device_names),
+	    cmocka_unit_test(kernels),      cmocka_unit_test(delays),       cmocka_unit_test(what_cannot_run_is_named),
+	    cmocka_unit_test(device_files), cmocka_unit_test(device_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,15 @@
+/*
+ * What `kerncast replay` prints, apart from its text.
+ */
+#ifndef KC_REPLAY_FORMS_H
+#define KC_REPLAY_FORMS_H
+
+#include "store/replay/replay_run.h"
+
+/* Launches replayed per second of processor time; 0: not measured. */
+double kc_replay_per_s(const struct kc_replay *replay);
+
+/* The whole document. delay: of the launches that were not replayed as recorded. Returns the exit status. */
+int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_delay *delay, const char *path);
+
+#endif
