@@ -46,7 +46,8 @@ void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_devi
 	for (int unit = 0; unit < KC_UNITS; unit++)
 		learned_init(&device->learned[unit], NULL);
 	kc_contention_init(&device->contention, NULL);
-	kc_device_experience_init(&device->experience, engine->cells);
+	kc_device_experience_init(&device->experience,
+				  kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells);
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
 		atomic_store_explicit(&device->copy_ns_per_mib[kind], 0, memory_order_relaxed);
 }
@@ -217,11 +218,13 @@ static struct kc_solo solo_of(const struct kc_engine *engine, struct kc_engine_v
 	struct kc_solo solo;
 
 	kc_published_read(&variant->learned.published, &own);
-	if (own.count)
+	if (own.count && !kc_lacks(engine->without, KC_LAYER_LAMBDA))
 		return kc_forecast_solo(&variant->work, &own, NULL, NULL);
-	if (!count_of(&variant->measured) && by_sizes(engine, variant, held, &solo))
+	if (!kc_lacks(engine->without, KC_LAYER_SIZES) && !count_of(&variant->measured) &&
+	    by_sizes(engine, variant, held, &solo))
 		return solo;
-	if (!variant->work.counted) /* else the sizes of the key say more than its λ */
+	if (!variant->work.counted &&
+	    !kc_lacks(engine->without, KC_LAYER_LAMBDA)) /* else the sizes of the key say more than its λ */
 		kc_published_read(&variant->key->learned[KC_UNIT_NOMINAL].published, &key);
 	kc_published_read(&variant->kernel->device->learned[variant->work.counted].published, &device);
 	return kc_forecast_solo(&variant->work, NULL, &key, &device);
@@ -237,8 +240,12 @@ enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant)
 
 static struct kc_outlook outlook_of(const struct kc_engine_variant *variant)
 {
-	return (struct kc_outlook){variant->kernel->device->info, &variant->work, &variant->contention,
-				   (uint32_t)variant->name.launch};
+	return (struct kc_outlook){
+	    .device = variant->kernel->device->info,
+	    .work = &variant->work,
+	    .contention = &variant->contention,
+	    .identity = (uint32_t)variant->name.launch,
+	};
 }
 
 struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t solo_ns)
@@ -246,6 +253,13 @@ struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t s
 	struct kc_outlook outlook = outlook_of(variant);
 
 	return kc_outlook_load(&outlook, solo_ns);
+}
+
+static void switch_off(uint32_t without, struct kc_outlook *outlook)
+{
+	if (kc_lacks(without, KC_LAYER_CONTENTION))
+		outlook->contention = NULL;
+	outlook->in_stream = kc_lacks(without, KC_LAYER_PLACEMENT);
 }
 
 void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_answers *answers,
@@ -260,6 +274,8 @@ void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *var
 	prospect->kernel = &variant->kernel->experience;
 	prospect->answers = answers;
 	prospect->news = count_of(&variant->news);
+	if (engine->without)
+		switch_off(engine->without, &prospect->launch);
 }
 
 void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch)
@@ -314,6 +330,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	    .novelty = kc_engine_novelty(variant),
 	    .solo = solo_of(engine, variant, 1),
 	    .measured_ns = measured_ns,
+	    .without = engine->without,
 	};
 
 	if (measured_ns <= 0)

@@ -119,8 +119,9 @@ struct kc_engine_driver {
 struct kc_engine {
 	struct kc_engine_driver driver;
 	struct kc_cells
-	    *cells;      /* durations by context, of all devices; the driver's. NULL: contexts are not told apart */
-	uint32_t states; /* beliefs published so far */
+	    *cells;       /* durations by context, of all devices; the driver's. NULL: contexts are not told apart */
+	uint32_t states;  /* beliefs published so far */
+	uint32_t without; /* a bit for each enum kc_layer that is switched off, from the start; 0 but in research */
 	/* Events taken in: whatever arrives after a launch and may be used by later predictions. The same events and
 	 * launches in the same order give the same predictions again. */
 	_Atomic uint64_t events;

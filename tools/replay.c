@@ -7,10 +7,12 @@
 #include "tools/output/format.h"
 #include "tools/output/json.h"
 #include "tools/input/kernel_spec.h"
+#include "tools/input/layer_spec.h"
 #include "tools/report/replay_forms.h"
 #include "tools/report/report_forms.h"
 #include "tools/output/table.h"
 
+#include "predictor/experience/outlook.h"
 #include "predictor/papers/leftover.h"
 #include "store/replay/replay_run.h"
 
@@ -27,7 +29,8 @@ enum {
 	KEY_EXCLUDE,
 	KEY_AT_LEAST,
 	KEY_FRESH,
-	KEY_DELAY
+	KEY_DELAY,
+	KEY_WITHOUT
 };
 
 struct request {
@@ -36,6 +39,7 @@ struct request {
 	int64_t at_least_ns;
 	enum kc_report_by by;
 	struct kc_replay_delay delay;
+	uint32_t without;
 	int by_given, csv, fresh, delay_given;
 };
 
@@ -53,6 +57,8 @@ static const struct argp_option options[] = {
      "as "
      "the run recorded it; where it did not, or with --fresh or --device, 10ms)",
      0},
+    {"without", KEY_WITHOUT, "LAYER[,LAYER]", 0,
+     "for research: predict without parts of the prediction, of " KC_LAYER_NAMES, 0},
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "the GPU on which the launches ran, for traces that do not name it (default: v100); not a prediction for "
      "another GPU",
@@ -93,6 +99,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			    "launches become known at once, such as 10ms or 2ms,512; not \"%s\"",
 			    arg);
 		request->delay_given = 1;
+		return 0;
+	case KEY_WITHOUT:
+		if (kc_layer_spec(arg, &request->without) < 0)
+			argp_error(state, "--without takes one or more of %s, separated by commas, not \"%s\"",
+				   KC_LAYER_NAMES, arg);
 		return 0;
 	case KEY_FRESH:
 		request->fresh = 1;
@@ -321,6 +332,20 @@ static void print_known(const struct kc_replay *replay, const struct kc_replay_d
 	print_delay(delay);
 }
 
+static void print_without(uint32_t without)
+{
+	const char *before = "Predicted without ";
+
+	for (uint32_t i = 0; i < KC_LAYERS; i++) {
+		if (!kc_lacks(without, i))
+			continue;
+		printf("%s%s", before, kc_layer_name(i));
+		before = ", ";
+	}
+	if (without)
+		putchar('\n');
+}
+
 static int print_text(const struct kc_replay *replay, const struct request *request, const char *path)
 {
 	struct kc_report_view view = {
@@ -339,6 +364,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       kc_format_count((uint64_t)kc_replay_per_s(replay), rate));
 	print_known(replay, &request->delay);
+	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
 	rc = kc_report_text_figures(&view);
 	if (rc < 0) {
@@ -372,8 +398,9 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	struct kc_replay_options wanted = {
 	    .exclude = request->exclude,
 	    .at_least_ns = request->at_least_ns,
-	    .as_recorded = !request->delay_given && !request->fresh && !device,
+	    .as_recorded = !request->delay_given && !request->fresh && !request->without && !device,
 	    .delay = request->delay,
+	    .without = request->without,
 	    .fresh = request->fresh,
 	    .device = device,
 	};
@@ -406,7 +433,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 		return KC_EXIT_FAILED;
 	}
 	status = request->csv           ? kc_output_finish()
-		 : request->common.json ? kc_replay_json(replay, &request->delay, path)
+		 : request->common.json ? kc_replay_json(replay, &wanted, path)
 					: print_text(replay, request, path);
 	kc_replay_free(replay);
 	return status;
@@ -453,6 +480,14 @@ const struct kc_command kc_command_replay = {
 	"buffers.\n"
 	".Fl -delay\n"
 	"sets another delay, for all processes.\n"
+	".Pp\n"
+	".Fl -without\n"
+	"switches parts of the prediction off, to see what each is worth; it is meant for research.\n"
+	"lambda: a kernel\\(aqs own \\(*l, so that the device\\(aqs remains; sizes: times of other sizes; contexts: "
+	"durations by\n"
+	"the launches before; mix: learning which model to believe; contention: learned slowdown, so that the one by\n"
+	"room on the SMs remains; placement: launches wait for those of their stream alone; margins: learned widths\n"
+	"of intervals.\n"
 	"Prints, over the matched launches:\n"
 	".Bl -bullet -compact\n"
 	".It\n"

@@ -155,6 +155,50 @@ nothing_leaks() {
 		"$n of $(sql 'SELECT count(*) FROM launch' t.db) launches are predicted from the measurements that their process"
 }
 
+@test "--without: each part of the prediction that is switched off changes it, margins the intervals alone" {
+	trace 3000 t.csv
+	"$kerncast" import t.csv -o t.db
+	"$kerncast" replay --csv --delay 0 t.db >all.csv
+	local layer
+	for layer in lambda sizes contexts mix contention placement margins; do
+		"$kerncast" replay --csv --delay 0 --without "$layer" t.db >without.csv
+		equal "$(grep -c . without.csv)" "$(grep -c . all.csv)"
+		! cmp -s all.csv without.csv || { echo "$layer changes nothing"; return 1; }
+		equal "$(replay_json '$.without' --without "$layer" t.db)" "[\"$layer\"]"
+		# What is known of a launch is not a part of the prediction, nor is what was measured.
+		cmp <(cut -d, -f1-7,19-22 all.csv) <(cut -d, -f1-7,19-22 without.csv)
+	done
+	cmp <(cut -d, -f1-9,12-22 all.csv) <(cut -d, -f1-9,12-22 without.csv)
+	equal "$(replay_json '$.without' t.db)" "[]"
+	equal "$(replay_json '$.without' --without margins,contexts t.db)" '["contexts","margins"]'
+	"$kerncast" replay --csv --delay 0 --without contexts t.db >without.csv
+	equal "$(awk -F, 'NR > 1 && $8 ~ /context|mix/' without.csv)" ""
+	"$kerncast" replay --csv --delay 0 --without sizes t.db >without.csv
+	equal "$(awk -F, 'NR > 1 && $8 == "scaling"' without.csv)" ""
+	contains "$("$kerncast" replay --without mix,sizes t.db)" "Predicted without sizes, mix"
+	local wrong
+	for wrong in "" nosuch "mix," ,mix "mix sizes" MIX; do
+		keep wrong "$kerncast" replay --without "$wrong" t.db
+		equal "$(<wrong.status)" 2 "$wrong"
+		contains "$(<wrong.err)" "lambda, sizes, contexts, mix, contention, placement, margins"
+	done
+}
+
+@test "scripts/ablation: one row per trace and delay, and means by where constants were chosen" {
+	mkdir -p some/traces/pytorch
+	ln -s "$reduced/traces/pytorch/param_linear_2080ti.csv.gz" "$reduced/traces/pytorch/hta_nccl_a100.csv.gz" some/traces/pytorch
+	printf '%s\n' file,x pytorch/param_linear_2080ti.csv.gz,x pytorch/hta_nccl_a100.csv.gz,x >some/traces/MANIFEST.csv
+	KC_SHARED_DATA=$PWD/some "$root/scripts/ablation" "$kerncast" >table
+	local number='[0-9]+\.[0-9]{2}' trace
+	for trace in "param_linear_2080ti +tuned on" "hta_nccl_a100 +held out"; do
+		equal "$(grep -cE "^$trace +(0|10 ms)( +$number){8}$" table)" 2 "$trace"
+	done
+	equal "$(grep -cE "^(known kernels|first seen|new size|repeated|inside) +(all|tuned on|held out) +(0|10 ms)( +$number){8}$" table)" 30
+	# Without margins the same durations are predicted; of one trace, the mean is its own.
+	equal "$(awk '$1 == "repeated" { print $(NF - 7) - $NF }' table | sort -u)" 0
+	equal "$(awk '/^known kernels +held out +0 /{ print $(NF - 7) }' table)" "$(awk '/^hta_nccl_a100 +held out +0 / { print $(NF - 7) }' table)"
+}
+
 @test "what is known shows: repeated launches of steady kernels are predicted well" {
 	trace 4000 t.csv
 	"$kerncast" import t.csv -o t.db

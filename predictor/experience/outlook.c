@@ -25,6 +25,19 @@ struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns
 	return kc_load_of(outlook->device, outlook->work, outlook->work->traffic_bytes, solo_ns);
 }
 
+static void place_in_stream(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+			    int64_t solo_ns, const struct kc_duration_estimate *direct, struct kc_placement *out)
+{
+	const struct kc_meeting nobody = {.room = 1};
+	double ns = (double)solo_ns;
+
+	if (!kc__estimate_is_all(direct))
+		ns *= (double)kc_contention_slowdown(outlook->contention, &nobody);
+	if (direct->share > 0)
+		ns = kc__estimate_ns(direct, ns);
+	kc_timeline_occupy(tl, stream, now_ns, (int64_t)ns, out);
+}
+
 static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 		  int64_t solo_ns, const struct kc_duration_estimate *direct, struct kc_placement *out)
 {
@@ -37,7 +50,10 @@ static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint
 	    .identity = outlook->identity,
 	};
 
-	kc_timeline_launch(tl, stream, now_ns, &demand, out);
+	if (outlook->in_stream)
+		place_in_stream(outlook, tl, stream, now_ns, solo_ns, direct, out);
+	else
+		kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
 
 static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uint64_t context, int has_concurrent)
@@ -223,12 +239,14 @@ void kc_outlook_measured(const struct kc_outcome *o)
 	if (o->measured_ns <= 0)
 		return;
 	log_ns = logf((float)o->measured_ns);
-	kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
+	if (!kc_lacks(o->without, KC_LAYER_MARGINS))
+		kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
 	if (o->device->cells)
 		kc_cells_learn(o->device->cells, &standing->estimators, &o->name, o->context, log_ns, &recall);
 	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context,
 			   kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_NEW_CONCURRENT);
-	kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
+	if (!kc_lacks(o->without, KC_LAYER_MIX))
+		kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);
 }
 

@@ -23,6 +23,22 @@
 
 #include <stddef.h>
 
+/* What a prediction is made of. Research switches parts off, one bit each, to see what they are worth. */
+enum kc_layer {
+	KC_LAYER_LAMBDA,     /* λ of launch shapes and kernels; without: the device's alone */
+	KC_LAYER_SIZES,      /* times of other sizes */
+	KC_LAYER_CONTEXTS,   /* durations by the launches before */
+	KC_LAYER_MIX,        /* which model to believe; without: as before anything was measured */
+	KC_LAYER_CONTENTION, /* learned slowdown; without: by room on the SMs alone */
+	KC_LAYER_PLACEMENT,  /* left-over placement; without: behind the launches of its stream, whatever else runs */
+	KC_LAYER_MARGINS,    /* learned widths of intervals */
+	KC_LAYERS,
+};
+static inline int kc_lacks(uint32_t without, enum kc_layer layer)
+{
+	return (without >> layer & 1) != 0;
+}
+
 struct kc_device_experience {
 	struct kc_cells *cells; /* shared by all devices; NULL: contexts are not told apart */
 	struct kc_standing standing;
@@ -44,6 +60,7 @@ struct kc_outlook {
 	const struct kc_work *work;
 	const struct kc_contention *contention; /* of the launch shape; NULL: slowdown by room alone */
 	uint32_t identity;                      /* any number that names the launch shape */
+	int in_stream;                          /* 1: it is placed without KC_LAYER_PLACEMENT */
 };
 
 /* The load that the launch puts on the device. */
@@ -89,6 +106,7 @@ struct kc_outcome {
 	enum kc_novelty novelty; /* of such a launch before this measurement is learned */
 	struct kc_solo solo;     /* predicted by λ before this measurement is learned */
 	int64_t measured_ns;
+	uint32_t without; /* a bit for each enum kc_layer that does not learn */
 };
 
 void kc_outlook_measured(const struct kc_outcome *outcome);

@@ -48,6 +48,7 @@ struct kc_replay_options {
 	int fresh;           /* no process knows what another one taught */
 	int as_recorded;     /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
+	uint32_t without;               /* a bit for each enum kc_layer that is switched off (outlook.h) */
 	const struct kc_device *device; /* assumed where the database does not describe the device; NULL: V100 */
 	/* May be NULL. Called for each launch when it has been predicted; returns 0 to continue. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);

@@ -9,7 +9,7 @@
 /* Launches replayed per second of processor time; 0: not measured. */
 double kc_replay_per_s(const struct kc_replay *replay);
 
-/* The whole document. delay: of the launches that were not replayed as recorded. Returns the exit status. */
-int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_delay *delay, const char *path);
+/* The whole document. Returns the exit status. */
+int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_options *options, const char *path);
 
 #endif

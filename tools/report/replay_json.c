@@ -1,7 +1,9 @@
 #include "replay_forms.h"
 
 #include "report_forms.h"
+#include "predictor/experience/outlook.h"
 #include "tools/command.h"
+#include "tools/input/layer_spec.h"
 #include "tools/output/json.h"
 #include "tools/system/database.h"
 
@@ -106,7 +108,17 @@ static void set_known(json_t *out, const struct kc_replay *replay, const struct 
 	json_object_set_new(out, "known", known);
 }
 
-int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_delay *delay, const char *path)
+static void set_without(json_t *out, uint32_t without)
+{
+	json_t *layers = json_array();
+
+	for (uint32_t i = 0; i < KC_LAYERS; i++)
+		if (kc_lacks(without, i))
+			json_array_append_new(layers, json_string(kc_layer_name(i)));
+	json_object_set_new(out, "without", layers);
+}
+
+int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_options *options, const char *path)
 {
 	const struct kc_report *data = replay->report;
 	json_t *out = kc_json_document("replay", 1);
@@ -115,7 +127,8 @@ int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_delay 
 #define CLASS(key, accuracy) json_object_set_new(out, key, kc_json_accuracy(&data->accuracy))
 	json_object_set_new(out, "simulated", json_boolean(data->simulated));
 	json_object_set_new(out, "database", kc_json_text(kc_database_shown(path)));
-	set_known(out, replay, delay);
+	set_known(out, replay, &options->delay);
+	set_without(out, options->without);
 	COUNT("launches", replay->launches);
 	COUNT("predicted", replay->predicted);
 	COUNT("measured", replay->measured);
