@@ -1,0 +1,581 @@
+/* The engine's own rules, for launches chosen by hand. */
+#include "engine.h"
+
+#include "predictor/concurrency/overlap.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define APART_NS 1000000000 /* between launches, so that none overlaps the one before */
+#define MS 1000000
+
+/* FEW and FEW_OTHER are one launch shape with two sets of arguments; MANY has three times their blocks. */
+enum { FEW, FEW_OTHER, MANY, OTHER_KERNEL, VARIANTS };
+enum { KERNELS = 2, SHAPES = 3 };
+
+struct world {
+	struct kc_engine engine;
+	struct kc_device info;
+	struct kc_engine_device device;
+	struct kc_engine_kernel kernels[KERNELS];
+	struct kc_engine_key keys[KERNELS];
+	struct kc_engine_shape shapes[SHAPES];
+	struct kc_engine_variant variants[VARIANTS];
+	struct kc_timeline *timeline;
+	struct kc_history history;
+	struct kc_engine_launch kept;
+	int64_t now_ns;
+	struct {
+		uint32_t count;
+		struct kc_engine_publication last[8];
+	} told;
+};
+
+/* Nothing has run yet; what was learned stays. */
+static void begin_process(struct world *w)
+{
+	memset(w->timeline, 0, kc_timeline_size());
+	kc_timeline_init(w->timeline, &w->info);
+	kc_history_init(&w->history, 0);
+	w->now_ns = 0;
+}
+
+static void published(const struct kc_engine_publication *publication, void *arg)
+{
+	struct world *w = arg;
+
+	assert_in_range(w->told.count, 0, 7);
+	w->told.last[w->told.count++] = *publication;
+}
+
+static struct world *world_without(uint32_t without)
+{
+	static const uint32_t kernel_of[VARIANTS] = {0, 0, 0, 1}, shape_of[VARIANTS] = {0, 0, 1, 2};
+	static const uint32_t blocks[SHAPES] = {160000, 480000, 320000};
+	static const struct kc_resources resources = {.registers = 32};
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	w->engine.without = without;
+	w->engine.cells = calloc(1, kc_cells_bytes());
+	w->timeline = calloc(1, kc_timeline_size());
+	assert_true(w->engine.cells && w->timeline);
+	kc_cells_init(w->engine.cells);
+	w->info = *kc_device_builtin("v100");
+	kc_device_complete(&w->info);
+	kc_engine_device_init(&w->engine, &w->device, &w->info);
+	for (uint32_t i = 0; i < KERNELS; i++) {
+		kc_engine_kernel_init(&w->kernels[i], &w->device);
+		kc_engine_key_init(&w->keys[i], &w->kernels[i]);
+	}
+	for (uint32_t i = 0; i < VARIANTS; i++) {
+		struct kc_shape dims = {.grid = {blocks[shape_of[i]], 1, 1}, .block = {256, 1, 1}};
+
+		assert_int_equal(kc_engine_variant_init(&w->variants[i], &w->keys[kernel_of[i]],
+							&w->shapes[shape_of[i]], &resources, &dims, 0),
+				 0);
+		kc_engine_variant_name(&w->variants[i], (struct kc_name){100 + i, 200 + shape_of[i]});
+	}
+	begin_process(w);
+	return w;
+}
+
+static int set_up(void **state)
+{
+	*state = world_without(0);
+	return 0;
+}
+
+static void destroy(struct world *w)
+{
+	free(w->engine.cells);
+	free(w->timeline);
+	free(w);
+}
+
+static int tear_down(void **state)
+{
+	destroy(*state);
+	return 0;
+}
+
+static struct kc_prediction predict(struct world *w, uint32_t variant, uint32_t stream)
+{
+	const struct kc_engine_stage stage = {w->timeline, &w->history, NULL};
+	struct kc_prospect prospect;
+	struct kc_prediction prediction;
+
+	kc_engine_ask(&w->engine, &w->variants[variant], NULL, &prospect);
+	kc_engine_predict(&prospect, &stage, stream, w->now_ns, &prediction, &w->kept);
+	return prediction;
+}
+
+/* Of the launch predicted last. */
+static void measure(struct world *w, uint32_t variant, int64_t ns)
+{
+	struct kc_outcome outcome;
+
+	assert_int_equal(kc_engine_weigh(&w->engine, &w->variants[variant], &w->kept, ns, &outcome), 1);
+	kc_engine_measured(&w->variants[variant], &outcome);
+}
+
+static void decide(struct world *w, uint32_t variant, uint32_t overlap, int64_t ns)
+{
+	const struct kc_load met = {{overlap == KC_OVERLAP_NONE ? 0 : 0.5f}};
+
+	kc_engine_decided(&w->engine, &w->variants[variant], &w->kept, overlap, &met, ns);
+}
+
+static void run_alone(struct world *w, uint32_t variant, int64_t ns)
+{
+	w->now_ns += APART_NS;
+	predict(w, variant, 0);
+	measure(w, variant, ns);
+	decide(w, variant, KC_OVERLAP_NONE, ns);
+}
+
+static struct kc_solo solo(struct world *w, uint32_t variant)
+{
+	return kc_engine_solo(&w->engine, &w->variants[variant]);
+}
+
+/* Its time where the device does the assumed work so many times faster. */
+static int64_t work_ns(const struct world *w, uint32_t variant, double lambda)
+{
+	const struct kc_work *work = &w->variants[variant].work;
+
+	return (int64_t)(work->launch_ns + work->unit_ns / lambda + 0.5);
+}
+
+static void assert_near(int64_t ns, int64_t wanted_ns)
+{
+	assert_in_range(ns, wanted_ns - wanted_ns / 1000 - 1, wanted_ns + wanted_ns / 1000 + 1);
+}
+
+static void assert_belief_equal(const struct kc_belief *a, const struct kc_belief *b)
+{
+	assert_memory_equal(a, b, sizeof(*a));
+}
+
+/* Three times slower than assumed: so are the device, the kernel, and what is made of them afterwards. Times of other
+ * sizes would say more, and are left out. */
+static void entries_start_from_their_parents(void **state)
+{
+	struct world *w = world_without(1u << KC_LAYER_SIZES);
+	struct kc_engine_key key = {0};
+
+	(void)state;
+	assert_int_equal(solo(w, OTHER_KERNEL).model, KC_MODEL_BSP_DEVICE);
+	assert_near(solo(w, OTHER_KERNEL).ns, work_ns(w, OTHER_KERNEL, 1));
+	run_alone(w, FEW, work_ns(w, FEW, 1 / 3.0));
+	assert_int_equal(solo(w, FEW).model, KC_MODEL_BSP_SHAPE);
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_KERNEL);
+	assert_int_equal(solo(w, OTHER_KERNEL).model, KC_MODEL_BSP_DEVICE);
+	for (uint32_t i = 0; i < VARIANTS; i++)
+		assert_near(solo(w, i).ns, work_ns(w, i, 1 / 3.0));
+	kc_engine_key_init(&key, &w->kernels[1]);
+	assert_true(key.learned[KC_UNIT_NOMINAL].lambda.parent == &w->device.learned[KC_UNIT_NOMINAL].lambda);
+	assert_float_equal(key.learned[KC_UNIT_NOMINAL].lambda.log_value, -log(3), 1e-4);
+	assert_int_equal(key.learned[KC_UNIT_NOMINAL].lambda.count, 0);
+	/* A kernel of counted work starts from another λ, of which nothing is known. */
+	assert_int_equal(w->device.learned[KC_UNIT_COUNTED].lambda.count, 0);
+	destroy(w);
+}
+
+static void novelty_counts_launches_whatever_their_arguments(void **state)
+{
+	struct world *w = *state;
+
+	for (uint32_t i = 0; i < VARIANTS; i++)
+		assert_int_equal(kc_engine_novelty(&w->variants[i]), KC_FIRST_SEEN);
+	predict(w, FEW, 0);
+	assert_int_equal(kc_engine_novelty(&w->variants[FEW]), KC_FIRST_SEEN);
+	measure(w, FEW, MS);
+	assert_int_equal(kc_engine_novelty(&w->variants[FEW]), KC_REPEATED);
+	assert_int_equal(kc_engine_novelty(&w->variants[FEW_OTHER]), KC_REPEATED);
+	assert_int_equal(kc_engine_novelty(&w->variants[MANY]), KC_NEW_SIZE);
+	assert_int_equal(kc_engine_novelty(&w->variants[OTHER_KERNEL]), KC_FIRST_SEEN);
+}
+
+static void no_time_teaches_nothing(void **state)
+{
+	struct world *w = *state, before;
+	struct kc_outcome outcome;
+
+	predict(w, FEW, 0);
+	before = *w;
+	for (int64_t ns = 0; ns > -2; ns--) {
+		assert_int_equal(kc_engine_weigh(&w->engine, &w->variants[FEW], &w->kept, ns, &outcome), 0);
+		decide(w, FEW, KC_OVERLAP_NONE, ns);
+		decide(w, FEW, KC_OVERLAP_BEHIND, ns);
+	}
+	assert_memory_equal(w, &before, sizeof(*w));
+}
+
+static void contexts_learn_when_it_is_measured_and_lambda_when_it_is_decided(void **state)
+{
+	struct world *w = *state;
+	struct kc_prediction p = predict(w, FEW, 0);
+	int64_t took_ns = work_ns(w, FEW, 1 / 3.0);
+
+	assert_int_equal(p.candidates.present, 1u << KC_CANDIDATE_BSP);
+	measure(w, FEW, took_ns);
+	assert_near(solo(w, FEW).ns, work_ns(w, FEW, 1));
+	begin_process(w);
+	p = predict(w, FEW, 0);
+	assert_int_equal(p.candidates.present, 1u << KC_CANDIDATE_BSP | 1u << KC_CANDIDATE_CONTEXT);
+	assert_near((int64_t)expf(p.candidates.log_ns[KC_CANDIDATE_CONTEXT]), took_ns);
+	assert_near((int64_t)expf(p.candidates.log_ns[KC_CANDIDATE_BSP]), work_ns(w, FEW, 1));
+	decide(w, FEW, KC_OVERLAP_NONE, took_ns);
+	assert_near(solo(w, FEW).ns, took_ns);
+}
+
+static void an_unknown_overlap_teaches_no_contention(void **state)
+{
+	struct world *w = *state;
+	struct kc_contention own, devices;
+
+	run_alone(w, FEW, MS);
+	own = w->variants[FEW].contention;
+	devices = w->device.contention;
+	predict(w, FEW, 0);
+	decide(w, FEW, KC_OVERLAP_UNKNOWN, 3 * MS);
+	assert_memory_equal(&w->variants[FEW].contention, &own, sizeof(own));
+	assert_memory_equal(&w->device.contention, &devices, sizeof(devices));
+	/* Nor does it count as alone: λ is as before. */
+	assert_int_equal(w->variants[FEW].solos, 1);
+	assert_near(solo(w, FEW).ns, MS);
+	decide(w, FEW, KC_OVERLAP_BEHIND, 3 * MS);
+	assert_memory_not_equal(&w->variants[FEW].contention, &own, sizeof(own));
+	assert_memory_not_equal(&w->device.contention, &devices, sizeof(devices));
+	assert_near(solo(w, FEW).ns, MS);
+}
+
+static void what_is_published_is_what_lambda_believes(void **state)
+{
+	static const uint32_t models[] = {KC_MODEL_BSP_DEVICE, KC_MODEL_BSP_KERNEL, KC_MODEL_BSP_SHAPE};
+	struct world *w = *state;
+
+	w->engine.driver.published = published;
+	w->engine.driver.arg = w;
+	run_alone(w, FEW, 5 * MS);
+	assert_int_equal(w->told.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct kc_engine_publication *told = &w->told.last[i];
+		struct kc_belief now = kc_lambda_belief(told->lambda, i + 1);
+
+		assert_int_equal(told->model, models[i]);
+		assert_true(told->device == &w->device);
+		assert_true(told->key == (i > 0 ? &w->keys[0] : NULL));
+		assert_true(told->variant == (i > 1 ? &w->variants[FEW] : NULL));
+		assert_belief_equal(&told->belief, &now);
+	}
+	const struct kc_learned *levels[] = {&w->device.learned[KC_UNIT_NOMINAL], &w->keys[0].learned[KC_UNIT_NOMINAL],
+					     &w->variants[FEW].learned};
+	for (uint32_t i = 0; i < 3; i++) {
+		struct kc_belief read;
+
+		kc_published_read(&levels[i]->published, &read);
+		assert_true(w->told.last[i].lambda == &levels[i]->lambda);
+		assert_belief_equal(&read, &w->told.last[i].belief);
+		assert_belief_equal(&read, &levels[i]->last);
+	}
+	assert_int_equal(w->engine.states, 3);
+}
+
+static void assert_same_predictions(struct world *a, struct world *b)
+{
+	begin_process(a);
+	begin_process(b);
+	for (uint32_t i = 0; i < VARIANTS; i++) {
+		struct kc_prediction of_a, of_b;
+
+		a->now_ns += APART_NS;
+		b->now_ns += APART_NS;
+		of_a = predict(a, i, i % 2);
+		of_b = predict(b, i, i % 2);
+		assert_int_equal(of_a.solo_ns, of_b.solo_ns);
+		assert_int_equal(of_a.solo_low_ns, of_b.solo_low_ns);
+		assert_int_equal(of_a.solo_high_ns, of_b.solo_high_ns);
+		assert_int_equal(of_a.placement.start_ns, of_b.placement.start_ns);
+		assert_int_equal(of_a.placement.end_ns, of_b.placement.end_ns);
+		assert_int_equal(of_a.model, of_b.model);
+		assert_int_equal(of_a.candidates.present, of_b.candidates.present);
+		assert_int_equal(kc_engine_novelty(&a->variants[i]), kc_engine_novelty(&b->variants[i]));
+	}
+}
+
+static void forget(struct world *w)
+{
+	kc_engine_forget(&w->engine, &w->device);
+	memset(w->engine.cells, 0, kc_cells_bytes());
+	kc_cells_init(w->engine.cells);
+}
+
+static void what_is_forgotten_is_as_new(void **state)
+{
+	struct world *w = *state, *new = world_without(0);
+
+	for (int64_t i = 0; i < 40; i++) {
+		run_alone(w, (uint32_t)i % VARIANTS, MS + i % 7 * 100000);
+		predict(w, FEW, 0);
+		predict(w, FEW_OTHER, 1);
+		measure(w, FEW_OTHER, 3 * MS);
+		decide(w, FEW_OTHER, KC_OVERLAP_BEHIND, 3 * MS);
+	}
+	forget(w);
+	assert_same_predictions(w, new);
+	/* And it learns as if new. */
+	for (uint32_t i = 0; i < 3; i++) {
+		run_alone(w, OTHER_KERNEL - i, 2 * MS);
+		run_alone(new, OTHER_KERNEL - i, 2 * MS);
+	}
+	assert_same_predictions(w, new);
+	destroy(new);
+}
+
+/* Times of another size are asked for before and after: an answer from before must not come back. */
+static void times_from_other_sizes_are_forgotten(void **state)
+{
+	struct world *w = *state, *new = world_without(0);
+
+	predict(w, FEW, 0);
+	measure(w, FEW, 50 * MS);
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_SCALING);
+	forget(w);
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_DEVICE);
+	assert_near(solo(w, MANY).ns, work_ns(w, MANY, 1));
+	predict(w, FEW, 0);
+	measure(w, FEW, MS);
+	predict(new, FEW, 0);
+	measure(new, FEW, MS);
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_SCALING);
+	assert_int_equal(solo(w, MANY).ns, solo(new, MANY).ns);
+	/* Between the time of a third of the blocks and three times that. */
+	assert_in_range(solo(w, MANY).ns, MS, 3 * MS);
+	destroy(new);
+}
+
+static void events_are_numbered_from_one(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(kc_engine_known(&w->engine), 0);
+	assert_int_equal(kc_engine_event(&w->engine), 1);
+	assert_int_equal(kc_engine_known(&w->engine), 1);
+	assert_int_equal(kc_engine_event(&w->engine), 2);
+	assert_int_equal(kc_engine_event(&w->engine), 3);
+	assert_int_equal(kc_engine_known(&w->engine), 3);
+}
+
+#define MIB 1048576u
+
+static int64_t copy_of_one_mib_ns(const struct world *w, uint32_t kind)
+{
+	return kc_engine_copy_ns(&w->device, kind, KC_ROUTE_TO_DEVICE, MIB);
+}
+
+/* PCIe 3.0 x16, 12 GB/s: a MiB takes 87,381 ns, after a latency of 1.5 µs. A new measurement counts for a quarter. */
+static void copies_are_as_fast_as_measured(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(copy_of_one_mib_ns(w, 1), 88881);
+	kc_engine_copy_measured(&w->device, 1, MIB, 50000);
+	assert_int_equal(copy_of_one_mib_ns(w, 1), 51500);
+	kc_engine_copy_measured(&w->device, 1, 2 * MIB, 180000);
+	assert_int_equal(copy_of_one_mib_ns(w, 1), 1500 + (3 * 50000 + 90000) / 4);
+	kc_engine_copy_measured(&w->device, 1, 4, 9000); /* too small to tell the rate */
+	kc_engine_copy_measured(&w->device, 1, MIB, 0);
+	assert_int_equal(copy_of_one_mib_ns(w, 1), 61500);
+	assert_int_equal(copy_of_one_mib_ns(w, 2), 88881);
+	forget(w);
+	assert_int_equal(copy_of_one_mib_ns(w, 1), 88881);
+}
+
+/* 100 multiply-adds per thread. */
+static void count_work(struct world *w, uint32_t variant)
+{
+	struct kc_counts counts = {
+	    .of = {[KC_COUNT_OF_FMA] = 100},
+	    .threads = (double)w->variants[variant].work.blocks * 256,
+	    .active_share = 1,
+	    .exact = 1,
+	};
+
+	assert_int_equal(kc_engine_variant_count(&w->variants[variant], &counts), 0);
+	kc_engine_variant_name(&w->variants[variant], w->variants[variant].name);
+}
+
+static void counted_work_is_learned_by_size(void **state)
+{
+	struct world *w = *state;
+
+	for (uint32_t i = FEW; i <= MANY; i++)
+		count_work(w, i);
+	assert_int_equal(w->variants[FEW].name.shape, 0);
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_CODE);
+	predict(w, FEW, 0);
+	measure(w, FEW, 10 * MS);
+	decide(w, FEW, KC_OVERLAP_BEHIND, 10 * MS); /* not alone: no size was measured */
+	assert_int_equal(w->keys[0].sizes.count, 0);
+	run_alone(w, FEW, 10 * MS);
+	assert_int_equal(w->keys[0].sizes.count, 1);
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_SIZES);
+	/* Three times the work, far above the launch term: three times as long, to 5 %. */
+	assert_in_range(solo(w, MANY).ns, 285 * MS / 10, 315 * MS / 10);
+	/* The λ of a nominal work has nothing to do with it. */
+	assert_int_equal(w->device.learned[KC_UNIT_NOMINAL].lambda.count, 0);
+	assert_int_equal(w->keys[0].learned[KC_UNIT_NOMINAL].lambda.count, 0);
+	assert_int_equal(solo(w, OTHER_KERNEL).model, KC_MODEL_BSP_DEVICE);
+	forget(w);
+	assert_int_equal(w->keys[0].sizes.count, 0);
+}
+
+static void a_size_may_be_learned_of_another_launch(void **state)
+{
+	struct world *w = *state;
+
+	count_work(w, FEW);
+	count_work(w, MANY);
+	kc_engine_learn_size(&w->engine, &w->keys[0], &w->variants[FEW].work, &w->variants[FEW].size, 10 * MS);
+	assert_int_equal(w->keys[0].sizes.count, 1);
+	assert_int_equal(solo(w, FEW).model, KC_MODEL_BSP_SIZES);
+	assert_near(solo(w, FEW).ns, 10 * MS);
+	assert_in_range(solo(w, MANY).ns, 285 * MS / 10, 315 * MS / 10);
+	assert_int_equal(w->keys[0].learned[KC_UNIT_COUNTED].lambda.count, 1);
+	assert_int_equal(w->device.learned[KC_UNIT_COUNTED].lambda.count, 1);
+	assert_int_equal(w->variants[FEW].learned.lambda.count, 0);
+}
+
+/* Layers switched off */
+
+static void without_lambda_the_devices_remains(void **state)
+{
+	struct world *w = world_without(1u << KC_LAYER_LAMBDA);
+
+	(void)state;
+	run_alone(w, FEW, work_ns(w, FEW, 1 / 3.0));
+	assert_int_equal(solo(w, FEW).model, KC_MODEL_BSP_DEVICE);
+	assert_near(solo(w, FEW).ns, work_ns(w, FEW, 1 / 3.0));
+	destroy(w);
+}
+
+static void without_sizes_the_kernels_lambda_remains(void **state)
+{
+	struct world *w = world_without(1u << KC_LAYER_SIZES);
+
+	(void)state;
+	run_alone(w, FEW, work_ns(w, FEW, 1 / 3.0));
+	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_KERNEL);
+	destroy(w);
+}
+
+static void without_contexts_lambda_predicts_alone(void **state)
+{
+	struct world *w = world_without(1u << KC_LAYER_CONTEXTS);
+
+	(void)state;
+	run_alone(w, FEW, 5 * MS);
+	forget(w);
+	run_alone(w, FEW, 5 * MS);
+	w->now_ns += APART_NS;
+	assert_int_equal(predict(w, FEW, 0).candidates.present, 1u << KC_CANDIDATE_BSP);
+	destroy(w);
+}
+
+static int learned_mix(const struct world *w)
+{
+	struct world *new = world_without(0);
+	int learned = memcmp(w->device.experience.standing.with, new->device.experience.standing.with,
+			     sizeof(w->device.experience.standing.with)) != 0;
+
+	destroy(new);
+	return learned;
+}
+
+static int learned_margins(const struct world *w)
+{
+	return w->device.experience.margins.all.factors != 0;
+}
+
+static void without_mix_or_margins_they_are_not_learned(void **state)
+{
+	static const uint32_t withouts[] = {0, 1u << KC_LAYER_MIX, 1u << KC_LAYER_MARGINS};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct world *w = world_without(withouts[i]);
+
+		for (uint32_t k = 0; k < 10; k++)
+			run_alone(w, FEW, (k + 1) * MS);
+		assert_int_equal(learned_mix(w), i != 1);
+		assert_int_equal(learned_margins(w), i != 2);
+		destroy(w);
+	}
+}
+
+/* Each fills the device: the second waits, unless nobody looks. */
+static void without_placement_nothing_waits_for_room(void **state)
+{
+	struct world *with = world_without(0), *without = world_without(1u << KC_LAYER_PLACEMENT);
+	struct kc_prediction first, second;
+
+	(void)state;
+	first = predict(with, FEW, 0);
+	second = predict(with, MANY, 1);
+	assert_true(second.placement.start_ns > first.placement.start_ns);
+	first = predict(without, FEW, 0);
+	second = predict(without, MANY, 1);
+	assert_int_equal(second.placement.start_ns, first.placement.start_ns);
+	assert_near(second.placement.end_ns - second.placement.start_ns, work_ns(without, MANY, 1));
+	/* In its own stream it does wait. */
+	assert_true(predict(without, MANY, 0).placement.start_ns >= first.placement.end_ns);
+	destroy(with);
+	destroy(without);
+}
+
+static void without_contention_room_alone_slows_down(void **state)
+{
+	struct world *w = world_without(1u << KC_LAYER_CONTENTION);
+	struct kc_prospect prospect;
+
+	(void)state;
+	kc_engine_ask(&w->engine, &w->variants[FEW], NULL, &prospect);
+	assert_null(prospect.launch.contention);
+	assert_int_equal(prospect.launch.in_stream, 0);
+	destroy(w);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(entries_start_from_their_parents),
+	    TEST(novelty_counts_launches_whatever_their_arguments),
+	    TEST(no_time_teaches_nothing),
+	    TEST(contexts_learn_when_it_is_measured_and_lambda_when_it_is_decided),
+	    TEST(an_unknown_overlap_teaches_no_contention),
+	    TEST(what_is_published_is_what_lambda_believes),
+	    TEST(what_is_forgotten_is_as_new),
+	    TEST(times_from_other_sizes_are_forgotten),
+	    TEST(events_are_numbered_from_one),
+	    TEST(copies_are_as_fast_as_measured),
+	    TEST(counted_work_is_learned_by_size),
+	    TEST(a_size_may_be_learned_of_another_launch),
+	    cmocka_unit_test(without_lambda_the_devices_remains),
+	    cmocka_unit_test(without_sizes_the_kernels_lambda_remains),
+	    cmocka_unit_test(without_contexts_lambda_predicts_alone),
+	    cmocka_unit_test(without_mix_or_margins_they_are_not_learned),
+	    cmocka_unit_test(without_placement_nothing_waits_for_room),
+	    cmocka_unit_test(without_contention_room_alone_slows_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
