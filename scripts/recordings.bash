@@ -1,4 +1,5 @@
-# For scripts that replay every recorded trace: sets data, the folder that has traces/MANIFEST.csv.
+# For scripts that replay every recorded trace: sets data, the folder that has traces/MANIFEST.csv and perhaps
+# traces_2/MANIFEST.csv, whose column "use" says on which traces constants may be chosen.
 # KC_SHARED_DATA: folder of the full recordings; without them, the reduced ones
 root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 data=${KC_SHARED_DATA:-$root/../shared/data}
@@ -16,4 +17,21 @@ tuned_on+=" "
 # Whether constants of any model were chosen on the trace
 kind_of() { # TRACE
 	if [[ $tuned_on == *" $1 "* ]]; then echo "tuned on"; else echo "held out"; fi
+}
+
+# Every trace: its file, and its kind with _ for the space
+all_recordings() {
+	local file use name kind
+	while IFS=, read -r file _; do
+		name=${file##*/}
+		kind=$(kind_of "${name%.csv.gz}")
+		[[ $file == file ]] || echo "$data/traces/$file ${kind/ /_}"
+	done <"$data/traces/MANIFEST.csv"
+	[[ -r $data/traces_2/MANIFEST.csv ]] || return 0
+	while IFS=, read -r file _ _ _ _ use; do
+		case $use in
+		choose*) echo "$data/traces_2/$file tuned_on" ;;
+		report*) echo "$data/traces_2/$file held_out" ;;
+		esac
+	done <"$data/traces_2/MANIFEST.csv"
 }
