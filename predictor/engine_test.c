@@ -119,10 +119,7 @@ static struct kc_prediction predict(struct world *w, uint32_t variant, uint32_t 
 /* Of the launch predicted last. */
 static void measure(struct world *w, uint32_t variant, int64_t ns)
 {
-	struct kc_outcome outcome;
-
-	assert_int_equal(kc_engine_weigh(&w->engine, &w->variants[variant], &w->kept, ns, &outcome), 1);
-	kc_engine_measured(&w->variants[variant], &outcome);
+	kc_engine_measured(&w->engine, &w->variants[variant], &w->kept, ns);
 }
 
 static void decide(struct world *w, uint32_t variant, uint32_t overlap, int64_t ns)
@@ -142,7 +139,10 @@ static void run_alone(struct world *w, uint32_t variant, int64_t ns)
 
 static struct kc_solo solo(struct world *w, uint32_t variant)
 {
-	return kc_engine_solo(&w->engine, &w->variants[variant]);
+	struct kc_prospect prospect;
+
+	kc_engine_ask(&w->engine, &w->variants[variant], NULL, &prospect);
+	return prospect.solo;
 }
 
 /* Its time where the device does the assumed work so many times faster. */
@@ -206,12 +206,11 @@ static void novelty_counts_launches_whatever_their_arguments(void **state)
 static void no_time_teaches_nothing(void **state)
 {
 	struct world *w = *state, before;
-	struct kc_outcome outcome;
 
 	predict(w, FEW, 0);
 	before = *w;
 	for (int64_t ns = 0; ns > -2; ns--) {
-		assert_int_equal(kc_engine_weigh(&w->engine, &w->variants[FEW], &w->kept, ns, &outcome), 0);
+		measure(w, FEW, ns);
 		decide(w, FEW, KC_OVERLAP_NONE, ns);
 		decide(w, FEW, KC_OVERLAP_BEHIND, ns);
 	}

@@ -175,10 +175,9 @@ static int replay_by_delay(struct replay_run *run, int forget)
 	return kc__replay_end(run->state, rc);
 }
 
-static struct kc__replay_knowledge *knowledge_new(struct replay_run *run)
+static struct kc__replay_knowledge *knowledge_new(struct replay_run *run, struct kc_store *s)
 {
-	struct kc__replay_knowledge *knowledge =
-	    kc__knowledge_new(run->state->loader.store, run->options->device, &run->observer);
+	struct kc__replay_knowledge *knowledge = kc__knowledge_new(s, run->options->device, &run->observer);
 
 	if (knowledge)
 		kc__knowledge_engine(knowledge)->without = run->options->without;
@@ -189,7 +188,7 @@ static struct kc__replay_knowledge *knowledge_new(struct replay_run *run)
 static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded, int64_t process)
 {
 	struct kc__replay_state *r = run->state;
-	struct kc__replay_knowledge *own = knowledge_new(run);
+	struct kc__replay_knowledge *own = knowledge_new(run, r->loader.store);
 	struct kc_past *past = NULL;
 	int rc = own ? kc__past_of(r->loader.store, &recorded->parts, &past) : -ENOMEM;
 
@@ -261,7 +260,7 @@ static int replay_with_figures(struct replay_run *run, struct kc_store *s)
 
 	run->observer = (struct kc__replay_observer){excludes, predicted, measured, forgotten, run};
 	run->state = kc__replay_new(s, &run->observer);
-	run->knowledge = knowledge_new(run);
+	run->knowledge = knowledge_new(run, s);
 	run->figures = kc__figures_new();
 	if (run->state && run->knowledge && run->figures)
 		rc = replay_all(run, s);
