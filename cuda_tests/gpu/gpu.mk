@@ -8,7 +8,7 @@ GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$
 GPU_JSON_LIBS = $(if $(filter /%,$(shell $(CC) -print-file-name=libyajl_s.a)),$(patsubst -lyajl,-lyajl_s,$(JSON_LIBS)),$(JSON_LIBS))
 $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $(filter %.o,$^) $(LINKED) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
+	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
 	@mkdir -p $(@D)

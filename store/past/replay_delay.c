@@ -32,7 +32,7 @@ static void set_batches(struct kc__op **ended, size_t count, const struct kc_rep
 	}
 }
 
-static int set_delays(struct kc__ops *ops, const struct kc_replay_delay *delay)
+int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay)
 {
 	struct kc__op **ended;
 	size_t count = 0;
@@ -139,7 +139,7 @@ static int reveal_all(struct kc__replay_state *r)
 
 int kc__replay_by_delay(struct kc__replay_state *r, const struct kc_replay_delay *delay)
 {
-	int rc = set_delays(&r->ops, delay);
+	int rc = kc__delays_set(&r->ops, delay);
 
 	for (uint32_t i = 0; rc == 0 && i < r->ops.count; i++) {
 		struct kc__op *op = &r->ops.at[i];

@@ -204,7 +204,9 @@ const char *kc__replay_given(const struct kc__replay_state *state, int64_t argum
 int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count,
 		     struct kc__replay_knowledge **knowledge);
 
-/* replay_delay.c: replays the operations that are loaded; each measurement becomes known this long after its end.
+/* replay_delay.c: when the measurement of each operation becomes known. 0 or -ENOMEM. */
+int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay);
+/* Replays the operations that are loaded; each measurement becomes known this long after its end.
  * 0 or -errno. */
 int kc__replay_by_delay(struct kc__replay_state *state, const struct kc_replay_delay *delay);
 
