@@ -53,9 +53,8 @@ static const struct argp_option options[] = {
      0},
     {"fresh", KEY_FRESH, NULL, 0, "start every process without what earlier ones taught", 0},
     {"delay", KEY_DELAY, "TIME[,BATCH]", 0,
-     "a measurement becomes known TIME after its launch ended, or after as many as BATCH ended; 0: at once (default: "
-     "as "
-     "the run recorded it; where it did not, or with --fresh or --device, 10ms)",
+     "a measurement becomes known TIME after the end of its launch, or of the last of BATCH launches; 0: at once "
+     "(default: as the run recorded it; where it did not, and with --fresh, --device or --without, 10ms)",
      0},
     {"without", KEY_WITHOUT, "LAYER[,LAYER]", 0,
      "for research: predict without parts of the prediction, of " KC_LAYER_NAMES, 0},
@@ -473,21 +472,13 @@ const struct kc_command kc_command_replay = {
 	"the functions of the live library. A launch knows only measurements that had become known by its launch\n"
 	"call. Runs that kerncast recorded tell which these were, and are replayed so. For imported traces and older\n"
 	"databases, and with\n"
-	".Fl -fresh\n"
+	".Fl -fresh , -device\n"
 	"or\n"
-	".Fl -device ,\n"
+	".Fl -without ,\n"
 	"a measurement becomes known 10 ms after its launch has ended, as a profiler hands measured times over in\n"
 	"buffers.\n"
 	".Fl -delay\n"
 	"sets another delay, for all processes.\n"
-	".Pp\n"
-	".Fl -without\n"
-	"switches parts of the prediction off, to see what each is worth; it is meant for research.\n"
-	"lambda: a kernel\\(aqs own \\(*l, so that the device\\(aqs remains; sizes: times of other sizes; contexts: "
-	"durations by\n"
-	"the launches before; mix: learning which model to believe; contention: learned slowdown, so that the one by\n"
-	"room on the SMs remains; placement: launches wait for those of their stream alone; margins: learned widths\n"
-	"of intervals.\n"
 	"Prints, over the matched launches:\n"
 	".Bl -bullet -compact\n"
 	".It\n"
@@ -511,5 +502,13 @@ const struct kc_command kc_command_replay = {
 	"Launches are predicted for the GPU on which they ran, and compared with what was measured there.\n"
 	".Fl -device\n"
 	"names that GPU for traces that do not, and is refused where the database knows it.\n"
-	"Replay does not predict what the launches would take on another GPU.\n",
+	"Replay does not predict what the launches would take on another GPU.\n"
+	".Pp\n"
+	".Fl -without\n"
+	"switches parts of the prediction off, to see what each is worth; it is meant for research.\n"
+	"lambda: a kernel\\(aqs own \\(*l, so that the device\\(aqs remains; sizes: times of other sizes; contexts: "
+	"durations by\n"
+	"the launches before; mix: learning which model to believe; contention: learned slowdown, so that the one by\n"
+	"room on the SMs remains; placement: launches wait for those of their stream alone; margins: learned widths\n"
+	"of intervals.\n",
 };

@@ -141,7 +141,7 @@ nothing_leaks() {
 	contains "$("$kerncast" replay t.db)" "from the measurements that its process recorded as known by then"
 	equal "$(replay_json '$.known.as_recorded_launches' t.db)" "$n"
 	equal "$(replay_json '$.known.delayed_launches' t.db)" 0
-	for option in "--delay 0" "--delay 10ms" --fresh; do
+	for option in "--delay 0" "--delay 10ms" --fresh "--without mix"; do
 		equal "$(replay_json '$.known.as_recorded_launches' $option t.db)" 0 "$option"
 		equal "$(replay_json '$.known.delayed_launches' $option t.db)" "$n" "$option"
 		contains "$("$kerncast" replay $option t.db)" "A measurement becomes known"
