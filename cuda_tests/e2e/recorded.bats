@@ -1,0 +1,122 @@
+# kerncast replay of a recorded run: the same predictions again, from what was known when each was made.
+load common
+
+recorded() { # COMMAND...: into kerncast.db, which may have earlier runs
+	"$kerncast" run -q -o kerncast.db -- "$@" >/dev/null
+}
+
+threads() { # N of stream_calls, doing WHAT
+	recorded "$build/awkward/stream_calls" "$2" "$1"
+}
+
+# Leaves in compared.db the table `both`: each predicted launch, live beside the replay. Times count from the start of
+# the process.
+compare() {
+	rm -f compared.db
+	"$kerncast" replay --csv kerncast.db >replayed.csv
+	sqlite3 -batch -bail compared.db ".mode csv" ".import replayed.csv replayed" "
+		ATTACH 'kerncast.db' AS k;
+		CREATE TABLE both AS SELECT l.process, l.sequence, l.stream, l.known_events AS known,
+			l.launched_ns - p.started_ns AS launched, l.end_ns - p.started_ns AS end, r.end_ns + 0 AS end_again,
+			l.novelty = r.novelty AS as_new,
+			l.model = r.model AND l.solo_ns = r.solo_ns + 0 AND l.solo_low_ns = r.solo_low_ns + 0
+			AND l.solo_high_ns = r.solo_high_ns + 0 AND l.start_ns - p.started_ns = r.start_ns + 0
+			AND l.end_ns - p.started_ns = r.end_ns + 0 AS same
+		FROM k.launch l JOIN k.process p ON p.id = l.process
+		LEFT JOIN replayed r ON r.process + 0 = l.process AND r.sequence + 0 = l.sequence
+		WHERE l.unpredictable IS NULL"
+}
+
+# Of every 100 launches of each process, at least so many are predicted by the replay as they were in the run: model,
+# solo time, interval, start and end.
+again() { # PERCENT [PROCESSES]
+	local process rows same new
+	compare
+	sql 'SELECT process, count(*), total(same), total(as_new) FROM both GROUP BY process' compared.db >each
+	equal "$(grep -c . each)" "${2-1}" "processes"
+	while IFS='|' read -r process rows same new; do
+		echo "process $process: ${same%.*} of $rows the same, ${new%.*} as new"
+		within "$rows" 50 1000000 "launches"
+		within "$same" "$((rows * $1 / 100))" "$rows" "the same"
+		within "$new" "$((rows * $1 / 100))" "$rows" "as new as they were"
+	done <each
+}
+
+@test "the demo, three times on one database: each run again, with what it knew of those before" {
+	recorded "$build/demo-static-sim" --rounds 25
+	recorded "$build/demo-static-sim" --rounds 25
+	recorded "$build/demo-static-sim" --rounds 25
+	again 99 3
+}
+
+@test "the demo on eight threads, twice" {
+	recorded "$build/demo-static-sim" --threads 8 --rounds 25
+	recorded "$build/demo-static-sim" --threads 8 --rounds 25
+	again 95 2
+}
+
+@test "kernels whose work is read from arguments that change" {
+	export SIMCUDA_COSTS=$root/cuda_tests/sizes/sizes.costs
+	recorded "$build/sizes/sizes-sim" 1024 20
+	recorded "$build/sizes/sizes-sim" 1024 20 grid
+	compare
+	equal "$(sql 'SELECT count(*), total(same), total(as_new) FROM both' compared.db)" "40|40.0|40.0"
+}
+
+@test "graphs, of the runtime and of the driver" {
+	recorded "$build/matrix/sim/runtime_graph" --threads 1
+	recorded "$build/matrix/driver/linked_driver_graph" --threads 1
+	again 99 2
+}
+
+@test "graphs on eight threads" {
+	recorded "$build/matrix/sim/runtime_graph" --threads 8
+	again 95
+}
+
+@test "calls that change when the work of a stream can begin" {
+	local what
+	for what in priorities lanes copies frees hosts events defaults waits; do
+		rm -f kerncast.db*
+		threads 1 "$what"
+		again 99 || { echo "doing $what"; return 1; }
+	done
+	# Each of these calls has been recorded.
+	threads 1 all
+	equal "$(sql "SELECT group_concat(kind) FROM (SELECT DISTINCT kind FROM stream_call ORDER BY kind)")" \
+		"create,destroy,device idle,occupy,stream idle,wait"
+}
+
+@test "the same on eight threads" {
+	local what
+	for what in copies events defaults waits; do
+		rm -f kerncast.db*
+		threads 8 "$what"
+		again 95 || { echo "doing $what"; return 1; }
+	done
+}
+
+@test "processes that fork and children that launch" {
+	recorded "$build/matrix/sim/process_fork_first"
+	again 99 3
+}
+
+@test "a run that was killed, recovered" {
+	LD_PRELOAD=$library KERNCAST_QUIET=1 KERNCAST_DB=$PWD/kerncast.db \
+		"$build/demo-static-sim" --rounds 100000 >/dev/null 2>&1 3>&- &
+	local pid=$! looks
+	for ((looks = 0; looks < 1000 && $(counted launches) < 2000; looks++)); do
+		sleep 0.02
+	done
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null || true
+	"$kerncast" recover >/dev/null 2>&1
+	within "$(sql 'SELECT count(*) FROM launch')" 2000 1000000 "launches recovered"
+	again 99
+}
+
+@test "records that CUPTI lost, and records without times" {
+	SIMCUDA_FAULT=cupti-drop=10 recorded "$build/demo-static-sim" --rounds 25
+	SIMCUDA_FAULT=cupti-zero-time=10 recorded "$build/demo-static-sim" --rounds 25
+	again 99 2
+}
