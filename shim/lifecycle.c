@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct kc__state kc__shim = {.tables_lock = PTHREAD_MUTEX_INITIALIZER};
+struct kc__state kc__shim = {.tables_lock = PTHREAD_MUTEX_INITIALIZER, .learning = PTHREAD_MUTEX_INITIALIZER};
 __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
 #ifndef MADV_WIPEONFORK
@@ -140,6 +140,7 @@ __attribute__((destructor)) static void at_unload(void)
 static void forget_parent(void)
 {
 	pthread_mutex_init(&kc__shim.tables_lock, NULL);
+	pthread_mutex_init(&kc__shim.learning, NULL);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
 	kc__code_forget();

@@ -230,6 +230,7 @@ struct kc__state {
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
 	pthread_mutex_t tables_lock;
+	pthread_mutex_t learning; /* while an event is taken in; before tables_lock and a device's lock */
 	struct kc_engine engine;
 	struct kc__table functions, kernels, keys, shapes, variants, streams, handles, graphs, codes;
 	struct kc__event *events; /* events.c */

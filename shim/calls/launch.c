@@ -9,8 +9,6 @@
 #include <limits.h>
 #include <string.h>
 
-#define ASK_TRIES 4
-
 bool kc__capturing(CUstream stream, bool per_thread)
 {
 	static CUresult(CUDAAPI * _Atomic asks[2])(CUstream, CUstreamCaptureStatus *);
@@ -70,23 +68,33 @@ static struct kc__variant *current_variant(const struct kc__known *known, const 
 	return current ? current : variant;
 }
 
-/* What is asked before the lock and what is read under it are to be of one moment: it is asked again if something was
- * learned in between, which takes a fraction of a microsecond and happens with one launch in thousands. */
+static struct kc__variant *ask(struct kc__device *device, const struct kc__known *launch, const struct kc_shape *dims,
+			       struct kc_prospect *prospect)
+{
+	struct kc__variant *variant = current_variant(launch, dims);
+
+	kc_engine_ask(&kc__shim.engine, &variant->engine, device->answers, prospect);
+	return variant;
+}
+
+/* What is asked before the lock and what is read under it are to be of one moment. Where something was learned in
+ * between, which takes a microsecond and happens with one launch in thousands, it is asked again, and nothing is
+ * learned meanwhile. */
 static struct kc__variant *ask_and_lock(struct kc__device *device, const struct kc__known *launch,
 					const struct kc_shape *dims, struct kc_prospect *prospect)
 {
-	struct kc__variant *variant;
-	uint64_t known;
+	uint64_t known = kc_engine_known(&kc__shim.engine);
+	struct kc__variant *variant = ask(device, launch, dims, prospect);
 
-	for (int tries = 0;; tries++) {
-		known = kc_engine_known(&kc__shim.engine);
-		variant = current_variant(launch, dims);
-		kc_engine_ask(&kc__shim.engine, &variant->engine, device->answers, prospect);
-		pthread_mutex_lock(&device->lock);
-		if (kc_engine_known(&kc__shim.engine) == known || tries == ASK_TRIES - 1)
-			return variant;
-		pthread_mutex_unlock(&device->lock);
-	}
+	pthread_mutex_lock(&device->lock);
+	if (kc_engine_known(&kc__shim.engine) == known)
+		return variant;
+	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_lock(&kc__shim.learning);
+	variant = ask(device, launch, dims, prospect);
+	pthread_mutex_lock(&device->lock);
+	pthread_mutex_unlock(&kc__shim.learning);
+	return variant;
 }
 
 static void predict(const struct kc__known *known, const struct kc_shape *dims, struct kc_launch *launch)

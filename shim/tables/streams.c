@@ -75,7 +75,7 @@ void kc__put_stream_call(const struct kc__device *device, const struct kc__strea
 	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
 }
 
-static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry)
+static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry, int64_t now_ns)
 {
 	uint32_t lane = lane_take(device);
 
@@ -88,7 +88,7 @@ static void stream_begin(struct kc__stream *s, struct kc__device *device, struct
 	s->device = device;
 	s->lane = lane;
 	s->id = entry->id;
-	kc__put_stream_call(device, s, KC_CALL_CREATE, kc__now_ns(), 0);
+	kc__put_stream_call(device, s, KC_CALL_CREATE, kc__in_order(device, now_ns), 0);
 	pthread_mutex_unlock(&device->lock);
 	if (entry->id < KC__STREAM_IDS_MAX)
 		atomic_store_explicit(&kc__shim.stream_by_id[entry->id], s, memory_order_release);
@@ -97,15 +97,16 @@ static void stream_begin(struct kc__stream *s, struct kc__device *device, struct
 
 static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *device, struct kc_stream_entry *entry)
 {
+	int64_t now_ns = kc__now_ns();
 	struct kc__stream *s;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s = kc__find(&kc__shim.streams, key, 2);
 	if (!s && (s = kc__fresh(&kc__shim.streams, sizeof(*s), key, 2))) {
-		stream_begin(s, device, entry);
+		stream_begin(s, device, entry, now_ns);
 		kc__insert(&kc__shim.streams, s, 2);
 	} else if (s && atomic_load_explicit(&s->gone, memory_order_relaxed)) {
-		stream_begin(s, device, entry);
+		stream_begin(s, device, entry, now_ns);
 	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return s;

@@ -69,6 +69,7 @@ static void published(const struct kc_engine_publication *p, void *unused)
 static void begin_event(struct kc__device *device)
 {
 	history.time_ns = kc__now_ns();
+	pthread_mutex_lock(&kc__shim.learning);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	pthread_mutex_lock(&device->lock);
 }
@@ -80,6 +81,7 @@ static uint64_t end_event(struct kc__device *device)
 
 	pthread_mutex_unlock(&device->lock);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+	pthread_mutex_unlock(&kc__shim.learning);
 	put_history();
 	return number;
 }
