@@ -87,6 +87,13 @@ again() { # PERCENT [PROCESSES]
 		"create,destroy,device idle,occupy,stream idle,wait"
 }
 
+# stream_calls waits 289 times here, often again for what it has just waited for.
+@test "a wait for a stream or device that is known to be idle is not recorded" {
+	threads 1 waits
+	within "$(sql "SELECT count(*) FROM stream_call WHERE kind LIKE '%idle'")" 50 200 "waits recorded"
+	again 99
+}
+
 @test "the same on eight threads" {
 	local what
 	for what in copies events defaults waits; do

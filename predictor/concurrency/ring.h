@@ -101,6 +101,12 @@ void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ri
 int kc__ring_look(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 		  struct kc__interval *found);
 
+/* kc__ring_clear() would change nothing. */
+static inline int kc__ring_is_clear(const struct kc__timeline_stream *s, int64_t now_ns)
+{
+	return s->first == s->next && s->measured == s->next && s->ready_ns == 0 && kc__stream_tail_ns(s) <= now_ns;
+}
+
 /* Everything in the stream has ended by now_ns. */
 void kc__ring_clear(struct kc__timeline_stream *s, int64_t now_ns);
 

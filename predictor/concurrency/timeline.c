@@ -50,6 +50,7 @@ struct kc_timeline {
 	uint32_t busy_count;
 	uint32_t busy[STREAMS];         /* streams with work that has not ended */
 	struct kc__in_flight in_flight; /* their heads, in the same order */
+	int untouched;                  /* no stream has been busy since the device was idle */
 	struct kc__timeline_stream streams[STREAMS];
 	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
@@ -99,6 +100,7 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	tl->launch_gap_ns = device->launch_gap_ns;
 	tl->engine_count = device->copy_engines > 1 ? ENGINES : 1;
 	tl->busy_count = 0;
+	tl->untouched = 0;
 	kc__in_flight_init(&tl->in_flight, &tl->limits);
 	tl->before = 0;
 	tl->queue_count = device->hardware_queues < QUEUES ? device->hardware_queues : QUEUES;
@@ -270,6 +272,7 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 		return;
 	tl->busy[tl->busy_count++] = stream;
 	tl->streams[stream].busy = (uint8_t)tl->busy_count;
+	tl->untouched = 0;
 	kc__in_flight_add(&tl->in_flight);
 }
 
@@ -492,22 +495,28 @@ void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 }
 
 /* The entry shared by several streams is not idle when one of them is. */
-void kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
+int kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
 {
-	if (index_of(stream) == OVERFLOW_STREAM)
-		return;
+	if (index_of(stream) == OVERFLOW_STREAM || kc__ring_is_clear(&tl->streams[stream], now_ns))
+		return 0;
 	invalidate_head(tl, stream);
 	kc__ring_clear(&tl->streams[stream], now_ns);
+	return 1;
 }
 
-void kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
+int kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
 {
+	int known = tl->untouched;
+
 	for (uint32_t i = 0; i < STREAMS; i++) {
+		known &= kc__ring_is_clear(&tl->streams[i], now_ns);
 		kc__ring_clear(&tl->streams[i], now_ns);
 		tl->streams[i].busy = 0;
 	}
 	tl->busy_count = 0;
+	tl->untouched = 1;
 	kc__in_flight_init(&tl->in_flight, &tl->limits);
+	return !known;
 }
 
 void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns)

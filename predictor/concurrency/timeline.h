@@ -67,9 +67,10 @@ int64_t kc_timeline_tail(struct kc_timeline *tl, uint32_t stream, int64_t now_ns
 /* Whatever is put into the stream from now on starts at ready_ns or later. */
 void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns);
 
-/* The host has synchronised: the stream, or the device, is known to be empty. */
-void kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns);
-void kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns);
+/* The host has synchronised: the stream, or the device, is known to be empty. 0: that was known before, and nothing has
+ * changed; a later now_ns would change nothing either. */
+int kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns);
+int kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns);
 
 /* Measured times of an interval: shifts what is still queued behind it, but no prediction already handed out. */
 void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns);

@@ -271,6 +271,30 @@ static void synchronising_empties(void **state)
 	assert_int_equal(p.concurrency_case, KC_CASE_ALONE);
 }
 
+static void what_is_known_to_be_idle_stays_so(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement p;
+
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS), 0); /* nothing has been put into it */
+	p = launch(tl, 0, NOW_NS, FULL, 10 * US);
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS + US), 1);
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS + 2 * US), 0);
+	kc_timeline_measured(tl, 0, p.ticket, p.start_ns, p.end_ns); /* comes late */
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS + 2 * US), 0);
+	kc_timeline_wait(tl, 0, NOW_NS + 9 * US);
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS + 3 * US), 1);
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS + 3 * US), 0);
+	assert_int_equal(kc_timeline_device_idle(tl, NOW_NS + 4 * US), 1);
+	assert_int_equal(kc_timeline_device_idle(tl, NOW_NS + 5 * US), 0);
+	kc_timeline_wait(tl, 1, NOW_NS + 9 * US);
+	assert_int_equal(kc_timeline_device_idle(tl, NOW_NS + 5 * US), 1);
+	launch(tl, 1, NOW_NS + 5 * US, FULL, 10 * US);
+	assert_int_equal(kc_timeline_stream_idle(tl, 0, NOW_NS + 6 * US), 0); /* another stream is busy */
+	assert_int_equal(kc_timeline_device_idle(tl, NOW_NS + 6 * US), 1);
+	assert_int_equal(kc_timeline_device_idle(tl, NOW_NS + 6 * US), 0);
+}
+
 static void a_stream_that_begins_again_is_empty(void **state)
 {
 	struct kc_timeline *tl = *state;
@@ -461,6 +485,7 @@ int main(void)
 	    TEST(a_late_end_pushes_a_later_launch),
 	    TEST(cancelled_work_never_was),
 	    TEST(synchronising_empties),
+	    TEST(what_is_known_to_be_idle_stays_so),
 	    TEST(a_stream_that_begins_again_is_empty),
 	    TEST(long_queues),
 	    TEST(streams_past_the_table_are_one),

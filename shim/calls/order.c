@@ -47,8 +47,8 @@ static void device_idle(const CUcontext *only)
 
 		pthread_mutex_lock(&device->lock);
 		now = kc__in_order(device, now);
-		kc_timeline_device_idle(device->timeline, now);
-		kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
+		if (kc_timeline_device_idle(device->timeline, now))
+			kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
 		pthread_mutex_unlock(&device->lock);
 	}
 	errno = saved_errno;
@@ -89,8 +89,8 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 	struct kc__stream *stream = lock_stream(handle, per_thread, &now);
 
 	if (stream) {
-		kc_timeline_stream_idle(stream->device->timeline, stream->lane, now);
-		kc__put_stream_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
+		if (kc_timeline_stream_idle(stream->device->timeline, stream->lane, now))
+			kc__put_stream_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;

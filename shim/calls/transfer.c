@@ -88,8 +88,8 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 		now = kc__now_ns();
 		pthread_mutex_lock(&call->stream->device->lock);
 		now = kc__in_order(call->stream->device, now);
-		kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, now);
-		kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now, 0);
+		if (kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, now))
+			kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now, 0);
 		pthread_mutex_unlock(&call->stream->device->lock);
 	}
 	if (slot) {
