@@ -156,9 +156,6 @@ struct kc__used_devices {
 
 /* A process begins, or with joined a later part of one. Its streams are not known yet. */
 void kc__used_devices_begin(struct kc__used_devices *used, int joined);
-/* Creates the process's streams in the order in which it did, because which of them share a queue of the device depends
- * on that order. Of streams that used the same lane one after the other, it creates the first. 0 or -errno. */
-int kc__used_devices_recorded(struct kc__used_devices *used, int64_t process);
 /* NULL: no memory, no such stream, or more devices than any machine has. */
 struct kc__replay_stream *kc__used_devices_stream(struct kc__used_devices *used, const struct kc__op *op,
 						  int64_t device);

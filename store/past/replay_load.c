@@ -80,7 +80,8 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
 	op->arguments = sqlite3_column_int64(row, 7);
 	set_order(op, row, 8);
-	op->predicted_at_ns = time_at(row, 11);
+	/* Of a launch that could not be predicted, only the time of its call is known. */
+	op->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : time_at(row, 11);
 	op->said.solo_ns = time_at(row, 12);
 	op->said.low_ns = time_at(row, 13);
 	op->said.high_ns = time_at(row, 14);
@@ -167,7 +168,6 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_STREAM_CALLS] = "SELECT c.id, c.kind, c.stream, c.device, c.time_ns - p.started_ns,"
 			      " CASE WHEN c.kind = 'wait' THEN c.ns - p.started_ns ELSE c.ns END, c.known_events"
 			      " FROM stream_call c JOIN process p ON p.id = c.id >> 40 WHERE c.id BETWEEN ?1 AND ?2",
-    [KC__LOAD_STREAMS] = "SELECT id FROM stream WHERE process = ?1 AND lane NOT NULL ORDER BY local LIMIT ?2",
     [KC__LOAD_COUNTED_WORK] =
 	"SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
 };
@@ -549,23 +549,4 @@ int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_ro
 	else if (kind && !strcmp(kind, "blocking"))
 		out->kind = KC_STREAM_BLOCKING;
 	return 0;
-}
-
-struct each_stream {
-	int (*fn)(int64_t row, void *arg);
-	void *arg;
-};
-
-static int give_stream(sqlite3_stmt *row, void *into)
-{
-	const struct each_stream *each = into;
-
-	return each->fn(sqlite3_column_int64(row, 0), each->arg);
-}
-
-int kc__streams_each(struct kc__loader *loader, int64_t process, int (*fn)(int64_t row, void *arg), void *arg)
-{
-	struct each_stream each = {fn, arg};
-
-	return each_row(loader, KC__LOAD_STREAMS, process, KC__STREAMS_MAX, give_stream, &each);
 }

@@ -73,7 +73,6 @@ enum kc__load {
 	KC__LOAD_PAST_PARTS,
 	KC__LOAD_COUNTED_WORK,
 	KC__LOAD_STREAM_CALLS,
-	KC__LOAD_STREAMS,
 	KC__LOADS
 };
 struct kc__loader {
@@ -135,7 +134,6 @@ struct kc__counted_work { /* of one process, by shape and arguments */
 #define KC__EVENTS_MAX 1048576u
 #define KC__PAST_PARTS_MAX 8192u
 #define KC__COUNTED_MAX 65536u
-#define KC__STREAMS_MAX 65536u
 int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events);
 int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts);
 int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work);
@@ -154,9 +152,6 @@ struct kc__stream_row {
 	enum kc_stream_kind kind;
 	uint32_t lane; /* plus 1; 0: not recorded */
 };
-/* Calls fn for each stream of the process, in the order in which they were created, until fn returns something other
- * than 0, which is returned then; else 0 or -errno. */
-int kc__streams_each(struct kc__loader *loader, int64_t process, int (*fn)(int64_t row, void *arg), void *arg);
 /* row 0: the device's default stream. 0, -ENOENT or another -errno. */
 int kc__stream_load(struct kc__loader *loader, int64_t row, struct kc__stream_row *out);
 

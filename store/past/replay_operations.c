@@ -172,7 +172,7 @@ static int replay_transfer(struct kc__replay_state *r, struct kc__op *op)
 	int64_t ns;
 
 	op->at = kc__used_devices_stream(&r->used, op, op->device);
-	if (!op->at || op->unmeasured == KC_CALL_FAILED)
+	if (!op->at)
 		return 0;
 	route = kc_transfer_route(op->transfer_kind);
 	ns = kc_engine_copy_ns(&op->at->device->on->engine, op->transfer_kind, route, op->bytes);
@@ -180,6 +180,10 @@ static int replay_transfer(struct kc__replay_state *r, struct kc__op *op)
 	op->ticket = placement.ticket;
 	kc_timeline_occupy(op->at->device->plain, op->at->lane, op->issued_ns, ns, &placement);
 	op->plain_ticket = placement.ticket;
+	if (op->unmeasured == KC_CALL_FAILED) {
+		kc_timeline_cancel(op->at->device->timeline, op->at->lane, op->ticket);
+		kc_timeline_cancel(op->at->device->plain, op->at->lane, op->plain_ticket);
+	}
 	return 0;
 }
 

@@ -114,35 +114,6 @@ struct kc__replay_stream *kc__used_devices_stream(struct kc__used_devices *used,
 	return slot ? *slot : NULL;
 }
 
-#define LANES_MAX 128u /* more than any timeline tells apart */
-
-struct beginning {
-	struct kc__used_devices *used;
-	uint8_t begun[KC__USED_DEVICES_MAX][LANES_MAX];
-};
-
-static int begin_stream(int64_t row, void *arg)
-{
-	struct beginning *beginning = arg;
-	const struct kc__op op = {.stream = row};
-	struct kc__stream_row facts;
-	struct kc__used_device *device;
-
-	if (kc__stream_load(beginning->used->loader, row, &facts) || !facts.device || facts.lane > LANES_MAX)
-		return 0;
-	device = device_of(beginning->used, facts.device);
-	if (!device || beginning->begun[device - beginning->used->at][facts.lane - 1]++)
-		return 0;
-	return kc__used_devices_stream(beginning->used, &op, facts.device) ? 0 : -ENOMEM;
-}
-
-int kc__used_devices_recorded(struct kc__used_devices *used, int64_t process)
-{
-	struct beginning beginning = {.used = used};
-
-	return kc__streams_each(used->loader, process, begin_stream, &beginning);
-}
-
 void kc__used_devices_leave(struct kc__used_devices *used)
 {
 	for (uint32_t i = 0; i < used->count; i++) {

@@ -185,7 +185,7 @@ static struct kc__replay_knowledge *knowledge_new(struct replay_run *run, struct
 }
 
 /* The process begins with the past that it had loaded, not with what the processes before it taught. */
-static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded, int64_t process)
+static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded)
 {
 	struct kc__replay_state *r = run->state;
 	struct kc__replay_knowledge *own = knowledge_new(run, r->loader.store);
@@ -198,9 +198,7 @@ static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded
 		kc__figures_begin(run->figures, 1, r->ops.at[0].issued_ns);
 		kc__used_devices_begin(&r->used, 0);
 		r->used.answering = 1;
-		rc = kc__used_devices_recorded(&r->used, process);
-		if (rc == 0)
-			rc = kc__recorded_replay(recorded, r);
+		rc = kc__recorded_replay(recorded, r);
 		kc__figures_close(run->figures);
 		rc = kc__replay_end(r, rc);
 	}
@@ -222,8 +220,7 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	if (rc == 0)
 		rc = kc__replay_load_arguments(run->state, whole.process);
 	if (rc == 0 && run->state->ops.count)
-		rc = run->state->as_recorded ? replay_recorded(run, &recorded, whole.process)
-					     : replay_by_delay(run, forget);
+		rc = run->state->as_recorded ? replay_recorded(run, &recorded) : replay_by_delay(run, forget);
 	kc__recorded_leave(&recorded, run->state);
 	return rc;
 }
