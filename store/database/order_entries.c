@@ -104,17 +104,19 @@ static int is_work(const struct kc_work_entry *entry, size_t bytes)
 static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_stream_call *call)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_STREAM_CALL);
-	int64_t stream = call->stream ? kc__stream_row(s, call->stream) : 0, device = kc__device_row(s, call->device);
+	int64_t stream = call->stream ? kc__stream_row(s, call->stream) : 0;
+	int64_t device = call->stream ? 0 : kc__device_row(s, call->device);
+	int64_t ns = call->kind == KC_CALL_WAIT ? kc_minus_ns(call->ns, call->time_ns) : call->ns;
 
 	if (stream < 0 || device < 0)
 		return (int)(stream < 0 ? stream : device);
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)index);
-		sqlite3_bind_text(stmt, 2, kc_stream_call_name(call->kind), -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 2, call->kind);
 		bind_unless_zero(stmt, 3, stream);
 		bind_unless_zero(stmt, 4, device);
-		sqlite3_bind_int64(stmt, 5, call->time_ns);
-		bind_unless_zero(stmt, 6, call->ns);
+		sqlite3_bind_int64(stmt, 5, kc_minus_ns(call->time_ns, s->base_ns));
+		bind_unless_zero(stmt, 6, ns);
 		sqlite3_bind_int64(stmt, 7, (int64_t)call->known);
 	}
 	return kc__run(s, stmt);

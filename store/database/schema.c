@@ -134,7 +134,7 @@ static const char tables_9[] = KERNEL_NAMES_9
     "CREATE TABLE work(process INTEGER NOT NULL, shape INTEGER NOT NULL, arguments INTEGER NOT NULL,"
     " counts BLOB NOT NULL, PRIMARY KEY(process, shape, arguments)) WITHOUT ROWID;"
     "ALTER TABLE stream ADD COLUMN lane INTEGER;"
-    "CREATE TABLE stream_call(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, stream INTEGER, device INTEGER,"
+    "CREATE TABLE stream_call(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, stream INTEGER, device INTEGER,"
     " time_ns INTEGER NOT NULL, ns INTEGER, known_events INTEGER NOT NULL);";
 
 /* steps[v] brings version v to v + 1. */

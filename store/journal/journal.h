@@ -293,17 +293,17 @@ struct kc_event_entry {
 };
 
 /* Calls that change when the work of a stream can begin, and are no work of their own. */
-enum kc_stream_call_kind {
-	KC_CALL_NONE = 0,
-	KC_CALL_STREAM_IDLE, /* the host has waited for the stream */
-	KC_CALL_DEVICE_IDLE, /* for the device */
-	KC_CALL_OCCUPY,      /* something that is no kernel or copy takes its turn in the stream, for ns */
-	KC_CALL_WAIT,        /* the stream waits for an event, predicted to happen at the host time ns */
-	KC_CALL_DESTROY,     /* the stream is destroyed */
-	KC_CALL_CREATE,      /* the stream is created, or met for the first time: its lane begins anew */
-	KC_STREAM_CALL_COUNT,
+enum kc_stream_call_kind { /* the numbers are in databases */
+			   KC_CALL_NONE = 0,
+			   KC_CALL_STREAM_IDLE, /* the host has waited for the stream */
+			   KC_CALL_DEVICE_IDLE, /* for the device */
+			   KC_CALL_OCCUPY,  /* something that is no kernel or copy takes its turn in the stream, for ns
+					     */
+			   KC_CALL_WAIT,    /* the stream waits for an event, predicted to happen at the host time ns */
+			   KC_CALL_DESTROY, /* the stream is destroyed */
+			   KC_CALL_CREATE,  /* the stream is created, or met for the first time: its lane begins anew */
+			   KC_STREAM_CALL_COUNT,
 };
-const char *kc_stream_call_name(uint32_t kind);
 
 struct kc_stream_call {
 	int64_t time_ns; /* when the call was made or, for those that wait, returned */

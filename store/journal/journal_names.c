@@ -54,16 +54,6 @@ const char *kc_code_state_name(uint32_t state)
 	return NAME_AT(names, state);
 }
 
-const char *kc_stream_call_name(uint32_t kind)
-{
-	static const char *const names[KC_STREAM_CALL_COUNT] = {
-	    [KC_CALL_STREAM_IDLE] = "stream idle", [KC_CALL_DEVICE_IDLE] = "device idle",
-	    [KC_CALL_OCCUPY] = "occupy",           [KC_CALL_WAIT] = "wait",
-	    [KC_CALL_DESTROY] = "destroy",         [KC_CALL_CREATE] = "create",
-	};
-	return NAME_AT(names, kind);
-}
-
 const char *kc_order_event_name(uint32_t kind)
 {
 	static const char *const names[KC_ORDER_EVENT_COUNT] = {

@@ -120,15 +120,6 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
-static uint32_t stream_call_kind(const char *name)
-{
-	uint32_t kind = KC_STREAM_CALL_COUNT;
-
-	while (--kind && (!name || strcmp(name, kc_stream_call_name(kind))))
-		;
-	return kind;
-}
-
 static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 {
 	struct kc__op *op = add_op(ops);
@@ -139,11 +130,11 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 	op->kind = KC__OP_STREAM_CALL;
 	op->process = id >> KC_SEQUENCE_BITS;
 	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
-	op->call = stream_call_kind((const char *)sqlite3_column_text(row, 1));
+	op->call = (uint32_t)sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
 	op->device = sqlite3_column_int64(row, 3);
 	op->issued_ns = time_at(row, 4);
-	op->ns = time_at(row, 5);
+	op->ns = op->call == KC_CALL_WAIT ? op->issued_ns + time_at(row, 5) : time_at(row, 5);
 	op->known = (uint64_t)time_at(row, 6);
 	return 0;
 }
@@ -165,9 +156,8 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_PAST_PARTS] = "SELECT source, first_sequence, last_sequence FROM past_part WHERE process = ?1"
 			    " ORDER BY place LIMIT ?2",
     /* The ns of a wait are a time on the process's clock, those of an occupation are a duration. */
-    [KC__LOAD_STREAM_CALLS] = "SELECT c.id, c.kind, c.stream, c.device, c.time_ns - p.started_ns,"
-			      " CASE WHEN c.kind = 'wait' THEN c.ns - p.started_ns ELSE c.ns END, c.known_events"
-			      " FROM stream_call c JOIN process p ON p.id = c.id >> 40 WHERE c.id BETWEEN ?1 AND ?2",
+    [KC__LOAD_STREAM_CALLS] = "SELECT id, kind, stream, device, time_ns, ns, known_events FROM stream_call"
+			      " WHERE id BETWEEN ?1 AND ?2",
     [KC__LOAD_COUNTED_WORK] =
 	"SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
 };
