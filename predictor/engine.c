@@ -112,7 +112,7 @@ void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name na
 
 static int publish(struct kc_engine *engine, struct kc_learned *learned, struct kc_engine_publication *publication)
 {
-	if (!kc_lambda_is_news(&learned->lambda, &learned->last))
+	if (!kc_lambda_needs_publishing(&learned->lambda, &learned->last))
 		return 0;
 	learned->last = kc_lambda_belief(&learned->lambda, ++engine->states);
 	kc_published_write(&learned->published, &learned->last);
@@ -157,9 +157,9 @@ void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, con
 		     const struct kc_work *from_work, int related)
 {
 	if (related)
-		kc_lambda_suppose(&learned->lambda, work, from, from_work);
+		kc_lambda_start_from_related(&learned->lambda, work, from, from_work);
 	else
-		kc_lambda_adopt(&learned->lambda, work, from, from_work);
+		kc_lambda_copy(&learned->lambda, work, from, from_work);
 	believe(learned, 0);
 }
 
@@ -172,7 +172,7 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 	atomic_store(&variant->measured, atomic_load(&before->measured));
 	if (!before->learned.lambda.count)
 		return;
-	kc_lambda_adopt(&variant->learned.lambda, &variant->work, &before->learned.lambda, &before->work);
+	kc_lambda_copy(&variant->learned.lambda, &variant->work, &before->learned.lambda, &before->work);
 	kc_published_read(&before->learned.published, &belief);
 	believe(&variant->learned, belief.state);
 }
@@ -262,8 +262,8 @@ static void switch_off(uint32_t without, struct kc_outlook *outlook)
 	outlook->in_stream = kc_lacks(without, KC_LAYER_PLACEMENT);
 }
 
-void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_answers *answers,
-		   struct kc_prospect *prospect)
+void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
+		   struct kc_prediction_request *prospect)
 {
 	prospect->launch = outlook_of(variant);
 	prospect->name = variant->name;
@@ -284,14 +284,15 @@ void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdow
 	launch->high_ns = (int64_t)ceil((double)solo_high_ns * (double)slowdown);
 }
 
-void kc_engine_predict(const struct kc_prospect *prospect, const struct kc_engine_stage *stage, uint32_t stream,
-		       int64_t now_ns, struct kc_prediction *prediction, struct kc_engine_launch *launch)
+void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,
+		       uint32_t stream, int64_t now_ns, struct kc_prediction *prediction,
+		       struct kc_engine_launch *launch)
 {
 	const struct kc_placement *placement = &prediction->placement;
 
 	kc_outlook_predict(prospect, stage->timeline, stage->history, stream, now_ns, prediction);
 	launch->context = prediction->context;
-	launch->meeting = kc_meeting_pack(&placement->meeting);
+	launch->meeting = kc_expected_contention_pack(&placement->meeting);
 	launch->solo_ns = prediction->solo_ns;
 	launch->slowdown = placement->slowdown;
 	launch->contended = placement->contended > 0
@@ -319,7 +320,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 			const struct kc_engine_launch *launch, int64_t measured_ns)
 {
 	struct kc_engine_kernel *kernel = variant->kernel;
-	struct kc_outcome outcome = {
+	struct kc_measured_launch outcome = {
 	    .device = &kernel->device->experience,
 	    .kernel = &kernel->experience,
 	    .name = variant->name,
@@ -336,7 +337,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	if (measured_ns <= 0)
 		return;
 	kc_outlook_measured(&outcome);
-	if (kc_outlook_is_news(&outcome, count_of(&variant->measured)))
+	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->measured)))
 		add_one(&variant->news);
 	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
@@ -355,11 +356,11 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 		       const struct kc_engine_launch *launch, uint32_t overlap, const struct kc_load *met,
 		       int64_t measured_ns)
 {
-	struct kc_lesson lesson = {
+	struct kc_decided_launch lesson = {
 	    .work = &variant->work,
 	    .lambda = &variant->learned.lambda,
 	    .contention = overlap == KC_OVERLAP_UNKNOWN ? NULL : &variant->contention,
-	    .meeting = kc_meeting_unpack(launch->meeting),
+	    .meeting = kc_expected_contention_unpack(launch->meeting),
 	    .met = *met,
 	    .slowdown = (double)launch->slowdown,
 	    .overlapped = overlap != KC_OVERLAP_NONE,

@@ -92,7 +92,7 @@ struct kc_engine_variant {
 	struct kc_contention contention;
 	_Atomic uint32_t measured; /* launches */
 	_Atomic uint32_t solos;    /* launches that are known to have run alone */
-	_Atomic uint32_t news;     /* kc_prospect.news */
+	_Atomic uint32_t news;     /* kc_prediction_request.news */
 	struct kc_solo by_sizes;   /* under the lock: from other sizes, before it is measured itself */
 	uint32_t sizes_seen;       /* under the lock: what by_sizes rests on */
 	struct kc_engine_variant *next_measured;
@@ -143,12 +143,12 @@ static inline uint64_t kc_engine_known(const struct kc_engine *engine)
 struct kc_engine_stage {
 	struct kc_timeline *timeline;
 	struct kc_history *history;
-	struct kc_answers *answers; /* NULL: every launch is thought over */
+	struct kc_estimate_cache *answers; /* NULL: every launch is thought over */
 };
 
 struct kc_engine_launch {
 	uint64_t context; /* kc_prediction.context */
-	uint64_t meeting; /* kc_meeting_pack() of what was expected to run beside it */
+	uint64_t meeting; /* kc_expected_contention_pack() of what was expected to run beside it */
 	int64_t solo_ns;
 	int64_t low_ns, high_ns; /* 90 % interval of the duration */
 	float slowdown;
@@ -170,7 +170,7 @@ void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name na
 int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_counts *counts);
 
 /* Puts into use what was learned elsewhere of the same launches (related 0), or of related ones (forecast.h,
- * kc_lambda_suppose). work, from_work: NULL where both are in the same units. */
+ * kc_lambda_start_from_related). work, from_work: NULL where both are in the same units. */
 void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
 		     const struct kc_work *from_work, int related);
 /* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */
@@ -180,11 +180,12 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
 
 /* The first half of predict: all that is known of the launch before it has a place on the timeline. */
-void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_answers *answers,
-		   struct kc_prospect *prospect);
+void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
+		   struct kc_prediction_request *prospect);
 /* The second half: where it falls. The caller serialises calls on one stage. */
-void kc_engine_predict(const struct kc_prospect *prospect, const struct kc_engine_stage *stage, uint32_t stream,
-		       int64_t now_ns, struct kc_prediction *prediction, struct kc_engine_launch *launch);
+void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,
+		       uint32_t stream, int64_t now_ns, struct kc_prediction *prediction,
+		       struct kc_engine_launch *launch);
 /* 90 % interval of a duration: that of the time alone, times the slowdown. */
 void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch);
 

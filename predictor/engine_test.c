@@ -108,7 +108,7 @@ static int tear_down(void **state)
 static struct kc_prediction predict(struct world *w, uint32_t variant, uint32_t stream)
 {
 	const struct kc_engine_stage stage = {w->timeline, &w->history, NULL};
-	struct kc_prospect prospect;
+	struct kc_prediction_request prospect;
 	struct kc_prediction prediction;
 
 	kc_engine_ask(&w->engine, &w->variants[variant], NULL, &prospect);
@@ -139,7 +139,7 @@ static void run_alone(struct world *w, uint32_t variant, int64_t ns)
 
 static struct kc_solo solo(struct world *w, uint32_t variant)
 {
-	struct kc_prospect prospect;
+	struct kc_prediction_request prospect;
 
 	kc_engine_ask(&w->engine, &w->variants[variant], NULL, &prospect);
 	return prospect.solo;
@@ -223,14 +223,14 @@ static void contexts_learn_when_it_is_measured_and_lambda_when_it_is_decided(voi
 	struct kc_prediction p = predict(w, FEW, 0);
 	int64_t took_ns = work_ns(w, FEW, 1 / 3.0);
 
-	assert_int_equal(p.candidates.present, 1u << KC_CANDIDATE_BSP);
+	assert_int_equal(p.candidates.present, 1u << KC_CANDIDATE_LAMBDA);
 	measure(w, FEW, took_ns);
 	assert_near(solo(w, FEW).ns, work_ns(w, FEW, 1));
 	begin_process(w);
 	p = predict(w, FEW, 0);
-	assert_int_equal(p.candidates.present, 1u << KC_CANDIDATE_BSP | 1u << KC_CANDIDATE_CONTEXT);
+	assert_int_equal(p.candidates.present, 1u << KC_CANDIDATE_LAMBDA | 1u << KC_CANDIDATE_CONTEXT);
 	assert_near((int64_t)expf(p.candidates.log_ns[KC_CANDIDATE_CONTEXT]), took_ns);
-	assert_near((int64_t)expf(p.candidates.log_ns[KC_CANDIDATE_BSP]), work_ns(w, FEW, 1));
+	assert_near((int64_t)expf(p.candidates.log_ns[KC_CANDIDATE_LAMBDA]), work_ns(w, FEW, 1));
 	decide(w, FEW, KC_OVERLAP_NONE, took_ns);
 	assert_near(solo(w, FEW).ns, took_ns);
 }
@@ -485,7 +485,7 @@ static void without_contexts_lambda_predicts_alone(void **state)
 	forget(w);
 	run_alone(w, FEW, 5 * MS);
 	w->now_ns += APART_NS;
-	assert_int_equal(predict(w, FEW, 0).candidates.present, 1u << KC_CANDIDATE_BSP);
+	assert_int_equal(predict(w, FEW, 0).candidates.present, 1u << KC_CANDIDATE_LAMBDA);
 	destroy(w);
 }
 
@@ -543,7 +543,7 @@ static void without_placement_nothing_waits_for_room(void **state)
 static void without_contention_room_alone_slows_down(void **state)
 {
 	struct world *w = world_without(1u << KC_LAYER_CONTENTION);
-	struct kc_prospect prospect;
+	struct kc_prediction_request prospect;
 
 	(void)state;
 	kc_engine_ask(&w->engine, &w->variants[FEW], NULL, &prospect);

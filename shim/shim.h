@@ -62,9 +62,9 @@ struct kc__device {
 	struct kc_timeline *timeline;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 	struct kc_engine_device engine;
-	struct kc_history history;  /* with timeline */
-	int64_t seen_ns;            /* likewise: the host time of what it was last told */
-	struct kc_answers *answers; /* likewise */
+	struct kc_history history;         /* with timeline */
+	int64_t seen_ns;                   /* likewise: the host time of what it was last told */
+	struct kc_estimate_cache *answers; /* likewise */
 };
 
 struct kc__code;    /* loaded_code.h */

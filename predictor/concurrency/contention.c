@@ -62,7 +62,7 @@ struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *
 	return load;
 }
 
-void kc_load_meet(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns)
+void kc_load_add_overlap(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns)
 {
 	float share = own_ns > 0 ? (float)overlap_ns / (float)own_ns : 0;
 
@@ -102,7 +102,7 @@ static uint64_t units(float value, float unit, uint32_t max)
 }
 
 /* Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the context's classes. */
-uint64_t kc_meeting_pack(const struct kc_meeting *meeting)
+uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting)
 {
 	uint32_t context = meeting->context;
 	uint64_t packed = units(meeting->room, PACKED_ROOM, PACKED_ROOM_MAX);
@@ -114,9 +114,9 @@ uint64_t kc_meeting_pack(const struct kc_meeting *meeting)
 	return packed | (uint64_t)(context >> 16 & 0xff) << 56;
 }
 
-struct kc_meeting kc_meeting_unpack(uint64_t packed)
+struct kc_expected_contention kc_expected_contention_unpack(uint64_t packed)
 {
-	struct kc_meeting meeting = {.room = (float)(packed & PACKED_ROOM_MAX) / PACKED_ROOM};
+	struct kc_expected_contention meeting = {.room = (float)(packed & PACKED_ROOM_MAX) / PACKED_ROOM};
 
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
 		meeting.load.of[i] = (float)(packed >> (24 + 8 * i) & 0xff) / PACKED_LOAD;
@@ -126,7 +126,7 @@ struct kc_meeting kc_meeting_unpack(uint64_t packed)
 	return meeting;
 }
 
-static uint32_t cell_of(uint32_t forecast, const struct kc_meeting *meeting)
+static uint32_t cell_of(uint32_t forecast, const struct kc_expected_contention *meeting)
 {
 	uint32_t context = meeting->context;
 	uint32_t set = meeting->room > 1 || (context & 0xff) ? KC_OVERLAP_CELLS : 0;
@@ -152,7 +152,8 @@ static float law_of(const struct kc_contention *c, const struct kc_load *load)
 }
 
 /* The launch shape's node, or the device's while the shape has no measurement. */
-static const struct kc_contention *first_with_data(const struct kc_contention *c, const struct kc_meeting *meeting)
+static const struct kc_contention *first_with_data(const struct kc_contention *c,
+						   const struct kc_expected_contention *meeting)
 {
 	uint32_t shape = cell_of(KC_FORECAST_SHAPE, meeting);
 
@@ -168,15 +169,15 @@ static float log_of(float slowdown)
 }
 
 /* The first two forecasts are computed, the others are what their cell remembers. */
-static float forecast_log(uint32_t forecast, const struct mean_slowdown *cell, const struct kc_meeting *meeting,
-			  float law)
+static float forecast_log(uint32_t forecast, const struct mean_slowdown *cell,
+			  const struct kc_expected_contention *meeting, float law)
 {
 	if (forecast == KC_FORECAST_ROOM)
 		return log_of(meeting->room);
 	return forecast == KC_FORECAST_LAW ? log_of(law) : cell->log_slowdown;
 }
 
-float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting)
+float kc_contention_slowdown(const struct kc_contention *c, const struct kc_expected_contention *meeting)
 {
 	float sum = 0, weights = 0, law;
 
@@ -272,8 +273,8 @@ static void rebase_on_solo(struct kc_contention *c, float log_solo)
 	}
 }
 
-void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeting, const struct kc_load *met,
-			 int64_t solo_ns, int64_t measured_ns)
+void kc_contention_learn(struct kc_contention *c, const struct kc_expected_contention *meeting,
+			 const struct kc_load *met, int64_t solo_ns, int64_t measured_ns)
 {
 	float slowdown, log_slowdown;
 

@@ -5,7 +5,7 @@
  *
  *   kc_load         use of the device, in shares of its capacity: by one kernel,
  *                   or by the others while it runs
- *   kc_meeting      what was expected at a launch: the load of the others, the
+ *   kc_expected_contention      what was expected at a launch: the load of the others, the
  *                   slowdown by room alone, and the classes of its situation;
  *                   kept until the launch is measured
  *   kc_contention   what was learned of one launch shape; its parent is the
@@ -36,14 +36,14 @@ struct kc_load {
 	float of[KC_LOAD_TERMS]; /* 0: none; 1: all of the device */
 };
 
-struct kc_meeting {
+struct kc_expected_contention {
 	struct kc_load load;
 	float room;       /* slowdown by room on the SMs alone, ≥ 1 */
 	uint32_t context; /* kc_contention_context() */
 };
 
 enum kc_contention_forecast {
-	KC_FORECAST_ROOM, /* kc_meeting.room */
+	KC_FORECAST_ROOM, /* kc_expected_contention.room */
 	KC_FORECAST_LAW,  /* the linear law */
 	KC_FORECAST_SHAPE,
 	KC_FORECAST_LOAD,
@@ -75,22 +75,22 @@ void kc_contention_init(struct kc_contention *c, struct kc_contention *parent);
 struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns);
 
 /* Adds another kernel's load, present during overlap_ns of a kernel's own_ns, to the load that this kernel met. */
-void kc_load_meet(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns);
+void kc_load_add_overlap(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns);
 
 /* load: expected; streams: others with work that has not ended; before: any number that names the launch before this
  * one on the device. */
 uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before);
 
 /* Packed into 64 bits for records: room to 1 / 4096 up to 4096, loads to 1 / 32 up to 7.97. */
-uint64_t kc_meeting_pack(const struct kc_meeting *meeting);
-struct kc_meeting kc_meeting_unpack(uint64_t packed);
+uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting);
+struct kc_expected_contention kc_expected_contention_unpack(uint64_t packed);
 
 /* Time over solo time, ≥ 1. c NULL: the slowdown by room. */
-float kc_contention_slowdown(const struct kc_contention *c, const struct kc_meeting *meeting);
+float kc_contention_slowdown(const struct kc_contention *c, const struct kc_expected_contention *meeting);
 
 /* A launch was measured. solo_ns > 0: its solo time as now known; met: the load that others really put on the device
  * while it ran. */
-void kc_contention_learn(struct kc_contention *c, const struct kc_meeting *meeting, const struct kc_load *met,
-			 int64_t solo_ns, int64_t measured_ns);
+void kc_contention_learn(struct kc_contention *c, const struct kc_expected_contention *meeting,
+			 const struct kc_load *met, int64_t solo_ns, int64_t measured_ns);
 
 #endif

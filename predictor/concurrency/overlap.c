@@ -13,8 +13,8 @@ static void record_overlap(struct kc_span *a, struct kc_span *b)
 
 	if (a->start_ns >= b->end_ns || b->start_ns >= a->end_ns)
 		return;
-	kc_load_meet(&a->met, &b->load, to_ns - from_ns, a->end_ns - a->start_ns);
-	kc_load_meet(&b->met, &a->load, to_ns - from_ns, b->end_ns - b->start_ns);
+	kc_load_add_overlap(&a->met, &b->load, to_ns - from_ns, a->end_ns - a->start_ns);
+	kc_load_add_overlap(&b->met, &a->load, to_ns - from_ns, b->end_ns - b->start_ns);
 	if (*first->overlap != KC_OVERLAP_BEHIND)
 		*first->overlap = KC_OVERLAP_OVERTAKEN;
 	*second->overlap = KC_OVERLAP_BEHIND;
@@ -60,7 +60,7 @@ int kc_spans_add(struct kc_spans *spans, const struct kc_span *span)
 	return 0;
 }
 
-void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span)
+void kc_spans_drop(struct kc_spans *spans, const struct kc_span *span)
 {
 	if (span->end_ns > spans->let_go_ns)
 		spans->let_go_ns = span->end_ns;
@@ -92,7 +92,7 @@ void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since
 			if (span->end_ns <= watermark_ns)
 				settle(span);
 			else
-				kc_spans_let_go(spans, span);
+				kc_spans_drop(spans, span);
 			decided(span, arg);
 			continue;
 		}

@@ -69,7 +69,7 @@ static inline void kc_awaited_resolve(struct kc_awaited *a, int64_t end_ns)
 int kc_spans_add(struct kc_spans *spans, const struct kc_span *span);
 
 /* Drops a span without adding it: those added from now on may have overlapped it. */
-void kc_spans_let_go(struct kc_spans *spans, const struct kc_span *span);
+void kc_spans_drop(struct kc_spans *spans, const struct kc_span *span);
 
 /* Passes every span that ended by watermark_ns to `decided` and removes it: its overlap is known. Spans added before
  * since_ns are dropped: KC_OVERLAP_UNKNOWN unless they overlapped an earlier launch, which nothing can change any more.

@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 struct kc_placement {
-	int64_t start_ns, end_ns;  /* predicted; end - start is the predicted duration */
-	float slowdown;            /* end - start over solo; waiting is not slowdown */
-	float slowdown_waves;      /* Equation 5.1 */
-	uint32_t concurrency_case; /* enum kc_case, leftover.h */
-	uint32_t ticket;           /* names this interval in later calls; 0: it is not carried */
-	struct kc_meeting meeting; /* for kc_contention_learn() once it is measured */
-	float contended;           /* kc_contention_slowdown() of the meeting; 0: it was not asked for */
+	int64_t start_ns, end_ns;              /* predicted; end - start is the predicted duration */
+	float slowdown;                        /* end - start over solo; waiting is not slowdown */
+	float slowdown_waves;                  /* Equation 5.1 */
+	uint32_t concurrency_case;             /* enum kc_case, leftover.h */
+	uint32_t ticket;                       /* names this interval in later calls; 0: it is not carried */
+	struct kc_expected_contention meeting; /* for kc_contention_learn() once it is measured */
+	float contended;                       /* kc_contention_slowdown() of the meeting; 0: it was not asked for */
 };
 
 #endif

@@ -168,7 +168,7 @@ static int prefer_program_start(struct cell_set *c, uint64_t context)
 }
 
 /* Returns the sum of the weights. */
-static float weighted_mean(const struct cell_set *c, struct kc_recall *out)
+static float weighted_mean(const struct cell_set *c, struct kc_context_estimate *out)
 {
 	float sum = 0, total = 0;
 
@@ -208,7 +208,8 @@ static void load_cell(struct cell_set *c, uint32_t kind, uint64_t word)
 	c->weights[kind] = weight_of(word);
 }
 
-void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, uint64_t context, struct kc_recall *out)
+void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name, uint64_t context,
+		       struct kc_context_estimate *out)
 {
 	struct cell_set cell_set;
 	struct slot slots[KC_CONTEXT_KINDS];
@@ -422,7 +423,7 @@ static void learn_cell(struct kc_cells *cells, const struct found *found, uint32
 
 /* The estimators' errors are those in the cell with the largest weight. */
 void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, const struct kc_name *name,
-		    uint64_t context, float measured_log_ns, struct kc_recall *predicted_before)
+		    uint64_t context, float measured_log_ns, struct kc_context_estimate *predicted_before)
 {
 	float errors[KC_CONTEXT_KINDS][KC_ESTIMATORS], weights[KC_ESTIMATORS];
 	struct cell_set cell_set;

@@ -7,7 +7,7 @@
  *                   quartile, and the last one plus its last change; and the error
  *                   of each. A full table drops what was used least and longest ago.
  *   kc_estimators   the error of those four estimates for one kernel
- *   kc_recall       what the cells of a launch estimate together
+ *   kc_context_estimate       what the cells of a launch estimate together
  *
  * The cells of a launch are averaged in log time, weighted by the inverse cube of
  * their errors. A context met once is taken to be as accurate as others of its kind
@@ -33,7 +33,7 @@ struct kc_estimators {
 	float error[KC_ESTIMATORS]; /* mean relative error. Learner only */
 };
 
-struct kc_recall {
+struct kc_context_estimate {
 	float log_ns;
 	float spread;   /* relative error to expect */
 	uint32_t known; /* a bit for each kc_context_kind that has a cell; 0: nothing is known, and the rest is not set.
@@ -48,11 +48,12 @@ size_t kc_cells_bytes(void);
 void kc_cells_init(struct kc_cells *cells);
 void kc_estimators_init(struct kc_estimators *estimators);
 
-void kc_cells_recall(const struct kc_cells *cells, const struct kc_name *name, uint64_t context, struct kc_recall *out);
+void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name, uint64_t context,
+		       struct kc_context_estimate *out);
 
 /* A launch of this name in this context took e^measured_log_ns. estimators: of its kernel. before: filled with what the
  * cells estimated until now, except the spread. */
 void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, const struct kc_name *name,
-		    uint64_t context, float measured_log_ns, struct kc_recall *before);
+		    uint64_t context, float measured_log_ns, struct kc_context_estimate *before);
 
 #endif

@@ -42,25 +42,25 @@ static uint64_t context_of(uint64_t n)
 	return context_after(n, 1);
 }
 
-static struct kc_recall learn(struct fixture *f, uint64_t identity, uint64_t context, double ns)
+static struct kc_context_estimate learn(struct fixture *f, uint64_t identity, uint64_t context, double ns)
 {
 	struct kc_name name = {identity, identity};
-	struct kc_recall before;
+	struct kc_context_estimate before;
 
 	kc_cells_learn(f->cells, &f->estimators, &name, context, logf((float)ns), &before);
 	return before;
 }
 
-static struct kc_recall recall(const struct fixture *f, uint64_t identity, uint64_t context)
+static struct kc_context_estimate recall(const struct fixture *f, uint64_t identity, uint64_t context)
 {
 	struct kc_name name = {identity, identity};
-	struct kc_recall r = {0};
+	struct kc_context_estimate r = {0};
 
-	kc_cells_recall(f->cells, &name, context, &r);
+	kc_cells_estimate(f->cells, &name, context, &r);
 	return r;
 }
 
-static double ns_of(const struct kc_recall *r)
+static double ns_of(const struct kc_context_estimate *r)
 {
 	return exp((double)r->log_ns);
 }
@@ -84,7 +84,7 @@ static void nothing_is_known_at_first(void **state)
 
 static void one_measurement_is_what_is_known(void **state)
 {
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 
 	(void)state;
@@ -104,7 +104,7 @@ static void one_measurement_is_what_is_known(void **state)
 /* 1,000 ns after launch 1, 2,000 ns after launch 2, alternately: what came before tells them apart. */
 static void durations_that_alternate(void **state)
 {
-	struct kc_recall one, two, unknown;
+	struct kc_context_estimate one, two, unknown;
 	struct fixture f;
 
 	(void)state;
@@ -126,7 +126,7 @@ static void durations_that_alternate(void **state)
 static void the_start_of_a_history(void **state)
 {
 	uint64_t start = context_after(1, 0);
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 
 	(void)state;
@@ -174,16 +174,16 @@ static void another_start(void **state)
 /* Where the code tells the work, other arguments say nothing; what was learned without the code holds. */
 static void counted_launches_know_what_was_learned_without_the_code(void **state)
 {
-	struct kc_recall r, before;
+	struct kc_context_estimate r, before;
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
 	for (uint32_t i = 0; i < 20; i++)
 		kc_cells_learn(f.cells, &f.estimators, &(struct kc_name){1, 7}, context_of(1), logf(1000), &before);
-	kc_cells_recall(f.cells, &(struct kc_name){1, 0}, context_of(2), &r);
+	kc_cells_estimate(f.cells, &(struct kc_name){1, 0}, context_of(2), &r);
 	assert_int_equal(r.known, 1u << KC_CONTEXT_SHAPE | 1u << KC_CONTEXT_SINCE);
-	kc_cells_recall(f.cells, &(struct kc_name){2, 0}, context_of(2), &r);
+	kc_cells_estimate(f.cells, &(struct kc_name){2, 0}, context_of(2), &r);
 	assert_int_equal(r.known, 0);
 	free(f.cells);
 }
@@ -192,7 +192,7 @@ static void counted_launches_know_what_was_learned_without_the_code(void **state
  */
 static void arguments(void **state)
 {
-	struct kc_recall r, before;
+	struct kc_context_estimate r, before;
 	struct fixture f;
 
 	(void)state;
@@ -203,11 +203,11 @@ static void arguments(void **state)
 		kc_cells_learn(f.cells, &f.estimators, &name, context_of(1), logf(i % 2 ? 2000 : 1000), &before);
 	}
 	for (uint32_t given = 1; given <= 2; given++) {
-		kc_cells_recall(f.cells, &(struct kc_name){.launch = given, .shape = 7}, context_of(1), &r);
+		kc_cells_estimate(f.cells, &(struct kc_name){.launch = given, .shape = 7}, context_of(1), &r);
 		assert_int_equal(r.known, ALL_KINDS | 1u << KC_CONTEXT_ANY);
 		assert_true(is_within(ns_of(&r), 1000 * given, 0.01));
 	}
-	kc_cells_recall(f.cells, &(struct kc_name){.launch = 3, .shape = 7}, context_of(1), &r);
+	kc_cells_estimate(f.cells, &(struct kc_name){.launch = 3, .shape = 7}, context_of(1), &r);
 	assert_int_equal(r.known, 1u << KC_CONTEXT_ANY);
 	assert_true(ns_of(&r) > 999 && ns_of(&r) < 2001);
 	/* Not known what it is given: the same. */
@@ -220,7 +220,7 @@ static void arguments(void **state)
 /* Every 10th takes ten times as long: the median does not follow. */
 static void outliers(void **state)
 {
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 
 	(void)state;
@@ -235,7 +235,7 @@ static void outliers(void **state)
 /* From 1,000 to 3,000 ns for good: a new clock. */
 static void changes_for_good(void **state)
 {
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 
 	(void)state;
@@ -252,7 +252,7 @@ static void changes_for_good(void **state)
 /* Each takes 2 % longer than the one before: carried on, the next is 1.02 times the last. */
 static void trends(void **state)
 {
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 	double ns = 1000;
 
@@ -273,7 +273,7 @@ static void what_learning_says_of_before_is_what_recalling_said(void **state)
 	begin(&f);
 	for (uint32_t i = 0; i < 30000; i++) {
 		uint64_t identity = i < 1000 ? 1 + i % 7 : i, context = context_of(1 + i * i % 5);
-		struct kc_recall predicted = recall(&f, identity, context), before;
+		struct kc_context_estimate predicted = recall(&f, identity, context), before;
 
 		before = learn(&f, identity, context, 1000 + 37 * (i % 11));
 		assert_int_equal(predicted.known, before.known);
@@ -291,7 +291,7 @@ static void any_duration(void **state)
 	(void)state;
 	begin(&f);
 	for (uint32_t i = 0; i < 700; i++) {
-		struct kc_recall r;
+		struct kc_context_estimate r;
 
 		learn(&f, 1, context_of(1), durations[i % 7]);
 		r = recall(&f, 1, context_of(1));
@@ -331,7 +331,7 @@ static void a_million_contexts(void **state)
 	}
 	for (uint64_t shape = 1; shape <= SHAPES; shape++) {
 		for (uint64_t c = 1; c <= CONTEXTS; c++) {
-			struct kc_recall r = recall(&f, shape, context_of(c));
+			struct kc_context_estimate r = recall(&f, shape, context_of(c));
 
 			known += r.known == ALL_KINDS && is_within(ns_of(&r), (double)(1000 * shape * c), 0.02);
 		}
@@ -346,7 +346,7 @@ static void a_million_contexts(void **state)
  * 1 / (0.05 + 0.003)³, and the error to expect is the inverse cube root of their sum (which is worked out to 4 %). */
 static void what_is_expected_of_a_new_cell(void **state)
 {
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 
 	(void)state;
@@ -363,7 +363,7 @@ static void what_is_expected_of_a_new_cell(void **state)
 static void one_miss_after_many_hits(void **state)
 {
 	double step = log(1.1), error = 0.1 / 30;
-	struct kc_recall r;
+	struct kc_context_estimate r;
 	struct fixture f;
 
 	(void)state;

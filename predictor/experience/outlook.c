@@ -28,7 +28,7 @@ struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns
 static void place_in_stream(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 			    int64_t solo_ns, const struct kc_duration_estimate *direct, struct kc_placement *out)
 {
-	const struct kc_meeting nobody = {.room = 1};
+	const struct kc_expected_contention nobody = {.room = 1};
 	double ns = (double)solo_ns;
 
 	if (!kc__estimate_is_all(direct))
@@ -73,14 +73,15 @@ static enum kc_evidence evidence_of(enum kc_novelty novelty, uint32_t known, uin
 	return novelty == KC_NEW_SIZE ? KC_EVIDENCE_KERNEL : KC_EVIDENCE_NONE;
 }
 
-static void collect_candidates(struct kc_candidates *out, const struct kc_solo *solo, const struct kc_recall *recall,
-			       enum kc_novelty novelty, uint64_t context, int has_concurrent)
+static void collect_candidates(struct kc_candidates *out, const struct kc_solo *solo,
+			       const struct kc_context_estimate *recall, enum kc_novelty novelty, uint64_t context,
+			       int has_concurrent)
 {
 	out->present = 0;
 	if (solo->ns > 0) {
 		float spread = solo->half_width / KC_MARGIN_START;
 
-		kc_candidates_add(out, KC_CANDIDATE_BSP, logf((float)solo->ns),
+		kc_candidates_add(out, KC_CANDIDATE_LAMBDA, logf((float)solo->ns),
 				  spread < LARGEST_SPREAD ? spread : LARGEST_SPREAD);
 	}
 	if (recall->known)
@@ -88,7 +89,7 @@ static void collect_candidates(struct kc_candidates *out, const struct kc_solo *
 	out->evidence = evidence_of(novelty, recall->known, context, has_concurrent);
 }
 
-static int expects_no_overlap(const struct kc_meeting *meeting)
+static int expects_no_overlap(const struct kc_expected_contention *meeting)
 {
 	return !(meeting->room > 1) && !(meeting->load.of[KC_LOAD_ISSUE] > 0);
 }
@@ -121,7 +122,7 @@ struct estimate {
 
 #define CACHE_ENTRIES 8192u
 
-struct kc_answers {
+struct kc_estimate_cache {
 	struct entry {
 		uint64_t key; /* kc_history_key() */
 		uint32_t news;
@@ -129,21 +130,21 @@ struct kc_answers {
 	} at[CACHE_ENTRIES];
 };
 
-size_t kc_answers_bytes(void)
+size_t kc_estimate_cache_bytes(void)
 {
-	return sizeof(struct kc_answers);
+	return sizeof(struct kc_estimate_cache);
 }
 
-static void make_estimate(const struct kc_prospect *prospect, uint64_t context, int has_concurrent,
+static void make_estimate(const struct kc_prediction_request *prospect, uint64_t context, int has_concurrent,
 			  struct kc_candidates *candidates, struct estimate *out)
 {
 	const struct kc_device_experience *device = prospect->device;
-	struct kc_recall recall = {0};
+	struct kc_context_estimate recall = {0};
 	struct kc_mix mix;
 	float below, above;
 
 	if (device->cells)
-		kc_cells_recall(device->cells, &prospect->name, context, &recall);
+		kc_cells_estimate(device->cells, &prospect->name, context, &recall);
 	collect_candidates(candidates, &prospect->solo, &recall, prospect->novelty, context, has_concurrent);
 	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
 	out->margin = kc_margin_class(candidates->evidence, mix.spread);
@@ -155,14 +156,14 @@ static void make_estimate(const struct kc_prospect *prospect, uint64_t context, 
 }
 
 /* Whether the same launches came before, the same kernels run beside it, and nothing was learned since. */
-static int is_current(const struct entry *entry, uint64_t key, const struct kc_prospect *prospect,
+static int is_current(const struct entry *entry, uint64_t key, const struct kc_prediction_request *prospect,
 		      const struct kc_history *history, uint32_t stream, int64_t now_ns)
 {
 	return entry->key == key && entry->news == prospect->news &&
 	       (entry->estimate.context & KC_CONTEXT_CONCURRENT_MASK) == kc_history_concurrent(history, stream, now_ns);
 }
 
-static const struct estimate *cached_or_new_estimate(const struct kc_prospect *prospect,
+static const struct estimate *cached_or_new_estimate(const struct kc_prediction_request *prospect,
 						     const struct kc_history *history, uint32_t stream, int64_t now_ns,
 						     struct kc_candidates *candidates, struct estimate *space)
 {
@@ -183,8 +184,8 @@ static const struct estimate *cached_or_new_estimate(const struct kc_prospect *p
 	return estimate;
 }
 
-void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
-			uint32_t stream, int64_t now_ns, struct kc_prediction *out)
+void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_timeline *tl,
+			struct kc_history *history, uint32_t stream, int64_t now_ns, struct kc_prediction *out)
 {
 	struct estimate space;
 	const struct estimate *estimate =
@@ -205,7 +206,7 @@ void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *
 #define EARLY_MEASUREMENTS 8u /* each of which changes the estimates */
 #define LATER_INTERVAL 16u    /* of the later ones, one in so many does */
 
-int kc_outlook_is_news(const struct kc_outcome *o, uint32_t measured)
+int kc_outlook_changes_estimates(const struct kc_measured_launch *o, uint32_t measured)
 {
 	return measured < EARLY_MEASUREMENTS || measured % LATER_INTERVAL == 0 || o->measured_ns < o->low_ns ||
 	       o->measured_ns > o->high_ns;
@@ -227,13 +228,13 @@ static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
 		__atomic_store_n(&device->tick_ns, (uint32_t)(a < UINT32_MAX ? a : 1), __ATOMIC_RELAXED);
 }
 
-void kc_outlook_measured(const struct kc_outcome *o)
+void kc_outlook_measured(const struct kc_measured_launch *o)
 {
 	uint32_t class = (uint32_t)(o->context >> KC_CONTEXT_FREE_SHIFT) & KC_CONTEXT_FREE_MASK;
 	int side = o->measured_ns < o->low_ns ? -1 : o->measured_ns > o->high_ns;
 	struct kc_standing *standing = &o->kernel->standing;
 	struct kc_candidates candidates;
-	struct kc_recall recall = {0};
+	struct kc_context_estimate recall = {0};
 	float log_ns;
 
 	if (o->measured_ns <= 0)
@@ -252,7 +253,7 @@ void kc_outlook_measured(const struct kc_outcome *o)
 
 /* The slowdown refers to the solo time as known now, not at the launch. Where λ was learned from launches that ran
  * alone, one that overlapped others teaches it nothing more. */
-void kc_outlook_learn(const struct kc_lesson *lesson)
+void kc_outlook_learn(const struct kc_decided_launch *lesson)
 {
 	struct kc_belief belief = kc_lambda_belief(lesson->lambda, 0);
 	struct kc_solo solo = kc_forecast_solo(lesson->work, &belief, NULL, NULL);

@@ -8,12 +8,12 @@
  *                          The learner writes, launching threads read
  *   kc_kernel_experience   the same of one kernel
  *   kc_outlook             a launch about to be made, as the timeline needs it
- *   kc_prospect            the same with what models and earlier launches say
+ *   kc_prediction_request            the same with what models and earlier launches say
  *   kc_prediction          the result
- *   kc_answers             a cache of estimates for launches that are repeated
+ *   kc_estimate_cache             a cache of estimates for launches that are repeated
  *                          before anything new was learned, as most in a loop are
- *   kc_outcome             a launch that was measured
- *   kc_lesson              the same once its overlap is known
+ *   kc_measured_launch             a launch that was measured
+ *   kc_decided_launch              the same once its overlap is known
  */
 #ifndef KC_OUTLOOK_H
 #define KC_OUTLOOK_H
@@ -67,10 +67,10 @@ struct kc_outlook {
 struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns);
 
 /* For one device; launching threads own it, with the timeline and the history. All zeros: empty. */
-struct kc_answers;
-size_t kc_answers_bytes(void); /* 0.4 MiB */
+struct kc_estimate_cache;
+size_t kc_estimate_cache_bytes(void); /* 0.4 MiB */
 
-struct kc_prospect {
+struct kc_prediction_request {
 	struct kc_outlook launch;
 	struct kc_name name;
 	enum kc_novelty novelty;
@@ -78,8 +78,8 @@ struct kc_prospect {
 	int alone;           /* 1: λ was learned from launches that ran alone */
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
-	struct kc_answers *answers; /* NULL: no cache */
-	uint32_t news;              /* changes when enough has been learned of such launches to estimate them anew */
+	struct kc_estimate_cache *answers; /* NULL: no cache */
+	uint32_t news; /* changes when enough has been learned of such launches to estimate them anew */
 };
 
 struct kc_prediction {
@@ -92,11 +92,11 @@ struct kc_prediction {
 };
 
 /* The caller serialises calls on one timeline and its history. */
-void kc_outlook_predict(const struct kc_prospect *prospect, struct kc_timeline *tl, struct kc_history *history,
-			uint32_t stream, int64_t now_ns, struct kc_prediction *out);
+void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_timeline *tl,
+			struct kc_history *history, uint32_t stream, int64_t now_ns, struct kc_prediction *out);
 
 /* A launch that has been measured. */
-struct kc_outcome {
+struct kc_measured_launch {
 	struct kc_device_experience *device;
 	struct kc_kernel_experience *kernel;
 	struct kc_name name;
@@ -109,25 +109,25 @@ struct kc_outcome {
 	uint32_t without; /* a bit for each enum kc_layer that does not learn */
 };
 
-void kc_outlook_measured(const struct kc_outcome *outcome);
+void kc_outlook_measured(const struct kc_measured_launch *outcome);
 
 /* 1: the measurement changes what is known enough to estimate such launches anew. measured: how many there were before.
  */
-int kc_outlook_is_news(const struct kc_outcome *outcome, uint32_t measured);
+int kc_outlook_changes_estimates(const struct kc_measured_launch *outcome, uint32_t measured);
 
 /* A launch that was measured, and whose overlap is known or never will be. */
-struct kc_lesson {
+struct kc_decided_launch {
 	const struct kc_work *work;
-	struct kc_lambda *lambda;         /* of the launch shape */
-	struct kc_contention *contention; /* of the launch shape; NULL: its overlap is unknown */
-	struct kc_meeting meeting;        /* as predicted */
-	struct kc_load met;               /* of the kernels that it overlapped, as measured */
-	double slowdown;                  /* as predicted */
-	int overlapped;                   /* 0: it ran alone */
-	uint32_t solos;                   /* launches of the shape that were measured alone before */
+	struct kc_lambda *lambda;              /* of the launch shape */
+	struct kc_contention *contention;      /* of the launch shape; NULL: its overlap is unknown */
+	struct kc_expected_contention meeting; /* as predicted */
+	struct kc_load met;                    /* of the kernels that it overlapped, as measured */
+	double slowdown;                       /* as predicted */
+	int overlapped;                        /* 0: it ran alone */
+	uint32_t solos;                        /* launches of the shape that were measured alone before */
 	int64_t measured_ns;
 };
 
-void kc_outlook_learn(const struct kc_lesson *lesson);
+void kc_outlook_learn(const struct kc_decided_launch *lesson);
 
 #endif

@@ -77,7 +77,7 @@ static void begin(struct bench *b, uint32_t shapes)
 static void predict(struct bench *b, uint32_t shape, int64_t now_ns, struct kc_prediction *out)
 {
 	struct subject *s = &b->subjects[shape];
-	struct kc_prospect prospect = {
+	struct kc_prediction_request prospect = {
 	    .launch = {&b->device, &s->work, &s->contention, shape + 1},
 	    .name = {shape + 1, shape + 1},
 	    .novelty = kc_novelty(s->measured, s->measured),
@@ -92,7 +92,7 @@ static void predict(struct bench *b, uint32_t shape, int64_t now_ns, struct kc_p
 static void learn(struct bench *b, uint32_t shape, const struct kc_prediction *said, int64_t measured_ns)
 {
 	struct subject *s = &b->subjects[shape];
-	struct kc_outcome outcome = {
+	struct kc_measured_launch outcome = {
 	    .device = &b->experience,
 	    .kernel = &s->kernel,
 	    .name = {shape + 1, shape + 1},
@@ -104,7 +104,7 @@ static void learn(struct bench *b, uint32_t shape, const struct kc_prediction *s
 	    .solo = kc_forecast_solo(&s->work, &s->belief, NULL, NULL),
 	    .measured_ns = measured_ns,
 	};
-	struct kc_lesson lesson = {
+	struct kc_decided_launch lesson = {
 	    .work = &s->work,
 	    .lambda = &s->lambda,
 	    .contention = &s->contention,
@@ -116,7 +116,7 @@ static void learn(struct bench *b, uint32_t shape, const struct kc_prediction *s
 
 	kc_outlook_measured(&outcome);
 	kc_outlook_learn(&lesson);
-	if (kc_lambda_is_news(&s->lambda, &s->belief))
+	if (kc_lambda_needs_publishing(&s->lambda, &s->belief))
 		s->belief = kc_lambda_belief(&s->lambda, 1);
 }
 

@@ -49,7 +49,7 @@ static int64_t solo_ns(const struct fixture *f)
 
 static void learn(struct fixture *f, const struct kc_placement *placed, int overlapped, uint32_t solos, int64_t ns)
 {
-	struct kc_lesson lesson = {
+	struct kc_decided_launch lesson = {
 	    .work = &f->work,
 	    .lambda = &f->lambda,
 	    .contention = &f->contention,
@@ -67,7 +67,7 @@ static void learn(struct fixture *f, const struct kc_placement *placed, int over
 /* By λ alone: no context is known. */
 static struct kc_placement place(struct fixture *f, uint32_t stream, int64_t now_ns, int64_t solo_ns)
 {
-	struct kc_prospect prospect = {
+	struct kc_prediction_request prospect = {
 	    .launch = {&f->device, &f->work, &f->contention, 1},
 	    .name = {1, 1},
 	    .solo = {.ns = solo_ns, .half_width = 0.1f},
@@ -139,7 +139,7 @@ struct application {
 	struct kc_device_experience device;
 	struct kc_kernel_experience kernel;
 	struct kc_history history;
-	struct kc_answers *answers;
+	struct kc_estimate_cache *answers;
 	uint32_t news;
 	int64_t now_ns;
 	uint32_t measured;
@@ -173,7 +173,7 @@ static struct kc_solo solo_of(const struct application *a)
 
 static void predict(struct application *a, uint32_t shape, struct kc_prediction *out)
 {
-	struct kc_prospect prospect = {
+	struct kc_prediction_request prospect = {
 	    .launch = {&a->f.device, &a->f.work, &a->f.contention, shape},
 	    .name = {shape, shape},
 	    .novelty = kc_novelty(a->measured, a->measured),
@@ -190,7 +190,7 @@ static void predict(struct application *a, uint32_t shape, struct kc_prediction 
 
 static void measure(struct application *a, uint32_t shape, const struct kc_prediction *said, int64_t ns)
 {
-	struct kc_outcome outcome = {
+	struct kc_measured_launch outcome = {
 	    .device = &a->device,
 	    .kernel = &a->kernel,
 	    .name = {shape, shape},
@@ -203,7 +203,7 @@ static void measure(struct application *a, uint32_t shape, const struct kc_predi
 	    .measured_ns = ns,
 	};
 
-	a->news += (uint32_t)kc_outlook_is_news(&outcome, a->measured);
+	a->news += (uint32_t)kc_outlook_changes_estimates(&outcome, a->measured);
 	kc_outlook_measured(&outcome);
 	learn(&a->f, &said->placement, 0, a->measured++, ns);
 }
@@ -246,7 +246,7 @@ static void answers_are_remembered_until_there_is_news(void **state)
 
 	(void)state;
 	start(&a);
-	a.answers = calloc(1, kc_answers_bytes());
+	a.answers = calloc(1, kc_estimate_cache_bytes());
 	assert_non_null(a.answers);
 	for (uint32_t i = 0; i < 200; i++) {
 		predict(&a, 1, &said);
@@ -268,23 +268,24 @@ static void answers_are_remembered_until_there_is_news(void **state)
 
 static void what_is_news(void **state)
 {
-	struct kc_outcome inside = {.low_ns = 90, .high_ns = 110, .measured_ns = 100}, below = inside, above = inside;
+	struct kc_measured_launch inside = {.low_ns = 90, .high_ns = 110, .measured_ns = 100}, below = inside,
+				  above = inside;
 
 	(void)state;
 	below.measured_ns = 89;
 	above.measured_ns = 111;
-	assert_int_equal(kc_outlook_is_news(&inside, 7), 1);
-	assert_int_equal(kc_outlook_is_news(&inside, 9), 0);
-	assert_int_equal(kc_outlook_is_news(&inside, 32), 1);
-	assert_int_equal(kc_outlook_is_news(&below, 9), 1);
-	assert_int_equal(kc_outlook_is_news(&above, 9), 1);
+	assert_int_equal(kc_outlook_changes_estimates(&inside, 7), 1);
+	assert_int_equal(kc_outlook_changes_estimates(&inside, 9), 0);
+	assert_int_equal(kc_outlook_changes_estimates(&inside, 32), 1);
+	assert_int_equal(kc_outlook_changes_estimates(&below, 9), 1);
+	assert_int_equal(kc_outlook_changes_estimates(&above, 9), 1);
 }
 
 /* Alone it has always taken 100 us: beside a kernel never seen there, that says little, and λ with the slowdown counts.
  */
 static void a_new_concurrent_kernel_makes_contexts_count_less(void **state)
 {
-	struct kc_prospect prospect = {.name = {1, 1}};
+	struct kc_prediction_request prospect = {.name = {1, 1}};
 	struct kc_prediction said, other;
 	struct application a;
 
@@ -295,7 +296,7 @@ static void a_new_concurrent_kernel_makes_contexts_count_less(void **state)
 		measure(&a, 1, &said, 100000);
 	}
 	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_CONCURRENT);
-	prospect = (struct kc_prospect){
+	prospect = (struct kc_prediction_request){
 	    .launch = {&a.f.device, &a.f.work, &a.f.contention, 2},
 	    .name = {2, 2},
 	    .novelty = KC_FIRST_SEEN,
@@ -327,7 +328,7 @@ static void what_is_more_than_the_time_alone(void **state)
 		measure(&a, 1, &said, 150000);
 	}
 	for (int alone = 0; alone <= 1; alone++) {
-		struct kc_prospect prospect = {
+		struct kc_prediction_request prospect = {
 		    .launch = {&a.f.device, &a.f.work, &a.f.contention, 1},
 		    .name = {1, 1},
 		    .novelty = KC_REPEATED,
@@ -406,7 +407,7 @@ static void nothing_is_known_at_first(void **state)
 	predict(&a, 1, &said);
 	assert_int_equal(said.model, KC_MODEL_BSP_DEVICE);
 	assert_int_equal(said.solo_ns, kc_forecast_solo(&a.f.work, NULL, NULL, NULL).ns);
-	assert_int_equal(said.candidates.present, 1u << KC_CANDIDATE_BSP);
+	assert_int_equal(said.candidates.present, 1u << KC_CANDIDATE_LAMBDA);
 	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_NONE);
 	assert_true(said.solo_low_ns < said.solo_ns && said.solo_high_ns > said.solo_ns);
 	stop(&a);
@@ -435,7 +436,7 @@ static void stand(struct application *a, float bsp_error, float context_error)
 {
 	struct kc_candidates said = {0};
 
-	kc_candidates_add(&said, KC_CANDIDATE_BSP, logf(1 + bsp_error), 0.1f);
+	kc_candidates_add(&said, KC_CANDIDATE_LAMBDA, logf(1 + bsp_error), 0.1f);
 	kc_candidates_add(&said, KC_CANDIDATE_CONTEXT, logf(1 + context_error), 0.1f);
 	kc_standing_init(&a->kernel.standing, NULL);
 	said.evidence = KC_EVIDENCE_SHAPE;

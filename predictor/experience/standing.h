@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 enum kc_candidate {
-	KC_CANDIDATE_BSP,     /* λ of launch shape, kernel or device; solo time */
+	KC_CANDIDATE_LAMBDA,  /* λ of launch shape, kernel or device; solo time */
 	KC_CANDIDATE_CONTEXT, /* cells.h; whole duration */
 	KC_CANDIDATES,
 };

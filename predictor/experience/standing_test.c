@@ -13,7 +13,7 @@ static struct kc_candidates say(double bsp_ns, double context_ns)
 	struct kc_candidates c = {.evidence = KC_EVIDENCE_CONCURRENT};
 
 	if (bsp_ns > 0)
-		kc_candidates_add(&c, KC_CANDIDATE_BSP, logf((float)bsp_ns), 0.1f);
+		kc_candidates_add(&c, KC_CANDIDATE_LAMBDA, logf((float)bsp_ns), 0.1f);
 	if (context_ns > 0)
 		kc_candidates_add(&c, KC_CANDIDATE_CONTEXT, logf((float)context_ns), 0.3f);
 	return c;

@@ -131,7 +131,7 @@ static void curve_at(const struct data *data, int gpu, unsigned tiles, double si
 
 static int kin(int a, int b)
 {
-	return kc_curve_kinship(kc_device_builtin(gpus[a].device), kc_device_builtin(gpus[b].device)) > 0;
+	return kc_curve_relatedness(kc_device_builtin(gpus[a].device), kc_device_builtin(gpus[b].device)) > 0;
 }
 
 static double ours(const struct data *data, int gpu, unsigned timed, int tile, double size, int donors)

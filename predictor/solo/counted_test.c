@@ -152,7 +152,7 @@ static void what_was_learned_is_adopted_in_other_units(void **state)
 	kc_lambda_init(&from, &device_level);
 	kc_lambda_init(&node, &device_level);
 	kc_lambda_learn(&from, &nominal, 4000, 0, 1);
-	kc_lambda_adopt(&node, &counted, &from, &nominal);
+	kc_lambda_copy(&node, &counted, &from, &nominal);
 	belief = kc_lambda_belief(&node, 0);
 	assert_float_equal((double)kc_forecast_solo(&counted, &belief, NULL, NULL).ns, 4000, 1);
 	assert_ptr_equal(node.parent, &device_level);

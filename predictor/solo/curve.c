@@ -34,7 +34,7 @@ struct kc_curve kc_curve_of(const struct kc_device *device)
 				 .bytes_per_s = (double)device->memory_bytes_per_s};
 }
 
-int kc_curve_kinship(const struct kc_device *a, const struct kc_device *b)
+int kc_curve_relatedness(const struct kc_device *a, const struct kc_device *b)
 {
 	if (a->cc_major != b->cc_major)
 		return 0;

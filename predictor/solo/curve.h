@@ -63,7 +63,7 @@ struct kc_curve kc_curve_of(const struct kc_device *device);
 
 /* How much one device's curve says about another's: 2 same compute capability; 1 same architecture (major number); 0
  * nothing. Where there are curves of 2, leave out those of 1. */
-int kc_curve_kinship(const struct kc_device *a, const struct kc_device *b);
+int kc_curve_relatedness(const struct kc_device *a, const struct kc_device *b);
 
 #define KC_CURVE_DONORS 8u /* further ones are not read */
 

@@ -138,9 +138,9 @@ static void a_donor_contributes_its_time(void **state)
 static void kinship(void **state)
 {
 	(void)state;
-	assert_int_equal(kc_curve_kinship(kc_device_builtin("k40"), kc_device_builtin("k20")), 2);
-	assert_int_equal(kc_curve_kinship(kc_device_builtin("k40"), kc_device_builtin("gtx680")), 1);
-	assert_int_equal(kc_curve_kinship(kc_device_builtin("k40"), kc_device_builtin("gtx980")), 0);
+	assert_int_equal(kc_curve_relatedness(kc_device_builtin("k40"), kc_device_builtin("k20")), 2);
+	assert_int_equal(kc_curve_relatedness(kc_device_builtin("k40"), kc_device_builtin("gtx680")), 1);
+	assert_int_equal(kc_curve_relatedness(kc_device_builtin("k40"), kc_device_builtin("gtx980")), 0);
 }
 
 int main(void)

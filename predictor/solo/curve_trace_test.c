@@ -329,7 +329,7 @@ static uint32_t donors_of(const struct data *data, const struct series *own, int
 
 			if (s->gpu != own->gpu && s->gpu != hidden && s->application == own->application &&
 			    s->block[0] == own->block[0] && s->block[1] == own->block[1] &&
-			    kc_curve_kinship(device, kc_device_builtin(gpus[s->gpu].device)) == kin)
+			    kc_curve_relatedness(device, kc_device_builtin(gpus[s->gpu].device)) == kin)
 				out[n++] = s->curve;
 		}
 	}
@@ -487,8 +487,8 @@ static double carried(const struct data *data, const struct kc_curve_law *law, i
 		for (int j = 0; j < data->count; j++) {
 			const struct series *o = &data->series[j];
 
-			if ((from < 0 ? o->gpu != to && kc_curve_kinship(kc_device_builtin(gpus[o->gpu].device),
-									 kc_device_builtin(gpus[to].device)) == 2
+			if ((from < 0 ? o->gpu != to && kc_curve_relatedness(kc_device_builtin(gpus[o->gpu].device),
+									     kc_device_builtin(gpus[to].device)) == 2
 				      : o->gpu == from) &&
 			    o->application == s->application && o->block[0] == s->block[0] &&
 			    o->block[1] == s->block[1])

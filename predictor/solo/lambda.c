@@ -73,7 +73,7 @@ struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state)
 }
 
 /* At every power of two it is published even where it is stable, as the count has grown. */
-int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_use)
+int kc_lambda_needs_publishing(const struct kc_lambda *node, const struct kc_belief *in_use)
 {
 	double width = half_width(node), moved = fabs(node->log_value - (double)in_use->log_lambda);
 
@@ -185,8 +185,8 @@ static double log_unit_ratio(const struct kc_work *work, const struct kc_work *f
 	return work && from_work ? log(work->unit_ns / from_work->unit_ns) : 0;
 }
 
-void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
-		     const struct kc_work *from_work)
+void kc_lambda_copy(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+		    const struct kc_work *from_work)
 {
 	struct kc_lambda *parent = node->parent;
 
@@ -195,8 +195,8 @@ void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const s
 	node->log_value += log_unit_ratio(work, from_work);
 }
 
-void kc_lambda_suppose(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
-		       const struct kc_work *from_work)
+void kc_lambda_start_from_related(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+				  const struct kc_work *from_work)
 {
 	node->log_value = from->log_value + log_unit_ratio(work, from_work);
 	node->variance = RELATED_SPREAD * RELATED_SPREAD;

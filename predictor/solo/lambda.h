@@ -57,13 +57,13 @@ void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent);
 
 /* Takes over what another node learned of the same launches. The works tell how its unit differs; NULL: it does not.
  * node keeps its parent. */
-void kc_lambda_adopt(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
-		     const struct kc_work *from_work);
+void kc_lambda_copy(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+		    const struct kc_work *from_work);
 
 /* The same for launches that are only related: other code of the same name, another device. It is used until a launch
  * of this node is measured, and has little weight then. */
-void kc_lambda_suppose(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
-		       const struct kc_work *from_work);
+void kc_lambda_start_from_related(struct kc_lambda *node, const struct kc_work *work, const struct kc_lambda *from,
+				  const struct kc_work *from_work);
 
 /* A launch with this work took measured_ns > 0. overlapped: another kernel ran meanwhile, and slowdown was predicted
  * for that (1: none). Updates the node and its parents. */
@@ -74,7 +74,7 @@ struct kc_belief kc_lambda_belief(const struct kc_lambda *node, uint32_t state);
 
 /* 1: the node differs from the published belief by half a percent of the predicted time, or by a tenth of the
  * interval's half width. */
-int kc_lambda_is_news(const struct kc_lambda *node, const struct kc_belief *in_use);
+int kc_lambda_needs_publishing(const struct kc_lambda *node, const struct kc_belief *in_use);
 
 /* Share of a measured time that λ scales, at least. */
 #define KC__LEAST_SCALED_SHARE 0.02

@@ -350,7 +350,7 @@ static void what_is_supposed_of_a_related_device(void **state)
 	kc_lambda_init(&known, NULL);
 	kc_lambda_init(&node, NULL);
 	kc_lambda_learn(&known, &work, later_by(0.5), 0, 1);
-	kc_lambda_suppose(&node, &work, &known, &work);
+	kc_lambda_start_from_related(&node, &work, &known, &work);
 	assert_float_equal(kc_lambda_belief(&node, 1).log_lambda, -0.5, 1e-6);
 	assert_float_equal(kc_lambda_belief(&node, 1).half_width, 2.920 * 0.1 * sqrt(1 + 4), 1e-5);
 }

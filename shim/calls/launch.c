@@ -69,7 +69,7 @@ static struct kc__variant *current_variant(const struct kc__known *known, const 
 }
 
 static struct kc__variant *ask(struct kc__device *device, const struct kc__known *launch, const struct kc_shape *dims,
-			       struct kc_prospect *prospect)
+			       struct kc_prediction_request *prospect)
 {
 	struct kc__variant *variant = current_variant(launch, dims);
 
@@ -81,7 +81,7 @@ static struct kc__variant *ask(struct kc__device *device, const struct kc__known
  * between, which takes a microsecond and happens with one launch in thousands, it is asked again, and nothing is
  * learned meanwhile. */
 static struct kc__variant *ask_and_lock(struct kc__device *device, const struct kc__known *launch,
-					const struct kc_shape *dims, struct kc_prospect *prospect)
+					const struct kc_shape *dims, struct kc_prediction_request *prospect)
 {
 	uint64_t known = kc_engine_known(&kc__shim.engine);
 	struct kc__variant *variant = ask(device, launch, dims, prospect);
@@ -104,7 +104,7 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	struct kc__variant *variant;
 	const struct kc_engine_stage stage = {device->timeline, &device->history, device->answers};
 	struct kc_engine_launch kept;
-	struct kc_prospect prospect;
+	struct kc_prediction_request prospect;
 	struct kc_prediction p;
 
 	variant = ask_and_lock(device, known, dims, &prospect);

@@ -267,7 +267,7 @@ static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 
 	if (kc_spans_add(spans, &span) == 0)
 		return true;
-	kc_spans_let_go(spans, &span);
+	kc_spans_drop(spans, &span);
 	return false;
 }
 

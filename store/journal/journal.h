@@ -158,7 +158,7 @@ struct kc_launch {
 	/* What the process needs until the launch is final, and nobody after it: */
 	uint32_t ticket;  /* of the timeline */
 	uint32_t variant; /* place in the shim's table */
-	uint64_t meeting; /* kc_meeting_pack() of what was expected to run beside it */
+	uint64_t meeting; /* kc_expected_contention_pack() of what was expected to run beside it */
 	uint64_t context; /* kc_prediction.context */
 	uint64_t link;    /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
 	float contended;  /* kc_engine_launch.contended */

@@ -273,7 +273,7 @@ static enum kc_past_kin kin_of(const struct kc__replay_shape *shape, const struc
 {
 	if (!strcmp(shape->on->name, query->uuid))
 		return is_code(shape, &query->code) ? KC_PAST_SAME : KC_PAST_RELATED;
-	return kc_curve_kinship(&shape->on->info, query->device) ? KC_PAST_RELATED : KC_PAST_NONE;
+	return kc_curve_relatedness(&shape->on->info, query->device) ? KC_PAST_RELATED : KC_PAST_NONE;
 }
 
 /* The more, the better one to go by: the same device before the same code, that before known arguments. */

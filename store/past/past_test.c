@@ -214,15 +214,15 @@ static double known_after(const struct kc_past *past, const struct kc_past_shape
 {
 	struct kc_name name = {shape->variant->name.launch, shape->variant->name.launch};
 	const struct kc_engine_device *device = kc_past_device(past, OWN);
-	struct kc_recall recall;
+	struct kc_context_estimate recall;
 	struct kc_history h;
 
 	kc_history_init(&h, 0);
 	for (uint32_t i = 0; i < launches; i++)
 		kc_history_add(&h, shape->variant->name.launch, 0, 0);
 	assert_non_null(device);
-	kc_cells_recall(device->experience.cells, &name, kc_history_context(&h, shape->variant->name.launch, 0, 0),
-			&recall);
+	kc_cells_estimate(device->experience.cells, &name, kc_history_context(&h, shape->variant->name.launch, 0, 0),
+			  &recall);
 	assert_int_not_equal(recall.known, 0);
 	return exp((double)recall.log_ns);
 }

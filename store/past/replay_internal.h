@@ -134,8 +134,8 @@ struct kc__used_device {
 	int64_t row;
 	struct kc__replay_device *on;
 	struct kc_timeline *timeline;
-	struct kc_timeline *plain;  /* without contention: each kernel takes its solo time */
-	struct kc_answers *answers; /* of a run that is replayed as it was recorded */
+	struct kc_timeline *plain;         /* without contention: each kernel takes its solo time */
+	struct kc_estimate_cache *answers; /* of a run that is replayed as it was recorded */
 	struct kc_history history;
 	struct kc_spans spans;
 	struct kc__replay_stream **streams;

@@ -57,7 +57,7 @@ static int measured_launch(struct kc__replay_state *r, struct kc__op *op)
 	rc = kc_spans_add(&device->spans, &span);
 	if (rc != -ENOBUFS)
 		return rc;
-	kc_spans_let_go(&device->spans, &span);
+	kc_spans_drop(&device->spans, &span);
 	kc__replay_decided(&span, r);
 	return 0;
 }
@@ -101,7 +101,7 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	const struct kc_engine_stage stage = {device->timeline, &device->history,
 					      r->as_recorded ? device->answers : NULL};
 	int64_t now_ns = r->as_recorded ? op->predicted_at_ns : op->issued_ns;
-	struct kc_prospect prospect;
+	struct kc_prediction_request prospect;
 
 	kc_engine_ask(kc__knowledge_engine(r->knowledge), &op->of->engine, stage.answers, &prospect);
 	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &prediction->by_engine, &op->kept);

@@ -18,7 +18,7 @@ static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct k
 static int renew_answers(struct kc__used_device *device)
 {
 	free(device->answers);
-	device->answers = calloc(1, kc_answers_bytes());
+	device->answers = calloc(1, kc_estimate_cache_bytes());
 	return device->answers != NULL;
 }
 

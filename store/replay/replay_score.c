@@ -250,7 +250,7 @@ void kc__score_finish(const struct kc__score *s, struct kc_replay *out)
 const char *kc_replay_model_name(uint32_t model)
 {
 	static const char *const names[KC_REPLAY_MODELS] = {
-	    [KC_CANDIDATE_BSP] = "bsp",
+	    [KC_CANDIDATE_LAMBDA] = "bsp",
 	    [KC_CANDIDATE_CONTEXT] = "context",
 	    [KC_REPLAY_MIX] = "mix",
 	    [KC_REPLAY_LAST] = "last-value",

@@ -195,7 +195,7 @@ static uint32_t donors_of(const struct kc_basis_known *known, uint32_t kernel, i
 	for (int kinship = 2; kinship > 0 && !n; kinship--)
 		for (size_t i = 0; i < known->device_count && n < KC_CURVE_DONORS; i++) {
 			if (known->devices[i].id == device ||
-			    kc_curve_kinship(&known->devices[i].device, &a->device) != kinship)
+			    kc_curve_relatedness(&known->devices[i].device, &a->device) != kinship)
 				continue;
 			kc_basis_curve_at(known->sweeps, kernel, known->devices[i].id, a->size, &curves[n]);
 			n += curves[n].count > 0;
