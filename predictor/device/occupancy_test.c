@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-/* Volta tuning guide: 32 registers a thread give full occupancy; 64 halve it,
+/* Volta tuning guide: 32 registers per thread give full occupancy; 64 halve it,
  * 255 leave 65536 / (255 * 32 rounded up to 8192) = 8 warps. */
 static void registers_limit(void **state)
 {

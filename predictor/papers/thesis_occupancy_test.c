@@ -26,7 +26,7 @@ static struct kc_device example_device(void)
 	};
 }
 
-/* Table 5.3: 512 and 256 registers a block, one a thread; "Active Blocks for k1 and k2 is 2 and 4". */
+/* Table 5.3: 512 and 256 registers per block, one per thread; "Active Blocks for k1 and k2 is 2 and 4". */
 static void illustrative_example(void **state)
 {
 	struct kc_device device = example_device();
