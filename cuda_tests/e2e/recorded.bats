@@ -15,6 +15,7 @@ compare() {
 	rm -f compared.db
 	"$kerncast" replay --csv kerncast.db >replayed.csv
 	sqlite3 -batch -bail compared.db ".mode csv" ".import replayed.csv replayed" "
+		CREATE INDEX rows ON replayed(process + 0, sequence + 0);
 		ATTACH 'kerncast.db' AS k;
 		CREATE TABLE both AS SELECT l.process, l.sequence, l.stream, l.known_events AS known,
 			l.launched_ns - p.started_ns AS launched, l.end_ns - p.started_ns AS end, r.end_ns + 0 AS end_again,
