@@ -112,8 +112,9 @@ static void a_transfer_says_so_too(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ORDERS; i++) {
-		struct kc_slot slot = {.kind = KC_KIND_TRANSFER, .index = index++};
+		struct kc_slot slot = {.kind = KC_KIND_TRANSFER, .index = index};
 
+		index++;
 		slot.transfer.kind = KC_COPY_HTOD;
 		slot.transfer.launched_ns = BASE_NS;
 		slot.transfer.measured_start_ns = orders[i].measured ? BASE_NS + 1 : 0;
