@@ -126,7 +126,7 @@ struct kc_boathull_machine kc_boathull_machine_of(const struct kc_device *device
 #define DENSE 1.5  /* sectors over those that the bytes need: coalesced up to here, */
 #define SPARSE 4.0 /* scattered from here on */
 #define ONE 0.5    /* counts are rounded to whole numbers within this, as the last block may be partly empty */
-#define NEIGHBOURS_MAX 256.0        /* a 16 × 16 window; more loads are no filter but, for example, a matrix product */
+#define NEIGHBOURS_MAX 256.0      /* a 16 × 16 window; more loads are no filter but, for example, a matrix product */
 #define FEW (1.5 / KC_WARP_LANES) /* stores per thread where one thread in a warp stores, or fewer */
 
 static enum kc_known is_coalesced(const struct kc_counts *counts)

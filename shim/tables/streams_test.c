@@ -262,16 +262,11 @@ static void a_graph_is_known_once_it_is_made(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(streams_are_numbered_as_they_are_met),
-	    TEST(the_journal_says_what_a_stream_is),
-	    TEST(a_handle_used_again_is_another_stream),
-	    TEST(the_journal_says_when_a_stream_takes_its_lane),
-	    TEST(further_streams_share_the_last_lane),
-	    TEST(the_legacy_default_stream_is_one_for_all_threads),
-	    TEST(each_thread_has_a_default_stream_of_its_own),
-	    TEST(each_context_has_default_streams_of_its_own),
-	    TEST(without_a_context_there_is_no_default_stream),
-	    TEST(a_graph_is_known_once_it_is_made),
+	    TEST(streams_are_numbered_as_they_are_met),         TEST(the_journal_says_what_a_stream_is),
+	    TEST(a_handle_used_again_is_another_stream),        TEST(the_journal_says_when_a_stream_takes_its_lane),
+	    TEST(further_streams_share_the_last_lane),          TEST(the_legacy_default_stream_is_one_for_all_threads),
+	    TEST(each_thread_has_a_default_stream_of_its_own),  TEST(each_context_has_default_streams_of_its_own),
+	    TEST(without_a_context_there_is_no_default_stream), TEST(a_graph_is_known_once_it_is_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

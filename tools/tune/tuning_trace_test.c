@@ -5,8 +5,8 @@
  * so there it is either known on nothing, or on the other GPU of it.
  *
  * Of the reduced recordings, and of the full ones where they are: one draw of a
- * held-out GPU of either architecture, and up to 1,000 of the configurations not timed. With KC_TUNING_SEEDS=10 in the environment, ten
- * draws of every file and all configurations (ten minutes).
+ * held-out GPU of either architecture, and up to 1,000 of the configurations not timed. With KC_TUNING_SEEDS=10 in the
+ * environment, ten draws of every file and all configurations (ten minutes).
  *
  * As last seen with ten draws, no file of the architecture known, mean error over
  * the files (tuned on, held out): gemm 4.5 % (3.3, 4.9), convolution 12.2 % (11.8,
