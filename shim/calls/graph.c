@@ -455,7 +455,6 @@ static uint64_t kernels_of(const struct kc__graph_exec *exec)
 
 bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc__graph_exec **launched)
 {
-	struct kc__thread *t = &kc__thread;
 	struct kc__graph_exec *exec;
 	int saved_errno = errno;
 	uint32_t number;
@@ -465,11 +464,11 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 			kc__launch_passed(stream, per_thread, kernels_of(exec_of(handle)));
 		return false;
 	}
-	t->depth = 1;
+	kc__thread.depth = 1;
 	if (kc__capturing(stream, per_thread) || !(exec = exec_of(handle))) {
 		if (!kc__capturing(stream, per_thread))
 			kc__count(KC_COUNT_GRAPHS_UNKNOWN);
-		t->depth = 0;
+		kc__thread.depth = 0;
 		errno = saved_errno;
 		return false;
 	}
@@ -481,7 +480,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 		if (exec->nodes[i].enabled)
 			record_node(&exec->nodes[i], i + 1, number, stream, per_thread);
 	*launched = exec;
-	t->correlation = 0;
+	kc__thread.correlation = 0;
 	errno = saved_errno;
 	return true;
 }
