@@ -524,7 +524,8 @@ void kc__cupti_forget(void)
 {
 	pthread_mutex_init(&cupti.control, NULL);
 	pthread_mutex_init(&cupti.lock, NULL);
-	cupti.attached = cupti.watching = cupti.forcing = false;
+	cupti.attached = cupti.watching = false;
+	atomic_store(&cupti.forcing, false);
 	if (cupti.subscriber)
 		cupti.inherited = cupti.subscriber;
 	cupti.subscriber = NULL;
