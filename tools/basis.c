@@ -393,7 +393,6 @@ static int show_text(const struct known *known)
 						   {"devices", KC_RIGHT, 0}, {"block sizes", KC_RIGHT, 0},
 						   {"times", KC_RIGHT, 0},   {0}};
 	struct kc_table table;
-	int rc;
 
 	if (known->sweeps->simulated)
 		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
@@ -407,12 +406,8 @@ static int show_text(const struct known *known)
 						   kc_format_count(e.devices, devices),
 						   kc_format_count(e.blocks, blocks), kc_format_count(e.times, times)});
 	}
-	rc = kc_table_print(&table, stdout, 0, kc_page_width());
-	kc_table_free(&table);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
+	if (kc_table_finish(&table, 0))
 		return KC_EXIT_FAILED;
-	}
 	if (known->has_basis)
 		print_basis(&known->basis);
 	else

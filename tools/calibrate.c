@@ -382,7 +382,6 @@ static int print_text(const struct calibration *c, const char *database)
 	    {"quantity", KC_LEFT, 0}, {"measured", KC_RIGHT, 0}, {"meaning", KC_LEFT, 0}, {0}};
 	struct kc_table table;
 	char value[2 * KC_FORMAT_BYTES];
-	int rc;
 
 	if (c->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
@@ -393,9 +392,7 @@ static int print_text(const struct calibration *c, const char *database)
 		format_value(c->values[i], value_table[i].unit, value, sizeof(value));
 		kc_table_row(&table, (const char *const[]){value_table[i].name, value, value_table[i].meaning});
 	}
-	rc = kc_table_print(&table, stdout, 2, kc_page_width());
-	kc_table_free(&table);
-	return rc < 0 ? KC_EXIT_FAILED : kc_output_finish();
+	return kc_table_finish(&table, 2) ? KC_EXIT_FAILED : kc_output_finish();
 }
 
 static int calibrate(const struct request *request, const char *database, const struct workplace *place)

@@ -50,18 +50,13 @@ static int print_table(const struct kc_device_row *rows, size_t count)
 	};
 	const struct kc_device *builtin;
 	struct kc_table table;
-	int rc;
 
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < count; i++)
 		add_row(&table, "", "recorded", &rows[i].device);
 	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++)
 		add_row(&table, kc_device_builtin_alias(i), "built in", builtin);
-	rc = kc_table_print(&table, stdout, 0, kc_page_width());
-	kc_table_free(&table);
-	if (rc < 0)
-		kc_error("%s", strerror(-rc));
-	return rc < 0 ? KC_EXIT_FAILED : kc_output_finish();
+	return kc_table_finish(&table, 0) ? KC_EXIT_FAILED : kc_output_finish();
 }
 
 static json_t *describe(const struct kc_device *d)

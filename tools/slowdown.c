@@ -217,7 +217,6 @@ static int print_table(const struct request *request, const struct answer *answe
 	    {"timeline", KC_RIGHT, 0}, {0},
 	};
 	struct kc_table table;
-	int rc;
 
 	if (answer->device.simulated)
 		puts(KC_SIMULATED_CALIBRATION);
@@ -227,12 +226,8 @@ static int print_table(const struct request *request, const struct answer *answe
 	kc_table_init(&table, columns);
 	for (unsigned i = 0; i < request->count; i++)
 		add_row(&table, request, answer, i);
-	rc = kc_table_print(&table, stdout, 0, kc_page_width());
-	kc_table_free(&table);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
+	if (kc_table_finish(&table, 0))
 		return KC_EXIT_FAILED;
-	}
 	if (!answer->timed)
 		puts("\nGive every kernel's solo time (time=1.5ms) to see when each starts and ends on the timeline.");
 	return kc_output_finish();

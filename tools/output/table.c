@@ -1,4 +1,5 @@
 #include "table.h"
+#include "tools/command.h"
 #include "format.h"
 
 #include <errno.h>
@@ -151,4 +152,15 @@ unsigned kc_page_width(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0 || size.ws_col > PAGE_MAX)
 		return PAGE_MAX;
 	return size.ws_col < PAGE_MIN ? PAGE_MIN : size.ws_col;
+}
+
+int kc_table_finish(struct kc_table *table, unsigned indent)
+{
+	int rc = kc_table_print(table, stdout, indent, kc_page_width());
+
+	kc_table_free(table);
+	if (rc == 0)
+		return 0;
+	kc_error("%s", strerror(-rc));
+	return KC_EXIT_FAILED;
 }

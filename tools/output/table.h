@@ -39,6 +39,8 @@ void kc_table_note(struct kc_table *table, const char *note);
  * what may not give way is wider. Returns 0 or -ENOMEM. */
 int kc_table_print(const struct kc_table *table, FILE *to, unsigned indent, unsigned width);
 void kc_table_free(struct kc_table *table);
+/* Prints the table on stdout for kc_page_width() and frees it. Returns 0, or KC_EXIT_FAILED after a message. */
+int kc_table_finish(struct kc_table *table, unsigned indent);
 
 /* The width to print for: that of the terminal, from 80 to 100; 100 if stdout is not a terminal. */
 unsigned kc_page_width(void);

@@ -1,17 +1,19 @@
 #include "table.h"
+#include "tools/command.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+static const struct kc_column columns[] = {{"name", KC_LEFT, 1}, {"count", KC_RIGHT, 0}, {"why", KC_LEFT, 0}, {0}};
+
 static void expect(const char *const (*rows)[3], size_t count, unsigned width, const char *page)
 {
-	static const struct kc_column columns[] = {
-	    {"name", KC_LEFT, 1}, {"count", KC_RIGHT, 0}, {"why", KC_LEFT, 0}, {0}};
 	struct kc_table table;
 	char *text;
 	size_t size;
@@ -49,11 +51,32 @@ static void test_one_column_gives_way(void **state)
 	       "  abcdefgh…tuvwxyz     12  few\n");
 }
 
+static void test_a_table_without_memory_fails_with_a_message(void **state)
+{
+	char said[100] = "";
+	struct kc_table table;
+	int ends[2], kept = dup(STDERR_FILENO);
+
+	(void)state;
+	kc_table_init(&table, columns);
+	table.failed = 1;
+	assert_int_equal(pipe(ends), 0);
+	dup2(ends[1], STDERR_FILENO);
+	assert_int_equal(kc_table_finish(&table, 0), KC_EXIT_FAILED);
+	dup2(kept, STDERR_FILENO);
+	assert_true(read(ends[0], said, sizeof(said) - 1) > 0);
+	assert_string_equal(said, "kerncast: Cannot allocate memory\n");
+	close(ends[0]);
+	close(ends[1]);
+	close(kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_columns_are_aligned),
 	    cmocka_unit_test(test_one_column_gives_way),
+	    cmocka_unit_test(test_a_table_without_memory_fails_with_a_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -396,7 +396,6 @@ static int print_text(const struct answer *a, int simulated)
 						   {"error", KC_RIGHT, 0},
 						   {0}};
 	struct kc_table table;
-	int rc;
 
 	if (simulated)
 		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
@@ -409,13 +408,7 @@ static int print_text(const struct answer *a, int simulated)
 		add_timed(&table, &a->timed.times[i]);
 	for (uint32_t i = 0; i < a->row_count; i++)
 		add_row(&table, &a->rows[i]);
-	rc = kc_table_print(&table, stdout, 0, kc_page_width());
-	kc_table_free(&table);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
-	return kc_output_finish();
+	return kc_table_finish(&table, 0) ? KC_EXIT_FAILED : kc_output_finish();
 }
 
 int kc_basis_answer(const struct kc_basis_question *question, const struct kc_basis_known *known, int json)

@@ -409,7 +409,6 @@ static int print_text(const struct answer *a)
 	char text[DESCRIPTION_BYTES];
 	uint32_t shown[FASTEST], n = 0;
 	struct kc_table table;
-	int rc;
 
 	printf("%u configurations, %u of them timed", a->own.count, a->timed_count);
 	if (a->known_count)
@@ -425,13 +424,7 @@ static int print_text(const struct answer *a)
 		shown[n] = next_fastest(a, shown, n);
 		add_row(&table, a, shown[n++]);
 	}
-	rc = kc_table_print(&table, stdout, 0, kc_page_width());
-	kc_table_free(&table);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
-	return kc_output_finish();
+	return kc_table_finish(&table, 0) ? KC_EXIT_FAILED : kc_output_finish();
 }
 
 int kc_basis_space(const struct kc_basis_space_question *question, int json)
