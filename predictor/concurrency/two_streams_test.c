@@ -366,6 +366,7 @@ static void judge_sizes(const char *folder)
 	print_row("timeline", &odd);
 	print_baselines(&data);
 	print_row("(timeline, the even indices it was chosen on)", &even);
+	/* Regression limits, no claims: what the timeline reached, 3.60 and 3.56 %, and a little. */
 	assert_true(odd.makespan <= 0.037);
 	assert_true(odd.second <= 0.037);
 }

@@ -1,37 +1,10 @@
 #include "occupancy.h"
 
-#include <limits.h>
+#include "allocation.h"
 
-/* Warps are allocated by scheduler: NVIDIA's occupancy calculator, "warp allocation granularity". */
-#define WARP_UNIT 4u
 #define MAX_REGISTERS_PER_THREAD 255u /* programming guide, compute capabilities 3.2 and up */
 #define SHARED_UNIT_BYTES 256u        /* up to compute capability 7.x */
 #define SHARED_UNIT_AMPERE_BYTES 128u /* from 8.0 */
-
-static uint32_t divide_up(uint32_t value, uint32_t unit)
-{
-	return value / unit + (value % unit != 0);
-}
-
-static uint32_t round_up(uint32_t value, uint32_t unit)
-{
-	return divide_up(value, unit) * unit;
-}
-
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static int32_t clamp_i32(uint64_t value)
-{
-	return value > INT_MAX ? INT_MAX : (int32_t)value;
-}
-
-static uint32_t warps_of(const struct kc_device *device, uint32_t threads)
-{
-	return divide_up(threads, device->warp_size);
-}
 
 static uint32_t shared_unit_bytes(const struct kc_device *device)
 {

@@ -1,32 +1,6 @@
 #include "thesis_occupancy.h"
 
-/* Warps come and go by scheduler: NVIDIA's occupancy calculator, "warp allocation granularity". */
-#define WARP_UNIT 4u
-
-static uint32_t divide_up(uint32_t value, uint32_t unit)
-{
-	return value / unit + (value % unit != 0);
-}
-
-static uint32_t round_up(uint32_t value, uint32_t unit)
-{
-	return divide_up(value, unit) * unit;
-}
-
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static int32_t clamp_i32(uint64_t value)
-{
-	return value > INT32_MAX ? INT32_MAX : (int32_t)value;
-}
-
-static uint32_t warps_of(const struct kc_device *device, uint32_t threads)
-{
-	return divide_up(threads, device->warp_size);
-}
+#include "predictor/device/allocation.h"
 
 struct kc_footprint kc_footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
 				       uint32_t register_unit)

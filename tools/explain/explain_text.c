@@ -160,9 +160,7 @@ static void put_counts_table(const struct kc_counts *counts)
 		format_total(counts->of[i] * counts->threads, total);
 		kc_table_row(&table, (const char *const[]){kc_cost_counter_name(i), each, total});
 	}
-	if (kc_table_print(&table, stdout, 4, kc_page_width()) < 0)
-		kc_error("%s", strerror(ENOMEM));
-	kc_table_free(&table);
+	kc_table_finish(&table, 4);
 }
 
 #define NEARLY 1.05 /* sectors or passes over their minimum: below this ratio nothing is to be gained */
