@@ -278,10 +278,10 @@ void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *var
 		switch_off(engine->without, &prospect->launch);
 }
 
-void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch)
+void kc_engine_interval(const struct kc_engine_launch *launch, int64_t *low_ns, int64_t *high_ns)
 {
-	launch->low_ns = (int64_t)((double)solo_low_ns * (double)slowdown);
-	launch->high_ns = (int64_t)ceil((double)solo_high_ns * (double)slowdown);
+	*low_ns = (int64_t)((double)launch->solo_low_ns * (double)launch->slowdown);
+	*high_ns = (int64_t)ceil((double)launch->solo_high_ns * (double)launch->slowdown);
 }
 
 void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,
@@ -294,11 +294,12 @@ void kc_engine_predict(const struct kc_prediction_request *prospect, const struc
 	launch->context = prediction->context;
 	launch->meeting = kc_expected_contention_pack(&placement->meeting);
 	launch->solo_ns = prediction->solo_ns;
+	launch->solo_low_ns = prediction->solo_low_ns;
+	launch->solo_high_ns = prediction->solo_high_ns;
 	launch->slowdown = placement->slowdown;
 	launch->contended = placement->contended > 0
 				? placement->contended
 				: kc_contention_slowdown(prospect->launch.contention, &placement->meeting);
-	kc_engine_interval(prediction->solo_low_ns, prediction->solo_high_ns, placement->slowdown, launch);
 }
 
 /* Learning */
@@ -326,8 +327,6 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	    .name = variant->name,
 	    .context = launch->context,
 	    .slowdown = launch->contended,
-	    .low_ns = launch->low_ns,
-	    .high_ns = launch->high_ns,
 	    .novelty = kc_engine_novelty(variant),
 	    .solo = solo_of(engine, variant, 1),
 	    .measured_ns = measured_ns,
@@ -336,6 +335,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 
 	if (measured_ns <= 0)
 		return;
+	kc_engine_interval(launch, &outcome.low_ns, &outcome.high_ns);
 	kc_outlook_measured(&outcome);
 	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->measured)))
 		add_one(&variant->news);

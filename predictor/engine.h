@@ -150,7 +150,7 @@ struct kc_engine_launch {
 	uint64_t context; /* kc_prediction.context */
 	uint64_t meeting; /* kc_expected_contention_pack() of what was expected to run beside it */
 	int64_t solo_ns;
-	int64_t low_ns, high_ns; /* 90 % interval of the duration */
+	int64_t solo_low_ns, solo_high_ns; /* 90 % interval of solo_ns */
 	float slowdown;
 	float contended; /* the slowdown by what was expected to run beside it alone, whatever contexts say */
 };
@@ -186,8 +186,8 @@ void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *var
 void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,
 		       uint32_t stream, int64_t now_ns, struct kc_prediction *prediction,
 		       struct kc_engine_launch *launch);
-/* 90 % interval of a duration: that of the time alone, times the slowdown. */
-void kc_engine_interval(int64_t solo_low_ns, int64_t solo_high_ns, float slowdown, struct kc_engine_launch *launch);
+/* 90 % interval of the launch's duration: that of the time alone, times the slowdown. */
+void kc_engine_interval(const struct kc_engine_launch *launch, int64_t *low_ns, int64_t *high_ns);
 
 /* What it puts on the device, for the launches that overlap it. */
 struct kc_load kc_engine_load(const struct kc_engine_variant *variant, int64_t solo_ns);

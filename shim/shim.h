@@ -104,8 +104,9 @@ struct kc__kernel {
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
 	struct kc_engine_kernel engine;
-	struct kc__early *early;   /* launches made before; tables_lock */
-	_Atomic uint32_t variants; /* launch shapes told apart by arguments */
+	struct kc__early *early;            /* launches made before; tables_lock */
+	_Atomic uint32_t variants;          /* launch shapes told apart by arguments */
+	struct kc__variant *_Atomic latest; /* of its launches: most are like the one before */
 };
 
 /* A driver handle on a device */

@@ -98,7 +98,22 @@ static uint64_t units(float value, float unit, uint32_t max)
 {
 	float scaled = value * unit + 0.5f;
 
-	return scaled > 0 ? scaled < (float)max ? (uint64_t)scaled : max : 0;
+	scaled = scaled > 0 ? scaled : 0;
+	return (uint32_t)(int32_t)(scaled < (float)max ? scaled : (float)max); /* every max is below 2^24: exact */
+}
+
+static int has_load(const struct kc_load *load)
+{
+	return load->of[KC_LOAD_ISSUE] > 0 || load->of[KC_LOAD_MEMORY] > 0 || load->of[KC_LOAD_L2] > 0;
+}
+
+static uint64_t pack_load(const struct kc_load *load)
+{
+	uint64_t packed = 0;
+
+	for (int i = 0; i < KC_LOAD_TERMS; i++)
+		packed |= units(load->of[i], PACKED_LOAD, UINT8_MAX) << (8 * i);
+	return packed;
 }
 
 /* Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the context's classes. */
@@ -107,8 +122,8 @@ uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meetin
 	uint32_t context = meeting->context;
 	uint64_t packed = units(meeting->room, PACKED_ROOM, PACKED_ROOM_MAX);
 
-	for (int i = 0; i < KC_LOAD_TERMS; i++)
-		packed |= units(meeting->load.of[i], PACKED_LOAD, UINT8_MAX) << (24 + 8 * i);
+	if (has_load(&meeting->load))
+		packed |= pack_load(&meeting->load) << 24;
 	packed |= (uint64_t)(context & 0xf) << 48;
 	packed |= (uint64_t)(context >> 8 & 0xf) << 52;
 	return packed | (uint64_t)(context >> 16 & 0xff) << 56;

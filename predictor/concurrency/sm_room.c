@@ -133,12 +133,29 @@ static int add_step(struct kc__sm_blocks *sm_blocks, uint32_t end, uint32_t bloc
 	return 0;
 }
 
+/* Beginning with the first SM, which most launches do: at most two steps. */
+static void evenly_from_first(struct kc__sm_blocks *sm_blocks, const struct kc_even *even, uint32_t extra, uint32_t sms)
+{
+	uint32_t count = 0;
+
+	if (extra)
+		sm_blocks->steps[count++] = (struct kc__step){(uint8_t)(extra - 1), (uint8_t)(even->base + 1)};
+	if (extra < sms)
+		sm_blocks->steps[count++] = (struct kc__step){(uint8_t)(sms - 1), (uint8_t)even->base};
+	sm_blocks->count = count & 0xf;
+}
+
 void kc__sm_blocks_evenly(struct kc__sm_blocks *sm_blocks, const struct kc_even *even, uint32_t sm_count,
 			  uint32_t start)
 {
 	uint32_t sms = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
-	uint32_t end = start + (even->extra < sms ? even->extra : sms);
+	uint32_t extra = even->extra < sms ? even->extra : sms;
+	uint32_t end = start + extra;
 
+	if (!start) {
+		evenly_from_first(sm_blocks, even, extra, sms);
+		return;
+	}
 	sm_blocks->count = 0;
 	if (end > sms) {
 		add_step(sm_blocks, end - sms, even->base + 1);
@@ -146,8 +163,7 @@ void kc__sm_blocks_evenly(struct kc__sm_blocks *sm_blocks, const struct kc_even 
 		add_step(sm_blocks, sms, even->base + 1);
 		return;
 	}
-	if (start)
-		add_step(sm_blocks, start, even->base);
+	add_step(sm_blocks, start, even->base);
 	if (end > start)
 		add_step(sm_blocks, end, even->base + 1);
 	if (end < sms)

@@ -39,7 +39,8 @@ static void place_in_stream(const struct kc_outlook *outlook, struct kc_timeline
 }
 
 static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-		  int64_t solo_ns, const struct kc_duration_estimate *direct, struct kc_placement *out)
+		  int64_t solo_ns, const struct kc_duration_estimate *direct, uint32_t tick_ns,
+		  struct kc_placement *out)
 {
 	struct kc_demand demand = {
 	    .work = outlook->work,
@@ -50,8 +51,9 @@ static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint
 	    .identity = outlook->identity,
 	};
 
+	demand.direct.tick_ns = tick_ns;
 	if (outlook->in_stream)
-		place_in_stream(outlook, tl, stream, now_ns, solo_ns, direct, out);
+		place_in_stream(outlook, tl, stream, now_ns, solo_ns, &demand.direct, out);
 	else
 		kc_timeline_launch(tl, stream, now_ns, &demand, out);
 }
@@ -190,15 +192,14 @@ void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_
 	struct estimate space;
 	const struct estimate *estimate =
 	    cached_or_new_estimate(prospect, history, stream, now_ns, &out->candidates, &space);
-	struct kc_duration_estimate direct = estimate->direct;
+	uint32_t tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 
-	direct.tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 	out->solo_ns = prospect->solo.ns;
-	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &direct, &out->placement);
+	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &estimate->direct, tick_ns, &out->placement);
 	split_into_solo_and_slowdown(out, prospect->alone);
 	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)estimate->below);
 	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)estimate->above));
-	out->model = model_of(&direct, &prospect->solo);
+	out->model = model_of(&estimate->direct, &prospect->solo);
 	out->context = estimate->context | (uint64_t)estimate->margin << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
 }

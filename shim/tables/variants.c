@@ -198,6 +198,27 @@ out:
 	return variant;
 }
 
+static bool has_key(const struct kc__variant *variant, const uint64_t key[KEY_WORDS])
+{
+	uint64_t differ = 0;
+
+	for (int i = 0; i < KEY_WORDS; i++)
+		differ |= variant->key[i] ^ key[i];
+	return !differ;
+}
+
+static struct kc__variant *find(struct kc__kernel *kernel, const uint64_t key[KEY_WORDS])
+{
+	struct kc__variant *variant = atomic_load_explicit(&kernel->latest, memory_order_acquire);
+
+	if (variant && has_key(variant, key))
+		return variant;
+	variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
+	if (variant)
+		atomic_store_explicit(&kernel->latest, variant, memory_order_release);
+	return variant;
+}
+
 bool kc__variant_is_outdated(const struct kc__variant *variant)
 {
 	const struct kc__kernel *kernel = variant->kernel;
@@ -214,14 +235,14 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
 	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
 	    formula ? kc__arguments_key(formula, given) : 0};
-	struct kc__variant *variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
+	struct kc__variant *variant = find(kernel, key);
 
 	if (variant)
 		return variant;
 	if (formula && kernel->variants >= VARIANTS_MAX) {
 		formula = NULL;
 		key[KEY_WORDS - 1] = 0;
-		if ((variant = kc__find(&kc__shim.variants, key, KEY_WORDS)))
+		if ((variant = find(kernel, key)))
 			return variant;
 	}
 	return variant_make(

@@ -142,16 +142,15 @@ static struct kc__variant *current_variant(const struct kc_launch *launch)
 
 static struct kc_engine_launch engine_launch(const struct kc_launch *launch)
 {
-	struct kc_engine_launch kept = {
+	return (struct kc_engine_launch){
 	    .context = launch->context,
 	    .meeting = launch->meeting,
 	    .solo_ns = launch->solo_ns,
+	    .solo_low_ns = launch->solo_low_ns,
+	    .solo_high_ns = launch->solo_high_ns,
 	    .slowdown = launch->slowdown,
 	    .contended = launch->contended,
 	};
-
-	kc_engine_interval(launch->solo_low_ns, launch->solo_high_ns, launch->slowdown, &kept);
-	return kept;
 }
 
 static int64_t measured_ns(const struct kc_launch *launch)

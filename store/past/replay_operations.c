@@ -92,7 +92,8 @@ static void keep_what_was_said(struct kc__op *op)
 		return;
 	op->kept.solo_ns = op->said.solo_ns;
 	op->kept.slowdown = (float)((double)op->said.span_ns / (double)op->said.solo_ns);
-	kc_engine_interval(op->said.low_ns, op->said.high_ns, op->kept.slowdown, &op->kept);
+	op->kept.solo_low_ns = op->said.low_ns;
+	op->kept.solo_high_ns = op->said.high_ns;
 }
 
 static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__replay_prediction *prediction)

@@ -48,8 +48,7 @@ static void note_prediction(struct kc_replay_launch *l, const struct kc__replay_
 	l->solo_ns = p->solo_ns;
 	l->solo_low_ns = p->solo_low_ns;
 	l->solo_high_ns = p->solo_high_ns;
-	l->low_ns = prediction->kept.low_ns;
-	l->high_ns = prediction->kept.high_ns;
+	kc_engine_interval(&prediction->kept, &l->low_ns, &l->high_ns);
 	l->model = p->model;
 	l->start_ns = p->placement.start_ns;
 	l->end_ns = p->placement.end_ns;
