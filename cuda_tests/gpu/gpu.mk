@@ -10,9 +10,11 @@ $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
-$(BUILD)/facts: cuda_tests/gpu/facts.cu shim/hooks.h $(READY)
-	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -I. $(addprefix -I,$(SIMCUDA_CUPTI_INC)) -cudart shared $< -o $@ -ldl
+# Finds driver, CUPTI and runtime with dlopen: it starts on machines that have another CUDA.
+FACTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cuda_tests/gpu/facts/*.c))
+$(BUILD)/facts: $(FACTS_OBJ)
+	$(CC) -o $@ $^ -pthread -ldl $(LDFLAGS)
+-include $(FACTS_OBJ:.o=.d)
 
 # NVIDIA's libraries, from the toolkit that was built with, for a machine that lacks them.
 GPU_NVIDIA := $(foreach name,libcudart.so.13 libcupti.so.13,$(firstword $(wildcard \
@@ -21,7 +23,7 @@ GPU_COPIED := libkerncast.so $(if $(wildcard shim/audit/audit.c),libkerncast-aud
   demo-static demo-static-sim demo-shared launch_path noop_preload.so \
   $(addprefix simcuda/,libcuda.so.1 libcudart.so.13 libcupti.so.13) \
   $(patsubst $(BUILD)/%,%,$(MATRIX_PROGRAMS) $(MATRIX_GPU_PROGRAMS) $(filter-out %-cpu,$(EXPERIMENT_PROGRAMS)))
-GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(GPU)/demo.costs \
+GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(GPU)/demo.costs $(GPU)/facts.costs \
   $(patsubst $(BUILD)/%,$(GPU)/%,$(EXPERIMENT_COSTS)) \
   $(addprefix $(GPU)/lib/,$(notdir $(GPU_NVIDIA)))
 
@@ -30,6 +32,9 @@ $(addprefix $(GPU)/,$(GPU_COPIED)): $(GPU)/%: $(BUILD)/%
 	cp $< $@
 	$(if $(filter %/run-matrix,$@),,strip --strip-debug $@)
 $(GPU)/experiments/%.costs: $(EXPERIMENTS)/%.costs
+	@mkdir -p $(@D)
+	cp $< $@
+$(GPU)/facts.costs: cuda_tests/gpu/facts/facts.costs
 	@mkdir -p $(@D)
 	cp $< $@
 $(GPU)/demo.costs: cuda_tests/demo/demo.costs
@@ -43,4 +48,5 @@ endef
 $(foreach file,$(GPU_NVIDIA),$(eval $(call copy_nvidia,$(file))))
 
 gpu-check-files: $(GPU_FILES)
+	@scripts/gpu-check-size $(GPU)
 .PHONY: gpu-check-files

@@ -9,7 +9,7 @@ except ImportError:
     sqlite3 = None
 
 NAME, TITLE = "accuracy", "Accuracy"
-NEEDS_S, SHARE_S = 1, 30
+NEEDS_S, SHARE_S = 1, 10
 
 COVERAGE = """
 SELECT count(*), sum(took BETWEEN solo_low_ns AND solo_high_ns), avg(abs(solo_ns - took) / CAST(took AS REAL)) FROM

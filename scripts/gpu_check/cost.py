@@ -1,14 +1,15 @@
 """What a launch and a training step cost more: kinds of run alternate, medians count."""
 import os
+import shutil
 import statistics
 
 from .clock import OutOfTime, run
-from .frameworks import NO_GPU, installed, script
+from .frameworks import FIRST_S, NO_GPU, installed, script
 from .ledger import Report, under_kerncast
 
 NAME, TITLE = "cost", "Added time"
-NEEDS_S, SHARE_S = 25, 170
-LAUNCH_SHARE = 0.35  # of the step's time
+NEEDS_S, SHARE_S = 25, 220
+LAUNCH_SHARE = 0.25  # of the step's time
 BUDGET_NS = {"1": 150, "8": 400}  # median added for each launch, measuring off, by streams
 BUDGET_99_NS = 2000
 
@@ -89,12 +90,13 @@ def launch_table(machine, section, samples, rounds):
 # --- a training step
 
 STEP_VARIANTS = (("alone", None, False), ("measuring off", "off", False), ("measuring on", "all", False),
-                 ("PyTorch's profiler", None, True), ("both", "all", True))
+                 ("PyTorch's profiler", None, True), ("both", "all", True), ("Nsight Systems", None, False))
+MOST_ADDED = 0.05  # of a step, with measuring on
 
 
 def training(machine, clock, section):
     if machine.simulated:
-        section.skip("training step: PyTorch needs a GPU")
+        section.skip("training step: a simulated device's time says nothing")
         return
     if not installed(machine, "torch", clock):
         section.skip("training step: torch is not installed")
@@ -104,6 +106,8 @@ def training(machine, clock, section):
         begin = clock.left()
         try:
             for name, measure, profiled in STEP_VARIANTS:
+                if name == "Nsight Systems" and not shutil.which("nsys"):
+                    continue
                 one_loop(machine, clock, section, name, measure, profiled, times, seen, reports)
         except (OutOfTime, RuntimeError) as error:
             section.skip(f"training step, round {done + 1}: {error}")
@@ -118,13 +122,15 @@ def one_loop(machine, clock, section, name, measure, profiled, times, seen, repo
     steps = "30" if machine.quick else "150"
     command = [machine.python, script(machine, "torch_loop.py"), steps] + (["--profile"] if profiled else [])
     environment = machine.environment_as_found()
+    if name == "Nsight Systems":
+        command = ["nsys", "profile", "-f", "true", "-o", os.path.join(machine.scratch, "nsys"), *command]
     if measure is None:
-        ended = run(command, clock, 60, environment)
+        ended = run(command, clock, FIRST_S, environment)
     else:
         database = os.path.join(machine.scratch, f"torch_loop-{name.replace(' ', '-')}.db")
         if name not in reports:
             machine.databases.append(database)
-        ended = under_kerncast(machine, command, database, clock, 60, environment, measure)
+        ended = under_kerncast(machine, command, database, clock, FIRST_S, environment, measure)
         reports[name] = Report(machine, clock, database)
     section.file_text(f"$ torch_loop.py ({name})\n{ended.out}{ended.err}")
     if ended.status == NO_GPU:
@@ -133,6 +139,9 @@ def one_loop(machine, clock, section, name, measure, profiled, times, seen, repo
         section.fail(f"training loop, {name}: {ended.how()}: {ended.err.strip()[-200:]}")
         return
     words = dict(line.split() for line in ended.out.splitlines() if len(line.split()) == 2)
+    if "step_ms" not in words:
+        section.fail(f"training loop, {name}: it printed no time")
+        return
     times.setdefault(name, []).append(float(words["step_ms"]))
     if profiled:
         seen[name] = int(words.get("profiler_events", 0))
@@ -160,3 +169,18 @@ def training_table(section, times, seen, reports):
     if here is not None and without is not None:
         section.judge("" if here == without else
                       f"PyTorch's profiler saw {here} device events under kerncast, {without} alone")
+    step_goals(section, {name: statistics.median(values) for name, values in times.items()})
+
+
+def step_goals(section, step_ms):
+    """The added time of a step, alone and beside the profiler's."""
+    if "alone" not in step_ms or "measuring on" not in step_ms:
+        return
+    added = step_ms["measuring on"] - step_ms["alone"]
+    share = added / step_ms["alone"]
+    section.answer("step", "measuring on", f"{100 * share:.1f} % ({1000 * added:.0f} µs)", share <= MOST_ADDED)
+    if "PyTorch's profiler" not in step_ms:
+        return
+    profiler = step_ms["PyTorch's profiler"] - step_ms["alone"]
+    section.answer("step-profiler", "measuring on", f"{1000 * added:.0f} µs beside {1000 * profiler:.0f} µs",
+                   added <= max(profiler, 0) / 2)

@@ -21,8 +21,7 @@ for name in ("torch", "triton", "cupy", "cupy-cuda13x", "cupy-cuda12x", "jax", "
 
 
 def run_step(machine, clock, section):
-    if not machine.gpu:
-        section.fail("the driver knows no GPU here; --simulated runs everything on the stand-in device")
+    section.claim("GPU", "gpu-probe", machine.gpu)
     smi(machine, clock, section)
     section.file_text(f"$ uname\n{' '.join(platform.uname())}")
     packages(machine, clock, section)
@@ -40,6 +39,7 @@ def smi(machine, clock, section):
         section.skip(f"nvidia-smi: {ended.how()}")
         return
     values = [v.strip() for v in ended.out.splitlines()[0].split(",")]
+    section.claim("GPU", "nvidia-smi", values[0])
     for field, value in zip(fields.split(","), values):
         if field != "name":
             machine.about[field.replace("_", " ")] = value
@@ -58,6 +58,8 @@ def libraries(machine, section):
         path = machine.place_of(name)
         section.row(rows, name, os.path.realpath(path) if path else
                     "as the loader finds it" if name == "libcuda.so.1" else "not found")
+    for prefix in ("libcupti.so", "libcudart.so", "libcuda.so"):
+        section.file_text(f"{prefix}: " + " ".join(machine.all_places_of(prefix)))
 
 
 def doctor(machine, clock, section):
@@ -71,6 +73,9 @@ def doctor(machine, clock, section):
         section.fail(f"kerncast doctor --json: {said.how()}")
         return
     machine.about["driver API"] = answer["driver_version"]
+    section.claim("driver", "kerncast doctor", answer["driver_version"])
+    if answer["devices"]:
+        section.claim("GPU", "kerncast doctor", answer["devices"][0])
     rows = section.table("level", "check", "doctor says")
     for check in answer["checks"]:
         section.row(rows, check["level"], check["name"], check["text"])

@@ -30,6 +30,10 @@ class Report:
     def cells(self):
         return [self.count(k) for k in ("launches", "predicted", "measured", "matched", "records", "routed_by_name")]
 
+    def matched(self, group):
+        """Matched launches of a class."""
+        return self.document.get(group, {}).get("n") or 0
+
     def percent(self, group, key="mape"):
         """A figure in percent; "-" where nothing was matched."""
         value = self.document.get(group, {}).get(key)

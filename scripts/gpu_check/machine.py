@@ -4,6 +4,7 @@ import os
 import subprocess
 
 LIBRARIES = ("libcudart.so.13", "libcupti.so.13")
+TOOLKIT_FOLDERS = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"]
 CLEARED = ("KERNCAST_", "SIMCUDA_")  # an environment of our own for every program
 
 
@@ -28,9 +29,11 @@ class Machine:
         self.simulated, self.quick = options.simulated, options.quick
         self.kerncast = self.program("kerncast")
         self.shim = self.program("libkerncast.so")
-        self.site_folders = [] if self.simulated else self.find_site_folders()
-        self.folders = [os.path.join(self.files, "simcuda")] if self.simulated else self.toolkit_folders()
-        self.gpu = self.find_gpu()
+        self.site_folders, self.folders = [], [os.path.join(self.files, "simcuda")] if self.simulated else []
+        self.gpu = self.find_gpu()  # before anything that takes time
+        if self.gpu and not self.simulated:
+            self.site_folders = self.find_site_folders()
+            self.folders = self.toolkit_folders()
         self.about = {"GPU": self.gpu or "none"}
         self.databases = []  # for the archive and the accuracy, the most important first
 
@@ -62,14 +65,21 @@ class Machine:
 
     def toolkit_folders(self):
         """A folder for each of NVIDIA's libraries: this machine's own before the ones brought along."""
-        toolkit = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"]
-        places = toolkit + self.site_folders + [os.path.join(self.files, "lib")]
+        places = TOOLKIT_FOLDERS + self.site_folders + [os.path.join(self.files, "lib")]
         found = []
         for name in LIBRARIES:
             folder = next((p for p in places if os.path.exists(os.path.join(p, name))), None)
             if folder and folder not in found:
                 found.append(folder)
         return found
+
+    def all_places_of(self, prefix):
+        """Every library of that name that the loader, the toolkit or a wheel has: where a program may find one."""
+        folders = TOOLKIT_FOLDERS + self.site_folders
+        found = [p for f in folders for p in glob.glob(os.path.join(f, prefix + "*"))]
+        cached = [line.split("=>")[-1].strip() for line in program_lines(["/sbin/ldconfig", "-p"])
+                  if line.strip().startswith(prefix)]
+        return sorted(set(found + cached))
 
     def place_of(self, name):
         return next((p for f in self.folders for p in [os.path.join(f, name)] if os.path.exists(p)), None)
@@ -97,5 +107,8 @@ class Machine:
     def environment_as_found(self, **more):
         """For programs that bring their own libraries: nothing is set that a user would not have set."""
         variables = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED) and k != "LD_PRELOAD"}
+        if self.simulated:
+            path = self.folders + [p for p in variables.get("LD_LIBRARY_PATH", "").split(":") if p]
+            variables["LD_LIBRARY_PATH"] = ":".join(path)
         variables.update(more)
         return variables

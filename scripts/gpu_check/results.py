@@ -1,13 +1,17 @@
-"""The results folder: a summary that is rewritten after every row, a text file a
-step, and the databases in one archive. At most 8 files, each of 16 MB at most."""
+"""The results folder: a summary that is rewritten after every row, a text file of
+what was printed, and the databases in one archive, each of 16 MB at most."""
 import os
 import shutil
 import subprocess
 import tarfile
 import time
 
+from .questions import Questions
+
 FILE_BYTES = 16_000_000
-TEXT_BYTES = 4_000_000
+TEXT_BYTES = 1_400_000  # of a step: all steps together are below FILE_BYTES
+DETAILS = "details.txt"
+SIMULATED = "SIMULATED: a stand-in device, no GPU."
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 
 
@@ -22,7 +26,7 @@ class Section:
         self.results, self.name, self.title = results, name, title
         self.began, self.ended = time.monotonic(), None
         self.failures, self.skips, self.notes, self.tables = [], [], [], []
-        self.passes = 0
+        self.passes, self.text_bytes = 0, 0
 
     def seconds(self):
         return (self.ended or time.monotonic()) - self.began
@@ -70,20 +74,33 @@ class Section:
         rows.append(values)
         self.results.write_summary()
 
+    def answer(self, question, part, text, expected):
+        self.results.questions.answer(question, part, text, expected)
+        self.results.write_summary()
+
+    def ask_not(self, question, reason):
+        self.results.questions.not_asked(question, reason)
+        self.results.write_summary()
+
+    def claim(self, name, source, value):
+        self.results.questions.claim(name, source, value)
+
     def file_text(self, text):
-        """Appended to the step's own file at once."""
-        path = os.path.join(self.results.folder, self.name + ".txt")
-        if not os.path.exists(path) or os.path.getsize(path) + len(text) < TEXT_BYTES:
-            with open(path, "a", encoding="utf-8") as file:
-                file.write(text if text.endswith("\n") else text + "\n")
+        """What a command printed, appended to the details at once."""
+        begins = "" if self.text_bytes else f"==== {self.title}\n"
+        data = (begins + text.rstrip("\n") + "\n").encode("utf-8", "replace")
+        if self.text_bytes + len(data) <= TEXT_BYTES:
+            self.text_bytes += len(data)
+            with open(os.path.join(self.results.folder, DETAILS), "ab") as file:
+                file.write(data)
 
     def markdown(self, simulated):
         lines = [f"## {self.title}", "", f"{self.verdict()}: {self.remark() or 'nothing ran'}."]
         for note in self.notes:
             lines += ["", note]
         for title, columns, rows in self.tables:
-            caption = " ".join(filter(None, ["SIMULATED: a stand-in device, no GPU." if simulated else "", title]))
-            lines += ["", caption, ""] if caption else [""]
+            above = " ".join(filter(None, [SIMULATED if simulated else "", title]))
+            lines += ["", above, ""] if above else [""]
             lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
             lines += ["| " + " | ".join(cell(v) for v in row) + " |" for row in rows]
         for kind, list_ in (("Failed", self.failures), ("Skipped", self.skips)):
@@ -93,9 +110,10 @@ class Section:
 
 
 class Results:
-    def __init__(self, folder, machine, clock, date):
+    def __init__(self, folder, machine, clock, date, steps):
         self.folder, self.machine, self.clock, self.date = folder, machine, clock, date
-        self.sections = []
+        self.sections, self.questions = [], Questions(steps)
+        self.finished = False
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):  # of an earlier check
             if name == "summary.md" or name.endswith(".txt") or name.startswith("databases.tar"):
@@ -113,24 +131,30 @@ class Results:
 
     def passed(self):
         verdicts = [section.verdict() for section in self.sections]
-        return FAILED not in verdicts and PASSED in verdicts
+        return FAILED not in verdicts and PASSED in verdicts and not self.questions.contradictions()
 
     def verdict(self):
         skipped = sum(bool(section.skips) for section in self.sections)
         tail = f" ({skipped} steps left something out)" if skipped else ""
-        return ("passed" if self.passed() else "FAILED") + tail
+        return (PASSED if self.passed() else FAILED) + tail
 
     def write_summary(self):
         simulated = self.machine.simulated
         lines = [f"# GPU check{', SIMULATED' if simulated else ''}: {self.machine.gpu or 'no GPU'}, {self.date}", ""]
         if simulated:
             lines += ["SIMULATED: all of this ran on a stand-in device. It says nothing about hardware.", ""]
-        lines += ["| | |", "|---|---|"] + [f"| {k} | {cell(v)} |" for k, v in self.machine.about.items()]
-        lines += [f"| date | {self.date} |", f"| time | {self.clock.used():.0f} s |", ""]
+        so_far = "" if self.finished else "UNFINISHED, so far: "
+        lines += [f"{so_far}{self.verdict()}. Answers: {self.questions.summary()}.", ""]
+        lines += [f"CONTRADICTION: {cell(text)}\n" for text in self.questions.contradictions()]
+        if self.questions.asked:
+            lines += ([SIMULATED, ""] if simulated else []) + ["| | question | answer | | expected |", "|---|---|---|---|---|"]
+            lines += [f"| {' | '.join(cell(value) for value in row)} |" for row in self.questions.rows(self.sections)]
+            lines.append("")
         lines += ["| step | result | seconds | remark |", "|---|---|---|---|"]
         lines += [f"| {s.name} | {s.verdict() if s.ended else 'running'} | {s.seconds():.0f} | {cell(s.remark())} |"
-                  for s in self.sections]
-        lines.append("")
+                  for s in self.sections] + [""]
+        lines += ["| | |", "|---|---|"] + [f"| {k} | {cell(v)} |" for k, v in self.machine.about.items()]
+        lines += [f"| date | {self.date} |", f"| time | {self.clock.used():.0f} s |", ""]
         for section in self.sections:
             lines += section.markdown(simulated)
         path = os.path.join(self.folder, "summary.md")
@@ -139,6 +163,7 @@ class Results:
         os.replace(path + ".new", path)
 
     def finish(self):
+        self.finished = True
         self.pack()
         self.write_summary()
 

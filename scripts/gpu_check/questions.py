@@ -1,0 +1,91 @@
+"""What only a GPU can answer: each question once, and what its answer should be. And claims: what several parts of
+the check say of one thing, which must be the same."""
+
+# Identifier, question, what is expected (what the stand-ins do, or the goal), and the step that asks.
+CATALOGUE = (
+    ("F0", "with callbacks of both APIs: whose correlation id does a kernel's record have?",
+     "the driver call's, for launches by driver and runtime", "facts"),
+    ("F1", "with callbacks of driver launches alone, as kerncast has them: whose id is it?",
+     "the driver call's, for kernels, graphs and launches by the runtime", "facts"),
+    ("F2", "does a record take its place in its buffer at the launch, or when the kernel has ended?",
+     "at the launch: it is delayed by what was launched after it", "delivery"),
+    ("F2-buffer", "are full small buffers returned while a later kernel still runs?", "yes", "delivery"),
+    ("F3-function", "what does cuFuncGetAttribute answer for a CUkernel?", "an error, or the right value", "facts"),
+    ("F3-kernel", "what does cuKernelGetAttribute answer for a CUfunction?", "an error, or the right value", "facts"),
+    ("F3-static", "static cudart under kerncast: are kernels named, and is their code known?", "all", "facts"),
+    ("F4", "does a global capture end well while another thread flushes?", "yes, with and without kerncast", "facts"),
+    ("F5-2000", "a graph of 2,000 nodes: instantiation and launch under kerncast", "at most 3 x those without", "graphs"),
+    ("F5-10000", "a graph of 10,000 nodes: the same", "at most 3 x those without", "graphs"),
+    ("F6", "do kernels of one stream overlap under programmatic dependent launch?", "yes", "facts"),
+    ("demo", "the demo under kerncast: the same output, and every launch matched?", "yes", "demo"),
+    ("profiler-disabled", "PyTorch's profiler before the first CUDA call, KERNCAST_DISABLE=1: the kernels it saw",
+     "as without kerncast", "pytorch"),
+    ("profiler-off", "the same, KERNCAST_MEASURE=off", "as without kerncast", "pytorch"),
+    ("profiler-all", "the same, KERNCAST_MEASURE=all", "as without kerncast", "pytorch"),
+    ("loader", "a DataLoader with two worker processes: results, and the ledger", "as without kerncast, all matched",
+     "pytorch"),
+    ("compile", "torch.compile(mode=\"reduce-overhead\"): results, and the ledger", "as without kerncast, all matched",
+     "pytorch"),
+    ("ahead", "10 s of launches without a wait: launches measured while the program still launched", "90 % or more",
+     "pytorch"),
+    ("lag", "the same: from a kernel's end until predictions use its time, 99th percentile", "100 ms or less",
+     "pytorch"),
+    ("classes", "a small training: are launches first seen, of new sizes, repeated, overlapped, and the ledger right?",
+     "all of them", "pytorch"),
+    ("step", "a training step under kerncast: time added", "5 % or less", "cost"),
+    ("step-profiler", "the same, beside what PyTorch's profiler adds", "half of it or less", "cost"),
+)
+EXPECTED, UNEXPECTED, NOT_ASKED = "as expected", "NOT as expected", "not asked"
+
+
+class Questions:
+    """A question has an answer of each of its parts (ways to launch, sizes) that was asked, with what came of it."""
+
+    def __init__(self, steps):
+        self.asked = [row for row in CATALOGUE if row[3] in steps]
+        self.answers = {row[0]: [] for row in CATALOGUE}  # (part, answer, whether as expected)
+        self.reasons = {row[0]: [] for row in CATALOGUE}
+        self.claims = {}
+
+    def answer(self, name, part, text, expected):
+        self.answers[name].append((part, text, bool(expected)))
+
+    def not_asked(self, name, reason):
+        self.reasons[name].append(reason)
+
+    def claim(self, name, source, value):
+        """What source says of a thing; every source must say the same."""
+        self.claims.setdefault(name, {})[source] = str(value)
+
+    def verdict(self, name):
+        given = self.answers[name]
+        if not given:
+            return NOT_ASKED
+        return EXPECTED if all(expected for _, _, expected in given) else UNEXPECTED
+
+    def text(self, name, step, sections):
+        """The answers, with their parts where there are several; or why there is none."""
+        given = self.answers[name]
+        parts = [f"{part}: {text}" if len(given) > 1 else text for part, text, _ in given]
+        parts += [f"not asked: {reason}" if given else reason for reason in self.reasons[name]]
+        if parts:
+            return "; ".join(parts)
+        section = next((s for s in sections if s.name == step), None)
+        if section is None:
+            return "the check has not come to it"
+        return (section.failures + section.skips + ["its step did not come to it"])[0]
+
+    def rows(self, sections):
+        """Of what this check asks: identifier, question, answer, verdict, expected."""
+        return [(name, question, self.text(name, step, sections), self.verdict(name), expected)
+                for name, question, expected, step in self.asked]
+
+    def contradictions(self):
+        return [f"{name}: " + ", but ".join(f"{value} ({source})" for source, value in said.items())
+                for name, said in self.claims.items() if len(set(said.values())) > 1]
+
+    def summary(self):
+        verdicts = [self.verdict(name) for name, _, _, _ in self.asked]
+        counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in (EXPECTED, UNEXPECTED, NOT_ASKED))
+        return f"{counts}; {len(self.contradictions()) or 'no'} contradiction" + (
+            "s" if len(self.contradictions()) > 1 else "")
