@@ -9,7 +9,7 @@ check() { # FILES ARG...: with FILES in the place of build/gpu
 	local files=$1
 	shift
 	mkdir -p build && ln -sfn "$files" build/gpu
-	keep check timeout 60 "$root/scripts/gpu-check" --simulated --quick --build build --output out "$@"
+	keep check timeout 320 "$root/scripts/gpu-check" --simulated --quick --build build --output out "$@"
 }
 
 with_program() { # NAME: stdin takes the place of that program
@@ -29,34 +29,54 @@ verdict() { # STEP, as the summary has it
 	awk -F ' *[|] *' -v step="$1" '$2 == step { print $3; exit }' out/summary.md
 }
 
+answer() { # QUESTION, its verdict in the summary
+	awk -F ' *[|] *' -v name="$1" '$2 == name { print $5; exit }' out/summary.md
+}
+
+python_with_torch() { # stdin: shell code for a program, whose name is $name; makes ./python
+	mkdir -p modules/torch && : >modules/torch/__init__.py
+	{
+		echo '#!/bin/bash'
+		printf 'export PYTHONPATH=%q\n' "$PWD/modules"
+		echo '[[ $1 != -c ]] || exec python3 "$@"'
+		printf 'demo=%q name=${1##*/}\n' "$build/gpu/demo-static-sim"
+		cat
+	} >python
+	chmod +x python
+}
+
 @test "gpu-check --simulated runs every step in its time, and says SIMULATED on every table" {
 	local tables captions
-	check "$build/gpu" --limit 35
+	check "$build/gpu" --limit 300
 	cat check.out check.err
 	equal "$(<check.status)" 0 "exit status"
-	for step in environment demo facts matrix cost accuracy experiments; do
+	for step in environment facts delivery graphs demo matrix cost accuracy experiments; do
 		equal "$(verdict $step)" passed "$step"
 	done
-	equal "$(verdict frameworks)" skipped frameworks
+	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 demo-matched; do
+		equal "$(answer $question)" "as expected" "$question"
+	done
+	equal "$(answer F6)" "not asked" F6
 	contains "$(head -n 1 out/summary.md)" SIMULATED
-	tables=$(sed '1,/^## /d' out/summary.md | grep -c '^|---')
+	contains "$(<out/summary.md)" "no contradiction"
+	tables=$(grep -c '^|---' out/summary.md)
 	captions=$(grep -c '^SIMULATED: a stand-in device' out/summary.md)
-	within "$tables" 6 100 tables
-	equal "$captions" "$tables" "tables that say SIMULATED"
-	within "$(ls out | wc -l)" 2 8 "files in the results folder"
-	equal "$(find out -name 'databases.tar*' | wc -l)" 1 "archives of databases"
+	within "$tables" 9 100 tables
+	equal "$captions" "$((tables - 2))" "tables that say SIMULATED, beside steps and machine"
+	equal "$(cd out && echo *)" "$(cd out && echo databases.tar* details.txt summary.md)" "files in the results folder"
 }
 
 @test "gpu-check: a step that crashes and one that hangs do not stop the others" {
 	with_program facts <<-'END'
 		#!/bin/bash
 		printf 'first fact\tholds\tseen\n'
+		[[ $1 == addresses ]] || exit 1
 		sleep 300 & # a child that would outlive it
 		echo $! >"${BASH_SOURCE[0]%/*}/child"
 		wait
 	END
 	printf '#!/bin/bash\nkill -SEGV $$\n' | with_program demo-shared
-	check "$PWD/files" --limit 40 --steps environment,demo,facts,accuracy
+	check "$PWD/files" --limit 30 --steps environment,demo,facts,accuracy
 	cat check.out check.err
 	equal "$(<check.status)" 1 "exit status"
 	equal "$(verdict demo)" FAILED demo
@@ -74,4 +94,138 @@ verdict() { # STEP, as the summary has it
 	equal "$(<check.status)" 2 "exit status"
 	contains "$(<check.err)" "make gpu-check-files"
 	[[ ! -e out ]]
+}
+
+@test "gpu-check: without a GPU it says so at once, and asks nothing else" {
+	printf '#!/bin/bash\nexit 1\n' | with_program gpu-probe
+	printf '#!/bin/bash\ntouch %q\n' "$PWD/called" >python
+	chmod +x python
+	mkdir -p build && ln -sfn "$PWD/files" build/gpu
+	keep check "$root/scripts/gpu-check" --build build --output out --python "$PWD/python"
+	cat check.out check.err
+	equal "$(<check.status)" 1 "exit status"
+	contains "$(<check.out)" "no GPU here"
+	equal "$(answer F1)" "not asked" F1
+	equal "$(answer step)" "not asked" "the training step"
+	[[ ! -e called ]] || { echo "python was called"; return 1; }
+}
+
+@test "gpu-check: parts that contradict each other fail the check" {
+	with_program facts <<-'END'
+		#!/bin/bash
+		case $* in
+		*"--buffer 1048576"*) delivered=0 ;;
+		*) delivered=20 ;;
+		esac
+		printf 'while_running\tvalue\t%d\nlongest_flush_ms\tvalue\t1\n' $delivered
+	END
+	check "$PWD/files" --limit 30 --steps delivery
+	cat check.out check.err
+	equal "$(<check.status)" 1 "exit status"
+	equal "$(verdict delivery)" passed delivery
+	equal "$(answer F2)" "NOT as expected" F2
+	contains "$(<check.out)" "CONTRADICTION: a record takes its place"
+	contains "$(<out/summary.md)" "FAILED. Answers: 1 as expected, 1 NOT as expected, 0 not asked; 1 contradiction"
+}
+
+@test "gpu-check: what becomes of PyTorch is an answer each" {
+	python_with_torch <<-'END'
+		case $name in
+		torch_profiled.py)
+			"$demo" --rounds 5 >&2
+			[[ ${KERNCAST_MEASURE-} == off ]] && echo kernels 9 || echo kernels 10
+			;;
+		torch_loader.py) "$demo" --rounds 5 ;;
+		torch_ahead.py) "$demo" --rounds 100 >/dev/null && echo launched 800 kernels ;;
+		torch_small.py)
+			echo "PyTorch sees no GPU"
+			exit 77
+			;;
+		torch_compile.py) kill -SEGV $$ ;;
+		esac
+	END
+	check "$build/gpu" --limit 60 --steps pytorch --python "$PWD/python"
+	cat check.out check.err
+	equal "$(<check.status)" 1 "exit status"
+	equal "$(verdict pytorch)" FAILED pytorch
+	for question in profiler-disabled profiler-all loader; do
+		equal "$(answer $question)" "as expected" "$question"
+	done
+	equal "$(answer profiler-off)" "NOT as expected" profiler-off
+	contains "$(grep '^| profiler-off |' out/summary.md)" "printed 'kernels 9' under kerncast, 'kernels 10' alone"
+	contains "$(grep '^| ahead |' out/summary.md)" "% of "
+	contains "$(grep '^| classes |' out/summary.md)" "PyTorch sees no GPU | not asked"
+	contains "$(grep '^| compile |' out/summary.md)" "died by signal 11: it said nothing | not asked"
+}
+
+@test "gpu-check: frameworks are imported in the background, and not left behind" {
+	echo 'echo Some GPU' | { echo '#!/bin/bash'; cat; } | with_program gpu-probe
+	cat >python <<-'END'
+		#!/bin/bash
+		[[ $2 == "import "* && $2 != *";"* ]] || exec python3 "$@"
+		echo "$$ $2" >>"${BASH_SOURCE[0]%/*}/imports"
+		sleep 300
+	END
+	chmod +x python
+	mkdir -p build && ln -sfn "$PWD/files" build/gpu
+	keep check timeout 60 "$root/scripts/gpu-check" --build build --output out --python "$PWD/python" --steps environment
+	cat check.out check.err
+	equal "$(sort -k2 imports | cut -d' ' -f3 | xargs)" "cupy jax torch triton" imports
+	while read -r pid _; do
+		[[ $(runs "$pid") == no ]] || { echo "an import is still there"; return 1; }
+	done <imports
+}
+
+with_check() { # stdin: python that uses the modules of the check
+	PYTHONPATH="$root/scripts" python3 -B -
+}
+
+@test "gpu-check: the four commands have all steps, and their shares add up to less than ten minutes" {
+	with_check <<-'END'
+		from gpu_check import facts, matrix, plan
+		assert sorted(plan.COMMANDS) == ["A", "B", "C", "D"]
+		for steps in plan.COMMANDS.values():
+		    assert sum(step.SHARE_S for step in steps) + 12 == plan.limit_of(steps) < 600
+		# 90 of 90 + 190 seconds, and all that was left over for the last one
+		assert plan.share(facts, 140, (matrix,), False) == 45
+		assert plan.share(matrix, 140, (), False) == 140
+		for wrong in (900, 500):
+		    matrix.SHARE_S = wrong
+		    try:
+		        plan.check()
+		    except ValueError:
+		        continue
+		    raise SystemExit("a command of more than ten minutes was not noticed")
+	END
+}
+
+@test "gpu-check: a measurement counts as in time if a later launch knew it" {
+	# launched, measurements known, number of its measurement, end. The third ended after the last launch.
+	with_check <<-'END'
+		from gpu_check.pytorch import lags_of
+		launches = [(0, None, 1, 5), (10, 0, 2, 30), (20, 1, 3, 50), (40, 2, None, None)]
+		assert lags_of(launches) == (2, [10, 15])
+		launches[3] = (40, 1, None, None)  # the second was not known before the end
+		assert lags_of(launches) == (2, [15])
+	END
+}
+
+@test "gpu-check: the programs of frameworks compile" {
+	local program
+	for program in "$root"/cuda_tests/gpu/*.py; do
+		PYTHONPYCACHEPREFIX=$PWD/cache python3 -m py_compile "$program"
+	done
+	equal "$(find cache -name '*.pyc' | wc -l)" "$(find "$root/cuda_tests/gpu" -maxdepth 1 -name '*.py' | wc -l)" programs
+}
+
+@test "what the GPU check carries is measured, and refused above 64 MiB" {
+	mkdir -p large
+	truncate -s 1M large/file
+	keep size "$root/scripts/gpu-check-size" "$PWD/large"
+	equal "$(<size.status)" 0 "exit status"
+	contains "$(<size.out)" "large: 1.0 MiB, the tree: "
+	truncate -s 64M large/file
+	keep size "$root/scripts/gpu-check-size" "$PWD/large"
+	equal "$(<size.status)" 1 "exit status"
+	contains "$(<size.err)" "too large to be carried"
 }

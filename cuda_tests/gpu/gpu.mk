@@ -10,6 +10,7 @@ $(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	strip --strip-debug $@
 # Finds driver, CUPTI and runtime with dlopen: it starts on machines that have another CUDA.
 FACTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cuda_tests/gpu/facts/*.c))
 $(BUILD)/facts: $(FACTS_OBJ)

@@ -39,6 +39,11 @@ class Ended:
     def __init__(self, status, out, err, seconds):
         self.status, self.out, self.err, self.seconds = status, out, err, seconds
 
+    def last_words(self):
+        """The last line that it wrote, of standard error if there is one."""
+        lines = [line.strip() for line in (self.err.strip() or self.out).splitlines() if line.strip()]
+        return lines[-1][-200:] if lines else "it said nothing"
+
     def how(self):
         if self.status == 124:
             return f"ran into its limit after {self.seconds:.0f} s"

@@ -25,7 +25,7 @@ def run_step(machine, clock, section):
     try:
         experiments = json.loads(ended.out)["experiments"]
     except ValueError:
-        section.fail(f"kerncast experiment: {ended.how()}: {ended.err.strip()[-200:]}")
+        section.fail(f"kerncast experiment: {ended.how()}: {ended.last_words()}")
         return
     rows = section.table("experiment", "claim", "paper", "here", "holds here", "why",
                          title="What the papers claim, and what is measured here.")

@@ -50,7 +50,7 @@ class Facts:
 
 
 def cupti_of(machine, options):
-    cupti = machine.place_of("libcupti.so.13")
+    cupti = machine.cupti()
     return ["--cupti", cupti] if cupti and "--cupti" not in options else []
 
 
@@ -72,7 +72,7 @@ def ids(machine, clock, section, rows, question, domains):
     options = ["--domains", domains]
     records = Facts(machine, clock, section, rows, "records", *options, title=f"records, {domains}")
     one_id(section, question, "launch", records, "driver_launch_id")
-    section.claim("CUPTI measures kernels", f"facts, {domains}", "driver_launch_id" in records.values)
+    section.claim("CUPTI measures kernels", f"facts, {domains}", "yes" if "driver_launch_id" in records.values else "no")
     for claim, key in (("GPU", "device"), ("driver", "driver")):
         if key in records.values:
             section.claim(claim, f"facts, {domains}", records.values[key])
@@ -116,7 +116,8 @@ def static_runtime(machine, clock, section, rows):
     section.row(rows, "kerncast", "hooks every function by its address", "info",
                 f"{report.count('routed_by_name')} of them by name, at addresses that are not exported")
     section.judge(f"demo: {ended.how()}" if ended.status else report.error)
-    section.claim("CUPTI measures kernels", "kerncast's ledger", report.count("records") > 0)
+    if report.count("launches"):
+        section.claim("CUPTI measures kernels", "kerncast's ledger", "yes" if report.count("records") else "no")
     if sqlite3 is None:
         section.ask_not("F3-static", "this python has no sqlite3 module")
     elif not report.error:

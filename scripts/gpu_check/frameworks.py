@@ -66,7 +66,7 @@ def alone(machine, clock, section, name, *arguments, **variables):
     if plain.status == NO_GPU:
         raise Unusable(f"{name}: {plain.out.strip()}")
     if plain.status:
-        raise Unusable(f"{name}: alone {plain.how()}: {plain.err.strip()[-200:]}")
+        raise Unusable(f"{name}: alone {plain.how()}: {plain.last_words()}")
     return plain
 
 

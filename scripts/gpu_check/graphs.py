@@ -8,6 +8,7 @@ from .facts import NOT_ASKED, Facts
 NAME, TITLE = "graphs", "Large graphs"
 NEEDS_S, SHARE_S = 20, 60
 SIZES = (2000, 10000)
+KINDS = ("alone", "with CUPTI", "under kerncast")
 ROUNDS = 3
 MOST_TIMES = 3
 
@@ -15,27 +16,36 @@ MOST_TIMES = 3
 def run_step(machine, clock, section):
     rows = section.table("nodes", "", "instantiate, ms", "launch, ms", "instantiate, times alone",
                          "launch, times alone", title=f"A chain of kernels; medians of {ROUNDS} processes.")
-    for nodes in SIZES:
+    rounds = 1 if machine.quick else ROUNDS
+    for i, nodes in enumerate(SIZES):
+        times, part = {}, clock.share(clock.left() / (len(SIZES) - i))
         try:
-            one_size(machine, clock, section, rows, nodes)
+            for _ in range(rounds):
+                one_round(machine, part, section, nodes, times)
         except OutOfTime as error:
             section.skip(f"{nodes} nodes: {error}")
+        except ValueError as error:
+            section.ask_not(f"F5-{nodes}", str(error))
+            continue
+        if len(times) == len(KINDS):
+            one_size(section, rows, nodes, times)
 
 
-def one_size(machine, clock, section, rows, nodes):
-    times = {}
-    for _ in range(1 if machine.quick else ROUNDS):
-        for kind in ("alone", "with CUPTI", "under kerncast"):
-            database = os.path.join(machine.scratch, f"graph-{nodes}.db") if kind == "under kerncast" else None
-            options = [] if kind == "with CUPTI" else ["--cupti", "none"]
-            facts = Facts(machine, clock, section, None, "graph-cost", "--nodes", nodes, *options,
-                          title=f"{nodes} nodes, {kind}", preload=database)
-            both = facts.get("instantiate_ms"), facts.get("launch_ms")
-            bad = next((text for text in both if text.startswith(NOT_ASKED)), None)
-            if bad:
-                section.ask_not(f"F5-{nodes}", f"{kind}: {bad[len(NOT_ASKED):]}")
-                return
-            times.setdefault(kind, []).append([float(text) for text in both])
+def one_round(machine, clock, section, nodes, times):
+    """Adds (instantiation, launch) in ms for each kind; ValueError where facts did not tell them."""
+    for kind in KINDS:
+        database = os.path.join(machine.scratch, f"graph-{nodes}.db") if kind == "under kerncast" else None
+        options = [] if kind == "with CUPTI" else ["--cupti", "none"]
+        facts = Facts(machine, clock, section, None, "graph-cost", "--nodes", nodes, *options,
+                      title=f"{nodes} nodes, {kind}", preload=database)
+        both = facts.get("instantiate_ms"), facts.get("launch_ms")
+        bad = next((text for text in both if text.startswith(NOT_ASKED)), None)
+        if bad:
+            raise ValueError(f"{kind}: {bad[len(NOT_ASKED):]}")
+        times.setdefault(kind, []).append([float(text) for text in both])
+
+
+def one_size(section, rows, nodes, times):
     medians = {kind: [statistics.median(run[i] for run in runs) for i in (0, 1)] for kind, runs in times.items()}
     alone = medians["alone"]
     for kind, (instantiate, launch) in medians.items():

@@ -81,6 +81,13 @@ class Machine:
                   if line.strip().startswith(prefix)]
         return sorted(set(found + cached))
 
+    def cupti(self):
+        """A libcupti for a program that takes any: this machine's own before the one brought along, which may be of
+        a later major version than the driver."""
+        folders = self.folders if self.simulated else TOOLKIT_FOLDERS + self.site_folders
+        own = [os.path.join(f, name) for name in ("libcupti.so.13", "libcupti.so.12") for f in folders]
+        return next((path for path in own if os.path.exists(path)), None) or self.place_of("libcupti.so.13")
+
     def place_of(self, name):
         return next((p for f in self.folders for p in [os.path.join(f, name)] if os.path.exists(p)), None)
 

@@ -36,15 +36,17 @@ def share(step, left, later, quick):
 
 
 def check():
-    """That the four commands have all steps, and end in time."""
+    """That the four commands have all steps, and end in time. ValueError where not."""
     for name, steps in COMMANDS.items():
-        parts, left = [], limit_of(steps) - RESERVE_S
+        there_is, parts = limit_of(steps) - RESERVE_S, []
         for i, step in enumerate(steps):
-            parts.append(share(step, left - sum(parts), steps[i + 1:], False))
-        assert sum(parts) <= left + 0.01, f"the steps of {name} have {sum(parts):.0f} s of {left:.0f}"
-        assert all(part + 0.01 >= step.SHARE_S for part, step in zip(parts, steps)), name
-        assert limit_of(steps) < COMMAND_LIMIT_S, f"{name} takes {limit_of(steps)} s"
-    assert {step for steps in COMMANDS.values() for step in steps} == set(STEPS)
+            parts.append(share(step, there_is - sum(parts), steps[i + 1:], False))
+        if sum(parts) > there_is + 0.01:
+            raise ValueError(f"the steps of command {name} share {sum(parts):.0f} s of {there_is}")
+        if limit_of(steps) >= COMMAND_LIMIT_S:
+            raise ValueError(f"command {name} takes {limit_of(steps)} s of {COMMAND_LIMIT_S}")
+    if {step for steps in COMMANDS.values() for step in steps} != set(STEPS):
+        raise ValueError("a step is in none of the commands")
 
 
 check()

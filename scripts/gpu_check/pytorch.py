@@ -111,7 +111,7 @@ def ahead(machine, clock, section):
     ended = under_kerncast(machine, command, database, clock, FIRST_S, machine.environment_as_found())
     section.file_text(f"$ kerncast run torch_ahead.py {seconds}\n{ended.out}{ended.err}")
     if ended.status:
-        raise Unusable(f"torch_ahead.py: {ended.how()}: {(ended.out + ended.err).strip()[-200:]}")
+        raise Unusable(f"torch_ahead.py: {ended.how()}: {ended.last_words()}")
     report = Report(machine, clock, database)
     why = report.objection(measured=False)
     section.judge(why and f"torch_ahead.py: {why}")

@@ -17,7 +17,7 @@ CATALOGUE = (
     ("F5-2000", "a graph of 2,000 nodes: instantiation and launch under kerncast", "at most 3 x those without", "graphs"),
     ("F5-10000", "a graph of 10,000 nodes: the same", "at most 3 x those without", "graphs"),
     ("F6", "do kernels of one stream overlap under programmatic dependent launch?", "yes", "facts"),
-    ("demo", "the demo under kerncast: the same output, and every launch matched?", "yes", "demo"),
+    ("demo-matched", "the demo under kerncast: the same output, and every launch matched?", "yes", "demo"),
     ("profiler-disabled", "PyTorch's profiler before the first CUDA call, KERNCAST_DISABLE=1: the kernels it saw",
      "as without kerncast", "pytorch"),
     ("profiler-off", "the same, KERNCAST_MEASURE=off", "as without kerncast", "pytorch"),
@@ -81,8 +81,15 @@ class Questions:
                 for name, question, expected, step in self.asked]
 
     def contradictions(self):
-        return [f"{name}: " + ", but ".join(f"{value} ({source})" for source, value in said.items())
-                for name, said in self.claims.items() if len(set(said.values())) > 1]
+        found = []
+        for name, said in self.claims.items():
+            by_value = {}
+            for source, value in said.items():
+                by_value.setdefault(value, []).append(source)
+            if len(by_value) > 1:
+                found.append(f"{name}: " + ", but ".join(f"{value} ({', '.join(sources)})"
+                                                         for value, sources in by_value.items()))
+        return found
 
     def summary(self):
         verdicts = [self.verdict(name) for name, _, _, _ in self.asked]

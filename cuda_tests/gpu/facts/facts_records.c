@@ -130,11 +130,19 @@ static void concurrency(void)
 	facts_say("timestamps", -1, "the closest two starts are %lld ns apart", (long long)step);
 }
 
+static void CUPTIAPI ignore(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	(void)unused;
+	(void)domain;
+	(void)id;
+	(void)data;
+}
+
 static void subscribers(void)
 {
 	__typeof__(&cuptiSubscribe_v2) subscribe_v2;
 	CUpti_SubscriberHandle other = NULL;
-	CUptiResult result = facts_cupti.cuptiSubscribe(&other, NULL, NULL);
+	CUptiResult result = facts_cupti.cuptiSubscribe(&other, ignore, NULL);
 	char name[256] = "";
 	CUpti_SubscriberParams params;
 
@@ -150,7 +158,7 @@ static void subscribers(void)
 	params.subscriberName = "facts";
 	params.oldSubscriberName = name;
 	params.oldSubscriberSize = sizeof(name);
-	result = subscribe_v2(&other, NULL, NULL, &params);
+	result = subscribe_v2(&other, ignore, NULL, &params);
 	facts_say("cuptiSubscribe_v2 names the first", -1, "error %d, \"%s\"", result, name);
 	if (result == CUPTI_SUCCESS)
 		facts_cupti.cuptiUnsubscribe(other);
