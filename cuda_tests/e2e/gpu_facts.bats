@@ -23,7 +23,7 @@ run_facts() {
 
 @test "facts need no CUDA runtime, and no driver to start with" {
 	equal "$(readelf -d "$facts" | grep -c 'NEEDED.*\(cudart\|libcuda\|cupti\)')" 0 "libraries of CUDA that it is linked to"
-	LD_LIBRARY_PATH= run_facts addresses
+	LD_LIBRARY_PATH='' run_facts addresses
 	within "$(<facts.status)" 0 1 "exit status"
 }
 

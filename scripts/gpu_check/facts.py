@@ -72,7 +72,8 @@ def ids(machine, clock, section, rows, question, domains):
     options = ["--domains", domains]
     records = Facts(machine, clock, section, rows, "records", *options, title=f"records, {domains}")
     one_id(section, question, "launch", records, "driver_launch_id")
-    section.claim("CUPTI measures kernels", f"facts, {domains}", "yes" if "driver_launch_id" in records.values else "no")
+    section.claim("CUPTI measures kernels", f"facts, {domains}",
+                  "yes" if "driver_launch_id" in records.values else "no")
     for claim, key in (("GPU", "device"), ("driver", "driver")):
         if key in records.values:
             section.claim(claim, f"facts, {domains}", records.values[key])
@@ -110,7 +111,7 @@ def static_runtime(machine, clock, section, rows):
     """A program with static cudart under kerncast: what kerncast knows of its kernels, and functions that it could
     hook by name only."""
     database = os.path.join(machine.scratch, "facts.db")
-    command = [machine.program(machine.static("demo-static")), "--rounds", "20"]
+    command = [machine.program(machine.static("demo-static")), "--rounds", "250"]
     ended = under_kerncast(machine, command, database, clock, PART_S, machine.environment())
     report = Report(machine, clock, database)
     section.row(rows, "kerncast", "hooks every function by its address", "info",
@@ -124,10 +125,13 @@ def static_runtime(machine, clock, section, rows):
         known_kernels(section, database)
 
 
+LAUNCHED = "SELECT mangled, code FROM kernel WHERE id IN (SELECT kernel FROM launch)"
+
+
 def known_kernels(section, database):
     with_file = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
-        kernels = with_file.execute("SELECT mangled, code FROM kernel WHERE id IN (SELECT kernel FROM launch)").fetchall()
+        kernels = with_file.execute(LAUNCHED).fetchall()
     except sqlite3.Error as error:
         section.ask_not("F3-static", f"the database: {error}")
         return
@@ -159,4 +163,5 @@ def dependent(machine, clock, section, rows):
     if overlaps.startswith(NOT_ASKED):
         section.ask_not("F6", overlaps[len(NOT_ASKED):])
     else:
-        section.answer("F6", "facts", f"{overlaps} pairs of {facts.get('dependent_kernels')} kernels", int(overlaps) > 0)
+        kernels = facts.get("dependent_kernels")
+        section.answer("F6", "facts", f"{overlaps} pairs of {kernels} kernels", int(overlaps) > 0)

@@ -147,7 +147,8 @@ class Results:
         lines += [f"{so_far}{self.verdict()}. Answers: {self.questions.summary()}.", ""]
         lines += [f"CONTRADICTION: {cell(text)}\n" for text in self.questions.contradictions()]
         if self.questions.asked:
-            lines += ([SIMULATED, ""] if simulated else []) + ["| | question | answer | | expected |", "|---|---|---|---|---|"]
+            lines += [SIMULATED, ""] if simulated else []
+            lines += ["| | question | answer | | expected |", "|---|---|---|---|---|"]
             lines += [f"| {' | '.join(cell(value) for value in row)} |" for row in self.questions.rows(self.sections)]
             lines.append("")
         lines += ["| step | result | seconds | remark |", "|---|---|---|---|"]
