@@ -88,6 +88,25 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	[[ $(runs "$(<files/child)") == no ]] || { echo "what it started is still there"; return 1; }
 }
 
+@test "gpu-check: stopped early, it says what it has, and that it has not finished" {
+	printf '#!/bin/bash\ntouch %q; sleep 300 & wait\n' "$PWD/begun" | with_program facts
+	mkdir -p build && ln -sfn "$PWD/files" build/gpu
+	"$root/scripts/gpu-check" --simulated --quick --build build --output out --limit 300 --steps environment,facts \
+		>check.out 2>check.err &
+	for _ in {1..600}; do
+		[[ ! -e begun ]] || break
+		sleep 0.1
+	done
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	cat check.out check.err
+	equal "$status" 1 "exit status"
+	equal "$(verdict environment)" passed environment
+	contains "$(<out/summary.md)" "UNFINISHED, so far: passed"
+	contains "$(<check.out)" "UNFINISHED, so far: passed"
+}
+
 @test "gpu-check: without its files it names the cure, and writes nothing" {
 	mkdir -p empty
 	check "$PWD/empty"
@@ -207,6 +226,23 @@ with_check() { # stdin: python that uses the modules of the check
 		assert lags_of(launches) == (2, [10, 15])
 		launches[3] = (40, 1, None, None)  # the second was not known before the end
 		assert lags_of(launches) == (2, [15])
+	END
+}
+
+@test "gpu-check: a step's added time against both goals" {
+	# ms. 4 % and 40 of 100 µs; 6 % and 60 of 100 µs; nothing to compare with
+	with_check <<-'END'
+		from gpu_check.cost import step_goals
+		class Section:
+		    def __init__(self): self.said = {}
+		    def answer(self, question, part, text, expected): self.said[question] = (text, bool(expected))
+		def goals(on, profiler=None):
+		    section, times = Section(), {"alone": 1.0, "measuring on": on}
+		    step_goals(section, dict(times, **({"PyTorch's profiler": profiler} if profiler else {})))
+		    return section.said
+		assert goals(1.04, 1.1) == {"step": ("4.0 % (40 µs)", True), "step-profiler": ("40 µs beside 100 µs", True)}
+		assert goals(1.06, 1.1) == {"step": ("6.0 % (60 µs)", False), "step-profiler": ("60 µs beside 100 µs", False)}
+		assert goals(0.99) == {"step": ("-1.0 % (-10 µs)", True)}
 	END
 }
 

@@ -81,7 +81,7 @@ run_facts() {
 	SIMCUDA_DEVICE=H200 run_facts dependent
 	equal "$(<facts.status)" 0 "exit status"
 	within "$(value dependent_overlaps)" 0 780 "overlaps of 40 kernels"
-	for wrong in "" "delivery --kernels 0" "records --domains none" "records --nodes 1x"; do
+	for wrong in "" "delivery --kernels 0" "delivery --buffer 64" "records --domains none" "records --nodes 1x"; do
 		run_facts $wrong
 		equal "$(<facts.status)" 2 "exit status of facts $wrong"
 	done

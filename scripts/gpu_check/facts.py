@@ -57,8 +57,8 @@ def cupti_of(machine, options):
 def run_step(machine, clock, section):
     rows = section.table("part", "fact", "", "seen")
     parts = (lambda: Facts(machine, clock, section, rows, "addresses"),
+             lambda: ids(machine, clock, section, rows, "F1", "driver"),  # decides about everything else
              lambda: ids(machine, clock, section, rows, "F0", "both"),
-             lambda: ids(machine, clock, section, rows, "F1", "driver"),
              lambda: handles(machine, clock, section, rows), lambda: static_runtime(machine, clock, section, rows),
              lambda: capture(machine, clock, section, rows), lambda: dependent(machine, clock, section, rows))
     for part in parts:
@@ -114,6 +114,7 @@ def static_runtime(machine, clock, section, rows):
     command = [machine.program(machine.static("demo-static")), "--rounds", "250"]
     ended = under_kerncast(machine, command, database, clock, PART_S, machine.environment())
     report = Report(machine, clock, database)
+    machine.results_database(database)
     section.row(rows, "kerncast", "hooks every function by its address", "info",
                 f"{report.count('routed_by_name')} of them by name, at addresses that are not exported")
     section.judge(f"demo: {ended.how()}" if ended.status else report.error)

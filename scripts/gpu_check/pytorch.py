@@ -113,6 +113,7 @@ def ahead(machine, clock, section):
     if ended.status:
         raise Unusable(f"torch_ahead.py: {ended.how()}: {ended.last_words()}")
     report = Report(machine, clock, database)
+    machine.results_database(database)
     why = report.objection(measured=False)
     section.judge(why and f"torch_ahead.py: {why}")
     if sqlite3 is None:

@@ -6,6 +6,7 @@ import subprocess
 import tarfile
 import time
 
+from .clock import stopped
 from .questions import Questions
 
 FILE_BYTES = 16_000_000
@@ -136,15 +137,15 @@ class Results:
     def verdict(self):
         skipped = sum(bool(section.skips) for section in self.sections)
         tail = f" ({skipped} steps left something out)" if skipped else ""
-        return (PASSED if self.passed() else FAILED) + tail
+        so_far = "" if self.finished else "UNFINISHED, so far: "
+        return so_far + (PASSED if self.passed() else FAILED) + tail
 
     def write_summary(self):
         simulated = self.machine.simulated
         lines = [f"# GPU check{', SIMULATED' if simulated else ''}: {self.machine.gpu or 'no GPU'}, {self.date}", ""]
         if simulated:
             lines += ["SIMULATED: all of this ran on a stand-in device. It says nothing about hardware.", ""]
-        so_far = "" if self.finished else "UNFINISHED, so far: "
-        lines += [f"{so_far}{self.verdict()}. Answers: {self.questions.summary()}.", ""]
+        lines += [f"{self.verdict()}. Answers: {self.questions.summary()}.", ""]
         lines += [f"CONTRADICTION: {cell(text)}\n" for text in self.questions.contradictions()]
         if self.questions.asked:
             lines += [SIMULATED, ""] if simulated else []
@@ -164,7 +165,7 @@ class Results:
         os.replace(path + ".new", path)
 
     def finish(self):
-        self.finished = True
+        self.finished = not stopped.is_set()
         self.pack()
         self.write_summary()
 

@@ -30,6 +30,8 @@ static const struct {
     {"dependent", facts_dependent, "programmatic dependent launch: kernels of one stream that overlap"},
 };
 
+#define BUFFER_LEAST_BYTES 1024 /* a few records */
+
 static int failures;
 
 static void line(const char *name, const char *verdict, const char *format, va_list args)
@@ -97,12 +99,12 @@ static _Noreturn void usage(const char *program)
 	exit(2);
 }
 
-static uint64_t number(const char *text, const char *program)
+static uint64_t number(const char *text, uint64_t least, const char *program)
 {
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
 
-	if (!*text || *end || !value || value > 1000000000)
+	if (!*text || *end || value < least || value > 1000000000)
 		usage(program);
 	return value;
 }
@@ -130,19 +132,19 @@ static void parse(struct facts_options *o, int argc, char **argv)
 			o->cudart = optarg;
 			break;
 		case 'b':
-			o->buffer_bytes = number(optarg, argv[0]);
+			o->buffer_bytes = number(optarg, BUFFER_LEAST_BYTES, argv[0]);
 			break;
 		case 'k':
-			o->kernels = (int)number(optarg, argv[0]);
+			o->kernels = (int)number(optarg, 1, argv[0]);
 			break;
 		case 's':
-			o->short_ns = number(optarg, argv[0]) * 1000;
+			o->short_ns = number(optarg, 1, argv[0]) * 1000;
 			break;
 		case 'l':
-			o->long_ns = number(optarg, argv[0]) * 1000000;
+			o->long_ns = number(optarg, 1, argv[0]) * 1000000;
 			break;
 		case 'n':
-			o->nodes = (int)number(optarg, argv[0]);
+			o->nodes = (int)number(optarg, 1, argv[0]);
 			break;
 		default:
 			usage(argv[0]);
