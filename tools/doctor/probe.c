@@ -401,11 +401,18 @@ static void judge_cupti(struct kc_diagnosis *d, const struct findings *f)
 	} else if (f->result) {
 		kc_check_add(d, KC_LEVEL_PROBLEM, "CUPTI", "set KERNCAST_CUPTI to another libcupti.so",
 			     "%s does not report its version", f->library);
-	} else if (d->driver_version && cuda > d->driver_version) {
+	} else if (d->driver_version && cuda / CUDA_VERSION_UNIT > d->driver_version / CUDA_VERSION_UNIT) {
 		kc_check_add(d, KC_LEVEL_PROBLEM, "CUPTI",
 			     "set KERNCAST_CUPTI to a libcupti.so of the driver's CUDA version, or update the driver",
 			     "%s is from CUDA %d.%d, newer than the driver, and will not start", f->library,
 			     cuda / CUDA_VERSION_UNIT, cuda % CUDA_VERSION_UNIT / 10);
+	} else if (d->driver_version && cuda > d->driver_version) {
+		/* NVIDIA promises minor version compatibility of toolkits, and does not name CUPTI there. */
+		kc_check_add(d, KC_LEVEL_WARNING, "CUPTI",
+			     "if nothing is measured, set KERNCAST_CUPTI to a libcupti.so of the driver's CUDA version",
+			     "%s is from CUDA %d.%d, newer than the driver (CUDA %d.%d), and may not start", f->library,
+			     cuda / CUDA_VERSION_UNIT, cuda % CUDA_VERSION_UNIT / 10,
+			     d->driver_version / CUDA_VERSION_UNIT, d->driver_version % CUDA_VERSION_UNIT / 10);
 	} else {
 		kc_check_add(d, KC_LEVEL_OK, "CUPTI", "", "%s, version %d (CUDA %d.%d)", f->library, f->version,
 			     cuda / CUDA_VERSION_UNIT, cuda % CUDA_VERSION_UNIT / 10);
