@@ -46,3 +46,16 @@ abi=$build/awkward/newer_abi
 	keep shimmed env LD_PRELOAD="$build/awkward/resolver.so:$library" "$abi" 12000
 	same plain shimmed
 }
+
+@test "a look-up in the whole process finds the driver where it would without kerncast" {
+	local asks='#include <dlfcn.h>
+		#include <stdio.h>
+		int main(void) { puts(dlsym(RTLD_DEFAULT, "cuLaunchKernel") ? "found" : "not found"); return 0; }'
+	gcc -shared -fPIC -D_GNU_SOURCE -o linked.so -x c - -x none -Wl,--no-as-needed "$simcuda/libcuda.so" <<<"$asks"
+	gcc -shared -fPIC -D_GNU_SOURCE -o unlinked.so -x c - <<<"$asks"
+	# Libraries opened RTLD_LOCAL: the first brings the driver in for itself, not for the second.
+	keep plain "$build/doors/open" plain ./linked.so -- plain ./unlinked.so
+	keep shimmed preloaded "$build/doors/open" plain ./linked.so -- plain ./unlinked.so
+	equal "$(<plain.out)" $'found\nnot found' "without kerncast"
+	same plain shimmed
+}
