@@ -148,6 +148,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk
 -include cuda_tests/awkward/awkward.mk
+-include cuda_tests/real_driver/real_driver.mk
 
 # What starts no thread shows ThreadSanitizer nothing.
 SINGLE_THREADED := $(filter $(BUILD)/predictor/% $(BUILD)/tools/tune/%,$(TESTS)) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
