@@ -1,6 +1,6 @@
 # kerncast. Targets: those with ## behind them, which `make help` lists.
 # Variables: CC=clang, SAN=address,undefined or SAN=thread (unit tests), OPT,
-# CUDA (toolkit folder), PREFIX and DESTDIR (install). A compiler other than gcc
+# CUDA (toolkit folder), PREFIX and DESTDIR (install), CLIENTS (make clients). A compiler other than gcc
 # and a sanitizer have build folders of their own, below build/.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -197,6 +197,10 @@ test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
+clients: ## numba, Triton, cuda.core, cuda.bindings under kerncast, from PyPI; CLIENTS=all: PyTorch, JAX, PyCUDA too
+	@scripts/setup --all
+	@$(AGAIN) all $(SIMCUDA_LIBS)
+	@scripts/clients --build $(BUILD) $(CLIENTS)
 mutants: ## changes constants one at a time: do tests notice? Half an hour or more
 	@scripts/setup
 	@$(AGAIN) unit-tests run-programs
@@ -270,5 +274,5 @@ clean: ## removes what was built; build/cuda stays
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
-.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test mutants bench sanitize lint \
+.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test clients mutants bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean

@@ -93,6 +93,7 @@ enum sim_magic {
 	SIM_GRAPH = 0x67726170,
 	SIM_GRAPH_EXEC = 0x65786563,
 	SIM_NODE = 0x6e6f6465,
+	SIM_USER_OBJECT = 0x75736572,
 };
 
 struct CUctx_st {

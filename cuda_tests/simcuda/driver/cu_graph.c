@@ -156,6 +156,7 @@ void sim_graph_free(CUgraph graph)
 	notify_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph);
 	for (i = 0; i < graph->nodes; i++)
 		node_release(graph->node[i]);
+	sim_references_drop(graph);
 	free(graph->node);
 	graph->magic = 0;
 	free(graph);
@@ -177,6 +178,10 @@ CUgraph sim_graph_copy(CUgraph graph)
 	if (!copy)
 		return NULL;
 	copy->original = graph;
+	if (!sim_references_copy(copy, graph)) {
+		sim_graph_free(copy);
+		return NULL;
+	}
 	number_nodes(graph);
 	for (i = 0; i < graph->nodes; i++) {
 		CUgraphNode node = add_blank(copy, graph->node[i]->type);

@@ -38,6 +38,7 @@ struct CUgraph_st {
 	int owned; /* owned by a child node or an executable graph */
 	size_t nodes, room;
 	struct CUgraphNode_st **node;
+	struct sim_reference *references; /* to user objects */
 };
 
 struct CUgraphExec_st {
@@ -78,5 +79,9 @@ CUresult sim_node_set_any(CUgraphNode node, const CUgraphNodeParams *params);
 CUresult sim_node_set_work(CUgraphNode node, const struct sim_work *work);     /* as captured; not kernels */
 int sim_node_copy_contents(CUgraphNode to, const struct CUgraphNode_st *from); /* 1: copied */
 void sim_node_drop_contents(CUgraphNode node);
+
+/* cu_user_object.c. A copy holds as many references as its original, an executable graph's included. */
+int sim_references_copy(CUgraph to, const struct CUgraph_st *from); /* 1: copied */
+void sim_references_drop(CUgraph graph);
 
 #endif
