@@ -14,7 +14,12 @@ $(SIMCUDA)/driver/errors_table.h: cuda_tests/simcuda/driver/driver_errors.awk $(
 $(SIMCUDA)/driver/resolve_table.h: cuda_tests/simcuda/driver/driver_table.awk $(SIMCUDA_DRIVER_OBJ)
 	nm $(SIMCUDA_DRIVER_OBJ) > $(@D)/names.txt
 	awk -f $< $(CUDA)/include/cudaTypedefs.h $(CUDA)/include/cudaProfilerTypedefs.h $(@D)/names.txt > $@.new && mv $@.new $@
+$(SIMCUDA)/driver/unsupported_table.h: $(addprefix cuda_tests/simcuda/driver/,driver_unsupported.awk unsupported.txt) \
+  $(CUDA)/include/cuda.h
+	@mkdir -p $(@D)
+	awk -f $^ > $@.new && mv $@.new $@
 $(SIMCUDA)/driver/cu_error.o: $(SIMCUDA)/driver/errors_table.h
+$(SIMCUDA)/driver/cu_unsupported.o: $(SIMCUDA)/driver/unsupported_table.h
 $(SIMCUDA)/driver/cu_resolve.o: $(SIMCUDA)/driver/resolve_table.h
 $(SIMCUDA_DRIVER_OBJ) $(SIMCUDA)/driver/cu_resolve.o: $(SIMCUDA)/%.o: cuda_tests/simcuda/%.c
 	@mkdir -p $(@D)

@@ -135,3 +135,46 @@ cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned
 	CUDART_BEGIN(cudaGraphDebugDotPrint, CUDART_DRIVER);
 	CUDART_END(cudart__driver()->cuGraphDebugDotPrint(graph, path, flags));
 }
+
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *object, void *data, cudaHostFn_t destroy, unsigned count,
+				 unsigned flags)
+{
+	CUDART_BEGIN(cudaUserObjectCreate, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuUserObjectCreate(object, data, destroy, count, flags));
+}
+
+cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count)
+{
+	CUDART_BEGIN(cudaUserObjectRetain, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuUserObjectRetain(object, count));
+}
+
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count)
+{
+	CUDART_BEGIN(cudaUserObjectRelease, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuUserObjectRelease(object, count));
+}
+
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags)
+{
+	CUDART_BEGIN(cudaGraphRetainUserObject, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuGraphRetainUserObject(graph, object, count, flags));
+}
+
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count)
+{
+	CUDART_BEGIN(cudaGraphReleaseUserObject, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuGraphReleaseUserObject(graph, object, count));
+}
+
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void *value)
+{
+	CUDART_BEGIN(cudaDeviceGetGraphMemAttribute, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuDeviceGetGraphMemAttribute(device, (CUgraphMem_attribute)attribute, value));
+}
+
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void *value)
+{
+	CUDART_BEGIN(cudaDeviceSetGraphMemAttribute, CUDART_DRIVER);
+	CUDART_END(cudart__driver()->cuDeviceSetGraphMemAttribute(device, (CUgraphMem_attribute)attribute, value));
+}

@@ -200,3 +200,10 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 	CUDART_BEGIN(cudaDeviceSetMemPool, CUDART_DRIVER);
 	CUDART_END(cudart__driver()->cuDeviceSetMemPool(device, pool));
 }
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count)
+{
+	_Static_assert(sizeof(*access) == sizeof(CUmemAccessDesc), "descriptions of access differ");
+	CUDART_BEGIN(cudaMemPoolSetAccess, CUDART_CONTEXT);
+	CUDART_END(cudart__driver()->cuMemPoolSetAccess(pool, (const CUmemAccessDesc *)access, count));
+}

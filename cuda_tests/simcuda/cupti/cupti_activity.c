@@ -35,6 +35,10 @@ static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)
 	if (enable && incompatible(kind))
 		return CUPTI_ERROR_NOT_COMPATIBLE;
 	cupti__self.kind_enabled[kind] = enable;
+	if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
+		cupti__record_calls(SIMCUDA_DRIVER, enable);
+	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+		cupti__record_calls(SIMCUDA_RUNTIME, enable);
 	collect_enabled();
 	return CUPTI_SUCCESS;
 }
@@ -113,6 +117,13 @@ CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable)
 	return CUPTI_SUCCESS;
 }
 
+/* Events have no records here that could carry their time. */
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
+{
+	(void)enable;
+	return cupti__result(cupti__attach());
+}
+
 CUptiResult cuptiFinalize(void)
 {
 	CUptiResult result = cupti__attach();
@@ -121,6 +132,8 @@ CUptiResult cuptiFinalize(void)
 		return cupti__result(result);
 	for (int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
 		cupti__self.kind_enabled[kind] = 0;
+	cupti__record_calls(SIMCUDA_DRIVER, false);
+	cupti__record_calls(SIMCUDA_RUNTIME, false);
 	if (cupti__self.subscriber)
 		cuptiUnsubscribe(cupti__self.subscriber);
 	cupti__return_buffers(CUPTI_DUE_ALL);

@@ -57,13 +57,46 @@ static void put_call(const struct simcuda_call *call, uint64_t entered)
 	cupti__put(cupti__thread(), &record, sizeof(record), NULL);
 }
 
-static void enter(void)
+/* By domain: whether calls of a callback id get a record. */
+static _Atomic uint8_t recorded[SIMCUDA_RUNTIME + 1][CUPTI_CBIDS_MAX];
+
+void cupti__record_calls(enum simcuda_domain domain, bool enable)
+{
+	for (size_t id = 0; id < CUPTI_CBIDS_MAX; id++)
+		atomic_store_explicit(&recorded[domain][id], enable, memory_order_relaxed);
+}
+
+static CUptiResult record_call(enum simcuda_domain domain, CUpti_CallbackId id, bool enable)
+{
+	CUptiResult result = cupti__attach();
+
+	if (!result && (!id || id >= CUPTI_CBIDS_MAX))
+		result = CUPTI_ERROR_INVALID_PARAMETER;
+	if (!result)
+		atomic_store_explicit(&recorded[domain][id], enable, memory_order_relaxed);
+	return cupti__result(result);
+}
+
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, uint8_t enable)
+{
+	return record_call(SIMCUDA_DRIVER, id, enable);
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable)
+{
+	return record_call(SIMCUDA_RUNTIME, id, enable);
+}
+
+static bool is_recorded(const struct simcuda_call *call)
+{
+	return call->cbid < CUPTI_CBIDS_MAX &&
+	       atomic_load_explicit(&recorded[call->domain][call->cbid], memory_order_relaxed);
+}
+
+static void enter(const struct simcuda_call *call)
 {
 	if (thread.depth < CALLS_NESTED)
-		thread.entered[thread.depth] =
-		    cupti__enabled(CUPTI_ACTIVITY_KIND_DRIVER) || cupti__enabled(CUPTI_ACTIVITY_KIND_RUNTIME)
-			? cupti__now()
-			: 0;
+		thread.entered[thread.depth] = is_recorded(call) ? cupti__now() : 0;
 	thread.depth++;
 }
 
@@ -75,7 +108,7 @@ static void leave(const struct simcuda_call *call)
 	if (!thread.depth || --thread.depth >= CALLS_NESTED)
 		return;
 	entered = thread.entered[thread.depth];
-	if (entered && cupti__enabled(kind_of(call)))
+	if (entered && is_recorded(call))
 		put_call(call, entered);
 }
 
@@ -83,7 +116,7 @@ void cupti__on_api(void *user, struct simcuda_call *call, int leaving)
 {
 	(void)user;
 	if (!leaving)
-		enter();
+		enter(call);
 	cupti__call_back(call, leaving);
 	if (leaving)
 		leave(call);

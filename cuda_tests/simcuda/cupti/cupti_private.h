@@ -114,6 +114,7 @@ void cupti__call_back(struct simcuda_call *call, bool leaving);
 
 /* cupti_api_record.c: records of API calls, with the external ids of their thread. */
 void cupti__on_api(void *user, struct simcuda_call *call, int leaving);
+void cupti__record_calls(enum simcuda_domain domain, bool enable);
 
 /* cupti_activity.c */
 bool cupti__per_thread(void); /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER */

@@ -170,6 +170,58 @@ static void test_clocks(void **state)
 	client_run_case(use_default_clock, NULL);
 }
 
+static struct {
+	uint8_t room[8192];
+	int memsets, waits; /* records of cuMemsetD8Async and cuCtxSynchronize */
+} calls;
+
+static void give_room(uint8_t **bytes, size_t *size, size_t *max_records)
+{
+	*bytes = calls.room;
+	*size = sizeof(calls.room);
+	*max_records = 0;
+}
+
+static void count_calls(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
+{
+	CUpti_Activity *record = NULL;
+
+	(void)context, (void)stream, (void)size;
+	while (!cuptiActivityGetNextRecord(bytes, valid, &record)) {
+		CUpti_CallbackId id = ((const CUpti_ActivityAPI *)record)->cbid;
+
+		check(record->kind == CUPTI_ACTIVITY_KIND_DRIVER);
+		calls.memsets += id == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async;
+		calls.waits += id == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize;
+	}
+}
+
+/* As the comments on cuptiActivityEnableDriverApi() in cupti_activity.h have it. */
+static void record_some_calls(void)
+{
+	client_attach(100 * RECORD_BYTES, 0);
+	check(!cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMSET));
+	check(!cuptiActivityRegisterCallbacks(give_room, count_calls));
+	check(!cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, 1)); /* without the kind */
+	client_set_memory(3);
+	check(!cuptiActivityFlushAll(0) && calls.memsets == 3 && calls.waits == 0);
+	check(!cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER)); /* overrides */
+	client_set_memory(3);
+	check(!cuptiActivityFlushAll(0) && calls.memsets == 6 && calls.waits == 1);
+	check(!cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, 0));
+	client_set_memory(3);
+	check(!cuptiActivityFlushAll(0) && calls.memsets == 6 && calls.waits == 2);
+	check(!cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
+	client_set_memory(3);
+	check(!cuptiActivityFlushAll(0) && calls.memsets == 6 && calls.waits == 2);
+}
+
+static void test_records_of_some_calls(void **state)
+{
+	(void)state;
+	client_run_case(record_some_calls, NULL);
+}
+
 static void misuse(void)
 {
 	uint64_t last;
@@ -198,6 +250,7 @@ int main(void)
 	    cmocka_unit_test(test_faults),
 	    cmocka_unit_test(test_one_subscriber),
 	    cmocka_unit_test(test_clocks),
+	    cmocka_unit_test(test_records_of_some_calls),
 	    cmocka_unit_test(test_misuse),
 	};
 

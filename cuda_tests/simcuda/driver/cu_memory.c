@@ -215,3 +215,37 @@ SIM_API(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attribute
 	pool_attribute(pool, attribute, value, 0))
 SIM_API(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value),
 	pool_attribute(pool, attribute, value, 1))
+
+/* What is allocated here is memory of the host, which every simulated device may access. */
+static CUresult pool_access(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
+{
+	size_t i;
+
+	if (!pool || !access || !count)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (i = 0; i < count; i++) {
+		if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+			return CUDA_ERROR_INVALID_VALUE;
+		if (!sim_device_get(access[i].location.id))
+			return CUDA_ERROR_INVALID_DEVICE;
+	}
+	return CUDA_SUCCESS;
+}
+SIM_API(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *access, size_t count),
+	pool_access(pool, access, count))
+
+/* No node of a graph allocates memory here, so none is used; setting a high-water mark to 0 changes nothing. */
+static CUresult graph_memory(CUdevice device, CUgraphMem_attribute attribute, void *value, int set)
+{
+	if (!sim_device_get(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (!value || (unsigned)attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!set)
+		*(cuuint64_t *)value = 0;
+	return CUDA_SUCCESS;
+}
+SIM_API(cuDeviceGetGraphMemAttribute, (CUdevice device, CUgraphMem_attribute attribute, void *value),
+	graph_memory(device, attribute, value, 0))
+SIM_API(cuDeviceSetGraphMemAttribute, (CUdevice device, CUgraphMem_attribute attribute, void *value),
+	graph_memory(device, attribute, value, 1))
