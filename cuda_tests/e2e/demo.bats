@@ -119,3 +119,10 @@ everything_holds() {
 	run "$kerncast" report
 	contains "$output" "measured"
 }
+
+@test "copies and memsets of nothing are no transfers" {
+	unchanged_under_run "$build/awkward/transfers" 40 empty
+	equal "$(counted copies)+$(counted memsets)" 20+20 "the driver's count"
+	equal "$(report '$.ledger.transfers')" 40 transfers
+	equal "$(report '$.ledger.transfers_measured')" 40 measured
+}

@@ -30,7 +30,8 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	uint64_t known;
 	int64_t now;
 
-	if (t->depth || !kc__admitted() || kc__capturing(handle, per_thread))
+	/* Of 0 bytes the driver makes no work, and CUPTI no record. */
+	if (!bytes || t->depth || !kc__admitted() || kc__capturing(handle, per_thread))
 		return false;
 	call->saved_errno = errno;
 	t->depth = 1;
