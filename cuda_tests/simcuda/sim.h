@@ -94,6 +94,7 @@ enum sim_magic {
 	SIM_GRAPH_EXEC = 0x65786563,
 	SIM_NODE = 0x6e6f6465,
 	SIM_USER_OBJECT = 0x75736572,
+	SIM_MEMORY = 0x6d656d6f,
 };
 
 struct CUctx_st {
@@ -354,16 +355,27 @@ CUresult sim_stream_do_and_wait(CUstream stream, const struct sim_work *work);
 CUresult sim_stream_wait(CUstream stream);
 
 /* heap.c */
+enum sim_range_owner {
+	SIM_RANGE_OF_DRIVER,      /* allocated by the driver, which frees it */
+	SIM_RANGE_OF_APPLICATION, /* the application's own memory, registered */
+	SIM_RANGE_MAPPED,         /* by cuMemMap */
+};
+
 struct sim_range {
 	uint8_t *base;
 	size_t bytes;
 	uint32_t kind; /* CUpti_ActivityMemoryKind */
 	uint32_t flags;
-	struct CUctx_st *context;
+	struct CUctx_st *context; /* null: of no context, SIM_RANGE_MAPPED */
 	uint32_t device;
 	uint64_t id;
-	int mapped, foreign; /* mapped by this driver; registered memory of the application */
+	int mapped; /* by the heap, with mmap */
+	enum sim_range_owner owner;
 };
+int sim_range_add(const struct sim_range *range); /* 1: added; its id is set here */
+/* 1: removed, the one that begins at base and has this owner. */
+int sim_range_remove(const void *base, struct sim_range *range, enum sim_range_owner owner);
+int sim_heap_reserve(struct sim_device *device, size_t bytes);  /* 1: counted as used, 0: too many */
 int sim_range_of(const void *pointer, struct sim_range *range); /* 1: found */
 uint32_t sim_memory_kind(const void *pointer, uint32_t *device);
 CUresult sim_allocate(CUdeviceptr *address, size_t bytes, uint32_t kind, uint32_t flags);

@@ -184,6 +184,10 @@ typedef void simcuda_api_leave_fn(struct simcuda_call *call, int result);
 const struct simcuda_faults *simcuda_faults(void);
 typedef const struct simcuda_faults *simcuda_faults_fn(void);
 
+/* How many devices SIMCUDA_DEVICE names, as known before cuInit as after it. */
+unsigned simcuda_device_count(void);
+typedef unsigned simcuda_device_count_fn(void);
+
 /* The ids that activities carry; 0 for an invalid handle. stream may be
  * null or one of the CU_STREAM_ handles, which mean a stream of this context. */
 uint32_t simcuda_context_id(void *context);

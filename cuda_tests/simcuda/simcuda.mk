@@ -34,6 +34,17 @@ $(SIMCUDA)/libcuda.so: $(SIMCUDA)/libcuda.so.1
 $(SIMCUDA)/scheduler_test: cuda_tests/simcuda/gpu/scheduler_test.c $(SIMCUDA)/gpu/scheduler.o
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka -ljansson $(LDFLAGS)
 
+# --- libnvidia-ml.so.1 and libcudnn.so.9
+SIMCUDA_COMPANIONS := $(addprefix $(SIMCUDA)/,libnvidia-ml.so.1 libcudnn.so.9)
+SIMCUDA_LIBS += $(SIMCUDA_COMPANIONS)
+$(SIMCUDA)/companions/%.o: cuda_tests/simcuda/companions/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+$(SIMCUDA)/libnvidia-ml.so.1: $(SIMCUDA)/companions/nvml.o
+$(SIMCUDA)/libcudnn.so.9: $(SIMCUDA)/companions/cudnn.o
+$(SIMCUDA_COMPANIONS):
+	$(CC) -shared -o $@ $^ -ldl -Wl,-soname,$(@F) -Wl,-z,defs $(LDFLAGS)
+
 # CUPTI's headers: with the others, or in a folder of their own, as the toolkit's packager chose
 SIMCUDA_CUPTI_INC := $(patsubst %/cupti_result.h,%,$(firstword $(wildcard \
   $(CUDA)/include/cupti_result.h $(CUDA)/extras/CUPTI/include/cupti_result.h)))

@@ -55,12 +55,28 @@ static void device_init(struct sim_device *device, int ordinal, const struct sim
 	sm_device_init(&device->sms, &limits);
 }
 
-static CUresult devices_init(void)
+static const char *device_keys(void)
 {
 	const char *keys = getenv("SIMCUDA_DEVICE");
+
+	return keys && *keys ? keys : "A100";
+}
+
+unsigned simcuda_device_count(void)
+{
+	const char *key = device_keys();
+	unsigned count = 1;
+
+	while ((key = strchr(key, ',')) && *++key)
+		count++;
+	return count < SIM_DEVICES_MAX ? count : SIM_DEVICES_MAX;
+}
+
+static CUresult devices_init(void)
+{
+	const char *keys = device_keys();
 	const struct sim_preset *preset;
 
-	keys = keys && *keys ? keys : "A100";
 	while (keys && sim.devices < SIM_DEVICES_MAX) {
 		size_t length = strcspn(keys, ",");
 
@@ -326,6 +342,7 @@ static int common_attribute(CUdevice_attribute attribute)
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
 	case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
 	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+	case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
 		return 1;
 	default:
 		return 0;

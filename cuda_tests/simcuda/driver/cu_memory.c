@@ -54,7 +54,7 @@ static CUresult release(const void *pointer)
 
 	if (!pointer)
 		return CUDA_SUCCESS;
-	if (!sim_range_of(pointer, &range) || range.base != pointer || range.foreign)
+	if (!sim_range_of(pointer, &range) || range.base != pointer || range.owner)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (range.context->magic == SIM_CONTEXT)
 		sim_context_wait(range.context);

@@ -48,7 +48,7 @@ static int fits(const uint8_t *first, size_t bytes)
 {
 	struct sim_range range;
 
-	if (!bytes || !sim_range_of(first, &range) || range.foreign)
+	if (!bytes || !sim_range_of(first, &range) || range.owner != SIM_RANGE_OF_DRIVER)
 		return 1;
 	return bytes <= range.bytes - (size_t)(first - range.base);
 }

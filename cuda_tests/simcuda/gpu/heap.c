@@ -69,7 +69,7 @@ uint32_t sim_memory_kind(const void *pointer, uint32_t *device)
 	return range.kind;
 }
 
-static int insert(const struct sim_range *range)
+int sim_range_add(const struct sim_range *range)
 {
 	size_t at;
 
@@ -94,15 +94,14 @@ static int insert(const struct sim_range *range)
 	return 1;
 }
 
-/* Removes the range that begins at the pointer and satisfies the test. */
-static int take_out(const void *base, struct sim_range *range, int foreign)
+int sim_range_remove(const void *base, struct sim_range *range, enum sim_range_owner owner)
 {
 	struct sim_range *found;
 	int ok;
 
 	pthread_rwlock_wrlock(&heap.lock);
 	found = find(base);
-	ok = found && found->base == base && found->foreign == foreign;
+	ok = found && found->base == base && found->owner == owner;
 	if (ok) {
 		size_t i = found - heap.range;
 
@@ -138,7 +137,7 @@ static int counts(uint32_t kind)
 	return kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE || kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
 }
 
-static int reserve(struct sim_device *device, size_t bytes)
+int sim_heap_reserve(struct sim_device *device, size_t bytes)
 {
 	if (atomic_fetch_add(&device->memory_used, bytes) + bytes <= device->preset->memory_bytes)
 		return 1;
@@ -157,10 +156,10 @@ CUresult sim_allocate(CUdeviceptr *address, size_t bytes, uint32_t kind, uint32_
 		return CUDA_ERROR_INVALID_CONTEXT;
 	range.device = context->device->ordinal;
 	if (sim_fault_oom() || bytes > context->device->preset->memory_bytes ||
-	    (counts(kind) && !reserve(context->device, bytes)))
+	    (counts(kind) && !sim_heap_reserve(context->device, bytes)))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	range.base = get_memory(bytes, &range.mapped);
-	if (range.base && insert(&range)) {
+	if (range.base && sim_range_add(&range)) {
 		*address = (CUdeviceptr)(uintptr_t)range.base;
 		return CUDA_SUCCESS;
 	}
@@ -175,7 +174,7 @@ CUresult sim_deallocate(const void *pointer)
 {
 	struct sim_range range;
 
-	if (!take_out(pointer, &range, 0))
+	if (!sim_range_remove(pointer, &range, SIM_RANGE_OF_DRIVER))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (counts(range.kind))
 		atomic_fetch_sub(&sim.device[range.device].memory_used, range.bytes);
@@ -190,7 +189,7 @@ static CUresult host_register(void *pointer, size_t bytes, unsigned flags)
 				  .kind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
 				  .flags = flags,
 				  .context = sim_context(),
-				  .foreign = 1};
+				  .owner = SIM_RANGE_OF_APPLICATION};
 	struct sim_range other;
 
 	if (!range.context)
@@ -200,7 +199,7 @@ static CUresult host_register(void *pointer, size_t bytes, unsigned flags)
 	if (sim_range_of(pointer, &other))
 		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	range.device = range.context->device->ordinal;
-	return insert(&range) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return sim_range_add(&range) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 SIM_API(cuMemHostRegister_v2, (void *pointer, size_t bytes, unsigned int flags), host_register(pointer, bytes, flags))
 
@@ -208,7 +207,8 @@ static CUresult host_unregister(const void *pointer)
 {
 	struct sim_range range;
 
-	return take_out(pointer, &range, 1) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	return sim_range_remove(pointer, &range, SIM_RANGE_OF_APPLICATION) ? CUDA_SUCCESS
+									   : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 SIM_API(cuMemHostUnregister, (void *pointer), host_unregister(pointer))
 
