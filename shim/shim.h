@@ -319,11 +319,9 @@ struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 void kc__tables_say_full(void); /* worker */
 
 /* functions.c */
-void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container);
-void kc__handle_code_set(const void *handle, struct kc__code *code); /* tables_lock held */
-void kc__handle_gone(const void *handle); /* before the unload: its address may be a function's next */
-/* Asks the driver: at most KC__PARAMETERS_MAX. false: it cannot tell. */
-bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count);
+/* Asks the driver: at most KC__PARAMETERS_MAX. as_kernel: where nothing else tells, the handle is a CUkernel. false: it
+ * cannot tell, or there is none. */
+bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, uint32_t *count);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
 struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 				   const struct kc__given *given);

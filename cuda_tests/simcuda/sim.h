@@ -86,6 +86,7 @@ struct sim_device {
 
 enum sim_magic {
 	SIM_KERNEL = 0x6b65726e,
+	SIM_FUNCTION = 0x66756e63,
 	SIM_STREAM = 0x73747265,
 	SIM_EVENT = 0x6576656e,
 	SIM_CONTEXT = 0x63747874,
@@ -147,8 +148,15 @@ struct sim_legacy { /* set by cuFuncSet* and cuParamSet* for cuLaunch and cuLaun
 	uint8_t params[1024];
 };
 
+/* A kernel has two handles: a CUkernel points to sim_kernel, a CUfunction to this part of it. */
+struct sim_function {
+	uint32_t magic;
+	struct sim_kernel *kernel;
+};
+
 struct sim_kernel {
 	uint32_t magic;
+	struct sim_function function;
 	char *name;
 	struct CUmod_st *module;
 	uint32_t registers, static_shared_bytes, local_bytes;
@@ -202,6 +210,7 @@ enum sim_kind {
 
 struct sim_launch {
 	struct sim_kernel *kernel;
+	int by_kernel; /* given as a CUkernel */
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t dynamic_shared_bytes;
 	uint32_t cooperative;
@@ -314,6 +323,16 @@ struct simcuda_sink *sim_sink(void);
 #define TOLD(...) {__VA_ARGS__}
 /* clang-format on */
 
+/* The same work by a name that no tool knows, without callbacks: as where NVIDIA's runtime calls the driver through
+ * private tables (SIMCUDA_LOADS=private). */
+#define SIM_PRIVATE(name, arguments, work)                                                                             \
+	__attribute__((visibility("default"))) CUresult simcuda_private_##name arguments;                              \
+	CUresult simcuda_private_##name arguments                                                                      \
+	{                                                                                                              \
+		CUresult result_ = sim_usable();                                                                       \
+		return result_ ? result_ : (work);                                                                     \
+	}
+
 /* A function and its per-thread twin, name_ptsz or name_ptds. */
 #define SIM_API_PTSZ(name, arguments, work)                                                                            \
 	SIM_API_AS(name, arguments, 0, work)                                                                           \
@@ -389,7 +408,10 @@ CUresult sim_copy_work(struct sim_work *work, const CUDA_MEMCPY3D *box);
 CUresult sim_fill_work(struct sim_work *work, const CUDA_MEMSET_NODE_PARAMS *params);
 
 /* cu_function.c */
-struct sim_kernel *sim_kernel_of(const void *handle); /* CUfunction or CUkernel, null if neither */
+/* The kernel behind a handle; null: it is not of that kind. */
+struct sim_kernel *sim_kernel_of_function(CUfunction function);
+struct sim_kernel *sim_kernel_of_kernel(CUkernel kernel);
+struct sim_kernel *sim_kernel_of(const void *handle); /* of either */
 /* Returns blocks per SM; 0: the kernel cannot run. need may be null. */
 uint32_t sim_occupancy(const struct sim_preset *preset, const struct sim_kernel *kernel, uint32_t threads,
 		       uint32_t dynamic_shared_bytes, struct sm_resources *need);

@@ -72,7 +72,7 @@ static CUresult get_nodes(CUgraph graph, CUgraphNode **nodes, size_t *count)
 }
 
 /* A copy, as the application may free or change the list that it passed. */
-static void set_arguments(struct node *node, bool is_kernel, const struct kc__given *given)
+static void set_arguments(struct node *node, bool as_kernel, const struct kc__given *given)
 {
 	struct kc__parameter at[KC__PARAMETERS_MAX];
 	struct kc__parameters parameters = {.at = at};
@@ -80,7 +80,7 @@ static void set_arguments(struct node *node, bool is_kernel, const struct kc__gi
 
 	free(node->arguments);
 	node->arguments = NULL;
-	parameters.known = kc__ask_parameters(node->function, is_kernel, at, &parameters.count);
+	parameters.known = kc__ask_parameters(node->function, as_kernel, at, &parameters.count);
 	node->argument_bytes = kc__arguments_pack(&parameters, given, block, sizeof(block));
 	if (node->argument_bytes && (node->arguments = malloc(node->argument_bytes)))
 		memcpy(node->arguments, block, node->argument_bytes);

@@ -106,10 +106,10 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
 	return NULL;
 }
 
-bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count)
+bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, uint32_t *count)
 {
 	(void)f;
-	(void)is_kernel;
+	(void)as_kernel;
 	(void)at;
 	*count = 0;
 	return false;

@@ -3,16 +3,17 @@
  * handles are CUkernels, what functions are called where the driver does not tell,
  * and when handles may come to stand for other code.
  */
+#include "shim/tables/handles.h"
 #include "shim/tables/loaded_code.h"
 
 #include <errno.h>
 
-static void named(const void *handle, bool is_kernel, const char *name, const void *container)
+static void named(const void *handle, enum kc__form form, const char *name, const void *container)
 {
 	int saved_errno = errno;
 
 	if (kc__recording())
-		kc__handle_named(handle, is_kernel, name, container);
+		kc__handle_named(handle, form, name, container);
 	errno = saved_errno;
 }
 
@@ -105,7 +106,7 @@ KC_EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule mo
 	CUresult result = KC_REAL(cuModuleGetFunction)(function, module, name);
 
 	if (result == CUDA_SUCCESS)
-		named(*function, false, name, module);
+		named(*function, KC__FORM_FUNCTION, name, module);
 	return result;
 }
 
@@ -114,7 +115,7 @@ KC_EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary librar
 	CUresult result = KC_REAL(cuLibraryGetKernel)(kernel, library, name);
 
 	if (result == CUDA_SUCCESS)
-		named(*kernel, true, name, library);
+		named(*kernel, KC__FORM_KERNEL, name, library);
 	return result;
 }
 
@@ -123,8 +124,7 @@ KC_EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsigned
 	CUresult result = KC_REAL(cuLibraryEnumerateKernels)(kernels, n, library);
 
 	for (unsigned i = 0; result == CUDA_SUCCESS && kernels && i < n; i++)
-		if (kernels[i])
-			named(kernels[i], true, NULL, library);
+		named(kernels[i], KC__FORM_KERNEL, NULL, library);
 	return result;
 }
 
@@ -132,9 +132,11 @@ KC_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel ke
 {
 	CUresult result = KC_REAL(cuKernelGetFunction)(function, kernel);
 
-	if (result == CUDA_SUCCESS) {
-		named(kernel, true, NULL, NULL);
-		named(*function, false, NULL, kernel);
+	if (result == CUDA_SUCCESS && kc__recording()) {
+		int saved_errno = errno;
+
+		kc__handle_function(*function, kernel);
+		errno = saved_errno;
 	}
 	return result;
 }

@@ -15,6 +15,7 @@
  * both entry points together make one record.
  */
 #define KC_WITH_CUPTI
+#include "shim/tables/handles.h"
 #include "shim/tables/loaded_code.h"
 #include "shim/calls/launch.h"
 
@@ -109,9 +110,13 @@ const uint32_t kc__injected_ids[] = {
     CBID(cuModuleLoadDataEx),
     CBID(cuModuleLoadFatBinary),
     CBID(cuModuleUnload),
+    CBID(cuModuleGetFunction),
     CBID(cuLibraryLoadData),
     CBID(cuLibraryLoadFromFile),
     CBID(cuLibraryUnload),
+    CBID(cuLibraryGetKernel),
+    CBID(cuLibraryEnumerateKernels),
+    CBID(cuKernelGetFunction),
     CBID(cuGraphExecDestroy),
     CBID(cuGraphExecUpdate),
     CBID(cuGraphExecUpdate_v2),
@@ -233,6 +238,12 @@ static void entering(CUpti_CallbackId id, const void *params)
 		note(PARAMS(symbol)->hGraphExec, PARAMS(symbol)->hNode, PARAMS(symbol)->value);                        \
 		break;
 
+static void enumerated(const cuLibraryEnumerateKernels_params *p)
+{
+	for (unsigned i = 0; p->kernels && i < p->numKernels; i++)
+		kc__handle_named(p->kernels[i], KC__FORM_KERNEL, NULL, p->lib);
+}
+
 static void left(CUpti_CallbackId id, const void *params)
 {
 	switch (id) {
@@ -246,6 +257,20 @@ static void left(CUpti_CallbackId id, const void *params)
 		LOADED(cuModuleLoadFatBinary, module, kc__code_loaded, fatCubin)
 		LOADED(cuLibraryLoadData, library, kc__code_loaded, code)
 		LOADED(cuLibraryLoadFromFile, library, kc__code_loaded_file, fileName)
+	case CBID(cuModuleGetFunction):
+		kc__handle_named(*PARAMS(cuModuleGetFunction)->hfunc, KC__FORM_FUNCTION,
+				 PARAMS(cuModuleGetFunction)->name, PARAMS(cuModuleGetFunction)->hmod);
+		break;
+	case CBID(cuLibraryGetKernel):
+		kc__handle_named(*PARAMS(cuLibraryGetKernel)->pKernel, KC__FORM_KERNEL,
+				 PARAMS(cuLibraryGetKernel)->name, PARAMS(cuLibraryGetKernel)->library);
+		break;
+	case CBID(cuLibraryEnumerateKernels):
+		enumerated(params);
+		break;
+	case CBID(cuKernelGetFunction):
+		kc__handle_function(*PARAMS(cuKernelGetFunction)->pFunc, PARAMS(cuKernelGetFunction)->kernel);
+		break;
 	case CBID(cuGraphExecUpdate):
 		kc__graph_updated(PARAMS(cuGraphExecUpdate)->hGraphExec, PARAMS(cuGraphExecUpdate)->hGraph);
 		break;

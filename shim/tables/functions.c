@@ -1,6 +1,7 @@
 /*
  * From the handle of a launch to the kernel behind it.
  */
+#include "handles.h"
 #include "loaded_code.h"
 #include "tables.h"
 
@@ -9,83 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define VARIANTS_MAX 2048u /* launch shapes of a kernel told apart by arguments */
-#define ARGUMENTS_TEXT_BYTES 256u
-
 static uint64_t hash_text(const char *s)
 {
 	return kc_fnv(KC_FNV_OFFSET, s, strlen(s));
-}
-
-/* Handles: which are CUkernels, and their names where the driver does not tell */
-
-struct handle {
-	uint64_t key[1];
-	const char *_Atomic name;
-	struct kc__code *_Atomic code; /* modules and libraries have it, too */
-	_Atomic uint32_t is_kernel;
-};
-
-static struct handle *find_handle(const void *handle)
-{
-	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
-
-	return kc__find(&kc__shim.handles, key, 1);
-}
-
-/* tables_lock held. */
-static struct handle *make_handle(const void *handle)
-{
-	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
-	struct handle *h = find_handle(handle);
-
-	if (!h && (h = kc__fresh(&kc__shim.handles, sizeof(*h), key, 1)))
-		kc__insert(&kc__shim.handles, h, 1);
-	return h;
-}
-
-static struct kc__code *code_of(const void *handle)
-{
-	const struct handle *h = handle ? find_handle(handle) : NULL;
-
-	return h ? atomic_load_explicit(&h->code, memory_order_acquire) : NULL;
-}
-
-void kc__handle_code_set(const void *handle, struct kc__code *code)
-{
-	struct handle *h = make_handle(handle);
-
-	if (h)
-		atomic_store_explicit(&h->code, code, memory_order_release);
-}
-
-void kc__handle_gone(const void *handle)
-{
-	struct handle *h = find_handle(handle);
-
-	if (h)
-		atomic_store_explicit(&h->code, NULL, memory_order_release);
-}
-
-void kc__handle_named(const void *handle, bool is_kernel, const char *name, const void *container)
-{
-	bool driver_tells = kc__driver_symbol("cuFuncGetName") != NULL; /* 12.3 and later */
-	struct handle *h;
-
-	if (!handle)
-		return;
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	h = make_handle(handle);
-	if (h) {
-		const char *known = atomic_load_explicit(&h->name, memory_order_relaxed);
-
-		atomic_store_explicit(&h->is_kernel, is_kernel, memory_order_relaxed);
-		if (container)
-			atomic_store_explicit(&h->code, code_of(container), memory_order_release);
-		if (name && !driver_tells && (!known || strcmp(known, name)))
-			atomic_store_explicit(&h->name, kc__keep_text(name), memory_order_release);
-	}
-	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
 /* Functions and kernels */
@@ -100,9 +27,23 @@ struct answers { /* what the driver tells about a function */
 	struct kc__parameter parameters[KC__PARAMETERS_MAX];
 };
 
-static int ask_attribute(CUfunction f, bool is_kernel, CUdevice device, CUfunction_attribute attribute, int *value)
+/* The two forms of a kernel's handle have query functions that differ in name; of the attribute's alone the types do,
+ * too. */
+static const struct {
+	const char *get_name, *get_container, *get_parameter;
+} queries[] = {
+    [KC__FORM_FUNCTION] = {"cuFuncGetName", "cuFuncGetModule", "cuFuncGetParamInfo"},
+    [KC__FORM_KERNEL] = {"cuKernelGetName", "cuKernelGetLibrary", "cuKernelGetParamInfo"},
+};
+
+static enum kc__form other(enum kc__form form)
 {
-	if (is_kernel) {
+	return form == KC__FORM_KERNEL ? KC__FORM_FUNCTION : KC__FORM_KERNEL;
+}
+
+static int ask_attribute(CUfunction f, enum kc__form form, CUdevice device, CUfunction_attribute attribute, int *value)
+{
+	if (form == KC__FORM_KERNEL) {
 		__auto_type get = KC_ASK(cuKernelGetAttribute);
 
 		return get && get(value, attribute, (CUkernel)f, device) == CUDA_SUCCESS ? 0 : -ENOENT;
@@ -112,62 +53,103 @@ static int ask_attribute(CUfunction f, bool is_kernel, CUdevice device, CUfuncti
 	return get && get(value, attribute, f) == CUDA_SUCCESS ? 0 : -ENOENT;
 }
 
-static const char *ask_name(CUfunction f, const struct handle *h, bool is_kernel)
+static int ask_resources(CUfunction f, enum kc__form form, CUdevice device, struct kc_resources *resources)
+{
+	int registers, shared, local, threads;
+
+	if (ask_attribute(f, form, device, CU_FUNC_ATTRIBUTE_NUM_REGS, &registers) ||
+	    ask_attribute(f, form, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared) ||
+	    ask_attribute(f, form, device, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local) ||
+	    ask_attribute(f, form, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads))
+		return -ENOENT;
+	*resources = (struct kc_resources){(uint32_t)registers, (uint32_t)shared, (uint32_t)local, (uint32_t)threads};
+	return 0;
+}
+
+/* Asks as for the form that calls have told, by default the type's, then as for the other one. What the driver answers
+ * is what the handle is: it may have come from a call that was not seen, or be of another kernel by now. */
+static int find_form(CUfunction f, CUdevice device, struct kc_resources *resources, enum kc__form *form)
+{
+	*form = kc__handle_form(f);
+	if (*form == KC__FORM_UNKNOWN)
+		*form = KC__FORM_FUNCTION;
+	if (ask_resources(f, *form, device, resources)) {
+		*form = other(*form);
+		if (ask_resources(f, *form, device, resources))
+			return -ENOENT;
+	}
+	kc__handle_form_set(f, *form);
+	return 0;
+}
+
+static const char *ask_name(CUfunction f, enum kc__form form)
 {
 	const char *name = NULL;
-	CUresult(CUDAAPI * get)(const char **, void *) =
-	    kc__driver_symbol(is_kernel ? "cuKernelGetName" : "cuFuncGetName");
+	CUresult(CUDAAPI * get)(const char **, void *) = kc__driver_symbol(queries[form].get_name);
 
 	if (get && get(&name, f) == CUDA_SUCCESS && name)
 		return name;
-	return h ? atomic_load_explicit(&h->name, memory_order_acquire) : NULL;
+	return kc__handle_name(f);
 }
 
-/* For a handle from a call that is not hooked, the driver is asked for the module. */
-static struct kc__code *ask_code(CUfunction f, bool is_kernel)
+/* For a handle from a call that was not seen, the driver is asked for the module or library. */
+static struct kc__code *ask_code(CUfunction f, enum kc__form form)
 {
-	CUresult(CUDAAPI * get)(void **, void *) =
-	    kc__driver_symbol(is_kernel ? "cuKernelGetLibrary" : "cuFuncGetModule");
-	struct kc__code *code = code_of(f);
+	CUresult(CUDAAPI * get)(void **, void *) = kc__driver_symbol(queries[form].get_container);
+	struct kc__code *code = kc__handle_code(f);
 	void *container = NULL;
 
 	if (!code && get && get(&container, f) == CUDA_SUCCESS)
-		code = code_of(container);
+		code = kc__handle_code(container);
 	return code;
 }
 
-bool kc__ask_parameters(CUfunction f, bool is_kernel, struct kc__parameter *at, uint32_t *count)
+/*
+ * *count: of the parameters that the driver told. true: there are no more. cuda.h promises CUDA_ERROR_INVALID_VALUE
+ * for an index past the last parameter, but no other error for what is no handle of this form: at the first parameter
+ * that answer may mean either.
+ */
+static bool list_parameters(CUfunction f, enum kc__form form, struct kc__parameter *at, uint32_t *count)
 {
-	CUresult(CUDAAPI * get)(void *, size_t, size_t *, size_t *) =
-	    kc__driver_symbol(is_kernel ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
+	CUresult(CUDAAPI * get)(void *, size_t, size_t *, size_t *) = kc__driver_symbol(queries[form].get_parameter);
+	CUresult result = CUDA_SUCCESS;
 	size_t offset, bytes;
 
 	*count = 0;
-	while (get && *count < KC__PARAMETERS_MAX && get(f, *count, &offset, &bytes) == CUDA_SUCCESS)
+	while (get && *count < KC__PARAMETERS_MAX && (result = get(f, *count, &offset, &bytes)) == CUDA_SUCCESS)
 		at[(*count)++] = (struct kc__parameter){(uint16_t)offset, (uint16_t)bytes};
-	return get != NULL;
+	return get && (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE);
+}
+
+bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, uint32_t *count)
+{
+	enum kc__form form = kc__handle_form(f);
+
+	if (form == KC__FORM_UNKNOWN)
+		form = as_kernel ? KC__FORM_KERNEL : KC__FORM_FUNCTION;
+	for (int i = 0; i < 2; i++, form = other(form))
+		if (list_parameters(f, form, at, count) && *count) {
+			kc__handle_form_set(f, form);
+			return true;
+		}
+	*count = 0;
+	return false;
 }
 
 static int ask(CUfunction f, struct kc__device *device, struct answers *a)
 {
-	const struct handle *h = find_handle(f);
-	bool is_kernel = h && atomic_load_explicit(&h->is_kernel, memory_order_relaxed);
-	int registers, shared, local, threads;
+	enum kc__form form;
 
 	memset(a, 0, sizeof(*a));
-	if (ask_attribute(f, is_kernel, device->handle, CU_FUNC_ATTRIBUTE_NUM_REGS, &registers) ||
-	    ask_attribute(f, is_kernel, device->handle, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared) ||
-	    ask_attribute(f, is_kernel, device->handle, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local) ||
-	    ask_attribute(f, is_kernel, device->handle, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads))
+	if (find_form(f, device->handle, &a->resources, &form))
 		return -ENOENT;
-	ask_attribute(f, is_kernel, device->handle, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &a->binary_version);
-	ask_attribute(f, is_kernel, device->handle, CU_FUNC_ATTRIBUTE_PTX_VERSION, &a->ptx_version);
-	a->resources = (struct kc_resources){(uint32_t)registers, (uint32_t)shared, (uint32_t)local, (uint32_t)threads};
-	a->name = ask_name(f, h, is_kernel);
+	ask_attribute(f, form, device->handle, CU_FUNC_ATTRIBUTE_BINARY_VERSION, &a->binary_version);
+	ask_attribute(f, form, device->handle, CU_FUNC_ATTRIBUTE_PTX_VERSION, &a->ptx_version);
+	a->name = ask_name(f, form);
 	if (!a->name)
 		a->name = "(unnamed)";
-	a->code = ask_code(f, is_kernel);
-	a->parameters_known = kc__ask_parameters(f, is_kernel, a->parameters, &a->parameter_count);
+	a->code = ask_code(f, form);
+	a->parameters_known = list_parameters(f, form, a->parameters, &a->parameter_count);
 	return 0;
 }
 
@@ -231,13 +213,9 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	return kernel;
 }
 
-/* The driver did not answer. If the table of handles is full, it may have been asked as for the wrong kind of handle.
- */
-static enum kc_unpredictable unanswered(CUfunction f)
+static void count_unseen(void)
 {
-	bool full = atomic_load_explicit(&kc__shim.handles.full.reached, memory_order_relaxed);
-
-	return full && !find_handle(f) ? KC_TABLE_FULL : KC_NO_ATTRIBUTES;
+	atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_LOADS_UNSEEN], 1, memory_order_relaxed);
 }
 
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
@@ -258,13 +236,16 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 	if (fn) {
 		struct kc__kernel *kernel = known == 0 ? kernel_of(&a, device) : NULL;
 
-		atomic_store_explicit(&fn->unpredictable, known == 0 ? KC_TABLE_FULL : unanswered(f),
+		atomic_store_explicit(&fn->unpredictable, known == 0 ? KC_TABLE_FULL : KC_NO_ATTRIBUTES,
 				      memory_order_relaxed);
 		atomic_store_explicit(&fn->kernel, kernel, memory_order_release);
 		atomic_store_explicit(&fn->generation, generation, memory_order_release);
 	}
-	if (made)
+	if (made) {
 		kc__insert(&kc__shim.functions, fn, 2);
+		if (known == 0 && !a.code)
+			count_unseen();
+	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return fn;
 }

@@ -1,4 +1,5 @@
 #include "loaded_code.h"
+#include "handles.h"
 #include "tables.h"
 
 #include "predictor/code/container/image.h"

@@ -35,7 +35,7 @@ static const struct {
     {&kc__shim.streams, STREAMS_MAX, "streams (a per-thread default stream still counts after its thread has ended)",
      "launches on further ones " NOT_PREDICTED ", and copies are not recorded"},
     {&kc__shim.handles, HANDLES_MAX, "handles of functions, modules and libraries",
-     "the code of further ones is not read, and some of their launches are not predicted"},
+     "the code of further ones is not read"},
     {&kc__shim.graphs, GRAPHS_MAX, "executable graphs", "launches of further ones are counted, but not recorded"},
     {&kc__shim.codes, CODES_MAX, "loaded images", "the code of further ones is not read"},
 };

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 5u
+#define KC_JOURNAL_VERSION 6u
 #define KC_SLOT_BYTES 232u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
@@ -387,6 +387,7 @@ enum kc_counter {
 	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
 	KC_COUNT_TRANSFERS_DROPPED, /* transfers that the journal had no room for */
 	KC_COUNT_AFTER_END,         /* launches while the process ended; they have no row */
+	KC_COUNT_LOADS_UNSEEN,      /* functions launched, of which no load that was seen brought the code */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);

@@ -58,7 +58,7 @@ struct kc_ledger {
 	uint64_t after_end; /* launches while the process ended; they have no row */
 	uint64_t elsewhere; /* launches with a row in a database that was moved or deleted while the process ran */
 	uint64_t elsewhere_measured;
-	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked;
+	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked, loads_unseen;
 	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted; those kernels have no rows */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
 	uint64_t transfers_dropped; /* without a row, as above */

@@ -88,6 +88,7 @@ static void close_process(struct process_sums *sums)
 	total->graphs_unknown += c[KC_COUNT_GRAPHS_UNKNOWN];
 	total->routed_by_name += c[KC_COUNT_ROUTED_BY_NAME];
 	total->left_unhooked += c[KC_COUNT_LEFT_UNHOOKED];
+	total->loads_unseen += c[KC_COUNT_LOADS_UNSEEN];
 	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
 	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];
 	total->transfers_dropped += c[KC_COUNT_TRANSFERS_DROPPED];

@@ -51,6 +51,7 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "elsewhere", l->elsewhere);
 	set_count(out, "routed_by_name", l->routed_by_name);
 	set_count(out, "left_unhooked", l->left_unhooked);
+	set_count(out, "loads_unseen", l->loads_unseen);
 	set_count(out, "transfers", l->transfers);
 	set_count(out, "transfers_measured", l->transfers_measured);
 	set_count(out, "transfer_records", l->transfer_records);

@@ -170,6 +170,7 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("routed by name", l->routed_by_name, 0,
 		    "driver functions hooked by name, at addresses that the driver does not export");
 	print_count("left unhooked", l->left_unhooked, 0, "driver functions with an ABI that no hook supports");
+	print_count("loads unseen", l->loads_unseen, 0, "functions launched whose code was loaded by calls not seen");
 	print_past(l);
 	if (!kc_ledger_adds_up(l))
 		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");

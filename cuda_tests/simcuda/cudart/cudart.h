@@ -41,6 +41,7 @@ struct cudart_driver {
 	/* null where the driver is not the simulated one */
 	simcuda_api_enter_fn *api_enter;
 	simcuda_api_leave_fn *api_leave;
+	bool launches_functions; /* kernels are given to launches as CUfunctions */
 };
 
 struct cudart {
@@ -116,6 +117,8 @@ cudaError_t cudart__peek_error(bool clear);
 CUresult cudart__kernel(const void *host, CUkernel *kernel);
 CUresult cudart__variable(const void *host, CUdeviceptr *address, size_t *bytes);
 CUresult cudart__adopt_kernel(CUkernel kernel);
+/* The handle that launches take: the kernel itself, or its CUfunction (SIMCUDA_HANDLES). */
+CUresult cudart__launch_handle(CUkernel kernel, CUfunction *function);
 
 /* cudart_copy.c. CUDA_ERROR_NOT_SUPPORTED: arrays. */
 CUresult cudart__memory_types(enum cudaMemcpyKind kind, CUmemorytype *source, CUmemorytype *destination);

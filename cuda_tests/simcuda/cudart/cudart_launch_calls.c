@@ -16,11 +16,15 @@ static CUresult launch_error(CUresult result, dim3 grid, dim3 block)
 
 static CUresult launch(CUkernel kernel, dim3 grid, dim3 block, void **args, size_t shared_bytes, cudaStream_t stream)
 {
+	CUfunction function;
 	CUresult result;
 
 	if (!kernel)
 		return (CUresult)cudaErrorInvalidDeviceFunction;
-	result = DRIVER_TWIN(cuLaunchKernel)((CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+	result = cudart__launch_handle(kernel, &function);
+	if (result)
+		return result;
+	result = DRIVER_TWIN(cuLaunchKernel)(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 					     (unsigned)shared_bytes, stream, args, NULL);
 	return launch_error(result, grid, block);
 }
@@ -52,13 +56,16 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block,
 					cudaStream_t stream)
 {
 	CUkernel kernel;
+	CUfunction function;
 	CUresult result;
 
 	CUDART_BEGIN_TWIN(cudaLaunchCooperativeKernel, ptsz, CUDART_CONTEXT);
 	result = cudart__kernel(func, &kernel);
 	if (!result)
-		result = DRIVER_TWIN(cuLaunchCooperativeKernel)((CUfunction)kernel, grid.x, grid.y, grid.z, block.x,
-								block.y, block.z, (unsigned)shared_bytes, stream, args);
+		result = cudart__launch_handle(kernel, &function);
+	if (!result)
+		result = DRIVER_TWIN(cuLaunchCooperativeKernel)(function, grid.x, grid.y, grid.z, block.x, block.y,
+								block.z, (unsigned)shared_bytes, stream, args);
 	CUDART_END(launch_error(result, grid, block));
 }
 
@@ -69,6 +76,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 {
 	CUlaunchConfig driver_config = {0};
 	CUkernel kernel;
+	CUfunction function;
 	CUresult result;
 
 	CUDART_BEGIN_TWIN(cudaLaunchKernelExC, ptsz, CUDART_CONTEXT);
@@ -86,7 +94,9 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 	driver_config.numAttrs = config->numAttrs;
 	result = cudart__kernel(func, &kernel);
 	if (!result)
-		result = DRIVER_TWIN(cuLaunchKernelEx)(&driver_config, (CUfunction)kernel, args, NULL);
+		result = cudart__launch_handle(kernel, &function);
+	if (!result)
+		result = DRIVER_TWIN(cuLaunchKernelEx)(&driver_config, function, args, NULL);
 	CUDART_END(launch_error(result, config->gridDim, config->blockDim));
 }
 

@@ -200,6 +200,13 @@ CUresult cudart__adopt_kernel(CUkernel kernel)
 	return CUDA_SUCCESS;
 }
 
+CUresult cudart__launch_handle(CUkernel kernel, CUfunction *function)
+{
+	*function = (CUfunction)kernel;
+	return kernel && cudart__driver()->launches_functions ? cudart__driver()->cuKernelGetFunction(function, kernel)
+							      : CUDA_SUCCESS;
+}
+
 CUresult cudart__variable(const void *host, CUdeviceptr *address, size_t *bytes)
 {
 	struct cudart_symbol *symbol = find(host);

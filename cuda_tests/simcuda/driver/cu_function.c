@@ -1,6 +1,10 @@
-/* cuFunc*, cuKernel*: the properties of a kernel. A CUfunction and a CUkernel are the same pointer. */
+/*
+ * cuFunc*, cuKernel*: the properties of a kernel. Where cuda.h says that a CUkernel may be given in place of a
+ * CUfunction (launches, cuOccupancy*) both are taken; here it does not, and the other one's handle is refused.
+ */
 #include "cuda_tests/simcuda/gpu/engine.h"
 
+#include <generated_cuda_meta.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +15,25 @@
 #define SHARED_DEFAULT 49152
 #define PREFERRED_NONE (-1) /* CU_SHAREDMEM_CARVEOUT_DEFAULT */
 
-struct sim_kernel *sim_kernel_of(const void *handle)
+struct sim_kernel *sim_kernel_of_kernel(CUkernel handle)
 {
 	struct sim_kernel *kernel = (struct sim_kernel *)handle;
 
 	return kernel && kernel->magic == SIM_KERNEL ? kernel : NULL;
+}
+
+struct sim_kernel *sim_kernel_of_function(CUfunction handle)
+{
+	const struct sim_function *function = (const struct sim_function *)handle;
+
+	return function && function->magic == SIM_FUNCTION ? function->kernel : NULL;
+}
+
+struct sim_kernel *sim_kernel_of(const void *handle)
+{
+	struct sim_kernel *kernel = sim_kernel_of_kernel((CUkernel)handle);
+
+	return kernel ? kernel : sim_kernel_of_function((CUfunction)handle);
 }
 
 static uint32_t registers_per_warp(const struct sim_kernel *kernel)
@@ -178,19 +196,21 @@ static CUresult set_attribute(struct sim_kernel *kernel, CUfunction_attribute at
 void sim_kernel_of_code(struct sim_kernel *kernel, CUmodule module)
 {
 	kernel->module = module;
+	kernel->function = (struct sim_function){SIM_FUNCTION, kernel};
 	kernel->cost = cost_find(sim.costs, kernel->name);
 	kernel->max_dynamic_shared_bytes =
 	    kernel->static_shared_bytes < SHARED_DEFAULT ? SHARED_DEFAULT - kernel->static_shared_bytes : 0;
 	kernel->carveout = PREFERRED_NONE;
 }
 
-#define KERNEL(handle) sim_kernel_of(handle)
-#define PRESET(handle) (KERNEL(handle) ? preset_of(KERNEL(handle)) : sim.device[0].preset)
+#define FUNCTION(handle) sim_kernel_of_function(handle)
+#define KERNEL(handle) sim_kernel_of_kernel(handle)
+#define PRESET(handle) (FUNCTION(handle) ? preset_of(FUNCTION(handle)) : sim.device[0].preset)
 
 SIM_API(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function),
-	get_attribute(value, attribute, KERNEL(function), PRESET(function)))
+	get_attribute(value, attribute, FUNCTION(function), PRESET(function)))
 SIM_API(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value),
-	set_attribute(KERNEL(function), attribute, value, PRESET(function)))
+	set_attribute(FUNCTION(function), attribute, value, PRESET(function)))
 
 static CUresult on_device(int *get, const int *set, CUfunction_attribute attribute, CUkernel handle, CUdevice ordinal)
 {
@@ -214,11 +234,11 @@ static CUresult set_cache(struct sim_kernel *kernel, CUfunc_cache config)
 	kernel->cache_config = config;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuFuncSetCacheConfig, (CUfunction function, CUfunc_cache config), set_cache(KERNEL(function), config))
+SIM_API(cuFuncSetCacheConfig, (CUfunction function, CUfunc_cache config), set_cache(FUNCTION(function), config))
 SIM_API(cuKernelSetCacheConfig, (CUkernel kernel, CUfunc_cache config, CUdevice device),
 	sim_device_get(device) ? set_cache(KERNEL(kernel), config) : CUDA_ERROR_INVALID_DEVICE)
 SIM_API(cuFuncSetSharedMemConfig, (CUfunction function, CUsharedconfig config),
-	((void)config, KERNEL(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE))
+	((void)config, FUNCTION(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE))
 
 static CUresult name_of(const char **name, const struct sim_kernel *kernel)
 {
@@ -229,7 +249,7 @@ static CUresult name_of(const char **name, const struct sim_kernel *kernel)
 	*name = kernel->name;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuFuncGetName, (const char **name, CUfunction function), name_of(name, KERNEL(function)))
+SIM_API(cuFuncGetName, (const char **name, CUfunction function), name_of(name, FUNCTION(function)))
 SIM_API(cuKernelGetName, (const char **name, CUkernel kernel), name_of(name, KERNEL(kernel)))
 
 static CUresult module_of(CUmodule *module, const struct sim_kernel *kernel)
@@ -241,7 +261,7 @@ static CUresult module_of(CUmodule *module, const struct sim_kernel *kernel)
 	*module = kernel->module;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuFuncGetModule, (CUmodule * module, CUfunction function), module_of(module, KERNEL(function)))
+SIM_API(cuFuncGetModule, (CUmodule * module, CUfunction function), module_of(module, FUNCTION(function)))
 SIM_API(cuKernelGetLibrary, (CUlibrary * library, CUkernel kernel), module_of((CUmodule *)library, KERNEL(kernel)))
 
 static CUresult function_of(CUfunction *function, CUkernel kernel)
@@ -250,10 +270,12 @@ static CUresult function_of(CUfunction *function, CUkernel kernel)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!KERNEL(kernel))
 		return CUDA_ERROR_INVALID_HANDLE;
-	*function = (CUfunction)kernel;
+	*function = (CUfunction)&KERNEL(kernel)->function;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), function_of(function, kernel))
+SIM_API_WITH(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), TOLD(function, kernel),
+	     function_of(function, kernel))
+SIM_PRIVATE(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), function_of(function, kernel))
 
 static CUresult param_info(const struct sim_kernel *kernel, size_t i, size_t *offset, size_t *size)
 {
@@ -267,7 +289,7 @@ static CUresult param_info(const struct sim_kernel *kernel, size_t i, size_t *of
 	return CUDA_SUCCESS;
 }
 SIM_API(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *size),
-	param_info(KERNEL(function), i, offset, size))
+	param_info(FUNCTION(function), i, offset, size))
 SIM_API(cuKernelGetParamInfo, (CUkernel kernel, size_t i, size_t *offset, size_t *size),
 	param_info(KERNEL(kernel), i, offset, size))
 
@@ -280,5 +302,5 @@ static CUresult is_loaded(CUfunctionLoadingState *state, const struct sim_kernel
 	*state = CU_FUNCTION_LOADING_STATE_LOADED;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuFuncIsLoaded, (CUfunctionLoadingState * state, CUfunction function), is_loaded(state, KERNEL(function)))
-SIM_API(cuFuncLoad, (CUfunction function), KERNEL(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE)
+SIM_API(cuFuncIsLoaded, (CUfunctionLoadingState * state, CUfunction function), is_loaded(state, FUNCTION(function)))
+SIM_API(cuFuncLoad, (CUfunction function), FUNCTION(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE)

@@ -20,7 +20,6 @@ struct CUgraphNode_st {
 	struct CUgraphNode_st **dependency;
 	struct sim_work work;
 	CUcontext context;
-	CUfunction function; /* kernel */
 	uint8_t *arguments;
 	size_t argument_bytes;
 	void **argument;

@@ -69,7 +69,6 @@ CUresult sim_node_set_launch(CUgraphNode node, const struct sim_work *work, void
 	}
 	sim_node_drop_contents(node);
 	node->work = next.work;
-	node->function = (CUfunction)kernel;
 	node->arguments = next.arguments;
 	node->argument = next.argument;
 	node->argument_bytes = next.argument_bytes;
@@ -84,7 +83,8 @@ CUresult sim_node_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *pa
 		return CUDA_ERROR_INVALID_VALUE;
 	if (node->work.kind == SIM_DO_KERNEL) /* keep the attributes */
 		work = node->work;
-	work.launch.kernel = sim_kernel_of(params->func ? (void *)params->func : (void *)params->kern);
+	work.launch.by_kernel = !params->func;
+	work.launch.kernel = params->func ? sim_kernel_of_function(params->func) : sim_kernel_of_kernel(params->kern);
 	work.launch.grid[0] = params->gridDimX;
 	work.launch.grid[1] = params->gridDimY;
 	work.launch.grid[2] = params->gridDimZ;
@@ -153,7 +153,6 @@ int sim_node_copy_contents(CUgraphNode to, const struct CUgraphNode_st *from)
 		child->owned = 1;
 	to->work = from->work;
 	to->context = from->context;
-	to->function = from->function;
 	to->box = from->box;
 	to->fill = from->fill;
 	to->host = from->host;
@@ -395,15 +394,20 @@ static CUresult set_kernel_v1(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1
 SIM_API(cuGraphKernelNodeSetParams, (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
 	set_kernel_v1(node, params))
 
+/* The handle is of the kind that the node was made with; the older struct has a place for a CUfunction alone. */
 static CUresult get_kernel(CUgraphNode node, void *out, size_t bytes)
 {
+	int has_kern = bytes > offsetof(CUDA_KERNEL_NODE_PARAMS, kern);
 	CUDA_KERNEL_NODE_PARAMS all = {0};
 	const struct sim_launch *launch;
 
 	if (!out || !sim_is_node(node) || node->type != CU_GRAPH_NODE_TYPE_KERNEL)
 		return CUDA_ERROR_INVALID_VALUE;
 	launch = &node->work.launch;
-	all.func = node->function;
+	if (launch->by_kernel && has_kern)
+		all.kern = (CUkernel)launch->kernel;
+	else
+		all.func = (CUfunction)&launch->kernel->function;
 	all.gridDimX = launch->grid[0];
 	all.gridDimY = launch->grid[1];
 	all.gridDimZ = launch->grid[2];

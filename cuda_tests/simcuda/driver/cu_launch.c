@@ -130,6 +130,7 @@ static struct sim_work work_of(CUfunction function, const unsigned grid[3], cons
 	struct sim_work work = {.kind = SIM_DO_KERNEL};
 
 	work.launch.kernel = sim_kernel_of(function);
+	work.launch.by_kernel = sim_kernel_of_kernel((CUkernel)function) != NULL;
 	memcpy(work.launch.grid, grid, sizeof(work.launch.grid));
 	memcpy(work.launch.block, block, sizeof(work.launch.block));
 	work.launch.dynamic_shared_bytes = shared;
@@ -244,7 +245,8 @@ static CUresult block_shape(struct sim_kernel *kernel, int x, int y, int z)
 	kernel->legacy.block[2] = z;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuFuncSetBlockShape, (CUfunction function, int x, int y, int z), block_shape(sim_kernel_of(function), x, y, z))
+SIM_API(cuFuncSetBlockShape, (CUfunction function, int x, int y, int z),
+	block_shape(sim_kernel_of_function(function), x, y, z))
 
 static CUresult shared_size(struct sim_kernel *kernel, unsigned bytes)
 {
@@ -253,7 +255,8 @@ static CUresult shared_size(struct sim_kernel *kernel, unsigned bytes)
 	kernel->legacy.shared_bytes = bytes;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuFuncSetSharedSize, (CUfunction function, unsigned int bytes), shared_size(sim_kernel_of(function), bytes))
+SIM_API(cuFuncSetSharedSize, (CUfunction function, unsigned int bytes),
+	shared_size(sim_kernel_of_function(function), bytes))
 
 static CUresult set_param(struct sim_kernel *kernel, int offset, const void *value, unsigned bytes)
 {
@@ -265,11 +268,11 @@ static CUresult set_param(struct sim_kernel *kernel, int offset, const void *val
 	return CUDA_SUCCESS;
 }
 SIM_API(cuParamSeti, (CUfunction function, int offset, unsigned int value),
-	set_param(sim_kernel_of(function), offset, &value, sizeof(value)))
+	set_param(sim_kernel_of_function(function), offset, &value, sizeof(value)))
 SIM_API(cuParamSetf, (CUfunction function, int offset, float value),
-	set_param(sim_kernel_of(function), offset, &value, sizeof(value)))
+	set_param(sim_kernel_of_function(function), offset, &value, sizeof(value)))
 SIM_API(cuParamSetv, (CUfunction function, int offset, void *value, unsigned int bytes),
-	set_param(sim_kernel_of(function), offset, value, bytes))
+	set_param(sim_kernel_of_function(function), offset, value, bytes))
 
 static CUresult param_size(struct sim_kernel *kernel, unsigned bytes)
 {
@@ -280,11 +283,11 @@ static CUresult param_size(struct sim_kernel *kernel, unsigned bytes)
 	kernel->legacy.params_bytes = bytes;
 	return CUDA_SUCCESS;
 }
-SIM_API(cuParamSetSize, (CUfunction function, unsigned int bytes), param_size(sim_kernel_of(function), bytes))
+SIM_API(cuParamSetSize, (CUfunction function, unsigned int bytes), param_size(sim_kernel_of_function(function), bytes))
 
 static CUresult launch_legacy(struct simcuda_call *call, CUfunction function, int width, int height, CUstream handle)
 {
-	struct sim_kernel *kernel = sim_kernel_of(function);
+	struct sim_kernel *kernel = sim_kernel_of_function(function);
 	struct sim_work work;
 	size_t bytes;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, NULL, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,

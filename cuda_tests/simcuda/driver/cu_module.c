@@ -32,7 +32,7 @@ static void module_free(CUmodule module)
 		if (module->code.global[i].address)
 			sim_deallocate((void *)(uintptr_t)module->code.global[i].address);
 	for (i = 0; i < module->code.kernels; i++)
-		module->code.kernel[i].magic = 0;
+		module->code.kernel[i].magic = module->code.kernel[i].function.magic = 0;
 	sim_code_free(&module->code);
 	free(module->image);
 	module->magic = 0;
@@ -137,19 +137,30 @@ static CUresult unload(CUmodule module)
 }
 SIM_API_WITH(cuModuleUnload, (CUmodule module), TOLD(module), unload(module))
 
-static CUresult kernel_named(void **out, CUmodule module, const char *name)
+/* The handle of the kernel: a CUkernel of a library, a CUfunction of a module. */
+static void *handle_of(struct sim_kernel *kernel, int of_library)
 {
+	return of_library ? (void *)kernel : &kernel->function;
+}
+
+static CUresult kernel_named(void **out, CUmodule module, const char *name, int of_library)
+{
+	struct sim_kernel *kernel;
+
 	if (!out || !name)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!is_module(module))
 		return CUDA_ERROR_INVALID_HANDLE;
-	*out = sim_code_kernel(&module->code, name);
-	return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	kernel = sim_code_kernel(&module->code, name);
+	*out = kernel ? handle_of(kernel, of_library) : NULL;
+	return kernel ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
-SIM_API(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
-	kernel_named((void **)function, module, name))
-SIM_API(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
-	kernel_named((void **)kernel, (CUmodule)library, name))
+SIM_API_WITH(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
+	     TOLD(function, module, name), kernel_named((void **)function, module, name, 0))
+SIM_API_WITH(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name), TOLD(kernel, library, name),
+	     kernel_named((void **)kernel, (CUmodule)library, name, 1))
+SIM_PRIVATE(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
+	    kernel_named((void **)kernel, (CUmodule)library, name, 1))
 
 static CUresult kernel_count(unsigned *n, CUmodule module)
 {
@@ -163,7 +174,7 @@ static CUresult kernel_count(unsigned *n, CUmodule module)
 SIM_API(cuModuleGetFunctionCount, (unsigned int *n, CUmodule module), kernel_count(n, module))
 SIM_API(cuLibraryGetKernelCount, (unsigned int *n, CUlibrary library), kernel_count(n, (CUmodule)library))
 
-static CUresult enumerate(void **out, unsigned n, CUmodule module)
+static CUresult enumerate(void **out, unsigned n, CUmodule module, int of_library)
 {
 	unsigned i;
 
@@ -172,13 +183,13 @@ static CUresult enumerate(void **out, unsigned n, CUmodule module)
 	if (!is_module(module))
 		return CUDA_ERROR_INVALID_HANDLE;
 	for (i = 0; i < n && i < module->code.kernels; i++)
-		out[i] = &module->code.kernel[i];
+		out[i] = handle_of(&module->code.kernel[i], of_library);
 	return CUDA_SUCCESS;
 }
 SIM_API(cuModuleEnumerateFunctions, (CUfunction * functions, unsigned int n, CUmodule module),
-	enumerate((void **)functions, n, module))
-SIM_API(cuLibraryEnumerateKernels, (CUkernel * kernels, unsigned int n, CUlibrary library),
-	enumerate((void **)kernels, n, (CUmodule)library))
+	enumerate((void **)functions, n, module, 0))
+SIM_API_WITH(cuLibraryEnumerateKernels, (CUkernel * kernels, unsigned int n, CUlibrary library),
+	     TOLD(kernels, n, library), enumerate((void **)kernels, n, (CUmodule)library, 1))
 
 static CUresult place_global(struct sim_global *global)
 {
@@ -250,6 +261,11 @@ SIM_API_WITH(cuLibraryLoadData,
 	     (CUlibrary * library, const void *image, CUjit_option *jit, void **jit_values, unsigned int jits,
 	      CUlibraryOption *options, void **values, unsigned int n),
 	     TOLD(library, image, jit, jit_values, jits, options, values, n), library_load(library, image))
+SIM_PRIVATE(cuLibraryLoadData,
+	    (CUlibrary * library, const void *image, CUjit_option *jit, void **jit_values, unsigned int jits,
+	     CUlibraryOption *options, void **values, unsigned int n),
+	    ((void)jit, (void)jit_values, (void)jits, (void)options, (void)values, (void)n,
+	     library_load(library, image)))
 
 static CUresult library_load_file(CUlibrary *out, const char *path)
 {
@@ -267,6 +283,7 @@ SIM_API_WITH(cuLibraryLoadFromFile,
 	      CUlibraryOption *options, void **values, unsigned int n),
 	     TOLD(library, path, jit, jit_values, jits, options, values, n), library_load_file(library, path))
 SIM_API_WITH(cuLibraryUnload, (CUlibrary library), TOLD(library), unload((CUmodule)library))
+SIM_PRIVATE(cuLibraryUnload, (CUlibrary library), unload((CUmodule)library))
 
 static CUresult library_module(CUmodule *module, CUlibrary library)
 {

@@ -1,0 +1,313 @@
+/* Kernels by their handles. The driver is the test's: it has two kernels, and refuses a handle of the other form. */
+#include "handles.h"
+#include "loaded_code.h"
+#include "tables_testing.h"
+
+/* ---- The driver ---- */
+
+static struct driver_kernel {
+	const char *name;
+	int registers;
+	uint32_t parameters;
+	char function, kernel; /* their addresses are its handles */
+} scale = {.name = "scale", .registers = 24, .parameters = 2}, clear = {.name = "clear", .registers = 8};
+
+static char library, module; /* their addresses are handles; the CUkernels are the library's */
+static bool before_12_3, parameters_fail;
+static uint32_t refused;
+
+#define FUNCTION(k) ((CUfunction) & (k).function)
+#define KERNEL(k) ((CUkernel) & (k).kernel)
+#define AS_FUNCTION(k) ((CUfunction)KERNEL(k)) /* as launches take it */
+
+static const struct driver_kernel *of(const void *handle, bool as_kernel)
+{
+	struct driver_kernel *const all[] = {&scale, &clear};
+
+	for (size_t i = 0; i < 2; i++)
+		if (handle == (as_kernel ? &all[i]->kernel : &all[i]->function))
+			return all[i];
+	refused++;
+	return NULL;
+}
+
+static CUresult attribute(int *value, CUfunction_attribute which, const struct driver_kernel *k)
+{
+	*value = !k ? 0 : which == CU_FUNC_ATTRIBUTE_NUM_REGS ? k->registers : 1024;
+	return k ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult CUDAAPI function_attribute(int *value, CUfunction_attribute which, CUfunction f)
+{
+	return attribute(value, which, of(f, false));
+}
+
+static CUresult CUDAAPI kernel_attribute(int *value, CUfunction_attribute which, CUkernel k, CUdevice device)
+{
+	(void)device;
+	return attribute(value, which, of(k, true));
+}
+
+/* cuda.h names no other error than this for any failure of cuFuncGetParamInfo and cuKernelGetParamInfo. */
+static CUresult parameter(const struct driver_kernel *k, size_t i, size_t *offset, size_t *bytes)
+{
+	if (parameters_fail)
+		return CUDA_ERROR_UNKNOWN;
+	if (!k || i >= k->parameters)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = 8 * i;
+	*bytes = 8;
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI function_parameter(CUfunction f, size_t i, size_t *offset, size_t *bytes)
+{
+	return parameter(of(f, false), i, offset, bytes);
+}
+
+static CUresult CUDAAPI kernel_parameter(CUkernel k, size_t i, size_t *offset, size_t *bytes)
+{
+	return parameter(of(k, true), i, offset, bytes);
+}
+
+static CUresult CUDAAPI function_name(const char **name, CUfunction f)
+{
+	const struct driver_kernel *k = of(f, false);
+
+	*name = k ? k->name : NULL;
+	return k ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult CUDAAPI kernel_name(const char **name, CUkernel handle)
+{
+	const struct driver_kernel *k = of(handle, true);
+
+	*name = k ? k->name : NULL;
+	return k ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult CUDAAPI get_module(CUmodule *out, CUfunction f)
+{
+	*out = (CUmodule)&module;
+	return of(f, false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult CUDAAPI get_library(CUlibrary *out, CUkernel k)
+{
+	*out = (CUlibrary)&library;
+	return of(k, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+void *kc__driver_symbol(const char *symbol)
+{
+	static const struct {
+		const char *name;
+		void *address;
+	} functions[] = {{"cuFuncGetAttribute", function_attribute},
+			 {"cuKernelGetAttribute", kernel_attribute},
+			 {"cuFuncGetParamInfo", function_parameter},
+			 {"cuKernelGetParamInfo", kernel_parameter},
+			 {"cuFuncGetModule", get_module},
+			 {"cuKernelGetLibrary", get_library},
+			 {"cuFuncGetName", function_name},
+			 {"cuKernelGetName", kernel_name}};
+	size_t known = sizeof(functions) / sizeof(*functions) - (before_12_3 ? 2 : 0);
+
+	for (size_t i = 0; i < known; i++)
+		if (!strcmp(functions[i].name, symbol))
+			return functions[i].address;
+	return NULL;
+}
+
+/* ---- The rest of the library ---- */
+
+void kc__recall_kernel(struct kc__kernel *kernel)
+{
+	(void)kernel;
+}
+
+void kc__code_wanted(struct kc__kernel *kernel)
+{
+	(void)kernel;
+}
+
+/* ---- */
+
+static int begin_functions(void **state)
+{
+	if (begin(state))
+		return -1;
+	kc__shim.header = kc_journal_header(kc__shim.journal);
+	before_12_3 = parameters_fail = false;
+	refused = 0;
+	return 0;
+}
+
+static struct kc__kernel *launched(CUfunction f)
+{
+	struct kc__function *fn = kc__function_of(f, &kc__shim.devices[0]);
+
+	assert_non_null(fn);
+	return atomic_load(&fn->kernel);
+}
+
+static uint64_t unseen(void)
+{
+	return atomic_load(&kc__shim.header->counters[KC_COUNT_LOADS_UNSEEN]);
+}
+
+static void assert_is(const struct kc__kernel *kernel, const struct driver_kernel *k)
+{
+	assert_non_null(kernel);
+	assert_string_equal(kernel->name, k->name);
+	assert_int_equal(kernel->resources.registers, k->registers);
+	assert_true(kernel->parameters.known);
+	assert_int_equal(kernel->parameters.count, k->parameters);
+	for (uint32_t i = 0; i < k->parameters; i++)
+		assert_int_equal(kernel->parameters.at[i].offset_bytes, 8 * i);
+}
+
+static void forms_that_no_call_has_told_are_asked_of_the_driver(void **state)
+{
+	(void)state;
+	assert_is(launched(AS_FUNCTION(scale)), &scale);
+	assert_int_equal(refused, 1); /* cuFuncGetAttribute, once */
+	assert_is(launched(FUNCTION(clear)), &clear);
+	assert_int_equal(refused, 1);
+	assert_int_equal(kc__handle_form(KERNEL(scale)), KC__FORM_KERNEL);
+	assert_int_equal(kc__handle_form(FUNCTION(clear)), KC__FORM_FUNCTION);
+}
+
+static void a_form_is_remembered(void **state)
+{
+	(void)state;
+	launched(AS_FUNCTION(scale));
+	refused = 0;
+	atomic_fetch_add(&kc__shim.module_generation, 1); /* after an unload every handle is asked for again */
+	assert_is(launched(AS_FUNCTION(scale)), &scale);
+	assert_int_equal(refused, 0);
+}
+
+/* Another library was unloaded, and the address has become a CUfunction by a call that was not seen. */
+static void a_handle_that_has_changed_its_form_is_found_out(void **state)
+{
+	(void)state;
+	kc__handle_named(FUNCTION(scale), KC__FORM_KERNEL, NULL, &library);
+	assert_is(launched(FUNCTION(scale)), &scale);
+	assert_int_equal(kc__handle_form(FUNCTION(scale)), KC__FORM_FUNCTION);
+}
+
+static void what_is_no_handle_cannot_be_predicted(void **state)
+{
+	struct kc__function *fn = kc__function_of((CUfunction)&module, &kc__shim.devices[0]);
+
+	(void)state;
+	assert_null(fn->kernel);
+	assert_int_equal(fn->unpredictable, KC_NO_ATTRIBUTES);
+	assert_int_equal(unseen(), 0);
+}
+
+static void load(const void *container)
+{
+	static struct kc__code code = {.key = {77}};
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kc__handle_code_set(container, &code);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+/* CUDA 12.0 to 12.2 have no cuFuncGetName: the name is the one that the library was asked for. */
+static void both_handles_are_of_one_kernel_whichever_comes_first(void **state)
+{
+	(void)state;
+	for (int old = 0; old < 2; old++) {
+		struct kc__kernel *a, *b;
+
+		before_12_3 = old;
+		load(&library);
+		kc__handle_named(KERNEL(scale), KC__FORM_KERNEL, "scale", &library);
+		kc__handle_named(KERNEL(clear), KC__FORM_KERNEL, "clear", &library);
+		kc__handle_function(FUNCTION(scale), KERNEL(scale));
+		a = launched(AS_FUNCTION(scale));
+		assert_ptr_equal(launched(FUNCTION(scale)), a);
+		assert_is(a, &scale);
+		kc__handle_function(FUNCTION(clear), KERNEL(clear));
+		b = launched(FUNCTION(clear));
+		assert_ptr_equal(launched(AS_FUNCTION(clear)), b);
+		assert_is(b, &clear);
+		assert_ptr_not_equal(a, b);
+		assert_int_equal(a->code->key[0], 77);
+		assert_int_equal(unseen(), 0);
+		atomic_fetch_add(&kc__shim.module_generation, 1);
+	}
+}
+
+/* The library's load was seen, cuLibraryGetKernel was not; the CUfunction's module is of no load that was seen. */
+static void a_function_has_its_code_from_the_library_of_its_kernel(void **state)
+{
+	struct kc__kernel *kernel;
+
+	(void)state;
+	load(&library);
+	kc__handle_function(FUNCTION(scale), KERNEL(scale));
+	kernel = launched(FUNCTION(scale));
+	assert_int_equal(kernel->code->key[0], 77);
+	assert_ptr_equal(launched(AS_FUNCTION(scale)), kernel);
+}
+
+static void functions_of_loads_not_seen_are_counted_once(void **state)
+{
+	(void)state;
+	launched(FUNCTION(scale));
+	launched(FUNCTION(scale));
+	assert_int_equal(unseen(), 1);
+	launched(AS_FUNCTION(clear));
+	assert_int_equal(unseen(), 2);
+	atomic_fetch_add(&kc__shim.module_generation, 1);
+	launched(FUNCTION(scale));
+	assert_int_equal(unseen(), 2);
+}
+
+static void another_error_does_not_mean_that_there_are_no_parameters(void **state)
+{
+	(void)state;
+	parameters_fail = true;
+	assert_false(launched(FUNCTION(clear))->parameters.known);
+}
+
+/* As graphs ask, before a launch: the func of a node may be a CUkernel, too. */
+static void a_wrong_handle_is_not_taken_for_one_without_parameters(void **state)
+{
+	struct kc__parameter at[KC__PARAMETERS_MAX];
+	uint32_t count = 0;
+
+	(void)state;
+	assert_true(kc__ask_parameters(AS_FUNCTION(scale), false, at, &count));
+	assert_int_equal(count, 2);
+	assert_int_equal(at[1].offset_bytes, 8);
+	assert_int_equal(kc__handle_form(KERNEL(scale)), KC__FORM_KERNEL);
+	assert_true(kc__ask_parameters(FUNCTION(scale), true, at, &count));
+	assert_int_equal(count, 2);
+	assert_false(kc__ask_parameters((CUfunction)&module, false, at, &count));
+	assert_int_equal(count, 0);
+}
+
+#undef TEST
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_functions, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(forms_that_no_call_has_told_are_asked_of_the_driver),
+	    TEST(a_form_is_remembered),
+	    TEST(a_handle_that_has_changed_its_form_is_found_out),
+	    TEST(what_is_no_handle_cannot_be_predicted),
+	    TEST(both_handles_are_of_one_kernel_whichever_comes_first),
+	    TEST(a_function_has_its_code_from_the_library_of_its_kernel),
+	    TEST(functions_of_loads_not_seen_are_counted_once),
+	    TEST(another_error_does_not_mean_that_there_are_no_parameters),
+	    TEST(a_wrong_handle_is_not_taken_for_one_without_parameters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
