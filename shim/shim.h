@@ -200,6 +200,9 @@ struct kc__reading_cost {
 	int64_t spent_ns, rests_until_ns;
 };
 
+/* The runtime's calls that put work on a device. */
+enum kc__calls { KC__LAUNCH_CALLS, KC__GRAPH_CALLS, KC__TRANSFER_CALLS, KC__CALLS };
+
 struct kc__state {
 	/* Of this process alone: the kernel zeroes this page in every child that does not share our memory, even where
 	 * no handler of fork() runs (lifecycle.c). */
@@ -243,15 +246,18 @@ struct kc__state {
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
 	struct kc__reading_cost reading;
-	_Atomic uint32_t graph_launches; /* recorded so far */
+	_Atomic uint32_t graph_launches;          /* recorded so far */
+	_Atomic uint32_t enclosing_of[KC__CALLS]; /* bool: runtime calls report their ids; correlation.c */
 };
 extern struct kc__state kc__shim;
 
 struct kc__thread {
-	int depth;            /* > 0: inside a call that is being recorded */
-	uint32_t correlation; /* set by CUPTI's callback during the call */
-	uint32_t id;          /* Linux thread id */
-	CUcontext context;    /* cache: context -> device */
+	int depth;             /* > 0: inside a call that is being recorded */
+	uint32_t correlation;  /* set by CUPTI's callback during the call */
+	uint32_t enclosing;    /* likewise, of the runtime call around that call; 0: none */
+	uint32_t runtime_call; /* of the runtime call that this thread is in now */
+	uint32_t id;           /* Linux thread id */
+	CUcontext context;     /* cache: context -> device */
 	uint32_t context_generation;
 	struct kc__device *device;
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
@@ -442,7 +448,26 @@ void kc__say_journal_full(void);
 /* Worker: a message that the journal had no room for, as a slot outside any journal. false: there is none. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
 
+/* A call of the driver that puts work on a device begins: which correlation ids it has is told by callbacks. */
+static inline void kc__expect_ids(enum kc__calls calls)
+{
+	bool asked = atomic_load_explicit(&kc__shim.enclosing_of[calls], memory_order_relaxed);
+
+	kc__thread.correlation = 0;
+	kc__thread.enclosing = asked ? kc__thread.runtime_call : 0;
+}
+
+/* correlation.c: which correlation id this CUPTI's records carry, that of the driver's call or that of the runtime call
+ * around it, and what is asked of CUPTI accordingly */
+void kc__correlation_begin(bool transfers);                  /* CUPTI's subscriber is ours */
+void kc__correlation_runtime_call(uint32_t id, bool begins); /* callback */
+/* Worker: a record matched a launch or transfer that has both ids. */
+void kc__correlation_matched(enum kc__calls calls, bool by_enclosing);
+void kc__correlation_unmatched(enum kc__calls calls); /* Worker: a record matched nothing. */
+
 /* cupti.c */
+/* Has callbacks of the runtime's domain sent, or no more. */
+void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable);
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
 /* What is used of an activity record; times are of our clock */
 struct kc__record {

@@ -5,8 +5,9 @@
  * not the simulated one.
  *
  *   simcuda_call      one API call, from enter to leave, on the caller's stack.
- *                     The outermost call of a thread gets a correlation id, calls
- *                     nested in it (a runtime call's driver calls) share it.
+ *                     Each has a correlation id; whether calls nested in it (a runtime
+ *                     call's driver calls) share it, and which one the work has that they
+ *                     launch, says SIMCUDA_CUPTI_IDS.
  *   simcuda_activity  one piece of device work: kernel, copy or memset.
  *   simcuda_resource  a context, stream, module or graph that was created or is destroyed.
  *   simcuda_sink      functions that the driver calls: the stand-in for CUPTI, or none.
@@ -35,6 +36,7 @@ struct simcuda_call {
 	int result;           /* CUresult or cudaError_t, set by simcuda_api_leave() */
 	/* set by simcuda_api_enter() */
 	uint32_t correlation; /* never 0 */
+	uint32_t enclosing;   /* of the call that this one is nested in; 0: none */
 	uint32_t context_id;  /* 0: none current */
 	void *context;        /* CUcontext, null: none current */
 	uint64_t data;        /* for the sink, kept from enter to leave: CUpti_CallbackData.correlationData */

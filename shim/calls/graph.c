@@ -480,7 +480,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 		if (exec->nodes[i].enabled)
 			record_node(&exec->nodes[i], i + 1, number, stream, per_thread);
 	*launched = exec;
-	kc__thread.correlation = 0;
+	kc__expect_ids(KC__GRAPH_CALLS);
 	errno = saved_errno;
 	return true;
 }

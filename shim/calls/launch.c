@@ -202,10 +202,11 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 	if (result != CUDA_SUCCESS)
 		kc__cancel(stream, launch->ticket);
 	launch->result = (int32_t)result;
-	launch->correlation = correlation;
+	launch->enclosing = kc__thread.enclosing;
+	launch->correlation = correlation ? correlation : launch->enclosing;
 	if (result != CUDA_SUCCESS)
 		launch->unmeasured = KC_CALL_FAILED;
-	else if (!correlation && !launch->unmeasured)
+	else if (!launch->correlation && !launch->unmeasured)
 		launch->unmeasured = KC_NO_CORRELATION;
 	kc_journal_commit(slot, KC_SLOT_RETURNED);
 }
@@ -241,7 +242,7 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	} else {
 		kc__launch_without_slot();
 	}
-	t->correlation = 0;
+	kc__expect_ids(KC__LAUNCH_CALLS);
 	errno = call->saved_errno;
 	return true;
 }

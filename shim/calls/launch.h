@@ -25,7 +25,7 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 /* Predicts and places the launch and fills its record, host time apart. */
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);
 
-/* The call has returned: commits the record. correlation: CUPTI's, 0: none. */
+/* The call has returned: commits the record. correlation: of the driver's call, as CUPTI tells; 0: it did not. */
 void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation);
 
 /* Around the real call of one launch. true: it is recorded, and

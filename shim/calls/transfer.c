@@ -71,7 +71,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		kc__count(KC_COUNT_TRANSFERS_DROPPED);
 		kc__say_journal_full();
 	}
-	t->correlation = 0;
+	kc__expect_ids(KC__TRANSFER_CALLS);
 	errno = call->saved_errno;
 	return true;
 }
@@ -95,10 +95,11 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 	}
 	if (slot) {
 		slot->transfer.result = (int32_t)result;
-		slot->transfer.correlation = t->correlation;
+		slot->transfer.correlation = t->correlation ? t->correlation : t->enclosing;
+		slot->transfer.enclosing = t->enclosing;
 		if (result != CUDA_SUCCESS)
 			slot->transfer.unmeasured = KC_CALL_FAILED;
-		else if (!t->correlation && !slot->transfer.unmeasured)
+		else if (!slot->transfer.correlation && !slot->transfer.unmeasured)
 			slot->transfer.unmeasured = KC_NO_CORRELATION;
 		kc_journal_commit(slot, KC_SLOT_RETURNED);
 	}

@@ -1,7 +1,7 @@
 /*
  * CUPTI, found at run time and never linked. Launch and transfer callbacks give
- * the correlation id on the calling thread; activity records bring the measured
- * times, in buffers that are handed to the worker whole.
+ * the correlation ids on the calling thread (correlation.c); activity records bring
+ * the measured times, in buffers that are handed to the worker whole.
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
@@ -93,6 +93,10 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 		on_resource(id, data);
 		return;
 	}
+	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+		kc__correlation_runtime_call(call->correlationId, call->callbackSite == CUPTI_API_ENTER);
+		return;
+	}
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (cupti.watching && kc__injected_call(id, call)))
 		return;
 	if (call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
@@ -116,6 +120,14 @@ static int enable_callbacks(bool transfers)
 	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
 		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
 	return enabled;
+}
+
+void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
+{
+	pthread_mutex_lock(&cupti.control);
+	for (size_t i = 0; cupti.subscriber && i < count; i++)
+		cupti.cuptiEnableCallback(enable, cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, ids[i]);
+	pthread_mutex_unlock(&cupti.control);
 }
 
 /* Buffers */
@@ -461,6 +473,7 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 		return KC_NO_CUPTI;
 	}
 	cupti.attached = true;
+	kc__correlation_begin(transfers);
 	compare_clocks();
 	return KC_MEASURED;
 }

@@ -1,13 +1,13 @@
 #include "join.h"
+#include "join_ids.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
 enum {
-	LATE_MAX = 4096,        /* calls that have not returned: about one per thread */
-	CORRELATIONS = 1 << 20, /* awaited at once, by the low bits of the id */
-	ORPHANS_MAX = 16384,    /* records whose launch has not returned yet */
-	SWEEP_SLOTS = 65536,    /* looked at in one search for records that never came */
+	LATE_MAX = 4096,     /* calls that have not returned: about one per thread */
+	ORPHANS_MAX = 16384, /* records whose launch has not returned yet, or not by the driver call's id */
+	SWEEP_SLOTS = 65536, /* looked at in one search for records that never came */
 };
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
 #define HELD_NS 2000000000ll   /* decided as unknown after so long */
@@ -17,12 +17,6 @@ enum {
 struct orphan {
 	struct kc__record record;
 	int64_t since_ns;
-};
-
-struct correlation { /* the slots awaited under one id: several after a graph launch, linked */
-	uint32_t id;
-	uint32_t used;
-	uint64_t first, last;
 };
 
 struct kc__join {
@@ -35,7 +29,7 @@ struct kc__join {
 	bool sweep_leading; /* it has met no slot yet that must be looked at again */
 	uint64_t late[LATE_MAX];
 	uint32_t late_count;
-	struct correlation *correlations;
+	struct kc__ids *ids;
 	uint64_t awaited;
 	struct orphan orphans[ORPHANS_MAX];
 	uint32_t orphan_count;
@@ -60,9 +54,8 @@ struct kc__join *kc__join_new(const struct kc__join_driver *driver)
 
 	if (!join)
 		return NULL;
-	join->correlations = mmap(NULL, CORRELATIONS * sizeof(*join->correlations), PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (join->correlations == MAP_FAILED) {
+	join->ids = kc__ids_new(driver->journal);
+	if (!join->ids) {
 		kc__unmap_root(join, sizeof(*join));
 		return NULL;
 	}
@@ -82,7 +75,7 @@ void kc__join_free(struct kc__join *join)
 		return;
 	for (int i = 0; i < KC__DEVICES_MAX; i++)
 		kc_spans_free(&join->devices[i]);
-	munmap(join->correlations, CORRELATIONS * sizeof(*join->correlations));
+	kc__ids_free(join->ids);
 	kc__unmap_root(join, sizeof(*join));
 }
 
@@ -135,50 +128,17 @@ static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasu
 	finish(join, slot);
 }
 
-static uint32_t correlation_of(const struct kc_slot *slot)
-{
-	return slot->kind == KC_KIND_LAUNCH ? slot->launch.correlation : slot->transfer.correlation;
-}
-
-static struct correlation *correlation_at(struct kc__join *join, uint32_t id)
-{
-	return &join->correlations[id & (CORRELATIONS - 1)];
-}
-
-static struct kc_slot *next_of(const struct kc__join *join, const struct kc_slot *slot)
-{
-	return slot->kind == KC_KIND_LAUNCH && slot->launch.link ? slot_at(join, slot->launch.link - 1) : NULL;
-}
-
 /* A million calls later, its record has not been delivered. */
-static void evict(struct kc__join *join, struct correlation *c)
+static void not_delivered(struct kc_slot *slot, void *join)
 {
-	struct kc_slot *slot = slot_at(join, c->first), *next;
-
-	for (; slot; slot = next) {
-		next = next_of(join, slot);
-		give_up(join, slot, KC_NOT_DELIVERED);
-	}
-	c->used = 0;
+	give_up(join, slot, KC_NOT_DELIVERED);
 }
 
 static void await_record(struct kc__join *join, struct kc_slot *slot)
 {
-	uint32_t id = correlation_of(slot);
-	struct correlation *c = correlation_at(join, id);
-	struct kc_slot *last = c->used && c->id == id ? slot_at(join, c->last) : NULL;
 	struct kc__stream_wait *wait = launch_wait(join, slot);
 
-	if (slot->kind == KC_KIND_LAUNCH)
-		slot->launch.link = 0;
-	if (last && last->kind == KC_KIND_LAUNCH) {
-		last->launch.link = slot->index + 1;
-		c->last = slot->index;
-	} else {
-		if (c->used)
-			evict(join, c);
-		*c = (struct correlation){.id = id, .used = 1, .first = slot->index, .last = slot->index};
-	}
+	kc__ids_add(join->ids, slot, not_delivered, join);
 	join->awaited++;
 	if (!wait)
 		return;
@@ -186,67 +146,22 @@ static void await_record(struct kc__join *join, struct kc_slot *slot)
 	kc_awaited_add(&wait->awaited, slot->launch.launched_ns);
 }
 
-/* Takes a slot that is no longer awaited out of its list. before: the slot before it; NULL: it is the first. */
-static void unlink_slot(struct correlation *c, struct kc_slot *before, const struct kc_slot *slot)
+static enum kc__calls calls_of(const struct kc_slot *slot)
 {
-	uint64_t link = slot->kind == KC_KIND_LAUNCH ? slot->launch.link : 0;
+	return slot->kind != KC_KIND_LAUNCH ? KC__TRANSFER_CALLS
+	       : slot->launch.graph_launch  ? KC__GRAPH_CALLS
+					    : KC__LAUNCH_CALLS;
+}
 
-	if (before)
-		before->launch.link = link;
-	else if (link)
-		c->first = link - 1;
+/* From here on the launch or transfer has the id that its record has. */
+static void take_id(const struct kc__join *join, struct kc_slot *slot, uint32_t id)
+{
+	if (kc__slot_enclosing(slot))
+		join->driver.id_matched(calls_of(slot), kc__slot_id(slot) != id);
+	if (slot->kind == KC_KIND_LAUNCH)
+		slot->launch.correlation = id;
 	else
-		c->used = 0;
-	if (before && c->last == slot->index)
-		c->last = before->index;
-}
-
-static void unlink_awaited(struct kc__join *join, struct kc_slot *slot)
-{
-	struct correlation *c = correlation_at(join, correlation_of(slot));
-	struct kc_slot *at, *before = NULL;
-
-	if (!c->used || c->id != correlation_of(slot))
-		return;
-	for (at = slot_at(join, c->first); at && at != slot; at = next_of(join, at))
-		before = at;
-	if (at)
-		unlink_slot(c, before, at);
-}
-
-static bool same_shape(const struct kc_launch *l, const struct kc__record *record)
-{
-	for (int i = 0; i < 3; i++)
-		if (l->grid[i] != record->grid[i] || l->block[i] != record->block[i])
-			return false;
-	return true;
-}
-
-/* The nodes of a graph share an id: CUPTI's id of the node decides or, where that is
- * not known, the launch shape. */
-static bool record_matches(const struct kc__record *record, const struct kc_slot *slot)
-{
-	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
-		return false;
-	if (!record->is_kernel || !slot->launch.graph_launch)
-		return true;
-	return slot->launch.graph_record && record->graph_node ? slot->launch.graph_record == record->graph_node
-							       : same_shape(&slot->launch, record);
-}
-
-static struct kc_slot *take_match(struct kc__join *join, const struct kc__record *record)
-{
-	struct correlation *c = correlation_at(join, record->correlation);
-	struct kc_slot *slot, *before = NULL;
-
-	if (!c->used || c->id != record->correlation)
-		return NULL;
-	for (slot = slot_at(join, c->first); slot; before = slot, slot = next_of(join, slot))
-		if (record_matches(record, slot)) {
-			unlink_slot(c, before, slot);
-			return slot;
-		}
-	return NULL;
+		slot->transfer.correlation = id;
 }
 
 /* Holding measured kernels until their overlap is decided */
@@ -351,12 +266,13 @@ static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const 
 	finish(join, slot);
 }
 
-static bool match(struct kc__join *join, const struct kc__record *record)
+static bool match(struct kc__join *join, const struct kc__record *record, bool by_either)
 {
-	struct kc_slot *slot = take_match(join, record);
+	struct kc_slot *slot = kc__ids_take(join->ids, record, by_either);
 
 	if (!slot)
 		return false;
+	take_id(join, slot, record->correlation);
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (!record->start_ns) {
 		give_up(join, slot, KC_RECORD_INVALID);
@@ -389,16 +305,21 @@ static void unmatched(const struct kc__join *join, const struct kc__record *reco
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
 	if (record->is_kernel && !record->start_ns)
 		count(join, KC_COUNT_CUPTI_INVALID);
+	join->driver.id_unmatched(!record->is_kernel   ? KC__TRANSFER_CALLS
+				  : record->graph_node ? KC__GRAPH_CALLS
+						       : KC__LAUNCH_CALLS);
 }
 
+/* Of records that come together those with the id of a driver's call choose first: it is of one launch. */
 static void on_record(const struct kc__record *record, void *arg)
 {
 	struct kc__join *join = arg;
 
-	if (match(join, record))
+	if (match(join, record, false))
 		return;
 	if (join->orphan_count == ORPHANS_MAX) {
-		unmatched(join, record);
+		if (!match(join, record, true))
+			unmatched(join, record);
 		return;
 	}
 	join->orphans[join->orphan_count++] = (struct orphan){*record, join->driver.now_ns()};
@@ -409,7 +330,7 @@ static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patienc
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < join->orphan_count; i++) {
-		if (match(join, &join->orphans[i].record))
+		if (match(join, &join->orphans[i].record, true))
 			continue;
 		if (now_ns - join->orphans[i].since_ns >= patience_ns)
 			unmatched(join, &join->orphans[i].record);
@@ -508,7 +429,7 @@ static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, 
 
 static void give_up_missing(struct kc__join *join, struct kc_slot *slot)
 {
-	unlink_awaited(join, slot);
+	kc__ids_remove(join->ids, slot);
 	give_up(join, slot, missing_why(join));
 }
 

@@ -2,7 +2,8 @@
  * From RETURNED to FINAL, on the worker thread: which launch a record of CUPTI's belongs to, and what a measured
  * kernel met on its device.
  *
- * Slots are looked at in index order. A launch that awaits its measured time is found again by its correlation id.
+ * Slots are looked at in index order. A launch that awaits its measured time is found again by a correlation id: that
+ * of the driver's call, or that of the runtime call around it.
  * A measured kernel is held until no kernel that could have run at the same time is still awaited: then its overlap
  * is decided, and the slot is final.
  *
@@ -25,6 +26,9 @@ struct kc__join_driver {
 	/* Hands over every record that has been delivered. */
 	void (*drain)(void (*on_record)(const struct kc__record *record, void *arg), void *arg);
 	uint64_t (*dropped)(void); /* records, as CUPTI tells */
+	/* A record matched what has both ids; a record matched nothing. */
+	void (*id_matched)(enum kc__calls calls, bool by_enclosing);
+	void (*id_unmatched)(enum kc__calls calls);
 	/* Streams have ids from 1. */
 	uint32_t (*stream_count)(void);
 	struct kc__stream_wait *(*stream_wait)(uint32_t id); /* NULL: not known */

@@ -35,6 +35,8 @@ struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot))
 	    .say = kc__say,
 	    .drain = kc__cupti_drain,
 	    .dropped = kc__cupti_dropped,
+	    .id_matched = kc__correlation_matched,
+	    .id_unmatched = kc__correlation_unmatched,
 	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
 	    .load = kc__learn_load,

@@ -19,6 +19,7 @@ static struct {
 	uint32_t record_count;
 	struct kc__stream_wait waits[STREAMS + 1]; /* by id, from 1 */
 	uint32_t said[KC_MESSAGE_COUNT];
+	uint32_t by_driver[KC__CALLS], by_enclosing[KC__CALLS], strays[KC__CALLS]; /* ids of records */
 	uint32_t ready, launches_measured, transfers_measured, decided;
 	struct kc_load met; /* by the launch that was decided last */
 } world;
@@ -63,6 +64,16 @@ static inline void drain(void (*on_record)(const struct kc__record *record, void
 static inline uint64_t dropped(void)
 {
 	return world.dropped;
+}
+
+static inline void id_matched(enum kc__calls calls, bool by_enclosing)
+{
+	(by_enclosing ? world.by_enclosing : world.by_driver)[calls]++;
+}
+
+static inline void id_unmatched(enum kc__calls calls)
+{
+	world.strays[calls]++;
 }
 
 static inline uint32_t stream_count(void)
@@ -115,6 +126,8 @@ static inline int begin(void **state)
 	    .say = say,
 	    .drain = drain,
 	    .dropped = dropped,
+	    .id_matched = id_matched,
+	    .id_unmatched = id_unmatched,
 	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
 	    .load = load,

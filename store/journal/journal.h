@@ -156,12 +156,13 @@ struct kc_launch {
 	uint32_t call_site;    /* dictionary id; 0: not known */
 	uint32_t arguments;    /* dictionary id; 0: not known */
 	/* What the process needs until the launch is final, and nobody after it: */
-	uint32_t ticket;  /* of the timeline */
-	uint32_t variant; /* place in the shim's table */
-	uint64_t meeting; /* kc_expected_contention_pack() of what was expected to run beside it */
-	uint64_t context; /* kc_prediction.context */
-	uint64_t link;    /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
-	float contended;  /* kc_engine_launch.contended */
+	uint32_t ticket;    /* of the timeline */
+	uint32_t variant;   /* place in the shim's table */
+	uint64_t meeting;   /* kc_expected_contention_pack() of what was expected to run beside it */
+	uint64_t context;   /* kc_prediction.context */
+	uint64_t link;      /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
+	float contended;    /* kc_engine_launch.contended */
+	uint32_t enclosing; /* correlation id of the runtime call around the driver's; 0: none, or not asked for */
 	struct kc_order order;
 };
 
@@ -184,6 +185,9 @@ struct kc_transfer {
 	uint8_t unmeasured;
 	uint8_t reserved;
 	struct kc_order order;
+	/* What the process needs until the transfer is final, as of a launch: */
+	uint64_t link;
+	uint32_t enclosing;
 };
 
 /* One part of a dictionary entry */

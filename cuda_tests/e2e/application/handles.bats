@@ -12,7 +12,7 @@ accounted() { # LAUNCHES
 }
 
 @test "the stand-in takes a handle of the other kind where cuda.h says so, and nowhere else" {
-	equal "$("$build/awkward/handles" refused)" refused "calls that were not refused"
+	equal "$("$build/awkward/two_handles" refused)" refused "calls that were not refused"
 }
 
 @test "cudart by every kind of handle, its code loaded in sight and out of it" {
@@ -61,7 +61,7 @@ accounted() { # LAUNCHES
 	for first in kernel function; do
 		for through in "LD_PRELOAD=$library" "CUDA_INJECTION64_PATH=$library"; do
 			rm -f "$SIMCUDA_LOG" kerncast.db*
-			keep shimmed env "$through" KERNCAST_QUIET=1 "$build/awkward/handles" "$first"
+			keep shimmed env "$through" KERNCAST_QUIET=1 "$build/awkward/two_handles" "$first"
 			accounted 20
 			equal "$(sql 'SELECT count(*), min(name) FROM kernel')" "1|awkward" "kernels, $first first, $through"
 			equal "$(report '$.ledger.loads_unseen')" 0 "kernels of unseen code"

@@ -2,6 +2,7 @@
 #include "cuda_tests/simcuda/gpu/engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,29 @@ static struct {
 
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uint32_t depth;
-	uint32_t correlation;
+	uint32_t correlation; /* of the innermost call */
+	uint32_t outermost;
 } nesting;
+
+/* Which id the record of a launch carries, where a runtime call encloses the driver's. */
+static enum ids { IDS_SHARED, IDS_DRIVER, IDS_RUNTIME } ids;
+static pthread_once_t ids_read = PTHREAD_ONCE_INIT;
+
+static void read_ids(void)
+{
+	static const char *const names[] = {
+	    [IDS_SHARED] = "shared", [IDS_DRIVER] = "driver", [IDS_RUNTIME] = "runtime"};
+	const char *value = getenv("SIMCUDA_CUPTI_IDS");
+
+	for (int i = 0; value && i < 3; i++)
+		if (!strcmp(value, names[i])) {
+			ids = (enum ids)i;
+			return;
+		}
+	if (value)
+		fprintf(stderr, "simcuda: SIMCUDA_CUPTI_IDS is \"%s\", not shared, driver or runtime: shared is used\n",
+			value);
+}
 
 CUresult sim_usable(void)
 {
@@ -27,7 +49,7 @@ CUresult sim_usable(void)
 
 uint32_t sim_correlation(void)
 {
-	return nesting.correlation;
+	return ids == IDS_RUNTIME ? nesting.outermost : nesting.correlation;
 }
 
 struct simcuda_sink *sim_sink(void)
@@ -46,8 +68,12 @@ void simcuda_api_enter(struct simcuda_call *call)
 
 	if (call->domain == SIMCUDA_DRIVER && sim.log_shared)
 		sim_count(&sim.log->calls);
-	if (nesting.depth++ == 0)
+	pthread_once(&ids_read, read_ids);
+	call->enclosing = nesting.depth ? nesting.correlation : 0;
+	if (!nesting.depth || ids != IDS_SHARED)
 		nesting.correlation = atomic_fetch_add_explicit(&api.correlations, 1, memory_order_relaxed) + 1;
+	if (nesting.depth++ == 0)
+		nesting.outermost = nesting.correlation;
 	call->correlation = nesting.correlation;
 	if (!sink || !sink->api || atomic_load_explicit(&sim.dead, memory_order_relaxed))
 		return;
@@ -69,6 +95,7 @@ void simcuda_api_leave(struct simcuda_call *call, int result)
 		sink->api(sink->user, call, 1);
 	}
 	nesting.depth--;
+	nesting.correlation = call->enclosing;
 	if (simcuda_faults()->query_errno && (strstr(call->function, "Get") || strstr(call->function, "Is")))
 		errno = (int)call->cbid;
 }

@@ -1,0 +1,64 @@
+# CUPTI's records carry the correlation id of the driver's call or that of the runtime call around it, or both calls
+# have one. In each case launches = predicted = measured.
+load ../common
+
+accounted() { # WHAT
+	local kernels
+	kernels=$(counted kernels)
+	equal "$(<shimmed.status)" 0 "exit status"
+	equal "$(sql 'SELECT count(*), count(solo_ns), count(measured_end_ns) FROM launch')" "$kernels|$kernels|$kernels" \
+		"launches, predicted, measured, $1"
+	equal "$(report '$.ledger.matched')|$(report '$.ledger.unmatched')" "$kernels|0" "matched, unmatched, $1"
+	ledger_adds_up
+}
+
+@test "the demo, cudart static and shared: every launch and every transfer is measured" {
+	local ids program
+	for ids in shared driver runtime; do
+		for program in demo-static-sim demo-shared; do
+			export SIMCUDA_CUPTI_IDS=$ids
+			unchanged_under_run "$build/$program" --rounds 100
+			accounted "$program, $ids"
+			equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM transfer')" "207|207" "transfers, $ids"
+			equal "$(report '$.ledger.transfers_unmatched')" 0 "records of transfers that match none, $ids"
+			rm kerncast.db*
+		done
+	done
+}
+
+@test "graphs, threads and copies of every kind" {
+	local ids program
+	for ids in shared driver runtime; do
+		for program in runtime_graph runtime_ex runtime_cooperative; do
+			export SIMCUDA_CUPTI_IDS=$ids
+			unchanged_under_run "$build/matrix/sim/$program"
+			accounted "$program, $ids"
+			rm kerncast.db*
+		done
+		unchanged_under_run "$build/demo-static-sim" --threads 4 --rounds 100
+		accounted "threads, $ids"
+		rm kerncast.db*
+	done
+}
+
+@test "a program of the driver API alone, which has one id for a call" {
+	local ids
+	for ids in driver runtime; do
+		export SIMCUDA_CUPTI_IDS=$ids
+		unchanged_under_run "$build/matrix/driver/linked_driver_launch"
+		accounted "$ids"
+		rm kerncast.db*
+	done
+}
+
+@test "by injection, with and without the hooks" {
+	local ids preload
+	for ids in shared driver runtime; do
+		for preload in "" "$library"; do
+			rm -f "$SIMCUDA_LOG" kerncast.db*
+			keep shimmed env CUDA_INJECTION64_PATH="$library" LD_PRELOAD="$preload" KERNCAST_QUIET=1 \
+				SIMCUDA_CUPTI_IDS=$ids "$build/demo-static-sim" --rounds 100
+			accounted "$ids, preloaded: $preload"
+		done
+	done
+}

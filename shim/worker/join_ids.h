@@ -1,0 +1,36 @@
+/*
+ * Which launches and transfers are awaited under which correlation id.
+ *
+ * Those that have one id form a list: several after a launch of a graph, or in one runtime call. A slot whose driver's
+ * call was inside a runtime call is in the list of that one's id, and its own id is an alias of the list: a record that
+ * carries either finds it. Of two slots whose ids differ by a multiple of 2^20 the later replaces the earlier, which is
+ * given up.
+ */
+#ifndef KC_SHIM_JOIN_IDS_H
+#define KC_SHIM_JOIN_IDS_H
+
+#include "shim/shim.h"
+
+struct kc__ids;
+struct kc__ids *kc__ids_new(struct kc_journal *journal); /* NULL: no memory */
+void kc__ids_free(struct kc__ids *ids);
+
+/* given_up: for a slot that is awaited no longer, as its place is needed. */
+void kc__ids_add(struct kc__ids *ids, struct kc_slot *slot, void (*given_up)(struct kc_slot *slot, void *arg),
+		 void *arg);
+void kc__ids_remove(struct kc__ids *ids, struct kc_slot *slot);
+/* Takes out the slot that a record belongs to. by_either: by the id of the runtime call, too. NULL: none is awaited. */
+struct kc_slot *kc__ids_take(struct kc__ids *ids, const struct kc__record *record, bool by_either);
+
+static inline uint32_t kc__slot_id(const struct kc_slot *slot)
+{
+	return slot->kind == KC_KIND_LAUNCH ? slot->launch.correlation : slot->transfer.correlation;
+}
+
+/* Of the runtime call around the driver's; 0: there is none, or it is not known. */
+static inline uint32_t kc__slot_enclosing(const struct kc_slot *slot)
+{
+	return slot->kind == KC_KIND_LAUNCH ? slot->launch.enclosing : slot->transfer.enclosing;
+}
+
+#endif
