@@ -181,7 +181,8 @@ $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o
 	$(CC) -shared -o $@ $< $(LDFLAGS)
-bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
+bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS) \
+  $(BUILD)/awkward/large_graph
 
 run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
 

@@ -31,19 +31,22 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	return captured;
 }
 
-void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,
-	      CUstream handle, bool per_thread)
+void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
+{
+	*known = (struct kc__known){.unpredictable = KC_PREDICTED};
+	known->stream = kc__stream_on(handle, per_thread, &known->device);
+	if (!known->device)
+		known->unpredictable = KC_NO_DEVICE;
+}
+
+void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims)
 {
 	struct kc__function *fn;
 	struct kc__variant *variant;
 
-	*known = (struct kc__known){.function = f, .given = given};
-	known->stream = kc__stream_on(handle, per_thread, &known->device);
-	if (!known->device) {
-		known->unpredictable = KC_NO_DEVICE;
+	if (!known->device)
 		return;
-	}
-	fn = kc__function_of(f, known->device);
+	fn = kc__function_of(known->function, known->device);
 	known->kernel = fn ? atomic_load_explicit(&fn->kernel, memory_order_acquire) : NULL;
 	known->unpredictable = KC_TABLE_FULL;
 	if (!known->kernel) {
@@ -53,7 +56,7 @@ void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims
 	}
 	if (!known->stream)
 		return;
-	variant = kc__variant_of(known->kernel, f, dims, given);
+	variant = kc__variant_of(known->kernel, known->function, dims, known->given);
 	known->unpredictable = variant ? variant->unpredictable : KC_TABLE_FULL;
 	if (known->unpredictable == KC_PREDICTED)
 		known->variant = variant;
@@ -231,7 +234,10 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 		return false;
 	}
 	/* What is new goes into the journal before the launch that refers to it. */
-	kc__know(&known, f, dims, given, stream, per_thread);
+	kc__know_stream(&known, stream, per_thread);
+	known.function = f;
+	known.given = given;
+	kc__know_kernel(&known, dims);
 	call->stream = known.stream;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {

@@ -18,9 +18,10 @@ struct kc__known {
 	const struct kc__given *given;
 };
 
-/* Looks up stream, kernel and launch shape; what is new goes into the journal. */
-void kc__know(struct kc__known *known, CUfunction f, const struct kc_shape *dims, const struct kc__given *given,
-	      CUstream handle, bool per_thread);
+/* Begins: looks up the stream and its device. */
+void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread);
+/* Then, with function and given set: looks up kernel and launch shape. What is new goes into the journal. */
+void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims);
 
 /* Predicts and places the launch and fills its record, host time apart. */
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);

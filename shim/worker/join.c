@@ -317,7 +317,8 @@ static void on_record(const struct kc__record *record, void *arg)
 
 	if (match(join, record, false))
 		return;
-	if (join->orphan_count == ORPHANS_MAX) {
+	/* A copy or memset node's: of a graph, kernels alone are recorded, so none will come. */
+	if (join->orphan_count == ORPHANS_MAX || (!record->is_kernel && record->graph_node)) {
 		if (!match(join, record, true))
 			unmatched(join, record);
 		return;

@@ -1,22 +1,15 @@
 #include "join_ids.h"
 
+#include "slot_list.h"
+
 #include <sys/mman.h>
 
 enum { PLACES = 1 << 20 }; /* awaited at once, by the low bits of the id */
 
-struct place {
-	uint32_t id;
-	enum { FREE, LIST, ALIAS } use;
-	union {
-		uint64_t first; /* slot index */
-		uint32_t list;  /* ALIAS: id of the list */
-	};
-	uint64_t last; /* slot index */
-};
-
 struct kc__ids {
 	struct kc_journal *journal;
-	struct place places[PLACES];
+	bool had_tables; /* some of the lists may be */
+	struct kc__slot_list places[PLACES];
 };
 
 struct kc__ids *kc__ids_new(struct kc_journal *journal)
@@ -30,102 +23,55 @@ struct kc__ids *kc__ids_new(struct kc_journal *journal)
 	return ids;
 }
 
-void kc__ids_free(struct kc__ids *ids)
-{
-	munmap(ids, sizeof(*ids));
-}
-
 /* The id of the list that a slot is awaited in. */
 static uint32_t list_of(const struct kc_slot *slot)
 {
 	return kc__slot_enclosing(slot) ? kc__slot_enclosing(slot) : kc__slot_id(slot);
 }
 
-static struct place *place_of(struct kc__ids *ids, uint32_t id)
+static struct kc__slot_list *place_of(struct kc__ids *ids, uint32_t id)
 {
 	return &ids->places[id & (PLACES - 1)];
 }
 
-static bool is_list(const struct place *place, uint32_t id)
+static bool is_list(const struct kc__slot_list *place, uint32_t id)
 {
-	return place->use == LIST && place->id == id;
+	return place->count && place->id == id;
 }
 
-/* Index + 1 of the next slot of the list; 0: it is the last. */
-static uint64_t *link_of(struct kc_slot *slot)
-{
-	return slot->kind == KC_KIND_LAUNCH ? &slot->launch.link : &slot->transfer.link;
-}
-
-static struct kc_slot *first_of(const struct kc__ids *ids, const struct place *list)
-{
-	return kc_journal_at(ids->journal, list->first);
-}
-
-static struct kc_slot *next_of(const struct kc__ids *ids, struct kc_slot *slot)
-{
-	return *link_of(slot) ? kc_journal_at(ids->journal, *link_of(slot) - 1) : NULL;
-}
-
-static void clear(struct kc__ids *ids, struct place *place, void (*given_up)(struct kc_slot *slot, void *arg),
+static void clear(struct kc__ids *ids, struct kc__slot_list *place, void (*given_up)(struct kc_slot *slot, void *arg),
 		  void *arg)
 {
-	struct kc_slot *slot = place->use == LIST ? first_of(ids, place) : NULL, *next;
+	struct kc_slot *slot;
 
-	for (; slot; slot = next) {
-		next = next_of(ids, slot);
+	while ((slot = kc__slot_list_take_any(ids->journal, place)))
 		given_up(slot, arg);
-	}
-	place->use = FREE;
+	kc__slot_list_free(place);
 }
 
 void kc__ids_add(struct kc__ids *ids, struct kc_slot *slot, void (*given_up)(struct kc_slot *slot, void *arg),
 		 void *arg)
 {
 	uint32_t id = kc__slot_id(slot), list_id = list_of(slot);
-	struct place *list = place_of(ids, list_id), *own = place_of(ids, id);
-	struct kc_slot *last = is_list(list, list_id) ? kc_journal_at(ids->journal, list->last) : NULL;
+	struct kc__slot_list *list = place_of(ids, list_id), *own = place_of(ids, id);
 
-	*link_of(slot) = 0;
-	if (last) {
-		*link_of(last) = slot->index + 1;
-		list->last = slot->index;
-	} else {
+	if (!is_list(list, list_id))
 		clear(ids, list, given_up, arg);
-		*list = (struct place){.id = list_id, .use = LIST, .first = slot->index, .last = slot->index};
-	}
+	list->id = list_id;
+	kc__slot_list_add(ids->journal, list, slot);
+	ids->had_tables |= list->is_table;
 	if (own == list || is_list(own, id))
 		return;
 	clear(ids, own, given_up, arg);
-	*own = (struct place){.id = id, .use = ALIAS, .list = list_id};
-}
-
-/* before: the slot before it; NULL: it is the first. */
-static void unlink_slot(struct place *list, struct kc_slot *before, struct kc_slot *slot)
-{
-	uint64_t link = *link_of(slot);
-
-	if (before)
-		*link_of(before) = link;
-	else if (link)
-		list->first = link - 1;
-	else
-		list->use = FREE;
-	if (before && list->last == slot->index)
-		list->last = before->index;
+	*own = (struct kc__slot_list){.id = id, .is_alias = 1, .alias_of = list_id};
 }
 
 void kc__ids_remove(struct kc__ids *ids, struct kc_slot *slot)
 {
-	struct place *list = place_of(ids, list_of(slot));
-	struct kc_slot *at, *before = NULL;
+	struct kc__slot_list *list = place_of(ids, list_of(slot));
 
-	if (!is_list(list, list_of(slot)))
-		return;
-	for (at = first_of(ids, list); at && at != slot; at = next_of(ids, at))
-		before = at;
-	if (at)
-		unlink_slot(list, before, at);
+	if (is_list(list, list_of(slot)))
+		kc__slot_list_remove(ids->journal, list, slot);
 }
 
 static bool same_shape(const struct kc_launch *l, const struct kc__record *record)
@@ -147,45 +93,36 @@ static bool record_matches(const struct kc__record *record, const struct kc_slot
 							       : same_shape(&slot->launch, record);
 }
 
-/* The runtime call whose id the record has may have launched several kernels: the one of its launch shape. */
-static bool is_the_one(const struct kc__record *record, const struct kc_slot *slot)
+/* Where the record has the id of the runtime call, which may have launched several kernels, the launch shape tells. */
+static enum kc__fit fits(const struct kc__record *record, const struct kc_slot *slot, bool by_either)
 {
-	return kc__slot_id(slot) == record->correlation || !record->is_kernel || slot->launch.graph_launch ||
-	       same_shape(&slot->launch, record);
-}
+	bool by_driver = kc__slot_id(slot) == record->correlation;
 
-static struct place *list_with(struct kc__ids *ids, uint32_t id)
-{
-	struct place *place = place_of(ids, id);
-
-	if (place->use == ALIAS && place->id == id) {
-		id = place->list;
-		place = place_of(ids, id);
-	}
-	return is_list(place, id) ? place : NULL;
+	if (!by_driver && !(by_either && kc__slot_enclosing(slot) == record->correlation))
+		return KC__FITS_NOT;
+	if (!record_matches(record, slot))
+		return KC__FITS_NOT;
+	return by_driver || !record->is_kernel || slot->launch.graph_launch || same_shape(&slot->launch, record)
+		   ? KC__FITS
+		   : KC__FITS_PERHAPS;
 }
 
 struct kc_slot *kc__ids_take(struct kc__ids *ids, const struct kc__record *record, bool by_either)
 {
-	struct place *list = list_with(ids, record->correlation);
-	struct kc_slot *slot = list ? first_of(ids, list) : NULL, *before = NULL, *found = NULL, *found_before = NULL;
+	uint32_t id = record->correlation;
+	struct kc__slot_list *place = place_of(ids, id);
 
-	for (; slot; before = slot, slot = next_of(ids, slot)) {
-		bool by_driver = kc__slot_id(slot) == record->correlation, certain;
-
-		if (!by_driver && !(by_either && kc__slot_enclosing(slot) == record->correlation))
-			continue;
-		if (!record_matches(record, slot))
-			continue;
-		certain = is_the_one(record, slot);
-		if (certain || !found) {
-			found = slot;
-			found_before = before;
-		}
-		if (certain)
-			break;
+	if (place->is_alias && place->id == id) {
+		id = place->alias_of;
+		place = place_of(ids, id);
 	}
-	if (found)
-		unlink_slot(list, found_before, found);
-	return found;
+	return is_list(place, id) ? kc__slot_list_take(ids->journal, place, record, fits, by_either) : NULL;
+}
+
+void kc__ids_free(struct kc__ids *ids)
+{
+	for (uint32_t i = 0; ids->had_tables && i < PLACES; i++)
+		if (ids->places[i].is_table)
+			kc__slot_list_free(&ids->places[i]);
+	munmap(ids, sizeof(*ids));
 }

@@ -1,6 +1,8 @@
 /* Which launch a record belongs to, and what becomes of launches without one. */
 #include "join_testing.h"
 
+#include <time.h>
+
 /* ---- Matching ---- */
 
 static void a_record_finds_its_launch(void **state)
@@ -87,6 +89,56 @@ static void any_node_of_a_graph_may_be_measured_last(void **state)
 		for (uint32_t i = 0; i < NODES; i++)
 			assert_times(nodes[i], 200 + i, 300);
 	}
+}
+
+/* Whatever the order, finding the node of a record takes as long among many nodes as among few: the processor's time
+ * for 64 times as many nodes is 64 times as long, not 4,096. */
+static void nodes_of_a_large_graph_take_no_longer_each(void **state)
+{
+	enum { FEW = 512, MANY = 64 * FEW };
+	static struct kc_slot *nodes[MANY];
+	double few_s = 0, many_s;
+
+	(void)state;
+	for (uint32_t count = FEW, id = 1; count <= MANY; count *= MANY / FEW, id++) {
+		clock_t began;
+
+		for (uint32_t i = 0; i < count; i++)
+			nodes[i] = graph_node(id, 41 + i, 5);
+		step_at(150);
+		began = clock();
+		for (uint32_t done = 0; done < count; done += FEW) {
+			for (uint32_t i = done; i < done + FEW; i++)
+				deliver(id, 1000 + i, 1001 + i)->graph_node = 41 + count - 1 - i;
+			step_at(200);
+		}
+		many_s = (double)(clock() - began) / CLOCKS_PER_SEC;
+		if (count == FEW)
+			few_s = many_s;
+		assert_int_equal(kc__join_step(world.join), 0);
+		for (uint32_t i = 0; i < count; i++)
+			assert_times(nodes[i], 1000 + count - 1 - i, 1000 + count - i);
+	}
+	assert_true(many_s < 64 * 8 * (few_s + 1e-4));
+}
+
+/* Of a graph, kernels alone are recorded. */
+static void a_record_of_a_copy_in_a_graph_is_unmatched_at_once(void **state)
+{
+	struct kc__record *copy;
+
+	(void)state;
+	graph_node(7, 41, 5);
+	deliver(7, 200, 300)->graph_node = 41;
+	copy = deliver(7, 300, 400);
+	copy->is_kernel = 0;
+	copy->graph_node = 42;
+	assert_int_equal(step_at(1000), 0);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_UNMATCHED), 1);
+	step_at(1 * S);
+	step_at(3 * S);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_UNMATCHED), 1);
 }
 
 static void a_record_waits_for_its_call_to_return(void **state)
@@ -337,6 +389,8 @@ int main(void)
 	    TEST(graph_nodes_are_told_apart_by_their_record_id),
 	    TEST(graph_nodes_without_a_record_id_are_told_apart_by_launch_shape),
 	    TEST(any_node_of_a_graph_may_be_measured_last),
+	    TEST(nodes_of_a_large_graph_take_no_longer_each),
+	    TEST(a_record_of_a_copy_in_a_graph_is_unmatched_at_once),
 	    TEST(a_record_waits_for_its_call_to_return),
 	    TEST(a_record_without_a_launch_counts_as_unmatched_after_a_second),
 	    TEST(a_second_record_of_one_launch_is_unmatched),

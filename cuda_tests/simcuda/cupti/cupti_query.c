@@ -103,7 +103,8 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
 
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 {
-	CUptiResult result = cupti__attach();
+	/* Asked once for each node of a graph: attaching looks symbols up. */
+	CUptiResult result = atomic_load(&cupti__self.attached) ? CUPTI_SUCCESS : cupti__attach();
 
 	if (result || !id)
 		return cupti__result(result ? result : CUPTI_ERROR_INVALID_PARAMETER);

@@ -192,12 +192,19 @@ CUgraph sim_graph_copy(CUgraph graph)
 		}
 		node->original = graph->node[i];
 	}
-	for (i = 0; i < graph->nodes; i++)
-		for (j = 0; j < graph->node[i]->dependencies; j++)
-			if (!sim_node_depend(copy->node[i], copy->node[graph->node[i]->dependency[j]->index])) {
-				sim_graph_free(copy);
-				return NULL;
-			}
+	for (i = 0; i < graph->nodes; i++) {
+		const struct CUgraphNode_st *from = graph->node[i];
+		CUgraphNode to = copy->node[i];
+
+		to->dependency = malloc((from->dependencies + 1) * sizeof(*to->dependency));
+		if (!to->dependency) {
+			sim_graph_free(copy);
+			return NULL;
+		}
+		to->dependencies = from->dependencies;
+		for (j = 0; j < from->dependencies; j++)
+			to->dependency[j] = copy->node[from->dependency[j]->index];
+	}
 	return copy;
 }
 

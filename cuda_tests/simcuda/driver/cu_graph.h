@@ -45,7 +45,8 @@ struct CUgraphExec_st {
 	uint32_t id;
 	unsigned long long flags;
 	struct CUgraph_st *graph;
-	struct sim_op *tail; /* end of the latest launch */
+	struct CUgraphNode_st **copied; /* its nodes in the order of the original graph's */
+	struct sim_op *tail;            /* end of the latest launch */
 };
 
 struct sim_capture {

@@ -31,6 +31,7 @@ static void exec_free(CUgraphExec exec)
 {
 	if (exec->graph)
 		sim_graph_free(exec->graph);
+	free(exec->copied);
 	exec->magic = 0;
 	free(exec);
 }
@@ -62,8 +63,12 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
 	exec->id = atomic_fetch_add(&sim.next_graph_id, 1) + 1;
 	notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, exec, graph);
 	exec->graph = sim_graph_clone(graph);
-	if (!exec->graph || !sort_all(exec->graph)) {
-		CUresult result = exec->graph ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+	if (exec->graph)
+		exec->copied = malloc((exec->graph->nodes + 1) * sizeof(*exec->copied));
+	if (exec->copied && exec->graph->nodes)
+		memcpy(exec->copied, exec->graph->node, exec->graph->nodes * sizeof(*exec->copied));
+	if (!exec->copied || !sort_all(exec->graph)) {
+		CUresult result = exec->copied ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
 
 		exec_free(exec);
 		return result;
@@ -280,6 +285,9 @@ static CUgraphNode node_for(CUgraphExec exec, CUgraphNode original)
 
 	if (!is_exec(exec) || !original)
 		return NULL;
+	/* Where it was when it was copied, unless the original graph has changed since. */
+	if (original->index < exec->graph->nodes && exec->copied[original->index]->original == original)
+		return exec->copied[original->index];
 	for (i = 0; i < exec->graph->nodes; i++)
 		if (exec->graph->node[i]->original == original)
 			return exec->graph->node[i];
