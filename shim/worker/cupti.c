@@ -217,6 +217,7 @@ static bool read_record(const CUpti_Activity *activity, struct kc__record *recor
 		const CUpti_ActivityMemcpy6 *m = (const void *)activity;
 
 		record->correlation = m->correlationId;
+		record->graph_node = m->graphNodeId;
 		start = m->start;
 		end = m->end;
 		break;
@@ -225,6 +226,7 @@ static bool read_record(const CUpti_Activity *activity, struct kc__record *recor
 		const CUpti_ActivityMemcpyPtoP4 *m = (const void *)activity;
 
 		record->correlation = m->correlationId;
+		record->graph_node = m->graphNodeId;
 		start = m->start;
 		end = m->end;
 		break;
@@ -233,6 +235,7 @@ static bool read_record(const CUpti_Activity *activity, struct kc__record *recor
 		const CUpti_ActivityMemset4 *m = (const void *)activity;
 
 		record->correlation = m->correlationId;
+		record->graph_node = m->graphNodeId;
 		start = m->start;
 		end = m->end;
 		break;
