@@ -69,6 +69,10 @@
 	X(cuMemcpyHtoAAsync_v2_ptsz, cuMemcpyHtoAAsync, 7000, 1) \
 	X(cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync, 3020, 0) \
 	X(cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyAtoHAsync, 7000, 1) \
+	X(cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync, 13020, 0) \
+	X(cuMemcpyWithAttributesAsync_ptsz, cuMemcpyWithAttributesAsync, 13020, 1) \
+	X(cuMemcpy3DWithAttributesAsync, cuMemcpy3DWithAttributesAsync, 13020, 0) \
+	X(cuMemcpy3DWithAttributesAsync_ptsz, cuMemcpy3DWithAttributesAsync, 13020, 1) \
 	X(cuMemsetD8_v2, cuMemsetD8, 3020, 0) \
 	X(cuMemsetD8_v2_ptds, cuMemsetD8, 7000, 1) \
 	X(cuMemsetD16_v2, cuMemsetD16, 3020, 0) \
@@ -123,6 +127,12 @@
 	X(cuStreamBeginCapture_v2_ptsz, cuStreamBeginCapture, 10010, 1) \
 	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, 0) \
 	X(cuStreamBeginCaptureToGraph_ptsz, cuStreamBeginCaptureToGraph, 12030, 1) \
+	X(cuStreamBeginRecaptureToGraph, cuStreamBeginRecaptureToGraph, 13030, 0) \
+	X(cuStreamBeginRecaptureToGraph_ptsz, cuStreamBeginRecaptureToGraph, 13030, 1) \
+	X(cuStreamBeginCaptureToCig, cuStreamBeginCaptureToCig, 13010, 0) \
+	X(cuStreamBeginCaptureToCig_ptsz, cuStreamBeginCaptureToCig, 13010, 1) \
+	X(cuStreamEndCaptureToCig, cuStreamEndCaptureToCig, 13010, 0) \
+	X(cuStreamEndCaptureToCig_ptsz, cuStreamEndCaptureToCig, 13010, 1) \
 	X(cuStreamEndCapture, cuStreamEndCapture, 10000, 0) \
 	X(cuStreamEndCapture_ptsz, cuStreamEndCapture, 10000, 1) \
 	X(cuLaunchHostFunc, cuLaunchHostFunc, 10000, 0) \

@@ -20,11 +20,8 @@
 #endif
 #include <cuda.h>
 
-/* cuda.h has them since CUDA 13.5, drivers since 13.1. */
-CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
-CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn fn, void *data, unsigned int mode);
-
 #include "hooks.h"
+#include "later_driver.h"
 #include "predictor/concurrency/overlap.h"
 #include "predictor/engine.h"
 #include "store/common/message.h"
@@ -408,6 +405,14 @@ void kc__runtime_forget(void); /* fork child */
 
 /* launch.c */
 bool kc__capturing(CUstream stream, bool per_thread); /* may ask the driver; errno is kept */
+
+/* order.c: around calls that begin captures, and after those that end them. Returns what _failed() takes back. */
+int kc__capture_begins(void);
+void kc__capture_failed(int counted);
+void kc__capture_ended(CUresult result);
+
+/* cig.c: into a command list of a graphics API */
+bool kc__cig_capturing(CUstream stream, bool per_thread);
 
 /* identify.c */
 void kc__identify(struct kc_journal_header *header, const struct kc_options *options);

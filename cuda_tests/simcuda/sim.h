@@ -25,12 +25,12 @@
 /* of cudaProfiler.h, which the pinned packages of scripts/setup do not hold */
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
-/* of drivers of CUDA 13.1 and later: cuda.h has it since 13.5 */
-CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void *data, unsigned int mode);
-CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void *data, unsigned int mode);
 #include "simcuda.h"
 #pragma GCC visibility pop
 #include <cupti_driver_cbid.h>
+#pragma GCC visibility push(default)
+#include "shim/later_driver.h"
+#pragma GCC visibility pop
 
 #include "cuda_tests/simcuda/gpu/gpu_cost.h"
 #include "cuda_tests/simcuda/gpu/scheduler.h"
@@ -126,6 +126,7 @@ struct CUstream_st {
 	struct sim_capture *_Atomic capture;
 	struct CUgraphNode_st **capture_tail; /* nodes that the next one depends on */
 	size_t capture_tails;
+	int cig; /* it captures into a list of a graphics API */
 };
 
 struct CUevent_st {
@@ -372,6 +373,9 @@ void sim_stream_release(CUstream stream); /* engine lock held: frees a destroyed
 CUresult sim_stream_do(CUstream stream, const struct sim_work *work); /* stream may be null: an error */
 CUresult sim_stream_do_and_wait(CUstream stream, const struct sim_work *work);
 CUresult sim_stream_wait(CUstream stream);
+CUresult sim_launch_host(CUstream stream, CUhostFn function, void *data);
+CUresult sim_copy_line_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
+CUresult sim_copy_box_async(const CUDA_MEMCPY3D *box, CUstream stream);
 
 /* heap.c */
 enum sim_range_owner {
@@ -425,6 +429,7 @@ CUresult sim_launch_prepare(struct sim_launch *launch, const struct sim_preset *
 /* cu_capture.c */
 CUresult sim_capture_work(CUstream stream, const struct sim_work *work);
 CUresult sim_capture_kernel(CUstream stream, const struct sim_work *work, void **params, void **extra);
+CUresult sim_capture_again(CUstream stream, CUstreamCaptureMode mode, CUgraph graph); /* replaces its nodes' contents */
 void sim_capture_forget_event(CUevent event);
 
 #endif

@@ -19,6 +19,8 @@ bool kc__capturing(CUstream stream, bool per_thread)
 
 	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
 		return false;
+	if (kc__cig_capturing(stream, per_thread))
+		return true;
 	saved_errno = errno;
 	ask = asks[per_thread];
 	if (!ask) {

@@ -302,7 +302,7 @@ STREAM_ORDERED(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer,
 /* Capture */
 
 /* Captures are counted before recording begins, too: it may begin in the middle of one. */
-static int capture_begins(void)
+int kc__capture_begins(void)
 {
 	int counted = atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) != KC__DISABLED;
 
@@ -310,14 +310,19 @@ static int capture_begins(void)
 	return counted;
 }
 
+void kc__capture_failed(int counted)
+{
+	atomic_fetch_sub_explicit(&kc__shim.captures, counted, memory_order_relaxed);
+}
+
 #define CAPTURE_BEGIN(symbol, parameters, arguments)                                                                   \
 	KC_EXPORT CUresult CUDAAPI symbol parameters                                                                   \
 	{                                                                                                              \
-		int counted = capture_begins();                                                                        \
+		int counted = kc__capture_begins();                                                                    \
 		CUresult result = KC_REAL(symbol) arguments;                                                           \
                                                                                                                        \
 		if (result != CUDA_SUCCESS)                                                                            \
-			atomic_fetch_sub_explicit(&kc__shim.captures, counted, memory_order_relaxed);                  \
+			kc__capture_failed(counted);                                                                   \
 		return result;                                                                                         \
 	}
 CAPTURE_BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
@@ -333,10 +338,18 @@ CAPTURE_BEGIN(cuStreamBeginCaptureToGraph_ptsz,
 	       CUstreamCaptureMode mode),
 	      (stream, graph, nodes, edges, n, mode))
 
+#define RECAPTURE_BEGIN(symbol)                                                                                        \
+	CAPTURE_BEGIN(                                                                                                 \
+	    symbol,                                                                                                    \
+	    (CUstream stream, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback mismatch, void *data), \
+	    (stream, mode, graph, mismatch, data))
+RECAPTURE_BEGIN(cuStreamBeginRecaptureToGraph)
+RECAPTURE_BEGIN(cuStreamBeginRecaptureToGraph_ptsz)
+
 /* A broken capture ends with an error, too; these three results say that the stream
  * was not capturing. With CUDA_INJECTION64_PATH captures may begin unseen, so the count
  * never returns to 0. */
-static void capture_ended(CUresult result)
+void kc__capture_ended(CUresult result)
 {
 	if (!kc__injected() && result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
 	    result != CUDA_ERROR_INVALID_CONTEXT && atomic_load_explicit(&kc__shim.captures, memory_order_relaxed) > 0)
@@ -347,7 +360,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
 	CUresult result = KC_REAL(cuStreamEndCapture)(stream, graph);
 
-	capture_ended(result);
+	kc__capture_ended(result);
 	return result;
 }
 
@@ -355,7 +368,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream stream, CUgraph *gra
 {
 	CUresult result = KC_REAL(cuStreamEndCapture_ptsz)(stream, graph);
 
-	capture_ended(result);
+	kc__capture_ended(result);
 	return result;
 }
 

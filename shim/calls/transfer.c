@@ -173,6 +173,11 @@ BOTH_ASYNC(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *c, CUstream s), (c, s), KIN
 BOTH_SYNC(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *c), (c), KC_COPY_PEER, BYTES_3D(c), false)
 BOTH_ASYNC(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *c, CUstream s), (c, s), KC_COPY_PEER, BYTES_3D(c), s)
 
+/* Between arrays the extent counts elements, whose size the driver alone knows: taken as one byte each. */
+#define BYTES_OF(c) ((c) ? (uint64_t)(c)->extent.width * (c)->extent.height * (c)->extent.depth : 0)
+BOTH_ASYNC(cuMemcpyWithAttributesAsync, (CUdeviceptr to, CUdeviceptr from, size_t n, CUmemcpyAttributes *a, CUstream s), (to, from, n, a, s), KC_COPY_OTHER, n, s)
+BOTH_ASYNC(cuMemcpy3DWithAttributesAsync, (CUDA_MEMCPY3D_BATCH_OP *c, unsigned long long flags, CUstream s), (c, flags, s), KC_COPY_OTHER, BYTES_OF(c), s)
+
 #define MEMSET(symbol, type, size)                                                                                     \
 	BOTH_SYNC(symbol##_v2, (CUdeviceptr to, type v, size_t n), (to, v, n), KC_MEMSET, (uint64_t)n * size, false)   \
 	BOTH_ASYNC(symbol##Async, (CUdeviceptr to, type v, size_t n, CUstream s), (to, v, n, s), KC_MEMSET, (uint64_t)n * size, s)

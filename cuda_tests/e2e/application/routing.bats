@@ -59,3 +59,30 @@ abi=$build/awkward/newer_abi
 	equal "$(<plain.out)" $'found\nnot found' "without kerncast"
 	same plain shimmed
 }
+
+@test "functions of later drivers: copies are transfers, captured launches are not taken for executed ones" {
+	local later=$build/awkward/later_calls
+	export SIMCUDA_DRIVER_VERSION=13030 SIMCUDA_CIG=1
+	keep plain "$later"
+	equal "$(<plain.status)" 0 "status without kerncast"
+	contains "$(<plain.out)" "copied with attributes"
+	equal "$(counted kernels)" 8 "kernels executed: two graphs of three, and one on each of two streams"
+	equal "$(counted copies)" 4 "copies"
+	rm -f "$SIMCUDA_LOG"
+	keep shimmed "$kerncast" run -q -- "$later"
+	same plain shimmed
+	equal "$(report '$.ledger.launches')" 8 launches
+	equal "$(report '$.ledger.matched')" 8 matched
+	equal "$(report '$.ledger.captured')" 9 "captured launches"
+	equal "$(sql "SELECT group_concat(grid_x) FROM (SELECT grid_x FROM launch ORDER BY sequence)")" 10,11,12,20,21,22,40,50 sizes
+	equal "$(sql "SELECT sum(count) FROM ledger WHERE item = 'transfers_measured'")" 4 "measured transfers"
+	equal "$(sql "SELECT count(*) FROM transfer WHERE bytes = 64 AND result = 0")" 4 "transfers"
+	ledger_adds_up
+}
+
+@test "a driver without them answers as it did" {
+	keep plain "$build/awkward/later_calls" 13000
+	contains "$(<plain.out)" "no cuMemcpyWithAttributesAsync"
+	keep shimmed preloaded "$build/awkward/later_calls" 13000
+	same plain shimmed
+}

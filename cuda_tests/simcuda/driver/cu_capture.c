@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RECAPTURE_FAILURE ((CUresult)918) /* cuda.h of CUDA 13.3 */
+
 static pthread_mutex_t captures = PTHREAD_MUTEX_INITIALIZER;
 static atomic_ullong capture_ids;
 static struct sim_capture *all; /* never freed: events recorded in a capture may still refer to it */
@@ -104,13 +106,52 @@ static CUgraphNodeType type_of(const struct sim_work *work)
 	}
 }
 
+static int depends_on_tails(const struct CUgraphNode_st *node, struct tails tails)
+{
+	size_t i, j;
+
+	for (i = 0; i < *tails.n; i++) {
+		for (j = 0; j < node->dependencies && node->dependency[j] != (*tails.node)[i]; j++)
+			;
+		if (j == node->dependencies)
+			return 0;
+	}
+	return node->dependencies == *tails.n;
+}
+
+/* The same nodes in the same order, or the recapture fails. A callback for parameters that differ is not called. */
+static CUresult recapture_node(CUstream stream, const struct sim_work *work, void **params, void **extra)
+{
+	struct tails tails = of_stream(stream);
+	struct sim_capture *capture = stream->capture;
+	CUgraphNode node = capture->nodes < capture->graph->nodes ? capture->graph->node[capture->nodes] : NULL;
+	CUresult result;
+
+	if (capture->failed || !node || node->type != type_of(work) || !depends_on_tails(node, tails)) {
+		capture->failed = 1;
+		return RECAPTURE_FAILURE;
+	}
+	if (work->kind == SIM_DO_KERNEL)
+		result = sim_node_set_launch(node, work, params, extra);
+	else
+		result = sim_node_set_work(node, work);
+	if (result)
+		return result;
+	capture->nodes++;
+	clear(tails);
+	return add_tail(tails, node) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static CUresult add_node(CUstream stream, const struct sim_work *work, void **params, void **extra)
 {
 	struct tails tails = of_stream(stream);
 	struct sim_capture *capture = stream->capture;
-	CUgraphNode node = sim_node_new(capture->graph, type_of(work), *tails.node, *tails.n);
+	CUgraphNode node;
 	CUresult result;
 
+	if (capture->again)
+		return recapture_node(stream, work, params, extra);
+	node = sim_node_new(capture->graph, type_of(work), *tails.node, *tails.n);
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	node->context = stream->context;
@@ -166,7 +207,7 @@ static CUresult begin(CUstream stream, CUstreamCaptureMode mode, CUgraph graph, 
 		return CUDA_ERROR_INVALID_VALUE;
 	if (stream->is_legacy)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	if (stream->capture)
+	if (stream->capture || stream->cig)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	capture = calloc(1, sizeof(*capture));
 	if (!capture)
@@ -195,6 +236,15 @@ SIM_API_PTSZ(cuStreamBeginCaptureToGraph,
 	      CUstreamCaptureMode mode),
 	     ((void)edges,
 	      graph ? begin(sim_stream(stream, per_thread), mode, graph, dependencies, n) : CUDA_ERROR_INVALID_VALUE))
+
+CUresult sim_capture_again(CUstream stream, CUstreamCaptureMode mode, CUgraph graph)
+{
+	CUresult result = sim_is_graph(graph) ? begin(stream, mode, graph, NULL, 0) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		stream->capture->again = 1;
+	return result;
+}
 
 /* Programming guide, "Cross-stream dependencies": all forked work must be joined to the origin stream before the
  * capture ends. */
@@ -258,6 +308,8 @@ static CUresult end(CUstream stream, CUgraph *graph)
 	joined = all_joined(capture);
 	release_streams(capture);
 	pthread_mutex_unlock(&captures);
+	if (capture->again && (capture->failed || capture->nodes != capture->graph->nodes))
+		return RECAPTURE_FAILURE;
 	if (joined)
 		*graph = capture->graph;
 	else if (!capture->into_graph)

@@ -109,6 +109,17 @@ static CUresult line_async(CUmemorytype to_type, void *to, CUmemorytype from_typ
 
 	return copy_async(&box, stream);
 }
+
+CUresult sim_copy_line_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	return line_async(ANY, pointer(to), ANY, pointer(from), bytes, stream);
+}
+
+CUresult sim_copy_box_async(const CUDA_MEMCPY3D *box, CUstream stream)
+{
+	return copy_async(box, stream);
+}
+
 SIM_API_PTSZ(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
 	     line_async(ANY, pointer(to), ANY, pointer(from), bytes, sim_stream(stream, per_thread)))
 SIM_API_PTSZ(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream),

@@ -56,6 +56,9 @@ struct sim_capture {
 	struct CUstream_st *origin;
 	CUstreamCaptureMode mode;
 	int into_graph; /* cuStreamBeginCaptureToGraph: the graph is the application's */
+	int again;      /* cuStreamBeginRecaptureToGraph: its nodes are given new contents, one after another */
+	size_t nodes;   /* that have been */
+	int failed;     /* the recapture has */
 };
 
 /* graph.c */

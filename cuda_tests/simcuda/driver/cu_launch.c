@@ -103,6 +103,10 @@ static CUresult attempt(CUstream stream, struct sim_work *work, void **params, v
 	result = sim_launch_prepare(&work->launch, stream->context->device->preset, params, extra);
 	if (result)
 		return result;
+	if (stream->cig) {
+		sim_count(&sim.log->launches_captured);
+		return CUDA_SUCCESS;
+	}
 	if (stream->capture)
 		return sim_capture_kernel(stream, work, params, extra);
 	sim_count(&sim.log->launches);

@@ -140,6 +140,8 @@ CUresult sim_stream_do(CUstream stream, const struct sim_work *work)
 
 	if (!stream)
 		return no_stream();
+	if (stream->cig)
+		return CUDA_SUCCESS; /* recorded in a list that nothing executes */
 	if (atomic_load_explicit(&stream->capture, memory_order_relaxed))
 		return sim_capture_work(stream, work);
 	op = sim_op_new(stream, work);
@@ -334,34 +336,11 @@ static CUresult add_callback(CUstream handle, int per_thread, CUstreamCallback c
 SIM_API_PTSZ(cuStreamAddCallback, (CUstream stream, CUstreamCallback callback, void *data, unsigned int flags),
 	     flags ? CUDA_ERROR_INVALID_VALUE : add_callback(stream, per_thread, callback, data))
 
-static CUresult launch_host(CUstream stream, CUhostFn function, void *data)
+CUresult sim_launch_host(CUstream stream, CUhostFn function, void *data)
 {
 	struct sim_work work = {.kind = SIM_DO_HOST, .host = {.function = function, .data = data}};
 
 	return function ? sim_stream_do(stream, &work) : CUDA_ERROR_INVALID_VALUE;
 }
 SIM_API_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
-	     launch_host(sim_stream(stream, per_thread), function, data))
-
-/* CUPTI of CUDA 13.0 has no callback ids for these functions, so they are not reported to it. */
-static CUresult launch_host_v2(CUstream handle, int per_thread, CUhostFn function, void *data, unsigned mode)
-{
-	enum { BLOCKING, SPIN_WAIT }; /* CUhostTaskSyncMode */
-	CUresult result = sim_usable();
-
-	if (result)
-		return result;
-	sim_count(&sim.log->host_functions_v2);
-	return mode > SPIN_WAIT ? CUDA_ERROR_INVALID_VALUE
-				: launch_host(sim_stream(handle, per_thread), function, data);
-}
-
-CUresult CUDAAPI cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void *data, unsigned mode)
-{
-	return launch_host_v2(stream, 0, function, data, mode);
-}
-
-CUresult CUDAAPI cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void *data, unsigned mode)
-{
-	return launch_host_v2(stream, 1, function, data, mode);
-}
+	     sim_launch_host(sim_stream(stream, per_thread), function, data))

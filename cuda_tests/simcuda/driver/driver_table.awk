@@ -4,9 +4,17 @@
 # version 7000 belongs to the newest ABI of that time.
 BEGIN { # defined in cu_resolve.c, which is built with the table
 	have["cuGetProcAddress"] = have["cuGetProcAddress_v2"] = have["cuGetExportTable"] = 1
-	# cudaTypedefs.h has them since CUDA 13.5
-	note("cuLaunchHostFunc", 13010, "")
-	note("cuLaunchHostFunc", 13010, "_ptsz")
+	later("cuLaunchHostFunc", 13010)
+	later("cuStreamBeginCaptureToCig", 13010)
+	later("cuStreamEndCaptureToCig", 13010)
+	later("cuMemcpyWithAttributesAsync", 13020)
+	later("cuMemcpy3DWithAttributesAsync", 13020)
+	later("cuStreamBeginRecaptureToGraph", 13030)
+}
+# cudaTypedefs.h of CUDA 13.5 has them
+function later(base, version) {
+	note(base, version, "")
+	note(base, version, "_ptsz")
 }
 function note(base, version, twin) {
 	if (twin != "")
