@@ -1,0 +1,46 @@
+/*
+ * The kernel nodes of an executable graph: read from the driver, and found by the nodes that they were made from.
+ */
+#ifndef KC_GRAPH_NODES_H
+#define KC_GRAPH_NODES_H
+
+#include "shim/tables/kernel_formula.h"
+
+struct kc__node { /* a kernel node */
+	CUgraphNode original;
+	CUfunction function;
+	struct kc_shape dims;
+	void *arguments; /* its list as one block; NULL: not known */
+	size_t argument_bytes;
+	uint64_t record_id; /* in CUPTI's records; 0: not known */
+	bool enabled;
+	struct kc_slot *slot; /* its record, while a launch of the graph is under way */
+	/* As its latest launch found it, on the device of its kernel; NULL: to be looked up. */
+	struct kc__variant *variant;
+	uint32_t generation; /* of modules, then */
+};
+
+struct kc__graph_exec {
+	struct kc__node *nodes; /* in the order the driver lists them, child graphs in place */
+	size_t count, capacity;
+	uint32_t *places; /* open addressing, by original: index of a node + 1; 0: free */
+	size_t place_mask;
+	bool unknown; /* it has nodes whose launches cannot be counted, such as conditional ones */
+};
+
+struct kc__clones; /* launch.h */
+
+/* Adds the kernels of a graph and of its child graphs. */
+void kc__graph_read(struct kc__graph_exec *exec, CUgraph graph);
+void kc__graph_free_nodes(struct kc__graph_exec *exec);
+/* All nodes have been read. Without memory for an index every search looks at all nodes. */
+void kc__graph_index(struct kc__graph_exec *exec);
+struct kc__node *kc__graph_node(const struct kc__graph_exec *exec, CUgraphNode original); /* NULL: none */
+/* Takes over the ids in CUPTI's records. */
+void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones);
+/* The node is given another kernel, or other arguments. */
+void kc__node_set(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
+void kc__node_set_v1(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p);
+void kc__node_set_v3(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v3 *p);
+
+#endif
