@@ -217,7 +217,8 @@ struct sim_launch {
 	uint32_t cooperative;
 	int32_t priority;
 	uint32_t has_priority;
-	double cycles, bytes; /* of one block, from the cost table */
+	uint32_t programmatic; /* it may begin when all blocks of the kernel before it have */
+	double cycles, bytes;  /* of one block, from the cost table */
 };
 
 struct sim_place { /* one side of a copy */

@@ -13,6 +13,8 @@ static void record_overlap(struct kc_span *a, struct kc_span *b)
 
 	if (a->start_ns >= b->end_ns || b->start_ns >= a->end_ns)
 		return;
+	if (a->stream && a->stream == b->stream)
+		a->in_stream = b->in_stream = 1;
 	kc_load_add_overlap(&a->met, &b->load, to_ns - from_ns, a->end_ns - a->start_ns);
 	kc_load_add_overlap(&b->met, &a->load, to_ns - from_ns, b->end_ns - b->start_ns);
 	if (*first->overlap != KC_OVERLAP_BEHIND)

@@ -5,7 +5,8 @@
  *   kc_spans     those that a kernel still to be measured may overlap, by start
  *   kc_awaited   the launches of one stream that are still to be measured, and the
  *                time before which none of them can have started: the call of the
- *                first, or the last measured end of the stream
+ *                first, or the last measured end of the stream; less where launches
+ *                of the stream may run beside each other
  *
  * A span is added once measured, and decided when no kernel that could have
  * overlapped it can still become known. One that has to be dropped earlier is
@@ -34,7 +35,9 @@ struct kc_span {
 	void *owner;         /* for the caller's use */
 	struct kc_load load; /* that it puts on the device; zeros: not known */
 	struct kc_load met;  /* load of the kernels that it overlapped */
+	uint32_t stream;     /* the caller's number for it; 0: not told */
 	uint8_t doubtful;    /* it may have overlapped one that was dropped */
+	uint8_t in_stream;   /* it overlapped one of its own stream */
 };
 
 struct kc_spans {
@@ -44,23 +47,54 @@ struct kc_spans {
 	int64_t let_go_ns; /* latest end of those that were dropped */
 };
 
-struct kc_awaited {
-	uint32_t count;
-	int64_t bound_ns;
+/* How a launch stands to those before it in its stream. */
+enum kc_order_in_stream {
+	KC_IN_ORDER = 0, /* it begins when they have ended */
+	/* It begins no earlier than they began: programmatic dependent launch, CUDA programming guide. */
+	KC_BESIDE_PREVIOUS,
+	/* It begins when those before the graph launch have ended. Of the graph's own kernels no order is known. */
+	KC_BESIDE_IN_GRAPH,
 };
 
-static inline void kc_awaited_add(struct kc_awaited *a, int64_t launched_ns)
+struct kc_awaited {
+	uint32_t count;
+	uint32_t beside;         /* of them not KC_IN_ORDER */
+	int64_t bound_ns;        /* of those in order */
+	int64_t beside_bound_ns; /* of the others, while there are any */
+	uint32_t graph;          /* the graph launch of the last one measured; 0: it was not of a graph */
+};
+
+static inline void kc_awaited_add(struct kc_awaited *a, int64_t launched_ns, enum kc_order_in_stream order)
 {
 	if (!a->count++ && launched_ns > a->bound_ns)
 		a->bound_ns = launched_ns;
+	if (order != KC_IN_ORDER && !a->beside++)
+		a->beside_bound_ns = launched_ns;
 }
 
-/* end_ns: measured; 0: it will never be known. */
-static inline void kc_awaited_resolve(struct kc_awaited *a, int64_t end_ns)
+/* start_ns, end_ns: measured; 0: they will never be known. graph: number of the graph launch, 0: not of a graph. */
+static inline void kc_awaited_resolve(struct kc_awaited *a, int64_t start_ns, int64_t end_ns,
+				      enum kc_order_in_stream order, uint32_t graph)
 {
+	int64_t from_ns = graph ? a->bound_ns : start_ns;
+
 	a->count -= a->count != 0;
+	a->beside -= order != KC_IN_ORDER && a->beside;
+	if (!end_ns)
+		return;
+	/* What is awaited begins no earlier than this one did or, in a graph launch, than what came before had ended.
+	 */
+	if ((!graph || graph != a->graph) && from_ns > a->beside_bound_ns)
+		a->beside_bound_ns = from_ns;
+	a->graph = graph;
 	if (end_ns > a->bound_ns)
 		a->bound_ns = end_ns;
+}
+
+/* Nothing that is awaited has begun before. */
+static inline int64_t kc_awaited_bound_ns(const struct kc_awaited *a)
+{
+	return a->beside && a->beside_bound_ns < a->bound_ns ? a->beside_bound_ns : a->bound_ns;
 }
 
 #define KC_SPANS_MAX 65536u

@@ -268,7 +268,8 @@ static void know_node(struct kc__known *known, struct kc__node *node, const stru
 	node->generation = generation;
 }
 
-static void record_node(struct kc__node *node, size_t ordinal, uint32_t launch_number, const struct kc__known *on)
+static void record_node(struct kc__node *node, size_t ordinal, uint32_t launch_number, const struct kc__known *on,
+			bool parallel)
 {
 	struct kc__packed packed;
 	struct kc__given given = {0};
@@ -287,6 +288,7 @@ static void record_node(struct kc__node *node, size_t ordinal, uint32_t launch_n
 	slot->launch.graph_launch = launch_number;
 	slot->launch.graph_node = (uint32_t)ordinal;
 	slot->launch.graph_record = node->record_id;
+	slot->launch.beside = parallel ? KC_BESIDE_IN_GRAPH : KC_IN_ORDER;
 	slot->launch.launched_ns = slot->launch.predicted_at_ns; /* reading the clock again would take a tenth */
 	kc_journal_commit(slot, KC_SLOT_CALLED);
 	node->slot = slot;
@@ -328,7 +330,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	kc__know_stream(&on, stream, per_thread);
 	for (size_t i = 0; i < exec->count; i++)
 		if (exec->nodes[i].enabled)
-			record_node(&exec->nodes[i], i + 1, number, &on);
+			record_node(&exec->nodes[i], i + 1, number, &on, exec->parallel);
 	*launched = exec;
 	kc__expect_ids(KC__GRAPH_CALLS);
 	errno = saved_errno;

@@ -167,6 +167,70 @@ static void add_kernel(struct reader *r, struct kc__graph_exec *exec, CUgraphNod
 		exec->unknown = true;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t) * (const CUgraphNode *)a, y = (uintptr_t) * (const CUgraphNode *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool all_different(CUgraphNode *nodes, size_t count)
+{
+	qsort(nodes, count, sizeof(*nodes), by_address);
+	for (size_t i = 1; i < count; i++)
+		if (nodes[i] == nodes[i - 1])
+			return false;
+	return true;
+}
+
+/* from[i] to to[i]: as drivers list the edges of a chain that was captured or made from its front. */
+static bool is_path(CUgraphNode *const *ends, size_t edges)
+{
+	for (size_t i = 1; i < edges; i++)
+		if (ends[0][i] != ends[1][i - 1])
+			return false;
+	return true;
+}
+
+/* Edges of a graph, n at most. data: not asked of drivers before 12.3, which have none. */
+static CUresult get_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data, size_t *n)
+{
+	__auto_type get = KC_ASK(cuGraphGetEdges_v2);
+	CUresult(CUDAAPI * get_v1)(CUgraph, CUgraphNode *, CUgraphNode *, size_t *) =
+	    kc__driver_symbol("cuGraphGetEdges");
+
+	if (get)
+		return get(graph, from, to, data, n);
+	return get_v1 ? get_v1(graph, from, to, n) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* An edge whose end begins when its front has ended. */
+static bool all_plain(const CUgraphEdgeData *data, size_t edges)
+{
+	for (size_t i = 0; i < edges; i++)
+		if (data[i].type || data[i].from_port)
+			return false;
+	return true;
+}
+
+/* Whether each node begins when the one before it has ended. There are then as many edges as nodes, less one, and no
+ * two of them begin or end at the same node. */
+static bool is_chain(CUgraph graph, size_t nodes)
+{
+	size_t edges = nodes - 1, total = 0;
+	CUgraphNode *ends[2] = {malloc(edges * sizeof(*ends[0])), malloc(edges * sizeof(*ends[1]))};
+	CUgraphEdgeData *data = calloc(edges, sizeof(*data));
+	bool chain = ends[0] && ends[1] && data && get_edges(graph, NULL, NULL, NULL, &total) == CUDA_SUCCESS &&
+		     total == edges && get_edges(graph, ends[0], ends[1], data, &edges) == CUDA_SUCCESS &&
+		     edges == total && all_plain(data, edges) &&
+		     (is_path(ends, edges) || (all_different(ends[0], edges) && all_different(ends[1], edges)));
+
+	free(ends[0]);
+	free(ends[1]);
+	free(data);
+	return chain;
+}
+
 static void walk_from(struct reader *r, struct kc__graph_exec *exec, CUgraph graph, int depth)
 {
 	CUgraphNode *nodes = NULL;
@@ -176,6 +240,7 @@ static void walk_from(struct reader *r, struct kc__graph_exec *exec, CUgraph gra
 		exec->unknown = true;
 		count = 0;
 	}
+	exec->parallel |= count > 1 && !is_chain(graph, count);
 	for (size_t i = 0; i < count; i++) {
 		CUgraphNodeType type;
 		CUgraph child;

@@ -25,7 +25,8 @@ struct kc__graph_exec {
 	size_t count, capacity;
 	uint32_t *places; /* open addressing, by original: index of a node + 1; 0: free */
 	size_t place_mask;
-	bool unknown; /* it has nodes whose launches cannot be counted, such as conditional ones */
+	bool parallel; /* kernels of one launch may run beside each other */
+	bool unknown;  /* it has nodes whose launches cannot be counted, such as conditional ones */
 };
 
 struct kc__clones; /* launch.h */

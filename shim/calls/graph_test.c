@@ -4,7 +4,7 @@
 
 #include "store/journal/journal_testing.h"
 
-enum { NODES_MAX = 4, RECORDS_MAX = 8 };
+enum { NODES_MAX = 4, EDGES_MAX = 4, RECORDS_MAX = 8 };
 
 struct graph;
 struct graph_node {
@@ -12,9 +12,15 @@ struct graph_node {
 	unsigned blocks;
 	struct graph *child;
 };
+struct edge {
+	int from, to;
+	unsigned char type; /* CUgraphDependencyType */
+};
 struct graph {
 	size_t count;
 	struct graph_node nodes[NODES_MAX];
+	size_t edge_count;
+	struct edge edges[EDGES_MAX];
 };
 
 #define KERNEL(blocks_)                                                                                                \
@@ -62,6 +68,20 @@ static CUresult CUDAAPI get_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 
 	return CUDA_SUCCESS;
 }
 
+static CUresult CUDAAPI get_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
+				  size_t *count)
+{
+	struct graph *graph = (struct graph *)handle;
+
+	*count = graph->edge_count;
+	for (size_t i = 0; from && i < graph->edge_count; i++) {
+		from[i] = (CUgraphNode)&graph->nodes[graph->edges[i].from];
+		to[i] = (CUgraphNode)&graph->nodes[graph->edges[i].to];
+		data[i] = (CUgraphEdgeData){.type = graph->edges[i].type};
+	}
+	return CUDA_SUCCESS;
+}
+
 void *kc__driver_symbol(const char *symbol)
 {
 	static const struct {
@@ -70,6 +90,7 @@ void *kc__driver_symbol(const char *symbol)
 	} functions[] = {{"cuGraphGetNodes", get_nodes},
 			 {"cuGraphNodeGetType", get_type},
 			 {"cuGraphChildGraphNodeGetGraph", get_child},
+			 {"cuGraphGetEdges_v2", get_edges},
 			 {"cuGraphKernelNodeGetParams_v2", get_params}};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
@@ -246,10 +267,12 @@ static uint64_t counted(enum kc_counter counter)
 
 /* ---- Tests ---- */
 
-static struct graph child = {2, {KERNEL(20), KERNEL(21)}};
-static struct graph parent = {
-    4,
-    {KERNEL(10), {.type = CU_GRAPH_NODE_TYPE_MEMSET}, {.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = &child}, KERNEL(11)}};
+static struct graph child = {.count = 2, .nodes = {KERNEL(20), KERNEL(21)}};
+static struct graph parent = {.count = 4,
+			      .nodes = {KERNEL(10),
+					{.type = CU_GRAPH_NODE_TYPE_MEMSET},
+					{.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = &child},
+					KERNEL(11)}};
 
 static void each_kernel_is_one_record_in_the_order_of_the_driver(void **state)
 {
@@ -271,6 +294,38 @@ static void each_kernel_is_one_record_in_the_order_of_the_driver(void **state)
 	}
 	assert_int_equal(counted(KC_COUNT_GRAPH_LAUNCHES), 1);
 	assert_int_equal(counted(KC_COUNT_GRAPHS_UNKNOWN), 0);
+}
+
+#define THREE_KERNELS                                                                                                  \
+	{                                                                                                              \
+		KERNEL(1), KERNEL(2), KERNEL(3)                                                                        \
+	}
+
+/* Each begins when the one before it has ended, or no order is known. */
+static void kernels_of_a_chain_run_in_order(void **state)
+{
+	static struct {
+		struct graph graph;
+		enum kc_order_in_stream order;
+	} cases[] = {
+	    {{3, THREE_KERNELS, 2, {{0, 1, 0}, {1, 2, 0}}}, KC_IN_ORDER},
+	    {{3, THREE_KERNELS, 2, {{1, 0, 0}, {2, 1, 0}}}, KC_IN_ORDER}, /* listed from its end */
+	    {{3, THREE_KERNELS, 2, {{0, 1, 0}, {0, 2, 0}}}, KC_BESIDE_IN_GRAPH},
+	    {{3, THREE_KERNELS, 2, {{0, 2, 0}, {1, 2, 0}}}, KC_BESIDE_IN_GRAPH},
+	    {{3, THREE_KERNELS, 1, {{0, 1, 0}}}, KC_BESIDE_IN_GRAPH},
+	    {{3, THREE_KERNELS, 0, {{0}}}, KC_BESIDE_IN_GRAPH},
+	    {{3, THREE_KERNELS, 2, {{0, 1, 0}, {1, 2, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC}}}, KC_BESIDE_IN_GRAPH},
+	    {{1, {KERNEL(1)}, 0, {{0}}}, KC_IN_ORDER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		instantiate(&cases[i].graph, NULL, 0);
+		launch(CUDA_SUCCESS, 7);
+		for (uint32_t k = 0; k < record_count; k++)
+			assert_int_equal(records[k]->launch.beside, cases[i].order);
+		kc__graph_gone(executable);
+	}
 }
 
 static void launches_of_a_graph_are_numbered(void **state)
@@ -339,7 +394,7 @@ static void a_node_is_given_other_parameters(void **state)
 static void a_child_graph_is_given_other_parameters(void **state)
 {
 	static const uint32_t blocks[] = {10, 30, 31, 11};
-	struct graph other = {2, {KERNEL(30), KERNEL(31)}};
+	struct graph other = {.count = 2, .nodes = {KERNEL(30), KERNEL(31)}};
 
 	(void)state;
 	instantiate(&parent, NULL, 0);
@@ -351,7 +406,7 @@ static void a_child_graph_is_given_other_parameters(void **state)
 
 static void an_update_changes_parameters_alone(void **state)
 {
-	struct graph other = {2, {KERNEL(30), KERNEL(31)}};
+	struct graph other = {.count = 2, .nodes = {KERNEL(30), KERNEL(31)}};
 
 	(void)state;
 	instantiate(&child, (const uint64_t[]){71, 72}, 2);
@@ -364,7 +419,7 @@ static void an_update_changes_parameters_alone(void **state)
 
 static void what_cannot_be_counted_beforehand_is_said(void **state)
 {
-	struct graph conditional = {2, {KERNEL(10), {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL}}};
+	struct graph conditional = {.count = 2, .nodes = {KERNEL(10), {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL}}};
 
 	(void)state;
 	instantiate(&conditional, NULL, 0);
@@ -390,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(each_kernel_is_one_record_in_the_order_of_the_driver),
+	    TEST(kernels_of_a_chain_run_in_order),
 	    TEST(launches_of_a_graph_are_numbered),
 	    TEST(during_the_call_no_record_holds_an_address),
 	    TEST(a_launch_that_fails_fails_for_each_kernel),

@@ -255,6 +255,30 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	return true;
 }
 
+/* When such an event happens is not predicted: nobody waits for what it stood for before. */
+static void recorded_within(CUevent event)
+{
+	struct kc__event *e = kc__event_of(event, false);
+
+	if (e)
+		atomic_store_explicit(&e->ready_ns, 0, memory_order_relaxed);
+}
+
+void kc__launch_attributes(const struct kc__call *call, const CUlaunchConfig *config)
+{
+	for (unsigned i = 0; config->attrs && i < config->numAttrs; i++) {
+		const CUlaunchAttribute *a = &config->attrs[i];
+
+		if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION && call->slot)
+			call->slot->launch.beside =
+			    a->value.programmaticStreamSerializationAllowed ? KC_BESIDE_PREVIOUS : KC_IN_ORDER;
+		else if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+			recorded_within(a->value.programmaticEvent.event);
+		else if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+			recorded_within(a->value.launchCompletionEvent.event);
+	}
+}
+
 void kc__launch_end(struct kc__call *call, CUresult result)
 {
 	struct kc__thread *t = &kc__thread;
@@ -318,6 +342,7 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 					    config->blockDimY, config->blockDimZ, config->sharedMemBytes),             \
 				      GIVEN(params, extra), config->hStream, twin))                                    \
 			return KC_REAL(symbol)(config, f, params, extra);                                              \
+		kc__launch_attributes(&call, config);                                                                  \
 		result = KC_REAL(symbol)(config, f, params, extra);                                                    \
 		kc__launch_end(&call, result);                                                                         \
 		return result;                                                                                         \

@@ -33,6 +33,8 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
  * kc__launch_end() must follow. */
 bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
 		      const struct kc__given *given, CUstream stream, bool per_thread);
+/* Between them: what the attributes of cuLaunchKernelEx say of the launch's place in its stream. */
+void kc__launch_attributes(const struct kc__call *call, const CUlaunchConfig *config);
 void kc__launch_end(struct kc__call *call, CUresult result);
 
 /* graph.c: around and after the calls that make, change and launch executable

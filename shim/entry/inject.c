@@ -147,9 +147,12 @@ const size_t kc__injected_count = sizeof(kc__injected_ids) / sizeof(*kc__injecte
 #define LAUNCH_EX(symbol, twin)                                                                                        \
 	case CBID(symbol): {                                                                                           \
 		const CUlaunchConfig *config = PARAMS(symbol)->config;                                                 \
-		return config && kc__launch_begin(&own.call, KC_API_LAUNCH_KERNEL_EX, PARAMS(symbol)->f, GRID(config), \
-						  GIVEN(PARAMS(symbol)->kernelParams, PARAMS(symbol)->extra),          \
-						  config->hStream, twin);                                              \
+		if (!config || !kc__launch_begin(&own.call, KC_API_LAUNCH_KERNEL_EX, PARAMS(symbol)->f, GRID(config),  \
+						 GIVEN(PARAMS(symbol)->kernelParams, PARAMS(symbol)->extra),           \
+						 config->hStream, twin))                                               \
+			return false;                                                                                  \
+		kc__launch_attributes(&own.call, config);                                                              \
+		return true;                                                                                           \
 	}
 
 /* Parameters of cuGraphLaunch and its per-thread twin: CUPTI's headers name them differently by version. */

@@ -113,7 +113,8 @@ static void no_longer_awaited(struct kc__join *join, const struct kc_slot *slot)
 	join->awaited--;
 	if (!wait)
 		return;
-	kc_awaited_resolve(&wait->awaited, slot->launch.measured_end_ns);
+	kc_awaited_resolve(&wait->awaited, slot->launch.measured_start_ns, slot->launch.measured_end_ns,
+			   slot->launch.beside, slot->launch.graph_launch);
 	if (slot->launch.measured_end_ns)
 		note_measured(wait, slot->index, join->driver.now_ns());
 }
@@ -143,7 +144,7 @@ static void await_record(struct kc__join *join, struct kc_slot *slot)
 	if (!wait)
 		return;
 	wait->device = slot->launch.device;
-	kc_awaited_add(&wait->awaited, slot->launch.launched_ns);
+	kc_awaited_add(&wait->awaited, slot->launch.launched_ns, slot->launch.beside);
 }
 
 static enum kc__calls calls_of(const struct kc_slot *slot)
@@ -178,6 +179,7 @@ static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 	    .overlap = &slot->launch.overlap,
 	    .owner = slot,
 	    .load = join->driver.load(&slot->launch),
+	    .stream = slot->launch.stream,
 	};
 
 	if (kc_spans_add(spans, &span) == 0)
@@ -194,6 +196,8 @@ static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_
 
 static void span_decided(const struct kc_span *span, void *arg)
 {
+	if (span->in_stream)
+		count(arg, KC_COUNT_STREAM_OVERLAPS);
 	decide(arg, span->owner, &span->met);
 }
 
@@ -232,8 +236,8 @@ static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_n
 		const struct kc__stream_wait *wait = join->driver.stream_wait(id);
 
 		if (wait && wait->awaited.count &&
-		    wait->awaited.bound_ns < watermark_ns[wait->device % KC__DEVICES_MAX])
-			watermark_ns[wait->device % KC__DEVICES_MAX] = wait->awaited.bound_ns;
+		    kc_awaited_bound_ns(&wait->awaited) < watermark_ns[wait->device % KC__DEVICES_MAX])
+			watermark_ns[wait->device % KC__DEVICES_MAX] = kc_awaited_bound_ns(&wait->awaited);
 	}
 	for (uint32_t i = 0; i < join->driver.device_count; i++)
 		if (join->devices[i].count)

@@ -8,7 +8,9 @@
  * is decided, and the slot is final.
  *
  * When is that? An awaited launch starts no earlier than its own host time, and no earlier than the last measured end
- * of its stream. The least of these bounds over a device's streams is the watermark: what ended before it is decided.
+ * of its stream; a programmatic dependent launch no earlier than the last measured start, and the kernels of a graph
+ * with parallel branches no earlier than the last end before the graph launch. The least of these bounds over a
+ * device's streams is the watermark: what ended before it is decided.
  * What has waited too long is let go: what it met is not known.
  */
 #ifndef KC_SHIM_JOIN_H

@@ -149,7 +149,8 @@ struct kc_launch {
 	uint8_t unpredictable;    /* enum kc_unpredictable */
 	uint8_t unmeasured;       /* enum kc_unmeasured */
 	uint8_t overlap;          /* enum kc_overlap */
-	uint8_t novelty;          /* enum kc_novelty, known at prediction time */
+	uint8_t novelty : 4;      /* enum kc_novelty, known at prediction time */
+	uint8_t beside : 4;       /* enum kc_order_in_stream; no one needs it when the launch is final */
 	uint32_t graph_launch;    /* 0: not by a graph */
 	uint32_t graph_node;
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
@@ -392,6 +393,7 @@ enum kc_counter {
 	KC_COUNT_TRANSFERS_DROPPED, /* transfers that the journal had no room for */
 	KC_COUNT_AFTER_END,         /* launches while the process ended; they have no row */
 	KC_COUNT_LOADS_UNSEEN,      /* functions launched, of which no load that was seen brought the code */
+	KC_COUNT_STREAM_OVERLAPS,   /* kernels that ran beside another one of their own stream */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);

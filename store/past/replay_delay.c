@@ -100,8 +100,8 @@ static int64_t watermark_ns(const struct kc__used_device *device, int64_t now_ns
 	for (uint32_t i = 0; i < device->stream_count; i++) {
 		const struct kc_awaited *a = &device->streams[i]->awaited;
 
-		if (a->count && a->bound_ns < least)
-			least = a->bound_ns;
+		if (a->count && kc_awaited_bound_ns(a) < least)
+			least = kc_awaited_bound_ns(a);
 	}
 	return least;
 }

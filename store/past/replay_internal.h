@@ -127,6 +127,7 @@ int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct k
 struct kc__replay_stream {
 	struct kc__used_device *device;
 	uint32_t lane;
+	int64_t end_ns; /* measured, the latest of its kernels */
 	struct kc_awaited awaited;
 };
 

@@ -39,6 +39,7 @@ struct kc__op {
 	/* Set by the replay: */
 	int64_t known_ns; /* when its measurement becomes known */
 	uint8_t met;      /* enum kc_overlap, as far as it is known at that time */
+	uint8_t beside;   /* enum kc_order_in_stream */
 	uint32_t ticket, plain_ticket;
 	struct kc__replay_stream *at; /* NULL: not on any timeline */
 	struct kc__replay_shape *of;  /* NULL: not in the database */

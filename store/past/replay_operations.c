@@ -53,7 +53,7 @@ static int measured_launch(struct kc__replay_state *r, struct kc__op *op)
 			return rc;
 		span.load = kc_engine_load(variant_of(op), op->kept.solo_ns);
 	}
-	kc_awaited_resolve(&op->at->awaited, op->end_ns);
+	kc_awaited_resolve(&op->at->awaited, op->start_ns, op->end_ns, op->beside, 0);
 	rc = kc_spans_add(&device->spans, &span);
 	if (rc != -ENOBUFS)
 		return rc;
@@ -161,8 +161,14 @@ static int replay_launch(struct kc__replay_state *r, struct kc__op *op)
 		prediction.unpredictable = op->of->unpredictable;
 	if (prediction.unpredictable == KC_PREDICTED)
 		predict(r, op, &prediction);
-	if (op->at && !kc__never_awaited(op))
-		kc_awaited_add(&op->at->awaited, op->issued_ns);
+	if (op->at && !kc__never_awaited(op)) {
+		/* A recording does not say which launches may run beside the one before in their stream: those that
+		 * did. */
+		op->beside = op->start_ns < op->at->end_ns ? KC_BESIDE_PREVIOUS : KC_IN_ORDER;
+		if (op->end_ns > op->at->end_ns)
+			op->at->end_ns = op->end_ns;
+		kc_awaited_add(&op->at->awaited, op->issued_ns, op->beside);
+	}
 	return r->observer ? r->observer->predicted(r->observer->arg, op, &prediction) : 0;
 }
 

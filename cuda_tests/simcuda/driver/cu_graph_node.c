@@ -481,6 +481,7 @@ static CUresult copy_attributes(CUgraphNode to, CUgraphNode from)
 	to->work.launch.priority = from->work.launch.priority;
 	to->work.launch.has_priority = from->work.launch.has_priority;
 	to->work.launch.cooperative = from->work.launch.cooperative;
+	to->work.launch.programmatic = from->work.launch.programmatic;
 	memcpy(to->work.launch.cluster, from->work.launch.cluster, sizeof(to->work.launch.cluster));
 	return CUDA_SUCCESS;
 }

@@ -194,6 +194,9 @@ static void apply_attributes(struct sim_launch *launch, const CUlaunchConfig *co
 			launch->priority = value->priority;
 			launch->has_priority = 1;
 			break;
+		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+			launch->programmatic = value->programmaticStreamSerializationAllowed != 0;
+			break;
 		default: /* the others do not change simulated time */
 			break;
 		}

@@ -113,6 +113,7 @@ static struct sim_op *pop_timer(void)
 void sim_op_release(struct sim_op *op)
 {
 	if (op && atomic_fetch_sub(&op->refs, 1) == 1) {
+		sim_op_release(op->beside);
 		if (op->work.kind == SIM_DO_COPY)
 			free(op->work.copy.staged);
 		free(op);
@@ -159,24 +160,47 @@ void sim_op_not_before(struct sim_op *op, const struct sim_op *ended)
 	op->earliest_ns = fmax(op->earliest_ns, from_ns);
 }
 
-static void finish(struct sim_op *op, double at_ns)
+/* Each dependent waits for one op less. ended: NULL: that op has only begun. */
+static void release_dependents(struct sim_edge *edge, const struct sim_op *ended)
 {
-	struct sim_edge *edge, *next;
+	struct sim_edge *next;
 
-	op->state = SIM_DONE;
-	op->end_ns = at_ns;
-	do_now(op);
-	for (edge = op->dependents; edge; edge = next) {
+	for (; edge; edge = next) {
 		struct sim_op *dependent = edge->op;
 
 		next = edge->next;
 		if (edge != &dependent->own_edge)
 			free(edge);
-		sim_op_not_before(dependent, op);
+		if (ended)
+			sim_op_not_before(dependent, ended);
 		dependent->missing--;
 		sim_op_try_start(dependent);
 	}
+}
+
+static void all_blocks_began(struct sim_op *op)
+{
+	struct sim_edge *starters = op->starters;
+
+	op->placed = 1;
+	op->starters = NULL;
+	release_dependents(starters, NULL);
+}
+
+static void finish(struct sim_op *op, double at_ns)
+{
+	struct sim_edge *dependents = op->dependents;
+
+	op->state = SIM_DONE;
+	op->end_ns = at_ns;
+	do_now(op);
 	op->dependents = NULL;
+	release_dependents(dependents, op);
+	all_blocks_began(op);
+	if (op->beside && op->beside->state == SIM_DONE) {
+		sim_op_release(op->beside);
+		op->beside = NULL;
+	}
 	op->stream->unfinished--;
 	atomic_fetch_sub_explicit(&op->stream->pending, 1, memory_order_relaxed);
 	sim_stream_release(op->stream);
@@ -323,6 +347,7 @@ static void end_kernels(struct sim_device *device)
 
 static void dispatch(void)
 {
+	struct sm_kernel *placed, *next;
 	int i;
 
 	for (i = 0; i < sim.devices; i++) {
@@ -330,6 +355,12 @@ static void dispatch(void)
 			continue;
 		sim.device[i].to_dispatch = 0;
 		sm_dispatch(&sim.device[i].sms, engine.now_ns);
+		for (placed = sim.device[i].sms.placed; placed; placed = next) {
+			next = placed->behind;
+			placed->behind = NULL;
+			all_blocks_began((struct sim_op *)((char *)placed - offsetof(struct sim_op, blocks)));
+		}
+		sim.device[i].sms.placed = NULL;
 	}
 }
 
@@ -403,7 +434,10 @@ void simcuda_advance(void)
 
 int sim_is_done(struct sim_op *op)
 {
-	return !op || op->state == SIM_DONE;
+	for (; op; op = op->beside)
+		if (op->state != SIM_DONE)
+			return 0;
+	return 1;
 }
 
 void sim_nap(void)
@@ -426,7 +460,7 @@ void sim_wait_for(struct sim_op *op)
 		return;
 	atomic_fetch_add(&op->refs, 1);
 	sim_advance_locked();
-	while (op->state != SIM_DONE) {
+	while (!sim_is_done(op)) {
 		sim_nap();
 		sim_advance_locked();
 	}

@@ -42,8 +42,11 @@ struct sim_op {
 	int queued;    /* it is in a hardware queue */
 	int collected; /* the sink is told of it */
 	struct sim_edge *dependents;
-	struct sim_edge own_edge; /* the edge from its predecessor, which saves an allocation */
+	struct sim_edge *starters; /* those that may begin when all its blocks have */
+	struct sim_op *beside;     /* the kernel that it began beside: the next in order follows both */
+	struct sim_edge own_edge;  /* the edge from its predecessor, which saves an allocation */
 	int own_edge_used;
+	int placed; /* all its blocks have begun */
 	double earliest_ns, start_ns, end_ns;
 	struct sm_kernel blocks;
 	struct sim_work work;

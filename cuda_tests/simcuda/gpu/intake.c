@@ -185,25 +185,49 @@ void sim_enqueue(struct sim_op *op)
 		sim_start_host_thread();
 }
 
-/* Makes `to` start after `from` has ended. */
-static void depend(struct sim_op *to, struct sim_op *from)
+static void add_edge(struct sim_edge **list, struct sim_op *to)
 {
-	struct sim_edge *edge;
+	struct sim_edge *edge = to->own_edge_used ? malloc(sizeof(*edge)) : &to->own_edge;
 
-	if (!from || from == to)
-		return;
-	if (from->state == SIM_DONE) {
-		sim_op_not_before(to, from);
-		return;
-	}
-	edge = to->own_edge_used ? malloc(sizeof(*edge)) : &to->own_edge;
 	if (!edge)
 		abort(); /* see add_timer() */
 	to->own_edge_used = 1;
 	edge->op = to;
-	edge->next = from->dependents;
-	from->dependents = edge;
+	edge->next = *list;
+	*list = edge;
 	to->missing++;
+}
+
+/*
+ * CUDA programming guide, "Programmatic Dependent Launch": a kernel with the attribute may begin once every block of
+ * the one before it in the stream has triggered that, or has ended. Here each block triggers as it begins, and the
+ * kernel itself waits for nothing.
+ */
+static int begins_beside(const struct sim_op *to, const struct sim_op *from)
+{
+	return to->work.kind == SIM_DO_KERNEL && to->work.launch.programmatic && from->work.kind == SIM_DO_KERNEL &&
+	       to->stream == from->stream && to->device->preset->cc_major >= 9;
+}
+
+/* Makes `to` start after `from` has ended, or has begun. */
+static void depend(struct sim_op *to, struct sim_op *from)
+{
+	if (!from || from == to)
+		return;
+	if (from->state != SIM_DONE && begins_beside(to, from)) {
+		if (!from->placed)
+			add_edge(&from->starters, to);
+		sim_op_release(to->beside);
+		atomic_fetch_add(&from->refs, 1);
+		to->beside = from;
+		return;
+	}
+	/* What follows a kernel in order follows those that it began beside, too. */
+	depend(to, from->beside);
+	if (from->state == SIM_DONE)
+		sim_op_not_before(to, from);
+	else
+		add_edge(&from->dependents, to);
 }
 
 static void set_tail(CUstream stream, struct sim_op *op)

@@ -19,6 +19,7 @@ void sm_device_init(struct sm_device *device, const struct sm_limits *limits)
 	device->classes = 1;
 	device->grids = 0;
 	device->running = NULL;
+	device->placed = NULL;
 	memset(device->head, 0, sizeof(device->head));
 	memset(device->tail, 0, sizeof(device->tail));
 	memset(all, 0, sizeof(*all));
@@ -406,6 +407,7 @@ void sm_dispatch(struct sm_device *device, double now_ns)
 	struct sm_kernel **head;
 	unsigned level;
 
+	device->placed = NULL;
 	while ((head = first_in_line(device, &level))) {
 		struct sm_kernel *kernel = *head;
 
@@ -417,6 +419,8 @@ void sm_dispatch(struct sm_device *device, double now_ns)
 		*head = kernel->behind;
 		if (!*head)
 			device->tail[level] = NULL;
+		kernel->behind = device->placed;
+		device->placed = kernel;
 	}
 	settle(device, now_ns);
 }

@@ -60,7 +60,7 @@ struct sm_kernel {
 	double start_ns;          /* first block placed; < 0: none yet */
 	double end_ns;            /* last block ended; < 0: not yet */
 	struct sm_kernel *next;   /* running, then ended */
-	struct sm_kernel *behind; /* in the execution queue */
+	struct sm_kernel *behind; /* in the execution queue, then placed */
 };
 
 struct sm_group {
@@ -87,6 +87,7 @@ struct sm_device {
 	uint32_t grids;            /* started and not ended */
 	struct sm_kernel *running; /* with resident blocks */
 	struct sm_kernel *head[SM_LEVELS], *tail[SM_LEVELS];
+	struct sm_kernel *placed; /* by the latest sm_dispatch(): their last block has been */
 	struct sm_class class[SM_MAX];
 };
 
