@@ -194,16 +194,16 @@ CUgraph sim_graph_copy(CUgraph graph)
 	}
 	for (i = 0; i < graph->nodes; i++) {
 		const struct CUgraphNode_st *from = graph->node[i];
-		CUgraphNode to = copy->node[i];
+		CUgraphNode *list = malloc((from->dependencies + 1) * sizeof(*list));
 
-		to->dependency = malloc((from->dependencies + 1) * sizeof(*to->dependency));
-		if (!to->dependency) {
+		if (!list) {
 			sim_graph_free(copy);
 			return NULL;
 		}
-		to->dependencies = from->dependencies;
 		for (j = 0; j < from->dependencies; j++)
-			to->dependency[j] = copy->node[from->dependency[j]->index];
+			list[j] = copy->node[from->dependency[j]->index];
+		copy->node[i]->dependency = list;
+		copy->node[i]->dependencies = from->dependencies;
 	}
 	return copy;
 }
