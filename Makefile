@@ -198,7 +198,7 @@ test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
-clients: ## numba, Triton, cuda.core, cuda.bindings under kerncast, from PyPI; CLIENTS=all: PyTorch, JAX, PyCUDA too
+clients: ## numba, Triton, … of PyPI, with and without kerncast; CLIENTS=all: PyTorch too
 	@scripts/setup --all
 	@$(AGAIN) all $(SIMCUDA_LIBS)
 	@scripts/clients --build $(BUILD) $(CLIENTS)
