@@ -23,6 +23,7 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 /* of cudaProfiler.h, which the pinned packages of scripts/setup do not hold */
+CUresult CUDAAPI cuProfilerInitialize(const char *configuration, const char *output, int mode);
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
 #include "simcuda.h"
@@ -106,6 +107,7 @@ struct CUctx_st {
 	uint32_t api_version;
 	size_t limit[CU_LIMIT_MAX];
 	int is_primary, alive;
+	uint32_t attached; /* calls of cuCtxAttach without cuCtxDetach */
 	struct CUstream_st *legacy;
 	struct CUstream_st *streams; /* all, the legacy one included */
 };

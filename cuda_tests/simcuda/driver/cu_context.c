@@ -143,6 +143,32 @@ static CUresult context_destroy(CUcontext context)
 }
 SIM_API_WITH(cuCtxDestroy_v2, (CUcontext context), TOLD(context), context_destroy(context))
 
+/* The old way to share a context: it ends with as many calls of cuCtxDetach as of cuCtxCreate and cuCtxAttach. */
+static CUresult context_attach(CUcontext *out, unsigned flags)
+{
+	CUcontext context = sim_context();
+
+	if (!out || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!context)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	context->attached++;
+	*out = context;
+	return CUDA_SUCCESS;
+}
+SIM_API(cuCtxAttach, (CUcontext * out, unsigned int flags), context_attach(out, flags))
+
+static CUresult context_detach(CUcontext context)
+{
+	if (!is_context(context) || context != sim_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!context->attached)
+		return context_destroy(context);
+	context->attached--;
+	return CUDA_SUCCESS;
+}
+SIM_API(cuCtxDetach, (CUcontext context), context_detach(context))
+
 static CUresult set_current(CUcontext context)
 {
 	if (context && !is_context(context))

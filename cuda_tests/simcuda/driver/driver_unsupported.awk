@@ -11,7 +11,7 @@ FNR == NR {
 		newest[$2] = substr($3, RSTART, RLENGTH)
 }
 /^ *# *undef +cu[A-Z]/ { delete newest[$2] }
-/^ *CUresult CUDAAPI/ { prototype = ""; open = 1 }
+/^ *(__CUDA_DEPRECATED )?CUresult CUDAAPI/ { prototype = ""; open = 1 }
 open {
 	prototype = prototype " " $0
 	if ($0 !~ /;/)
