@@ -181,10 +181,12 @@ $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o
 	$(CC) -shared -o $@ $< $(LDFLAGS)
-bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS) \
+$(BUILD)/lag: $(BUILD)/cuda_tests/bench/lag.o $(SIMCUDA)/libcuda.so
+	$(CC) -o $@ $^ $(LDFLAGS)
+bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/lag $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS) \
   $(BUILD)/awkward/large_graph
 
-run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
+run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(BUILD)/lag $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
 
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.

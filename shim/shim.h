@@ -24,6 +24,7 @@
 #include "later_driver.h"
 #include "predictor/concurrency/overlap.h"
 #include "predictor/engine.h"
+#include "shim/worker/buffers.h"
 #include "store/common/message.h"
 #include "store/common/options.h"
 #include "store/journal/journal.h"
@@ -258,7 +259,9 @@ struct kc__thread {
 	uint32_t context_generation;
 	struct kc__device *device;
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
-	uint32_t call_site;        /* of the runtime call this thread is in; 0: none, or not known */
+	uint64_t recorded;         /* launches and transfers made so far, the kernels of graphs one by one */
+	struct kc__launch_rate rate;
+	uint32_t call_site; /* of the runtime call this thread is in; 0: none, or not known */
 	bool in_runtime;
 	bool reached_driver; /* that call has met a driver hook */
 	bool in_init;        /* inside the application's cuInit, which came by our hook */
@@ -531,6 +534,9 @@ int kc__on_own_thread(void (*work)(void *arg), void *arg);
 /* Starts the thread, which waits for kc__worker_begin(). */
 int kc__worker_start(void);
 void kc__worker_begin(void); /* whether CUPTI measures is known */
+/* The application has waited for its work to end, so there are measurements to be had: the worker asks CUPTI for them
+ * soon, if anything was recorded since the last time. */
+void kc__worker_work_ended(void);
 /* The two phases of the exit. COLLECT: takes CUPTI's last records; nothing is measured from then on. END: stores
  * everything and closes the journal. */
 enum kc__request { KC__NOTHING, KC__COLLECT, KC__END };

@@ -38,7 +38,8 @@ contains() { # TEXT PART
 # --- the stand-in's own count: struct simcuda_log of cuda_tests/simcuda/simcuda.h
 
 counted() { # NAME, one of these
-	local -A at=([launches]=8 [launches_failed]=16 [kernels]=40 [copies]=48 [memsets]=56 [processes]=64 [host_functions_v2]=72 [calls]=80)
+	local -A at=([launches]=8 [launches_failed]=16 [kernels]=40 [copies]=48 [memsets]=56 [processes]=64 [host_functions_v2]=72 [calls]=80
+		[cupti_buffers]=88 [cupti_cleared]=96)
 	if [[ -s $SIMCUDA_LOG ]]; then
 		od -An -t u8 -j "${at[$1]}" -N 8 "$SIMCUDA_LOG" | tr -d ' '
 	else

@@ -148,7 +148,9 @@ struct simcuda_log {
 	uint64_t processes;         /* that called cuInit with this log */
 	uint64_t host_functions_v2; /* calls of cuLaunchHostFunc_v2 and its twin */
 	uint64_t calls;             /* of the driver API, made while it was usable */
-	uint64_t reserved[5];
+	uint64_t cupti_buffers;     /* that CUPTI got from its client */
+	uint64_t cupti_cleared;     /* of these, cleared by CUPTI itself, on the thread whose record needed it */
+	uint64_t reserved[3];
 };
 
 /* Replaces the sink; null removes it. After return the former one is not
@@ -189,6 +191,10 @@ typedef const struct simcuda_faults *simcuda_faults_fn(void);
 /* How many devices SIMCUDA_DEVICE names, as known before cuInit as after it. */
 unsigned simcuda_device_count(void);
 typedef unsigned simcuda_device_count_fn(void);
+
+/* CUPTI has got a buffer; cleared: and has cleared it. */
+void simcuda_count_buffer(int cleared);
+typedef void simcuda_count_buffer_fn(int cleared);
 
 /* The ids that activities carry; 0 for an invalid handle. stream may be
  * null or one of the CU_STREAM_ handles, which mean a stream of this context. */

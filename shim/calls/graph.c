@@ -279,6 +279,7 @@ static void record_node(struct kc__node *node, size_t ordinal, uint32_t launch_n
 	if (node->arguments)
 		given = kc__given_packed(&packed, node->arguments, node->argument_bytes);
 	know_node(&known, node, on, &given);
+	kc__thread.recorded++;
 	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (!slot) {
 		kc__launch_without_slot();

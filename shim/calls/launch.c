@@ -241,6 +241,7 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	known.given = given;
 	kc__know_kernel(&known, dims);
 	call->stream = known.stream;
+	t->recorded++;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {
 		kc__record(&call->slot->launch, &known, api, dims);

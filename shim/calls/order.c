@@ -101,8 +101,10 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 	{                                                                                                              \
 		CUresult result = KC_REAL(symbol)(stream);                                                             \
                                                                                                                        \
-		if (result == CUDA_SUCCESS)                                                                            \
+		if (result == CUDA_SUCCESS) {                                                                          \
 			stream_is_idle(stream, twin);                                                                  \
+			kc__worker_work_ended();                                                                       \
+		}                                                                                                      \
 		return result;                                                                                         \
 	}
 STREAM_SYNCHRONIZE(cuStreamSynchronize, false)
@@ -232,6 +234,8 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	/* The event has happened, even if it was predicted for later: nobody waits for it any more. */
 	if (result == CUDA_SUCCESS && watching() && (e = kc__event_of(event, false)))
 		atomic_store_explicit(&e->ready_ns, 0, memory_order_relaxed);
+	if (result == CUDA_SUCCESS)
+		kc__worker_work_ended();
 	return result;
 }
 
@@ -249,8 +253,10 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 {
 	CUresult result = KC_REAL(cuCtxSynchronize)();
 
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS) {
 		device_idle(NULL);
+		kc__worker_work_ended();
+	}
 	return result;
 }
 
@@ -258,8 +264,10 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 {
 	CUresult result = KC_REAL(cuCtxSynchronize_v2)(context);
 
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS) {
 		device_idle(&context);
+		kc__worker_work_ended();
+	}
 	return result;
 }
 

@@ -50,6 +50,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 			 kc_engine_copy_ns(&stream->device->engine, kind, kc_transfer_route(kind), bytes), &placement);
 	pthread_mutex_unlock(&stream->device->lock);
 	call->ticket = placement.ticket;
+	t->recorded++;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_TRANSFER);
 	if (call->slot) {
 		call->slot->transfer = (struct kc_transfer){
@@ -104,6 +105,8 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 		kc_journal_commit(slot, KC_SLOT_RETURNED);
 	}
 	t->depth = 0;
+	if (synchronous && result == CUDA_SUCCESS)
+		kc__worker_work_ended();
 	errno = call->saved_errno;
 }
 

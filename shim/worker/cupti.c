@@ -5,31 +5,13 @@
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
+#include "buffers.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-/*
- * CUPTI keeps a buffer per thread, and returns one that is not full only while nothing in it
- * is unfinished. A thread that always has a kernel in flight gets its records back a buffer
- * at a time, so buffers are small.
- */
-#define BUFFER_BYTES (16u << 10) /* some 75 kernel records */
-#define BUFFERS_MAX 1536         /* 24 MiB; past it records are dropped, and CUPTI counts them */
-#define BUFFERS_AHEAD 64         /* made before anything is measured: 4,800 kernels in flight */
-
-struct buffer {
-	uint8_t *bytes;
-	size_t valid;
-	CUcontext context;
-	uint32_t stream;
-	bool forced; /* came back by force, perhaps with records of unfinished work */
-	struct buffer *next;
-};
 
 #define CUPTI_FUNCTIONS(X)                                                                                             \
 	X(cuptiSubscribe)                                                                                              \
@@ -51,6 +33,8 @@ static struct {
 	/* 11.6 and later */
 	CUptiResult(CUPTIAPI *register_timestamp)(uint64_t (*)(void));
 	CUptiResult(CUPTIAPI *get_graph_node_id)(CUgraphNode, uint64_t *);
+	__typeof__(&cuptiActivitySetAttribute) set_attribute;
+	__typeof__(&cuptiActivityGetAttribute) get_attribute;
 	void *handle;
 	CUpti_SubscriberHandle subscriber;
 	CUpti_SubscriberHandle inherited; /* a forked child's parent's: CUPTI was copied with it */
@@ -60,11 +44,11 @@ static struct {
 	bool our_clock;
 	_Atomic bool forcing;            /* a forced flush is under way */
 	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
-	pthread_mutex_t lock;            /* guards the lists; never across a CUPTI call */
-	struct buffer *spare, *full, **full_end;
-	uint32_t buffers;
+	bool buffer_per_thread;
+	pthread_mutex_t rate_lock;   /* never across a CUPTI call */
+	struct kc__launch_rate rate; /* of the process */
 	_Atomic uint64_t dropped;
-} cupti = {.control = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+} cupti = {.control = PTHREAD_MUTEX_INITIALIZER, .rate_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t CUPTIAPI timestamp(void)
 {
@@ -132,59 +116,34 @@ void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
 
 /* Buffers */
 
-/* lock held. */
-static struct buffer *make_buffer(void)
+/* The rate of the process counts where one buffer serves all threads, and where it is not a launching thread that
+ * CUPTI asks on. */
+static uint32_t expected_records(void)
 {
-	struct buffer *b;
+	int64_t now_ns = kc__now_ns();
+	uint32_t records;
 
-	if (cupti.buffers == BUFFERS_MAX)
-		return NULL;
-	b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (b == MAP_FAILED)
-		return NULL;
-	b->bytes = (uint8_t *)b + ((sizeof(*b) + 63) & ~(size_t)63);
-	cupti.buffers++;
-	return b;
+	if (cupti.buffer_per_thread && kc__thread.recorded != kc__thread.rate.since)
+		return kc__launch_rate(&kc__thread.rate, kc__thread.recorded, now_ns);
+	pthread_mutex_lock(&cupti.rate_lock);
+	records = kc__launch_rate(&cupti.rate, kc_journal_claimed(kc__shim.journal), now_ns);
+	pthread_mutex_unlock(&cupti.rate_lock);
+	return records;
 }
 
 static void CUPTIAPI on_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)
 {
-	struct buffer *b;
-
-	pthread_mutex_lock(&cupti.lock);
-	b = cupti.spare;
-	if (b)
-		cupti.spare = b->next;
-	else
-		b = make_buffer();
-	pthread_mutex_unlock(&cupti.lock);
-	*bytes = b ? b->bytes : NULL;
-	*size = b ? BUFFER_BYTES - 64 : 0;
+	*size = 0;
 	*max_records = 0;
-}
-
-static struct buffer *buffer_of(uint8_t *bytes)
-{
-	return (struct buffer *)(bytes - ((sizeof(struct buffer) + 63) & ~(size_t)63));
+	*bytes = kc__buffer_take(expected_records(), size);
 }
 
 static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
 {
-	struct buffer *b;
-
 	(void)size;
-	if (!bytes)
-		return;
-	b = buffer_of(bytes);
-	b->valid = valid;
-	b->context = context;
-	b->stream = stream;
-	b->forced = atomic_load_explicit(&cupti.forcing, memory_order_relaxed);
-	b->next = NULL;
-	pthread_mutex_lock(&cupti.lock);
-	*cupti.full_end = b;
-	cupti.full_end = &b->next;
-	pthread_mutex_unlock(&cupti.lock);
+	if (bytes)
+		kc__buffer_delivered(bytes, valid, context, stream,
+				     atomic_load_explicit(&cupti.forcing, memory_order_relaxed));
 }
 
 /* Records: fields common to every version of the struct since CUDA 11.8 */
@@ -251,7 +210,7 @@ static bool read_record(const CUpti_Activity *activity, struct kc__record *recor
 	return true;
 }
 
-static void ask_dropped(const struct buffer *b)
+static void ask_dropped(const struct kc__buffer *b)
 {
 	size_t n = 0;
 
@@ -261,27 +220,19 @@ static void ask_dropped(const struct buffer *b)
 
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg)
 {
-	struct buffer *list, *next;
+	struct kc__buffer *list = kc__buffers_delivered(), *next;
 
-	pthread_mutex_lock(&cupti.lock);
-	list = cupti.full;
-	cupti.full = NULL;
-	cupti.full_end = &cupti.full;
-	pthread_mutex_unlock(&cupti.lock);
 	for (; list; list = next) {
 		CUpti_Activity *activity = NULL;
 		struct kc__record record;
 
 		next = list->next;
-		while (list->valid &&
-		       cupti.cuptiActivityGetNextRecord(list->bytes, list->valid, &activity) == CUPTI_SUCCESS)
+		while (list->valid_bytes && cupti.cuptiActivityGetNextRecord(kc__buffer_at(list), list->valid_bytes,
+									     &activity) == CUPTI_SUCCESS)
 			if (read_record(activity, &record) && (record.start_ns || !list->forced))
 				fn(&record, arg);
 		ask_dropped(list);
-		pthread_mutex_lock(&cupti.lock);
-		list->next = cupti.spare;
-		cupti.spare = list;
-		pthread_mutex_unlock(&cupti.lock);
+		kc__buffer_give_back(list);
 	}
 }
 
@@ -369,6 +320,8 @@ static bool find_functions(void *library)
 #undef FIND
 	cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
 	    library, "cuptiActivityRegisterTimestampCallback");
+	cupti.set_attribute = (__typeof__(cupti.set_attribute))kc__real_dlsym(library, "cuptiActivitySetAttribute");
+	cupti.get_attribute = (__typeof__(cupti.get_attribute))kc__real_dlsym(library, "cuptiActivityGetAttribute");
 	cupti.get_graph_node_id =
 	    (CUptiResult(CUPTIAPI *)(CUgraphNode, uint64_t *))kc__real_dlsym(library, "cuptiGetGraphNodeId");
 	return true;
@@ -382,11 +335,34 @@ static void say_result(enum kc_message_code code, CUptiResult result)
 	kc__say(code, text);
 }
 
+/* CUPTI clears every buffer on the launching thread unless it is told that they are clear already. */
+static bool buffers_come_cleared(void)
+{
+	uint8_t yes = 1;
+	size_t bytes = sizeof(yes);
+
+	return cupti.set_attribute &&
+	       cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &yes) == CUPTI_SUCCESS;
+}
+
+/* By default where CUPTI can (12.3), so it is only asked. */
+static bool has_buffer_per_thread(void)
+{
+	uint8_t answer = 0;
+	size_t bytes = sizeof(answer);
+
+	return cupti.get_attribute &&
+	       cupti.get_attribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &answer) == CUPTI_SUCCESS &&
+	       answer;
+}
+
 static CUptiResult enable_activity(bool transfers)
 {
 	CUptiResult result;
 
 	cupti.our_clock = cupti.register_timestamp && cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
+	kc__buffers_begin(buffers_come_cleared());
+	cupti.buffer_per_thread = has_buffer_per_thread();
 	result = cupti.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
 	if (result == CUPTI_SUCCESS)
 		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
@@ -398,20 +374,6 @@ static CUptiResult enable_activity(bool transfers)
 	return CUPTI_SUCCESS;
 }
 
-static void prepare_buffers(void)
-{
-	cupti.full = cupti.spare = NULL;
-	cupti.full_end = &cupti.full;
-	for (int i = 0; i < BUFFERS_AHEAD; i++) {
-		struct buffer *b = make_buffer();
-
-		if (!b)
-			return;
-		b->next = cupti.spare;
-		cupti.spare = b;
-	}
-}
-
 /* Finds CUPTI and makes us its subscriber, unless we are already. */
 static enum kc_unmeasured subscribe(const struct kc_options *options)
 {
@@ -421,13 +383,11 @@ static enum kc_unmeasured subscribe(const struct kc_options *options)
 	if (cupti.subscriber)
 		return KC_MEASURED;
 	library = open_library(options->cupti);
-	cupti.full_end = &cupti.full;
 	if (!library || !find_functions(library)) {
 		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
 		return KC_NO_CUPTI;
 	}
 	cupti.handle = library;
-	prepare_buffers();
 	result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
 	if (result == CUPTI_SUCCESS)
 		return KC_MEASURED;
@@ -456,7 +416,6 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 	enum kc_unmeasured why;
 	CUptiResult result;
 
-	cupti.full_end = &cupti.full;
 	if (kc__driver_apart()) {
 		kc__say(KC_MESSAGE_APART, NULL);
 		return KC_NO_CUPTI;
@@ -539,14 +498,12 @@ void *kc__cupti_symbol(const char *symbol)
 void kc__cupti_forget(void)
 {
 	pthread_mutex_init(&cupti.control, NULL);
-	pthread_mutex_init(&cupti.lock, NULL);
+	pthread_mutex_init(&cupti.rate_lock, NULL);
+	kc__buffers_forget();
 	cupti.attached = cupti.watching = false;
 	atomic_store(&cupti.forcing, false);
 	if (cupti.subscriber)
 		cupti.inherited = cupti.subscriber;
 	cupti.subscriber = NULL;
-	cupti.spare = cupti.full = NULL;
-	cupti.full_end = &cupti.full;
-	cupti.buffers = 0;
 	atomic_store(&cupti.dropped, 0);
 }

@@ -20,10 +20,14 @@
 
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
-#define FLUSH_MIN_NS 5000000ll   /* between requests for finished records: a tenth of the */
-#define FLUSH_MAX_NS 100000000ll /* time measured so far, so that a short run learns, too */
+/* Between two requests for finished records: a tenth of the time measured so far, so that a short run learns, too,
+ * within these bounds; the shortest while many launches come in. */
+#define FLUSH_MIN_NS 5000000ll
+#define FLUSH_MAX_NS 20000000ll
+#define FLUSH_SLOTS 64           /* many: recorded since the last request, CUPTI is not to ask for buffers more often */
+#define FLUSH_ENDED_NS 2000000ll /* the same, after the application has waited for its work */
 #define STORE_NS 200000000ll     /* longest wait before a batch is written ... */
-#define STORE_SLOTS 8192         /* ... or this many */
+#define STORE_SLOTS 1024         /* ... or this many: nothing is learned while it is written */
 #define LEDGER_NS 1000000000ll   /* counters of a running process */
 #define RETRY_NS 1000000000ll    /* after the database could not be written */
 #define READY_MAX (1u << 17)
@@ -46,6 +50,10 @@ static struct {
 	bool overflowed; /* there are final slots that are not in the list */
 	bool measuring;
 	int64_t started_ns, flushed_ns, stored_ns, ledger_ns, retry_ns;
+	uint64_t flushed; /* slots claimed when flushed_ns was */
+	/* Of threads of the application, too. */
+	_Atomic bool work_ended;        /* since the last request */
+	_Atomic uint64_t work_ended_at; /* slots claimed when the worker was told last */
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void on_ready(struct kc_slot *slot)
@@ -227,7 +235,11 @@ static int64_t flush_interval_ns(int64_t now_ns)
 {
 	int64_t interval_ns = (now_ns - worker.started_ns) / 10;
 
-	return interval_ns < FLUSH_MIN_NS ? FLUSH_MIN_NS : interval_ns > FLUSH_MAX_NS ? FLUSH_MAX_NS : interval_ns;
+	if (atomic_load_explicit(&worker.work_ended, memory_order_relaxed))
+		return FLUSH_ENDED_NS;
+	if (interval_ns < FLUSH_MIN_NS || kc_journal_claimed(kc__shim.journal) - worker.flushed >= FLUSH_SLOTS)
+		return FLUSH_MIN_NS;
+	return interval_ns > FLUSH_MAX_NS ? FLUSH_MAX_NS : interval_ns;
 }
 
 static int join_step(void)
@@ -247,13 +259,25 @@ static void join_give_up(void)
 	atomic_store(&worker.joining, false);
 }
 
+static void flush(void)
+{
+	atomic_store(&worker.work_ended, false);
+	worker.flushed = kc_journal_claimed(kc__shim.journal);
+	kc__cupti_flush(false);
+	worker.flushed_ns = kc__now_ns();
+}
+
 static void collect(int64_t now_ns)
 {
 	int awaited = join_step();
 
-	if (awaited && worker.measuring && now_ns - worker.flushed_ns > flush_interval_ns(now_ns)) {
-		kc__cupti_flush(false);
-		worker.flushed_ns = kc__now_ns();
+	if (!worker.measuring)
+		return;
+	kc__buffers_prepare();
+	if (!awaited) {
+		atomic_store(&worker.work_ended, false);
+	} else if (now_ns - worker.flushed_ns >= flush_interval_ns(now_ns)) {
+		flush();
 		join_step();
 	}
 }
@@ -400,17 +424,40 @@ static void answer(enum kc__request request)
 		store_ready(); /* while the application's own handlers run */
 }
 
+/* It is not woken earlier where that would only make it wait for its next flush. */
+static bool flush_is_due(void)
+{
+	return worker.measuring && atomic_load_explicit(&worker.work_ended, memory_order_relaxed) &&
+	       kc__now_ns() - worker.flushed_ns >= FLUSH_ENDED_NS;
+}
+
 static enum kc__request sleep_until(int64_t deadline_ns)
 {
 	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
 	enum kc__request request;
 
 	pthread_mutex_lock(&worker.lock);
-	while (worker.request == worker.answered && pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
+	while (worker.request == worker.answered && !flush_is_due() &&
+	       pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
 		;
 	request = worker.request == worker.answered ? KC__NOTHING : worker.request;
 	pthread_mutex_unlock(&worker.lock);
 	return request;
+}
+
+/* On a thread of the application. No lock is taken: if the worker is just falling asleep, it sleeps until its next
+ * tick. */
+void kc__worker_work_ended(void)
+{
+	uint64_t claimed;
+
+	if (!kc__recording() || kc__thread.depth || atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed))
+		return;
+	claimed = kc_journal_claimed(kc__shim.journal);
+	if (atomic_exchange_explicit(&worker.work_ended_at, claimed, memory_order_relaxed) == claimed ||
+	    atomic_exchange(&worker.work_ended, true))
+		return;
+	pthread_cond_signal(&worker.wake);
 }
 
 /* What the worker thread alone uses. */
@@ -430,6 +477,8 @@ static void say_state(void)
 	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
 		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 	kc__tables_say_full();
+	if (kc__buffers_exhausted())
+		kc__say(KC_MESSAGE_BUFFERS_FULL, NULL);
 }
 
 static void wait_for_begin(void)
@@ -589,6 +638,7 @@ void kc__worker_forget(void)
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
 	worker.begun = false;
+	atomic_store(&worker.work_ended, false);
 	worker.request = worker.answered = KC__NOTHING;
 	if (!atomic_exchange(&worker.joining, false))
 		release();

@@ -69,28 +69,48 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 	return cupti__result(context ? set_enabled(kind, false) : CUPTI_ERROR_INVALID_CONTEXT);
 }
 
-enum { ATTRIBUTES = CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1 };
+enum {
+	ATTRIBUTES = CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1,
+	VERSION_12_3 = 21, /* cupti_version.h */
+};
 
-/* The simulated device has no buffers to size: all but one of the values are only kept and given back. */
+/* The simulated device has no buffers to size: all but two of the values are only kept and given back. */
 static struct {
 	size_t bytes;
 	size_t value;
 } attributes[ATTRIBUTES] = {
+    /* "The value is a uint8_t", "The default value is 0" */
+    [CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER] = {sizeof(uint8_t), 0},
     /* "The value is a uint8_t", "The default value is 1", cupti_activity.h */
     [CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = {sizeof(uint8_t), 1},
 };
 
+/* Those from the buffers per thread on are of CUDA 12.3 and later. */
+static bool known(CUpti_ActivityAttribute attribute)
+{
+	unsigned count = cupti__version() >= VERSION_12_3 ? ATTRIBUTES : CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER;
+
+	return (unsigned)attribute < count;
+}
+
 bool cupti__per_thread(void)
 {
-	return attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER].value != 0;
+	return known(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER) &&
+	       attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER].value != 0;
+}
+
+bool cupti__come_zeroed(void)
+{
+	return attributes[CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER].value != 0;
 }
 
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *value_bytes, void *value)
 {
-	if (!value_bytes || !value || (unsigned)attribute >= ATTRIBUTES)
+	if (!value_bytes || !value || !known(attribute))
 		return cupti__result(CUPTI_ERROR_INVALID_PARAMETER);
 	if (*value_bytes > sizeof(attributes[0].value))
 		return cupti__result(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+	attributes[attribute].value = 0;
 	memcpy(&attributes[attribute].value, value, *value_bytes);
 	attributes[attribute].bytes = *value_bytes;
 	return CUPTI_SUCCESS;
@@ -100,7 +120,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 {
 	size_t bytes;
 
-	if (!value_bytes || !value || (unsigned)attribute >= ATTRIBUTES)
+	if (!value_bytes || !value || !known(attribute))
 		return cupti__result(CUPTI_ERROR_INVALID_PARAMETER);
 	bytes = attributes[attribute].bytes ? attributes[attribute].bytes : sizeof(size_t);
 	if (*value_bytes < bytes)

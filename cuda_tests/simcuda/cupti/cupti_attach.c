@@ -44,6 +44,18 @@ static bool place_at_end(void)
 	return when && !strcmp(when, "end");
 }
 
+uint32_t cupti__version(void)
+{
+	static _Atomic uint32_t version;
+	const char *asked;
+
+	if (!version) {
+		asked = getenv("SIMCUDA_CUPTI_VERSION");
+		version = asked ? (uint32_t)strtoul(asked, NULL, 10) : CUPTI_API_VERSION;
+	}
+	return version;
+}
+
 static void find_driver(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -58,6 +70,7 @@ static void find_driver(void)
 	driver->advance = (simcuda_advance_fn *)dlsym(library, "simcuda_advance");
 	driver->now_ns = (simcuda_now_ns_fn *)dlsym(library, "simcuda_now_ns");
 	driver->faults = (simcuda_faults_fn *)dlsym(library, "simcuda_faults");
+	driver->count_buffer = (simcuda_count_buffer_fn *)dlsym(library, "simcuda_count_buffer");
 	driver->context_id = (simcuda_context_id_fn *)dlsym(library, "simcuda_context_id");
 	driver->stream_id = (simcuda_stream_id_fn *)dlsym(library, "simcuda_stream_id");
 	driver->node_id = (simcuda_node_id_fn *)dlsym(library, "simcuda_node_id");
@@ -69,7 +82,7 @@ static void find_driver(void)
 static bool complete(const struct cupti_driver *driver)
 {
 	return driver->subscribe && driver->collect && driver->advance && driver->now_ns && driver->faults &&
-	       driver->context_id && driver->stream_id && driver->node_id && driver->graph_id &&
+	       driver->count_buffer && driver->context_id && driver->stream_id && driver->node_id && driver->graph_id &&
 	       driver->graph_exec_id && driver->context_device;
 }
 

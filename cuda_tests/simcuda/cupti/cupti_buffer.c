@@ -24,6 +24,13 @@ static void give_back(const struct cupti_buffer *buffer)
 	buffer->complete(NULL, 0, buffer->bytes, buffer->size, buffer->used);
 }
 
+/* Into memory that should be zero. */
+static void write_record(uint8_t *to, const uint8_t *record, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		to[i] |= record[i];
+}
+
 static bool has_room(const struct cupti_buffer *buffer, size_t bytes)
 {
 	return bytes <= buffer->size - buffer->used && (!buffer->records_max || buffer->records < buffer->records_max);
@@ -36,6 +43,20 @@ static bool refused_by_fault(void)
 	uint32_t every = cupti__faults()->cupti_null_buffer;
 
 	return every && ++requests % every == 0;
+}
+
+/*
+ * By default CUPTI clears a buffer here, "in the main thread". A client that says its buffers
+ * come zeroed is believed: of one that does not, "the activity buffer may contain some
+ * uninitialized values" (cupti_activity.h). Here what was in it mixes with the records.
+ */
+static void accept_buffer(const struct cupti_buffer *buffer)
+{
+	bool clears = !cupti__come_zeroed();
+
+	if (clears)
+		memset(buffer->bytes, 0, buffer->size);
+	cupti__self.driver.count_buffer(clears);
 }
 
 /* An empty buffer from the client. Null: refused, or too small for the record. */
@@ -51,8 +72,10 @@ static struct cupti_buffer *ask(CUpti_BuffersCallbackRequestFunc request, CUpti_
 		return NULL;
 	buffer->complete = complete;
 	request(&buffer->bytes, &buffer->size, &buffer->records_max);
-	if (buffer->bytes && buffer->size >= bytes && (uintptr_t)buffer->bytes % CUPTI_RECORD_ALIGNMENT == 0)
+	if (buffer->bytes && buffer->size >= bytes && (uintptr_t)buffer->bytes % CUPTI_RECORD_ALIGNMENT == 0) {
+		accept_buffer(buffer);
 		return buffer;
+	}
 	if (buffer->bytes)
 		give_back(buffer);
 	free(buffer);
@@ -106,7 +129,7 @@ static struct cupti_buffer *buffer_with_room(uint64_t thread, size_t bytes)
 /* lock held */
 static void append(struct cupti_buffer *buffer, const void *record, size_t bytes)
 {
-	memcpy(buffer->bytes + buffer->used, record, bytes);
+	write_record(buffer->bytes + buffer->used, record, bytes);
 	buffer->used += bytes;
 	buffer->records++;
 	if (buffer->records == buffer->records_max)
@@ -152,7 +175,7 @@ void cupti__complete(const struct simcuda_place *place, const void *record, size
 
 	pthread_mutex_lock(&cupti__self.lock);
 	if (!buffer->returned)
-		memcpy(buffer->bytes + place->offset, record, bytes);
+		write_record(buffer->bytes + place->offset, record, bytes);
 	one_less_incomplete(buffer);
 	pthread_mutex_unlock(&cupti__self.lock);
 }

@@ -39,6 +39,8 @@ static void give_buffer(uint8_t **bytes, size_t *size, size_t *max_records)
 	client.asker = pthread_self();
 	pthread_mutex_unlock(&client.lock);
 	*bytes = client.buffer_bytes ? malloc(client.buffer_bytes) : NULL;
+	if (*bytes)
+		memset(*bytes, client.filled_with, client.buffer_bytes);
 	*size = client.buffer_bytes;
 	*max_records = client.max_records;
 }

@@ -21,6 +21,7 @@ enum {
 struct client {
 	pthread_mutex_t lock;             /* buffers return on other threads, too */
 	size_t buffer_bytes, max_records; /* what the client answers; bytes 0: no buffer */
+	uint8_t filled_with;              /* what is in a buffer when it is given */
 	size_t asked, returned, largest;  /* buffers; records in the fullest */
 	size_t mixed;                     /* buffers with memsets of several values */
 	size_t unreadable;                /* buffers with a record at which reading ended in an error */

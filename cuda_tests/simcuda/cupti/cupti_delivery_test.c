@@ -229,6 +229,24 @@ static void share_one_buffer(void)
 	check(client.asked == 1 && client.returned == 1 && client.records == 10 && client.mixed == 1);
 }
 
+/* The attribute came with CUDA 12.3. */
+static void share_before_12_3(void)
+{
+	uint8_t per_thread = 1;
+	size_t bytes = sizeof(per_thread);
+	uint32_t version;
+
+	setenv("SIMCUDA_CUPTI_VERSION", "20", 1); /* CUDA 12.2, cupti_version.h */
+	check(!cuptiGetVersion(&version) && version == 20);
+	check(cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &per_thread));
+	check(cuptiActivityGetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &per_thread));
+	client_attach(100 * RECORD_BYTES, 0);
+	client_set_memory(5);
+	set_memory_on_a_thread();
+	check(!cuptiActivityFlushAll(0));
+	check(client.asked == 1 && client.returned == 1 && client.records == 10 && client.mixed == 1);
+}
+
 /* "The value is a uint8_t." "The default value is 1." */
 static void ask_for_default(void)
 {
@@ -244,7 +262,44 @@ static void test_each_thread_has_its_buffer(void **state)
 	(void)state;
 	client_run_case_placed(launch_on_two_threads, NULL, "launch");
 	client_run_case_placed(share_one_buffer, NULL, "launch");
+	client_run_case_placed(share_before_12_3, NULL, "launch");
 	client_run_case(ask_for_default, NULL);
+}
+
+static void use_dirty_buffers(void)
+{
+	client.filled_with = 0xff;
+	client_attach(100 * RECORD_BYTES, 0);
+	client_set_memory(1);
+	check(!cuptiActivityFlushAll(0) && client.returned == 1);
+}
+
+/* "CUPTI will initialize the user buffer received in the CUpti_BuffersCallbackRequestFunc to zero before filling it."
+ */
+static void let_cupti_clear(void)
+{
+	use_dirty_buffers();
+	check(client.records == 1 && client.sets[0].value == 1);
+}
+
+/* "If the user does not provide a zero value buffer after setting this to non-zero, the activity buffer may contain
+ * some uninitialized values": the first that is read is the kind of the record. */
+static void claim_to_clear(void)
+{
+	uint8_t cleared = 1;
+	size_t bytes = sizeof(cleared);
+
+	check(!cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &cleared));
+	use_dirty_buffers();
+	check(client.records == 0 && client.unreadable == 1);
+}
+
+static void test_who_clears_a_buffer(void **state)
+{
+	(void)state;
+	client_run_case_placed(let_cupti_clear, NULL, "launch");
+	client_run_case_placed(let_cupti_clear, NULL, "end");
+	client_run_case_placed(claim_to_clear, NULL, "end");
 }
 
 static void limit_records(void)
@@ -272,6 +327,7 @@ int main(void)
 	    cmocka_unit_test(test_a_periodic_flush_returns_full_buffers),
 	    cmocka_unit_test(test_a_kind_disabled_while_its_work_runs),
 	    cmocka_unit_test(test_each_thread_has_its_buffer),
+	    cmocka_unit_test(test_who_clears_a_buffer),
 	    cmocka_unit_test(test_most_records_a_buffer),
 	};
 

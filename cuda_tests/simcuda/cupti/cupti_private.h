@@ -35,6 +35,7 @@ struct cupti_driver {
 	simcuda_advance_fn *advance;
 	simcuda_now_ns_fn *now_ns;
 	simcuda_faults_fn *faults;
+	simcuda_count_buffer_fn *count_buffer;
 	simcuda_context_id_fn *context_id;
 	simcuda_stream_id_fn *stream_id;
 	simcuda_node_id_fn *node_id;
@@ -104,6 +105,7 @@ extern struct cupti cupti__self;
 /* cupti_attach.c. CUPTI_ERROR_NOT_INITIALIZED: the driver is not the simulated one. */
 CUptiResult cupti__attach(void);
 void cupti__detach(void);
+uint32_t cupti__version(void); /* SIMCUDA_CUPTI_VERSION, as cupti_version.h counts */
 const struct simcuda_faults *cupti__faults(void);
 /* Keeps result for cuptiGetLastError() unless it is success, and returns it. */
 CUptiResult cupti__result(CUptiResult result);
@@ -117,7 +119,8 @@ void cupti__on_api(void *user, struct simcuda_call *call, int leaving);
 void cupti__record_calls(enum simcuda_domain domain, bool enable);
 
 /* cupti_activity.c */
-bool cupti__per_thread(void); /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER */
+bool cupti__per_thread(void);  /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER */
+bool cupti__come_zeroed(void); /* CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER */
 
 /* cupti_record.c */
 void cupti__on_launched(void *user, struct simcuda_activity *activity);

@@ -33,7 +33,7 @@ CUptiResult cuptiGetVersion(uint32_t *version)
 {
 	if (!version)
 		return cupti__result(CUPTI_ERROR_INVALID_PARAMETER);
-	*version = CUPTI_API_VERSION;
+	*version = cupti__version();
 	return CUPTI_SUCCESS;
 }
 

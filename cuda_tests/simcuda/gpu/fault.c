@@ -111,3 +111,10 @@ void sim_log_init(void)
 	memcpy(sim.log->magic, SIMCUDA_LOG_MAGIC, sizeof(sim.log->magic));
 	sim_count(&sim.log->processes);
 }
+
+void simcuda_count_buffer(int cleared)
+{
+	sim_count(&sim.log->cupti_buffers);
+	if (cleared)
+		sim_count(&sim.log->cupti_cleared);
+}

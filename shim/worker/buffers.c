@@ -1,0 +1,219 @@
+#include "buffers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Of a kernel's record: 216 in CUDA 13.0, and it has grown from version to version. Others are shorter. */
+#define RECORD_BYTES 256u
+#define SMALLEST_BYTES 1024u /* that CUPTI is given: a few records */
+
+/* Memory comes in three sizes. The larger ones leave some for the smaller, which are for threads that launch little:
+ * a server has hundreds of those, and each holds a buffer. */
+static const struct {
+	size_t memory_bytes;
+	size_t left_bytes; /* to smaller ones */
+	uint32_t ready;    /* kept ready */
+} sizes[] = {
+    {4u << 10, 0, 32},
+    {32u << 10, 4u << 20, 4},
+    {128u << 10, 8u << 20, 2},
+};
+enum { SIZES = sizeof(sizes) / sizeof(*sizes), HEAD_BYTES = (sizeof(struct kc__buffer) + 63) & ~63ul };
+
+static struct {
+	pthread_mutex_t lock; /* never across a call of CUPTI or the system */
+	struct kc__buffer *spare[SIZES], *delivered, **delivered_end;
+	uint32_t spares[SIZES];
+	size_t made_bytes;
+	bool clear;
+	_Atomic bool exhausted;
+} buffers = {.lock = PTHREAD_MUTEX_INITIALIZER, .delivered_end = &buffers.delivered};
+
+uint32_t kc__launch_rate(struct kc__launch_rate *rate, uint64_t made, int64_t now_ns)
+{
+	uint64_t count = made - rate->since, most = sizes[SIZES - 1].memory_bytes / RECORD_BYTES;
+	int64_t elapsed_ns = now_ns - rate->since_ns;
+
+	if (count > most)
+		count = most;
+	if (elapsed_ns >= KC__FILL_NS) {
+		rate->records = (uint32_t)((int64_t)count * KC__FILL_NS / elapsed_ns);
+		rate->since_ns = now_ns;
+		rate->since = made;
+	}
+	return 2 * count > rate->records && elapsed_ns < KC__FILL_NS ? (uint32_t)(2 * count) : rate->records;
+}
+
+static int size_of(size_t bytes)
+{
+	int i = 0;
+
+	while (i < SIZES - 1 && bytes + HEAD_BYTES > sizes[i].memory_bytes)
+		i++;
+	return i;
+}
+
+uint8_t *kc__buffer_at(struct kc__buffer *buffer)
+{
+	return (uint8_t *)buffer + HEAD_BYTES;
+}
+
+static struct kc__buffer *take_spare(int size)
+{
+	struct kc__buffer *buffer;
+
+	pthread_mutex_lock(&buffers.lock);
+	buffer = buffers.spare[size];
+	if (buffer) {
+		buffers.spare[size] = buffer->next;
+		buffers.spares[size]--;
+	}
+	pthread_mutex_unlock(&buffers.lock);
+	return buffer;
+}
+
+static void put_spare(struct kc__buffer *buffer)
+{
+	int size = size_of(buffer->memory_bytes - HEAD_BYTES);
+
+	pthread_mutex_lock(&buffers.lock);
+	buffer->next = buffers.spare[size];
+	buffers.spare[size] = buffer;
+	buffers.spares[size]++;
+	pthread_mutex_unlock(&buffers.lock);
+}
+
+static bool reserve(int size)
+{
+	bool fits;
+
+	pthread_mutex_lock(&buffers.lock);
+	fits = buffers.made_bytes + sizes[size].memory_bytes + sizes[size].left_bytes <= KC__BUFFERS_BYTES;
+	if (fits)
+		buffers.made_bytes += sizes[size].memory_bytes;
+	pthread_mutex_unlock(&buffers.lock);
+	return fits;
+}
+
+/* flags: MAP_POPULATE, so that no page is missing when CUPTI writes to it, or 0 */
+static struct kc__buffer *make(int size, int flags)
+{
+	struct kc__buffer *buffer;
+
+	if (!reserve(size))
+		return NULL;
+	buffer =
+	    mmap(NULL, sizes[size].memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	if (buffer == MAP_FAILED) {
+		pthread_mutex_lock(&buffers.lock);
+		buffers.made_bytes -= sizes[size].memory_bytes;
+		pthread_mutex_unlock(&buffers.lock);
+		return NULL;
+	}
+	buffer->memory_bytes = sizes[size].memory_bytes;
+	return buffer;
+}
+
+/* One of this size, or else a larger one that is ready, or else a smaller one. */
+static struct kc__buffer *find(int wanted)
+{
+	struct kc__buffer *buffer = take_spare(wanted);
+
+	if (!buffer)
+		buffer = make(wanted, 0);
+	for (int size = wanted + 1; !buffer && size < SIZES; size++)
+		buffer = take_spare(size);
+	for (int size = wanted - 1; !buffer && size >= 0; size--) {
+		buffer = take_spare(size);
+		if (!buffer)
+			buffer = make(size, 0);
+	}
+	return buffer;
+}
+
+uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
+{
+	size_t most = sizes[SIZES - 1].memory_bytes - HEAD_BYTES, wanted = (size_t)records * RECORD_BYTES, room;
+	struct kc__buffer *buffer;
+
+	wanted = wanted < SMALLEST_BYTES ? SMALLEST_BYTES : wanted > most ? most : wanted;
+	buffer = find(size_of(wanted));
+	if (!buffer) {
+		atomic_store_explicit(&buffers.exhausted, true, memory_order_relaxed);
+		return NULL;
+	}
+	room = buffer->memory_bytes - HEAD_BYTES;
+	buffer->bytes = *bytes = wanted < room ? wanted : room;
+	return kc__buffer_at(buffer);
+}
+
+void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced)
+{
+	struct kc__buffer *buffer = (struct kc__buffer *)(at - HEAD_BYTES);
+
+	buffer->valid_bytes = valid_bytes;
+	buffer->context = context;
+	buffer->stream = stream;
+	buffer->forced = forced;
+	buffer->next = NULL;
+	pthread_mutex_lock(&buffers.lock);
+	*buffers.delivered_end = buffer;
+	buffers.delivered_end = &buffer->next;
+	pthread_mutex_unlock(&buffers.lock);
+}
+
+struct kc__buffer *kc__buffers_delivered(void)
+{
+	struct kc__buffer *list;
+
+	pthread_mutex_lock(&buffers.lock);
+	list = buffers.delivered;
+	buffers.delivered = NULL;
+	buffers.delivered_end = &buffers.delivered;
+	pthread_mutex_unlock(&buffers.lock);
+	return list;
+}
+
+void kc__buffer_give_back(struct kc__buffer *buffer)
+{
+	if (buffers.clear)
+		memset(kc__buffer_at(buffer), 0, buffer->bytes);
+	put_spare(buffer);
+}
+
+void kc__buffers_prepare(void)
+{
+	struct kc__buffer *buffer;
+	uint32_t spares[SIZES];
+
+	pthread_mutex_lock(&buffers.lock);
+	memcpy(spares, buffers.spares, sizeof(spares));
+	pthread_mutex_unlock(&buffers.lock);
+	for (int size = 0; size < SIZES; size++)
+		for (uint32_t n = spares[size]; n < sizes[size].ready && (buffer = make(size, MAP_POPULATE)); n++)
+			put_spare(buffer);
+}
+
+bool kc__buffers_exhausted(void)
+{
+	return atomic_load_explicit(&buffers.exhausted, memory_order_relaxed);
+}
+
+void kc__buffers_begin(bool clear)
+{
+	buffers.clear = clear;
+	kc__buffers_prepare();
+}
+
+void kc__buffers_forget(void)
+{
+	pthread_mutex_init(&buffers.lock, NULL);
+	memset(buffers.spare, 0, sizeof(buffers.spare));
+	memset(buffers.spares, 0, sizeof(buffers.spares));
+	buffers.delivered = NULL;
+	buffers.delivered_end = &buffers.delivered;
+	buffers.made_bytes = 0;
+	atomic_store(&buffers.exhausted, false);
+}

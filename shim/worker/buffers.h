@@ -1,0 +1,61 @@
+/*
+ * The buffers that CUPTI fills with activity records. A launching thread takes one when CUPTI asks for it, CUPTI gives
+ * it back when it is delivered, and the worker reads it, clears it and makes it ready again.
+ *
+ * CUPTI keeps a buffer per thread (before 12.3: one for all), and unless it is forced to it returns only buffers in
+ * which no record is of unfinished work. A thread that always has a kernel in flight gets its records back a buffer
+ * at a time, so a record waits for those behind it in the buffer. Therefore a buffer has room for what the thread is
+ * expected to launch within KC__FILL_NS: little at a low rate, so that records are not kept waiting, and much at a
+ * high one, so that CUPTI seldom asks.
+ */
+#ifndef KC_SHIM_BUFFERS_H
+#define KC_SHIM_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KC__FILL_NS 8000000ll
+#define KC__BUFFERS_BYTES (24u << 20) /* of all buffers together; past it records are dropped, and CUPTI counts them   \
+				       */
+
+struct kc__buffer {
+	struct kc__buffer *next;
+	size_t memory_bytes; /* all of it, this struct included */
+	size_t bytes;        /* that CUPTI was given ... */
+	size_t valid_bytes;  /* ... and has filled */
+	bool forced;         /* came back by force, perhaps with records of unfinished work */
+	/* As delivered */
+	void *context;
+	uint32_t stream;
+};
+
+/* How much was launched lately. */
+struct kc__launch_rate {
+	int64_t since_ns;
+	uint64_t since;   /* launches made until then */
+	uint32_t records; /* expected in KC__FILL_NS */
+};
+
+/* Launches expected in the next KC__FILL_NS from the number made so far: as many as lately, but no fewer than twice
+ * those of the last KC__FILL_NS, so that a rate that rises is followed at once. */
+uint32_t kc__launch_rate(struct kc__launch_rate *rate, uint64_t made, int64_t now_ns);
+
+/* Before the first is taken, and in a fork's child, where the parent's are forgotten. clear: they are to be zeroed
+ * before CUPTI gets them (CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER). */
+void kc__buffers_begin(bool clear);
+void kc__buffers_forget(void);
+
+/* Any thread. Room for about so many records, in *bytes of memory aligned to 64 bytes; NULL: all memory is in use. */
+uint8_t *kc__buffer_take(uint32_t records, size_t *bytes);
+/* Any thread: the one at this address is delivered. */
+void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced);
+uint8_t *kc__buffer_at(struct kc__buffer *buffer);
+
+/* Worker. All that were delivered, in that order, as a list. */
+struct kc__buffer *kc__buffers_delivered(void);
+void kc__buffer_give_back(struct kc__buffer *buffer); /* it has been read */
+void kc__buffers_prepare(void);   /* keeps some ready, so that launching threads need not make any */
+bool kc__buffers_exhausted(void); /* memory for one was refused */
+
+#endif

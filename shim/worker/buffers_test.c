@@ -1,0 +1,202 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "buffers.h"
+
+#define MS 1000000ll
+enum { KERNEL_BYTES = 216 }; /* sizeof(CUpti_ActivityKernel10), CUDA 13.0 */
+
+static int begin(void **state)
+{
+	(void)state;
+	kc__buffers_forget();
+	kc__buffers_begin(true);
+	return 0;
+}
+
+/* 50,000 launches per second are 400 in 8 ms, 1,000 are 8, 10 are none. */
+static void test_follows_an_even_rate(void **state)
+{
+	static const struct {
+		int64_t interval_ns;
+		uint32_t records;
+	} rates[] = {{20000, 400}, {1000000, 8}, {100 * MS, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+		struct kc__launch_rate rate = {0};
+		uint64_t made = 0;
+
+		for (int64_t now = MS; now < 500 * MS; now += rates[i].interval_ns)
+			kc__launch_rate(&rate, ++made, now);
+		assert_in_range(rate.records, rates[i].records - rates[i].records / 100, rates[i].records);
+	}
+}
+
+/* After a pause a thread begins to launch every 20 µs. CUPTI asks whenever a buffer is full. */
+static void test_is_asked_seldom_at_a_high_rate(void **state)
+{
+	struct kc__launch_rate rate = {0};
+	int64_t now_ns = 1000 * MS;
+	int room = 0, requests = 0;
+	size_t bytes;
+
+	(void)state;
+	for (uint64_t made = 1; made <= 6400; made++, now_ns += 20000) {
+		if (!room--) {
+			uint8_t *at = kc__buffer_take(kc__launch_rate(&rate, made, now_ns), &bytes);
+
+			assert_non_null(at);
+			kc__buffer_delivered(at, bytes, NULL, 0, false);
+			kc__buffer_give_back(kc__buffers_delivered());
+			room = (int)(bytes / KERNEL_BYTES) - 1;
+			requests++;
+		}
+	}
+	assert_in_range(requests, 1, 6400 / 64);
+}
+
+static void test_is_small_at_a_low_rate(void **state)
+{
+	size_t bytes;
+
+	(void)state;
+	assert_non_null(kc__buffer_take(8, &bytes));
+	assert_in_range(bytes / KERNEL_BYTES, 8, 16);
+	assert_non_null(kc__buffer_take(0, &bytes));
+	assert_in_range(bytes / KERNEL_BYTES, 1, 8);
+}
+
+static bool is_clear(const uint8_t *at, size_t bytes)
+{
+	while (bytes && !at[bytes - 1])
+		bytes--;
+	return bytes == 0;
+}
+
+static void test_comes_clear_and_aligned(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		struct kc__buffer *buffer;
+		size_t bytes;
+		uint8_t *at = kc__buffer_take((uint32_t)(i * 5), &bytes);
+
+		assert_non_null(at);
+		assert_int_equal((uintptr_t)at % 64, 0);
+		assert_true(is_clear(at, bytes));
+		memset(at, 0xff, bytes);
+		kc__buffer_delivered(at, bytes / 2, NULL, 0, false);
+		buffer = kc__buffers_delivered();
+		assert_ptr_equal(kc__buffer_at(buffer), at);
+		assert_int_equal(buffer->valid_bytes, bytes / 2);
+		kc__buffer_give_back(buffer);
+	}
+}
+
+static void test_are_delivered_in_order(void **state)
+{
+	struct kc__buffer *list;
+	uint8_t *at[3];
+	size_t bytes;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_non_null(at[i] = kc__buffer_take(1, &bytes));
+	for (int i = 0; i < 3; i++)
+		kc__buffer_delivered(at[i], bytes, NULL, 0, i == 1);
+	list = kc__buffers_delivered();
+	for (int i = 0; i < 3; i++, list = list->next) {
+		assert_ptr_equal(kc__buffer_at(list), at[i]);
+		assert_int_equal(list->forced, i == 1);
+	}
+	assert_null(list);
+	assert_null(kc__buffers_delivered());
+}
+
+/* However much is taken for high rates, 8 MiB of the 24 are left to 2,000 threads that launch little. */
+static void test_leaves_room_for_threads_that_launch_little(void **state)
+{
+	size_t bytes;
+
+	(void)state;
+	for (int i = 0; i < 120; i++)
+		assert_non_null(kc__buffer_take(500, &bytes));
+	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
+	for (int i = 0; i < 2000; i++)
+		assert_non_null(kc__buffer_take(1, &bytes));
+	assert_false(kc__buffers_exhausted());
+}
+
+static void test_ends_at_its_bound(void **state)
+{
+	size_t bytes, all = 0;
+
+	(void)state;
+	while (kc__buffer_take(500, &bytes))
+		all += bytes;
+	assert_in_range(all, KC__BUFFERS_BYTES - (2u << 20), KC__BUFFERS_BYTES);
+	assert_true(kc__buffers_exhausted());
+	kc__buffers_prepare();
+	assert_null(kc__buffer_take(1, &bytes));
+}
+
+enum { THREADS = 8, ROUNDS = 2000 };
+
+static void *launch(void *unused)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		size_t bytes;
+		uint8_t *at;
+
+		while (!(at = kc__buffer_take((uint32_t)i % 600, &bytes)))
+			sched_yield();
+		at[0] = at[bytes - 1] = 1;
+		kc__buffer_delivered(at, bytes, NULL, 0, false);
+	}
+	return unused;
+}
+
+static void test_threads_take_while_one_gives_back(void **state)
+{
+	pthread_t threads[THREADS];
+	int read = 0;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, launch, NULL), 0);
+	while (read < THREADS * ROUNDS) {
+		struct kc__buffer *next, *list = kc__buffers_delivered();
+
+		kc__buffers_prepare();
+		for (; list; list = next, read++) {
+			next = list->next;
+			kc__buffer_give_back(list);
+		}
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_null(kc__buffers_delivered());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_follows_an_even_rate),
+	    cmocka_unit_test_setup(test_is_asked_seldom_at_a_high_rate, begin),
+	    cmocka_unit_test_setup(test_is_small_at_a_low_rate, begin),
+	    cmocka_unit_test_setup(test_comes_clear_and_aligned, begin),
+	    cmocka_unit_test_setup(test_are_delivered_in_order, begin),
+	    cmocka_unit_test_setup(test_leaves_room_for_threads_that_launch_little, begin),
+	    cmocka_unit_test_setup(test_ends_at_its_bound, begin),
+	    cmocka_unit_test_setup(test_threads_take_while_one_gives_back, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
