@@ -2,9 +2,9 @@
 # named here: libraries that some of the programs open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
-  old_profiler_plugin.so late.so resolver.so)
+  clock_plugin.so old_profiler_plugin.so late.so resolver.so)
 AWKWARD_NAMES     := $(patsubst cuda_tests/awkward/%.c,%,$(wildcard cuda_tests/awkward/*.c))
-AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti profiler_plugin late resolver,$(AWKWARD_NAMES)))
+AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti clock_plugin profiler_plugin late resolver,$(AWKWARD_NAMES)))
 
 awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
@@ -19,6 +19,7 @@ $(AWKWARD)/late.so: $(BUILD)/cuda_tests/awkward/late.o
 $(AWKWARD)/resolver.so: $(BUILD)/cuda_tests/awkward/resolver.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
   $(SIMCUDA)/libcuda.so
+$(AWKWARD)/clock_plugin.so: $(BUILD)/cuda_tests/awkward/clock_plugin.o $(SIMCUDA)/libcupti.so.13 $(SIMCUDA)/libcuda.so
 $(AWKWARD)/old_profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(AWKWARD)/old_cupti/libcupti.so.12 \
   $(SIMCUDA)/libcuda.so
 $(AWKWARD_LIBRARIES):

@@ -3,6 +3,7 @@
  *
  *	profilers before|after|child PLUGIN...   before its first cuInit, after a launch, in a child forked then
  *	profilers past LIBRARY PLUGIN...         after a launch, where LIBRARY called cuInit past whatever is preloaded
+ *	profilers clock PLUGIN                   after a launch: the plugin measures three more, with CUPTI's own clock
  *	profilers found LIBRARY...               in functions found with dlsym() in each library
  *	profilers global                         which names dlsym() finds without any library
  */
@@ -79,6 +80,17 @@ static void ask_found(int count, char **paths)
 		printf("register %d\n", found[i](NULL, NULL));
 }
 
+static void ask_clock(struct awkward *a, const char *path)
+{
+	void *plugin = open_library(path, 0);
+
+	printf("begin %d, ", call(plugin, "plugin_begin"));
+	launch(a);
+	printf("kernels %d, ", call(plugin, "plugin_kernels"));
+	printf("in real time %d\n", call(plugin, "plugin_kernels_in_real_time"));
+	fflush(stdout);
+}
+
 static void ask_global(void)
 {
 	/* The stand-in driver lacks the second. */
@@ -113,6 +125,8 @@ int main(int argc, char **argv)
 		launch(&a);
 		if (!strcmp(mode, "child"))
 			ask_in_child(argc - 2, argv + 2);
+		else if (!strcmp(mode, "clock"))
+			ask_clock(&a, argv[2]);
 		else
 			ask(argc - 2, argv + 2);
 		launch(&a);

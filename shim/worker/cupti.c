@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define CUPTI_FUNCTIONS(X)                                                                                             \
 	X(cuptiSubscribe)                                                                                              \
@@ -53,6 +54,24 @@ static struct {
 static uint64_t CUPTIAPI timestamp(void)
 {
 	return (uint64_t)kc__now_ns();
+}
+
+/* "By default ... Linux ... uses clock_gettime(CLOCK_REALTIME)": CUPTI's documentation. */
+static uint64_t CUPTIAPI default_timestamp(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* For the next client: CUPTI keeps a clock, and takes no word that it is to use its own again. This library is never
+ * unloaded, so the function stays. */
+static void give_clock_back(void)
+{
+	if (cupti.our_clock)
+		cupti.register_timestamp(default_timestamp);
+	cupti.our_clock = false;
 }
 
 /* Callbacks: the correlation id of the call this thread is in */
@@ -428,6 +447,7 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 	result = enable_callbacks(transfers) ? enable_activity(transfers) : CUPTI_ERROR_UNKNOWN;
 	if (result != CUPTI_SUCCESS) {
 		say_result(KC_MESSAGE_CUPTI_FAILED, result);
+		give_clock_back();
 		if (!cupti.watching) {
 			cupti.cuptiUnsubscribe(cupti.subscriber);
 			cupti.subscriber = NULL;
@@ -470,6 +490,7 @@ bool kc__cupti_hand_over(bool *watched)
 		 * callback. */
 		disable_activity();
 		force_flush();
+		give_clock_back();
 	}
 	if (held) {
 		cupti.cuptiUnsubscribe(cupti.subscriber);

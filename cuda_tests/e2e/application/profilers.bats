@@ -28,6 +28,12 @@ same_answers() { # ARGS of profilers
 	same_answers after "$plugin"
 }
 
+# By default CUPTI's times are of CLOCK_REALTIME: cupti_activity.h.
+@test "a plugin that takes over measures with CUPTI's own clock" {
+	same_answers clock "$build/awkward/clock_plugin.so"
+	equal "$(<plain.out)" "begin 0, kernels 3, in real time 3" "without kerncast"
+}
+
 @test "a plugin's own CUPTI, in a forked child" {
 	same_answers child "$plugin"
 }
