@@ -7,6 +7,8 @@
 #include "shim/shim.h"
 #include "buffers.h"
 
+#include "store/common/cupti_library.h"
+
 #include <cupti.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -298,38 +300,6 @@ void kc__cupti_flush(bool forced)
 
 /* Attaching */
 
-static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
-enum { NAMES = sizeof(names) / sizeof(*names) };
-
-static void *loaded_library(void)
-{
-	void *library = NULL;
-
-	for (int i = 0; !library && i < NAMES; i++)
-		library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
-	return library;
-}
-
-static void *open_library(const char *chosen)
-{
-	static const char *const folders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
-	char path[1100];
-	void *library;
-
-	if (chosen[0])
-		return dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
-	/* A copy that a framework has loaded comes first: two copies in one process disturb each other. */
-	library = loaded_library();
-	for (int i = 0; !library && i < NAMES; i++)
-		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-	for (size_t f = 0; !library && f < sizeof(folders) / sizeof(*folders); f++)
-		for (int i = 0; !library && i < NAMES; i++) {
-			snprintf(path, sizeof(path), "%s/%s", folders[f], names[i]);
-			library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-		}
-	return library;
-}
-
 static bool find_functions(void *library)
 {
 #define FIND(symbol)                                                                                                   \
@@ -393,17 +363,29 @@ static CUptiResult enable_activity(bool transfers)
 	return CUPTI_SUCCESS;
 }
 
+/* This may be before the devices are known. */
+static int driver_version(void)
+{
+	__typeof__(&cuDriverGetVersion) ask = KC_ASK(cuDriverGetVersion);
+	int version = 0;
+
+	return ask && ask(&version) == CUDA_SUCCESS ? version : 0;
+}
+
 /* Finds CUPTI and makes us its subscriber, unless we are already. */
 static enum kc_unmeasured subscribe(const struct kc_options *options)
 {
-	void *library;
+	enum kc_cupti_place place;
 	CUptiResult result;
+	void *library;
 
 	if (cupti.subscriber)
 		return KC_MEASURED;
-	library = open_library(options->cupti);
+	library = kc_cupti_open(options->cupti, driver_version(), &place);
 	if (!library || !find_functions(library)) {
 		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
+		if (library)
+			dlclose(library);
 		return KC_NO_CUPTI;
 	}
 	cupti.handle = library;
@@ -506,7 +488,7 @@ bool kc__cupti_hand_over(bool *watched)
 
 void *kc__cupti_symbol(const char *symbol)
 {
-	void *library = loaded_library();
+	void *library = kc_cupti_loaded();
 	void *address = library ? kc__real_dlsym(library, symbol) : NULL;
 
 	if (library)

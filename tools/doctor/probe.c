@@ -2,6 +2,7 @@
 #include "inspect.h"
 #include "tools/system/library.h"
 
+#include "store/common/cupti_library.h"
 #include "store/common/options.h"
 
 #include <dlfcn.h>
@@ -32,6 +33,8 @@ struct findings {
 	int simulated;
 	int result; /* the result of cuInit or cuptiGetVersion */
 	int version;
+	int driver_version;        /* given; 0: not known */
+	enum kc_cupti_place place; /* of CUPTI */
 	int device_count;
 	char devices[KC_PROBE_DEVICES][96];
 };
@@ -327,36 +330,18 @@ void kc_check_driver(struct kc_diagnosis *d)
 
 /* CUPTI */
 
-static void *open_cupti(void)
-{
-	/* The same places in the same order as in the shim. */
-	static const char *const folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
-	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
-	static struct kc_options options;
-	char path[PATH_MAX], why[256];
-	void *library = NULL;
-
-	kc_options_read(&options, why, sizeof(why));
-	if (*options.cupti)
-		return dlopen(options.cupti, RTLD_LAZY | RTLD_LOCAL);
-	for (size_t f = 0; f < sizeof(folders) / sizeof(*folders); f++) {
-		for (size_t i = 0; !library && i < sizeof(names) / sizeof(*names); i++) {
-			snprintf(path, sizeof(path), "%s%s", folders[f], names[i]);
-			library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-		}
-	}
-	return library;
-}
-
 static int probe_cupti(void *arg)
 {
 	struct findings *f = arg;
 	int (*get_version)(uint32_t *);
+	static struct kc_options options;
+	char why[256];
 	uint32_t version = 0;
 	void *cupti;
 
 	doing(f, "dlopen of libcupti");
-	cupti = open_cupti();
+	kc_options_read(&options, why, sizeof(why));
+	cupti = kc_cupti_open(options.cupti, f->driver_version, &f->place);
 	if (!cupti) {
 		snprintf(f->error, sizeof(f->error), "%s", getenv("KERNCAST_CUPTI") ? dlerror() : "no libcupti.so");
 		return 0;
@@ -414,8 +399,9 @@ static void judge_cupti(struct kc_diagnosis *d, const struct findings *f)
 			     cuda / CUDA_VERSION_UNIT, cuda % CUDA_VERSION_UNIT / 10,
 			     d->driver_version / CUDA_VERSION_UNIT, d->driver_version % CUDA_VERSION_UNIT / 10);
 	} else {
-		kc_check_add(d, KC_LEVEL_OK, "CUPTI", "", "%s, version %d (CUDA %d.%d)", f->library, f->version,
-			     cuda / CUDA_VERSION_UNIT, cuda % CUDA_VERSION_UNIT / 10);
+		kc_check_add(d, KC_LEVEL_OK, "CUPTI", "", "%s (%s), version %d (CUDA %d.%d)", f->library,
+			     kc_cupti_place_text(f->place), f->version, cuda / CUDA_VERSION_UNIT,
+			     cuda % CUDA_VERSION_UNIT / 10);
 	}
 }
 
@@ -426,6 +412,7 @@ void kc_check_cupti(struct kc_diagnosis *d)
 
 	if (!f)
 		return;
+	f->driver_version = d->driver_version;
 	outcome = in_process(probe_cupti, f);
 	if (came_through(d, "CUPTI", f, &outcome))
 		judge_cupti(d, f);

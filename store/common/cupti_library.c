@@ -1,0 +1,221 @@
+#include "cupti_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAJOR_OLDEST = 11, MAJOR_NEWEST = 13, NAME_BYTES = 32 }; /* CUDA's; a driver may be newer */
+
+const char *kc_cupti_place_text(enum kc_cupti_place place)
+{
+	static const char *const texts[] = {
+	    [KC_CUPTI_CHOSEN] = "chosen by KERNCAST_CUPTI",
+	    [KC_CUPTI_LOADED] = "loaded by the program",
+	    [KC_CUPTI_BESIDE] = "beside the program's CUDA libraries",
+	    [KC_CUPTI_PACKAGES] = "among the program's Python packages",
+	    [KC_CUPTI_LOADER] = "in the loader's path",
+	    [KC_CUPTI_TOOLKIT] = "in the toolkit's folder",
+	};
+
+	return texts[place];
+}
+
+/* "libcupti.so.13"; the SONAME has the major version alone since CUDA 12.0. */
+static void name_of(int major, char *name)
+{
+	snprintf(name, NAME_BYTES, major == MAJOR_OLDEST ? "libcupti.so.%d.8" : "libcupti.so.%d", major);
+}
+
+/* Folders */
+
+static void add_folder(struct kc_cupti_folders *folders, enum kc_cupti_place place, const char *root, size_t length,
+		       const char *below)
+{
+	char path[KC_CUPTI_PATH_BYTES];
+
+	if (length + strlen(below) >= sizeof(path) || folders->count == KC_CUPTI_FOLDERS_MAX)
+		return;
+	snprintf(path, sizeof(path), "%.*s%s", (int)length, root, below);
+	for (int i = 0; i < folders->count; i++)
+		if (!strcmp(folders->at[i].path, path))
+			return;
+	strcpy(folders->at[folders->count].path, path);
+	folders->at[folders->count++].place = place;
+}
+
+/* Where the wheels nvidia-cuda-cupti (13) and nvidia-cuda-cupti-cu12 put it. root: up to where packages begin. */
+static void add_packages(struct kc_cupti_folders *folders, const char *root, size_t length, const char *below)
+{
+	static const char *const wheels[] = {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(wheels) / sizeof(*wheels); i++) {
+		snprintf(path, sizeof(path), "%s%s", below, wheels[i]);
+		add_folder(folders, KC_CUPTI_PACKAGES, root, length, path);
+	}
+}
+
+void kc_cupti_add_object(struct kc_cupti_folders *folders, const char *path)
+{
+	static const char *const packages[] = {"/site-packages/", "/dist-packages/"};
+	const char *name = strrchr(path, '/'), *at;
+
+	if (!name || *path != '/')
+		return;
+	if (!strncmp(name, "/libcudart.so", 13) || !strncmp(name, "/libnvrtc.so", 12)) {
+		add_folder(folders, KC_CUPTI_BESIDE, path, (size_t)(name - path), "");
+		add_folder(folders, KC_CUPTI_BESIDE, path, (size_t)(name - path), "/../extras/CUPTI/lib64");
+	}
+	for (size_t i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+		if ((at = strstr(path, packages[i])))
+			add_packages(folders, path, (size_t)(at - path) + strlen(packages[i]), "");
+	/* Python's own modules, which are loaded even where no package has brought a library yet */
+	if ((at = strstr(path, "/lib-dynload/")))
+		add_packages(folders, path, (size_t)(at - path), "/site-packages/");
+}
+
+static int on_object(struct dl_phdr_info *info, size_t size, void *folders)
+{
+	(void)size;
+	kc_cupti_add_object(folders, info->dlpi_name);
+	return 0;
+}
+
+/* Versions */
+
+/* 0: it does not tell */
+static uint32_t version_of(void *library)
+{
+	int (*get_version)(uint32_t *) = (int (*)(uint32_t *))dlsym(library, "cuptiGetVersion");
+	uint32_t version = 0;
+
+	return get_version && get_version(&version) == 0 ? version : 0;
+}
+
+/* A copy that is only asked must not stay: the next that needs its SONAME would get it. */
+static uint32_t version_at(const char *path)
+{
+	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	uint32_t version = library ? version_of(library) : 0;
+
+	if (library)
+		dlclose(library);
+	return version;
+}
+
+/* The newest of a major version; copies are opened only to compare them. */
+static void *open_newest(const struct kc_cupti_folders *folders, int major, enum kc_cupti_place *place)
+{
+	char path[KC_CUPTI_PATH_BYTES + NAME_BYTES], best[sizeof(path)] = "", name[NAME_BYTES];
+	uint32_t version, best_version = 0;
+	struct stat file, best_file = {0};
+
+	name_of(major, name);
+	for (int i = 0; i < folders->count; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folders->at[i].path, name);
+		if (stat(path, &file) || (*best && file.st_dev == best_file.st_dev && file.st_ino == best_file.st_ino))
+			continue;
+		if (*best && !best_version)
+			best_version = version_at(best);
+		version = *best ? version_at(path) : 0;
+		if (*best && version <= best_version)
+			continue;
+		strcpy(best, path);
+		best_file = file;
+		best_version = version;
+		*place = folders->at[i].place;
+	}
+	return *best ? dlopen(best, RTLD_LAZY | RTLD_LOCAL) : NULL;
+}
+
+/* Opening */
+
+static void *open_beside(const struct kc_cupti_folders *folders, int newest, int oldest, enum kc_cupti_place *place)
+{
+	void *library = NULL;
+
+	for (int major = newest; !library && major >= oldest; major--)
+		library = open_newest(folders, major, place);
+	return library;
+}
+
+/* The toolkit's folders, or one "" for the loader's path. */
+static void *open_in(const char *const *folders, int count, const char *name)
+{
+	char path[128];
+	void *library = NULL;
+
+	for (int i = 0; !library && i < count; i++) {
+		snprintf(path, sizeof(path), "%s%s", folders[i], name);
+		library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	}
+	return library;
+}
+
+static void *open_installed(int newest, int oldest, enum kc_cupti_place *place)
+{
+	static const struct {
+		enum kc_cupti_place place;
+		int count;
+		const char *folders[2];
+	} places[] = {
+	    {KC_CUPTI_LOADER, 1, {""}},
+	    {KC_CUPTI_TOOLKIT, 2, {"/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"}},
+	};
+	char name[NAME_BYTES];
+	void *library = NULL;
+
+	for (size_t i = 0; !library && i < sizeof(places) / sizeof(*places); i++) {
+		*place = places[i].place;
+		for (int major = newest; !library && major >= oldest; major--) {
+			name_of(major, name);
+			library = open_in(places[i].folders, places[i].count, name);
+		}
+	}
+	return library;
+}
+
+void *kc_cupti_loaded(void)
+{
+	char name[NAME_BYTES];
+	void *library = NULL;
+
+	for (int major = MAJOR_NEWEST; !library && major >= MAJOR_OLDEST; major--) {
+		name_of(major, name);
+		library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	}
+	return library ? library : dlopen("libcupti.so", RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void *kc_cupti_open(const char *chosen, int driver_version, enum kc_cupti_place *place)
+{
+	int major = driver_version ? driver_version / 1000 : MAJOR_NEWEST; /* cuDriverGetVersion: 1000 * major + ... */
+	struct kc_cupti_folders *folders;
+	void *library;
+
+	*place = KC_CUPTI_CHOSEN;
+	if (*chosen)
+		return dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
+	*place = KC_CUPTI_LOADED;
+	library = kc_cupti_loaded();
+	if (library || !(folders = calloc(1, sizeof(*folders)))) /* too large for a small stack */
+		return library;
+	dl_iterate_phdr(on_object, folders);
+	library = open_beside(folders, major, MAJOR_OLDEST, place);
+	if (!library)
+		library = open_installed(major, MAJOR_OLDEST, place);
+	if (!library)
+		library = open_beside(folders, MAJOR_NEWEST, major + 1, place);
+	if (!library)
+		library = open_installed(MAJOR_NEWEST, major + 1, place);
+	if (!library) {
+		*place = KC_CUPTI_LOADER;
+		library = dlopen("libcupti.so", RTLD_LAZY | RTLD_LOCAL);
+	}
+	free(folders);
+	return library;
+}
