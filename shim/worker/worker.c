@@ -21,11 +21,12 @@
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
 /* Between two requests for finished records: a tenth of the time measured so far, so that a short run learns, too,
- * within these bounds; the shortest while many launches come in. */
+ * within these bounds; the shortest at a high rate of launches. */
 #define FLUSH_MIN_NS 5000000ll
 #define FLUSH_MAX_NS 20000000ll
-#define FLUSH_SLOTS 64           /* many: recorded since the last request, CUPTI is not to ask for buffers more often */
-#define FLUSH_ENDED_NS 2000000ll /* the same, after the application has waited for its work */
+#define FLUSH_ENDED_NS 2000000ll /* after the application has waited for its work */
+#define FLUSH_MANY 64            /* launches since the last request: a high rate ... */
+#define FLUSH_FEW 4              /* ... and a low one, in FLUSH_ENDED_NS */
 #define STORE_NS 200000000ll     /* longest wait before a batch is written ... */
 #define STORE_SLOTS 1024         /* ... or this many: nothing is learned while it is written */
 #define LEDGER_NS 1000000000ll   /* counters of a running process */
@@ -50,7 +51,7 @@ static struct {
 	bool overflowed; /* there are final slots that are not in the list */
 	bool measuring;
 	int64_t started_ns, flushed_ns, stored_ns, ledger_ns, retry_ns;
-	uint64_t flushed; /* slots claimed when flushed_ns was */
+	uint64_t flushed; /* launches until flushed_ns */
 	/* Of threads of the application, too. */
 	_Atomic bool work_ended;        /* since the last request */
 	_Atomic uint64_t work_ended_at; /* slots claimed when the worker was told last */
@@ -231,13 +232,21 @@ static void store_when_due(int64_t now_ns)
 
 /* Collecting */
 
+static uint64_t launch_calls(void)
+{
+	return atomic_load_explicit(&kc__shim.header->counters[KC_COUNT_CALLS], memory_order_relaxed);
+}
+
+/* A flush costs CUPTI's client a buffer for each thread that has launched since the last one. At a high rate there are
+ * FLUSH_MANY launches or more to a flush, as there are to a buffer (buffers.h). */
 static int64_t flush_interval_ns(int64_t now_ns)
 {
+	uint64_t launches = launch_calls() - worker.flushed;
 	int64_t interval_ns = (now_ns - worker.started_ns) / 10;
 
 	if (atomic_load_explicit(&worker.work_ended, memory_order_relaxed))
-		return FLUSH_ENDED_NS;
-	if (interval_ns < FLUSH_MIN_NS || kc_journal_claimed(kc__shim.journal) - worker.flushed >= FLUSH_SLOTS)
+		return launches < FLUSH_FEW || launches >= FLUSH_MANY ? FLUSH_ENDED_NS : KC__FILL_NS;
+	if (interval_ns < FLUSH_MIN_NS || launches >= FLUSH_MANY)
 		return FLUSH_MIN_NS;
 	return interval_ns > FLUSH_MAX_NS ? FLUSH_MAX_NS : interval_ns;
 }
@@ -262,7 +271,7 @@ static void join_give_up(void)
 static void flush(void)
 {
 	atomic_store(&worker.work_ended, false);
-	worker.flushed = kc_journal_claimed(kc__shim.journal);
+	worker.flushed = launch_calls();
 	kc__cupti_flush(false);
 	worker.flushed_ns = kc__now_ns();
 }
@@ -424,11 +433,12 @@ static void answer(enum kc__request request)
 		store_ready(); /* while the application's own handlers run */
 }
 
-/* It is not woken earlier where that would only make it wait for its next flush. */
 static bool flush_is_due(void)
 {
+	int64_t now_ns = kc__now_ns();
+
 	return worker.measuring && atomic_load_explicit(&worker.work_ended, memory_order_relaxed) &&
-	       kc__now_ns() - worker.flushed_ns >= FLUSH_ENDED_NS;
+	       now_ns - worker.flushed_ns >= flush_interval_ns(now_ns);
 }
 
 static enum kc__request sleep_until(int64_t deadline_ns)

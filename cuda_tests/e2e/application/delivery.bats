@@ -87,6 +87,16 @@ crowd() { # THREADS LAUNCHES
 	crowd 200 1
 }
 
+# 125,000 records of 216 bytes in flight are 26 MiB.
+@test "more records in flight than there is memory for: dropped, counted and said" {
+	SIMCUDA_COSTS="$BATS_FILE_TMPDIR/short" keep shimmed "$kerncast" run "$build/awkward/crowd" 125 1000 held
+	equal "$(<shimmed.status)" 0 "exit status"
+	contains "$(<shimmed.err)" "all memory for CUPTI's records was in use (24 MiB)"
+	within "$(report '$.ledger.records_dropped')" $((127000 - (24 << 20) / 216)) 90000 "records dropped of 127,000"
+	equal "$(report '$.ledger.dropped')" 0 "launches dropped"
+	ledger_adds_up
+}
+
 @test "a CUPTI with one buffer for all threads, as before 12.3" {
 	export SIMCUDA_CUPTI_VERSION=20 # of CUDA 12.2
 	crowd 64 100
