@@ -526,6 +526,15 @@ void kc__learn_past(void); /* what earlier processes taught has been taken in */
 void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula);
 void kc__learn_sizes(struct kc__kernel *kernel); /* kc__early_teach_all() */
 
+/* flush.c: worker. measured_ns: for how long we have measured */
+bool kc__flush_is_due(int64_t now_ns, int64_t measured_ns);
+bool kc__flush_is_wanted(int64_t now_ns); /* is due, and the application has waited for its work */
+void kc__flush(void);
+void kc__flush_not_needed(void); /* nothing is awaited */
+/* Any thread of the application: it has waited for its work to end, so there are measurements to be had. The worker
+ * asks CUPTI for them soon, if anything was recorded since the last time. */
+void kc__work_ended(void);
+
 /* worker.c */
 /* Does the work on a thread of its own and waits for it. This is for reading the database while the application
  * waits in cuInit: SQLite needs more stack than a thread of the application may have, and makes files grow, which
@@ -534,9 +543,7 @@ int kc__on_own_thread(void (*work)(void *arg), void *arg);
 /* Starts the thread, which waits for kc__worker_begin(). */
 int kc__worker_start(void);
 void kc__worker_begin(void); /* whether CUPTI measures is known */
-/* The application has waited for its work to end, so there are measurements to be had: the worker asks CUPTI for them
- * soon, if anything was recorded since the last time. */
-void kc__worker_work_ended(void);
+void kc__worker_wake(void);  /* any thread */
 /* The two phases of the exit. COLLECT: takes CUPTI's last records; nothing is measured from then on. END: stores
  * everything and closes the journal. */
 enum kc__request { KC__NOTHING, KC__COLLECT, KC__END };

@@ -103,7 +103,7 @@ static void stream_is_idle(CUstream handle, bool per_thread)
                                                                                                                        \
 		if (result == CUDA_SUCCESS) {                                                                          \
 			stream_is_idle(stream, twin);                                                                  \
-			kc__worker_work_ended();                                                                       \
+			kc__work_ended();                                                                              \
 		}                                                                                                      \
 		return result;                                                                                         \
 	}
@@ -235,7 +235,7 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	if (result == CUDA_SUCCESS && watching() && (e = kc__event_of(event, false)))
 		atomic_store_explicit(&e->ready_ns, 0, memory_order_relaxed);
 	if (result == CUDA_SUCCESS)
-		kc__worker_work_ended();
+		kc__work_ended();
 	return result;
 }
 
@@ -255,7 +255,7 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 
 	if (result == CUDA_SUCCESS) {
 		device_idle(NULL);
-		kc__worker_work_ended();
+		kc__work_ended();
 	}
 	return result;
 }
@@ -266,7 +266,7 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 
 	if (result == CUDA_SUCCESS) {
 		device_idle(&context);
-		kc__worker_work_ended();
+		kc__work_ended();
 	}
 	return result;
 }

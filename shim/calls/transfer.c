@@ -106,7 +106,7 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 	}
 	t->depth = 0;
 	if (synchronous && result == CUDA_SUCCESS)
-		kc__worker_work_ended();
+		kc__work_ended();
 	errno = call->saved_errno;
 }
 

@@ -16,8 +16,9 @@
 #include <stdint.h>
 
 #define KC__FILL_NS 8000000ll
-#define KC__BUFFERS_BYTES (24u << 20) /* of all buffers together; past it records are dropped, and CUPTI counts them   \
-				       */
+#define KC__BUFFERS_BYTES                                                                                              \
+	(24u << 20) /* of all buffers together; past it records are dropped, and CUPTI counts them                     \
+		     */
 
 struct kc__buffer {
 	struct kc__buffer *next;

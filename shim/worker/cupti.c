@@ -255,6 +255,10 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 		ask_dropped(list);
 		kc__buffer_give_back(list);
 	}
+	if (cupti.handle)
+		kc__buffers_prepare();
+	if (kc__buffers_exhausted())
+		kc__say(KC_MESSAGE_BUFFERS_FULL, NULL);
 }
 
 uint64_t kc__cupti_dropped(void)

@@ -20,17 +20,10 @@
 
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
-/* Between two requests for finished records: a tenth of the time measured so far, so that a short run learns, too,
- * within these bounds; the shortest at a high rate of launches. */
-#define FLUSH_MIN_NS 5000000ll
-#define FLUSH_MAX_NS 20000000ll
-#define FLUSH_ENDED_NS 2000000ll /* after the application has waited for its work */
-#define FLUSH_MANY 64            /* launches since the last request: a high rate ... */
-#define FLUSH_FEW 4              /* ... and a low one, in FLUSH_ENDED_NS */
-#define STORE_NS 200000000ll     /* longest wait before a batch is written ... */
-#define STORE_SLOTS 1024         /* ... or this many: nothing is learned while it is written */
-#define LEDGER_NS 1000000000ll   /* counters of a running process */
-#define RETRY_NS 1000000000ll    /* after the database could not be written */
+#define STORE_NS 200000000ll   /* longest wait before a batch is written ... */
+#define STORE_SLOTS 1024       /* ... or this many: nothing is learned while it is written */
+#define LEDGER_NS 1000000000ll /* counters of a running process */
+#define RETRY_NS 1000000000ll  /* after the database could not be written */
 #define READY_MAX (1u << 17)
 #define STACK_BYTES (512u << 10)
 
@@ -50,11 +43,7 @@ static struct {
 	uint32_t ready_count;
 	bool overflowed; /* there are final slots that are not in the list */
 	bool measuring;
-	int64_t started_ns, flushed_ns, stored_ns, ledger_ns, retry_ns;
-	uint64_t flushed; /* launches until flushed_ns */
-	/* Of threads of the application, too. */
-	_Atomic bool work_ended;        /* since the last request */
-	_Atomic uint64_t work_ended_at; /* slots claimed when the worker was told last */
+	int64_t started_ns, stored_ns, ledger_ns, retry_ns;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void on_ready(struct kc_slot *slot)
@@ -232,25 +221,6 @@ static void store_when_due(int64_t now_ns)
 
 /* Collecting */
 
-static uint64_t launch_calls(void)
-{
-	return atomic_load_explicit(&kc__shim.header->counters[KC_COUNT_CALLS], memory_order_relaxed);
-}
-
-/* A flush costs CUPTI's client a buffer for each thread that has launched since the last one. At a high rate there are
- * FLUSH_MANY launches or more to a flush, as there are to a buffer (buffers.h). */
-static int64_t flush_interval_ns(int64_t now_ns)
-{
-	uint64_t launches = launch_calls() - worker.flushed;
-	int64_t interval_ns = (now_ns - worker.started_ns) / 10;
-
-	if (atomic_load_explicit(&worker.work_ended, memory_order_relaxed))
-		return launches < FLUSH_FEW || launches >= FLUSH_MANY ? FLUSH_ENDED_NS : KC__FILL_NS;
-	if (interval_ns < FLUSH_MIN_NS || launches >= FLUSH_MANY)
-		return FLUSH_MIN_NS;
-	return interval_ns > FLUSH_MAX_NS ? FLUSH_MAX_NS : interval_ns;
-}
-
 static int join_step(void)
 {
 	int awaited;
@@ -268,25 +238,12 @@ static void join_give_up(void)
 	atomic_store(&worker.joining, false);
 }
 
-static void flush(void)
-{
-	atomic_store(&worker.work_ended, false);
-	worker.flushed = launch_calls();
-	kc__cupti_flush(false);
-	worker.flushed_ns = kc__now_ns();
-}
-
 static void collect(int64_t now_ns)
 {
-	int awaited = join_step();
-
-	if (!worker.measuring)
-		return;
-	kc__buffers_prepare();
-	if (!awaited) {
-		atomic_store(&worker.work_ended, false);
-	} else if (now_ns - worker.flushed_ns >= flush_interval_ns(now_ns)) {
-		flush();
+	if (!join_step()) {
+		kc__flush_not_needed();
+	} else if (worker.measuring && kc__flush_is_due(now_ns, now_ns - worker.started_ns)) {
+		kc__flush();
 		join_step();
 	}
 }
@@ -433,21 +390,13 @@ static void answer(enum kc__request request)
 		store_ready(); /* while the application's own handlers run */
 }
 
-static bool flush_is_due(void)
-{
-	int64_t now_ns = kc__now_ns();
-
-	return worker.measuring && atomic_load_explicit(&worker.work_ended, memory_order_relaxed) &&
-	       now_ns - worker.flushed_ns >= flush_interval_ns(now_ns);
-}
-
 static enum kc__request sleep_until(int64_t deadline_ns)
 {
 	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
 	enum kc__request request;
 
 	pthread_mutex_lock(&worker.lock);
-	while (worker.request == worker.answered && !flush_is_due() &&
+	while (worker.request == worker.answered && !(worker.measuring && kc__flush_is_wanted(kc__now_ns())) &&
 	       pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
 		;
 	request = worker.request == worker.answered ? KC__NOTHING : worker.request;
@@ -455,18 +404,9 @@ static enum kc__request sleep_until(int64_t deadline_ns)
 	return request;
 }
 
-/* On a thread of the application. No lock is taken: if the worker is just falling asleep, it sleeps until its next
- * tick. */
-void kc__worker_work_ended(void)
+/* No lock is taken: if the worker is just falling asleep, it sleeps until its next tick. */
+void kc__worker_wake(void)
 {
-	uint64_t claimed;
-
-	if (!kc__recording() || kc__thread.depth || atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed))
-		return;
-	claimed = kc_journal_claimed(kc__shim.journal);
-	if (atomic_exchange_explicit(&worker.work_ended_at, claimed, memory_order_relaxed) == claimed ||
-	    atomic_exchange(&worker.work_ended, true))
-		return;
 	pthread_cond_signal(&worker.wake);
 }
 
@@ -487,8 +427,6 @@ static void say_state(void)
 	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
 		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 	kc__tables_say_full();
-	if (kc__buffers_exhausted())
-		kc__say(KC_MESSAGE_BUFFERS_FULL, NULL);
 }
 
 static void wait_for_begin(void)
@@ -648,7 +586,6 @@ void kc__worker_forget(void)
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
 	worker.begun = false;
-	atomic_store(&worker.work_ended, false);
 	worker.request = worker.answered = KC__NOTHING;
 	if (!atomic_exchange(&worker.joining, false))
 		release();

@@ -37,7 +37,7 @@
 	X(INJECTION, 2, "CUDA_INJECTION64_PATH shows no launches without CUPTI: nothing is seen that way")             \
 	X(APART, 1,                                                                                                    \
 	  "the driver was loaded by dlmopen, where CUPTI does not reach: launches are predicted, not measured")        \
-	X(SECOND_DRIVER, 1, "a second driver was loaded by dlmopen: what is launched through it is not seen")       \
+	X(SECOND_DRIVER, 1, "a second driver was loaded by dlmopen: what is launched through it is not seen")          \
 	X(BUFFERS_FULL, 1,                                                                                             \
 	  "all memory for CUPTI's records was in use (24 MiB): records were dropped, so some launches have no "        \
 	  "measured time")

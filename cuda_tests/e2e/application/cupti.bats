@@ -54,7 +54,7 @@ opened() { # FOLDERS ARGUMENT...
 	put "$plugin" "$PWD/lib/python3.12/site-packages/jax/plugin.so"
 	put "$simcuda/libcupti.so.13" "$PWD/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13"
 	opened ":$PWD/path" "$PWD/lib/python3.12/site-packages/jax/plugin.so" \
-		then "$PWD/lib/python3.12/site-packages/torch/framework.so"
+		"then" "$PWD/lib/python3.12/site-packages/torch/framework.so"
 	equal "$(<shimmed.out)" "$PWD/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13"$'\n'"3 measured"
 }
 
