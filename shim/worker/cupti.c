@@ -67,13 +67,23 @@ static uint64_t CUPTIAPI default_timestamp(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* For the next client: CUPTI keeps a clock, and takes no word that it is to use its own again. This library is never
- * unloaded, so the function stays. */
-static void give_clock_back(void)
+/* CUPTI clears every buffer on the launching thread unless it is told that they come cleared. */
+static bool set_cleared(uint8_t cleared)
+{
+	size_t bytes = sizeof(cleared);
+
+	return cupti.set_attribute &&
+	       cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &cleared) == CUPTI_SUCCESS;
+}
+
+/* For the next client, which counts on the defaults: CUPTI keeps what it was told, and a clock cannot be taken from it
+ * but for another. This library is never unloaded, so the function stays. */
+static void give_defaults_back(void)
 {
 	if (cupti.our_clock)
 		cupti.register_timestamp(default_timestamp);
 	cupti.our_clock = false;
+	set_cleared(0);
 }
 
 /* Callbacks: the correlation id of the call this thread is in */
@@ -328,16 +338,6 @@ static void say_result(enum kc_message_code code, CUptiResult result)
 	kc__say(code, text);
 }
 
-/* CUPTI clears every buffer on the launching thread unless it is told that they are clear already. */
-static bool buffers_come_cleared(void)
-{
-	uint8_t yes = 1;
-	size_t bytes = sizeof(yes);
-
-	return cupti.set_attribute &&
-	       cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &yes) == CUPTI_SUCCESS;
-}
-
 /* By default where CUPTI can (12.3), so it is only asked. */
 static bool has_buffer_per_thread(void)
 {
@@ -354,7 +354,7 @@ static CUptiResult enable_activity(bool transfers)
 	CUptiResult result;
 
 	cupti.our_clock = cupti.register_timestamp && cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
-	kc__buffers_begin(buffers_come_cleared());
+	kc__buffers_begin(set_cleared(1));
 	cupti.buffer_per_thread = has_buffer_per_thread();
 	result = cupti.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
 	if (result == CUPTI_SUCCESS)
@@ -433,7 +433,7 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 	result = enable_callbacks(transfers) ? enable_activity(transfers) : CUPTI_ERROR_UNKNOWN;
 	if (result != CUPTI_SUCCESS) {
 		say_result(KC_MESSAGE_CUPTI_FAILED, result);
-		give_clock_back();
+		give_defaults_back();
 		if (!cupti.watching) {
 			cupti.cuptiUnsubscribe(cupti.subscriber);
 			cupti.subscriber = NULL;
@@ -476,7 +476,7 @@ bool kc__cupti_hand_over(bool *watched)
 		 * callback. */
 		disable_activity();
 		force_flush();
-		give_clock_back();
+		give_defaults_back();
 	}
 	if (held) {
 		cupti.cuptiUnsubscribe(cupti.subscriber);

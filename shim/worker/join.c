@@ -10,7 +10,9 @@ enum {
 	SWEEP_SLOTS = 65536, /* looked at in one search for records that never came */
 };
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
-#define HELD_NS 2000000000ll   /* decided as unknown after so long */
+/* Decided as unknown after so long. A thread that runs ahead gets its records back four at a time at the lowest rates
+ * (buffers.h), so kernels up to 500 ms long are awaited. */
+#define HELD_NS 2000000000ll
 #define SWEEP_NS 1000000000ll
 #define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
 

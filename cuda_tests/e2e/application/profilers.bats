@@ -28,8 +28,8 @@ same_answers() { # ARGS of profilers
 	same_answers after "$plugin"
 }
 
-# By default CUPTI's times are of CLOCK_REALTIME: cupti_activity.h.
-@test "a plugin that takes over measures with CUPTI's own clock" {
+# By default CUPTI's times are of CLOCK_REALTIME, and it clears buffers: cupti_activity.h.
+@test "a plugin that takes over finds CUPTI's clock and buffers as by default" {
 	same_answers clock "$build/awkward/clock_plugin.so"
 	equal "$(<plain.out)" "begin 0, kernels 3, in real time 3" "without kerncast"
 }
