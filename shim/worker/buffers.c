@@ -8,6 +8,7 @@
 /* Of a kernel's record: 216 in CUDA 13.0, and it has grown from version to version. Others are shorter. */
 #define RECORD_BYTES 256u
 #define SMALLEST_BYTES 1024u /* that CUPTI is given: a few records */
+#define MANY 64u             /* launches for which one request is no burden */
 
 /* Memory comes in three sizes. The larger ones leave some for the smaller, which are for threads that launch little:
  * a server has hundreds of those, and each holds a buffer. */
@@ -135,9 +136,13 @@ static struct kc__buffer *find(int wanted)
 
 uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 {
-	size_t most = sizes[SIZES - 1].memory_bytes - HEAD_BYTES, wanted = (size_t)records * RECORD_BYTES, room;
+	size_t most = sizes[SIZES - 1].memory_bytes - HEAD_BYTES, wanted, room;
 	struct kc__buffer *buffer;
 
+	/* The sooner it is full the better, if only CUPTI does not ask too often. */
+	if (records > MANY)
+		records = records / 2 > MANY ? records / 2 : MANY;
+	wanted = (size_t)records * RECORD_BYTES;
 	wanted = wanted < SMALLEST_BYTES ? SMALLEST_BYTES : wanted > most ? most : wanted;
 	buffer = find(size_of(wanted));
 	if (!buffer) {

@@ -47,7 +47,8 @@ uint32_t kc__launch_rate(struct kc__launch_rate *rate, uint64_t made, int64_t no
 void kc__buffers_begin(bool clear);
 void kc__buffers_forget(void);
 
-/* Any thread. Room for about so many records, in *bytes of memory aligned to 64 bytes; NULL: all memory is in use. */
+/* Any thread. Room for records of so many launches or, at a high rate, for half as many, in *bytes of memory aligned to
+ * 64 bytes; NULL: all memory is in use. */
 uint8_t *kc__buffer_take(uint32_t records, size_t *bytes);
 /* Any thread: the one at this address is delivered. */
 void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced);

@@ -127,7 +127,7 @@ static void test_leaves_room_for_threads_that_launch_little(void **state)
 
 	(void)state;
 	for (int i = 0; i < 120; i++)
-		assert_non_null(kc__buffer_take(500, &bytes));
+		assert_non_null(kc__buffer_take(1000, &bytes));
 	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
 	for (int i = 0; i < 2000; i++)
 		assert_non_null(kc__buffer_take(1, &bytes));
@@ -139,7 +139,7 @@ static void test_ends_at_its_bound(void **state)
 	size_t bytes, all = 0;
 
 	(void)state;
-	while (kc__buffer_take(500, &bytes))
+	while (kc__buffer_take(1000, &bytes))
 		all += bytes;
 	assert_in_range(all, KC__BUFFERS_BYTES - (2u << 20), KC__BUFFERS_BYTES);
 	assert_true(kc__buffers_exhausted());

@@ -37,7 +37,7 @@ static int64_t interval_ns(int64_t measured_ns)
 	uint64_t launches = launch_calls() - last.launches;
 
 	if (work_ended())
-		return launches < FLUSH_FEW || launches >= FLUSH_MANY ? FLUSH_ENDED_NS : KC__FILL_NS;
+		return launches < FLUSH_FEW || launches >= FLUSH_MANY ? FLUSH_ENDED_NS : FLUSH_MIN_NS;
 	if (measured_ns / 10 < FLUSH_MIN_NS || launches >= FLUSH_MANY)
 		return FLUSH_MIN_NS;
 	return measured_ns / 10 > FLUSH_MAX_NS ? FLUSH_MAX_NS : measured_ns / 10;

@@ -21,7 +21,8 @@
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
 #define STORE_NS 200000000ll   /* longest wait before a batch is written ... */
-#define STORE_SLOTS 1024       /* ... or this many: nothing is learned while it is written */
+#define STORE_SLOTS 1024       /* ... or this many: nothing is learned while it is written ... */
+#define STORE_FIRST_SLOTS 8192 /* ... nor while the database is opened, which takes longer */
 #define LEDGER_NS 1000000000ll /* counters of a running process */
 #define RETRY_NS 1000000000ll  /* after the database could not be written */
 #define READY_MAX (1u << 17)
@@ -209,7 +210,7 @@ static void store_when_due(int64_t now_ns)
 {
 	if (now_ns < worker.retry_ns)
 		return;
-	if (worker.ready_count >= STORE_SLOTS || worker.overflowed ||
+	if (worker.ready_count >= (worker.store ? STORE_SLOTS : STORE_FIRST_SLOTS) || worker.overflowed ||
 	    (worker.ready_count && now_ns - worker.stored_ns > STORE_NS))
 		store_ready();
 	if (worker.store && now_ns - worker.ledger_ns > LEDGER_NS) {
