@@ -6,7 +6,7 @@ SIMCUDA := $(BUILD)/simcuda
 SIMCUDA_DRIVER_SRC := $(filter-out %_test.c %/cu_resolve.c,$(wildcard cuda_tests/simcuda/driver/*.c cuda_tests/simcuda/gpu/*.c))
 SIMCUDA_DRIVER_OBJ := $(patsubst cuda_tests/simcuda/%.c,$(SIMCUDA)/%.o,$(SIMCUDA_DRIVER_SRC))
 SIMCUDA_LIBS += $(SIMCUDA)/libcuda.so.1 $(SIMCUDA)/libcuda.so
-SIMCUDA_TESTS += $(SIMCUDA)/scheduler_test
+SIMCUDA_TESTS += $(SIMCUDA)/scheduler_test $(SIMCUDA)/driver_test
 
 $(SIMCUDA)/driver/errors_table.h: cuda_tests/simcuda/driver/driver_errors.awk $(CUDA)/include/cuda.h
 	@mkdir -p $(@D)
@@ -44,6 +44,9 @@ $(SIMCUDA)/libnvidia-ml.so.1: $(SIMCUDA)/companions/nvml.o
 $(SIMCUDA)/libcudnn.so.9: $(SIMCUDA)/companions/cudnn.o
 $(SIMCUDA_COMPANIONS):
 	$(CC) -shared -o $@ $^ -ldl -Wl,-soname,$(@F) -Wl,-z,defs $(LDFLAGS)
+
+$(SIMCUDA)/driver_test: cuda_tests/simcuda/driver/driver_test.c $(SIMCUDA)/libcuda.so.1
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ -lcmocka -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 
 # CUPTI's headers: with the others, or in a folder of their own, as the toolkit's packager chose
 SIMCUDA_CUPTI_INC := $(patsubst %/cupti_result.h,%,$(firstword $(wildcard \

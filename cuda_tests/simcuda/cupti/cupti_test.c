@@ -171,8 +171,8 @@ static void test_clocks(void **state)
 }
 
 static struct {
-	uint8_t room[8192];
-	int memsets, waits; /* records of cuMemsetD8Async and cuCtxSynchronize */
+	_Alignas(8) uint8_t room[8192]; /* as "Activity record alignment" in CUPTI's documentation asks */
+	int memsets, waits;             /* records of cuMemsetD8Async and cuCtxSynchronize */
 } calls;
 
 static void give_room(uint8_t **bytes, size_t *size, size_t *max_records)
