@@ -255,7 +255,7 @@ int sim_graph_sort(CUgraph graph)
 		graph->node[i]->index = 0;
 	for (i = 0; ok && i < graph->nodes; i++)
 		ok = place(graph->node[i], sorted, &n);
-	if (ok)
+	if (ok && n)
 		memcpy(graph->node, sorted, n * sizeof(*sorted));
 	free(sorted);
 	number_nodes(graph);
