@@ -21,7 +21,7 @@
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
 #define STORE_NS 200000000ll   /* longest wait before a batch is written ... */
-#define STORE_SLOTS 1024       /* ... or this many: nothing is learned while it is written ... */
+#define STORE_SLOTS 512        /* ... or this many: nothing is learned while it is written ... */
 #define STORE_FIRST_SLOTS 8192 /* ... nor while the database is opened, which takes longer */
 #define LEDGER_NS 1000000000ll /* counters of a running process */
 #define RETRY_NS 1000000000ll  /* after the database could not be written */
