@@ -75,7 +75,7 @@ ahead() { # ARGUMENT...: 2,000 launches, 256 of them in flight
 
 crowd() { # THREADS LAUNCHES
 	rm -f kerncast.db*
-	SIMCUDA_COSTS="$BATS_FILE_TMPDIR/short" keep shimmed "$kerncast" run -q "$build/awkward/crowd" "$@"
+	SIMCUDA_COSTS="$BATS_FILE_TMPDIR/short" KERNCAST_FLUSH_MS=60000 keep shimmed "$kerncast" run -q "$build/awkward/crowd" "$@"
 	equal "$(<shimmed.status)|$(<shimmed.err)" "0|" "exit status and what is said, $*"
 	equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM launch')" "$(($1 * $2 + 2000))|$(($1 * $2 + 2000))" \
 		"launches, and of them measured, $*"
@@ -89,7 +89,8 @@ crowd() { # THREADS LAUNCHES
 
 # 125,000 records of 216 bytes in flight are 26 MiB.
 @test "more records in flight than there is memory for: dropped, counted and said" {
-	SIMCUDA_COSTS="$BATS_FILE_TMPDIR/short" keep shimmed "$kerncast" run "$build/awkward/crowd" 125 1000 held
+	SIMCUDA_COSTS="$BATS_FILE_TMPDIR/short" KERNCAST_FLUSH_MS=60000 \
+		keep shimmed "$kerncast" run "$build/awkward/crowd" 125 1000 held
 	equal "$(<shimmed.status)" 0 "exit status"
 	contains "$(<shimmed.err)" "all memory for CUPTI's records was in use (24 MiB)"
 	within "$(report '$.ledger.records_dropped')" $((127000 - (24 << 20) / 216)) 90000 "records dropped of 127,000"

@@ -96,7 +96,7 @@ static struct cupti_buffer *request_buffer(uint64_t thread, size_t bytes)
 	struct cupti *self = &cupti__self;
 	CUpti_BuffersCallbackRequestFunc request = self->request;
 	CUpti_BuffersCallbackCompleteFunc complete = self->complete;
-	struct cupti_buffer *buffer, **end;
+	struct cupti_buffer *buffer;
 
 	pthread_mutex_unlock(&self->lock);
 	buffer = ask(request, complete, bytes);
@@ -104,9 +104,8 @@ static struct cupti_buffer *request_buffer(uint64_t thread, size_t bytes)
 	if (!buffer)
 		return NULL;
 	buffer->thread = thread;
-	for (end = &self->buffers; *end; end = &(*end)->next)
-		;
-	*end = buffer;
+	buffer->next = self->buffers;
+	self->buffers = buffer;
 	if (self->complete != complete)
 		close_buffer(buffer);
 	return buffer;
@@ -185,10 +184,11 @@ static bool is_due(const struct cupti_buffer *buffer, enum cupti_due due)
 	return due == CUPTI_DUE_ALL || (!buffer->incomplete && (buffer->full || due == CUPTI_DUE_COMPLETE));
 }
 
-/* lock held. Each buffer taken counts one record more as incomplete, so that it stays until it is given back. */
+/* lock held. Returns the oldest first. Each buffer taken counts one record more as incomplete, so that it stays until
+ * it is given back. */
 static struct cupti_buffer *take_due(enum cupti_due due)
 {
-	struct cupti_buffer *taken = NULL, **end = &taken, **link = &cupti__self.buffers;
+	struct cupti_buffer *taken = NULL, **link = &cupti__self.buffers;
 
 	while (*link) {
 		struct cupti_buffer *buffer = *link;
@@ -198,11 +198,10 @@ static struct cupti_buffer *take_due(enum cupti_due due)
 			continue;
 		}
 		*link = buffer->next;
-		buffer->next = NULL;
 		buffer->returned = true;
 		buffer->incomplete++;
-		*end = buffer;
-		end = &buffer->next;
+		buffer->next = taken;
+		taken = buffer;
 	}
 	return taken;
 }

@@ -50,7 +50,7 @@ struct cupti_clock {
 };
 
 struct cupti_buffer {
-	struct cupti_buffer *next; /* requested later */
+	struct cupti_buffer *next; /* requested earlier */
 	uint64_t thread;           /* whose records it holds, see cupti__thread() */
 	uint8_t *bytes;
 	size_t size, used;
@@ -92,7 +92,7 @@ struct cupti {
 	pthread_mutex_t lock;            /* guards what follows */
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
-	struct cupti_buffer *buffers; /* not yet returned, oldest first */
+	struct cupti_buffer *buffers; /* not yet returned, newest first */
 	unsigned returning;           /* threads that are returning buffers */
 	pthread_cond_t returned;
 	uint32_t period_ms; /* 0: the worker waits to be woken */
