@@ -261,7 +261,8 @@ struct kc__thread {
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
 	uint64_t recorded;         /* launches and transfers made so far, the kernels of graphs one by one */
 	struct kc__launch_rate rate;
-	uint32_t call_site; /* of the runtime call this thread is in; 0: none, or not known */
+	size_t graph_kernels; /* of the graph whose launch this thread is in */
+	uint32_t call_site;   /* of the runtime call this thread is in; 0: none, or not known */
 	bool in_runtime;
 	bool reached_driver; /* that call has met a driver hook */
 	bool in_init;        /* inside the application's cuInit, which came by our hook */

@@ -427,8 +427,8 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 		KERNCAST_CUPTI=$PWD/libcupti.so "$kerncast" doctor >said.txt || true
 		contains "$(grep -A 1 ' CUPTI ' said.txt | tr -s ' \n' ' ')" "$wanted"
 	done <<-END
-		28 ok CUPTI $PWD/libcupti.so, version 28 (CUDA 12.9)
-		130000 ok CUPTI $PWD/libcupti.so, version 130000 (CUDA 13.0)
+		28 ok CUPTI $PWD/libcupti.so (chosen by KERNCAST_CUPTI), version 28 (CUDA 12.9)
+		130000 ok CUPTI $PWD/libcupti.so (chosen by KERNCAST_CUPTI), version 130000 (CUDA 13.0)
 		130500 warning CUPTI $PWD/libcupti.so is from CUDA 13.5, newer than the driver (CUDA 13.0), and may not start -> if nothing is measured
 		140000 problem CUPTI $PWD/libcupti.so is from CUDA 14.0, newer than the driver, and will not start -> set KERNCAST_CUPTI
 	END

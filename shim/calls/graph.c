@@ -333,6 +333,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 		if (exec->nodes[i].enabled)
 			record_node(&exec->nodes[i], i + 1, number, &on, exec->parallel);
 	*launched = exec;
+	kc__thread.graph_kernels = exec->count;
 	kc__expect_ids(KC__GRAPH_CALLS);
 	errno = saved_errno;
 	return true;
@@ -351,6 +352,7 @@ void kc__graph_launch_end(struct kc__graph_exec *launched, CUstream stream, bool
 			kc__returned(slot, s, result, t->correlation);
 		launched->nodes[i].slot = NULL;
 	}
+	t->graph_kernels = 0;
 	t->depth = 0;
 	errno = saved_errno;
 }

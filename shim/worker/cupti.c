@@ -149,7 +149,7 @@ void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
 
 /* The rate of the process counts where one buffer serves all threads, and where it is not a launching thread that
  * CUPTI asks on. */
-static uint32_t expected_records(void)
+static uint32_t recent_records(void)
 {
 	int64_t now_ns = kc__now_ns();
 	uint32_t records;
@@ -160,6 +160,16 @@ static uint32_t expected_records(void)
 	records = kc__launch_rate(&cupti.rate, kc_journal_claimed(kc__shim.journal), now_ns);
 	pthread_mutex_unlock(&cupti.rate_lock);
 	return records;
+}
+
+/* The kernels of a graph come at once. */
+static uint32_t expected_records(void)
+{
+	uint32_t records = recent_records();
+
+	if (kc__thread.graph_kernels <= records)
+		return records;
+	return kc__thread.graph_kernels < UINT32_MAX ? (uint32_t)kc__thread.graph_kernels : UINT32_MAX;
 }
 
 static void CUPTIAPI on_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)

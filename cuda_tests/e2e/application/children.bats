@@ -42,14 +42,14 @@ parent_alone() {
 }
 
 # The simulated driver goes on working in such a child. It is left alone: a lock that a thread of the parent held is
-# never released in it.
+# never released in it. Not measured, as CUPTI's flush in the parent holds locks of the simulated driver itself.
 @test "_Fork(), the child launches: it is left alone" {
-	unchanged _Fork launch
+	KERNCAST_MEASURE=off unchanged _Fork launch
 	parent_alone
 }
 
 @test "clone(), the child launches: it is left alone" {
-	unchanged clone launch
+	KERNCAST_MEASURE=off unchanged clone launch
 	parent_alone
 }
 

@@ -25,6 +25,7 @@ least() { # KEY FILE
 	equal "$(report '$.ledger.matched')" $((launches * 10000)) matched
 	equal "$(report '$.ledger.captured')" 10000 "captured launches"
 	equal "$(sql "SELECT sum(count) FROM ledger WHERE item IN ('dropped', 'cupti_dropped')")" 0 "dropped"
+	within "$(counted cupti_buffers)" 1 $((launches * 10000 / 64)) "buffers that CUPTI asked for"
 	# The copy and the memset of each launch: of a graph, kernels alone are recorded.
 	equal "$(sql "SELECT count FROM ledger WHERE item = 'transfer_unmatched'")" $((2 * launches)) "transfers of graphs"
 	ledger_adds_up
