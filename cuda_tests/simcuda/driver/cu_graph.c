@@ -333,6 +333,7 @@ struct list {
 	CUgraphNode *first, *second;
 	CUgraphEdgeData *edges;
 	size_t *n, found;
+	int lossy; /* there is edge data to be told, and no room for it */
 };
 
 static void list_add(struct list *list, CUgraphNode first, CUgraphNode second)
@@ -341,16 +342,39 @@ static void list_add(struct list *list, CUgraphNode first, CUgraphNode second)
 		list->first[list->found] = first;
 		if (list->second)
 			list->second[list->found] = second;
-		if (list->edges)
-			memset(&list->edges[list->found], 0, sizeof(*list->edges));
 	}
 	list->found++;
 }
 
+/* What a captured programmatic dependent launch makes of the edge to it: CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC "may
+ * only be used between kernel nodes" */
+static int is_programmatic(CUgraphNode from, CUgraphNode to)
+{
+	return from->type == CU_GRAPH_NODE_TYPE_KERNEL && to->type == CU_GRAPH_NODE_TYPE_KERNEL &&
+	       to->work.launch.programmatic;
+}
+
+static void list_add_edge(struct list *list, CUgraphNode first, CUgraphNode second, CUgraphNode from, CUgraphNode to)
+{
+	CUgraphEdgeData data = {0};
+
+	if (is_programmatic(from, to)) {
+		data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+		data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+		list->lossy |= list->first && !list->edges;
+	}
+	if (list->edges && list->found < *list->n)
+		list->edges[list->found] = data;
+	list_add(list, first, second);
+}
+
+/* "Attempting a lossy query via NULL edgeData will result in CUDA_ERROR_LOSSY_QUERY." */
 static CUresult list_end(struct list *list)
 {
 	size_t i;
 
+	if (list->lossy)
+		return CUDA_ERROR_LOSSY_QUERY;
 	for (i = list->found; list->first && i < *list->n; i++)
 		list->first[i] = NULL;
 	if (!list->first || list->found < *list->n)
@@ -382,7 +406,8 @@ static CUresult get_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUg
 		return CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; i < graph->nodes; i++)
 		for (j = 0; j < graph->node[i]->dependencies; j++)
-			list_add(&list, graph->node[i]->dependency[j], graph->node[i]);
+			list_add_edge(&list, graph->node[i]->dependency[j], graph->node[i],
+				      graph->node[i]->dependency[j], graph->node[i]);
 	return list_end(&list);
 }
 SIM_API(cuGraphGetEdges, (CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *n),
@@ -398,7 +423,7 @@ static CUresult get_dependencies(CUgraphNode node, CUgraphNode *nodes, CUgraphEd
 	if (!n || !sim_is_node(node))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; i < node->dependencies; i++)
-		list_add(&list, node->dependency[i], NULL);
+		list_add_edge(&list, node->dependency[i], NULL, node->dependency[i], node);
 	return list_end(&list);
 }
 SIM_API(cuGraphNodeGetDependencies, (CUgraphNode node, CUgraphNode *nodes, size_t *n),
@@ -416,7 +441,7 @@ static CUresult get_dependents(CUgraphNode node, CUgraphNode *nodes, CUgraphEdge
 	for (i = 0; i < node->graph->nodes; i++)
 		for (j = 0; j < node->graph->node[i]->dependencies; j++)
 			if (node->graph->node[i]->dependency[j] == node)
-				list_add(&list, node->graph->node[i], NULL);
+				list_add_edge(&list, node->graph->node[i], NULL, node, node->graph->node[i]);
 	return list_end(&list);
 }
 SIM_API(cuGraphNodeGetDependentNodes, (CUgraphNode node, CUgraphNode *nodes, size_t *n),
