@@ -295,12 +295,13 @@ static bool match(struct kc__join *join, const struct kc__record *record, bool b
 	return true;
 }
 
-/* The record is of a launch that was only counted, as the process was about to exit. */
+/* The record is of a launch that was only counted, as the process was about to exit. One that came by force while its
+ * kernel had not ended has no times: the launch is one of those, as a recorded one would be awaited. */
 static bool after_exit(const struct kc__join *join, const struct kc__record *record)
 {
 	int64_t exit_ns = join->driver.exit_ns();
 
-	return exit_ns && record->start_ns >= exit_ns;
+	return exit_ns && (!record->start_ns || record->start_ns >= exit_ns);
 }
 
 static void unmatched(const struct kc__join *join, const struct kc__record *record)

@@ -189,6 +189,7 @@ static void what_started_after_the_exit_began_is_not_counted(void **state)
 	world.exit_ns = 500;
 	deliver(7, 500, 600);
 	deliver(8, 499, 600);
+	deliver(9, 0, 0); /* by force, while it ran or waited */
 	step_at(1 * S);
 	step_at(2 * S);
 	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 1);
