@@ -68,7 +68,7 @@ static void learn(struct fixture *f, const struct kc_placement *placed, int over
 static struct kc_placement place(struct fixture *f, uint32_t stream, int64_t now_ns, int64_t solo_ns)
 {
 	struct kc_prediction_request prospect = {
-	    .launch = {&f->device, &f->work, &f->contention, 1},
+	    .launch = {&f->device, &f->work, &f->contention, 1, 0},
 	    .name = {1, 1},
 	    .solo = {.ns = solo_ns, .half_width = 0.1f},
 	    .alone = 1,
@@ -174,7 +174,7 @@ static struct kc_solo solo_of(const struct application *a)
 static void predict(struct application *a, uint32_t shape, struct kc_prediction *out)
 {
 	struct kc_prediction_request prospect = {
-	    .launch = {&a->f.device, &a->f.work, &a->f.contention, shape},
+	    .launch = {&a->f.device, &a->f.work, &a->f.contention, shape, 0},
 	    .name = {shape, shape},
 	    .novelty = kc_novelty(a->measured, a->measured),
 	    .solo = solo_of(a),
@@ -297,7 +297,7 @@ static void a_new_concurrent_kernel_makes_contexts_count_less(void **state)
 	}
 	assert_int_equal(said.candidates.evidence, KC_EVIDENCE_CONCURRENT);
 	prospect = (struct kc_prediction_request){
-	    .launch = {&a.f.device, &a.f.work, &a.f.contention, 2},
+	    .launch = {&a.f.device, &a.f.work, &a.f.contention, 2, 0},
 	    .name = {2, 2},
 	    .novelty = KC_FIRST_SEEN,
 	    .solo = solo_of(&a),
@@ -329,7 +329,7 @@ static void what_is_more_than_the_time_alone(void **state)
 	}
 	for (int alone = 0; alone <= 1; alone++) {
 		struct kc_prediction_request prospect = {
-		    .launch = {&a.f.device, &a.f.work, &a.f.contention, 1},
+		    .launch = {&a.f.device, &a.f.work, &a.f.contention, 1, 0},
 		    .name = {1, 1},
 		    .novelty = KC_REPEATED,
 		    .solo = {.ns = 100000, .half_width = 0.1f},

@@ -32,7 +32,7 @@ static size_t used(void)
 static void test_memory_is_mapped_twice(void **state)
 {
 	CUmemAllocationProp of_device = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					 .location = {CU_MEM_LOCATION_TYPE_DEVICE}};
+					 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
 	CUmemAccessDesc all = {.location = of_device.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUmemGenericAllocationHandle memory;
 	CUdeviceptr address;
