@@ -26,7 +26,7 @@ errors() { # max | avg | count
 	# The argument that tells the size; addresses matter as far as they lie in a sector
 	equal "$(sql 'SELECT arguments FROM launch ORDER BY sequence LIMIT 1 OFFSET 1')" \
 		"p0 = 1677721, p1 = 20, p2 mod 32 = 0, p3 mod 32 = 0" "arguments of the second launch"
-	echo "# simulated A100: errors from the second launch on: $(errors avg) % on average, $(errors max) % at most" >&3
+	echo "# simulated A100 without noise: errors from the second launch on: $(errors avg) % on average, $(errors max) % at most" >&3
 	within "$(errors count)" 6 11 "launches predicted when the one before was known"
 	within "$(errors max)" 0 5 "largest error, %"
 }

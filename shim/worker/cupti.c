@@ -172,17 +172,23 @@ static uint32_t expected_records(void)
 	return kc__thread.graph_kernels < UINT32_MAX ? (uint32_t)kc__thread.graph_kernels : UINT32_MAX;
 }
 
+/* In a child that no handler of fork() ran in, our locks may be held by a thread that only the parent has. */
+static bool in_parents_copy(void)
+{
+	return !atomic_load_explicit(&kc__shim.ours, memory_order_relaxed);
+}
+
 static void CUPTIAPI on_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)
 {
 	*size = 0;
 	*max_records = 0;
-	*bytes = kc__buffer_take(expected_records(), size);
+	*bytes = in_parents_copy() ? NULL : kc__buffer_take(expected_records(), size);
 }
 
 static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
 {
 	(void)size;
-	if (bytes)
+	if (bytes && !in_parents_copy())
 		kc__buffer_delivered(bytes, valid, context, stream,
 				     atomic_load_explicit(&cupti.forcing, memory_order_relaxed));
 }

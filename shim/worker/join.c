@@ -2,7 +2,6 @@
 #include "join_ids.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
 	LATE_MAX = 4096,     /* calls that have not returned: about one per thread */

@@ -2,8 +2,6 @@
 
 #include "slot_list.h"
 
-#include <sys/mman.h>
-
 enum { PLACES = 1 << 20 }; /* awaited at once, by the low bits of the id */
 
 struct kc__ids {
@@ -14,12 +12,10 @@ struct kc__ids {
 
 struct kc__ids *kc__ids_new(struct kc_journal *journal)
 {
-	struct kc__ids *ids =
-	    mmap(NULL, sizeof(*ids), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct kc__ids *ids = kc__map_root(sizeof(*ids));
 
-	if (ids == MAP_FAILED)
-		return NULL;
-	ids->journal = journal;
+	if (ids)
+		ids->journal = journal;
 	return ids;
 }
 
@@ -124,5 +120,5 @@ void kc__ids_free(struct kc__ids *ids)
 	for (uint32_t i = 0; ids->had_tables && i < PLACES; i++)
 		if (ids->places[i].is_table)
 			kc__slot_list_free(&ids->places[i]);
-	munmap(ids, sizeof(*ids));
+	kc__unmap_root(ids, sizeof(*ids));
 }

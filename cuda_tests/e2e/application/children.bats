@@ -42,7 +42,7 @@ parent_alone() {
 }
 
 # The simulated driver goes on working in such a child. It is left alone: a lock that a thread of the parent held is
-# never released in it. Not measured, as CUPTI's flush in the parent holds locks of the simulated driver itself.
+# never released in it. Not measured, as the stand-in of CUPTI has such a lock, which a flush in the parent holds.
 @test "_Fork(), the child launches: it is left alone" {
 	KERNCAST_MEASURE=off unchanged _Fork launch
 	parent_alone

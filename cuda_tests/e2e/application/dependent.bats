@@ -11,8 +11,9 @@ pairs() { # stream|graph DEVICE
 	equal "$(counted kernels)" 40 "kernels executed"
 	equal "$(report '$.ledger.matched')" 40 matched
 	ledger_adds_up
-	beside=$(sql "SELECT count(*) FROM launch a JOIN launch b ON b.sequence = a.sequence + 1 AND a.grid_x = 32
-		AND b.measured_start_ns < a.measured_end_ns")
+	beside=$(sql "SELECT count(*) FROM (SELECT grid_x, measured_end_ns,
+			lead(measured_start_ns) OVER (ORDER BY sequence) AS next_start_ns FROM launch)
+		WHERE grid_x = 32 AND next_start_ns < measured_end_ns")
 }
 
 stream_overlaps() {
