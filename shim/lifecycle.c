@@ -296,6 +296,9 @@ static int start(const char **what)
 	int error;
 
 	reset();
+	*what = "256 MiB of memory";
+	if (!kc__room_is_left())
+		return -ENOMEM;
 	*what = "journal";
 	if ((error = make_journal()))
 		return error;

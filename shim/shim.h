@@ -316,6 +316,9 @@ void *(*kc__dlsym_find_real(void))(void *, const char *);
 void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror() as dlsym() leaves it */
 
 /* tables.c */
+/* Whether the process may still map what recording can need (256 MiB). Where it may not (RLIMIT_AS), recording would
+ * take the last of it: an allocation that cannot fail, such as a library's thread-local data, then ends the process. */
+bool kc__room_is_left(void);
 int kc__tables_init(void);
 void *kc__map(size_t bytes);   /* zeroed pages; NULL: no memory */
 void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */

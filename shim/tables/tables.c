@@ -41,6 +41,20 @@ static const struct {
 };
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
+/* The tables and buffers, the database's cache, the worker's stack and the part of the heap that the C library sets aside
+ * for it, and what CUPTI needs. */
+#define ROOM_BYTES ((size_t)256 << 20)
+
+bool kc__room_is_left(void)
+{
+	void *p = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, ROOM_BYTES);
+	return true;
+}
+
 void *kc__map(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -44,19 +44,28 @@ nothing_left() {
 	nothing_left
 }
 
-@test "too little memory for the tables: said, and nothing is left" {
-	local limit refused=0
-	for limit in $(seq 40000 6000 130000); do
+@test "too little memory: said before any of it is taken, and nothing is left" {
+	local limit least=0 refused=0 recorded=0
+	for limit in $(seq 40000 6000 130000) $(seq 200000 40000 480000); do
 		rm -f kerncast.db*
 		# The loader itself needs room for the library, whatever it does then.
-		(ulimit -v $((limit - 16000)); keep plain "$program")
+		(ulimit -v $((limit - 6000)); keep plain "$program")
 		[[ $(<plain.status) == 0 ]] || continue
+		((least)) || least=$limit
 		(ulimit -v "$limit"; keep shimmed preloaded "$program")
 		equal "$(<shimmed.status)" 0 "exit status with $limit KiB"
-		[[ $(<shimmed.err) == *"nothing is recorded"* ]] || continue
-		[[ $(<shimmed.err) == *memory* || $(<shimmed.err) == *thread* ]]
-		nothing_left
-		refused=$((refused + 1))
+		if [[ $(<shimmed.err) == *"nothing is recorded"* ]]; then
+			equal "$(<shimmed.err)" "kerncast: recording could not begin: nothing is recorded: 256 MiB of memory:\
+ Cannot allocate memory" "what is said with $limit KiB"
+			nothing_left
+			refused=$((refused + 1))
+		else
+			# What it needs itself is not to become scarce.
+			within "$limit" $((least + 200000)) 1000000 "KiB with which recording began"
+			equal "$(<shimmed.err)" "" "what is said with $limit KiB"
+			recorded=$((recorded + 1))
+		fi
 	done
 	within "$refused" 1 20 "limits at which recording could not begin"
+	within "$recorded" 1 20 "limits at which it could"
 }
