@@ -498,8 +498,9 @@ void kc__cupti_detach(void); /* disables our activity kinds */
 void kc__cupti_forget(void); /* fork child */
 /* Has callbacks sent to kc__injected_call(), too. false: CUPTI refuses. */
 bool kc__cupti_watch(const struct kc_options *options);
-/* The application wants CUPTI: gives it up for good. true: we had it; *watched: for kc__injected_call(), too. */
-bool kc__cupti_hand_over(bool *watched);
+/* The application wants CUPTI: gives it up for good. claims: it has chosen what CUPTI is to record, so we do not take
+ * it either. true: we had it; *watched: for kc__injected_call(), too. */
+bool kc__cupti_hand_over(bool claims, bool *watched);
 void *kc__cupti_symbol(const char *symbol); /* of the copy that is loaded; NULL: none is */
 
 /* profiler.c: the number of a CUPTI function whose use by the application takes precedence; -1: it is none of them */

@@ -1,5 +1,5 @@
-/* A library with a profiler that counts on CUPTI's defaults: its own clock, and that it clears buffers. Opened by
- * profilers.c. */
+/* A library with a profiler, opened by profilers.c, that begins in one of three ways. It counts the kernels whose times
+ * are of the clock that it counts on. */
 #include <cuda.h>
 #include <cupti.h>
 #include <stdlib.h>
@@ -9,19 +9,27 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int plugin_begin(void);
+EXPORT int plugin_begin_with_clock(void);
+EXPORT int plugin_begin_with_kinds(void);
 EXPORT int plugin_kernels(void);
-EXPORT int plugin_kernels_in_real_time(void);
+EXPORT int plugin_kernels_in_time(void);
 
 static CUpti_SubscriberHandle subscriber;
 static int64_t began_ns;
-static int kernels, kernels_in_real_time;
+static int64_t ahead_ns; /* of real time */
+static int kernels, kernels_in_time;
 
-static int64_t real_time_ns(void)
+static int64_t clock_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
+	return t.tv_sec * 1000000000ll + t.tv_nsec + ahead_ns;
+}
+
+static uint64_t CUPTIAPI own_clock(void)
+{
+	return (uint64_t)clock_ns();
 }
 
 static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
@@ -52,17 +60,39 @@ static void CUPTIAPI count_kernels(CUcontext context, uint32_t stream, uint8_t *
 		if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			continue;
 		kernels++;
-		kernels_in_real_time += (int64_t)kernel->start >= began_ns && (int64_t)kernel->end <= real_time_ns();
+		kernels_in_time += (int64_t)kernel->start >= began_ns && (int64_t)kernel->end <= clock_ns();
 	}
 	free(buffer);
 }
 
+/* By default CUPTI's times are real time. */
 EXPORT int plugin_begin(void)
 {
-	began_ns = real_time_ns();
+	began_ns = clock_ns();
 	if (cuptiSubscribe(&subscriber, called, NULL) || cuptiActivityRegisterCallbacks(give_buffer, count_kernels))
 		return -1;
 	return cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+/* A clock of its own first, as PyTorch's profiler. */
+EXPORT int plugin_begin_with_clock(void)
+{
+	ahead_ns = 3600 * 1000000000ll;
+	began_ns = clock_ns();
+	if (cuptiActivityRegisterTimestampCallback(own_clock))
+		return -1;
+	if (cuptiActivityRegisterCallbacks(give_buffer, count_kernels))
+		return -1;
+	return cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+/* The kinds of records first, and no subscriber. */
+EXPORT int plugin_begin_with_kinds(void)
+{
+	began_ns = clock_ns();
+	if (cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+		return -1;
+	return cuptiActivityRegisterCallbacks(give_buffer, count_kernels);
 }
 
 EXPORT int plugin_kernels(void)
@@ -71,7 +101,7 @@ EXPORT int plugin_kernels(void)
 	return kernels;
 }
 
-EXPORT int plugin_kernels_in_real_time(void)
+EXPORT int plugin_kernels_in_time(void)
 {
-	return kernels_in_real_time;
+	return kernels_in_time;
 }

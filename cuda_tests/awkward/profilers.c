@@ -3,7 +3,8 @@
  *
  *	profilers before|after|child PLUGIN...   before its first cuInit, after a launch, in a child forked then
  *	profilers past LIBRARY PLUGIN...         after a launch, where LIBRARY called cuInit past whatever is preloaded
- *	profilers clock PLUGIN                   after a launch: the plugin measures three more, with CUPTI's own clock
+ *	profilers profile|profile-early PLUGIN BEGIN   after a launch, before its first cuInit: PLUGIN's function BEGIN
+ *	                                         begins to measure, and three launches later it says what it got
  *	profilers found LIBRARY...               in functions found with dlsym() in each library
  *	profilers global                         which names dlsym() finds without any library
  */
@@ -11,6 +12,7 @@
 
 #include <cupti.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,14 +82,21 @@ static void ask_found(int count, char **paths)
 		printf("register %d\n", found[i](NULL, NULL));
 }
 
-static void ask_clock(struct awkward *a, const char *path)
+/* begin: the function that does; early: before the driver is initialised */
+static void profile(struct awkward *a, const char *path, const char *begin, bool early)
 {
 	void *plugin = open_library(path, 0);
 
-	printf("begin %d, ", call(plugin, "plugin_begin"));
+	if (!early) {
+		awkward_start(a);
+		launch(a);
+	}
+	printf("begin %d, ", call(plugin, begin));
+	if (early)
+		awkward_start(a);
 	launch(a);
 	printf("kernels %d, ", call(plugin, "plugin_kernels"));
-	printf("in real time %d\n", call(plugin, "plugin_kernels_in_real_time"));
+	printf("in its time %d\n", call(plugin, "plugin_kernels_in_time"));
 	fflush(stdout);
 }
 
@@ -120,13 +129,14 @@ int main(int argc, char **argv)
 		launch(&a);
 		ask(argc - 3, argv + 3);
 		launch(&a);
+	} else if (!strcmp(mode, "profile") || !strcmp(mode, "profile-early")) {
+		profile(&a, argv[2], argv[3], mode[7]);
+		launch(&a);
 	} else {
 		awkward_start(&a);
 		launch(&a);
 		if (!strcmp(mode, "child"))
 			ask_in_child(argc - 2, argv + 2);
-		else if (!strcmp(mode, "clock"))
-			ask_clock(&a, argv[2]);
 		else
 			ask(argc - 2, argv + 2);
 		launch(&a);

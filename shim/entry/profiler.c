@@ -1,9 +1,9 @@
 /*
- * The application's own profiler takes precedence. CUPTI serves one subscriber
- * and one pair of buffer callbacks at a time: when the application asks for
- * either while we hold it, we give it up first. In any case the call then goes to
- * the copy of CUPTI that it would have reached without us: a process can have
- * several.
+ * The application's own profiler takes precedence. CUPTI serves one subscriber,
+ * one pair of buffer callbacks and one clock at a time: when the application asks
+ * for any of them, or for records, while we hold it, we give it up first; when it
+ * has done so before, we do not take it. In any case the call then goes to the
+ * copy of CUPTI that it would have reached without us: a process can have several.
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
@@ -13,16 +13,35 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SUBSCRIBE, SUBSCRIBE_V2, REGISTER, FUNCTIONS };
+/* X(id, function, whether it makes the application the one that CUPTI works for, parameters, arguments). A clock and
+ * kinds of records may be chosen before buffers are registered, and are the application's from then on. */
+#define PROFILER_FUNCTIONS(X)                                                                                          \
+	X(SUBSCRIBE, cuptiSubscribe, false,                                                                            \
+	  (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void *data),                              \
+	  (subscriber, callback, data))                                                                                \
+	X(SUBSCRIBE_V2, cuptiSubscribe_v2, false,                                                                      \
+	  (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void *data,                               \
+	   CUpti_SubscriberParams *parameters),                                                                        \
+	  (subscriber, callback, data, parameters))                                                                    \
+	X(REGISTER, cuptiActivityRegisterCallbacks, requested != NULL,                                                 \
+	  (CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc completed),                   \
+	  (requested, completed))                                                                                      \
+	X(CLOCK, cuptiActivityRegisterTimestampCallback, clock != NULL, (CUpti_TimestampCallbackFunc clock), (clock))  \
+	X(ENABLE, cuptiActivityEnable, true, (CUpti_ActivityKind kind), (kind))                                        \
+	X(ENABLE_CONTEXT, cuptiActivityEnableContext, true, (CUcontext context, CUpti_ActivityKind kind),              \
+	  (context, kind))
+
+enum {
+#define ID(id, function, ...) id,
+	PROFILER_FUNCTIONS(ID) FUNCTIONS
+};
 
 static const struct {
 	const char *symbol;
 	void *ours;
 } functions[FUNCTIONS] = {
-    [SUBSCRIBE] = {"cuptiSubscribe", (void *)cuptiSubscribe},
-    [SUBSCRIBE_V2] = {"cuptiSubscribe_v2", (void *)cuptiSubscribe_v2},
-    [REGISTER] = {"cuptiActivityRegisterCallbacks", (void *)cuptiActivityRegisterCallbacks},
-};
+#define NAMED(id, function, ...) [id] = {#function, (void *)(function)},
+    PROFILER_FUNCTIONS(NAMED)};
 
 int kc__profiler_function(const char *symbol)
 {
@@ -58,13 +77,13 @@ static void *real_of(int function, const void *caller)
 	return address;
 }
 
-static void hand_over(void)
+static void hand_over(bool claims)
 {
 	int saved_errno = errno;
 	uint32_t measured; /* not if it was switched off */
 	bool watched;
 
-	if (kc__shim.ours && kc__cupti_hand_over(&watched)) {
+	if (kc__shim.ours && kc__cupti_hand_over(claims, &watched)) {
 		measured = KC_MEASURED;
 		atomic_compare_exchange_strong(&kc__shim.unmeasured, &measured, KC_PROFILER_BUSY);
 		measured = KC_MEASURED;
@@ -75,83 +94,38 @@ static void hand_over(void)
 	errno = saved_errno;
 }
 
-static CUptiResult subscribe(void *real, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *data)
-{
-	hand_over();
-	return real ? ((__typeof__(&cuptiSubscribe))real)(subscriber, callback, data) : CUPTI_ERROR_NOT_INITIALIZED;
-}
-
-static CUptiResult subscribe_v2(void *real, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *data,
-				CUpti_SubscriberParams *params)
-{
-	hand_over();
-	return real ? ((__typeof__(&cuptiSubscribe_v2))real)(subscriber, callback, data, params)
-		    : CUPTI_ERROR_NOT_INITIALIZED;
-}
-
-static CUptiResult register_callbacks(void *real, CUpti_BuffersCallbackRequestFunc requested,
-				      CUpti_BuffersCallbackCompleteFunc completed)
-{
-	hand_over();
-	return real ? ((__typeof__(&cuptiActivityRegisterCallbacks))real)(requested, completed)
-		    : CUPTI_ERROR_NOT_INITIALIZED;
-}
-
-#define CALLER __builtin_return_address(0)
-
-KC_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
-					      void *data)
-{
-	return subscribe(real_of(SUBSCRIBE, CALLER), subscriber, callback, data);
-}
-
-KC_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
-						 void *data, CUpti_SubscriberParams *params)
-{
-	return subscribe_v2(real_of(SUBSCRIBE_V2, CALLER), subscriber, callback, data, params);
-}
-
-KC_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
-							      CUpti_BuffersCallbackCompleteFunc completed)
-{
-	return register_callbacks(real_of(REGISTER, CALLER), requested, completed);
-}
-
 /*
  * An address that dlsym() has found must be reached whoever calls it, so each one
  * gets a function of its own. Of more copies of CUPTI than these, the further
  * ones are left unhooked.
  */
-#define COPIES(X) X(0) X(1) X(2) X(3)
+#define COPIES(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__)
 enum { COPIES_MAX = 4 };
 static void *_Atomic found[FUNCTIONS][COPIES_MAX];
 
-#define FOUND_FUNCTIONS(n)                                                                                             \
-	static CUptiResult CUPTIAPI subscribe_##n(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,     \
-						  void *data)                                                          \
+#define LIST(...) __VA_ARGS__
+#define FOUND_FUNCTION(n, id, function, parameters, arguments)                                                         \
+	static CUptiResult CUPTIAPI function##_##n parameters                                                          \
 	{                                                                                                              \
-		return subscribe(found[SUBSCRIBE][n], subscriber, callback, data);                                     \
-	}                                                                                                              \
-	static CUptiResult CUPTIAPI subscribe_v2_##n(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,  \
-						     void *data, CUpti_SubscriberParams *params)                       \
-	{                                                                                                              \
-		return subscribe_v2(found[SUBSCRIBE_V2][n], subscriber, callback, data, params);                       \
-	}                                                                                                              \
-	static CUptiResult CUPTIAPI register_##n(CUpti_BuffersCallbackRequestFunc requested,                           \
-						 CUpti_BuffersCallbackCompleteFunc completed)                          \
-	{                                                                                                              \
-		return register_callbacks(found[REGISTER][n], requested, completed);                                   \
+		return reach_##function(found[id][n], LIST arguments);                                                 \
 	}
-COPIES(FOUND_FUNCTIONS)
+#define PROFILER_FUNCTION(id, function, claims, parameters, arguments)                                                 \
+	static CUptiResult reach_##function(void *real, LIST parameters)                                               \
+	{                                                                                                              \
+		hand_over(claims);                                                                                     \
+		return real ? ((__typeof__(&(function)))real)arguments : CUPTI_ERROR_NOT_INITIALIZED;                  \
+	}                                                                                                              \
+	KC_EXPORT CUptiResult CUPTIAPI function parameters                                                             \
+	{                                                                                                              \
+		return reach_##function(real_of(id, __builtin_return_address(0)), LIST arguments);                     \
+	}                                                                                                              \
+	COPIES(FOUND_FUNCTION, id, function, parameters, arguments)
+PROFILER_FUNCTIONS(PROFILER_FUNCTION)
 
 static void *const fronts[FUNCTIONS][COPIES_MAX] = {
-#define SUBSCRIBE_FRONT(n) (void *)subscribe_##n,
-#define SUBSCRIBE_V2_FRONT(n) (void *)subscribe_v2_##n,
-#define REGISTER_FRONT(n) (void *)register_##n,
-    [SUBSCRIBE] = {COPIES(SUBSCRIBE_FRONT)},
-    [SUBSCRIBE_V2] = {COPIES(SUBSCRIBE_V2_FRONT)},
-    [REGISTER] = {COPIES(REGISTER_FRONT)},
-};
+#define FRONT(n, function) (void *)function##_##n,
+#define FRONTS(id, function, ...) [id] = {COPIES(FRONT, function)},
+    PROFILER_FUNCTIONS(FRONTS)};
 
 static void *front_of(int function, void *address)
 {

@@ -41,8 +41,8 @@ static const struct {
 };
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
-/* The tables and buffers, the database's cache, the worker's stack and the part of the heap that the C library sets aside
- * for it, and what CUPTI needs. */
+/* The tables and buffers, the database's cache, the worker's stack and the part of the heap that the C library sets
+ * aside for it, and what CUPTI needs. */
 #define ROOM_BYTES ((size_t)256 << 20)
 
 bool kc__room_is_left(void)

@@ -45,6 +45,7 @@ static struct {
 	bool attached;
 	bool watching; /* for kc__injected_call() */
 	bool our_clock;
+	_Atomic bool claimed;            /* the application has a profiler of its own */
 	_Atomic bool forcing;            /* a forced flush is under way */
 	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
 	bool buffer_per_thread;
@@ -441,6 +442,10 @@ enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 		kc__say(KC_MESSAGE_APART, NULL);
 		return KC_NO_CUPTI;
 	}
+	if (atomic_load(&cupti.claimed)) {
+		kc__say(KC_MESSAGE_PROFILER_BUSY, NULL);
+		return KC_PROFILER_BUSY;
+	}
 	why = subscribe(options);
 	if (why != KC_MEASURED)
 		return why;
@@ -480,11 +485,13 @@ void kc__cupti_detach(void)
 	pthread_mutex_unlock(&cupti.control);
 }
 
-bool kc__cupti_hand_over(bool *watched)
+bool kc__cupti_hand_over(bool claims, bool *watched)
 {
 	bool held;
 
 	pthread_mutex_lock(&cupti.control);
+	if (claims)
+		atomic_store(&cupti.claimed, true);
 	*watched = cupti.watching;
 	held = cupti.attached || cupti.watching;
 	if (cupti.attached) {

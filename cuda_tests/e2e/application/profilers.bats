@@ -30,8 +30,29 @@ same_answers() { # ARGS of profilers
 
 # By default CUPTI's times are of CLOCK_REALTIME, and it clears buffers: cupti_activity.h.
 @test "a plugin that takes over finds CUPTI's clock and buffers as by default" {
-	same_answers clock "$build/awkward/clock_plugin.so"
-	equal "$(<plain.out)" "begin 0, kernels 3, in real time 3" "without kerncast"
+	same_answers profile "$build/awkward/clock_plugin.so" plugin_begin
+	equal "$(<plain.out)" "begin 0, kernels 3, in its time 3" "without kerncast"
+}
+
+@test "a plugin that takes over keeps the clock and the kinds of records that it chooses first" {
+	local begin
+	for begin in plugin_begin_with_clock plugin_begin_with_kinds; do
+		same_answers profile "$build/awkward/clock_plugin.so" $begin
+		equal "$(<plain.out)" "begin 0, kernels 3, in its time 3" "without kerncast, $begin"
+	done
+}
+
+@test "a plugin that profiles before the first cuInit keeps CUPTI, which is said" {
+	local begin
+	for begin in plugin_begin plugin_begin_with_clock plugin_begin_with_kinds; do
+		same_answers profile-early "$build/awkward/clock_plugin.so" $begin
+		equal "$(<plain.out)" "begin 0, kernels 3, in its time 3" "without kerncast, $begin"
+		rm -f kerncast.db*
+		keep shimmed preloaded "$profilers" profile-early "$build/awkward/clock_plugin.so" $begin
+		diff plain.out shimmed.out
+		contains "$(<shimmed.err)" "another profiler holds CUPTI"
+		equal "$(sql "SELECT count(*) FROM launch WHERE unmeasured = 'profiler_busy'")" 6 "launches left to it"
+	done
 }
 
 @test "a plugin's own CUPTI, in a forked child" {
