@@ -179,7 +179,7 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 
 /* Predicting */
 
-static void predict_by_sizes(struct kc_engine_variant *variant)
+static void predict_by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant)
 {
 	const struct kc_engine_kernel *kernel = variant->kernel;
 
@@ -188,12 +188,13 @@ static void predict_by_sizes(struct kc_engine_variant *variant)
 		kc_sizes_predict(&variant->key->sizes, kernel->device->info, &variant->size, variant->work.launch_ns,
 				 &variant->by_sizes);
 	else
-		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &variant->scale, &variant->by_sizes);
+		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &variant->scale, &engine->space,
+				   &variant->by_sizes);
 }
 
 /* From other sizes of its kernel; of its block shape, where the code tells the work. 0: none was measured. held: the
  * lock is. */
-static int by_sizes(const struct kc_engine *engine, struct kc_engine_variant *variant, int held, struct kc_solo *solo)
+static int by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant, int held, struct kc_solo *solo)
 {
 	uint32_t generation = atomic_load_explicit(
 	    variant->work.counted ? &variant->key->sizes_generation : &variant->kernel->scalings, memory_order_acquire);
@@ -203,7 +204,7 @@ static int by_sizes(const struct kc_engine *engine, struct kc_engine_variant *va
 	if (!held)
 		lock(engine);
 	if (variant->sizes_seen != generation) {
-		predict_by_sizes(variant);
+		predict_by_sizes(engine, variant);
 		variant->sizes_seen = generation;
 	}
 	*solo = variant->by_sizes;
@@ -212,7 +213,7 @@ static int by_sizes(const struct kc_engine *engine, struct kc_engine_variant *va
 	return solo->model != KC_MODEL_NONE;
 }
 
-static struct kc_solo solo_of(const struct kc_engine *engine, struct kc_engine_variant *variant, int held)
+static struct kc_solo solo_of(struct kc_engine *engine, struct kc_engine_variant *variant, int held)
 {
 	struct kc_belief own, key = {0}, device;
 	struct kc_solo solo;
@@ -262,7 +263,7 @@ static void switch_off(uint32_t without, struct kc_outlook *outlook)
 	outlook->in_stream = kc_lacks(without, KC_LAYER_PLACEMENT);
 }
 
-void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
+void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
 		   struct kc_prediction_request *prospect)
 {
 	prospect->launch = outlook_of(variant);

@@ -125,6 +125,7 @@ struct kc_engine {
 	/* Events taken in: whatever arrives after a launch and may be used by later predictions. The same events and
 	 * launches in the same order give the same predictions again. */
 	_Atomic uint64_t events;
+	struct kc_scaling_space space; /* under the lock */
 };
 
 /* Learner: one more event has been taken in. Returns its number, from 1. */
@@ -180,7 +181,7 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
 
 /* The first half of predict: all that is known of the launch before it has a place on the timeline. */
-void kc_engine_ask(const struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
+void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
 		   struct kc_prediction_request *prospect);
 /* The second half: where it falls. The caller serialises calls on one stage. */
 void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,

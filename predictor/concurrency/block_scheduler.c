@@ -2,15 +2,6 @@
 
 #include "predictor/math/duration.h"
 
-/* Kernels that the new one shares the SMs with: those that have placed all their blocks. */
-struct residents {
-	unsigned count;
-	unsigned changed_count; /* since the last launch */
-	int fits_anywhere;      /* one wave of the new kernel fits wherever their blocks are */
-	uint8_t heads[KC__HEADS_MAX], changes[KC__HEADS_MAX];
-	struct kc__offer offer; /* room that they leave to the new kernel */
-};
-
 /* Residents that may end one after another while a kernel waits for room or runs with less than it could use. Beyond
  * that many the rest is treated as one, which bounds the cost. */
 #define STEPS_MAX 16u
@@ -53,7 +44,7 @@ static int64_t blocked_until_ns(const struct kc__in_flight *in_flight, int prior
 	return until;
 }
 
-static void find_residents(struct residents *residents, const struct kc__in_flight *in_flight, int64_t t)
+static void find_residents(struct kc__residents *residents, const struct kc__in_flight *in_flight, int64_t t)
 {
 	unsigned count = 0, changed_count = 0;
 
@@ -105,7 +96,7 @@ static void toggle_residency(struct kc__in_flight *in_flight, unsigned place)
 
 /* Whether one wave fits even if every resident had its largest number of blocks on the same SM. */
 static int fits_wherever_they_are(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight,
-				  const struct residents *residents, const struct kc_grid *grid)
+				  const struct kc__residents *residents, const struct kc_grid *grid)
 {
 	kc__amounts free = kc__amounts_of(&limits->sm);
 
@@ -116,7 +107,7 @@ static int fits_wherever_they_are(const struct kc__device_limits *limits, const 
 	return kc__blocks_fitting(free, grid) >= grid->last.base + (grid->last.extra > 0);
 }
 
-static void update_room(struct kc__in_flight *in_flight, const struct residents *residents)
+static void update_room(struct kc__in_flight *in_flight, const struct kc__residents *residents)
 {
 	for (unsigned i = 0; i < residents->changed_count; i++)
 		toggle_residency(in_flight, residents->changes[i]);
@@ -178,7 +169,7 @@ static int64_t last_end_ns(const struct kc__in_flight *in_flight)
 	return last;
 }
 
-static void release_ended(struct residents *residents, struct kc__in_flight *in_flight, int64_t t)
+static void release_ended(struct kc__residents *residents, struct kc__in_flight *in_flight, int64_t t)
 {
 	for (unsigned i = 0; i < in_flight->count; i++) {
 		if (!(in_flight->heads[i].flags & KC__RESIDENT) || in_flight->heads[i].end_ns > t)
@@ -196,7 +187,7 @@ struct start {
 
 /* Each step passes the last placed block or the end of a kernel, or a wave of one with a lower priority. */
 static struct start find_start(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority,
-			       int64_t ready_ns, const struct kc_grid *grid, struct residents *residents)
+			       int64_t ready_ns, const struct kc_grid *grid, struct kc__residents *residents)
 {
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
 
@@ -234,7 +225,7 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 
 /* Equation 5.1 while the residents stay. What they free is used at once, ahead of anything launched later. Times count
  * from the start, so that differences stay exact whatever the clock reads. */
-static double duration_beside_ns(struct residents *residents, struct kc__in_flight *in_flight,
+static double duration_beside_ns(struct kc__residents *residents, struct kc__in_flight *in_flight,
 				 const struct start *start, const struct kc_grid *grid, double solo_ns)
 {
 	double t = 0, left = solo_ns;
@@ -293,7 +284,7 @@ static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, 
 
 /* Places its last wave where the residents leave room, giving up slots if that takes too many steps. Returns its waves.
  */
-static uint64_t place_last_wave(struct residents *residents, struct start *start, const struct kc_grid *grid,
+static uint64_t place_last_wave(struct kc__residents *residents, struct start *start, const struct kc_grid *grid,
 				struct kc__sm_blocks *sm_blocks)
 {
 	uint32_t last, whole;
@@ -320,7 +311,7 @@ static uint64_t place_last_wave_anywhere(struct kc__in_flight *in_flight, const 
 	return 1;
 }
 
-static void place_beside_others(struct residents *residents, struct kc__in_flight *in_flight, struct start *start,
+static void place_beside_others(struct kc__residents *residents, struct kc__in_flight *in_flight, struct start *start,
 				const struct kc_work *work, int64_t solo_ns, struct kc_placement *out,
 				struct kc__last_wave *last_wave)
 {
@@ -361,15 +352,15 @@ void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_
 {
 	const struct kc_grid *grid = &work->grid;
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
-	struct residents residents;
+	struct kc__residents *residents = &in_flight->residents;
 
-	residents.count = 0;
+	residents->count = 0;
 	if (in_flight->count && grid->waves)
-		start = find_start(limits, in_flight, priority, ready_ns, grid, &residents);
-	out->concurrency_case = case_of(&start, residents.count);
+		start = find_start(limits, in_flight, priority, ready_ns, grid, residents);
+	out->concurrency_case = case_of(&start, residents->count);
 	kc__sm_blocks_init(last_wave->sm_blocks, &grid->block);
-	if (residents.count)
-		place_beside_others(&residents, in_flight, &start, work, solo_ns, out, last_wave);
+	if (residents->count)
+		place_beside_others(residents, in_flight, &start, work, solo_ns, out, last_wave);
 	else
 		place_alone(limits, work, start.ns, solo_ns, out, last_wave);
 	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);

@@ -45,11 +45,22 @@ struct kc__head {
 #define KC__WAITS_FOR_ROOM 1u /* it starts late for want of room on the SMs alone */
 #define KC__RESIDENT 2u       /* its blocks are subtracted from kc__in_flight.room */
 
+/* Kernels that a new one shares the SMs with: those that have placed all their blocks. */
+struct kc__residents {
+	unsigned count;
+	unsigned changed_count; /* since the last launch */
+	int fits_anywhere;      /* one wave of the new kernel fits wherever their blocks are */
+	uint8_t heads[KC__HEADS_MAX], changes[KC__HEADS_MAX];
+	struct kc__offer offer; /* room that they leave to the new kernel */
+};
+
 struct kc__in_flight {
 	struct kc__sm_room room;
 	uint32_t next; /* rank after the last odd block that was placed without consulting `room` */
 	unsigned count;
 	struct kc__head heads[KC__HEADS_MAX];
+	struct kc__residents
+	    residents; /* while a launch is placed: too large for the stack of the thread that makes it */
 };
 
 struct kc__last_wave {

@@ -158,9 +158,9 @@ static int64_t whole_ns(double log_ns)
 }
 
 int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling *scaling,
-		       const struct kc_scaling_size *size, struct kc_solo *solo)
+		       const struct kc_scaling_size *size, struct kc_scaling_space *space, struct kc_solo *solo)
 {
-	double l[KC_SCALING_POINTS * KC_SCALING_POINTS], residuals[KC_SCALING_POINTS], k[KC_SCALING_POINTS];
+	double *l = space->l, *residuals = space->residuals, *k = space->k;
 	const struct kc_scaling_point *points = scaling->points;
 	uint32_t n = scaling->count;
 	double noise = law->noise * law->noise, log_ns, variance, half, least;

@@ -61,6 +61,12 @@ struct kc_scaling_law {
 	double interval_spread; /* ...after this is added: the tails are heavier than a normal distribution's */
 };
 
+/* What a prediction works in: more than the stack of a launching thread may have room for. */
+struct kc_scaling_space {
+	double l[KC_SCALING_POINTS * KC_SCALING_POINTS];
+	double residuals[KC_SCALING_POINTS], k[KC_SCALING_POINTS];
+};
+
 /* Chosen on the recorded V100 and RTX 2080 Ti traces (scaling_trace_test.c). */
 extern const struct kc_scaling_law kc_scaling_law_default;
 
@@ -75,6 +81,6 @@ void kc_scaling_learn(struct kc_scaling *scaling, const struct kc_scaling_size *
 
 /* 0, and the time with its 90 % interval; -ENODATA: nothing of the kernel is known. Takes a few µs with all points. */
 int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling *scaling,
-		       const struct kc_scaling_size *size, struct kc_solo *solo);
+		       const struct kc_scaling_size *size, struct kc_scaling_space *space, struct kc_solo *solo);
 
 #endif

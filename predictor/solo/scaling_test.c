@@ -12,6 +12,8 @@
 /* Only what a test turns on counts. interval 1: the half width is the deviation. */
 static const struct kc_scaling_law bare = {.size_reach = 1, .grid_reach = 1, .interval = 1};
 
+static struct kc_scaling_space space;
+
 static struct kc_scaling_size waves(double log_waves)
 {
 	return (struct kc_scaling_size){.log_waves = (float)log_waves, .log_threads = 10};
@@ -22,7 +24,7 @@ static double predict(const struct kc_scaling_law *law, const struct kc_scaling 
 	struct kc_scaling_size size = waves(log_waves);
 	struct kc_solo solo;
 
-	assert_int_equal(kc_scaling_predict(law, scaling, &size, &solo), 0);
+	assert_int_equal(kc_scaling_predict(law, scaling, &size, &space, &solo), 0);
 	return log((double)solo.ns);
 }
 
@@ -46,10 +48,10 @@ static void nothing_known_is_said(void **state)
 
 	(void)state;
 	kc_scaling_init(&scaling);
-	assert_int_equal(kc_scaling_predict(&kc_scaling_law_default, &scaling, &size, &solo), -ENODATA);
+	assert_int_equal(kc_scaling_predict(&kc_scaling_law_default, &scaling, &size, &space, &solo), -ENODATA);
 	kc_scaling_learn(&scaling, &size, 0);
 	kc_scaling_learn(&scaling, &size, -5);
-	assert_int_equal(kc_scaling_predict(&kc_scaling_law_default, &scaling, &size, &solo), -ENODATA);
+	assert_int_equal(kc_scaling_predict(&kc_scaling_law_default, &scaling, &size, &space, &solo), -ENODATA);
 }
 
 /* ½ log(1 + 3): a grid far below a wave is no size of its own. */
@@ -81,7 +83,7 @@ static void a_point_draws_the_level_half_way(void **state)
 	law.level_spread = law.noise = 1;
 	kc_scaling_init(&scaling);
 	learn(&scaling, 0, 14);
-	assert_int_equal(kc_scaling_predict(&law, &scaling, &size, &solo), 0);
+	assert_int_equal(kc_scaling_predict(&law, &scaling, &size, &space, &solo), 0);
 	assert_true(near(log((double)solo.ns), 13));
 	assert_true(near(log((double)solo.high_ns), 13 + sqrt(1.5)));
 	assert_true(near(log((double)solo.low_ns), 13 - sqrt(1.5)));
@@ -207,7 +209,8 @@ static void the_largest_sizes_are_numbers(void **state)
 	kc_scaling_learn(&scaling, &tiny, 1);
 	kc_scaling_learn(&scaling, &huge, INT64_MAX);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(kc_scaling_predict(&kc_scaling_law_default, &scaling, i ? &huge : &tiny, &solo), 0);
+		assert_int_equal(
+		    kc_scaling_predict(&kc_scaling_law_default, &scaling, i ? &huge : &tiny, &space, &solo), 0);
 		assert_true(solo.low_ns >= 1 && solo.low_ns <= solo.ns && solo.ns <= solo.high_ns);
 	}
 }

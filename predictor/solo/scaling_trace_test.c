@@ -201,6 +201,7 @@ static void replay(struct trace *trace, struct errors *errors, struct coverage *
 
 	for (int i = 0; i < trace->launch_count; i++) {
 		struct launch *launch = &trace->launches[i];
+		struct kc_scaling_space space;
 		struct kc_solo solo;
 
 		for (; ended < trace->launch_count && trace->by_end[ended]->end_ns < launch->issued_ns; ended++) {
@@ -210,7 +211,7 @@ static void replay(struct trace *trace, struct errors *errors, struct coverage *
 			kc_scaling_learn(&known->shape->kernel->scaling, &known->shape->size, known->duration_ns);
 		}
 		if (launch->shape->known || kc_scaling_predict(&kc_scaling_law_default, &launch->shape->kernel->scaling,
-							       &launch->shape->size, &solo))
+							       &launch->shape->size, &space, &solo))
 			continue;
 		assert_true(errors->count < ERRORS_MAX);
 		errors->of[errors->count++] = fabs((double)solo.ns / (double)launch->duration_ns - 1);
