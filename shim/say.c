@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,9 +31,17 @@ static struct {
 #define UNWRITTEN_BYTES (sizeof(((struct kc_slot *)NULL)->part.payload) - sizeof(struct kc_message_entry))
 static char unwritten[KC_MESSAGE_COUNT][UNWRITTEN_BYTES];
 
-static int write_message(enum kc_message_code code, const char *line)
-{
+static const char prefix[] = "kerncast: ";
+
+/* A message in the making. */
+struct draft {
+	char line[sizeof(prefix) + LINE_BYTES];
 	char bytes[sizeof(struct kc_message_entry) + LINE_BYTES];
+};
+_Static_assert(sizeof(struct draft) <= KC__ROOM_BYTES, "too large for a stack");
+
+static int write_message(enum kc_message_code code, const char *line, char *bytes)
+{
 	struct kc_message_entry entry = {
 	    .time_ns = kc__now_ns(), .severity = kc_message_severity(code), .code = (uint32_t)code, .count = 1};
 	size_t n = strlen(line) + 1;
@@ -145,18 +152,30 @@ void kc__say(enum kc_message_code code, const char *detail)
 		kc__say_again(code, detail);
 }
 
-void kc__say_again(enum kc_message_code code, const char *detail)
+/* Cut to size. No snprintf(): it takes more stack than all the rest. */
+static void copy(char *to, const char *text, size_t size)
 {
-	static const char prefix[] = "kerncast: ";
-	char line[sizeof(prefix) + LINE_BYTES], *text = line + sizeof(prefix) - 1;
-	int saved_errno = errno;
+	size_t n = strnlen(text, size - 1);
+
+	memcpy(to, text, n);
+	to[n] = 0;
+}
+
+static void say(struct draft *draft, enum kc_message_code code, const char *detail)
+{
+	char *line = draft->line, *text = line + sizeof(prefix) - 1;
 	size_t n;
 
 	memcpy(line, prefix, sizeof(prefix));
-	n = (size_t)snprintf(text, LINE_BYTES, "%s%s", kc_message_text(code), detail ? ": " : "");
-	kc_printable_text(detail ? detail : "", text + n, LINE_BYTES - n); /* no message fills the line */
-	if (kc__shim.ours && kc__shim.journal && write_message(code, text)) {
-		snprintf(unwritten[code], sizeof(unwritten[code]), "%s", text);
+	copy(text, kc_message_text(code), LINE_BYTES - sizeof(": "));
+	n = strlen(text);
+	if (detail) {
+		memcpy(text + n, ": ", sizeof(": "));
+		n += 2;
+		kc_printable_text(detail, text + n, LINE_BYTES - n); /* no message fills the line */
+	}
+	if (kc__shim.ours && kc__shim.journal && write_message(code, text, draft->bytes)) {
+		copy(unwritten[code], text, sizeof(unwritten[code]));
 		atomic_store(&kc__shim.unwritten[code], 1);
 	}
 	n = strlen(line);
@@ -164,6 +183,25 @@ void kc__say_again(enum kc_message_code code, const char *detail)
 	if (!kc__shim.options.quiet && kc_message_severity(code) > 0 &&
 	    atomic_fetch_add(&kc__shim.lines, 1) < LINES_MAX)
 		write_unnoticed(line, n + 1);
+}
+
+static __attribute__((noinline)) void say_on_stack(enum kc_message_code code, const char *detail)
+{
+	struct draft draft;
+
+	say(&draft, code, detail);
+}
+
+void kc__say_again(enum kc_message_code code, const char *detail)
+{
+	int saved_errno = errno;
+	struct draft *draft = kc__room_take();
+
+	if (draft)
+		say(draft, code, detail);
+	else
+		say_on_stack(code, detail);
+	kc__room_give(draft);
 	errno = saved_errno;
 }
 

@@ -328,6 +328,17 @@ void kc__unmap_root(void *p, size_t bytes);
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 void kc__tables_say_full(void); /* worker */
 
+/* room.c: beyond the stack of the application's thread */
+#define KC__ROOM_BYTES (20u << 10)
+/* Memory for a moment, not cleared; NULL: there is none. At the first time, and where several threads have some at
+ * once, it is mapped. */
+void *kc__room_take(void);
+void kc__room_give(void *room); /* may be NULL */
+int kc__deep_begin(void);       /* 0 or -errno */
+/* tables_lock held. Calculates on a stack of ours, with the application's signals blocked. Neither the driver nor the
+ * loader may be called from there. */
+void kc__deep(void (*work)(void *arg), void *arg);
+
 /* functions.c */
 /* Asks the driver: at most KC__PARAMETERS_MAX. as_kernel: where nothing else tells, the handle is a CUkernel. false: it
  * cannot tell, or there is none. */

@@ -88,26 +88,35 @@ static const struct kc__parameters *parameters_of(struct reader *r, CUfunction f
 	return &r->asked[i].parameters;
 }
 
+struct arguments {
+	struct kc__parameter at[KC__PARAMETERS_MAX];
+	char block[ARGUMENTS_MAX_BYTES];
+};
+_Static_assert(sizeof(struct arguments) <= KC__ROOM_BYTES, "too large for a stack");
+
 /* A copy, as the application may free or change the list that it passed. r: NULL for a single node. */
 static void set_arguments(struct reader *r, struct kc__node *node, bool as_kernel, const struct kc__given *given)
 {
-	struct kc__parameter at[KC__PARAMETERS_MAX];
-	struct kc__parameters one = {.at = at};
+	struct arguments *room = kc__room_take();
+	struct kc__parameters one = {.at = room ? room->at : NULL};
 	const struct kc__parameters *parameters = &one;
-	char block[ARGUMENTS_MAX_BYTES];
 
 	free(node->arguments);
 	node->arguments = NULL;
+	node->argument_bytes = 0;
 	node->variant = NULL;
+	if (!room)
+		return;
 	if (r && node->function)
 		parameters = parameters_of(r, node->function, as_kernel);
 	else
-		one.known = kc__ask_parameters(node->function, as_kernel, at, &one.count);
-	node->argument_bytes = kc__arguments_pack(parameters, given, block, sizeof(block));
+		one.known = kc__ask_parameters(node->function, as_kernel, room->at, &one.count);
+	node->argument_bytes = kc__arguments_pack(parameters, given, room->block, sizeof(room->block));
 	if (node->argument_bytes && (node->arguments = malloc(node->argument_bytes)))
-		memcpy(node->arguments, block, node->argument_bytes);
+		memcpy(node->arguments, room->block, node->argument_bytes);
 	else
 		node->argument_bytes = 0;
+	kc__room_give(room);
 }
 
 /* p: any version of the driver's struct. */

@@ -129,31 +129,43 @@ static size_t append(char *out, size_t used, size_t size, const char *text)
 	return used + n + 1;
 }
 
-/* The dictionary entry of a call site, written when it is first recorded. */
-static uint32_t site_id(struct call_site *site, const void *caller, const void *host_function)
+enum { SITE_TEXT_BYTES = 3 * 1024 };
+
+_Static_assert(sizeof(struct kc_call_site_entry) + SITE_TEXT_BYTES <= KC__ROOM_BYTES, "too large for a stack");
+
+/* bytes: room for the entry and its text. */
+static uint32_t put_site(char *bytes, const void *caller, const void *host_function)
 {
-	enum { TEXT = 3 * 1024 };
-	uint32_t id = site ? atomic_load_explicit(&site->id, memory_order_acquire) : 0;
-	char bytes[sizeof(struct kc_call_site_entry) + TEXT];
-	struct kc_call_site_entry entry = {.address = (uint64_t)(uintptr_t)caller,
+	struct kc_call_site_entry entry = {.id = atomic_fetch_add(&site_ids, 1) + 1,
+					   .address = (uint64_t)(uintptr_t)caller,
 					   .host_function = (uint64_t)(uintptr_t)host_function};
 	Dl_info info = {0}, host = {0};
 	size_t used = sizeof(entry);
 
-	if (id || !site || !kc__recording())
-		return id;
-	entry.id = atomic_fetch_add(&site_ids, 1) + 1;
 	if (dladdr(caller, &info))
 		entry.offset = (uint64_t)((uintptr_t)caller - (uintptr_t)info.dli_fbase);
 	if (host_function)
 		dladdr(host_function, &host);
 	memcpy(bytes, &entry, sizeof(entry));
-	used = append(bytes, used, sizeof(entry) + TEXT / 3, info.dli_fname);
-	used = append(bytes, used, sizeof(entry) + TEXT / 3 * 2, info.dli_sname);
-	used = append(bytes, used, sizeof(entry) + TEXT, host.dli_sname);
+	used = append(bytes, used, sizeof(entry) + SITE_TEXT_BYTES / 3, info.dli_fname);
+	used = append(bytes, used, sizeof(entry) + SITE_TEXT_BYTES / 3 * 2, info.dli_sname);
+	used = append(bytes, used, sizeof(entry) + SITE_TEXT_BYTES, host.dli_sname);
 	kc_journal_put(kc__shim.journal, KC_KIND_CALL_SITE, bytes, used);
-	atomic_store_explicit(&site->id, entry.id, memory_order_release);
 	return entry.id;
+}
+
+/* The dictionary entry of a call site, written when it is first recorded. */
+static uint32_t site_id(struct call_site *site, const void *caller, const void *host_function)
+{
+	uint32_t id = site ? atomic_load_explicit(&site->id, memory_order_acquire) : 0;
+	char *bytes;
+
+	if (id || !site || !kc__recording() || !(bytes = kc__room_take()))
+		return id;
+	id = put_site(bytes, caller, host_function);
+	atomic_store_explicit(&site->id, id, memory_order_release);
+	kc__room_give(bytes);
+	return id;
 }
 
 /* One call of the runtime */

@@ -26,6 +26,7 @@ void *_Atomic kc__real[KC_HOOK_COUNT];
 
 enum { ADDRESS_SLOTS = 1024, NAME_SLOTS = 512 };
 _Static_assert(KC_HOOK_COUNT * 2 < NAME_SLOTS, "room for every name at half load");
+_Static_assert(KC_HOOK_COUNT * 2 * sizeof(void *) <= KC__ROOM_BYTES, "too large for a stack");
 
 static struct {
 	pthread_mutex_t lock;
@@ -159,8 +160,11 @@ static bool learn_driver(void *const *next, void *const *exported)
  */
 static bool driver_take(void *driver, struct link_map *object, bool apart)
 {
-	void *next[KC_HOOK_COUNT], *exported[KC_HOOK_COUNT];
+	void **next = kc__room_take(), **exported;
 
+	if (!next)
+		return false;
+	exported = next + KC_HOOK_COUNT;
 	for (int i = 0; i < KC_HOOK_COUNT; i++) {
 		next[i] = apart ? NULL : look_up(RTLD_NEXT, hooks[i].symbol);
 		exported[i] = object   ? kc__object_symbol(object, hooks[i].symbol)
@@ -175,6 +179,7 @@ static bool driver_take(void *driver, struct link_map *object, bool apart)
 		atomic_store_explicit(&real.ready, 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&real.lock);
+	kc__room_give(next);
 	return atomic_load_explicit(&real.ready, memory_order_acquire);
 }
 

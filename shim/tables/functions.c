@@ -26,6 +26,7 @@ struct answers { /* what the driver tells about a function */
 	uint32_t parameter_count;
 	struct kc__parameter parameters[KC__PARAMETERS_MAX];
 };
+_Static_assert(sizeof(struct answers) <= KC__ROOM_BYTES, "too large for a stack");
 
 /* The two forms of a kernel's handle have query functions that differ in name; of the attribute's alone the types do,
  * too. */
@@ -213,9 +214,59 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	return kernel;
 }
 
+/* A handle that is new, or may stand for another kernel by now. */
+struct newcomer {
+	const uint64_t *key;
+	uint32_t generation;
+	struct kc__device *device;
+	const struct answers *answers; /* NULL: the driver gives none */
+	struct kc__function *fn;       /* NULL: there is no room for it */
+};
+
 static void count_unseen(void)
 {
 	atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_LOADS_UNSEEN], 1, memory_order_relaxed);
+}
+
+/* tables_lock held. */
+static void keep(void *newcomer)
+{
+	struct newcomer *n = newcomer;
+	const struct answers *a = n->answers;
+	bool made;
+
+	n->fn = kc__find(&kc__shim.functions, n->key, 2);
+	made = !n->fn && (n->fn = kc__fresh(&kc__shim.functions, sizeof(*n->fn), n->key, 2));
+	if (n->fn) {
+		struct kc__kernel *kernel = a ? kernel_of(a, n->device) : NULL;
+
+		atomic_store_explicit(&n->fn->unpredictable, a ? KC_TABLE_FULL : KC_NO_ATTRIBUTES,
+				      memory_order_relaxed);
+		atomic_store_explicit(&n->fn->kernel, kernel, memory_order_release);
+		atomic_store_explicit(&n->fn->generation, n->generation, memory_order_release);
+	}
+	if (made) {
+		kc__insert(&kc__shim.functions, n->fn, 2);
+		if (a && !a->code)
+			count_unseen();
+	}
+}
+
+static __attribute__((noinline)) struct kc__function *make(CUfunction f, struct kc__device *device, const uint64_t *key,
+							   uint32_t generation)
+{
+	struct newcomer newcomer = {.key = key, .generation = generation, .device = device};
+	struct answers *answers = kc__room_take();
+
+	if (!answers)
+		return NULL;
+	if (ask(f, device, answers) == 0) /* before the lock: a driver call */
+		newcomer.answers = answers;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kc__deep(keep, &newcomer);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	kc__room_give(answers);
+	return newcomer.fn;
 }
 
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
@@ -223,29 +274,8 @@ struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 	uint64_t key[2] = {(uint64_t)(uintptr_t)f, device->ordinal};
 	uint32_t generation = atomic_load_explicit(&kc__shim.module_generation, memory_order_acquire);
 	struct kc__function *fn = kc__find(&kc__shim.functions, key, 2);
-	struct answers a;
-	bool made;
-	int known;
 
 	if (fn && atomic_load_explicit(&fn->generation, memory_order_acquire) == generation)
 		return fn;
-	known = ask(f, device, &a); /* before the lock: a driver call */
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	fn = kc__find(&kc__shim.functions, key, 2);
-	made = !fn && (fn = kc__fresh(&kc__shim.functions, sizeof(*fn), key, 2));
-	if (fn) {
-		struct kc__kernel *kernel = known == 0 ? kernel_of(&a, device) : NULL;
-
-		atomic_store_explicit(&fn->unpredictable, known == 0 ? KC_TABLE_FULL : KC_NO_ATTRIBUTES,
-				      memory_order_relaxed);
-		atomic_store_explicit(&fn->kernel, kernel, memory_order_release);
-		atomic_store_explicit(&fn->generation, generation, memory_order_release);
-	}
-	if (made) {
-		kc__insert(&kc__shim.functions, fn, 2);
-		if (known == 0 && !a.code)
-			count_unseen();
-	}
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return fn;
+	return make(f, device, key, generation);
 }

@@ -203,10 +203,17 @@ static struct kc__code *code_with(uint64_t hash)
 	return code;
 }
 
-void kc__code_loaded(const void *handle, const void *image)
-{
+/* An image that is being noted. */
+struct noting {
 	struct kc_image_piece pieces[KC__CODE_PIECES];
 	struct mapped mapped[KC__CODE_PIECES];
+};
+_Static_assert(sizeof(struct noting) <= KC__ROOM_BYTES, "too large for a stack");
+
+static void note(struct noting *noting, const void *handle, const void *image)
+{
+	struct kc_image_piece *pieces = noting->pieces;
+	struct mapped *mapped = noting->mapped;
 	uint32_t count = kc_image_pieces(image, KC__CODE_FILE_MAX_BYTES, pieces, KC__CODE_PIECES);
 	bool takes = fits(pieces, count);
 	struct kc__code *code;
@@ -228,6 +235,15 @@ void kc__code_loaded(const void *handle, const void *image)
 	}
 	kc__handle_code_set(handle, code);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+void kc__code_loaded(const void *handle, const void *image)
+{
+	struct noting *noting = kc__room_take();
+
+	if (noting)
+		note(noting, handle, image);
+	kc__room_give(noting);
 }
 
 void kc__code_loaded_file(const void *handle, const char *path)

@@ -131,7 +131,7 @@ int kc__tables_init(void)
 	for (int i = 0; i < TABLES; i++)
 		if (table_init(tables[i].table, tables[i].limit))
 			return -ENOMEM;
-	if (kc__events_init())
+	if (kc__events_init() || kc__deep_begin())
 		return -ENOMEM;
 	kc__shim.variant_by_id = kc__map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
 	kc__shim.stream_by_id = kc__map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));

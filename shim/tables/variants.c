@@ -166,34 +166,50 @@ static void succeed(struct kc__variant *variant, const struct kc__formula *formu
 		kc_engine_succeed(&variant->engine, &before->engine);
 }
 
-static struct kc__variant *variant_make(struct kc__kernel *kernel, uint32_t blocks_per_sm, const struct kc_shape *dims,
-					const uint64_t *key, const struct kc__formula *formula,
-					const struct kc__given *given)
-{
-	char arguments[ARGUMENTS_TEXT_BYTES] = "";
-	struct kc__variant *variant;
+struct making {
+	struct kc__kernel *kernel;
+	uint32_t blocks_per_sm;
+	const struct kc_shape *dims;
+	const uint64_t *key;
+	const struct kc__formula *formula;
+	const struct kc__given *given;
+	struct kc__variant *made; /* NULL: there is no room for it */
+};
 
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
-	if (variant || !(variant = kc__fresh(&kc__shim.variants, sizeof(*variant), key, KEY_WORDS)))
-		goto out;
-	if (!variant_fill(variant, kernel, dims, blocks_per_sm)) {
-		variant = NULL;
-		goto out;
-	}
-	if (formula && !variant->unpredictable)
-		count_work(variant, formula, given, arguments);
+/* tables_lock held. */
+static void make(void *making)
+{
+	struct making *m = making;
+	struct kc__variant *variant = kc__fresh(&kc__shim.variants, sizeof(*variant), m->key, KEY_WORDS);
+	char arguments[ARGUMENTS_TEXT_BYTES] = "";
+
+	if (!variant || !variant_fill(variant, m->kernel, m->dims, m->blocks_per_sm))
+		return;
+	if (m->formula && !variant->unpredictable)
+		count_work(variant, m->formula, m->given, arguments);
 	else if (!variant->unpredictable)
-		kc__early_keep(variant, given);
-	kernel->variants += formula != NULL;
-	kc_engine_variant_name(&variant->engine, kc__name_of(kernel, dims, arguments));
+		kc__early_keep(variant, m->given);
+	m->kernel->variants += m->formula != NULL;
+	kc_engine_variant_name(&variant->engine, kc__name_of(m->kernel, m->dims, arguments));
 	kc__recall_variant(variant, arguments);
 	if (variant->engine.work.counted)
-		succeed(variant, formula);
+		succeed(variant, m->formula);
 	variant->id = ++kc__shim.variant_count;
 	atomic_store_explicit(&kc__shim.variant_by_id[variant->id], variant, memory_order_release);
 	kc__insert(&kc__shim.variants, variant, KEY_WORDS);
-out:
+	m->made = variant;
+}
+
+static struct kc__variant *variant_make(struct making *making)
+{
+	struct kc__variant *variant;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	variant = kc__find(&kc__shim.variants, making->key, KEY_WORDS);
+	if (!variant) {
+		kc__deep(make, making);
+		variant = making->made;
+	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return variant;
 }
@@ -245,9 +261,15 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 		if ((variant = find(kernel, key)))
 			return variant;
 	}
-	return variant_make(
-	    kernel, ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes),
-	    dims, key, formula, given);
+	return variant_make(&(struct making){
+	    .kernel = kernel,
+	    .blocks_per_sm =
+		ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes),
+	    .dims = dims,
+	    .key = key,
+	    .formula = formula,
+	    .given = given,
+	});
 }
 
 void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula)
@@ -260,5 +282,12 @@ void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *f
 		return;
 	memcpy(key, before->key, sizeof(key));
 	key[KEY_WORDS - 1] = kc__arguments_key(formula, &given);
-	variant_make(before->kernel, before->engine.work.blocks_per_sm, &before->dims, key, formula, &given);
+	variant_make(&(struct making){
+	    .kernel = before->kernel,
+	    .blocks_per_sm = before->engine.work.blocks_per_sm,
+	    .dims = &before->dims,
+	    .key = key,
+	    .formula = formula,
+	    .given = &given,
+	});
 }
