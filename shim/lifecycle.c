@@ -296,9 +296,6 @@ static int start(const char **what)
 	int error;
 
 	reset();
-	*what = "256 MiB of memory";
-	if (!kc__room_is_left())
-		return -ENOMEM;
 	*what = "journal";
 	if ((error = make_journal()))
 		return error;
@@ -334,32 +331,66 @@ fail:
 static void say_failed(const char *what, int error)
 {
 	bool journal = !strcmp(what, "journal");
-	char detail[1100];
+	char *detail;
 
 	if (error == -ENODEV) {
 		kc__say(KC_MESSAGE_NO_GPU, NULL);
 		return;
 	}
-	snprintf(detail, sizeof(detail), "%s: %s", journal ? kc__shim.options.db : what, strerror(-error));
+	detail = kc__room_take();
+	if (detail)
+		strcpy(stpcpy(stpcpy(detail, journal ? kc__shim.options.db : what), ": "), strerror(-error));
 	kc__say(journal ? KC_MESSAGE_JOURNAL_FAILED : KC_MESSAGE_START_FAILED, detail);
+	kc__room_give(detail);
+}
+
+static void say_outcome(const char *what, int error)
+{
+	if (error == -EALREADY && kc__injected())
+		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
+	else if (error && error != -EALREADY)
+		say_failed(what, error);
+}
+
+static void start_and_say(void *error)
+{
+	const char *what;
+
+	kc__thread.depth = 1; /* the driver calls that we make are not recorded */
+	*(int *)error = start(&what);
+	say_outcome(what, *(int *)error);
+}
+
+/* On a thread of ours, as the application's may have little stack. Not from a callback of CUPTI's, which may hold locks
+ * of its own; nor where a library's constructor holds the loader's lock, which the start needs. */
+static int start_apart(void)
+{
+	int error = 0, no_thread = kc__injected() ? -EDEADLK : kc__on_loading_thread(start_and_say, &error);
+
+	if (no_thread == -EDEADLK) {
+		start_and_say(&error);
+	} else if (no_thread) {
+		say_outcome("worker thread", no_thread);
+		return no_thread;
+	}
+	return error;
 }
 
 /* kc__shim.start_lock held. */
 static void try_start(void)
 {
-	const char *what = "devices";
 	int error = kc__devices_look();
 
 	if (error == -EAGAIN)
 		return; /* a launch before cuInit, which fails; a later one may not */
 	kc__shim.tried = 1;
 	life.started = true;
-	if (!error)
-		error = start(&what);
-	if (error == -EALREADY && kc__injected())
-		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
-	else if (error && error != -EALREADY)
-		say_failed(what, error);
+	if (error)
+		say_outcome("devices", error);
+	else if (!kc__memory_is_left())
+		say_outcome("256 MiB of memory", error = -ENOMEM);
+	else
+		error = start_apart();
 	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
 }
 

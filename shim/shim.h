@@ -318,7 +318,7 @@ void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror()
 /* tables.c */
 /* Whether the process may still map what recording can need (256 MiB). Where it may not (RLIMIT_AS), recording would
  * take the last of it: an allocation that cannot fail, such as a library's thread-local data, then ends the process. */
-bool kc__room_is_left(void);
+bool kc__memory_is_left(void);
 int kc__tables_init(void);
 void *kc__map(size_t bytes);   /* zeroed pages; NULL: no memory */
 void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
@@ -551,11 +551,19 @@ void kc__flush_not_needed(void); /* nothing is awaited */
  * asks CUPTI for them soon, if anything was recorded since the last time. */
 void kc__work_ended(void);
 
-/* worker.c */
-/* Does the work on a thread of its own and waits for it. This is for reading the database while the application
- * waits in cuInit: SQLite needs more stack than a thread of the application may have, and makes files grow, which
- * past RLIMIT_FSIZE raises a signal in the thread that does it. 0; -errno: there is no thread, nothing was done. */
+/* threads.c */
+/* A thread of ours. 0 or -errno. */
+int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg);
+/* Does the work on a thread of ours, unless this is one, and waits for it. This is for reading the database while the
+ * application waits in cuInit: SQLite needs more stack than a thread of the application may have, and makes files grow,
+ * which past RLIMIT_FSIZE raises a signal in the thread that does it. 0; -errno: there is no thread, nothing was done.
+ */
 int kc__on_own_thread(void (*work)(void *arg), void *arg);
+/* The same, always on a new thread, for work that needs the loader. -EDEADLK: the loader's lock is not to be had, as
+ * this thread may hold it; nothing was done. kc__shim.start_lock held. */
+int kc__on_loading_thread(void (*work)(void *arg), void *arg);
+
+/* worker.c */
 /* Starts the thread, which waits for kc__worker_begin(). */
 int kc__worker_start(void);
 void kc__worker_begin(void); /* whether CUPTI measures is known */

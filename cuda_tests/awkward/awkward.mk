@@ -2,9 +2,9 @@
 # named here: libraries that some of the programs open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
-  clock_plugin.so old_profiler_plugin.so late.so resolver.so)
+  clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so)
 AWKWARD_NAMES     := $(patsubst cuda_tests/awkward/%.c,%,$(wildcard cuda_tests/awkward/*.c))
-AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti clock_plugin profiler_plugin late resolver,$(AWKWARD_NAMES)))
+AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti clock_plugin init_plugin profiler_plugin late resolver,$(AWKWARD_NAMES)))
 
 awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
@@ -13,8 +13,12 @@ run-programs: awkward-programs
 $(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/libcuda.so
 	@mkdir -p $(@D)
 	$(CC) -rdynamic -o $@ $^ -pthread -ldl $(LDFLAGS)
+# With a static CUDA runtime.
+$(AWKWARD)/small_stack: $(SIMCUDA)/libcudart_sim.a
+$(AWKWARD)/small_stack: private LDFLAGS += -Wl,-z,now # what is bound at the first call would hide what that call takes
 $(AWKWARD)/future_driver/libcuda.so.1: $(BUILD)/cuda_tests/awkward/future_driver.o
 $(AWKWARD)/old_cupti/libcupti.so.12: $(BUILD)/cuda_tests/awkward/old_cupti.o
+$(AWKWARD)/init_plugin.so: $(BUILD)/cuda_tests/awkward/init_plugin.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/late.so: $(BUILD)/cuda_tests/awkward/late.o
 $(AWKWARD)/resolver.so: $(BUILD)/cuda_tests/awkward/resolver.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \

@@ -1,7 +1,7 @@
 /*
  * Unusual starts. early: launches before cuInit. thread: the preloaded library cannot
- * start a thread; afterwards the program subscribes to CUPTI itself. Prints the
- * results of the calls.
+ * start a thread; afterwards the program subscribes to CUPTI itself. plugin FILE: a library
+ * calls cuInit while it is being opened. Prints the results of the calls.
  */
 #include "awkward.h"
 
@@ -61,6 +61,10 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "early")) {
 		printf("before cuInit: %d\n", awkward_launch(&a, NULL, 32));
 		printf("graph before cuInit: %d\n", cuGraphLaunch(NULL, NULL));
+	}
+	if (!strcmp(mode, "plugin") && !dlopen(argv[2], RTLD_NOW)) {
+		printf("%s\n", dlerror());
+		return 4;
 	}
 	awkward_start(&a);
 	launch(&a);

@@ -43,15 +43,15 @@ enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
 /* The tables and buffers, the database's cache, the worker's stack and the part of the heap that the C library sets
  * aside for it, and what CUPTI needs. */
-#define ROOM_BYTES ((size_t)256 << 20)
+#define MEMORY_BYTES ((size_t)256 << 20)
 
-bool kc__room_is_left(void)
+bool kc__memory_is_left(void)
 {
-	void *p = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return false;
-	munmap(p, ROOM_BYTES);
+	munmap(p, MEMORY_BYTES);
 	return true;
 }
 

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,6 @@
 #define LEDGER_NS 1000000000ll /* counters of a running process */
 #define RETRY_NS 1000000000ll  /* after the database could not be written */
 #define READY_MAX (1u << 17)
-#define STACK_BYTES (512u << 10)
 
 static struct {
 	pthread_t thread;
@@ -466,51 +464,6 @@ static void *run(void *unused)
 	return NULL;
 }
 
-/* Signals are the application's. 0 or -errno. */
-static int make_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	int error;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(thread, &attributes, fn, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -error;
-}
-
-struct errand {
-	void (*work)(void *arg);
-	void *arg;
-};
-
-static void *run_errand(void *arg)
-{
-	const struct errand *errand = arg;
-
-	errand->work(errand->arg);
-	return NULL;
-}
-
-int kc__on_own_thread(void (*work)(void *arg), void *arg)
-{
-	struct errand errand = {work, arg};
-	pthread_t thread;
-	int error = make_thread(&thread, run_errand, &errand), before;
-
-	if (error)
-		return error;
-	/* Locks are held here: the thread must not be cancelled while it waits. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	pthread_join(thread, NULL);
-	pthread_setcancelstate(before, NULL);
-	return 0;
-}
-
 int kc__worker_start(void)
 {
 	pthread_condattr_t clock;
@@ -530,7 +483,7 @@ int kc__worker_start(void)
 	pthread_cond_init(&worker.wake, &clock);
 	pthread_cond_init(&worker.done, &clock);
 	pthread_condattr_destroy(&clock);
-	error = make_thread(&worker.thread, run, NULL);
+	error = kc__make_thread(&worker.thread, run, NULL);
 	if (error) {
 		release();
 		return error;

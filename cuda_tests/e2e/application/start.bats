@@ -44,6 +44,17 @@ nothing_left() {
 	nothing_left
 }
 
+@test "cuInit in a library that is being loaded, with the loader's lock held" {
+	keep plain timeout 30 "$program" plugin "$build/awkward/init_plugin.so"
+	rm "$SIMCUDA_LOG"
+	keep shimmed preloaded timeout 30 "$program" plugin "$build/awkward/init_plugin.so"
+	same plain shimmed
+	equal "$(<plain.status)" 0 "exit status"
+	equal "$(counted launches)" 200 "launches"
+	equal "$(sql 'SELECT count(*) FROM launch WHERE measured_start_ns > 0')" 200 "measured rows"
+	equal "$(sql 'SELECT count(*) FROM message')" 0 messages
+}
+
 @test "too little memory: said before any of it is taken, and nothing is left" {
 	local limit least=0 refused=0 recorded=0
 	for limit in $(seq 40000 6000 130000) $(seq 200000 40000 480000); do
