@@ -6,10 +6,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #define STACK_BYTES (512u << 10)
-#define LOADER_NS 100000000ll /* how long the loader's lock is waited for */
+
+/* The loader's lock is not to be had when a thread that asks for it is asleep at so many looks in a row. */
+#define LOOK_NS 5000000
+#define LOOKS 4
+#define LOOKS_BLIND 20 /* without /proc, a thread that has not come to run looks the same */
 
 static __thread bool on_own_thread __attribute__((tls_model("initial-exec")));
 
@@ -20,6 +27,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* CLOCK_MONOTONIC */
 	enum stage stage;
+	int stat; /* /proc's, of the thread while it asks for the loader's lock; -1: there is none */
 	void (*work)(void *arg);
 	void *arg;
 } errand;
@@ -54,41 +62,75 @@ static bool enter(enum stage stage)
 	return waited_for;
 }
 
+static void close_descriptor(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 static void *run_errand(void *unused)
 {
+	int stat = open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
 	void *program;
 
 	(void)unused;
 	on_own_thread = true;
+	errand.stat = stat;
 	enter(ASKING_LOADER);
 	program = dlopen(NULL, RTLD_LAZY); /* takes the lock as any dlopen() does */
 	if (program)
 		dlclose(program);
-	if (enter(WORKING)) {
-		errand.work(errand.arg);
-		enter(DONE);
-	}
+	if (!enter(WORKING))
+		return NULL; /* by now that descriptor may be the application's */
+	close_descriptor(stat);
+	errand.work(errand.arg);
+	enter(DONE);
 	return NULL;
+}
+
+/* What stands after the thread's name says its state, which is S while it waits for a lock. */
+static bool is_asleep(int stat)
+{
+	char text[64];
+	ssize_t n = pread(stat, text, sizeof(text) - 1, 0);
+	const char *name_end;
+
+	if (n <= 0)
+		return true;
+	text[n] = 0;
+	name_end = strrchr(text, ')');
+	return !name_end || !strncmp(name_end, ") S", 3);
+}
+
+static void wait_for_loader(void)
+{
+	int asleep = 0, enough = errand.stat < 0 ? LOOKS_BLIND : LOOKS;
+	struct timespec until;
+
+	while (errand.stage == ASKING_LOADER && asleep < enough) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&errand.changed, &errand.lock, &until);
+		if (errand.stage == ASKING_LOADER)
+			asleep = is_asleep(errand.stat) ? asleep + 1 : 0;
+	}
+	if (errand.stage == ASKING_LOADER) {
+		errand.stage = ABANDONED;
+		close_descriptor(errand.stat);
+	}
 }
 
 /* A thread that is slow to begin is waited for; one that stands at the loader's lock only for a moment. */
 static bool wait_for_errand(void)
 {
-	struct timespec until;
 	bool done;
 
 	pthread_mutex_lock(&errand.lock);
 	while (errand.stage == STARTING)
 		pthread_cond_wait(&errand.changed, &errand.lock);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOADER_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	while (errand.stage == ASKING_LOADER &&
-	       pthread_cond_timedwait(&errand.changed, &errand.lock, &until) != ETIMEDOUT)
-		;
-	if (errand.stage == ASKING_LOADER)
-		errand.stage = ABANDONED;
+	wait_for_loader();
 	while (errand.stage == WORKING)
 		pthread_cond_wait(&errand.changed, &errand.lock);
 	done = errand.stage == DONE;
