@@ -63,10 +63,11 @@ static bool brings_us(uint32_t pid, char *buffer)
 }
 
 /* Without `kerncast run`, one process tree is one run: it is named after the
- * topmost process that was started with us. */
+ * topmost process that was started with us. Empty where there is no /proc. */
 static void run_token(char *out, size_t size)
 {
-	uint32_t root = (uint32_t)getpid(), parent = (uint32_t)getppid();
+	uint32_t root = kc_process_own_number(), parent = parent_of(root); /* in a container not our getpid() */
+	uint64_t began;
 	char *buffer = malloc(ENVIRONMENT_BYTES);
 
 	for (int i = 0; buffer && i < ANCESTORS_MAX && parent > 1 && brings_us(parent, buffer); i++) {
@@ -74,7 +75,9 @@ static void run_token(char *out, size_t size)
 		parent = parent_of(root);
 	}
 	free(buffer);
-	snprintf(out, size, "%u-%llu", root, (unsigned long long)kc_process_start(root));
+	began = kc_process_start(root);
+	if (began)
+		snprintf(out, size, "%u-%llu", root, (unsigned long long)began);
 }
 
 static const char *measure_name(enum kc_measure measure)
@@ -89,7 +92,7 @@ void kc__identify(struct kc_journal_header *header, const struct kc_options *opt
 
 	header->pid = (uint32_t)getpid();
 	header->ppid = (uint32_t)getppid();
-	header->pid_start = kc_process_start(header->pid);
+	header->pid_start = kc_process_own_start();
 	clock_gettime(CLOCK_REALTIME, &real);
 	header->realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec;
 	header->monotonic_ns = kc__now_ns();

@@ -212,22 +212,20 @@ static bool mapped_here(const char *path)
 	return found;
 }
 
-/* A program that has replaced itself by exec has left a journal under this pid: it
- * is renamed, and recovered when the process has ended. */
+/* A program that has replaced itself by exec has left a journal under this pid and start. Without a /proc of its own, a
+ * process of another container may have the same. */
 static int create_journal(const char *path, const struct kc_journal_header *header)
 {
 	int error = kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
-	char aside[1300];
+	char other[1300];
 
 	if (error != -EEXIST)
 		return error;
 	if (mapped_here(path))
 		return -EALREADY;
-	snprintf(aside, sizeof(aside), "%.*s.%lld.kcj", (int)(strlen(path) - strlen(".kcj")), path,
+	snprintf(other, sizeof(other), "%.*s.%lld.kcj", (int)(strlen(path) - strlen(".kcj")), path,
 		 (long long)header->monotonic_ns);
-	if (rename(path, aside))
-		return -errno;
-	return kc_journal_create(path, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
+	return kc_journal_create(other, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
 }
 
 static int make_journal(void)

@@ -564,7 +564,7 @@ int kc__on_own_thread(void (*work)(void *arg), void *arg);
 int kc__on_loading_thread(void (*work)(void *arg), void *arg);
 
 /* worker.c */
-/* Starts the thread, which waits for kc__worker_begin(). */
+/* Starts the thread, which holds the journal and waits for kc__worker_begin(). */
 int kc__worker_start(void);
 void kc__worker_begin(void); /* whether CUPTI measures is known */
 void kc__worker_wake(void);  /* any thread */

@@ -14,13 +14,33 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { KEY_FORCE = 0x100 };
+
+struct request {
+	struct kc_common_options common;
+	bool force;
+};
+
+static const struct argp_option options[] = {
+    {"force", KEY_FORCE, NULL, 0,
+     "import also where it is not known whether the process still runs; if it does, what it launches from then on is "
+     "lost",
+     0},
+    {0},
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	return kc_common_option(state->input, key, arg, state);
+	struct request *request = state->input;
+
+	if (key != KEY_FORCE)
+		return kc_common_option(&request->common, key, arg, state);
+	request->force = true;
+	return 0;
 }
 
 /* A journal that no longer exists was imported. */
-static void print_journal(const struct kc_journal_found *found)
+static void print_journal(const struct kc_journal_found *found, bool force)
 {
 	char count[KC_FORMAT_BYTES];
 	const char *launches = found->launches == 1 ? "launch" : "launches";
@@ -29,8 +49,11 @@ static void print_journal(const struct kc_journal_found *found)
 		printf("%s: left alone because it belongs to another user\n", found->path);
 	else if (found->unreadable)
 		printf("%s: kept because it cannot be read\n", found->path);
-	else if (found->alive)
+	else if (found->life == KC_LIFE_RUNS)
 		printf("%s: in use by pid %u (%s)\n", found->path, found->pid, found->command);
+	else if (found->life == KC_LIFE_NOT_KNOWN && !force)
+		printf("%s: left alone because it is not known whether pid %u (%s) still runs, %s %s\n", found->path,
+		       found->pid, found->command, kc_format_count(found->launches, count), launches);
 	else if (access(found->path, F_OK) == 0)
 		printf("%s: not imported, pid %u (%s), %s %s\n", found->path, found->pid, found->command,
 		       kc_format_count(found->launches, count), launches);
@@ -53,29 +76,29 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct kc_recovered recovered = {0};
 	struct kc_journals journals;
-	struct kc_common_options common = {0};
+	struct request request = {0};
 	char path[PATH_MAX], why[512] = "";
 	int rc;
 
 	kc_output_guard();
-	kc_command_parse(self, argc, argv, 0, parse, &common);
-	kc_database_path(common.database, path, sizeof(path));
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	kc_database_path(request.common.database, path, sizeof(path));
 	rc = kc_journals_find(path, 1, &journals);
 	if (rc < 0) {
 		kc_error("cannot look for journals beside %s: %s", path, strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	if (journals.count == 0 && common.database && access(path, F_OK) < 0) { /* perhaps a typo */
+	if (journals.count == 0 && request.common.database && access(path, F_OK) < 0) { /* perhaps a typo */
 		kc_error("%s: no such database, and no journal beside it", path);
 		kc_journals_free(&journals);
 		return KC_EXIT_FAILED;
 	}
 	if (journals.count > 0)
-		rc = kc_recover(path, &recovered, why, sizeof(why));
+		rc = kc_recover(path, request.force, &recovered, why, sizeof(why));
 	if (recovered.processes)
 		name_kernels(path);
 	for (size_t i = 0; i < journals.count; i++)
-		print_journal(journals.at + i);
+		print_journal(journals.at + i, request.force);
 	if (journals.count == 0)
 		printf("nothing to import: no journal beside %s\n", path);
 	kc_journals_free(&journals);
@@ -83,7 +106,10 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("%s", why);
 	else if (rc < 0)
 		kc_error("%s: %s", path, strerror(-rc));
-	if (rc < 0 || recovered.unreadable)
+	if (recovered.not_known)
+		kc_error("if these processes have ended: kerncast recover --force%s%s",
+			 request.common.database ? " " : "", request.common.database ? request.common.database : "");
+	if (rc < 0 || recovered.unreadable || recovered.not_known)
 		return KC_EXIT_FAILED;
 	return kc_output_finish();
 }
@@ -92,11 +118,16 @@ const struct kc_command kc_command_recover = {
     .name = "recover",
     .summary = "imports launches that ended processes left in journals",
     .arguments = "[DB]",
+    .options = options,
     .run = recover_main,
     .manual =
 	"Launches that a process recorded and could not store, because it was killed or the database could not be\n"
 	"written when it exited, are in a journal beside the database (DB.*.kcj).\n"
 	"This command writes them into the database and deletes the journals. Journals in use are left alone, and\n"
 	"so are journals of other users, even by root.\n"
-	"Other commands do the same before they read the database.\n",
+	"Other commands do the same before they read the database.\n"
+	"Where the kernel does not tell whether a process still runs, its journal is left alone, too, and the exit\n"
+	"status is 1: a copied journal, one on a network file system from another machine, or one of a process in a\n"
+	"container that could not be watched. --force imports and deletes those. If such a process does still run,\n"
+	"what it launches from then on is lost. Journals that are known to be in use are left alone all the same.\n",
 };

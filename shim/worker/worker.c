@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
@@ -33,6 +34,7 @@ static struct {
 	enum kc__request request, answered;
 	int running;
 	bool begun;
+	bool holds; /* the thread is the journal's holder, or cannot be */
 	/* Of the thread. */
 	struct kc__join *join;
 	_Atomic bool joining;  /* a child forked at this moment finds it half changed */
@@ -349,6 +351,16 @@ static int store_end(void)
 	return error;
 }
 
+/* What the worker thread alone uses. */
+static void release(void)
+{
+	kc__join_free(worker.join);
+	if (worker.ready)
+		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
+	worker.join = NULL;
+	worker.ready = NULL;
+}
+
 /* What is not in the database afterwards stays in the journal, for recovery. Storing
  * twice gives threads that were making a record when the journal was sealed the time
  * to finish it. */
@@ -373,6 +385,8 @@ static void end(void)
 		say_lost(error);
 	kc_store_close(take_store());
 	kc__close_journal(!error, before);
+	atomic_store(&worker.joining, true);
+	release();
 }
 
 static void answer(enum kc__request request)
@@ -409,16 +423,6 @@ void kc__worker_wake(void)
 	pthread_cond_signal(&worker.wake);
 }
 
-/* What the worker thread alone uses. */
-static void release(void)
-{
-	kc__join_free(worker.join);
-	if (worker.ready)
-		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
-	worker.join = NULL;
-	worker.ready = NULL;
-}
-
 /* Says what launching threads have met but have no time to say. */
 static void say_state(void)
 {
@@ -426,6 +430,28 @@ static void say_state(void)
 	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
 		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 	kc__tables_say_full();
+}
+
+static void hold_journal(void)
+{
+	kc_journal_hold(kc__shim.journal);
+	pthread_mutex_lock(&worker.lock);
+	worker.holds = true;
+	pthread_cond_signal(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+}
+
+/* Locks are held here: the thread must not be cancelled while it waits. */
+static void wait_for_holder(void)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	pthread_mutex_lock(&worker.lock);
+	while (!worker.holds)
+		pthread_cond_wait(&worker.done, &worker.lock);
+	pthread_mutex_unlock(&worker.lock);
+	pthread_setcancelstate(before, NULL);
 }
 
 static void wait_for_begin(void)
@@ -436,6 +462,13 @@ static void wait_for_begin(void)
 	pthread_mutex_unlock(&worker.lock);
 }
 
+/* As the journal's holder: the process may live on, and what it still launches is counted in the journal. */
+static _Noreturn void stay(void)
+{
+	for (;;)
+		pause();
+}
+
 static void *run(void *unused)
 {
 	uint64_t claimed = 0, seen = 0;
@@ -443,6 +476,7 @@ static void *run(void *unused)
 
 	(void)unused;
 	kc__thread.depth = 1; /* driver calls from here are ours */
+	hold_journal();
 	wait_for_begin();
 	worker.started_ns = worker.stored_ns = worker.ledger_ns = kc__now_ns();
 	do {
@@ -459,9 +493,7 @@ static void *run(void *unused)
 		if (request)
 			answer(request);
 	} while (request != KC__END);
-	atomic_store(&worker.joining, true);
-	release();
-	return NULL;
+	stay();
 }
 
 int kc__worker_start(void)
@@ -490,6 +522,8 @@ int kc__worker_start(void)
 	}
 	worker.running = 1;
 	pthread_setname_np(worker.thread, "kerncast");
+	pthread_detach(worker.thread); /* it ends with the process */
+	wait_for_holder();
 	return 0;
 }
 
@@ -526,10 +560,8 @@ enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_n
 	*left_ns = done ? deadline_ns - kc__now_ns() : 0;
 	if (*left_ns < 0)
 		*left_ns = 0;
-	if (done && request == KC__END) {
-		pthread_join(worker.thread, NULL);
+	if (done && request == KC__END)
 		worker.running = 0;
-	}
 	return done                            ? KC_MESSAGE_NONE
 	       : atomic_load(&worker.in_cupti) ? KC_MESSAGE_FLUSH_TIMEOUT
 					       : KC_MESSAGE_EXIT_TIMEOUT;
@@ -539,7 +571,7 @@ void kc__worker_forget(void)
 {
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
-	worker.begun = false;
+	worker.begun = worker.holds = false;
 	worker.request = worker.answered = KC__NOTHING;
 	if (!atomic_exchange(&worker.joining, false))
 		release();

@@ -24,6 +24,13 @@ static uint32_t own_pid(void)
 	return (uint32_t)getpid();
 }
 
+static enum kc_process_seen look(uint32_t pid, uint64_t start, uint64_t pid_namespace)
+{
+	struct kc_process_identity who = {pid, start, pid_namespace, kc_time_namespace()};
+
+	return kc_process_look(&who);
+}
+
 static void we_live(void **state)
 {
 	char boot_id[KC_BOOT_ID_BYTES];
@@ -31,23 +38,35 @@ static void we_live(void **state)
 
 	(void)state;
 	assert_true(start > 0);
+	assert_int_equal(kc_process_own_start(), start);
+	assert_int_equal(kc_process_own_number(), own_pid());
 	assert_int_equal(kc_boot_id(boot_id, sizeof(boot_id)), 0);
 	assert_int_equal(strlen(boot_id), 36); /* a UUID, RFC 9562 */
-	assert_true(kc_process_alive(own_pid(), start, boot_id, kc_pid_namespace()));
-	assert_true(kc_process_alive(own_pid(), start, NULL, 0));
-	assert_true(kc_process_alive(own_pid(), start, "", 0));
+	assert_int_equal(kc_boot_id_is_kernels(), 1);
+	assert_int_equal(look(own_pid(), start, kc_pid_namespace()), KC_PROCESS_THERE);
 }
 
-static void a_reused_pid_or_a_reboot_is_not_us(void **state)
+static void a_reused_pid_is_not_us(void **state)
 {
 	uint64_t start = kc_process_start(own_pid());
 
 	(void)state;
-	assert_false(kc_process_alive(own_pid(), start + 1, NULL, 0));
-	assert_false(kc_process_alive(own_pid(), 0, NULL, 0));
-	assert_false(kc_process_alive(own_pid(), start, "00000000-0000-0000-0000-000000000000", 0));
-	assert_false(kc_process_alive(UINT32_MAX, start, NULL, 0));
+	assert_int_equal(look(own_pid(), start + 1, kc_pid_namespace()), KC_PROCESS_GONE);
+	assert_int_equal(look(UINT32_MAX, start, kc_pid_namespace()), KC_PROCESS_GONE);
+	assert_int_equal(look(0, start, kc_pid_namespace()), KC_PROCESS_GONE);
 	assert_int_equal(kc_process_start(UINT32_MAX), 0);
+}
+
+static void what_was_not_recorded_is_not_known(void **state)
+{
+	struct kc_process_identity who = {own_pid(), kc_process_own_start(), kc_pid_namespace(), kc_time_namespace()};
+
+	(void)state;
+	assert_int_equal(look(own_pid(), 0, 0), KC_PROCESS_UNSEEN);
+	assert_int_equal(look(own_pid(), 0, kc_pid_namespace()), KC_PROCESS_UNSEEN);
+	who.time_namespace++; /* starts of another clock */
+	who.start++;
+	assert_int_equal(kc_process_look(&who), KC_PROCESS_UNSEEN);
 }
 
 static void a_name_with_brackets_is_no_trap(void **state)
@@ -119,12 +138,14 @@ static int alive_in_a_container(void)
 	if (start == 0 || stat(path, &st))
 		return 1;
 	/* There it has pid 1, whose start time here is another. */
-	if (!kc_process_alive(1, start, NULL, st.st_ino))
+	if (look(1, start, st.st_ino) != KC_PROCESS_THERE)
 		return 2;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	/* Only the initial namespace sees that it is gone; others cannot tell. */
-	return kc_process_alive(1, start, NULL, st.st_ino) == (kc_pid_namespace() != 0xEFFFFFFC) ? 0 : 3;
+	return look(1, start, st.st_ino) == (kc_pid_namespace() == 0xEFFFFFFC ? KC_PROCESS_GONE : KC_PROCESS_UNSEEN)
+		   ? 0
+		   : 3;
 }
 
 static void a_container_is_seen_from_outside(void **state)
@@ -147,7 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(we_live),
-	    cmocka_unit_test(a_reused_pid_or_a_reboot_is_not_us),
+	    cmocka_unit_test(a_reused_pid_is_not_us),
+	    cmocka_unit_test(what_was_not_recorded_is_not_known),
 	    cmocka_unit_test(a_name_with_brackets_is_no_trap),
 	    cmocka_unit_test(one_that_awaits_wait_is_gone),
 	    cmocka_unit_test(a_container_is_seen_from_outside),

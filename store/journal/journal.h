@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 6u
+#define KC_JOURNAL_VERSION 7u
 #define KC_SLOT_BYTES 232u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
@@ -403,7 +403,7 @@ struct kc_journal_header {
 	uint32_t version;
 	uint32_t header_bytes, slot_bytes, segment_slots;
 	uint32_t pid, ppid;
-	uint64_t pid_start;          /* field 22 of /proc/PID/stat: tells a reused pid apart */
+	uint64_t pid_start;          /* field 22 of /proc/PID/stat: tells a reused pid apart; 0: not known */
 	int64_t realtime_ns;         /* CLOCK_REALTIME at the moment when ... */
 	int64_t monotonic_ns;        /* ... CLOCK_MONOTONIC was this */
 	_Atomic int64_t process_row; /* rowid in `process`; 0: it has none yet */
@@ -419,8 +419,12 @@ struct kc_journal_header {
 	char database[1024];
 	char command_line[4096]; /* arguments separated by NUL, cut if longer */
 	uint32_t command_line_bytes;
-	uint64_t pid_namespace; /* inode; filled by kc_journal_create() */
-	char source[1024];      /* the trace file it was imported from; empty: recorded live */
+	char source[1024]; /* the trace file it was imported from; empty: recorded live */
+	/* Filled by kc_journal_create(): */
+	uint64_t pid_namespace, time_namespace; /* inodes; 0: not known */
+	uint64_t inode;                         /* of the file: tells a copy */
+	uint32_t boot_is_kernels;               /* kc_boot_id_is_kernels() */
+	_Atomic uint32_t holder;                /* KC_HOLDER_ENDED, or who records: enum kc_life */
 };
 _Static_assert(sizeof(struct kc_journal_header) <= KC_HEADER_BYTES, "header size");
 
@@ -502,13 +506,45 @@ int kc_journal_restore(struct kc_journal *j);
 /* For recording that did not begin: deletes the file, whatever it holds. */
 void kc_journal_discard(struct kc_journal *j);
 
+/*
+ * Whether the process that made a journal still records into it. The holder in the header is a robust futex: the id of
+ * the process's permanent thread of ours while it lives; when it ends, by SIGKILL, exec() or else, the kernel puts
+ * KC_HOLDER_ENDED there. 0: no such thread yet, or the kernel refuses robust futexes. It needs no descriptor and no
+ * /proc, and children do not inherit it. Beside it there is the process as /proc shows it (kc_process_look()), and the
+ * boot: the same if the ids are equal, another if both ids are the kernel's. Where they do not tell, the process must
+ * be taken to live.
+ *
+ *   boot             holder  process  life
+ *   another          any     any      ended; where other machines use the file system, too: not known
+ *   same, not known  any     gone     ended; where others do, and the boot is not known: as if unseen
+ *                    ended   there    ending: it has called exec(), or other threads of it are just ending
+ *                    ended   unseen   ending
+ *                    else    there    runs
+ *   same             held    unseen   runs
+ *   not known        held    unseen   not known: after a power cut, held for ever
+ *   same, not known  0       unseen   not known
+ *
+ * In a copy of the file (another inode) nobody changes the holder: held counts as 0 there.
+ */
+enum kc_life {
+	KC_LIFE_NOT_KNOWN = 0,
+	KC_LIFE_RUNS,
+	KC_LIFE_ENDING, /* nothing is recorded any more, except for a moment by threads that are being killed */
+	KC_LIFE_ENDED,
+};
+#define KC_HOLDER_ENDED 0x40000000u /* FUTEX_OWNER_DIED */
+
+/* For the thread that lives as long as the process records, once, before anything is recorded: it becomes the holder.
+ * From then on its robust mutexes, if it had any, would not be released at its end. 0 or -errno: there is no holder. */
+int kc_journal_hold(struct kc_journal *j);
+
 /* A journal file of another process, read only. */
 struct kc_journal_file;
 /* 0; -EINVAL: not a journal, or one of another version; -EPERM: it belongs to another user; or another -errno. */
 int kc_journal_open(const char *path, struct kc_journal_file **out);
 const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_file *f);
-/* 1 while the process that writes it lives: pid, start time and boot id agree. */
-int kc_journal_file_alive(const struct kc_journal_file *f);
+/* As its header was when it was opened. */
+enum kc_life kc_journal_file_life(const struct kc_journal_file *f);
 /* Calls fn for every slot at CALLED or later, in the order of their indexes, until
  * it returns something other than 0. The parts of an entry come one by one. */
 int kc_journal_file_each(struct kc_journal_file *f, int (*fn)(const struct kc_slot *slot, void *arg), void *arg);

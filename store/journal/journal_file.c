@@ -1,5 +1,4 @@
-#include "journal.h"
-#include "store/common/process.h"
+#include "liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +20,7 @@ struct place { /* where a segment is in the file */
 struct kc_journal_file {
 	int fd;
 	uint32_t positions;
+	bool is_copy;
 	off_t bytes;
 	struct kc_journal_header header;
 };
@@ -85,7 +85,10 @@ static int check_file(struct kc_journal_file *f)
 	n = read_at(f->fd, &f->header, sizeof(f->header), 0);
 	if (n < 0)
 		return (int)n;
-	return n < (ssize_t)sizeof(f->header) ? -EINVAL : check_header(&f->header);
+	if (n < (ssize_t)sizeof(f->header))
+		return -EINVAL;
+	f->is_copy = f->header.inode != (uint64_t)st.st_ino;
+	return check_header(&f->header);
 }
 
 int kc_journal_open(const char *path, struct kc_journal_file **out)
@@ -124,11 +127,37 @@ const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_f
 	return &f->header;
 }
 
-int kc_journal_file_alive(const struct kc_journal_file *f)
+static enum kc_boot boot_of(const struct kc_journal_header *h)
+{
+	char here[KC_BOOT_ID_BYTES];
+
+	if (!h->boot_id[0] || kc_boot_id(here, sizeof(here)) || !here[0])
+		return KC_BOOT_NOT_KNOWN;
+	if (strcmp(h->boot_id, here) == 0)
+		return KC_BOOT_SAME;
+	return h->boot_is_kernels && kc_boot_id_is_kernels() ? KC_BOOT_OTHER : KC_BOOT_NOT_KNOWN;
+}
+
+static uint32_t holder_of(const struct kc_journal_file *f)
+{
+	uint32_t holder = atomic_load(&((struct kc_journal_file *)f)->header.holder);
+
+	return f->is_copy ? holder & KC_HOLDER_ENDED : holder;
+}
+
+enum kc_life kc_journal_file_life(const struct kc_journal_file *f)
 {
 	const struct kc_journal_header *h = &f->header;
+	struct kc_process_identity who = {h->pid, h->pid_start, h->pid_namespace, h->time_namespace};
+	struct kc_witnesses witnesses = {
+	    .holder = holder_of(f),
+	    .boot = boot_of(h),
+	    .shared = kc_is_shared(f->fd),
+	};
 
-	return kc_process_alive(h->pid, h->pid_start, h->boot_id, h->pid_namespace);
+	if (witnesses.boot != KC_BOOT_OTHER)
+		witnesses.process = kc_process_look(&who);
+	return kc_life_of(&witnesses);
 }
 
 int kc_journal_file_lock(struct kc_journal_file *f)

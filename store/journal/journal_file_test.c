@@ -113,13 +113,13 @@ static void kill_at(useconds_t delay_us, int recycle)
 		usleep(100);
 	usleep(delay_us);
 	assert_int_equal(kc_journal_open(path, &file), 0);
-	assert_int_equal(kc_journal_file_alive(file), 1);
+	assert_int_equal(kc_journal_file_life(file), KC_LIFE_RUNS);
 	kc_journal_file_close(file);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(kc_journal_open(path, &file), 0);
-	assert_int_equal(kc_journal_file_alive(file), 0);
+	assert_int_equal(kc_journal_file_life(file), KC_LIFE_ENDED);
 	assert_int_equal(kc_journal_file_each(file, check_slot, &check), 0);
 	kc_journal_file_close(file);
 	assert_int_equal(check.bad, 0);
@@ -324,7 +324,7 @@ static void damaged_bytes_do_no_harm(void **state)
 			damaged[40 + (size_t)random() % 8000] = (uint8_t)random();
 		put_file(damaged, cut);
 		assert_int_equal(kc_journal_open(path, &file), 0);
-		kc_journal_file_alive(file);
+		kc_journal_file_life(file);
 		assert_int_equal(kc_journal_file_each(file, take_any_slot, &order), 0);
 		assert_true(order.count <= size / KC_SLOT_BYTES);
 		kc_journal_file_close(file);

@@ -13,6 +13,7 @@
 
 #include "journal.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -78,6 +79,9 @@ struct kc_journal {
 	uint64_t rate_tail; /* tail at rate_ns */
 	int64_t rate_ns;
 	double slots_per_ns;
+	struct robust_list_head list_head; /* of the thread that holds the header's word */
+	struct robust_list list_entry;
+	uint32_t holder;      /* that thread; 0: there is none */
 	size_t mapping_bytes; /* of this struct with its tables */
 	dev_t device;
 	ino_t inode;
@@ -112,5 +116,9 @@ void kc__segment_populate(struct kc_journal *j, uint64_t segment);
 int kc__segment_drop(struct kc_journal *j, uint64_t segment);
 /* Opens the file: none is kept open, as the application may close any descriptor. */
 int kc__journal_reopen(const struct kc_journal *j);
+
+/* journal_holder.c */
+/* After the header has moved: the thread that holds the word holds the new one. */
+void kc__journal_hold_on(struct kc_journal *j);
 
 #endif

@@ -126,8 +126,9 @@ static int map_header(struct kc_journal *j)
 	return j->header ? 0 : -ENOMEM;
 }
 
-static void fill_header(struct kc_journal_header *h, const struct kc_journal_header *template)
+static void fill_header(const struct kc_journal *j, const struct kc_journal_header *template)
 {
+	struct kc_journal_header *h = j->header;
 	uint64_t magic;
 
 	memcpy(&magic, KC_JOURNAL_MAGIC, sizeof(magic));
@@ -136,7 +137,11 @@ static void fill_header(struct kc_journal_header *h, const struct kc_journal_hea
 	h->header_bytes = KC_HEADER_BYTES;
 	h->slot_bytes = KC_SLOT_BYTES;
 	h->segment_slots = KC_SEGMENT_SLOTS;
+	h->inode = j->inode;
+	h->boot_is_kernels = (uint32_t)kc_boot_id_is_kernels();
 	h->pid_namespace = kc_pid_namespace();
+	h->time_namespace = kc_time_namespace();
+	atomic_store(&h->holder, 0);
 	/* Written last: a header with the magic is complete. */
 	__atomic_store_n((uint64_t *)h->magic, magic, __ATOMIC_RELEASE);
 }
@@ -160,7 +165,7 @@ int kc_journal_create(const char *path, const struct kc_journal_header *template
 		munmap(j, j->mapping_bytes);
 		return rc;
 	}
-	fill_header(j->header, template);
+	fill_header(j, template);
 	kc_journal_prepare(j);
 	*out = j;
 	return 0;
@@ -212,11 +217,13 @@ int kc_journal_restore(struct kc_journal *j)
 	struct kc_journal_header *before = j->header;
 	int rc = map_header(j);
 
-	if (rc)
+	if (rc) {
 		j->header = before;
-	else
-		fill_header(j->header, before);
-	return rc;
+		return rc;
+	}
+	fill_header(j, before);
+	kc__journal_hold_on(j);
+	return 0;
 }
 
 void kc_journal_discard(struct kc_journal *j)

@@ -209,14 +209,15 @@ static void check_file(struct kc_diagnosis *d, const char *path, const char *fol
 static void check_journals(struct kc_diagnosis *d, const char *path)
 {
 	struct kc_journals journals;
-	size_t dead = 0, alive = 0, unreadable = 0;
+	size_t dead = 0, alive = 0, not_known = 0, unreadable = 0;
 
 	if (kc_journals_find(path, 0, &journals) < 0)
 		return;
 	for (size_t i = 0; i < journals.count; i++) {
 		unreadable += journals.at[i].unreadable;
-		alive += journals.at[i].alive;
-		dead += !journals.at[i].alive && !journals.at[i].unreadable;
+		alive += !journals.at[i].unreadable && journals.at[i].life == KC_LIFE_RUNS;
+		not_known += !journals.at[i].unreadable && journals.at[i].life == KC_LIFE_NOT_KNOWN;
+		dead += !journals.at[i].unreadable && journals.at[i].life >= KC_LIFE_ENDING;
 	}
 	kc_journals_free(&journals);
 	if (unreadable)
@@ -225,7 +226,10 @@ static void check_journals(struct kc_diagnosis *d, const char *path)
 	if (dead)
 		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover",
 			     "%zu left by processes that have ended", dead);
-	if (!dead && !unreadable)
+	if (not_known)
+		kc_check_add(d, KC_LEVEL_WARNING, "journals", "kerncast recover says what can be done",
+			     "%zu of processes of which it is not known whether they still run", not_known);
+	if (!dead && !unreadable && !not_known)
 		kc_check_add(d, KC_LEVEL_OK, "journals", "", "none left behind%s", alive ? ", some in use" : "");
 }
 

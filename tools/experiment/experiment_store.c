@@ -82,7 +82,7 @@ int kc_experiment_store(const struct kc_laboratory *lab, const char *name, struc
 	kc_experiment_path(lab, name, "db", path, sizeof(path));
 	for (int i = 0; i < DYING_WAITS && (i == 0 || recovered.alive); i++) {
 		usleep(i ? DYING_WAIT_US : 0);
-		kc_recover(path, &recovered, why, why_size);
+		kc_recover(path, false, &recovered, why, why_size);
 	}
 	rc = kc_store_open(path, KC_STORE_WRITE, store, why, why_size);
 	if (rc < 0)

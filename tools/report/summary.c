@@ -129,7 +129,7 @@ static size_t journals_left(const struct kc_summary *about)
 	if (kc_journals_find(about->database, 0, &journals) < 0)
 		return 0;
 	for (size_t i = 0; i < journals.count; i++)
-		left += !journals.at[i].alive && strcmp(journals.at[i].run, about->token) == 0;
+		left += journals.at[i].life != KC_LIFE_RUNS && strcmp(journals.at[i].run, about->token) == 0;
 	kc_journals_free(&journals);
 	return left;
 }
@@ -161,7 +161,7 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 
 	if (access(about->database, F_OK) < 0 && journals_left(about) == 0)
 		return; /* most programs use no CUDA: nothing to say */
-	kc_recover(about->database, &recovered, why, sizeof(why));
+	kc_recover(about->database, false, &recovered, why, sizeof(why));
 	left = journals_left(about);
 	rc = kc_store_open(about->database, KC_STORE_READ, &store, *why ? NULL : why, *why ? 0 : sizeof(why));
 	if (rc == 0)

@@ -64,10 +64,14 @@ static void import_journals(const char *path)
 {
 	struct kc_recovered recovered = {0};
 	char why[WHY_BYTES] = "";
-	int rc = kc_recover(path, &recovered, why, sizeof(why));
+	int rc = kc_recover(path, false, &recovered, why, sizeof(why));
 
 	if (recovered.processes)
 		say_imported(&recovered);
+	if (recovered.not_known)
+		kc_error("%u %s beside %s not imported: it is not known whether the process still runs; "
+			 "kerncast recover says more",
+			 recovered.not_known, journals(recovered.not_known), path);
 	if (recovered.unreadable)
 		kc_error("%u %s beside %s not imported: %s", recovered.unreadable, journals(recovered.unreadable), path,
 			 why);

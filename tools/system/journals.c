@@ -1,7 +1,5 @@
 #include "journals.h"
 
-#include "store/journal/journal.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
@@ -58,7 +56,7 @@ static void look_into(struct kc_journal_found *found, int count_launches)
 	snprintf(found->run, sizeof(found->run), "%.*s", (int)sizeof(found->run) - 1,
 		 kc_journal_file_header(file)->run_token);
 	copy_command(kc_journal_file_header(file), found);
-	found->alive = kc_journal_file_alive(file);
+	found->life = kc_journal_file_life(file);
 	if (count_launches)
 		kc_journal_file_each(file, count_launch, found);
 	kc_journal_file_close(file);

@@ -2,6 +2,8 @@
 #ifndef KC_JOURNALS_H
 #define KC_JOURNALS_H
 
+#include "store/journal/journal.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +12,7 @@ struct kc_journal_found {
 	uint32_t pid;
 	char command[128]; /* command line of its process, arguments separated by blanks */
 	char run[64];      /* the token of its run */
-	int alive;         /* its process is running */
+	enum kc_life life;
 	int unreadable;    /* not a journal, cut off, or... */
 	int foreign;       /* ...of another user: not opened */
 	uint64_t launches; /* launches in it that are not in the database yet */

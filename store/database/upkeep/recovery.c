@@ -15,9 +15,21 @@
 #define SLOTS_PER_TRANSACTION 50000u
 /* A journal older than this that has no header will not get one any more. */
 #define UNBORN_AGE_S 60
+/* Threads of a process that is killed end one after the other: each as soon as its processor is told, which a host that
+ * has suspended a virtual processor delays. Not waited for where all are known to have ended. */
+#define ENDING_US 100000
+
+/* A file named as a journal of the database. */
+struct found {
+	char *path;
+	uint32_t pid;
+	uint64_t pid_start;
+	bool was_ending; /* ENDING_US ago */
+};
 
 struct recovery {
 	const char *database;
+	bool force;
 	struct kc_store *store; /* opened at the first journal that needs it */
 	struct kc_recovered *out;
 	char *why;
@@ -215,36 +227,83 @@ static int was_never_born(const char *path)
 	return 1;
 }
 
-static void look_at_unreadable(struct recovery *r, const char *path, uint32_t pid, uint64_t pid_start, int rc)
+static void look_at_unreadable(struct recovery *r, const struct found *f, int rc)
 {
+	struct kc_process_identity who = {f->pid, f->pid_start, kc_pid_namespace(), kc_time_namespace()};
+	enum kc_process_seen seen;
+
 	if (rc == -ENOENT)
 		return;
-	if (kc_process_alive(pid, pid_start, NULL, 0))
+	seen = kc_process_look(&who);
+	if (seen == KC_PROCESS_THERE)
 		r->out->alive++;
-	else if (rc == -EPERM || !was_never_born(path) || unlink(path))
-		name_unreadable(r, path, rc);
+	else if (rc == -EPERM || (seen == KC_PROCESS_UNSEEN && !r->force) || !was_never_born(f->path) ||
+		 unlink(f->path))
+		name_unreadable(r, f->path, rc);
 }
 
-static int look_at(struct recovery *r, const char *path, uint32_t pid, uint64_t pid_start)
+/* Whether a journal is to be imported; counts it if it is not. */
+static bool may_import(struct recovery *r, const struct found *f, const struct kc_journal_file *file)
+{
+	switch (kc_journal_file_life(file)) {
+	case KC_LIFE_ENDED:
+		return true;
+	case KC_LIFE_ENDING:
+		r->out->alive += !f->was_ending; /* by the next command */
+		return f->was_ending;
+	case KC_LIFE_NOT_KNOWN:
+		r->out->not_known += !r->force;
+		return r->force;
+	case KC_LIFE_RUNS:
+		break;
+	}
+	r->out->alive++;
+	return false;
+}
+
+static int look_at(struct recovery *r, const struct found *f)
 {
 	struct kc_journal_file *file;
-	int rc = kc_journal_open(path, &file);
+	int rc = kc_journal_open(f->path, &file);
 
 	if (rc) {
-		look_at_unreadable(r, path, pid, pid_start, rc);
+		look_at_unreadable(r, f, rc);
 		return 0;
 	}
-	if (kc_journal_file_alive(file))
-		r->out->alive++;
-	else if (kc_journal_file_lock(file))
-		r->out->busy++;
-	else if (kc_journal_file_is(file, path))
-		rc = import(r, path, file);
+	if (may_import(r, f, file)) {
+		if (kc_journal_file_lock(file))
+			r->out->busy++;
+		else if (kc_journal_file_is(file, f->path))
+			rc = import(r, f->path, file);
+	}
 	kc_journal_file_close(file);
 	return rc;
 }
 
-/* "<base>.<pid>-<pid_start>.kcj"; one that was left by a process that called exec has
+static bool is_ending(const char *path)
+{
+	struct kc_journal_file *file;
+	bool ending;
+
+	if (kc_journal_open(path, &file))
+		return false;
+	ending = (atomic_load(&kc_journal_file_header(file)->holder) & KC_HOLDER_ENDED) &&
+		 kc_journal_file_life(file) == KC_LIFE_ENDING;
+	kc_journal_file_close(file);
+	return ending;
+}
+
+static void wait_for_ending(struct found *found, int count)
+{
+	int ending = 0;
+
+	for (int i = 0; i < count; i++)
+		ending += found[i].was_ending = is_ending(found[i].path);
+	if (ending)
+		usleep(ENDING_US);
+}
+
+/* "<base>.<pid>-<pid_start>.kcj"; one of a process whose pid and start another journal has has
  * one more number before the suffix. */
 static int is_journal_name(const char *name, const char *base, uint32_t *pid, uint64_t *pid_start)
 {
@@ -265,36 +324,49 @@ static int is_journal_name(const char *name, const char *base, uint32_t *pid, ui
 	return 1;
 }
 
-int kc_recover(const char *database, struct kc_recovered *out, char *why, size_t why_size)
+/* How many journals of the database there are in a folder, or -errno. */
+static int find(const char *folder, const char *base, struct found **out)
+{
+	struct dirent **names = NULL;
+	int count = scandir(folder, &names, NULL, alphasort), found = 0;
+	struct found *f = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(*f));
+
+	if (count < 0)
+		return -errno;
+	for (int i = 0; i < count; i++) {
+		if (f && is_journal_name(names[i]->d_name, base, &f[found].pid, &f[found].pid_start) &&
+		    asprintf(&f[found].path, "%s%s", folder, names[i]->d_name) >= 0)
+			found++;
+		free(names[i]);
+	}
+	free(names);
+	*out = f;
+	return f ? found : -ENOMEM;
+}
+
+int kc_recover(const char *database, bool force, struct kc_recovered *out, char *why, size_t why_size)
 {
 	const char *slash = strrchr(database, '/'), *base = slash ? slash + 1 : database;
-	int directory_length = slash ? (int)(slash - database) + 1 : 2;
-	struct recovery r = {database, NULL, out, why, why_size};
-	struct dirent **names = NULL;
-	char path[4096];
+	struct recovery r = {database, force, NULL, out, why, why_size};
+	struct found *found = NULL;
+	char folder[4096];
 	int count, rc = 0;
 
 	memset(out, 0, sizeof(*out));
 	why[0] = 0;
-	snprintf(path, sizeof(path), "%.*s", directory_length, slash ? database : "./");
-	count = scandir(path, &names, NULL, alphasort);
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - database) + 1 : 2, slash ? database : "./");
+	count = find(folder, base, &found);
 	if (count < 0) {
-		rc = -errno;
-		snprintf(why, why_size, "%s: %s", path, strerror(-rc));
-		return rc;
+		snprintf(why, why_size, "%s: %s", folder, strerror(-count));
+		return count;
 	}
+	wait_for_ending(found, count);
 	for (int i = 0; i < count; i++) {
-		uint32_t pid;
-		uint64_t pid_start;
-
-		if (rc == 0 && is_journal_name(names[i]->d_name, base, &pid, &pid_start)) {
-			snprintf(path, sizeof(path), "%.*s%s", directory_length, slash ? database : "./",
-				 names[i]->d_name);
-			rc = look_at(&r, path, pid, pid_start);
-		}
-		free(names[i]);
+		if (rc == 0)
+			rc = look_at(&r, found + i);
+		free(found[i].path);
 	}
-	free(names);
+	free(found);
 	if (r.store)
 		kc_store_close(r.store);
 	return rc;

@@ -96,7 +96,7 @@ static struct kc_recovered recover(void)
 	struct kc_recovered out;
 	char why[512];
 
-	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_int_equal(kc_recover(database, false, &out, why, sizeof(why)), 0);
 	assert_string_equal(why, "");
 	return out;
 }
@@ -283,7 +283,7 @@ static void what_cannot_be_read_is_named_and_kept(void **state)
 	j = dead_journal(7);
 	add_launches(j, 3, KC_SLOT_RETURNED);
 	finish(j, 0);
-	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_int_equal(kc_recover(database, false, &out, why, sizeof(why)), 0);
 	assert_int_equal(out.unreadable, 1);
 	assert_int_equal(out.processes, 1);
 	assert_non_null(strstr(why, "k.db.1999999999-5.kcj: not a journal"));
@@ -297,6 +297,51 @@ static void what_cannot_be_read_is_named_and_kept(void **state)
 }
 
 /* In a folder that others may write to, anybody can put a journal beside the database. */
+static void what_is_not_known_is_imported_by_force_alone(void **state)
+{
+	struct kc_journal *j = dead_journal(3), *living;
+	struct kc_recovered out;
+	char why[512], unknown[96];
+
+	(void)state;
+	kc_journal_header(j)->pid_namespace = kc_journal_header(j)->pid_start = 0;
+	add_launches(j, 10, KC_SLOT_RETURNED);
+	finish(j, 0);
+	memcpy(unknown, path, sizeof(unknown));
+	kc_journal_path(database, (uint32_t)getpid(), kc_process_own_start(), path, sizeof(path));
+	living = create(10 * MIB);
+	add_launches(living, 10, KC_SLOT_RETURNED);
+	out = recover();
+	assert_int_equal(out.not_known, 1);
+	assert_int_equal(out.alive, 1);
+	assert_int_equal(out.processes, 0);
+	assert_int_equal(access(unknown, F_OK), 0);
+	assert_int_equal(kc_recover(database, true, &out, why, sizeof(why)), 0);
+	assert_int_equal(out.not_known, 0);
+	assert_int_equal(out.alive, 1);
+	assert_int_equal(out.processes, 1);
+	assert_int_equal(out.launches, 10);
+	assert_int_equal(access(unknown, F_OK), -1);
+	assert_int_equal(access(path, F_OK), 0);
+	finish(living, 0);
+}
+
+static void one_whose_holder_has_ended_is_imported(void **state)
+{
+	struct kc_journal *j = dead_journal(3);
+	struct kc_recovered out;
+
+	(void)state;
+	kc_journal_header(j)->pid_namespace = kc_journal_header(j)->pid_start = 0;
+	atomic_store(&kc_journal_header(j)->holder, KC_HOLDER_ENDED);
+	add_launches(j, 10, KC_SLOT_RETURNED);
+	finish(j, 0);
+	out = recover();
+	assert_int_equal(out.processes, 1);
+	assert_int_equal(out.killed, 1);
+	assert_int_equal(out.launches, 10);
+}
+
 static void a_journal_of_another_user_is_named_and_left_alone(void **state)
 {
 	struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
@@ -316,7 +361,7 @@ static void a_journal_of_another_user_is_named_and_left_alone(void **state)
 	add_launches(j, 3, KC_SLOT_RETURNED);
 	finish(j, 0);
 	assert_int_equal(chown(path, somebody, (gid_t)-1), 0);
-	assert_int_equal(kc_recover(database, &out, why, sizeof(why)), 0);
+	assert_int_equal(kc_recover(database, false, &out, why, sizeof(why)), 0);
 	assert_int_equal(out.processes, 0);
 	assert_int_equal(out.unreadable, 2);
 	assert_non_null(strstr(why, path));
@@ -339,12 +384,12 @@ static void journals_stay_when_the_database_cannot_be_written(void **state)
 	add_launches(j, 3, KC_SLOT_RETURNED);
 	finish(j, 0);
 	assert_int_equal(mkdir(database, 0700), 0);
-	assert_true(kc_recover(database, &out, why, sizeof(why)) < 0);
+	assert_true(kc_recover(database, false, &out, why, sizeof(why)) < 0);
 	assert_true(why[0] != 0);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(rmdir(database), 0);
 	assert_int_equal(recover().launches, 3);
-	assert_int_equal(kc_recover("/nonexistent/k.db", &out, why, sizeof(why)), -ENOENT);
+	assert_int_equal(kc_recover("/nonexistent/k.db", false, &out, why, sizeof(why)), -ENOENT);
 }
 
 static void a_recoverer_killed_at_any_moment_does_no_harm(void **state)
@@ -423,6 +468,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_living_and_the_locked_are_left_alone, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(what_an_exec_moved_aside_is_found, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named_and_kept, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(what_is_not_known_is_imported_by_force_alone, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(one_whose_holder_has_ended_is_imported, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(a_journal_of_another_user_is_named_and_left_alone, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(journals_stay_when_the_database_cannot_be_written, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(what_was_known_is_recovered, begin_test, end_test),
