@@ -23,7 +23,7 @@
 #define STORE_NS 200000000ll   /* longest wait before a batch is written ... */
 #define STORE_SLOTS 512        /* ... or this many: nothing is learned while it is written ... */
 #define STORE_FIRST_SLOTS 8192 /* ... nor while the database is opened, which takes longer */
-#define LEDGER_NS 1000000000ll /* counters of a running process */
+#define LEDGER_NS 1000000000ll /* counters of a running process, and whether its journal is still there */
 #define RETRY_NS 1000000000ll  /* after the database could not be written */
 #define READY_MAX (1u << 17)
 
@@ -213,9 +213,10 @@ static void store_when_due(int64_t now_ns)
 	if (worker.ready_count >= (worker.store ? STORE_SLOTS : STORE_FIRST_SLOTS) || worker.overflowed ||
 	    (worker.ready_count && now_ns - worker.stored_ns > STORE_NS))
 		store_ready();
-	if (worker.store && now_ns - worker.ledger_ns > LEDGER_NS) {
+	if (now_ns - worker.ledger_ns > LEDGER_NS) {
 		worker.ledger_ns = now_ns;
-		if (kc_store_intact(worker.store))
+		kc_journal_look(kc__shim.journal);
+		if (worker.store && kc_store_intact(worker.store))
 			kc_store_process_end(worker.store, kc__shim.header, "");
 	}
 }
@@ -292,6 +293,8 @@ static uint64_t count_lost(void)
 		if (slot->kind != KC_KIND_LAUNCH)
 			continue;
 		kc__count(KC_COUNT_DROPPED);
+		if (slot->launch.measured_end_ns)
+			kc__count(KC_COUNT_CUPTI_LOST);
 		lost++;
 	}
 	return lost;

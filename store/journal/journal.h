@@ -393,6 +393,7 @@ enum kc_counter {
 	KC_COUNT_TRANSFERS_DROPPED, /* transfers that the journal had no room for */
 	KC_COUNT_AFTER_END,         /* launches while the process ended; they have no row */
 	KC_COUNT_LOADS_UNSEEN,      /* functions launched, of which no load that was seen brought the code */
+	KC_COUNT_CUPTI_LOST,        /* of the matched ones, those of launches that are in no file at the end */
 	KC_COUNT_STREAM_OVERLAPS,   /* kernels that ran beside another one of their own stream */
 	KC_COUNTERS,
 };
@@ -442,11 +443,13 @@ int kc_journal_create(const char *path, const struct kc_journal_header *template
 
 struct kc_journal_header *kc_journal_header(struct kc_journal *j);
 
-/* 1: at least one segment is not in the file; a crash would lose it. */
+/* 1: at least one segment is not in the file, or the file is no longer where it was made; a crash would lose it. */
 int kc_journal_in_memory(const struct kc_journal *j);
 /* Why the file could not grow: negative errno; -ENOENT, -ENOTDIR, -ESTALE: it is no longer where it was made; 0: it
  * could. */
 int kc_journal_in_memory_why(const struct kc_journal *j);
+/* Worker. Looks whether the file is where it was made. */
+void kc_journal_look(struct kc_journal *j);
 /* 1: the file was deleted, not only moved, so what it holds is lost when the process ends. Reads /proc. */
 int kc_journal_deleted(const struct kc_journal *j);
 

@@ -57,6 +57,7 @@ struct kc_journal {
 	_Atomic uint32_t full;            /* 1: no segment can be made until one is retired */
 	_Atomic uint32_t memory_segments; /* in use */
 	bool header_in_memory, no_file;
+	_Atomic bool gone;         /* the file is not where it was made */
 	_Atomic int in_memory_why; /* negative errno: why the file could not grow */
 	/* Guarded by the lock, which the worker takes, and a launching thread that found
 	 * no segment ready; it is held for no longer than making one segment takes. */

@@ -23,7 +23,20 @@ struct kc_journal_header *kc_journal_header(struct kc_journal *j)
 
 int kc_journal_in_memory(const struct kc_journal *j)
 {
-	return j->header_in_memory || atomic_load(&j->memory_segments) > 0;
+	return j->header_in_memory || atomic_load(&j->memory_segments) > 0 || atomic_load(&j->gone);
+}
+
+void kc_journal_look(struct kc_journal *j)
+{
+	struct stat st;
+	int rc = j->no_file || lstat(j->path, &st) == 0 ? 0 : -errno;
+
+	if (!j->no_file && rc == 0 && (st.st_dev != j->device || st.st_ino != j->inode))
+		rc = -ESTALE;
+	if (rc == -ENOENT || rc == -ENOTDIR || rc == -ESTALE) {
+		atomic_store(&j->in_memory_why, rc);
+		atomic_store(&j->gone, true);
+	}
 }
 
 int kc_journal_in_memory_why(const struct kc_journal *j)

@@ -94,6 +94,7 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_TRANSFERS_DROPPED] = "transfers_dropped",
 	    [KC_COUNT_AFTER_END] = "after_end",
 	    [KC_COUNT_LOADS_UNSEEN] = "loads_unseen",
+	    [KC_COUNT_CUPTI_LOST] = "cupti_lost",
 	    [KC_COUNT_STREAM_OVERLAPS] = "stream_overlaps",
 	};
 	return NAME_AT(names, counter);

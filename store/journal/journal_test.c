@@ -339,6 +339,23 @@ static void a_discarded_journal_leaves_no_file(void **state)
 	kc_journal_forget(j);
 }
 
+static void a_file_that_goes_is_noticed(void **state)
+{
+	struct kc_journal *j = create(bytes_of(4));
+	char moved[128];
+
+	(void)state;
+	kc_journal_look(j);
+	assert_false(kc_journal_in_memory(j));
+	snprintf(moved, sizeof(moved), "%s.moved", path);
+	assert_int_equal(rename(path, moved), 0);
+	kc_journal_look(j);
+	assert_true(kc_journal_in_memory(j));
+	assert_int_equal(kc_journal_in_memory_why(j), -ENOENT);
+	unlink(moved);
+	finish(j, 0);
+}
+
 static void a_count_made_after_the_file_went_is_in_another(void **state)
 {
 	struct kc_journal *j = create(bytes_of(4));
@@ -376,6 +393,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_file_stays_while_a_slot_is_not_stored, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_sealed_journal_has_every_slot_that_was_claimed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_discarded_journal_leaves_no_file, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_file_that_goes_is_noticed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_count_made_after_the_file_went_is_in_another, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,8 @@ struct kc_ledger {
 	uint64_t unmeasured[KC_UNMEASURED_COUNT]; /* predicted launches; [KC_MEASURED] is 0 */
 	uint64_t awaited;                         /* predicted, neither measured nor given up */
 	uint64_t cupti_records;
-	uint64_t unmatched;       /* records that belong to no launch, or are invalid */
+	uint64_t unmatched;    /* records that belong to no launch, or are invalid */
+	uint64_t records_lost; /* of unmatched: of launches that were dropped at the end, when they had been measured */
 	uint64_t records_awaited; /* joined to a launch whose row is not in the database yet */
 	uint64_t invalid;         /* of unmatched: start = 0 or end < start */
 	uint64_t records_dropped;

@@ -67,17 +67,21 @@ static void close_process(struct process_sums *sums)
 {
 	struct kc_ledger *total = sums->total, *one = &sums->one;
 	const uint64_t *c = sums->counters;
-	uint64_t joined = records_here(sums, KC_COUNT_CUPTI_MATCHED);
+	uint64_t gone = c[KC_COUNT_CUPTI_LOST], joined = records_here(sums, KC_COUNT_CUPTI_MATCHED);
 	uint64_t matched = joined > one->measured ? joined : one->measured;
 	uint64_t lost = c[KC_COUNT_CUPTI_UNMATCHED] > c[KC_COUNT_CUPTI_INVALID] ? c[KC_COUNT_CUPTI_UNMATCHED]
 										: c[KC_COUNT_CUPTI_INVALID];
 	uint64_t records = records_here(sums, KC_COUNT_CUPTI_RECORDS);
 
+	gone = gone < matched - one->measured ? gone : matched - one->measured;
+	matched -= gone;
+	lost += gone;
 	if (records < matched + lost)
 		records = matched + lost;
 	total->cupti_records += records;
 	total->records_awaited += matched - one->measured;
 	total->unmatched += records - matched;
+	total->records_lost += gone;
 	total->invalid += c[KC_COUNT_CUPTI_INVALID];
 	total->records_dropped += c[KC_COUNT_CUPTI_DROPPED];
 	total->dropped += c[KC_COUNT_DROPPED];

@@ -295,6 +295,36 @@ static void a_running_process_adds_up(void **state)
 	kc_report_free(r);
 }
 
+/* Of the three records above, two were of launches that could not be stored when the process ended. */
+static void records_of_dropped_launches_are_not_awaited(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_report *r;
+
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_RECORDS], 12);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_MATCHED], 9);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_UNMATCHED], 2);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_INVALID], 1);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_LOST], 2);
+	atomic_store(&f->header.counters[KC_COUNT_DROPPED], 2);
+	assert_int_equal(kc_store_process_end(f->store, &f->header, "exit"), 0);
+	r = report_of(f->store, 0);
+	assert_int_equal(r->ledger.cupti_records, 12);
+	assert_int_equal(r->ledger.records_lost, 2);
+	assert_int_equal(r->ledger.records_awaited, 1);
+	assert_int_equal(r->ledger.unmatched, 5);
+	assert_true(kc_ledger_adds_up(&r->ledger));
+	kc_report_free(r);
+	/* One that was counted as lost, and is stored after all. */
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_LOST], 4);
+	assert_int_equal(kc_store_process_end(f->store, &f->header, "exit"), 0);
+	r = report_of(f->store, 0);
+	assert_int_equal(r->ledger.records_lost, 3);
+	assert_int_equal(r->ledger.records_awaited, 0);
+	assert_true(kc_ledger_adds_up(&r->ledger));
+	kc_report_free(r);
+}
+
 static int64_t one(struct kc_store *s, const char *sql)
 {
 	sqlite3_stmt *row;
@@ -375,6 +405,7 @@ int main(void)
 	    TEST(rows_brought_in_twice_count_once),
 	    TEST(a_rollback_leaves_nothing),
 	    TEST(a_running_process_adds_up),
+	    TEST(records_of_dropped_launches_are_not_awaited),
 	    TEST(the_launch_view_gives_back_what_was_put_in),
 	    TEST(runs_are_found),
 	};

@@ -40,6 +40,7 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "records", l->cupti_records);
 	set_count(out, "unmatched", l->unmatched);
 	set_count(out, "invalid", l->invalid);
+	set_count(out, "records_lost", l->records_lost);
 	set_count(out, "records_awaited", l->records_awaited);
 	set_count(out, "records_dropped", l->records_dropped);
 	set_count(out, "dropped", l->dropped);

@@ -128,6 +128,9 @@ static void print_sums(const struct kc_ledger *l)
 	reasons[0] = '\0';
 	if (l->invalid)
 		snprintf(reasons, sizeof(reasons), "%s of them invalid", kc_format_count(l->invalid, count));
+	if (l->records_lost)
+		snprintf(reasons + strlen(reasons), sizeof(reasons) - strlen(reasons), "%s%s of dropped launches",
+			 l->invalid ? ", " : "", kc_format_count(l->records_lost, count));
 	print_sum("CUPTI records", l->cupti_records, "measured", l->measured, "unmatched", l->unmatched,
 		  l->records_awaited, reasons);
 	reasons[0] = '\0';
@@ -140,10 +143,10 @@ static void print_sums(const struct kc_ledger *l)
 			  l->transfers - l->transfers_measured, 0, reasons);
 }
 
-/* Invalid records are unmatched as well, but belong to a launch. */
+/* Invalid records and those of dropped launches are unmatched as well, but belong to a launch. */
 static void print_past(const struct kc_ledger *l)
 {
-	uint64_t past = l->unmatched > l->invalid ? l->unmatched - l->invalid : 0;
+	uint64_t known = l->invalid + l->records_lost, past = l->unmatched > known ? l->unmatched - known : 0;
 	char count[CELL];
 
 	if (past)
@@ -180,7 +183,9 @@ static void print_nothing(const struct kc_ledger *l, const char *database)
 {
 	char why[NOTHING_BYTES];
 
-	if (l->launches == 0)
+	if (l->launches == 0 && (l->dropped || l->elsewhere || l->after_end || l->records_awaited))
+		puts("\nNO LAUNCHES HERE: the ledger says what became of those that were made.");
+	else if (l->launches == 0)
 		puts("\nNO LAUNCHES: the driver was used, but no kernel was launched.");
 	else if (*kc_report_nothing(l, database, why, sizeof(why)))
 		printf("\n%s\n", why);

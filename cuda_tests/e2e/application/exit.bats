@@ -71,7 +71,11 @@ hold_database() {
 	rm "$SIMCUDA_LOG"
 	hold_database
 	keep shimmed env KERNCAST_FLUSH_MS=2000 LD_PRELOAD="$library" "$program" handlers
+	keep recover "$kerncast" recover
 	exec 7>&-
+	equal "$(<recover.status)" 1 "status of recover"
+	contains "$(<recover.err)" "kerncast.db is locked by another process"
+	contains "$(<recover.err)" "is kept, and the next kerncast command imports it"
 	wait
 	equal "$(<shimmed.status)" 5 "exit status"
 	contains "$(<shimmed.err)" "not everything was in the database when the program ended"

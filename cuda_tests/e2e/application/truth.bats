@@ -125,6 +125,37 @@ limited() { # KIB COMMAND...: with that limit on the size of files; its output, 
 	run "$kerncast" report
 	contains "$output" "dropped launches       2,000"
 	[[ $output != *"--journal-max"* ]]
+	contains "$output" "NO LAUNCHES HERE: the ledger says what became of those that were made"
+}
+
+@test "launches that were measured and are lost at the exit: their records are not awaited, nor another library's" {
+	export SIMCUDA_LOG=
+	limited 64 "$awkward/tables" shapes 200
+	contains "$(<limited.err)" "200 launches"
+	equal "$(report '$.ledger.dropped')" 200 dropped
+	equal "$(report '$.ledger.records_awaited')" 0 "records awaited after the end"
+	within "$(report '$.ledger.records_lost')" 1 200 "records of dropped launches"
+	run "$kerncast" report
+	contains "$output" "of dropped launches)"
+	[[ $output != *"bypass LD_PRELOAD"* ]]
+	ledger_adds_up
+}
+
+@test "the journal is deleted while the program runs: said while it runs, and nothing is lost at a normal exit" {
+	local looks
+	begin_paused 2000
+	rows_in $launched_first
+	rm kerncast.db.*.kcj
+	for ((looks = 0; looks < 1200; looks++)); do
+		[[ ! -s paused.err ]] || break
+		sleep 0.05
+	done
+	contains "$(<paused.err)" "would be lost in a crash: it, or its folder, was moved or deleted"
+	end_paused
+	equal "$(wc -l <paused.err)" 1 "lines of messages"
+	equal "$(sql 'SELECT count(*) FROM launch')" $((launched_first + 2000)) "rows in launch"
+	equal "$(report '$.ledger.dropped')" 0 dropped
+	ledger_adds_up
 }
 
 @test "a file-size limit below everything: still said at the end, and the program runs on" {

@@ -178,15 +178,24 @@ static int import(struct recovery *r, const char *path, struct kc_journal_file *
 
 	if (!r->store)
 		rc = kc_store_open(r->database, KC_STORE_WRITE, &r->store, why, sizeof(why));
-	if (rc) {
+	if (rc && rc != -EBUSY) {
 		snprintf(r->why, r->why_size, "%s", why);
 		return rc;
 	}
 	d.store = r->store;
-	rc = drain_file(&d, file);
+	if (rc)
+		d.store_rc = rc;
+	else
+		rc = drain_file(&d, file);
 	if (rc && rc != d.store_rc) {
 		name_unreadable(r, path, rc);
 		return 0;
+	}
+	if (rc == -EBUSY) {
+		snprintf(r->why, r->why_size,
+			 "%s is locked by another process: %s is kept, and the next kerncast command imports it",
+			 r->database, path);
+		return rc;
 	}
 	if (rc) {
 		snprintf(r->why, r->why_size, "%s: cannot be imported into %s: %s", path, r->database, strerror(-rc));
