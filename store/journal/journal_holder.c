@@ -13,7 +13,7 @@
 
 static void point_at_header(struct kc_journal *j)
 {
-	long offset = (long)((char *)&j->header->holder - (char *)&j->list_entry);
+	long offset = (long)((uintptr_t)&j->header->holder - (uintptr_t)&j->list_entry);
 
 	__atomic_store_n(&j->list_head.futex_offset, offset, __ATOMIC_RELEASE);
 	atomic_store(&j->header->holder, j->holder);

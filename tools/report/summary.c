@@ -162,6 +162,8 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 	if (access(about->database, F_OK) < 0 && journals_left(about) == 0)
 		return; /* most programs use no CUDA: nothing to say */
 	kc_recover(about->database, false, &recovered, why, sizeof(why));
+	if (!*why && recovered.not_known)
+		snprintf(why, sizeof(why), "it is not known whether their processes still run");
 	left = journals_left(about);
 	rc = kc_store_open(about->database, KC_STORE_READ, &store, *why ? NULL : why, *why ? 0 : sizeof(why));
 	if (rc == 0)

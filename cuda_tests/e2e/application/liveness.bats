@@ -228,3 +228,25 @@ copy_journal() {
 	end
 	wait "$recorder" || true
 }
+
+@test "kerncast run that leaves a process behind, where nobody can tell whether it lives: said so" {
+	needs_namespaces -m
+	mkfifo in out
+	"$kerncast" run -o kerncast.db -- "${no_proc[@]}" sh -c '
+		"$0" kill 1000 2000 <in >out 3>&- & echo $! >survivor
+		until [ -e ready ]; do sleep 0.02; done' "$program" >/dev/null 2>run.err 3>&- &
+	local run=$! line
+	exec 8>in 9<out
+	read -r -t 60 -u 9 line
+	touch ready
+	wait "$run"
+	contains "$(<run.err)" "it is not known whether their processes still run"
+	contains "$(<run.err)" "kerncast recover"
+	[[ $(<run.err) != *Success* ]]
+	echo >&8
+	cat <&9 >/dev/null
+	exec 8>&- 9<&-
+	until [[ ! -e /proc/$(<survivor) ]]; do sleep 0.02; done
+	recover dead 0 ": imported"
+	all_here
+}
