@@ -22,6 +22,9 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
+/* Of cuInit's time, for what earlier runs and calibrations taught. */
+#define RECALL_NS 200000000ll
+
 static struct {
 	bool started; /* there has been a thread of ours, in this process or in its parent */
 	bool exiting; /* left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
@@ -301,6 +304,7 @@ static int start(const char **what)
 	if ((error = kc__tables_init()))
 		goto fail;
 	*what = "devices";
+	kc__shim.recall_until_ns = kc__now_ns() + RECALL_NS;
 	kc__learn_begin();
 	if ((error = kc__devices_init()))
 		goto fail;

@@ -2,6 +2,7 @@
 #include "shim/shim.h"
 
 #include "store/database/devices/calibration.h"
+#include "store/database/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,17 +91,20 @@ static int device_ask(const struct driver *d, int ordinal, struct kc__device *de
 /* What `kerncast calibrate` has measured of these very devices. */
 static void calibrate(void *entries)
 {
-	struct sqlite3 *calibrations = kc_calibration_open(kc__shim.options.db);
+	const struct kc_store_bound bound = {.until_ns = kc__shim.recall_until_ns};
+	struct kc_store *store;
 
-	for (int i = 0; calibrations && i < kc__shim.device_count; i++) {
+	if (kc_store_peek(kc__shim.options.db, &bound, &store, NULL, 0))
+		return;
+	for (int i = 0; i < kc__shim.device_count; i++) {
 		struct kc_device *info = &kc__shim.devices[i].info;
 		const struct kc_calibrated self = {info->name, ((struct kc_device_entry *)entries)[i].uuid};
 		struct kc_calibration measured;
 
-		if (kc_calibration_find(calibrations, &self, &measured) > 0)
+		if (kc_calibration_find(kc_store_db(store), &self, &measured) > 0)
 			kc_device_calibrate(info, &measured);
 	}
-	kc_calibration_close(calibrations);
+	kc_store_close(store);
 }
 
 static int device_begin(struct kc__device *device, struct kc_device_entry *entry)

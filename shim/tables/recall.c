@@ -7,9 +7,12 @@
 
 #include "store/past/past.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LAUNCHES_MAX 8192u /* the newest: some 20 ms */
+#define BYTES_MAX ((size_t)16 << 20)
+#define TIMELINES_MAX 8u /* given back before the first launch */
 
 static struct kc_past *past; /* set before recording begins, then only read */
 
@@ -18,10 +21,14 @@ static void load(void *unused)
 	const struct kc_past_options options = {
 	    .executable = kc__shim.header->executable,
 	    .launches_max = LAUNCHES_MAX,
+	    .bound = {kc__shim.recall_until_ns, BYTES_MAX, TIMELINES_MAX},
 	};
+	char why[400] = "";
+	int error = kc_past_load(kc__shim.options.db, &options, &past, why, sizeof(why));
 
 	(void)unused;
-	kc_past_load(kc__shim.options.db, &options, &past);
+	if (error && error != -ENODATA)
+		kc__say(KC_MESSAGE_PAST_UNUSED, why);
 }
 
 /* What the process begins with, for a replay of it. */

@@ -38,6 +38,7 @@
 	X(APART, 1,                                                                                                    \
 	  "the driver was loaded by dlmopen, where CUPTI does not reach: launches are predicted, not measured")        \
 	X(SECOND_DRIVER, 1, "a second driver was loaded by dlmopen: what is launched through it is not seen")          \
+	X(PAST_UNUSED, 0, "nothing that earlier runs taught is used: this run begins like a first one")                \
 	X(BUFFERS_FULL, 1,                                                                                             \
 	  "all memory for CUPTI's records was in use (24 MiB): records were dropped, so some launches have no "        \
 	  "measured time")

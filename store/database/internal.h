@@ -100,6 +100,10 @@ struct kc_store {
 	sqlite3 *db;
 	char *path;
 	enum kc_store_mode mode;
+	struct kc_store_bound bound;
+	size_t taken;
+	int exceeded;     /* 0 or -ENOMEM */
+	char reason[240]; /* why the schema is not trusted, or "" */
 	struct kc__held held[KC__HELD_MAX];
 	int held_count;
 	sqlite3_stmt *statements[KC__STATEMENTS];
@@ -115,6 +119,14 @@ struct kc_store {
 	struct kc_assembler assembler, assembler_at_begin;
 };
 
+/* store.c */
+/* Whether so many more bytes are within the bound: 0 or -ENOMEM, and then so is kc__within(). s may be NULL. */
+int kc__take(struct kc_store *s, size_t bytes);
+/* The same for one more device of a replay that has the timelines of so many. */
+int kc__take_timeline(struct kc_store *s, uint32_t devices);
+/* 0; -ETIME: the time is up; -ENOMEM: what was taken exceeds the bound. */
+int kc__within(const struct kc_store *s);
+
 /* statements.c */
 /* A statement ready for binding, or NULL (kc__errno tells why). */
 sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which);
@@ -127,9 +139,31 @@ void kc__finalize(struct kc_store *s);
 
 /* schema.c; brings the tables alone to a version, which tests of migration begin with. SQLite result code */
 int kc__schema_tables(sqlite3 *db, int to);
+/* schema.c; the statements that bring version `from` to the next one. */
+const char *kc__schema_step(int from);
 
 /* views.c; SQLite result code */
 int kc__views_apply(sqlite3 *db);
+/* The statements that make the views. NULL: no memory; the caller frees it with sqlite3_free(). */
+char *kc__views_text(void);
+
+/* made.c: the tables, indexes and views that statements of ours make. */
+#define KC__OBJECTS_MAX 64
+#define KC__OBJECT_NAME 32
+struct kc__object { /* as in sqlite_schema; without those that SQLite makes for constraints */
+	char name[KC__OBJECT_NAME], table[KC__OBJECT_NAME];
+	const char *type;
+	char *sql;
+	int optional, found;
+};
+struct kc__objects {
+	struct kc__object at[KC__OBJECTS_MAX];
+	int count;
+};
+/* Adds what these statements make, separated by semicolons. SQLite result code */
+int kc__objects_add(struct kc__objects *objects, const char *sql);
+struct kc__object *kc__object_find(struct kc__objects *objects, const char *name);
+void kc__objects_free(struct kc__objects *objects);
 
 /* guard.c and held.c */
 /* From now on SQLite's system calls leave alone descriptors that the application was given. */

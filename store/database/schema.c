@@ -137,9 +137,18 @@ static const char tables_9[] = KERNEL_NAMES_9
     "CREATE TABLE stream_call(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, stream INTEGER, device INTEGER,"
     " time_ns INTEGER NOT NULL, ns INTEGER, known_events INTEGER NOT NULL);";
 
+const char kc_experiment_steps[] =
+    "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
+    " completed_unix_ns INTEGER NOT NULL)";
+
 /* steps[v] brings version v to v + 1. */
 static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5,
 						     tables_6, tables_7, tables_8, tables_9};
+
+const char *kc__schema_step(int from)
+{
+	return steps[from];
+}
 
 static int pragma(sqlite3 *db, const char *sql, int64_t *value)
 {
@@ -178,7 +187,7 @@ int kc_schema_state(sqlite3 *db, enum kc_schema_state *state)
 
 	if (rc != SQLITE_OK)
 		return rc;
-	if (application == KC_APPLICATION_ID)
+	if (application == KC_APPLICATION_ID && version > 0)
 		*state = version > KC_SCHEMA_VERSION   ? KC_SCHEMA_NEWER
 			 : version < KC_SCHEMA_VERSION ? KC_SCHEMA_OLDER
 						       : KC_SCHEMA_OURS;
@@ -208,6 +217,8 @@ int kc__schema_tables(sqlite3 *db, int to)
 	int64_t version;
 	int rc = pragma(db, "PRAGMA user_version", &version);
 
+	if (rc == SQLITE_OK && version < 0)
+		return SQLITE_CORRUPT;
 	for (; rc == SQLITE_OK && version < to; version++) {
 		rc = sqlite3_exec(db, steps[version], NULL, NULL, NULL);
 		if (rc == SQLITE_OK)

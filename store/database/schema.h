@@ -68,6 +68,9 @@ enum kc_schema_state {
 	KC_SCHEMA_FOREIGN, /* another program's tables */
 };
 
+/* The table that `kerncast experiment` adds, if it is not there: the steps that are complete. */
+extern const char kc_experiment_steps[];
+
 /* Sets *state. Returns an SQLite result code. */
 int kc_schema_state(struct sqlite3 *db, enum kc_schema_state *state);
 

@@ -118,6 +118,8 @@ int kc__errno(sqlite3 *db, int rc)
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
 		return system ? -system : -EIO;
+	case SQLITE_INTERRUPT:
+		return -ETIME;
 	case SQLITE_TOOBIG:
 		return -EFBIG;
 	default:

@@ -1,4 +1,5 @@
 #include "internal.h"
+#include "trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,11 @@
 
 /* When the write-ahead log has this many pages, it is copied into the database: 16 MiB. */
 #define CHECKPOINT_PAGES 4096
-/* None of our rows is longer; inside an application a longer one is not read. */
-#define PEEK_ROW_BYTES (16 << 20)
+/* Whoever opens a database first reads its write-ahead log from end to end, and nothing interrupts that: 64 MiB take
+ * some 50 ms. */
+#define PEEK_WAL_BYTES (64 << 20)
+/* No entry of a journal is longer, hence no row. */
+#define PEEK_ROW_BYTES (1 << 20)
 #define WAL_TRIES 200
 #define WAL_PAUSE_MS 10
 
@@ -36,8 +40,11 @@ __attribute__((format(printf, 3, 4))) static int complain(struct complaint *c, i
 
 #define ELSEWHERE "choose another place with --output or KERNCAST_DB"
 
-static int explain(struct complaint *c, int rc, const char *path, enum kc_store_mode mode)
+/* reason: what is wrong with the schema, or "". */
+static int explain(struct complaint *c, int rc, const char *path, enum kc_store_mode mode, const char *reason)
 {
+	if (*reason)
+		return complain(c, rc, "%s: %s: undo that, or " ELSEWHERE, path, reason);
 	switch (rc) {
 	case -ENOENT:
 		if (mode == KC_STORE_WRITE)
@@ -69,6 +76,10 @@ static int explain(struct complaint *c, int rc, const char *path, enum kc_store_
 		return complain(c, rc, "%s was written by a newer kerncast: use that one to read it", path);
 	case -ENODATA:
 		return complain(c, rc, "%s is empty: nothing recorded", path);
+	case -ESTALE:
+		return complain(c, rc, "%s is of an older version until a process has written to it", path);
+	case -ETIME:
+		return complain(c, rc, "%s: reading it takes too long", path);
 	default:
 		return complain(c, rc, "%s: %s", path, strerror(-rc));
 	}
@@ -149,8 +160,19 @@ static int check_schema(struct kc_store *s, enum kc_schema_state *state)
 	case KC_SCHEMA_EMPTY:
 		return s->mode == KC_STORE_WRITE ? 0 : -ENODATA;
 	default:
-		return 0;
+		return kc_schema_trusted(s->db, s->reason, sizeof(s->reason));
 	}
+}
+
+/* Of an older version everything of ours was as it should be; what is in the way is the user's. */
+static int apply_schema(struct kc_store *s)
+{
+	int rc = kc_schema_apply(s->db);
+
+	if (rc != SQLITE_ERROR)
+		return kc__errno(s->db, rc);
+	snprintf(s->reason, sizeof(s->reason), "it cannot be brought up to date: %s", sqlite3_errmsg(s->db));
+	return -EBADMSG;
 }
 
 /* Another process may have done it before we got the lock. */
@@ -163,7 +185,7 @@ static int bring_up_schema(struct kc_store *s)
 		return rc;
 	rc = check_schema(s, &state);
 	if (rc == 0 && state != KC_SCHEMA_OURS)
-		rc = kc__errno(s->db, kc_schema_apply(s->db));
+		rc = apply_schema(s);
 	if (rc == 0)
 		rc = set(s, "COMMIT");
 	if (rc && !sqlite3_get_autocommit(s->db))
@@ -177,11 +199,14 @@ static int prepare_database(struct kc_store *s)
 	int rc;
 
 	sqlite3_busy_timeout(s->db, s->mode == KC_STORE_PEEK ? 0 : KC__BUSY_MS);
+	if (s->mode == KC_STORE_PEEK)
+		sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, PEEK_ROW_BYTES);
+	kc_database_until(s->db, &s->bound.until_ns);
 	rc = check_schema(s, &state);
 	if (rc)
 		return rc;
 	if (s->mode == KC_STORE_PEEK && state != KC_SCHEMA_OURS)
-		return -EPROTO;
+		return -ESTALE;
 	if (s->mode == KC_STORE_WRITE) {
 		if (sqlite3_db_readonly(s->db, "main"))
 			return -EACCES;
@@ -189,10 +214,8 @@ static int prepare_database(struct kc_store *s)
 	}
 	if (rc == 0 && state != KC_SCHEMA_OURS)
 		rc = bring_up_schema(s);
-	if (rc == 0 && s->mode == KC_STORE_PEEK) {
+	if (rc == 0 && s->mode == KC_STORE_PEEK)
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-		sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, PEEK_ROW_BYTES);
-	}
 	if (rc == 0 && s->mode != KC_STORE_WRITE)
 		rc = set(s, "PRAGMA query_only = 1");
 	return rc;
@@ -200,10 +223,7 @@ static int prepare_database(struct kc_store *s)
 
 static int connect_to(struct kc_store *s, const char *name, int flags)
 {
-	int rc;
-
-	kc__guard_descriptors();
-	rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	int rc = kc_database_connect(name, flags, &s->db);
 
 	rc = s->db ? kc__errno(s->db, rc) : -ENOMEM;
 	return rc ? rc : prepare_database(s);
@@ -235,7 +255,32 @@ static int connect_immutable(struct kc_store *s)
 	return rc;
 }
 
-int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size)
+int kc__take(struct kc_store *s, size_t bytes)
+{
+	if (!s || !s->bound.bytes)
+		return 0;
+	if (bytes > s->bound.bytes - s->taken)
+		return s->exceeded = -ENOMEM;
+	s->taken += bytes;
+	return 0;
+}
+
+int kc__take_timeline(struct kc_store *s, uint32_t devices)
+{
+	if (s->bound.devices && devices >= s->bound.devices)
+		s->exceeded = -ENOMEM;
+	return s->exceeded;
+}
+
+int kc__within(const struct kc_store *s)
+{
+	if (s->exceeded)
+		return s->exceeded;
+	return kc_database_is_late(&s->bound.until_ns) ? -ETIME : 0;
+}
+
+static int open_within(const char *path, enum kc_store_mode mode, const struct kc_store_bound *bound,
+		       struct kc_store **out, char *why, size_t why_size)
 {
 	struct complaint c = {why, why_size};
 	struct kc_store *s;
@@ -245,11 +290,12 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 	complain(&c, 0, "%s", "");
 	rc = look_at_file(path, mode);
 	if (rc)
-		return explain(&c, rc, path, mode);
+		return explain(&c, rc, path, mode, "");
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return explain(&c, -ENOMEM, path, mode);
+		return explain(&c, -ENOMEM, path, mode, "");
 	s->mode = mode;
+	s->bound = *bound;
 	s->solos = kc__solos_new();
 	s->path = realpath(path, NULL);
 	if (!s->path)
@@ -261,12 +307,32 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 		rc = connect_immutable(s);
 	}
 	if (rc) {
+		explain(&c, rc, path, mode, s->reason);
 		kc_store_close(s);
-		return explain(&c, rc, path, mode);
+		return rc;
 	}
 	kc__held_find(s);
 	*out = s;
 	return 0;
+}
+
+int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size)
+{
+	return open_within(path, mode, &(const struct kc_store_bound){0}, out, why, why_size);
+}
+
+int kc_store_peek(const char *path, const struct kc_store_bound *bound, struct kc_store **out, char *why,
+		  size_t why_size)
+{
+	struct complaint c = {why, why_size};
+	char wal[PATH_MAX];
+	struct stat st;
+	int n = snprintf(wal, sizeof(wal), "%s-wal", path);
+
+	*out = NULL;
+	if (n > 0 && (size_t)n < sizeof(wal) && stat(wal, &st) == 0 && st.st_size > PEEK_WAL_BYTES)
+		return complain(&c, -EFBIG, "%s is longer than %d MiB", wal, PEEK_WAL_BYTES >> 20);
+	return open_within(path, KC_STORE_PEEK, bound, out, why, why_size);
 }
 
 /* Journals and the write-ahead log are made beside the database, so it must be possible to make files there. */
@@ -285,31 +351,30 @@ static int try_folder(const char *path)
 }
 
 /* A missing or older schema is no obstacle: the writer brings it up to date. Locks are not held for long. */
-static int try_database(const char *path)
+static int try_database(const char *path, struct kc_store *s)
 {
-	struct kc_store s = {.mode = KC_STORE_WRITE};
 	enum kc_schema_state state;
 	int rc = look_at_file(path, KC_STORE_PEEK);
 
 	if (rc)
 		return rc == -ENODATA || rc == -ENOENT ? 0 : rc;
-	kc__guard_descriptors();
-	rc = sqlite3_open_v2(path, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-	rc = s.db ? kc__errno(s.db, rc) : -ENOMEM;
+	rc = kc_database_connect(path, SQLITE_OPEN_READWRITE, &s->db);
+	rc = s->db ? kc__errno(s->db, rc) : -ENOMEM;
 	if (rc == 0)
-		rc = check_schema(&s, &state);
-	sqlite3_close_v2(s.db);
+		rc = check_schema(s, &state);
+	disconnect(s);
 	return rc == -EBUSY ? 0 : rc;
 }
 
 int kc_store_try(const char *path, char *why, size_t why_size)
 {
 	struct complaint c = {why, why_size};
+	struct kc_store s = {.mode = KC_STORE_WRITE};
 	int rc = try_folder(path);
 
 	if (rc == 0)
-		rc = try_database(path);
-	return rc ? explain(&c, rc, path, KC_STORE_WRITE) : 0;
+		rc = try_database(path, &s);
+	return rc ? explain(&c, rc, path, KC_STORE_WRITE, s.reason) : 0;
 }
 
 void kc_store_close(struct kc_store *s)

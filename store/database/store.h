@@ -21,8 +21,14 @@ struct kc_store;
 enum kc_store_mode {
 	KC_STORE_WRITE, /* create or migrate, WAL, mode 0600 */
 	KC_STORE_READ,  /* must exist; a newer schema is refused */
-	KC_STORE_PEEK,  /* the same for a program that is just starting: it does not wait for other processes and
-			   changes nothing; an older schema is refused as well */
+	KC_STORE_PEEK,  /* kc_store_peek() */
+};
+
+/* What reading may take; zeros: any amount. */
+struct kc_store_bound {
+	int64_t until_ns; /* CLOCK_MONOTONIC */
+	size_t bytes;     /* of what is made from the rows; SQLite's cache, 2 MB, is not counted */
+	uint32_t devices; /* whose timelines a replay may have at once, some 10 MB each */
 };
 
 /*
@@ -32,6 +38,11 @@ enum kc_store_mode {
  * why (may be NULL) gets a sentence that names the cure.
  */
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
+/* Opens for reading by a program that is just starting: does not wait for other processes and changes nothing. An older
+ * schema is refused as well (-ESTALE), and so is a -wal so long that reading it would take seconds (-EFBIG). -ETIME:
+ * the time is up. */
+int kc_store_peek(const char *path, const struct kc_store_bound *bound, struct kc_store **out, char *why,
+		  size_t why_size);
 void kc_store_close(struct kc_store *s);
 
 /* Closes a database and removes it if it holds no process. */

@@ -157,18 +157,23 @@ static void lambda_view(sqlite3_str *sql)
 	    KC_LAMBDA_SCALE, KC_DEVIATION_SCALE, KC_SEQUENCE_BITS);
 }
 
-int kc__views_apply(sqlite3 *db)
+char *kc__views_text(void)
 {
-	sqlite3_str *sql = sqlite3_str_new(db);
-	char *text;
-	int rc;
+	sqlite3_str *sql = sqlite3_str_new(NULL);
 
 	sqlite3_str_appendall(sql, views);
 	launch_view(sql);
 	concurrency_view(sql);
 	model_views(sql);
 	lambda_view(sql);
-	text = sqlite3_str_finish(sql);
+	return sqlite3_str_finish(sql);
+}
+
+int kc__views_apply(sqlite3 *db)
+{
+	char *text = kc__views_text();
+	int rc;
+
 	if (!text)
 		return SQLITE_NOMEM;
 	rc = sqlite3_exec(db, text, NULL, NULL, NULL);

@@ -4,10 +4,12 @@
 #include "store/database/store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PROCESSES_MAX 32u
+#define LAUNCHES_LEAST 1024u
 #define HEAD 8u /* of a process that is replayed in part, one launch in so many is from its beginning */
 
 /* What was learned, under one of its names: of the launch shape, of its kernel and block shape, or of its kernel. */
@@ -58,14 +60,14 @@ static void take(struct parts *parts, int64_t process, uint64_t count)
 }
 
 /* Sequence numbers have gaps, so this may find fewer launches than the maximum, but not more. */
-static int find_parts(struct kc_store *s, const struct kc_past_options *options, struct parts *parts)
+static int find_parts(struct kc_store *s, const char *executable, uint64_t launches, struct parts *parts)
 {
 	sqlite3_stmt *row = NULL;
 	int rc = sqlite3_prepare_v2(s->db, newest, -1, &row, NULL);
 
-	parts->left = options->launches_max;
+	parts->left = launches;
 	if (rc == SQLITE_OK) {
-		sqlite3_bind_text(row, 1, options->executable, -1, SQLITE_STATIC);
+		sqlite3_bind_text(row, 1, executable, -1, SQLITE_STATIC);
 		sqlite3_bind_int(row, 2, PROCESSES_MAX);
 	}
 	while (rc == SQLITE_OK && parts->left && (rc = sqlite3_step(row)) == SQLITE_ROW) {
@@ -141,11 +143,13 @@ static void index_shape(struct kc__replay_shape *shape, void *arg)
 	add_entry(arg, kernel_name(mangled), shape);
 }
 
-static int make_index(struct kc_past *past)
+static int make_index(struct kc_store *s, struct kc_past *past)
 {
 	kc__knowledge_each(past->knowledge, count_shape, past);
 	for (past->mask = 63; past->mask < past->capacity; past->mask = 2 * past->mask + 1)
 		;
+	if (kc__take(s, past->capacity * sizeof(*past->entries) + past->mask * sizeof(struct named_shape *)))
+		return -ENOMEM;
 	past->entries = calloc(past->capacity + 1, sizeof(*past->entries));
 	past->buckets = calloc(past->mask + 1, sizeof(struct named_shape *));
 	if (!past->entries || !past->buckets)
@@ -154,23 +158,69 @@ static int make_index(struct kc_past *past)
 	return 0;
 }
 
-int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **out)
+static void explain(int rc, const struct kc_past_options *options, char *why, size_t why_size)
+{
+	if (rc == -ETIME)
+		snprintf(why, why_size, "reading it takes too long");
+	else if (rc == -ENOMEM)
+		snprintf(why, why_size, "it needs more memory than %zu KiB", options->bound.bytes >> 10);
+	else if (rc == -EFBIG)
+		snprintf(why, why_size, "it has a row longer than any of kerncast's");
+	else if (rc == -EBUSY)
+		snprintf(why, why_size, "it is locked by another process");
+	else
+		snprintf(why, why_size, "%s", strerror(-rc));
+}
+
+static void empty(struct kc_past *past)
+{
+	kc__knowledge_free(past->knowledge);
+	free(past->entries);
+	free(past->buckets);
+	*past = (struct kc_past){0};
+}
+
+static int load_newest(struct kc_store *s, const char *executable, uint64_t launches, struct kc_past *past)
+{
+	int rc = find_parts(s, executable, launches, &past->parts);
+
+	if (rc)
+		return rc;
+	oldest_first(&past->parts);
+	rc = kc__replay_parts(s, past->parts.at, past->parts.count, &past->knowledge);
+	return rc ? rc : make_index(s, past);
+}
+
+/* Where no two launches are alike, there is memory only for fewer of them. */
+static int load(struct kc_store *s, const struct kc_past_options *options, struct kc_past *past)
+{
+	uint64_t launches = options->launches_max;
+	int rc = load_newest(s, options->executable, launches, past);
+
+	while (rc == -ENOMEM && launches > LAUNCHES_LEAST && kc__within(s) != -ETIME) {
+		empty(past);
+		s->taken = 0;
+		s->exceeded = 0;
+		launches /= 4;
+		rc = load_newest(s, options->executable, launches, past);
+	}
+	return rc;
+}
+
+int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **out, char *why,
+		 size_t why_size)
 {
 	struct kc_past *past = calloc(1, sizeof(*past));
 	struct kc_store *s = NULL;
-	int rc = past ? kc_store_open(path, KC_STORE_PEEK, &s, NULL, 0) : -ENOMEM;
+	int rc = past ? kc_store_peek(path, &options->bound, &s, why, why_size) : -ENOMEM;
 
 	*out = NULL;
-	if (rc == 0)
-		rc = find_parts(s, options, &past->parts);
-	if (rc == 0)
-		oldest_first(&past->parts);
-	if (rc == 0)
-		rc = kc__replay_parts(s, past->parts.at, past->parts.count, &past->knowledge);
-	if (s)
+	if (s) {
+		rc = load(s, options, past);
 		kc_store_close(s);
-	if (rc == 0)
-		rc = make_index(past);
+		if (rc && why)
+			explain(rc, options, why, why_size);
+	}
 	if (rc)
 		kc_past_free(past);
 	else
@@ -191,7 +241,7 @@ int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct k
 		return -ENOMEM;
 	rc = kc__replay_parts(s, parts->at, parts->count, &past->knowledge);
 	if (rc == 0)
-		rc = make_index(past);
+		rc = make_index(s, past);
 	if (rc)
 		kc_past_free(past);
 	else
@@ -201,11 +251,8 @@ int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct k
 
 void kc_past_free(struct kc_past *past)
 {
-	if (!past)
-		return;
-	kc__knowledge_free(past->knowledge);
-	free(past->entries);
-	free(past->buckets);
+	if (past)
+		empty(past);
 	free(past);
 }
 

@@ -19,6 +19,7 @@
 #include "store/common/identity.h"
 
 #include "predictor/engine.h"
+#include "store/database/store.h"
 #include "store/journal/journal.h"
 
 #include <stdint.h>
@@ -27,7 +28,8 @@ struct kc_past;
 
 struct kc_past_options {
 	const char *executable; /* path; only its processes count */
-	uint64_t launches_max;
+	uint64_t launches_max;  /* fewer, where memory does not suffice for these */
+	struct kc_store_bound bound;
 };
 
 enum kc_past_kin { KC_PAST_NONE, KC_PAST_RELATED, KC_PAST_SAME };
@@ -49,9 +51,11 @@ struct kc_past_query {
 	const char *arguments;
 };
 
-/* 0; -ENODATA: nothing is recorded of that program, or there is no database; or
- * another negative errno. Does not wait for locks. */
-int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past);
+/* 0; -ENODATA: nothing is recorded of that program, or there is no database; -ETIME, -ENOMEM: it would take more than
+ * the bound allows; or another negative errno. In all of these cases *past is NULL, and why (may be NULL) tells what
+ * was wrong, except for -ENODATA. Does not wait for locks. */
+int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past, char *why,
+		 size_t why_size);
 void kc_past_free(struct kc_past *past);
 
 /* The parts of processes that it was learned from, in that order; place counts from 0. Returns 0 if there is no such

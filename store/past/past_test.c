@@ -111,10 +111,10 @@ static int tear_down(void **state)
 
 static struct kc_past *load(const struct fixture *f, uint64_t launches_max)
 {
-	const struct kc_past_options options = {"/usr/bin/app", launches_max};
+	const struct kc_past_options options = {.executable = "/usr/bin/app", .launches_max = launches_max};
 	struct kc_past *past;
 
-	assert_int_equal(kc_past_load(f->path, &options, &past), 0);
+	assert_int_equal(kc_past_load(f->path, &options, &past, NULL, 0), 0);
 	return past;
 }
 
@@ -289,20 +289,84 @@ static void unknown_arguments_are_not_guessed_among_several(void **state)
 
 static void no_past_is_no_error_of_its_own(void **state)
 {
-	const struct kc_past_options other = {"/usr/bin/other", 1000};
+	const struct kc_past_options other = {.executable = "/usr/bin/other", .launches_max = 1000};
 	struct fixture *f = *state;
 	struct kc_past *past;
 	FILE *file;
 
-	assert_int_equal(kc_past_load(f->path, &other, &past), -ENODATA); /* no file */
+	assert_int_equal(kc_past_load(f->path, &other, &past, NULL, 0), -ENODATA); /* no file */
 	assert_int_equal(access(f->path, F_OK), -1);
 	record(f->path, DURATION_NS, 0);
-	assert_int_equal(kc_past_load(f->path, &other, &past), -ENODATA);
+	assert_int_equal(kc_past_load(f->path, &other, &past, NULL, 0), -ENODATA);
 	assert_null(past);
 	file = fopen(f->path, "w");
 	fputs("no database", file);
 	fclose(file);
-	assert_true(kc_past_load(f->path, &other, &past) < 0);
+	assert_true(kc_past_load(f->path, &other, &past, NULL, 0) < 0);
+}
+
+/* No two launches have the same shape and arguments, which takes the most memory. */
+static void record_many(const char *path, uint32_t launches)
+{
+	struct kc_journal_header header = make_header(1, "a");
+	struct kc_store *s;
+	uint64_t index = 0;
+	int64_t process;
+
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	put_a100(s, &index);
+	put_kernel(s, &index, 1, "_Z1kv", "");
+	for (uint32_t i = 1; i <= launches; i++) {
+		struct kc_slot slot;
+		char text[16];
+
+		snprintf(text, sizeof(text), "p0 = %u", i);
+		put_arguments(s, &index, i, text);
+		slot = make_launch(index++, 1, 500000 * (int64_t)i, DURATION_NS, DURATION_NS);
+		slot.launch.arguments = i;
+		slot.launch.grid[0] = i;
+		slot.launch.blocks_per_sm = 8;
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	assert_int_equal(kc_store_commit(s), 0);
+	kc_store_close(s);
+}
+
+/* first: sequence number of the first launch that was loaded. */
+static int load_within(const char *path, struct kc_store_bound bound, uint64_t *first, char why[static 200])
+{
+	const struct kc_past_options options = {.executable = "/usr/bin/app", .launches_max = 16384, .bound = bound};
+	struct kc_past_entry part = {0};
+	struct kc_past *past;
+	int rc = kc_past_load(path, &options, &past, why, 200);
+
+	assert_true((past != NULL) == (rc == 0));
+	for (uint32_t place = 0; kc_past_part(past, place, &part); place++)
+		*first = part.first_sequence;
+	kc_past_free(past);
+	return rc;
+}
+
+#define BYTES(n) ((struct kc_store_bound){.bytes = (n)})
+
+static void loading_ends_at_its_bounds(void **state)
+{
+	const char *path = ((struct fixture *)*state)->path;
+	char why[200] = "";
+	uint64_t first = 0;
+
+	record_many(path, 8000); /* entries of arguments are between them: sequence numbers up to 16,000 */
+	assert_int_equal(load_within(path, BYTES(64 << 20), &first, why), 0);
+	assert_int_equal(first, 0);
+	/* Each takes two launch shapes of 1 KB and its row of 256 bytes, so 4 MiB hold less than 2,048 of them. */
+	assert_int_equal(load_within(path, BYTES(4 << 20), &first, why), 0);
+	assert_in_range(first, 16000 - 16384 / 4, 16000);
+	assert_int_equal(load_within(path, BYTES(256 << 10), &first, why), -ENOMEM);
+	assert_non_null(strstr(why, "it needs more memory than"));
+	assert_int_equal(load_within(path, (struct kc_store_bound){.until_ns = 1}, &first, why), -ETIME);
+	assert_non_null(strstr(why, "takes too long"));
 }
 
 int main(void)
@@ -317,6 +381,7 @@ int main(void)
 	    TEST(launches_without_arguments_are_no_other_set),
 	    TEST(unknown_arguments_are_not_guessed_among_several),
 	    TEST(no_past_is_no_error_of_its_own),
+	    TEST(loading_ends_at_its_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

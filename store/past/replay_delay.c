@@ -144,7 +144,9 @@ int kc__replay_by_delay(struct kc__replay_state *r, const struct kc_replay_delay
 	for (uint32_t i = 0; rc == 0 && i < r->ops.count; i++) {
 		struct kc__op *op = &r->ops.at[i];
 
-		rc = reveal(r, op->issued_ns);
+		rc = kc__within(r->loader.store);
+		if (rc == 0)
+			rc = reveal(r, op->issued_ns);
 		if (rc == 0)
 			rc = kc__replay_op(r, op);
 		if (rc == 0 && op->at && op->end_ns && !kc__never_awaited(op))

@@ -12,6 +12,8 @@
 /* Stands for a device of which only the name is known: λ makes up for the wrong speed, but the SM count decides how
  * kernels share the device. */
 #define ASSUMED "v100"
+/* Of the tables of a name, about, besides its text. */
+#define NAME_BYTES 64u
 
 struct knowledge_table { /* by number, from 1 */
 	void **at;
@@ -42,6 +44,12 @@ static int fail(struct kc__replay_knowledge *knowledge, int error)
 	return error;
 }
 
+/* 0 or -ENOMEM */
+static int take(struct kc__replay_knowledge *knowledge, size_t bytes)
+{
+	return kc__take(knowledge->store, bytes);
+}
+
 /* number 0: there was no memory for a number. NULL: no memory. */
 static void **slot_of(struct kc__replay_knowledge *knowledge, struct knowledge_table *table, uint32_t number)
 {
@@ -51,7 +59,9 @@ static void **slot_of(struct kc__replay_knowledge *knowledge, struct knowledge_t
 	}
 	if (number >= table->capacity) {
 		size_t capacity = 2 * (size_t)number + 64;
-		void **grown = realloc(table->at, capacity * sizeof(*grown));
+		void **grown = take(knowledge, (capacity - table->capacity) * sizeof(*grown))
+				   ? NULL
+				   : realloc(table->at, capacity * sizeof(*grown));
 
 		if (!grown) {
 			fail(knowledge, -ENOMEM);
@@ -73,7 +83,7 @@ static void *named(struct kc__replay_knowledge *knowledge, char kind, const void
 	if (!slot)
 		return NULL;
 	*is_new = !*slot;
-	if (!*slot)
+	if (!*slot && !take(knowledge, NAME_BYTES + key_bytes + bytes))
 		*slot = calloc(1, bytes);
 	if (!*slot)
 		fail(knowledge, -ENOMEM);
@@ -265,7 +275,8 @@ struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *know
 	if (!slot)
 		return NULL;
 	if (!*slot) {
-		*slot = calloc(1, sizeof(struct kc__replay_device));
+		*slot = take(knowledge, sizeof(struct kc__replay_device)) ? NULL
+									  : calloc(1, sizeof(struct kc__replay_device));
 		if (!*slot) {
 			fail(knowledge, -ENOMEM);
 			return NULL;
@@ -296,7 +307,7 @@ static void read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_
 	    .registers = code->resources.registers,
 	    .static_shared_bytes = code->resources.static_shared_bytes,
 	};
-	if (!code->identity.mangled)
+	if (!code->identity.mangled || take(knowledge, strlen(code->identity.mangled)))
 		fail(knowledge, -ENOMEM);
 	if (knowledge->observer && name)
 		code->excluded = knowledge->observer->excludes(knowledge->observer->arg, name);
@@ -453,7 +464,7 @@ struct kc__replay_shape *kc__knowledge_shape(struct kc__replay_knowledge *knowle
 	void **slot = shape_slot(knowledge, row, arguments);
 	struct kc__replay_shape *shape = slot ? *slot : NULL;
 
-	if (slot && !shape) {
+	if (slot && !shape && !take(knowledge, NAME_BYTES + (arguments ? strlen(arguments) : 0))) {
 		shape = read_shape(knowledge, row, arguments, counts);
 		*shape_slot(knowledge, row, arguments) = shape; /* tables may have moved */
 	}

@@ -15,8 +15,10 @@ static struct kc__op *add_op(struct kc__ops *ops)
 {
 	if (ops->count == ops->capacity) {
 		size_t capacity = ops->capacity ? 2 * ops->capacity : FIRST_OPS;
-		struct kc__op *grown = realloc(ops->at, capacity * sizeof(*grown));
+		struct kc__op *grown = NULL;
 
+		if (!kc__take(ops->store, (capacity - ops->capacity) * sizeof(*grown)))
+			grown = realloc(ops->at, capacity * sizeof(*grown));
 		if (!grown)
 			return NULL;
 		ops->at = grown;
@@ -241,6 +243,7 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 	size_t launches;
 	int rc;
 
+	ops->store = loader->store;
 	ops->count = 0;
 	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can belong to it */
 		return 0;
@@ -278,9 +281,11 @@ void kc__argument_texts_free(struct kc__argument_texts *texts)
 }
 
 /* Only the arguments of these operations, and of launches whose work was counted, are kept. */
-static int want_texts(struct kc__argument_texts *texts, const struct kc__ops *ops, const struct kc__counted_work *work)
+static int want_texts(struct kc_store *store, struct kc__argument_texts *texts, const struct kc__ops *ops,
+		      const struct kc__counted_work *work)
 {
 	kc__argument_texts_free(texts);
+	texts->store = store;
 	for (size_t i = 0; i < work->count; i++) {
 		if (work->at[i].arguments && !kc_ids_number(&texts->ids, work->at[i].arguments))
 			return -ENOMEM;
@@ -300,7 +305,7 @@ static int add_text(struct kc__argument_texts *texts, int64_t id, const char *te
 	if (!number)
 		return 0;
 	free(texts->at[number]);
-	texts->at[number] = strdup(text ? text : "");
+	texts->at[number] = kc__take(texts->store, strlen(text ? text : "")) ? NULL : strdup(text ? text : "");
 	return texts->at[number] ? 0 : -ENOMEM;
 }
 
@@ -308,7 +313,7 @@ int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct 
 		       const struct kc__counted_work *work, struct kc__argument_texts *texts)
 {
 	sqlite3_stmt *row = ask(loader, KC__LOAD_ARGUMENTS);
-	int rc = SQLITE_OK, failed = want_texts(texts, ops, work);
+	int rc = SQLITE_OK, failed = want_texts(loader->store, texts, ops, work);
 
 	if (!row)
 		return kc__errno(loader->store->db, sqlite3_errcode(loader->store->db));

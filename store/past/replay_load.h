@@ -47,12 +47,14 @@ struct kc__op {
 };
 
 struct kc__ops {
-	struct kc__op *at; /* of one process, in the order of their calls */
+	struct kc_store *store; /* whose memory they are taken from */
+	struct kc__op *at;      /* of one process, in the order of their calls */
 	size_t count, capacity;
 };
 
 /* The arguments of the launches of a process, as texts. */
 struct kc__argument_texts {
+	struct kc_store *store;
 	struct kc_ids ids;
 	char **at; /* by the number of the id; NULL: the database has none */
 };

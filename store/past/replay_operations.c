@@ -368,6 +368,8 @@ int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t co
 		kc__replay_use(r, knowledge);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = teach(r, &parts[i]);
+	if (rc == 0)
+		rc = kc__within(s);
 	kc__replay_free(r);
 	if (rc) {
 		kc__knowledge_free(knowledge);

@@ -30,7 +30,7 @@ static struct kc__used_device *device_of(struct kc__used_devices *used, int64_t 
 		if (used->at[i].row == row)
 			return &used->at[i];
 	}
-	if (used->count == KC__USED_DEVICES_MAX)
+	if (used->count == KC__USED_DEVICES_MAX || kc__take_timeline(used->loader->store, used->count))
 		return NULL;
 	device = &used->at[used->count];
 	device->on = kc__knowledge_device(used->knowledge, row);
@@ -48,7 +48,8 @@ static struct kc__used_device *device_of(struct kc__used_devices *used, int64_t 
 	return device;
 }
 
-static struct kc__replay_stream *add_stream(struct kc__used_device *device, const struct kc__stream_row *row)
+static struct kc__replay_stream *add_stream(struct kc_store *store, struct kc__used_device *device,
+					    const struct kc__stream_row *row)
 {
 	struct kc__replay_stream *stream;
 
@@ -61,7 +62,7 @@ static struct kc__replay_stream *add_stream(struct kc__used_device *device, cons
 		device->streams = grown;
 		device->stream_capacity = capacity;
 	}
-	stream = calloc(1, sizeof(*stream));
+	stream = kc__take(store, sizeof(*stream)) ? NULL : calloc(1, sizeof(*stream));
 	if (!stream)
 		return NULL;
 	stream->device = device;
@@ -81,7 +82,7 @@ static struct kc__replay_stream *first_met(struct kc__used_devices *used, int64_
 	if (kc__stream_load(used->loader, stream, &row))
 		return NULL;
 	device = device_of(used, row.device ? row.device : device_row);
-	return device ? add_stream(device, &row) : NULL;
+	return device ? add_stream(used->loader->store, device, &row) : NULL;
 }
 
 /* NULL: no memory. */

@@ -105,7 +105,6 @@ int kc_kernel_names(struct kc_store *s, int64_t limit_ns)
 	if (rc <= 0)
 		return rc;
 	execute(s, "PRAGMA query_only = 0");
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL); /* none of ours: a stranger's */
 	sqlite3_busy_timeout(s->db, NAMES_BUSY_MS);
 	rc = name_in(s, "BEGIN IMMEDIATE", "", limit_ns);
 	if (rc < 0)

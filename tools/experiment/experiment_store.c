@@ -1,5 +1,6 @@
 #include "tools/experiment.h"
 
+#include "store/database/schema.h"
 #include "store/database/upkeep/forget.h"
 #include "store/database/upkeep/recovery.h"
 #include "store/query/query.h"
@@ -14,10 +15,6 @@
 
 #define DYING_WAITS 20 /* for a program of an experiment that was just killed */
 #define DYING_WAIT_US 100000
-
-static const char steps_table[] =
-    "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
-    " completed_unix_ns INTEGER NOT NULL)";
 
 void kc_step_text(const struct kc_step *step, char out[static KC_STEP_TEXT])
 {
@@ -87,7 +84,7 @@ int kc_experiment_store(const struct kc_laboratory *lab, const char *name, struc
 	rc = kc_store_open(path, KC_STORE_WRITE, store, why, why_size);
 	if (rc < 0)
 		return rc;
-	if (sqlite3_exec(kc_store_db(*store), steps_table, NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_exec(kc_store_db(*store), kc_experiment_steps, NULL, NULL, NULL) != SQLITE_OK)
 		rc = error_of(kc_store_db(*store), why, why_size);
 	else if ((rc = forget_incomplete_runs(*store)) < 0)
 		snprintf(why, why_size, "%s", strerror(-rc));

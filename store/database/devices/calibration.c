@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 enum { NAME, UUID, SIMULATED, OVERHEAD, EMPTY, GAP, BANDWIDTH, ARITHMETIC };
 static const char newest_first[] = "SELECT d.name, d.uuid, c.simulated, c.launch_overhead_ns, c.empty_kernel_ns,"
@@ -56,26 +55,4 @@ int kc_calibration_find(sqlite3 *db, const struct kc_calibrated *device, struct 
 		};
 	sqlite3_finalize(row);
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : kc__errno(db, rc);
-}
-
-sqlite3 *kc_calibration_open(const char *path)
-{
-	sqlite3 *db = NULL;
-	struct stat st;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return NULL;
-	kc__guard_descriptors();
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
-		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-		if (sqlite3_exec(db, "PRAGMA query_only = 1", NULL, NULL, NULL) == SQLITE_OK)
-			return db;
-	}
-	kc_calibration_close(db);
-	return NULL;
-}
-
-void kc_calibration_close(sqlite3 *db)
-{
-	sqlite3_close_v2(db);
 }

@@ -21,10 +21,4 @@ struct kc_calibrated {
 /* 1: found; 0: there is none; or negative errno. */
 int kc_calibration_find(struct sqlite3 *db, const struct kc_calibrated *device, struct kc_calibration *out);
 
-/* A connection that only reads, for a program that is just starting: it does not
- * wait for other processes and does not change the file. NULL: there is no file, or
- * it cannot be read. */
-struct sqlite3 *kc_calibration_open(const char *path);
-void kc_calibration_close(struct sqlite3 *db);
-
 #endif

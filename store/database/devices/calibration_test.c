@@ -23,6 +23,7 @@ static const uint8_t first_uuid[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 
 struct fixture {
 	char path[64];
+	struct kc_store *store;
 	sqlite3 *db;
 };
 
@@ -67,8 +68,8 @@ static int set_up(void **state)
 	add_calibration(kc_store_db(s), 3, 40, "7000");
 	add_calibration(kc_store_db(s), 4, 50, "NULL");
 	kc_store_close(s);
-	f->db = kc_calibration_open(f->path);
-	assert_non_null(f->db);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_READ, &f->store, NULL, 0), 0);
+	f->db = kc_store_db(f->store);
 	*state = f;
 	return 0;
 }
@@ -78,7 +79,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 	char path[80];
 
-	kc_calibration_close(f->db);
+	kc_store_close(f->store);
 	unlink(f->path);
 	snprintf(path, sizeof(path), "%s-wal", f->path);
 	unlink(path);
@@ -133,29 +134,6 @@ static void what_was_not_measured_is_not_a_number(void **state)
 	assert_float_equal(found.launch_gap_ns, 700.5, 0);
 }
 
-/* Whoever asks is about to start an application: no file is made, and a strange one is left alone. */
-static void files_that_hold_none(void **state)
-{
-	struct fixture *f = *state;
-	const struct kc_calibrated self = {"NVIDIA H100 80GB HBM3", NULL};
-	struct kc_calibration found;
-	char path[] = "/tmp/kc-calibration-XXXXXX";
-	int fd = mkstemp(path);
-	sqlite3 *db;
-
-	(void)f;
-	assert_null(kc_calibration_open("/nonexistent/kerncast.db"));
-	assert_null(kc_calibration_open("/tmp"));
-	assert_null(kc_calibration_open(path));
-	assert_int_equal(write(fd, "no database at all, but long enough to be looked into\n", 54), 54);
-	close(fd);
-	db = kc_calibration_open(path);
-	if (db)
-		assert_true(kc_calibration_find(db, &self, &found) < 0);
-	kc_calibration_close(db);
-	unlink(path);
-}
-
 /* The models' copy of it, in the device's row. */
 static void devices_keep_what_was_measured(void **state)
 {
@@ -190,7 +168,6 @@ int main(void)
 	    TEST(of_this_very_device),
 	    TEST(by_name),
 	    TEST(what_was_not_measured_is_not_a_number),
-	    TEST(files_that_hold_none),
 	    TEST(devices_keep_what_was_measured),
 	};
 
