@@ -19,7 +19,7 @@ transfers() { # DB
 
 fails() { # MESSAGE FILE [ROWS]; status 1, and what could be read is there, or else no database
 	rm -f fails.db
-	keep fails "$kerncast" import "$2" -o fails.db
+	keep fails timeout 60 "$kerncast" import "$2" -o fails.db
 	equal "$(<fails.status)" 1 "$2"
 	contains "$(<fails.err)" "$2"
 	contains "$(<fails.err)" "$1"
@@ -393,6 +393,21 @@ Some GPU|5|4|3|1536|16'
 	sql "$nsys_tables $nsys_rows" whole
 	head -c 20000 whole >half
 	fails "half: cannot be read further" half
+}
+
+@test "Nsight Systems SQLite: a view, a virtual table or a computed column in place of a table ends no import late" {
+	local endless="WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)" table
+	for table in CUPTI_ACTIVITY_KIND_KERNEL StringIds CUPTI_ACTIVITY_KIND_RUNTIME TARGET_INFO_GPU; do
+		rm -f endless
+		sql "$nsys_tables $nsys_rows ALTER TABLE $table RENAME TO t;
+			CREATE VIEW $table AS $endless SELECT t.* FROM t, c WHERE c.n < 0" endless
+		fails "its $table is not a table of stored rows" endless
+	done
+	sql "$nsys_tables $nsys_rows DROP TABLE StringIds; CREATE VIRTUAL TABLE StringIds USING fts5(id, value)" virtual
+	fails "its StringIds is not a table of stored rows" virtual
+	sql "$nsys_tables $nsys_rows DROP TABLE StringIds; CREATE TABLE StringIds(id INTEGER,
+		value AS (hex(zeroblob(id * 400000000))))" computed
+	fails "its StringIds is not a table of stored rows" computed
 }
 
 # --- what is no trace

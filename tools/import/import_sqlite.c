@@ -9,6 +9,7 @@
 #include "tools/input/device_spec.h"
 #include "import_file.h"
 #include "store/database/schema.h"
+#include "store/database/trust.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -131,13 +132,37 @@ static int not_readable(const struct reading *r)
 	return -EBADMSG;
 }
 
+/* Views, virtual tables and generated columns compute what they show, which may never end. An export has none. */
+static int refuse_computed(const struct reading *r)
+{
+	static const char computed[] =
+	    "SELECT m.name FROM sqlite_master m WHERE m.type IN ('table', 'view')"
+	    " AND m.name COLLATE NOCASE IN ('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY',"
+	    " 'CUPTI_ACTIVITY_KIND_MEMSET', 'CUPTI_ACTIVITY_KIND_RUNTIME', 'CUPTI_ACTIVITY_KIND_DRIVER', 'StringIds',"
+	    " 'TARGET_INFO_GPU', 'TARGET_INFO_CUDA_DEVICE') AND (coalesce(m.rootpage, 0) = 0"
+	    " OR EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden > 1))";
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(r->db, computed, -1, &row, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW)
+		kc_error("%s: its %s is not a table of stored rows: not an export of Nsight Systems", r->file->path,
+			 (const char *)sqlite3_column_text(row, 0));
+	sqlite3_finalize(row);
+	if (rc == SQLITE_DONE)
+		return 0;
+	return rc == SQLITE_ROW ? -EINVAL : not_readable(r);
+}
+
 /* 0: the file is an export with operations. */
 static int recognise(const struct reading *r)
 {
 	const char *path = r->file->path;
+	int rc = refuse_computed(r);
 
-	if (sqlite3_exec(r->db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
-		return not_readable(r);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < TABLES; i++) {
 		if (has_table(r->db, tables[i].name) && has_table(r->db, "StringIds"))
 			return 0;
@@ -469,7 +494,7 @@ int kc_import_sqlite(struct kc_import *file)
 	rc = kc_stage_new(&r->stage);
 	if (rc)
 		kc_import_stage_failed(file, rc);
-	if (rc == 0 && sqlite3_open_v2(file->path, &r->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+	if (rc == 0 && kc_database_connect(file->path, SQLITE_OPEN_READONLY, &r->db) != SQLITE_OK)
 		rc = not_readable(r);
 	if (rc == 0) {
 		rc = read_all(r);
