@@ -4,6 +4,8 @@
  */
 #include "shim/tables/loaded_code.h"
 
+#include "store/database/store.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -291,12 +293,17 @@ static void register_exit(void)
 		atexit(at_exit);
 }
 
+static const char database[] = "database";
+
 /* *what: what failed. kc__shim.start_lock held. */
 static int start(const char **what)
 {
 	int error;
 
 	reset();
+	*what = database;
+	if ((error = kc_store_place(kc__shim.options.db, NULL, 0)))
+		return error;
 	*what = "journal";
 	if ((error = make_journal()))
 		return error;
@@ -335,6 +342,11 @@ static void say_failed(const char *what, int error)
 	bool journal = !strcmp(what, "journal");
 	char *detail;
 
+	if (what == database) {
+		kc_store_place(kc__shim.options.db, detail, sizeof(detail));
+		kc__say(KC_MESSAGE_START_FAILED, detail);
+		return;
+	}
 	if (error == -ENODEV) {
 		kc__say(KC_MESSAGE_NO_GPU, NULL);
 		return;

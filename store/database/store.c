@@ -53,6 +53,8 @@ static int explain(struct complaint *c, int rc, const char *path, enum kc_store_
 		    c, rc, "%s: no such file or directory: record one with `kerncast run`, or give its path", path);
 	case -EISDIR:
 		return complain(c, rc, "%s is a directory: give the path of a file in it", path);
+	case -ENODEV:
+		return complain(c, rc, "%s is not a file but a device, a pipe or a socket: " ELSEWHERE, path);
 	case -ENOTDIR:
 		return complain(c, rc, "%s: a part of the path is not a directory: " ELSEWHERE, path);
 	case -EACCES:
@@ -114,7 +116,7 @@ static int look_at_file(const char *path, enum kc_store_mode mode)
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
-		return -EBADMSG;
+		return -ENODEV;
 	if (mode != KC_STORE_WRITE && st.st_size == 0)
 		return -ENODATA;
 	return access(path, mode == KC_STORE_READ ? R_OK : R_OK | W_OK) ? -errno : 0;
@@ -375,6 +377,14 @@ int kc_store_try(const char *path, char *why, size_t why_size)
 	if (rc == 0)
 		rc = try_database(path, &s);
 	return rc ? explain(&c, rc, path, KC_STORE_WRITE, s.reason) : 0;
+}
+
+int kc_store_place(const char *path, char *why, size_t why_size)
+{
+	struct complaint c = {why, why_size};
+	int rc = stat(path, &(struct stat){0}) ? 0 : look_at_file(path, KC_STORE_READ);
+
+	return rc == -EISDIR || rc == -ENODEV ? explain(&c, rc, path, KC_STORE_WRITE, "") : 0;
 }
 
 void kc_store_close(struct kc_store *s)

@@ -33,7 +33,7 @@ struct kc_store_bound {
 
 /*
  * Returns 0 or negative errno (-EACCES, -ENOSPC, -EROFS, -ENOTDIR, -EISDIR, -ENOENT;
- * -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version;
+ * -ENODEV: no regular file; -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version;
  * -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by another process for too long).
  * why (may be NULL) gets a sentence that names the cure.
  */
@@ -47,6 +47,10 @@ void kc_store_close(struct kc_store *s);
 
 /* Closes a database and removes it if it holds no process. */
 void kc_store_discard(struct kc_store *s);
+
+/* 0, also where nothing is at path; -EISDIR, -ENODEV: no file is there, nor can one be made. Asks for the type alone.
+ */
+int kc_store_place(const char *path, char *why, size_t why_size);
 
 /* Whether a program can record into path: 0, or what kc_store_open() would return. Leaves no file behind and does not
  * wait. */

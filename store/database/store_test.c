@@ -104,6 +104,27 @@ static void the_file_is_private_whatever_the_umask(void **state)
 	}
 }
 
+/* Somebody made it so, perhaps to share it with a group. */
+static void an_existing_file_keeps_its_mode(void **state)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+	struct fixture *f = *state;
+	struct kc_store *s;
+	struct stat st;
+
+	write_file(f->path, "");
+	assert_int_equal(chmod(f->path, 0640), 0);
+	s = open_store(f->path);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char name[300];
+
+		snprintf(name, sizeof(name), "%s%s", f->path, ends[i]);
+		assert_int_equal(stat(name, &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0640);
+	}
+	kc_store_close(s);
+}
+
 static void each_bad_file_has_its_own_answer(void **state)
 {
 	struct fixture *f = *state;
@@ -536,6 +557,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_file_is_private_whatever_the_umask),
+	    TEST(an_existing_file_keeps_its_mode),
 	    TEST(each_bad_file_has_its_own_answer),
 	    TEST(a_foreign_database_is_not_changed),
 	    TEST(an_empty_file_becomes_a_database),

@@ -1,9 +1,14 @@
 /* The file under the journal: descriptors, blocks, full disks, limits. */
 #include "journal_testing.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #define SKIPPED 77
 
@@ -145,12 +150,60 @@ static int under_a_tiny_file_size_limit(void)
 	return fill_past_the_disk(0);
 }
 
+/* From here on fallocate() fails with this errno in this process. */
+static int deny_fallocate(uint32_t number)
+{
+	struct sock_filter filter[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | number),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int record_on_disk(uint32_t number)
+{
+	struct kc_journal_header template = {.pid = 1};
+	struct kc_journal *j;
+	struct stat st;
+
+	if (deny_fallocate(number))
+		return SKIPPED;
+	CHECK(fallocate(0, 0, 0, 1) == -1 && errno == (int)number);
+	CHECK(kc_journal_create(path, &template, 100 * MIB, &j) == 0);
+	for (uint32_t i = 0; i < 3 * KC_SEGMENT_SLOTS; i++)
+		CHECK(add(j, i, KC_SLOT_RETURNED));
+	CHECK(kc_journal_in_memory(j) == 0);
+	CHECK(stat(path, &st) == 0 && (uint64_t)st.st_blocks * 512 >= bytes_of(3));
+	CHECK(store_all(j) == 3 * KC_SEGMENT_SLOTS);
+	finish(j, 1);
+	return 0;
+}
+
+static int where_fallocate_is_forbidden(void)
+{
+	return record_on_disk(EPERM);
+}
+
+static int where_fallocate_is_not_there(void)
+{
+	return record_on_disk(ENOSYS);
+}
+
+static int where_fallocate_is_refused(void)
+{
+	return record_on_disk(EINVAL);
+}
+
 static void expect_in_child(int (*fn)(void))
 {
 	int rc = in_child(fn);
 
 	if (rc == SKIPPED) {
-		print_message("skipped: mounting a tmpfs needs root\n");
+		print_message("skipped: mounting a tmpfs, or a filter of system calls, is not allowed\n");
 		skip();
 	}
 	assert_int_equal(rc, 0);
@@ -173,6 +226,14 @@ static void memory_takes_over_at_the_file_size_limit(void **state)
 	(void)state;
 	expect_in_child(under_a_file_size_limit);
 	expect_in_child(under_a_tiny_file_size_limit);
+}
+
+static void zeros_are_written_where_blocks_cannot_be_asked_for(void **state)
+{
+	(void)state;
+	expect_in_child(where_fallocate_is_forbidden);
+	expect_in_child(where_fallocate_is_not_there);
+	expect_in_child(where_fallocate_is_refused);
 }
 
 static void memory_is_bounded(void **state)
@@ -211,6 +272,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_small_disk, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_full_disk, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_takes_over_at_the_file_size_limit, setup, teardown),
+	    cmocka_unit_test_setup_teardown(zeros_are_written_where_blocks_cannot_be_asked_for, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_is_bounded, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct kc_journal_file {
 	uint32_t positions;
 	bool is_copy;
 	off_t bytes;
+	int has_holes; /* parts of it have no block, so nothing was ever written there */
 	struct kc_journal_header header;
 };
 
@@ -81,6 +82,8 @@ static int check_file(struct kc_journal_file *f)
 	if (segments > (off_t)KC_JOURNAL_SEGMENTS_MAX)
 		return -EINVAL;
 	f->bytes = st.st_size;
+	/* A recorder allocates blocks before it writes. */
+	f->has_holes = st.st_blocks < st.st_size / 512;
 	f->positions = (uint32_t)segments;
 	n = read_at(f->fd, &f->header, sizeof(f->header), 0);
 	if (n < 0)
@@ -226,12 +229,25 @@ static int compare_places(const void *a, const void *b)
 	return p->position < q->position ? -1 : p->position > q->position;
 }
 
+/* The first segment from position on that is not a hole as a whole, or f->positions. */
+static uint32_t after_holes(const struct kc_journal_file *f, uint32_t position)
+{
+	off_t data;
+
+	if (!f->has_holes)
+		return position;
+	data = lseek(f->fd, (off_t)KC_HEADER_BYTES + (off_t)position * KC_SEGMENT_BYTES, SEEK_DATA);
+	if (data < 0)
+		return errno == ENXIO ? f->positions : position;
+	return (uint32_t)((data - (off_t)KC_HEADER_BYTES) / KC_SEGMENT_BYTES);
+}
+
 /* Fills places, sorted by number. Returns their count or -errno. */
 static int find_places(const struct kc_journal_file *f, struct kc_slot *slots, struct place *places)
 {
 	int found = 0;
 
-	for (uint32_t i = 0; i < f->positions; i++) {
+	for (uint32_t i = after_holes(f, 0); i < f->positions; i = after_holes(f, i + 1)) {
 		int n = read_segment(f, i, slots);
 
 		if (n < 0)

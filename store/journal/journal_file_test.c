@@ -402,6 +402,46 @@ static void entries_come_back_whole(void **state)
 	kc_journal_forget(j);
 }
 
+static int note_value(const struct kc_slot *slot, void *arg)
+{
+	uint64_t *seen = arg; /* how many slots, and the index of the last one */
+
+	assert_true(!seen[0] || slot->index > seen[1]);
+	seen[0]++;
+	seen[1] = slot->index;
+	return 0;
+}
+
+/* A file of 10 GiB that is a hole but for the first segments and one in the middle takes no time for the rest. */
+static void holes_are_passed_over(void **state)
+{
+	const uint64_t far = 5000;
+	struct kc_slot slot = {.kind = KC_KIND_LAUNCH, .state = KC_SLOT_FINAL, .index = far * KC_SEGMENT_SLOTS + 7};
+	struct kc_journal *j = create(bytes_of(20));
+	struct timespec begin, end;
+	struct kc_journal_file *f;
+	uint64_t seen[2] = {0};
+	int fd;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * KC_SEGMENT_SLOTS; i++)
+		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
+	finish(j, 0);
+	fd = open(path, O_WRONLY);
+	assert_int_equal(ftruncate(fd, (off_t)10 << 30), 0);
+	assert_int_equal(pwrite(fd, &slot, sizeof(slot), (off_t)(bytes_of((unsigned)far) + 7 * KC_SLOT_BYTES)),
+			 sizeof(slot));
+	close(fd);
+	assert_int_equal(kc_journal_open(path, &f), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	assert_int_equal(kc_journal_file_each(f, note_value, seen), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	kc_journal_file_close(f);
+	assert_int_equal(seen[0], 2 * KC_SEGMENT_SLOTS + 1);
+	assert_int_equal(seen[1], slot.index);
+	assert_in_range(end.tv_sec - begin.tv_sec, 0, 1);
+}
+
 static int feed(struct kc_assembler *a, uint64_t index, uint16_t part, uint16_t count, uint32_t bytes)
 {
 	struct kc_slot slot = {.index = index, .part = {.index = part, .count = count, .bytes = bytes}};
@@ -451,6 +491,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(damaged_bytes_do_no_harm, setup, teardown),
 	    cmocka_unit_test_setup_teardown(one_bad_index_hides_no_segment, setup, teardown),
 	    cmocka_unit_test_setup_teardown(entries_come_back_whole, setup, teardown),
+	    cmocka_unit_test_setup_teardown(holes_are_passed_over, setup, teardown),
 	    cmocka_unit_test(torn_entries_are_told),
 	    cmocka_unit_test(paths_carry_pid_and_start),
 	};

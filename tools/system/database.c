@@ -60,7 +60,7 @@ static void say_imported(const struct kc_recovered *r)
 
 /* A report is still useful without write access, so journals that could not be
  * imported are reported and not fatal. */
-static void import_journals(const char *path)
+static struct kc_recovered import_journals(const char *path)
 {
 	struct kc_recovered recovered = {0};
 	char why[WHY_BYTES] = "";
@@ -77,21 +77,24 @@ static void import_journals(const char *path)
 			 why);
 	else if (rc < 0 && rc != -ENOENT)
 		kc_error("the journals beside %s are not imported: %s", path, *why ? why : strerror(-rc));
+	return recovered;
 }
 
 struct kc_store *kc_database_read(const char *path)
 {
+	struct kc_recovered recovered = import_journals(path);
 	struct kc_store *store = NULL;
 	char why[WHY_BYTES] = "";
 	int rc;
 
-	import_journals(path);
 	rc = kc_store_open(path, KC_STORE_READ, &store, why, sizeof(why));
 	if (rc == 0) {
 		kc_kernel_names(store, KC_NAMES_NS);
 		return store;
 	}
-	if (*why)
+	if ((rc == -ENODATA || rc == -ENOENT) && recovered.alive)
+		kc_error("%s: a run has just begun and has stored nothing yet: try again in a moment", path);
+	else if (*why)
 		kc_error("%s", why);
 	else
 		kc_error("%s: %s", path, strerror(-rc));

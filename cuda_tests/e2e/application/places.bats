@@ -1,0 +1,70 @@
+# Where a database cannot be, or is not yet.
+load ../common
+
+recorded_at() { # KERNCAST_DB: the demo's run, its message in demo.err
+	KERNCAST_DB=$1 LD_PRELOAD=$library keep demo timeout 60 "$build/demo-static-sim" --rounds 5
+	equal "$(<demo.status)" 0 "status with KERNCAST_DB=$1"
+}
+
+@test "a device, a pipe or a folder as database: the cure is said, and no journal is left anywhere" {
+	local place before
+	mkfifo pipe
+	mkdir folder
+	ln -s folder link
+	before=$(find . .. /dev / -maxdepth 1 -name "*.kcj")
+	for place in /dev/null /dev/full pipe; do
+		recorded_at "$place"
+		contains "$(<demo.err)" "recording could not begin: nothing is recorded: "
+		contains "$(<demo.err)" "is not a file but a device, a pipe or a socket: choose another place"
+		equal "$(wc -l <demo.err)" 1 "lines with $place"
+	done
+	for place in / . .. folder link; do
+		recorded_at "$place"
+		contains "$(<demo.err)" "is a directory: give the path of a file in it"
+		equal "$(wc -l <demo.err)" 1 "lines with $place"
+	done
+	equal "$(find . .. /dev / -maxdepth 1 -name "*.kcj")" "$before" "journals left"
+	equal "$(ls -A folder)" "" "files in the folder"
+	[[ -p pipe ]]
+	for place in /dev/null pipe; do
+		keep named "$kerncast" run -q -o "$place" echo ran
+		equal "$(<named.status)" 2 "status of kerncast run -o $place"
+		contains "$(<named.err)" "is not a file but a device, a pipe or a socket"
+		keep report timeout 60 "$kerncast" report "$place"
+		equal "$(<report.status)" 1 "status of report $place"
+		contains "$(<report.err)" "is not a file but a device, a pipe or a socket"
+	done
+}
+
+@test "a report in the first instants of a run says that it has just begun" {
+	local locker application looks
+	keep none "$kerncast" report k.db
+	contains "$(<none.err)" "k.db: no such file or directory"
+	: >k.db
+	keep empty "$kerncast" report k.db
+	contains "$(<empty.err)" "k.db is empty: nothing recorded"
+	# Until the lock is released, the run cannot make its tables.
+	mkfifo commands
+	sqlite3 k.db <commands >locked 3>&- &
+	locker=$!
+	exec {sql}>commands
+	printf '%s\n' "BEGIN EXCLUSIVE; SELECT 'locked';" >&"$sql"
+	for ((looks = 0; looks < 1000; looks++)); do
+		[[ ! -s locked ]] || break
+		sleep 0.02
+	done
+	KERNCAST_DB=$PWD/k.db LD_PRELOAD=$library "$build/demo-static-sim" --rounds 300000 >/dev/null 2>&1 3>&- &
+	application=$!
+	for ((looks = 0; looks < 1000 && $(counted launches) < 100; looks++)); do
+		sleep 0.02
+	done
+	keep begun "$kerncast" report k.db
+	printf '%s\n' "COMMIT;" >&"$sql"
+	exec {sql}>&-
+	kill -KILL "$application"
+	wait "$application" "$locker" || true
+	equal "$(<begun.status)" 1 "status"
+	equal "$(<begun.err)" "kerncast: k.db: a run has just begun and has stored nothing yet: try again in a moment"
+	keep report "$kerncast" report k.db
+	equal "$(<report.status)" 0 "status after the run"
+}
