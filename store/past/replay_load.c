@@ -35,6 +35,14 @@ static int64_t time_at(sqlite3_stmt *row, int i)
 	return ns < -REACH_NS ? -REACH_NS : ns > REACH_NS ? REACH_NS : ns;
 }
 
+/* Of an occupation, or from a call to the end of what it waits for: a month at most, like a kernel. */
+static int64_t duration_at(sqlite3_stmt *row, int i)
+{
+	int64_t ns = sqlite3_column_int64(row, i);
+
+	return ns < -MEASURED_MAX_NS ? -MEASURED_MAX_NS : ns > MEASURED_MAX_NS ? MEASURED_MAX_NS : ns;
+}
+
 /* An impossible measurement counts as none. */
 static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_ns)
 {
@@ -136,7 +144,9 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 	op->stream = sqlite3_column_int64(row, 2);
 	op->device = sqlite3_column_int64(row, 3);
 	op->issued_ns = time_at(row, 4);
-	op->ns = op->call == KC_CALL_WAIT ? op->issued_ns + time_at(row, 5) : time_at(row, 5);
+	op->ns = duration_at(row, 5);
+	if (op->call == KC_CALL_WAIT)
+		op->ns += op->issued_ns;
 	op->known = (uint64_t)time_at(row, 6);
 	return 0;
 }

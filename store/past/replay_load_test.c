@@ -238,14 +238,36 @@ static void damaged_rows_are_refused(void **state)
 	unload(&l);
 }
 
+/* Waits (kind 4) and occupations (kind 3) last a month at most: sums of such times do not overflow. */
+static void what_no_stream_waits_for_is_cut(void **state)
+{
+	static const char changes[] =
+	    "DELETE FROM stream_call; INSERT INTO stream_call VALUES(1 << 40 | 900, 4, 1, 1, 1000, 5000, 0),"
+	    " (1 << 40 | 901, 4, 1, 1, 1001, 9223372036854775807, 0), (1 << 40 | 902, 3, 1, 1, 1002, 7000, 0),"
+	    " (1 << 40 | 903, 3, 1, 1, 1003, 9223372036854775807, 0),"
+	    " (1 << 40 | 904, 4, 1, 1, 1004, -9223372036854775808, 0)";
+	static const int64_t month_ns = INT64_C(2600000000000000);
+	const int64_t expected[] = {6000, 1001 + month_ns, 7000, month_ns, 1004 - month_ns};
+	struct loaded l;
+
+	(void)state;
+	make_database(changes);
+	load(&l);
+	l.ops.count = 0;
+	assert_int_equal(kc__stream_calls_load(&l.loader, 1, &l.ops), 0);
+	assert_int_equal(l.ops.count, 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(l.ops.at[i].ns, expected[i]);
+	unload(&l);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(the_recorded_order_comes_back),
-	    TEST(counted_work_is_found_by_shape_and_arguments),
-	    TEST(an_impossible_order_is_none),
-	    TEST(damaged_rows_are_refused),
+	    TEST(the_recorded_order_comes_back),   TEST(counted_work_is_found_by_shape_and_arguments),
+	    TEST(an_impossible_order_is_none),     TEST(damaged_rows_are_refused),
+	    TEST(what_no_stream_waits_for_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
