@@ -26,8 +26,8 @@ uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *rin
 		s->chain = s->next;
 		s->origin_ns = interval->start_ns;
 	}
-	interval->start_ns -= s->shift_ns;
-	interval->end_ns -= s->shift_ns;
+	interval->start_ns = kc__stored_ns(s, interval->start_ns);
+	interval->end_ns = kc__stored_ns(s, interval->end_ns);
 	s->tail_ns = interval->end_ns;
 	return s->next++;
 }
@@ -89,13 +89,13 @@ static void read_interval(const struct kc__timeline_stream *s, const struct kc__
 			  struct kc__interval *found)
 {
 	*found = *kc__ring_slot(ring, ticket);
-	found->start_ns += s->shift_ns;
-	found->end_ns += s->shift_ns;
+	found->start_ns = kc__real_ns(s, found->start_ns);
+	found->end_ns = kc__real_ns(s, found->end_ns);
 }
 
 void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns)
 {
-	while (s->first != s->next && kc__ring_slot(ring, s->first)->end_ns + s->shift_ns <= now_ns)
+	while (s->first != s->next && kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) <= now_ns)
 		s->first++;
 }
 
@@ -130,7 +130,7 @@ void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, u
 	interval = slot(ring, ticket);
 	if (ticket + 1 == s->next) {
 		s->next--;
-		s->tail_ns = is_readable(s, ticket - 1) ? kc__ring_slot(ring, ticket - 1)->end_ns : -s->shift_ns;
+		s->tail_ns = is_readable(s, ticket - 1) ? kc__ring_slot(ring, ticket - 1)->end_ns : kc__stored_ns(s, 0);
 		return;
 	}
 	interval->end_ns = interval->start_ns;
@@ -141,13 +141,13 @@ void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, u
 static int64_t correction_ns(const struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket,
 			     int64_t end_ns, int64_t gap_ns)
 {
-	int64_t late_ns = end_ns - (kc__ring_slot(ring, ticket)->end_ns + s->shift_ns);
+	int64_t late_ns = end_ns - kc__real_ns(s, kc__ring_slot(ring, ticket)->end_ns);
 	int64_t begin_ns, before_ns;
 
 	if (!is_before(ticket, s->chain) || s->chain == s->next)
 		return late_ns;
-	begin_ns = kc__ring_slot(ring, s->chain)->start_ns + s->shift_ns;
-	before_ns = kc__ring_slot(ring, s->chain - 1)->end_ns + s->shift_ns + late_ns + gap_ns;
+	begin_ns = kc__real_ns(s, kc__ring_slot(ring, s->chain)->start_ns);
+	before_ns = kc__real_ns(s, kc__ring_slot(ring, s->chain - 1)->end_ns) + late_ns + gap_ns;
 	return (before_ns > s->origin_ns ? before_ns : s->origin_ns) - begin_ns;
 }
 
@@ -156,7 +156,7 @@ void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ri
 {
 	if (!is_readable(s, ticket) || is_before(ticket, s->measured))
 		return;
-	s->shift_ns += correction_ns(s, ring, ticket, end_ns, gap_ns);
+	s->shift_ns = kc__real_ns(s, correction_ns(s, ring, ticket, end_ns, gap_ns));
 	s->measured = ticket + 1;
 	s->first = ticket + 1;
 }
@@ -167,5 +167,5 @@ void kc__ring_clear(struct kc__timeline_stream *s, int64_t now_ns)
 	s->measured = s->next;
 	s->ready_ns = 0;
 	if (kc__stream_tail_ns(s) > now_ns)
-		s->shift_ns = now_ns - s->tail_ns;
+		s->shift_ns = (int64_t)((uint64_t)now_ns - (uint64_t)s->tail_ns);
 }

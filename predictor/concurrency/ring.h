@@ -39,10 +39,22 @@ struct kc__timeline_stream {
 	uint8_t level; /* priority level of that queue */
 };
 
+/* A stored time as a real one, and back. A replay of a damaged recording may move a stream by any amount: then these
+ * wrap around. */
+static inline int64_t kc__real_ns(const struct kc__timeline_stream *s, int64_t stored_ns)
+{
+	return (int64_t)((uint64_t)stored_ns + (uint64_t)s->shift_ns);
+}
+
+static inline int64_t kc__stored_ns(const struct kc__timeline_stream *s, int64_t real_ns)
+{
+	return (int64_t)((uint64_t)real_ns - (uint64_t)s->shift_ns);
+}
+
 /* Predicted end of everything in the stream. */
 static inline int64_t kc__stream_tail_ns(const struct kc__timeline_stream *s)
 {
-	return s->tail_ns + s->shift_ns;
+	return kc__real_ns(s, s->tail_ns);
 }
 
 /* Where to write the next interval, with real times. In a full ring the two oldest become one. */
@@ -82,7 +94,7 @@ static inline const struct kc__interval *kc__ring_find(struct kc__timeline_strea
 {
 	if (s->first == s->next || kc__stream_tail_ns(s) <= t)
 		return NULL;
-	s->cursor = kc__ring_near(s, ring, t - s->shift_ns);
+	s->cursor = kc__ring_near(s, ring, kc__stored_ns(s, t));
 	return kc__ring_slot(ring, s->cursor);
 }
 

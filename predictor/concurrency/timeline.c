@@ -9,6 +9,8 @@
  * stream stands for all those that do not fit. */
 #define STREAMS KC__HEADS_MAX
 #define OVERFLOW_STREAM (STREAMS - 1)
+/* 146 years after the clock's zero: what is added to it does not overflow. */
+#define LATEST_NS (INT64_C(1) << 62)
 
 /* Padding between rings, so that the same slots of all rings do not share a cache set. */
 #define RING_OFFSET 2u
@@ -183,14 +185,14 @@ static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__tim
 
 	if (last == s || !last->busy)
 		return 0;
-	return (queue->ready_ns < last->tail_ns ? queue->ready_ns : last->tail_ns) + last->shift_ns;
+	return kc__real_ns(last, queue->ready_ns < last->tail_ns ? queue->ready_ns : last->tail_ns);
 }
 
 static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 {
 	const struct kc__timeline_stream *s = &tl->streams[stream];
 
-	tl->queues[s->level][s->queue] = (struct queue){stream, ready_ns - s->shift_ns};
+	tl->queues[s->level][s->queue] = (struct queue){stream, kc__stored_ns(s, ready_ns)};
 }
 
 /* When the operation comes to the head of its stream. *behind: that is when the stream's own work ends. */
@@ -201,13 +203,14 @@ static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_
 
 	t = kc__later_ns(t, queue_ready_ns(tl, s));
 	*behind = free_ns >= t;
-	return *behind ? free_ns : t;
+	t = *behind ? free_ns : t;
+	return t < LATEST_NS ? t : LATEST_NS;
 }
 
 static void fill_head(struct kc__head *head, const struct kc__timeline_stream *s, const struct kc__interval *interval)
 {
-	head->start_ns = interval->start_ns + s->shift_ns;
-	head->end_ns = interval->end_ns + s->shift_ns;
+	head->start_ns = kc__real_ns(s, interval->start_ns);
+	head->end_ns = kc__real_ns(s, interval->end_ns);
 	head->placed_ns = kc__later_ns(head->end_ns - (int64_t)interval->wave_ns, head->start_ns);
 	head->busy_until_ns = kc__stream_tail_ns(s);
 	head->sm_blocks = &interval->sm_blocks;
@@ -226,8 +229,8 @@ static void find_head(struct kc__head *head, struct kc__timeline_stream *s, cons
 		return;
 	if (interval->sm_blocks.warps)
 		fill_head(head, s, interval);
-	head->from_ns = s->cursor == s->first ? INT64_MIN : kc__ring_slot(ring, s->cursor - 1)->end_ns + s->shift_ns;
-	head->until_ns = interval->end_ns + s->shift_ns;
+	head->from_ns = s->cursor == s->first ? INT64_MIN : kc__real_ns(s, kc__ring_slot(ring, s->cursor - 1)->end_ns);
+	head->until_ns = kc__real_ns(s, interval->end_ns);
 }
 
 /* The heads of the busy streams at t, which is not before now. Streams whose work has ended by now are removed. */
@@ -413,7 +416,7 @@ static int64_t engine_free_ns(const struct kc_timeline *tl, const struct engine 
 			const struct copy *copy = &engine->copies[i];
 			int64_t end_ns = copy_end_ns(tl, copy);
 
-			if (copy->from_ns + tl->streams[copy->stream].shift_ns <= t)
+			if (kc__real_ns(&tl->streams[copy->stream], copy->from_ns) <= t)
 				t = kc__later_ns(t, end_ns);
 		}
 	} while (t > before);
@@ -424,7 +427,8 @@ static void merge_oldest_copies(const struct kc_timeline *tl, struct engine *eng
 {
 	const struct copy *oldest = &engine->copies[0];
 	struct copy *next = &engine->copies[1];
-	int64_t from_ns = oldest->from_ns + tl->streams[oldest->stream].shift_ns - tl->streams[next->stream].shift_ns;
+	int64_t from_ns =
+	    kc__stored_ns(&tl->streams[next->stream], kc__real_ns(&tl->streams[oldest->stream], oldest->from_ns));
 
 	next->from_ns = from_ns < next->from_ns ? from_ns : next->from_ns;
 	memmove(engine->copies, next, --engine->count * sizeof(*next));
@@ -435,7 +439,7 @@ static void add_copy(struct kc_timeline *tl, struct engine *engine, uint32_t ind
 	if (engine->count == ENGINE_COPIES)
 		merge_oldest_copies(tl, engine);
 	engine->copies[engine->count++] =
-	    (struct copy){index, out->ticket, out->start_ns - tl->streams[index].shift_ns};
+	    (struct copy){index, out->ticket, kc__stored_ns(&tl->streams[index], out->start_ns)};
 }
 
 static void remove_copy(struct engine *engine, uint32_t stream, uint32_t ticket)

@@ -462,6 +462,28 @@ static void resident_grids(void **state)
 	assert_int_equal(last.start_ns, first.end_ns);
 }
 
+/* A damaged recording: times that are years apart, and more kernels of a month each than fit into 64 bits. */
+static void times_that_cannot_be_do_not_overflow(void **state)
+{
+	static const int64_t far_ns = INT64_C(1) << 61, month_ns = INT64_C(2600000000000000);
+	struct kc_timeline *tl = *state;
+	struct kc_placement p;
+
+	for (int i = 0; i < 8; i++) { /* each of these moves the stream by 146 years */
+		kc_timeline_wait(tl, 0, far_ns);
+		p = launch(tl, 0, -far_ns, 1, 100 * US);
+		kc_timeline_measured(tl, 0, p.ticket, -far_ns, -far_ns + 100 * US);
+		kc_timeline_stream_idle(tl, 0, -far_ns + 200 * US);
+	}
+	p = launch(tl, 0, far_ns, 1, 100 * US);
+	assert_int_equal(p.start_ns, far_ns + OVERHEAD_NS);
+	for (int i = 0; i < 5000; i++) {
+		p = launch(tl, 1, far_ns, 1, month_ns);
+		assert_in_range(p.start_ns, far_ns, INT64_C(1) << 62);
+		assert_true(p.end_ns >= p.start_ns);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -493,6 +515,7 @@ int main(void)
 	    TEST(the_order_of_amert),
 	    TEST(hardware_queues),
 	    TEST(resident_grids),
+	    TEST(times_that_cannot_be_do_not_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
