@@ -24,8 +24,10 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
-/* Of cuInit's time, for what earlier runs and calibrations taught. */
-#define RECALL_NS 200000000ll
+/* Of cuInit's time, for what earlier runs and calibrations taught: so much processor time, and so long where others have
+ * the processor, or the disk is slow. */
+#define RECALL_PROCESSOR_NS 200000000ll
+#define RECALL_NS 1000000000ll
 
 static struct {
 	bool started; /* there has been a thread of ours, in this process or in its parent */
@@ -311,7 +313,8 @@ static int start(const char **what)
 	if ((error = kc__tables_init()))
 		goto fail;
 	*what = "devices";
-	kc__shim.recall_until_ns = kc__now_ns() + RECALL_NS;
+	kc__shim.start_reads = (struct kc_store_bound){.until_ns = kc__now_ns() + RECALL_NS,
+						   .processor_ns = RECALL_PROCESSOR_NS};
 	kc__learn_begin();
 	if ((error = kc__devices_init()))
 		goto fail;
@@ -342,17 +345,14 @@ static void say_failed(const char *what, int error)
 	bool journal = !strcmp(what, "journal");
 	char *detail;
 
-	if (what == database) {
-		kc_store_place(kc__shim.options.db, detail, sizeof(detail));
-		kc__say(KC_MESSAGE_START_FAILED, detail);
-		return;
-	}
-	if (error == -ENODEV) {
+	if (error == -ENODEV && what != database) {
 		kc__say(KC_MESSAGE_NO_GPU, NULL);
 		return;
 	}
 	detail = kc__room_take();
-	if (detail)
+	if (detail && what == database)
+		kc_store_place(kc__shim.options.db, detail, KC__ROOM_BYTES);
+	else if (detail)
 		strcpy(stpcpy(stpcpy(detail, journal ? kc__shim.options.db : what), ": "), strerror(-error));
 	kc__say(journal ? KC_MESSAGE_JOURNAL_FAILED : KC_MESSAGE_START_FAILED, detail);
 	kc__room_give(detail);

@@ -27,6 +27,7 @@
 #include "shim/worker/buffers.h"
 #include "store/common/message.h"
 #include "store/common/options.h"
+#include "store/database/store.h"
 #include "store/journal/journal.h"
 
 #include <pthread.h>
@@ -222,7 +223,7 @@ struct kc__state {
 	struct kc__device devices[KC__DEVICES_MAX];
 	int device_count;
 	int driver_version;
-	int64_t recall_until_ns;            /* so long the start may read from the database (CLOCK_MONOTONIC) */
+	struct kc_store_bound start_reads;  /* what the start may take to read from the database */
 	_Atomic int64_t exit_ns;            /* when the process began to exit; 0: it has not */
 	_Atomic uint64_t routed_by_name;    /* counted before there was a journal */
 	_Atomic uint64_t left_unhooked;     /* counted before there was a journal */

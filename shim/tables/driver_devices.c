@@ -91,10 +91,9 @@ static int device_ask(const struct driver *d, int ordinal, struct kc__device *de
 /* What `kerncast calibrate` has measured of these very devices. */
 static void calibrate(void *entries)
 {
-	const struct kc_store_bound bound = {.until_ns = kc__shim.recall_until_ns};
 	struct kc_store *store;
 
-	if (kc_store_peek(kc__shim.options.db, &bound, &store, NULL, 0))
+	if (kc_store_peek(kc__shim.options.db, &kc__shim.start_reads, &store, NULL, 0))
 		return;
 	for (int i = 0; i < kc__shim.device_count; i++) {
 		struct kc_device *info = &kc__shim.devices[i].info;

@@ -21,7 +21,7 @@ static void load(void *unused)
 	const struct kc_past_options options = {
 	    .executable = kc__shim.header->executable,
 	    .launches_max = LAUNCHES_MAX,
-	    .bound = {kc__shim.recall_until_ns, BYTES_MAX, TIMELINES_MAX},
+	    .bound = {kc__shim.start_reads.until_ns, kc__shim.start_reads.processor_ns, BYTES_MAX, TIMELINES_MAX},
 	};
 	char why[400] = "";
 	int error = kc_past_load(kc__shim.options.db, &options, &past, why, sizeof(why));

@@ -203,7 +203,7 @@ static int prepare_database(struct kc_store *s)
 	sqlite3_busy_timeout(s->db, s->mode == KC_STORE_PEEK ? 0 : KC__BUSY_MS);
 	if (s->mode == KC_STORE_PEEK)
 		sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, PEEK_ROW_BYTES);
-	kc_database_until(s->db, &s->bound.until_ns);
+	kc_database_within(s->db, &s->bound);
 	rc = check_schema(s, &state);
 	if (rc)
 		return rc;
@@ -278,7 +278,7 @@ int kc__within(const struct kc_store *s)
 {
 	if (s->exceeded)
 		return s->exceeded;
-	return kc_database_is_late(&s->bound.until_ns) ? -ETIME : 0;
+	return kc_database_is_late(&s->bound) ? -ETIME : 0;
 }
 
 static int open_within(const char *path, enum kc_store_mode mode, const struct kc_store_bound *bound,

@@ -49,25 +49,29 @@ int kc_database_connect(const char *path, int flags, sqlite3 **db)
 	return sqlite3_exec(*db, "PRAGMA cell_size_check = 1", NULL, NULL, NULL);
 }
 
-int kc_database_is_late(const int64_t *until_ns)
+static int64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	if (!*until_ns)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec >= *until_ns;
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int is_late(void *until_ns)
+int kc_database_is_late(const struct kc_store_bound *bound)
 {
-	return kc_database_is_late(until_ns);
+	return (bound->until_ns && clock_ns(CLOCK_MONOTONIC) >= bound->until_ns) ||
+	       (bound->processor_ns && clock_ns(CLOCK_THREAD_CPUTIME_ID) >= bound->processor_ns);
 }
 
-void kc_database_until(sqlite3 *db, const int64_t *until_ns)
+static int is_late(void *bound)
 {
-	if (*until_ns)
-		sqlite3_progress_handler(db, PROGRESS_STEPS, is_late, (void *)until_ns);
+	return kc_database_is_late(bound);
+}
+
+void kc_database_within(sqlite3 *db, const struct kc_store_bound *bound)
+{
+	if (bound->until_ns || bound->processor_ns)
+		sqlite3_progress_handler(db, PROGRESS_STEPS, is_late, (void *)bound);
 }
 
 /* --- schemas */

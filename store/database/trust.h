@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct sqlite3;
+struct kc_store_bound; /* store.h */
 
 /*
  * Opens a file; flags: SQLITE_OPEN_*. Its triggers do not run, expressions in its schema may call only functions
@@ -19,10 +20,11 @@ struct sqlite3;
  */
 int kc_database_connect(const char *path, int flags, struct sqlite3 **db);
 
-/* From this moment on (CLOCK_MONOTONIC; 0: never) statements of db end with SQLITE_INTERRUPT. *until_ns stays the
- * caller's and must outlive the connection. */
-void kc_database_until(struct sqlite3 *db, const int64_t *until_ns);
-int kc_database_is_late(const int64_t *until_ns);
+/* Past the bound's times statements of db end with SQLITE_INTERRUPT. *bound stays the caller's and must outlive the
+ * connection. */
+void kc_database_within(struct sqlite3 *db, const struct kc_store_bound *bound);
+/* 1: one of its times is over. */
+int kc_database_is_late(const struct kc_store_bound *bound);
 
 /*
  * Whether the tables, views and indexes of a database, of whatever version up to KC_SCHEMA_VERSION, are those that
