@@ -192,12 +192,17 @@ static void predict_by_sizes(struct kc_engine *engine, struct kc_engine_variant 
 				   &variant->by_sizes);
 }
 
+uint32_t kc_engine_sizes_known(const struct kc_engine_variant *variant)
+{
+	return atomic_load_explicit(
+	    variant->work.counted ? &variant->key->sizes_generation : &variant->kernel->scalings, memory_order_acquire);
+}
+
 /* From other sizes of its kernel; of its block shape, where the code tells the work. 0: none was measured. held: the
  * lock is. */
 static int by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant, int held, struct kc_solo *solo)
 {
-	uint32_t generation = atomic_load_explicit(
-	    variant->work.counted ? &variant->key->sizes_generation : &variant->kernel->scalings, memory_order_acquire);
+	uint32_t generation = kc_engine_sizes_known(variant);
 
 	if (!generation)
 		return 0;

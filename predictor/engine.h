@@ -183,6 +183,9 @@ enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
 /* The first half of predict: all that is known of the launch before it has a place on the timeline. */
 void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
 		   struct kc_prediction_request *prospect);
+/* What kc_engine_ask() says of the variant holds until kc_engine_known() or this changes: it does when an entry that is
+ * made brings known sizes with it. */
+uint32_t kc_engine_sizes_known(const struct kc_engine_variant *variant);
 /* The second half: where it falls. The caller serialises calls on one stage. */
 void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,
 		       uint32_t stream, int64_t now_ns, struct kc_prediction *prediction,

@@ -70,6 +70,11 @@ again() { # [PROCESSES]
 	again 2
 }
 
+@test "a large graph, launched again and again" {
+	recorded "$build/awkward/large_graph" captured 2000 8
+	again
+}
+
 @test "graphs on eight threads" {
 	recorded "$build/matrix/sim/runtime_graph" --threads 8
 	again

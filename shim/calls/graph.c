@@ -47,6 +47,12 @@ static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clo
 		return;
 	}
 	kc__graph_read(exec, graph);
+	exec->batch = kc__batch_new(exec->count);
+	if (!exec->batch) {
+		kc__graph_free_nodes(exec);
+		free(exec);
+		return;
+	}
 	kc__graph_index(exec);
 	kc__graph_name(exec, clones);
 	g->exec = exec;
@@ -246,55 +252,6 @@ SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
 
 /* Launching */
 
-/* What is known of the node's kernel is kept from launch to launch, as looking it up again costs as much as a third of
- * the rest. on: the stream and its device. */
-static void know_node(struct kc__known *known, struct kc__node *node, const struct kc__known *on,
-		      struct kc__given *given)
-{
-	uint32_t generation = atomic_load_explicit(&kc__shim.module_generation, memory_order_acquire);
-	struct kc__variant *variant = node->variant;
-
-	*known = *on;
-	known->function = node->function;
-	known->given = given;
-	if (variant && on->stream && node->generation == generation && variant->kernel->device == on->device &&
-	    !kc__variant_is_outdated(variant)) {
-		known->kernel = variant->kernel;
-		known->variant = variant;
-		return;
-	}
-	kc__know_kernel(known, &node->dims);
-	node->variant = known->variant;
-	node->generation = generation;
-}
-
-static void record_node(struct kc__node *node, size_t ordinal, uint32_t launch_number, const struct kc__known *on,
-			bool parallel)
-{
-	struct kc__packed packed;
-	struct kc__given given = {0};
-	struct kc__known known;
-	struct kc_slot *slot;
-
-	if (node->arguments)
-		given = kc__given_packed(&packed, node->arguments, node->argument_bytes);
-	know_node(&known, node, on, &given);
-	kc__thread.recorded++;
-	slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
-	if (!slot) {
-		kc__launch_without_slot();
-		return;
-	}
-	kc__record(&slot->launch, &known, KC_API_GRAPH, &node->dims);
-	slot->launch.graph_launch = launch_number;
-	slot->launch.graph_node = (uint32_t)ordinal;
-	slot->launch.graph_record = node->record_id;
-	slot->launch.beside = parallel ? KC_BESIDE_IN_GRAPH : KC_IN_ORDER;
-	slot->launch.launched_ns = slot->launch.predicted_at_ns; /* reading the clock again would take a tenth */
-	kc_journal_commit(slot, KC_SLOT_CALLED);
-	node->slot = slot;
-}
-
 static uint64_t kernels_of(const struct kc__graph_exec *exec)
 {
 	uint64_t kernels = 0;
@@ -329,9 +286,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 		kc__count(KC_COUNT_GRAPHS_UNKNOWN);
 	number = atomic_fetch_add_explicit(&kc__shim.graph_launches, 1, memory_order_relaxed) + 1;
 	kc__know_stream(&on, stream, per_thread);
-	for (size_t i = 0; i < exec->count; i++)
-		if (exec->nodes[i].enabled)
-			record_node(&exec->nodes[i], i + 1, number, &on, exec->parallel);
+	kc__graph_record(exec, &on, number);
 	*launched = exec;
 	kc__thread.graph_kernels = exec->count;
 	kc__expect_ids(KC__GRAPH_CALLS);

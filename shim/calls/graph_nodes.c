@@ -328,6 +328,7 @@ void kc__graph_free_nodes(struct kc__graph_exec *exec)
 		free(exec->nodes[i].arguments);
 	free(exec->nodes);
 	free(exec->places);
+	free(exec->batch);
 }
 
 void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones)

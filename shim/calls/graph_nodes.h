@@ -20,13 +20,16 @@ struct kc__node { /* a kernel node */
 	uint32_t generation; /* of modules, then */
 };
 
+struct kc__batch; /* graph_launch.c */
+
 struct kc__graph_exec {
 	struct kc__node *nodes; /* in the order the driver lists them, child graphs in place */
 	size_t count, capacity;
 	uint32_t *places; /* open addressing, by original: index of a node + 1; 0: free */
 	size_t place_mask;
-	bool parallel; /* kernels of one launch may run beside each other */
-	bool unknown;  /* it has nodes whose launches cannot be counted, such as conditional ones */
+	struct kc__batch *batch; /* while a launch of it is recorded */
+	bool parallel;           /* kernels of one launch may run beside each other */
+	bool unknown;            /* it has nodes whose launches cannot be counted, such as conditional ones */
 };
 
 struct kc__clones; /* launch.h */
@@ -43,5 +46,12 @@ void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones
 void kc__node_set(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 void kc__node_set_v1(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p);
 void kc__node_set_v3(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v3 *p);
+
+/* graph_launch.c */
+struct kc__batch *kc__batch_new(size_t nodes); /* free() frees it; NULL: no memory */
+struct kc__known;                              /* launch.h */
+/* Records the kernels of a launch of the graph before it is made. on: the stream and its device; number: of the launch
+ * among all of graphs, from 1. */
+void kc__graph_record(struct kc__graph_exec *exec, const struct kc__known *on, uint32_t number);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "store/journal/journal_testing.h"
 
-enum { NODES_MAX = 4, EDGES_MAX = 4, RECORDS_MAX = 8 };
+enum { NODES_MAX = 40, EDGES_MAX = 4, RECORDS_MAX = NODES_MAX };
 
 struct graph;
 struct graph_node {
@@ -201,12 +201,16 @@ bool kc__variant_is_outdated(const struct kc__variant *variant)
 	return true;
 }
 
-void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
+void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
-	(void)known;
-	memset(launch, 0, sizeof(*launch));
-	launch->api = (uint8_t)api;
-	launch->grid[0] = dims->grid[0];
+	(void)variant;
+	(void)predicted_at_ns;
+}
+
+uint32_t kc__thread_id(struct kc__thread *t)
+{
+	(void)t;
+	return 1;
 }
 
 void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation)
@@ -391,6 +395,27 @@ static void a_node_is_given_other_parameters(void **state)
 	assert_int_equal(records[1]->launch.grid[0], 99);
 }
 
+/* They are recorded in several batches. */
+static void many_nodes_are_recorded_once_each(void **state)
+{
+	static struct graph many = {.count = NODES_MAX};
+
+	(void)state;
+	for (unsigned i = 0; i < NODES_MAX; i++)
+		many.nodes[i] = (struct graph_node)KERNEL(100 + i);
+	instantiate(&many, NULL, 0);
+	kc__graph_set_enabled(executable, NODE(many, 15), 0);
+	kc__graph_set_enabled(executable, NODE(many, 39), 0);
+	assert_int_equal(launch(CUDA_SUCCESS, 7), NODES_MAX - 2);
+	for (uint32_t i = 0; i < record_count; i++) {
+		uint32_t node = i < 15 ? i : i + 1;
+
+		assert_int_equal(records[i]->launch.grid[0], 100 + node);
+		assert_int_equal(records[i]->launch.graph_node, node + 1);
+	}
+	assert_int_equal(kc_journal_claimed(kc__shim.journal), NODES_MAX - 2);
+}
+
 static void a_child_graph_is_given_other_parameters(void **state)
 {
 	static const uint32_t blocks[] = {10, 30, 31, 11};
@@ -451,6 +476,7 @@ int main(void)
 	    TEST(a_launch_that_fails_fails_for_each_kernel),
 	    TEST(a_disabled_node_makes_no_record),
 	    TEST(a_node_is_given_other_parameters),
+	    TEST(many_nodes_are_recorded_once_each),
 	    TEST(a_child_graph_is_given_other_parameters),
 	    TEST(an_update_changes_parameters_alone),
 	    TEST(what_cannot_be_counted_beforehand_is_said),

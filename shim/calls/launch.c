@@ -117,24 +117,7 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	launch->order.known = kc_engine_known(&kc__shim.engine);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	pthread_mutex_unlock(&device->lock);
-	launch->novelty = (uint8_t)prospect.novelty;
-	launch->solo_ns = p.solo_ns;
-	launch->solo_low_ns = p.solo_low_ns;
-	launch->solo_high_ns = p.solo_high_ns;
-	launch->model = (uint8_t)p.model;
-	launch->model_state = prospect.solo.state;
-	launch->context = kept.context;
-	launch->contended = kept.contended;
-	launch->meeting = kept.meeting;
-	launch->start_ns = p.placement.start_ns;
-	launch->end_ns = p.placement.end_ns;
-	launch->slowdown = p.placement.slowdown;
-	launch->slowdown_waves = p.placement.slowdown_waves;
-	launch->concurrency_case = (uint8_t)p.placement.concurrency_case;
-	launch->ticket = p.placement.ticket;
-	launch->blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm;
-	launch->variant = variant->id;
-	launch->arguments = variant->arguments;
+	kc__keep_prediction(launch, variant, &prospect, &p, &kept);
 	kc__early_made(variant, launch->predicted_at_ns);
 }
 

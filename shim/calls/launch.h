@@ -26,6 +26,31 @@ void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims);
 /* Predicts and places the launch and fills its record, host time apart. */
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);
 
+/* What has been predicted goes into the record; its time is there. */
+static inline void kc__keep_prediction(struct kc_launch *launch, const struct kc__variant *variant,
+				       const struct kc_prediction_request *prospect, const struct kc_prediction *p,
+				       const struct kc_engine_launch *kept)
+{
+	launch->novelty = (uint8_t)prospect->novelty;
+	launch->solo_ns = p->solo_ns;
+	launch->solo_low_ns = p->solo_low_ns;
+	launch->solo_high_ns = p->solo_high_ns;
+	launch->model = (uint8_t)p->model;
+	launch->model_state = prospect->solo.state;
+	launch->context = kept->context;
+	launch->contended = kept->contended;
+	launch->meeting = kept->meeting;
+	launch->start_ns = p->placement.start_ns;
+	launch->end_ns = p->placement.end_ns;
+	launch->slowdown = p->placement.slowdown;
+	launch->slowdown_waves = p->placement.slowdown_waves;
+	launch->concurrency_case = (uint8_t)p->placement.concurrency_case;
+	launch->ticket = p->placement.ticket;
+	launch->blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm;
+	launch->variant = variant->id;
+	launch->arguments = variant->arguments;
+}
+
 /* The call has returned: commits the record. correlation: of the driver's call, as CUPTI tells; 0: it did not. */
 void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation);
 

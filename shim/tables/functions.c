@@ -112,10 +112,13 @@ static struct kc__code *ask_code(CUfunction f, enum kc__form form)
  */
 static bool list_parameters(CUfunction f, enum kc__form form, struct kc__parameter *at, uint32_t *count)
 {
-	CUresult(CUDAAPI * get)(void *, size_t, size_t *, size_t *) = kc__driver_symbol(queries[form].get_parameter);
+	static void *_Atomic known[sizeof(queries) / sizeof(*queries)]; /* as changes of graphs ask for every node */
+	CUresult(CUDAAPI * get)(void *, size_t, size_t *, size_t *) = atomic_load(&known[form]);
 	CUresult result = CUDA_SUCCESS;
 	size_t offset, bytes;
 
+	if (!get)
+		atomic_store(&known[form], get = kc__driver_symbol(queries[form].get_parameter));
 	*count = 0;
 	while (get && *count < KC__PARAMETERS_MAX && (result = get(f, *count, &offset, &bytes)) == CUDA_SUCCESS)
 		at[(*count)++] = (struct kc__parameter){(uint16_t)offset, (uint16_t)bytes};

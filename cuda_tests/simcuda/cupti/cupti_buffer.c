@@ -24,11 +24,18 @@ static void give_back(const struct cupti_buffer *buffer)
 	buffer->complete(NULL, 0, buffer->bytes, buffer->size, buffer->used);
 }
 
-/* Into memory that should be zero. */
-static void write_record(uint8_t *to, const uint8_t *record, size_t bytes)
+/* Into memory that should be zero, a word at a time: all records consist of whole ones. */
+static void write_record(uint8_t *to, const void *record, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i++)
-		to[i] |= record[i];
+	const uint8_t *from = record;
+	uint64_t there, word;
+
+	for (size_t i = 0; i < bytes; i += sizeof(word)) {
+		memcpy(&there, to + i, sizeof(there));
+		memcpy(&word, from + i, sizeof(word));
+		there |= word;
+		memcpy(to + i, &there, sizeof(there));
+	}
 }
 
 static bool has_room(const struct cupti_buffer *buffer, size_t bytes)
