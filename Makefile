@@ -59,7 +59,7 @@ STORE_SRC     := $(call sources,store)
 SHIM_SRC      := $(call sources,shim) $(call rooms,shim,.S)
 TOOLS_SRC     := $(call sources,tools)
 TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(folder),_test.c))
-BENCH_SRC     := $(foreach folder,predictor store,$(call rooms,$(folder),_bench.c))
+BENCH_SRC     := $(foreach folder,predictor store shim,$(call rooms,$(folder),_bench.c))
 FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
 
 # Rooms and files of predictor and store that run inside applications, without the room AFTER. Everything else of them
@@ -175,8 +175,9 @@ $(BUILD)/gpu-probe: $(BUILD)/cuda_tests/demo/gpu_probe.o
 
 # --- bench
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
+$(filter $(BUILD)/shim/%,$(BENCHES)): $(SHIM)
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
-	$(CC) -o $@ $< $(ARCHIVES) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+	$(CC) -o $@ $< $(call test_archive,$@) $(ARCHIVES) $(SQLITE_LIBS) $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 $(BUILD)/launch_path: $(BUILD)/cuda_tests/bench/launch_path.o
 	$(CC) -o $@ $< -ldl $(LDFLAGS)
 $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o

@@ -504,7 +504,9 @@ struct kc__record {
 };
 /* Worker: asks CUPTI for finished records; forced: also of unfinished buffers. */
 void kc__cupti_flush(bool forced);
-/* Worker: hands every delivered record to fn. */
+/* Worker: hands delivered records to fn, in whole buffers, until so many bytes have been read. */
+void kc__cupti_read_at_most(size_t bytes);
+bool kc__cupti_has_records(void); /* more are delivered */
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg);
 uint64_t kc__cupti_dropped(void);
 void kc__cupti_detach(void); /* disables our activity kinds */

@@ -10,6 +10,10 @@
 #define SMALLEST_BYTES 1024u /* that CUPTI is given: a few records */
 #define MANY 64u             /* launches for which one request is no burden */
 
+#define WAIT_MOST_NS 200000000ll /* of a buffer, from its return until it is read */
+#define LIMIT_NS 50000000ll      /* between two changes of the limit */
+#define LIMIT_LEAST_BYTES (1u << 20)
+
 /* Memory comes in three sizes. The larger ones leave some for the smaller, which are for threads that launch little:
  * a server has hundreds of those, and each holds a buffer. */
 static const struct {
@@ -27,10 +31,13 @@ static struct {
 	pthread_mutex_t lock; /* never across a call of CUPTI or the system */
 	struct kc__buffer *spare[SIZES], *delivered, **delivered_end;
 	uint32_t spares[SIZES];
-	size_t made_bytes;
+	size_t made_bytes, used_bytes; /* used: by CUPTI, or to be read */
+	/* Of those that are used, while they come back faster than they are read. */
+	size_t limit_bytes;
+	int64_t limited_ns; /* when that was looked at last */
 	bool clear;
 	_Atomic bool exhausted;
-} buffers = {.lock = PTHREAD_MUTEX_INITIALIZER, .delivered_end = &buffers.delivered};
+} buffers = {.lock = PTHREAD_MUTEX_INITIALIZER, .delivered_end = &buffers.delivered, .limit_bytes = KC__BUFFERS_BYTES};
 
 uint32_t kc__launch_rate(struct kc__launch_rate *rate, uint64_t made, int64_t now_ns)
 {
@@ -134,9 +141,53 @@ static struct kc__buffer *find(int wanted)
 	return buffer;
 }
 
+static bool is_limited(void)
+{
+	return __atomic_load_n(&buffers.limit_bytes, __ATOMIC_RELAXED) < KC__BUFFERS_BYTES;
+}
+
+/* Threads that launch little get theirs in any case. */
+static bool exceeds_limit(int size)
+{
+	bool exceeds;
+
+	if (!size || !is_limited())
+		return false;
+	pthread_mutex_lock(&buffers.lock);
+	exceeds = buffers.used_bytes + sizes[size].memory_bytes > buffers.limit_bytes;
+	pthread_mutex_unlock(&buffers.lock);
+	return exceeds;
+}
+
+static void count_used(size_t bytes)
+{
+	pthread_mutex_lock(&buffers.lock);
+	buffers.used_bytes += bytes;
+	pthread_mutex_unlock(&buffers.lock);
+}
+
+void kc__buffers_waited(int64_t waited_ns, int64_t now_ns)
+{
+	size_t limit;
+
+	pthread_mutex_lock(&buffers.lock);
+	limit = buffers.limit_bytes;
+	if (now_ns - buffers.limited_ns >= LIMIT_NS) {
+		if (waited_ns > WAIT_MOST_NS && buffers.used_bytes <= limit)
+			limit = buffers.used_bytes - buffers.used_bytes / 8;
+		else if (waited_ns < WAIT_MOST_NS / 2)
+			limit += limit / 8;
+		limit = limit < LIMIT_LEAST_BYTES ? LIMIT_LEAST_BYTES : limit;
+		limit = limit > KC__BUFFERS_BYTES ? KC__BUFFERS_BYTES : limit;
+		__atomic_store_n(&buffers.limit_bytes, limit, __ATOMIC_RELAXED);
+		buffers.limited_ns = now_ns;
+	}
+	pthread_mutex_unlock(&buffers.lock);
+}
+
 uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 {
-	size_t most = sizes[SIZES - 1].memory_bytes - HEAD_BYTES, wanted, room;
+	size_t most = sizes[is_limited() ? SIZES - 2 : SIZES - 1].memory_bytes - HEAD_BYTES, wanted, room;
 	struct kc__buffer *buffer;
 
 	/* The sooner it is full the better, if only CUPTI does not ask too often. */
@@ -144,20 +195,24 @@ uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 		records = records / 2 > MANY ? records / 2 : MANY;
 	wanted = (size_t)records * RECORD_BYTES;
 	wanted = wanted < SMALLEST_BYTES ? SMALLEST_BYTES : wanted > most ? most : wanted;
+	if (exceeds_limit(size_of(wanted)))
+		return NULL;
 	buffer = find(size_of(wanted));
 	if (!buffer) {
 		atomic_store_explicit(&buffers.exhausted, true, memory_order_relaxed);
 		return NULL;
 	}
+	count_used(buffer->memory_bytes);
 	room = buffer->memory_bytes - HEAD_BYTES;
 	buffer->bytes = *bytes = wanted < room ? wanted : room;
 	return kc__buffer_at(buffer);
 }
 
-void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced)
+void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced, int64_t now_ns)
 {
 	struct kc__buffer *buffer = (struct kc__buffer *)(at - HEAD_BYTES);
 
+	buffer->delivered_ns = now_ns;
 	buffer->valid_bytes = valid_bytes;
 	buffer->context = context;
 	buffer->stream = stream;
@@ -169,22 +224,35 @@ void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32
 	pthread_mutex_unlock(&buffers.lock);
 }
 
-struct kc__buffer *kc__buffers_delivered(void)
+struct kc__buffer *kc__buffer_next_delivered(void)
 {
-	struct kc__buffer *list;
+	struct kc__buffer *buffer;
 
 	pthread_mutex_lock(&buffers.lock);
-	list = buffers.delivered;
-	buffers.delivered = NULL;
-	buffers.delivered_end = &buffers.delivered;
+	buffer = buffers.delivered;
+	if (buffer)
+		buffers.delivered = buffer->next;
+	if (!buffers.delivered)
+		buffers.delivered_end = &buffers.delivered;
 	pthread_mutex_unlock(&buffers.lock);
-	return list;
+	return buffer;
+}
+
+bool kc__buffers_wait(void)
+{
+	bool waits;
+
+	pthread_mutex_lock(&buffers.lock);
+	waits = buffers.delivered != NULL;
+	pthread_mutex_unlock(&buffers.lock);
+	return waits;
 }
 
 void kc__buffer_give_back(struct kc__buffer *buffer)
 {
 	if (buffers.clear)
 		memset(kc__buffer_at(buffer), 0, buffer->bytes);
+	count_used(-buffer->memory_bytes);
 	put_spare(buffer);
 }
 
@@ -219,6 +287,7 @@ void kc__buffers_forget(void)
 	memset(buffers.spares, 0, sizeof(buffers.spares));
 	buffers.delivered = NULL;
 	buffers.delivered_end = &buffers.delivered;
-	buffers.made_bytes = 0;
+	buffers.made_bytes = buffers.used_bytes = 0;
+	buffers.limit_bytes = KC__BUFFERS_BYTES;
 	atomic_store(&buffers.exhausted, false);
 }

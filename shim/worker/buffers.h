@@ -7,6 +7,10 @@
  * at a time, so a record waits for those behind it in the buffer. Therefore a buffer has room for what the thread is
  * expected to launch within KC__FILL_NS: little at a low rate, so that records are not kept waiting, and much at a
  * high one, so that CUPTI seldom asks.
+ *
+ * Where more is launched than the worker can read, buffers would wait until all memory is in use, and CUPTI would then
+ * drop every record for as long. Instead threads that launch much get fewer and smaller buffers, until those that come
+ * back wait for 200 ms at most: CUPTI drops some of the records all the time, whatever kernels they are of.
  */
 #ifndef KC_SHIM_BUFFERS_H
 #define KC_SHIM_BUFFERS_H
@@ -27,6 +31,7 @@ struct kc__buffer {
 	size_t valid_bytes;  /* ... and has filled */
 	bool forced;         /* came back by force, perhaps with records of unfinished work */
 	/* As delivered */
+	int64_t delivered_ns;
 	void *context;
 	uint32_t stream;
 };
@@ -51,12 +56,15 @@ void kc__buffers_forget(void);
  * 64 bytes; NULL: all memory is in use. */
 uint8_t *kc__buffer_take(uint32_t records, size_t *bytes);
 /* Any thread: the one at this address is delivered. */
-void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced);
+void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced, int64_t now_ns);
 uint8_t *kc__buffer_at(struct kc__buffer *buffer);
 
-/* Worker. All that were delivered, in that order, as a list. */
-struct kc__buffer *kc__buffers_delivered(void);
+/* Worker. The one that was delivered first and has not been read; NULL: none. */
+struct kc__buffer *kc__buffer_next_delivered(void);
+bool kc__buffers_wait(void);                          /* there is one */
 void kc__buffer_give_back(struct kc__buffer *buffer); /* it has been read */
+/* So long the one that is read now has waited, of all the longest. */
+void kc__buffers_waited(int64_t waited_ns, int64_t now_ns);
 void kc__buffers_prepare(void);   /* keeps some ready, so that launching threads need not make any */
 bool kc__buffers_exhausted(void); /* memory for one was refused */
 

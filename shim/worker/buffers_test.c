@@ -53,8 +53,8 @@ static void test_is_asked_seldom_at_a_high_rate(void **state)
 			uint8_t *at = kc__buffer_take(kc__launch_rate(&rate, made, now_ns), &bytes);
 
 			assert_non_null(at);
-			kc__buffer_delivered(at, bytes, NULL, 0, false);
-			kc__buffer_give_back(kc__buffers_delivered());
+			kc__buffer_delivered(at, bytes, NULL, 0, false, 0);
+			kc__buffer_give_back(kc__buffer_next_delivered());
 			room = (int)(bytes / KERNEL_BYTES) - 1;
 			requests++;
 		}
@@ -92,8 +92,8 @@ static void test_comes_clear_and_aligned(void **state)
 		assert_int_equal((uintptr_t)at % 64, 0);
 		assert_true(is_clear(at, bytes));
 		memset(at, 0xff, bytes);
-		kc__buffer_delivered(at, bytes / 2, NULL, 0, false);
-		buffer = kc__buffers_delivered();
+		kc__buffer_delivered(at, bytes / 2, NULL, 0, false, 0);
+		buffer = kc__buffer_next_delivered();
 		assert_ptr_equal(kc__buffer_at(buffer), at);
 		assert_int_equal(buffer->valid_bytes, bytes / 2);
 		kc__buffer_give_back(buffer);
@@ -102,7 +102,7 @@ static void test_comes_clear_and_aligned(void **state)
 
 static void test_are_delivered_in_order(void **state)
 {
-	struct kc__buffer *list;
+	struct kc__buffer *buffer;
 	uint8_t *at[3];
 	size_t bytes;
 
@@ -110,14 +110,16 @@ static void test_are_delivered_in_order(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_non_null(at[i] = kc__buffer_take(1, &bytes));
 	for (int i = 0; i < 3; i++)
-		kc__buffer_delivered(at[i], bytes, NULL, 0, i == 1);
-	list = kc__buffers_delivered();
-	for (int i = 0; i < 3; i++, list = list->next) {
-		assert_ptr_equal(kc__buffer_at(list), at[i]);
-		assert_int_equal(list->forced, i == 1);
+		kc__buffer_delivered(at[i], bytes, NULL, 0, i == 1, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(kc__buffers_wait());
+		buffer = kc__buffer_next_delivered();
+		assert_ptr_equal(kc__buffer_at(buffer), at[i]);
+		assert_int_equal(buffer->forced, i == 1);
+		kc__buffer_give_back(buffer);
 	}
-	assert_null(list);
-	assert_null(kc__buffers_delivered());
+	assert_false(kc__buffers_wait());
+	assert_null(kc__buffer_next_delivered());
 }
 
 /* However much is taken for high rates, 8 MiB of the 24 are left to 2,000 threads that launch little. */
@@ -132,6 +134,35 @@ static void test_leaves_room_for_threads_that_launch_little(void **state)
 	for (int i = 0; i < 2000; i++)
 		assert_non_null(kc__buffer_take(1, &bytes));
 	assert_false(kc__buffers_exhausted());
+}
+
+/* When those that come back wait for too long: until some have been read, for threads that launch much, and then
+ * smaller ones. A thread that launches little gets its own in any case. */
+static void test_are_fewer_while_they_wait_to_be_read(void **state)
+{
+	int64_t now_ns = 1000 * MS;
+	size_t bytes;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		kc__buffer_delivered(kc__buffer_take(1000, &bytes), bytes, NULL, 0, false, now_ns);
+	kc__buffers_waited(199 * MS, now_ns);
+	assert_non_null(kc__buffer_take(1000, &bytes));
+	now_ns += 100 * MS;
+	kc__buffers_waited(201 * MS, now_ns);
+	assert_null(kc__buffer_take(1000, &bytes));
+	assert_false(kc__buffers_exhausted());
+	assert_non_null(kc__buffer_take(1, &bytes));
+	for (int i = 0; i < 10; i++)
+		kc__buffer_give_back(kc__buffer_next_delivered());
+	assert_non_null(kc__buffer_take(1000, &bytes));
+	assert_in_range(bytes, 100 * KERNEL_BYTES, 32 << 10);
+	while (kc__buffers_wait())
+		kc__buffer_give_back(kc__buffer_next_delivered());
+	for (int i = 0; i < 100; i++, now_ns += 50 * MS)
+		kc__buffers_waited(99 * MS, now_ns);
+	assert_non_null(kc__buffer_take(1000, &bytes));
+	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
 }
 
 static void test_ends_at_its_bound(void **state)
@@ -158,7 +189,7 @@ static void *launch(void *unused)
 		while (!(at = kc__buffer_take((uint32_t)i % 600, &bytes)))
 			sched_yield();
 		at[0] = at[bytes - 1] = 1;
-		kc__buffer_delivered(at, bytes, NULL, 0, false);
+		kc__buffer_delivered(at, bytes, NULL, 0, false, 0);
 	}
 	return unused;
 }
@@ -172,17 +203,17 @@ static void test_threads_take_while_one_gives_back(void **state)
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, launch, NULL), 0);
 	while (read < THREADS * ROUNDS) {
-		struct kc__buffer *next, *list = kc__buffers_delivered();
+		struct kc__buffer *buffer = kc__buffer_next_delivered();
 
 		kc__buffers_prepare();
-		for (; list; list = next, read++) {
-			next = list->next;
-			kc__buffer_give_back(list);
-		}
+		if (!buffer)
+			continue;
+		kc__buffer_give_back(buffer);
+		read++;
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	assert_null(kc__buffers_delivered());
+	assert_null(kc__buffer_next_delivered());
 }
 
 int main(void)
@@ -194,6 +225,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_comes_clear_and_aligned, begin),
 	    cmocka_unit_test_setup(test_are_delivered_in_order, begin),
 	    cmocka_unit_test_setup(test_leaves_room_for_threads_that_launch_little, begin),
+	    cmocka_unit_test_setup(test_are_fewer_while_they_wait_to_be_read, begin),
 	    cmocka_unit_test_setup(test_ends_at_its_bound, begin),
 	    cmocka_unit_test_setup(test_threads_take_while_one_gives_back, begin),
 	};

@@ -52,7 +52,8 @@ static struct {
 	pthread_mutex_t rate_lock;   /* never across a CUPTI call */
 	struct kc__launch_rate rate; /* of the process */
 	_Atomic uint64_t dropped;
-} cupti = {.control = PTHREAD_MUTEX_INITIALIZER, .rate_lock = PTHREAD_MUTEX_INITIALIZER};
+	size_t most_bytes; /* worker: of buffers that are read at a time */
+} cupti = {.most_bytes = SIZE_MAX, .control = PTHREAD_MUTEX_INITIALIZER, .rate_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t CUPTIAPI timestamp(void)
 {
@@ -191,7 +192,7 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
 	(void)size;
 	if (bytes && !in_parents_copy())
 		kc__buffer_delivered(bytes, valid, context, stream,
-				     atomic_load_explicit(&cupti.forcing, memory_order_relaxed));
+				     atomic_load_explicit(&cupti.forcing, memory_order_relaxed), kc__now_ns());
 }
 
 /* Records: fields common to every version of the struct since CUDA 11.8 */
@@ -266,26 +267,41 @@ static void ask_dropped(const struct kc__buffer *b)
 		atomic_fetch_add_explicit(&cupti.dropped, n, memory_order_relaxed);
 }
 
+/* Each buffer is ready to be filled again before the next one is read. */
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg)
 {
-	struct kc__buffer *list = kc__buffers_delivered(), *next;
+	int64_t now_ns = kc__now_ns();
+	struct kc__buffer *buffer;
+	size_t bytes = 0;
 
-	for (; list; list = next) {
+	for (; bytes < cupti.most_bytes && (buffer = kc__buffer_next_delivered()); bytes += buffer->valid_bytes) {
 		CUpti_Activity *activity = NULL;
 		struct kc__record record;
 
-		next = list->next;
-		while (list->valid_bytes && cupti.cuptiActivityGetNextRecord(kc__buffer_at(list), list->valid_bytes,
-									     &activity) == CUPTI_SUCCESS)
-			if (read_record(activity, &record) && (record.start_ns || !list->forced))
+		if (!bytes)
+			kc__buffers_waited(now_ns - buffer->delivered_ns, now_ns);
+		while (buffer->valid_bytes &&
+		       cupti.cuptiActivityGetNextRecord(kc__buffer_at(buffer), buffer->valid_bytes, &activity) ==
+			   CUPTI_SUCCESS)
+			if (read_record(activity, &record) && (record.start_ns || !buffer->forced))
 				fn(&record, arg);
-		ask_dropped(list);
-		kc__buffer_give_back(list);
+		ask_dropped(buffer);
+		kc__buffer_give_back(buffer);
 	}
 	if (cupti.handle)
 		kc__buffers_prepare();
 	if (kc__buffers_exhausted())
 		kc__say(KC_MESSAGE_BUFFERS_FULL, NULL);
+}
+
+void kc__cupti_read_at_most(size_t bytes)
+{
+	cupti.most_bytes = bytes;
+}
+
+bool kc__cupti_has_records(void)
+{
+	return kc__buffers_wait();
 }
 
 uint64_t kc__cupti_dropped(void)

@@ -6,14 +6,17 @@
 enum {
 	LATE_MAX = 4096,     /* calls that have not returned: about one per thread */
 	ORPHANS_MAX = 16384, /* records whose launch has not returned yet, or not by the driver call's id */
-	SWEEP_SLOTS = 65536, /* looked at in one search for records that never came */
+	SWEEP_SLOTS = 16384, /* looked at in one step of a search for records that never came */
 };
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
 /* Decided as unknown after so long. A thread that runs ahead gets its records back four at a time at the lowest rates
  * (buffers.h), so kernels up to 500 ms long are awaited. */
 #define HELD_NS 2000000000ll
-#define SWEEP_NS 1000000000ll
-#define DELIVERY_NS 5000000000ll /* a later launch of the stream was delivered so long ago */
+#define SWEEP_NS 1000000000ll /* from the end of one search to the next */
+/* A record is missing when one of a later launch of its stream was delivered so long ago; or, while CUPTI has dropped
+ * more records than are known to be missing, so long. */
+#define DELIVERY_NS 5000000000ll
+#define DELIVERY_DROPPED_NS 1000000000ll
 
 struct orphan {
 	struct kc__record record;
@@ -22,12 +25,11 @@ struct orphan {
 
 struct kc__join {
 	struct kc__join_driver driver;
-	uint64_t scan;   /* next slot to look at */
-	uint64_t bound;  /* none from there on is looked at */
-	uint64_t oldest; /* no slot before it is awaited */
-	/* A search for records that never came looks at SWEEP_SLOTS slots at a time. */
-	uint64_t sweep_at, sweep_end;
-	bool sweep_leading; /* it has met no slot yet that must be looked at again */
+	uint64_t scan;                /* next slot to look at */
+	uint64_t bound;               /* none from there on is looked at */
+	uint64_t oldest;              /* no slot before it is awaited */
+	uint64_t sweep_at, sweep_end; /* a search for records that never came, SWEEP_SLOTS in a step */
+	bool sweep_leading;           /* it has met no slot yet that must be looked at again */
 	uint64_t late[LATE_MAX];
 	uint32_t late_count;
 	struct kc__ids *ids;
@@ -94,9 +96,16 @@ static struct kc__stream_wait *launch_wait(const struct kc__join *join, const st
 	return slot->kind == KC_KIND_LAUNCH ? join->driver.stream_wait(slot->launch.stream) : NULL;
 }
 
-static void note_measured(struct kc__stream_wait *wait, uint64_t index, int64_t now_ns)
+static int64_t delivery_ns(const struct kc__join *join)
 {
-	if (now_ns - wait->marked_ns >= DELIVERY_NS) {
+	return join->dropped_seen < join->driver.dropped() ? DELIVERY_DROPPED_NS : DELIVERY_NS;
+}
+
+static void note_measured(const struct kc__join *join, struct kc__stream_wait *wait, uint64_t index)
+{
+	int64_t now_ns = join->driver.now_ns();
+
+	if (now_ns - wait->marked_ns >= delivery_ns(join)) {
 		wait->settled = wait->marked;
 		wait->marked = wait->last_measured;
 		wait->marked_ns = now_ns;
@@ -117,7 +126,7 @@ static void no_longer_awaited(struct kc__join *join, const struct kc_slot *slot)
 	kc_awaited_resolve(&wait->awaited, slot->launch.measured_start_ns, slot->launch.measured_end_ns,
 			   slot->launch.beside, slot->launch.graph_launch);
 	if (slot->launch.measured_end_ns)
-		note_measured(wait, slot->index, join->driver.now_ns());
+		note_measured(join, wait, slot->index);
 }
 
 static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasured why)
@@ -130,10 +139,20 @@ static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasu
 	finish(join, slot);
 }
 
+/* Why a record did not come: CUPTI says how many it dropped, not which. */
+static enum kc_unmeasured missing_why(struct kc__join *join)
+{
+	if (join->dropped_seen >= join->driver.dropped())
+		return KC_NOT_DELIVERED;
+	join->dropped_seen++;
+	join->driver.say(KC_MESSAGE_RECORDS_DROPPED, NULL);
+	return KC_RECORD_DROPPED;
+}
+
 /* A million calls later, its record has not been delivered. */
 static void not_delivered(struct kc_slot *slot, void *join)
 {
-	give_up(join, slot, KC_NOT_DELIVERED);
+	give_up(join, slot, missing_why(join));
 }
 
 static void await_record(struct kc__join *join, struct kc_slot *slot)
@@ -332,6 +351,18 @@ static void on_record(const struct kc__record *record, void *arg)
 	join->orphans[join->orphan_count++] = (struct orphan){*record, join->driver.now_ns()};
 }
 
+/* The launches of most have returned meanwhile. Before the records that have come since: kernels are held by their
+ * start, and are put where they belong soonest in this order. */
+static void match_orphans(struct kc__join *join)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < join->orphan_count; i++)
+		if (!match(join, &join->orphans[i].record, false))
+			join->orphans[kept++] = join->orphans[i];
+	join->orphan_count = kept;
+}
+
 static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patience_ns)
 {
 	uint32_t kept = 0;
@@ -404,16 +435,6 @@ static void scan(struct kc__join *join)
 	}
 }
 
-/* Why a record did not come: CUPTI says how many it dropped, not which. */
-static enum kc_unmeasured missing_why(struct kc__join *join)
-{
-	if (join->dropped_seen >= join->driver.dropped())
-		return KC_NOT_DELIVERED;
-	join->dropped_seen++;
-	join->driver.say(KC_MESSAGE_RECORDS_DROPPED, NULL);
-	return KC_RECORD_DROPPED;
-}
-
 static bool awaiting(const struct kc_slot *slot)
 {
 	return atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
@@ -431,7 +452,7 @@ static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, 
 	if (!wait)
 		return false;
 	return slot->index < wait->settled ||
-	       (slot->index < wait->last_measured && now_ns - wait->last_measured_ns >= DELIVERY_NS);
+	       (slot->index < wait->last_measured && now_ns - wait->last_measured_ns >= delivery_ns(join));
 }
 
 static void give_up_missing(struct kc__join *join, struct kc_slot *slot)
@@ -458,6 +479,8 @@ static void sweep(struct kc__join *join, int64_t now_ns)
 	struct kc_slot *slot;
 
 	if (join->sweep_at >= join->sweep_end) {
+		if (now_ns - join->swept_ns <= SWEEP_NS)
+			return;
 		join->sweep_at = join->oldest;
 		join->sweep_end = join->scan;
 		join->sweep_leading = true;
@@ -481,11 +504,11 @@ int kc__join_step(struct kc__join *join)
 	int64_t unfilled_ns = join->driver.now_ns(), now_ns;
 
 	scan(join);
+	match_orphans(join);
 	join->driver.drain(on_record, join);
 	now_ns = join->driver.now_ns();
 	retry_orphans(join, now_ns, ORPHAN_NS);
-	if (now_ns - join->swept_ns > SWEEP_NS)
-		sweep(join, now_ns);
+	sweep(join, now_ns);
 	decide_all(join, unfilled_ns, now_ns);
 	/* During the exit they may be of launches that are only counted. */
 	if (join->driver.dropped() && !join->driver.exit_ns())

@@ -344,6 +344,74 @@ static void so_it_is_where_what_lies_between_has_been_retired(void **state)
 	missing_record_far_behind_one_that_is_awaited(true);
 }
 
+/* As at a high rate: the journal holds what is awaited. */
+static void records_of_many_launches_are_missing_at_once(void **state)
+{
+	enum { LOST = 200000 };
+
+	(void)state;
+	for (uint32_t i = 0; i < LOST; i++) {
+		launch(1, 1 + i, 100);
+		if (i % KC_SEGMENT_SLOTS == 0)
+			kc_journal_prepare(world.journal);
+	}
+	launch(1, LOST + 1, 110);
+	deliver(LOST + 1, 300, 400);
+	world.dropped = LOST;
+	step_at(10 * S);
+	for (int ms = 0; ms < 2000; ms += 20)
+		step_at(12 * S + ms * (S / 1000));
+	assert_int_equal(world.ready, LOST + 1);
+}
+
+static void a_record_is_missing_after_a_second_while_others_were_dropped(void **state)
+{
+	struct kc_slot *lost = launch(1, 7, 100), *late = launch(2, 8, 100);
+
+	(void)state;
+	launch(1, 9, 110);
+	launch(2, 10, 110);
+	deliver(9, 300, 400);
+	world.dropped = 1;
+	step_at(10 * S);
+	deliver(10, 300, 400);
+	step_at(10 * S + S / 2);
+	assert_int_equal(state_of(lost), KC_SLOT_RETURNED);
+	step_at(12 * S);
+	assert_unmeasured(lost, KC_RECORD_DROPPED);
+	step_at(14 * S); /* no more were dropped */
+	assert_int_equal(state_of(late), KC_SLOT_RETURNED);
+	step_at(16 * S);
+	assert_unmeasured(late, KC_NOT_DELIVERED);
+}
+
+static void one_that_gives_way_may_have_been_dropped(void **state)
+{
+	struct kc_slot *before = launch(1, 3, 100);
+
+	(void)state;
+	world.dropped = 1;
+	launch(1, 3 + (1u << 20), 110);
+	step_at(1000);
+	assert_unmeasured(before, KC_RECORD_DROPPED);
+}
+
+/* Kernels are held by their start, so the earlier ones go first. */
+static void a_record_that_waits_goes_before_those_that_come_later(void **state)
+{
+	struct kc_slot *first = call(1, 100);
+
+	(void)state;
+	deliver(7, 200, 300);
+	step_at(1000);
+	returns(first, 7);
+	launch(1, 8, 110);
+	deliver(8, 400, 500);
+	step_at(2000);
+	assert_int_equal(world.launches_measured, 2);
+	assert_int_equal(world.measured_last, 8);
+}
+
 static void giving_up_leaves_nothing_awaited(void **state)
 {
 	struct kc_slot *lost = launch(1, 7, 100), *held = launch(2, 8, 110), *inside = call(1, 120);
@@ -405,6 +473,10 @@ int main(void)
 	    TEST(a_missing_record_is_one_of_those_that_were_dropped),
 	    TEST(a_missing_record_is_found_however_far_behind_one_that_is_awaited),
 	    TEST(so_it_is_where_what_lies_between_has_been_retired),
+	    TEST(records_of_many_launches_are_missing_at_once),
+	    TEST(a_record_is_missing_after_a_second_while_others_were_dropped),
+	    TEST(one_that_gives_way_may_have_been_dropped),
+	    TEST(a_record_that_waits_goes_before_those_that_come_later),
 	    TEST(giving_up_leaves_nothing_awaited),
 	    TEST(nothing_from_the_bound_on_is_looked_at),
 	};

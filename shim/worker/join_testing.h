@@ -21,7 +21,8 @@ static struct {
 	uint32_t said[KC_MESSAGE_COUNT];
 	uint32_t by_driver[KC__CALLS], by_enclosing[KC__CALLS], strays[KC__CALLS]; /* ids of records */
 	uint32_t ready, launches_measured, transfers_measured, decided;
-	struct kc_load met; /* by the launch that was decided last */
+	uint32_t measured_last; /* its correlation id */
+	struct kc_load met;     /* by the launch that was decided last */
 } world;
 
 /* In place of tables.c */
@@ -95,6 +96,7 @@ static inline void launch_measured(struct kc_launch *launch)
 {
 	assert_true(launch->measured_end_ns > 0);
 	world.launches_measured++;
+	world.measured_last = launch->correlation;
 }
 
 static inline void transfer_measured(struct kc_transfer *transfer)

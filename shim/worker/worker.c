@@ -6,8 +6,7 @@
 #include "shim/tables/loaded_code.h"
 #include "shim/calls/launch.h"
 #include "join.h"
-
-#include "store/database/store.h"
+#include "storing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,12 +19,9 @@
 
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
-#define STORE_NS 200000000ll   /* longest wait before a batch is written ... */
-#define STORE_SLOTS 512        /* ... or this many: nothing is learned while it is written ... */
-#define STORE_FIRST_SLOTS 8192 /* ... nor while the database is opened, which takes longer */
-#define LEDGER_NS 1000000000ll /* counters of a running process, and whether its journal is still there */
-#define RETRY_NS 1000000000ll  /* after the database could not be written */
-#define READY_MAX (1u << 17)
+#define READ_BYTES (512u << 10) /* of CUPTI's records, in a turn: about 2,500 of them ... */
+#define READ_LEAST_BYTES (128u << 10)
+#define BACKLOG_SLOTS (512u << 10) /* ... or half as many, if more than so many slots are not stored, ... */
 
 static struct {
 	pthread_t thread;
@@ -39,187 +35,9 @@ static struct {
 	struct kc__join *join;
 	_Atomic bool joining;  /* a child forked at this moment finds it half changed */
 	_Atomic bool in_cupti; /* collecting the last records */
-	struct kc_store *store;
-	struct kc_slot **ready;
-	uint32_t ready_count;
-	bool overflowed; /* there are final slots that are not in the list */
 	bool measuring;
-	int64_t started_ns, stored_ns, ledger_ns, retry_ns;
+	int64_t started_ns;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void on_ready(struct kc_slot *slot)
-{
-	if (worker.ready_count < READY_MAX)
-		worker.ready[worker.ready_count++] = slot;
-	else
-		worker.overflowed = true;
-}
-
-/* Storing */
-
-/* A child that is forked at this moment finds either no store or a whole one. */
-static struct kc_store *take_store(void)
-{
-	struct kc_store *store = worker.store;
-
-	worker.store = NULL;
-	return store;
-}
-
-static int open_at_path(struct kc_store **store)
-{
-	int64_t row;
-	char why[512];
-	int error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, store, why, sizeof(why));
-
-	if (error) {
-		if (error != -EBUSY)
-			kc__say(KC_MESSAGE_DATABASE, why);
-		return error;
-	}
-	error = kc_store_process(*store, kc__shim.header, &row);
-	if (error) {
-		kc_store_close(*store);
-		*store = NULL;
-	} else {
-		atomic_store(&kc__shim.header->process_row, row);
-	}
-	return error;
-}
-
-/* The database is no longer at its path: begins a new one there, with the entries of the old one that later rows
- * refer to. Where none can be made, the old one is kept: its folder may have been moved only for a moment. */
-static int follow(void)
-{
-	struct kc_store *old, *fresh = NULL;
-	int error;
-
-	if (kc_store_settle(worker.store))
-		kc_store_abandon(take_store());
-	old = worker.store;
-	error = open_at_path(&fresh);
-	if (error)
-		return error;
-	if (old && kc_store_carry(old, fresh) == -EBUSY) { /* after another error the rows still count */
-		kc_store_close(fresh);
-		return -EBUSY;
-	}
-	kc_store_abandon(take_store());
-	worker.store = fresh;
-	kc__say(KC_MESSAGE_DATABASE_MOVED, NULL);
-	return 0;
-}
-
-static int open_store(void)
-{
-	enum kc_store_hold hold = worker.store ? kc_store_hold(worker.store) : KC_STORE_CLOSED;
-
-	if (hold == KC_STORE_HELD)
-		return 0;
-	if (hold == KC_STORE_MOVED)
-		return follow();
-	if (worker.store) {
-		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
-		kc_store_abandon(take_store());
-	}
-	return open_at_path(&worker.store);
-}
-
-static int write_batch(struct kc_slot **slots, uint32_t n)
-{
-	int error = kc_store_begin(worker.store);
-
-	for (uint32_t i = 0; !error && i < n; i++)
-		error = kc_store_slot(worker.store, slots[i]);
-	if (!error)
-		error = kc_store_commit(worker.store);
-	if (error)
-		kc_store_rollback(worker.store);
-	return error;
-}
-
-/* Messages that a full journal had no room for. */
-static int write_messages(void)
-{
-	uint64_t index = kc_journal_claimed(kc__shim.journal);
-	int error = kc_store_begin(worker.store);
-	struct kc_slot slot;
-
-	for (uint32_t code = 1; !error && code < KC_MESSAGE_COUNT; code++)
-		if (kc__say_unwritten(code, &slot)) {
-			slot.index = index++;
-			error = kc_store_slot(worker.store, &slot);
-		}
-	if (!error)
-		error = kc_store_commit(worker.store);
-	if (error)
-		kc_store_rollback(worker.store);
-	return error;
-}
-
-static void store_failed(int error)
-{
-	bool foreign = worker.store && !kc_store_intact(worker.store); /* opened again at the next try */
-
-	if (error != -EBUSY && !foreign)
-		kc__say(KC_MESSAGE_DATABASE, strerror(-error));
-	worker.retry_ns = kc__now_ns() + RETRY_NS;
-}
-
-/* Finds final slots that did not fit into the list, in a pass over the journal. */
-static void find_ready(void)
-{
-	uint64_t end = kc_journal_claimed(kc__shim.journal);
-
-	worker.overflowed = false;
-	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
-
-		if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_FINAL)
-			on_ready(slot);
-	}
-}
-
-/* 0: nothing final is left outside the database. */
-static int store_ready(void)
-{
-	int error;
-
-	do {
-		if (!worker.ready_count && !worker.overflowed)
-			return 0;
-		error = open_store();
-		if (!error)
-			error = write_batch(worker.ready, worker.ready_count);
-		if (error) {
-			store_failed(error);
-			return error;
-		}
-		for (uint32_t i = 0; i < worker.ready_count; i++)
-			kc_journal_commit(worker.ready[i], KC_SLOT_STORED);
-		worker.ready_count = 0;
-		worker.stored_ns = kc__now_ns();
-		if (worker.overflowed)
-			find_ready();
-	} while (worker.ready_count);
-	kc_journal_retire(kc__shim.journal);
-	return 0;
-}
-
-static void store_when_due(int64_t now_ns)
-{
-	if (now_ns < worker.retry_ns)
-		return;
-	if (worker.ready_count >= (worker.store ? STORE_SLOTS : STORE_FIRST_SLOTS) || worker.overflowed ||
-	    (worker.ready_count && now_ns - worker.stored_ns > STORE_NS))
-		store_ready();
-	if (now_ns - worker.ledger_ns > LEDGER_NS) {
-		worker.ledger_ns = now_ns;
-		kc_journal_look(kc__shim.journal);
-		if (worker.store && kc_store_intact(worker.store))
-			kc_store_process_end(worker.store, kc__shim.header, "");
-	}
-}
 
 /* Collecting */
 
@@ -231,6 +49,14 @@ static int join_step(void)
 	awaited = kc__join_step(worker.join);
 	atomic_store(&worker.joining, false);
 	return awaited;
+}
+
+/* All records that have been delivered. */
+static void join_all(void)
+{
+	do
+		join_step();
+	while (kc__cupti_has_records());
 }
 
 static void join_give_up(void)
@@ -271,97 +97,24 @@ static void collect_last(void)
 		kc__cupti_flush(true);
 	worker.measuring = false;
 	atomic_store(&worker.in_cupti, false);
-	join_step();
+	join_all();
 	join_give_up();
 	kc__join_bound(worker.join, UINT64_MAX);
 }
 
-/* Counts what is neither in the database nor in the journal's file; returns how many launches. */
-static uint64_t count_lost(void)
-{
-	uint64_t end = kc_journal_claimed(kc__shim.journal), lost = 0;
-	bool deleted = kc_journal_deleted(kc__shim.journal);
-
-	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
-
-		if (!slot || (!deleted && kc_journal_on_disk(kc__shim.journal, i)) ||
-		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
-			continue;
-		if (slot->kind == KC_KIND_TRANSFER)
-			kc__count(KC_COUNT_TRANSFERS_DROPPED);
-		if (slot->kind != KC_KIND_LAUNCH)
-			continue;
-		kc__count(KC_COUNT_DROPPED);
-		if (slot->launch.measured_end_ns)
-			kc__count(KC_COUNT_CUPTI_LOST);
-		lost++;
-	}
-	return lost;
-}
-
-/* Writes the messages that are in no file. */
-static int write_lost_messages(void)
-{
-	uint64_t end = kc_journal_claimed(kc__shim.journal);
-	int error = kc_store_begin(worker.store);
-
-	for (uint64_t i = kc_journal_first(kc__shim.journal); !error && i < end; i++) {
-		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
-		uint32_t state = slot ? atomic_load(&slot->state) : KC_SLOT_EMPTY;
-
-		if (slot && slot->kind == KC_KIND_MESSAGE && (state == KC_SLOT_RETURNED || state == KC_SLOT_FINAL))
-			error = kc_store_slot(worker.store, slot);
-	}
-	if (!error)
-		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
-	if (!error)
-		error = kc_store_commit(worker.store);
-	if (error)
-		kc_store_rollback(worker.store);
-	return error;
-}
-
-/* Says what is lost with the process, and stores the counts if the database still has room for a few rows. */
-static void say_lost(int error)
-{
-	uint64_t lost = count_lost();
-	char detail[64];
-
-	if (!lost)
-		return;
-	snprintf(detail, sizeof(detail), "%llu launch%s", (unsigned long long)lost, lost == 1 ? "" : "es");
-	kc__say(KC_MESSAGE_LOST, detail);
-	if (error != -EBUSY && !open_store() && !write_lost_messages())
-		write_messages();
-}
-
 static int store_last(void)
 {
-	join_step();
+	join_all();
 	join_give_up();
-	return store_ready();
-}
-
-static int store_end(void)
-{
-	int error = open_store();
-
-	if (!error)
-		error = write_messages();
-	if (!error)
-		error = kc_store_process_end(worker.store, kc__shim.header, "exit");
-	return error;
+	return kc__storing_all();
 }
 
 /* What the worker thread alone uses. */
 static void release(void)
 {
 	kc__join_free(worker.join);
-	if (worker.ready)
-		munmap(worker.ready, READY_MAX * sizeof(*worker.ready));
 	worker.join = NULL;
-	worker.ready = NULL;
+	kc__storing_free();
 }
 
 /* What is not in the database afterwards stays in the journal, for recovery. Storing
@@ -373,7 +126,7 @@ static void end(void)
 	int error;
 
 	kc__code_finish();
-	join_step();
+	join_all();
 	join_give_up();
 	kc_journal_seal(kc__shim.journal);
 	before = atomic_load(&kc__shim.header->counters[KC_COUNT_AFTER_END]);
@@ -381,12 +134,12 @@ static void end(void)
 	if (!error)
 		error = store_last();
 	if (!error)
-		error = store_end();
+		error = kc__storing_end();
 	if (error == -EBUSY)
 		kc__say(KC_MESSAGE_EXIT_TIMEOUT, NULL);
 	if (error)
-		say_lost(error);
-	kc_store_close(take_store());
+		kc__storing_say_lost(error);
+	kc__storing_close();
 	kc__close_journal(!error, before);
 	atomic_store(&worker.joining, true);
 	release();
@@ -403,7 +156,7 @@ static void answer(enum kc__request request)
 	pthread_cond_broadcast(&worker.done);
 	pthread_mutex_unlock(&worker.lock);
 	if (request == KC__COLLECT)
-		store_ready(); /* while the application's own handlers run */
+		kc__storing_all(); /* while the application's own handlers run */
 }
 
 static enum kc__request sleep_until(int64_t deadline_ns)
@@ -433,6 +186,18 @@ static void say_state(void)
 	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
 		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
 	kc__tables_say_full();
+}
+
+/* Reading records and writing slots take turns in small steps, as CUPTI drops whatever is launched while it gets no
+ * buffer. At a rate that the worker cannot follow, measurements are what is lost, and a process has a row for each of
+ * its launches: the more slots are not stored, the fewer records are read in a turn. */
+static void share_time(uint64_t not_stored)
+{
+	size_t bytes = READ_BYTES;
+
+	for (uint64_t backlog = BACKLOG_SLOTS; bytes > READ_LEAST_BYTES && not_stored > backlog; backlog *= 2)
+		bytes /= 2;
+	kc__cupti_read_at_most(bytes);
 }
 
 static void hold_journal(void)
@@ -476,21 +241,24 @@ static void *run(void *unused)
 {
 	uint64_t claimed = 0, seen = 0;
 	enum kc__request request;
+	bool busy;
 
 	(void)unused;
 	kc__thread.depth = 1; /* driver calls from here are ours */
 	hold_journal();
 	wait_for_begin();
-	worker.started_ns = worker.stored_ns = worker.ledger_ns = kc__now_ns();
+	worker.started_ns = kc__now_ns();
+	kc__storing_begin(worker.started_ns);
 	do {
 		int64_t now_ns = kc__now_ns();
 
-		kc_journal_prepare(kc__shim.journal);
+		share_time(kc_journal_prepare(kc__shim.journal));
 		collect(now_ns);
-		store_when_due(now_ns);
+		busy = kc__storing_step(now_ns);
 		kc__code_step();
 		claimed = kc_journal_claimed(kc__shim.journal);
-		request = sleep_until(kc__now_ns() + (claimed != seen ? TICK_BUSY_NS : TICK_IDLE_NS));
+		busy |= kc__cupti_has_records();
+		request = sleep_until(busy ? now_ns : kc__now_ns() + (claimed != seen ? TICK_BUSY_NS : TICK_IDLE_NS));
 		seen = claimed;
 		say_state();
 		if (request)
@@ -504,12 +272,8 @@ int kc__worker_start(void)
 	pthread_condattr_t clock;
 	int error;
 
-	worker.join = kc__join_start(on_ready);
-	worker.ready = mmap(NULL, READY_MAX * sizeof(*worker.ready), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (worker.ready == MAP_FAILED)
-		worker.ready = NULL;
-	if (!worker.join || !worker.ready) {
+	worker.join = kc__join_start(kc__storing_add);
+	if (!worker.join || kc__storing_start()) {
 		release();
 		return -ENOMEM;
 	}
@@ -572,15 +336,15 @@ enum kc_message_code kc__worker_finish(enum kc__request request, int64_t *left_n
 
 void kc__worker_forget(void)
 {
+	bool whole;
+
 	pthread_mutex_init(&worker.lock, NULL);
 	worker.running = 0;
 	worker.begun = worker.holds = false;
 	worker.request = worker.answered = KC__NOTHING;
-	if (!atomic_exchange(&worker.joining, false))
-		release();
+	whole = !atomic_exchange(&worker.joining, false);
+	if (whole)
+		kc__join_free(worker.join);
 	worker.join = NULL;
-	worker.ready = NULL;
-	worker.ready_count = 0;
-	if (worker.store)
-		kc_store_abandon(take_store());
+	kc__storing_forget(whole);
 }

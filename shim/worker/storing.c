@@ -1,0 +1,342 @@
+#include "shim/calls/launch.h"
+#include "storing.h"
+
+#include "store/database/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define STORE_NS 200000000ll   /* longest wait before a batch is written ... */
+#define STORE_SLOTS 512        /* ... or this many: nothing is learned while it is written ... */
+#define STORE_FIRST_SLOTS 8192 /* ... nor while the database is opened, which takes longer */
+#define BATCH_SLOTS 2048u      /* written at a time, in about 5 ms */
+#define LEDGER_NS 1000000000ll /* counters of a running process, and whether its journal is still there */
+#define RETRY_NS 1000000000ll  /* after the database could not be written */
+#define READY_MAX (1u << 17)
+
+static struct {
+	struct kc_store *store;
+	struct kc_slot **ready;
+	uint32_t written, count; /* of the list: from written on they are to be written */
+	/* There are final slots that are not in the list: a search through the journal finds them, a listful at a
+	 * time. */
+	bool overflowed;
+	uint64_t search_at, search_end;
+	int64_t stored_ns, ledger_ns, retry_ns;
+} storing;
+
+void kc__storing_add(struct kc_slot *slot)
+{
+	if (storing.count < READY_MAX)
+		storing.ready[storing.count++] = slot;
+	else
+		storing.overflowed = true;
+}
+
+/* A child that is forked at this moment finds either no store or a whole one. */
+static struct kc_store *take_store(void)
+{
+	struct kc_store *store = storing.store;
+
+	storing.store = NULL;
+	return store;
+}
+
+static int open_at_path(struct kc_store **store)
+{
+	int64_t row;
+	char why[512];
+	int error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, store, why, sizeof(why));
+
+	if (error) {
+		if (error != -EBUSY)
+			kc__say(KC_MESSAGE_DATABASE, why);
+		return error;
+	}
+	error = kc_store_process(*store, kc__shim.header, &row);
+	if (error) {
+		kc_store_close(*store);
+		*store = NULL;
+	} else {
+		atomic_store(&kc__shim.header->process_row, row);
+	}
+	return error;
+}
+
+/* The database is no longer at its path: begins a new one there, with the entries of the old one that later rows
+ * refer to. Where none can be made, the old one is kept: its folder may have been moved only for a moment. */
+static int follow(void)
+{
+	struct kc_store *old, *fresh = NULL;
+	int error;
+
+	if (kc_store_settle(storing.store))
+		kc_store_abandon(take_store());
+	old = storing.store;
+	error = open_at_path(&fresh);
+	if (error)
+		return error;
+	if (old && kc_store_carry(old, fresh) == -EBUSY) { /* after another error the rows still count */
+		kc_store_close(fresh);
+		return -EBUSY;
+	}
+	kc_store_abandon(take_store());
+	storing.store = fresh;
+	kc__say(KC_MESSAGE_DATABASE_MOVED, NULL);
+	return 0;
+}
+
+static int open_store(void)
+{
+	enum kc_store_hold hold = storing.store ? kc_store_hold(storing.store) : KC_STORE_CLOSED;
+
+	if (hold == KC_STORE_HELD)
+		return 0;
+	if (hold == KC_STORE_MOVED)
+		return follow();
+	if (storing.store) {
+		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
+		kc_store_abandon(take_store());
+	}
+	return open_at_path(&storing.store);
+}
+
+static int write_batch(struct kc_slot **slots, uint32_t n)
+{
+	int error = kc_store_begin(storing.store);
+
+	for (uint32_t i = 0; !error && i < n; i++)
+		error = kc_store_slot(storing.store, slots[i]);
+	if (!error)
+		error = kc_store_commit(storing.store);
+	if (error)
+		kc_store_rollback(storing.store);
+	return error;
+}
+
+/* Messages that a full journal had no room for. */
+static int write_messages(void)
+{
+	uint64_t index = kc_journal_claimed(kc__shim.journal);
+	int error = kc_store_begin(storing.store);
+	struct kc_slot slot;
+
+	for (uint32_t code = 1; !error && code < KC_MESSAGE_COUNT; code++)
+		if (kc__say_unwritten(code, &slot)) {
+			slot.index = index++;
+			error = kc_store_slot(storing.store, &slot);
+		}
+	if (!error)
+		error = kc_store_commit(storing.store);
+	if (error)
+		kc_store_rollback(storing.store);
+	return error;
+}
+
+static void store_failed(int error)
+{
+	bool foreign = storing.store && !kc_store_intact(storing.store); /* opened again at the next try */
+
+	if (error != -EBUSY && !foreign)
+		kc__say(KC_MESSAGE_DATABASE, strerror(-error));
+	storing.retry_ns = kc__now_ns() + RETRY_NS;
+}
+
+/* The list is empty: fills it with final slots that did not fit. A slot that becomes final behind the search either
+ * found room in the list or is found by another one. */
+static void find_ready(void)
+{
+	struct kc_slot *slot;
+
+	if (storing.search_at >= storing.search_end) {
+		storing.overflowed = false;
+		storing.search_at = kc_journal_first(kc__shim.journal);
+		storing.search_end = kc_journal_claimed(kc__shim.journal);
+	}
+	for (; storing.search_at < storing.search_end && storing.count < READY_MAX; storing.search_at++) {
+		slot = kc_journal_at(kc__shim.journal, storing.search_at);
+		if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_FINAL)
+			kc__storing_add(slot);
+	}
+}
+
+static bool is_searching(void)
+{
+	return storing.overflowed || storing.search_at < storing.search_end;
+}
+
+static void batch_written(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		kc_journal_commit(storing.ready[storing.written + i], KC_SLOT_STORED);
+	storing.written += n;
+	if (storing.written == storing.count)
+		storing.written = storing.count = 0;
+	storing.stored_ns = kc__now_ns();
+	if (!storing.count && is_searching())
+		find_ready();
+	kc_journal_retire(kc__shim.journal);
+}
+
+static uint32_t left(void)
+{
+	return storing.count - storing.written;
+}
+
+/* 0: a batch has been written, or there is none. */
+static int store_batch(void)
+{
+	uint32_t n = left() < BATCH_SLOTS ? left() : BATCH_SLOTS;
+	int error;
+
+	if (!n)
+		return 0;
+	error = open_store();
+	if (!error)
+		error = write_batch(storing.ready + storing.written, n);
+	if (error)
+		store_failed(error);
+	else
+		batch_written(n);
+	return error;
+}
+
+int kc__storing_all(void)
+{
+	int error = 0;
+
+	if (!left() && is_searching())
+		find_ready();
+	while (!error && left())
+		error = store_batch();
+	return error;
+}
+
+bool kc__storing_step(int64_t now_ns)
+{
+	if (now_ns < storing.retry_ns)
+		return false;
+	if (!left() && is_searching())
+		find_ready();
+	if (left() >= (storing.store ? STORE_SLOTS : STORE_FIRST_SLOTS) || is_searching() ||
+	    (left() && now_ns - storing.stored_ns > STORE_NS))
+		store_batch();
+	if (now_ns - storing.ledger_ns > LEDGER_NS) {
+		storing.ledger_ns = now_ns;
+		kc_journal_look(kc__shim.journal);
+		if (storing.store && kc_store_intact(storing.store))
+			kc_store_process_end(storing.store, kc__shim.header, "");
+	}
+	return now_ns >= storing.retry_ns && left() >= STORE_SLOTS;
+}
+
+/* Counts what is neither in the database nor in the journal's file; returns how many launches. */
+static uint64_t count_lost(void)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal), lost = 0;
+	bool deleted = kc_journal_deleted(kc__shim.journal);
+
+	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+
+		if (!slot || (!deleted && kc_journal_on_disk(kc__shim.journal, i)) ||
+		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
+			continue;
+		if (slot->kind == KC_KIND_TRANSFER)
+			kc__count(KC_COUNT_TRANSFERS_DROPPED);
+		if (slot->kind != KC_KIND_LAUNCH)
+			continue;
+		kc__count(KC_COUNT_DROPPED);
+		if (slot->launch.measured_end_ns)
+			kc__count(KC_COUNT_CUPTI_LOST);
+		lost++;
+	}
+	return lost;
+}
+
+/* Writes the messages that are in no file. */
+static int write_lost_messages(void)
+{
+	uint64_t end = kc_journal_claimed(kc__shim.journal);
+	int error = kc_store_begin(storing.store);
+
+	for (uint64_t i = kc_journal_first(kc__shim.journal); !error && i < end; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
+		uint32_t state = slot ? atomic_load(&slot->state) : KC_SLOT_EMPTY;
+
+		if (slot && slot->kind == KC_KIND_MESSAGE && (state == KC_SLOT_RETURNED || state == KC_SLOT_FINAL))
+			error = kc_store_slot(storing.store, slot);
+	}
+	if (!error)
+		error = kc_store_process_end(storing.store, kc__shim.header, "exit");
+	if (!error)
+		error = kc_store_commit(storing.store);
+	if (error)
+		kc_store_rollback(storing.store);
+	return error;
+}
+
+void kc__storing_say_lost(int error)
+{
+	uint64_t lost = count_lost();
+	char detail[64];
+
+	if (!lost)
+		return;
+	snprintf(detail, sizeof(detail), "%llu launch%s", (unsigned long long)lost, lost == 1 ? "" : "es");
+	kc__say(KC_MESSAGE_LOST, detail);
+	if (error != -EBUSY && !open_store() && !write_lost_messages())
+		write_messages();
+}
+
+int kc__storing_end(void)
+{
+	int error = open_store();
+
+	if (!error)
+		error = write_messages();
+	if (!error)
+		error = kc_store_process_end(storing.store, kc__shim.header, "exit");
+	return error;
+}
+
+int kc__storing_start(void)
+{
+	storing.ready = mmap(NULL, READY_MAX * sizeof(*storing.ready), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (storing.ready != MAP_FAILED)
+		return 0;
+	storing.ready = NULL;
+	return -ENOMEM;
+}
+
+void kc__storing_begin(int64_t now_ns)
+{
+	storing.stored_ns = storing.ledger_ns = now_ns;
+}
+
+void kc__storing_free(void)
+{
+	if (storing.ready)
+		munmap(storing.ready, READY_MAX * sizeof(*storing.ready));
+	storing.ready = NULL;
+}
+
+void kc__storing_close(void)
+{
+	kc_store_close(take_store());
+}
+
+void kc__storing_forget(bool list)
+{
+	if (list)
+		kc__storing_free();
+	storing.ready = NULL;
+	storing.written = storing.count = 0;
+	storing.overflowed = false;
+	storing.search_at = storing.search_end = 0;
+	if (storing.store)
+		kc_store_abandon(take_store());
+}
