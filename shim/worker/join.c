@@ -508,7 +508,8 @@ int kc__join_step(struct kc__join *join)
 	join->driver.drain(on_record, join);
 	now_ns = join->driver.now_ns();
 	retry_orphans(join, now_ns, ORPHAN_NS);
-	sweep(join, now_ns);
+	if (!join->driver.enough_ready())
+		sweep(join, now_ns);
 	decide_all(join, unfilled_ns, now_ns);
 	/* During the exit they may be of launches that are only counted. */
 	if (join->driver.dropped() && !join->driver.exit_ns())

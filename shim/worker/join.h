@@ -43,6 +43,9 @@ struct kc__join_driver {
 	void (*launch_decided)(struct kc_launch *launch, const struct kc_load *met);
 	/* The slot is final: it can be stored. */
 	void (*ready)(struct kc_slot *slot);
+	/* So many are final that no more are to be made so by giving up on records: those wait as well in the journal.
+	 */
+	bool (*enough_ready)(void);
 };
 
 struct kc__join;
@@ -56,6 +59,6 @@ void kc__join_bound(struct kc__join *join, uint64_t end);
 void kc__join_give_up(struct kc__join *join);
 
 /* join_driver.c: a join of this process's journal, CUPTI records, streams and devices. NULL: no memory */
-struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot));
+struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot), bool (*enough_ready)(void));
 
 #endif

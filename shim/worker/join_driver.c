@@ -25,7 +25,7 @@ static struct kc__stream_wait *stream_wait(uint32_t id)
 	return stream ? &stream->wait : NULL;
 }
 
-struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot))
+struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot), bool (*enough_ready)(void))
 {
 	struct kc__join_driver driver = {
 	    .journal = kc__shim.journal,
@@ -44,6 +44,7 @@ struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot))
 	    .transfer_measured = kc__learn_transfer,
 	    .launch_decided = kc__learn_decided,
 	    .ready = ready,
+	    .enough_ready = enough_ready,
 	};
 
 	return kc__join_new(&driver);

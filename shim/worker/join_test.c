@@ -377,7 +377,11 @@ static void a_record_is_missing_after_a_second_while_others_were_dropped(void **
 	deliver(10, 300, 400);
 	step_at(10 * S + S / 2);
 	assert_int_equal(state_of(lost), KC_SLOT_RETURNED);
+	world.enough_ready = true;
 	step_at(12 * S);
+	assert_int_equal(state_of(lost), KC_SLOT_RETURNED);
+	world.enough_ready = false;
+	step_at(12 * S + 1);
 	assert_unmeasured(lost, KC_RECORD_DROPPED);
 	step_at(14 * S); /* no more were dropped */
 	assert_int_equal(state_of(late), KC_SLOT_RETURNED);

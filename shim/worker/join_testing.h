@@ -22,7 +22,8 @@ static struct {
 	uint32_t by_driver[KC__CALLS], by_enclosing[KC__CALLS], strays[KC__CALLS]; /* ids of records */
 	uint32_t ready, launches_measured, transfers_measured, decided;
 	uint32_t measured_last; /* its correlation id */
-	struct kc_load met;     /* by the launch that was decided last */
+	bool enough_ready;
+	struct kc_load met; /* by the launch that was decided last */
 } world;
 
 /* In place of tables.c */
@@ -119,6 +120,11 @@ static inline void ready(struct kc_slot *slot)
 	kc_journal_commit(slot, KC_SLOT_STORED);
 }
 
+static inline bool enough_ready(void)
+{
+	return world.enough_ready;
+}
+
 static inline int begin(void **state)
 {
 	struct kc__join_driver driver = {
@@ -137,6 +143,7 @@ static inline int begin(void **state)
 	    .transfer_measured = transfer_measured,
 	    .launch_decided = launch_decided,
 	    .ready = ready,
+	    .enough_ready = enough_ready,
 	};
 
 	if (setup(state))

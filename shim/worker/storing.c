@@ -15,6 +15,7 @@
 #define LEDGER_NS 1000000000ll /* counters of a running process, and whether its journal is still there */
 #define RETRY_NS 1000000000ll  /* after the database could not be written */
 #define READY_MAX (1u << 17)
+#define ENOUGH_SLOTS (1u << 15)
 
 static struct {
 	struct kc_store *store;
@@ -201,6 +202,11 @@ static int store_batch(void)
 	else
 		batch_written(n);
 	return error;
+}
+
+bool kc__storing_has_enough(void)
+{
+	return left() > ENOUGH_SLOTS;
 }
 
 int kc__storing_all(void)

@@ -15,6 +15,7 @@ void kc__storing_free(void);
 void kc__storing_begin(int64_t now_ns);
 /* The slot is final. */
 void kc__storing_add(struct kc_slot *slot);
+bool kc__storing_has_enough(void); /* for a while */
 /* Writes a batch if enough has come together or waited for long enough. true: another one is due. */
 bool kc__storing_step(int64_t now_ns);
 /* Writes all that is final. 0: nothing final is left outside the database; else -errno. */

@@ -272,7 +272,7 @@ int kc__worker_start(void)
 	pthread_condattr_t clock;
 	int error;
 
-	worker.join = kc__join_start(kc__storing_add);
+	worker.join = kc__join_start(kc__storing_add, kc__storing_has_enough);
 	if (!worker.join || kc__storing_start()) {
 		release();
 		return -ENOMEM;
