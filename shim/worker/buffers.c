@@ -11,7 +11,8 @@
 #define MANY 64u             /* launches for which one request is no burden */
 
 #define WAIT_MOST_NS 200000000ll /* of a buffer, from its return until it is read */
-#define LIMIT_NS 50000000ll      /* between two changes of the limit */
+#define LATE_NS 500000000ll      /* for so long: a worker that has stood still catches up sooner */
+#define RAISE_NS 50000000ll      /* between two steps by which the limit is raised */
 #define LIMIT_LEAST_BYTES (1u << 20)
 
 /* Memory comes in three sizes. The larger ones leave some for the smaller, which are for threads that launch little:
@@ -34,7 +35,10 @@ static struct {
 	size_t made_bytes, used_bytes; /* used: by CUPTI, or to be read */
 	/* Of those that are used, while they come back faster than they are read. */
 	size_t limit_bytes;
-	int64_t limited_ns; /* when that was looked at last */
+	int64_t raised_ns;    /* when it was raised last */
+	int64_t late_ns;      /* since when they have waited for too long; 0: they do not */
+	bool late;            /* that has been for long enough, and there was no memory */
+	_Atomic bool refused; /* there was no memory, since they began to wait for too long */
 	bool clear;
 	_Atomic bool exhausted;
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER, .delivered_end = &buffers.delivered, .limit_bytes = KC__BUFFERS_BYTES};
@@ -166,21 +170,42 @@ static void count_used(size_t bytes)
 	pthread_mutex_unlock(&buffers.lock);
 }
 
+/* lock held */
+static void set_limit(size_t bytes)
+{
+	bytes = bytes < LIMIT_LEAST_BYTES ? LIMIT_LEAST_BYTES : bytes;
+	bytes = bytes > KC__BUFFERS_BYTES ? KC__BUFFERS_BYTES : bytes;
+	__atomic_store_n(&buffers.limit_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* While they are late, one is handed out for two that have been read. */
+static void no_longer_used(size_t bytes)
+{
+	pthread_mutex_lock(&buffers.lock);
+	buffers.used_bytes -= bytes;
+	if (buffers.late)
+		set_limit(buffers.limit_bytes - bytes / 2);
+	pthread_mutex_unlock(&buffers.lock);
+}
+
 void kc__buffers_waited(int64_t waited_ns, int64_t now_ns)
 {
-	size_t limit;
+	bool late;
 
 	pthread_mutex_lock(&buffers.lock);
-	limit = buffers.limit_bytes;
-	if (now_ns - buffers.limited_ns >= LIMIT_NS) {
-		if (waited_ns > WAIT_MOST_NS && buffers.used_bytes <= limit)
-			limit = buffers.used_bytes - buffers.used_bytes / 8;
-		else if (waited_ns < WAIT_MOST_NS / 2)
-			limit += limit / 8;
-		limit = limit < LIMIT_LEAST_BYTES ? LIMIT_LEAST_BYTES : limit;
-		limit = limit > KC__BUFFERS_BYTES ? KC__BUFFERS_BYTES : limit;
-		__atomic_store_n(&buffers.limit_bytes, limit, __ATOMIC_RELAXED);
-		buffers.limited_ns = now_ns;
+	if (waited_ns <= WAIT_MOST_NS) {
+		buffers.late_ns = 0;
+		buffers.refused = false;
+	} else if (!buffers.late_ns) {
+		buffers.late_ns = now_ns;
+	}
+	late = buffers.late_ns && now_ns - buffers.late_ns >= LATE_NS && buffers.refused;
+	if (late && !buffers.late && buffers.used_bytes < buffers.limit_bytes)
+		set_limit(buffers.used_bytes);
+	buffers.late = late;
+	if (waited_ns < WAIT_MOST_NS / 2 && now_ns - buffers.raised_ns >= RAISE_NS) {
+		set_limit(buffers.limit_bytes + buffers.limit_bytes / 8);
+		buffers.raised_ns = now_ns;
 	}
 	pthread_mutex_unlock(&buffers.lock);
 }
@@ -200,6 +225,7 @@ uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 	buffer = find(size_of(wanted));
 	if (!buffer) {
 		atomic_store_explicit(&buffers.exhausted, true, memory_order_relaxed);
+		atomic_store_explicit(&buffers.refused, true, memory_order_relaxed);
 		return NULL;
 	}
 	count_used(buffer->memory_bytes);
@@ -252,7 +278,7 @@ void kc__buffer_give_back(struct kc__buffer *buffer)
 {
 	if (buffers.clear)
 		memset(kc__buffer_at(buffer), 0, buffer->bytes);
-	count_used(-buffer->memory_bytes);
+	no_longer_used(buffer->memory_bytes);
 	put_spare(buffer);
 }
 
@@ -289,5 +315,7 @@ void kc__buffers_forget(void)
 	buffers.delivered_end = &buffers.delivered;
 	buffers.made_bytes = buffers.used_bytes = 0;
 	buffers.limit_bytes = KC__BUFFERS_BYTES;
+	buffers.raised_ns = buffers.late_ns = 0;
+	buffers.late = buffers.refused = false;
 	atomic_store(&buffers.exhausted, false);
 }

@@ -9,8 +9,9 @@
  * high one, so that CUPTI seldom asks.
  *
  * Where more is launched than the worker can read, buffers would wait until all memory is in use, and CUPTI would then
- * drop every record for as long. Instead threads that launch much get fewer and smaller buffers, until those that come
- * back wait for 200 ms at most: CUPTI drops some of the records all the time, whatever kernels they are of.
+ * drop every record for as long. Once that has come, threads that launch much get fewer and smaller buffers, until
+ * those that come back wait for 200 ms at most: CUPTI drops some of the records all the time, whatever kernels they are
+ * of.
  */
 #ifndef KC_SHIM_BUFFERS_H
 #define KC_SHIM_BUFFERS_H

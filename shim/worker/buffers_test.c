@@ -136,31 +136,55 @@ static void test_leaves_room_for_threads_that_launch_little(void **state)
 	assert_false(kc__buffers_exhausted());
 }
 
-/* When those that come back wait for too long: until some have been read, for threads that launch much, and then
- * smaller ones. A thread that launches little gets its own in any case. */
+static void deliver_all_that_can_be_taken(size_t most)
+{
+	size_t bytes;
+	uint8_t *at;
+
+	while (most-- && (at = kc__buffer_take(1000, &bytes)))
+		kc__buffer_delivered(at, bytes, NULL, 0, false, 0);
+}
+
+static void wait_for(int64_t ms, int times, int64_t *now_ns)
+{
+	for (int i = 0; i < times; i++, *now_ns += 50 * MS)
+		kc__buffers_waited(ms * MS, *now_ns);
+}
+
+/* There is memory for what has not been read yet. */
+static void test_a_burst_is_kept_however_long_it_waits(void **state)
+{
+	int64_t now_ns = 1000 * MS;
+	size_t bytes;
+
+	(void)state;
+	deliver_all_that_can_be_taken(80);
+	wait_for(2000, 100, &now_ns);
+	assert_non_null(kc__buffer_take(1000, &bytes));
+	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
+}
+
+/* Once there was no memory, and those that came back have waited for half a second: for threads that launch much one is
+ * handed out, with less in it, for two that have been read. A thread that launches little gets its own. */
 static void test_are_fewer_while_they_wait_to_be_read(void **state)
 {
 	int64_t now_ns = 1000 * MS;
 	size_t bytes;
 
 	(void)state;
-	for (int i = 0; i < 40; i++)
-		kc__buffer_delivered(kc__buffer_take(1000, &bytes), bytes, NULL, 0, false, now_ns);
-	kc__buffers_waited(199 * MS, now_ns);
-	assert_non_null(kc__buffer_take(1000, &bytes));
-	now_ns += 100 * MS;
-	kc__buffers_waited(201 * MS, now_ns);
-	assert_null(kc__buffer_take(1000, &bytes));
-	assert_false(kc__buffers_exhausted());
-	assert_non_null(kc__buffer_take(1, &bytes));
+	deliver_all_that_can_be_taken(SIZE_MAX);
+	wait_for(201, 11, &now_ns);
 	for (int i = 0; i < 10; i++)
 		kc__buffer_give_back(kc__buffer_next_delivered());
-	assert_non_null(kc__buffer_take(1000, &bytes));
-	assert_in_range(bytes, 100 * KERNEL_BYTES, 32 << 10);
+	for (int i = 0; i < 5; i++) {
+		assert_non_null(kc__buffer_take(1000, &bytes));
+		assert_in_range(bytes, 100 * KERNEL_BYTES, 32 << 10);
+	}
+	assert_null(kc__buffer_take(1000, &bytes));
+	assert_non_null(kc__buffer_take(1, &bytes));
 	while (kc__buffers_wait())
 		kc__buffer_give_back(kc__buffer_next_delivered());
-	for (int i = 0; i < 100; i++, now_ns += 50 * MS)
-		kc__buffers_waited(99 * MS, now_ns);
+	wait_for(99, 100, &now_ns);
 	assert_non_null(kc__buffer_take(1000, &bytes));
 	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
 }
@@ -225,6 +249,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_comes_clear_and_aligned, begin),
 	    cmocka_unit_test_setup(test_are_delivered_in_order, begin),
 	    cmocka_unit_test_setup(test_leaves_room_for_threads_that_launch_little, begin),
+	    cmocka_unit_test_setup(test_a_burst_is_kept_however_long_it_waits, begin),
 	    cmocka_unit_test_setup(test_are_fewer_while_they_wait_to_be_read, begin),
 	    cmocka_unit_test_setup(test_ends_at_its_bound, begin),
 	    cmocka_unit_test_setup(test_threads_take_while_one_gives_back, begin),

@@ -16,7 +16,7 @@ enum {
 /* A record is missing when one of a later launch of its stream was delivered so long ago; or, while CUPTI has dropped
  * more records than are known to be missing, so long. */
 #define DELIVERY_NS 5000000000ll
-#define DELIVERY_DROPPED_NS 1000000000ll
+#define DELIVERY_DROPPED_NS 2000000000ll
 
 struct orphan {
 	struct kc__record record;
