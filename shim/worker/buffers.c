@@ -316,6 +316,7 @@ void kc__buffers_forget(void)
 	buffers.made_bytes = buffers.used_bytes = 0;
 	buffers.limit_bytes = KC__BUFFERS_BYTES;
 	buffers.raised_ns = buffers.late_ns = 0;
-	buffers.late = buffers.refused = false;
+	buffers.late = false;
+	buffers.refused = false;
 	atomic_store(&buffers.exhausted, false);
 }
