@@ -75,30 +75,19 @@ static int get_number(const uint8_t **at, const uint8_t *end, uint64_t *value)
 	return -EINVAL;
 }
 
-/* The first bucket from i on that holds something. Most hold nothing, so they are looked at eight at a time. */
-static uint32_t next_used(const uint32_t counts[KC_SKETCH_BUCKETS], uint32_t i)
-{
-	uint64_t pairs[4];
-
-	for (; i + 8 <= KC_SKETCH_BUCKETS; i += 8) {
-		memcpy(pairs, &counts[i], sizeof(pairs));
-		if (pairs[0] | pairs[1] | pairs[2] | pairs[3])
-			break;
-	}
-	while (i < KC_SKETCH_BUCKETS && !counts[i])
-		i++;
-	return i;
-}
-
-size_t kc_sketch_encode(const uint32_t counts[KC_SKETCH_BUCKETS], uint8_t *out)
+size_t kc_sketch_encode(const struct kc_sketch *sketch, uint8_t *out)
 {
 	size_t n = 0;
 	uint32_t last = 0;
 
-	for (uint32_t i = next_used(counts, 0); i < KC_SKETCH_BUCKETS; i = next_used(counts, i + 1)) {
-		n += put_number(out + n, i - last);
-		n += put_number(out + n, counts[i]);
-		last = i;
+	for (uint32_t word = 0; word < sizeof(sketch->used) / sizeof(sketch->used[0]); word++) {
+		for (uint64_t used = sketch->used[word]; used; used &= used - 1) {
+			uint32_t i = 64 * word + (uint32_t)__builtin_ctzll(used);
+
+			n += put_number(out + n, i - last);
+			n += put_number(out + n, sketch->counts[i]);
+			last = i;
+		}
 	}
 	return n;
 }

@@ -24,11 +24,22 @@ uint64_t kc_quantile_rank(double q, uint64_t n);
 /* The value at that rank among n values, q in 0..1; NAN where n is 0. */
 double kc_sketch_quantile(const uint64_t counts[KC_SKETCH_BUCKETS], double q);
 
+/* Counts that are encoded again and again: few buckets hold something, and those are found by their bits. */
+struct kc_sketch {
+	uint64_t used[(KC_SKETCH_BUCKETS + 63) / 64];
+	uint32_t counts[KC_SKETCH_BUCKETS];
+};
+static inline void kc_sketch_count(struct kc_sketch *sketch, uint32_t bucket, uint32_t count)
+{
+	sketch->counts[bucket] += count;
+	sketch->used[bucket / 64] |= UINT64_C(1) << bucket % 64;
+}
+
 /* Encodes the buckets that are not empty as pairs (step from the bucket before,
  * count), each a little-endian base-128 number. Returns the bytes written, at most
  * KC_SKETCH_ENCODED_MAX. */
 #define KC_SKETCH_ENCODED_MAX (KC_SKETCH_BUCKETS * 12u)
-size_t kc_sketch_encode(const uint32_t counts[KC_SKETCH_BUCKETS], uint8_t *out);
+size_t kc_sketch_encode(const struct kc_sketch *sketch, uint8_t *out);
 /* Adds an encoded sketch to counts. 0; -EINVAL: it is truncated or out of range. */
 int kc_sketch_add(uint64_t counts[KC_SKETCH_BUCKETS], const uint8_t *encoded, size_t bytes);
 

@@ -53,16 +53,17 @@ static void no_values_no_quantile(void **state)
 
 static void encoded_and_added_again(void **state)
 {
-	static uint32_t counts[KC_SKETCH_BUCKETS];
+	static struct kc_sketch sketch;
 	static uint64_t sum[KC_SKETCH_BUCKETS];
 	static uint8_t encoded[KC_SKETCH_ENCODED_MAX];
 	size_t bytes;
 
 	(void)state;
-	counts[0] = 1;
-	counts[5] = 300;
-	counts[KC_SKETCH_BUCKETS - 1] = UINT32_C(1) << 31;
-	bytes = kc_sketch_encode(counts, encoded);
+	kc_sketch_count(&sketch, KC_SKETCH_BUCKETS - 1, UINT32_C(1) << 31);
+	kc_sketch_count(&sketch, 5, 299);
+	kc_sketch_count(&sketch, 0, 1);
+	kc_sketch_count(&sketch, 5, 1);
+	bytes = kc_sketch_encode(&sketch, encoded);
 	/* 0,1 | 5, 300 = 0xAC 0x02 | 1394 = 0xF2 0x0A, 2^31 in five bytes */
 	assert_int_equal(bytes, 2 + 3 + 2 + 5);
 	assert_memory_equal(encoded, "\x00\x01\x05\xAC\x02\xF2\x0A", 7);

@@ -143,7 +143,7 @@ int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const 
 	rollup->sums.measured_ns += (double)fact->measured_ns;
 	if (fact->predicted_ns) {
 		error = add_match(&rollup->sums, fact);
-		rollup->sketch[kc_sketch_bucket(error)]++;
+		kc_sketch_count(&rollup->sketch, kc_sketch_bucket(error), 1);
 		if (rollups->keep_errors && keep_error(rollup, error))
 			return -ENOMEM;
 		if (solos && fact->key.overlap >= KC_OVERLAP_BEHIND)

@@ -65,10 +65,10 @@ struct kc__fact {
 struct kc__rollup {
 	struct kc__rollup_key key;
 	struct kc__sums sums;
-	uint32_t sketch[KC_SKETCH_BUCKETS];
 	int64_t row;    /* writer only: id in `rollup`; 0: not looked up, the table may hold more */
 	int is_changed; /* by the open transaction */
-	float *errors;  /* exact reports only */
+	struct kc_sketch sketch;
+	float *errors; /* exact reports only */
 	size_t error_count, error_capacity;
 };
 

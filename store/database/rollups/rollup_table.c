@@ -48,7 +48,8 @@ static void add_row(struct kc__rollup *rollup, sqlite3_stmt *row)
 	/* A damaged sketch loses its quantiles, not the launches. */
 	if (kc_sketch_add(counts, sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1)) == 0) {
 		for (uint32_t i = 0; i < KC_SKETCH_BUCKETS; i++)
-			rollup->sketch[i] += (uint32_t)counts[i];
+			if (counts[i])
+				kc_sketch_count(&rollup->sketch, i, (uint32_t)counts[i]);
 	}
 	kc__sums_read(&stored, row, 2);
 	kc__sums_add(&rollup->sums, &stored);
@@ -80,7 +81,7 @@ static int store_one(struct kc_store *s, struct kc__rollup *rollup)
 
 	if (rc)
 		return rc;
-	bytes = kc_sketch_encode(rollup->sketch, encoded);
+	bytes = kc_sketch_encode(&rollup->sketch, encoded);
 	stmt = kc__statement(s, rollup->row ? KC__UPDATE_ROLLUP : KC__ADD_ROLLUP);
 	if (stmt) {
 		if (rollup->row)

@@ -27,7 +27,7 @@ struct solo {
 	struct bucket *buckets; /* by index */
 	uint32_t bucket_count, bucket_capacity;
 	uint64_t n;
-	struct pending *pending; /* a ring: measured after the newest prediction was made */
+	struct pending *pending; /* a ring of 2^n: measured after the newest prediction was made */
 	uint32_t pending_first, pending_count, pending_capacity;
 };
 
@@ -144,7 +144,7 @@ static void settle(struct solo *s, int64_t at_ns)
 
 		if (p->end_ns > at_ns || count_duration(s, p->duration_ns))
 			return;
-		s->pending_first = (s->pending_first + 1) % s->pending_capacity;
+		s->pending_first = (s->pending_first + 1) & (s->pending_capacity - 1);
 		s->pending_count--;
 	}
 }
@@ -157,7 +157,7 @@ static int grow_pending(struct solo *s)
 	if (!pending)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->pending_count; i++)
-		pending[i] = s->pending[(s->pending_first + i) % s->pending_capacity];
+		pending[i] = s->pending[(s->pending_first + i) & (s->pending_capacity - 1)];
 	free(s->pending);
 	s->pending = pending;
 	s->pending_first = 0;
@@ -198,7 +198,7 @@ int kc__solos_add(struct kc__solos *solos, const struct kc__fact *fact)
 		return 0;
 	if (s->pending_count == s->pending_capacity && grow_pending(s))
 		return -ENOMEM;
-	s->pending[(s->pending_first + s->pending_count++) % s->pending_capacity] =
+	s->pending[(s->pending_first + s->pending_count++) & (s->pending_capacity - 1)] =
 	    (struct pending){.end_ns = fact->measured_end_ns, .duration_ns = fact->measured_ns};
 	return 0;
 }
