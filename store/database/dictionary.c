@@ -175,11 +175,16 @@ static int64_t shape_in_table(struct kc_store *s, const struct kc__shape_slot *k
 
 int64_t kc__shape_row(struct kc_store *s, const struct kc_launch *launch)
 {
+	return kc__shape_row_of(s, kc__kernel_row(s, launch->kernel), launch);
+}
+
+int64_t kc__shape_row_of(struct kc_store *s, int64_t kernel, const struct kc_launch *launch)
+{
 	struct kc__dictionary *d = &s->dictionary;
 	struct kc__shape_slot key, *slot;
 
 	memset(&key, 0, sizeof(key));
-	key.kernel = kc__kernel_row(s, launch->kernel);
+	key.kernel = kernel;
 	key.device = kc__device_row(s, launch->device);
 	if (key.kernel < 0 || key.device < 0)
 		return key.kernel < 0 ? key.kernel : key.device;

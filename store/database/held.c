@@ -170,6 +170,7 @@ void kc_store_abandon(struct kc_store *s)
 	set_calls(vfs, 0);
 	kc__guard_descriptors();
 	abandoned = NULL;
+	free(s->waiting);
 	free(s->path);
 	free(s);
 }

@@ -3,7 +3,8 @@
  *
  *   kc_store         one connection, its statements, and per process the
  *                    translation of local ids (kc__dictionary), its roll-ups,
- *                    what the open transaction has counted (kc__tally) and a
+ *                    launches that wait to be inserted (kc__launch_rows), what
+ *                    the open transaction has counted (kc__tally) and a
  *                    dictionary entry still in parts (kc_assembler)
  *
  * A rollback forgets all of it but the assembler, which goes back to where the
@@ -15,6 +16,7 @@
 #include "store/common/ids.h"
 #include "store/journal/journal.h"
 #include "store/database/rollups/rollup.h"
+#include "launch_rows.h"
 #include "schema.h"
 #include "store.h"
 
@@ -115,6 +117,7 @@ struct kc_store {
 	struct kc__dictionary dictionary;
 	struct kc__rollups rollups;
 	struct kc__solos *solos;
+	struct kc__launch_rows *waiting; /* NULL: none has come yet */
 	struct kc__tally tally;
 	struct kc_assembler assembler, assembler_at_begin;
 };
@@ -175,6 +178,8 @@ int64_t kc__kernel_row(struct kc_store *s, uint32_t local);
 int64_t kc__stream_row(struct kc_store *s, uint32_t local);
 int64_t kc__device_row(struct kc_store *s, uint32_t ordinal);
 int64_t kc__shape_row(struct kc_store *s, const struct kc_launch *launch);
+/* The same; kernel: kc__kernel_row(s, launch->kernel). */
+int64_t kc__shape_row_of(struct kc_store *s, int64_t kernel, const struct kc_launch *launch);
 /* The next kc__kernel_row() of this id looks it up again. */
 void kc__kernel_row_forget(struct kc_store *s, uint32_t local);
 void kc__dictionary_clear(struct kc__dictionary *d);

@@ -18,7 +18,7 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__LAUNCH] = "INSERT OR IGNORE INTO launch_row(id, shape, stream, launched, lead, solo, below, above, wait,"
 		   " span, measured_wait, measured_span, flags, slowdown, slowdown_waves, result, correlation, thread,"
 		   " model_state, graph_launch, graph_node, call_site, arguments, known, measured_after, decided_after)"
-		   " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		   " SELECT * FROM kc_launches()",
     [KC__TRANSFER] =
 	"INSERT OR IGNORE INTO transfer(id, process, sequence, device, stream, kind, bytes, result, thread,"
 	" correlation, launched_ns, start_ns, end_ns, measured_start_ns, measured_end_ns, unmeasured,"

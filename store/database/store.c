@@ -398,6 +398,7 @@ void kc_store_close(struct kc_store *s)
 	disconnect(s);
 	kc__forget(s);
 	kc__solos_free(s->solos);
+	free(s->waiting);
 	free(s->path);
 	free(s);
 }

@@ -4,6 +4,8 @@
  *   kc_store_begin -> kc_store_slot for each slot in index order
  *                  -> kc_store_commit -> the caller marks its slots STORED
  *
+ * Launches are inserted many at a time: by kc_store_slot when enough wait, the rest by kc_store_commit.
+ *
  * and is the same for the live worker and for recovery, so a row does not depend
  * on how it came. (process, sequence) is the key of a row, so storing a slot
  * twice changes nothing.

@@ -10,8 +10,7 @@
 
 struct launch_facts {
 	int predicted, measured;
-	int64_t shape, stream;
-	int64_t measured_ns; /* at least 1 */
+	int64_t kernel, shape, stream; /* rows */
 };
 
 static void bind_if(sqlite3_stmt *stmt, int i, int known, int64_t value)
@@ -22,11 +21,11 @@ static void bind_if(sqlite3_stmt *stmt, int i, int known, int64_t value)
 		sqlite3_bind_null(stmt, i);
 }
 
-static void bind_scaled(sqlite3_stmt *stmt, int i, int known, double slowdown)
+static void put_scaled(struct kc__launch_row *row, enum kc__launch_column column, int known, double slowdown)
 {
 	double scaled = (slowdown - 1) * KC_SLOWDOWN_SCALE;
 
-	bind_if(stmt, i, known && fabs(scaled) < 1e15, (int64_t)llround(isfinite(scaled) ? scaled : 0));
+	kc__row_put_if(row, column, known && fabs(scaled) < 1e15, (int64_t)llround(isfinite(scaled) ? scaled : 0));
 }
 
 static uint32_t flags_of(const struct kc_launch *l, const struct launch_facts *facts)
@@ -71,11 +70,11 @@ static int is_in_order(const struct kc_order *order)
 }
 
 /* As differences, which take fewer bytes: most rows of a database are launches. */
-static void bind_launch_order(sqlite3_stmt *stmt, int i, const struct kc_order *order)
+static void put_order(struct kc__launch_row *row, const struct kc_order *order)
 {
-	bind_if(stmt, i, is_in_order(order), (int64_t)order->known);
-	bind_if(stmt, i + 1, order->measured_after != 0, order->measured_after);
-	bind_if(stmt, i + 2, order->decided_after != 0, order->decided_after);
+	kc__row_put_if(row, KC__ROW_KNOWN, is_in_order(order), (int64_t)order->known);
+	kc__row_put_if(row, KC__ROW_MEASURED_AFTER, order->measured_after != 0, order->measured_after);
+	kc__row_put_if(row, KC__ROW_DECIDED_AFTER, order->decided_after != 0, order->decided_after);
 }
 
 static void bind_transfer_order(sqlite3_stmt *stmt, int i, const struct kc_order *order)
@@ -87,56 +86,41 @@ static void bind_transfer_order(sqlite3_stmt *stmt, int i, const struct kc_order
 	bind_if(stmt, i + 2, order->decided_after != 0, measured_event + order->decided_after);
 }
 
-static void bind_launch(sqlite3_stmt *stmt, const struct kc_store *s, const struct kc_slot *slot,
-			const struct launch_facts *facts)
+static void put_times(struct kc__launch_row *row, const struct kc_launch *l, const struct launch_facts *facts,
+		      int64_t base_ns)
 {
-	const struct kc_launch *l = &slot->launch;
 	int predicted = facts->predicted, measured = facts->measured;
-	struct kc_order order = possible_order(l->order, measured);
 
-	sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(slot->index & KC_SEQUENCE_MASK));
-	sqlite3_bind_int64(stmt, 2, facts->shape);
-	bind_if(stmt, 3, facts->stream != 0, facts->stream);
-	sqlite3_bind_int64(stmt, 4, kc_minus_ns(l->launched_ns, s->base_ns));
-	bind_if(stmt, 5, predicted && l->predicted_at_ns, kc_minus_ns(l->launched_ns, l->predicted_at_ns));
-	bind_if(stmt, 6, predicted, l->solo_ns);
-	bind_if(stmt, 7, predicted, kc_minus_ns(l->solo_ns, l->solo_low_ns));
-	bind_if(stmt, 8, predicted, kc_minus_ns(l->solo_high_ns, l->solo_ns));
-	bind_if(stmt, 9, predicted, kc_minus_ns(l->start_ns, l->launched_ns));
-	bind_if(stmt, 10, predicted, kc_minus_ns(l->end_ns, l->start_ns));
-	bind_if(stmt, 11, measured, kc_minus_ns(l->measured_start_ns, l->launched_ns));
-	bind_if(stmt, 12, measured, kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
-	sqlite3_bind_int64(stmt, 13, flags_of(l, facts));
-	bind_scaled(stmt, 14, predicted, (double)l->slowdown);
-	bind_scaled(stmt, 15, predicted, (double)l->slowdown_waves);
-	bind_if(stmt, 16, l->result != INT32_MIN, l->result);
-	bind_if(stmt, 17, l->correlation != 0, l->correlation);
-	bind_if(stmt, 18, l->thread != 0, l->thread);
-	bind_if(stmt, 19, predicted, l->model_state);
-	bind_if(stmt, 20, l->graph_launch != 0, l->graph_launch);
-	bind_if(stmt, 21, l->graph_launch != 0, l->graph_node);
-	bind_if(stmt, 22, l->call_site != 0, l->call_site);
-	bind_if(stmt, 23, l->arguments != 0, l->arguments);
-	bind_launch_order(stmt, 24, &order);
+	kc__row_put(row, KC__ROW_LAUNCHED, kc_minus_ns(l->launched_ns, base_ns));
+	kc__row_put_if(row, KC__ROW_LEAD, predicted && l->predicted_at_ns,
+		       kc_minus_ns(l->launched_ns, l->predicted_at_ns));
+	kc__row_put_if(row, KC__ROW_SOLO, predicted, l->solo_ns);
+	kc__row_put_if(row, KC__ROW_BELOW, predicted, kc_minus_ns(l->solo_ns, l->solo_low_ns));
+	kc__row_put_if(row, KC__ROW_ABOVE, predicted, kc_minus_ns(l->solo_high_ns, l->solo_ns));
+	kc__row_put_if(row, KC__ROW_WAIT, predicted, kc_minus_ns(l->start_ns, l->launched_ns));
+	kc__row_put_if(row, KC__ROW_SPAN, predicted, kc_minus_ns(l->end_ns, l->start_ns));
+	kc__row_put_if(row, KC__ROW_MEASURED_WAIT, measured, kc_minus_ns(l->measured_start_ns, l->launched_ns));
+	kc__row_put_if(row, KC__ROW_MEASURED_SPAN, measured, kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
 }
 
-static void count(struct kc__tally *t, const struct kc_launch *l, const struct launch_facts *facts)
+static void put_launch(struct kc__launch_row *row, const struct kc_launch *l, const struct launch_facts *facts)
 {
-	t->launches++;
-	t->failed += l->result != 0 && l->result != INT32_MIN;
-	t->unreturned += l->result == INT32_MIN;
-	t->measured += (uint64_t)facts->measured;
-	if (!facts->predicted) {
-		t->unpredictable[l->unpredictable]++;
-		return;
-	}
-	t->predicted++;
-	if (facts->measured)
-		t->matched++;
-	else if (l->unmeasured)
-		t->unmeasured[l->unmeasured]++;
-	else
-		t->awaited++;
+	struct kc_order order = possible_order(l->order, facts->measured);
+
+	kc__row_put(row, KC__ROW_SHAPE, facts->shape);
+	kc__row_put_if(row, KC__ROW_STREAM, facts->stream != 0, facts->stream);
+	kc__row_put(row, KC__ROW_FLAGS, flags_of(l, facts));
+	put_scaled(row, KC__ROW_SLOWDOWN, facts->predicted, (double)l->slowdown);
+	put_scaled(row, KC__ROW_SLOWDOWN_WAVES, facts->predicted, (double)l->slowdown_waves);
+	kc__row_put_if(row, KC__ROW_RESULT, l->result != INT32_MIN, l->result);
+	kc__row_put_if(row, KC__ROW_CORRELATION, l->correlation != 0, l->correlation);
+	kc__row_put_if(row, KC__ROW_THREAD, l->thread != 0, l->thread);
+	kc__row_put_if(row, KC__ROW_MODEL_STATE, facts->predicted, l->model_state);
+	kc__row_put_if(row, KC__ROW_GRAPH_LAUNCH, l->graph_launch != 0, l->graph_launch);
+	kc__row_put_if(row, KC__ROW_GRAPH_NODE, l->graph_launch != 0, l->graph_node);
+	kc__row_put_if(row, KC__ROW_CALL_SITE, l->call_site != 0, l->call_site);
+	kc__row_put_if(row, KC__ROW_ARGUMENTS, l->arguments != 0, l->arguments);
+	put_order(row, &order);
 }
 
 static int64_t at_least_one(int64_t ns)
@@ -144,30 +128,57 @@ static int64_t at_least_one(int64_t ns)
 	return ns > 0 ? ns : 1;
 }
 
-static int add_to_rollups(struct kc_store *s, const struct kc_launch *l, const struct launch_facts *facts)
+static void set_fact(struct kc__fact *fact, const struct kc_store *s, const struct kc_launch *l,
+		     const struct launch_facts *facts)
 {
-	struct kc__fact fact = {
+	*fact = (struct kc__fact){
 	    .key = {.run = s->run,
 		    .process = s->process,
-		    .kernel = kc__kernel_row(s, l->kernel),
+		    .kernel = facts->kernel,
 		    .stream = facts->stream,
 		    .overlap = l->overlap},
 	    .shape = facts->shape,
 	};
-
 	if (facts->predicted) {
-		fact.key.model = l->model;
-		fact.key.concurrency_case = l->concurrency_case;
-		fact.key.novelty = l->novelty;
-		fact.predicted_at_ns = l->predicted_at_ns;
-		fact.predicted_ns = at_least_one(kc_minus_ns(l->end_ns, l->start_ns));
-		fact.slowdown = (double)l->slowdown;
-		fact.slowdown_waves = (double)l->slowdown_waves;
+		fact->key.model = l->model;
+		fact->key.concurrency_case = l->concurrency_case;
+		fact->key.novelty = l->novelty;
+		fact->predicted_at_ns = l->predicted_at_ns;
+		fact->predicted_ns = at_least_one(kc_minus_ns(l->end_ns, l->start_ns));
+		fact->slowdown = (double)l->slowdown;
+		fact->slowdown_waves = (double)l->slowdown_waves;
 	}
 	if (facts->measured) {
-		fact.measured_ns = at_least_one(kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
-		fact.measured_end_ns = l->measured_end_ns;
+		fact->measured_ns = at_least_one(kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
+		fact->measured_end_ns = l->measured_end_ns;
 	}
+}
+
+static void count(struct kc__tally *t, const struct kc__launch_row *row)
+{
+	int64_t flags = row->values[KC__ROW_FLAGS];
+	uint32_t unmeasured = KC_FLAG(flags, UNMEASURED);
+	int has_returned = row->known >> KC__ROW_RESULT & 1;
+
+	t->launches++;
+	t->failed += has_returned && row->values[KC__ROW_RESULT] != 0;
+	t->unreturned += !has_returned;
+	t->measured += row->fact.measured_ns != 0;
+	if (!row->fact.predicted_ns) {
+		t->unpredictable[KC_FLAG(flags, UNPREDICTABLE)]++;
+		return;
+	}
+	t->predicted++;
+	if (row->fact.measured_ns)
+		t->matched++;
+	else if (unmeasured)
+		t->unmeasured[unmeasured]++;
+	else
+		t->awaited++;
+}
+
+static int add_to_rollups(struct kc_store *s, const struct kc__fact *fact)
+{
 	if (s->rollups.count >= MAX_ROLLUPS) {
 		int rc = kc__rollups_store(s);
 
@@ -175,33 +186,51 @@ static int add_to_rollups(struct kc_store *s, const struct kc_launch *l, const s
 			return rc;
 		kc__rollups_clear(&s->rollups);
 	}
-	return kc__rollups_add(&s->rollups, s->solos, &fact);
+	return kc__rollups_add(&s->rollups, s->solos, fact);
+}
+
+/* A launch that has a row already was stored before, and counted then. */
+static int store_waiting(struct kc_store *s)
+{
+	int rc = kc__launch_rows_insert(s);
+
+	if (rc || !s->waiting)
+		return rc;
+	for (uint32_t i = 0; rc == 0 && i < s->waiting->count; i++) {
+		const struct kc__launch_row *row = &s->waiting->at[i];
+
+		if (!row->is_new)
+			continue;
+		count(&s->tally, row);
+		rc = add_to_rollups(s, &row->fact);
+	}
+	s->waiting->count = 0;
+	return rc;
 }
 
 static int store_launch(struct kc_store *s, const struct kc_slot *slot)
 {
 	const struct kc_launch *l = &slot->launch;
-	sqlite3_stmt *stmt = kc__statement(s, KC__LAUNCH);
+	struct kc__launch_row *row;
 	struct launch_facts facts = {
 	    .predicted = l->unpredictable == KC_PREDICTED,
 	    .measured = l->measured_start_ns > 0 && l->measured_end_ns >= l->measured_start_ns,
 	};
-	int rc;
 
 	if (!in_range(l))
 		return kc__torn(s, slot->index);
-	facts.shape = kc__shape_row(s, l);
+	facts.kernel = kc__kernel_row(s, l->kernel);
+	facts.shape = kc__shape_row_of(s, facts.kernel, l);
 	facts.stream = kc__stream_row(s, l->stream);
 	if (facts.shape < 0 || facts.stream < 0)
 		return (int)(facts.shape < 0 ? facts.shape : facts.stream);
-	if (stmt)
-		bind_launch(stmt, s, slot, &facts);
-	rc = kc__run(s, stmt);
-	/* The row exists: it was stored before, and counted then. */
-	if (rc || sqlite3_changes(s->db) == 0)
-		return rc;
-	count(&s->tally, l, &facts);
-	return add_to_rollups(s, l, &facts);
+	row = kc__launch_rows_add(s, s->process << KC_SEQUENCE_BITS | (int64_t)(slot->index & KC_SEQUENCE_MASK));
+	if (!row)
+		return -ENOMEM;
+	put_times(row, l, &facts, s->base_ns);
+	put_launch(row, l, &facts);
+	set_fact(&row->fact, s, l, &facts);
+	return s->in_transaction && s->waiting->count < KC__LAUNCH_ROWS_MAX ? 0 : store_waiting(s);
 }
 
 static int store_transfer(struct kc_store *s, const struct kc_slot *slot)
@@ -292,6 +321,8 @@ void kc__forget(struct kc_store *s)
 	kc__dictionary_clear(&s->dictionary);
 	kc__solos_free(s->solos);
 	s->solos = kc__solos_new();
+	if (s->waiting)
+		s->waiting->count = 0;
 	kc_assembler_free(&s->assembler);
 	kc_assembler_free(&s->assembler_at_begin);
 }
@@ -355,7 +386,9 @@ int kc_store_commit(struct kc_store *s)
 	int rc;
 
 	s->inside++;
-	rc = kc__rollups_store(s);
+	rc = store_waiting(s);
+	if (rc == 0)
+		rc = kc__rollups_store(s);
 	if (rc == 0)
 		rc = store_tally(s);
 	if (rc == 0)
