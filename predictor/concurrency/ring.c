@@ -95,8 +95,15 @@ static void read_interval(const struct kc__timeline_stream *s, const struct kc__
 
 void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns)
 {
-	while (s->first != s->next && kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) <= now_ns)
+	if (s->first == s->next || kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) > now_ns)
+		return;
+	/* A measurement that comes late brings back all that has been launched since. */
+	if (kc__stream_tail_ns(s) <= now_ns)
+		s->first = s->next;
+	else if (kc__real_ns(s, kc__ring_slot(ring, s->first + 1)->end_ns) > now_ns)
 		s->first++;
+	else
+		s->first = kc__ring_search(s, ring, kc__stored_ns(s, now_ns));
 }
 
 /* Whether it has not been overwritten. */
