@@ -89,6 +89,16 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
 	op->arguments = sqlite3_column_int64(row, 7);
+	return 0;
+}
+
+static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
+{
+	struct kc__op *op;
+
+	if (add_launch(ops, row))
+		return -ENOMEM;
+	op = &ops->at[ops->count - 1];
 	set_order(op, row, 8);
 	/* Of a launch that could not be predicted, only the time of its call is known. */
 	op->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : time_at(row, 11);
@@ -151,12 +161,14 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
+#define LAUNCH "SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments"
+#define LAUNCHES " FROM launch_row WHERE id BETWEEN ?1 AND ?2"
+
 /* Times of launches are relative to the start of the process; those of transfers are made so here. */
 static const char *const texts[KC__LOADS] = {
-    [KC__LOAD_LAUNCHES] = "SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments, known,"
-			  " known + measured_after, known + measured_after + decided_after, launched - lead,"
-			  " solo, solo - below, solo + above, span FROM launch_row"
-			  " WHERE id BETWEEN ?1 AND ?2",
+    [KC__LOAD_LAUNCHES] = LAUNCH LAUNCHES,
+    [KC__LOAD_RECORDED_LAUNCHES] = LAUNCH ", known, known + measured_after, known + measured_after + decided_after,"
+					  " launched - lead, solo, solo - below, solo + above, span" LAUNCHES,
     [KC__LOAD_TRANSFERS] = "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result, t.known_events, t.measured_event, t.decided_event FROM transfer t "
@@ -248,7 +260,7 @@ static int merge(struct kc__ops *ops, size_t first)
 	return 0;
 }
 
-int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops)
+int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_recorded, struct kc__ops *ops)
 {
 	size_t launches;
 	int rc;
@@ -257,7 +269,8 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct 
 	ops->count = 0;
 	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can belong to it */
 		return 0;
-	rc = load(loader, KC__LOAD_LAUNCHES, part, ops, add_launch);
+	rc = as_recorded ? load(loader, KC__LOAD_RECORDED_LAUNCHES, part, ops, add_recorded_launch)
+			 : load(loader, KC__LOAD_LAUNCHES, part, ops, add_launch);
 	if (rc)
 		return rc;
 	launches = ops->count;

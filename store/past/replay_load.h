@@ -21,7 +21,7 @@ enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER, KC__OP_STREAM_CALL };
 
 struct kc__op {
 	int64_t issued_ns, start_ns, end_ns; /* end_ns 0: it was not measured */
-	int64_t predicted_at_ns;             /* of a launch */
+	int64_t predicted_at_ns;             /* of a launch; 0: not read */
 	int64_t process;
 	uint64_t sequence;
 	int64_t ns;                                       /* of a call that orders streams: struct kc_stream_call */
@@ -70,6 +70,7 @@ struct kc__cursor {
 
 enum kc__load {
 	KC__LOAD_LAUNCHES,
+	KC__LOAD_RECORDED_LAUNCHES,
 	KC__LOAD_TRANSFERS,
 	KC__LOAD_ARGUMENTS,
 	KC__LOAD_EVENTS,
@@ -92,8 +93,9 @@ struct kc__part {
 	int64_t process;
 	uint64_t first_sequence, last_sequence; /* both included */
 };
-/* Operations are in the order of their calls. 0 or -errno. */
-int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, struct kc__ops *ops);
+/* Operations are in the order of their calls. as_recorded 0: of launches, without what was known and predicted when
+ * they were made, which takes half as long again to read. 0 or -errno. */
+int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_recorded, struct kc__ops *ops);
 /* Adds the calls that order streams to all that the process did. 0 or -errno. */
 int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
 void kc__argument_texts_free(struct kc__argument_texts *texts);

@@ -95,7 +95,7 @@ static void load(struct loaded *l)
 
 	*l = (struct loaded){0};
 	assert_int_equal(kc_store_open(path, KC_STORE_READ, &l->loader.store, NULL, 0), 0);
-	assert_int_equal(kc__ops_load(&l->loader, &whole, &l->ops), 0);
+	assert_int_equal(kc__ops_load(&l->loader, &whole, 1, &l->ops), 0);
 	for (int i = 0; i < 2; i++) { /* what was there before is let go */
 		assert_int_equal(kc__events_load(&l->loader, 1, &l->events), 0);
 		assert_int_equal(kc__past_parts_load(&l->loader, 1, &l->parts), 0);
@@ -144,6 +144,27 @@ static void the_recorded_order_comes_back(void **state)
 	assert_int_equal(l.parts.at[0].last_sequence, 3);
 	assert_int_equal(l.parts.at[1].process, 9);
 	assert_int_equal(l.parts.at[1].first_sequence, 5);
+	unload(&l);
+}
+
+static void what_was_known_is_read_only_on_request(void **state)
+{
+	struct kc__part whole = {1, 0, KC_SEQUENCE_MASK};
+	struct loaded l;
+
+	(void)state;
+	make_database(NULL);
+	load(&l);
+	assert_int_equal(l.ops.at[0].predicted_at_ns, 900);
+	assert_int_equal(l.ops.at[0].said.span_ns, 100);
+	assert_int_equal(kc__ops_load(&l.loader, &whole, 0, &l.ops), 0);
+	assert_int_equal(l.ops.count, 3);
+	check_order(&l.ops.at[0], 0, 0, 0);
+	assert_int_equal(l.ops.at[0].predicted_at_ns, 0);
+	assert_int_equal(l.ops.at[0].said.span_ns, 0);
+	assert_int_equal(l.ops.at[0].issued_ns, 1000);
+	assert_int_equal(l.ops.at[0].start_ns, 2200);
+	assert_int_equal(l.ops.at[0].end_ns, 2300);
 	unload(&l);
 }
 
@@ -265,8 +286,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(the_recorded_order_comes_back),   TEST(counted_work_is_found_by_shape_and_arguments),
-	    TEST(an_impossible_order_is_none),     TEST(damaged_rows_are_refused),
+	    TEST(the_recorded_order_comes_back),
+	    TEST(what_was_known_is_read_only_on_request),
+	    TEST(counted_work_is_found_by_shape_and_arguments),
+	    TEST(an_impossible_order_is_none),
+	    TEST(damaged_rows_are_refused),
 	    TEST(what_no_stream_waits_for_is_cut),
 	};
 

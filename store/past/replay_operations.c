@@ -344,7 +344,7 @@ static int complete_arguments(struct kc__ops *ops)
 /* These operations are only learned from, so arguments that became known later may be used, too. */
 static int teach(struct kc__replay_state *r, const struct kc__part *part)
 {
-	int rc = kc__ops_load(&r->loader, part, &r->ops);
+	int rc = kc__ops_load(&r->loader, part, 0, &r->ops);
 
 	if (rc == 0)
 		rc = complete_arguments(&r->ops);
