@@ -94,7 +94,7 @@ struct kc__part {
 	uint64_t first_sequence, last_sequence; /* both included */
 };
 /* Operations are in the order of their calls. as_recorded 0: of launches, without what was known and predicted when
- * they were made, which takes half as long again to read. 0 or -errno. */
+ * they were made, which doubles what reading takes. 0 or -errno. */
 int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_recorded, struct kc__ops *ops);
 /* Adds the calls that order streams to all that the process did. 0 or -errno. */
 int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
