@@ -1,7 +1,7 @@
 # kerncast. Targets: those with ## behind them, which `make help` lists.
 # Variables: CC=clang, SAN=address,undefined or SAN=thread (unit tests), OPT,
-# CUDA (toolkit folder), PREFIX and DESTDIR (install), CLIENTS (make clients). A compiler other than gcc
-# and a sanitizer have build folders of their own, below build/.
+# CUDA (toolkit folder), PREFIX and DESTDIR (install), CLIENTS (make clients), SECONDS and SEED (make torture). A
+# compiler other than gcc and a sanitizer have build folders of their own, below build/.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
@@ -148,6 +148,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk
 -include cuda_tests/awkward/awkward.mk
+-include cuda_tests/torture/torture.mk
 -include cuda_tests/real_driver/real_driver.mk
 
 # What starts no thread shows ThreadSanitizer nothing.
@@ -209,6 +210,12 @@ mutants: ## changes constants one at a time: do tests notice? Half an hour or mo
 	@scripts/setup
 	@$(AGAIN) unit-tests run-programs
 	@scripts/mutants --build $(BUILD)
+# SECONDS (120), SEED (by the clock). Half of the damaged files are tried with the sanitizers.
+torture: ## kills, damage, limits and hostile names for two minutes, seeded; SECONDS=, SEED=
+	@scripts/setup --all
+	@$(AGAIN) torture-programs
+	@$(call under,address-undefined) all
+	@scripts/torture --build $(BUILD) $(addprefix --seconds ,$(SECONDS)) $(addprefix --seed ,$(SEED))
 bench: ## added cost of a launch, speed of the rest, beside their budgets
 	@scripts/setup
 	@$(AGAIN) bench-programs
@@ -278,5 +285,5 @@ clean: ## removes what was built; build/cuda stays
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
-.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test clients mutants bench sanitize lint \
+.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean

@@ -55,7 +55,7 @@ load common
 @test "make help: a line for each target that people call" {
 	local target
 	make -s -C "$root" help BUILD="${build#"$root/"}" >help.out
-	for target in all demo test sanitize fuzz lint bench install uninstall format clean help; do
+	for target in all demo test sanitize torture fuzz lint bench install uninstall format clean help; do
 		grep -q -E "^  make $target +[a-zA-Z]" help.out || { echo "no $target in: $(<help.out)"; return 1; }
 	done
 	within "$(LC_ALL=C.UTF-8 wc -L <help.out)" 20 100 "columns"
