@@ -132,3 +132,14 @@ again() { # [PROCESSES]
 	SIMCUDA_FAULT=cupti-zero-time=10 recorded "$build/demo-static-sim" --rounds 25
 	again 2
 }
+
+@test "what one process measured and never decided is nothing to the next one" {
+	recorded "$build/demo-static-sim" --rounds 20
+	sql "UPDATE launch_row SET decided_after = 0" # as where the process was killed before
+	"$kerncast" import "$root/cuda_tests/traces/raw/nvprof_k40_matmul.csv" -o kerncast.db
+	keep alone "$kerncast" replay --csv --run 2 kerncast.db
+	keep both "$kerncast" replay --csv kerncast.db
+	equal "$(<both.status)" 0 "exit status"
+	equal "$(wc -l <alone.out)" 33 "lines: a header and 32 launches"
+	cmp <(grep -v '^1,' both.out) alone.out
+}

@@ -85,7 +85,7 @@ class Limits:
         kind = cls.KINDS[case.number % len(cls.KINDS)]
         choose = case.random.choice
         value = {
-            "fsize": lambda: choose((0, 4, 8, 16, 31, 32, 64, 256, 1024)) << 10,
+            "fsize": lambda: choose((1, 4, 8, 16, 31, 32, 64, 256, 1024)) << 10,
             "nofile": lambda: choose(range(3, 24)),
             "as": lambda: choose(range(30, 500, 7)) << 20,
             "nproc": lambda: choose((1, 2, 3, 4)),

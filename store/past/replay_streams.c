@@ -123,6 +123,7 @@ void kc__used_devices_leave(struct kc__used_devices *used)
 		for (uint32_t k = 0; k < device->stream_count; k++)
 			free(device->streams[k]);
 		device->stream_count = 0;
+		kc_spans_free(&device->spans); /* what was measured and never decided: its owners end, too */
 	}
 	used->count = 0;
 	kc_ids_clear(&used->stream_ids);
@@ -144,7 +145,6 @@ void kc__used_devices_free(struct kc__used_devices *used)
 		free(used->at[i].plain);
 		free(used->at[i].answers);
 		free(used->at[i].streams);
-		kc_spans_free(&used->at[i].spans);
 	}
 	kc_ids_free(&used->stream_ids);
 	free(used->streams);
