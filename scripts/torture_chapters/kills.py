@@ -8,11 +8,12 @@ import sqlite3
 import time
 
 from .case import Failure, adds_up
-from .process import Running
+from .process import Running, content
 
 NAME, SHARE = "kills", 5
 GRIDS = 251  # WORK_GRIDS of cuda_tests/torture/work.h
 NODES = 3  # WORK_NODES
+MAGIC, HEADER_BYTES = b"KCJRNL1", 65536  # KC_JOURNAL_MAGIC, KC_HEADER_BYTES of store/journal/journal.h
 START_S = 20  # until the first launch, on a machine however busy
 AFTER_START_S, AFTER_LAUNCH_S = 0.06, 0.12  # within which programs are killed
 RECOVERY_S, ROWS_PER_S = 0.012, 400_000  # of starting a command, and of importing
@@ -127,6 +128,15 @@ def disturbed_recoveries(case, done, database, rows):
 
 def journals(case):
     return [name for name in os.listdir(case.folder) if name.endswith(".kcj")]
+
+
+def age_unborn(case):
+    """A journal without a header, of a process killed before its first launch, is removed only when it is old: a process
+    that nobody here can see may be writing it."""
+    for name in journals(case):
+        path = case.path(name)
+        if os.path.getsize(path) <= HEADER_BYTES and not content(path)[: len(MAGIC)].strip(b"\0"):
+            os.utime(path, (0, 0))
 
 
 def graphs_are_whole(rows, begun, made):
@@ -245,6 +255,7 @@ def attempt(case):
     begun = sum(begun for counts in all_counts for _, _, begun, _, _ in counts.threads())
     if done["recovery"] != "undisturbed":
         disturbed_recoveries(case, done, database, begun)
+    age_unborn(case)
     if begun or journals(case):
         case.sound("recover", database, name="last")
     if journals(case):
