@@ -81,6 +81,24 @@ def wait_for_launch(counts):
         time.sleep(0.001)
 
 
+def ended_or_zombie(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def wait_for_end(pids):
+    """Processes of a program that have been killed with it take a moment to end."""
+    until = time.monotonic() + START_S
+    for pid in set(pids):
+        while not ended_or_zombie(pid):
+            if time.monotonic() > until:
+                raise Failure(f"pid {pid} has been killed and still runs after {START_S} s")
+            time.sleep(0.001)
+
+
 def kill_programs(case, done, running):
     if done["launched"]:
         wait_for_launch(running[0][1])
@@ -90,6 +108,7 @@ def kill_programs(case, done, running):
             program.kill()
     for program, counts, survives in running:
         ended = program.wait()
+        wait_for_end(pid for pid, *_ in counts.threads())
         if survives:
             case.harmless(ended, (0,))
             continue
