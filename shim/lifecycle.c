@@ -3,6 +3,7 @@
  * CUDA gets nothing but the hooks: no file, no thread.
  */
 #include "shim/tables/loaded_code.h"
+#include "shim/worker/selection.h"
 
 #include "store/database/store.h"
 
@@ -30,8 +31,9 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 #define RECALL_NS 1000000000ll
 
 static struct {
-	bool started; /* there has been a thread of ours, in this process or in its parent */
-	bool exiting; /* left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
+	enum kc__stage first; /* when recording begins */
+	bool started;         /* there has been a thread of ours, in this process or in its parent */
+	bool exiting;         /* left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
 	int64_t left_ns;
 	_Atomic int64_t allowed; /* launches still recorded while the exit waits */
 	_Atomic bool file_gone;  /* the journal's file is deleted, or about to be */
@@ -56,7 +58,7 @@ uint32_t kc__thread_id(struct kc__thread *t)
 /* False in a child, even where the kernel has no MADV_WIPEONFORK. */
 static bool records_us(void)
 {
-	return kc__recording() && (pid_t)kc__shim.header->pid == getpid();
+	return kc__begun() && (pid_t)kc__shim.header->pid == getpid();
 }
 
 /* Launches of other threads that are recorded while the exit waits; the rest are
@@ -116,14 +118,16 @@ static void finish(enum kc__request request)
 /* The first phase, while libcuda and CUPTI still work: the last measurements. */
 static void at_exit(void)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, stage;
 
 	if (records_us()) {
-		atomic_store(&kc__shim.exit_ns, kc__now_ns());
+		atomic_store(&kc__shim.exit_ns, kc__now_ns()); /* from here on recording is not paused or resumed */
 		atomic_store(&life.allowed, EXIT_LAUNCHES);
-		atomic_store(&kc__shim.stage, KC__EXITING);
+		stage = atomic_load(&kc__shim.stage);
+		if (stage != KC__PAUSED)
+			atomic_store(&kc__shim.stage, KC__EXITING);
 		finish(KC__COLLECT);
-		atomic_store(&kc__shim.stage, KC__ON);
+		atomic_store(&kc__shim.stage, stage);
 	}
 	errno = saved_errno;
 }
@@ -153,6 +157,7 @@ static void forget_parent(void)
 	kc__code_forget();
 	kc__cupti_forget();
 	kc__worker_forget();
+	kc__selection_forget();
 	kc__runtime_forget();
 	if (kc__shim.journal)
 		kc_journal_forget(kc__shim.journal);
@@ -324,6 +329,7 @@ static int start(const char **what)
 		goto fail;
 	/* Nothing fails from here on: CUPTI is not taken from the application in vain. */
 	start_measuring();
+	life.first = kc__selection_begin();
 	kc__worker_begin();
 	if (life.complaint[0])
 		kc__say(KC_MESSAGE_OPTION, life.complaint);
@@ -405,7 +411,7 @@ static void try_start(void)
 		say_outcome("256 MiB of memory", error = -ENOMEM);
 	else
 		error = start_apart();
-	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : KC__ON, memory_order_release);
+	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : life.first, memory_order_release);
 }
 
 void kc__start(bool wait)

@@ -49,6 +49,8 @@ enum kc__stage {
 	KC__ON = 1,       /* recording */
 	KC__DISABLED = 2, /* pass everything through */
 	KC__EXITING = 3,  /* the exit waits for the last measurements: few launches are recorded */
+	KC__PAUSED = 4,   /* what is launched is not asked for: counted and passed through */
+	KC__COUNTED = 5,  /* recording, for so many launches more */
 };
 
 struct kc__device {
@@ -102,6 +104,8 @@ struct kc__kernel {
 	struct kc__kernel *next_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
+	uint32_t every;        /* 0: every launch is asked for; else one in so many, or KC__NEVER */
+	_Atomic uint32_t made; /* launches, where every is not 0 */
 	struct kc_engine_kernel engine;
 	struct kc__early *early;            /* launches made before; tables_lock */
 	_Atomic uint32_t variants;          /* launch shapes told apart by arguments */
@@ -233,6 +237,7 @@ struct kc__state {
 	_Atomic uint32_t context_generation;
 	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
+	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
 	pthread_mutex_t learning; /* while an event is taken in; before tables_lock and a device's lock */
 	struct kc_engine engine;
@@ -405,6 +410,7 @@ struct kc__graph *kc__graph_of(CUgraphExec exec, bool make);
 int kc__events_init(void);
 struct kc__event *kc__event_of(CUevent event, bool make); /* NULL: not known, or there is no room */
 void kc__event_destroyed(CUevent event);                  /* before the call: its handle may be another's next */
+void kc__events_happened(void);                           /* nobody waits for any of them any more */
 
 /* graph.c: an instantiated copy of a node, and its id in CUPTI's records */
 void kc__graph_node_cloned(CUgraphNode original, uint64_t id);
@@ -446,6 +452,19 @@ static inline int kc__recording(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__ON;
 }
+/* Recording has begun and may be paused: what is known of the application is kept up to date. */
+static inline bool kc__begun(void)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & (KC__ON | KC__PAUSED);
+}
+static inline bool kc__counting(void)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__COUNTED;
+}
+static inline bool kc__paused(void)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__PAUSED;
+}
 /* This process was recorded, and recording has ended: further launches are counted (KC_COUNT_AFTER_END). */
 static inline bool kc__ended(void)
 {
@@ -455,9 +474,11 @@ static inline bool kc__ended(void)
 bool kc__exit_allows(void);
 static inline bool kc__admitted(void)
 {
-	return __builtin_expect(atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON, 1) ||
-	       kc__exit_allows();
+	int stage = atomic_load_explicit(&kc__shim.stage, memory_order_acquire);
+
+	return __builtin_expect(stage == KC__ON, 1) || stage == KC__COUNTED || kc__exit_allows();
 }
+
 /* A launch after the end has been counted: the count must outlive the process. */
 void kc__keep_count(void);
 /* Worker: closes the journal, and deletes its file if everything is stored (done), such counts included. */
@@ -510,6 +531,7 @@ bool kc__cupti_has_records(void); /* more are delivered */
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg);
 uint64_t kc__cupti_dropped(void);
 void kc__cupti_detach(void); /* disables our activity kinds */
+bool kc__cupti_resume(void); /* enables them again. false: CUPTI refuses, and is not asked any more */
 void kc__cupti_forget(void); /* fork child */
 /* Has callbacks sent to kc__injected_call(), too. false: CUPTI refuses. */
 bool kc__cupti_watch(const struct kc_options *options);

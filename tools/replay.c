@@ -331,6 +331,17 @@ static void print_known(const struct kc_replay *replay, const struct kc_replay_d
 	print_delay(delay);
 }
 
+static void print_chosen(const struct kc_replay *replay)
+{
+	char chosen[KC_FORMAT_BYTES];
+
+	if (replay->chosen)
+		printf(
+		    "%s launches were chosen by --kernel or --every: what the others did to the timeline and taught is "
+		    "not in the database, so these are not the predictions that the run made\n",
+		    kc_format_count(replay->chosen, chosen));
+}
+
 static void print_without(uint32_t without)
 {
 	const char *before = "Predicted without ";
@@ -363,6 +374,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       kc_format_count((uint64_t)kc_replay_per_s(replay), rate));
 	print_known(replay, &request->delay);
+	print_chosen(replay);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
 	rc = kc_report_text_figures(&view);

@@ -27,6 +27,12 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_flush_ms,
        KEY_fresh,
        KEY_cupti,
+       KEY_kernel,
+       KEY_every,
+       KEY_after,
+       KEY_lasting,
+       KEY_gate,
+       KEY_toggle,
        KEY_run,
        KEY_disable,
        KEY_AUDIT,
@@ -126,8 +132,8 @@ static int is_named(const struct run *run)
 	return run->database_given || (db && *db && !(outer && *outer));
 }
 
-/* Sets the variables that the library reads. The path of the database is absolute,
- * since the program may change its working folder. */
+/* Sets the variables that the library reads. Paths are absolute, since the program may
+ * change its working folder. */
 static int settle_options(struct run *run, struct kc_options *settled)
 {
 	char why[PATH_MAX + 256] = "", token[64];
@@ -142,6 +148,8 @@ static int settle_options(struct run *run, struct kc_options *settled)
 		return -EINVAL;
 	}
 	setenv("KERNCAST_DB", settled->db, 1);
+	if (settled->gate[0])
+		setenv("KERNCAST_WHILE", settled->gate, 1);
 	return 0;
 }
 
@@ -226,33 +234,55 @@ const struct kc_command kc_command_run = {
     .options = options,
     .help_filter = help_with_environment,
     .run = run_main,
-    .manual = "Runs\n"
-	      ".Ar APP ,\n"
-	      "found in\n"
-	      ".Ev PATH ,\n"
-	      "with libkerncast.so preloaded.\n"
-	      "The program is not changed and does not wait for anything; its output is its own.\n"
-	      "When it has ended, a summary of at most ten lines goes to standard error, unless it used no CUDA.\n"
-	      "Signals sent to\n"
-	      ".Nm\n"
-	      "reach the program.\n"
-	      "If a database that was named by\n"
-	      ".Fl -output\n"
-	      "or\n"
-	      ".Ev KERNCAST_DB\n"
-	      "cannot be written, the program is not started and the exit status is 2. If none was named, the program\n"
-	      "runs without being recorded.\n"
-	      ".Pp\n"
-	      "Launches of a library opened with\n"
-	      ".Dv RTLD_DEEPBIND\n"
-	      "bypass the preloaded library; the report shows them as CUPTI records without a launch.\n"
-	      "Launches of a library opened by\n"
-	      ".Xr dlmopen 3\n"
-	      "are not seen at all.\n"
-	      "With\n"
-	      ".Fl -audit\n"
-	      "both are seen; those of dlmopen are predicted and not measured, since CUPTI does not see them.\n"
-	      ".Pp\n"
-	      "A program that cannot be preloaded into (statically linked, setuid, 32-bit) is reported and runs\n"
-	      "without being recorded.\n",
+    .manual =
+	"Runs\n"
+	".Ar APP ,\n"
+	"found in\n"
+	".Ev PATH ,\n"
+	"with libkerncast.so preloaded.\n"
+	"The program is not changed and does not wait for anything; its output is its own.\n"
+	"When it has ended, a summary of at most ten lines goes to standard error, unless it used no CUDA.\n"
+	"Signals sent to\n"
+	".Nm\n"
+	"reach the program.\n"
+	"If a database that was named by\n"
+	".Fl -output\n"
+	"or\n"
+	".Ev KERNCAST_DB\n"
+	"cannot be written, the program is not started and the exit status is 2. If none was named, the program\n"
+	"runs without being recorded.\n"
+	".Pp\n"
+	"Launches of a library opened with\n"
+	".Dv RTLD_DEEPBIND\n"
+	"bypass the preloaded library; the report shows them as CUPTI records without a launch.\n"
+	"Launches of a library opened by\n"
+	".Xr dlmopen 3\n"
+	"are not seen at all.\n"
+	"With\n"
+	".Fl -audit\n"
+	"both are seen; those of dlmopen are predicted and not measured, since CUPTI does not see them.\n"
+	".Pp\n"
+	"Of a long job some launches can be chosen. By\n"
+	".Fl -after , -for , -while\n"
+	"and\n"
+	".Fl -signal\n"
+	"recording is on while all of them allow it; outside, launches are passed on and counted, CUPTI measures\n"
+	"nothing, and the timeline begins anew when recording does.\n"
+	"By\n"
+	".Fl -kernel\n"
+	"and\n"
+	".Fl -every\n"
+	"all launches made meanwhile are predicted, measured and learned from, and the chosen ones are stored;\n"
+	"transfers are not.\n"
+	"The report's ledger counts the others as not asked for.\n"
+	"The name that\n"
+	".Fl -kernel\n"
+	"matches is the mangled one, such as _Z5scalePff for scale(float *, float *) and _Z5scaleIfEvPT_ for\n"
+	"scale<float>(float *): ^_Z5scale matches both.\n"
+	"With\n"
+	".Fl -signal\n"
+	"recording is off until the first signal. A signal before cuInit does what it always did.\n"
+	".Pp\n"
+	"A program that cannot be preloaded into (statically linked, setuid, 32-bit) is reported and runs\n"
+	"without being recorded.\n",
 };

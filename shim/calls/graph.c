@@ -65,7 +65,7 @@ bool kc__graph_instantiate_begin(struct kc__clones *clones)
 	struct kc__thread *t = &kc__thread;
 
 	memset(clones, 0, sizeof(*clones));
-	if (!kc__recording() || t->depth)
+	if (!kc__begun() || t->depth)
 		return false;
 	t->depth = 1;
 	t->clones = clones;
@@ -107,7 +107,7 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz, (CUgraphExec *exec, CUgraph graph
 
 void kc__graph_gone(CUgraphExec exec)
 {
-	if (kc__recording() && !kc__thread.depth)
+	if (kc__begun() && !kc__thread.depth)
 		forget(exec);
 }
 
@@ -122,7 +122,7 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
 
 static struct kc__node *node_of(CUgraphExec handle, CUgraphNode original)
 {
-	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? exec_of(handle) : NULL;
 
 	return exec ? kc__graph_node(exec, original) : NULL;
 }
@@ -203,7 +203,7 @@ static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first
 
 void kc__graph_updated(CUgraphExec handle, CUgraph graph)
 {
-	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? exec_of(handle) : NULL;
 
 	if (exec)
 		take_params(exec, graph, 0);
@@ -230,7 +230,7 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 
 void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 {
-	struct kc__graph_exec *exec = kc__recording() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? exec_of(handle) : NULL;
 	struct kc__graph_exec old = {0};
 	struct kc__node *first;
 	CUgraph child;
@@ -269,7 +269,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	uint32_t number;
 
 	if (!kc__launch_enter()) {
-		if (kc__ended())
+		if (kc__ended() || kc__paused())
 			kc__launch_passed(stream, per_thread, kernels_of(exec_of(handle)));
 		return false;
 	}
@@ -277,6 +277,11 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	if (kc__capturing(stream, per_thread) || !(exec = exec_of(handle))) {
 		if (!kc__capturing(stream, per_thread))
 			kc__count(KC_COUNT_GRAPHS_UNKNOWN);
+		kc__thread.depth = 0;
+		errno = saved_errno;
+		return false;
+	}
+	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(kernels_of(exec))) {
 		kc__thread.depth = 0;
 		errno = saved_errno;
 		return false;

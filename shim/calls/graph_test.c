@@ -178,6 +178,12 @@ void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
 	(void)kernels;
 }
 
+bool kc__selection_takes(uint64_t kernels)
+{
+	(void)kernels;
+	return true;
+}
+
 void kc__launch_without_slot(void)
 {
 }

@@ -138,8 +138,11 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 	launch->call_site = kc__thread.call_site;
 	launch->unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed);
 	launch->unpredictable = (uint8_t)known->unpredictable;
-	if (known->kernel)
+	if (known->kernel) {
 		launch->kernel = known->kernel->id;
+		if (__builtin_expect(known->kernel->every, 0))
+			launch->not_asked = kc__selection_skips(known->kernel);
+	}
 	if (known->device)
 		launch->device = (uint8_t)known->device->ordinal;
 	if (known->stream)
@@ -178,8 +181,12 @@ void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
 {
 	int saved_errno = errno;
 
-	if (!kc__thread.depth && kc__ended() && !kc__capturing(stream, per_thread))
-		kc__count_after_end(kernels);
+	if (!kc__thread.depth && (kc__ended() || kc__paused()) && !kc__capturing(stream, per_thread)) {
+		if (kc__ended())
+			kc__count_after_end(kernels);
+		else
+			kc__passed_over(kernels);
+	}
 	errno = saved_errno;
 }
 
@@ -199,6 +206,20 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 	kc_journal_commit(slot, KC_SLOT_RETURNED);
 }
 
+/* Counts the call. false: it launches nothing, or no more launches are asked for. */
+static bool counts(CUstream stream, bool per_thread)
+{
+	if (kc__capturing(stream, per_thread)) {
+		kc__count(KC_COUNT_CALLS);
+		kc__count(KC_COUNT_CAPTURED);
+		return false;
+	}
+	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(1))
+		return false;
+	kc__count(KC_COUNT_CALLS);
+	return true;
+}
+
 bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
 		      const struct kc__given *given, CUstream stream, bool per_thread)
 {
@@ -211,9 +232,7 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	}
 	call->saved_errno = errno;
 	t->depth = 1;
-	kc__count(KC_COUNT_CALLS);
-	if (kc__capturing(stream, per_thread)) {
-		kc__count(KC_COUNT_CAPTURED);
+	if (!counts(stream, per_thread)) {
 		t->depth = 0;
 		errno = call->saved_errno;
 		return false;

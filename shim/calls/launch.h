@@ -6,7 +6,7 @@
 #ifndef KC_LAUNCH_H
 #define KC_LAUNCH_H
 
-#include "shim/shim.h"
+#include "shim/worker/selection.h"
 
 struct kc__known {
 	struct kc__device *device;

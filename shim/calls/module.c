@@ -12,7 +12,7 @@ static void named(const void *handle, enum kc__form form, const char *name, cons
 {
 	int saved_errno = errno;
 
-	if (kc__recording())
+	if (kc__begun())
 		kc__handle_named(handle, form, name, container);
 	errno = saved_errno;
 }
@@ -21,7 +21,7 @@ static void loaded(const void *handle, const void *image)
 {
 	int saved_errno = errno;
 
-	if (image && kc__recording())
+	if (image && kc__begun())
 		kc__code_loaded(handle, image);
 	errno = saved_errno;
 }
@@ -30,14 +30,14 @@ static void loaded_file(const void *handle, const char *path)
 {
 	int saved_errno = errno;
 
-	if (path && kc__recording())
+	if (path && kc__begun())
 		kc__code_loaded_file(handle, path);
 	errno = saved_errno;
 }
 
 static void unloading(const void *handle)
 {
-	if (kc__recording())
+	if (kc__begun())
 		kc__handle_gone(handle);
 }
 
@@ -132,7 +132,7 @@ KC_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel ke
 {
 	CUresult result = KC_REAL(cuKernelGetFunction)(function, kernel);
 
-	if (result == CUDA_SUCCESS && kc__recording()) {
+	if (result == CUDA_SUCCESS && kc__begun()) {
 		int saved_errno = errno;
 
 		kc__handle_function(*function, kernel);

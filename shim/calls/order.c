@@ -16,6 +16,12 @@ static bool watching(void)
 	return kc__recording() && !kc__thread.depth;
 }
 
+/* Handles begin and end while recording is paused, too. */
+static bool knowing(void)
+{
+	return kc__begun() && !kc__thread.depth;
+}
+
 /* With its device's lock held, which unlock_stream() gives back; *now_ns is the time of what the timeline is told.
  * NULL: nothing is recorded, or it is not known. */
 static struct kc__stream *lock_stream(CUstream handle, bool per_thread, int64_t *now_ns)
@@ -60,7 +66,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned flags)
 {
 	CUresult result = KC_REAL(cuStreamCreate)(stream, flags);
 
-	if (result == CUDA_SUCCESS && watching())
+	if (result == CUDA_SUCCESS && knowing())
 		kc__stream_created(*stream);
 	return result;
 }
@@ -69,7 +75,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned
 {
 	CUresult result = KC_REAL(cuStreamCreateWithPriority)(stream, flags, priority);
 
-	if (result == CUDA_SUCCESS && watching())
+	if (result == CUDA_SUCCESS && knowing())
 		kc__stream_created(*stream);
 	return result;
 }
@@ -77,7 +83,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned
 KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
 {
 	/* Before the call: afterwards another thread may be given the handle. */
-	if (watching())
+	if (knowing())
 		kc__stream_destroyed(stream);
 	return KC_REAL(cuStreamDestroy_v2)(stream);
 }
@@ -242,7 +248,7 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 KC_EXPORT CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
 {
 	/* Before the call: afterwards another thread may be given the handle. */
-	if (watching())
+	if (knowing())
 		kc__event_destroyed(event);
 	return KC_REAL(cuEventDestroy_v2)(event);
 }

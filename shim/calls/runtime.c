@@ -228,7 +228,9 @@ static void end(struct runtime_call *call, cudaError_t result)
 
 		atomic_store(&driver_missed, 1);
 		kc__start(true);
-		if (kc__recording()) {
+		if (kc__paused()) {
+			kc__passed_over(1);
+		} else if (kc__recording()) {
 			kc__count(KC_COUNT_CALLS);
 			kc__count(KC_COUNT_DROPPED);
 		}
@@ -321,7 +323,7 @@ RUNTIME_LAUNCH_EX(cudaLaunchKernelExC_ptsz, LAUNCH_EX_PTSZ, true)
 		cudaError_t result = real ? real arguments : cudaErrorInsufficientDriver;                              \
                                                                                                                        \
 		if (result == cudaSuccess && atomic_load_explicit(&driver_missed, memory_order_relaxed) &&             \
-		    kc__recording() && !kc__thread.depth)                                                              \
+		    kc__begun() && !kc__thread.depth)                                                                  \
 			kc__stream_created((CUstream)*stream);                                                         \
 		return result;                                                                                         \
 	}

@@ -21,6 +21,12 @@ void kc__cancel(struct kc__stream *stream, uint32_t ticket)
 	errno = saved_errno;
 }
 
+static void passed(CUstream stream, bool per_thread)
+{
+	if (kc__paused() && !kc__capturing(stream, per_thread))
+		kc__count(KC_COUNT_TRANSFERS_NOT_ASKED);
+}
+
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream handle,
 			bool per_thread)
 {
@@ -31,7 +37,13 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	int64_t now;
 
 	/* Of 0 bytes the driver makes no work, and CUPTI no record. */
-	if (!bytes || t->depth || !kc__admitted() || kc__capturing(handle, per_thread))
+	if (!bytes || t->depth)
+		return false;
+	if (!kc__admitted()) {
+		passed(handle, per_thread);
+		return false;
+	}
+	if (kc__capturing(handle, per_thread))
 		return false;
 	call->saved_errno = errno;
 	t->depth = 1;
@@ -65,8 +77,11 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		    .kind = (uint8_t)kind,
 		    .device = (uint8_t)stream->device->ordinal,
 		    .unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.transfers_unmeasured, memory_order_relaxed),
+		    .not_asked = kc__shim.choosing,
 		    .order.known = known,
 		};
+		if (kc__shim.choosing)
+			kc__count(KC_COUNT_TRANSFERS_NOT_ASKED);
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
 		kc__count(KC_COUNT_TRANSFERS_DROPPED);

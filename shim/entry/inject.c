@@ -301,12 +301,12 @@ static void start(bool wait)
 
 static void enter(CUpti_CallbackId id, const CUpti_CallbackData *call)
 {
-	if (!kc__recording() && id != CBID(cuInit))
+	if (!kc__begun() && id != CBID(cuInit))
 		start(true);
-	if (!call->functionParams || (!kc__recording() && !kc__ended()))
+	if (!call->functionParams || (!kc__begun() && !kc__ended()))
 		return;
 	if (!begin(id, call->functionParams)) {
-		if (kc__recording())
+		if (kc__begun())
 			entering(id, call->functionParams);
 		return;
 	}
@@ -322,7 +322,7 @@ static void leave(CUpti_CallbackId id, const CUpti_CallbackData *call, CUresult 
 		end(id, call->functionParams, result);
 	} else if (result == CUDA_SUCCESS && id == CBID(cuInit)) {
 		start(false);
-	} else if (result == CUDA_SUCCESS && kc__recording() && call->functionParams) {
+	} else if (result == CUDA_SUCCESS && kc__begun() && call->functionParams) {
 		left(id, call->functionParams);
 	}
 }

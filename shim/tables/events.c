@@ -71,6 +71,13 @@ struct kc__event *kc__event_of(CUevent event, bool make)
 	return found;
 }
 
+void kc__events_happened(void)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		if (atomic_load_explicit(&kc__shim.events[i].ready_ns, memory_order_relaxed))
+			atomic_store_explicit(&kc__shim.events[i].ready_ns, 0, memory_order_relaxed);
+}
+
 void kc__event_destroyed(CUevent event)
 {
 	struct kc__event *found = kc__event_of(event, false);

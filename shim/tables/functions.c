@@ -3,6 +3,7 @@
  */
 #include "handles.h"
 #include "loaded_code.h"
+#include "shim/worker/selection.h"
 #include "tables.h"
 
 #include "predictor/math/hash.h"
@@ -209,6 +210,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->resources = a->resources;
 	kernel->code = a->code;
 	kernel->parameters = kept_parameters(a);
+	kernel->every = kc__selection_every(kernel->name);
 	kc_engine_kernel_init(&kernel->engine, &device->engine);
 	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);

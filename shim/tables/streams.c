@@ -72,6 +72,8 @@ void kc__put_stream_call(const struct kc__device *device, const struct kc__strea
 	    .device = device->ordinal,
 	};
 
+	if (kc__shim.choosing) /* no replay can do the same without the launches that are not stored */
+		return;
 	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
 }
 

@@ -46,6 +46,7 @@ static struct {
 	bool watching; /* for kc__injected_call() */
 	bool our_clock;
 	_Atomic bool claimed;            /* the application has a profiler of its own */
+	bool transfers;                  /* are measured */
 	_Atomic bool forcing;            /* a forced flush is under way */
 	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
 	bool buffer_per_thread;
@@ -382,6 +383,18 @@ static bool has_buffer_per_thread(void)
 	       answer;
 }
 
+static CUptiResult enable_kinds(bool transfers)
+{
+	CUptiResult result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+
+	if (result != CUPTI_SUCCESS || !transfers)
+		return result;
+	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
+	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
+	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET);
+	return CUPTI_SUCCESS;
+}
+
 static CUptiResult enable_activity(bool transfers)
 {
 	CUptiResult result;
@@ -389,15 +402,9 @@ static CUptiResult enable_activity(bool transfers)
 	cupti.our_clock = cupti.register_timestamp && cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
 	kc__buffers_begin(set_cleared(1));
 	cupti.buffer_per_thread = has_buffer_per_thread();
+	cupti.transfers = transfers;
 	result = cupti.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
-	if (result == CUPTI_SUCCESS)
-		result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	if (result != CUPTI_SUCCESS || !transfers)
-		return result;
-	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
-	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
-	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET);
-	return CUPTI_SUCCESS;
+	return result == CUPTI_SUCCESS ? enable_kinds(transfers) : result;
 }
 
 /* This may be before the devices are known. */
@@ -499,6 +506,23 @@ void kc__cupti_detach(void)
 	if (cupti.attached)
 		disable_activity();
 	pthread_mutex_unlock(&cupti.control);
+}
+
+/* What CUPTI was told before still holds. Registering the clock once more would spoil records:
+ * github.com/pytorch/pytorch/issues/192021. */
+bool kc__cupti_resume(void)
+{
+	CUptiResult result = CUPTI_SUCCESS;
+
+	pthread_mutex_lock(&cupti.control);
+	if (cupti.attached) {
+		result = enable_kinds(cupti.transfers);
+		compare_clocks();
+	}
+	pthread_mutex_unlock(&cupti.control);
+	if (result != CUPTI_SUCCESS)
+		say_result(KC_MESSAGE_CUPTI_FAILED, result);
+	return result == CUPTI_SUCCESS;
 }
 
 bool kc__cupti_hand_over(bool claims, bool *watched)

@@ -46,6 +46,13 @@ static void count(const struct kc__join *join, enum kc_counter counter)
 	atomic_fetch_add_explicit(&kc_journal_header(join->driver.journal)->counters[counter], 1, memory_order_relaxed);
 }
 
+/* A record of what was not asked for is not counted, as there is no row that it belongs to. */
+static void count_record(const struct kc__join *join, const struct kc_slot *slot, enum kc_counter counter)
+{
+	if (!kc_slot_not_asked(slot))
+		count(join, counter);
+}
+
 static struct kc_slot *slot_at(const struct kc__join *join, uint64_t index)
 {
 	return kc_journal_at(join->driver.journal, index);
@@ -270,7 +277,7 @@ static void matched_launch(struct kc__join *join, struct kc_slot *slot, const st
 {
 	struct kc_launch *l = &slot->launch;
 
-	count(join, KC_COUNT_CUPTI_MATCHED);
+	count_record(join, slot, KC_COUNT_CUPTI_MATCHED);
 	l->measured_start_ns = record->start_ns;
 	l->measured_end_ns = record->end_ns;
 	no_longer_awaited(join, slot);
@@ -297,12 +304,12 @@ static bool match(struct kc__join *join, const struct kc__record *record, bool b
 	if (!slot)
 		return false;
 	take_id(join, slot, record->correlation);
-	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
+	count_record(join, slot, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (!record->start_ns) {
 		give_up(join, slot, KC_RECORD_INVALID);
 		if (record->is_kernel) {
-			count(join, KC_COUNT_CUPTI_INVALID);
-			count(join, KC_COUNT_CUPTI_UNMATCHED);
+			count_record(join, slot, KC_COUNT_CUPTI_INVALID);
+			count_record(join, slot, KC_COUNT_CUPTI_UNMATCHED);
 			join->driver.say(KC_MESSAGE_RECORDS_INVALID, NULL);
 		}
 	} else if (slot->kind == KC_KIND_LAUNCH) {
@@ -324,7 +331,7 @@ static bool after_exit(const struct kc__join *join, const struct kc__record *rec
 
 static void unmatched(const struct kc__join *join, const struct kc__record *record)
 {
-	if (after_exit(join, record))
+	if (after_exit(join, record) || join->driver.not_asked(record->is_kernel))
 		return;
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
@@ -517,6 +524,11 @@ int kc__join_step(struct kc__join *join)
 	atomic_store_explicit(&kc_journal_header(join->driver.journal)->counters[KC_COUNT_CUPTI_DROPPED],
 			      join->driver.dropped(), memory_order_relaxed);
 	return join->awaited != 0;
+}
+
+bool kc__join_awaits(const struct kc__join *join)
+{
+	return join->awaited || join->late_count || join->scan < kc_journal_claimed(join->driver.journal);
 }
 
 void kc__join_give_up(struct kc__join *join)

@@ -31,6 +31,8 @@ struct kc__join_driver {
 	/* A record matched what has both ids; a record matched nothing. */
 	void (*id_matched)(enum kc__calls calls, bool by_enclosing);
 	void (*id_unmatched)(enum kc__calls calls);
+	/* A record without a launch is of one that was not asked for. */
+	bool (*not_asked)(bool is_kernel);
 	/* Streams have ids from 1. */
 	uint32_t (*stream_count)(void);
 	struct kc__stream_wait *(*stream_wait)(uint32_t id); /* NULL: not known */
@@ -53,12 +55,15 @@ struct kc__join *kc__join_new(const struct kc__join_driver *driver); /* NULL: no
 void kc__join_free(struct kc__join *join);
 /* Looks at new slots, matches records, decides overlaps. Returns 1 while something is awaited. */
 int kc__join_step(struct kc__join *join);
+/* A launch that was recorded may still be measured. */
+bool kc__join_awaits(const struct kc__join *join);
 /* From now on slots before this index alone are looked at. */
 void kc__join_bound(struct kc__join *join, uint64_t end);
 /* Nothing more will be delivered: gives up on what is awaited. */
 void kc__join_give_up(struct kc__join *join);
 
-/* join_driver.c: a join of this process's journal, CUPTI records, streams and devices. NULL: no memory */
-struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot), bool (*enough_ready)(void));
+/* join_driver.c: a join of this process's journal, CUPTI records, streams and devices. store: is given the slots that
+ * are final and asked for. NULL: no memory */
+struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enough_ready)(void));
 
 #endif

@@ -1,5 +1,6 @@
 /* What the join works on in the library, and what follows from a measurement and from a decision. */
 #include "join.h"
+#include "selection.h"
 
 static int64_t exit_ns(void)
 {
@@ -25,7 +26,17 @@ static struct kc__stream_wait *stream_wait(uint32_t id)
 	return stream ? &stream->wait : NULL;
 }
 
-struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot), bool (*enough_ready)(void))
+static void (*stores)(struct kc_slot *slot);
+
+static void ready(struct kc_slot *slot)
+{
+	if (kc_slot_not_asked(slot))
+		kc__selection_leaves_out(slot);
+	else
+		stores(slot);
+}
+
+struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enough_ready)(void))
 {
 	struct kc__join_driver driver = {
 	    .journal = kc__shim.journal,
@@ -37,6 +48,7 @@ struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot), bool (*enou
 	    .dropped = kc__cupti_dropped,
 	    .id_matched = kc__correlation_matched,
 	    .id_unmatched = kc__correlation_unmatched,
+	    .not_asked = kc__selection_explains,
 	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
 	    .load = kc__learn_load,
@@ -47,5 +59,6 @@ struct kc__join *kc__join_start(void (*ready)(struct kc_slot *slot), bool (*enou
 	    .enough_ready = enough_ready,
 	};
 
+	stores = store;
 	return kc__join_new(&driver);
 }

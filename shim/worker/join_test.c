@@ -169,6 +169,26 @@ static void a_record_without_a_launch_counts_as_unmatched_after_a_second(void **
 	assert_int_equal(counted(KC_COUNT_TRANSFER_UNMATCHED), 1);
 }
 
+static void a_record_of_what_was_not_asked_for_is_not_counted(void **state)
+{
+	struct kc_slot *slot = call(1, 1 * S);
+
+	(void)state;
+	slot->launch.not_asked = 1;
+	returns(slot, 7);
+	deliver(7, 2 * S, 3 * S);
+	deliver(8, 2 * S, 3 * S); /* of a launch that was passed on */
+	deliver(9, 2 * S, 3 * S);
+	world.not_asked[1] = 1;
+	step_at(4 * S);
+	step_at(5 * S);
+	assert_int_equal(state_of(slot), KC_SLOT_STORED);
+	assert_int_equal(world.launches_measured, 1); /* it teaches */
+	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 0);
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+}
+
 static void a_second_record_of_one_launch_is_unmatched(void **state)
 {
 	struct kc_slot *slot = launch(1, 7, 100);
@@ -466,6 +486,7 @@ int main(void)
 	    TEST(a_record_of_a_copy_in_a_graph_is_unmatched_at_once),
 	    TEST(a_record_waits_for_its_call_to_return),
 	    TEST(a_record_without_a_launch_counts_as_unmatched_after_a_second),
+	    TEST(a_record_of_what_was_not_asked_for_is_not_counted),
 	    TEST(a_second_record_of_one_launch_is_unmatched),
 	    TEST(what_started_after_the_exit_began_is_not_counted),
 	    TEST(past_the_bound_records_without_a_launch_are_counted_at_once),

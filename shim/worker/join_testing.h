@@ -15,6 +15,7 @@ static struct {
 	struct kc__join *join;
 	int64_t now_ns, exit_ns;
 	uint64_t dropped;
+	uint32_t not_asked[2];
 	struct kc__record records[RECORDS_MAX];
 	uint32_t record_count;
 	struct kc__stream_wait waits[STREAMS + 1]; /* by id, from 1 */
@@ -78,6 +79,12 @@ static inline void id_unmatched(enum kc__calls calls)
 	world.strays[calls]++;
 }
 
+/* So many records of launches, and of transfers, are explained. */
+static inline bool not_asked(bool is_kernel)
+{
+	return world.not_asked[is_kernel] && world.not_asked[is_kernel]--;
+}
+
 static inline uint32_t stream_count(void)
 {
 	return STREAMS;
@@ -136,6 +143,7 @@ static inline int begin(void **state)
 	    .dropped = dropped,
 	    .id_matched = id_matched,
 	    .id_unmatched = id_unmatched,
+	    .not_asked = not_asked,
 	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
 	    .load = load,

@@ -35,7 +35,7 @@ static struct {
 
 static void put_history(void)
 {
-	for (uint32_t i = 0; i < history.count; i++) {
+	for (uint32_t i = 0; i < history.count && !kc__shim.choosing; i++) { /* of every launch: too much then */
 		history.at[i].time_ns = history.time_ns;
 		kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
 	}

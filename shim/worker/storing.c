@@ -247,7 +247,7 @@ static uint64_t count_lost(void)
 	for (uint64_t i = kc_journal_first(kc__shim.journal); i < end; i++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, i);
 
-		if (!slot || (!deleted && kc_journal_on_disk(kc__shim.journal, i)) ||
+		if (!slot || kc_slot_not_asked(slot) || (!deleted && kc_journal_on_disk(kc__shim.journal, i)) ||
 		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
 			continue;
 		if (slot->kind == KC_KIND_TRANSFER)

@@ -6,6 +6,7 @@
 #include "shim/tables/loaded_code.h"
 #include "shim/calls/launch.h"
 #include "join.h"
+#include "selection.h"
 #include "storing.h"
 
 #include <errno.h>
@@ -254,6 +255,7 @@ static void *run(void *unused)
 
 		share_time(kc_journal_prepare(kc__shim.journal));
 		collect(now_ns);
+		kc__selection_step(now_ns, kc__join_awaits(worker.join));
 		busy = kc__storing_step(now_ns);
 		kc__code_step();
 		claimed = kc_journal_claimed(kc__shim.journal);

@@ -41,7 +41,10 @@
 	X(PAST_UNUSED, 0, "nothing that earlier runs taught is used: this run begins like a first one")                \
 	X(BUFFERS_FULL, 1,                                                                                             \
 	  "all memory for CUPTI's records was in use (24 MiB): records were dropped, so some launches have no "        \
-	  "measured time")
+	  "measured time")                                                                                             \
+	X(SIGNAL_TAKEN, 1,                                                                                             \
+	  "the program handles the signal of --signal itself, or ignores it: recording does not start and stop by it " \
+	  "(--while does so by a file)")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

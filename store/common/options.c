@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +115,45 @@ static int parse_path(const char *text, char *out, size_t size)
 	return 0;
 }
 
+static int parse_regex(const char *text, char *out, size_t size)
+{
+	regex_t regex;
+
+	if (text[0] && regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
+		return -EINVAL;
+	if (text[0])
+		regfree(&regex);
+	return copy_text(text, out, size);
+}
+
+static int parse_every(const char *text, uint32_t *out)
+{
+	struct kc_extent n;
+
+	if (kc_parse_extent(text, &n) || n.ns || !n.launches || n.launches > INT_MAX)
+		return -EINVAL;
+	*out = (uint32_t)n.launches;
+	return 0;
+}
+
+static int parse_extent(const char *text, struct kc_extent *out)
+{
+	*out = (struct kc_extent){0};
+	return text[0] ? kc_parse_extent(text, out) : 0;
+}
+
+static int parse_optional_path(const char *text, char *out, size_t size)
+{
+	out[0] = 0;
+	return text[0] ? parse_path(text, out, size) : 0;
+}
+
+static int parse_signal(const char *text, int *out)
+{
+	*out = !strcasecmp(text, "usr1") ? SIGUSR1 : !strcasecmp(text, "usr2") ? SIGUSR2 : 0;
+	return *out || !text[0] ? 0 : -EINVAL;
+}
+
 static int parse(struct kc_options *options, enum kc_option option, const char *text)
 {
 	switch (option) {
@@ -130,6 +171,18 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return parse_flag(text, &options->fresh);
 	case KC_OPTION_quiet:
 		return parse_flag(text, &options->quiet);
+	case KC_OPTION_kernel:
+		return parse_regex(text, options->kernel, sizeof(options->kernel));
+	case KC_OPTION_every:
+		return parse_every(text, &options->every);
+	case KC_OPTION_after:
+		return parse_extent(text, &options->after);
+	case KC_OPTION_lasting:
+		return parse_extent(text, &options->lasting);
+	case KC_OPTION_gate:
+		return parse_optional_path(text, options->gate, sizeof(options->gate));
+	case KC_OPTION_toggle:
+		return parse_signal(text, &options->toggle);
 	case KC_OPTION_run:
 		return copy_text(text, options->run, sizeof(options->run));
 	case KC_OPTION_disable:

@@ -6,6 +6,8 @@
 #ifndef KC_OPTIONS_H
 #define KC_OPTIONS_H
 
+#include "extent.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,18 @@
 	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                          \
 	X(fresh, "KERNCAST_FRESH", "fresh", NULL, "0", "begin knowing nothing of what earlier runs taught")            \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
+	X(kernel, "KERNCAST_KERNEL", "kernel", "REGEX", "",                                                            \
+	  "record launches of kernels whose mangled name, which contains the plain one, matches this extended "        \
+	  "regular "                                                                                                   \
+	  "expression; the others are counted")                                                                        \
+	X(every, "KERNCAST_EVERY", "every", "N", "1",                                                                  \
+	  "record the first launch of each kernel and every Nth after it; the others are counted")                     \
+	X(after, "KERNCAST_AFTER", "after", "TIME|N", "",                                                              \
+	  "begin to record so long after cuInit (10s, 5m, 1h), or after N launches")                                   \
+	X(lasting, "KERNCAST_FOR", "for", "TIME|N", "", "then record for so long, or N launches")                      \
+	X(gate, "KERNCAST_WHILE", "while", "FILE", "", "record only while this file exists")                           \
+	X(toggle, "KERNCAST_SIGNAL", "signal", "usr1|usr2", "",                                                        \
+	  "record from this signal on, which stops it the next time, unless the program handles the signal itself")    \
 	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
 	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
 
@@ -45,6 +59,11 @@ struct kc_options {
 	enum kc_measure measure;
 	uint64_t journal_max_bytes;
 	uint32_t flush_ms;
+	char kernel[512]; /* a valid POSIX extended regular expression; empty: every kernel */
+	uint32_t every;   /* 1: every launch */
+	struct kc_extent after, lasting;
+	char gate[1024]; /* absolute; empty: none */
+	int toggle;      /* a signal's number; 0: none */
 	int fresh;
 	int quiet;
 	int disable;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,6 +37,11 @@ static void defaults(void **state)
 	assert_int_equal(o.flush_ms, 5000);
 	assert_false(o.quiet);
 	assert_false(o.disable);
+	assert_string_equal(o.kernel, "");
+	assert_int_equal(o.every, 1);
+	assert_int_equal(o.after.ns | (int64_t)o.after.launches | o.lasting.ns | (int64_t)o.lasting.launches, 0);
+	assert_string_equal(o.gate, "");
+	assert_int_equal(o.toggle, 0);
 }
 
 static void all_set(void **state)
@@ -52,6 +58,12 @@ static void all_set(void **state)
 	setenv("KERNCAST_QUIET", "1", 1);
 	setenv("KERNCAST_RUN", "r-1", 1);
 	setenv("KERNCAST_DISABLE", "yes", 1);
+	setenv("KERNCAST_KERNEL", "gemm|^_Z5saxpy", 1);
+	setenv("KERNCAST_EVERY", "100", 1);
+	setenv("KERNCAST_AFTER", "5m", 1);
+	setenv("KERNCAST_FOR", "2000", 1);
+	setenv("KERNCAST_WHILE", "/run/record", 1);
+	setenv("KERNCAST_SIGNAL", "USR2", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
 	assert_string_equal(o.db, "/var/lib/k.db");
 	assert_int_equal(o.measure, KC_MEASURE_KERNELS);
@@ -61,6 +73,12 @@ static void all_set(void **state)
 	assert_true(o.quiet);
 	assert_string_equal(o.run, "r-1");
 	assert_true(o.disable);
+	assert_string_equal(o.kernel, "gemm|^_Z5saxpy");
+	assert_int_equal(o.every, 100);
+	assert_int_equal(o.after.ns, 300000000000);
+	assert_int_equal(o.lasting.launches, 2000);
+	assert_string_equal(o.gate, "/run/record");
+	assert_int_equal(o.toggle, SIGUSR2);
 }
 
 static void nonsense_keeps_the_default_and_is_named(void **state)
@@ -92,7 +110,10 @@ static void a_value_by_itself(void **state)
 	    {KC_OPTION_measure, "", -EINVAL},       {KC_OPTION_flush_ms, "100", 0},
 	    {KC_OPTION_flush_ms, "5s", -EINVAL},    {KC_OPTION_journal_max, "1G", 0},
 	    {KC_OPTION_journal_max, "1X", -EINVAL}, {KC_OPTION_quiet, "on", 0},
-	    {KC_OPTION_quiet, "maybe", -EINVAL},
+	    {KC_OPTION_quiet, "maybe", -EINVAL},    {KC_OPTION_kernel, "^a(b|c)$", 0},
+	    {KC_OPTION_kernel, "(", -EINVAL},       {KC_OPTION_every, "0", -EINVAL},
+	    {KC_OPTION_every, "5s", -EINVAL},       {KC_OPTION_after, "0", -EINVAL},
+	    {KC_OPTION_lasting, "10s", 0},          {KC_OPTION_toggle, "KILL", -EINVAL},
 	};
 
 	(void)state;

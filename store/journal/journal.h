@@ -144,14 +144,15 @@ struct kc_launch {
 	float slowdown;
 	float slowdown_waves;
 	uint16_t blocks_per_sm;
-	uint8_t model;            /* enum kc_model */
-	uint8_t concurrency_case; /* enum kc_case */
-	uint8_t unpredictable;    /* enum kc_unpredictable */
-	uint8_t unmeasured;       /* enum kc_unmeasured */
-	uint8_t overlap;          /* enum kc_overlap */
-	uint8_t novelty : 4;      /* enum kc_novelty, known at prediction time */
-	uint8_t beside : 4;       /* enum kc_order_in_stream; no one needs it when the launch is final */
-	uint32_t graph_launch;    /* 0: not by a graph */
+	uint8_t model;                /* enum kc_model */
+	uint8_t concurrency_case : 7; /* enum kc_case */
+	uint8_t not_asked : 1;        /* left out by --kernel or --every: counted, measured, learned from, not stored */
+	uint8_t unpredictable;        /* enum kc_unpredictable */
+	uint8_t unmeasured;           /* enum kc_unmeasured */
+	uint8_t overlap;              /* enum kc_overlap */
+	uint8_t novelty : 4;          /* enum kc_novelty, known at prediction time */
+	uint8_t beside : 4;           /* enum kc_order_in_stream; no one needs it when the launch is final */
+	uint32_t graph_launch;        /* 0: not by a graph */
 	uint32_t graph_node;
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint32_t call_site;    /* dictionary id; 0: not known */
@@ -184,7 +185,7 @@ struct kc_transfer {
 	uint8_t kind; /* enum kc_transfer_kind */
 	uint8_t device;
 	uint8_t unmeasured;
-	uint8_t reserved;
+	uint8_t not_asked; /* as of a launch */
 	struct kc_order order;
 	/* What the process needs until the transfer is final, as of a launch: */
 	uint64_t link;
@@ -210,6 +211,13 @@ struct kc_slot {
 	};
 };
 _Static_assert(sizeof(struct kc_slot) == KC_SLOT_BYTES, "slot size");
+
+/* 1: a launch or transfer that is not to be stored. */
+static inline int kc_slot_not_asked(const struct kc_slot *slot)
+{
+	return (slot->kind == KC_KIND_LAUNCH && slot->launch.not_asked) ||
+	       (slot->kind == KC_KIND_TRANSFER && slot->transfer.not_asked);
+}
 
 #define KC_UUID_BYTES 16u
 
@@ -395,6 +403,14 @@ enum kc_counter {
 	KC_COUNT_LOADS_UNSEEN,      /* functions launched, of which no load that was seen brought the code */
 	KC_COUNT_CUPTI_LOST,        /* of the matched ones, those of launches that are in no file at the end */
 	KC_COUNT_STREAM_OVERLAPS,   /* kernels that ran beside another one of their own stream */
+	/* Launches that were not asked for, which have no row: */
+	KC_COUNT_NOT_ASKED_KERNEL,    /* of a kernel that --kernel does not name */
+	KC_COUNT_NOT_ASKED_EVERY,     /* between those that --every chooses */
+	KC_COUNT_NOT_ASKED_BEFORE,    /* before --after */
+	KC_COUNT_NOT_ASKED_AFTER,     /* after --for */
+	KC_COUNT_NOT_ASKED_STOPPED,   /* while the file of --while did not exist, or the signal had not come */
+	KC_COUNT_TRANSFERS_NOT_ASKED, /* transfers, for any of these reasons */
+	KC_COUNT_CHOSEN, /* 1: --kernel or --every: others than those with rows were on the timeline and taught */
 	KC_COUNTERS,
 };
 const char *kc_counter_name(uint32_t counter);

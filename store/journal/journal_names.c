@@ -96,6 +96,13 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_LOADS_UNSEEN] = "loads_unseen",
 	    [KC_COUNT_CUPTI_LOST] = "cupti_lost",
 	    [KC_COUNT_STREAM_OVERLAPS] = "stream_overlaps",
+	    [KC_COUNT_NOT_ASKED_KERNEL] = "not_asked_kernel",
+	    [KC_COUNT_NOT_ASKED_EVERY] = "not_asked_every",
+	    [KC_COUNT_NOT_ASKED_BEFORE] = "not_asked_before",
+	    [KC_COUNT_NOT_ASKED_AFTER] = "not_asked_after",
+	    [KC_COUNT_NOT_ASKED_STOPPED] = "not_asked_stopped",
+	    [KC_COUNT_TRANSFERS_NOT_ASKED] = "transfers_not_asked",
+	    [KC_COUNT_CHOSEN] = "chosen",
 	};
 	return NAME_AT(names, counter);
 }

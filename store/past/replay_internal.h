@@ -176,7 +176,9 @@ struct kc__replay_state {
 	int64_t now_ns;
 	/* 1: when measurements became known, and the work of launches, are as the process recorded them. */
 	int as_recorded;
+	int chosen; /* 1: of the process not all launches were stored, but all ran and taught */
 	struct kc__counted_work work;
+	struct kc_ids read; /* kernels (rows) whose formula was ready before their first launch here */
 };
 
 /* replay_operations.c */
@@ -184,8 +186,9 @@ struct kc__replay_state *kc__replay_new(struct kc_store *s, const struct kc__rep
 void kc__replay_free(struct kc__replay_state *state);
 /* Uses this knowledge from here on; the caller keeps ownership. */
 void kc__replay_use(struct kc__replay_state *state, struct kc__replay_knowledge *knowledge);
-/* Call it when the operations, and with as_recorded the work, are loaded. 0 or -errno. */
-int kc__replay_load_arguments(struct kc__replay_state *state, int64_t process);
+/* The arguments of the launches, and whether these are chosen ones. Call it when the operations, and with as_recorded
+ * the work, are loaded. 0 or -errno. */
+int kc__replay_load_rest(struct kc__replay_state *state, int64_t process);
 /* Predicts the operation and puts it on the timelines. 0 or -errno. */
 int kc__replay_op(struct kc__replay_state *state, struct kc__op *op);
 /* The operation's measurement becomes known; op->at is set. 0 or -errno. */

@@ -21,6 +21,9 @@ void kc__replay_decided(const struct kc_span *span, void *arg)
 	struct kc__op *op = span->owner;
 	struct kc__replay_state *r = arg;
 
+	/* What it met may have been left out of the recording. */
+	if (r->chosen && op->overlap != KC_OVERLAP_NONE)
+		op->met = KC_OVERLAP_UNKNOWN;
 	if (op->of->unpredictable == KC_PREDICTED)
 		kc_engine_decided(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, op->met, &span->met,
 				  measured_ns(op));
@@ -142,6 +145,8 @@ static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__
 	    r->as_recorded ? kc__counted_work_find(&r->work, op->shape, op->arguments) : NULL;
 	struct kc__replay_shape *shape = arguments ? NULL : kc__knowledge_shape(r->knowledge, op->shape, NULL, NULL);
 
+	if (shape && shape->code && kc_ids_find(&r->read, shape->kernel))
+		shape->code->formula = 1;
 	if (arguments)
 		return kc__knowledge_shape(r->knowledge, op->shape, arguments, counts);
 	if (shape && shape->code && shape->code->formula && counts) /* no argument matters to its work */
@@ -257,10 +262,30 @@ int kc__replay_op(struct kc__replay_state *r, struct kc__op *op)
 
 /* Parts of processes */
 
-int kc__replay_load_arguments(struct kc__replay_state *r, int64_t process)
+static int is_chosen(struct kc_store *s, int64_t process, int *chosen)
+{
+	sqlite3_stmt *row;
+	int rc = sqlite3_prepare_v2(s->db,
+				    "SELECT 1 FROM ledger WHERE process = ?1 AND item = 'chosen' AND reason = ''"
+				    " AND count > 0",
+				    -1, &row, NULL);
+
+	*chosen = 0;
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	sqlite3_bind_int64(row, 1, process);
+	rc = sqlite3_step(row);
+	*chosen = rc == SQLITE_ROW;
+	sqlite3_finalize(row);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(s->db, rc);
+}
+
+int kc__replay_load_rest(struct kc__replay_state *r, int64_t process)
 {
 	int rc = kc__arguments_load(&r->loader, process, &r->ops, &r->work, &r->arguments);
 
+	if (rc == 0)
+		rc = is_chosen(r->loader.store, process, &r->chosen);
 	return rc == 0 && r->ops.count > UINT32_MAX ? -EFBIG : rc;
 }
 
@@ -295,6 +320,7 @@ void kc__replay_free(struct kc__replay_state *r)
 	kc__loader_close(&r->loader);
 	kc__argument_texts_free(&r->arguments);
 	kc__counted_work_free(&r->work);
+	kc_ids_free(&r->read);
 	free(r->pending.at);
 	free(r->ops.at);
 	free(r);
@@ -349,7 +375,7 @@ static int teach(struct kc__replay_state *r, const struct kc__part *part)
 	if (rc == 0)
 		rc = complete_arguments(&r->ops);
 	if (rc == 0)
-		rc = kc__replay_load_arguments(r, part->process);
+		rc = kc__replay_load_rest(r, part->process);
 	if (rc || !r->ops.count)
 		return rc;
 	kc__used_devices_begin(&r->used, part->first_sequence > 0);

@@ -61,6 +61,20 @@ int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *
 	return 0;
 }
 
+const char *kc_not_asked_name(uint32_t reason)
+{
+	static const char *const names[KC_NOT_ASKED_COUNT] = {
+	    [KC_ASKED] = "",
+	    [KC_NOT_ASKED_KERNEL] = "kernel",
+	    [KC_NOT_ASKED_EVERY] = "every",
+	    [KC_NOT_ASKED_BEFORE] = "before",
+	    [KC_NOT_ASKED_AFTER] = "after",
+	    [KC_NOT_ASKED_STOPPED] = "stopped",
+	};
+
+	return reason < KC_NOT_ASKED_COUNT ? names[reason] : "unknown";
+}
+
 static int add_device(sqlite3_stmt *row, void *arg)
 {
 	struct kc_device_row *device = kc__list_add(arg, sizeof(*device));

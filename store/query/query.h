@@ -31,6 +31,18 @@ struct kc_selection {
 	int64_t first_run, last_run; /* both included */
 };
 
+/* Why a launch has no row although it was made: it was not asked for. */
+enum kc_not_asked {
+	KC_ASKED = 0,
+	KC_NOT_ASKED_KERNEL,  /* --kernel */
+	KC_NOT_ASKED_EVERY,   /* --every */
+	KC_NOT_ASKED_BEFORE,  /* before --after */
+	KC_NOT_ASKED_AFTER,   /* after --for */
+	KC_NOT_ASKED_STOPPED, /* --while, --signal */
+	KC_NOT_ASKED_COUNT,
+};
+const char *kc_not_asked_name(uint32_t reason);
+
 /* launches = predicted + sum of unpredictable
  * predicted = matched + sum of unmeasured + awaited
  * measured = matched + measured launches without a prediction
@@ -57,6 +69,9 @@ struct kc_ledger {
 	uint64_t
 	    dropped; /* launches without a row: the journal was full, or there was no place to store them at the end */
 	uint64_t after_end; /* launches while the process ended; they have no row */
+	uint64_t not_asked_total;
+	uint64_t not_asked[KC_NOT_ASKED_COUNT]; /* launches without a row, by reason; [KC_ASKED] is 0 */
+	uint64_t transfers_not_asked;           /* transfers without a row, for any of these reasons */
 	uint64_t elsewhere; /* launches with a row in a database that was moved or deleted while the process ran */
 	uint64_t elsewhere_measured;
 	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked, loads_unseen;

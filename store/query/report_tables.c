@@ -61,6 +61,20 @@ static uint64_t records_here(const struct process_sums *sums, enum kc_counter co
 	return records > elsewhere ? records - elsewhere : 0;
 }
 
+static void add_not_asked(struct kc_ledger *total, const uint64_t *counters)
+{
+	static const enum kc_counter of[KC_NOT_ASKED_COUNT] = {
+	    [KC_NOT_ASKED_KERNEL] = KC_COUNT_NOT_ASKED_KERNEL,   [KC_NOT_ASKED_EVERY] = KC_COUNT_NOT_ASKED_EVERY,
+	    [KC_NOT_ASKED_BEFORE] = KC_COUNT_NOT_ASKED_BEFORE,   [KC_NOT_ASKED_AFTER] = KC_COUNT_NOT_ASKED_AFTER,
+	    [KC_NOT_ASKED_STOPPED] = KC_COUNT_NOT_ASKED_STOPPED,
+	};
+
+	for (uint32_t i = KC_ASKED + 1; i < KC_NOT_ASKED_COUNT; i++) {
+		total->not_asked[i] += counters[of[i]];
+		total->not_asked_total += counters[of[i]];
+	}
+}
+
 /* The records of one process. Its counters are not read at the moment at which its rows
  * are written, so they can lag behind; a stored measurement needs a record in any case. */
 static void close_process(struct process_sums *sums)
@@ -86,6 +100,8 @@ static void close_process(struct process_sums *sums)
 	total->records_dropped += c[KC_COUNT_CUPTI_DROPPED];
 	total->dropped += c[KC_COUNT_DROPPED];
 	total->after_end += c[KC_COUNT_AFTER_END];
+	total->transfers_not_asked += c[KC_COUNT_TRANSFERS_NOT_ASKED];
+	add_not_asked(total, c);
 	total->captured += c[KC_COUNT_CAPTURED];
 	total->calls += c[KC_COUNT_CALLS];
 	total->graph_launches += c[KC_COUNT_GRAPH_LAUNCHES];

@@ -87,6 +87,7 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 	kc__events_free(&recorded->events);
 	kc__past_parts_free(&recorded->parts);
 	kc__counted_work_free(&r->work);
+	kc_ids_clear(&r->read);
 	r->as_recorded = 0;
 	free(recorded->due);
 	free(recorded->order);
@@ -174,8 +175,10 @@ static int other_event(struct kc__replay_state *r, const struct kc__recorded_eve
 
 		kernel = shape && shape->code && shape->kernel == event->kernel ? shape->code : NULL;
 	}
-	if (!kernel)
-		return 0;
+	if (!kernel) /* a graph's, read before it was launched */
+		return event->kind != KC_EVENT_FORMULA || !event->kernel || kc_ids_number(&r->read, event->kernel)
+			   ? 0
+			   : -ENOMEM;
 	if (event->kind == KC_EVENT_FORMULA)
 		rc = formula_ready(r, kernel);
 	for (struct kc__replay_shape *s = kernel->early; s && event->kind == KC_EVENT_SIZE; s = s->next_early)

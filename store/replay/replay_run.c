@@ -115,6 +115,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 		note_models(&l, shape, &prediction->by_engine, prediction->kept.contended);
 	}
 	run->out->as_recorded += run->state->as_recorded != 0;
+	run->out->chosen += run->state->chosen != 0;
 	count(run->out, &l);
 	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
 	if (rc == 0 && run->options->launch)
@@ -218,7 +219,7 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	if (rc == 0 && as_recorded)
 		rc = kc__recorded_load(&recorded, run->state, whole.process);
 	if (rc == 0)
-		rc = kc__replay_load_arguments(run->state, whole.process);
+		rc = kc__replay_load_rest(run->state, whole.process);
 	if (rc == 0 && run->state->ops.count)
 		rc = run->state->as_recorded ? replay_recorded(run, &recorded) : replay_by_delay(run, forget);
 	kc__recorded_leave(&recorded, run->state);

@@ -106,6 +106,7 @@ static void set_known(json_t *out, const struct kc_replay *replay, const struct 
 	json_object_set_new(known, "delay_ns", json_integer(delay->ns));
 	json_object_set_new(known, "batch", json_integer((json_int_t)delay->batch));
 	json_object_set_new(out, "known", known);
+	json_object_set_new(out, "chosen_launches", json_integer((json_int_t)replay->chosen));
 }
 
 static void set_without(json_t *out, uint32_t without)

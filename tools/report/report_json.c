@@ -45,6 +45,9 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "records_dropped", l->records_dropped);
 	set_count(out, "dropped", l->dropped);
 	set_count(out, "after_end", l->after_end);
+	set_count(out, "not_asked", l->not_asked_total);
+	set(out, "not_asked_reasons", reasons(l->not_asked, KC_NOT_ASKED_COUNT, kc_not_asked_name));
+	set_count(out, "transfers_not_asked", l->transfers_not_asked);
 	set_count(out, "calls", l->calls);
 	set_count(out, "captured", l->captured);
 	set_count(out, "graph_launches", l->graph_launches);

@@ -156,6 +156,34 @@ static void print_past(const struct kc_ledger *l)
 		       l->graphs_unknown ? ", or were they of graphs with unknown nodes" : "");
 }
 
+static const char *not_asked_text(uint32_t reason)
+{
+	static const char *const texts[KC_NOT_ASKED_COUNT] = {
+	    [KC_ASKED] = "",
+	    [KC_NOT_ASKED_KERNEL] = "of other kernels",
+	    [KC_NOT_ASKED_EVERY] = "between chosen ones",
+	    [KC_NOT_ASKED_BEFORE] = "before --after",
+	    [KC_NOT_ASKED_AFTER] = "after --for",
+	    [KC_NOT_ASKED_STOPPED] = "while stopped",
+	};
+
+	return texts[reason];
+}
+
+/* They have no rows, so they are part of no sum. */
+static void print_not_asked(const struct kc_ledger *l)
+{
+	char reasons[256], count[CELL];
+	size_t used;
+
+	kc_report_reasons(l->not_asked, KC_NOT_ASKED_COUNT, not_asked_text, reasons, sizeof(reasons));
+	used = strlen(reasons);
+	if (l->transfers_not_asked)
+		snprintf(reasons + used, sizeof(reasons) - used, "%sand %s transfers", used ? "; " : "",
+			 kc_format_count(l->transfers_not_asked, count));
+	print_count("not asked for", l->not_asked_total, l->transfers_not_asked != 0, reasons);
+}
+
 static void print_ledger(const struct kc_ledger *l)
 {
 	heading("Ledger");
@@ -163,6 +191,7 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("failed calls", l->failed, 1, "");
 	print_count("dropped launches", l->dropped, 1,
 		    l->dropped ? "the journal was full, or they could not be stored at exit" : "");
+	print_not_asked(l);
 	print_count("after the end", l->after_end, 0, "launched while the program ended; not recorded");
 	print_count("stored elsewhere", l->elsewhere, 0, "in a database that was moved or deleted during the run");
 	print_count("dropped records", l->records_dropped, 1, l->records_dropped ? "by CUPTI" : "");
@@ -185,6 +214,8 @@ static void print_nothing(const struct kc_ledger *l, const char *database)
 
 	if (l->launches == 0 && (l->dropped || l->elsewhere || l->after_end || l->records_awaited))
 		puts("\nNO LAUNCHES HERE: the ledger says what became of those that were made.");
+	else if (l->launches == 0 && l->not_asked_total)
+		puts("\nNO LAUNCHES: of those that were made, none was asked for.");
 	else if (l->launches == 0)
 		puts("\nNO LAUNCHES: the driver was used, but no kernel was launched.");
 	else if (*kc_report_nothing(l, database, why, sizeof(why)))

@@ -45,6 +45,8 @@ static void print_ledger(const struct kc_ledger *l)
 		fprintf(stderr, ", %s failed", kc_format_count(l->failed, other));
 	if (l->dropped)
 		fprintf(stderr, ", %s DROPPED", kc_format_count(l->dropped, other));
+	if (l->not_asked_total)
+		fprintf(stderr, ", %s not asked for", kc_format_count(l->not_asked_total, other));
 	if (l->after_end)
 		fprintf(stderr, ", %s after recording had ended", kc_format_count(l->after_end, other));
 	fputc('\n', stderr);

@@ -113,7 +113,7 @@ static int drain_slot(const struct kc_slot *slot, void *arg)
 	struct drain *d = arg;
 	uint32_t state = atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
 
-	if (state == KC_SLOT_STORED || is_entry(slot) != d->entries_pass)
+	if (state == KC_SLOT_STORED || kc_slot_not_asked(slot) || is_entry(slot) != d->entries_pass)
 		return 0;
 	return d->entries_pass ? drain_entry(d, slot) : drain_event(d, slot, state);
 }
