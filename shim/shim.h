@@ -457,6 +457,10 @@ static inline bool kc__begun(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & (KC__ON | KC__PAUSED);
 }
+static inline bool kc__usual(void)
+{
+	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__ON;
+}
 static inline bool kc__counting(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__COUNTED;

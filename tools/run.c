@@ -1,5 +1,6 @@
 #include "tools/system/child.h"
 #include "command.h"
+#include "prune.h"
 #include "tools/doctor/inspect.h"
 #include "tools/system/library.h"
 #include "tools/report/summary.h"
@@ -33,6 +34,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_lasting,
        KEY_gate,
        KEY_toggle,
+       KEY_keep,
        KEY_run,
        KEY_disable,
        KEY_AUDIT,
@@ -224,6 +226,8 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	if (end.started && preload[0] && !settled.disable)
 		kc_summary_print(&(struct kc_summary){settled.db, run.database_given, settled.run, settled.quiet},
 				 &end);
+	if (end.started && settled.keep.age_ns | (int64_t)(settled.keep.runs | settled.keep.bytes))
+		kc_prune_after_run(settled.db, &settled.keep, settled.quiet);
 	return end.status;
 }
 

@@ -55,6 +55,7 @@ begins_with_schema() { # NAME/VERSION COMMAND...
 	begins_with_schema report/1 report --json
 	begins_with_schema replay/1 replay --json
 	begins_with_schema devices/1 devices --json
+	begins_with_schema prune/1 prune --keep 1 --json
 	begins_with_schema doctor/1 doctor --json
 	begins_with_schema calibrate/1 calibrate --json c.db
 	begins_with_schema predict/1 predict --json --device v100 blocks=1,threads=32

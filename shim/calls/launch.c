@@ -156,6 +156,8 @@ bool kc__launch_enter(void)
 	kc__thread.reached_driver = true;
 	if (kc__thread.depth)
 		return false;
+	if (__builtin_expect(kc__usual(), 1))
+		return true;
 	if (!kc__recording())
 		kc__start(true);
 	return kc__admitted();
@@ -206,18 +208,14 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 	kc_journal_commit(slot, KC_SLOT_RETURNED);
 }
 
-/* Counts the call. false: it launches nothing, or no more launches are asked for. */
-static bool counts(CUstream stream, bool per_thread)
+/* Does not launch now, or after the last one that is asked for. */
+static bool is_none(CUstream stream, bool per_thread)
 {
 	if (kc__capturing(stream, per_thread)) {
-		kc__count(KC_COUNT_CALLS);
 		kc__count(KC_COUNT_CAPTURED);
-		return false;
+		return true;
 	}
-	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(1))
-		return false;
-	kc__count(KC_COUNT_CALLS);
-	return true;
+	return __builtin_expect(!kc__usual(), 0) && kc__counting() && !kc__selection_takes(1);
 }
 
 bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
@@ -232,7 +230,8 @@ bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, cons
 	}
 	call->saved_errno = errno;
 	t->depth = 1;
-	if (!counts(stream, per_thread)) {
+	kc__count(KC_COUNT_CALLS);
+	if (is_none(stream, per_thread)) {
 		t->depth = 0;
 		errno = call->saved_errno;
 		return false;

@@ -1,4 +1,5 @@
 #include "extent.h"
+#include "keep.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -46,11 +47,28 @@ static void times_or_launches(void **state)
 		assert_int_equal(kc_parse_extent(bad[i], &extent), -EINVAL);
 }
 
+static void what_to_keep(void **state)
+{
+	static const char *const bad[] = {"", "0", "0d", "0K", "2g", "2GB", "1.5d", "K", "G2"};
+	struct kc_keep keep = {0};
+
+	(void)state;
+	assert_int_equal(kc_parse_keep("30d", &keep), 0);
+	assert_int_equal(kc_parse_keep("20", &keep), 0);
+	assert_int_equal(kc_parse_keep("2G", &keep), 0);
+	assert_int_equal(keep.age_ns, 2592000000000000);
+	assert_int_equal(keep.runs, 20);
+	assert_int_equal(keep.bytes, 2147483648);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(kc_parse_keep(bad[i], &keep), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(durations),
 	    cmocka_unit_test(times_or_launches),
+	    cmocka_unit_test(what_to_keep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,9 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return parse_optional_path(text, options->gate, sizeof(options->gate));
 	case KC_OPTION_toggle:
 		return parse_signal(text, &options->toggle);
+	case KC_OPTION_keep:
+		options->keep = (struct kc_keep){0};
+		return text[0] ? kc_parse_keep(text, &options->keep) : 0;
 	case KC_OPTION_run:
 		return copy_text(text, options->run, sizeof(options->run));
 	case KC_OPTION_disable:

@@ -7,6 +7,7 @@
 #define KC_OPTIONS_H
 
 #include "extent.h"
+#include "keep.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,10 @@
 	X(gate, "KERNCAST_WHILE", "while", "FILE", "", "record only while this file exists")                           \
 	X(toggle, "KERNCAST_SIGNAL", "signal", "usr1|usr2", "",                                                        \
 	  "record from this signal on, which stops it the next time, unless the program handles the signal itself")    \
+	X(keep, "KERNCAST_KEEP", "keep", "TIME|RUNS|SIZE", "",                                                         \
+	  "after the program, remove runs that ended longer ago (30d), all but so many (20), or the oldest until the " \
+	  "rest "                                                                                                      \
+	  "fits into this size (2G), as kerncast prune does; the library itself removes nothing")                      \
 	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
 	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
 
@@ -64,6 +69,7 @@ struct kc_options {
 	struct kc_extent after, lasting;
 	char gate[1024]; /* absolute; empty: none */
 	int toggle;      /* a signal's number; 0: none */
+	struct kc_keep keep;
 	int fresh;
 	int quiet;
 	int disable;

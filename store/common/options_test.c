@@ -42,6 +42,7 @@ static void defaults(void **state)
 	assert_int_equal(o.after.ns | (int64_t)o.after.launches | o.lasting.ns | (int64_t)o.lasting.launches, 0);
 	assert_string_equal(o.gate, "");
 	assert_int_equal(o.toggle, 0);
+	assert_int_equal(o.keep.age_ns | (int64_t)(o.keep.runs | o.keep.bytes), 0);
 }
 
 static void all_set(void **state)
@@ -64,6 +65,7 @@ static void all_set(void **state)
 	setenv("KERNCAST_FOR", "2000", 1);
 	setenv("KERNCAST_WHILE", "/run/record", 1);
 	setenv("KERNCAST_SIGNAL", "USR2", 1);
+	setenv("KERNCAST_KEEP", "20", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
 	assert_string_equal(o.db, "/var/lib/k.db");
 	assert_int_equal(o.measure, KC_MEASURE_KERNELS);
@@ -79,6 +81,7 @@ static void all_set(void **state)
 	assert_int_equal(o.lasting.launches, 2000);
 	assert_string_equal(o.gate, "/run/record");
 	assert_int_equal(o.toggle, SIGUSR2);
+	assert_int_equal(o.keep.runs, 20);
 }
 
 static void nonsense_keeps_the_default_and_is_named(void **state)

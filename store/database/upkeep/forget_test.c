@@ -58,7 +58,7 @@ static int owned_table(sqlite3 *db, int i, char *table, size_t size, const char 
 	static const char sql[] =
 	    "SELECT m.name, max(c.name = 'process') FROM sqlite_master m, pragma_table_info(m.name) c"
 	    " WHERE m.type = 'table' AND (c.name = 'process' OR m.name IN"
-	    " ('launch_row', 'lambda_row')) GROUP BY m.name LIMIT 1 OFFSET ?1";
+	    " ('launch_row', 'lambda_row', 'stream_call')) GROUP BY m.name LIMIT 1 OFFSET ?1";
 	sqlite3_stmt *stmt;
 	int found;
 
@@ -118,6 +118,53 @@ static void no_row_is_left_and_none_of_another_run_goes(void **state)
 	remove_scratch(folder);
 }
 
+static int64_t large_rows(sqlite3 *db, int64_t process)
+{
+	return number(db,
+		      sqlite3_mprintf("SELECT (SELECT count(*) FROM launch_row WHERE id >> 40 = %lld)"
+				      " + (SELECT count(*) FROM lambda_row WHERE id >> 40 = %lld)"
+				      " + (SELECT count(*) FROM transfer WHERE id >> 40 = %lld)"
+				      " + (SELECT count(*) FROM stream_call WHERE id >> 40 = %lld)",
+				      (long long)process, (long long)process, (long long)process, (long long)process));
+}
+
+/* Between two steps the run is gone for whoever reads, and what is left of it goes later. */
+static void in_steps_a_run_goes_at_once_and_its_large_tables_bit_by_bit(void **state)
+{
+	char *folder = make_scratch(), path[96];
+	int64_t first, gone, last;
+	struct kc_store *s;
+	uint32_t rows;
+	sqlite3 *db;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/k.db", folder);
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	db = kc_store_db(s);
+	add_run(s, 1, "first", &first);
+	add_run(s, 2, "gone", &gone);
+	add_run(s, 3, "last", &last);
+	assert_int_equal(large_rows(db, gone), 4); /* a row in each of the four tables */
+	assert_int_equal(kc_store_sweep(s, 100, &rows), 0);
+	assert_int_equal(rows, 0);
+	assert_int_equal(kc_store_drop_run(s, 2), 0);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM process")), 2);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT count(*) FROM launch WHERE run IS NOT NULL")), 2);
+	assert_int_equal(
+	    number(db, sqlite3_mprintf("SELECT count(*) FROM ledger WHERE process = %lld", (long long)gone)), 0);
+	assert_int_equal(large_rows(db, gone), 4);
+	assert_int_equal(kc_store_sweep(s, 3, &rows), 0);
+	assert_int_equal(rows, 3);
+	assert_int_equal(large_rows(db, gone), 1);
+	assert_int_equal(kc_store_sweep(s, 3, &rows), 0);
+	assert_int_equal(rows, 1);
+	assert_int_equal(large_rows(db, gone), 0);
+	assert_int_equal(large_rows(db, first), 4);
+	assert_int_equal(large_rows(db, last), 4);
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
 static void inside_a_transaction_it_can_be_taken_back(void **state)
 {
 	char *folder = make_scratch(), path[96];
@@ -144,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_row_is_left_and_none_of_another_run_goes),
+	    cmocka_unit_test(in_steps_a_run_goes_at_once_and_its_large_tables_bit_by_bit),
 	    cmocka_unit_test(inside_a_transaction_it_can_be_taken_back),
 	};
 

@@ -1,0 +1,266 @@
+#include "prune.h"
+#include "forget.h"
+
+#include "store/common/process.h"
+#include "store/database/internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#define ROWS_PER_STEP 20000u
+#define PAUSE_MS 5 /* between two steps, for others who wait for the lock */
+
+struct planner {
+	struct kc_store *store;
+	int (*is_busy)(const char *token, void *arg);
+	void *arg;
+	struct kc_prune_plan *plan;
+	size_t capacity;
+	char boot_id[KC_BOOT_ID_BYTES];
+};
+
+static int each(struct kc_store *s, const char *sql, int64_t value, int (*fn)(sqlite3_stmt *row, void *arg), void *arg)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &row, NULL), stopped = 0;
+
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	sqlite3_bind_int64(row, 1, value);
+	while (!stopped && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		stopped = fn(row, arg);
+	if (!stopped)
+		stopped = kc__errno(s->db, rc);
+	sqlite3_finalize(row);
+	return stopped;
+}
+
+/* The plan */
+
+static int is_alive(sqlite3_stmt *row, void *arg)
+{
+	const char *boot_id = (const char *)sqlite3_column_text(row, 2);
+	int *alive = arg;
+
+	*alive |= kc_process_alive((uint32_t)sqlite3_column_int64(row, 0), (uint64_t)sqlite3_column_int64(row, 1),
+				   boot_id, 0);
+	return 0;
+}
+
+/* A process that did not say how it ended. */
+static int is_running(struct planner *p, int64_t run, const char *token, int *running)
+{
+	*running = p->is_busy(token, p->arg);
+	return each(p->store, "SELECT pid, pid_start, boot_id FROM process WHERE run = ?1 AND ended = ''", run,
+		    is_alive, running);
+}
+
+static int add_rows(sqlite3_stmt *row, void *arg)
+{
+	struct kc_prunable *run = arg;
+
+	run->launches += (uint64_t)sqlite3_column_int64(row, 0);
+	run->rows += (uint64_t)(sqlite3_column_int64(row, 0) + sqlite3_column_int64(row, 1));
+	return 0;
+}
+
+#define RANGE "BETWEEN p.id << 40 AND p.id << 40 | 1099511627775"
+_Static_assert(KC_SEQUENCE_BITS == 40, "the shift in RANGE");
+
+static int count_rows(struct planner *p, struct kc_prunable *run)
+{
+	return each(p->store,
+		    "SELECT (SELECT count(*) FROM launch_row WHERE id " RANGE "),"
+		    " (SELECT count(*) FROM lambda_row WHERE id " RANGE ")"
+		    " + (SELECT count(*) FROM transfer WHERE id " RANGE ")"
+		    " + (SELECT count(*) FROM stream_call WHERE id " RANGE ") FROM process p WHERE p.run = ?1",
+		    run->run, add_rows, run);
+}
+
+static struct kc_prunable *room(struct planner *p)
+{
+	struct kc_prune_plan *plan = p->plan;
+
+	if (plan->count == p->capacity) {
+		size_t capacity = 2 * p->capacity + 16;
+		struct kc_prunable *grown = realloc(plan->at, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		plan->at = grown;
+		p->capacity = capacity;
+	}
+	memset(&plan->at[plan->count], 0, sizeof(*plan->at));
+	return &plan->at[plan->count];
+}
+
+static int add_run(sqlite3_stmt *row, void *arg)
+{
+	struct planner *p = arg;
+	struct kc_prunable *run = room(p);
+	const char *token = (const char *)sqlite3_column_text(row, 1);
+	const char *command_line = (const char *)sqlite3_column_text(row, 2);
+	int running, rc;
+
+	if (!run)
+		return -ENOMEM;
+	run->run = sqlite3_column_int64(row, 0);
+	run->ended_unix_ns = sqlite3_column_int64(row, 3);
+	run->command_line = strdup(command_line ? command_line : "");
+	if (!run->command_line)
+		return -ENOMEM;
+	p->plan->count++;
+	rc = is_running(p, run->run, token ? token : "", &running);
+	run->what = sqlite3_column_int(row, 4)   ? KC_PRUNE_IMPORTED
+		    : running                    ? KC_PRUNE_RUNNING
+		    : sqlite3_column_int(row, 5) ? KC_PRUNE_NEWEST
+						 : KC_PRUNE_KEEP;
+	return rc ? rc : count_rows(p, run);
+}
+
+/* The highest process is the newest of its program, so its run stays: kc_store_sweep() counts on that. */
+static const char runs[] =
+    "SELECT r.id, r.token, r.command_line,"
+    " (SELECT max(p.started_unix_ns + max(ifnull(p.ended_ns, 0) - p.started_ns, 0)) FROM process p WHERE p.run = r.id)"
+    " AS ended, r.source IS NOT NULL,"
+    " EXISTS(SELECT 1 FROM process p WHERE p.run = r.id AND p.id IN"
+    " (SELECT max(id) FROM process WHERE source IS NULL GROUP BY executable UNION SELECT max(id) FROM process))"
+    " FROM run r ORDER BY ended, r.id";
+
+static void share_out(struct kc_prune_plan *plan, uint64_t used)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		rows += plan->at[i].rows;
+	for (size_t i = 0; rows && i < plan->count; i++)
+		plan->at[i].bytes = (uint64_t)((double)used * (double)plan->at[i].rows / (double)rows);
+}
+
+static void judge(struct kc_prune_plan *plan, const struct kc_keep *keep, int64_t now_unix_ns, uint64_t used)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct kc_prunable *run = &plan->at[i];
+		int goes = (keep->age_ns && now_unix_ns - run->ended_unix_ns > keep->age_ns) ||
+			   (keep->runs && plan->count - i > keep->runs) || (keep->bytes && used > keep->bytes);
+
+		if (!goes || run->what == KC_PRUNE_IMPORTED) {
+			if (run->what != KC_PRUNE_IMPORTED)
+				run->what = KC_PRUNE_KEEP;
+			continue;
+		}
+		if (run->what != KC_PRUNE_KEEP)
+			continue;
+		run->what = KC_PRUNE_REMOVE;
+		plan->removed++;
+		used -= run->bytes < used ? run->bytes : used;
+	}
+}
+
+int kc_prune_plan(struct kc_store *store, const struct kc_keep *keep, int64_t now_unix_ns,
+		  int (*is_busy)(const char *token, void *arg), void *arg, struct kc_prune_plan *plan)
+{
+	struct planner p = {.store = store, .is_busy = is_busy, .arg = arg, .plan = plan};
+	uint64_t used, file;
+	int rc;
+
+	*plan = (struct kc_prune_plan){0};
+	rc = kc_prune_size(store, &used, &file);
+	if (rc == 0)
+		rc = each(store, runs, 0, add_run, &p);
+	if (rc) {
+		kc_prune_plan_free(plan);
+		return rc;
+	}
+	share_out(plan, used);
+	judge(plan, keep, now_unix_ns, used);
+	return 0;
+}
+
+void kc_prune_plan_free(struct kc_prune_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		free(plan->at[i].command_line);
+	free(plan->at);
+	*plan = (struct kc_prune_plan){0};
+}
+
+/* Doing it */
+
+static int sweep(struct kc_store *store)
+{
+	uint32_t rows;
+	int rc;
+
+	while ((rc = kc_store_sweep(store, ROWS_PER_STEP, &rows)) == 0 && rows == ROWS_PER_STEP)
+		sqlite3_sleep(PAUSE_MS);
+	return rc;
+}
+
+int kc_prune(struct kc_store *store, const struct kc_prune_plan *plan)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
+		if (plan->at[i].what != KC_PRUNE_REMOVE)
+			continue;
+		rc = kc_store_drop_run(store, plan->at[i].run);
+		if (rc == 0)
+			rc = sweep(store);
+	}
+	return rc ? rc : sweep(store);
+}
+
+static int add_number(sqlite3_stmt *row, void *arg)
+{
+	*(uint64_t *)arg = (uint64_t)sqlite3_column_int64(row, 0);
+	return 0;
+}
+
+int kc_prune_size(struct kc_store *store, uint64_t *used, uint64_t *file)
+{
+	uint64_t pages, unused, bytes;
+	int rc = each(store, "PRAGMA page_count", 0, add_number, &pages);
+
+	if (rc == 0)
+		rc = each(store, "PRAGMA freelist_count", 0, add_number, &unused);
+	if (rc == 0)
+		rc = each(store, "PRAGMA page_size", 0, add_number, &bytes);
+	if (rc)
+		return rc;
+	*used = (pages - unused) * bytes;
+	*file = pages * bytes;
+	return 0;
+}
+
+/* SQLite makes the copy in a file of its own, and copies that into the database by the write-ahead log. */
+static int has_room(struct kc_store *store, const char *folder)
+{
+	struct statvfs disk;
+	uint64_t used, file;
+
+	return kc_prune_size(store, &used, &file) == 0 && statvfs(folder, &disk) == 0 &&
+	       (uint64_t)disk.f_bavail * disk.f_frsize / 2 > used;
+}
+
+int kc_prune_shrink(struct kc_store *store, const char *path)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int rc;
+
+	if ((size_t)snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") >=
+	    sizeof(folder))
+		return -ENAMETOOLONG;
+	if (!has_room(store, folder))
+		return -ENOSPC;
+	setenv("SQLITE_TMPDIR", folder, 1);
+	rc = kc__errno(store->db, sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL));
+	if (rc == 0)
+		rc = kc__errno(store->db, sqlite3_exec(store->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL));
+	return rc;
+}
