@@ -266,7 +266,7 @@ const struct kc_command kc_command_run = {
 	".Fl -audit\n"
 	"both are seen; those of dlmopen are predicted and not measured, since CUPTI does not see them.\n"
 	".Pp\n"
-	"Of a long job some launches can be chosen. By\n"
+	"Of a long job some launches can be chosen, in each of its processes alike. By\n"
 	".Fl -after , -for , -while\n"
 	"and\n"
 	".Fl -signal\n"

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
-#define ROWS_PER_STEP 20000u
-#define PAUSE_MS 5 /* between two steps, for others who wait for the lock */
+#define ROWS_PER_STEP 5000u
 
 struct planner {
 	struct kc_store *store;
@@ -191,13 +191,26 @@ void kc_prune_plan_free(struct kc_prune_plan *plan)
 
 /* Doing it */
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+/* Half of the time is left to others: who waits for the lock looks for it at intervals, and must find it free. */
 static int sweep(struct kc_store *store)
 {
-	uint32_t rows;
-	int rc;
+	uint32_t rows = ROWS_PER_STEP;
+	int rc = 0;
 
-	while ((rc = kc_store_sweep(store, ROWS_PER_STEP, &rows)) == 0 && rows == ROWS_PER_STEP)
-		sqlite3_sleep(PAUSE_MS);
+	while (rc == 0 && rows == ROWS_PER_STEP) {
+		int64_t began_ms = now_ms();
+
+		rc = kc_store_sweep(store, ROWS_PER_STEP, &rows);
+		sqlite3_sleep((int)(now_ms() - began_ms) + 1);
+	}
 	return rc;
 }
 
