@@ -180,7 +180,7 @@ static int is_recorded_into(const char *path)
 	if (kc_journals_find(path, 0, &journals) < 0)
 		return 1;
 	for (size_t i = 0; i < journals.count; i++)
-		alive |= journals.at[i].alive || journals.at[i].foreign;
+		alive |= journals.at[i].life != KC_LIFE_ENDED || journals.at[i].foreign;
 	kc_journals_free(&journals);
 	return alive;
 }

@@ -41,13 +41,22 @@ static int each(struct kc_store *s, const char *sql, int64_t value, int (*fn)(sq
 
 /* The plan */
 
+/* Its journal is gone, so only /proc can tell: of a process that is taken for one of our namespaces. */
 static int is_alive(sqlite3_stmt *row, void *arg)
 {
+	const struct kc_process_identity who = {
+	    .pid = (uint32_t)sqlite3_column_int64(row, 0),
+	    .start = (uint64_t)sqlite3_column_int64(row, 1),
+	    .pid_namespace = kc_pid_namespace(),
+	    .time_namespace = kc_time_namespace(),
+	};
 	const char *boot_id = (const char *)sqlite3_column_text(row, 2);
+	char here[KC_BOOT_ID_BYTES];
 	int *alive = arg;
 
-	*alive |= kc_process_alive((uint32_t)sqlite3_column_int64(row, 0), (uint64_t)sqlite3_column_int64(row, 1),
-				   boot_id, 0);
+	if (boot_id && *boot_id && kc_boot_id(here, sizeof(here)) == 0 && strcmp(boot_id, here) != 0)
+		return 0;
+	*alive |= kc_process_look(&who) != KC_PROCESS_GONE;
 	return 0;
 }
 
