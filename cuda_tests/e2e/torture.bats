@@ -15,8 +15,8 @@ doctored() {
 			status=\$?
 			rows="FROM launch_row WHERE id = (SELECT max(id) FROM launch_row)"
 			if [[ \$1 == recover && \$PWD == */kills0 ]]; then
-				sqlite3 "\$2" "DELETE FROM launch_row WHERE id = (SELECT min(id) + 3 FROM launch_row
-					WHERE id >> 40 = (SELECT max(id) FROM process))"
+				sqlite3 "\$2" "DELETE FROM launch_row WHERE id = (SELECT id FROM launch_row
+					WHERE id >> 40 = (SELECT max(id >> 40) FROM launch_row) ORDER BY id LIMIT 1 OFFSET 3)"
 			elif [[ \$1 == recover ]]; then
 				sqlite3 "\$2" "CREATE TEMP TABLE t AS SELECT * \$rows; UPDATE t SET id = id + 1; INSERT INTO launch_row SELECT * FROM t"
 			fi
