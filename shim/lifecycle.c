@@ -25,8 +25,8 @@ __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")))
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
-/* Of cuInit's time, for what earlier runs and calibrations taught: so much processor time, and so long where others have
- * the processor, or the disk is slow. */
+/* Of cuInit's time, for what earlier runs and calibrations taught: so much processor time, and so long where others
+ * have the processor, or the disk is slow. */
 #define RECALL_PROCESSOR_NS 200000000ll
 #define RECALL_NS 1000000000ll
 
@@ -318,8 +318,8 @@ static int start(const char **what)
 	if ((error = kc__tables_init()))
 		goto fail;
 	*what = "devices";
-	kc__shim.start_reads = (struct kc_store_bound){.until_ns = kc__now_ns() + RECALL_NS,
-						   .processor_ns = RECALL_PROCESSOR_NS};
+	kc__shim.start_reads =
+	    (struct kc_store_bound){.until_ns = kc__now_ns() + RECALL_NS, .processor_ns = RECALL_PROCESSOR_NS};
 	kc__learn_begin();
 	if ((error = kc__devices_init()))
 		goto fail;
