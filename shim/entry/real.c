@@ -151,20 +151,11 @@ static bool learn_driver(void *const *next, void *const *exported)
 	return next[KC_HOOK_cuInit] || exported[KC_HOOK_cuInit];
 }
 
-/*
- * Notes the driver's functions, and what else follows us in the loader's order:
- * another interposing library, which is then called first, as without us. Nothing
- * follows where the driver is in a namespace of its own. The loader is asked before
- * the lock is taken: a library's constructor may come here with the loader's own
- * lock held.
- */
-static bool driver_take(void *driver, struct link_map *object, bool apart)
+/* next: room for twice KC_HOOK_COUNT addresses. */
+static void take_into(void **next, void *driver, struct link_map *object, bool apart)
 {
-	void **next = kc__room_take(), **exported;
+	void **exported = next + KC_HOOK_COUNT;
 
-	if (!next)
-		return false;
-	exported = next + KC_HOOK_COUNT;
 	for (int i = 0; i < KC_HOOK_COUNT; i++) {
 		next[i] = apart ? NULL : look_up(RTLD_NEXT, hooks[i].symbol);
 		exported[i] = object   ? kc__object_symbol(object, hooks[i].symbol)
@@ -179,7 +170,32 @@ static bool driver_take(void *driver, struct link_map *object, bool apart)
 		atomic_store_explicit(&real.ready, 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&real.lock);
-	kc__room_give(next);
+}
+
+/* Where no memory can be mapped: the application's calls depend on the driver's functions. */
+static __attribute__((noinline)) void take_on_stack(void *driver, struct link_map *object, bool apart)
+{
+	void *next[2 * KC_HOOK_COUNT];
+
+	take_into(next, driver, object, apart);
+}
+
+/*
+ * Notes the driver's functions, and what else follows us in the loader's order:
+ * another interposing library, which is then called first, as without us. Nothing
+ * follows where the driver is in a namespace of its own. The loader is asked before
+ * the lock is taken: a library's constructor may come here with the loader's own
+ * lock held.
+ */
+static bool driver_take(void *driver, struct link_map *object, bool apart)
+{
+	void **room = kc__room_take();
+
+	if (room)
+		take_into(room, driver, object, apart);
+	else
+		take_on_stack(driver, object, apart);
+	kc__room_give(room);
 	return atomic_load_explicit(&real.ready, memory_order_acquire);
 }
 

@@ -80,3 +80,20 @@ nothing_left() {
 	within "$refused" 1 20 "limits at which recording could not begin"
 	within "$recorded" 1 20 "limits at which it could"
 }
+
+# The program denies itself the call before its first one to the driver.
+@test "no memory can be mapped: calls reach the driver as without us" {
+	local name
+	for name in plain shimmed; do
+		truncate -s 1M counts
+		if [[ $name == plain ]]; then
+			keep plain "$build/torture/work_driver" -d mmap:ENOSYS counts plain 1 50
+		else
+			keep shimmed preloaded "$build/torture/work_driver" -d mmap:ENOSYS counts plain 1 50
+		fi
+	done
+	equal "$(<plain.status) $(<shimmed.status)" "0 0" "exit status without kerncast and with it"
+	diff plain.out shimmed.out
+	contains "$(<shimmed.err)" "kerncast: recording could not begin: nothing is recorded"
+	nothing_left
+}
