@@ -1,10 +1,10 @@
-# Programs that do what is allowed but unusual. Each .c is one, linked to the stand-in driver, except for those
-# named here: libraries that some of the programs open or run on.
+# Programs that do what is allowed but unusual: each .c is one, linked to the stand-in driver. In libraries/ is what some
+# of them open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
   clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so)
-AWKWARD_NAMES     := $(patsubst cuda_tests/awkward/%.c,%,$(wildcard cuda_tests/awkward/*.c))
-AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(filter-out future_driver old_cupti clock_plugin init_plugin profiler_plugin late resolver,$(AWKWARD_NAMES)))
+AWKWARD_PROGRAMS  := $(patsubst cuda_tests/awkward/%.c,$(AWKWARD)/%,$(wildcard cuda_tests/awkward/*.c))
+AWKWARD_OBJECTS   := $(BUILD)/cuda_tests/awkward/libraries
 
 awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
@@ -16,15 +16,15 @@ $(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/li
 # With a static CUDA runtime.
 $(AWKWARD)/small_stack: $(SIMCUDA)/libcudart_sim.a
 $(AWKWARD)/small_stack: private LDFLAGS += -Wl,-z,now # what is bound at the first call would hide what that call takes
-$(AWKWARD)/future_driver/libcuda.so.1: $(BUILD)/cuda_tests/awkward/future_driver.o
-$(AWKWARD)/old_cupti/libcupti.so.12: $(BUILD)/cuda_tests/awkward/old_cupti.o
-$(AWKWARD)/init_plugin.so: $(BUILD)/cuda_tests/awkward/init_plugin.o $(SIMCUDA)/libcuda.so
-$(AWKWARD)/late.so: $(BUILD)/cuda_tests/awkward/late.o
-$(AWKWARD)/resolver.so: $(BUILD)/cuda_tests/awkward/resolver.o $(SIMCUDA)/libcuda.so
-$(AWKWARD)/profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
+$(AWKWARD)/future_driver/libcuda.so.1: $(AWKWARD_OBJECTS)/future_driver.o
+$(AWKWARD)/old_cupti/libcupti.so.12: $(AWKWARD_OBJECTS)/old_cupti.o
+$(AWKWARD)/init_plugin.so: $(AWKWARD_OBJECTS)/init_plugin.o $(SIMCUDA)/libcuda.so
+$(AWKWARD)/late.so: $(AWKWARD_OBJECTS)/late.o
+$(AWKWARD)/resolver.so: $(AWKWARD_OBJECTS)/resolver.o $(SIMCUDA)/libcuda.so
+$(AWKWARD)/profiler_plugin.so: $(AWKWARD_OBJECTS)/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
   $(SIMCUDA)/libcuda.so
-$(AWKWARD)/clock_plugin.so: $(BUILD)/cuda_tests/awkward/clock_plugin.o $(SIMCUDA)/libcupti.so.13 $(SIMCUDA)/libcuda.so
-$(AWKWARD)/old_profiler_plugin.so: $(BUILD)/cuda_tests/awkward/profiler_plugin.o $(AWKWARD)/old_cupti/libcupti.so.12 \
+$(AWKWARD)/clock_plugin.so: $(AWKWARD_OBJECTS)/clock_plugin.o $(SIMCUDA)/libcupti.so.13 $(SIMCUDA)/libcuda.so
+$(AWKWARD)/old_profiler_plugin.so: $(AWKWARD_OBJECTS)/profiler_plugin.o $(AWKWARD)/old_cupti/libcupti.so.12 \
   $(SIMCUDA)/libcuda.so
 $(AWKWARD_LIBRARIES):
 	@mkdir -p $(@D)
@@ -32,4 +32,4 @@ $(AWKWARD_LIBRARIES):
 # AddressSanitizer checks the whole process for leaks.
 $(BUILD)/cuda_tests/awkward/leaks.o: private CFLAGS += -fsanitize=address
 $(AWKWARD)/leaks: private LDFLAGS += -fsanitize=address
--include $(wildcard $(BUILD)/cuda_tests/awkward/*.d)
+-include $(wildcard $(BUILD)/cuda_tests/awkward/*.d $(AWKWARD_OBJECTS)/*.d)

@@ -47,7 +47,7 @@ static struct {
 	CUcontext context;
 	CUmodule module;
 	CUfunction function;
-	cudaLibrary_t library;
+	cudaLibrary_t loops;
 	cudaKernel_t kernel;
 	CUdeviceptr memory;
 	CUstream stream;
@@ -230,12 +230,12 @@ static void runtime_init(void)
 
 static void library_load(void)
 {
-	RUNTIME(cudaLibraryLoadData(&app.library, loops_ptx, NULL, NULL, 0, NULL, NULL, 0));
+	RUNTIME(cudaLibraryLoadData(&app.loops, loops_ptx, NULL, NULL, 0, NULL, NULL, 0));
 }
 
 static void library_kernel(void)
 {
-	RUNTIME(cudaLibraryGetKernel(&app.kernel, app.library, "loops"));
+	RUNTIME(cudaLibraryGetKernel(&app.kernel, app.loops, "loops"));
 }
 
 static void runtime_memory(void)
@@ -280,7 +280,7 @@ static void runtime_synchronize(void)
 
 static void library_unload(void)
 {
-	RUNTIME(cudaLibraryUnload(app.library));
+	RUNTIME(cudaLibraryUnload(app.loops));
 }
 
 /* --- on a painted stack */

@@ -13,7 +13,7 @@ class Build:
     def __init__(self, root, kerncast=None, runtime=None):
         self.root = os.path.abspath(root)
         self.kerncast = kerncast or os.path.join(self.root, "kerncast")
-        self.library = os.path.join(self.root, "libkerncast.so")
+        self.shim = os.path.join(self.root, "libkerncast.so")
         self.runtime = runtime  # of the sanitizers
         self.sanitized = None
         self.outside = {
@@ -56,7 +56,7 @@ class Build:
 
     def preloaded(self, folder, database, **more):
         """Of an application that is recorded."""
-        preload = f"{self.runtime} {self.library}" if self.runtime else self.library
+        preload = f"{self.runtime} {self.shim}" if self.runtime else self.library
         return self.environment(folder, LD_PRELOAD=preload, KERNCAST_DB=database, **more)
 
     def confinement(self):

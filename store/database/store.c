@@ -166,7 +166,7 @@ static int check_schema(struct kc_store *s, enum kc_schema_state *state)
 	}
 }
 
-/* Of an older version everything of ours was as it should be; what is in the way is the user's. */
+/* The tables and views of the older version have been checked, so an error comes from an object that the user added. */
 static int apply_schema(struct kc_store *s)
 {
 	int rc = kc_schema_apply(s->db);

@@ -1,4 +1,4 @@
-/* Which schemas are taken for ours, and what a connection keeps from running. */
+/* Which schemas are accepted as ours, and what a connection keeps from running. */
 #include "trust.h"
 #include "internal.h"
 #include "test_rows.h"

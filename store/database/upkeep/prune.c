@@ -41,7 +41,7 @@ static int each(struct kc_store *s, const char *sql, int64_t value, int (*fn)(sq
 
 /* The plan */
 
-/* Its journal is gone, so only /proc can tell: of a process that is taken for one of our namespaces. */
+/* Its journal is gone, so only /proc can tell. The process is treated as one of our namespaces. */
 static int is_alive(sqlite3_stmt *row, void *arg)
 {
 	const struct kc_process_identity who = {
