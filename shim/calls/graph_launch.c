@@ -25,9 +25,9 @@ struct entry {
 	struct kc__node *node;
 	struct kc__variant *variant; /* NULL: cannot be predicted, for this reason: */
 	enum kc_unpredictable unpredictable;
-	uint32_t kernel;  /* dictionary id; 0: not known */
-	uint32_t ordinal; /* of the node, from 1 */
-	uint32_t place;   /* of what is asked, where there is a variant */
+	struct kc__kernel *kernel; /* NULL: not known */
+	uint32_t ordinal;          /* of the node, from 1 */
+	uint32_t place;            /* of what is asked, where there is a variant */
 };
 
 struct kc__batch {
@@ -98,10 +98,10 @@ static void know_node(struct entry *entry, const struct kc__known *on)
 		node->variant = known.variant;
 		node->generation = generation;
 		entry->unpredictable = known.unpredictable;
-		entry->kernel = known.kernel ? known.kernel->id : 0;
+		entry->kernel = known.kernel;
 	} else {
 		entry->unpredictable = KC_PREDICTED;
-		entry->kernel = variant->kernel->id;
+		entry->kernel = variant->kernel;
 	}
 	entry->variant = node->variant;
 }
@@ -178,7 +178,7 @@ static void claim(struct kc__batch *batch)
 		launch->dynamic_shared_bytes = node->dims.dynamic_shared_bytes;
 		launch->graph_node = entry->ordinal;
 		launch->graph_record = node->record_id;
-		launch->kernel = entry->kernel;
+		kc__record_kernel(launch, entry->kernel);
 		launch->unpredictable = (uint8_t)entry->unpredictable;
 	}
 }

@@ -178,6 +178,12 @@ void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
 	(void)kernels;
 }
 
+bool kc__selection_skips(struct kc__kernel *kernel)
+{
+	(void)kernel;
+	return false;
+}
+
 bool kc__selection_takes(uint64_t kernels)
 {
 	(void)kernels;

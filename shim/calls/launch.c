@@ -138,11 +138,7 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 	launch->call_site = kc__thread.call_site;
 	launch->unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed);
 	launch->unpredictable = (uint8_t)known->unpredictable;
-	if (known->kernel) {
-		launch->kernel = known->kernel->id;
-		if (__builtin_expect(known->kernel->every, 0))
-			launch->not_asked = kc__selection_skips(known->kernel);
-	}
+	kc__record_kernel(launch, known->kernel);
 	if (known->device)
 		launch->device = (uint8_t)known->device->ordinal;
 	if (known->stream)

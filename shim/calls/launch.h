@@ -23,6 +23,16 @@ void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread);
 /* Then, with function and given set: looks up kernel and launch shape. What is new goes into the journal. */
 void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims);
 
+/* Notes which kernel a record is of, NULL: not known, and whether this launch of it is asked for. */
+static inline void kc__record_kernel(struct kc_launch *launch, struct kc__kernel *kernel)
+{
+	if (!kernel)
+		return;
+	launch->kernel = kernel->id;
+	if (__builtin_expect(kernel->every, 0))
+		launch->not_asked = kc__selection_skips(kernel);
+}
+
 /* Predicts and places the launch and fills its record, host time apart. */
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);
 

@@ -155,6 +155,12 @@ static void id_unmatched(enum kc__calls calls)
 	(void)calls;
 }
 
+static bool not_asked(bool is_kernel)
+{
+	(void)is_kernel;
+	return false;
+}
+
 static uint32_t stream_count(void)
 {
 	return STREAMS;
@@ -243,6 +249,7 @@ static void begin_join(const char *path)
 	    .dropped = dropped,
 	    .id_matched = id_matched,
 	    .id_unmatched = id_unmatched,
+	    .not_asked = not_asked,
 	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
 	    .load = load,

@@ -121,6 +121,7 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 }
 
 @test "--while FILE: what is launched without it is counted, and streams and graphs made meanwhile are known" {
+	local old
 	steer KERNCAST_WHILE=record
 	tell graph
 	tell 100
@@ -130,10 +131,11 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 	tell 100
 	rm record
 	launch_until "$stopped AND count > 110"
+	old=$(sql 'SELECT max(id) FROM stream')
 	tell streams
 	tell graph
 	touch record
-	launch_until "$rows WHERE stream > (SELECT max(id) - 2 FROM stream)"
+	launch_until "$rows WHERE stream > $old"
 	tell "graphs 2"
 	finish
 	within "$(sql 'SELECT count(*) FROM launch WHERE graph_launch IS NOT NULL')" 12 12 "kernels of graphs"
@@ -215,6 +217,23 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 	contains "$("$kerncast" replay)" "500 launches were chosen by --kernel or --every"
 	"$kerncast" replay --json >replay.json
 	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT), '\$.chosen_launches')")" 500
+}
+
+@test "--kernel and --every choose among the kernels of graphs, too" {
+	steer KERNCAST_KERNEL=another
+	tell graph
+	tell "graphs 4" # of three kernels
+	finish
+	equal "$(reasons)" "kernel:12 every:0 before:0 after:0 stopped:0"
+	equal "$(sql "$rows")" 0 "launches"
+	rm -f kerncast.db told answered "$SIMCUDA_LOG"
+	steer KERNCAST_EVERY=4
+	tell graph
+	tell "graphs 4"
+	finish
+	equal "$(reasons)" "kernel:0 every:9 before:0 after:0 stopped:0"
+	equal "$(sql "$rows")" 3 "launches"
+	all_is_said
 }
 
 @test "--every N: the first launch of each kernel and every Nth after it" {
