@@ -62,20 +62,28 @@ static uint32_t arguments_of(uint32_t launch, uint32_t arguments)
 	return arguments == BY_TURNS ? 1 + launch % 2 : arguments;
 }
 
-/* Half a millisecond apart: each alone. The first half takes early_ns, the second DURATION_NS.
- * arguments: 0: not known, 1, 2, both BY_TURNS, or 1 LATER and not known before. */
-static void record(const char *path, int64_t early_ns, uint32_t arguments)
+/* A process on one device, with one kernel; a transaction is open. */
+static struct kc_store *begin_recording(const char *path, uint64_t *index)
 {
 	struct kc_journal_header header = make_header(1, "a");
 	struct kc_store *s;
-	uint64_t index = 0;
 	int64_t process;
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	assert_int_equal(kc_store_process(s, &header, &process), 0);
 	assert_int_equal(kc_store_begin(s), 0);
-	put_a100(s, &index);
-	put_kernel(s, &index, 1, "_Z1kv", "");
+	put_a100(s, index);
+	put_kernel(s, index, 1, "_Z1kv", "");
+	return s;
+}
+
+/* Half a millisecond apart: each alone. The first half takes early_ns, the second DURATION_NS.
+ * arguments: 0: not known, 1, 2, both BY_TURNS, or 1 LATER and not known before. */
+static void record(const char *path, int64_t early_ns, uint32_t arguments)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin_recording(path, &index);
+
 	put_arguments(s, &index, 1, "p0 = 5");
 	put_arguments(s, &index, 2, "p0 = 6");
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
@@ -308,16 +316,9 @@ static void no_past_is_no_error_of_its_own(void **state)
 /* No two launches have the same shape and arguments, which takes the most memory. */
 static void record_many(const char *path, uint32_t launches)
 {
-	struct kc_journal_header header = make_header(1, "a");
-	struct kc_store *s;
 	uint64_t index = 0;
-	int64_t process;
+	struct kc_store *s = begin_recording(path, &index);
 
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	assert_int_equal(kc_store_process(s, &header, &process), 0);
-	assert_int_equal(kc_store_begin(s), 0);
-	put_a100(s, &index);
-	put_kernel(s, &index, 1, "_Z1kv", "");
 	for (uint32_t i = 1; i <= launches; i++) {
 		struct kc_slot slot;
 		char text[16];

@@ -274,16 +274,21 @@ static void a_rollback_leaves_nothing(void **state)
 	}
 }
 
+/* Three more records joined whose rows are not in the database. */
+static void join_three_more(struct fixture *f)
+{
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_RECORDS], 12);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_MATCHED], 9);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_UNMATCHED], 2);
+	atomic_store(&f->header.counters[KC_COUNT_CUPTI_INVALID], 1);
+}
+
 static void a_running_process_adds_up(void **state)
 {
 	struct fixture *f = *state;
 	struct kc_report *r;
 
-	/* Three more records joined whose rows are still in the journal. */
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_RECORDS], 12);
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_MATCHED], 9);
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_UNMATCHED], 2);
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_INVALID], 1);
+	join_three_more(f); /* they are still in the journal */
 	assert_int_equal(kc_store_process_end(f->store, &f->header, ""), 0);
 	r = report_of(f->store, 0);
 	assert_int_equal(r->ledger.cupti_records, 12);
@@ -301,10 +306,7 @@ static void records_of_dropped_launches_are_not_awaited(void **state)
 	struct fixture *f = *state;
 	struct kc_report *r;
 
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_RECORDS], 12);
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_MATCHED], 9);
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_UNMATCHED], 2);
-	atomic_store(&f->header.counters[KC_COUNT_CUPTI_INVALID], 1);
+	join_three_more(f);
 	atomic_store(&f->header.counters[KC_COUNT_CUPTI_LOST], 2);
 	atomic_store(&f->header.counters[KC_COUNT_DROPPED], 2);
 	assert_int_equal(kc_store_process_end(f->store, &f->header, "exit"), 0);
