@@ -24,10 +24,11 @@
 #define BUDGET_NS 5000.0
 #define BUSY 4 /* factor by which it may take longer on a busy machine */
 #define TRIES 15
-#define TRIES_AT_MOST 300
-#define SORTED 256u    /* numbers that are sorted to measure how fast the machine is now ... */
-#define SORT_NS 8000.0 /* ... compared with this, the time on an idle machine */
-#define AT_ONCE 10     /* so that reading the clock does not matter */
+#define MORE_TRIES 5000  /* in all, on a busy machine, whose slow moments last up to seconds: */
+#define PAUSE_NS 2000000 /* before each of them */
+#define SORTED 256u      /* numbers that are sorted to measure how fast the machine is now ... */
+#define SORT_NS 8000.0   /* ... compared with this, the time on an idle machine */
+#define AT_ONCE 10       /* so that reading the clock does not matter */
 #define NAMES_MAX 4096
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -225,6 +226,14 @@ static int is_late(const struct outcome *outcome)
 	return outcome->best_ns > slower * BUSY * BUDGET_NS && !INSTRUMENTED;
 }
 
+static int tries_again(void)
+{
+	static unsigned tries;
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	return tries++ < MORE_TRIES && nanosleep(&pause, NULL) == 0;
+}
+
 /* The shortest of several tries, and of many if none was short, as the machine may be busy. */
 static struct outcome evaluate(const struct kc_cost *cost, const struct shape *shape)
 {
@@ -233,7 +242,7 @@ static struct outcome evaluate(const struct kc_cost *cost, const struct shape *s
 	struct given given;
 
 	take_shape(&given, shape);
-	for (unsigned i = 0; i < TRIES || (is_late(&outcome) && i < TRIES_AT_MOST); i++) {
+	for (unsigned i = 0; i < TRIES || (is_late(&outcome) && tries_again()); i++) {
 		double begin = now_ns(), ns;
 
 		for (unsigned n = 0; n < AT_ONCE; n++)
