@@ -56,7 +56,7 @@ class Build:
 
     def preloaded(self, folder, database, **more):
         """Of an application that is recorded."""
-        preload = f"{self.runtime} {self.shim}" if self.runtime else self.library
+        preload = f"{self.runtime} {self.shim}" if self.runtime else self.shim
         return self.environment(folder, LD_PRELOAD=preload, KERNCAST_DB=database, **more)
 
     def confinement(self):
