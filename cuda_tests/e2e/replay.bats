@@ -257,6 +257,20 @@ nothing_leaks() {
 	equal "$(replay_json '$.slowdown.n' --at-least 200us --delay 0 t.db)" 0
 }
 
+@test "groups of kernels that ran at once, whatever order they were launched in" {
+	local i pair
+	# 50 pairs; each kernel in a stream of its own, launched at once, and started in reverse order.
+	{
+		echo process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,block_x,grid_y,grid_z,block_y,block_z,name
+		for i in {0..99}; do
+			pair=$((50 - i / 2))
+			echo "a,Tesla K40c,$i,kernel,$((pair * 1000000 + i % 2 * 1000)),100000,$((1000 + i)),15,64,1,1,1,1,f"
+		done
+	} >t.csv
+	"$kerncast" import t.csv -o t.db
+	equal "$(replay_json '$.makespan.n' --delay 0 t.db)" 50
+}
+
 @test "a live recording; wrong use" {
 	"$kerncast" run -q -o live.db "$build/demo-static-sim" --rounds 5 >/dev/null
 	equal "$(replay_json '$.simulated' live.db)" 1

@@ -21,6 +21,11 @@ static int64_t later(int64_t ns, int64_t delay_ns)
 	return ns < INT64_MAX - delay_ns ? ns + delay_ns : INT64_MAX;
 }
 
+int64_t kc__known_ns(const struct kc__op *op, const struct kc_replay_delay *delay)
+{
+	return delay->batch > 1 ? op->known_ns : later(op->end_ns, delay->ns);
+}
+
 /* The measurements of a batch become known together, after the last of its operations has ended. A batch that is never
  * full becomes known when the process ends. */
 static void set_batches(struct kc__op **ended, size_t count, const struct kc_replay_delay *delay)
@@ -37,8 +42,6 @@ int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay)
 	struct kc__op **ended;
 	size_t count = 0;
 
-	for (size_t i = 0; i < ops->count; i++)
-		ops->at[i].known_ns = later(ops->at[i].end_ns, delay->ns);
 	if (delay->batch <= 1)
 		return 0;
 	ended = malloc((ops->count + 1) * sizeof(struct kc__op *));
@@ -75,21 +78,39 @@ static int push(struct kc__pending *p, int64_t known_ns, uint32_t op)
 	return 0;
 }
 
+/* The gap at the top goes down to the lowest level first, as the last one nearly always belongs there. */
 static uint32_t pop(struct kc__pending *p)
 {
 	struct kc__awaited_op top = p->at[0], last = p->at[--p->count];
 	size_t i = 0, child;
 
-	while ((child = 2 * i + 1) < p->count) {
-		if (child + 1 < p->count && p->at[child + 1].known_ns < p->at[child].known_ns)
-			child++;
-		if (p->at[child].known_ns >= last.known_ns)
-			break;
+	while ((child = 2 * i + 2) < p->count) {
+		child -= p->at[child - 1].known_ns <= p->at[child].known_ns;
 		p->at[i] = p->at[child];
 		i = child;
 	}
+	if (child == p->count) {
+		p->at[i] = p->at[child - 1];
+		i = child - 1;
+	}
+	for (; i && p->at[(i - 1) / 2].known_ns >= last.known_ns; i = (i - 1) / 2)
+		p->at[i] = p->at[(i - 1) / 2];
 	p->at[i] = last;
 	return top.op;
+}
+
+/* The one after it is fetched meanwhile: it was made long ago. */
+static struct kc__op *next_measured(struct kc__replay_state *r)
+{
+	struct kc__op *op = &r->ops.at[pop(&r->pending)];
+
+	if (r->pending.count) {
+		const struct kc__op *after = &r->ops.at[r->pending.at[0].op];
+
+		__builtin_prefetch(after);
+		__builtin_prefetch(&after->kept);
+	}
+	return op;
 }
 
 /* Nothing still awaited on this device can have started before. */
@@ -113,7 +134,7 @@ static int reveal(struct kc__replay_state *r, int64_t now_ns)
 
 	r->now_ns = now_ns;
 	while (rc == 0 && r->pending.count && r->pending.at[0].known_ns < now_ns)
-		rc = kc__replay_measured(r, &r->ops.at[pop(&r->pending)]);
+		rc = kc__replay_measured(r, next_measured(r));
 	for (uint32_t i = 0; i < r->used.count; i++) {
 		struct kc__used_device *device = &r->used.at[i];
 
@@ -131,7 +152,7 @@ static int reveal_all(struct kc__replay_state *r)
 
 	r->now_ns = INT64_MAX;
 	while (rc == 0 && r->pending.count)
-		rc = kc__replay_measured(r, &r->ops.at[pop(&r->pending)]);
+		rc = kc__replay_measured(r, next_measured(r));
 	for (uint32_t i = 0; i < r->used.count; i++)
 		kc_spans_decide(&r->used.at[i].spans, INT64_MAX, INT64_MIN, kc__replay_decided, r);
 	return rc;
@@ -150,7 +171,7 @@ int kc__replay_by_delay(struct kc__replay_state *r, const struct kc_replay_delay
 		if (rc == 0)
 			rc = kc__replay_op(r, op);
 		if (rc == 0 && op->at && op->end_ns && !kc__never_awaited(op))
-			rc = push(&r->pending, op->known_ns, i);
+			rc = push(&r->pending, kc__known_ns(op, delay), i);
 	}
 	return rc ? rc : reveal_all(r);
 }

@@ -24,7 +24,7 @@ static void expect(uint64_t batch, int64_t delay_ns, const int64_t wanted_ns[OPS
 	assert_int_equal(kc__delays_set(&ops, &delay), 0);
 	for (size_t i = 0; i < OPS; i++)
 		if (ends_ns[i])
-			assert_int_equal(at[i].known_ns, wanted_ns[i]);
+			assert_int_equal(kc__known_ns(&at[i], &delay), wanted_ns[i]);
 }
 
 static void without_delay_each_is_known_when_it_has_ended(void **state)

@@ -205,7 +205,9 @@ const char *kc__replay_given(const struct kc__replay_state *state, int64_t argum
 int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count,
 		     struct kc__replay_knowledge **knowledge);
 
-/* replay_delay.c: when the measurement of each operation becomes known. 0 or -ENOMEM. */
+/* replay_delay.c: when the measurement of an operation becomes known, once kc__delays_set() has worked that out for all
+ * of them. 0 or -ENOMEM. */
+int64_t kc__known_ns(const struct kc__op *op, const struct kc_replay_delay *delay);
 int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay);
 /* Replays the operations that are loaded; each measurement becomes known this long after its end.
  * 0 or -errno. */

@@ -89,6 +89,7 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
 	op->arguments = sqlite3_column_int64(row, 7);
+	ops->with_arguments |= op->arguments != 0;
 	return 0;
 }
 
@@ -200,25 +201,6 @@ void kc__loader_close(struct kc__loader *loader)
 		sqlite3_finalize(loader->statements[i]);
 }
 
-static int load(struct kc__loader *loader, enum kc__load which, const struct kc__part *part, struct kc__ops *ops,
-		int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
-{
-	sqlite3 *db = loader->store->db;
-	sqlite3_stmt *row = ask(loader, which);
-	int rc = SQLITE_OK, failed = 0;
-
-	if (!row)
-		return kc__errno(db, sqlite3_errcode(db));
-	sqlite3_bind_int64(row, 1, part->process << KC_SEQUENCE_BITS | (int64_t)part->first_sequence);
-	sqlite3_bind_int64(row, 2, part->process << KC_SEQUENCE_BITS | (int64_t)part->last_sequence);
-	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
-		failed = add(ops, row);
-	if (!failed)
-		failed = kc__errno(db, rc);
-	sqlite3_reset(row);
-	return failed;
-}
-
 static int by_call(const void *a, const void *b)
 {
 	const struct kc__op *x = a, *y = b;
@@ -228,14 +210,30 @@ static int by_call(const void *a, const void *b)
 	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-static void sort(struct kc__op *ops, size_t count)
+/* Adds operations in the order of their calls. */
+static int load(struct kc__loader *loader, enum kc__load which, const struct kc__part *part, struct kc__ops *ops,
+		int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
 {
-	for (size_t i = 1; i < count; i++) {
-		if (by_call(&ops[i - 1], &ops[i]) > 0) {
-			qsort(ops, count, sizeof(*ops), by_call);
-			return;
-		}
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *row = ask(loader, which);
+	size_t first = ops->count;
+	int rc = SQLITE_OK, failed = 0, in_order = 1;
+
+	if (!row)
+		return kc__errno(db, sqlite3_errcode(db));
+	sqlite3_bind_int64(row, 1, part->process << KC_SEQUENCE_BITS | (int64_t)part->first_sequence);
+	sqlite3_bind_int64(row, 2, part->process << KC_SEQUENCE_BITS | (int64_t)part->last_sequence);
+	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		failed = add(ops, row);
+		if (!failed && ops->count - first >= 2)
+			in_order &= by_call(&ops->at[ops->count - 2], &ops->at[ops->count - 1]) <= 0;
 	}
+	if (!failed)
+		failed = kc__errno(db, rc);
+	if (!failed && !in_order)
+		qsort(ops->at + first, ops->count - first, sizeof(*ops->at), by_call);
+	sqlite3_reset(row);
+	return failed;
 }
 
 /* Merges the operations before `first` with those from it on; each of the two parts is in order. */
@@ -267,6 +265,7 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_
 
 	ops->store = loader->store;
 	ops->count = 0;
+	ops->with_arguments = 0;
 	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can belong to it */
 		return 0;
 	rc = as_recorded ? load(loader, KC__LOAD_RECORDED_LAUNCHES, part, ops, add_recorded_launch)
@@ -275,11 +274,7 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_
 		return rc;
 	launches = ops->count;
 	rc = load(loader, KC__LOAD_TRANSFERS, part, ops, add_transfer);
-	if (rc)
-		return rc;
-	sort(ops->at, launches);
-	sort(ops->at + launches, ops->count - launches);
-	return merge(ops, launches);
+	return rc ? rc : merge(ops, launches);
 }
 
 int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops)
@@ -288,10 +283,7 @@ int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc_
 	size_t others = ops->count;
 	int rc = load(loader, KC__LOAD_STREAM_CALLS, &all, ops, add_stream_call);
 
-	if (rc)
-		return rc;
-	sort(ops->at + others, ops->count - others);
-	return merge(ops, others);
+	return rc ? rc : merge(ops, others);
 }
 
 void kc__argument_texts_free(struct kc__argument_texts *texts)
@@ -313,7 +305,7 @@ static int want_texts(struct kc_store *store, struct kc__argument_texts *texts, 
 		if (work->at[i].arguments && !kc_ids_number(&texts->ids, work->at[i].arguments))
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < ops->count; i++) {
+	for (size_t i = 0; ops->with_arguments && i < ops->count; i++) {
 		if (ops->at[i].arguments && !kc_ids_number(&texts->ids, ops->at[i].arguments))
 			return -ENOMEM;
 	}

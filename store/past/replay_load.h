@@ -19,37 +19,42 @@ struct kc__replay_shape;
 
 enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER, KC__OP_STREAM_CALL };
 
+/* What is read when an operation is made, when its measurement becomes known and when its overlap is decided lies
+ * together, as other operations lie between these moments and much memory is read meanwhile. */
 struct kc__op {
-	int64_t issued_ns, start_ns, end_ns; /* end_ns 0: it was not measured */
-	int64_t predicted_at_ns;             /* of a launch; 0: not read */
-	int64_t process;
-	uint64_t sequence;
-	int64_t ns;                                       /* of a call that orders streams: struct kc_stream_call */
-	uint32_t call;                                    /* its enum kc_stream_call_kind */
-	uint64_t bytes;                                   /* transfer */
-	int64_t shape, stream, device;                    /* rows; device: of a transfer */
-	int64_t arguments;                                /* of the process; 0: not known */
+	int64_t start_ns, end_ns;                         /* end_ns 0: it was not measured */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
-	/* As recorded (struct kc_order): how many events were known when it was predicted, and the numbers of its own
-	 * events; 0: not recorded. It is measured after what was known, and decided after it was measured. */
-	uint64_t known, measured_event, decided_event;
-	struct {
-		int64_t solo_ns, low_ns, high_ns, span_ns; /* solo 0: nothing */
-	} said;                                            /* what the run itself predicted of a launch */
 	/* Set by the replay: */
-	int64_t known_ns; /* when its measurement becomes known */
-	uint8_t met;      /* enum kc_overlap, as far as it is known at that time */
-	uint8_t beside;   /* enum kc_order_in_stream */
+	uint8_t met;    /* enum kc_overlap, as far as it is known at that time */
+	uint8_t beside; /* enum kc_order_in_stream */
 	uint32_t ticket, plain_ticket;
 	struct kc__replay_stream *at; /* NULL: not on any timeline */
 	struct kc__replay_shape *of;  /* NULL: not in the database */
 	struct kc_engine_launch kept;
+	int64_t known_ns; /* of a batch (kc__known_ns) */
+	/* As recorded: */
+	int64_t issued_ns;
+	uint64_t bytes;                /* transfer */
+	int64_t shape, stream, device; /* rows; device: of a transfer */
+	int64_t arguments;             /* of the process; 0: not known */
+	int64_t process;
+	uint64_t sequence;
+	int64_t ns;              /* of a call that orders streams: struct kc_stream_call */
+	uint32_t call;           /* its enum kc_stream_call_kind */
+	int64_t predicted_at_ns; /* of a launch; 0: not read */
+	/* struct kc_order: how many events were known when it was predicted, and the numbers of its own events; 0: not
+	 * recorded. It is measured after what was known, and decided after it was measured. */
+	uint64_t known, measured_event, decided_event;
+	struct {
+		int64_t solo_ns, low_ns, high_ns, span_ns; /* solo 0: nothing */
+	} said;                                            /* what the run itself predicted of a launch */
 };
 
 struct kc__ops {
 	struct kc_store *store; /* whose memory they are taken from */
 	struct kc__op *at;      /* of one process, in the order of their calls */
 	size_t count, capacity;
+	int with_arguments; /* 1: some have arguments */
 };
 
 /* The arguments of the launches of a process, as texts. */
