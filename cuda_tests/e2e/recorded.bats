@@ -29,17 +29,17 @@ compare() {
 }
 
 # Every launch of each process is predicted by the replay as it was in the run: model, solo time, interval, start and
-# end.
+# end. No command in a function ends a test where the function's result is asked for, as in `again ||`.
 again() { # [PROCESSES]
 	local process rows same new
-	compare
+	compare || return 1
 	sql 'SELECT process, count(*), total(same), total(as_new) FROM both GROUP BY process' compared.db >each
-	equal "$(grep -c . each)" "${1-1}" "processes"
+	equal "$(grep -c . each)" "${1-1}" "processes" || return 1
 	while IFS='|' read -r process rows same new; do
 		echo "process $process: ${same%.*} of $rows the same, ${new%.*} as new"
-		within "$rows" 50 1000000 "launches"
-		equal "${same%.*}" "$rows" "the same"
-		equal "${new%.*}" "$rows" "as new as they were"
+		within "$rows" 50 1000000 "launches" || return 1
+		equal "${same%.*}" "$rows" "the same" || return 1
+		equal "${new%.*}" "$rows" "as new as they were" || return 1
 	done <each
 }
 
