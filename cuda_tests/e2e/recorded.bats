@@ -108,6 +108,20 @@ again() { # [PROCESSES]
 	done
 }
 
+@test "two devices, alike and different, on two threads and on eight" {
+	local devices count what
+	for devices in A100,A100 A100,H200; do
+		for count in 2 8; do
+			for what in copies all; do
+				rm -f kerncast.db*
+				SIMCUDA_DEVICE=$devices threads "$count" "$what"
+				equal "$(sql 'SELECT count(DISTINCT device) FROM launch')" 2 devices
+				again || { echo "doing $what on $devices with $count threads"; return 1; }
+			done
+		done
+	done
+}
+
 @test "processes that fork and children that launch" {
 	recorded "$build/matrix/sim/process_fork_first"
 	again 3

@@ -93,6 +93,7 @@ static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel,
 	    .kind = kind,
 	    .kernel = kernel ? kernel->id : 0,
 	    .time_ns = kc__now_ns(),
+	    .device = kernel ? kernel->device->ordinal : 0,
 	};
 
 	kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry));

@@ -109,7 +109,9 @@ static const char *const statements[] = {
     "INSERT OR IGNORE INTO fresh.arguments SELECT ?2, local, text FROM main.arguments WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.engine_event SELECT ?2, number, kind, (SELECT q.kernel FROM main.process_kernel p"
     " JOIN fresh.process_kernel q ON q.process = ?2 AND q.local = p.local"
-    " WHERE p.process = ?1 AND p.kernel = e.kernel), time_ns FROM main.engine_event e WHERE e.process = ?1",
+    " WHERE p.process = ?1 AND p.kernel = e.kernel), time_ns, (SELECT q.device FROM main.process_device p"
+    " JOIN fresh.process_device q ON q.process = ?2 AND q.ordinal = p.ordinal"
+    " WHERE p.process = ?1 AND p.device = e.device) FROM main.engine_event e WHERE e.process = ?1",
     /* The processes that it learned from are in main only. */
     "INSERT OR IGNORE INTO fresh.past_part SELECT ?2, place, NULL, first_sequence, last_sequence FROM main.past_part"
     " WHERE process = ?1",

@@ -122,7 +122,8 @@ static void what_rows_refer_to_is_carried(void **state)
 				      " WHERE k.mangled = 'k' AND k.module = 'm'"),
 			 7);
 	assert_int_equal(number(path, "SELECT count(*) FROM engine_event e JOIN kernel k ON k.id = e.kernel"
-				      " WHERE number = 5 AND kind = 'formula' AND k.mangled = 'k'"),
+				      " JOIN process_device d ON d.device = e.device"
+				      " WHERE number = 5 AND kind = 'formula' AND k.mangled = 'k' AND d.ordinal = 0"),
 			 1);
 	/* Row 40 of the new database will be another process. */
 	assert_int_equal(number(path, "SELECT count(*) FROM past_part WHERE source IS NULL AND last_sequence = 9"), 1);

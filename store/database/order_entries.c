@@ -17,15 +17,17 @@ static int add_event(struct kc_store *s, const struct kc_event_entry *entry)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_EVENT);
 	int64_t kernel = entry->kernel ? kc__kernel_row(s, entry->kernel) : 0;
+	int64_t device = entry->kernel ? kc__device_row(s, entry->device) : 0;
 
-	if (kernel < 0)
-		return (int)kernel;
+	if (kernel < 0 || device < 0)
+		return (int)(kernel < 0 ? kernel : device);
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
 		sqlite3_bind_int64(stmt, 2, (int64_t)entry->number);
 		sqlite3_bind_text(stmt, 3, kc_order_event_name(entry->kind), -1, SQLITE_STATIC);
 		bind_unless_zero(stmt, 4, kernel);
 		bind_unless_zero(stmt, 5, entry->time_ns);
+		bind_unless_zero(stmt, 6, device);
 	}
 	return kc__run(s, stmt);
 }

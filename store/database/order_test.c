@@ -171,8 +171,9 @@ static void events_the_past_and_work_are_kept(void **state)
 	assert_int_equal(kc_store_slot(s, &launch), 0);
 	end(s);
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
-				   " coalesce(time_ns, '-'), ', ') FROM engine_event WHERE process = 1"),
-			    "1 past - -, 9 formula 1 1000000007");
+				   " coalesce(device, '-') || ' ' || coalesce(time_ns, '-'), ', ') FROM engine_event"
+				   " WHERE process = 1"),
+			    "1 past - - -, 9 formula 1 1 1000000007");
 	assert_string_equal(answer("SELECT group_concat(place || ' ' || source || ' ' || first_sequence || ' ' ||"
 				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
 			    "0 5 0 1099511627775, 1 4 10 20");
@@ -351,7 +352,7 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;"                      \
 	"ALTER TABLE stream DROP COLUMN lane; DROP INDEX kernel_name_pending;"                                         \
 	"ALTER TABLE kernel DROP COLUMN name_pending;"                                                                 \
-	"DELETE FROM schema WHERE version = 9; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
+	"DELETE FROM schema WHERE version > 8; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
 
 static void make_version_8(void)
 {
@@ -367,15 +368,15 @@ static void make_version_8(void)
 	change(TO_VERSION_8);
 }
 
-static void check_version_9(void)
+static void check_version_10(void)
 {
 	struct kc_store *s;
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "9");
+	assert_string_equal(answer("PRAGMA user_version"), "10");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9");
+			    "1,2,3,4,5,6,7,8,9,10");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -391,14 +392,37 @@ static void an_older_database_is_brought_up_to_date(void **state)
 
 	(void)state;
 	make_version_8();
-	check_version_9();
-	check_version_9();
+	check_version_10();
+	check_version_10();
 	s = begin(&index);
 	slot = make_launch(index++, 3, 1000, 100, 100);
 	slot.launch.order = (struct kc_order){4, 1, 1};
 	assert_int_equal(kc_store_slot(s, &slot), 0);
 	end(s);
 	assert_string_equal(answer("SELECT count(*) FROM launch WHERE known_events = 4 AND decided_event = 6"), "1");
+}
+
+/* Where a kernel's formula was ready is not known of events that were recorded before. */
+static void a_database_of_version_9_keeps_its_events(void **state)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	put_events(s, &index);
+	end(s);
+	change("ALTER TABLE engine_event DROP COLUMN device; DELETE FROM schema WHERE version > 9;"
+	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	kc_store_close(s);
+	assert_string_equal(answer("PRAGMA user_version"), "10");
+	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
+				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
+			    "1 past - -, 9 formula 1 -");
+	s = begin(&index);
+	put_events(s, &index);
+	end(s);
+	assert_string_equal(answer("SELECT count(*) FROM engine_event"), "2");
 }
 
 static void copy_file(const char *from, const char *to)
@@ -440,11 +464,11 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		assert_string_equal(
 		    answer("SELECT (SELECT user_version FROM pragma_user_version) - 8 ="
-			   " (SELECT count(*) FROM sqlite_master WHERE name = 'work') AND"
+			   " (SELECT count(*) FROM sqlite_master WHERE name = 'work') * 2 AND"
 			   " (SELECT user_version FROM pragma_user_version) - 8 ="
-			   " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known')"),
+			   " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known') * 2"),
 		    "1");
-		check_version_9();
+		check_version_10();
 	}
 }
 
@@ -460,6 +484,7 @@ int main(void)
 	    TEST(counts_come_back_as_they_were),
 	    TEST(damaged_entries_are_told_and_left_out),
 	    TEST(an_older_database_is_brought_up_to_date),
+	    TEST(a_database_of_version_9_keeps_its_events),
 	    TEST(killed_at_any_moment_it_is_of_one_version),
 	};
 

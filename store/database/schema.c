@@ -137,13 +137,16 @@ static const char tables_9[] = KERNEL_NAMES_9
     "CREATE TABLE stream_call(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, stream INTEGER, device INTEGER,"
     " time_ns INTEGER NOT NULL, ns INTEGER, known_events INTEGER NOT NULL);";
 
+/* On which of several devices a kernel's formula is ready. */
+static const char tables_10[] = "ALTER TABLE engine_event ADD COLUMN device INTEGER;";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
 static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5,
-						     tables_6, tables_7, tables_8, tables_9};
+						     tables_6, tables_7, tables_8, tables_9, tables_10};
 
 const char *kc__schema_step(int from)
 {

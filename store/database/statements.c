@@ -71,7 +71,8 @@ static const char *const texts[KC__STATEMENTS] = {
 	"INSERT OR IGNORE INTO lambda_row(id, level, shape, value, deviation, count, time) VALUES(?,?,?,?,?,?,?)",
     [KC__ADD_MESSAGE] =
 	"INSERT OR IGNORE INTO message(id, process, time_ns, severity, code, text, count) VALUES(?,?,?,?,?,?,?)",
-    [KC__ADD_EVENT] = "INSERT OR IGNORE INTO engine_event(process, number, kind, kernel, time_ns) VALUES(?,?,?,?,?)",
+    [KC__ADD_EVENT] =
+	"INSERT OR IGNORE INTO engine_event(process, number, kind, kernel, time_ns, device) VALUES(?,?,?,?,?,?)",
     [KC__ADD_PAST] =
 	"INSERT OR IGNORE INTO past_part(process, place, source, first_sequence, last_sequence) VALUES(?,?,?,?,?)",
     [KC__ADD_WORK] = "INSERT OR IGNORE INTO work(process, shape, arguments, counts) VALUES(?,?,?,?)",

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 7u
+#define KC_JOURNAL_VERSION 8u
 #define KC_SLOT_BYTES 232u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
@@ -303,6 +303,8 @@ struct kc_event_entry {
 	uint32_t kind;   /* enum kc_order_event */
 	uint32_t kernel; /* dictionary id; 0: of no kernel */
 	int64_t time_ns;
+	uint32_t device; /* ordinal: where the kernel is */
+	uint32_t reserved;
 };
 
 /* Calls that change when the work of a stream can begin, and are no work of their own. */

@@ -178,8 +178,14 @@ struct kc__replay_state {
 	int as_recorded;
 	int chosen; /* 1: of the process not all launches were stored, but all ran and taught */
 	struct kc__counted_work work;
-	struct kc_ids read; /* kernels (rows) whose formula was ready before their first launch here */
+	struct kc_ids read; /* kernels whose formula was ready before their first launch here: kc__read_key() */
 };
+
+/* Of rows. device 0: any. Only ids that no database gives out have the same key as others. */
+static inline int64_t kc__read_key(int64_t kernel, int64_t device)
+{
+	return (int64_t)((uint64_t)kernel << 16 ^ (uint64_t)device);
+}
 
 /* replay_operations.c */
 struct kc__replay_state *kc__replay_new(struct kc_store *s, const struct kc__replay_observer *observer);

@@ -176,7 +176,7 @@ static const char *const texts[KC__LOADS] = {
 			   "JOIN process p ON p.id = t.process"
 			   " WHERE t.id BETWEEN ?1 AND ?2",
     [KC__LOAD_ARGUMENTS] = "SELECT local, text FROM arguments WHERE process = ?1",
-    [KC__LOAD_EVENTS] = "SELECT e.number, e.kind, e.kernel, e.time_ns - p.started_ns FROM engine_event e"
+    [KC__LOAD_EVENTS] = "SELECT e.number, e.kind, e.kernel, e.time_ns - p.started_ns, e.device FROM engine_event e"
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",
     [KC__LOAD_PAST_PARTS] = "SELECT source, first_sequence, last_sequence FROM past_part WHERE process = ?1"
 			    " ORDER BY place LIMIT ?2",
@@ -399,7 +399,8 @@ static int add_event(sqlite3_stmt *row, void *into)
 	    (struct kc__recorded_event){.number = (uint64_t)number,
 					.kind = event_kind((const char *)sqlite3_column_text(row, 1)),
 					.kernel = sqlite3_column_int64(row, 2),
-					.time_ns = time_at(row, 3)};
+					.time_ns = time_at(row, 3),
+					.device = sqlite3_column_int64(row, 4)};
 	return 0;
 }
 

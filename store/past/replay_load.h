@@ -110,6 +110,7 @@ void kc__loader_close(struct kc__loader *loader);
 struct kc__recorded_event {
 	uint64_t number;
 	int64_t kernel;  /* row; 0: of none, or not known */
+	int64_t device;  /* row: where the kernel is; 0: not recorded, by schema 9 */
 	int64_t time_ns; /* since the process began, as those of operations; 0: not known */
 	uint32_t kind;   /* enum kc_order_event */
 };

@@ -137,6 +137,7 @@ static void the_recorded_order_comes_back(void **state)
 	assert_int_equal(l.events.at[0].kernel, 0);
 	assert_int_equal(l.events.at[1].number, 6);
 	assert_int_equal(l.events.at[1].kind, KC_EVENT_SIZE);
+	assert_int_equal(l.events.at[1].device, 1);
 	assert_int_equal(l.events.at[1].kernel, 1);
 	assert_int_equal(l.events.at[1].time_ns, 70);
 	assert_int_equal(l.parts.count, 2);
@@ -231,7 +232,7 @@ static void damaged_rows_are_refused(void **state)
 {
 	static const char changes[] =
 	    "UPDATE engine_event SET kind = 'surprise', kernel = 9223372036854775807 WHERE number = 2;"
-	    "INSERT INTO engine_event VALUES(1, -5, 'past', 0, 0), (1, 9223372036854775807, 'past', 0, 0);"
+	    "INSERT INTO engine_event VALUES(1, -5, 'past', 0, 0, 0), (1, 9223372036854775807, 'past', 0, 0, 0);"
 	    "UPDATE past_part SET source = NULL WHERE place = 0; UPDATE past_part SET first_sequence = 8 WHERE place = "
 	    "1;"
 	    "INSERT INTO past_part VALUES(1, -7, 9223372036854775807, 0, 1), (1, 9223372036854775807, 1, -1, 1),"

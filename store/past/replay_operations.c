@@ -145,7 +145,9 @@ static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__
 	    r->as_recorded ? kc__counted_work_find(&r->work, op->shape, op->arguments) : NULL;
 	struct kc__replay_shape *shape = arguments ? NULL : kc__knowledge_shape(r->knowledge, op->shape, NULL, NULL);
 
-	if (shape && shape->code && kc_ids_find(&r->read, shape->kernel))
+	if (shape && shape->code &&
+	    (kc_ids_find(&r->read, kc__read_key(shape->kernel, shape->device)) ||
+	     kc_ids_find(&r->read, kc__read_key(shape->kernel, 0))))
 		shape->code->formula = 1;
 	if (arguments)
 		return kc__knowledge_shape(r->knowledge, op->shape, arguments, counts);

@@ -38,25 +38,45 @@ static int list_events(struct kc__recorded *recorded, const struct kc__ops *ops)
 	return 0;
 }
 
-/* When the timeline saw it: of several threads, one may have come later and still have the earlier place in the
- * journal. */
-static int64_t seen_ns(const struct kc__op *op)
+/* What is known counts the events of all devices: it orders operations of one device as the times do at which its
+ * timeline saw them, and those of several devices as their times may not. Of several threads, one may have come later
+ * and still have the earlier place in the journal. */
+struct place {
+	uint64_t known;
+	int64_t seen_ns;
+	uint32_t op;
+};
+
+static int by_place(const void *a, const void *b)
 {
-	return op->kind == KC__OP_LAUNCH ? op->predicted_at_ns : op->issued_ns;
+	const struct place *x = a, *y = b;
+
+	if (x->known != y->known)
+		return x->known < y->known ? -1 : 1;
+	if (x->seen_ns != y->seen_ns)
+		return x->seen_ns < y->seen_ns ? -1 : 1;
+	return (x->op > y->op) - (x->op < y->op);
 }
 
 static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 {
-	recorded->order = malloc((ops->count + 1) * sizeof(*recorded->order));
-	if (!recorded->order)
-		return -ENOMEM;
-	for (size_t i = 0; i < ops->count; i++) {
-		size_t at = i;
+	struct place *places = malloc((ops->count + 1) * sizeof(*places));
 
-		for (; at && seen_ns(&ops->at[recorded->order[at - 1]]) > seen_ns(&ops->at[i]); at--)
-			recorded->order[at] = recorded->order[at - 1];
-		recorded->order[at] = (uint32_t)i;
+	recorded->order = malloc((ops->count + 1) * sizeof(*recorded->order));
+	if (!places || !recorded->order) {
+		free(places);
+		return -ENOMEM;
 	}
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct kc__op *op = &ops->at[i];
+
+		places[i] = (struct place){op->known, op->kind == KC__OP_LAUNCH ? op->predicted_at_ns : op->issued_ns,
+					   (uint32_t)i};
+	}
+	qsort(places, ops->count, sizeof(*places), by_place);
+	for (size_t i = 0; i < ops->count; i++)
+		recorded->order[i] = places[i].op;
+	free(places);
 	return 0;
 }
 
@@ -173,10 +193,13 @@ static int other_event(struct kc__replay_state *r, const struct kc__recorded_eve
 	for (size_t i = 0; i < r->ops.count && !kernel; i++) {
 		const struct kc__replay_shape *shape = r->ops.at[i].of;
 
-		kernel = shape && shape->code && shape->kernel == event->kernel ? shape->code : NULL;
+		if (shape && shape->code && shape->kernel == event->kernel &&
+		    (!event->device || shape->device == event->device))
+			kernel = shape->code;
 	}
 	if (!kernel) /* a graph's, read before it was launched */
-		return event->kind != KC_EVENT_FORMULA || !event->kernel || kc_ids_number(&r->read, event->kernel)
+		return event->kind != KC_EVENT_FORMULA || !event->kernel ||
+			       kc_ids_number(&r->read, kc__read_key(event->kernel, event->device))
 			   ? 0
 			   : -ENOMEM;
 	if (event->kind == KC_EVENT_FORMULA)

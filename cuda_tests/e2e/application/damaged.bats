@@ -112,7 +112,7 @@ unpredictable() { # SQL
 		"UPDATE launch_row SET known = 0, measured_after = 1, decided_after = 1" \
 		"UPDATE launch_row SET known = 4611686018427387904, measured_after = 1, decided_after = -9223372036854775808" \
 		"UPDATE transfer SET known_events = 5, measured_event = 4611686018427387904, decided_event = 1" \
-		"WITH n(i) AS ($many) INSERT OR REPLACE INTO engine_event SELECT $process, i, 'formula', i, i FROM n" \
+		"WITH n(i) AS ($many) INSERT OR REPLACE INTO engine_event SELECT $process, i, 'formula', i, i, -i FROM n" \
 		"WITH n(i) AS ($many) INSERT OR REPLACE INTO past_part SELECT $process, i, $process, 0, 1099511627775 FROM n" \
 		"INSERT OR REPLACE INTO past_part VALUES(1, 0, 1, 0, 1099511627775), (1, 1, 9223372036854775807, 9, 1)" \
 		"INSERT OR REPLACE INTO work SELECT r.id >> 40, r.shape, 0, zeroblob(33554432) FROM launch_row r LIMIT 1" \
