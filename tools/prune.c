@@ -73,7 +73,8 @@ static int has_journal(const char *token, void *arg)
 	return 0;
 }
 
-static int make_plan(struct kc_store *store, const char *path, const struct kc_keep *keep, struct kc_prune_plan *plan)
+static int make_plan(struct kc_store *store, const char *path, const struct kc_keep *keep, int weigh,
+		     struct kc_prune_plan *plan)
 {
 	struct kc_journals journals;
 	struct timespec now;
@@ -82,7 +83,7 @@ static int make_plan(struct kc_store *store, const char *path, const struct kc_k
 	if (rc < 0)
 		return rc;
 	clock_gettime(CLOCK_REALTIME, &now);
-	rc = kc_prune_plan(store, keep, now.tv_sec * 1000000000ll + now.tv_nsec, has_journal, &journals, plan);
+	rc = kc_prune_plan(store, keep, now.tv_sec * 1000000000ll + now.tv_nsec, weigh, has_journal, &journals, plan);
 	kc_journals_free(&journals);
 	return rc;
 }
@@ -210,7 +211,7 @@ static int do_prune(const struct request *request, struct kc_store *store, const
 	int rc = sizes_of(store, &before), status = KC_EXIT_FAILED;
 
 	if (rc == 0)
-		rc = make_plan(store, path, &request->keep, &plan);
+		rc = make_plan(store, path, &request->keep, 1, &plan);
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
@@ -223,8 +224,8 @@ static int do_prune(const struct request *request, struct kc_store *store, const
 	if (rc == 0)
 		rc = sizes_of(store, &after);
 	if (rc < 0) {
-		kc_error("%s: %s; what was removed until then stays removed, and the same command goes on", path,
-			 strerror(-rc));
+		kc_error("%s: %s; what was removed until then stays removed, and the same command goes on%s", path,
+			 strerror(-rc), rc == -ENOSPC ? " once there is a little room" : "");
 	} else if (request->common.json) {
 		status = print_json(request, &plan, &before, &after);
 	} else {
@@ -276,7 +277,7 @@ void kc_prune_after_run(const char *path, const struct kc_keep *keep, int quiet)
 		kc_error("old runs are not removed: %s", why);
 		return;
 	}
-	rc = make_plan(store, path, keep, &plan);
+	rc = make_plan(store, path, keep, 0, &plan);
 	if (rc == 0) {
 		rc = kc_prune(store, &plan);
 		if (rc == 0 && plan.removed && !quiet)
@@ -303,8 +304,8 @@ const struct kc_command kc_command_prune = {
 	"The database is locked for some tens of milliseconds at a time, so that programs can go on recording into "
 	"it.\n"
 	"Interrupted at any moment, it is whole, and the same command goes on.\n"
-	"The file gets smaller where nothing records into it and the disk has room for twice what stays; else the\n"
-	"free part of it is used for the next launches.\n"
+	"The file gets smaller where a sixteenth of it or more is free, nothing records into it and the disk has\n"
+	"room for twice what stays; else the free part of it is used for the next launches.\n"
 	".Nm Cm run Fl -keep\n"
 	"does the same each time after the program has ended, without making the file smaller.\n",
 };

@@ -47,6 +47,10 @@ static void put_order(struct kc_store *s, uint64_t *index)
 	}
 }
 
+/* The processes that put_order() names as sources. */
+static const char sources[] = "INSERT INTO process(id, run, pid, pid_start, boot_id, started_ns, started_unix_ns)"
+			      " VALUES(8, 1, 8, 0, '', 0, 0), (9, 1, 9, 0, '', 0, 0)";
+
 /* Process 1: a launch that stands in the order, one that does not, and a copy. changes: SQL, or NULL. */
 static void make_database(const char *changes)
 {
@@ -76,6 +80,7 @@ static void make_database(const char *changes)
 					     .order = {7, 1, 0}};
 	assert_int_equal(kc_store_slot(s, &copy), 0);
 	assert_int_equal(kc_store_commit(s), 0);
+	assert_int_equal(sqlite3_exec(kc_store_db(s), sources, NULL, NULL, NULL), SQLITE_OK);
 	if (changes)
 		assert_int_equal(sqlite3_exec(kc_store_db(s), changes, NULL, NULL, NULL), SQLITE_OK);
 	kc_store_close(s);
@@ -145,6 +150,21 @@ static void the_recorded_order_comes_back(void **state)
 	assert_int_equal(l.parts.at[0].last_sequence, 3);
 	assert_int_equal(l.parts.at[1].process, 9);
 	assert_int_equal(l.parts.at[1].first_sequence, 5);
+	unload(&l);
+}
+
+/* Its rows may still be there, in part: kerncast prune removes them last. */
+static void a_process_that_was_removed_is_no_source(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	make_database("DELETE FROM process WHERE id = 8");
+	load(&l);
+	assert_int_equal(l.parts.count, 2);
+	assert_int_equal(l.parts.at[0].process, 0);
+	assert_int_equal(l.parts.at[0].last_sequence, 0);
+	assert_int_equal(l.parts.at[1].process, 9);
 	unload(&l);
 }
 
@@ -288,6 +308,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_recorded_order_comes_back),
+	    TEST(a_process_that_was_removed_is_no_source),
 	    TEST(what_was_known_is_read_only_on_request),
 	    TEST(counted_work_is_found_by_shape_and_arguments),
 	    TEST(an_impossible_order_is_none),

@@ -3,54 +3,53 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 
 /* How the rows of a table name their process. */
 enum owner {
 	BY_COLUMN, /* the column "process" */
 	BY_ROWID,  /* its upper bits */
-	BY_ITSELF, /* they are the processes */
+	BY_RUN,    /* the column "run" */
 };
 
-/* Children before their parents. */
+/* Children before their parents. By what each names, there is an index. */
 static const struct {
 	const char *table;
 	enum owner owner;
 } tables[] = {
-    {"message", BY_COLUMN}, {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN},    {"arguments", BY_COLUMN},
-    {"stream", BY_COLUMN},  {"process_kernel", BY_COLUMN}, {"rollup", BY_COLUMN},       {"process_device", BY_COLUMN},
-    {"work", BY_COLUMN},    {"past_part", BY_COLUMN},      {"engine_event", BY_COLUMN}, {"process", BY_ITSELF},
+    {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN},    {"arguments", BY_COLUMN},      {"stream", BY_COLUMN},
+    {"process_kernel", BY_COLUMN}, {"rollup", BY_RUN},          {"process_device", BY_COLUMN}, {"work", BY_COLUMN},
+    {"past_part", BY_COLUMN},      {"engine_event", BY_COLUMN}, {"process", BY_RUN},
 };
 
 /* Those with a row for each launch, transfer or call. The process is in the upper bits of the row's id. */
 static const char *const large[] = {"launch_row", "lambda_row", "transfer", "stream_call"};
 enum { LARGE = sizeof(large) / sizeof(*large) };
 
-static int delete_rows(sqlite3 *db, const char *table, enum owner owner, int64_t run)
+__attribute__((format(printf, 2, 3))) static int execute(sqlite3 *db, const char *format, ...)
 {
-	char *sql, key[32] = "process";
+	va_list arguments;
+	char *sql;
 	int rc;
 
-	if (owner == BY_ROWID)
-		sqlite3_snprintf(sizeof(key), key, "id >> %d", KC_SEQUENCE_BITS);
-	else if (owner == BY_ITSELF)
-		sqlite3_snprintf(sizeof(key), key, "id");
-	sql = sqlite3_mprintf("DELETE FROM %s WHERE %s IN (SELECT id FROM process WHERE run = %lld)", table, key,
-			      (long long)run);
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
 	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	return rc;
 }
 
-/* Processes of other runs that began with what the run had taught: nobody can tell any more what that was. */
-static int forget_source(sqlite3 *db, int64_t run)
+static int delete_rows(sqlite3 *db, const char *table, enum owner owner, int64_t run)
 {
-	char *sql = sqlite3_mprintf("UPDATE past_part SET source = NULL WHERE source IN"
-				    " (SELECT id FROM process WHERE run = %lld)",
-				    (long long)run);
-	int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+	char key[32] = "process";
 
-	sqlite3_free(sql);
-	return rc;
+	if (owner == BY_RUN)
+		return execute(db, "DELETE FROM %s WHERE run = %lld", table, (long long)run);
+	if (owner == BY_ROWID)
+		sqlite3_snprintf(sizeof(key), key, "id >> %d", KC_SEQUENCE_BITS);
+	return execute(db, "DELETE FROM %s WHERE %s IN (SELECT id FROM process WHERE run = %lld)", table, key,
+		       (long long)run);
 }
 
 static int delete_large(sqlite3 *db, int64_t run)
@@ -64,15 +63,27 @@ static int delete_large(sqlite3 *db, int64_t run)
 
 static int delete_run(sqlite3 *db, int64_t run)
 {
-	char *sql = sqlite3_mprintf("DELETE FROM run WHERE id = %lld", (long long)run);
-	int rc = sql ? forget_source(db, run) : SQLITE_NOMEM;
+	int rc = SQLITE_OK;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && rc == SQLITE_OK; i++)
 		rc = delete_rows(db, tables[i].table, tables[i].owner, run);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-	sqlite3_free(sql);
-	return rc;
+	return rc == SQLITE_OK ? execute(db, "DELETE FROM run WHERE id = %lld", (long long)run) : rc;
+}
+
+/* What names a process and is found by a scan alone. Nobody can tell any more what other processes took from it when
+ * they began. processes: a query for their ids, behind IN or NOT IN. */
+static int delete_loose(sqlite3 *db, const char *processes)
+{
+	return execute(db, "DELETE FROM message WHERE process %s; UPDATE past_part SET source = NULL WHERE source %s",
+		       processes, processes);
+}
+
+static int delete_loose_of(sqlite3 *db, int64_t run)
+{
+	char processes[80];
+
+	sqlite3_snprintf(sizeof(processes), processes, "IN (SELECT id FROM process WHERE run = %lld)", (long long)run);
+	return delete_loose(db, processes);
 }
 
 static int error_of(int rc)
@@ -100,6 +111,8 @@ int kc_store_forget_run(struct kc_store *store, int64_t run)
 	if (rc == SQLITE_OK)
 		rc = delete_large(db, run);
 	if (rc == SQLITE_OK)
+		rc = delete_loose_of(db, run);
+	if (rc == SQLITE_OK)
 		rc = delete_run(db, run);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "RELEASE forget_run", NULL, NULL, NULL);
@@ -120,71 +133,123 @@ static int end(sqlite3 *db, int rc)
 	return error_of(rc);
 }
 
-int kc_store_drop_run(struct kc_store *store, int64_t run)
+/* The first column of the first row. SQLITE_DONE: there is no row. */
+__attribute__((format(printf, 3, 4))) static int ask(sqlite3 *db, int64_t *answer, const char *format, ...)
 {
-	sqlite3 *db = kc_store_db(store);
-	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = delete_run(db, run);
-	return end(db, rc);
-}
-
-/* The process of the first row of the table from this one on, and whether it exists. SQLITE_DONE: there is no row. */
-static int next_process(sqlite3 *db, const char *table, int64_t from, int64_t *process, int *exists)
-{
-	char *sql = sqlite3_mprintf("SELECT p, EXISTS(SELECT 1 FROM process WHERE id = p) FROM"
-				    " (SELECT id >> %d AS p FROM %s WHERE id >= %lld ORDER BY id LIMIT 1)",
-				    KC_SEQUENCE_BITS, table, (long long)(from << KC_SEQUENCE_BITS));
 	sqlite3_stmt *row = NULL;
-	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &row, NULL) : SQLITE_NOMEM;
+	va_list arguments;
+	char *sql;
+	int rc;
 
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	rc = sql ? sqlite3_prepare_v2(db, sql, -1, &row, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW) {
-		*process = sqlite3_column_int64(row, 0);
-		*exists = sqlite3_column_int(row, 1);
+		*answer = sqlite3_column_int64(row, 0);
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(row);
 	return rc;
 }
 
-static int delete_some(sqlite3 *db, const char *table, int64_t process, uint32_t at_most, uint32_t *rows)
-{
-	int64_t first = process << KC_SEQUENCE_BITS, last = first | KC_SEQUENCE_MASK;
-	char *sql =
-	    sqlite3_mprintf("DELETE FROM %s WHERE id IN (SELECT id FROM %s WHERE id BETWEEN %lld AND %lld LIMIT %u)",
-			    table, table, (long long)first, (long long)last, at_most);
-	int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-
-	sqlite3_free(sql);
-	if (rc == SQLITE_OK)
-		*rows += (uint32_t)sqlite3_changes(db);
-	return rc;
-}
-
-static int sweep_table(sqlite3 *db, const char *table, uint32_t at_most, uint32_t *rows)
-{
-	int64_t process = 0;
-	int exists = 1, rc = SQLITE_OK;
-
-	for (; rc == SQLITE_OK && *rows < at_most && process < KC_PROCESS_MAX; process++) {
-		rc = next_process(db, table, process, &process, &exists);
-		if (rc == SQLITE_OK && !exists)
-			rc = delete_some(db, table, process, at_most - *rows, rows);
-	}
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-int kc_store_sweep(struct kc_store *store, uint32_t at_most, uint32_t *rows)
+int kc_store_drop_run(struct kc_store *store, int64_t run, int64_t last_process)
 {
 	sqlite3 *db = kc_store_db(store);
 	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	int64_t last = 0;
 
-	*rows = 0;
-	for (size_t i = 0; rc == SQLITE_OK && i < LARGE; i++)
-		rc = sweep_table(db, large[i], at_most, rows);
+	if (rc == SQLITE_OK)
+		rc = ask(db, &last, "SELECT max(id) FROM process WHERE run = %lld", (long long)run);
+	if (rc == SQLITE_OK && last != last_process) {
+		end(db, SQLITE_ABORT);
+		return -ESTALE;
+	}
+	if (rc == SQLITE_OK)
+		rc = delete_run(db, run);
 	return end(db, rc);
+}
+
+/* Where the sweep goes on, and whether rows are to be deleted there: the process of the next row, if it does not exist;
+ * else the next one that does not. SQLITE_DONE: there are no more rows. */
+static int next_process(sqlite3 *db, const char *table, int64_t *process, int *exists)
+{
+	int64_t row, process_row;
+	int rc = ask(db, &row, "SELECT id FROM %s WHERE id >= %lld ORDER BY id LIMIT 1", table,
+		     (long long)(*process << KC_SEQUENCE_BITS));
+
+	if (rc != SQLITE_OK)
+		return rc;
+	*process = row >> KC_SEQUENCE_BITS;
+	rc = ask(db, &process_row, "SELECT id FROM process WHERE id = %lld", (long long)*process);
+	*exists = rc == SQLITE_OK;
+	if (rc == SQLITE_OK)
+		return ask(db, process,
+			   "SELECT id + 1 FROM process AS p WHERE id >= %lld AND NOT EXISTS"
+			   " (SELECT 1 FROM process WHERE id = p.id + 1) ORDER BY id LIMIT 1",
+			   (long long)*process);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int delete_some(sqlite3 *db, const char *table, int64_t process, uint32_t at_most, uint32_t *rows)
+{
+	int64_t first = process << KC_SEQUENCE_BITS, last = first | KC_SEQUENCE_MASK;
+	int rc = execute(db, "DELETE FROM %s WHERE id IN (SELECT id FROM %s WHERE id BETWEEN %lld AND %lld LIMIT %u)",
+			 table, table, (long long)first, (long long)last, at_most);
+
+	*rows = rc == SQLITE_OK ? (uint32_t)sqlite3_changes(db) : 0;
+	return rc;
+}
+
+/* A look counts as a row, too. SQLITE_DONE: nothing of the table is left to sweep. */
+static int sweep_table(sqlite3 *db, const char *table, int64_t *process, uint32_t *left)
+{
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && *left) {
+		uint32_t rows = 0;
+		int exists;
+
+		if (*process > KC_PROCESS_MAX)
+			return SQLITE_DONE;
+		rc = next_process(db, table, process, &exists);
+		(*left)--;
+		if (rc == SQLITE_OK && !exists && *left)
+			rc = delete_some(db, table, *process, *left, &rows);
+		*left -= rows;
+	}
+	return rc;
+}
+
+static int sweep_tables(sqlite3 *db, struct kc_sweep *sweep, uint32_t left)
+{
+	int rc = sweep->begun ? SQLITE_OK : delete_loose(db, "NOT IN (SELECT id FROM process)");
+
+	sweep->begun = 1;
+	while (rc == SQLITE_OK && left && sweep->table < LARGE) {
+		rc = sweep_table(db, large[sweep->table], &sweep->process, &left);
+		if (rc == SQLITE_DONE) {
+			sweep->table++;
+			sweep->process = 0;
+			rc = SQLITE_OK;
+		}
+	}
+	return rc;
+}
+
+int kc_store_sweep(struct kc_store *store, struct kc_sweep *sweep, uint32_t at_most)
+{
+	struct kc_sweep next = *sweep;
+	sqlite3 *db = kc_store_db(store);
+	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sweep_tables(db, &next, at_most);
+	rc = end(db, rc);
+	if (rc == 0)
+		*sweep = next;
+	return rc ? rc : next.table < LARGE;
 }

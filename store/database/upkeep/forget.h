@@ -4,6 +4,9 @@
 
 #include "store/database/store.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /*
  * Deletes a run, its processes and every row of theirs; what other runs may
  * refer to as well (devices, kernels, launch shapes) stays. run: its row. May be
@@ -14,12 +17,19 @@ int kc_store_forget_run(struct kc_store *store, int64_t run);
 
 /*
  * The same in steps that hold the database's lock for a short time each. First the run, its processes and all of their
- * rows but those of the large tables: from then on nothing refers to these. 0 or -errno: nothing was deleted.
+ * rows but those of the large tables and messages: from then on nothing refers to these. last_process: the run's
+ * highest, as it was when this was decided. The highest of the database must not be dropped, as the next one would get
+ * its rows. 0; -ESTALE: the run has got another process, and nothing was deleted; or another -errno: likewise.
  */
-int kc_store_drop_run(struct kc_store *store, int64_t run);
-/* Then rows of the large tables whose process does not exist, whoever dropped it: at most so many in one transaction.
- * *rows: how many; fewer than at_most: there are no more. 0 or -errno: none was deleted. The highest process must not
- * be dropped, as the next one would get its rows. */
-int kc_store_sweep(struct kc_store *store, uint32_t at_most, uint32_t *rows);
+int kc_store_drop_run(struct kc_store *store, int64_t run, int64_t last_process);
+
+struct kc_sweep { /* how far it has come; zeros at first */
+	int begun;
+	size_t table;
+	int64_t process;
+};
+/* Then the rows whose process does not exist, whoever dropped it: about at_most of them in one transaction. 1: there
+ * may be more; 0: there were none behind where the sweep was; or -errno: this step has deleted none. */
+int kc_store_sweep(struct kc_store *store, struct kc_sweep *sweep, uint32_t at_most);
 
 #endif

@@ -13,6 +13,13 @@
 #include <time.h>
 
 #define ROWS_PER_STEP 5000u
+/* For so long others wait, before as much time is left to them. */
+#define TURN_MS 20
+/* The write-ahead log is copied into the database each time it has so many, 1 MiB: the disk may be full, which is a
+ * reason to remove runs. */
+#define LOG_PAGES 256
+/* A copy of the database is worth it for this part of the file. */
+#define WORTH_SHRINKING 16
 
 struct planner {
 	struct kc_store *store;
@@ -20,7 +27,7 @@ struct planner {
 	void *arg;
 	struct kc_prune_plan *plan;
 	size_t capacity;
-	char boot_id[KC_BOOT_ID_BYTES];
+	int weigh;
 };
 
 static int each(struct kc_store *s, const char *sql, int64_t value, int (*fn)(sqlite3_stmt *row, void *arg), void *arg)
@@ -77,6 +84,12 @@ static int add_rows(sqlite3_stmt *row, void *arg)
 	return 0;
 }
 
+static int add_number(sqlite3_stmt *row, void *arg)
+{
+	*(uint64_t *)arg = (uint64_t)sqlite3_column_int64(row, 0);
+	return 0;
+}
+
 #define RANGE "BETWEEN p.id << 40 AND p.id << 40 | 1099511627775"
 _Static_assert(KC_SEQUENCE_BITS == 40, "the shift in RANGE");
 
@@ -119,6 +132,7 @@ static int add_run(sqlite3_stmt *row, void *arg)
 		return -ENOMEM;
 	run->run = sqlite3_column_int64(row, 0);
 	run->ended_unix_ns = sqlite3_column_int64(row, 3);
+	run->last_process = sqlite3_column_int64(row, 6);
 	run->command_line = strdup(command_line ? command_line : "");
 	if (!run->command_line)
 		return -ENOMEM;
@@ -128,33 +142,50 @@ static int add_run(sqlite3_stmt *row, void *arg)
 		    : running                    ? KC_PRUNE_RUNNING
 		    : sqlite3_column_int(row, 5) ? KC_PRUNE_NEWEST
 						 : KC_PRUNE_KEEP;
-	return rc ? rc : count_rows(p, run);
+	return rc || !p->weigh ? rc : count_rows(p, run);
 }
 
-/* The highest process is the newest of its program, so its run stays: kc_store_sweep() counts on that. */
+/* The highest process is the newest of its program, so its run stays: kc_store_drop_run() counts on that. */
 static const char runs[] =
     "SELECT r.id, r.token, r.command_line,"
     " (SELECT max(p.started_unix_ns + max(ifnull(p.ended_ns, 0) - p.started_ns, 0)) FROM process p WHERE p.run = r.id)"
     " AS ended, r.source IS NOT NULL,"
     " EXISTS(SELECT 1 FROM process p WHERE p.run = r.id AND p.id IN"
-    " (SELECT max(id) FROM process WHERE source IS NULL GROUP BY executable UNION SELECT max(id) FROM process))"
-    " FROM run r ORDER BY ended, r.id";
+    " (SELECT max(id) FROM process WHERE source IS NULL GROUP BY executable UNION SELECT max(id) FROM process)),"
+    " (SELECT max(p.id) FROM process p WHERE p.run = r.id) FROM run r ORDER BY ended, r.id";
 
-static void share_out(struct kc_prune_plan *plan, uint64_t used)
+/* All rows have a part in what is in use, those that a removal left behind when it was interrupted, too: they are
+ * removed first, and *used is without them from here on. */
+static int share_out(struct planner *p, uint64_t *used)
 {
-	uint64_t rows = 0;
+	static const char all_rows[] = "SELECT (SELECT count(*) FROM launch_row) + (SELECT count(*) FROM lambda_row)"
+				       " + (SELECT count(*) FROM transfer) + (SELECT count(*) FROM stream_call)";
+	uint64_t all = 0, rows = 0;
+	int rc = each(p->store, all_rows, 0, add_number, &all);
 
-	for (size_t i = 0; i < plan->count; i++)
-		rows += plan->at[i].rows;
-	for (size_t i = 0; rows && i < plan->count; i++)
-		plan->at[i].bytes = (uint64_t)((double)used * (double)plan->at[i].rows / (double)rows);
+	for (size_t i = 0; i < p->plan->count; i++) {
+		struct kc_prunable *run = &p->plan->at[i];
+
+		rows += run->rows;
+		run->bytes = all ? (uint64_t)((double)*used * (double)run->rows / (double)all) : 0;
+	}
+	if (rows < all)
+		*used = (uint64_t)((double)*used * (double)rows / (double)all);
+	return rc;
+}
+
+static int is_older(int64_t ended_unix_ns, int64_t age_ns, int64_t now_unix_ns)
+{
+	int64_t oldest;
+
+	return age_ns && !__builtin_sub_overflow(now_unix_ns, age_ns, &oldest) && ended_unix_ns < oldest;
 }
 
 static void judge(struct kc_prune_plan *plan, const struct kc_keep *keep, int64_t now_unix_ns, uint64_t used)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		struct kc_prunable *run = &plan->at[i];
-		int goes = (keep->age_ns && now_unix_ns - run->ended_unix_ns > keep->age_ns) ||
+		int goes = is_older(run->ended_unix_ns, keep->age_ns, now_unix_ns) ||
 			   (keep->runs && plan->count - i > keep->runs) || (keep->bytes && used > keep->bytes);
 
 		if (!goes || run->what == KC_PRUNE_IMPORTED) {
@@ -170,10 +201,11 @@ static void judge(struct kc_prune_plan *plan, const struct kc_keep *keep, int64_
 	}
 }
 
-int kc_prune_plan(struct kc_store *store, const struct kc_keep *keep, int64_t now_unix_ns,
+int kc_prune_plan(struct kc_store *store, const struct kc_keep *keep, int64_t now_unix_ns, int weigh,
 		  int (*is_busy)(const char *token, void *arg), void *arg, struct kc_prune_plan *plan)
 {
-	struct planner p = {.store = store, .is_busy = is_busy, .arg = arg, .plan = plan};
+	struct planner p = {
+	    .store = store, .is_busy = is_busy, .arg = arg, .plan = plan, .weigh = weigh || keep->bytes};
 	uint64_t used, file;
 	int rc;
 
@@ -181,11 +213,12 @@ int kc_prune_plan(struct kc_store *store, const struct kc_keep *keep, int64_t no
 	rc = kc_prune_size(store, &used, &file);
 	if (rc == 0)
 		rc = each(store, runs, 0, add_run, &p);
+	if (rc == 0 && p.weigh)
+		rc = share_out(&p, &used);
 	if (rc) {
 		kc_prune_plan_free(plan);
 		return rc;
 	}
-	share_out(plan, used);
 	judge(plan, keep, now_unix_ns, used);
 	return 0;
 }
@@ -209,38 +242,49 @@ static int64_t now_ms(void)
 }
 
 /* Half of the time is left to others: who waits for the lock looks for it at intervals, and must find it free. */
-static int sweep(struct kc_store *store)
+static void take_turns(int64_t *began_ms)
 {
-	uint32_t rows = ROWS_PER_STEP;
-	int rc = 0;
+	int64_t took_ms = now_ms() - *began_ms;
 
-	while (rc == 0 && rows == ROWS_PER_STEP) {
-		int64_t began_ms = now_ms();
+	if (took_ms < TURN_MS)
+		return;
+	sqlite3_sleep((int)took_ms);
+	*began_ms = now_ms();
+}
 
-		rc = kc_store_sweep(store, ROWS_PER_STEP, &rows);
-		sqlite3_sleep((int)(now_ms() - began_ms) + 1);
-	}
+static int sweep(struct kc_store *store, int64_t *began_ms)
+{
+	struct kc_sweep swept = {0};
+	int rc;
+
+	while ((rc = kc_store_sweep(store, &swept, ROWS_PER_STEP)) > 0)
+		take_turns(began_ms);
 	return rc;
 }
 
-int kc_prune(struct kc_store *store, const struct kc_prune_plan *plan)
+static int drop(struct kc_store *store, struct kc_prunable *run, struct kc_prune_plan *plan)
 {
-	int rc = 0;
+	int rc = kc_store_drop_run(store, run->run, run->last_process);
 
-	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
-		if (plan->at[i].what != KC_PRUNE_REMOVE)
-			continue;
-		rc = kc_store_drop_run(store, plan->at[i].run);
-		if (rc == 0)
-			rc = sweep(store);
-	}
-	return rc ? rc : sweep(store);
+	if (rc != -ESTALE)
+		return rc;
+	run->what = KC_PRUNE_RUNNING;
+	plan->removed--;
+	return 0;
 }
 
-static int add_number(sqlite3_stmt *row, void *arg)
+int kc_prune(struct kc_store *store, struct kc_prune_plan *plan)
 {
-	*(uint64_t *)arg = (uint64_t)sqlite3_column_int64(row, 0);
-	return 0;
+	int64_t began_ms = now_ms();
+	int rc = 0;
+
+	sqlite3_wal_autocheckpoint(store->db, LOG_PAGES);
+	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
+		if (plan->at[i].what == KC_PRUNE_REMOVE)
+			rc = drop(store, &plan->at[i], plan);
+		take_turns(&began_ms);
+	}
+	return rc ? rc : sweep(store, &began_ms);
 }
 
 int kc_prune_size(struct kc_store *store, uint64_t *used, uint64_t *file)
@@ -260,29 +304,37 @@ int kc_prune_size(struct kc_store *store, uint64_t *used, uint64_t *file)
 }
 
 /* SQLite makes the copy in a file of its own, and copies that into the database by the write-ahead log. */
-static int has_room(struct kc_store *store, const char *folder)
+static int has_room(const char *folder, uint64_t used)
 {
 	struct statvfs disk;
-	uint64_t used, file;
 
-	return kc_prune_size(store, &used, &file) == 0 && statvfs(folder, &disk) == 0 &&
-	       (uint64_t)disk.f_bavail * disk.f_frsize / 2 > used;
+	return statvfs(folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 2 > used;
+}
+
+/* Its only row says first whether another connection, which has a copy of an older state, stopped it. */
+static int add_checkpointed(sqlite3_stmt *row, void *arg)
+{
+	(void)arg;
+	return sqlite3_column_int(row, 0) ? -EBUSY : 0;
 }
 
 int kc_prune_shrink(struct kc_store *store, const char *path)
 {
 	char folder[PATH_MAX];
 	const char *slash = strrchr(path, '/');
-	int rc;
+	uint64_t used, file;
+	int rc = kc_prune_size(store, &used, &file);
 
+	if (rc)
+		return rc;
 	if ((size_t)snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") >=
 	    sizeof(folder))
 		return -ENAMETOOLONG;
-	if (!has_room(store, folder))
-		return -ENOSPC;
-	setenv("SQLITE_TMPDIR", folder, 1);
-	rc = kc__errno(store->db, sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL));
-	if (rc == 0)
-		rc = kc__errno(store->db, sqlite3_exec(store->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL));
-	return rc;
+	if (file - used >= file / WORTH_SHRINKING) {
+		if (!has_room(folder, used))
+			return -ENOSPC;
+		setenv("SQLITE_TMPDIR", folder, 1);
+		rc = kc__errno(store->db, sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL));
+	}
+	return rc ? rc : each(store, "PRAGMA wal_checkpoint(TRUNCATE)", 0, add_checkpointed, NULL);
 }
