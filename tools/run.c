@@ -226,7 +226,7 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	if (end.started && preload[0] && !settled.disable)
 		kc_summary_print(&(struct kc_summary){settled.db, run.database_given, settled.run, settled.quiet},
 				 &end);
-	if (end.started && settled.keep.age_ns | (int64_t)(settled.keep.runs | settled.keep.bytes))
+	if (end.started && !settled.disable && settled.keep.age_ns | (int64_t)(settled.keep.runs | settled.keep.bytes))
 		kc_prune_after_run(settled.db, &settled.keep, settled.quiet);
 	return end.status;
 }

@@ -147,6 +147,9 @@ done"
 	contains "$(<pruned.err)" "removed 2 old runs (--keep)"
 	equal "$(left)" 1,4,5
 	is_whole
+	older 4 3
+	KERNCAST_DISABLE=1 "$kerncast" run --keep 1d "$build/demo-static-sim" --rounds 5 >/dev/null # touches nothing
+	equal "$(left)" 1,4,5
 }
 
 @test "prune: what cannot be is refused" {

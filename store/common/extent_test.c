@@ -59,6 +59,14 @@ static void what_to_keep(void **state)
 	assert_int_equal(keep.age_ns, 2592000000000000);
 	assert_int_equal(keep.runs, 20);
 	assert_int_equal(keep.bytes, 2147483648);
+	for (int i = 0; i < 2; i++) { /* of two rules of a kind the stricter one, in either order */
+		assert_int_equal(kc_parse_keep(i ? "10d" : "40d", &keep), 0);
+		assert_int_equal(kc_parse_keep(i ? "5" : "30", &keep), 0);
+		assert_int_equal(kc_parse_keep(i ? "1G" : "3G", &keep), 0);
+		assert_int_equal(keep.age_ns, (i ? 10 : 30) * 86400000000000);
+		assert_int_equal(keep.runs, i ? 5 : 20);
+		assert_int_equal(keep.bytes, (i ? 1 : 2) * 1073741824ll);
+	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(kc_parse_keep(bad[i], &keep), -EINVAL);
 }
