@@ -17,6 +17,8 @@
 #define AT_END 100  /* by each handler and destructor */
 #define STATUS 5
 
+extern void awkward_started(void) __attribute__((weak)); /* of exit_waits.so, if it is loaded */
+
 static struct awkward awkward;
 static atomic_long launched, queued;
 static pthread_t pool;
@@ -103,6 +105,8 @@ int main(int argc, char **argv)
 		atexit(
 		    launch_at_end); /* registered before cuInit, so it runs after the handlers that cuInit registers */
 	awkward_start(&awkward);
+	if (awkward_started)
+		awkward_started();
 	if (!strcmp(mode, "handlers"))
 		atexit(launch_at_end);
 	in_destructor = !strcmp(mode, "handlers");

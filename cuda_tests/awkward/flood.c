@@ -13,6 +13,8 @@
 
 enum { THREADS_MAX = 64, SIZES = 7, AHEAD = 256 };
 
+extern void awkward_started(void) __attribute__((weak)); /* of exit_waits.so, if it is loaded */
+
 static struct awkward a;
 static double end_s;
 
@@ -48,6 +50,8 @@ int main(int argc, char **argv)
 	if (threads < 1 || threads > THREADS_MAX)
 		return 2;
 	awkward_start(&a);
+	if (awkward_started)
+		awkward_started();
 	end_s = now_s() + atof(argv[2]);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread[i], NULL, flood, &made[i]))

@@ -1,11 +1,23 @@
 # More launches than can be followed: each is accounted for, and which ones have no measured time depends on no kernel.
 load ../common
 
-flood() { # THREADS: for a second, with two seconds for the exit. Leaves launches and took_s.
-	local began=$EPOCHREALTIME
-	launches=$(preloaded env KERNCAST_DB=kerncast.db KERNCAST_FLUSH_MS=2000 "$build/awkward/flood" "$1" 1 2>flood.err)
-	took_s=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
-	echo "$launches launches in $took_s s"
+# With a library that writes down how long kerncast makes the exit wait.
+watched() { # FLUSH_MS COMMAND...
+	rm -f waits
+	EXIT_WAITS=$PWD/waits KERNCAST_FLUSH_MS=$1 LD_PRELOAD=$build/awkward/exit_waits.so:$library "${@:2}"
+}
+
+# All waits together end by the time that the first may take, however long the machine then lets the thread sleep.
+waits_within() { # FLUSH_MS
+	awk -v left=$(($1 * 1000000)) '
+		$2 - $1 > left { print "a wait may take " $2 - $1 " ns, with " left " ns left"; failed = 1 }
+		{ left -= ($3 < $2 ? $3 : $2) - $1; if (left < 0) left = 0 }
+		END { exit failed || !NR }' waits || { echo "waits of an exit within $1 ms:"; cat waits; return 1; }
+}
+
+flood() { # THREADS: for a second, with two seconds for the exit. Leaves launches.
+	launches=$(watched 2000 env KERNCAST_DB=kerncast.db "$build/awkward/flood" "$1" 1 2>flood.err)
+	echo "$launches launches"
 	cat flood.err
 }
 
@@ -22,11 +34,24 @@ accounted_for() {
 }
 
 @test "one thread as fast as it can, and eight: every launch has a row, and no kernel is measured less than others" {
-	local threads launches took_s
+	local threads launches
 	for threads in 1 8; do
 		rm -f kerncast.db*
 		flood $threads
-		within "$took_s" 1 20 "seconds"
+		waits_within 2000
 		accounted_for
+	done
+}
+
+@test "threads that launch on while the program ends: the exit waits for KERNCAST_FLUSH_MS in all" {
+	local how flush_ms
+	export KERNCAST_QUIET=1
+	for how in exit return; do
+		for flush_ms in 1 40 2000; do
+			rm -f kerncast.db*
+			keep shimmed watched "$flush_ms" "$build/awkward/exit" "$how" 8
+			equal "$(<shimmed.status)" 5 "exit status"
+			waits_within "$flush_ms"
+		done
 	done
 }
