@@ -9,6 +9,7 @@
 #include "predictor/math/hash.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t hash_text(const char *s)
@@ -158,10 +159,26 @@ static int ask(CUfunction f, struct kc__device *device, struct answers *a)
 	return 0;
 }
 
+/* Of a name in the journal. */
+#define NAME_BYTES 4094u
+#define NAME_END_BYTES 18u /* a tilde, the hash in hexadecimal, NUL */
+
+/* Returns its bytes with the NUL. The end of a longer name is its hash, so that those which differ stay apart. */
+static size_t copy_name(const char *name, char out[NAME_BYTES])
+{
+	size_t n = strlen(name) + 1;
+
+	if (n > NAME_BYTES)
+		snprintf(out + NAME_BYTES - NAME_END_BYTES, NAME_END_BYTES, "~%016llx",
+			 (unsigned long long)hash_text(name));
+	memcpy(out, name, n > NAME_BYTES ? NAME_BYTES - NAME_END_BYTES : n);
+	return n > NAME_BYTES ? NAME_BYTES : n;
+}
+
 static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 {
-	size_t n = strlen(kernel->name) + 1;
-	char buffer[sizeof(struct kc_kernel_entry) + 4096];
+	size_t n;
+	char buffer[sizeof(struct kc_kernel_entry) + NAME_BYTES + 1];
 	struct kc_kernel_entry entry = {
 	    .id = kernel->id,
 	    .device = kernel->device->ordinal,
@@ -171,11 +188,8 @@ static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 	    .ptx_version = (uint32_t)a->ptx_version,
 	};
 
-	if (n > 4094)
-		n = 4094; /* a longer name is cut; its hash keeps it apart within the process */
 	memcpy(buffer, &entry, sizeof(entry));
-	memcpy(buffer + sizeof(entry), kernel->name, n);
-	buffer[sizeof(entry) + n - 1] = 0;
+	n = copy_name(kernel->name, buffer + sizeof(entry));
 	buffer[sizeof(entry) + n] = 0; /* module: not known */
 	kc_journal_put(kc__shim.journal, KC_KIND_KERNEL, buffer, sizeof(entry) + n + 1);
 }

@@ -299,6 +299,55 @@ static void a_wrong_handle_is_not_taken_for_one_without_parameters(void **state)
 	assert_int_equal(count, 0);
 }
 
+struct stored_names {
+	struct kc_assembler assembler;
+	char at[2][8192];
+	int count;
+};
+
+static int note_name(const struct kc_slot *slot, void *arg)
+{
+	struct stored_names *names = arg;
+	const void *entry;
+	size_t bytes;
+
+	if (slot->kind == KC_KIND_KERNEL && kc_assemble(&names->assembler, slot, &entry, &bytes) > 0) {
+		assert_in_range(names->count, 0, 1);
+		snprintf(names->at[names->count++], sizeof(names->at[0]), "%s",
+			 (const char *)entry + sizeof(struct kc_kernel_entry));
+	}
+	return 0;
+}
+
+/* Templates nested deeply have names of any length. These differ in their last character alone. */
+static void names_too_long_for_the_journal_stay_apart(void **state)
+{
+	static struct stored_names names;
+	static char a[6001], b[6001];
+	struct driver_kernel short_ones[] = {scale, clear};
+	struct kc_journal_file *file;
+
+	(void)state;
+	memset(a, 'k', sizeof(a) - 1);
+	memcpy(b, a, sizeof(b));
+	b[sizeof(b) - 2] = 'l';
+	scale.name = a;
+	clear.name = b;
+	clear.registers = scale.registers;
+	assert_ptr_not_equal(launched(FUNCTION(scale)), launched(FUNCTION(clear)));
+	scale = short_ones[0];
+	clear = short_ones[1];
+	assert_int_equal(kc_journal_open(path, &file), 0);
+	kc_journal_file_each(file, note_name, &names);
+	kc_journal_file_close(file);
+	assert_int_equal(names.count, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(strlen(names.at[i]), 4093);
+		assert_int_equal(strspn(names.at[i], "k"), 4093 - 17);
+	}
+	assert_string_not_equal(names.at[0], names.at[1]);
+}
+
 #undef TEST
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_functions, end)
 
@@ -314,6 +363,7 @@ int main(void)
 	    TEST(functions_of_loads_not_seen_are_counted_once),
 	    TEST(another_error_does_not_mean_that_there_are_no_parameters),
 	    TEST(a_wrong_handle_is_not_taken_for_one_without_parameters),
+	    TEST(names_too_long_for_the_journal_stay_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
