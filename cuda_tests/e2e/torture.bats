@@ -23,6 +23,7 @@ doctored() {
 			exit \$status
 			;;
 		commands3/report) kill -SEGV \$\$ ;;
+		commands8/prune) echo "Try --help" >&2 && exit 2 ;;
 		commands4/devices)
 			echo "x.c:1:2: runtime error: signed integer overflow" >&2
 			exit 1
@@ -34,24 +35,26 @@ doctored() {
 	chmod +x doctored
 }
 
-@test "torture notices a lost launch, a doubled row, a crash, a sanitizer's report and a raw escape" {
+@test "torture notices a lost launch, a doubled row, a crash, a sanitizer's report, a raw escape and its own wrong use" {
 	local case
 	doctored
-	torture --seed 1 --kerncast "$PWD/doctored" --case kills:0 --case kills:1 --case commands:3 --case commands:4 --case names:0
+	torture --seed 1 --kerncast "$PWD/doctored" --case kills:0 --case kills:1 --case commands:3 --case commands:4 --case commands:8 \
+		--case names:0
 	cat torture.out
 	equal "$(<torture.status)" 1 "exit status"
-	equal "$(grep -c '^FAILED: seed 1, ' torture.out)" 5 "failures"
+	equal "$(grep -c '^FAILED: seed 1, ' torture.out)" 6 "failures"
 	grep -q 'lost 1, twice 0' torture.out
 	# By the launches that rows tell of, or by the measurement that both rows have.
 	grep -Eq 'lost 0, twice [1-9]|[1-9][0-9]* measurements are used twice' torture.out
 	grep -q 'doctored report .*: signal 11' torture.out
 	grep -q 'sanitizer: .*runtime error' torture.out
+	grep -q 'doctored prune .*: status 2: Try --help' torture.out
 	grep -q 'a control character: .*x1b.31m' torture.out
-	for case in kills:0 kills:1 commands:3 commands:4 names:0; do
+	for case in kills:0 kills:1 commands:3 commands:4 commands:8 names:0; do
 		contains "$(<torture.out)" "repeat: scripts/torture --seed 1 --case $case "
 		[[ -s out/found/1-${case/:/-}/FAILURE ]] || { echo "no files of $case"; return 1; }
 	done
-	grep -q '^all  *5  *5  *0 ' torture.out
+	grep -q '^all  *6  *6  *0 ' torture.out
 }
 
 @test "torture: one case of each chapter, the table, the totals, nothing left" {
