@@ -2,7 +2,7 @@
  * How much stack calls of CUDA take: each runs on a painted stack of its own, of which it is then seen how much was
  * written to. The difference between two runs of this program is what a library takes.
  *
- *	small_stack table [runtime]	prints a line for each call, its name and bytes; runtime: of a static CUDA runtime
+ *	small_stack table [runtime]	prints a line for each call: name, bytes; runtime: of a static one
  *	small_stack tight THREADS	cuInit and launches in threads whose stacks have 16 KiB
  */
 #include "awkward.h"

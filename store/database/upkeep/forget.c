@@ -163,7 +163,8 @@ int kc_store_drop_run(struct kc_store *store, int64_t run, int64_t last_process)
 	int64_t last = 0;
 
 	if (rc == SQLITE_OK)
-		rc = ask(db, &last, "SELECT max(id) FROM process WHERE run = %lld", (long long)run);
+		rc = ask(db, &last, "SELECT ifnull(max(id), %lld) FROM process WHERE run = %lld",
+			 (long long)last_process, (long long)run);
 	if (rc == SQLITE_OK && last != last_process) {
 		end(db, SQLITE_ABORT);
 		return -ESTALE;

@@ -19,7 +19,8 @@ int kc_store_forget_run(struct kc_store *store, int64_t run);
  * The same in steps that hold the database's lock for a short time each. First the run, its processes and all of their
  * rows but those of the large tables and messages: from then on nothing refers to these. last_process: the run's
  * highest, as it was when this was decided. The highest of the database must not be dropped, as the next one would get
- * its rows. 0; -ESTALE: the run has got another process, and nothing was deleted; or another -errno: likewise.
+ * its rows. 0, also where somebody else has dropped it; -ESTALE: the run has got another process, and nothing was
+ * deleted; or another -errno: likewise.
  */
 int kc_store_drop_run(struct kc_store *store, int64_t run, int64_t last_process);
 

@@ -121,6 +121,19 @@ static void a_run_that_gets_another_process_meanwhile_stays(void **state)
 	assert_int_equal(number(f, "SELECT count(*) FROM launch WHERE run = 2"), 15);
 }
 
+static void a_run_that_somebody_else_removes_meanwhile_is_gone(void **state)
+{
+	struct fixture *f = *state;
+
+	add_runs(f, 3, 10);
+	make_plan(f, &(const struct kc_keep){.runs = 1});
+	assert_int_equal(kc_store_drop_run(f->store, 2, 2), 0);
+	assert_int_equal(kc_prune(f->store, &f->plan), 0);
+	assert_int_equal(f->plan.removed, 2);
+	assert_int_equal(f->plan.at[1].what, KC_PRUNE_REMOVE);
+	assert_int_equal(number(f, "SELECT count(*) FROM launch_row"), 10);
+}
+
 /* Three runs of a third each; a size of 72 % keeps two of them. */
 static void what_an_interrupted_removal_left_counts_for_no_other_run(void **state)
 {
@@ -247,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_run_that_gets_another_process_meanwhile_stays, begin, end),
+	    cmocka_unit_test_setup_teardown(a_run_that_somebody_else_removes_meanwhile_is_gone, begin, end),
 	    cmocka_unit_test_setup_teardown(what_an_interrupted_removal_left_counts_for_no_other_run, begin, end),
 	    cmocka_unit_test_setup_teardown(times_far_away_are_no_trouble, begin, end),
 	    cmocka_unit_test(four_times_the_runs_cost_four_times_as_much),
