@@ -1,7 +1,7 @@
 /*
- * Unusual starts. early: launches before cuInit. thread: the preloaded library cannot
- * start a thread; afterwards the program subscribes to CUPTI itself. plugin FILE: a library
- * calls cuInit while it is being opened. Prints the results of the calls.
+ * Unusual starts. early: launches before cuInit. thread N: the preloaded library cannot
+ * start its Nth thread or a later one; afterwards the program subscribes to CUPTI itself.
+ * plugin FILE: a library calls cuInit while it is being opened. Prints the results of the calls.
  */
 #include "awkward.h"
 
@@ -14,7 +14,7 @@
 
 #define LAUNCHES 100
 
-static int refuse_threads;
+static int refuse_from, threads; /* 0: all may start */
 
 /* Found by every library of this process in place of the C library's. */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -23,7 +23,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
 	int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	Dl_info info;
 
-	if (refuse_threads && dladdr((void *)run, &info) && strstr(info.dli_fname, "libkerncast"))
+	if (refuse_from && dladdr((void *)run, &info) && strstr(info.dli_fname, "libkerncast") &&
+	    ++threads >= refuse_from)
 		return EAGAIN;
 	next =
 	    (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
@@ -57,7 +58,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 	struct awkward a = {0};
 
-	refuse_threads = !strcmp(mode, "thread");
+	refuse_from = !strcmp(mode, "thread") ? atoi(argv[2]) : 0;
 	if (!strcmp(mode, "early")) {
 		printf("before cuInit: %d\n", awkward_launch(&a, NULL, 32));
 		printf("graph before cuInit: %d\n", cuGraphLaunch(NULL, NULL));
@@ -68,7 +69,7 @@ int main(int argc, char **argv)
 	}
 	awkward_start(&a);
 	launch(&a);
-	if (refuse_threads)
+	if (refuse_from)
 		subscribe();
 	launch(&a);
 	return 0;

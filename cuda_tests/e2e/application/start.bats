@@ -31,17 +31,24 @@ nothing_left() {
 	nothing_left
 }
 
-@test "no thread can be made: said, nothing is left, and CUPTI is the application's" {
-	keep plain "$program" thread
-	keep shimmed preloaded "$program" thread
-	equal "$(<shimmed.status)" 0 "exit status"
-	diff plain.out shimmed.out
-	equal "$(<shimmed.out)" "cuptiSubscribe: 0" "the application's own subscription"
-	contains "$(<shimmed.err)" "nothing is recorded"
-	contains "$(<shimmed.err)" "thread"
-	[[ $(<shimmed.err) != *journal* ]]
-	equal "$(wc -l <shimmed.err)" 1 "lines on standard error"
-	nothing_left
+# The first thread begins recording, another one is the worker.
+@test "no thread can be made, or no second one: said, nothing is left, and CUPTI is the application's" {
+	local from
+	for from in 1 2; do
+		keep plain "$program" thread $from
+		keep shimmed preloaded "$program" thread $from
+		equal "$(<shimmed.status)" 0 "exit status"
+		diff plain.out shimmed.out
+		equal "$(<shimmed.out)" "cuptiSubscribe: 0" "the application's own subscription"
+		contains "$(<shimmed.err)" "nothing is recorded"
+		contains "$(<shimmed.err)" "thread"
+		[[ $(<shimmed.err) != *journal* ]]
+		equal "$(wc -l <shimmed.err)" 1 "lines on standard error"
+		nothing_left
+	done
+	keep shimmed preloaded "$program" thread 9
+	[[ $(<shimmed.err) != *"nothing is recorded"* ]]
+	equal "$(sql 'SELECT count(*) FROM launch')" 200 "rows in launch"
 }
 
 @test "cuInit in a library that is being loaded, with the loader's lock held" {
