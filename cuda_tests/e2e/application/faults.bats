@@ -121,6 +121,9 @@ said() { # CODE...: one of them is in message
 	equal "$(<shimmed.status)" 0 "exit status"
 	contains "$(<shimmed.err)" kerncast.db
 	equal "$(<kerncast.db)" "my diary" "the foreign file"
+	rm kerncast.db
+	"$kerncast" recover
+	equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch"
 }
 
 @test "a database of somebody else, for an ordinary user: said, the app runs on" {
