@@ -297,8 +297,9 @@ const struct kc_command kc_command_prune = {
     .run = prune_main,
     .manual =
 	"Removes whole runs, the oldest first, with all that was recorded of them, and gives the space back.\n"
-	"A run's age counts from its end. These stay, whatever the rule says: the newest run of each program, which\n"
-	"the next run of it begins with; runs that are being recorded or have a journal left; imported traces.\n"
+	"A run's age counts from its end, or from its last launch if it was killed. These stay, whatever the\n"
+	"rule says: the newest run of each program, which the next run of it begins with; runs that are being\n"
+	"recorded or have a journal left; imported traces.\n"
 	"What runs have in common (devices, kernels, launch shapes) stays, too.\n"
 	".Pp\n"
 	"The database is locked for some tens of milliseconds at a time, so that programs can go on recording into "

@@ -145,10 +145,12 @@ static int add_run(sqlite3_stmt *row, void *arg)
 	return rc || !p->weigh ? rc : count_rows(p, run);
 }
 
-/* The highest process is the newest of its program, so its run stays: kc_store_drop_run() counts on that. */
+/* A process that was killed ended with its last launch, as far as is known.
+ * The highest process is the newest of its program, so its run stays: kc_store_drop_run() counts on that. */
 static const char runs[] =
     "SELECT r.id, r.token, r.command_line,"
-    " (SELECT max(p.started_unix_ns + max(ifnull(p.ended_ns, 0) - p.started_ns, 0)) FROM process p WHERE p.run = r.id)"
+    " (SELECT max(p.started_unix_ns + max(coalesce(p.ended_ns - p.started_ns, (SELECT l.launched FROM launch_row l"
+    " WHERE l.id " RANGE " ORDER BY l.id DESC LIMIT 1), 0), 0)) FROM process p WHERE p.run = r.id)"
     " AS ended, r.source IS NOT NULL,"
     " EXISTS(SELECT 1 FROM process p WHERE p.run = r.id AND p.id IN"
     " (SELECT max(id) FROM process WHERE source IS NULL GROUP BY executable UNION SELECT max(id) FROM process)),"

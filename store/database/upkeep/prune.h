@@ -19,7 +19,7 @@ enum kc_pruned {
 
 struct kc_prunable {
 	int64_t run;
-	int64_t ended_unix_ns; /* of its last process; the start of one whose end is not known */
+	int64_t ended_unix_ns; /* of its last process; the last launch of one that was killed */
 	int64_t last_process;  /* the highest */
 	uint64_t launches, rows;
 	uint64_t bytes; /* its share of what the database uses, by its rows */

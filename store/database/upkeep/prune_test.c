@@ -152,6 +152,23 @@ static void what_an_interrupted_removal_left_counts_for_no_other_run(void **stat
 	assert_int_equal(number(f, "SELECT count(*) FROM launch_row"), 40000);
 }
 
+/* A job of 20 days that was killed 5 days ago. */
+static void a_killed_run_has_the_age_of_its_last_launch(void **state)
+{
+	struct fixture *f = *state;
+	const int64_t day_ns = INT64_C(86400000000000);
+
+	add_runs(f, 2, 10);
+	run_sql(f, "UPDATE process SET ended = 'killed', ended_ns = NULL, started_unix_ns = %lld WHERE id = 1",
+		(long long)(NOW_NS - 25 * day_ns));
+	run_sql(f, "UPDATE launch_row SET launched = %lld WHERE id = (1 << 40) + 9", (long long)(20 * day_ns));
+	make_plan(f, &(const struct kc_keep){.age_ns = 6 * day_ns});
+	assert_int_equal(f->plan.at[1].run, 1);
+	assert_int_equal(f->plan.removed, 0);
+	make_plan(f, &(const struct kc_keep){.age_ns = 4 * day_ns});
+	assert_int_equal(f->plan.removed, 1);
+}
+
 static void times_far_away_are_no_trouble(void **state)
 {
 	struct fixture *f = *state;
@@ -262,6 +279,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_run_that_gets_another_process_meanwhile_stays, begin, end),
 	    cmocka_unit_test_setup_teardown(a_run_that_somebody_else_removes_meanwhile_is_gone, begin, end),
 	    cmocka_unit_test_setup_teardown(what_an_interrupted_removal_left_counts_for_no_other_run, begin, end),
+	    cmocka_unit_test_setup_teardown(a_killed_run_has_the_age_of_its_last_launch, begin, end),
 	    cmocka_unit_test_setup_teardown(times_far_away_are_no_trouble, begin, end),
 	    cmocka_unit_test(four_times_the_runs_cost_four_times_as_much),
 	    cmocka_unit_test_setup_teardown(little_more_of_the_disk_is_needed_meanwhile, begin, end),
