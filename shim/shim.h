@@ -421,8 +421,8 @@ int kc__devices_look(void);
 int kc__devices_init(void); /* after that */
 
 /* transfer.c */
-/* The call failed: it never occupied the stream. */
-void kc__cancel(struct kc__stream *stream, uint32_t ticket);
+/* The call failed: it never occupied the stream. slot: of its record, NULL: it was dropped. */
+void kc__cancel(struct kc__stream *stream, const struct kc_slot *slot, uint32_t ticket);
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
 			bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);

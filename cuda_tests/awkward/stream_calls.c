@@ -133,11 +133,22 @@ static void must_fail(CUresult result, const char *what)
 	exit(3);
 }
 
+/* More blocks at once than any device has room for: each of them fits, so the launch has been predicted. */
+static CUresult launch_together(struct worker *w, CUstream stream)
+{
+	int n = 5;
+	void *parameters[] = {&w->a->memory, &n};
+
+	return cuLaunchCooperativeKernel(w->a->kernel, 1 << 20, 1, 1, 128, 1, 1, 0, stream, parameters);
+}
+
 static void failures(struct worker *w, int round)
 {
 	CUstream stream = w->streams[any(w, STREAMS)];
 
 	(void)round;
+	for (int i = 0; i < 4; i++)
+		must_fail(launch_together(w, stream), "a cooperative launch of more blocks than fit");
 	must_fail(awkward_launch(w->a, stream, 0), "a launch of no block");
 	must_fail(cuMemcpyHtoDAsync(0, w->host, COPY_BYTES, stream), "a copy to nowhere");
 	must_fail(cuStreamWaitEvent(stream, NULL, 0), "a wait for no event");

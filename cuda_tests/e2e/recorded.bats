@@ -89,7 +89,7 @@ again() { # [PROCESSES]
 	done
 	# The last did all: each of these calls has been recorded.
 	equal "$(sql "SELECT group_concat(kind) FROM (SELECT DISTINCT kind FROM stream_call ORDER BY kind)")" \
-		"1,2,3,4,5,6"
+		"1,2,3,4,5,6,7"
 }
 
 # stream_calls waits 289 times here, often again for what it has just waited for.
@@ -101,7 +101,7 @@ again() { # [PROCESSES]
 
 @test "the same on eight threads" {
 	local what
-	for what in lanes copies events defaults waits; do
+	for what in lanes copies events defaults failures waits; do
 		rm -f kerncast.db*
 		threads 8 "$what"
 		again || { echo "doing $what"; return 1; }

@@ -193,7 +193,7 @@ void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult resu
 	struct kc_launch *launch = &slot->launch;
 
 	if (result != CUDA_SUCCESS)
-		kc__cancel(stream, launch->ticket);
+		kc__cancel(stream, slot, launch->ticket);
 	launch->result = (int32_t)result;
 	launch->enclosing = kc__thread.enclosing;
 	launch->correlation = correlation ? correlation : launch->enclosing;

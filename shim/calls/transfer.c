@@ -9,14 +9,20 @@
 #include <errno.h>
 #include <limits.h>
 
-void kc__cancel(struct kc__stream *stream, uint32_t ticket)
+/* Other threads may have told the timeline of more since then, so a replay must know when it was. */
+void kc__cancel(struct kc__stream *stream, const struct kc_slot *slot, uint32_t ticket)
 {
 	int saved_errno = errno;
+	int64_t now;
 
 	if (!stream || !ticket)
 		return;
+	now = kc__now_ns();
 	pthread_mutex_lock(&stream->device->lock);
 	kc_timeline_cancel(stream->device->timeline, stream->lane, ticket);
+	if (slot)
+		kc__put_stream_call(stream->device, stream, KC_CALL_CANCEL, kc__in_order(stream->device, now),
+				    (int64_t)slot->index);
 	pthread_mutex_unlock(&stream->device->lock);
 	errno = saved_errno;
 }
@@ -100,7 +106,7 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 
 	call->saved_errno = errno;
 	if (result != CUDA_SUCCESS) {
-		kc__cancel(call->stream, call->ticket);
+		kc__cancel(call->stream, slot, call->ticket);
 	} else if (synchronous) {
 		now = kc__now_ns();
 		pthread_mutex_lock(&call->stream->device->lock);

@@ -317,6 +317,8 @@ enum kc_stream_call_kind { /* the numbers are in databases */
 			   KC_CALL_WAIT,    /* the stream waits for an event, predicted to happen at the host time ns */
 			   KC_CALL_DESTROY, /* the stream is destroyed */
 			   KC_CALL_CREATE,  /* the stream is created, or met for the first time: its lane begins anew */
+			   KC_CALL_CANCEL,  /* the launch or transfer with the sequence number ns failed: it takes no
+					     * turn any more */
 			   KC_STREAM_CALL_COUNT,
 };
 

@@ -25,8 +25,9 @@ struct kc__op {
 	int64_t start_ns, end_ns;                         /* end_ns 0: it was not measured */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
 	/* Set by the replay: */
-	uint8_t met;    /* enum kc_overlap, as far as it is known at that time */
-	uint8_t beside; /* enum kc_order_in_stream */
+	uint8_t met;       /* enum kc_overlap, as far as it is known at that time */
+	uint8_t beside;    /* enum kc_order_in_stream */
+	uint8_t cancelled; /* a KC_CALL_CANCEL says when it was known to have failed; else: at once */
 	uint32_t ticket, plain_ticket;
 	struct kc__replay_stream *at; /* NULL: not on any timeline */
 	struct kc__replay_shape *of;  /* NULL: not in the database */
@@ -40,6 +41,7 @@ struct kc__op {
 	int64_t process;
 	uint64_t sequence;
 	int64_t ns;              /* of a call that orders streams: struct kc_stream_call */
+	struct kc__op *cancels;  /* the operation that KC_CALL_CANCEL is about; NULL: none */
 	uint32_t call;           /* its enum kc_stream_call_kind */
 	int64_t predicted_at_ns; /* of a launch; 0: not read */
 	/* struct kc_order: how many events were known when it was predicted, and the numbers of its own events; 0: not

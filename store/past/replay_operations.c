@@ -99,6 +99,17 @@ static void keep_what_was_said(struct kc__op *op)
 	op->kept.solo_high_ns = op->said.high_ns;
 }
 
+static void cancel(const struct kc__op *op)
+{
+	kc_timeline_cancel(op->at->device->timeline, op->at->lane, op->ticket);
+	kc_timeline_cancel(op->at->device->plain, op->at->lane, op->plain_ticket);
+}
+
+static int failed_at_once(const struct kc__op *op)
+{
+	return op->unmeasured == KC_CALL_FAILED && !op->cancelled;
+}
+
 static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__replay_prediction *prediction)
 {
 	struct kc__used_device *device = op->at->device;
@@ -114,10 +125,8 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	op->plain_ticket = prediction->plain.ticket;
 	prediction->novelty = prospect.novelty;
 	prediction->kept = op->kept;
-	if (op->unmeasured == KC_CALL_FAILED) {
-		kc_timeline_cancel(device->timeline, op->at->lane, op->ticket);
-		kc_timeline_cancel(device->plain, op->at->lane, op->plain_ticket);
-	}
+	if (failed_at_once(op))
+		cancel(op);
 	if (r->as_recorded)
 		keep_what_was_said(op);
 }
@@ -194,10 +203,8 @@ static int replay_transfer(struct kc__replay_state *r, struct kc__op *op)
 	op->ticket = placement.ticket;
 	kc_timeline_occupy(op->at->device->plain, op->at->lane, op->issued_ns, ns, &placement);
 	op->plain_ticket = placement.ticket;
-	if (op->unmeasured == KC_CALL_FAILED) {
-		kc_timeline_cancel(op->at->device->timeline, op->at->lane, op->ticket);
-		kc_timeline_cancel(op->at->device->plain, op->at->lane, op->plain_ticket);
-	}
+	if (failed_at_once(op))
+		cancel(op);
 	return 0;
 }
 
@@ -238,6 +245,11 @@ static void call_on(struct kc_timeline *tl, const struct kc__op *op)
 
 static int replay_stream_call(struct kc__replay_state *r, struct kc__op *op)
 {
+	if (op->call == KC_CALL_CANCEL) {
+		if (op->cancels && op->cancels->ticket)
+			cancel(op->cancels);
+		return 0;
+	}
 	if (!op->stream) {
 		device_idle(r, op);
 		return 0;

@@ -80,6 +80,48 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 	return 0;
 }
 
+static int by_sequence(const void *a, const void *b)
+{
+	const struct kc__op *const *x = a, *const *y = b;
+
+	return ((*x)->sequence > (*y)->sequence) - ((*x)->sequence < (*y)->sequence);
+}
+
+static size_t list_failed(struct kc__ops *ops, struct kc__op **failed)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ops->count; i++)
+		if (ops->at[i].unmeasured == KC_CALL_FAILED)
+			failed[count++] = &ops->at[i];
+	qsort(failed, count, sizeof(*failed), by_sequence);
+	return count;
+}
+
+/* Which operation each cancellation is about. */
+static int find_cancelled(struct kc__ops *ops)
+{
+	struct kc__op **failed = malloc((ops->count + 1) * sizeof(*failed));
+	size_t count;
+
+	if (!failed)
+		return -ENOMEM;
+	count = list_failed(ops, failed);
+	for (size_t i = 0; count && i < ops->count; i++) {
+		struct kc__op key = {.sequence = (uint64_t)ops->at[i].ns}, *at = &key, **found;
+
+		if (ops->at[i].kind != KC__OP_STREAM_CALL || ops->at[i].call != KC_CALL_CANCEL)
+			continue;
+		found = bsearch(&at, failed, count, sizeof(*failed), by_sequence);
+		if (!found)
+			continue;
+		ops->at[i].cancels = *found;
+		(*found)->cancelled = 1;
+	}
+	free(failed);
+	return 0;
+}
+
 int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r, int64_t process)
 {
 	int rc = 0;
@@ -89,6 +131,8 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 	if (!r->as_recorded)
 		return 0;
 	rc = kc__stream_calls_load(&r->loader, process, &r->ops);
+	if (rc == 0)
+		rc = find_cancelled(&r->ops);
 	if (rc == 0)
 		rc = kc__events_load(&r->loader, process, &recorded->events);
 	if (rc == 0)

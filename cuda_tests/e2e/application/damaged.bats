@@ -119,6 +119,14 @@ unpredictable() { # SQL
 		"INSERT OR REPLACE INTO work SELECT id >> 40, shape, coalesce(arguments, 0), randomblob(272) FROM launch_row"
 }
 
+# Kind 7: the launch or transfer with the sequence number ns failed. 1 << 19 marks launches as failed.
+@test "cancellations of what has not failed, is not there, or comes later" {
+	harmless "UPDATE stream_call SET kind = 7, ns = 9223372036854775807 - id % 2" \
+		"UPDATE stream_call SET kind = 7, ns = (SELECT max(id) & 1099511627775 FROM launch_row)" \
+		"UPDATE launch_row SET flags = flags | 1 << 19;
+			UPDATE stream_call SET kind = 7, ns = (SELECT max(id) & 1099511627775 FROM launch_row)"
+}
+
 # A second run with a limit on the size of files, KiB.
 limited() { # KIB
 	(
