@@ -342,6 +342,16 @@ static void print_chosen(const struct kc_replay *replay)
 		    kc_format_count(replay->chosen, chosen));
 }
 
+static void print_incomplete(const struct kc_replay *replay)
+{
+	char launches[KC_FORMAT_BYTES];
+
+	if (replay->incomplete)
+		printf("%s launches are of processes whose journal had no room for all that they did (kerncast report "
+		       "says what was dropped), so these may not be the predictions that the run made\n",
+		       kc_format_count(replay->incomplete, launches));
+}
+
 static void print_without(uint32_t without)
 {
 	const char *before = "Predicted without ";
@@ -375,6 +385,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	       kc_format_count((uint64_t)kc_replay_per_s(replay), rate));
 	print_known(replay, &request->delay);
 	print_chosen(replay);
+	print_incomplete(replay);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
 	rc = kc_report_text_figures(&view);

@@ -1,6 +1,7 @@
 /*
  * Streams, and executable graphs, by their handles.
  */
+#include "shim/calls/launch.h"
 #include "tables.h"
 
 #include <errno.h>
@@ -74,7 +75,8 @@ void kc__put_stream_call(const struct kc__device *device, const struct kc__strea
 
 	if (kc__shim.choosing) /* no replay can do the same without the launches that are not stored */
 		return;
-	kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call));
+	if (kc_journal_note(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call)))
+		kc__count(KC_COUNT_DROPPED_CALLS(kind));
 }
 
 static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry, int64_t now_ns)

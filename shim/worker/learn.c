@@ -2,7 +2,7 @@
  * The shim as a driver of the engine (predictor/engine.h): its lock, the history
  * of λ that it records, and the launches that are told what became of them.
  */
-#include "shim/shim.h"
+#include "shim/calls/launch.h"
 
 static void lock(void *unused)
 {
@@ -96,7 +96,8 @@ static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel,
 	    .device = kernel ? kernel->device->ordinal : 0,
 	};
 
-	kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry));
+	if (kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry)))
+		kc__count(KC_COUNT_EVENTS_DROPPED);
 }
 
 void kc__learn_begin(void)

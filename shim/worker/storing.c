@@ -238,6 +238,22 @@ bool kc__storing_step(int64_t now_ns)
 	return now_ns >= storing.retry_ns && left() >= STORE_SLOTS;
 }
 
+static void count_lost_slot(const struct kc_slot *slot)
+{
+	const struct kc_stream_call *call = (const void *)slot->part.payload;
+
+	if (slot->kind == KC_KIND_LAUNCH)
+		kc__count(KC_COUNT_DROPPED);
+	if (slot->kind == KC_KIND_LAUNCH && slot->launch.measured_end_ns)
+		kc__count(KC_COUNT_CUPTI_LOST);
+	if (slot->kind == KC_KIND_TRANSFER)
+		kc__count(KC_COUNT_TRANSFERS_DROPPED);
+	if (slot->kind == KC_KIND_EVENT)
+		kc__count(KC_COUNT_EVENTS_DROPPED);
+	if (slot->kind == KC_KIND_STREAM_CALL && atomic_load(&slot->state) >= KC_SLOT_RETURNED)
+		kc__count(KC_COUNT_DROPPED_CALLS(call->kind));
+}
+
 /* Counts what is neither in the database nor in the journal's file; returns how many launches. */
 static uint64_t count_lost(void)
 {
@@ -250,14 +266,8 @@ static uint64_t count_lost(void)
 		if (!slot || kc_slot_not_asked(slot) || (!deleted && kc_journal_on_disk(kc__shim.journal, i)) ||
 		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
 			continue;
-		if (slot->kind == KC_KIND_TRANSFER)
-			kc__count(KC_COUNT_TRANSFERS_DROPPED);
-		if (slot->kind != KC_KIND_LAUNCH)
-			continue;
-		kc__count(KC_COUNT_DROPPED);
-		if (slot->launch.measured_end_ns)
-			kc__count(KC_COUNT_CUPTI_LOST);
-		lost++;
+		count_lost_slot(slot);
+		lost += slot->kind == KC_KIND_LAUNCH;
 	}
 	return lost;
 }

@@ -317,10 +317,10 @@ enum kc_stream_call_kind { /* the numbers are in databases */
 			   KC_CALL_WAIT,    /* the stream waits for an event, predicted to happen at the host time ns */
 			   KC_CALL_DESTROY, /* the stream is destroyed */
 			   KC_CALL_CREATE,  /* the stream is created, or met for the first time: its lane begins anew */
-			   KC_CALL_CANCEL,  /* the launch or transfer with the sequence number ns failed: it takes no
-					     * turn any more */
+			   KC_CALL_CANCEL,  /* the launch or transfer with the sequence number ns failed */
 			   KC_STREAM_CALL_COUNT,
 };
+const char *kc_stream_call_name(uint32_t kind);
 
 struct kc_stream_call {
 	int64_t time_ns; /* when the call was made or, for those that wait, returned */
@@ -415,7 +415,9 @@ enum kc_counter {
 	KC_COUNT_NOT_ASKED_STOPPED,   /* while the file of --while did not exist, or the signal had not come */
 	KC_COUNT_TRANSFERS_NOT_ASKED, /* transfers, for any of these reasons */
 	KC_COUNT_CHOSEN, /* 1: --kernel or --every: others than those with rows were on the timeline and taught */
-	KC_COUNTERS,
+	KC_COUNT_EVENTS_DROPPED, /* struct kc_event_entry that the journal had no room for */
+#define KC_COUNT_DROPPED_CALLS(kind) (KC_COUNT_EVENTS_DROPPED + (kind)) /* likewise, by enum kc_stream_call_kind */
+	KC_COUNTERS = KC_COUNT_DROPPED_CALLS(KC_STREAM_CALL_COUNT),
 };
 const char *kc_counter_name(uint32_t counter);
 

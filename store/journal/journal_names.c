@@ -65,6 +65,21 @@ const char *kc_order_event_name(uint32_t kind)
 	return NAME_AT(names, kind);
 }
 
+const char *kc_stream_call_name(uint32_t kind)
+{
+	static const char *const names[KC_STREAM_CALL_COUNT] = {
+	    [KC_CALL_NONE] = "none",
+	    [KC_CALL_STREAM_IDLE] = "stream_idle",
+	    [KC_CALL_DEVICE_IDLE] = "device_idle",
+	    [KC_CALL_OCCUPY] = "occupy",
+	    [KC_CALL_WAIT] = "wait",
+	    [KC_CALL_DESTROY] = "destroy",
+	    [KC_CALL_CREATE] = "create",
+	    [KC_CALL_CANCEL] = "cancel",
+	};
+	return NAME_AT(names, kind);
+}
+
 const char *kc_transfer_kind_name(uint32_t kind)
 {
 	static const char *const names[KC_MEMSET + 1] = {
@@ -103,6 +118,14 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_NOT_ASKED_STOPPED] = "not_asked_stopped",
 	    [KC_COUNT_TRANSFERS_NOT_ASKED] = "transfers_not_asked",
 	    [KC_COUNT_CHOSEN] = "chosen",
+	    [KC_COUNT_EVENTS_DROPPED] = "events_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_STREAM_IDLE)] = "stream_idle_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_DEVICE_IDLE)] = "device_idle_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_OCCUPY)] = "occupy_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_WAIT)] = "wait_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_DESTROY)] = "destroy_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_CREATE)] = "create_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_CANCEL)] = "cancel_dropped",
 	};
 	return NAME_AT(names, counter);
 }

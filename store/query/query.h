@@ -78,6 +78,9 @@ struct kc_ledger {
 	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted; those kernels have no rows */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
 	uint64_t transfers_dropped; /* without a row, as above */
+	uint64_t stream_calls_dropped_total;
+	uint64_t stream_calls_dropped[KC_STREAM_CALL_COUNT]; /* likewise, by kind; [KC_CALL_NONE] is 0 */
+	uint64_t events_dropped; /* what a process learned that is neither a measurement nor a decision, likewise */
 };
 
 /* Where n is 0, the others are NAN. */

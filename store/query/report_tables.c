@@ -75,6 +75,14 @@ static void add_not_asked(struct kc_ledger *total, const uint64_t *counters)
 	}
 }
 
+static void add_dropped_calls(struct kc_ledger *total, const uint64_t *counters)
+{
+	for (uint32_t i = KC_CALL_NONE + 1; i < KC_STREAM_CALL_COUNT; i++) {
+		total->stream_calls_dropped[i] += counters[KC_COUNT_DROPPED_CALLS(i)];
+		total->stream_calls_dropped_total += counters[KC_COUNT_DROPPED_CALLS(i)];
+	}
+}
+
 /* The records of one process. Its counters are not read at the moment at which its rows
  * are written, so they can lag behind; a stored measurement needs a record in any case. */
 static void close_process(struct process_sums *sums)
@@ -112,6 +120,8 @@ static void close_process(struct process_sums *sums)
 	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
 	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];
 	total->transfers_dropped += c[KC_COUNT_TRANSFERS_DROPPED];
+	total->events_dropped += c[KC_COUNT_EVENTS_DROPPED];
+	add_dropped_calls(total, c);
 	memset(one, 0, sizeof(*one));
 	memset(sums->counters, 0, sizeof(sums->counters));
 }

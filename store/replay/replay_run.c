@@ -116,6 +116,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	}
 	run->out->as_recorded += run->state->as_recorded != 0;
 	run->out->chosen += run->state->chosen != 0;
+	run->out->incomplete += run->state->incomplete != 0;
 	count(run->out, &l);
 	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
 	if (rc == 0 && run->options->launch)

@@ -99,6 +99,7 @@ struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
 	uint64_t as_recorded; /* launches of processes that were replayed with what they recorded as known */
 	uint64_t chosen;      /* of processes that stored a choice of their launches: the rest is not replayed */
+	uint64_t incomplete;  /* of processes that had to drop launches, transfers or calls on streams */
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device,
 	    assumed_nameless; /* launches on an unknown device; those of which not even its name is known */

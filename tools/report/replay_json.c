@@ -107,6 +107,7 @@ static void set_known(json_t *out, const struct kc_replay *replay, const struct 
 	json_object_set_new(known, "batch", json_integer((json_int_t)delay->batch));
 	json_object_set_new(out, "known", known);
 	json_object_set_new(out, "chosen_launches", json_integer((json_int_t)replay->chosen));
+	json_object_set_new(out, "incomplete_launches", json_integer((json_int_t)replay->incomplete));
 }
 
 static void set_without(json_t *out, uint32_t without)

@@ -61,6 +61,10 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "transfer_records", l->transfer_records);
 	set_count(out, "transfers_unmatched", l->transfer_unmatched);
 	set_count(out, "transfers_dropped", l->transfers_dropped);
+	set_count(out, "stream_calls_dropped", l->stream_calls_dropped_total);
+	set(out, "stream_calls_dropped_kinds",
+	    reasons(l->stream_calls_dropped, KC_STREAM_CALL_COUNT, kc_stream_call_name));
+	set_count(out, "events_dropped", l->events_dropped);
 	set(out, "adds_up", json_boolean(kc_ledger_adds_up(l)));
 	return out;
 }

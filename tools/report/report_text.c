@@ -184,6 +184,32 @@ static void print_not_asked(const struct kc_ledger *l)
 	print_count("not asked for", l->not_asked_total, l->transfers_not_asked != 0, reasons);
 }
 
+static const char *stream_call_text(uint32_t kind)
+{
+	static const char *const texts[KC_STREAM_CALL_COUNT] = {
+	    [KC_CALL_NONE] = "",
+	    [KC_CALL_STREAM_IDLE] = "waits for a stream",
+	    [KC_CALL_DEVICE_IDLE] = "waits for the device",
+	    [KC_CALL_OCCUPY] = "host functions and memory calls",
+	    [KC_CALL_WAIT] = "waits for an event",
+	    [KC_CALL_DESTROY] = "destructions",
+	    [KC_CALL_CREATE] = "creations",
+	    [KC_CALL_CANCEL] = "failures",
+	};
+
+	return texts[kind];
+}
+
+/* A replay lacks them. */
+static void print_dropped_calls(const struct kc_ledger *l)
+{
+	char reasons[256];
+
+	kc_report_reasons(l->stream_calls_dropped, KC_STREAM_CALL_COUNT, stream_call_text, reasons, sizeof(reasons));
+	print_count("dropped calls", l->stream_calls_dropped_total, 0, reasons);
+	print_count("dropped events", l->events_dropped, 0, "formulas of kernels that had been read, and the like");
+}
+
 static void print_ledger(const struct kc_ledger *l)
 {
 	heading("Ledger");
@@ -191,6 +217,7 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("failed calls", l->failed, 1, "");
 	print_count("dropped launches", l->dropped, 1,
 		    l->dropped ? "the journal was full, or they could not be stored at exit" : "");
+	print_dropped_calls(l);
 	print_not_asked(l);
 	print_count("after the end", l->after_end, 0, "launched while the program ended; not recorded");
 	print_count("stored elsewhere", l->elsewhere, 0, "in a database that was moved or deleted during the run");

@@ -161,6 +161,30 @@ said() { # CODE...: one of them is in message
 	ledger_adds_up
 }
 
+# stream_calls makes and destroys streams, 8 threads each 4 + 160 + 20 * 2 and 160 + 20 * 2 of them.
+@test "KERNCAST_JOURNAL_MAX reached: calls on streams are counted by kind, report and replay say so" {
+	unchanged_under_run env KERNCAST_JOURNAL_MAX=1M "$build/awkward/stream_calls" lanes 8
+	local kind count=(0 0 0 0 0 1600 1632)
+	for kind in 5 6; do
+		equal "$(sql "SELECT (SELECT count(*) FROM stream_call WHERE kind = $kind) + (SELECT count FROM ledger
+			WHERE item = CASE $kind WHEN 5 THEN 'destroy_dropped' ELSE 'create_dropped' END)")" \
+			"${count[kind]}" "recorded and dropped calls of kind $kind together"
+	done
+	within "$(report '$.ledger.stream_calls_dropped_kinds.create')" 1 1632 "dropped creations"
+	equal "$(report '$.ledger.stream_calls_dropped')" "$(sql "SELECT sum(count) FROM ledger WHERE item IN
+		('stream_idle_dropped', 'device_idle_dropped', 'create_dropped', 'destroy_dropped')")"
+	contains "$("$kerncast" report)" "dropped calls"
+	contains "$("$kerncast" replay)" "may not be the predictions that the run made"
+	"$kerncast" replay --json >replay.json
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT), '\$.incomplete_launches')")" \
+		"$(sql 'SELECT count(*) FROM launch')"
+	ledger_adds_up
+	rm kerncast.db
+	"$kerncast" run -q -- "$build/awkward/stream_calls" lanes 8
+	equal "$(report '$.ledger.stream_calls_dropped')" 0
+	[[ $("$kerncast" replay) != *"may not be"* ]]
+}
+
 # A file system of 4 MiB, filled but for KIB.
 small_disk() { # KIB
 	needs_root
