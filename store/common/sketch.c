@@ -94,7 +94,7 @@ size_t kc_sketch_encode(const struct kc_sketch *sketch, uint8_t *out)
 
 int kc_sketch_add(uint64_t counts[KC_SKETCH_BUCKETS], const uint8_t *encoded, size_t bytes)
 {
-	const uint8_t *end = encoded + bytes;
+	const uint8_t *end = bytes ? encoded + bytes : encoded;
 	uint64_t bucket = 0, step, count;
 
 	while (encoded < end) {

@@ -74,6 +74,17 @@ static void encoded_and_added_again(void **state)
 	assert_int_equal(sum[KC_SKETCH_BUCKETS - 1], UINT64_C(1) << 32);
 }
 
+/* Groups without a matched launch have no sketch: SQLite gives NULL for it. */
+static void no_sketch_adds_nothing(void **state)
+{
+	static const uint64_t none[KC_SKETCH_BUCKETS];
+	static uint64_t counts[KC_SKETCH_BUCKETS];
+
+	(void)state;
+	assert_int_equal(kc_sketch_add(counts, NULL, 0), 0);
+	assert_memory_equal(counts, none, sizeof(counts));
+}
+
 static void damaged_sketches_are_refused(void **state)
 {
 	static uint64_t counts[KC_SKETCH_BUCKETS];
@@ -90,7 +101,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(buckets_answer_within_one_percent), cmocka_unit_test(ends_of_the_range),
 	    cmocka_unit_test(quantiles_of_one_to_a_hundred),     cmocka_unit_test(no_values_no_quantile),
-	    cmocka_unit_test(encoded_and_added_again),           cmocka_unit_test(damaged_sketches_are_refused),
+	    cmocka_unit_test(encoded_and_added_again),           cmocka_unit_test(no_sketch_adds_nothing),
+	    cmocka_unit_test(damaged_sketches_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
