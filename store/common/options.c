@@ -119,11 +119,17 @@ static int parse_regex(const char *text, char *out, size_t size)
 {
 	regex_t regex;
 
-	if (text[0] && regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
+	/* First: regcomp() takes more stack for every parenthesis. */
+	if (copy_text(text, out, size))
 		return -EINVAL;
-	if (text[0])
-		regfree(&regex);
-	return copy_text(text, out, size);
+	if (!text[0])
+		return 0;
+	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB)) {
+		out[0] = 0;
+		return -EINVAL;
+	}
+	regfree(&regex);
+	return 0;
 }
 
 static int parse_every(const char *text, uint32_t *out)

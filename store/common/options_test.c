@@ -124,6 +124,18 @@ static void a_value_by_itself(void **state)
 		assert_int_equal(kc_option_check(rows[i].option, rows[i].text), rows[i].rc);
 }
 
+static void a_long_expression_is_refused_before_it_is_compiled(void **state)
+{
+	enum { DEPTH = 60000 };
+	static char text[2 * DEPTH + 2];
+
+	(void)state;
+	memset(text, '(', DEPTH);
+	text[DEPTH] = 'a';
+	memset(text + DEPTH + 1, ')', DEPTH);
+	assert_int_equal(kc_option_check(KC_OPTION_kernel, text), -EINVAL);
+}
+
 static void sizes(void **state)
 {
 	static const char *const bad[] = {"", "K", "-1", " 1", "1KB", "1.5G", "99999999999999999999", "17179869184G"};
@@ -157,6 +169,7 @@ int main(void)
 	    cmocka_unit_test_setup(all_set, clear),
 	    cmocka_unit_test_setup(nonsense_keeps_the_default_and_is_named, clear),
 	    cmocka_unit_test(a_value_by_itself),
+	    cmocka_unit_test(a_long_expression_is_refused_before_it_is_compiled),
 	    cmocka_unit_test(sizes),
 	    cmocka_unit_test(messages),
 	};
