@@ -60,7 +60,7 @@ SHIM_SRC      := $(call sources,shim) $(call rooms,shim,.S)
 TOOLS_SRC     := $(call sources,tools)
 TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(folder),_test.c))
 BENCH_SRC     := $(foreach folder,predictor store shim,$(call rooms,$(folder),_bench.c))
-FUZZ_SRC      := $(call rooms,predictor,_fuzz.c)
+FUZZ_SRC      := $(foreach folder,predictor store tools,$(call rooms,$(folder),_fuzz.c))
 
 # Rooms and files of predictor and store that run inside applications, without the room AFTER. Everything else of them
 # runs afterwards, and is in an archive that libkerncast.so is not linked from.
@@ -145,6 +145,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
 -include cuda_tests/gpu/gpu.mk
 -include cuda_tests/matrix/doors/doors.mk
 -include cuda_tests/code/code.mk
+-include cuda_tests/fuzz/fuzz.mk
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/explain/explain.mk
 -include cuda_tests/awkward/awkward.mk

@@ -1,5 +1,5 @@
 # GPU code in every container that nvcc makes, for the unit tests of predictor/code
-# and as seeds for fuzzing.
+# and as seeds of its fuzz targets.
 CODE     := $(BUILD)/code
 CODE_SM  := 75 80 89 90 100 120
 CODE_MODULES := $(addprefix $(CODE)/,default.fatbin none.fatbin speed.fatbin size.fatbin two.fatbin specific.fatbin \
@@ -31,21 +31,3 @@ $(CODE)/instructions_%.cubin: cuda_tests/code/instructions.ptx
 
 $(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
 $(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: | $(CODE_MODULES)
-
-# --- fuzzing: make fuzz starts make again with clang and libFuzzer's instrumentation
-fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
-FUZZERS := $(call fuzzer,$(FUZZ_SRC))
-SEEDS   := $(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx
-$(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
-$(FUZZERS): $(PREDICTOR)
-	$(CC) -o $@ $(filter %.o,$^) $(PREDICTOR) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
-$(SEEDS): $(CODE_MODULES) cuda_tests/code/instructions.ptx
-	@mkdir -p $@
-	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@
-	@touch $@
-fuzz-programs: $(FUZZERS) $(SEEDS)
-fuzz: ## libFuzzer on the readers of programs' code, FUZZ_SECONDS each
-	@scripts/setup --all
-	@$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined BUILD=$(BUILD)/fuzz fuzz-programs
-	@scripts/fuzz $(BUILD)/fuzz
-.PHONY: fuzz fuzz-programs

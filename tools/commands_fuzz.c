@@ -1,0 +1,64 @@
+/*
+ * A database that somebody has changed, read by the commands. The input: 1 byte, which command; then changes, see
+ * database_fuzzing.h. A command that can run only once in a process, basis, is tried without its command line.
+ */
+#include "command_fuzzing.h"
+#include "store/database/database_fuzzing.h"
+#include "store/replay/sweep.h"
+
+static struct kc_fuzz_database sound;
+static struct kc_fuzz_path database;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	database = kc_fuzz_path("k.db");
+	kc_fuzz_sound_database(database.text, &sound);
+	return 0;
+}
+
+static void train_basis(void)
+{
+	struct kc_stored_basis basis;
+	struct kc_sweeps *sweeps = NULL, *stored = NULL;
+	struct kc_store *store;
+
+	if (kc_store_open(database.text, KC_STORE_WRITE, &store, NULL, 0))
+		return;
+	kc_stored_basis_read(store, &basis);
+	if (kc_sweeps_collect(store, &sweeps) == 0 && kc_sweeps_store(store, sweeps, NULL) == 0)
+		kc_sweeps_read(store, &stored);
+	kc_sweeps_free(sweeps);
+	kc_sweeps_free(stored);
+	kc_store_close(store);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	static const struct {
+		const struct kc_command *command;
+		const char *arguments[KC_FUZZ_ARGUMENTS_MAX];
+	} lines[] = {
+	    {&kc_command_report, {"report", database.text, "--run", "all"}},
+	    {&kc_command_report, {"report", database.text, "--exact", "--json"}},
+	    {&kc_command_report, {"report", database.text, "--run", "all", "--by", "kernel", "--csv"}},
+	    {&kc_command_replay, {"replay", database.text}},
+	    {&kc_command_replay, {"replay", database.text, "--delay", "0", "--json"}},
+	    {&kc_command_replay, {"replay", database.text, "--fresh", "--csv"}},
+	    {&kc_command_export, {"export", database.text, "--run", "all", "--csv"}},
+	    {&kc_command_export, {"export", database.text, "--run", "all", "--chrome"}},
+	    {&kc_command_devices, {"devices", database.text}},
+	    {&kc_command_prune, {"prune", database.text, "--keep", "1"}},
+	};
+	struct kc_fuzz_input input = {bytes, length};
+	const size_t count = sizeof(lines) / sizeof(lines[0]);
+	size_t line = kc_fuzz_byte(&input) % (count + 1);
+
+	kc_fuzz_changed_database(database.text, &sound, &input);
+	if (line < count)
+		kc_fuzz_command(lines[line].command, lines[line].arguments);
+	else
+		train_basis();
+	return 0;
+}
