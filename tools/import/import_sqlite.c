@@ -326,7 +326,7 @@ static void fill_row(const struct reading *r, sqlite3_stmt *stmt, struct kc_trac
 
 	row->start_ns = number_at(stmt, START);
 	if (row->start_ns != KC_TRACE_UNKNOWN && end_ns != KC_TRACE_UNKNOWN)
-		row->duration_ns = end_ns - row->start_ns;
+		row->duration_ns = kc_minus_ns(end_ns, row->start_ns);
 	row->device = gpu_of(r, number_at(stmt, PID), number_at(stmt, DEVICE));
 	row->stream = number_at(stmt, STREAM);
 	row->correlation = number_at(stmt, CORRELATION);

@@ -136,8 +136,11 @@ int kc_stage_add(struct kc_stage *s, const struct kc_trace_row *row)
 
 int kc_stage_call(struct kc_stage *s, const char *process, int64_t correlation, int64_t launch_ns)
 {
-	int rc = bind_text(s, s->add_call, 1, process);
+	int rc;
 
+	if (launch_ns < KC_TRACE_FIRST_NS || launch_ns > KC_TRACE_LAST_NS)
+		return 0;
+	rc = bind_text(s, s->add_call, 1, process);
 	sqlite3_bind_int64(s->add_call, 2, correlation);
 	sqlite3_bind_int64(s->add_call, 3, launch_ns);
 	return rc ? rc : run(s->add_call);

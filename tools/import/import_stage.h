@@ -19,7 +19,8 @@ struct kc_stage;
 /* All of these return 0 or -errno (-ENOSPC: TMPDIR is full). */
 int kc_stage_new(struct kc_stage **out);
 int kc_stage_add(struct kc_stage *stage, const struct kc_trace_row *row);
-/* Adds the call that launched the operations with that correlation id; of several, the earliest counts. */
+/* Adds the call that launched the operations with that correlation id; of several, the earliest counts. At an
+ * impossible time it is none. */
 int kc_stage_call(struct kc_stage *stage, const char *process, int64_t correlation, int64_t launch_ns);
 
 uint64_t kc_stage_count(const struct kc_stage *stage);

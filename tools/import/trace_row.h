@@ -12,14 +12,17 @@
 #include <stdint.h>
 
 #define KC_TRACE_UNKNOWN INT64_MIN
+/* Times: sums and differences of two of them do not overflow. */
+#define KC_TRACE_FIRST_NS (-(INT64_C(1) << 50))
+#define KC_TRACE_LAST_NS (INT64_C(1) << 61)
 
 /* X(name, least, most) */
 #define KC_TRACE_NUMBERS(X)                                                                                            \
 	X(device, 0, 63)                                                                                               \
 	X(stream, 0, INT64_MAX)                                                                                        \
-	X(start_ns, -(INT64_C(1) << 50), INT64_C(1) << 61)                                                             \
+	X(start_ns, KC_TRACE_FIRST_NS, KC_TRACE_LAST_NS)                                                               \
 	X(duration_ns, 0, INT64_C(1) << 52)                                                                            \
-	X(launch_ns, -(INT64_C(1) << 50), INT64_C(1) << 61)                                                            \
+	X(launch_ns, KC_TRACE_FIRST_NS, KC_TRACE_LAST_NS)                                                              \
 	X(grid_x, 1, UINT32_MAX)                                                                                       \
 	X(grid_y, 1, UINT32_MAX)                                                                                       \
 	X(grid_z, 1, UINT32_MAX)                                                                                       \
