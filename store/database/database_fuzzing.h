@@ -65,19 +65,17 @@ static inline char *kc_fuzz_text(sqlite3_stmt *row, int column)
 	return text;
 }
 
-/* Reads the file at path into memory. */
+/* Copies the file at path into memory. */
 static inline sqlite3 *kc_fuzz_load(const char *path)
 {
-	struct kc_fuzz_file file = kc_fuzz_read(path);
-	unsigned char *bytes = sqlite3_malloc64(file.length);
-	sqlite3 *db;
+	sqlite3 *file, *db;
+	sqlite3_backup *copy;
 
-	KC_FUZZ_MUST(bytes && sqlite3_open(":memory:", &db) == SQLITE_OK);
-	memcpy(bytes, file.bytes, file.length);
-	KC_FUZZ_MUST(sqlite3_deserialize(db, "main", bytes, (sqlite3_int64)file.length, (sqlite3_int64)file.length,
-					 SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE) == SQLITE_OK);
-	free(file.bytes);
-	kc_fuzz_run(db, "PRAGMA journal_mode = MEMORY");
+	KC_FUZZ_MUST(sqlite3_open(path, &file) == SQLITE_OK && sqlite3_open(":memory:", &db) == SQLITE_OK);
+	copy = sqlite3_backup_init(db, "main", file, "main");
+	KC_FUZZ_MUST(copy && sqlite3_backup_step(copy, -1) == SQLITE_DONE);
+	sqlite3_backup_finish(copy);
+	sqlite3_close(file);
 	return db;
 }
 
