@@ -26,7 +26,8 @@ static void train_basis(void)
 
 	if (kc_store_open(database.text, KC_STORE_WRITE, &store, NULL, 0))
 		return;
-	kc_stored_basis_read(store, &basis);
+	if (kc_stored_basis_read(store, &basis) == 0)
+		KC_FUZZ_MUST(basis.k <= basis.basis.components && basis.basis.columns <= KC_BASIS_COLUMNS);
 	if (kc_sweeps_collect(store, &sweeps) == 0 && kc_sweeps_store(store, sweeps, NULL) == 0)
 		kc_sweeps_read(store, &stored);
 	kc_sweeps_free(sweeps);

@@ -503,19 +503,19 @@ static int read_training(sqlite3_stmt *row, void *arg)
 static int read_vector(sqlite3_stmt *row, void *arg)
 {
 	struct kc_stored_basis *out = arg;
-	int64_t component = sqlite3_column_int64(row, 0) - 1;
+	int64_t component = sqlite3_column_int64(row, 0); /* from 1 */
 	uint32_t threads = (uint32_t)sqlite3_column_int64(row, 1), column = 0;
 
 	while (column < out->basis.columns && out->threads[column] != threads)
 		column++;
-	if (component < 0 || component >= KC_BASIS_COLUMNS || column == KC_BASIS_COLUMNS)
+	if (component < 1 || component > KC_BASIS_COLUMNS || column == KC_BASIS_COLUMNS)
 		return -EBADMSG;
 	if (column == out->basis.columns)
 		out->threads[out->basis.columns++] = threads;
-	out->basis.vectors[component][column] = sqlite3_column_double(row, 2);
-	out->basis.values[component] = sqlite3_column_double(row, 3);
-	if (component >= out->basis.components)
-		out->basis.components = (uint32_t)component + 1;
+	out->basis.vectors[component - 1][column] = sqlite3_column_double(row, 2);
+	out->basis.values[component - 1] = sqlite3_column_double(row, 3);
+	if (component > out->basis.components)
+		out->basis.components = (uint32_t)component;
 	return 0;
 }
 
@@ -529,5 +529,9 @@ int kc_stored_basis_read(struct kc_store *s, struct kc_stored_basis *out)
 	if (!rc)
 		rc = kc__select(s, NULL, "SELECT component, threads, value, singular FROM basis ORDER BY 1, 2",
 				read_vector, out);
-	return rc ? rc : out->basis.components ? 0 : -ENOENT;
+	if (rc)
+		return rc;
+	if (!out->basis.components)
+		return -ENOENT;
+	return out->k <= out->basis.components ? 0 : -EBADMSG;
 }

@@ -54,7 +54,7 @@ void kc_sweeps_free(struct kc_sweeps *sweeps);
 /* Replaces what was stored, in one transaction. basis: NULL where none could be made. 0 or -errno. */
 int kc_sweeps_store(struct kc_store *s, const struct kc_sweeps *sweeps, const struct kc_stored_basis *basis);
 
-/* 0; -ENOENT: none is stored; -errno. */
+/* 0; -ENOENT: none is stored; -EBADMSG: it is damaged; -errno. */
 int kc_stored_basis_read(struct kc_store *s, struct kc_stored_basis *out);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sqlite3.h>
 
 static struct kc_store *open_store(const char *folder)
 {
@@ -75,11 +76,41 @@ static void what_is_stored_is_read_again(void **state)
 	remove_scratch(folder);
 }
 
+static void a_damaged_basis_is_refused(void **state)
+{
+	static const char *const damages[] = {
+	    "UPDATE basis_training SET k = 3",
+	    "UPDATE basis_training SET k = -1",
+	    "UPDATE basis SET component = 33 WHERE component = 2",
+	    "UPDATE basis SET component = 0 WHERE component = 1",
+	    "UPDATE basis SET component = -9223372036854775808 WHERE component = 1",
+	};
+	char *folder = make_scratch();
+	struct kc_sweeps none = {0};
+	struct kc_stored_basis basis = {.threads = {64, 128}, .k = 1, .rows = 5, .kernels = 2, .error = NAN};
+	double rows[4] = {1, 0, 0, 2};
+	struct kc_store *s = open_store(folder);
+
+	(void)state;
+	assert_int_equal(kc_basis_train(&basis.basis, rows, 2, 2), 0);
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		struct kc_stored_basis read;
+
+		assert_int_equal(kc_sweeps_store(s, &none, &basis), 0);
+		assert_int_equal(kc_stored_basis_read(s, &read), 0);
+		assert_int_equal(sqlite3_exec(kc_store_db(s), damages[i], NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(kc_stored_basis_read(s, &read), -EBADMSG);
+	}
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(nothing_is_stored_at_first),
 	    cmocka_unit_test(what_is_stored_is_read_again),
+	    cmocka_unit_test(a_damaged_basis_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
