@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,24 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
+/* Reads a prediction, its time alone in column i. One whose interval, times its slowdown, is no time counts as none. */
+static void set_said(struct kc__op *op, sqlite3_stmt *row, int i)
+{
+	int64_t solo_ns = time_at(row, i), low_ns = time_at(row, i + 1), high_ns = time_at(row, i + 2);
+	int64_t span_ns = time_at(row, i + 3);
+	double slowdown;
+
+	if (solo_ns <= 0)
+		return;
+	slowdown = (double)span_ns / (double)solo_ns;
+	if (fabs((double)low_ns * slowdown) > REACH_NS || fabs((double)high_ns * slowdown) > REACH_NS)
+		return;
+	op->said.solo_ns = solo_ns;
+	op->said.low_ns = low_ns;
+	op->said.high_ns = high_ns;
+	op->said.span_ns = span_ns;
+}
+
 static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
 {
 	struct kc__op *op;
@@ -103,10 +122,7 @@ static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	set_order(op, row, 8);
 	/* Of a launch that could not be predicted, only the time of its call is known. */
 	op->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : time_at(row, 11);
-	op->said.solo_ns = time_at(row, 12);
-	op->said.low_ns = time_at(row, 13);
-	op->said.high_ns = time_at(row, 14);
-	op->said.span_ns = time_at(row, 15);
+	set_said(op, row, 12);
 	return 0;
 }
 

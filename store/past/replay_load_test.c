@@ -248,6 +248,38 @@ static void an_impossible_order_is_none(void **state)
 	}
 }
 
+/* 100 ns alone and as long with others, 95 to 107. */
+static void an_impossible_prediction_is_none(void **state)
+{
+	static const struct {
+		const char *set;
+		int64_t solo_ns;
+	} cases[] = {
+	    {"solo = solo", 100},
+	    {"span = 1 << 50", 100}, /* 107 ns times 2^50 / 100 */
+	    {"span = 9223372036854775807, above = 1 << 30", 0},
+	    {"span = -9223372036854775808, below = 1 << 30", 0},
+	    {"solo = 1, span = 1 << 60, above = 1 << 60", 0},
+	    {"solo = 0", 0},
+	    {"solo = -100", 0},
+	    {"solo = NULL", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char sql[160];
+		struct loaded l;
+
+		snprintf(sql, sizeof(sql), "UPDATE launch_row SET %s", cases[i].set);
+		make_database(sql);
+		load(&l);
+		assert_int_equal(l.ops.at[0].said.solo_ns, cases[i].solo_ns);
+		unload(&l);
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
 static void damaged_rows_are_refused(void **state)
 {
 	static const char changes[] =
@@ -312,6 +344,7 @@ int main(void)
 	    TEST(what_was_known_is_read_only_on_request),
 	    TEST(counted_work_is_found_by_shape_and_arguments),
 	    TEST(an_impossible_order_is_none),
+	    TEST(an_impossible_prediction_is_none),
 	    TEST(damaged_rows_are_refused),
 	    TEST(what_no_stream_waits_for_is_cut),
 	};
