@@ -186,18 +186,24 @@ static int64_t greater(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void note_group(struct kc__figures *f, const struct mark *marks, size_t count)
+/* Of one mark alone: nothing. */
+static void note_group(struct kc__figures *f, size_t first, size_t end)
 {
-	struct mark all = marks[0];
 	double measured, serial = 0;
+	struct mark all;
 
-	for (size_t i = 0; i < count; i++) {
-		all.start_ns = lesser(all.start_ns, marks[i].start_ns);
-		all.end_ns = greater(all.end_ns, marks[i].end_ns);
-		all.plain_start_ns = lesser(all.plain_start_ns, marks[i].plain_start_ns);
-		all.plain_end_ns = greater(all.plain_end_ns, marks[i].plain_end_ns);
-		all.measured_end_ns = greater(all.measured_end_ns, marks[i].measured_end_ns);
-		serial += (double)marks[i].solo_ns;
+	if (end - first < 2)
+		return;
+	all = f->marks[first];
+	for (size_t i = first; i < end; i++) {
+		const struct mark *m = &f->marks[i];
+
+		all.start_ns = lesser(all.start_ns, m->start_ns);
+		all.end_ns = greater(all.end_ns, m->end_ns);
+		all.plain_start_ns = lesser(all.plain_start_ns, m->plain_start_ns);
+		all.plain_end_ns = greater(all.plain_end_ns, m->plain_end_ns);
+		all.measured_end_ns = greater(all.measured_end_ns, m->measured_end_ns);
+		serial += (double)m->solo_ns;
 	}
 	measured = (double)at_least_one(all.measured_end_ns - all.measured_start_ns);
 	f->makespan.n++;
@@ -213,20 +219,18 @@ void kc__figures_close(struct kc__figures *f)
 	int64_t end_ns = INT64_MIN;
 
 	sort(f->marks, f->mark_count);
-	for (size_t i = 0; i <= f->mark_count; i++) {
+	for (size_t i = 0; i < f->mark_count; i++) {
 		const struct mark *m = &f->marks[i];
 
-		if (i < f->mark_count && i > first && m->device == f->marks[first].device &&
-		    m->measured_start_ns < end_ns) {
+		if (i > first && m->device == f->marks[first].device && m->measured_start_ns < end_ns) {
 			end_ns = greater(end_ns, m->measured_end_ns);
 			continue;
 		}
-		if (i - first >= 2)
-			note_group(f, &f->marks[first], i - first);
+		note_group(f, first, i);
 		first = i;
-		if (i < f->mark_count)
-			end_ns = m->measured_end_ns;
+		end_ns = m->measured_end_ns;
 	}
+	note_group(f, first, f->mark_count);
 	f->mark_count = 0;
 }
 
