@@ -3,7 +3,7 @@
  * database_fuzzing.h. A command that can run only once in a process, basis, is tried without its command line.
  */
 #include "command_fuzzing.h"
-#include "store/database/database_fuzzing.h"
+#include "store/database/upkeep/database_fuzzing.h"
 #include "store/replay/sweep.h"
 
 static struct kc_fuzz_database sound;

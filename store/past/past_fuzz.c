@@ -4,7 +4,7 @@
  * database_fuzzing.h.
  */
 #include "past.h"
-#include "store/database/database_fuzzing.h"
+#include "store/database/upkeep/database_fuzzing.h"
 #include "store/database/devices/calibration.h"
 
 #include <sanitizer/allocator_interface.h>

@@ -1,5 +1,5 @@
 /* Imports any input as a trace, into a fresh database. */
-#include "store/database/database_fuzzing.h"
+#include "store/database/upkeep/database_fuzzing.h"
 #include "tools/command_fuzzing.h"
 
 static struct kc_fuzz_file empty;

@@ -1,6 +1,6 @@
 /* Imports an export of Nsight Systems that somebody has changed, into a fresh database. The input: see
  * database_fuzzing.h. */
-#include "store/database/database_fuzzing.h"
+#include "store/database/upkeep/database_fuzzing.h"
 #include "tools/command_fuzzing.h"
 
 /* As far as import_sqlite.c reads it. */

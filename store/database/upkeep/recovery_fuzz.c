@@ -10,7 +10,7 @@
  *   bytes
  */
 #include "recovery.h"
-#include "store/database/database_fuzzing.h"
+#include "store/database/upkeep/database_fuzzing.h"
 
 enum { OF_HEADER = 255, CUT = 254 };
 enum { AGAIN = 7 };
