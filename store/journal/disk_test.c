@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -37,6 +38,31 @@ static void no_descriptor_is_kept(void **state)
 	/* Its blocks are there, not only its length. */
 	assert_true((uint64_t)st.st_blocks * 512 >= bytes_of(10));
 	finish(j, 0);
+}
+
+/* A template that cannot be read ends the process when the file is there and its header is to be written. */
+static void a_process_killed_while_it_makes_its_journal_leaves_none(void **state)
+{
+	struct kc_journal_header *unreadable =
+	    mmap(NULL, sizeof(*unreadable), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct kc_journal *j;
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_ptr_not_equal(unreadable, MAP_FAILED);
+	unlink(path);
+	child = fork();
+	if (child == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		kc_journal_create(path, unreadable, bytes_of(20), &j);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+	assert_int_equal(access(path, F_OK), -1);
+	munmap(unreadable, sizeof(*unreadable));
 }
 
 static void a_foreign_file_in_its_place_is_left_alone(void **state)
@@ -266,6 +292,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(no_descriptor_is_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_process_killed_while_it_makes_its_journal_leaves_none, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_foreign_file_in_its_place_is_left_alone, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_file_that_moved_is_told_from_one_that_is_gone, setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_cannot_be_created_is_an_error, setup, teardown),

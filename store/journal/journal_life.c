@@ -109,36 +109,6 @@ static int no_room(int rc)
 	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
 }
 
-/* Creates the file and maps its header page; where the disk has no room, the header is in memory. */
-static int map_header(struct kc_journal *j)
-{
-	int fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int rc = fd < 0 ? -errno : 0;
-	struct stat st;
-
-	if (fd >= 0) {
-		rc = fstat(fd, &st) ? -errno : kc__disk_allocate(fd, 0, KC_HEADER_BYTES);
-		if (rc == 0) {
-			j->header = kc__disk_map(fd, 0, KC_HEADER_BYTES);
-			rc = j->header ? 0 : -ENOMEM;
-		}
-		if (rc)
-			unlink(j->path);
-		close(fd);
-	}
-	if (rc == 0) {
-		j->device = st.st_dev;
-		j->inode = st.st_ino;
-		return 0;
-	}
-	if (!no_room(rc))
-		return rc;
-	j->header_in_memory = j->no_file = true;
-	j->in_memory_why = rc;
-	j->header = kc__disk_map(-1, 0, KC_HEADER_BYTES);
-	return j->header ? 0 : -ENOMEM;
-}
-
 static void fill_header(const struct kc_journal *j, const struct kc_journal_header *template)
 {
 	struct kc_journal_header *h = j->header;
@@ -159,6 +129,98 @@ static void fill_header(const struct kc_journal *j, const struct kc_journal_head
 	__atomic_store_n((uint64_t *)h->magic, magic, __ATOMIC_RELEASE);
 }
 
+/* Writes the header page of a new file and leaves it mapped. */
+static int write_header(struct kc_journal *j, int fd, const struct kc_journal_header *template)
+{
+	struct stat st;
+	int rc = fstat(fd, &st) ? -errno : kc__disk_allocate(fd, 0, KC_HEADER_BYTES);
+
+	if (rc)
+		return rc;
+	j->header = kc__disk_map(fd, 0, KC_HEADER_BYTES);
+	if (!j->header)
+		return -ENOMEM;
+	j->device = st.st_dev;
+	j->inode = st.st_ino;
+	fill_header(j, template);
+	return 0;
+}
+
+/* Through its name: /proc/self/maps would call a mapping made before it had one deleted for ever. */
+static int map_again(struct kc_journal *j)
+{
+	struct kc_journal_header *before = j->header;
+	int fd = kc__journal_reopen(j);
+
+	j->header = fd < 0 ? NULL : kc__disk_map(fd, 0, KC_HEADER_BYTES);
+	munmap(before, KC_HEADER_BYTES);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : j->header ? 0 : -ENOMEM;
+}
+
+static int give_name(const struct kc_journal *j, int fd)
+{
+	char unnamed[48];
+
+	snprintf(unnamed, sizeof(unnamed), "/proc/thread-self/fd/%d", fd);
+	return linkat(AT_FDCWD, unnamed, AT_FDCWD, j->path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* The file gets its name when its header is complete, so that a process which is killed leaves a journal or nothing.
+ * Not all file systems can do this, and it needs /proc. */
+static int make_complete(struct kc_journal *j, const struct kc_journal_header *template)
+{
+	char folder[sizeof(j->path)];
+	int fd, rc;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(j->path, '/') - j->path + 1), j->path);
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	rc = write_header(j, fd, template);
+	if (rc == 0) {
+		rc = give_name(j, fd);
+		if (rc)
+			munmap(j->header, KC_HEADER_BYTES);
+		else if ((rc = map_again(j)))
+			unlink(j->path);
+	}
+	close(fd);
+	return rc;
+}
+
+static int make_named(struct kc_journal *j, const struct kc_journal_header *template)
+{
+	int fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = write_header(j, fd, template);
+	if (rc)
+		unlink(j->path);
+	close(fd);
+	return rc;
+}
+
+/* Creates the file and maps its header page; where the disk has no room, the header is in memory. */
+static int make_header(struct kc_journal *j, const struct kc_journal_header *template)
+{
+	int rc = make_complete(j, template);
+
+	if (rc && rc != -EEXIST && !no_room(rc))
+		rc = make_named(j, template);
+	if (!no_room(rc))
+		return rc;
+	j->header_in_memory = j->no_file = true;
+	j->in_memory_why = rc;
+	j->header = kc__disk_map(-1, 0, KC_HEADER_BYTES);
+	if (!j->header)
+		return -ENOMEM;
+	fill_header(j, template);
+	return 0;
+}
+
 int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
 		      struct kc_journal **out)
 {
@@ -173,12 +235,11 @@ int kc_journal_create(const char *path, const struct kc_journal_header *template
 		return -ENOMEM;
 	rc = absolute_path(j, path);
 	if (rc == 0)
-		rc = map_header(j);
+		rc = make_header(j, template);
 	if (rc) {
 		munmap(j, j->mapping_bytes);
 		return rc;
 	}
-	fill_header(j, template);
 	kc_journal_prepare(j);
 	*out = j;
 	return 0;
@@ -228,13 +289,12 @@ void kc_journal_close(struct kc_journal *j, int remove)
 int kc_journal_restore(struct kc_journal *j)
 {
 	struct kc_journal_header *before = j->header;
-	int rc = map_header(j);
+	int rc = make_header(j, before);
 
 	if (rc) {
 		j->header = before;
 		return rc;
 	}
-	fill_header(j, before);
 	kc__journal_hold_on(j);
 	return 0;
 }
