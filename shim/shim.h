@@ -363,7 +363,7 @@ void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *f
  * were given is kept, so that their measured time counts as a known size. */
 /* tables_lock held. The first launch of a variant. */
 void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
-void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns);
+void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns); /* the device's lock is held */
 /* Of the first launch. false: not kept. */
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given);
 /* Worker: the launch predicted then took so long, alone. true: its code is read, and kc__early_teach() can follow. */

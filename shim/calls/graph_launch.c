@@ -196,6 +196,7 @@ static void place(struct kc__device *device, const struct kc__stream *stream, co
 	launch->predicted_at_ns = launch->launched_ns = kc__in_order(device, launch->predicted_at_ns);
 	launch->order.known = known;
 	kc_engine_predict(request, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
+	kc__early_made(entry->variant, launch->predicted_at_ns);
 	kc__keep_prediction(launch, entry->variant, request, &p, &kept);
 }
 
@@ -252,11 +253,8 @@ static void commit(const struct kc__batch *batch)
 		const struct entry *entry = &batch->at[i];
 		struct kc_slot *slot = entry->node->slot;
 
-		if (!slot)
-			continue;
-		if (entry->variant)
-			kc__early_made(entry->variant, slot->launch.predicted_at_ns);
-		kc_journal_commit(slot, KC_SLOT_CALLED);
+		if (slot)
+			kc_journal_commit(slot, KC_SLOT_CALLED);
 	}
 }
 

@@ -116,9 +116,9 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
 	launch->order.known = kc_engine_known(&kc__shim.engine);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
+	kc__early_made(variant, launch->predicted_at_ns);
 	pthread_mutex_unlock(&device->lock);
 	kc__keep_prediction(launch, variant, &prospect, &p, &kept);
-	kc__early_made(variant, launch->predicted_at_ns);
 }
 
 /* Written where it stays: a record is filled once. */
