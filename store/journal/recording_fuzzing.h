@@ -132,8 +132,9 @@ static inline void kc_fuzz_kernels(struct kc_fuzz_recorder *r)
 static inline void kc_fuzz_learned(struct kc_fuzz_recorder *r, int64_t source)
 {
 	struct kc_past_entry past = {0, 0, source, 0, KC_FUZZ_SLOTS};
-	struct kc_event_entry formula = {++r->events, KC_EVENT_FORMULA, 1, KC_FUZZ_BASE_NS + 1000};
-	struct kc_event_entry known = {++r->events, KC_EVENT_PAST, 0, KC_FUZZ_BASE_NS + 2000};
+	struct kc_event_entry formula = {
+	    .number = ++r->events, .kind = KC_EVENT_FORMULA, .kernel = 1, .time_ns = KC_FUZZ_BASE_NS + 1000};
+	struct kc_event_entry known = {.number = ++r->events, .kind = KC_EVENT_PAST, .time_ns = KC_FUZZ_BASE_NS + 2000};
 	struct kc_message_entry message = {KC_FUZZ_BASE_NS, 1, KC_MESSAGE_NO_CUPTI, 1};
 	struct kc_lambda_entry lambda = {.state = 1,
 					 .level = KC_MODEL_BSP_SHAPE,
