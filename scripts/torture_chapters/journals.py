@@ -20,9 +20,15 @@ def describe(case):
     return f"{'sanitizers' if case.number % 2 else 'ordinary'} {case.random.random():.6f}"
 
 
-def slots(data):
-    """Offsets of slots that hold something."""
+def layout_of(data):
+    """Bytes of the header and of a slot, as an undamaged journal says."""
     _, _, header, size, _ = SIZES.unpack_from(data)
+    return header, size
+
+
+def slots(data, layout):
+    """Offsets of slots that hold something."""
+    header, size = layout
     return [at for at in range(header, len(data) - size, size) if data[at : at + 4] != b"\0\0\0\0"], size
 
 
@@ -30,7 +36,7 @@ def number(random, n_bytes):
     return (random.choice(NUMBERS) & (2 ** (8 * n_bytes) - 1)).to_bytes(n_bytes, "little")
 
 
-def damage_header(random, data):
+def damage_header(random, data, _):
     for _ in range(random.choice((1, 1, 2, 5))):
         at = random.choice(HEADER_FIELDS[:60]) if random.random() < 0.7 else random.choice(HEADER_FIELDS)
         n_bytes = random.choice((4, 8))
@@ -38,15 +44,15 @@ def damage_header(random, data):
     return data
 
 
-def damage_text(random, data):
+def damage_text(random, data, _):
     """Boot id, names and command line, without an end."""
     at = random.randrange(200, 9000)
     data[at : at + 4096] = random.choice((b"\xff", b"\x1b", b"A", b"\n")) * 4096
     return data
 
 
-def damage_slots(random, data):
-    used, size = slots(data)
+def damage_slots(random, data, layout):
+    used, size = slots(data, layout)
     for _ in range(random.choice((1, 2, 10, 200)) if used else 0):
         at = random.choice(used)
         kind = random.randrange(6)
@@ -65,8 +71,8 @@ def damage_slots(random, data):
     return data
 
 
-def shuffle_slots(random, data):
-    used, size = slots(data)
+def shuffle_slots(random, data, layout):
+    used, size = slots(data, layout)
     for _ in range(random.choice((1, 5, 50)) if used else 0):
         a, b = random.choice(used), random.choice(used)
         if random.random() < 0.5:
@@ -76,14 +82,14 @@ def shuffle_slots(random, data):
     return data
 
 
-def another_version(random, data):
+def another_version(random, data, _):
     (version,) = struct.unpack_from("=I", data, 8)
     struct.pack_into("=I", data, 8, random.choice((0, version - 1, version + 1, 2**32 - 1)))
     return data
 
 
-def any_bytes(random, data):
-    used, _ = slots(data)
+def any_bytes(random, data, layout):
+    used, _ = slots(data, layout)
     return bytearray(bytes_of(random, data, (list(range(512)) + used) or range(512))[0])
 
 
@@ -95,9 +101,10 @@ MUTATIONS = (
 
 def put_damaged(case, path, source):
     data = bytearray(read(source))
+    layout = layout_of(data)
     for mutate in case.random.sample(MUTATIONS, case.random.choice((1, 1, 2))):
         case.note(mutate.__name__)
-        data = mutate(case.random, data)
+        data = mutate(case.random, data, layout)
         if len(data) < SIZES.size:
             break
     write(path, data)
