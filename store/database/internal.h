@@ -137,6 +137,9 @@ sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which);
 int kc__run(struct kc_store *s, sqlite3_stmt *stmt);
 /* Sets *value to the first column of the first row, if there is one, and resets. 0 or -errno. */
 int kc__run_value(struct kc_store *s, sqlite3_stmt *stmt, int64_t *value);
+/* SQL by a format of sqlite3_mprintf(). *value: as above, 0 where there is no row. 0 or -errno. */
+int kc__execute(struct kc_store *s, const char *format, ...);
+int kc__ask_number(struct kc_store *s, int64_t *value, const char *format, ...);
 int kc__errno(sqlite3 *db, int rc);
 void kc__finalize(struct kc_store *s);
 

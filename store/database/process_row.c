@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,42 +9,6 @@
 #define LOAD(field) atomic_load_explicit((__typeof__(field) *)&(field), memory_order_acquire)
 
 #define QUOTED_MAX (4 * sizeof(((struct kc_journal_header *)0)->command_line))
-
-static int execute(struct kc_store *s, const char *format, ...)
-{
-	va_list arguments;
-	char *sql;
-	int rc;
-
-	va_start(arguments, format);
-	sql = sqlite3_vmprintf(format, arguments);
-	va_end(arguments);
-	if (!sql)
-		return -ENOMEM;
-	rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-	sqlite3_free(sql);
-	return kc__errno(s->db, rc);
-}
-
-static int number(struct kc_store *s, int64_t *value, const char *format, ...)
-{
-	sqlite3_stmt *stmt = NULL;
-	va_list arguments;
-	char *sql;
-	int rc;
-
-	va_start(arguments, format);
-	sql = sqlite3_vmprintf(format, arguments);
-	va_end(arguments);
-	if (!sql)
-		return -ENOMEM;
-	sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
-	sqlite3_free(sql);
-	*value = 0;
-	rc = kc__run_value(s, stmt, value);
-	sqlite3_finalize(stmt);
-	return rc;
-}
 
 static size_t quote(const char *argument, size_t length, char *out)
 {
@@ -101,19 +64,19 @@ static int find_run(struct kc_store *s, const struct kc_journal_header *h, const
 	else
 		sqlite3_snprintf(sizeof(token), token, "%.40s-%u-%llu-%lld", h->boot_id, h->pid,
 				 (unsigned long long)h->pid_start, (long long)h->monotonic_ns);
-	rc = execute(s,
-		     "INSERT OR IGNORE INTO run(token, started_unix_ns, command_line, directory, source)"
-		     " VALUES(%Q, %lld, %Q, %.1024Q, nullif(%.1024Q, ''))",
-		     token, (long long)h->realtime_ns, line, h->directory, h->source);
-	return rc ? rc : number(s, run, "SELECT id FROM run WHERE token = %Q", token);
+	rc = kc__execute(s,
+			 "INSERT OR IGNORE INTO run(token, started_unix_ns, command_line, directory, source)"
+			 " VALUES(%Q, %lld, %Q, %.1024Q, nullif(%.1024Q, ''))",
+			 token, (long long)h->realtime_ns, line, h->directory, h->source);
+	return rc ? rc : kc__ask_number(s, run, "SELECT id FROM run WHERE token = %Q", token);
 }
 
 static int find_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
 {
-	return number(s, process,
-		      "SELECT id FROM process WHERE boot_id = %.40Q AND pid = %u AND pid_start = %lld"
-		      " AND started_ns = %lld",
-		      h->boot_id, h->pid, (long long)h->pid_start, (long long)h->monotonic_ns);
+	return kc__ask_number(s, process,
+			      "SELECT id FROM process WHERE boot_id = %.40Q AND pid = %u AND pid_start = %lld"
+			      " AND started_ns = %lld",
+			      h->boot_id, h->pid, (long long)h->pid_start, (long long)h->monotonic_ns);
 }
 
 static int add_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
@@ -127,7 +90,7 @@ static int add_process(struct kc_store *s, const struct kc_journal_header *h, in
 	command_line(h, line);
 	rc = find_run(s, h, line, &run);
 	if (rc == 0)
-		rc = execute(
+		rc = kc__execute(
 		    s,
 		    "INSERT OR IGNORE INTO process(run, pid, ppid, pid_start, boot_id, executable, command_line,"
 		    " directory, measure, started_ns, started_unix_ns, source)"
@@ -183,7 +146,7 @@ static int use_process(struct kc_store *s, const struct kc_journal_header *h, in
 	int rc = ensure_process(s, h, &process);
 
 	if (rc == 0 && process != s->process)
-		rc = number(s, &run, "SELECT run FROM process WHERE id = %lld", (long long)process);
+		rc = kc__ask_number(s, &run, "SELECT run FROM process WHERE id = %lld", (long long)process);
 	if (rc)
 		return rc;
 	if (process != s->process) {
@@ -236,8 +199,8 @@ static int write_end(struct kc_store *s, const struct kc_journal_header *h, cons
 		return rc;
 	rc = set_counters(s, h);
 	if (rc == 0)
-		rc = execute(s, "UPDATE process SET ended = %Q, ended_ns = nullif(%lld, 0) WHERE id = %lld", how,
-			     (long long)ended_ns, (long long)row);
+		rc = kc__execute(s, "UPDATE process SET ended = %Q, ended_ns = nullif(%lld, 0) WHERE id = %lld", how,
+				 (long long)ended_ns, (long long)row);
 	if (rc == 0 && LOAD(h->simulated))
 		rc = kc__say_simulated(s);
 	return end_unless_inside(s, inside, rc);

@@ -1,6 +1,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <stdarg.h>
 
 #define KEY_WHERE                                                                                                      \
 	"run = ?1 AND process = ?2 AND kernel = ?3 AND stream = ?4 AND model = ?5 AND concurrency_case = ?6"           \
@@ -162,6 +163,42 @@ int kc__run_value(struct kc_store *s, sqlite3_stmt *stmt, int64_t *value)
 		*value = sqlite3_column_int64(stmt, 0);
 	rc = kc__errno(s->db, rc);
 	sqlite3_reset(stmt);
+	return rc;
+}
+
+int kc__execute(struct kc_store *s, const char *format, ...)
+{
+	va_list arguments;
+	char *sql;
+	int rc;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return -ENOMEM;
+	rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	sqlite3_free(sql);
+	return kc__errno(s->db, rc);
+}
+
+int kc__ask_number(struct kc_store *s, int64_t *value, const char *format, ...)
+{
+	sqlite3_stmt *stmt = NULL;
+	va_list arguments;
+	char *sql;
+	int rc;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return -ENOMEM;
+	sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+	sqlite3_free(sql);
+	*value = 0;
+	rc = kc__run_value(s, stmt, value);
+	sqlite3_finalize(stmt);
 	return rc;
 }
 
