@@ -355,8 +355,8 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 				   const struct kc__given *given);
 /* The code has been read since the variant was looked up: kc__variant_of() finds the one with the arguments. */
 bool kc__variant_is_outdated(const struct kc__variant *variant);
-/* Worker: the same launch, told by its arguments, before a launching thread has to work that out. before: made
- * without them. The formula need not have been published. */
+/* Worker, tables_lock held: the same launch, told by its arguments, before a launching thread has to work that out.
+ * before: made without them. The formula need not have been published. */
 void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula);
 
 /* early.c: launches made before their kernel's code had been read. What they
@@ -371,8 +371,11 @@ bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, in
 /* Worker, tables_lock held: the time of the first launch teaches as if the code had told its work before. */
 void kc__early_teach(struct kc__variant *variant);
 void kc__early_teach_all(struct kc__kernel *kernel); /* of all variants for which that can be said */
-/* Worker: the kernel's code has been read; launches do not know it yet. */
-void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
+/* Worker: the kernel's code has been read; launches do not know it yet. Returns the newest that has been prepared. */
+const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
+/* tables_lock held: those made since. */
+void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula *formula,
+			    const struct kc__early *prepared);
 /* Worker: the kernel's code has been read, or never will be. */
 void kc__early_settle(struct kc__kernel *kernel);
 
@@ -568,8 +571,9 @@ struct kc_load kc__learn_load(const struct kc_launch *launch);
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(struct kc_transfer *transfer);
 void kc__learn_past(void); /* what earlier processes taught has been taken in */
-/* From here on launches of the kernel are predicted from its code. */
-void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula);
+/* From here on launches of the kernel are predicted from its code, with what earlier launches of their shape taught.
+ * prepared: of kc__early_prepare(). */
+void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula, const struct kc__early *prepared);
 void kc__learn_sizes(struct kc__kernel *kernel); /* kc__early_teach_all() */
 
 /* flush.c: worker. measured_ns: for how long we have measured */

@@ -96,8 +96,7 @@ static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	if (!formula)
 		return false;
-	kc__early_prepare(kernel, formula);
-	kc__learn_formula(kernel, formula);
+	kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
 	return true;
 }
 

@@ -110,14 +110,25 @@ void kc__early_teach_all(struct kc__kernel *kernel)
 			kc__early_teach(e->variant);
 }
 
-void kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula)
+const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula)
 {
-	struct kc__early *first;
+	const struct kc__early *newest;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	first = kernel->early;
+	newest = kernel->early;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	for (struct kc__early *e = first; e; e = e->next)
+	for (const struct kc__early *e = newest; e; e = e->next) {
+		pthread_mutex_lock(&kc__shim.tables_lock);
+		kc__variant_prepare(e->variant, formula);
+		pthread_mutex_unlock(&kc__shim.tables_lock);
+	}
+	return newest;
+}
+
+void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula *formula,
+			    const struct kc__early *prepared)
+{
+	for (const struct kc__early *e = kernel->early; e != prepared; e = e->next)
 		kc__variant_prepare(e->variant, formula);
 }
 

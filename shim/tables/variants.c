@@ -200,18 +200,15 @@ static void make(void *making)
 	m->made = variant;
 }
 
-static struct kc__variant *variant_make(struct making *making)
+/* tables_lock held. */
+static struct kc__variant *found_or_made(struct making *making)
 {
-	struct kc__variant *variant;
+	struct kc__variant *variant = kc__find(&kc__shim.variants, making->key, KEY_WORDS);
 
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	variant = kc__find(&kc__shim.variants, making->key, KEY_WORDS);
-	if (!variant) {
-		kc__deep(make, making);
-		variant = making->made;
-	}
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return variant;
+	if (variant)
+		return variant;
+	kc__deep(make, making);
+	return making->made;
 }
 
 static bool has_key(const struct kc__variant *variant, const uint64_t key[KEY_WORDS])
@@ -252,6 +249,7 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
 	    formula ? kc__arguments_key(formula, given) : 0};
 	struct kc__variant *variant = find(kernel, key);
+	struct making making;
 
 	if (variant)
 		return variant;
@@ -261,7 +259,7 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 		if ((variant = find(kernel, key)))
 			return variant;
 	}
-	return variant_make(&(struct making){
+	making = (struct making){
 	    .kernel = kernel,
 	    .blocks_per_sm =
 		ask_occupancy(f, dims->block[0] * dims->block[1] * dims->block[2], dims->dynamic_shared_bytes),
@@ -269,7 +267,11 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 	    .key = key,
 	    .formula = formula,
 	    .given = given,
-	});
+	};
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	variant = found_or_made(&making);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return variant;
 }
 
 void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula)
@@ -282,7 +284,7 @@ void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *f
 		return;
 	memcpy(key, before->key, sizeof(key));
 	key[KEY_WORDS - 1] = kc__arguments_key(formula, &given);
-	variant_make(&(struct making){
+	found_or_made(&(struct making){
 	    .kernel = before->kernel,
 	    .blocks_per_sm = before->engine.work.blocks_per_sm,
 	    .dims = &before->dims,

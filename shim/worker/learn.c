@@ -113,9 +113,10 @@ void kc__learn_past(void)
 	put_event(KC_EVENT_PAST, NULL, kc_engine_event(&kc__shim.engine));
 }
 
-void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula)
+void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula, const struct kc__early *prepared)
 {
 	begin_event(kernel->device);
+	kc__early_prepare_rest(kernel, formula, prepared);
 	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
 	put_event(KC_EVENT_FORMULA, kernel, end_event(kernel->device));
 }

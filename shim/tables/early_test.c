@@ -1,0 +1,139 @@
+/* Launches made before their kernel's code has been read, and what becomes of them when it has. */
+#include "kernel_formula.h"
+#include "tables_testing.h"
+
+/* ---- The rest of the library ---- */
+
+void *kc__driver_symbol(const char *symbol)
+{
+	(void)symbol;
+	return NULL;
+}
+
+struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments)
+{
+	(void)kernel;
+	return (struct kc_name){.launch = dims->grid[0] * 2 + (*arguments != 0), .shape = dims->grid[0]};
+}
+
+void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)
+{
+	(void)key;
+	(void)kernel;
+	(void)dims;
+}
+
+void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims)
+{
+	(void)shape;
+	(void)kernel;
+	(void)dims;
+}
+
+void kc__recall_variant(struct kc__variant *variant, const char *arguments)
+{
+	(void)variant;
+	(void)arguments;
+}
+
+/* ---- A kernel whose work depends on its second parameter ---- */
+
+static const char text[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
+			   ".visible .entry add_up(.param .u64 a, .param .u32 n)\n{\n"
+			   ".reg .pred %p<3>;\n.reg .b32 %r<9>;\n"
+			   "ld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n"
+			   "$loop:\nsetp.ge.u32 %p1, %r2, %r1;\n@%p1 bra $end;\n"
+			   "add.u32 %r2, %r2, 1;\nbra.uni $loop;\n$end:\nret;\n}\n";
+static const struct kc__parameter parameters[] = {{0, 8}, {8, 4}};
+static struct kc_cost *cost;
+static struct kc__kernel kernel;
+
+static int begin_kernel(void **state)
+{
+	if (begin(state))
+		return -1;
+	kc__shim.header = kc_journal_header(kc__shim.journal);
+	kc__learn_begin();
+	kernel = (struct kc__kernel){
+	    .name = "add_up",
+	    .id = 1,
+	    .device = &kc__shim.devices[0],
+	    .resources = {.registers = 16},
+	    .parameters = {true, 2, parameters},
+	};
+	kc_engine_device_init(&kc__shim.engine, &kernel.device->engine, &kernel.device->info);
+	kc_engine_kernel_init(&kernel.engine, &kernel.device->engine);
+	return 0;
+}
+
+static int end_kernel(void **state)
+{
+	kc_cost_free(cost);
+	cost = NULL;
+	return end(state);
+}
+
+static struct kc__formula *read_code(void)
+{
+	struct kc_ptx_module module;
+	struct kc__formula *formula;
+
+	assert_int_equal(kc_ptx_parse(&module, text, strlen(text), 1 << 20, NULL), 0);
+	assert_int_equal(kc_cost_read(&cost, &module, kc_ptx_find(&module, "add_up"), 1 << 20, NULL), 0);
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	formula = kc__formula_make(cost, kc_ptx_find(&module, "add_up"));
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	assert_non_null(formula);
+	kc_ptx_free(&module);
+	return formula;
+}
+
+static struct kc__variant *launched(uint32_t blocks)
+{
+	const struct kc_shape dims = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}};
+	uint64_t a = 0x700000000000;
+	uint32_t n = 100;
+	void *params[] = {&a, &n};
+	struct kc__variant *variant = kc__variant_of(&kernel, NULL, &dims, &(const struct kc__given){.params = params});
+
+	assert_non_null(variant);
+	assert_int_equal(variant->unpredictable, KC_PREDICTED);
+	return variant;
+}
+
+static void assert_succeeded(const struct kc__variant *variant)
+{
+	assert_false(variant->engine.work.counted);
+	assert_non_null(variant->successor);
+	assert_true(variant->successor->engine.work.counted);
+	assert_ptr_equal(launched(variant->dims.grid[0]), variant->successor);
+}
+
+/* Whatever is measured after the formula is known teaches the launch with its arguments: of a shape that is launched
+ * for the first time while others are prepared, too. */
+static void a_shape_launched_during_preparation_has_its_successor(void **state)
+{
+	struct kc__variant *before = launched(4), *meanwhile;
+	struct kc__formula *formula = read_code();
+	const struct kc__early *prepared = kc__early_prepare(&kernel, formula);
+
+	(void)state;
+	meanwhile = launched(5);
+	assert_null(meanwhile->successor);
+	kc__learn_formula(&kernel, formula, prepared);
+	assert_succeeded(before);
+	assert_succeeded(meanwhile);
+	assert_int_equal(kc_engine_known(&kc__shim.engine), 1);
+}
+
+#undef TEST
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_kernel, end_kernel)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(a_shape_launched_during_preparation_has_its_successor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
