@@ -107,7 +107,8 @@ struct kc__kernel {
 	uint32_t every;        /* 0: every launch is asked for; else one in so many, or KC__NEVER */
 	_Atomic uint32_t made; /* launches, where every is not 0 */
 	struct kc_engine_kernel engine;
-	struct kc__early *early;            /* launches made before; tables_lock */
+	struct kc__early *early;            /* launches looked up before, the newest first; tables_lock */
+	struct kc__early *early_made;       /* those predicted, the newest first; the device's lock */
 	_Atomic uint32_t variants;          /* launch shapes told apart by arguments */
 	struct kc__variant *_Atomic latest; /* of its launches: most are like the one before */
 };
@@ -370,7 +371,9 @@ bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packe
 bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns);
 /* Worker, tables_lock held: the time of the first launch teaches as if the code had told its work before. */
 void kc__early_teach(struct kc__variant *variant);
-void kc__early_teach_all(struct kc__kernel *kernel); /* of all variants for which that can be said */
+/* Of all variants for which that can be said, the one predicted last first: a replay knows no other order. The
+ * device's lock is held, too. */
+void kc__early_teach_all(struct kc__kernel *kernel);
 /* Worker: the kernel's code has been read; launches do not know it yet. Returns the newest that has been prepared. */
 const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
 /* tables_lock held: those made since. */

@@ -11,7 +11,7 @@
 
 struct kc__early {
 	struct kc__variant *variant;
-	struct kc__early *next;
+	struct kc__early *next, *next_made;
 	_Atomic int64_t predicted_at_ns; /* of the launch; 0: not made yet */
 	int64_t measured_ns;             /* worker; 0: not measured, or learned from */
 	bool counted;                    /* worker: the next two say what the code does in it */
@@ -43,10 +43,13 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given)
 
 void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
-	int64_t none = 0;
+	struct kc__early *early = variant->early;
 
-	if (variant->early)
-		atomic_compare_exchange_strong(&variant->early->predicted_at_ns, &none, predicted_at_ns);
+	if (!early || early->predicted_at_ns)
+		return;
+	early->predicted_at_ns = predicted_at_ns;
+	early->next_made = variant->kernel->early_made;
+	variant->kernel->early_made = early;
 }
 
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given)
@@ -105,7 +108,7 @@ void kc__early_teach(struct kc__variant *variant)
 
 void kc__early_teach_all(struct kc__kernel *kernel)
 {
-	for (struct kc__early *e = kernel->early; e; e = e->next)
+	for (struct kc__early *e = kernel->early_made; e; e = e->next_made)
 		if (e->counted)
 			kc__early_teach(e->variant);
 }

@@ -88,9 +88,9 @@ static struct kc__formula *read_code(void)
 	return formula;
 }
 
-static struct kc__variant *launched(uint32_t blocks)
+static struct kc__variant *launched(uint32_t blocks_x, uint32_t blocks_y)
 {
-	const struct kc_shape dims = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}};
+	const struct kc_shape dims = {.grid = {blocks_x, blocks_y, 1}, .block = {128, 1, 1}};
 	uint64_t a = 0x700000000000;
 	uint32_t n = 100;
 	void *params[] = {&a, &n};
@@ -106,24 +106,48 @@ static void assert_succeeded(const struct kc__variant *variant)
 	assert_false(variant->engine.work.counted);
 	assert_non_null(variant->successor);
 	assert_true(variant->successor->engine.work.counted);
-	assert_ptr_equal(launched(variant->dims.grid[0]), variant->successor);
+	assert_ptr_equal(launched(variant->dims.grid[0], variant->dims.grid[1]), variant->successor);
 }
 
 /* Whatever is measured after the formula is known teaches the launch with its arguments: of a shape that is launched
  * for the first time while others are prepared, too. */
 static void a_shape_launched_during_preparation_has_its_successor(void **state)
 {
-	struct kc__variant *before = launched(4), *meanwhile;
+	struct kc__variant *before = launched(4, 1), *meanwhile;
 	struct kc__formula *formula = read_code();
 	const struct kc__early *prepared = kc__early_prepare(&kernel, formula);
 
 	(void)state;
-	meanwhile = launched(5);
+	meanwhile = launched(5, 1);
 	assert_null(meanwhile->successor);
 	kc__learn_formula(&kernel, formula, prepared);
 	assert_succeeded(before);
 	assert_succeeded(meanwhile);
 	assert_int_equal(kc_engine_known(&kc__shim.engine), 1);
+}
+
+/* Two threads look up launches of equal work in one order and make them in the other. The first time of a size counts
+ * for more than those after it. */
+static void sizes_are_learned_in_the_order_of_the_predictions(void **state)
+{
+	struct kc__variant *a = launched(4, 1), *b = launched(2, 2);
+	struct kc__formula *formula = read_code();
+	struct kc_sizes expected = {.count = 0};
+	const struct kc_engine_variant *successor;
+
+	(void)state;
+	kc__early_made(b, 2000);
+	kc__early_made(a, 3000);
+	assert_false(kc__early_measured(a, 3000, 7000));
+	assert_false(kc__early_measured(b, 2000, 9000));
+	kc__learn_formula(&kernel, formula, kc__early_prepare(&kernel, formula));
+	kc__early_settle(&kernel);
+	assert_succeeded(a);
+	successor = &a->successor->engine;
+	kc_sizes_learn(&expected, &successor->size, successor->work.launch_ns, 7000);
+	kc_sizes_learn(&expected, &successor->size, successor->work.launch_ns, 9000);
+	assert_int_equal(successor->key->sizes.count, 1);
+	assert_float_equal(successor->key->sizes.points[0].time_ns, expected.points[0].time_ns, 0);
 }
 
 #undef TEST
@@ -133,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(a_shape_launched_during_preparation_has_its_successor),
+	    TEST(sizes_are_learned_in_the_order_of_the_predictions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
