@@ -21,19 +21,19 @@ static int64_t later(int64_t ns, int64_t delay_ns)
 	return ns < INT64_MAX - delay_ns ? ns + delay_ns : INT64_MAX;
 }
 
-int64_t kc__known_ns(const struct kc__op *op, const struct kc_replay_delay *delay)
+int64_t kc__known_ns(const struct kc__ops *ops, size_t place, const struct kc_replay_delay *delay)
 {
-	return delay->batch > 1 ? op->known_ns : later(op->end_ns, delay->ns);
+	return delay->batch > 1 ? ops->known_ns[place] : later(ops->at[place].end_ns, delay->ns);
 }
 
 /* The measurements of a batch become known together, after the last of its operations has ended. A batch that is never
  * full becomes known when the process ends. */
-static void set_batches(struct kc__op **ended, size_t count, const struct kc_replay_delay *delay)
+static void set_batches(struct kc__ops *ops, struct kc__op **ended, size_t count, const struct kc_replay_delay *delay)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t last = i / delay->batch * delay->batch + (delay->batch - 1);
 
-		ended[i]->known_ns = last < count ? later(ended[last]->end_ns, delay->ns) : INT64_MAX;
+		ops->known_ns[ended[i] - ops->at] = last < count ? later(ended[last]->end_ns, delay->ns) : INT64_MAX;
 	}
 }
 
@@ -44,14 +44,18 @@ int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay)
 
 	if (delay->batch <= 1)
 		return 0;
+	free(ops->known_ns);
+	ops->known_ns = malloc((ops->count + 1) * sizeof(*ops->known_ns));
 	ended = malloc((ops->count + 1) * sizeof(struct kc__op *));
-	if (!ended)
+	if (!ops->known_ns || !ended) {
+		free(ended);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < ops->count; i++)
 		if (ops->at[i].end_ns)
 			ended[count++] = &ops->at[i];
 	qsort(ended, count, sizeof(struct kc__op *), by_end);
-	set_batches(ended, count, delay);
+	set_batches(ops, ended, count, delay);
 	free(ended);
 	return 0;
 }
@@ -171,7 +175,7 @@ int kc__replay_by_delay(struct kc__replay_state *r, const struct kc_replay_delay
 		if (rc == 0)
 			rc = kc__replay_op(r, op);
 		if (rc == 0 && op->at && op->end_ns && !kc__never_awaited(op))
-			rc = push(&r->pending, kc__known_ns(op, delay), i);
+			rc = push(&r->pending, kc__known_ns(&r->ops, i, delay), i);
 	}
 	return rc ? rc : reveal_all(r);
 }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -24,7 +25,8 @@ static void expect(uint64_t batch, int64_t delay_ns, const int64_t wanted_ns[OPS
 	assert_int_equal(kc__delays_set(&ops, &delay), 0);
 	for (size_t i = 0; i < OPS; i++)
 		if (ends_ns[i])
-			assert_int_equal(kc__known_ns(&at[i], &delay), wanted_ns[i]);
+			assert_int_equal(kc__known_ns(&ops, i, &delay), wanted_ns[i]);
+	free(ops.known_ns);
 }
 
 static void without_delay_each_is_known_when_it_has_ended(void **state)

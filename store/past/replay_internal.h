@@ -214,7 +214,7 @@ int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t co
 
 /* replay_delay.c: when the measurement of an operation becomes known, once kc__delays_set() has worked that out for all
  * of them. 0 or -ENOMEM. */
-int64_t kc__known_ns(const struct kc__op *op, const struct kc_replay_delay *delay);
+int64_t kc__known_ns(const struct kc__ops *ops, size_t place, const struct kc_replay_delay *delay);
 int kc__delays_set(struct kc__ops *ops, const struct kc_replay_delay *delay);
 /* Replays the operations that are loaded; each measurement becomes known this long after its end.
  * 0 or -errno. */

@@ -12,21 +12,41 @@
 /* A month: no kernel takes longer, and none waits longer for the device. */
 #define MEASURED_MAX_NS (INT64_C(2600000) * 1000000000)
 
-static struct kc__op *add_op(struct kc__ops *ops)
+/* Room for one more than count elements; at: of elements of this size. Returns where they are now, NULL: no memory. */
+static void *grown(const struct kc__ops *ops, void *at, size_t count, size_t *capacity, size_t element_bytes)
 {
-	if (ops->count == ops->capacity) {
-		size_t capacity = ops->capacity ? 2 * ops->capacity : FIRST_OPS;
-		struct kc__op *grown = NULL;
+	size_t more = *capacity ? 2 * *capacity : FIRST_OPS;
 
-		if (!kc__take(ops->store, (capacity - ops->capacity) * sizeof(*grown)))
-			grown = realloc(ops->at, capacity * sizeof(*grown));
-		if (!grown)
+	if (count < *capacity)
+		return at;
+	if (kc__take(ops->store, (more - *capacity) * element_bytes))
+		return NULL;
+	at = realloc(at, more * element_bytes);
+	if (at)
+		*capacity = more;
+	return at;
+}
+
+static struct kc__op *add_op(struct kc__ops *ops, enum kc__op_kind kind)
+{
+	struct kc__op *at = grown(ops, ops->at, ops->count, &ops->capacity, sizeof(*at)), *op;
+	struct kc__recorded_op *recorded = NULL;
+
+	if (!at)
+		return NULL;
+	ops->at = at;
+	if (ops->as_recorded) {
+		recorded = grown(ops, ops->recorded, ops->count, &ops->recorded_capacity, sizeof(*recorded));
+		if (!recorded)
 			return NULL;
-		ops->at = grown;
-		ops->capacity = capacity;
+		ops->recorded = recorded;
+		recorded[ops->count] = (struct kc__recorded_op){0};
 	}
-	memset(&ops->at[ops->count], 0, sizeof(*ops->at));
-	return &ops->at[ops->count++];
+	op = &at[ops->count];
+	memset(op, 0, sizeof(*op));
+	op->kind = (uint8_t)kind;
+	op->recorded = (uint32_t)ops->count++;
+	return op;
 }
 
 static int64_t time_at(sqlite3_stmt *row, int i)
@@ -57,30 +77,28 @@ static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_n
 
 /* Reads the event numbers of a row, the first of them in column i. A damaged number is ignored, and so are those that
  * follow it. */
-static void set_order(struct kc__op *op, sqlite3_stmt *row, int i)
+static void set_order(struct kc__recorded_op *recorded, int was_measured, sqlite3_stmt *row, int i)
 {
 	int64_t known = sqlite3_column_int64(row, i), measured = sqlite3_column_int64(row, i + 1);
 	int64_t decided = sqlite3_column_int64(row, i + 2);
 
 	if (known < 0 || known > KC_EVENTS_MAX)
 		return;
-	op->known = (uint64_t)known;
-	if (!op->end_ns || measured <= known)
+	recorded->known = (uint64_t)known;
+	if (!was_measured || measured <= known)
 		return;
-	op->measured_event = (uint64_t)measured;
+	recorded->measured_event = (uint64_t)measured;
 	if (decided > measured)
-		op->decided_event = (uint64_t)decided;
+		recorded->decided_event = (uint64_t)decided;
 }
 
 static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 {
-	struct kc__op *op = add_op(ops);
+	struct kc__op *op = add_op(ops, KC__OP_LAUNCH);
 	int64_t id = sqlite3_column_int64(row, 0), flags = sqlite3_column_int64(row, 6);
 
 	if (!op)
 		return -ENOMEM;
-	op->kind = KC__OP_LAUNCH;
-	op->process = id >> KC_SEQUENCE_BITS;
 	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
 	op->shape = sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
@@ -95,7 +113,7 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 }
 
 /* Reads a prediction, its time alone in column i. One whose interval, times its slowdown, is no time counts as none. */
-static void set_said(struct kc__op *op, sqlite3_stmt *row, int i)
+static void set_said(struct kc__recorded_op *recorded, sqlite3_stmt *row, int i)
 {
 	int64_t solo_ns = time_at(row, i), low_ns = time_at(row, i + 1), high_ns = time_at(row, i + 2);
 	int64_t span_ns = time_at(row, i + 3);
@@ -106,23 +124,25 @@ static void set_said(struct kc__op *op, sqlite3_stmt *row, int i)
 	slowdown = (double)span_ns / (double)solo_ns;
 	if (fabs((double)low_ns * slowdown) > REACH_NS || fabs((double)high_ns * slowdown) > REACH_NS)
 		return;
-	op->said.solo_ns = solo_ns;
-	op->said.low_ns = low_ns;
-	op->said.high_ns = high_ns;
-	op->said.span_ns = span_ns;
+	recorded->said.solo_ns = solo_ns;
+	recorded->said.low_ns = low_ns;
+	recorded->said.high_ns = high_ns;
+	recorded->said.span_ns = span_ns;
 }
 
 static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
 {
-	struct kc__op *op;
+	struct kc__recorded_op *recorded;
+	const struct kc__op *op;
 
 	if (add_launch(ops, row))
 		return -ENOMEM;
 	op = &ops->at[ops->count - 1];
-	set_order(op, row, 8);
+	recorded = kc__recorded_of(ops, op);
+	set_order(recorded, op->end_ns != 0, row, 8);
 	/* Of a launch that could not be predicted, only the time of its call is known. */
-	op->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : time_at(row, 11);
-	set_said(op, row, 12);
+	recorded->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : time_at(row, 11);
+	set_said(recorded, row, 12);
 	return 0;
 }
 
@@ -137,12 +157,10 @@ static uint8_t transfer_kind(const char *name)
 
 static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 {
-	struct kc__op *op = add_op(ops);
+	struct kc__op *op = add_op(ops, KC__OP_TRANSFER);
 
 	if (!op)
 		return -ENOMEM;
-	op->kind = KC__OP_TRANSFER;
-	op->process = sqlite3_column_int64(row, 0);
 	op->sequence = (uint64_t)sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
 	op->issued_ns = time_at(row, 3);
@@ -153,28 +171,27 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	op->device = sqlite3_column_int64(row, 8);
 	if (sqlite3_column_int(row, 9)) /* it failed */
 		op->unmeasured = KC_CALL_FAILED;
-	set_order(op, row, 10);
+	if (ops->as_recorded)
+		set_order(kc__recorded_of(ops, op), op->end_ns != 0, row, 10);
 	return 0;
 }
 
 static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 {
-	struct kc__op *op = add_op(ops);
-	int64_t id = sqlite3_column_int64(row, 0);
+	struct kc__op *op = add_op(ops, KC__OP_STREAM_CALL);
+	int64_t id = sqlite3_column_int64(row, 0), call = sqlite3_column_int64(row, 1);
 
 	if (!op)
 		return -ENOMEM;
-	op->kind = KC__OP_STREAM_CALL;
-	op->process = id >> KC_SEQUENCE_BITS;
 	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
-	op->call = (uint32_t)sqlite3_column_int64(row, 1);
+	op->call = call > 0 && call <= UINT8_MAX ? (uint8_t)call : 0;
 	op->stream = sqlite3_column_int64(row, 2);
 	op->device = sqlite3_column_int64(row, 3);
 	op->issued_ns = time_at(row, 4);
 	op->ns = duration_at(row, 5);
 	if (op->call == KC_CALL_WAIT)
 		op->ns += op->issued_ns;
-	op->known = (uint64_t)time_at(row, 6);
+	kc__recorded_of(ops, op)->known = (uint64_t)time_at(row, 6);
 	return 0;
 }
 
@@ -281,7 +298,9 @@ int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_
 	int rc;
 
 	ops->store = loader->store;
+	ops->process = part->process;
 	ops->count = 0;
+	ops->as_recorded = as_recorded;
 	ops->with_arguments = 0;
 	if (part->process < 1 || part->process > KC_PROCESS_MAX) /* no launch can belong to it */
 		return 0;
@@ -301,6 +320,13 @@ int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc_
 	int rc = load(loader, KC__LOAD_STREAM_CALLS, &all, ops, add_stream_call);
 
 	return rc ? rc : merge(ops, others);
+}
+
+void kc__ops_free(struct kc__ops *ops)
+{
+	free(ops->at);
+	free(ops->recorded);
+	free(ops->known_ns);
 }
 
 void kc__argument_texts_free(struct kc__argument_texts *texts)
@@ -323,7 +349,9 @@ static int want_texts(struct kc_store *store, struct kc__argument_texts *texts, 
 			return -ENOMEM;
 	}
 	for (size_t i = 0; ops->with_arguments && i < ops->count; i++) {
-		if (ops->at[i].arguments && !kc_ids_number(&texts->ids, ops->at[i].arguments))
+		const struct kc__op *op = &ops->at[i];
+
+		if (op->kind == KC__OP_LAUNCH && op->arguments && !kc_ids_number(&texts->ids, op->arguments))
 			return -ENOMEM;
 	}
 	texts->at = calloc((size_t)texts->ids.count + 1, sizeof(*texts->at));

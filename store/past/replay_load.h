@@ -19,11 +19,25 @@ struct kc__replay_shape;
 
 enum kc__op_kind { KC__OP_LAUNCH, KC__OP_TRANSFER, KC__OP_STREAM_CALL };
 
+/* Of one operation in a run that is to be replayed as it was recorded. */
+struct kc__recorded_op {
+	int64_t predicted_at_ns; /* of a launch */
+	/* struct kc_order: how many events were known when it was predicted, and the numbers of its own events; 0: not
+	 * recorded. It is measured after what was known, and decided after it was measured. */
+	uint64_t known, measured_event, decided_event;
+	struct {
+		int64_t solo_ns, low_ns, high_ns, span_ns; /* solo 0: nothing */
+	} said;                                            /* what the run itself predicted of a launch */
+	struct kc__op *cancels; /* the operation that a KC_CALL_CANCEL is about; NULL: none */
+};
+
 /* What is read when an operation is made, when its measurement becomes known and when its overlap is decided lies
- * together, as other operations lie between these moments and much memory is read meanwhile. */
+ * together, as other operations lie between these moments and much memory is read meanwhile. For the same reason it is
+ * kept small: those that await their measurement should stay in the cache. */
 struct kc__op {
 	int64_t start_ns, end_ns;                         /* end_ns 0: it was not measured */
 	uint8_t kind, transfer_kind, overlap, unmeasured; /* as recorded */
+	uint8_t call; /* of a call that orders streams: its enum kc_stream_call_kind, 0: none that is known */
 	/* Set by the replay: */
 	uint8_t met;       /* enum kc_overlap, as far as it is known at that time */
 	uint8_t beside;    /* enum kc_order_in_stream */
@@ -32,32 +46,39 @@ struct kc__op {
 	struct kc__replay_stream *at; /* NULL: not on any timeline */
 	struct kc__replay_shape *of;  /* NULL: not in the database */
 	struct kc_engine_launch kept;
-	int64_t known_ns; /* of a batch (kc__known_ns) */
 	/* As recorded: */
 	int64_t issued_ns;
-	uint64_t bytes;                /* transfer */
-	int64_t shape, stream, device; /* rows; device: of a transfer */
-	int64_t arguments;             /* of the process; 0: not known */
-	int64_t process;
 	uint64_t sequence;
-	int64_t ns;              /* of a call that orders streams: struct kc_stream_call */
-	struct kc__op *cancels;  /* the operation that KC_CALL_CANCEL is about; NULL: none */
-	uint32_t call;           /* its enum kc_stream_call_kind */
-	int64_t predicted_at_ns; /* of a launch; 0: not read */
-	/* struct kc_order: how many events were known when it was predicted, and the numbers of its own events; 0: not
-	 * recorded. It is measured after what was known, and decided after it was measured. */
-	uint64_t known, measured_event, decided_event;
-	struct {
-		int64_t solo_ns, low_ns, high_ns, span_ns; /* solo 0: nothing */
-	} said;                                            /* what the run itself predicted of a launch */
+	int64_t stream; /* a row, as shape and device */
+	union {
+		int64_t shape;  /* of a launch */
+		int64_t device; /* of all others */
+	};
+	union {
+		int64_t arguments; /* of a launch: of the process; 0: not known */
+		uint64_t bytes;    /* of a transfer */
+		int64_t ns;        /* of a call that orders streams: struct kc_stream_call */
+	};
+	uint32_t recorded; /* kc__recorded_of() */
 };
 
 struct kc__ops {
 	struct kc_store *store; /* whose memory they are taken from */
-	struct kc__op *at;      /* of one process, in the order of their calls */
+	int64_t process;
+	struct kc__op *at; /* of the process, in the order of their calls */
 	size_t count, capacity;
+	struct kc__recorded_op *recorded; /* NULL: not asked for */
+	size_t recorded_capacity;
+	int64_t *known_ns;  /* of batches (kc__known_ns), by place */
+	int as_recorded;    /* 1: recorded is asked for */
 	int with_arguments; /* 1: some have arguments */
 };
+
+/* Where ops->as_recorded is set. */
+static inline struct kc__recorded_op *kc__recorded_of(const struct kc__ops *ops, const struct kc__op *op)
+{
+	return &ops->recorded[op->recorded];
+}
 
 /* The arguments of the launches of a process, as texts. */
 struct kc__argument_texts {
@@ -105,6 +126,7 @@ struct kc__part {
 int kc__ops_load(struct kc__loader *loader, const struct kc__part *part, int as_recorded, struct kc__ops *ops);
 /* Adds the calls that order streams to all that the process did. 0 or -errno. */
 int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc__ops *ops);
+void kc__ops_free(struct kc__ops *ops);
 void kc__argument_texts_free(struct kc__argument_texts *texts);
 void kc__loader_close(struct kc__loader *loader);
 

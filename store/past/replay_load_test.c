@@ -110,7 +110,7 @@ static void load(struct loaded *l)
 
 static void unload(struct loaded *l)
 {
-	free(l->ops.at);
+	kc__ops_free(&l->ops);
 	kc__events_free(&l->events);
 	kc__past_parts_free(&l->parts);
 	kc__counted_work_free(&l->work);
@@ -118,7 +118,13 @@ static void unload(struct loaded *l)
 	kc_store_close(l->loader.store);
 }
 
-static void check_order(const struct kc__op *op, uint64_t known, uint64_t measured_event, uint64_t decided_event)
+static const struct kc__recorded_op *recorded(const struct loaded *l, size_t place)
+{
+	return kc__recorded_of(&l->ops, &l->ops.at[place]);
+}
+
+static void check_order(const struct kc__recorded_op *op, uint64_t known, uint64_t measured_event,
+			uint64_t decided_event)
 {
 	assert_int_equal(op->known, known);
 	assert_int_equal(op->measured_event, measured_event);
@@ -133,9 +139,9 @@ static void the_recorded_order_comes_back(void **state)
 	make_database(NULL);
 	load(&l);
 	assert_int_equal(l.ops.count, 3);
-	check_order(&l.ops.at[0], 4, 9, 10);
-	check_order(&l.ops.at[1], 0, 0, 0);
-	check_order(&l.ops.at[2], 7, 8, 0);
+	check_order(recorded(&l, 0), 4, 9, 10);
+	check_order(recorded(&l, 1), 0, 0, 0);
+	check_order(recorded(&l, 2), 7, 8, 0);
 	assert_int_equal(l.events.count, 2);
 	assert_int_equal(l.events.at[0].number, 2);
 	assert_int_equal(l.events.at[0].kind, KC_EVENT_CALIBRATION);
@@ -176,13 +182,11 @@ static void what_was_known_is_read_only_on_request(void **state)
 	(void)state;
 	make_database(NULL);
 	load(&l);
-	assert_int_equal(l.ops.at[0].predicted_at_ns, 900);
-	assert_int_equal(l.ops.at[0].said.span_ns, 100);
+	assert_int_equal(recorded(&l, 0)->predicted_at_ns, 900);
+	assert_int_equal(recorded(&l, 0)->said.span_ns, 100);
 	assert_int_equal(kc__ops_load(&l.loader, &whole, 0, &l.ops), 0);
 	assert_int_equal(l.ops.count, 3);
-	check_order(&l.ops.at[0], 0, 0, 0);
-	assert_int_equal(l.ops.at[0].predicted_at_ns, 0);
-	assert_int_equal(l.ops.at[0].said.span_ns, 0);
+	assert_int_equal(l.ops.as_recorded, 0);
 	assert_int_equal(l.ops.at[0].issued_ns, 1000);
 	assert_int_equal(l.ops.at[0].start_ns, 2200);
 	assert_int_equal(l.ops.at[0].end_ns, 2300);
@@ -241,7 +245,7 @@ static void an_impossible_order_is_none(void **state)
 		snprintf(sql, sizeof(sql), "UPDATE launch_row SET %s WHERE known IS NOT NULL", cases[i].set);
 		make_database(sql);
 		load(&l);
-		check_order(&l.ops.at[0], cases[i].known, cases[i].measured_event, cases[i].decided_event);
+		check_order(recorded(&l, 0), cases[i].known, cases[i].measured_event, cases[i].decided_event);
 		unload(&l);
 		tear_down(NULL);
 		set_up(NULL);
@@ -273,7 +277,7 @@ static void an_impossible_prediction_is_none(void **state)
 		snprintf(sql, sizeof(sql), "UPDATE launch_row SET %s", cases[i].set);
 		make_database(sql);
 		load(&l);
-		assert_int_equal(l.ops.at[0].said.solo_ns, cases[i].solo_ns);
+		assert_int_equal(recorded(&l, 0)->said.solo_ns, cases[i].solo_ns);
 		unload(&l);
 		tear_down(NULL);
 		set_up(NULL);

@@ -89,14 +89,14 @@ int kc__never_awaited(const struct kc__op *op)
 }
 
 /* What the recorded run learned from a launch depended on its own prediction, which may differ from ours. */
-static void keep_what_was_said(struct kc__op *op)
+static void keep_what_was_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept)
 {
-	if (op->said.solo_ns <= 0)
+	if (recorded->said.solo_ns <= 0)
 		return;
-	op->kept.solo_ns = op->said.solo_ns;
-	op->kept.slowdown = (float)((double)op->said.span_ns / (double)op->said.solo_ns);
-	op->kept.solo_low_ns = op->said.low_ns;
-	op->kept.solo_high_ns = op->said.high_ns;
+	kept->solo_ns = recorded->said.solo_ns;
+	kept->slowdown = (float)((double)recorded->said.span_ns / (double)recorded->said.solo_ns);
+	kept->solo_low_ns = recorded->said.low_ns;
+	kept->solo_high_ns = recorded->said.high_ns;
 }
 
 static void cancel(const struct kc__op *op)
@@ -115,7 +115,7 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	struct kc__used_device *device = op->at->device;
 	const struct kc_engine_stage stage = {device->timeline, &device->history,
 					      r->as_recorded ? device->answers : NULL};
-	int64_t now_ns = r->as_recorded ? op->predicted_at_ns : op->issued_ns;
+	int64_t now_ns = r->as_recorded ? kc__recorded_of(&r->ops, op)->predicted_at_ns : op->issued_ns;
 	struct kc_prediction_request prospect;
 
 	kc_engine_ask(kc__knowledge_engine(r->knowledge), &op->of->engine, stage.answers, &prospect);
@@ -128,7 +128,7 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	if (failed_at_once(op))
 		cancel(op);
 	if (r->as_recorded)
-		keep_what_was_said(op);
+		keep_what_was_said(kc__recorded_of(&r->ops, op), &op->kept);
 }
 
 const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments)
@@ -246,8 +246,10 @@ static void call_on(struct kc_timeline *tl, const struct kc__op *op)
 static int replay_stream_call(struct kc__replay_state *r, struct kc__op *op)
 {
 	if (op->call == KC_CALL_CANCEL) {
-		if (op->cancels && op->cancels->ticket)
-			cancel(op->cancels);
+		const struct kc__op *cancelled = kc__recorded_of(&r->ops, op)->cancels;
+
+		if (cancelled && cancelled->ticket)
+			cancel(cancelled);
 		return 0;
 	}
 	if (!op->stream) {
@@ -346,7 +348,7 @@ void kc__replay_free(struct kc__replay_state *r)
 	kc__counted_work_free(&r->work);
 	kc_ids_free(&r->read);
 	free(r->pending.at);
-	free(r->ops.at);
+	kc__ops_free(&r->ops);
 	free(r);
 }
 
@@ -359,10 +361,11 @@ static int find_common_arguments(const struct kc__ops *ops, struct kc_ids *shape
 {
 	for (size_t i = 0; i < ops->count; i++) {
 		const struct kc__op *op = &ops->at[i];
-		uint32_t shape = op->shape && op->arguments ? kc_ids_number(shapes, op->shape) : 0;
+		uint32_t shape;
 
-		if (!op->shape || !op->arguments)
+		if (op->kind != KC__OP_LAUNCH || !op->shape || !op->arguments)
 			continue;
+		shape = kc_ids_number(shapes, op->shape);
 		if (!shape)
 			return -ENOMEM;
 		common[shape].differs |= common[shape].arguments && common[shape].arguments != op->arguments;
@@ -381,9 +384,12 @@ static int complete_arguments(struct kc__ops *ops)
 
 	for (size_t i = 0; rc == 0 && i < ops->count; i++) {
 		struct kc__op *op = &ops->at[i];
-		const struct shape_arguments *of = &common[kc_ids_find(&shapes, op->shape)];
+		const struct shape_arguments *of;
 
-		if (!op->arguments && !of->differs)
+		if (op->kind != KC__OP_LAUNCH || op->arguments)
+			continue;
+		of = &common[kc_ids_find(&shapes, op->shape)];
+		if (!of->differs)
 			op->arguments = of->arguments;
 	}
 	kc_ids_free(&shapes);

@@ -29,8 +29,10 @@ static int list_events(struct kc__recorded *recorded, const struct kc__ops *ops)
 	if (!recorded->due)
 		return -ENOMEM;
 	for (size_t i = 0; i < ops->count; i++) {
-		add_due(recorded, ops->at[i].measured_event, DUE_MEASURED, i);
-		add_due(recorded, ops->at[i].decided_event, DUE_DECIDED, i);
+		const struct kc__recorded_op *op = kc__recorded_of(ops, &ops->at[i]);
+
+		add_due(recorded, op->measured_event, DUE_MEASURED, i);
+		add_due(recorded, op->decided_event, DUE_DECIDED, i);
 	}
 	for (size_t i = 0; i < recorded->events.count; i++)
 		add_due(recorded, recorded->events.at[i].number, DUE_EVENT, i);
@@ -69,8 +71,9 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 	}
 	for (size_t i = 0; i < ops->count; i++) {
 		const struct kc__op *op = &ops->at[i];
+		const struct kc__recorded_op *as = kc__recorded_of(ops, op);
 
-		places[i] = (struct place){op->known, op->kind == KC__OP_LAUNCH ? op->predicted_at_ns : op->issued_ns,
+		places[i] = (struct place){as->known, op->kind == KC__OP_LAUNCH ? as->predicted_at_ns : op->issued_ns,
 					   (uint32_t)i};
 	}
 	qsort(places, ops->count, sizeof(*places), by_place);
@@ -115,7 +118,7 @@ static int find_cancelled(struct kc__ops *ops)
 		found = bsearch(&at, failed, count, sizeof(*failed), by_sequence);
 		if (!found)
 			continue;
-		ops->at[i].cancels = *found;
+		kc__recorded_of(ops, &ops->at[i])->cancels = *found;
 		(*found)->cancelled = 1;
 	}
 	free(failed);
@@ -127,7 +130,7 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 	int rc = 0;
 
 	for (size_t i = 0; i < r->ops.count && !r->as_recorded; i++)
-		r->as_recorded = r->ops.at[i].measured_event != 0;
+		r->as_recorded = kc__recorded_of(&r->ops, &r->ops.at[i])->measured_event != 0;
 	if (!r->as_recorded)
 		return 0;
 	rc = kc__stream_calls_load(&r->loader, process, &r->ops);
@@ -275,7 +278,7 @@ int kc__recorded_replay(struct kc__recorded *recorded, struct kc__replay_state *
 	for (size_t i = 0; rc == 0 && i < r->ops.count; i++) {
 		struct kc__op *op = &r->ops.at[recorded->order[i]];
 
-		while (rc == 0 && (due = next_due(recorded, op->known)))
+		while (rc == 0 && (due = next_due(recorded, kc__recorded_of(&r->ops, op)->known)))
 			rc = take_in(recorded, r, due);
 		if (rc == 0)
 			rc = kc__replay_op(r, op);

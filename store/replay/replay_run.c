@@ -94,7 +94,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	struct replay_run *run = arg;
 	const struct kc__replay_shape *shape = op->of;
 	struct kc_replay_launch l = {
-	    .process = op->process,
+	    .process = run->state->ops.process,
 	    .sequence = op->sequence,
 	    .shape = op->shape,
 	    .stream = op->stream,
