@@ -374,7 +374,8 @@ static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *di
 		return;
 	shape->name = kc_launch_name(shape->code->identity.mangled, dims, arguments);
 	shape->engine.name.launch = kc_launch_identity(shape->name, &shape->code->identity, shape->on->name);
-	shape->engine.name.shape = shape->launched->engine.name.launch;
+	shape->engine.name.shape = kc_launch_identity(kc_launch_name(shape->code->identity.mangled, dims, NULL),
+						      &shape->code->identity, shape->on->name);
 }
 
 static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,

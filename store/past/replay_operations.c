@@ -61,7 +61,8 @@ static int measured_launch(struct kc__replay_state *r, struct kc__op *op)
 	if (rc != -ENOBUFS)
 		return rc;
 	kc_spans_drop(&device->spans, &span);
-	kc__replay_decided(&span, r);
+	if (!r->as_recorded) /* else an event says when */
+		kc__replay_decided(&span, r);
 	return 0;
 }
 
@@ -136,10 +137,10 @@ const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments
 	return r->arguments.at[kc_ids_find(&r->arguments.ids, arguments)];
 }
 
-/* A launch without arguments is made: the first of its launch shape, or a later one. */
-static void note_early(struct kc__replay_shape *shape, const struct kc__op *op)
+/* A launch without arguments is made: the first of its launch shape that the run predicted, or a later one. */
+static void note_early(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
 {
-	if (shape->first || shape->code->formula)
+	if (shape->first || shape->code->formula || kc__recorded_of(&r->ops, op)->said.solo_ns <= 0)
 		return;
 	shape->first = op;
 	shape->next_early = shape->code->early;
@@ -163,7 +164,7 @@ static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__
 	if (shape && shape->code && shape->code->formula && counts) /* no argument matters to its work */
 		return kc__knowledge_shape(r->knowledge, op->shape, "", counts);
 	if (shape && shape->code && r->as_recorded)
-		note_early(shape, op);
+		note_early(r, shape, op);
 	return shape;
 }
 
