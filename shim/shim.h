@@ -38,7 +38,7 @@
 
 #define KC_EXPORT __attribute__((visibility("default")))
 #define KC__DEVICES_MAX 64
-#define KC__LANES_MAX 128
+#define KC__LANES_MAX 128             /* fit into a byte */
 #define KC__STREAM_IDS_MAX (1u << 20) /* streams ever made that can be told apart when measured */
 #define KC__EVENTS_MAX 65536
 #define KC__PAGE_BYTES 4096
@@ -248,6 +248,7 @@ struct kc__state {
 	struct kc__arena arena;
 	struct kc__variant *_Atomic *variant_by_id;
 	struct kc__stream *_Atomic *stream_by_id;
+	uint8_t *lane_by_id;           /* of streams that were destroyed, too: the device's lock */
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
@@ -379,6 +380,9 @@ const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struc
 /* tables_lock held: those made since. */
 void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula *formula,
 			    const struct kc__early *prepared);
+/* tables_lock and the device's lock held: what the launches taught that were predicted so far holds for their
+ * successors. */
+void kc__early_succeed(struct kc__kernel *kernel);
 /* Worker: the kernel's code has been read, or never will be. */
 void kc__early_settle(struct kc__kernel *kernel);
 

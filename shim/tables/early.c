@@ -135,6 +135,16 @@ void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula 
 		kc__variant_prepare(e->variant, formula);
 }
 
+void kc__early_succeed(struct kc__kernel *kernel)
+{
+	for (struct kc__early *e = kernel->early_made; e; e = e->next_made) {
+		struct kc__variant *successor = e->variant->successor;
+
+		if (successor && !successor->engine.learned.lambda.count) /* else earlier runs taught more */
+			kc_engine_succeed(&successor->engine, &e->variant->engine);
+	}
+}
+
 void kc__early_settle(struct kc__kernel *kernel)
 {
 	pthread_mutex_lock(&kc__shim.tables_lock);

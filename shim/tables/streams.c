@@ -92,6 +92,8 @@ static void stream_begin(struct kc__stream *s, struct kc__device *device, struct
 	s->device = device;
 	s->lane = lane;
 	s->id = entry->id;
+	if (entry->id < KC__STREAM_IDS_MAX)
+		kc__shim.lane_by_id[entry->id] = (uint8_t)lane;
 	kc__put_stream_call(device, s, KC_CALL_CREATE, kc__in_order(device, now_ns), 0);
 	pthread_mutex_unlock(&device->lock);
 	if (entry->id < KC__STREAM_IDS_MAX)

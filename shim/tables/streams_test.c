@@ -163,6 +163,8 @@ static void a_handle_used_again_is_another_stream(void **state)
 	assert_int_not_equal(kc__stream_of(handle(1), false)->lane, lane);
 	assert_ptr_equal(kc__shim.stream_by_id[1],
 			 kc__shim.stream_by_id[3]); /* what is still measured of the old one */
+	assert_int_equal(kc__shim.lane_by_id[1], lane);
+	assert_int_equal(kc__shim.lane_by_id[3], kc__stream_of(handle(1), false)->lane);
 }
 
 /* A lane begins anew when a stream takes it, however long after that it is first used. */

@@ -135,8 +135,9 @@ int kc__tables_init(void)
 		return -ENOMEM;
 	kc__shim.variant_by_id = kc__map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
 	kc__shim.stream_by_id = kc__map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
+	kc__shim.lane_by_id = kc__map(KC__STREAM_IDS_MAX);
 	kc__shim.engine.cells = kc__map(kc_cells_bytes());
-	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.engine.cells)
+	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.lane_by_id || !kc__shim.engine.cells)
 		return -ENOMEM;
 	kc_cells_init(kc__shim.engine.cells);
 	return 0;

@@ -147,7 +147,7 @@ static bool variant_fill(struct kc__variant *variant, struct kc__kernel *kernel,
 }
 
 /* Launches of this shape made before the code was read, with these arguments as far as
- * is known: what they taught holds. tables_lock held. */
+ * is known: what becomes known of them later is about this variant. tables_lock held. */
 static void succeed(struct kc__variant *variant, const struct kc__formula *formula)
 {
 	struct kc__variant *before;
@@ -162,8 +162,6 @@ static void succeed(struct kc__variant *variant, const struct kc__formula *formu
 	    kc__arguments_key(formula, &given) != variant->key[KEY_WORDS - 1])
 		return;
 	before->successor = variant;
-	if (!variant->engine.learned.lambda.count) /* else earlier runs taught more */
-		kc_engine_succeed(&variant->engine, &before->engine);
 }
 
 struct making {

@@ -64,26 +64,28 @@ static void published(const struct kc_engine_publication *p, void *unused)
 		entry->grid[i] = ENTRY_OF(struct kc__variant, p->variant)->dims.grid[i];
 }
 
-/* An event begins. Until it ends no launch of the device is predicted, so that a prediction uses all of it or nothing:
- * about a microsecond. The engine's lock comes before the device's. */
-static void begin_event(struct kc__device *device)
+/* An event begins. Until it ends no launch is predicted, so that a prediction uses all of it or nothing: about a
+ * microsecond. Devices share what is known of contexts, so all of them wait. The engine's lock comes before theirs.
+ * Returns the event's number: it is put down before the event ends, or a process that is killed then would leave
+ * launches that know of an event and no event. */
+static uint64_t begin_event(void)
 {
 	history.time_ns = kc__now_ns();
 	pthread_mutex_lock(&kc__shim.learning);
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	pthread_mutex_lock(&device->lock);
+	for (int i = 0; i < kc__shim.device_count; i++)
+		pthread_mutex_lock(&kc__shim.devices[i].lock);
+	return kc_engine_known(&kc__shim.engine) + 1;
 }
 
-/* Returns its number. */
-static uint64_t end_event(struct kc__device *device)
+static void end_event(void)
 {
-	uint64_t number = kc_engine_event(&kc__shim.engine);
-
-	pthread_mutex_unlock(&device->lock);
+	kc_engine_event(&kc__shim.engine);
+	for (int i = 0; i < kc__shim.device_count; i++)
+		pthread_mutex_unlock(&kc__shim.devices[i].lock);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	pthread_mutex_unlock(&kc__shim.learning);
 	put_history();
-	return number;
 }
 
 static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel, uint64_t number)
@@ -110,22 +112,28 @@ void kc__learn_begin(void)
 
 void kc__learn_past(void)
 {
-	put_event(KC_EVENT_PAST, NULL, kc_engine_event(&kc__shim.engine));
+	put_event(KC_EVENT_PAST, NULL, kc_engine_known(&kc__shim.engine) + 1);
+	kc_engine_event(&kc__shim.engine);
 }
 
 void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula, const struct kc__early *prepared)
 {
-	begin_event(kernel->device);
+	uint64_t number = begin_event();
+
 	kc__early_prepare_rest(kernel, formula, prepared);
+	kc__early_succeed(kernel);
 	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
-	put_event(KC_EVENT_FORMULA, kernel, end_event(kernel->device));
+	put_event(KC_EVENT_FORMULA, kernel, number);
+	end_event();
 }
 
 void kc__learn_sizes(struct kc__kernel *kernel)
 {
-	begin_event(kernel->device);
+	uint64_t number = begin_event();
+
 	kc__early_teach_all(kernel);
-	put_event(KC_EVENT_SIZE, kernel, end_event(kernel->device));
+	put_event(KC_EVENT_SIZE, kernel, number);
+	end_event();
 }
 
 /* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments. */
@@ -161,15 +169,12 @@ static int64_t measured_ns(const struct kc_launch *launch)
 	return launch->measured_end_ns - launch->measured_start_ns;
 }
 
-/* The device's lock is held. */
-static void correct_timeline(uint32_t stream_id, uint32_t ticket, int64_t start_ns, int64_t end_ns)
+/* The device's lock is held. The stream may have been destroyed, and its handle be another stream's by now. */
+static void correct_timeline(struct kc__device *device, uint32_t stream_id, uint32_t ticket, int64_t start_ns,
+			     int64_t end_ns)
 {
-	struct kc__stream *stream = stream_id < KC__STREAM_IDS_MAX
-					? atomic_load_explicit(&kc__shim.stream_by_id[stream_id], memory_order_acquire)
-					: NULL;
-
-	if (stream && ticket && stream->id == stream_id)
-		kc_timeline_measured(stream->device->timeline, stream->lane, ticket, start_ns, end_ns);
+	if (ticket && stream_id < KC__STREAM_IDS_MAX)
+		kc_timeline_measured(device->timeline, kc__shim.lane_by_id[stream_id], ticket, start_ns, end_ns);
 }
 
 void kc__learn_measured(struct kc_launch *launch)
@@ -177,12 +182,13 @@ void kc__learn_measured(struct kc_launch *launch)
 	struct kc__device *device = &kc__shim.devices[launch->device];
 	struct kc__variant *variant = current_variant(launch);
 	struct kc_engine_launch kept = engine_launch(launch);
+	uint64_t number = begin_event();
 
-	begin_event(device);
-	correct_timeline(launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
+	correct_timeline(device, launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
 	if (variant)
 		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
-	launch->order.measured_after = (uint32_t)(end_event(device) - launch->order.known);
+	launch->order.measured_after = (uint32_t)(number - launch->order.known);
+	end_event();
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
@@ -197,28 +203,29 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	struct kc__variant *first =
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
 	struct kc_engine_launch kept = engine_launch(launch);
-	struct kc__device *device = &kc__shim.devices[launch->device];
 	struct kc__variant *variant = current_variant(launch);
 	/* The first launch of a variant also counts as a size, once its code is read. */
 	bool is_size = first && launch->overlap == KC_OVERLAP_NONE &&
 		       kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
+	uint64_t number = begin_event();
 
-	begin_event(device);
 	if (is_size)
 		kc__early_teach(first);
 	if (variant)
 		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
-	launch->order.decided_after =
-	    (uint32_t)(end_event(device) - launch->order.known - launch->order.measured_after);
+	launch->order.decided_after = (uint32_t)(number - launch->order.known - launch->order.measured_after);
+	end_event();
 }
 
 void kc__learn_transfer(struct kc_transfer *transfer)
 {
 	struct kc__device *device = &kc__shim.devices[transfer->device];
+	uint64_t number = begin_event();
 
-	begin_event(device);
-	correct_timeline(transfer->stream, transfer->ticket, transfer->measured_start_ns, transfer->measured_end_ns);
+	correct_timeline(device, transfer->stream, transfer->ticket, transfer->measured_start_ns,
+			 transfer->measured_end_ns);
 	kc_engine_copy_measured(&device->engine, transfer->kind, transfer->bytes,
 				transfer->measured_end_ns - transfer->measured_start_ns);
-	transfer->order.measured_after = (uint32_t)(end_event(device) - transfer->order.known);
+	transfer->order.measured_after = (uint32_t)(number - transfer->order.known);
+	end_event();
 }

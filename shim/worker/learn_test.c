@@ -1,6 +1,9 @@
-/* Launches made before their kernel's code has been read, and what becomes of them when it has. */
-#include "kernel_formula.h"
-#include "tables_testing.h"
+/* What launches teach: those made before their kernel's code has been read, those in streams that are gone, and those
+ * of several devices. */
+#include "shim/tables/kernel_formula.h"
+#include "shim/tables/tables_testing.h"
+
+static bool waits[2]; /* a launch on this device would have waited when an entry was made last */
 
 /* ---- The rest of the library ---- */
 
@@ -34,6 +37,11 @@ void kc__recall_variant(struct kc__variant *variant, const char *arguments)
 {
 	(void)variant;
 	(void)arguments;
+	for (int i = 0; i < 2; i++) {
+		waits[i] = pthread_mutex_trylock(&kc__shim.devices[i].lock) != 0;
+		if (!waits[i])
+			pthread_mutex_unlock(&kc__shim.devices[i].lock);
+	}
 }
 
 /* ---- A kernel whose work depends on its second parameter ---- */
@@ -53,6 +61,8 @@ static int begin_kernel(void **state)
 	if (begin(state))
 		return -1;
 	kc__shim.header = kc_journal_header(kc__shim.journal);
+	kc__shim.device_count = 2;
+	pthread_mutex_init(&kc__shim.devices[1].lock, NULL);
 	kc__learn_begin();
 	kernel = (struct kc__kernel){
 	    .name = "add_up",
@@ -150,6 +160,58 @@ static void sizes_are_learned_in_the_order_of_the_predictions(void **state)
 	assert_float_equal(successor->key->sizes.points[0].time_ns, expected.points[0].time_ns, 0);
 }
 
+/* Whatever the predecessor knew before it was ever launched, by an earlier run, its successor does not get: its own
+ * arguments may be others. */
+static void what_was_not_launched_has_nothing_to_hand_on(void **state)
+{
+	struct kc__variant *made = launched(4, 1), *not_made = launched(5, 1);
+	struct kc__formula *formula = read_code();
+
+	(void)state;
+	kc__early_made(made, 2000);
+	made->engine.learned.lambda.count = not_made->engine.learned.lambda.count = 3;
+	kc__learn_formula(&kernel, formula, kc__early_prepare(&kernel, formula));
+	assert_int_equal(made->successor->engine.learned.lambda.count, 3);
+	assert_int_equal(not_made->successor->engine.learned.lambda.count, 0);
+}
+
+/* Durations by context are kept for all devices together. */
+static void no_device_predicts_while_an_event_is_taken_in(void **state)
+{
+	struct kc__formula *formula = read_code();
+	const struct kc__early *prepared = kc__early_prepare(&kernel, formula);
+
+	(void)state;
+	launched(4, 1);
+	assert_false(waits[0] || waits[1]);
+	kc__learn_formula(&kernel, formula, prepared); /* makes the successor */
+	assert_true(waits[0] && waits[1]);
+}
+
+/* Stream 2 had lane 1. Since then it was destroyed, and its handle given to stream 3. */
+static void a_destroyed_streams_launches_correct_its_own_lane(void **state)
+{
+	struct kc__device *device = &kc__shim.devices[0];
+	struct kc_timeline *expected = malloc(kc_timeline_size());
+	struct kc__stream later = {.id = 3, .lane = 0, .device = device};
+	struct kc_launch launch = {.stream = 2, .measured_start_ns = 1000, .measured_end_ns = 90000};
+	struct kc_placement placement;
+
+	(void)state;
+	assert_non_null(expected);
+	kc__shim.lane_by_id[2] = 1;
+	kc__shim.stream_by_id[2] = &later;
+	kc_timeline_occupy(device->timeline, 1, 1000, 5000, &placement);
+	launch.ticket = placement.ticket;
+	memcpy(expected, device->timeline, kc_timeline_size());
+	kc_timeline_measured(expected, 1, launch.ticket, 1000, 90000);
+	assert_memory_not_equal(expected, device->timeline, kc_timeline_size());
+	kc__learn_measured(&launch);
+	assert_memory_equal(expected, device->timeline, kc_timeline_size());
+	assert_int_equal(launch.order.measured_after, 1);
+	free(expected);
+}
+
 #undef TEST
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_kernel, end_kernel)
 
@@ -158,6 +220,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(a_shape_launched_during_preparation_has_its_successor),
 	    TEST(sizes_are_learned_in_the_order_of_the_predictions),
+	    TEST(what_was_not_launched_has_nothing_to_hand_on),
+	    TEST(no_device_predicts_while_an_event_is_taken_in),
+	    TEST(a_destroyed_streams_launches_correct_its_own_lane),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
