@@ -1,5 +1,5 @@
-/* A library, preloaded before kerncast's, that writes down how long kerncast makes the main thread wait: a line for
- * each wait with its begin, its deadline and its end, in ns on CLOCK_MONOTONIC, in the file named by EXIT_WAITS. */
+/* A library, preloaded before kerncast's, that writes down how long kerncast makes the exiting thread wait: a line
+ * for each wait with its begin, its deadline and its end, in ns on CLOCK_MONOTONIC, in the file named by EXIT_WAITS. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,11 +15,11 @@ __attribute__((visibility("default"))) void awkward_started(void);
 __attribute__((visibility("default"))) int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 								  const struct timespec *deadline);
 
-static int exiting;
+static pid_t exiting; /* the thread that has begun to exit; 0: none yet */
 
 static void begin_exit(void)
 {
-	exiting = 1;
+	exiting = gettid();
 }
 
 /* The last handler to be registered is the first to run. */
@@ -45,7 +45,7 @@ static int is_exit(const void *caller)
 {
 	Dl_info found;
 
-	return exiting && dladdr(caller, &found) && strstr(found.dli_fname, "libkerncast");
+	return exiting == gettid() && dladdr(caller, &found) && strstr(found.dli_fname, "libkerncast");
 }
 
 static void note(long long began_ns, long long deadline_ns, long long ended_ns)
