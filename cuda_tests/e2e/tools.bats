@@ -88,9 +88,9 @@ query_json() { # FILE PATH
 	for name in INT TERM HUP QUIT; do
 		rm -f ready
 		env --default-signal=INT,QUIT "$kerncast" run bash -c "trap 'echo $name; n=1' $name; touch ready
-			for ((i = 0; i < 200 && !n; i++)); do sleep 0.02; done; sleep 0.1; exit 5" >said &
+			for ((i = 0; i < 3000 && !n; i++)); do sleep 0.02; done; sleep 0.1; exit 5" >said &
 		local pid=$!
-		for ((i = 0; i < 100; i++)); do [[ -e ready ]] && break; sleep 0.05; done
+		for ((i = 0; i < 600; i++)); do [[ -e ready ]] && break; sleep 0.05; done
 		kill -$name $pid
 		wait $pid && false || equal $? 5 "exit status after $name"
 		equal "$(<said)" $name "what the program said"
@@ -351,7 +351,10 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	command -v setpriv >/dev/null || skip "no setpriv"
 	mkdir there
 	cp "$RECORDED" there/kerncast.db
-	"$kerncast" run -q -o "$PWD/there/kerncast.db" bash -c "'$build/demo-static-sim' --rounds 2000 & sleep 0.3; kill -9 \$!; wait" >/dev/null 2>&1 || true
+	"$kerncast" run -q -o "$PWD/there/kerncast.db" bash -c "'$build/demo-static-sim' --rounds 1000000 &
+		for ((i = 0; i < 600; i++)); do compgen -G 'there/*.kcj' && break; sleep 0.05; done
+		kill -9 \$!; wait" >/dev/null 2>&1 || true
+	compgen -G 'there/*.kcj' >/dev/null
 	chmod 755 there
 	chmod 644 there/*
 	setpriv --reuid 65534 --clear-groups test -r there/kerncast.db || skip "the folder cannot be opened to others"

@@ -204,11 +204,16 @@ static int64_t from_now_ns(int64_t ns)
 
 static void an_endless_query_ends_with_the_time(void **state)
 {
-	const struct kc_store_bound bound = {.until_ns = from_now_ns(20000000)};
+	struct kc_store_bound bound;
 	struct kc_store *s;
+	int rc = -ETIME;
 
 	(void)state;
-	assert_int_equal(kc_store_peek(path, &bound, &s, NULL, 0), 0);
+	for (int64_t ns = 20000000; rc == -ETIME && ns < INT64_C(20000000000); ns *= 2) { /* of a busy machine */
+		bound = (struct kc_store_bound){.until_ns = from_now_ns(ns)};
+		rc = kc_store_peek(path, &bound, &s, NULL, 0);
+	}
+	assert_int_equal(rc, 0);
 	assert_int_equal(sqlite3_exec(kc_store_db(s), ENDLESS "SELECT count(*) FROM c", NULL, NULL, NULL),
 			 SQLITE_INTERRUPT);
 	assert_true(from_now_ns(0) >= bound.until_ns);

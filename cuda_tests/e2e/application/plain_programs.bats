@@ -113,7 +113,7 @@ program() { # FLAGS...: compiles the C on stdin into bin/app
 @test "SIGTERM reaches the program" {
 	"$kerncast" run bash -c 'trap "echo told; exit 9" TERM; touch ready.out; while :; do sleep 0.05; done' >told.out &
 	local pid=$!
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[[ -e ready.out ]] && break
 		sleep 0.05
 	done
