@@ -397,24 +397,42 @@ static void on_return(struct kc__join *join, struct kc_slot *slot)
 		await_record(join, slot);
 }
 
+static void on_filled(struct kc__join *join, struct kc_slot *slot, uint32_t state)
+{
+	if (state >= KC_SLOT_FINAL)
+		return;
+	if (slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER)
+		finish(join, slot);
+	else
+		on_return(join, slot);
+}
+
 static void scan_late(struct kc__join *join)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < join->late_count; i++) {
 		struct kc_slot *slot = slot_at(join, join->late[i]);
+		uint32_t state = slot ? atomic_load_explicit(&slot->state, memory_order_acquire) : KC_SLOT_STORED;
 
-		if (!slot)
-			continue;
-		if (atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_CALLED)
+		if (state == KC_SLOT_EMPTY || state == KC_SLOT_CALLED)
 			join->late[kept++] = join->late[i];
 		else
-			on_return(join, slot);
+			on_filled(join, slot, state);
 	}
 	join->late_count = kept;
 }
 
-/* Stops at a slot that is claimed and not yet filled. That takes nanoseconds, unless its thread has lost its core. */
+/* Of a launch or transfer whose call has not returned, or of a slot that is claimed and not yet filled. The latter
+ * takes nanoseconds, unless its thread has lost its core: then all wait for it, but for the last look at what is
+ * recorded. */
+static bool is_late(const struct kc__join *join, const struct kc_slot *slot, uint32_t state)
+{
+	if (state == KC_SLOT_EMPTY)
+		return join->bound != UINT64_MAX;
+	return state == KC_SLOT_CALLED && (slot->kind == KC_KIND_LAUNCH || slot->kind == KC_KIND_TRANSFER);
+}
+
 static void scan(struct kc__join *join)
 {
 	uint64_t end = kc_journal_claimed(join->driver.journal);
@@ -426,18 +444,14 @@ static void scan(struct kc__join *join)
 		struct kc_slot *slot = slot_at(join, join->scan);
 		uint32_t state = slot ? atomic_load_explicit(&slot->state, memory_order_acquire) : KC_SLOT_STORED;
 
-		if (state == KC_SLOT_EMPTY)
-			return;
-		if (!slot || state >= KC_SLOT_FINAL)
-			continue;
-		if (slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER) {
-			finish(join, slot);
-		} else if (state == KC_SLOT_CALLED) {
+		if (is_late(join, slot, state)) {
 			if (join->late_count == LATE_MAX)
 				return;
 			join->late[join->late_count++] = join->scan;
+		} else if (state == KC_SLOT_EMPTY) {
+			return;
 		} else {
-			on_return(join, slot);
+			on_filled(join, slot, state);
 		}
 	}
 }

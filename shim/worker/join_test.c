@@ -457,6 +457,28 @@ static void giving_up_leaves_nothing_awaited(void **state)
 	assert_unmeasured(inside, KC_NOT_DELIVERED);
 }
 
+/* A thread has lost its core between claiming a slot and filling it: others that have returned are not behind it for
+ * ever. */
+static void the_last_look_goes_past_a_slot_that_is_not_filled(void **state)
+{
+	struct kc_slot *unfilled = kc_journal_claim(world.journal, KC_KIND_LAUNCH), *slot = launch(1, 7, 100);
+
+	(void)state;
+	deliver(7, 200, 300);
+	step_at(1000);
+	assert_int_equal(world.launches_measured, 0);
+	kc__join_bound(world.join, kc_journal_claimed(world.journal));
+	step_at(1000);
+	assert_times(slot, 200, 300);
+	kc__join_bound(world.join, UINT64_MAX);
+	assert_int_equal(state_of(unfilled), KC_SLOT_EMPTY);
+	returns(unfilled, 8);
+	deliver(8, 400, 500);
+	step_at(2000);
+	assert_times(unfilled, 400, 500);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 0);
+}
+
 static void nothing_from_the_bound_on_is_looked_at(void **state)
 {
 	struct kc_slot *before = launch(1, 7, 100), *after;
@@ -503,6 +525,7 @@ int main(void)
 	    TEST(one_that_gives_way_may_have_been_dropped),
 	    TEST(a_record_that_waits_goes_before_those_that_come_later),
 	    TEST(giving_up_leaves_nothing_awaited),
+	    TEST(the_last_look_goes_past_a_slot_that_is_not_filled),
 	    TEST(nothing_from_the_bound_on_is_looked_at),
 	};
 
