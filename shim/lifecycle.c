@@ -69,8 +69,7 @@ static bool records_us(void)
 
 bool kc__exit_allows(void)
 {
-	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__EXITING &&
-	       atomic_fetch_sub_explicit(&life.allowed, 1, memory_order_relaxed) > 0;
+	return atomic_fetch_sub_explicit(&life.allowed, 1, memory_order_relaxed) > 0;
 }
 
 void kc__close_journal(bool done, uint64_t stored_count)

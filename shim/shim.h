@@ -484,13 +484,14 @@ static inline bool kc__ended(void)
 {
 	return (atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__DISABLED) && kc__shim.header;
 }
-/* While the exit waits: whether one more launch or transfer is recorded. */
+/* The exit was seen to wait, and may have stopped since: whether one more launch or transfer is recorded. */
 bool kc__exit_allows(void);
 static inline bool kc__admitted(void)
 {
 	int stage = atomic_load_explicit(&kc__shim.stage, memory_order_acquire);
 
-	return __builtin_expect(stage == KC__ON, 1) || stage == KC__COUNTED || kc__exit_allows();
+	return __builtin_expect(stage == KC__ON, 1) || stage == KC__COUNTED ||
+	       (stage == KC__EXITING && kc__exit_allows());
 }
 
 /* A launch after the end has been counted: the count must outlive the process. */

@@ -204,7 +204,7 @@ static int64_t from_now_ns(int64_t ns)
 
 static void an_endless_query_ends_with_the_time(void **state)
 {
-	struct kc_store_bound bound;
+	struct kc_store_bound bound = {0};
 	struct kc_store *s;
 	int rc = -ETIME;
 
