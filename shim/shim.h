@@ -479,6 +479,11 @@ static inline bool kc__paused(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) == KC__PAUSED;
 }
+/* A launch or transfer was refused by a pause, which may have ended since, and not by the process's end. */
+static inline bool kc__was_paused(void)
+{
+	return kc__paused() || (kc__begun() && !atomic_load(&kc__shim.exit_ns));
+}
 /* This process was recorded, and recording has ended: further launches are counted (KC_COUNT_AFTER_END). */
 static inline bool kc__ended(void)
 {

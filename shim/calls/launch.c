@@ -175,16 +175,15 @@ void kc__launch_without_slot(void)
 	kc__say_journal_full();
 }
 
-/* Where such a launch would be recorded by now, a pause has ended since it was refused, or the exit's wait has. */
 void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
 {
 	int saved_errno = errno;
 
 	if (!kc__thread.depth && (kc__ended() || kc__begun()) && !kc__capturing(stream, per_thread)) {
-		if (kc__ended() || (!kc__paused() && atomic_load(&kc__shim.exit_ns)))
-			kc__count_after_end(kernels);
-		else
+		if (kc__was_paused())
 			kc__passed_over(kernels);
+		else
+			kc__count_after_end(kernels);
 	}
 	errno = saved_errno;
 }

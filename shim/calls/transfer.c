@@ -29,7 +29,7 @@ void kc__cancel(struct kc__stream *stream, const struct kc_slot *slot, uint32_t 
 
 static void passed(CUstream stream, bool per_thread)
 {
-	if (kc__paused() && !kc__capturing(stream, per_thread))
+	if (kc__was_paused() && !kc__capturing(stream, per_thread))
 		kc__count(KC_COUNT_TRANSFERS_NOT_ASKED);
 }
 
