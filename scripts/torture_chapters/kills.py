@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import time
 
-from .case import Failure, adds_up
+from .case import Failure, adds_up, text
 from .process import Running, content
 
 NAME, SHARE = "kills", 5
@@ -81,22 +81,13 @@ def wait_for_launch(counts):
         time.sleep(0.001)
 
 
-def ended_or_zombie(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def wait_for_end(pids):
-    """Processes of a program that have been killed with it take a moment to end."""
+def wait_for_end(program):
+    """Children that have been killed with their program take a moment to end; one may not have begun to launch."""
     until = time.monotonic() + START_S
-    for pid in set(pids):
-        while not ended_or_zombie(pid):
-            if time.monotonic() > until:
-                raise Failure(f"pid {pid} has been killed and still runs after {START_S} s")
-            time.sleep(0.001)
+    while running := program.members():
+        if time.monotonic() > until:
+            raise Failure(f"pids {running} have been killed and still run after {START_S} s")
+        time.sleep(0.001)
 
 
 def kill_programs(case, done, running):
@@ -108,7 +99,7 @@ def kill_programs(case, done, running):
             program.kill()
     for program, counts, survives in running:
         ended = program.wait()
-        wait_for_end(pid for pid, *_ in counts.threads())
+        wait_for_end(program)
         if survives:
             case.harmless(ended, (0,))
             continue
@@ -275,10 +266,9 @@ def attempt(case):
     if done["recovery"] != "undisturbed":
         disturbed_recoveries(case, done, database, begun)
     age_unborn(case)
-    if begun or journals(case):
-        case.sound("recover", database, name="last")
+    recovered = case.sound("recover", database, name="last") if begun or journals(case) else None
     if journals(case):
-        raise Failure(f"journals left: {journals(case)}")
+        raise Failure(f"journals left: {journals(case)}, recover: {text(recovered.out()) if recovered else 'not run'}")
     if not os.path.exists(database):
         if sum(counts.made() for counts in all_counts):
             raise Failure("no database")

@@ -4,6 +4,7 @@ Every command is started by `confine` (cuda_tests/torture/confine.c), which lets
 of its own, which is killed as a whole when the command has ended or its time is over.
 """
 
+import glob
 import os
 import resource
 import signal
@@ -64,6 +65,18 @@ class Running:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    def members(self):
+        """Processes of the command's session, reaped or not, of which a thread has not ended."""
+        running = set()
+        for path in glob.glob("/proc/[0-9]*/task/[0-9]*/stat"):
+            try:
+                state, _, _, session = content(path).rpartition(b")")[2].split()[:4]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(session) == self.process.pid and state not in (b"Z", b"X"):
+                running.add(int(path.split("/")[2]))
+        return sorted(running)
 
     def wait(self, wall_s=WALL_S):
         overdue = []
