@@ -103,7 +103,8 @@ doctored() {
 
 @test "torture: ended by a signal, it prints the table and leaves no process and no file" {
 	local pid looks
-	"$root/scripts/torture" --build "$build" --output "$PWD/out" --seed 4 --seconds 100 >out.text 2>&1 3>&- &
+	# so many at a time that some are being started while others are under way
+	"$root/scripts/torture" --build "$build" --output "$PWD/out" --seed 4 --seconds 100 -j 20 >out.text 2>&1 3>&- &
 	pid=$!
 	for ((looks = 0; looks < 1500; looks++)); do
 		[[ -z $(compgen -G "out/scratch-*/[a-z]*[0-9]") ]] || break # a case is under way
