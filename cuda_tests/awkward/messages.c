@@ -96,6 +96,21 @@ static void launch_with_data(const char *file)
 	put(fd, "second\n");
 }
 
+/* That of a file which is opened now. While another thread opens one, that one has the lowest number for a moment. */
+static int next_number(void)
+{
+	int fd = -1;
+
+	for (int looks = 0; looks < 500 && fd != STDERR_FILENO; looks++) {
+		if (fd >= 0) {
+			close(fd);
+			usleep(10000);
+		}
+		fd = open("/dev/null", O_WRONLY);
+	}
+	return fd;
+}
+
 int main(int count, char **arguments)
 {
 	const char *mode = count > 1 ? arguments[1] : "";
@@ -116,7 +131,7 @@ int main(int count, char **arguments)
 	} else if (strcmp(mode, "closed") == 0) {
 		close(STDERR_FILENO);
 		launch();
-		printf("next number: %d\n", open("/dev/null", O_WRONLY));
+		printf("next number: %d\n", next_number());
 	} else if (strcmp(mode, "data") == 0 && count > 2) {
 		launch_with_data(arguments[2]);
 	} else if (count > 2) {

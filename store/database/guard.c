@@ -37,8 +37,8 @@ static int refused(void)
 	return -1;
 }
 
-/* If the application has closed a standard stream, its number stays free, and what is printed there is lost as before.
- * SQLite would open /dev/null under it. */
+/* If the application has closed a standard stream, its number is free again at once, and what is printed there is lost
+ * as before. SQLite would open /dev/null under it. */
 static int past_streams(int fd)
 {
 	int higher;
