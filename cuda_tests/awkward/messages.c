@@ -101,7 +101,7 @@ static int next_number(void)
 {
 	int fd = -1;
 
-	for (int looks = 0; looks < 500 && fd != STDERR_FILENO; looks++) {
+	for (int looks = 0; looks < 50 && fd != STDERR_FILENO; looks++) {
 		if (fd >= 0) {
 			close(fd);
 			usleep(10000);

@@ -266,9 +266,10 @@ def attempt(case):
     if done["recovery"] != "undisturbed":
         disturbed_recoveries(case, done, database, begun)
     age_unborn(case)
-    recovered = case.sound("recover", database, name="last") if begun or journals(case) else None
-    if journals(case):
-        raise Failure(f"journals left: {journals(case)}, recover: {text(recovered.out()) if recovered else 'not run'}")
+    if begun or journals(case):
+        recovered = case.sound("recover", database, name="last")
+        if journals(case):
+            raise Failure(f"journals left: {journals(case)}, recover: {text(recovered.out())}")
     if not os.path.exists(database):
         if sum(counts.made() for counts in all_counts):
             raise Failure("no database")
