@@ -174,6 +174,8 @@ static void in_child(void)
 {
 	memset(kc__shim.page, 0, sizeof(kc__shim.page)); /* where the kernel has not done it */
 	forget_parent();
+	if (kc_store_forked_inside())
+		atomic_store(&kc__shim.stage, KC__DISABLED);
 }
 
 /* A child made by _Fork() or clone(), in which no handler has run, is not recorded: our thread in the parent may have

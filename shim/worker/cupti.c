@@ -275,12 +275,13 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 	struct kc__buffer *buffer;
 	size_t bytes = 0;
 
-	for (; bytes < cupti.most_bytes && (buffer = kc__buffer_next_delivered()); bytes += buffer->valid_bytes) {
+	while (bytes < cupti.most_bytes && (buffer = kc__buffer_next_delivered())) {
 		CUpti_Activity *activity = NULL;
 		struct kc__record record;
 
 		if (!bytes)
 			kc__buffers_waited(now_ns - buffer->delivered_ns, now_ns);
+		bytes += buffer->valid_bytes;
 		while (buffer->valid_bytes &&
 		       cupti.cuptiActivityGetNextRecord(kc__buffer_at(buffer), buffer->valid_bytes, &activity) ==
 			   CUPTI_SUCCESS)

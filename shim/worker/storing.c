@@ -353,6 +353,8 @@ void kc__storing_forget(bool list)
 	storing.written = storing.count = 0;
 	storing.overflowed = false;
 	storing.search_at = storing.search_end = 0;
-	if (storing.store)
+	if (kc_store_forked_inside())
+		storing.store = NULL;
+	else if (storing.store)
 		kc_store_abandon(take_store());
 }

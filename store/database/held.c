@@ -3,6 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,17 +13,36 @@
 
 #define FILES 3
 
+/* Uses of SQLite that have not ended. A fork copies it as it is: what another thread has begun does not end in the
+ * child. */
+static atomic_int inside;
+
+void kc__enter(void)
+{
+	atomic_fetch_add(&inside, 1);
+}
+
+void kc__leave(void)
+{
+	atomic_fetch_sub(&inside, 1);
+}
+
+int kc_store_forked_inside(void)
+{
+	return atomic_load(&inside) > 0;
+}
+
 static int files_of(const char *path, struct stat files[FILES])
 {
 	static const char *const endings[FILES] = {"", "-wal", "-shm"};
 	int found = 0;
 
 	for (int i = 0; i < FILES; i++) {
-		char *name = sqlite3_mprintf("%s%s", path, endings[i]);
+		char name[PATH_MAX];
 
-		if (name && stat(name, &files[found]) == 0)
+		if ((size_t)snprintf(name, sizeof(name), "%s%s", path, endings[i]) < sizeof(name) &&
+		    stat(name, &files[found]) == 0)
 			found++;
-		sqlite3_free(name);
 	}
 	return found;
 }
@@ -155,11 +177,12 @@ static void set_calls(sqlite3_vfs *vfs, int spare)
 
 void kc_store_abandon(struct kc_store *s)
 {
-	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	sqlite3_vfs *vfs;
 
-	/* Another thread was inside SQLite at the fork: in this process its locks are never released. */
-	if (!s || s->inside)
+	if (!s)
 		return;
+	kc__enter();
+	vfs = sqlite3_vfs_find(NULL);
 	kc__forget(s);
 	kc__solos_free(s->solos);
 	abandoned = s;
@@ -173,4 +196,5 @@ void kc_store_abandon(struct kc_store *s)
 	free(s->waiting);
 	free(s->path);
 	free(s);
+	kc__leave();
 }

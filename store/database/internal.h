@@ -110,7 +110,6 @@ struct kc_store {
 	int held_count;
 	sqlite3_stmt *statements[KC__STATEMENTS];
 
-	volatile int inside; /* > 0 while a function of store.h runs: a child forked now must not use SQLite */
 	int in_transaction;
 	int64_t process, run;
 	int64_t base_ns; /* times in launch_row count from here */
@@ -121,6 +120,11 @@ struct kc_store {
 	struct kc__tally tally;
 	struct kc_assembler assembler, assembler_at_begin;
 };
+
+/* held.c */
+/* Around all that uses SQLite: see kc_store_forked_inside(). */
+void kc__enter(void);
+void kc__leave(void);
 
 /* store.c */
 /* Whether so many more bytes are within the bound: 0 or -ENOMEM, and then so is kc__within(). s may be NULL. */

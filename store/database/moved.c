@@ -49,20 +49,28 @@ static void unlink_held(const struct kc_store *s, const char *ending)
 	sqlite3_free(name);
 }
 
-int kc_store_settle(struct kc_store *s)
+static int settle(struct kc_store *s)
 {
 	const struct kc__held *shared_memory = held_at(s, "-shm");
 
 	/* Another process has opened the database at the path and found our shared memory: it uses it now. */
 	if (access(s->path, F_OK) == 0 && shared_memory && others_use(shared_memory))
 		return -EBUSY;
-	s->inside++;
 	/* The next database at the path must not find them: SQLite goes by their names. */
 	unlink_held(s, "-wal");
 	unlink_held(s, "-shm");
 	sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_FULL, NULL, NULL);
-	s->inside--;
 	return held_at(s, "") ? -EEXIST : 0;
+}
+
+int kc_store_settle(struct kc_store *s)
+{
+	int rc;
+
+	kc__enter();
+	rc = settle(s);
+	kc__leave();
+	return rc;
 }
 
 #define OF_PROCESS(table) " WHERE d.id IN (SELECT " #table " FROM main.process_" #table " WHERE process = ?1)"
@@ -198,7 +206,7 @@ int kc_store_carry(struct kc_store *from, struct kc_store *to)
 {
 	int rc;
 
-	from->inside++;
+	kc__enter();
 	rc = attach(from, to->path);
 	if (rc == 0) {
 		rc = kc__run(from, kc__statement(from, KC__BEGIN));
@@ -211,6 +219,6 @@ int kc_store_carry(struct kc_store *from, struct kc_store *to)
 		sqlite3_exec(from->db, "DETACH fresh", NULL, NULL, NULL);
 	}
 	kc__held_find(to); /* SQLite may keep the descriptor of the attached file for it */
-	from->inside--;
+	kc__leave();
 	return rc;
 }

@@ -163,9 +163,9 @@ int kc_store_process(struct kc_store *s, const struct kc_journal_header *h, int6
 {
 	int rc;
 
-	s->inside++;
+	kc__enter();
 	rc = use_process(s, h, process_row);
-	s->inside--;
+	kc__leave();
 	return rc;
 }
 
@@ -210,8 +210,8 @@ int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, 
 {
 	int rc;
 
-	s->inside++;
+	kc__enter();
 	rc = write_end(s, h, how);
-	s->inside--;
+	kc__leave();
 	return rc;
 }

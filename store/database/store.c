@@ -281,8 +281,21 @@ int kc__within(const struct kc_store *s)
 	return kc_database_is_late(&s->bound) ? -ETIME : 0;
 }
 
-static int open_within(const char *path, enum kc_store_mode mode, const struct kc_store_bound *bound,
-		       struct kc_store **out, char *why, size_t why_size)
+static void close_store(struct kc_store *s)
+{
+	if (s->in_transaction)
+		kc_store_rollback(s);
+	kc__finalize(s);
+	disconnect(s);
+	kc__forget(s);
+	kc__solos_free(s->solos);
+	free(s->waiting);
+	free(s->path);
+	free(s);
+}
+
+static int make_store(const char *path, enum kc_store_mode mode, const struct kc_store_bound *bound,
+		      struct kc_store **out, char *why, size_t why_size)
 {
 	struct complaint c = {why, why_size};
 	struct kc_store *s;
@@ -310,12 +323,25 @@ static int open_within(const char *path, enum kc_store_mode mode, const struct k
 	}
 	if (rc) {
 		explain(&c, rc, path, mode, s->reason);
-		kc_store_close(s);
+		close_store(s);
 		return rc;
 	}
 	kc__held_find(s);
 	*out = s;
 	return 0;
+}
+
+/* What reads a store uses SQLite without functions of store.h, so it is inside until the store is closed. */
+static int open_within(const char *path, enum kc_store_mode mode, const struct kc_store_bound *bound,
+		       struct kc_store **out, char *why, size_t why_size)
+{
+	int rc;
+
+	kc__enter();
+	rc = make_store(path, mode, bound, out, why, why_size);
+	if (rc || mode == KC_STORE_WRITE)
+		kc__leave();
+	return rc;
 }
 
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size)
@@ -391,16 +417,10 @@ void kc_store_close(struct kc_store *s)
 {
 	if (!s)
 		return;
-	s->inside++;
-	if (s->in_transaction)
-		kc_store_rollback(s);
-	kc__finalize(s);
-	disconnect(s);
-	kc__forget(s);
-	kc__solos_free(s->solos);
-	free(s->waiting);
-	free(s->path);
-	free(s);
+	if (s->mode == KC_STORE_WRITE)
+		kc__enter();
+	close_store(s);
+	kc__leave();
 }
 
 static void remove_files(const char *path)

@@ -80,11 +80,14 @@ int kc_store_settle(struct kc_store *s);
 int kc_store_carry(struct kc_store *from, struct kc_store *to);
 
 /* Frees s without closing descriptors that are no longer ours, after a fork or after
- * the application closed them. Writes, locks and deletes nothing. In a child that was
- * forked while another thread was inside a function of the store, s is not freed
- * (SQLite's locks would never be released), and opening a store is not safe: where a
- * child may need one, delay forks with pthread_atfork. */
+ * the application closed them. Writes, locks and deletes nothing. */
 void kc_store_abandon(struct kc_store *s);
+
+/* To be asked in a child of fork(), before anything else of the store: 1 if another thread of the parent was using a
+ * store at that moment. SQLite's locks are then never released in the child, and every function of the store may wait
+ * for ever: none is to be called, stores are left as they are. Delay forks with pthread_atfork where a child needs
+ * one. */
+int kc_store_forked_inside(void);
 
 /* Finds or makes the run and process rows of a header and sets *process_row. 0 or
  * -errno. Idempotent. Slots that are stored from now on belong to this process, so it

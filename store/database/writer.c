@@ -290,9 +290,9 @@ int kc_store_slot(struct kc_store *s, const struct kc_slot *slot)
 {
 	int rc;
 
-	s->inside++;
+	kc__enter();
 	rc = store_slot(s, slot);
-	s->inside--;
+	kc__leave();
 	return rc;
 }
 
@@ -331,13 +331,13 @@ int kc_store_begin(struct kc_store *s)
 {
 	int rc;
 
-	s->inside++;
+	kc__enter();
 	rc = copy_assembler(&s->assembler_at_begin, &s->assembler);
 	if (rc == 0)
 		rc = kc__run(s, kc__statement(s, KC__BEGIN));
 	if (rc == 0)
 		s->in_transaction = 1;
-	s->inside--;
+	kc__leave();
 	return rc;
 }
 
@@ -385,7 +385,7 @@ int kc_store_commit(struct kc_store *s)
 {
 	int rc;
 
-	s->inside++;
+	kc__enter();
 	rc = store_waiting(s);
 	if (rc == 0)
 		rc = kc__rollups_store(s);
@@ -395,7 +395,7 @@ int kc_store_commit(struct kc_store *s)
 		rc = kc__run(s, kc__statement(s, KC__COMMIT));
 	if (rc == 0)
 		s->in_transaction = 0;
-	s->inside--;
+	kc__leave();
 	return rc;
 }
 
@@ -403,7 +403,7 @@ void kc_store_rollback(struct kc_store *s)
 {
 	struct kc_assembler assembler = s->assembler_at_begin;
 
-	s->inside++;
+	kc__enter();
 	/* After many errors SQLite has rolled back by itself. */
 	if (!sqlite3_get_autocommit(s->db))
 		kc__run(s, kc__statement(s, KC__ROLLBACK));
@@ -413,5 +413,5 @@ void kc_store_rollback(struct kc_store *s)
 		kc__forget(s);
 		s->assembler = assembler;
 	}
-	s->inside--;
+	kc__leave();
 }
