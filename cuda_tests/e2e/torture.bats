@@ -101,6 +101,35 @@ doctored() {
 	contains "$(<nothing.err)" "run make torture"
 }
 
+# As if the signal came just before subprocess.Popen() returns.
+@test "torture: a command that is being started when the signal comes is ended, too" {
+	cat >start.py <<-'END'
+		import os, signal, subprocess, sys
+		sys.dont_write_bytecode = True
+		sys.path.insert(0, sys.argv[1])
+		from torture_chapters import process
+
+		class Build:
+		    root, outside = sys.argv[2], dict(os.environ)
+
+		def end():
+		    process.end_all()
+		    os.wait()
+		    os._exit(3)
+
+		def popen(*arguments, **named):
+		    started = start(*arguments, **named)
+		    os.kill(os.getpid(), signal.SIGTERM)
+		    return started
+
+		start, subprocess.Popen = subprocess.Popen, popen
+		process.on(signal.SIGTERM, end)
+		process.Running(Build, ["sleep", "1000"], "case", {})
+	END
+	keep started timeout -k 1 20 python3 start.py "$root/scripts" "$build"
+	equal "$(<started.status)" 3 "exit status"
+}
+
 @test "torture: ended by a signal, it prints the table and leaves no process and no file" {
 	local pid looks
 	# so many at a time that some are being started while others are under way

@@ -21,6 +21,26 @@ SANITIZER_LOG = "sanitizer"  # in the case's folder
 live = set()  # sessions of this process
 
 
+class Start:
+    """A command is being started: what a signal asks for is done when it is among the live ones, so that it is ended."""
+
+    under_way = False
+    postponed = []
+
+    def __enter__(self):
+        Start.under_way = True
+
+    def __exit__(self, *_):
+        Start.under_way = False
+        while Start.postponed:
+            Start.postponed.pop()()
+
+
+def on(number, act):
+    """Calls act() at the signal, or as soon as no command is being started."""
+    signal.signal(number, lambda *_: Start.postponed.append(act) if Start.under_way else act())
+
+
 class Ended:
     """signal: that ended it, or 0. status: exit status, or 128 + signal. overdue: it had to be killed."""
 
@@ -53,11 +73,12 @@ class Running:
         for name, value in env.items():
             full += ["--env", f"{name}={value}"]
         with open(os.path.join(folder, "out"), "wb") as out, open(os.path.join(folder, "err"), "wb") as err:
-            self.process = subprocess.Popen(
-                full + ["--", *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
-                cwd=cwd or folder, env=build.outside,
-            )
-        live.add(self.process.pid)
+            with Start():
+                self.process = subprocess.Popen(
+                    full + ["--", *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+                    cwd=cwd or folder, env=build.outside,
+                )
+                live.add(self.process.pid)
 
     def kill(self):
         """The command and what it started."""
@@ -102,7 +123,7 @@ def run(build, command, folder, env, confine=(), cwd=None, wall_s=WALL_S):
     return Running(build, command, folder, env, confine, cwd).wait(wall_s)
 
 
-def end_all(*_):
+def end_all():
     for session in list(live):
         try:
             os.killpg(session, signal.SIGKILL)
