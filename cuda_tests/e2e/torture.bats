@@ -101,6 +101,25 @@ doctored() {
 	contains "$(<nothing.err)" "run make torture"
 }
 
+# The kernel counts the memory of the process that starts a command as the command's, at its largest.
+@test "torture: what the script itself needed is not the memory of a command" {
+	cat >peak.py <<-'END'
+		import os, sys
+		sys.dont_write_bytecode = True
+		sys.path.insert(0, sys.argv[1])
+		from torture_chapters import process
+
+		class Build:
+		    root, outside = sys.argv[2], dict(os.environ)
+
+		large = b"x" * (600 << 20)
+		del large
+		print(process.run(Build, ["true"], "case", {}).peak_kib)
+	END
+	keep peak python3 peak.py "$root/scripts" "$build"
+	within "$(<peak.out)" 1 $((200 << 10)) "KiB of true(1)"
+}
+
 # As if the signal came just before subprocess.Popen() returns.
 @test "torture: a command that is being started when the signal comes is ended, too" {
 	cat >start.py <<-'END'

@@ -4,6 +4,7 @@ Every command is started by `confine` (cuda_tests/torture/confine.c), which lets
 of its own, which is killed as a whole when the command has ended or its time is over.
 """
 
+import contextlib
 import glob
 import os
 import resource
@@ -14,7 +15,7 @@ CPU_S = 10  # of a command or an application that meets a damaged file
 PEAK_KIB = 512 << 10
 HARD_CPU_S = 15  # the kernel ends it
 WALL_S = 90  # on a machine however busy; a deadlock
-OUTPUT_BYTES = 64 << 20  # that are looked at
+OUTPUT_BYTES = 64 << 20  # that are looked at, unless more is asked for
 SANITIZER_STATUS = 99
 SANITIZER_LOG = "sanitizer"  # in the case's folder
 
@@ -36,6 +37,12 @@ class Start:
             Start.postponed.pop()()
 
 
+def forget_peak():
+    """Forgets the largest size that this process has had, where the kernel can: it counts as a command's own, too."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+
+
 def on(number, act):
     """Calls act() at the signal, or as soon as no command is being started."""
     signal.signal(number, lambda *_: Start.postponed.append(act) if Start.under_way else act())
@@ -51,16 +58,17 @@ class Ended:
         self.cpu_s = usage.ru_utime + usage.ru_stime
         self.peak_kib = usage.ru_maxrss
 
-    def out(self):
-        return content(os.path.join(self.folder, "out"))
+    def out(self, most=OUTPUT_BYTES):
+        return content(os.path.join(self.folder, "out"), most)
 
     def err(self):
         return content(os.path.join(self.folder, "err"))
 
 
-def content(path):
+def content(path, most=OUTPUT_BYTES):
+    """most: bytes; None: all."""
     with open(path, "rb") as file:
-        return file.read(OUTPUT_BYTES)
+        return file.read(most)
 
 
 class Running:
@@ -73,6 +81,7 @@ class Running:
         for name, value in env.items():
             full += ["--env", f"{name}={value}"]
         with open(os.path.join(folder, "out"), "wb") as out, open(os.path.join(folder, "err"), "wb") as err:
+            forget_peak()
             with Start():
                 self.process = subprocess.Popen(
                     full + ["--", *command], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
@@ -85,7 +94,7 @@ class Running:
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass
+            forget_peak()
 
     def members(self):
         """Processes of the command's session, reaped or not, of which a thread has not ended."""
@@ -128,7 +137,7 @@ def end_all():
         try:
             os.killpg(session, signal.SIGKILL)
         except ProcessLookupError:
-            pass
+            forget_peak()
 
 
 def no_core():
