@@ -3,6 +3,7 @@
 #include "test_rows.h"
 
 #include <errno.h>
+#include <math.h>
 
 #define LAUNCHES 1000
 
@@ -183,6 +184,33 @@ static void no_table_or_view_of_the_database_is_mistaken_for_it(void **state)
 	check_sums(s, 1);
 }
 
+/* As a damaged journal has. The two solo launches took 200 ns, so the measured slowdowns are 1.5; that of one predicted
+ * slowdown of 1 is wrong by a third. */
+static void a_slowdown_that_is_no_number_counts_as_none(void **state)
+{
+	const float none[] = {NAN, INFINITY, -INFINITY, 3e38f};
+	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_slot slot;
+
+	assert_int_equal(kc_store_begin(s), 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		slot = make_launch(i, 0, 1000, 100, 200);
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	for (uint64_t i = 0; i < 4; i++) {
+		slot = make_launch(2 + i, 0, 1000000, 100, 300);
+		slot.launch.overlap = KC_OVERLAP_BEHIND;
+		slot.launch.slowdown = slot.launch.slowdown_waves = none[i];
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	assert_int_equal(kc_store_commit(s), 0);
+	assert_int_equal(one(s, "SELECT sum(launches) FROM rollup"), 6);
+	assert_int_equal(one(s, "SELECT sum(slow_n) FROM rollup"), 4);
+	/* The median is within 1 %. */
+	assert_in_range(one(s, "SELECT round(1000 * sum(slow_error_sum)) FROM rollup"), 1306, 1360);
+	assert_int_equal(one(s, "SELECT count(slowdown) FROM launch WHERE overlap = 'behind'"), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -194,6 +222,7 @@ int main(void)
 	    TEST(the_first_of_two_with_one_number_is_stored),
 	    TEST(a_rollback_forgets_launches_that_wait),
 	    TEST(outside_of_a_transaction_no_launch_waits),
+	    TEST(a_slowdown_that_is_no_number_counts_as_none),
 	    TEST(no_table_or_view_of_the_database_is_mistaken_for_it),
 	};
 

@@ -128,6 +128,12 @@ static int64_t at_least_one(int64_t ns)
 	return ns > 0 ? ns : 1;
 }
 
+/* A row has none that is no number, or that large, as in a damaged journal: it counts as none then. */
+static double slowdown_in_row(float slowdown)
+{
+	return fabs((double)slowdown - 1) * KC_SLOWDOWN_SCALE < 1e15 ? (double)slowdown : 1;
+}
+
 static void set_fact(struct kc__fact *fact, const struct kc_store *s, const struct kc_launch *l,
 		     const struct launch_facts *facts)
 {
@@ -145,8 +151,8 @@ static void set_fact(struct kc__fact *fact, const struct kc_store *s, const stru
 		fact->key.novelty = l->novelty;
 		fact->predicted_at_ns = l->predicted_at_ns;
 		fact->predicted_ns = at_least_one(kc_minus_ns(l->end_ns, l->start_ns));
-		fact->slowdown = (double)l->slowdown;
-		fact->slowdown_waves = (double)l->slowdown_waves;
+		fact->slowdown = slowdown_in_row(l->slowdown);
+		fact->slowdown_waves = slowdown_in_row(l->slowdown_waves);
 	}
 	if (facts->measured) {
 		fact->measured_ns = at_least_one(kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
