@@ -200,7 +200,6 @@ struct kc__arena {
 
 /* What reading kernels' code has taken so far; worker */
 struct kc__reading_cost {
-	size_t formulas_bytes;
 	int64_t spent_ns, rests_until_ns;
 };
 
@@ -324,16 +323,31 @@ extern void *(*kc__real_dlsym)(void *, const char *);
 void *(*kc__dlsym_find_real(void))(void *, const char *);
 void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror() as dlsym() leaves it */
 
-/* tables.c */
+/* memory.c */
 /* Whether the process may still map what recording can need (256 MiB). Where it may not (RLIMIT_AS), recording would
  * take the last of it: an allocation that cannot fail, such as a library's thread-local data, then ends the process. */
 bool kc__memory_is_left(void);
-int kc__tables_init(void);
-void *kc__map(size_t bytes);   /* zeroed pages; NULL: no memory */
-void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
+void *kc__map(size_t bytes); /* zeroed pages; NULL: no memory */
 /* Zeroed, for what points to memory of the heap; NULL: no memory. */
 void *kc__map_root(size_t bytes);
 void kc__unmap_root(void *p, size_t bytes);
+
+/* What grows with what the application does. Any thread; counted in pages. */
+#define KC__SHARED_BYTES ((size_t)23 << 20)
+enum kc__share {
+	KC__SHARE_ENTRIES, /* of the tables, and what they point to */
+	KC__SHARE_BUFFERS, /* CUPTI's */
+	KC__SHARE_CODE,    /* copies of it, formulas, and what reading takes */
+	KC__SHARES,
+};
+bool kc__share_take(enum kc__share share, size_t bytes); /* false: there is not so much left for it */
+void kc__share_give(enum kc__share share, size_t bytes);
+size_t kc__share_left(enum kc__share share);
+void kc__shares_begin(void); /* nothing is taken */
+
+/* tables.c */
+int kc__tables_init(void);
+void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 void kc__tables_say_full(void); /* worker */
 

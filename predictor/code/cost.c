@@ -58,6 +58,12 @@ double kc_counts_bank_conflict_degree(const struct kc_counts *counts)
 int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
 		 size_t memory_bytes, struct kc_refusal *refusal)
 {
+	return kc_cost_read_within(cost, module, kernel, memory_bytes, READER_BYTES, refusal);
+}
+
+int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
+			size_t memory_bytes, size_t reading_bytes, struct kc_refusal *refusal)
+{
 	struct kc_cost *c = calloc(1, sizeof(*c));
 	struct kc_arena working;
 	struct kc_formula read = {0};
@@ -67,7 +73,7 @@ int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, cons
 		return -ENOMEM;
 	atomic_flag_clear(&c->spare_taken);
 	kc_arena_init(&c->arena, memory_bytes);
-	kc_arena_init(&working, READER_BYTES);
+	kc_arena_init(&working, reading_bytes);
 	rc = kc__read_formula(&read, &working, module, kernel, refusal);
 	rc = rc ? rc : kc__pack_formula(&c->formula, &c->arena, &read);
 	rc = rc ? rc : kc__find_needs(&c->formula, kernel, &c->arena, &c->needs, &c->need_count);
@@ -111,7 +117,7 @@ uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **n
 
 size_t kc_cost_bytes(const struct kc_cost *cost)
 {
-	return sizeof(*cost) + cost->arena.used_bytes + (cost->spare ? cost->scratch_bytes : 0);
+	return sizeof(*cost) + cost->arena.held_bytes + (cost->spare ? cost->scratch_bytes : 0);
 }
 
 uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)

@@ -97,7 +97,7 @@ static inline int64_t kc_awaited_bound_ns(const struct kc_awaited *a)
 	return a->beside && a->beside_bound_ns < a->bound_ns ? a->beside_bound_ns : a->bound_ns;
 }
 
-#define KC_SPANS_MAX 65536u
+#define KC_SPANS_MAX 32768u
 
 /* 0; -ENOBUFS: KC_SPANS_MAX are held; -ENOMEM. */
 int kc_spans_add(struct kc_spans *spans, const struct kc_span *span);

@@ -14,10 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define UNPACKED_MAX_BYTES ((size_t)16 << 20) /* of one image */
-#define PARSED_MAX_BYTES ((size_t)40 << 20)   /* while one module is read */
 #define FORMULA_MAX_BYTES ((size_t)256 << 10) /* of one kernel, kept for good */
-#define FORMULAS_MAX_BYTES ((size_t)8 << 20)  /* all together */
+#define OTHERS_BYTES ((size_t)1 << 20)        /* left to code that is loaded while other code is read */
 #define TEXT_BYTES 4096u
 #define FREE_NS 500000000ll
 #define REST_SHARE 20
@@ -28,6 +26,8 @@ struct reading {
 	struct kc__kernel *kernels; /* those without a formula, by next_wanted */
 	struct kc_refusal refusal;
 	bool saw_code;
+	size_t room_bytes; /* there is for what reading takes from here on, and for the formulas */
+	size_t kept_bytes;
 };
 
 static char *read_file(const struct kc__code_piece *piece)
@@ -100,10 +100,18 @@ static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const
 	return true;
 }
 
+/* Of the room, beside what one step takes. */
+static size_t left(const struct reading *reading, size_t taken_bytes)
+{
+	taken_bytes += reading->kept_bytes;
+	return reading->room_bytes > taken_bytes ? reading->room_bytes - taken_bytes : 0;
+}
+
 /* 1: read, or it never will be. */
-static int read_kernel(struct kc__kernel *kernel, const struct kc_ptx_module *module)
+static int read_kernel(struct reading *reading, struct kc__kernel *kernel, const struct kc_ptx_module *module)
 {
 	const struct kc_ptx_function *function = kc_ptx_find(module, kernel->name);
+	size_t room_bytes = left(reading, module->arena.held_bytes);
 	struct kc_refusal refusal = {0};
 	struct kc_cost *cost = NULL;
 	char text[TEXT_BYTES];
@@ -111,11 +119,11 @@ static int read_kernel(struct kc__kernel *kernel, const struct kc_ptx_module *mo
 
 	if (!function || !function->is_entry || !same_parameters(kernel, function))
 		return 0;
-	if (kc__shim.reading.formulas_bytes + FORMULA_MAX_BYTES > FORMULAS_MAX_BYTES) {
-		put(kernel, KC_CODE_TOO_LARGE, "the formulas of other kernels take all the memory there is for them");
+	if (room_bytes < 2 * FORMULA_MAX_BYTES) {
+		put(kernel, KC_CODE_TOO_LARGE, "the code of other kernels takes all the memory there is for it");
 		return 1;
 	}
-	rc = kc_cost_read(&cost, module, function, FORMULA_MAX_BYTES, &refusal);
+	rc = kc_cost_read_within(&cost, module, function, FORMULA_MAX_BYTES, room_bytes - FORMULA_MAX_BYTES, &refusal);
 	if (rc || !publish(kernel, cost, function)) {
 		snprintf(text, sizeof(text), "offset %zu: %s", refusal.offset,
 			 rc == -ENOMEM || !rc ? "it needs more memory than is allowed" : refusal.reason);
@@ -123,7 +131,7 @@ static int read_kernel(struct kc__kernel *kernel, const struct kc_ptx_module *mo
 		kc_cost_free(cost);
 		return 1;
 	}
-	kc__shim.reading.formulas_bytes += kc_cost_bytes(cost);
+	reading->kept_bytes += kc_cost_bytes(cost);
 	say_formula(cost, text, sizeof(text));
 	put(kernel, KC_CODE_READ, text);
 	return 1;
@@ -143,12 +151,12 @@ static void read_ptx(struct reading *reading, const struct kc_image *image)
 	struct kc_ptx_module module;
 
 	if (!names_one(reading, image) ||
-	    kc_ptx_parse(&module, image->bytes, image->length, PARSED_MAX_BYTES, &reading->refusal))
+	    kc_ptx_parse(&module, image->bytes, image->length, left(reading, 0), &reading->refusal))
 		return;
 	while (*link) {
 		struct kc__kernel *kernel = *link;
 
-		if (read_kernel(kernel, &module)) {
+		if (read_kernel(reading, kernel, &module)) {
 			*link = kernel->next_wanted;
 			kc__early_settle(kernel);
 		} else {
@@ -163,8 +171,9 @@ static void read_images(struct reading *reading, const void *bytes, size_t lengt
 {
 	const struct kc_device *device = &reading->kernels->device->info;
 	struct kc_images images;
+	size_t held_bytes;
 
-	if (kc_images_list(&images, bytes, length, UNPACKED_MAX_BYTES, &reading->refusal))
+	if (kc_images_list(&images, bytes, length, left(reading, 0), &reading->refusal))
 		return;
 	reading->saw_code = true;
 	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && reading->kernels; fatbin++) {
@@ -172,23 +181,48 @@ static void read_images(struct reading *reading, const void *bytes, size_t lengt
 		    kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX);
 		uint32_t index = ptx ? (uint32_t)(ptx - images.images) : 0;
 
-		if (ptx && !kc_image_unpack(&images, index, &reading->refusal))
-			read_ptx(reading, &images.images[index]);
+		if (!ptx || kc_image_unpack(&images, index, &reading->refusal))
+			continue;
+		held_bytes = images.arena.held_bytes;
+		reading->room_bytes -= held_bytes;
+		read_ptx(reading, &images.images[index]);
+		reading->room_bytes += held_bytes;
 	}
 	kc_images_free(&images);
 }
 
 static void read_piece(struct reading *reading, struct kc__code *code, const struct kc__code_piece *piece)
 {
-	char *file = piece->path ? read_file(piece) : NULL;
+	char *file = piece->path && piece->length < left(reading, 0) ? read_file(piece) : NULL;
 	const void *copy = piece->path ? NULL : kc__code_hold(code, piece);
+	size_t file_bytes = file ? piece->length : 0;
 
+	reading->room_bytes -= file_bytes;
 	if (file || copy)
 		read_images(reading, file ? file : copy, piece->length);
+	reading->room_bytes += file_bytes;
 	if (file)
 		munmap(file, piece->length);
 	if (copy)
 		kc__code_release(code);
+}
+
+/* What is left for code, but some: the application may be loading more. */
+static size_t take_room(void)
+{
+	size_t bytes = kc__share_left(KC__SHARE_CODE);
+
+	bytes -= bytes > 2 * OTHERS_BYTES ? OTHERS_BYTES : bytes / 2;
+	while (bytes && !kc__share_take(KC__SHARE_CODE, bytes))
+		bytes /= 2;
+	return bytes;
+}
+
+static void give_room_back(const struct reading *reading)
+{
+	kc__share_give(KC__SHARE_CODE, reading->room_bytes);
+	if (reading->kept_bytes)
+		kc__share_take(KC__SHARE_CODE, reading->kept_bytes);
 }
 
 static void give_up(const struct reading *reading, const struct kc__code *code)
@@ -245,8 +279,10 @@ static int read_next(void)
 	reading.kernels = take_wanted(&code);
 	if (!reading.kernels)
 		return 0;
+	reading.room_bytes = take_room();
 	for (uint32_t i = 0; code && code->state == KC_CODE_WAITS && i < code->piece_count && reading.kernels; i++)
 		read_piece(&reading, code, &code->pieces[i]);
+	give_room_back(&reading);
 	if (reading.kernels)
 		give_up(&reading, code);
 	return 1;

@@ -73,6 +73,12 @@ static bool keep_path(struct kc__code_piece *piece, const char *path, uint64_t o
 	return piece->path != NULL;
 }
 
+/* That a copy takes. */
+static size_t pages(size_t bytes)
+{
+	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
+}
+
 static void let_go(struct kc__code *code)
 {
 	for (uint32_t i = 0; i < code->piece_count; i++) {
@@ -81,7 +87,8 @@ static void let_go(struct kc__code *code)
 		if (!piece->copy)
 			continue;
 		munmap(piece->copy, piece->length);
-		pool.bytes -= piece->length;
+		pool.bytes -= pages(piece->length);
+		kc__share_give(KC__SHARE_CODE, piece->length);
 		piece->copy = NULL;
 	}
 }
@@ -89,7 +96,8 @@ static void let_go(struct kc__code *code)
 /* pool.lock held. false: the copy that would have to go is being read. */
 static bool make_room(size_t bytes)
 {
-	while (pool.first && pool.bytes + bytes > KC__CODE_POOL_BYTES) {
+	while (pool.first &&
+	       (pool.bytes + bytes > KC__CODE_POOL_BYTES || kc__share_left(KC__SHARE_CODE) < bytes)) {
 		struct kc__code *oldest = pool.first;
 
 		if (oldest->held)
@@ -105,14 +113,19 @@ static bool make_room(size_t bytes)
 
 static bool keep_copy(struct kc__code_piece *piece, const void *bytes, size_t length)
 {
-	void *copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *copy;
 
-	if (copy == MAP_FAILED)
+	if (!kc__share_take(KC__SHARE_CODE, length))
 		return false;
+	copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED) {
+		kc__share_give(KC__SHARE_CODE, length);
+		return false;
+	}
 	memcpy(copy, bytes, length);
 	piece->copy = copy;
 	piece->length = length;
-	pool.bytes += length;
+	pool.bytes += pages(length);
 	return true;
 }
 
@@ -127,7 +140,7 @@ static bool keep_copies(struct kc__code *code, const struct kc_image_piece *piec
 
 		if (length > KC__CODE_COPY_MAX_BYTES)
 			return false;
-		bytes += length;
+		bytes += pages(length);
 	}
 	if (!bytes || bytes > KC__CODE_POOL_BYTES)
 		return !bytes;

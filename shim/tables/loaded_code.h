@@ -19,7 +19,7 @@
 
 #define KC__CODE_PIECES 16u
 #define KC__CODE_COPY_MAX_BYTES ((size_t)8 << 20)  /* of one piece */
-#define KC__CODE_POOL_BYTES ((size_t)16 << 20)     /* of all copies together; the oldest go first */
+#define KC__CODE_POOL_BYTES ((size_t)8 << 20)      /* of all copies together; the oldest go first */
 #define KC__CODE_FILE_MAX_BYTES ((size_t)32 << 20) /* of one piece, while it is read */
 
 struct kc__code_piece {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/mman.h>
 
 /*
  * Limits, in entries. A program that exceeds them is still recorded; a launch
@@ -10,16 +9,15 @@
  * limit is often reached first.
  */
 enum {
-	FUNCTIONS_MAX = 65536,
-	KERNELS_MAX = 32768,
-	SHAPES_MAX = 65536,
+	FUNCTIONS_MAX = 32768,
+	KERNELS_MAX = 16384,
+	SHAPES_MAX = 16384,
 	STREAMS_MAX = 16384,
-	HANDLES_MAX = 131072,
+	HANDLES_MAX = 65536,
 	GRAPHS_MAX = 16384,
 	CODES_MAX = 8192,
 };
 #define ARENA_CHUNK_BYTES (256u << 10)
-#define ARENA_MAX_BYTES (40u << 20)
 
 #define NOT_PREDICTED "are recorded, but not predicted"
 static const struct {
@@ -41,51 +39,10 @@ static const struct {
 };
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
-/* The tables and buffers, the database's cache, the worker's stack and the part of the heap that the C library sets
- * aside for it, and what CUPTI needs. */
-#define MEMORY_BYTES ((size_t)256 << 20)
-
-bool kc__memory_is_left(void)
-{
-	void *p = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return false;
-	munmap(p, MEMORY_BYTES);
-	return true;
-}
-
-void *kc__map(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-/* Of LeakSanitizer, where the application has it: it would report heap memory that only these pages point to. */
-extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
-extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attribute__((weak));
-
-void *kc__map_root(size_t bytes)
-{
-	void *p = kc__map(bytes);
-
-	if (p && __lsan_register_root_region)
-		__lsan_register_root_region(p, bytes);
-	return p;
-}
-
-void kc__unmap_root(void *p, size_t bytes)
-{
-	if (__lsan_unregister_root_region)
-		__lsan_unregister_root_region(p, bytes);
-	munmap(p, bytes);
-}
-
 static char *new_chunk(size_t bytes)
 {
 	struct kc__arena *arena = &kc__shim.arena;
-	char *p = arena->total_bytes + bytes <= ARENA_MAX_BYTES ? kc__map_root(bytes) : NULL;
+	char *p = kc__share_take(KC__SHARE_ENTRIES, bytes) ? kc__map_root(bytes) : NULL;
 
 	if (p)
 		arena->total_bytes += bytes;
@@ -127,6 +84,7 @@ static int table_init(struct kc__table *t, uint32_t limit)
 
 int kc__tables_init(void)
 {
+	kc__shares_begin();
 	memset(&kc__shim.arena, 0, sizeof(kc__shim.arena)); /* that of a parent stays mapped */
 	for (int i = 0; i < TABLES; i++)
 		if (table_init(tables[i].table, tables[i].limit))
@@ -180,16 +138,18 @@ static void say_arena_full(void)
 {
 	char text[256], kernels[16], shapes[16], streams[16];
 	uint32_t counts[3];
+	size_t bytes;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	counts[0] = kc__shim.kernels.count;
 	counts[1] = kc__shim.variants.count;
 	counts[2] = kc__shim.streams.count;
+	bytes = kc__shim.arena.total_bytes;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	snprintf(text, sizeof(text),
 		 "%u MiB for what is known of the program (kernels: %s, launch shapes: %s, streams: %s); "
 		 "launches of anything new " NOT_PREDICTED,
-		 ARENA_MAX_BYTES >> 20, grouped(counts[0], kernels), grouped(counts[1], shapes),
+		 (unsigned)(bytes >> 20), grouped(counts[0], kernels), grouped(counts[1], shapes),
 		 grouped(counts[2], streams));
 	kc__say_again(KC_MESSAGE_TABLE_FULL, text);
 }

@@ -1,4 +1,4 @@
-#include "buffers.h"
+#include "shim/shim.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -102,7 +102,9 @@ static bool reserve(int size)
 	bool fits;
 
 	pthread_mutex_lock(&buffers.lock);
-	fits = buffers.made_bytes + sizes[size].memory_bytes + sizes[size].left_bytes <= KC__BUFFERS_BYTES;
+	fits = buffers.made_bytes + sizes[size].memory_bytes + sizes[size].left_bytes <= KC__BUFFERS_BYTES &&
+	       kc__share_left(KC__SHARE_BUFFERS) >= sizes[size].memory_bytes + sizes[size].left_bytes &&
+	       kc__share_take(KC__SHARE_BUFFERS, sizes[size].memory_bytes);
 	if (fits)
 		buffers.made_bytes += sizes[size].memory_bytes;
 	pthread_mutex_unlock(&buffers.lock);
@@ -122,6 +124,7 @@ static struct kc__buffer *make(int size, int flags)
 		pthread_mutex_lock(&buffers.lock);
 		buffers.made_bytes -= sizes[size].memory_bytes;
 		pthread_mutex_unlock(&buffers.lock);
+		kc__share_give(KC__SHARE_BUFFERS, sizes[size].memory_bytes);
 		return NULL;
 	}
 	buffer->memory_bytes = sizes[size].memory_bytes;

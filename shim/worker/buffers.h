@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 #define KC__FILL_NS 8000000ll
-#define KC__BUFFERS_BYTES                                                                                              \
-	(24u << 20) /* of all buffers together; past it records are dropped, and CUPTI counts them                     \
-		     */
+/* Of all buffers together, if entries and code leave so much (KC__SHARE_BUFFERS); past it records are dropped, and CUPTI
+ * counts them. */
+#define KC__BUFFERS_BYTES (16u << 20)
 
 struct kc__buffer {
 	struct kc__buffer *next;

@@ -2,7 +2,7 @@
 
 #include "slot_list.h"
 
-enum { PLACES = 1 << 20 }; /* awaited at once, by the low bits of the id */
+enum { PLACES = 1 << 17 }; /* awaited at once, by the low bits of the id */
 
 struct kc__ids {
 	struct kc_journal *journal;

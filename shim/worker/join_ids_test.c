@@ -180,10 +180,10 @@ static void one_of_a_runtime_call_goes_missing(void **state)
 	assert_times(last, 300, 400);
 }
 
-/* A million ids later another launch takes the place in the table. */
+/* 131,072 ids later another launch takes the place in the table. */
 static void an_id_gives_way_to_one_with_the_same_low_bits(void **state)
 {
-	enum { PLACES = 1 << 20 };
+	enum { PLACES = 1 << 17 };
 	struct kc_slot *old = nested(6, 7, 1), *young = nested(PLACES + 6, PLACES + 7, 1), *other;
 
 	(void)state;

@@ -4,15 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When it has this many, the table is emptied and filled again from the database. */
-#define MAX_SHAPES 16384u
+/* When they have so many, these tables are emptied and filled again from the database. */
+#define MAX_SHAPES 8192u
+#define MAX_LOCAL_ROWS 16384u
 #define FIRST_SHAPES 256u
 
 /* The place in the table for the row of a local id; NULL: no memory. */
 static int64_t *place_of(struct kc__local_rows *rows, uint32_t local)
 {
-	uint32_t number = kc_ids_number(&rows->ids, local);
+	uint32_t number;
 
+	if (rows->ids.count >= MAX_LOCAL_ROWS && !kc_ids_find(&rows->ids, local)) {
+		kc_ids_clear(&rows->ids);
+		memset(rows->at, 0, rows->capacity * sizeof(*rows->at));
+	}
+	number = kc_ids_number(&rows->ids, local);
 	if (!number)
 		return NULL;
 	if (number >= rows->capacity) {

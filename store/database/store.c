@@ -311,7 +311,7 @@ static int make_store(const char *path, enum kc_store_mode mode, const struct kc
 		return explain(&c, -ENOMEM, path, mode, "");
 	s->mode = mode;
 	s->bound = *bound;
-	s->solos = kc__solos_new();
+	s->solos = kc__solos_new(KC__SOLOS_BYTES);
 	s->path = realpath(path, NULL);
 	if (!s->path)
 		rc = -errno; /* we may have no permission for a folder above */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When there are this many (12 MiB), they are written to the table and forgotten. */
-#define MAX_ROLLUPS 2048u
+/* When there are this many (3 MiB), they are written to the table and forgotten. */
+#define MAX_ROLLUPS 512u
 
 struct launch_facts {
 	int predicted, measured;
@@ -326,7 +326,7 @@ void kc__forget(struct kc_store *s)
 	kc__rollups_clear(&s->rollups);
 	kc__dictionary_clear(&s->dictionary);
 	kc__solos_free(s->solos);
-	s->solos = kc__solos_new();
+	s->solos = kc__solos_new(KC__SOLOS_BYTES);
 	if (s->waiting)
 		s->waiting->count = 0;
 	kc_assembler_free(&s->assembler);

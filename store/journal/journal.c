@@ -6,7 +6,7 @@
 
 /* Segments prepared ahead of the claims: enough for AHEAD_NS at the recent rate. */
 #define AHEAD_SEGMENTS_MIN 2u
-#define AHEAD_SEGMENTS_MAX 16u
+#define AHEAD_SEGMENTS_MAX 6u
 #define AHEAD_NS 50000000
 #define RATE_INTERVAL_NS 1000000
 /* Segments behind a slot that is not stored yet that one kc_journal_retire() examines. */
@@ -114,12 +114,13 @@ int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, si
 
 /* ---- Worker ---- */
 
-/* Adds a full segment to the ring of resident ones; the one that has been there for
- * longest is dropped. */
+/* Adds a segment to the ring of resident ones; the one that has been there for longest is
+ * dropped. */
 static void keep_pages(struct kc_journal *j, uint64_t segment)
 {
 	uint64_t *place = &j->resident[j->resident_next++ % KC__RESIDENT_SEGMENTS];
 
+	kc__segment_of(j, segment)->resident = 1;
 	if (*place && kc__segment_drop(j, *place - 1))
 		kc__segment_of(j, *place - 1)->resident = 0;
 	*place = segment + 1;
@@ -167,7 +168,8 @@ uint64_t kc_journal_prepare(struct kc_journal *j)
 			kc__segment_populate(j, segment);
 	}
 	for (; j->swept + 1 < current; j->swept++)
-		keep_pages(j, j->swept);
+		if (!kc__segment_of(j, j->swept)->resident)
+			keep_pages(j, j->swept);
 	return tail - kc_journal_first(j);
 }
 
@@ -188,10 +190,8 @@ struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index)
 	struct kc_slot *slot = kc__slot_at(j, index);
 	struct kc__segment *e = kc__segment_of(j, index / KC_SEGMENT_SLOTS);
 
-	if (slot && !e->resident) {
-		e->resident = 1;
+	if (slot && !e->resident)
 		keep_pages((struct kc_journal *)j, index / KC_SEGMENT_SLOTS);
-	}
 	return slot;
 }
 

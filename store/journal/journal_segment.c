@@ -116,7 +116,7 @@ int kc__segment_make(struct kc_journal *j)
 	}
 	e->slots = slots;
 	e->place = place;
-	e->resident = 1;
+	e->resident = 0;
 	e->stored = 0;
 	atomic_store_explicit(&e->number, j->made + 1, memory_order_release);
 	j->made++;

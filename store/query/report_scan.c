@@ -78,7 +78,7 @@ static int scan_process(sqlite3_stmt *process, void *arg)
 
 int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups)
 {
-	struct scan scan = {.store = s, .rollups = rollups, .solos = kc__solos_new()};
+	struct scan scan = {.store = s, .rollups = rollups, .solos = kc__solos_new(SIZE_MAX)};
 	int rc;
 
 	if (!scan.solos)

@@ -36,7 +36,7 @@ struct kc__figures *kc__figures_new(void)
 
 	if (!f)
 		return NULL;
-	f->solos = kc__solos_new();
+	f->solos = kc__solos_new(SIZE_MAX);
 	f->generation = 1;
 	if (!f->solos) {
 		free(f);

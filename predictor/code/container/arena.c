@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Blocks grow with the arena, so that a small one holds little. */
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define FIRST_BLOCK_BYTES ((size_t)1 << 10)
 #define FIRST_CAPACITY 16u
 
 struct kc_arena_block {
@@ -27,18 +29,22 @@ void kc_arena_free(struct kc_arena *arena)
 		free(arena->blocks);
 		arena->blocks = next;
 	}
-	arena->used_bytes = 0;
+	arena->used_bytes = arena->held_bytes = 0;
 }
 
 static struct kc_arena_block *add_block(struct kc_arena *arena, size_t bytes)
 {
 	size_t left = arena->limit_bytes - arena->used_bytes;
-	size_t size = bytes > BLOCK_BYTES || left < BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	size_t next = arena->held_bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES
+		      : arena->held_bytes < BLOCK_BYTES     ? arena->held_bytes
+							    : BLOCK_BYTES;
+	size_t size = bytes > next || left < next ? bytes : next;
 	struct kc_arena_block *block = calloc(1, sizeof(*block) + size);
 
 	if (!block)
 		return NULL;
 	block->size = size;
+	arena->held_bytes += sizeof(*block) + size;
 	block->next = arena->blocks;
 	arena->blocks = block;
 	return block;

@@ -13,6 +13,7 @@ struct kc_arena_block;
 struct kc_arena {
 	struct kc_arena_block *blocks;
 	size_t used_bytes, limit_bytes;
+	size_t held_bytes; /* of memory, for what is used and what comes next */
 };
 
 void kc_arena_init(struct kc_arena *arena, size_t limit_bytes);

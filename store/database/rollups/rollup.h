@@ -86,7 +86,7 @@ int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const 
 void kc__rollups_clear(struct kc__rollups *rollups);
 void kc__sums_add(struct kc__sums *to, const struct kc__sums *from);
 
-struct kc__solos *kc__solos_new(void);
+struct kc__solos *kc__solos_new(size_t max_bytes); /* past the bound it begins anew */
 void kc__solos_free(struct kc__solos *solos);
 /* Median duration of the solo launches of a process and shape that were known at at_ns; 0: there were none. */
 double kc__solos_median(struct kc__solos *solos, int64_t process, int64_t shape, int64_t at_ns);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds. When there are MAX_SHAPES, everything is forgotten, and the medians that are
- * missing later are counted. Of one shape, no more than MAX_PENDING measurements that
+/* Bounds. When there are MAX_SHAPES, or they take all the memory there is for them, everything is forgotten, and the
+ * medians that are missing later are counted. Of one shape, no more than MAX_PENDING measurements that
  * end after the newest prediction are used. */
 #define MAX_SHAPES 16384u
 #define MAX_PENDING 256u
@@ -34,11 +34,16 @@ struct solo {
 struct kc__solos {
 	struct solo *at;
 	size_t count, capacity;
+	size_t bytes, max_bytes;
 };
 
-struct kc__solos *kc__solos_new(void)
+struct kc__solos *kc__solos_new(size_t max_bytes)
 {
-	return calloc(1, sizeof(struct kc__solos));
+	struct kc__solos *solos = calloc(1, sizeof(*solos));
+
+	if (solos)
+		solos->max_bytes = max_bytes;
+	return solos;
 }
 
 static void clear(struct kc__solos *solos)
@@ -48,7 +53,7 @@ static void clear(struct kc__solos *solos)
 		free(solos->at[i].pending);
 	}
 	free(solos->at);
-	*solos = (struct kc__solos){0};
+	*solos = (struct kc__solos){.max_bytes = solos->max_bytes};
 }
 
 void kc__solos_free(struct kc__solos *solos)
@@ -81,6 +86,7 @@ static int grow(struct kc__solos *solos)
 			*find(at, capacity, solos->at[i].process, solos->at[i].shape) = solos->at[i];
 	}
 	free(solos->at);
+	solos->bytes += (capacity - solos->capacity) * sizeof(*at);
 	solos->at = at;
 	solos->capacity = capacity;
 	return 0;
@@ -90,7 +96,7 @@ static struct solo *find_or_add(struct kc__solos *solos, int64_t process, int64_
 {
 	struct solo *solo;
 
-	if (solos->count >= MAX_SHAPES)
+	if (solos->count >= MAX_SHAPES || solos->bytes > solos->max_bytes)
 		clear(solos);
 	if (solos->count * 2 >= solos->capacity && grow(solos))
 		return NULL;
@@ -103,7 +109,7 @@ static struct solo *find_or_add(struct kc__solos *solos, int64_t process, int64_
 	return solo;
 }
 
-static int count_duration(struct solo *s, int64_t duration_ns)
+static int count_duration(struct kc__solos *solos, struct solo *s, int64_t duration_ns)
 {
 	int32_t index = (int32_t)floor(log((double)duration_ns) / log(KC_SKETCH_GAMMA));
 	uint32_t i = 0, end = s->bucket_count;
@@ -123,6 +129,7 @@ static int count_duration(struct solo *s, int64_t duration_ns)
 
 			if (!buckets)
 				return -ENOMEM;
+			solos->bytes += (capacity - s->bucket_capacity) * sizeof(*buckets);
 			s->buckets = buckets;
 			s->bucket_capacity = capacity;
 		}
@@ -137,19 +144,19 @@ static int count_duration(struct solo *s, int64_t duration_ns)
 
 /* Launches of one shape end in the order of their calls, or nearly so: the search
  * stops at the first one that was not known yet. */
-static void settle(struct solo *s, int64_t at_ns)
+static void settle(struct kc__solos *solos, struct solo *s, int64_t at_ns)
 {
 	while (s->pending_count) {
 		const struct pending *p = &s->pending[s->pending_first];
 
-		if (p->end_ns > at_ns || count_duration(s, p->duration_ns))
+		if (p->end_ns > at_ns || count_duration(solos, s, p->duration_ns))
 			return;
 		s->pending_first = (s->pending_first + 1) & (s->pending_capacity - 1);
 		s->pending_count--;
 	}
 }
 
-static int grow_pending(struct solo *s)
+static int grow_pending(struct kc__solos *solos, struct solo *s)
 {
 	uint32_t capacity = s->pending_capacity ? s->pending_capacity * 2 : 4;
 	struct pending *pending = malloc(capacity * sizeof(*pending));
@@ -159,6 +166,7 @@ static int grow_pending(struct solo *s)
 	for (uint32_t i = 0; i < s->pending_count; i++)
 		pending[i] = s->pending[(s->pending_first + i) & (s->pending_capacity - 1)];
 	free(s->pending);
+	solos->bytes += (capacity - s->pending_capacity) * sizeof(*pending);
 	s->pending = pending;
 	s->pending_first = 0;
 	s->pending_capacity = capacity;
@@ -175,7 +183,7 @@ double kc__solos_median(struct kc__solos *solos, int64_t process, int64_t shape,
 	s = find(solos->at, solos->capacity, process, shape);
 	if (!s->shape)
 		return 0;
-	settle(s, at_ns);
+	settle(solos, s, at_ns);
 	for (uint32_t i = 0; i < s->bucket_count; i++) {
 		seen += s->buckets[i].count;
 		if (seen * 2 >= s->n)
@@ -193,10 +201,10 @@ int kc__solos_add(struct kc__solos *solos, const struct kc__fact *fact)
 	s = find_or_add(solos, fact->key.process, fact->shape);
 	if (!s)
 		return -ENOMEM;
-	settle(s, fact->predicted_at_ns);
+	settle(solos, s, fact->predicted_at_ns);
 	if (s->pending_count == MAX_PENDING)
 		return 0;
-	if (s->pending_count == s->pending_capacity && grow_pending(s))
+	if (s->pending_count == s->pending_capacity && grow_pending(solos, s))
 		return -ENOMEM;
 	s->pending[(s->pending_first + s->pending_count++) & (s->pending_capacity - 1)] =
 	    (struct pending){.end_ns = fact->measured_end_ns, .duration_ns = fact->measured_ns};
