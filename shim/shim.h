@@ -6,8 +6,9 @@
  *                    kc__kernel + launch shape, arguments -> kc__variant
  *   stream handle -> kc__stream   -> kc__device    (timeline, lock)
  *
- * Entries are made at first sight under `tables_lock` and never freed; launching
- * threads find them without a lock. What is learned of them lives in the
+ * Entries are made at first sight under `tables_lock`; launching threads find them
+ * without a lock. What has been learned something about is never freed; entries of
+ * streams and of handles that have ended are used again (tables/tables.h). What is learned of them lives in the
  * engine's part of each (predictor/engine.h): launching threads predict, and the
  * worker is the engine's learner. `tables_lock` is the engine's lock, as a new
  * entry starts from what its parents have learned.
@@ -38,8 +39,8 @@
 
 #define KC_EXPORT __attribute__((visibility("default")))
 #define KC__DEVICES_MAX 64
-#define KC__LANES_MAX 128             /* fit into a byte */
-#define KC__STREAM_IDS_MAX (1u << 20) /* streams ever made that can be told apart when measured */
+#define KC__LANES_MAX 128           /* fit into a byte */
+#define KC__STREAM_PLACES 32768u /* for streams by their ids: twice as many as there are streams at most */
 #define KC__EVENTS_MAX 65536
 #define KC__PAGE_BYTES 4096
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
@@ -163,7 +164,10 @@ struct kc__stream {
 	_Atomic uint32_t id;               /* dictionary; a destroyed stream's handle may return under a new one */
 	_Atomic uint32_t lane;             /* its number in the device's timeline; used again after destruction */
 	_Atomic uint32_t gone;
+	_Atomic uint32_t thread;     /* whose default stream it is; 0: nobody's */
 	struct kc__stream_wait wait; /* worker */
+	struct kc__stream *next;     /* of those that are gone, or free; tables_lock */
+	uint64_t gone_at;            /* likewise: what was launched in it is in slots before this one */
 };
 
 struct kc__event {
@@ -246,8 +250,9 @@ struct kc__state {
 	struct kc__limit events_full;
 	struct kc__arena arena;
 	struct kc__variant *_Atomic *variant_by_id;
-	struct kc__stream *_Atomic *stream_by_id;
-	uint8_t *lane_by_id;           /* of streams that were destroyed, too: the device's lock */
+	struct kc__stream *_Atomic *stream_by_id; /* KC__STREAM_PLACES, by their low bits */
+	uint64_t *stream_lanes; /* likewise: id << 8 | lane, of streams that were given back, too; the device's lock */
+	struct kc__stream *gone_streams, *free_streams; /* tables_lock */
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
@@ -424,6 +429,13 @@ struct kc__stream *kc__stream_of(CUstream stream, bool per_thread);
 struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **device);
 void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
+/* NULL: it is gone, and nothing in it is awaited any more. */
+struct kc__stream *kc__stream_by_id(uint32_t id);
+/* That it has or had; -1: KC__STREAM_PLACES streams have been made since. The device's lock is held. */
+int kc__stream_lane(uint32_t id);
+/* Worker: gives back those that are gone, and the default streams of threads that have ended. looked_at: slots before
+ * this index have been. */
+void kc__streams_give_back(uint64_t looked_at, int64_t now_ns);
 /* Notes what the timeline has been told of a stream, or of the device (stream NULL). The device's lock is
  * held: such notes stand in the journal in the order in which the timeline saw them. */
 void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,

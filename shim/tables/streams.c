@@ -5,6 +5,10 @@
 #include "tables.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOOK_NS 100000000ll /* for threads that have ended */
 
 /* Which default stream a handle stands for; 0: it is a stream that the application made. */
 static uint64_t default_stream(CUstream stream, bool per_thread)
@@ -79,26 +83,70 @@ void kc__put_stream_call(const struct kc__device *device, const struct kc__strea
 		kc__count(KC_COUNT_DROPPED_CALLS(kind));
 }
 
+/* tables_lock held. */
+static struct kc__stream *_Atomic *place_of(uint32_t id)
+{
+	return &kc__shim.stream_by_id[id % KC__STREAM_PLACES];
+}
+
+/* tables_lock held. There are more places than streams. */
+static uint32_t next_id(void)
+{
+	uint32_t id = kc__shim.stream_count;
+
+	do
+		id++;
+	while (!id || *place_of(id));
+	kc__shim.stream_count = id;
+	return id;
+}
+
+struct kc__stream *kc__stream_by_id(uint32_t id)
+{
+	struct kc__stream *s = atomic_load_explicit(place_of(id), memory_order_acquire);
+
+	return s && s->id == id ? s : NULL;
+}
+
+int kc__stream_lane(uint32_t id)
+{
+	uint64_t at = kc__shim.stream_lanes[id % KC__STREAM_PLACES];
+
+	return at >> 8 == id ? (int)(at & 0xff) : -1;
+}
+
 static void stream_begin(struct kc__stream *s, struct kc__device *device, struct kc_stream_entry *entry, int64_t now_ns)
 {
 	uint32_t lane = lane_take(device);
 
 	entry->device = device->ordinal;
 	entry->lane = lane + 1;
-	entry->id = ++kc__shim.stream_count;
+	entry->id = next_id();
 	kc_journal_put(kc__shim.journal, KC_KIND_STREAM, entry, sizeof(*entry));
 	pthread_mutex_lock(&device->lock);
 	kc_timeline_stream(device->timeline, lane, (enum kc_stream_kind)entry->kind, entry->priority);
 	s->device = device;
 	s->lane = lane;
 	s->id = entry->id;
-	if (entry->id < KC__STREAM_IDS_MAX)
-		kc__shim.lane_by_id[entry->id] = (uint8_t)lane;
+	kc__shim.stream_lanes[entry->id % KC__STREAM_PLACES] = (uint64_t)entry->id << 8 | lane;
 	kc__put_stream_call(device, s, KC_CALL_CREATE, kc__in_order(device, now_ns), 0);
 	pthread_mutex_unlock(&device->lock);
-	if (entry->id < KC__STREAM_IDS_MAX)
-		atomic_store_explicit(&kc__shim.stream_by_id[entry->id], s, memory_order_release);
+	s->thread = entry->per_thread;
 	atomic_store_explicit(&s->gone, 0, memory_order_release);
+	atomic_store_explicit(place_of(entry->id), s, memory_order_release);
+}
+
+/* tables_lock held. NULL: there is no room. */
+static struct kc__stream *stream_fresh(const uint64_t *key)
+{
+	struct kc__stream *s = kc__shim.free_streams;
+
+	if (!s)
+		return kc__fresh(&kc__shim.streams, sizeof(*s), key, 2);
+	kc__shim.free_streams = s->next;
+	memset(&s->wait, 0, sizeof(s->wait));
+	kc__set_key(s->key, key, 2);
+	return s;
 }
 
 static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *device, struct kc_stream_entry *entry)
@@ -108,11 +156,9 @@ static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *de
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s = kc__find(&kc__shim.streams, key, 2);
-	if (!s && (s = kc__fresh(&kc__shim.streams, sizeof(*s), key, 2))) {
+	if (!s && (s = stream_fresh(key))) {
 		stream_begin(s, device, entry, now_ns);
 		kc__insert(&kc__shim.streams, s, 2);
-	} else if (s && atomic_load_explicit(&s->gone, memory_order_relaxed)) {
-		stream_begin(s, device, entry, now_ns);
 	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return s;
@@ -167,13 +213,12 @@ void kc__stream_created(CUstream stream)
 	errno = saved_errno;
 }
 
-void kc__stream_destroyed(CUstream stream)
+/* Nothing more is launched in it. */
+static void end(struct kc__stream *s)
 {
-	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
-	struct kc__stream *s = kc__find(&kc__shim.streams, key, 2);
 	int64_t now;
 
-	if (!s || atomic_exchange_explicit(&s->gone, 1, memory_order_acq_rel))
+	if (atomic_exchange_explicit(&s->gone, 1, memory_order_acq_rel))
 		return;
 	now = kc__now_ns();
 	pthread_mutex_lock(&s->device->lock);
@@ -182,7 +227,71 @@ void kc__stream_destroyed(CUstream stream)
 	pthread_mutex_unlock(&s->device->lock);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s->device->lanes[s->lane / 64] &= ~(1ull << s->lane % 64);
+	kc__remove(&kc__shim.streams, s, 2);
+	s->gone_at = kc_journal_claimed(kc__shim.journal);
+	s->next = kc__shim.gone_streams;
+	kc__shim.gone_streams = s;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+void kc__stream_destroyed(CUstream stream)
+{
+	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
+	struct kc__stream *s = kc__find(&kc__shim.streams, key, 2);
+
+	if (s)
+		end(s);
+}
+
+/* Its number may be another's by now: then its stream is taken to be that one's, too. */
+static bool has_ended(uint32_t thread)
+{
+	int saved_errno = errno;
+	bool ended = syscall(SYS_tgkill, getpid(), thread, 0) && errno == ESRCH;
+
+	errno = saved_errno;
+	return ended;
+}
+
+static void end_those_of_ended_threads(void)
+{
+	for (uint32_t place = 0; place < KC__STREAM_PLACES; place++) {
+		struct kc__stream *s = atomic_load_explicit(&kc__shim.stream_by_id[place], memory_order_acquire);
+
+		if (s && s->thread && !s->gone && has_ended(s->thread))
+			end(s);
+	}
+}
+
+/* What awaits a measurement finds its stream by the id until then. */
+static void free_those_not_awaited(uint64_t looked_at)
+{
+	struct kc__stream **link = &kc__shim.gone_streams, *s;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	while ((s = *link)) {
+		if (s->gone_at > looked_at || s->wait.awaited.count) {
+			link = &s->next;
+			continue;
+		}
+		*link = s->next;
+		s->next = kc__shim.free_streams;
+		kc__shim.free_streams = s;
+		atomic_store_explicit(place_of(s->id), NULL, memory_order_release);
+		kc__let_go(&kc__shim.streams);
+	}
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+void kc__streams_give_back(uint64_t looked_at, int64_t now_ns)
+{
+	static int64_t looked_ns;
+
+	if (now_ns - looked_ns >= LOOK_NS) {
+		looked_ns = now_ns;
+		end_those_of_ended_threads();
+	}
+	free_those_not_awaited(looked_at);
 }
 
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)

@@ -1,6 +1,8 @@
 /* Streams by their handles, which drivers use again; each thread has a default stream of its own. */
 #include "tables_testing.h"
 
+#include <sys/syscall.h>
+
 /* ---- The driver: one device, handle 5 ---- */
 
 static CUcontext current = (CUcontext)0x1000;
@@ -161,10 +163,10 @@ static void a_handle_used_again_is_another_stream(void **state)
 	assert_int_equal(kc__stream_of(handle(2), false)->lane, lane);
 	assert_int_equal(kc__stream_of(handle(1), false)->id, 3);
 	assert_int_not_equal(kc__stream_of(handle(1), false)->lane, lane);
-	assert_ptr_equal(kc__shim.stream_by_id[1],
-			 kc__shim.stream_by_id[3]); /* what is still measured of the old one */
-	assert_int_equal(kc__shim.lane_by_id[1], lane);
-	assert_int_equal(kc__shim.lane_by_id[3], kc__stream_of(handle(1), false)->lane);
+	assert_ptr_equal(kc__stream_by_id(1), stream); /* for what is still measured of it */
+	assert_ptr_not_equal(kc__stream_by_id(3), stream);
+	assert_int_equal(kc__stream_lane(1), lane);
+	assert_int_equal(kc__stream_lane(3), kc__stream_of(handle(1), false)->lane);
 }
 
 /* A lane begins anew when a stream takes it, however long after that it is first used. */
@@ -244,6 +246,99 @@ static void without_a_context_there_is_no_default_stream(void **state)
 	assert_int_equal(kc__shim.stream_count, 0);
 }
 
+/* ---- What has ended is given back ---- */
+
+enum { MANY = 40000 }; /* there is room for 16,384 */
+
+static int64_t now_ns;
+
+static void give_back(void)
+{
+	now_ns += 1000000000;
+	kc__streams_give_back(kc_journal_claimed(kc__shim.journal), now_ns);
+}
+
+static void destroyed_streams_are_given_back(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= MANY; i++) {
+		assert_int_equal(kc__stream_of(handle(i), false)->id, i);
+		kc__stream_destroyed(handle(i));
+		assert_null(kc__find(&kc__shim.streams, (uint64_t[]){(uint64_t)(uintptr_t)handle(i), 0}, 2));
+		if (i % 1000 == 0)
+			give_back();
+	}
+	assert_int_equal(kc__shim.streams.count, 0);
+	assert_in_range(kc__shim.arena.total_bytes, 1, 1 << 20);
+}
+
+static void a_stream_is_kept_while_what_was_launched_in_it_is_awaited(void **state)
+{
+	struct kc__stream *awaited = kc__stream_of(handle(1), false), *behind = kc__stream_of(handle(2), false);
+	uint64_t before = kc_journal_claimed(kc__shim.journal);
+
+	(void)state;
+	awaited->wait.awaited.count = 1;
+	kc__stream_destroyed(handle(1));
+	kc__stream_destroyed(handle(2));
+	kc__streams_give_back(before, 0); /* slots are there that may be of launches */
+	assert_ptr_equal(kc__stream_by_id(2), behind);
+	give_back();
+	assert_null(kc__stream_by_id(2));
+	assert_ptr_equal(kc__stream_by_id(1), awaited);
+	awaited->wait.awaited.count = 0;
+	give_back();
+	assert_null(kc__stream_by_id(1));
+}
+
+/* A long-lived stream keeps its place, whatever number its low bits are of. */
+static void ids_are_given_past_those_in_use(void **state)
+{
+	struct kc__stream *first = kc__stream_of(handle(0), false);
+
+	(void)state;
+	for (uint64_t i = 1; i < KC__STREAM_PLACES; i++) {
+		kc__stream_of(handle(i), false);
+		kc__stream_destroyed(handle(i));
+		if (i % 1000 == 0)
+			give_back();
+	}
+	assert_int_equal(kc__stream_of(handle(KC__STREAM_PLACES), false)->id, KC__STREAM_PLACES);
+	assert_int_equal(kc__stream_of(handle(KC__STREAM_PLACES + 1), false)->id, KC__STREAM_PLACES + 2);
+	assert_ptr_equal(kc__stream_by_id(1), first);
+	assert_null(kc__stream_by_id(KC__STREAM_PLACES + 1));
+}
+
+static void *launch_in_own_stream(void *unused)
+{
+	kc__thread.id = (uint32_t)syscall(SYS_gettid);
+	return kc__stream_of(NULL, true) ? NULL : unused;
+}
+
+static void default_streams_of_threads_that_have_ended_are_given_back(void **state)
+{
+	struct kc__stream *mine, *first;
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	kc__thread.id = (uint32_t)syscall(SYS_gettid);
+	mine = kc__stream_of(NULL, true);
+	first = kc__stream_of(NULL, false);
+	for (int i = 0; i < 20000; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, launch_in_own_stream, &failed), 0);
+		pthread_join(thread, &failed);
+		assert_null(failed);
+		if (i % 1000 == 0)
+			give_back();
+	}
+	give_back();
+	give_back();
+	assert_in_range(kc__shim.streams.count, 2, 3); /* the last thread may not be quite gone */
+	assert_ptr_equal(kc__stream_of(NULL, true), mine);
+	assert_ptr_equal(kc__stream_of(NULL, false), first);
+}
+
 /* ---- Executable graphs ---- */
 
 static void a_graph_is_known_once_it_is_made(void **state)
@@ -269,6 +364,9 @@ int main(void)
 	    TEST(further_streams_share_the_last_lane),          TEST(the_legacy_default_stream_is_one_for_all_threads),
 	    TEST(each_thread_has_a_default_stream_of_its_own),  TEST(each_context_has_default_streams_of_its_own),
 	    TEST(without_a_context_there_is_no_default_stream), TEST(a_graph_is_known_once_it_is_made),
+	    TEST(destroyed_streams_are_given_back),             TEST(ids_are_given_past_those_in_use),
+	    TEST(a_stream_is_kept_while_what_was_launched_in_it_is_awaited),
+	    TEST(default_streams_of_threads_that_have_ended_are_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

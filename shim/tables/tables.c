@@ -12,7 +12,7 @@ enum {
 	FUNCTIONS_MAX = 32768,
 	KERNELS_MAX = 16384,
 	SHAPES_MAX = 16384,
-	STREAMS_MAX = 16384,
+	STREAMS_MAX = KC__STREAM_PLACES / 2,
 	HANDLES_MAX = 65536,
 	GRAPHS_MAX = 16384,
 	CODES_MAX = 8192,
@@ -30,7 +30,7 @@ static const struct {
     {&kc__shim.keys, SHAPES_MAX, "block shapes", "launches with further ones " NOT_PREDICTED},
     {&kc__shim.shapes, SHAPES_MAX, "launch shapes", "launches with further ones " NOT_PREDICTED},
     {&kc__shim.variants, SHAPES_MAX, "launch shapes with their arguments", "launches with further ones " NOT_PREDICTED},
-    {&kc__shim.streams, STREAMS_MAX, "streams (a per-thread default stream still counts after its thread has ended)",
+    {&kc__shim.streams, STREAMS_MAX, "streams",
      "launches on further ones " NOT_PREDICTED ", and copies are not recorded"},
     {&kc__shim.handles, HANDLES_MAX, "handles of functions, modules and libraries",
      "the code of further ones is not read"},
@@ -92,23 +92,57 @@ int kc__tables_init(void)
 	if (kc__events_init() || kc__deep_begin())
 		return -ENOMEM;
 	kc__shim.variant_by_id = kc__map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
-	kc__shim.stream_by_id = kc__map((size_t)KC__STREAM_IDS_MAX * sizeof(*kc__shim.stream_by_id));
-	kc__shim.lane_by_id = kc__map(KC__STREAM_IDS_MAX);
+	kc__shim.stream_by_id = kc__map(KC__STREAM_PLACES * sizeof(*kc__shim.stream_by_id));
+	kc__shim.stream_lanes = kc__map(KC__STREAM_PLACES * sizeof(*kc__shim.stream_lanes));
+	kc__shim.gone_streams = kc__shim.free_streams = NULL;
 	kc__shim.engine.cells = kc__map(kc_cells_bytes());
-	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.lane_by_id || !kc__shim.engine.cells)
+	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.stream_lanes || !kc__shim.engine.cells)
 		return -ENOMEM;
 	kc_cells_init(kc__shim.engine.cells);
 	return 0;
+}
+
+/* In the place of an entry that was removed, as searches must go on behind it. No key has all bits set. */
+static uint64_t removed[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+static void *there(const struct kc__table *t, uint32_t at)
+{
+	return atomic_load_explicit(&t->slots[at & t->mask], memory_order_relaxed);
 }
 
 void kc__insert(struct kc__table *t, void *entry, int words)
 {
 	uint32_t at = (uint32_t)kc__mix(entry, words) & t->mask;
 
-	while (atomic_load_explicit(&t->slots[at], memory_order_relaxed))
+	while (there(t, at) && there(t, at) != removed)
 		at = (at + 1) & t->mask;
 	atomic_store_explicit(&t->slots[at], entry, memory_order_release);
 	t->count++;
+}
+
+void kc__remove(struct kc__table *t, const void *entry, int words)
+{
+	uint32_t at = (uint32_t)kc__mix(entry, words) & t->mask;
+
+	while (there(t, at) && there(t, at) != entry)
+		at = (at + 1) & t->mask;
+	if (!there(t, at))
+		return;
+	atomic_store_explicit(&t->slots[at], removed, memory_order_relaxed);
+	/* Where a search ends behind it, it may end here. */
+	for (; there(t, at) == removed && !there(t, at + 1); at = (at - 1) & t->mask)
+		atomic_store_explicit(&t->slots[at], NULL, memory_order_relaxed);
+}
+
+void kc__let_go(struct kc__table *t)
+{
+	t->count--;
+}
+
+void kc__set_key(void *entry, const uint64_t *key, int words)
+{
+	for (int i = 0; i < words; i++)
+		__atomic_store_n((uint64_t *)entry + i, key[i], __ATOMIC_RELAXED);
 }
 
 void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words)
@@ -120,7 +154,7 @@ void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int word
 	else
 		atomic_store_explicit(&t->full.reached, true, memory_order_relaxed);
 	if (entry)
-		memcpy(entry, key, (size_t)words * 8);
+		kc__set_key(entry, key, words);
 	return entry;
 }
 

@@ -1,6 +1,12 @@
 /*
- * The library's tables: open addressing, entries that begin with their key and
- * are never freed. Any thread may search; who adds holds tables_lock.
+ * The library's tables: open addressing, entries that begin with their key. Any
+ * thread may search; who adds or removes holds tables_lock.
+ *
+ * The memory of an entry stays an entry of its table for good. One that is removed
+ * may be used again for another key while a thread that has found it before still
+ * looks at it. So an entry is removed only when no correct program can be using what
+ * it stands for, and whoever has found one may get what is known of another, but
+ * nothing that is none.
  */
 #ifndef KC_SHIM_TABLES_H
 #define KC_SHIM_TABLES_H
@@ -28,7 +34,7 @@ static inline bool kc__same_key(const uint64_t *a, const uint64_t *b, int words)
 	uint64_t difference = 0;
 
 	for (int i = 0; i < words; i++)
-		difference |= a[i] ^ b[i];
+		difference |= __atomic_load_n(&a[i], __ATOMIC_RELAXED) ^ b[i];
 	return !difference;
 }
 
@@ -47,6 +53,12 @@ static inline void *kc__find(const struct kc__table *t, const uint64_t *key, int
 
 /* tables_lock held. The entry is complete: other threads find it from now on. */
 void kc__insert(struct kc__table *t, void *entry, int words);
+/* tables_lock held. Nobody finds it any more. Its count remains until kc__let_go(). */
+void kc__remove(struct kc__table *t, const void *entry, int words);
+/* tables_lock held. There is room for another one in place of a removed entry. */
+void kc__let_go(struct kc__table *t);
+/* tables_lock held. The key of an entry that is used again. */
+void kc__set_key(void *entry, const uint64_t *key, int words);
 /* tables_lock held. A new entry with its key set, not yet in the table; NULL: a limit is reached. */
 void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words);
 /* tables_lock held. A copy that is never freed; NULL: the limit is reached. */

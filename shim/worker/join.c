@@ -259,8 +259,8 @@ static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_n
 	/* Slots that are filled, behind one that is not. */
 	for (uint64_t i = join->scan; i < end; i++)
 		not_before(join, watermark_ns, i);
-	for (uint32_t id = 1, count = join->driver.stream_count(); id <= count; id++) {
-		const struct kc__stream_wait *wait = join->driver.stream_wait(id);
+	for (uint32_t place = 0, count = join->driver.stream_places(); place < count; place++) {
+		const struct kc__stream_wait *wait = join->driver.stream_at(place);
 
 		if (wait && wait->awaited.count &&
 		    kc_awaited_bound_ns(&wait->awaited) < watermark_ns[wait->device % KC__DEVICES_MAX])
@@ -543,6 +543,11 @@ int kc__join_step(struct kc__join *join)
 bool kc__join_awaits(const struct kc__join *join)
 {
 	return join->awaited || join->late_count || join->scan < kc_journal_claimed(join->driver.journal);
+}
+
+uint64_t kc__join_looked_at(const struct kc__join *join)
+{
+	return join->scan;
 }
 
 void kc__join_give_up(struct kc__join *join)

@@ -33,9 +33,10 @@ struct kc__join_driver {
 	void (*id_unmatched)(enum kc__calls calls);
 	/* A record without a launch is of one that was not asked for. */
 	bool (*not_asked)(bool is_kernel);
-	/* Streams have ids from 1. */
-	uint32_t (*stream_count)(void);
 	struct kc__stream_wait *(*stream_wait)(uint32_t id); /* NULL: not known */
+	/* All that are known, in any order, in so many places; NULL: there is none in this one. */
+	uint32_t (*stream_places)(void);
+	struct kc__stream_wait *(*stream_at)(uint32_t place);
 	/* What the launch puts on its device; zeros: not known. */
 	struct kc_load (*load)(const struct kc_launch *launch);
 	/* The measured times are in the record. */
@@ -57,6 +58,8 @@ void kc__join_free(struct kc__join *join);
 int kc__join_step(struct kc__join *join);
 /* A launch that was recorded may still be measured. */
 bool kc__join_awaits(const struct kc__join *join);
+/* Slots before this index have been looked at: their streams know that they are awaited. */
+uint64_t kc__join_looked_at(const struct kc__join *join);
 /* From now on slots before this index alone are looked at. */
 void kc__join_bound(struct kc__join *join, uint64_t end);
 /* Nothing more will be delivered: gives up on what is awaited. */

@@ -7,21 +7,24 @@ static int64_t exit_ns(void)
 	return atomic_load(&kc__shim.exit_ns);
 }
 
-static uint32_t stream_count(void)
-{
-	uint32_t count = kc__shim.stream_count;
-
-	return count < KC__STREAM_IDS_MAX ? count : KC__STREAM_IDS_MAX - 1;
-}
-
-static struct kc__stream *stream_by_id(uint32_t id)
-{
-	return id < KC__STREAM_IDS_MAX ? atomic_load_explicit(&kc__shim.stream_by_id[id], memory_order_acquire) : NULL;
-}
-
 static struct kc__stream_wait *stream_wait(uint32_t id)
 {
-	struct kc__stream *stream = stream_by_id(id);
+	struct kc__stream *stream = kc__stream_by_id(id);
+
+	return stream ? &stream->wait : NULL;
+}
+
+/* Ids are given from 1 on, each in the place of its low bits. */
+static uint32_t stream_places(void)
+{
+	uint32_t last = kc__shim.stream_count;
+
+	return last < KC__STREAM_PLACES ? last + 1 : KC__STREAM_PLACES;
+}
+
+static struct kc__stream_wait *stream_at(uint32_t place)
+{
+	struct kc__stream *stream = atomic_load_explicit(&kc__shim.stream_by_id[place], memory_order_acquire);
 
 	return stream ? &stream->wait : NULL;
 }
@@ -49,8 +52,9 @@ struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enou
 	    .id_matched = kc__correlation_matched,
 	    .id_unmatched = kc__correlation_unmatched,
 	    .not_asked = kc__selection_explains,
-	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
+	    .stream_places = stream_places,
+	    .stream_at = stream_at,
 	    .load = kc__learn_load,
 	    .launch_measured = kc__learn_measured,
 	    .transfer_measured = kc__learn_transfer,

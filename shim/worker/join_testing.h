@@ -85,14 +85,14 @@ static inline bool not_asked(bool is_kernel)
 	return world.not_asked[is_kernel] && world.not_asked[is_kernel]--;
 }
 
-static inline uint32_t stream_count(void)
-{
-	return STREAMS;
-}
-
 static inline struct kc__stream_wait *stream_wait(uint32_t id)
 {
 	return id <= STREAMS ? &world.waits[id] : NULL;
+}
+
+static inline uint32_t stream_places(void)
+{
+	return STREAMS + 1;
 }
 
 static inline struct kc_load load(const struct kc_launch *launch)
@@ -144,8 +144,9 @@ static inline int begin(void **state)
 	    .id_matched = id_matched,
 	    .id_unmatched = id_unmatched,
 	    .not_asked = not_asked,
-	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
+	    .stream_places = stream_places,
+	    .stream_at = stream_wait,
 	    .load = load,
 	    .launch_measured = launch_measured,
 	    .transfer_measured = transfer_measured,

@@ -173,8 +173,10 @@ static int64_t measured_ns(const struct kc_launch *launch)
 static void correct_timeline(struct kc__device *device, uint32_t stream_id, uint32_t ticket, int64_t start_ns,
 			     int64_t end_ns)
 {
-	if (ticket && stream_id < KC__STREAM_IDS_MAX)
-		kc_timeline_measured(device->timeline, kc__shim.lane_by_id[stream_id], ticket, start_ns, end_ns);
+	int lane = kc__stream_lane(stream_id);
+
+	if (lane >= 0 && ticket)
+		kc_timeline_measured(device->timeline, (uint32_t)lane, ticket, start_ns, end_ns);
 }
 
 void kc__learn_measured(struct kc_launch *launch)

@@ -199,7 +199,7 @@ static void a_destroyed_streams_launches_correct_its_own_lane(void **state)
 
 	(void)state;
 	assert_non_null(expected);
-	kc__shim.lane_by_id[2] = 1;
+	kc__shim.stream_lanes[2] = 2 << 8 | 1;
 	kc__shim.stream_by_id[2] = &later;
 	kc_timeline_occupy(device->timeline, 1, 1000, 5000, &placement);
 	launch.ticket = placement.ticket;

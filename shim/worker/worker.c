@@ -256,6 +256,7 @@ static void *run(void *unused)
 		share_time(kc_journal_prepare(kc__shim.journal));
 		collect(now_ns);
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
+		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
 		kc__code_step();
 		claimed = kc_journal_claimed(kc__shim.journal);

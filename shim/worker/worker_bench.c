@@ -161,14 +161,14 @@ static bool not_asked(bool is_kernel)
 	return false;
 }
 
-static uint32_t stream_count(void)
-{
-	return STREAMS;
-}
-
 static struct kc__stream_wait *stream_wait(uint32_t id)
 {
-	return &bench.waits[id];
+	return id <= STREAMS ? &bench.waits[id] : NULL;
+}
+
+static uint32_t stream_places(void)
+{
+	return STREAMS + 1;
 }
 
 static struct kc_load load(const struct kc_launch *launch)
@@ -250,8 +250,9 @@ static void begin_join(const char *path)
 	    .id_matched = id_matched,
 	    .id_unmatched = id_unmatched,
 	    .not_asked = not_asked,
-	    .stream_count = stream_count,
 	    .stream_wait = stream_wait,
+	    .stream_places = stream_places,
+	    .stream_at = stream_wait,
 	    .load = load,
 	    .launch_measured = launch_measured,
 	    .transfer_measured = transfer_measured,
