@@ -41,7 +41,7 @@
 #define KC__DEVICES_MAX 64
 #define KC__LANES_MAX 128           /* fit into a byte */
 #define KC__STREAM_PLACES 32768u /* for streams by their ids: twice as many as there are streams at most */
-#define KC__EVENTS_MAX 65536
+#define KC__EVENTS_MAX 32768
 #define KC__PAGE_BYTES 4096
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
 
@@ -70,6 +70,7 @@ struct kc__device {
 };
 
 struct kc__code;    /* loaded_code.h */
+struct kc__handle;  /* handles.c */
 struct kc__formula; /* kernel_formula.h */
 struct kc__early;   /* early.c */
 
@@ -120,6 +121,7 @@ struct kc__function {
 	struct kc__kernel *_Atomic kernel; /* NULL: launches cannot be predicted, for this reason: */
 	_Atomic uint32_t unpredictable;    /* enum kc_unpredictable */
 	_Atomic uint32_t generation;       /* of module loads, when it was last looked at */
+	struct kc__function *next;         /* free; tables_lock */
 };
 
 /* Kernel, block shape, dynamic shared memory */
@@ -179,7 +181,8 @@ struct kc__graph_exec; /* graph.c */
 /* A CUgraphExec */
 struct kc__graph {
 	uint64_t key[1];
-	struct kc__graph_exec *exec; /* NULL: destroyed */
+	struct kc__graph_exec *exec; /* NULL: not known */
+	struct kc__graph *next;      /* free; tables_lock */
 };
 
 /* A limit of ours */
@@ -252,7 +255,10 @@ struct kc__state {
 	struct kc__variant *_Atomic *variant_by_id;
 	struct kc__stream *_Atomic *stream_by_id; /* KC__STREAM_PLACES, by their low bits */
 	uint64_t *stream_lanes; /* likewise: id << 8 | lane, of streams that were given back, too; the device's lock */
-	struct kc__stream *gone_streams, *free_streams; /* tables_lock */
+	struct kc__stream *gone_streams, *free_streams; /* tables_lock, as the next three */
+	struct kc__graph *free_graphs;
+	struct kc__function *free_functions;
+	struct kc__handle *free_handles;
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
@@ -338,7 +344,7 @@ void *kc__map_root(size_t bytes);
 void kc__unmap_root(void *p, size_t bytes);
 
 /* What grows with what the application does. Any thread; counted in pages. */
-#define KC__SHARED_BYTES ((size_t)23 << 20)
+#define KC__SHARED_BYTES ((size_t)21 << 20)
 enum kc__share {
 	KC__SHARE_ENTRIES, /* of the tables, and what they point to */
 	KC__SHARE_BUFFERS, /* CUPTI's */
@@ -372,6 +378,7 @@ void kc__deep(void (*work)(void *arg), void *arg);
  * cannot tell, or there is none. */
 bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, uint32_t *count);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
+void kc__function_gone(CUfunction f); /* on any device. tables_lock held */
 struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 				   const struct kc__given *given);
 /* The code has been read since the variant was looked up: kc__variant_of() finds the one with the arguments. */
@@ -441,6 +448,7 @@ void kc__streams_give_back(uint64_t looked_at, int64_t now_ns);
 void kc__put_stream_call(const struct kc__device *device, const struct kc__stream *stream,
 			 enum kc_stream_call_kind kind, int64_t time_ns, int64_t ns);
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make);
+void kc__graph_let_go(struct kc__graph *graph); /* it is destroyed */
 
 /* events.c */
 int kc__events_init(void);

@@ -2,7 +2,7 @@
 # of them open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
-  clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so exit_waits.so)
+  clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so exit_waits.so own_memory.so)
 AWKWARD_PROGRAMS  := $(patsubst cuda_tests/awkward/%.c,$(AWKWARD)/%,$(wildcard cuda_tests/awkward/*.c))
 AWKWARD_OBJECTS   := $(BUILD)/cuda_tests/awkward/libraries
 
@@ -21,6 +21,7 @@ $(AWKWARD)/old_cupti/libcupti.so.12: $(AWKWARD_OBJECTS)/old_cupti.o
 $(AWKWARD)/init_plugin.so: $(AWKWARD_OBJECTS)/init_plugin.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/late.so: $(AWKWARD_OBJECTS)/late.o
 $(AWKWARD)/exit_waits.so: $(AWKWARD_OBJECTS)/exit_waits.o
+$(AWKWARD)/own_memory.so: $(AWKWARD_OBJECTS)/own_memory.o
 $(AWKWARD)/resolver.so: $(AWKWARD_OBJECTS)/resolver.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/profiler_plugin.so: $(AWKWARD_OBJECTS)/profiler_plugin.o $(SIMCUDA)/libcupti.so.13 \
   $(SIMCUDA)/libcuda.so

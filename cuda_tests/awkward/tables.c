@@ -1,6 +1,14 @@
 /*
- * Launches once with each of N kernels, every one in a module of its own; or with N
- * launch shapes; or on the per-thread default streams of N threads; or on N streams.
+ * tables WHAT N: launches N times, each time
+ *
+ * kernels    another kernel, in a module of its own, which is kept
+ * unloaded   the same, and unloads the module
+ * reloads    the kernel of one module, which is loaded before and unloaded afterwards
+ * shapes     with another launch shape
+ * threads    on the per-thread default stream of another thread, which ends
+ * streams    on another stream, which is kept
+ * destroyed  the same, and destroys the stream
+ * graphs     another executable graph, and destroys it
  */
 #include "awkward.h"
 
@@ -9,7 +17,7 @@
 
 static struct awkward a;
 
-static void launch_kernel(long i)
+static CUmodule launch_module(long i)
 {
 	char ptx[512], name[32];
 	CUmodule module;
@@ -23,8 +31,26 @@ static void launch_kernel(long i)
 	CHECK(cuModuleLoadData(&module, ptx));
 	CHECK(cuModuleGetFunction(&a.kernel, module, name));
 	CHECK(awkward_launch(&a, NULL, 1));
+	return module;
+}
+
+static void launch_kernel(long i)
+{
+	launch_module(i);
+}
+
+static void launch_unloaded(long i)
+{
+	CUmodule module = launch_module(i);
+
 	CHECK(cuCtxSynchronize());
 	CHECK(cuModuleUnload(module));
+}
+
+static void launch_reloaded(long i)
+{
+	(void)i;
+	launch_unloaded(0);
 }
 
 static void launch_shape(long i)
@@ -59,15 +85,52 @@ static void launch_stream(long i)
 	CHECK(awkward_launch(&a, stream, 1));
 }
 
+static void launch_destroyed(long i)
+{
+	CUstream stream;
+
+	(void)i;
+	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(awkward_launch(&a, stream, 1));
+	CHECK(cuStreamDestroy(stream));
+}
+
+static void launch_graph(long i)
+{
+	CUDA_KERNEL_NODE_PARAMS params = {.func = a.kernel,
+					  .gridDimX = 1,
+					  .gridDimY = 1,
+					  .gridDimZ = 1,
+					  .blockDimX = 128,
+					  .blockDimY = 1,
+					  .blockDimZ = 1,
+					  .kernelParams = (void *[]){&a.memory, &(int){5}}};
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+
+	(void)i;
+	CHECK(cuGraphCreate(&graph, 0));
+	CHECK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cuGraphLaunch(exec, NULL));
+	CHECK(cuGraphExecDestroy(exec));
+	CHECK(cuGraphDestroy(graph));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*launch)(long i);
 	} modes[] = {{"kernels", launch_kernel},
+		     {"unloaded", launch_unloaded},
+		     {"reloads", launch_reloaded},
 		     {"shapes", launch_shape},
 		     {"threads", launch_thread},
-		     {"streams", launch_stream}};
+		     {"streams", launch_stream},
+		     {"destroyed", launch_destroyed},
+		     {"graphs", launch_graph}};
 	long n = argc == 3 ? atol(argv[2]) : 0;
 
 	awkward_start(&a);

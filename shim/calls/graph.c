@@ -28,11 +28,13 @@ static void forget(CUgraphExec handle)
 {
 	struct kc__graph *g = kc__graph_of(handle, false);
 
-	if (!g || !g->exec)
+	if (!g)
 		return;
-	kc__graph_free_nodes(g->exec);
+	if (g->exec)
+		kc__graph_free_nodes(g->exec);
 	free(g->exec);
 	g->exec = NULL;
+	kc__graph_let_go(g);
 }
 
 static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clones *clones)

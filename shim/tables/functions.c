@@ -247,6 +247,34 @@ static void count_unseen(void)
 	atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_LOADS_UNSEEN], 1, memory_order_relaxed);
 }
 
+void kc__function_gone(CUfunction f)
+{
+	for (int i = 0; i < kc__shim.device_count; i++) {
+		uint64_t key[2] = {(uint64_t)(uintptr_t)f, kc__shim.devices[i].ordinal};
+		struct kc__function *fn = kc__find(&kc__shim.functions, key, 2);
+
+		if (!fn)
+			continue;
+		kc__remove(&kc__shim.functions, fn, 2);
+		kc__let_go(&kc__shim.functions);
+		fn->next = kc__shim.free_functions;
+		kc__shim.free_functions = fn;
+	}
+}
+
+/* tables_lock held. NULL: there is no room. Who still looks at one that is used again takes it for outdated. */
+static struct kc__function *fresh_function(const uint64_t *key, uint32_t generation)
+{
+	struct kc__function *fn = kc__shim.free_functions;
+
+	if (!fn)
+		return kc__fresh(&kc__shim.functions, sizeof(*fn), key, 2);
+	kc__shim.free_functions = fn->next;
+	atomic_store_explicit(&fn->generation, generation - 1, memory_order_release);
+	kc__set_key(fn->key, key, 2);
+	return fn;
+}
+
 /* tables_lock held. */
 static void keep(void *newcomer)
 {
@@ -255,7 +283,7 @@ static void keep(void *newcomer)
 	bool made;
 
 	n->fn = kc__find(&kc__shim.functions, n->key, 2);
-	made = !n->fn && (n->fn = kc__fresh(&kc__shim.functions, sizeof(*n->fn), n->key, 2));
+	made = !n->fn && (n->fn = fresh_function(n->key, n->generation));
 	if (n->fn) {
 		struct kc__kernel *kernel = a ? kernel_of(a, n->device) : NULL;
 

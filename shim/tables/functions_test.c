@@ -223,6 +223,52 @@ static void load(const void *container)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
+/* There is room for 32,768 functions and 65,536 handles. */
+static void what_an_unloaded_module_had_is_given_back(void **state)
+{
+	struct kc__function *kept = kc__function_of((CUfunction)&module, &kc__shim.devices[0]), *fn;
+	size_t bytes = 0;
+
+	(void)state;
+	for (uintptr_t i = 1; i <= 70000; i++) {
+		const char *container = (const char *)(i << 12), *kernel = container + 16, *function = container + 32;
+
+		load(container);
+		kc__handle_named(kernel, KC__FORM_KERNEL, "f", container);
+		kc__handle_function(function, kernel);
+		fn = kc__function_of((CUfunction)function, &kc__shim.devices[0]);
+		assert_non_null(fn);
+		assert_ptr_not_equal(fn, kept);
+		assert_ptr_equal(kc__handle_code(function), kc__handle_code(container));
+		kc__handle_gone(container);
+		assert_null(kc__handle_code(function));
+		assert_null(kc__find(&kc__shim.functions, fn->key, 2));
+		if (i == 1)
+			bytes = kc__shim.arena.total_bytes;
+	}
+	assert_int_equal(kc__shim.arena.total_bytes, bytes);
+	assert_int_equal(kc__shim.handles.count, 0);
+	assert_int_equal(kc__shim.functions.count, 1);
+	assert_ptr_equal(kc__function_of((CUfunction)&module, &kc__shim.devices[0]), kept);
+}
+
+/* A CUfunction that was asked for by another way first; its library's kernel is unloaded, another library's is not. */
+static void a_handle_goes_with_the_container_that_was_told_last(void **state)
+{
+	char other, function;
+
+	(void)state;
+	load(&library);
+	load(&other);
+	kc__handle_named(&function, KC__FORM_FUNCTION, "f", &library);
+	kc__handle_named(&function, KC__FORM_FUNCTION, "f", &other);
+	kc__handle_gone(&library);
+	assert_non_null(kc__handle_code(&function));
+	kc__handle_gone(&other);
+	assert_null(kc__handle_code(&function));
+	assert_int_equal(kc__shim.handles.count, 0);
+}
+
 /* CUDA 12.0 to 12.2 have no cuFuncGetName: the name is the one that the library was asked for. */
 static void both_handles_are_of_one_kernel_whichever_comes_first(void **state)
 {
@@ -361,6 +407,8 @@ int main(void)
 	    TEST(both_handles_are_of_one_kernel_whichever_comes_first),
 	    TEST(a_function_has_its_code_from_the_library_of_its_kernel),
 	    TEST(functions_of_loads_not_seen_are_counted_once),
+	    TEST(what_an_unloaded_module_had_is_given_back),
+	    TEST(a_handle_goes_with_the_container_that_was_told_last),
 	    TEST(another_error_does_not_mean_that_there_are_no_parameters),
 	    TEST(a_wrong_handle_is_not_taken_for_one_without_parameters),
 	    TEST(names_too_long_for_the_journal_stay_apart),

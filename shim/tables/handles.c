@@ -11,14 +11,17 @@
 
 #include <string.h>
 
-struct handle {
+struct kc__handle {
 	uint64_t key[1];
 	const char *_Atomic name;
 	struct kc__code *_Atomic code;
 	_Atomic uint32_t form; /* enum kc__form */
+	/* Of a module or library its kernels, of a CUkernel its CUfunctions; tables_lock. */
+	struct kc__handle *container, *first;
+	struct kc__handle *next; /* of the same container; or free */
 };
 
-static struct handle *find_handle(const void *handle)
+static struct kc__handle *find_handle(const void *handle)
 {
 	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
 
@@ -26,26 +29,79 @@ static struct handle *find_handle(const void *handle)
 }
 
 /* tables_lock held. NULL: there is no room. */
-static struct handle *make_handle(const void *handle)
+static struct kc__handle *fresh(const uint64_t *key)
+{
+	struct kc__handle *h = kc__shim.free_handles;
+
+	if (!h)
+		return kc__fresh(&kc__shim.handles, sizeof(*h), key, 1);
+	kc__shim.free_handles = h->next;
+	atomic_store_explicit(&h->name, NULL, memory_order_relaxed);
+	atomic_store_explicit(&h->code, NULL, memory_order_relaxed);
+	atomic_store_explicit(&h->form, KC__FORM_UNKNOWN, memory_order_relaxed);
+	kc__set_key(h->key, key, 1);
+	return h;
+}
+
+/* tables_lock held. NULL: there is no room. */
+static struct kc__handle *make_handle(const void *handle)
 {
 	uint64_t key[1] = {(uint64_t)(uintptr_t)handle};
-	struct handle *h = find_handle(handle);
+	struct kc__handle *h = find_handle(handle);
 
-	if (!h && (h = kc__fresh(&kc__shim.handles, sizeof(*h), key, 1)))
+	if (!h && handle && (h = fresh(key)))
 		kc__insert(&kc__shim.handles, h, 1);
 	return h;
 }
 
+/* tables_lock held. */
+static void take_out(struct kc__handle *h)
+{
+	struct kc__handle **link = h->container ? &h->container->first : NULL;
+
+	while (link && *link != h)
+		link = &(*link)->next;
+	if (link)
+		*link = h->next;
+	h->container = NULL;
+}
+
+/* tables_lock held. container: NULL: it is not known. */
+static void put_into(struct kc__handle *h, struct kc__handle *container)
+{
+	if (h->container == container || h == container)
+		return;
+	take_out(h);
+	h->container = container;
+	if (!container)
+		return;
+	h->next = container->first;
+	container->first = h;
+}
+
+/* tables_lock held. With all that came out of it. */
+static void give_back(struct kc__handle *h)
+{
+	while (h->first)
+		give_back(h->first);
+	take_out(h);
+	kc__function_gone((CUfunction)(uintptr_t)h->key[0]);
+	kc__remove(&kc__shim.handles, h, 1);
+	kc__let_go(&kc__shim.handles);
+	h->next = kc__shim.free_handles;
+	kc__shim.free_handles = h;
+}
+
 struct kc__code *kc__handle_code(const void *handle)
 {
-	const struct handle *h = find_handle(handle);
+	const struct kc__handle *h = find_handle(handle);
 
 	return h ? atomic_load_explicit(&h->code, memory_order_acquire) : NULL;
 }
 
 void kc__handle_code_set(const void *handle, struct kc__code *code)
 {
-	struct handle *h = make_handle(handle);
+	struct kc__handle *h = make_handle(handle);
 
 	if (h)
 		atomic_store_explicit(&h->code, code, memory_order_release);
@@ -53,21 +109,24 @@ void kc__handle_code_set(const void *handle, struct kc__code *code)
 
 void kc__handle_gone(const void *handle)
 {
-	struct handle *h = find_handle(handle);
+	struct kc__handle *h;
 
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	h = find_handle(handle);
 	if (h)
-		atomic_store_explicit(&h->code, NULL, memory_order_release);
+		give_back(h);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
 enum kc__form kc__handle_form(const void *handle)
 {
-	const struct handle *h = find_handle(handle);
+	const struct kc__handle *h = find_handle(handle);
 
 	return h ? (enum kc__form)atomic_load_explicit(&h->form, memory_order_acquire) : KC__FORM_UNKNOWN;
 }
 
 /* tables_lock held. An address that has come to be a handle of the other form is not the kernel it was. */
-static void set_form(struct handle *h, enum kc__form form)
+static void set_form(struct kc__handle *h, enum kc__form form)
 {
 	enum kc__form before = (enum kc__form)atomic_load_explicit(&h->form, memory_order_relaxed);
 
@@ -80,7 +139,7 @@ static void set_form(struct handle *h, enum kc__form form)
 
 void kc__handle_form_set(const void *handle, enum kc__form form)
 {
-	struct handle *h;
+	struct kc__handle *h;
 
 	if (kc__handle_form(handle) == form)
 		return;
@@ -93,13 +152,13 @@ void kc__handle_form_set(const void *handle, enum kc__form form)
 
 const char *kc__handle_name(const void *handle)
 {
-	const struct handle *h = find_handle(handle);
+	const struct kc__handle *h = find_handle(handle);
 
 	return h ? atomic_load_explicit(&h->name, memory_order_acquire) : NULL;
 }
 
 /* tables_lock held. */
-static void set_name(struct handle *h, const char *name)
+static void set_name(struct kc__handle *h, const char *name)
 {
 	const char *known = atomic_load_explicit(&h->name, memory_order_relaxed);
 
@@ -110,7 +169,7 @@ static void set_name(struct handle *h, const char *name)
 void kc__handle_named(const void *handle, enum kc__form form, const char *name, const void *container)
 {
 	bool driver_tells = kc__driver_symbol("cuFuncGetName") != NULL; /* 12.3 and later */
-	struct handle *h;
+	struct kc__handle *h;
 
 	if (!handle)
 		return;
@@ -118,6 +177,7 @@ void kc__handle_named(const void *handle, enum kc__form form, const char *name, 
 	h = make_handle(handle);
 	if (h) {
 		set_form(h, form);
+		put_into(h, make_handle(container));
 		atomic_store_explicit(&h->code, kc__handle_code(container), memory_order_release);
 		if (name && !driver_tells)
 			set_name(h, name);

@@ -18,7 +18,7 @@ enum kc__form {
 void kc__handle_named(const void *handle, enum kc__form form, const char *name, const void *container);
 /* After cuKernelGetFunction(): the CUfunction and the CUkernel are of one kernel. */
 void kc__handle_function(const void *function, const void *kernel);
-void kc__handle_gone(const void *handle); /* before the unload: its address may be a function's next */
+void kc__handle_gone(const void *handle); /* before the unload, with the kernels in it: addresses may be others' next */
 void kc__handle_code_set(const void *handle, struct kc__code *code); /* tables_lock held */
 
 enum kc__form kc__handle_form(const void *handle);

@@ -207,12 +207,14 @@ static bool fits(const struct kc_image_piece *pieces, uint32_t count)
 }
 
 /* tables_lock held. The same code loaded again, or in another context, is known. */
-static struct kc__code *code_with(uint64_t hash)
+static struct kc__code *code_with(uint64_t hash, uint32_t pieces)
 {
 	struct kc__code *code = kc__find(&kc__shim.codes, &hash, 1);
 
-	if (!code && (code = kc__fresh(&kc__shim.codes, sizeof(*code), &hash, 1)))
-		kc__insert(&kc__shim.codes, code, 1);
+	if (code || !(code = kc__fresh(&kc__shim.codes, sizeof(*code) + pieces * sizeof(code->pieces[0]), &hash, 1)))
+		return code;
+	code->piece_count = pieces;
+	kc__insert(&kc__shim.codes, code, 1);
 	return code;
 }
 
@@ -236,10 +238,9 @@ static void note(struct noting *noting, const void *handle, const void *image)
 	if (takes)
 		find_files(pieces, count, mapped);
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	code = code_with(takes ? hash_pieces(pieces, count) : (uint64_t)(uintptr_t)image);
+	code = code_with(takes ? hash_pieces(pieces, count) : (uint64_t)(uintptr_t)image, takes ? count : 0);
 	if (code && !code->state) {
 		code->state = KC_CODE_TOO_LARGE;
-		code->piece_count = takes ? count : 0;
 		for (uint32_t i = 0; i < code->piece_count; i++)
 			if (mapped[i].found)
 				keep_path(&code->pieces[i], mapped[i].path, mapped[i].offset, mapped[i].length);
@@ -270,9 +271,8 @@ void kc__code_loaded_file(const void *handle, const char *path)
 	hash = hash_bytes(hash, &file.st_mtim, sizeof(file.st_mtim));
 	hash = hash_bytes(hash, &file.st_size, sizeof(file.st_size));
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	code = code_with(hash);
+	code = code_with(hash, 1);
 	if (code && !code->state) {
-		code->piece_count = 1;
 		code->state =
 		    keep_path(&code->pieces[0], path, 0, (size_t)file.st_size) ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
 	}

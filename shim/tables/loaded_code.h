@@ -33,9 +33,9 @@ struct kc__code {
 	uint64_t key[1]; /* hash of what was loaded */
 	uint32_t state;  /* enum kc_code_state */
 	bool held;       /* a copy is being read; under the pool's lock */
-	uint32_t piece_count;
-	struct kc__code_piece pieces[KC__CODE_PIECES];
 	struct kc__code *next_copied; /* in the order of loading */
+	uint32_t piece_count;
+	struct kc__code_piece pieces[];
 };
 
 /* After a load: the code that the handle stands for now, as an image in one of the driver's formats, or a file. */

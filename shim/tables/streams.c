@@ -52,9 +52,22 @@ static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
 	entry->kind = flags & CU_STREAM_NON_BLOCKING ? KC_STREAM_NONBLOCKING : KC_STREAM_BLOCKING;
 }
 
-/* tables_lock held. When all lanes are taken, further streams share the last one. */
+/* tables_lock held. Of all devices: a lane of a timeline is 41 KiB. */
+static uint32_t lanes_taken(void)
+{
+	uint32_t count = 0;
+
+	for (int i = 0; i < kc__shim.device_count; i++)
+		for (uint32_t k = 0; k < KC__LANES_MAX / 64; k++)
+			count += (uint32_t)__builtin_popcountll(kc__shim.devices[i].lanes[k]);
+	return count;
+}
+
+/* tables_lock held. When all lanes are taken, further streams share their device's last one. */
 static uint32_t lane_take(struct kc__device *device)
 {
+	if (lanes_taken() >= KC__LANES_MAX)
+		return KC__LANES_MAX - 1;
 	for (uint32_t i = 0; i < KC__LANES_MAX / 64; i++)
 		if (~device->lanes[i]) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(~device->lanes[i]);
@@ -294,6 +307,28 @@ void kc__streams_give_back(uint64_t looked_at, int64_t now_ns)
 	free_those_not_awaited(looked_at);
 }
 
+/* tables_lock held. NULL: there is no room. */
+static struct kc__graph *graph_fresh(const uint64_t *key)
+{
+	struct kc__graph *graph = kc__shim.free_graphs;
+
+	if (!graph)
+		return kc__fresh(&kc__shim.graphs, sizeof(*graph), key, 1);
+	kc__shim.free_graphs = graph->next;
+	kc__set_key(graph->key, key, 1);
+	return graph;
+}
+
+void kc__graph_let_go(struct kc__graph *graph)
+{
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kc__remove(&kc__shim.graphs, graph, 1);
+	kc__let_go(&kc__shim.graphs);
+	graph->next = kc__shim.free_graphs;
+	kc__shim.free_graphs = graph;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
 {
 	uint64_t key[1] = {(uint64_t)(uintptr_t)exec};
@@ -303,7 +338,7 @@ struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
 		return graph;
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	graph = kc__find(&kc__shim.graphs, key, 1);
-	if (!graph && (graph = kc__fresh(&kc__shim.graphs, sizeof(*graph), key, 1)))
+	if (!graph && (graph = graph_fresh(key)))
 		kc__insert(&kc__shim.graphs, graph, 1);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return graph;

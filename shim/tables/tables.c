@@ -95,6 +95,9 @@ int kc__tables_init(void)
 	kc__shim.stream_by_id = kc__map(KC__STREAM_PLACES * sizeof(*kc__shim.stream_by_id));
 	kc__shim.stream_lanes = kc__map(KC__STREAM_PLACES * sizeof(*kc__shim.stream_lanes));
 	kc__shim.gone_streams = kc__shim.free_streams = NULL;
+	kc__shim.free_graphs = NULL;
+	kc__shim.free_functions = NULL;
+	kc__shim.free_handles = NULL;
 	kc__shim.engine.cells = kc__map(kc_cells_bytes());
 	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.stream_lanes || !kc__shim.engine.cells)
 		return -ENOMEM;

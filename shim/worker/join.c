@@ -5,7 +5,7 @@
 
 enum {
 	LATE_MAX = 4096,     /* calls that have not returned: about one per thread */
-	ORPHANS_MAX = 16384, /* records whose launch has not returned yet, or not by the driver call's id */
+	ORPHANS_MAX = 8192,  /* records whose launch has not returned yet, or not by the driver call's id */
 	SWEEP_SLOTS = 16384, /* looked at in one step of a search for records that never came */
 };
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
@@ -194,6 +194,16 @@ static void take_id(const struct kc__join *join, struct kc_slot *slot, uint32_t 
 
 /* Holding measured kernels until their overlap is decided */
 
+/* On all devices together. */
+static uint32_t held(const struct kc__join *join)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < join->driver.device_count; i++)
+		count += join->devices[i].count;
+	return count;
+}
+
 /* false: there is no room for it; what it met will not be known. */
 static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 {
@@ -209,7 +219,7 @@ static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 	    .stream = slot->launch.stream,
 	};
 
-	if (kc_spans_add(spans, &span) == 0)
+	if (held(join) < KC_SPANS_MAX && kc_spans_add(spans, &span) == 0)
 		return true;
 	kc_spans_drop(spans, &span);
 	return false;

@@ -98,7 +98,7 @@ struct kc__held { /* a descriptor that SQLite has open, and the file that it ref
 
 #define KC__HELD_MAX 8
 
-#define KC__SOLOS_BYTES ((size_t)3 << 20) /* of a writer, which may be inside an application */
+#define KC__SOLOS_BYTES ((size_t)2 << 20) /* of a writer, which may be inside an application */
 
 struct kc_store {
 	sqlite3 *db;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When there are this many (3 MiB), they are written to the table and forgotten. */
-#define MAX_ROLLUPS 512u
+/* When there are this many (1.5 MiB), they are written to the table and forgotten. */
+#define MAX_ROLLUPS 256u
 
 struct launch_facts {
 	int predicted, measured;

@@ -6,7 +6,7 @@
 
 /* Segments prepared ahead of the claims: enough for AHEAD_NS at the recent rate. */
 #define AHEAD_SEGMENTS_MIN 2u
-#define AHEAD_SEGMENTS_MAX 6u
+#define AHEAD_SEGMENTS_MAX 4u
 #define AHEAD_NS 50000000
 #define RATE_INTERVAL_NS 1000000
 /* Segments behind a slot that is not stored yet that one kc_journal_retire() examines. */

@@ -29,6 +29,7 @@ enum { RANGES_MAX = 1 << 16, SITES_MAX = 256, ARENAS_MAX = 256, PAGE = 4096, SAM
 #define ARENA_BYTES ((uintptr_t)64 << 20) /* glibc's HEAP_MAX_SIZE: arenas of threads are aligned to it */
 #define IS_MMAPPED 2u                     /* glibc's flags in the word before an allocation */
 #define NON_MAIN_ARENA 4u
+#define EXPORT __attribute__((visibility("default")))
 
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t n, size_t bytes);
@@ -103,29 +104,29 @@ static void freed(const void *p, const void *caller)
 		atomic_fetch_sub(&own.live_bytes, malloc_usable_size((void *)p));
 }
 
-void *malloc(size_t bytes)
+EXPORT void *malloc(size_t bytes)
 {
 	return allocated(__libc_malloc(bytes), __builtin_return_address(0));
 }
 
-void *calloc(size_t n, size_t bytes)
+EXPORT void *calloc(size_t n, size_t bytes)
 {
 	return allocated(__libc_calloc(n, bytes), __builtin_return_address(0));
 }
 
-void *realloc(void *p, size_t bytes)
+EXPORT void *realloc(void *p, size_t bytes)
 {
 	freed(p, __builtin_return_address(0));
 	return allocated(__libc_realloc(p, bytes), __builtin_return_address(0));
 }
 
-void free(void *p)
+EXPORT void free(void *p)
 {
 	freed(p, __builtin_return_address(0));
 	__libc_free(p);
 }
 
-char *strdup(const char *text)
+EXPORT char *strdup(const char *text)
 {
 	size_t bytes = strlen(text) + 1;
 	char *copy = allocated(__libc_malloc(bytes), __builtin_return_address(0));
@@ -161,17 +162,17 @@ static void *map(void *at, size_t bytes, int protection, int flags, int fd, off_
 	return p;
 }
 
-void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	return map(at, bytes, protection, flags, fd, offset, __builtin_return_address(0));
 }
 
-void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	return map(at, bytes, protection, flags, fd, offset, __builtin_return_address(0));
 }
 
-int munmap(void *at, size_t bytes)
+EXPORT int munmap(void *at, size_t bytes)
 {
 	pthread_mutex_lock(&own.lock);
 	for (uint32_t i = 0; i < own.range_count; i++)

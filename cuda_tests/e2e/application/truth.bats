@@ -13,9 +13,9 @@ table_full() { # the message's text
 	sql "SELECT text FROM message WHERE code = 'TABLE_FULL'"
 }
 
-@test "more threads with streams of their own than are told apart: the table of streams is said to be full" {
+@test "more streams than are told apart: the table of streams is said to be full" {
 	export SIMCUDA_MODE=null
-	unchanged_under_run "$awkward/tables" threads 16500
+	unchanged_under_run "$awkward/tables" streams 16500
 	equal "$(sql 'SELECT count(*) FROM launch')" 16500 "rows in launch"
 	equal "$(sql 'SELECT count(*) FROM stream')" 16384 "streams, as shim/tables/tables.c bounds them"
 	equal "$(reasons)" "table_full|$((16500 - 16384))" "reasons"
@@ -33,13 +33,13 @@ table_full() { # the message's text
 	within "$kernels" 1 14999 "kernels with an entry"
 	equal "$(reasons)" "table_full|$((15000 - $(sql 'SELECT count(*) FROM launch WHERE unpredictable IS NULL')))" \
 		reasons
-	contains "$(table_full)" "40 MiB"
+	contains "$(table_full)" " MiB for what is known of the program"
 	# The worker counts when it sees that memory is full: a smaller entry may still have found room after that.
 	within "$(table_full | sed -n 's/.*kernels: \([0-9]*\),\([0-9]*\),.*/\1\2/p')" $((kernels - 10)) "$kernels" \
 		"kernels in the message"
 	contains "$(table_full)" "8,192 loaded images"
 	run "$kerncast" report
-	contains "$output" "40 MiB"
+	contains "$output" " MiB for what is known of the program"
 	ledger_adds_up
 }
 
@@ -48,7 +48,7 @@ table_full() { # the message's text
 	unchanged_under_run "$awkward/tables" shapes 50000
 	equal "$(sql 'SELECT count(*) FROM launch')" 50000 "rows in launch"
 	equal "$(reasons | cut -d'|' -f1)" table_full reasons
-	contains "$(table_full)" "40 MiB"
+	contains "$(table_full)" " MiB for what is known of the program"
 	contains "$(table_full)" "launch shapes: "
 }
 

@@ -1,0 +1,46 @@
+# What kerncast takes of an application's memory: the table in shim/README.md, measured by
+# awkward/libraries/own_memory.c.
+load ../common
+
+awkward=$build/awkward
+
+measured() { # COMMAND...: leaves the peaks, in KiB, in own
+	env KERNCAST_DB=kerncast.db OWN_MEMORY="$PWD/own" LD_PRELOAD="$awkward/own_memory.so:$library" "$@"
+	cat own
+}
+
+own() { # WHICH
+	awk -v which="$1" '$1 == which { print $2 }' own
+}
+
+@test "launches of eight threads at the highest rate: all of kerncast's memory is within 64 MiB" {
+	measured env KERNCAST_FLUSH_MS=2000 "$awkward/flood" 8 4
+	within "$(own journal)" 1 $((12 * 1024)) "KiB of the journal"
+	within "$(own total)" 1 $((64 * 1024)) "KiB"
+}
+
+@test "kernels and launch shapes without end, all of kerncast's memory is within 64 MiB" {
+	export SIMCUDA_MODE=null
+	local what
+	for what in kernels shapes; do
+		rm -f kerncast.db*
+		measured "$awkward/tables" $what 30000
+		within "$(own total)" 1 $((64 * 1024)) "KiB after 30,000 $what"
+		contains "$(sql "SELECT text FROM message WHERE code = 'TABLE_FULL'")" "MiB for what is known of the program"
+	done
+}
+
+# Twenty times as many take as much.
+@test "threads, streams, modules and graphs that have ended take no memory, and no table is full" {
+	local what before
+	for what in threads destroyed reloads graphs; do
+		rm -f kerncast.db*
+		measured "$awkward/tables" $what 1000
+		before=$(own mapped)
+		rm -f kerncast.db*
+		measured "$awkward/tables" $what 20000
+		within "$(own mapped)" 1 $((before + 4 * 1024)) "KiB after 20,000 $what"
+		equal "$(sql 'SELECT count(*), count(unpredictable) FROM launch')" "20000|0" "launches, and without a prediction"
+		equal "$(sql "SELECT text FROM message WHERE code = 'TABLE_FULL'")" "" "message"
+	done
+}
