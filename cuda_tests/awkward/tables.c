@@ -123,14 +123,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*launch)(long i);
-	} modes[] = {{"kernels", launch_kernel},
-		     {"unloaded", launch_unloaded},
-		     {"reloads", launch_reloaded},
-		     {"shapes", launch_shape},
-		     {"threads", launch_thread},
-		     {"streams", launch_stream},
-		     {"destroyed", launch_destroyed},
-		     {"graphs", launch_graph}};
+	} modes[] = {{"kernels", launch_kernel},      {"unloaded", launch_unloaded}, {"reloads", launch_reloaded},
+		     {"shapes", launch_shape},        {"threads", launch_thread},    {"streams", launch_stream},
+		     {"destroyed", launch_destroyed}, {"graphs", launch_graph}};
 	long n = argc == 3 ? atol(argv[2]) : 0;
 
 	awkward_start(&a);

@@ -96,8 +96,7 @@ static void let_go(struct kc__code *code)
 /* pool.lock held. false: the copy that would have to go is being read. */
 static bool make_room(size_t bytes)
 {
-	while (pool.first &&
-	       (pool.bytes + bytes > KC__CODE_POOL_BYTES || kc__share_left(KC__SHARE_CODE) < bytes)) {
+	while (pool.first && (pool.bytes + bytes > KC__CODE_POOL_BYTES || kc__share_left(KC__SHARE_CODE) < bytes)) {
 		struct kc__code *oldest = pool.first;
 
 		if (oldest->held)

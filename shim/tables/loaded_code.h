@@ -18,8 +18,8 @@
 #include "shim/shim.h"
 
 #define KC__CODE_PIECES 16u
-#define KC__CODE_COPY_MAX_BYTES ((size_t)8 << 20)  /* of one piece */
-#define KC__CODE_POOL_BYTES ((size_t)8 << 20)      /* of all copies together; the oldest go first */
+#define KC__CODE_COPY_MAX_BYTES ((size_t)4 << 20)  /* of one piece */
+#define KC__CODE_POOL_BYTES ((size_t)4 << 20)      /* of all copies together; the oldest go first */
 #define KC__CODE_FILE_MAX_BYTES ((size_t)32 << 20) /* of one piece, while it is read */
 
 struct kc__code_piece {
@@ -30,9 +30,9 @@ struct kc__code_piece {
 };
 
 struct kc__code {
-	uint64_t key[1]; /* hash of what was loaded */
-	uint32_t state;  /* enum kc_code_state */
-	bool held;       /* a copy is being read; under the pool's lock */
+	uint64_t key[1];              /* hash of what was loaded */
+	uint32_t state;               /* enum kc_code_state */
+	bool held;                    /* a copy is being read; under the pool's lock */
 	struct kc__code *next_copied; /* in the order of loading */
 	uint32_t piece_count;
 	struct kc__code_piece pieces[];

@@ -316,6 +316,7 @@ void kc__buffers_forget(void)
 	memset(buffers.spares, 0, sizeof(buffers.spares));
 	buffers.delivered = NULL;
 	buffers.delivered_end = &buffers.delivered;
+	kc__share_give(KC__SHARE_BUFFERS, buffers.made_bytes);
 	buffers.made_bytes = buffers.used_bytes = 0;
 	buffers.limit_bytes = KC__BUFFERS_BYTES;
 	buffers.raised_ns = buffers.late_ns = 0;

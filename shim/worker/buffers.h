@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #define KC__FILL_NS 8000000ll
-/* Of all buffers together, if entries and code leave so much (KC__SHARE_BUFFERS); past it records are dropped, and CUPTI
- * counts them. */
+/* Of all buffers together, if entries and code leave so much (KC__SHARE_BUFFERS); past it records are dropped, and
+ * CUPTI counts them. */
 #define KC__BUFFERS_BYTES (12u << 20)
 
 struct kc__buffer {

@@ -128,7 +128,7 @@ static void test_leaves_room_for_threads_that_launch_little(void **state)
 	size_t bytes;
 
 	(void)state;
-	for (int i = 0; i < 30; i++)
+	for (int i = 0; i < 20; i++)
 		assert_non_null(kc__buffer_take(1000, &bytes));
 	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
 	for (int i = 0; i < 2000; i++)
@@ -158,7 +158,7 @@ static void test_a_burst_is_kept_however_long_it_waits(void **state)
 	size_t bytes;
 
 	(void)state;
-	deliver_all_that_can_be_taken(25);
+	deliver_all_that_can_be_taken(20);
 	wait_for(2000, 100, &now_ns);
 	assert_non_null(kc__buffer_take(1000, &bytes));
 	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);

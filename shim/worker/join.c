@@ -92,6 +92,7 @@ void kc__join_free(struct kc__join *join)
 static void finish(struct kc__join *join, struct kc_slot *slot)
 {
 	kc_journal_commit(slot, KC_SLOT_FINAL);
+	kc_journal_touched(join->driver.journal, slot);
 	join->driver.ready(slot);
 }
 

@@ -216,11 +216,11 @@ static void what_started_after_the_exit_began_is_not_counted(void **state)
 	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
 }
 
-/* 16,384 are kept. */
+/* 8,192 are kept. */
 static void past_the_bound_records_without_a_launch_are_counted_at_once(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < 16384 + 3; i++)
+	for (uint32_t i = 0; i < 8192 + 3; i++)
 		deliver(i + 1, 200, 300);
 	step_at(1000);
 	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 3);

@@ -108,8 +108,10 @@ static int write_batch(struct kc_slot **slots, uint32_t n)
 {
 	int error = kc_store_begin(storing.store);
 
-	for (uint32_t i = 0; !error && i < n; i++)
+	for (uint32_t i = 0; !error && i < n; i++) {
 		error = kc_store_slot(storing.store, slots[i]);
+		kc_journal_touched(kc__shim.journal, slots[i]);
+	}
 	if (!error)
 		error = kc_store_commit(storing.store);
 	if (error)
@@ -170,8 +172,10 @@ static bool is_searching(void)
 
 static void batch_written(uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		kc_journal_commit(storing.ready[storing.written + i], KC_SLOT_STORED);
+		kc_journal_touched(kc__shim.journal, storing.ready[storing.written + i]);
+	}
 	storing.written += n;
 	if (storing.written == storing.count)
 		storing.written = storing.count = 0;

@@ -19,8 +19,8 @@ static int make_and_drop(struct kc_journal *j)
 {
 	int rc = kc__segment_make(j);
 
-	if (rc == 0 && j->made > KC__RESIDENT_SEGMENTS)
-		kc__segment_drop(j, j->made - 1 - KC__RESIDENT_SEGMENTS);
+	if (rc == 0 && j->made > KC__WRITTEN_SEGMENTS)
+		kc__segment_drop(j, j->made - 1 - KC__WRITTEN_SEGMENTS);
 	return rc;
 }
 
@@ -193,6 +193,11 @@ struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index)
 	if (slot && !e->resident)
 		keep_pages((struct kc_journal *)j, index / KC_SEGMENT_SLOTS);
 	return slot;
+}
+
+void kc_journal_touched(struct kc_journal *j, const struct kc_slot *slot)
+{
+	kc_journal_at(j, slot->index);
 }
 
 int kc_journal_on_disk(const struct kc_journal *j, uint64_t index)

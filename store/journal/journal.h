@@ -504,6 +504,8 @@ uint64_t kc_journal_prepare(struct kc_journal *j);
 uint64_t kc_journal_first(const struct kc_journal *j);
 uint64_t kc_journal_claimed(const struct kc_journal *j);
 struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index);
+/* Worker. It has read or written a slot whose address it has kept: that has brought the page back into memory. */
+void kc_journal_touched(struct kc_journal *j, const struct kc_slot *slot);
 /* 1: the slot at an index is in the file, where recovery finds it. 0: it is in memory only, or does not exist. */
 int kc_journal_on_disk(const struct kc_journal *j, uint64_t index);
 
