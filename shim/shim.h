@@ -344,7 +344,7 @@ void *kc__map_root(size_t bytes);
 void kc__unmap_root(void *p, size_t bytes);
 
 /* What grows with what the application does. Any thread; counted in pages. */
-#define KC__SHARED_BYTES ((size_t)18 << 20)
+#define KC__SHARED_BYTES ((size_t)17 << 20)
 enum kc__share {
 	KC__SHARE_ENTRIES, /* of the tables, and what they point to */
 	KC__SHARE_BUFFERS, /* CUPTI's */

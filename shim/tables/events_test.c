@@ -80,7 +80,7 @@ static void as_many_as_the_message_says_exist_at_once(void **state)
 		i++;
 	assert_true(i <= 2 * KC__EVENTS_MAX);
 	kc__tables_say_full();
-	assert_string_equal(said[0], "65,536 events; what waits for further ones is predicted to begin too early");
+	assert_string_equal(said[0], "32,768 events; what waits for further ones is predicted to begin too early");
 }
 
 /* ---- Threads ---- */

@@ -38,6 +38,7 @@ static int begin(void **state)
 	kc__shim.stream_count = 0;
 	kc__thread = (struct kc__thread){0};
 	kc__shim.journal = create(16 * MIB);
+	kc__shim.header = kc_journal_header(kc__shim.journal);
 	device->timeline = calloc(1, kc_timeline_size());
 	if (!device->timeline || kc__tables_init())
 		return -1;

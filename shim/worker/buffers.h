@@ -23,7 +23,7 @@
 #define KC__FILL_NS 8000000ll
 /* Of all buffers together, if entries and code leave so much (KC__SHARE_BUFFERS); past it records are dropped, and
  * CUPTI counts them. */
-#define KC__BUFFERS_BYTES (12u << 20)
+#define KC__BUFFERS_BYTES (11u << 20)
 
 struct kc__buffer {
 	struct kc__buffer *next;
