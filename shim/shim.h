@@ -39,7 +39,7 @@
 
 #define KC_EXPORT __attribute__((visibility("default")))
 #define KC__DEVICES_MAX 64
-#define KC__LANES_MAX 128           /* fit into a byte */
+#define KC__LANES_MAX 128        /* fit into a byte */
 #define KC__STREAM_PLACES 32768u /* for streams by their ids: twice as many as there are streams at most */
 #define KC__EVENTS_MAX 32768
 #define KC__PAGE_BYTES 4096
