@@ -157,7 +157,7 @@ static enum kc_unmeasured missing_why(struct kc__join *join)
 	return KC_RECORD_DROPPED;
 }
 
-/* 131,072 calls later, its record has not been delivered. */
+/* 524,288 calls later, its record has not been delivered. */
 static void not_delivered(struct kc_slot *slot, void *join)
 {
 	give_up(join, slot, missing_why(join));

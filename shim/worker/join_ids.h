@@ -2,9 +2,9 @@
  * Which launches and transfers are awaited under which correlation id.
  *
  * Those that have one id form a list: several after a launch of a graph, or in one runtime call. A slot whose driver's
- * call was inside a runtime call is in the list of that one's id, and its own id is an alias of the list: a record that
- * carries either finds it. Of two slots whose ids differ by a multiple of 2^20 the later replaces the earlier, which is
- * given up.
+ * call was inside a runtime call is awaited under that one's id and under its own: a record that carries either finds
+ * it. Of two slots whose ids differ by a multiple of 2^19 the later replaces the earlier, which is given up; so are the
+ * slots of the oldest of 8,192 lists.
  */
 #ifndef KC_SHIM_JOIN_IDS_H
 #define KC_SHIM_JOIN_IDS_H

@@ -180,10 +180,10 @@ static void one_of_a_runtime_call_goes_missing(void **state)
 	assert_times(last, 300, 400);
 }
 
-/* 131,072 ids later another launch takes the place in the table. */
+/* 524,288 ids later another launch takes the place in the table. */
 static void an_id_gives_way_to_one_with_the_same_low_bits(void **state)
 {
-	enum { PLACES = 1 << 17 };
+	enum { PLACES = 1 << 19 };
 	struct kc_slot *old = nested(6, 7, 1), *young = nested(PLACES + 6, PLACES + 7, 1), *other;
 
 	(void)state;
@@ -201,6 +201,27 @@ static void an_id_gives_way_to_one_with_the_same_low_bits(void **state)
 	assert_times(other, 400, 500);
 }
 
+/* Runtime calls that launched two kernels each: the first of 8,193 is given up. */
+static void the_oldest_of_many_lists_gives_way(void **state)
+{
+	enum { LISTS = 1 << 13 };
+	struct kc_slot *pairs[LISTS + 1][2];
+
+	(void)state;
+	for (uint32_t i = 0; i <= LISTS; i++)
+		for (uint32_t k = 0; k < 2; k++)
+			pairs[i][k] = nested(3 * i + 1, 3 * i + 2 + k, 1);
+	for (uint32_t i = 0; i <= LISTS; i++)
+		deliver(3 * i + 2, 200, 300);
+	step_at(1000);
+	assert_unmeasured(pairs[0][0], KC_NOT_DELIVERED);
+	assert_unmeasured(pairs[0][1], KC_NOT_DELIVERED);
+	for (uint32_t i = 1; i <= LISTS; i++) {
+		assert_times(pairs[i][0], 200, 300);
+		assert_times(pairs[i][1], 0, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +236,7 @@ int main(void)
 	    TEST(nodes_of_a_graph_by_the_runtime_calls_id),
 	    TEST(one_of_a_runtime_call_goes_missing),
 	    TEST(an_id_gives_way_to_one_with_the_same_low_bits),
+	    TEST(the_oldest_of_many_lists_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

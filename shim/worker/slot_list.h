@@ -18,13 +18,11 @@ struct kc__slot_chain { /* index + 1 of its slots; 0: empty */
 
 struct kc__slot_list { /* all zeros: empty */
 	uint32_t id;   /* the owner's */
-	uint32_t count : 30;
+	uint32_t count : 31;
 	uint32_t is_table : 1;
-	uint32_t is_alias : 1; /* the owner's: of the list with the id alias_of, and no slots */
 	union {
 		struct kc__slot_chain chain;
 		struct kc__slot_table *table;
-		uint32_t alias_of;
 	};
 };
 

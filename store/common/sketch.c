@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint32_t kc_sketch_bucket(double value)
@@ -75,18 +76,69 @@ static int get_number(const uint8_t **at, const uint8_t *end, uint64_t *value)
 	return -EINVAL;
 }
 
+#define GROUPS_MORE 4
+
+static int add_group(struct kc_sketch *sketch, uint8_t *place)
+{
+	size_t capacity = sketch->capacity + GROUPS_MORE;
+	void *groups;
+
+	if (sketch->count == sketch->capacity) {
+		groups = realloc(sketch->groups, capacity * sizeof(*sketch->groups));
+		if (!groups)
+			return -ENOMEM;
+		sketch->groups = groups;
+		sketch->capacity = (uint8_t)capacity;
+	}
+	memset(sketch->groups[sketch->count], 0, sizeof(*sketch->groups));
+	*place = ++sketch->count;
+	return 0;
+}
+
+int kc_sketch_count(struct kc_sketch *sketch, uint32_t bucket, uint32_t count)
+{
+	uint8_t *place = &sketch->place[bucket / KC_SKETCH_GROUP];
+
+	if (!*place && add_group(sketch, place))
+		return -ENOMEM;
+	sketch->groups[*place - 1][bucket % KC_SKETCH_GROUP] += count;
+	return 0;
+}
+
+uint32_t kc_sketch_counted(const struct kc_sketch *sketch, uint32_t bucket)
+{
+	uint8_t place = sketch->place[bucket / KC_SKETCH_GROUP];
+
+	return place ? sketch->groups[place - 1][bucket % KC_SKETCH_GROUP] : 0;
+}
+
+size_t kc_sketch_bytes(const struct kc_sketch *sketch)
+{
+	return sketch->capacity * sizeof(*sketch->groups);
+}
+
+void kc_sketch_free(struct kc_sketch *sketch)
+{
+	free(sketch->groups);
+	*sketch = (struct kc_sketch){0};
+}
+
 size_t kc_sketch_encode(const struct kc_sketch *sketch, uint8_t *out)
 {
 	size_t n = 0;
 	uint32_t last = 0;
 
-	for (uint32_t word = 0; word < sizeof(sketch->used) / sizeof(sketch->used[0]); word++) {
-		for (uint64_t used = sketch->used[word]; used; used &= used - 1) {
-			uint32_t i = 64 * word + (uint32_t)__builtin_ctzll(used);
+	for (uint32_t i = 0; i < KC_SKETCH_GROUPS; i++) {
+		const uint32_t *counts = sketch->place[i] ? sketch->groups[sketch->place[i] - 1] : NULL;
 
-			n += put_number(out + n, i - last);
-			n += put_number(out + n, sketch->counts[i]);
-			last = i;
+		for (uint32_t k = 0; counts && k < KC_SKETCH_GROUP; k++) {
+			uint32_t bucket = i * KC_SKETCH_GROUP + k;
+
+			if (!counts[k])
+				continue;
+			n += put_number(out + n, bucket - last);
+			n += put_number(out + n, counts[k]);
+			last = bucket;
 		}
 	}
 	return n;

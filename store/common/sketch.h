@@ -24,16 +24,21 @@ uint64_t kc_quantile_rank(double q, uint64_t n);
 /* The value at that rank among n values, q in 0..1; NAN where n is 0. */
 double kc_sketch_quantile(const uint64_t counts[KC_SKETCH_BUCKETS], double q);
 
-/* Counts that are encoded again and again: few buckets hold something, and those are found by their bits. */
+/* Counts in memory. Values lie together, so there is memory for those groups of neighbouring buckets alone that hold
+ * something. All zeros: empty. */
+#define KC_SKETCH_GROUP 16u
+#define KC_SKETCH_GROUPS ((KC_SKETCH_BUCKETS + KC_SKETCH_GROUP - 1) / KC_SKETCH_GROUP)
 struct kc_sketch {
-	uint64_t used[(KC_SKETCH_BUCKETS + 63) / 64];
-	uint32_t counts[KC_SKETCH_BUCKETS];
+	uint32_t (*groups)[KC_SKETCH_GROUP];
+	uint8_t count, capacity;         /* of groups */
+	uint8_t place[KC_SKETCH_GROUPS]; /* in groups, + 1; 0: nothing there */
 };
-static inline void kc_sketch_count(struct kc_sketch *sketch, uint32_t bucket, uint32_t count)
-{
-	sketch->counts[bucket] += count;
-	sketch->used[bucket / 64] |= UINT64_C(1) << bucket % 64;
-}
+/* 0 or -ENOMEM. bucket < KC_SKETCH_BUCKETS. */
+int kc_sketch_count(struct kc_sketch *sketch, uint32_t bucket, uint32_t count);
+uint32_t kc_sketch_counted(const struct kc_sketch *sketch, uint32_t bucket);
+/* Beside the struct itself. */
+size_t kc_sketch_bytes(const struct kc_sketch *sketch);
+void kc_sketch_free(struct kc_sketch *sketch);
 
 /* Encodes the buckets that are not empty as pairs (step from the bucket before,
  * count), each a little-endian base-128 number. Returns the bytes written, at most

@@ -51,18 +51,28 @@ static void no_values_no_quantile(void **state)
 	assert_true(isnan(kc_sketch_quantile(counts, 0.5)));
 }
 
+static void count(struct kc_sketch *sketch, uint32_t bucket, uint32_t by)
+{
+	assert_int_equal(kc_sketch_count(sketch, bucket, by), 0);
+}
+
 static void encoded_and_added_again(void **state)
 {
-	static struct kc_sketch sketch;
+	struct kc_sketch sketch = {0};
 	static uint64_t sum[KC_SKETCH_BUCKETS];
 	static uint8_t encoded[KC_SKETCH_ENCODED_MAX];
 	size_t bytes;
 
 	(void)state;
-	kc_sketch_count(&sketch, KC_SKETCH_BUCKETS - 1, UINT32_C(1) << 31);
-	kc_sketch_count(&sketch, 5, 299);
-	kc_sketch_count(&sketch, 0, 1);
-	kc_sketch_count(&sketch, 5, 1);
+	assert_int_equal(kc_sketch_encode(&sketch, encoded), 0);
+	assert_int_equal(kc_sketch_bytes(&sketch), 0);
+	count(&sketch, KC_SKETCH_BUCKETS - 1, UINT32_C(1) << 31);
+	count(&sketch, 5, 299);
+	count(&sketch, 0, 1);
+	count(&sketch, 5, 1);
+	assert_int_equal(kc_sketch_counted(&sketch, 5), 300);
+	assert_int_equal(kc_sketch_counted(&sketch, 6), 0);
+	assert_int_equal(kc_sketch_counted(&sketch, 700), 0);
 	bytes = kc_sketch_encode(&sketch, encoded);
 	/* 0,1 | 5, 300 = 0xAC 0x02 | 1394 = 0xF2 0x0A, 2^31 in five bytes */
 	assert_int_equal(bytes, 2 + 3 + 2 + 5);
@@ -72,6 +82,21 @@ static void encoded_and_added_again(void **state)
 	assert_int_equal(sum[0], 2);
 	assert_int_equal(sum[5], 600);
 	assert_int_equal(sum[KC_SKETCH_BUCKETS - 1], UINT64_C(1) << 32);
+	kc_sketch_free(&sketch);
+}
+
+/* 88 groups of 16 buckets of 4 bytes. */
+static void every_bucket_counts(void **state)
+{
+	struct kc_sketch sketch = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < KC_SKETCH_BUCKETS; i++)
+		count(&sketch, i * 13 % KC_SKETCH_BUCKETS, 1 + i * 13 % KC_SKETCH_BUCKETS);
+	for (uint32_t i = 0; i < KC_SKETCH_BUCKETS; i++)
+		assert_int_equal(kc_sketch_counted(&sketch, i), 1 + i);
+	assert_int_equal(kc_sketch_bytes(&sketch), 88 * 16 * 4);
+	kc_sketch_free(&sketch);
 }
 
 /* Groups without a matched launch have no sketch: SQLite gives NULL for it. */
@@ -99,9 +124,13 @@ static void damaged_sketches_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(buckets_answer_within_one_percent), cmocka_unit_test(ends_of_the_range),
-	    cmocka_unit_test(quantiles_of_one_to_a_hundred),     cmocka_unit_test(no_values_no_quantile),
-	    cmocka_unit_test(encoded_and_added_again),           cmocka_unit_test(no_sketch_adds_nothing),
+	    cmocka_unit_test(buckets_answer_within_one_percent),
+	    cmocka_unit_test(ends_of_the_range),
+	    cmocka_unit_test(quantiles_of_one_to_a_hundred),
+	    cmocka_unit_test(no_values_no_quantile),
+	    cmocka_unit_test(every_bucket_counts),
+	    cmocka_unit_test(encoded_and_added_again),
+	    cmocka_unit_test(no_sketch_adds_nothing),
 	    cmocka_unit_test(damaged_sketches_are_refused),
 	};
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When there are this many (1.5 MiB), they are written to the table and forgotten. */
-#define MAX_ROLLUPS 256u
+/* When they take this much, they are written to the table and forgotten. */
+#define ROLLUPS_BYTES ((size_t)3 << 19)
 
 struct launch_facts {
 	int predicted, measured;
@@ -185,7 +185,7 @@ static void count(struct kc__tally *t, const struct kc__launch_row *row)
 
 static int add_to_rollups(struct kc_store *s, const struct kc__fact *fact)
 {
-	if (s->rollups.count >= MAX_ROLLUPS) {
+	if (s->rollups.bytes >= ROLLUPS_BYTES) {
 		int rc = kc__rollups_store(s);
 
 		if (rc)

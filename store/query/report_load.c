@@ -290,7 +290,7 @@ int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct 
 		uint64_t counts[KC_SKETCH_BUCKETS];
 
 		for (uint32_t k = 0; k < KC_SKETCH_BUCKETS; k++)
-			counts[k] = rollups->at[i]->sketch.counts[k];
+			counts[k] = kc_sketch_counted(&rollups->at[i]->sketch, k);
 		rc = add_rollup(&l, rollups->at[i], counts);
 	}
 	if (rc == 0)

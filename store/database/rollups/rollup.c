@@ -51,6 +51,7 @@ static int grow(struct kc__rollups *r)
 	if (!slots)
 		return -ENOMEM;
 	free(r->slots);
+	r->bytes += (capacity - r->capacity) * (sizeof(*at) + 2 * sizeof(*slots));
 	r->slots = slots;
 	r->slot_count = capacity * 2;
 	r->capacity = capacity;
@@ -74,6 +75,7 @@ static struct kc__rollup *find_or_add(struct kc__rollups *r, const struct kc__ro
 		return NULL;
 	rollup->key = *key;
 	r->at[r->count++] = rollup;
+	r->bytes += sizeof(*rollup);
 	*slot = (uint32_t)r->count;
 	return rollup;
 }
@@ -128,6 +130,15 @@ static double add_match(struct kc__sums *sums, const struct kc__fact *fact)
 	return difference / measured;
 }
 
+int kc__rollup_count(struct kc__rollups *rollups, struct kc__rollup *rollup, uint32_t bucket, uint32_t count)
+{
+	size_t before = kc_sketch_bytes(&rollup->sketch);
+	int rc = kc_sketch_count(&rollup->sketch, bucket, count);
+
+	rollups->bytes += kc_sketch_bytes(&rollup->sketch) - before;
+	return rc;
+}
+
 int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const struct kc__fact *fact)
 {
 	struct kc__rollup *rollup = find_or_add(rollups, &fact->key);
@@ -143,7 +154,8 @@ int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const 
 	rollup->sums.measured_ns += (double)fact->measured_ns;
 	if (fact->predicted_ns) {
 		error = add_match(&rollup->sums, fact);
-		kc_sketch_count(&rollup->sketch, kc_sketch_bucket(error), 1);
+		if (kc__rollup_count(rollups, rollup, kc_sketch_bucket(error), 1))
+			return -ENOMEM;
 		if (rollups->keep_errors && keep_error(rollup, error))
 			return -ENOMEM;
 		if (solos && fact->key.overlap >= KC_OVERLAP_BEHIND)
@@ -166,6 +178,7 @@ void kc__rollups_clear(struct kc__rollups *rollups)
 {
 	for (size_t i = 0; i < rollups->count; i++) {
 		free(rollups->at[i]->errors);
+		kc_sketch_free(&rollups->at[i]->sketch);
 		free(rollups->at[i]);
 	}
 	free(rollups->at);

@@ -77,12 +77,15 @@ struct kc__rollups {
 	size_t count, capacity;
 	uint32_t *slots; /* indexes into at, + 1 */
 	size_t slot_count;
+	size_t bytes; /* that they take, kept errors aside */
 	int keep_errors;
 };
 
 /* 0 or -ENOMEM. solos NULL: without measured slowdown. */
 struct kc__solos;
 int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const struct kc__fact *fact);
+/* Counts errors of one of them. 0 or -ENOMEM. */
+int kc__rollup_count(struct kc__rollups *rollups, struct kc__rollup *rollup, uint32_t bucket, uint32_t count);
 void kc__rollups_clear(struct kc__rollups *rollups);
 void kc__sums_add(struct kc__sums *to, const struct kc__sums *from);
 

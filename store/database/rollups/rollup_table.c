@@ -39,20 +39,22 @@ void kc__sums_read(struct kc__sums *sums, sqlite3_stmt *row, int i)
 #undef READ
 }
 
-static void add_row(struct kc__rollup *rollup, sqlite3_stmt *row)
+static int add_row(struct kc__rollups *rollups, struct kc__rollup *rollup, sqlite3_stmt *row)
 {
 	uint64_t counts[KC_SKETCH_BUCKETS] = {0};
 	struct kc__sums stored;
+	int rc = 0;
 
 	rollup->row = sqlite3_column_int64(row, 0);
 	/* A damaged sketch loses its quantiles, not the launches. */
 	if (kc_sketch_add(counts, sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1)) == 0) {
-		for (uint32_t i = 0; i < KC_SKETCH_BUCKETS; i++)
+		for (uint32_t i = 0; rc == 0 && i < KC_SKETCH_BUCKETS; i++)
 			if (counts[i])
-				kc_sketch_count(&rollup->sketch, i, (uint32_t)counts[i]);
+				rc = kc__rollup_count(rollups, rollup, i, (uint32_t)counts[i]);
 	}
 	kc__sums_read(&stored, row, 2);
 	kc__sums_add(&rollup->sums, &stored);
+	return rc;
 }
 
 /* Adds what an earlier handle has written, or this one before it forgot its roll-ups. */
@@ -65,9 +67,7 @@ static int add_stored(struct kc_store *s, struct kc__rollup *rollup)
 		return kc__errno(s->db, sqlite3_errcode(s->db));
 	bind_key(find, &rollup->key);
 	rc = sqlite3_step(find);
-	if (rc == SQLITE_ROW)
-		add_row(rollup, find);
-	rc = kc__errno(s->db, rc);
+	rc = rc == SQLITE_ROW ? add_row(&s->rollups, rollup, find) : kc__errno(s->db, rc);
 	sqlite3_reset(find);
 	return rc;
 }
