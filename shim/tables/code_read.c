@@ -218,11 +218,12 @@ static size_t take_room(void)
 	return bytes;
 }
 
+/* All but the pages of what is kept, of which there was room for. */
 static void give_room_back(const struct reading *reading)
 {
-	kc__share_give(KC__SHARE_CODE, reading->room_bytes);
-	if (reading->kept_bytes)
-		kc__share_take(KC__SHARE_CODE, reading->kept_bytes);
+	size_t pages = (reading->kept_bytes + KC__PAGE_BYTES - 1) / KC__PAGE_BYTES;
+
+	kc__share_give(KC__SHARE_CODE, reading->room_bytes - pages * KC__PAGE_BYTES);
 }
 
 static void give_up(const struct reading *reading, const struct kc__code *code)
