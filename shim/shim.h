@@ -7,11 +7,11 @@
  *   stream handle -> kc__stream   -> kc__device    (timeline, lock)
  *
  * Entries are made at first sight under `tables_lock`; launching threads find them
- * without a lock. What has been learned something about is never freed; entries of
- * streams and of handles that have ended are used again (tables/tables.h). What is learned of them lives in the
- * engine's part of each (predictor/engine.h): launching threads predict, and the
- * worker is the engine's learner. `tables_lock` is the engine's lock, as a new
- * entry starts from what its parents have learned.
+ * without a lock. Entries that something is learned of are never freed; those of
+ * streams and handles that have ended are used again (tables/tables.h). What is
+ * learned lives in the engine's part of each (predictor/engine.h): launching threads
+ * predict, and the worker is the engine's learner. `tables_lock` is the engine's
+ * lock, as a new entry starts from what its parents have learned.
  */
 #ifndef KC_SHIM_H
 #define KC_SHIM_H

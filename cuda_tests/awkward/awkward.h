@@ -57,4 +57,17 @@ static inline CUresult awkward_launch(struct awkward *a, CUstream stream, unsign
 	return cuLaunchKernel(a->kernel, blocks, 1, 1, 128, 1, 1, 0, stream, parameters, NULL);
 }
 
+/* The same launch as a graph's node. */
+static inline CUDA_KERNEL_NODE_PARAMS awkward_node(const struct awkward *a, unsigned blocks, void **parameters)
+{
+	return (CUDA_KERNEL_NODE_PARAMS){.func = a->kernel,
+					 .gridDimX = blocks,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = 128,
+					 .blockDimY = 1,
+					 .blockDimZ = 1,
+					 .kernelParams = parameters};
+}
+
 #endif

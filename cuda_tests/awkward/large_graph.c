@@ -36,18 +36,6 @@ static CUgraph captured(struct awkward *a, CUstream stream, unsigned nodes)
 	return graph;
 }
 
-static CUDA_KERNEL_NODE_PARAMS node_of(const struct awkward *a, unsigned blocks, void **parameters)
-{
-	return (CUDA_KERNEL_NODE_PARAMS){.func = a->kernel,
-					 .gridDimX = blocks,
-					 .gridDimY = 1,
-					 .gridDimZ = 1,
-					 .blockDimX = 128,
-					 .blockDimY = 1,
-					 .blockDimZ = 1,
-					 .kernelParams = parameters};
-}
-
 static CUgraph added(struct awkward *a, unsigned nodes)
 {
 	int n = 5;
@@ -57,7 +45,7 @@ static CUgraph added(struct awkward *a, unsigned nodes)
 
 	CHECK(cuGraphCreate(&graph, 0));
 	for (unsigned i = 0; i < nodes; i++) {
-		CUDA_KERNEL_NODE_PARAMS params = node_of(a, 1 + i % SIZES, parameters);
+		CUDA_KERNEL_NODE_PARAMS params = awkward_node(a, 1 + i % SIZES, parameters);
 		CUgraphNode before = node;
 
 		CHECK(cuGraphAddKernelNode(&node, graph, &before, before != NULL, &params));
@@ -80,7 +68,7 @@ static void change(struct awkward *a, CUgraphExec exec, CUgraph graph)
 		exit(3);
 	CHECK(cuGraphGetNodes(graph, nodes, &count));
 	for (size_t i = 0; i < count; i++) {
-		CUDA_KERNEL_NODE_PARAMS params = node_of(a, 1 + kernels % SIZES, parameters);
+		CUDA_KERNEL_NODE_PARAMS params = awkward_node(a, 1 + kernels % SIZES, parameters);
 		CUgraphNodeType type;
 
 		CHECK(cuGraphNodeGetType(nodes[i], &type));

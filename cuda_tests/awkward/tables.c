@@ -97,14 +97,7 @@ static void launch_destroyed(long i)
 
 static void launch_graph(long i)
 {
-	CUDA_KERNEL_NODE_PARAMS params = {.func = a.kernel,
-					  .gridDimX = 1,
-					  .gridDimY = 1,
-					  .gridDimZ = 1,
-					  .blockDimX = 128,
-					  .blockDimY = 1,
-					  .blockDimZ = 1,
-					  .kernelParams = (void *[]){&a.memory, &(int){5}}};
+	CUDA_KERNEL_NODE_PARAMS params = awkward_node(&a, 1, (void *[]){&a.memory, &(int){5}});
 	CUgraphNode node;
 	CUgraphExec exec;
 	CUgraph graph;

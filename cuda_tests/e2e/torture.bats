@@ -101,28 +101,9 @@ doctored() {
 	contains "$(<nothing.err)" "run make torture"
 }
 
-# The kernel counts the memory of the process that starts a command as the command's, at its largest.
-@test "torture: what the script itself needed is not the memory of a command" {
-	cat >peak.py <<-'END'
-		import os, sys
-		sys.dont_write_bytecode = True
-		sys.path.insert(0, sys.argv[1])
-		from torture_chapters import process
-
-		class Build:
-		    root, outside = sys.argv[2], dict(os.environ)
-
-		large = b"x" * (600 << 20)
-		del large
-		print(process.run(Build, ["true"], "case", {}).peak_kib)
-	END
-	keep peak python3 peak.py "$root/scripts" "$build"
-	within "$(<peak.out)" 1 $((200 << 10)) "KiB of true(1)"
-}
-
-# As if the signal came just before subprocess.Popen() returns.
-@test "torture: a command that is being started when the signal comes is ended, too" {
-	cat >start.py <<-'END'
+# Runs a Python program that uses torture_chapters.process.
+with_process() { # NAME <PROGRAM; as keep
+	cat >"$1.py" <<-'END'
 		import os, signal, subprocess, sys
 		sys.dont_write_bytecode = True
 		sys.path.insert(0, sys.argv[1])
@@ -131,6 +112,24 @@ doctored() {
 		class Build:
 		    root, outside = sys.argv[2], dict(os.environ)
 
+	END
+	cat >>"$1.py"
+	keep "$1" timeout -k 1 20 python3 "$1.py" "$root/scripts" "$build"
+}
+
+# The kernel counts the memory of the process that starts a command as the command's, at its largest.
+@test "torture: what the script itself needed is not the memory of a command" {
+	with_process peak <<-'END'
+		large = b"x" * (600 << 20)
+		del large
+		print(process.run(Build, ["true"], "case", {}).peak_kib)
+	END
+	within "$(<peak.out)" 1 $((200 << 10)) "KiB of true(1)"
+}
+
+# As if the signal came just before subprocess.Popen() returns.
+@test "torture: a command that is being started when the signal comes is ended, too" {
+	with_process started <<-'END'
 		def end():
 		    process.end_all()
 		    os.wait()
@@ -145,7 +144,6 @@ doctored() {
 		process.on(signal.SIGTERM, end)
 		process.Running(Build, ["sleep", "1000"], "case", {})
 	END
-	keep started timeout -k 1 20 python3 start.py "$root/scripts" "$build"
 	equal "$(<started.status)" 3 "exit status"
 }
 

@@ -40,7 +40,7 @@
 	X(SECOND_DRIVER, 1, "a second driver was loaded by dlmopen: what is launched through it is not seen")          \
 	X(PAST_UNUSED, 0, "nothing that earlier runs taught is used: this run begins like a first one")                \
 	X(BUFFERS_FULL, 1,                                                                                             \
-	  "all memory for CUPTI's records was in use (12 MiB at most): records were dropped, so some launches have "   \
+	  "all memory for CUPTI's records was in use (11 MiB at most): records were dropped, so some launches have "   \
 	  "no "                                                                                                        \
 	  "measured time")                                                                                             \
 	X(SIGNAL_TAKEN, 1,                                                                                             \

@@ -21,11 +21,16 @@ static void bind_if(sqlite3_stmt *stmt, int i, int known, int64_t value)
 		sqlite3_bind_null(stmt, i);
 }
 
-static void put_scaled(struct kc__launch_row *row, enum kc__launch_column column, int known, double slowdown)
+/* A damaged journal may have one that is no number, or no slowdown by its size. */
+static int is_slowdown(float slowdown)
 {
-	double scaled = (slowdown - 1) * KC_SLOWDOWN_SCALE;
+	return fabs((double)slowdown) < 1e9;
+}
 
-	kc__row_put_if(row, column, known && fabs(scaled) < 1e15, (int64_t)llround(isfinite(scaled) ? scaled : 0));
+static void put_scaled(struct kc__launch_row *row, enum kc__launch_column column, int known, float slowdown)
+{
+	known &= is_slowdown(slowdown);
+	kc__row_put_if(row, column, known, known ? llround(((double)slowdown - 1) * KC_SLOWDOWN_SCALE) : 0);
 }
 
 static uint32_t flags_of(const struct kc_launch *l, const struct launch_facts *facts)
@@ -110,8 +115,8 @@ static void put_launch(struct kc__launch_row *row, const struct kc_launch *l, co
 	kc__row_put(row, KC__ROW_SHAPE, facts->shape);
 	kc__row_put_if(row, KC__ROW_STREAM, facts->stream != 0, facts->stream);
 	kc__row_put(row, KC__ROW_FLAGS, flags_of(l, facts));
-	put_scaled(row, KC__ROW_SLOWDOWN, facts->predicted, (double)l->slowdown);
-	put_scaled(row, KC__ROW_SLOWDOWN_WAVES, facts->predicted, (double)l->slowdown_waves);
+	put_scaled(row, KC__ROW_SLOWDOWN, facts->predicted, l->slowdown);
+	put_scaled(row, KC__ROW_SLOWDOWN_WAVES, facts->predicted, l->slowdown_waves);
 	kc__row_put_if(row, KC__ROW_RESULT, l->result != INT32_MIN, l->result);
 	kc__row_put_if(row, KC__ROW_CORRELATION, l->correlation != 0, l->correlation);
 	kc__row_put_if(row, KC__ROW_THREAD, l->thread != 0, l->thread);
@@ -126,12 +131,6 @@ static void put_launch(struct kc__launch_row *row, const struct kc_launch *l, co
 static int64_t at_least_one(int64_t ns)
 {
 	return ns > 0 ? ns : 1;
-}
-
-/* A row has none that is no number, or that large, as in a damaged journal: it counts as none then. */
-static double slowdown_in_row(float slowdown)
-{
-	return fabs((double)slowdown - 1) * KC_SLOWDOWN_SCALE < 1e15 ? (double)slowdown : 1;
 }
 
 static void set_fact(struct kc__fact *fact, const struct kc_store *s, const struct kc_launch *l,
@@ -151,8 +150,8 @@ static void set_fact(struct kc__fact *fact, const struct kc_store *s, const stru
 		fact->key.novelty = l->novelty;
 		fact->predicted_at_ns = l->predicted_at_ns;
 		fact->predicted_ns = at_least_one(kc_minus_ns(l->end_ns, l->start_ns));
-		fact->slowdown = slowdown_in_row(l->slowdown);
-		fact->slowdown_waves = slowdown_in_row(l->slowdown_waves);
+		fact->slowdown = is_slowdown(l->slowdown) ? (double)l->slowdown : 1;
+		fact->slowdown_waves = is_slowdown(l->slowdown_waves) ? (double)l->slowdown_waves : 1;
 	}
 	if (facts->measured) {
 		fact->measured_ns = at_least_one(kc_minus_ns(l->measured_end_ns, l->measured_start_ns));
