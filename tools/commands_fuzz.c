@@ -44,6 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_report, {"report", database.text, "--run", "all"}},
 	    {&kc_command_report, {"report", database.text, "--exact", "--json"}},
 	    {&kc_command_report, {"report", database.text, "--run", "all", "--by", "kernel", "--csv"}},
+	    {&kc_command_diff, {"diff", "--old", "1", "--new", "1", database.text}},
+	    {&kc_command_diff, {"diff", "--old", "1", "--new", "1", "--json", database.text}},
 	    {&kc_command_replay, {"replay", database.text}},
 	    {&kc_command_replay, {"replay", database.text, "--delay", "0", "--json"}},
 	    {&kc_command_replay, {"replay", database.text, "--fresh", "--csv"}},

@@ -1,0 +1,164 @@
+# kerncast diff: what changed between runs.
+load common
+
+demo() { # SEED [DB]
+	SIMCUDA_SEED=$1 "$kerncast" run -q -o "${2:-kerncast.db}" -- "$build/demo-static-sim" >/dev/null
+}
+
+changed() { # ARGUMENT...: diff --json, and of each change its name's first word, percent, and what
+	"$kerncast" diff --json "$@" >diff.json || return 1
+	sqlite3 -separator ' ' :memory: "SELECT substr(value ->> 'name', 1, instr(value ->> 'name', '(') - 1),
+		value ->> 'change', value ->> 'what' FROM json_each(CAST(readfile('diff.json') AS TEXT), '\$.changes')"
+}
+
+of_diff() { # EXPRESSION of the document j
+	sqlite3 :memory: "WITH d AS (SELECT CAST(readfile('diff.json') AS TEXT) AS j) SELECT $1 FROM d"
+}
+
+slower_matmul() { # its time depends on the size in steps: 350 cycles more per step
+	sed 's/\*(350+3\*threads)/*(1050+3*threads)/' "$SIMCUDA_COSTS" >slower.costs
+	! cmp -s slower.costs "$SIMCUDA_COSTS"
+	SIMCUDA_COSTS=$PWD/slower.costs demo "$@"
+}
+
+@test "nothing changed: no kernel of five pairs of runs, and status 0 with --fail" {
+	local seed
+	for seed in 1 2 3 4 5; do
+		demo "$seed" old.db
+		demo $((seed + 100)) new.db
+		equal "$(changed old.db new.db)" "" "changes, seed $seed"
+		within "$(of_diff "j ->> 'compared'")" 6 6 "kernels compared"
+		"$kerncast" diff old.db new.db --fail >/dev/null
+		rm -f old.db* new.db*
+	done
+}
+
+@test "a kernel that costs more is the first and only change, with its figure" {
+	demo 1
+	demo 2
+	slower_matmul 3
+	changed >changes
+	equal "$(cut -d' ' -f1,3 changes)" "matmul slower"
+	# Nearly all of its launches are overlapped, in all three runs; some 27 % more.
+	local percent
+	percent=$(sql "SELECT 100 * avg(ns) FILTER (WHERE run = 3) / avg(ns) FILTER (WHERE run < 3) - 100
+		FROM (SELECT run, measured_end_ns - measured_start_ns AS ns FROM launch l JOIN kernel k ON k.id = l.kernel
+			WHERE k.name LIKE 'matmul%' AND overlapped)")
+	within "$(cut -d' ' -f2 changes)" "$(awk "BEGIN { print $percent - 1 }")" "$(awk "BEGIN { print $percent + 1 }")" percent
+	"$kerncast" diff >diff.out
+	contains "$(<diff.out)" "SIMULATED"
+	contains "$(<diff.out)" "1 kernel slower"
+	contains "$(<diff.out)" "The 2 OLD runs differ by"
+	keep failed "$kerncast" diff --fail
+	equal "$(<failed.status)" 3 "exit status"
+	# The other way round it is faster, which --fail does not mind.
+	"$kerncast" diff --old 3 --new 2 --fail >faster.out
+	contains "$(<faster.out)" "1 kernel faster"
+	contains "$(<faster.out)" "One run against one"
+}
+
+@test "the parts of the sum are the difference between the runs" {
+	demo 1
+	slower_matmul 2
+	changed >/dev/null
+	equal "$(of_diff "abs((j ->> '\$.sums.difference_ns') - (SELECT sum(value) FROM json_each(j, '\$.sums')
+		WHERE key NOT IN ('old_ns', 'new_ns', 'difference_ns'))) < 2")" 1 "the parts are the difference"
+	equal "$(of_diff "CAST(j -> 'sums' ->> 'difference_ns' AS INTEGER)")" \
+		"$(sql 'SELECT sum(iif(run = 2, 1, -1) * (measured_end_ns - measured_start_ns)) FROM launch')" "difference"
+}
+
+@test "a baseline: written once, compared with, small, and refused when it is something else" {
+	demo 1
+	keep write "$kerncast" diff --baseline base.json
+	equal "$(<write.status)" 0 "exit status"
+	contains "$(<write.err)" "wrote base.json"
+	within "$(stat -c %s base.json)" 500 17000 bytes
+	demo 2
+	equal "$(changed --baseline base.json)" "" changes
+	slower_matmul 3
+	contains "$(changed --baseline base.json)" matmul
+	keep failed "$kerncast" diff --baseline base.json --fail
+	equal "$(<failed.status)" 3 "exit status"
+	echo '{"schema": "kerncast.report/1"}' >other.json
+	keep other "$kerncast" diff --baseline other.json
+	equal "$(<other.status)" 1 "exit status"
+	contains "$(<other.err)" "other.json is not a baseline"
+	# Neither a database nor anything else is overwritten.
+	keep database "$kerncast" diff --baseline kerncast.db
+	equal "$(<database.status)" 1 "exit status"
+	equal "$(sql 'SELECT count(*) FROM run')" 3 runs
+	keep nowhere "$kerncast" diff --baseline nowhere/base.json
+	equal "$(<nowhere.status)" 1 "exit status"
+	contains "$(<nowhere.err)" "cannot write nowhere/base.json"
+}
+
+@test "Markdown: a table that names of kernels do not break" {
+	local name='a|b`c<script>'
+	for factor in 1 2; do
+		{
+			echo process,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+			for i in {1..40}; do
+				echo "p,kernel,$((i * 100000)),$((factor * (10000 + i % 3))),8,1,1,64,1,1,$name"
+			done
+		} >"$factor.csv"
+		"$kerncast" import "$factor.csv" -o "$factor.db" >/dev/null
+	done
+	"$kerncast" diff --md 1.db 2.db >diff.md
+	equal "$(grep -c '^| `a\\|b'"'"'c<script>` | ' diff.md)" 1 "row of the kernel"
+	contains "$(<diff.md)" "+100 %"
+}
+
+@test "what cannot be compared is said, with status 1 or 2" {
+	keep none "$kerncast" diff nothing.db
+	equal "$(<none.status)" 1 "exit status"
+	demo 1
+	keep single "$kerncast" diff
+	equal "$(<single.status)" 1 "exit status"
+	contains "$(<single.err)" "has no run before run 1"
+	KERNCAST_MEASURE=off demo 2
+	keep unmeasured "$kerncast" diff
+	equal "$(<unmeasured.status)" 1 "exit status"
+	contains "$(<unmeasured.err)" "run 2 has no measured launch"
+	keep nine "$kerncast" diff --old 9 --new 1
+	equal "$(<nine.status)" 1 "exit status"
+	contains "$(<nine.err)" "no run 9"
+	local wrong
+	for wrong in "--over x" "--floor 5" "--old all --new 1" "--new x" "--json --md" "a b c" "--baseline x --old 1"; do
+		# shellcheck disable=SC2086
+		keep wrong "$kerncast" diff $wrong
+		equal "$(<wrong.status)" 2 "exit status of $wrong"
+	done
+}
+
+# --- recorded traces: even against odd blocks of launches, and a change planted into one kernel
+
+# Leaves NAME.0.db and NAME.1.db, each with every second block of the launches of each process.
+halves() { # TRACE NAME
+	local half
+	"$kerncast" import "$1" -o "$2.db" >/dev/null
+	for half in 0 1; do
+		cp "$2.db" "$2.$half.db"
+		sqlite3 "$2.$half.db" "PRAGMA synchronous = off; DELETE FROM launch_row WHERE id IN (SELECT id FROM (SELECT id,
+			(row_number() OVER (PARTITION BY id >> 40 ORDER BY id) - 1)
+			/ max(4, (count(*) OVER (PARTITION BY id >> 40)) / 40) AS block FROM launch_row) WHERE block % 2 <> $half)"
+	done
+}
+
+@test "recorded traces of GPUs: nothing changed, at most 1 kernel in 200 is reported" {
+	local file compared=0 reported=0
+	full_data
+	while read -r file; do
+		halves "$file" t
+		if "$kerncast" diff --json t.0.db t.1.db >diff.json 2>diff.err; then
+			((compared += $(of_diff "j ->> 'compared'"), 1))
+			((reported += $(of_diff "json_array_length(j -> 'changes')"), 1))
+		else
+			# Traces of processes of two launches have no second block.
+			contains "$(<diff.err)" "has no measured launch"
+		fi
+		rm -f t.db* t.0.db* t.1.db*
+	done < <(find "$data/traces" "$data/traces_2" -name '*.csv.gz' | sort)
+	echo "# | $reported of $compared kernels reported" >&3
+	within "$compared" 600 5000 "kernels compared"
+	within "$reported" 0 $((compared / 200)) "kernels reported"
+}

@@ -1,0 +1,311 @@
+#include "measured.h"
+#include "query.h"
+#include "store/common/ids.h"
+#include "store/database/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MONTH_NS (INT64_C(30) * 24 * 3600 * 1000000000) /* no kernel takes longer */
+
+const struct kc_measured_kernel *kc_measured_kernel(const struct kc_measured_names *names, uint32_t kernel)
+{
+	return (const struct kc_measured_kernel *)names->kernels.at + kernel;
+}
+
+const struct kc_measured_shape *kc_measured_shape(const struct kc_measured_names *names, uint32_t shape)
+{
+	return (const struct kc_measured_shape *)names->shapes.at + shape;
+}
+
+void kc_measured_names_free(struct kc_measured_names *names)
+{
+	struct kc_measured_kernel *kernels = names->kernels.at;
+
+	for (size_t i = 0; i < names->kernels.count; i++) {
+		free(kernels[i].mangled);
+		free(kernels[i].name);
+	}
+	free(kernels);
+	free(names->shapes.at);
+	kc_intern_free(&names->kernel_ids);
+	kc_intern_free(&names->shape_ids);
+	kc_intern_free(&names->argument_ids);
+	*names = (struct kc_measured_names){0};
+}
+
+void kc_measured_run_free(struct kc_measured_run *run)
+{
+	free(run->command_line);
+	free(run->launches.at);
+	*run = (struct kc_measured_run){0};
+}
+
+int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangled, const char *name, uint32_t *out)
+{
+	uint32_t number = kc_intern(&names->kernel_ids, 'k', mangled, strlen(mangled));
+	struct kc_measured_kernel *kernel;
+
+	if (!number)
+		return -ENOMEM;
+	if (number > names->kernels.count) {
+		kernel = kc__list_add(&names->kernels, sizeof(*kernel));
+		if (!kernel)
+			return -ENOMEM;
+		kernel->mangled = strdup(mangled);
+		kernel->name = strdup(name);
+		if (!kernel->mangled || !kernel->name)
+			return -ENOMEM;
+	}
+	*out = number - 1;
+	return 0;
+}
+
+int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out)
+{
+	uint32_t number = kc_intern(&names->shape_ids, 's', shape, sizeof(*shape));
+	struct kc_measured_shape *kept;
+
+	if (!number)
+		return -ENOMEM;
+	if (number > names->shapes.count) {
+		kept = kc__list_add(&names->shapes, sizeof(*kept));
+		if (!kept)
+			return -ENOMEM;
+		*kept = *shape;
+	}
+	*out = number - 1;
+	return 0;
+}
+
+struct reader {
+	struct kc_store *store;
+	struct kc_measured_names *names;
+	struct kc_measured_run *run;
+	sqlite3_stmt *launches, *shape;
+	struct kc_ids shape_ids, stream_ids;
+	struct kc__list
+	    shapes; /* by the numbers of shape_ids less 1: int64_t, a place in names->shapes, or less than 0 */
+	struct kc_ids local_arguments; /* of the process that is being read */
+	struct kc__list arguments;     /* by their numbers less 1: uint32_t, a number of names->argument_ids */
+};
+
+static const char *text_or_empty(sqlite3_stmt *row, int i)
+{
+	const char *text = (const char *)sqlite3_column_text(row, i);
+
+	return text ? text : "";
+}
+
+/* -ENOENT: the database has no such row. */
+static int shape_of_row(struct reader *r, int64_t id, uint32_t *out)
+{
+	struct kc_measured_shape shape = {0};
+	int rc;
+
+	sqlite3_bind_int64(r->shape, 1, id);
+	rc = sqlite3_step(r->shape);
+	if (rc != SQLITE_ROW) {
+		sqlite3_reset(r->shape);
+		return rc == SQLITE_DONE ? -ENOENT : kc__errno(r->store->db, rc);
+	}
+	for (int i = 0; i < 3; i++) {
+		shape.grid[i] = (uint32_t)sqlite3_column_int64(r->shape, 2 + i);
+		shape.block[i] = (uint32_t)sqlite3_column_int64(r->shape, 5 + i);
+	}
+	shape.dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(r->shape, 8);
+	rc = kc_measured_kernel_number(r->names, text_or_empty(r->shape, 0), text_or_empty(r->shape, 1), &shape.kernel);
+	if (rc == 0)
+		rc = kc_measured_shape_number(r->names, &shape, out);
+	sqlite3_reset(r->shape);
+	return rc;
+}
+
+static int shape_number(struct reader *r, int64_t id, int64_t *out)
+{
+	uint32_t number = kc_ids_number(&r->shape_ids, id), shape;
+	int64_t *place;
+	int rc;
+
+	if (!number)
+		return -ENOMEM;
+	if (number > r->shapes.count) {
+		place = kc__list_add(&r->shapes, sizeof(*place));
+		if (!place)
+			return -ENOMEM;
+		rc = shape_of_row(r, id, &shape);
+		if (rc < 0 && rc != -ENOENT)
+			return rc;
+		*place = rc == 0 ? (int64_t)shape : -1;
+	}
+	*out = ((const int64_t *)r->shapes.at)[number - 1];
+	return 0;
+}
+
+static int read_arguments(sqlite3_stmt *row, void *arg)
+{
+	struct reader *r = arg;
+	const char *text = text_or_empty(row, 1);
+	uint32_t local = kc_ids_number(&r->local_arguments, sqlite3_column_int64(row, 0)), *number;
+
+	if (!local)
+		return -ENOMEM;
+	if (local <= r->arguments.count)
+		return 0;
+	number = kc__list_add(&r->arguments, sizeof(*number));
+	if (!number)
+		return -ENOMEM;
+	*number = kc_intern(&r->names->argument_ids, 'a', text, strlen(text));
+	return *number ? 0 : -ENOMEM;
+}
+
+static uint32_t arguments_of(const struct reader *r, sqlite3_stmt *row, int i)
+{
+	uint32_t local = sqlite3_column_type(row, i) == SQLITE_NULL
+			     ? 0
+			     : kc_ids_find(&r->local_arguments, sqlite3_column_int64(row, i));
+
+	return local ? ((const uint32_t *)r->arguments.at)[local - 1] : 0;
+}
+
+static int add_launch(struct reader *r)
+{
+	struct kc_measured_launch *launch;
+	int64_t shape, ns = sqlite3_column_int64(r->launches, 2);
+	int rc = shape_number(r, sqlite3_column_int64(r->launches, 0), &shape);
+
+	if (rc < 0)
+		return rc;
+	if (shape < 0) {
+		r->run->unknown++;
+		return 0;
+	}
+	launch = kc__list_add(&r->run->launches, sizeof(*launch));
+	if (!launch)
+		return -ENOMEM;
+	launch->shape = (uint32_t)shape;
+	launch->arguments = arguments_of(r, r->launches, 4);
+	launch->ns = ns > 0 && ns < MONTH_NS ? ns : 0;
+	launch->overlap =
+	    (uint8_t)(sqlite3_column_int64(r->launches, 3) >> KC_FLAG_OVERLAP_SHIFT & KC_FLAG_OVERLAP_MASK);
+	if (sqlite3_column_type(r->launches, 1) == SQLITE_NULL)
+		return 0;
+	launch->stream = kc_ids_number(&r->stream_ids, sqlite3_column_int64(r->launches, 1));
+	return launch->stream ? 0 : -ENOMEM;
+}
+
+static int read_process(sqlite3_stmt *process, void *arg)
+{
+	struct reader *r = arg;
+	int64_t id = sqlite3_column_int64(process, 0);
+	const struct kc_selection this = {id, id};
+	int rc, step;
+
+	if (id < 0 || id > KC_PROCESS_MAX)
+		return 0;
+	kc_ids_clear(&r->local_arguments);
+	r->arguments.count = 0;
+	rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
+			read_arguments, r);
+	sqlite3_bind_int64(r->launches, 1, id << KC_SEQUENCE_BITS);
+	sqlite3_bind_int64(r->launches, 2, id << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
+	step = SQLITE_DONE;
+	while (rc == 0 && (step = sqlite3_step(r->launches)) == SQLITE_ROW)
+		rc = add_launch(r);
+	if (rc == 0)
+		rc = kc__errno(r->store->db, step);
+	sqlite3_reset(r->launches);
+	return rc;
+}
+
+static int read_run(sqlite3_stmt *row, void *arg)
+{
+	struct kc_measured_run *run = arg;
+
+	free(run->command_line);
+	run->id = sqlite3_column_int64(row, 0);
+	run->started_unix_ns = sqlite3_column_int64(row, 1);
+	run->command_line = kc__column_text(row, 2);
+	run->simulated = sqlite3_column_int(row, 3) != 0;
+	return run->command_line ? 0 : -ENOMEM;
+}
+
+int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_names *names, struct kc_measured_run *run)
+{
+	const struct kc_selection only = {id, id};
+	struct reader r = {.store = s, .names = names, .run = run};
+	int rc;
+
+	*run = (struct kc_measured_run){0};
+	rc = kc__select(s, &only,
+			"SELECT id, started_unix_ns, coalesce(source, command_line), simulated FROM run"
+			" WHERE id BETWEEN ?1 AND ?2",
+			read_run, run);
+	if (rc == 0 && !run->command_line)
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = kc__errno(
+		    s->db, sqlite3_prepare_v2(s->db,
+					      "SELECT shape, stream, measured_span, flags, arguments FROM launch_row"
+					      " WHERE id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0"
+					      " ORDER BY id",
+					      -1, &r.launches, NULL));
+	if (rc == 0)
+		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db,
+							 "SELECT coalesce(k.mangled, 'unknown'),"
+							 " coalesce(k.name, 'unknown'), s.grid_x, s.grid_y, s.grid_z,"
+							 " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes"
+							 " FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
+							 " WHERE s.id = ?1",
+							 -1, &r.shape, NULL));
+	if (rc == 0)
+		rc = kc__select(s, &only, "SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+				read_process, &r);
+	run->streams = r.stream_ids.count;
+	sqlite3_finalize(r.launches);
+	sqlite3_finalize(r.shape);
+	kc_ids_free(&r.shape_ids);
+	kc_ids_free(&r.stream_ids);
+	kc_ids_free(&r.local_arguments);
+	free(r.arguments.at);
+	free(r.shapes.at);
+	if (rc < 0)
+		kc_measured_run_free(run);
+	return rc;
+}
+
+struct found {
+	int64_t *ids;
+	int count;
+};
+
+static int keep_id(sqlite3_stmt *row, void *arg)
+{
+	struct found *found = arg;
+
+	found->ids[found->count++] = sqlite3_column_int64(row, 0);
+	return 0;
+}
+
+int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most)
+{
+	struct found found = {ids, 0};
+	struct kc_selection selection = {last, most};
+	int rc = kc__select(s, &selection,
+			    "SELECT e.id FROM run e JOIN run l ON e.command_line IS l.command_line"
+			    " AND e.source IS l.source WHERE l.id = ?1 AND e.id < ?1 ORDER BY e.id DESC LIMIT ?2",
+			    keep_id, &found);
+
+	selection.last_run = 1;
+	if (rc == 0 && found.count == 0)
+		rc = kc__select(s, &selection, "SELECT id FROM run WHERE id < ?1 ORDER BY id DESC LIMIT ?2", keep_id,
+				&found);
+	for (int i = 0; rc == 0 && i < found.count / 2; i++) {
+		int64_t kept = ids[i];
+
+		ids[i] = ids[found.count - 1 - i];
+		ids[found.count - 1 - i] = kept;
+	}
+	return rc < 0 ? rc : found.count;
+}

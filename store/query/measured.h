@@ -1,0 +1,74 @@
+/*
+ * The measured durations of single runs, of one database or several, for what
+ * compares them: kernels and launch shapes have the same numbers in all of them.
+ *
+ *   kc_measured_names   the kernels and launch shapes met so far
+ *   kc_measured_run     a run's launches, in the order of their calls
+ *
+ * A kernel is known by its mangled name, so that it is the same one after its
+ * program was built anew.
+ */
+#ifndef KC_MEASURED_H
+#define KC_MEASURED_H
+
+#include "store/common/intern.h"
+#include "store/database/store.h"
+#include "store/query/rows.h"
+
+#include <stdint.h>
+
+struct kc_measured_kernel {
+	char *mangled, *name; /* name: readable */
+};
+
+struct kc_measured_shape {
+	uint32_t kernel; /* of kc_measured_names.kernels */
+	uint32_t grid[3], block[3];
+	uint32_t dynamic_shared_bytes;
+};
+
+/* Starts as zeros. */
+struct kc_measured_names {
+	struct kc__list kernels;                /* struct kc_measured_kernel */
+	struct kc__list shapes;                 /* struct kc_measured_shape */
+	struct kc_intern kernel_ids, shape_ids; /* a number less 1 is the place in the list */
+	struct kc_intern argument_ids;          /* of texts */
+};
+
+struct kc_measured_launch {
+	int64_t ns;         /* measured duration; 0: not measured */
+	uint32_t shape;     /* of kc_measured_names.shapes */
+	uint32_t arguments; /* number of their text; 0: not known */
+	uint32_t stream;    /* within the run, from 1, all processes together; 0: not known */
+	uint8_t overlap;    /* enum kc_overlap */
+};
+
+struct kc_measured_run {
+	int64_t id;
+	int64_t started_unix_ns;
+	char *command_line;
+	int simulated;
+	struct kc__list launches; /* struct kc_measured_launch, process by process; failed calls are left out */
+	uint32_t streams;
+	uint64_t unknown; /* launches of a shape that the database lacks: left out */
+};
+
+const struct kc_measured_kernel *kc_measured_kernel(const struct kc_measured_names *names, uint32_t kernel);
+const struct kc_measured_shape *kc_measured_shape(const struct kc_measured_names *names, uint32_t shape);
+/* The number of a kernel, or of a launch shape, which gets one if it has none. 0 or -ENOMEM. */
+int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangled, const char *name, uint32_t *out);
+int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out);
+void kc_measured_names_free(struct kc_measured_names *names);
+
+/* Reads run `id`. 0; -ENOENT: there is no such run; another -errno. *run is to be freed unless < 0 was returned. */
+int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_names *names, struct kc_measured_run *run);
+void kc_measured_run_free(struct kc_measured_run *run);
+
+/*
+ * The latest runs before run `last` that had its command line, at most `most` of
+ * them; where there is none, the run just before it. In the order of their
+ * numbers. Returns how many or -errno.
+ */
+int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most);
+
+#endif

@@ -1,0 +1,408 @@
+#include "command.h"
+#include "tools/diff/baseline.h"
+#include "tools/diff/diff_forms.h"
+#include "tools/input/common_options.h"
+#include "tools/input/kernel_spec.h"
+#include "tools/output/output_file.h"
+#include "tools/system/database.h"
+
+#include "store/query/query.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EARLIER_MOST 5 /* runs that stand for OLD where none are named */
+#define EXIT_SLOWER 3
+
+enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_OVER, KEY_FLOOR, KEY_FAIL, KEY_MD };
+
+struct request {
+	struct kc_common_options common;
+	const char *databases[2]; /* OLD, NEW; one: both */
+	const char *old, *new, *baseline;
+	struct kc_diff_limits limits;
+	int fail, markdown;
+};
+
+static const struct argp_option options[] = {
+    {"old", KEY_OLD, "N[,N...]", 0,
+     "runs of OLD (default: of another database its latest; of the same one up to five earlier runs of the same "
+     "command line, or the run before NEW)",
+     0},
+    {"new", KEY_NEW, "N", 0, "run of NEW (default: the latest)", 0},
+    {"baseline", KEY_BASELINE, "FILE", 0,
+     "compare with this file in place of OLD; where there is none yet, write it from NEW", 0},
+    {"over", KEY_OVER, "PERCENT", 0, "report changes of more than this (default: 5)", 0},
+    {"floor", KEY_FLOOR, "TIME", 0, "and of more than this for a launch (default: 1us)", 0},
+    {"fail", KEY_FAIL, NULL, 0, "end with status 3 if a kernel is slower", 0},
+    KC_JSON_OPTION,
+    {"md", KEY_MD, NULL, 0, "print Markdown, for pull requests", 0},
+    {0},
+};
+
+static void parse_over(const char *arg, struct argp_state *state, double *out)
+{
+	char *end;
+	double percent = strtod(arg, &end);
+
+	if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1000))
+		argp_error(state, "--over takes a number of percent, such as 5, not \"%s\"", arg);
+	*out = percent / 100;
+}
+
+static void parse_floor(const char *arg, struct argp_state *state, double *out)
+{
+	int64_t ns = 0;
+
+	if (strcmp(arg, "0") != 0 && kc_time_ns(arg, &ns) < 0)
+		argp_error(state, "--floor takes 0 or a time with its unit (ns, us, ms, s), not \"%s\"", arg);
+	*out = (double)ns;
+}
+
+static void check(const struct request *request, struct argp_state *state)
+{
+	if (request->common.json && request->markdown)
+		argp_error(state, "--json and --md exclude each other");
+	if (request->baseline && (request->old || request->databases[1]))
+		argp_error(state, "--baseline stands for OLD: name the database of NEW alone");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_OLD:
+		request->old = arg;
+		return 0;
+	case KEY_NEW:
+		request->new = arg;
+		return 0;
+	case KEY_BASELINE:
+		request->baseline = arg;
+		return 0;
+	case KEY_OVER:
+		parse_over(arg, state, &request->limits.over);
+		return 0;
+	case KEY_FLOOR:
+		parse_floor(arg, state, &request->limits.floor_ns);
+		return 0;
+	case KEY_FAIL:
+		request->fail = 1;
+		return 0;
+	case KEY_MD:
+		request->markdown = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num >= 2)
+			argp_error(state, "expected two databases, got a third (%s)", arg);
+		request->databases[state->arg_num] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(request, state);
+		return 0;
+	default:
+		return kc_common_option(&request->common, key, arg, state);
+	}
+}
+
+/* --- which runs */
+
+struct side {
+	char path[PATH_MAX];
+	struct kc_store *store;
+	int64_t ids[KC_DIFF_OLD_MOST];
+	struct kc_measured_run runs[KC_DIFF_OLD_MOST];
+	size_t count, read; /* runs; those that are to be freed */
+};
+
+struct comparison {
+	const struct request *request;
+	struct side sides[KC_SIDES];
+	struct kc_measured_names names;
+	struct kc_baseline baseline;
+	struct kc_diff diff;
+};
+
+static int open_side(struct side *side, const char *database)
+{
+	kc_database_path(database, side->path, sizeof(side->path));
+	side->store = kc_database_read(side->path);
+	return side->store ? KC_EXIT_OK : KC_EXIT_FAILED;
+}
+
+/* Run `which` of the side, or its latest. */
+static int select_run(struct side *side, const char *which)
+{
+	struct kc_selection selection;
+	char why[256];
+	int rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
+
+	if (rc == 0 && which && !strcmp(which, "all")) {
+		kc_error("runs are compared one by one: give their numbers, such as 1,2");
+		return KC_EXIT_USAGE;
+	}
+	if (rc == -EINVAL || rc == -ENOENT)
+		kc_error("%s: %s", side->path, why);
+	else if (rc < 0)
+		kc_database_unreadable(side->path, rc);
+	if (rc < 0)
+		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	side->ids[side->count++] = selection.last_run;
+	return KC_EXIT_OK;
+}
+
+static int select_listed(struct side *side, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *one;
+	int status = copy ? KC_EXIT_OK : KC_EXIT_FAILED;
+
+	while (status == KC_EXIT_OK && (one = strsep(&rest, ","))) {
+		if (side->count == KC_DIFF_OLD_MOST) {
+			kc_error("--old takes %u runs at most", KC_DIFF_OLD_MOST);
+			status = KC_EXIT_USAGE;
+		} else {
+			status = select_run(side, one);
+		}
+	}
+	free(copy);
+	return status;
+}
+
+static int select_earlier(struct side *old, const struct side *new)
+{
+	int n = kc_measured_earlier(new->store, new->ids[0], old->ids, EARLIER_MOST);
+
+	if (n < 0) {
+		kc_database_unreadable(new->path, n);
+		return KC_EXIT_FAILED;
+	}
+	if (n == 0) {
+		kc_error("%s has no run before run %lld to compare it with: give the database of the earlier run "
+			 "first, or --baseline",
+			 new->path, (long long)new->ids[0]);
+		return KC_EXIT_FAILED;
+	}
+	old->count = (size_t)n;
+	return KC_EXIT_OK;
+}
+
+static int select_runs(struct comparison *c)
+{
+	const struct request *request = c->request;
+	struct side *old = c->sides + KC_OLD, *new = c->sides + KC_NEW;
+	const char *other = request->databases[1];
+	int status = open_side(new, other ? other : request->databases[0]);
+
+	if (status == KC_EXIT_OK)
+		status = select_run(new, request->new);
+	if (status != KC_EXIT_OK || request->baseline)
+		return status;
+	status = open_side(old, request->databases[0]);
+	if (status != KC_EXIT_OK)
+		return status;
+	if (request->old)
+		return select_listed(old, request->old);
+	return other ? select_run(old, NULL) : select_earlier(old, new);
+}
+
+static uint64_t measured_of(const struct kc_measured_run *run)
+{
+	const struct kc_measured_launch *launches = run->launches.at;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < run->launches.count; i++)
+		n += launches[i].ns > 0;
+	return n;
+}
+
+static int read_side(struct comparison *c, struct side *side)
+{
+	for (; side->read < side->count; side->read++) {
+		struct kc_measured_run *run = side->runs + side->read;
+		int rc = kc_measured_run_read(side->store, side->ids[side->read], &c->names, run);
+
+		if (rc < 0) {
+			kc_database_unreadable(side->path, rc);
+			return KC_EXIT_FAILED;
+		}
+		if (measured_of(run) == 0) {
+			kc_error("%s: run %lld has no measured launch, so it cannot be compared", side->path,
+				 (long long)run->id);
+			kc_measured_run_free(run);
+			return KC_EXIT_FAILED;
+		}
+	}
+	return KC_EXIT_OK;
+}
+
+/* --- baselines */
+
+static int write_baseline(struct comparison *c)
+{
+	const char *path = c->request->baseline;
+	const struct side *new = c->sides + KC_NEW;
+	struct kc_output_file file;
+	char source[512];
+	int rc = kc_output_file_open(&file, path);
+
+	if (rc == 0) {
+		snprintf(source, sizeof(source), "run %lld of %s", (long long)new->ids[0],
+			 kc_database_shown(new->path));
+		rc = kc_baseline_write(&c->names, new->runs, source, file.to);
+		if (rc < 0)
+			kc_output_file_drop(&file);
+		else
+			rc = kc_output_file_finish(&file);
+	}
+	if (rc < 0) {
+		kc_error("cannot write %s: %s", path,
+			 rc == -EEXIST ? "it is a database or belongs to one" : strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	kc_error("wrote %s from run %lld of %s: later runs are compared with it", path, (long long)new->ids[0],
+		 kc_database_shown(new->path));
+	return KC_EXIT_OK;
+}
+
+static int use_baseline(struct comparison *c, int *written)
+{
+	char why[256] = "";
+	int rc = kc_baseline_read(c->request->baseline, &c->names, &c->baseline, why, sizeof(why));
+
+	*written = rc == -ENOENT;
+	if (rc == -ENOENT)
+		return write_baseline(c);
+	if (rc < 0) {
+		kc_error("%s is not a baseline: %s", c->request->baseline, rc == -EINVAL ? why : strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	kc_baseline_leave_out(&c->baseline, &c->names, c->sides[KC_NEW].runs);
+	return KC_EXIT_OK;
+}
+
+/* --- output */
+
+static int print(struct comparison *c)
+{
+	const struct request *request = c->request;
+	struct kc_diff_view view = {
+	    .names = &c->names,
+	    .diff = &c->diff,
+	    .limits = request->limits,
+	    .left_out = c->baseline.other_count,
+	    .left_out_ns = c->baseline.other_ns,
+	    .simulated = c->baseline.simulated,
+	};
+
+	for (int i = 0; i < KC_SIDES; i++) {
+		const struct side *side = c->sides + i;
+
+		view.sources[i] = (struct kc_diff_source){kc_database_shown(side->path), side->runs, side->count, NULL};
+		for (size_t k = 0; k < side->count; k++)
+			view.simulated |= side->runs[k].simulated;
+	}
+	if (request->baseline) {
+		view.sources[KC_OLD].path = request->baseline;
+		view.sources[KC_OLD].baseline = c->baseline.source;
+	}
+	return request->common.json ? kc_diff_json(&view)
+	       : request->markdown  ? kc_diff_markdown(&view)
+				    : kc_diff_text(&view);
+}
+
+static int any_slower(const struct kc_diff *diff)
+{
+	for (size_t i = 0; i < diff->count; i++)
+		if (diff->kernels[i].what == KC_DIFF_SLOWER)
+			return 1;
+	return 0;
+}
+
+static int compare(struct comparison *c)
+{
+	const struct kc_diff_input inputs[KC_SIDES] = {
+	    {c->sides[KC_OLD].runs, c->sides[KC_OLD].count, c->request->baseline ? &c->baseline.items : NULL},
+	    {c->sides[KC_NEW].runs, c->sides[KC_NEW].count, NULL},
+	};
+	int rc = kc_diff_compare(&c->names, inputs, &c->request->limits, &c->diff), status;
+
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	status = print(c);
+	return status == KC_EXIT_OK && c->request->fail && any_slower(&c->diff) ? EXIT_SLOWER : status;
+}
+
+static int diff_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {.limits = {0.05, 1000}};
+	struct comparison *c = calloc(1, sizeof(*c));
+	int status = KC_EXIT_FAILED, written = 0;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	if (!c) {
+		kc_error("%s", strerror(ENOMEM));
+		return KC_EXIT_FAILED;
+	}
+	c->request = &request;
+	status = select_runs(c);
+	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++)
+		status = read_side(c, c->sides + i);
+	if (status == KC_EXIT_OK && request.baseline)
+		status = use_baseline(c, &written);
+	if (status == KC_EXIT_OK && !written)
+		status = compare(c);
+	kc_diff_free(&c->diff);
+	for (int i = 0; i < KC_SIDES; i++) {
+		for (size_t k = 0; k < c->sides[i].read; k++)
+			kc_measured_run_free(c->sides[i].runs + k);
+		if (c->sides[i].store)
+			kc_store_close(c->sides[i].store);
+	}
+	kc_measured_names_free(&c->names);
+	kc_baseline_free(&c->baseline);
+	free(c);
+	return status;
+}
+
+const struct kc_command kc_command_diff = {
+    .name = "diff",
+    .summary = "shows which kernels became slower or faster between runs",
+    .arguments = "[OLD] [NEW]",
+    .options = options,
+    .run = diff_main,
+    .manual =
+	"Compares measured durations with measured durations.\n"
+	"OLD and NEW are databases; with one, or none (./kerncast.db), runs of the same database are compared: the\n"
+	"latest with up to five earlier ones of the same command line.\n"
+	".Pp\n"
+	"Each launch is compared with those of the other side that have the same kernel, grid, block and dynamic\n"
+	"shared memory, ran alone or overlapped like it, and came after the same launches on their stream.\n"
+	"A kernel is called slower or faster where the change is larger than\n"
+	".Fl -over\n"
+	"and\n"
+	".Fl -floor ,\n"
+	"and more than chance explains: of all kernels that are reported, 5 % at most are reported by chance, on\n"
+	"average.\n"
+	"The last lines say how large a change would have been found.\n"
+	"Several OLD runs also tell how much runs of the same program differ; one run against one cannot tell that.\n"
+	".Pp\n"
+	"The time lost by a kernel is that of its launches in NEW over what they took in OLD.\n"
+	"The sum at the top is exact: kernels slower or faster, new and gone, launches more or fewer, and what is\n"
+	"too small or may be chance add up to the difference between the runs.\n"
+	".Pp\n"
+	"A baseline is a JSON file of at most 16 KiB, and some more where there are many kernels, to be committed in\n"
+	"place of a database.\n"
+	"It is never overwritten: delete it to have a new one written.\n"
+	".Pp\n"
+	"The exit status with\n"
+	".Fl -fail\n"
+	"is 3 if at least one kernel is slower.\n",
+};

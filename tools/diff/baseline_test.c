@@ -1,0 +1,188 @@
+#include "baseline.h"
+#include "diff_testing.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/kc-baseline-XXXXXX", path[64];
+
+static void write_file(struct made *m)
+{
+	FILE *to = fopen(path, "w");
+
+	assert_non_null(to);
+	assert_int_equal(kc_baseline_write(&m->names, m->runs, "run 1 of x.db", to), 0);
+	assert_int_equal(fclose(to), 0);
+}
+
+static long size_of_file(void)
+{
+	FILE *from = fopen(path, "r");
+	long size;
+
+	fseek(from, 0, SEEK_END);
+	size = ftell(from);
+	fclose(from);
+	return size;
+}
+
+static int read_text(const char *text)
+{
+	struct kc_measured_names names = {0};
+	struct kc_baseline baseline;
+	char why[256] = "";
+	FILE *to = fopen(path, "w");
+	int rc;
+
+	fputs(text, to);
+	fclose(to);
+	rc = kc_baseline_read(path, &names, &baseline, why, sizeof(why));
+	assert_true(rc == 0 || *why);
+	kc_baseline_free(&baseline);
+	kc_measured_names_free(&names);
+	return rc;
+}
+
+/* 16 launches of 10 us and 16 of 20 us after them: eight parts of four launches, the first four 1/3 below the mean. */
+static void what_is_written_is_read(void **state)
+{
+	struct made m = {0};
+	struct kc_measured_names names = {0};
+	struct kc_baseline baseline;
+	const struct kc_diff_item *items;
+	char why[256];
+
+	(void)state;
+	for (int i = 0; i < 34; i++)
+		launch(&m, 0, "k", i < 18 ? 10000 : 20000);
+	write_file(&m);
+	assert_int_equal(kc_baseline_read(path, &names, &baseline, why, sizeof(why)), 0);
+	assert_string_equal(baseline.source, "run 1 of x.db");
+	assert_int_equal(names.kernels.count, 1);
+	assert_string_equal(kc_measured_kernel(&names, 0)->name, "k");
+	assert_int_equal(kc_measured_shape(&names, 0)->block[0], 128);
+	/* Of the two first launches, none and one came before: units of one part each. */
+	assert_int_equal(baseline.items.count, 10);
+	items = baseline.items.at;
+	for (int i = 0, part = 0; i < 10; i++)
+		if (items[i].count > 1) {
+			assert_int_equal(items[i].count, 4);
+			assert_int_equal(items[i].company, KC_COMPANY_NONE);
+			assert_true(near(items[i].ns, 15000, 0.5));
+			assert_true(near(exp(items[i].log), part < 4 ? 10000 : 20000, 2));
+			part++;
+		}
+	kc_baseline_free(&baseline);
+	kc_measured_names_free(&names);
+	made_free(&m);
+}
+
+/* The same kernel 20 % slower is found against the file as it is against the run. */
+static void a_baseline_stands_for_a_run(void **state)
+{
+	struct made m = {0};
+	struct kc_baseline baseline;
+	struct kc_diff d;
+	char why[256];
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (int i = 0; i < 60; i++) {
+			launch(&m, run, "same", 10000 * (1 + 0.01 * normal()));
+			launch(&m, run, "slow", 10000 * (run ? 1.2 : 1) * (1 + 0.01 * normal()));
+		}
+	write_file(&m);
+	assert_int_equal(kc_baseline_read(path, &m.names, &baseline, why, sizeof(why)), 0);
+	{
+		const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, &baseline.items}, {m.runs + 1, 1, NULL}};
+
+		assert_int_equal(kc_diff_compare(&m.names, inputs, &(struct kc_diff_limits){0.05, 1000}, &d), 0);
+	}
+	assert_int_equal(reported(&d), 1);
+	assert_int_equal(kernel_named(&m, &d, "slow")->what, KC_DIFF_SLOWER);
+	assert_true(
+	    near(kernel_named(&m, &d, "slow")->estimate.ns[KC_NEW] / kernel_named(&m, &d, "slow")->estimate.ns[KC_OLD],
+		 1.2, 0.01));
+	kc_diff_free(&d);
+	kc_baseline_free(&baseline);
+	made_free(&m);
+}
+
+/* 400 kernels with long names do not fit. What does not is named by number, and taken out of NEW. */
+static void it_stays_small(void **state)
+{
+	struct made m = {0};
+	struct kc_baseline baseline;
+	char name[300], why[256];
+	size_t launches;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (int k = 0; k < 400; k++) {
+			snprintf(name, sizeof(name), "%0250d", k);
+			for (int i = 0; i < 10; i++)
+				launch(&m, run, name, 1000 + k);
+		}
+	write_file(&m);
+	/* Beside the kernels: 20 bytes for each of the others, and the rest of the document. */
+	assert_in_range(size_of_file(), KC_BASELINE_BYTES - 1000, KC_BASELINE_BYTES + 400 * 20 + 500);
+	assert_int_equal(kc_baseline_read(path, &m.names, &baseline, why, sizeof(why)), 0);
+	assert_in_range(baseline.other_count, 300, 380);
+	launches = m.runs[1].launches.count;
+	kc_baseline_leave_out(&baseline, &m.names, m.runs + 1);
+	assert_int_equal(launches - m.runs[1].launches.count, 10 * baseline.other_count);
+	kc_baseline_free(&baseline);
+	made_free(&m);
+}
+
+#define DOCUMENT(unit)                                                                                                 \
+	"{\"schema\": \"kerncast.baseline/1\", \"source\": \"x\", \"simulated\": false, \"kernels\": [{\"id\": \"1\"," \
+	" \"name\": \"k\", \"shapes\": [{\"shape\": [1,1,1,32,1,1,0], \"units\": [" unit                               \
+	"]}]}], \"others\": {\"ns\": 0, \"ids\": []}}"
+
+static void damaged_files_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text(DOCUMENT("[1,5,10,1000,0,1,-1]")), 0);
+	assert_int_equal(read_text(""), -EINVAL);
+	assert_int_equal(read_text("{}"), -EINVAL);
+	assert_int_equal(read_text("{\"schema\": \"kerncast.report/1\"}"), -EINVAL);
+	assert_int_equal(read_text(DOCUMENT("[1,5,10,1000]")), -EINVAL);                  /* no part */
+	assert_int_equal(read_text(DOCUMENT("[1,5,2,1000,0,0,0]")), -EINVAL);             /* more parts than launches */
+	assert_int_equal(read_text(DOCUMENT("[3,5,10,1000,0]")), -EINVAL);                /* company */
+	assert_int_equal(read_text(DOCUMENT("[1,70000,10,1000,0]")), -EINVAL);            /* position */
+	assert_int_equal(read_text(DOCUMENT("[1,5,10,0,0]")), -EINVAL);                   /* 0 ns */
+	assert_int_equal(read_text(DOCUMENT("[1,5,10,1000,-10000]")), -EINVAL);           /* a part of 0 ns */
+	assert_int_equal(read_text(DOCUMENT("[1,5,99999999999,1000,0]")), -EINVAL);       /* launches */
+	assert_int_equal(read_text(DOCUMENT("[1,5,10,9000000000000000000,0]")), -EINVAL); /* 285 years */
+	assert_int_equal(read_text(DOCUMENT("[1,5,-1,1000,0]")), -EINVAL);
+	assert_int_equal(read_text(DOCUMENT("\"x\"")), -EINVAL);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/b.json", folder);
+	return 0;
+}
+
+static int clean_up(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_is_written_is_read),
+	    cmocka_unit_test(a_baseline_stands_for_a_run),
+	    cmocka_unit_test(it_stays_small),
+	    cmocka_unit_test(damaged_files_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, clean_up);
+}

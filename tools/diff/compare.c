@@ -1,0 +1,468 @@
+#include "compare.h"
+#include "replaced.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MOST_NS 1000.0
+
+struct side_sum {
+	double launches, ns;
+};
+
+struct shape_sum {
+	struct side_sum of[KC_SIDES][KC_COMPANIES];
+	struct side_sum compared[KC_SIDES];
+	double more_ns; /* by more or fewer of the launches that are compared, at OLD's durations */
+};
+
+struct comparing {
+	const struct kc_measured_names *names;
+	const struct kc_diff_limits *limits;
+	struct kc_diff_units units;
+	struct shape_sum *sums; /* by shape */
+	struct kc_diff *out;    /* its kernels are by number until they are sorted */
+};
+
+static const struct kc_diff_item *items_of(const struct kc_diff_units *units, int side)
+{
+	return units->items[side].at;
+}
+
+/* --- totals, and launches more or fewer */
+
+static struct side_sum sum_of(const struct side_sum *companies)
+{
+	struct side_sum sum = {0};
+
+	for (int i = 0; i < KC_COMPANIES; i++) {
+		sum.launches += companies[i].launches;
+		sum.ns += companies[i].ns;
+	}
+	return sum;
+}
+
+/* What it cost that other launches were overlapped, at OLD's durations. */
+static double company_cost(const struct shape_sum *shape, double old_mean)
+{
+	double ns = 0;
+
+	for (int i = 0; i < KC_COMPANIES; i++) {
+		const struct side_sum *was = shape->of[KC_OLD] + i, *is = shape->of[KC_NEW] + i;
+		double mean = was->launches > 0  ? was->ns / was->launches
+			      : is->launches > 0 ? is->ns / is->launches
+						 : 0;
+
+		ns += is->launches * (mean - old_mean);
+	}
+	return ns;
+}
+
+static double more_cost(struct side_sum old, struct side_sum new)
+{
+	if (old.launches <= 0 || new.launches <= 0)
+		return new.ns - old.ns;
+	return (new.launches - old.launches) * old.ns / old.launches;
+}
+
+static struct side_sum less(struct side_sum all, struct side_sum some)
+{
+	struct side_sum rest = {all.launches - some.launches, all.ns - some.ns};
+
+	/* Means over runs are not exact. */
+	return rest.launches > 1e-6 ? rest : (struct side_sum){0};
+}
+
+/* Parts of the difference that a shape makes which have other reasons than its launches' durations. */
+static void explain_sum(const struct shape_sum *shape, struct kc_diff_kernel *kernel)
+{
+	struct side_sum old = sum_of(shape->of[KC_OLD]), new = sum_of(shape->of[KC_NEW]);
+	double company = 0;
+
+	if (old.launches > 0 && new.launches > 0)
+		company = company_cost(shape, old.ns / old.launches);
+	kernel->company_ns += company;
+	kernel->mix_ns += shape->more_ns - company +
+			  more_cost(less(old, shape->compared[KC_OLD]), less(new, shape->compared[KC_NEW]));
+}
+
+static struct side_sum sum_of_unit(const struct comparing *c, const struct kc_diff_unit *unit, int side)
+{
+	double runs = side == KC_OLD ? c->out->old_runs : 1;
+	struct side_sum sum = {0};
+
+	for (uint32_t i = unit->first[side]; i < unit->first[side] + unit->count[side]; i++) {
+		const struct kc_diff_item *item = items_of(&c->units, side) + c->units.order[side][i];
+
+		sum.launches += item->count / runs;
+		sum.ns += item->ns * item->count / runs;
+	}
+	return sum;
+}
+
+static void add_up_units(struct comparing *c)
+{
+	for (size_t u = 0; u < c->units.count; u++) {
+		const struct kc_diff_unit *unit = c->units.at + u;
+		struct shape_sum *shape = c->sums + unit->shape;
+		struct side_sum sums[KC_SIDES];
+
+		for (int side = 0; side < KC_SIDES; side++) {
+			sums[side] = sum_of_unit(c, unit, side);
+			shape->compared[side].launches += sums[side].launches;
+			shape->compared[side].ns += sums[side].ns;
+		}
+		shape->more_ns += more_cost(sums[KC_OLD], sums[KC_NEW]);
+	}
+}
+
+static void add_up(struct comparing *c)
+{
+	for (int side = 0; side < KC_SIDES; side++) {
+		double runs = side == KC_OLD ? c->out->old_runs : 1;
+
+		for (size_t i = 0; i < c->units.items[side].count; i++) {
+			const struct kc_diff_item *item = items_of(&c->units, side) + i;
+			struct side_sum *sum = &c->sums[item->shape].of[side][item->company];
+
+			sum->launches += item->count / runs;
+			sum->ns += item->ns * item->count / runs;
+		}
+	}
+	add_up_units(c);
+	for (uint32_t shape = 0; shape < c->names->shapes.count; shape++) {
+		struct kc_diff_kernel *kernel = c->out->kernels + kc_measured_shape(c->names, shape)->kernel;
+
+		explain_sum(c->sums + shape, kernel);
+		for (int side = 0; side < KC_SIDES; side++) {
+			struct side_sum sum = sum_of(c->sums[shape].of[side]);
+
+			kernel->launches[side] += sum.launches;
+			kernel->total_ns[side] += sum.ns;
+			c->out->total_ns[side] += sum.ns;
+		}
+	}
+}
+
+/* --- estimates */
+
+static int estimate_shape(struct comparing *c, size_t first, size_t last, struct kc_diff_kernel *kernel)
+{
+	struct kc_diff_shape shape = {.shape = c->units.at[first].shape};
+	int rc = kc_diff_estimate(&c->units, first, last, c->out->old_runs, &shape.estimate);
+
+	if (rc == 0 && shape.estimate.enough) {
+		c->out->shapes[c->out->shape_count++] = shape;
+		kernel->shapes++;
+	}
+	return rc;
+}
+
+static int estimate_kernel(struct comparing *c, size_t first, size_t last)
+{
+	struct kc_diff_kernel *kernel = c->out->kernels + c->units.at[first].kernel;
+	int rc = kc_diff_estimate(&c->units, first, last, c->out->old_runs, &kernel->estimate);
+
+	kernel->first_shape = (uint32_t)c->out->shape_count;
+	for (size_t from = first, to; rc == 0 && from < last; from = to) {
+		for (to = from + 1; to < last && c->units.at[to].shape == c->units.at[from].shape;)
+			to++;
+		rc = estimate_shape(c, from, to, kernel);
+	}
+	return rc;
+}
+
+static int estimate_all(struct comparing *c)
+{
+	const struct kc_diff_units *units = &c->units;
+	int rc = 0;
+
+	c->out->shapes = calloc(c->names->shapes.count + 1, sizeof(*c->out->shapes));
+	if (!c->out->shapes)
+		return -ENOMEM;
+	for (size_t first = 0, last; rc == 0 && first < units->count; first = last) {
+		for (last = first + 1; last < units->count && units->at[last].kernel == units->at[first].kernel;)
+			last++;
+		rc = estimate_kernel(c, first, last);
+	}
+	return rc;
+}
+
+static double greatest_common(double a, double b)
+{
+	while (b >= 1) {
+		double rest = fmod(a, b);
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* The side whose clock ticks more coarsely decides. Coarser than a microsecond, multiples are a coincidence. */
+static double tick_of(const struct kc_diff_units *units)
+{
+	double most = 1;
+
+	for (int side = 0; side < KC_SIDES; side++) {
+		double tick = 0;
+
+		for (size_t i = 0; i < units->items[side].count && tick != 1; i++)
+			if (items_of(units, side)[i].count == 1)
+				tick = greatest_common(items_of(units, side)[i].ns, tick);
+		most = fmax(most, fmin(tick, TICK_MOST_NS));
+	}
+	return most;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int pool(struct comparing *c)
+{
+	double *between = calloc(c->out->count + 1, sizeof(*between)), lag = 0, n = 0;
+	size_t met = 0;
+
+	if (!between)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->out->count; i++) {
+		const struct kc_diff_estimate *e = &c->out->kernels[i].estimate;
+
+		if (!e->enough)
+			continue;
+		if (e->lag_of > 0) {
+			lag += e->lag / e->lag_of + 1 / e->batches;
+			n++;
+		}
+		if (isfinite(e->between))
+			between[met++] = e->between;
+	}
+	qsort(between, met, sizeof(*between), by_value);
+	c->out->pooled = (struct kc_diff_pooled){.autocorrelation = n > 0 ? fmax(lag / n, 0) : 0,
+						 .between = met > 0 ? between[met / 2] : NAN,
+						 .old_runs = c->out->old_runs,
+						 .tick_ns = tick_of(&c->units)};
+	free(between);
+	return 0;
+}
+
+/* --- decisions */
+
+/* Share of OLD's duration that a change is larger than. Changes of one tick are none. */
+static double limit_of(const struct comparing *c, const struct kc_diff_estimate *e)
+{
+	return fmax(c->limits->over, fmax(c->limits->floor_ns, c->out->pooled.tick_ns) / e->ns[KC_OLD]) + 1e-6;
+}
+
+/* The same of the logarithm, for a change in this direction. */
+static double margin_of(const struct comparing *c, const struct kc_diff_estimate *e)
+{
+	double share = limit_of(c, e);
+
+	if (e->log_change >= 0)
+		return log1p(share);
+	return share < 1 ? -log1p(-share) : INFINITY;
+}
+
+/* As it is shown, and with the same sign. */
+static int is_past(const struct comparing *c, const struct kc_diff_estimate *e)
+{
+	double longer = e->ns[KC_NEW] - e->ns[KC_OLD];
+
+	return longer * e->log_change > 0 && fabs(longer) > limit_of(c, e) * e->ns[KC_OLD];
+}
+
+static void finish_kernel(struct comparing *c, struct kc_diff_kernel *kernel)
+{
+	struct kc_diff_shape *shapes = c->out->shapes + kernel->first_shape;
+	double p[2] = {1, 1}, *sorted;
+
+	kernel->p = kernel->q = 1;
+	kernel->detectable = NAN;
+	if (!kernel->estimate.enough)
+		return;
+	c->out->compared++;
+	kc_diff_finish(&kernel->estimate, &c->out->pooled);
+	p[0] = kc_diff_p(&kernel->estimate, margin_of(c, &kernel->estimate));
+	for (uint32_t i = 0; i < kernel->shapes; i++) {
+		kc_diff_finish(&shapes[i].estimate, &c->out->pooled);
+		shapes[i].p = kc_diff_p(&shapes[i].estimate, margin_of(c, &shapes[i].estimate));
+	}
+	sorted = kernel->shapes > 1 ? calloc(kernel->shapes, sizeof(*sorted)) : NULL;
+	for (uint32_t i = 0; sorted && i < kernel->shapes; i++)
+		sorted[i] = shapes[i].p;
+	if (sorted)
+		qsort(sorted, kernel->shapes, sizeof(*sorted), by_value);
+	for (uint32_t i = 0; sorted && i < kernel->shapes; i++)
+		p[1] = fmin(p[1], sorted[i] * kernel->shapes / (i + 1));
+	kernel->p = sorted ? fmin(2 * fmin(p[0], p[1]), 1) : p[0];
+	free(sorted);
+}
+
+static int by_p(const void *a, const void *b)
+{
+	const struct kc_diff_kernel *const *x = a, *const *y = b;
+
+	return (*x)->p < (*y)->p ? -1 : (*x)->p > (*y)->p;
+}
+
+/* Benjamini and Hochberg (1995) */
+static int adjust(struct comparing *c)
+{
+	struct kc_diff_kernel **order = calloc(c->out->count + 1, sizeof(struct kc_diff_kernel *));
+	size_t n = 0;
+	double least = 1;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->out->count; i++)
+		if (c->out->kernels[i].estimate.enough)
+			order[n++] = c->out->kernels + i;
+	qsort(order, n, sizeof(*order), by_p);
+	for (size_t i = n; i-- > 0;) {
+		least = fmin(least, order[i]->p * (double)n / (double)(i + 1));
+		order[i]->q = least;
+	}
+	free(order);
+	return 0;
+}
+
+static enum kc_diff_what direction(const struct kc_diff_estimate *e)
+{
+	return e->log_change > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
+}
+
+/* A kernel is reported by all its launches, or because some of its launch shapes changed. */
+static void decide(struct comparing *c, struct kc_diff_kernel *kernel)
+{
+	struct kc_diff_estimate *e = &kernel->estimate;
+
+	if (kernel->total_ns[KC_OLD] <= 0 || kernel->total_ns[KC_NEW] <= 0) {
+		kernel->what = kernel->total_ns[KC_NEW] > 0 ? KC_DIFF_NEW : KC_DIFF_GONE;
+		return;
+	}
+	kernel->what = e->enough ? KC_DIFF_SAME : KC_DIFF_FEW;
+	if (!e->enough)
+		return;
+	kernel->detectable =
+	    expm1(kc_diff_detectable(e, log1p(limit_of(c, e)), KC_DIFF_FALSE / (double)c->out->compared));
+	kernel->lost_ns = (e->ns[KC_NEW] - e->ns[KC_OLD]) * e->launches[KC_NEW];
+	if (kernel->q > KC_DIFF_FALSE)
+		return;
+	for (uint32_t i = 0; i < kernel->shapes; i++) {
+		struct kc_diff_shape *shape = c->out->shapes + kernel->first_shape + i;
+
+		if (shape->p * kernel->shapes <= KC_DIFF_FALSE && is_past(c, &shape->estimate)) {
+			shape->what = direction(&shape->estimate);
+			kernel->what = kernel->lost_ns > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
+		}
+	}
+	if (is_past(c, e) && kc_diff_p(e, margin_of(c, e)) <= KC_DIFF_FALSE)
+		kernel->what = direction(e);
+}
+
+static void sum_up(struct kc_diff *out)
+{
+	struct kc_diff_sums *sums = &out->sums;
+
+	sums->difference = out->total_ns[KC_NEW] - out->total_ns[KC_OLD];
+	for (size_t i = 0; i < out->count; i++) {
+		const struct kc_diff_kernel *kernel = out->kernels + i;
+
+		if (kernel->what == KC_DIFF_SLOWER)
+			sums->slower += kernel->lost_ns;
+		if (kernel->what == KC_DIFF_FASTER)
+			sums->faster += kernel->lost_ns;
+		if (kernel->what == KC_DIFF_NEW)
+			sums->new += kernel->mix_ns;
+		else if (kernel->what == KC_DIFF_GONE)
+			sums->gone += kernel->mix_ns;
+		else
+			sums->mix += kernel->mix_ns;
+		sums->company += kernel->company_ns;
+	}
+	sums->rest =
+	    sums->difference - sums->slower - sums->faster - sums->new - sums->gone - sums->mix - sums->company;
+}
+
+static int is_reported(const struct kc_diff_kernel *kernel)
+{
+	return kernel->what == KC_DIFF_SLOWER || kernel->what == KC_DIFF_FASTER;
+}
+
+static int by_loss(const void *a, const void *b)
+{
+	const struct kc_diff_kernel *x = a, *y = b;
+	double of_x = is_reported(x) ? x->lost_ns : fmax(x->total_ns[KC_OLD], x->total_ns[KC_NEW]);
+	double of_y = is_reported(y) ? y->lost_ns : fmax(y->total_ns[KC_OLD], y->total_ns[KC_NEW]);
+
+	if (is_reported(x) != is_reported(y))
+		return is_reported(y) - is_reported(x);
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+/* Kernels that only runs which are not compared have launched, are left out. */
+static void sort_kernels(struct kc_diff *out)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->count; i++)
+		if (out->kernels[i].total_ns[KC_OLD] > 0 || out->kernels[i].total_ns[KC_NEW] > 0)
+			out->kernels[kept++] = out->kernels[i];
+	out->count = kept;
+	qsort(out->kernels, kept, sizeof(*out->kernels), by_loss);
+}
+
+int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
+		    const struct kc_diff_limits *limits, struct kc_diff *out)
+{
+	struct comparing c = {.names = names, .limits = limits, .out = out};
+	int rc = kc_diff_units_make(names, inputs, &c.units);
+
+	*out = (struct kc_diff){.old_runs = inputs[KC_OLD].baseline ? 1 : (uint32_t)inputs[KC_OLD].count};
+	out->kernels = calloc(names->kernels.count + 1, sizeof(*out->kernels));
+	out->count = names->kernels.count;
+	c.sums = calloc(names->shapes.count + 1, sizeof(*c.sums));
+	if (!out->kernels || !c.sums)
+		rc = -ENOMEM;
+	for (uint32_t i = 0; rc == 0 && i < out->count; i++)
+		out->kernels[i] = (struct kc_diff_kernel){.kernel = i, .replaced = KC_DIFF_NOWHERE};
+	if (rc == 0) {
+		add_up(&c);
+		rc = estimate_all(&c);
+	}
+	if (rc == 0)
+		rc = pool(&c);
+	if (rc == 0) {
+		for (size_t i = 0; i < out->count; i++)
+			finish_kernel(&c, out->kernels + i);
+		rc = adjust(&c);
+	}
+	if (rc == 0) {
+		for (size_t i = 0; i < out->count; i++)
+			decide(&c, out->kernels + i);
+		rc = inputs[KC_OLD].baseline ? 0 : kc_diff_replaced(names, &c.units, out);
+	}
+	if (rc == 0) {
+		sum_up(out);
+		sort_kernels(out);
+	}
+	free(c.sums);
+	kc_diff_units_free(&c.units);
+	return rc;
+}
+
+void kc_diff_free(struct kc_diff *diff)
+{
+	free(diff->kernels);
+	free(diff->shapes);
+	*diff = (struct kc_diff){0};
+}

@@ -1,0 +1,88 @@
+/*
+ * What changed between runs: measured durations against measured durations.
+ *
+ * A kernel is slower or faster where its launches, each compared with those of the
+ * same launch shape, company and position (units.h), changed by more than
+ * kc_diff_limits and by more than chance explains. Of all kernels that are called
+ * slower or faster, 5 in 100 at most are so by chance, on average (Benjamini and
+ * Hochberg, 1995). A kernel's p is that of all its launches together, or that of its
+ * launch shapes (Simes, 1986), the smaller one, times two.
+ *
+ * The difference between the two sides is the sum of what struct kc_diff_sums names.
+ */
+#ifndef KC_DIFF_COMPARE_H
+#define KC_DIFF_COMPARE_H
+
+#include "estimate.h"
+#include "units.h"
+
+#define KC_DIFF_FALSE 0.05 /* share of false discoveries */
+
+enum kc_diff_what {
+	KC_DIFF_SAME, /* no change that is past the limits and supported */
+	KC_DIFF_SLOWER,
+	KC_DIFF_FASTER,
+	KC_DIFF_FEW,  /* too few launches that can be compared */
+	KC_DIFF_NEW,  /* OLD has not launched it */
+	KC_DIFF_GONE, /* NEW has not launched it */
+};
+
+struct kc_diff_limits {
+	double over;     /* a change is at least so large: 0.05 for 5 % */
+	double floor_ns; /* and at least so long, for a launch */
+};
+
+/* Shapes of a kernel with enough launches. */
+struct kc_diff_shape {
+	uint32_t shape;
+	enum kc_diff_what what;
+	struct kc_diff_estimate estimate;
+	double p;
+};
+
+struct kc_diff_kernel {
+	uint32_t kernel; /* of the names */
+	enum kc_diff_what what;
+	double launches[KC_SIDES]; /* measured, of one run: of OLD, the mean of its runs */
+	double total_ns[KC_SIDES]; /* likewise */
+	struct kc_diff_estimate estimate;
+	double p, q;       /* q: p for all kernels together; both 1 where it was not compared */
+	double lost_ns;    /* by the launches of NEW that were compared; 0 where it was not */
+	double mix_ns;     /* of the difference of total_ns: by launches more or fewer, of other shapes, or at other
+			      positions */
+	double company_ns; /* the same: by more or fewer of the launches being overlapped */
+	double detectable; /* the least slowdown that would have been reported; NAN: none would */
+	uint32_t
+	    replaced; /* new, gone: the kernel that came in its place, or that it came in place of; KC_DIFF_NOWHERE */
+	uint32_t first_shape, shapes; /* of kc_diff.shapes */
+};
+
+struct kc_diff_sums { /* ns; NEW less OLD. difference = all others together */
+	double difference;
+	double slower, faster; /* launches that were compared, of kernels that are reported */
+	double new, gone;      /* kernels */
+	double mix;            /* launches more or fewer, of other shapes, or at other positions */
+	double company;        /* more or fewer launches overlapped */
+	double rest;           /* what is not past the limits, or may be chance */
+};
+
+struct kc_diff {
+	struct kc_diff_kernel *kernels; /* by time lost, most first: slower, faster; then all others by time */
+	size_t count;
+	struct kc_diff_shape *shapes;
+	size_t shape_count;
+	size_t compared; /* kernels */
+	struct kc_diff_sums sums;
+	double total_ns[KC_SIDES];
+	uint32_t old_runs;
+	double
+	    between; /* standard deviation of a kernel between the OLD runs, median, of the logarithm; NAN: one run */
+	struct kc_diff_pooled pooled;
+};
+
+/* 0 or -ENOMEM. *out is to be freed either way. */
+int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
+		    const struct kc_diff_limits *limits, struct kc_diff *out);
+void kc_diff_free(struct kc_diff *diff);
+
+#endif

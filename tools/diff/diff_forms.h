@@ -1,0 +1,32 @@
+/* The forms in which a struct kc_diff is printed. */
+#ifndef KC_DIFF_FORMS_H
+#define KC_DIFF_FORMS_H
+
+#include "compare.h"
+
+struct kc_diff_source {
+	const char *path;                   /* of a database or a baseline, as the user named it */
+	const struct kc_measured_run *runs; /* NULL: a baseline */
+	size_t count;
+	const char *baseline; /* what it was made from; NULL: runs */
+};
+
+struct kc_diff_view {
+	const struct kc_measured_names *names;
+	const struct kc_diff *diff;
+	struct kc_diff_limits limits;
+	struct kc_diff_source sources[KC_SIDES];
+	size_t left_out;    /* kernels that had no room in the baseline */
+	double left_out_ns; /* and what they took then */
+	int simulated;
+};
+
+/* "slower", "faster", "same", "too_few", "new", "gone" */
+const char *kc_diff_what_name(enum kc_diff_what what);
+
+/* Each returns an exit status. */
+int kc_diff_text(const struct kc_diff_view *view);
+int kc_diff_markdown(const struct kc_diff_view *view);
+int kc_diff_json(const struct kc_diff_view *view);
+
+#endif

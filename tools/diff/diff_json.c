@@ -1,0 +1,144 @@
+#include "diff_forms.h"
+#include "tools/output/json.h"
+
+#include <math.h>
+
+const char *kc_diff_what_name(enum kc_diff_what what)
+{
+	static const char *const names[] = {
+	    [KC_DIFF_SAME] = "same",   [KC_DIFF_SLOWER] = "slower", [KC_DIFF_FASTER] = "faster",
+	    [KC_DIFF_FEW] = "too_few", [KC_DIFF_NEW] = "new",       [KC_DIFF_GONE] = "gone",
+	};
+
+	return names[what];
+}
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static json_t *source_json(const struct kc_diff_source *source)
+{
+	json_t *out = json_object(), *runs = json_array();
+
+	for (size_t i = 0; i < source->count; i++)
+		json_array_append_new(runs, json_integer(source->runs[i].id));
+	set(out, "path", kc_json_text(source->path));
+	set(out, "runs", runs);
+	set(out, "baseline", kc_json_text(source->baseline));
+	return out;
+}
+
+static json_t *dimensions(const uint32_t *at)
+{
+	json_t *out = json_array();
+
+	for (int i = 0; i < 3; i++)
+		json_array_append_new(out, json_integer(at[i]));
+	return out;
+}
+
+static json_t *name_of(const struct kc_diff_view *view, uint32_t kernel)
+{
+	return kernel == KC_DIFF_NOWHERE ? json_null() : kc_json_text(kc_measured_kernel(view->names, kernel)->name);
+}
+
+static void set_change(json_t *out, const struct kc_diff_estimate *e)
+{
+	double change = e->enough ? e->ns[KC_NEW] / e->ns[KC_OLD] - 1 : NAN;
+
+	set(out, "old_ns", kc_json_real(e->enough ? e->ns[KC_OLD] : NAN));
+	set(out, "new_ns", kc_json_real(e->enough ? e->ns[KC_NEW] : NAN));
+	set(out, "change", kc_json_percent(change));
+	set(out, "error", kc_json_percent(e->enough ? e->error : NAN));
+}
+
+static json_t *shape_json(const struct kc_diff_view *view, const struct kc_diff_shape *shape)
+{
+	const struct kc_measured_shape *of = kc_measured_shape(view->names, shape->shape);
+	json_t *out = json_object();
+
+	set(out, "grid", dimensions(of->grid));
+	set(out, "block", dimensions(of->block));
+	set(out, "dynamic_shared_bytes", json_integer(of->dynamic_shared_bytes));
+	set(out, "what", json_string(kc_diff_what_name(shape->what)));
+	set_change(out, &shape->estimate);
+	set(out, "p", kc_json_real(shape->p));
+	return out;
+}
+
+static json_t *kernel_json(const struct kc_diff_view *view, const struct kc_diff_kernel *kernel)
+{
+	int compared = kernel->estimate.enough;
+	json_t *out = json_object(), *shapes = json_array();
+
+	set(out, "name", name_of(view, kernel->kernel));
+	set(out, "what", json_string(kc_diff_what_name(kernel->what)));
+	set_change(out, &kernel->estimate);
+	set(out, "lost_ns", kc_json_real(compared ? kernel->lost_ns : NAN));
+	set(out, "p", kc_json_real(compared ? kernel->p : NAN));
+	set(out, "q", kc_json_real(compared ? kernel->q : NAN));
+	set(out, "detectable", kc_json_percent(kernel->detectable));
+	set(out, "compared", kc_json_real(compared ? kernel->estimate.launches[KC_NEW] : 0));
+	set(out, "old_launches", kc_json_real(kernel->launches[KC_OLD]));
+	set(out, "new_launches", kc_json_real(kernel->launches[KC_NEW]));
+	set(out, "old_total_ns", kc_json_real(kernel->total_ns[KC_OLD]));
+	set(out, "new_total_ns", kc_json_real(kernel->total_ns[KC_NEW]));
+	set(out, "launches_ns", kc_json_real(kernel->mix_ns));
+	set(out, "company_ns", kc_json_real(kernel->company_ns));
+	set(out, "replaced", name_of(view, kernel->replaced));
+	for (uint32_t i = 0; i < kernel->shapes; i++)
+		json_array_append_new(shapes, shape_json(view, view->diff->shapes + kernel->first_shape + i));
+	set(out, "shapes", shapes);
+	return out;
+}
+
+static json_t *kernels_json(const struct kc_diff_view *view, unsigned whats)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < view->diff->count; i++)
+		if (whats & 1u << view->diff->kernels[i].what)
+			json_array_append_new(out, kernel_json(view, view->diff->kernels + i));
+	return out;
+}
+
+static json_t *sums_json(const struct kc_diff *diff)
+{
+	json_t *out = json_object();
+
+	set(out, "old_ns", kc_json_real(diff->total_ns[KC_OLD]));
+	set(out, "new_ns", kc_json_real(diff->total_ns[KC_NEW]));
+	set(out, "difference_ns", kc_json_real(diff->sums.difference));
+	set(out, "slower_ns", kc_json_real(diff->sums.slower));
+	set(out, "faster_ns", kc_json_real(diff->sums.faster));
+	set(out, "new_kernels_ns", kc_json_real(diff->sums.new));
+	set(out, "gone_kernels_ns", kc_json_real(diff->sums.gone));
+	set(out, "launches_ns", kc_json_real(diff->sums.mix));
+	set(out, "company_ns", kc_json_real(diff->sums.company));
+	set(out, "rest_ns", kc_json_real(diff->sums.rest));
+	return out;
+}
+
+int kc_diff_json(const struct kc_diff_view *view)
+{
+	const struct kc_diff *diff = view->diff;
+	json_t *out = kc_json_document("diff", 1);
+
+	set(out, "simulated", json_boolean(view->simulated));
+	set(out, "old_source", source_json(view->sources + KC_OLD));
+	set(out, "new_source", source_json(view->sources + KC_NEW));
+	set(out, "over", kc_json_percent(view->limits.over));
+	set(out, "floor_ns", kc_json_real(view->limits.floor_ns));
+	set(out, "false_discoveries", kc_json_percent(KC_DIFF_FALSE));
+	set(out, "between_runs", kc_json_percent(diff->between));
+	set(out, "sums", sums_json(diff));
+	set(out, "compared", json_integer((json_int_t)diff->compared));
+	set(out, "not_in_baseline", json_integer((json_int_t)view->left_out));
+	set(out, "changes", kernels_json(view, 1u << KC_DIFF_SLOWER | 1u << KC_DIFF_FASTER));
+	set(out, "new", kernels_json(view, 1u << KC_DIFF_NEW));
+	set(out, "gone", kernels_json(view, 1u << KC_DIFF_GONE));
+	set(out, "others", kernels_json(view, 1u << KC_DIFF_SAME | 1u << KC_DIFF_FEW));
+	return kc_json_print(out);
+}

@@ -1,0 +1,104 @@
+/* Runs made by hand, for tests of what compares them. */
+#ifndef KC_DIFF_TESTING_H
+#define KC_DIFF_TESTING_H
+
+#include "compare.h"
+#include "store/journal/journal.h"
+#include "predictor/concurrency/timeline.h"
+#include "predictor/math/random_testing.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct made {
+	struct kc_measured_names names;
+	struct kc_measured_run runs[8];
+};
+
+/* The number of a kernel's launch shape of so many blocks. */
+static inline uint32_t shape_of(struct made *m, const char *kernel, uint32_t blocks)
+{
+	struct kc_measured_shape shape = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}};
+	uint32_t number;
+
+	assert_int_equal(kc_measured_kernel_number(&m->names, kernel, kernel, &shape.kernel), 0);
+	assert_int_equal(kc_measured_shape_number(&m->names, &shape, &number), 0);
+	return number;
+}
+
+static inline struct kc_measured_launch *launch(struct made *m, int run, const char *kernel, double ns)
+{
+	struct kc_measured_run *to = m->runs + run;
+	struct kc_measured_launch *l = kc__list_add(&to->launches, sizeof(*l));
+
+	assert_non_null(l);
+	*l = (struct kc_measured_launch){
+	    .ns = llround(ns), .shape = shape_of(m, kernel, 1), .stream = 1, .overlap = KC_OVERLAP_NONE};
+	to->streams = 4;
+	return l;
+}
+
+static inline double uniform(void)
+{
+	return (random_below(1 << 24) + 0.5) / (1 << 24);
+}
+
+/* Standard normal: Box and Muller (1958). */
+static inline double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+/* The first `olds` runs against the next one. */
+static inline void compare_limits(struct made *m, size_t olds, const struct kc_diff_limits *limits, struct kc_diff *out)
+{
+	const struct kc_diff_input inputs[KC_SIDES] = {{m->runs, olds, NULL}, {m->runs + olds, 1, NULL}};
+
+	assert_int_equal(kc_diff_compare(&m->names, inputs, limits, out), 0);
+}
+
+static inline void compare(struct made *m, size_t olds, struct kc_diff *out)
+{
+	compare_limits(m, olds, &(struct kc_diff_limits){0.05, 1000}, out);
+}
+
+static inline const struct kc_diff_kernel *kernel_named(const struct made *m, const struct kc_diff *diff,
+							const char *name)
+{
+	for (size_t i = 0; i < diff->count; i++)
+		if (!strcmp(kc_measured_kernel(&m->names, diff->kernels[i].kernel)->name, name))
+			return diff->kernels + i;
+	fail_msg("no kernel %s", name);
+	return NULL;
+}
+
+static inline size_t reported(const struct kc_diff *diff)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < diff->count; i++)
+		n += diff->kernels[i].what == KC_DIFF_SLOWER || diff->kernels[i].what == KC_DIFF_FASTER;
+	return n;
+}
+
+static inline void made_free(struct made *m)
+{
+	for (size_t i = 0; i < sizeof(m->runs) / sizeof(*m->runs); i++)
+		kc_measured_run_free(m->runs + i);
+	kc_measured_names_free(&m->names);
+}
+
+static inline int near(double got, double wanted, double by)
+{
+	return fabs(got - wanted) <= by;
+}
+
+#endif
