@@ -106,7 +106,7 @@ def was_there(counts, ended, database):
     connection.set_progress_handler(lambda: 1, STEPS)
     try:
         (pid, *_), *_ = counts.threads()
-        return connection.execute("SELECT count(*) FROM process WHERE pid = ?", (pid,)).fetchone()[0] > 0
+        return connection.execute("SELECT count(*) FROM process NOT INDEXED WHERE pid = ?", (pid,)).fetchone()[0] > 0
     except sqlite3.Error:
         return False
     finally:
