@@ -6,14 +6,17 @@
 #include "store/database/upkeep/database_fuzzing.h"
 #include "store/replay/sweep.h"
 
+#include <unistd.h>
+
 static struct kc_fuzz_database sound;
-static struct kc_fuzz_path database;
+static struct kc_fuzz_path database, baseline;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
 	database = kc_fuzz_path("k.db");
+	baseline = kc_fuzz_path("baseline");
 	kc_fuzz_sound_database(database.text, &sound);
 	return 0;
 }
@@ -44,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_report, {"report", database.text, "--run", "all"}},
 	    {&kc_command_report, {"report", database.text, "--exact", "--json"}},
 	    {&kc_command_report, {"report", database.text, "--run", "all", "--by", "kernel", "--csv"}},
-	    {&kc_command_diff, {"diff", "--old", "1", "--new", "1", database.text}},
-	    {&kc_command_diff, {"diff", "--old", "1", "--new", "1", "--json", database.text}},
+	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
+	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
 	    {&kc_command_replay, {"replay", database.text}},
 	    {&kc_command_replay, {"replay", database.text, "--delay", "0", "--json"}},
 	    {&kc_command_replay, {"replay", database.text, "--fresh", "--csv"}},
@@ -59,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	size_t line = kc_fuzz_byte(&input) % (count + 1);
 
 	kc_fuzz_changed_database(database.text, &sound, &input);
+	unlink(baseline.text);
 	if (line < count)
 		kc_fuzz_command(lines[line].command, lines[line].arguments);
 	else

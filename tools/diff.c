@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define EARLIER_MOST 5 /* runs that stand for OLD where none are named */
 #define EXIT_SLOWER 3
@@ -35,10 +36,12 @@ static const struct argp_option options[] = {
      0},
     {"new", KEY_NEW, "N", 0, "run of NEW (default: the latest)", 0},
     {"baseline", KEY_BASELINE, "FILE", 0,
-     "compare with this file in place of OLD; where there is none yet, write it from NEW", 0},
-    {"over", KEY_OVER, "PERCENT", 0, "report changes of more than this (default: 5)", 0},
-    {"floor", KEY_FLOOR, "TIME", 0, "and of more than this for a launch (default: 1us)", 0},
-    {"fail", KEY_FAIL, NULL, 0, "end with status 3 if a kernel is slower", 0},
+     "compare with this file in place of OLD; where there is none yet, and without --fail, --json and --md, write it "
+     "from NEW",
+     0},
+    {"over", KEY_OVER, "PERCENT", 0, "leave out changes of at most this (default: 5)", 0},
+    {"floor", KEY_FLOOR, "TIME", 0, "leave out changes of at most this for a launch (default: 1us)", 0},
+    {"fail", KEY_FAIL, NULL, 0, "end with status 3 if a kernel, or a launch shape of one, is slower", 0},
     KC_JSON_OPTION,
     {"md", KEY_MD, NULL, 0, "print Markdown, for pull requests", 0},
     {0},
@@ -50,7 +53,7 @@ static void parse_over(const char *arg, struct argp_state *state, double *out)
 	double percent = strtod(arg, &end);
 
 	if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1000))
-		argp_error(state, "--over takes a number of percent, such as 5, not \"%s\"", arg);
+		argp_error(state, "--over takes a number of percent from 0 to 1000, such as 5, not \"%s\"", arg);
 	*out = percent / 100;
 }
 
@@ -67,6 +70,8 @@ static void check(const struct request *request, struct argp_state *state)
 {
 	if (request->common.json && request->markdown)
 		argp_error(state, "--json and --md exclude each other");
+	if (request->baseline && (!*request->baseline || !strcmp(request->baseline, "-")))
+		argp_error(state, "--baseline takes the name of a file");
 	if (request->baseline && (request->old || request->databases[1]))
 		argp_error(state, "--baseline stands for OLD: name the database of NEW alone");
 }
@@ -140,12 +145,13 @@ static int select_run(struct side *side, const char *which)
 {
 	struct kc_selection selection;
 	char why[256];
-	int rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
+	int rc;
 
-	if (rc == 0 && which && !strcmp(which, "all")) {
-		kc_error("runs are compared one by one: give their numbers, such as 1,2");
+	if (which && (!*which || !strcmp(which, "all"))) {
+		kc_error("\"%s\" is not a run: runs are compared by their numbers", which);
 		return KC_EXIT_USAGE;
 	}
+	rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
 	if (rc == -EINVAL || rc == -ENOENT)
 		kc_error("%s: %s", side->path, why);
 	else if (rc < 0)
@@ -191,6 +197,33 @@ static int select_earlier(struct side *old, const struct side *new)
 	return KC_EXIT_OK;
 }
 
+static int is_same_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+/* A run that is compared with itself has not changed. */
+static int check_runs(const struct side *old, const struct side *new)
+{
+	int same = is_same_file(old->path, new->path);
+
+	for (size_t i = 0; i < old->count; i++) {
+		for (size_t k = 0; k < i; k++)
+			if (old->ids[i] == old->ids[k]) {
+				kc_error("run %lld is given twice", (long long)old->ids[i]);
+				return KC_EXIT_USAGE;
+			}
+		if (same && old->ids[i] == new->ids[0]) {
+			kc_error("run %lld would be compared with itself: --old and --new say which runs",
+				 (long long)new->ids[0]);
+			return KC_EXIT_USAGE;
+		}
+	}
+	return KC_EXIT_OK;
+}
+
 static int select_runs(struct comparison *c)
 {
 	const struct request *request = c->request;
@@ -206,8 +239,10 @@ static int select_runs(struct comparison *c)
 	if (status != KC_EXIT_OK)
 		return status;
 	if (request->old)
-		return select_listed(old, request->old);
-	return other ? select_run(old, NULL) : select_earlier(old, new);
+		status = select_listed(old, request->old);
+	else
+		status = other ? select_run(old, NULL) : select_earlier(old, new);
+	return status == KC_EXIT_OK ? check_runs(old, new) : status;
 }
 
 static uint64_t measured_of(const struct kc_measured_run *run)
@@ -271,18 +306,23 @@ static int write_baseline(struct comparison *c)
 
 static int use_baseline(struct comparison *c, int *written)
 {
+	const struct request *request = c->request;
 	char why[256] = "";
-	int rc = kc_baseline_read(c->request->baseline, &c->names, &c->baseline, why, sizeof(why));
+	int rc = kc_baseline_read(request->baseline, &c->names, &c->baseline, why, sizeof(why));
 
 	*written = rc == -ENOENT;
-	if (rc == -ENOENT)
+	if (rc == -ENOENT && (request->fail || request->common.json || request->markdown))
+		kc_error("there is no %s to compare with: without --fail, --json and --md it is written",
+			 request->baseline);
+	else if (rc == -ENOENT)
 		return write_baseline(c);
-	if (rc < 0) {
-		kc_error("%s is not a baseline: %s", c->request->baseline, rc == -EINVAL ? why : strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
-	kc_baseline_leave_out(&c->baseline, &c->names, c->sides[KC_NEW].runs);
-	return KC_EXIT_OK;
+	else if (rc == -EINVAL)
+		kc_error("%s is not a baseline: %s", request->baseline, why);
+	else if (rc < 0)
+		kc_error("cannot read %s: %s", request->baseline, strerror(-rc));
+	if (rc == 0)
+		rc = kc_baseline_leave_out(&c->baseline, &c->names, c->sides[KC_NEW].runs);
+	return rc == 0 ? KC_EXIT_OK : KC_EXIT_FAILED;
 }
 
 /* --- output */
@@ -302,7 +342,12 @@ static int print(struct comparison *c)
 	for (int i = 0; i < KC_SIDES; i++) {
 		const struct side *side = c->sides + i;
 
-		view.sources[i] = (struct kc_diff_source){kc_database_shown(side->path), side->runs, side->count, NULL};
+		view.sources[i] = (struct kc_diff_source){
+		    .path = kc_database_shown(side->path),
+		    .runs = side->runs,
+		    .count = side->count,
+		    .devices = side->count ? side->runs[0].devices : c->baseline.devices,
+		};
 		for (size_t k = 0; k < side->count; k++)
 			view.simulated |= side->runs[k].simulated;
 	}
@@ -315,12 +360,21 @@ static int print(struct comparison *c)
 				    : kc_diff_text(&view);
 }
 
-static int any_slower(const struct kc_diff *diff)
+/* The status with --fail. */
+static int judge(const struct kc_diff *diff)
 {
+	int slower = 0;
+
 	for (size_t i = 0; i < diff->count; i++)
-		if (diff->kernels[i].what == KC_DIFF_SLOWER)
-			return 1;
-	return 0;
+		slower |= diff->kernels[i].what == KC_DIFF_SLOWER;
+	for (size_t i = 0; i < diff->shape_count; i++)
+		slower |= diff->shapes[i].what == KC_DIFF_SLOWER;
+	if (slower)
+		return EXIT_SLOWER;
+	if (diff->compared)
+		return KC_EXIT_OK;
+	kc_error("no kernel could be compared");
+	return KC_EXIT_FAILED;
 }
 
 static int compare(struct comparison *c)
@@ -336,7 +390,7 @@ static int compare(struct comparison *c)
 		return KC_EXIT_FAILED;
 	}
 	status = print(c);
-	return status == KC_EXIT_OK && c->request->fail && any_slower(&c->diff) ? EXIT_SLOWER : status;
+	return status == KC_EXIT_OK && c->request->fail ? judge(&c->diff) : status;
 }
 
 static int diff_main(int argc, char **argv, const struct kc_command *self)
@@ -381,7 +435,7 @@ const struct kc_command kc_command_diff = {
     .manual =
 	"Compares measured durations with measured durations.\n"
 	"OLD and NEW are databases; with one, or none (./kerncast.db), runs of the same database are compared: the\n"
-	"latest with up to five earlier ones of the same command line.\n"
+	"latest with up to five earlier ones of the same command line that were measured.\n"
 	".Pp\n"
 	"Each launch is compared with those of the other side that have the same kernel, grid, block and dynamic\n"
 	"shared memory, ran alone or overlapped like it, and came after the same launches on their stream.\n"
@@ -395,14 +449,14 @@ const struct kc_command kc_command_diff = {
 	"Several OLD runs also tell how much runs of the same program differ; one run against one cannot tell that.\n"
 	".Pp\n"
 	"The time lost by a kernel is that of its launches in NEW over what they took in OLD.\n"
-	"The sum at the top is exact: kernels slower or faster, new and gone, launches more or fewer, and what is\n"
-	"too small or may be chance add up to the difference between the runs.\n"
+	"The parts at the top add up to the difference between the runs; the last one holds changes within the\n"
+	"limits, chance and single outliers.\n"
 	".Pp\n"
-	"A baseline is a JSON file of at most 16 KiB, and some more where there are many kernels, to be committed in\n"
-	"place of a database.\n"
+	"A baseline is a JSON file of some 16 KiB, to be committed in place of a database; kernels that took least\n"
+	"time may have no room in it, and are not compared then.\n"
 	"It is never overwritten: delete it to have a new one written.\n"
 	".Pp\n"
 	"The exit status with\n"
 	".Fl -fail\n"
-	"is 3 if at least one kernel is slower.\n",
+	"is 3 if at least one kernel, or a launch shape of one, is slower, and 1 if no kernel could be compared.\n",
 };

@@ -27,7 +27,7 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 		demo "$seed" old.db
 		demo $((seed + 100)) new.db
 		equal "$(changed old.db new.db)" "" "changes, seed $seed"
-		within "$(of_diff "j ->> 'compared'")" 6 6 "kernels compared"
+		within "$(of_diff "j ->> 'compared_kernels'")" 6 6 "kernels compared"
 		"$kerncast" diff old.db new.db --fail >/dev/null
 		rm -f old.db* new.db*
 	done
@@ -48,7 +48,8 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 	"$kerncast" diff >diff.out
 	contains "$(<diff.out)" "SIMULATED"
 	contains "$(<diff.out)" "1 kernel slower"
-	contains "$(<diff.out)" "The 2 OLD runs differ by"
+	contains "$(<diff.out)" "The 2 OLD runs differ by 0."
+	within "$(of_diff "j ->> 'between_runs'")" 0.001 1 "percent between runs"
 	keep failed "$kerncast" diff --fail
 	equal "$(<failed.status)" 3 "exit status"
 	# The other way round it is faster, which --fail does not mind.
@@ -119,15 +120,34 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 	keep unmeasured "$kerncast" diff
 	equal "$(<unmeasured.status)" 1 "exit status"
 	contains "$(<unmeasured.err)" "run 2 has no measured launch"
+	demo 3
+	"$kerncast" diff >measured.out # without run 2
+	contains "$(<measured.out)" "OLD  kerncast.db: run 1, "
+	for itself in "--old 3" "--old 1,1" "kerncast.db kerncast.db"; do
+		# shellcheck disable=SC2086
+		keep itself "$kerncast" diff $itself
+		equal "$(<itself.status)" 2 "exit status of $itself"
+	done
+	keep absent "$kerncast" diff --baseline absent.json --fail
+	equal "$(<absent.status)" 1 "exit status"
+	contains "$(<absent.err)" "there is no absent.json"
+	[[ ! -e absent.json ]]
 	keep nine "$kerncast" diff --old 9 --new 1
 	equal "$(<nine.status)" 1 "exit status"
 	contains "$(<nine.err)" "no run 9"
-	local wrong
-	for wrong in "--over x" "--floor 5" "--old all --new 1" "--new x" "--json --md" "a b c" "--baseline x --old 1"; do
+	local wrong itself
+	for wrong in "--over x" "--floor 5" "--old all --new 1" "--new x" "--json --md" "a b c" "--baseline x --old 1" "--baseline -" "--old 1,,3"; do
 		# shellcheck disable=SC2086
 		keep wrong "$kerncast" diff $wrong
 		equal "$(<wrong.status)" 2 "exit status of $wrong"
 	done
+}
+
+@test "another device is said" {
+	demo 1
+	SIMCUDA_DEVICE=H200 demo 2
+	"$kerncast" diff >diff.out
+	contains "$(<diff.out)" "DIFFERENT DEVICES: OLD ran on Simulated NVIDIA A100-SXM4-40GB, NEW on Simulated NVIDIA H200"
 }
 
 # --- recorded traces: even against odd blocks of launches, and a change planted into one kernel
@@ -150,7 +170,7 @@ halves() { # TRACE NAME
 	while read -r file; do
 		halves "$file" t
 		if "$kerncast" diff --json t.0.db t.1.db >diff.json 2>diff.err; then
-			((compared += $(of_diff "j ->> 'compared'"), 1))
+			((compared += $(of_diff "j ->> 'compared_kernels'"), 1))
 			((reported += $(of_diff "json_array_length(j -> 'changes')"), 1))
 		else
 			# Traces of processes of two launches have no second block.

@@ -54,7 +54,8 @@ begins_with_schema() { # NAME/VERSION COMMAND...
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 3
 	begins_with_schema report/1 report --json
 	begins_with_schema replay/1 replay --json
-	begins_with_schema diff/1 diff --old 1 --new 1 --json
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 3
+	begins_with_schema diff/1 diff --json
 	begins_with_schema devices/1 devices --json
 	begins_with_schema prune/1 prune --keep 1 --json
 	begins_with_schema doctor/1 doctor --json

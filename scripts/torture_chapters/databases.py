@@ -38,7 +38,10 @@ OWN_FORMS = {  # of commands whose help does not tell all
         ["--keep", "64K", "{db}"],
         ["--dry-run", "--keep", "1", "--json", "{db}"],
     ],
-    "diff": [[*form, "--old", "1", "--new", "1", "{db}"] for form in ([], ["--json"], ["--md"])],
+    "diff": [
+        *[[*form, "--old", "1", "--new", "2", "{db}"] for form in ([], ["--json"], ["--md"])],
+        ["--baseline", "{folder}/baseline.json", "{db}"],
+    ],
     "export": [[form, *run, "{db}"] for form in ("--csv", "--chrome") for run in ([], ["--run=1"], ["--run=all"])],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],
 }

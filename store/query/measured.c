@@ -38,6 +38,7 @@ void kc_measured_names_free(struct kc_measured_names *names)
 void kc_measured_run_free(struct kc_measured_run *run)
 {
 	free(run->command_line);
+	free(run->devices);
 	free(run->launches.at);
 	*run = (struct kc_measured_run){0};
 }
@@ -224,11 +225,13 @@ static int read_run(sqlite3_stmt *row, void *arg)
 	struct kc_measured_run *run = arg;
 
 	free(run->command_line);
+	free(run->devices);
 	run->id = sqlite3_column_int64(row, 0);
 	run->started_unix_ns = sqlite3_column_int64(row, 1);
 	run->command_line = kc__column_text(row, 2);
 	run->simulated = sqlite3_column_int(row, 3) != 0;
-	return run->command_line ? 0 : -ENOMEM;
+	run->devices = kc__column_text(row, 4);
+	return run->command_line && run->devices ? 0 : -ENOMEM;
 }
 
 int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_names *names, struct kc_measured_run *run)
@@ -239,8 +242,10 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_name
 
 	*run = (struct kc_measured_run){0};
 	rc = kc__select(s, &only,
-			"SELECT id, started_unix_ns, coalesce(source, command_line), simulated FROM run"
-			" WHERE id BETWEEN ?1 AND ?2",
+			"SELECT id, started_unix_ns, coalesce(source, command_line), simulated,"
+			" (SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM device WHERE id IN"
+			" (SELECT device FROM process_device d JOIN process p ON p.id = d.process WHERE p.run = r.id)"
+			" ORDER BY name)) FROM run r WHERE id BETWEEN ?1 AND ?2",
 			read_run, run);
 	if (rc == 0 && !run->command_line)
 		rc = -ENOENT;
@@ -294,7 +299,9 @@ int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most
 	struct kc_selection selection = {last, most};
 	int rc = kc__select(s, &selection,
 			    "SELECT e.id FROM run e JOIN run l ON e.command_line IS l.command_line"
-			    " AND e.source IS l.source WHERE l.id = ?1 AND e.id < ?1 ORDER BY e.id DESC LIMIT ?2",
+			    " AND e.source IS l.source WHERE l.id = ?1 AND e.id < ?1"
+			    " AND EXISTS (SELECT 1 FROM rollup o WHERE o.run = e.id AND o.measured > 0)"
+			    " ORDER BY e.id DESC LIMIT ?2",
 			    keep_id, &found);
 
 	selection.last_run = 1;

@@ -47,6 +47,7 @@ struct kc_measured_run {
 	int64_t id;
 	int64_t started_unix_ns;
 	char *command_line;
+	char *devices; /* names, separated by commas */
 	int simulated;
 	struct kc__list launches; /* struct kc_measured_launch, process by process; failed calls are left out */
 	uint32_t streams;
@@ -65,8 +66,8 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_name
 void kc_measured_run_free(struct kc_measured_run *run);
 
 /*
- * The latest runs before run `last` that had its command line, at most `most` of
- * them; where there is none, the run just before it. In the order of their
+ * The latest runs before run `last` that had its command line and measured launches,
+ * at most `most` of them; where there is none, the last run before it. In the order of their
  * numbers. Returns how many or -errno.
  */
 int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most);

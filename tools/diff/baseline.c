@@ -19,6 +19,7 @@
 #define NAME_BYTES 100u     /* of a kernel's name, in the file */
 #define FILE_MOST (1 << 20) /* bytes that are read */
 #define ITEMS_MOST 65536u
+#define KERNELS_MOST 1024u
 #define NS_MOST 2.6e15 /* a month */
 
 /* --- writing */
@@ -267,9 +268,9 @@ int kc_baseline_write(const struct kc_measured_names *names, const struct kc_mea
 {
 	struct entry *entries = calloc(run->launches.count + 1, sizeof(*entries));
 	struct kernel_range *ranges = calloc(names->kernels.count + 1, sizeof(*ranges));
-	json_t *text = kc_json_text(source);
+	json_t *text = kc_json_text(source), *devices = kc_json_text(run->devices ? run->devices : "");
 	size_t n = 0, count = 0;
-	int rc = entries && ranges && text ? 0 : -ENOMEM;
+	int rc = entries && ranges && text && devices ? 0 : -ENOMEM;
 
 	if (rc == 0) {
 		n = collect(names, run, entries);
@@ -286,10 +287,13 @@ int kc_baseline_write(const struct kc_measured_names *names, const struct kc_mea
 		qsort(ranges, count, sizeof(*ranges), by_time);
 		fprintf(to, "{\"schema\": \"" SCHEMA "\",\n \"source\": ");
 		kc_json_write(text, to, JSON_ENCODE_ANY);
+		fputs(",\n \"devices\": ", to);
+		kc_json_write(devices, to, JSON_ENCODE_ANY);
 		fprintf(to, ",\n \"simulated\": %s,\n", run->simulated ? "true" : "false");
 		rc = write_kernels(names, entries, ranges, count, to);
 	}
 	json_decref(text);
+	json_decref(devices);
 	free(entries);
 	free(ranges);
 	return rc;
@@ -337,6 +341,9 @@ static int read_unit(const json_t *unit, uint32_t shape, struct kc_baseline *out
 	double mean = (double)number_at(unit, 3);
 	size_t n = json_array_size(unit), parts = n > FIRST_PART ? n - FIRST_PART : 0;
 
+	for (size_t i = 0; i < n; i++)
+		if (!json_is_integer(json_array_get(unit, i)))
+			return -EINVAL;
 	if (company < 0 || company >= KC_COMPANIES || position < 0 || position > UINT16_MAX || launches < 1 ||
 	    launches > UINT32_MAX || !is_duration(mean) || parts < 1 || parts > PARTS || parts > (uint64_t)launches ||
 	    out->items.count + parts > ITEMS_MOST)
@@ -366,7 +373,7 @@ static int read_shape(const json_t *value, struct kc_measured_names *names, uint
 	struct kc_measured_shape shape = {.kernel = kernel};
 	const json_t *units = json_object_get(value, "units");
 	uint32_t number;
-	int rc = read_numbers(json_object_get(value, "shape"), &shape);
+	int rc = json_array_size(units) > 0 ? read_numbers(json_object_get(value, "shape"), &shape) : -EINVAL;
 
 	if (rc == 0)
 		rc = kc_measured_shape_number(names, &shape, &number);
@@ -375,20 +382,27 @@ static int read_shape(const json_t *value, struct kc_measured_names *names, uint
 	return rc;
 }
 
-/* A kernel of the names by its hash, or a new one that has the hash as its mangled name. */
-static int kernel_by_hash(struct kc_measured_names *names, const char *id, const char *name, uint32_t *out)
+/* Kernels of the run that a baseline is read for, by their hashes. */
+struct known {
+	struct kc_measured_names *names;
+	uint64_t *hashes;
+	uint32_t count;
+};
+
+/* One that the run has not launched has the hash as its mangled name. */
+static int kernel_by_hash(const struct known *known, const char *id, const char *name, uint32_t *out)
 {
 	uint64_t hash = strtoull(id, NULL, 16);
 
-	for (uint32_t i = 0; i < names->kernels.count; i++)
-		if (hash_of(kc_measured_kernel(names, i)->mangled) == hash) {
+	for (uint32_t i = 0; i < known->count; i++)
+		if (known->hashes[i] == hash) {
 			*out = i;
 			return 0;
 		}
-	return kc_measured_kernel_number(names, id, name, out);
+	return kc_measured_kernel_number(known->names, id, name, out);
 }
 
-static int read_kernel(const json_t *value, struct kc_measured_names *names, struct kc_baseline *out)
+static int read_kernel(const json_t *value, const struct known *known, struct kc_baseline *out)
 {
 	const char *id = json_string_value(json_object_get(value, "id"));
 	const char *name = json_string_value(json_object_get(value, "name"));
@@ -396,11 +410,29 @@ static int read_kernel(const json_t *value, struct kc_measured_names *names, str
 	uint32_t kernel;
 	int rc;
 
-	if (!id || !name || !json_is_array(shapes))
+	if (!id || !name || json_array_size(shapes) == 0)
 		return -EINVAL;
-	rc = kernel_by_hash(names, id, name, &kernel);
+	rc = kernel_by_hash(known, id, name, &kernel);
 	for (size_t i = 0; rc == 0 && i < json_array_size(shapes); i++)
-		rc = read_shape(json_array_get(shapes, i), names, kernel, out);
+		rc = read_shape(json_array_get(shapes, i), known->names, kernel, out);
+	return rc;
+}
+
+static int read_kernels(const json_t *kernels, struct kc_measured_names *names, struct kc_baseline *out)
+{
+	struct known known = {names, calloc(names->kernels.count + 1, sizeof(uint64_t)),
+			      (uint32_t)names->kernels.count};
+	int rc = 0;
+
+	if (!known.hashes)
+		return -ENOMEM;
+	if (json_array_size(kernels) == 0 || json_array_size(kernels) > KERNELS_MOST)
+		rc = -EINVAL;
+	for (uint32_t i = 0; i < known.count; i++)
+		known.hashes[i] = hash_of(kc_measured_kernel(names, i)->mangled);
+	for (size_t i = 0; rc == 0 && i < json_array_size(kernels); i++)
+		rc = read_kernel(json_array_get(kernels, i), &known, out);
+	free(known.hashes);
 	return rc;
 }
 
@@ -417,6 +449,8 @@ static int read_others(const json_t *value, struct kc_baseline *out)
 	size_t n = json_array_size(ids);
 
 	out->other_ns = json_number_value(json_object_get(value, "ns"));
+	if (!json_is_array(ids) || !json_is_number(json_object_get(value, "ns")) || !(out->other_ns >= 0))
+		return -EINVAL;
 	out->others = calloc(n + 1, sizeof(*out->others));
 	if (!out->others)
 		return -ENOMEM;
@@ -435,16 +469,15 @@ static int read_document(const json_t *document, struct kc_measured_names *names
 {
 	const char *schema = json_string_value(json_object_get(document, "schema"));
 	const char *source = json_string_value(json_object_get(document, "source"));
-	const json_t *kernels = json_object_get(document, "kernels");
+	const char *devices = json_string_value(json_object_get(document, "devices"));
 	int rc;
 
-	if (!schema || strcmp(schema, SCHEMA) != 0 || !source || !json_is_array(kernels))
+	if (!schema || strcmp(schema, SCHEMA) != 0 || !source || !devices)
 		return -EINVAL;
 	out->source = strdup(source);
+	out->devices = strdup(devices);
 	out->simulated = json_is_true(json_object_get(document, "simulated"));
-	rc = out->source ? 0 : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < json_array_size(kernels); i++)
-		rc = read_kernel(json_array_get(kernels, i), names, out);
+	rc = out->source && out->devices ? read_kernels(json_object_get(document, "kernels"), names, out) : -ENOMEM;
 	return rc ? rc : read_others(json_object_get(document, "others"), out);
 }
 
@@ -484,23 +517,27 @@ void kc_baseline_free(struct kc_baseline *baseline)
 {
 	free(baseline->items.at);
 	free(baseline->source);
+	free(baseline->devices);
 	free(baseline->others);
 	*baseline = (struct kc_baseline){0};
 }
 
-void kc_baseline_leave_out(const struct kc_baseline *baseline, const struct kc_measured_names *names,
-			   struct kc_measured_run *run)
+int kc_baseline_leave_out(const struct kc_baseline *baseline, const struct kc_measured_names *names,
+			  struct kc_measured_run *run)
 {
 	struct kc_measured_launch *launches = run->launches.at;
-	size_t kept = 0;
+	uint8_t *left_out = calloc(names->kernels.count + 1, 1);
 
-	for (size_t i = 0; i < run->launches.count; i++) {
-		const struct kc_measured_shape *shape = kc_measured_shape(names, launches[i].shape);
-		uint64_t hash = hash_of(kc_measured_kernel(names, shape->kernel)->mangled);
+	if (!left_out)
+		return -ENOMEM;
+	for (uint32_t i = 0; baseline->other_count && i < names->kernels.count; i++) {
+		uint64_t hash = hash_of(kc_measured_kernel(names, i)->mangled);
 
-		if (!baseline->other_count ||
-		    !bsearch(&hash, baseline->others, baseline->other_count, sizeof(hash), by_hash))
-			launches[kept++] = launches[i];
+		left_out[i] = bsearch(&hash, baseline->others, baseline->other_count, sizeof(hash), by_hash) != NULL;
 	}
-	run->launches.count = kept;
+	for (size_t i = 0; i < run->launches.count; i++)
+		if (left_out[kc_measured_shape(names, launches[i].shape)->kernel])
+			launches[i].ns = 0;
+	free(left_out);
+	return 0;
 }

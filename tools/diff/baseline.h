@@ -2,7 +2,7 @@
  * A baseline: what a run took, in a text file of a few KiB that can be committed
  * in place of a database.
  *
- * It is a JSON document, kerncast.baseline/1: "source", "simulated", "kernels" by
+ * It is a JSON document, kerncast.baseline/1: "source", "devices", "simulated", "kernels" by
  * the time they took, most first, and "others". A kernel has an "id" (a hash of its
  * mangled name), a "name" to be read, and "shapes"; these have a "shape" (grid,
  * block, dynamic shared bytes) and "units". A unit is an array of numbers: company
@@ -22,8 +22,8 @@
 #define KC_BASELINE_BYTES 16384u /* of the text, without what it says of kernels that no longer fit */
 
 struct kc_baseline {
-	struct kc__list items; /* struct kc_diff_item */
-	char *source;          /* what it was made from */
+	struct kc__list items;  /* struct kc_diff_item */
+	char *source, *devices; /* what it was made from; names of the devices, separated by commas */
 	int simulated;
 	uint64_t *others; /* hashes of the mangled names of kernels that did not fit, in order */
 	size_t other_count;
@@ -41,8 +41,9 @@ int kc_baseline_read(const char *path, struct kc_measured_names *names, struct k
 		     size_t why_size);
 void kc_baseline_free(struct kc_baseline *baseline);
 
-/* Takes the launches of kernels that did not fit into the baseline out of the run. */
-void kc_baseline_leave_out(const struct kc_baseline *baseline, const struct kc_measured_names *names,
-			   struct kc_measured_run *run);
+/* Makes the launches of kernels that did not fit into the baseline unmeasured; they stay in the positions of others. 0
+ * or -ENOMEM. */
+int kc_baseline_leave_out(const struct kc_baseline *baseline, const struct kc_measured_names *names,
+			  struct kc_measured_run *run);
 
 #endif

@@ -248,6 +248,7 @@ static int pool(struct comparing *c)
 						 .between = met > 0 ? between[met / 2] : NAN,
 						 .old_runs = c->out->old_runs,
 						 .tick_ns = tick_of(&c->units)};
+	c->out->between = sqrt(c->out->pooled.between);
 	free(between);
 	return 0;
 }
@@ -338,33 +339,77 @@ static enum kc_diff_what direction(const struct kc_diff_estimate *e)
 	return e->log_change > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
 }
 
-/* A kernel is reported by all its launches, or because some of its launch shapes changed. */
-static void decide(struct comparing *c, struct kc_diff_kernel *kernel)
+static void show(struct kc_diff_kernel *kernel, const struct kc_diff_estimate *e)
 {
-	struct kc_diff_estimate *e = &kernel->estimate;
+	double launches = kernel->shown_launches + e->launches[KC_NEW];
 
-	if (kernel->total_ns[KC_OLD] <= 0 || kernel->total_ns[KC_NEW] <= 0) {
-		kernel->what = kernel->total_ns[KC_NEW] > 0 ? KC_DIFF_NEW : KC_DIFF_GONE;
-		return;
-	}
-	kernel->what = e->enough ? KC_DIFF_SAME : KC_DIFF_FEW;
-	if (!e->enough)
-		return;
-	kernel->detectable =
-	    expm1(kc_diff_detectable(e, log1p(limit_of(c, e)), KC_DIFF_FALSE / (double)c->out->compared));
-	kernel->lost_ns = (e->ns[KC_NEW] - e->ns[KC_OLD]) * e->launches[KC_NEW];
-	if (kernel->q > KC_DIFF_FALSE)
-		return;
+	for (int side = 0; side < KC_SIDES; side++)
+		kernel->shown_ns[side] =
+		    (kernel->shown_ns[side] * kernel->shown_launches + e->ns[side] * e->launches[KC_NEW]) / launches;
+	kernel->shown_launches = launches;
+	kernel->lost_ns = launches * (kernel->shown_ns[KC_NEW] - kernel->shown_ns[KC_OLD]);
+}
+
+/* The launch shapes that changed. Returns how many. */
+static uint32_t decide_shapes(struct comparing *c, struct kc_diff_kernel *kernel)
+{
+	uint32_t changed = 0;
+
 	for (uint32_t i = 0; i < kernel->shapes; i++) {
 		struct kc_diff_shape *shape = c->out->shapes + kernel->first_shape + i;
 
 		if (shape->p * kernel->shapes <= KC_DIFF_FALSE && is_past(c, &shape->estimate)) {
 			shape->what = direction(&shape->estimate);
-			kernel->what = kernel->lost_ns > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
+			changed++;
 		}
 	}
-	if (is_past(c, e) && kc_diff_p(e, margin_of(c, e)) <= KC_DIFF_FALSE)
-		kernel->what = direction(e);
+	return changed;
+}
+
+static void decide_compared(struct comparing *c, struct kc_diff_kernel *kernel)
+{
+	struct kc_diff_estimate *e = &kernel->estimate;
+	double p = KC_DIFF_FALSE / (double)c->out->compared / (kernel->shapes > 1 ? 2 : 1);
+	int is_whole = is_past(c, e) && kc_diff_p(e, margin_of(c, e)) <= KC_DIFF_FALSE;
+	uint32_t changed;
+
+	kernel->detectable = expm1(kc_diff_detectable(e, log1p(limit_of(c, e)), p));
+	changed = kernel->q <= KC_DIFF_FALSE ? decide_shapes(c, kernel) : 0;
+	if (is_whole || changed == 0)
+		show(kernel, e);
+	else
+		for (uint32_t i = 0; i < kernel->shapes; i++)
+			if (c->out->shapes[kernel->first_shape + i].what != KC_DIFF_SAME)
+				show(kernel, &c->out->shapes[kernel->first_shape + i].estimate);
+	if (kernel->q <= KC_DIFF_FALSE && (is_whole || changed))
+		kernel->what = kernel->lost_ns > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
+}
+
+/* sides: of the kernel, as of a shape. */
+static void decide(struct comparing *c, struct kc_diff_kernel *kernel, uint8_t sides)
+{
+	if (sides == 1 << KC_NEW)
+		kernel->what = KC_DIFF_NEW;
+	else if (sides == 1 << KC_OLD)
+		kernel->what = KC_DIFF_GONE;
+	else
+		kernel->what = kernel->estimate.enough ? KC_DIFF_SAME : KC_DIFF_FEW;
+	if (kernel->estimate.enough)
+		decide_compared(c, kernel);
+}
+
+static int decide_all(struct comparing *c)
+{
+	uint8_t *sides = calloc(c->out->count + 1, 1);
+
+	if (!sides)
+		return -ENOMEM;
+	for (uint32_t shape = 0; shape < c->names->shapes.count; shape++)
+		sides[kc_measured_shape(c->names, shape)->kernel] |= c->units.sides_of[shape];
+	for (size_t i = 0; i < c->out->count; i++)
+		decide(c, c->out->kernels + i, sides[i]);
+	free(sides);
+	return 0;
 }
 
 static void sum_up(struct kc_diff *out)
@@ -446,11 +491,10 @@ int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_
 			finish_kernel(&c, out->kernels + i);
 		rc = adjust(&c);
 	}
-	if (rc == 0) {
-		for (size_t i = 0; i < out->count; i++)
-			decide(&c, out->kernels + i);
-		rc = inputs[KC_OLD].baseline ? 0 : kc_diff_replaced(names, &c.units, out);
-	}
+	if (rc == 0)
+		rc = decide_all(&c);
+	if (rc == 0 && !inputs[KC_OLD].baseline)
+		rc = kc_diff_replaced(names, &c.units, out);
 	if (rc == 0) {
 		sum_up(out);
 		sort_kernels(out);

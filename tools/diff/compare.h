@@ -5,7 +5,8 @@
  * same launch shape, company and position (units.h), changed by more than
  * kc_diff_limits and by more than chance explains. Of all kernels that are called
  * slower or faster, 5 in 100 at most are so by chance, on average (Benjamini and
- * Hochberg, 1995). A kernel's p is that of all its launches together, or that of its
+ * Hochberg, 1995). A kernel is also called so where only some of its launch shapes
+ * changed. A kernel's p is that of all its launches together, or that of its
  * launch shapes (Simes, 1986), the smaller one, times two.
  *
  * The difference between the two sides is the sum of what struct kc_diff_sums names.
@@ -22,7 +23,7 @@ enum kc_diff_what {
 	KC_DIFF_SAME, /* no change that is past the limits and supported */
 	KC_DIFF_SLOWER,
 	KC_DIFF_FASTER,
-	KC_DIFF_FEW,  /* too few launches that can be compared */
+	KC_DIFF_FEW,  /* too few measured launches that can be compared */
 	KC_DIFF_NEW,  /* OLD has not launched it */
 	KC_DIFF_GONE, /* NEW has not launched it */
 };
@@ -46,8 +47,11 @@ struct kc_diff_kernel {
 	double launches[KC_SIDES]; /* measured, of one run: of OLD, the mean of its runs */
 	double total_ns[KC_SIDES]; /* likewise */
 	struct kc_diff_estimate estimate;
-	double p, q;       /* q: p for all kernels together; both 1 where it was not compared */
-	double lost_ns;    /* by the launches of NEW that were compared; 0 where it was not */
+	double p, q; /* q: p for all kernels together; both 1 where it was not compared */
+	/* What is shown of a change: of all launches that were compared, or, where they as a whole did not change, of
+	 * those launch shapes that did. 0 where nothing was compared. */
+	double shown_launches, shown_ns[KC_SIDES];
+	double lost_ns;    /* by these launches of NEW */
 	double mix_ns;     /* of the difference of total_ns: by launches more or fewer, of other shapes, or at other
 			      positions */
 	double company_ns; /* the same: by more or fewer of the launches being overlapped */

@@ -199,6 +199,82 @@ static void new_gone_and_replaced(void **state)
 	made_free(&m);
 }
 
+/* One of two launch shapes got 25 % faster; the other, which takes most of the time, 4 % slower, which is within
+ * --over. */
+static void a_shape_is_shown_by_itself(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (int i = 0; i < 60; i++) {
+			launch(&m, run, "k", 100000 * (run ? 1.04 : 1))->shape = shape_of(&m, "k", 8);
+			launch(&m, run, "k", 8000 * (run ? 0.75 : 1));
+		}
+	compare(&m, 1, &d);
+	check_sums(&d);
+	assert_int_equal(reported(&d), 1);
+	assert_int_equal(d.kernels[0].what, KC_DIFF_FASTER);
+	assert_true(near(d.kernels[0].shown_ns[KC_OLD], 8000, 1) && near(d.kernels[0].shown_ns[KC_NEW], 6000, 1));
+	assert_true(near(d.kernels[0].lost_ns, -2000 * d.kernels[0].shown_launches, 1));
+	assert_true(d.kernels[0].shown_launches <= 60);
+	kc_diff_free(&d);
+	made_free(&m);
+}
+
+/* A kernel that NEW has launched, but not measured, is not gone. */
+static void unmeasured_is_not_gone(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		launch(&m, 0, "k", 10000);
+		launch(&m, 0, "l", 10000);
+		launch(&m, 1, "k", 0);
+		launch(&m, 1, "l", 10000);
+	}
+	compare(&m, 1, &d);
+	check_sums(&d);
+	assert_int_equal(kernel_named(&m, &d, "k")->what, KC_DIFF_FEW);
+	kc_diff_free(&d);
+	made_free(&m);
+}
+
+/* Where the sides have nothing in common, nothing has replaced anything. */
+static void nothing_in_common(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		launch(&m, 0, "a", 10000);
+		launch(&m, 1, "b", 10000);
+	}
+	compare(&m, 1, &d);
+	check_sums(&d);
+	assert_int_equal(d.compared, 0);
+	assert_int_equal(kernel_named(&m, &d, "b")->what, KC_DIFF_NEW);
+	assert_int_equal(kernel_named(&m, &d, "b")->replaced, KC_DIFF_NOWHERE);
+	kc_diff_free(&d);
+	made_free(&m);
+}
+
+/* P(T > 2) with 10 degrees of freedom is 0.0367 (any table), and changes go both ways. */
+static void p_counts_both_directions(void **state)
+{
+	struct kc_diff_estimate e = {.enough = 1, .log_change = -0.1, .error = 0.05, .error_df = 10};
+
+	(void)state;
+	assert_true(near(kc_diff_p(&e, 1e-9), 2 * 0.0367, 0.0001));
+	assert_true(near(kc_diff_p(&e, 0.2), 1, 0));
+	/* Past a margin of 0.08: at its half, (0.1 - 0.04) / 0.05 = 1.2 and (0.1 + 0.04) / 0.05 = 2.8 */
+	assert_true(near(kc_diff_p(&e, 0.08), 0.1289 + 0.0094, 0.0002));
+}
+
 /* What OLD's runs differ by among themselves is no change. */
 static void several_old_runs(void **state)
 {
@@ -219,6 +295,8 @@ static void several_old_runs(void **state)
 	check_sums(&d);
 	assert_int_equal(kernel_named(&m, &d, "varies")->what, KC_DIFF_SAME);
 	assert_int_equal(kernel_named(&m, &d, "steady")->what, KC_DIFF_SLOWER);
+	/* The middle one of five kernels: its mean of 60 launches has an error of 1 % / sqrt(60). */
+	assert_true(d.between > 0.0001 && d.between < 0.01);
 	kc_diff_free(&d);
 	/* Against the first of them alone, that is not known. */
 	m.runs[7] = m.runs[1];
@@ -226,6 +304,7 @@ static void several_old_runs(void **state)
 	m.runs[3] = m.runs[7];
 	m.runs[7] = (struct kc_measured_run){0};
 	compare(&m, 1, &d);
+	assert_true(isnan(d.between));
 	assert_int_equal(kernel_named(&m, &d, "varies")->what, KC_DIFF_SLOWER);
 	kc_diff_free(&d);
 	made_free(&m);
@@ -291,12 +370,21 @@ static void drift_is_no_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(one_kernel_slower),     cmocka_unit_test(positions_are_told_apart),
-	    cmocka_unit_test(company_is_told_apart), cmocka_unit_test(arguments_are_told_apart),
-	    cmocka_unit_test(limits_hold),           cmocka_unit_test(a_tick_is_no_change),
-	    cmocka_unit_test(too_few_launches),      cmocka_unit_test(new_gone_and_replaced),
-	    cmocka_unit_test(several_old_runs),      cmocka_unit_test(outliers_are_no_change),
+	    cmocka_unit_test(one_kernel_slower),
+	    cmocka_unit_test(positions_are_told_apart),
+	    cmocka_unit_test(company_is_told_apart),
+	    cmocka_unit_test(arguments_are_told_apart),
+	    cmocka_unit_test(limits_hold),
+	    cmocka_unit_test(a_tick_is_no_change),
+	    cmocka_unit_test(too_few_launches),
+	    cmocka_unit_test(new_gone_and_replaced),
+	    cmocka_unit_test(several_old_runs),
+	    cmocka_unit_test(outliers_are_no_change),
 	    cmocka_unit_test(drift_is_no_change),
+	    cmocka_unit_test(a_shape_is_shown_by_itself),
+	    cmocka_unit_test(unmeasured_is_not_gone),
+	    cmocka_unit_test(nothing_in_common),
+	    cmocka_unit_test(p_counts_both_directions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

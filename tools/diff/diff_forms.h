@@ -9,6 +9,7 @@ struct kc_diff_source {
 	const struct kc_measured_run *runs; /* NULL: a baseline */
 	size_t count;
 	const char *baseline; /* what it was made from; NULL: runs */
+	const char *devices;  /* names, separated by commas, of the first run */
 };
 
 struct kc_diff_view {

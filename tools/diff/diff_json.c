@@ -27,6 +27,7 @@ static json_t *source_json(const struct kc_diff_source *source)
 	set(out, "path", kc_json_text(source->path));
 	set(out, "runs", runs);
 	set(out, "baseline", kc_json_text(source->baseline));
+	set(out, "devices", kc_json_text(source->devices));
 	return out;
 }
 
@@ -44,14 +45,13 @@ static json_t *name_of(const struct kc_diff_view *view, uint32_t kernel)
 	return kernel == KC_DIFF_NOWHERE ? json_null() : kc_json_text(kc_measured_kernel(view->names, kernel)->name);
 }
 
-static void set_change(json_t *out, const struct kc_diff_estimate *e)
+/* ns: NAN where it is not known. */
+static void set_change(json_t *out, double old_ns, double new_ns, double error)
 {
-	double change = e->enough ? e->ns[KC_NEW] / e->ns[KC_OLD] - 1 : NAN;
-
-	set(out, "old_ns", kc_json_real(e->enough ? e->ns[KC_OLD] : NAN));
-	set(out, "new_ns", kc_json_real(e->enough ? e->ns[KC_NEW] : NAN));
-	set(out, "change", kc_json_percent(change));
-	set(out, "error", kc_json_percent(e->enough ? e->error : NAN));
+	set(out, "old_ns", kc_json_real(old_ns));
+	set(out, "new_ns", kc_json_real(new_ns));
+	set(out, "change", kc_json_percent(new_ns / old_ns - 1));
+	set(out, "error", kc_json_percent(error));
 }
 
 static json_t *shape_json(const struct kc_diff_view *view, const struct kc_diff_shape *shape)
@@ -63,7 +63,7 @@ static json_t *shape_json(const struct kc_diff_view *view, const struct kc_diff_
 	set(out, "block", dimensions(of->block));
 	set(out, "dynamic_shared_bytes", json_integer(of->dynamic_shared_bytes));
 	set(out, "what", json_string(kc_diff_what_name(shape->what)));
-	set_change(out, &shape->estimate);
+	set_change(out, shape->estimate.ns[KC_OLD], shape->estimate.ns[KC_NEW], shape->estimate.error);
 	set(out, "p", kc_json_real(shape->p));
 	return out;
 }
@@ -75,18 +75,19 @@ static json_t *kernel_json(const struct kc_diff_view *view, const struct kc_diff
 
 	set(out, "name", name_of(view, kernel->kernel));
 	set(out, "what", json_string(kc_diff_what_name(kernel->what)));
-	set_change(out, &kernel->estimate);
+	set_change(out, compared ? kernel->shown_ns[KC_OLD] : NAN, compared ? kernel->shown_ns[KC_NEW] : NAN,
+		   compared ? kernel->estimate.error : NAN);
 	set(out, "lost_ns", kc_json_real(compared ? kernel->lost_ns : NAN));
 	set(out, "p", kc_json_real(compared ? kernel->p : NAN));
 	set(out, "q", kc_json_real(compared ? kernel->q : NAN));
 	set(out, "detectable", kc_json_percent(kernel->detectable));
-	set(out, "compared", kc_json_real(compared ? kernel->estimate.launches[KC_NEW] : 0));
+	set(out, "launches", kc_json_real(kernel->shown_launches));
 	set(out, "old_launches", kc_json_real(kernel->launches[KC_OLD]));
 	set(out, "new_launches", kc_json_real(kernel->launches[KC_NEW]));
 	set(out, "old_total_ns", kc_json_real(kernel->total_ns[KC_OLD]));
 	set(out, "new_total_ns", kc_json_real(kernel->total_ns[KC_NEW]));
-	set(out, "launches_ns", kc_json_real(kernel->mix_ns));
-	set(out, "company_ns", kc_json_real(kernel->company_ns));
+	set(out, "more_launches_ns", kc_json_real(kernel->mix_ns));
+	set(out, "overlap_ns", kc_json_real(kernel->company_ns));
 	set(out, "replaced", name_of(view, kernel->replaced));
 	for (uint32_t i = 0; i < kernel->shapes; i++)
 		json_array_append_new(shapes, shape_json(view, view->diff->shapes + kernel->first_shape + i));
@@ -115,8 +116,8 @@ static json_t *sums_json(const struct kc_diff *diff)
 	set(out, "faster_ns", kc_json_real(diff->sums.faster));
 	set(out, "new_kernels_ns", kc_json_real(diff->sums.new));
 	set(out, "gone_kernels_ns", kc_json_real(diff->sums.gone));
-	set(out, "launches_ns", kc_json_real(diff->sums.mix));
-	set(out, "company_ns", kc_json_real(diff->sums.company));
+	set(out, "more_launches_ns", kc_json_real(diff->sums.mix));
+	set(out, "overlap_ns", kc_json_real(diff->sums.company));
 	set(out, "rest_ns", kc_json_real(diff->sums.rest));
 	return out;
 }
@@ -134,7 +135,7 @@ int kc_diff_json(const struct kc_diff_view *view)
 	set(out, "false_discoveries", kc_json_percent(KC_DIFF_FALSE));
 	set(out, "between_runs", kc_json_percent(diff->between));
 	set(out, "sums", sums_json(diff));
-	set(out, "compared", json_integer((json_int_t)diff->compared));
+	set(out, "compared_kernels", json_integer((json_int_t)diff->compared));
 	set(out, "not_in_baseline", json_integer((json_int_t)view->left_out));
 	set(out, "changes", kernels_json(view, 1u << KC_DIFF_SLOWER | 1u << KC_DIFF_FASTER));
 	set(out, "new", kernels_json(view, 1u << KC_DIFF_NEW));

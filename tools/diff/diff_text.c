@@ -14,6 +14,7 @@
 #define SHOWN 20u       /* new and gone kernels */
 #define SHAPES_SHOWN 3u /* of a kernel */
 #define COMMAND 60u     /* columns of a command line */
+#define NAME 80u        /* columns of a kernel's name in a note */
 #define CELL 48u
 #define TELLS 0.1 /* a change that a kernel's launches should be able to tell */
 _Static_assert(CELL > KC_FORMAT_BYTES, "cells hold formatted numbers");
@@ -77,6 +78,16 @@ static void print_sources(const struct kc_diff_view *view)
 	}
 }
 
+/* What may be the reason for all else. */
+static void print_devices(const struct kc_diff_view *view)
+{
+	const char *old = view->sources[KC_OLD].devices, *new = view->sources[KC_NEW].devices;
+
+	if (strcmp(old, new) != 0)
+		printf("DIFFERENT DEVICES: OLD ran on %s, NEW on %s\n", *old ? old : "an unnamed device",
+		       *new ? new : "an unnamed device");
+}
+
 static void print_part(double ns, const char *what, int always)
 {
 	char text[CELL];
@@ -118,7 +129,7 @@ static void print_sums(const struct kc_diff *diff)
 	print_part(diff->sums.gone, kernels_text(diff, KC_DIFF_GONE, " gone", text), 0);
 	print_part(diff->sums.mix, "more or fewer launches, of other sizes, or after other kernels", 0);
 	print_part(diff->sums.company, "more or fewer launches overlapped by other kernels", 0);
-	print_part(diff->sums.rest, "too small, or may be chance", 1);
+	print_part(diff->sums.rest, "all else: changes within the limits, chance, single outliers", 1);
 }
 
 /* --- changes */
@@ -186,21 +197,21 @@ static int print_changes(const struct kc_diff_view *view)
 	kc_format_percent(view->limits.over * 100, over);
 	kc_format_ns(view->limits.floor_ns, floor);
 	if (count_of(view->diff, KC_DIFF_SLOWER) + count_of(view->diff, KC_DIFF_FASTER) == 0) {
-		printf("\nNo kernel is slower or faster by more than %s and %s a launch.\n", over, floor);
+		printf("\nNo kernel changed by more than %s and by more than %s a launch.\n", over, floor);
 		return 0;
 	}
-	printf("\nSlower or faster by more than %s and %s a launch, most time lost first; at most 5 %% of these by "
-	       "chance\n",
-	       over, floor);
+	printf(
+	    "\nChanged by more than %s and by more than %s a launch, most time lost first (on average, at most 5 %% of "
+	    "such rows are false)\n",
+	    over, floor);
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < view->diff->count && is_reported(view->diff->kernels + i); i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-		const struct kc_diff_estimate *e = &kernel->estimate;
 
-		kc_format_count((uint64_t)llround(e->launches[KC_NEW]), text[0]);
-		kc_format_ns(e->ns[KC_OLD], text[1]);
-		kc_format_ns(e->ns[KC_NEW], text[2]);
-		signed_percent(e->ns[KC_NEW] / e->ns[KC_OLD] - 1, text[3]);
+		kc_format_count((uint64_t)llround(kernel->shown_launches), text[0]);
+		kc_format_ns(kernel->shown_ns[KC_OLD], text[1]);
+		kc_format_ns(kernel->shown_ns[KC_NEW], text[2]);
+		signed_percent(kernel->shown_ns[KC_NEW] / kernel->shown_ns[KC_OLD] - 1, text[3]);
 		signed_ns(kernel->lost_ns, text[4]);
 		p_text(kernel->p, text[5]);
 		kc_table_row(&table, (const char *const[]){name_of(view, kernel->kernel), text[0], text[1], text[2],
@@ -217,7 +228,7 @@ static int print_one_sided(const struct kc_diff_view *view, enum kc_diff_what wh
 	static const struct kc_column columns[] = {
 	    {"kernel", KC_LEFT, 1}, {"launches", KC_RIGHT, 0}, {"time", KC_RIGHT, 0}, {0}};
 	int side = what == KC_DIFF_NEW ? KC_NEW : KC_OLD;
-	char launches[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES], note[512];
+	char launches[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES], name[4 * NAME + 4], note[sizeof(name) + 16];
 	struct kc_table table;
 	size_t shown = 0, n = count_of(view->diff, what);
 	int status;
@@ -237,7 +248,8 @@ static int print_one_sided(const struct kc_diff_view *view, enum kc_diff_what wh
 						   kc_format_count((uint64_t)llround(kernel->launches[side]), launches),
 						   kc_format_ns(kernel->total_ns[side], time)});
 		if (kernel->replaced != KC_DIFF_NOWHERE && what == KC_DIFF_NEW) {
-			snprintf(note, sizeof(note), "in place of %s", name_of(view, kernel->replaced));
+			snprintf(note, sizeof(note), "in place of %s",
+				 kc_shorten_middle(name_of(view, kernel->replaced), NAME, name, sizeof(name)));
 			kc_table_note(&table, note);
 		}
 	}
@@ -261,19 +273,21 @@ static void print_power(const struct kc_diff_view *view)
 			tells++;
 			tells_ns += diff->kernels[i].total_ns[KC_NEW];
 		}
-	printf("\n%zu kernel%s compared; a slowdown of %.0f %% would be found in %zu of them, which take %s of NEW's "
+	printf("\n%zu kernel%s compared. A slowdown of %.0f %% would be found in %zu of them, which take %s of NEW's "
 	       "time.\n",
 	       diff->compared, diff->compared == 1 ? " was" : "s were", TELLS * 100, tells,
 	       kc_format_percent(tells_ns / diff->total_ns[KC_NEW] * 100, share));
+	if (tells < diff->compared)
+		puts("The others vary too much, or are too short for it.");
 	if (few)
-		printf("%zu kernel%s too few launches at the same places of both (%.0f are needed).\n", few,
-		       few == 1 ? " has" : "s have", KC_DIFF_LAUNCHES);
-	if (view->left_out)
 		printf(
-		    "%zu kernel%s in the baseline only by number, as there is no room for all, and %s not compared: "
-		    "%s of its time.\n",
-		    view->left_out, view->left_out == 1 ? " is" : "s are", view->left_out == 1 ? "is" : "are",
-		    kc_format_percent(view->left_out_ns / (view->left_out_ns + diff->total_ns[KC_OLD]) * 100, share));
+		    "%zu kernel%s too few measured launches that come after the same ones in both (at least %.0f).\n",
+		    few, few == 1 ? " has" : "s have", KC_DIFF_LAUNCHES);
+	if (view->left_out)
+		printf("%zu kernel%s (%s of the baseline's time) did not fit into the baseline and %s not compared.\n",
+		       view->left_out, view->left_out == 1 ? "" : "s",
+		       kc_format_percent(view->left_out_ns / (view->left_out_ns + diff->total_ns[KC_OLD]) * 100, share),
+		       view->left_out == 1 ? "is" : "are");
 	if (diff->old_runs > 1)
 		printf("The %u OLD runs differ by %s (standard deviation of a kernel's time, median).\n",
 		       diff->old_runs, kc_format_percent(diff->between * 100, spread));
@@ -287,6 +301,7 @@ static void print_top(const struct kc_diff_view *view)
 	if (view->simulated)
 		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
 	print_sources(view);
+	print_devices(view);
 }
 
 int kc_diff_text(const struct kc_diff_view *view)
@@ -331,15 +346,14 @@ static void markdown_changes(const struct kc_diff_view *view)
 	puts("\n| kernel | launches | OLD | NEW | change | time lost | p |\n|---|--:|--:|--:|--:|--:|--:|");
 	for (size_t i = 0; i < view->diff->count && is_reported(view->diff->kernels + i); i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-		const struct kc_diff_estimate *e = &kernel->estimate;
 
 		fputs("| ", stdout);
 		print_code(name_of(view, kernel->kernel));
 		printf(" | %s | %s | %s | %s | %s | %s |\n",
-		       kc_format_count((uint64_t)llround(e->launches[KC_NEW]), text[0]),
-		       kc_format_ns(e->ns[KC_OLD], text[1]), kc_format_ns(e->ns[KC_NEW], text[2]),
-		       signed_percent(e->ns[KC_NEW] / e->ns[KC_OLD] - 1, text[3]), signed_ns(kernel->lost_ns, text[4]),
-		       p_text(kernel->p, text[5]));
+		       kc_format_count((uint64_t)llround(kernel->shown_launches), text[0]),
+		       kc_format_ns(kernel->shown_ns[KC_OLD], text[1]), kc_format_ns(kernel->shown_ns[KC_NEW], text[2]),
+		       signed_percent(kernel->shown_ns[KC_NEW] / kernel->shown_ns[KC_OLD] - 1, text[3]),
+		       signed_ns(kernel->lost_ns, text[4]), p_text(kernel->p, text[5]));
 	}
 }
 
@@ -371,10 +385,27 @@ int kc_diff_markdown(const struct kc_diff_view *view)
 
 	if (view->simulated)
 		puts("**SIMULATED**: some of these times come from a stand-in device, not from a GPU.\n");
-	printf("**Kernels: %s before, %s now (%s); %zu slower, %zu faster** by more than %s and %s a launch.\n",
-	       kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
-	       signed_percent(diff->sums.difference / diff->total_ns[KC_OLD], share), slower, faster,
-	       kc_format_percent(view->limits.over * 100, over), kc_format_ns(view->limits.floor_ns, floor));
+	for (int side = 0; side < KC_SIDES; side++) {
+		const struct kc_diff_source *source = view->sources + side;
+
+		printf("%s: ", side == KC_OLD ? "OLD" : "NEW");
+		print_code(source->path);
+		if (source->baseline)
+			printf(", a baseline");
+		for (size_t i = 0; i < source->count; i++)
+			printf("%s %lld",
+			       i                   ? ","
+			       : source->count > 1 ? ", runs"
+						   : ", run",
+			       (long long)source->runs[i].id);
+		puts(side == KC_OLD ? "  " : "\n");
+	}
+	printf(
+	    "**Kernels: OLD %s, NEW %s (%s); of %zu compared, %zu slower and %zu faster** by more than %s and by more "
+	    "than %s a launch.\n",
+	    kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
+	    signed_percent(diff->sums.difference / diff->total_ns[KC_OLD], share), diff->compared, slower, faster,
+	    kc_format_percent(view->limits.over * 100, over), kc_format_ns(view->limits.floor_ns, floor));
 	if (slower + faster)
 		markdown_changes(view);
 	markdown_one_sided(view, KC_DIFF_NEW, "new kernel");

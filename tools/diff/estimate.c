@@ -232,14 +232,15 @@ void kc_diff_finish(struct kc_diff_estimate *e, const struct kc_diff_pooled *poo
 
 double kc_diff_p(const struct kc_diff_estimate *e, double margin)
 {
-	double change = fabs(e->log_change);
+	double change = fabs(e->log_change), null = margin / 2 + e->coarse;
 
 	if (!e->enough || !(change > margin))
 		return 1;
-	return kc_student_tail((change - margin / 2 - e->coarse) / e->error, e->error_df);
+	return kc_student_tail((change - null) / e->error, e->error_df) +
+	       kc_student_tail((change + null) / e->error, e->error_df);
 }
 
 double kc_diff_detectable(const struct kc_diff_estimate *e, double margin, double p)
 {
-	return fmax(margin / 2 + e->coarse + kc_student_point(p, e->error_df) * e->error, margin);
+	return fmax(margin / 2 + e->coarse + kc_student_point(p / 2, e->error_df) * e->error, margin);
 }

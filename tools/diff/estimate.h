@@ -52,11 +52,12 @@ struct kc_diff_pooled {
 /* Sets error, error_df and coarse. */
 void kc_diff_finish(struct kc_diff_estimate *estimate, const struct kc_diff_pooled *pooled);
 
-/* How likely so large a log_change is by chance where the true one is within half of the margin, and times are coarse:
- * P of Student's t. margin > 0, of the logarithm. 1 where log_change is not past the margin. */
+/* How likely so large a log_change, up or down, is by chance where the true one is half of the margin and as much more
+ * as coarse times may hide: P of Student's t. margin > 0, of the logarithm. 1 where log_change is not past the margin.
+ */
 double kc_diff_p(const struct kc_diff_estimate *estimate, double margin);
 
-/* The least log_change past the margin for which that is at most p. */
+/* A log_change past the margin for which that is at most p. */
 double kc_diff_detectable(const struct kc_diff_estimate *estimate, double margin, double p);
 
 #endif

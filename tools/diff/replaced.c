@@ -49,7 +49,8 @@ static int collect(const struct kc_measured_names *names, const struct kc_diff_u
 		for (size_t i = 0; i < units->items[side].count; i++) {
 			uint32_t kernel = kc_measured_shape(names, items[i].shape)->kernel;
 
-			if (is_one_sided(diff->kernels + kernel))
+			/* After nothing that both sides have, any two kernels are at the same place. */
+			if (is_one_sided(diff->kernels + kernel) && items[i].before[0])
 				out->at[n++] = (struct place){kernel,
 							      {items[i].before[0], items[i].before[1]},
 							      side == KC_OLD ? 1.0 / diff->old_runs : 1};

@@ -19,7 +19,6 @@ struct making {
 	const struct kc_measured_names *names;
 	const struct kc_diff_input *inputs;
 	struct kc_diff_units *out;
-	uint8_t *sides_of;   /* by shape: a bit for each side that has launched it, measured or not */
 	uint64_t *hashes;    /* by shape; NULL: no side is a baseline */
 	uint8_t *positioned; /* by shape: 1: some of its launches are compared by their positions */
 	struct kc_intern keys;
@@ -42,9 +41,9 @@ static void note_shapes(struct making *m)
 
 		for (size_t r = 0; r < input->count; r++)
 			for (size_t i = 0; i < input->runs[r].launches.count; i++)
-				m->sides_of[launches_of(input->runs + r)[i].shape] |= (uint8_t)(1 << side);
+				m->out->sides_of[launches_of(input->runs + r)[i].shape] |= (uint8_t)(1 << side);
 		for (size_t i = 0; input->baseline && i < input->baseline->count; i++)
-			m->sides_of[((const struct kc_diff_item *)input->baseline->at)[i].shape] |=
+			m->out->sides_of[((const struct kc_diff_item *)input->baseline->at)[i].shape] |=
 			    (uint8_t)(1 << side);
 	}
 }
@@ -77,7 +76,7 @@ uint32_t kc_diff_position(uint64_t latest, uint64_t second)
 /* Beside a baseline, any launch counts for the positions of those after it. */
 static int counts(const struct making *m, uint32_t shape)
 {
-	return m->hashes || m->sides_of[shape] == (1 << KC_OLD | 1 << KC_NEW);
+	return m->hashes || m->out->sides_of[shape] == (1 << KC_OLD | 1 << KC_NEW);
 }
 
 /* latest: as in kc_diff_item.before */
@@ -434,6 +433,8 @@ static int make_cells(struct making *m)
 			for (int side = 0; side < KC_SIDES; side++) {
 				cell->log[side] /= fmax(cell->launches[side], 1);
 				cell->ns[side] /= fmax(cell->launches[side], 1);
+				if (m->hashes)
+					cell->ns[side] = exp(cell->log[side]);
 			}
 		}
 	return 0;
@@ -447,10 +448,10 @@ int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_di
 	int rc;
 
 	*out = (struct kc_diff_units){0};
-	m.sides_of = calloc(names->shapes.count + 1, 1);
+	out->sides_of = calloc(names->shapes.count + 1, 1);
 	m.positioned = calloc(names->shapes.count + 1, 1);
 	m.hashes = inputs[KC_OLD].baseline ? calloc(names->shapes.count + 1, sizeof(*m.hashes)) : NULL;
-	rc = m.sides_of && m.positioned && (m.hashes || !inputs[KC_OLD].baseline) ? 0 : -ENOMEM;
+	rc = out->sides_of && m.positioned && (m.hashes || !inputs[KC_OLD].baseline) ? 0 : -ENOMEM;
 	if (rc == 0)
 		note_shapes(&m);
 	for (uint32_t i = 0; rc == 0 && m.hashes && i < names->shapes.count; i++)
@@ -475,7 +476,6 @@ int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_di
 		rc = clip(out);
 	if (rc == 0)
 		rc = make_cells(&m);
-	free(m.sides_of);
 	free(m.hashes);
 	free(m.positioned);
 	kc_intern_free(&m.keys);
@@ -489,6 +489,7 @@ void kc_diff_units_free(struct kc_diff_units *units)
 		free(units->order[side]);
 		free(units->cell_of[side]);
 	}
+	free(units->sides_of);
 	free(units->at);
 	free(units->cells);
 	*units = (struct kc_diff_units){0};

@@ -52,8 +52,9 @@ struct kc_diff_input {
 struct kc_diff_cell {
 	double launches[KC_SIDES];
 	double log[KC_SIDES]; /* means */
-	double ns[KC_SIDES];  /* means of exp(log of the items) */
-	double at;            /* mean place in the runs */
+	double
+	    ns[KC_SIDES]; /* means of exp(log of the items); beside a baseline, of which no more is known, geometric */
+	double at;        /* mean place in the runs */
 	uint32_t unit;
 };
 
@@ -65,6 +66,7 @@ struct kc_diff_unit {
 
 struct kc_diff_units {
 	struct kc__list items[KC_SIDES]; /* struct kc_diff_item, run by run */
+	uint8_t *sides_of;               /* by shape: bits KC_OLD and KC_NEW: it was launched there, measured or not */
 	uint32_t *order[KC_SIDES];       /* items by unit, each unit's as they came */
 	uint32_t *cell_of[KC_SIDES];     /* as order */
 	struct kc_diff_unit *at;         /* by kernel and shape */
