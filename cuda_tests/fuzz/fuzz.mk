@@ -2,7 +2,7 @@
 # tests, and is named after it; seeds/NAME holds what it begins with, if anything.
 fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
 FUZZERS := $(call fuzzer,$(FUZZ_SRC))
-SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin ptx past commands import_file import_sqlite text)
+SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin ptx past commands import_file import_sqlite text baseline)
 $(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
 $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
@@ -20,9 +20,13 @@ $(BUILD)/seeds/import_file: $(TRACE_SEEDS) $(wildcard cuda_tests/traces/raw/kine
 	for seed in $(TRACE_SEEDS); do gzip -c $$seed >$@/$$(basename $$seed).gz; done
 	zcat $(filter %.json.gz,$^) | head -n 60 >$@/kineto_cut_off.json
 	@touch $@
-# There are 11 commands.
+# There are 13 commands.
 $(BUILD)/seeds/past $(BUILD)/seeds/commands $(BUILD)/seeds/import_sqlite: cuda_tests/fuzz/extremes
-	$< $@ $(if $(filter %/commands,$@),11)
+	$< $@ $(if $(filter %/commands,$@),13)
+	@touch $@
+$(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
+	@mkdir -p $@
+	cp $< $@
 	@touch $@
 # One value a file.
 $(BUILD)/seeds/text: cuda_tests/fuzz/seeds/values.txt
