@@ -27,16 +27,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void add_row(struct kc_table *table, const char *alias, const char *from, const struct kc_device *d)
 {
-	char cc[24], sms[KC_FORMAT_BYTES], clock[KC_FORMAT_BYTES], bandwidth[KC_FORMAT_BYTES], memory[KC_FORMAT_BYTES],
-	    shared[KC_FORMAT_BYTES];
+	char cc[24] = "-", clock[KC_FORMAT_BYTES] = "-", bandwidth[KC_FORMAT_BYTES] = "-", sms[KC_FORMAT_BYTES],
+	     memory[KC_FORMAT_BYTES], shared[KC_FORMAT_BYTES];
 
-	snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
-	snprintf(clock, sizeof(clock), "%u MHz", d->clock_khz / 1000);
-	snprintf(bandwidth, sizeof(bandwidth), "%.0f GB/s", (double)d->memory_bytes_per_s / 1e9);
-	kc_table_row(table,
-		     (const char *const[]){d->name, alias, from, cc, kc_format_count(d->sm_count, sms), clock,
-					   bandwidth, d->memory_bytes ? kc_format_bytes(d->memory_bytes, memory) : "-",
-					   kc_format_bytes(d->shared_per_sm_bytes, shared)});
+	if (d->cc_major)
+		snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
+	if (d->clock_khz)
+		snprintf(clock, sizeof(clock), "%u MHz", d->clock_khz / 1000);
+	if (d->memory_bytes_per_s)
+		snprintf(bandwidth, sizeof(bandwidth), "%.0f GB/s", (double)d->memory_bytes_per_s / 1e9);
+	kc_table_row(table, (const char *const[]){
+				d->name, alias, from, cc, d->sm_count ? kc_format_count(d->sm_count, sms) : "-", clock,
+				bandwidth, d->memory_bytes ? kc_format_bytes(d->memory_bytes, memory) : "-",
+				d->shared_per_sm_bytes ? kc_format_bytes(d->shared_per_sm_bytes, shared) : "-"});
 }
 
 static int print_table(const struct kc_device_row *rows, size_t count)
@@ -59,7 +62,23 @@ static int print_table(const struct kc_device_row *rows, size_t count)
 	return kc_table_finish(&table, 0) ? KC_EXIT_FAILED : kc_output_finish();
 }
 
-static json_t *describe(const struct kc_device *d)
+/* A 0 is mostly an attribute that nobody told. Some are 0 by the compute capability; a driver may tell of no copy
+ * engine. A damaged row can have more than any device (kc__device_row_read). */
+static int is_known(const struct kc_device *d, const char *field, uint64_t value, int by_driver)
+{
+	static const char *const may_be_0[] = {"cc_minor", "shared_per_block_optin_bytes",
+					       "shared_reserved_per_block_bytes"};
+
+	if (value)
+		return value <= INT64_MAX;
+	for (size_t i = 0; i < sizeof(may_be_0) / sizeof(may_be_0[0]); i++) {
+		if (!strcmp(field, may_be_0[i]))
+			return d->cc_major != 0;
+	}
+	return by_driver && !strcmp(field, "copy_engines");
+}
+
+static json_t *describe(const struct kc_device *d, int by_driver)
 {
 	json_t *out = json_object();
 	const char *field;
@@ -67,7 +86,8 @@ static json_t *describe(const struct kc_device *d)
 
 	json_object_set_new(out, "name", kc_json_text(d->name));
 	for (unsigned i = 0; (field = kc_device_field(d, i, &value)); i++)
-		json_object_set_new(out, field, json_integer((json_int_t)value));
+		json_object_set_new(
+		    out, field, is_known(d, field, value, by_driver) ? json_integer((json_int_t)value) : json_null());
 	json_object_set_new(out, "simulated", json_boolean(d->simulated));
 	return out;
 }
@@ -78,14 +98,15 @@ static int print_json(const struct kc_device_row *rows, size_t count)
 	const struct kc_device *builtin;
 
 	for (size_t i = 0; i < count; i++) {
-		json_t *one = describe(&rows[i].device);
+		uint32_t version = rows[i].driver_version;
+		json_t *one = describe(&rows[i].device, version != 0);
 
 		json_object_set_new(one, "id", json_integer(rows[i].id));
-		json_object_set_new(one, "driver_version", json_integer(rows[i].driver_version));
+		json_object_set_new(one, "driver_version", version ? json_integer(version) : json_null());
 		json_array_append_new(recorded, one);
 	}
 	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++) {
-		json_t *one = describe(builtin);
+		json_t *one = describe(builtin, 0);
 
 		json_object_set_new(one, "short_name", kc_json_text(kc_device_builtin_alias(i)));
 		json_array_append_new(builtins, one);

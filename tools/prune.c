@@ -137,7 +137,7 @@ static json_t *run_json(const struct kc_prunable *run)
 
 	json_object_set_new(out, "run", json_integer(run->run));
 	json_object_set_new(out, "command_line", kc_json_text(run->command_line));
-	json_object_set_new(out, "ended_unix_ns", json_integer(run->ended_unix_ns));
+	json_object_set_new(out, "ended_unix_ns", run->ended_unix_ns ? json_integer(run->ended_unix_ns) : json_null());
 	json_object_set_new(out, "launches", json_integer((json_int_t)run->launches));
 	json_object_set_new(out, "bytes", json_integer((json_int_t)run->bytes));
 	json_object_set_new(out, "what", json_string(what_name(run->what)));

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -376,13 +377,14 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	    .width = kc_page_width(),
 	};
 	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES];
+	double per_s = kc_replay_per_s(replay);
 	int rc;
 
 	if (replay->report->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
 	printf("%s: %s launches replayed, %s predicted; %s launches per second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
-	       kc_format_count((uint64_t)kc_replay_per_s(replay), rate));
+	       isnan(per_s) ? "-" : kc_format_count((uint64_t)per_s, rate));
 	print_known(replay, &request->delay);
 	print_chosen(replay);
 	print_incomplete(replay);

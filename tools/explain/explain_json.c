@@ -109,11 +109,11 @@ static json_t *counts_json(const struct kc_explained *kernel)
 		json_object_set_new(out, kc_cost_counter_name(i), kc_json_real(counts->of[i]));
 	json_object_set_new(out, "bytes_global",
 			    kc_json_real(counts->of[KC_COUNT_OF_BYTES_LOADED] + counts->of[KC_COUNT_OF_BYTES_STORED]));
-	json_object_set_new(out, "sectors_per_request", kc_json_real(kc_counts_sectors_per_request(counts)));
+	json_object_set_new(out, "sectors_per_request", kc_json_ratio(kc_counts_sectors_per_request(counts)));
 	json_object_set_new(out, "sectors_per_request_minimum",
-			    kc_json_real(kc_counts_least_sectors_per_request(counts)));
+			    kc_json_ratio(kc_counts_least_sectors_per_request(counts)));
 	json_object_set_new(out, "sectors_scattered", kc_json_real(counts->scattered_sectors));
-	json_object_set_new(out, "bank_conflict_degree", kc_json_real(kc_counts_bank_conflict_degree(counts)));
+	json_object_set_new(out, "bank_conflict_degree", kc_json_ratio(kc_counts_bank_conflict_degree(counts)));
 	json_object_set_new(out, "threads", kc_json_real(counts->threads));
 	json_object_set_new(out, "active_share", kc_json_real(counts->active_share));
 	json_object_set_new(out, "exact", json_boolean(counts->exact));

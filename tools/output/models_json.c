@@ -21,8 +21,7 @@ json_t *kc_models_json(const struct kc_model_times *times)
 	return out;
 }
 
-/* Both functions of predictor/code/cost.h return 0 if there is nothing to divide. */
-static json_t *ratio(double value)
+json_t *kc_json_ratio(double value)
 {
 	return kc_json_real(value > 0 ? value : NAN);
 }
@@ -33,7 +32,7 @@ json_t *kc_counts_json(const struct kc_counts *counts)
 
 	for (unsigned i = 0; i < KC_COUNTER_COUNT; i++)
 		json_object_set_new(out, kc_cost_counter_name(i), kc_json_real(counts->of[i]));
-	json_object_set_new(out, "sectors_per_request", ratio(kc_counts_sectors_per_request(counts)));
-	json_object_set_new(out, "bank_conflict_degree", ratio(kc_counts_bank_conflict_degree(counts)));
+	json_object_set_new(out, "sectors_per_request", kc_json_ratio(kc_counts_sectors_per_request(counts)));
+	json_object_set_new(out, "bank_conflict_degree", kc_json_ratio(kc_counts_bank_conflict_degree(counts)));
 	return out;
 }

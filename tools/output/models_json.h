@@ -10,6 +10,9 @@
  * roofline_high_ns. */
 json_t *kc_models_json(const struct kc_model_times *times);
 
+/* A ratio of predictor/code/cost.h, which is 0 if there is nothing to divide; that becomes null. */
+json_t *kc_json_ratio(double value);
+
 /* Every counter by its name, per thread; sectors_per_request and bank_conflict_degree. */
 json_t *kc_counts_json(const struct kc_counts *counts);
 

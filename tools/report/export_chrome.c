@@ -219,6 +219,25 @@ static void put_named(FILE *to, const char *key, const char *value)
 	put_string(to, value);
 }
 
+/* What is not known, or damaged so that JSON has no number for it, is left out. */
+static void put_number(FILE *to, const char *key, sqlite3_stmt *row, int i)
+{
+	int type = sqlite3_column_type(row, i);
+
+	if (type == SQLITE_INTEGER)
+		fprintf(to, ",\"%s\":%" PRId64, key, integer(row, i));
+	else if (type == SQLITE_FLOAT && isfinite(sqlite3_column_double(row, i)))
+		fprintf(to, ",\"%s\":%.4f", key, sqlite3_column_double(row, i));
+}
+
+static void put_dimensions(FILE *to, const char *key, sqlite3_stmt *row, int i)
+{
+	int64_t x = integer(row, i), y = integer(row, i + 1), z = integer(row, i + 2);
+
+	if (x > 0 && y > 0 && z > 0)
+		fprintf(to, ",\"%s\":\"%" PRId64 "x%" PRId64 "x%" PRId64 "\"", key, x, y, z);
+}
+
 static void put_launch_args(FILE *to, sqlite3_stmt *row, const struct event *event)
 {
 	int64_t predicted = kc_minus_ns(event->end_ns[0], event->start_ns[0]);
@@ -234,22 +253,26 @@ static void put_launch_args(FILE *to, sqlite3_stmt *row, const struct event *eve
 	put_named(to, "novelty", text(row, 12));
 	put_named(to, "unpredictable", text(row, 23));
 	put_named(to, "unmeasured", text(row, 24));
-	if (event->end_ns[0])
-		fprintf(to,
-			",\"slowdown\":%.4f,\"solo_ns\":%" PRId64 ",\"solo_low_ns\":%" PRId64
-			",\"solo_high_ns\":%" PRId64,
-			sqlite3_column_double(row, 13), integer(row, 14), integer(row, 15), integer(row, 16));
-	fprintf(to,
-		",\"grid\":\"%" PRId64 "x%" PRId64 "x%" PRId64 "\",\"block\":\"%" PRId64 "x%" PRId64 "x%" PRId64
-		"\",\"dynamic_shared_bytes\":%" PRId64 "}",
-		integer(row, 17), integer(row, 18), integer(row, 19), integer(row, 20), integer(row, 21),
-		integer(row, 22), integer(row, 25));
+	if (event->end_ns[0]) {
+		put_number(to, "slowdown", row, 13);
+		put_number(to, "solo_ns", row, 14);
+		put_number(to, "solo_low_ns", row, 15);
+		put_number(to, "solo_high_ns", row, 16);
+	}
+	put_dimensions(to, "grid", row, 17);
+	put_dimensions(to, "block", row, 20);
+	if (integer(row, 17) > 0) /* else the launch shape is not known */
+		put_number(to, "dynamic_shared_bytes", row, 25);
+	fputc('}', to);
 }
 
 static void put_transfer_args(FILE *to, sqlite3_stmt *row, const struct event *event)
 {
 	(void)event;
-	fprintf(to, "{\"bytes\":%" PRId64 "}", integer(row, 8));
+	if (sqlite3_column_type(row, 8) == SQLITE_INTEGER)
+		fprintf(to, "{\"bytes\":%" PRId64 "}", integer(row, 8));
+	else
+		fputs("{}", to);
 }
 
 static struct event event_of(sqlite3_stmt *row, const char *category)

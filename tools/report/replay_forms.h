@@ -6,7 +6,7 @@
 
 #include "store/replay/replay_run.h"
 
-/* Launches replayed per second of processor time; 0: not measured. */
+/* Launches replayed per second of processor time; NAN: not measured. */
 double kc_replay_per_s(const struct kc_replay *replay);
 
 /* The whole document. Returns the exit status. */

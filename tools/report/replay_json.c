@@ -7,9 +7,11 @@
 #include "tools/output/json.h"
 #include "tools/system/database.h"
 
+#include <math.h>
+
 double kc_replay_per_s(const struct kc_replay *replay)
 {
-	return replay->seconds > 0 ? (double)replay->launches / replay->seconds : 0;
+	return replay->seconds > 0 ? (double)replay->launches / replay->seconds : NAN;
 }
 
 static void set_reasons(json_t *out, const struct kc_replay *replay)

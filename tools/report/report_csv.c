@@ -2,6 +2,7 @@
 #include "report_forms.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static void header(struct kc_csv *csv, const char *by)
@@ -38,7 +39,7 @@ static void row(struct kc_csv *csv, const struct kc_group *g, int kernels, int s
 	kc_csv_integer(csv, (int64_t)g->launches);
 	kc_csv_integer(csv, (int64_t)g->measured);
 	kc_csv_integer(csv, (int64_t)a->n);
-	kc_csv_real(csv, g->time_share * 100);
+	kc_csv_real(csv, g->measured ? g->time_share * 100 : NAN);
 	kc_csv_real(csv, g->mean_predicted_ns);
 	kc_csv_real(csv, g->mean_measured_ns);
 	kc_csv_real(csv, a->mape * 100);

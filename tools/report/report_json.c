@@ -106,7 +106,7 @@ json_t *kc_json_groups(const struct kc_groups *from, int kernels)
 		set(one, "name", kc_json_text(g->name));
 		set_count(one, "launches", g->launches);
 		set_count(one, "measured", g->measured);
-		set(one, "time_share", kc_json_percent(g->time_share));
+		set(one, "time_share", g->measured ? kc_json_percent(g->time_share) : json_null());
 		set(one, "mean_measured_ns", kc_json_real(g->mean_measured_ns));
 		set(one, "mean_predicted_ns", kc_json_real(g->mean_predicted_ns));
 		set(one, "accuracy", kc_json_accuracy(&g->accuracy));
@@ -152,7 +152,7 @@ static json_t *devices(const struct kc_report *data)
 		set(one, "id", json_integer(row->id));
 		set(one, "name", kc_json_text(row->device.name));
 		set(one, "simulated", json_boolean(row->device.simulated));
-		set_count(one, "driver_version", row->driver_version);
+		set(one, "driver_version", row->driver_version ? json_integer(row->driver_version) : json_null());
 		json_array_append_new(out, one);
 	}
 	return out;
