@@ -245,15 +245,20 @@ $(BUILD)/kerncast.bash: $(BUILD)/kerncast
 	$< --completion bash >$@
 PLACE := $(DESTDIR)$(PREFIX)
 BASH_COMPLETION := $(PLACE)/share/bash-completion/completions/kerncast
+SCHEMAS := $(PLACE)/share/kerncast/schemas
 install: all $(BUILD)/kerncast.1 $(BUILD)/kerncast.bash ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/kerncast "$(PLACE)/bin/kerncast"
 	install -D -m 755 $(BUILD)/libkerncast.so "$(PLACE)/lib/libkerncast.so"
 	install -D -m 755 $(BUILD)/libkerncast-audit.so "$(PLACE)/lib/libkerncast-audit.so"
 	install -D -m 644 $(BUILD)/kerncast.1 "$(PLACE)/share/man/man1/kerncast.1"
 	install -D -m 644 $(BUILD)/kerncast.bash "$(BASH_COMPLETION)"
+	install -d -m 755 "$(SCHEMAS)"
+	install -m 644 tools/schemas/*.schema.json "$(SCHEMAS)"
 uninstall: ## removes what install put there
 	rm -f "$(PLACE)/bin/kerncast" "$(PLACE)/lib/libkerncast.so" "$(PLACE)/lib/libkerncast-audit.so" \
-	  "$(PLACE)/share/man/man1/kerncast.1" "$(BASH_COMPLETION)"
+	  "$(PLACE)/share/man/man1/kerncast.1" "$(BASH_COMPLETION)" \
+	  $(patsubst tools/schemas/%,"$(SCHEMAS)/%",$(wildcard tools/schemas/*.schema.json))
+	rmdir "$(SCHEMAS)" "$(PLACE)/share/kerncast" 2>/dev/null || true
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))
