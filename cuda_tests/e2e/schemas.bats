@@ -105,7 +105,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	"$kerncast" run -q --kernel saxpy --after 5 -o chosen.db "$build/demo-static-sim" --rounds 9
 	keep none "$kerncast" run -q --kernel nothing_is_called_so -o none.db "$build/demo-static-sim" --rounds 3
 	"$kerncast" run -q --cupti /nowhere/libcupti.so -o blind.db "$build/demo-static-sim" --rounds 3
-	keep killed timeout -s KILL 0.5 "$kerncast" run -q -o killed.db "$build/demo-static-sim" --rounds 1000000
+	keep killed timeout -s KILL 2 "$kerncast" run -q -o killed.db "$build/demo-static-sim" --rounds 1000000
 	for db in off failed chosen none blind killed; do
 		prints report --json "$db.db"
 		prints replay --json "$db.db"
