@@ -40,6 +40,26 @@ static void one_kernel_slower(void **state)
 	made_free(&m);
 }
 
+/* Other arguments in NEW, and the first three launches of each run without: the others are compared all the same. */
+static void other_arguments_are_compared(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	const struct kc_diff_kernel *k;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (int i = 0; i < 40; i++)
+			launch(&m, run, "more", run ? 20000 : 10000)->arguments = i < 3 ? 0 : 1 + (uint32_t)run;
+	compare(&m, 1, &d);
+	check_sums(&d);
+	k = kernel_named(&m, &d, "more");
+	assert_int_equal(k->what, KC_DIFF_SLOWER);
+	assert_true(k->estimate.launches[KC_NEW] >= 37);
+	kc_diff_free(&d);
+	made_free(&m);
+}
+
 /* 10 us after one kernel, 20 us after another, in both runs; the second more often in NEW. */
 static void positions_are_told_apart(void **state)
 {
@@ -370,21 +390,14 @@ static void drift_is_no_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(one_kernel_slower),
-	    cmocka_unit_test(positions_are_told_apart),
-	    cmocka_unit_test(company_is_told_apart),
-	    cmocka_unit_test(arguments_are_told_apart),
-	    cmocka_unit_test(limits_hold),
-	    cmocka_unit_test(a_tick_is_no_change),
-	    cmocka_unit_test(too_few_launches),
-	    cmocka_unit_test(new_gone_and_replaced),
-	    cmocka_unit_test(several_old_runs),
-	    cmocka_unit_test(outliers_are_no_change),
-	    cmocka_unit_test(drift_is_no_change),
-	    cmocka_unit_test(a_shape_is_shown_by_itself),
-	    cmocka_unit_test(unmeasured_is_not_gone),
-	    cmocka_unit_test(nothing_in_common),
-	    cmocka_unit_test(p_counts_both_directions),
+	    cmocka_unit_test(one_kernel_slower),          cmocka_unit_test(other_arguments_are_compared),
+	    cmocka_unit_test(positions_are_told_apart),   cmocka_unit_test(company_is_told_apart),
+	    cmocka_unit_test(arguments_are_told_apart),   cmocka_unit_test(limits_hold),
+	    cmocka_unit_test(a_tick_is_no_change),        cmocka_unit_test(too_few_launches),
+	    cmocka_unit_test(new_gone_and_replaced),      cmocka_unit_test(several_old_runs),
+	    cmocka_unit_test(outliers_are_no_change),     cmocka_unit_test(drift_is_no_change),
+	    cmocka_unit_test(a_shape_is_shown_by_itself), cmocka_unit_test(unmeasured_is_not_gone),
+	    cmocka_unit_test(nothing_in_common),          cmocka_unit_test(p_counts_both_directions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ struct making {
 	struct kc_diff_units *out;
 	uint64_t *hashes;    /* by shape; NULL: no side is a baseline */
 	uint8_t *positioned; /* by shape: 1: some of its launches are compared by their positions */
+	uint8_t *argued;     /* by shape: 1: the arguments of some of its launches are known */
 	struct kc_intern keys;
 };
 
@@ -137,8 +138,12 @@ static int add_items(struct making *m, int side)
 		else
 			*item = ((const struct kc_diff_item *)input->baseline->at)[i];
 	}
-	for (size_t i = 0; i < m->out->items[side].count; i++)
-		items_of(m->out, side)[i].unit = KC_DIFF_NOWHERE;
+	for (size_t i = 0; i < m->out->items[side].count; i++) {
+		struct kc_diff_item *item = items_of(m->out, side) + i;
+
+		item->unit = KC_DIFF_NOWHERE;
+		m->argued[item->shape] |= item->arguments != 0;
+	}
 	return rc;
 }
 
@@ -193,7 +198,7 @@ static int keep_units(struct making *m, uint32_t first)
 					n[side] += items[i].count;
 				else if (n[KC_OLD] < UNIT_LEAST || n[KC_NEW] < UNIT_LEAST)
 					items[i].unit = KC_DIFF_NOWHERE;
-				else
+				else if (items[i].arguments || !m->argued[items[i].shape])
 					m->positioned[items[i].shape] = 1;
 			}
 		}
@@ -450,8 +455,9 @@ int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_di
 	*out = (struct kc_diff_units){0};
 	out->sides_of = calloc(names->shapes.count + 1, 1);
 	m.positioned = calloc(names->shapes.count + 1, 1);
+	m.argued = calloc(names->shapes.count + 1, 1);
 	m.hashes = inputs[KC_OLD].baseline ? calloc(names->shapes.count + 1, sizeof(*m.hashes)) : NULL;
-	rc = out->sides_of && m.positioned && (m.hashes || !inputs[KC_OLD].baseline) ? 0 : -ENOMEM;
+	rc = out->sides_of && m.positioned && m.argued && (m.hashes || !inputs[KC_OLD].baseline) ? 0 : -ENOMEM;
 	if (rc == 0)
 		note_shapes(&m);
 	for (uint32_t i = 0; rc == 0 && m.hashes && i < names->shapes.count; i++)
@@ -478,6 +484,7 @@ int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_di
 		rc = make_cells(&m);
 	free(m.hashes);
 	free(m.positioned);
+	free(m.argued);
 	kc_intern_free(&m.keys);
 	return rc;
 }

@@ -12,7 +12,8 @@
  * A position is given by the launches before it on its stream, of those shapes
  * that both sides have: by two of them where both sides have launched at least
  * two after the same two, else by one, and where a shape has no such launches, by
- * none. Recorded arguments belong to it, unless that, too, leaves nothing. So a kernel that follows upon different
+ * none. Recorded arguments belong to it, unless that, too, leaves nothing but launches whose arguments are not known.
+ * So a kernel that follows upon different
  * kernels is compared in each place with itself. A baseline knows a position as a hash of two launches of any shape.
  */
 #ifndef KC_DIFF_UNITS_H
