@@ -1,25 +1,22 @@
 #include "command.h"
 #include "tools/diff/baseline.h"
 #include "tools/diff/diff_forms.h"
+#include "tools/diff/limit_options.h"
+#include "tools/diff/side.h"
 #include "tools/input/common_options.h"
-#include "tools/input/kernel_spec.h"
 #include "tools/output/output_file.h"
 #include "tools/system/database.h"
 
 #include "store/query/query.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define EARLIER_MOST 5 /* runs that stand for OLD where none are named */
 #define EXIT_SLOWER 3
 
-enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_OVER, KEY_FLOOR, KEY_FAIL, KEY_MD };
+enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_FAIL, KEY_MD };
 
 struct request {
 	struct kc_common_options common;
@@ -39,32 +36,12 @@ static const struct argp_option options[] = {
      "compare with this file in place of OLD; where there is none yet, and without --fail, --json and --md, write it "
      "from NEW",
      0},
-    {"over", KEY_OVER, "PERCENT", 0, "leave out changes of at most this (default: 5)", 0},
-    {"floor", KEY_FLOOR, "TIME", 0, "leave out changes of at most this for a launch (default: 1us)", 0},
+    KC_LIMIT_OPTIONS("changes"),
     {"fail", KEY_FAIL, NULL, 0, "end with status 3 if a kernel, or a launch shape of one, is slower", 0},
     KC_JSON_OPTION,
     {"md", KEY_MD, NULL, 0, "print Markdown, for pull requests", 0},
     {0},
 };
-
-static void parse_over(const char *arg, struct argp_state *state, double *out)
-{
-	char *end;
-	double percent = strtod(arg, &end);
-
-	if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1000))
-		argp_error(state, "--over takes a number of percent from 0 to 1000, such as 5, not \"%s\"", arg);
-	*out = percent / 100;
-}
-
-static void parse_floor(const char *arg, struct argp_state *state, double *out)
-{
-	int64_t ns = 0;
-
-	if (strcmp(arg, "0") != 0 && kc_time_ns(arg, &ns) < 0)
-		argp_error(state, "--floor takes 0 or a time with its unit (ns, us, ms, s), not \"%s\"", arg);
-	*out = (double)ns;
-}
 
 static void check(const struct request *request, struct argp_state *state)
 {
@@ -90,12 +67,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BASELINE:
 		request->baseline = arg;
 		return 0;
-	case KEY_OVER:
-		parse_over(arg, state, &request->limits.over);
-		return 0;
-	case KEY_FLOOR:
-		parse_floor(arg, state, &request->limits.floor_ns);
-		return 0;
 	case KEY_FAIL:
 		request->fail = 1;
 		return 0;
@@ -111,78 +82,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		check(request, state);
 		return 0;
 	default:
-		return kc_common_option(&request->common, key, arg, state);
+		return kc_limit_option(&request->limits, key, arg, state) == 0
+			   ? 0
+			   : kc_common_option(&request->common, key, arg, state);
 	}
 }
 
 /* --- which runs */
 
-struct side {
-	char path[PATH_MAX];
-	struct kc_store *store;
-	int64_t ids[KC_DIFF_OLD_MOST];
-	struct kc_measured_run runs[KC_DIFF_OLD_MOST];
-	size_t count, read; /* runs; those that are to be freed */
-};
-
 struct comparison {
 	const struct request *request;
-	struct side sides[KC_SIDES];
+	struct kc_side sides[KC_SIDES];
 	struct kc_measured_names names;
 	struct kc_baseline baseline;
 	struct kc_diff diff;
 };
 
-static int open_side(struct side *side, const char *database)
+static int select_earlier(struct kc_side *old, const struct kc_side *new)
 {
-	kc_database_path(database, side->path, sizeof(side->path));
-	side->store = kc_database_read(side->path);
-	return side->store ? KC_EXIT_OK : KC_EXIT_FAILED;
-}
+	int n = kc_measured_earlier(new->store, new->ids[0], old->ids, KC_SIDE_EARLIER_MOST);
 
-/* Run `which` of the side, or its latest. */
-static int select_run(struct side *side, const char *which)
-{
-	struct kc_selection selection;
-	char why[256];
-	int rc;
-
-	if (which && (!*which || !strcmp(which, "all"))) {
-		kc_error("\"%s\" is not a run: runs are compared by their numbers", which);
-		return KC_EXIT_USAGE;
-	}
-	rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
-	if (rc == -EINVAL || rc == -ENOENT)
-		kc_error("%s: %s", side->path, why);
-	else if (rc < 0)
-		kc_database_unreadable(side->path, rc);
-	if (rc < 0)
-		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-	side->ids[side->count++] = selection.last_run;
-	return KC_EXIT_OK;
-}
-
-static int select_listed(struct side *side, const char *list)
-{
-	char *copy = strdup(list), *rest = copy, *one;
-	int status = copy ? KC_EXIT_OK : KC_EXIT_FAILED;
-
-	while (status == KC_EXIT_OK && (one = strsep(&rest, ","))) {
-		if (side->count == KC_DIFF_OLD_MOST) {
-			kc_error("--old takes %u runs at most", KC_DIFF_OLD_MOST);
-			status = KC_EXIT_USAGE;
-		} else {
-			status = select_run(side, one);
-		}
-	}
-	free(copy);
-	return status;
-}
-
-static int select_earlier(struct side *old, const struct side *new)
-{
-	int n = kc_measured_earlier(new->store, new->ids[0], old->ids, EARLIER_MOST);
-
+	if (n == 0)
+		n = kc_measured_before(new->store, new->ids[0], old->ids);
 	if (n < 0) {
 		kc_database_unreadable(new->path, n);
 		return KC_EXIT_FAILED;
@@ -197,82 +118,25 @@ static int select_earlier(struct side *old, const struct side *new)
 	return KC_EXIT_OK;
 }
 
-static int is_same_file(const char *a, const char *b)
-{
-	struct stat of_a, of_b;
-
-	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
-/* A run that is compared with itself has not changed. */
-static int check_runs(const struct side *old, const struct side *new)
-{
-	int same = is_same_file(old->path, new->path);
-
-	for (size_t i = 0; i < old->count; i++) {
-		for (size_t k = 0; k < i; k++)
-			if (old->ids[i] == old->ids[k]) {
-				kc_error("run %lld is given twice", (long long)old->ids[i]);
-				return KC_EXIT_USAGE;
-			}
-		if (same && old->ids[i] == new->ids[0]) {
-			kc_error("run %lld would be compared with itself: --old and --new say which runs",
-				 (long long)new->ids[0]);
-			return KC_EXIT_USAGE;
-		}
-	}
-	return KC_EXIT_OK;
-}
-
 static int select_runs(struct comparison *c)
 {
 	const struct request *request = c->request;
-	struct side *old = c->sides + KC_OLD, *new = c->sides + KC_NEW;
+	struct kc_side *old = c->sides + KC_OLD, *new = c->sides + KC_NEW;
 	const char *other = request->databases[1];
-	int status = open_side(new, other ? other : request->databases[0]);
+	int status = kc_side_open(new, other ? other : request->databases[0]);
 
 	if (status == KC_EXIT_OK)
-		status = select_run(new, request->new);
+		status = kc_side_select(new, request->new);
 	if (status != KC_EXIT_OK || request->baseline)
 		return status;
-	status = open_side(old, request->databases[0]);
+	status = kc_side_open(old, request->databases[0]);
 	if (status != KC_EXIT_OK)
 		return status;
 	if (request->old)
-		status = select_listed(old, request->old);
+		status = kc_side_select_listed(old, "--old", request->old);
 	else
-		status = other ? select_run(old, NULL) : select_earlier(old, new);
-	return status == KC_EXIT_OK ? check_runs(old, new) : status;
-}
-
-static uint64_t measured_of(const struct kc_measured_run *run)
-{
-	const struct kc_measured_launch *launches = run->launches.at;
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < run->launches.count; i++)
-		n += launches[i].ns > 0;
-	return n;
-}
-
-static int read_side(struct comparison *c, struct side *side)
-{
-	for (; side->read < side->count; side->read++) {
-		struct kc_measured_run *run = side->runs + side->read;
-		int rc = kc_measured_run_read(side->store, side->ids[side->read], &c->names, run);
-
-		if (rc < 0) {
-			kc_database_unreadable(side->path, rc);
-			return KC_EXIT_FAILED;
-		}
-		if (measured_of(run) == 0) {
-			kc_error("%s: run %lld has no measured launch, so it cannot be compared", side->path,
-				 (long long)run->id);
-			kc_measured_run_free(run);
-			return KC_EXIT_FAILED;
-		}
-	}
-	return KC_EXIT_OK;
+		status = other ? kc_side_select(old, NULL) : select_earlier(old, new);
+	return status == KC_EXIT_OK ? kc_side_check(old, new) : status;
 }
 
 /* --- baselines */
@@ -280,7 +144,7 @@ static int read_side(struct comparison *c, struct side *side)
 static int write_baseline(struct comparison *c)
 {
 	const char *path = c->request->baseline;
-	const struct side *new = c->sides + KC_NEW;
+	const struct kc_side *new = c->sides + KC_NEW;
 	struct kc_output_file file;
 	char source[512];
 	int rc = kc_output_file_open(&file, path);
@@ -340,7 +204,7 @@ static int print(struct comparison *c)
 	};
 
 	for (int i = 0; i < KC_SIDES; i++) {
-		const struct side *side = c->sides + i;
+		const struct kc_side *side = c->sides + i;
 
 		view.sources[i] = (struct kc_diff_source){
 		    .path = kc_database_shown(side->path),
@@ -395,7 +259,7 @@ static int compare(struct comparison *c)
 
 static int diff_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.limits = {0.05, 1000}};
+	struct request request = {.limits = KC_DIFF_DEFAULT_LIMITS};
 	struct comparison *c = calloc(1, sizeof(*c));
 	int status = KC_EXIT_FAILED, written = 0;
 
@@ -408,17 +272,14 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	c->request = &request;
 	status = select_runs(c);
 	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++)
-		status = read_side(c, c->sides + i);
+		status = kc_side_read(c->sides + i, 0, &c->names);
 	if (status == KC_EXIT_OK && request.baseline)
 		status = use_baseline(c, &written);
 	if (status == KC_EXIT_OK && !written)
 		status = compare(c);
 	kc_diff_free(&c->diff);
 	for (int i = 0; i < KC_SIDES; i++) {
-		for (size_t k = 0; k < c->sides[i].read; k++)
-			kc_measured_run_free(c->sides[i].runs + k);
-		if (c->sides[i].store)
-			kc_store_close(c->sides[i].store);
+		kc_side_close(c->sides + i);
 	}
 	kc_measured_names_free(&c->names);
 	kc_baseline_free(&c->baseline);

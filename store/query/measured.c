@@ -40,6 +40,7 @@ void kc_measured_run_free(struct kc_measured_run *run)
 	free(run->command_line);
 	free(run->devices);
 	free(run->launches.at);
+	free(run->moments.at);
 	*run = (struct kc_measured_run){0};
 }
 
@@ -80,12 +81,19 @@ int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_me
 	return 0;
 }
 
+/* In the order of their calls. */
+#define LAUNCHES(more, joined)                                                                                         \
+	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments" more " FROM launch_row l" joined               \
+	" WHERE l.id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY l.id"
+
 struct reader {
 	struct kc_store *store;
 	struct kc_measured_names *names;
 	struct kc_measured_run *run;
 	sqlite3_stmt *launches, *shape;
-	struct kc_ids shape_ids, stream_ids;
+	struct kc_ids shape_ids, stream_ids, device_ids;
+	int moments;
+	int64_t started_ns; /* of the process that is being read */
 	struct kc__list
 	    shapes; /* by the numbers of shape_ids less 1: int64_t, a place in names->shapes, or less than 0 */
 	struct kc_ids local_arguments; /* of the process that is being read */
@@ -170,6 +178,21 @@ static uint32_t arguments_of(const struct reader *r, sqlite3_stmt *row, int i)
 	return local ? ((const uint32_t *)r->arguments.at)[local - 1] : 0;
 }
 
+static int add_moment(struct reader *r)
+{
+	struct kc_measured_moment *moment = kc__list_add(&r->run->moments, sizeof(*moment));
+
+	if (!moment)
+		return -ENOMEM;
+	moment->id = sqlite3_column_int64(r->launches, 5);
+	moment->start_ns = kc_plus_ns(
+	    r->started_ns, kc_plus_ns(sqlite3_column_int64(r->launches, 6), sqlite3_column_int64(r->launches, 7)));
+	if (sqlite3_column_type(r->launches, 8) == SQLITE_NULL)
+		return 0;
+	moment->device = kc_ids_number(&r->device_ids, sqlite3_column_int64(r->launches, 8));
+	return moment->device ? 0 : -ENOMEM;
+}
+
 static int add_launch(struct reader *r)
 {
 	struct kc_measured_launch *launch;
@@ -190,10 +213,12 @@ static int add_launch(struct reader *r)
 	launch->ns = ns > 0 && ns < MONTH_NS ? ns : 0;
 	launch->overlap =
 	    (uint8_t)(sqlite3_column_int64(r->launches, 3) >> KC_FLAG_OVERLAP_SHIFT & KC_FLAG_OVERLAP_MASK);
-	if (sqlite3_column_type(r->launches, 1) == SQLITE_NULL)
-		return 0;
-	launch->stream = kc_ids_number(&r->stream_ids, sqlite3_column_int64(r->launches, 1));
-	return launch->stream ? 0 : -ENOMEM;
+	if (sqlite3_column_type(r->launches, 1) != SQLITE_NULL) {
+		launch->stream = kc_ids_number(&r->stream_ids, sqlite3_column_int64(r->launches, 1));
+		if (!launch->stream)
+			return -ENOMEM;
+	}
+	return r->moments ? add_moment(r) : 0;
 }
 
 static int read_process(sqlite3_stmt *process, void *arg)
@@ -207,6 +232,7 @@ static int read_process(sqlite3_stmt *process, void *arg)
 		return 0;
 	kc_ids_clear(&r->local_arguments);
 	r->arguments.count = 0;
+	r->started_ns = sqlite3_column_int64(process, 1);
 	rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
 			read_arguments, r);
 	sqlite3_bind_int64(r->launches, 1, id << KC_SEQUENCE_BITS);
@@ -234,10 +260,11 @@ static int read_run(sqlite3_stmt *row, void *arg)
 	return run->command_line && run->devices ? 0 : -ENOMEM;
 }
 
-int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_names *names, struct kc_measured_run *run)
+int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
+			 struct kc_measured_run *run)
 {
 	const struct kc_selection only = {id, id};
-	struct reader r = {.store = s, .names = names, .run = run};
+	struct reader r = {.store = s, .names = names, .run = run, .moments = moments};
 	int rc;
 
 	*run = (struct kc_measured_run){0};
@@ -250,12 +277,11 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_name
 	if (rc == 0 && !run->command_line)
 		rc = -ENOENT;
 	if (rc == 0)
-		rc = kc__errno(
-		    s->db, sqlite3_prepare_v2(s->db,
-					      "SELECT shape, stream, measured_span, flags, arguments FROM launch_row"
-					      " WHERE id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0"
-					      " ORDER BY id",
-					      -1, &r.launches, NULL));
+		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db,
+							 moments ? LAUNCHES(", l.id, launched, measured_wait, s.device",
+									    " LEFT JOIN shape s ON s.id = l.shape")
+								 : LAUNCHES("", ""),
+							 -1, &r.launches, NULL));
 	if (rc == 0)
 		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db,
 							 "SELECT coalesce(k.mangled, 'unknown'),"
@@ -265,13 +291,14 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_name
 							 " WHERE s.id = ?1",
 							 -1, &r.shape, NULL));
 	if (rc == 0)
-		rc = kc__select(s, &only, "SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+		rc = kc__select(s, &only, "SELECT id, started_ns FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
 				read_process, &r);
 	run->streams = r.stream_ids.count;
 	sqlite3_finalize(r.launches);
 	sqlite3_finalize(r.shape);
 	kc_ids_free(&r.shape_ids);
 	kc_ids_free(&r.stream_ids);
+	kc_ids_free(&r.device_ids);
 	kc_ids_free(&r.local_arguments);
 	free(r.arguments.at);
 	free(r.shapes.at);
@@ -296,7 +323,7 @@ static int keep_id(sqlite3_stmt *row, void *arg)
 int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most)
 {
 	struct found found = {ids, 0};
-	struct kc_selection selection = {last, most};
+	const struct kc_selection selection = {last, most};
 	int rc = kc__select(s, &selection,
 			    "SELECT e.id FROM run e JOIN run l ON e.command_line IS l.command_line"
 			    " AND e.source IS l.source WHERE l.id = ?1 AND e.id < ?1"
@@ -304,10 +331,6 @@ int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most
 			    " ORDER BY e.id DESC LIMIT ?2",
 			    keep_id, &found);
 
-	selection.last_run = 1;
-	if (rc == 0 && found.count == 0)
-		rc = kc__select(s, &selection, "SELECT id FROM run WHERE id < ?1 ORDER BY id DESC LIMIT ?2", keep_id,
-				&found);
 	for (int i = 0; rc == 0 && i < found.count / 2; i++) {
 		int64_t kept = ids[i];
 
@@ -315,4 +338,34 @@ int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most
 		ids[found.count - 1 - i] = kept;
 	}
 	return rc < 0 ? rc : found.count;
+}
+
+int kc_measured_before(struct kc_store *s, int64_t last, int64_t *id)
+{
+	struct found found = {id, 0};
+	const struct kc_selection selection = {last, last};
+	int rc =
+	    kc__select(s, &selection, "SELECT id FROM run WHERE id < ?1 ORDER BY id DESC LIMIT 1", keep_id, &found);
+
+	return rc < 0 ? rc : found.count;
+}
+
+static int read_origin(sqlite3_stmt *row, void *arg)
+{
+	struct kc_measured_origin *out = arg;
+
+	out->pid = sqlite3_column_int64(row, 0);
+	out->stream = sqlite3_column_int64(row, 1);
+	return 0;
+}
+
+int kc_measured_origin(struct kc_store *s, int64_t id, struct kc_measured_origin *out)
+{
+	const struct kc_selection this = {id, id};
+
+	*out = (struct kc_measured_origin){.process = id >> KC_SEQUENCE_BITS, .sequence = id & KC_SEQUENCE_MASK};
+	return kc__select(s, &this,
+			  "SELECT p.pid, s.local FROM launch_row l LEFT JOIN stream s ON s.id = l.stream"
+			  " LEFT JOIN process p ON p.id = l.id >> 40 WHERE l.id BETWEEN ?1 AND ?2",
+			  read_origin, out);
 }

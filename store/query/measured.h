@@ -3,7 +3,8 @@
  * compares them: kernels and launch shapes have the same numbers in all of them.
  *
  *   kc_measured_names   the kernels and launch shapes met so far
- *   kc_measured_run     a run's launches, in the order of their calls
+ *   kc_measured_run     a run's launches, in the order of their calls, and on request
+ *                       when and where each of them ran
  *
  * A kernel is known by its mangled name, so that it is the same one after its
  * program was built anew.
@@ -43,6 +44,12 @@ struct kc_measured_launch {
 	uint8_t overlap;    /* enum kc_overlap */
 };
 
+struct kc_measured_moment {
+	int64_t id;       /* of the row: process and sequence number (store/database/schema.h) */
+	int64_t start_ns; /* measured, on the clock of the process, which is that of the whole run unless imported */
+	uint32_t device;  /* within the run, from 1; 0: not known */
+};
+
 struct kc_measured_run {
 	int64_t id;
 	int64_t started_unix_ns;
@@ -50,6 +57,7 @@ struct kc_measured_run {
 	char *devices; /* names, separated by commas */
 	int simulated;
 	struct kc__list launches; /* struct kc_measured_launch, process by process; failed calls are left out */
+	struct kc__list moments;  /* struct kc_measured_moment, one for each launch, if asked for */
 	uint32_t streams;
 	uint64_t unknown; /* launches of a shape that the database lacks: left out */
 };
@@ -61,15 +69,26 @@ int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangl
 int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out);
 void kc_measured_names_free(struct kc_measured_names *names);
 
-/* Reads run `id`. 0; -ENOENT: there is no such run; another -errno. *run is to be freed unless < 0 was returned. */
-int kc_measured_run_read(struct kc_store *s, int64_t id, struct kc_measured_names *names, struct kc_measured_run *run);
+/* Reads run `id`, with moments if that is not 0. 0; -ENOENT: there is no such run; another -errno. *run is to be freed
+ * unless < 0 was returned. */
+int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
+			 struct kc_measured_run *run);
 void kc_measured_run_free(struct kc_measured_run *run);
 
 /*
  * The latest runs before run `last` that had its command line and measured launches,
- * at most `most` of them; where there is none, the last run before it. In the order of their
- * numbers. Returns how many or -errno.
+ * at most `most` of them, in the order of their numbers. Returns how many or -errno.
  */
 int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most);
+/* The last run before run `last`, whatever it ran. 1, 0 where there is none, or -errno. */
+int kc_measured_before(struct kc_store *s, int64_t last, int64_t *id);
+
+struct kc_measured_origin {
+	int64_t process, sequence; /* as in the view `launch` */
+	int64_t pid, stream;       /* stream: its number in the process; 0: not known */
+};
+
+/* Whose launch the row `id` of kc_measured_moment is. 0 or -errno. */
+int kc_measured_origin(struct kc_store *s, int64_t id, struct kc_measured_origin *out);
 
 #endif

@@ -1,0 +1,119 @@
+#include "side.h"
+#include "tools/command.h"
+#include "tools/system/database.h"
+
+#include "store/query/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int kc_side_open(struct kc_side *side, const char *database)
+{
+	kc_database_path(database, side->path, sizeof(side->path));
+	side->store = kc_database_read(side->path);
+	return side->store ? KC_EXIT_OK : KC_EXIT_FAILED;
+}
+
+int kc_side_select(struct kc_side *side, const char *which)
+{
+	struct kc_selection selection;
+	char why[256];
+	int rc;
+
+	if (which && (!*which || !strcmp(which, "all"))) {
+		kc_error("\"%s\" is not a run: runs are compared by their numbers", which);
+		return KC_EXIT_USAGE;
+	}
+	rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
+	if (rc == -EINVAL || rc == -ENOENT)
+		kc_error("%s: %s", side->path, why);
+	else if (rc < 0)
+		kc_database_unreadable(side->path, rc);
+	if (rc < 0)
+		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	side->ids[side->count++] = selection.last_run;
+	return KC_EXIT_OK;
+}
+
+int kc_side_select_listed(struct kc_side *side, const char *option, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *one;
+	int status = copy ? KC_EXIT_OK : KC_EXIT_FAILED;
+
+	while (status == KC_EXIT_OK && (one = strsep(&rest, ","))) {
+		if (side->count == KC_DIFF_OLD_MOST) {
+			kc_error("%s takes %u runs at most", option, KC_DIFF_OLD_MOST);
+			status = KC_EXIT_USAGE;
+		} else {
+			status = kc_side_select(side, one);
+		}
+	}
+	free(copy);
+	return status;
+}
+
+static int is_same_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+/* A run that is compared with itself has not changed. */
+int kc_side_check(const struct kc_side *old, const struct kc_side *new)
+{
+	int same = is_same_file(old->path, new->path);
+
+	for (size_t i = 0; i < old->count; i++) {
+		for (size_t k = 0; k < i; k++)
+			if (old->ids[i] == old->ids[k]) {
+				kc_error("run %lld is given twice", (long long)old->ids[i]);
+				return KC_EXIT_USAGE;
+			}
+		if (same && old->ids[i] == new->ids[0]) {
+			kc_error("run %lld would be compared with itself: name another one", (long long)new->ids[0]);
+			return KC_EXIT_USAGE;
+		}
+	}
+	return KC_EXIT_OK;
+}
+
+static uint64_t measured_of(const struct kc_measured_run *run)
+{
+	const struct kc_measured_launch *launches = run->launches.at;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < run->launches.count; i++)
+		n += launches[i].ns > 0;
+	return n;
+}
+
+int kc_side_read(struct kc_side *side, int moments, struct kc_measured_names *names)
+{
+	for (; side->read < side->count; side->read++) {
+		struct kc_measured_run *run = side->runs + side->read;
+		int rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, run);
+
+		if (rc < 0) {
+			kc_database_unreadable(side->path, rc);
+			return KC_EXIT_FAILED;
+		}
+		if (measured_of(run) == 0) {
+			kc_error("%s: run %lld has no measured launch, so it cannot be compared", side->path,
+				 (long long)run->id);
+			kc_measured_run_free(run);
+			return KC_EXIT_FAILED;
+		}
+	}
+	return KC_EXIT_OK;
+}
+
+void kc_side_close(struct kc_side *side)
+{
+	for (size_t i = 0; i < side->read; i++)
+		kc_measured_run_free(side->runs + i);
+	if (side->store)
+		kc_store_close(side->store);
+}
