@@ -34,6 +34,9 @@ static inline int64_t kc_minus_ns(int64_t a, int64_t b)
 	return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
 }
 
+/* A month: no kernel takes longer, and none waits longer for the device. */
+#define KC_MEASURED_MAX_NS (INT64_C(2600000) * 1000000000)
+
 /* Event numbers (struct kc_order) from a file may be any 64 bits; a larger one is treated as not recorded. */
 #define KC_EVENTS_MAX (INT64_C(1) << 62)
 

@@ -9,8 +9,6 @@
 #define FIRST_OPS 4096u
 /* 73 years: sums and differences of two such times do not overflow. */
 #define REACH_NS (INT64_C(1) << 61)
-/* A month: no kernel takes longer, and none waits longer for the device. */
-#define MEASURED_MAX_NS (INT64_C(2600000) * 1000000000)
 
 /* Room for one more than count elements; at: of elements of this size. Returns where they are now, NULL: no memory. */
 static void *grown(const struct kc__ops *ops, void *at, size_t count, size_t *capacity, size_t element_bytes)
@@ -61,7 +59,7 @@ static int64_t duration_at(sqlite3_stmt *row, int i)
 {
 	int64_t ns = sqlite3_column_int64(row, i);
 
-	return ns < -MEASURED_MAX_NS ? -MEASURED_MAX_NS : ns > MEASURED_MAX_NS ? MEASURED_MAX_NS : ns;
+	return ns < -KC_MEASURED_MAX_NS ? -KC_MEASURED_MAX_NS : ns > KC_MEASURED_MAX_NS ? KC_MEASURED_MAX_NS : ns;
 }
 
 /* An impossible measurement counts as none. */
@@ -69,7 +67,8 @@ static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_n
 {
 	int64_t wait_ns = start_ns - op->issued_ns;
 
-	if (duration_ns < 0 || duration_ns > MEASURED_MAX_NS || wait_ns < -MEASURED_MAX_NS || wait_ns > MEASURED_MAX_NS)
+	if (duration_ns < 0 || duration_ns > KC_MEASURED_MAX_NS || wait_ns < -KC_MEASURED_MAX_NS ||
+	    wait_ns > KC_MEASURED_MAX_NS)
 		return;
 	op->start_ns = start_ns;
 	op->end_ns = start_ns + duration_ns;

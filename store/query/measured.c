@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MONTH_NS (INT64_C(30) * 24 * 3600 * 1000000000) /* no kernel takes longer */
-
 const struct kc_measured_kernel *kc_measured_kernel(const struct kc_measured_names *names, uint32_t kernel)
 {
 	return (const struct kc_measured_kernel *)names->kernels.at + kernel;
@@ -210,7 +208,7 @@ static int add_launch(struct reader *r)
 		return -ENOMEM;
 	launch->shape = (uint32_t)shape;
 	launch->arguments = arguments_of(r, r->launches, 4);
-	launch->ns = ns > 0 && ns < MONTH_NS ? ns : 0;
+	launch->ns = ns > 0 && ns <= KC_MEASURED_MAX_NS ? ns : 0;
 	launch->overlap =
 	    (uint8_t)(sqlite3_column_int64(r->launches, 3) >> KC_FLAG_OVERLAP_SHIFT & KC_FLAG_OVERLAP_MASK);
 	if (sqlite3_column_type(r->launches, 1) != SQLITE_NULL) {
