@@ -1,0 +1,167 @@
+#include "time_use.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct track {
+	struct kc_time_use sum; /* of what was added before */
+	struct kc_time_use now;
+	int open; /* now has intervals */
+	int64_t first_ns;
+	int64_t busy_until_ns, kernels_until_ns; /* last ends */
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct kc_interval *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->launched_ns > y->launched_ns) - (x->launched_ns < y->launched_ns);
+}
+
+static void sort(struct kc_interval *at, size_t count)
+{
+	size_t i = 1;
+
+	while (i < count && by_start(&at[i - 1], &at[i]) <= 0)
+		i++;
+	if (i < count)
+		qsort(at, count, sizeof(*at), by_start);
+}
+
+static void add_gap(struct kc_time_use *use, int64_t start_ns, int64_t end_ns, int64_t launched_ns)
+{
+	int64_t ns = end_ns - start_ns;
+	int64_t until_ns = launched_ns < start_ns ? start_ns : launched_ns > end_ns ? end_ns : launched_ns;
+
+	use->idle_ns += ns;
+	if (launched_ns == KC_LAUNCH_UNKNOWN) {
+		use->idle_unknown_ns += ns;
+	} else {
+		use->idle_launch_bound_ns += until_ns - start_ns;
+		use->idle_launched_ns += end_ns - until_ns;
+	}
+}
+
+/* The part of the interval after *until_ns, which becomes its end. */
+static int64_t beyond(int64_t *until_ns, const struct kc_interval *interval)
+{
+	int64_t from_ns = interval->start_ns > *until_ns ? interval->start_ns : *until_ns;
+
+	if (interval->end_ns <= from_ns)
+		return 0;
+	*until_ns = interval->end_ns;
+	return interval->end_ns - from_ns;
+}
+
+/* In the order of their starts. */
+static void track_add(struct track *track, const struct kc_interval *interval)
+{
+	if (!track->open) {
+		track->open = 1;
+		track->now = (struct kc_time_use){0};
+		track->first_ns = track->busy_until_ns = track->kernels_until_ns = interval->start_ns;
+	}
+	if (interval->start_ns > track->busy_until_ns) {
+		add_gap(&track->now, track->busy_until_ns, interval->start_ns, interval->launched_ns);
+		track->busy_until_ns = interval->start_ns;
+	}
+	track->now.busy_ns += beyond(&track->busy_until_ns, interval);
+	if (interval->is_copy) {
+		track->now.copies++;
+	} else {
+		track->now.kernels++;
+		track->now.kernels_ns += beyond(&track->kernels_until_ns, interval);
+	}
+}
+
+/* A sum that would overflow, of damaged times, stays as it is: every other one is part of the span. */
+static void track_close(struct track *track)
+{
+	struct kc_time_use *sum = &track->sum, *now = &track->now;
+	int64_t span_ns;
+
+	if (!track->open)
+		return;
+	track->open = 0;
+	now->span_ns = track->busy_until_ns - track->first_ns;
+	now->copies_only_ns = now->busy_ns - now->kernels_ns;
+	if (__builtin_add_overflow(sum->span_ns, now->span_ns, &span_ns))
+		return;
+	sum->kernels += now->kernels;
+	sum->copies += now->copies;
+	sum->span_ns = span_ns;
+	sum->busy_ns += now->busy_ns;
+	sum->kernels_ns += now->kernels_ns;
+	sum->copies_only_ns += now->copies_only_ns;
+	sum->idle_ns += now->idle_ns;
+	sum->idle_launch_bound_ns += now->idle_launch_bound_ns;
+	sum->idle_launched_ns += now->idle_launched_ns;
+	sum->idle_unknown_ns += now->idle_unknown_ns;
+}
+
+static struct track *track_of(const struct kc__list *tracks, uint32_t number)
+{
+	return number && number <= tracks->count ? (struct track *)tracks->at + number - 1 : NULL;
+}
+
+static int make_room(struct kc__list *tracks, uint32_t number)
+{
+	while (tracks->count < number) {
+		if (!kc__list_add(tracks, sizeof(struct track)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int kc_time_sums_add(struct kc_time_sums *sums, struct kc_interval *at, size_t count)
+{
+	struct track *stream;
+	uint32_t devices = 0, streams = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		devices = at[i].device > devices ? at[i].device : devices;
+		streams = at[i].stream > streams ? at[i].stream : streams;
+	}
+	if (make_room(&sums->devices, devices) || make_room(&sums->streams, streams))
+		return -ENOMEM;
+	sort(at, count);
+	for (size_t i = 0; i < count; i++) {
+		track_add(track_of(&sums->devices, at[i].device), &at[i]);
+		stream = track_of(&sums->streams, at[i].stream);
+		if (stream)
+			track_add(stream, &at[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		track_close(track_of(&sums->devices, at[i].device));
+		stream = track_of(&sums->streams, at[i].stream);
+		if (stream)
+			track_close(stream);
+	}
+	return 0;
+}
+
+static struct kc_time_use use_of(const struct kc__list *tracks, uint32_t number)
+{
+	const struct track *track = track_of(tracks, number);
+
+	return track ? track->sum : (struct kc_time_use){0};
+}
+
+struct kc_time_use kc_time_use_of_device(const struct kc_time_sums *sums, uint32_t number)
+{
+	return use_of(&sums->devices, number);
+}
+
+struct kc_time_use kc_time_use_of_stream(const struct kc_time_sums *sums, uint32_t number)
+{
+	return use_of(&sums->streams, number);
+}
+
+void kc_time_sums_free(struct kc_time_sums *sums)
+{
+	free(sums->devices.at);
+	free(sums->streams.at);
+	*sums = (struct kc_time_sums){0};
+}
