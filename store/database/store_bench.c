@@ -3,6 +3,7 @@
  * (deleted first and afterwards) and prints launches per second through
  * kc_store_slot and commit, bytes per launch on disk, and the time of a report.
  */
+#include "store/query/activity.h"
 #include "store/query/query.h"
 #include "store.h"
 
@@ -195,7 +196,8 @@ static int fill(struct bench *b, const char *path)
 static int report(struct bench *b, const char *path)
 {
 	struct kc_selection selection;
-	struct kc_report *report;
+	struct kc_activity *activity;
+	struct kc_report *report = NULL;
 	struct stat st;
 	double start;
 	int rc = stat(path, &st) ? -errno : 0;
@@ -210,11 +212,14 @@ static int report(struct bench *b, const char *path)
 	rc = kc_query_select(b->store, "latest", &selection, NULL, 0);
 	if (rc == 0)
 		rc = kc_query_report(b->store, &selection, 0, &report);
+	if (rc == 0)
+		rc = kc_query_activity(b->store, report, &activity);
 	if (rc == 0) {
 		printf("report    %10.3f s over %" PRIu64 " launches (budget <= 3 s for 10000000)\n",
 		       seconds(CLOCK_MONOTONIC) - start, report->ledger.launches);
-		kc_report_free(report);
+		kc_activity_free(activity);
 	}
+	kc_report_free(report);
 	kc_store_close(b->store);
 	return rc;
 }

@@ -303,7 +303,7 @@ int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct 
 	return rc ? rc : name_groups(s, report);
 }
 
-static char *group_name(sqlite3_stmt *row, int64_t id)
+char *kc__row_name(sqlite3_stmt *row, int64_t id)
 {
 	char *name = NULL;
 
@@ -320,7 +320,7 @@ static int name_rows(struct kc_store *s, struct kc_groups *groups, const char *s
 	int rc = kc__errno(s->db, sqlite3_prepare_v2(s->db, sql, -1, &row, NULL));
 
 	for (size_t i = 0; rc == 0 && i < groups->count; i++) {
-		groups->at[i].name = group_name(row, groups->at[i].id);
+		groups->at[i].name = kc__row_name(row, groups->at[i].id);
 		if (!groups->at[i].name)
 			rc = -ENOMEM;
 	}
@@ -349,6 +349,13 @@ static const char *case_name(uint32_t concurrency_case)
 	"CASE WHEN kind = 'legacy' THEN 'default' WHEN thread NOT NULL THEN 'default of thread ' || thread"            \
 	" ELSE 'stream ' || local END"
 
+const char *kc__stream_name_sql(int several_processes)
+{
+	return several_processes ? "SELECT 'pid ' || p.pid || ', ' || " STREAM_NAME
+				   " FROM stream s JOIN process p ON p.id = s.process WHERE s.id = ?1"
+				 : "SELECT " STREAM_NAME " FROM stream WHERE id = ?1";
+}
+
 /* For kernels that were launched at new sizes, or perhaps with other arguments. Where the code was read, both are known
  * and predicted. */
 static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
@@ -374,11 +381,7 @@ static int name_groups(struct kc_store *s, struct kc_report *report)
 	if (rc == 0)
 		rc = hint_at_code(s, &report->kernels);
 	if (rc == 0)
-		rc = name_rows(s, &report->streams,
-			       report->process_count > 1
-				   ? "SELECT 'pid ' || p.pid || ', ' || " STREAM_NAME
-				     " FROM stream s JOIN process p ON p.id = s.process WHERE s.id = ?1"
-				   : "SELECT " STREAM_NAME " FROM stream WHERE id = ?1");
+		rc = name_rows(s, &report->streams, kc__stream_name_sql(report->process_count > 1));
 	if (rc == 0)
 		rc = name_constants(&report->models, kc_model_name);
 	return rc ? rc : name_constants(&report->cases, case_name);
