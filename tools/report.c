@@ -61,11 +61,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int print(const struct request *request, const char *path, const struct kc_report *data)
+static int print(const struct request *request, const char *path, const struct kc_report *data,
+		 const struct kc_activity *activity)
 {
 	struct kc_report_view view = {
 	    .database = kc_database_shown(path),
 	    .data = data,
+	    .activity = activity,
 	    .by_given = request->by_given,
 	    .by = request->by,
 	    .width = kc_page_width(),
@@ -87,6 +89,7 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 	struct request request = {0};
 	struct kc_selection selection;
 	struct kc_report *data = NULL;
+	struct kc_activity *activity = NULL;
 	struct kc_store *store;
 	char path[PATH_MAX], why[256];
 	int rc, status = KC_EXIT_FAILED;
@@ -107,11 +110,14 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 		goto out;
 	}
 	rc = kc_query_report(store, &selection, request.exact, &data);
+	if (rc == 0 && !request.csv)
+		rc = kc_query_activity(store, data, &activity);
 	if (rc < 0)
 		kc_database_unreadable(path, rc);
 	else
-		status = print(&request, path, data);
+		status = print(&request, path, data, activity);
 out:
+	kc_activity_free(activity);
 	kc_report_free(data);
 	kc_store_close(store);
 	return status;
@@ -123,9 +129,14 @@ const struct kc_command kc_command_report = {
     .arguments = "[DB]",
     .options = options,
     .run = report_main,
-    .manual = "Prints the ledger (what was launched, predicted and measured, and why anything is missing), the\n"
-	      "accuracy of the predictions, the kernels that were predicted worst, and the predicted concurrency\n"
-	      "beside the measured one.\n"
-	      "Launches that processes left in their journals, because they were killed or could not store them, are\n"
-	      "imported first.\n",
+    .manual =
+	"Prints where the time of the GPUs went, the ledger (what was launched, predicted and measured, and why\n"
+	"anything is missing), the accuracy of the predictions, the kernels that were predicted worst, and the\n"
+	"predicted concurrency beside the measured one.\n"
+	"A GPU is busy while a kernel or copy runs. While it is idle, it is launch-bound as long as the host has\n"
+	"not launched what runs next; after that, the launch waits for an event or another stream, or is on its\n"
+	"way. The times go from the start of the first measured kernel or copy to the end of the last; of more\n"
+	"than 2,000,000 launches and copies, they are shown with --exact only.\n"
+	"Launches that processes left in their journals, because they were killed or could not store them, are\n"
+	"imported first.\n",
 };

@@ -129,6 +129,23 @@ prints_all_of() { # DB: every document that tells what a database holds
 	check_documents 1.json
 }
 
+@test "where the time went: copies not measured, launch times and devices not known, too many launches" {
+	"$kerncast" run -q --measure kernels "$build/demo-static-sim" --rounds 3
+	trace 'kernel,0,500,Unheard Of,16,1,1,64,1,1,1,f' 'kernel,1000,400,Unheard Of,16,1,1,64,1,1,1,f' >trace.csv
+	"$kerncast" import trace.csv -o trace.db >/dev/null
+	prints report --json
+	prints report --json trace.db
+	sql "UPDATE shape SET device = 0" trace.db
+	prints report --json trace.db
+	sql "UPDATE ledger SET count = 2000001 WHERE item = 'measured'" trace.db
+	prints report --json trace.db
+	equal "$(value 1.json '$.activity.devices[0].copies_only_ns')" null "time of copies that were not measured"
+	equal "$(value 2.json '$.activity.devices[0].idle_launch_bound_ns')" null "launch-bound without launch times"
+	equal "$(value 3.json '$.activity.streams[0].device')" null "unknown device"
+	equal "$(value 4.json '$.activity')" null "activity of too many launches"
+	check_documents [1-4].json
+}
+
 @test "imported: a device that nobody knows, launches without a shape, durations of 0" {
 	trace 'kernel,0,500,Unheard Of,16,1,1,64,1,1,1,f' 'kernel,100,400,Unheard Of,,,,,,,2,f' \
 		'kernel,2000,0,Unheard Of,8,1,1,128,1,1,1,g' 'memcpy,3000,10,Unheard Of,,,,,,,1,HtoD' >unknown.csv

@@ -2,6 +2,7 @@
 #ifndef KC_TOOLS_REPORT_H
 #define KC_TOOLS_REPORT_H
 
+#include "store/query/activity.h"
 #include "store/query/query.h"
 
 #include <jansson.h>
@@ -11,7 +12,8 @@ enum kc_report_by { KC_BY_KERNEL, KC_BY_MODEL, KC_BY_STREAM, KC_BY_CASE };
 struct kc_report_view {
 	const char *database; /* as the user named it */
 	const struct kc_report *data;
-	int by_given; /* 0: the worst kernels only */
+	const struct kc_activity *activity; /* for text and JSON */
+	int by_given;                       /* 0: the worst kernels only */
 	enum kc_report_by by;
 	unsigned width; /* columns of the page */
 };
@@ -39,9 +41,13 @@ char *kc_report_nothing(const struct kc_ledger *ledger, const char *database, ch
 int kc_report_text(const struct kc_report_view *view);
 /* The part that replay prints as well: accuracy, models and worst kernels (or what --by asks for), concurrency. */
 int kc_report_text_figures(const struct kc_report_view *view);
+/* Where the time of GPUs and streams went; nothing if nothing was measured. */
+int kc_report_text_activity(const struct kc_report_view *view);
 int kc_report_csv(const struct kc_report_view *view);
 /* NULL: out of memory. */
 json_t *kc_report_json(const struct kc_report_view *view);
+/* null: too many launches to be read. */
+json_t *kc_json_activity(const struct kc_activity *activity);
 json_t *kc_json_accuracy(const struct kc_accuracy *accuracy);
 json_t *kc_json_groups(const struct kc_groups *groups, int are_kernels);
 

@@ -225,6 +225,7 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "streams", kc_json_groups(&data->streams, 0));
 	set(out, "cases", kc_json_groups(&data->cases, 0));
 	set(out, "concurrency", concurrency(data));
+	set(out, "activity", kc_json_activity(view->activity));
 	set(out, "devices", devices(data));
 	set(out, "processes", processes(data));
 	set(out, "messages", messages(data));

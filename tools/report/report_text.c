@@ -433,14 +433,15 @@ int kc_report_text(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
 	const char *order = data->ledger.matched > 0 ? ", most mispredicted time first" : "";
-	int rc = 0;
+	int rc;
 
 	if (data->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
 	print_origin(view);
 	print_ledger(&data->ledger);
 	print_nothing(&data->ledger, view->database);
-	if (data->ledger.matched > 0)
+	rc = kc_report_text_activity(view);
+	if (rc == 0 && data->ledger.matched > 0)
 		rc = print_accuracy(view);
 	if (rc == 0 && view->by_given && data->ledger.launches > 0) {
 		rc = print_by(view, order);
