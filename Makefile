@@ -147,6 +147,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
 -include cuda_tests/code/code.mk
 -include cuda_tests/fuzz/fuzz.mk
 -include cuda_tests/sizes/sizes.mk
+-include cuda_tests/slow/slow.mk
 -include cuda_tests/explain/explain.mk
 -include cuda_tests/awkward/awkward.mk
 -include cuda_tests/torture/torture.mk

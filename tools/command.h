@@ -27,6 +27,7 @@ struct kc_command {
 extern const struct kc_command kc_command_run;
 extern const struct kc_command kc_command_report;
 extern const struct kc_command kc_command_diff;
+extern const struct kc_command kc_command_slow;
 extern const struct kc_command kc_command_doctor;
 extern const struct kc_command kc_command_devices;
 extern const struct kc_command kc_command_recover;

@@ -49,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_report, {"report", database.text, "--run", "all", "--by", "kernel", "--csv"}},
 	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
 	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
+	    {&kc_command_slow, {"slow", database.text}},
+	    {&kc_command_slow, {"slow", database.text, "--old", "none", "--over", "0", "--floor", "0", "--json"}},
 	    {&kc_command_replay, {"replay", database.text}},
 	    {&kc_command_replay, {"replay", database.text, "--delay", "0", "--json"}},
 	    {&kc_command_replay, {"replay", database.text, "--fresh", "--csv"}},

@@ -56,6 +56,7 @@ begins_with_schema() { # NAME/VERSION COMMAND...
 	begins_with_schema replay/1 replay --json
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 3
 	begins_with_schema diff/1 diff --json
+	begins_with_schema slow/1 slow --json
 	begins_with_schema devices/1 devices --json
 	begins_with_schema prune/1 prune --keep 1 --json
 	begins_with_schema doctor/1 doctor --json

@@ -42,6 +42,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	prints export --chrome "$1"
 	cp "$1" again.db
 	prints diff --json "$1" again.db
+	prints slow --json "$1"
 	prints prune --dry-run --keep 1 --json "$1"
 }
 

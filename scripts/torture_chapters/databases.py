@@ -42,6 +42,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
         *[[*form, "--old", "1", "--new", "2", "{db}"] for form in ([], ["--json"], ["--md"])],
         ["--baseline", "{folder}/baseline.json", "{db}"],
     ],
+    "slow": [*[[*form, "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", "{db}"]],
     "export": [[form, *run, "{db}"] for form in ("--csv", "--chrome") for run in ([], ["--run=1"], ["--run=all"])],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],
 }

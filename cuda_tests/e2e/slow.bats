@@ -1,0 +1,114 @@
+# kerncast slow: which launches took longer than they should, and why. Figures are of the simulated device.
+load common
+
+program() { # SEED [CAUSE=KERNEL:AMOUNT]...
+	SIMCUDA_SEED=$1 SIMCUDA_COSTS=$root/cuda_tests/slow/slow.costs "$kerncast" run -q -- "$build/slow/slow-sim" 100 "${@:2}" >/dev/null
+}
+
+slow() {
+	"$kerncast" slow --json "$@" >slow.json
+}
+
+of_slow() { # EXPRESSION of the document j
+	sqlite3 :memory: "WITH d AS (SELECT CAST(readfile('slow.json') AS TEXT) AS j) SELECT $1 FROM d"
+}
+
+lost_by() { # CAUSE: its launches and nanoseconds
+	sqlite3 -separator ' ' :memory: "SELECT value ->> 'launches', round(value ->> 'lost_ns')
+		FROM json_each(CAST(readfile('slow.json') AS TEXT), '$.causes') WHERE value ->> 'cause' = '$1'"
+}
+
+@test "injected causes, alone and in pairs: at least 90 % of each one's time found, and of what is found right" {
+	"$root/scripts/slow-on-simulation" --build "$build" --seeds 1 --rounds 100 >figures || { cat figures; return 1; }
+	contains "$(<figures)" "SIMULATED"
+	equal "$(grep -c 'recall' figures)" 6 "causes"
+}
+
+@test "nothing injected: nothing is called slow, with earlier runs and without" {
+	program 1
+	program 2
+	slow
+	equal "$(of_slow "j -> 'earlier_runs'")" "[1]" "earlier runs"
+	within "$(of_slow "100.0 * (j -> 'lost' ->> 'launches') / (j -> 'measured' ->> 'launches')")" 0 2 "percent of launches"
+	within "$(of_slow "100.0 * (j -> 'lost' ->> 'ns') / (j -> 'measured' ->> 'ns')")" 0 1 "percent of time"
+	slow --old none
+	equal "$(of_slow "j -> 'earlier_runs'")" "[]" "earlier runs"
+	within "$(of_slow "100.0 * (j -> 'lost' ->> 'launches') / (j -> 'measured' ->> 'launches')")" 0 2 "percent of launches"
+	"$kerncast" slow >slow.out
+	contains "$(<slow.out)" "None of 500 measured launches"
+}
+
+@test "the page: what is lost by cause, by kernel, and the launches that lost most" {
+	program 1
+	program 2
+	program 3 slower=1:1.4 overlap=2:0.2
+	"$kerncast" slow --old 1,2 >slow.out
+	contains "$(<slow.out)" "SIMULATED"
+	contains "$(<slow.out)" "compared with runs 1, 2 and with itself"
+	slow --old 1,2
+	# Every launch of kernel 1, of 43 us, has lost two sevenths of its time; the 20 of kernel 2 ran beside another.
+	equal "$(lost_by slower_than_before | cut -d' ' -f1)" 100 "slower launches"
+	within "$(lost_by slower_than_before | cut -d' ' -f2)" 1600000 1800000 "ns lost by being slower"
+	equal "$(of_slow "j ->> '\$.causes[5].kernels[0].name'")" "void kernel_of_round<1>(int, float, float*)" "slower kernel"
+	equal "$(of_slow "j ->> '\$.causes[2].kernels[0].beside[0].name' IN
+		('void kernel_of_round<2>(int, float, float*)', 'void kernel_of_round<4>(int, float, float*)')")" 1 "what it ran beside"
+	equal "$(lost_by overlap | cut -d' ' -f1)" 40 "overlapped launches: kernel 2 and the other one"
+	# Parts add up to what is lost, and times of a launch to its duration in the database.
+	equal "$(of_slow "abs((j -> 'lost' ->> 'ns') - (SELECT sum(value ->> 'lost_ns') FROM json_each(j, '\$.causes'))) < 2")" 1 "sum of the causes"
+	equal "$(of_slow "(SELECT sum(abs((value ->> 'should_ns') + (value ->> 'lost_ns') - (value ->> 'took_ns')) > 1)
+		FROM json_each(j, '\$.launches'))")" 0 "launches that do not add up"
+	equal "$(sql "SELECT measured_end_ns - measured_start_ns FROM launch WHERE process = $(of_slow "j ->> '\$.launches[0].process'")
+		AND sequence = $(of_slow "j ->> '\$.launches[0].sequence'")")" "$(of_slow "CAST(j ->> '\$.launches[0].took_ns' AS INTEGER)")" "duration of the worst launch"
+	equal "$(of_slow "json_array_length(j, '\$.launches')")" "$(of_slow "j -> 'lost' ->> 'launches'")" launches
+	slow --old 1,2 --top 3
+	equal "$(of_slow "json_array_length(j, '\$.launches')")" 3 "launches with --top 3"
+	# An overlapped launch takes twice the time.
+	slow --old 1,2 --over 200
+	equal "$(of_slow "j -> 'lost' ->> 'launches'")" 0 "launches that lost more than 200 %"
+}
+
+@test "earlier runs on another device are left out, and said" {
+	program 1
+	SIMCUDA_DEVICE=H200 program 2
+	slow
+	equal "$(of_slow "j -> 'earlier_runs'")" "[]" "earlier runs"
+	equal "$(of_slow "j ->> 'earlier_runs_on_other_devices'")" 1 "earlier runs that were left out"
+	"$kerncast" slow >slow.out
+	contains "$(<slow.out)" "1 earlier run on another device is left out"
+	contains "$(<slow.out)" "compared with itself alone"
+}
+
+@test "what cannot be asked is said, with status 1 or 2" {
+	keep none "$kerncast" slow nothing.db
+	equal "$(<none.status)" 1 "exit status"
+	KERNCAST_MEASURE=off program 1
+	keep unmeasured "$kerncast" slow
+	equal "$(<unmeasured.status)" 1 "exit status"
+	contains "$(<unmeasured.err)" "run 1 has no measured launch"
+	program 2
+	keep nine "$kerncast" slow --run 9
+	equal "$(<nine.status)" 1 "exit status"
+	contains "$(<nine.err)" "no run 9"
+	local wrong
+	for wrong in "--run all" "--run x" "--old 2" "--old 1,x" "--top 0" "--top x" "--top -1" "--over x" "--floor 5" "a b"; do
+		# shellcheck disable=SC2086
+		keep wrong "$kerncast" slow $wrong
+		equal "$(<wrong.status)" 2 "exit status of $wrong"
+	done
+	"$kerncast" slow >slow.out # without run 1, which has no measured launch
+	contains "$(<slow.out)" "compared with itself alone"
+}
+
+@test "a trace of a GPU: launches, streams and moments as in the trace" {
+	local name=f
+	{
+		echo process,kind,stream,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+		for i in {1..40}; do
+			echo "p,kernel,7,$((i * 100000)),$((i == 30 ? 50000 : 10000)),8,1,1,64,1,1,$name"
+		done
+	} >trace.csv
+	"$kerncast" import trace.csv >/dev/null
+	slow
+	equal "$(lost_by unexplained)" "1 40000.0" "launches and time not explained"
+	equal "$(of_slow "(j ->> '\$.launches[0].after_ns') || ' ' || (j ->> '\$.launches[0].should_ns')")" "2900000 10000.0" "its moment and what should be"
+}

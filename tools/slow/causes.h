@@ -1,0 +1,79 @@
+/*
+ * Which launches of a run took longer than they should, and why.
+ *
+ * What a launch should have taken is what its peers took (peers.h), corrected by
+ * the level of its launch shape in this run (trend.h). The time beyond that is
+ * divided among causes: each multiplies what it would have taken without it, in
+ * the order of enum kc_slow_cause, and counts only where it is past both limits.
+ * So what is put down to the last one, KC_SLOW_SLOWER, is what compare.h says.
+ * What is within the limits, or within the usual scatter of the launch shape, is
+ * not lost.
+ */
+#ifndef KC_SLOW_CAUSES_H
+#define KC_SLOW_CAUSES_H
+
+#include "beside.h"
+#include "peers.h"
+#include "tools/diff/compare.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum kc_slow_cause {
+	KC_SLOW_SIZE,        /* a launch shape that its kernel did not have before */
+	KC_SLOW_FIRST,       /* first launch of the kernel in its process */
+	KC_SLOW_OVERLAP,     /* other kernels ran at the same time */
+	KC_SLOW_UNEXPLAINED, /* none of these */
+	KC_SLOW_DRIFT,       /* slower than in other parts of this run */
+	KC_SLOW_SLOWER,      /* the launch shape is slower than in earlier runs (compare.h) */
+	KC_SLOW_CAUSES,
+};
+
+struct kc_slow_found {
+	uint32_t place; /* in the lists of the run */
+	uint32_t shape; /* of the names */
+	double took_ns, should_ns, lost_ns;
+	double parts_ns[KC_SLOW_CAUSES]; /* of lost_ns */
+	enum kc_slow_cause cause;        /* the largest of them */
+};
+
+struct kc_slow_row { /* a kernel under a cause */
+	enum kc_slow_cause cause;
+	uint32_t kernel;
+	uint64_t launches;
+	double took_ns, lost_ns; /* of these launches; lost_ns: by this cause */
+};
+
+struct kc_slow_pair { /* of KC_SLOW_OVERLAP: lost to another kernel, in proportion to the time that both ran */
+	uint32_t kernel, other;
+	uint64_t launches;
+	double lost_ns;
+};
+
+struct kc_slow_sum {
+	uint64_t launches;
+	double ns;
+};
+
+struct kc_slow {
+	struct kc_slow_found *found; /* most time lost first */
+	size_t found_count;
+	struct kc_slow_row *rows; /* likewise */
+	size_t row_count;
+	struct kc_slow_pair *pairs; /* likewise */
+	size_t pair_count;
+	struct kc_slow_sum causes[KC_SLOW_CAUSES]; /* lost */
+	struct kc_slow_sum lost, measured;
+	struct kc_slow_sum unknown;     /* measured launches with too few peers */
+	struct kc_slow_sum never_alone; /* overlapped launches whose peers all were, too: what it cost is not known */
+};
+
+/* "new_size", "slower_than_before", "drift", "first_launch", "overlap", "unexplained" */
+const char *kc_slow_cause_name(enum kc_slow_cause cause);
+
+/* diff: earlier runs against this one; NULL: there are none. 0 or -ENOMEM. *out is to be freed either way. */
+int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, const struct kc_diff_limits *limits,
+		 struct kc_slow *out);
+void kc_slow_free(struct kc_slow *slow);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * What the launches of a run should have taken, by their peers: launches of the
+ * same launch shape and position that ran alone, in earlier runs or, where those
+ * have none, in this one.
+ *
+ * A position is given by recorded arguments and by the two launches before it on
+ * its stream; where too few launches share it, by one, by the arguments alone, or
+ * by nothing. The first launch of a kernel in a process is nobody's peer.
+ *
+ * A launch shape, or the arguments that its cost depends on, are a new size where
+ * earlier runs launched the kernel, but never with these; where no earlier run has
+ * the kernel, if they first come late in this one. What should be is then also
+ * known from the kernel's known sizes.
+ */
+#ifndef KC_SLOW_PEERS_H
+#define KC_SLOW_PEERS_H
+
+#include "store/query/measured.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum kc_slow_from {
+	KC_FROM_NOTHING, /* too few peers */
+	KC_FROM_EARLIER, /* runs */
+	KC_FROM_THIS,    /* run */
+};
+
+/* A measured launch. Logarithms are natural, of ns. */
+struct kc_slow_launch {
+	double log;       /* of its duration */
+	float peers_log;  /* median of its peers; NAN: KC_FROM_NOTHING */
+	float far;        /* a peer is not so much slower than the median */
+	float known_log;  /* median of the known sizes; NAN: it is not a new size, or they are too few */
+	uint32_t place;   /* in the lists of the run */
+	uint32_t shape;   /* of the names */
+	uint8_t from;     /* enum kc_slow_from */
+	uint8_t alone;    /* its peers ran alone; 0: no launch of its shape did */
+	uint8_t company;  /* it was overlapped */
+	uint8_t is_quiet; /* it ran alone, and was not its kernel's first */
+	uint8_t is_first; /* of its kernel in its process */
+};
+
+struct kc_slow_runs {
+	const struct kc_measured_names *names;
+	const struct kc_measured_run *earlier; /* with moments, like run */
+	size_t earlier_count;
+	const struct kc_measured_run *run;
+};
+
+/* The measured launches of runs->run. *out, of *count, is to be freed by the caller. 0 or -ENOMEM. */
+int kc_slow_peers(const struct kc_slow_runs *runs, struct kc_slow_launch **out, size_t *count);
+
+/* Sorts values. The share `at` of them, 0 to 1, is below the returned one. n > 0. */
+double kc_slow_quantile(double *values, size_t n, double at);
+
+#endif

@@ -1,0 +1,31 @@
+/* The forms in which a struct kc_slow is printed. */
+#ifndef KC_SLOW_FORMS_H
+#define KC_SLOW_FORMS_H
+
+#include "causes.h"
+
+#define KC_SLOW_ALIKE 3u /* launches of a kernel and cause that are shown to people */
+
+struct kc_slow_where {
+	const struct kc_slow_found *found;
+	struct kc_measured_origin origin;
+	int64_t after_ns; /* from the start of the run's first measured launch to its own */
+	struct kc_slow_beside beside;
+};
+
+struct kc_slow_view {
+	const struct kc_slow_runs *runs;
+	const struct kc_slow *slow;
+	struct kc_diff_limits limits;
+	const char *path;                  /* of the database, as the user named it */
+	const struct kc_slow_where *worst; /* of slow->found, in its order */
+	size_t worst_count;
+	size_t top;        /* rows of a table */
+	int other_devices; /* earlier runs that were left out: they ran on other devices */
+};
+
+/* Each returns an exit status. */
+int kc_slow_text(const struct kc_slow_view *view);
+int kc_slow_json(const struct kc_slow_view *view);
+
+#endif
