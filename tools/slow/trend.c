@@ -45,12 +45,32 @@ static size_t first_of(uint32_t part, uint32_t parts, size_t n)
 	return (size_t)((uint64_t)part * n / parts);
 }
 
+/* The mean of the fastest parts; where the run begins or ends with a slope, what it came from. medians: by part. */
+static double level_of(const double *medians, uint32_t parts, double least, double error)
+{
+	double sum = 0, here, next, after;
+	uint32_t met = 0;
+
+	for (uint32_t p = 0; p < parts; p++)
+		if (medians[p] <= least + FASTEST * error) {
+			sum += medians[p];
+			met++;
+		}
+	for (int at_end = 0; at_end < 2; at_end++) {
+		here = medians[at_end ? parts - 1 : 0];
+		next = medians[at_end ? parts - 2 : 1];
+		after = medians[at_end ? parts - 3 : 2];
+		if (here <= least && next - here > FASTEST * M_SQRT2 * error && after - next > (next - here) / 2)
+			return here - (next - here) / 2;
+	}
+	return sum / met;
+}
+
 /* Sets level, parts and drift if the parts' medians are that far apart. */
 static void find_drift(const struct kc_slow_sample *samples, size_t n, uint32_t parts, double scatter, double over,
 		       double *values, struct kc_slow_trend *out)
 {
-	double error = OF_MEDIAN * scatter / sqrt((double)n / parts), least = INFINITY, most = -INFINITY, sum = 0;
-	size_t launches = 0;
+	double error = OF_MEDIAN * scatter / sqrt((double)n / parts), least = INFINITY, most = -INFINITY;
 
 	for (uint32_t p = 0; p < parts; p++) {
 		size_t first = first_of(p, parts, n), end = first_of(p + 1, parts, n);
@@ -62,14 +82,7 @@ static void find_drift(const struct kc_slow_sample *samples, size_t n, uint32_t 
 	}
 	if (most - least <= fmax(2 * over, CHANCE * M_SQRT2 * error))
 		return;
-	for (uint32_t p = 0; p < parts; p++)
-		if (out->drift[p] <= least + FASTEST * error) {
-			size_t of_part = first_of(p + 1, parts, n) - first_of(p, parts, n);
-
-			sum += out->drift[p] * (double)of_part;
-			launches += of_part;
-		}
-	out->level = sum / (double)launches;
+	out->level = level_of(out->drift, parts, least, error);
 	out->parts = parts;
 	for (uint32_t p = 0; p < parts; p++) {
 		out->drift[p] -= out->level;

@@ -6,7 +6,8 @@
  * launches' scatter allows for their medians to be known within 1 %. The level is
  * that of all launches, unless the slowest part and the fastest are more than twice
  * the limit apart, and more than chance explains: then it is that of the fastest
- * parts, and the others have drifted from it.
+ * parts, and the others have drifted from it; if the run begins or ends with a
+ * slope from them, where that begins.
  */
 #ifndef KC_SLOW_TREND_H
 #define KC_SLOW_TREND_H

@@ -67,6 +67,36 @@ static void a_step_is_a_drift_from_the_faster_part(void **state)
 	assert_true(near(kc_slow_drift(&t, 100000), 0));
 }
 
+/* From 0 to 0.32 over 256 launches, 32 parts of 8: the level is 0, not the 0.005 of the first part. */
+static void a_slope_begins_at_its_level(void **state)
+{
+	(void)state;
+	for (int down = 0; down < 2; down++) {
+		struct kc_slow_trend t;
+
+		for (int i = 0; i < 256; i++)
+			samples[i].log = (down ? 255 - i : i) * 0.32 / 256;
+		t = trend_of(256);
+		assert_in_range(t.parts, 8, KC_SLOW_PARTS);
+		assert_true(fabs(t.level) < 0.002);
+		assert_true(fabs(kc_slow_drift(&t, 128000) - 0.16) < 0.32 / t.parts);
+	}
+}
+
+/* A step after the first part is no slope. */
+static void an_early_step_is_not_a_slope(void **state)
+{
+	struct kc_slow_trend t;
+
+	(void)state;
+	for (int i = 0; i < 256; i++)
+		samples[i].log = i < 8 ? 0 : 0.3;
+	t = trend_of(256);
+	assert_int_equal(t.parts, KC_SLOW_PARTS); /* of 8 */
+	assert_true(near(t.level, 0));
+	assert_true(near(kc_slow_drift(&t, 100000), 0.3));
+}
+
 /* Twice the limit is 0.1: less is no drift, and the level is that of all. */
 static void a_small_step_is_none(void **state)
 {
@@ -118,6 +148,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(steady_launches_have_a_level_and_no_drift),
 	    cmocka_unit_test(a_step_is_a_drift_from_the_faster_part),
+	    cmocka_unit_test(a_slope_begins_at_its_level),
+	    cmocka_unit_test(an_early_step_is_not_a_slope),
 	    cmocka_unit_test(a_small_step_is_none),
 	    cmocka_unit_test(far_is_beyond_the_scatter),
 	    cmocka_unit_test(few_launches_have_no_scatter),
