@@ -357,9 +357,11 @@ static int put_rows(struct kc_store *store, const struct kc_selection *selection
 }
 
 static const char process_sql[] =
-    "SELECT p.id, p.run, p.pid, r.started_unix_ns - (SELECT min(o.started_ns) FROM process o WHERE o.run = p.run),"
-    " r.started_unix_ns, p.simulated, coalesce(p.command_line, p.executable, '')"
-    " FROM process p JOIN run r ON r.id = p.run WHERE p.run BETWEEN ?1 AND ?2 ORDER BY p.id";
+    "WITH began AS (SELECT run, min(started_ns) AS ns FROM process WHERE run BETWEEN ?1 AND ?2 GROUP BY run)"
+    " SELECT p.id, p.run, p.pid, r.started_unix_ns - b.ns, r.started_unix_ns, p.simulated,"
+    " coalesce(p.command_line, p.executable, '')"
+    " FROM process p JOIN run r ON r.id = p.run JOIN began b ON b.run = p.run"
+    " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY p.id";
 
 static int add_process(struct trace *trace, sqlite3_stmt *row)
 {
