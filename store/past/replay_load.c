@@ -1,6 +1,5 @@
 #include "replay_load.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +46,7 @@ static struct kc__op *add_op(struct kc__ops *ops, enum kc__op_kind kind)
 	return op;
 }
 
-static int64_t time_at(sqlite3_stmt *row, int i)
+int64_t kc__time_at(sqlite3_stmt *row, int i)
 {
 	int64_t ns = sqlite3_column_int64(row, i);
 
@@ -101,9 +100,9 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	op->sequence = (uint64_t)(id & KC_SEQUENCE_MASK);
 	op->shape = sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
-	op->issued_ns = time_at(row, 3);
+	op->issued_ns = kc__time_at(row, 3);
 	if (sqlite3_column_type(row, 5) != SQLITE_NULL)
-		set_measured(op, op->issued_ns + time_at(row, 4), time_at(row, 5));
+		set_measured(op, op->issued_ns + kc__time_at(row, 4), kc__time_at(row, 5));
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
 	op->arguments = sqlite3_column_int64(row, 7);
@@ -114,8 +113,8 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 /* Reads a prediction, its time alone in column i. One whose interval, times its slowdown, is no time counts as none. */
 static void set_said(struct kc__recorded_op *recorded, sqlite3_stmt *row, int i)
 {
-	int64_t solo_ns = time_at(row, i), low_ns = time_at(row, i + 1), high_ns = time_at(row, i + 2);
-	int64_t span_ns = time_at(row, i + 3);
+	int64_t solo_ns = kc__time_at(row, i), low_ns = kc__time_at(row, i + 1), high_ns = kc__time_at(row, i + 2);
+	int64_t span_ns = kc__time_at(row, i + 3);
 	double slowdown;
 
 	if (solo_ns <= 0)
@@ -140,7 +139,7 @@ static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	recorded = kc__recorded_of(ops, op);
 	set_order(recorded, op->end_ns != 0, row, 8);
 	/* Of a launch that could not be predicted, only the time of its call is known. */
-	recorded->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : time_at(row, 11);
+	recorded->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : kc__time_at(row, 11);
 	set_said(recorded, row, 12);
 	return 0;
 }
@@ -162,9 +161,9 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 		return -ENOMEM;
 	op->sequence = (uint64_t)sqlite3_column_int64(row, 1);
 	op->stream = sqlite3_column_int64(row, 2);
-	op->issued_ns = time_at(row, 3);
+	op->issued_ns = kc__time_at(row, 3);
 	if (sqlite3_column_type(row, 5) != SQLITE_NULL)
-		set_measured(op, time_at(row, 4), time_at(row, 5) - time_at(row, 4));
+		set_measured(op, kc__time_at(row, 4), kc__time_at(row, 5) - kc__time_at(row, 4));
 	op->bytes = (uint64_t)sqlite3_column_int64(row, 6);
 	op->transfer_kind = transfer_kind((const char *)sqlite3_column_text(row, 7));
 	op->device = sqlite3_column_int64(row, 8);
@@ -186,11 +185,11 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 	op->call = call > 0 && call <= UINT8_MAX ? (uint8_t)call : 0;
 	op->stream = sqlite3_column_int64(row, 2);
 	op->device = sqlite3_column_int64(row, 3);
-	op->issued_ns = time_at(row, 4);
+	op->issued_ns = kc__time_at(row, 4);
 	op->ns = duration_at(row, 5);
 	if (op->call == KC_CALL_WAIT)
 		op->ns += op->issued_ns;
-	kc__recorded_of(ops, op)->known = (uint64_t)time_at(row, 6);
+	kc__recorded_of(ops, op)->known = (uint64_t)kc__time_at(row, 6);
 	return 0;
 }
 
@@ -218,9 +217,14 @@ static const char *const texts[KC__LOADS] = {
 			      " WHERE id BETWEEN ?1 AND ?2",
     [KC__LOAD_COUNTED_WORK] =
 	"SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
+    /* Incomplete is what the journal had no room for all of. */
+    [KC__LOAD_SHORTFALL] = "SELECT max(item = 'chosen'), max(item <> 'chosen') FROM ledger WHERE process = ?1"
+			   " AND item IN ('chosen', 'dropped', 'transfers_dropped', 'events_dropped',"
+			   " 'stream_idle_dropped', 'device_idle_dropped', 'occupy_dropped', 'wait_dropped',"
+			   " 'destroy_dropped', 'create_dropped', 'cancel_dropped') AND reason = '' AND count > 0",
 };
 
-static sqlite3_stmt *ask(struct kc__loader *loader, enum kc__load which)
+sqlite3_stmt *kc__loader_ask(struct kc__loader *loader, enum kc__load which)
 {
 	if (!loader->statements[which])
 		sqlite3_prepare_v2(loader->store->db, texts[which], -1, &loader->statements[which], NULL);
@@ -248,7 +252,7 @@ static int load(struct kc__loader *loader, enum kc__load which, const struct kc_
 		int (*add)(struct kc__ops *ops, sqlite3_stmt *row))
 {
 	sqlite3 *db = loader->store->db;
-	sqlite3_stmt *row = ask(loader, which);
+	sqlite3_stmt *row = kc__loader_ask(loader, which);
 	size_t first = ops->count;
 	int rc = SQLITE_OK, failed = 0, in_order = 1;
 
@@ -371,7 +375,7 @@ static int add_text(struct kc__argument_texts *texts, int64_t id, const char *te
 int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops,
 		       const struct kc__counted_work *work, struct kc__argument_texts *texts)
 {
-	sqlite3_stmt *row = ask(loader, KC__LOAD_ARGUMENTS);
+	sqlite3_stmt *row = kc__loader_ask(loader, KC__LOAD_ARGUMENTS);
 	int rc = SQLITE_OK, failed = want_texts(loader->store, texts, ops, work);
 
 	if (!row)
@@ -383,175 +387,6 @@ int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct 
 		failed = kc__errno(loader->store->db, rc);
 	sqlite3_reset(row);
 	return failed;
-}
-
-/* Room for one more in an array of count elements; *at moves. 0 or -ENOMEM. */
-static int make_room(void **at, size_t count, size_t *capacity, size_t element_bytes)
-{
-	enum { FIRST = 64 };
-	size_t more = *capacity ? 2 * *capacity : FIRST;
-	void *grown;
-
-	if (count < *capacity)
-		return 0;
-	grown = realloc(*at, more * element_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*capacity = more;
-	return 0;
-}
-
-/* Calls fn for each row of a process, up to max of them. 0 or -errno. */
-static int each_row(struct kc__loader *loader, enum kc__load which, int64_t process, uint32_t max,
-		    int (*fn)(sqlite3_stmt *row, void *into), void *into)
-{
-	sqlite3 *db = loader->store->db;
-	sqlite3_stmt *row = ask(loader, which);
-	int rc = SQLITE_OK, failed = 0;
-
-	if (!row)
-		return kc__errno(db, sqlite3_errcode(db));
-	sqlite3_bind_int64(row, 1, process);
-	sqlite3_bind_int64(row, 2, max);
-	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
-		failed = fn(row, into);
-	if (!failed)
-		failed = kc__errno(db, rc);
-	sqlite3_reset(row);
-	return failed;
-}
-
-static uint32_t event_kind(const char *name)
-{
-	for (uint32_t kind = KC_EVENT_NONE + 1; name && kind < KC_ORDER_EVENT_COUNT; kind++) {
-		if (!strcmp(name, kc_order_event_name(kind)))
-			return kind;
-	}
-	return KC_EVENT_NONE;
-}
-
-static int add_event(sqlite3_stmt *row, void *into)
-{
-	struct kc__recorded_events *events = into;
-	int64_t number = sqlite3_column_int64(row, 0);
-	int rc = make_room((void **)&events->at, events->count, &events->capacity, sizeof(*events->at));
-
-	if (rc || number <= 0 || number > KC_EVENTS_MAX)
-		return rc;
-	events->at[events->count++] =
-	    (struct kc__recorded_event){.number = (uint64_t)number,
-					.kind = event_kind((const char *)sqlite3_column_text(row, 1)),
-					.kernel = sqlite3_column_int64(row, 2),
-					.time_ns = time_at(row, 3),
-					.device = sqlite3_column_int64(row, 4)};
-	return 0;
-}
-
-int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events)
-{
-	events->count = 0;
-	return each_row(loader, KC__LOAD_EVENTS, process, KC__EVENTS_MAX, add_event, events);
-}
-
-void kc__events_free(struct kc__recorded_events *events)
-{
-	free(events->at);
-	*events = (struct kc__recorded_events){0};
-}
-
-static int add_past_part(sqlite3_stmt *row, void *into)
-{
-	struct kc__past_parts *parts = into;
-	int64_t source = sqlite3_column_int64(row, 0), first = sqlite3_column_int64(row, 1);
-	int64_t last = sqlite3_column_int64(row, 2);
-	int rc = make_room((void **)&parts->at, parts->count, &parts->capacity, sizeof(*parts->at));
-
-	if (rc)
-		return rc;
-	if (source <= 0 || source > KC_PROCESS_MAX || first < 0 || last > KC_SEQUENCE_MASK || first > last)
-		source = first = last = 0;
-	parts->at[parts->count++] = (struct kc__part){source, (uint64_t)first, (uint64_t)last};
-	return 0;
-}
-
-int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts)
-{
-	parts->count = 0;
-	return each_row(loader, KC__LOAD_PAST_PARTS, process, KC__PAST_PARTS_MAX, add_past_part, parts);
-}
-
-void kc__past_parts_free(struct kc__past_parts *parts)
-{
-	free(parts->at);
-	*parts = (struct kc__past_parts){0};
-}
-
-/* 0; -EINVAL: the column does not hold counts. */
-static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
-{
-	uint64_t bytes[KC_WORK_NUMBERS];
-	double numbers[KC_WORK_NUMBERS];
-	const void *blob = sqlite3_column_blob(row, i);
-	int size = sqlite3_column_bytes(row, i);
-
-	/* A later version may count more; it puts these first. */
-	if (!blob || size < (int)sizeof(bytes) || size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) ||
-	    size % (int)sizeof(*bytes))
-		return -EINVAL;
-	memcpy(bytes, blob, sizeof(bytes));
-	for (size_t k = 0; k < KC_WORK_NUMBERS; k++)
-		bytes[k] = le64toh(bytes[k]);
-	memcpy(numbers, bytes, sizeof(numbers));
-	return kc_work_counts(numbers, KC_WORK_NUMBERS, counts);
-}
-
-static int add_counted(sqlite3_stmt *row, void *into)
-{
-	struct kc__counted_work *work = into;
-	int rc = make_room((void **)&work->at, work->count, &work->capacity, sizeof(*work->at));
-
-	if (rc)
-		return rc;
-	if (read_counts(row, 2, &work->at[work->count].counts)) {
-		work->refused++;
-		return 0;
-	}
-	work->at[work->count].shape = sqlite3_column_int64(row, 0);
-	work->at[work->count].arguments = sqlite3_column_int64(row, 1);
-	work->count++;
-	return 0;
-}
-
-int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work)
-{
-	work->count = work->refused = 0;
-	return each_row(loader, KC__LOAD_COUNTED_WORK, process, KC__COUNTED_MAX, add_counted, work);
-}
-
-void kc__counted_work_free(struct kc__counted_work *work)
-{
-	free(work->at);
-	*work = (struct kc__counted_work){0};
-}
-
-static int by_shape(const void *a, const void *b)
-{
-	const struct kc__counted_launch *x = a, *y = b;
-
-	if (x->shape != y->shape)
-		return x->shape < y->shape ? -1 : 1;
-	return (x->arguments > y->arguments) - (x->arguments < y->arguments);
-}
-
-const struct kc_counts *kc__counted_work_find(const struct kc__counted_work *work, int64_t shape, int64_t arguments)
-{
-	struct kc__counted_launch key = {.shape = shape, .arguments = arguments};
-	const struct kc__counted_launch *found = NULL;
-
-	if (work->count)
-		found = bsearch(&key, work->at, work->count, sizeof(key), by_shape);
-	return found ? &found->counts : NULL;
 }
 
 static int is_near(const struct kc__cursor *cursor, int64_t id)

@@ -105,6 +105,7 @@ enum kc__load {
 	KC__LOAD_PAST_PARTS,
 	KC__LOAD_COUNTED_WORK,
 	KC__LOAD_STREAM_CALLS,
+	KC__LOAD_SHORTFALL,
 	KC__LOADS
 };
 struct kc__loader {
@@ -113,7 +114,12 @@ struct kc__loader {
 	struct kc__cursor streams;
 };
 
-/* replay_load.c: 1: the statement stands on that row; 0: there is none; -errno. */
+/* The statement; NULL: it cannot be prepared. */
+sqlite3_stmt *kc__loader_ask(struct kc__loader *loader, enum kc__load which);
+
+/* replay_load.c: the time in column i, within 73 years. */
+int64_t kc__time_at(sqlite3_stmt *row, int i);
+/* 1: the statement stands on that row; 0: there is none; -errno. */
 int kc__cursor_to(sqlite3 *db, struct kc__cursor *cursor, int64_t id);
 
 /* A process's operations with these sequence numbers. */
@@ -129,6 +135,8 @@ int kc__stream_calls_load(struct kc__loader *loader, int64_t process, struct kc_
 void kc__ops_free(struct kc__ops *ops);
 void kc__argument_texts_free(struct kc__argument_texts *texts);
 void kc__loader_close(struct kc__loader *loader);
+
+/* replay_process.c */
 
 /* An event that belongs to no launch: struct kc_event_entry. */
 struct kc__recorded_event {
@@ -172,6 +180,9 @@ struct kc__counted_work { /* of one process, by shape and arguments */
 int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events);
 int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts);
 int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work);
+/* *chosen: not all of its launches were stored, but all ran and taught. *incomplete: the journal had no room for all
+ * that it did. 0 or -errno. */
+int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, int *incomplete);
 /* Replaces texts by the arguments of these operations and of the launches whose work was counted. 0 or -errno. */
 int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops,
 		       const struct kc__counted_work *work, struct kc__argument_texts *texts);

@@ -279,40 +279,12 @@ int kc__replay_op(struct kc__replay_state *r, struct kc__op *op)
 
 /* Parts of processes */
 
-/* items: of the ledger, quoted. *found: the process has counted one of them. */
-static int has_counted(struct kc_store *s, int64_t process, const char *items, int *found)
-{
-	char sql[480];
-	sqlite3_stmt *row;
-	int rc;
-
-	*found = 0;
-	sqlite3_snprintf(sizeof(sql), sql,
-			 "SELECT 1 FROM ledger WHERE process = ?1 AND item IN (%s) AND reason = '' AND count > 0",
-			 items);
-	rc = sqlite3_prepare_v2(s->db, sql, -1, &row, NULL);
-	if (rc != SQLITE_OK)
-		return kc__errno(s->db, rc);
-	sqlite3_bind_int64(row, 1, process);
-	rc = sqlite3_step(row);
-	*found = rc == SQLITE_ROW;
-	sqlite3_finalize(row);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(s->db, rc);
-}
-
-/* What the journal had no room for. */
-static const char dropped_items[] =
-    "'dropped', 'transfers_dropped', 'events_dropped', 'stream_idle_dropped', 'device_idle_dropped', 'occupy_dropped',"
-    " 'wait_dropped', 'destroy_dropped', 'create_dropped', 'cancel_dropped'";
-
 int kc__replay_load_rest(struct kc__replay_state *r, int64_t process)
 {
 	int rc = kc__arguments_load(&r->loader, process, &r->ops, &r->work, &r->arguments);
 
 	if (rc == 0)
-		rc = has_counted(r->loader.store, process, "'chosen'", &r->chosen);
-	if (rc == 0)
-		rc = has_counted(r->loader.store, process, dropped_items, &r->incomplete);
+		rc = kc__shortfall_load(&r->loader, process, &r->chosen, &r->incomplete);
 	return rc == 0 && r->ops.count > UINT32_MAX ? -EFBIG : rc;
 }
 

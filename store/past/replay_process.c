@@ -1,0 +1,192 @@
+/* What is read of a process beside its operations. */
+#include "replay_load.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more in an array of count elements; *at moves. 0 or -ENOMEM. */
+static int make_room(void **at, size_t count, size_t *capacity, size_t element_bytes)
+{
+	enum { FIRST = 64 };
+	size_t more = *capacity ? 2 * *capacity : FIRST;
+	void *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = realloc(*at, more * element_bytes);
+	if (!grown)
+		return -ENOMEM;
+	*at = grown;
+	*capacity = more;
+	return 0;
+}
+
+/* Calls fn for each row of a process, up to max of them. 0 or -errno. */
+static int each_row(struct kc__loader *loader, enum kc__load which, int64_t process, uint32_t max,
+		    int (*fn)(sqlite3_stmt *row, void *into), void *into)
+{
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *row = kc__loader_ask(loader, which);
+	int rc = SQLITE_OK, failed = 0;
+
+	if (!row)
+		return kc__errno(db, sqlite3_errcode(db));
+	sqlite3_bind_int64(row, 1, process);
+	sqlite3_bind_int64(row, 2, max);
+	while (!failed && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		failed = fn(row, into);
+	if (!failed)
+		failed = kc__errno(db, rc);
+	sqlite3_reset(row);
+	return failed;
+}
+
+static uint32_t event_kind(const char *name)
+{
+	for (uint32_t kind = KC_EVENT_NONE + 1; name && kind < KC_ORDER_EVENT_COUNT; kind++) {
+		if (!strcmp(name, kc_order_event_name(kind)))
+			return kind;
+	}
+	return KC_EVENT_NONE;
+}
+
+static int add_event(sqlite3_stmt *row, void *into)
+{
+	struct kc__recorded_events *events = into;
+	int64_t number = sqlite3_column_int64(row, 0);
+	int rc = make_room((void **)&events->at, events->count, &events->capacity, sizeof(*events->at));
+
+	if (rc || number <= 0 || number > KC_EVENTS_MAX)
+		return rc;
+	events->at[events->count++] =
+	    (struct kc__recorded_event){.number = (uint64_t)number,
+					.kind = event_kind((const char *)sqlite3_column_text(row, 1)),
+					.kernel = sqlite3_column_int64(row, 2),
+					.time_ns = kc__time_at(row, 3),
+					.device = sqlite3_column_int64(row, 4)};
+	return 0;
+}
+
+int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events)
+{
+	events->count = 0;
+	return each_row(loader, KC__LOAD_EVENTS, process, KC__EVENTS_MAX, add_event, events);
+}
+
+void kc__events_free(struct kc__recorded_events *events)
+{
+	free(events->at);
+	*events = (struct kc__recorded_events){0};
+}
+
+static int add_past_part(sqlite3_stmt *row, void *into)
+{
+	struct kc__past_parts *parts = into;
+	int64_t source = sqlite3_column_int64(row, 0), first = sqlite3_column_int64(row, 1);
+	int64_t last = sqlite3_column_int64(row, 2);
+	int rc = make_room((void **)&parts->at, parts->count, &parts->capacity, sizeof(*parts->at));
+
+	if (rc)
+		return rc;
+	if (source <= 0 || source > KC_PROCESS_MAX || first < 0 || last > KC_SEQUENCE_MASK || first > last)
+		source = first = last = 0;
+	parts->at[parts->count++] = (struct kc__part){source, (uint64_t)first, (uint64_t)last};
+	return 0;
+}
+
+int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts)
+{
+	parts->count = 0;
+	return each_row(loader, KC__LOAD_PAST_PARTS, process, KC__PAST_PARTS_MAX, add_past_part, parts);
+}
+
+void kc__past_parts_free(struct kc__past_parts *parts)
+{
+	free(parts->at);
+	*parts = (struct kc__past_parts){0};
+}
+
+/* 0; -EINVAL: the column does not hold counts. */
+static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
+{
+	uint64_t bytes[KC_WORK_NUMBERS];
+	double numbers[KC_WORK_NUMBERS];
+	const void *blob = sqlite3_column_blob(row, i);
+	int size = sqlite3_column_bytes(row, i);
+
+	/* A later version may count more; it puts these first. */
+	if (!blob || size < (int)sizeof(bytes) || size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) ||
+	    size % (int)sizeof(*bytes))
+		return -EINVAL;
+	memcpy(bytes, blob, sizeof(bytes));
+	for (size_t k = 0; k < KC_WORK_NUMBERS; k++)
+		bytes[k] = le64toh(bytes[k]);
+	memcpy(numbers, bytes, sizeof(numbers));
+	return kc_work_counts(numbers, KC_WORK_NUMBERS, counts);
+}
+
+static int add_counted(sqlite3_stmt *row, void *into)
+{
+	struct kc__counted_work *work = into;
+	int rc = make_room((void **)&work->at, work->count, &work->capacity, sizeof(*work->at));
+
+	if (rc)
+		return rc;
+	if (read_counts(row, 2, &work->at[work->count].counts)) {
+		work->refused++;
+		return 0;
+	}
+	work->at[work->count].shape = sqlite3_column_int64(row, 0);
+	work->at[work->count].arguments = sqlite3_column_int64(row, 1);
+	work->count++;
+	return 0;
+}
+
+int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work)
+{
+	work->count = work->refused = 0;
+	return each_row(loader, KC__LOAD_COUNTED_WORK, process, KC__COUNTED_MAX, add_counted, work);
+}
+
+void kc__counted_work_free(struct kc__counted_work *work)
+{
+	free(work->at);
+	*work = (struct kc__counted_work){0};
+}
+
+static int by_shape(const void *a, const void *b)
+{
+	const struct kc__counted_launch *x = a, *y = b;
+
+	if (x->shape != y->shape)
+		return x->shape < y->shape ? -1 : 1;
+	return (x->arguments > y->arguments) - (x->arguments < y->arguments);
+}
+
+const struct kc_counts *kc__counted_work_find(const struct kc__counted_work *work, int64_t shape, int64_t arguments)
+{
+	struct kc__counted_launch key = {.shape = shape, .arguments = arguments};
+	const struct kc__counted_launch *found = NULL;
+
+	if (work->count)
+		found = bsearch(&key, work->at, work->count, sizeof(key), by_shape);
+	return found ? &found->counts : NULL;
+}
+
+int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, int *incomplete)
+{
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *row = kc__loader_ask(loader, KC__LOAD_SHORTFALL);
+	int rc;
+
+	if (!row)
+		return kc__errno(db, sqlite3_errcode(db));
+	sqlite3_bind_int64(row, 1, process);
+	rc = sqlite3_step(row);
+	*chosen = sqlite3_column_int(row, 0);
+	*incomplete = sqlite3_column_int(row, 1);
+	sqlite3_reset(row);
+	return rc == SQLITE_ROW ? 0 : kc__errno(db, rc);
+}
