@@ -41,6 +41,9 @@ struct trace {
 	struct process *processes; /* by id */
 	size_t process_count;
 	sqlite3_stmt *stream_name;
+	FILE *args; /* open_memstream(): of an event, for both of its slices */
+	char *args_text;
+	size_t args_bytes;
 };
 
 struct event { /* a launch or a transfer */
@@ -335,11 +338,15 @@ static int put_events(struct trace *trace, const struct source *source)
 
 	if (!track)
 		return -ENOMEM;
+	rewind(trace->args);
+	source->put_args(trace->args, source->row, &event);
+	if (fflush(trace->args))
+		return -ENOMEM;
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		if (event.end_ns[kind] == 0)
 			continue;
 		put_slice(trace, track, &event, kind);
-		source->put_args(trace->to, source->row, &event);
+		fwrite(trace->args_text, 1, trace->args_bytes, trace->to);
 		fputc('}', trace->to);
 	}
 	return 0;
@@ -421,24 +428,36 @@ static int put_processes(struct kc_store *store, const struct kc_selection *sele
 	return added;
 }
 
+static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
+{
+	int rc = sqlite3_prepare_v2(kc_store_db(store), "SELECT " STREAM_NAME " FROM stream WHERE id = ?1", -1,
+				    &trace->stream_name, NULL);
+
+	if (rc != SQLITE_OK)
+		return kc__export_error(rc);
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"kerncast.chrome/"
+	      "1\",\"producer\":\"kerncast " KC_VERSION "\"},\"traceEvents\":[",
+	      trace->to);
+	rc = put_processes(store, selection, trace);
+	if (rc == 0)
+		rc = put_rows(store, selection, trace);
+	fputs("\n]}\n", trace->to);
+	return rc;
+}
+
 int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, FILE *to)
 {
 	struct trace trace = {.to = to};
 	int rc;
 
-	rc = sqlite3_prepare_v2(kc_store_db(store), "SELECT " STREAM_NAME " FROM stream WHERE id = ?1", -1,
-				&trace.stream_name, NULL);
-	if (rc != SQLITE_OK)
-		return kc__export_error(rc);
-	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"kerncast.chrome/"
-	      "1\",\"producer\":\"kerncast " KC_VERSION "\"},\"traceEvents\":[",
-	      to);
-	rc = put_processes(store, selection, &trace);
-	if (rc == 0)
-		rc = put_rows(store, selection, &trace);
-	fputs("\n]}\n", to);
+	trace.args = open_memstream(&trace.args_text, &trace.args_bytes);
+	if (!trace.args)
+		return -ENOMEM;
+	rc = put_trace(store, selection, &trace);
 	sqlite3_finalize(trace.stream_name);
 	tdestroy(trace.tracks, free);
 	free(trace.processes);
+	fclose(trace.args);
+	free(trace.args_text);
 	return rc;
 }
