@@ -149,7 +149,7 @@ int kc_vprint(FILE *to, const char *format, va_list args)
 	struct conversion c;
 	va_list rest;
 
-	if (!takes_text(format)) /* an export has millions of numbers */
+	if (!strchr(format, 's') || !takes_text(format)) /* an export has millions of numbers */
 		return vfprintf(to, format, args) < 0 ? EOF : 0;
 	va_copy(rest, args);
 	while (*format) {
