@@ -18,7 +18,8 @@ query_json() { # FILE PATH
 
 @test "--help and --version of everything: status 0, on standard output" {
 	local command
-	for command in "" run report doctor devices recover export predict slowdown import replay calibrate; do
+	for command in "" run report diff doctor devices recover prune export predict slowdown import replay calibrate explain \
+		basis experiment; do
 		keep help "$kerncast" $command --help
 		status_is 0 help
 		contains "$(<help.out)" Usage:
@@ -304,6 +305,18 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 			FROM json_each(CAST(readfile('trace.json') AS TEXT), '\$.traceEvents') AS e WHERE e.value ->> 'ph' = 'X'),
 		n AS (SELECT tid, a, b, lead(a) OVER (PARTITION BY tid ORDER BY a, b) AS next FROM s)
 		SELECT count(*) FROM n WHERE next < b")" 0 "slices that cross"
+}
+
+@test "a run of many processes is read in a time that grows with their number, not with its square" {
+	local reading
+	cp "$RECORDED" many.db
+	sqlite3 many.db "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000)
+		INSERT INTO process(run, pid, pid_start, boot_id, started_ns, started_unix_ns, ended)
+		SELECT run, 1000000 + n, 0, boot_id, started_ns + n, started_unix_ns, 'exit' FROM process, n"
+	for reading in "report --exact" replay "export --csv" "export --chrome" "prune --dry-run --keep 1" "diff --baseline b.json"; do
+		keep many bash -c "ulimit -t 5; exec '$kerncast' $reading many.db"
+		status_is 0 many
+	done
 }
 
 @test "export: a file appears whole or not at all, and no database is overwritten" {
