@@ -1,6 +1,7 @@
 #include "export.h"
 #include "command.h"
 #include "tools/input/common_options.h"
+#include "tools/input/filter_options.h"
 #include "tools/system/database.h"
 #include "tools/output/output_file.h"
 
@@ -12,6 +13,7 @@ enum { KEY_OUTPUT = 'o', KEY_RUN = 'r', KEY_CSV = 0x100, KEY_CHROME };
 
 struct request {
 	struct kc_common_options common;
+	struct kc_filter_choice filter;
 	const char *run, *output;
 	int csv, chrome;
 };
@@ -20,6 +22,7 @@ static const struct argp_option options[] = {
     {"csv", KEY_CSV, NULL, 0, "one line per launch: the columns of the view `launch`, and the kernel's name", 0},
     {"chrome", KEY_CHROME, NULL, 0, "a trace for Perfetto (ui.perfetto.dev) or chrome://tracing", 0},
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs (default: the latest)", 0},
+    KC_FILTER_OPTIONS,
     {"output", KEY_OUTPUT, "FILE", 0, "write to FILE instead of standard output", 0},
     {0},
 };
@@ -27,6 +30,7 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
+	error_t rc;
 
 	switch (key) {
 	case KEY_CSV:
@@ -44,9 +48,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (request->csv == request->chrome)
 			argp_error(state, "no format given: choose --csv or --chrome");
+		kc_filter_options_check(&request->filter, state);
 		return 0;
 	default:
-		return kc_common_option(&request->common, key, arg, state);
+		rc = kc_filter_option(&request->filter, key, arg, state);
+		return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
 	}
 }
 
@@ -60,7 +66,7 @@ static void say_refused(const char *output, int rc)
 }
 
 static int write_file(const struct request *request, struct kc_store *store, const char *path,
-		      const struct kc_selection *selection)
+		      const struct kc_selection *selection, struct kc_filter *filter)
 {
 	struct kc_output_file file;
 	int rc = kc_output_file_open(&file, request->output);
@@ -69,7 +75,8 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		say_refused(request->output, rc);
 		return KC_EXIT_FAILED;
 	}
-	rc = request->csv ? kc_export_csv(store, selection, file.to) : kc_export_chrome(store, selection, file.to);
+	rc = request->csv ? kc_export_csv(store, selection, filter, file.to)
+			  : kc_export_chrome(store, selection, filter, file.to);
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);
 		kc_output_file_drop(&file);
@@ -81,6 +88,18 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		return KC_EXIT_FAILED;
 	}
 	return kc_output_finish();
+}
+
+static int export_launches(const struct request *request, struct kc_store *store, const char *path,
+			   const struct kc_selection *selection)
+{
+	struct kc_filter *filter = NULL;
+	int status = kc_filter_open(&request->filter, store, path, selection, &filter);
+
+	if (status == KC_EXIT_OK)
+		status = write_file(request, store, path, selection, filter);
+	kc_filter_free(filter);
+	return status;
 }
 
 static int export_main(int argc, char **argv, const struct kc_command *self)
@@ -95,15 +114,18 @@ static int export_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	kc_database_path(request.common.database, path, sizeof(path));
 	store = kc_database_read(path);
-	if (!store)
+	if (!store) {
+		kc_filter_choice_free(&request.filter);
 		return KC_EXIT_FAILED;
+	}
 	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
 	if (rc == -EINVAL || rc == -ENOENT)
 		kc_error("%s: %s", path, why);
 	else if (rc < 0)
 		kc_database_unreadable(path, rc);
 	else
-		status = write_file(&request, store, path, &selection);
+		status = export_launches(&request, store, path, &selection);
+	kc_filter_choice_free(&request.filter);
 	kc_store_close(store);
 	return rc == -EINVAL ? KC_EXIT_USAGE : status;
 }
@@ -114,7 +136,7 @@ const struct kc_command kc_command_export = {
     .arguments = "[DB]",
     .options = options,
     .run = export_main,
-    .manual = "Writes every launch of a run.\n"
+    .manual = "Writes every launch of a run, or those that match a filter.\n"
 	      "CSV follows RFC 4180; its first line names the columns.\n"
 	      "The trace has two tracks per stream, predicted and measured; the arguments of a slice hold\n"
 	      "error, case and model.\n"

@@ -1,5 +1,5 @@
-/* Launches and transfers of a selection as files for other programs. Rows are read one by one, so memory does not
- * grow with their number. */
+/* Launches and transfers of a selection, those that match a filter, as files for other programs. Rows are read one by
+ * one, so memory does not grow with their number. */
 #ifndef KC_EXPORT_H
 #define KC_EXPORT_H
 
@@ -8,15 +8,21 @@
 #include <stdio.h>
 
 /* The view `launch` and the kernels' names, RFC 4180. */
-int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, FILE *to);
+int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to);
 
 /* Trace event format (JSON): every process of the selection, with two tracks per stream, predicted and measured. */
-int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, FILE *to);
+int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to);
 
-/* Both return 0, also where writing failed, which ferror() of the file tells; -EBADMSG: the database is damaged;
- * -EIO: it could not be read to its end; -ENOMEM. */
+/* filter NULL: all of them. Both return 0, also where writing failed, which ferror() of the file tells; -EBADMSG: the
+ * database is damaged; -EIO: it could not be read to its end; -ENOMEM. */
 
 /* The same error codes for an SQLite result code. */
 int kc__export_error(int sqlite_rc);
+
+/* The last columns of a query, which kc_filter_row() needs: of row `from`, with its process p. */
+#define KC__EXPORT_FILTER(from, kernel)                                                                                \
+	from ".process, " from ".stream, " kernel ", " from ".launched_ns - p.started_ns, " from                       \
+	     ".measured_end_ns - " from ".measured_start_ns"
+#define KC__EXPORT_FILTER_COLUMNS 5
 
 #endif

@@ -1,4 +1,5 @@
 #include "tools/input/common_options.h"
+#include "tools/input/filter_options.h"
 #include "tools/report/report_forms.h"
 #include "command.h"
 #include "tools/system/database.h"
@@ -9,10 +10,14 @@
 #include <limits.h>
 #include <string.h>
 
+#define ORDERS "time|error|count"
+
 enum { KEY_RUN = 'r', KEY_BY = 'b', KEY_CSV = 0x100, KEY_EXACT };
 
 struct request {
 	struct kc_common_options common;
+	struct kc_filter_choice filter;
+	struct kc_sorting sorting;
 	const char *run;
 	enum kc_report_by by;
 	int by_given, csv, exact;
@@ -22,6 +27,8 @@ static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
     {"by", KEY_BY, "kernel|model|stream|case", 0,
      "one line per kernel, model, stream or case instead of the worst kernels", 0},
+    KC_FILTER_OPTIONS,
+    KC_SORT_OPTIONS(ORDERS),
     KC_JSON_OPTION,
     {"csv", KEY_CSV, NULL, 0, "print the lines of --by (default: kernel) as CSV, with full names", 0},
     {"exact", KEY_EXACT, NULL, 0,
@@ -35,6 +42,23 @@ static error_t parse_by(const char *arg, struct argp_state *state, struct reques
 		argp_error(state, "--by takes kernel, model, stream or case, not \"%s\"", arg);
 	request->by_given = 1;
 	return 0;
+}
+
+static void check(const struct request *request, struct argp_state *state)
+{
+	kc_json_or_csv(request->common.json, request->csv, state);
+	kc_filter_options_check(&request->filter, state);
+	kc_sort_options_check(&request->sorting, request->common.json, state);
+}
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+	error_t rc = kc_filter_option(&request->filter, key, arg, state);
+
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
+	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -54,15 +78,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->exact = 1;
 		return 0;
 	case ARGP_KEY_END:
-		kc_json_or_csv(request->common.json, request->csv, state);
+		check(request, state);
 		return 0;
 	default:
-		return kc_common_option(&request->common, key, arg, state);
+		return parse_other(key, arg, state);
 	}
 }
 
 static int print(const struct request *request, const char *path, const struct kc_report *data,
-		 const struct kc_activity *activity)
+		 const struct kc_activity *activity, const struct kc_filter *filter)
 {
 	struct kc_report_view view = {
 	    .database = kc_database_shown(path),
@@ -70,6 +94,8 @@ static int print(const struct request *request, const char *path, const struct k
 	    .activity = activity,
 	    .by_given = request->by_given,
 	    .by = request->by,
+	    .filter = filter,
+	    .sorting = request->sorting,
 	    .width = kc_page_width(),
 	};
 	int rc;
@@ -84,12 +110,38 @@ static int print(const struct request *request, const char *path, const struct k
 	return kc_output_finish();
 }
 
+static int report_of(const struct request *request, struct kc_store *store, const char *path,
+		     const struct kc_selection *selection)
+{
+	struct kc_report *data = NULL;
+	struct kc_activity *activity = NULL;
+	struct kc_filter *filter = NULL;
+	int status = kc_filter_open(&request->filter, store, path, selection, &filter), rc;
+
+	if (status != KC_EXIT_OK)
+		return status;
+	if (filter)
+		rc = kc_query_report_matching(store, selection, filter, &data);
+	else
+		rc = kc_query_report(store, selection, request->exact, &data);
+	if (rc == 0 && !request->csv)
+		rc = kc_query_activity(store, data, &activity);
+	if (rc < 0) {
+		kc_database_unreadable(path, rc);
+		status = KC_EXIT_FAILED;
+	} else {
+		status = print(request, path, data, activity, filter);
+	}
+	kc_activity_free(activity);
+	kc_report_free(data);
+	kc_filter_free(filter);
+	return status;
+}
+
 static int report_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct request request = {0};
 	struct kc_selection selection;
-	struct kc_report *data = NULL;
-	struct kc_activity *activity = NULL;
 	struct kc_store *store;
 	char path[PATH_MAX], why[256];
 	int rc, status = KC_EXIT_FAILED;
@@ -98,29 +150,20 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	kc_database_path(request.common.database, path, sizeof(path));
 	store = kc_database_read(path);
-	if (!store)
+	if (!store) {
+		kc_filter_choice_free(&request.filter);
 		return KC_EXIT_FAILED;
-	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
-	if (rc < 0) {
-		if (rc == -EINVAL || rc == -ENOENT)
-			kc_error("%s: %s", path, why);
-		else
-			kc_database_unreadable(path, rc);
-		status = rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-		goto out;
 	}
-	rc = kc_query_report(store, &selection, request.exact, &data);
-	if (rc == 0 && !request.csv)
-		rc = kc_query_activity(store, data, &activity);
-	if (rc < 0)
+	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
+	if (rc == -EINVAL || rc == -ENOENT)
+		kc_error("%s: %s", path, why);
+	else if (rc < 0)
 		kc_database_unreadable(path, rc);
 	else
-		status = print(&request, path, data, activity);
-out:
-	kc_activity_free(activity);
-	kc_report_free(data);
+		status = report_of(&request, store, path, &selection);
+	kc_filter_choice_free(&request.filter);
 	kc_store_close(store);
-	return status;
+	return rc == -EINVAL ? KC_EXIT_USAGE : status;
 }
 
 const struct kc_command kc_command_report = {

@@ -20,6 +20,7 @@
 #include "predictor/concurrency/timeline.h"
 #include "store/database/devices/device_row.h"
 #include "store/database/store.h"
+#include "store/query/filter.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -188,6 +189,10 @@ int kc_query_select(struct kc_store *s, const char *which, struct kc_selection *
 /* exact: 0: from roll-ups, 1: from every launch. 0 or negative errno. Free *out with
  * kc_report_free(). */
 int kc_query_report(struct kc_store *s, const struct kc_selection *selection, int exact, struct kc_report **out);
+/* From every launch. Accuracy, groups and concurrency are of those that match; ledger, processes, devices and messages
+ * of all. */
+int kc_query_report_matching(struct kc_store *s, const struct kc_selection *selection, struct kc_filter *filter,
+			     struct kc_report **out);
 void kc_report_free(struct kc_report *report);
 
 /* All devices of the database, by id. Free them with free(). */

@@ -5,6 +5,7 @@
 #ifndef KC_REPORT_INTERNAL_H
 #define KC_REPORT_INTERNAL_H
 
+#include "filter.h"
 #include "query.h"
 #include "rows.h"
 #include "store/database/internal.h"
@@ -25,8 +26,10 @@ struct kc_accuracy kc__group_accuracy(const struct kc__group *group);
 uint32_t kc__group_hints(const struct kc__group *group, const struct kc_accuracy *accuracy);
 void kc__group_clear(struct kc__group *group);
 
-/* report_scan.c: fills rollups from every launch of the selection and keeps the errors. */
-int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups);
+/* report_scan.c: fills rollups from every launch of the selection that matches the filter, which may be NULL, and keeps
+ * the errors. */
+int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc_filter *filter,
+	     struct kc__rollups *rollups);
 
 /* report_load.c: a report from the roll-ups given, instead of those of the database.
  * Its ledger and messages stay empty. 0 or -errno. */

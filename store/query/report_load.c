@@ -249,23 +249,23 @@ static void clear_loading(struct loading *l)
 	clear_ids(&l->cases);
 }
 
-static int load_exact(struct kc_store *s, struct loading *l, struct kc__rollups *rollups)
+static int load_exact(struct kc_store *s, struct loading *l, struct kc_filter *filter, struct kc__rollups *rollups)
 {
-	int rc = kc__scan(s, &l->report->selection, rollups);
+	int rc = kc__scan(s, &l->report->selection, filter, rollups);
 
 	for (size_t i = 0; rc == 0 && i < rollups->count; i++)
 		rc = add_rollup(l, rollups->at[i], NULL);
 	return rc;
 }
 
-static int load_groups(struct kc_store *s, struct kc_report *report)
+static int load_groups(struct kc_store *s, struct kc_filter *filter, struct kc_report *report)
 {
 	struct loading l = {.report = report};
 	struct kc__rollups rollups = {0};
 	int rc;
 
 	if (report->exact)
-		rc = load_exact(s, &l, &rollups);
+		rc = load_exact(s, &l, filter, &rollups);
 	else
 		rc = kc__select(
 		    s, &report->selection,
@@ -387,9 +387,9 @@ static int name_groups(struct kc_store *s, struct kc_report *report)
 	return rc ? rc : name_constants(&report->cases, case_name);
 }
 
-static int load(struct kc_store *s, struct kc_report *report)
+static int load(struct kc_store *s, struct kc_filter *filter, struct kc_report *report)
 {
-	int rc = load_groups(s, report);
+	int rc = load_groups(s, filter, report);
 
 	if (rc == 0)
 		rc = kc__ledger_load(s, &report->selection, &report->ledger);
@@ -402,7 +402,8 @@ static int load(struct kc_store *s, struct kc_report *report)
 	return rc ? rc : name_groups(s, report);
 }
 
-int kc_query_report(struct kc_store *s, const struct kc_selection *selection, int exact, struct kc_report **out)
+static int report_of(struct kc_store *s, const struct kc_selection *selection, int exact, struct kc_filter *filter,
+		     struct kc_report **out)
 {
 	struct kc_report *report = calloc(1, sizeof(*report));
 	int rc;
@@ -415,7 +416,7 @@ int kc_query_report(struct kc_store *s, const struct kc_selection *selection, in
 	/* From one snapshot, as a process may be writing. */
 	rc = kc__errno(s->db, sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL));
 	if (rc == 0) {
-		rc = load(s, report);
+		rc = load(s, filter, report);
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	}
 	if (rc) {
@@ -424,6 +425,17 @@ int kc_query_report(struct kc_store *s, const struct kc_selection *selection, in
 	}
 	*out = report;
 	return 0;
+}
+
+int kc_query_report(struct kc_store *s, const struct kc_selection *selection, int exact, struct kc_report **out)
+{
+	return report_of(s, selection, exact, NULL, out);
+}
+
+int kc_query_report_matching(struct kc_store *s, const struct kc_selection *selection, struct kc_filter *filter,
+			     struct kc_report **out)
+{
+	return report_of(s, selection, 1, filter, out);
 }
 
 static void free_groups(struct kc_groups *groups)

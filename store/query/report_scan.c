@@ -5,12 +5,14 @@
 #define SCAN                                                                                                           \
 	"SELECT r.id, p.run, s.kernel, r.stream, r.flags, p.started_ns + r.launched - r.lead, r.span, "                \
 	"r.measured_span,"                                                                                             \
-	" p.started_ns + r.launched + r.measured_wait + r.measured_span, r.slowdown, r.shape, r.slowdown_waves"        \
+	" p.started_ns + r.launched + r.measured_wait + r.measured_span, r.slowdown, r.shape, r.slowdown_waves,"       \
+	" r.launched"                                                                                                  \
 	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape LEFT JOIN process p ON p.id = r.id >> ?3"              \
 	" WHERE r.id BETWEEN ?1 AND ?2 ORDER BY r.id"
 
 struct scan {
 	struct kc_store *store;
+	struct kc_filter *filter;
 	struct kc__rollups *rollups;
 	struct kc__solos *solos;
 };
@@ -22,10 +24,30 @@ static int64_t duration(sqlite3_stmt *row, int i)
 	return sqlite3_column_type(row, i) == SQLITE_NULL ? 0 : ns > 0 ? ns : 1;
 }
 
+/* 1, 0 or -errno. */
+static int matches(struct scan *scan, const struct kc__fact *fact, sqlite3_stmt *row)
+{
+	const struct kc_filter_launch launch = {
+	    .process = fact->key.process,
+	    .stream = fact->key.stream,
+	    .kernel = fact->key.kernel,
+	    .launched_ns = sqlite3_column_int64(row, 12),
+	    .measured_ns = sqlite3_column_int64(row, 7),
+	};
+
+	return kc_filter_matches(scan->filter, &launch);
+}
+
+/* Slowdown is relative to launches that were measured alone, whether they match the filter or not. */
+static int add_fact(struct scan *scan, const struct kc__fact *fact, int is_match)
+{
+	return is_match ? kc__rollups_add(scan->rollups, scan->solos, fact) : kc__solos_add(scan->solos, fact);
+}
+
 static int add_launch(struct scan *scan, sqlite3_stmt *row)
 {
 	int64_t flags = sqlite3_column_int64(row, 4);
-	int predicted = KC_FLAG(flags, UNPREDICTABLE) == KC_PREDICTED;
+	int predicted = KC_FLAG(flags, UNPREDICTABLE) == KC_PREDICTED, is_match;
 	struct kc__fact fact = {
 	    .key =
 		{
@@ -49,7 +71,8 @@ static int add_launch(struct scan *scan, sqlite3_stmt *row)
 		fact.key.concurrency_case = KC_FLAG(flags, CASE) - 1;
 		fact.key.novelty = KC_FLAG(flags, NOVELTY) - 1;
 	}
-	return kc__rollups_add(scan->rollups, scan->solos, &fact);
+	is_match = matches(scan, &fact, row);
+	return is_match < 0 ? is_match : add_fact(scan, &fact, is_match);
 }
 
 /* The rows of a process are one range of rowids. */
@@ -76,9 +99,10 @@ static int scan_process(sqlite3_stmt *process, void *arg)
 	return failed;
 }
 
-int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc__rollups *rollups)
+int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc_filter *filter,
+	     struct kc__rollups *rollups)
 {
-	struct scan scan = {.store = s, .rollups = rollups, .solos = kc__solos_new(SIZE_MAX)};
+	struct scan scan = {.store = s, .filter = filter, .rollups = rollups, .solos = kc__solos_new(SIZE_MAX)};
 	int rc;
 
 	if (!scan.solos)

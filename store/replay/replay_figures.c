@@ -141,9 +141,7 @@ int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t d
 	rc = note_mark(f, l, device, plain);
 	if (rc)
 		return rc;
-	if (!l->excluded)
-		return kc__rollups_add(&f->rollups, f->solos, &fact);
-	return fact.measured_ns && fact.key.overlap == KC_OVERLAP_NONE ? kc__solos_add(f->solos, &fact) : 0;
+	return l->excluded ? kc__solos_add(f->solos, &fact) : kc__rollups_add(&f->rollups, f->solos, &fact);
 }
 
 static int by_start(const void *a, const void *b)

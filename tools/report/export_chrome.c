@@ -1,6 +1,7 @@
 #include "tools/command.h"
 #include "tools/export.h"
 #include "tools/version.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
 #include "store/database/schema.h"
@@ -35,6 +36,7 @@ struct process {
 
 struct trace {
 	FILE *to;
+	struct kc_filter *filter;
 	int events;
 	int64_t base_unix_ns;      /* time 0 of the trace */
 	void *tracks;              /* tree of struct track (tsearch) */
@@ -221,13 +223,14 @@ static const char launch_sql[] =
     "SELECT l.process << 40 | l.sequence, l.process, coalesce(l.stream, 0), k.name, l.start_ns, l.end_ns,"
     " l.measured_start_ns, l.measured_end_ns, l.sequence, l.model, l.concurrency_case, l.overlap, l.novelty,"
     " l.slowdown, l.solo_ns, l.solo_low_ns, l.solo_high_ns, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y,"
-    " l.block_z, l.unpredictable, l.unmeasured, l.dynamic_shared_bytes"
-    " FROM launch l LEFT JOIN kernel k ON k.id = l.kernel WHERE l.run BETWEEN ?1 AND ?2";
+    " l.block_z, l.unpredictable, l.unmeasured, l.dynamic_shared_bytes, " KC__EXPORT_FILTER(
+	"l", "l.kernel") " FROM launch l LEFT JOIN kernel k ON k.id = l.kernel LEFT JOIN process p ON p.id = l.process"
+			 " WHERE l.run BETWEEN ?1 AND ?2";
 
 static const char transfer_sql[] =
     "SELECT t.id, t.process, coalesce(t.stream, 0), t.kind, t.start_ns, t.end_ns, t.measured_start_ns,"
-    " t.measured_end_ns, t.bytes FROM transfer t JOIN process p ON p.id = t.process"
-    " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY t.id";
+    " t.measured_end_ns, t.bytes, " KC__EXPORT_FILTER("t", "NULL") " FROM transfer t JOIN process p ON p.id = t.process"
+								   " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY t.id";
 
 static void put_named(FILE *to, const char *key, const char *value)
 {
@@ -334,8 +337,13 @@ static int open_source(struct kc_store *store, const struct kc_selection *select
 static int put_events(struct trace *trace, const struct source *source)
 {
 	struct event event = event_of(source->row, source->category);
-	struct track *track = track_of(trace, &event);
+	int first = sqlite3_column_count(source->row) - KC__EXPORT_FILTER_COLUMNS;
+	int matches = kc_filter_row(trace->filter, source->row, first);
+	struct track *track;
 
+	if (matches <= 0)
+		return matches;
+	track = track_of(trace, &event);
 	if (!track)
 		return -ENOMEM;
 	rewind(trace->args);
@@ -404,6 +412,8 @@ static int add_process(struct trace *trace, sqlite3_stmt *row)
 	};
 	if (trace->process_count == 1 || integer(row, 4) < trace->base_unix_ns)
 		trace->base_unix_ns = integer(row, 4);
+	if (!kc_filter_process(trace->filter, integer(row, 0)))
+		return 0;
 	snprintf(name, sizeof(name), "%srun %" PRId64 ", pid %" PRId64 ": %s", integer(row, 5) ? "SIMULATED " : "",
 		 integer(row, 1), integer(row, 2), text(row, 6));
 	put_metadata(trace, integer(row, 0), 0, "process_name", name);
@@ -428,6 +438,14 @@ static int put_processes(struct kc_store *store, const struct kc_selection *sele
 	return added;
 }
 
+static void put_filter(const struct trace *trace)
+{
+	json_t *chosen = trace->filter ? kc_filter_choice_json(kc_filter_choice_of(trace->filter)) : json_null();
+
+	kc_json_write(chosen, trace->to, JSON_COMPACT | JSON_ENCODE_ANY);
+	json_decref(chosen);
+}
+
 static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
 {
 	int rc = sqlite3_prepare_v2(kc_store_db(store), "SELECT " STREAM_NAME " FROM stream WHERE id = ?1", -1,
@@ -436,8 +454,10 @@ static int put_trace(struct kc_store *store, const struct kc_selection *selectio
 	if (rc != SQLITE_OK)
 		return kc__export_error(rc);
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"kerncast.chrome/"
-	      "1\",\"producer\":\"kerncast " KC_VERSION "\"},\"traceEvents\":[",
+	      "1\",\"producer\":\"kerncast " KC_VERSION "\",\"filter\":",
 	      trace->to);
+	put_filter(trace);
+	fputs("},\"traceEvents\":[", trace->to);
 	rc = put_processes(store, selection, trace);
 	if (rc == 0)
 		rc = put_rows(store, selection, trace);
@@ -445,9 +465,9 @@ static int put_trace(struct kc_store *store, const struct kc_selection *selectio
 	return rc;
 }
 
-int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, FILE *to)
+int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to)
 {
-	struct trace trace = {.to = to};
+	struct trace trace = {.to = to, .filter = filter};
 	int rc;
 
 	trace.args = open_memstream(&trace.args_text, &trace.args_bytes);

@@ -57,13 +57,14 @@ int kc_report_csv(const struct kc_report_view *view)
 {
 	static const char *const by[] = {"kernel", "model", "stream", "case"};
 	const struct kc_groups *groups = kc_report_groups(view->data, view->by);
-	size_t *order = kc_report_worst_first(groups, view->data->measured_ns);
+	size_t *order = kc_report_order(groups, view->data->measured_ns, view->sorting.by);
+	size_t top = view->sorting.top ? view->sorting.top : groups->count;
 	struct kc_csv csv = {.to = stdout};
 
 	if (!order)
 		return -ENOMEM;
 	header(&csv, by[view->by]);
-	for (size_t i = 0; i < groups->count; i++)
+	for (size_t i = 0; i < groups->count && i < top; i++)
 		row(&csv, groups->at + order[i], view->by == KC_BY_KERNEL, view->data->simulated);
 	free(order);
 	return 0;

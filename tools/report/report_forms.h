@@ -4,6 +4,7 @@
 
 #include "store/query/activity.h"
 #include "store/query/query.h"
+#include "tools/input/filter_options.h"
 
 #include <jansson.h>
 
@@ -15,7 +16,9 @@ struct kc_report_view {
 	const struct kc_activity *activity; /* for text and JSON */
 	int by_given;                       /* 0: the worst kernels only */
 	enum kc_report_by by;
-	unsigned width; /* columns of the page */
+	const struct kc_filter *filter; /* NULL: none */
+	struct kc_sorting sorting;      /* of the kernels, or what --by asks for */
+	unsigned width;                 /* columns of the page */
 };
 
 /* "kernel", "model", "stream", "case": 0 or -EINVAL. */
@@ -27,6 +30,8 @@ const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_r
 /* Indices of groups in order of mispredicted time (error weighted by time, times
  * time), most first. NULL: out of memory; freed with free(). */
 size_t *kc_report_worst_first(const struct kc_groups *groups, double measured_ns);
+/* The same in another order; KC_SORT_NONE: the above. Those without a value come last. */
+size_t *kc_report_order(const struct kc_groups *groups, double measured_ns, enum kc_sort by);
 
 /* One phrase per hint, separated by commas; "" if there is none. */
 char *kc_report_why(uint32_t hints, char *out, size_t size);

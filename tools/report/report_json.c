@@ -1,3 +1,4 @@
+#include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 #include "report_forms.h"
 
@@ -210,6 +211,7 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(runs, "last", json_integer(data->selection.last_run));
 	set(out, "runs", runs);
 	set(out, "exact", json_boolean(data->exact));
+	set(out, "filter", kc_filter_json(view->filter));
 	set(out, "ledger", ledger(&data->ledger));
 	set(out, "accuracy", kc_json_accuracy(&data->all));
 	set(out, "first_seen", kc_json_accuracy(&data->novelty[KC_FIRST_SEEN]));

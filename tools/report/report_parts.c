@@ -37,7 +37,7 @@ const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_r
 }
 
 struct rank {
-	double mispredicted_ns;
+	double value;
 	size_t index;
 };
 
@@ -45,12 +45,31 @@ static int more_first(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
-	if (x->mispredicted_ns != y->mispredicted_ns)
-		return x->mispredicted_ns < y->mispredicted_ns ? 1 : -1;
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
 	return x->index < y->index ? -1 : 1;
 }
 
+static double value_of(const struct kc_group *group, double measured_ns, enum kc_sort by)
+{
+	switch (by) {
+	case KC_SORT_TIME:
+		return group->time_share;
+	case KC_SORT_ERROR:
+		return group->accuracy.mape;
+	case KC_SORT_COUNT:
+		return (double)group->launches;
+	default:
+		return group->accuracy.mape_time_weighted * group->time_share * measured_ns;
+	}
+}
+
 size_t *kc_report_worst_first(const struct kc_groups *groups, double measured_ns)
+{
+	return kc_report_order(groups, measured_ns, KC_SORT_NONE);
+}
+
+size_t *kc_report_order(const struct kc_groups *groups, double measured_ns, enum kc_sort by)
 {
 	struct rank *ranks = calloc(groups->count + 1, sizeof(*ranks));
 	size_t *order = calloc(groups->count + 1, sizeof(*order));
@@ -61,9 +80,9 @@ size_t *kc_report_worst_first(const struct kc_groups *groups, double measured_ns
 		return NULL;
 	}
 	for (size_t i = 0; i < groups->count; i++) {
-		double ns = groups->at[i].accuracy.mape_time_weighted * groups->at[i].time_share * measured_ns;
+		double value = value_of(groups->at + i, measured_ns, by);
 
-		ranks[i] = (struct rank){isnan(ns) ? -1 : ns, i};
+		ranks[i] = (struct rank){isnan(value) ? -1 : value, i};
 	}
 	qsort(ranks, groups->count, sizeof(*ranks), more_first);
 	for (size_t i = 0; i < groups->count; i++)

@@ -1,5 +1,6 @@
 #include "tools/output/format.h"
 #include "report_forms.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/table.h"
 
 #include <errno.h>
@@ -320,7 +321,7 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	    {"pred/meas", KC_RIGHT, 0},  {0},
 	};
 	const struct kc_groups *groups = kc_report_groups(view->data, by);
-	size_t *order = kc_report_worst_first(groups, view->data->measured_ns);
+	size_t *order = kc_report_order(groups, view->data->measured_ns, view->sorting.by);
 	struct kc_table table;
 	int rc;
 
@@ -334,18 +335,29 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	}
 	rc = kc_table_print(&table, stdout, INDENT, view->width);
 	if (groups->count > at_most)
-		printf("  and %zu more (--by kernel shows all)\n", groups->count - at_most);
+		printf("  and %zu more (%s)\n", groups->count - at_most,
+		       view->sorting.top ? "a larger --top shows them" : "--by kernel shows all");
 	kc_table_free(&table);
 	free(order);
 	return rc;
 }
 
-static int print_by(const struct kc_report_view *view, const char *order)
+/* What --by asks for, or the worst kernels. Without a matched launch, none is mispredicted. */
+static int print_chosen_groups(const struct kc_report_view *view, int any_matched)
 {
-	static const char *const by[] = {"kernel", "model", "stream", "case"};
+	static const char *const by[] = {"By kernel", "By model", "By stream", "By case"};
+	static const char *const orders[] = {
+	    [KC_SORT_NONE] = ", most mispredicted time first",
+	    [KC_SORT_TIME] = ", most measured time first",
+	    [KC_SORT_ERROR] = ", largest mean error first",
+	    [KC_SORT_COUNT] = ", most launches first",
+	};
+	enum kc_sort sort = view->sorting.by;
+	size_t all = view->by_given ? SIZE_MAX : WORST_SHOWN;
 
-	heading("By %s%s", by[view->by], order);
-	return print_groups(view, view->by, SIZE_MAX);
+	heading("%s%s", view->by_given ? by[view->by] : "Kernels", sort || any_matched ? orders[sort] : "");
+	return print_groups(view, view->by_given ? view->by : KC_BY_KERNEL,
+			    view->sorting.top ? view->sorting.top : all);
 }
 
 static void print_slowdown(const struct kc_slowdown_error *s)
@@ -416,23 +428,27 @@ int kc_report_text_figures(const struct kc_report_view *view)
 {
 	int rc = print_accuracy(view);
 
-	if (rc == 0 && view->by_given)
-		rc = print_by(view, ", most mispredicted time first");
 	if (rc == 0 && !view->by_given) {
 		heading("Models");
 		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
 	}
-	if (rc == 0 && !view->by_given) {
-		heading("Kernels, most mispredicted time first");
-		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);
-	}
+	if (rc == 0)
+		rc = print_chosen_groups(view, 1);
 	return rc ? rc : print_concurrency(view);
+}
+
+static void print_filter(const struct kc_report_view *view)
+{
+	if (!view->filter)
+		return;
+	putchar('\n');
+	kc_filter_print(view->filter);
+	puts("; what follows is of these, the ledger above of all");
 }
 
 int kc_report_text(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
-	const char *order = data->ledger.matched > 0 ? ", most mispredicted time first" : "";
 	int rc;
 
 	if (data->simulated)
@@ -441,14 +457,11 @@ int kc_report_text(const struct kc_report_view *view)
 	print_ledger(&data->ledger);
 	print_nothing(&data->ledger, view->database);
 	rc = kc_report_text_activity(view);
+	print_filter(view);
 	if (rc == 0 && data->ledger.matched > 0)
 		rc = print_accuracy(view);
-	if (rc == 0 && view->by_given && data->ledger.launches > 0) {
-		rc = print_by(view, order);
-	} else if (rc == 0 && data->ledger.launches > 0) {
-		heading("Kernels%s", order);
-		rc = print_groups(view, KC_BY_KERNEL, WORST_SHOWN);
-	}
+	if (rc == 0 && data->ledger.launches > 0)
+		rc = print_chosen_groups(view, data->ledger.matched > 0);
 	if (rc == 0 && data->ledger.matched > 0)
 		rc = print_concurrency(view);
 	print_messages(data);

@@ -161,9 +161,7 @@ int kc__rollups_add(struct kc__rollups *rollups, struct kc__solos *solos, const 
 		if (solos && fact->key.overlap >= KC_OVERLAP_BEHIND)
 			add_slowdown(&rollup->sums, solos, fact);
 	}
-	if (solos && fact->key.overlap == KC_OVERLAP_NONE)
-		return kc__solos_add(solos, fact);
-	return 0;
+	return solos ? kc__solos_add(solos, fact) : 0;
 }
 
 void kc__sums_add(struct kc__sums *to, const struct kc__sums *from)

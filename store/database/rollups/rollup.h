@@ -93,7 +93,7 @@ struct kc__solos *kc__solos_new(size_t max_bytes); /* past the bound it begins a
 void kc__solos_free(struct kc__solos *solos);
 /* Median duration of the solo launches of a process and shape that were known at at_ns; 0: there were none. */
 double kc__solos_median(struct kc__solos *solos, int64_t process, int64_t shape, int64_t at_ns);
-/* Adds a solo measurement. 0 or -ENOMEM. */
+/* Adds the measurement of a launch that ran alone; of others, there is nothing to add. 0 or -ENOMEM. */
 int kc__solos_add(struct kc__solos *solos, const struct kc__fact *fact);
 
 #endif

@@ -1,4 +1,5 @@
 #include "rollup.h"
+#include "predictor/concurrency/overlap.h"
 
 #include <errno.h>
 #include <math.h>
@@ -196,7 +197,7 @@ int kc__solos_add(struct kc__solos *solos, const struct kc__fact *fact)
 {
 	struct solo *s;
 
-	if (!fact->shape)
+	if (!fact->shape || !fact->measured_ns || fact->key.overlap != KC_OVERLAP_NONE)
 		return 0;
 	s = find_or_add(solos, fact->key.process, fact->shape);
 	if (!s)

@@ -1,0 +1,314 @@
+#include "filter.h"
+#include "query.h"
+#include "rows.h"
+#include "store/common/ids.h"
+#include "store/database/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define KERNEL "SELECT name, mangled FROM kernel WHERE id = ?1"
+#define STREAM "SELECT local, kind = 'legacy', thread NOT NULL FROM stream WHERE id = ?1"
+#define PROCESSES                                                                                                      \
+	"SELECT p.id, p.pid, p.started_ns - f.first_ns FROM process p"                                                 \
+	" JOIN (SELECT run, min(started_ns) AS first_ns FROM process GROUP BY run) f ON f.run = p.run"
+
+/* Kernels or streams, each read when it is met. */
+struct verdicts {
+	struct kc_ids ids;
+	struct kc__list matches; /* char, by the numbers of ids less 1 */
+	const char *sql;         /* a row by its id */
+	sqlite3_stmt *row;
+	int (*is_match)(const struct kc_filter_choice *choice, sqlite3_stmt *row);
+};
+
+struct process {
+	int64_t offset_ns; /* its start, from that of its run */
+	int matches;
+};
+
+struct kc_filter {
+	const struct kc_filter_choice *choice;
+	struct kc_store *store;
+	struct verdicts kernels, streams;
+	struct kc_ids process_ids;
+	struct kc__list processes; /* struct process, by the numbers of process_ids less 1 */
+	struct kc_filter_counts counts;
+};
+
+/* --- what was asked for */
+
+int kc_filter_regex(struct kc_filter_regex *regex, const char *text, char *why, size_t why_size)
+{
+	int rc;
+
+	if (regex->text)
+		regfree(&regex->compiled);
+	regex->text = NULL;
+	rc = regcomp(&regex->compiled, text, REG_EXTENDED | REG_NOSUB);
+	if (rc) {
+		regerror(rc, &regex->compiled, why, why_size);
+		return -EINVAL;
+	}
+	regex->text = text;
+	return 0;
+}
+
+void kc_filter_choice_free(struct kc_filter_choice *choice)
+{
+	if (choice->kernel.text)
+		regfree(&choice->kernel.compiled);
+	if (choice->exclude.text)
+		regfree(&choice->exclude.compiled);
+	*choice = (struct kc_filter_choice){0};
+}
+
+static int asks_for_kernels(const struct kc_filter_choice *choice)
+{
+	return choice->kernel.text || choice->exclude.text;
+}
+
+static int asks_for_streams(const struct kc_filter_choice *choice)
+{
+	return choice->streams.count || choice->default_streams;
+}
+
+static int asks_for_times(const struct kc_filter_choice *choice)
+{
+	return choice->since_ns || choice->until_ns;
+}
+
+int kc_filter_needs_launches(const struct kc_filter_choice *choice)
+{
+	return asks_for_streams(choice) || choice->processes.count || asks_for_times(choice) || choice->min_ns;
+}
+
+int kc_filter_is_given(const struct kc_filter_choice *choice)
+{
+	return asks_for_kernels(choice) || kc_filter_needs_launches(choice);
+}
+
+static int matches(const struct kc_filter_regex *regex, const char *name)
+{
+	return name && regexec(&regex->compiled, name, 0, NULL, 0) == 0;
+}
+
+int kc_filter_kernel(const struct kc_filter_choice *choice, const char *name, const char *mangled)
+{
+	const struct kc_filter_regex *kernel = &choice->kernel, *exclude = &choice->exclude;
+
+	if (kernel->text && !matches(kernel, name) && !matches(kernel, mangled))
+		return 0;
+	return !exclude->text || (!matches(exclude, name) && !matches(exclude, mangled));
+}
+
+static int has(const struct kc_filter_numbers *numbers, int64_t number)
+{
+	for (uint32_t i = 0; i < numbers->count; i++)
+		if (numbers->at[i] == number)
+			return 1;
+	return 0;
+}
+
+/* --- kernels, streams and processes. row: NULL where the database has none */
+
+static int is_kernel(const struct kc_filter_choice *choice, sqlite3_stmt *row)
+{
+	return kc_filter_kernel(choice, row ? (const char *)sqlite3_column_text(row, 0) : NULL,
+				row ? (const char *)sqlite3_column_text(row, 1) : NULL);
+}
+
+static int is_stream(const struct kc_filter_choice *choice, sqlite3_stmt *row)
+{
+	int is_legacy = row && sqlite3_column_int(row, 1);
+
+	if (!row)
+		return 0;
+	if (choice->default_streams && (is_legacy || sqlite3_column_int(row, 2)))
+		return 1;
+	return !is_legacy && has(&choice->streams, sqlite3_column_int64(row, 0));
+}
+
+/* Reads the verdict on an id that is met for the first time. 0 or -errno. */
+static int read_verdict(struct kc_filter *f, struct verdicts *of, int64_t id)
+{
+	char *verdict;
+	int rc = SQLITE_OK;
+
+	if (!of->row)
+		rc = sqlite3_prepare_v2(f->store->db, of->sql, -1, &of->row, NULL);
+	if (rc != SQLITE_OK)
+		return kc__errno(f->store->db, rc);
+	verdict = kc__list_add(&of->matches, sizeof(*verdict));
+	if (!verdict)
+		return -ENOMEM;
+	sqlite3_bind_int64(of->row, 1, id);
+	rc = sqlite3_step(of->row);
+	*verdict = (char)of->is_match(f->choice, rc == SQLITE_ROW ? of->row : NULL);
+	rc = kc__errno(f->store->db, rc);
+	sqlite3_reset(of->row);
+	return rc;
+}
+
+/* 1, 0 or -errno. */
+static int verdict_on(struct kc_filter *f, struct verdicts *of, int64_t id)
+{
+	uint32_t number = kc_ids_number(&of->ids, id);
+	int rc = number ? 0 : -ENOMEM;
+
+	if (number > of->matches.count)
+		rc = read_verdict(f, of, id);
+	return rc ? rc : ((const char *)of->matches.at)[number - 1];
+}
+
+static int add_process(sqlite3_stmt *row, void *arg)
+{
+	struct kc_filter *f = arg;
+	uint32_t number = kc_ids_number(&f->process_ids, sqlite3_column_int64(row, 0));
+	struct process *process;
+
+	if (number && number <= f->processes.count) /* twice, in a damaged database */
+		return 0;
+	process = number ? kc__list_add(&f->processes, sizeof(*process)) : NULL;
+	if (!process)
+		return -ENOMEM;
+	process->matches = !f->choice->processes.count || has(&f->choice->processes, sqlite3_column_int64(row, 1));
+	process->offset_ns = sqlite3_column_int64(row, 2);
+	return 0;
+}
+
+static struct process process_of(const struct kc_filter *f, int64_t id)
+{
+	uint32_t number = kc_ids_find(&f->process_ids, id);
+
+	if (number)
+		return ((const struct process *)f->processes.at)[number - 1];
+	return (struct process){.matches = !f->choice->processes.count};
+}
+
+static int is_in_time(const struct kc_filter_choice *choice, int64_t ns)
+{
+	return (!choice->since_ns || ns >= choice->since_ns) && (!choice->until_ns || ns < choice->until_ns);
+}
+
+/* --- launches */
+
+/* 1, 0 or -errno. What costs least is looked at first. */
+static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
+{
+	const struct kc_filter_choice *choice = f->choice;
+	const struct process process = process_of(f, l->process);
+	int rc = 1;
+
+	if (choice->min_ns && l->measured_ns < choice->min_ns)
+		return 0;
+	if (!process.matches || !is_in_time(choice, kc_plus_ns(l->launched_ns, process.offset_ns)))
+		return 0;
+	if (asks_for_streams(choice))
+		rc = verdict_on(f, &f->streams, l->stream);
+	if (rc > 0 && asks_for_kernels(choice))
+		rc = verdict_on(f, &f->kernels, l->kernel);
+	return rc;
+}
+
+int kc_filter_matches(struct kc_filter *f, const struct kc_filter_launch *l)
+{
+	int rc = f ? decide(f, l) : 1;
+
+	if (f) {
+		f->counts.launches++;
+		f->counts.matching += rc > 0;
+	}
+	return rc;
+}
+
+struct kc_filter_counts kc_filter_counted(const struct kc_filter *f)
+{
+	return f->counts;
+}
+
+int kc_filter_row(struct kc_filter *f, sqlite3_stmt *row, int first)
+{
+	const struct kc_filter_launch launch = {
+	    .process = sqlite3_column_int64(row, first),
+	    .stream = sqlite3_column_int64(row, first + 1),
+	    .kernel = sqlite3_column_int64(row, first + 2),
+	    .launched_ns = sqlite3_column_int64(row, first + 3),
+	    .measured_ns = sqlite3_column_int64(row, first + 4),
+	};
+
+	return f ? decide(f, &launch) : 1;
+}
+
+int kc_filter_process(const struct kc_filter *f, int64_t id)
+{
+	return !f || process_of(f, id).matches;
+}
+
+static int row_matches(sqlite3_stmt *row, void *arg)
+{
+	return kc_filter_row(arg, row, 0);
+}
+
+int kc_filter_any(struct kc_filter *f, const struct kc_selection *selection)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT p.id, r.stream, s.kernel, r.launched, r.measured_span FROM process p CROSS JOIN launch_row r"
+		 " LEFT JOIN shape s ON s.id = r.shape WHERE p.run BETWEEN ?1 AND ?2 AND p.id BETWEEN 0 AND %lld"
+		 " AND r.id BETWEEN p.id << %d AND p.id << %d | %lld",
+		 (long long)KC_PROCESS_MAX, KC_SEQUENCE_BITS, KC_SEQUENCE_BITS, (long long)KC_SEQUENCE_MASK);
+	return kc__select(f->store, selection, sql, row_matches, f);
+}
+
+/* --- making one */
+
+int kc_filter_new(const struct kc_filter_choice *choice, struct kc_store *s, struct kc_filter **out)
+{
+	struct kc_filter *f;
+	int rc = 0;
+
+	*out = NULL;
+	if (!kc_filter_is_given(choice))
+		return 0;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->choice = choice;
+	f->store = s;
+	f->kernels = (struct verdicts){.sql = KERNEL, .is_match = is_kernel};
+	f->streams = (struct verdicts){.sql = STREAM, .is_match = is_stream};
+	if (choice->processes.count || asks_for_times(choice))
+		rc = kc__select(s, NULL, PROCESSES, add_process, f);
+	if (rc) {
+		kc_filter_free(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+static void free_verdicts(struct verdicts *verdicts)
+{
+	kc_ids_free(&verdicts->ids);
+	free(verdicts->matches.at);
+	sqlite3_finalize(verdicts->row);
+}
+
+void kc_filter_free(struct kc_filter *f)
+{
+	if (!f)
+		return;
+	free_verdicts(&f->kernels);
+	free_verdicts(&f->streams);
+	kc_ids_free(&f->process_ids);
+	free(f->processes.at);
+	free(f);
+}
+
+const struct kc_filter_choice *kc_filter_choice_of(const struct kc_filter *f)
+{
+	return f->choice;
+}

@@ -1,0 +1,364 @@
+/* Two processes of one run, the second of which starts 1 ms after the first, and their launches:
+ *
+ *      process  kernel      stream           launched, from the run's start   measured
+ *   1  42       vectorAdd   1 (default)      10 us                            100 ns
+ *   2  42       saxpy       2                20 us                            200 ns
+ *   3  42       saxpy       3 (of a thread)  30 us                            -
+ *   4  43       saxpy       2                1.5 ms                           300 ns
+ */
+#include "filter.h"
+#include "kernel_names.h"
+#include "query.h"
+#include "store/database/test_rows.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+
+#define LATER_NS 1000000
+#define VECTOR_ADD "_Z9vectorAddPKfS0_Pfi" /* vectorAdd(float const*, float const*, float*, int) */
+#define LAUNCHES 4
+
+struct fixture {
+	char *directory;
+	struct kc_store *store;
+	struct kc_filter_launch launches[LAUNCHES];
+	struct kc_filter_choice choice;
+};
+
+static int64_t number(struct kc_store *s, const char *sql)
+{
+	sqlite3_stmt *row;
+	int64_t value;
+
+	assert_int_equal(sqlite3_prepare_v2(kc_store_db(s), sql, -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	value = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return value;
+}
+
+static void put_launch(struct kc_store *s, uint64_t index, uint32_t kernel, uint32_t stream, int64_t at_ns,
+		       int64_t measured_ns)
+{
+	struct kc_slot slot = make_launch(index, kernel, at_ns, 100, measured_ns);
+
+	slot.launch.stream = stream;
+	assert_int_equal(kc_store_slot(s, &slot), 0);
+}
+
+static void put_process(struct kc_store *s, uint32_t pid, int64_t later_ns)
+{
+	struct kc_journal_header header = make_header(pid, "run-a");
+	struct kc_stream_entry of_thread = {.id = 3, .per_thread = 7};
+	uint64_t index = 0;
+	int64_t process;
+
+	header.monotonic_ns += later_ns;
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_store_begin(s), 0);
+	put_device_and_streams(s, &index, 1);
+	put_entry(s, &index, KC_KIND_STREAM, &of_thread, sizeof(of_thread));
+	put_kernel(s, &index, 1, VECTOR_ADD, "app");
+	put_kernel(s, &index, 2, "saxpy", "app");
+	if (pid == 42) {
+		put_launch(s, 100, 1, 1, 10000, 100);
+		put_launch(s, 101, 2, 2, 20000, 200);
+		put_launch(s, 102, 2, 3, 30000, 0);
+	} else {
+		put_launch(s, 100, 2, 2, 1500000, 300);
+	}
+	assert_int_equal(kc_store_commit(s), 0);
+	assert_int_equal(kc_store_process_end(s, &header, "exit"), 0);
+}
+
+static void read_launches(struct fixture *f)
+{
+	sqlite3_stmt *row;
+
+	assert_int_equal(sqlite3_prepare_v2(kc_store_db(f->store),
+					    "SELECT r.id >> 40, r.stream, s.kernel, r.launched, r.measured_span"
+					    " FROM launch_row r JOIN shape s ON s.id = r.shape ORDER BY r.id",
+					    -1, &row, NULL),
+			 SQLITE_OK);
+	for (int i = 0; i < LAUNCHES; i++) {
+		assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+		f->launches[i] = (struct kc_filter_launch){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+							   sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
+							   sqlite3_column_int64(row, 4)};
+	}
+	sqlite3_finalize(row);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char path[256];
+
+	f->directory = make_scratch();
+	snprintf(path, sizeof(path), "%s/k.db", f->directory);
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
+	put_process(f->store, 42, 0);
+	put_process(f->store, 43, LATER_NS);
+	assert_int_equal(kc_kernel_names(f->store, KC_NAMES_NS), 0);
+	read_launches(f);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	kc_filter_choice_free(&f->choice);
+	kc_store_close(f->store);
+	remove_scratch(f->directory);
+	free(f);
+	return 0;
+}
+
+static void set_regex(struct kc_filter_regex *regex, const char *text)
+{
+	char why[128];
+
+	assert_int_equal(kc_filter_regex(regex, text, why, sizeof(why)), 0);
+}
+
+/* Which launches match the choice, in their order: "1 2 4"; and that the counts agree. */
+static void check_launches(struct fixture *f, const char *wanted)
+{
+	struct kc_filter_counts counts;
+	struct kc_filter *filter;
+	char got[32] = "";
+	unsigned matching = 0;
+
+	assert_int_equal(kc_filter_new(&f->choice, f->store, &filter), 0);
+	assert_non_null(filter);
+	for (int i = 0; i < LAUNCHES; i++) {
+		int rc = kc_filter_matches(filter, f->launches + i);
+
+		assert_in_range(rc, 0, 1);
+		matching += rc == 1;
+		if (rc)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%d", *got ? " " : "", i + 1);
+	}
+	assert_string_equal(got, wanted);
+	counts = kc_filter_counted(filter);
+	assert_int_equal(counts.launches, LAUNCHES);
+	assert_int_equal(counts.matching, matching);
+	kc_filter_free(filter);
+}
+
+/* The same of launches as the database has them. */
+static void check(struct fixture *f, const char *wanted)
+{
+	const struct kc_selection all = {1, 1}, none = {2, 2};
+	struct kc_filter *filter;
+
+	check_launches(f, wanted);
+	assert_int_equal(kc_filter_new(&f->choice, f->store, &filter), 0);
+	assert_int_equal(kc_filter_any(filter, &all), *wanted != 0);
+	assert_int_equal(kc_filter_any(filter, &none), 0);
+	kc_filter_free(filter);
+}
+
+static void without_conditions_there_is_no_filter(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_filter *filter;
+
+	assert_false(kc_filter_is_given(&f->choice));
+	assert_int_equal(kc_filter_new(&f->choice, f->store, &filter), 0);
+	assert_null(filter);
+	assert_int_equal(kc_filter_matches(NULL, f->launches), 1);
+	assert_true(kc_filter_process(NULL, 1));
+	kc_filter_free(NULL);
+}
+
+static void kernels_by_readable_or_mangled_name(void **state)
+{
+	struct fixture *f = *state;
+
+	set_regex(&f->choice.kernel, "^vectorAdd\\(float const");
+	check(f, "1");
+	set_regex(&f->choice.kernel, "^_Z9vector");
+	check(f, "1");
+	set_regex(&f->choice.kernel, "x{1}p|Add");
+	check(f, "1 2 3 4");
+	set_regex(&f->choice.exclude, "^saxpy$");
+	check(f, "1");
+	kc_filter_choice_free(&f->choice);
+	set_regex(&f->choice.exclude, "^_Z9");
+	check(f, "2 3 4");
+	assert_false(kc_filter_needs_launches(&f->choice));
+}
+
+static void a_kernel_that_is_not_known_matches_no_name(void **state)
+{
+	struct fixture *f = *state;
+
+	f->launches[1].kernel = 0;
+	f->launches[3].kernel = INT64_MIN;
+	set_regex(&f->choice.kernel, "");
+	check_launches(f, "1 3");
+	kc_filter_choice_free(&f->choice);
+	set_regex(&f->choice.exclude, "");
+	check_launches(f, "2 4");
+}
+
+static void what_is_no_regular_expression_is_told(void **state)
+{
+	struct fixture *f = *state;
+	char why[128] = "";
+
+	set_regex(&f->choice.kernel, "saxpy");
+	assert_int_equal(kc_filter_regex(&f->choice.kernel, "(", why, sizeof(why)), -EINVAL);
+	assert_string_not_equal(why, "");
+	assert_false(kc_filter_is_given(&f->choice));
+}
+
+static void streams_by_their_number_or_default(void **state)
+{
+	struct fixture *f = *state;
+
+	f->choice.streams = (struct kc_filter_numbers){.at = {2}, .count = 1};
+	check(f, "2 4");
+	assert_true(kc_filter_needs_launches(&f->choice));
+	f->choice.streams.at[0] = 3;
+	check(f, "3");
+	f->choice.streams.at[0] = 1; /* is called default */
+	check(f, "");
+	f->choice.default_streams = 1;
+	check(f, "1 3");
+	f->choice.streams.count = 0;
+	check(f, "1 3");
+	f->launches[0].stream = 0;
+	f->choice.streams = (struct kc_filter_numbers){.at = {7, 2, 0}, .count = 3};
+	f->choice.default_streams = 0;
+	check_launches(f, "2 4");
+}
+
+static void processes_by_their_pid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->choice.processes = (struct kc_filter_numbers){.at = {43}, .count = 1};
+	check(f, "4");
+	f->choice.processes = (struct kc_filter_numbers){.at = {1, 42}, .count = 2};
+	check(f, "1 2 3");
+	f->launches[2].process = 999; /* the database has no such process */
+	check_launches(f, "1 2");
+}
+
+static void times_from_the_start_of_the_run(void **state)
+{
+	struct fixture *f = *state;
+
+	f->choice.since_ns = 20000;
+	check(f, "2 3 4");
+	f->choice.until_ns = 30000; /* not included */
+	check(f, "2");
+	f->choice.since_ns = 0;
+	check(f, "1 2");
+	f->choice.until_ns = 1500001;
+	f->choice.since_ns = 1500000;
+	check(f, "4");
+	f->choice.until_ns = 0;
+	f->launches[0].launched_ns = INT64_MAX;
+	f->launches[3].launched_ns = INT64_MAX; /* and a start that is 1 ms later */
+	check_launches(f, "1 4");
+}
+
+static void at_least_so_long_and_measured(void **state)
+{
+	struct fixture *f = *state;
+
+	f->choice.min_ns = 200;
+	check(f, "2 4");
+	f->choice.min_ns = 1;
+	check(f, "1 2 4");
+}
+
+static void all_conditions_together(void **state)
+{
+	struct fixture *f = *state;
+
+	set_regex(&f->choice.kernel, "saxpy");
+	f->choice.streams = (struct kc_filter_numbers){.at = {2}, .count = 1};
+	f->choice.processes = (struct kc_filter_numbers){.at = {42}, .count = 1};
+	f->choice.until_ns = 1000000;
+	f->choice.min_ns = 200;
+	check(f, "2");
+	f->choice.min_ns = 201;
+	check(f, "");
+}
+
+static struct kc_report *report(struct fixture *f)
+{
+	const struct kc_selection all = {1, 1};
+	struct kc_filter *filter;
+	struct kc_report *out;
+
+	assert_int_equal(kc_filter_new(&f->choice, f->store, &filter), 0);
+	assert_int_equal(kc_query_report_matching(f->store, &all, filter, &out), 0);
+	kc_filter_free(filter);
+	return out;
+}
+
+static void a_report_is_of_those_that_match_and_its_ledger_of_all(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_report *r;
+
+	set_regex(&f->choice.kernel, "saxpy");
+	r = report(f);
+	assert_int_equal(r->kernels.count, 1);
+	assert_int_equal(r->kernels.at[0].launches, 3);
+	assert_int_equal(r->kernels.at[0].measured, 2);
+	assert_float_equal(r->measured_ns, 500, 0);
+	assert_float_equal(r->all.median, 0.5, 1e-6); /* 100 instead of 200 ns; the other is off by 200 of 300 */
+	assert_int_equal(r->ledger.launches, LAUNCHES);
+	assert_true(kc_ledger_adds_up(&r->ledger));
+	kc_report_free(r);
+}
+
+/* The first launch ran alone and took 100 ns, which is known when the third is predicted: of the same shape here, it
+ * took 150 ns beside another one. */
+static void slowdown_is_relative_to_launches_that_do_not_match(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_report *r;
+
+	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
+				      "UPDATE launch_row SET flags = (flags & ~(3 << 11)) | (2 << 11),"
+				      " measured_span = 150, measured_wait = 0, shape = (SELECT shape FROM launch_row"
+				      " ORDER BY id LIMIT 1) WHERE id & 1023 = 102",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(number(f->store, "SELECT count(*) FROM launch WHERE overlap = 'behind'"), 1);
+	f->choice.since_ns = 30000;
+	r = report(f);
+	assert_int_equal(r->slowdown.n, 1);
+	assert_int_equal(r->slowdown.without, 0);
+	assert_float_equal(r->slowdown.mean_measured, 1.5, 1.5 * 0.0101);
+	kc_report_free(r);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(without_conditions_there_is_no_filter),
+	    TEST(kernels_by_readable_or_mangled_name),
+	    TEST(a_kernel_that_is_not_known_matches_no_name),
+	    TEST(what_is_no_regular_expression_is_told),
+	    TEST(streams_by_their_number_or_default),
+	    TEST(processes_by_their_pid),
+	    TEST(times_from_the_start_of_the_run),
+	    TEST(at_least_so_long_and_measured),
+	    TEST(all_conditions_together),
+	    TEST(a_report_is_of_those_that_match_and_its_ledger_of_all),
+	    TEST(slowdown_is_relative_to_launches_that_do_not_match),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+#include "filter_options.h"
+#include "kernel_spec.h"
+#include "tools/command.h"
+#include "tools/output/filter_shown.h"
+#include "tools/system/database.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_MOST 1000000
+
+static void set_regex(struct kc_filter_regex *regex, const char *option, const char *arg, struct argp_state *state)
+{
+	char why[256];
+
+	if (kc_filter_regex(regex, arg, why, sizeof(why)) < 0)
+		argp_error(state, "%s: \"%s\" is no extended regular expression: %s", option, arg, why);
+}
+
+/* Reads the number at *text, up to a comma or the end, and goes past the comma. 0 or -EINVAL. */
+static int next_number(const char **text, int64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoll(*text, &end, 10);
+	if (!isdigit((unsigned char)**text) || errno || (*end && *end != ','))
+		return -EINVAL;
+	*text = *end ? end + 1 : end;
+	return *end && !end[1] ? -EINVAL : 0;
+}
+
+static void add_number(struct kc_filter_numbers *numbers, int64_t number, const char *option, struct argp_state *state)
+{
+	if (numbers->count == KC_FILTER_NUMBERS)
+		argp_error(state, "%s takes %u numbers at most", option, KC_FILTER_NUMBERS);
+	numbers->at[numbers->count++] = number;
+}
+
+/* "default" at *text, up to a comma or the end: goes past the comma and returns 1. */
+static int take_default(const char **text)
+{
+	static const char word[] = "default";
+	size_t n = strlen(word);
+
+	if (strncmp(*text, word, n) != 0 || ((*text)[n] && ((*text)[n] != ',' || !(*text)[n + 1])))
+		return 0;
+	*text += n + ((*text)[n] == ',');
+	return 1;
+}
+
+static void set_streams(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
+{
+	const char *at = arg;
+	int64_t number;
+
+	do {
+		if (take_default(&at))
+			choice->default_streams = 1;
+		else if (next_number(&at, &number) == 0)
+			add_number(&choice->streams, number, "--stream", state);
+		else
+			argp_error(state,
+				   "--stream takes numbers of streams and \"default\", separated by commas, not \"%s\"",
+				   arg);
+	} while (*at);
+}
+
+static void set_processes(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
+{
+	const char *at = arg;
+	int64_t number;
+
+	do {
+		if (next_number(&at, &number) < 0)
+			argp_error(state, "--process takes process ids, separated by commas, not \"%s\"", arg);
+		add_number(&choice->processes, number, "--process", state);
+	} while (*at);
+}
+
+static void set_time(int64_t *ns, const char *option, const char *arg, struct argp_state *state)
+{
+	if (kc_time_ns(arg, ns) < 0)
+		argp_error(state, "%s takes a time with its unit (ns, us, ms, s), not \"%s\"", option, arg);
+}
+
+error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case KC_KEY_KERNEL:
+		set_regex(&choice->kernel, "--kernel", arg, state);
+		return 0;
+	case KC_KEY_EXCLUDE:
+		set_regex(&choice->exclude, "--exclude", arg, state);
+		return 0;
+	case KC_KEY_STREAM:
+		set_streams(choice, arg, state);
+		return 0;
+	case KC_KEY_PROCESS:
+		set_processes(choice, arg, state);
+		return 0;
+	case KC_KEY_SINCE:
+		choice->since_ns = 0;
+		if (strcmp(arg, "0") != 0)
+			set_time(&choice->since_ns, "--since", arg, state);
+		return 0;
+	case KC_KEY_UNTIL:
+		set_time(&choice->until_ns, "--until", arg, state);
+		return 0;
+	case KC_KEY_MIN:
+		set_time(&choice->min_ns, "--min", arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void kc_filter_options_check(const struct kc_filter_choice *choice, struct argp_state *state)
+{
+	if (choice->until_ns && choice->since_ns >= choice->until_ns)
+		argp_error(state, "--until must be after --since");
+}
+
+/* --- order */
+
+/* Whether a word is one of those between bars. */
+static int is_among(const char *word, const char *words)
+{
+	size_t n = strlen(word);
+
+	for (; n; words++) {
+		if (strncmp(words, word, n) == 0 && (!words[n] || words[n] == '|'))
+			return 1;
+		words = strchr(words, '|');
+		if (!words)
+			break;
+	}
+	return 0;
+}
+
+static enum kc_sort sort_of(const char *arg, const char *orders, struct argp_state *state)
+{
+	static const char *const names[] = {
+	    [KC_SORT_TIME] = "time", [KC_SORT_ERROR] = "error", [KC_SORT_COUNT] = "count", [KC_SORT_LOST] = "lost"};
+	enum kc_sort by = KC_SORT_LOST;
+
+	while (by > KC_SORT_NONE && strcmp(arg, names[by]) != 0)
+		by--;
+	if (by == KC_SORT_LOST && !is_among(arg, orders))
+		argp_error(state, "--sort lost is for changes between runs (kerncast diff); here it takes %s", orders);
+	if (by == KC_SORT_NONE || !is_among(arg, orders))
+		argp_error(state, "--sort takes %s, not \"%s\"", orders, arg);
+	return by;
+}
+
+error_t kc_sort_option(struct kc_sorting *sorting, const char *orders, int key, char *arg, struct argp_state *state)
+{
+	const char *at = arg;
+	int64_t top;
+
+	switch (key) {
+	case KC_KEY_SORT:
+		sorting->by = sort_of(arg, orders, state);
+		return 0;
+	case KC_KEY_TOP:
+		if (next_number(&at, &top) < 0 || *at || top < 1 || top > TOP_MOST)
+			argp_error(state, "--top takes a number from 1 to %d, not \"%s\"", TOP_MOST, arg);
+		sorting->top = (size_t)top;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct argp_state *state)
+{
+	if (json && (sorting->by || sorting->top))
+		argp_error(state, "--sort and --top are for tables: --json lists everything in its own order");
+}
+
+/* --- with a database */
+
+void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path)
+{
+	char text[KC_FILTER_TEXT_BYTES];
+
+	kc_error("%s: no launch matches the filter: %s", kc_database_shown(path),
+		 kc_filter_text(choice, text, sizeof(text)));
+}
+
+int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store, const char *path,
+		   const struct kc_selection *selection, struct kc_filter **out)
+{
+	int rc = kc_filter_new(choice, store, out), any = 1;
+
+	if (rc == 0 && *out)
+		any = kc_filter_any(*out, selection);
+	if (rc == 0 && any > 0)
+		return KC_EXIT_OK;
+	if (rc < 0 || any < 0)
+		kc_database_unreadable(path, rc < 0 ? rc : any);
+	else
+		kc_filter_say_none(choice, path);
+	kc_filter_free(*out);
+	*out = NULL;
+	return KC_EXIT_FAILED;
+}

@@ -1,0 +1,72 @@
+/*
+ * Which launches a command looks at, and in which order it lists kernels: --kernel, --exclude, --stream, --process,
+ * --since, --until, --min; --sort, --top. The same in every command that reads launches.
+ */
+#ifndef KC_FILTER_OPTIONS_H
+#define KC_FILTER_OPTIONS_H
+
+#include "store/query/filter.h"
+#include "store/query/query.h"
+
+#include <argp.h>
+#include <stddef.h>
+
+enum {
+	KC_KEY_KERNEL = 0x500,
+	KC_KEY_EXCLUDE,
+	KC_KEY_STREAM,
+	KC_KEY_PROCESS,
+	KC_KEY_SINCE,
+	KC_KEY_UNTIL,
+	KC_KEY_MIN,
+	KC_KEY_SORT,
+	KC_KEY_TOP,
+};
+
+/* Rows of a table of struct argp_option. KC_SORT_OPTIONS: its orders, such as "time|count". */
+/* clang-format off */
+#define KC_FILTER_OPTIONS                                                                                              \
+	{"kernel", KC_KEY_KERNEL, "REGEX", 0,                                                                          \
+	 "only launches of kernels whose readable or mangled name matches this extended regular expression", 0},       \
+	{"exclude", KC_KEY_EXCLUDE, "REGEX", 0, "no launches of kernels of which one of these names matches", 0},      \
+	{"stream", KC_KEY_STREAM, "N[,N...]", 0,                                                                       \
+	 "only launches on streams that the report calls so; \"default\": on default streams", 0},                     \
+	{"process", KC_KEY_PROCESS, "PID[,PID...]", 0, "only launches of processes with these numbers", 0},            \
+	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
+	 "only launches made from this time on, such as 1.5s, from the start of their run", 0},                        \
+	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time", 0},                                  \
+	{"min", KC_KEY_MIN, "TIME", 0, "only launches that were measured to take at least this, such as 20us", 0}
+#define KC_SORT_OPTIONS(orders)                                                                                        \
+	{"sort", KC_KEY_SORT, orders, 0, "order of the kernels, the largest first", 0},                                \
+	{"top", KC_KEY_TOP, "N", 0, "list so many kernels", 0}
+/* clang-format on */
+
+enum kc_sort {
+	KC_SORT_NONE, /* not given: the command's own order */
+	KC_SORT_TIME, /* measured */
+	KC_SORT_ERROR,
+	KC_SORT_COUNT, /* of launches */
+	KC_SORT_LOST,  /* time, to changes */
+};
+
+struct kc_sorting {
+	enum kc_sort by;
+	size_t top; /* 0: not given */
+};
+
+/* 0; ARGP_ERR_UNKNOWN: none of these options. A wrong value ends the process with KC_EXIT_USAGE. */
+error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, struct argp_state *state);
+/* orders: those that the command has, as in its table. */
+error_t kc_sort_option(struct kc_sorting *sorting, const char *orders, int key, char *arg, struct argp_state *state);
+/* Once all options are read: checks that they can hold together. A document lists everything in its own order. */
+void kc_filter_options_check(const struct kc_filter_choice *choice, struct argp_state *state);
+void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct argp_state *state);
+
+/* Makes the filter of the choice for these runs of a database; NULL: nothing was chosen. Returns an exit status; other
+ * than KC_EXIT_OK after a message, also where no launch matches. */
+int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store, const char *path,
+		   const struct kc_selection *selection, struct kc_filter **out);
+/* Says that no launch of a database matches. */
+void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path);
+
+#endif

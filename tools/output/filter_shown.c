@@ -1,0 +1,148 @@
+#include "filter_shown.h"
+#include "format.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REGEX_COLUMNS 80u
+#define NUMBERS_SHOWN 8u
+
+struct text {
+	char *at;
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	size_t used = strlen(text->at);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text->at + used, text->size - used, format, arguments);
+	va_end(arguments);
+}
+
+/* What comes before the next condition. */
+static const char *separator(const struct text *text)
+{
+	return *text->at ? ", " : "";
+}
+
+static void add_regex(struct text *text, const char *what, const struct kc_filter_regex *regex)
+{
+	char shown[4 * REGEX_COLUMNS + 4];
+
+	if (regex->text)
+		add(text, "%s%s \"%s\"", separator(text), what,
+		    kc_shorten_middle(regex->text, REGEX_COLUMNS, shown, sizeof(shown)));
+}
+
+/* "stream default or 3" */
+static void add_numbers(struct text *text, const char *what, int with_default, const struct kc_filter_numbers *numbers)
+{
+	const char *before = with_default ? " or " : "";
+
+	if (!with_default && !numbers->count)
+		return;
+	add(text, "%s%s %s", separator(text), what, with_default ? "default" : "");
+	for (uint32_t i = 0; i < numbers->count && i < NUMBERS_SHOWN; i++) {
+		add(text, "%s%" PRId64, before, numbers->at[i]);
+		before = " or ";
+	}
+	if (numbers->count > NUMBERS_SHOWN)
+		add(text, " or %u more", numbers->count - NUMBERS_SHOWN);
+}
+
+static void add_times(struct text *text, const struct kc_filter_choice *choice)
+{
+	char since[KC_FORMAT_BYTES], until[KC_FORMAT_BYTES];
+
+	kc_format_ns((double)choice->since_ns, since);
+	kc_format_ns((double)choice->until_ns, until);
+	if (choice->since_ns && choice->until_ns)
+		add(text, "%slaunched from %s until %s", separator(text), since, until);
+	else if (choice->since_ns)
+		add(text, "%slaunched from %s on", separator(text), since);
+	else if (choice->until_ns)
+		add(text, "%slaunched before %s", separator(text), until);
+}
+
+char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t size)
+{
+	struct text text = {out, size};
+	char min[KC_FORMAT_BYTES];
+
+	out[0] = '\0';
+	add_regex(&text, "kernel matches", &choice->kernel);
+	add_regex(&text, "kernel does not match", &choice->exclude);
+	add_numbers(&text, "stream", choice->default_streams, &choice->streams);
+	add_numbers(&text, "process", 0, &choice->processes);
+	add_times(&text, choice);
+	if (choice->min_ns)
+		add(&text, "%smeasured at least %s", separator(&text), kc_format_ns((double)choice->min_ns, min));
+	return out;
+}
+
+void kc_filter_print(const struct kc_filter *filter)
+{
+	struct kc_filter_counts counts = kc_filter_counted(filter);
+	char text[KC_FILTER_TEXT_BYTES], matching[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
+
+	printf("Filter: %s: %s of %s launches", kc_filter_text(kc_filter_choice_of(filter), text, sizeof(text)),
+	       kc_format_count(counts.matching, matching), kc_format_count(counts.launches, launches));
+}
+
+/* --- JSON */
+
+static json_t *numbers_json(const struct kc_filter_numbers *numbers, int with_default)
+{
+	json_t *out;
+
+	if (!numbers->count && !with_default)
+		return json_null();
+	out = json_array();
+	if (with_default)
+		json_array_append_new(out, json_string("default"));
+	for (uint32_t i = 0; i < numbers->count; i++)
+		json_array_append_new(out, json_integer(numbers->at[i]));
+	return out;
+}
+
+static json_t *time_json(int64_t ns)
+{
+	return ns ? json_integer(ns) : json_null();
+}
+
+json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
+{
+	json_t *out;
+
+	if (!kc_filter_is_given(choice))
+		return json_null();
+	out = json_object();
+	json_object_set_new(out, "kernel", kc_json_text(choice->kernel.text));
+	json_object_set_new(out, "exclude", kc_json_text(choice->exclude.text));
+	json_object_set_new(out, "streams", numbers_json(&choice->streams, choice->default_streams));
+	json_object_set_new(out, "processes", numbers_json(&choice->processes, 0));
+	json_object_set_new(out, "since_ns", time_json(choice->since_ns));
+	json_object_set_new(out, "until_ns", time_json(choice->until_ns));
+	json_object_set_new(out, "min_ns", time_json(choice->min_ns));
+	return out;
+}
+
+json_t *kc_filter_json(const struct kc_filter *filter)
+{
+	struct kc_filter_counts counts;
+	json_t *out;
+
+	if (!filter)
+		return json_null();
+	counts = kc_filter_counted(filter);
+	out = kc_filter_choice_json(kc_filter_choice_of(filter));
+	json_object_set_new(out, "launches", json_integer((json_int_t)counts.matching));
+	json_object_set_new(out, "of_launches", json_integer((json_int_t)counts.launches));
+	return out;
+}

@@ -1,0 +1,21 @@
+/* A filter (store/query/filter.h) as people and programs read it. */
+#ifndef KC_FILTER_SHOWN_H
+#define KC_FILTER_SHOWN_H
+
+#include "store/query/filter.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define KC_FILTER_TEXT_BYTES 1024u
+
+/* What was chosen: `kernel matches "saxpy", stream 3`. */
+char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t size);
+/* "Filter: kernel matches "saxpy", stream 3: 1,203 of 9,329 launches" on stdout, without a line end. */
+void kc_filter_print(const struct kc_filter *filter);
+/* What was chosen, as an object; null: nothing. */
+json_t *kc_filter_choice_json(const struct kc_filter_choice *choice);
+/* The same with how many launches match, of how many; filter NULL: null. */
+json_t *kc_filter_json(const struct kc_filter *filter);
+
+#endif
