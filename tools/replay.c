@@ -1,12 +1,13 @@
 #include "command.h"
 #include "tools/input/common_options.h"
+#include "tools/input/filter_options.h"
 #include "tools/output/csv.h"
+#include "tools/output/filter_shown.h"
 #include "tools/system/database.h"
 #include "tools/input/delay_spec.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
-#include "tools/input/kernel_spec.h"
 #include "tools/input/layer_spec.h"
 #include "tools/report/replay_forms.h"
 #include "tools/report/report_forms.h"
@@ -22,22 +23,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	KEY_RUN = 'r',
-	KEY_DEVICE = 'd',
-	KEY_BY = 'b',
-	KEY_CSV = 0x100,
-	KEY_EXCLUDE,
-	KEY_AT_LEAST,
-	KEY_FRESH,
-	KEY_DELAY,
-	KEY_WITHOUT
-};
+#define ORDERS "time|error|count"
+
+enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_CSV = 0x100, KEY_FRESH, KEY_DELAY, KEY_WITHOUT };
 
 struct request {
 	struct kc_common_options common;
-	const char *run, *device, *exclude;
-	int64_t at_least_ns;
+	struct kc_filter_choice filter;
+	struct kc_sorting sorting;
+	const char *run, *device;
 	enum kc_report_by by;
 	struct kc_replay_delay delay;
 	uint32_t without;
@@ -48,10 +42,9 @@ static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs in order (default: all)", 0},
     {"by", KEY_BY, "kernel|model|case", 0,
      "one line per kernel, model or case instead of the models and the worst kernels", 0},
-    {"exclude", KEY_EXCLUDE, "REGEX", 0,
-     "leave kernels whose names match out of the figures; they are replayed all the same", 0},
-    {"at-least", KEY_AT_LEAST, "TIME", 0, "leave launches that took less than this, such as 20us, out of the figures",
-     0},
+    KC_FILTER_OPTIONS,
+    {"at-least", KC_KEY_MIN, "TIME", OPTION_HIDDEN, NULL, 0}, /* what --min was called */
+    KC_SORT_OPTIONS(ORDERS),
     {"fresh", KEY_FRESH, NULL, 0, "start every process without what earlier ones taught", 0},
     {"delay", KEY_DELAY, "TIME[,BATCH]", 0,
      "a measurement becomes known TIME after the end of its launch, or of the last of BATCH launches; 0: at once "
@@ -68,6 +61,28 @@ static const struct argp_option options[] = {
     {0},
 };
 
+static void check(const struct request *request, struct argp_state *state)
+{
+	int is_text = !request->common.json && !request->csv;
+
+	kc_json_or_csv(request->common.json, request->csv, state);
+	kc_filter_options_check(&request->filter, state);
+	if (!is_text && (request->by_given || request->sorting.by || request->sorting.top))
+		argp_error(
+		    state,
+		    "--by, --sort and --top change the text only: --json has all groups, --csv a line per launch");
+}
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+	error_t rc = kc_filter_option(&request->filter, key, arg, state);
+
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
+	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
@@ -83,13 +98,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (kc_report_by_name(arg, &request->by) < 0 || request->by == KC_BY_STREAM)
 			argp_error(state, "--by takes kernel, model or case, not \"%s\"", arg);
 		request->by_given = 1;
-		return 0;
-	case KEY_EXCLUDE:
-		request->exclude = arg;
-		return 0;
-	case KEY_AT_LEAST:
-		if (kc_time_ns(arg, &request->at_least_ns) < 0)
-			argp_error(state, "--at-least takes a time with its unit (ns, us, ms, s), not \"%s\"", arg);
 		return 0;
 	case KEY_DELAY:
 		if (kc_delay_spec(arg, &request->delay) < 0)
@@ -112,12 +120,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->csv = 1;
 		return 0;
 	case ARGP_KEY_END:
-		kc_json_or_csv(request->common.json, request->csv, state);
-		if (request->by_given && (request->common.json || request->csv))
-			argp_error(state, "--by changes the text only: --json has all groups, --csv every launch");
+		check(request, state);
 		return 0;
 	default:
-		return kc_common_option(&request->common, key, arg, state);
+		return parse_other(key, arg, state);
 	}
 }
 
@@ -367,13 +373,24 @@ static void print_without(uint32_t without)
 		putchar('\n');
 }
 
-static int print_text(const struct kc_replay *replay, const struct request *request, const char *path)
+static void print_filter(const struct kc_filter *filter)
+{
+	if (!filter)
+		return;
+	kc_filter_print(filter);
+	puts("; all are replayed, and what follows is of these");
+}
+
+static int print_text(const struct kc_replay *replay, const struct request *request, const char *path,
+		      const struct kc_filter *filter)
 {
 	struct kc_report_view view = {
 	    .database = kc_database_shown(path),
 	    .data = replay->report,
 	    .by_given = request->by_given,
 	    .by = request->by,
+	    .filter = filter,
+	    .sorting = request->sorting,
 	    .width = kc_page_width(),
 	};
 	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES];
@@ -390,6 +407,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_incomplete(replay);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
+	print_filter(filter);
 	rc = kc_report_text_figures(&view);
 	if (rc < 0) {
 		kc_error("%s", strerror(-rc));
@@ -416,20 +434,41 @@ static int device_is_known(struct kc_store *store, const struct kc_selection *se
 	return known;
 }
 
+static int replay_launches(const struct request *request, struct kc_store *store, const char *path,
+			   struct kc_replay_options wanted)
+{
+	struct kc_csv csv = {.to = stdout};
+	struct kc_replay *replay;
+	int rc, status;
+
+	if (request->csv) {
+		csv_head(&csv);
+		wanted.launch = csv_launch;
+		wanted.arg = &csv;
+	}
+	rc = kc_replay_run(store, &wanted, &replay);
+	if (rc < 0) {
+		if (!ferror(stdout)) /* otherwise the output is at fault, which kc_output_finish() says */
+			kc_database_unreadable(path, rc);
+		return KC_EXIT_FAILED;
+	}
+	status = request->csv           ? kc_output_finish()
+		 : request->common.json ? kc_replay_json(replay, &wanted, path)
+					: print_text(replay, request, path, wanted.filter);
+	kc_replay_free(replay);
+	return status;
+}
+
 static int replay_store(const struct request *request, struct kc_store *store, const char *path,
 			const struct kc_device *device)
 {
 	struct kc_replay_options wanted = {
-	    .exclude = request->exclude,
-	    .at_least_ns = request->at_least_ns,
 	    .as_recorded = !request->delay_given && !request->fresh && !request->without && !device,
 	    .delay = request->delay,
 	    .without = request->without,
 	    .fresh = request->fresh,
 	    .device = device,
 	};
-	struct kc_csv csv = {.to = stdout};
-	struct kc_replay *replay;
 	char why[256] = "";
 	int rc = kc_query_select(store, request->run ? request->run : "all", &wanted.selection, why, sizeof(why)),
 	    status;
@@ -440,26 +479,14 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	}
 	if (rc == 0 && device && (rc = device_is_known(store, &wanted.selection, path)) > 0)
 		return KC_EXIT_USAGE;
-	if (rc == 0 && request->csv) {
-		csv_head(&csv);
-		wanted.launch = csv_launch;
-		wanted.arg = &csv;
-	}
-	if (rc == 0)
-		rc = kc_replay_run(store, &wanted, &replay, why, sizeof(why));
-	if (rc == -EINVAL) {
-		kc_error("--exclude: %s", why);
-		return KC_EXIT_USAGE;
-	}
 	if (rc < 0) {
-		if (!ferror(stdout)) /* otherwise the output is at fault, which kc_output_finish() says */
-			kc_database_unreadable(path, rc);
+		kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
 	}
-	status = request->csv           ? kc_output_finish()
-		 : request->common.json ? kc_replay_json(replay, &wanted, path)
-					: print_text(replay, request, path);
-	kc_replay_free(replay);
+	status = kc_filter_open(&request->filter, store, path, &wanted.selection, &wanted.filter);
+	if (status == KC_EXIT_OK)
+		status = replay_launches(request, store, path, wanted);
+	kc_filter_free(wanted.filter);
 	return status;
 }
 
@@ -475,14 +502,14 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (request.device && (rc = kc_device_spec(request.device, &device, why, sizeof(why))) < 0) {
 		kc_error("%s", why);
+		kc_filter_choice_free(&request.filter);
 		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
 	kc_database_path(request.common.database, path, sizeof(path));
 	store = kc_database_read(path);
-	if (!store)
-		return KC_EXIT_FAILED;
-	status = replay_store(&request, store, path, request.device ? &device : NULL);
+	status = store ? replay_store(&request, store, path, request.device ? &device : NULL) : KC_EXIT_FAILED;
 	kc_store_close(store);
+	kc_filter_choice_free(&request.filter);
 	return status;
 }
 

@@ -46,8 +46,7 @@ struct kc__replay_device {
 struct kc__replay_kernel { /* on a device */
 	struct kc__replay_device *device;
 	struct kc_code_identity identity; /* mangled: the knowledge's own */
-	int excluded;
-	int missing; /* the database has no such kernel */
+	int missing;                      /* the database has no such kernel */
 	/* Of a run that is replayed as it was recorded: */
 	int formula;                    /* its cost formula is ready */
 	struct kc__replay_shape *early; /* launch shapes first launched before that, the newest first */
@@ -88,8 +87,6 @@ struct kc__replay_prediction {
 
 /* Is told what happens while operations are replayed. predicted and measured return 0 or -errno. */
 struct kc__replay_observer {
-	/* Returns 1 if launches of the kernel are left out of figures. */
-	int (*excludes)(void *arg, const char *kernel);
 	/* op->of: its launch shape, NULL where the database has none. */
 	int (*predicted)(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction);
 	int (*measured)(void *arg, struct kc__replay_shape *launched, int64_t ns);

@@ -288,11 +288,10 @@ struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *know
 
 /* Kernels, keys, shapes */
 
-enum { NAME, MANGLED, CODE_HASH, REGISTERS, STATIC_SHARED, LOCAL, MAX_THREADS }; /* columns */
+enum { MANGLED, CODE_HASH, REGISTERS, STATIC_SHARED, LOCAL, MAX_THREADS }; /* columns */
 
 static void read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_kernel *code, sqlite3_stmt *row)
 {
-	const char *name = (const char *)sqlite3_column_text(row, NAME);
 	const char *mangled = (const char *)sqlite3_column_text(row, MANGLED);
 
 	code->resources = (struct kc_resources){
@@ -309,8 +308,6 @@ static void read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_
 	};
 	if (!code->identity.mangled || take(knowledge, strlen(code->identity.mangled)))
 		fail(knowledge, -ENOMEM);
-	if (knowledge->observer && name)
-		code->excluded = knowledge->observer->excludes(knowledge->observer->arg, name);
 }
 
 static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge, int64_t kernel, int64_t row,
@@ -325,11 +322,10 @@ static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge,
 		return code;
 	code->device = device;
 	kc_engine_kernel_init(&code->engine, &device->engine);
-	found = ask(
-	    knowledge, &knowledge->kernel_row,
-	    "SELECT name, mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
-	    " FROM kernel WHERE id >= ?1 ORDER BY id",
-	    kernel);
+	found = ask(knowledge, &knowledge->kernel_row,
+		    "SELECT mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
+		    " FROM kernel WHERE id >= ?1 ORDER BY id",
+		    kernel);
 	code->missing = !found;
 	if (found)
 		read_code(knowledge, code, found);

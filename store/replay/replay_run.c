@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 
 struct replay_run {
 	const struct kc_replay_options *options;
-	regex_t exclude; /* where options->exclude is given */
 	struct kc__replay_observer observer;
 	struct kc__replay_state *state;
 	struct kc__replay_knowledge *knowledge; /* what processes taught that are replayed by delay */
@@ -76,23 +74,31 @@ static void count_assumed(struct kc_replay *out, const struct kc__replay_device 
 		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", device->called);
 }
 
-static int excludes(void *arg, const char *kernel)
+/* A duration of 0 is shorter than the profiler's clock can resolve: no error can be relative to it. */
+static int is_too_short(const struct kc__op *op)
 {
-	const struct replay_run *run = arg;
-
-	return run->options->exclude && regexec(&run->exclude, kernel, 0, NULL, 0) == 0;
+	return op->end_ns && op->end_ns == op->start_ns;
 }
 
-/* A duration of 0 is shorter than the profiler's clock can resolve: no error can be relative to it. */
-static int is_too_short(const struct kc__op *op, int64_t at_least_ns)
+/* 1, 0 or -errno. */
+static int matches(struct replay_run *run, const struct kc__op *op)
 {
-	return op->end_ns && (op->end_ns == op->start_ns || op->end_ns - op->start_ns < at_least_ns);
+	const struct kc_filter_launch launch = {
+	    .process = run->state->ops.process,
+	    .stream = op->stream,
+	    .kernel = op->of ? op->of->kernel : 0,
+	    .launched_ns = op->issued_ns,
+	    .measured_ns = op->end_ns ? op->end_ns - op->start_ns : 0,
+	};
+
+	return kc_filter_matches(run->options->filter, &launch);
 }
 
 static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction)
 {
 	struct replay_run *run = arg;
 	const struct kc__replay_shape *shape = op->of;
+	int is_match = matches(run, op), rc;
 	struct kc_replay_launch l = {
 	    .process = run->state->ops.process,
 	    .sequence = op->sequence,
@@ -104,10 +110,11 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	    .measured_end_ns = op->end_ns,
 	    .overlap = op->overlap,
 	    .unpredictable = prediction->unpredictable,
-	    .excluded = is_too_short(op, run->options->at_least_ns) || (shape && shape->code && shape->code->excluded),
+	    .excluded = !is_match || is_too_short(op),
 	};
-	int rc;
 
+	if (is_match < 0)
+		return is_match;
 	if (op->at && shape->on && shape->on->assumed && !shape->on->impossible)
 		count_assumed(run->out, shape->on);
 	if (!l.unpredictable) {
@@ -119,7 +126,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	run->out->incomplete += run->state->incomplete != 0;
 	count(run->out, &l);
 	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
-	if (rc == 0 && run->options->launch)
+	if (rc == 0 && is_match && run->options->launch)
 		rc = run->options->launch(&l, run->options->arg);
 	return rc;
 }
@@ -240,24 +247,11 @@ static int replay_all(struct replay_run *run, struct kc_store *s)
 	return rc ? rc : kc__figures_finish(run->figures, s, run->out);
 }
 
-/* 0, or -EINVAL and an explanation in why. */
-static int compile_exclude(struct replay_run *run, char *why, size_t why_size)
-{
-	int rc;
-
-	if (!run->options->exclude)
-		return 0;
-	rc = regcomp(&run->exclude, run->options->exclude, REG_EXTENDED | REG_NOSUB);
-	if (rc)
-		regerror(rc, &run->exclude, why, why_size);
-	return rc ? -EINVAL : 0;
-}
-
 static int replay_with_figures(struct replay_run *run, struct kc_store *s)
 {
 	int rc = -ENOMEM;
 
-	run->observer = (struct kc__replay_observer){excludes, predicted, measured, forgotten, run};
+	run->observer = (struct kc__replay_observer){predicted, measured, forgotten, run};
 	run->state = kc__replay_new(s, &run->observer);
 	run->knowledge = knowledge_new(run, s);
 	run->figures = kc__figures_new();
@@ -300,15 +294,12 @@ static const char *assumed_name(const struct kc_replay_options *options)
 	return options->device ? options->device->name : kc_device_builtin("v100")->name;
 }
 
-int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out, char *why,
-		  size_t why_size)
+int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out)
 {
 	struct replay_run run = {.options = options};
-	int rc = compile_exclude(&run, why, why_size);
+	int rc;
 
 	*out = NULL;
-	if (rc)
-		return rc;
 	run.out = calloc(1, sizeof(*run.out));
 	if (run.out)
 		run.out->report = calloc(1, sizeof(*run.out->report));
@@ -319,8 +310,6 @@ int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, s
 	} else {
 		rc = -ENOMEM;
 	}
-	if (options->exclude)
-		regfree(&run.exclude);
 	if (rc)
 		kc_replay_free(run.out);
 	else

@@ -43,14 +43,14 @@ struct kc_replay_launch {
 
 struct kc_replay_options {
 	struct kc_selection selection;
-	const char *exclude; /* extended regular expression on kernel names, NULL: none */
-	int64_t at_least_ns; /* shorter measured kernels are not in the figures; those of 0 ns never are */
-	int fresh;           /* no process knows what another one taught */
-	int as_recorded;     /* processes that recorded their events are replayed by them, and delay does not apply */
+	struct kc_filter
+	    *filter; /* launches that do not match are not in the figures; NULL: all match. Those of 0 ns never are */
+	int fresh;   /* no process knows what another one taught */
+	int as_recorded; /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
 	uint32_t without;               /* a bit for each enum kc_layer that is switched off (outlook.h) */
 	const struct kc_device *device; /* assumed where the database does not describe the device; NULL: V100 */
-	/* May be NULL. Called for each launch when it has been predicted; returns 0 to continue. */
+	/* May be NULL. Called for each launch that matches when it has been predicted; returns 0 to continue. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);
 	void *arg;
 };
@@ -123,9 +123,8 @@ struct kc_replay {
  * theirs. 1, 0 or -errno. */
 int kc_replay_knows_devices(struct kc_store *s, const struct kc_selection *selection, char *names, size_t size);
 
-/* 0 or -errno (-EINVAL: exclude is no regular expression, why says so). Freed with kc_replay_free. */
-int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out, char *why,
-		  size_t why_size);
+/* 0 or -errno. Freed with kc_replay_free. */
+int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out);
 void kc_replay_free(struct kc_replay *replay);
 
 #endif

@@ -9,7 +9,7 @@ static void replay_launches(uint32_t count, int64_t measured_ns, struct kc_repla
 {
 	struct kc_replay_options all = {.selection = {1, 1}, .as_recorded = 1};
 	struct kc_journal_header header = make_header(1, "a");
-	char *folder = make_scratch(), path[300], why[256];
+	char *folder = make_scratch(), path[300];
 	uint64_t index = 0;
 	struct kc_store *s;
 	int64_t process;
@@ -26,7 +26,7 @@ static void replay_launches(uint32_t count, int64_t measured_ns, struct kc_repla
 		assert_int_equal(kc_store_slot(s, &slot), 0);
 	}
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(kc_replay_run(s, &all, out, why, sizeof(why)), 0);
+	assert_int_equal(kc_replay_run(s, &all, out), 0);
 	kc_store_close(s);
 	remove_scratch(folder);
 }

@@ -4,6 +4,7 @@
 #include "predictor/experience/outlook.h"
 #include "tools/command.h"
 #include "tools/input/layer_spec.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 #include "tools/system/database.h"
 
@@ -133,6 +134,7 @@ int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_option
 	json_object_set_new(out, "database", kc_json_text(kc_database_shown(path)));
 	set_known(out, replay, &options->delay);
 	set_without(out, options->without);
+	json_object_set_new(out, "filter", kc_filter_json(options->filter));
 	COUNT("launches", replay->launches);
 	COUNT("predicted", replay->predicted);
 	COUNT("measured", replay->measured);
