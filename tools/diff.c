@@ -4,6 +4,7 @@
 #include "tools/diff/limit_options.h"
 #include "tools/diff/side.h"
 #include "tools/input/common_options.h"
+#include "tools/input/filter_options.h"
 #include "tools/output/output_file.h"
 #include "tools/system/database.h"
 
@@ -15,11 +16,14 @@
 #include <string.h>
 
 #define EXIT_SLOWER 3
+#define ORDERS "lost|time|count"
 
 enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_FAIL, KEY_MD };
 
 struct request {
 	struct kc_common_options common;
+	struct kc_filter_choice filter;
+	struct kc_sorting sorting;
 	const char *databases[2]; /* OLD, NEW; one: both */
 	const char *old, *new, *baseline;
 	struct kc_diff_limits limits;
@@ -37,6 +41,8 @@ static const struct argp_option options[] = {
      "from NEW",
      0},
     KC_LIMIT_OPTIONS("changes"),
+    KC_FILTER_OPTIONS,
+    KC_SORT_OPTIONS(ORDERS),
     {"fail", KEY_FAIL, NULL, 0, "end with status 3 if a kernel, or a launch shape of one, is slower", 0},
     KC_JSON_OPTION,
     {"md", KEY_MD, NULL, 0, "print Markdown, for pull requests", 0},
@@ -51,6 +57,25 @@ static void check(const struct request *request, struct argp_state *state)
 		argp_error(state, "--baseline takes the name of a file");
 	if (request->baseline && (request->old || request->databases[1]))
 		argp_error(state, "--baseline stands for OLD: name the database of NEW alone");
+	if (request->baseline && kc_filter_needs_launches(&request->filter))
+		argp_error(
+		    state,
+		    "a baseline has kernels, not single launches: beside --baseline, only --kernel and --exclude "
+		    "choose what is compared");
+	kc_filter_options_check(&request->filter, state);
+	kc_sort_options_check(&request->sorting, request->common.json, state);
+}
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+	error_t rc = kc_filter_option(&request->filter, key, arg, state);
+
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_limit_option(&request->limits, key, arg, state);
+	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -82,9 +107,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		check(request, state);
 		return 0;
 	default:
-		return kc_limit_option(&request->limits, key, arg, state) == 0
-			   ? 0
-			   : kc_common_option(&request->common, key, arg, state);
+		return parse_other(key, arg, state);
 	}
 }
 
@@ -175,8 +198,10 @@ static int use_baseline(struct comparison *c, int *written)
 	int rc = kc_baseline_read(request->baseline, &c->names, &c->baseline, why, sizeof(why));
 
 	*written = rc == -ENOENT;
-	if (rc == -ENOENT && (request->fail || request->common.json || request->markdown))
-		kc_error("there is no %s to compare with: without --fail, --json and --md it is written",
+	if (rc == -ENOENT &&
+	    (request->fail || request->common.json || request->markdown || kc_filter_is_given(&request->filter)))
+		kc_error("there is no %s to compare with: without --fail, --json, --md, --kernel and --exclude it is "
+			 "written",
 			 request->baseline);
 	else if (rc == -ENOENT)
 		return write_baseline(c);
@@ -184,6 +209,12 @@ static int use_baseline(struct comparison *c, int *written)
 		kc_error("%s is not a baseline: %s", request->baseline, why);
 	else if (rc < 0)
 		kc_error("cannot read %s: %s", request->baseline, strerror(-rc));
+	if (rc == 0)
+		rc = kc_baseline_choose(&c->baseline, &c->names, &request->filter);
+	if (rc == 0 && c->baseline.items.count == 0) {
+		kc_filter_say_none(&request->filter, request->baseline, "kernel");
+		return KC_EXIT_FAILED;
+	}
 	if (rc == 0)
 		rc = kc_baseline_leave_out(&c->baseline, &c->names, c->sides[KC_NEW].runs);
 	return rc == 0 ? KC_EXIT_OK : KC_EXIT_FAILED;
@@ -198,6 +229,8 @@ static int print(struct comparison *c)
 	    .names = &c->names,
 	    .diff = &c->diff,
 	    .limits = request->limits,
+	    .filter = &request->filter,
+	    .sorting = request->sorting,
 	    .left_out = c->baseline.other_count,
 	    .left_out_ns = c->baseline.other_ns,
 	    .simulated = c->baseline.simulated,
@@ -212,6 +245,8 @@ static int print(struct comparison *c)
 		    .count = side->count,
 		    .devices = side->count ? side->runs[0].devices : c->baseline.devices,
 		};
+		if (side->filter)
+			view.sources[i].counted = kc_filter_counted(side->filter);
 		for (size_t k = 0; k < side->count; k++)
 			view.simulated |= side->runs[k].simulated;
 	}
@@ -253,6 +288,7 @@ static int compare(struct comparison *c)
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
+	kc_diff_sort(&c->diff, c->request->sorting.by);
 	status = print(c);
 	return status == KC_EXIT_OK && c->request->fail ? judge(&c->diff) : status;
 }
@@ -266,13 +302,14 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (!c) {
+		kc_filter_choice_free(&request.filter);
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
 	c->request = &request;
 	status = select_runs(c);
 	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++)
-		status = kc_side_read(c->sides + i, 0, &c->names);
+		status = kc_side_read(c->sides + i, &request.filter, 0, &c->names);
 	if (status == KC_EXIT_OK && request.baseline)
 		status = use_baseline(c, &written);
 	if (status == KC_EXIT_OK && !written)
@@ -283,6 +320,7 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	}
 	kc_measured_names_free(&c->names);
 	kc_baseline_free(&c->baseline);
+	kc_filter_choice_free(&request.filter);
 	free(c);
 	return status;
 }

@@ -2,6 +2,7 @@
 #include "tools/diff/limit_options.h"
 #include "tools/diff/side.h"
 #include "tools/input/common_options.h"
+#include "tools/input/filter_options.h"
 #include "tools/slow/slow_forms.h"
 #include "tools/system/database.h"
 
@@ -13,14 +14,16 @@
 
 #define TOP 10u        /* rows of a table */
 #define TOP_JSON 1000u /* launches in a document */
+#define ORDERS "lost|time|count"
 
-enum { KEY_OLD = 0x100, KEY_TOP };
+enum { KEY_OLD = 0x100 };
 
 struct request {
 	struct kc_common_options common;
 	const char *run, *old;
 	struct kc_diff_limits limits;
-	size_t top; /* 0: not given */
+	struct kc_filter_choice filter;
+	struct kc_sorting sorting;
 };
 
 static const struct argp_option options[] = {
@@ -28,19 +31,23 @@ static const struct argp_option options[] = {
     {"old", KEY_OLD, "N[,N...]", 0,
      "earlier runs to compare it with (default: up to five of the same command line); none: without any", 0},
     KC_LIMIT_OPTIONS("losses"),
-    {"top", KEY_TOP, "N", 0, "rows of a table, and launches (default: 10; with --json 1000)", 0},
+    KC_FILTER_OPTIONS,
+    {"sort", KC_KEY_SORT, ORDERS, 0, "order of the kernels, the largest first", 0},
+    {"top", KC_KEY_TOP, "N", 0, "list so many kernels and launches (default: 10; with --json 1000)", 0},
     KC_JSON_OPTION,
     {0},
 };
 
-static void parse_top(const char *arg, struct argp_state *state, size_t *out)
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	char *end;
-	unsigned long n = strtoul(arg, &end, 10);
+	struct request *request = state->input;
+	error_t rc = kc_filter_option(&request->filter, key, arg, state);
 
-	if (end == arg || *end || *arg == '-' || n == 0)
-		argp_error(state, "--top takes a number from 1, not \"%s\"", arg);
-	*out = n;
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_limit_option(&request->limits, key, arg, state);
+	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -54,13 +61,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OLD:
 		request->old = arg;
 		return 0;
-	case KEY_TOP:
-		parse_top(arg, state, &request->top);
+	case ARGP_KEY_END:
+		kc_filter_options_check(&request->filter, state);
 		return 0;
 	default:
-		return kc_limit_option(&request->limits, key, arg, state) == 0
-			   ? 0
-			   : kc_common_option(&request->common, key, arg, state);
+		return parse_other(key, arg, state);
 	}
 }
 
@@ -126,9 +131,9 @@ static int read_runs(struct searching *s)
 	if (status == KC_EXIT_OK && !(old && !strcmp(old, "none")))
 		status = select_earlier(s);
 	if (status == KC_EXIT_OK)
-		status = kc_side_read(&s->this, 1, &s->names);
+		status = kc_side_read(&s->this, &s->request->filter, 1, &s->names);
 	if (status == KC_EXIT_OK)
-		status = kc_side_read(&s->earlier, 1, &s->names);
+		status = kc_side_read(&s->earlier, NULL, 1, &s->names);
 	if (status == KC_EXIT_OK)
 		drop_other_devices(s);
 	return status;
@@ -206,12 +211,13 @@ static int search_and_print(struct searching *s)
 	    .slow = &s->slow,
 	    .limits = request->limits,
 	    .path = kc_database_shown(s->this.path),
-	    .top = request->top           ? request->top
-		   : request->common.json ? TOP_JSON
-					  : TOP,
+	    .filter = s->this.filter,
+	    .top = request->sorting.top ? request->sorting.top : request->common.json ? TOP_JSON : TOP,
 	};
 	int rc = find(s);
 
+	if (rc == 0)
+		kc_slow_sort(&s->slow, request->sorting.by);
 	if (rc == 0)
 		rc = locate_worst(s, view.top, request->common.json ? 0 : KC_SLOW_ALIKE);
 	if (rc == -ENOMEM)
@@ -235,6 +241,7 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (!s) {
+		kc_filter_choice_free(&request.filter);
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
@@ -249,6 +256,7 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 	kc_side_close(&s->earlier);
 	kc_side_close(&s->this);
 	kc_measured_names_free(&s->names);
+	kc_filter_choice_free(&request.filter);
 	free(s);
 	return status;
 }

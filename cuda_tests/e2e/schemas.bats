@@ -100,6 +100,26 @@ prints_all_of() { # DB: every document that tells what a database holds
 	check_documents [0-9]*.json
 }
 
+@test "filters: one, and all of them, in every document that has them" {
+	local filters all
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 40
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 40
+	all=(--kernel . --exclude nothing --stream 1,2,3,4,default --process "$(sql "SELECT group_concat(pid) FROM process")"
+		--since 1ns --until 1000s --min 1ns)
+	for filters in "--kernel=saxpy" "${all[*]}"; do
+		# shellcheck disable=SC2086 # words
+		{
+			prints report --json --run all $filters
+			prints replay --json $filters
+			prints export --chrome $filters
+			prints diff --json --old 1 --new 2 $filters
+		}
+	done
+	equal "$(value 1.json '$.filter.kernel')|$(value 1.json '$.filter.streams')" "saxpy|null"
+	equal "$(value 6.json '$.filter.streams')|$(value 6.json '$.filter.min_ns')" '["default",1,2,3,4]|1'
+	check_documents [0-9]*.json
+}
+
 @test "recorded: nothing measured, calls that fail, launches left out, a killed process" {
 	"$kerncast" run -q --measure off -o off.db "$build/demo-static-sim" --rounds 3
 	keep failed env SIMCUDA_FAULT=launch-fail=3 "$kerncast" run -q -o failed.db "$build/demo-static-sim" --rounds 3

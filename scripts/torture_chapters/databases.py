@@ -15,6 +15,7 @@ CALLS = 60  # of each of two threads of the application
 VALID = 0.6  # share that stays SQLite
 KNOW_A_DEVICE = ("predict", "slowdown")  # by its name, which may be damaged
 WITHOUT_DATABASE = ("doctor", "explain")  # read none
+FILTERS = ["--kernel=[a-z]", "--exclude=^q", "--stream=1,2,default", "--since=1us", "--until=1000s", "--min=1ns"]
 OWN_FORMS = {  # of commands whose help does not tell all
     "run": [["-q", "-o", "{db}", "--", "{work}", "{counts}", "plain", "2", "30"]],
     "import": [["{trace}", "-o", "{db}"]],
@@ -41,9 +42,14 @@ OWN_FORMS = {  # of commands whose help does not tell all
     "diff": [
         *[[*form, "--old", "1", "--new", "2", "{db}"] for form in ([], ["--json"], ["--md"])],
         ["--baseline", "{folder}/baseline.json", "{db}"],
+        [*FILTERS, "--old", "1", "--new", "2", "{db}"],
     ],
-    "slow": [*[[*form, "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", "{db}"]],
-    "export": [[form, *run, "{db}"] for form in ("--csv", "--chrome") for run in ([], ["--run=1"], ["--run=all"])],
+    "export": [
+        [form, *options, "{db}"]
+        for form in ("--csv", "--chrome")
+        for options in ([], ["--run=1"], ["--run=all"], ["--run=all", *FILTERS])
+    ],
+    "slow": [*[[*form, "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", *FILTERS, "{db}"]],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],
 }
 
@@ -68,6 +74,8 @@ def forms_of(build, command):
     if not operands:
         return []
     forms = [operands]
+    if "--since=" in text:
+        forms.append([*FILTERS, *operands])
     for name, placeholder in re.findall(r"^ +(?:-\w, )?--([\w-]+)(?:=(\S+))?", text, re.MULTILINE):
         if name in ("help", "usage", "output"):
             continue

@@ -81,19 +81,23 @@ int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_me
 
 /* In the order of their calls. */
 #define LAUNCHES(more, joined)                                                                                         \
-	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments" more " FROM launch_row l" joined               \
+	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments, launched" more " FROM launch_row l" joined               \
 	" WHERE l.id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY l.id"
+struct shape {          /* of the database */
+	int64_t place;  /* in names->shapes, or less than 0 */
+	int64_t kernel; /* row */
+};
 
 struct reader {
 	struct kc_store *store;
 	struct kc_measured_names *names;
+	struct kc_filter *filter;
 	struct kc_measured_run *run;
 	sqlite3_stmt *launches, *shape;
 	struct kc_ids shape_ids, stream_ids, device_ids;
 	int moments;
-	int64_t started_ns; /* of the process that is being read */
-	struct kc__list
-	    shapes; /* by the numbers of shape_ids less 1: int64_t, a place in names->shapes, or less than 0 */
+	int64_t started_ns;            /* of the process that is being read */
+	struct kc__list shapes;        /* struct shape, by the numbers of shape_ids less 1 */
 	struct kc_ids local_arguments; /* of the process that is being read */
 	struct kc__list arguments;     /* by their numbers less 1: uint32_t, a number of names->argument_ids */
 };
@@ -106,7 +110,7 @@ static const char *text_or_empty(sqlite3_stmt *row, int i)
 }
 
 /* -ENOENT: the database has no such row. */
-static int shape_of_row(struct reader *r, int64_t id, uint32_t *out)
+static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, int64_t *kernel)
 {
 	struct kc_measured_shape shape = {0};
 	int rc;
@@ -122,6 +126,7 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out)
 		shape.block[i] = (uint32_t)sqlite3_column_int64(r->shape, 5 + i);
 	}
 	shape.dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(r->shape, 8);
+	*kernel = sqlite3_column_int64(r->shape, 9);
 	rc = kc_measured_kernel_number(r->names, text_or_empty(r->shape, 0), text_or_empty(r->shape, 1), &shape.kernel);
 	if (rc == 0)
 		rc = kc_measured_shape_number(r->names, &shape, out);
@@ -129,24 +134,24 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out)
 	return rc;
 }
 
-static int shape_number(struct reader *r, int64_t id, int64_t *out)
+static int find_shape(struct reader *r, int64_t id, struct shape *out)
 {
-	uint32_t number = kc_ids_number(&r->shape_ids, id), shape;
-	int64_t *place;
+	uint32_t number = kc_ids_number(&r->shape_ids, id), place;
+	struct shape *shape;
 	int rc;
 
 	if (!number)
 		return -ENOMEM;
 	if (number > r->shapes.count) {
-		place = kc__list_add(&r->shapes, sizeof(*place));
-		if (!place)
+		shape = kc__list_add(&r->shapes, sizeof(*shape));
+		if (!shape)
 			return -ENOMEM;
-		rc = shape_of_row(r, id, &shape);
+		rc = shape_of_row(r, id, &place, &shape->kernel);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
-		*place = rc == 0 ? (int64_t)shape : -1;
+		shape->place = rc == 0 ? (int64_t)place : -1;
 	}
-	*out = ((const int64_t *)r->shapes.at)[number - 1];
+	*out = ((const struct shape *)r->shapes.at)[number - 1];
 	return 0;
 }
 
@@ -176,39 +181,58 @@ static uint32_t arguments_of(const struct reader *r, sqlite3_stmt *row, int i)
 	return local ? ((const uint32_t *)r->arguments.at)[local - 1] : 0;
 }
 
-static int add_moment(struct reader *r)
+static int add_moment(struct reader *r, int matches)
 {
 	struct kc_measured_moment *moment = kc__list_add(&r->run->moments, sizeof(*moment));
 
 	if (!moment)
 		return -ENOMEM;
-	moment->id = sqlite3_column_int64(r->launches, 5);
+	moment->id = sqlite3_column_int64(r->launches, 6);
+	moment->matches = matches;
 	moment->start_ns = kc_plus_ns(
-	    r->started_ns, kc_plus_ns(sqlite3_column_int64(r->launches, 6), sqlite3_column_int64(r->launches, 7)));
+	    r->started_ns, kc_plus_ns(sqlite3_column_int64(r->launches, 5), sqlite3_column_int64(r->launches, 7)));
 	if (sqlite3_column_type(r->launches, 8) == SQLITE_NULL)
 		return 0;
 	moment->device = kc_ids_number(&r->device_ids, sqlite3_column_int64(r->launches, 8));
 	return moment->device ? 0 : -ENOMEM;
 }
 
-static int add_launch(struct reader *r)
+/* 1, 0 or -errno. */
+static int matches(struct reader *r, int64_t process, int64_t kernel)
+{
+	const struct kc_filter_launch launch = {
+	    .process = process,
+	    .stream = sqlite3_column_int64(r->launches, 1),
+	    .kernel = kernel,
+	    .launched_ns = sqlite3_column_int64(r->launches, 5),
+	    .measured_ns = sqlite3_column_int64(r->launches, 2),
+	};
+
+	return kc_filter_matches(r->filter, &launch);
+}
+
+static int add_launch(struct reader *r, int64_t process)
 {
 	struct kc_measured_launch *launch;
-	int64_t shape, ns = sqlite3_column_int64(r->launches, 2);
-	int rc = shape_number(r, sqlite3_column_int64(r->launches, 0), &shape);
+	struct shape shape;
+	int64_t ns = sqlite3_column_int64(r->launches, 2);
+	int rc = find_shape(r, sqlite3_column_int64(r->launches, 0), &shape), is_match;
 
 	if (rc < 0)
 		return rc;
-	if (shape < 0) {
+	if (shape.place < 0) {
 		r->run->unknown++;
 		return 0;
 	}
+	is_match = matches(r, process, shape.kernel);
+	if (is_match < 0)
+		return is_match;
 	launch = kc__list_add(&r->run->launches, sizeof(*launch));
 	if (!launch)
 		return -ENOMEM;
-	launch->shape = (uint32_t)shape;
+	launch->shape = (uint32_t)shape.place;
 	launch->arguments = arguments_of(r, r->launches, 4);
-	launch->ns = ns > 0 && ns <= KC_MEASURED_MAX_NS ? ns : 0;
+	launch->ns = (is_match || r->moments) && ns > 0 && ns <= KC_MEASURED_MAX_NS ? ns : 0;
 	launch->overlap =
 	    (uint8_t)(sqlite3_column_int64(r->launches, 3) >> KC_FLAG_OVERLAP_SHIFT & KC_FLAG_OVERLAP_MASK);
 	if (sqlite3_column_type(r->launches, 1) != SQLITE_NULL) {
@@ -216,7 +240,7 @@ static int add_launch(struct reader *r)
 		if (!launch->stream)
 			return -ENOMEM;
 	}
-	return r->moments ? add_moment(r) : 0;
+	return r->moments ? add_moment(r, is_match) : 0;
 }
 
 static int read_process(sqlite3_stmt *process, void *arg)
@@ -237,7 +261,7 @@ static int read_process(sqlite3_stmt *process, void *arg)
 	sqlite3_bind_int64(r->launches, 2, id << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
 	step = SQLITE_DONE;
 	while (rc == 0 && (step = sqlite3_step(r->launches)) == SQLITE_ROW)
-		rc = add_launch(r);
+		rc = add_launch(r, id);
 	if (rc == 0)
 		rc = kc__errno(r->store->db, step);
 	sqlite3_reset(r->launches);
@@ -259,10 +283,10 @@ static int read_run(sqlite3_stmt *row, void *arg)
 }
 
 int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
-			 struct kc_measured_run *run)
+			 struct kc_filter *filter, struct kc_measured_run *run)
 {
 	const struct kc_selection only = {id, id};
-	struct reader r = {.store = s, .names = names, .run = run, .moments = moments};
+	struct reader r = {.store = s, .names = names, .filter = filter, .run = run, .moments = moments};
 	int rc;
 
 	*run = (struct kc_measured_run){0};
@@ -276,18 +300,19 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 		rc = -ENOENT;
 	if (rc == 0)
 		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db,
-							 moments ? LAUNCHES(", l.id, launched, measured_wait, s.device",
+							 moments ? LAUNCHES(", l.id, measured_wait, s.device",
 									    " LEFT JOIN shape s ON s.id = l.shape")
 								 : LAUNCHES("", ""),
 							 -1, &r.launches, NULL));
 	if (rc == 0)
-		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db,
-							 "SELECT coalesce(k.mangled, 'unknown'),"
-							 " coalesce(k.name, 'unknown'), s.grid_x, s.grid_y, s.grid_z,"
-							 " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes"
-							 " FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
-							 " WHERE s.id = ?1",
-							 -1, &r.shape, NULL));
+		rc = kc__errno(s->db,
+			       sqlite3_prepare_v2(s->db,
+						  "SELECT coalesce(k.mangled, 'unknown'),"
+						  " coalesce(k.name, 'unknown'), s.grid_x, s.grid_y, s.grid_z,"
+						  " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes, s.kernel"
+						  " FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
+						  " WHERE s.id = ?1",
+						  -1, &r.shape, NULL));
 	if (rc == 0)
 		rc = kc__select(s, &only, "SELECT id, started_ns FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
 				read_process, &r);

@@ -489,7 +489,7 @@ int kc_baseline_read(const char *path, struct kc_measured_names *names, struct k
 	json_t *document;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;
 
-	*out = (struct kc_baseline){0};
+	*out = (struct kc_baseline){.first_unknown = (uint32_t)names->kernels.count};
 	if (fd < 0 || fstat(fd, &is) < 0)
 		rc = -errno;
 	else if (!S_ISREG(is.st_mode) || is.st_size > FILE_MOST)
@@ -520,6 +520,29 @@ void kc_baseline_free(struct kc_baseline *baseline)
 	free(baseline->devices);
 	free(baseline->others);
 	*baseline = (struct kc_baseline){0};
+}
+
+int kc_baseline_choose(struct kc_baseline *baseline, const struct kc_measured_names *names,
+		       const struct kc_filter_choice *choice)
+{
+	struct kc_diff_item *items = baseline->items.at;
+	uint8_t *chosen = calloc(names->kernels.count + 1, 1);
+	size_t kept = 0;
+
+	if (!chosen)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < names->kernels.count; i++) {
+		const struct kc_measured_kernel *kernel = kc_measured_kernel(names, i);
+		const char *mangled = i < baseline->first_unknown ? kernel->mangled : NULL;
+
+		chosen[i] = (uint8_t)kc_filter_kernel(choice, kernel->name, mangled);
+	}
+	for (size_t i = 0; i < baseline->items.count; i++)
+		if (chosen[kc_measured_shape(names, items[i].shape)->kernel])
+			items[kept++] = items[i];
+	baseline->items.count = kept;
+	free(chosen);
+	return 0;
 }
 
 int kc_baseline_leave_out(const struct kc_baseline *baseline, const struct kc_measured_names *names,

@@ -23,6 +23,7 @@
 
 struct kc_baseline {
 	struct kc__list items;  /* struct kc_diff_item */
+	uint32_t first_unknown; /* kernels from this number on are not in the run; their mangled names are not known */
 	char *source, *devices; /* what it was made from; names of the devices, separated by commas */
 	int simulated;
 	uint64_t *others; /* hashes of the mangled names of kernels that did not fit, in order */
@@ -40,6 +41,10 @@ int kc_baseline_write(const struct kc_measured_names *names, const struct kc_mea
 int kc_baseline_read(const char *path, struct kc_measured_names *names, struct kc_baseline *out, char *why,
 		     size_t why_size);
 void kc_baseline_free(struct kc_baseline *baseline);
+
+/* Leaves out what is of kernels that the choice does not ask for. 0 or -ENOMEM. */
+int kc_baseline_choose(struct kc_baseline *baseline, const struct kc_measured_names *names,
+		       const struct kc_filter_choice *choice);
 
 /* Makes the launches of kernels that did not fit into the baseline unmeasured; they stay in the positions of others. 0
  * or -ENOMEM. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#define SHAPE "{\"shape\": [1, 1, 1, 32, 1, 1, 0], \"units\": [[1, 1, 4, 1000, 0]]}"
+
 static char folder[] = "/tmp/kc-baseline-XXXXXX", path[64];
 
 static void write_file(struct made *m)
@@ -75,6 +77,41 @@ static void what_is_written_is_read(void **state)
 	kc_baseline_free(&baseline);
 	kc_measured_names_free(&names);
 	made_free(&m);
+}
+
+/* Of the run, "_Z4keptv" is known; "_Z1fv" is in the baseline alone, which does not keep its mangled name. */
+static void kernels_can_be_chosen(void **state)
+{
+	static const struct {
+		const char *kernel;
+		size_t items;
+	} cases[] = {{"^_Z4keptv$", 1}, {"kept|f", 2}, {"^readable f$", 1}, {"^[0-9a-f]{16}$", 0}, {"nothing", 0}};
+	static const char text[] =
+	    "{\"schema\": \"kerncast.baseline/1\", \"source\": \"s\", \"devices\": \"d\", \"simulated\": false,"
+	    " \"kernels\": [{\"id\": \"%016llx\", \"name\": \"readable kept\", \"shapes\": [" SHAPE "]},"
+	    " {\"id\": \"0123456789abcdef\", \"name\": \"readable f\", \"shapes\": [" SHAPE "]}],"
+	    " \"others\": {\"ids\": [], \"ns\": 0}}";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct kc_measured_names names = {0};
+		struct kc_filter_choice choice = {0};
+		struct kc_baseline baseline;
+		FILE *to = fopen(path, "w");
+		char why[256];
+		uint32_t number;
+
+		fprintf(to, text, (unsigned long long)kc_fnv(KC_FNV_OFFSET, "_Z4keptv", strlen("_Z4keptv")));
+		fclose(to);
+		assert_int_equal(kc_measured_kernel_number(&names, "_Z4keptv", "readable kept", &number), 0);
+		assert_int_equal(kc_baseline_read(path, &names, &baseline, why, sizeof(why)), 0);
+		assert_int_equal(kc_filter_regex(&choice.kernel, cases[i].kernel, why, sizeof(why)), 0);
+		assert_int_equal(kc_baseline_choose(&baseline, &names, &choice), 0);
+		assert_int_equal(baseline.items.count, cases[i].items);
+		kc_filter_choice_free(&choice);
+		kc_baseline_free(&baseline);
+		kc_measured_names_free(&names);
+	}
 }
 
 /* The same kernel 20 % slower is found against the file as it is against the run. */
@@ -199,9 +236,8 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_is_written_is_read),
-	    cmocka_unit_test(a_baseline_stands_for_a_run),
-	    cmocka_unit_test(it_stays_small),
+	    cmocka_unit_test(what_is_written_is_read),     cmocka_unit_test(kernels_can_be_chosen),
+	    cmocka_unit_test(a_baseline_stands_for_a_run), cmocka_unit_test(it_stays_small),
 	    cmocka_unit_test(damaged_files_are_refused),
 	};
 

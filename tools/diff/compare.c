@@ -441,17 +441,31 @@ static int is_reported(const struct kc_diff_kernel *kernel)
 	return kernel->what == KC_DIFF_SLOWER || kernel->what == KC_DIFF_FASTER;
 }
 
-static int by_loss(const void *a, const void *b)
+static double value_of(const struct kc_diff_kernel *kernel, enum kc_sort by)
+{
+	if (by == KC_SORT_COUNT)
+		return fmax(kernel->launches[KC_OLD], kernel->launches[KC_NEW]);
+	if (by != KC_SORT_TIME && is_reported(kernel))
+		return kernel->lost_ns;
+	return fmax(kernel->total_ns[KC_OLD], kernel->total_ns[KC_NEW]);
+}
+
+static int by_order(const void *a, const void *b, void *by)
 {
 	const struct kc_diff_kernel *x = a, *y = b;
-	double of_x = is_reported(x) ? x->lost_ns : fmax(x->total_ns[KC_OLD], x->total_ns[KC_NEW]);
-	double of_y = is_reported(y) ? y->lost_ns : fmax(y->total_ns[KC_OLD], y->total_ns[KC_NEW]);
+	double of_x = value_of(x, *(const enum kc_sort *)by), of_y = value_of(y, *(const enum kc_sort *)by);
 
 	if (is_reported(x) != is_reported(y))
 		return is_reported(y) - is_reported(x);
 	if (of_x != of_y)
 		return of_x > of_y ? -1 : 1;
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+void kc_diff_sort(struct kc_diff *diff, enum kc_sort by)
+{
+	if (diff->count)
+		qsort_r(diff->kernels, diff->count, sizeof(*diff->kernels), by_order, &by);
 }
 
 /* Kernels that only runs which are not compared have launched, are left out. */
@@ -463,7 +477,7 @@ static void sort_kernels(struct kc_diff *out)
 		if (out->kernels[i].total_ns[KC_OLD] > 0 || out->kernels[i].total_ns[KC_NEW] > 0)
 			out->kernels[kept++] = out->kernels[i];
 	out->count = kept;
-	qsort(out->kernels, kept, sizeof(*out->kernels), by_loss);
+	kc_diff_sort(out, KC_SORT_LOST);
 }
 
 int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],

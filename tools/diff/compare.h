@@ -17,6 +17,8 @@
 #include "estimate.h"
 #include "units.h"
 
+#include "tools/input/filter_options.h"
+
 #define KC_DIFF_FALSE 0.05 /* share of false discoveries */
 
 enum kc_diff_what {
@@ -87,6 +89,8 @@ struct kc_diff {
 /* 0 or -ENOMEM. *out is to be freed either way. */
 int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
 		    const struct kc_diff_limits *limits, struct kc_diff *out);
+/* Puts the kernels in another order, slower and faster ones first all the same. */
+void kc_diff_sort(struct kc_diff *diff, enum kc_sort by);
 void kc_diff_free(struct kc_diff *diff);
 
 #endif

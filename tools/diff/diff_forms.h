@@ -8,14 +8,17 @@ struct kc_diff_source {
 	const char *path;                   /* of a database or a baseline, as the user named it */
 	const struct kc_measured_run *runs; /* NULL: a baseline */
 	size_t count;
-	const char *baseline; /* what it was made from; NULL: runs */
-	const char *devices;  /* names, separated by commas, of the first run */
+	const char *baseline;            /* what it was made from; NULL: runs */
+	const char *devices;             /* names, separated by commas, of the first run */
+	struct kc_filter_counts counted; /* with a filter; zeros: a baseline */
 };
 
 struct kc_diff_view {
 	const struct kc_measured_names *names;
 	const struct kc_diff *diff;
 	struct kc_diff_limits limits;
+	const struct kc_filter_choice *filter;
+	struct kc_sorting sorting;
 	struct kc_diff_source sources[KC_SIDES];
 	size_t left_out;    /* kernels that had no room in the baseline */
 	double left_out_ns; /* and what they took then */

@@ -1,4 +1,5 @@
 #include "diff_forms.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
 #include <math.h>
@@ -122,6 +123,20 @@ static json_t *sums_json(const struct kc_diff *diff)
 	return out;
 }
 
+static json_t *filter_json(const struct kc_diff_view *view)
+{
+	const struct kc_filter_counts *old = &view->sources[KC_OLD].counted, *new = &view->sources[KC_NEW].counted;
+	json_t *out = kc_filter_choice_json(view->filter);
+
+	if (json_is_null(out))
+		return out;
+	set(out, "old_launches", json_integer((json_int_t)old->matching));
+	set(out, "of_old_launches", json_integer((json_int_t)old->launches));
+	set(out, "new_launches", json_integer((json_int_t) new->matching));
+	set(out, "of_new_launches", json_integer((json_int_t) new->launches));
+	return out;
+}
+
 int kc_diff_json(const struct kc_diff_view *view)
 {
 	const struct kc_diff *diff = view->diff;
@@ -134,6 +149,7 @@ int kc_diff_json(const struct kc_diff_view *view)
 	set(out, "floor_ns", kc_json_real(view->limits.floor_ns));
 	set(out, "false_discoveries", kc_json_percent(KC_DIFF_FALSE));
 	set(out, "between_runs", kc_json_percent(diff->between));
+	set(out, "filter", filter_json(view));
 	set(out, "sums", sums_json(diff));
 	set(out, "compared_kernels", json_integer((json_int_t)diff->compared));
 	set(out, "not_in_baseline", json_integer((json_int_t)view->left_out));

@@ -1,5 +1,6 @@
 #include "diff_forms.h"
 #include "tools/command.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
 #include "tools/output/table.h"
@@ -88,6 +89,29 @@ static void print_devices(const struct kc_diff_view *view)
 		       *new ? new : "an unnamed device");
 }
 
+static void print_filtered_side(const struct kc_diff_source *source, const char *name)
+{
+	char matching[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
+
+	printf("%s %s of %s launches", name, kc_format_count(source->counted.matching, matching),
+	       kc_format_count(source->counted.launches, launches));
+}
+
+static void print_filter(const struct kc_diff_view *view)
+{
+	char text[KC_FILTER_TEXT_BYTES];
+
+	if (!kc_filter_is_given(view->filter))
+		return;
+	printf("Filter: %s: ", kc_filter_text(view->filter, text, sizeof(text)));
+	if (!view->sources[KC_OLD].baseline) {
+		print_filtered_side(view->sources + KC_OLD, "OLD");
+		fputs(", ", stdout);
+	}
+	print_filtered_side(view->sources + KC_NEW, "NEW");
+	putchar('\n');
+}
+
 static void print_part(double ns, const char *what, int always)
 {
 	char text[CELL];
@@ -105,6 +129,19 @@ static size_t count_of(const struct kc_diff *diff, enum kc_diff_what what)
 	return n;
 }
 
+/* Slower and faster kernels, which come first. */
+static size_t changed_count(const struct kc_diff *diff)
+{
+	return count_of(diff, KC_DIFF_SLOWER) + count_of(diff, KC_DIFF_FASTER);
+}
+
+static size_t listed_changes(const struct kc_diff_view *view)
+{
+	size_t changed = changed_count(view->diff), top = view->sorting.top;
+
+	return top && top < changed ? top : changed;
+}
+
 static char *kernels_text(const struct kc_diff *diff, enum kc_diff_what what, const char *after, char out[static CELL])
 {
 	size_t n = count_of(diff, what);
@@ -113,13 +150,13 @@ static char *kernels_text(const struct kc_diff *diff, enum kc_diff_what what, co
 	return out;
 }
 
-static void print_sums(const struct kc_diff *diff)
+static void print_sums(const struct kc_diff *diff, int is_filtered)
 {
 	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], difference[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
 	char text[CELL];
 	double ns = diff->sums.difference;
 
-	printf("\nMeasured time of all kernels: OLD %s, NEW %s, %s (%s) %s\n",
+	printf("\nMeasured time of %s: OLD %s, NEW %s, %s (%s) %s\n", is_filtered ? "these launches" : "all kernels",
 	       kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
 	       kc_format_ns(fabs(ns), difference), kc_format_percent(fabs(ns) / diff->total_ns[KC_OLD] * 100, share),
 	       ns < 0 ? "less" : "more");
@@ -140,11 +177,6 @@ static void shape_text(const struct kc_measured_shape *shape, char *out, size_t 
 		 shape->block[0], shape->block[1], shape->block[2]);
 	if (shape->dynamic_shared_bytes)
 		snprintf(out + strlen(out), size - strlen(out), " shared %u B", shape->dynamic_shared_bytes);
-}
-
-static int is_reported(const struct kc_diff_kernel *kernel)
-{
-	return kernel->what == KC_DIFF_SLOWER || kernel->what == KC_DIFF_FASTER;
 }
 
 static int more_lost(const void *a, const void *b)
@@ -191,21 +223,26 @@ static int print_changes(const struct kc_diff_view *view)
 	    {"kernel", KC_LEFT, 1},  {"launches", KC_RIGHT, 0},  {"OLD", KC_RIGHT, 0}, {"NEW", KC_RIGHT, 0},
 	    {"change", KC_RIGHT, 0}, {"time lost", KC_RIGHT, 0}, {"p", KC_RIGHT, 0},   {0},
 	};
+	static const char *const orders[] = {[KC_SORT_NONE] = "most time lost first",
+					     [KC_SORT_TIME] = "most time first",
+					     [KC_SORT_COUNT] = "most launches first",
+					     [KC_SORT_LOST] = "most time lost first"};
 	char text[6][CELL], over[KC_FORMAT_BYTES], floor[KC_FORMAT_BYTES];
+	size_t changed = changed_count(view->diff), listed = listed_changes(view);
 	struct kc_table table;
+	int status;
 
 	kc_format_percent(view->limits.over * 100, over);
 	kc_format_ns(view->limits.floor_ns, floor);
-	if (count_of(view->diff, KC_DIFF_SLOWER) + count_of(view->diff, KC_DIFF_FASTER) == 0) {
+	if (changed == 0) {
 		printf("\nNo kernel changed by more than %s and by more than %s a launch.\n", over, floor);
 		return 0;
 	}
-	printf(
-	    "\nChanged by more than %s and by more than %s a launch, most time lost first (on average, at most 5 %% of "
-	    "such rows are false)\n",
-	    over, floor);
+	printf("\nChanged by more than %s and by more than %s a launch, %s (on average, at most 5 %% of such rows are "
+	       "false)\n",
+	       over, floor, orders[view->sorting.by]);
 	kc_table_init(&table, columns);
-	for (size_t i = 0; i < view->diff->count && is_reported(view->diff->kernels + i); i++) {
+	for (size_t i = 0; i < listed; i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
 
 		kc_format_count((uint64_t)llround(kernel->shown_launches), text[0]);
@@ -218,10 +255,18 @@ static int print_changes(const struct kc_diff_view *view)
 							   text[3], text[4], text[5]});
 		shapes_note(view, kernel, &table);
 	}
-	return kc_table_finish(&table, INDENT);
+	status = kc_table_finish(&table, INDENT);
+	if (status == 0 && changed > listed)
+		printf("  and %zu more (a larger --top shows them)\n", changed - listed);
+	return status;
 }
 
 /* --- kernels of one side only */
+
+static size_t listed_most(const struct kc_diff_view *view)
+{
+	return view->sorting.top ? view->sorting.top : SHOWN;
+}
 
 static int print_one_sided(const struct kc_diff_view *view, enum kc_diff_what what, const char *heading)
 {
@@ -237,7 +282,7 @@ static int print_one_sided(const struct kc_diff_view *view, enum kc_diff_what wh
 		return 0;
 	printf("\n%s\n", heading);
 	kc_table_init(&table, columns);
-	for (size_t i = 0; i < view->diff->count && shown < SHOWN; i++) {
+	for (size_t i = 0; i < view->diff->count && shown < listed_most(view); i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
 
 		if (kernel->what != what)
@@ -283,7 +328,10 @@ static void print_power(const struct kc_diff_view *view)
 		printf(
 		    "%zu kernel%s too few measured launches that come after the same ones in both (at least %.0f).\n",
 		    few, few == 1 ? " has" : "s have", KC_DIFF_LAUNCHES);
-	if (view->left_out)
+	if (view->left_out && kc_filter_is_given(view->filter))
+		printf("%zu kernel%s did not fit into the baseline and %s not compared.\n", view->left_out,
+		       view->left_out == 1 ? "" : "s", view->left_out == 1 ? "is" : "are");
+	else if (view->left_out)
 		printf("%zu kernel%s (%s of the baseline's time) did not fit into the baseline and %s not compared.\n",
 		       view->left_out, view->left_out == 1 ? "" : "s",
 		       kc_format_percent(view->left_out_ns / (view->left_out_ns + diff->total_ns[KC_OLD]) * 100, share),
@@ -302,6 +350,7 @@ static void print_top(const struct kc_diff_view *view)
 		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
 	print_sources(view);
 	print_devices(view);
+	print_filter(view);
 }
 
 int kc_diff_text(const struct kc_diff_view *view)
@@ -309,7 +358,7 @@ int kc_diff_text(const struct kc_diff_view *view)
 	int status;
 
 	print_top(view);
-	print_sums(view->diff);
+	print_sums(view->diff, kc_filter_is_given(view->filter));
 	status = print_changes(view);
 	if (status == 0)
 		status = print_one_sided(view, KC_DIFF_NEW, "New kernels");
@@ -341,10 +390,11 @@ static void print_code(const char *text)
 
 static void markdown_changes(const struct kc_diff_view *view)
 {
+	size_t listed = listed_changes(view);
 	char text[6][CELL];
 
 	puts("\n| kernel | launches | OLD | NEW | change | time lost | p |\n|---|--:|--:|--:|--:|--:|--:|");
-	for (size_t i = 0; i < view->diff->count && is_reported(view->diff->kernels + i); i++) {
+	for (size_t i = 0; i < listed; i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
 
 		fputs("| ", stdout);
@@ -363,7 +413,7 @@ static void markdown_one_sided(const struct kc_diff_view *view, enum kc_diff_wha
 	char launches[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES];
 	size_t shown = 0;
 
-	for (size_t i = 0; i < view->diff->count && shown < SHOWN; i++) {
+	for (size_t i = 0; i < view->diff->count && shown < listed_most(view); i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
 
 		if (kernel->what != what)
@@ -400,6 +450,9 @@ int kc_diff_markdown(const struct kc_diff_view *view)
 			       (long long)source->runs[i].id);
 		puts(side == KC_OLD ? "  " : "\n");
 	}
+	print_filter(view);
+	if (kc_filter_is_given(view->filter))
+		putchar('\n');
 	printf(
 	    "**Kernels: OLD %s, NEW %s (%s); of %zu compared, %zu slower and %zu faster** by more than %s and by more "
 	    "than %s a launch.\n",

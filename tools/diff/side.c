@@ -1,5 +1,6 @@
 #include "side.h"
 #include "tools/command.h"
+#include "tools/input/filter_options.h"
 #include "tools/system/database.h"
 
 #include "store/query/query.h"
@@ -80,40 +81,64 @@ int kc_side_check(const struct kc_side *old, const struct kc_side *new)
 	return KC_EXIT_OK;
 }
 
-static uint64_t measured_of(const struct kc_measured_run *run)
+static uint64_t measured_of(const struct kc_measured_run *run, int matching)
 {
 	const struct kc_measured_launch *launches = run->launches.at;
+	const struct kc_measured_moment *moments = run->moments.at;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < run->launches.count; i++)
-		n += launches[i].ns > 0;
+		n += launches[i].ns > 0 && (!matching || !moments || moments[i].matches);
 	return n;
 }
 
-int kc_side_read(struct kc_side *side, int moments, struct kc_measured_names *names)
+static int read_run(struct kc_side *side, int moments, struct kc_measured_names *names)
 {
-	for (; side->read < side->count; side->read++) {
-		struct kc_measured_run *run = side->runs + side->read;
-		int rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, run);
+	struct kc_measured_run *run = side->runs + side->read;
+	int rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, side->filter, run);
 
-		if (rc < 0) {
-			kc_database_unreadable(side->path, rc);
-			return KC_EXIT_FAILED;
-		}
-		if (measured_of(run) == 0) {
-			kc_error("%s: run %lld has no measured launch, so it cannot be compared", side->path,
-				 (long long)run->id);
-			kc_measured_run_free(run);
-			return KC_EXIT_FAILED;
-		}
+	if (rc < 0) {
+		kc_database_unreadable(side->path, rc);
+		return KC_EXIT_FAILED;
 	}
-	return KC_EXIT_OK;
+	side->read++;
+	if (side->filter || measured_of(run, 0))
+		return KC_EXIT_OK;
+	kc_error("%s: run %lld has no measured launch, so it cannot be compared", side->path, (long long)run->id);
+	return KC_EXIT_FAILED;
+}
+
+static int check_filtered(const struct kc_side *side, const struct kc_filter_choice *choice)
+{
+	uint64_t measured = 0;
+
+	for (size_t i = 0; i < side->read; i++)
+		measured += measured_of(side->runs + i, 1);
+	if (!side->filter || measured)
+		return KC_EXIT_OK;
+	kc_filter_say_none(choice, side->path, "measured launch");
+	return KC_EXIT_FAILED;
+}
+
+int kc_side_read(struct kc_side *side, const struct kc_filter_choice *choice, int moments,
+		 struct kc_measured_names *names)
+{
+	int rc = side->store && choice ? kc_filter_new(choice, side->store, &side->filter) : 0, status = KC_EXIT_OK;
+
+	if (rc < 0) {
+		kc_database_unreadable(side->path, rc);
+		return KC_EXIT_FAILED;
+	}
+	while (status == KC_EXIT_OK && side->read < side->count)
+		status = read_run(side, moments, names);
+	return status == KC_EXIT_OK ? check_filtered(side, choice) : status;
 }
 
 void kc_side_close(struct kc_side *side)
 {
 	for (size_t i = 0; i < side->read; i++)
 		kc_measured_run_free(side->runs + i);
+	kc_filter_free(side->filter);
 	if (side->store)
 		kc_store_close(side->store);
 }

@@ -9,6 +9,7 @@
 #include "estimate.h"
 
 #include "store/database/store.h"
+#include "store/query/filter.h"
 #include "store/query/measured.h"
 
 #include <limits.h>
@@ -21,6 +22,7 @@
 struct kc_side {
 	char path[PATH_MAX];
 	struct kc_store *store;
+	struct kc_filter *filter; /* NULL: every launch */
 	int64_t ids[KC_DIFF_OLD_MOST];
 	struct kc_measured_run runs[KC_DIFF_OLD_MOST];
 	size_t count, read; /* runs; those that were read */
@@ -34,8 +36,10 @@ int kc_side_select(struct kc_side *side, const char *which);
 int kc_side_select_listed(struct kc_side *side, const char *option, const char *list);
 /* KC_EXIT_USAGE where a run is given twice, or is the first of `new` in the same database. */
 int kc_side_check(const struct kc_side *old, const struct kc_side *new);
-/* Reads the runs, each of which needs a measured launch. moments: as for kc_measured_run_read(). */
-int kc_side_read(struct kc_side *side, int moments, struct kc_measured_names *names);
+/* Reads the runs. Each needs a measured launch; with a filter, one of them needs one that matches. choice: NULL: every
+ * launch. moments: as for kc_measured_run_read(). */
+int kc_side_read(struct kc_side *side, const struct kc_filter_choice *choice, int moments,
+		 struct kc_measured_names *names);
 void kc_side_close(struct kc_side *side);
 
 #endif

@@ -183,11 +183,11 @@ void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct ar
 
 /* --- with a database */
 
-void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path)
+void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path, const char *what)
 {
 	char text[KC_FILTER_TEXT_BYTES];
 
-	kc_error("%s: no launch matches the filter: %s", kc_database_shown(path),
+	kc_error("%s: no %s matches the filter: %s", kc_database_shown(path), what,
 		 kc_filter_text(choice, text, sizeof(text)));
 }
 
@@ -203,7 +203,7 @@ int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store
 	if (rc < 0 || any < 0)
 		kc_database_unreadable(path, rc < 0 ? rc : any);
 	else
-		kc_filter_say_none(choice, path);
+		kc_filter_say_none(choice, path, "launch");
 	kc_filter_free(*out);
 	*out = NULL;
 	return KC_EXIT_FAILED;

@@ -66,7 +66,7 @@ void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct ar
  * than KC_EXIT_OK after a message, also where no launch matches. */
 int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store, const char *path,
 		   const struct kc_selection *selection, struct kc_filter **out);
-/* Says that no launch of a database matches. */
-void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path);
+/* Says that no launch of a database matches; what: "launch". */
+void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path, const char *what);
 
 #endif

@@ -31,6 +31,31 @@ static void test_worst_first_is_by_mispredicted_time(void **state)
 	free(order);
 }
 
+/* The second and the third have as much error: they stay in their order. The fourth was not measured. */
+static void test_other_orders_are_by_one_column(void **state)
+{
+	struct kc_group groups[] = {
+	    {.time_share = 0.6, .launches = 10, .accuracy = {.mape = 0.1}},
+	    {.time_share = 0.3, .launches = 30, .accuracy = {.mape = 0.5}},
+	    {.time_share = 0.1, .launches = 20, .accuracy = {.mape = 0.5}},
+	    {.time_share = 0, .launches = 40, .accuracy = {.mape = NAN}},
+	};
+	static const struct {
+		enum kc_sort by;
+		size_t order[4];
+	} cases[] = {{KC_SORT_TIME, {0, 1, 2, 3}}, {KC_SORT_ERROR, {1, 2, 0, 3}}, {KC_SORT_COUNT, {3, 1, 2, 0}}};
+	struct kc_groups all = {groups, 4};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t *order = kc_report_order(&all, 1000, cases[i].by);
+
+		assert_non_null(order);
+		assert_memory_equal(order, cases[i].order, sizeof(cases[i].order));
+		free(order);
+	}
+}
+
 static void test_nothing_has_no_worst(void **state)
 {
 	struct kc_groups none = {NULL, 0};
@@ -83,6 +108,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_worst_first_is_by_mispredicted_time),
+	    cmocka_unit_test(test_other_orders_are_by_one_column),
 	    cmocka_unit_test(test_nothing_has_no_worst),
 	    cmocka_unit_test(test_reasons_leave_out_what_is_zero),
 	    cmocka_unit_test(test_nothing_measured_says_why),

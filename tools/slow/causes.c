@@ -53,9 +53,14 @@ const char *kc_slow_cause_name(enum kc_slow_cause cause)
 	return names[cause];
 }
 
+static const struct kc_measured_moment *moment_of(const struct judging *j, const struct kc_slow_launch *launch)
+{
+	return (const struct kc_measured_moment *)j->runs->run->moments.at + launch->place;
+}
+
 static int64_t start_of(const struct judging *j, const struct kc_slow_launch *launch)
 {
-	return ((const struct kc_measured_moment *)j->runs->run->moments.at)[launch->place].start_ns;
+	return moment_of(j, launch)->start_ns;
 }
 
 static double took_of(const struct judging *j, const struct kc_slow_launch *launch)
@@ -541,7 +546,8 @@ int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, co
 	if (rc == 0)
 		rc = kc_slow_intervals(runs->names, runs->run, &j.intervals);
 	for (size_t i = 0; rc == 0 && i < j.count; i++)
-		rc = judge(&j, i);
+		if (moment_of(&j, j.launches + i)->matches)
+			rc = judge(&j, i);
 	give_out(&j);
 	kc_slow_intervals_free(&j.intervals);
 	kc_intern_free(&j.keys);

@@ -71,7 +71,8 @@ struct kc_slow {
 /* "new_size", "slower_than_before", "drift", "first_launch", "overlap", "unexplained" */
 const char *kc_slow_cause_name(enum kc_slow_cause cause);
 
-/* diff: earlier runs against this one; NULL: there are none. 0 or -ENOMEM. *out is to be freed either way. */
+/* Of the launches that match (kc_measured_moment); their peers may be any. diff: earlier runs against this one; NULL:
+ * there are none. 0 or -ENOMEM. *out is to be freed either way. */
 int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, const struct kc_diff_limits *limits,
 		 struct kc_slow *out);
 void kc_slow_free(struct kc_slow *slow);

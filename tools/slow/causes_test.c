@@ -23,7 +23,7 @@ static struct kc_measured_launch *add(struct trial *t, int run, const char *kern
 
 	assert_non_null(moment);
 	*moment = (struct kc_measured_moment){.id = INT64_C(1) << KC_SEQUENCE_BITS | (int64_t)to->launches.count,
-					      .start_ns = t->ends_ns[run] + 1000,
+					      .start_ns = t->ends_ns[run] + 1000, .matches = 1,
 					      .device = 1};
 	t->ends_ns[run] = moment->start_ns + llround(ns);
 	return l;

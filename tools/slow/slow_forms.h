@@ -4,6 +4,9 @@
 
 #include "causes.h"
 
+#include "store/query/filter.h"
+#include "tools/input/filter_options.h"
+
 #define KC_SLOW_ALIKE 3u /* launches of a kernel and cause that are shown to people */
 
 struct kc_slow_where {
@@ -20,9 +23,13 @@ struct kc_slow_view {
 	const char *path;                  /* of the database, as the user named it */
 	const struct kc_slow_where *worst; /* of slow->found, in its order */
 	size_t worst_count;
+	const struct kc_filter *filter; /* NULL: every launch is judged */
 	size_t top;        /* rows of a table */
 	int other_devices; /* earlier runs that were left out: they ran on other devices */
 };
+
+/* Sorts the rows; KC_SORT_NONE: by time lost, as they are. */
+void kc_slow_sort(struct kc_slow *slow, enum kc_sort by);
 
 /* Each returns an exit status. */
 int kc_slow_text(const struct kc_slow_view *view);

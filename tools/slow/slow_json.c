@@ -1,4 +1,5 @@
 #include "slow_forms.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -146,6 +147,7 @@ int kc_slow_json(const struct kc_slow_view *view)
 	set(out, "run", json_integer(view->runs->run->id));
 	set(out, "earlier_runs", earlier_json(view));
 	set(out, "earlier_runs_on_other_devices", json_integer(view->other_devices));
+	set(out, "filter", kc_filter_json(view->filter));
 	set(out, "over", kc_json_percent(view->limits.over));
 	set(out, "floor_ns", kc_json_real(view->limits.floor_ns));
 	set(out, "measured", sum_json(&slow->measured));

@@ -1,5 +1,6 @@
 #include "slow_forms.h"
 #include "tools/command.h"
+#include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
 #include "tools/output/table.h"
@@ -64,6 +65,30 @@ static void print_runs(const struct kc_slow_view *view)
 	if (view->other_devices)
 		printf("%d earlier run%s on another device %s left out\n", view->other_devices,
 		       view->other_devices == 1 ? "" : "s", view->other_devices == 1 ? "is" : "are");
+	if (view->filter) {
+		kc_filter_print(view->filter);
+		putchar('\n');
+	}
+}
+
+static int rows_by_time(const void *a, const void *b)
+{
+	const struct kc_slow_row *x = a, *y = b;
+
+	return x->took_ns > y->took_ns ? -1 : x->took_ns < y->took_ns;
+}
+
+static int rows_by_count(const void *a, const void *b)
+{
+	const struct kc_slow_row *x = a, *y = b;
+
+	return x->launches > y->launches ? -1 : x->launches < y->launches;
+}
+
+void kc_slow_sort(struct kc_slow *slow, enum kc_sort by)
+{
+	if (slow->row_count && (by == KC_SORT_TIME || by == KC_SORT_COUNT))
+		qsort(slow->rows, slow->row_count, sizeof(*slow->rows), by == KC_SORT_TIME ? rows_by_time : rows_by_count);
 }
 
 /* --- causes */
