@@ -50,6 +50,39 @@ static const char ledger[] =
     ".Fl -exact\n"
     "prints.\n";
 
+static const char filters[] =
+    ".Sh FILTERS\n"
+    ".Nm Cm report , replay , export\n"
+    "and\n"
+    ".Cm diff\n"
+    "take the same options for which launches they look at; all that are given must hold.\n"
+    "The expressions of\n"
+    ".Fl -kernel\n"
+    "and\n"
+    ".Fl -exclude\n"
+    "are POSIX extended ones.\n"
+    "The times of\n"
+    ".Fl -since\n"
+    "and\n"
+    ".Fl -until\n"
+    "are those of launch calls, from the start of the run, which is that of its first process and time 0 of\n"
+    ".Cm export Fl -chrome ;\n"
+    "of an imported trace, from time 0 of the trace.\n"
+    "A launch that was not measured does not match\n"
+    ".Fl -min .\n"
+    ".Pp\n"
+    "The ledger of a report is of all launches, its figures are of those that match.\n"
+    "A replay replays all launches, and its figures are of those that match.\n"
+    ".Cm diff\n"
+    "knows which launches came before those that it compares, whether they match or not; beside\n"
+    ".Fl -baseline\n"
+    "it takes\n"
+    ".Fl -kernel\n"
+    "and\n"
+    ".Fl -exclude\n"
+    "only.\n"
+    "Where no launch matches, the exit status is 1, and nothing is written.\n";
+
 static const char json[] =
     ".Sh JSON\n"
     "A document begins with its schema, such as kerncast.report/1: its name, and a version that goes up when a key\n"
@@ -169,6 +202,7 @@ void kc_manual_print(void)
 		put_command(command);
 	puts(".El");
 	fputs(ledger, stdout);
+	fputs(filters, stdout);
 	fputs(json, stdout);
 	put_environment();
 	fputs(tail, stdout);

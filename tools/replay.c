@@ -378,7 +378,7 @@ static void print_filter(const struct kc_filter *filter)
 	if (!filter)
 		return;
 	kc_filter_print(filter);
-	puts("; all are replayed, and what follows is of these");
+	puts("; all are replayed, and the figures are of these");
 }
 
 static int print_text(const struct kc_replay *replay, const struct request *request, const char *path,

@@ -104,7 +104,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	local filters all
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 40
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 40
-	all=(--kernel . --exclude nothing --stream 1,2,3,4,default --process "$(sql "SELECT group_concat(pid) FROM process")"
+	all=(--kernel . --exclude nothing --stream "1,2,3,4,default" --process "$(sql "SELECT group_concat(pid) FROM process")"
 		--since 1ns --until 1000s --min 1ns)
 	for filters in "--kernel=saxpy" "${all[*]}"; do
 		# shellcheck disable=SC2086 # words

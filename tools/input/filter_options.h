@@ -28,17 +28,17 @@ enum {
 #define KC_FILTER_OPTIONS                                                                                              \
 	{"kernel", KC_KEY_KERNEL, "REGEX", 0,                                                                          \
 	 "only launches of kernels whose readable or mangled name matches this extended regular expression", 0},       \
-	{"exclude", KC_KEY_EXCLUDE, "REGEX", 0, "no launches of kernels of which one of these names matches", 0},      \
+	{"exclude", KC_KEY_EXCLUDE, "REGEX", 0, "no launches of kernels whose readable or mangled name matches", 0},      \
 	{"stream", KC_KEY_STREAM, "N[,N...]", 0,                                                                       \
-	 "only launches on streams that the report calls so; \"default\": on default streams", 0},                     \
+	 "only launches on streams of these numbers in the report; \"default\": on default streams", 0},                     \
 	{"process", KC_KEY_PROCESS, "PID[,PID...]", 0, "only launches of processes with these numbers", 0},            \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
-	 "only launches made from this time on, such as 1.5s, from the start of their run", 0},                        \
-	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time", 0},                                  \
+	 "only launches made at this time after the start of their run or later, such as 1.5s", 0},                        \
+	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time after the start of their run", 0},                                  \
 	{"min", KC_KEY_MIN, "TIME", 0, "only launches that were measured to take at least this, such as 20us", 0}
 #define KC_SORT_OPTIONS(orders)                                                                                        \
-	{"sort", KC_KEY_SORT, orders, 0, "order of the kernels, the largest first", 0},                                \
-	{"top", KC_KEY_TOP, "N", 0, "list so many kernels", 0}
+	{"sort", KC_KEY_SORT, orders, 0, "order of the table of kernels, the largest first", 0},                                \
+	{"top", KC_KEY_TOP, "N", 0, "list the first N rows of the table only", 0}
 /* clang-format on */
 
 enum kc_sort {

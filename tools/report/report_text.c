@@ -443,7 +443,7 @@ static void print_filter(const struct kc_report_view *view)
 		return;
 	putchar('\n');
 	kc_filter_print(view->filter);
-	puts("; what follows is of these, the ledger above of all");
+	puts("; the figures below are of these, the ledger is of all");
 }
 
 int kc_report_text(const struct kc_report_view *view)
