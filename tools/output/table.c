@@ -1,5 +1,6 @@
 #include "table.h"
 #include "tools/command.h"
+#include "distinct.h"
 #include "format.h"
 
 #include <errno.h>
@@ -111,13 +112,36 @@ static void print_cell(FILE *to, const char *text, size_t width, enum kc_align a
 		fprintf(to, "%s%*s", text, last ? 0 : (int)blanks, "");
 }
 
-int kc_table_print(const struct kc_table *table, FILE *to, unsigned indent, unsigned width)
+static int shorten_column(struct kc_table *table, unsigned column, size_t width)
+{
+	char **texts = calloc(table->row_count + 1, sizeof(*texts)),
+	     **shown = calloc(table->row_count + 1, sizeof(*shown));
+	int rc = texts && shown ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < table->row_count; i++)
+		texts[i] = table->cells[i * table->column_count + column];
+	if (rc == 0)
+		rc = kc_shorten_distinct((const char *const *)texts, table->row_count, width, shown);
+	for (size_t i = 0; rc == 0 && i < table->row_count; i++) {
+		free(texts[i]);
+		table->cells[i * table->column_count + column] = shown[i];
+	}
+	free(texts);
+	free(shown);
+	return rc;
+}
+
+int kc_table_print(struct kc_table *table, FILE *to, unsigned indent, unsigned width)
 {
 	size_t widths[KC_TABLE_COLUMNS];
+	int rc = table->failed ? -ENOMEM : 0;
 
-	if (table->failed)
-		return -ENOMEM;
-	measure(table, widths, indent, width);
+	if (rc == 0)
+		measure(table, widths, indent, width);
+	for (unsigned i = 0; rc == 0 && i < table->column_count; i++)
+		rc = table->columns[i].gives_way ? shorten_column(table, i, widths[i]) : 0;
+	if (rc < 0)
+		return rc;
 	for (size_t row = 0; row <= table->row_count; row++) {
 		unsigned used = cells_used(table, row);
 

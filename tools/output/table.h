@@ -1,8 +1,9 @@
 /*
  * Aligned tables for the terminal. A struct kc_table holds the cells of its
  * rows as text until all are known, since a column is as wide as its widest
- * cell. At most one column gives way (its cells are shortened in the middle)
- * so that a line fits the width asked for.
+ * cell. At most one column gives way (its cells are shortened
+ * so that a line fits the width asked for, and so that different ones still read
+ * differently: distinct.h).
  */
 #ifndef KC_TABLE_H
 #define KC_TABLE_H
@@ -36,8 +37,8 @@ void kc_table_row(struct kc_table *table, const char *const *cells);
 /* Adds a line below the last row; "": none. Copied. */
 void kc_table_note(struct kc_table *table, const char *note);
 /* Every line starts with indent blanks and takes at most width columns, unless
- * what may not give way is wider. Returns 0 or -ENOMEM. */
-int kc_table_print(const struct kc_table *table, FILE *to, unsigned indent, unsigned width);
+ * what may not give way is wider. The cells that give way stay shortened. Returns 0 or -ENOMEM. */
+int kc_table_print(struct kc_table *table, FILE *to, unsigned indent, unsigned width);
 void kc_table_free(struct kc_table *table);
 /* Prints the table on stdout for kc_page_width() and frees it. Returns 0, or KC_EXIT_FAILED after a message. */
 int kc_table_finish(struct kc_table *table, unsigned indent);

@@ -51,6 +51,19 @@ static void test_one_column_gives_way(void **state)
 	       "  abcdefgh…tuvwxyz     12  few\n");
 }
 
+/* 12 columns for the name: as in distinct_test.c. */
+static void test_names_that_give_way_stay_different(void **state)
+{
+	static const char *const rows[][3] = {{"kernel_begin<aaa>(float*, int)", "1", "x"},
+					      {"kernel_begin<bbb>(float*, int)", "2", "x"}};
+
+	(void)state;
+	expect(rows, 2, 26,
+	       "  name          count  why\n"
+	       "  ker…in<aaa>…      1  x\n"
+	       "  ker…in<bbb>…      2  x\n");
+}
+
 static void test_a_table_without_memory_fails_with_a_message(void **state)
 {
 	char said[100] = "";
@@ -76,6 +89,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_columns_are_aligned),
 	    cmocka_unit_test(test_one_column_gives_way),
+	    cmocka_unit_test(test_names_that_give_way_stay_different),
 	    cmocka_unit_test(test_a_table_without_memory_fails_with_a_message),
 	};
 
