@@ -228,14 +228,14 @@ static void print_models(const struct kc_replay *replay)
 	char n[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES];
 
 	puts("\nErrors if each model had predicted on its own");
-	printf("  %-12s %12s %9s %9s %9s\n", "model", "launches", "mean", "median", "p90");
+	printf("  %-12s %12s %9s %9s %9s\n", "model", "launches", "median", "p90", "mean");
 	for (uint32_t i = 0; i < KC_REPLAY_MODELS; i++) {
 		const struct kc_replay_accuracy *a = &replay->models[i];
 
 		if (a->n)
 			printf("  %-12s %12s %9s %9s %9s\n", kc_replay_model_name(i), kc_format_count(a->n, n),
-			       kc_format_percent(a->mape * 100, mape), kc_format_percent(a->median * 100, median),
-			       kc_format_percent(a->p90 * 100, p90));
+			       kc_format_percent(a->median * 100, median), kc_format_percent(a->p90 * 100, p90),
+			       kc_format_percent(a->mape * 100, mape));
 	}
 	if (replay->models[KC_REPLAY_LAST].n)
 		printf("  (last-value predicts repeated launches only, as long as the last one took; mix on these: "
@@ -266,12 +266,14 @@ static void print_intervals(const struct kc_replay *replay)
 
 static void print_curve(const struct kc_replay *replay)
 {
-	char from[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES];
+	char from[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES];
 
-	puts("\nLearning curve: mean error from this launch on, up to the next line's");
-	printf("  %-12s %9s\n", "from launch", "error");
+	puts("\nLearning curve: errors from this launch on, up to the next line's");
+	printf("  %-12s %9s %9s %9s\n", "from launch", "median", "p90", "mean");
 	for (uint32_t i = 0; i < KC_REPLAY_STAGES && replay->stages[i].n; i++)
-		printf("  %-12s %9s\n", kc_format_count(1ull << i, from),
+		printf("  %-12s %9s %9s %9s\n", kc_format_count(1ull << i, from),
+		       kc_format_percent(replay->stages[i].median * 100, median),
+		       kc_format_percent(replay->stages[i].p90 * 100, p90),
 		       kc_format_percent(replay->stages[i].mape * 100, mape));
 }
 

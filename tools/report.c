@@ -26,7 +26,8 @@ struct request {
 static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
     {"by", KEY_BY, "kernel|model|stream|case", 0,
-     "one line per kernel, model, stream or case instead of the worst kernels", 0},
+     "one line per kernel, model, stream or case instead of the kernels that took most time and the worst predicted",
+     0},
     KC_FILTER_OPTIONS,
     KC_SORT_OPTIONS(ORDERS),
     KC_JSON_OPTION,
@@ -168,14 +169,14 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_report = {
     .name = "report",
-    .summary = "shows what ran and how well it was predicted",
+    .summary = "shows what ran, what took the time, and how well it was predicted",
     .arguments = "[DB]",
     .options = options,
     .run = report_main,
     .manual =
-	"Prints where the time of the GPUs went, the ledger (what was launched, predicted and measured, and why\n"
-	"anything is missing), the accuracy of the predictions, the kernels that were predicted worst, and the\n"
-	"predicted concurrency beside the measured one.\n"
+	"Prints where the time of the GPUs went; the kernels that took most of it; the accuracy of the predictions\n"
+	"and the kernels that were predicted worst; the predicted concurrency beside the measured one; and the\n"
+	"ledger: what was launched, predicted and measured, and why anything is missing.\n"
 	"A GPU is busy while a kernel or copy runs. While it is idle, it is launch-bound as long as the host has\n"
 	"not launched what runs next; after that, the launch waits for an event or another stream, or is on its\n"
 	"way. The times go from the start of the first measured kernel or copy to the end of the last; of more\n"

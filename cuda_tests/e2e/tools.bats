@@ -234,14 +234,12 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 
 # --- report
 
-@test "report: the ledger comes first, and fits 100 columns" {
+@test "report: what took the time comes first, then the accuracy, then the ledger, in 100 columns" {
 	"$kerncast" report "$RECORDED" >page
 	contains "$(head -n 1 page)" SIMULATED
-	local ledger accuracy
-	ledger=$(grep -n '^Ledger' page | cut -d: -f1)
-	accuracy=$(grep -n '^Accuracy' page | cut -d: -f1)
-	within "$ledger" 2 12 "line of the ledger"
-	within "$accuracy" "$ledger" 40 "line of the accuracy"
+	equal "$(grep -oE '^(Kernels by time|Accuracy|Kernels, most mispredicted|Concurrency|Ledger)' page | tr '\n' ';')" \
+		"Kernels by time;Accuracy;Kernels, most mispredicted;Concurrency;Ledger;" "order"
+	within "$(grep -n '^Kernels by time' page | cut -d: -f1)" 2 12 "line of the kernels by time"
 	within "$(LC_ALL=C.UTF-8 wc -L <page)" 60 100 "columns of the widest line"
 	equal "$(grep -c ' $' page)" 0 "lines that end in blanks"
 }
@@ -274,6 +272,29 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	median=$(query_json exact.json '$.accuracy.median')
 	within "$(query_json rolled.json '$.accuracy.median')" "$(awk "BEGIN { print $median * 0.98 }")" \
 		"$(awk "BEGIN { print $median * 1.02 }")" median
+}
+
+@test "report: the kernels by time add up, and are as many as were measured" {
+	local time
+	"$kerncast" report "$RECORDED" >page
+	time=$(sql 'SELECT sum(measured_end_ns - measured_start_ns) FROM launch' "$RECORDED")
+	within "$(sed -n 's/^Kernels by time: \([0-9.]*\) ms in 240 launches$/\1/p' page)" \
+		"$(awk "BEGIN { print $time / 1e6 * 0.995 }")" "$(awk "BEGIN { print $time / 1e6 * 1.005 }")" "time of all, ms"
+	sed -n '/^Kernels by time/,/^$/p' page | tail -n +3 | sed 's/.*)  *//' >rows # after the names
+	equal "$(awk '$3 != "" { shares += $3; launches += $5 } END { print int(shares + 0.5), launches }' rows)" "100 240" \
+		"shares in percent and launches"
+}
+
+@test "names of kernels that agree at both ends stay different in a table" {
+	local type
+	echo kind,start_ns,duration_ns,name >t.csv
+	for type in int float double; do
+		echo "kernel,$((start += 2000)),1500,\"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<$type>, at::detail::Array<char*, 1> >(int, at::native::FillFunctor<$type>, at::detail::Array<char*, 1>)\"" >>t.csv
+	done
+	"$kerncast" import t.csv -o t.db >/dev/null
+	for type in int float double; do
+		equal "$("$kerncast" report t.db | grep -c "FillFunctor<$type")" 1 "rows of FillFunctor<$type>"
+	done
 }
 
 # --- export

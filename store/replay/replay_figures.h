@@ -66,11 +66,6 @@ struct kc__coverage {
 	struct kc__errors width;
 };
 
-struct kc__learning_stage {
-	uint64_t n;
-	double sum;
-};
-
 struct kc__score {
 	struct kc__errors models[KC_REPLAY_MODELS];
 	double beside_last;
@@ -78,7 +73,7 @@ struct kc__score {
 	uint64_t scored;
 	double score, past_score;
 	uint64_t launches;
-	struct kc__learning_stage stages[KC_REPLAY_STAGES];
+	struct kc__errors stages[KC_REPLAY_STAGES];
 };
 void kc__score_add(struct kc__score *score, const struct kc_replay_launch *launch);
 void kc__score_finish(const struct kc__score *score, struct kc_replay *out);

@@ -88,13 +88,8 @@ struct kc_replay_interval {
 	double width;    /* median of (high - low) / measured */
 };
 
-/* Launches 2^i to 2^(i + 1) - 1 in the figures, the last stage open. */
+/* A stage: launches 2^i to 2^(i + 1) - 1 in the figures, the last one open. */
 #define KC_REPLAY_STAGES 24u
-struct kc_replay_stage {
-	uint64_t n;
-	double mape;
-};
-
 struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
 	uint64_t as_recorded; /* launches of processes that were replayed with what they recorded as known */
@@ -116,7 +111,7 @@ struct kc_replay {
 	 * of shapes known well enough: ours, and that of the quantiles of the durations known. */
 	uint64_t scored;
 	double score, past_score;
-	struct kc_replay_stage stages[KC_REPLAY_STAGES];
+	struct kc_replay_accuracy stages[KC_REPLAY_STAGES];
 };
 
 /* Whether the database knows every device of these runs, so that options.device would stand for none; names gets

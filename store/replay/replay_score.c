@@ -194,14 +194,11 @@ static uint32_t stage_of(uint64_t launch)
 void kc__score_add(struct kc__score *s, const struct kc_replay_launch *l)
 {
 	double measured = (double)(l->measured_end_ns - l->measured_start_ns), own;
-	struct kc__learning_stage *stage;
 
 	if (l->unpredictable || !l->measured_end_ns || l->excluded || !(measured > 0))
 		return;
 	own = error(l->end_ns - l->start_ns, measured);
-	stage = &s->stages[stage_of(++s->launches)];
-	stage->n++;
-	stage->sum += own;
+	tally(&s->stages[stage_of(++s->launches)], own);
 	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
 		if (l->said_ns[i] > 0)
 			tally(&s->models[i], error(l->said_ns[i], measured));
@@ -241,10 +238,8 @@ void kc__score_finish(const struct kc__score *s, struct kc_replay *out)
 	out->score = s->scored ? s->score / (double)s->scored : NAN;
 	out->past_score = s->scored ? s->past_score / (double)s->scored : NAN;
 	out->beside_last = last ? s->beside_last / (double)last : NAN;
-	for (uint32_t i = 0; i < KC_REPLAY_STAGES; i++) {
-		out->stages[i].n = s->stages[i].n;
-		out->stages[i].mape = s->stages[i].n ? s->stages[i].sum / (double)s->stages[i].n : NAN;
-	}
+	for (uint32_t i = 0; i < KC_REPLAY_STAGES; i++)
+		out->stages[i] = accuracy_of(&s->stages[i]);
 }
 
 const char *kc_replay_model_name(uint32_t model)

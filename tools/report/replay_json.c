@@ -94,6 +94,8 @@ static void set_curve(json_t *out, const struct kc_replay *replay)
 		json_object_set_new(stage, "from", json_integer((json_int_t)1 << i));
 		json_object_set_new(stage, "n", json_integer((json_int_t)replay->stages[i].n));
 		json_object_set_new(stage, "mape", kc_json_percent(replay->stages[i].mape));
+		json_object_set_new(stage, "median", kc_json_percent(replay->stages[i].median));
+		json_object_set_new(stage, "p90", kc_json_percent(replay->stages[i].p90));
 		json_array_append_new(curve, stage);
 	}
 	json_object_set_new(out, "learning_curve", curve);

@@ -1,5 +1,5 @@
 #include "tools/output/format.h"
-#include "report_forms.h"
+#include "report_text.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/table.h"
 
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define INDENT 2u
+#define INDENT KC_REPORT_INDENT
 #define LEDGER_REASONS 33  /* column of what follows the "=" */
-#define WORST_SHOWN 10u    /* kernels shown unless --by kernel is given */
+#define WORST_SHOWN 5u     /* kernels shown unless --by kernel is given */
 #define PROCESSES_SHOWN 4u /* further ones are only counted */
 #define NOTHING_BYTES (PATH_MAX + 512u)
 #define CELL 32u /* KC_FORMAT_BYTES */
@@ -253,12 +253,12 @@ static void print_nothing(const struct kc_ledger *l, const char *database)
 static void accuracy_cells(const struct kc_accuracy *a, char text[7][CELL])
 {
 	kc_format_count(a->n, text[0]);
-	kc_format_percent(a->mape * 100, text[1]);
+	kc_format_percent(a->median * 100, text[1]);
 	kc_format_percent(a->mape_time_weighted * 100, text[2]);
-	kc_format_percent(a->median * 100, text[3]);
-	kc_format_percent(a->p90 * 100, text[4]);
-	kc_format_percent(a->within_20 * 100, text[5]);
-	kc_format_ratio(a->bias, text[6]);
+	kc_format_percent(a->p90 * 100, text[3]);
+	kc_format_percent(a->within_20 * 100, text[4]);
+	kc_format_ratio(a->bias, text[5]);
+	kc_format_percent(a->mape * 100, text[6]);
 }
 
 static void accuracy_row(struct kc_table *table, const char *name, const struct kc_accuracy *a)
@@ -272,9 +272,9 @@ static void accuracy_row(struct kc_table *table, const char *name, const struct 
 static int print_accuracy(const struct kc_report_view *view)
 {
 	static const struct kc_column columns[] = {
-	    {"launches", KC_LEFT, 0},     {"matched", KC_RIGHT, 0},   {"mean", KC_RIGHT, 0},
-	    {"by time", KC_RIGHT, 0},     {"median", KC_RIGHT, 0},    {"p90", KC_RIGHT, 0},
-	    {"within 20 %", KC_RIGHT, 0}, {"pred/meas", KC_RIGHT, 0}, {0},
+	    {"launches", KC_LEFT, 0},   {"matched", KC_RIGHT, 0}, {"median", KC_RIGHT, 0},
+	    {"by time", KC_RIGHT, 0},   {"p90", KC_RIGHT, 0},     {"within 20 %", KC_RIGHT, 0},
+	    {"pred/meas", KC_RIGHT, 0}, {"mean", KC_RIGHT, 0},    {0},
 	};
 	const struct kc_report *data = view->data;
 	struct kc_table table;
@@ -304,7 +304,7 @@ static void group_row(struct kc_table *table, const char *name, const struct kc_
 	kc_format_count(g->launches, launches);
 	kc_format_ns(g->mean_measured_ns, measured);
 	kc_format_ns(g->mean_predicted_ns, predicted);
-	kc_format_percent(g->accuracy.mape * 100, error);
+	kc_format_percent(g->accuracy.mape_time_weighted * 100, error);
 	kc_format_percent(g->measured ? g->time_share * 100 : NAN, share);
 	kc_format_ratio(g->accuracy.bias, ratio);
 	kc_table_row(table, (const char *const[]){name, launches, share, predicted, measured, error, ratio});
@@ -315,10 +315,10 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 {
 	static const char *const names[] = {"kernel", "model", "stream", "case"};
 	const struct kc_column columns[] = {
-	    {names[by], KC_LEFT, 1},     {"launches", KC_RIGHT, 0},
-	    {"time share", KC_RIGHT, 0}, {"predicted", KC_RIGHT, 0},
-	    {"measured", KC_RIGHT, 0},   {"error", KC_RIGHT, 0},
-	    {"pred/meas", KC_RIGHT, 0},  {0},
+	    {names[by], KC_LEFT, 1},    {"launches", KC_RIGHT, 0},
+	    {"share", KC_RIGHT, 0},     {"predicted", KC_RIGHT, 0},
+	    {"measured", KC_RIGHT, 0},  {"error", KC_RIGHT, 0},
+	    {"pred/meas", KC_RIGHT, 0}, {0},
 	};
 	const struct kc_groups *groups = kc_report_groups(view->data, by);
 	size_t *order = kc_report_order(groups, view->data->measured_ns, view->sorting.by);
@@ -342,8 +342,7 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	return rc;
 }
 
-/* What --by asks for, or the worst kernels. Without a matched launch, none is mispredicted. */
-static int print_chosen_groups(const struct kc_report_view *view, int any_matched)
+static int print_by(const struct kc_report_view *view)
 {
 	static const char *const by[] = {"By kernel", "By model", "By stream", "By case"};
 	static const char *const orders[] = {
@@ -353,11 +352,53 @@ static int print_chosen_groups(const struct kc_report_view *view, int any_matche
 	    [KC_SORT_COUNT] = ", most launches first",
 	};
 	enum kc_sort sort = view->sorting.by;
-	size_t all = view->by_given ? SIZE_MAX : WORST_SHOWN;
 
-	heading("%s%s", view->by_given ? by[view->by] : "Kernels", sort || any_matched ? orders[sort] : "");
-	return print_groups(view, view->by_given ? view->by : KC_BY_KERNEL,
-			    view->sorting.top ? view->sorting.top : all);
+	heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");
+	return print_groups(view, view->by, view->sorting.top ? view->sorting.top : SIZE_MAX);
+}
+
+static void worst_row(struct kc_table *table, const struct kc_group *g)
+{
+	char share[CELL], predicted[CELL], measured[CELL], error[CELL], ratio[CELL], why[256];
+
+	kc_format_percent(g->time_share * 100, share);
+	kc_format_ns(g->mean_predicted_ns, predicted);
+	kc_format_ns(g->mean_measured_ns, measured);
+	kc_format_percent(g->accuracy.mape_time_weighted * 100, error);
+	kc_format_ratio(g->accuracy.bias, ratio);
+	kc_table_row(table, (const char *const[]){g->name, share, predicted, measured, error, ratio});
+	kc_table_note(table, kc_report_why(g->hints, why, sizeof(why)));
+}
+
+static int print_worst(const struct kc_report_view *view)
+{
+	static const struct kc_column columns[] = {
+	    {"kernel", KC_LEFT, 1},
+	    {"share", KC_RIGHT, 0},
+	    {"predicted", KC_RIGHT, 0},
+	    {"measured", KC_RIGHT, 0},
+	    {"error", KC_RIGHT, 0},
+	    {"pred/meas", KC_RIGHT, 0},
+	    {0},
+	};
+	const struct kc_groups *kernels = &view->data->kernels;
+	size_t *order = kc_report_worst_first(kernels, view->data->measured_ns);
+	size_t shown = view->sorting.top ? view->sorting.top : WORST_SHOWN;
+	struct kc_table table;
+	int rc;
+
+	if (!order)
+		return -ENOMEM;
+	heading("Kernels, most mispredicted time first");
+	kc_table_init(&table, columns);
+	for (size_t i = 0; i < kernels->count && i < shown; i++)
+		worst_row(&table, kernels->at + order[i]);
+	rc = kc_table_print(&table, stdout, INDENT, view->width);
+	if (kernels->count > shown)
+		printf("  and %zu more (--by kernel shows all)\n", kernels->count - shown);
+	kc_table_free(&table);
+	free(order);
+	return rc;
 }
 
 static void print_slowdown(const struct kc_slowdown_error *s)
@@ -426,14 +467,36 @@ static void print_messages(const struct kc_report *data)
 
 int kc_report_text_figures(const struct kc_report_view *view)
 {
-	int rc = print_accuracy(view);
+	int rc = view->by_given ? print_by(view) : 0;
 
+	if (rc == 0)
+		rc = print_accuracy(view);
 	if (rc == 0 && !view->by_given) {
 		heading("Models");
 		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
 	}
-	if (rc == 0)
-		rc = print_chosen_groups(view, 1);
+	if (rc == 0 && !view->by_given)
+		rc = print_worst(view);
+	return rc ? rc : print_concurrency(view);
+}
+
+/* What ran. Without measured times, what is known of it: launches and predictions. */
+static int print_what_ran(const struct kc_report_view *view)
+{
+	if (view->by_given)
+		return print_by(view);
+	if (view->data->ledger.measured > 0)
+		return kc__report_print_time(view);
+	heading("Kernels");
+	return print_groups(view, KC_BY_KERNEL, view->sorting.top ? view->sorting.top : WORST_SHOWN);
+}
+
+static int print_predictions(const struct kc_report_view *view)
+{
+	int rc = print_accuracy(view);
+
+	if (rc == 0 && !view->by_given)
+		rc = print_worst(view);
 	return rc ? rc : print_concurrency(view);
 }
 
@@ -454,16 +517,14 @@ int kc_report_text(const struct kc_report_view *view)
 	if (data->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
 	print_origin(view);
-	print_ledger(&data->ledger);
-	print_nothing(&data->ledger, view->database);
 	rc = kc_report_text_activity(view);
 	print_filter(view);
-	if (rc == 0 && data->ledger.matched > 0)
-		rc = print_accuracy(view);
 	if (rc == 0 && data->ledger.launches > 0)
-		rc = print_chosen_groups(view, data->ledger.matched > 0);
+		rc = print_what_ran(view);
 	if (rc == 0 && data->ledger.matched > 0)
-		rc = print_concurrency(view);
+		rc = print_predictions(view);
+	print_nothing(&data->ledger, view->database);
+	print_ledger(&data->ledger);
 	print_messages(data);
 	return rc;
 }

@@ -1,6 +1,7 @@
 #include "summary.h"
 #include "tools/command.h"
 #include "tools/system/database.h"
+#include "tools/output/distinct.h"
 #include "tools/output/format.h"
 #include "tools/system/journals.h"
 #include "report_forms.h"
@@ -17,7 +18,9 @@
 #include <unistd.h>
 
 #define NAME_COLUMNS 40u /* columns of the name of the worst kernel */
-#define MESSAGES_SHOWN 3u
+#define SLOWEST_SHOWN 3u
+#define SLOWEST_COLUMNS 24u /* of each of their names */
+#define MESSAGES_SHOWN 2u   /* at most ten lines in all */
 
 /* The row id of the run with that token; 0: it recorded nothing. */
 static int64_t find_run(struct kc_store *store, const char *token)
@@ -52,20 +55,46 @@ static void print_ledger(const struct kc_ledger *l)
 	fputc('\n', stderr);
 }
 
+/* The kernels that took most of the time. */
+static void print_slowest(const struct kc_report *data)
+{
+	const char *names[SLOWEST_SHOWN];
+	char *shown[SLOWEST_SHOWN], ns[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
+	size_t count = 0;
+
+	while (count < SLOWEST_SHOWN && count < data->kernels.count && data->kernels.at[count].measured) {
+		names[count] = data->kernels.at[count].name;
+		count++;
+	}
+	if (count == 0 || kc_shorten_distinct(names, count, SLOWEST_COLUMNS, shown) < 0)
+		return;
+	fprintf(stderr, "kerncast: %s in kernels", kc_format_ns(data->measured_ns, ns));
+	for (size_t i = 0; i < count; i++) {
+		fprintf(stderr, "%s %s %s", i ? "," : ":", shown[i],
+			kc_format_percent(data->kernels.at[i].time_share * 100, share));
+		free(shown[i]);
+	}
+	fputc('\n', stderr);
+}
+
 static void print_accuracy(const struct kc_report *data, const char *database)
 {
-	char why[PATH_MAX + 512], mean[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], within[KC_FORMAT_BYTES],
-	    repeated[KC_FORMAT_BYTES];
+	const struct kc_accuracy *all = &data->all, *repeated = &data->novelty[KC_REPEATED];
+	char why[PATH_MAX + 512], median[KC_FORMAT_BYTES], by_time[KC_FORMAT_BYTES], within[KC_FORMAT_BYTES];
 
-	if (data->all.n == 0) {
+	if (all->n == 0) {
 		if (*kc_report_nothing(&data->ledger, database, why, sizeof(why)))
 			kc_error("%s", why);
 		return;
 	}
-	kc_error("mean error %s, median %s; %s of launches within 20 %%; repeated launches: mean %s",
-		 kc_format_percent(data->all.mape * 100, mean), kc_format_percent(data->all.median * 100, median),
-		 kc_format_percent(data->all.within_20 * 100, within),
-		 kc_format_percent(data->novelty[KC_REPEATED].mape * 100, repeated));
+	fprintf(stderr,
+		"kerncast: error of the predictions: median %s, weighted by time %s; %s of launches within 20 %%",
+		kc_format_percent(all->median * 100, median), kc_format_percent(all->mape_time_weighted * 100, by_time),
+		kc_format_percent(all->within_20 * 100, within));
+	if (repeated->n)
+		fprintf(stderr, "; repeated launches: %s by time",
+			kc_format_percent(repeated->mape_time_weighted * 100, by_time));
+	fputc('\n', stderr);
 }
 
 static void print_worst(const struct kc_report *data)
@@ -81,9 +110,9 @@ static void print_worst(const struct kc_report *data)
 	if (!worst || worst->accuracy.n == 0)
 		return;
 	kc_report_why(worst->hints, why, sizeof(why));
-	kc_error("worst predicted kernel: %s, mean error %s, %s of the time%s%s%s",
+	kc_error("worst predicted kernel: %s, error by time %s, %s of the time%s%s%s",
 		 kc_shorten_middle(worst->name, NAME_COLUMNS, name, sizeof(name)),
-		 kc_format_percent(worst->accuracy.mape * 100, error),
+		 kc_format_percent(worst->accuracy.mape_time_weighted * 100, error),
 		 kc_format_percent(worst->time_share * 100, share), *why ? " (" : "", why, *why ? ")" : "");
 }
 
@@ -112,6 +141,7 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 	if (data->simulated)
 		kc_error("SIMULATED: these times come from a stand-in device, not from a GPU");
 	print_ledger(&data->ledger);
+	print_slowest(data);
 	print_accuracy(data, shown);
 	print_worst(data);
 	print_messages(data);
