@@ -170,7 +170,7 @@ static int write_baseline(struct comparison *c)
 	const struct kc_side *new = c->sides + KC_NEW;
 	struct kc_output_file file;
 	char source[512];
-	int rc = kc_output_file_open(&file, path);
+	int rc = kc_output_file_open(&file, path, 0);
 
 	if (rc == 0) {
 		snprintf(source, sizeof(source), "run %lld of %s", (long long)new->ids[0],

@@ -23,7 +23,8 @@ static const struct argp_option options[] = {
     {"chrome", KEY_CHROME, NULL, 0, "a trace for Perfetto (ui.perfetto.dev) or chrome://tracing", 0},
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs (default: the latest)", 0},
     KC_FILTER_OPTIONS,
-    {"output", KEY_OUTPUT, "FILE", 0, "write to FILE instead of standard output", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "write to FILE instead of standard output, compressed if its name ends in .gz",
+     0},
     {0},
 };
 
@@ -69,7 +70,7 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		      const struct kc_selection *selection, struct kc_filter *filter)
 {
 	struct kc_output_file file;
-	int rc = kc_output_file_open(&file, request->output);
+	int rc = kc_output_file_open(&file, request->output, 1);
 
 	if (rc < 0) {
 		say_refused(request->output, rc);

@@ -223,6 +223,18 @@ static void print_concurrency(const struct kc_replay *replay)
 		       kc_format_percent(m->mape_no_contention * 100, third));
 }
 
+static const char *model_meaning(uint32_t model)
+{
+	static const char *const texts[KC_REPLAY_MODELS] = {
+	    [KC_CANDIDATE_LAMBDA] = "\xce\xbb times the predicted slowdown",
+	    [KC_CANDIDATE_CONTEXT] = "by the launches just before",
+	    [KC_REPLAY_MIX] = "the prediction that is made",
+	    [KC_REPLAY_LAST] = "repeated launches: as the last one",
+	};
+
+	return texts[model];
+}
+
 static void print_models(const struct kc_replay *replay)
 {
 	char n[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES];
@@ -233,13 +245,12 @@ static void print_models(const struct kc_replay *replay)
 		const struct kc_replay_accuracy *a = &replay->models[i];
 
 		if (a->n)
-			printf("  %-12s %12s %9s %9s %9s\n", kc_replay_model_name(i), kc_format_count(a->n, n),
+			printf("  %-12s %12s %9s %9s %9s  %s\n", kc_replay_model_name(i), kc_format_count(a->n, n),
 			       kc_format_percent(a->median * 100, median), kc_format_percent(a->p90 * 100, p90),
-			       kc_format_percent(a->mape * 100, mape));
+			       kc_format_percent(a->mape * 100, mape), model_meaning(i));
 	}
 	if (replay->models[KC_REPLAY_LAST].n)
-		printf("  (last-value predicts repeated launches only, as long as the last one took; mix on these: "
-		       "mean %s)\n",
+		printf("  mix on the launches of last-value: mean %s\n",
 		       kc_format_percent(replay->beside_last * 100, mape));
 }
 

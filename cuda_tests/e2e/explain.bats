@@ -137,9 +137,9 @@ add_launch=(--grid 4000 --block 256 --args "0x10000000,0x20000000,0x30000000,102
 	spec_device
 	explain "$build/explain/libkernels.so" --kernel vector_add "${add_launch[@]}"
 	equal "$(get '$.kernels[0].models.boathull.class')" "element ^ element -> element"
-	within "$(get '$.kernels[0].models.boathull.low_ns')" 42666.6 42666.7 "12 bytes a thread at three quarters of the peak"
+	within "$(get '$.kernels[0].models.boathull.low_ns')" 42666.6 42666.7 "12 bytes per thread at three quarters of the peak"
 	within "$(get '$.kernels[0].models.boathull.high_ns')" 42666.6 42666.7 "33 operations, twice the time, are shorter"
-	within "$(get '$.kernels[0].models.roofline_low_ns')" 31999.9 32000.1 "12 bytes a thread at the peak"
+	within "$(get '$.kernels[0].models.roofline_low_ns')" 31999.9 32000.1 "12 bytes per thread at the peak"
 	within "$(get '$.kernels[0].models.cycle_max_ns')" 31999.9 32000.1 \
 		"400 blocks an SM, 8 warps, 32 threads, 12 / 38.4 · 4 · 128 cycles, over 4 · 128"
 	# Beside the addition there are a few integer operations: 1 to 40 cycles of a core.

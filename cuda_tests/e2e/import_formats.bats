@@ -2,7 +2,7 @@
 # and the recorded ones. The format is told by what is in a file, so names here mislead.
 load common
 
-# One line a kernel: start, duration, start - launch, stream, grid, block, registers, shared memory, name.
+# One line per kernel: start, duration, start - launch, stream, grid, block, registers, shared memory, name.
 kernels() { # DB
 	sql "SELECT l.measured_start_ns - p.started_ns, l.measured_end_ns - l.measured_start_ns,
 		l.measured_start_ns - l.launched_ns, s.handle,

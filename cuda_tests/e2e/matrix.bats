@@ -83,6 +83,6 @@ door() {
 @test "driver/linked_driver_launch+wrapper" { row; }
 
 @test "every case by CUDA_INJECTION64_PATH alone" { door injection; }
-@test "every case by LD_PRELOAD and CUDA_INJECTION64_PATH at once: one row a launch" { door both; }
+@test "every case by LD_PRELOAD and CUDA_INJECTION64_PATH at once: one row per launch" { door both; }
 @test "every case by LD_AUDIT and LD_PRELOAD" { door audit; }
-@test "every case by all three at once: one row a launch" { door all; }
+@test "every case by all three at once: one row per launch" { door all; }

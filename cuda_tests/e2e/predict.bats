@@ -13,7 +13,7 @@ ask() { # JSON path, then arguments
 	local add=blocks=4000,threads=256,add=1,ld_global=2,st_global=1
 	within "$(ask '$.kernels[0].models.bsp_ns' -d k40 $add)" 716360 716380 "threads · 1501 / (cores · clock)"
 	within "$(ask '$.kernels[0].models.bsp_ns' -d k40 -l 2 $add)" 358180 358190 "the same over λ"
-	within "$(ask '$.kernels[0].models.roofline_low_ns' -d k40 $add)" 42609 42611 "12 bytes a thread"
+	within "$(ask '$.kernels[0].models.roofline_low_ns' -d k40 $add)" 42609 42611 "12 bytes per thread"
 	within "$(ask '$.kernels[0].models.boathull.low_ns' -d k40 $add)" 56812 56815 "at three quarters of the peak"
 	equal "$(ask '$.kernels[0].models.boathull.class' -d k40 $add)" "element ^ element -> element"
 	within "$(ask '$.kernels[0].models.cycle_max_ns' -d k40 $add)" 42662 42665 "267 blocks on each of 15 SMs"

@@ -29,7 +29,7 @@ mean() { # FILE, a number a line
 	awk '{ sum += $1 } END { print sum / NR }' "$1"
 }
 
-middle() { # FILE, an odd number of numbers, one a line
+middle() { # FILE, an odd number of numbers, one per line
 	sort -g "$1" | awk '{ at[NR] = $1 } END { print at[(NR + 1) / 2] }'
 }
 

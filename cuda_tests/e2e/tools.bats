@@ -134,6 +134,13 @@ state_of() { # PID
 	equal "$(<none.err)" "" "standard error without CUDA"
 }
 
+@test "run of a program without CUDA: one line on a terminal, nothing elsewhere or with -q" {
+	script -qc "'$kerncast' run true" /dev/null >tty.out
+	contains "$(<tty.out)" "no CUDA launch was seen"
+	equal "$(wc -l <tty.out)" 1 "lines on a terminal"
+	equal "$(script -qc "'$kerncast' run -q true" /dev/null)$("$kerncast" run true 2>&1)" "" "with -q, and to a pipe"
+}
+
 # --- databases that are none
 
 @test "report on what is no database: status 1, what is wrong and what to do" {
@@ -299,7 +306,7 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 
 # --- export
 
-@test "export --csv: a header and one line a launch" {
+@test "export --csv: a header and one line per launch" {
 	"$kerncast" export --csv "$RECORDED" -o launches.csv
 	sqlite3 check.db -cmd '.mode csv' '.import launches.csv l' 'SELECT count(*) FROM l' >count
 	equal "$(<count)" "$(sql 'SELECT count(*) FROM launch' "$RECORDED")" "lines"
@@ -338,6 +345,18 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 		keep many bash -c "ulimit -t 5; exec '$kerncast' $reading many.db"
 		status_is 0 many
 	done
+}
+
+@test "a trace is compressed where its name says so" {
+	awk 'BEGIN { print "process,kind,start_ns,duration_ns,name"; for (i = 0; i < 600; i++) print "p" i ",kernel,100,50,k" }' >many.csv
+	"$kerncast" import many.csv -o many.db >/dev/null
+	"$kerncast" export --chrome many.db -o many.json
+	equal "$(grep -c process_name many.json)" 600 "processes"
+	"$kerncast" export --chrome many.db -o many.json.gz
+	zcat many.json.gz | cmp - many.json
+	(trap '' XFSZ && ulimit -f 4 && exec "$kerncast" export --chrome many.db -o cut.json.gz) 2>limit.err && false || equal $? 1 status
+	contains "$(<limit.err)" "cannot write cut.json.gz: File too large"
+	equal "$(find . -name 'cut*')" "" "what is left of a file that could not be written"
 }
 
 @test "export: a file appears whole or not at all, and no database is overwritten" {

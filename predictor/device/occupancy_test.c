@@ -21,7 +21,7 @@ static void registers_limit(void **state)
 	assert_int_equal(kc_occupancy(v100, &too_many), 0);
 }
 
-/* A100, programming guide: 164 KiB an SM, 1 KiB reserved a block, 163 KiB a
+/* A100, programming guide: 164 KiB per SM, 1 KiB reserved per block, 163 KiB per
  * block by opting in. 40 KiB + 1 KiB: 4 blocks; 163 + 1: 1; more: none. */
 static void shared_memory_limit(void **state)
 {

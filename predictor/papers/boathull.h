@@ -45,7 +45,7 @@ const char *kc_boathull_class_name(uint32_t boathull_class);
 
 struct kc_boathull_machine {
 	double compute_gflops;   /* a fused multiply-add counts as two */
-	double coalesced_gbps;   /* practical peaks, 1e9 bytes a second */
+	double coalesced_gbps;   /* practical peaks, 1e9 bytes per second */
 	double uncoalesced_gbps; /* of scattered accesses */
 	double bus_gbps;         /* host to device; 0: not known, no transfer time */
 };

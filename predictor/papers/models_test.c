@@ -46,11 +46,11 @@ static void vector_add_by_every_model(void **state)
 	assert_int_equal(kc_model_times(&device, 4000, 256, &counts, 2, &times), 0);
 	/* 1,024,000 · (1 + 3 · 500) / (1 GHz · 1,280 · 2) */
 	assert_near(times.bsp_ns, 1024000 * 1501.0 / 2560);
-	/* 12 bytes a thread at 100 GB/s; an addition a core and cycle */
+	/* 12 bytes per thread at 100 GB/s; an addition per core and cycle */
 	assert_near(times.cycle_max_ns, 1024000 * 12 / 100.0);
 	assert_near(times.cycle_sum_ns, 1024000 * 12 / 100.0 + 1024000 / 1280.0);
 	assert_int_equal(times.boathull_class, KC_BOATHULL_TWO_ELEMENTS);
-	/* 12 bytes a thread at three quarters of the peak; (1 + 32) · 2 operations at 2,560 a ns are fewer */
+	/* 12 bytes per thread at three quarters of the peak; (1 + 32) · 2 operations at 2,560 per ns are fewer */
 	assert_near(times.boathull_low_ns, 1024000 * 12 / 75.0);
 	assert_near(times.boathull_high_ns, 1024000 * 12 / 75.0);
 	assert_near(times.roofline_low_ns, 1024000 * 12 / 100.0);

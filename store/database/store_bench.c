@@ -203,7 +203,7 @@ static int report(struct bench *b, const char *path)
 	int rc = stat(path, &st) ? -errno : 0;
 
 	if (rc == 0)
-		printf("disk      %10.1f bytes a launch (budget <= 100)\n", (double)st.st_size / (double)b->rows);
+		printf("disk      %10.1f bytes per launch (budget <= 100)\n", (double)st.st_size / (double)b->rows);
 	start = seconds(CLOCK_MONOTONIC);
 	if (rc == 0)
 		rc = kc_store_open(path, KC_STORE_READ, &b->store, NULL, 0);

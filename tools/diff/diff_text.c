@@ -235,10 +235,10 @@ static int print_changes(const struct kc_diff_view *view)
 	kc_format_percent(view->limits.over * 100, over);
 	kc_format_ns(view->limits.floor_ns, floor);
 	if (changed == 0) {
-		printf("\nNo kernel changed by more than %s and by more than %s a launch.\n", over, floor);
+		printf("\nNo kernel changed by more than %s and by more than %s per launch.\n", over, floor);
 		return 0;
 	}
-	printf("\nChanged by more than %s and by more than %s a launch, %s (on average, at most 5 %% of such rows are "
+	printf("\nChanged by more than %s and by more than %s per launch, %s (on average, at most 5 %% of such rows are "
 	       "false)\n",
 	       over, floor, orders[view->sorting.by]);
 	kc_table_init(&table, columns);
@@ -455,7 +455,7 @@ int kc_diff_markdown(const struct kc_diff_view *view)
 		putchar('\n');
 	printf(
 	    "**Kernels: OLD %s, NEW %s (%s); of %zu compared, %zu slower and %zu faster** by more than %s and by more "
-	    "than %s a launch.\n",
+	    "than %s per launch.\n",
 	    kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
 	    signed_percent(diff->sums.difference / diff->total_ns[KC_OLD], share), diff->compared, slower, faster,
 	    kc_format_percent(view->limits.over * 100, over), kc_format_ns(view->limits.floor_ns, floor));

@@ -304,7 +304,7 @@ static void test_learning(void **state)
 	kc_finding_free(&finding);
 }
 
-/* More launches a round than any list has levels, as a database from elsewhere can hold: nothing to bound. */
+/* More launches per round than any list has levels, as a database from elsewhere can hold: nothing to bound. */
 static void test_list_of_too_many_levels(void **state)
 {
 	struct kc_step step = {.program = "cycles", .algorithm = "list_ranking", .size = 1024, .repeat = 1};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define SQLITE_MAGIC "SQLite format 3" /* sqlite.org/fileformat.html, with its NUL 16 bytes */
 
@@ -36,31 +37,90 @@ static int open_directly(struct kc_output_file *file)
 	return file->to ? 0 : -errno;
 }
 
+static ssize_t write_compressed(void *to, const char *bytes, size_t size)
+{
+	int n = gzwrite(to, bytes, size < INT_MAX ? (unsigned)size : INT_MAX);
+
+	if (n <= 0 && size > 0) /* zlib leaves errno as the file's write() set it */
+		return -1;
+	return n;
+}
+
+static int close_compressed(void *to)
+{
+	return gzclose(to) == Z_OK ? 0 : EOF;
+}
+
+static FILE *open_compressed(int fd)
+{
+	gzFile to = gzdopen(fd, "wb");
+	FILE *stream;
+
+	if (!to)
+		return NULL;
+	stream = fopencookie(to, "w", (cookie_io_functions_t){.write = write_compressed, .close = close_compressed});
+	if (!stream)
+		gzclose(to);
+	return stream;
+}
+
+static int names_compressed(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+}
+
+static int open_stream(struct kc_output_file *file, mode_t mode)
+{
+	int fd, rc;
+
+	if (fchmod(file->fd, mode) < 0)
+		return -errno;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	file->to = file->compress ? open_compressed(fd) : fdopen(fd, "w");
+	if (file->to)
+		return 0;
+	rc = errno ? -errno : -ENOMEM;
+	close(fd);
+	return rc;
+}
+
 static int open_temporary(struct kc_output_file *file)
 {
 	mode_t mask = umask(0);
-	int fd, rc;
+	int rc;
 
 	umask(mask);
 	snprintf(file->temporary, sizeof(file->temporary), "%s.XXXXXX", file->path);
-	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd < 0) {
+	file->fd = mkostemp(file->temporary, O_CLOEXEC);
+	if (file->fd < 0) {
 		rc = -errno;
 		file->temporary[0] = '\0';
 		return rc;
 	}
-	rc = fchmod(fd, 0666 & ~mask) < 0 ? -errno : 0;
-	file->to = rc == 0 ? fdopen(fd, "w") : NULL;
-	if (file->to)
+	rc = open_stream(file, 0666 & ~mask);
+	if (rc == 0)
 		return 0;
-	rc = rc == 0 ? -errno : rc;
-	close(fd);
+	close(file->fd);
 	unlink(file->temporary);
 	file->temporary[0] = '\0';
 	return rc;
 }
 
-int kc_output_file_open(struct kc_output_file *file, const char *path)
+/* Writes it to the disk, so that the new name never stands for less. */
+static int store_temporary(struct kc_output_file *file)
+{
+	int rc = fsync(file->fd) < 0 ? -errno : 0;
+
+	if (close(file->fd) < 0 && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+int kc_output_file_open(struct kc_output_file *file, const char *path, int compress)
 {
 	struct stat st;
 	char *target;
@@ -76,6 +136,7 @@ int kc_output_file_open(struct kc_output_file *file, const char *path)
 		return -ENAMETOOLONG;
 	}
 	free(target);
+	file->compress = compress && names_compressed(file->path);
 	if (stat(file->path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
 			return -EISDIR;
@@ -97,11 +158,14 @@ int kc_output_file_finish(struct kc_output_file *file)
 		rc = -errno;
 	else if (ferror(file->to))
 		rc = -EIO;
-	if (rc == 0 && file->temporary[0] && fsync(fileno(file->to)) < 0)
-		rc = -errno;
 	if (fclose(file->to) != 0 && rc == 0)
 		rc = -errno;
 	file->to = NULL;
+	if (file->temporary[0]) {
+		int stored = store_temporary(file);
+
+		rc = rc ? rc : stored;
+	}
 	if (rc == 0 && file->temporary[0] && rename(file->temporary, file->path) < 0)
 		rc = -errno;
 	if (rc < 0 && file->temporary[0])
@@ -114,7 +178,9 @@ void kc_output_file_drop(struct kc_output_file *file)
 	if (!file->to || file->to == stdout)
 		return;
 	fclose(file->to);
-	if (file->temporary[0])
+	if (file->temporary[0]) {
+		close(file->fd);
 		unlink(file->temporary);
+	}
 	file->to = NULL;
 }

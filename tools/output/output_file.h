@@ -8,13 +8,15 @@
 
 struct kc_output_file {
 	FILE *to;
+	int fd; /* of the temporary file, beside that of `to` */
+	int compress;
 	char path[PATH_MAX];
 	char temporary[PATH_MAX + 16]; /* "": written directly */
 };
 
-/* path NULL or "-": standard output. -EEXIST: path is an SQLite database, which
- * is never overwritten; -EISDIR; -errno. */
-int kc_output_file_open(struct kc_output_file *file, const char *path);
+/* path NULL or "-": standard output. compress: by gzip, if path is a regular file whose name ends in ".gz". -EEXIST:
+ * path is an SQLite database, which is never overwritten; -EISDIR; -errno. */
+int kc_output_file_open(struct kc_output_file *file, const char *path, int compress);
 /* Renames it. 0; -errno: the file is then as it was before. */
 int kc_output_file_finish(struct kc_output_file *file);
 /* Discards what was written. */

@@ -166,6 +166,13 @@ static size_t journals_left(const struct kc_summary *about)
 	return left;
 }
 
+/* On a terminal alone: most programs that others start use no CUDA. */
+static void say_unused(const struct kc_summary *about)
+{
+	if (!about->quiet && isatty(STDERR_FILENO))
+		kc_error("no CUDA launch was seen, so nothing was recorded; `kerncast doctor APP` checks a program");
+}
+
 static int summarise(struct kc_store *store, const struct kc_summary *about, const struct kc_child_end *end)
 {
 	int64_t run = find_run(store, about->token);
@@ -173,8 +180,10 @@ static int summarise(struct kc_store *store, const struct kc_summary *about, con
 	struct kc_report *data;
 	int rc;
 
-	if (run == 0)
+	if (run == 0) {
+		say_unused(about);
 		return 0;
+	}
 	rc = kc_query_report(store, &selection, 0, &data);
 	if (rc == 0) {
 		print_report(data, about, end);
@@ -191,8 +200,10 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 	size_t left;
 	int rc;
 
-	if (access(about->database, F_OK) < 0 && journals_left(about) == 0)
-		return; /* most programs use no CUDA: nothing to say */
+	if (access(about->database, F_OK) < 0 && journals_left(about) == 0) {
+		say_unused(about);
+		return;
+	}
 	kc_recover(about->database, false, &recovered, why, sizeof(why));
 	if (!*why && recovered.not_known)
 		snprintf(why, sizeof(why), "it is not known whether their processes still run");

@@ -12,7 +12,7 @@ struct kc_summary {
 };
 
 /* Imports what the run left in journals; then, unless quiet, at most ten
- * lines on stderr. Says nothing where the run used no CUDA. */
+ * lines on stderr. Where the run used no CUDA, one line, and that on a terminal only. */
 void kc_summary_print(const struct kc_summary *about, const struct kc_child_end *end);
 
 #endif

@@ -131,7 +131,7 @@ no_journal() {
 	all_matched
 }
 
-@test "all doors at once: one row a launch" {
+@test "all doors at once: one row per launch" {
 	local name
 	for name in linked_driver_launch linked_driver_graph resolved_driver_launch static_runtime_chevron \
 		shared_runtime_graph; do
