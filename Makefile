@@ -190,15 +190,18 @@ $(BUILD)/lag: $(BUILD)/cuda_tests/bench/lag.o $(SIMCUDA)/libcuda.so
 bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/lag $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS) \
   $(BUILD)/awkward/large_graph
 
-run-programs: all $(DEMOS) $(BUILD)/gpu-probe $(BUILD)/lag $(SIMCUDA_LIBS) $(DOOR_PROGRAMS)
+demo-programs: all $(filter-out %-shared,$(DEMOS)) $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
+
+run-programs: demo-programs $(DEMOS) $(BUILD)/lag $(DOOR_PROGRAMS)
 
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.
 AGAIN = $(MAKE) --no-print-directory -s $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 E2E  := $(if $(SAN),,$(wildcard cuda_tests/e2e/*.bats cuda_tests/e2e/*/*.bats))
 demo: ## a CUDA program under kerncast, and the report; installs what is missing
+	@echo "Building kerncast and a CUDA program, after installing what is missing: some minutes the first time, then a second."
 	@scripts/setup
-	@$(AGAIN) run-programs
+	@$(AGAIN) demo-programs
 	@scripts/demo $(BUILD)
 test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
@@ -292,5 +295,5 @@ clean: ## removes what was built; build/cuda stays
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
-.PHONY: all unit-tests run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
+.PHONY: all unit-tests demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean

@@ -99,6 +99,23 @@ everything_holds() {
 	equal "$(report '$.simulated')" 1 "simulated in JSON"
 }
 
+@test "the commands that scripts/demo prints do the same when they are typed" {
+	unset LD_LIBRARY_PATH SIMCUDA_COSTS
+	mkdir "b u"
+	ln -s "$build"/{kerncast,libkerncast.so,demo-static-sim,simcuda} "b u"
+	ln -s /bin/false "b u/gpu-probe"
+	"$root/scripts/demo" "$PWD/b u" --rounds 20 >demo.out 2>demo.err
+	sed -n 's/^\$ //p' demo.out >typed
+	equal "$(wc -l <typed)" 4 "commands"
+	rm -f "b u"/demo.db*
+	env -C "$root" bash -e "$PWD/typed" >typed.out 2>typed.err
+	for launches in '^kerncast: 160 launches' '^kerncast: .* in kernels: stencil'; do
+		equal "$(grep -c "$launches" typed.err)" "$(grep -c "$launches" demo.err)" "lines of the summary with $launches"
+	done
+	contains "$(<typed.out)" "Kernels by time: "
+	within "$(sed -n 's/^  vector_add.* \([0-9.]*\) %.*/\1/p' typed.out | head -n 1)" 4 10 "percent of the time of vector_add, by demo.costs"
+}
+
 @test "kerncast run prints a summary of ten lines at most, and none with -q" {
 	keep loud "$kerncast" run "$build/demo-static-sim" --rounds 20
 	within "$(wc -l <loud.err)" 1 10 "lines of summary"
