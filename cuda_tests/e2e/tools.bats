@@ -91,7 +91,7 @@ query_json() { # FILE PATH
 		env --default-signal=INT,QUIT "$kerncast" run bash -c "trap 'echo $name; n=1' $name; touch ready
 			for ((i = 0; i < 3000 && !n; i++)); do sleep 0.02; done; sleep 0.1; exit 5" >said &
 		local pid=$!
-		for ((i = 0; i < 600; i++)); do [[ -e ready ]] && break; sleep 0.05; done
+		for ((i = 0; i < 6000; i++)); do [[ -e ready ]] && break; sleep 0.05; done
 		kill -$name $pid
 		wait $pid && false || equal $? 5 "exit status after $name"
 		equal "$(<said)" $name "what the program said"
@@ -105,14 +105,14 @@ state_of() { # PID
 @test "run: a program stopped as from the terminal stops kerncast, and goes on with it" {
 	"$kerncast" run sh -c 'echo $$ >pid; i=0; while [ $i -lt 2000 ]; do sleep 0.05; i=$((i+1)); done' &
 	local ours=$! theirs
-	for ((i = 0; i < 600; i++)); do [[ -s pid ]] && break; sleep 0.05; done
+	for ((i = 0; i < 6000; i++)); do [[ -s pid ]] && break; sleep 0.05; done
 	theirs=$(<pid)
 	kill -TSTP $ours
-	for ((i = 0; i < 600; i++)); do [[ $(state_of $ours)$(state_of $theirs) == TT ]] && break; sleep 0.05; done
+	for ((i = 0; i < 6000; i++)); do [[ $(state_of $ours)$(state_of $theirs) == TT ]] && break; sleep 0.05; done
 	equal "$(state_of $ours)$(state_of $theirs)" TT "stopped"
 	kill -CONT $ours
 	local stopped=TT # a program that goes on may be seen asleep, running or waiting for a disk
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		stopped=$(state_of $ours)$(state_of $theirs) && stopped=${stopped//[!T]/}
 		[[ -z $stopped ]] && break
 		sleep 0.05
@@ -348,13 +348,13 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 }
 
 @test "a trace is compressed where its name says so" {
-	awk 'BEGIN { print "process,kind,start_ns,duration_ns,name"; for (i = 0; i < 600; i++) print "p" i ",kernel,100,50,k" }' >many.csv
+	awk 'BEGIN { print "process,kind,start_ns,duration_ns,name"; for (i = 0; i < 6000; i++) print "p" i ",kernel,100,50,k" }' >many.csv
 	"$kerncast" import many.csv -o many.db >/dev/null
 	"$kerncast" export --chrome many.db -o many.json
-	equal "$(grep -c process_name many.json)" 600 "processes"
+	equal "$(grep -c process_name many.json)" 6000 "processes"
 	"$kerncast" export --chrome many.db -o many.json.gz
 	zcat many.json.gz | cmp - many.json
-	(trap '' XFSZ && ulimit -f 4 && exec "$kerncast" export --chrome many.db -o cut.json.gz) 2>limit.err && false || equal $? 1 status
+	(trap '' XFSZ && ulimit -f 40 && exec "$kerncast" export --chrome many.db -o cut.json.gz) 2>limit.err && false || equal $? 1 status
 	contains "$(<limit.err)" "cannot write cut.json.gz: File too large"
 	equal "$(find . -name 'cut*')" "" "what is left of a file that could not be written"
 }
@@ -405,7 +405,7 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	mkdir there
 	cp "$RECORDED" there/kerncast.db
 	"$kerncast" run -q -o "$PWD/there/kerncast.db" bash -c "'$build/demo-static-sim' --rounds 1000000 &
-		for ((i = 0; i < 600; i++)); do compgen -G 'there/*.kcj' && break; sleep 0.05; done
+		for ((i = 0; i < 6000; i++)); do compgen -G 'there/*.kcj' && break; sleep 0.05; done
 		kill -9 \$!; wait" >/dev/null 2>&1 || true
 	chmod 755 there
 	chmod 644 there/*
