@@ -1,4 +1,5 @@
 #include "command.h"
+#include "examples.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -72,7 +73,8 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 {
 	static const struct argp help = {.options = kc_help_options, .parser = parse_help};
 	const struct argp_child children[] = {{&help, 0, NULL, -1}, {0}};
-	char name[64], doc[256];
+	const struct kc_example *example = kc_example_of(command->name);
+	char name[64], doc[1024];
 	FILE *plain = stderr, *shown = kc_print_stream(plain);
 	struct argp argp = {
 	    .options = command->options,
@@ -84,7 +86,8 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	};
 
 	snprintf(name, sizeof(name), "kerncast %s", command->name);
-	snprintf(doc, sizeof(doc), "%s.\v`man kerncast` has the details.", command->summary);
+	snprintf(doc, sizeof(doc), "%s.\v`man kerncast` has the details.%s%s", command->summary,
+		 example ? "\n\nExamples:\n" : "", example ? example->commands : "");
 	doc[0] = (char)toupper((unsigned char)doc[0]);
 	argv[0] = name;
 	parsed = command;

@@ -14,7 +14,11 @@ enum kc_exit {
 	KC_EXIT_USAGE = 2,  /* wrong use */
 };
 
+/* What a command is for; the first unless it says otherwise. */
+enum kc_command_group { KC_GROUP_ASK, KC_GROUP_RECORD, KC_GROUP_TUNE, KC_GROUP_RESEARCH, KC_GROUPS };
+
 struct kc_command {
+	enum kc_command_group group;
 	const char *name;
 	const char *summary;   /* a few words, no full stop */
 	const char *arguments; /* "[DB]" */

@@ -144,6 +144,7 @@ static int devices_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_devices = {
+    .group = KC_GROUP_TUNE,
     .name = "devices",
     .summary = "lists known devices, recorded and built-in",
     .arguments = "[DB]",

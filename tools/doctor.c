@@ -120,6 +120,7 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_doctor = {
+    .group = KC_GROUP_RECORD,
     .name = "doctor",
     .summary = "checks whether programs can be predicted and measured here",
     .arguments = "[APP]",

@@ -115,6 +115,7 @@ static int explain_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_explain = {
+    .group = KC_GROUP_TUNE,
     .name = "explain",
     .summary = "shows as formulas what the kernels in a file do",
     .arguments = "FILE",

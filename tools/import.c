@@ -264,6 +264,7 @@ static int import_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_import = {
+    .group = KC_GROUP_RECORD,
     .name = "import",
     .summary = "imports traces of PyTorch, Nsight Systems and nvprof",
     .arguments = "TRACE...",

@@ -15,20 +15,28 @@ static const struct kc_command *find(const char *name)
 	return NULL;
 }
 
-static void usage(FILE *to)
+static void list_commands(FILE *to, enum kc_command_group group, const char *heading)
 {
 	const struct kc_command *command;
 
+	fprintf(to, "\n%s\n", heading);
+	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
+		if (command->group == group)
+			fprintf(to, "  %-10s %s\n", command->name, command->summary);
+	}
+}
+
+static void usage(FILE *to)
+{
 	fputs("kerncast predicts how long each CUDA kernel will take before it runs, measures it,\n"
-	      "and reports how good the predictions were.\n\n"
-	      "Usage: kerncast COMMAND [OPTION...]\n\n"
-	      "  kerncast run ./app ARG...   run an unchanged program and record it\n"
-	      "  kerncast report             show what was predicted and measured\n\n"
-	      "Commands:\n",
+	      "and tells what was slow, what changed, and how good the predictions were.\n\n"
+	      "Usage: kerncast COMMAND [OPTION...]     to begin: kerncast run ./app && kerncast report\n",
 	      to);
-	for (unsigned i = 0; (command = kc_command_at(i)); i++)
-		fprintf(to, "  %-10s %s\n", command->name, command->summary);
-	fputs("\n`kerncast COMMAND --help` lists the options of a command; `man kerncast` has the details.\n"
+	list_commands(to, KC_GROUP_RECORD, "Record");
+	list_commands(to, KC_GROUP_ASK, "Ask what was recorded");
+	list_commands(to, KC_GROUP_TUNE, "Tune, without running the program");
+	list_commands(to, KC_GROUP_RESEARCH, "Research");
+	fputs("\n`kerncast COMMAND --help` has a command's options and examples; `man kerncast` has the details.\n"
 	      "Exit status: 0, 1 (the command failed) or 2 (wrong use); for run, the program's own.\n",
 	      to);
 }

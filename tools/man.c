@@ -1,9 +1,13 @@
 #include "command.h"
+#include "examples.h"
 #include "version.h"
 
 #include "store/common/options.h"
 
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char head[] = ".Dd " KC_RELEASED "\n"
 			   ".Dt KERNCAST 1\n"
@@ -29,7 +33,7 @@ static const char description[] =
 
 static const char ledger[] =
     ".Sh LEDGER\n"
-    "Every report begins by accounting for each launch:\n"
+    "Every report ends by accounting for each launch:\n"
     ".Bd -literal -offset indent\n"
     "launches      = predicted + unpredictable\n"
     "predicted     = matched + unmeasured + awaited\n"
@@ -102,26 +106,36 @@ static const char tail[] =
     "0 on success, 1 where the command failed, 2 for wrong use.\n"
     ".Nm Cm run\n"
     "ends with the program's own status: 128 + N where signal N ended it, 127 where it was not found,\n"
-    "126 where it could not be executed.\n"
-    ".Sh EXAMPLES\n"
-    ".Bd -literal -offset indent\n"
-    "kerncast run ./app --steps 100\n"
-    "kerncast report\n"
-    "kerncast export --chrome -o trace.json\n"
-    "kerncast predict --device h200 blocks=4096,threads=256,fma=1024,ld_global=2048,st_global=1\n"
-    "kerncast slowdown --device k40 blocks=110,threads=256,smem=1024 blocks=450,threads=256\n"
-    "kerncast explain ./app --kernel saxpy --grid 64 --block 256 --args 16384,2.5,0x1000,0x20000\n"
-    "kerncast import trace.csv.gz -o traces.db && kerncast replay traces.db\n"
-    ".Ed\n";
+    "126 where it could not be executed.\n";
+
+/* The character's number, as roff names it: "\[u00B5]". at: the beginning of a sequence of UTF-8. */
+static void put_character(const unsigned char *at, size_t bytes)
+{
+	uint32_t number = at[0] & (0xffu >> (bytes + 1));
+
+	for (size_t i = 1; i < bytes; i++)
+		number = number << 6 | (at[i] & 0x3fu);
+	printf("\\[u%04" PRIX32 "]", number);
+}
 
 /* Prints text that roff must not read as a request or an escape. */
 static void put_text(const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '\\')
+	int line_begins = 1;
+
+	while (*text) {
+		size_t bytes = kc_utf8_sequence(text);
+
+		if (line_begins && (*text == '.' || *text == '\''))
+			fputs("\\&", stdout);
+		line_begins = *text == '\n';
+		if (bytes > 1)
+			put_character((const unsigned char *)text, bytes);
+		else if (*text == '\\')
 			fputs("\\e", stdout);
 		else
 			putchar(*text);
+		text += bytes ? bytes : 1;
 	}
 }
 
@@ -190,6 +204,27 @@ static void put_environment(void)
 	     ".El");
 }
 
+/* Their output is from real GPUs or, where it says so, from the stand-in. */
+static void put_examples(void)
+{
+	const struct kc_example *example;
+
+	puts(".Sh EXAMPLES\n"
+	     "trace.csv.gz is a trace of ResNet-50 on a V100, bf16.db and int8.db hold traces of a vision transformer "
+	     "on\n"
+	     "an A100; where a line is left out, it says \\[u2026].\n"
+	     ".Bd -literal -offset indent");
+	for (unsigned i = 0; (example = kc_example_at(i)); i++) {
+		size_t first = strcspn(example->commands, "\n");
+
+		if (i)
+			putchar('\n');
+		printf("$%.*s\n", (int)first - 1, example->commands + 1);
+		put_text(example->output);
+	}
+	puts(".Ed");
+}
+
 void kc_manual_print(void)
 {
 	const struct kc_command *command;
@@ -206,4 +241,5 @@ void kc_manual_print(void)
 	fputs(json, stdout);
 	put_environment();
 	fputs(tail, stdout);
+	put_examples();
 }

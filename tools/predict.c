@@ -280,6 +280,7 @@ static int predict_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_predict = {
+    .group = KC_GROUP_TUNE,
     .name = "predict",
     .summary = "predicts how long a kernel takes when it runs alone",
     .arguments = "[KERNEL...]",

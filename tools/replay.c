@@ -527,6 +527,7 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_replay = {
+    .group = KC_GROUP_RESEARCH,
     .name = "replay",
     .summary = "predicts recorded launches again, as if they were made now",
     .arguments = "[DB]",

@@ -232,6 +232,7 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_run = {
+    .group = KC_GROUP_RECORD,
     .name = "run",
     .summary = "runs a program and records what was predicted and measured",
     .arguments = "[--] APP [ARG...]",

@@ -318,6 +318,34 @@ trace_on() {
 	contains "$(ARGP_HELP_FMT=long-opt-col=10 "$kerncast" report -h)" "      --csv   "
 }
 
+@test "every help ends with examples, which work and are in the manual with what they print" {
+	local command line
+	ln -s "$build/demo-static-sim" app
+	ln -s "$build/demo-static-sim" train
+	printf 'kind,start_ns,duration_ns,name\nkernel,100,50000,f\nkernel,200000,60000,f\n' | gzip >trace.csv.gz
+	zcat "$root/cuda_tests/traces/tuning/pnpoly__RTX_3090__unused_kt.csv.gz" |
+		awk -F, -v OFS=, 'NR == 1 { for (i = 1; $i != "time_ms"; i++); } NR > 1 && NR % 8 { $i = "" } { NF = i; print }' >times.csv
+	for line in 1 2 3; do
+		"$kerncast" run -q ./app --rounds 20 >/dev/null
+	done
+	"$kerncast" diff --baseline kernels.json >/dev/null
+	for line in bf16 int8 killed; do
+		cp kerncast.db $line.db
+	done
+	"$kerncast" import trace.csv.gz -o trace.db >/dev/null
+	"$kerncast" --man >manual
+	for command in $("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p'); do
+		"$kerncast" $command --help | sed '1,/^Examples:$/d' >examples
+		within "$(wc -l <examples)" 1 2 "lines of the examples of $command"
+		grep -qF "\$ $(head -n 1 examples | sed 's/^  //')" manual || { echo "$command has no example in the manual"; return 1; }
+		while read -r line; do
+			[[ $line == kerncast\ $command* ]] || { echo "$command: $line"; return 1; }
+			PATH=$build:$PATH bash -c "$line" </dev/null >example.out 2>&1 ||
+				[[ $? == 3 && $line == *--fail ]] || { echo "fails: $line"; cat example.out; return 1; }
+		done <examples
+	done
+}
+
 @test "the version is told however it is asked for" {
 	local way
 	for way in --version -V -v version; do
