@@ -3,6 +3,7 @@
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/input/device_spec.h"
+#include "tools/output/colour.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
 #include "tools/input/kernel_spec.h"
@@ -395,7 +396,7 @@ static int show_text(const struct known *known)
 	struct kc_table table;
 
 	if (known->sweeps->simulated)
-		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_SOME);
 	kc_table_init(&table, columns);
 	for (uint32_t i = 0; i < known->sweeps->kernel_count; i++) {
 		struct extent e = extent_of(known->sweeps, i);

@@ -3,6 +3,7 @@
 #include "tools/system/child.h"
 #include "command.h"
 #include "tools/system/database.h"
+#include "tools/output/colour.h"
 #include "tools/output/format.h"
 #include "tools/doctor/inspect.h"
 #include "tools/output/json.h"
@@ -384,7 +385,7 @@ static int print_text(const struct calibration *c, const char *database)
 	char value[2 * KC_FORMAT_BYTES];
 
 	if (c->simulated)
-		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_ALL);
 	printf("%s: medians of %u launches each, stored in %s\n", c->device, KC_CALIBRATE_REPEATS,
 	       kc_database_shown(database));
 	kc_table_init(&table, columns);

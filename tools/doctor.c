@@ -2,6 +2,7 @@
 #include "command.h"
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"
+#include "tools/output/colour.h"
 #include "tools/output/json.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 
 enum { KEY_PRELOADED = 0x100 };
+
+#define LEVEL_COLUMNS 8
 
 struct request {
 	struct kc_common_options common;
@@ -24,6 +27,7 @@ static const struct argp_option options[] = {
 };
 
 static const char *const level_names[] = {"ok", "warning", "problem"};
+static const enum kc_colour level_colours[] = {KC_GREEN, KC_YELLOW, KC_RED};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -53,18 +57,24 @@ static unsigned problems(const struct kc_diagnosis *d)
 static void print_text(const struct kc_diagnosis *d, const char *program)
 {
 	if (d->simulated)
-		puts("SIMULATED: the driver found here is a stand-in; its times do not come from a GPU.\n");
+		kc_say_simulated("the driver found here is a stand-in; its times do not come from a GPU.");
 	for (size_t i = 0; i < d->count; i++) {
 		const struct kc_check *check = d->checks + i;
 
-		printf("%-8s %-15s %s\n", level_names[check->level], check->name, check->text);
+		kc_colour_print(stdout, level_colours[check->level], "%s", level_names[check->level]);
+		printf("%*s %-15s %s\n", LEVEL_COLUMNS - (int)strlen(level_names[check->level]), "", check->name,
+		       check->text);
 		if (check->cure[0])
-			printf("%-8s %-15s -> %s\n", "", "", check->cure);
+			printf("%*s %-15s -> %s\n", LEVEL_COLUMNS, "", "", check->cure);
 	}
-	if (problems(d))
-		printf("\n%u problem%s found.\n", problems(d), problems(d) == 1 ? "" : "s");
-	else
-		printf("\nReady. Next: kerncast run %s\n", program ? program : "APP");
+	putchar('\n');
+	if (problems(d)) {
+		kc_colour_print(stdout, KC_RED, "%u problem%s found.", problems(d), problems(d) == 1 ? "" : "s");
+		putchar('\n');
+	} else {
+		kc_colour_print(stdout, KC_GREEN, "Ready.");
+		printf(" Next: kerncast run %s\n", program ? program : "APP");
+	}
 }
 
 static json_t *to_json(const struct kc_diagnosis *d)

@@ -194,7 +194,13 @@ static void put_environment(void)
 			printf(" (default: %s)", info->value);
 		putchar('\n');
 	}
-	puts(".It Ev CUDA_INJECTION64_PATH\n"
+	puts(".It Ev NO_COLOR , TERM\n"
+	     "Output on a terminal has some colour unless\n"
+	     ".Ev NO_COLOR\n"
+	     "is set, or\n"
+	     ".Ev TERM\n"
+	     "is not set or dumb.\n"
+	     ".It Ev CUDA_INJECTION64_PATH\n"
 	     "NVIDIA's driver loads the library that this variable names. With the path of libkerncast.so, programs\n"
 	     "can be watched where LD_PRELOAD cannot be used.\n"
 	     "Launches and graph launches are then seen by CUPTI's callbacks. Transfers and the events that order\n"

@@ -5,6 +5,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/system/database.h"
 #include "tools/input/delay_spec.h"
+#include "tools/output/colour.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
@@ -239,7 +240,7 @@ static void print_models(const struct kc_replay *replay)
 {
 	char n[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES];
 
-	puts("\nErrors if each model had predicted on its own");
+	kc_heading("Errors if each model had predicted on its own");
 	printf("  %-12s %12s %9s %9s %9s\n", "model", "launches", "median", "p90", "mean");
 	for (uint32_t i = 0; i < KC_REPLAY_MODELS; i++) {
 		const struct kc_replay_accuracy *a = &replay->models[i];
@@ -259,7 +260,7 @@ static void print_intervals(const struct kc_replay *replay)
 	static const char *const names[KC_REPLAY_NOVELTIES] = {"first seen", "new size", "repeated"};
 	char n[KC_FORMAT_BYTES], coverage[KC_FORMAT_BYTES], width[KC_FORMAT_BYTES];
 
-	puts("\n90 % intervals: measured durations inside, and median width over measured duration");
+	kc_heading("90 %% intervals: measured durations inside, and median width over measured duration");
 	printf("  %-12s %12s %9s %9s\n", "launches", "matched", "inside", "width");
 	for (uint32_t i = 0; i < KC_REPLAY_NOVELTIES; i++) {
 		const struct kc_replay_interval *interval = &replay->intervals[i];
@@ -279,7 +280,7 @@ static void print_curve(const struct kc_replay *replay)
 {
 	char from[KC_FORMAT_BYTES], median[KC_FORMAT_BYTES], p90[KC_FORMAT_BYTES], mape[KC_FORMAT_BYTES];
 
-	puts("\nLearning curve: errors from this launch on, up to the next line's");
+	kc_heading("Learning curve: errors from this launch on, up to the next line's");
 	printf("  %-12s %9s %9s %9s\n", "from launch", "median", "p90", "mean");
 	for (uint32_t i = 0; i < KC_REPLAY_STAGES && replay->stages[i].n; i++)
 		printf("  %-12s %9s %9s %9s\n", kc_format_count(1ull << i, from),
@@ -411,7 +412,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	int rc;
 
 	if (replay->report->simulated)
-		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_ALL);
 	printf("%s: %s launches replayed, %s predicted; %s launches per second\n", view.database,
 	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
 	       isnan(per_s) ? "-" : kc_format_count((uint64_t)per_s, rate));

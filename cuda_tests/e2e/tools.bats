@@ -304,6 +304,39 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	done
 }
 
+# --- colour
+
+on_terminal() { # COMMAND...: prints what a terminal gets, less its carriage returns
+	script -qec "$(printf '%q ' "$@")" /dev/null </dev/null | tr -d '\r'
+}
+
+@test "colour on a terminal alone, and not with NO_COLOR, TERM=dumb, JSON, CSV or Markdown" {
+	local command esc=$'\e' way
+	export TERM=xterm
+	cp "$RECORDED" other.db
+	for command in "report $RECORDED" "replay $RECORDED" "doctor" "diff $RECORDED other.db" "run -o run.db $build/demo-static-sim --rounds 5"; do
+		on_terminal "$kerncast" $command >coloured
+		grep -qF "${esc}[33mSIMULATED: " coloured || grep -qF "kerncast: ${esc}[33mSIMULATED: " coloured
+		equal "$("$kerncast" $command 2>&1 | grep -c "$esc")" 0 "lines with colour of $command in a pipe"
+		for way in NO_COLOR=1 TERM=dumb -uTERM; do
+			equal "$(on_terminal env $way "$kerncast" $command | grep -c "$esc")" 0 "lines with colour of $command with $way"
+		done
+	done
+	on_terminal "$kerncast" report "$RECORDED" >coloured
+	for command in 'Kernels by time' Accuracy Ledger; do
+		grep -qF "${esc}[1m$command" coloured
+	done
+	sed "s/$esc\[[0-9]*m//g" coloured >plain
+	equal "$(wc -l <plain)" "$("$kerncast" report "$RECORDED" | wc -l)" "lines"
+	on_terminal "$kerncast" doctor >coloured
+	grep -qF "${esc}[32mok${esc}[0m       LD_PRELOAD " coloured
+	on_terminal env -u LD_LIBRARY_PATH KERNCAST_DISABLE=1 "$kerncast" doctor >coloured || true
+	grep -qF "${esc}[31mproblem${esc}[0m  " coloured
+	for command in "report --json" "report --csv" "replay --json" "diff --json $RECORDED" "diff --md $RECORDED" "export --csv"; do
+		equal "$(on_terminal "$kerncast" $command other.db 2>&1 | grep -c "$esc")" 0 "lines with colour of $command"
+	done
+}
+
 # --- export
 
 @test "export --csv: a header and one line per launch" {

@@ -174,7 +174,7 @@ trace_on() {
 	} >t.csv
 	"$kerncast" import t.csv -o t.db
 	"$kerncast" replay t.db >page
-	contains "$(<page)" "and 15 more (--by kernel shows all)"
+	contains "$(<page)" "and 20 more (--by kernel shows all)"
 	"$kerncast" replay --by kernel t.db >all
 	equal "$(grep -cE '^  k[0-9]{2} ' all)" 25 "lines of kernels"
 	lacks "$(<all)" "shows all"

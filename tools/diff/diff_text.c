@@ -1,5 +1,6 @@
 #include "diff_forms.h"
 #include "tools/command.h"
+#include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
@@ -84,9 +85,11 @@ static void print_devices(const struct kc_diff_view *view)
 {
 	const char *old = view->sources[KC_OLD].devices, *new = view->sources[KC_NEW].devices;
 
-	if (strcmp(old, new) != 0)
-		printf("DIFFERENT DEVICES: OLD ran on %s, NEW on %s\n", *old ? old : "an unnamed device",
-		       *new ? new : "an unnamed device");
+	if (strcmp(old, new) == 0)
+		return;
+	kc_colour_print(stdout, KC_YELLOW, "DIFFERENT DEVICES: OLD ran on %s, NEW on %s",
+			*old ? old : "an unnamed device", *new ? new : "an unnamed device");
+	putchar('\n');
 }
 
 static void print_filtered_side(const struct kc_diff_source *source, const char *name)
@@ -156,7 +159,7 @@ static void print_sums(const struct kc_diff *diff, int is_filtered)
 	char text[CELL];
 	double ns = diff->sums.difference;
 
-	printf("\nMeasured time of %s: OLD %s, NEW %s, %s (%s) %s\n", is_filtered ? "these launches" : "all kernels",
+	kc_heading("Measured time of %s: OLD %s, NEW %s, %s (%s) %s", is_filtered ? "these launches" : "all kernels",
 	       kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
 	       kc_format_ns(fabs(ns), difference), kc_format_percent(fabs(ns) / diff->total_ns[KC_OLD] * 100, share),
 	       ns < 0 ? "less" : "more");
@@ -235,11 +238,11 @@ static int print_changes(const struct kc_diff_view *view)
 	kc_format_percent(view->limits.over * 100, over);
 	kc_format_ns(view->limits.floor_ns, floor);
 	if (changed == 0) {
-		printf("\nNo kernel changed by more than %s and by more than %s per launch.\n", over, floor);
+		kc_heading("No kernel changed by more than %s and by more than %s per launch.", over, floor);
 		return 0;
 	}
-	printf("\nChanged by more than %s and by more than %s per launch, %s (on average, at most 5 %% of such rows are "
-	       "false)\n",
+	kc_heading("Changed by more than %s and by more than %s per launch, %s (on average, at most 5 %% of such rows are "
+	       "false)",
 	       over, floor, orders[view->sorting.by]);
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < listed; i++) {
@@ -280,7 +283,7 @@ static int print_one_sided(const struct kc_diff_view *view, enum kc_diff_what wh
 
 	if (n == 0)
 		return 0;
-	printf("\n%s\n", heading);
+	kc_heading("%s", heading);
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < view->diff->count && shown < listed_most(view); i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
@@ -347,7 +350,7 @@ static void print_power(const struct kc_diff_view *view)
 static void print_top(const struct kc_diff_view *view)
 {
 	if (view->simulated)
-		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_SOME);
 	print_sources(view);
 	print_devices(view);
 	print_filter(view);

@@ -1,3 +1,4 @@
+#include "tools/output/colour.h"
 #include "tools/output/format.h"
 #include "report_text.h"
 #include "tools/output/filter_shown.h"
@@ -6,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,6 @@
 #define NOTHING_BYTES (PATH_MAX + 512u)
 #define CELL 32u /* KC_FORMAT_BYTES */
 _Static_assert(CELL == KC_FORMAT_BYTES, "cells hold formatted numbers");
-
-static void heading(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void heading(const char *format, ...)
-{
-	va_list args;
-
-	putchar('\n');
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-}
 
 /* A trace may give no more than the name of a device, or not even that. */
 static void print_device(const struct kc_device_row *row)
@@ -213,7 +201,7 @@ static void print_dropped_calls(const struct kc_ledger *l)
 
 static void print_ledger(const struct kc_ledger *l)
 {
-	heading("Ledger");
+	kc_heading("Ledger");
 	print_sums(l);
 	print_count("failed calls", l->failed, 1, "");
 	print_count("dropped launches", l->dropped, 1,
@@ -232,8 +220,11 @@ static void print_ledger(const struct kc_ledger *l)
 	print_count("left unhooked", l->left_unhooked, 0, "driver functions with an ABI that no hook supports");
 	print_count("loads unseen", l->loads_unseen, 0, "functions launched whose code was loaded by calls not seen");
 	print_past(l);
-	if (!kc_ledger_adds_up(l))
-		puts("  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");
+	if (!kc_ledger_adds_up(l)) {
+		kc_colour_print(stdout, KC_RED,
+				"  THE LEDGER DOES NOT ADD UP: the database was damaged or changed by hand");
+		putchar('\n');
+	}
 }
 
 static void print_nothing(const struct kc_ledger *l, const char *database)
@@ -280,7 +271,7 @@ static int print_accuracy(const struct kc_report_view *view)
 	struct kc_table table;
 	int rc;
 
-	heading("Accuracy: |predicted - measured| / measured over matched launches");
+	kc_heading("Accuracy: |predicted - measured| / measured over matched launches");
 	kc_table_init(&table, columns);
 	accuracy_row(&table, "all", &data->all);
 	accuracy_row(&table, "first seen", &data->novelty[KC_FIRST_SEEN]);
@@ -353,7 +344,7 @@ static int print_by(const struct kc_report_view *view)
 	};
 	enum kc_sort sort = view->sorting.by;
 
-	heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");
+	kc_heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");
 	return print_groups(view, view->by, view->sorting.top ? view->sorting.top : SIZE_MAX);
 }
 
@@ -389,7 +380,7 @@ static int print_worst(const struct kc_report_view *view)
 
 	if (!order)
 		return -ENOMEM;
-	heading("Kernels, most mispredicted time first");
+	kc_heading("Kernels, most mispredicted time first");
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < kernels->count && i < shown; i++)
 		worst_row(&table, kernels->at + order[i]);
@@ -427,7 +418,7 @@ static int print_concurrency(const struct kc_report_view *view)
 	struct kc_table table;
 	int rc;
 
-	heading("Concurrency of matched launches: predicted, and measured as solo or overlapped by other launches");
+	kc_heading("Concurrency of matched launches: predicted, and measured as solo or overlapped by other launches");
 	kc_table_init(&table, columns);
 	for (unsigned i = 0; i < KC_CASES; i++) {
 		const uint64_t *n = view->data->concurrency[i];
@@ -450,15 +441,19 @@ static int print_concurrency(const struct kc_report_view *view)
 static void print_messages(const struct kc_report *data)
 {
 	static const char *const severities[] = {"info", "warning", "error"};
+	static const enum kc_colour colours[] = {KC_PLAIN, KC_YELLOW, KC_RED};
 
 	if (data->message_count == 0)
 		return;
-	heading("Messages");
+	kc_heading("Messages");
 	for (size_t i = 0; i < data->message_count; i++) {
 		const struct kc_message_row *m = data->messages + i;
+		uint32_t severity = m->severity < 2 ? m->severity : 2;
 		char count[CELL];
 
-		printf("  %s: %s", severities[m->severity < 2 ? m->severity : 2], m->text);
+		fputs("  ", stdout);
+		kc_colour_print(stdout, colours[severity], "%s", severities[severity]);
+		printf(": %s", m->text);
 		if (m->count > 1)
 			printf(" (%s times)", kc_format_count(m->count, count));
 		putchar('\n');
@@ -472,7 +467,7 @@ int kc_report_text_figures(const struct kc_report_view *view)
 	if (rc == 0)
 		rc = print_accuracy(view);
 	if (rc == 0 && !view->by_given) {
-		heading("Models");
+		kc_heading("Models");
 		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
 	}
 	if (rc == 0 && !view->by_given)
@@ -487,7 +482,7 @@ static int print_what_ran(const struct kc_report_view *view)
 		return print_by(view);
 	if (view->data->ledger.measured > 0)
 		return kc__report_print_time(view);
-	heading("Kernels");
+	kc_heading("Kernels");
 	return print_groups(view, KC_BY_KERNEL, view->sorting.top ? view->sorting.top : WORST_SHOWN);
 }
 
@@ -515,7 +510,7 @@ int kc_report_text(const struct kc_report_view *view)
 	int rc;
 
 	if (data->simulated)
-		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_ALL);
 	print_origin(view);
 	rc = kc_report_text_activity(view);
 	print_filter(view);

@@ -1,4 +1,5 @@
 #include "report_text.h"
+#include "tools/output/colour.h"
 #include "tools/output/format.h"
 #include "tools/output/table.h"
 
@@ -21,14 +22,17 @@ static void print_heading(const struct kc_report_view *view)
 	char ns[KC_FORMAT_BYTES], measured[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
 	uint64_t without_row = l->dropped + l->after_end + l->elsewhere + l->not_asked_total;
 
-	printf("\n%s: %s in", orders[view->sorting.by], kc_format_ns(view->data->measured_ns, ns));
+	kc_format_ns(view->data->measured_ns, ns);
 	if (view->filter)
-		printf(" %s launches that match\n", kc_format_count(kc_filter_counted(view->filter).matching, launches));
+		kc_heading("%s: %s in %s launches that match", orders[view->sorting.by], ns,
+			   kc_format_count(kc_filter_counted(view->filter).matching, launches));
 	else if (l->measured == l->launches && !without_row)
-		printf(" %s launch%s\n", kc_format_count(l->measured, measured), l->launches == 1 ? "" : "es");
+		kc_heading("%s: %s in %s launch%s", orders[view->sorting.by], ns,
+			   kc_format_count(l->measured, measured), l->launches == 1 ? "" : "es");
 	else
-		printf(" %s measured of %s launches (what is missing: see Ledger)\n",
-		       kc_format_count(l->measured, measured), kc_format_count(l->launches + without_row, launches));
+		kc_heading("%s: %s in %s measured of %s launches (what is missing: see Ledger)",
+			   orders[view->sorting.by], ns, kc_format_count(l->measured, measured),
+			   kc_format_count(l->launches + without_row, launches));
 }
 
 static void add_row(struct kc_table *table, const struct kc_group *group, double all_ns)

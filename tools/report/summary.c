@@ -1,6 +1,7 @@
 #include "summary.h"
 #include "tools/command.h"
 #include "tools/system/database.h"
+#include "tools/output/colour.h"
 #include "tools/output/distinct.h"
 #include "tools/output/format.h"
 #include "tools/system/journals.h"
@@ -138,8 +139,12 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 {
 	const char *shown = kc_database_shown(about->database);
 
-	if (data->simulated)
-		kc_error("SIMULATED: these times come from a stand-in device, not from a GPU");
+	if (data->simulated) {
+		fputs("kerncast: ", stderr);
+		kc_colour_print(stderr, KC_YELLOW,
+				"SIMULATED: these times come from a stand-in device, not from a GPU");
+		fputc('\n', stderr);
+	}
 	print_ledger(&data->ledger);
 	print_slowest(data);
 	print_accuracy(data, shown);

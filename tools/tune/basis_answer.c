@@ -3,6 +3,7 @@
 #include "basis_which.h"
 #include "tools/command.h"
 #include "tools/input/device_spec.h"
+#include "tools/output/colour.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
 #include "tools/output/table.h"
@@ -398,7 +399,7 @@ static int print_text(const struct answer *a, int simulated)
 	struct kc_table table;
 
 	if (simulated)
-		puts("SIMULATED: some of these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_SOME);
 	if (a->kernel)
 		put_problem(a);
 	else
