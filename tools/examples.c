@@ -113,7 +113,7 @@ static const struct kc_example examples[] = {
 	.command = "replay",
 	.commands = "  kerncast replay trace.db\n"
 		    "  kerncast replay --by kernel trace.db\n",
-	.output = "trace.db: 8,868 launches replayed, 8,868 predicted; 304,976 launches per second\n"
+	.output = "trace.db, run 1: 8,868 launches replayed, 8,868 predicted; 304,976 launches per second\n"
 		  "A measurement becomes known 10.0 ms after its launch has ended\n"
 		  "\n"
 		  "Accuracy: |predicted - measured| / measured over matched launches\n"

@@ -19,6 +19,7 @@
 #include "store/replay/replay_run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -387,6 +388,15 @@ static void print_without(uint32_t without)
 		putchar('\n');
 }
 
+static const char *runs_text(const struct kc_selection *selection, char *out, size_t size)
+{
+	if (selection->first_run == selection->last_run)
+		snprintf(out, size, "run %" PRId64, selection->first_run);
+	else
+		snprintf(out, size, "runs %" PRId64 " to %" PRId64, selection->first_run, selection->last_run);
+	return out;
+}
+
 static void print_filter(const struct kc_filter *filter)
 {
 	if (!filter)
@@ -407,14 +417,15 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	    .sorting = request->sorting,
 	    .width = kc_page_width(),
 	};
-	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES];
+	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES], runs[64];
 	double per_s = kc_replay_per_s(replay);
 	int rc;
 
 	if (replay->report->simulated)
 		kc_say_simulated(KC_SIMULATED_ALL);
-	printf("%s: %s launches replayed, %s predicted; %s launches per second\n", view.database,
-	       kc_format_count(replay->launches, launches), kc_format_count(replay->predicted, predicted),
+	printf("%s, %s: %s launches replayed, %s predicted; %s launches per second\n", view.database,
+	       runs_text(&replay->report->selection, runs, sizeof(runs)), kc_format_count(replay->launches, launches),
+	       kc_format_count(replay->predicted, predicted),
 	       isnan(per_s) ? "-" : kc_format_count((uint64_t)per_s, rate));
 	print_known(replay, &request->delay);
 	print_chosen(replay);
