@@ -40,6 +40,20 @@ static const struct kc_example examples[] = {
 		  "…\n",
     },
     {
+	.command = "slow",
+	.commands = "  kerncast slow\n"
+		    "  kerncast slow --sort time --top 5 trace.db\n",
+	.output = "…\n"
+		  "Lost: 15.2 ms of 447 ms (3.4 %), in 2,096 of 8,568 measured launches\n"
+		  "\n"
+		  "     lost  launches  cause          what it means\n"
+		  "  14.0 ms     1,783  overlapped     other kernels ran at the same time\n"
+		  "   981 µs       247  drift          faster in another part of this run\n"
+		  "   203 µs        54  not explained  none of these\n"
+		  "  35.0 µs        12  first launch   of the kernel in its process: loading, cold caches\n"
+		  "…\n",
+    },
+    {
 	.command = "doctor",
 	.commands = "  kerncast doctor ./app\n",
 	.output = "…\n"

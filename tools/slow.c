@@ -212,7 +212,9 @@ static int search_and_print(struct searching *s)
 	    .limits = request->limits,
 	    .path = kc_database_shown(s->this.path),
 	    .filter = s->this.filter,
-	    .top = request->sorting.top ? request->sorting.top : request->common.json ? TOP_JSON : TOP,
+	    .top = request->sorting.top   ? request->sorting.top
+		   : request->common.json ? TOP_JSON
+					  : TOP,
 	};
 	int rc = find(s);
 
@@ -299,5 +301,5 @@ const struct kc_command kc_command_slow = {
 	"none of these, and far outside of what its launch shape usually takes.\n"
 	".El\n"
 	".Pp\n"
-	"Launches with fewer than eight peers are counted as not known.\n",
+	"Launches with too few peers, less than four at their position and eight in all, are counted as not known.\n",
 };

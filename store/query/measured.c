@@ -81,7 +81,7 @@ int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_me
 
 /* In the order of their calls. */
 #define LAUNCHES(more, joined)                                                                                         \
-	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments, launched" more " FROM launch_row l" joined               \
+	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments, launched" more " FROM launch_row l" joined     \
 	" WHERE l.id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY l.id"
 struct shape {          /* of the database */
 	int64_t place;  /* in names->shapes, or less than 0 */

@@ -49,7 +49,7 @@ struct kc_measured_moment {
 	int64_t id;       /* of the row: process and sequence number (store/database/schema.h) */
 	int64_t start_ns; /* measured, on the clock of the process, which is that of the whole run unless imported */
 	uint32_t device;  /* within the run, from 1; 0: not known */
-	int matches;     /* the filter */
+	int matches;      /* the filter */
 };
 
 struct kc_measured_run {
@@ -71,9 +71,9 @@ int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangl
 int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out);
 void kc_measured_names_free(struct kc_measured_names *names);
 
-/* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are read.
- * With moments these tell what matches, without them what does not counts as not measured. 0; -ENOENT: there is no such
- * run; another -errno. *run is to be freed unless < 0 was returned. */
+/* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are
+ * read. With moments these tell what matches, without them what does not counts as not measured. 0; -ENOENT: there is
+ * no such run; another -errno. *run is to be freed unless < 0 was returned. */
 int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
 			 struct kc_filter *filter, struct kc_measured_run *run);
 void kc_measured_run_free(struct kc_measured_run *run);

@@ -160,9 +160,9 @@ static void print_sums(const struct kc_diff *diff, int is_filtered)
 	double ns = diff->sums.difference;
 
 	kc_heading("Measured time of %s: OLD %s, NEW %s, %s (%s) %s", is_filtered ? "these launches" : "all kernels",
-	       kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
-	       kc_format_ns(fabs(ns), difference), kc_format_percent(fabs(ns) / diff->total_ns[KC_OLD] * 100, share),
-	       ns < 0 ? "less" : "more");
+		   kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
+		   kc_format_ns(fabs(ns), difference),
+		   kc_format_percent(fabs(ns) / diff->total_ns[KC_OLD] * 100, share), ns < 0 ? "less" : "more");
 	print_part(diff->sums.slower, kernels_text(diff, KC_DIFF_SLOWER, " slower", text), 1);
 	print_part(diff->sums.faster, kernels_text(diff, KC_DIFF_FASTER, " faster", text), 1);
 	print_part(diff->sums.new, kernels_text(diff, KC_DIFF_NEW, "", text), 0);
@@ -241,9 +241,10 @@ static int print_changes(const struct kc_diff_view *view)
 		kc_heading("No kernel changed by more than %s and by more than %s per launch.", over, floor);
 		return 0;
 	}
-	kc_heading("Changed by more than %s and by more than %s per launch, %s (on average, at most 5 %% of such rows are "
-	       "false)",
-	       over, floor, orders[view->sorting.by]);
+	kc_heading(
+	    "Changed by more than %s and by more than %s per launch, %s (on average, at most 5 %% of such rows are "
+	    "false)",
+	    over, floor, orders[view->sorting.by]);
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < listed; i++) {
 		const struct kc_diff_kernel *kernel = view->diff->kernels + i;

@@ -53,8 +53,8 @@ int kc__report_print_time(const struct kc_report_view *view)
 	    {"launches", KC_RIGHT, 0}, {"mean", KC_RIGHT, 0}, {0},
 	};
 	const struct kc_groups *kernels = &view->data->kernels;
-	size_t *order = kc_report_order(kernels, view->data->measured_ns,
-					view->sorting.by ? view->sorting.by : KC_SORT_TIME);
+	size_t *order =
+	    kc_report_order(kernels, view->data->measured_ns, view->sorting.by ? view->sorting.by : KC_SORT_TIME);
 	size_t shown = view->sorting.top ? view->sorting.top : KERNELS_SHOWN, n = 0;
 	struct kc_table table;
 	int rc;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EARLIER_LEAST 4u /* peers in earlier runs */
+#define EARLIER_LEAST 4u /* peers in earlier runs, or at the same position */
 #define THIS_LEAST 8u    /* peers in this run; launches of known sizes */
 #define TAIL 0.1         /* share of the peers that are unusual, at each end */
 #define FAR_LEAST 0.05   /* less than this past the usual is not far, of the logarithm */
@@ -363,13 +363,14 @@ static void collect(const struct making *m, const struct rule *rule, enum depth 
 		    double *values)
 {
 	const uint32_t *of = m->groups[rule->common][depth];
-	uint32_t first = 0;
+	uint32_t least = rule->common == COMMON_SHAPE && depth < DEPTH_ARGUMENTS ? EARLIER_LEAST : rule->least,
+		 first = 0;
 
 	for (size_t i = 0; i < m->items.count; i++)
 		groups[of[i]].count += (items_of(m)[i].flags & rule->mask) == rule->flags;
 	for (size_t i = m->this_first; i < m->items.count; i++)
 		if (is_open(m, rule, depth, i))
-			groups[of[i]].wanted = groups[of[i]].count >= rule->least;
+			groups[of[i]].wanted = groups[of[i]].count >= least;
 	for (uint32_t g = 1; g <= m->group_counts[rule->common][depth]; g++) {
 		groups[g].first = first;
 		first += groups[g].wanted ? groups[g].count : 0;

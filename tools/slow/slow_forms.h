@@ -24,8 +24,8 @@ struct kc_slow_view {
 	const struct kc_slow_where *worst; /* of slow->found, in its order */
 	size_t worst_count;
 	const struct kc_filter *filter; /* NULL: every launch is judged */
-	size_t top;        /* rows of a table */
-	int other_devices; /* earlier runs that were left out: they ran on other devices */
+	size_t top;                     /* rows of a table */
+	int other_devices;              /* earlier runs that were left out: they ran on other devices */
 };
 
 /* Sorts the rows; KC_SORT_NONE: by time lost, as they are. */

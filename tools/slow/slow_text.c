@@ -1,5 +1,6 @@
 #include "slow_forms.h"
 #include "tools/command.h"
+#include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
@@ -88,7 +89,8 @@ static int rows_by_count(const void *a, const void *b)
 void kc_slow_sort(struct kc_slow *slow, enum kc_sort by)
 {
 	if (slow->row_count && (by == KC_SORT_TIME || by == KC_SORT_COUNT))
-		qsort(slow->rows, slow->row_count, sizeof(*slow->rows), by == KC_SORT_TIME ? rows_by_time : rows_by_count);
+		qsort(slow->rows, slow->row_count, sizeof(*slow->rows),
+		      by == KC_SORT_TIME ? rows_by_time : rows_by_count);
 }
 
 /* --- causes */
@@ -163,7 +165,7 @@ static int print_kernels(const struct kc_slow_view *view)
 	char lost[KC_FORMAT_BYTES], took[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
 	struct kc_table table;
 
-	puts("\nBy kernel (lost, of the time that these launches took)");
+	kc_heading("By kernel (lost, of the time that these launches took)");
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < slow->row_count && i < view->top; i++) {
 		const struct kc_slow_row *row = slow->rows + i;
@@ -239,21 +241,30 @@ static int print_launches(const struct kc_slow_view *view)
 
 /* --- what is not known */
 
+/* "1 launch" */
+static char *launches_text(uint64_t count, char out[static CELL])
+{
+	char number[KC_FORMAT_BYTES];
+
+	snprintf(out, CELL, "%s launch%s", kc_format_count(count, number), count == 1 ? "" : "es");
+	return out;
+}
+
 static void print_unknown(const struct kc_slow_view *view)
 {
 	const struct kc_slow *slow = view->slow;
-	char launches[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
+	char launches[CELL], share[KC_FORMAT_BYTES];
 
 	if (slow->unknown.launches || slow->never_alone.launches)
 		putchar('\n');
 	if (slow->unknown.launches)
-		printf("Not known: %s launches (%s of the time) have too few others like them.\n",
-		       kc_format_count(slow->unknown.launches, launches), share_of(view, slow->unknown.ns, share));
+		printf("Not known: %s (%s of the time) %s too few others like %s.\n",
+		       launches_text(slow->unknown.launches, launches), share_of(view, slow->unknown.ns, share),
+		       slow->unknown.launches == 1 ? "has" : "have", slow->unknown.launches == 1 ? "it" : "them");
 	if (slow->never_alone.launches)
-		printf(
-		    "%s launches (%s of the time) are overlapped, and so are all others like them: what that costs is "
-		    "not known.\n",
-		    kc_format_count(slow->never_alone.launches, launches), share_of(view, slow->never_alone.ns, share));
+		printf("Not known: what being overlapped costs %s (%s of the time): no launch like %s ran alone.\n",
+		       launches_text(slow->never_alone.launches, launches), share_of(view, slow->never_alone.ns, share),
+		       slow->never_alone.launches == 1 ? "it" : "them");
 }
 
 int kc_slow_text(const struct kc_slow_view *view)
@@ -264,7 +275,7 @@ int kc_slow_text(const struct kc_slow_view *view)
 	int status = 0;
 
 	if (view->runs->run->simulated)
-		puts("SIMULATED: these times come from a stand-in device, not from a GPU.\n");
+		kc_say_simulated(KC_SIMULATED_ALL);
 	print_runs(view);
 	kc_format_percent(view->limits.over * 100, over);
 	kc_format_ns(view->limits.floor_ns, floor);
@@ -275,9 +286,9 @@ int kc_slow_text(const struct kc_slow_view *view)
 		    "\nNone of %s measured launches (%s) took more than %s and more than %s longer than it should.\n",
 		    all, total, over, floor);
 	else
-		printf("\n%s of %s (%s) lost, by %s of %s measured launches\n", kc_format_ns(slow->lost.ns, lost),
-		       total, share_of(view, slow->lost.ns, share), kc_format_count(slow->lost.launches, launches),
-		       all);
+		kc_heading("Lost: %s of %s (%s), in %s of %s measured launches", kc_format_ns(slow->lost.ns, lost),
+			   total, share_of(view, slow->lost.ns, share), kc_format_count(slow->lost.launches, launches),
+			   all);
 	if (slow->found_count)
 		status = print_causes(view);
 	if (status == 0 && slow->found_count)
