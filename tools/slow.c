@@ -171,35 +171,27 @@ static int locate(struct searching *s, const struct kc_slow_found *found, struct
 	return kc_measured_origin(s->this.store, moment->id, &out->origin);
 }
 
-/* How many of the launches located so far are of the same kernel and cause. */
-static size_t count_alike(const struct searching *s, const struct kc_slow_found *found)
-{
-	uint32_t kernel = kc_measured_shape(&s->names, found->shape)->kernel;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->worst_count; i++)
-		n += s->worst[i].found->cause == found->cause &&
-		     kc_measured_shape(&s->names, s->worst[i].found->shape)->kernel == kernel;
-	return n;
-}
-
+/* alike: at most so many of a kernel and cause; 0: any number. */
 static int locate_worst(struct searching *s, size_t most, size_t alike)
 {
+	size_t *met = calloc(s->names.kernels.count * KC_SLOW_CAUSES + 1, sizeof(*met));
 	int rc = 0;
 
 	if (most > s->slow.found_count)
 		most = s->slow.found_count;
 	s->worst = calloc(most + 1, sizeof(*s->worst));
-	if (!s->worst)
-		return -ENOMEM;
+	if (!s->worst || !met)
+		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < s->slow.found_count && s->worst_count < most; i++) {
 		const struct kc_slow_found *found = s->slow.found + i;
+		size_t kernel = kc_measured_shape(&s->names, found->shape)->kernel;
 
-		if (alike && count_alike(s, found) == alike)
+		if (alike && met[kernel * KC_SLOW_CAUSES + found->cause]++ >= alike)
 			continue;
 		rc = locate(s, found, s->worst + s->worst_count);
 		s->worst_count++;
 	}
+	free(met);
 	return rc;
 }
 

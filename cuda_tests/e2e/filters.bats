@@ -6,6 +6,9 @@ load common
 record() {
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 40 >/dev/null
 	SIMCUDA_SEED=2 "$kerncast" run -q "$build/demo-static-sim" --rounds 40 >/dev/null
+	# However long each took to begin, both have launches in the first milliseconds.
+	sql "UPDATE launch_row SET launched = launched - o.first FROM (SELECT id >> 40 AS process, min(launched) AS first
+		FROM launch_row GROUP BY 1) o WHERE o.process = launch_row.id >> 40"
 }
 
 of_json() { # FILE EXPRESSION of the document j

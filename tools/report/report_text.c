@@ -333,15 +333,16 @@ static int print_groups(const struct kc_report_view *view, enum kc_report_by by,
 	return rc;
 }
 
+static const char *const orders[] = {
+    [KC_SORT_NONE] = ", most mispredicted time first",
+    [KC_SORT_TIME] = ", most measured time first",
+    [KC_SORT_ERROR] = ", largest mean error first",
+    [KC_SORT_COUNT] = ", most launches first",
+};
+
 static int print_by(const struct kc_report_view *view)
 {
 	static const char *const by[] = {"By kernel", "By model", "By stream", "By case"};
-	static const char *const orders[] = {
-	    [KC_SORT_NONE] = ", most mispredicted time first",
-	    [KC_SORT_TIME] = ", most measured time first",
-	    [KC_SORT_ERROR] = ", largest mean error first",
-	    [KC_SORT_COUNT] = ", most launches first",
-	};
 	enum kc_sort sort = view->sorting.by;
 
 	kc_heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");
@@ -373,20 +374,21 @@ static int print_worst(const struct kc_report_view *view)
 	    {0},
 	};
 	const struct kc_groups *kernels = &view->data->kernels;
-	size_t *order = kc_report_worst_first(kernels, view->data->measured_ns);
+	size_t *order = kc_report_order(kernels, view->data->measured_ns, view->sorting.by);
 	size_t shown = view->sorting.top ? view->sorting.top : WORST_SHOWN;
 	struct kc_table table;
 	int rc;
 
 	if (!order)
 		return -ENOMEM;
-	kc_heading("Kernels, most mispredicted time first");
+	kc_heading("Kernels%s", orders[view->sorting.by]);
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < kernels->count && i < shown; i++)
 		worst_row(&table, kernels->at + order[i]);
 	rc = kc_table_print(&table, stdout, INDENT, view->width);
 	if (kernels->count > shown)
-		printf("  and %zu more (--by kernel shows all)\n", kernels->count - shown);
+		printf("  and %zu more (%s)\n", kernels->count - shown,
+		       view->sorting.top ? "a larger --top shows them" : "--by kernel shows all");
 	kc_table_free(&table);
 	free(order);
 	return rc;
@@ -501,21 +503,22 @@ static void print_filter(const struct kc_report_view *view)
 		return;
 	putchar('\n');
 	kc_filter_print(view->filter);
-	puts("; the figures below are of these, the ledger is of all");
+	puts("; GPU time and the ledger are of all launches, all else is of these");
 }
 
 int kc_report_text(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
-	int rc;
+	int rc = 0;
 
 	if (data->simulated)
 		kc_say_simulated(KC_SIMULATED_ALL);
 	print_origin(view);
-	rc = kc_report_text_activity(view);
 	print_filter(view);
-	if (rc == 0 && data->ledger.launches > 0)
+	if (data->ledger.launches > 0)
 		rc = print_what_ran(view);
+	if (rc == 0)
+		rc = kc_report_text_activity(view);
 	if (rc == 0 && data->ledger.matched > 0)
 		rc = print_predictions(view);
 	print_nothing(&data->ledger, view->database);

@@ -70,7 +70,8 @@ int kc__report_print_time(const struct kc_report_view *view)
 		}
 	rc = kc_table_print(&table, stdout, KC_REPORT_INDENT, view->width);
 	if (kernels->count > n)
-		printf("  and %zu more (--by kernel shows all)\n", kernels->count - n);
+		printf("  and %zu more (%s)\n", kernels->count - n,
+		       view->sorting.top ? "a larger --top shows them" : "--by kernel shows all");
 	kc_table_free(&table);
 	free(order);
 	return rc;

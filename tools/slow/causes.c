@@ -120,11 +120,12 @@ static void describe_series(struct judging *j)
 		j->series[s] = (struct series){.trend.far = NAN, .first_ns = INT64_MAX};
 	for (size_t i = 0; i < j->count; i++) {
 		const struct kc_slow_launch *launch = j->launches + i;
-		struct series *series = j->series + j->series_of[i] - 1;
 		int64_t start_ns = start_of(j, launch);
+		struct series *series;
 
 		if (!j->series_of[i])
 			continue;
+		series = j->series + j->series_of[i] - 1;
 		series->shape = launch->shape;
 		series->from = launch->from;
 		series->is_new = !isnan(launch->known_log);
@@ -503,9 +504,31 @@ static int rows_by_loss(const void *a, const void *b)
 	return more(((const struct kc_slow_row *)a)->lost_ns, ((const struct kc_slow_row *)b)->lost_ns);
 }
 
-static int pairs_by_loss(const void *a, const void *b)
+static int pairs_by_kernel(const void *a, const void *b)
 {
-	return more(((const struct kc_slow_pair *)a)->lost_ns, ((const struct kc_slow_pair *)b)->lost_ns);
+	const struct kc_slow_pair *x = a, *y = b;
+
+	if (x->kernel != y->kernel)
+		return x->kernel < y->kernel ? -1 : 1;
+	return more(x->lost_ns, y->lost_ns);
+}
+
+const struct kc_slow_pair *kc_slow_pairs_of(const struct kc_slow *slow, uint32_t kernel, size_t *count)
+{
+	size_t low = 0, high = slow->pair_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slow->pairs[middle].kernel < kernel)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (high < slow->pair_count && slow->pairs[high].kernel == kernel)
+		high++;
+	*count = high - low;
+	return *count ? slow->pairs + low : NULL;
 }
 
 static void *sorted(struct kc__list *list, size_t size, int (*compare)(const void *, const void *), size_t *count)
@@ -522,7 +545,7 @@ static void give_out(struct judging *j)
 
 	out->found = sorted(&j->found, sizeof(*out->found), found_by_loss, &out->found_count);
 	out->rows = sorted(&j->rows, sizeof(*out->rows), rows_by_loss, &out->row_count);
-	out->pairs = sorted(&j->pairs, sizeof(*out->pairs), pairs_by_loss, &out->pair_count);
+	out->pairs = sorted(&j->pairs, sizeof(*out->pairs), pairs_by_kernel, &out->pair_count);
 }
 
 int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, const struct kc_diff_limits *limits,

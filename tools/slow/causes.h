@@ -60,7 +60,7 @@ struct kc_slow {
 	size_t found_count;
 	struct kc_slow_row *rows; /* likewise */
 	size_t row_count;
-	struct kc_slow_pair *pairs; /* likewise */
+	struct kc_slow_pair *pairs; /* by kernel, then likewise */
 	size_t pair_count;
 	struct kc_slow_sum causes[KC_SLOW_CAUSES]; /* lost */
 	struct kc_slow_sum lost, measured;
@@ -76,5 +76,8 @@ const char *kc_slow_cause_name(enum kc_slow_cause cause);
 int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, const struct kc_diff_limits *limits,
 		 struct kc_slow *out);
 void kc_slow_free(struct kc_slow *slow);
+
+/* The pairs of a kernel; how many is put into *count. */
+const struct kc_slow_pair *kc_slow_pairs_of(const struct kc_slow *slow, uint32_t kernel, size_t *count);
 
 #endif

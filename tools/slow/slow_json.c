@@ -35,17 +35,15 @@ static json_t *sum_json(const struct kc_slow_sum *sum)
 static json_t *pairs_json(const struct kc_slow_view *view, uint32_t kernel)
 {
 	json_t *out = json_array();
+	size_t count;
+	const struct kc_slow_pair *pairs = kc_slow_pairs_of(view->slow, kernel, &count);
 
-	for (size_t i = 0; i < view->slow->pair_count; i++) {
-		const struct kc_slow_pair *pair = view->slow->pairs + i;
-		json_t *one;
+	for (size_t i = 0; i < count; i++) {
+		json_t *one = json_object();
 
-		if (pair->kernel != kernel)
-			continue;
-		one = json_object();
-		set(one, "name", name_of(view, pair->other));
-		set(one, "launches", json_integer((json_int_t)pair->launches));
-		set(one, "lost_ns", kc_json_real(pair->lost_ns));
+		set(one, "name", name_of(view, pairs[i].other));
+		set(one, "launches", json_integer((json_int_t)pairs[i].launches));
+		set(one, "lost_ns", kc_json_real(pairs[i].lost_ns));
 		json_array_append_new(out, one);
 	}
 	return out;

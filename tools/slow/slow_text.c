@@ -142,17 +142,13 @@ static int print_causes(const struct kc_slow_view *view)
 static void pairs_note(const struct kc_slow_view *view, uint32_t kernel, struct kc_table *table)
 {
 	char note[PAIRS * 5 * NAME] = "", name[4 * NAME + 4], lost[KC_FORMAT_BYTES];
-	size_t n = 0;
+	size_t count;
+	const struct kc_slow_pair *pairs = kc_slow_pairs_of(view->slow, kernel, &count);
 
-	for (size_t i = 0; i < view->slow->pair_count && n < PAIRS; i++) {
-		const struct kc_slow_pair *pair = view->slow->pairs + i;
-
-		if (pair->kernel != kernel)
-			continue;
-		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", n++ ? ", " : "beside ",
-			 kc_shorten_middle(name_of(view, pair->other), NAME, name, sizeof(name)),
-			 kc_format_ns(pair->lost_ns, lost));
-	}
+	for (size_t i = 0; i < count && i < PAIRS; i++)
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", i ? ", " : "beside ",
+			 kc_shorten_middle(name_of(view, pairs[i].other), NAME, name, sizeof(name)),
+			 kc_format_ns(pairs[i].lost_ns, lost));
 	kc_table_note(table, note);
 }
 
