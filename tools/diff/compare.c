@@ -14,7 +14,7 @@ struct side_sum {
 
 struct shape_sum {
 	struct side_sum of[KC_SIDES][KC_COMPANIES];
-	struct side_sum compared[KC_SIDES];
+	struct side_sum compared[KC_SIDES][KC_COMPANIES];
 	double more_ns; /* by more or fewer of the launches that are compared, at OLD's durations */
 };
 
@@ -84,8 +84,15 @@ static void explain_sum(const struct shape_sum *shape, struct kc_diff_kernel *ke
 	if (old.launches > 0 && new.launches > 0)
 		company = company_cost(shape, old.ns / old.launches);
 	kernel->company_ns += company;
-	kernel->mix_ns += shape->more_ns - company +
-			  more_cost(less(old, shape->compared[KC_OLD]), less(new, shape->compared[KC_NEW]));
+	kernel->mix_ns += shape->more_ns - company;
+	for (int i = 0; i < KC_COMPANIES; i++)
+		kernel->mix_ns += more_cost(less(shape->of[KC_OLD][i], shape->compared[KC_OLD][i]),
+					    less(shape->of[KC_NEW][i], shape->compared[KC_NEW][i]));
+}
+
+static uint8_t company_of(const struct kc_diff_units *units, const struct kc_diff_unit *unit)
+{
+	return items_of(units, KC_NEW)[units->order[KC_NEW][unit->first[KC_NEW]]].company;
 }
 
 static struct side_sum sum_of_unit(const struct comparing *c, const struct kc_diff_unit *unit, int side)
@@ -107,12 +114,13 @@ static void add_up_units(struct comparing *c)
 	for (size_t u = 0; u < c->units.count; u++) {
 		const struct kc_diff_unit *unit = c->units.at + u;
 		struct shape_sum *shape = c->sums + unit->shape;
+		uint8_t company = company_of(&c->units, unit);
 		struct side_sum sums[KC_SIDES];
 
 		for (int side = 0; side < KC_SIDES; side++) {
 			sums[side] = sum_of_unit(c, unit, side);
-			shape->compared[side].launches += sums[side].launches;
-			shape->compared[side].ns += sums[side].ns;
+			shape->compared[side][company].launches += sums[side].launches;
+			shape->compared[side][company].ns += sums[side].ns;
 		}
 		shape->more_ns += more_cost(sums[KC_OLD], sums[KC_NEW]);
 	}

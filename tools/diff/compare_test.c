@@ -127,6 +127,28 @@ static void arguments_are_told_apart(void **state)
 	made_free(&m);
 }
 
+/* OLD has none that are overlapped: those of NEW cost what they take more than OLD's others. */
+static void company_that_old_has_not(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (int i = 0; i < 100; i++) {
+			int overlapped = run && i % 2;
+
+			launch(&m, run, "k", overlapped ? 20000 : 10000)->overlap =
+			    overlapped ? KC_OVERLAP_BEHIND : KC_OVERLAP_NONE;
+		}
+	compare(&m, 1, &d);
+	check_sums(&d);
+	assert_true(near(d.sums.company, 50 * 10000.0, 1));
+	assert_true(near(d.sums.mix, 0, 1));
+	kc_diff_free(&d);
+	made_free(&m);
+}
+
 /* Changes within --over or --floor are not reported, however sure they are. */
 static void limits_hold(void **state)
 {
@@ -390,14 +412,23 @@ static void drift_is_no_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(one_kernel_slower),          cmocka_unit_test(other_arguments_are_compared),
-	    cmocka_unit_test(positions_are_told_apart),   cmocka_unit_test(company_is_told_apart),
-	    cmocka_unit_test(arguments_are_told_apart),   cmocka_unit_test(limits_hold),
-	    cmocka_unit_test(a_tick_is_no_change),        cmocka_unit_test(too_few_launches),
-	    cmocka_unit_test(new_gone_and_replaced),      cmocka_unit_test(several_old_runs),
-	    cmocka_unit_test(outliers_are_no_change),     cmocka_unit_test(drift_is_no_change),
-	    cmocka_unit_test(a_shape_is_shown_by_itself), cmocka_unit_test(unmeasured_is_not_gone),
-	    cmocka_unit_test(nothing_in_common),          cmocka_unit_test(p_counts_both_directions),
+	    cmocka_unit_test(one_kernel_slower),
+	    cmocka_unit_test(other_arguments_are_compared),
+	    cmocka_unit_test(positions_are_told_apart),
+	    cmocka_unit_test(company_is_told_apart),
+	    cmocka_unit_test(arguments_are_told_apart),
+	    cmocka_unit_test(company_that_old_has_not),
+	    cmocka_unit_test(limits_hold),
+	    cmocka_unit_test(a_tick_is_no_change),
+	    cmocka_unit_test(too_few_launches),
+	    cmocka_unit_test(new_gone_and_replaced),
+	    cmocka_unit_test(several_old_runs),
+	    cmocka_unit_test(outliers_are_no_change),
+	    cmocka_unit_test(drift_is_no_change),
+	    cmocka_unit_test(a_shape_is_shown_by_itself),
+	    cmocka_unit_test(unmeasured_is_not_gone),
+	    cmocka_unit_test(nothing_in_common),
+	    cmocka_unit_test(p_counts_both_directions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
