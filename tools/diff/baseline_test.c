@@ -17,6 +17,19 @@ static void write_file(struct made *m)
 	assert_int_equal(fclose(to), 0);
 }
 
+static void read_file(struct kc_measured_names *names, struct kc_baseline *out)
+{
+	char why[256];
+
+	assert_int_equal(kc_baseline_read(path, names, out, why, sizeof(why)), 0);
+}
+
+static const struct kc_diff_item *item_in(const struct kc_baseline *baseline, size_t i)
+{
+	assert_true(i < baseline->items.count);
+	return (const struct kc_diff_item *)baseline->items.at + i;
+}
+
 static long size_of_file(void)
 {
 	FILE *from = fopen(path, "r");
@@ -28,21 +41,25 @@ static long size_of_file(void)
 	return size;
 }
 
-static int read_text(const char *text)
+static int read_it(void)
 {
 	struct kc_measured_names names = {0};
 	struct kc_baseline baseline;
 	char why[256] = "";
-	FILE *to = fopen(path, "w");
-	int rc;
-
-	fputs(text, to);
-	fclose(to);
-	rc = kc_baseline_read(path, &names, &baseline, why, sizeof(why));
+	int rc = kc_baseline_read(path, &names, &baseline, why, sizeof(why));
 	assert_true(rc == 0 || *why);
 	kc_baseline_free(&baseline);
 	kc_measured_names_free(&names);
 	return rc;
+}
+
+static int read_text(const char *text)
+{
+	FILE *to = fopen(path, "w");
+
+	fputs(text, to);
+	fclose(to);
+	return read_it();
 }
 
 /* 16 launches of 10 us and 16 of 20 us after them: eight parts of four launches, the first four 1/3 below the mean. */
@@ -52,13 +69,12 @@ static void what_is_written_is_read(void **state)
 	struct kc_measured_names names = {0};
 	struct kc_baseline baseline;
 	const struct kc_diff_item *items;
-	char why[256];
 
 	(void)state;
 	for (int i = 0; i < 34; i++)
 		launch(&m, 0, "k", i < 18 ? 10000 : 20000);
 	write_file(&m);
-	assert_int_equal(kc_baseline_read(path, &names, &baseline, why, sizeof(why)), 0);
+	read_file(&names, &baseline);
 	assert_string_equal(baseline.source, "run 1 of x.db");
 	assert_int_equal(names.kernels.count, 1);
 	assert_string_equal(kc_measured_kernel(&names, 0)->name, "k");
@@ -72,6 +88,7 @@ static void what_is_written_is_read(void **state)
 			assert_int_equal(items[i].company, KC_COMPANY_NONE);
 			assert_true(near(items[i].ns, 15000, 0.5));
 			assert_true(near(exp(items[i].log), part < 4 ? 10000 : 20000, 2));
+			assert_true(near(items[i].at, (part + 0.5) / 8, 1e-6));
 			part++;
 		}
 	kc_baseline_free(&baseline);
@@ -79,6 +96,7 @@ static void what_is_written_is_read(void **state)
 	made_free(&m);
 }
 
+<<<<<<< HEAD
 /* Of the run, "_Z4keptv" is known; "_Z1fv" is in the baseline alone, which does not keep its mangled name. */
 static void kernels_can_be_chosen(void **state)
 {
@@ -112,6 +130,111 @@ static void kernels_can_be_chosen(void **state)
 		kc_baseline_free(&baseline);
 		kc_measured_names_free(&names);
 	}
+=======
+/* 32 launches of 10 us but one of 1 ms, which is moved to 5 % (of the logarithm) above the others: a part of four is
+ * 1.25 % above them. The mean stays what it was, (31 * 10 us + 1 ms) / 32. */
+static void outliers_are_clipped(void **state)
+{
+	struct made m = {0};
+	struct kc_measured_names names = {0};
+	struct kc_baseline baseline;
+	size_t parts = 0, longer = 0;
+
+	(void)state;
+	for (int i = 0; i < 34; i++)
+		launch(&m, 0, "k", i == 20 ? 1000000 : 10000);
+	write_file(&m);
+	read_file(&names, &baseline);
+	for (size_t i = 0; i < baseline.items.count; i++) {
+		const struct kc_diff_item *item = item_in(&baseline, i);
+		int is_longer = item->log > log(10050);
+
+		if (item->count == 1) /* the first two launches */
+			continue;
+		assert_true(near(item->ns, (31 * 10000 + 1000000) / 32.0, 0.5));
+		assert_true(near(exp(item->log), is_longer ? 10000 * exp(0.05 / 4) : 10000, 5));
+		longer += (size_t)is_longer;
+		parts++;
+	}
+	assert_int_equal(parts, 8);
+	assert_int_equal(longer, 1);
+	kc_baseline_free(&baseline);
+	kc_measured_names_free(&names);
+	made_free(&m);
+}
+
+/* Ten launches in eight parts, as they are in eight cells: launch i in part 8 i / 10, without its fraction. */
+static void parts_are_as_cells(void **state)
+{
+	static const uint32_t counts[8] = {2, 1, 1, 1, 2, 1, 1, 1};
+	struct made m = {0};
+	struct kc_baseline baseline;
+	size_t part = 0;
+
+	(void)state;
+	launch_times(&m, 0, 12, "k");
+	write_file(&m);
+	read_file(&m.names, &baseline);
+	for (size_t i = 0; i < baseline.items.count; i++) {
+		const uint64_t k = kc_diff_shape_hash(&m.names, 0);
+
+		if (item_in(&baseline, i)->before[0] == kc_diff_position(k, k))
+			assert_int_equal(item_in(&baseline, i)->count, counts[part++]);
+	}
+	assert_int_equal(part, 8);
+	kc_baseline_free(&baseline);
+	made_free(&m);
+}
+
+/* a is not measured, and k overlaps it: nothing is known of a but that k comes after it, and before that after k. */
+static void company_and_position_are_kept(void **state)
+{
+	struct made m = {0};
+	struct kc_baseline baseline;
+	size_t found = 0;
+
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		launch(&m, 0, "k", 10000)->overlap = KC_OVERLAP_BEHIND;
+		launch(&m, 0, "a", 0);
+	}
+	m.runs[0].simulated = 1;
+	write_file(&m);
+	read_file(&m.names, &baseline);
+	assert_true(baseline.simulated);
+	for (size_t i = 0; i < baseline.items.count; i++) {
+		uint64_t a = kc_diff_shape_hash(&m.names, shape_of(&m, "a", 1));
+		uint64_t k = kc_diff_shape_hash(&m.names, shape_of(&m, "k", 1));
+
+		assert_int_equal(item_in(&baseline, i)->shape, shape_of(&m, "k", 1));
+		assert_int_equal(item_in(&baseline, i)->company, KC_COMPANY_SOME);
+		found += item_in(&baseline, i)->before[0] == kc_diff_position(a, k);
+	}
+	assert_int_equal(found, 8);
+	kc_baseline_free(&baseline);
+	made_free(&m);
+}
+
+/* 99 letters and one of two bytes are 101 bytes, of which 100 fit. */
+static void names_are_cut_between_characters(void **state)
+{
+	struct made m = {0};
+	struct kc_measured_names names = {0};
+	struct kc_baseline baseline;
+	char name[102];
+
+	(void)state;
+	memset(name, 'x', 99);
+	strcpy(name + 99, "\xc3\xa9");
+	launch(&m, 0, name, 10000);
+	write_file(&m);
+	read_file(&names, &baseline);
+	name[99] = '\0';
+	assert_string_equal(kc_measured_kernel(&names, 0)->name, name);
+	kc_baseline_free(&baseline);
+	kc_measured_names_free(&names);
+	made_free(&m);
+>>>>>>> d05eb95 (Test the statistics of a diff by hand arithmetic)
 }
 
 /* The same kernel 20 % slower is found against the file as it is against the run. */
@@ -120,7 +243,6 @@ static void a_baseline_stands_for_a_run(void **state)
 	struct made m = {0};
 	struct kc_baseline baseline;
 	struct kc_diff d;
-	char why[256];
 
 	(void)state;
 	for (int run = 0; run < 2; run++)
@@ -129,12 +251,8 @@ static void a_baseline_stands_for_a_run(void **state)
 			launch(&m, run, "slow", 10000 * (run ? 1.2 : 1) * (1 + 0.01 * normal()));
 		}
 	write_file(&m);
-	assert_int_equal(kc_baseline_read(path, &m.names, &baseline, why, sizeof(why)), 0);
-	{
-		const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, &baseline.items}, {m.runs + 1, 1, NULL}};
-
-		assert_int_equal(kc_diff_compare(&m.names, inputs, &(struct kc_diff_limits){0.05, 1000}, &d), 0);
-	}
+	read_file(&m.names, &baseline);
+	compare_parts(&m, &baseline.items, 1, &d);
 	assert_int_equal(reported(&d), 1);
 	assert_int_equal(kernel_named(&m, &d, "slow")->what, KC_DIFF_SLOWER);
 	assert_true(
@@ -151,9 +269,11 @@ static void it_stays_small(void **state)
 {
 	struct made m = {0};
 	struct kc_baseline baseline;
-	char name[300], why[256];
+	char name[300];
 	const struct kc_measured_launch *launches;
+	struct kc_diff d;
 	size_t left_out = 0;
+	double left_ns = 0, all_ns = 0;
 
 	(void)state;
 	for (int run = 0; run < 2; run++)
@@ -167,24 +287,25 @@ static void it_stays_small(void **state)
 	write_file(&m);
 	/* Beside the kernels: 20 bytes for each of the others, and the rest of the document. */
 	assert_in_range(size_of_file(), KC_BASELINE_BYTES - 1000, KC_BASELINE_BYTES + 400 * 20 + 500);
-	assert_int_equal(kc_baseline_read(path, &m.names, &baseline, why, sizeof(why)), 0);
+	read_file(&m.names, &baseline);
 	assert_in_range(baseline.other_count, 300, 380);
 	assert_int_equal(kc_baseline_leave_out(&baseline, &m.names, m.runs + 1), 0);
 	launches = m.runs[1].launches.at;
-	for (size_t i = 0; i < m.runs[1].launches.count; i++)
+	for (size_t i = 0; i < m.runs[1].launches.count; i++) {
 		left_out += launches[i].ns == 0;
-	assert_int_equal(left_out, 10 * baseline.other_count);
-	/* Those that are left are where they were: the same run again has not changed, to 1 in 10,000. */
-	{
-		const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, &baseline.items}, {m.runs + 1, 1, NULL}};
-		struct kc_diff d;
-
-		assert_int_equal(kc_diff_compare(&m.names, inputs, &(struct kc_diff_limits){0.05, 1000}, &d), 0);
-		assert_int_equal(d.compared, 400 - baseline.other_count);
-		for (size_t i = 0; i < d.count; i++)
-			assert_true(near(d.kernels[i].estimate.log_change, 0, 2e-4));
-		kc_diff_free(&d);
+		left_ns += (double)launches[i].ns;
+		all_ns += (double)((const struct kc_measured_launch *)m.runs[0].launches.at)[i].ns;
 	}
+	assert_int_equal(left_out, 10 * baseline.other_count);
+	assert_true(near(left_ns + baseline.other_ns, all_ns, 1e-3));
+	/* In the first round, from the one that takes least to the one that takes most: those that take most fit. */
+	assert_true(launches[0].ns == 0 && launches[399].ns > 0);
+	/* Those that are left are where they were: the same run again has not changed, to 1 in 10,000. */
+	compare_parts(&m, &baseline.items, 1, &d);
+	assert_int_equal(d.compared, 400 - baseline.other_count);
+	for (size_t i = 0; i < d.count; i++)
+		assert_true(near(d.kernels[i].estimate.log_change, 0, 2e-4));
+	kc_diff_free(&d);
 	kc_baseline_free(&baseline);
 	made_free(&m);
 }
@@ -217,6 +338,37 @@ static void damaged_files_are_refused(void **state)
 	assert_int_equal(read_text(DOCUMENT("[1,5,10,1000,\"0\"]")), -EINVAL);
 }
 
+/* A document with so many times the same kernel, or the same unit of eight parts, and with so many blanks before it. */
+static int read_many(int kernels, int units, size_t blanks)
+{
+	FILE *to = fopen(path, "w");
+
+	fprintf(to, "%*s{\"schema\": \"kerncast.baseline/1\", \"source\": \"x\", \"devices\": \"d\", \"kernels\": [",
+		(int)blanks, "");
+	for (int k = 0; k < kernels; k++) {
+		fprintf(to,
+			"%s{\"id\": \"%x\", \"name\": \"k\", \"shapes\": [{\"shape\": [1,1,1,32,1,1,0], \"units\": [",
+			k ? "," : "", k);
+		for (int u = 0; u < units; u++)
+			fprintf(to, "%s[1,5,8,1000,0,0,0,0,0,0,0,0]", u ? "," : "");
+		fputs("]}]}", to);
+	}
+	fputs("], \"others\": {\"ns\": 0, \"ids\": []}}", to);
+	fclose(to);
+	return read_it();
+}
+
+static void large_files_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(read_many(1024, 1, 0), 0);
+	assert_int_equal(read_many(1025, 1, 0), -EINVAL);
+	assert_int_equal(read_many(1, 8192, 0), 0); /* 65,536 parts */
+	assert_int_equal(read_many(1, 8193, 0), -EINVAL);
+	assert_int_equal(read_many(1, 1, 1000000), 0);
+	assert_int_equal(read_many(1, 1, 1 << 20), -EINVAL);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -236,9 +388,20 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+<<<<<<< HEAD
 	    cmocka_unit_test(what_is_written_is_read),     cmocka_unit_test(kernels_can_be_chosen),
 	    cmocka_unit_test(a_baseline_stands_for_a_run), cmocka_unit_test(it_stays_small),
+=======
+	    cmocka_unit_test(what_is_written_is_read),
+	    cmocka_unit_test(outliers_are_clipped),
+	    cmocka_unit_test(parts_are_as_cells),
+	    cmocka_unit_test(company_and_position_are_kept),
+	    cmocka_unit_test(names_are_cut_between_characters),
+	    cmocka_unit_test(a_baseline_stands_for_a_run),
+	    cmocka_unit_test(it_stays_small),
+>>>>>>> d05eb95 (Test the statistics of a diff by hand arithmetic)
 	    cmocka_unit_test(damaged_files_are_refused),
+	    cmocka_unit_test(large_files_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);

@@ -18,6 +18,11 @@
 
 #include <cmocka.h>
 
+static inline int near(double got, double wanted, double by)
+{
+	return fabs(got - wanted) <= by;
+}
+
 struct made {
 	struct kc_measured_names names;
 	struct kc_measured_run runs[8];
@@ -46,6 +51,44 @@ static inline struct kc_measured_launch *launch(struct made *m, int run, const c
 	return l;
 }
 
+/* A launch of 10 us for each letter: a small one of the kernel of this name on stream 1, a capital one of the same
+ * kernel on stream 2. A digit is kernel "k" with these arguments on stream 1. */
+static inline void launch_each(struct made *m, int run, const char *letters)
+{
+	for (; *letters; letters++) {
+		const int is_digit = *letters >= '0' && *letters <= '9',
+			  is_capital = *letters >= 'A' && *letters <= 'Z';
+		const char name[2] = {(char)(is_digit ? 'k' : is_capital ? *letters - 'A' + 'a' : *letters)};
+		struct kc_measured_launch *l = launch(m, run, name, 10000);
+
+		l->stream = is_capital ? 2 : 1;
+		l->arguments = is_digit ? (uint32_t)(*letters - '0') : 0;
+	}
+}
+
+static inline void launch_times(struct made *m, int run, int times, const char *letters)
+{
+	for (int i = 0; i < times; i++)
+		launch_each(m, run, letters);
+}
+
+/* A part of a baseline: launches of 10 us. No launch is at its position. */
+static inline struct kc_diff_item *part_of(struct made *m, struct kc__list *parts, const char *kernel, float at,
+					   uint32_t count)
+{
+	struct kc_diff_item *part = kc__list_add(parts, sizeof(*part));
+
+	assert_non_null(part);
+	*part = (struct kc_diff_item){.ns = 10000,
+				      .log = log(10000),
+				      .at = at,
+				      .count = count,
+				      .shape = shape_of(m, kernel, 1),
+				      .before = {1, 0},
+				      .company = KC_COMPANY_NONE};
+	return part;
+}
+
 static inline double uniform(void)
 {
 	return (random_below(1 << 24) + 0.5) / (1 << 24);
@@ -70,6 +113,14 @@ static inline void compare(struct made *m, size_t olds, struct kc_diff *out)
 	compare_limits(m, olds, &(struct kc_diff_limits){0.05, 1000}, out);
 }
 
+/* A baseline's parts against a run. */
+static inline void compare_parts(struct made *m, const struct kc__list *parts, int run, struct kc_diff *out)
+{
+	const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, parts}, {m->runs + run, 1, NULL}};
+
+	assert_int_equal(kc_diff_compare(&m->names, inputs, &(struct kc_diff_limits){0.05, 1000}, out), 0);
+}
+
 static inline const struct kc_diff_kernel *kernel_named(const struct made *m, const struct kc_diff *diff,
 							const char *name)
 {
@@ -89,16 +140,20 @@ static inline size_t reported(const struct kc_diff *diff)
 	return n;
 }
 
+/* What the parts add up to, to a nanosecond. */
+static inline void check_sums(const struct kc_diff *d)
+{
+	const struct kc_diff_sums *s = &d->sums;
+
+	assert_true(near(s->difference, d->total_ns[KC_NEW] - d->total_ns[KC_OLD], 1));
+	assert_true(near(s->slower + s->faster + s->new + s->gone + s->mix + s->company + s->rest, s->difference, 1));
+}
+
 static inline void made_free(struct made *m)
 {
 	for (size_t i = 0; i < sizeof(m->runs) / sizeof(*m->runs); i++)
 		kc_measured_run_free(m->runs + i);
 	kc_measured_names_free(&m->names);
-}
-
-static inline int near(double got, double wanted, double by)
-{
-	return fabs(got - wanted) <= by;
 }
 
 #endif

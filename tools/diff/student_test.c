@@ -38,6 +38,21 @@ static void points_of_the_table(void **state)
 		assert_true(near(kc_student_point(table[i].tail, table[i].df), table[i].t, 0.0006));
 }
 
+/* With many degrees of freedom it is nearly the normal distribution's, P(Z > t) for t = 0.01, 1 and 3: more by the
+ * density at t times (t^3 + t) / (4 df) (Fisher, 1925). */
+static void tails_of_many_degrees_of_freedom(void **state)
+{
+	static const double normal[][2] = {{0.01, 0.4960106437}, {1, 0.1586552539}, {3, 0.0013498980}};
+	const double df = 1e5;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(normal) / sizeof(*normal); i++) {
+		double t = normal[i][0], density = exp(-t * t / 2) / sqrt(2 * M_PI);
+
+		assert_true(near(kc_student_tail(t, df), normal[i][1] + density * (t * t * t + t) / (4 * df), 1e-9));
+	}
+}
+
 static void points_and_tails_agree(void **state)
 {
 	(void)state;
@@ -51,6 +66,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tails_in_closed_form),
 	    cmocka_unit_test(points_of_the_table),
+	    cmocka_unit_test(tails_of_many_degrees_of_freedom),
 	    cmocka_unit_test(points_and_tails_agree),
 	};
 
