@@ -96,7 +96,6 @@ static void what_is_written_is_read(void **state)
 	made_free(&m);
 }
 
-<<<<<<< HEAD
 /* Of the run, "_Z4keptv" is known; "_Z1fv" is in the baseline alone, which does not keep its mangled name. */
 static void kernels_can_be_chosen(void **state)
 {
@@ -130,7 +129,8 @@ static void kernels_can_be_chosen(void **state)
 		kc_baseline_free(&baseline);
 		kc_measured_names_free(&names);
 	}
-=======
+}
+
 /* 32 launches of 10 us but one of 1 ms, which is moved to 5 % (of the logarithm) above the others: a part of four is
  * 1.25 % above them. The mean stays what it was, (31 * 10 us + 1 ms) / 32. */
 static void outliers_are_clipped(void **state)
@@ -234,7 +234,6 @@ static void names_are_cut_between_characters(void **state)
 	kc_baseline_free(&baseline);
 	kc_measured_names_free(&names);
 	made_free(&m);
->>>>>>> d05eb95 (Test the statistics of a diff by hand arithmetic)
 }
 
 /* The same kernel 20 % slower is found against the file as it is against the run. */
@@ -388,18 +387,14 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-<<<<<<< HEAD
-	    cmocka_unit_test(what_is_written_is_read),     cmocka_unit_test(kernels_can_be_chosen),
-	    cmocka_unit_test(a_baseline_stands_for_a_run), cmocka_unit_test(it_stays_small),
-=======
 	    cmocka_unit_test(what_is_written_is_read),
+	    cmocka_unit_test(kernels_can_be_chosen),
 	    cmocka_unit_test(outliers_are_clipped),
 	    cmocka_unit_test(parts_are_as_cells),
 	    cmocka_unit_test(company_and_position_are_kept),
 	    cmocka_unit_test(names_are_cut_between_characters),
 	    cmocka_unit_test(a_baseline_stands_for_a_run),
 	    cmocka_unit_test(it_stays_small),
->>>>>>> d05eb95 (Test the statistics of a diff by hand arithmetic)
 	    cmocka_unit_test(damaged_files_are_refused),
 	    cmocka_unit_test(large_files_are_refused),
 	};
