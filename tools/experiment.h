@@ -199,8 +199,6 @@ int kc_program_counts(const struct kc_program_code *code, const struct kc_observ
 		      const uint64_t *numbers, uint32_t number_count, struct kc_counts *counts);
 
 /* --- experiment_finding.c */
-/* The median; NAN if there are no values. Sorts them. */
-double kc_median(double *values, uint32_t count);
 /* The number of rounds, and of launches per round; 0: the launches cannot be divided into rounds. */
 uint32_t kc_observed_round(const struct kc_observed *observed);
 /* Median over the rounds of the k-th launch in a round. */

@@ -28,22 +28,14 @@ static void launch_graph(int by_kernel)
 {
 	int n = 5;
 	void *parameters[] = {&a.memory, &n};
-	CUDA_KERNEL_NODE_PARAMS node = {.gridDimX = 4,
-					.gridDimY = 1,
-					.gridDimZ = 1,
-					.blockDimX = 128,
-					.blockDimY = 1,
-					.blockDimZ = 1,
-					.kernelParams = parameters};
+	CUDA_KERNEL_NODE_PARAMS node = awkward_node(&a, 4, parameters);
 	CUgraphNode added;
 	CUgraphExec exec;
 	CUstream stream;
 	CUgraph graph;
 
-	if (by_kernel)
-		node.kern = kernel;
-	else
-		node.func = function;
+	node.kern = by_kernel ? kernel : NULL;
+	node.func = by_kernel ? NULL : function;
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	a.kernel = by_kernel ? (CUfunction)kernel : function;

@@ -8,6 +8,7 @@
  * is where time begins.
  */
 #include "timeline.h"
+#include "predictor/math/median.h"
 #include "cuda_tests/traces/recorded.h"
 
 #include <math.h>
@@ -140,23 +141,16 @@ static void shift_times(struct size *size)
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* A block's time alone, the median over neighbouring sizes: some solo runs were at another clock. */
 static double smoothed_solo_ns(const struct data *data, int i, int reach)
 {
-	double per_block[2 * REACH_MAX + 1];
+	double per_block[2 * REACH_MAX + 1] = {0};
 	int count = 0;
 
 	for (int j = i - reach; j <= i + reach; j++)
 		if (j >= 0 && j < data->count)
 			per_block[count++] = (double)data->sizes[j].solo_ns / data->sizes[j].blocks;
-	qsort(per_block, (size_t)count, sizeof(per_block[0]), ascending);
+	kc_sort(per_block, (size_t)count);
 	return per_block[count / 2] * data->sizes[i].blocks;
 }
 

@@ -13,6 +13,7 @@
  * out.
  */
 #include "scaling.h"
+#include "predictor/math/median.h"
 #include "cuda_tests/traces/recorded.h"
 
 #include <math.h>
@@ -220,13 +221,6 @@ static void replay(struct trace *trace, struct errors *errors, struct coverage *
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 struct figures {
 	double median, mape, p90; /* per cent */
 };
@@ -245,7 +239,7 @@ static struct figures figures_of(struct errors *errors, int first)
 
 	if (!n)
 		return (struct figures){NAN, NAN, NAN};
-	qsort(e, (size_t)n, sizeof(*e), ascending);
+	kc_sort(e, (size_t)n);
 	for (int i = 0; i < n; i++)
 		sum += e[i];
 	return (struct figures){100 * (e[(n - 1) / 2] + e[n / 2]) / 2, 100 * sum / n, 100 * e[(9 * n + 9) / 10 - 1]};

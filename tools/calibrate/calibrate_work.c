@@ -1,6 +1,8 @@
 #include "tools/calibrate.h"
 #include "tools/command.h"
 
+#include "predictor/math/median.h"
+
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -245,13 +247,6 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Takes medians over the series. The launch calls of a series end long before its kernels do. */
 static int work_host(struct work *w)
 {
@@ -272,9 +267,7 @@ static int work_host(struct work *w)
 	}
 	if (rc)
 		return rc;
-	qsort(launches, SERIES, sizeof(*launches), ascending);
-	qsort(kernels, SERIES, sizeof(*kernels), ascending);
-	w->times = (struct kc_calibrate_host){launches[SERIES / 2], kernels[SERIES / 2]};
+	w->times = (struct kc_calibrate_host){kc_median(launches, SERIES), kc_median(kernels, SERIES)};
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 #include "compare.h"
 #include "replaced.h"
 
+#include "predictor/math/median.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -225,13 +227,6 @@ static double tick_of(const struct kc_diff_units *units)
 	return most;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static int pool(struct comparing *c)
 {
 	double *between = calloc(c->out->count + 1, sizeof(*between)), lag = 0, n = 0;
@@ -251,9 +246,8 @@ static int pool(struct comparing *c)
 		if (isfinite(e->between))
 			between[met++] = e->between;
 	}
-	qsort(between, met, sizeof(*between), by_value);
 	c->out->pooled = (struct kc_diff_pooled){.autocorrelation = n > 0 ? fmax(lag / n, 0) : 0,
-						 .between = met > 0 ? between[met / 2] : NAN,
+						 .between = kc_median(between, met),
 						 .old_runs = c->out->old_runs,
 						 .tick_ns = tick_of(&c->units)};
 	c->out->between = sqrt(c->out->pooled.between);
@@ -307,7 +301,7 @@ static void finish_kernel(struct comparing *c, struct kc_diff_kernel *kernel)
 	for (uint32_t i = 0; sorted && i < kernel->shapes; i++)
 		sorted[i] = shapes[i].p;
 	if (sorted)
-		qsort(sorted, kernel->shapes, sizeof(*sorted), by_value);
+		kc_sort(sorted, kernel->shapes);
 	for (uint32_t i = 0; sorted && i < kernel->shapes; i++)
 		p[1] = fmin(p[1], sorted[i] * kernel->shapes / (i + 1));
 	kernel->p = sorted ? fmin(2 * fmin(p[0], p[1]), 1) : p[0];

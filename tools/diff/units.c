@@ -2,6 +2,7 @@
 
 #include "predictor/concurrency/timeline.h"
 #include "predictor/math/hash.h"
+#include "predictor/math/median.h"
 #include "store/journal/journal.h"
 
 #include <errno.h>
@@ -287,18 +288,11 @@ static int order_items(struct kc_diff_units *units, int side)
 
 /* --- clipping */
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 void kc_diff_scatter(double *values, size_t n, double *low, double *high)
 {
 	double beyond;
 
-	qsort(values, n, sizeof(*values), by_value);
+	kc_sort(values, n);
 	*low = values[(size_t)(CLIP_TAIL * (double)(n - 1))];
 	*high = values[(size_t)ceil((1 - CLIP_TAIL) * (double)(n - 1))];
 	beyond = fmax(*high - *low, CLIP_LEAST);
@@ -317,8 +311,7 @@ static double median_of(const struct kc_diff_units *units, const struct kc_diff_
 
 	for (uint32_t i = 0; i < n; i++)
 		values[i] = log_of(units, side, unit->first[side] + i);
-	qsort(values, n, sizeof(*values), by_value);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+	return kc_median(values, n);
 }
 
 /* Units first to last - 1 are a kernel's. scatter, values: room for all of its items. */

@@ -1,23 +1,10 @@
 #include "tools/experiment.h"
 
+#include "predictor/math/median.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double kc_median(double *values, uint32_t count)
-{
-	if (!count)
-		return NAN;
-	qsort(values, count, sizeof(*values), ascending);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 double kc_error_of(double predicted, double measured)
 {

@@ -19,16 +19,6 @@ static void assert_near(double got, double wanted, double tolerance)
 #define EXACT 1e-9
 #define ITERATED 1e-6 /* singular vectors are */
 
-static void test_median(void **state)
-{
-	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
-
-	(void)state;
-	assert_near(kc_median(odd, 3), 2, 0);
-	assert_near(kc_median(even, 4), 2.5, 0);
-	assert_true(isnan(kc_median(odd, 0)));
-}
-
 /* Two kernels a round, three rounds; one launch was not measured. */
 static void test_medians_over_rounds(void **state)
 {
@@ -383,7 +373,6 @@ static void test_figure_of_foreign_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_median),
 	    cmocka_unit_test(test_medians_over_rounds),
 	    cmocka_unit_test(test_steps_have_names),
 	    cmocka_unit_test(test_ratios),

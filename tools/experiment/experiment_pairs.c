@@ -1,5 +1,7 @@
 #include "tools/experiment.h"
 
+#include "predictor/math/median.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 #include "basis_which.h"
 #include "tools/command.h"
 
+#include "predictor/math/median.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -214,13 +216,6 @@ uint64_t kc_basis_launches(const struct kc_sweeps *sweeps, uint32_t kernel, int6
 	return launches;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Sizes of all blocks, ascending; freed by the caller. NULL: no memory, or none. */
 static double *sizes_of(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device, size_t *count)
 {
@@ -231,7 +226,7 @@ static double *sizes_of(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t
 		if (is_of(&sweeps->points[i], kernel, device))
 			sizes[(*count)++] = sweeps->points[i].size;
 	if (sizes)
-		qsort(sizes, *count, sizeof(*sizes), ascending);
+		kc_sort(sizes, *count);
 	return sizes;
 }
 

@@ -1,5 +1,6 @@
 #include "gauss.h"
 #include "predictor/math/dense.h"
+#include "predictor/math/median.h"
 #include "descent.h"
 
 #include <errno.h>
@@ -348,13 +349,6 @@ static int find_scales(const struct kc_gauss *g, uint32_t steps, double *scales)
 
 /* --- rows */
 
-static int ascending(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static uint32_t place_of(const struct column *column, double value)
 {
 	uint32_t low = 0, high = column->count - 1;
@@ -383,7 +377,7 @@ static int set_column(struct column *column, const double *x, uint32_t rows, uin
 		return -ENOMEM;
 	for (uint32_t r = 0; r < rows; r++)
 		column->values[r] = scaled(&column->measure, x[(size_t)r * stride]);
-	qsort(column->values, rows, sizeof(*column->values), ascending);
+	kc_sort(column->values, rows);
 	column->count = 1;
 	for (uint32_t r = 1; r < rows; r++)
 		if (column->values[r] > column->values[column->count - 1])
