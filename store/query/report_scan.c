@@ -15,6 +15,7 @@ struct scan {
 	struct kc_filter *filter;
 	struct kc__rollups *rollups;
 	struct kc__solos *solos;
+	sqlite3_stmt *row; /* SCAN */
 };
 
 static int64_t duration(sqlite3_stmt *row, int i)
@@ -80,14 +81,11 @@ static int scan_process(sqlite3_stmt *process, void *arg)
 {
 	struct scan *scan = arg;
 	int64_t id = sqlite3_column_int64(process, 0);
-	sqlite3_stmt *row = NULL;
+	sqlite3_stmt *row = scan->row;
 	int rc, failed = 0;
 
 	if (id < 1 || id > KC_PROCESS_MAX) /* launch rows cannot have such a process */
 		return 0;
-	rc = sqlite3_prepare_v2(scan->store->db, SCAN, -1, &row, NULL);
-	if (rc != SQLITE_OK)
-		return kc__errno(scan->store->db, rc);
 	sqlite3_bind_int64(row, 1, id << KC_SEQUENCE_BITS);
 	sqlite3_bind_int64(row, 2, id << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
 	sqlite3_bind_int(row, 3, KC_SEQUENCE_BITS);
@@ -95,7 +93,7 @@ static int scan_process(sqlite3_stmt *process, void *arg)
 		failed = add_launch(scan, row);
 	if (!failed)
 		failed = kc__errno(scan->store->db, rc);
-	sqlite3_finalize(row);
+	sqlite3_reset(row);
 	return failed;
 }
 
@@ -108,8 +106,11 @@ int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc
 	if (!scan.solos)
 		return -ENOMEM;
 	rollups->keep_errors = 1;
-	rc = kc__select(s, selection, "SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id", scan_process,
-			&scan);
+	rc = kc__errno(s->db, sqlite3_prepare_v2(s->db, SCAN, -1, &scan.row, NULL));
+	if (rc == 0)
+		rc = kc__select(s, selection, "SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+				scan_process, &scan);
+	sqlite3_finalize(scan.row);
 	kc__solos_free(scan.solos);
 	return rc;
 }
