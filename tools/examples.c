@@ -35,8 +35,8 @@ static const struct kc_example examples[] = {
 		  "         +0 ns  0 kernels faster\n"
 		  "      +1.20 ms  6 new kernels\n"
 		  "      -1.84 ms  7 kernels gone\n"
-		  "      +2.54 ms  more or fewer launches, of other sizes, or after other kernels\n"
-		  "      +98.8 µs  all else: changes within the limits, chance, single outliers\n"
+		  "      +2.54 ms  other numbers of launches, other sizes, or other kernels before them\n"
+		  "      +98.8 µs  all else: changes below the limits, chance, single outliers\n"
 		  "…\n",
     },
     {
@@ -44,13 +44,13 @@ static const struct kc_example examples[] = {
 	.commands = "  kerncast slow\n"
 		    "  kerncast slow --sort time --top 5 trace.db\n",
 	.output = "…\n"
-		  "Lost: 15.2 ms of 447 ms (3.4 %), in 2,096 of 8,568 measured launches\n"
+		  "Time lost: 15.2 ms of 447 ms (3.4 %), in 2,096 of 8,568 measured launches\n"
 		  "\n"
 		  "     lost  launches  cause          what it means\n"
 		  "  14.0 ms     1,783  overlapped     other kernels ran at the same time\n"
-		  "   981 µs       247  drift          faster in another part of this run\n"
-		  "   203 µs        54  not explained  none of these\n"
-		  "  35.0 µs        12  first launch   of the kernel in its process: loading, cold caches\n"
+		  "   981 µs       247  drift          the kernel was faster in another part of this run\n"
+		  "   203 µs        54  not explained  no other cause was found\n"
+		  "  35.0 µs        12  first launch   the kernel's first in its process: loading, cold caches\n"
 		  "…\n",
     },
     {
@@ -130,7 +130,7 @@ static const struct kc_example examples[] = {
 	.output = "trace.db, run 1: 8,868 launches replayed, 8,868 predicted; 304,976 launches per second\n"
 		  "A measurement becomes known 10.0 ms after its launch has ended\n"
 		  "\n"
-		  "Accuracy: |predicted - measured| / measured over matched launches\n"
+		  "Errors: |predicted - measured| / measured, of launches that were predicted and measured\n"
 		  "  launches    matched  median  by time      p90  within 20 %  pred/meas    mean\n"
 		  "  all           8,225   0.0 %   15.1 %   25.4 %       89.3 %       1.04  49.6 %\n"
 		  "  first seen      509   347 %    119 %  2,104 %        2.9 %       1.89   710 %\n"

@@ -387,16 +387,11 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_is_written_is_read),
-	    cmocka_unit_test(kernels_can_be_chosen),
-	    cmocka_unit_test(outliers_are_clipped),
-	    cmocka_unit_test(parts_are_as_cells),
-	    cmocka_unit_test(company_and_position_are_kept),
-	    cmocka_unit_test(names_are_cut_between_characters),
-	    cmocka_unit_test(a_baseline_stands_for_a_run),
-	    cmocka_unit_test(it_stays_small),
-	    cmocka_unit_test(damaged_files_are_refused),
-	    cmocka_unit_test(large_files_are_refused),
+	    cmocka_unit_test(what_is_written_is_read),       cmocka_unit_test(kernels_can_be_chosen),
+	    cmocka_unit_test(outliers_are_clipped),          cmocka_unit_test(parts_are_as_cells),
+	    cmocka_unit_test(company_and_position_are_kept), cmocka_unit_test(names_are_cut_between_characters),
+	    cmocka_unit_test(a_baseline_stands_for_a_run),   cmocka_unit_test(it_stays_small),
+	    cmocka_unit_test(damaged_files_are_refused),     cmocka_unit_test(large_files_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);

@@ -167,9 +167,9 @@ static void print_sums(const struct kc_diff *diff, int is_filtered)
 	print_part(diff->sums.faster, kernels_text(diff, KC_DIFF_FASTER, " faster", text), 1);
 	print_part(diff->sums.new, kernels_text(diff, KC_DIFF_NEW, "", text), 0);
 	print_part(diff->sums.gone, kernels_text(diff, KC_DIFF_GONE, " gone", text), 0);
-	print_part(diff->sums.mix, "more or fewer launches, of other sizes, or after other kernels", 0);
+	print_part(diff->sums.mix, "other numbers of launches, other sizes, or other kernels before them", 0);
 	print_part(diff->sums.company, "more or fewer launches overlapped by other kernels", 0);
-	print_part(diff->sums.rest, "all else: changes within the limits, chance, single outliers", 1);
+	print_part(diff->sums.rest, "all else: changes below the limits, chance, single outliers", 1);
 }
 
 /* --- changes */
@@ -242,8 +242,7 @@ static int print_changes(const struct kc_diff_view *view)
 		return 0;
 	}
 	kc_heading(
-	    "Changed by more than %s and by more than %s per launch, %s (on average, at most 5 %% of such rows are "
-	    "false)",
+	    "Kernels that changed by more than %s and by more than %s per launch, %s (false discovery rate: 5 %%)",
 	    over, floor, orders[view->sorting.by]);
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < listed; i++) {

@@ -271,7 +271,7 @@ static int print_accuracy(const struct kc_report_view *view)
 	struct kc_table table;
 	int rc;
 
-	kc_heading("Accuracy: |predicted - measured| / measured over matched launches");
+	kc_heading("Errors: |predicted - measured| / measured, of launches that were predicted and measured");
 	kc_table_init(&table, columns);
 	accuracy_row(&table, "all", &data->all);
 	accuracy_row(&table, "first seen", &data->novelty[KC_FIRST_SEEN]);

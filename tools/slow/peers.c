@@ -1,6 +1,7 @@
 #include "peers.h"
 
 #include "predictor/concurrency/timeline.h"
+#include "predictor/math/median.h"
 #include "store/database/schema.h"
 #include "store/journal/journal.h"
 
@@ -279,19 +280,12 @@ static int make_groups(struct making *m, enum common common, enum depth depth)
 	return rc;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 double kc_slow_quantile(double *values, size_t n, double at)
 {
 	double place = at * (double)(n - 1);
 	size_t low = (size_t)place, high = low + 1 < n ? low + 1 : low;
 
-	qsort(values, n, sizeof(*values), by_value);
+	kc_sort(values, n);
 	return values[low] + (place - (double)low) * (values[high] - values[low]);
 }
 

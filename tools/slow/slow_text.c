@@ -23,12 +23,12 @@ static const char *const words[] = {
 };
 
 static const char *const meanings[] = {
-    [KC_SLOW_SIZE] = "more work than the kernel had before",
-    [KC_SLOW_SLOWER] = "than in earlier runs",
-    [KC_SLOW_DRIFT] = "faster in another part of this run",
-    [KC_SLOW_FIRST] = "of the kernel in its process: loading, cold caches",
+    [KC_SLOW_SIZE] = "the kernel was given more work than before",
+    [KC_SLOW_SLOWER] = "the kernel was faster in earlier runs",
+    [KC_SLOW_DRIFT] = "the kernel was faster in another part of this run",
+    [KC_SLOW_FIRST] = "the kernel's first in its process: loading, cold caches",
     [KC_SLOW_OVERLAP] = "other kernels ran at the same time",
-    [KC_SLOW_UNEXPLAINED] = "none of these",
+    [KC_SLOW_UNEXPLAINED] = "no other cause was found",
 };
 
 static const char *name_of(const struct kc_slow_view *view, uint32_t kernel)
@@ -146,7 +146,7 @@ static void pairs_note(const struct kc_slow_view *view, uint32_t kernel, struct 
 	const struct kc_slow_pair *pairs = kc_slow_pairs_of(view->slow, kernel, &count);
 
 	for (size_t i = 0; i < count && i < PAIRS; i++)
-		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", i ? ", " : "beside ",
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", i ? ", " : "lost beside ",
 			 kc_shorten_middle(name_of(view, pairs[i].other), NAME, name, sizeof(name)),
 			 kc_format_ns(pairs[i].lost_ns, lost));
 	kc_table_note(table, note);
@@ -154,14 +154,14 @@ static void pairs_note(const struct kc_slow_view *view, uint32_t kernel, struct 
 
 static int print_kernels(const struct kc_slow_view *view)
 {
-	static const struct kc_column columns[] = {{"lost", KC_RIGHT, 0},     {"of", KC_RIGHT, 0},
+	static const struct kc_column columns[] = {{"lost", KC_RIGHT, 0},     {"took", KC_RIGHT, 0},
 						   {"launches", KC_RIGHT, 0}, {"cause", KC_LEFT, 0},
 						   {"kernel", KC_LEFT, 1},    {0}};
 	const struct kc_slow *slow = view->slow;
 	char lost[KC_FORMAT_BYTES], took[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
 	struct kc_table table;
 
-	kc_heading("By kernel (lost, of the time that these launches took)");
+	kc_heading("By kernel: the time that its slow launches lost, and that they took");
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < slow->row_count && i < view->top; i++) {
 		const struct kc_slow_row *row = slow->rows + i;
@@ -176,7 +176,7 @@ static int print_kernels(const struct kc_slow_view *view)
 	if (kc_table_finish(&table, INDENT) != 0)
 		return KC_EXIT_FAILED;
 	if (slow->row_count > view->top)
-		printf("  and %zu more (--top)\n", slow->row_count - view->top);
+		printf("  and %zu more (a larger --top shows them)\n", slow->row_count - view->top);
 	return 0;
 }
 
@@ -282,7 +282,7 @@ int kc_slow_text(const struct kc_slow_view *view)
 		    "\nNone of %s measured launches (%s) took more than %s and more than %s longer than it should.\n",
 		    all, total, over, floor);
 	else
-		kc_heading("Lost: %s of %s (%s), in %s of %s measured launches", kc_format_ns(slow->lost.ns, lost),
+		kc_heading("Time lost: %s of %s (%s), in %s of %s measured launches", kc_format_ns(slow->lost.ns, lost),
 			   total, share_of(view, slow->lost.ns, share), kc_format_count(slow->lost.launches, launches),
 			   all);
 	if (slow->found_count)
