@@ -244,8 +244,8 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 @test "report: what took the time comes first, then the accuracy, then the ledger, in 100 columns" {
 	"$kerncast" report "$RECORDED" >page
 	contains "$(head -n 1 page)" SIMULATED
-	equal "$(grep -oE '^(Kernels by time|Accuracy|Kernels, most mispredicted|Concurrency|Ledger)' page | tr '\n' ';')" \
-		"Kernels by time;Accuracy;Kernels, most mispredicted;Concurrency;Ledger;" "order"
+	equal "$(grep -oE '^(Kernels by time|Errors|Kernels, most mispredicted|Concurrency|Ledger)' page | tr '\n' ';')" \
+		"Kernels by time;Errors;Kernels, most mispredicted;Concurrency;Ledger;" "order"
 	within "$(grep -n '^Kernels by time' page | cut -d: -f1)" 2 12 "line of the kernels by time"
 	within "$(LC_ALL=C.UTF-8 wc -L <page)" 60 100 "columns of the widest line"
 	equal "$(grep -c ' $' page)" 0 "lines that end in blanks"
@@ -323,7 +323,7 @@ on_terminal() { # COMMAND...: prints what a terminal gets, less its carriage ret
 		done
 	done
 	on_terminal "$kerncast" report "$RECORDED" >coloured
-	for command in 'Kernels by time' Accuracy Ledger; do
+	for command in 'Kernels by time' Errors Ledger; do
 		grep -qF "${esc}[1m$command" coloured
 	done
 	sed "s/$esc\[[0-9]*m//g" coloured >plain
