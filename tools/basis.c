@@ -91,7 +91,7 @@ static void add_block(struct kc_basis_blocks *blocks, const char *arg, const cha
 	const char *end;
 
 	if (blocks->count == KC_BASIS_COLUMNS) {
-		argp_error(state, "%s: more than %u block sizes", option, KC_BASIS_COLUMNS);
+		argp_error(state, "%s can be given %u times at most", option, KC_BASIS_COLUMNS);
 		return;
 	}
 	end = parse_block(arg, blocks->block[blocks->count]);
@@ -149,9 +149,9 @@ static void check(const struct request *request, struct argp_state *state)
 	const struct kc_basis_question *q = &request->question;
 
 	if (request->action == NONE)
-		argp_error(state, "no action given: train, show, predict or space");
+		argp_error(state, "no action given; give one of: train, show, predict, space");
 	if (request->action == SPACE && !request->space.path)
-		argp_error(state, "no file given: a CSV file with the parameters in the columns before time_ms");
+		argp_error(state, "no file given; give a CSV file with the parameters in the columns before time_ms");
 	if (request->action != SPACE && request->space.known_count)
 		argp_error(state, "--known is for space only");
 	if (request->action != SPACE && request->space.axis_count)
@@ -161,9 +161,9 @@ static void check(const struct request *request, struct argp_state *state)
 	if (!q->kernel == !q->times.count)
 		argp_error(state, "predict takes either a kernel of the database (--kernel) or times (--time)");
 	if (q->times.count && !q->device)
-		argp_error(state, "no device given: --time needs --device");
+		argp_error(state, "no device given; --time needs --device");
 	if (q->times.count && !q->asked.count)
-		argp_error(state, "no block size given: --time needs --block");
+		argp_error(state, "no block size given; --time needs --block");
 	if (q->times.count && (q->timed.count || q->size > 0))
 		argp_error(state, "--timed and --size are for --kernel only");
 }
@@ -171,7 +171,7 @@ static void check(const struct request *request, struct argp_state *state)
 static void add_known(struct kc_basis_space_question *space, const char *arg, struct argp_state *state)
 {
 	if (space->known_count == KC_TUNING_DONORS)
-		argp_error(state, "more than %u files", KC_TUNING_DONORS);
+		argp_error(state, "--known can be given %u times at most", KC_TUNING_DONORS);
 	else
 		space->known[space->known_count++] = arg;
 }
@@ -179,7 +179,7 @@ static void add_known(struct kc_basis_space_question *space, const char *arg, st
 static void add_axis(struct kc_basis_space_question *space, const char *arg, struct argp_state *state)
 {
 	if (space->axis_count == KC_SPACE_AXES)
-		argp_error(state, "more than %u axes", KC_SPACE_AXES);
+		argp_error(state, "--axis can be given %u times at most", KC_SPACE_AXES);
 	else
 		space->axes[space->axis_count++] = arg;
 }

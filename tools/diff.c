@@ -132,7 +132,7 @@ static int select_earlier(struct kc_side *old, const struct kc_side *new)
 		return KC_EXIT_FAILED;
 	}
 	if (n == 0) {
-		kc_error("%s has no run before run %lld to compare it with: give the database of the earlier run "
+		kc_error("%s has no run before run %lld to compare it with; give the database of the earlier run "
 			 "first, or --baseline",
 			 new->path, (long long)new->ids[0]);
 		return KC_EXIT_FAILED;
@@ -186,8 +186,8 @@ static int write_baseline(struct comparison *c)
 			 rc == -EEXIST ? "it is a database or belongs to one" : strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	kc_error("wrote %s from run %lld of %s: later runs are compared with it", path, (long long)new->ids[0],
-		 kc_database_shown(new->path));
+	kc_error("wrote the baseline %s from run %lld of %s; later runs are compared with it", path,
+		 (long long)new->ids[0], kc_database_shown(new->path));
 	return KC_EXIT_OK;
 }
 
@@ -200,9 +200,10 @@ static int use_baseline(struct comparison *c, int *written)
 	*written = rc == -ENOENT;
 	if (rc == -ENOENT &&
 	    (request->fail || request->common.json || request->markdown || kc_filter_is_given(&request->filter)))
-		kc_error("there is no %s to compare with: without --fail, --json, --md, --kernel and --exclude it is "
-			 "written",
-			 request->baseline);
+		kc_error(
+		    "there is no baseline %s to compare with; leave out --fail, --json, --md, --kernel and --exclude "
+		    "to write it",
+		    request->baseline);
 	else if (rc == -ENOENT)
 		return write_baseline(c);
 	else if (rc == -EINVAL)

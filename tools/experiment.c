@@ -62,9 +62,9 @@ static void add_name(struct request *request, const char *arg, struct argp_state
 		request->figures_only = 1;
 	} else {
 		if (strcmp(arg, "all") != 0 && !find(arg))
-			argp_error(state, "there is no experiment \"%s\"; `kerncast experiment list` names them", arg);
+			argp_error(state, "there is no experiment \"%s\"; `kerncast experiment list` lists all", arg);
 		if (request->count == NAMES)
-			argp_error(state, "too many names");
+			argp_error(state, "expected %u names at most", NAMES);
 		request->names[request->count++] = arg;
 	}
 }
@@ -75,7 +75,7 @@ static unsigned read_limit(const char *arg, struct argp_state *state)
 	unsigned long seconds = strtoul(arg, &end, 10);
 
 	if (end == arg || *end || seconds == 0 || seconds > INT_MAX)
-		argp_error(state, "--limit takes seconds, not \"%s\"", arg);
+		argp_error(state, "--limit takes a number of seconds, not \"%s\"", arg);
 	return (unsigned)seconds;
 }
 
@@ -109,7 +109,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (request->small && request->full)
 			argp_error(state, "--small and --full exclude each other");
 		if (!request->count && !request->list && !request->figures_only)
-			argp_error(state, "no experiment given: a name, all, or list");
+			argp_error(state, "no experiment given; give the name of one, all, or list");
 		return 0;
 	default:
 		return kc_common_option(&request->common, key, arg, state);

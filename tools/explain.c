@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 static void check(struct request *request, struct argp_state *state)
 {
 	if (!request->path)
-		argp_error(state, "no file given: an executable, shared object, fatbin, cubin or PTX");
+		argp_error(state, "no file given; give an executable, shared object, fatbin, cubin or PTX");
 	kc_launch_options_check(&request->launch, state);
 }
 

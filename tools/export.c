@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (request->csv == request->chrome)
-			argp_error(state, "no format given: choose --csv or --chrome");
+			argp_error(state, "no format given; choose --csv or --chrome");
 		kc_filter_options_check(&request->filter, state);
 		return 0;
 	default:

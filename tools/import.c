@@ -62,7 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->trace_count = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no trace given: name one or more files");
+		argp_error(state, "no trace given; name one or more files");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -101,8 +101,8 @@ static int check_file(const char *path, uint64_t *bytes)
 	if (S_ISREG(st.st_mode))
 		return 0;
 	kc_error("%s: %s", path,
-		 S_ISDIR(st.st_mode) ? "a directory: name the files in it"
-				     : "not a regular file: save its contents to one");
+		 S_ISDIR(st.st_mode) ? "this is a directory; name the files in it"
+				     : "this is not a regular file; save its contents to one");
 	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 }
 

@@ -57,7 +57,7 @@ static void add_kernel(struct request *request, const char *arg, struct argp_sta
 	char why[256];
 
 	if (request->count == KERNELS_MAX)
-		argp_error(state, "more than %u kernels", KERNELS_MAX);
+		argp_error(state, "expected %u kernels at most", KERNELS_MAX);
 	else if (kc_count_spec(arg, &request->kernels[request->count++], why, sizeof(why)) < 0)
 		argp_error(state, "%s", why);
 }
@@ -75,16 +75,15 @@ static double parse_lambda(const char *arg, struct argp_state *state)
 static void check(struct request *request, struct argp_state *state)
 {
 	if (!request->device)
-		argp_error(state, "no device given: --device takes a built-in name or a file");
+		argp_error(state, "no device given; --device takes a built-in name or a file");
 	kc_launch_options_check(&request->launch, state);
 	if (request->in_file && !request->launch.launch.given)
 		argp_error(state, "--kernel needs a launch: give --grid and --block");
 	if (!request->in_file && request->launch.launch.given)
 		argp_error(state, "--grid, --block, --args and --shared belong to --kernel FILE[:NAME]");
 	if (!request->in_file && !request->count)
-		argp_error(
-		    state,
-		    "no kernel given: such as blocks=4096,threads=256,fma=1024,ld_global=2048, or --kernel FILE");
+		argp_error(state, "no kernel given; give its counts, such as "
+				  "blocks=4096,threads=256,fma=1024,ld_global=2048, or --kernel FILE");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

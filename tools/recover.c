@@ -89,7 +89,7 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 		return KC_EXIT_FAILED;
 	}
 	if (journals.count == 0 && request.common.database && access(path, F_OK) < 0) { /* perhaps a typo */
-		kc_error("%s: no such database, and no journal beside it", path);
+		kc_error("%s: neither this database nor a journal of it (%s.*.kcj) exists", path, path);
 		kc_journals_free(&journals);
 		return KC_EXIT_FAILED;
 	}
@@ -100,14 +100,14 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 	for (size_t i = 0; i < journals.count; i++)
 		print_journal(journals.at + i, request.force);
 	if (journals.count == 0)
-		printf("nothing to import: no journal beside %s\n", path);
+		printf("nothing to import: there is no journal of %s\n", path);
 	kc_journals_free(&journals);
 	if (*why)
 		kc_error("%s", why);
 	else if (rc < 0)
 		kc_error("%s: %s", path, strerror(-rc));
 	if (recovered.not_known)
-		kc_error("if these processes have ended: kerncast recover --force%s%s",
+		kc_error("if these processes have ended, run kerncast recover --force%s%s",
 			 request.common.database ? " " : "", request.common.database ? request.common.database : "");
 	if (rc < 0 || recovered.unreadable || recovered.not_known)
 		return KC_EXIT_FAILED;

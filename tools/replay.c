@@ -72,7 +72,7 @@ static void check(const struct request *request, struct argp_state *state)
 	if (!is_text && (request->by_given || request->sorting.by || request->sorting.top))
 		argp_error(
 		    state,
-		    "--by, --sort and --top change the text only: --json has all groups, --csv a line per launch");
+		    "--by, --sort and --top apply to text output only; --json prints all groups, --csv all launches");
 }
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)

@@ -110,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (key == ARGP_KEY_NO_ARGS)
-		argp_error(state, "no program given: kerncast run APP [ARG...]");
+		argp_error(state, "no program given; give it after the options: kerncast run APP [ARG...]");
 	return ARGP_ERR_UNKNOWN;
 }
 

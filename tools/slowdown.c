@@ -50,7 +50,7 @@ static void add_kernel(struct request *request, const char *arg, struct argp_sta
 	char why[256];
 
 	if (request->count == KERNELS_MAX)
-		argp_error(state, "more than %u kernels", KERNELS_MAX);
+		argp_error(state, "expected %u kernels at most", KERNELS_MAX);
 	else if (kc_kernel_spec(arg, &request->kernels[request->count++], why, sizeof(why)) < 0)
 		argp_error(state, "%s", why);
 }
@@ -78,7 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!request->device)
-			argp_error(state, "no device given: --device takes a built-in name or a file");
+			argp_error(state, "no device given; --device takes a built-in name or a file");
 		if (request->count < 2)
 			argp_error(state, "give two kernels or more, such as blocks=110,threads=256,smem=1024");
 		return 0;

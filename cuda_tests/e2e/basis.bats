@@ -129,8 +129,8 @@ predict() { # JSON path, then arguments
 		equal "$(<failed.status)" "$status" "$wrong"
 		contains "$(<failed.err)" "$words"
 	done <<-'EOF'
-		2|-k f|f was measured on several devices; --device takes one: Tesla K40c; Tesla K20c
-		1|-k f -d V100|no device with "V100" in its name; f was measured on: Tesla K40c; Tesla K20c
+		2|-k f|f was measured on several devices; choose one with --device: Tesla K40c; Tesla K20c
+		1|-k f -d V100|no device whose name contains "V100"; f was measured on: Tesla K40c; Tesla K20c
 		1|-k g -d K20|g was not measured on Tesla K20c, but on: Tesla K40c
 		1|-k alome|no kernel measured with several block sizes has "alome" in its name
 		1|-k f -d K40 -s 1e9|f was not measured on Tesla K40c at a size near 1,000,000,000; sizes measured: 100; 200

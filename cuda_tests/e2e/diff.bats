@@ -72,7 +72,7 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 	demo 1
 	keep write "$kerncast" diff --baseline base.json
 	equal "$(<write.status)" 0 "exit status"
-	contains "$(<write.err)" "wrote base.json"
+	contains "$(<write.err)" "wrote the baseline base.json"
 	within "$(stat -c %s base.json)" 500 17000 bytes
 	demo 2
 	equal "$(changed --baseline base.json)" "" changes
@@ -130,7 +130,7 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 	done
 	keep absent "$kerncast" diff --baseline absent.json --fail
 	equal "$(<absent.status)" 1 "exit status"
-	contains "$(<absent.err)" "there is no absent.json"
+	contains "$(<absent.err)" "there is no baseline absent.json"
 	[[ ! -e absent.json ]]
 	keep nine "$kerncast" diff --old 9 --new 1
 	equal "$(<nine.status)" 1 "exit status"

@@ -97,7 +97,7 @@ hostile_trace() { # a trace CSV; its sixth column is quoted
 	equal "$(grep -c ',[=+@]' launches.csv)" 0 "fields that begin as a formula"
 	run "$kerncast" import launches.csv -o again.db
 	equal "$status" 1 "exit status of importing an export"
-	contains "$output" "launches.csv: not a trace"
+	contains "$output" "launches.csv: this is not a trace"
 	printf "kind,start_ns,duration_ns,name\nkernel,1,1500,'=1\n" >quoted.csv
 	"$kerncast" import quoted.csv -o quoted.db >/dev/null
 	equal "$(sql 'SELECT name FROM kernel' quoted.db)" "'=1" "a trace's name, as it stands"

@@ -138,7 +138,7 @@ kineto_kernels='0|1250|9123|7|10,1,1|128,1,1|16|0|0|add
 	echo '{"a": [1, 2]}' >other.json
 	fails "export_chrome_trace" other.json
 	echo '{"traceEvents": []}' >empty.json
-	fails "JSON without" empty.json
+	fails "this JSON is not a trace" empty.json
 	head -c 2000 /dev/zero | tr '\0' '[' >deep.json
 	fails "nested deeper" deep.json
 	{ printf '{"traceEvents": [{"name": "'; head -c 20000000 /dev/zero | tr '\0' 'x'; echo '"}]}'; } >long.json
@@ -229,7 +229,7 @@ DtoH|1572864|2012410000|26912'
 
 @test "nvprof: a unit that is not known leaves its table out, a line that makes no sense itself" {
 	{ nvprof ./a 1 fortnights; nvprof ./b 528.5 ms; } >unit.csv
-	fails 'unit.csv:6: the unit of Start is "fortnights", known are s, ms, us and ns' unit.csv 1
+	fails 'unit.csv:6: the unit of Start is "fortnights", but only s, ms, us and ns are known' unit.csv 1
 	equal "$(sql 'SELECT command_line FROM process' fails.db)" "'./b #2'"
 	nvprof ./a 1 ms | sed '6d' >none.csv
 	fails 'none.csv:6: the unit of Start is "1"' none.csv
@@ -419,7 +419,7 @@ Some GPU|5|4|3|1536|16'
 	: | gzip >empty.gz
 	fails "the file is empty" empty.gz
 	mkdir folder
-	fails "a directory: name the files in it" folder
+	fails "this is a directory; name the files in it" folder
 	mkfifo pipe
 	fails "save its contents to one" pipe
 	fails "nsys export --type sqlite" "$kerncast"

@@ -263,11 +263,11 @@ trace_on() {
 @test "recover of a database that is not there, nor any journal of it, is status 1" {
 	keep typo "$kerncast" recover nosuch.db
 	status_is 1 typo
-	contains "$(<typo.err)" "nosuch.db: no such database, and no journal beside it"
+	contains "$(<typo.err)" "nosuch.db: neither this database nor a journal of it (nosuch.db.*.kcj) exists"
 	equal "$(<typo.out)" "" "standard output"
 	equal "$(echo nosuch*)" "nosuch*" "files made"
 	"$kerncast" run -q -o there.db "$build/demo-static-sim" --rounds 2 >/dev/null
-	contains "$("$kerncast" recover there.db)" "nothing to import: no journal beside there.db"
+	contains "$("$kerncast" recover there.db)" "nothing to import: there is no journal of there.db"
 	# A journal alone is enough: the database is made from it.
 	KERNCAST_DB=$PWD/gone.db LD_PRELOAD=$library "$build/demo-static-sim" --rounds 1000000 >/dev/null &
 	local pid=$!

@@ -24,7 +24,7 @@ int kc_side_select(struct kc_side *side, const char *which)
 	int rc;
 
 	if (which && (!*which || !strcmp(which, "all"))) {
-		kc_error("\"%s\" is not a run: runs are compared by their numbers", which);
+		kc_error("expected the number of one run, not \"%s\"", which);
 		return KC_EXIT_USAGE;
 	}
 	rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
@@ -74,7 +74,7 @@ int kc_side_check(const struct kc_side *old, const struct kc_side *new)
 				return KC_EXIT_USAGE;
 			}
 		if (same && old->ids[i] == new->ids[0]) {
-			kc_error("run %lld would be compared with itself: name another one", (long long)new->ids[0]);
+			kc_error("run %lld would be compared with itself; choose another run", (long long)new->ids[0]);
 			return KC_EXIT_USAGE;
 		}
 	}

@@ -53,7 +53,8 @@ static int use_stand_in(struct kc_laboratory *lab)
 	beside_us(STAND_IN, folder, sizeof(folder));
 	snprintf(driver, sizeof(driver), "%s/libcuda.so.1", folder);
 	if (access(driver, R_OK) < 0) {
-		kc_error("there is no GPU, and no simulated one in %s: `make run-programs` builds it", folder);
+		kc_error("there is no GPU, and no simulated one in %s; `make run-programs` builds the simulated one",
+			 folder);
 		return KC_EXIT_FAILED;
 	}
 	if (asprintf(&paths, "%s%s%s", folder, existing ? ":" : "", existing ? existing : "") < 0)
@@ -72,7 +73,7 @@ static int find_device(struct kc_laboratory *lab)
 		return use_stand_in(lab);
 	kc_check_driver(&diagnosis);
 	if (diagnosis.device_count == 0) {
-		kc_error("no GPU here: everything runs on the simulated device");
+		kc_error("no GPU here; everything runs on the simulated device");
 		return use_stand_in(lab);
 	}
 	lab->simulated = diagnosis.simulated;
@@ -110,7 +111,7 @@ int kc_laboratory_open(struct kc_laboratory *lab, int measuring)
 	if (!measuring)
 		return KC_EXIT_OK;
 	if (access(lab->programs, R_OK | X_OK) < 0) {
-		kc_error("no programs in %s: `make run-programs` builds them, --programs tells where they are",
+		kc_error("there are no programs in %s; `make run-programs` builds them, --programs takes their folder",
 			 lab->programs);
 		return KC_EXIT_FAILED;
 	}

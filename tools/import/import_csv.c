@@ -38,15 +38,15 @@ static int is_summary_header(const struct kc_csv_record *record)
 static int no_header(const struct kc_import *file, uint64_t lines, int summary)
 {
 	if (summary)
-		kc_error("%s: a summary, not a trace: print one row per launch, with nvprof --print-gpu-trace --csv or"
-			 " nsys stats --report cuda_gpu_trace --format csv",
+		kc_error("%s: this is a summary, not a trace; print one row per launch, with nvprof --print-gpu-trace"
+			 " --csv or nsys stats --report cuda_gpu_trace --format csv",
 			 file->path);
 	else if (lines == 0)
-		kc_error("%s: not a trace: the file is empty", file->path);
+		kc_error("%s: the file is empty", file->path);
 	else
 		kc_error(
-		    "%s: not a trace: no row names the columns of a trace CSV (kind, start_ns, duration_ns, name), of"
-		    " nvprof --print-gpu-trace --csv, or of nsys stats --report cuda_gpu_trace --format csv",
+		    "%s: this is not a trace, as no row names the columns of a trace CSV (kind, start_ns, duration_ns,"
+		    " name), of nvprof --print-gpu-trace --csv, or of nsys stats --report cuda_gpu_trace --format csv",
 		    file->path);
 	return -EINVAL;
 }

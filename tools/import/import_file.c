@@ -40,8 +40,8 @@ int kc_import_database_failed(const struct kc_import *file, int rc)
 int kc_import_stage_failed(const struct kc_import *file, int rc)
 {
 	if (rc == -ENOSPC || rc == -EIO)
-		kc_error("%s: rows cannot be sorted: the folder for temporary files is full or not writable; set"
-			 " TMPDIR to another one",
+		kc_error("%s: rows cannot be sorted, as the folder for temporary files is full or not writable; set"
+			 " TMPDIR to another folder",
 			 file->path);
 	else
 		kc_error("%s: rows cannot be sorted: %s", file->path, strerror(-rc));
@@ -96,14 +96,13 @@ static int tell(const char *path, const unsigned char *at, size_t bytes, int com
 		*format = KC_IMPORT_SQLITE;
 		if (!compressed)
 			return 0;
-		kc_error("%s: a compressed SQLite file: decompress it first (gunzip -k)", path);
+		kc_error("%s: this SQLite file is compressed; decompress it first (gunzip -k)", path);
 		return -EINVAL;
 	}
 	if (is_binary(at, bytes)) {
-		kc_error(
-		    "%s: not a trace: neither text nor SQLite. Export a report of Nsight Systems (.nsys-rep, .qdrep)"
-		    " first: nsys export --type sqlite FILE",
-		    path);
+		kc_error("%s: this is not a trace, as it is neither text nor SQLite; export a report of Nsight Systems"
+			 " (.nsys-rep, .qdrep) first, with nsys export --type sqlite FILE",
+			 path);
 		return -EINVAL;
 	}
 	*format = first < bytes && (at[first] == '{' || at[first] == '[') ? KC_IMPORT_JSON : KC_IMPORT_CSV;

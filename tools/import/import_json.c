@@ -454,8 +454,8 @@ static int read_all(struct reading *r)
 		return rc;
 	}
 	if (!r->saw_events) {
-		kc_error("%s: not a trace: JSON without traceEvents, which the PyTorch profiler's export_chrome_trace()"
-			 " writes",
+		kc_error("%s: this JSON is not a trace, as it has no traceEvents, which the PyTorch profiler's"
+			 " export_chrome_trace() writes",
 			 r->file->path);
 		return -EINVAL;
 	}

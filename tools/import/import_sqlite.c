@@ -147,8 +147,8 @@ static int refuse_computed(const struct reading *r)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW)
-		kc_error("%s: its %s is not a table of stored rows: not an export of Nsight Systems", r->file->path,
-			 (const char *)sqlite3_column_text(row, 0));
+		kc_error("%s: its %s is not a table of stored rows, so this is not an export of Nsight Systems",
+			 r->file->path, (const char *)sqlite3_column_text(row, 0));
 	sqlite3_finalize(row);
 	if (rc == SQLITE_DONE)
 		return 0;
@@ -168,18 +168,18 @@ static int recognise(const struct reading *r)
 			return 0;
 	}
 	if (ask(r->db, "PRAGMA application_id") == KC_APPLICATION_ID)
-		kc_error("%s: a database of kerncast, not a trace: read it with kerncast report or replay", path);
+		kc_error("%s: this is a database of kerncast, not a trace; read it with kerncast report or replay",
+			 path);
 	else if (has_table(r->db, "StringTable"))
-		kc_error(
-		    "%s: a profile of nvprof: print it with nvprof --import-profile FILE --print-gpu-trace --csv and"
-		    " import that",
-		    path);
+		kc_error("%s: this is a profile of nvprof; print it with nvprof --import-profile FILE"
+			 " --print-gpu-trace --csv and import what that prints",
+			 path);
 	else if (has_table(r->db, "StringIds"))
-		kc_error(
-		    "%s: an export of Nsight Systems without CUDA operations: record with nsys profile --trace=cuda",
-		    path);
+		kc_error("%s: this Nsight Systems export contains no CUDA operations; record again with nsys profile"
+			 " --trace=cuda",
+			 path);
 	else
-		kc_error("%s: an SQLite file, but not an export of Nsight Systems (nsys export --type sqlite)", path);
+		kc_error("%s: this SQLite file is not an export of Nsight Systems (nsys export --type sqlite)", path);
 	return -EINVAL;
 }
 

@@ -17,7 +17,7 @@ static void set_regex(struct kc_filter_regex *regex, const char *option, const c
 	char why[256];
 
 	if (kc_filter_regex(regex, arg, why, sizeof(why)) < 0)
-		argp_error(state, "%s: \"%s\" is no extended regular expression: %s", option, arg, why);
+		argp_error(state, "%s takes an extended regular expression, not \"%s\": %s", option, arg, why);
 }
 
 /* Reads the number at *text, up to a comma or the end, and goes past the comma. 0 or -EINVAL. */
@@ -178,7 +178,7 @@ error_t kc_sort_option(struct kc_sorting *sorting, const char *orders, int key, 
 void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct argp_state *state)
 {
 	if (json && (sorting->by || sorting->top))
-		argp_error(state, "--sort and --top are for tables: --json lists everything in its own order");
+		argp_error(state, "--sort and --top do not apply to --json, which lists everything in its own order");
 }
 
 /* --- with a database */

@@ -79,7 +79,7 @@ static void set_arguments(struct kc_launch_options *options, const char *arg, st
 		argp_failure(state, KC_EXIT_FAILED, ENOMEM, "--args");
 	for (launch->argument_count = 0; rest;) {
 		if (launch->argument_count == KC_EXPLAIN_ARGUMENTS)
-			argp_error(state, "--args: more than %u arguments", KC_EXPLAIN_ARGUMENTS);
+			argp_error(state, "--args takes %u arguments at most", KC_EXPLAIN_ARGUMENTS);
 		launch->arguments[launch->argument_count++] = strsep(&rest, ",");
 	}
 }

@@ -132,7 +132,7 @@ static void print_messages(const struct kc_report *data)
 		}
 	}
 	if (held)
-		kc_error("and %zu more messages in the report", held);
+		kc_error("the report has %zu more messages", held);
 }
 
 static void print_report(const struct kc_report *data, const struct kc_summary *about, const struct kc_child_end *end)
@@ -220,7 +220,7 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 		rc = summarise(store, about, end);
 	kc_store_close(store);
 	if (left && !about->quiet)
-		kc_error("the recording is still in %zu journal%s beside the database (%s); when that is solved: "
+		kc_error("the recording is still in %zu journal%s beside the database (%s); once that is solved, run "
 			 "kerncast recover %s",
 			 left, left == 1 ? "" : "s", *why ? why : strerror(-rc), about->database);
 }

@@ -420,7 +420,7 @@ int kc_basis_answer(const struct kc_basis_question *question, const struct kc_ba
 	if (status != KC_EXIT_OK)
 		return status;
 	if (!answer.row_count) {
-		kc_error("every block size that is known is timed: --block names others, --timed fewer");
+		kc_error("every known block size has been timed; name others with --block, or fewer with --timed");
 		return KC_EXIT_FAILED;
 	}
 	return json ? print_json(&answer, known->sweeps->simulated) : print_text(&answer, known->sweeps->simulated);

@@ -212,7 +212,8 @@ static int set_axis(const struct file *file, const char *text, struct kc_space_a
 	const char *covered = strchr(text, ':'), *size = covered ? strchr(covered + 1, ':') : NULL;
 
 	if (!covered) {
-		kc_error("--axis %s: parameters of the threads, a colon, parameters of what a block covers", text);
+		kc_error("--axis %s: give parameters of the threads, a colon, and parameters of what a block covers",
+			 text);
 		return -EINVAL;
 	}
 	axis->threads = bits_of(file, text, covered);
@@ -222,7 +223,7 @@ static int set_axis(const struct file *file, const char *text, struct kc_space_a
 		return -EINVAL;
 	}
 	if (size && !(number(size + 1, &axis->size) && axis->size > 0)) {
-		kc_error("--axis %s: the size is a number above 0", text);
+		kc_error("--axis %s: the size must be a number above 0", text);
 		return -EINVAL;
 	}
 	return 0;

@@ -155,7 +155,7 @@ int64_t kc_basis_find_device(const struct kc_basis_known *known, const char *tex
 		if (!strcasestr(known->devices[i].device.name, text))
 			continue;
 		if (found) {
-			kc_error("\"%s\" occurs in the names of several devices (`kerncast devices`)", text);
+			kc_error("\"%s\" occurs in the names of several devices; `kerncast devices` lists them", text);
 			return -1;
 		}
 		found = known->devices[i].id;
@@ -179,7 +179,7 @@ int kc_basis_choose_device(const struct kc_basis_known *known, uint32_t kernel, 
 		list_add(&list, only->device.name);
 	}
 	if (!text && (!only || list.count + list.left_out > 1)) {
-		kc_error("%s was measured on several devices; --device takes one: %s", name, list_text(&list));
+		kc_error("%s was measured on several devices; choose one with --device: %s", name, list_text(&list));
 		return KC_EXIT_USAGE;
 	}
 	*id = only && !text ? only->id : kc_basis_find_device(known, text, device);
@@ -189,7 +189,7 @@ int kc_basis_choose_device(const struct kc_basis_known *known, uint32_t kernel, 
 		*device = only->device;
 		kc_device_complete(device);
 	} else if (!*id) {
-		kc_error("the database knows no device with \"%s\" in its name; %s was measured on: %s", text, name,
+		kc_error("the database has no device whose name contains \"%s\"; %s was measured on: %s", text, name,
 			 list_text(&list));
 		return KC_EXIT_FAILED;
 	} else if (!kc_basis_launches(known->sweeps, kernel, *id)) {

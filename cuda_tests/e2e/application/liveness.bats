@@ -138,7 +138,7 @@ no_proc=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
 	needs_namespaces -m
 	begin kill "${no_proc[@]}"
 	recover living 1 "left alone because it is not known whether pid $recorder "
-	contains "$(<living.err)" "if these processes have ended: kerncast recover --force"
+	contains "$(<living.err)" "if these processes have ended, run kerncast recover --force"
 	keep report "$kerncast" report
 	contains "$(<report.err)" "it is not known whether the process still runs"
 	end
