@@ -99,8 +99,8 @@ void kc__keep_count(void)
 	errno = saved_errno;
 }
 
-/* Both phases together wait for KERNCAST_FLUSH_MS at most. The time that the
- * application's own handlers take between them does not count. */
+/* The two phases together wait for KERNCAST_FLUSH_MS at most. What the application's own
+ * exit handlers and destructors take between the phases does not count. */
 static void finish(enum kc__request request)
 {
 	enum kc_message_code late;

@@ -82,7 +82,7 @@ struct kc__given {
 
 struct kc__packed; /* kernel_formula.h */
 
-/* Of a kernel's parameters, in the block that the driver makes of them. */
+/* Where one parameter of a kernel lies in the block that the driver makes of all of them. */
 struct kc__parameter {
 	uint16_t offset_bytes, bytes;
 };
@@ -124,20 +124,20 @@ struct kc__function {
 	struct kc__function *next;         /* free; tables_lock */
 };
 
-/* Kernel, block shape, dynamic shared memory */
+/* All launches of a kernel with the same block shape and dynamic shared memory. */
 struct kc__key {
 	uint64_t key[3];
 	struct kc_shape block; /* no grid */
 	struct kc_engine_key engine;
 };
 
-/* Key and grid */
+/* All launches of a key with the same grid. */
 struct kc__shape {
 	uint64_t key[4];
 	struct kc_engine_shape engine;
 };
 
-/* Launch shape and the arguments that matter */
+/* All launches of a shape with the same values of the arguments that matter. */
 struct kc__variant {
 	uint64_t key[5];
 	struct kc__kernel *kernel;
@@ -198,14 +198,14 @@ struct kc__table {
 	struct kc__limit full;
 };
 
-/* Where the entries of tables are, and whatever else is kept for good; tables_lock */
+/* Memory for the tables' entries and whatever else is never freed. tables_lock guards it. */
 struct kc__arena {
 	char *at;
 	size_t left_bytes, total_bytes;
 	struct kc__limit full;
 };
 
-/* What reading kernels' code has taken so far; worker */
+/* The worker's account of the time that reading kernels' code has taken. */
 struct kc__reading_cost {
 	int64_t spent_ns, rests_until_ns;
 };
@@ -343,7 +343,7 @@ void *kc__map(size_t bytes); /* zeroed pages; NULL: no memory */
 void *kc__map_root(size_t bytes);
 void kc__unmap_root(void *p, size_t bytes);
 
-/* What grows with what the application does. Any thread; counted in pages. */
+/* Memory that grows with what the application does, divided into shares. Any thread may take some, in whole pages. */
 #define KC__SHARED_BYTES ((size_t)17 << 20)
 enum kc__share {
 	KC__SHARE_ENTRIES, /* of the tables, and what they point to */
@@ -351,14 +351,16 @@ enum kc__share {
 	KC__SHARE_CODE,    /* copies of it, formulas, and what reading takes */
 	KC__SHARES,
 };
-bool kc__share_take(enum kc__share share, size_t bytes); /* false: there is not so much left for it */
+bool kc__share_take(enum kc__share share, size_t bytes); /* false: the share has less left than that */
 void kc__share_give(enum kc__share share, size_t bytes);
 size_t kc__share_left(enum kc__share share);
 void kc__shares_begin(void); /* nothing is taken */
 
 /* tables.c */
 int kc__tables_init(void);
-void *kc__arena(size_t bytes); /* zeroed, never freed; NULL past the bound. tables_lock held */
+/* The caller holds tables_lock. Returns zeroed memory that is never freed, or NULL: no memory, or KC__SHARE_ENTRIES has
+ * none left. */
+void *kc__arena(size_t bytes);
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 void kc__tables_say_full(void); /* worker */
 
@@ -374,8 +376,8 @@ int kc__deep_begin(void);       /* 0 or -errno */
 void kc__deep(void (*work)(void *arg), void *arg);
 
 /* functions.c */
-/* Asks the driver: at most KC__PARAMETERS_MAX. as_kernel: where nothing else tells, the handle is a CUkernel. false: it
- * cannot tell, or there is none. */
+/* Asks the driver for a function's parameters, of which it takes KC__PARAMETERS_MAX at most. as_kernel: the handle is a
+ * CUkernel where nothing else tells. Returns false if the driver cannot tell, or if the function has no parameter. */
 bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, uint32_t *count);
 struct kc__function *kc__function_of(CUfunction f, struct kc__device *device);
 void kc__function_gone(CUfunction f); /* on any device. tables_lock held */
@@ -392,18 +394,18 @@ void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *f
 /* tables_lock held. The first launch of a variant. */
 void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
 void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns); /* the device's lock is held */
-/* Of the first launch. false: not kept. */
+/* Gets what the first launch of the variant was given. Returns false if that was not kept. */
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given);
 /* Worker: the launch predicted then took so long, alone. true: its code is read, and kc__early_teach() can follow. */
 bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns);
 /* Worker, tables_lock held: the time of the first launch teaches as if the code had told its work before. */
 void kc__early_teach(struct kc__variant *variant);
-/* Of all variants for which that can be said, the one predicted last first: a replay knows no other order. The
- * device's lock is held, too. */
+/* The same for every variant of the kernel that has such a time, beginning with the one predicted last, as a replay
+ * knows no other order. The device's lock is held, too. */
 void kc__early_teach_all(struct kc__kernel *kernel);
 /* Worker: the kernel's code has been read; launches do not know it yet. Returns the newest that has been prepared. */
 const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
-/* tables_lock held: those made since. */
+/* tables_lock held: prepares the launches made since then. */
 void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula *formula,
 			    const struct kc__early *prepared);
 /* tables_lock and the device's lock held: what the launches taught that were predicted so far holds for their
@@ -412,7 +414,7 @@ void kc__early_succeed(struct kc__kernel *kernel);
 /* Worker: the kernel's code has been read, or never will be. */
 void kc__early_settle(struct kc__kernel *kernel);
 
-/* recall.c: what earlier runs taught, taken over by what is met. tables_lock held, but for the first. */
+/* recall.c: gives new entries what earlier runs taught of them. tables_lock is held, except for kc__recall_begin(). */
 void kc__recall_begin(void); /* devices are known, recording has not begun */
 void kc__recall_kernel(struct kc__kernel *kernel);
 struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);
@@ -438,10 +440,10 @@ void kc__stream_created(CUstream stream);
 void kc__stream_destroyed(CUstream stream);
 /* NULL: it is gone, and nothing in it is awaited any more. */
 struct kc__stream *kc__stream_by_id(uint32_t id);
-/* That it has or had; -1: KC__STREAM_PLACES streams have been made since. The device's lock is held. */
+/* The lane that a stream has or had; -1: KC__STREAM_PLACES streams were made since. The device's lock is held. */
 int kc__stream_lane(uint32_t id);
-/* Worker: gives back those that are gone, and the default streams of threads that have ended. looked_at: slots before
- * this index have been. */
+/* Worker: frees the entries of streams that are gone, and of the default streams of threads that have ended, for other
+ * streams. looked_at: the join has looked at all slots before this index. */
 void kc__streams_give_back(uint64_t looked_at, int64_t now_ns);
 /* Notes what the timeline has been told of a stream, or of the device (stream NULL). The device's lock is
  * held: such notes stand in the journal in the order in which the timeline saw them. */
@@ -462,7 +464,7 @@ void kc__graph_node_cloned(CUgraphNode original, uint64_t id);
 /* driver_devices.c */
 /* 0: there is one. -EAGAIN: the driver is not initialised (yet); -ENODEV: none. */
 int kc__devices_look(void);
-int kc__devices_init(void); /* after that */
+int kc__devices_init(void); /* after kc__devices_look() */
 
 /* transfer.c */
 /* The call failed: it never occupied the stream. slot: of its record, NULL: it was dropped. */
@@ -481,7 +483,7 @@ int kc__capture_begins(void);
 void kc__capture_failed(int counted);
 void kc__capture_ended(CUresult result);
 
-/* cig.c: into a command list of a graphics API */
+/* cig.c: whether the stream is being captured into a command list of a graphics API */
 bool kc__cig_capturing(CUstream stream, bool per_thread);
 
 /* identify.c */
@@ -569,7 +571,7 @@ void kc__correlation_unmatched(enum kc__calls calls); /* Worker: a record matche
 /* Has callbacks of the runtime's domain sent, or no more. */
 void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable);
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
-/* What is used of an activity record; times are of our clock */
+/* The fields of a CUPTI activity record that we use. Its times have been converted to our clock, kc__now_ns(). */
 struct kc__record {
 	uint32_t correlation;
 	uint32_t is_kernel;
@@ -625,7 +627,7 @@ void kc__learn_sizes(struct kc__kernel *kernel); /* kc__early_teach_all() */
 
 /* flush.c: worker. measured_ns: for how long we have measured */
 bool kc__flush_is_due(int64_t now_ns, int64_t measured_ns);
-bool kc__flush_is_wanted(int64_t now_ns); /* is due, and the application has waited for its work */
+bool kc__flush_is_wanted(int64_t now_ns); /* it is due, and the application has waited for its work */
 void kc__flush(void);
 void kc__flush_not_needed(void); /* nothing is awaited */
 /* Any thread of the application: it has waited for its work to end, so there are measurements to be had. The worker
@@ -647,7 +649,7 @@ int kc__on_loading_thread(void (*work)(void *arg), void *arg);
 /* worker.c */
 /* Starts the thread, which holds the journal and waits for kc__worker_begin(). */
 int kc__worker_start(void);
-void kc__worker_begin(void); /* whether CUPTI measures is known */
+void kc__worker_begin(void); /* it is known by now whether CUPTI measures */
 void kc__worker_wake(void);  /* any thread */
 /* The two phases of the exit. COLLECT: takes CUPTI's last records; nothing is measured from then on. END: stores
  * everything and closes the journal. */

@@ -293,7 +293,7 @@ static void run_call(void)
 	the_call();
 }
 
-/* Returns how far down the stack was written to. */
+/* Returns how many bytes of its stack the call used: from the top down to the lowest byte that it wrote. */
 static size_t used_by(void (*call)(void))
 {
 	static unsigned char *stack;

@@ -30,7 +30,7 @@ struct image {
 	}
 };
 
-/* A primitive whose result is whole numbers. */
+/* A primitive that computes an array of integers. */
 struct primitive : subject, image {
 	device_array<int> out;
 

@@ -42,7 +42,7 @@ struct kc_context_estimate {
 
 struct kc_cells;
 
-/* 6 MiB */
+/* The memory that kc_cells_init() needs: 6 MiB. */
 size_t kc_cells_bytes(void);
 /* The memory must be all zeros; most of it is not touched before it is needed. */
 void kc_cells_init(struct kc_cells *cells);

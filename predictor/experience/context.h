@@ -19,21 +19,21 @@
 
 #define KC_HISTORY_LAUNCHES 32u
 #define KC_HISTORY_STREAMS 16u
-#define KC_HISTORY_START 8u /* launches: later ones follow a sequence that has mostly been seen */
+#define KC_HISTORY_START 8u /* launches; the sequence before later ones has mostly been seen */
 
 enum kc_context_kind {
-	KC_CONTEXT_SHAPE,      /* none: every launch of the shape with the same arguments */
+	KC_CONTEXT_SHAPE,      /* no launch before: one context for all launches with this shape and these arguments */
 	KC_CONTEXT_LAST_1,     /* the last launch */
 	KC_CONTEXT_LAST_2,     /* the last two launches */
 	KC_CONTEXT_LAST_8,     /* the last eight */
 	KC_CONTEXT_LAST_32,    /* the last 32, in their order; at the start of a history, all of them */
 	KC_CONTEXT_CONCURRENT, /* the last launch, and the last one in every other busy stream */
 	KC_CONTEXT_SINCE,      /* launches since the shape was last launched: 1, 2, 4, 8, 16 or more, 32 or more */
-	KC_CONTEXT_ANY,        /* none, and whatever the arguments */
+	KC_CONTEXT_ANY,        /* no launch before either: one context for all launches with this shape */
 	KC_CONTEXT_KINDS,
 };
 
-/* Bits of a context that are free for its keeper. */
+/* The bits of a context that are always 0 here; whoever keeps the context may use them. */
 #define KC_CONTEXT_FREE_SHIFT 58
 #define KC_CONTEXT_FREE_MASK 0x3fu
 
@@ -41,7 +41,7 @@ enum kc_context_kind {
 struct kc_name {
 	uint64_t launch; /* its launch shape and arguments */
 	uint64_t shape;  /* its launch shape alone; equal to `launch` where the arguments are not known. 0: durations
-			  * with other arguments say  nothing about it */
+			  * with other arguments say nothing about it */
 };
 
 struct kc_history {
@@ -55,7 +55,7 @@ struct kc_history {
 	} stream_of[KC_HISTORY_STREAMS];
 };
 
-/* joined: 1 if launches came before of which nothing is known. */
+/* joined: 1 if earlier launches were made of which nothing is known. */
 void kc_history_init(struct kc_history *history, int joined);
 
 /* The context of a launch about to be made. identity: any number but 0 that names the launch shape and what else is
@@ -89,7 +89,7 @@ static inline uint32_t kc_context_part(uint64_t context, enum kc_context_kind ki
 		   : (uint32_t)(context >> ((kind - 1) * KC_CONTEXT_PART_BITS)) & ((1u << bits) - 1);
 }
 
-/* 1: among the first KC_HISTORY_START launches of its history. */
+/* Returns 1 if the launch was among the first KC_HISTORY_START of its history. */
 static inline int kc_context_is_start(uint64_t context)
 {
 	return kc_context_part(context, KC_CONTEXT_LAST_32) < KC_CONTEXT_START_PARTS;

@@ -22,12 +22,12 @@
 
 #include <stdint.h>
 
-#define KC_MARGIN_SPREADS 10u /* each twice as large as the one before, the last without limit */
+#define KC_MARGIN_SPREADS 10u /* ranges of expected error, each up to twice the one before, the last without limit */
 #define KC_MARGIN_CLASSES (KC_EVIDENCE_START * KC_MARGIN_SPREADS + 1) /* KC_EVIDENCE_START has one class */
-_Static_assert(KC_EVIDENCE_START + 1 == KC_EVIDENCES, "it is the last");
+_Static_assert(KC_EVIDENCE_START + 1 == KC_EVIDENCES, "KC_EVIDENCE_START is the last");
 _Static_assert(KC_MARGIN_CLASSES <= KC_CONTEXT_FREE_MASK + 1, "a class fits a context's free bits");
 
-/* Half width of an interval before anything was learned, in expected errors. */
+/* Before anything is learned, an interval reaches so many times the expected error below and above. */
 #define KC_MARGIN_START 3.5f
 
 struct kc_margin {

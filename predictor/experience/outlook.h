@@ -23,7 +23,8 @@
 
 #include <stddef.h>
 
-/* What a prediction is made of. Research switches parts off, one bit each, to see what they are worth. */
+/* What a prediction is made of. Research switches parts off, one bit each, to see what they are worth; "without" tells
+ * what takes the place of a part that is off. */
 enum kc_layer {
 	KC_LAYER_LAMBDA,     /* λ of launch shapes and kernels; without: the device's alone */
 	KC_LAYER_SIZES,      /* times of other sizes */
@@ -60,7 +61,7 @@ struct kc_outlook {
 	const struct kc_work *work;
 	const struct kc_contention *contention; /* of the launch shape; NULL: slowdown by room alone */
 	uint32_t identity;                      /* any number that names the launch shape */
-	int in_stream;                          /* 1: it is placed without KC_LAYER_PLACEMENT */
+	int in_stream;                          /* 1: KC_LAYER_PLACEMENT is off, so it is placed by its stream alone */
 };
 
 /* The load that the launch puts on the device. */

@@ -132,7 +132,7 @@ static void load(void **state)
 	free(f.tl);
 }
 
-/* With cells: a launch shape after two others by turns, on an idle device. */
+/* An application whose launches each find the device idle, and whose durations are learned by context, in cells. */
 struct application {
 	struct fixture f;
 	struct kc_cells *cells;

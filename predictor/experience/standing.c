@@ -10,9 +10,9 @@ _Static_assert(KC_CANDIDATES <= KC_CANDIDATES_MAX, "their weights fit a word");
 #define START_ERROR 0.05f         /* the same, of contexts at a start like that of an earlier run */
 #define LEAST_ERROR 0.003f        /* relative; smaller differences do not tell models apart */
 #define LARGEST_ERROR 1.0f        /* of one measurement */
-#define MEMORY 60.0f              /* measurements */
-#define PARENT_WORTH 3.0f         /* measurements that the device's errors are worth for a kernel */
-#define LARGEST_LOG 36.0f         /* of nanoseconds: longer than any kernel */
+#define MEMORY 60.0f              /* measurements that a mean error stands for at most; older ones fade */
+#define PARENT_WORTH 3.0f         /* measurements: prior weight of the device's errors, from which a kernel's start */
+#define LARGEST_LOG 36.0f         /* of predicted / measured, natural: no kernel lasts e^36 ns */
 #define WEIGHT_BITS 16u
 
 static float weight_of(uint64_t word, uint32_t candidate)

@@ -44,7 +44,7 @@ enum kc_evidence {
 };
 
 struct kc_candidates {
-	uint32_t present;            /* a bit for each */
+	uint32_t present;            /* a bit for each enum kc_candidate that predicts */
 	float log_ns[KC_CANDIDATES]; /* logarithms of nanoseconds */
 	float spread[KC_CANDIDATES]; /* relative error to expect */
 	enum kc_evidence evidence;
@@ -56,7 +56,7 @@ struct kc_standing {
 	struct kc_trust {
 		uint64_t weights;           /* upper halves of KC_CANDIDATES_MAX floats */
 		float error[KC_CANDIDATES]; /* mean relative error. Learner only */
-		uint32_t count;             /* measurements behind them. Learner only */
+		uint32_t count;             /* measurements behind the errors. Learner only */
 	} with[KC_EVIDENCES];
 };
 

@@ -1,5 +1,5 @@
 /*
- * Nanoseconds: their limits, and how results of floating point become them.
+ * Durations in nanoseconds: the longest one, conversion from floating point, the later of two times.
  */
 #ifndef KC_DURATION_H
 #define KC_DURATION_H

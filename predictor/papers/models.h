@@ -1,4 +1,4 @@
-/* The prediction of every model for one launch whose counts are known. */
+/* Predicts one launch by every model, from its counts of operations and memory accesses (struct kc_counts). */
 #ifndef KC_MODELS_H
 #define KC_MODELS_H
 

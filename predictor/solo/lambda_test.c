@@ -269,7 +269,7 @@ static void nonsense_is_not_learned(void **state)
 	}
 }
 
-#define UNIT_NS 1000000000 /* with λ = 1 and no launch term: log λ is 0 after it was measured */
+#define UNIT_NS 1000000000 /* predicted for plain_work() with λ = 1: a measurement of this teaches log λ = 0 */
 
 static struct kc_work plain_work(void)
 {

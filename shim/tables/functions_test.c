@@ -328,8 +328,8 @@ static void another_error_does_not_mean_that_there_are_no_parameters(void **stat
 	assert_false(launched(FUNCTION(clear))->parameters.known);
 }
 
-/* As graphs ask, before a launch: the func of a node may be a CUkernel, too. */
-static void a_wrong_handle_is_not_taken_for_one_without_parameters(void **state)
+/* Graphs ask for the parameters of a node's func before any launch of it. It may be a CUfunction or a CUkernel. */
+static void parameters_are_found_for_either_kind_of_handle(void **state)
 {
 	struct kc__parameter at[KC__PARAMETERS_MAX];
 	uint32_t count = 0;
@@ -410,7 +410,7 @@ int main(void)
 	    TEST(what_an_unloaded_module_had_is_given_back),
 	    TEST(a_handle_goes_with_the_container_that_was_told_last),
 	    TEST(another_error_does_not_mean_that_there_are_no_parameters),
-	    TEST(a_wrong_handle_is_not_taken_for_one_without_parameters),
+	    TEST(parameters_are_found_for_either_kind_of_handle),
 	    TEST(names_too_long_for_the_journal_stay_apart),
 	};
 

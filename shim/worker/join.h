@@ -54,7 +54,8 @@ struct kc__join_driver {
 struct kc__join;
 struct kc__join *kc__join_new(const struct kc__join_driver *driver); /* NULL: no memory */
 void kc__join_free(struct kc__join *join);
-/* Looks at new slots, matches records, decides overlaps. Returns 1 while something is awaited. */
+/* Looks at new slots, matches CUPTI's records with launches and transfers, decides overlaps. Returns 1 while a launch
+ * or transfer that was looked at still awaits its record, else 0. */
 int kc__join_step(struct kc__join *join);
 /* A launch that was recorded may still be measured. */
 bool kc__join_awaits(const struct kc__join *join);

@@ -74,7 +74,8 @@ static void encoded_and_added_again(void **state)
 	assert_int_equal(kc_sketch_counted(&sketch, 6), 0);
 	assert_int_equal(kc_sketch_counted(&sketch, 700), 0);
 	bytes = kc_sketch_encode(&sketch, encoded);
-	/* 0,1 | 5, 300 = 0xAC 0x02 | 1394 = 0xF2 0x0A, 2^31 in five bytes */
+	/* Pairs of step and count: 0 and 1 take one byte each; 5 takes one, 300 two (0xAC 0x02); 1,394 takes two
+	 * (0xF2 0x0A), 2^31 five. */
 	assert_int_equal(bytes, 2 + 3 + 2 + 5);
 	assert_memory_equal(encoded, "\x00\x01\x05\xAC\x02\xF2\x0A", 7);
 	assert_int_equal(kc_sketch_add(sum, encoded, bytes), 0);

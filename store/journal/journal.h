@@ -212,7 +212,7 @@ struct kc_slot {
 };
 _Static_assert(sizeof(struct kc_slot) == KC_SLOT_BYTES, "slot size");
 
-/* 1: a launch or transfer that is not to be stored. */
+/* Returns 1 if the slot is a launch or transfer that is not to be stored. */
 static inline int kc_slot_not_asked(const struct kc_slot *slot)
 {
 	return (slot->kind == KC_KIND_LAUNCH && slot->launch.not_asked) ||
@@ -229,7 +229,7 @@ struct kc_device_entry {
 	struct kc_device device;
 };
 
-/* In hexadecimal, as in the database. */
+/* Writes a UUID in hexadecimal, as it is in the database. */
 void kc_uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES + 1]);
 
 struct kc_stream_entry {
@@ -303,7 +303,7 @@ struct kc_event_entry {
 	uint32_t kind;   /* enum kc_order_event */
 	uint32_t kernel; /* dictionary id; 0: of no kernel */
 	int64_t time_ns;
-	uint32_t device; /* ordinal: where the kernel is */
+	uint32_t device; /* ordinal of the kernel's device */
 	uint32_t reserved;
 };
 
@@ -311,13 +311,12 @@ struct kc_event_entry {
 enum kc_stream_call_kind { /* the numbers are in databases */
 			   KC_CALL_NONE = 0,
 			   KC_CALL_STREAM_IDLE, /* the host has waited for the stream */
-			   KC_CALL_DEVICE_IDLE, /* for the device */
-			   KC_CALL_OCCUPY,  /* something that is no kernel or copy takes its turn in the stream, for ns
-					     */
-			   KC_CALL_WAIT,    /* the stream waits for an event, predicted to happen at the host time ns */
+			   KC_CALL_DEVICE_IDLE, /* the host has waited for the device */
+			   KC_CALL_OCCUPY,  /* something other than kernels and copies occupies the stream for `ns` */
+			   KC_CALL_WAIT,    /* the stream waits for an event that is predicted for the host time `ns` */
 			   KC_CALL_DESTROY, /* the stream is destroyed */
 			   KC_CALL_CREATE,  /* the stream is created, or met for the first time: its lane begins anew */
-			   KC_CALL_CANCEL,  /* the launch or transfer with the sequence number ns failed */
+			   KC_CALL_CANCEL,  /* the launch or transfer failed whose sequence number is in `ns` */
 			   KC_STREAM_CALL_COUNT,
 };
 const char *kc_stream_call_name(uint32_t kind);
@@ -363,7 +362,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 /* 0; -EINVAL: fewer than KC_WORK_NUMBERS numbers, or a number that no count can be. */
 int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts);
 
-/* A new value of a λ */
+/* What a λ has changed to. */
 struct kc_lambda_entry {
 	uint32_t state;  /* id that launches refer to (model_state) */
 	uint32_t level;  /* enum kc_model: device, kernel, shape */
@@ -404,18 +403,18 @@ enum kc_counter {
 	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
 	KC_COUNT_TRANSFERS_DROPPED, /* transfers that the journal had no room for */
 	KC_COUNT_AFTER_END,         /* launches while the process ended; they have no row */
-	KC_COUNT_LOADS_UNSEEN,      /* functions launched, of which no load that was seen brought the code */
-	KC_COUNT_CUPTI_LOST,        /* of the matched ones, those of launches that are in no file at the end */
+	KC_COUNT_LOADS_UNSEEN,      /* launched functions whose code was in no load that we saw */
+	KC_COUNT_CUPTI_LOST,        /* matched records of launches that are in no file at the end */
 	KC_COUNT_STREAM_OVERLAPS,   /* kernels that ran beside another one of their own stream */
-	/* Launches that were not asked for, which have no row: */
-	KC_COUNT_NOT_ASKED_KERNEL,    /* of a kernel that --kernel does not name */
-	KC_COUNT_NOT_ASKED_EVERY,     /* between those that --every chooses */
-	KC_COUNT_NOT_ASKED_BEFORE,    /* before --after */
-	KC_COUNT_NOT_ASKED_AFTER,     /* after --for */
-	KC_COUNT_NOT_ASKED_STOPPED,   /* while the file of --while did not exist, or the signal had not come */
-	KC_COUNT_TRANSFERS_NOT_ASKED, /* transfers, for any of these reasons */
-	KC_COUNT_CHOSEN, /* 1: --kernel or --every: others than those with rows were on the timeline and taught */
-	KC_COUNT_EVENTS_DROPPED, /* struct kc_event_entry that the journal had no room for */
+	/* Launches that were not asked for have no row. Here they are by the reason: */
+	KC_COUNT_NOT_ASKED_KERNEL,    /* --kernel does not name their kernel */
+	KC_COUNT_NOT_ASKED_EVERY,     /* --every chose other launches of their kernel */
+	KC_COUNT_NOT_ASKED_BEFORE,    /* they came before --after was over */
+	KC_COUNT_NOT_ASKED_AFTER,     /* they came after --for was over */
+	KC_COUNT_NOT_ASKED_STOPPED,   /* they came while --while or --signal had recording off */
+	KC_COUNT_TRANSFERS_NOT_ASKED, /* transfers without a row, for any of these reasons */
+	KC_COUNT_CHOSEN, /* 1: --kernel or --every chose launches; the others were predicted and learned from, too */
+	KC_COUNT_EVENTS_DROPPED, /* entries (struct kc_event_entry) that the journal had no room for */
 #define KC_COUNT_DROPPED_CALLS(kind) (KC_COUNT_EVENTS_DROPPED + (kind)) /* likewise, by enum kc_stream_call_kind */
 	KC_COUNTERS = KC_COUNT_DROPPED_CALLS(KC_STREAM_CALL_COUNT),
 };
@@ -570,7 +569,7 @@ struct kc_journal_file;
 /* 0; -EINVAL: not a journal, or one of another version; -EPERM: it belongs to another user; or another -errno. */
 int kc_journal_open(const char *path, struct kc_journal_file **out);
 const struct kc_journal_header *kc_journal_file_header(const struct kc_journal_file *f);
-/* As its header was when it was opened. */
+/* Whether the process lives, judged by the header as it was when the file was opened. */
 enum kc_life kc_journal_file_life(const struct kc_journal_file *f);
 /* Calls fn for every slot at CALLED or later, in the order of their indexes, until
  * it returns something other than 0. The parts of an entry come one by one. */

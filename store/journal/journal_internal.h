@@ -23,9 +23,10 @@
  * the margin is for the parts of one entry (KC__PARTS_MAX), the rest for threads. */
 #define KC__CLAIM_MARGIN_SLOTS 2048u
 #define KC__PARTS_MAX (KC__CLAIM_MARGIN_SLOTS / 2)
-/* Segments whose pages stay in our memory: so many of those that the worker has looked at last, ... */
+/* The worker keeps the pages of this many segments in our memory: those that it looked at last. */
 #define KC__RESIDENT_SEGMENTS 8u
-/* ... so many before the one in use, and those made ahead. Pages of others are left to the page cache. */
+/* A thread that makes a segment because none is ready keeps the pages of this many segments before it in our memory,
+ * and leaves those of earlier ones to the page cache. */
 #define KC__WRITTEN_SEGMENTS 2u
 /* Retired segments that stay mapped. Measured on ext4 for 768 KiB: clearing one takes
  * 9 us, mapping and populating it again 300 us, punching a hole 700 us. */

@@ -151,7 +151,7 @@ static int read_verdict(struct kc_filter *f, struct verdicts *of, int64_t id)
 	return rc;
 }
 
-/* 1, 0 or -errno. */
+/* Returns 1 if the id matches, 0 if it does not, or -errno. */
 static int verdict_on(struct kc_filter *f, struct verdicts *of, int64_t id)
 {
 	uint32_t number = kc_ids_number(&of->ids, id);
@@ -194,7 +194,7 @@ static int is_in_time(const struct kc_filter_choice *choice, int64_t ns)
 
 /* --- launches */
 
-/* 1, 0 or -errno. What costs least is looked at first. */
+/* Returns 1 if the launch matches the filter, 0 if it does not, or -errno. The cheapest conditions come first. */
 static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
 {
 	const struct kc_filter_choice *choice = f->choice;

@@ -37,7 +37,8 @@ struct kc__quantile {
 	struct kc__heap up_to, rest;
 };
 
-/* What predictions of a launch shape are compared with: its last measured duration, and quantiles of all of them. */
+/* The simple guesses that predictions of a launch shape have to beat: its last measured duration, and the 5 % and 95 %
+ * quantiles of all its measured durations so far. */
 struct kc__yardstick {
 	int64_t last_ns;
 	uint32_t count;

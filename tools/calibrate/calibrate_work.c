@@ -77,7 +77,7 @@ static int load_driver(struct driver *d)
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 
 	if (!library) {
-		kc_error("no CUDA driver: %s", dlerror());
+		kc_error("the CUDA driver cannot be loaded: %s", dlerror());
 		return -1;
 	}
 #define FIND(member, symbol)                                                                                           \
@@ -247,7 +247,8 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Takes medians over the series. The launch calls of a series end long before its kernels do. */
+/* Measures the host's time per launch call and per kernel, and takes the median of each over all series. The launch
+ * calls of a series return long before its kernels end, so the kernels follow one another without gaps. */
 static int work_host(struct work *w)
 {
 	uint32_t loops = KC_CALIBRATE_FMA_LOOPS;

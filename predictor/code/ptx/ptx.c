@@ -47,7 +47,7 @@ static int read_directive(struct kc__parser *parser)
 	return is_register ? kc__ptx_registers(parser) : kc__ptx_variables(parser, space);
 }
 
-/* A label, a list of targets, or an instruction. */
+/* Reads what begins with a word: a label, a label with its list (such as .branchtargets), or an instruction. */
 static int read_word(struct kc__parser *parser)
 {
 	struct kc__lexer *lexer = &parser->lexer, before = *lexer;
