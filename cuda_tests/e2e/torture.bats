@@ -11,7 +11,7 @@ doctored() {
 		#!/bin/bash
 		case \${PWD##*/}/\$1 in
 		kills0/* | kills1/*)
-			'$kerncast' "\$@"
+			setpriv --pdeathsig KILL '$kerncast' "\$@" # which is killed with this script
 			status=\$?
 			rows="FROM launch_row WHERE id = (SELECT max(id) FROM launch_row)"
 			if [[ \$1 == recover && \$PWD == */kills0 ]]; then
