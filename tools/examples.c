@@ -44,12 +44,12 @@ static const struct kc_example examples[] = {
 	.commands = "  kerncast slow\n"
 		    "  kerncast slow --sort time --top 5 trace.db\n",
 	.output = "…\n"
-		  "Time lost: 15.2 ms of 447 ms (3.4 %), in 2,096 of 8,568 measured launches\n"
+		  "Time lost: 15.0 ms of 447 ms (3.3 %), in 2,084 of 8,568 measured launches\n"
 		  "\n"
 		  "     lost  launches  cause          what it means\n"
-		  "  14.0 ms     1,783  overlapped     other kernels ran at the same time\n"
+		  "  13.8 ms     1,798  overlapped     other kernels ran at the same time\n"
 		  "   981 µs       247  drift          the kernel was faster in another part of this run\n"
-		  "   203 µs        54  not explained  no other cause was found\n"
+		  "   143 µs        27  not explained  no other cause was found\n"
 		  "  35.0 µs        12  first launch   the kernel's first in its process: loading, cold caches\n"
 		  "…\n",
     },

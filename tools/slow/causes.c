@@ -245,8 +245,11 @@ static struct expected expect(const struct judging *j, size_t i)
 	    .far = has_level ? series->trend.far : launch->far,
 	};
 
-	if (has_level && isnan(slower))
+	/* Peers of this run have its level, unless they drifted. */
+	if (has_level && isnan(slower) && (series->from == KC_FROM_EARLIER || series->trend.parts))
 		e.peers += series->trend.level;
+	else if (has_level && isnan(slower))
+		e.far = fmax(series->trend.far + series->trend.level, launch->far);
 	if (series->is_new)
 		expect_as_known(j, series, &e);
 	return e;

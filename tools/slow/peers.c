@@ -343,11 +343,11 @@ static void judge_group(struct group *group, double *values)
 static void take(const struct rule *rule, const struct group *group, struct kc_slow_launch *launch)
 {
 	if (rule->common == COMMON_KERNEL) {
-		launch->known_log = (float)group->median;
+		launch->known_log = group->median;
 		return;
 	}
-	launch->peers_log = (float)group->median;
-	launch->far = (float)group->far;
+	launch->peers_log = group->median;
+	launch->far = group->far;
 	launch->from = (uint8_t)rule->from;
 	launch->alone = rule->alone;
 }

@@ -29,9 +29,9 @@ enum kc_slow_from {
 /* A measured launch. Logarithms are natural, of ns. */
 struct kc_slow_launch {
 	double log;       /* of its duration */
-	float peers_log;  /* median of its peers; NAN: KC_FROM_NOTHING */
-	float far;        /* a peer is not so much slower than the median */
-	float known_log;  /* median of the known sizes; NAN: it is not a new size, or they are too few */
+	double peers_log; /* median of its peers; NAN: KC_FROM_NOTHING */
+	double far;       /* a peer is not so much slower than the median */
+	double known_log; /* median of the known sizes; NAN: it is not a new size, or they are too few */
 	uint32_t place;   /* in the lists of the run */
 	uint32_t shape;   /* of the names */
 	uint8_t from;     /* enum kc_slow_from */

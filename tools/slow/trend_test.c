@@ -97,6 +97,22 @@ static void an_early_step_is_not_a_slope(void **state)
 	assert_true(near(kc_slow_drift(&t, 100000), 0.3));
 }
 
+/* -0.02 and 0.02 in turns, in four parts of 32; the second is 0.01 higher, which is chance, the others 0.3. */
+static void a_difference_by_chance_is_no_drift(void **state)
+{
+	static const double parts[4] = {0, 0.01, 0.3, 0.3};
+	struct kc_slow_trend t;
+
+	(void)state;
+	for (int i = 0; i < 128; i++)
+		samples[i].log = parts[i / 32] + (i % 2 ? 0.02 : -0.02);
+	t = trend_of(128);
+	assert_int_equal(t.parts, 4);
+	assert_true(near(t.level, 0.005)); /* of the first two */
+	assert_true(near(kc_slow_drift(&t, 40000), 0));
+	assert_true(near(kc_slow_drift(&t, 100000), 0.295));
+}
+
 /* Twice the limit is 0.1: less is no drift, and the level is that of all. */
 static void a_small_step_is_none(void **state)
 {
@@ -151,6 +167,7 @@ int main(void)
 	    cmocka_unit_test(a_slope_begins_at_its_level),
 	    cmocka_unit_test(an_early_step_is_not_a_slope),
 	    cmocka_unit_test(a_small_step_is_none),
+	    cmocka_unit_test(a_difference_by_chance_is_no_drift),
 	    cmocka_unit_test(far_is_beyond_the_scatter),
 	    cmocka_unit_test(few_launches_have_no_scatter),
 	};
