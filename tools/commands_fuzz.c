@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
 	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
 	    {&kc_command_slow, {"slow", database.text, "--kernel=k|s", "--until=1s", "--top=1"}},
-	    {&kc_command_slow, {"slow", database.text, "--old", "none", "--over", "0", "--floor", "0", "--json"}},
+	    {&kc_command_slow, {"slow", database.text, "--old=none", "--over=0", "--floor=0", "--json"}},
 	    {&kc_command_diff, {"diff", database.text, "--exclude=q", "--stream=1,2", "--since=1us", "--sort=time"}},
 	    {&kc_command_report, {"report", database.text, "--kernel=k|s", "--process=1", "--until=1s", "--top=1"}},
 	    {&kc_command_replay, {"replay", database.text}},

@@ -20,9 +20,9 @@ $(BUILD)/seeds/import_file: $(TRACE_SEEDS) $(wildcard cuda_tests/traces/raw/kine
 	for seed in $(TRACE_SEEDS); do gzip -c $$seed >$@/$$(basename $$seed).gz; done
 	zcat $(filter %.json.gz,$^) | head -n 60 >$@/kineto_cut_off.json
 	@touch $@
-# There are 15 commands.
+# There are 19 commands.
 $(BUILD)/seeds/past $(BUILD)/seeds/commands $(BUILD)/seeds/import_sqlite: cuda_tests/fuzz/extremes
-	$< $@ $(if $(filter %/commands,$@),15)
+	$< $@ $(if $(filter %/commands,$@),19)
 	@touch $@
 $(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
 	@mkdir -p $@
