@@ -236,10 +236,10 @@ static int list_any(struct listing *listing, const struct kc_bytes *bytes, struc
 	return list_ptx(listing, bytes, refusal);
 }
 
-static int too_large(struct kc_refusal *refusal, const struct kc_images *images, size_t offset, size_t bytes)
+static int too_large(struct kc_refusal *refusal, const struct kc_arena *arena, size_t offset, size_t bytes)
 {
 	kc__refuse(refusal, offset, "needs %zu bytes, but only %zu of the %zu allowed are left", bytes,
-		   images->arena.limit_bytes - images->arena.used_bytes, images->arena.limit_bytes);
+		   arena->limit_bytes - arena->used_bytes, arena->limit_bytes);
 	return -ENOMEM;
 }
 
@@ -274,7 +274,7 @@ int kc_images_list(struct kc_images *images, const void *bytes, size_t length, s
 	listing.room = images->count;
 	images->images = kc_arena_array(&images->arena, images->count, sizeof(*images->images));
 	if (!images->images) {
-		result = too_large(refusal, images, 0, images->count * sizeof(*images->images));
+		result = too_large(refusal, &images->arena, 0, images->count * sizeof(*images->images));
 		goto out;
 	}
 	result = list_any(&listing, &all, refusal);
@@ -286,7 +286,11 @@ out:
 
 int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal *refusal)
 {
-	struct kc_image *image = &images->images[index];
+	return kc_image_unpack_into(&images->images[index], &images->arena, refusal);
+}
+
+int kc_image_unpack_into(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal)
+{
 	struct kc_fatbin_entry entry = {
 	    .packing = image->compressed, .payload = image->packed, .unpacked_bytes = image->length};
 	char *room;
@@ -294,9 +298,9 @@ int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal 
 
 	if (image->bytes)
 		return 0;
-	room = kc_arena_take(&images->arena, image->length);
+	room = kc_arena_take(arena, image->length);
 	if (!room)
-		return too_large(refusal, images, image->offset, image->length);
+		return too_large(refusal, arena, image->offset, image->length);
 	result = kc__fatbin_unpack(&entry, room, refusal);
 	if (!result)
 		take_unpacked(image, room, image->length);

@@ -52,6 +52,8 @@ void kc_images_free(struct kc_images *images);
 /* Unpacks one image, if it is compressed. 0; -EBADMSG, -ENOMEM: *refusal says where
  * and why. */
 int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal *refusal);
+/* The same with memory of `arena`, until that is freed. */
+int kc_image_unpack_into(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal);
 
 /* The image of this fatbin that the driver would choose for a device: the cubin of
  * the same major version with the highest minor version not above the device's,

@@ -302,6 +302,24 @@ void kc_ptx_free(struct kc_ptx_module *module)
 	*module = (struct kc_ptx_module){0};
 }
 
+int kc_ptx_next_entry(const char *text, size_t length, size_t *at, const char **name, size_t *name_length)
+{
+	static const char entry[] = ".entry";
+	const char *found;
+
+	while ((found = memmem(text + *at, length - *at, entry, strlen(entry)))) {
+		struct kc__lexer lexer;
+
+		*at = (size_t)(found - text) + strlen(entry);
+		if (kc__lexer_start(&lexer, text + *at, length - *at, NULL) || lexer.kind != KC__TOKEN_WORD)
+			continue;
+		*name = lexer.text;
+		*name_length = lexer.text_length;
+		return 1;
+	}
+	return 0;
+}
+
 const struct kc_ptx_function *kc_ptx_find(const struct kc_ptx_module *module, const char *name)
 {
 	for (uint32_t i = 0; i < module->function_count; i++)

@@ -253,6 +253,25 @@ static void memory_is_bounded(void **state)
 	assert_int_equal(kc_ptx_parse(&module, text, strlen(text), 1 << 16, NULL), -ENOMEM);
 }
 
+/* A comment that never ends hides the last one from the parser as well. */
+static void names_are_found_without_parsing(void **state)
+{
+	static const char text[] =
+	    HEADER ".visible .entry one() { ret; }\n.entry/* .entry word */\n two(.param .u32 n) {"
+		   " not PTX }\n.func f() {}.entry \"s\" .entry $three /* .entry";
+	static const char *const names[] = {"one", "two", "word", "$three"};
+	const char *name;
+	size_t at = 0, length;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(kc_ptx_next_entry(text, strlen(text), &at, &name, &length), 1);
+		assert_int_equal(length, strlen(names[i]));
+		assert_memory_equal(name, names[i], length);
+	}
+	assert_int_equal(kc_ptx_next_entry(text, strlen(text), &at, &name, &length), 0);
+}
+
 /* Opcodes that this parser has no number for are kept as they are spelled. */
 static void unknown_opcodes_are_kept(void **state)
 {
@@ -277,6 +296,7 @@ int main(void)
 	    cmocka_unit_test(calls_and_scopes),
 	    cmocka_unit_test(what_is_not_ptx_is_refused_with_its_place),
 	    cmocka_unit_test(memory_is_bounded),
+	    cmocka_unit_test(names_are_found_without_parsing),
 	    cmocka_unit_test(unknown_opcodes_are_kept),
 	};
 
