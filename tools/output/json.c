@@ -2,12 +2,16 @@
 #include "tools/command.h"
 #include "print.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS 9                   /* digits of numbers for people */
+#define DIGITS 9 /* digits of numbers for people */
+#define LAYOUT JSON_INDENT(2)
+#define LIST_END "]\n}" /* of a document that ends in a list */
+#define ELEMENT_INDENT "    "
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 json_t *kc_json_document(const char *name, unsigned version)
@@ -82,7 +86,7 @@ static int print(json_t *document, size_t digits)
 		kc_error("not enough memory");
 		return KC_EXIT_FAILED;
 	}
-	kc_json_write(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
+	kc_json_write(document, stdout, LAYOUT | JSON_REAL_PRECISION(digits));
 	json_decref(document);
 	fputc('\n', stdout);
 	return kc_output_finish();
@@ -96,4 +100,55 @@ int kc_json_print(json_t *document)
 int kc_json_print_precise(json_t *document)
 {
 	return print(document, DBL_DIG);
+}
+
+/* The value as it stands in a document; NULL: no memory. */
+static char *piece_of(json_t *value)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = value ? open_memstream(&text, &size) : NULL;
+
+	if (to) {
+		kc_json_write(value, to, LAYOUT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DBL_DIG));
+		fclose(to);
+	}
+	json_decref(value);
+	return text;
+}
+
+int kc_json_open(json_t *document, const char *list)
+{
+	char *text;
+
+	json_object_set_new(document, list, json_array());
+	text = piece_of(document);
+	if (!text)
+		return -ENOMEM;
+	fwrite(text, 1, strlen(text) - strlen(LIST_END), stdout);
+	free(text);
+	return 0;
+}
+
+/* Only the layout has line ends; in strings they are escaped. */
+int kc_json_element(json_t *element, int is_first)
+{
+	char *text = piece_of(element);
+
+	if (!text)
+		return -ENOMEM;
+	fputs(is_first ? "\n" ELEMENT_INDENT : ",\n" ELEMENT_INDENT, stdout);
+	for (const char *at = text; *at; at++) {
+		putchar(*at);
+		if (*at == '\n')
+			fputs(ELEMENT_INDENT, stdout);
+	}
+	free(text);
+	return 0;
+}
+
+int kc_json_close(void)
+{
+	puts("\n  " LIST_END);
+	return kc_output_finish();
 }

@@ -22,4 +22,11 @@ int kc_json_print(json_t *document);
 /* The same with all 15 digits that a double is sure to hold, for numbers that others compute with. */
 int kc_json_print_precise(json_t *document);
 
+/* The same piece by piece, for a document whose last key is a long list: the other keys, then the elements of the list
+ * one by one, and the end. Both release what they print. 0, -ENOMEM */
+int kc_json_open(json_t *document, const char *list);
+int kc_json_element(json_t *element, int is_first);
+/* Returns an exit status. */
+int kc_json_close(void);
+
 #endif

@@ -1,5 +1,6 @@
 #include "json.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,12 +67,43 @@ static void test_controls_are_escaped_and_come_back(void **state)
 	free(text);
 }
 
+static json_t *document_with(const char *key, json_t *value)
+{
+	json_t *out = json_object();
+
+	json_object_set_new(out, key, value);
+	return out;
+}
+
+/* Indented as the rest; numbers with all their digits; what looks like a line end in a string is none. */
+static void test_a_list_is_printed_piece_by_piece(void **state)
+{
+	FILE *screen = stdout;
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	stdout = open_memstream(&text, &size);
+	assert_non_null(stdout);
+	assert_int_equal(kc_json_open(document_with("a", json_integer(1)), "list"), 0);
+	assert_int_equal(kc_json_element(document_with("b", json_string("x\ny")), 1), 0);
+	assert_int_equal(kc_json_element(json_real(0.125), 0), 0);
+	assert_int_equal(kc_json_element(NULL, 0), -ENOMEM);
+	assert_int_equal(kc_json_close(), 0);
+	fclose(stdout);
+	stdout = screen;
+	assert_string_equal(
+	    text, "{\n  \"a\": 1,\n  \"list\": [\n    {\n      \"b\": \"x\\ny\"\n    },\n    0.125\n  ]\n}\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_what_is_not_known_is_null),
 	    cmocka_unit_test(test_bytes_that_are_no_utf8_are_replaced),
 	    cmocka_unit_test(test_controls_are_escaped_and_come_back),
+	    cmocka_unit_test(test_a_list_is_printed_piece_by_piece),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
