@@ -5,6 +5,8 @@
 #include "tools/input/launch_options.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { KEY_DEVICE = 'd', KEY_KERNEL = 'k' };
 
@@ -67,29 +69,53 @@ static int find_device(const struct request *request, struct kc_device *device)
 	return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 }
 
+static int failed(int rc, const char *why)
+{
+	kc_error("%s", why);
+	return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+}
+
+static int print_kernel(struct kc_explanation *explanation, uint32_t i, const struct kc_explain_form *form, char *why,
+			size_t why_size)
+{
+	struct kc_explained kernel;
+	int rc = kc_explain_kernel(explanation, i, &kernel, why, why_size), read = rc;
+
+	if (rc == 0 && i == 0)
+		rc = form->begin(explanation);
+	if (rc == 0)
+		rc = form->kernel(explanation, &kernel);
+	if (read == 0 && rc < 0)
+		snprintf(why, why_size, "%s", strerror(-rc));
+	kc_explained_free(&kernel);
+	return rc;
+}
+
+/* A library's formulas do not fit into memory together. Nothing is printed if arguments do not fit the kernel: only a
+ * single one can have them. */
+static int print_kernels(struct kc_explanation *explanation, const struct kc_explain_form *form)
+{
+	char why[1024];
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < explanation->kernel_count && !ferror(stdout); i++)
+		rc = print_kernel(explanation, i, form, why, sizeof(why));
+	return rc < 0 ? failed(rc, why) : form->end(explanation);
+}
+
 static int explain(const struct request *request, struct kc_explanation *explanation)
 {
 	char why[1024];
 
-	if (kc_explain_read(explanation, request->kernel, why, sizeof(why)) < 0) {
-		kc_error("%s", why);
-		return KC_EXIT_FAILED;
-	}
+	if (kc_explain_read(explanation, request->kernel, why, sizeof(why)) < 0)
+		return failed(-ENOENT, why);
 	if (request->launch.arguments && explanation->kernel_count > 1) {
 		kc_error("%s has %u kernels%s%s: --args needs --kernel to choose one", request->path,
 			 explanation->kernel_count, request->kernel ? " with the name " : "",
 			 request->kernel ? request->kernel : "");
 		return KC_EXIT_USAGE;
 	}
-	if (request->launch.launch.given) {
-		int rc = kc_explain_count(explanation, why, sizeof(why));
-
-		if (rc < 0) {
-			kc_error("%s", why);
-			return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-		}
-	}
-	return request->common.json ? kc_explain_print_json(explanation) : kc_explain_print_text(explanation);
+	return print_kernels(explanation, request->common.json ? &kc_explain_json : &kc_explain_text);
 }
 
 static int explain_main(int argc, char **argv, const struct kc_command *self)

@@ -2,13 +2,15 @@
  * kerncast explain: what the code in a file does.
  *
  *   kc_explain_launch   what was asked for: grid, block, shared memory, arguments as text
- *   kc_explained        one kernel: its PTX and cost formula, what its machine code tells,
+ *   kc_explanation      the file: images, the architecture that was taken, where each kernel is
+ *   kc_explained        one kernel: its cost formula, what its machine code tells,
  *                       for a launch the counts, and on a device every model's time
- *   kc_explanation      the file: images, the architecture that was taken, kernels
+ *   kc_explain_form     text or JSON
  *
  * explain.c reads the command line, explain_read.c fills a kc_explanation,
- * explain_words.c has what both forms of output say,
- * explain_text.c and explain_json.c print it.
+ * explain_kernel.c a kc_explained; explain_words.c has what both forms of output
+ * say, explain_text.c and explain_json.c print it. A library's formulas do not
+ * fit into memory together: kernels are read, printed and freed one by one.
  */
 #ifndef KC_EXPLAIN_H
 #define KC_EXPLAIN_H
@@ -38,19 +40,29 @@ struct kc_explain_launch {
 /* The code of one fatbin that the device would load. */
 struct kc_explain_unit {
 	const struct kc_image *ptx_image, *code_image; /* NULL: none */
-	struct kc_ptx_module ptx;
+	uint32_t ptx_function_count;
+	int passed_over; /* the PTX has no kernel that was asked for, and was not parsed */
 	struct kc_cubin code;
 	int foreign;               /* the device would load none of it; the lowest architecture is shown instead */
 	struct kc_refusal refusal; /* why PTX or machine code could not be read; no reason: all of it was read */
 };
 
-struct kc_explained {
+/* Where a kernel is. */
+struct kc_explain_entry {
 	const char *name; /* mangled */
-	char *readable;
-	const struct kc_explain_unit *unit;
-	const struct kc_ptx_function *function; /* NULL: the kernel has no PTX */
-	const struct kc_cubin_kernel *code;     /* NULL: the device would load no machine code of it */
+	struct kc_explain_unit *unit;
+	int has_ptx;
+	uint32_t function;                  /* among those of the unit's PTX */
+	const struct kc_cubin_kernel *code; /* NULL: the device would load no machine code of it */
 	uint32_t code_sm;
+};
+
+struct kc_explained {
+	const struct kc_explain_entry *entry;
+	char *readable;
+	uint32_t ptx_target;         /* 0: the kernel has no PTX */
+	struct kc_ptx_param *params; /* of the PTX; without names */
+	uint32_t param_count;
 	struct kc_cost *cost; /* NULL: there is none, for the reason in refusal */
 	struct kc_cost_story story;
 	struct kc_refusal refusal;
@@ -67,21 +79,34 @@ struct kc_explanation {
 	uint32_t sm;                    /* architecture for which the code was chosen */
 	struct kc_images images;
 	struct kc_explain_unit *units; /* one per fatbin */
-	struct kc_explained *kernels;
+	struct kc_arena entries_arena;
+	struct kc_explain_entry **entries;
 	uint32_t kernel_count, kernel_capacity;
+	const struct kc_explain_unit *parsed; /* of this one the PTX is in memory; NULL: of none */
+	struct kc_ptx_module ptx;
 	const struct kc_explain_launch *launch;
 	double lambda; /* of the BSP model */
 	void *map;     /* the file */
 	size_t map_bytes;
 };
 
-/* 0; -ENOENT: no GPU code, or none of that kernel; -EBADMSG, -ENOMEM, -errno, with a sentence in why. kernel: name,
- * mangled or readable, with or without its parameter list; NULL: all. */
+/* Finds the kernels. 0; -ENOENT: no GPU code, or none of that kernel; -EBADMSG, -ENOMEM, -errno, with a sentence in
+ * why. kernel: name, mangled or readable, with or without its parameter list; NULL: all. */
 int kc_explain_read(struct kc_explanation *explanation, const char *kernel, char *why, size_t why_size);
-/* Evaluates the formulas for explanation->launch, and the models if a device was named. 0; -EINVAL: an argument does
- * not fit its parameter; -ENOMEM. */
-int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size);
 void kc_explain_free(struct kc_explanation *explanation);
+
+/* Builds the formula of kernel i < kernel_count; evaluates it if explanation->launch is given, and the models if a
+ * device was named. *kernel may outlive the next one, but not the explanation. 0; -EINVAL: an argument does not fit its
+ * parameter; -ENOMEM, -EBADMSG, with a sentence in why; kc_explained_free in any case. */
+int kc_explain_kernel(struct kc_explanation *explanation, uint32_t i, struct kc_explained *kernel, char *why,
+		      size_t why_size);
+void kc_explained_free(struct kc_explained *kernel);
+
+/* Puts the PTX of the unit into explanation->ptx, in place of another one's. 0; -EBADMSG, -ENOMEM: *refusal says why.
+ */
+int kc__explain_parse(struct kc_explanation *explanation, struct kc_explain_unit *unit, struct kc_refusal *refusal);
+/* Says so if rc is -ENOMEM, in place of a reason of the reader. */
+void kc__explain_no_memory(struct kc_refusal *refusal, int rc);
 
 /* "sm_75, sm_90, compute_90", in ascending order. */
 void kc_explain_architectures(const struct kc_images *images, char *out, size_t size);
@@ -101,8 +126,12 @@ int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXP
 /* The i-th note on the file, i ≥ 0; "": none at this i. 1; 0: past the end. */
 int kc_explain_note(const struct kc_explanation *explanation, uint32_t i, char out[static KC_EXPLAIN_WHY_BYTES]);
 
-/* Both return an exit status. */
-int kc_explain_print_text(const struct kc_explanation *explanation);
-int kc_explain_print_json(const struct kc_explanation *explanation);
+/* All kernels are printed in their order, between the two others. 0, -ENOMEM; `end` returns an exit status. */
+struct kc_explain_form {
+	int (*begin)(const struct kc_explanation *explanation);
+	int (*kernel)(const struct kc_explanation *explanation, const struct kc_explained *kernel);
+	int (*end)(const struct kc_explanation *explanation);
+};
+extern const struct kc_explain_form kc_explain_text, kc_explain_json;
 
 #endif

@@ -133,7 +133,7 @@ static const char *split_name(char *path)
 /* Predicts the only kernel of that name. An exit status. */
 static int predict_explained(struct kc_explanation *explanation, const char *name, struct prediction *prediction)
 {
-	const struct kc_explained *kernel;
+	struct kc_explained kernel;
 	char why[1024];
 	int rc;
 
@@ -147,19 +147,17 @@ static int predict_explained(struct kc_explanation *explanation, const char *nam
 			 explanation->path);
 		return KC_EXIT_USAGE;
 	}
-	rc = kc_explain_count(explanation, why, sizeof(why));
-	if (rc < 0) {
+	rc = kc_explain_kernel(explanation, 0, &kernel, why, sizeof(why));
+	if (rc < 0)
 		kc_error("%s", why);
-		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
+	else if (kc_explain_refusal(&kernel, why)) {
+		kc_error("%s: %s", kernel.readable, why);
+		rc = -ENOTSUP;
 	}
-	kernel = explanation->kernels;
-	if (kc_explain_refusal(kernel, why)) {
-		kc_error("%s: %s", kernel->readable, why);
-		return KC_EXIT_FAILED;
-	}
-	prediction->counts = kernel->counts;
-	prediction->times = kernel->times;
-	return KC_EXIT_OK;
+	prediction->counts = kernel.counts;
+	prediction->times = kernel.times;
+	kc_explained_free(&kernel);
+	return rc == 0 ? KC_EXIT_OK : rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 }
 
 static int predict_in_file(const struct request *request, struct answer *answer)

@@ -221,6 +221,61 @@ add_launch=(--grid 4000 --block 256 --args "0x10000000,0x20000000,0x30000000,102
 	contains "$(<wrong.err)" "No such file"
 }
 
+little_endian() { # BYTES NUMBER...
+	local number i
+	for number in "${@:2}"; do
+		for ((i = 0; i < $1; i++)); do
+			printf "\\x$(printf %02x $((number >> 8 * i & 255)))"
+		done
+	done
+}
+
+branching_ptx() { # BRANCHES: a kernel whose formulas are as long as that
+	awk -v n="$1" 'BEGIN {
+		print ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry kernel_00(.param .u64 a, .param .u32 n) {"
+		print ".reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %d<2>;"
+		print "ld.param.u64 %d1, [a]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;"
+		for (i = 1; i <= n; i++) {
+			printf "mad.lo.s32 %%r3, %%r2, %d, %d;\nsetp.gt.s32 %%p1, %%r3, %%r1;\n@%%p1 bra L%d;\n", i + 1, i * 7, i
+			printf "ld.global.f32 %%r3, [%%d1+%d];\nst.global.f32 [%%d1+%d], %%r3;\nL%d:\n", i * 4, i * 4, i
+		}
+		print "ret;\n}"
+	}'
+}
+
+# As predictor/code/README.md lays a fatbin out: 16 bytes, then 64 for the entry, then the PTX.
+large_library() { # KERNELS BRANCHES: a fatbin for each kernel, in one file
+	local i size
+	branching_ptx "$2" >one.ptx
+	size=$((($(wc -c <one.ptx) + 7) / 8 * 8))
+	truncate -s $size one.ptx
+	{ little_endian 4 0xba55ed50; little_endian 2 1 16; little_endian 8 $((size + 64))
+	little_endian 2 1 0x101; little_endian 4 64; little_endian 8 $size 0; little_endian 4 0 90; little_endian 8 0 0 0 0; } >header
+	for ((i = 0; i < $1; i++)); do
+		cat header
+		sed "s/kernel_00/kernel_$(printf %02d $i)/" one.ptx
+	done
+}
+
+@test "a large library: memory does not grow with the number of kernels" {
+	large_library 20 100 >many.fatbin
+	(
+		ulimit -v 131072 # KiB; one kernel takes 35 MiB
+		exec "$kerncast" explain --json many.fatbin
+	) >explain.json
+	equal "$(sqlite3 :memory: "SELECT count(j ->> 'formula'), count(j ->> 'refused'), count(DISTINCT j ->> 'name')
+		FROM (SELECT value AS j FROM json_each(CAST(readfile('explain.json') AS TEXT), '\$.kernels'))")" "20|0|20"
+	equal "$(get '$.kernels[19].name')" kernel_19
+	(ulimit -v 131072 && exec "$kerncast" explain many.fatbin) >text
+	equal "$(grep -c '^kernel_' text)" 20
+	equal "$(grep -c 'no formula' text || true)" 0
+	get '$.kernels[7]' >wanted
+	explain many.fatbin --kernel kernel_07
+	get '$.kernels[0]' >got
+	diff wanted got
+	equal "$(get '$.kernels[1]')" ""
+}
+
 refused() { # FILE PART: status 1, nothing on standard output, one line of error that says PART
 	keep refused "$kerncast" explain "$1"
 	equal "$(<refused.status)" 1 "status for $1"

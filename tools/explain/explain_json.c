@@ -39,15 +39,17 @@ static json_t *param_json(uint32_t offset_bytes, uint32_t bytes, const char *typ
 /* By position. Machine code tells sizes but no types. */
 static json_t *params_json(const struct kc_explained *kernel)
 {
+	const struct kc_cubin_kernel *code = kernel->entry->code;
+	int has_ptx = kernel->entry->has_ptx;
 	json_t *out = json_array();
 
-	for (uint32_t i = 0; kernel->function && i < kernel->function->param_count; i++) {
-		const struct kc_ptx_param *param = &kernel->function->params[i];
+	for (uint32_t i = 0; i < kernel->param_count; i++) {
+		const struct kc_ptx_param *param = &kernel->params[i];
 
 		json_array_append_new(out, param_json(param->offset_bytes, param->bytes, kc_explain_type(param)));
 	}
-	for (uint32_t i = 0; !kernel->function && i < kernel->code->param_count; i++) {
-		const struct kc_cubin_param *param = &kernel->code->params[i];
+	for (uint32_t i = 0; !has_ptx && i < code->param_count; i++) {
+		const struct kc_cubin_param *param = &code->params[i];
 
 		json_array_append_new(out, param_json(param->offset_bytes, param->bytes, NULL));
 	}
@@ -140,13 +142,13 @@ static json_t *instructions_json(const struct kc_sass *sass)
 
 static json_t *code_json(const struct kc_explained *kernel)
 {
-	const struct kc_cubin_kernel *code = kernel->code;
+	const struct kc_cubin_kernel *code = kernel->entry->code;
 	json_t *out;
 
 	if (!code)
 		return json_null();
 	out = json_object();
-	json_object_set_new(out, "architecture", json_integer(kernel->code_sm));
+	json_object_set_new(out, "architecture", json_integer(kernel->entry->code_sm));
 	json_object_set_new(out, "registers", json_integer(code->registers));
 	json_object_set_new(out, "static_shared_bytes", json_integer(code->static_shared_bytes));
 	json_object_set_new(out, "local_bytes", json_integer(code->local_bytes));
@@ -160,9 +162,9 @@ static json_t *kernel_json(const struct kc_explained *kernel)
 	char why[KC_EXPLAIN_WHY_BYTES];
 	json_t *out = json_object();
 
-	json_object_set_new(out, "name", kc_json_text(kernel->name));
+	json_object_set_new(out, "name", kc_json_text(kernel->entry->name));
 	json_object_set_new(out, "demangled", kc_json_text(kernel->readable));
-	json_object_set_new(out, "ptx", kernel->function ? json_integer(kernel->unit->ptx.target) : json_null());
+	json_object_set_new(out, "ptx", kernel->entry->has_ptx ? json_integer(kernel->ptx_target) : json_null());
 	json_object_set_new(out, "code", code_json(kernel));
 	json_object_set_new(out, "params", params_json(kernel));
 	json_object_set_new(out, "loops", kernel->cost ? loops_json(&kernel->story) : json_array());
@@ -213,9 +215,9 @@ static json_t *notes_json(const struct kc_explanation *explanation)
 	return out;
 }
 
-int kc_explain_print_json(const struct kc_explanation *explanation)
+static int put_head(const struct kc_explanation *explanation)
 {
-	json_t *out = kc_json_document("explain", 1), *kernels = json_array();
+	json_t *out = kc_json_document("explain", 1);
 
 	json_object_set_new(out, "file", kc_json_text(explanation->path));
 	json_object_set_new(out, "device", kc_json_text(explanation->device ? explanation->device->name : NULL));
@@ -224,8 +226,18 @@ int kc_explain_print_json(const struct kc_explanation *explanation)
 	json_object_set_new(out, "notes", notes_json(explanation));
 	json_object_set_new(out, "launch", launch_json(explanation->launch));
 	json_object_set_new(out, "lambda", json_real(explanation->lambda));
-	for (uint32_t i = 0; i < explanation->kernel_count; i++)
-		json_array_append_new(kernels, kernel_json(&explanation->kernels[i]));
-	json_object_set_new(out, "kernels", kernels);
-	return kc_json_print_precise(out);
+	return kc_json_open(out, "kernels");
 }
+
+static int put_kernel(const struct kc_explanation *explanation, const struct kc_explained *kernel)
+{
+	return kc_json_element(kernel_json(kernel), kernel->entry == explanation->entries[0]);
+}
+
+static int put_end(const struct kc_explanation *explanation)
+{
+	(void)explanation;
+	return kc_json_close();
+}
+
+const struct kc_explain_form kc_explain_json = {put_head, put_kernel, put_end};

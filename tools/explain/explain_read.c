@@ -12,10 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Limit on the memory that a file can make this command use. The largest libraries unpack to some hundred MiB. */
-#define IMAGES_BYTES ((size_t)4 << 30)
-#define MODULE_BYTES ((size_t)1 << 30)
-#define FORMULA_BYTES ((size_t)64 << 20)
+/* Limits on the memory that a file can make this command use: for lists of what is in it, and for one piece of code at
+ * a time. The largest modules in libraries need a quarter of that. */
+#define LIST_BYTES ((size_t)256 << 20)
+#define UNPACKED_BYTES ((size_t)256 << 20)
+#define MODULE_BYTES ((size_t)512 << 20)
 
 #define PTX_KINDS (1u << KC_IMAGE_PTX)
 #define CODE_KINDS (1u << KC_IMAGE_CUBIN)
@@ -23,7 +24,7 @@
 struct gathering {
 	struct kc_explanation *explanation;
 	const char *wanted; /* kernel's name, NULL: all */
-	void *by_name;      /* a tree of struct kc_explained */
+	void *by_name;      /* a tree of struct kc_explain_entry */
 };
 
 static int map_file(struct kc_explanation *explanation, char *why, size_t why_size)
@@ -60,7 +61,7 @@ static int map_file(struct kc_explanation *explanation, char *why, size_t why_si
 static int read_images(struct kc_explanation *explanation, char *why, size_t why_size)
 {
 	struct kc_refusal refusal = {0};
-	int rc = kc_images_list(&explanation->images, explanation->map, explanation->map_bytes, IMAGES_BYTES, &refusal);
+	int rc = kc_images_list(&explanation->images, explanation->map, explanation->map_bytes, LIST_BYTES, &refusal);
 
 	if (rc == -ENOENT)
 		snprintf(why, why_size, "%s has no GPU code in it", explanation->path);
@@ -114,63 +115,16 @@ static void choose_images(const struct kc_explanation *explanation, uint32_t fat
 		unit->ptx_image = extreme(images, fatbin, KC_IMAGE_PTX, 0);
 }
 
-static void say_no_memory(struct kc_refusal *refusal, int rc)
+void kc__explain_no_memory(struct kc_refusal *refusal, int rc)
 {
 	if (rc == -ENOMEM)
 		snprintf(refusal->reason, sizeof(refusal->reason), "it takes too much memory");
 }
 
-/* 0 where there is nothing to unpack. */
-static int unpack(struct kc_explanation *explanation, const struct kc_image *image, struct kc_refusal *refusal)
+/* What was read of the file is in the system's cache; this process need not hold it. */
+static void let_go_of_file(const struct kc_explanation *explanation)
 {
-	struct kc_images *images = &explanation->images;
-
-	return image ? kc_image_unpack(images, (uint32_t)(image - images->images), refusal) : 0;
-}
-
-static void read_ptx(struct kc_explanation *explanation, struct kc_explain_unit *unit)
-{
-	const struct kc_image *image = unit->ptx_image;
-	int rc = unpack(explanation, image, &unit->refusal);
-
-	if (rc == 0 && image)
-		rc = kc_ptx_parse(&unit->ptx, image->bytes, image->length, MODULE_BYTES, &unit->refusal);
-	say_no_memory(&unit->refusal, rc);
-}
-
-static void read_code(struct kc_explanation *explanation, struct kc_explain_unit *unit)
-{
-	const struct kc_image *image = unit->code_image;
-	int rc = unpack(explanation, image, &unit->refusal);
-
-	if (rc == 0 && image)
-		rc = kc_cubin_read(&unit->code, image->bytes, image->length, MODULE_BYTES, &unit->refusal);
-	say_no_memory(&unit->refusal, rc);
-}
-
-static int read_units(struct kc_explanation *explanation)
-{
-	uint32_t count = explanation->images.fatbin_count;
-
-	explanation->units = calloc(count ? count : 1, sizeof(*explanation->units));
-	if (!explanation->units)
-		return -ENOMEM;
-	choose_target(explanation);
-	for (uint32_t i = 0; i < count; i++) {
-		struct kc_explain_unit *unit = &explanation->units[i];
-
-		choose_images(explanation, i, unit);
-		read_ptx(explanation, unit);
-		read_code(explanation, unit);
-		explanation->kernel_capacity += unit->ptx.function_count + unit->code.kernel_count;
-	}
-	explanation->kernels = calloc(explanation->kernel_capacity + 1, sizeof(*explanation->kernels));
-	return explanation->kernels ? 0 : -ENOMEM;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct kc_explained *)a)->name, ((const struct kc_explained *)b)->name);
+	madvise(explanation->map, explanation->map_bytes, MADV_DONTNEED);
 }
 
 /* "scale" names scale(float*, int), scale<float>(float*, int) and, as demanglers print it, void scale<...>(...). */
@@ -186,51 +140,148 @@ static int is_wanted(const char *wanted, const char *name, const char *readable)
 	return strncmp(readable, wanted, length) == 0 && strchr("(<", readable[length]);
 }
 
-/* Finds or adds the kernel of that name; NULL: it was not asked for, or there is no memory. */
-static struct kc_explained *kernel_named(struct gathering *gathering, const char *name)
+/* Looks through the names in PTX, which is much faster than to parse it, and counts them. */
+static int holds_wanted(const char *wanted, const struct kc_image *ptx, struct kc_explain_unit *unit)
 {
-	struct kc_explanation *explanation = gathering->explanation;
-	struct kc_explained *kernel = &explanation->kernels[explanation->kernel_count], **node;
-	char readable[KC_READABLE_BYTES];
+	char name[KC_MANGLED_BYTES], readable[KC_READABLE_BYTES];
+	const char *found;
+	size_t at = 0, length;
 
-	kc_readable_name(name, readable, sizeof(readable));
-	if (!is_wanted(gathering->wanted, name, readable))
-		return NULL;
-	kernel->name = name;
-	node = tsearch(kernel, &gathering->by_name, compare_names);
-	if (!node || *node != kernel)
-		return node ? *node : NULL;
-	kernel->readable = strdup(readable);
-	explanation->kernel_count++;
-	return kernel;
+	for (unit->ptx_function_count = 0; kc_ptx_next_entry(ptx->bytes, ptx->length, &at, &found, &length);
+	     unit->ptx_function_count++) {
+		if (length >= sizeof(name))
+			return 1;
+		memcpy(name, found, length);
+		name[length] = '\0';
+		kc_readable_name(name, readable, sizeof(readable));
+		if (is_wanted(wanted, name, readable))
+			return 1;
+	}
+	return 0;
 }
 
-static void gather_ptx(struct gathering *gathering, const struct kc_explain_unit *unit)
+/* wanted: a name that must be in it, or NULL. 0; 1: it is not, and nothing was parsed; -EBADMSG, -ENOMEM */
+static int parse(struct kc_explanation *explanation, struct kc_explain_unit *unit, const char *wanted,
+		 struct kc_refusal *refusal)
 {
-	for (uint32_t i = 0; i < unit->ptx.function_count; i++) {
-		const struct kc_ptx_function *function = &unit->ptx.functions[i];
-		struct kc_explained *kernel =
-		    function->is_entry && function->has_body ? kernel_named(gathering, function->name) : NULL;
+	struct kc_image image = *unit->ptx_image;
+	struct kc_arena unpacked;
+	int rc;
 
-		if (!kernel || kernel->function)
-			continue;
-		kernel->function = function;
-		kernel->unit = unit;
+	explanation->parsed = NULL;
+	kc_ptx_free(&explanation->ptx);
+	kc_arena_init(&unpacked, UNPACKED_BYTES);
+	rc = kc_image_unpack_into(&image, &unpacked, refusal);
+	if (rc == 0 && wanted && !holds_wanted(wanted, &image, unit))
+		rc = 1;
+	if (rc == 0)
+		rc = kc_ptx_parse(&explanation->ptx, image.bytes, image.length, MODULE_BYTES, refusal);
+	kc_arena_free(&unpacked);
+	let_go_of_file(explanation);
+	kc__explain_no_memory(refusal, rc);
+	if (rc == 0)
+		explanation->parsed = unit;
+	if (rc < 0)
+		unit->ptx_function_count = 0;
+	return rc;
+}
+
+int kc__explain_parse(struct kc_explanation *explanation, struct kc_explain_unit *unit, struct kc_refusal *refusal)
+{
+	return explanation->parsed == unit ? 0 : parse(explanation, unit, NULL, refusal);
+}
+
+static void read_code(const struct kc_explanation *explanation, struct kc_explain_unit *unit)
+{
+	struct kc_image image = *unit->code_image;
+	struct kc_arena unpacked;
+	int rc;
+
+	kc_arena_init(&unpacked, UNPACKED_BYTES);
+	rc = kc_image_unpack_into(&image, &unpacked, &unit->refusal);
+	if (rc == 0)
+		rc = kc_cubin_read(&unit->code, image.bytes, image.length, MODULE_BYTES, &unit->refusal);
+	kc_arena_free(&unpacked);
+	let_go_of_file(explanation);
+	kc__explain_no_memory(&unit->refusal, rc);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct kc_explain_entry *)a)->name, ((const struct kc_explain_entry *)b)->name);
+}
+
+static int add_entry(struct kc_explanation *explanation, const char *name, struct kc_explain_entry **entry)
+{
+	struct kc_arena *arena = &explanation->entries_arena;
+	struct kc_explain_entry *added = kc_arena_take(arena, sizeof(*added));
+
+	if (added)
+		added->name = kc_arena_text(arena, name, strlen(name));
+	if (!added || !added->name ||
+	    kc_arena_grow(arena, &explanation->entries, &explanation->kernel_capacity, explanation->kernel_count,
+			  sizeof(added)) < 0)
+		return -ENOMEM;
+	explanation->entries[explanation->kernel_count++] = *entry = added;
+	return 0;
+}
+
+/* Finds or adds the kernel of that name; NULL in *entry: it was not asked for. 0, -ENOMEM */
+static int entry_named(struct gathering *gathering, const char *name, struct kc_explain_entry **entry)
+{
+	struct kc_explain_entry wanted = {.name = name}, **node;
+	char readable[KC_READABLE_BYTES];
+	int rc;
+
+	*entry = NULL;
+	node = tfind(&wanted, &gathering->by_name, compare_names);
+	if (node) {
+		*entry = *node;
+		return 0;
 	}
+	kc_readable_name(name, readable, sizeof(readable));
+	if (!is_wanted(gathering->wanted, name, readable))
+		return 0;
+	rc = add_entry(gathering->explanation, name, entry);
+	return rc < 0 || tsearch(*entry, &gathering->by_name, compare_names) ? rc : -ENOMEM;
+}
+
+static int gather_ptx(struct gathering *gathering, struct kc_explain_unit *unit)
+{
+	const struct kc_ptx_module *ptx = &gathering->explanation->ptx;
+	int rc = 0;
+
+	unit->ptx_function_count = ptx->function_count;
+	for (uint32_t i = 0; rc == 0 && i < ptx->function_count; i++) {
+		struct kc_explain_entry *entry = NULL;
+
+		if (ptx->functions[i].is_entry && ptx->functions[i].has_body)
+			rc = entry_named(gathering, ptx->functions[i].name, &entry);
+		if (!entry || entry->has_ptx)
+			continue;
+		entry->has_ptx = 1;
+		entry->function = i;
+		entry->unit = unit;
+	}
+	return rc;
 }
 
 /* relocatable: code before nvlink, which is used only if there is none after it */
-static void gather_code(struct gathering *gathering, const struct kc_explain_unit *unit, int relocatable)
+static int gather_code(struct gathering *gathering, struct kc_explain_unit *unit, int relocatable)
 {
-	for (uint32_t i = 0; unit->code.relocatable == relocatable && i < unit->code.kernel_count; i++) {
-		struct kc_explained *kernel = kernel_named(gathering, unit->code.kernels[i].name);
+	int rc = 0;
 
-		if (!kernel || kernel->code)
+	for (uint32_t i = 0; unit->code.relocatable == relocatable && rc == 0 && i < unit->code.kernel_count; i++) {
+		struct kc_explain_entry *entry;
+
+		rc = entry_named(gathering, unit->code.kernels[i].name, &entry);
+		if (!entry || entry->code)
 			continue;
-		kernel->code = &unit->code.kernels[i];
-		kernel->code_sm = unit->code.sm;
-		kernel->unit = kernel->unit ? kernel->unit : unit;
+		entry->code = &unit->code.kernels[i];
+		entry->code_sm = unit->code.sm;
+		entry->unit = entry->unit ? entry->unit : unit;
 	}
+	return rc;
 }
 
 static void keep(void *node)
@@ -238,42 +289,54 @@ static void keep(void *node)
 	(void)node;
 }
 
-static void gather(struct kc_explanation *explanation, const char *wanted)
+static int read_unit(struct gathering *gathering, uint32_t fatbin)
+{
+	struct kc_explanation *explanation = gathering->explanation;
+	struct kc_explain_unit *unit = &explanation->units[fatbin];
+	int rc = 0, parsed = -ENOENT;
+
+	choose_images(explanation, fatbin, unit);
+	if (unit->ptx_image)
+		parsed = parse(explanation, unit, gathering->wanted, &unit->refusal);
+	if (parsed == 0)
+		rc = gather_ptx(gathering, unit);
+	unit->passed_over = parsed == 1;
+	if (unit->code_image)
+		read_code(explanation, unit);
+	return rc;
+}
+
+/* In the order in which they are printed: those with PTX first. */
+static int gather(struct kc_explanation *explanation, const char *wanted)
 {
 	struct gathering gathering = {.explanation = explanation, .wanted = wanted};
+	uint32_t count = explanation->images.fatbin_count;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++)
-		gather_ptx(&gathering, &explanation->units[i]);
-	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++)
-		gather_code(&gathering, &explanation->units[i], 0);
-	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++)
-		gather_code(&gathering, &explanation->units[i], 1);
+	explanation->units = calloc(count ? count : 1, sizeof(*explanation->units));
+	if (!explanation->units)
+		return -ENOMEM;
+	kc_arena_init(&explanation->entries_arena, LIST_BYTES);
+	choose_target(explanation);
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		rc = read_unit(&gathering, i);
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		rc = gather_code(&gathering, &explanation->units[i], 0);
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		rc = gather_code(&gathering, &explanation->units[i], 1);
 	tdestroy(gathering.by_name, keep);
+	return rc;
 }
 
-static void read_formula(struct kc_explained *kernel)
+/* A kernel that is missing may be in what cannot be read. */
+static int nothing_found(struct kc_explanation *explanation, const char *wanted, char *why, size_t why_size)
 {
-	int rc;
+	for (uint32_t i = 0; i < explanation->images.fatbin_count; i++) {
+		struct kc_explain_unit *unit = &explanation->units[i];
+		const struct kc_refusal *refusal = &unit->refusal;
 
-	if (!kernel->function)
-		return;
-	rc = kc_cost_read(&kernel->cost, &kernel->unit->ptx, kernel->function, FORMULA_BYTES, &kernel->refusal);
-	if (rc == 0)
-		rc = kc_cost_tell(kernel->cost, &kernel->story);
-	if (rc == 0)
-		return;
-	say_no_memory(&kernel->refusal, rc);
-	kc_cost_free(kernel->cost);
-	kernel->cost = NULL;
-}
-
-static int nothing_found(const struct kc_explanation *explanation, const char *wanted, char *why, size_t why_size)
-{
-	const struct kc_images *images = &explanation->images;
-
-	for (uint32_t i = 0; i < images->fatbin_count; i++) {
-		const struct kc_refusal *refusal = &explanation->units[i].refusal;
-
+		if (unit->passed_over && !refusal->reason[0])
+			parse(explanation, unit, NULL, &unit->refusal);
 		if (!refusal->reason[0])
 			continue;
 		snprintf(why, why_size, "%s: the code cannot be read: at byte %zu of the PTX or cubin: %s",
@@ -296,114 +359,20 @@ int kc_explain_read(struct kc_explanation *explanation, const char *kernel, char
 		rc = read_images(explanation, why, why_size);
 	if (rc < 0)
 		return rc;
-	rc = read_units(explanation);
+	rc = gather(explanation, kernel);
 	if (rc < 0) {
 		snprintf(why, why_size, "%s: %s", explanation->path, strerror(-rc));
 		return rc;
 	}
-	gather(explanation, kernel);
-	if (!explanation->kernel_count)
-		return nothing_found(explanation, kernel, why, why_size);
-	for (uint32_t i = 0; i < explanation->kernel_count; i++)
-		read_formula(&explanation->kernels[i]);
-	return 0;
-}
-
-static int read_arguments(const struct kc_explained *kernel, const struct kc_explain_launch *launch,
-			  struct kc_cost_argument *arguments, char *why, size_t why_size)
-{
-	char reason[256];
-
-	if (launch->argument_count > kernel->function->param_count) {
-		snprintf(why, why_size, "%s has %u parameters, not %u", kernel->readable, kernel->function->param_count,
-			 launch->argument_count);
-		return -EINVAL;
-	}
-	for (uint32_t i = 0; i < launch->argument_count; i++) {
-		const struct kc_ptx_param *param = &kernel->function->params[i];
-		int rc = kc_explain_argument(launch->arguments[i], param, &arguments[i], reason, sizeof(reason));
-
-		if (rc == 0)
-			continue;
-		snprintf(why, why_size, "p%u of %s (%s, %u bytes): %s", i, kernel->readable, kc_explain_type(param),
-			 param->bytes, rc == -EINVAL ? reason : strerror(-rc));
-		return rc;
-	}
-	return 0;
-}
-
-static int count_kernel(struct kc_explained *kernel, const struct kc_explain_launch *asked, char *why, size_t why_size)
-{
-	struct kc_cost_argument arguments[KC_EXPLAIN_ARGUMENTS] = {0};
-	struct kc_cost_launch launch = {
-	    .dynamic_shared_bytes = asked->dynamic_shared_bytes,
-	    .arguments = arguments,
-	    .argument_count = asked->argument_count,
-	};
-	int rc = read_arguments(kernel, asked, arguments, why, why_size);
-
-	memcpy(launch.grid, asked->grid, sizeof(launch.grid));
-	memcpy(launch.block, asked->block, sizeof(launch.block));
-	if (rc == 0) {
-		int counted = kc_cost_evaluate(kernel->cost, &launch, KC_COST_EFFORT_EXACT, &kernel->counts);
-
-		kernel->counted = counted == 0 ? 1 : counted;
-	}
-	for (uint32_t i = 0; i < asked->argument_count; i++)
-		kc_explain_argument_free(&arguments[i]);
-	return rc;
-}
-
-/* Registers and shared memory are those of the machine code, if it is for the device. */
-static void time_kernel(const struct kc_explanation *explanation, struct kc_explained *kernel)
-{
-	const struct kc_explain_launch *asked = explanation->launch;
-	struct kc_counted_launch launch = {
-	    .resources.static_shared_bytes = kc_cost_static_shared_bytes(kernel->cost),
-	    .shape.dynamic_shared_bytes = asked->dynamic_shared_bytes,
-	    .counts = kernel->counts,
-	};
-	int rc;
-
-	memcpy(launch.shape.grid, asked->grid, sizeof(launch.shape.grid));
-	memcpy(launch.shape.block, asked->block, sizeof(launch.shape.block));
-	if (kernel->code && !kernel->unit->foreign)
-		launch.resources.registers = kernel->code->registers;
-	rc = kc_launch_times(explanation->device, &launch, explanation->lambda, &kernel->times, kernel->untimed,
-			     sizeof(kernel->untimed));
-	kernel->timed = rc == 0 ? 1 : rc;
-}
-
-int kc_explain_count(struct kc_explanation *explanation, char *why, size_t why_size)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < explanation->kernel_count; i++) {
-		struct kc_explained *kernel = &explanation->kernels[i];
-
-		if (kernel->cost)
-			rc = count_kernel(kernel, explanation->launch, why, why_size);
-		if (kernel->counted == 1 && explanation->device)
-			time_kernel(explanation, kernel);
-	}
-	return rc;
+	return explanation->kernel_count ? 0 : nothing_found(explanation, kernel, why, why_size);
 }
 
 void kc_explain_free(struct kc_explanation *explanation)
 {
-	for (uint32_t i = 0; i < explanation->kernel_count; i++) {
-		struct kc_explained *kernel = &explanation->kernels[i];
-
-		if (kernel->cost)
-			kc_cost_story_free(&kernel->story);
-		kc_cost_free(kernel->cost);
-		free(kernel->readable);
-	}
-	for (uint32_t i = 0; explanation->units && i < explanation->images.fatbin_count; i++) {
-		kc_ptx_free(&explanation->units[i].ptx);
+	for (uint32_t i = 0; explanation->units && i < explanation->images.fatbin_count; i++)
 		kc_cubin_free(&explanation->units[i].code);
-	}
-	free(explanation->kernels);
+	kc_ptx_free(&explanation->ptx);
+	kc_arena_free(&explanation->entries_arena);
 	free(explanation->units);
 	kc_images_free(&explanation->images);
 	if (explanation->map)

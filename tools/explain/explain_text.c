@@ -34,7 +34,7 @@ static void put_wrapped(unsigned indent, const char *label, const char *text)
 	putchar('\n');
 }
 
-static void put_header(const struct kc_explanation *explanation)
+static int put_header(const struct kc_explanation *explanation)
 {
 	char architectures[256], note[KC_EXPLAIN_WHY_BYTES], kernels[KC_FORMAT_BYTES];
 
@@ -48,19 +48,21 @@ static void put_header(const struct kc_explanation *explanation)
 		if (note[0])
 			printf("  %s\n", note);
 	}
+	return 0;
 }
 
 static void put_code(const struct kc_explained *kernel)
 {
-	char code[KC_FORMAT_BYTES], shared[KC_FORMAT_BYTES], frame[KC_FORMAT_BYTES];
+	const struct kc_cubin_kernel *code = kernel->entry->code;
+	char size[KC_FORMAT_BYTES], shared[KC_FORMAT_BYTES], frame[KC_FORMAT_BYTES];
 
-	if (kernel->function)
-		printf("PTX for compute_%u", kernel->unit->ptx.target);
-	if (kernel->code)
+	if (kernel->entry->has_ptx)
+		printf("PTX for compute_%u", kernel->ptx_target);
+	if (code)
 		printf("%ssm_%u code of %s: %u registers per thread, %s shared memory per block, %s stack per thread",
-		       kernel->function ? "; " : "", kernel->code_sm, kc_format_bytes(kernel->code->code_bytes, code),
-		       kernel->code->registers, kc_format_bytes(kernel->code->static_shared_bytes, shared),
-		       kc_format_bytes(kernel->code->local_bytes, frame));
+		       kernel->entry->has_ptx ? "; " : "", kernel->entry->code_sm,
+		       kc_format_bytes(code->code_bytes, size), code->registers,
+		       kc_format_bytes(code->static_shared_bytes, shared), kc_format_bytes(code->local_bytes, frame));
 	putchar('\n');
 }
 
@@ -89,20 +91,21 @@ static void put_instructions(const struct kc_sass *sass)
 static void put_params(const struct kc_explained *kernel)
 {
 	char text[KC_EXPLAIN_ARGUMENTS * 24];
-	uint32_t count = kernel->function ? kernel->function->param_count : kernel->code->param_count;
+	int has_ptx = kernel->entry->has_ptx;
+	uint32_t count = has_ptx ? kernel->param_count : kernel->entry->code->param_count;
 	size_t used = 0;
 
 	text[0] = '\0';
 	for (uint32_t i = 0; i < count && used < sizeof(text); i++) {
 		const char *gap = i ? "  " : "";
 
-		if (kernel->function && !kernel->function->params[i].is_array)
+		if (has_ptx && !kernel->params[i].is_array)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%sp%u:%s", gap, i,
-						 kc_explain_type(&kernel->function->params[i]));
+						 kc_explain_type(&kernel->params[i]));
 		else
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%sp%u:%u-bytes", gap, i,
-						 kernel->function ? kernel->function->params[i].bytes
-								  : kernel->code->params[i].bytes);
+			used +=
+			    (size_t)snprintf(text + used, sizeof(text) - used, "%sp%u:%u-bytes", gap, i,
+					     has_ptx ? kernel->params[i].bytes : kernel->entry->code->params[i].bytes);
 	}
 	put_wrapped(2, "parameters", count ? text : "none");
 }
@@ -238,13 +241,13 @@ static const char *refused_what(const struct kc_explained *kernel)
 	return kernel->counted < 0 ? "not counted" : "no times";
 }
 
-static void put_kernel(const struct kc_explanation *explanation, const struct kc_explained *kernel)
+static int put_kernel(const struct kc_explanation *explanation, const struct kc_explained *kernel)
 {
 	char why[KC_EXPLAIN_WHY_BYTES];
 
 	printf("\n%s\n  ", kernel->readable);
-	if (strcmp(kernel->readable, kernel->name) != 0)
-		printf("%s\n  ", kernel->name);
+	if (strcmp(kernel->readable, kernel->entry->name) != 0)
+		printf("%s\n  ", kernel->entry->name);
 	put_code(kernel);
 	put_params(kernel);
 	if (kernel->cost) {
@@ -252,29 +255,24 @@ static void put_kernel(const struct kc_explanation *explanation, const struct kc
 		put_formula(&kernel->story);
 		put_unknown(&kernel->story);
 	}
-	if (!kernel->function)
-		put_instructions(&kernel->code->sass);
+	if (!kernel->entry->has_ptx)
+		put_instructions(&kernel->entry->code->sass);
 	if (kc_explain_refusal(kernel, why))
 		put_wrapped(2, refused_what(kernel), why);
 	if (kernel->counted == 1)
 		put_counts(explanation, &kernel->counts);
 	if (kernel->timed == 1)
 		put_times(explanation, kernel);
+	return 0;
 }
 
-static void put_what_is_missing(const struct kc_explanation *explanation)
+static int put_what_is_missing(const struct kc_explanation *explanation)
 {
 	if (explanation->launch->given && !explanation->device)
 		puts("\nFor predicted times, name a device: --device NAME|FILE (`kerncast devices` lists them)");
 	else if (explanation->device && !explanation->launch->given)
 		puts("\nFor counts and predicted times, give a launch: --grid, --block and --args");
-}
-
-int kc_explain_print_text(const struct kc_explanation *explanation)
-{
-	put_header(explanation);
-	for (uint32_t i = 0; i < explanation->kernel_count; i++)
-		put_kernel(explanation, &explanation->kernels[i]);
-	put_what_is_missing(explanation);
 	return kc_output_finish();
 }
+
+const struct kc_explain_form kc_explain_text = {put_header, put_kernel, put_what_is_missing};

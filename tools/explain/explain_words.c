@@ -30,7 +30,7 @@ void kc_explain_architectures(const struct kc_images *images, char *out, size_t 
 
 int kc_explain_refusal(const struct kc_explained *kernel, char out[static KC_EXPLAIN_WHY_BYTES])
 {
-	if (!kernel->function)
+	if (!kernel->entry->has_ptx)
 		snprintf(out, KC_EXPLAIN_WHY_BYTES,
 			 "the file has only machine code of this kernel, no PTX; it can be predicted from measurements "
 			 "alone");
@@ -53,7 +53,7 @@ static void note_unit(const struct kc_explanation *explanation, uint32_t i, char
 	const struct kc_explain_unit *unit = &explanation->units[i];
 	int used = 0;
 
-	if (unit->foreign && (unit->ptx.function_count || unit->code.kernel_count))
+	if (unit->foreign && (unit->ptx_function_count || unit->code.kernel_count))
 		used =
 		    snprintf(out, KC_EXPLAIN_WHY_BYTES,
 			     "fatbin %u has no code for compute capability %u.%u; its lowest architecture is shown. ",
