@@ -49,7 +49,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
         for form in ("--csv", "--chrome")
         for options in ([], ["--run=1"], ["--run=all"], ["--run=all", *FILTERS])
     ],
-    "slow": [*[[*form, "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", *FILTERS, "{db}"]],
+    "slow": [*[[*form, "--run", "2", "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", *FILTERS, "{db}"]],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],
 }
 
