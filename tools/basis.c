@@ -1,4 +1,4 @@
-#include "basis.h"
+#include "tools/tune/basis.h"
 #include "command.h"
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"

@@ -1,4 +1,4 @@
-#include "calibrate.h"
+#include "tools/calibrate/calibrate.h"
 #include "tools/input/common_options.h"
 #include "tools/system/child.h"
 #include "command.h"

@@ -1,5 +1,5 @@
 #include "command.h"
-#include "examples.h"
+#include "tools/help/examples.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "doctor.h"
+#include "tools/doctor/doctor.h"
 #include "command.h"
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"

@@ -1,4 +1,4 @@
-#include "experiment.h"
+#include "tools/experiment/experiment.h"
 #include "command.h"
 #include "tools/input/common_options.h"
 #include "tools/output/json.h"

@@ -1,7 +1,7 @@
 #include "command.h"
 #include "tools/input/common_options.h"
 #include "tools/input/device_spec.h"
-#include "explain.h"
+#include "tools/explain/explain.h"
 #include "tools/input/launch_options.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "export.h"
+#include "tools/report/export.h"
 #include "command.h"
 #include "tools/input/common_options.h"
 #include "tools/input/filter_options.h"

@@ -2,7 +2,7 @@
 #include "tools/input/calibrated.h"
 #include "command.h"
 #include "tools/input/count_spec.h"
-#include "explain.h"
+#include "tools/explain/explain.h"
 #include "tools/input/launch_options.h"
 #include "tools/output/format.h"
 #include "tools/output/models_json.h"

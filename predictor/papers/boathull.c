@@ -91,7 +91,7 @@ int kc_boathull_work(enum kc_boathull_class class, const struct kc_boathull_size
 	return 0;
 }
 
-/* Operations over 1e9 per second, and bytes over 1e9 bytes a second, are ns. */
+/* Operations divided by GFLOP/s, and bytes divided by GB/s, are nanoseconds. */
 struct kc_boathull_time kc_boathull_ns(const struct kc_boathull_machine *machine, const struct kc_boathull_work *work,
 				       double complexity, struct kc_boathull_use use)
 {

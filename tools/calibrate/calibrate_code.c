@@ -1,4 +1,4 @@
-#include "tools/calibrate.h"
+#include "calibrate.h"
 
 /* Text that any driver compiles for the device it has: the copy moves four
  * vectors of 16 bytes per thread, the arithmetic keeps eight chains of fused

@@ -1,4 +1,4 @@
-#include "tools/calibrate.h"
+#include "calibrate.h"
 #include "tools/command.h"
 
 #include "predictor/math/median.h"

@@ -1,4 +1,4 @@
-#include "tools/doctor.h"
+#include "doctor.h"
 #include "tools/output/format.h"
 #include "inspect.h"
 #include "tools/system/journals.h"

@@ -1,7 +1,7 @@
 /* Runs a program of our own under the library; its ledger tells whether launches
  * are seen, predicted and measured here. */
-#include "tools/calibrate.h"
-#include "tools/doctor.h"
+#include "tools/calibrate/calibrate.h"
+#include "doctor.h"
 #include "inspect.h"
 #include "tools/system/library.h"
 #include "store/common/options.h"

@@ -1,4 +1,4 @@
-#include "tools/experiment.h"
+#include "experiment.h"
 
 #include "predictor/papers/block_basis.h"
 #include "predictor/solo/block_sizes.h"

@@ -1,4 +1,4 @@
-#include "tools/experiment.h"
+#include "experiment.h"
 
 #include "predictor/papers/bsp.h"
 #include "predictor/solo/curve.h"

@@ -1,5 +1,5 @@
-#include "tools/experiment.h"
-#include "tools/explain.h"
+#include "experiment.h"
+#include "tools/explain/explain.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The arithmetic of claims, with measurements made up so that the answers can be worked out by hand. */
-#include "tools/experiment.h"
+#include "experiment.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #include "tools/system/database.h"
-#include "tools/experiment.h"
+#include "experiment.h"
 #include "tools/output/json.h"
 
 #include <math.h>

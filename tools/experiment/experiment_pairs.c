@@ -1,4 +1,4 @@
-#include "tools/experiment.h"
+#include "experiment.h"
 
 #include "predictor/math/median.h"
 

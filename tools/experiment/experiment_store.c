@@ -1,4 +1,4 @@
-#include "tools/experiment.h"
+#include "experiment.h"
 
 #include "store/database/schema.h"
 #include "store/database/upkeep/forget.h"

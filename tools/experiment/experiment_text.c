@@ -1,6 +1,6 @@
 #include "tools/command.h"
 #include "tools/system/database.h"
-#include "tools/experiment.h"
+#include "experiment.h"
 #include "tools/output/format.h"
 #include "tools/output/table.h"
 

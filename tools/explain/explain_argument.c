@@ -1,4 +1,4 @@
-#include "tools/explain.h"
+#include "explain.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "tools/explain.h"
+#include "explain.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "tools/explain.h"
+#include "explain.h"
 #include "tools/output/models_json.h"
 
 #include <inttypes.h>

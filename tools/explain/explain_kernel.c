@@ -1,4 +1,4 @@
-#include "tools/explain.h"
+#include "explain.h"
 
 #include "store/query/readable.h"
 

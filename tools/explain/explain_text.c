@@ -1,5 +1,5 @@
 #include "tools/command.h"
-#include "tools/explain.h"
+#include "explain.h"
 #include "tools/output/format.h"
 #include "tools/output/table.h"
 

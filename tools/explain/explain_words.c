@@ -1,5 +1,5 @@
 /* Words that the text and the JSON form share. */
-#include "tools/explain.h"
+#include "explain.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef KC_LAUNCH_OPTIONS_H
 #define KC_LAUNCH_OPTIONS_H
 
-#include "tools/explain.h"
+#include "tools/explain/explain.h"
 
 #include <argp.h>
 

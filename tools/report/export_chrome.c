@@ -1,5 +1,5 @@
 #include "tools/command.h"
-#include "tools/export.h"
+#include "export.h"
 #include "tools/version.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"

@@ -1,5 +1,5 @@
 #include "tools/output/csv.h"
-#include "tools/export.h"
+#include "export.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
 #include "basis_answer.h"
-#include "tools/basis.h"
+#include "basis.h"
 #include "basis_which.h"
 #include "tools/command.h"
 #include "tools/input/device_spec.h"

@@ -1,4 +1,4 @@
-#include "tools/basis.h"
+#include "basis.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef KC_TOOLS_BASIS_WHICH_H
 #define KC_TOOLS_BASIS_WHICH_H
 
-#include "tools/basis.h"
+#include "basis.h"
 #include "basis_question.h"
 #include "tools/output/format.h"
 

@@ -1,5 +1,5 @@
 # kerncast basis: block sizes never timed, from those that were.
-load common
+load ../common
 
 # f on a K20 and a K40, which takes half as long; g on the K40 alone. Each launch
 # once, but f with blocks of 64 on the K40: 190, 200 and 900 us, of which the median counts, and two side by side.

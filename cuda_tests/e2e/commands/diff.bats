@@ -1,5 +1,5 @@
 # kerncast diff: what changed between runs.
-load common
+load ../common
 
 demo() { # SEED [DB]
 	SIMCUDA_SEED=$1 "$kerncast" run -q -o "${2:-kerncast.db}" -- "$build/demo-static-sim" >/dev/null

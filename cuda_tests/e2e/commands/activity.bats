@@ -1,6 +1,6 @@
 # Where the time of GPUs and streams went: of a program whose gaps have known reasons, of traces, and of runs of which
 # not everything was measured.
-load common
+load ../common
 
 # Of a list of activity ($.activity.devices or .streams), by its place: a key, in ms
 ms() { # LIST PLACE KEY

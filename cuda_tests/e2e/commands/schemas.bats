@@ -1,6 +1,6 @@
 # The JSON Schemas in tools/schemas: documents in every state that the code can give are valid, and have no key that
 # their schema does not name.
-load common
+load ../common
 
 python=$(for name in python3 /usr/bin/python3; do
 	"$name" -c 'from jsonschema import Draft202012Validator' 2>/dev/null && echo "$name" && break

@@ -1,13 +1,13 @@
 # kerncast experiment on the simulated device: what it prints, that it goes on
 # where it was killed, and what it says when something is missing.
-load common
+load ../common
 
 setup_file() { # one small experiment, which the tests share
 	cd "$BATS_FILE_TMPDIR" || return 1
 	unset LD_PRELOAD
-	export LD_LIBRARY_PATH=${KC_BUILD:-$BATS_TEST_DIRNAME/../../build}/simcuda
+	export LD_LIBRARY_PATH=${KC_BUILD:-$BATS_TEST_DIRNAME/../../../build}/simcuda
 	unset SIMCUDA_COSTS SIMCUDA_DEVICE
-	"${KC_BUILD:-$BATS_TEST_DIRNAME/../../build}/kerncast" experiment lambda pairs --dir measured >first.out 2>first.err
+	"${KC_BUILD:-$BATS_TEST_DIRNAME/../../../build}/kerncast" experiment lambda pairs --dir measured >first.out 2>first.err
 }
 
 measure() { # ARG...: without the demo's costs, so that the programs' own hold

@@ -1,5 +1,5 @@
 # Names of kernels: an application records what its driver calls them; commands show what their authors called them.
-load common
+load ../common
 
 names() { # of the kernels that have mangled ones, in one line
 	sql "SELECT group_concat(name, '|') FROM (SELECT DISTINCT name FROM kernel WHERE mangled LIKE '\_Z%' ESCAPE '\' ORDER BY mangled)"

@@ -1,5 +1,5 @@
 # kerncast prune: which runs go, that nothing of theirs is left, and that the rest is as it was.
-load common
+load ../common
 
 record() { # ROUNDS [PROGRAM]
 	"$kerncast" run -q -o kerncast.db "${2:-$build/demo-static-sim}" --rounds "$1" >/dev/null

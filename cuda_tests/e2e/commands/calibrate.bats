@@ -1,5 +1,5 @@
 # kerncast calibrate on the simulated device, whose overheads are documented in cuda_tests/simcuda/README.md.
-load common
+load ../common
 
 calibrate_json() { # JSON path
 	"$kerncast" calibrate --json c.db >calibrate.json || return 1

@@ -1,5 +1,5 @@
 # `--json`: documents whose keys others rely on.
-load common
+load ../common
 
 keys_at() { # JSON path
 	sqlite3 :memory: "SELECT key FROM json_each(CAST(readfile('report.json') AS TEXT), '$1')"

@@ -1,6 +1,6 @@
 # kerncast import: what other profilers write, small files with answers known by hand,
 # and the recorded ones. The format is told by what is in a file, so names here mislead.
-load common
+load ../common
 
 # One line per kernel: start, duration, start - launch, stream, grid, block, registers, shared memory, name.
 kernels() { # DB

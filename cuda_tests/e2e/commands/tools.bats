@@ -1,5 +1,5 @@
 # The kerncast command as its user meets it: options, errors, files, signals.
-load common
+load ../common
 
 setup_file() { # one recorded run for all tests that read
 	export RECORDED=$BATS_FILE_TMPDIR/recorded.db

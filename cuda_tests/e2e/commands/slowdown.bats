@@ -1,5 +1,5 @@
 # kerncast slowdown: pairs of Quintanilla Cruz' thesis, as a user would type them.
-load common
+load ../common
 
 ask() { # JSON path, then arguments
 	local path=$1

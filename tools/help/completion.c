@@ -1,4 +1,4 @@
-#include "command.h"
+#include "tools/command.h"
 
 #include "predictor/device/device.h"
 

@@ -1,5 +1,5 @@
 # kerncast slow: which launches took longer than they should, and why. Figures are of the simulated device.
-load common
+load ../common
 
 program() { # SEED [CAUSE=KERNEL:AMOUNT]...
 	SIMCUDA_SEED=$1 SIMCUDA_COSTS=$root/cuda_tests/slow/slow.costs "$kerncast" run -q -- "$build/slow/slow-sim" 100 "${@:2}" >/dev/null

@@ -1,6 +1,6 @@
-#include "command.h"
+#include "tools/command.h"
 #include "examples.h"
-#include "version.h"
+#include "tools/version.h"
 
 #include "store/common/options.h"
 

@@ -1,6 +1,6 @@
 # kerncast explain: what the code in a file does. The counts themselves are
 # compared in cuda_tests/explain/counts_test.c.
-load common
+load ../common
 
 containers=$build/explain/containers
 

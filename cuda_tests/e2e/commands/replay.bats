@@ -1,5 +1,5 @@
 # kerncast replay: predictions of recorded launches know nothing of what came later.
-load common
+load ../common
 
 # 4 streams, 12 kernels in 3 sizes, the host up to 2 ms ahead of the device, which
 # it waits for now and then; copies between. $1: operations, $2: file

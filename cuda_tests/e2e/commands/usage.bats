@@ -1,5 +1,5 @@
 # The command line as its user types it: what an option means, what a wrong one gets, what is left behind.
-load common
+load ../common
 
 status_is() { # WANTED NAME
 	equal "$(<"$2.status")" "$1" "exit status; it said: $(<"$2.err")"

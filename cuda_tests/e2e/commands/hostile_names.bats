@@ -1,6 +1,6 @@
 # Names, paths and values that hold terminal escapes, line ends, formulas or turned reading direction: whatever the
 # command prints, the terminal gets text.
-load common
+load ../common
 
 esc=$'\e' line=$'\n' # what the names are made of
 

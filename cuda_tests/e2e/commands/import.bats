@@ -1,5 +1,5 @@
 # kerncast import: traces of others become rows, all of them, once.
-load common
+load ../common
 
 head=process,module,device,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes,dynamic_shared_bytes,bytes,correlation,graph_node,priority,args,name
 

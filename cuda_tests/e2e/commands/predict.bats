@@ -1,5 +1,5 @@
 # kerncast predict: a kernel's time by each model, as a user would type it.
-load common
+load ../common
 
 ask() { # JSON path, then arguments
 	local path=$1
