@@ -1,10 +1,8 @@
 #include "command.h"
 #include "tools/diff/baseline.h"
 #include "tools/diff/diff_forms.h"
-#include "tools/diff/limit_options.h"
+#include "tools/diff/compare_options.h"
 #include "tools/diff/side.h"
-#include "tools/input/common_options.h"
-#include "tools/input/filter_options.h"
 #include "tools/output/output_file.h"
 #include "tools/system/database.h"
 
@@ -21,12 +19,9 @@
 enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_FAIL, KEY_MD };
 
 struct request {
-	struct kc_common_options common;
-	struct kc_filter_choice filter;
-	struct kc_sorting sorting;
+	struct kc_compare_options options;
 	const char *databases[2]; /* OLD, NEW; one: both */
 	const char *old, *new, *baseline;
-	struct kc_diff_limits limits;
 	int fail, markdown;
 };
 
@@ -51,31 +46,19 @@ static const struct argp_option options[] = {
 
 static void check(const struct request *request, struct argp_state *state)
 {
-	if (request->common.json && request->markdown)
+	if (request->options.common.json && request->markdown)
 		argp_error(state, "--json and --md exclude each other");
 	if (request->baseline && (!*request->baseline || !strcmp(request->baseline, "-")))
 		argp_error(state, "--baseline takes the name of a file");
 	if (request->baseline && (request->old || request->databases[1]))
 		argp_error(state, "--baseline stands for OLD: name the database of NEW alone");
-	if (request->baseline && kc_filter_needs_launches(&request->filter))
+	if (request->baseline && kc_filter_needs_launches(&request->options.filter))
 		argp_error(
 		    state,
 		    "a baseline has kernels, not single launches: beside --baseline, only --kernel and --exclude "
 		    "choose what is compared");
-	kc_filter_options_check(&request->filter, state);
-	kc_sort_options_check(&request->sorting, request->common.json, state);
-}
-
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	struct request *request = state->input;
-	error_t rc = kc_filter_option(&request->filter, key, arg, state);
-
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = kc_limit_option(&request->limits, key, arg, state);
-	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
+	kc_filter_options_check(&request->options.filter, state);
+	kc_sort_options_check(&request->options.sorting, request->options.common.json, state);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -107,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		check(request, state);
 		return 0;
 	default:
-		return parse_other(key, arg, state);
+		return kc_compare_option(&request->options, ORDERS, key, arg, state);
 	}
 }
 
@@ -198,8 +181,8 @@ static int use_baseline(struct comparison *c, int *written)
 	int rc = kc_baseline_read(request->baseline, &c->names, &c->baseline, why, sizeof(why));
 
 	*written = rc == -ENOENT;
-	if (rc == -ENOENT &&
-	    (request->fail || request->common.json || request->markdown || kc_filter_is_given(&request->filter)))
+	if (rc == -ENOENT && (request->fail || request->options.common.json || request->markdown ||
+			      kc_filter_is_given(&request->options.filter)))
 		kc_error(
 		    "there is no baseline %s to compare with; leave out --fail, --json, --md, --kernel and --exclude "
 		    "to write it",
@@ -211,9 +194,9 @@ static int use_baseline(struct comparison *c, int *written)
 	else if (rc < 0)
 		kc_error("cannot read %s: %s", request->baseline, strerror(-rc));
 	if (rc == 0)
-		rc = kc_baseline_choose(&c->baseline, &c->names, &request->filter);
+		rc = kc_baseline_choose(&c->baseline, &c->names, &request->options.filter);
 	if (rc == 0 && c->baseline.items.count == 0) {
-		kc_filter_say_none(&request->filter, request->baseline, "kernel");
+		kc_filter_say_none(&request->options.filter, request->baseline, "kernel");
 		return KC_EXIT_FAILED;
 	}
 	if (rc == 0)
@@ -229,9 +212,9 @@ static int print(struct comparison *c)
 	struct kc_diff_view view = {
 	    .names = &c->names,
 	    .diff = &c->diff,
-	    .limits = request->limits,
-	    .filter = &request->filter,
-	    .sorting = request->sorting,
+	    .limits = request->options.limits,
+	    .filter = &request->options.filter,
+	    .sorting = request->options.sorting,
 	    .left_out = c->baseline.other_count,
 	    .left_out_ns = c->baseline.other_ns,
 	    .simulated = c->baseline.simulated,
@@ -255,9 +238,9 @@ static int print(struct comparison *c)
 		view.sources[KC_OLD].path = request->baseline;
 		view.sources[KC_OLD].baseline = c->baseline.source;
 	}
-	return request->common.json ? kc_diff_json(&view)
-	       : request->markdown  ? kc_diff_markdown(&view)
-				    : kc_diff_text(&view);
+	return request->options.common.json ? kc_diff_json(&view)
+	       : request->markdown          ? kc_diff_markdown(&view)
+					    : kc_diff_text(&view);
 }
 
 /* The status with --fail. */
@@ -283,45 +266,44 @@ static int compare(struct comparison *c)
 	    {c->sides[KC_OLD].runs, c->sides[KC_OLD].count, c->request->baseline ? &c->baseline.items : NULL},
 	    {c->sides[KC_NEW].runs, c->sides[KC_NEW].count, NULL},
 	};
-	int rc = kc_diff_compare(&c->names, inputs, &c->request->limits, &c->diff), status;
+	int rc = kc_diff_compare(&c->names, inputs, &c->request->options.limits, &c->diff), status;
 
 	if (rc < 0) {
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	kc_diff_sort(&c->diff, c->request->sorting.by);
+	kc_diff_sort(&c->diff, c->request->options.sorting.by);
 	status = print(c);
 	return status == KC_EXIT_OK && c->request->fail ? judge(&c->diff) : status;
 }
 
 static int diff_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.limits = KC_DIFF_DEFAULT_LIMITS};
+	struct request request = {.options.limits = KC_DIFF_DEFAULT_LIMITS};
 	struct comparison *c = calloc(1, sizeof(*c));
 	int status = KC_EXIT_FAILED, written = 0;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (!c) {
-		kc_filter_choice_free(&request.filter);
+		kc_filter_choice_free(&request.options.filter);
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
 	c->request = &request;
 	status = select_runs(c);
 	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++)
-		status = kc_side_read(c->sides + i, &request.filter, 0, &c->names);
+		status = kc_side_read(c->sides + i, &request.options.filter, 0, &c->names);
 	if (status == KC_EXIT_OK && request.baseline)
 		status = use_baseline(c, &written);
 	if (status == KC_EXIT_OK && !written)
 		status = compare(c);
 	kc_diff_free(&c->diff);
-	for (int i = 0; i < KC_SIDES; i++) {
+	for (int i = 0; i < KC_SIDES; i++)
 		kc_side_close(c->sides + i);
-	}
 	kc_measured_names_free(&c->names);
 	kc_baseline_free(&c->baseline);
-	kc_filter_choice_free(&request.filter);
+	kc_filter_choice_free(&request.options.filter);
 	free(c);
 	return status;
 }

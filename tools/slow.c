@@ -1,8 +1,6 @@
 #include "command.h"
-#include "tools/diff/limit_options.h"
+#include "tools/diff/compare_options.h"
 #include "tools/diff/side.h"
-#include "tools/input/common_options.h"
-#include "tools/input/filter_options.h"
 #include "tools/slow/slow_forms.h"
 #include "tools/system/database.h"
 
@@ -19,11 +17,8 @@
 enum { KEY_OLD = 0x100 };
 
 struct request {
-	struct kc_common_options common;
+	struct kc_compare_options options;
 	const char *run, *old;
-	struct kc_diff_limits limits;
-	struct kc_filter_choice filter;
-	struct kc_sorting sorting;
 };
 
 static const struct argp_option options[] = {
@@ -38,18 +33,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	struct request *request = state->input;
-	error_t rc = kc_filter_option(&request->filter, key, arg, state);
-
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = kc_limit_option(&request->limits, key, arg, state);
-	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
@@ -62,10 +45,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->old = arg;
 		return 0;
 	case ARGP_KEY_END:
-		kc_filter_options_check(&request->filter, state);
+		kc_filter_options_check(&request->options.filter, state);
 		return 0;
 	default:
-		return parse_other(key, arg, state);
+		return kc_compare_option(&request->options, ORDERS, key, arg, state);
 	}
 }
 
@@ -76,7 +59,6 @@ struct searching {
 	struct kc_slow_runs runs;
 	struct kc_diff diff;
 	struct kc_slow slow;
-	struct kc_slow_intervals intervals;
 	struct kc_slow_where *worst;
 	size_t worst_count;
 	int other_devices;
@@ -87,7 +69,7 @@ struct searching {
 static int select_earlier(struct searching *s)
 {
 	struct kc_side *earlier = &s->earlier;
-	int status = kc_side_open(earlier, s->request->common.database), n;
+	int status = kc_side_open(earlier, s->request->options.common.database), n;
 
 	if (status != KC_EXIT_OK)
 		return status;
@@ -124,14 +106,14 @@ static void drop_other_devices(struct searching *s)
 static int read_runs(struct searching *s)
 {
 	const char *old = s->request->old;
-	int status = kc_side_open(&s->this, s->request->common.database);
+	int status = kc_side_open(&s->this, s->request->options.common.database);
 
 	if (status == KC_EXIT_OK)
 		status = kc_side_select(&s->this, s->request->run);
 	if (status == KC_EXIT_OK && !(old && !strcmp(old, "none")))
 		status = select_earlier(s);
 	if (status == KC_EXIT_OK)
-		status = kc_side_read(&s->this, &s->request->filter, 1, &s->names);
+		status = kc_side_read(&s->this, &s->request->options.filter, 1, &s->names);
 	if (status == KC_EXIT_OK)
 		status = kc_side_read(&s->earlier, NULL, 1, &s->names);
 	if (status == KC_EXIT_OK)
@@ -147,7 +129,7 @@ static int find(struct searching *s)
 	    {s->earlier.runs, s->earlier.read, NULL},
 	    {s->this.runs, 1, NULL},
 	};
-	const struct kc_diff_limits *limits = &s->request->limits;
+	const struct kc_diff_limits *limits = &s->request->options.limits;
 	int has_earlier = s->earlier.read > 0, rc = 0;
 
 	s->runs = (struct kc_slow_runs){&s->names, s->earlier.runs, s->earlier.read, s->this.runs};
@@ -155,8 +137,6 @@ static int find(struct searching *s)
 		rc = kc_diff_compare(&s->names, inputs, limits, &s->diff);
 	if (rc == 0)
 		rc = kc_slow_find(&s->runs, has_earlier ? &s->diff : NULL, limits, &s->slow);
-	if (rc == 0)
-		rc = kc_slow_intervals(&s->names, s->this.runs, &s->intervals);
 	return rc;
 }
 
@@ -166,8 +146,8 @@ static int locate(struct searching *s, const struct kc_slow_found *found, struct
 	    (const struct kc_measured_moment *)s->this.runs[0].moments.at + found->place;
 
 	out->found = found;
-	out->after_ns = kc_minus_ns(moment->start_ns, s->intervals.earliest_ns);
-	kc_slow_find_beside(&s->intervals, found->place, &out->beside);
+	out->after_ns = kc_minus_ns(moment->start_ns, s->slow.intervals.earliest_ns);
+	kc_slow_find_beside(&s->slow.intervals, found->place, &out->beside);
 	return kc_measured_origin(s->this.store, moment->id, &out->origin);
 }
 
@@ -201,19 +181,19 @@ static int search_and_print(struct searching *s)
 	struct kc_slow_view view = {
 	    .runs = &s->runs,
 	    .slow = &s->slow,
-	    .limits = request->limits,
+	    .limits = request->options.limits,
 	    .path = kc_database_shown(s->this.path),
 	    .filter = s->this.filter,
-	    .top = request->sorting.top   ? request->sorting.top
-		   : request->common.json ? TOP_JSON
-					  : TOP,
+	    .top = request->options.sorting.top   ? request->options.sorting.top
+		   : request->options.common.json ? TOP_JSON
+						  : TOP,
 	};
 	int rc = find(s);
 
 	if (rc == 0)
-		kc_slow_sort(&s->slow, request->sorting.by);
+		kc_slow_sort(&s->slow, request->options.sorting.by);
 	if (rc == 0)
-		rc = locate_worst(s, view.top, request->common.json ? 0 : KC_SLOW_ALIKE);
+		rc = locate_worst(s, view.top, request->options.common.json ? 0 : KC_SLOW_ALIKE);
 	if (rc == -ENOMEM)
 		kc_error("%s", strerror(ENOMEM));
 	else if (rc < 0)
@@ -223,19 +203,19 @@ static int search_and_print(struct searching *s)
 	view.worst = s->worst;
 	view.worst_count = s->worst_count;
 	view.other_devices = s->other_devices;
-	return request->common.json ? kc_slow_json(&view) : kc_slow_text(&view);
+	return request->options.common.json ? kc_slow_json(&view) : kc_slow_text(&view);
 }
 
 static int slow_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.limits = KC_DIFF_DEFAULT_LIMITS};
+	struct request request = {.options.limits = KC_DIFF_DEFAULT_LIMITS};
 	struct searching *s = calloc(1, sizeof(*s));
 	int status;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (!s) {
-		kc_filter_choice_free(&request.filter);
+		kc_filter_choice_free(&request.options.filter);
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
@@ -244,13 +224,12 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 	if (status == KC_EXIT_OK)
 		status = search_and_print(s);
 	free(s->worst);
-	kc_slow_intervals_free(&s->intervals);
 	kc_slow_free(&s->slow);
 	kc_diff_free(&s->diff);
 	kc_side_close(&s->earlier);
 	kc_side_close(&s->this);
 	kc_measured_names_free(&s->names);
-	kc_filter_choice_free(&request.filter);
+	kc_filter_choice_free(&request.options.filter);
 	free(s);
 	return status;
 }
@@ -263,9 +242,8 @@ const struct kc_command kc_command_slow = {
     .run = slow_main,
     .manual =
 	"What a launch should have taken is the median of its peers: launches of the same kernel, grid, block and\n"
-	"dynamic shared memory that came after the same launches on their stream and ran alone, in earlier runs of "
-	"the\n"
-	"same command line or, where those have none, in the same run.\n"
+	"dynamic shared memory that came after the same launches on their stream and ran alone, in earlier runs\n"
+	"of the same command line or, where those have none, in the same run.\n"
 	"Predictions have no part in it: they learn from what is slow.\n"
 	".Pp\n"
 	"The time beyond that is divided among causes, where it is more than\n"
@@ -274,9 +252,8 @@ const struct kc_command kc_command_slow = {
 	".Fl -floor :\n"
 	".Bl -tag -width Ds\n"
 	".It a new size\n"
-	"earlier runs did not have this grid, block and dynamic shared memory, or these arguments on which the "
-	"kernel's\n"
-	"cost depends; without earlier runs, the kernel had repeated others for a quarter of its launches.\n"
+	"earlier runs did not have this grid, block and dynamic shared memory, or these arguments on which the\n"
+	"kernel's cost depends; without earlier runs, the kernel had repeated others for a quarter of its launches.\n"
 	"The kernel takes longer with it.\n"
 	".It slower than before\n"
 	"the launch shape is slower than in earlier runs, by the test of\n"
@@ -286,7 +263,7 @@ const struct kc_command kc_command_slow = {
 	"the launch shape was faster in another part of this run.\n"
 	".It first launch\n"
 	"it was the kernel's first launch in its process: loading, cold caches.\n"
-	".It company\n"
+	".It overlapped\n"
 	"other kernels ran at the same time on the device.\n"
 	"No more than the time during which they ran is put down to them.\n"
 	".It not explained\n"

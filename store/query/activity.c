@@ -80,13 +80,18 @@ static int stream_number(struct reader *r, sqlite3_stmt *row, int i, uint32_t de
 	return 0;
 }
 
-/* An impossible measurement counts as none. A trace without launch times has starts in their place. */
-static int add_interval(struct reader *r, const struct kc_interval *interval)
+/* An impossible measurement counts as none. The row has a stream in column 1. A trace without launch times has starts
+ * in their place. */
+static int add_interval(struct reader *r, sqlite3_stmt *row, uint32_t device, const struct kc_interval *interval)
 {
 	struct kc_interval *kept;
 	int64_t ns = kc_minus_ns(interval->end_ns, interval->start_ns);
 	int64_t wait_ns = kc_minus_ns(interval->start_ns, interval->launched_ns);
+	uint32_t stream;
+	int rc = stream_number(r, row, 1, device, &stream);
 
+	if (rc < 0)
+		return rc;
 	if (ns < 0 || ns > KC_MEASURED_MAX_NS || interval->start_ns < KC_INTERVAL_FIRST_NS ||
 	    interval->end_ns > KC_INTERVAL_LAST_NS)
 		return 0;
@@ -100,6 +105,8 @@ static int add_interval(struct reader *r, const struct kc_interval *interval)
 	if (!kept)
 		return -ENOMEM;
 	*kept = *interval;
+	kept->device = device;
+	kept->stream = stream;
 	if (r->imported && wait_ns == 0)
 		kept->launched_ns = KC_LAUNCH_UNKNOWN;
 	return 0;
@@ -108,18 +115,12 @@ static int add_interval(struct reader *r, const struct kc_interval *interval)
 static int add_launch(struct reader *r, sqlite3_stmt *row)
 {
 	struct kc_interval interval = {.launched_ns = kc_plus_ns(r->started_ns, sqlite3_column_int64(row, 2))};
-	uint32_t device, stream;
+	uint32_t device;
 	int rc = device_of_shape(r, sqlite3_column_int64(row, 0), &device);
 
-	if (rc == 0)
-		rc = stream_number(r, row, 1, device, &stream);
-	if (rc < 0)
-		return rc;
-	interval.device = device;
-	interval.stream = stream;
 	interval.start_ns = kc_plus_ns(interval.launched_ns, sqlite3_column_int64(row, 3));
 	interval.end_ns = kc_plus_ns(interval.start_ns, sqlite3_column_int64(row, 4));
-	return add_interval(r, &interval);
+	return rc ? rc : add_interval(r, row, device, &interval);
 }
 
 static int add_transfer(struct reader *r, sqlite3_stmt *row)
@@ -131,16 +132,10 @@ static int add_transfer(struct reader *r, sqlite3_stmt *row)
 		sqlite3_column_type(row, 2) == SQLITE_NULL ? KC_LAUNCH_UNKNOWN : sqlite3_column_int64(row, 2),
 	    .is_copy = 1,
 	};
-	uint32_t device, stream;
+	uint32_t device;
 	int rc = device_number(r, sqlite3_column_int64(row, 0), &device);
 
-	if (rc == 0)
-		rc = stream_number(r, row, 1, device, &stream);
-	if (rc < 0)
-		return rc;
-	interval.device = device;
-	interval.stream = stream;
-	return add_interval(r, &interval);
+	return rc ? rc : add_interval(r, row, device, &interval);
 }
 
 static int read_rows(struct reader *r, sqlite3_stmt *rows, int64_t process,

@@ -1,4 +1,5 @@
 #include "diff_forms.h"
+#include "side.h"
 #include "tools/command.h"
 #include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"
@@ -10,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define INDENT 2u
 #define SHOWN 20u       /* new and gone kernels */
 #define SHAPES_SHOWN 3u /* of a kernel */
-#define COMMAND 60u     /* columns of a command line */
 #define NAME 80u        /* columns of a kernel's name in a note */
 #define CELL 48u
 #define TELLS 0.1 /* a change that a kernel's launches should be able to tell */
@@ -54,29 +53,17 @@ static char *p_text(double p, char out[static CELL])
 
 /* --- what is compared */
 
-static void print_run(const char *side, const char *path, const struct kc_measured_run *run)
-{
-	time_t seconds = run->started_unix_ns / 1000000000;
-	char when[32] = "", command[4 * COMMAND + 4];
-	struct tm tm;
-
-	if (run->started_unix_ns > 0)
-		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
-	printf("%s  %s: run %lld%s, %s\n", side, path, (long long)run->id, when,
-	       kc_shorten_middle(run->command_line, COMMAND, command, sizeof(command)));
-}
-
 static void print_sources(const struct kc_diff_view *view)
 {
-	static const char *const names[] = {"OLD", "NEW"};
+	static const char *const names[] = {"OLD  ", "NEW  "};
 
 	for (int side = 0; side < KC_SIDES; side++) {
 		const struct kc_diff_source *source = view->sources + side;
 
 		for (size_t i = 0; i < source->count; i++)
-			print_run(i == 0 ? names[side] : "   ", source->path, source->runs + i);
+			kc_side_print_run(i == 0 ? names[side] : "     ", source->path, source->runs + i);
 		if (source->baseline)
-			printf("%s  %s, a baseline of %s\n", names[side], source->path, source->baseline);
+			printf("%s%s, a baseline of %s\n", names[side], source->path, source->baseline);
 	}
 }
 

@@ -1,6 +1,7 @@
 #include "side.h"
 #include "tools/command.h"
 #include "tools/input/filter_options.h"
+#include "tools/output/format.h"
 #include "tools/system/database.h"
 
 #include "store/query/query.h"
@@ -9,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#define COMMAND 60u /* columns of a command line */
 
 int kc_side_open(struct kc_side *side, const char *database)
 {
@@ -141,4 +145,16 @@ void kc_side_close(struct kc_side *side)
 	kc_filter_free(side->filter);
 	if (side->store)
 		kc_store_close(side->store);
+}
+
+void kc_side_print_run(const char *before, const char *path, const struct kc_measured_run *run)
+{
+	time_t seconds = run->started_unix_ns / 1000000000;
+	char when[32] = "", command[4 * COMMAND + 4];
+	struct tm tm;
+
+	if (run->started_unix_ns > 0)
+		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
+	printf("%s%s: run %lld%s, %s\n", before, path, (long long)run->id, when,
+	       kc_shorten_middle(run->command_line, COMMAND, command, sizeof(command)));
 }

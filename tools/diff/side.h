@@ -42,4 +42,7 @@ int kc_side_read(struct kc_side *side, const struct kc_filter_choice *choice, in
 		 struct kc_measured_names *names);
 void kc_side_close(struct kc_side *side);
 
+/* Prints a line about a run. before: what it begins with; path: of the database, as the user named it. */
+void kc_side_print_run(const char *before, const char *path, const struct kc_measured_run *run);
+
 #endif

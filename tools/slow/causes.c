@@ -36,7 +36,6 @@ struct judging {
 	struct series *series;
 	uint32_t *main_series; /* by kernel, less 1 the one of a known size that has most launches; 0: none */
 	double *slower;        /* by shape: by how much than in earlier runs, of the logarithm; NAN: it is not */
-	struct kc_slow_intervals intervals;
 	struct kc_intern row_ids, pair_ids;
 	struct kc__list found, rows, pairs;
 	struct kc_slow *out;
@@ -482,7 +481,7 @@ static int judge(struct judging *j, size_t i)
 		count_in(&j->out->never_alone, found.took_ns);
 	divide(j, i, &found);
 	if (found.parts_ns[KC_SLOW_OVERLAP] > 0) {
-		kc_slow_find_beside(&j->intervals, launch->place, &beside);
+		kc_slow_find_beside(&j->out->intervals, launch->place, &beside);
 		bound_company(j, &found, &beside);
 	}
 	return keep(j, &found, &beside);
@@ -570,12 +569,11 @@ int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, co
 	if (rc == 0)
 		rc = find_company(&j);
 	if (rc == 0)
-		rc = kc_slow_intervals(runs->names, runs->run, &j.intervals);
+		rc = kc_slow_intervals(runs->names, runs->run, &out->intervals);
 	for (size_t i = 0; rc == 0 && i < j.count; i++)
 		if (moment_of(&j, j.launches + i)->matches)
 			rc = judge(&j, i);
 	give_out(&j);
-	kc_slow_intervals_free(&j.intervals);
 	kc_intern_free(&j.keys);
 	kc_intern_free(&j.row_ids);
 	kc_intern_free(&j.pair_ids);
@@ -592,5 +590,6 @@ void kc_slow_free(struct kc_slow *slow)
 	free(slow->found);
 	free(slow->rows);
 	free(slow->pairs);
+	kc_slow_intervals_free(&slow->intervals);
 	*slow = (struct kc_slow){0};
 }

@@ -62,6 +62,7 @@ struct kc_slow {
 	size_t row_count;
 	struct kc_slow_pair *pairs; /* by kernel, then likewise */
 	size_t pair_count;
+	struct kc_slow_intervals intervals;        /* of the run */
 	struct kc_slow_sum causes[KC_SLOW_CAUSES]; /* lost */
 	struct kc_slow_sum lost, measured;
 	struct kc_slow_sum unknown;     /* measured launches with too few peers */

@@ -1,5 +1,6 @@
 #include "slow_forms.h"
 #include "tools/command.h"
+#include "tools/diff/side.h"
 #include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
@@ -8,12 +9,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define INDENT 2u
-#define COMMAND 60u /* columns of a command line */
-#define NAME 32u    /* columns of a kernel's name in a note */
-#define PAIRS 2u    /* kernels that are named beside another */
+#define NAME 32u /* columns of a kernel's name in a note */
+#define PAIRS 2u /* kernels that are named beside another */
 #define CELL 48u
 _Static_assert(CELL > KC_FORMAT_BYTES, "cells hold formatted numbers");
 
@@ -45,15 +44,7 @@ static char *share_of(const struct kc_slow_view *view, double ns, char out[stati
 
 static void print_runs(const struct kc_slow_view *view)
 {
-	const struct kc_measured_run *run = view->runs->run;
-	time_t seconds = run->started_unix_ns / 1000000000;
-	char when[32] = "", command[4 * COMMAND + 4];
-	struct tm tm;
-
-	if (run->started_unix_ns > 0)
-		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
-	printf("%s: run %lld%s, %s\n", view->path, (long long)run->id, when,
-	       kc_shorten_middle(run->command_line, COMMAND, command, sizeof(command)));
+	kc_side_print_run("", view->path, view->runs->run);
 	if (view->runs->earlier_count) {
 		printf("compared with run%s", view->runs->earlier_count == 1 ? "" : "s");
 		for (size_t i = 0; i < view->runs->earlier_count; i++)

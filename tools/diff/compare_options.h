@@ -1,12 +1,24 @@
-/* --over and --floor: which changes are too small to be told. */
-#ifndef KC_DIFF_LIMIT_OPTIONS_H
-#define KC_DIFF_LIMIT_OPTIONS_H
+/*
+ * What commands that compare runs take on the command line: a database, --json,
+ * filters, --sort and --top, and below which limits a change is too small to be told.
+ */
+#ifndef KC_DIFF_COMPARE_OPTIONS_H
+#define KC_DIFF_COMPARE_OPTIONS_H
 
 #include "compare.h"
+#include "tools/input/common_options.h"
+#include "tools/input/filter_options.h"
 
 #include <argp.h>
 
 enum { KC_KEY_OVER = 0x320, KC_KEY_FLOOR };
+
+struct kc_compare_options {
+	struct kc_common_options common;
+	struct kc_filter_choice filter; /* to be freed */
+	struct kc_sorting sorting;
+	struct kc_diff_limits limits;
+};
 
 #define KC_DIFF_DEFAULT_LIMITS                                                                                         \
 	{                                                                                                              \
@@ -20,7 +32,9 @@ enum { KC_KEY_OVER = 0x320, KC_KEY_FLOOR };
 	{"floor", KC_KEY_FLOOR, "TIME", 0, "leave out " what " of at most this for a launch (default: 1us)", 0}
 /* clang-format on */
 
-/* 0; ARGP_ERR_UNKNOWN: none of these. A wrong value ends the process with KC_EXIT_USAGE. */
-error_t kc_limit_option(struct kc_diff_limits *limits, int key, const char *arg, struct argp_state *state);
+/* orders: those of --sort. 0; ARGP_ERR_UNKNOWN: none of these options. A wrong value ends the process with
+ * KC_EXIT_USAGE. */
+error_t kc_compare_option(struct kc_compare_options *options, const char *orders, int key, char *arg,
+			  struct argp_state *state);
 
 #endif

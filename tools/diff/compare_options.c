@@ -1,4 +1,4 @@
-#include "limit_options.h"
+#include "compare_options.h"
 #include "tools/input/kernel_spec.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void parse_floor(const char *arg, struct argp_state *state, double *out)
 	*out = (double)ns;
 }
 
-error_t kc_limit_option(struct kc_diff_limits *limits, int key, const char *arg, struct argp_state *state)
+static error_t limit_option(struct kc_diff_limits *limits, int key, const char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case KC_KEY_OVER:
@@ -35,4 +35,16 @@ error_t kc_limit_option(struct kc_diff_limits *limits, int key, const char *arg,
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+error_t kc_compare_option(struct kc_compare_options *options, const char *orders, int key, char *arg,
+			  struct argp_state *state)
+{
+	error_t rc = kc_filter_option(&options->filter, key, arg, state);
+
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = kc_sort_option(&options->sorting, orders, key, arg, state);
+	if (rc == ARGP_ERR_UNKNOWN)
+		rc = limit_option(&options->limits, key, arg, state);
+	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&options->common, key, arg, state) : rc;
 }
