@@ -178,11 +178,15 @@ int kc_basis_choose_device(const struct kc_basis_known *known, uint32_t kernel, 
 		only = &known->devices[i];
 		list_add(&list, only->device.name);
 	}
-	if (!text && (!only || list.count + list.left_out > 1)) {
+	if (!only) {
+		kc_error("the database does not say on which device %s was measured", name);
+		return KC_EXIT_FAILED;
+	}
+	if (!text && list.count + list.left_out > 1) {
 		kc_error("%s was measured on several devices; choose one with --device: %s", name, list_text(&list));
 		return KC_EXIT_USAGE;
 	}
-	*id = only && !text ? only->id : kc_basis_find_device(known, text, device);
+	*id = !text ? only->id : kc_basis_find_device(known, text, device);
 	if (*id < 0)
 		return KC_EXIT_FAILED;
 	if (!text) {

@@ -106,7 +106,7 @@ past_of_newest() {
 	contains "$(<report.out)" "$fresh"
 	# A table so long that finding the newest processes takes more than the 200 ms of the start.
 	damaged "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
-		WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000)
+		WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000000)
 		INSERT INTO arguments SELECT (SELECT max(id) FROM process), i + 1000, '' FROM n"
 	application "many arguments"
 	equal "$(<application.err)" "" "standard error"
