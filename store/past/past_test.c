@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <time.h>
 
 #define LAUNCHES 80u
 #define DURATION_NS 20000
@@ -370,6 +371,40 @@ static void loading_ends_at_its_bounds(void **state)
 	assert_non_null(strstr(why, "takes too long"));
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* 16,000 kernels that all take a second: to find which overlap takes seconds. All are known only after the last. */
+static void loading_ends_in_time_where_everything_overlaps(void **state)
+{
+	const char *path = ((struct fixture *)*state)->path;
+	struct kc_store_bound bound = {.until_ns = clock_ns(CLOCK_MONOTONIC) + 100 * SECOND_NS};
+	uint64_t index = 0, first;
+	struct kc_store *s = begin_recording(path, &index);
+	struct kc_slot slot;
+	int64_t begun_ns;
+	char why[200] = "";
+
+	for (uint32_t i = 0; i < 16000; i++) {
+		slot = make_launch(index++, 1, 1000 * (int64_t)i, SECOND_NS, SECOND_NS);
+		slot.launch.blocks_per_sm = 8;
+		assert_int_equal(kc_store_slot(s, &slot), 0);
+	}
+	assert_int_equal(kc_store_commit(s), 0);
+	kc_store_close(s);
+	begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bound.processor_ns = begun_ns + SECOND_NS / 10;
+	assert_int_equal(load_within(path, bound, &first, why), -ETIME);
+	assert_true(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns < SECOND_NS / 4);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -383,6 +418,7 @@ int main(void)
 	    TEST(unknown_arguments_are_not_guessed_among_several),
 	    TEST(no_past_is_no_error_of_its_own),
 	    TEST(loading_ends_at_its_bounds),
+	    TEST(loading_ends_in_time_where_everything_overlaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,16 +111,16 @@ void kc__past_parts_free(struct kc__past_parts *parts)
 /* 0; -EINVAL: the column does not hold counts. */
 static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
 {
-	uint64_t bytes[KC_WORK_NUMBERS];
+	uint64_t bytes[KC_WORK_NUMBERS] = {0};
 	double numbers[KC_WORK_NUMBERS];
 	const void *blob = sqlite3_column_blob(row, i);
 	int size = sqlite3_column_bytes(row, i);
 
 	/* A later version may count more; it puts these first. */
-	if (!blob || size < (int)sizeof(bytes) || size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) ||
-	    size % (int)sizeof(*bytes))
+	if (!blob || size < (int)(KC_WORK_NUMBERS_MIN * sizeof(*bytes)) ||
+	    size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) || size % (int)sizeof(*bytes))
 		return -EINVAL;
-	memcpy(bytes, blob, sizeof(bytes));
+	memcpy(bytes, blob, (size_t)size < sizeof(bytes) ? (size_t)size : sizeof(bytes));
 	for (size_t k = 0; k < KC_WORK_NUMBERS; k++)
 		bytes[k] = le64toh(bytes[k]);
 	memcpy(numbers, bytes, sizeof(numbers));
