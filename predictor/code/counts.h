@@ -59,6 +59,7 @@ struct kc_counts {
 	uint8_t exact;       /* nothing was assumed, nothing sampled */
 	uint8_t sampled;     /* only a part of the launch was evaluated, to stay within the effort */
 	uint8_t assumed;     /* control flow or an address was unknown */
+	uint8_t other_architecture; /* of PTX that the device's code was not compiled from: never exact */
 };
 
 /* SECTORS / REQUESTS: 4 for 32 adjacent floats. 0 if there are no requests. */

@@ -33,7 +33,7 @@ int kc_work_count(struct kc_work *work, const struct kc_device *device, const st
 	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
 	if (bound_ns > 0)
 		work->prior_log_lambda = (float)log(bsp_ns / bound_ns);
-	work->counted = 1;
+	work->counted = counts->other_architecture ? 2 : 1;
 	*point = kc_curve_point(device, counts, work, 0);
 	return 0;
 }

@@ -40,10 +40,10 @@ struct kc_work {
 	double traffic_bytes;   /* to and from device memory, as if there were no caches; 0: not known */
 	float issue;            /* share of the device's warp slots that it occupies */
 	float prior_log_lambda; /* log λ before anything was measured on the device */
-	uint32_t
-	    counted; /* 1: unit_ns is the work counted in the kernel's code (counted.h); 0: a nominal work per thread */
-	double launch_ns;    /* fixed term: the shortest time a kernel can take */
-	struct kc_grid grid; /* the same launch as the block scheduler sees it */
+	uint32_t counted;       /* 0: unit_ns is a nominal work per thread; 1: the work counted in the kernel's code
+				   (counted.h); 2:       the same, in code for another architecture */
+	double launch_ns;       /* fixed term: the shortest time a kernel can take */
+	struct kc_grid grid;    /* the same launch as the block scheduler sees it */
 };
 
 /* blocks_per_sm: the driver's answer, or 0 to compute it here. Returns 0; -EINVAL: a dimension is 0; -ERANGE: the

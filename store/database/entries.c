@@ -249,10 +249,14 @@ static int add_kernel(struct kc_store *s, const struct kc_kernel_entry *entry, c
 static int set_code(struct kc_store *s, const struct kc_code_entry *entry, const char *text)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__SET_CODE);
+	int told = (entry->state == KC_CODE_REFUSED || entry->state == KC_CODE_NO_PTX) && text[0];
 	char state[256];
 
-	snprintf(state, sizeof(state), "%s%s%s", kc_code_state_name(entry->state),
-		 entry->state == KC_CODE_REFUSED ? ": " : "", entry->state == KC_CODE_REFUSED ? text : "");
+	if (entry->state == KC_CODE_READ && entry->sm)
+		snprintf(state, sizeof(state), "read from compute_%u", entry->sm);
+	else
+		snprintf(state, sizeof(state), "%s%s%s", kc_code_state_name(entry->state), told ? ": " : "",
+			 told ? text : "");
 	if (stmt) {
 		bind_text(stmt, 1, state);
 		if (entry->state == KC_CODE_READ)

@@ -42,21 +42,42 @@ static __attribute__((noinline, cold)) int make_room(struct kc_journal *j, uint6
 	return rc;
 }
 
+/* NULL: sealed, or threads claim more than KC__CLAIM_MARGIN_SLOTS at this instant. */
+static inline struct kc_slot *begin_slot(struct kc_journal *j, uint64_t index, uint32_t kind)
+{
+	struct kc_slot *slot = kc__slot_at(j, index);
+
+	if (__builtin_expect(!slot, 0))
+		return NULL;
+	slot->kind = kind;
+	slot->index = index;
+	return slot;
+}
+
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
 {
 	uint64_t index = atomic_load_explicit(&j->tail, memory_order_relaxed);
-	struct kc_slot *slot;
 
 	if (__builtin_expect(index >= atomic_load_explicit(&j->limit, memory_order_acquire), 0) &&
 	    make_room(j, index + 1))
 		return NULL;
 	index = atomic_fetch_add_explicit(&j->tail, 1, memory_order_relaxed);
-	slot = kc__slot_at(j, index);
-	if (__builtin_expect(!slot, 0))
-		return NULL; /* sealed, or more than KC__CLAIM_MARGIN_SLOTS threads claim at this instant */
-	slot->kind = kind;
-	slot->index = index;
-	return slot;
+	return begin_slot(j, index, kind);
+}
+
+uint32_t kc_journal_claim_several(struct kc_journal *j, uint32_t kind, uint32_t count, struct kc_slot **slots)
+{
+	uint64_t index = atomic_load_explicit(&j->tail, memory_order_relaxed);
+	uint64_t limit = atomic_load_explicit(&j->limit, memory_order_acquire);
+	uint32_t claimed = 0;
+
+	if (__builtin_expect(index + count > limit, 0) && make_room(j, index + count))
+		count = index < limit ? (uint32_t)(limit - index)
+				      : 0; /* not more than count, as there is no room for them */
+	index = atomic_fetch_add_explicit(&j->tail, count, memory_order_relaxed);
+	while (claimed < count && (slots[claimed] = begin_slot(j, index + claimed, kind)))
+		claimed++;
+	return claimed;
 }
 
 static void put_part(struct kc_slot *slot, const void *payload, size_t bytes, size_t part, size_t parts)

@@ -259,7 +259,7 @@ enum kc_code_state {
 	KC_CODE_NOT_SEEN = 0, /* we did not see it being loaded */
 	KC_CODE_WAITS,        /* it will be read later */
 	KC_CODE_READ,
-	KC_CODE_NO_PTX,    /* only machine code */
+	KC_CODE_NO_PTX,    /* only machine code; the text may say of what kind */
 	KC_CODE_TOO_LARGE, /* or there was no memory to keep it */
 	KC_CODE_REFUSED,   /* the reader does not understand it: the text says where and why */
 	KC_CODE_STATE_COUNT,
@@ -268,7 +268,9 @@ const char *kc_code_state_name(uint32_t state);
 
 struct kc_code_entry {
 	uint32_t kernel; /* dictionary id */
-	uint32_t state;  /* enum kc_code_state */
+	uint16_t state;  /* enum kc_code_state */
+	uint16_t sm;     /* of KC_CODE_READ: 120 where PTX for compute_120 was read, for which the device's own code was
+			    not compiled; else 0 */
 };
 
 /* Where a launch was called from, seen at the runtime level. With <<<>>> the caller
@@ -344,7 +346,8 @@ struct kc_past_entry {
  * code. kc_work_numbers() gives the counts as doubles, kc_work_counts() takes them back; a version that counts more
  * adds its numbers at the end.
  */
-#define KC_WORK_NUMBERS 34u
+#define KC_WORK_NUMBERS 35u
+#define KC_WORK_NUMBERS_MIN 34u  /* earlier versions counted less: the last ones are 0 there */
 #define KC_WORK_NUMBERS_MAX 256u /* a damaged entry may claim any number; no version counts this much */
 struct kc_work_entry {
 	uint32_t kernel; /* dictionary id */
@@ -359,7 +362,7 @@ struct kc_work_entry {
 };
 struct kc_counts;
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS]);
-/* 0; -EINVAL: fewer than KC_WORK_NUMBERS numbers, or a number that no count can be. */
+/* 0; -EINVAL: fewer than KC_WORK_NUMBERS_MIN numbers, or a number that no count can be. */
 int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts);
 
 /* What a λ has changed to. */
@@ -481,6 +484,10 @@ int kc_journal_deleted(const struct kc_journal *j);
  * worker keeps ahead.
  */
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind);
+/* The same for the next `count` slots, KC_CLAIM_MAX at most, in one step. Returns how many it has put into slots, fewer
+ * than count past the bound. */
+#define KC_CLAIM_MAX 16u
+uint32_t kc_journal_claim_several(struct kc_journal *j, uint32_t kind, uint32_t count, struct kc_slot **slots);
 static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 {
 	atomic_store_explicit(&slot->state, state, memory_order_release);

@@ -19,8 +19,9 @@
 #include <sys/types.h>
 
 /* Several threads may pass the check of the limit at the same instant and then all
- * claim a slot, so the limit is this far before the end of the last segment. Half of
- * the margin is for the parts of one entry (KC__PARTS_MAX), the rest for threads. */
+ * claim slots, so the limit is this far before the end of the last segment. Half of
+ * the margin is for the parts of one entry (KC__PARTS_MAX), the rest for threads,
+ * each of which claims KC_CLAIM_MAX slots at most. */
 #define KC__CLAIM_MARGIN_SLOTS 2048u
 #define KC__PARTS_MAX (KC__CLAIM_MARGIN_SLOTS / 2)
 /* The worker keeps the pages of this many segments in our memory: those that it looked at last. */

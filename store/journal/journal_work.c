@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 8 };
+enum { FURTHER_NUMBERS = 9 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -13,16 +13,16 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	const double further[FURTHER_NUMBERS] = {
 	    counts->least_sectors, counts->scattered_sectors, counts->least_passes,
 	    counts->threads,       counts->active_share,      counts->exact,
-	    counts->sampled,       counts->assumed,
+	    counts->sampled,       counts->assumed,           counts->other_architecture,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
 	memcpy(numbers + KC_COUNTER_COUNT, further, sizeof(further));
 }
 
-static int are_possible(const double *numbers)
+static int are_possible(const double *numbers, size_t count)
 {
-	for (size_t i = 0; i < KC_WORK_NUMBERS; i++)
+	for (size_t i = 0; i < count; i++)
 		if (!isfinite(numbers[i]) || numbers[i] < 0)
 			return 0;
 	return 1;
@@ -32,7 +32,9 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 {
 	const double *further = numbers + KC_COUNTER_COUNT;
 
-	if (count < KC_WORK_NUMBERS || !are_possible(numbers))
+	if (count > KC_WORK_NUMBERS)
+		count = KC_WORK_NUMBERS;
+	if (count < KC_WORK_NUMBERS_MIN || !are_possible(numbers, count))
 		return -EINVAL;
 	*counts = (struct kc_counts){
 	    .least_sectors = further[0],
@@ -43,6 +45,7 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .exact = further[5] != 0,
 	    .sampled = further[6] != 0,
 	    .assumed = further[7] != 0,
+	    .other_architecture = count == KC_WORK_NUMBERS && further[8] != 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

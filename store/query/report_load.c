@@ -361,8 +361,9 @@ const char *kc__stream_name_sql(int several_processes)
 static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
 {
 	sqlite3_stmt *row = NULL;
-	int rc = kc__errno(
-	    s->db, sqlite3_prepare_v2(s->db, "SELECT 1 FROM kernel WHERE id = ?1 AND code <> 'read'", -1, &row, NULL));
+	int rc =
+	    kc__errno(s->db, sqlite3_prepare_v2(s->db, "SELECT 1 FROM kernel WHERE id = ?1 AND code NOT GLOB 'read*'",
+						-1, &row, NULL));
 
 	for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
 		sqlite3_bind_int64(row, 1, kernels->at[i].id);
