@@ -129,10 +129,10 @@ static void publish_parents(struct kc_engine *engine, struct kc_engine_key *key,
 	struct kc_engine_device *device = key->kernel->device;
 
 	publication->device = device;
-	publication->model = unit == KC_UNIT_COUNTED ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE;
+	publication->model = unit == KC_UNIT_NOMINAL ? KC_MODEL_BSP_DEVICE : KC_MODEL_BSP_CODE;
 	publish(engine, &device->learned[unit], publication);
 	publication->key = key;
-	publication->model = unit == KC_UNIT_COUNTED ? KC_MODEL_BSP_SIZES : KC_MODEL_BSP_KERNEL;
+	publication->model = unit == KC_UNIT_NOMINAL ? KC_MODEL_BSP_KERNEL : KC_MODEL_BSP_SIZES;
 	publish(engine, &key->learned[unit], publication);
 }
 
@@ -279,6 +279,7 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->device = &variant->kernel->device->experience;
 	prospect->kernel = &variant->kernel->experience;
 	prospect->answers = answers;
+	prospect->repeated = NULL;
 	prospect->news = count_of(&variant->news);
 	if (engine->without)
 		switch_off(engine->without, &prospect->launch);
@@ -390,8 +391,8 @@ void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, c
 	struct kc_engine_publication publication = {0};
 
 	learn_size(key, work, size, measured_ns);
-	kc_lambda_learn(&key->learned[KC_UNIT_COUNTED].lambda, work, measured_ns, 0, 1);
-	publish_parents(engine, key, KC_UNIT_COUNTED, &publication);
+	kc_lambda_learn(&key->learned[work->counted].lambda, work, measured_ns, 0, 1);
+	publish_parents(engine, key, work->counted, &publication);
 }
 
 void kc_engine_learn_known(struct kc_engine_variant *variant)

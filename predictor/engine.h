@@ -40,8 +40,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* λ of a nominal work per thread and λ of the work that the code does are different numbers. */
-enum kc_unit { KC_UNIT_NOMINAL, KC_UNIT_COUNTED, KC_UNITS }; /* kc_work.counted */
+/* λ of a nominal work per thread, λ of the work that the code does, and λ of what the code would do that was compiled
+ * for another architecture are different numbers. */
+enum kc_unit { KC_UNIT_NOMINAL, KC_UNIT_COUNTED, KC_UNIT_COUNTED_OTHER, KC_UNITS }; /* kc_work.counted */
 
 #define KC_ENGINE_COPY_KINDS 8u
 
@@ -180,7 +181,8 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 /* By how often its launch shape, or the variant where its work is counted, and its kernel were measured. */
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
 
-/* The first half of predict: all that is known of the launch before it has a place on the timeline. */
+/* The first half of predict: all that is known of the launch before it has a place on the timeline. A driver that
+ * predicts several launches from it may then set prospect->repeated. */
 void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
 		   struct kc_prediction_request *prospect);
 /* What kc_engine_ask() says of the variant holds until kc_engine_known() or this changes: it does when an entry that is

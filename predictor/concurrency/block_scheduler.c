@@ -132,6 +132,8 @@ void kc__in_flight_add(struct kc__in_flight *in_flight)
 
 void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place)
 {
+	if (in_flight->heads[place].until_ns == INT64_MIN)
+		return;
 	if (in_flight->heads[place].flags & KC__RESIDENT)
 		toggle_residency(in_flight, place);
 	set_empty(&in_flight->heads[place]);

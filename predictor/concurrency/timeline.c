@@ -300,11 +300,10 @@ static void apply_learned_duration(const struct kc_demand *demand, int64_t solo_
 	float slowdown = out->slowdown;
 	double ns;
 
-	out->contended = 0;
 	if (!demand->contention && !(demand->direct.share > 0))
 		return;
 	if (demand->contention && !kc__estimate_is_all(&demand->direct))
-		slowdown = out->contended = kc_contention_slowdown(demand->contention, &out->meeting);
+		slowdown = out->contended;
 	if (!(slowdown >= 1))
 		return;
 	ns = (double)solo_ns * slowdown;
@@ -317,26 +316,92 @@ static void apply_learned_duration(const struct kc_demand *demand, int64_t solo_
 	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);
 }
 
+/* A launch that had nothing else in flight. */
+static void remember(struct kc_repeated *repeated, uint32_t before, const struct kc_demand *demand,
+		     const struct kc_placement *out, const struct kc__interval *interval, uint64_t waves)
+{
+	repeated->known = 1;
+	repeated->before = before;
+	repeated->waves = waves;
+	repeated->direct = demand->direct;
+	repeated->placement = *out;
+	repeated->placement.start_ns = 0;
+	repeated->placement.end_ns = out->end_ns - out->start_ns;
+	repeated->interval = *interval;
+}
+
+static int is_same(const struct kc_duration_estimate *a, const struct kc_duration_estimate *b)
+{
+	return a->log_ns == b->log_ns && a->share == b->share && a->tick_ns == b->tick_ns;
+}
+
+static void estimate_again(struct kc_repeated *repeated, const struct kc_demand *demand)
+{
+	int64_t solo_ns = clamp_duration_ns(demand->solo_ns);
+	struct kc__last_wave last_wave = {.waves = repeated->waves};
+
+	repeated->direct = demand->direct;
+	repeated->placement.end_ns = solo_ns;
+	repeated->placement.slowdown = 1;
+	kc__last_wave_of(&last_wave, solo_ns);
+	apply_learned_duration(demand, solo_ns, &repeated->placement, &last_wave);
+	repeated->interval.wave_ns = (float)last_wave.wave_ns;
+}
+
+/* Places it as its like was placed before. 0: not known, or something else is in flight. */
+static int place_again(struct kc_timeline *tl, uint32_t index, int64_t ready_ns, const struct kc_demand *demand,
+		       struct kc_placement *out)
+{
+	struct kc__timeline_stream *s = &tl->streams[index];
+	struct kc_repeated *repeated = demand->repeated;
+	struct kc__interval *interval;
+
+	if (!repeated || !repeated->known || repeated->before != tl->before || tl->busy_count != (s->busy != 0))
+		return 0;
+	if (!is_same(&repeated->direct, &demand->direct))
+		estimate_again(repeated, demand);
+	*out = repeated->placement;
+	out->start_ns = ready_ns;
+	out->end_ns += ready_ns;
+	invalidate_head(tl, index);
+	interval = kc__ring_next(s, tl->rings[index]);
+	*interval = repeated->interval;
+	interval->start_ns = out->start_ns;
+	interval->end_ns = out->end_ns;
+	return 1;
+}
+
+static void place(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int64_t ready_ns,
+		  const struct kc_demand *demand, struct kc_placement *out)
+{
+	struct kc__timeline_stream *s = &tl->streams[index];
+	struct kc__interval *interval = kc__ring_next(s, tl->rings[index]);
+	struct kc__last_wave last_wave = {.sm_blocks = &interval->sm_blocks};
+	int64_t solo_ns = clamp_duration_ns(demand->solo_ns);
+
+	remove_from_busy(tl, index);
+	find_heads(tl, now_ns, ready_ns);
+	kc__place(&tl->limits, &tl->in_flight, s->priority, ready_ns, demand->work, solo_ns, out, &last_wave);
+	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
+	out->contended = demand->contention ? kc_contention_slowdown(demand->contention, &out->meeting) : 0;
+	apply_learned_duration(demand, solo_ns, out, &last_wave);
+	fill_interval(interval, demand, out, &last_wave, out->start_ns > ready_ns ? KC__WAITS_FOR_ROOM : 0);
+	if (demand->repeated && !tl->busy_count)
+		remember(demand->repeated, tl->before, demand, out, interval, last_wave.waves);
+}
+
 void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
 			struct kc_placement *out)
 {
 	uint32_t index = index_of(stream);
 	struct kc__timeline_stream *s = &tl->streams[index];
-	int64_t ready, solo_ns = clamp_duration_ns(demand->solo_ns);
-	struct kc__interval *interval;
-	struct kc__last_wave last_wave;
+	int64_t ready;
 	int behind;
 
 	kc__ring_expire(s, tl->rings[index], now_ns);
 	ready = ready_ns(tl, s, now_ns, &behind);
-	remove_from_busy(tl, index);
-	find_heads(tl, now_ns, ready);
-	interval = kc__ring_next(s, tl->rings[index]);
-	last_wave.sm_blocks = &interval->sm_blocks;
-	kc__place(&tl->limits, &tl->in_flight, s->priority, ready, demand->work, solo_ns, out, &last_wave);
-	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
-	apply_learned_duration(demand, solo_ns, out, &last_wave);
-	fill_interval(interval, demand, out, &last_wave, out->start_ns > ready ? KC__WAITS_FOR_ROOM : 0);
+	if (!place_again(tl, index, ready, demand, out))
+		place(tl, index, now_ns, ready, demand, out);
 	enter_queue(tl, index, ready);
 	append(tl, index, behind, out);
 	tl->before = demand->identity;

@@ -16,6 +16,7 @@
 #include "duration_estimate.h"
 #include "placement.h"
 #include "predictor/device/copy.h"
+#include "ring.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,17 @@ enum kc_stream_kind {
 	KC_STREAM_LEGACY = 2,      /* the legacy default stream */
 };
 
+/* What the launches of one demand come to while nothing else is in flight: the same each time after the same launch,
+ * apart from when, until something is learned that the demand rests on. All zeros: nothing is known. */
+struct kc_repeated {
+	int known;
+	uint32_t before;                    /* identity of the launch that they follow */
+	uint64_t waves;                     /* kc__last_wave.waves */
+	struct kc_duration_estimate direct; /* which the durations below rest on */
+	struct kc_placement placement;      /* of a launch that starts at 0 */
+	struct kc__interval interval;       /* the same */
+};
+
 /* What a launch asks the device for. */
 struct kc_demand {
 	const struct kc_work *work;
@@ -34,6 +46,7 @@ struct kc_demand {
 	const struct kc_contention *contention; /* of the launch shape; NULL: slowdown by room alone */
 	struct kc_duration_estimate direct;     /* of launches like this one; share 0: none */
 	uint32_t identity;                      /* of the launch shape, for those that follow it */
+	struct kc_repeated *repeated;           /* of launches that differ in `direct` at most; NULL: not kept */
 };
 
 struct kc_timeline;

@@ -59,6 +59,108 @@ static void random_calls(void **state)
 	}
 }
 
+/* Demands that many launches share, and two timelines: what launches with nothing else in flight come to is kept for
+ * one of them, and worked out each time for the other. */
+enum { DEMANDS = 6 };
+struct twins {
+	struct kc_timeline *kept, *anew;
+	struct kc_work works[DEMANDS];
+	struct kc_contention board, contention[DEMANDS];
+	struct kc_demand demands[DEMANDS];
+	struct kc_repeated repeated[DEMANDS];
+	uint32_t again; /* launches for which something was kept */
+};
+
+/* What was learned has changed. */
+static void ask_anew(struct twins *twins, uint32_t i)
+{
+	const struct kc_expected_contention alone = {.room = 1,
+						     .context = kc_contention_context(&(struct kc_load){{0}}, 0, i)};
+	struct kc_demand *demand = &twins->demands[i];
+
+	demand->solo_ns = random_below(40000);
+	demand->load = (struct kc_load){{(float)random_below(100) / 100, (float)random_below(100) / 100, 0}};
+	kc_contention_learn(&twins->contention[i], &alone, &demand->load, 1 + demand->solo_ns, 1 + random_below(80000));
+	twins->repeated[i] = (struct kc_repeated){0};
+}
+
+static void begin_twins(struct twins *twins, void **state)
+{
+	static void *other;
+
+	set_up(&other);
+	*twins = (struct twins){.kept = *state, .anew = other};
+	kc_contention_init(&twins->board, NULL);
+	for (uint32_t i = 0; i < DEMANDS; i++) {
+		twins->works[i] = work_of(1 + random_below(i % 2 ? 100 : 3000));
+		kc_contention_init(&twins->contention[i], &twins->board);
+		twins->demands[i].work = &twins->works[i];
+		twins->demands[i].contention = i < DEMANDS - 1 ? &twins->contention[i] : NULL;
+		twins->demands[i].identity = i;
+		ask_anew(twins, i);
+	}
+}
+
+static uint32_t launch_both(struct twins *twins, uint32_t stream, int64_t at_ns)
+{
+	uint32_t i = random_below(DEMANDS);
+	struct kc_demand anew = twins->demands[i], kept;
+	struct kc_placement a, b;
+
+	if (random_below(3) == 0)
+		twins->demands[i].direct = (struct kc_duration_estimate){.log_ns = (float)random_below(12),
+									 .share = (float)random_below(3) / 2,
+									 .tick_ns = random_below(40)};
+	anew = kept = twins->demands[i];
+	kept.repeated = &twins->repeated[i];
+	twins->again += (uint32_t)kept.repeated->known;
+	kc_timeline_launch(twins->anew, stream, at_ns, &anew, &a);
+	kc_timeline_launch(twins->kept, stream, at_ns, &kept, &b);
+	assert_int_equal(a.start_ns, b.start_ns);
+	assert_int_equal(a.end_ns, b.end_ns);
+	assert_int_equal(a.concurrency_case, b.concurrency_case);
+	assert_int_equal(a.ticket, b.ticket);
+	assert_memory_equal(&a.slowdown, &b.slowdown, sizeof(a.slowdown));
+	assert_memory_equal(&a.slowdown_waves, &b.slowdown_waves, sizeof(a.slowdown_waves));
+	assert_memory_equal(&a.meeting, &b.meeting, sizeof(a.meeting));
+	assert_memory_equal(&a.contended, &b.contended, sizeof(a.contended));
+	return a.ticket;
+}
+
+/* In stretches, launches come in one stream alone, in two, or in as many as there are. */
+static void what_is_kept_of_a_demand_changes_no_placement(void **state)
+{
+	static struct twins twins;
+	int64_t now_ns = NOW_NS;
+	uint32_t ticket = 0, streams = 1;
+
+	begin_twins(&twins, state);
+	for (unsigned i = 0; i < 200000; i++) {
+		uint32_t stream, what = random_below(1000);
+
+		if (i % 500 == 0)
+			streams = (const uint32_t[]){1, 2, FUZZ_STREAMS}[random_below(3)];
+		stream = random_below(streams);
+		now_ns += random_below(random_below(2) ? 100 : 30000);
+		if (what < 960) {
+			ticket = launch_both(&twins, stream, now_ns);
+		} else if (what < 970) {
+			ask_anew(&twins, random_below(DEMANDS));
+		} else if (what < 980) {
+			kc_timeline_measured(twins.kept, stream, ticket, now_ns, now_ns + 5000);
+			kc_timeline_measured(twins.anew, stream, ticket, now_ns, now_ns + 5000);
+		} else if (what < 990) {
+			kc_timeline_cancel(twins.kept, stream, ticket);
+			kc_timeline_cancel(twins.anew, stream, ticket);
+		} else {
+			kc_timeline_stream_idle(twins.kept, stream, now_ns);
+			kc_timeline_stream_idle(twins.anew, stream, now_ns);
+		}
+	}
+	assert_true(twins.again > 50000);
+	tear_down((void **)&twins.anew);
+}
+
 /* Predictions handed out before a launch stay where they are: the ends of all
  * other streams are the same after it. */
 static void a_later_launch_moves_no_earlier_one(void **state)
@@ -327,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(random_calls),
+	    TEST(what_is_kept_of_a_demand_changes_no_placement),
 	    TEST(a_later_launch_moves_no_earlier_one),
 	    TEST(alone_there_is_no_slowdown),
 	    TEST(one_more_behind_makes_none_earlier),

@@ -38,10 +38,11 @@ static void place_in_stream(const struct kc_outlook *outlook, struct kc_timeline
 	kc_timeline_occupy(tl, stream, now_ns, (int64_t)ns, out);
 }
 
-static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-		  int64_t solo_ns, const struct kc_duration_estimate *direct, uint32_t tick_ns,
-		  struct kc_placement *out)
+static void place(const struct kc_prediction_request *prospect, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+		  const struct kc_duration_estimate *direct, uint32_t tick_ns, struct kc_placement *out)
 {
+	const struct kc_outlook *outlook = &prospect->launch;
+	int64_t solo_ns = prospect->solo.ns;
 	struct kc_demand demand = {
 	    .work = outlook->work,
 	    .solo_ns = solo_ns,
@@ -49,6 +50,7 @@ static void place(const struct kc_outlook *outlook, struct kc_timeline *tl, uint
 	    .contention = outlook->contention,
 	    .direct = *direct,
 	    .identity = outlook->identity,
+	    .repeated = prospect->repeated,
 	};
 
 	demand.direct.tick_ns = tick_ns;
@@ -195,7 +197,7 @@ void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_
 	uint32_t tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
 
 	out->solo_ns = prospect->solo.ns;
-	place(&prospect->launch, tl, stream, now_ns, out->solo_ns, &estimate->direct, tick_ns, &out->placement);
+	place(prospect, tl, stream, now_ns, &estimate->direct, tick_ns, &out->placement);
 	split_into_solo_and_slowdown(out, prospect->alone);
 	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)estimate->below);
 	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)estimate->above));

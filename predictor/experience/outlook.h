@@ -80,7 +80,8 @@ struct kc_prediction_request {
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
 	struct kc_estimate_cache *answers; /* NULL: no cache */
-	uint32_t news; /* changes when enough has been learned of such launches to estimate them anew */
+	struct kc_repeated *repeated; /* of launches that this is asked for, until it is asked again; NULL: not kept */
+	uint32_t news;                /* changes when enough has been learned of such launches to estimate them anew */
 };
 
 struct kc_prediction {

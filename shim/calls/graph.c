@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Records that are on their way from memory while one is finished: they are too many for the caches by then. */
+#define FETCH_AHEAD 8u
+
 /* The table of executable graphs. The driver does not allow two threads to use one of
  * them at the same time, so neither is it locked here. */
 
@@ -50,7 +53,8 @@ static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clo
 	}
 	kc__graph_read(exec, graph);
 	exec->batch = kc__batch_new(exec->count);
-	if (!exec->batch) {
+	exec->slots = malloc((exec->count + 1) * sizeof(struct kc_slot *));
+	if (!exec->batch || !exec->slots) {
 		kc__graph_free_nodes(exec);
 		free(exec);
 		return;
@@ -307,12 +311,10 @@ void kc__graph_launch_end(struct kc__graph_exec *launched, CUstream stream, bool
 	int saved_errno = errno;
 	struct kc__stream *s = result == CUDA_SUCCESS ? NULL : kc__stream_of(stream, per_thread);
 
-	for (size_t i = 0; i < launched->count; i++) {
-		struct kc_slot *slot = launched->nodes[i].slot;
-
-		if (slot)
-			kc__returned(slot, s, result, t->correlation);
-		launched->nodes[i].slot = NULL;
+	for (size_t i = 0; i < launched->slot_count; i++) {
+		if (i + FETCH_AHEAD < launched->slot_count)
+			kc__fetch_to_write((uintptr_t)launched->slots[i + FETCH_AHEAD], KC_SLOT_BYTES);
+		kc__returned(launched->slots[i], s, result, t->correlation);
 	}
 	t->graph_kernels = 0;
 	t->depth = 0;

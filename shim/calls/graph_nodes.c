@@ -329,6 +329,7 @@ void kc__graph_free_nodes(struct kc__graph_exec *exec)
 	free(exec->nodes);
 	free(exec->places);
 	free(exec->batch);
+	free(exec->slots);
 }
 
 void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones)

@@ -14,7 +14,6 @@ struct kc__node { /* a kernel node */
 	size_t argument_bytes;
 	uint64_t record_id; /* in CUPTI's records; 0: not known */
 	bool enabled;
-	struct kc_slot *slot; /* its record, while a launch of the graph is under way */
 	/* As its latest launch found it, on the device of its kernel; NULL: to be looked up. */
 	struct kc__variant *variant;
 	uint32_t generation; /* of modules, then */
@@ -28,8 +27,10 @@ struct kc__graph_exec {
 	uint32_t *places; /* open addressing, by original: index of a node + 1; 0: free */
 	size_t place_mask;
 	struct kc__batch *batch; /* while a launch of it is recorded */
-	bool parallel;           /* kernels of one launch may run beside each other */
-	bool unknown;            /* it has nodes whose launches cannot be counted, such as conditional ones */
+	struct kc_slot **slots;  /* while one is under way: its records */
+	size_t slot_count;
+	bool parallel; /* kernels of one launch may run beside each other */
+	bool unknown;  /* it has nodes whose launches cannot be counted, such as conditional ones */
 };
 
 struct kc__clones; /* launch.h */
@@ -46,6 +47,19 @@ void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones
 void kc__node_set(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 void kc__node_set_v1(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p);
 void kc__node_set_v3(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v3 *p);
+
+/* Brings memory closer that is used in a moment. It may belong to nobody. */
+#define KC__CACHE_LINE_BYTES 64u
+static inline void kc__fetch_to_read(uintptr_t at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += KC__CACHE_LINE_BYTES)
+		__builtin_prefetch((const void *)(at + i), 0);
+}
+static inline void kc__fetch_to_write(uintptr_t at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += KC__CACHE_LINE_BYTES)
+		__builtin_prefetch((const void *)(at + i), 1);
+}
 
 /* graph_launch.c */
 struct kc__batch *kc__batch_new(size_t nodes); /* free() frees it; NULL: no memory */
