@@ -32,13 +32,8 @@ void kc_arena_free(struct kc_arena *arena)
 	arena->used_bytes = arena->held_bytes = 0;
 }
 
-static struct kc_arena_block *add_block(struct kc_arena *arena, size_t bytes)
+static struct kc_arena_block *add_block(struct kc_arena *arena, size_t size)
 {
-	size_t left = arena->limit_bytes - arena->used_bytes;
-	size_t next = arena->held_bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES
-		      : arena->held_bytes < BLOCK_BYTES     ? arena->held_bytes
-							    : BLOCK_BYTES;
-	size_t size = bytes > next || left < next ? bytes : next;
 	struct kc_arena_block *block = calloc(1, sizeof(*block) + size);
 
 	if (!block)
@@ -50,6 +45,22 @@ static struct kc_arena_block *add_block(struct kc_arena *arena, size_t bytes)
 	return block;
 }
 
+/* Of the next block, which has room for `bytes` at least. */
+static size_t block_size(const struct kc_arena *arena, size_t bytes)
+{
+	size_t left = arena->limit_bytes - arena->used_bytes;
+	size_t next = arena->held_bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES
+		      : arena->held_bytes < BLOCK_BYTES     ? arena->held_bytes
+							    : BLOCK_BYTES;
+
+	return bytes > next || left < next ? bytes : next;
+}
+
+int kc_arena_reserve(struct kc_arena *arena, size_t bytes)
+{
+	return bytes <= arena->limit_bytes - arena->used_bytes && add_block(arena, bytes) ? 0 : -ENOMEM;
+}
+
 void *kc_arena_take(struct kc_arena *arena, size_t bytes)
 {
 	struct kc_arena_block *block = arena->blocks;
@@ -59,7 +70,7 @@ void *kc_arena_take(struct kc_arena *arena, size_t bytes)
 	if (rounded < bytes || rounded > arena->limit_bytes - arena->used_bytes)
 		return NULL;
 	if (!block || block->size - block->used < rounded)
-		block = add_block(arena, rounded);
+		block = add_block(arena, block_size(arena, rounded));
 	if (!block)
 		return NULL;
 	taken = block->bytes + block->used;

@@ -19,6 +19,8 @@ struct kc_arena {
 void kc_arena_init(struct kc_arena *arena, size_t limit_bytes);
 void kc_arena_free(struct kc_arena *arena);
 
+/* So that the next `bytes` bytes, each piece rounded up to the alignment, take no more memory than that. 0; -ENOMEM. */
+int kc_arena_reserve(struct kc_arena *arena, size_t bytes);
 /* Zeroed, aligned for any type. NULL: over the limit, or out of memory. */
 void *kc_arena_take(struct kc_arena *arena, size_t bytes);
 /* The same for `count` elements of `bytes` each; NULL also if the product overflows. */

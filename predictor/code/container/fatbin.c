@@ -1,9 +1,11 @@
 #include "fatbin.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <lz4.h>
 #include <stddef.h>
+#include <string.h>
 #include <zstd.h>
 
 struct header {
@@ -59,12 +61,17 @@ int kc__fatbin_open(struct kc_fatbin *fatbin, const struct kc_bytes *bytes, stru
 	return 0;
 }
 
+static char suffix_of(uint64_t flags)
+{
+	return flags & FLAG_ARCHITECTURE_SPECIFIC ? 'a' : flags & FLAG_FAMILY_SPECIFIC ? 'f' : '\0';
+}
+
 static int read_packing(struct kc_fatbin_entry *entry, const struct kc_bytes *header, struct kc_refusal *refusal)
 {
 	uint64_t flags = kc__bytes_u64(header, ENTRY(flags)), unpacked = kc__bytes_u64(header, ENTRY(unpacked_bytes));
 	uint32_t packed = kc__bytes_u32(header, ENTRY(packed_bytes));
 
-	entry->suffix = flags & FLAG_ARCHITECTURE_SPECIFIC ? 'a' : flags & FLAG_FAMILY_SPECIFIC ? 'f' : '\0';
+	entry->suffix = suffix_of(flags);
 	entry->packing = flags & FLAG_ZSTD ? KC_PACKED_ZSTD : flags & FLAG_LZ4 ? KC_PACKED_LZ4 : KC_PACKED_NOT;
 	entry->unpacked_bytes = entry->payload.length;
 	if (entry->packing == KC_PACKED_NOT && !packed)
@@ -118,6 +125,40 @@ int kc__fatbin_next(struct kc_fatbin *fatbin, struct kc_fatbin_entry *entry, str
 	entry->sm = kc__bytes_u32(&header, ENTRY(sm));
 	result = read_packing(entry, &header, refusal);
 	return result ? result : 1;
+}
+
+_Static_assert(sizeof(struct header) == KC_FATBIN_HEADER_BYTES, "as in the file");
+_Static_assert(sizeof(struct entry_header) == KC_FATBIN_ENTRY_BYTES, "as in the file");
+
+uint32_t kc__fatbin_header_bytes(const void *header)
+{
+	struct kc_bytes bytes = {header, sizeof(struct header), 0};
+
+	return kc__bytes_u16(&bytes, HEADER(header_bytes));
+}
+
+void kc__fatbin_set_length(void *header, uint64_t bytes)
+{
+	uint64_t stored = htole64(bytes);
+
+	memcpy((char *)header + HEADER(bytes), &stored, sizeof(stored));
+}
+
+uint64_t kc__fatbin_entry_head(const void *header, size_t offset, struct kc_fatbin_entry *entry)
+{
+	struct kc_bytes bytes = {header, sizeof(struct entry_header), offset};
+	uint64_t header_bytes = kc__bytes_u32(&bytes, ENTRY(header_bytes));
+	uint64_t payload_bytes = kc__bytes_u64(&bytes, ENTRY(payload_bytes)), all;
+
+	*entry = (struct kc_fatbin_entry){
+	    .offset = offset,
+	    .kind = kc__bytes_u16(&bytes, ENTRY(kind)),
+	    .suffix = suffix_of(kc__bytes_u64(&bytes, ENTRY(flags))),
+	    .sm = kc__bytes_u32(&bytes, ENTRY(sm)),
+	};
+	if (header_bytes < sizeof(struct entry_header) || __builtin_add_overflow(header_bytes, payload_bytes, &all))
+		return 0;
+	return all;
 }
 
 int kc__fatbin_unpack(const struct kc_fatbin_entry *entry, char *to, struct kc_refusal *refusal)

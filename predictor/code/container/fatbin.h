@@ -41,6 +41,15 @@ int kc__fatbin_next(struct kc_fatbin *fatbin, struct kc_fatbin_entry *entry, str
 /* `to` has room for unpacked_bytes. 0, -EBADMSG */
 int kc__fatbin_unpack(const struct kc_fatbin_entry *entry, char *to, struct kc_refusal *refusal);
 
+/* Headers alone, for what reads a fatbin piece by piece (thin.h). */
+#define KC_FATBIN_HEADER_BYTES 16u
+#define KC_FATBIN_ENTRY_BYTES 64u
+uint32_t kc__fatbin_header_bytes(const void *header);
+void kc__fatbin_set_length(void *header, uint64_t bytes); /* of the entries */
+/* An entry's kind, architecture and suffix, from its header's first KC_FATBIN_ENTRY_BYTES. Returns the bytes of the
+ * whole entry; 0: it is none. */
+uint64_t kc__fatbin_entry_head(const void *header, size_t offset, struct kc_fatbin_entry *entry);
+
 /* Length of a fatbin of which only the address is known; 0: more than limit_bytes. */
 size_t kc__fatbin_length(const void *image, size_t limit_bytes);
 

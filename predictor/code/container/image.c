@@ -307,6 +307,31 @@ int kc_image_unpack_into(struct kc_image *image, struct kc_arena *arena, struct 
 	return result;
 }
 
+static struct kc_fatbin_entry entry_of(const struct kc_image *image)
+{
+	return (struct kc_fatbin_entry){.offset = image->offset,
+					.packing = image->compressed,
+					.payload = image->packed,
+					.unpacked_bytes = image->length};
+}
+
+size_t kc_image_stream_bytes(const struct kc_image *image)
+{
+	struct kc_fatbin_entry entry = entry_of(image);
+
+	return image->bytes ? 0 : kc__fatbin_stream_bytes(&entry);
+}
+
+int kc_image_stream(const struct kc_image *image, size_t memory_bytes, kc_stream_take *take, void *arg,
+		    struct kc_refusal *refusal)
+{
+	struct kc_fatbin_entry entry = entry_of(image);
+
+	if (image->bytes)
+		return take(arg, image->bytes, image->length);
+	return kc__fatbin_stream(&entry, memory_bytes, take, arg, refusal);
+}
+
 void kc_images_free(struct kc_images *images)
 {
 	kc_arena_free(&images->arena);
@@ -342,6 +367,32 @@ const struct kc_image *kc_images_choose(const struct kc_images *images, uint32_t
 
 		if (image->fatbin == fatbin && kinds >> image->kind & 1 && runs_on(image, cc_major * 10 + cc_minor) &&
 		    is_better(image, best))
+			best = image;
+	}
+	return best;
+}
+
+static int is_nearer(const struct kc_image *image, const struct kc_image *best, uint32_t cc)
+{
+	int is_below = image->sm <= cc;
+
+	if (!best || is_below != (best->sm <= cc))
+		return !best || is_below;
+	if (image->sm == best->sm)
+		return best->suffix && !image->suffix;
+	return is_below ? image->sm > best->sm : image->sm < best->sm;
+}
+
+const struct kc_image *kc_images_choose_other(const struct kc_images *images, uint32_t fatbin, uint32_t cc_major,
+					      uint32_t cc_minor)
+{
+	const struct kc_image *best = NULL;
+
+	for (uint32_t i = 0; i < images->count; i++) {
+		const struct kc_image *image = &images->images[i];
+
+		if (image->fatbin == fatbin && image->kind == KC_IMAGE_PTX &&
+		    is_nearer(image, best, cc_major * 10 + cc_minor))
 			best = image;
 	}
 	return best;

@@ -17,6 +17,7 @@
 #include "arena.h"
 #include "bytes.h"
 #include "refusal.h"
+#include "stream.h"
 
 #include <stdint.h>
 
@@ -55,12 +56,24 @@ int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal 
 /* The same with memory of `arena`, until that is freed. */
 int kc_image_unpack_into(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal);
 
+/* Unpacks one image part by part and gives each part to `take`, in the order of the text; a plain one as a whole. A
+ * compressed one is refused if unpacking it takes more than memory_bytes: 192 KiB for LZ4; for zstd the frame's window
+ * and some 0.6 MiB. 0; what `take` returned, if negative; -EBADMSG, -ENOMEM: *refusal says where and why. */
+size_t kc_image_stream_bytes(const struct kc_image *image); /* the memory that this takes */
+int kc_image_stream(const struct kc_image *image, size_t memory_bytes, kc_stream_take *take, void *arg,
+		    struct kc_refusal *refusal);
+
 /* The image of this fatbin that the driver would choose for a device: the cubin of
  * the same major version with the highest minor version not above the device's,
  * otherwise the PTX of the highest version not above it. kinds: only these,
  * 1 << enum kc_image_kind. NULL: there is none. */
 const struct kc_image *kc_images_choose(const struct kc_images *images, uint32_t fatbin, uint32_t cc_major,
 					uint32_t cc_minor, unsigned kinds);
+/* PTX of this fatbin that the driver could not compile for the device, where there is none that it could: for the
+ * nearest architecture below, otherwise for the nearest above. It comes from the same source, which may have been
+ * compiled to other code there (__CUDA_ARCH__). NULL: there is none. */
+const struct kc_image *kc_images_choose_other(const struct kc_images *images, uint32_t fatbin, uint32_t cc_major,
+					      uint32_t cc_minor);
 
 struct kc_image_piece {
 	const void *bytes;

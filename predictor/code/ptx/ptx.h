@@ -106,6 +106,7 @@
 	X(TLD4, "tld4")                                                                                                \
 	X(TRAP, "trap")                                                                                                \
 	X(VOTE, "vote")                                                                                                \
+	X(VSHR, "vshr")                                                                                                \
 	X(WGMMA, "wgmma")                                                                                              \
 	X(WMMA, "wmma")                                                                                                \
 	X(XOR, "xor")                                                                                                  \
@@ -241,6 +242,8 @@ enum kc_ptx_flag {
 	KC_PTX_BOOL_XOR = 1 << 4,
 	KC_PTX_BULK = 1 << 5,  /* cp.async.bulk, cp.reduce.async.bulk */
 	KC_PTX_WAITS = 1 << 6, /* bar.sync, barrier.sync, bar.red, barrier.cluster.wait */
+	KC_PTX_SATURATES = 1 << 7,
+	KC_PTX_FLUSHES = 1 << 8, /* .ftz: subnormal numbers count as 0 */
 };
 
 struct kc_ptx_instruction {

@@ -1,6 +1,8 @@
 /* Parses PTX; builds, evaluates and describes the cost formula of every kernel. */
 #include "predictor/code/cost.h"
-#include "ptx.h"
+#include "ptx_cut.h"
+
+#include <string.h>
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 #define KERNELS_MAX 8u
@@ -30,6 +32,30 @@ static void evaluate(const struct kc_cost *cost)
 		kc_cost_story_free(&story);
 }
 
+/* The first kernel, in two parts. */
+static void cut_one(const char *text, size_t length)
+{
+	struct kc_ptx_wanted wanted = {0};
+	struct kc_refusal refusal;
+	struct kc_ptx_module module;
+	struct kc_ptx_cut cut;
+	const char *name;
+	char copy[128];
+	size_t at = 0, name_length;
+
+	if (!kc_ptx_next_entry(text, length, &at, &name, &name_length) || name_length >= sizeof(copy))
+		return;
+	memcpy(copy, name, name_length);
+	copy[name_length] = '\0';
+	wanted.name = copy;
+	kc_ptx_cut_begin(&cut, &wanted, 1, MEMORY_BYTES);
+	if (!kc_ptx_cut_feed(&cut, text, length / 2) &&
+	    !kc_ptx_cut_feed(&cut, text + length / 2, length - length / 2) && wanted.found && !wanted.no_room &&
+	    !kc_ptx_cut_parse(&cut, &wanted, &module, MEMORY_BYTES, &refusal))
+		kc_ptx_free(&module);
+	kc_ptx_cut_free(&cut);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct kc_ptx_module module;
@@ -37,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct kc_cost *cost;
 	uint32_t kernels = 0;
 
+	cut_one((const char *)bytes, length);
 	if (kc_ptx_parse(&module, (const char *)bytes, length, MEMORY_BYTES, &refusal))
 		return 0;
 	for (uint32_t i = 0; i < module.function_count && kernels < KERNELS_MAX; i++) {

@@ -11,8 +11,8 @@ static const struct kc__ptx_modifier compares[] = {
 };
 
 static const struct kc__ptx_modifier flags[] = {
-    {"wide", KC_PTX_WIDE},  {"hi", KC_PTX_HIGH},      {"and", KC_PTX_BOOL_AND},
-    {"or", KC_PTX_BOOL_OR}, {"xor", KC_PTX_BOOL_XOR}, {"bulk", KC_PTX_BULK},
+    {"wide", KC_PTX_WIDE},    {"hi", KC_PTX_HIGH},   {"and", KC_PTX_BOOL_AND},  {"or", KC_PTX_BOOL_OR},
+    {"xor", KC_PTX_BOOL_XOR}, {"bulk", KC_PTX_BULK}, {"sat", KC_PTX_SATURATES}, {"ftz", KC_PTX_FLUSHES},
 };
 
 static const struct kc__ptx_modifier vectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
