@@ -234,5 +234,6 @@ int main(void)
 	count = add_tests(tests, count, simple_subjects);
 	count = add_tests(tests, count, shared_subjects);
 	count = add_tests(tests, count, irregular_subjects);
+	count = add_tests(tests, count, own_memory_subjects);
 	return _cmocka_run_group_tests("counts", tests, count, NULL, NULL);
 }

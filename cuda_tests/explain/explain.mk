@@ -1,7 +1,7 @@
 # Kernels whose counts were derived by hand, as a shared object, and one of their
 # files through every container that nvcc makes. Nothing here runs on a GPU.
 EXPLAIN         := $(BUILD)/explain
-EXPLAIN_KERNELS := $(addprefix cuda_tests/explain/,matmul.cu simple.cu shared.cu irregular.cu)
+EXPLAIN_KERNELS := $(addprefix cuda_tests/explain/,matmul.cu simple.cu shared.cu irregular.cu own_memory.cu)
 EXPLAIN_SRC     := $(wildcard cuda_tests/explain/*.c)
 EXPLAIN_TESTS   := $(EXPLAIN)/counts_test $(EXPLAIN)/reading_test $(EXPLAIN)/launch_test
 EXPLAIN_ARCH    := -gencode arch=compute_90,code=[sm_90,compute_90]
@@ -11,12 +11,12 @@ $(EXPLAIN)/libkernels.so: $(EXPLAIN_KERNELS) $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) -O2 -shared -Xcompiler -fPIC -cudart none $(EXPLAIN_ARCH) $(filter %.cu,$^) -o $@
 $(EXPLAIN)/counts_test: $(addprefix $(BUILD)/cuda_tests/explain/,counts_test.o oracle.o cases_matmul.o cases_simple.o \
-  cases_shared.o cases_irregular.o)
+  cases_shared.o cases_irregular.o cases_own_memory.o)
 	$(CC) -o $@ $^ $(JSON_LIBS) -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 $(EXPLAIN)/reading_test: $(BUILD)/cuda_tests/explain/reading_test.o $(PREDICTOR)
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 $(EXPLAIN)/launch_test: $(addprefix $(BUILD)/cuda_tests/explain/,launch_test.o oracle.o cases_matmul.o cases_simple.o \
-  cases_shared.o cases_irregular.o) $(PREDICTOR)
+  cases_shared.o cases_irregular.o cases_own_memory.o) $(PREDICTOR)
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 # What they read when they run.
 $(EXPLAIN_TESTS): | $(EXPLAIN)/libkernels.so $(EXPLAIN_KERNELS:cuda_tests/explain/%.cu=$(EXPLAIN)/%.ptx) $(BUILD)/kerncast
@@ -57,7 +57,7 @@ $(CONTAINERS)/mixed.o: $(CONTAINED) $(READY)
 $(CONTAINERS)/code_only.o: $(CONTAINED) $(READY)
 	$(call contain,-gencode arch=compute_90$(comma)code=sm_90 -c)
 
-explain-files: $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(addprefix $(CONTAINERS)/,sm_90.o default.o none.o speed.o \
+explain-files: $(EXPLAIN)/libkernels.so $(EXPLAIN)/simple.ptx $(EXPLAIN)/own_memory.ptx $(addprefix $(CONTAINERS)/,sm_90.o default.o none.o speed.o \
   size.o kernels.fatbin kernels.ptx kernels.cubin program library.so rdc mixed.o code_only.o)
 run-programs: explain-files
 .PHONY: explain-files

@@ -39,7 +39,7 @@
 
 /* --- kernels */
 
-static const char *const files[] = {"matmul.ptx", "simple.ptx", "shared.ptx", "irregular.ptx"};
+static const char *const files[] = {"matmul.ptx", "simple.ptx", "shared.ptx", "irregular.ptx", "own_memory.ptx"};
 enum { FILES = sizeof(files) / sizeof(*files) };
 
 static struct {
@@ -330,6 +330,7 @@ static void test_small(void **state)
 	check_subjects(simple_subjects);
 	check_subjects(shared_subjects);
 	check_subjects(irregular_subjects);
+	check_subjects(own_memory_subjects);
 	print_message("# | small launches: %u of %u evaluated, the others refused; at most %.1f us (budget 5 us)\n",
 		      seen.launches - seen.refused, seen.launches, seen.worst_ns * 1e-3);
 	assert_int_equal(seen.off, 0);

@@ -82,6 +82,7 @@ int64_t global_x(const struct walk *walk);
 int64_t global_y(const struct walk *walk);
 unsigned log2_of(uint32_t power);
 
-extern const struct subject matmul_subjects[], simple_subjects[], shared_subjects[], irregular_subjects[];
+extern const struct subject matmul_subjects[], simple_subjects[], shared_subjects[], irregular_subjects[],
+    own_memory_subjects[];
 
 #endif

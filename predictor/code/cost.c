@@ -55,41 +55,92 @@ double kc_counts_bank_conflict_degree(const struct kc_counts *counts)
 	return least > 0 ? counts->of[KC_COUNT_OF_SHARED_PASSES] / least : 0;
 }
 
-int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
-		 size_t memory_bytes, struct kc_refusal *refusal)
+/* Into memory of just that size. */
+static int keep(struct kc_cost *c, const struct kc_formula *read, const struct kc_ptx_function *kernel,
+		size_t memory_bytes)
 {
-	return kc_cost_read_within(cost, module, kernel, memory_bytes, READER_BYTES, refusal);
+	struct kc_arena trial;
+	size_t bytes;
+	int rc;
+
+	kc_arena_init(&trial, memory_bytes);
+	rc = kc__pack_formula(&c->formula, &trial, read);
+	rc = rc ? rc : kc__find_needs(&c->formula, kernel, &trial, &c->needs, &c->need_count);
+	bytes = trial.used_bytes;
+	kc_arena_free(&trial);
+	kc_arena_init(&c->arena, memory_bytes);
+	rc = rc ? rc : kc_arena_reserve(&c->arena, bytes);
+	rc = rc ? rc : kc__pack_formula(&c->formula, &c->arena, read);
+	return rc ? rc : kc__find_needs(&c->formula, kernel, &c->arena, &c->needs, &c->need_count);
 }
 
-int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
-			size_t memory_bytes, size_t reading_bytes, struct kc_refusal *refusal)
+struct limits {
+	size_t memory_bytes, reading_bytes, scratch_bytes;
+};
+
+static int read_formula(struct kc_cost *c, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
+			const struct limits *limits, int follows_memory, struct kc_refusal *refusal)
+{
+	struct kc_formula read = {0};
+	struct kc_arena working;
+	int rc;
+
+	kc_arena_init(&working, limits->reading_bytes);
+	rc = kc__read_formula(&read, &working, module, kernel, follows_memory, refusal);
+	rc = rc ? rc : keep(c, &read, kernel, limits->memory_bytes);
+	kc_arena_free(&working);
+	c->scratch_bytes = rc ? 0 : kc__scratch_bytes(&c->formula);
+	if (kc_cost_scratch_bytes(c) > limits->scratch_bytes)
+		rc = -ENOMEM;
+	if (rc)
+		kc_arena_free(&c->arena);
+	return rc;
+}
+
+static int read_cost(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
+		     const struct limits *limits, struct kc_refusal *refusal)
 {
 	struct kc_cost *c = calloc(1, sizeof(*c));
-	struct kc_arena working;
-	struct kc_formula read = {0};
 	int rc;
 
 	if (!c)
 		return -ENOMEM;
 	atomic_flag_clear(&c->spare_taken);
-	kc_arena_init(&c->arena, memory_bytes);
-	kc_arena_init(&working, reading_bytes);
-	rc = kc__read_formula(&read, &working, module, kernel, refusal);
-	rc = rc ? rc : kc__pack_formula(&c->formula, &c->arena, &read);
-	rc = rc ? rc : kc__find_needs(&c->formula, kernel, &c->arena, &c->needs, &c->need_count);
-	kc_arena_free(&working);
-	if (!rc) {
-		c->scratch_bytes = kc__scratch_bytes(&c->formula);
-		if (c->scratch_bytes > STACK_BYTES) {
-			c->spare = c->scratch_bytes <= memory_bytes ? malloc(c->scratch_bytes) : NULL;
-			rc = c->spare ? 0 : -ENOMEM;
-		}
-	}
-	if (rc) {
-		if (rc == -ENOMEM)
-			kc__refuse(refusal, kernel->offset, "%s needs more memory than is allowed", kernel->name);
+	rc = read_formula(c, module, kernel, limits, 1, refusal);
+	if (rc == -ENOMEM)
+		rc = read_formula(c, module, kernel, limits, 0, refusal);
+	if (rc == -ENOMEM)
+		kc__refuse(refusal, kernel->offset, "%s needs more memory than is allowed", kernel->name);
+	if (rc)
 		kc_cost_free(c);
+	else
+		*cost = c;
+	return rc;
+}
+
+int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
+			size_t memory_bytes, size_t reading_bytes, struct kc_refusal *refusal)
+{
+	const struct limits limits = {memory_bytes, reading_bytes, 2 * memory_bytes};
+
+	return read_cost(cost, module, kernel, &limits, refusal);
+}
+
+int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
+		 size_t memory_bytes, struct kc_refusal *refusal)
+{
+	const struct limits limits = {memory_bytes, READER_BYTES, memory_bytes};
+	struct kc_cost *c;
+	size_t scratch_bytes;
+	int rc = read_cost(&c, module, kernel, &limits, refusal);
+
+	if (rc)
 		return rc;
+	scratch_bytes = kc_cost_scratch_bytes(c);
+	c->spare = scratch_bytes ? malloc(scratch_bytes) : NULL;
+	if (scratch_bytes && !c->spare) {
+		kc_cost_free(c);
+		return -ENOMEM;
 	}
 	*cost = c;
 	return 0;
@@ -118,6 +169,11 @@ uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **n
 size_t kc_cost_bytes(const struct kc_cost *cost)
 {
 	return sizeof(*cost) + cost->arena.held_bytes + (cost->spare ? cost->scratch_bytes : 0);
+}
+
+size_t kc_cost_scratch_bytes(const struct kc_cost *cost)
+{
+	return cost->scratch_bytes > STACK_BYTES ? cost->scratch_bytes : 0;
 }
 
 uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)
@@ -167,25 +223,39 @@ static int evaluate_on_stack(const struct kc_cost *cost, const struct kc_cost_la
 	return evaluate(cost, launch, effort, scratch, counts);
 }
 
+static int is_launchable(const struct kc_cost_launch *launch)
+{
+	uint64_t threads = 1;
+
+	for (uint32_t d = 0; d < 3; d++) {
+		if (!launch->grid[d] || !launch->block[d] || launch->block[d] > THREADS_PER_BLOCK_MAX)
+			return 0;
+		threads *= launch->block[d];
+	}
+	return threads <= THREADS_PER_BLOCK_MAX;
+}
+
+int kc_cost_evaluate_in(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort, void *scratch,
+			struct kc_counts *counts)
+{
+	if (!is_launchable(launch))
+		return -EINVAL;
+	if (cost->scratch_bytes <= STACK_BYTES)
+		return evaluate_on_stack(cost, launch, effort, counts);
+	return scratch ? evaluate(cost, launch, effort, scratch, counts) : -EAGAIN;
+}
+
 int kc_cost_evaluate(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,
 		     struct kc_counts *counts)
 {
 	atomic_flag *taken = (atomic_flag *)&cost->spare_taken;
-	uint64_t threads = 1;
 	int rc;
 
-	for (uint32_t d = 0; d < 3; d++) {
-		if (!launch->grid[d] || !launch->block[d] || launch->block[d] > THREADS_PER_BLOCK_MAX)
-			return -EINVAL;
-		threads *= launch->block[d];
-	}
-	if (threads > THREADS_PER_BLOCK_MAX)
-		return -EINVAL;
 	if (!cost->spare)
-		return evaluate_on_stack(cost, launch, effort, counts);
+		return kc_cost_evaluate_in(cost, launch, effort, NULL, counts);
 	if (atomic_flag_test_and_set_explicit(taken, memory_order_acquire))
 		return -EAGAIN;
-	rc = evaluate(cost, launch, effort, cost->spare, counts);
+	rc = kc_cost_evaluate_in(cost, launch, effort, cost->spare, counts);
 	atomic_flag_clear_explicit(taken, memory_order_release);
 	return rc;
 }

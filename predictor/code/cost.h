@@ -7,7 +7,9 @@
  *                    what is unknown and what is assumed instead
  *
  * A count is exact where control flow and addresses depend only on parameters,
- * thread and block indices and loop counters. Where they depend on memory
+ * thread and block indices and loop counters, also where these go through a
+ * thread's own memory: structs and small arrays on its stack whose address is not
+ * given away. Memory there that was never written counts as 0. Where they depend on memory
  * contents, the formula says so (`unknown`) and assumes that half of the threads
  * take a branch, that a loop runs KC_COST_ASSUMED_TRIPS iterations, and that the
  * lanes of a warp address different sectors of global memory and different banks
@@ -35,7 +37,8 @@ struct kc_cost;
  */
 int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
 		 size_t memory_bytes, struct kc_refusal *refusal);
-/* The same with at most reading_bytes for what is needed while it is built. */
+/* The same with at most reading_bytes for what is needed while it is built. The formula keeps no memory for its
+ * evaluation, which takes twice memory_bytes at most: it is for kc_cost_evaluate_in(). */
 int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
 			size_t memory_bytes, size_t reading_bytes, struct kc_refusal *refusal);
 void kc_cost_free(struct kc_cost *cost);
@@ -44,6 +47,8 @@ void kc_cost_free(struct kc_cost *cost);
 uint32_t kc_cost_needs(const struct kc_cost *cost, const struct kc_cost_need **needs);
 /* Memory that the formula keeps. */
 size_t kc_cost_bytes(const struct kc_cost *cost);
+/* Memory that an evaluation needs beside the stack; 0: none. */
+size_t kc_cost_scratch_bytes(const struct kc_cost *cost);
 uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost);
 
 /* Evaluates the formula for one launch. Allocates nothing. Returns 0; -EINVAL if a
@@ -52,6 +57,11 @@ uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost);
  * too large to be evaluated on the stack. */
 int kc_cost_evaluate(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,
 		     struct kc_counts *counts);
+
+/* The same in memory of the caller's, of kc_cost_scratch_bytes() and aligned for any type, which only this evaluation
+ * uses. -EAGAIN also if it is NULL and needed. */
+int kc_cost_evaluate_in(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort, void *scratch,
+			struct kc_counts *counts);
 
 /* Loops are in the order of the text, outer ones before inner ones. Formulas are ASCII text over parameters by position
  * (p0, p1, …), tid.x, ctaid.x, ntid.x, nctaid.x, … and the counters of outer loops (k0, k1, …). */

@@ -40,6 +40,10 @@ static void a_branch_on_what_is_loaded(void **state)
 	assert_unknown(KERNEL(LOADED "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nld.global.u32 %r6, [%rd3+128];\nL:\n"
 				     "setp.eq.s32 %p2, %r6, 0;\n@%p2 bra M;\nbar.sync 0;\nM:\n"),
 		       "branch", "loaded from global memory");
+	/* Loaded in some threads, 0 in all others. */
+	assert_unknown(KERNEL("mov.u32 %r6, 0;\nsetp.ge.u32 %p1, %r2, %r1;\n@%p1 bra L;\n" LOADED
+			      "L:\nsetp.eq.s32 %p2, %r6, 0;\n@%p2 bra M;\nbar.sync 0;\nM:\n"),
+		       "branch", "loaded from global memory");
 }
 
 static void a_loop_until_what_is_loaded(void **state)
@@ -61,9 +65,22 @@ static void a_comparison_of_floats(void **state)
 	assert_unknown(KERNEL(ADDRESS("4") "ld.global.f32 %f1, [%rd3];\nmul.f32 %f2, %f1, %f1;\n"
 					   "setp.lt.f32 %p1, %f2, 0f3F800000;\n@%p1 bra L;\nbar.sync 0;\nL:\n"),
 		       "branch", "loaded from global memory");
-	assert_unknown(
-	    KERNEL("ld.param.f32 %f1, [x];\nsetp.lt.f32 %p1, %f1, 0f3F800000;\n@%p1 bra L;\nbar.sync 0;\nL:\n"),
-	    "branch", "floating-point");
+	assert_unknown(KERNEL("ld.param.f32 %f1, [x];\nmul.f32 %f2, %f1, %f1;\nsetp.lt.f32 %p1, %f2, 0f3F800000;\n@%p1 "
+			      "bra L;\nbar.sync 0;\nL:\n"),
+		       "branch", "floating-point");
+}
+
+/* A comparison of a parameter with 1 decides how often the rest runs. */
+static void a_float_that_is_a_parameter(void **state)
+{
+	struct kc_cost_story story;
+
+	(void)state;
+	say(KERNEL("ld.param.f32 %f1, [x];\nsetp.neu.f32 %p1, %f1, 0f3F800000;\n@%p1 bra L;\nbar.sync 0;\nL:\n"),
+	    &story);
+	assert_int_equal(story.unknown_count, 0);
+	assert_string_equal(story.formula[KC_COUNT_OF_BARRIERS], "[p2 = 1]");
+	kc_cost_story_free(&story);
 }
 
 static void an_address_that_is_loaded(void **state)
@@ -228,6 +245,7 @@ int main(void)
 	    cmocka_unit_test(a_branch_on_what_is_loaded),
 	    cmocka_unit_test(a_loop_until_what_is_loaded),
 	    cmocka_unit_test(a_comparison_of_floats),
+	    cmocka_unit_test(a_float_that_is_a_parameter),
 	    cmocka_unit_test(an_address_that_is_loaded),
 	    cmocka_unit_test(a_product_that_ptx_does_not_have),
 	    cmocka_unit_test(an_argument_that_is_not_known),

@@ -208,6 +208,33 @@ static void memory_is_bounded(void **state)
 	kc_ptx_free(&module);
 }
 
+/* Eight variables of an inner loop are used after the outer one, so that values are added where loops are left. */
+#define EIGHT(X) X("4") X("5") X("6") X("7") X("8") X("9") X("10") X("11")
+#define SET(r) "mov.u32 %r" r ", 0;\n"
+#define STEP(r) "add.s32 %r" r ", %r" r ", " r ";\n"
+#define USE(r) "add.s32 %r1, %r1, %r" r ";\n"
+static const char loops[] = KERNEL(EIGHT(SET) "OUTER: mov.u32 %r3, 0;\nINNER: add.s32 %r3, %r3, 1;\n" EIGHT(
+    STEP) "setp.lt.s32 %p1, %r3, %r1;\n@%p1 bra INNER;\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p2, %r2, %r1;\n@%p2 bra "
+	  "OUTER;\n" EIGHT(USE) "mul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\n");
+
+/* Whichever step it is that finds no memory, the kernel is refused. */
+static void reading_ends_wherever_memory_does(void **state)
+{
+	struct kc_ptx_module module;
+	struct kc_cost *cost = NULL;
+	size_t bytes = 1024;
+	int rc = -ENOMEM;
+
+	(void)state;
+	assert_int_equal(kc_ptx_parse(&module, loops, strlen(loops), MEMORY, NULL), 0);
+	for (; rc == -ENOMEM && bytes < MEMORY; bytes += 32)
+		rc = kc_cost_read_within(&cost, &module, kc_ptx_find(&module, "k"), MEMORY, bytes, NULL);
+	assert_int_equal(rc, 0);
+	assert_in_range(bytes, 8192, 1 << 20);
+	kc_cost_free(cost);
+	kc_ptx_free(&module);
+}
+
 /* 1,000 blocks of 256, n = 200,100: 200,100 loads in 6,253 full warps and 4 lanes. */
 static void at_a_launch_within_two_percent(void **state)
 {
@@ -308,6 +335,20 @@ static void a_choice_that_moves_with_the_block(void **state)
 	assert_count(rising, ADD, 4950 * 32);
 }
 
+/* The high half of i * n, for i from 0 to 9, is 0 where n is 0: a division by a constant that an argument prepares. */
+static void a_product_with_zero(void **state)
+{
+	static const char text[] =
+	    KERNEL("mov.u32 %r4, 0;\nROUND:\nmul.hi.u32 %r5, %r4, %r1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra NEXT;\n"
+		   "fma.rn.f32 %f1, %f1, %f1, %f1;\nNEXT:\nadd.s32 %r4, %r4, 1;\nsetp.lt.s32 %p2, %r4, 10;\n"
+		   "@%p2 bra ROUND;\n");
+	struct kc_counts none = evaluated(text, 1, 32, 0), some = evaluated(text, 1, 32, 0x40000000);
+
+	(void)state;
+	assert_count(none, FMA, 32 * 10);
+	assert_count(some, FMA, 32 * 4); /* i * 2^30 reaches 2^32 with i = 4 */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,7 +368,9 @@ int main(void)
 	    cmocka_unit_test(memory_is_bounded),
 	    cmocka_unit_test(at_a_launch_within_two_percent),
 	    cmocka_unit_test(at_a_launch_too_much),
+	    cmocka_unit_test(reading_ends_wherever_memory_does),
 	    cmocka_unit_test(a_choice_that_moves_with_the_block),
+	    cmocka_unit_test(a_product_with_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

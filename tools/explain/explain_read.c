@@ -71,16 +71,14 @@ static int read_images(struct kc_explanation *explanation, char *why, size_t why
 	return rc;
 }
 
-static const struct kc_image *extreme(const struct kc_images *images, uint32_t fatbin, int kind, int newest)
+static const struct kc_image *oldest_code(const struct kc_images *images, uint32_t fatbin)
 {
 	const struct kc_image *found = NULL;
 
 	for (uint32_t i = 0; i < images->count; i++) {
 		const struct kc_image *image = &images->images[i];
 
-		if (image->fatbin != fatbin || image->kind != kind)
-			continue;
-		if (!found || (newest ? image->sm > found->sm : image->sm < found->sm))
+		if (image->fatbin == fatbin && image->kind == KC_IMAGE_CUBIN && (!found || image->sm < found->sm))
 			found = image;
 	}
 	return found;
@@ -110,9 +108,9 @@ static void choose_images(const struct kc_explanation *explanation, uint32_t fat
 	unit->code_image = kc_images_choose(images, fatbin, major, minor, CODE_KINDS);
 	unit->foreign = !unit->ptx_image && !unit->code_image;
 	if (unit->foreign)
-		unit->code_image = extreme(images, fatbin, KC_IMAGE_CUBIN, 0);
+		unit->code_image = oldest_code(images, fatbin);
 	if (!unit->ptx_image)
-		unit->ptx_image = extreme(images, fatbin, KC_IMAGE_PTX, 0);
+		unit->ptx_image = kc_images_choose_other(images, fatbin, major, minor);
 }
 
 void kc__explain_no_memory(struct kc_refusal *refusal, int rc)

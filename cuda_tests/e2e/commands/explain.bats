@@ -37,6 +37,13 @@ formulas() {
 	done
 }
 
+@test "an interpreter that walks every thread counts the same" {
+	run "$BATS_TEST_DIRNAME/../../explain/interpreter/compare" "$kerncast" "$build/explain/simple.ptx" \
+		"$build/explain/own_memory.ptx" "$containers/kernels.ptx" --kernels 12 --seed 5
+	equal "$status" 0
+	contains "$output" "12 agree, 0 differ"
+}
+
 @test "nvcc's default architecture: the same formulas" {
 	explain "$containers/default.o"
 	equal "$(get '$.architecture')" 75

@@ -1,6 +1,7 @@
 #include "evaluate.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct packer {
@@ -39,6 +40,7 @@ static void keep_control_flow(struct packer *p)
 	to->members = keep(p, from->members, (size_t)from->block_count + from->loop_count, sizeof(*to->members));
 	to->points = NULL;
 	to->calls = NULL;
+	to->cells = NULL;
 	p->to->leaves = kc_arena_array(p->arena, (size_t)from->edge_count + 1, 1);
 	p->lacks_memory |= !p->to->leaves;
 	if (p->lacks_memory)
@@ -158,12 +160,13 @@ int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct
 		return 0;
 	if (slots > UINT32_MAX / 2)
 		return -ENOMEM;
-	p.number = kc_arena_array(arena, from->value_count, sizeof(*p.number));
+	p.number = calloc(from->value_count ? from->value_count : 1, sizeof(*p.number));
 	if (!p.number)
 		return -ENOMEM;
 	keep_control_flow(&p);
 	rc = p.lacks_memory ? -ENOMEM : keep_values(&p);
 	if (!rc)
 		keep_lists(&p);
+	free(p.number);
 	return p.lacks_memory ? -ENOMEM : rc;
 }

@@ -264,8 +264,9 @@ static void multiply_high(struct stepping *m)
 			forget_step(m, c, 0);
 			continue;
 		}
-		kc__limit_flow(m->w, c, terms_within(&of, (uint64_t)1 << 32, step),
-			       (uint16_t)((moving->affine_in | moving->unknown_in) & ~(1u << c)));
+		if (step)
+			kc__limit_flow(m->w, c, terms_within(&of, (uint64_t)1 << 32, step),
+				       (uint16_t)((moving->affine_in | moving->unknown_in) & ~(1u << c)));
 		m->out->affine_in &= (uint16_t) ~(1u << c);
 	}
 }

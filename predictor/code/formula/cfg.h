@@ -71,6 +71,8 @@ struct kc_loop {
 	uint32_t member, member_count;
 };
 
+struct kc_cells;
+
 struct kc_cfg {
 	struct kc_cfg_point *points;
 	uint32_t point_count;
@@ -86,6 +88,7 @@ struct kc_cfg {
 	uint32_t loop_count;
 	uint32_t *members;
 	uint32_t root_member, root_member_count;
+	struct kc_cells *cells; /* local_cells.h; NULL: not looked for yet, or none */
 };
 
 /* Builds the control-flow graph in the arena. Returns 0; -ENOTSUP for a loop with two entries, loops nested too deeply

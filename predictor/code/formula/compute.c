@@ -1,5 +1,8 @@
 #include "predictor/code/formula/formula.h"
 
+#include <math.h>
+#include <string.h>
+
 static int64_t divide(int64_t a, int64_t b, int is_signed, int remainder)
 {
 	if (!b)
@@ -35,6 +38,51 @@ static int compare(const struct kc_value *value, int64_t a, int64_t b)
 		return is_less(a, b, value->is_signed);
 	default:
 		return !is_less(b, a, value->is_signed);
+	}
+}
+
+double kc__float_of(int64_t value, uint32_t bits, int flushes)
+{
+	double number;
+	float narrow;
+	uint32_t low = (uint32_t)value;
+
+	if (bits == 64) {
+		memcpy(&number, &value, sizeof(number));
+		return number;
+	}
+	memcpy(&narrow, &low, sizeof(narrow));
+	return flushes && !isnormal(narrow) && isfinite(narrow) ? 0 : (double)narrow;
+}
+
+/* PTX ISA, "Comparisons": eq to ge are false if an operand is no number, equ to geu are true. */
+static int compare_floats(const struct kc_value *value, int64_t x, int64_t y)
+{
+	double a = kc__float_of(x, value->source_bits, value->constant != 0);
+	double b = kc__float_of(y, value->source_bits, value->constant != 0);
+	int unordered = isnan(a) || isnan(b);
+
+	switch (value->compare) {
+	case KC_PTX_EQ:
+	case KC_PTX_EQU:
+		return unordered ? value->compare == KC_PTX_EQU : a == b;
+	case KC_PTX_NE:
+	case KC_PTX_NEU:
+		return unordered ? value->compare == KC_PTX_NEU : a != b;
+	case KC_PTX_LT:
+	case KC_PTX_LTU:
+		return unordered ? value->compare == KC_PTX_LTU : a < b;
+	case KC_PTX_LE:
+	case KC_PTX_LEU:
+		return unordered ? value->compare == KC_PTX_LEU : a <= b;
+	case KC_PTX_GT:
+	case KC_PTX_GTU:
+		return unordered ? value->compare == KC_PTX_GTU : a > b;
+	case KC_PTX_GE:
+	case KC_PTX_GEU:
+		return unordered ? value->compare == KC_PTX_GEU : a >= b;
+	default:
+		return unordered == (value->compare == KC_PTX_NAN);
 	}
 }
 
@@ -93,6 +141,8 @@ static int64_t result_of(const struct kc_value *value, int64_t a, int64_t b, int
 		return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
 	case KC_OP_COMPARE:
 		return compare(value, a, b);
+	case KC_OP_COMPARE_FLOAT:
+		return compare_floats(value, a, b);
 	case KC_OP_SELECT:
 		return a & 1 ? b : c;
 	case KC_OP_POPC:

@@ -1,3 +1,4 @@
+#include "local_cells.h"
 #include "formula.h"
 #include "predictor/device/units.h"
 
@@ -68,7 +69,8 @@ static const uint8_t counter_of[KC_PTX_OPCODE_COUNT] = {
     [KC_PTX_REDUX] = COUNTER(INT),    [KC_PTX_SAD] = COUNTER(INT),       [KC_PTX_SELP] = COUNTER(INT),
     [KC_PTX_SHF] = COUNTER(INT),      [KC_PTX_SHFL] = COUNTER(INT),      [KC_PTX_SHL] = COUNTER(INT),
     [KC_PTX_SHR] = COUNTER(INT),      [KC_PTX_SLCT] = COUNTER(INT),      [KC_PTX_SUBC] = COUNTER(INT),
-    [KC_PTX_TESTP] = COUNTER(INT),    [KC_PTX_VOTE] = COUNTER(INT),      [KC_PTX_XOR] = COUNTER(INT),
+    [KC_PTX_TESTP] = COUNTER(INT),    [KC_PTX_VOTE] = COUNTER(INT),      [KC_PTX_VSHR] = COUNTER(INT),
+    [KC_PTX_XOR] = COUNTER(INT),
 };
 /* The same for floating-point types, where the opcode has both. */
 static const uint8_t float_counter_of[KC_PTX_OPCODE_COUNT] = {
@@ -216,6 +218,8 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 		bytes = 16;
 		space = KC_PTX_SHARED;
 	}
+	if (space == KC_PTX_GENERIC && kc__any_access(&r->f->cfg, point))
+		space = KC_PTX_LOCAL;
 	if (space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)))
 		space = KC_PTX_SHARED;
 	switch (space) {

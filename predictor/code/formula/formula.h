@@ -50,9 +50,10 @@ enum kc_op {
 	KC_OP_SHL,
 	KC_OP_SHR,
 	KC_OP_ABS,
-	KC_OP_EXTEND,  /* from source_bits to bits */
-	KC_OP_COMPARE, /* compare: LT, LE, EQ or NE */
-	KC_OP_SELECT,  /* source[0] ? source[1] : source[2] */
+	KC_OP_EXTEND,        /* from source_bits to bits */
+	KC_OP_COMPARE,       /* compare: LT, LE, EQ or NE */
+	KC_OP_COMPARE_FLOAT, /* of 32 or 64 bits; compare: any; constant: 1 if subnormal numbers count as 0 */
+	KC_OP_SELECT,        /* source[0] ? source[1] : source[2] */
 	KC_OP_POPC,
 	KC_OP_CLZ,
 	KC_OP_LOP3, /* constant: its truth table */
@@ -193,6 +194,8 @@ static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_
 
 /* The operation on single numbers. Results are kept sign-extended, predicates as 0 and 1. Division by 0 gives 0. */
 int64_t kc__compute(const struct kc_value *value, int64_t a, int64_t b, int64_t c);
+/* The number that the bits of a float (32) or a double (64) stand for; flushes: 0 for a subnormal float. */
+double kc__float_of(int64_t value, uint32_t bits, int flushes);
 
 /* The lowest `bits` of a number: kc__wrap as they are kept, sign-extended; kc__read as a signed or unsigned number. */
 static inline int64_t kc__wrap(int64_t value, uint32_t bits)

@@ -439,8 +439,10 @@ int kc__lay_out_values(struct kc__formula_reader *r)
 	for (uint32_t i = 0; i < r->f->value_count; i++)
 		find_level(&p, i);
 	rc = leave_loops(&p);
+	if (rc)
+		return rc;
 	spread_memory(&p);
-	rc = rc ? rc : cover_values(&p);
+	rc = cover_values(&p);
 	rc = rc ? rc : find_carried(&p);
 	rc = rc ? rc : kc__merge_events(r->f, r->arena);
 	return rc ? rc : list(&p);

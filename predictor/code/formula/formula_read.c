@@ -1,7 +1,9 @@
 #include "formula_read.h"
 
+#include "local_cells.h"
+
 int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
-		     const struct kc_ptx_function *kernel, struct kc_refusal *refusal)
+		     const struct kc_ptx_function *kernel, int follows_memory, struct kc_refusal *refusal)
 {
 	struct kc__formula_reader r = {.arena = arena, .module = module, .kernel = kernel, .f = f};
 	int rc = kc_cfg_read(&f->cfg, arena, module, kernel, refusal);
@@ -9,7 +11,8 @@ int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct 
 	f->static_shared_bytes = kernel->static_shared_bytes;
 	if (rc || !f->cfg.block_count)
 		return rc;
-	rc = kc__slice(&r);
+	rc = follows_memory ? kc__find_cells(&f->cfg, arena) : 0;
+	rc = rc ? rc : kc__slice(&r);
 	rc = rc ? rc : kc__build_ssa(&r);
 	return rc ? rc : kc__lay_out_values(&r);
 }

@@ -57,8 +57,37 @@ static int is_in_stepwise_loop(const struct kc_formula *f, uint32_t block)
 	return 0;
 }
 
-/* Marks as eager what control flow depends on; also addresses, in loops whose iterations are evaluated one by one. */
-static void take_eager(struct marked_values *q)
+/* Limit on the rounds in which dependence on stepwise loops spreads. */
+#define SPREAD_ROUNDS 8u
+
+/* Marks values that depend on what a variable was when its loop ended, if nothing but its iterations tells that. */
+static void mark_results_of_steps(const struct kc_formula *f, uint8_t *marks)
+{
+	int changed = 1, any = 0;
+
+	for (uint32_t l = 0; l < f->cfg.loop_count; l++)
+		any |= f->loop_plans[l].stepwise;
+	for (unsigned round = 0; any && changed && round < SPREAD_ROUNDS; round++) {
+		changed = 0;
+		for (uint32_t i = 0; i < f->value_count; i++) {
+			struct kc_value *v = &f->values[i];
+			uint32_t count, loop = v->op == KC_OP_EXIT_VALUE ? f->values[v->source[0]].loop : KC_NO_LOOP;
+			const uint32_t *from = kc__sources(f, v, &count);
+			uint8_t marked = loop != KC_NO_LOOP && f->loop_plans[loop].stepwise;
+
+			if (!v->live || marks[i])
+				continue;
+			for (uint32_t n = 0; n < count; n++)
+				marked |= marks[from[n]];
+			marks[i] = marked;
+			changed |= marked;
+		}
+	}
+}
+
+/* Marks as eager what control flow depends on; also addresses, in loops whose iterations are evaluated one by one and,
+ * by `marks`, where they depend on the results of such loops. */
+static void take_eager(struct marked_values *q, const uint8_t *marks)
 {
 	struct kc_formula *f = q->f;
 
@@ -71,7 +100,8 @@ static void take_eager(struct marked_values *q)
 		for (uint32_t e = plan->launch_event; e < plan->launch_event + plan->launch_event_count; e++) {
 			take(q, f->launch_events[e].guard);
 			take(q, f->launch_events[e].size);
-			if (stepwise)
+			if (stepwise ||
+			    (f->launch_events[e].address != KC_NO_VALUE && marks[f->launch_events[e].address]))
 				take(q, f->launch_events[e].address);
 		}
 	}
@@ -128,8 +158,10 @@ int kc__merge_events(struct kc_formula *f, struct kc_arena *arena)
 	struct marked_values q = {.f = f,
 				  .values = kc_arena_array(arena, 2 * (size_t)f->value_count + 1, sizeof(*q.values))};
 
+	uint8_t *marks = kc_arena_array(arena, (size_t)f->value_count + 1, 1);
+
 	f->launch_events = kc_arena_array(arena, (size_t)f->event_count + 1, sizeof(*f->launch_events));
-	if (!q.values || !f->launch_events)
+	if (!q.values || !f->launch_events || !marks)
 		return -ENOMEM;
 	f->launch_event_count = 0;
 	for (uint32_t b = 0; b < f->cfg.block_count; b++) {
@@ -140,7 +172,8 @@ int kc__merge_events(struct kc_formula *f, struct kc_arena *arena)
 		for (uint32_t e = plan->event; e < plan->event + plan->event_count; e++)
 			keep(f, plan, &f->events[e]);
 	}
-	take_eager(&q);
+	mark_results_of_steps(f, marks);
+	take_eager(&q, marks);
 	for (uint32_t e = 0; e < f->launch_event_count; e++)
 		take(&q, f->launch_events[e].address);
 	spread(&q);

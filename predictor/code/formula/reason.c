@@ -62,8 +62,8 @@ static void add_point(struct trail *trail, uint32_t point)
 static void add_sources(const struct kc__formula_reader *r, struct trail *trail, const struct kc_cfg_point *point)
 {
 	uint32_t registers[KC__REGISTERS_MAX];
-	uint32_t count = kc__is_translated(point->instruction) ? kc__reads(&r->f->cfg, point, registers)
-							       : kc__operand_registers(&r->f->cfg, point, registers);
+	uint32_t count = kc__is_translated(&r->f->cfg, point) ? kc__reads(&r->f->cfg, point, registers)
+							      : kc__operand_registers(&r->f->cfg, point, registers);
 
 	for (uint32_t n = 0; n < count; n++)
 		for (uint32_t at = r->set_from[registers[n]];
@@ -82,7 +82,7 @@ enum kc_unknown_reason kc__why_unknown(const struct kc__formula_reader *r, const
 	for (uint32_t n = 0; n < trail.count; n++) {
 		const struct kc_cfg_point *at = &r->f->cfg.points[trail.points[n]];
 
-		if (!kc__is_translated(at->instruction)) {
+		if (!kc__is_translated(&r->f->cfg, at)) {
 			enum kc_unknown_reason reason = own_reason(at->instruction);
 
 			if (!is_arithmetic(reason))

@@ -21,9 +21,11 @@ uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_cfg_poi
 uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX]);
 
 /* 1: its results become values of the formula. */
-int kc__is_translated(const struct kc_ptx_instruction *i);
+int kc__is_translated(const struct kc_cfg *cfg, const struct kc_cfg_point *point);
 /* 1: an integer, bit or predicate type of at most 64 bits. */
 int kc__is_integer_type(uint32_t type);
+/* 1: a floating-point type whose comparisons become values. */
+int kc__is_compared_float(uint32_t type);
 /* The first operand in brackets; NULL: there is none. */
 const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction *i);
 uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t number);

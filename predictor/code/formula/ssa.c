@@ -1,3 +1,4 @@
+#include "local_cells.h"
 #include "registers.h"
 
 #include <errno.h>
@@ -307,6 +308,28 @@ static int walk_tree(struct ssa_builder *n)
 	return rc;
 }
 
+/* No result may depend on memory that was never written: that it holds 0 is as good as any other choice. */
+static int start_with_zeros(struct kc__formula_reader *r)
+{
+	const struct kc_cells *cells = r->f->cfg.cells;
+
+	for (uint32_t n = 0; cells && n < cells->local_count; n++) {
+		const struct kc_local *local = &cells->locals[n];
+
+		for (uint32_t c = 0; c < local->cell_count; c++) {
+			uint32_t bits = 8 * (local->starts[c + 1] - local->starts[c]),
+				 number = local->first_register + c;
+
+			if (!r->needed[number])
+				continue;
+			r->current[number] = kc__constant(r, 0, bits == 32 ? 32 : 64);
+			if (r->current[number] == KC_NO_VALUE)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 int kc__build_ssa(struct kc__formula_reader *r)
 {
 	struct ssa_builder n = {.r = r};
@@ -328,7 +351,8 @@ int kc__build_ssa(struct kc__formula_reader *r)
 	n.unset = kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN, .bits = 64, .constant = KC_UNKNOWN_UNSET});
 	if (n.unset == KC_NO_VALUE)
 		return -ENOMEM;
-	rc = find_frontiers(&n);
+	rc = start_with_zeros(r);
+	rc = rc ? rc : find_frontiers(&n);
 	rc = rc ? rc : place_joins(&n);
 	if (rc)
 		return rc;

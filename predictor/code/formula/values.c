@@ -68,6 +68,17 @@ static int is_round_trip(const struct kc__formula_reader *r, const struct kc_val
 	       a->bits >= v->source_bits && v->source_bits >= v->bits && r->f->values[a->source[0]].bits == v->bits;
 }
 
+/* What a selection selects, if that is the same in all threads. */
+static uint32_t chosen_value(const struct kc__formula_reader *r, const struct kc_value *v)
+{
+	const struct kc_value *predicate = &r->f->values[v->source[0]];
+	uint32_t chosen = predicate->op == KC_OP_CONSTANT && !(predicate->constant & 1) ? v->source[2] : v->source[1];
+
+	if (predicate->op != KC_OP_CONSTANT && v->source[1] != v->source[2])
+		return KC_NO_VALUE;
+	return r->f->values[chosen].bits == v->bits ? chosen : KC_NO_VALUE;
+}
+
 /* Returns a known value that v is equal to: x + 0, x * 1 and the like, or the address of a parameter plus a constant.
  * KC_NO_VALUE: there is none. */
 static uint32_t simplify(struct kc__formula_reader *r, const struct kc_value *v)
@@ -77,6 +88,8 @@ static uint32_t simplify(struct kc__formula_reader *r, const struct kc_value *v)
 
 	if (is_round_trip(r, v))
 		return a->source[0];
+	if (v->op == KC_OP_SELECT)
+		return chosen_value(r, v);
 	if (v->count != 2 || !is_constant(r, v->source[1]))
 		return KC_NO_VALUE;
 	b = &r->f->values[v->source[1]];

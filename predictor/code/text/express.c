@@ -1,6 +1,7 @@
 #include "express.h"
 
 #include <errno.h>
+#include <math.h>
 
 static const struct kc_sum *number(struct kc_express *x, double n)
 {
@@ -333,6 +334,41 @@ static const struct kc_sum *comparison(struct kc_express *x, const struct kc_val
 	return kc__condition(&x->g, KC_ATOM_LESS, negated ? kc__plus(&x->g, number(x, -1), d, -1) : d);
 }
 
+/* A floating-point parameter or constant. NULL: it is neither. */
+static const struct kc_sum *float_side(struct kc_express *x, const struct kc_value *comparison, uint32_t n)
+{
+	const struct kc_value *v = &x->f->values[comparison->source[n]];
+	double constant;
+
+	if (v->op == KC_OP_PARAM)
+		return kc__atom(&x->g,
+				(struct kc_atom){.kind = KC_ATOM_PARAM, .number = v->source[0], .extra = v->constant});
+	if (v->op != KC_OP_CONSTANT)
+		return NULL;
+	constant = kc__float_of(v->constant, comparison->source_bits, comparison->constant != 0);
+	return isfinite(constant) ? number(x, constant) : NULL;
+}
+
+/* Only equality has a formula: the rules for what is less are those of integers. That an argument may be no number is
+ * left out. */
+static const struct kc_sum *float_comparison(struct kc_express *x, uint32_t value, int negated)
+{
+	const struct kc_value *v = &x->f->values[value];
+	const struct kc_sum *a = float_side(x, v, 0), *b = float_side(x, v, 1), *chance;
+	int equal = v->compare == KC_PTX_EQ || v->compare == KC_PTX_EQU;
+	double apart;
+
+	if (a && b && (equal || v->compare == KC_PTX_NE || v->compare == KC_PTX_NEU)) {
+		a = kc__plus(&x->g, a, b, -1);
+		equal = equal != negated;
+		if (kc__is_number(a, &apart))
+			return number(x, (apart == 0) == equal);
+		return kc__atom(&x->g, (struct kc_atom){.kind = equal ? KC_ATOM_ZERO : KC_ATOM_NONZERO, .a = a});
+	}
+	chance = opaque(x, KC_ATOM_CHANCE, value);
+	return negated ? kc__negation(&x->g, chance) : chance;
+}
+
 const struct kc_sum *kc__express_condition(struct kc_express *x, uint32_t value, int negated, unsigned depth)
 {
 	const struct kc_value *v = &x->f->values[value];
@@ -347,6 +383,8 @@ const struct kc_sum *kc__express_condition(struct kc_express *x, uint32_t value,
 	switch (v->op) {
 	case KC_OP_COMPARE:
 		return comparison(x, v, negated, depth - 1);
+	case KC_OP_COMPARE_FLOAT:
+		return float_comparison(x, value, negated);
 	case KC_OP_NOT:
 		return kc__express_condition(x, v->source[0], !negated, depth - 1);
 	case KC_OP_AND:

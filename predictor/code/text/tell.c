@@ -22,6 +22,7 @@ struct teller {
 	struct kc_cost_story *story;
 	const struct kc_sum **runs;      /* block → how often it runs each time its region runs */
 	const struct kc_sum **edge_runs; /* edge → how often it is taken */
+	uint8_t *unsure;                 /* value → 1: on some path it depends on memory contents or the like */
 	uint32_t unknown_capacity;
 	uint8_t depends[KC_COUNTER_COUNT]; /* 1: also on the addresses of single lanes */
 };
@@ -312,9 +313,41 @@ static const char *reason_text(int64_t reason)
 	}
 }
 
-/* Follows sources that depend on memory contents to the first unknown value, and names its reason. */
-static const char *why(const struct kc_formula *f, uint32_t value)
+/* Limit on the rounds in which values that may be unknown spread along loops. */
+#define SPREAD_ROUNDS 32u
+
+/* A register that was not set on some path is not counted: compilers leave those unset whose value does not matter. */
+static int find_unsure(struct teller *t, struct kc_arena *arena)
 {
+	const struct kc_formula *f = t->f;
+	int changed = 1;
+
+	t->unsure = kc_arena_array(arena, (size_t)f->value_count + 1, 1);
+	if (!t->unsure)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->value_count; i++)
+		t->unsure[i] = f->values[i].memory ||
+			       (f->values[i].op == KC_OP_UNKNOWN && f->values[i].constant != KC_UNKNOWN_UNSET);
+	for (unsigned round = 0; changed && round < SPREAD_ROUNDS; round++) {
+		changed = 0;
+		for (uint32_t i = 0; i < f->value_count; i++) {
+			uint32_t count, unsure = t->unsure[i];
+			const uint32_t *from = kc__sources(f, &f->values[i], &count);
+
+			for (uint32_t n = 0; n < count && !unsure; n++)
+				unsure = t->unsure[from[n]];
+			changed |= unsure != t->unsure[i];
+			t->unsure[i] = (uint8_t)unsure;
+		}
+	}
+	return 0;
+}
+
+/* Follows sources that are unsure to the first unknown value, and names its reason. */
+static const char *why(const struct teller *t, uint32_t value)
+{
+	const struct kc_formula *f = t->f;
+
 	for (unsigned depth = 0; depth < WHY_DEPTH; depth++) {
 		struct kc_value *v = &f->values[value];
 		uint32_t count, next = KC_NO_VALUE;
@@ -323,7 +356,7 @@ static const char *why(const struct kc_formula *f, uint32_t value)
 		if (v->op == KC_OP_UNKNOWN)
 			return reason_text(v->constant);
 		for (uint32_t n = 0; n < count; n++)
-			if (f->values[from[n]].memory && from[n] != value &&
+			if (t->unsure[from[n]] && from[n] != value &&
 			    (next == KC_NO_VALUE || f->values[next].op == KC_OP_PHI))
 				next = from[n];
 		if (next == KC_NO_VALUE)
@@ -387,28 +420,28 @@ static int tell_block(struct teller *t, uint32_t block)
 	char what[64];
 	int rc = 0;
 
-	if (plan->condition != KC_NO_VALUE && f->values[plan->condition].memory) {
+	if (plan->condition != KC_NO_VALUE && t->unsure[plan->condition]) {
 		if (leaves_loop(f, block)) {
 			snprintf(what, sizeof(what), "trip count n%u", f->cfg.blocks[block].loop);
-			rc = add_unknown(t, plan->last_offset, what, why(f, plan->condition),
+			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
 					 "16 iterations, or fewer if another condition ends the loop");
 		} else {
 			snprintf(what, sizeof(what), "branch u%u", plan->condition);
-			rc = add_unknown(t, plan->last_offset, what, why(f, plan->condition),
+			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
 					 "half of the threads take each side");
 		}
 	}
 	for (uint32_t i = plan->event; i < plan->event + plan->event_count && !rc; i++) {
 		const struct kc_event *event = &f->events[i];
 
-		if (event->guard != KC_NO_VALUE && f->values[event->guard].memory)
-			rc = add_unknown(t, event->offset, "whether an instruction is executed", why(f, event->guard),
+		if (event->guard != KC_NO_VALUE && t->unsure[event->guard])
+			rc = add_unknown(t, event->offset, "whether an instruction is executed", why(t, event->guard),
 					 "half of the executions");
-		if (!rc && event->size != KC_NO_VALUE && f->values[event->size].memory)
-			rc = add_unknown(t, event->offset, "number of bytes that a copy reads", why(f, event->size),
+		if (!rc && event->size != KC_NO_VALUE && t->unsure[event->size])
+			rc = add_unknown(t, event->offset, "number of bytes that a copy reads", why(t, event->size),
 					 event->bytes ? "as many as it can read" : "none");
-		if (!rc && event->kind != KC_EVENT_COUNT && f->values[event->address].memory)
-			rc = add_unknown(t, event->offset, address_text(event), why(f, event->address),
+		if (!rc && event->kind != KC_EVENT_COUNT && t->unsure[event->address])
+			rc = add_unknown(t, event->offset, address_text(event), why(t, event->address),
 					 assumption_text(event));
 	}
 	return rc;
@@ -509,6 +542,7 @@ int kc_cost_tell(const struct kc_cost *cost, struct kc_cost_story *story)
 	t.edge_runs = kc_arena_array(&working, (size_t)f->cfg.edge_count + 1, sizeof(*t.edge_runs));
 	if (!rc && (!t.runs || !t.edge_runs))
 		rc = -ENOMEM;
+	rc = rc ? rc : find_unsure(&t, &working);
 	rc = rc ? rc : tell_loops(&t);
 	rc = rc ? rc : tell_formulas(&t);
 	for (uint32_t b = 0; b < f->cfg.block_count && !rc; b++)

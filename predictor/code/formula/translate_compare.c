@@ -1,0 +1,66 @@
+#include "registers.h"
+#include "translation.h"
+
+/* The order that the comparison tests is written as `less` or `less or equal`, with its operands swapped if need be. */
+struct order {
+	uint8_t compare, swapped, is_unsigned;
+};
+
+static const struct order orders[] = {
+    [KC_PTX_EQ] = {KC_PTX_EQ, 0, 0}, [KC_PTX_NE] = {KC_PTX_NE, 0, 0}, [KC_PTX_LT] = {KC_PTX_LT, 0, 0},
+    [KC_PTX_LE] = {KC_PTX_LE, 0, 0}, [KC_PTX_GT] = {KC_PTX_LT, 1, 0}, [KC_PTX_GE] = {KC_PTX_LE, 1, 0},
+    [KC_PTX_LO] = {KC_PTX_LT, 0, 1}, [KC_PTX_LS] = {KC_PTX_LE, 0, 1}, [KC_PTX_HI] = {KC_PTX_LT, 1, 1},
+    [KC_PTX_HS] = {KC_PTX_LE, 1, 1},
+};
+
+static uint32_t compare_floats(struct kc__translation *t)
+{
+	return kc__value(t->r, (struct kc_value){.op = KC_OP_COMPARE_FLOAT,
+						 .bits = 1,
+						 .source_bits = (uint8_t)t->bits,
+						 .compare = t->i->compare,
+						 .count = 2,
+						 .source = {kc__source(t, 0), kc__source(t, 1)},
+						 .constant = (t->i->flags & KC_PTX_FLUSHES) != 0});
+}
+
+uint32_t kc__compare_operands(struct kc__translation *t)
+{
+	struct kc_value value = {
+	    .op = KC_OP_COMPARE, .bits = 1, .source_bits = (uint8_t)t->bits, .is_signed = t->is_signed, .count = 2};
+	const struct order *order;
+
+	if (kc__is_compared_float(t->i->opcode == KC_PTX_SET ? t->i->type2 : t->i->type))
+		return compare_floats(t);
+	if (t->i->compare >= sizeof(orders) / sizeof(orders[0]) || !orders[t->i->compare].compare)
+		return kc__unknown(t, KC_UNKNOWN_FLOAT);
+	order = &orders[t->i->compare];
+	value.compare = order->compare;
+	value.is_signed &= !order->is_unsigned;
+	value.source[order->swapped] = kc__source(t, 0);
+	value.source[!order->swapped] = kc__source(t, 1);
+	return kc__value(t->r, value);
+}
+
+uint32_t kc__with_third_predicate(struct kc__translation *t, uint32_t result)
+{
+	uint32_t flags = t->i->flags;
+	enum kc_op op = flags & KC_PTX_BOOL_AND ? KC_OP_AND : flags & KC_PTX_BOOL_OR ? KC_OP_OR : KC_OP_XOR;
+
+	if (!(flags & (KC_PTX_BOOL_AND | KC_PTX_BOOL_OR | KC_PTX_BOOL_XOR)))
+		return result;
+	t->bits = 1;
+	return kc__binary(t, op, result, kc__source(t, 2));
+}
+
+/* set: all bits of the result are 1 where the comparison holds. */
+uint32_t kc__compare_to_mask(struct kc__translation *t)
+{
+	uint32_t predicate;
+
+	t->bits = kc__type_bits(t->i->type2);
+	t->is_signed = (uint8_t)kc_ptx_type_is_signed(t->i->type2);
+	predicate = kc__with_third_predicate(t, kc__compare_operands(t));
+	t->bits = kc__type_bits(t->i->type);
+	return kc__selection(t, predicate, kc__number_of(t, -1), kc__number_of(t, 0), t->bits);
+}
