@@ -2,7 +2,10 @@
  * From preloading to the end of the process. A program that never initialises
  * CUDA gets nothing but the hooks: no file, no thread.
  */
+#include "shim/tables/formulas.h"
 #include "shim/tables/loaded_code.h"
+#include "shim/tables/made_code.h"
+#include "shim/tables/ptx_cache.h"
 #include "shim/worker/selection.h"
 
 #include "store/database/store.h"
@@ -154,6 +157,9 @@ static void forget_parent(void)
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
 	kc__code_forget();
+	kc__formulas_forget();
+	kc__made_forget();
+	kc__caches_forget();
 	kc__cupti_forget();
 	kc__worker_forget();
 	kc__selection_forget();
@@ -318,6 +324,7 @@ static int start(const char **what)
 	*what = "tables in memory";
 	if ((error = kc__tables_init()))
 		goto fail;
+	kc__made_begin();
 	*what = "devices";
 	kc__shim.start_reads =
 	    (struct kc_store_bound){.until_ns = kc__now_ns() + RECALL_NS, .processor_ns = RECALL_PROCESSOR_NS};
@@ -413,6 +420,8 @@ static void try_start(void)
 	else
 		error = start_apart();
 	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : life.first, memory_order_release);
+	if (error)
+		kc__made_drop();
 }
 
 void kc__start(bool wait)

@@ -103,7 +103,8 @@ struct kc__kernel {
 	struct kc_resources resources;
 	struct kc__code *code; /* NULL: its load was not seen */
 	struct kc__parameters parameters;
-	struct kc__kernel *next_wanted;
+	struct kc__kernel *next_wanted; /* these two: tables_lock, or the reader of what it took from the list */
+	bool is_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
 	uint32_t every;        /* 0: every launch is asked for; else one in so many, or KC__NEVER */
@@ -208,6 +209,7 @@ struct kc__arena {
 /* The worker's account of the time that reading kernels' code has taken. */
 struct kc__reading_cost {
 	int64_t spent_ns, rests_until_ns;
+	int64_t evaluated_ns; /* of that, for launches made before (early.c) */
 };
 
 /* The runtime's calls that put work on a device. */
@@ -328,11 +330,15 @@ void *kc__object_symbol(const struct link_map *object, const char *name);
 /* A function that the object with this address, or one that it is linked to, exports; NULL: none. It leaves dlerror()
  * as dlsym() does. */
 void *kc__callers_symbol(const void *caller, const char *name);
+bool kc__in_our_object(const void *address);
 
 /* dlsym.c */
 extern void *(*kc__real_dlsym)(void *, const char *);
 void *(*kc__dlsym_find_real(void))(void *, const char *);
 void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror() as dlsym() leaves it */
+/* What the loader would have bound the caller to without us: the global scope comes first, then what the caller's
+ * object is linked to. NULL: nothing, and dlerror() is as dlsym() leaves it. */
+void *kc__found_without_us(const char *name, const void *caller);
 
 /* memory.c */
 /* Whether the process may still map what recording can need (256 MiB). Where it may not (RLIMIT_AS), recording would
@@ -344,7 +350,7 @@ void *kc__map_root(size_t bytes);
 void kc__unmap_root(void *p, size_t bytes);
 
 /* Memory that grows with what the application does, divided into shares. Any thread may take some, in whole pages. */
-#define KC__SHARED_BYTES ((size_t)17 << 20)
+#define KC__SHARED_BYTES ((size_t)18 << 20)
 enum kc__share {
 	KC__SHARE_ENTRIES, /* of the tables, and what they point to */
 	KC__SHARE_BUFFERS, /* CUPTI's */
@@ -387,7 +393,7 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 bool kc__variant_is_outdated(const struct kc__variant *variant);
 /* Worker, tables_lock held: the same launch, told by its arguments, before a launching thread has to work that out.
  * before: made without them. The formula need not have been published. */
-void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula);
+void kc__variant_prepare(struct kc__variant *before, struct kc__formula *formula);
 
 /* early.c: launches made before their kernel's code had been read. What they
  * were given is kept, so that their measured time counts as a known size. */
@@ -404,10 +410,9 @@ void kc__early_teach(struct kc__variant *variant);
  * knows no other order. The device's lock is held, too. */
 void kc__early_teach_all(struct kc__kernel *kernel);
 /* Worker: the kernel's code has been read; launches do not know it yet. Returns the newest that has been prepared. */
-const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula);
+const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, struct kc__formula *formula);
 /* tables_lock held: prepares the launches made since then. */
-void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula *formula,
-			    const struct kc__early *prepared);
+void kc__early_prepare_rest(struct kc__kernel *kernel, struct kc__formula *formula, const struct kc__early *prepared);
 /* tables_lock and the device's lock held: what the launches taught that were predicted so far holds for their
  * successors. */
 void kc__early_succeed(struct kc__kernel *kernel);
@@ -600,6 +605,11 @@ void *kc__cupti_symbol(const char *symbol); /* of the copy that is loaded; NULL:
 int kc__profiler_function(const char *symbol);
 /* What dlsym() is to answer its caller, where the real one has found address. */
 void *kc__profiler_route(int function, void *address, const void *caller);
+
+/* compiler.c: the number of a function of NVRTC or nvJitLink that is hooked; -1: it is none of them */
+int kc__compiler_function(const char *symbol);
+/* What dlsym() is to answer its caller, where the real one has found address. */
+void *kc__compiler_route(int function, const char *symbol, void *address, const void *caller);
 
 /* inject.c: the entry points beside LD_PRELOAD */
 void kc__tell_audit(void); /* the address of kerncast_route() */

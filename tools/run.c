@@ -27,6 +27,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_journal_max,
        KEY_flush_ms,
        KEY_fresh,
+       KEY_caches,
        KEY_cupti,
        KEY_kernel,
        KEY_every,

@@ -138,8 +138,8 @@ def known_kernels(section, database):
         return
     finally:
         with_file.close()
-    named, read = sum(bool(name) for name, _ in kernels), sum(code == "read" for _, code in kernels)
-    others = sorted({str(code) for _, code in kernels if code != "read"})
+    named, read = sum(bool(name) for name, _ in kernels), sum(code.startswith("read") for _, code in kernels)
+    others = sorted({str(code) for _, code in kernels if not code.startswith("read")})
     section.answer("F3-static", "demo", f"{named} of {len(kernels)} named, the code of {read} read"
                    + (f", of others: {', '.join(others)}" if others else ""), kernels and named == read == len(kernels))
 

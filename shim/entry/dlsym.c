@@ -34,32 +34,37 @@ void *kc__dlsym_behind_us(const char *name)
 
 int kc__dlsym_wants(const char *name)
 {
-	return kc__hook_by_symbol(name) >= 0 || kc__profiler_function(name) >= 0;
+	return kc__hook_by_symbol(name) >= 0 || kc__profiler_function(name) >= 0 || kc__compiler_function(name) >= 0;
 }
 
-/* Whether the loader would find the name for the caller without us: the global scope comes first, then what the
- * caller's object is linked to. */
-static bool found_without_us(const char *name, const void *caller)
+void *kc__found_without_us(const char *name, const void *caller)
 {
-	bool found = kc__dlsym_behind_us(name) || kc__callers_symbol(caller, name);
+	void *address;
 
-	dlerror();
-	return found;
+	if (!kc__real_dlsym)
+		kc__dlsym_find_real();
+	address = kc__dlsym_behind_us(name);
+	return address ? address : kc__callers_symbol(caller, name);
 }
 
 void *kc__dlsym_ours(void *handle, const char *name)
 {
 	void *address = (kc__real_dlsym ? kc__real_dlsym : kc__dlsym_find_real())(handle, name);
-	int function = kc__profiler_function(name);
+	int function = kc__profiler_function(name), compiler = kc__compiler_function(name);
 
 	if (function >= 0)
 		return kc__profiler_route(function, address, __builtin_return_address(0));
+	if (compiler >= 0)
+		return kc__compiler_route(compiler, name, address, __builtin_return_address(0));
 	if (!address)
 		return kc__real_dlsym(handle, name);
 	/* A global look-up finds our own export even where no driver is loaded, or one that only its own users can
 	 * see (RTLD_LOCAL): answer as the loader would without us, with its error. */
-	if (kc__is_ours(address) && !found_without_us(name, __builtin_return_address(0)))
-		return kc__dlsym_behind_us(name);
+	if (kc__is_ours(address)) {
+		if (!kc__found_without_us(name, __builtin_return_address(0)))
+			return kc__dlsym_behind_us(name);
+		dlerror();
+	}
 	if (atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED)
 		return address;
 	return kc__route_symbol(name, handle, address);

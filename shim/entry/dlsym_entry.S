@@ -16,10 +16,25 @@ dlsym:
 	endbr64
 	testq	%rsi, %rsi
 	je	.Lpass
-	cmpb	$'c', (%rsi)
+	movq	%rsi, %rax
+	cmpb	$'_', (%rax)		/* "cu", "nv" or "__nv" */
+	jne	.Lname
+	cmpb	$'_', 1(%rax)
 	jne	.Lpass
-	cmpb	$'u', 1(%rsi)
+	addq	$2, %rax
+	jmp	.Lcompiler
+.Lname:
+	cmpb	$'c', (%rax)
+	jne	.Lcompiler
+	cmpb	$'u', 1(%rax)
 	jne	.Lpass
+	jmp	.Lwanted
+.Lcompiler:
+	cmpb	$'n', (%rax)
+	jne	.Lpass
+	cmpb	$'v', 1(%rax)
+	jne	.Lpass
+.Lwanted:
 	cmpq	$-1, %rdi		/* RTLD_NEXT: the caller wants what lies behind it */
 	je	.Lpass
 	pushq	%rdi

@@ -74,8 +74,7 @@ static uint32_t find_any(const struct tables *t, const char *name)
 	return 0;
 }
 
-/* What is preloaded counts as a dependency of the program itself. */
-static bool is_in_our_object(const void *address)
+bool kc__in_our_object(const void *address)
 {
 	Dl_info theirs, ours;
 
@@ -92,7 +91,8 @@ void *kc__callers_symbol(const void *caller, const char *name)
 		return NULL;
 	address = kc__real_dlsym(module, name);
 	dlclose(module);
-	return address && !is_in_our_object(address) ? address : NULL;
+	/* What is preloaded counts as a dependency of the program itself. */
+	return address && !kc__in_our_object(address) ? address : NULL;
 }
 
 void *kc__object_symbol(const struct link_map *object, const char *name)

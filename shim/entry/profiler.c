@@ -51,23 +51,11 @@ int kc__profiler_function(const char *symbol)
 	return -1;
 }
 
-/* What the loader would have bound the caller to without us: the global scope comes first, then what the caller's
- * object is linked to. */
-static void *behind_us(int function, const void *caller)
-{
-	void *address;
-
-	if (!kc__real_dlsym)
-		kc__dlsym_find_real();
-	address = kc__dlsym_behind_us(functions[function].symbol);
-	return address ? address : kc__callers_symbol(caller, functions[function].symbol);
-}
-
 /* The caller is not always known: a function that ends with this call may have jumped here. */
 static void *real_of(int function, const void *caller)
 {
 	int saved_errno = errno;
-	void *address = behind_us(function, caller);
+	void *address = kc__found_without_us(functions[function].symbol, caller);
 
 	if (!address)
 		address = kc__cupti_symbol(functions[function].symbol);
@@ -141,7 +129,8 @@ static void *front_of(int function, void *address)
 /* A global look-up finds our own export even where no CUPTI is loaded. */
 void *kc__profiler_route(int function, void *address, const void *caller)
 {
-	if (address == functions[function].ours && !(address = behind_us(function, caller)))
+	if (address == functions[function].ours &&
+	    !(address = kc__found_without_us(functions[function].symbol, caller)))
 		return kc__dlsym_behind_us(functions[function].symbol); /* for dlerror() */
 	if (!address || atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED)
 		return address;

@@ -1,58 +1,66 @@
 /*
- * From kept code to cost formulas, on the worker thread. A module's PTX is parsed
- * once for all of its kernels that have been launched so far, and then freed.
+ * From kept code to cost formulas, on the worker thread. Of a module's PTX only the
+ * kernels are read that have been launched so far (ptx_cut.h): a library's has up to
+ * 40 MB, and what this may take is some 6 MiB.
  */
+#include "formulas.h"
 #include "loaded_code.h"
-#include "kernel_formula.h"
+#include "ptx_cache.h"
 
 #include "predictor/code/container/image.h"
+#include "predictor/code/container/thin.h"
+#include "predictor/code/ptx/ptx_cut.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FORMULA_MAX_BYTES ((size_t)256 << 10) /* of one kernel, kept for good */
-#define OTHERS_BYTES ((size_t)1 << 20)        /* left to code that is loaded while other code is read */
+#define OTHERS_BYTES ((size_t)2 << 20) /* left to code that is loaded or compiled while other code is read */
 #define TEXT_BYTES 4096u
-#define FREE_NS 500000000ll
+#define GAP_BYTES 15u                 /* between variables in shared memory, each of them aligned to 16 bytes at most */
+#define TEXTS_BYTES ((size_t)2 << 20) /* of the kernels' PTX that is read in one pass */
+#define KERNELS_MAX 256u              /* read in one pass over the text */
+/* Of the processor time: so much in the first moments of recording, then one part in so many. */
+#define FIRST_NS 10000000000ll
+#define FIRST_TIME_NS 1000000000ll
 #define REST_SHARE 20
-#define FINISH_NS 100000000ll /* for what is left at the end of the process */
+#define FINISH_NS 100000000ll         /* for what is left at the end of the process */
+#define STEP_NS 50000000ll            /* then the worker does something else; one kernel at least */
+#define TOLD_BYTES ((size_t)32 << 10) /* a larger formula is not told: its text would be cut, and takes the longest */
 
 /* The kernels of one module whose code is being read. */
 struct reading {
-	struct kc__kernel *kernels; /* those without a formula, by next_wanted */
+	struct kc__kernel *kernels; /* those that were not read, by next_wanted */
 	struct kc_refusal refusal;
 	bool saw_code;
+	bool lacks_room;   /* something could be read with more memory */
+	bool is_cubin;     /* by itself */
 	size_t room_bytes; /* there is for what reading takes from here on, and for the formulas */
-	size_t kept_bytes;
+	uint32_t done;
+	bool is_last;    /* the process ends: time is up whether a kernel was read or not */
+	int64_t step_ns; /* that kernels may be read for, after the first pass over a text */
+	int64_t stop_ns; /* 0: no text has been passed over yet */
 };
 
-static char *read_file(const struct kc__code_piece *piece)
+/* PTX of which some kernels are being read. */
+struct source {
+	const struct kc_image *image;
+	bool other_architecture; /* than that of which the device's code was made */
+	struct kc_ptx_cut cut;
+	size_t kept_bytes; /* of the cut, that the room is without */
+};
+
+/* What parsing a kernel added to the cut is left out of the room, too. */
+static size_t room_left(const struct reading *reading, const struct source *source, size_t held_bytes)
 {
-	int fd = open(piece->path, O_RDONLY | O_CLOEXEC);
-	char *bytes = MAP_FAILED;
-	size_t at = 0;
+	size_t taken = kc_ptx_cut_bytes(&source->cut) - source->kept_bytes + held_bytes;
 
-	if (fd >= 0 && piece->length)
-		bytes = mmap(NULL, piece->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	while (bytes != MAP_FAILED && at < piece->length) {
-		ssize_t n = pread(fd, bytes + at, piece->length - at, (off_t)(piece->offset + at));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			munmap(bytes, piece->length);
-			bytes = MAP_FAILED;
-		} else {
-			at += (size_t)n;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return bytes == MAP_FAILED ? NULL : bytes;
+	return reading->room_bytes > taken ? reading->room_bytes - taken : 0;
 }
 
 static void say_formula(const struct kc_cost *cost, char *text, size_t size)
@@ -61,7 +69,7 @@ static void say_formula(const struct kc_cost *cost, char *text, size_t size)
 	size_t used = 0;
 
 	text[0] = '\0';
-	if (kc_cost_tell(cost, &story))
+	if (kc_cost_bytes(cost) > TOLD_BYTES || kc_cost_tell(cost, &story))
 		return;
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT && used < size; i++)
 		if (strcmp(story.formula[i], "0"))
@@ -70,10 +78,10 @@ static void say_formula(const struct kc_cost *cost, char *text, size_t size)
 	kc_cost_story_free(&story);
 }
 
-static void put(const struct kc__kernel *kernel, enum kc_code_state state, const char *text)
+static void put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text)
 {
 	char buffer[sizeof(struct kc_code_entry) + TEXT_BYTES];
-	struct kc_code_entry entry = {.kernel = kernel->id, .state = state};
+	struct kc_code_entry entry = {.kernel = kernel->id, .state = (uint16_t)state, .sm = (uint16_t)sm};
 
 	memcpy(buffer, &entry, sizeof(entry));
 	snprintf(buffer + sizeof(entry), TEXT_BYTES, "%s", text);
@@ -87,83 +95,176 @@ static bool same_parameters(const struct kc__kernel *kernel, const struct kc_ptx
 	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
 }
 
-static bool publish(struct kc__kernel *kernel, const struct kc_cost *cost, const struct kc_ptx_function *function)
+/* PTX for another architecture may have been compiled from other lines of the source (__CUDA_ARCH__). Between variables
+ * there may be gaps; what variables of the module a function uses is not looked up. */
+static bool same_shared_memory(const struct kc__kernel *kernel, const struct kc_ptx_module *module,
+			       const struct kc_ptx_function *function)
 {
-	struct kc__formula *formula;
+	uint64_t stated = kernel->resources.static_shared_bytes, counted = function->static_shared_bytes;
+
+	for (uint32_t i = 0; i < module->variable_count; i++)
+		if (module->variables[i].space == KC_PTX_SHARED && module->variables[i].bytes)
+			return true;
+	return stated >= counted && stated - counted <= GAP_BYTES * function->local_count;
+}
+
+/* Room for the cost has been taken. false: the tables have none, and the caller still owns the cost. */
+static bool publish(struct kc__kernel *kernel, struct kc_cost *cost, const struct kc_ptx_function *function,
+		    bool other_architecture)
+{
+	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_relaxed);
+	bool is_new = !formula;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	formula = kc__formula_make(cost, function);
+	if (is_new)
+		formula = kc__formula_make(cost, function, other_architecture);
+	if (formula)
+		kc__formulas_add(formula, cost);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	if (!formula)
-		return false;
-	kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
-	return true;
+	if (is_new && formula)
+		kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
+	return formula != NULL;
 }
 
-/* Of the room, beside what one step takes. */
-static size_t left(const struct reading *reading, size_t taken_bytes)
+static void refuse(const struct kc__kernel *kernel, size_t offset, const char *reason)
 {
-	taken_bytes += reading->kept_bytes;
-	return reading->room_bytes > taken_bytes ? reading->room_bytes - taken_bytes : 0;
+	char text[sizeof(((struct kc_refusal *)NULL)->reason) + 32];
+
+	snprintf(text, sizeof(text), "offset %zu: %s", offset, reason);
+	put(kernel, KC_CODE_REFUSED, 0, text);
 }
 
-/* 1: read, or it never will be. */
-static int read_kernel(struct reading *reading, struct kc__kernel *kernel, const struct kc_ptx_module *module)
+/* 1: read, or it never will be; 0: the module has no such kernel; -ENOMEM: there is not enough room. */
+static int read_function(struct reading *reading, struct kc__kernel *kernel, const struct source *source,
+			 const struct kc_ptx_wanted *wanted, const struct kc_ptx_module *module)
 {
 	const struct kc_ptx_function *function = kc_ptx_find(module, kernel->name);
-	size_t room_bytes = left(reading, module->arena.held_bytes);
+	size_t room_bytes = room_left(reading, source, module->arena.held_bytes);
 	struct kc_refusal refusal = {0};
-	struct kc_cost *cost = NULL;
 	char text[TEXT_BYTES];
+	struct kc_cost *cost;
+	bool is_known;
 	int rc;
 
 	if (!function || !function->is_entry || !same_parameters(kernel, function))
 		return 0;
-	if (room_bytes < 2 * FORMULA_MAX_BYTES) {
-		put(kernel, KC_CODE_TOO_LARGE, "the code of other kernels takes all the memory there is for it");
+	if (source->other_architecture && !same_shared_memory(kernel, module, function)) {
+		refuse(kernel, wanted->offset, "the code for the device takes another amount of shared memory");
 		return 1;
 	}
-	rc = kc_cost_read_within(&cost, module, function, FORMULA_MAX_BYTES, room_bytes - FORMULA_MAX_BYTES, &refusal);
-	if (rc || !publish(kernel, cost, function)) {
-		snprintf(text, sizeof(text), "offset %zu: %s", refusal.offset,
-			 rc == -ENOMEM || !rc ? "it needs more memory than is allowed" : refusal.reason);
-		put(kernel, KC_CODE_REFUSED, text);
-		kc_cost_free(cost);
+	if (room_bytes < KC__FORMULA_BYTES)
+		return -ENOMEM;
+	rc = kc_cost_read_within(&cost, module, function, KC__FORMULA_BYTES, room_bytes - KC__FORMULA_BYTES, &refusal);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		refuse(kernel, kc_ptx_cut_offset(&source->cut, wanted, refusal.offset), refusal.reason);
 		return 1;
 	}
-	reading->kept_bytes += kc_cost_bytes(cost);
+	is_known = atomic_load_explicit(&kernel->formula, memory_order_relaxed);
 	say_formula(cost, text, sizeof(text));
-	put(kernel, KC_CODE_READ, text);
+	if (!kc__formulas_make_room(cost, &reading->room_bytes)) {
+		kc_cost_free(cost);
+		return -ENOMEM;
+	}
+	if (!publish(kernel, cost, function, source->other_architecture)) {
+		kc__formulas_cancel(cost, &reading->room_bytes);
+		kc_cost_free(cost);
+		return -ENOMEM;
+	}
+	if (!is_known)
+		put(kernel, KC_CODE_READ, source->other_architecture ? source->image->sm : 0, text);
 	return 1;
 }
 
-static bool names_one(const struct reading *reading, const struct kc_image *image)
+/* The same for a kernel whose text was found. */
+static int read_text(struct reading *reading, struct kc__kernel *kernel, struct source *source,
+		     const struct kc_ptx_wanted *wanted)
 {
-	for (const struct kc__kernel *k = reading->kernels; k; k = k->next_wanted)
-		if (memmem(image->bytes, image->length, k->name, strlen(k->name)))
-			return true;
-	return false;
+	struct kc_refusal refusal = {0};
+	struct kc_ptx_module module;
+	int rc = kc_ptx_cut_parse(&source->cut, wanted, &module, room_left(reading, source, 0), &refusal);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		refuse(kernel, refusal.offset, refusal.reason);
+		return 1;
+	}
+	rc = read_function(reading, kernel, source, wanted, &module);
+	kc_ptx_free(&module);
+	return rc;
 }
 
-static void read_ptx(struct reading *reading, const struct kc_image *image)
+/* true: read, or it never will be. Formulas that were read before make room for this one. */
+static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, struct source *source,
+			const struct kc_ptx_wanted *wanted)
 {
-	struct kc__kernel **link = &reading->kernels;
-	struct kc_ptx_module module;
+	int rc;
 
-	if (!names_one(reading, image) ||
-	    kc_ptx_parse(&module, image->bytes, image->length, left(reading, 0), &reading->refusal))
-		return;
-	while (*link) {
+	if (!wanted->found || wanted->no_room)
+		return false;
+	do
+		rc = read_text(reading, kernel, source, wanted);
+	while (rc == -ENOMEM && kc__formulas_drop(&reading->room_bytes));
+	if (rc == -ENOMEM && !atomic_load_explicit(&kernel->formula, memory_order_relaxed))
+		put(kernel, KC_CODE_TOO_LARGE, 0, "");
+	return rc != 0;
+}
+
+/* It may be wanted again from now on. */
+static void not_wanted(struct kc__kernel *kernel)
+{
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kernel->is_wanted = false;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+/* Enough for now: what is left is read in another step. */
+static bool is_late(const struct reading *reading)
+{
+	return (reading->done || reading->is_last) && reading->stop_ns && kc__now_ns() > reading->stop_ns;
+}
+
+/* Reads up to KERNELS_MAX kernels from *link on, of which those that are done leave the list. Returns where to go on:
+ * at the same place while there is no room for the text of all of them at once; NULL: the text cannot be read, or time
+ * is up. */
+static struct kc__kernel **read_some(struct reading *reading, struct kc__kernel **link, struct source *source)
+{
+	struct kc_ptx_wanted wanted[KERNELS_MAX];
+	size_t unpacking_bytes = kc_image_stream_bytes(source->image);
+	size_t left_bytes = reading->room_bytes > unpacking_bytes ? reading->room_bytes - unpacking_bytes : 0;
+	struct kc__kernel **from = link;
+	uint32_t count = 0, done = 0, no_room = 0;
+	int rc;
+
+	for (const struct kc__kernel *k = *link; k && count < KERNELS_MAX; k = k->next_wanted)
+		wanted[count++] = (struct kc_ptx_wanted){.name = k->name};
+	kc_ptx_cut_begin(&source->cut, wanted, count, left_bytes < TEXTS_BYTES ? left_bytes : TEXTS_BYTES);
+	rc = kc_image_stream(source->image, reading->room_bytes, kc_ptx_cut_feed, &source->cut, &reading->refusal);
+	reading->lacks_room |= rc == -ENOMEM;
+	source->kept_bytes = kc_ptx_cut_bytes(&source->cut);
+	if (!reading->stop_ns)
+		reading->stop_ns = kc__now_ns() + reading->step_ns;
+	reading->room_bytes -= source->kept_bytes;
+	for (uint32_t i = 0; !rc && i < count && !is_late(reading); i++) {
 		struct kc__kernel *kernel = *link;
 
-		if (read_kernel(reading, kernel, &module)) {
+		no_room += wanted[i].no_room;
+		if (read_kernel(reading, kernel, source, &wanted[i])) {
 			*link = kernel->next_wanted;
+			not_wanted(kernel);
 			kc__early_settle(kernel);
+			done++;
+			reading->done++;
 		} else {
 			link = &kernel->next_wanted;
 		}
 	}
-	kc_ptx_free(&module);
+	reading->room_bytes += source->kept_bytes;
+	kc_ptx_cut_free(&source->cut);
+	reading->lacks_room |= no_room && !done;
+	return rc || is_late(reading) ? NULL : no_room && done ? from : link;
 }
 
 /* The PTX for the first kernel's device is read: another device that uses other PTX of the same image is rare. */
@@ -171,40 +272,111 @@ static void read_images(struct reading *reading, const void *bytes, size_t lengt
 {
 	const struct kc_device *device = &reading->kernels->device->info;
 	struct kc_images images;
-	size_t held_bytes;
+	struct kc__kernel **link;
 
-	if (kc_images_list(&images, bytes, length, left(reading, 0), &reading->refusal))
+	if (kc_images_list(&images, bytes, length, reading->room_bytes / 2, &reading->refusal))
 		return;
 	reading->saw_code = true;
-	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && reading->kernels; fatbin++) {
-		const struct kc_image *ptx =
-		    kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX);
-		uint32_t index = ptx ? (uint32_t)(ptx - images.images) : 0;
+	reading->room_bytes -= images.arena.held_bytes;
+	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && reading->kernels && !is_late(reading); fatbin++) {
+		struct source source = {
+		    .image = kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX)};
 
-		if (!ptx || kc_image_unpack(&images, index, &reading->refusal))
-			continue;
-		held_bytes = images.arena.held_bytes;
-		reading->room_bytes -= held_bytes;
-		read_ptx(reading, &images.images[index]);
-		reading->room_bytes += held_bytes;
+		if (!source.image) {
+			source.image = kc_images_choose_other(&images, fatbin, device->cc_major, device->cc_minor);
+			source.other_architecture = true;
+		}
+		link = source.image ? &reading->kernels : NULL;
+		while (link && *link)
+			link = read_some(reading, link, &source);
 	}
+	reading->room_bytes += images.arena.held_bytes;
 	kc_images_free(&images);
+}
+
+/* A cubin by itself, as Triton loads it: its PTX may be in a cache. Such a module has one kernel. */
+static void read_cached(struct reading *reading, const char *bytes, size_t length)
+{
+	struct kc_image_piece ptx;
+
+	reading->is_cubin = kc__is_cubin(bytes, length);
+	if (!reading->is_cubin || !kc__cached_ptx(reading->kernels->name, bytes, length, reading->room_bytes, &ptx))
+		return;
+	reading->room_bytes -= ptx.length;
+	read_images(reading, ptx.bytes, ptx.length);
+	reading->room_bytes += ptx.length;
+	munmap((void *)ptx.bytes, ptx.length);
+}
+
+struct file {
+	int fd;
+	uint64_t offset;
+};
+
+static int read_file(void *arg, uint64_t at, void *to, size_t length)
+{
+	const struct file *file = arg;
+	size_t got = 0;
+
+	while (got < length) {
+		ssize_t n = pread(file->fd, (char *)to + got, length - got, (off_t)(file->offset + at + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EIO;
+		got += (size_t)n;
+	}
+	return 0;
+}
+
+static void read_from_file(struct reading *reading, const struct kc__code_piece *piece)
+{
+	const struct kc_device *device = &reading->kernels->device->info;
+	struct file file = {open(piece->path, O_RDONLY | O_CLOEXEC), piece->offset};
+	struct kc_thin_request request = {
+	    .read = read_file,
+	    .arg = &file,
+	    .length = piece->length,
+	    .cc_major = device->cc_major,
+	    .cc_minor = device->cc_minor,
+	    .memory_bytes = reading->room_bytes / 2,
+	};
+	size_t length;
+	void *bytes;
+	int rc;
+
+	if (file.fd < 0)
+		return;
+	rc = kc_image_thin(&request, &bytes, &length, &reading->refusal);
+	close(file.fd);
+	reading->lacks_room |= rc == -ENOMEM;
+	reading->saw_code |= rc == -ENOENT;
+	if (rc)
+		return;
+	reading->room_bytes -= length;
+	read_images(reading, bytes, length);
+	if (reading->kernels)
+		read_cached(reading, bytes, length);
+	reading->room_bytes += length;
+	free(bytes);
 }
 
 static void read_piece(struct reading *reading, struct kc__code *code, const struct kc__code_piece *piece)
 {
-	char *file = piece->path && piece->length < left(reading, 0) ? read_file(piece) : NULL;
-	const void *copy = piece->path ? NULL : kc__code_hold(code, piece);
-	size_t file_bytes = file ? piece->length : 0;
+	const void *copy;
 
-	reading->room_bytes -= file_bytes;
-	if (file || copy)
-		read_images(reading, file ? file : copy, piece->length);
-	reading->room_bytes += file_bytes;
-	if (file)
-		munmap(file, piece->length);
-	if (copy)
-		kc__code_release(code);
+	if (piece->path) {
+		read_from_file(reading, piece);
+		return;
+	}
+	copy = kc__code_hold(code, piece);
+	if (!copy)
+		return;
+	read_images(reading, copy, piece->length);
+	if (reading->kernels)
+		read_cached(reading, copy, piece->length);
+	kc__code_release(code);
 }
 
 /* What is left for code, but some: the application may be loading more. */
@@ -218,35 +390,34 @@ static size_t take_room(void)
 	return bytes;
 }
 
-/* All but the pages of what is kept, of which there was room for. */
-static void give_room_back(const struct reading *reading)
-{
-	size_t pages = (reading->kept_bytes + KC__PAGE_BYTES - 1) / KC__PAGE_BYTES;
-
-	kc__share_give(KC__SHARE_CODE, reading->room_bytes - pages * KC__PAGE_BYTES);
-}
-
 static void give_up(const struct reading *reading, const struct kc__code *code)
 {
 	enum kc_code_state state = !code                              ? KC_CODE_NOT_SEEN
 				   : code->state == KC_CODE_TOO_LARGE ? KC_CODE_TOO_LARGE
+				   : reading->lacks_room              ? KC_CODE_TOO_LARGE
 				   : reading->refusal.reason[0]       ? KC_CODE_REFUSED
 				   : reading->saw_code                ? KC_CODE_NO_PTX
 								      : KC_CODE_TOO_LARGE;
-	char text[256] = "";
 
-	if (state == KC_CODE_REFUSED)
-		snprintf(text, sizeof(text), "offset %zu: %s", reading->refusal.offset, reading->refusal.reason);
-	for (struct kc__kernel *k = reading->kernels; k; k = k->next_wanted) {
-		put(k, state, text);
+	for (struct kc__kernel *k = reading->kernels, *next; k; k = next) {
+		next = k->next_wanted;
+		not_wanted(k);
+		if (atomic_load_explicit(&k->formula, memory_order_relaxed))
+			continue; /* it has been read before */
+		if (state == KC_CODE_REFUSED)
+			refuse(k, reading->refusal.offset, reading->refusal.reason);
+		else
+			put(k, state, 0,
+			    state == KC_CODE_NO_PTX && reading->is_cubin ? "a cubin by itself, as from a cache on disk"
+									 : "");
 		kc__early_settle(k);
 	}
 }
 
-/* Takes the kernels of one module out of the list. */
+/* Takes the kernels of one module out of the list, in its order: the one launched first last. */
 static struct kc__kernel *take_wanted(struct kc__code **code)
 {
-	struct kc__kernel *taken = NULL, **link = &kc__shim.wanted;
+	struct kc__kernel *taken = NULL, **end = &taken, **link = &kc__shim.wanted;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	*code = *link ? (*link)->code : NULL;
@@ -258,8 +429,9 @@ static struct kc__kernel *take_wanted(struct kc__code **code)
 			continue;
 		}
 		*link = kernel->next_wanted;
-		kernel->next_wanted = taken;
-		taken = kernel;
+		kernel->next_wanted = NULL;
+		*end = kernel;
+		end = &kernel->next_wanted;
 	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return taken;
@@ -267,31 +439,69 @@ static struct kc__kernel *take_wanted(struct kc__code **code)
 
 void kc__code_wanted(struct kc__kernel *kernel)
 {
+	if (kernel->is_wanted)
+		return;
+	kernel->is_wanted = true;
 	kernel->next_wanted = kc__shim.wanted;
 	kc__shim.wanted = kernel;
 }
 
-/* 1: there was something to read. */
-static int read_next(void)
+static void read_code(struct reading *reading, struct kc__code *code)
 {
-	struct reading reading = {0};
+	reading->lacks_room = false;
+	reading->refusal.reason[0] = '\0';
+	for (uint32_t i = 0;
+	     code && code->state == KC_CODE_WAITS && i < code->piece_count && reading->kernels && !is_late(reading);
+	     i++)
+		read_piece(reading, code, &code->pieces[i]);
+}
+
+/* What was taken from the list and not read yet comes first again. */
+static void put_back(struct kc__kernel *kernels)
+{
+	struct kc__kernel *last = kernels;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	while (last->next_wanted)
+		last = last->next_wanted;
+	last->next_wanted = kc__shim.wanted;
+	kc__shim.wanted = kernels;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+/* 1: there was something to read. */
+static int read_next(int64_t step_ns, bool is_last)
+{
+	struct reading reading = {
+	    .step_ns = step_ns, .stop_ns = is_last ? kc__now_ns() + step_ns : 0, .is_last = is_last};
 	struct kc__code *code;
 
 	reading.kernels = take_wanted(&code);
 	if (!reading.kernels)
 		return 0;
 	reading.room_bytes = take_room();
-	for (uint32_t i = 0; code && code->state == KC_CODE_WAITS && i < code->piece_count && reading.kernels; i++)
-		read_piece(&reading, code, &code->pieces[i]);
-	give_room_back(&reading);
-	if (reading.kernels)
+	do /* formulas that were read before make room, and then those just read */
+		read_code(&reading, code);
+	while (reading.kernels && reading.lacks_room && !is_late(&reading) && kc__formulas_drop(&reading.room_bytes));
+	kc__share_give(KC__SHARE_CODE, reading.room_bytes);
+	if (reading.kernels && is_late(&reading))
+		put_back(reading.kernels);
+	else if (reading.kernels)
 		give_up(&reading, code);
 	return 1;
 }
 
-/* A module is read again when another kernel of it is launched later. Once reading has taken
- * FREE_NS, it pauses after each module, so that it takes no more than one part in REST_SHARE
- * of the time, and what is wanted meanwhile is read together. */
+static int64_t processor_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A module is read again when another kernel of it is launched later. After the first moments, or once these have taken
+ * their time, reading pauses after each module, so that it takes no more than one part in REST_SHARE of a processor,
+ * and what is wanted meanwhile is read together. */
 int kc__code_step(void)
 {
 	struct kc__reading_cost *cost = &kc__shim.reading;
@@ -300,10 +510,11 @@ int kc__code_step(void)
 
 	if (began_ns < cost->rests_until_ns)
 		return 0;
-	read = read_next();
-	took_ns = kc__now_ns() - began_ns;
+	took_ns = -processor_ns();
+	read = read_next(STEP_NS, false);
+	took_ns += processor_ns();
 	cost->spent_ns += took_ns;
-	if (cost->spent_ns > FREE_NS)
+	if (cost->spent_ns > FIRST_TIME_NS || began_ns - kc__shim.header->monotonic_ns > FIRST_NS)
 		cost->rests_until_ns = began_ns + REST_SHARE * took_ns;
 	return read;
 }
@@ -313,9 +524,10 @@ void kc__code_finish(void)
 	int64_t stop_ns = kc__now_ns() + FINISH_NS;
 	struct kc__code *code;
 
-	while (kc__now_ns() < stop_ns && read_next())
-		;
+	for (int64_t left_ns = FINISH_NS; left_ns > 0 && read_next(left_ns, true);)
+		left_ns = stop_ns - kc__now_ns();
 	for (struct kc__kernel *k; (k = take_wanted(&code));)
 		for (; k; k = k->next_wanted)
-			put(k, KC_CODE_WAITS, "");
+			if (!atomic_load_explicit(&k->formula, memory_order_relaxed))
+				put(k, KC_CODE_WAITS, 0, "");
 }

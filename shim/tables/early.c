@@ -2,12 +2,17 @@
  * A kernel's code is read once it has been launched, and its first launches
  * run meanwhile. What the first one of a shape was given is kept until then.
  */
-#include "kernel_formula.h"
+#include "formulas.h"
 
 #include <string.h>
 
 #define EARLY_MAX_BYTES 1024u /* of one argument list */
-#define EFFORT 1000000u       /* of an evaluation on the worker: 30 ms at most */
+/* Of an evaluation on the worker: 30 ms at most; 1 ms once those of the process have taken a fifth of a second and one
+ * part in a hundred of the time since it began. */
+#define EFFORT 20000u
+#define LITTLE_EFFORT 600u
+#define EFFORT_NS 200000000ll
+#define EFFORT_SHARE 100
 
 struct kc__early {
 	struct kc__variant *variant;
@@ -60,6 +65,17 @@ bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packe
 	return true;
 }
 
+static int evaluate(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
+		    struct kc_counts *counts)
+{
+	int64_t began_ns = kc__now_ns(), *spent_ns = &kc__shim.reading.evaluated_ns;
+	bool is_much = *spent_ns > EFFORT_NS + (began_ns - kc__shim.header->monotonic_ns) / EFFORT_SHARE;
+	int rc = kc__formulas_count_later(formula, dims, given, is_much ? LITTLE_EFFORT : EFFORT, counts);
+
+	*spent_ns += kc__now_ns() - began_ns;
+	return rc;
+}
+
 /* What the code says of such a launch: as it was counted for the launches after it, or with more effort. */
 static bool work_of(const struct kc__variant *variant, const struct kc__formula *formula, struct kc_work *work,
 		    struct kc_curve_point *size)
@@ -75,8 +91,7 @@ static bool work_of(const struct kc__variant *variant, const struct kc__formula 
 		return true;
 	}
 	*work = variant->engine.work;
-	return kc__early_given(variant, &packed, &given) &&
-	       kc__formula_counts(formula, &variant->dims, &given, EFFORT, &counts) == 0 &&
+	return kc__early_given(variant, &packed, &given) && evaluate(formula, &variant->dims, &given, &counts) == 0 &&
 	       kc_work_count(work, &variant->kernel->device->info, &counts, size) == 0;
 }
 
@@ -113,7 +128,7 @@ void kc__early_teach_all(struct kc__kernel *kernel)
 			kc__early_teach(e->variant);
 }
 
-const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struct kc__formula *formula)
+const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, struct kc__formula *formula)
 {
 	const struct kc__early *newest;
 
@@ -128,8 +143,7 @@ const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, const struc
 	return newest;
 }
 
-void kc__early_prepare_rest(struct kc__kernel *kernel, const struct kc__formula *formula,
-			    const struct kc__early *prepared)
+void kc__early_prepare_rest(struct kc__kernel *kernel, struct kc__formula *formula, const struct kc__early *prepared)
 {
 	for (const struct kc__early *e = kernel->early; e != prepared; e = e->next)
 		kc__variant_prepare(e->variant, formula);

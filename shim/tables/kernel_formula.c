@@ -2,10 +2,12 @@
 
 #include "predictor/device/units.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-struct kc__formula *kc__formula_make(const struct kc_cost *cost, const struct kc_ptx_function *function)
+struct kc__formula *kc__formula_make(struct kc_cost *cost, const struct kc_ptx_function *function,
+				     bool other_architecture)
 {
 	const struct kc_cost_need *needs;
 	uint32_t count = kc_cost_needs(cost, &needs);
@@ -26,7 +28,13 @@ struct kc__formula *kc__formula_make(const struct kc_cost *cost, const struct kc
 		    .bytes = needs[i].bytes,
 		    .mask = needs[i].mask,
 		};
-	*formula = (struct kc__formula){cost, own, count, {true, function->param_count, parameters}};
+	*formula = (struct kc__formula){
+	    .cost = cost,
+	    .other_architecture = other_architecture,
+	    .needs = own,
+	    .need_count = count,
+	    .parameters = {true, function->param_count, parameters},
+	};
 	return formula;
 }
 
@@ -107,7 +115,7 @@ uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__g
 }
 
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
-		       uint32_t effort, struct kc_counts *counts)
+		       uint32_t effort, void *scratch, struct kc_counts *counts)
 {
 	struct kc_cost_argument arguments[KC__ARGUMENTS_MAX] = {{0}};
 	const struct kc__parameters *p = &formula->parameters;
@@ -117,6 +125,10 @@ int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape 
 	    .argument_count = p->count < KC__ARGUMENTS_MAX ? p->count : KC__ARGUMENTS_MAX,
 	};
 
+	int rc;
+
+	if (!formula->cost)
+		return -ENODATA;
 	memcpy(launch.grid, dims->grid, sizeof(launch.grid));
 	memcpy(launch.block, dims->block, sizeof(launch.block));
 	for (uint32_t i = 0; i < launch.argument_count; i++) {
@@ -128,7 +140,12 @@ int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape 
 		memcpy(&arguments[i].value, from,
 		       p->at[i].bytes < sizeof(arguments[i].value) ? p->at[i].bytes : sizeof(arguments[i].value));
 	}
-	return kc_cost_evaluate(formula->cost, &launch, effort, counts);
+	rc = kc_cost_evaluate_in(formula->cost, &launch, effort, scratch, counts);
+	if (!rc && formula->other_architecture) {
+		counts->other_architecture = 1;
+		counts->exact = 0;
+	}
+	return rc;
 }
 
 void kc__arguments_tell(const struct kc__formula *formula, const struct kc__given *given, char *text, size_t size)

@@ -2,7 +2,8 @@
  * A kernel's cost formula at a launch: which of the arguments matter, and their
  * values.
  *
- *   kc__formula    published once the worker has read the code; never freed
+ *   kc__formula    published once the worker has read the code; what it is
+ *                  evaluated from gives way to other kernels' (formulas.c)
  *   kc__need       bytes of an argument that the formula depends on
  *   kc__packed     a copy of a launch's argument list
  */
@@ -20,21 +21,26 @@ struct kc__need {
 };
 
 struct kc__formula {
-	const struct kc_cost *cost;
+	struct kc_cost *cost;     /* NULL: it gave way. Written by the worker with tables_lock held */
+	uint64_t used;            /* when it was evaluated last; larger is later. tables_lock */
+	struct kc__formula *next; /* of those with a cost. tables_lock */
+	bool other_architecture;  /* of PTX that the device's code was not compiled from */
 	const struct kc__need *needs;
 	uint32_t need_count;
 	struct kc__parameters parameters; /* as the code has them */
 };
 
-/* tables_lock held. cost: of function, and kept. NULL: no memory. */
-struct kc__formula *kc__formula_make(const struct kc_cost *cost, const struct kc_ptx_function *function);
+/* tables_lock held. cost: of function. NULL: no memory. */
+struct kc__formula *kc__formula_make(struct kc_cost *cost, const struct kc_ptx_function *function,
+				     bool other_architecture);
 
 /* A number that differs where arguments that matter differ; never 0. */
 uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given);
 
-/* The formula's value for this launch. effort: of kc_cost_evaluate(). 0, or its error. */
+/* The formula's value for this launch. effort, scratch: of kc_cost_evaluate_in(). 0, or its error; -ENODATA: what the
+ * formula is evaluated from has given way. tables_lock held, or on the worker, which alone makes it give way. */
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
-		       uint32_t effort, struct kc_counts *counts);
+		       uint32_t effort, void *scratch, struct kc_counts *counts);
 
 /* The arguments that matter, for the user: "p2 = 1048576, p3 mod 32 = 0, p4 = ?". */
 void kc__arguments_tell(const struct kc__formula *formula, const struct kc__given *given, char *text, size_t size);

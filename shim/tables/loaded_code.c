@@ -1,11 +1,15 @@
 #include "loaded_code.h"
 #include "handles.h"
+#include "made_code.h"
+#include "ptx_cache.h"
 #include "tables.h"
 
 #include "predictor/code/container/image.h"
+#include "predictor/code/container/thin.h"
 
 #include <errno.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,22 +20,6 @@ static struct {
 	struct kc__code *first, *last;
 	size_t bytes;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Eight bytes at a time, mixed like the keys of the tables. */
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t length)
-{
-	const char *p = bytes;
-	uint64_t word;
-
-	for (; length >= sizeof(word); p += sizeof(word), length -= sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		h = (h ^ word) * 0x9E3779B97F4A7C15u;
-		h ^= h >> 29;
-	}
-	word = 0;
-	memcpy(&word, p, length);
-	return (h ^ word) * 0x9E3779B97F4A7C15u;
-}
 
 /* The file and the offset that an address is mapped from, as the loader knows it. */
 struct mapped {
@@ -128,8 +116,32 @@ static bool keep_copy(struct kc__code_piece *piece, const void *bytes, size_t le
 	return true;
 }
 
-/* Copies the pieces that are in no file. false: there is no room for them. */
-static bool keep_copies(struct kc__code *code, const struct kc_image_piece *pieces)
+static int read_memory(void *arg, uint64_t at, void *to, size_t length)
+{
+	memcpy(to, (const char *)arg + at, length);
+	return 0;
+}
+
+/* Of a fatbin in memory only its PTX is copied. Returns that, to be freed; NULL: it has none, or is no fatbin. */
+static void *only_ptx(struct kc_image_piece *piece)
+{
+	struct kc_thin_request request = {
+	    .read = read_memory,
+	    .arg = (void *)piece->bytes,
+	    .length = piece->length,
+	    .memory_bytes = KC__CODE_COPY_MAX_BYTES,
+	};
+	size_t length;
+	void *bytes;
+
+	if (!kc_image_is_fatbin(piece->bytes, piece->length) || kc_image_thin(&request, &bytes, &length, NULL))
+		return NULL;
+	*piece = (struct kc_image_piece){bytes, length};
+	return bytes;
+}
+
+/* false: there is no room for the pieces. */
+static bool copy_pieces(struct kc__code *code, const struct kc_image_piece *pieces)
 {
 	size_t bytes = 0;
 	bool copied = false, room;
@@ -156,6 +168,21 @@ static bool keep_copies(struct kc__code *code, const struct kc_image_piece *piec
 	return copied;
 }
 
+/* Copies what is needed of the pieces that are in no file. false: there is no room for it. */
+static bool keep_copies(struct kc__code *code, struct kc_image_piece *pieces)
+{
+	void *thin[KC__CODE_PIECES] = {NULL};
+	bool kept;
+
+	for (uint32_t i = 0; i < code->piece_count; i++)
+		if (!code->pieces[i].path)
+			thin[i] = only_ptx(&pieces[i]);
+	kept = copy_pieces(code, pieces);
+	for (uint32_t i = 0; i < code->piece_count; i++)
+		free(thin[i]);
+	return kept;
+}
+
 /* Before tables_lock is taken, as this takes the loader's lock. */
 static void find_files(const struct kc_image_piece *pieces, uint32_t count, struct mapped *mapped)
 {
@@ -179,10 +206,10 @@ static uint64_t hash_piece(uint64_t hash, const struct kc_image_piece *piece)
 	const char *bytes = piece->bytes;
 
 	if (piece->length <= WHOLE_BYTES)
-		return hash_bytes(hash, bytes, piece->length);
-	hash = hash_bytes(hash, &piece->length, sizeof(piece->length));
+		return kc__hash_bytes(hash, bytes, piece->length);
+	hash = kc__hash_bytes(hash, &piece->length, sizeof(piece->length));
 	for (size_t i = 0; i < SAMPLES; i++)
-		hash = hash_bytes(hash, bytes + (piece->length - SAMPLE_BYTES) / (SAMPLES - 1) * i, SAMPLE_BYTES);
+		hash = kc__hash_bytes(hash, bytes + (piece->length - SAMPLE_BYTES) / (SAMPLES - 1) * i, SAMPLE_BYTES);
 	return hash;
 }
 
@@ -224,28 +251,40 @@ struct noting {
 };
 _Static_assert(sizeof(struct noting) <= KC__ROOM_BYTES, "too large for a stack");
 
+/* tables_lock held. */
+static void keep(struct kc__code *code, struct kc_image_piece *pieces, const struct mapped *mapped)
+{
+	code->state = KC_CODE_TOO_LARGE;
+	for (uint32_t i = 0; i < code->piece_count; i++)
+		if (mapped && mapped[i].found)
+			keep_path(&code->pieces[i], mapped[i].path, mapped[i].offset, mapped[i].length);
+	if (code->piece_count && keep_copies(code, pieces))
+		code->state = KC_CODE_WAITS;
+}
+
 static void note(struct noting *noting, const void *handle, const void *image)
 {
 	struct kc_image_piece *pieces = noting->pieces;
 	struct mapped *mapped = noting->mapped;
-	uint32_t count = kc_image_pieces(image, KC__CODE_FILE_MAX_BYTES, pieces, KC__CODE_PIECES);
+	uint32_t count = kc_image_pieces(image, KC__CODE_FILE_MAX_BYTES, pieces, KC__CODE_PIECES), made;
 	bool takes = fits(pieces, count);
 	struct kc__code *code;
+	uint64_t key;
 
 	if (!count)
 		return;
 	if (takes)
 		find_files(pieces, count, mapped);
+	if (takes && count == 1 && kc__is_cubin(pieces[0].bytes, pieces[0].length))
+		kc__caches_note();
+	key = takes ? hash_pieces(pieces, count) : (uint64_t)(uintptr_t)image;
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	code = code_with(takes ? hash_pieces(pieces, count) : (uint64_t)(uintptr_t)image, takes ? count : 0);
-	if (code && !code->state) {
-		code->state = KC_CODE_TOO_LARGE;
-		for (uint32_t i = 0; i < code->piece_count; i++)
-			if (mapped[i].found)
-				keep_path(&code->pieces[i], mapped[i].path, mapped[i].offset, mapped[i].length);
-		if (takes && keep_copies(code, pieces))
-			code->state = KC_CODE_WAITS;
-	}
+	made = takes && count == 1 ? kc__made_hold(pieces[0].bytes, pieces[0].length, pieces, KC__CODE_PIECES) : 0;
+	code = code_with(key, made ? made : takes ? count : 0);
+	if (code && !code->state)
+		keep(code, pieces, made ? NULL : mapped);
+	if (made)
+		kc__made_release(code && code->state == KC_CODE_WAITS);
 	kc__handle_code_set(handle, code);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
@@ -261,14 +300,15 @@ void kc__code_loaded(const void *handle, const void *image)
 
 void kc__code_loaded_file(const void *handle, const char *path)
 {
-	uint64_t hash = hash_bytes(0, path, strlen(path));
+	uint64_t hash = kc__hash_bytes(0, path, strlen(path));
 	struct kc__code *code;
 	struct stat file;
 
 	if (stat(path, &file))
 		return;
-	hash = hash_bytes(hash, &file.st_mtim, sizeof(file.st_mtim));
-	hash = hash_bytes(hash, &file.st_size, sizeof(file.st_size));
+	kc__caches_note();
+	hash = kc__hash_bytes(hash, &file.st_mtim, sizeof(file.st_mtim));
+	hash = kc__hash_bytes(hash, &file.st_size, sizeof(file.st_size));
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	code = code_with(hash, 1);
 	if (code && !code->state) {

@@ -4,7 +4,9 @@
  *
  *   kc__code        what one module load brought, in up to KC__CODE_PIECES pieces
  *   kc__code_piece  bytes of a mapped file, by path and offset; or a copy, as the
- *                   application may free what it passed as soon as the call returns
+ *                   application may free what it passed as soon as the call returns.
+ *                   Of a cubin that was compiled in the process (made_code.h) it is
+ *                   a copy of the PTX behind it
  *
  *   handle of a module, library or function -> kc__code
  *

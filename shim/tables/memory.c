@@ -14,7 +14,7 @@ _Static_assert(KC__SHARES *SHARE_BITS <= 64 && KC__SHARED_BYTES / KC__PAGE_BYTES
 static const size_t own_bytes[KC__SHARES] = {
     [KC__SHARE_ENTRIES] = 4 * MIB,
     [KC__SHARE_BUFFERS] = 5 * MIB,
-    [KC__SHARE_CODE] = 2 * MIB,
+    [KC__SHARE_CODE] = 3 * MIB,
 };
 
 static _Atomic uint64_t shares; /* pages that are taken */

@@ -39,6 +39,22 @@ static const struct {
 };
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
+/* Eight bytes at a time, mixed like the keys. */
+uint64_t kc__hash_bytes(uint64_t h, const void *bytes, size_t length)
+{
+	const char *p = bytes;
+	uint64_t word;
+
+	for (; length >= sizeof(word); p += sizeof(word), length -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ word) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 29;
+	}
+	word = 0;
+	memcpy(&word, p, length);
+	return (h ^ word) * 0x9E3779B97F4A7C15u;
+}
+
 static char *new_chunk(size_t bytes)
 {
 	struct kc__arena *arena = &kc__shim.arena;

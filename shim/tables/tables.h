@@ -61,6 +61,8 @@ void kc__let_go(struct kc__table *t);
 void kc__set_key(void *entry, const uint64_t *key, int words);
 /* tables_lock held. A new entry with its key set, not yet in the table; NULL: a limit is reached. */
 void *kc__fresh(struct kc__table *t, size_t bytes, const uint64_t *key, int words);
+/* Of code and paths, to tell them apart: goes on from h, 0 begins. */
+uint64_t kc__hash_bytes(uint64_t h, const void *bytes, size_t length);
 /* tables_lock held. A copy that is never freed; NULL: the limit is reached. */
 char *kc__keep_text(const char *text);
 

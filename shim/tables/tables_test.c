@@ -114,7 +114,7 @@ static void a_full_table_is_said_once(void **state)
 	assert_string_equal(said[1], "");
 }
 
-/* Of 17 MiB 5 are for buffers and 2 for code; 10 in chunks of 256 KiB are 40 of them. */
+/* Of 18 MiB 5 are for buffers and 3 for code; 10 in chunks of 256 KiB are 40 of them. */
 static void memory_for_entries_has_a_bound(void **state)
 {
 	(void)state;

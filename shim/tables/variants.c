@@ -2,7 +2,8 @@
  * Launch shapes: what one way of launching a kernel takes, found without a lock
  * and made at first sight.
  */
-#include "kernel_formula.h"
+#include "formulas.h"
+#include "loaded_code.h"
 #include "tables.h"
 
 #include <errno.h>
@@ -77,11 +78,11 @@ static uint32_t put_arguments(const char *text)
 }
 
 /* tables_lock held. */
-static int evaluate(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
+static int evaluate(struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
 		    struct kc_counts *counts)
 {
 	static int64_t spent_ns;
-	int rc = kc__formula_counts(formula, dims, given, KC_COST_EFFORT_LAUNCH, counts);
+	int rc = kc__formulas_count(formula, dims, given, KC_COST_EFFORT_LAUNCH, counts);
 	int64_t began_ns;
 
 	if (rc != -EAGAIN)
@@ -89,7 +90,7 @@ static int evaluate(const struct kc__formula *formula, const struct kc_shape *di
 	began_ns = kc__now_ns();
 	if (spent_ns > CAREFUL_NS + (began_ns - kc__shim.header->monotonic_ns) / CAREFUL_SHARE)
 		return rc;
-	rc = kc__formula_counts(formula, dims, given, CAREFUL_EFFORT, counts);
+	rc = kc__formulas_count(formula, dims, given, CAREFUL_EFFORT, counts);
 	spent_ns += kc__now_ns() - began_ns;
 	return rc;
 }
@@ -116,16 +117,19 @@ static void put_work(const struct kc__variant *variant, const struct kc_counts *
 }
 
 /* tables_lock held. text: what the arguments are. */
-static void count_work(struct kc__variant *variant, const struct kc__formula *formula, const struct kc__given *given,
+static void count_work(struct kc__variant *variant, struct kc__formula *formula, const struct kc__given *given,
 		       char text[ARGUMENTS_TEXT_BYTES])
 {
 	struct kc_counts counts;
+	int rc;
 
 	kc__arguments_tell(formula, given, text, ARGUMENTS_TEXT_BYTES);
 	if (*text)
 		variant->arguments = put_arguments(text);
-	if (!evaluate(formula, &variant->dims, given, &counts) &&
-	    kc_engine_variant_count(&variant->engine, &counts) == 0)
+	rc = evaluate(formula, &variant->dims, given, &counts);
+	if (rc == -ENODATA) /* for the next launch shape */
+		kc__code_wanted(variant->kernel);
+	else if (!rc && kc_engine_variant_count(&variant->engine, &counts) == 0)
 		put_work(variant, &counts);
 }
 
@@ -169,7 +173,7 @@ struct making {
 	uint32_t blocks_per_sm;
 	const struct kc_shape *dims;
 	const uint64_t *key;
-	const struct kc__formula *formula;
+	struct kc__formula *formula;
 	const struct kc__given *given;
 	struct kc__variant *made; /* NULL: there is no room for it */
 };
@@ -241,7 +245,7 @@ bool kc__variant_is_outdated(const struct kc__variant *variant)
 struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 				   const struct kc__given *given)
 {
-	const struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
+	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
 	uint64_t key[KEY_WORDS] = {
 	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
 	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
@@ -272,7 +276,7 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 	return variant;
 }
 
-void kc__variant_prepare(struct kc__variant *before, const struct kc__formula *formula)
+void kc__variant_prepare(struct kc__variant *before, struct kc__formula *formula)
 {
 	struct kc__packed packed;
 	struct kc__given given;

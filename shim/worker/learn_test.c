@@ -1,6 +1,7 @@
 /* What launches teach: those made before their kernel's code has been read, those in streams that are gone, and those
  * of several devices. */
 #include "shim/tables/kernel_formula.h"
+#include "shim/tables/loaded_code.h"
 #include "shim/tables/tables_testing.h"
 
 static bool waits[2]; /* a launch on this device would have waited when an entry was made last */
@@ -11,6 +12,11 @@ void *kc__driver_symbol(const char *symbol)
 {
 	(void)symbol;
 	return NULL;
+}
+
+void kc__code_wanted(struct kc__kernel *kernel)
+{
+	(void)kernel;
 }
 
 struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments)
@@ -91,7 +97,7 @@ static struct kc__formula *read_code(void)
 	assert_int_equal(kc_ptx_parse(&module, text, strlen(text), 1 << 20, NULL), 0);
 	assert_int_equal(kc_cost_read(&cost, &module, kc_ptx_find(&module, "add_up"), 1 << 20, NULL), 0);
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	formula = kc__formula_make(cost, kc_ptx_find(&module, "add_up"));
+	formula = kc__formula_make(cost, kc_ptx_find(&module, "add_up"), false);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	assert_non_null(formula);
 	kc_ptx_free(&module);

@@ -23,6 +23,9 @@
 	  "longest wait at exit, for CUPTI's last records and the database together")                                  \
 	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                          \
 	X(fresh, "KERNCAST_FRESH", "fresh", NULL, "0", "begin knowing nothing of what earlier runs taught")            \
+	X(caches, "KERNCAST_CACHES", "caches", "on|off", "on",                                                         \
+	  "whether to look for the PTX of kernels in Triton's cache and PyTorch's, beside the machine code that was "  \
+	  "loaded")                                                                                                    \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
 	X(kernel, "KERNCAST_KERNEL", "kernel", "REGEX", "",                                                            \
 	  "record launches of kernels whose mangled name, which contains the plain one, matches this extended "        \
@@ -71,6 +74,7 @@ struct kc_options {
 	int toggle;      /* a signal's number; 0: none */
 	struct kc_keep keep;
 	int fresh;
+	int caches;
 	int quiet;
 	int disable;
 };

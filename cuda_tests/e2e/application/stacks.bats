@@ -56,3 +56,16 @@ bounds_hold() { # [ARGUMENT...]
 		equal "$(sql 'SELECT count(*) FROM launch')" $((60 * i)) "rows"
 	done
 }
+
+@test "calls of NVRTC and nvJitLink: at most 2 KiB more" {
+	local libraries
+	libraries=$("$root/scripts/find-cuda")/lib64
+	[[ -r $libraries/libnvrtc.so.13 && -r $libraries/libnvJitLink.so.13 ]] || skip "no NVRTC or nvJitLink in $libraries"
+	set -- "$build/awkward/compiler_stack" "$libraries/libnvrtc.so.13" "$libraries/libnvJitLink.so.13"
+	"$@" >bare
+	preloaded "$@" >shimmed
+	compare bare shimmed
+	"$@" -lto >bare
+	preloaded "$@" -lto >shimmed
+	compare bare shimmed
+}

@@ -1,0 +1,131 @@
+# Triton and PyTorch's inductor load machine code alone, and leave its PTX in a cache: NAME.ptx beside NAME.cubin.
+load ../common
+
+none="no PTX: a cubin by itself, as from a cache on disk"
+compiles=$build/awkward/compiles
+
+setup_file() {
+	local nvcc
+	nvcc=$("$BATS_TEST_DIRNAME/../../../scripts/find-cuda")/bin/nvcc
+	cd "$BATS_FILE_TMPDIR" || return 1
+	cat >compiled0.cu <<-'END'
+		extern "C" __global__ void compiled0(const float *x, float *y, int n)
+		{
+			int i = blockIdx.x * blockDim.x + threadIdx.x;
+			if (i < n)
+				y[i] = x[i] * 2.0f + 1.0f;
+		}
+	END
+	"$nvcc" -arch=sm_80 -cubin -o compiled0.cubin compiled0.cu
+	"$nvcc" -arch=sm_80 -ptx -o compiled0.ptx compiled0.cu
+}
+
+kernel_in() { # FOLDER: as Triton leaves it
+	mkdir -p "$1"
+	cp "$BATS_FILE_TMPDIR/compiled0.cubin" "$BATS_FILE_TMPDIR/compiled0.ptx" "$1"
+}
+
+new_cache() {
+	rm -rf cache
+	kernel_in cache/3EMJXIMLV26AMSCS
+	kernel=cache/3EMJXIMLV26AMSCS/compiled0
+}
+
+loads() { # HOW THE CODE IS LOADED, VARIABLE=VALUE...: what became of the kernel's code
+	rm -f kerncast.db*
+	env HOME="$PWD/nowhere" "${@:2}" timeout 60 "$kerncast" run -q -- "$compiles" - 80 "$1" \
+		"$BATS_FILE_TMPDIR/compiled0.cubin" >loads.out || true
+	equal "$(<loads.out)" "compiled0 $(stat -c %s "$BATS_FILE_TMPDIR/compiled0.cubin")" "what the program says" >&2
+	sql 'SELECT code FROM kernel'
+}
+
+@test "PTX is found where Triton and inductor keep it" {
+	local formula part
+	new_cache
+	kernel_in home/.triton/cache/AAAA
+	kernel_in inductor/triton/0/AAAA
+	equal "$(loads cubin)" "$none" "no cache"
+	equal "$(loads cubin "HOME=$PWD/home")" read "in the home folder"
+	equal "$(loads cubin "TORCHINDUCTOR_CACHE_DIR=$PWD/inductor")" read "inductor's"
+	equal "$(loads path "TRITON_CACHE_DIR=$PWD/cache")" read "code that the driver reads from a file"
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" read "Triton's"
+	# For each thread with i < n: one multiplication and addition together, a load and a store of 4 bytes each
+	formula=$(sql 'SELECT cost_formula FROM kernel')
+	for part in "fma = [gid.x < p2]" "bytes_loaded = 4*[gid.x < p2]" "bytes_stored = 4*[gid.x < p2]"; do
+		contains "; $formula;" "; $part;"
+	done
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/nowhere" "HOME=$PWD/home")" "$none" "another folder than the home's"
+	equal "$(loads cubin "TRITON_CACHE_DIR=cache")" "$none" "not an absolute path"
+	ln -s cache link
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/link")" read "the folder that was named may be a link"
+}
+
+@test "KERNCAST_CACHES=off: nothing is looked for" {
+	new_cache
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache" KERNCAST_CACHES=off)" "$none" code
+	rm -f kerncast.db*
+	TRITON_CACHE_DIR=$PWD/cache "$kerncast" run -q --caches off -- "$compiles" - 80 cubin \
+		"$BATS_FILE_TMPDIR/compiled0.cubin" >off.out || true
+	equal "$(sql 'SELECT code FROM kernel')" "$none" "code with --caches off"
+}
+
+@test "what may not be the kernel's, or the user's alone, is left" {
+	local change
+	local changes=(
+		'mv $kernel.ptx real.ptx; ln -s "$PWD/real.ptx" $kernel.ptx'
+		'mv $kernel.cubin real.cubin; ln -s "$PWD/real.cubin" $kernel.cubin'
+		'mv cache/3EMJXIMLV26AMSCS real; ln -s "$PWD/real" cache/3EMJXIMLV26AMSCS'
+		'rm $kernel.ptx; mkfifo $kernel.ptx'
+		'rm $kernel.cubin; mkfifo $kernel.cubin'
+		'rm $kernel.ptx; mkdir $kernel.ptx'
+		'chmod o+w $kernel.ptx'
+		'chmod g+w $kernel.ptx'
+		'chmod o+w $kernel.cubin'
+		'chmod o+w cache/3EMJXIMLV26AMSCS'
+		'chmod g+w cache'
+		'printf x | dd of=$kernel.cubin bs=1 seek=1000 conv=notrunc status=none'
+		'truncate -s -1 $kernel.cubin'
+		'truncate -s +1 $kernel.cubin'
+		'truncate -s 5M $kernel.ptx'
+		'truncate -s 100G $kernel.cubin'
+		'rm $kernel.ptx'
+		': >$kernel.ptx'
+		'sed -i "s/compiled0/compiled1/" $kernel.ptx'
+		'sed -i "s/ld.param.b32.*param_2.*/mov.b32 %r1, 5;/; s/param_1,/param_1/; /param_2/d" $kernel.ptx'
+	)
+	for change in "${changes[@]}"; do
+		rm -rf real*
+		new_cache
+		eval "$change"
+		equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" "$none" "$change"
+	done
+}
+
+@test "files of another user are left" {
+	needs_root
+	new_cache
+	chown 1 "$kernel.ptx"
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" "$none" PTX
+	new_cache
+	chown 1 cache
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" "$none" "the folder"
+}
+
+@test "what is no PTX is refused, and hurts nobody" {
+	new_cache
+	head -c 100000 /dev/urandom >"$kernel.ptx"
+	contains "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" "refused: "
+	ledger_adds_up
+}
+
+@test "of a large cache a part is looked at" {
+	local folders
+	mkdir -p cache
+	(cd cache && mkdir {1..6000})
+	mapfile -t folders < <(ls -U -a cache)
+	equal "${#folders[@]}" 6002 "entries"
+	kernel_in "cache/${folders[5000]}"
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" "$none" "beyond what is looked at"
+	kernel_in "cache/${folders[40]}"
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" read "one of the first"
+}

@@ -1,0 +1,160 @@
+#include "formulas.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct scratch {
+	void *at;
+	size_t bytes;
+};
+
+static struct {
+	struct kc__formula *first; /* those with a cost; tables_lock */
+	size_t bytes;              /* of their costs. Worker */
+	uint64_t uses;             /* tables_lock */
+	struct scratch scratch;    /* of launches; tables_lock */
+} formulas;
+
+static size_t pages(size_t bytes)
+{
+	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
+}
+
+/* What formulas take changes from `before` to `after`. */
+static bool move(size_t *readers_bytes, size_t before, size_t after)
+{
+	size_t have = *readers_bytes + pages(before);
+
+	if (pages(after) > have)
+		return false;
+	*readers_bytes = have - pages(after);
+	return true;
+}
+
+/* The one evaluated the longest time ago. */
+static struct kc_cost *take_oldest(void)
+{
+	struct kc__formula **oldest = NULL, *formula;
+	struct kc_cost *cost = NULL;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	for (struct kc__formula **at = &formulas.first; *at; at = &(*at)->next)
+		if (!oldest || (*at)->used < (*oldest)->used)
+			oldest = at;
+	if (oldest) {
+		formula = *oldest;
+		*oldest = formula->next;
+		cost = formula->cost;
+		formula->cost = NULL;
+	}
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return cost;
+}
+
+static bool drop_oldest(size_t *readers_bytes)
+{
+	struct kc_cost *cost = take_oldest();
+	size_t after;
+
+	if (!cost)
+		return false;
+	after = formulas.bytes - kc_cost_bytes(cost);
+	move(readers_bytes, formulas.bytes, after);
+	formulas.bytes = after;
+	kc_cost_free(cost);
+	return true;
+}
+
+/* What was in it is not needed: each evaluation begins anew. */
+static bool enlarge(struct scratch *scratch, size_t bytes, size_t *readers_bytes)
+{
+	void *larger;
+
+	if (bytes <= scratch->bytes)
+		return true;
+	if (!move(readers_bytes, scratch->bytes, bytes))
+		return false;
+	larger = malloc(bytes);
+	if (!larger) {
+		move(readers_bytes, bytes, scratch->bytes);
+		return false;
+	}
+	free(scratch->at);
+	scratch->at = larger;
+	scratch->bytes = bytes;
+	return true;
+}
+
+bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes)
+{
+	size_t bytes = kc_cost_bytes(cost), scratch = kc_cost_scratch_bytes(cost);
+	bool enlarged;
+
+	while (formulas.bytes + bytes > KC__FORMULAS_BYTES)
+		if (!drop_oldest(readers_bytes))
+			return false;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	enlarged = enlarge(&formulas.scratch, scratch, readers_bytes);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (!enlarged || !move(readers_bytes, formulas.bytes, formulas.bytes + bytes))
+		return false;
+	formulas.bytes += bytes;
+	return true;
+}
+
+void kc__formulas_cancel(const struct kc_cost *cost, size_t *readers_bytes)
+{
+	size_t after = formulas.bytes - kc_cost_bytes(cost);
+
+	move(readers_bytes, formulas.bytes, after);
+	formulas.bytes = after;
+}
+
+void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost)
+{
+	formula->cost = cost;
+	formula->used = ++formulas.uses;
+	formula->next = formulas.first;
+	formulas.first = formula;
+}
+
+bool kc__formulas_drop(size_t *readers_bytes)
+{
+	bool any = false;
+
+	while (drop_oldest(readers_bytes))
+		any = true;
+	return any;
+}
+
+int kc__formulas_count(struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
+		       uint32_t effort, struct kc_counts *counts)
+{
+	formula->used = ++formulas.uses;
+	return kc__formula_counts(formula, dims, given, effort, formulas.scratch.at, counts);
+}
+
+int kc__formulas_count_later(const struct kc__formula *formula, const struct kc_shape *dims,
+			     const struct kc__given *given, uint32_t effort, struct kc_counts *counts)
+{
+	size_t bytes = formula->cost ? kc_cost_scratch_bytes(formula->cost) : 0;
+	void *scratch;
+	int rc;
+
+	if (bytes && !kc__share_take(KC__SHARE_CODE, bytes))
+		return -ENOMEM;
+	scratch = bytes ? malloc(bytes) : NULL;
+	rc = kc__formula_counts(formula, dims, given, effort, scratch, counts);
+	free(scratch);
+	if (bytes)
+		kc__share_give(KC__SHARE_CODE, bytes);
+	return rc;
+}
+
+/* The parent's memory stays as it is: one of its threads may have been using it. */
+void kc__formulas_forget(void)
+{
+	formulas.first = NULL;
+	formulas.bytes = 0;
+	formulas.scratch = (struct scratch){0};
+}

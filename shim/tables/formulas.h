@@ -1,0 +1,33 @@
+/*
+ * The memory that cost formulas take: KC__FORMULAS_BYTES at most, and beside that as
+ * much as the evaluation of the largest one needed so far. Where a new one has no
+ * room, what was evaluated the longest time ago gives way. Its kernel's launch
+ * shapes keep what was counted for them; for a new one, the code is read again.
+ */
+#ifndef KC_SHIM_FORMULAS_H
+#define KC_SHIM_FORMULAS_H
+
+#include "kernel_formula.h"
+
+#define KC__FORMULAS_BYTES ((size_t)3 << 20)
+#define KC__FORMULA_BYTES ((size_t)1 << 20) /* of one kernel */
+
+/* Worker. Takes room for a formula, and for evaluating it, out of what the reader of code has of KC__SHARE_CODE; what
+ * gives way adds to that. false: there is not enough. */
+bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes);
+/* Worker: the room is not needed after all. */
+void kc__formulas_cancel(const struct kc_cost *cost, size_t *readers_bytes);
+/* Worker, tables_lock held: the formula, for which there is room, can be evaluated from now on. */
+void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost);
+/* Worker: all formulas give way, as other code cannot be read otherwise. false: there were none. */
+bool kc__formulas_drop(size_t *readers_bytes);
+
+/* The formula's value for a launch that is being made. tables_lock held. */
+int kc__formulas_count(struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
+		       uint32_t effort, struct kc_counts *counts);
+/* The same on the worker, without the lock. */
+int kc__formulas_count_later(const struct kc__formula *formula, const struct kc_shape *dims,
+			     const struct kc__given *given, uint32_t effort, struct kc_counts *counts);
+void kc__formulas_forget(void); /* fork child */
+
+#endif
