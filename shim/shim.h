@@ -264,6 +264,7 @@ struct kc__state {
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
+	struct kc__code *unplaced; /* code of such kernels whose place is to be noted; tables_lock */
 	struct kc__reading_cost reading;
 	_Atomic uint32_t graph_launches;          /* recorded so far */
 	_Atomic uint32_t enclosing_of[KC__CALLS]; /* bool: runtime calls report their ids; correlation.c */

@@ -62,12 +62,13 @@ static void print_journal(const struct kc_journal_found *found, bool force)
 		       kc_format_count(found->launches, count), launches);
 }
 
-static void name_kernels(const char *path)
+static void complete_kernels(const char *path)
 {
 	struct kc_store *store;
 
 	if (kc_store_open(path, KC_STORE_READ, &store, NULL, 0) == 0) {
 		kc_kernel_names(store, KC_NAMES_NS);
+		kc_database_read_code(store);
 		kc_store_close(store);
 	}
 }
@@ -96,7 +97,7 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 	if (journals.count > 0)
 		rc = kc_recover(path, request.force, &recovered, why, sizeof(why));
 	if (recovered.processes)
-		name_kernels(path);
+		complete_kernels(path);
 	for (size_t i = 0; i < journals.count; i++)
 		print_journal(journals.at + i, request.force);
 	if (journals.count == 0)

@@ -91,5 +91,8 @@ struct kc_cost_story {
 /* Returns 0, and the story is to be freed; or -ENOMEM. */
 int kc_cost_tell(const struct kc_cost *cost, struct kc_cost_story *story);
 void kc_cost_story_free(struct kc_cost_story *story);
+/* The formulas of all counters that are not 0, on one line: "fma = 2*p1; ld_global = p1". Cut where size ends; empty
+ * where that would take long, as the formula is larger than 32 KiB, or where there is no memory. */
+void kc_cost_write(const struct kc_cost *cost, char *text, size_t size);
 
 #endif

@@ -7,6 +7,7 @@
 #include "loaded_code.h"
 #include "ptx_cache.h"
 
+#include "predictor/code/container/code_file.h"
 #include "predictor/code/container/image.h"
 #include "predictor/code/container/thin.h"
 #include "predictor/code/ptx/ptx_cut.h"
@@ -22,16 +23,14 @@
 
 #define OTHERS_BYTES ((size_t)2 << 20) /* left to code that is loaded or compiled while other code is read */
 #define TEXT_BYTES 4096u
-#define GAP_BYTES 15u                 /* between variables in shared memory, each of them aligned to 16 bytes at most */
 #define TEXTS_BYTES ((size_t)2 << 20) /* of the kernels' PTX that is read in one pass */
 #define KERNELS_MAX 256u              /* read in one pass over the text */
 /* Of the processor time: so much in the first moments of recording, then one part in so many. */
 #define FIRST_NS 10000000000ll
 #define FIRST_TIME_NS 1000000000ll
 #define REST_SHARE 20
-#define FINISH_NS 100000000ll         /* for what is left at the end of the process */
-#define STEP_NS 50000000ll            /* then the worker does something else; one kernel at least */
-#define TOLD_BYTES ((size_t)32 << 10) /* a larger formula is not told: its text would be cut, and takes the longest */
+#define FINISH_NS 100000000ll /* for what is left at the end of the process */
+#define STEP_NS 50000000ll    /* then the worker does something else; one kernel at least */
 
 /* The kernels of one module whose code is being read. */
 struct reading {
@@ -63,21 +62,6 @@ static size_t room_left(const struct reading *reading, const struct source *sour
 	return reading->room_bytes > taken ? reading->room_bytes - taken : 0;
 }
 
-static void say_formula(const struct kc_cost *cost, char *text, size_t size)
-{
-	struct kc_cost_story story;
-	size_t used = 0;
-
-	text[0] = '\0';
-	if (kc_cost_bytes(cost) > TOLD_BYTES || kc_cost_tell(cost, &story))
-		return;
-	for (uint32_t i = 0; i < KC_COUNTER_COUNT && used < size; i++)
-		if (strcmp(story.formula[i], "0"))
-			used += (size_t)snprintf(text + used, size - used, "%s%s = %s", used ? "; " : "",
-						 kc_cost_counter_name(i), story.formula[i]);
-	kc_cost_story_free(&story);
-}
-
 static void put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text)
 {
 	char buffer[sizeof(struct kc_code_entry) + TEXT_BYTES];
@@ -93,19 +77,6 @@ static void put(const struct kc__kernel *kernel, enum kc_code_state state, uint3
 static bool same_parameters(const struct kc__kernel *kernel, const struct kc_ptx_function *function)
 {
 	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
-}
-
-/* PTX for another architecture may have been compiled from other lines of the source (__CUDA_ARCH__). Between variables
- * there may be gaps; what variables of the module a function uses is not looked up. */
-static bool same_shared_memory(const struct kc__kernel *kernel, const struct kc_ptx_module *module,
-			       const struct kc_ptx_function *function)
-{
-	uint64_t stated = kernel->resources.static_shared_bytes, counted = function->static_shared_bytes;
-
-	for (uint32_t i = 0; i < module->variable_count; i++)
-		if (module->variables[i].space == KC_PTX_SHARED && module->variables[i].bytes)
-			return true;
-	return stated >= counted && stated - counted <= GAP_BYTES * function->local_count;
 }
 
 /* Room for the cost has been taken. false: the tables have none, and the caller still owns the cost. */
@@ -148,8 +119,9 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 
 	if (!function || !function->is_entry || !same_parameters(kernel, function))
 		return 0;
-	if (source->other_architecture && !same_shared_memory(kernel, module, function)) {
-		refuse(kernel, wanted->offset, "the code for the device takes another amount of shared memory");
+	if (source->other_architecture &&
+	    !kc_ptx_takes_shared(module, function, kernel->resources.static_shared_bytes)) {
+		refuse(kernel, wanted->offset, KC_OTHER_SHARED_MEMORY);
 		return 1;
 	}
 	if (room_bytes < KC__FORMULA_BYTES)
@@ -162,7 +134,7 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 		return 1;
 	}
 	is_known = atomic_load_explicit(&kernel->formula, memory_order_relaxed);
-	say_formula(cost, text, sizeof(text));
+	kc_cost_write(cost, text, sizeof(text));
 	if (!kc__formulas_make_room(cost, &reading->room_bytes)) {
 		kc_cost_free(cost);
 		return -ENOMEM;
@@ -196,6 +168,12 @@ static int read_text(struct reading *reading, struct kc__kernel *kernel, struct 
 	return rc;
 }
 
+/* A command has more room. */
+static enum kc_code_state too_large(const struct kc__code *code)
+{
+	return code && code->is_noted ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
+}
+
 /* true: read, or it never will be. Formulas that were read before make room for this one. */
 static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, struct source *source,
 			const struct kc_ptx_wanted *wanted)
@@ -208,7 +186,7 @@ static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, stru
 		rc = read_text(reading, kernel, source, wanted);
 	while (rc == -ENOMEM && kc__formulas_drop(&reading->room_bytes));
 	if (rc == -ENOMEM && !atomic_load_explicit(&kernel->formula, memory_order_relaxed))
-		put(kernel, KC_CODE_TOO_LARGE, 0, "");
+		put(kernel, too_large(kernel->code), 0, "");
 	return rc != 0;
 }
 
@@ -299,7 +277,7 @@ static void read_cached(struct reading *reading, const char *bytes, size_t lengt
 {
 	struct kc_image_piece ptx;
 
-	reading->is_cubin = kc__is_cubin(bytes, length);
+	reading->is_cubin = kc_image_is_cubin(bytes, length);
 	if (!reading->is_cubin || !kc__cached_ptx(reading->kernels->name, bytes, length, reading->room_bytes, &ptx))
 		return;
 	reading->room_bytes -= ptx.length;
@@ -308,34 +286,12 @@ static void read_cached(struct reading *reading, const char *bytes, size_t lengt
 	munmap((void *)ptx.bytes, ptx.length);
 }
 
-struct file {
-	int fd;
-	uint64_t offset;
-};
-
-static int read_file(void *arg, uint64_t at, void *to, size_t length)
-{
-	const struct file *file = arg;
-	size_t got = 0;
-
-	while (got < length) {
-		ssize_t n = pread(file->fd, (char *)to + got, length - got, (off_t)(file->offset + at + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EIO;
-		got += (size_t)n;
-	}
-	return 0;
-}
-
 static void read_from_file(struct reading *reading, const struct kc__code_piece *piece)
 {
 	const struct kc_device *device = &reading->kernels->device->info;
-	struct file file = {open(piece->path, O_RDONLY | O_CLOEXEC), piece->offset};
+	struct kc_code_file file = {open(piece->path, O_RDONLY | O_CLOEXEC), piece->offset, piece->length};
 	struct kc_thin_request request = {
-	    .read = read_file,
+	    .read = kc_code_file_read,
 	    .arg = &file,
 	    .length = piece->length,
 	    .cc_major = device->cc_major,
@@ -394,10 +350,10 @@ static void give_up(const struct reading *reading, const struct kc__code *code)
 {
 	enum kc_code_state state = !code                              ? KC_CODE_NOT_SEEN
 				   : code->state == KC_CODE_TOO_LARGE ? KC_CODE_TOO_LARGE
-				   : reading->lacks_room              ? KC_CODE_TOO_LARGE
+				   : reading->lacks_room              ? too_large(code)
 				   : reading->refusal.reason[0]       ? KC_CODE_REFUSED
 				   : reading->saw_code                ? KC_CODE_NO_PTX
-								      : KC_CODE_TOO_LARGE;
+								      : too_large(code);
 
 	for (struct kc__kernel *k = reading->kernels, *next; k; k = next) {
 		next = k->next_wanted;
@@ -407,9 +363,7 @@ static void give_up(const struct reading *reading, const struct kc__code *code)
 		if (state == KC_CODE_REFUSED)
 			refuse(k, reading->refusal.offset, reading->refusal.reason);
 		else
-			put(k, state, 0,
-			    state == KC_CODE_NO_PTX && reading->is_cubin ? "a cubin by itself, as from a cache on disk"
-									 : "");
+			put(k, state, 0, state == KC_CODE_NO_PTX && reading->is_cubin ? KC_CODE_CUBIN_ALONE : "");
 		kc__early_settle(k);
 	}
 }
@@ -444,6 +398,11 @@ void kc__code_wanted(struct kc__kernel *kernel)
 	kernel->is_wanted = true;
 	kernel->next_wanted = kc__shim.wanted;
 	kc__shim.wanted = kernel;
+	if (!kernel->code || kernel->code->placed)
+		return;
+	kernel->code->placed = true;
+	kernel->code->next_unplaced = kc__shim.unplaced;
+	kc__shim.unplaced = kernel->code;
 }
 
 static void read_code(struct reading *reading, struct kc__code *code)
@@ -524,6 +483,8 @@ void kc__code_finish(void)
 	int64_t stop_ns = kc__now_ns() + FINISH_NS;
 	struct kc__code *code;
 
+	while (kc__code_note_places() && kc__now_ns() < stop_ns)
+		;
 	for (int64_t left_ns = FINISH_NS; left_ns > 0 && read_next(left_ns, true);)
 		left_ns = stop_ns - kc__now_ns();
 	for (struct kc__kernel *k; (k = take_wanted(&code));)

@@ -4,15 +4,18 @@
 #include "ptx_cache.h"
 #include "tables.h"
 
+#include "predictor/code/container/code_file.h"
 #include "predictor/code/container/image.h"
 #include "predictor/code/container/thin.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Copies, oldest first. */
 static struct {
@@ -275,7 +278,7 @@ static void note(struct noting *noting, const void *handle, const void *image)
 		return;
 	if (takes)
 		find_files(pieces, count, mapped);
-	if (takes && count == 1 && kc__is_cubin(pieces[0].bytes, pieces[0].length))
+	if (takes && count == 1 && kc_image_is_cubin(pieces[0].bytes, pieces[0].length))
 		kc__caches_note();
 	key = takes ? hash_pieces(pieces, count) : (uint64_t)(uintptr_t)image;
 	pthread_mutex_lock(&kc__shim.tables_lock);
@@ -317,6 +320,53 @@ void kc__code_loaded_file(const void *handle, const char *path)
 	}
 	kc__handle_code_set(handle, code);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+static struct kc__code *take_unplaced(void)
+{
+	struct kc__code *code;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	code = kc__shim.unplaced;
+	if (code)
+		kc__shim.unplaced = code->next_unplaced;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return code;
+}
+
+/* As another process will find it: without links, and from the root on. */
+static bool note_place(const struct kc__code *code, uint32_t index)
+{
+	const struct kc__code_piece *piece = &code->pieces[index];
+	struct kc_code_place_entry entry = {
+	    .code_hash = code->key[0], .offset = piece->offset, .length = piece->length, .piece = index};
+	char payload[sizeof(entry) + PATH_MAX], *path = payload + sizeof(entry);
+	struct kc_code_file file;
+	int rc;
+
+	if (!realpath(piece->path, path) || kc_code_file_open(&file, path, entry.offset, entry.length))
+		return false;
+	rc = kc_code_file_hash(&file, &entry.hash);
+	close(file.fd);
+	if (rc)
+		return false;
+	memcpy(payload, &entry, sizeof(entry));
+	return !kc_journal_put(kc__shim.journal, KC_KIND_CODE_PLACE, payload, sizeof(entry) + strlen(path) + 1);
+}
+
+/* Code of which a part is in memory alone cannot be read later: what is in files may lack its PTX. */
+int kc__code_note_places(void)
+{
+	struct kc__code *code = take_unplaced();
+	bool is_noted = code && code->state == KC_CODE_WAITS;
+
+	for (uint32_t i = 0; is_noted && i < code->piece_count; i++)
+		is_noted = code->pieces[i].path != NULL;
+	for (uint32_t i = 0; is_noted && i < code->piece_count; i++)
+		is_noted = note_place(code, i);
+	if (code)
+		code->is_noted = is_noted;
+	return code != NULL;
 }
 
 /* The parent's copies are not freed: one of its threads may have been changing them. */

@@ -36,6 +36,9 @@ struct kc__code {
 	uint32_t state;               /* enum kc_code_state */
 	bool held;                    /* a copy is being read; under the pool's lock */
 	struct kc__code *next_copied; /* in the order of loading */
+	bool placed;                  /* it is in the next list, or was; these two: tables_lock */
+	struct kc__code *next_unplaced;
+	bool is_noted; /* where it lies, so that it can be read later. Worker */
 	uint32_t piece_count;
 	struct kc__code_piece pieces[];
 };
@@ -49,8 +52,12 @@ void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece);
 void kc__code_release(struct kc__code *code);
 void kc__code_forget(void); /* fork child */
 
-/* tables_lock held. The kernel has been launched: its code is to be read. */
+/* code_read.c. tables_lock held. The kernel has been launched: its code is to be read. */
 void kc__code_wanted(struct kc__kernel *kernel);
+
+/* Worker: notes where code lies that is to be read, so that what this process does not read can be read later. 1: there
+ * may be more. */
+int kc__code_note_places(void);
 
 /* code_read.c. Worker: reads the code of one module, if any is wanted. 1: there may be more. */
 int kc__code_step(void);

@@ -221,16 +221,6 @@ static bool name_files(struct search *s, const char *name)
 	return length && !memchr(name, '/', (size_t)length);
 }
 
-bool kc__is_cubin(const void *bytes, size_t length)
-{
-	Elf64_Ehdr header;
-
-	if (length < sizeof(header))
-		return false;
-	memcpy(&header, bytes, sizeof(header));
-	return !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_machine == EM_CUDA;
-}
-
 bool kc__cached_ptx(const char *name, const void *cubin, size_t cubin_bytes, size_t max_bytes,
 		    struct kc_image_piece *ptx)
 {

@@ -24,7 +24,6 @@ void kc__caches_note(void);
 
 void kc__caches_forget(void); /* fork child */
 
-bool kc__is_cubin(const void *bytes, size_t length);
 /* Worker: the PTX of the cubin whose kernel has this name, in memory of its own that is to be unmapped. false: none of
  * at most max_bytes was found. */
 bool kc__cached_ptx(const char *name, const void *cubin, size_t cubin_bytes, size_t max_bytes,

@@ -258,6 +258,7 @@ static void *run(void *unused)
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
+		kc__code_note_places();
 		kc__code_step();
 		claimed = kc_journal_claimed(kc__shim.journal);
 		busy |= kc__cupti_has_records();

@@ -245,24 +245,45 @@ static int add_kernel(struct kc_store *s, const struct kc_kernel_entry *entry, c
 	return rc;
 }
 
+void kc__code_text(const struct kc_code_entry *entry, const char *text, char out[KC__CODE_TEXT])
+{
+	int told = (entry->state == KC_CODE_REFUSED || entry->state == KC_CODE_NO_PTX) && text[0];
+
+	if (entry->state == KC_CODE_READ && entry->sm)
+		snprintf(out, KC__CODE_TEXT, "read from compute_%u", entry->sm);
+	else
+		snprintf(out, KC__CODE_TEXT, "%s%s%s", kc_code_state_name(entry->state), told ? ": " : "",
+			 told ? text : "");
+}
+
 /* text: the formula, or why there is none. */
 static int set_code(struct kc_store *s, const struct kc_code_entry *entry, const char *text)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__SET_CODE);
-	int told = (entry->state == KC_CODE_REFUSED || entry->state == KC_CODE_NO_PTX) && text[0];
-	char state[256];
+	char state[KC__CODE_TEXT];
 
-	if (entry->state == KC_CODE_READ && entry->sm)
-		snprintf(state, sizeof(state), "read from compute_%u", entry->sm);
-	else
-		snprintf(state, sizeof(state), "%s%s%s", kc_code_state_name(entry->state), told ? ": " : "",
-			 told ? text : "");
+	kc__code_text(entry, text, state);
 	if (stmt) {
 		bind_text(stmt, 1, state);
 		if (entry->state == KC_CODE_READ)
 			bind_text(stmt, 2, text);
 		sqlite3_bind_int64(stmt, 3, s->process);
 		sqlite3_bind_int64(stmt, 4, entry->kernel);
+	}
+	return kc__run(s, stmt);
+}
+
+static int add_code_place(struct kc_store *s, const struct kc_code_place_entry *entry, const char *path)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_CODE_PLACE);
+
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, (int64_t)entry->code_hash);
+		sqlite3_bind_int64(stmt, 2, entry->piece);
+		bind_text(stmt, 3, path);
+		sqlite3_bind_int64(stmt, 4, (int64_t)entry->offset);
+		sqlite3_bind_int64(stmt, 5, (int64_t)entry->length);
+		sqlite3_bind_int64(stmt, 6, (int64_t)entry->hash);
 	}
 	return kc__run(s, stmt);
 }
@@ -343,6 +364,8 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_arguments_entry);
 	case KC_KIND_CODE:
 		return sizeof(struct kc_code_entry);
+	case KC_KIND_CODE_PLACE:
+		return sizeof(struct kc_code_place_entry);
 	case KC_KIND_EVENT:
 		return sizeof(struct kc_event_entry);
 	case KC_KIND_PAST:
@@ -387,6 +410,9 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	case KC_KIND_CODE:
 		offset = sizeof(struct kc_code_entry);
 		return set_code(s, payload, text_at(payload, bytes, &offset));
+	case KC_KIND_CODE_PLACE:
+		offset = sizeof(struct kc_code_place_entry);
+		return add_code_place(s, payload, text_at(payload, bytes, &offset));
 	case KC_KIND_EVENT:
 	case KC_KIND_PAST:
 	case KC_KIND_WORK:

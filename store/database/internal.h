@@ -48,6 +48,7 @@ enum kc__statement {
 	KC__ADD_CALL_SITE,
 	KC__ADD_ARGUMENTS,
 	KC__SET_CODE,
+	KC__ADD_CODE_PLACE,
 	KC__ADD_LAMBDA,
 	KC__ADD_MESSAGE,
 	KC__ADD_EVENT,
@@ -195,6 +196,9 @@ void kc__dictionary_clear(struct kc__dictionary *d);
 
 /* entries.c: dictionary entries into their tables; 0 or -errno */
 int kc__entry(struct kc_store *s, const struct kc_slot *slot);
+/* entries.c: what `kernel.code` says of this; text: as in the entry. */
+#define KC__CODE_TEXT 256
+void kc__code_text(const struct kc_code_entry *entry, const char *text, char out[KC__CODE_TEXT]);
 /* order_entries.c: those of KC_KIND_EVENT, KC_KIND_PAST, KC_KIND_WORK and KC_KIND_STREAM_CALL, at least as long as
  * their structs; 0 or -errno */
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);

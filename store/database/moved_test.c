@@ -45,15 +45,22 @@ static void fill(struct kc_store *store)
 	struct {
 		struct kc_kernel_entry entry;
 		char names[8];
-	} kernel = {{.id = 7}, "k\0m"};
+	} kernel = {{.id = 7, .code_hash = 9}, "k\0m"};
 	struct kc_message_entry message = {.time_ns = 1, .severity = 1, .code = KC_MESSAGE_NO_CUPTI, .count = 1};
+	struct {
+		struct kc_code_place_entry entry;
+		char path[16];
+	} place = {{.code_hash = 9, .offset = 3, .length = 4, .hash = 5, .piece = 1}, "/usr/lib/k.so"};
 	struct kc_slot launch = {.kind = KC_KIND_LAUNCH, .index = 2};
-	uint64_t index = 0;
+	uint64_t index = 3;
 
 	launch.launch.unpredictable = KC_NO_DEVICE;
 	assert_int_equal(kc_store_begin(store), 0);
 	put_entry(store, &index, KC_KIND_KERNEL, &kernel, sizeof(kernel));
 	put_entry(store, &index, KC_KIND_MESSAGE, &message, sizeof(message));
+	put_entry(store, &index, KC_KIND_CODE_PLACE, &place, sizeof(place));
+	place.entry.code_hash = 10; /* of another process */
+	put_entry(store, &index, KC_KIND_CODE_PLACE, &place, sizeof(place));
 	assert_int_equal(kc_store_slot(store, &launch), 0);
 	assert_int_equal(kc_store_commit(store), 0);
 }
@@ -64,7 +71,7 @@ static void fill_order(struct kc_store *store)
 	struct kc_event_entry event = {.number = 5, .kind = KC_EVENT_FORMULA, .kernel = 7};
 	struct kc_past_entry past = {.source = 40, .last_sequence = 9};
 	struct kc_work_entry work = {.kernel = 7, .grid = {2, 1, 1}, .block = {32, 1, 1}, .arguments = 3, .count = 1};
-	uint64_t index = 3;
+	uint64_t index = 10;
 
 	work.numbers[0] = 1;
 	assert_int_equal(kc_store_begin(store), 0);
@@ -124,6 +131,11 @@ static void what_rows_refer_to_is_carried(void **state)
 	assert_int_equal(number(path, "SELECT count(*) FROM engine_event e JOIN kernel k ON k.id = e.kernel"
 				      " JOIN process_device d ON d.device = e.device"
 				      " WHERE number = 5 AND kind = 'formula' AND k.mangled = 'k' AND d.ordinal = 0"),
+			 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM code_place"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM code_place p JOIN kernel k ON k.code_hash = p.code_hash"
+				      " WHERE k.mangled = 'k' AND k.code = 'waits' AND p.piece = 1 AND"
+				      " p.path = '/usr/lib/k.so' AND p.offset = 3 AND p.length = 4 AND p.hash = 5"),
 			 1);
 	/* Row 40 of the new database will be another process. */
 	assert_int_equal(number(path, "SELECT count(*) FROM past_part WHERE source IS NULL AND last_sequence = 9"), 1);

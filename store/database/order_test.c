@@ -357,6 +357,7 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
 	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
 	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;"                      \
+	"DROP TABLE code_place; DROP INDEX kernel_code_waits;"                                                         \
 	"ALTER TABLE stream DROP COLUMN lane; DROP INDEX kernel_name_pending;"                                         \
 	"ALTER TABLE kernel DROP COLUMN name_pending;"                                                                 \
 	"DELETE FROM schema WHERE version > 8; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
@@ -375,15 +376,15 @@ static void make_version_8(void)
 	change(TO_VERSION_8);
 }
 
-static void check_version_10(void)
+static void check_version_11(void)
 {
 	struct kc_store *s;
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "10");
+	assert_string_equal(answer("PRAGMA user_version"), "11");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10");
+			    "1,2,3,4,5,6,7,8,9,10,11");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -399,8 +400,8 @@ static void an_older_database_is_brought_up_to_date(void **state)
 
 	(void)state;
 	make_version_8();
-	check_version_10();
-	check_version_10();
+	check_version_11();
+	check_version_11();
 	s = begin(&index);
 	slot = make_launch(index++, 3, 1000, 100, 100);
 	slot.launch.order = (struct kc_order){4, 1, 1};
@@ -418,11 +419,12 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	(void)state;
 	put_events(s, &index);
 	end(s);
-	change("ALTER TABLE engine_event DROP COLUMN device; DELETE FROM schema WHERE version > 9;"
+	change("ALTER TABLE engine_event DROP COLUMN device; DROP TABLE code_place; DROP INDEX kernel_code_waits;"
+	       "DELETE FROM schema WHERE version > 9;"
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "10");
+	assert_string_equal(answer("PRAGMA user_version"), "11");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
@@ -430,6 +432,27 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	put_events(s, &index);
 	end(s);
 	assert_string_equal(answer("SELECT count(*) FROM engine_event"), "2");
+}
+
+/* 'not seen' was said of kernels whose code was seen and had not been read; without a hash it was not seen indeed. */
+static void code_of_version_10_that_was_not_read_waits(void **state)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	put_kernel(s, &index, 20, "unread", "/app");
+	end(s);
+	change("INSERT INTO kernel(mangled, name, module, code_hash, registers, static_shared_bytes, code) VALUES"
+	       "('unseen', 'unseen', 'app', 0, 2, 3, 'not seen'), ('none', 'none', 'app', 5, 2, 3, 'no PTX');"
+	       "UPDATE kernel SET code = 'not seen' WHERE mangled = 'unread';"
+	       "DROP TABLE code_place; DROP INDEX kernel_code_waits; DELETE FROM schema WHERE version > 10;"
+	       "PRAGMA user_version = 10; PRAGMA journal_mode = DELETE");
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	kc_store_close(s);
+	assert_string_equal(answer("SELECT group_concat(mangled || ' ' || code, ', ') FROM (SELECT * FROM kernel"
+				   " WHERE mangled IN ('unread', 'unseen', 'none') ORDER BY mangled)"),
+			    "none no PTX, unread waits, unseen not seen");
 }
 
 static void copy_file(const char *from, const char *to)
@@ -471,11 +494,11 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		assert_string_equal(
 		    answer("SELECT (SELECT user_version FROM pragma_user_version) - 8 ="
-			   " (SELECT count(*) FROM sqlite_master WHERE name = 'work') * 2 AND"
+			   " (SELECT count(*) FROM sqlite_master WHERE name = 'work') * 3 AND"
 			   " (SELECT user_version FROM pragma_user_version) - 8 ="
-			   " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known') * 2"),
+			   " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known') * 3"),
 		    "1");
-		check_version_10();
+		check_version_11();
 	}
 }
 
@@ -492,6 +515,7 @@ int main(void)
 	    TEST(damaged_entries_are_told_and_left_out),
 	    TEST(an_older_database_is_brought_up_to_date),
 	    TEST(a_database_of_version_9_keeps_its_events),
+	    TEST(code_of_version_10_that_was_not_read_waits),
 	    TEST(killed_at_any_moment_it_is_of_one_version),
 	};
 

@@ -140,13 +140,21 @@ static const char tables_9[] = KERNEL_NAMES_9
 /* On which of several devices a kernel's formula is ready. */
 static const char tables_10[] = "ALTER TABLE engine_event ADD COLUMN device INTEGER;";
 
+/* Where the code of kernels lies that waits to be read. */
+static const char tables_11[] =
+    "CREATE TABLE code_place(code_hash INTEGER NOT NULL, piece INTEGER NOT NULL, path TEXT NOT NULL,"
+    " offset INTEGER NOT NULL, length INTEGER NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY(code_hash, piece))"
+    " WITHOUT ROWID;"
+    "UPDATE kernel SET code = 'waits' WHERE code = 'not seen' AND code_hash <> 0;"
+    "CREATE INDEX kernel_code_waits ON kernel(code_hash) WHERE code = 'waits';";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4, tables_5,
-						     tables_6, tables_7, tables_8, tables_9, tables_10};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1, tables_2, tables_3, tables_4,  tables_5, tables_6,
+						     tables_7, tables_8, tables_9, tables_10, tables_11};
 
 const char *kc__schema_step(int from)
 {

@@ -32,10 +32,15 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__FIND_KERNEL] = "SELECT id FROM kernel WHERE mangled = ?1 AND module = ?2 AND code_hash = ?3"
 			" AND registers = ?4 AND static_shared_bytes = ?5",
     [KC__ADD_KERNEL] = "INSERT INTO kernel(mangled, module, code_hash, registers, static_shared_bytes, local_bytes,"
-		       " max_threads_per_block, binary_version, ptx_version, name, name_pending)"
-		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?1,?1 GLOB '_Z*')",
+		       " max_threads_per_block, binary_version, ptx_version, name, name_pending, code)"
+		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?1,?1 GLOB '_Z*', "
+		       " CASE WHEN ?3 THEN 'waits' ELSE 'not seen' END)",
+    /* A process that could not read the code takes nothing from what another one, or a command, has found in it. */
     [KC__SET_CODE] = "UPDATE kernel SET code = ?1, cost_formula = ?2 WHERE id ="
-		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)",
+		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)"
+		     " AND (?2 IS NOT NULL OR (cost_formula IS NULL AND (?1 <> 'waits' OR code = 'not seen')))",
+    [KC__ADD_CODE_PLACE] = "INSERT OR REPLACE INTO code_place(code_hash, piece, path, offset, length, hash)"
+			   " VALUES(?,?,?,?,?,?)",
     [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel(process, local, kernel) VALUES(?,?,?)",
     [KC__LOCAL_KERNEL] = "SELECT kernel FROM process_kernel WHERE process = ? AND local = ?",
     [KC__FIND_DEVICE] = "SELECT id FROM device WHERE uuid = ?1 AND driver_version = ?2 AND name = ?3"

@@ -64,6 +64,7 @@ enum kc_slot_kind {
 	KC_KIND_PAST = 12,        /* struct kc_past_entry */
 	KC_KIND_WORK = 13,        /* struct kc_work_entry */
 	KC_KIND_STREAM_CALL = 14, /* struct kc_stream_call */
+	KC_KIND_CODE_PLACE = 15,  /* struct kc_code_place_entry, then the file's path, NUL-terminated */
 	KC_KIND_COUNT,
 };
 
@@ -266,11 +267,23 @@ enum kc_code_state {
 };
 const char *kc_code_state_name(uint32_t state);
 
+/* What the text of KC_CODE_NO_PTX may say. */
+#define KC_CODE_CUBIN_ALONE "a cubin by itself, as from a cache on disk"
+
 struct kc_code_entry {
 	uint32_t kernel; /* dictionary id */
 	uint16_t state;  /* enum kc_code_state */
 	uint16_t sm;     /* of KC_CODE_READ: 120 where PTX for compute_120 was read, for which the device's own code was
 			    not compiled; else 0 */
+};
+
+/* Where code that has not been read (yet) lies in a file: one of its pieces. */
+struct kc_code_place_entry {
+	uint64_t code_hash; /* as of the kernels that it is the code of */
+	uint64_t offset, length;
+	uint64_t hash;  /* of the bytes there: kc_code_file_hash() */
+	uint32_t piece; /* from 0, in the order in which they are read */
+	uint32_t reserved;
 };
 
 /* Where a launch was called from, seen at the runtime level. With <<<>>> the caller

@@ -1,6 +1,7 @@
 #include "database.h"
 #include "tools/command.h"
 
+#include "store/code/waiting_code.h"
 #include "store/common/options.h"
 #include "store/database/upkeep/recovery.h"
 #include "store/query/kernel_names.h"
@@ -80,6 +81,18 @@ static struct kc_recovered import_journals(const char *path)
 	return recovered;
 }
 
+void kc_database_read_code(struct kc_store *store)
+{
+	struct kc_waiting_code code;
+
+	kc_waiting_code_read(store, KC_WAITING_CODE_NS, &code);
+	if (code.read)
+		kc_error("read the code of %u kernel%s that had not been read when the process ended", code.read,
+			 code.read == 1 ? "" : "s");
+	if (code.left)
+		kc_error("the code of %u kernel%s is left for the next command", code.left, code.left == 1 ? "" : "s");
+}
+
 struct kc_store *kc_database_read(const char *path)
 {
 	struct kc_recovered recovered = import_journals(path);
@@ -90,6 +103,7 @@ struct kc_store *kc_database_read(const char *path)
 	rc = kc_store_open(path, KC_STORE_READ, &store, why, sizeof(why));
 	if (rc == 0) {
 		kc_kernel_names(store, KC_NAMES_NS);
+		kc_database_read_code(store);
 		return store;
 	}
 	if ((rc == -ENODATA || rc == -ENOENT) && recovered.alive)

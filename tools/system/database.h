@@ -16,6 +16,9 @@ const char *kc_database_shown(const char *path);
 /* NULL after a message. */
 struct kc_store *kc_database_read(const char *path);
 
+/* Reads code that processes had no time to read, and says so. */
+void kc_database_read_code(struct kc_store *store);
+
 /* Reports what is wrong with a database that was opened and cannot be read. rc: < 0. */
 void kc_database_unreadable(const char *path, int rc);
 

@@ -103,7 +103,7 @@ manifest_is_kept() { # FOLDER
 		ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN measured_after;
 		ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;
 		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
-		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;
+		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP INDEX kernel_code_waits;
 		ALTER TABLE stream DROP COLUMN lane;
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;
@@ -111,7 +111,7 @@ manifest_is_kept() { # FOLDER
 		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'10\n10\n0|1'
+		$'11\n11\n0|1'
 }
 
 lines_with() { # TEXT in the report

@@ -4,6 +4,7 @@
 #include "fatbin.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -428,6 +429,16 @@ static size_t image_length(const void *image, size_t limit_bytes)
 		return kc__fatbin_length(image, limit_bytes);
 	length = strnlen(image, limit_bytes);
 	return length < limit_bytes ? length + 1 : 0;
+}
+
+int kc_image_is_cubin(const void *bytes, size_t length)
+{
+	Elf64_Ehdr header;
+
+	if (length < sizeof(header))
+		return 0;
+	memcpy(&header, bytes, sizeof(header));
+	return !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_machine == KC_ELF_MACHINE_CUDA;
 }
 
 uint32_t kc_image_pieces(const void *image, size_t limit_bytes, struct kc_image_piece *pieces, uint32_t max)

@@ -75,6 +75,9 @@ const struct kc_image *kc_images_choose(const struct kc_images *images, uint32_t
 const struct kc_image *kc_images_choose_other(const struct kc_images *images, uint32_t fatbin, uint32_t cc_major,
 					      uint32_t cc_minor);
 
+/* Whether the bytes begin like a cubin by itself. */
+int kc_image_is_cubin(const void *bytes, size_t length);
+
 struct kc_image_piece {
 	const void *bytes;
 	size_t length;

@@ -9,6 +9,7 @@
 
 #define STORY_BYTES ((size_t)64 << 20)
 #define WHY_DEPTH 64u
+#define WRITTEN_BYTES ((size_t)32 << 10)
 
 /* What a thread counts in a region: in the kernel, or in one iteration of a loop. What is counted per warp is divided
  * by its 32 lanes. */
@@ -559,4 +560,19 @@ void kc_cost_story_free(struct kc_cost_story *story)
 {
 	kc_arena_free(&story->arena);
 	*story = (struct kc_cost_story){.formula = {NULL}};
+}
+
+void kc_cost_write(const struct kc_cost *cost, char *text, size_t size)
+{
+	struct kc_cost_story story;
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (kc_cost_bytes(cost) > WRITTEN_BYTES || kc_cost_tell(cost, &story))
+		return;
+	for (uint32_t i = 0; i < KC_COUNTER_COUNT && used < size; i++)
+		if (strcmp(story.formula[i], "0"))
+			used += (size_t)snprintf(text + used, size - used, "%s%s = %s", used ? "; " : "",
+						 kc_cost_counter_name(i), story.formula[i]);
+	kc_cost_story_free(&story);
 }
