@@ -4,6 +4,7 @@
  * 40 MB, and what this may take is some 6 MiB.
  */
 #include "formulas.h"
+#include "kept_text.h"
 #include "loaded_code.h"
 #include "ptx_cache.h"
 
@@ -39,6 +40,8 @@ struct reading {
 	bool saw_code;
 	bool lacks_room;   /* something could be read with more memory */
 	bool is_cubin;     /* by itself */
+	bool is_apart;     /* what is read is not in what was loaded: it is kept for the next run */
+	bool is_kept;      /* it has been kept by an earlier one: kept_text.h */
 	size_t room_bytes; /* there is for what reading takes from here on, and for the formulas */
 	uint32_t done;
 	bool is_last;    /* the process ends: time is up whether a kernel was read or not */
@@ -105,6 +108,16 @@ static void refuse(const struct kc__kernel *kernel, size_t offset, const char *r
 	put(kernel, KC_CODE_REFUSED, 0, text);
 }
 
+/* Returns what its caller does: after a text that was kept, the code that was loaded is read. */
+static int refuse_text(const struct reading *reading, const struct kc__kernel *kernel, size_t offset,
+		       const char *reason)
+{
+	if (reading->is_kept)
+		return 0;
+	refuse(kernel, offset, reason);
+	return 1;
+}
+
 /* 1: read, or it never will be; 0: the module has no such kernel; -ENOMEM: there is not enough room. */
 static int read_function(struct reading *reading, struct kc__kernel *kernel, const struct source *source,
 			 const struct kc_ptx_wanted *wanted, const struct kc_ptx_module *module)
@@ -117,22 +130,19 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 	bool is_known;
 	int rc;
 
-	if (!function || !function->is_entry || !same_parameters(kernel, function))
+	if (!function || !function->is_entry || !same_parameters(kernel, function) ||
+	    (reading->is_kept && !kc__same_layout(kernel, function)))
 		return 0;
-	if (source->other_architecture &&
-	    !kc_ptx_takes_shared(module, function, kernel->resources.static_shared_bytes)) {
-		refuse(kernel, wanted->offset, KC_OTHER_SHARED_MEMORY);
-		return 1;
-	}
+	if (source->other_architecture && !kc_ptx_takes_shared(module, function, kernel->resources.static_shared_bytes))
+		return refuse_text(reading, kernel, wanted->offset, KC_OTHER_SHARED_MEMORY);
 	if (room_bytes < KC__FORMULA_BYTES)
 		return -ENOMEM;
 	rc = kc_cost_read_within(&cost, module, function, KC__FORMULA_BYTES, room_bytes - KC__FORMULA_BYTES, &refusal);
 	if (rc == -ENOMEM)
 		return rc;
-	if (rc) {
-		refuse(kernel, kc_ptx_cut_offset(&source->cut, wanted, refusal.offset), refusal.reason);
-		return 1;
-	}
+	if (rc)
+		return refuse_text(reading, kernel, kc_ptx_cut_offset(&source->cut, wanted, refusal.offset),
+				   refusal.reason);
 	is_known = atomic_load_explicit(&kernel->formula, memory_order_relaxed);
 	kc_cost_write(cost, text, sizeof(text));
 	if (!kc__formulas_make_room(cost, &reading->room_bytes)) {
@@ -146,6 +156,8 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 	}
 	if (!is_known)
 		put(kernel, KC_CODE_READ, source->other_architecture ? source->image->sm : 0, text);
+	if (!is_known && reading->is_apart)
+		kc__text_keep(kernel, &source->cut);
 	return 1;
 }
 
@@ -159,10 +171,8 @@ static int read_text(struct reading *reading, struct kc__kernel *kernel, struct 
 
 	if (rc == -ENOMEM)
 		return rc;
-	if (rc) {
-		refuse(kernel, refusal.offset, refusal.reason);
-		return 1;
-	}
+	if (rc)
+		return refuse_text(reading, kernel, refusal.offset, refusal.reason);
 	rc = read_function(reading, kernel, source, wanted, &module);
 	kc_ptx_free(&module);
 	return rc;
@@ -185,6 +195,8 @@ static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, stru
 	do
 		rc = read_text(reading, kernel, source, wanted);
 	while (rc == -ENOMEM && kc__formulas_drop(&reading->room_bytes));
+	if (rc == -ENOMEM && reading->is_kept)
+		return false;
 	if (rc == -ENOMEM && !atomic_load_explicit(&kernel->formula, memory_order_relaxed))
 		put(kernel, too_large(kernel->code), 0, "");
 	return rc != 0;
@@ -281,6 +293,7 @@ static void read_cached(struct reading *reading, const char *bytes, size_t lengt
 	if (!reading->is_cubin || !kc__cached_ptx(reading->kernels->name, bytes, length, reading->room_bytes, &ptx))
 		return;
 	reading->room_bytes -= ptx.length;
+	reading->is_apart = true;
 	read_images(reading, ptx.bytes, ptx.length);
 	reading->room_bytes += ptx.length;
 	munmap((void *)ptx.bytes, ptx.length);
@@ -333,6 +346,45 @@ static void read_piece(struct reading *reading, struct kc__code *code, const str
 	if (reading->kernels)
 		read_cached(reading, copy, piece->length);
 	kc__code_release(code);
+}
+
+/* The kernel alone, from what an earlier run has kept. true: it has been read. */
+static bool read_kept(struct reading *reading, struct kc__kernel *kernel)
+{
+	struct reading alone = *reading;
+	size_t length;
+	char *text = kc__text_kept(kernel, &length);
+
+	if (!text || length > alone.room_bytes) {
+		free(text);
+		return false;
+	}
+	alone.kernels = kernel;
+	alone.is_kept = true;
+	alone.room_bytes -= length;
+	read_images(&alone, text, length);
+	free(text);
+	reading->room_bytes = alone.room_bytes + length;
+	reading->done = alone.done;
+	reading->stop_ns = alone.stop_ns;
+	return !alone.kernels;
+}
+
+static void read_all_kept(struct reading *reading)
+{
+	struct kc__kernel **link = &reading->kernels;
+
+	while (*link && !is_late(reading)) {
+		struct kc__kernel *kernel = *link, *rest = kernel->next_wanted;
+
+		kernel->next_wanted = NULL;
+		if (read_kept(reading, kernel)) {
+			*link = rest;
+		} else {
+			kernel->next_wanted = rest;
+			link = &kernel->next_wanted;
+		}
+	}
 }
 
 /* What is left for code, but some: the application may be loading more. */
@@ -439,6 +491,8 @@ static int read_next(int64_t step_ns, bool is_last)
 	if (!reading.kernels)
 		return 0;
 	reading.room_bytes = take_room();
+	reading.is_apart = code && code->is_made;
+	read_all_kept(&reading);
 	do /* formulas that were read before make room, and then those just read */
 		read_code(&reading, code);
 	while (reading.kernels && reading.lacks_room && !is_late(&reading) && kc__formulas_drop(&reading.room_bytes));

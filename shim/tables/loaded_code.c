@@ -284,8 +284,10 @@ static void note(struct noting *noting, const void *handle, const void *image)
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	made = takes && count == 1 ? kc__made_hold(pieces[0].bytes, pieces[0].length, pieces, KC__CODE_PIECES) : 0;
 	code = code_with(key, made ? made : takes ? count : 0);
-	if (code && !code->state)
+	if (code && !code->state) {
+		code->is_made = made != 0;
 		keep(code, pieces, made ? NULL : mapped);
+	}
 	if (made)
 		kc__made_release(code && code->state == KC_CODE_WAITS);
 	kc__handle_code_set(handle, code);

@@ -34,6 +34,7 @@ struct kc__code_piece {
 struct kc__code {
 	uint64_t key[1];              /* hash of what was loaded */
 	uint32_t state;               /* enum kc_code_state */
+	bool is_made;                 /* its pieces are PTX behind a cubin, which the next run may load without it */
 	bool held;                    /* a copy is being read; under the pool's lock */
 	struct kc__code *next_copied; /* in the order of loading */
 	bool placed;                  /* it is in the next list, or was; these two: tables_lock */

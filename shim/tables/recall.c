@@ -91,6 +91,15 @@ static struct kc_past_query query_of(const struct kc__kernel *kernel, const stru
 	};
 }
 
+const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel)
+{
+	const struct kc_device *device = &kernel->device->info;
+
+	if (!kernel->code)
+		return NULL;
+	return kc_past_text(past, kernel->name, kernel->code->key[0], device->cc_major * 10 + device->cc_minor);
+}
+
 void kc__recall_kernel(struct kc__kernel *kernel)
 {
 	const struct kc_code_identity code = identity_of(kernel);

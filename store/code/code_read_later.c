@@ -2,6 +2,7 @@
 #include "store/database/trust.h"
 
 #include "predictor/code/container/image.h"
+#include "predictor/code/container/packed_text.h"
 #include "predictor/code/container/thin.h"
 #include "predictor/code/cost.h"
 #include "predictor/code/ptx/ptx_cut.h"
@@ -66,6 +67,25 @@ static int feed(void *arg, const char *text, size_t length)
 	return look_at_clock(reading) ? -ETIME : kc_ptx_cut_feed(&reading->cut, text, length);
 }
 
+static void pack(struct reading *reading, struct kc_later_kernel *kernel)
+{
+	size_t length;
+	const char *text = kc_ptx_cut_text(&reading->cut, &length);
+	void *packed = malloc(KC_PACKED_TEXT_BYTES);
+	size_t packed_bytes = packed ? kc_text_pack(text, length, packed, KC_PACKED_TEXT_BYTES) : 0;
+
+	if (!packed_bytes) {
+		free(packed);
+		return;
+	}
+	kernel->packed = packed;
+	kernel->ptx = (struct kc_kernel_text_entry){
+	    .architecture = reading->module->cc_major * 10 + reading->module->cc_minor,
+	    .bytes = (uint32_t)length,
+	    .packed_bytes = (uint32_t)packed_bytes,
+	};
+}
+
 static void read_cost(struct reading *reading, struct kc_later_kernel *kernel, const struct kc_ptx_wanted *wanted,
 		      const struct kc_ptx_module *module)
 {
@@ -89,6 +109,7 @@ static void read_cost(struct reading *reading, struct kc_later_kernel *kernel, c
 	} else {
 		kc_cost_write(cost, text, sizeof(text));
 		settle(kernel, KC_CODE_READ, reading->other_architecture ? reading->image->sm : 0, text);
+		pack(reading, kernel);
 		kc_cost_free(cost);
 	}
 }

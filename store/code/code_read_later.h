@@ -21,8 +21,10 @@
 struct kc_later_kernel {
 	const char *name;
 	uint64_t static_shared_bytes;
-	struct kc_code_entry code; /* .state: KC_CODE_WAITS, until it is known */
-	char *text;                /* the formula, or why there is none; NULL: nothing to tell */
+	struct kc_code_entry code;       /* .state: KC_CODE_WAITS, until it is known */
+	char *text;                      /* the formula, or why there is none; NULL: nothing to tell */
+	struct kc_kernel_text_entry ptx; /* of what is packed */
+	void *packed;                    /* its PTX, for the next run: packed_text.h; NULL: it is too long */
 };
 
 struct kc_later_module {
@@ -34,7 +36,8 @@ struct kc_later_module {
 #define KC_LATER_PIECES 16u
 
 /* Reads the kernels that wait, from the module's pieces in their order. Returns 0; or -ETIME: the time was up, and some
- * kernels still wait. The caller frees each text. */
+ * kernels still wait. The caller frees each text and what is
+ * packed. */
 int kc_code_read_later(struct kc_later_module *module, struct kc_code_file *pieces, uint32_t piece_count,
 		       const struct kc_store_bound *bound);
 

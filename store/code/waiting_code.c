@@ -157,6 +157,7 @@ static int store_kernel(struct waiting *w, sqlite3_stmt *set, const struct modul
 	const struct kc_later_kernel *kernel = &m->kernels[i];
 	const char *text = kernel->text ? kernel->text : "";
 	char code[KC__CODE_TEXT];
+	int rc;
 
 	if (kernel->code.state == KC_CODE_WAITS)
 		return 0;
@@ -167,7 +168,10 @@ static int store_kernel(struct waiting *w, sqlite3_stmt *set, const struct modul
 		sqlite3_bind_text(set, 3, text, -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_bind_null(set, 3);
-	return kc__run(w->s, set);
+	rc = kc__run(w->s, set);
+	if (rc == 0 && kernel->packed)
+		rc = kc__add_kernel_text(w->s, m->rows[i], &kernel->ptx, kernel->packed);
+	return rc;
 }
 
 static void count(struct waiting *w, const struct module *m)
@@ -215,6 +219,7 @@ static int read_module(struct waiting *w, struct module *m)
 	for (uint32_t i = 0; i < m->later.count; i++) {
 		free((char *)m->kernels[i].name);
 		free(m->kernels[i].text);
+		free(m->kernels[i].packed);
 	}
 	close_pieces(m);
 	return rc;

@@ -6,7 +6,11 @@
 #include "store/database/internal.h"
 #include "store/database/test_rows.h"
 
+#include "store/past/past.h"
+
 #include "predictor/code/container/code_file.h"
+#include "predictor/code/container/packed_text.h"
+#include "predictor/code/ptx/ptx.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -197,6 +201,34 @@ static void what_was_not_read_is_read_by_the_next_command(void **state)
 	assert_int_equal(code.read, 0);
 }
 
+/* The next run reads the kernel alone: it is not the first in its module. */
+static void the_code_of_a_kernel_is_kept_for_the_next_run(void **state)
+{
+	const struct kc_past_options options = {.executable = "/usr/bin/app", .launches_max = 100};
+	struct fixture *f = *state;
+	const struct kc_past_text *text;
+	struct kc_ptx_module module;
+	struct kc_past *past;
+	char *ptx;
+
+	write_and_record(f, 3);
+	read_all(f);
+	assert_int_equal(kc_past_load(f->path, &options, &past, NULL, 0), 0);
+	assert_null(kc_past_text(past, "k1", HASH, 90)); /* it was launched on another device */
+	assert_null(kc_past_text(past, "k1", HASH + 1, 80));
+	assert_null(kc_past_text(past, "k9", HASH, 80));
+	text = kc_past_text(past, "k1", HASH, 80);
+	assert_non_null(text);
+	ptx = kc_text_unpack(text->packed, text->packed_bytes, text->bytes);
+	assert_non_null(ptx);
+	assert_int_equal(kc_ptx_parse(&module, ptx, text->bytes, 1 << 20, NULL), 0);
+	assert_int_equal(module.function_count, 1);
+	assert_non_null(kc_ptx_find(&module, "k1"));
+	kc_ptx_free(&module);
+	free(ptx);
+	kc_past_free(past);
+}
+
 static void without_time_each_command_reads_one_the_newest_first(void **state)
 {
 	static const char *const after[] = {"waits, waits, read", "waits, read, read", "read, read, read"};
@@ -374,6 +406,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(what_was_not_read_is_read_by_the_next_command),
+	    TEST(the_code_of_a_kernel_is_kept_for_the_next_run),
 	    TEST(without_time_each_command_reads_one_the_newest_first),
 	    TEST(a_later_run_that_reads_nothing_leaves_what_is_known),
 	    TEST(what_a_process_has_found_out_is_not_waited_for),

@@ -288,6 +288,40 @@ static int add_code_place(struct kc_store *s, const struct kc_code_place_entry *
 	return kc__run(s, stmt);
 }
 
+#define TEXTS_BYTES (INT64_C(64) << 20) /* in one database */
+
+int kc__add_kernel_text(struct kc_store *s, int64_t kernel, const struct kc_kernel_text_entry *entry,
+			const void *packed)
+{
+	sqlite3_stmt *stmt;
+	int rc = 0;
+
+	if (!s->text_bytes) {
+		rc = kc__ask_number(s, &s->text_bytes, "SELECT coalesce(sum(length(text)), 0) FROM kernel_text");
+		s->text_bytes++;
+	}
+	if (rc || s->text_bytes > TEXTS_BYTES)
+		return rc;
+	stmt = kc__statement(s, KC__ADD_KERNEL_TEXT);
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, kernel);
+		sqlite3_bind_int64(stmt, 2, entry->architecture);
+		sqlite3_bind_int64(stmt, 3, entry->bytes);
+		sqlite3_bind_blob(stmt, 4, packed, (int)entry->packed_bytes, SQLITE_TRANSIENT);
+	}
+	s->text_bytes += entry->packed_bytes;
+	return kc__run(s, stmt);
+}
+
+static int add_kernel_text(struct kc_store *s, const struct kc_kernel_text_entry *entry, size_t bytes)
+{
+	int64_t kernel = kc__kernel_row(s, entry->kernel);
+
+	if (kernel <= 0 || entry->packed_bytes > bytes - sizeof(*entry))
+		return kernel < 0 ? (int)kernel : 0;
+	return kc__add_kernel_text(s, kernel, entry, entry + 1);
+}
+
 static void bind_scaled(sqlite3_stmt *stmt, int i, double value, double scale)
 {
 	if (isfinite(value) && value * scale < (double)INT64_MAX / 2)
@@ -366,6 +400,8 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_code_entry);
 	case KC_KIND_CODE_PLACE:
 		return sizeof(struct kc_code_place_entry);
+	case KC_KIND_KERNEL_TEXT:
+		return sizeof(struct kc_kernel_text_entry);
 	case KC_KIND_EVENT:
 		return sizeof(struct kc_event_entry);
 	case KC_KIND_PAST:
@@ -413,6 +449,8 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	case KC_KIND_CODE_PLACE:
 		offset = sizeof(struct kc_code_place_entry);
 		return add_code_place(s, payload, text_at(payload, bytes, &offset));
+	case KC_KIND_KERNEL_TEXT:
+		return add_kernel_text(s, payload, bytes);
 	case KC_KIND_EVENT:
 	case KC_KIND_PAST:
 	case KC_KIND_WORK:

@@ -49,6 +49,7 @@ enum kc__statement {
 	KC__ADD_ARGUMENTS,
 	KC__SET_CODE,
 	KC__ADD_CODE_PLACE,
+	KC__ADD_KERNEL_TEXT,
 	KC__ADD_LAMBDA,
 	KC__ADD_MESSAGE,
 	KC__ADD_EVENT,
@@ -121,6 +122,7 @@ struct kc_store {
 	struct kc__solos *solos;
 	struct kc__launch_rows *waiting; /* NULL: none has come yet */
 	struct kc__tally tally;
+	int64_t text_bytes; /* of the packed texts in kernel_text and of those added since; 0: not looked up yet */
 	struct kc_assembler assembler, assembler_at_begin;
 };
 
@@ -199,6 +201,9 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot);
 /* entries.c: what `kernel.code` says of this; text: as in the entry. */
 #define KC__CODE_TEXT 256
 void kc__code_text(const struct kc_code_entry *entry, const char *text, char out[KC__CODE_TEXT]);
+/* entries.c: keeps a packed text, if the database has not too many bytes of them. 0 or -errno */
+int kc__add_kernel_text(struct kc_store *s, int64_t kernel, const struct kc_kernel_text_entry *entry,
+			const void *packed);
 /* order_entries.c: those of KC_KIND_EVENT, KC_KIND_PAST, KC_KIND_WORK and KC_KIND_STREAM_CALL, at least as long as
  * their structs; 0 or -errno */
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);

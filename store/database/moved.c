@@ -111,6 +111,10 @@ static const char *const statements[] = {
     " WHERE code_hash IN (SELECT code_hash FROM main.kernel d" OF_PROCESS(kernel) ")",
     "INSERT OR REPLACE INTO fresh.process_kernel SELECT ?2, p.local, f.id FROM main.process_kernel p"
     " JOIN main.kernel d ON d.id = p.kernel JOIN fresh.kernel f ON " SAME_KERNEL " WHERE p.process = ?1",
+    "INSERT OR IGNORE INTO fresh.kernel_text(kernel, architecture, bytes, text)"
+    " SELECT q.kernel, t.architecture, t.bytes, t.text FROM main.kernel_text t"
+    " JOIN main.process_kernel p ON p.process = ?1 AND p.kernel = t.kernel"
+    " JOIN fresh.process_kernel q ON q.process = ?2 AND q.local = p.local",
     "INSERT OR IGNORE INTO fresh.stream(process, local, device, handle, context, priority, flags, kind, thread, lane)"
     " SELECT ?2, local, (SELECT q.device FROM main.process_device p JOIN fresh.process_device q"
     " ON q.process = ?2 AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = s.device),"

@@ -51,6 +51,10 @@ static void fill(struct kc_store *store)
 		struct kc_code_place_entry entry;
 		char path[16];
 	} place = {{.code_hash = 9, .offset = 3, .length = 4, .hash = 5, .piece = 1}, "/usr/lib/k.so"};
+	struct {
+		struct kc_kernel_text_entry entry;
+		char packed[4];
+	} text = {{.kernel = 7, .architecture = 90, .bytes = 3, .packed_bytes = 4}, "\x30ptx"};
 	struct kc_slot launch = {.kind = KC_KIND_LAUNCH, .index = 2};
 	uint64_t index = 3;
 
@@ -61,6 +65,7 @@ static void fill(struct kc_store *store)
 	put_entry(store, &index, KC_KIND_CODE_PLACE, &place, sizeof(place));
 	place.entry.code_hash = 10; /* of another process */
 	put_entry(store, &index, KC_KIND_CODE_PLACE, &place, sizeof(place));
+	put_entry(store, &index, KC_KIND_KERNEL_TEXT, &text, sizeof(text));
 	assert_int_equal(kc_store_slot(store, &launch), 0);
 	assert_int_equal(kc_store_commit(store), 0);
 }
@@ -136,6 +141,10 @@ static void what_rows_refer_to_is_carried(void **state)
 	assert_int_equal(number(path, "SELECT count(*) FROM code_place p JOIN kernel k ON k.code_hash = p.code_hash"
 				      " WHERE k.mangled = 'k' AND k.code = 'waits' AND p.piece = 1 AND"
 				      " p.path = '/usr/lib/k.so' AND p.offset = 3 AND p.length = 4 AND p.hash = 5"),
+			 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM kernel_text t JOIN kernel k ON k.id = t.kernel WHERE"
+				      " k.mangled = 'k' AND t.architecture = 90 AND t.bytes = 3"
+				      " AND t.text = x'30707478'"),
 			 1);
 	/* Row 40 of the new database will be another process. */
 	assert_int_equal(number(path, "SELECT count(*) FROM past_part WHERE source IS NULL AND last_sequence = 9"), 1);

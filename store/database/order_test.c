@@ -357,7 +357,7 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
 	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
 	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;"                      \
-	"DROP TABLE code_place; DROP INDEX kernel_code_waits;"                                                         \
+	"DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX kernel_code_waits;"                                 \
 	"ALTER TABLE stream DROP COLUMN lane; DROP INDEX kernel_name_pending;"                                         \
 	"ALTER TABLE kernel DROP COLUMN name_pending;"                                                                 \
 	"DELETE FROM schema WHERE version > 8; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
@@ -419,7 +419,8 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	(void)state;
 	put_events(s, &index);
 	end(s);
-	change("ALTER TABLE engine_event DROP COLUMN device; DROP TABLE code_place; DROP INDEX kernel_code_waits;"
+	change("ALTER TABLE engine_event DROP COLUMN device; DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX "
+	       "kernel_code_waits;"
 	       "DELETE FROM schema WHERE version > 9;"
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
@@ -446,7 +447,8 @@ static void code_of_version_10_that_was_not_read_waits(void **state)
 	change("INSERT INTO kernel(mangled, name, module, code_hash, registers, static_shared_bytes, code) VALUES"
 	       "('unseen', 'unseen', 'app', 0, 2, 3, 'not seen'), ('none', 'none', 'app', 5, 2, 3, 'no PTX');"
 	       "UPDATE kernel SET code = 'not seen' WHERE mangled = 'unread';"
-	       "DROP TABLE code_place; DROP INDEX kernel_code_waits; DELETE FROM schema WHERE version > 10;"
+	       "DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX kernel_code_waits; DELETE FROM schema WHERE "
+	       "version > 10;"
 	       "PRAGMA user_version = 10; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);

@@ -140,12 +140,14 @@ static const char tables_9[] = KERNEL_NAMES_9
 /* On which of several devices a kernel's formula is ready. */
 static const char tables_10[] = "ALTER TABLE engine_event ADD COLUMN device INTEGER;";
 
-/* Where the code of kernels lies that waits to be read. */
+/* Where the code of kernels lies that waits to be read, and PTX that the next run will not find by itself. */
 static const char tables_11[] =
     "CREATE TABLE code_place(code_hash INTEGER NOT NULL, piece INTEGER NOT NULL, path TEXT NOT NULL,"
     " offset INTEGER NOT NULL, length INTEGER NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY(code_hash, piece))"
     " WITHOUT ROWID;"
     "UPDATE kernel SET code = 'waits' WHERE code = 'not seen' AND code_hash <> 0;"
+    "CREATE TABLE kernel_text(kernel INTEGER PRIMARY KEY, architecture INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " text BLOB NOT NULL);"
     "CREATE INDEX kernel_code_waits ON kernel(code_hash) WHERE code = 'waits';";
 
 const char kc_experiment_steps[] =

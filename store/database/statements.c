@@ -39,6 +39,7 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__SET_CODE] = "UPDATE kernel SET code = ?1, cost_formula = ?2 WHERE id ="
 		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)"
 		     " AND (?2 IS NOT NULL OR (cost_formula IS NULL AND (?1 <> 'waits' OR code = 'not seen')))",
+    [KC__ADD_KERNEL_TEXT] = "INSERT OR REPLACE INTO kernel_text(kernel, architecture, bytes, text) VALUES(?,?,?,?)",
     [KC__ADD_CODE_PLACE] = "INSERT OR REPLACE INTO code_place(code_hash, piece, path, offset, length, hash)"
 			   " VALUES(?,?,?,?,?,?)",
     [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel(process, local, kernel) VALUES(?,?,?)",

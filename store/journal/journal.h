@@ -65,6 +65,7 @@ enum kc_slot_kind {
 	KC_KIND_WORK = 13,        /* struct kc_work_entry */
 	KC_KIND_STREAM_CALL = 14, /* struct kc_stream_call */
 	KC_KIND_CODE_PLACE = 15,  /* struct kc_code_place_entry, then the file's path, NUL-terminated */
+	KC_KIND_KERNEL_TEXT = 16, /* struct kc_kernel_text_entry, then the packed text */
 	KC_KIND_COUNT,
 };
 
@@ -284,6 +285,14 @@ struct kc_code_place_entry {
 	uint64_t hash;  /* of the bytes there: kc_code_file_hash() */
 	uint32_t piece; /* from 0, in the order in which they are read */
 	uint32_t reserved;
+};
+
+/* A kernel's PTX that is not in what it was loaded from: packed_text.h. */
+struct kc_kernel_text_entry {
+	uint32_t kernel;       /* dictionary id */
+	uint32_t architecture; /* of the device that it was chosen for: 90 */
+	uint32_t bytes;        /* of the text */
+	uint32_t packed_bytes;
 };
 
 /* Where a launch was called from, seen at the runtime level. With <<<>>> the caller

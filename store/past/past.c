@@ -1,5 +1,6 @@
 #include "past.h"
 
+#include "past_texts.h"
 #include "replay_internal.h"
 #include "store/database/store.h"
 
@@ -28,6 +29,7 @@ struct parts {
 struct kc_past {
 	struct parts parts;
 	struct kc__replay_knowledge *knowledge;
+	struct kc__past_texts texts;
 	struct named_shape *entries, **buckets;
 	size_t count, capacity, mask;
 };
@@ -175,6 +177,7 @@ static void explain(int rc, const struct kc_past_options *options, char *why, si
 static void empty(struct kc_past *past)
 {
 	kc__knowledge_free(past->knowledge);
+	kc__past_texts_free(&past->texts);
 	free(past->entries);
 	free(past->buckets);
 	*past = (struct kc_past){0};
@@ -207,6 +210,17 @@ static int load(struct kc_store *s, const struct kc_past_options *options, struc
 	return rc;
 }
 
+/* Of the newest processes first. What is not read is not known: the program's own code is looked at then. */
+static void load_texts(struct kc_store *s, struct kc_past *past)
+{
+	const struct parts *parts = &past->parts;
+	int rc = 0;
+
+	for (uint32_t i = parts->count; rc == 0 && i > 0; i--)
+		if (i == parts->count || parts->at[i].process != parts->at[i - 1].process)
+			rc = kc__past_texts_add(s, parts->at[i - 1].process, &past->texts);
+}
+
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **out, char *why,
 		 size_t why_size)
 {
@@ -217,6 +231,8 @@ int kc_past_load(const char *path, const struct kc_past_options *options, struct
 	*out = NULL;
 	if (s) {
 		rc = load(s, options, past);
+		if (rc == 0)
+			load_texts(s, past);
 		kc_store_close(s);
 		if (rc && why)
 			explain(rc, options, why, why_size);
@@ -267,6 +283,12 @@ int kc_past_part(const struct kc_past *past, uint32_t place, struct kc_past_entr
 	at = &past->parts.at[place];
 	*part = (struct kc_past_entry){place, 0, at->process, at->first_sequence, at->last_sequence};
 	return 1;
+}
+
+const struct kc_past_text *kc_past_text(const struct kc_past *past, const char *mangled, uint64_t code_hash,
+					uint32_t architecture)
+{
+	return past ? kc__past_texts_find(&past->texts, mangled, code_hash, architecture) : NULL;
 }
 
 static int is_code(const struct kc__replay_shape *shape, const struct kc_code_identity *code)

@@ -71,6 +71,20 @@ uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_ident
 			  const struct kc_shape *dims);
 void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out);
 
+/* PTX of a kernel that earlier runs of the program launched, where what was loaded has none: packed_text.h. */
+struct kc_past_text {
+	const char *mangled;
+	uint64_t code_hash;
+	uint32_t architecture; /* 90 */
+	uint32_t bytes, packed_bytes;
+	const void *packed;
+};
+#define KC_PAST_TEXTS_BYTES ((size_t)1 << 20) /* of all together, packed; those launched last come first */
+
+/* NULL: there is none. past may be NULL. */
+const struct kc_past_text *kc_past_text(const struct kc_past *past, const char *mangled, uint64_t code_hash,
+					uint32_t architecture);
+
 /* past_recall.c: each entry takes over what is known of it when it is created; the caller holds the engine's lock where
  * that guards the entry. The device also brings the cells of contexts. past may be NULL. */
 void kc_past_recall_device(const struct kc_past *past, const char *uuid, struct kc_engine *engine,

@@ -129,3 +129,61 @@ loads() { # HOW THE CODE IS LOADED, VARIABLE=VALUE...: what became of the kernel
 	kernel_in "cache/${folders[40]}"
 	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" read "one of the first"
 }
+
+again() { # a run that finds no cache: how many formulas it had
+	env HOME="$PWD/nowhere" timeout 60 "$kerncast" run -q -- "$compiles" - 80 cubin "$BATS_FILE_TMPDIR/compiled0.cubin" \
+		>again.out || true
+	sql "SELECT count(*) FROM engine_event WHERE kind = 'formula' AND process = (SELECT max(id) FROM process)"
+}
+
+@test "PTX that was found is remembered for a run that does not find it" {
+	new_cache
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" read
+	rm -r cache
+	equal "$(again)" 1
+	equal "$(sql "SELECT count(*) FROM work WHERE process = 2")" "$(sql "SELECT count(*) FROM work WHERE process = 1")"
+	equal "$(again)" 1 "once more"
+	equal "$(sql 'SELECT code FROM kernel')" read
+	sql "UPDATE kernel SET code_hash = code_hash + 1"
+	equal "$(again)" 0 "for other machine code"
+	equal "$(sql "SELECT code FROM kernel ORDER BY id DESC LIMIT 1")" "$none"
+}
+
+remember() { # FILE: this text, as a block of LZ4 without references
+	local n left
+	n=$(stat -c %s "$1")
+	{
+		printf '\xf0'
+		for ((left = n - 15; left >= 255; left -= 255)); do
+			printf '\xff'
+		done
+		# shellcheck disable=SC2059 # the format is the byte
+		printf "\\x$(printf %02x $left)"
+		cat "$1"
+	} >packed
+	sql "UPDATE kernel_text SET bytes = $n, text = readfile('packed')"
+}
+
+@test "a text of the database is believed for a kernel with the same parameters alone" {
+	new_cache
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" read
+	remember "$kernel.ptx"
+	equal "$(again)" 1 "the text itself"
+	sed 's/\.param \.u32 compiled0_param_2/.param .align 8 .b8 compiled0_param_2[4000]/' "$kernel.ptx" >larger
+	contains "$(<larger)" "[4000]"
+	remember larger
+	equal "$(again)" 0 "a larger parameter"
+	sed 's/compiled0(/compiled1(/' "$kernel.ptx" >other
+	remember other
+	equal "$(again)" 0 "another kernel"
+	head -c 400 "$kernel.ptx" >part
+	remember part
+	equal "$(again)" 0 "a part"
+	remember "$kernel.ptx"
+	sql "UPDATE kernel_text SET bytes = bytes + 1"
+	equal "$(again)" 0 "another length"
+	sql "UPDATE kernel_text SET bytes = -1, text = zeroblob(1000000)"
+	equal "$(again)" 0 "zeros"
+	sql "DELETE FROM kernel_text; INSERT INTO kernel_text VALUES(1, 'x', 'y', 'z')"
+	equal "$(again)" 0 "words"
+}

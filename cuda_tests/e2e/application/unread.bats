@@ -93,12 +93,22 @@ formula="read add = 1; control = 1"
 	equal "$(reads)" "kerncast: $both"
 }
 
-@test "a later run takes nothing from what a command has read" {
+@test "the run after the command knows what that has read" {
 	records "$BATS_FILE_TMPDIR/libcode.so"
 	reads
+	equal "$(sql "SELECT count(*) FROM engine_event WHERE process = 1 AND kind = 'formula'")" 0 "formulas in the first run"
 	SIMCUDA_DEVICE=A100 timeout 60 "$kerncast" run -q -- "$unread" "$BATS_FILE_TMPDIR/libcode.so" 2
+	equal "$(sql "SELECT count(*) FROM engine_event WHERE process = 2 AND kind = 'formula'")" 2 "formulas in the second"
+	equal "$(sql "SELECT count(*) FROM work WHERE process = 2")" 2 "launch shapes that were counted"
 	equal "$(codes)" "$formula, $formula"
-	equal "$(sql 'SELECT count(*) FROM run')" 2 runs
+}
+
+@test "a run that begins without the past reads nothing from it, and takes nothing away" {
+	records "$BATS_FILE_TMPDIR/libcode.so"
+	reads
+	SIMCUDA_DEVICE=A100 timeout 60 "$kerncast" run -q --fresh -- "$unread" "$BATS_FILE_TMPDIR/libcode.so" 2
+	equal "$(sql "SELECT count(*) FROM engine_event WHERE process = 2 AND kind = 'formula'")" 0
+	equal "$(codes)" "$formula, $formula"
 }
 
 @test "code in memory alone that is too large stays so" {

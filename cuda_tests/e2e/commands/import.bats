@@ -98,12 +98,12 @@ manifest_is_kept() { # FOLDER
 @test "a database of version 1 is brought up to date when it is opened" {
 	{ echo "$head"; echo "p,m,0,Tesla K40c,7,kernel,100,5,,1,1,1,32,1,1,1,0,0,,,,,,g"; } >t.csv
 	"$kerncast" import t.csv -o old.db
-	sql "ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration; ALTER TABLE kernel DROP COLUMN code;
+	sql "DROP INDEX kernel_code_waits; ALTER TABLE run DROP COLUMN source; ALTER TABLE process DROP COLUMN source; DROP TABLE calibration; ALTER TABLE kernel DROP COLUMN code;
 		DROP VIEW launch; ALTER TABLE launch_row DROP COLUMN arguments; DROP TABLE arguments;
 		ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN measured_after;
 		ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;
 		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
-		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP INDEX kernel_code_waits;
+		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP TABLE kernel_text;
 		ALTER TABLE stream DROP COLUMN lane;
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;

@@ -420,6 +420,12 @@ int kc_ptx_cut_parse(struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel,
 	return rc;
 }
 
+const char *kc_ptx_cut_text(const struct kc_ptx_cut *cut, size_t *length)
+{
+	*length = cut->common.length;
+	return cut->common.bytes;
+}
+
 size_t kc_ptx_cut_offset(const struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel, size_t offset)
 {
 	size_t begin = cut->common.length - kernel->length;

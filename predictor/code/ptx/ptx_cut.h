@@ -65,6 +65,8 @@ size_t kc_ptx_cut_bytes(const struct kc_ptx_cut *cut); /* of memory that it hold
  * was given. */
 int kc_ptx_cut_parse(struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel, struct kc_ptx_module *module,
 		     size_t memory_bytes, struct kc_refusal *refusal);
+/* Of the kernel parsed last: the text that was cut out, of which kc_ptx_parse() makes the same module. */
+const char *kc_ptx_cut_text(const struct kc_ptx_cut *cut, size_t *length);
 /* Of the kernel parsed last. Where the kernel begins, for an offset in what it calls. */
 size_t kc_ptx_cut_offset(const struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel, size_t offset);
 

@@ -167,10 +167,20 @@ static int sweep_table(struct kc_store *s, const char *table, int64_t *process, 
 	return rc;
 }
 
+/* What is kept for the next run of programs that have no run any more. */
+static int delete_unused_code(struct kc_store *s)
+{
+	return kc__execute(s, "DELETE FROM kernel_text WHERE kernel NOT IN (SELECT kernel FROM process_kernel);"
+			      "DELETE FROM code_place WHERE code_hash NOT IN (SELECT k.code_hash FROM kernel k"
+			      " JOIN process_kernel p ON p.kernel = k.id)");
+}
+
 static int sweep_tables(struct kc_store *s, struct kc_sweep *sweep, uint32_t left)
 {
 	int rc = sweep->begun ? 0 : delete_loose(s, "NOT IN (SELECT id FROM process)"), done;
 
+	if (rc == 0 && !sweep->begun)
+		rc = delete_unused_code(s);
 	sweep->begun = 1;
 	while (rc == 0 && left && sweep->table < LARGE) {
 		rc = sweep_table(s, large[sweep->table], &sweep->process, &left, &done);

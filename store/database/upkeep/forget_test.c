@@ -174,6 +174,30 @@ static void in_steps_a_run_goes_at_once_and_its_large_tables_bit_by_bit(void **s
 	remove_scratch(folder);
 }
 
+static void what_is_kept_for_the_next_run_goes_with_the_last(void **state)
+{
+	char *folder = make_scratch(), path[96];
+	struct kc_sweep sweep = {0};
+	struct kc_store *s;
+	sqlite3 *db;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/k.db", folder);
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	db = kc_store_db(s);
+	run_sql(db, sqlite3_mprintf(
+			"INSERT INTO kernel(id, mangled, name, module, code_hash, registers, static_shared_bytes)"
+			" VALUES(1, 'a', 'a', '', 10, 0, 0), (2, 'b', 'b', '', 20, 0, 0), (3, 'c', 'c', '', 10, 0, 0);"
+			"INSERT INTO kernel_text VALUES(1, 90, 1, ''), (2, 90, 1, ''), (3, 90, 1, '');"
+			"INSERT INTO code_place VALUES(10, 0, '/a', 0, 1, 0), (20, 0, '/b', 0, 1, 0);"
+			"INSERT INTO process_kernel VALUES(7, 1, 1)"));
+	assert_int_equal(kc_store_sweep(s, &sweep, 1000), 0);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT sum(kernel) FROM kernel_text")), 1);
+	assert_int_equal(number(db, sqlite3_mprintf("SELECT sum(code_hash) FROM code_place")), 10);
+	kc_store_close(s);
+	remove_scratch(folder);
+}
+
 static void inside_a_transaction_it_can_be_taken_back(void **state)
 {
 	char *folder = make_scratch(), path[96];
@@ -201,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_row_is_left_and_none_of_another_run_goes),
 	    cmocka_unit_test(in_steps_a_run_goes_at_once_and_its_large_tables_bit_by_bit),
+	    cmocka_unit_test(what_is_kept_for_the_next_run_goes_with_the_last),
 	    cmocka_unit_test(inside_a_transaction_it_can_be_taken_back),
 	};
 
