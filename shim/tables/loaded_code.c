@@ -341,7 +341,12 @@ static bool note_place(const struct kc__code *code, uint32_t index)
 {
 	const struct kc__code_piece *piece = &code->pieces[index];
 	struct kc_code_place_entry entry = {
-	    .code_hash = code->key[0], .offset = piece->offset, .length = piece->length, .piece = index};
+	    .code_hash = code->key[0],
+	    .offset = piece->offset,
+	    .length = piece->length,
+	    .piece = index,
+	    .pieces = code->piece_count,
+	};
 	char payload[sizeof(entry) + PATH_MAX], *path = payload + sizeof(entry);
 	struct kc_code_file file;
 	int rc;

@@ -99,21 +99,25 @@ static void close_pieces(struct module *m)
 static int open_pieces(struct kc_store *s, struct module *m)
 {
 	sqlite3_stmt *row;
-	int rc = prepare(s, "SELECT path, offset, length, hash FROM code_place WHERE code_hash = ?1 ORDER BY piece",
-			 &row),
-	    whole = 1;
+	int64_t pieces = 0;
+	int rc = prepare(
+		s, "SELECT path, offset, length, hash, pieces FROM code_place WHERE code_hash = ?1 ORDER BY piece",
+		&row),
+	    is_open = 1;
 
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(row, 1, m->hash);
-	while ((rc = sqlite3_step(row)) == SQLITE_ROW && whole) {
-		whole = m->piece_count < KC_LATER_PIECES && open_piece(&m->pieces[m->piece_count], row);
-		m->piece_count += (uint32_t)whole;
+	while ((rc = sqlite3_step(row)) == SQLITE_ROW && is_open) {
+		is_open = m->piece_count < KC_LATER_PIECES && open_piece(&m->pieces[m->piece_count], row);
+		m->piece_count += (uint32_t)is_open;
+		pieces = sqlite3_column_int64(row, 4);
 	}
 	rc = finish(s, row, rc);
-	if (rc || !whole)
+	is_open = is_open && m->piece_count == pieces;
+	if (rc || !is_open)
 		close_pieces(m);
-	return rc ? rc : whole && m->piece_count;
+	return rc ? rc : is_open;
 }
 
 /* The device is the one that the kernel was launched on; of several, any. */

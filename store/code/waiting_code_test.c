@@ -84,7 +84,7 @@ static void put_place(struct fixture *f, const char *path, uint64_t offset, uint
 	struct {
 		struct kc_code_place_entry entry;
 		char path[256];
-	} place = {{.code_hash = HASH, .offset = offset, .length = length, .hash = hash}, ""};
+	} place = {{.code_hash = HASH, .offset = offset, .length = length, .hash = hash, .pieces = 1}, ""};
 
 	snprintf(place.path, sizeof(place.path), "%s", path);
 	put_entry(f->store, &f->index, KC_KIND_CODE_PLACE, &place, sizeof(place.entry) + strlen(path) + 1);
@@ -339,8 +339,10 @@ static void places_that_no_process_has_written_do_no_harm(void **state)
 	    "UPDATE code_place SET length = 'long'",
 	    "UPDATE code_place SET length = 9223372036854775807",
 	    "UPDATE code_place SET hash = hash + 1",
+	    "UPDATE code_place SET pieces = 2",
+	    "UPDATE code_place SET pieces = 0",
 	    "INSERT INTO code_place WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)"
-	    " SELECT code_hash, i, path, offset, length, hash FROM code_place, n",
+	    " SELECT code_hash, i, 101, path, offset, length, hash FROM code_place, n",
 	    "DELETE FROM shape",
 	    "UPDATE shape SET device = 99",
 	    "UPDATE kernel SET code_hash = 1",

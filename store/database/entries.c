@@ -280,15 +280,16 @@ static int add_code_place(struct kc_store *s, const struct kc_code_place_entry *
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, (int64_t)entry->code_hash);
 		sqlite3_bind_int64(stmt, 2, entry->piece);
-		bind_text(stmt, 3, path);
-		sqlite3_bind_int64(stmt, 4, (int64_t)entry->offset);
-		sqlite3_bind_int64(stmt, 5, (int64_t)entry->length);
-		sqlite3_bind_int64(stmt, 6, (int64_t)entry->hash);
+		sqlite3_bind_int64(stmt, 3, entry->pieces);
+		bind_text(stmt, 4, path);
+		sqlite3_bind_int64(stmt, 5, (int64_t)entry->offset);
+		sqlite3_bind_int64(stmt, 6, (int64_t)entry->length);
+		sqlite3_bind_int64(stmt, 7, (int64_t)entry->hash);
 	}
 	return kc__run(s, stmt);
 }
 
-#define TEXTS_BYTES (INT64_C(64) << 20) /* in one database */
+#define TEXTS_BYTES (INT64_C(16) << 20) /* in one database */
 
 int kc__add_kernel_text(struct kc_store *s, int64_t kernel, const struct kc_kernel_text_entry *entry,
 			const void *packed)

@@ -106,8 +106,8 @@ static const char *const statements[] = {
     " max_threads_per_block, binary_version, ptx_version, cost_formula, code)"
     " SELECT mangled, name, name_pending, module, code_hash, registers, static_shared_bytes, local_bytes,"
     " max_threads_per_block, binary_version, ptx_version, cost_formula, code FROM main.kernel d" OF_PROCESS(kernel),
-    "INSERT OR IGNORE INTO fresh.code_place(code_hash, piece, path, offset, length, hash)"
-    " SELECT code_hash, piece, path, offset, length, hash FROM main.code_place"
+    "INSERT OR IGNORE INTO fresh.code_place(code_hash, piece, pieces, path, offset, length, hash)"
+    " SELECT code_hash, piece, pieces, path, offset, length, hash FROM main.code_place"
     " WHERE code_hash IN (SELECT code_hash FROM main.kernel d" OF_PROCESS(kernel) ")",
     "INSERT OR REPLACE INTO fresh.process_kernel SELECT ?2, p.local, f.id FROM main.process_kernel p"
     " JOIN main.kernel d ON d.id = p.kernel JOIN fresh.kernel f ON " SAME_KERNEL " WHERE p.process = ?1",

@@ -50,7 +50,7 @@ static void fill(struct kc_store *store)
 	struct {
 		struct kc_code_place_entry entry;
 		char path[16];
-	} place = {{.code_hash = 9, .offset = 3, .length = 4, .hash = 5, .piece = 1}, "/usr/lib/k.so"};
+	} place = {{.code_hash = 9, .offset = 3, .length = 4, .hash = 5, .piece = 1, .pieces = 2}, "/usr/lib/k.so"};
 	struct {
 		struct kc_kernel_text_entry entry;
 		char packed[4];
@@ -139,7 +139,7 @@ static void what_rows_refer_to_is_carried(void **state)
 			 1);
 	assert_int_equal(number(path, "SELECT count(*) FROM code_place"), 1);
 	assert_int_equal(number(path, "SELECT count(*) FROM code_place p JOIN kernel k ON k.code_hash = p.code_hash"
-				      " WHERE k.mangled = 'k' AND k.code = 'waits' AND p.piece = 1 AND"
+				      " WHERE k.mangled = 'k' AND k.code = 'waits' AND p.piece = 1 AND p.pieces = 2 AND"
 				      " p.path = '/usr/lib/k.so' AND p.offset = 3 AND p.length = 4 AND p.hash = 5"),
 			 1);
 	assert_int_equal(number(path, "SELECT count(*) FROM kernel_text t JOIN kernel k ON k.id = t.kernel WHERE"

@@ -142,7 +142,8 @@ static const char tables_10[] = "ALTER TABLE engine_event ADD COLUMN device INTE
 
 /* Where the code of kernels lies that waits to be read, and PTX that the next run will not find by itself. */
 static const char tables_11[] =
-    "CREATE TABLE code_place(code_hash INTEGER NOT NULL, piece INTEGER NOT NULL, path TEXT NOT NULL,"
+    "CREATE TABLE code_place(code_hash INTEGER NOT NULL, piece INTEGER NOT NULL,"
+    " pieces INTEGER NOT NULL, path TEXT NOT NULL,"
     " offset INTEGER NOT NULL, length INTEGER NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY(code_hash, piece))"
     " WITHOUT ROWID;"
     "UPDATE kernel SET code = 'waits' WHERE code = 'not seen' AND code_hash <> 0;"

@@ -40,8 +40,8 @@ static const char *const texts[KC__STATEMENTS] = {
 		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)"
 		     " AND (?2 IS NOT NULL OR (cost_formula IS NULL AND (?1 <> 'waits' OR code = 'not seen')))",
     [KC__ADD_KERNEL_TEXT] = "INSERT OR REPLACE INTO kernel_text(kernel, architecture, bytes, text) VALUES(?,?,?,?)",
-    [KC__ADD_CODE_PLACE] = "INSERT OR REPLACE INTO code_place(code_hash, piece, path, offset, length, hash)"
-			   " VALUES(?,?,?,?,?,?)",
+    [KC__ADD_CODE_PLACE] = "INSERT OR REPLACE INTO code_place(code_hash, piece, pieces, path, offset, length, hash)"
+			   " VALUES(?,?,?,?,?,?,?)",
     [KC__LINK_KERNEL] = "INSERT OR REPLACE INTO process_kernel(process, local, kernel) VALUES(?,?,?)",
     [KC__LOCAL_KERNEL] = "SELECT kernel FROM process_kernel WHERE process = ? AND local = ?",
     [KC__FIND_DEVICE] = "SELECT id FROM device WHERE uuid = ?1 AND driver_version = ?2 AND name = ?3"

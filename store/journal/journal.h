@@ -282,9 +282,8 @@ struct kc_code_entry {
 struct kc_code_place_entry {
 	uint64_t code_hash; /* as of the kernels that it is the code of */
 	uint64_t offset, length;
-	uint64_t hash;  /* of the bytes there: kc_code_file_hash() */
-	uint32_t piece; /* from 0, in the order in which they are read */
-	uint32_t reserved;
+	uint64_t hash;          /* of the bytes there: kc_code_file_hash() */
+	uint32_t piece, pieces; /* this one, from 0 in the order in which they are read; of how many */
 };
 
 /* A kernel's PTX that is not in what it was loaded from: packed_text.h. */

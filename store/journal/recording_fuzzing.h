@@ -117,7 +117,7 @@ static inline void kc_fuzz_kernels(struct kc_fuzz_recorder *r)
 	struct kc_kernel_entry add = {
 	    .id = 2, .code_hash = 0xDEF, .resources = {.registers = 64, .max_threads_per_block = 1024}};
 	struct kc_code_entry read = {1, KC_CODE_READ, 120}, refused = {2, KC_CODE_REFUSED, 0};
-	struct kc_code_place_entry place = {.code_hash = 0xDEF, .offset = 4096, .length = 100, .hash = 7};
+	struct kc_code_place_entry place = {.code_hash = 0xDEF, .offset = 4096, .length = 100, .hash = 7, .pieces = 1};
 	struct kc_kernel_text_entry text = {.kernel = 1, .architecture = 80, .bytes = 5, .packed_bytes = 6};
 	struct kc_call_site_entry site = {.id = 1, .address = 0x401000, .offset = 0x1000};
 	struct kc_arguments_entry small = {.id = 1}, large = {.id = 2};

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define PROCESSES_MAX 32u
+#define TEXTS_PROCESSES_MAX 4u /* whose kernels are looked up for a text */
 #define LAUNCHES_LEAST 1024u
 #define HEAD 8u /* of a process that is replayed in part, one launch in so many is from its beginning */
 
@@ -214,11 +215,15 @@ static int load(struct kc_store *s, const struct kc_past_options *options, struc
 static void load_texts(struct kc_store *s, struct kc_past *past)
 {
 	const struct parts *parts = &past->parts;
+	uint32_t processes = 0;
 	int rc = 0;
 
-	for (uint32_t i = parts->count; rc == 0 && i > 0; i--)
-		if (i == parts->count || parts->at[i].process != parts->at[i - 1].process)
-			rc = kc__past_texts_add(s, parts->at[i - 1].process, &past->texts);
+	for (uint32_t i = parts->count; rc == 0 && i > 0 && processes < TEXTS_PROCESSES_MAX; i--) {
+		if (i < parts->count && parts->at[i].process == parts->at[i - 1].process)
+			continue;
+		rc = kc__past_texts_add(s, parts->at[i - 1].process, &past->texts);
+		processes++;
+	}
 }
 
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **out, char *why,

@@ -79,7 +79,7 @@ struct kc_past_text {
 	uint32_t bytes, packed_bytes;
 	const void *packed;
 };
-#define KC_PAST_TEXTS_BYTES ((size_t)1 << 20) /* of all together, packed; those launched last come first */
+#define KC_PAST_TEXTS_BYTES ((size_t)2 << 20) /* of all together, packed; those launched last come first */
 
 /* NULL: there is none. past may be NULL. */
 const struct kc_past_text *kc_past_text(const struct kc_past *past, const char *mangled, uint64_t code_hash,

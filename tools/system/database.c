@@ -87,7 +87,7 @@ void kc_database_read_code(struct kc_store *store)
 
 	kc_waiting_code_read(store, KC_WAITING_CODE_NS, &code);
 	if (code.read)
-		kc_error("read the code of %u kernel%s that had not been read when the process ended", code.read,
+		kc_error("read the code of %u kernel%s that had not been read yet", code.read,
 			 code.read == 1 ? "" : "s");
 	if (code.left)
 		kc_error("the code of %u kernel%s is left for the next command", code.left, code.left == 1 ? "" : "s");

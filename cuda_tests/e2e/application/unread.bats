@@ -46,7 +46,7 @@ reads() { # what the command says that it has read
 	"$kerncast" report "$@" 2>&1 >report.out | grep -F "the code of" || true
 }
 
-both="read the code of 2 kernels that had not been read when the process ended"
+both="read the code of 2 kernels that had not been read yet"
 formula="read add = 1; control = 1"
 
 @test "code that was not read is read by the next command, from a file and from a library" {

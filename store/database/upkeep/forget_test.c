@@ -189,7 +189,7 @@ static void what_is_kept_for_the_next_run_goes_with_the_last(void **state)
 			"INSERT INTO kernel(id, mangled, name, module, code_hash, registers, static_shared_bytes)"
 			" VALUES(1, 'a', 'a', '', 10, 0, 0), (2, 'b', 'b', '', 20, 0, 0), (3, 'c', 'c', '', 10, 0, 0);"
 			"INSERT INTO kernel_text VALUES(1, 90, 1, ''), (2, 90, 1, ''), (3, 90, 1, '');"
-			"INSERT INTO code_place VALUES(10, 0, '/a', 0, 1, 0), (20, 0, '/b', 0, 1, 0);"
+			"INSERT INTO code_place VALUES(10, 0, 1, '/a', 0, 1, 0), (20, 0, 1, '/b', 0, 1, 0);"
 			"INSERT INTO process_kernel VALUES(7, 1, 1)"));
 	assert_int_equal(kc_store_sweep(s, &sweep, 1000), 0);
 	assert_int_equal(number(db, sqlite3_mprintf("SELECT sum(kernel) FROM kernel_text")), 1);
