@@ -9,6 +9,7 @@
  *   many N        N other programs are compiled before the machine code is loaded
  *   cubin FILE    nothing is compiled, and NVRTC not opened: the machine code of compiled0 is this file's
  *   path FILE     likewise, and the driver reads the file
+ *   save FILE     the machine code of compiled0 is left there, as compilers' caches do
  * What is compiled is freed and its program destroyed before it is loaded. Compiled with -DLINKED it is linked to both
  * libraries.
  */
@@ -93,7 +94,7 @@ struct code {
 static struct {
 	bool before, threads, file, twice, lto, driver;
 	unsigned many;
-	const char *jitlink, *cubin, *path;
+	const char *jitlink, *cubin, *path, *save;
 	char architecture[32], linkers_architecture[32];
 } how;
 
@@ -274,9 +275,19 @@ static void read_words(char **words)
 			how.cubin = *++words;
 		else if (!strcmp(*words, "path"))
 			how.cubin = how.path = *++words;
+		else if (!strcmp(*words, "save"))
+			how.save = *++words;
 		else if (!strcmp(*words, "many"))
 			how.many = (unsigned)atoi(*++words);
 	}
+}
+
+static void save(const struct code *code)
+{
+	FILE *file = fopen(how.save, "w");
+
+	if (!file || fwrite(code->bytes, 1, code->length, file) != code->length || fclose(file))
+		exit(5);
 }
 
 int main(int argc, char **argv)
@@ -298,6 +309,8 @@ int main(int argc, char **argv)
 	for (int round = how.twice ? 2 : 1; round; round--)
 		for (unsigned i = 0; i < count; i++)
 			launch(&code[i]);
+	if (how.save)
+		save(&code[0]);
 	for (unsigned i = 0; i < count; i++) {
 		printf("%s %zu\n", code[i].name, code[i].length);
 		free(code[i].bytes);

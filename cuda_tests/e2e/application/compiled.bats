@@ -53,6 +53,32 @@ reads() { # KERNELS COMMAND...
 	reads 4 "$compiles" "$nvrtc" 80 linked "$jitlink" before threads
 }
 
+formulas() { # of the last process
+	sql "SELECT count(*) FROM engine_event WHERE kind = 'formula' AND process = (SELECT max(id) FROM process)"
+}
+
+remembers() { # WORD...: how the first run compiles; the second loads the machine code from a file, as from a compiler's cache
+	rm -f kerncast.db*
+	timeout 60 "$kerncast" run -q -- "$compiles" "$nvrtc" 80 "$@" save compiled0.cubin >first.out || true
+	equal "$(formulas)" 1 "formulas in the first run, $*"
+	timeout 60 "$kerncast" run -q -- "$compiles" - 80 cubin compiled0.cubin >second.out || true
+	equal "$(<second.out)" "$(<first.out)" "what the programs say, $*"
+	equal "$(sql 'SELECT count(*) FROM process')" 2 processes
+	equal "$(formulas)" 1 "formulas in the second run, $*"
+	kernels_are_read 1 "$*"
+	equal "$(sql 'SELECT count(*) FROM work WHERE process = 2')" "$(sql 'SELECT count(*) FROM work WHERE process = 1')" \
+		"launch shapes that were counted, $*"
+}
+
+@test "a run that loads what an earlier one compiled knows it, too" {
+	needs "$nvrtc" "$jitlink"
+	remembers
+	remembers linked "$jitlink"
+	rm kerncast.db*
+	timeout 60 "$kerncast" run -q -- "$compiles" - 80 cubin compiled0.cubin >second.out || true
+	equal "$(formulas)" 0 "without the first run"
+}
+
 @test "what nvJitLink made of LTO-IR is known by the PTX that it makes of the same" {
 	needs "$nvrtc" "$jitlink"
 	reads 1 "$compiles" "$nvrtc" 80 linked "$jitlink" lto
