@@ -56,21 +56,21 @@ double kc_counts_bank_conflict_degree(const struct kc_counts *counts)
 }
 
 /* Into memory of just that size. */
-static int keep(struct kc_cost *c, const struct kc_formula *read, const struct kc_ptx_function *kernel,
-		size_t memory_bytes)
+static int keep(struct kc_cost *c, const struct kc_formula *read, struct kc_arena *working,
+		const struct kc_ptx_function *kernel, size_t memory_bytes)
 {
 	struct kc_arena trial;
 	size_t bytes;
 	int rc;
 
 	kc_arena_init(&trial, memory_bytes);
-	rc = kc__pack_formula(&c->formula, &trial, read);
+	rc = kc__pack_formula(&c->formula, &trial, read, working);
 	rc = rc ? rc : kc__find_needs(&c->formula, kernel, &trial, &c->needs, &c->need_count);
 	bytes = trial.used_bytes;
 	kc_arena_free(&trial);
 	kc_arena_init(&c->arena, memory_bytes);
 	rc = rc ? rc : kc_arena_reserve(&c->arena, bytes);
-	rc = rc ? rc : kc__pack_formula(&c->formula, &c->arena, read);
+	rc = rc ? rc : kc__pack_formula(&c->formula, &c->arena, read, working);
 	return rc ? rc : kc__find_needs(&c->formula, kernel, &c->arena, &c->needs, &c->need_count);
 }
 
@@ -87,7 +87,7 @@ static int read_formula(struct kc_cost *c, const struct kc_ptx_module *module, c
 
 	kc_arena_init(&working, limits->reading_bytes);
 	rc = kc__read_formula(&read, &working, module, kernel, follows_memory, refusal);
-	rc = rc ? rc : keep(c, &read, kernel, limits->memory_bytes);
+	rc = rc ? rc : keep(c, &read, &working, kernel, limits->memory_bytes);
 	kc_arena_free(&working);
 	c->scratch_bytes = rc ? 0 : kc__scratch_bytes(&c->formula);
 	if (kc_cost_scratch_bytes(c) > limits->scratch_bytes)

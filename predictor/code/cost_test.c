@@ -349,6 +349,37 @@ static void a_product_with_zero(void **state)
 	assert_count(some, FMA, 32 * 4); /* i * 2^30 reaches 2^32 with i = 4 */
 }
 
+/* 1 is doubled until it is 8, and then eight loops add 2 each. Without those 16, it is the distance of the words that
+ * the lanes store: 32 lanes touch 32 sectors. In the first iteration of the first loop it would be 2, and these 8
+ * sectors.
+ */
+static void at_a_launch_a_distance_from_loop_to_loop(void **state)
+{
+	static char text[4096];
+	struct kc_counts counts;
+	struct kernel k;
+	char *at;
+
+	(void)state;
+	strcpy(text, KERNEL("mov.u32 %r4, 1;\nTWICE:\nadd.u32 %r4, %r4, %r4;\nsetp.lt.u32 %p1, %r4, %r1;\n"
+			    "@%p1 bra TWICE;\n"));
+	at = strstr(text, "ret;");
+	for (int i = 0; i < 8; i++)
+		at += sprintf(at,
+			      "add.u32 %%r5, %%r4, 2;\nL%d:\nadd.u32 %%r4, %%r4, 1;\nsetp.lt.u32 %%p2, %%r4, %%r5;\n"
+			      "@%%p2 bra L%d;\n",
+			      i, i);
+	sprintf(at, "sub.u32 %%r4, %%r4, 16;\nmul.lo.u32 %%r5, %%r2, %%r4;\nmul.wide.u32 %%rd2, %%r5, 4;\n"
+		    "add.s64 %%rd3, %%rd1, %%rd2;\nst.global.u32 [%%rd3], %%r1;\nret;\n}\n");
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(evaluate(&k, 1, 32, 8, KC_COST_EFFORT_EXACT, &counts), 0);
+	assert_count(counts, SECTORS, 32);
+	assert_int_equal(evaluate(&k, 1, 32, 8, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	assert_count(counts, SECTORS, 32);
+	let_go(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +399,7 @@ int main(void)
 	    cmocka_unit_test(memory_is_bounded),
 	    cmocka_unit_test(at_a_launch_within_two_percent),
 	    cmocka_unit_test(at_a_launch_too_much),
+	    cmocka_unit_test(at_a_launch_a_distance_from_loop_to_loop),
 	    cmocka_unit_test(reading_ends_wherever_memory_does),
 	    cmocka_unit_test(a_choice_that_moves_with_the_block),
 	    cmocka_unit_test(a_product_with_zero),

@@ -96,9 +96,12 @@ struct kc_cost_need {
 
 /*
  * The effort of an evaluation is counted in steps: one operation on the lanes of
- * a warp, 15 to 30 ns.
+ * a warp, 15 to 30 ns. More than KC_COST_EFFORT_LAUNCH is exceeded by what it takes
+ * to finish by sampling: by 16 times as much and 100,000 steps, 4 million at most.
+ * What has not come to an end by then, such as a loop that lanes never leave,
+ * returns -EAGAIN.
  *
- * KC_COST_EFFORT_LAUNCH takes about 5 µs at most. Only control flow is evaluated
+ * KC_COST_EFFORT_LAUNCH takes about 10 µs at most. Only control flow is evaluated
  * throughout the launch. The sectors and passes of an access are found once, for
  * a warp in the middle of the launch, averaged over the alignments that its
  * address takes. Of a row of 50 or more blocks, up to one in fifty, where
@@ -108,7 +111,7 @@ struct kc_cost_need {
  * return -EAGAIN once the effort is spent: nests whose bounds depend on each
  * other, loops that lanes leave one by one, reductions over a block, large bodies
  * at the edges of small grids. Evaluate those on another thread with
- * KC_COST_EFFORT_EXACT: tens of µs, rarely milliseconds.
+ * KC_COST_EFFORT_EXACT: tens of µs, rarely milliseconds, 1.5 s at most.
  */
 #define KC_COST_EFFORT_LAUNCH 250u
 #define KC_COST_EFFORT_EXACT 50000000u /* beyond it the rest is sampled */

@@ -14,7 +14,7 @@ struct kc_placement {
 	uint32_t concurrency_case;             /* enum kc_case, leftover.h */
 	uint32_t ticket;                       /* names this interval in later calls; 0: it is not carried */
 	struct kc_expected_contention meeting; /* for kc_contention_learn() once it is measured */
-	float contended; /* kc_contention_slowdown() of the meeting; 0: nothing is learned of it */
+	float contended; /* kc_contention_slowdown() of the meeting; 0: nothing is learned of the contention from it */
 };
 
 #endif

@@ -27,8 +27,10 @@ enum kc_stream_kind {
 	KC_STREAM_LEGACY = 2,      /* the legacy default stream */
 };
 
-/* What the launches of one demand come to while nothing else is in flight: the same each time after the same launch,
- * apart from when, until something is learned that the demand rests on. All zeros: nothing is known. */
+/* The placement of a demand's last launch that found nothing else in flight. A further launch of the same demand, after
+ * a launch of the same shape as that one came after, gets the same placement at another time, so that it need not be
+ * worked out again. The owner sets it to zeros, which means that nothing is known, once something is learned that the
+ * demand's times come from. */
 struct kc_repeated {
 	int known;
 	uint32_t before;                    /* identity of the launch that they follow */
@@ -46,7 +48,7 @@ struct kc_demand {
 	const struct kc_contention *contention; /* of the launch shape; NULL: slowdown by room alone */
 	struct kc_duration_estimate direct;     /* of launches like this one; share 0: none */
 	uint32_t identity;                      /* of the launch shape, for those that follow it */
-	struct kc_repeated *repeated;           /* of launches that differ in `direct` at most; NULL: not kept */
+	struct kc_repeated *repeated;           /* of demands that are equal but for `direct`; NULL: not kept */
 };
 
 struct kc_timeline;

@@ -1,8 +1,9 @@
 /*
- * The records of one launch of a graph. Its kernels are predicted in batches, each with one reading of the clock and
- * the device's lock taken once. What there is to know of a variant before it has a place on the timeline is asked once,
- * for as long as no event is taken in, and so long it comes to the same wherever nothing else is in flight. Memory is
- * fetched ahead: of 10,000 nodes, neither nodes nor records are in the caches.
+ * The records of one launch of a graph. Its kernels are predicted in batches: for each batch the clock is read once,
+ * and the device's lock is taken once. A graph launches the same variants again and again, so a variant's solo time and
+ * what else a prediction needs of it are worked out once, and used until an event is taken in; the same holds for its
+ * place on the timeline while nothing else is in flight. Nodes and records are prefetched, as those of 10,000 nodes are
+ * not in the processor's caches.
  */
 #include "graph_nodes.h"
 #include "launch.h"

@@ -23,9 +23,8 @@
 #include <unistd.h>
 
 #define OTHERS_BYTES ((size_t)2 << 20) /* left to code that is loaded or compiled while other code is read */
-#define TEXT_BYTES 4096u
-#define TEXTS_BYTES ((size_t)2 << 20) /* of the kernels' PTX that is read in one pass */
-#define KERNELS_MAX 256u              /* read in one pass over the text */
+#define TEXTS_BYTES ((size_t)1 << 20)  /* of the kernels' PTX that is read in one pass */
+#define KERNELS_MAX 256u               /* read in one pass over the text */
 /* Of the processor time: so much in the first moments of recording, then one part in so many. */
 #define FIRST_NS 10000000000ll
 #define FIRST_TIME_NS 1000000000ll
@@ -45,6 +44,7 @@ struct reading {
 	size_t room_bytes; /* there is for what reading takes from here on, and for the formulas */
 	uint32_t done;
 	bool is_last;    /* the process ends: time is up whether a kernel was read or not */
+	int64_t pass_ns; /* that the last pass over a text took */
 	int64_t step_ns; /* that kernels may be read for, after the first pass over a text */
 	int64_t stop_ns; /* 0: no text has been passed over yet */
 };
@@ -65,23 +65,6 @@ static size_t room_left(const struct reading *reading, const struct source *sour
 	return reading->room_bytes > taken ? reading->room_bytes - taken : 0;
 }
 
-static void put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text)
-{
-	char buffer[sizeof(struct kc_code_entry) + TEXT_BYTES];
-	struct kc_code_entry entry = {.kernel = kernel->id, .state = (uint16_t)state, .sm = (uint16_t)sm};
-
-	memcpy(buffer, &entry, sizeof(entry));
-	snprintf(buffer + sizeof(entry), TEXT_BYTES, "%s", text);
-	kc_journal_put(kc__shim.journal, KC_KIND_CODE, buffer, sizeof(entry) + strlen(buffer + sizeof(entry)) + 1);
-}
-
-/* The driver and the PTX must agree on the number of parameters: the application's
- * list of arguments is only as long as the kernel that it launches needs. */
-static bool same_parameters(const struct kc__kernel *kernel, const struct kc_ptx_function *function)
-{
-	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
-}
-
 /* Room for the cost has been taken. false: the tables have none, and the caller still owns the cost. */
 static bool publish(struct kc__kernel *kernel, struct kc_cost *cost, const struct kc_ptx_function *function,
 		    bool other_architecture)
@@ -100,21 +83,13 @@ static bool publish(struct kc__kernel *kernel, struct kc_cost *cost, const struc
 	return formula != NULL;
 }
 
-static void refuse(const struct kc__kernel *kernel, size_t offset, const char *reason)
-{
-	char text[sizeof(((struct kc_refusal *)NULL)->reason) + 32];
-
-	snprintf(text, sizeof(text), "offset %zu: %s", offset, reason);
-	put(kernel, KC_CODE_REFUSED, 0, text);
-}
-
 /* Returns what its caller does: after a text that was kept, the code that was loaded is read. */
 static int refuse_text(const struct reading *reading, const struct kc__kernel *kernel, size_t offset,
 		       const char *reason)
 {
 	if (reading->is_kept)
 		return 0;
-	refuse(kernel, offset, reason);
+	kc__code_refuse(kernel, offset, reason);
 	return 1;
 }
 
@@ -125,12 +100,12 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 	const struct kc_ptx_function *function = kc_ptx_find(module, kernel->name);
 	size_t room_bytes = room_left(reading, source, module->arena.held_bytes);
 	struct kc_refusal refusal = {0};
-	char text[TEXT_BYTES];
+	char text[KC__CODE_TEXT_BYTES];
 	struct kc_cost *cost;
 	bool is_known;
 	int rc;
 
-	if (!function || !function->is_entry || !same_parameters(kernel, function) ||
+	if (!function || !function->is_entry || !kc__same_parameters(kernel, function) ||
 	    (reading->is_kept && !kc__same_layout(kernel, function)))
 		return 0;
 	if (source->other_architecture && !kc_ptx_takes_shared(module, function, kernel->resources.static_shared_bytes))
@@ -155,7 +130,7 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 		return -ENOMEM;
 	}
 	if (!is_known)
-		put(kernel, KC_CODE_READ, source->other_architecture ? source->image->sm : 0, text);
+		kc__code_put(kernel, KC_CODE_READ, source->other_architecture ? source->image->sm : 0, text);
 	if (!is_known && reading->is_apart)
 		kc__text_keep(kernel, &source->cut);
 	return 1;
@@ -184,21 +159,49 @@ static enum kc_code_state too_large(const struct kc__code *code)
 	return code && code->is_noted ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
 }
 
-/* true: read, or it never will be. Formulas that were read before make room for this one. */
-static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, struct source *source,
-			const struct kc_ptx_wanted *wanted)
+/* What the kernel's text took is room again. */
+static void drop_text(struct reading *reading, struct source *source, struct kc_ptx_wanted *wanted)
 {
+	kc_ptx_cut_drop(&source->cut, wanted);
+	reading->room_bytes += source->kept_bytes;
+	source->kept_bytes = kc_ptx_cut_bytes(&source->cut);
+	reading->room_bytes -= source->kept_bytes;
+}
+
+/* The first kernels of the list, and where their text is. */
+struct pass {
+	struct kc_ptx_wanted wanted[KERNELS_MAX];
+	struct kc__kernel *kernels[KERNELS_MAX]; /* NULL: read, or it never will be */
+	bool crowded[KERNELS_MAX];               /* beside the text of others there was not enough room */
+	uint32_t count, done, no_room;
+};
+
+/* true: read, or it never will be. Where no other kernel's text takes room, formulas that were read before make some.
+ */
+static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, struct source *source, struct pass *pass,
+			uint32_t i)
+{
+	struct kc_ptx_wanted *wanted = &pass->wanted[i];
+	bool is_alone = source->cut.kernels.length == wanted->length;
 	int rc;
 
-	if (!wanted->found || wanted->no_room)
-		return false;
 	do
 		rc = read_text(reading, kernel, source, wanted);
-	while (rc == -ENOMEM && kc__formulas_drop(&reading->room_bytes));
+	while (rc == -ENOMEM && is_alone && kc__formulas_drop(&reading->room_bytes));
+	if (rc == -ENOMEM && !is_alone && !pass->crowded[i]) {
+		pass->crowded[i] = true;
+		return false;
+	}
+	drop_text(reading, source, wanted);
 	if (rc == -ENOMEM && reading->is_kept)
 		return false;
+	if (rc == -ENOMEM && !is_alone) {
+		wanted->no_room = 1;
+		pass->no_room++;
+		return false;
+	}
 	if (rc == -ENOMEM && !atomic_load_explicit(&kernel->formula, memory_order_relaxed))
-		put(kernel, too_large(kernel->code), 0, "");
+		kc__code_put(kernel, too_large(kernel->code), 0, "");
 	return rc != 0;
 }
 
@@ -216,45 +219,91 @@ static bool is_late(const struct reading *reading)
 	return (reading->done || reading->is_last) && reading->stop_ns && kc__now_ns() > reading->stop_ns;
 }
 
-/* Reads up to KERNELS_MAX kernels from *link on, of which those that are done leave the list. Returns where to go on:
- * at the same place while there is no room for the text of all of them at once; NULL: the text cannot be read, or time
- * is up. */
-static struct kc__kernel **read_some(struct reading *reading, struct kc__kernel **link, struct source *source)
+static uint32_t shortest(const struct pass *pass, bool crowded)
 {
-	struct kc_ptx_wanted wanted[KERNELS_MAX];
-	size_t unpacking_bytes = kc_image_stream_bytes(source->image);
-	size_t left_bytes = reading->room_bytes > unpacking_bytes ? reading->room_bytes - unpacking_bytes : 0;
-	struct kc__kernel **from = link;
-	uint32_t count = 0, done = 0, no_room = 0;
+	uint32_t found = pass->count;
+
+	for (uint32_t i = 0; i < pass->count; i++)
+		if (pass->kernels[i] && pass->wanted[i].found && !pass->wanted[i].no_room &&
+		    pass->crowded[i] == crowded &&
+		    (found == pass->count || pass->wanted[i].length < pass->wanted[found].length))
+			found = i;
+	return found;
+}
+
+/* A short text first, as it takes the least memory, and less and less is held for others. */
+static void read_found(struct reading *reading, struct source *source, struct pass *pass, bool crowded)
+{
+	for (uint32_t i; !is_late(reading) && (i = shortest(pass, crowded)) < pass->count;) {
+		if (!read_kernel(reading, pass->kernels[i], source, pass, i))
+			continue;
+		kc__early_settle(pass->kernels[i]);
+		pass->kernels[i] = NULL;
+		pass->done++;
+		reading->done++;
+	}
+}
+
+/* Those that are done leave the list. Returns the link behind the others. */
+static struct kc__kernel **leave_list(struct kc__kernel **link, const struct pass *pass)
+{
+	for (uint32_t i = 0; i < pass->count; i++) {
+		struct kc__kernel *kernel = *link;
+
+		if (pass->kernels[i]) {
+			link = &kernel->next_wanted;
+			continue;
+		}
+		*link = kernel->next_wanted;
+		not_wanted(kernel);
+	}
+	return link;
+}
+
+/* Time is up where another pass over the text would take most of what is left of it. */
+static void stop_before_a_pass(struct reading *reading)
+{
+	int64_t now_ns = kc__now_ns();
+
+	if (reading->done && now_ns + 2 * reading->pass_ns > reading->stop_ns)
+		reading->stop_ns = now_ns - 1;
+}
+
+/* Reads up to KERNELS_MAX kernels from *from on. Returns where to go on: at the same place while there is no room for
+ * the text of all of them at once; NULL: the text cannot be read, or time is up. */
+static struct kc__kernel **read_some(struct reading *reading, struct kc__kernel **from, struct source *source)
+{
+	struct pass pass = {.count = 0};
+	struct kc__kernel **link;
+	size_t unpacking_bytes = kc_image_stream_bytes(source->image), left_bytes;
+	int64_t began_ns = kc__now_ns();
 	int rc;
 
-	for (const struct kc__kernel *k = *link; k && count < KERNELS_MAX; k = k->next_wanted)
-		wanted[count++] = (struct kc_ptx_wanted){.name = k->name};
-	kc_ptx_cut_begin(&source->cut, wanted, count, left_bytes < TEXTS_BYTES ? left_bytes : TEXTS_BYTES);
+	for (struct kc__kernel *k = *from; k && pass.count < KERNELS_MAX; k = k->next_wanted) {
+		pass.kernels[pass.count] = k;
+		pass.wanted[pass.count++] = (struct kc_ptx_wanted){.name = k->name};
+	}
+	kc__formulas_yield(unpacking_bytes + TEXTS_BYTES, &reading->room_bytes);
+	left_bytes = reading->room_bytes > unpacking_bytes ? reading->room_bytes - unpacking_bytes : 0;
+	kc_ptx_cut_begin(&source->cut, pass.wanted, pass.count, left_bytes < TEXTS_BYTES ? left_bytes : TEXTS_BYTES);
 	rc = kc_image_stream(source->image, reading->room_bytes, kc_ptx_cut_feed, &source->cut, &reading->refusal);
 	reading->lacks_room |= rc == -ENOMEM;
 	source->kept_bytes = kc_ptx_cut_bytes(&source->cut);
+	reading->pass_ns = kc__now_ns() - began_ns;
 	if (!reading->stop_ns)
 		reading->stop_ns = kc__now_ns() + reading->step_ns;
 	reading->room_bytes -= source->kept_bytes;
-	for (uint32_t i = 0; !rc && i < count && !is_late(reading); i++) {
-		struct kc__kernel *kernel = *link;
-
-		no_room += wanted[i].no_room;
-		if (read_kernel(reading, kernel, source, &wanted[i])) {
-			*link = kernel->next_wanted;
-			not_wanted(kernel);
-			kc__early_settle(kernel);
-			done++;
-			reading->done++;
-		} else {
-			link = &kernel->next_wanted;
-		}
-	}
+	for (uint32_t i = 0; i < pass.count; i++)
+		pass.no_room += pass.wanted[i].no_room;
+	for (int crowded = 0; !rc && crowded < 2; crowded++)
+		read_found(reading, source, &pass, crowded);
+	link = leave_list(from, &pass);
 	reading->room_bytes += source->kept_bytes;
 	kc_ptx_cut_free(&source->cut);
-	reading->lacks_room |= no_room && !done;
-	return rc || is_late(reading) ? NULL : no_room && done ? from : link;
+	reading->lacks_room |= pass.no_room && !pass.done;
+	if (pass.no_room && pass.done)
+		stop_before_a_pass(reading);
+	return rc || is_late(reading) ? NULL : pass.no_room && pass.done ? from : link;
 }
 
 /* The PTX for the first kernel's device is read: another device that uses other PTX of the same image is rare. */
@@ -299,6 +348,13 @@ static void read_cached(struct reading *reading, const char *bytes, size_t lengt
 	munmap((void *)ptx.bytes, ptx.length);
 }
 
+static void cannot_open(struct reading *reading, int error)
+{
+	reading->refusal = (struct kc_refusal){0};
+	snprintf(reading->refusal.reason, sizeof(reading->refusal.reason),
+		 "the file that the code was loaded from cannot be opened any more: error %d", error);
+}
+
 static void read_from_file(struct reading *reading, const struct kc__code_piece *piece)
 {
 	const struct kc_device *device = &reading->kernels->device->info;
@@ -315,8 +371,10 @@ static void read_from_file(struct reading *reading, const struct kc__code_piece 
 	void *bytes;
 	int rc;
 
-	if (file.fd < 0)
+	if (file.fd < 0) {
+		cannot_open(reading, errno);
 		return;
+	}
 	rc = kc_image_thin(&request, &bytes, &length, &reading->refusal);
 	close(file.fd);
 	reading->lacks_room |= rc == -ENOMEM;
@@ -413,9 +471,9 @@ static void give_up(const struct reading *reading, const struct kc__code *code)
 		if (atomic_load_explicit(&k->formula, memory_order_relaxed))
 			continue; /* it has been read before */
 		if (state == KC_CODE_REFUSED)
-			refuse(k, reading->refusal.offset, reading->refusal.reason);
+			kc__code_refuse(k, reading->refusal.offset, reading->refusal.reason);
 		else
-			put(k, state, 0, state == KC_CODE_NO_PTX && reading->is_cubin ? KC_CODE_CUBIN_ALONE : "");
+			kc__code_put(k, state, 0, state == KC_CODE_NO_PTX && reading->is_cubin ? KC_CODE_CUBIN_ALONE : "");
 		kc__early_settle(k);
 	}
 }
@@ -480,6 +538,19 @@ static void put_back(struct kc__kernel *kernels)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
+/* Those that were read before, for another launch shape, are wanted no more when the process ends. */
+static struct kc__kernel *never_read(struct kc__kernel *kernels)
+{
+	struct kc__kernel **link = &kernels;
+
+	while (*link)
+		if (atomic_load_explicit(&(*link)->formula, memory_order_relaxed))
+			*link = (*link)->next_wanted;
+		else
+			link = &(*link)->next_wanted;
+	return kernels;
+}
+
 /* 1: there was something to read. */
 static int read_next(int64_t step_ns, bool is_last)
 {
@@ -490,6 +561,8 @@ static int read_next(int64_t step_ns, bool is_last)
 	reading.kernels = take_wanted(&code);
 	if (!reading.kernels)
 		return 0;
+	if (is_last && !(reading.kernels = never_read(reading.kernels)))
+		return 1;
 	reading.room_bytes = take_room();
 	reading.is_apart = code && code->is_made;
 	read_all_kept(&reading);
@@ -544,5 +617,5 @@ void kc__code_finish(void)
 	for (struct kc__kernel *k; (k = take_wanted(&code));)
 		for (; k; k = k->next_wanted)
 			if (!atomic_load_explicit(&k->formula, memory_order_relaxed))
-				put(k, KC_CODE_WAITS, 0, "");
+				kc__code_put(k, KC_CODE_WAITS, 0, "");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EARLY_MAX_BYTES 1024u /* of one argument list */
-/* Of an evaluation on the worker: 30 ms at most; 1 ms once those of the process have taken a fifth of a second and one
+/* Of an evaluation on the worker: 12 ms at most; 3 ms once those of the process have taken a fifth of a second and one
  * part in a hundred of the time since it began. */
 #define EFFORT 20000u
 #define LITTLE_EFFORT 600u

@@ -65,7 +65,7 @@ static bool drop_oldest(size_t *readers_bytes)
 	return true;
 }
 
-/* What was in it is not needed: each evaluation begins anew. */
+/* What was in it is not needed: each evaluation begins anew. tables_lock held. */
 static bool enlarge(struct scratch *scratch, size_t bytes, size_t *readers_bytes)
 {
 	void *larger;
@@ -85,12 +85,24 @@ static bool enlarge(struct scratch *scratch, size_t bytes, size_t *readers_bytes
 	return true;
 }
 
+/* Of what the reader has: so much more is needed once formulas take `bytes` in all, and evaluating them `scratch`. */
+static size_t needed(size_t bytes, size_t scratch)
+{
+	size_t have = formulas.scratch.bytes;
+
+	return pages(bytes) + (scratch > have ? pages(scratch) - pages(have) : 0);
+}
+
 bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes)
 {
 	size_t bytes = kc_cost_bytes(cost), scratch = kc_cost_scratch_bytes(cost);
 	bool enlarged;
 
-	while (formulas.bytes + bytes > KC__FORMULAS_BYTES)
+	/* Nothing gives way where that would not be enough. */
+	if (bytes > KC__FORMULAS_BYTES || needed(bytes, scratch) > *readers_bytes + pages(formulas.bytes))
+		return false;
+	while (formulas.bytes + bytes > KC__FORMULAS_BYTES ||
+	       needed(formulas.bytes + bytes, scratch) > *readers_bytes + pages(formulas.bytes))
 		if (!drop_oldest(readers_bytes))
 			return false;
 	pthread_mutex_lock(&kc__shim.tables_lock);
@@ -116,6 +128,12 @@ void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost)
 	formula->used = ++formulas.uses;
 	formula->next = formulas.first;
 	formulas.first = formula;
+}
+
+void kc__formulas_yield(size_t bytes, size_t *readers_bytes)
+{
+	while (*readers_bytes < bytes && *readers_bytes + pages(formulas.bytes) >= bytes)
+		drop_oldest(readers_bytes);
 }
 
 bool kc__formulas_drop(size_t *readers_bytes)

@@ -19,6 +19,9 @@ bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes);
 void kc__formulas_cancel(const struct kc_cost *cost, size_t *readers_bytes);
 /* Worker, tables_lock held: the formula, for which there is room, can be evaluated from now on. */
 void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost);
+/* Worker: so many formulas give way that the reader of code has `bytes`; none, where all of them would not be enough.
+ */
+void kc__formulas_yield(size_t bytes, size_t *readers_bytes);
 /* Worker: all formulas give way, as other code cannot be read otherwise. false: there were none. */
 bool kc__formulas_drop(size_t *readers_bytes);
 

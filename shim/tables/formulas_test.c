@@ -17,8 +17,11 @@ static struct kc_ptx_module module;
 static size_t readers_bytes; /* that the reader of code has, in whole pages */
 static size_t cost_bytes;    /* of one formula */
 
-/* p1 rounds of an inner loop with 400 variables, all of which the address depends on. */
-static void parse(void)
+#define MANY 400
+#define FEW 100
+
+/* p1 rounds of an inner loop with so many variables, all of which the address depends on. */
+static void parse(int variables)
 {
 	static char text[128 << 10];
 	char *at =
@@ -26,15 +29,15 @@ static void parse(void)
 				 ".param .u32 n)\n{\n.reg .pred %%p<2>;\n.reg .b32 %%r<404>;\n.reg .b64 %%rd<4>;\n"
 				 "ld.param.u64 %%rd1, [a];\nld.param.u32 %%r1, [n];\nmov.u32 %%r0, 0;\n");
 
-	for (int i = 2; i < 402; i++)
+	for (int i = 2; i < variables + 2; i++)
 		at += sprintf(at, "mov.u32 %%r%d, %%tid.x;\n", i);
 	at += sprintf(at, "LOOP:\n");
-	for (int i = 2; i < 402; i++)
+	for (int i = 2; i < variables + 2; i++)
 		at += sprintf(at, "add.s32 %%r%d, %%r%d, %%r%d;\n", i, i, i == 2 ? 1 : i - 1);
-	sprintf(
-	    at,
-	    "add.s32 %%r0, %%r0, 1;\nsetp.lt.s32 %%p1, %%r0, %%r1;\n@%%p1 bra LOOP;\n"
-	    "mul.wide.s32 %%rd2, %%r401, 4;\nadd.s64 %%rd3, %%rd1, %%rd2;\nst.global.u32 [%%rd3], %%r1;\nret;\n}\n");
+	sprintf(at,
+		"add.s32 %%r0, %%r0, 1;\nsetp.lt.s32 %%p1, %%r0, %%r1;\n@%%p1 bra LOOP;\n"
+		"mul.wide.s32 %%rd2, %%r%d, 4;\nadd.s64 %%rd3, %%rd1, %%rd2;\nst.global.u32 [%%rd3], %%r1;\nret;\n}\n",
+		variables + 1);
 	assert_int_equal(kc_ptx_parse(&module, text, strlen(text), 16 << 20, NULL), 0);
 }
 
@@ -42,7 +45,7 @@ static int begin_reading(void **state)
 {
 	int rc = begin(state);
 
-	parse();
+	parse(MANY);
 	readers_bytes = READERS_BYTES;
 	return rc;
 }
@@ -145,6 +148,42 @@ static void memory_is_counted_once(void **state)
 	assert_int_equal(count(one, &counts), -ENODATA);
 }
 
+/* As many give way as a large one needs, where nothing else is left; none, where all would not be enough. */
+static void only_what_helps_gives_way(void **state)
+{
+	struct kc__formula *few[2], *many;
+	struct kc_counts counts;
+	size_t few_bytes;
+
+	(void)state;
+	kc_ptx_free(&module);
+	parse(FEW);
+	few[0] = put_formula(NULL);
+	few_bytes = cost_bytes;
+	few[1] = put_formula(NULL);
+	kc_ptx_free(&module);
+	parse(MANY);
+	readers_bytes = 0;
+	assert_null(put_formula(NULL));
+	assert_true(cost_bytes > 2 * few_bytes + KC__PAGE_BYTES);
+	assert_int_equal(count(few[0], &counts), 0);
+	assert_int_equal(count(few[1], &counts), 0);
+	assert_null(put_formula(NULL));
+	kc__formulas_yield(2 * few_bytes + 2 * KC__PAGE_BYTES, &readers_bytes);
+	assert_int_equal(readers_bytes, 0);
+	readers_bytes = READERS_BYTES;
+	assert_non_null(many = put_formula(NULL));
+	readers_bytes = 0;
+	kc__formulas_yield(few_bytes / 2, &readers_bytes);
+	assert_in_range(readers_bytes, few_bytes / 2, few_bytes + KC__PAGE_BYTES);
+	assert_int_equal(count(few[0], &counts), -ENODATA);
+	assert_int_equal(count(few[1], &counts), 0);
+	readers_bytes = 0;
+	assert_non_null(put_formula(NULL));
+	assert_int_equal(count(many, &counts), -ENODATA); /* evaluated the longest time ago, and enough */
+	assert_int_equal(count(few[1], &counts), 0);
+}
+
 static void without_room_nothing_is_taken(void **state)
 {
 	(void)state;
@@ -159,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST_READING(memory_is_counted_once),
 	    TEST_READING(the_one_evaluated_the_longest_time_ago_gives_way),
+	    TEST_READING(only_what_helps_gives_way),
 	    TEST_READING(without_room_nothing_is_taken),
 	};
 

@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+bool kc__same_parameters(const struct kc__kernel *kernel, const struct kc_ptx_function *function)
+{
+	return !kernel->parameters.known || kernel->parameters.count == function->param_count;
+}
+
 struct kc__formula *kc__formula_make(struct kc_cost *cost, const struct kc_ptx_function *function,
 				     bool other_architecture)
 {

@@ -30,6 +30,10 @@ struct kc__formula {
 	struct kc__parameters parameters; /* as the code has them */
 };
 
+/* The driver and the PTX must agree on the number of parameters: the application's list of arguments is only as long as
+ * the kernel that it launches needs. */
+bool kc__same_parameters(const struct kc__kernel *kernel, const struct kc_ptx_function *function);
+
 /* tables_lock held. cost: of function. NULL: no memory. */
 struct kc__formula *kc__formula_make(struct kc_cost *cost, const struct kc_ptx_function *function,
 				     bool other_architecture);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -374,6 +375,24 @@ int kc__code_note_places(void)
 	if (code)
 		code->is_noted = is_noted;
 	return code != NULL;
+}
+
+void kc__code_put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text)
+{
+	char buffer[sizeof(struct kc_code_entry) + KC__CODE_TEXT_BYTES];
+	struct kc_code_entry entry = {.kernel = kernel->id, .state = (uint16_t)state, .sm = (uint16_t)sm};
+
+	memcpy(buffer, &entry, sizeof(entry));
+	snprintf(buffer + sizeof(entry), KC__CODE_TEXT_BYTES, "%s", text);
+	kc_journal_put(kc__shim.journal, KC_KIND_CODE, buffer, sizeof(entry) + strlen(buffer + sizeof(entry)) + 1);
+}
+
+void kc__code_refuse(const struct kc__kernel *kernel, size_t offset, const char *reason)
+{
+	char text[sizeof(((struct kc_refusal *)NULL)->reason) + 32];
+
+	snprintf(text, sizeof(text), "offset %zu: %s", offset, reason);
+	kc__code_put(kernel, KC_CODE_REFUSED, 0, text);
 }
 
 /* The parent's copies are not freed: one of its threads may have been changing them. */

@@ -53,6 +53,12 @@ void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece);
 void kc__code_release(struct kc__code *code);
 void kc__code_forget(void); /* fork child */
 
+/* Worker: what became of the kernel's code, for the journal. sm, text: of struct kc_code_entry; of the text as much as
+ * KC__CODE_TEXT_BYTES hold. */
+#define KC__CODE_TEXT_BYTES 4096u
+void kc__code_put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text);
+void kc__code_refuse(const struct kc__kernel *kernel, size_t offset, const char *reason);
+
 /* code_read.c. tables_lock held. The kernel has been launched: its code is to be read. */
 void kc__code_wanted(struct kc__kernel *kernel);
 

@@ -121,12 +121,20 @@ static bool is_known(const struct kc__made *wanted)
 	return made != NULL;
 }
 
+/* kept.lock held. Recording may have begun since the text's memory was taken. false: there is no share for it. */
+static bool take_share(struct kc__made *made)
+{
+	if (kept.shared && !made->shared)
+		made->shared = kc__share_take(KC__SHARE_CODE, mapped_bytes(made->bytes));
+	return made->shared == kept.shared;
+}
+
 void kc__made_cubin(struct kc__made *made, const void *cubin, size_t bytes)
 {
 	made->hash = kc__hash_bytes(0, cubin, bytes);
 	made->cubin_bytes = bytes;
 	pthread_mutex_lock(&kept.lock);
-	if (is_known(made))
+	if (is_known(made) || !take_share(made))
 		give(made);
 	else
 		append(made);
@@ -138,7 +146,10 @@ void kc__made_input(struct kc__made *made, enum kc__made_kind kind, const void *
 	made->kind = kind;
 	made->linker = linker;
 	pthread_mutex_lock(&kept.lock);
-	append(made);
+	if (take_share(made))
+		append(made);
+	else
+		give(made);
 	pthread_mutex_unlock(&kept.lock);
 }
 
@@ -273,7 +284,7 @@ void kc__made_begin(void)
 	pthread_mutex_lock(&kept.lock);
 	kept.shared = true;
 	for (struct kc__made *made = kept.first; made; made = made->next)
-		made->shared = kc__share_take(KC__SHARE_CODE, mapped_bytes(made->bytes));
+		take_share(made);
 	give_all(finds_no_share, NULL);
 	pthread_mutex_unlock(&kept.lock);
 }

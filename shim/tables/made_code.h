@@ -1,13 +1,14 @@
 /*
- * PTX of code that is compiled while the application runs. NVRTC and linkers hand
- * out cubins, which applications load: the PTX behind a cubin is kept here from the
- * moment at which the cubin is handed out until it is loaded. Then it takes the
- * cubin's place as the code of the module (loaded_code.c).
+ * PTX of code that is compiled or linked while the application runs. NVRTC and
+ * linkers return a cubin, which has no PTX any more, and the application loads that.
+ * So the PTX is kept here from the compilation on. When a cubin with the same bytes is
+ * loaded, its PTX is read in its place (loaded_code.c) and leaves this list.
  *
- *   cubin's bytes    -> kc__made, one for each PTX that it was made of
- *   linker's handle  -> kc__made, the linker's inputs so far
+ *   a cubin, by its length and hash   -> kc__made, one for each PTX that it was made of
+ *   a linker that has not linked yet  -> kc__made, one for each of its inputs so far
  *
- * Programs may compile before cuInit, so PTX is kept before recording begins, too.
+ * Programs may compile before cuInit, so PTX is kept before recording begins, too; it
+ * counts as memory of ours from then on.
  */
 #ifndef KC_SHIM_MADE_CODE_H
 #define KC_SHIM_MADE_CODE_H

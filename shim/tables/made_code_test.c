@@ -183,6 +183,28 @@ static void before_recording_begins(void **state)
 	assert_int_equal(known("cubin", "one"), 1);
 }
 
+/* One is compiled, and one linked, while recording begins. */
+static void recording_begins_meanwhile(void **state)
+{
+	struct kc__made *compiled, *linked;
+	size_t left_bytes;
+	int linker;
+
+	(void)state;
+	kc__made_forget();
+	atomic_store(&kc__shim.stage, KC__OFF);
+	left_bytes = kc__share_left(KC__SHARE_CODE);
+	compiled = made_of("one", 3);
+	linked = made_of("two", 3);
+	kc__made_begin();
+	kc__made_cubin(compiled, "cubin", 5);
+	kc__made_input(linked, KC__MADE_PTX, &linker);
+	assert_int_equal(kc__share_left(KC__SHARE_CODE), left_bytes - 2 * KC__PAGE_BYTES);
+	kc__made_drop();
+	assert_int_equal(kc__share_left(KC__SHARE_CODE), left_bytes);
+	atomic_store(&kc__shim.stage, KC__ON);
+}
+
 static void nothing_where_nothing_is_recorded(void **state)
 {
 	(void)state;
@@ -245,10 +267,10 @@ static void threads_beside_each_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    KEPT(by_the_cubins_bytes),       KEPT(the_same_cubin_again),      KEPT(inputs_of_linkers),
-	    KEPT(lto_ir_of_linkers),         KEPT(unknown_inputs_of_linkers), KEPT(the_oldest_goes_first),
-	    KEPT(memory_is_given_back),      KEPT(before_recording_begins),   KEPT(nothing_where_nothing_is_recorded),
-	    KEPT(threads_beside_each_other),
+	    KEPT(by_the_cubins_bytes),       KEPT(the_same_cubin_again),       KEPT(inputs_of_linkers),
+	    KEPT(lto_ir_of_linkers),         KEPT(unknown_inputs_of_linkers),  KEPT(the_oldest_goes_first),
+	    KEPT(memory_is_given_back),      KEPT(before_recording_begins),    KEPT(nothing_where_nothing_is_recorded),
+	    KEPT(threads_beside_each_other), KEPT(recording_begins_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

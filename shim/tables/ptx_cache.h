@@ -4,8 +4,9 @@
  * be those of NAME.cubin.
  *
  * What these folders hold is not to be trusted more than the user's own files: folders
- * and regular files that belong to the user, that nobody else can write, and that no
- * link leads to. KERNCAST_CACHES=off: nothing is looked for.
+ * and regular files that belong to the user and that nobody else can write. Below the
+ * cache's own folder no symbolic link is followed. KERNCAST_CACHES=off: nothing is
+ * looked for.
  */
 #ifndef KC_SHIM_PTX_CACHE_H
 #define KC_SHIM_PTX_CACHE_H

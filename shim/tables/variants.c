@@ -13,9 +13,9 @@
 
 /*
  * What a launch's effort is too little for is evaluated with more, in tens of
- * microseconds as a rule, as long as all of that together takes no more than
- * this: a program that passes new arguments with every launch soon has to do
- * without.
+ * microseconds as a rule, 12 ms at most. No such evaluation begins once all of
+ * them together have taken CAREFUL_NS and the share below: a program that passes
+ * new arguments with every launch soon has to do without.
  */
 #define CAREFUL_EFFORT 20000u
 #define CAREFUL_NS 20000000ll /* to begin with, */

@@ -505,9 +505,9 @@ int kc_journal_deleted(const struct kc_journal *j);
  * worker keeps ahead.
  */
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind);
-/* The same for the next `count` slots, KC_CLAIM_MAX at most, in one step. Returns how many it has put into slots, fewer
- * than count past the bound. */
 #define KC_CLAIM_MAX 16u
+/* The same for `count` slots in a row, 1 to KC_CLAIM_MAX, in one step: pointers to them go into slots[]. Returns how
+ * many were claimed; past the bound, fewer than count. */
 uint32_t kc_journal_claim_several(struct kc_journal *j, uint32_t kind, uint32_t count, struct kc_slot **slots);
 static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 {

@@ -25,6 +25,22 @@ static int no_memory(const struct thinning *t, size_t needed, struct kc_refusal 
 	return -ENOMEM;
 }
 
+static int out_of_memory(size_t bytes, struct kc_refusal *refusal)
+{
+	kc__refuse(refusal, 0, "there are no %zu bytes of memory", bytes);
+	return -ENOMEM;
+}
+
+static int read_part(const struct kc_thin_request *request, uint64_t at, void *to, size_t length,
+		     struct kc_refusal *refusal)
+{
+	int rc = request->read(request->arg, at, to, length);
+
+	if (rc)
+		kc__refuse(refusal, (size_t)at, "%zu bytes cannot be read from here on: error %d", length, -rc);
+	return rc;
+}
+
 static int read_entries(struct thinning *t, struct kc_refusal *refusal)
 {
 	const struct kc_thin_request *request = t->request;
@@ -38,7 +54,7 @@ static int read_entries(struct thinning *t, struct kc_refusal *refusal)
 
 		if (t->count == ENTRIES_MAX)
 			return kc__refuse(refusal, (size_t)at, "more than %u entries", ENTRIES_MAX);
-		rc = request->read(request->arg, at, bytes, sizeof(bytes));
+		rc = read_part(request, at, bytes, sizeof(bytes), refusal);
 		if (rc)
 			return rc;
 		all = kc__fatbin_entry_head(bytes, (size_t)at, &entry);
@@ -88,29 +104,29 @@ static void choose(struct thinning *t)
 		keep(t, code);
 }
 
-static int copy_kept(const struct thinning *t, char *to)
+static int copy_kept(const struct thinning *t, char *to, struct kc_refusal *refusal)
 {
 	const struct kc_thin_request *request = t->request;
-	int rc = request->read(request->arg, 0, to, t->header_bytes);
+	int rc = read_part(request, 0, to, t->header_bytes, refusal);
 
 	kc__fatbin_set_length(to, t->kept_bytes);
 	to += t->header_bytes;
 	for (uint32_t i = 0; !rc && i < t->count; i++) {
 		if (!t->kept[i])
 			continue;
-		rc = request->read(request->arg, t->images[i].offset, to, t->entry_bytes[i]);
+		rc = read_part(request, t->images[i].offset, to, t->entry_bytes[i], refusal);
 		to += t->entry_bytes[i];
 	}
 	return rc;
 }
 
-static int read_whole(const struct kc_thin_request *request, void **bytes, size_t *length)
+static int read_whole(const struct kc_thin_request *request, void **bytes, size_t *length, struct kc_refusal *refusal)
 {
 	int rc;
 
 	*bytes = malloc(request->length ? request->length : 1);
 	*length = request->length;
-	rc = *bytes ? request->read(request->arg, 0, *bytes, request->length) : -ENOMEM;
+	rc = *bytes ? read_part(request, 0, *bytes, request->length, refusal) : out_of_memory(request->length, refusal);
 	if (rc) {
 		free(*bytes);
 		*bytes = NULL;
@@ -131,7 +147,7 @@ static int thin(struct thinning *t, void **bytes, size_t *length, struct kc_refu
 	if (*length > t->request->memory_bytes)
 		return no_memory(t, *length, refusal);
 	*bytes = malloc(*length);
-	rc = *bytes ? copy_kept(t, *bytes) : no_memory(t, *length, refusal);
+	rc = *bytes ? copy_kept(t, *bytes, refusal) : out_of_memory(*length, refusal);
 	if (rc) {
 		free(*bytes);
 		*bytes = NULL;
@@ -151,18 +167,18 @@ int kc_image_thin(const struct kc_thin_request *request, void **bytes, size_t *l
 	char header[KC_FATBIN_HEADER_BYTES] = {0};
 	struct kc_bytes head = {(const uint8_t *)header, sizeof(header), 0};
 	struct thinning *t = calloc(1, sizeof(*t));
-	int rc = t ? 0 : -ENOMEM;
+	int rc = t ? 0 : out_of_memory(sizeof(*t), refusal);
 
 	*bytes = NULL;
 	if (!rc && request->length >= sizeof(header))
-		rc = request->read(request->arg, 0, header, sizeof(header));
+		rc = read_part(request, 0, header, sizeof(header), refusal);
 	if (!rc) {
 		t->request = request;
 		t->header_bytes = kc__fatbin_is(&head) ? kc__fatbin_header_bytes(header) : 0;
 		if (t->header_bytes >= sizeof(header) && t->header_bytes <= request->length)
 			rc = thin(t, bytes, length, refusal);
 		else
-			rc = request->length <= request->memory_bytes ? read_whole(request, bytes, length)
+			rc = request->length <= request->memory_bytes ? read_whole(request, bytes, length, refusal)
 								      : no_memory(t, request->length, refusal);
 	}
 	free(t);

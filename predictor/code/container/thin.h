@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Puts the `length` bytes from `at` on into `to`. 0, or a negative number. */
+/* Puts the `length` bytes from `at` on into `to`. 0, or a negative errno. */
 typedef int kc_thin_read(void *arg, uint64_t at, void *to, size_t length);
 
 struct kc_thin_request {
@@ -26,7 +26,8 @@ struct kc_thin_request {
 /* Whether the bytes begin like a fatbin. */
 int kc_image_is_fatbin(const void *bytes, size_t length);
 /* Makes a fatbin of the chosen entries, as they are, in *bytes, which the caller frees. What is no fatbin is read as a
- * whole. 0; -ENOENT: the fatbin has no PTX; -EBADMSG, -ENOMEM: *refusal says where and why; or what `read` returned. */
+ * whole. 0; -ENOENT: the fatbin has no PTX; -EBADMSG, -ENOMEM, or what `read` returned, a negative errno: *refusal says
+ * where and why. */
 int kc_image_thin(const struct kc_thin_request *request, void **bytes, size_t *length, struct kc_refusal *refusal);
 
 #endif

@@ -163,7 +163,7 @@ static void evaluate(struct kc_evaluation *e, uint32_t value, uint32_t active)
 
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active)
 {
-	for (uint32_t i = first; i < first + count; i++)
+	for (uint32_t i = first; i < first + count && !kc__survey_is_stopped(e); i++)
 		if (!kc__is_skipped(e, e->f->order[i]))
 			evaluate(e, e->f->order[i], active);
 }

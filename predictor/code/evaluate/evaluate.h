@@ -124,6 +124,11 @@ static inline int kc__is_stopped(struct kc_evaluation *e)
 	e->stopped |= e->steps > e->steps_max;
 	return e->stopped;
 }
+/* 1: the survey alone has spent it. What follows finds the same, and the launch is not counted. */
+static inline int kc__survey_is_stopped(const struct kc_evaluation *e)
+{
+	return e->is_surveying && e->steps > e->steps_max;
+}
 void kc__run_warp(struct kc_evaluation *e);
 /* survey.c: evaluates every value once, in a warp and block in the middle of the launch, as if all lanes reached it in
  * the first iteration of each loop. */
@@ -135,9 +140,10 @@ static inline uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c)
 }
 /* evaluate_launch.c: all blocks and warps. 0; -EAGAIN: the effort was spent. */
 int kc__run_launch(struct kc_evaluation *e);
-/* evaluate_pack.c: copies what evaluation needs of a formula into another arena, live values with a slot each. 0,
- * -ENOMEM. */
-int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from);
+/* evaluate_pack.c: copies what evaluation needs of a formula into another arena, live values with a slot each. working:
+ * for what is needed meanwhile. 0, -ENOMEM. */
+int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from,
+		     struct kc_arena *working);
 /* Bytes of slots, masks and thread counts. */
 size_t kc__scratch_bytes(const struct kc_formula *f);
 void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch);

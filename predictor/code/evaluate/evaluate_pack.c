@@ -1,7 +1,6 @@
 #include "evaluate.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct packer {
@@ -149,7 +148,8 @@ static void keep_lists(struct packer *p)
 	}
 }
 
-int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from)
+int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct kc_formula *from,
+		     struct kc_arena *working)
 {
 	struct packer p = {.to = to, .from = from, .arena = arena};
 	uint64_t slots = ((uint64_t)from->value_count + from->carried_count) * sizeof(struct kc_lanes);
@@ -160,13 +160,12 @@ int kc__pack_formula(struct kc_formula *to, struct kc_arena *arena, const struct
 		return 0;
 	if (slots > UINT32_MAX / 2)
 		return -ENOMEM;
-	p.number = calloc(from->value_count ? from->value_count : 1, sizeof(*p.number));
+	p.number = kc_arena_array(working, from->value_count ? from->value_count : 1, sizeof(*p.number));
 	if (!p.number)
 		return -ENOMEM;
 	keep_control_flow(&p);
 	rc = p.lacks_memory ? -ENOMEM : keep_values(&p);
 	if (!rc)
 		keep_lists(&p);
-	free(p.number);
 	return p.lacks_memory ? -ENOMEM : rc;
 }

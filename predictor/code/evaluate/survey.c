@@ -62,7 +62,7 @@ static void survey_loop(struct kc_evaluation *e, uint32_t loop)
 
 static void survey_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *members, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && !kc__survey_is_stopped(e); i++) {
 		uint32_t within = e->f->cfg.blocks[members[i]].loop;
 
 		if (within == loop)

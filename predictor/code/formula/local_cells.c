@@ -34,7 +34,7 @@ struct tracer {
 	uint8_t *is_param;  /* by variable */
 	uint8_t *elements;  /* by variable: the size of the elements that are indexed; 0: none */
 	uint32_t *indexed;  /* by variable: how many accesses are */
-	uint32_t *ends;     /* by variable: of its last access that is not indexed */
+	uint32_t *ends;     /* by variable: the first byte behind its accesses; an indexed one counts as at offset 0 */
 	uint32_t capacity;
 	int changed;
 };
@@ -379,7 +379,8 @@ static int record_all(struct tracer *t)
 
 /* --- cells */
 
-/* Nothing says how long a parameter is: it ends with its last access. */
+/* A call's parameter has no stated length here. It ends behind the access that reaches farthest; where it is indexed
+ * that is not known, and it keeps PARAM_BYTES, too many to be followed. */
 static void find_ends(struct tracer *t)
 {
 	struct kc_cells *cells = t->cells;

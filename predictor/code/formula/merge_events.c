@@ -3,6 +3,7 @@
 #include "predictor/device/units.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Each event is compared with so many before it in its block. */
 #define LOOK_BACK 8u
@@ -57,7 +58,8 @@ static int is_in_stepwise_loop(const struct kc_formula *f, uint32_t block)
 	return 0;
 }
 
-/* Limit on the rounds in which dependence on stepwise loops spreads. */
+/* Rounds in which dependence on stepwise loops spreads: one from each loop to the next. Where more are needed, all
+ * values are marked. */
 #define SPREAD_ROUNDS 8u
 
 /* Marks values that depend on what a variable was when its loop ended, if nothing but its iterations tells that. */
@@ -83,6 +85,8 @@ static void mark_results_of_steps(const struct kc_formula *f, uint8_t *marks)
 			changed |= marked;
 		}
 	}
+	if (any && changed)
+		memset(marks, 1, f->value_count);
 }
 
 /* Marks as eager what control flow depends on; also addresses, in loops whose iterations are evaluated one by one and,

@@ -84,15 +84,11 @@ static int begins_with(const char *text, size_t length, const char *word)
 	return length > n && !memcmp(text, word, n) && (unsigned char)text[n] <= ' ';
 }
 
-/* The declaration being read, without the white space before it. */
+/* The declaration being read. */
 static const char *declaration(const struct kc_ptx_cut *cut, size_t *length)
 {
-	size_t at = cut->item;
-
-	while (at < cut->common.length && (unsigned char)cut->common.bytes[at] <= ' ')
-		at++;
-	*length = cut->common.length - at;
-	return cut->common.bytes ? cut->common.bytes + at : "";
+	*length = cut->common.length - cut->item;
+	return cut->common.bytes ? cut->common.bytes + cut->item : "";
 }
 
 /* The length of the name behind .entry or .func; 0: the declaration has neither. */
@@ -179,7 +175,8 @@ static int open_body(struct kc_ptx_cut *cut)
 	struct kc_ptx_wanted *kernel = NULL;
 	int is_kernel = 0;
 
-	name_length = function_name(text, length, &name, &is_kernel);
+	name_length = cut->opened ? 0 : function_name(text, length, &name, &is_kernel);
+	cut->opened = 1;
 	cut->ends_with_brace = name_length || begins_with(text, length, ".section");
 	if (name_length && !is_kernel)
 		return open_function(cut, name, name_length);
@@ -200,6 +197,7 @@ static void begin_item(struct kc_ptx_cut *cut, size_t offset)
 	cut->into = &cut->common;
 	cut->kernel = NULL;
 	cut->keeps = 1;
+	cut->opened = 0;
 }
 
 /* At the '}' of a function's body, of a section or of initial values, which are left out. */
@@ -225,7 +223,7 @@ static void end_line(struct kc_ptx_cut *cut, size_t offset)
 	const char *text = declaration(cut, &length);
 	int is_place = begins_with(text, length, ".file") || begins_with(text, length, ".loc");
 
-	if (is_place || !length) /* blank lines would be looked through again at each line */
+	if (is_place)
 		cut->common.length = cut->item;
 	if (is_place || begins_with(text, length, ".version") || begins_with(text, length, ".target") ||
 	    begins_with(text, length, ".address_size"))
@@ -261,14 +259,48 @@ static int is_stop(const struct kc_ptx_cut *cut, char c)
 	return c == '{' || c == '}' || c == '"' || c == '/' || (!cut->depth && (c == ';' || c == '\n'));
 }
 
+typedef uint8_t chars __attribute__((vector_size(16)));
+
+static int any_of(chars found)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, &found, sizeof(halves));
+	return (halves[0] | halves[1]) != 0;
+}
+
+/* The next such character, or the end. Nearly all of a library's text is bodies of kernels that are not wanted: of
+ * these many characters are looked at together. */
+static const char *next_stop(const struct kc_ptx_cut *cut, const char *p, const char *end)
+{
+	for (chars c; cut->depth && (size_t)(end - p) >= sizeof(c); p += sizeof(c)) {
+		memcpy(&c, p, sizeof(c));
+		if (any_of((chars)(c == '{') | (chars)(c == '}') | (chars)(c == '"') | (chars)(c == '/')))
+			break;
+	}
+	while (p < end && !is_stop(cut, *p))
+		p++;
+	return p;
+}
+
+/* Before a declaration: nothing of it is kept, so that where it begins is known, and its first word found at once. */
+static const char *skip_blanks(struct kc_ptx_cut *cut, const char *text, const char *at, const char *end)
+{
+	if (cut->depth || cut->common.length != cut->item)
+		return at;
+	while (at < end && (unsigned char)*at <= ' ')
+		at++;
+	cut->item_offset = cut->given + (size_t)(at - text);
+	return at;
+}
+
 /* In code, up to the next character that means something. */
 static int take_code(struct kc_ptx_cut *cut, const char *text, const char **at, const char *end)
 {
-	const char *from = *at, *p = from;
+	const char *from = skip_blanks(cut, text, *at, end), *p = from;
 	int rc;
 
-	while (p < end && !is_stop(cut, *p))
-		p++;
+	p = next_stop(cut, p, end);
 	rc = keep(cut, from, (size_t)(p - from));
 	*at = p;
 	if (rc || p == end)
@@ -287,12 +319,16 @@ static int take_code(struct kc_ptx_cut *cut, const char *text, const char **at, 
 /* The character behind a '/', which begins a comment or is a sign of its own. */
 static int take_after_slash(struct kc_ptx_cut *cut, const char **at)
 {
+	size_t length;
+
 	cut->after_slash = cut->after_star = 0;
 	if (**at != '/' && **at != '*')
 		return keep(cut, "/", 1);
 	cut->within = **at == '/' ? IN_LINE_COMMENT : IN_COMMENT;
 	++*at;
-	return cut->depth ? keep(cut, cut->within == IN_COMMENT ? "/*" : "//", 2) : 0;
+	declaration(cut, &length);
+	cut->keeps_comment = cut->depth || length;
+	return cut->keeps_comment ? keep(cut, cut->within == IN_COMMENT ? "/*" : "//", 2) : 0;
 }
 
 static int take_string(struct kc_ptx_cut *cut, const char **at)
@@ -305,8 +341,8 @@ static int take_string(struct kc_ptx_cut *cut, const char **at)
 	return keep(cut, &c, 1);
 }
 
-/* Comments between declarations are left out; those in a body stay, so that its offsets do. A line comment ends before
- * its '\n'. */
+/* Comments between declarations are left out; those in one stay, so that its offsets do. A line comment ends before its
+ * '\n'. */
 static int take_comment(struct kc_ptx_cut *cut, const char **at, const char *end)
 {
 	const char *from = *at, *newline;
@@ -323,7 +359,7 @@ static int take_comment(struct kc_ptx_cut *cut, const char **at, const char *end
 			cut->within = IN_CODE;
 		cut->after_star = c == '*';
 	}
-	return cut->depth ? keep(cut, from, (size_t)(*at - from)) : 0;
+	return cut->keeps_comment ? keep(cut, from, (size_t)(*at - from)) : 0;
 }
 
 int kc_ptx_cut_feed(void *arg, const char *text, size_t length)
@@ -344,6 +380,28 @@ int kc_ptx_cut_feed(void *arg, const char *text, size_t length)
 	}
 	cut->given += length;
 	return rc;
+}
+
+void kc_ptx_cut_drop(struct kc_ptx_cut *cut, struct kc_ptx_wanted *kernel)
+{
+	struct kc_ptx_text *kernels = &cut->kernels;
+	size_t at = kernel->at, length = kernel->length;
+	char *smaller;
+
+	kernel->length = 0;
+	kernel->found = 0;
+	if (!length)
+		return;
+	kernels->length -= length;
+	memmove(kernels->bytes + at, kernels->bytes + at + length, kernels->length - at);
+	for (uint32_t i = 0; i < cut->wanted_count; i++)
+		if (cut->wanted[i].at > at)
+			cut->wanted[i].at -= length;
+	smaller = realloc(kernels->bytes, kernels->length ? kernels->length : 1);
+	if (!smaller)
+		return;
+	kernels->bytes = smaller;
+	kernels->capacity = kernels->length ? kernels->length : 1;
 }
 
 /* Marks the functions of that name. Returns how many were not marked. */

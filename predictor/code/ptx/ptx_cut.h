@@ -50,7 +50,8 @@ struct kc_ptx_cut {
 	uint32_t depth;               /* of braces */
 	struct kc_ptx_text *into;     /* where what is being read is kept */
 	struct kc_ptx_wanted *kernel; /* whose body this is; NULL: none, or one that is not wanted */
-	uint8_t within, keeps, ends_with_brace, after_slash, after_star, after_backslash;
+	uint8_t opened;               /* the declaration has had a brace before */
+	uint8_t within, keeps, keeps_comment, ends_with_brace, after_slash, after_star, after_backslash;
 };
 
 /* wanted must stay until kc_ptx_cut_free(). limit_bytes: of memory. */
@@ -59,6 +60,9 @@ void kc_ptx_cut_begin(struct kc_ptx_cut *cut, struct kc_ptx_wanted *wanted, uint
 int kc_ptx_cut_feed(void *arg, const char *text, size_t length);
 void kc_ptx_cut_free(struct kc_ptx_cut *cut);
 size_t kc_ptx_cut_bytes(const struct kc_ptx_cut *cut); /* of memory that it holds */
+
+/* After the whole text: the kernel is not needed any more, as if it had not been found. */
+void kc_ptx_cut_drop(struct kc_ptx_cut *cut, struct kc_ptx_wanted *kernel);
 
 /* After the whole text: parses a kernel that was found, and the functions that it calls, as kc_ptx_parse() does.
  * Offsets in *module are those of the text that was cut out; kc_ptx_cut_offset() turns them into those of the text that

@@ -113,18 +113,24 @@ static void parts_may_end_anywhere(void **state)
 static void refusals_have_the_offset_of_the_text(void **state)
 {
 	static const char text[] = ".version 8.3\n.target sm_90\n.entry a()\n{\nret;\n}\n"
-				   ".entry b()\n{\nret;\nmov.u32 %r0 %r1;\n}\n";
+				   "// a comment\n\n  /* another */ .loc 1 2 3\n/* and one more */ .entry b() // a {\n"
+				   "/* } */ {\nret;\nmov.u32 %r0 %r1;\n}\n";
 	struct kc_ptx_wanted b = {.name = "b"};
 	struct kc_refusal refusal = {0};
 	struct kc_ptx_module module;
 	struct kc_ptx_cut cut;
 
 	(void)state;
-	kc_ptx_cut_begin(&cut, &b, 1, MEMORY_BYTES);
-	assert_int_equal(kc_ptx_cut_feed(&cut, text, strlen(text)), 0);
-	assert_int_equal(kc_ptx_cut_parse(&cut, &b, &module, MEMORY_BYTES, &refusal), -EBADMSG);
-	assert_in_range(refusal.offset, strstr(text, "mov") - text, strstr(text, "%r1") - text);
-	kc_ptx_cut_free(&cut);
+	for (size_t part = 1; part < sizeof(text); part++) {
+		kc_ptx_cut_begin(&cut, &b, 1, MEMORY_BYTES);
+		for (size_t at = 0; at < strlen(text); at += part)
+			assert_int_equal(
+			    kc_ptx_cut_feed(&cut, text + at, strlen(text + at) < part ? strlen(text + at) : part), 0);
+		assert_int_equal(b.offset, strstr(text, ".entry b") - text);
+		assert_int_equal(kc_ptx_cut_parse(&cut, &b, &module, MEMORY_BYTES, &refusal), -EBADMSG);
+		assert_in_range(refusal.offset, strstr(text, "mov") - text, strstr(text, "%r1") - text);
+		kc_ptx_cut_free(&cut);
+	}
 }
 
 /* 1 MiB of kernel and room for half of it: that kernel is left out, the others are kept. */
@@ -227,6 +233,53 @@ static void memory_is_limited_for_all_together(void **state)
 	kc_ptx_cut_free(&cut);
 }
 
+static void a_kernel_that_is_done_is_dropped(void **state)
+{
+	struct kc_ptx_wanted wanted[] = {{.name = "second"}, {.name = "third"}, {.name = "first"}};
+	struct kc_ptx_module module;
+	struct kc_ptx_cut cut;
+	size_t before_bytes, length;
+
+	(void)state;
+	cut_out(&cut, wanted, 3, sizeof(module_text));
+	before_bytes = kc_ptx_cut_bytes(&cut);
+	length = cut.kernels.length - wanted[0].length;
+	kc_ptx_cut_drop(&cut, &wanted[0]);
+	assert_false(wanted[0].found);
+	assert_int_equal(cut.kernels.length, length);
+	assert_int_equal(wanted[1].length + wanted[2].length, length);
+	assert_true(kc_ptx_cut_bytes(&cut) < before_bytes);
+	parse_cut(&cut, &wanted[1], &module);
+	assert_int_equal(kc_ptx_find(&module, "third")->instruction_count, 2);
+	kc_ptx_free(&module);
+	parse_cut(&cut, &wanted[2], &module);
+	assert_int_equal(kc_ptx_find(&module, "first")->max_threads[0], 128);
+	kc_ptx_free(&module);
+	kc_ptx_cut_drop(&cut, &wanted[0]); /* it has no text any more */
+	kc_ptx_cut_drop(&cut, &wanted[2]);
+	kc_ptx_cut_drop(&cut, &wanted[1]);
+	assert_int_equal(cut.kernels.length, 0);
+	kc_ptx_cut_free(&cut);
+}
+
+/* Each of these would take minutes, were the declaration's beginning looked through again at each brace or comment. */
+static void long_declarations_take_no_longer_than_others(void **state)
+{
+	static const char *const beginnings[] = {".word ", "        "}, *const rests[] = {"{}", "/**/", "\n"};
+	struct kc_ptx_cut cut;
+
+	(void)state;
+	for (uint32_t n = 0; n < 6; n++) {
+		kc_ptx_cut_begin(&cut, NULL, 0, MEMORY_BYTES);
+		for (uint32_t i = 0; i < 200000; i++)
+			assert_int_equal(kc_ptx_cut_feed(&cut, beginnings[n % 2], strlen(beginnings[n % 2])), 0);
+		assert_int_equal(kc_ptx_cut_feed(&cut, "x ", 2), 0);
+		for (uint32_t i = 0; i < 200000; i++)
+			assert_int_equal(kc_ptx_cut_feed(&cut, rests[n / 2], strlen(rests[n / 2])), 0);
+		kc_ptx_cut_free(&cut);
+	}
+}
+
 static void declarations_without_room_are_refused(void **state)
 {
 	static const char line[] = ".global .align 4 .b8 a_name_of_some_length[8];\n";
@@ -252,6 +305,8 @@ int main(void)
 	    cmocka_unit_test(kernels_leave_room_for_declarations),
 	    cmocka_unit_test(a_long_chain_of_calls_comes_along),
 	    cmocka_unit_test(memory_is_limited_for_all_together),
+	    cmocka_unit_test(a_kernel_that_is_done_is_dropped),
+	    cmocka_unit_test(long_declarations_take_no_longer_than_others),
 	    cmocka_unit_test(declarations_without_room_are_refused),
 	};
 
