@@ -278,6 +278,8 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->alone = count_of(&variant->solos) != 0;
 	prospect->device = &variant->kernel->device->experience;
 	prospect->kernel = &variant->kernel->experience;
+	prospect->range = &variant->range;
+	prospect->known = kc_engine_known(engine);
 	prospect->answers = answers;
 	prospect->repeated = NULL;
 	prospect->news = count_of(&variant->news);
@@ -299,6 +301,7 @@ void kc_engine_predict(const struct kc_prediction_request *prospect, const struc
 
 	kc_outlook_predict(prospect, stage->timeline, stage->history, stream, now_ns, prediction);
 	launch->context = prediction->context;
+	launch->known = prospect->known;
 	launch->meeting = kc_expected_contention_pack(&placement->meeting);
 	launch->solo_ns = prediction->solo_ns;
 	launch->solo_low_ns = prediction->solo_low_ns;
@@ -331,8 +334,11 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	struct kc_measured_launch outcome = {
 	    .device = &kernel->device->experience,
 	    .kernel = &kernel->experience,
+	    .range = &variant->range,
 	    .name = variant->name,
 	    .context = launch->context,
+	    .known = launch->known,
+	    .event = kc_engine_known(engine) + 1,
 	    .slowdown = launch->contended,
 	    .novelty = kc_engine_novelty(variant),
 	    .solo = solo_of(engine, variant, 1),

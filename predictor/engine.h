@@ -91,6 +91,7 @@ struct kc_engine_variant {
 	struct kc_scaling_size scale;
 	struct kc_learned learned;
 	struct kc_contention contention;
+	struct kc_range range;
 	_Atomic uint32_t measured; /* launches */
 	_Atomic uint32_t solos;    /* launches that are known to have run alone */
 	_Atomic uint32_t news;     /* kc_prediction_request.news */
@@ -150,6 +151,7 @@ struct kc_engine_stage {
 
 struct kc_engine_launch {
 	uint64_t context; /* kc_prediction.context */
+	uint64_t known;   /* events taken in before it was predicted */
 	uint64_t meeting; /* kc_expected_contention_pack() of what was expected to run beside it */
 	int64_t solo_ns;
 	int64_t solo_low_ns, solo_high_ns; /* 90 % interval of solo_ns */

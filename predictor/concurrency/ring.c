@@ -161,6 +161,8 @@ static int64_t correction_ns(const struct kc__timeline_stream *s, const struct k
 void kc__ring_ended(struct kc__timeline_stream *s, const struct kc__interval *ring, uint32_t ticket, int64_t end_ns,
 		    int64_t gap_ns)
 {
+	if (is_before(ticket, s->next) && !is_before(ticket, s->reported))
+		s->reported = ticket + 1;
 	if (!is_readable(s, ticket) || is_before(ticket, s->measured))
 		return;
 	s->shift_ns = kc__real_ns(s, correction_ns(s, ring, ticket, end_ns, gap_ns));

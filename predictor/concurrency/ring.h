@@ -30,7 +30,8 @@ struct kc__timeline_stream {
 	int64_t origin_ns; /* earliest start of the chain: its launch, or what it waited for */
 	uint32_t first, next;
 	uint32_t chain;    /* ticket of the first interval since which the stream has had no pause */
-	uint32_t measured; /* ticket: all before it were measured or skipped */
+	uint32_t measured; /* ticket: all before it were measured or skipped, or the stream was known to be empty */
+	uint32_t reported; /* ticket: the measurement of the one before it has arrived, or never will */
 	uint32_t cursor;   /* where the last search ended; neighbours search close by */
 	int32_t priority;
 	uint8_t kind;  /* enum kc_stream_kind */

@@ -84,6 +84,7 @@ static void begin_stream(struct kc_timeline *tl, struct kc__timeline_stream *s, 
 	    .next = s->next,
 	    .chain = s->next,
 	    .measured = s->next,
+	    .reported = s->next,
 	    .cursor = s->next,
 	    .priority = priority,
 	    .kind = (uint8_t)kind,
@@ -586,6 +587,13 @@ int kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
 	tl->untouched = 1;
 	kc__in_flight_init(&tl->in_flight, &tl->limits);
 	return !known;
+}
+
+uint32_t kc_timeline_awaited(const struct kc_timeline *tl, uint32_t stream)
+{
+	const struct kc__timeline_stream *s = &tl->streams[index_of(stream)];
+
+	return s->next - s->reported;
 }
 
 void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns)

@@ -87,6 +87,9 @@ void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 int kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns);
 int kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns);
 
+/* Operations of the stream that were launched after the newest one whose measured times have arrived. */
+uint32_t kc_timeline_awaited(const struct kc_timeline *tl, uint32_t stream);
+
 /* Measured times of an interval: shifts what is still queued behind it, but no prediction already handed out. */
 void kc_timeline_measured(struct kc_timeline *tl, uint32_t stream, uint32_t ticket, int64_t start_ns, int64_t end_ns);
 

@@ -271,6 +271,28 @@ static void synchronising_empties(void **state)
 	assert_int_equal(p.concurrency_case, KC_CASE_ALONE);
 }
 
+/* Synchronising tells that they have ended, not how long they took. */
+static void measurements_that_are_awaited(void **state)
+{
+	struct kc_timeline *tl = *state;
+	struct kc_placement p[4];
+
+	assert_int_equal(kc_timeline_awaited(tl, 0), 0);
+	for (int i = 0; i < 4; i++)
+		p[i] = launch(tl, 0, NOW_NS, FULL, 100 * US);
+	assert_int_equal(kc_timeline_awaited(tl, 0), 4);
+	assert_int_equal(kc_timeline_awaited(tl, 1), 0);
+	kc_timeline_measured(tl, 0, p[1].ticket, p[1].start_ns, p[1].end_ns);
+	kc_timeline_measured(tl, 0, p[0].ticket, p[0].start_ns, p[0].end_ns);
+	assert_int_equal(kc_timeline_awaited(tl, 0), 2);
+	kc_timeline_device_idle(tl, NOW_NS + 1000 * US);
+	assert_int_equal(kc_timeline_awaited(tl, 0), 2);
+	kc_timeline_measured(tl, 0, p[3].ticket, p[3].start_ns, p[3].end_ns);
+	assert_int_equal(kc_timeline_awaited(tl, 0), 0);
+	kc_timeline_measured(tl, 0, 12345, NOW_NS, NOW_NS + US); /* a ticket that was not given out */
+	assert_int_equal(kc_timeline_awaited(tl, 0), 0);
+}
+
 static void what_is_known_to_be_idle_stays_so(void **state)
 {
 	struct kc_timeline *tl = *state;
@@ -507,6 +529,8 @@ int main(void)
 	    TEST(a_late_end_pushes_a_later_launch),
 	    TEST(cancelled_work_never_was),
 	    TEST(synchronising_empties),
+	    TEST(measurements_that_are_awaited),
+	    TEST(measurements_that_are_awaited),
 	    TEST(what_is_known_to_be_idle_stays_so),
 	    TEST(a_stream_that_begins_again_is_empty),
 	    TEST(long_queues),

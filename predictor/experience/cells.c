@@ -202,6 +202,17 @@ static float spread_of(const struct cell_set *c, float log_ns, float total)
 	return fast_inverse_cube_root(total) + sqrtf(apart / total);
 }
 
+static void conclude(struct cell_set *c, uint64_t context, struct kc_context_estimate *out)
+{
+	int at_start = prefer_program_start(c, context);
+	float total = weighted_mean(c, out);
+
+	if (out->known)
+		out->spread = spread_of(c, out->log_ns, total);
+	if (at_start)
+		out->spread = kc__greater(out->spread, START_ERROR);
+}
+
 static void load_cell(struct cell_set *c, uint32_t kind, uint64_t word)
 {
 	c->values[kind] = value_of(word);
@@ -213,8 +224,6 @@ void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name,
 {
 	struct cell_set cell_set;
 	struct slot slots[KC_CONTEXT_KINDS];
-	int at_start;
-	float total;
 
 	cell_set.kinds = kinds_of(name);
 	for (uint32_t kind = 0; kind < cell_set.kinds; kind++) {
@@ -223,12 +232,7 @@ void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name,
 	}
 	for (uint32_t kind = 0; kind < cell_set.kinds; kind++)
 		load_cell(&cell_set, kind, find_word(cells, slots[kind]));
-	at_start = prefer_program_start(&cell_set, context);
-	total = weighted_mean(&cell_set, out);
-	if (out->known)
-		out->spread = spread_of(&cell_set, out->log_ns, total);
-	if (at_start)
-		out->spread = kc__greater(out->spread, START_ERROR);
+	conclude(&cell_set, context, out);
 }
 
 /* fabsf(expm1f(predicted - log_ns)) as |(1 + d / 64)^64 - 1|, which a compiler computes for four at once: to 1 % of it
@@ -439,10 +443,9 @@ void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, co
 		learn_cell(cells, &found[kind], kind_of_new_cell(context, kind), measured_log_ns, weights,
 			   errors[kind]);
 	}
-	prefer_program_start(&cell_set, context);
+	conclude(&cell_set, context, predicted_before);
 	for (uint32_t kind = 1; kind < cell_set.kinds; kind++)
 		heaviest = cell_set.weights[kind] > cell_set.weights[heaviest] ? kind : heaviest;
-	weighted_mean(&cell_set, predicted_before);
 	if (predicted_before->known)
 		learn_estimator_errors(estimators, errors[heaviest]);
 }

@@ -52,7 +52,7 @@ void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name,
 		       struct kc_context_estimate *out);
 
 /* A launch of this name in this context took e^measured_log_ns. estimators: of its kernel. before: filled with what the
- * cells estimated until now, except the spread. */
+ * cells estimated until now. */
 void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, const struct kc_name *name,
 		    uint64_t context, float measured_log_ns, struct kc_context_estimate *before);
 

@@ -277,8 +277,10 @@ static void what_learning_says_of_before_is_what_recalling_said(void **state)
 
 		before = learn(&f, identity, context, 1000 + 37 * (i % 11));
 		assert_int_equal(predicted.known, before.known);
-		if (predicted.known)
+		if (predicted.known) {
 			assert_float_equal(predicted.log_ns, before.log_ns, 0);
+			assert_float_equal(predicted.spread, before.spread, 0);
+		}
 	}
 	free(f.cells);
 }

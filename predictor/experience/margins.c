@@ -6,6 +6,8 @@
 #define ALL_STEP 1.0035f  /* a factor: a launch inside narrows by it, one outside widens by its 19th power, */
 #define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width unchanged */
 #define OWN_STEP 1.01f
+#define AGE_STEP 1.005f /* the same, of the factors by launches awaited */
+#define AGE_MOST 1.5f   /* at most so much wider before a launch that was predicted so is measured */
 #define LARGEST_FACTOR 64.0f
 #define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 share a class */
 #define LARGEST_SPREAD 1e9f   /* larger spreads count as this */
@@ -21,8 +23,12 @@ struct step { /* factors for a miss and a hit */
 static const struct step all_step = {POWER_19(ALL_STEP), 1 / ALL_STEP};
 static const struct step class_step = {POWER_19(CLASS_STEP), 1 / CLASS_STEP};
 static const struct step own_step = {POWER_19(OWN_STEP), 1 / OWN_STEP};
+static const struct step age_step = {POWER_19(AGE_STEP), 1 / AGE_STEP};
 
-struct factors {
+#define RANGE_MEASUREMENTS 20u /* before it cuts intervals */
+#define RANGE_SLACK 0.05f      /* of its width in log time, on either side: what comes next may lie outside */
+
+struct factors { /* or the two ends of a range */
 	float below, above;
 };
 
@@ -33,6 +39,14 @@ static struct factors unpack(uint64_t word)
 	if (word)
 		memcpy(&f, &word, sizeof(f));
 	return f;
+}
+
+static void publish(uint64_t *to, struct factors f)
+{
+	uint64_t word;
+
+	memcpy(&word, &f, sizeof(word));
+	__atomic_store_n(to, word, __ATOMIC_RELAXED);
 }
 
 static struct factors read_factors(const struct kc_margin *margin)
@@ -50,17 +64,25 @@ uint32_t kc_margin_class(enum kc_evidence evidence, float spread)
 	return evidence * KC_MARGIN_SPREADS + (uint32_t)size;
 }
 
+uint32_t kc_margin_age(uint32_t awaited)
+{
+	uint32_t age = awaited ? 32u - (uint32_t)__builtin_clz(awaited) : 0;
+
+	return age < KC_MARGIN_AGES ? age : KC_MARGIN_AGES - 1;
+}
+
 void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *own, uint32_t class, float spread,
-		      float *below, float *above)
+		      uint32_t age, float *below, float *above)
 {
 	struct factors all = read_factors(margins ? &margins->all : NULL);
 	struct factors of_class = read_factors(margins ? &margins->classes[class] : NULL);
 	struct factors of_kernel = read_factors(own);
+	struct factors of_age = read_factors(margins && age != KC_MARGIN_NOW ? &margins->ages[age].margin : NULL);
 	float most = class < KC_EVIDENCE_SHAPE * KC_MARGIN_SPREADS ? LARGEST_REACH : LARGEST_REPEATED;
 
-	*below = KC_MARGIN_START * spread * all.below * of_class.below * of_kernel.below;
+	*below = KC_MARGIN_START * spread * all.below * of_class.below * of_kernel.below * of_age.below;
 	*below = *below < most ? *below : most;
-	*above = KC_MARGIN_START * spread * all.above * of_class.above * of_kernel.above;
+	*above = KC_MARGIN_START * spread * all.above * of_class.above * of_kernel.above * of_age.above;
 	*above = *above < most ? *above : most;
 }
 
@@ -72,15 +94,14 @@ static float moved(float factor, int missed, const struct step *step)
 	return factor < 1 / LARGEST_FACTOR ? 1 / LARGEST_FACTOR : factor;
 }
 
+static struct factors moved_both(struct factors f, int side, const struct step *step)
+{
+	return (struct factors){moved(f.below, side < 0, step), moved(f.above, side > 0, step)};
+}
+
 static void move(struct kc_margin *margin, int side, const struct step *step)
 {
-	struct factors f = unpack(margin->factors);
-	uint64_t word;
-
-	f.below = moved(f.below, side < 0, step);
-	f.above = moved(f.above, side > 0, step);
-	memcpy(&word, &f, sizeof(word));
-	__atomic_store_n(&margin->factors, word, __ATOMIC_RELAXED);
+	publish(&margin->factors, moved_both(unpack(margin->factors), side, step));
 }
 
 void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_t class, int side)
@@ -88,4 +109,56 @@ void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_
 	move(&margins->all, side, &all_step);
 	move(&margins->classes[class], side, &class_step);
 	move(own, side, &own_step);
+}
+
+/* An older prediction is never the better one. */
+static float within(float factor, float limit)
+{
+	return fmaxf(fminf(factor, limit * AGE_MOST), 1);
+}
+
+void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t known, uint64_t event)
+{
+	struct kc_age_margin *of_age = &margins->ages[age];
+	struct factors f, limit;
+
+	if (known >= of_age->moving_since) { /* it was predicted with what the last moves led to */
+		of_age->limit = of_age->margin;
+		of_age->moving_since = event;
+	}
+	limit = unpack(of_age->limit.factors);
+	f = moved_both(unpack(of_age->margin.factors), side, &age_step);
+	publish(&of_age->margin.factors, (struct factors){within(f.below, limit.below), within(f.above, limit.above)});
+}
+
+void kc_margins_restart(struct kc_margins *margins)
+{
+	for (uint32_t age = 0; age < KC_MARGIN_AGES; age++)
+		margins->ages[age].moving_since = 0;
+}
+
+void kc_range_learn(struct kc_range *range, float measured_ns)
+{
+	int wider = !range->count || measured_ns < range->low_ns || measured_ns > range->high_ns;
+	float slack;
+
+	if (wider) {
+		range->low_ns = range->count ? fminf(range->low_ns, measured_ns) : measured_ns;
+		range->high_ns = range->count ? fmaxf(range->high_ns, measured_ns) : measured_ns;
+	}
+	range->count += range->count < RANGE_MEASUREMENTS;
+	if (range->count < RANGE_MEASUREMENTS || (!wider && range->ends))
+		return;
+	slack = powf(range->high_ns / range->low_ns, RANGE_SLACK);
+	publish(&range->ends, (struct factors){range->low_ns / slack, range->high_ns * slack});
+}
+
+int kc_range_ends(const struct kc_range *range, float *low_ns, float *high_ns)
+{
+	uint64_t word = range ? __atomic_load_n(&range->ends, __ATOMIC_RELAXED) : 0;
+	struct factors ends = unpack(word);
+
+	*low_ns = ends.below;
+	*high_ns = ends.above;
+	return word != 0;
 }

@@ -5,12 +5,20 @@
  *                (kc_mix.spread): for each class of launches, for each kernel and
  *                for the device; separate ones below and above the prediction, as
  *                durations are skewed
+ *   kc_range     the shortest and the longest duration of a launch shape so far
  *
  * Online conformal prediction (Gibbs and Candès 2021): each measured launch moves
- * the factors that it was predicted with, up by much where it fell outside, down by
- * little where it did not, so that in the long run one in twenty falls outside on
- * either side, whatever the durations do. The class of a launch is what was known
- * of it and the size of the expected error.
+ * factors, up by much where it fell outside, down by little where it did not, so
+ * that in the long run one in twenty falls outside on either side, whatever the
+ * durations do. The class of a launch is what is known of it and the size of the
+ * expected error.
+ *
+ * Hundreds of launches may be in flight between a mistake and the measurement that
+ * tells of it, and all of them repeat it. So a launch is judged by the interval that
+ * it would be given when it is measured, not by its own. What predictions lose by
+ * their age has factors of their own, by the number of launches awaited, which do
+ * judge by the launch's own interval: they grow by a limited amount until the first
+ * launch that was predicted with the new value is measured.
  *
  * One thread learns. Any thread may ask meanwhile: everything read is a word of
  * 64 bits, read and written whole.
@@ -34,21 +42,45 @@ struct kc_margin {
 	uint64_t factors; /* below and above, two floats; 0: nothing was learned, both are 1 */
 };
 
-struct kc_margins { /* of a device */
-	struct kc_margin all, classes[KC_MARGIN_CLASSES];
+#define KC_MARGIN_AGES 12u           /* 0, 1, 2 to 3, 4 to 7, …, 1,024 or more launches awaited */
+#define KC_MARGIN_NOW KC_MARGIN_AGES /* in place of an age: without a factor */
+
+struct kc_age_margin {
+	struct kc_margin margin, limit; /* limit: what it was when it began to move. Learner only */
+	uint64_t moving_since;          /* number of an event. Learner only */
 };
 
+struct kc_margins { /* of a device */
+	struct kc_margin all, classes[KC_MARGIN_CLASSES];
+	struct kc_age_margin ages[KC_MARGIN_AGES];
+};
+
+/* Event numbers begin anew: that of another engine was copied. */
+void kc_margins_restart(struct kc_margins *margins);
+
 uint32_t kc_margin_class(enum kc_evidence evidence, float spread);
-static inline enum kc_evidence kc_margin_evidence(uint32_t class)
-{
-	return (enum kc_evidence)(class / KC_MARGIN_SPREADS);
-}
+/* awaited: operations of the stream that were launched and not yet measured. */
+uint32_t kc_margin_age(uint32_t awaited);
 
-/* Reach of the interval in log time, ≥ 0, below and above the prediction. margins, own: may be NULL. */
+/* Reach of the interval in log time, ≥ 0, below and above the prediction. margins, own: may be NULL.
+ * age: kc_margin_age() or KC_MARGIN_NOW. */
 void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *own, uint32_t class, float spread,
-		      float *below, float *above);
+		      uint32_t age, float *below, float *above);
 
-/* A launch of this class was measured. side: -1 below its interval, 1 above it, 0 inside. own: of its kernel. */
+/* A launch was measured. side: -1 below its interval, 1 above it, 0 inside. own: of its kernel.
+ * By the interval that it would be given now, which has this class: */
 void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_t class, int side);
+/* By the interval that it was given, when `known` events had been taken in; this is event number `event`. */
+void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t known, uint64_t event);
+
+struct kc_range {
+	uint64_t ends; /* ns, two floats: what intervals are cut to; 0: too few measurements */
+	float low_ns, high_ns;
+	uint32_t count; /* measurements, these three learner only */
+};
+
+void kc_range_learn(struct kc_range *range, float measured_ns);
+/* range: may be NULL. 0: intervals are not cut. */
+int kc_range_ends(const struct kc_range *range, float *low_ns, float *high_ns);
 
 #endif

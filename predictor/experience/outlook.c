@@ -7,6 +7,13 @@
 #define TICK_MEASUREMENTS 16u /* durations before the resolution of the clock counts as known */
 #define LARGEST_SPREAD 4.0f
 #define LEAST_NAMED_SHARE 0.1f /* weight below which a model is not named */
+#define LEAST_CUT_SHARE 0.5f   /* weight of contexts below which the interval is not cut to durations so far */
+
+/* What a context's free bits hold: the age that the prediction was given an interval for, and in the highest bit
+ * whether it was made beside kernels that the launch had never been seen with. */
+#define AGE_MASK 15u
+#define NEW_CONCURRENT 16u
+_Static_assert(KC_MARGIN_AGES <= AGE_MASK + 1 && NEW_CONCURRENT <= KC_CONTEXT_FREE_MASK, "they fit");
 
 void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells)
 {
@@ -120,7 +127,9 @@ static uint32_t model_of(const struct kc_duration_estimate *direct, const struct
 struct estimate {
 	struct kc_duration_estimate direct;
 	float below, above; /* factors from the prediction to the ends of its interval */
-	uint32_t margin;    /* kc_margin_class() */
+	float spread;
+	uint32_t class, age; /* kc_margin_class(), kc_margin_age() */
+	enum kc_evidence evidence;
 	uint64_t context;
 };
 
@@ -139,24 +148,34 @@ size_t kc_estimate_cache_bytes(void)
 	return sizeof(struct kc_estimate_cache);
 }
 
+static void reach(const struct kc_prediction_request *prospect, uint32_t age, struct estimate *out)
+{
+	float below, above;
+
+	kc_margins_reach(&prospect->device->margins, &prospect->kernel->margin, out->class, out->spread, age, &below,
+			 &above);
+	out->below = expf(-below);
+	out->above = expf(above);
+	out->age = age;
+}
+
 static void make_estimate(const struct kc_prediction_request *prospect, uint64_t context, int has_concurrent,
-			  struct kc_candidates *candidates, struct estimate *out)
+			  uint32_t age, struct kc_candidates *candidates, struct estimate *out)
 {
 	const struct kc_device_experience *device = prospect->device;
 	struct kc_context_estimate recall = {0};
 	struct kc_mix mix;
-	float below, above;
 
 	if (device->cells)
 		kc_cells_estimate(device->cells, &prospect->name, context, &recall);
 	collect_candidates(candidates, &prospect->solo, &recall, prospect->novelty, context, has_concurrent);
 	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
-	out->margin = kc_margin_class(candidates->evidence, mix.spread);
-	kc_margins_reach(&device->margins, &prospect->kernel->margin, out->margin, mix.spread, &below, &above);
-	out->below = expf(-below);
-	out->above = expf(above);
+	out->class = kc_margin_class(candidates->evidence, mix.spread);
+	out->evidence = candidates->evidence;
+	out->spread = mix.spread;
 	out->direct = mix.direct;
 	out->context = context;
+	reach(prospect, age, out);
 }
 
 /* Whether the same launches came before, the same kernels run beside it, and nothing was learned since. */
@@ -169,7 +188,8 @@ static int is_current(const struct entry *entry, uint64_t key, const struct kc_p
 
 static const struct estimate *cached_or_new_estimate(const struct kc_prediction_request *prospect,
 						     const struct kc_history *history, uint32_t stream, int64_t now_ns,
-						     struct kc_candidates *candidates, struct estimate *space)
+						     uint32_t age, struct kc_candidates *candidates,
+						     struct estimate *space)
 {
 	uint64_t key = kc_history_key(history, prospect->name.launch);
 	struct entry *entry = prospect->answers ? &prospect->answers->at[key % CACHE_ENTRIES] : NULL;
@@ -177,10 +197,12 @@ static const struct estimate *cached_or_new_estimate(const struct kc_prediction_
 
 	if (entry && is_current(entry, key, prospect, history, stream, now_ns)) {
 		candidates->present = 0;
+		if (estimate->age != age)
+			reach(prospect, age, estimate);
 		return estimate;
 	}
 	make_estimate(prospect, kc_history_context(history, prospect->name.launch, stream, now_ns),
-		      kc_history_has_concurrent(history, stream, now_ns), candidates, estimate);
+		      kc_history_has_concurrent(history, stream, now_ns), age, candidates, estimate);
 	if (entry) {
 		entry->key = key;
 		entry->news = prospect->news;
@@ -188,21 +210,40 @@ static const struct estimate *cached_or_new_estimate(const struct kc_prediction_
 	return estimate;
 }
 
+/* Where it is known how long such launches take, whatever runs beside them, they hardly leave the range of the
+ * durations so far, however wide the interval. */
+static void cut_to_range(const struct kc_range *range, const struct estimate *estimate,
+			 const struct kc_placement *placement, float *below, float *above)
+{
+	float ns = (float)(placement->end_ns - placement->start_ns), low_ns, high_ns;
+
+	*below = estimate->below;
+	*above = estimate->above;
+	if (estimate->direct.share < LEAST_CUT_SHARE || !(ns > 0) || !kc_range_ends(range, &low_ns, &high_ns))
+		return;
+	*below = fminf(fmaxf(*below, low_ns / ns), 1);
+	*above = fmaxf(fminf(*above, high_ns / ns), 1);
+}
+
 void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_timeline *tl,
 			struct kc_history *history, uint32_t stream, int64_t now_ns, struct kc_prediction *out)
 {
 	struct estimate space;
+	uint32_t age = kc_margin_age(kc_timeline_awaited(tl, stream));
 	const struct estimate *estimate =
-	    cached_or_new_estimate(prospect, history, stream, now_ns, &out->candidates, &space);
+	    cached_or_new_estimate(prospect, history, stream, now_ns, age, &out->candidates, &space);
 	uint32_t tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
+	float below, above;
 
 	out->solo_ns = prospect->solo.ns;
 	place(prospect, tl, stream, now_ns, &estimate->direct, tick_ns, &out->placement);
 	split_into_solo_and_slowdown(out, prospect->alone);
-	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)estimate->below);
-	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)estimate->above));
+	cut_to_range(prospect->range, estimate, &out->placement, &below, &above);
+	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)below);
+	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)above));
 	out->model = model_of(&estimate->direct, &prospect->solo);
-	out->context = estimate->context | (uint64_t)estimate->margin << KC_CONTEXT_FREE_SHIFT;
+	age |= estimate->evidence == KC_EVIDENCE_NEW_CONCURRENT ? NEW_CONCURRENT : 0;
+	out->context = estimate->context | (uint64_t)age << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
 }
 
@@ -231,10 +272,37 @@ static void learn_tick(struct kc_device_experience *device, int64_t measured_ns)
 		__atomic_store_n(&device->tick_ns, (uint32_t)(a < UINT32_MAX ? a : 1), __ATOMIC_RELAXED);
 }
 
+/* On which side of the interval it is that the launch would be given now. */
+static int side_now(const struct kc_measured_launch *o, const struct kc_mix *mix, uint32_t class, float log_ns)
+{
+	float solo_log_ns = mix->solo_log_ns + (o->slowdown > 1 ? logf(o->slowdown) : 0);
+	float predicted = mix->direct.share * mix->direct.log_ns + (1 - mix->direct.share) * solo_log_ns;
+	float below, above;
+
+	kc_margins_reach(&o->device->margins, &o->kernel->margin, class, mix->spread, KC_MARGIN_NOW, &below, &above);
+	return log_ns < predicted - below ? -1 : log_ns > predicted + above;
+}
+
+static void learn_margins(const struct kc_measured_launch *o, const struct kc_candidates *candidates, float log_ns)
+{
+	uint32_t age = (uint32_t)(o->context >> KC_CONTEXT_FREE_SHIFT) & AGE_MASK, class;
+	int side = o->measured_ns < o->low_ns ? -1 : o->measured_ns > o->high_ns;
+	struct kc_margins *margins = &o->device->margins;
+	struct kc_mix mix;
+
+	kc_margins_learn_age(margins, age % KC_MARGIN_AGES, side, o->known, o->event);
+	if (o->range)
+		kc_range_learn(o->range, (float)o->measured_ns);
+	if (!candidates->present)
+		return;
+	kc_standing_mix(&o->kernel->standing, candidates, &mix);
+	class = kc_margin_class(candidates->evidence, mix.spread);
+	kc_margins_learn(margins, &o->kernel->margin, class, side_now(o, &mix, class, log_ns));
+}
+
 void kc_outlook_measured(const struct kc_measured_launch *o)
 {
-	uint32_t class = (uint32_t)(o->context >> KC_CONTEXT_FREE_SHIFT) & KC_CONTEXT_FREE_MASK;
-	int side = o->measured_ns < o->low_ns ? -1 : o->measured_ns > o->high_ns;
+	int beside_new = (o->context >> KC_CONTEXT_FREE_SHIFT & NEW_CONCURRENT) != 0;
 	struct kc_standing *standing = &o->kernel->standing;
 	struct kc_candidates candidates;
 	struct kc_context_estimate recall = {0};
@@ -243,12 +311,11 @@ void kc_outlook_measured(const struct kc_measured_launch *o)
 	if (o->measured_ns <= 0)
 		return;
 	log_ns = logf((float)o->measured_ns);
-	if (!kc_lacks(o->without, KC_LAYER_MARGINS))
-		kc_margins_learn(&o->device->margins, &o->kernel->margin, class % KC_MARGIN_CLASSES, side);
 	if (o->device->cells)
 		kc_cells_learn(o->device->cells, &standing->estimators, &o->name, o->context, log_ns, &recall);
-	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context,
-			   kc_margin_evidence(class % KC_MARGIN_CLASSES) == KC_EVIDENCE_NEW_CONCURRENT);
+	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context, beside_new);
+	if (!kc_lacks(o->without, KC_LAYER_MARGINS))
+		learn_margins(o, &candidates, log_ns);
 	if (!kc_lacks(o->without, KC_LAYER_MIX))
 		kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);

@@ -79,6 +79,8 @@ struct kc_prediction_request {
 	int alone;           /* 1: λ was learned from launches that ran alone */
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
+	const struct kc_range *range;      /* of such launches; NULL: intervals are not cut to it */
+	uint64_t known;                    /* events that have been taken in */
 	struct kc_estimate_cache *answers; /* NULL: no cache */
 	struct kc_repeated *repeated; /* of launches that this is asked for, until it is asked again; NULL: not kept */
 	uint32_t news;                /* changes when enough has been learned of such launches to estimate them anew */
@@ -101,8 +103,10 @@ void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_
 struct kc_measured_launch {
 	struct kc_device_experience *device;
 	struct kc_kernel_experience *kernel;
+	struct kc_range *range; /* NULL: it is not kept */
 	struct kc_name name;
 	uint64_t context;
+	uint64_t known, event;   /* events taken in when it was predicted; number of this one */
 	float slowdown;          /* expected, by kc_contention_slowdown() */
 	int64_t low_ns, high_ns; /* predicted interval of the duration */
 	enum kc_novelty novelty; /* of such a launch before this measurement is learned */

@@ -155,6 +155,7 @@ static struct kc_engine_launch engine_launch(const struct kc_launch *launch)
 {
 	return (struct kc_engine_launch){
 	    .context = launch->context,
+	    .known = launch->order.known,
 	    .meeting = launch->meeting,
 	    .solo_ns = launch->solo_ns,
 	    .solo_low_ns = launch->solo_low_ns,

@@ -12,6 +12,7 @@ void kc_past_recall_device(const struct kc_past *past, const char *uuid, struct 
 	kc_engine_adopt(&device->learned[KC_UNIT_NOMINAL], NULL, &known->learned[KC_UNIT_NOMINAL].lambda, NULL, 0);
 	device->contention = known->contention;
 	device->experience = known->experience;
+	kc_margins_restart(&device->experience.margins);
 	engine->cells = known->experience.cells;
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
 		atomic_store(&device->copy_ns_per_mib[kind], atomic_load(&known->copy_ns_per_mib[kind]));
@@ -67,6 +68,7 @@ void kc_past_recall_variant(const struct kc_past *past, const struct kc_past_que
 	variant->name.launch = known.variant->name.launch;
 	variant->contention = known.variant->contention;
 	variant->contention.parent = &variant->kernel->device->contention;
+	variant->range = known.variant->range;
 	atomic_store(&variant->solos, atomic_load(&known.variant->solos));
 	atomic_store(&variant->measured, atomic_load(&known.variant->measured));
 	if (variant->work.counted && variant->solos)

@@ -34,6 +34,7 @@ static int learn_measured(struct kc__replay_state *r, struct kc__op *op)
 	int64_t ns = measured_ns(op);
 
 	kc_engine_measured(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, ns);
+	kc_engine_event(kc__knowledge_engine(r->knowledge));
 	return ns > 0 && r->observer ? r->observer->measured(r->observer->arg, op->of->launched, ns) : 0;
 }
 
