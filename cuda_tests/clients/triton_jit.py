@@ -6,6 +6,7 @@ import numpy
 import triton
 import triton.language as tl
 from cuda.bindings import driver
+from triton_alone import check, start
 
 N = 1 << 18
 ROWS, COLUMNS = 512, 1000
@@ -45,31 +46,8 @@ class Array:
         return hashlib.sha256(self.host.tobytes()).hexdigest()[:16]
 
 
-class Driver(triton.backends.nvidia.driver.CudaDriver):
-    """Triton's own driver for CUDA, which asks PyTorch for device and stream; here there is one device, and its default stream."""
-
-    def __init__(self):
-        self.utils = triton.backends.nvidia.driver.CudaUtils()
-        self.launcher_cls = triton.backends.nvidia.driver.CudaLauncher
-        self.get_current_device = lambda: 0
-        self.set_current_device = lambda device: None
-        self.get_current_stream = lambda device: 0
-        self.get_device_capability = lambda device=0: tuple(
-            check(driver.cuDeviceGetAttribute(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}"),
-                                              device)) for part in ("MAJOR", "MINOR"))
-
-
-def check(answer):
-    """What a call returned besides its status, which must be 0."""
-    if answer[0].value:
-        raise RuntimeError(f"{answer[0]!r}")
-    return answer[1] if len(answer) == 2 else answer[1:]
-
-
 def main():
-    check(driver.cuInit(0))
-    check(driver.cuCtxSetCurrent(check(driver.cuDevicePrimaryCtxRetain(0))))
-    triton.runtime.driver.set_active(Driver())
+    start()
     x, y = Array(numpy.linspace(0, 1, N, dtype=numpy.float32)), Array(numpy.zeros(N, numpy.float32))
     for i in range(12):
         n = N >> (i % 3)

@@ -22,9 +22,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define OTHERS_BYTES ((size_t)2 << 20) /* left to code that is loaded or compiled while other code is read */
-#define TEXTS_BYTES ((size_t)1 << 20)  /* of the kernels' PTX that is read in one pass */
-#define KERNELS_MAX 256u               /* read in one pass over the text */
+#define OTHERS_BYTES ((size_t)2 << 20)      /* left to code that is loaded or compiled while other code is read */
+#define TEXTS_BYTES ((size_t)2 << 20)       /* of the kernels' PTX that is read in one pass, at most */
+#define TEXTS_LEAST_BYTES ((size_t)1 << 20) /* formulas give way for so much of it */
+#define KERNELS_MAX 256u                    /* read in one pass over the text */
 /* Of the processor time: so much in the first moments of recording, then one part in so many. */
 #define FIRST_NS 10000000000ll
 #define FIRST_TIME_NS 1000000000ll
@@ -176,8 +177,8 @@ struct pass {
 	uint32_t count, done, no_room;
 };
 
-/* true: read, or it never will be. Where no other kernel's text takes room, formulas that were read before make some.
- */
+/* true: read, or it never will be. Formulas that were read before make room for this one. Where that is not enough, it
+ * is left until the text of the others is gone. */
 static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, struct source *source, struct pass *pass,
 			uint32_t i)
 {
@@ -187,7 +188,7 @@ static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, stru
 
 	do
 		rc = read_text(reading, kernel, source, wanted);
-	while (rc == -ENOMEM && is_alone && kc__formulas_drop(&reading->room_bytes));
+	while (rc == -ENOMEM && kc__formulas_drop(&reading->room_bytes));
 	if (rc == -ENOMEM && !is_alone && !pass->crowded[i]) {
 		pass->crowded[i] = true;
 		return false;
@@ -283,7 +284,7 @@ static struct kc__kernel **read_some(struct reading *reading, struct kc__kernel 
 		pass.kernels[pass.count] = k;
 		pass.wanted[pass.count++] = (struct kc_ptx_wanted){.name = k->name};
 	}
-	kc__formulas_yield(unpacking_bytes + TEXTS_BYTES, &reading->room_bytes);
+	kc__formulas_yield(unpacking_bytes + TEXTS_LEAST_BYTES, &reading->room_bytes);
 	left_bytes = reading->room_bytes > unpacking_bytes ? reading->room_bytes - unpacking_bytes : 0;
 	kc_ptx_cut_begin(&source->cut, pass.wanted, pass.count, left_bytes < TEXTS_BYTES ? left_bytes : TEXTS_BYTES);
 	rc = kc_image_stream(source->image, reading->room_bytes, kc_ptx_cut_feed, &source->cut, &reading->refusal);

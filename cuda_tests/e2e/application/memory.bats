@@ -41,3 +41,24 @@ own() { # WHICH
 		equal "$(sql "SELECT text FROM message WHERE code = 'TABLE_FULL'")" "" "message, $what"
 	done
 }
+
+# Each kernel needs more memory than is left beside the text of the other three.
+@test "kernels too long to be read beside each other's text are read one after another" {
+	local i seconds
+	{
+		printf '.version 8.0\n.target sm_75\n.address_size 64\n'
+		for i in 0 1 2 3; do
+			printf '.visible .entry k%d(.param .u64 p0)\n{\n.reg .f32 %%f<4>;\n.reg .b64 %%rd<2>;\n' "$i"
+			printf 'ld.param.u64 %%rd1, [p0];\n'
+			yes 'fma.rn.f32 %f1, %f2, %f3, %f1;' | head -n 9500
+			printf 'st.global.f32 [%%rd1], %%f1;\nret;\n}\n'
+		done
+	} >long.ptx
+	for seconds in 1 4 16; do
+		rm -f kerncast.db*
+		"$kerncast" run -q -- "$build/awkward/one_each" long.ptx 4 "$seconds"
+		if (($(sql "SELECT count(*) FROM kernel WHERE code = 'waits'") == 0)); then break; fi
+	done
+	equal "$(sql "SELECT code, count(*) FROM kernel GROUP BY code")" "read|4"
+	contains "$(sql "SELECT cost_formula FROM kernel LIMIT 1")" "fma = 9500"
+}

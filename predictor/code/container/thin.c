@@ -89,7 +89,7 @@ static void choose(struct thinning *t)
 	const struct kc_thin_request *request = t->request;
 	struct kc_images all = {.images = t->images, .count = t->count, .fatbin_count = 1};
 	uint32_t major = request->cc_major, minor = request->cc_minor;
-	const struct kc_image *ptx, *code;
+	const struct kc_image *ptx;
 
 	if (!major) {
 		for (uint32_t i = 0; i < t->count; i++)
@@ -99,9 +99,6 @@ static void choose(struct thinning *t)
 	}
 	ptx = kc_images_choose(&all, 0, major, minor, 1u << KC_IMAGE_PTX);
 	keep(t, ptx ? ptx : kc_images_choose_other(&all, 0, major, minor));
-	code = t->kept_bytes ? kc_images_choose(&all, 0, major, minor, 1u << KC_IMAGE_CUBIN) : NULL;
-	if (code && t->kept_bytes + t->entry_bytes[code - t->images] <= request->memory_bytes / 2)
-		keep(t, code);
 }
 
 static int copy_kept(const struct thinning *t, char *to, struct kc_refusal *refusal)

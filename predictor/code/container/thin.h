@@ -17,8 +17,7 @@ struct kc_thin_request {
 	kc_thin_read *read;
 	void *arg;
 	size_t length; /* of what is read */
-	/* Keep only the PTX that is best for this device, and the machine code that the driver loads there if that
-	 * fits; 0, 0: all PTX. */
+	/* Keep only the PTX that is best for this device; 0, 0: all PTX. */
 	uint32_t cc_major, cc_minor;
 	size_t memory_bytes; /* the result takes no more */
 };
