@@ -177,6 +177,18 @@ struct pass {
 	uint32_t count, done, no_room;
 };
 
+/* What is left to other code that may be loaded: until the end of this step, for a kernel that cannot be read without.
+ */
+static bool take_rest(struct reading *reading)
+{
+	size_t bytes = kc__share_left(KC__SHARE_CODE);
+
+	if (!bytes || !kc__share_take(KC__SHARE_CODE, bytes))
+		return false;
+	reading->room_bytes += bytes;
+	return true;
+}
+
 /* true: read, or it never will be. Formulas that were read before make room for this one. Where that is not enough, it
  * is left until the text of the others is gone. */
 static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, struct source *source, struct pass *pass,
@@ -188,7 +200,7 @@ static bool read_kernel(struct reading *reading, struct kc__kernel *kernel, stru
 
 	do
 		rc = read_text(reading, kernel, source, wanted);
-	while (rc == -ENOMEM && kc__formulas_drop(&reading->room_bytes));
+	while (rc == -ENOMEM && (kc__formulas_drop(&reading->room_bytes) || (is_alone && take_rest(reading))));
 	if (rc == -ENOMEM && !is_alone && !pass->crowded[i]) {
 		pass->crowded[i] = true;
 		return false;
