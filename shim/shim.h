@@ -103,7 +103,8 @@ struct kc__kernel {
 	struct kc_resources resources;
 	struct kc__code *code; /* NULL: its load was not seen */
 	struct kc__parameters parameters;
-	struct kc__kernel *next_wanted; /* these two: tables_lock, or the reader of what it took from the list */
+	const struct kc_features *features; /* of the device's code, for the worker; NULL: not looked for */
+	struct kc__kernel *next_wanted;     /* these two: tables_lock, or the reader of what it took from the list */
 	bool is_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;

@@ -31,3 +31,20 @@ $(CODE)/instructions_%.cubin: cuda_tests/code/instructions.ptx
 
 $(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
 $(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: | $(CODE_MODULES)
+
+# What machine code has in common with its PTX: instructions by architecture, and one source whose kernels differ by it.
+CODE_FEATURES := $(addprefix $(CODE)/features_,80_80.cubin 80_86.cubin 80_89.cubin 80_90.cubin 80_100.cubin 80_120.cubin \
+  89_89.cubin 89_120.cubin 90a_90a.cubin 100a_100a.cubin 120a_120a.cubin)
+$(CODE_FEATURES): $(CODE)/features_%.cubin: $(wildcard cuda_tests/code/features_*.ptx)
+	@mkdir -p $(@D)
+	$(CUDA)/bin/ptxas -arch=sm_$(lastword $(subst _, ,$*)) cuda_tests/code/features_$(firstword $(subst _, ,$*)).ptx -o $@
+CODE_DIFFERS  := $(CODE)/differs.fatbin $(CODE)/differs_relocatable.cubin
+$(CODE)/differs.fatbin: cuda_tests/code/differs.cu $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -fatbin $(foreach sm,75 80 90 100 120,-gencode arch=compute_$(sm)$(comma)code=sm_$(sm)) \
+	  -gencode arch=compute_80$(comma)code=compute_80 -gencode arch=compute_120$(comma)code=compute_120 $< -o $@
+$(CODE)/differs_relocatable.cubin: cuda_tests/code/differs.cu $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -arch=sm_90 -rdc=true -cubin $< -o $@
+$(BUILD)/predictor/code/features/features_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
+$(BUILD)/predictor/code/features/features_test.o: | $(CODE_FEATURES) $(CODE_DIFFERS)

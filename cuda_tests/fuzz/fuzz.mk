@@ -2,7 +2,7 @@
 # tests, and is named after it; seeds/NAME holds what it begins with, if anything.
 fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
 FUZZERS := $(call fuzzer,$(FUZZ_SRC))
-SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin ptx past commands import_file import_sqlite text baseline)
+SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin features ptx past commands import_file import_sqlite text baseline)
 $(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
 $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
@@ -11,6 +11,10 @@ $(FUZZERS): $(TOOLS) $(ARCHIVES)
 $(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx
 	@mkdir -p $@
 	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@
+	@touch $@
+$(BUILD)/seeds/features: $(CODE_FEATURES) $(CODE)/differs_relocatable.cubin
+	@mkdir -p $@
+	cp $^ $@
 	@touch $@
 # Small traces; what is only large is cut off, which an importer must bear.
 TRACE_SEEDS := $(wildcard cuda_tests/fuzz/seeds/trace.* cuda_tests/traces/raw/nvprof_two_streams_*.csv)

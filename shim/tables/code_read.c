@@ -11,6 +11,7 @@
 #include "predictor/code/container/code_file.h"
 #include "predictor/code/container/image.h"
 #include "predictor/code/container/thin.h"
+#include "predictor/code/features/features.h"
 #include "predictor/code/ptx/ptx_cut.h"
 
 #include <errno.h>
@@ -53,7 +54,8 @@ struct reading {
 /* PTX of which some kernels are being read. */
 struct source {
 	const struct kc_image *image;
-	bool other_architecture; /* than that of which the device's code was made */
+	bool other_architecture;     /* than that of which the device's code was made */
+	const struct kc_image *code; /* that, if it is to be compared; NULL: there is none */
 	struct kc_ptx_cut cut;
 	size_t kept_bytes; /* of the cut, that the room is without */
 };
@@ -94,6 +96,8 @@ static int refuse_text(const struct reading *reading, const struct kc__kernel *k
 	return 1;
 }
 
+static const struct kc_features not_known;
+
 /* 1: read, or it never will be; 0: the module has no such kernel; -ENOMEM: there is not enough room. */
 static int read_function(struct reading *reading, struct kc__kernel *kernel, const struct source *source,
 			 const struct kc_ptx_wanted *wanted, const struct kc_ptx_module *module)
@@ -101,6 +105,7 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 	const struct kc_ptx_function *function = kc_ptx_find(module, kernel->name);
 	size_t room_bytes = room_left(reading, source, module->arena.held_bytes);
 	struct kc_refusal refusal = {0};
+	const char *differs = NULL;
 	char text[KC__CODE_TEXT_BYTES];
 	struct kc_cost *cost;
 	bool is_known;
@@ -109,8 +114,11 @@ static int read_function(struct reading *reading, struct kc__kernel *kernel, con
 	if (!function || !function->is_entry || !kc__same_parameters(kernel, function) ||
 	    (reading->is_kept && !kc__same_layout(kernel, function)))
 		return 0;
-	if (source->other_architecture && !kc_ptx_takes_shared(module, function, kernel->resources.static_shared_bytes))
-		return refuse_text(reading, kernel, wanted->offset, KC_OTHER_SHARED_MEMORY);
+	if (source->other_architecture)
+		differs = kc_features_differ(module, function, kernel->features ? kernel->features : &not_known,
+					     kernel->resources.static_shared_bytes);
+	if (differs)
+		return refuse_text(reading, kernel, wanted->offset, differs);
 	if (room_bytes < KC__FORMULA_BYTES)
 		return -ENOMEM;
 	rc = kc_cost_read_within(&cost, module, function, KC__FORMULA_BYTES, room_bytes - KC__FORMULA_BYTES, &refusal);
@@ -232,6 +240,43 @@ static bool is_late(const struct reading *reading)
 	return (reading->done || reading->is_last) && reading->stop_ns && kc__now_ns() > reading->stop_ns;
 }
 
+/* Of a kernel, which from then on is not looked for again. */
+static void set_features(struct kc__kernel *kernel, const struct kc_features *found)
+{
+	struct kc_features *features;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	features = kc__arena(sizeof(*features));
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (features)
+		*features = *found;
+	kernel->features = features ? features : &not_known;
+}
+
+/* What the device's code shows of the kernels whose text was found: of all at once, as its image is unpacked for that.
+ * Takes no time of the step. Where it cannot be read, nothing is known. */
+static void find_features(struct reading *reading, const struct source *source, const struct pass *pass)
+{
+	struct kc_features_wanted features[KERNELS_MAX];
+	struct kc__kernel *of[KERNELS_MAX];
+	int64_t began_ns = kc__now_ns();
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < pass->count; i++) {
+		if (!pass->kernels[i] || !pass->wanted[i].found || pass->kernels[i]->features)
+			continue;
+		of[found] = pass->kernels[i];
+		features[found++] = (struct kc_features_wanted){.name = pass->kernels[i]->name};
+	}
+	if (!found)
+		return;
+	kc_features_of_image(source->code, features, found, reading->room_bytes, NULL);
+	for (uint32_t i = 0; i < found; i++)
+		set_features(of[i], &features[i].features);
+	if (!reading->is_last)
+		reading->stop_ns += kc__now_ns() - began_ns;
+}
+
 static uint32_t shortest(const struct pass *pass, bool crowded)
 {
 	uint32_t found = pass->count;
@@ -308,6 +353,8 @@ static struct kc__kernel **read_some(struct reading *reading, struct kc__kernel 
 	reading->room_bytes -= source->kept_bytes;
 	for (uint32_t i = 0; i < pass.count; i++)
 		pass.no_room += pass.wanted[i].no_room;
+	if (!rc && source->code)
+		find_features(reading, source, &pass);
 	for (int crowded = 0; !rc && crowded < 2; crowded++)
 		read_found(reading, source, &pass, crowded);
 	link = leave_list(from, &pass);
@@ -336,6 +383,8 @@ static void read_images(struct reading *reading, const void *bytes, size_t lengt
 
 		if (!source.image) {
 			source.image = kc_images_choose_other(&images, fatbin, device->cc_major, device->cc_minor);
+			source.code =
+			    kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_CUBIN);
 			source.other_architecture = true;
 		}
 		link = source.image ? &reading->kernels : NULL;

@@ -126,8 +126,9 @@ static int read_memory(void *arg, uint64_t at, void *to, size_t length)
 	return 0;
 }
 
-/* Of a fatbin in memory only its PTX is copied. Returns that, to be freed; NULL: it has none, or is no fatbin. */
-static void *only_ptx(struct kc_image_piece *piece)
+/* Of a fatbin in memory only its PTX is copied, and a little machine code. Returns that, to be freed; NULL: it has no
+ * PTX, or is no fatbin. */
+static void *mostly_ptx(struct kc_image_piece *piece)
 {
 	struct kc_thin_request request = {
 	    .read = read_memory,
@@ -180,7 +181,7 @@ static bool keep_copies(struct kc__code *code, struct kc_image_piece *pieces)
 
 	for (uint32_t i = 0; i < code->piece_count; i++)
 		if (!code->pieces[i].path)
-			thin[i] = only_ptx(&pieces[i]);
+			thin[i] = mostly_ptx(&pieces[i]);
 	kept = copy_pieces(code, pieces);
 	for (uint32_t i = 0; i < code->piece_count; i++)
 		free(thin[i]);

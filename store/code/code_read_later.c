@@ -5,6 +5,7 @@
 #include "predictor/code/container/packed_text.h"
 #include "predictor/code/container/thin.h"
 #include "predictor/code/cost.h"
+#include "predictor/code/features/features.h"
 #include "predictor/code/ptx/ptx_cut.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ struct reading {
 	const struct kc_store_bound *bound;
 	const struct kc_image *image; /* of which kernels are read */
 	bool other_architecture;
+	const struct kc_image *code; /* the device's, if it is to be compared; NULL: there is none */
 	struct kc_ptx_cut cut;
 	struct kc_refusal refusal;
 	size_t unpacked_bytes;
@@ -86,19 +88,23 @@ static void pack(struct reading *reading, struct kc_later_kernel *kernel)
 	};
 }
 
+/* code: what the device's shows of it. */
 static void read_cost(struct reading *reading, struct kc_later_kernel *kernel, const struct kc_ptx_wanted *wanted,
-		      const struct kc_ptx_module *module)
+		      const struct kc_features *code, const struct kc_ptx_module *module)
 {
 	const struct kc_ptx_function *function = kc_ptx_find(module, kernel->name);
 	struct kc_refusal refusal = {0};
+	const char *differs = NULL;
 	char text[TEXT_BYTES];
 	struct kc_cost *cost;
 	int rc;
 
 	if (!function || !function->is_entry)
 		return;
-	if (reading->other_architecture && !kc_ptx_takes_shared(module, function, kernel->static_shared_bytes)) {
-		refuse(kernel, wanted->offset, KC_OTHER_SHARED_MEMORY);
+	if (reading->other_architecture)
+		differs = kc_features_differ(module, function, code, kernel->static_shared_bytes);
+	if (differs) {
+		refuse(kernel, wanted->offset, differs);
 		return;
 	}
 	rc = kc_cost_read_within(&cost, module, function, FORMULA_BYTES, READING_BYTES, &refusal);
@@ -114,7 +120,8 @@ static void read_cost(struct reading *reading, struct kc_later_kernel *kernel, c
 	}
 }
 
-static void read_kernel(struct reading *reading, struct kc_later_kernel *kernel, const struct kc_ptx_wanted *wanted)
+static void read_kernel(struct reading *reading, struct kc_later_kernel *kernel, const struct kc_ptx_wanted *wanted,
+			const struct kc_features *code)
 {
 	struct kc_refusal refusal = {0};
 	struct kc_ptx_module module;
@@ -129,7 +136,7 @@ static void read_kernel(struct reading *reading, struct kc_later_kernel *kernel,
 	} else if (rc) {
 		refuse(kernel, refusal.offset, refusal.reason);
 	} else {
-		read_cost(reading, kernel, wanted, &module);
+		read_cost(reading, kernel, wanted, code, &module);
 		kc_ptx_free(&module);
 	}
 }
@@ -139,6 +146,7 @@ static void read_some(struct reading *reading, uint32_t *next)
 {
 	struct kc_later_kernel *kernels[KERNELS_MAX];
 	struct kc_ptx_wanted wanted[KERNELS_MAX];
+	struct kc_features_wanted features[KERNELS_MAX];
 	uint32_t count = 0;
 	int rc;
 
@@ -148,6 +156,7 @@ static void read_some(struct reading *reading, uint32_t *next)
 		if (kernel->code.state != KC_CODE_WAITS)
 			continue;
 		wanted[count] = (struct kc_ptx_wanted){.name = kernel->name};
+		features[count] = (struct kc_features_wanted){.name = kernel->name};
 		kernels[count++] = kernel;
 	}
 	if (!count)
@@ -156,8 +165,10 @@ static void read_some(struct reading *reading, uint32_t *next)
 	kc_ptx_cut_begin(&reading->cut, wanted, count, TEXTS_BYTES);
 	rc = kc_image_stream(reading->image, LIST_BYTES, feed, reading, &reading->refusal);
 	reading->lacks_memory |= rc == -ENOMEM;
+	if (!rc && reading->code) /* where it cannot be read, nothing is known of it */
+		kc_features_of_image(reading->code, features, count, LIST_BYTES, NULL);
 	for (uint32_t i = 0; !rc && i < count && !look_at_clock(reading); i++)
-		read_kernel(reading, kernels[i], &wanted[i]);
+		read_kernel(reading, kernels[i], &wanted[i], &features[i].features);
 	kc_ptx_cut_free(&reading->cut);
 }
 
@@ -174,8 +185,11 @@ static void read_images(struct reading *reading, const void *bytes, size_t lengt
 
 		reading->image = kc_images_choose(&images, fatbin, major, minor, 1u << KC_IMAGE_PTX);
 		reading->other_architecture = !reading->image;
-		if (!reading->image)
+		reading->code = NULL;
+		if (!reading->image) {
 			reading->image = kc_images_choose_other(&images, fatbin, major, minor);
+			reading->code = kc_images_choose(&images, fatbin, major, minor, 1u << KC_IMAGE_CUBIN);
+		}
 		while (reading->image && next < reading->module->count && !reading->is_late)
 			read_some(reading, &next);
 	}

@@ -36,8 +36,7 @@ struct kc_later_module {
 #define KC_LATER_PIECES 16u
 
 /* Reads the kernels that wait, from the module's pieces in their order. Returns 0; or -ETIME: the time was up, and some
- * kernels still wait. The caller frees each text and what is
- * packed. */
+ * kernels still wait. The caller frees each text and what is packed. */
 int kc_code_read_later(struct kc_later_module *module, struct kc_code_file *pieces, uint32_t piece_count,
 		       const struct kc_store_bound *bound);
 

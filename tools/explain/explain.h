@@ -40,6 +40,7 @@ struct kc_explain_launch {
 /* The code of one fatbin that the device would load. */
 struct kc_explain_unit {
 	const struct kc_image *ptx_image, *code_image; /* NULL: none */
+	int ptx_is_other; /* the device could not compile this PTX, which may be of other lines of the source */
 	uint32_t ptx_function_count;
 	int passed_over; /* the PTX has no kernel that was asked for, and was not parsed */
 	struct kc_cubin code;
@@ -53,7 +54,8 @@ struct kc_explain_entry {
 	struct kc_explain_unit *unit;
 	int has_ptx;
 	uint32_t function;                  /* among those of the unit's PTX */
-	const struct kc_cubin_kernel *code; /* NULL: the device would load no machine code of it */
+	const struct kc_cubin_kernel *code; /* NULL: there is no machine code of it */
+	int code_is_foreign;                /* that is not what the device would load */
 	uint32_t code_sm;
 };
 

@@ -1,5 +1,6 @@
 #include "explain.h"
 
+#include "predictor/code/features/features.h"
 #include "store/query/readable.h"
 
 #include <errno.h>
@@ -37,6 +38,23 @@ static void read_formula(struct kc_explained *kernel, const struct kc_ptx_module
 	kernel->cost = NULL;
 }
 
+/* PTX for another architecture, of other lines of the source than the machine code for the device. */
+static int is_other_code(struct kc_explained *kernel, const struct kc_ptx_module *ptx,
+			 const struct kc_ptx_function *function)
+{
+	const struct kc_explain_entry *entry = kernel->entry;
+	const char *differs = NULL;
+
+	if (entry->unit->ptx_is_other && entry->code && !entry->code_is_foreign) {
+		struct kc_features code = kc_features_of_code(entry->code);
+
+		differs = kc_features_differ(ptx, function, &code, entry->code->static_shared_bytes);
+	}
+	if (differs)
+		kc__refuse(&kernel->refusal, function->offset, "%s", differs);
+	return differs != NULL;
+}
+
 /* The file may have changed since its kernels were found. */
 static int read_ptx(struct kc_explanation *explanation, struct kc_explained *kernel)
 {
@@ -55,7 +73,8 @@ static int read_ptx(struct kc_explanation *explanation, struct kc_explained *ker
 	if (rc < 0)
 		return rc;
 	kernel->ptx_target = explanation->ptx.target;
-	read_formula(kernel, &explanation->ptx, function);
+	if (!is_other_code(kernel, &explanation->ptx, function))
+		read_formula(kernel, &explanation->ptx, function);
 	return 0;
 }
 

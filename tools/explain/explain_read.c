@@ -109,6 +109,7 @@ static void choose_images(const struct kc_explanation *explanation, uint32_t fat
 	unit->foreign = !unit->ptx_image && !unit->code_image;
 	if (unit->foreign)
 		unit->code_image = oldest_code(images, fatbin);
+	unit->ptx_is_other = !unit->ptx_image;
 	if (!unit->ptx_image)
 		unit->ptx_image = kc_images_choose_other(images, fatbin, major, minor);
 }
@@ -277,6 +278,7 @@ static int gather_code(struct gathering *gathering, struct kc_explain_unit *unit
 			continue;
 		entry->code = &unit->code.kernels[i];
 		entry->code_sm = unit->code.sm;
+		entry->code_is_foreign = unit->foreign;
 		entry->unit = entry->unit ? entry->unit : unit;
 	}
 	return rc;

@@ -25,10 +25,41 @@ setup_file() {
 			y[i] = tile[blockDim.x - 1 - threadIdx.x];
 		}
 	END
+	cat >branches.cu <<-'END'
+		#include <mma.h>
+		extern "C" __global__ void compiled0(const float *x, float *y, int n)
+		{
+			int i = blockIdx.x * blockDim.x + threadIdx.x;
+		#if __CUDA_ARCH__ >= 900 && defined(TENSOR)
+			using namespace nvcuda::wmma;
+			fragment<matrix_a, 16, 16, 8, precision::tf32, row_major> a;
+			fragment<matrix_b, 16, 16, 8, precision::tf32, col_major> b;
+			fragment<accumulator, 16, 16, 8, float> c;
+			fill_fragment(c, 0);
+			load_matrix_sync(a, x, 8);
+			load_matrix_sync(b, x, 8);
+			mma_sync(c, a, b, c);
+			store_matrix_sync(y, c, 16, mem_row_major);
+		#elif __CUDA_ARCH__ >= 900 && defined(BARRIER)
+			float mine = x[i];
+			__syncthreads();
+			y[i] = mine;
+		#elif __CUDA_ARCH__ >= 900 && defined(WIDE)
+			float4 a = ((const float4 *)x)[i], b = ((const float4 *)x)[i + n];
+			y[i] = a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+		#else
+			y[i] = x[i] + n;
+		#endif
+		}
+	END
 	fatbin add newer 90
 	fatbin add between 90 100
 	fatbin add own 75 90
 	fatbin shared differs 90
+	NVCC_APPEND_FLAGS=-DTENSOR fatbin branches tensor 90
+	NVCC_APPEND_FLAGS=-DBARRIER fatbin branches barrier 90
+	NVCC_APPEND_FLAGS=-DWIDE fatbin branches wide 90
+	fatbin branches alike 90
 }
 
 fatbin() { # SOURCE NAME PTX...: machine code for sm_80 and PTX
@@ -75,4 +106,27 @@ counted_of_other() { # 1: every launch shape was counted in code for another arc
 	for how in path cubin; do
 		contains "$(loads "$how" differs)" "the code for the device takes another amount of shared memory"
 	done
+}
+
+@test "PTX of other lines of the source than the device's code is refused: tensor cores, barriers, wide loads" {
+	local how
+	for how in path cubin; do
+		contains "$(loads "$how" tensor)" "the code for the device does not use tensor cores"
+		contains "$(loads "$how" barrier)" "the code for the device has no barriers"
+		contains "$(loads "$how" wide)" "the code for the device has no loads of 16 bytes"
+		equal "$(loads "$how" alike)" "read from compute_90" "$how"
+	done
+}
+
+@test "explain refuses the same, for the device whose code it is" {
+	local file output
+	for file in tensor:"does not use tensor cores" barrier:"has no barriers" wide:"has no loads of 16 bytes" \
+		differs:"takes another amount of shared memory"; do
+		output=$("$kerncast" explain --json --device a100 "$BATS_FILE_TMPDIR/${file%%:*}.fatbin")
+		contains "$output" "the code for the device ${file#*:}"
+	done
+	output=$("$kerncast" explain --json --device a100 "$BATS_FILE_TMPDIR/alike.fatbin")
+	[[ $output != *"the code for the device"* ]]
+	output=$("$kerncast" explain --json --device h200 "$BATS_FILE_TMPDIR/tensor.fatbin")
+	[[ $output != *"the code for the device"* ]]
 }

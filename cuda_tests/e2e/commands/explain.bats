@@ -334,3 +334,27 @@ refused() { # FILE PART: status 1, nothing on standard output, one line of error
 		equal "$(<wrong.out)" "" "standard output of: $wrong"
 	done
 }
+
+# KC_NVDISASM: where it is, if not in the toolkit.
+@test "instructions for tensor cores and loads are those that nvdisasm tells" {
+	local cubin nvdisasm=${KC_NVDISASM:-$("$BATS_TEST_DIRNAME/../../../scripts/find-cuda")/bin/nvdisasm}
+	[[ -x $nvdisasm ]] || skip "no nvdisasm"
+	for cubin in "$build"/code/features_*.cubin; do
+		explain "$cubin"
+		sqlite3 -separator ' ' :memory: "
+			SELECT value ->> 'name', value ->> '\$.code.instructions.tensor',
+				value ->> '\$.code.instructions.ld_global', value ->> '\$.code.instructions.ld_shared'
+			FROM json_each(CAST(readfile('explain.json') AS TEXT), '\$.kernels') ORDER BY 1" >got
+		"$nvdisasm" -c "$cubin" | awk '
+			/^\.text\./ { name = substr($1, 7, length($1) - 7); tensor[name] += 0 }
+			$2 != "@!PT" && $2 ~ /^(@!?U?P|[A-Z])/ { # with that guard, it does nothing
+				word = $2 ~ /^@/ ? $3 : $2
+				tensor[name] += word ~ /^(H|I|B|D|Q|O|HG|IG|QG|BG|UTCH|UTCI|UTCQ|UTCO)MMA/
+				global[name] += word ~ /^LDG(STS)?\.|^LDG(STS)?$/
+				shared[name] += word ~ /^LDSM?\.|^LDSM?$/
+			}
+			END { for (n in tensor) print n, tensor[n], global[n] + 0, shared[n] + 0 }' | LC_ALL=C sort >wanted
+		[[ -s wanted ]]
+		diff wanted got || { echo "in $cubin"; return 1; }
+	done
+}

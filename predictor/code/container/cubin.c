@@ -10,13 +10,16 @@
 #define OTHER_ENTRY 0x10u         /* st_other of a kernel */
 #define SYSTEM_SHARED_SM 90u      /* from here on shared memory begins with the system's */
 #define SYSTEM_SHARED_BYTES 1024u /* CUDA C++ Programming Guide, compute capability 9.x */
-#define RECORD_BYTES 4u           /* head of a record of .nv.info: format, attribute, length */
-#define FORMAT_SIZED 4u           /* its length counts bytes that follow */
-#define INFO_MAX_THREADS 0x05u    /* x, y, z */
-#define INFO_FRAME_BYTES 0x11u    /* symbol, bytes */
-#define INFO_PARAM 0x17u          /* index, ordinal and offset, size << 18 */
+#define RECORD_BYTES KC__INFO_RECORD_BYTES
+#define FORMAT_BYTE 2u         /* of a record whose value is its third byte */
+#define INFO_MAX_THREADS 0x05u /* x, y, z */
+#define INFO_FRAME_BYTES 0x11u /* symbol, bytes */
+#define INFO_PARAM 0x17u       /* index, ordinal and offset, size << 18 */
 #define INFO_PARAM_SIZE_SHIFT 18u
 #define INFO_REGISTERS 0x2fu /* symbol, registers */
+#define INFO_BARRIERS 0x4cu  /* EIATTR_NUM_BARRIERS, one byte */
+#define BARRIERS_SHIFT 20u   /* in the flags of a section */
+#define BARRIERS_MASK 0x7fu
 #define NO_KERNEL UINT32_MAX
 
 struct reader {
@@ -32,6 +35,7 @@ struct reader {
 
 struct record {
 	uint8_t attribute;
+	uint32_t barriers;
 	struct kc_bytes data;
 };
 
@@ -191,8 +195,9 @@ static int next_record(const struct reader *reader, struct kc_bytes *rest, struc
 		return 0;
 	if (!kc__bytes_part(rest, 0, RECORD_BYTES, &head))
 		return kc__refuse(reader->refusal, rest->offset, "truncated record in .nv.info");
-	length = head.first[0] == FORMAT_SIZED ? kc__bytes_u16(&head, 2) : 0;
+	length = head.first[0] == KC__INFO_SIZED ? kc__bytes_u16(&head, 2) : 0;
 	record->attribute = head.first[1];
+	record->barriers = kc__cubin_info_barriers(head.first);
 	if (!kc__bytes_part(rest, RECORD_BYTES, length, &record->data))
 		return kc__refuse(reader->refusal, rest->offset,
 				  "record of %zu bytes in .nv.info, but only %zu are left", length,
@@ -247,10 +252,22 @@ static int read_kernel_info(struct reader *reader, struct kc_cubin_kernel *kerne
 	while (!result && next_record(reader, &rest, &record) > 0) {
 		if (record.attribute == INFO_PARAM)
 			result = read_param(reader, kernel, &record);
+		if (record.barriers > kernel->barriers)
+			kernel->barriers = record.barriers;
 		for (uint32_t i = 0; record.attribute == INFO_MAX_THREADS && i < 3; i++)
 			kernel->max_threads[i] = kc__bytes_u32(&record.data, i * sizeof(uint32_t));
 	}
 	return result;
+}
+
+uint32_t kc__cubin_info_barriers(const uint8_t head[KC__INFO_RECORD_BYTES])
+{
+	return head[0] == FORMAT_BYTE && head[1] == INFO_BARRIERS ? head[2] : 0;
+}
+
+uint32_t kc__cubin_flag_barriers(uint64_t section_flags)
+{
+	return (uint32_t)(section_flags >> BARRIERS_SHIFT) & BARRIERS_MASK;
 }
 
 /* --- sections */
@@ -282,12 +299,16 @@ static int read_info(struct reader *reader, const struct kc_elf_section *section
 	return kernel ? read_kernel_info(reader, kernel, &section->bytes) : 0;
 }
 
-static int read_code(struct reader *reader, struct kc_cubin_kernel *kernel, const struct kc_bytes *code)
+static int read_code(struct reader *reader, struct kc_cubin_kernel *kernel, const struct kc_elf_section *section)
 {
+	const struct kc_bytes *code = &section->bytes;
+	uint32_t barriers = kc__cubin_flag_barriers(section->flags);
 	int result = spend(reader, code);
 
 	if (result)
 		return result;
+	if (barriers > kernel->barriers)
+		kernel->barriers = barriers;
 	kernel->code_bytes = code->length > UINT32_MAX ? UINT32_MAX : (uint32_t)code->length;
 	kc__sass_count(&kernel->sass, code, reader->cubin->sm);
 	return 0;
@@ -302,7 +323,7 @@ static int read_section(struct reader *reader, uint32_t index)
 	if (result)
 		return result;
 	if (coded)
-		return read_code(reader, coded, &section.bytes);
+		return read_code(reader, coded, &section);
 	if (!strcmp(section.name, ".nv.info") || starts_with(section.name, ".nv.info."))
 		return read_info(reader, &section);
 	shared = starts_with(section.name, ".nv.shared.") ? kernel_of_section(reader, section.info) : NULL;

@@ -27,6 +27,7 @@ struct kc_cubin_kernel {
 	uint32_t static_shared_bytes; /* without the 1,024 bytes that the system reserves from sm_90 on */
 	uint32_t local_bytes;         /* stack frame of a thread */
 	uint32_t max_threads[3];      /* __launch_bounds__; 0: not given */
+	uint32_t barriers;            /* of a block that it and what it calls use: the highest number, plus 1 */
 	struct kc_cubin_param *params;
 	uint32_t param_count;
 	uint32_t code_bytes;
@@ -47,5 +48,15 @@ struct kc_cubin {
 int kc_cubin_read(struct kc_cubin *cubin, const void *bytes, size_t length, size_t memory_bytes,
 		  struct kc_refusal *refusal);
 void kc_cubin_free(struct kc_cubin *cubin);
+
+/* --- for readers of a part of a cubin */
+
+/* Head of a record of .nv.info: format, attribute, and the length of what follows or, of one byte, the value. */
+#define KC__INFO_RECORD_BYTES 4u
+#define KC__INFO_SIZED 4u
+/* Barriers that a record of .nv.info.KERNEL states; 0: it is about something else. */
+uint32_t kc__cubin_info_barriers(const uint8_t head[KC__INFO_RECORD_BYTES]);
+/* Those in the flags of a section with code, where nvcc before 13.0 has them; 0 in later cubins. */
+uint32_t kc__cubin_flag_barriers(uint64_t section_flags);
 
 #endif

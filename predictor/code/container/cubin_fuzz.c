@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		const struct kc_cubin_kernel *kernel = &cubin.kernels[i];
 
 		if (strlen(kernel->name) > length || kernel->param_count > length || kernel->code_bytes > length ||
-		    kernel->sass.instructions > length)
+		    kernel->sass.instructions > length || kernel->sass.wide_loads > kernel->sass.instructions ||
+		    kernel->barriers > UINT8_MAX)
 			abort();
 		if (kernel->param_count && kernel->params[kernel->param_count - 1].offset_bytes > UINT16_MAX)
 			abort();

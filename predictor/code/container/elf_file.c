@@ -94,6 +94,7 @@ int kc__elf_section(const struct kc_elf *elf, uint32_t index, struct kc_elf_sect
 	section->type = kc__bytes_u32(&header, SHDR(sh_type));
 	section->link = kc__bytes_u32(&header, SHDR(sh_link));
 	section->info = kc__bytes_u32(&header, SHDR(sh_info));
+	section->flags = kc__bytes_u64(&header, SHDR(sh_flags));
 	section->size = kc__bytes_u64(&header, SHDR(sh_size));
 	section->entry_bytes = kc__bytes_u64(&header, SHDR(sh_entsize));
 	from = kc__bytes_u64(&header, SHDR(sh_offset));

@@ -27,7 +27,7 @@ struct kc_elf {
 struct kc_elf_section {
 	const char *name;
 	uint32_t type, link, info;
-	uint64_t size;
+	uint64_t flags, size;
 	uint64_t entry_bytes;
 	struct kc_bytes bytes; /* empty if the file holds none (SHT_NOBITS) */
 };

@@ -1,6 +1,5 @@
 #include "sass.h"
 
-#define INSTRUCTION_BYTES 16u
 #define FIRST_SM 70u    /* with this encoding */
 #define LAST_SM 121u    /* numbers may change their meaning in later ones */
 #define IADD_64_SM 100u /* from here on what was HFMA2.MMA is an addition of 64-bit integers */
@@ -13,18 +12,38 @@
 #define OFFSET_HIGH_BITS 48u
 #define OFFSET_UNIT_BYTES 4
 #define ZERO_REGISTER 255u
+#define HMMA_884_SM 75u /* up to here what is VIADD later multiplies matrices */
+#define UTC_MMA_SM 100u
+/* Width of a load: bits 73 to 75 hold 4 for 32 bits, 5 for 64, 6 for 128; of LDGSTS from sm_100 on bits 74 and 75 hold
+ * 0, 1 and 2. LDG of 256 bits is an operation by itself. */
+#define WIDTH_AT 73u
+#define WIDTH_BITS 3u
+#define WIDTH_128 6u
+#define WIDTH_128_UNSIGNED 7u /* LDG.U.128 of sm_75 */
+#define LDGSTS_WIDTH_SM 100u
+#define LDGSTS_WIDTH_AT 74u
+#define LDGSTS_WIDTH_BITS 2u
+#define LDGSTS_WIDTH_128 2u
 
 enum operation {
 	IMAD = 0x024,
 	HFMA2 = 0x031,
 	HFMA2_MMA = 0x035,
+	VIADD = 0x036,
 	NOP = 0x118,
+	CALL_ABSOLUTE = 0x143,
 	CALL = 0x144,
 	BRA = 0x147,
 	BRX = 0x149,
 	EXIT = 0x14d,
 	RET = 0x150,
 	BRXU = 0x158,
+	LDG_256 = 0x17e,
+	LD = 0x180,
+	LDG = 0x181,
+	LDS = 0x184,
+	LDGSTS = 0x1ae,
+	UTC_MMA = 0x1ea,
 };
 
 /* On the uniform datapath: from UMOV, USEL and UISETP to UPOPC. */
@@ -70,7 +89,7 @@ static const uint8_t classes[OPERATIONS][2] = {
     [0x033] = {KC_SASS_ADD, KC_SASS_HALF},               /* HSET2 */
     [0x034] = {KC_SASS_ADD, KC_SASS_HALF},               /* HSETP2 */
     [HFMA2_MMA] = {KC_SASS_FMA, KC_SASS_HALF},           /* HFMA2.MMA */
-    [0x036] = {KC_SASS_INT},                             /* VIADD */
+    [VIADD] = {KC_SASS_INT},                             /* VIADD */
     [0x037] = {KC_SASS_TENSOR},                          /* IMMA */
     [0x038] = {KC_SASS_CONVERT},                         /* I2IP */
     [0x03b] = {KC_SASS_LD_SHARED},                       /* LDSM */
@@ -82,6 +101,8 @@ static const uint8_t classes[OPERATIONS][2] = {
     [0x045] = {KC_SASS_CONVERT},                         /* I2FP */
     [0x046] = {KC_SASS_INT},                             /* VIADDMNMX */
     [0x048] = {KC_SASS_INT},                             /* VIMNMX */
+    [0x07a] = {KC_SASS_TENSOR},                          /* QMMA */
+    [0x07f] = {KC_SASS_TENSOR},                          /* OMMA */
     [0x100] = {KC_SASS_INT},                             /* FLO */
     [0x101] = {KC_SASS_INT},                             /* BREV */
     [0x104] = {KC_SASS_CONVERT},                         /* F2F */
@@ -101,6 +122,7 @@ static const uint8_t classes[OPERATIONS][2] = {
     [0x11d] = {KC_SASS_BARRIERS},                        /* BAR */
     [0x141] = {KC_SASS_CONTROL},                         /* BSYNC */
     [0x142] = {KC_SASS_CONTROL},                         /* BREAK */
+    [CALL_ABSOLUTE] = {KC_SASS_CONTROL},                 /* CALL.ABS */
     [CALL] = {KC_SASS_CONTROL},                          /* CALL.REL */
     [0x145] = {KC_SASS_CONTROL},                         /* BSSY */
     [BRA] = {KC_SASS_CONTROL},                           /* BRA */
@@ -113,11 +135,12 @@ static const uint8_t classes[OPERATIONS][2] = {
     [BRXU] = {KC_SASS_CONTROL},                          /* BRXU */
     [0x15c] = {KC_SASS_CONTROL},                         /* BPT */
     [0x15d] = {KC_SASS_OTHER},                           /* NANOSLEEP */
-    [0x180] = {KC_SASS_LD_GENERIC},                      /* LD */
-    [0x181] = {KC_SASS_LD_GLOBAL},                       /* LDG */
+    [LDG_256] = {KC_SASS_LD_GLOBAL},                     /* LDG.ENL2.256 */
+    [LD] = {KC_SASS_LD_GENERIC},                         /* LD */
+    [LDG] = {KC_SASS_LD_GLOBAL},                         /* LDG */
     [0x182] = {KC_SASS_LD_CONSTANT},                     /* LDC */
     [0x183] = {KC_SASS_LD_LOCAL},                        /* LDL */
-    [0x184] = {KC_SASS_LD_SHARED},                       /* LDS */
+    [LDS] = {KC_SASS_LD_SHARED},                         /* LDS */
     [0x185] = {KC_SASS_ST_GENERIC},                      /* ST */
     [0x186] = {KC_SASS_ST_GLOBAL},                       /* STG */
     [0x187] = {KC_SASS_ST_LOCAL},                        /* STL */
@@ -137,13 +160,17 @@ static const uint8_t classes[OPERATIONS][2] = {
     [0x1a9] = {KC_SASS_ATOMICS},                         /* ATOMG.CAS */
     [0x1ab] = {KC_SASS_OTHER},                           /* ERRBAR */
     [0x1ac] = {KC_SASS_UNIFORM},                         /* LDCU */
-    [0x1ae] = {KC_SASS_LD_GLOBAL, KC_SASS_ST_SHARED},    /* LDGSTS */
+    [LDGSTS] = {KC_SASS_LD_GLOBAL, KC_SASS_ST_SHARED},   /* LDGSTS */
     [0x1af] = {KC_SASS_OTHER},                           /* LDGDEPBAR */
     [0x1c2] = {KC_SASS_UNIFORM},                         /* R2UR */
     [0x1c3] = {KC_SASS_UNIFORM},                         /* S2UR */
     [0x1c4] = {KC_SASS_SHUFFLE},                         /* REDUX */
     [0x1c5] = {KC_SASS_OTHER},                           /* WARPGROUP */
+    [UTC_MMA] = {KC_SASS_TENSOR},                        /* UTCHMMA, UTCIMMA, UTCQMMA, UTCOMMA */
     [0x1f0] = {KC_SASS_TENSOR},                          /* HGMMA */
+    [0x1f1] = {KC_SASS_TENSOR},                          /* IGMMA */
+    [0x1f2] = {KC_SASS_TENSOR},                          /* BGMMA */
+    [0x1f3] = {KC_SASS_TENSOR},                          /* QGMMA */
 };
 
 const char *kc_sass_class_name(uint32_t class_number)
@@ -164,7 +191,7 @@ struct instruction {
 
 static struct instruction instruction_at(const struct kc_bytes *code, uint32_t index)
 {
-	uint64_t at = (uint64_t)index * INSTRUCTION_BYTES;
+	uint64_t at = (uint64_t)index * KC__SASS_BYTES;
 
 	return (struct instruction){kc__bytes_u64(code, at), kc__bytes_u64(code, at + 8), index};
 }
@@ -212,7 +239,7 @@ static int64_t target_of(const struct instruction *branch, uint32_t sm)
 		width += OFFSET_LOW_BITS;
 	}
 	bytes = (int64_t)(offset << (64 - width)) / (1ll << (64 - width)) * OFFSET_UNIT_BYTES;
-	return (int64_t)branch->index + 1 + bytes / (int64_t)INSTRUCTION_BYTES;
+	return (int64_t)branch->index + 1 + bytes / (int64_t)KC__SASS_BYTES;
 }
 
 /* After the end of a kernel come a branch to itself and NOPs. */
@@ -240,6 +267,26 @@ static int only_moves(const struct instruction *instruction)
 	       bits(instruction, 24, 8) == ZERO_REGISTER;
 }
 
+static int is_wide(const struct instruction *instruction, uint32_t sm)
+{
+	uint64_t width = bits(instruction, WIDTH_AT, WIDTH_BITS);
+
+	switch (operation_of(instruction)) {
+	case LDG_256:
+		return sm >= LDGSTS_WIDTH_SM;
+	case LDGSTS:
+		if (sm >= LDGSTS_WIDTH_SM)
+			return bits(instruction, LDGSTS_WIDTH_AT, LDGSTS_WIDTH_BITS) == LDGSTS_WIDTH_128;
+		return width == WIDTH_128;
+	case LDG:
+	case LD:
+	case LDS:
+		return width == WIDTH_128 || width == WIDTH_128_UNSIGNED;
+	default:
+		return 0;
+	}
+}
+
 static void count_one(struct kc_sass *sass, const struct instruction *instruction, uint32_t sm)
 {
 	uint32_t operation = operation_of(instruction);
@@ -250,6 +297,14 @@ static void count_one(struct kc_sass *sass, const struct instruction *instructio
 	}
 	if (operation == HFMA2_MMA && sm >= IADD_64_SM) {
 		sass->of[KC_SASS_INT]++;
+		return;
+	}
+	if (operation == VIADD && sm <= HMMA_884_SM) {
+		sass->of[KC_SASS_TENSOR]++;
+		return;
+	}
+	if (operation == UTC_MMA && sm < UTC_MMA_SM) {
+		sass->of[KC_SASS_UNKNOWN]++;
 		return;
 	}
 	if (only_moves(instruction)) {
@@ -263,12 +318,29 @@ static void count_one(struct kc_sass *sass, const struct instruction *instructio
 	sass->of[classes[operation][0]]++;
 	if (classes[operation][1])
 		sass->of[classes[operation][1]]++;
+	if (!is_wide(instruction, sm))
+		return;
+	if (operation == LDS)
+		sass->wide_shared_loads++;
+	else
+		sass->wide_loads++;
+}
+
+static int calls_away(const struct instruction *instruction, uint32_t count, uint32_t sm)
+{
+	int64_t target;
+
+	if (operation_of(instruction) != CALL)
+		return operation_of(instruction) == CALL_ABSOLUTE;
+	target = target_of(instruction, sm);
+	return target < 0 || target >= count;
 }
 
 /* What the instruction allows to say about a thread. */
 static uint32_t reach_after(struct kc_sass *sass, const struct instruction *instruction, uint32_t sm)
 {
 	switch (operation_of(instruction)) {
+	case CALL_ABSOLUTE:
 	case CALL:
 	case RET:
 		sass->has_call = 1;
@@ -292,20 +364,41 @@ static uint32_t reach_after(struct kc_sass *sass, const struct instruction *inst
 	}
 }
 
+int kc__sass_knows(uint32_t sm)
+{
+	return sm >= FIRST_SM && sm <= LAST_SM;
+}
+
+void kc__sass_add(struct kc_sass *sass, const uint8_t bytes[KC__SASS_BYTES], uint32_t index, uint32_t count,
+		  uint32_t sm)
+{
+	struct kc_bytes code = {bytes, KC__SASS_BYTES, 0};
+	struct instruction instruction = instruction_at(&code, 0);
+
+	instruction.index = index;
+	sass->known = 1;
+	count_one(sass, &instruction, sm);
+	sass->calls_away |= (uint8_t)calls_away(&instruction, count, sm);
+}
+
 void kc__sass_count(struct kc_sass *sass, const struct kc_bytes *code, uint32_t sm)
 {
+	uint32_t count;
+
 	*sass = (struct kc_sass){0};
-	if (sm < FIRST_SM || sm > LAST_SM || !code->length || code->length % INSTRUCTION_BYTES ||
-	    code->length / INSTRUCTION_BYTES > UINT32_MAX)
+	if (!kc__sass_knows(sm) || !code->length || code->length % KC__SASS_BYTES ||
+	    code->length / KC__SASS_BYTES > UINT32_MAX)
 		return;
+	count = (uint32_t)(code->length / KC__SASS_BYTES);
 	sass->known = 1;
 	sass->reach = KC_SASS_EXACT;
-	sass->instructions = without_padding(code, (uint32_t)(code->length / INSTRUCTION_BYTES), sm);
+	sass->instructions = without_padding(code, count, sm);
 	for (uint32_t i = 0; i < sass->instructions; i++) {
 		struct instruction instruction = instruction_at(code, i);
 		uint32_t reach = reach_after(sass, &instruction, sm);
 
 		count_one(sass, &instruction, sm);
+		sass->calls_away |= (uint8_t)calls_away(&instruction, count, sm);
 		if (reach < sass->reach)
 			sass->reach = (uint8_t)reach;
 	}

@@ -28,7 +28,7 @@
 	X(CONVERT, "convert")                                                                                          \
 	X(DOUBLE, "double")       /* those of fma, add and mul in 64 bits, counted there as well */                    \
 	X(HALF, "half")           /* those of fma, add and mul in 16 bits, two at a time, counted there as well */     \
-	X(TENSOR, "tensor")       /* HMMA, IMMA, BMMA, DMMA, HGMMA */                                                  \
+	X(TENSOR, "tensor")       /* HMMA, IMMA, HGMMA, UTCHMMA, … */                                                \
 	X(CONTROL, "control")     /* branches, calls, returns, exits, their convergence barriers */                    \
 	X(LD_GLOBAL, "ld_global") /* LDG, LDGSTS */                                                                    \
 	X(ST_GLOBAL, "st_global")                                                                                      \
@@ -64,11 +64,21 @@ struct kc_sass {
 	uint8_t known; /* 0: instructions of this architecture are not known, and all else is 0 */
 	uint8_t reach;
 	uint8_t has_loop, has_call;
+	uint8_t calls_away;    /* calls code outside of its section, which is not counted */
 	uint32_t instructions; /* without the padding at the end */
 	uint32_t of[KC_SASS_CLASS_COUNT];
+	uint32_t wide_loads, wide_shared_loads; /* of KC_SASS_WIDE_BYTES or more: LDG, LD, LDGSTS; LDS */
 };
+#define KC_SASS_WIDE_BYTES 16u
 
 /* sm: 90 for sm_90. Code that does not consist of whole instructions is not known. */
 void kc__sass_count(struct kc_sass *sass, const struct kc_bytes *code, uint32_t sm);
+
+/* The same for code that is read part by part, apart from reach, loops and padding: adds one instruction, at `index` of
+ * the `count` of its section. For an architecture that kc__sass_knows(). */
+#define KC__SASS_BYTES 16u
+int kc__sass_knows(uint32_t sm);
+void kc__sass_add(struct kc_sass *sass, const uint8_t bytes[KC__SASS_BYTES], uint32_t index, uint32_t count,
+		  uint32_t sm);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ENTRIES_MAX 256u
+#define CODE_SHARE 16u /* machine code for any device takes one part in so many of the memory */
 
 /* The headers of a fatbin, and which of its entries are kept. */
 struct thinning {
@@ -84,21 +85,43 @@ static void keep(struct thinning *t, const struct kc_image *image)
 	t->kept_bytes += t->entry_bytes[index];
 }
 
+static int is_code(const struct kc_image *image)
+{
+	return image->kind == KC_IMAGE_CUBIN && !image->fatbin;
+}
+
+/* For any device. */
+static void choose_all(struct thinning *t)
+{
+	size_t code_bytes = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		if (t->images[i].kind == KC_IMAGE_PTX)
+			keep(t, &t->images[i]);
+		else if (is_code(&t->images[i]))
+			code_bytes += t->entry_bytes[i];
+	}
+	for (uint32_t i = 0; t->kept_bytes && code_bytes <= t->request->memory_bytes / CODE_SHARE && i < t->count; i++)
+		if (is_code(&t->images[i]))
+			keep(t, &t->images[i]);
+}
+
 static void choose(struct thinning *t)
 {
 	const struct kc_thin_request *request = t->request;
 	struct kc_images all = {.images = t->images, .count = t->count, .fatbin_count = 1};
 	uint32_t major = request->cc_major, minor = request->cc_minor;
-	const struct kc_image *ptx;
+	const struct kc_image *ptx, *code;
 
 	if (!major) {
-		for (uint32_t i = 0; i < t->count; i++)
-			if (t->images[i].kind == KC_IMAGE_PTX)
-				keep(t, &t->images[i]);
+		choose_all(t);
 		return;
 	}
 	ptx = kc_images_choose(&all, 0, major, minor, 1u << KC_IMAGE_PTX);
 	keep(t, ptx ? ptx : kc_images_choose_other(&all, 0, major, minor));
+	code = !ptx && t->kept_bytes ? kc_images_choose(&all, 0, major, minor, 1u << KC_IMAGE_CUBIN) : NULL;
+	if (code && t->kept_bytes + t->entry_bytes[code - t->images] <= request->memory_bytes / 2)
+		keep(t, code);
 }
 
 static int copy_kept(const struct thinning *t, char *to, struct kc_refusal *refusal)

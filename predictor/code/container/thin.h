@@ -17,7 +17,9 @@ struct kc_thin_request {
 	kc_thin_read *read;
 	void *arg;
 	size_t length; /* of what is read */
-	/* Keep only the PTX that is best for this device; 0, 0: all PTX. */
+	/* Keep only the PTX that is best for this device; where that is for another architecture, also the machine code
+	 * that the driver loads there, if it fits. 0, 0: all PTX, and all machine code if that takes no more than a
+	 * sixteenth of memory_bytes. */
 	uint32_t cc_major, cc_minor;
 	size_t memory_bytes; /* the result takes no more */
 };

@@ -327,15 +327,3 @@ const struct kc_ptx_function *kc_ptx_find(const struct kc_ptx_module *module, co
 			return &module->functions[i];
 	return NULL;
 }
-
-#define GAP_BYTES 15u /* between variables in shared memory, each of them aligned to 16 bytes at most */
-
-int kc_ptx_takes_shared(const struct kc_ptx_module *module, const struct kc_ptx_function *kernel, uint64_t bytes)
-{
-	uint64_t counted = kernel->static_shared_bytes;
-
-	for (uint32_t i = 0; i < module->variable_count; i++)
-		if (module->variables[i].space == KC_PTX_SHARED && module->variables[i].bytes)
-			return 1;
-	return bytes >= counted && bytes - counted <= (uint64_t)GAP_BYTES * kernel->local_count;
-}

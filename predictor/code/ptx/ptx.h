@@ -328,10 +328,4 @@ int kc_ptx_next_entry(const char *text, size_t length, size_t *at, const char **
 /* The function of that name that has a body; NULL: there is none. */
 const struct kc_ptx_function *kc_ptx_find(const struct kc_ptx_module *module, const char *name);
 
-/* Whether machine code that takes so many bytes of static shared memory can have been compiled from the same lines as
- * this kernel: PTX for another architecture may have been compiled from others (__CUDA_ARCH__). Variables of the module
- * may be used or not, so where there are some the answer is yes. */
-int kc_ptx_takes_shared(const struct kc_ptx_module *module, const struct kc_ptx_function *kernel, uint64_t bytes);
-#define KC_OTHER_SHARED_MEMORY "the code for the device takes another amount of shared memory"
-
 #endif
