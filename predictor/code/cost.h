@@ -11,7 +11,8 @@
  * thread's own memory: structs and small arrays on its stack whose address is not
  * given away. Memory there that was never written counts as 0. Where they depend on memory
  * contents, the formula says so (`unknown`) and assumes that half of the threads
- * take a branch, that a loop runs KC_COST_ASSUMED_TRIPS iterations, and that the
+ * take a branch, that a loop runs KC_COST_ASSUMED_TRIPS iterations, or one where it
+ * waits for a barrier in shared memory (mbarrier), and that the
  * lanes of a warp address different sectors of global memory and different banks
  * of shared memory, so that neither loads nor atomics there are repeated.
  *

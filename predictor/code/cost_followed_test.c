@@ -262,6 +262,45 @@ static void an_array_that_takes_too_much_memory(void **state)
 	let_go(&k);
 }
 
+/* --- barriers in shared memory */
+
+/* A loop of n iterations, in each of which the thread waits, as in a pipeline: by a branch on the result itself, or on
+ * what is computed from it. What the loop does is counted n times, what waits once for each. */
+#define PIPELINE(leave)                                                                                                \
+	HEADER PARAMS                                                                                                  \
+	    ".shared .b64 full;\n" PROLOGUE "mov.u32 %r4, full;\nmov.u32 %r5, 0;\n"                                    \
+	    "OUTER:\nadd.s32 %r7, %r5, 1;\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], 0;\n" leave     \
+	    "fma.rn.f32 %f1, %f1, %f1, %f1;\nadd.s32 %r5, %r5, 1;\nsetp.lt.s32 %p3, %r5, %r1;\n"                       \
+	    "@%p3 bra OUTER;\nret;\n}\n"
+
+static void waiting_for_a_barrier_in_shared_memory(void **state)
+{
+	static const char *const texts[] = {
+	    PIPELINE("@!%p2 bra WAIT;\n"),
+	    PIPELINE("selp.u32 %r6, 1, 0, %p2;\nsetp.eq.s32 %p4, %r6, 0;\n@%p4 bra WAIT;\n"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct kc_cost_story story;
+		struct kc_counts counts;
+		struct kernel k;
+
+		read_kernel(&k, texts[i]);
+		assert_int_equal(k.rc, 0);
+		assert_int_equal(evaluate(&k, 1, 32, 7, KC_COST_EFFORT_EXACT, &counts), 0);
+		assert_int_equal(counts.assumed, 1);
+		assert_count(counts, FMA, 32 * 7);
+		assert_count(counts, CONTROL, 32 * (2 * 7 + 1)); /* both branches, and ret */
+		assert_int_equal(kc_cost_tell(k.cost, &story), 0);
+		assert_int_equal(story.unknown_count, 1);
+		assert_non_null(strstr(story.unknown[0].what, "mbarrier"));
+		assert_non_null(strstr(story.unknown[0].assumed, "1 iteration;"));
+		kc_cost_story_free(&story);
+		let_go(&k);
+	}
+}
+
 /* --- bit operations */
 
 /* %r4 = 0xf0, %r5 = 0x12345678, %r6 = n = 4, %r7 = -3 */
@@ -336,6 +375,7 @@ int main(void)
 	    cmocka_unit_test(an_array_on_the_stack_that_a_loop_writes),
 	    cmocka_unit_test(local_memory_that_is_not_followed),
 	    cmocka_unit_test(an_array_that_takes_too_much_memory),
+	    cmocka_unit_test(waiting_for_a_barrier_in_shared_memory),
 	    cmocka_unit_test(bit_operations),
 	};
 

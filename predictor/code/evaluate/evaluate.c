@@ -226,8 +226,9 @@ static void send(struct kc_evaluation *e, uint32_t edge, uint32_t mask, double t
 }
 
 /* Lanes whose branch is unknown are assumed to take both ways, each with half of the weight; at an exit of a loop, to
- * stay for KC_COST_ASSUMED_TRIPS iterations and then to leave. */
-static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, uint32_t lanes, double weight)
+ * stay for KC_COST_ASSUMED_TRIPS iterations and then to leave; where they wait, to leave at once. */
+static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, uint8_t waits, uint32_t lanes,
+			double weight)
 {
 	uint32_t yes = block->out, no = block->out + 1;
 	uint8_t yes_leaves = e->f->leaves[yes] != 0, no_leaves = e->f->leaves[no] != 0;
@@ -245,7 +246,7 @@ static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, u
 	}
 	run = &e->loop_runs[loop->depth];
 	c = KC_AXES + loop->depth;
-	left = (int64_t)KC_COST_ASSUMED_TRIPS - 1 - run->iteration;
+	left = waits ? 0 : (int64_t)KC_COST_ASSUMED_TRIPS - 1 - run->iteration;
 	if (left <= 0) {
 		send(e, yes_leaves ? yes : no, lanes, threads);
 		run->guessed |= lanes;
@@ -266,7 +267,7 @@ static void branch(struct kc_evaluation *e, const struct kc_block *block, const 
 	send(e, block->out, yes, kc__count_of(yes) * weight);
 	send(e, block->out + 1, known & ~yes, kc__count_of(known & ~yes) * weight);
 	if (mask & ~known)
-		send_unsure(e, block, mask & ~known, weight);
+		send_unsure(e, block, plan->waits, mask & ~known, weight);
 }
 
 /* Sums in which the index changes are taken term by term. */

@@ -70,6 +70,7 @@ enum kc_unknown_reason {
 	KC_UNKNOWN_CALL,
 	KC_UNKNOWN_SPECIAL,
 	KC_UNKNOWN_UNSET,
+	KC_UNKNOWN_WAIT, /* mbarrier.try_wait */
 	KC_UNKNOWN_INSTRUCTION,
 };
 
@@ -137,6 +138,7 @@ struct kc_block_plan {
 	float issues;                              /* unguarded instructions */
 	uint32_t condition;                        /* value: predicate of the branch, or index of the switch */
 	uint8_t condition_negated;
+	uint8_t waits;                /* the condition is unknown only in whether a barrier in memory is complete */
 	uint32_t offset, last_offset; /* of its first and last instruction */
 };
 

@@ -427,6 +427,37 @@ static int list(struct layout *p)
 	return 0;
 }
 
+#define WAIT_SOURCES_MAX 16u /* values that a condition is computed from; one of more is not looked through */
+
+/* Spin loops compute little of what they wait for: mbarrier.try_wait, selp, setp. */
+static int only_waits(const struct kc_formula *f, uint32_t condition)
+{
+	uint32_t stack[WAIT_SOURCES_MAX], depth = 0, seen = 0;
+	int waits = 0;
+
+	stack[depth++] = condition;
+	while (depth) {
+		const struct kc_value *v = &f->values[stack[--depth]];
+
+		if (v->op == KC_OP_UNKNOWN && v->constant != KC_UNKNOWN_WAIT)
+			return 0;
+		waits |= v->op == KC_OP_UNKNOWN;
+		seen += v->count;
+		if (v->op == KC_OP_PHI || seen > WAIT_SOURCES_MAX)
+			return 0;
+		for (uint32_t n = 0; n < v->count; n++)
+			stack[depth++] = v->source[n];
+	}
+	return waits;
+}
+
+static void mark_waits(struct kc_formula *f)
+{
+	for (uint32_t b = 0; b < f->cfg.block_count; b++)
+		if (f->cfg.blocks[b].ends == KC_END_BRANCH && f->block_plans[b].condition != KC_NO_VALUE)
+			f->block_plans[b].waits = (uint8_t)only_waits(f, f->block_plans[b].condition);
+}
+
 int kc__lay_out_values(struct kc__formula_reader *r)
 {
 	struct layout p = {.r = r, .f = r->f};
@@ -438,6 +469,7 @@ int kc__lay_out_values(struct kc__formula_reader *r)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->f->value_count; i++)
 		find_level(&p, i);
+	mark_waits(r->f);
 	rc = leave_loops(&p);
 	if (rc)
 		return rc;

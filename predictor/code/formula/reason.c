@@ -1,7 +1,15 @@
 #include "registers.h"
 
+#include <string.h>
+
 /* Limit on the instructions that are followed back. */
 #define POINTS_MAX 64u
+
+static int waits(const struct kc_ptx_instruction *i)
+{
+	return i->opcode == KC_PTX_OTHER && (!strncmp(i->spelling, "mbarrier.try_wait", strlen("mbarrier.try_wait")) ||
+					     !strncmp(i->spelling, "mbarrier.test_wait", strlen("mbarrier.test_wait")));
+}
 
 static enum kc_unknown_reason own_reason(const struct kc_ptx_instruction *i)
 {
@@ -33,6 +41,8 @@ static enum kc_unknown_reason own_reason(const struct kc_ptx_instruction *i)
 	case KC_PTX_CALL:
 		return KC_UNKNOWN_CALL;
 	default:
+		if (waits(i))
+			return KC_UNKNOWN_WAIT;
 		return kc_ptx_type_is_float(i->type) || kc_ptx_type_is_float(i->type2) ? KC_UNKNOWN_FLOAT
 										       : KC_UNKNOWN_INSTRUCTION;
 	}

@@ -309,6 +309,8 @@ static const char *reason_text(int64_t reason)
 		return "a special register whose value is known only on the device";
 	case KC_UNKNOWN_UNSET:
 		return "a register that may be uninitialized";
+	case KC_UNKNOWN_WAIT:
+		return "whether a barrier in shared memory (mbarrier) is complete";
 	default:
 		return "an instruction whose result is not evaluated";
 	}
@@ -425,7 +427,8 @@ static int tell_block(struct teller *t, uint32_t block)
 		if (leaves_loop(f, block)) {
 			snprintf(what, sizeof(what), "trip count n%u", f->cfg.blocks[block].loop);
 			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
-					 "16 iterations, or fewer if another condition ends the loop");
+					 plan->waits ? "1 iteration; what is repeated while threads wait is not counted"
+						     : "16 iterations, or fewer if another condition ends the loop");
 		} else {
 			snprintf(what, sizeof(what), "branch u%u", plan->condition);
 			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
