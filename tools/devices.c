@@ -109,6 +109,7 @@ static int print_json(const struct kc_device_row *rows, size_t count)
 		json_t *one = describe(builtin, 0);
 
 		json_object_set_new(one, "short_name", kc_json_text(kc_device_builtin_alias(i)));
+		json_object_set_new(one, "source", kc_json_text(kc_device_builtin_source(i)));
 		json_array_append_new(builtins, one);
 	}
 	json_object_set_new(out, "recorded", recorded);

@@ -46,7 +46,7 @@ struct kc_calibration {
 };
 
 /* A built-in device by name ("k40", "gtx950", "v100", "a100", "h200", …; case
- * ignored), NULL where there is none. */
+ * ignored), NULL where there is none. Those of builtin.c: what NVIDIA has made from Kepler on, as far as published. */
 const struct kc_device *kc_device_builtin(const char *name);
 
 /* The built-in device that a longer name refers to ("GeForce GTX 1080 Ti", "Tesla K40c", "run7_2080ti"), by its longest
@@ -58,12 +58,24 @@ const struct kc_device *kc_device_builtin_at(unsigned i);
 /* Its short name, "k40". */
 const char *kc_device_builtin_alias(unsigned i);
 
+/* The document that its figures are from. */
+const char *kc_device_builtin_source(unsigned i);
+
+/* The compute capability of a GPU by the series that its name tells ("NVIDIA RTX A3000 Laptop GPU": 8.6), built in or
+ * not. 0; -ENOENT: the name tells none. Source: NVIDIA, "CUDA GPU compute capability". */
+int kc_device_capability_of(const char *name, uint32_t *cc_major, uint32_t *cc_minor);
+
+/* A built-in device that may stand for one of which only the compute capability is known: that with the middle number
+ * of SMs among those of the capability, or else of the newest one that is not newer. */
+const struct kc_device *kc_device_builtin_like(uint32_t cc_major, uint32_t cc_minor);
+
 /* How well a name as people type it fits the i-th built-in device; blanks, dashes, maker and series do not matter. */
 enum kc_device_match {
 	KC_MATCH_NONE,
-	KC_MATCH_LETTERS, /* its letters occur: "a10" in a100, "1080" in gtx1080ti, which are other devices */
-	KC_MATCH_PARTS,   /* whole words and numbers of the device's name: "4090", "a100-80" */
-	KC_MATCH_WHOLE,   /* the whole name: "RTX 4090" */
+	KC_MATCH_LETTERS,    /* its letters occur: "a10" in a100, "1080" in gtx1080ti, which are other devices */
+	KC_MATCH_NAME_PARTS, /* whole words and numbers of the device's full name alone: "h100 hbm3" */
+	KC_MATCH_PARTS,      /* of its short name: "4090", "a100-80" */
+	KC_MATCH_WHOLE,      /* the whole name: "RTX 4090" */
 };
 enum kc_device_match kc_device_builtin_match(unsigned i, const char *typed);
 
@@ -83,6 +95,10 @@ uint32_t kc_device_cluster_max(uint32_t cc_major);
 /* Fills in what the driver has no attribute for, from the compute capability (cores per SM, default overheads), every
  * per-SM and per-block limit that is 0, and the memory bandwidth from clock and bus. */
 void kc_device_complete(struct kc_device *device);
+
+/* Takes what is not known of a device from another one: SMs, clocks, memory, and the compute capability. The limits per
+ * SM and block are those of its own compute capability, if that is known. */
+void kc_device_assume(struct kc_device *device, const struct kc_device *other);
 
 /* Whether no attribute of a completed device is missing or beyond what hardware will have for long. One from a damaged
  * file can be anything, and the models divide by it. */

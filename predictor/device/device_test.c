@@ -2,6 +2,7 @@
 #include "copy.h"
 #include "predictor/concurrency/timeline.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +74,13 @@ static void cores(void **state)
 	    {"gtx980", 2048},     {"p100", 3584},     {"gtx1080ti", 3584}, {"v100", 5120},     {"t4", 2560},
 	    {"rtx2080ti", 4352},  {"titanrtx", 4608}, {"a100", 6912},      {"a4000", 6144},    {"rtx3060-laptop", 3840},
 	    {"rtx3090", 10496},   {"a6000", 10752},   {"rtx4090", 16384},  {"l40s", 18176},    {"h100", 16896},
-	    {"h100-pcie", 14592}, {"h200", 16896},    {"b200", 18944},     {"rtx5090", 21760},
+	    {"h100-pcie", 14592}, {"h200", 16896},    {"b200", 18944},     {"rtx5090", 21760}, {"gtx770", 1536},
+	    {"k80", 2496},        {"m40", 3072},      {"m60", 2048},       {"gtx1080", 2560},  {"gtx1060", 1280},
+	    {"p4", 2560},         {"p40", 3840},      {"titanv", 5120},    {"rtx2070", 2304},  {"gtx1660ti", 1536},
+	    {"a30", 3584},        {"a10", 9216},      {"a40", 10752},      {"rtx3060", 3584},  {"rtx3080", 8704},
+	    {"a5000", 8192},      {"l4", 7424},       {"l40", 18176},      {"rtx4060", 3072},  {"rtx4080", 9728},
+	    {"rtx5080", 10752},   {"rtx5070", 6144},  {"gh200", 16896},    {"agx-orin", 2048}, {"jetson-nano", 128},
+	    {"gb10", 6144},
 	};
 
 	(void)state;
@@ -85,7 +92,36 @@ static void cores(void **state)
 	}
 }
 
-/* Two transfers a clock over the bus; the data sheets round, the H200's and B200's most. */
+/* FP32 rate in TFLOPS and memory bandwidth in GB/s as NVIDIA's data sheets print them, rounded. */
+static void rates(void **state)
+{
+	static const struct {
+		const char *name;
+		double tflops, bandwidth;
+	} sheet[] = {
+	    {"k40", 4.29, 288},       {"k80", 4.37, 240},      {"m40", 6.8, 288},          {"p100", 10.6, 732},
+	    {"p100-pcie", 9.3, 732},  {"p40", 11.8, 346},      {"p4", 5.5, 192},           {"v100", 15.7, 900},
+	    {"v100-pcie", 14, 900},   {"v100s", 16.4, 1134},   {"t4", 8.1, 320},           {"a100", 19.5, 1555},
+	    {"a30", 10.3, 933},       {"a10", 31.2, 600},      {"a40", 37.4, 696},         {"l4", 30.3, 300},
+	    {"l40", 90.5, 864},       {"l40s", 91.6, 864},     {"h100", 67, 3350},         {"h100-pcie", 51.2, 2039},
+	    {"h100-nvl", 60, 3938},   {"h200", 67, 4800},      {"gh200", 67, 4000},        {"a6000", 38.7, 768},
+	    {"a5000", 27.8, 768},     {"rtx4090", 82.6, 1008}, {"rtx6000-ada", 91.1, 960}, {"rtx-pro6000", 125, 1792},
+	    {"rtx5090", 104.8, 1792}, {"rtx5080", 56.3, 960},  {"agx-orin", 5.3, 204.8},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sheet) / sizeof(sheet[0]); i++) {
+		const struct kc_device *d = kc_device_builtin(sheet[i].name);
+
+		assert_non_null(d);
+		print_message("# %s: %.1f TFLOPS, %.0f GB/s\n", d->name, kc_device_peak_flops(d) / 1e12,
+			      (double)d->memory_bytes_per_s / 1e9);
+		assert_float_equal(kc_device_peak_flops(d) / 1e12 / sheet[i].tflops, 1, 0.02);
+		assert_float_equal((double)d->memory_bytes_per_s / 1e9 / sheet[i].bandwidth, 1, 0.01);
+	}
+}
+
+/* Two transfers a clock over the bus. */
 static void every_builtin_is_complete(void **state)
 {
 	unsigned i = 0;
@@ -100,10 +136,13 @@ static void every_builtin_is_complete(void **state)
 		assert_ptr_equal(kc_device_builtin(kc_device_builtin_alias(i)), d);
 		assert_float_equal((double)d->memory_bytes_per_s / peak, 1, 0.06);
 		assert_int_equal(d->simulated, 0);
-		assert_true(d->l2_bytes && d->memory_bytes && d->clock_khz && d->sm_count);
+		assert_true(d->clock_khz && d->sm_count && *kc_device_builtin_source(i));
+		assert_ptr_equal(kc_device_builtin_meant(d->name), d);
+		assert_ptr_equal(kc_device_builtin(d->name), d);
 	}
-	assert_true(i >= 20);
+	assert_true(i >= 190);
 	assert_null(kc_device_builtin_alias(i));
+	assert_null(kc_device_builtin_source(i));
 }
 
 /* Programming guide, table "Throughput of native arithmetic instructions", 32-bit add. */
@@ -155,17 +194,146 @@ static void names_that_mean_a_device(void **state)
 	    {"NVIDIA H100 80GB HBM3", "h100"},
 	    {"NVIDIA RTX A4000", "a4000"},
 	    {"NVIDIA GeForce RTX 3060 Laptop GPU", "rtx3060-laptop"},
-	    {"GeForce GTX 980 Ti", NULL},
+	    {"NVIDIA GeForce GTX 680", "gtx680"}, /* as newer drivers say it */
+	    {"NVIDIA Tesla T4", "t4"},
+	    {"NVIDIA L40S", "l40s"},
+	    {"trace_l40s", "l40s"},
+	    {"GeForce GTX 980 Ti", "gtx980ti"},
+	    {"NVIDIA GeForce RTX 4070 Ti SUPER", "rtx4070ti-super"},
+	    {"bench-rtx4070-ti", "rtx4070ti"},
+	    {"GeForce GTX 1060 with Max-Q Design", NULL},
+	    {"NVIDIA RTX A2000 8GB Laptop GPU", NULL},
+	    {"NVIDIA RTX A2000 12GB", "a2000"},
+	    {"Tesla K20Xm", NULL},
+	    {"Tesla V100-DGXS-32GB", "v100"},
+	    {"NVIDIA A100-SXM4-40GB MIG 3g.20gb", "a100"},
+	    {"NVIDIA PG509-210", "pg509-210"},
+	    {"NVIDIA GH200 120GB", "gh200"},
+	    {"hta_gp100", "gp100"},
+	    {"Tesla V100-PCIE-32GB", "v100-pcie-32gb"},
+	    {"Tesla P4", "p4"},
 	    {"autograd_nw4", NULL},
 	    {"test4", NULL},
 	    {"", NULL},
-	    {"RTX A1000", NULL},
+	    {"RTX A1000", "a1000"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_ptr_equal(kc_device_builtin_meant(rows[i].name),
 				 rows[i].alias ? kc_device_builtin(rows[i].alias) : NULL);
+}
+
+/* NVIDIA's lists "CUDA GPU compute capability" and "Legacy CUDA GPU compute capability". */
+static void capabilities_by_name(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t capability; /* 86: 8.6; 0: none */
+	} rows[] = {
+	    {"GeForce GTX 660M", 30},
+	    {"Quadro K2100M", 30},
+	    {"Tesla K10.G2.8GB", 30},
+	    {"GRID K520", 30},
+	    {"NVIDIA Tegra K1", 32},
+	    {"Tesla K20Xm", 35},
+	    {"GeForce GT 730", 35},
+	    {"Tesla K80", 37},
+	    {"GeForce GTX 860M", 50},
+	    {"GeForce 940MX", 50},
+	    {"GeForce GTX 750", 50},
+	    {"Quadro M2000M", 50},
+	    {"Quadro M620", 50},
+	    {"GeForce GTX 965M", 52},
+	    {"Quadro M5500", 52},
+	    {"GeForce GTX TITAN X", 52},
+	    {"NVIDIA Tegra X1", 53},
+	    {"hta_gp100", 60},
+	    {"GeForce GTX 1050", 61},
+	    {"GeForce GT 1030", 61},
+	    {"NVIDIA GeForce MX350", 61},
+	    {"Quadro P2000", 61},
+	    {"NVIDIA TITAN X (Pascal)", 61},
+	    {"NVIDIA Tegra X2", 62},
+	    {"GRID V100D-8Q", 70},
+	    {"Xavier", 72},
+	    {"Quadro RTX 3000", 75},
+	    {"Quadro RTX 4000 with Max-Q Design", 75},
+	    {"NVIDIA T1200 Laptop GPU", 75},
+	    {"GeForce RTX 2070 with Max-Q Design", 75},
+	    {"NVIDIA A100-SXM-64GB", 80},
+	    {"NVIDIA GeForce RTX 2050", 86},
+	    {"NVIDIA GeForce RTX 3050 Laptop GPU", 86},
+	    {"NVIDIA A16", 86},
+	    {"NVIDIA RTX A3000 12GB Laptop GPU", 86},
+	    {"Orin", 87},
+	    {"NVIDIA L2", 89},
+	    {"NVIDIA RTX 3500 Ada Generation Laptop GPU", 89},
+	    {"NVIDIA H800 PCIe", 90},
+	    {"NVIDIA H20-3e", 90},
+	    {"NVIDIA B100", 100},
+	    {"NVIDIA GB300", 103},
+	    {"NVIDIA GeForce RTX 5070 Laptop GPU", 120},
+	    {"NVIDIA RTX PRO 1000 Blackwell Generation Laptop GPU", 120},
+	    {"autograd_nw4", 0},
+	    {"test4", 0},
+	    {"sampled_rank0", 0},
+	    {"rtx", 0},
+	    {"", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t cc_major = 0, cc_minor = 0;
+		int rc = kc_device_capability_of(rows[i].name, &cc_major, &cc_minor);
+
+		print_message("# %s: %u.%u\n", rows[i].name, cc_major, cc_minor);
+		assert_int_equal(rc, rows[i].capability ? 0 : -ENOENT);
+		assert_int_equal(cc_major * 10 + cc_minor, rows[i].capability);
+	}
+	for (unsigned i = 0; kc_device_builtin_at(i); i++) {
+		const struct kc_device *d = kc_device_builtin_at(i);
+		uint32_t cc_major = 0, cc_minor = 0;
+
+		if (kc_device_capability_of(d->name, &cc_major, &cc_minor) == 0)
+			assert_int_equal(cc_major * 10 + cc_minor, d->cc_major * 10 + d->cc_minor);
+	}
+}
+
+/* The A2 to the RTX 3090 Ti and RTX A6000 have 8.6: 6 to 84 SMs. */
+static void one_that_stands_for_its_kind(void **state)
+{
+	const struct kc_device *of_8_6 = kc_device_builtin_like(8, 6), *of_8_8 = kc_device_builtin_like(8, 8);
+
+	(void)state;
+	assert_int_equal(of_8_6->cc_major * 10 + of_8_6->cc_minor, 86);
+	assert_in_range(of_8_6->sm_count, 30, 60);
+	assert_int_equal(of_8_8->cc_major * 10 + of_8_8->cc_minor, 87);
+	assert_int_equal(kc_device_builtin_like(3, 2)->cc_minor, 0);
+	assert_int_equal(kc_device_builtin_like(20, 0)->cc_major, 12);
+	assert_non_null(kc_device_builtin_like(0, 0));
+	assert_ptr_equal(kc_device_builtin_like(7, 5), kc_device_builtin_like(7, 5));
+}
+
+/* What a profile says of its device stays; the limits are the programming guide's of 8.6; the rest is assumed. */
+static void what_is_not_known_is_assumed(void **state)
+{
+	struct kc_device told = {.name = "NVIDIA RTX A3000 Laptop GPU", .cc_major = 8, .cc_minor = 6, .sm_count = 32};
+	struct kc_device nothing = {.cc_major = 0};
+
+	(void)state;
+	kc_device_assume(&told, kc_device_builtin("h100"));
+	assert_string_equal(told.name, "NVIDIA RTX A3000 Laptop GPU");
+	assert_int_equal(told.sm_count, 32);
+	assert_int_equal(told.max_threads_per_sm, 1536);
+	assert_int_equal(told.shared_per_block_optin_bytes, 99 * 1024);
+	assert_int_equal(told.cores_per_sm, 128);
+	assert_int_equal(told.clock_khz, 1980000);
+	assert_int_equal(told.memory_bytes_per_s, kc_device_builtin("h100")->memory_bytes_per_s);
+	assert_true(kc_device_is_possible(&told));
+	kc_device_assume(&nothing, kc_device_builtin("v100"));
+	assert_int_equal(nothing.cc_major * 10 + nothing.cc_minor, 70);
+	assert_int_equal(nothing.sm_count, 80);
 }
 
 static struct kc_work one_warp(const struct kc_device *device)
@@ -242,6 +410,10 @@ int main(void)
 	    cmocka_unit_test(by_name),
 	    cmocka_unit_test(k40_of_the_thesis),
 	    cmocka_unit_test(cores),
+	    cmocka_unit_test(rates),
+	    cmocka_unit_test(capabilities_by_name),
+	    cmocka_unit_test(one_that_stands_for_its_kind),
+	    cmocka_unit_test(what_is_not_known_is_assumed),
 	    cmocka_unit_test(every_builtin_is_complete),
 	    cmocka_unit_test(cores_per_sm),
 	    cmocka_unit_test(what_the_driver_said_stays),

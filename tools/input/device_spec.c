@@ -182,17 +182,28 @@ struct fitting {
 	enum kc_device_match match;
 	const struct kc_device *device; /* the first of them */
 	unsigned count;
-	char names[96]; /* "a100 or a100-80gb" */
+	char names[192]; /* "a100 or a100-80gb", as many as are named */
 };
+
+#define NAMED_MOST 8u /* more names do not help */
 
 static void add_fitting(struct fitting *fitting, unsigned i)
 {
 	size_t used = strlen(fitting->names);
 
-	if (!fitting->count++)
+	if (!fitting->count)
 		fitting->device = kc_device_builtin_at(i);
-	snprintf(fitting->names + used, sizeof(fitting->names) - used, "%s%s", used ? " or " : "",
-		 kc_device_builtin_alias(i));
+	if (fitting->count++ < NAMED_MOST)
+		snprintf(fitting->names + used, sizeof(fitting->names) - used, "%s%s", used ? " or " : "",
+			 kc_device_builtin_alias(i));
+}
+
+/* " or 3 more"; empty: all are named. */
+static void not_named(const struct fitting *fitting, char *text, size_t size)
+{
+	*text = '\0';
+	if (fitting->count > NAMED_MOST)
+		snprintf(text, size, " or %u more", fitting->count - NAMED_MOST);
 }
 
 static void find_fitting(const char *what, struct fitting *fitting)
@@ -218,19 +229,22 @@ static void find_fitting(const char *what, struct fitting *fitting)
 static int find_typed(const char *what, struct kc_device *device, char *why, size_t why_size)
 {
 	struct fitting fitting;
+	char more[32];
 
 	find_fitting(what, &fitting);
-	if (fitting.match >= KC_MATCH_PARTS && fitting.count == 1) {
+	if (fitting.match >= KC_MATCH_NAME_PARTS && fitting.count == 1) {
 		*device = *fitting.device;
 		kc_device_complete(device);
 		return 0;
 	}
-	if (fitting.match >= KC_MATCH_PARTS)
-		snprintf(why, why_size, "device \"%s\" is ambiguous: %s", what, fitting.names);
+	not_named(&fitting, more, sizeof(more));
+	if (fitting.match >= KC_MATCH_NAME_PARTS)
+		snprintf(why, why_size, "device \"%s\" is ambiguous: %s%s", what, fitting.names, more);
 	else
-		snprintf(why, why_size,
-			 "unknown device \"%s\"%s%s%s (kerncast devices lists names; a file of attributes also works)",
-			 what, fitting.count ? "; did you mean " : "", fitting.names, fitting.count ? "?" : "");
+		snprintf(
+		    why, why_size,
+		    "unknown device \"%s\"%s%s%s%s (kerncast devices lists names; a file of attributes also works)",
+		    what, fitting.count ? "; did you mean " : "", fitting.names, more, fitting.count ? "?" : "");
 	return -ENOENT;
 }
 

@@ -205,13 +205,18 @@ trace_on() {
 		"$kerncast" slowdown --device "$name" blocks=1,threads=32 blocks=1,threads=32 >/dev/null
 	done
 	within "$(sqlite3 :memory: "SELECT count(value ->> '\$.short_name') FROM
-		json_each(CAST(readfile('devices.json') AS TEXT), '\$.built_in')")" 20 100 "short names"
+		json_each(CAST(readfile('devices.json') AS TEXT), '\$.built_in')")" 190 400 "short names"
+	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('devices.json') AS TEXT), '\$.built_in')
+		WHERE length(value ->> '\$.source') < 10")" 0 "devices without a source"
 	"$kerncast" predict --device "RTX 4090" blocks=1,threads=32 >typed.out
 	"$kerncast" predict --device rtx4090 blocks=1,threads=32 >short.out
 	cmp typed.out short.out
-	keep unknown "$kerncast" predict --device "v100 32gb" blocks=1,threads=32
+	keep unknown "$kerncast" predict --device "h20 141gb" blocks=1,threads=32
 	status_is 2 unknown
-	contains "$(<unknown.err)" 'unknown device "v100 32gb"; did you mean v100? (kerncast devices lists names; a file of attributes also works)'
+	contains "$(<unknown.err)" 'unknown device "h20 141gb"; did you mean h20? (kerncast devices lists names; a file of attributes also works)'
+	keep several "$kerncast" predict --device "RTX 6000" blocks=1,threads=32
+	status_is 2 several
+	contains "$(<several.err)" 'device "RTX 6000" is ambiguous: quadro-rtx6000 or rtx6000-ada'
 	# A file of that name is a file.
 	echo like=k40 >./4090
 	"$kerncast" predict --device 4090 blocks=1,threads=32 >file.out
@@ -392,7 +397,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast run --measure =)" "all kernels off "
 	equal "$(offered kerncast report --run "")" "all "
 	contains " $(offered kerncast predict --device "")" " rtx4090 "
-	equal "$(offered kerncast replay --device a100)" "a100 a100-80gb "
+	equal "$(offered kerncast replay --device rtx4090)" "rtx4090 rtx4090-laptop rtx4090d "
 	equal "$(offered kerncast experiment f)" "figures "
 	equal "$(offered kerncast report "")" " " # files, which readline finds
 	# What is run: a program, then what is the program's own.

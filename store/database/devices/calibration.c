@@ -12,20 +12,19 @@ static const char newest_first[] = "SELECT d.name, d.uuid, c.simulated, c.launch
 				   " FROM calibration c JOIN device d ON d.id = c.device"
 				   " ORDER BY c.time_unix_ns DESC, c.id DESC";
 
-static int is_named(const char *name, const char *wanted, int simulated)
+/* meant: the built-in device that the wanted name means; NULL: none. */
+static int is_named(const char *name, const char *wanted, const struct kc_device *meant, int simulated)
 {
-	const struct kc_device *meant = kc_device_builtin_meant(wanted);
-
 	return !strcasecmp(name, wanted) || (!simulated && meant && kc_device_builtin_meant(name) == meant);
 }
 
-static int is_device(sqlite3_stmt *row, const struct kc_calibrated *device)
+static int is_device(sqlite3_stmt *row, const struct kc_calibrated *device, const struct kc_device *meant)
 {
 	const char *name = (const char *)sqlite3_column_text(row, NAME);
 	const char *text = (const char *)sqlite3_column_text(row, UUID);
 	char uuid[2 * KC_UUID_BYTES + 1];
 
-	if (!name || !is_named(name, device->name, sqlite3_column_int(row, SIMULATED)))
+	if (!name || !is_named(name, device->name, meant, sqlite3_column_int(row, SIMULATED)))
 		return 0;
 	if (!device->uuid)
 		return 1;
@@ -40,10 +39,11 @@ static double value(sqlite3_stmt *row, int column)
 
 int kc_calibration_find(sqlite3 *db, const struct kc_calibrated *device, struct kc_calibration *out)
 {
+	const struct kc_device *meant = kc_device_builtin_meant(device->name);
 	sqlite3_stmt *row = NULL;
 	int rc = sqlite3_prepare_v2(db, newest_first, -1, &row, NULL);
 
-	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW && !is_device(row, device))
+	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW && !is_device(row, device, meant))
 		rc = SQLITE_OK;
 	if (rc == SQLITE_ROW)
 		*out = (struct kc_calibration){
