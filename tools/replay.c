@@ -55,8 +55,8 @@ static const struct argp_option options[] = {
     {"without", KEY_WITHOUT, "LAYER[,LAYER]", 0,
      "for research: predict without parts of the prediction, of " KC_LAYER_NAMES, 0},
     {"device", KEY_DEVICE, "NAME|FILE", 0,
-     "the GPU on which the launches ran, for traces that do not name it (default: v100); not a prediction for "
-     "another GPU",
+     "the GPU on which the launches ran, for traces that do not name it (default: one of its compute capability, or "
+     "v100); not a prediction for another GPU",
      0},
     KC_JSON_OPTION,
     {"csv", KEY_CSV, NULL, 0, "print every launch with its prediction as CSV", 0},
@@ -301,6 +301,17 @@ static void print_assumption(const struct kc_replay *replay, int device_given)
 	       device_given ? "--device" : "--device names another");
 }
 
+static void print_unknown(const struct kc_replay *replay, int device_given)
+{
+	printf("Of the GPU that the trace calls \"%s\", ", replay->unknown_name);
+	if (replay->assumed_cc_major)
+		printf("no figures are known, but its compute capability, %u.%u", replay->assumed_cc_major,
+		       replay->assumed_cc_minor);
+	else
+		fputs("nothing but the name is known", stdout);
+	print_assumption(replay, device_given);
+}
+
 static void print_assumed(const struct kc_replay *replay, int device_given)
 {
 	char some[KC_FORMAT_BYTES], all[KC_FORMAT_BYTES];
@@ -315,10 +326,33 @@ static void print_assumed(const struct kc_replay *replay, int device_given)
 		fputs(" ran on", stdout);
 		print_assumption(replay, device_given);
 	}
-	if (replay->assumed_device > replay->assumed_nameless) {
-		printf("Of the GPU that the trace calls \"%s\", nothing but the name is known", replay->unknown_name);
-		print_assumption(replay, device_given);
+	if (replay->assumed_device > replay->assumed_nameless)
+		print_unknown(replay, device_given);
+}
+
+static void print_beyond(const struct kc_replay *replay)
+{
+	const struct kc_replay_beyond *beyond = &replay->beyond;
+	const struct {
+		const char *of;
+		uint64_t launches;
+	} limits[] = {{"threads", beyond->threads},
+		      {"registers", beyond->registers},
+		      {"shared memory", beyond->shared},
+		      {"clusters", beyond->clusters}};
+	char some[KC_FORMAT_BYTES], all[KC_FORMAT_BYTES];
+	int named = 0;
+
+	if (!beyond->launches)
+		return;
+	printf("%s of %s launches ask for more than the GPU is known to have (",
+	       kc_format_count(beyond->launches, some), kc_format_count(replay->launches, all));
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (limits[i].launches)
+			printf("%s%s: %s", named++ ? ", " : "", limits[i].of,
+			       kc_format_count(limits[i].launches, some));
 	}
+	puts("); they are predicted as if they asked for the most that it has");
 }
 
 static void print_delay(const struct kc_replay_delay *delay)
@@ -432,6 +466,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_incomplete(replay);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
+	print_beyond(replay);
 	print_filter(filter);
 	rc = kc_report_text_figures(&view);
 	if (rc < 0) {

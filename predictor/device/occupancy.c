@@ -94,6 +94,49 @@ static uint32_t blocks_by_shared(const struct kc_device *device, const struct kc
 	return bytes ? (uint32_t)(device->shared_per_sm_bytes / bytes) : UINT32_MAX;
 }
 
+static uint32_t most_threads(const struct kc_device *device)
+{
+	uint32_t resident = device->max_threads_per_sm / device->warp_size * device->warp_size;
+
+	return min_u32(device->max_threads_per_block, resident);
+}
+
+/* Per thread, of a block of so many: whole units for each warp, in whole rows of the register files. */
+static uint32_t most_registers(const struct kc_device *device, uint32_t threads)
+{
+	uint32_t rows = round_up(warps_of(device, threads), WARP_UNIT);
+	uint32_t per_warp = min_u32(device->registers_per_block, device->registers_per_sm) / rows;
+
+	return min_u32(per_warp / KC_REGISTER_UNIT * KC_REGISTER_UNIT / device->warp_size, kc_registers_max(device));
+}
+
+static uint32_t most_shared_bytes(const struct kc_device *device)
+{
+	uint32_t limit = device->shared_per_block_bytes, unit = shared_unit_bytes(device);
+	uint32_t reserved = min_u32(device->shared_reserved_per_block_bytes, device->shared_per_sm_bytes);
+
+	if (device->shared_per_block_optin_bytes > limit)
+		limit = device->shared_per_block_optin_bytes;
+	limit = min_u32(limit, device->shared_per_sm_bytes - reserved);
+	return limit / unit * unit;
+}
+
+static uint32_t cut(uint32_t *need, uint32_t most, uint32_t beyond)
+{
+	if (*need <= most)
+		return 0;
+	*need = most;
+	return beyond;
+}
+
+uint32_t kc_block_clamp(const struct kc_device *device, struct kc_block_need *need)
+{
+	uint32_t beyond = cut(&need->threads, most_threads(device), KC_BEYOND_THREADS);
+
+	beyond |= cut(&need->registers, most_registers(device, need->threads), KC_BEYOND_REGISTERS);
+	return beyond | cut(&need->shared_bytes, most_shared_bytes(device), KC_BEYOND_SHARED);
+}
+
 uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need)
 {
 	uint32_t blocks = device->max_blocks_per_sm;

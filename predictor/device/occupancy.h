@@ -40,6 +40,13 @@ struct kc_footprint kc_footprint(const struct kc_device *device, const struct kc
 /* The most registers that one thread may have. */
 uint32_t kc_registers_max(const struct kc_device *device);
 
+/* What of a block's need is more than the device can give: bits of kc_block_clamp(). */
+enum { KC_BEYOND_THREADS = 1, KC_BEYOND_REGISTERS = 2, KC_BEYOND_SHARED = 4 };
+
+/* Reduces a need to the most that one block can have, so that an SM holds one. For launches that ran on a device of
+ * which less is known than that. device: a possible one. Returns what was beyond; 0: nothing. */
+uint32_t kc_block_clamp(const struct kc_device *device, struct kc_block_need *need);
+
 /* Blocks resident on one SM; 0: a block of this kernel cannot run. */
 uint32_t kc_occupancy(const struct kc_device *device, const struct kc_block_need *need);
 

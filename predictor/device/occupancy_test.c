@@ -76,6 +76,59 @@ static void absurd_needs_do_not_overflow(void **state)
 		assert_true(footprint.of[r] > 0);
 }
 
+/* Programming guide, technical specifications: 64 Ki registers per block of 3.5 and 7.0, 48 and 96 KiB of shared
+ * memory, 1,024 threads. 65,536 registers are 64 for each of 1,024 threads. */
+static void the_most_that_a_block_can_have(void **state)
+{
+	const struct kc_device *v100 = kc_device_builtin("v100"), *a100 = kc_device_builtin("a100");
+	struct kc_block_need greedy = {2048, 300, 200 * 1024}, shared = {256, 32, 163 * 1024},
+			     registers = {1024, 96, 0};
+	struct kc_block_need fits = {256, 255, 96 * 1024};
+
+	(void)state;
+	assert_int_equal(kc_block_clamp(v100, &greedy), KC_BEYOND_THREADS | KC_BEYOND_REGISTERS | KC_BEYOND_SHARED);
+	assert_int_equal(greedy.threads, 1024);
+	assert_int_equal(greedy.registers, 64);
+	assert_int_equal(greedy.shared_bytes, 96 * 1024);
+	assert_int_equal(kc_block_clamp(a100, &shared), 0);
+	assert_int_equal(shared.shared_bytes, 163 * 1024);
+	assert_int_equal(kc_block_clamp(v100, &shared), KC_BEYOND_SHARED);
+	assert_int_equal(shared.shared_bytes, 96 * 1024);
+	assert_int_equal(kc_block_clamp(v100, &registers), KC_BEYOND_REGISTERS);
+	assert_int_equal(registers.registers, 64);
+	assert_int_equal(kc_block_clamp(v100, &fits), 0);
+	assert_int_equal(fits.registers, 255);
+}
+
+/* On every device: a block that fits stays as it is, any other one fits when it is clamped, and then once and for all.
+ */
+static void a_clamped_block_fits(void **state)
+{
+	uint64_t random_state = 0x2545f4914f6cdd1d;
+	const struct kc_device *device;
+	unsigned clamped = 0;
+
+	(void)state;
+	for (unsigned i = 0; (device = kc_device_builtin_at(i)); i++) {
+		for (unsigned k = 0; k < 2000; k++) {
+			struct kc_block_need need, asked;
+			uint32_t beyond;
+
+			random_state = random_state * 6364136223846793005 + 1442695040888963407;
+			need = (struct kc_block_need){1 + (uint32_t)(random_state >> 33) % 1400,
+						      (uint32_t)(random_state >> 20) % 300,
+						      (uint32_t)(random_state >> 40) % (300 * 1024)};
+			asked = need;
+			beyond = kc_block_clamp(device, &need);
+			clamped += beyond != 0;
+			assert_true((beyond != 0) == (kc_occupancy(device, &asked) == 0));
+			assert_true(kc_occupancy(device, &need) > 0);
+			assert_int_equal(kc_block_clamp(device, &need), 0);
+		}
+	}
+	assert_true(clamped > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +137,8 @@ int main(void)
 	    cmocka_unit_test(warps_and_slots_limit),
 	    cmocka_unit_test(footprint_is_in_allocation_units),
 	    cmocka_unit_test(absurd_needs_do_not_overflow),
+	    cmocka_unit_test(the_most_that_a_block_can_have),
+	    cmocka_unit_test(a_clamped_block_fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

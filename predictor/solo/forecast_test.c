@@ -96,6 +96,34 @@ static void what_cannot_run(void **state)
 	assert_int_equal(kc_work_init(&work, k40, &plain, &good, 0), 0);
 }
 
+/* A kernel of an H100 (227 KiB of shared memory, clusters), on a GPU that has 96 KiB and none: as if it asked for 96.
+ */
+static void what_ran_elsewhere_is_made_to_fit(void **state)
+{
+	const struct kc_device *v100 = kc_device_builtin("v100");
+	struct kc_resources resources = {.registers = 168, .static_shared_bytes = 1024}, less = {.registers = 16};
+	struct kc_resources absurd = {UINT32_MAX, UINT32_MAX, UINT32_MAX, 1};
+	struct kc_shape shape = {{132, 1, 1}, {384, 1, 1}, 226 * 1024, 2}, small = {{1, 1, 1}, {8, 8, 1}, 512, 0};
+	struct kc_shape large = {{7, 1, 1}, {UINT32_MAX, UINT32_MAX, 2}, UINT32_MAX, 0};
+	struct kc_work work;
+
+	(void)state;
+	assert_int_equal(kc_work_init(&work, v100, &resources, &shape, 0), -ERANGE);
+	assert_int_equal(kc_work_clamp(v100, &resources, &shape), KC_BEYOND_SHARED | KC_BEYOND_CLUSTER);
+	assert_int_equal(kc_work_init(&work, v100, &resources, &shape, 0), 0);
+	assert_int_equal(work.shared_bytes, 96 * 1024);
+	assert_int_equal(work.registers, 168);
+	assert_int_equal(work.blocks_per_sm, 1);
+	assert_float_equal(work.waves, 132.0 / 80, 1e-9);
+	assert_int_equal(kc_work_clamp(v100, &less, &small), 0);
+	assert_int_equal(small.block[1], 8);
+	assert_int_equal(small.dynamic_shared_bytes, 512);
+	assert_int_equal(kc_work_clamp(v100, &absurd, &large),
+			 KC_BEYOND_THREADS | KC_BEYOND_REGISTERS | KC_BEYOND_SHARED);
+	assert_int_equal(kc_work_init(&work, v100, &absurd, &large, 0), 0);
+	assert_int_equal(work.threads_per_block, 1024);
+}
+
 /* The largest grid CUDA allows, and one no driver would. */
 static void huge_grids_do_not_overflow(void **state)
 {
@@ -229,6 +257,7 @@ int main(void)
 	    cmocka_unit_test(a_started_wave_costs_more_than_its_share),
 	    cmocka_unit_test(the_drivers_occupancy_goes_first),
 	    cmocka_unit_test(what_cannot_run),
+	    cmocka_unit_test(what_ran_elsewhere_is_made_to_fit),
 	    cmocka_unit_test(huge_grids_do_not_overflow),
 	    cmocka_unit_test(the_closest_belief_with_evidence),
 	    cmocka_unit_test(model_names),

@@ -1,6 +1,7 @@
 #include "work.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Without the kernel's code the work of a thread is not known, so every thread is given the same nominal work, which λ
  * scales: one access to global memory in the BSP model, gGM (Amarís et al., section III). A thread of vectorAdd takes
@@ -94,4 +95,31 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	work->unit_ns = nominal_ns(work, device);
 	work->issue = issue_share(work, device);
 	return 0;
+}
+
+uint32_t kc_work_clamp(const struct kc_device *device, struct kc_resources *resources, struct kc_shape *shape)
+{
+	uint64_t threads = product(shape->block);
+	uint64_t shared = (uint64_t)resources->static_shared_bytes + shape->dynamic_shared_bytes;
+	struct kc_block_need need = {
+	    .threads = threads > UINT32_MAX ? UINT32_MAX : (uint32_t)threads,
+	    .registers = resources->registers,
+	    .shared_bytes = shared > UINT32_MAX ? UINT32_MAX : (uint32_t)shared,
+	};
+	uint32_t beyond = kc_block_clamp(device, &need);
+
+	if (beyond & KC_BEYOND_THREADS)
+		memcpy(shape->block, (const uint32_t[]){need.threads, 1, 1}, sizeof(shape->block));
+	if (resources->max_threads_per_block && need.threads > resources->max_threads_per_block) {
+		resources->max_threads_per_block = 0;
+		beyond |= KC_BEYOND_THREADS;
+	}
+	resources->registers = need.registers;
+	if (resources->static_shared_bytes > need.shared_bytes)
+		resources->static_shared_bytes = need.shared_bytes;
+	shape->dynamic_shared_bytes = need.shared_bytes - resources->static_shared_bytes;
+	if (shape->cluster_blocks > 1)
+		beyond |= KC_BEYOND_CLUSTER;
+	shape->cluster_blocks = 0;
+	return beyond;
 }

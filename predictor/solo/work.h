@@ -51,6 +51,13 @@ struct kc_work {
 int kc_work_init(struct kc_work *work, const struct kc_device *device, const struct kc_resources *resources,
 		 const struct kc_shape *shape, uint32_t blocks_per_sm);
 
+/* Reduces what a launch asks for to what the device can give a block, and leaves its clusters out, so that
+ * kc_work_init() takes it: for launches that ran, on a device that is assumed. Returns what was beyond the device, bits
+ * of kc_block_clamp() and KC_BEYOND_CLUSTER; 0: nothing. A block of other dimensions than before is a row of threads.
+ */
+#define KC_BEYOND_CLUSTER 8u
+uint32_t kc_work_clamp(const struct kc_device *device, struct kc_resources *resources, struct kc_shape *shape);
+
 /* log λ of a launch whose work is nominal, before anything was measured: λ = 1. */
 #define KC__PRIOR_LOG_LAMBDA 0.0f
 

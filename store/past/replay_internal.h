@@ -35,11 +35,14 @@ static inline int kc__device_is_known(const struct kc_device *device)
 }
 
 struct kc__replay_device {
-	struct kc_device info; /* where assumed or impossible is set: of the stand-in */
-	char name[64];         /* UUID; of an imported device its name */
-	int assumed;           /* 1: the stand-in's values are used */
-	char called[96];       /* of an assumed one: its name, or "" where not even that is known */
-	int impossible;        /* the database has no such device, or its values are those of no possible device */
+	struct kc_device info;            /* where assumed is set: what is known of it, and the rest of the stand-in */
+	char name[64];                    /* UUID; of an imported device its name */
+	int assumed;                      /* 1: the stand-in's values are used */
+	const struct kc_device *stand_in; /* of an assumed one */
+	int by_capability; /* 1: the stand-in was chosen for its compute capability, which is the device's */
+	char called[96];   /* of an assumed one: its name, or "" where not even that is known */
+	int identified;    /* its driver told which one it is, and that a launch does not fit it */
+	int impossible;    /* the database has no such device, or its values are those of no possible device */
 	struct kc_engine_device engine;
 };
 
@@ -57,6 +60,7 @@ struct kc__replay_kernel { /* on a device */
 struct kc__replay_shape {
 	int64_t kernel, device; /* rows */
 	uint32_t unpredictable; /* enum kc_unpredictable */
+	uint32_t beyond;        /* what it asked for that the device is not known to have: kc_work_clamp() */
 	struct kc_shape dims;
 	uint64_t name; /* kc_launch_name() */
 	struct kc__replay_device *on;

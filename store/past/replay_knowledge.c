@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Stands for a device of which only the name is known: λ makes up for the wrong speed, but the SM count decides how
- * kernels share the device. */
+/* Stands for a device of which nothing is known: λ makes up for the wrong speed, but the SM count decides how kernels
+ * share the device. */
 #define ASSUMED "v100"
 /* Of the tables of a name, about, besides its text. */
 #define NAME_BYTES 64u
@@ -22,7 +22,7 @@ struct knowledge_table { /* by number, from 1 */
 
 struct kc__replay_knowledge {
 	struct kc_store *store;
-	const struct kc_device *stand_in; /* for devices that the database does not describe */
+	const struct kc_device *stand_in; /* for devices that the database does not describe; NULL: by what it tells */
 	const struct kc__replay_observer *observer;
 	struct kc_intern names;         /* of kernels ('c'), kernels with a block shape ('k'), launch shapes ('s') */
 	struct knowledge_table by_name; /* the objects with these names */
@@ -117,7 +117,7 @@ struct kc__replay_knowledge *kc__knowledge_new(struct kc_store *s, const struct 
 	if (!knowledge)
 		return NULL;
 	knowledge->store = s;
-	knowledge->stand_in = device ? device : kc_device_builtin(ASSUMED);
+	knowledge->stand_in = device;
 	knowledge->observer = observer;
 	knowledge->cells = knowledge->engine.cells = cells_new();
 	if (!knowledge->cells) {
@@ -228,6 +228,7 @@ static void take_row(struct kc__replay_knowledge *knowledge, struct kc__replay_d
 	struct kc_calibration measured;
 
 	device->info = row->device;
+	device->identified = row->identified;
 	if (!row->identified && kc_calibration_find(knowledge->store->db, &self, &measured) > 0)
 		kc_device_calibrate(&device->info, &measured);
 }
@@ -242,6 +243,33 @@ static void name_device(struct kc__replay_knowledge *knowledge, struct kc__repla
 	if (found && sqlite3_column_text(found, 0))
 		snprintf(device->name, sizeof(device->name), "%s", (const char *)sqlite3_column_text(found, 0));
 	sqlite3_finalize(cursor.stmt);
+}
+
+/* A device that is told to stand for it; else one of the compute capability that the database or the name tells. */
+static const struct kc_device *stand_in_of(const struct kc__replay_knowledge *knowledge,
+					   struct kc__replay_device *known)
+{
+	uint32_t cc_major = known->info.cc_major, cc_minor = known->info.cc_minor;
+
+	if (knowledge->stand_in)
+		return knowledge->stand_in;
+	known->by_capability = cc_major || kc_device_capability_of(known->called, &cc_major, &cc_minor) == 0;
+	if (!known->by_capability)
+		return kc_device_builtin(ASSUMED);
+	known->info.cc_major = cc_major;
+	known->info.cc_minor = cc_minor;
+	return kc_device_builtin_like(cc_major, cc_minor);
+}
+
+static void assume(const struct kc__replay_knowledge *knowledge, struct kc__replay_device *known)
+{
+	known->stand_in = stand_in_of(knowledge, known);
+	if (known->by_capability)
+		kc_device_assume(&known->info, known->stand_in);
+	if (!known->by_capability || !kc_device_is_possible(&known->info)) {
+		known->info = *known->stand_in;
+		kc_device_complete(&known->info);
+	}
 }
 
 static void know_device(struct kc__replay_knowledge *knowledge, struct kc__replay_device *known, int64_t row)
@@ -260,10 +288,10 @@ static void know_device(struct kc__replay_knowledge *knowledge, struct kc__repla
 	else
 		kc_device_complete(&known->info);
 	known->impossible = row && (found <= 0 || (!known->assumed && !kc_device_is_possible(&known->info)));
-	if (known->assumed || known->impossible) {
-		known->info = *knowledge->stand_in;
-		kc_device_complete(&known->info);
-	}
+	if (known->impossible)
+		known->info = (struct kc_device){.cc_major = 0};
+	if (known->assumed || known->impossible)
+		assume(knowledge, known);
 	kc_engine_device_init(&knowledge->engine, &known->engine, &known->info);
 	kc_past_recall_device(knowledge->past, known->name, &knowledge->engine, &known->engine);
 }
@@ -374,6 +402,21 @@ static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *di
 						      &shape->code->identity, shape->on->name);
 }
 
+/* A launch of a trace ran. If it does not fit the device, less is known of that than it seems. */
+static int init_variant(struct kc__replay_shape *shape, struct kc_engine_key *key, const struct kc_shape *dims,
+			uint32_t blocks_per_sm)
+{
+	struct kc_resources resources = shape->code->resources;
+	struct kc_shape clamped = *dims;
+	int rc = kc_engine_variant_init(&shape->engine, key, &shape->launched->whatever_given, &resources, dims,
+					blocks_per_sm);
+
+	if (rc != -ERANGE || (shape->on->identified && !shape->on->assumed))
+		return rc;
+	shape->beyond = kc_work_clamp(&shape->on->info, &resources, &clamped);
+	return kc_engine_variant_init(&shape->engine, key, &shape->launched->whatever_given, &resources, &clamped, 0);
+}
+
 static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
 		       const struct kc_shape *dims, const char *arguments, const struct kc_counts *counts,
 		       uint32_t blocks_per_sm)
@@ -388,10 +431,7 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 	if (!key || shape->on->impossible || shape->code->missing)
 		return;
 	name_shape(shape, dims, arguments);
-	shape->unpredictable = kc_engine_variant_init(&shape->engine, key, &shape->launched->whatever_given,
-						      &shape->code->resources, dims, blocks_per_sm) == 0
-				   ? KC_PREDICTED
-				   : KC_DOES_NOT_FIT;
+	shape->unpredictable = init_variant(shape, key, dims, blocks_per_sm) ? KC_DOES_NOT_FIT : KC_PREDICTED;
 	if (counts && shape->unpredictable == KC_PREDICTED)
 		kc_engine_variant_count(&shape->engine, counts);
 	kc_engine_variant_name(&shape->engine, shape->engine.name);

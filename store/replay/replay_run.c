@@ -55,6 +55,29 @@ static void note_prediction(struct kc_replay_launch *l, const struct kc__replay_
 	l->concurrency_case = p->placement.concurrency_case;
 }
 
+static void count_assumed(struct kc_replay *out, const struct kc__replay_device *device)
+{
+	if (!out->assumed_device++)
+		snprintf(out->assumed_name, sizeof(out->assumed_name), "%s", device->stand_in->name);
+	if (!device->called[0])
+		out->assumed_nameless++;
+	else if (!out->unknown_name[0])
+		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", device->called);
+	if (device->by_capability && !out->assumed_cc_major) {
+		out->assumed_cc_major = device->info.cc_major;
+		out->assumed_cc_minor = device->info.cc_minor;
+	}
+}
+
+static void count_beyond(struct kc_replay_beyond *out, uint32_t beyond)
+{
+	out->launches += beyond != 0;
+	out->threads += (beyond & KC_BEYOND_THREADS) != 0;
+	out->registers += (beyond & KC_BEYOND_REGISTERS) != 0;
+	out->shared += (beyond & KC_BEYOND_SHARED) != 0;
+	out->clusters += (beyond & KC_BEYOND_CLUSTER) != 0;
+}
+
 static void count(struct kc_replay *out, const struct kc_replay_launch *l)
 {
 	out->launches++;
@@ -63,15 +86,8 @@ static void count(struct kc_replay *out, const struct kc_replay_launch *l)
 	out->excluded += l->excluded != 0;
 	if (l->unpredictable)
 		out->unpredictable[l->unpredictable]++;
-}
-
-static void count_assumed(struct kc_replay *out, const struct kc__replay_device *device)
-{
-	out->assumed_device++;
-	if (!device->called[0])
-		out->assumed_nameless++;
-	else if (!out->unknown_name[0])
-		snprintf(out->unknown_name, sizeof(out->unknown_name), "%s", device->called);
+	else
+		count_beyond(&out->beyond, l->beyond);
 }
 
 /* A duration of 0 is shorter than the profiler's clock can resolve: no error can be relative to it. */
@@ -110,6 +126,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	    .measured_end_ns = op->end_ns,
 	    .overlap = op->overlap,
 	    .unpredictable = prediction->unpredictable,
+	    .beyond = shape ? shape->beyond : 0,
 	    .excluded = !is_match || is_too_short(op),
 	};
 
@@ -289,11 +306,6 @@ int kc_replay_knows_devices(struct kc_store *s, const struct kc_selection *selec
 	return rc ? rc : count > 0;
 }
 
-static const char *assumed_name(const struct kc_replay_options *options)
-{
-	return options->device ? options->device->name : kc_device_builtin("v100")->name;
-}
-
 int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, struct kc_replay **out)
 {
 	struct replay_run run = {.options = options};
@@ -304,7 +316,6 @@ int kc_replay_run(struct kc_store *s, const struct kc_replay_options *options, s
 	if (run.out)
 		run.out->report = calloc(1, sizeof(*run.out->report));
 	if (run.out && run.out->report) {
-		snprintf(run.out->assumed_name, sizeof(run.out->assumed_name), "%s", assumed_name(options));
 		run.out->report->selection = options->selection;
 		rc = replay_with_figures(&run, s);
 	} else {

@@ -35,6 +35,7 @@ struct kc_replay_launch {
 	double reference_ns; /* median of the solo runs of the shape known by then; 0: none */
 	uint32_t model, concurrency_case, novelty, unpredictable;
 	uint32_t overlap; /* enum kc_overlap, measured */
+	uint32_t beyond;  /* what it asked for that its device is not known to have: kc_work_clamp() */
 	int excluded;     /* not in the figures */
 };
 
@@ -48,8 +49,10 @@ struct kc_replay_options {
 	int fresh;   /* no process knows what another one taught */
 	int as_recorded; /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
-	uint32_t without;               /* a bit for each enum kc_layer that is switched off (outlook.h) */
-	const struct kc_device *device; /* assumed where the database does not describe the device; NULL: V100 */
+	uint32_t without; /* a bit for each enum kc_layer that is switched off (outlook.h) */
+	/* Assumed where the database does not describe the device; NULL: one of the compute capability that the trace
+	 * or the device's name tells, or else a V100. */
+	const struct kc_device *device;
 	/* May be NULL. Called for each launch that matches when it has been predicted; returns 0 to continue. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);
 	void *arg;
@@ -88,6 +91,13 @@ struct kc_replay_interval {
 	double width;    /* median of (high - low) / measured */
 };
 
+/* Launches of traces that asked a device for more than it is known to have, and are predicted as if they had asked for
+ * the most that it has. */
+struct kc_replay_beyond {
+	uint64_t launches;
+	uint64_t threads, registers, shared, clusters; /* those that asked for more of it */
+};
+
 /* A stage: launches 2^i to 2^(i + 1) - 1 in the figures, the last one open. */
 #define KC_REPLAY_STAGES 24u
 struct kc_replay {
@@ -98,9 +108,13 @@ struct kc_replay {
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device,
 	    assumed_nameless; /* launches on an unknown device; those of which not even its name is known */
-	char assumed_name[96], unknown_name[96]; /* the device assumed; the first one of which only the name is known */
-	double seconds;                          /* processor time of reading the launches and predicting them */
-	struct kc_report *report;                /* accuracy, groups; its ledger and messages are empty */
+	/* The device assumed for the first unknown one; the name of the first one of which no figures are known. */
+	char assumed_name[96], unknown_name[96];
+	/* The compute capability by which it was chosen; 0: none was known, or options.device stands for it. */
+	uint32_t assumed_cc_major, assumed_cc_minor;
+	struct kc_replay_beyond beyond;
+	double seconds;           /* processor time of reading the launches and predicting them */
+	struct kc_report *report; /* accuracy, groups; its ledger and messages are empty */
 	struct kc_replay_slowdown slowdown;
 	struct kc_replay_makespan makespan;
 	struct kc_replay_accuracy models[KC_REPLAY_MODELS];

@@ -9,6 +9,7 @@
 #include "tools/system/database.h"
 
 #include <math.h>
+#include <stdio.h>
 
 double kc_replay_per_s(const struct kc_replay *replay)
 {
@@ -23,6 +24,30 @@ static void set_reasons(json_t *out, const struct kc_replay *replay)
 		json_object_set_new(reasons, kc_unpredictable_name(i),
 				    json_integer((json_int_t)replay->unpredictable[i]));
 	json_object_set_new(out, "unpredictable_reasons", reasons);
+}
+
+static void set_assumed(json_t *out, const struct kc_replay *replay)
+{
+	char capability[24];
+
+	json_object_set_new(out, "assumed_device_launches", json_integer((json_int_t)replay->assumed_device));
+	json_object_set_new(out, "assumed_device",
+			    replay->assumed_device ? kc_json_text(replay->assumed_name) : json_null());
+	snprintf(capability, sizeof(capability), "%u.%u", replay->assumed_cc_major, replay->assumed_cc_minor);
+	json_object_set_new(out, "assumed_by_capability",
+			    replay->assumed_cc_major ? kc_json_text(capability) : json_null());
+}
+
+static void set_beyond(json_t *out, const struct kc_replay_beyond *beyond)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "launches", json_integer((json_int_t)beyond->launches));
+	json_object_set_new(object, "threads", json_integer((json_int_t)beyond->threads));
+	json_object_set_new(object, "registers", json_integer((json_int_t)beyond->registers));
+	json_object_set_new(object, "shared_memory", json_integer((json_int_t)beyond->shared));
+	json_object_set_new(object, "clusters", json_integer((json_int_t)beyond->clusters));
+	json_object_set_new(out, "beyond_device", object);
 }
 
 static void set_concurrency(json_t *out, const struct kc_replay *replay)
@@ -142,9 +167,8 @@ int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_option
 	COUNT("measured", replay->measured);
 	COUNT("excluded", replay->excluded);
 	set_reasons(out, replay);
-	COUNT("assumed_device_launches", replay->assumed_device);
-	json_object_set_new(out, "assumed_device",
-			    replay->assumed_device ? kc_json_text(replay->assumed_name) : json_null());
+	set_assumed(out, replay);
+	set_beyond(out, &replay->beyond);
 	json_object_set_new(out, "launches_per_s", kc_json_real(kc_replay_per_s(replay)));
 	CLASS("accuracy", all);
 	CLASS("first_seen", novelty[KC_FIRST_SEEN]);

@@ -9,6 +9,11 @@ lacks() { # TEXT PART
 	[[ $1 != *"$2"* ]] || { printf '"%s" in:\n%s\n' "$2" "$1"; return 1; }
 }
 
+value() { # DOCUMENT JSON_PATH; null is "null"
+	sqlite3 :memory: "SELECT coalesce(json_extract(j, '$2'), json_type(j, '$2'), 'missing')
+		FROM (SELECT CAST(readfile('$1') AS TEXT) AS j)"
+}
+
 # Two kernels of a trace. $1: what it calls its GPU, $2: file
 trace_on() {
 	cat >"$2" <<-END
@@ -36,6 +41,52 @@ trace_on() {
 	"$kerncast" replay both.db >both.out
 	contains "$(<both.out)" "The trace does not say what GPU 2 of 4 launches ran on; assuming a Tesla V100-SXM2-16GB"
 	contains "$(<both.out)" '"Voodoo 2", nothing but the name is known'
+}
+
+@test "replay: a GPU that is not built in has the limits of the compute capability that its name or the trace tells" {
+	# 8.6: 128 lanes for FP32, 100 KiB of shared memory per SM (programming guide); H100: 9.0.
+	trace_on "NVIDIA RTX A3000 12GB Laptop GPU" a3000.csv
+	"$kerncast" import a3000.csv -o a3000.db
+	"$kerncast" replay a3000.db >a3000.out
+	contains "$(<a3000.out)" 'Of the GPU that the trace calls "NVIDIA RTX A3000 12GB Laptop GPU", no figures are known, but its compute capability, 8.6; assuming an NVIDIA '
+	"$kerncast" replay a3000.db --json >a3000.json
+	equal "$(value a3000.json '$.predicted')" 2
+	equal "$(value a3000.json '$.assumed_by_capability')" 8.6
+	"$kerncast" replay a3000.db --device b200 --json >b200.json
+	equal "$(value b200.json '$.assumed_device')|$(value b200.json '$.assumed_by_capability')" "NVIDIA B200|null"
+	# A profile that tells the SMs of a GPU with an unknown name.
+	echo '{"deviceProperties": [{"id": 0, "name": "NVIDIA X1", "computeMajor": 9, "computeMinor": 0, "numSms": 7}],
+		"traceEvents": [{"ph": "X", "cat": "kernel", "name": "f", "ts": 10, "dur": 5, "args": {"device": 0,
+		"stream": 7, "correlation": 1, "grid": [8, 1, 1], "block": [64, 1, 1]}}]}' >x1.json
+	"$kerncast" import x1.json -o x1.db
+	"$kerncast" replay x1.db >x1.out
+	contains "$(<x1.out)" '"NVIDIA X1", no figures are known, but its compute capability, 9.0; assuming an NVIDIA '
+}
+
+@test "replay: launches that ran but do not fit the GPU are predicted at its limits, and that is said" {
+	{
+		echo process,device_name,stream,kind,start_ns,duration_ns,registers,dynamic_shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+		echo "p,,1,kernel,1000000,5000,32,0,8,1,1,64,1,1,f"
+		echo "p,,1,kernel,2000000,5000,32,200000,8,1,1,64,1,1,g"
+		echo "p,,1,kernel,3000000,5000,96,200000,8,1,1,1024,1,1,h"
+	} >greedy.csv
+	"$kerncast" import greedy.csv -o greedy.db
+	"$kerncast" replay greedy.db >greedy.out
+	contains "$(<greedy.out)" "3 launches replayed, 3 predicted"
+	contains "$(<greedy.out)" "2 of 3 launches ask for more than the GPU is known to have (registers: 1, shared memory: 2); they are predicted as if they asked for the most that it has"
+	"$kerncast" replay greedy.db --json >greedy.json
+	equal "$(value greedy.json '$.beyond_device')" '{"launches":2,"threads":0,"registers":1,"shared_memory":2,"clusters":0}'
+	equal "$(value greedy.json '$.unpredictable_reasons.does_not_fit')" 0
+	# An H100 has 227 KiB.
+	"$kerncast" replay greedy.db --device h100 >h100.out
+	contains "$(<h100.out)" "1 of 3 launches ask for more than the GPU is known to have (registers: 1)"
+	# A trace that names its GPU: it ran there, too.
+	sed 's/^p,,/p,Tesla K40c,/' greedy.csv >k40.csv
+	"$kerncast" import k40.csv -o k40.db
+	contains "$("$kerncast" replay k40.db)" "2 of 3 launches ask for more than the GPU is known to have"
+	trace_on "" small.csv
+	"$kerncast" import small.csv -o small.db
+	lacks "$("$kerncast" replay small.db)" "ask for more"
 }
 
 @test "replay --device of a database that knows its GPU: status 2, and which GPU that is" {
