@@ -428,6 +428,30 @@ errors_within() { # reads TRACE LIMIT of repeated launches, per cent
 	END
 }
 
+@test "scripts/pooled-figures: launches are pooled by use and source, and --use leaves the others unread" {
+	mkdir -p own/traces/pytorch
+	awk 'BEGIN {
+		print "process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,name"
+		for (i = 0; i < 20; i++)
+			printf "0,Tesla V100,1,kernel,%d,50000,%d,80,1,1,128,1,1,32,k\n", i * 90000 + 4000, i * 90000
+	}' >t.csv
+	gzip -c t.csv >own/traces/pytorch/one.csv.gz
+	cp own/traces/pytorch/one.csv.gz own/traces/pytorch/two_h100.csv.gz
+	printf 'file,use\npytorch/one.csv.gz,choose\npytorch/two_h100.csv.gz,report\n' >own/traces/MANIFEST.csv
+	KC_SHARED_DATA=$PWD/own "$root/scripts/pooled-figures" "$kerncast" >table
+	# The first of 20 launches is first seen; all take as long, so the others are predicted exactly.
+	for pool in "choose: PyTorch" "choose: PyTorch, all" "report: PyTorch, H100 and B200" "report: PyTorch, all"; do
+		equal "$(awk -v p="$pool " 'index($0, p) == 1 && / repeated / { print $0 }' table |
+			sed -E "s/^$pool +repeated +[|] +([0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+) .*/\1/" | tr -s ' ')" \
+			"19 0.0 0.0 100.0 1.00" "$pool"
+		equal "$(grep -cE "^$pool +first seen +[|] +1 " table)" 1 "$pool"
+	done
+	rm own/traces/pytorch/two_h100.csv.gz
+	KC_SHARED_DATA=$PWD/own "$root/scripts/pooled-figures" --use=choose "$kerncast" >table
+	equal "$(grep -c report: table)" 0
+	equal "$(grep -cE '^choose: PyTorch, all +repeated ' table)" 1
+}
+
 @test "where the output fails, the database is not blamed" {
 	"$kerncast" run -q -- "$build/demo-static-sim" >demo.out
 	set +e
