@@ -535,7 +535,8 @@ static void give_up(const struct reading *reading, const struct kc__code *code)
 		if (state == KC_CODE_REFUSED)
 			kc__code_refuse(k, reading->refusal.offset, reading->refusal.reason);
 		else
-			kc__code_put(k, state, 0, state == KC_CODE_NO_PTX && reading->is_cubin ? KC_CODE_CUBIN_ALONE : "");
+			kc__code_put(k, state, 0,
+				     state == KC_CODE_NO_PTX && reading->is_cubin ? KC_CODE_CUBIN_ALONE : "");
 		kc__early_settle(k);
 	}
 }
