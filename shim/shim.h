@@ -362,7 +362,8 @@ enum kc__share {
 bool kc__share_take(enum kc__share share, size_t bytes); /* false: the share has less left than that */
 void kc__share_give(enum kc__share share, size_t bytes);
 size_t kc__share_left(enum kc__share share);
-void kc__shares_begin(void); /* nothing is taken */
+bool kc__share_has_own(enum kc__share share); /* of what it has for itself, some is not taken */
+void kc__shares_begin(void);                  /* nothing is taken */
 
 /* tables.c */
 int kc__tables_init(void);

@@ -186,11 +186,13 @@ struct pass {
 };
 
 /* What is left to other code that may be loaded: until the end of this step, for a kernel that cannot be read without.
- */
+ * Not from entries and buffers that need more than they have for themselves. */
 static bool take_rest(struct reading *reading)
 {
 	size_t bytes = kc__share_left(KC__SHARE_CODE);
 
+	if (!kc__share_has_own(KC__SHARE_ENTRIES) || !kc__share_has_own(KC__SHARE_BUFFERS))
+		return false;
 	if (!bytes || !kc__share_take(KC__SHARE_CODE, bytes))
 		return false;
 	reading->room_bytes += bytes;

@@ -107,6 +107,11 @@ size_t kc__share_left(enum kc__share share)
 	return (most_pages(all, share) - taken_pages(all, share)) * KC__PAGE_BYTES;
 }
 
+bool kc__share_has_own(enum kc__share share)
+{
+	return taken_pages(atomic_load_explicit(&shares, memory_order_relaxed), share) < pages_of(own_bytes[share]);
+}
+
 void kc__shares_begin(void)
 {
 	atomic_store(&shares, 0);
