@@ -31,11 +31,16 @@ static int exceeds(struct kc_algebra *g, const struct kc_sum *a, const struct kc
 	return kc__is_natural(g, kc__plus(g, a, b, -1));
 }
 
-/* 1: [a < 0] follows from [b < 0]. */
+/* 1: the condition a follows from b: [x < 0] from [y < 0] if x is not above y, and [x != 0] from [y = 0] if x - y is a
+ * number other than 0. */
 static int follows(struct kc_algebra *g, uint32_t a, uint32_t b)
 {
-	return a != b && g->atoms[a].kind == KC_ATOM_LESS && g->atoms[b].kind == KC_ATOM_LESS &&
-	       exceeds(g, g->atoms[b].a, g->atoms[a].a);
+	uint8_t kind = g->atoms[a].kind, given = g->atoms[b].kind;
+	double apart;
+
+	if (kind == KC_ATOM_NONZERO && given == KC_ATOM_ZERO)
+		return kc__is_number(kc__plus(g, g->atoms[a].a, g->atoms[b].a, -1), &apart) && apart != 0;
+	return a != b && kind == KC_ATOM_LESS && given == KC_ATOM_LESS && exceeds(g, g->atoms[b].a, g->atoms[a].a);
 }
 
 /* The opposite condition: that of [a < 0] is [-a - 1 < 0]. 0: there is none. */

@@ -218,16 +218,37 @@ static void what_follows_is_left_out(void **state)
 	assert_true(kc__same_sum(product, kc__times(&f->g, f->p, less)));
 }
 
+static const struct kc_sum *is_not(struct fixture *f, const struct kc_sum *a, double n)
+{
+	return kc__condition(&f->g, KC_ATOM_NONZERO, plus(f, a, -n));
+}
+
+/* The elements of an array at an index: 7 at 1, 11 at 2, otherwise 5. */
+static double element(int p, int q)
+{
+	(void)q;
+	return p == 1 ? 7 : p == 2 ? 11 : 5;
+}
+
+static void what_is_one_number_is_no_other(void **state)
+{
+	struct fixture *f = *state;
+	const struct kc_sum *one = kc__condition(&f->g, KC_ATOM_ZERO, plus(f, f->p, -1));
+	const struct kc_sum *two = kc__condition(&f->g, KC_ATOM_ZERO, plus(f, f->p, -2));
+	const struct kc_sum *not_one = is_not(f, f->p, 1), *not_two = is_not(f, f->p, 2);
+	const struct kc_sum *at_one = kc__times(&f->g, kc__times(&f->g, one, not_two), number(f, 7));
+	const struct kc_sum *elsewhere = kc__times(&f->g, kc__times(&f->g, not_one, not_two), number(f, 5));
+	const struct kc_sum *all = kc__plus(&f->g, at_one, kc__times(&f->g, two, number(f, 11)), 1);
+
+	assert_true(kc__same_sum(at_one, kc__times(&f->g, one, number(f, 7))));
+	assert_worth(f, kc__plus(&f->g, all, elsewhere, 1), element);
+}
+
 /* A loop that nvcc unrolls by 4: p / 4 times 4 iterations if p > 3, then p % 4, written out up to three times. */
 static double rounds(int p, int q)
 {
 	(void)q;
 	return p;
-}
-
-static const struct kc_sum *is_not(struct fixture *f, const struct kc_sum *a, double n)
-{
-	return kc__condition(&f->g, KC_ATOM_NONZERO, plus(f, a, -n));
 }
 
 static void an_unrolled_loop_is_the_loop(void **state)
@@ -297,6 +318,7 @@ int main(void)
 	    TEST(the_sides_of_a_condition_add_up),
 	    TEST(a_side_and_a_part_of_the_other),
 	    TEST(what_follows_is_left_out),
+	    TEST(what_is_one_number_is_no_other),
 	    TEST(an_unrolled_loop_is_the_loop),
 	    TEST(replacing_and_what_is_given),
 	    TEST(an_index_over_the_grid),
