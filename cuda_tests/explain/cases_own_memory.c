@@ -68,6 +68,7 @@ static void rounds(struct walk *walk)
 
 const struct subject own_memory_subjects[] = {
     {"gather_strided", gather_shape, gather_counts, gather, NULL},
+    {"gather_in_place", gather_shape, gather_counts, gather, NULL},
     {"gather_coordinates", gather_shape, gather_counts, gather, NULL},
     {"rounds_by_table", rounds_shape, rounds_counts, rounds, NULL},
     {0},

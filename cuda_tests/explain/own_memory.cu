@@ -21,7 +21,22 @@ __global__ void gather_strided(const float *in, float *out, tensor t, int n)
 	out[i] = in[place];
 }
 
-/* The same, with all coordinates first. */
+/* The same; the struct stays where the launch put it, and is loaded from at an index. */
+__global__ void gather_in_place(const float *in, float *out, const __grid_constant__ tensor t, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x, rest = i, place = 0;
+
+	if (i >= n)
+		return;
+#pragma unroll 1
+	for (int d = t.rank - 1; d >= 0; d--) {
+		place += rest % t.dims[d] * t.strides[d];
+		rest /= t.dims[d];
+	}
+	out[i] = in[place];
+}
+
+/* As gather_strided, with all coordinates first. */
 __global__ void gather_coordinates(const float *in, float *out, tensor t, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x, rest = i, place = 0, at[4];

@@ -9,12 +9,12 @@
  * A count is exact where control flow and addresses depend only on parameters,
  * thread and block indices and loop counters, also where these go through a
  * thread's own memory: structs and small arrays on its stack whose address is not
- * given away. Memory there that was never written counts as 0. Where they depend on memory
- * contents, the formula says so (`unknown`) and assumes that half of the threads
- * take a branch, that a loop runs KC_COST_ASSUMED_TRIPS iterations, or one where it
- * waits for a barrier in shared memory (mbarrier), and that the
- * lanes of a warp address different sectors of global memory and different banks
- * of shared memory, so that neither loads nor atomics there are repeated.
+ * given away, and structs of up to 64 elements among the parameters that are loaded
+ * from at an index. Memory of its own that was never written counts as 0. An index
+ * is assumed to lie within. Where they depend on memory contents, the formula says so (`unknown`) and assumes that half
+ * of the threads take a branch, that a loop runs KC_COST_ASSUMED_TRIPS iterations, or one where it waits for a barrier
+ * in shared memory (mbarrier), and that the lanes of a warp address different sectors of global memory and different
+ * banks of shared memory, so that neither loads nor atomics there are repeated.
  *
  * An asynchronous copy (cp.async) counts the bytes that it reads: src-size; none
  * if src-size is 0 or the source is ignored; cp-size if src-size is not known.

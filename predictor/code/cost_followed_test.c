@@ -78,6 +78,61 @@ static void params_that_are_loaded_together(void **state)
 		      1, 7);
 }
 
+/* for (i = 0; i < 4; i++) for (j = 0; j < s[i]; j++) ROUND; `element` loads s[i] to %r9. */
+#define PARAMS_IN_TURN(before, element, after)                                                                         \
+	STRUCT_KERNEL("mov.b64 %rd4, s;\nmov.u32 %r8, 0;\n" before "OUTER:\n" element REPEAT("%r9") after              \
+		      "add.s32 %r8, %r8, 1;\nsetp.lt.u32 %p2, %r8, 4;\n@%p2 bra OUTER;\n")
+
+static void params_at_an_index(void **state)
+{
+	struct kc_counts counts;
+
+	(void)state;
+	/* 5 + 7 + 11 + 13: an index that a loop counts, and an address that moves. */
+	assert_rounds(PARAMS_IN_TURN(
+			  "", "mul.wide.u32 %rd5, %r8, 4;\nadd.s64 %rd6, %rd4, %rd5;\nld.param.u32 %r9, [%rd6];\n", ""),
+		      1, 36);
+	assert_rounds(
+	    PARAMS_IN_TURN("mov.u64 %rd6, %rd4;\n", "ld.param.u32 %r9, [%rd6];\n", "add.s64 %rd6, %rd6, 4;\n"), 1, 36);
+	/* An index that is an argument: 7, 11, and 9 of 16 bits. */
+	assert_rounds(STRUCT_KERNEL("mov.b64 %rd4, s;\nmul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd6, %rd4, %rd5;\n"
+				    "ld.param.v2.u32 {%r4, %r5}, [%rd6+-8];\n" REPEAT("%r5")),
+		      3, 11);
+	assert_rounds(STRUCT_KERNEL("mov.b64 %rd4, s;\nmul.wide.u32 %rd5, %r1, 2;\nadd.s64 %rd6, %rd4, %rd5;\n"
+				    "ld.param.u16 %rs1, [%rd6+24];\ncvt.u32.u16 %r5, %rs1;\n" REPEAT("%r5")),
+		      1, 9);
+	/* The same parameter is read at a constant place, too. */
+	assert_rounds(
+	    STRUCT_KERNEL("mov.b64 %rd4, s;\nmul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd6, %rd4, %rd5;\n"
+			  "ld.param.u32 %r4, [%rd6];\nld.param.u32 %r5, [%rd4+12];\nld.param.u32 %r6, [s+8];\n"
+			  "sub.s32 %r5, %r5, %r4;\nadd.s32 %r5, %r5, %r6;\n" REPEAT("%r5")),
+	    0, 13 - 5 + 11);
+	/* An index that differs among the lanes of a warp. */
+	counts = count_launch(STRUCT_KERNEL("mov.b64 %rd4, s;\nand.b32 %r10, %r2, 3;\nmul.wide.u32 %rd5, %r10, 4;\n"
+					    "add.s64 %rd6, %rd4, %rd5;\nld.param.u32 %r5, [%rd6];\n" REPEAT("%r5")),
+			      32, 1);
+	assert_int_equal(counts.exact, 1);
+	assert_count(counts, FMA, 8 * 36);
+	assert_count(counts, LD_LOCAL, 0);
+	assert_count(counts, LD_GLOBAL, 0);
+}
+
+static void params_that_are_not_followed(void **state)
+{
+	(void)state;
+	/* The index comes from memory, */
+	assert_assumed(STRUCT_KERNEL("mov.b64 %rd4, s;\nld.global.u32 %r4, [%rd1];\nmul.wide.u32 %rd5, %r4, 4;\n"
+				     "add.s64 %rd6, %rd4, %rd5;\nld.param.u32 %r5, [%rd6];\n" REPEAT("%r5")));
+	/* or the address may be another one, */
+	assert_assumed(STRUCT_KERNEL("mov.b64 %rd4, s;\nmul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd6, %rd4, %rd5;\n"
+				     "setp.eq.u32 %p1, %r1, 4;\nselp.b64 %rd6, %rd6, %rd1, %p1;\n"
+				     "ld.param.u32 %r5, [%rd6];\n" REPEAT("%r5")));
+	/* or lies outside of the parameter. */
+	assert_assumed(STRUCT_KERNEL(
+	    "mov.b64 %rd4, s;\nmul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd6, %rd4, %rd5;\n"
+	    "ld.param.u32 %r4, [%rd6];\nadd.s64 %rd7, %rd4, 32;\nld.param.u32 %r5, [%rd7];\n" REPEAT("%r5")));
+}
+
 /* 3 is loaded; it goes twice where the comparison holds. */
 #define IF_FLOAT(comparison)                                                                                           \
 	STRUCT_KERNEL("ld.param.f32 %f2, [s+16];\n" comparison                                                         \
@@ -368,6 +423,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(params_that_are_loaded_together),
+	    cmocka_unit_test(params_at_an_index),
+	    cmocka_unit_test(params_that_are_not_followed),
 	    cmocka_unit_test(floats_of_params_that_are_compared),
 	    cmocka_unit_test(parts_of_params_of_a_function),
 	    cmocka_unit_test(a_struct_on_the_stack),

@@ -14,6 +14,7 @@ from ptx_text import TYPE_BYTES
 WARP = 32
 SHARED_BASE, LOCAL_BASE, PARAM_BASE = 1 << 52, 1 << 53, 1 << 54
 GLOBAL_BASE = 0x70 << 40
+APART = 1 << 16  # between parameters: an index beyond the end of one finds no other
 STEPS_MAX = 60000
 
 
@@ -124,7 +125,7 @@ class Launch:
             self.param_at[name] = PARAM_BASE + at
             for n in range(length):
                 self.param_bytes[PARAM_BASE + at + n] = data[n]
-            at += length
+            at += length + APART
 
     def place_variables(self, variables):
         shared, last, rest = SHARED_BASE, [], GLOBAL_BASE
@@ -462,10 +463,12 @@ class Step:
             if at is not None and space == "local":
                 t.check(at, each)
                 value = t.load(at, each)
-            elif space == "param" and at >= PARAM_BASE:
+            elif at is not None and space == "param" and at >= PARAM_BASE:
                 data = [self.launch.param_bytes.get(at + k) for k in range(each)]
-                value = None if None in data else int.from_bytes(bytes(data), "little")
-            elif space == "param":
+                if None in data:
+                    raise NotWalked("outside of every parameter")
+                value = int.from_bytes(bytes(data), "little")
+            elif at is not None and space == "param":
                 value = t.load(at, each)
             if value is not None and self.s.type[0] == "s":
                 value = signed(value, 8 * each) & (1 << 64) - 1

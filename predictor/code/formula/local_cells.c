@@ -41,9 +41,22 @@ struct tracer {
 
 static const struct pointer no_pointer = {.kind = NO_POINTER};
 
-static uint32_t place_of(const struct tracer *t, const struct kc_cfg_point *point, const struct kc_ptx_operand *symbol)
+/* The register that stands for a variable. */
+static uint32_t own_place(const struct kc_cfg *cfg, uint32_t call, uint32_t number)
 {
-	return kc__param_register(t->cfg, point, symbol);
+	return cfg->calls[call].registers + cfg->calls[call].function->register_count + number;
+}
+
+static int is_kernel_param(const struct kc_cfg_point *point, const struct kc_ptx_operand *operand)
+{
+	return operand->base == KC_PTX_BASE_PARAM && !point->call;
+}
+
+static uint32_t place_of(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
+			 const struct kc_ptx_operand *symbol)
+{
+	return is_kernel_param(point, symbol) ? own_place(cfg, 0, cfg->calls[0].function->local_count + symbol->number)
+					      : kc__param_register(cfg, point, symbol);
 }
 
 static uint32_t local_of(const struct kc_cells *cells, uint32_t place)
@@ -86,7 +99,7 @@ static struct pointer pointer_of(const struct tracer *t, const struct kc_cfg_poi
 	}
 	if (operand->kind != KC_PTX_SYMBOL && !(operand->kind == KC_PTX_ADDRESS && operand->base != KC_PTX_BASE_NUMBER))
 		return no_pointer;
-	local = local_of(t->cells, place_of(t, point, operand));
+	local = local_of(t->cells, place_of(t->cfg, point, operand));
 	return local == KC_NO_CELL ? no_pointer
 				   : (struct pointer){.kind = EXACT, .local = local, .offset = operand->value};
 }
@@ -160,7 +173,7 @@ static uint32_t whole_place(const struct tracer *t, const struct kc_cfg_point *p
 	if (i->space != KC_PTX_PARAM || !address || address->value || i->vector != 1 ||
 	    (address->base != KC_PTX_BASE_SYMBOL && address->base != KC_PTX_BASE_PARAM))
 		return KC_NO_REGISTER;
-	return place_of(t, point, address);
+	return kc__param_register(t->cfg, point, address);
 }
 
 static void join_results(struct tracer *t, const struct kc_cfg_point *point, struct pointer p)
@@ -199,7 +212,8 @@ static void trace_call(struct tracer *t, const struct kc_cfg_point *point)
 	for (uint32_t n = 0; n < i->operand_count; n++)
 		for (uint32_t e = 0; i->operands[n].kind == KC_PTX_VECTOR && e < i->operands[n].count; e++) {
 			const struct kc_ptx_operand *passed = &i->operands[n].elements[e];
-			uint32_t place = passed->kind == KC_PTX_SYMBOL ? place_of(t, point, passed) : KC_NO_REGISTER;
+			uint32_t place =
+			    passed->kind == KC_PTX_SYMBOL ? kc__param_register(t->cfg, point, passed) : KC_NO_REGISTER;
 			struct pointer p = place == KC_NO_REGISTER ? pointer_of(t, point, passed) : t->of[place];
 
 			escape(t, &p);
@@ -283,11 +297,32 @@ static int is_followable(const struct kc_ptx_variable *variable)
 	return variable->space == KC_PTX_LOCAL || variable->space == KC_PTX_PARAM;
 }
 
+/* Lists a parameter of the kernel whose address the instruction computes with. */
+static void list_param(struct tracer *t, const struct kc_cfg_point *point)
+{
+	struct kc_cells *cells = t->cells;
+	const struct kc_ptx_function *kernel = t->cfg->calls[0].function;
+
+	for (uint32_t n = 0; n < point->instruction->operand_count; n++) {
+		const struct kc_ptx_operand *operand = &point->instruction->operands[n];
+		uint32_t place = operand->kind == KC_PTX_SYMBOL && is_kernel_param(point, operand)
+				     ? place_of(t->cfg, point, operand)
+				     : KC_NO_REGISTER;
+
+		if (place == KC_NO_REGISTER || cells->local_of[place] != KC_NO_CELL ||
+		    kernel->params[operand->number].bytes > LOCAL_BYTES_MAX)
+			continue;
+		cells->locals[cells->local_count].bytes = kernel->params[operand->number].bytes;
+		cells->locals[cells->local_count].param = operand->number;
+		cells->local_of[place] = cells->local_count++;
+	}
+}
+
 static int list_locals(struct tracer *t)
 {
 	struct kc_cells *cells = t->cells;
 	struct kc_cfg *cfg = t->cfg;
-	uint32_t count = 0;
+	uint32_t count = cfg->calls[0].function->param_count;
 
 	for (uint32_t c = 0; c < cfg->call_count; c++)
 		for (uint32_t n = 0; n < cfg->calls[c].function->local_count; n++)
@@ -302,18 +337,25 @@ static int list_locals(struct tracer *t)
 	for (uint32_t c = 0; c < cfg->call_count; c++)
 		for (uint32_t n = 0; n < cfg->calls[c].function->local_count; n++) {
 			const struct kc_ptx_variable *variable = &cfg->calls[c].function->locals[n];
-			uint32_t place = cfg->calls[c].registers + cfg->calls[c].function->register_count + n;
 
 			if (!is_followable(variable))
 				continue;
-			cells->local_of[place] = cells->local_count;
+			cells->local_of[own_place(cfg, c, n)] = cells->local_count;
+			cells->locals[cells->local_count].param = KC_NO_CELL;
 			cells->locals[cells->local_count].bytes = variable->space == KC_PTX_PARAM ? PARAM_BYTES
 								  : variable->bytes <= LOCAL_BYTES_MAX
 								      ? (uint32_t)variable->bytes
 								      : 0;
 			cells->local_count++;
 		}
+	for (uint32_t p = 0; p < cfg->point_count; p++)
+		list_param(t, &cfg->points[p]);
 	return 0;
+}
+
+static int is_param(const struct tracer *t, uint32_t local)
+{
+	return t->cells->locals[local].param != KC_NO_CELL;
 }
 
 static int is_moved_size(uint32_t bytes)
@@ -333,6 +375,10 @@ static int record(struct tracer *t, uint32_t point)
 
 	if (p.kind == NO_POINTER)
 		return 0;
+	if (is_param(t, p.local) && (i->opcode != KC_PTX_LD || i->space != KC_PTX_PARAM)) {
+		t->escaped[p.local] = 1;
+		return 0;
+	}
 	if (!is_moved_size(bytes) ||
 	    (p.kind == EXACT && (p.offset < 0 || (uint64_t)p.offset > cells->locals[p.local].bytes ||
 				 all > cells->locals[p.local].bytes - (uint64_t)p.offset))) {
@@ -446,7 +492,7 @@ static int start_cells(struct tracer *t)
 	for (uint32_t n = 0; n < t->cells->local_count; n++) {
 		struct kc_local *local = &t->cells->locals[n];
 
-		if (!is_to_be_followed(t, n) || all + local->bytes > ALL_BYTES_MAX)
+		if (is_param(t, n) || !is_to_be_followed(t, n) || all + local->bytes > ALL_BYTES_MAX)
 			continue;
 		all += local->bytes;
 		local->cell_at = kc_arena_array(t->arena, (size_t)local->bytes + 1, sizeof(*local->cell_at));
@@ -506,6 +552,14 @@ static int number_cells(struct tracer *t)
 	return 0;
 }
 
+/* Parameters of the kernel need an address where they are indexed. */
+static void place_params(struct tracer *t)
+{
+	for (uint32_t n = 0; n < t->cells->local_count; n++)
+		if (is_param(t, n) && t->elements[n] && is_to_be_followed(t, n))
+			t->cells->locals[n].address = (n + 1) * ADDRESSES_APART;
+}
+
 int kc__find_cells(struct kc_cfg *cfg, struct kc_arena *arena)
 {
 	struct kc_cells *cells = kc_arena_array(arena, 1, sizeof(*cells));
@@ -528,6 +582,7 @@ int kc__find_cells(struct kc_cfg *cfg, struct kc_arena *arena)
 	if (rc)
 		return rc;
 	find_ends(&t);
+	place_params(&t);
 	rc = start_cells(&t);
 	rc = rc ? rc : number_cells(&t);
 	cfg->cells = cells;
@@ -537,9 +592,8 @@ int kc__find_cells(struct kc_cfg *cfg, struct kc_arena *arena)
 const struct kc_local *kc__followed_local(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
 					  const struct kc_ptx_operand *symbol)
 {
-	uint32_t number = cfg->cells && cfg->cells->local_of
-			      ? local_of(cfg->cells, kc__param_register(cfg, point, symbol))
-			      : KC_NO_CELL;
+	uint32_t number =
+	    cfg->cells && cfg->cells->local_of ? local_of(cfg->cells, place_of(cfg, point, symbol)) : KC_NO_CELL;
 
-	return number == KC_NO_CELL || !cfg->cells->locals[number].cell_count ? NULL : &cfg->cells->locals[number];
+	return number == KC_NO_CELL || !cfg->cells->locals[number].address ? NULL : &cfg->cells->locals[number];
 }

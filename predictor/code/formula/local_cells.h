@@ -1,7 +1,8 @@
 /*
  * Memory of a thread that is followed as if it were registers: arrays and structs
  * on its stack (.local), and parameters of inlined functions that are written and
- * read in parts.
+ * read in parts. A parameter of the kernel that is loaded from at an index is
+ * listed as well; nothing writes it, so that it has no cells.
  *
  *   kc_cells     all of the kernel
  *   kc_local     a variable, cut into cells so that each access touches whole
@@ -27,10 +28,11 @@
 struct kc_local {
 	uint32_t bytes;
 	uint32_t first_register; /* of its cells */
-	uint32_t cell_count;     /* 0: it is not followed */
+	uint32_t cell_count;     /* 0: it is a parameter of the kernel, or not followed */
 	uint32_t *starts;        /* of each cell, in bytes; one more for the end */
 	uint32_t *cell_at;       /* offset → the cell that begins there; KC_NO_CELL */
-	int64_t address;         /* that stands for its first byte in values of the formula */
+	int64_t address;         /* that stands for its first byte in values of the formula; 0: it is not followed */
+	uint32_t param;          /* of the kernel; KC_NO_CELL: it is none */
 };
 
 struct kc_access {
@@ -65,7 +67,7 @@ static inline const struct kc_access *kc__access(const struct kc_cfg *cfg, const
 {
 	const struct kc_access *access = kc__any_access(cfg, point);
 
-	return access && cfg->cells->locals[access->local].cell_count ? access : NULL;
+	return access && cfg->cells->locals[access->local].address ? access : NULL;
 }
 
 /* The variable that a symbol is, if it is followed; NULL. */

@@ -71,7 +71,7 @@ static uint32_t add_cells(const struct kc_cfg *cfg, const struct kc_access *acce
 	const struct kc_local *local = &cfg->cells->locals[access->local];
 	uint32_t cells = local->cell_count, first = 0;
 
-	if (!access->is_indexed)
+	if (!access->is_indexed && cells)
 		first = kc__cells_at(local, access->offset, (uint32_t)access->element_bytes * access->elements, &cells);
 	for (uint32_t n = 0; n < cells && count < KC__REGISTERS_MAX; n++)
 		registers[count++] = local->first_register + first + n;

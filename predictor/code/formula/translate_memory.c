@@ -120,8 +120,11 @@ static uint32_t cell_bits(const struct kc_local *local, uint32_t cell)
 /* What the cells from that byte on hold, as one number of the access's width. */
 static uint32_t held(struct kc__translation *t, const struct kc_local *local, uint32_t offset)
 {
-	uint32_t count, first = kc__cells_at(local, offset, t->bits / 8, &count), whole = KC_NO_VALUE;
+	uint32_t count, first, whole = KC_NO_VALUE;
 
+	if (local->param != KC_NO_CELL)
+		return kernel_param(t, local->param, offset);
+	first = kc__cells_at(local, offset, t->bits / 8, &count);
 	for (uint32_t n = 0; n < count; n++) {
 		uint32_t part = kc__register_value(t->r, t->point, local->first_register + first + n);
 
