@@ -2,10 +2,10 @@
  * From preloading to the end of the process. A program that never initialises
  * CUDA gets nothing but the hooks: no file, no thread.
  */
-#include "shim/tables/formulas.h"
-#include "shim/tables/loaded_code.h"
-#include "shim/tables/made_code.h"
-#include "shim/tables/ptx_cache.h"
+#include "shim/code/formulas.h"
+#include "shim/code/loaded_code.h"
+#include "shim/code/made_code.h"
+#include "shim/code/ptx_cache.h"
 #include "shim/worker/selection.h"
 
 #include "store/database/store.h"

@@ -1,18 +1,20 @@
-# Programs that do what is allowed but unusual: each .c is one, linked to the stand-in driver. In libraries/ is what some
-# of them open or run on.
+# Programs that do what is allowed but unusual: each .c here and in code/ and processes/ is one, linked to the stand-in
+# driver. In libraries/ is what some of them open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
   clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so exit_waits.so own_memory.so)
-AWKWARD_PROGRAMS  := $(patsubst cuda_tests/awkward/%.c,$(AWKWARD)/%,$(wildcard cuda_tests/awkward/*.c))
+AWKWARD_SRC       := $(foreach folder,awkward awkward/code awkward/processes,$(wildcard cuda_tests/$(folder)/*.c))
+AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(notdir $(basename $(AWKWARD_SRC))))
 AWKWARD_OBJECTS   := $(BUILD)/cuda_tests/awkward/libraries
 
 awkward-programs: $(AWKWARD_PROGRAMS) $(AWKWARD_LIBRARIES)
 .PHONY: awkward-programs
 run-programs: awkward-programs
 
-$(AWKWARD_PROGRAMS): $(AWKWARD)/%: $(BUILD)/cuda_tests/awkward/%.o $(SIMCUDA)/libcuda.so
+$(foreach source,$(AWKWARD_SRC),$(eval $(AWKWARD)/$(notdir $(basename $(source))): $(BUILD)/$(basename $(source)).o))
+$(AWKWARD_PROGRAMS): $(SIMCUDA)/libcuda.so
 	@mkdir -p $(@D)
-	$(CC) -rdynamic -o $@ $^ -pthread -ldl $(LDFLAGS)
+	$(CC) -rdynamic -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -pthread -ldl $(LDFLAGS)
 # With a static CUDA runtime.
 $(AWKWARD)/small_stack: $(SIMCUDA)/libcudart_sim.a
 $(AWKWARD)/small_stack: private LDFLAGS += -Wl,-z,now # what is bound at the first call would hide what that call takes
@@ -32,6 +34,6 @@ $(AWKWARD_LIBRARIES):
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^ -Wl,-soname,$(@F) $(LDFLAGS)
 # AddressSanitizer checks the whole process for leaks.
-$(BUILD)/cuda_tests/awkward/leaks.o: private CFLAGS += -fsanitize=address
+$(BUILD)/cuda_tests/awkward/processes/leaks.o: private CFLAGS += -fsanitize=address
 $(AWKWARD)/leaks: private LDFLAGS += -fsanitize=address
--include $(wildcard $(BUILD)/cuda_tests/awkward/*.d $(AWKWARD_OBJECTS)/*.d)
+-include $(patsubst %.c,$(BUILD)/%.d,$(AWKWARD_SRC)) $(wildcard $(AWKWARD_OBJECTS)/*.d)

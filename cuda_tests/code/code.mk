@@ -29,8 +29,8 @@ $(CODE)/instructions_%.cubin: cuda_tests/code/instructions.ptx
 	@mkdir -p $(@D)
 	$(CUDA)/bin/ptxas -arch=sm_$* $< -o $@
 
-$(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
-$(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/container/cubin_test.o: | $(CODE_MODULES)
+$(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/machine/cubin_test.o: CPPFLAGS += -DKC_CODE_MODULES='"$(abspath $(CODE))"'
+$(BUILD)/predictor/code/container/image_test.o $(BUILD)/predictor/code/machine/cubin_test.o: | $(CODE_MODULES)
 
 # What machine code has in common with its PTX: instructions by architecture, and one source whose kernels differ by it.
 CODE_FEATURES := $(addprefix $(CODE)/features_,80_80.cubin 80_86.cubin 80_89.cubin 80_90.cubin 80_100.cubin 80_120.cubin \

@@ -9,7 +9,7 @@
  * calls are those without us.
  */
 #include "shim/shim.h"
-#include "shim/tables/made_code.h"
+#include "shim/code/made_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef KC_GRAPH_NODES_H
 #define KC_GRAPH_NODES_H
 
-#include "shim/tables/kernel_formula.h"
+#include "shim/code/kernel_formula.h"
 
 struct kc__node { /* a kernel node */
 	CUgraphNode original;

@@ -1,6 +1,6 @@
 /* Which records a launch of a graph makes. The driver's graphs are the test's, and so is what launch.c does. */
 #include "launch.h"
-#include "shim/tables/kernel_formula.h"
+#include "shim/code/kernel_formula.h"
 
 #include "store/journal/journal_testing.h"
 

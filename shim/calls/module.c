@@ -4,7 +4,7 @@
  * and when handles may come to stand for other code.
  */
 #include "shim/tables/handles.h"
-#include "shim/tables/loaded_code.h"
+#include "shim/code/loaded_code.h"
 
 #include <errno.h>
 

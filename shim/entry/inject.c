@@ -16,7 +16,7 @@
  */
 #define KC_WITH_CUPTI
 #include "shim/tables/handles.h"
-#include "shim/tables/loaded_code.h"
+#include "shim/code/loaded_code.h"
 #include "shim/calls/launch.h"
 
 #include <cupti.h>

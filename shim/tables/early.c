@@ -2,7 +2,7 @@
  * A kernel's code is read once it has been launched, and its first launches
  * run meanwhile. What the first one of a shape was given is kept until then.
  */
-#include "formulas.h"
+#include "shim/code/formulas.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * From the handle of a launch to the kernel behind it.
  */
 #include "handles.h"
-#include "loaded_code.h"
+#include "shim/code/loaded_code.h"
 #include "shim/worker/selection.h"
 #include "tables.h"
 

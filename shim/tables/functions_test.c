@@ -1,7 +1,7 @@
 /* Kernels by their handles. The driver is the test's: it has two kernels, and refuses a handle of the other form. */
 #include "shim/worker/selection.h"
 #include "handles.h"
-#include "loaded_code.h"
+#include "shim/code/loaded_code.h"
 #include "tables_testing.h"
 
 /* ---- The driver ---- */

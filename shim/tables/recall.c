@@ -3,7 +3,7 @@
  * first launch, and taken over by each device, kernel and launch shape as it is
  * met.
  */
-#include "loaded_code.h"
+#include "shim/code/loaded_code.h"
 
 #include "store/past/past.h"
 

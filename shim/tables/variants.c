@@ -2,8 +2,8 @@
  * Launch shapes: what one way of launching a kernel takes, found without a lock
  * and made at first sight.
  */
-#include "formulas.h"
-#include "loaded_code.h"
+#include "shim/code/formulas.h"
+#include "shim/code/loaded_code.h"
 #include "tables.h"
 
 #include <errno.h>

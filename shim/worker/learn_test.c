@@ -1,7 +1,7 @@
 /* What launches teach: those made before their kernel's code has been read, those in streams that are gone, and those
  * of several devices. */
-#include "shim/tables/kernel_formula.h"
-#include "shim/tables/loaded_code.h"
+#include "shim/code/kernel_formula.h"
+#include "shim/code/loaded_code.h"
 #include "shim/tables/tables_testing.h"
 
 static bool waits[2]; /* a launch on this device would have waited when an entry was made last */

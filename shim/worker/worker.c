@@ -3,7 +3,7 @@
  * collects measurements, learns, and writes what is final to the database. While
  * the database cannot be written, slots stay in the journal.
  */
-#include "shim/tables/loaded_code.h"
+#include "shim/code/loaded_code.h"
 #include "shim/calls/launch.h"
 #include "join.h"
 #include "selection.h"

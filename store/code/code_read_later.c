@@ -2,8 +2,8 @@
 #include "store/database/trust.h"
 
 #include "predictor/code/container/image.h"
-#include "predictor/code/container/packed_text.h"
-#include "predictor/code/container/thin.h"
+#include "predictor/code/stored/packed_text.h"
+#include "predictor/code/stored/thin.h"
 #include "predictor/code/cost.h"
 #include "predictor/code/features/features.h"
 #include "predictor/code/ptx/ptx_cut.h"

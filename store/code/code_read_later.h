@@ -6,14 +6,14 @@
  *   kc_later_module   kernels of one module, on one architecture
  *
  * The library reads the same code in the same way while the process runs, with less
- * time and memory (shim/tables/code_read.c).
+ * time and memory (shim/code/code_read.c).
  */
 #ifndef KC_CODE_READ_LATER_H
 #define KC_CODE_READ_LATER_H
 
 #include "store/database/store.h"
 
-#include "predictor/code/container/code_file.h"
+#include "predictor/code/stored/code_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>

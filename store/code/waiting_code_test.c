@@ -8,8 +8,8 @@
 
 #include "store/past/past.h"
 
-#include "predictor/code/container/code_file.h"
-#include "predictor/code/container/packed_text.h"
+#include "predictor/code/stored/code_file.h"
+#include "predictor/code/stored/packed_text.h"
 #include "predictor/code/ptx/ptx.h"
 
 #include <errno.h>

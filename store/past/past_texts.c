@@ -1,7 +1,7 @@
 #include "past_texts.h"
 #include "store/database/internal.h"
 
-#include "predictor/code/container/packed_text.h"
+#include "predictor/code/stored/packed_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

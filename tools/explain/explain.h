@@ -18,7 +18,7 @@
 #include "tools/input/launch_times.h"
 
 #include "predictor/code/cost.h"
-#include "predictor/code/container/cubin.h"
+#include "predictor/code/machine/cubin.h"
 #include "predictor/code/container/image.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/device/device.h"

@@ -13,7 +13,7 @@
 #ifndef KC_FEATURES_H
 #define KC_FEATURES_H
 
-#include "predictor/code/container/cubin.h"
+#include "predictor/code/machine/cubin.h"
 #include "predictor/code/container/image.h"
 #include "predictor/code/ptx/ptx.h"
 

@@ -1,6 +1,6 @@
 #include "kept_text.h"
 
-#include "predictor/code/container/packed_text.h"
+#include "predictor/code/stored/packed_text.h"
 #include "store/past/past.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #ifndef KC_CUBIN_H
 #define KC_CUBIN_H
 
-#include "arena.h"
-#include "refusal.h"
+#include "predictor/code/container/arena.h"
+#include "predictor/code/container/refusal.h"
 #include "sass.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Formulas of some 100 KB each: which give way, and that no memory is lost or counted twice. */
 #include "formulas.h"
-#include "tables_testing.h"
+#include "shim/tables/tables_testing.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 #include "made_code.h"
-#include "tables_testing.h"
+#include "shim/tables/tables_testing.h"
 
 #include <stdio.h>
 

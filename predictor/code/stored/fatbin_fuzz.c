@@ -1,6 +1,6 @@
 /* Reads any input as code, and every cubin and PTX text found in it. */
-#include "cubin.h"
-#include "image.h"
+#include "predictor/code/container/image.h"
+#include "predictor/code/machine/cubin.h"
 #include "predictor/code/ptx/ptx_cut.h"
 #include "thin.h"
 

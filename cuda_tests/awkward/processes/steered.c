@@ -13,7 +13,7 @@
  *
  * CUDA is initialised by the first line that needs it.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <signal.h>
 #include <string.h>

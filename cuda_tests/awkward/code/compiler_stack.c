@@ -1,6 +1,6 @@
 /*
- * How much stack calls of NVRTC and nvJitLink take, as small_stack.c does it for CUDA. Arguments: both libraries, and
- * "-lto" for linking LTO-IR in place of PTX. Each call is made twice.
+ * How much stack calls of NVRTC and nvJitLink take, as ../small_stack.c does it for CUDA. Arguments: both libraries,
+ * and "-lto" for linking LTO-IR in place of PTX. Each call is made twice.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Launches 80 kernels, 20 ms apart, and waits for each: with cuStreamSynchronize, or with what is named. */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
  *
  * leaks LAUNCHES [leak]
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <string.h>
 

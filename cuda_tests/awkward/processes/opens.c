@@ -4,7 +4,7 @@
  *
  *	opens LIBRARY... [then LIBRARY]
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <dlfcn.h>
 #include <link.h>

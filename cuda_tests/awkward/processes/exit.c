@@ -5,7 +5,7 @@
  * that runs after those of preloaded libraries launches, by awkward_late(). Exit
  * status 5; handlers, pool and late print the launches that they made.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <pthread.h>
 #include <sched.h>

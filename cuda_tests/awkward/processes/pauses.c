@@ -3,7 +3,7 @@
  * that a test can act in the middle of the run. With a third argument it kills
  * itself at the end, by SIGKILL.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <signal.h>
 

@@ -14,7 +14,7 @@
 #ifndef KC_SASS_H
 #define KC_SASS_H
 
-#include "bytes.h"
+#include "predictor/code/container/bytes.h"
 
 /* X(constant, name in output) */
 #define KC_SASS_CLASSES(X)                                                                                             \

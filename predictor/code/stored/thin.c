@@ -1,7 +1,7 @@
 #include "thin.h"
 
-#include "fatbin.h"
-#include "image.h"
+#include "predictor/code/container/fatbin.h"
+#include "predictor/code/container/image.h"
 
 #include <errno.h>
 #include <stdlib.h>

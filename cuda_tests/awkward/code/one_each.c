@@ -2,7 +2,7 @@
  * A program that launches each kernel of a module once, and then waits. Arguments: the module's file, the number of its
  * kernels, which are called k0, k1, …, and the seconds that it waits.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
  *	profilers found LIBRARY...               in functions found with dlsym() in each library
  *	profilers global                         which names dlsym() finds without any library
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <cupti.h>
 #include <dlfcn.h>

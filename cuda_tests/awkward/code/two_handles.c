@@ -3,7 +3,7 @@
  * launched first; in all 10 launches by either, the last ones of each by a graph. "refused" checks that the driver
  * takes a handle of the other kind only where cuda.h says so, and launches nothing.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <string.h>
 

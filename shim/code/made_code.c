@@ -1,5 +1,5 @@
 #include "made_code.h"
-#include "tables.h"
+#include "shim/tables/tables.h"
 
 #include <sys/mman.h>
 

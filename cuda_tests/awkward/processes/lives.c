@@ -11,7 +11,7 @@
  *
  * fork, clone and exec print the pid of who lives on, in a line of its own.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -8,9 +8,9 @@
 #include "loaded_code.h"
 #include "ptx_cache.h"
 
-#include "predictor/code/container/code_file.h"
+#include "predictor/code/stored/code_file.h"
 #include "predictor/code/container/image.h"
-#include "predictor/code/container/thin.h"
+#include "predictor/code/stored/thin.h"
 #include "predictor/code/features/features.h"
 #include "predictor/code/ptx/ptx_cut.h"
 

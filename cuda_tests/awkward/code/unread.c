@@ -6,7 +6,7 @@
  *   killed MS     so many milliseconds after the last launch the program is killed
  *   waits MS      so many milliseconds after the last launch it ends
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <dlfcn.h>
 #include <signal.h>

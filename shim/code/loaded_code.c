@@ -1,12 +1,12 @@
 #include "loaded_code.h"
-#include "handles.h"
+#include "shim/tables/handles.h"
 #include "made_code.h"
 #include "ptx_cache.h"
-#include "tables.h"
+#include "shim/tables/tables.h"
 
-#include "predictor/code/container/code_file.h"
+#include "predictor/code/stored/code_file.h"
 #include "predictor/code/container/image.h"
-#include "predictor/code/container/thin.h"
+#include "predictor/code/stored/thin.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #ifndef KC_THIN_H
 #define KC_THIN_H
 
-#include "refusal.h"
+#include "predictor/code/container/refusal.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
  * messages data FILE        closes standard error, whose number FILE gets, and writes to FILE before and after
  * launching messages around           writes to standard error before and after launching
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <errno.h>
 #include <fcntl.h>

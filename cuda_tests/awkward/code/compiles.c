@@ -13,7 +13,7 @@
  * What is compiled is freed and its program destroyed before it is loaded. Compiled with -DLINKED it is linked to both
  * libraries.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

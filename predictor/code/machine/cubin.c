@@ -1,6 +1,6 @@
 #include "cubin.h"
 
-#include "elf_file.h"
+#include "predictor/code/container/elf_file.h"
 
 #include <elf.h>
 #include <errno.h>

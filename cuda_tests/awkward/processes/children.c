@@ -9,7 +9,7 @@
  *
  * The parent launches again and kills itself: only something that the child wrote could say that it ended normally.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * start its Nth thread or a later one; afterwards the program subscribes to CUPTI itself.
  * plugin FILE: a library calls cuInit while it is being opened. Prints the results of the calls.
  */
-#include "awkward.h"
+#include "cuda_tests/awkward/awkward.h"
 
 #include <cupti.h>
 
