@@ -139,7 +139,7 @@ remembers() { # WORD...: how the first run compiles; the second loads the machin
 	local version
 	needs "$nvrtc" "$jitlink"
 	version=$(nm -D "$jitlink" | grep -o '__nvJitLinkAddData_[0-9_]*' | tail -n 1)
-	gcc -D_GNU_SOURCE -DLINKED="${version#__nvJitLinkAddData_}" -I"$libraries/../include" -o compiles \
+	gcc -D_GNU_SOURCE -DLINKED="${version#__nvJitLinkAddData_}" -I"$root" -I"$libraries/../include" -o compiles \
 		"$root/cuda_tests/awkward/code/compiles.c" "$simcuda/libcuda.so" "$nvrtc" "$jitlink" -pthread
 	LD_LIBRARY_PATH+=:$libraries
 	reads 1 ./compiles "" 80
