@@ -191,7 +191,7 @@ static void no_longer_used(size_t bytes)
 	pthread_mutex_unlock(&buffers.lock);
 }
 
-void kc__buffers_waited(int64_t waited_ns, int64_t now_ns)
+bool kc__buffers_waited(int64_t waited_ns, int64_t now_ns)
 {
 	bool late;
 
@@ -211,6 +211,7 @@ void kc__buffers_waited(int64_t waited_ns, int64_t now_ns)
 		buffers.raised_ns = now_ns;
 	}
 	pthread_mutex_unlock(&buffers.lock);
+	return late && waited_ns > LATE_NS;
 }
 
 uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
@@ -223,9 +224,7 @@ uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 		records = records / 2 > MANY ? records / 2 : MANY;
 	wanted = (size_t)records * RECORD_BYTES;
 	wanted = wanted < SMALLEST_BYTES ? SMALLEST_BYTES : wanted > most ? most : wanted;
-	if (exceeds_limit(size_of(wanted)))
-		return NULL;
-	buffer = find(size_of(wanted));
+	buffer = exceeds_limit(size_of(wanted)) ? NULL : find(size_of(wanted));
 	if (!buffer) {
 		atomic_store_explicit(&buffers.exhausted, true, memory_order_relaxed);
 		atomic_store_explicit(&buffers.refused, true, memory_order_relaxed);

@@ -8,9 +8,10 @@
  * expected to launch within KC__FILL_NS: little at a low rate, so that records are not kept waiting, and much at a
  * high one, so that CUPTI seldom asks.
  *
- * Where more is launched than the worker can read, buffers would wait until all memory is in use, and CUPTI would then
- * drop every record for as long. Once that has come, threads that launch much get fewer and smaller buffers, until
- * those that come back wait for 200 ms at most: CUPTI drops some of the records all the time, whatever kernels they are
+ * Where more is launched than the worker can read, buffers would wait until all memory is in use. CUPTI would then drop
+ * every record for as long, and those that are read at last would be of launches that have been given up. Once that has
+ * come, threads that launch much get fewer and smaller buffers, until those that come back wait for 200 ms at most, and
+ * what has waited for 500 ms is dropped unread: some of the records are dropped all the time, whatever kernels they are
  * of.
  */
 #ifndef KC_SHIM_BUFFERS_H
@@ -64,8 +65,8 @@ uint8_t *kc__buffer_at(struct kc__buffer *buffer);
 struct kc__buffer *kc__buffer_next_delivered(void);
 bool kc__buffers_wait(void);                          /* there is one */
 void kc__buffer_give_back(struct kc__buffer *buffer); /* it has been read */
-/* So long the one that is read now has waited, of all the longest. */
-void kc__buffers_waited(int64_t waited_ns, int64_t now_ns);
+/* So long the one that is next has waited, of all the longest. true: it is to be dropped unread. */
+bool kc__buffers_waited(int64_t waited_ns, int64_t now_ns);
 void kc__buffers_prepare(void);   /* keeps some ready, so that launching threads need not make any */
 bool kc__buffers_exhausted(void); /* memory for one was refused */
 

@@ -189,6 +189,22 @@ static void test_are_fewer_while_they_wait_to_be_read(void **state)
 	assert_in_range(bytes, 500 * KERNEL_BYTES, SIZE_MAX);
 }
 
+/* Without them the wait is short again. What is kept of a burst is read, however long it has waited. */
+static void test_are_dropped_unread_when_they_have_waited_too_long(void **state)
+{
+	int64_t now_ns = 1000 * MS;
+
+	(void)state;
+	deliver_all_that_can_be_taken(20);
+	wait_for(2000, 100, &now_ns);
+	assert_false(kc__buffers_waited(2000 * MS, now_ns));
+	deliver_all_that_can_be_taken(SIZE_MAX);
+	assert_true(kc__buffers_waited(501 * MS, now_ns));
+	assert_false(kc__buffers_waited(499 * MS, now_ns));
+	assert_false(kc__buffers_waited(200 * MS, now_ns));
+	assert_false(kc__buffers_waited(501 * MS, now_ns));
+}
+
 static void test_ends_at_its_bound(void **state)
 {
 	size_t bytes, all = 0;
@@ -251,6 +267,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_leaves_room_for_threads_that_launch_little, begin),
 	    cmocka_unit_test_setup(test_a_burst_is_kept_however_long_it_waits, begin),
 	    cmocka_unit_test_setup(test_are_fewer_while_they_wait_to_be_read, begin),
+	    cmocka_unit_test_setup(test_are_dropped_unread_when_they_have_waited_too_long, begin),
 	    cmocka_unit_test_setup(test_ends_at_its_bound, begin),
 	    cmocka_unit_test_setup(test_threads_take_while_one_gives_back, begin),
 	};

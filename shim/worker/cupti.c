@@ -268,6 +268,35 @@ static void ask_dropped(const struct kc__buffer *b)
 		atomic_fetch_add_explicit(&cupti.dropped, n, memory_order_relaxed);
 }
 
+static CUpti_Activity *next_record(struct kc__buffer *buffer, CUpti_Activity *after)
+{
+	return buffer->valid_bytes && cupti.cuptiActivityGetNextRecord(kc__buffer_at(buffer), buffer->valid_bytes,
+								       &after) == CUPTI_SUCCESS
+		   ? after
+		   : NULL;
+}
+
+static void read_buffer(struct kc__buffer *buffer, void (*fn)(const struct kc__record *record, void *arg), void *arg)
+{
+	CUpti_Activity *activity = NULL;
+	struct kc__record record;
+
+	while ((activity = next_record(buffer, activity)))
+		if (read_record(activity, &record) && (record.start_ns || !buffer->forced))
+			fn(&record, arg);
+}
+
+/* Its records count with those that CUPTI has dropped. */
+static void drop_buffer(struct kc__buffer *buffer)
+{
+	CUpti_Activity *activity = NULL;
+	uint64_t records = 0;
+
+	while ((activity = next_record(buffer, activity)))
+		records++;
+	atomic_fetch_add_explicit(&cupti.dropped, records, memory_order_relaxed);
+}
+
 /* Each buffer is ready to be filled again before the next one is read. */
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg)
 {
@@ -276,17 +305,12 @@ void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), voi
 	size_t bytes = 0;
 
 	while (bytes < cupti.most_bytes && (buffer = kc__buffer_next_delivered())) {
-		CUpti_Activity *activity = NULL;
-		struct kc__record record;
-
-		if (!bytes)
-			kc__buffers_waited(now_ns - buffer->delivered_ns, now_ns);
-		bytes += buffer->valid_bytes;
-		while (buffer->valid_bytes &&
-		       cupti.cuptiActivityGetNextRecord(kc__buffer_at(buffer), buffer->valid_bytes, &activity) ==
-			   CUPTI_SUCCESS)
-			if (read_record(activity, &record) && (record.start_ns || !buffer->forced))
-				fn(&record, arg);
+		if (kc__buffers_waited(now_ns - buffer->delivered_ns, now_ns) && !atomic_load(&kc__shim.exit_ns)) {
+			drop_buffer(buffer);
+		} else {
+			bytes += buffer->valid_bytes;
+			read_buffer(buffer, fn, arg);
+		}
 		ask_dropped(buffer);
 		kc__buffer_give_back(buffer);
 	}

@@ -33,7 +33,7 @@ struct kc__join {
 	uint64_t late[LATE_MAX];
 	uint32_t late_count;
 	struct kc__ids *ids;
-	uint64_t awaited;
+	uint64_t awaited, matched; /* slots: now, and so far */
 	struct orphan orphans[ORPHANS_MAX];
 	uint32_t orphan_count;
 	struct kc_spans devices[KC__DEVICES_MAX]; /* measured, not decided */
@@ -314,6 +314,7 @@ static bool match(struct kc__join *join, const struct kc__record *record, bool b
 
 	if (!slot)
 		return false;
+	join->matched++;
 	take_id(join, slot, record->correlation);
 	count_record(join, slot, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (!record->start_ns) {
@@ -554,6 +555,11 @@ int kc__join_step(struct kc__join *join)
 bool kc__join_awaits(const struct kc__join *join)
 {
 	return join->awaited || join->late_count || join->scan < kc_journal_claimed(join->driver.journal);
+}
+
+uint64_t kc__join_matched(const struct kc__join *join)
+{
+	return join->matched;
 }
 
 uint64_t kc__join_looked_at(const struct kc__join *join)

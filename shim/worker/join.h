@@ -59,6 +59,7 @@ void kc__join_free(struct kc__join *join);
 int kc__join_step(struct kc__join *join);
 /* A launch that was recorded may still be measured. */
 bool kc__join_awaits(const struct kc__join *join);
+uint64_t kc__join_matched(const struct kc__join *join); /* slots that have got their records, so far */
 /* Slots before this index have been looked at: their streams know that they are awaited. */
 uint64_t kc__join_looked_at(const struct kc__join *join);
 /* From now on slots before this index alone are looked at. */

@@ -6,6 +6,7 @@
 #include "shim/code/loaded_code.h"
 #include "shim/calls/launch.h"
 #include "join.h"
+#include "pace.h"
 #include "selection.h"
 #include "storing.h"
 
@@ -20,9 +21,6 @@
 
 #define TICK_BUSY_NS 2000000ll /* while launches come in */
 #define TICK_IDLE_NS 20000000ll
-#define READ_BYTES (512u << 10) /* of CUPTI's records, in a turn: about 2,500 of them ... */
-#define READ_LEAST_BYTES (128u << 10)
-#define BACKLOG_SLOTS (512u << 10) /* ... or half as many, if more than so many slots are not stored, ... */
 
 static struct {
 	pthread_t thread;
@@ -34,6 +32,7 @@ static struct {
 	bool holds; /* the thread is the journal's holder, or cannot be */
 	/* Of the thread. */
 	struct kc__join *join;
+	struct kc__pace pace;
 	_Atomic bool joining;  /* a child forked at this moment finds it half changed */
 	_Atomic bool in_cupti; /* collecting the last records */
 	bool measuring;
@@ -189,16 +188,11 @@ static void say_state(void)
 	kc__tables_say_full();
 }
 
-/* Reading records and writing slots take turns in small steps, as CUPTI drops whatever is launched while it gets no
- * buffer. At a rate that the worker cannot follow, measurements are what is lost, and a process has a row for each of
- * its launches: the more slots are not stored, the fewer records are read in a turn. */
 static void share_time(uint64_t not_stored)
 {
-	size_t bytes = READ_BYTES;
+	uint64_t slots = kc_journal_claimed(kc__shim.journal);
 
-	for (uint64_t backlog = BACKLOG_SLOTS; bytes > READ_LEAST_BYTES && not_stored > backlog; backlog *= 2)
-		bytes /= 2;
-	kc__cupti_read_at_most(bytes);
+	kc__cupti_read_at_most(kc__pace(&worker.pace, not_stored, slots, kc__join_matched(worker.join)));
 }
 
 static void hold_journal(void)

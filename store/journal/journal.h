@@ -102,7 +102,7 @@ enum kc_unmeasured {
 	KC_MEASURE_OFF,    /* KERNCAST_MEASURE=off */
 	KC_NO_CUPTI,       /* not found, too new for the driver, … */
 	KC_PROFILER_BUSY,  /* another profiler uses CUPTI (error 39), or has taken it over */
-	KC_RECORD_DROPPED, /* CUPTI reported dropped records */
+	KC_RECORD_DROPPED, /* CUPTI reported dropped records, or they waited too long to be read */
 	KC_RECORD_INVALID, /* start = 0 or end < start */
 	KC_NO_CORRELATION, /* no callback fired during the call */
 	KC_NOT_DELIVERED,  /* no record came before the process ended */
@@ -418,7 +418,7 @@ enum kc_counter {
 	KC_COUNT_CUPTI_MATCHED,
 	KC_COUNT_CUPTI_UNMATCHED, /* no launch of ours has that correlation id */
 	KC_COUNT_CUPTI_INVALID,
-	KC_COUNT_CUPTI_DROPPED, /* as CUPTI reports */
+	KC_COUNT_CUPTI_DROPPED, /* as CUPTI reports, and what waited too long to be read */
 	KC_COUNT_TRANSFER_RECORDS,
 	KC_COUNT_TRANSFER_UNMATCHED,
 	KC_COUNT_ROUTED_BY_NAME, /* resolver answers of unknown address */
