@@ -32,20 +32,23 @@ errors() { # max | avg | count
 }
 
 @test "from the second launch on, also of machine code that NVRTC compiled in the process" {
-	local nvrtc
+	local nvrtc device
 	nvrtc=$("$root/scripts/find-cuda")/lib64/libnvrtc.so.13
 	[[ -r $nvrtc ]] || skip "no $nvrtc"
 	setup_sizes
 	export SIMCUDA_NOISE=0
 	export KERNCAST_CUPTI=$build/simcuda/libcupti.so.13 # a toolkit's own is found beside its NVRTC
-	SIMCUDA_DEVICE=A100 "$kerncast" run -q "$build/sizes/sizes_nvrtc" "$nvrtc" 80
-	equal "$(sql 'SELECT count(*), count(measured_end_ns), min(simulated) FROM launch')" "12|12|1" \
-		"launches, measured, simulated"
-	equal "$(sql "SELECT count(*) FROM launch WHERE model = 'bsp-sizes' AND novelty = 'new_size'")" 11 "by the code"
-	equal "$(sql 'SELECT code FROM kernel')" read "the kernel's code"
-	echo "# simulated A100 without noise: errors from the second launch on: $(errors avg) % on average, $(errors max) % at most" >&3
-	within "$(errors count)" 6 11 "launches predicted when the one before was known"
-	within "$(errors max)" 0 5 "largest error, %"
+	for device in "A100 80" "H200 90"; do
+		rm -f kerncast.db
+		SIMCUDA_DEVICE=${device% *} "$kerncast" run -q "$build/sizes/sizes_nvrtc" "$nvrtc" "${device#* }"
+		equal "$(sql 'SELECT count(*), count(measured_end_ns), min(simulated) FROM launch')" "12|12|1" \
+			"launches, measured, simulated"
+		equal "$(sql "SELECT count(*) FROM launch WHERE model = 'bsp-sizes' AND novelty = 'new_size'")" 11 "by the code"
+		equal "$(sql 'SELECT code FROM kernel')" read "the kernel's code"
+		echo "# simulated ${device% *} without noise: errors from the second launch on: $(errors avg) % on average, $(errors max) % at most" >&3
+		within "$(errors count)" 6 11 "launches predicted when the one before was known"
+		within "$(errors max)" 0 5 "largest error, %"
+	done
 }
 
 @test "without PTX history alone is left, and misses" {

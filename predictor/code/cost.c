@@ -3,6 +3,7 @@
 #include "predictor/code/formula/formula_read.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,16 @@ uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)
 	return (uint32_t)cost->formula.static_shared_bytes;
 }
 
+/* 1 where what was sampled stands for more than the longest warp. */
+static double longest_warp(const struct kc_evaluation *e, const struct kc_tally *tally)
+{
+	const uint32_t *grid = e->launch->grid, *block = e->launch->block;
+	uint32_t warps = (block[0] * block[1] * block[2] + KC_WARP_LANES - 1) / KC_WARP_LANES;
+	double mean = tally->of[KC_TALLY_LANE_SLOTS] / ((double)grid[0] * grid[1] * grid[2] * warps);
+
+	return mean > 0 ? fmax(e->longest_slots / mean, 1) : 1;
+}
+
 static void fill_counts(const struct kc_evaluation *e, const struct kc_tally *tally, double threads,
 			struct kc_counts *counts)
 {
@@ -193,6 +204,7 @@ static void fill_counts(const struct kc_evaluation *e, const struct kc_tally *ta
 	counts->scattered_sectors = of[KC_TALLY_SCATTERED_SECTORS] / threads;
 	counts->least_passes = of[KC_TALLY_LEAST_PASSES] / threads;
 	counts->active_share = of[KC_TALLY_LANE_SLOTS] > 0 ? of[KC_TALLY_ACTIVE_LANES] / of[KC_TALLY_LANE_SLOTS] : 1;
+	counts->longest_warp = longest_warp(e, tally);
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;

@@ -106,6 +106,33 @@ static void a_counted_loop(void **state)
 	}
 }
 
+/* Of four warps three execute 12 instructions and one leaves after 8: 12 over the mean of 11. */
+static void the_longest_of_warps_that_leave_early(void **state)
+{
+	struct kc_counts counts = evaluated(GUARDED, 2, 64, 70);
+
+	(void)state;
+	assert_near(counts.longest_warp, 12 / 11.0);
+	assert_near(evaluated(GUARDED, 2, 64, 128).longest_warp, 1);
+}
+
+/* Block b has one warp and b + 1 iterations of 4 instructions, beside 6 others: on average of 300 blocks 6 + 4 * 150.5,
+ * in the last 6 + 4 * 300. At a launch the last blocks may count as the others do. */
+static void the_longest_of_blocks_with_more_and_more_work(void **state)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, KERNEL("mov.u32 %r4, 0;\nL:\nfma.rn.f32 %f1, %f1, %f1, %f1;\nadd.s32 %r4, %r4, 1;\n"
+			       "setp.le.s32 %p2, %r4, %r3;\n@%p2 bra L;\n"));
+	assert_int_equal(evaluate(&k, 300, 32, 0, KC_COST_EFFORT_EXACT, &counts), 0);
+	assert_near(counts.longest_warp, 1206 / 608.0);
+	assert_int_equal(evaluate(&k, 300, 32, 0, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	assert_true(fabs(counts.longest_warp / (1206 / 608.0) - 1) <= 0.02);
+	let_go(&k);
+}
+
 /* The counter is extended to 64 bits and truncated to 32 again, as if it indexed an array: n / 4 iterations, rounded
  * up, also found at a launch. */
 static void a_counter_that_is_widened(void **state)
@@ -390,6 +417,8 @@ int main(void)
 	    cmocka_unit_test(passes_of_banks),
 	    cmocka_unit_test(a_bound_on_threads),
 	    cmocka_unit_test(a_counted_loop),
+	    cmocka_unit_test(the_longest_of_warps_that_leave_early),
+	    cmocka_unit_test(the_longest_of_blocks_with_more_and_more_work),
 	    cmocka_unit_test(a_counter_that_is_widened),
 	    cmocka_unit_test(a_loop_that_lanes_leave_one_by_one),
 	    cmocka_unit_test(what_counts_depend_on),

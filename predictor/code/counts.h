@@ -56,6 +56,8 @@ struct kc_counts {
 	double least_passes;   /* without bank conflicts: 1 per request for 4 bytes per lane, 2 for 8, 4 for 16 */
 	double threads;        /* of the launch */
 	double active_share; /* of a warp's lanes, on average over the instructions it executes: 1 without divergence */
+	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
+				all execute as many. 0: not known */
 	uint8_t exact;       /* nothing was assumed, nothing sampled */
 	uint8_t sampled;     /* only a part of the launch was evaluated, to stay within the effort */
 	uint8_t assumed;     /* control flow or an address was unknown */

@@ -29,7 +29,7 @@ int kc_work_count(struct kc_work *work, const struct kc_device *device, const st
 
 	if (!(bsp_ns > 0) || !isfinite(bsp_ns) || !(work->waves > 0))
 		return -ENODATA;
-	work->unit_ns = bsp_ns * kc__quantised(work->waves) / work->waves;
+	work->unit_ns = bsp_ns * kc__quantised(work->waves, counts->longest_warp) / work->waves;
 	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
 	if (bound_ns > 0)
 		work->prior_log_lambda = (float)log(bsp_ns / bound_ns);

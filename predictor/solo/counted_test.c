@@ -56,6 +56,20 @@ static void work_is_the_codes(void **state)
 	assert_int_equal(solo.model, KC_MODEL_BSP_CODE);
 }
 
+/* As above, and the last wave counts 1.4 times, as its longest warp does: 0.35 * 3.4 + 0.65 * 2.5 over 2.5. */
+static void the_last_wave_waits_for_its_longest_warp(void **state)
+{
+	struct kc_work work = {.waves = 2.5, .launch_ns = 750};
+	struct kc_counts counts = copies();
+	struct kc_curve_point size;
+
+	(void)state;
+	counts.longest_warp = 1.4;
+	assert_int_equal(kc_work_count(&work, &device, &counts, &size), 0);
+	assert_float_equal(work.unit_ns, 520833.33 * 2.815 / 2.5, 1);
+	assert_float_equal(size.longest, 1.4, 0);
+}
+
 static void no_work_is_refused(void **state)
 {
 	struct kc_work work = {.waves = 1, .unit_ns = 5};
@@ -162,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(work_is_the_codes),
+	    cmocka_unit_test(the_last_wave_waits_for_its_longest_warp),
 	    cmocka_unit_test(no_work_is_refused),
 	    cmocka_unit_test(a_known_size_predicts_others),
 	    cmocka_unit_test(more_sizes_narrow_the_interval),

@@ -7,10 +7,10 @@
 #include <math.h>
 
 const struct kc_curve_law kc_curve_law_default = {
-    .wave_share = 0.2,
+    .wave_share = 0.35,
     .bandwidth_share = 0.75,
-    .warmup_share = 0.2,
-    .warmup_ns = 5e4,
+    .warmup_share = 0.1,
+    .warmup_ns = 1e5,
 };
 
 struct kc_curve_point kc_curve_point(const struct kc_device *device, const struct kc_counts *counts,
@@ -21,6 +21,7 @@ struct kc_curve_point kc_curve_point(const struct kc_device *device, const struc
 	return (struct kc_curve_point){
 	    .work_cycles = kernel.threads * kc_bsp_thread_cycles(&kernel),
 	    .waves = work->waves,
+	    .longest = counts->longest_warp,
 	    .least_bytes = kc_roofline_least_bytes(counts),
 	    .time_ns = time_ns,
 	};
@@ -44,9 +45,9 @@ int kc_curve_relatedness(const struct kc_device *a, const struct kc_device *b)
 /* --- one device: from a known size to another */
 
 /* Work, as if part of the last wave were full. */
-static double quantised(const struct kc_curve_law *law, double work_cycles, double waves)
+static double quantised(const struct kc_curve_law *law, double work_cycles, double waves, double longest)
 {
-	return work_cycles * (law->wave_share * ceil(waves) / waves + 1 - law->wave_share);
+	return work_cycles * (law->wave_share * kc__begun_waves(waves, longest) / waves + 1 - law->wave_share);
 }
 
 static double warmup(const struct kc_curve_law *law, double ns)
@@ -68,8 +69,8 @@ static double with_warmup(const struct kc_curve_law *law, double known_ns, doubl
 static double without_floor(const struct kc_curve_law *law, const struct kc_curve_point *known,
 			    const struct kc_curve_point *target)
 {
-	double ratio =
-	    quantised(law, target->work_cycles, target->waves) / quantised(law, known->work_cycles, known->waves);
+	double ratio = quantised(law, target->work_cycles, target->waves, target->longest) /
+		       quantised(law, known->work_cycles, known->waves, known->longest);
 
 	return with_warmup(law, known->time_ns, known->time_ns * ratio);
 }
@@ -216,8 +217,8 @@ static double transferred(const struct kc_curve_law *law, const struct kc_curve 
 	struct departure departure_there = departure(law, donor, near, target->work_cycles);
 	double per_cycle = near->time_ns / near->work_cycles * exp(departure_there.from_work);
 	double waves = near->waves * target->work_cycles / near->work_cycles;
-	double there = quantised(law, target->work_cycles, waves);
-	double here = quantised(law, target->work_cycles, target->waves);
+	double there = quantised(law, target->work_cycles, waves, target->longest);
+	double here = quantised(law, target->work_cycles, target->waves, target->longest);
 
 	return per_cycle * target->work_cycles * donor->core_hz / own->core_hz * here / there;
 }

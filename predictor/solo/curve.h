@@ -10,7 +10,8 @@
  *
  * By the equations of the models, time is work over cores and clock (bsp.h).
  * Measured curves differ from that in three ways, each with a term here: part of a
- * wave counts as soon as it has begun; short kernels run at lower clocks and on
+ * wave counts as soon as it has begun, and the last one lasts as long as its
+ * longest warp; short kernels run at lower clocks and on
  * cold caches; a size that no longer fits the L2 cache waits for the memory bus.
  * A kernel known on another GPU of the architecture, the donor, contributes the
  * shape of its curve: the law corrected by where that curve departs from it, and
@@ -30,6 +31,7 @@
 struct kc_curve_point {
 	double work_cycles; /* of all threads: threads · (Comp + CommGM + CommSM), > 0 */
 	double waves;       /* blocks / (SMs · blocks on one), not rounded, > 0 */
+	double longest;     /* work of the longest warp over the mean of all, >= 1; 0: not known, as if 1 */
 	double least_bytes; /* that must cross the memory bus; 0: not known */
 	double time_ns;     /* measured, > 0; not read of a size to be predicted */
 };
@@ -42,7 +44,7 @@ struct kc_curve {
 };
 
 struct kc_curve_law {
-	double wave_share;      /* of a begun wave that counts as full, 0 to 1 */
+	double wave_share;      /* of a begun wave that counts as full, and as its longest warp, 0 to 1 */
 	double bandwidth_share; /* of the peak that a kernel reaches */
 	double warmup_share;    /* extra time of the shortest kernels, as a share */
 	double warmup_ns;       /* duration at which half of that share is left */

@@ -58,6 +58,23 @@ static void begun_waves(void **state)
 	assert_ns(own_only(&law, &own, (struct kc_curve_point){.work_cycles = 300, .waves = 3}), 12000);
 }
 
+/* The last wave lasts as long as its longest warp. A quarter of a wave costs 0.5 + 0.125; where the
+ * longest warp has 1.6 times the mean, 0.5 * 1.6 + 0.125, 1.48 times as much. Of ten waves the last alone is longer:
+ * 10 + 0.5 * 0.6. */
+static void longest_warps(void **state)
+{
+	static const struct kc_curve_law law = {.wave_share = 0.5, .bandwidth_share = 1};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 0.25, .time_ns = 6250}), 1);
+	struct kc_curve_point target = {.work_cycles = 100, .waves = 0.25, .longest = 1.6};
+
+	(void)state;
+	assert_ns(own_only(&law, &own, target), 9250);
+	target = (struct kc_curve_point){.work_cycles = 4000, .waves = 10, .longest = 1.6};
+	assert_ns(own_only(&law, &own, target), 103000);
+	target.longest = 1;
+	assert_ns(own_only(&law, &own, target), 100000);
+}
+
 /* 2 MB at half of 100 GB/s are 40 µs, whatever the cache gave the small size; a smaller size may have it still. */
 static void memory_floor(void **state)
 {
@@ -148,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(work_alone),
 	    cmocka_unit_test(begun_waves),
+	    cmocka_unit_test(longest_warps),
 	    cmocka_unit_test(memory_floor),
 	    cmocka_unit_test(warm_up),
 	    cmocka_unit_test(between_two),

@@ -14,11 +14,11 @@
  * The form of the law (its terms, the equal weights) was tried on these same
  * GPUs: what is chosen without the GPU predicted is its constants.
  *
- * As last seen, mean over 7,065 launches: from the smallest size 10.4 %, with the
- * kernel known on another GPU of the architecture 7.05 %; from the three smallest
- * 6.4 %. Not explained: Maxwell's L2 cache under small tiles (up to twice the
- * time), clocks that rise during a run, and the GTX 680's uncoalesced matrix sum,
- * whose times jump by a factor of 5 from size to size.
+ * As last seen, mean over 7,065 launches: from the smallest size 10.25 %, with the
+ * kernel known on another GPU of the architecture 7.06 %; from the three smallest
+ * 6.3 %. (Without the term for the longest warp 10.43, 7.05 and 6.40 %.) Not explained: Maxwell's L2 cache under small
+ * tiles (up to twice the time), clocks that rise during a run, and the GTX 680's uncoalesced matrix sum, whose times
+ * jump by a factor of 5 from size to size.
  */
 #include "cuda_tests/traces/recorded.h"
 #include "predictor/code/cost.h"
@@ -515,8 +515,8 @@ static void report_carried(const struct data *data, const struct kc_curve_law la
 	}
 	printf("%-34s %9.2f %9.2f\n", "nothing, but known on two others", carried(data, &laws[K20], -1, K20, 0),
 	       carried(data, &laws[TITAN], -1, TITAN, 0));
-	assert_true(worst_nothing <= MARGIN * 8.65);
-	assert_true(worst_middle <= MARGIN * 1.36);
+	assert_true(worst_nothing <= MARGIN * 8.66);
+	assert_true(worst_middle <= MARGIN * 1.37);
 }
 
 /* The reduced recordings lack the sorts alone, which are not predicted here: the limits are the same. */
@@ -539,9 +539,9 @@ static void judge_new_sizes(const char *folder)
 	choose_laws(&data, laws);
 	assert_memory_equal(&laws[GPUS], &kc_curve_law_default, sizeof(laws[GPUS]));
 	report(&data, PLAIN, laws, "plain equation, smallest known");
-	assert_true(report(&data, SMALLEST, laws, "smallest size known") <= MARGIN * 10.43);
-	assert_true(report(&data, THREE_SMALLEST, laws, "three smallest known") <= MARGIN * 6.40);
-	assert_true(report(&data, KNOWN_ELSEWHERE, laws, "smallest, and known elsewhere") <= MARGIN * 7.05);
+	assert_true(report(&data, SMALLEST, laws, "smallest size known") <= MARGIN * 10.25);
+	assert_true(report(&data, THREE_SMALLEST, laws, "three smallest known") <= MARGIN * 6.29);
+	assert_true(report(&data, KNOWN_ELSEWHERE, laws, "smallest, and known elsewhere") <= MARGIN * 7.06);
 	report_carried(&data, laws);
 }
 

@@ -32,7 +32,7 @@ static double nominal_ns(const struct kc_work *work, const struct kc_device *dev
 	double cores = (double)device->cores_per_sm * device->sm_count;
 	double wave_cycles = slots * work->threads_per_block * NOMINAL_CYCLES_PER_THREAD / cores;
 
-	return kc__quantised(work->waves) * wave_cycles / device->clock_khz * 1e6;
+	return kc__quantised(work->waves, 1) * wave_cycles / device->clock_khz * 1e6;
 }
 
 static int fits(const struct kc_work *work, const struct kc_resources *resources)

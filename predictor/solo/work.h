@@ -64,10 +64,17 @@ uint32_t kc_work_clamp(const struct kc_device *device, struct kc_resources *reso
 /* Share of a wave that counts as soon as it has begun: 0 to 0.35 fitted the recorded GPUs. */
 #define KC__WAVE_SHARE 0.35
 
-/* Waves in which a launch takes its time: part of a wave that is not full counts as if it were. */
-static inline double kc__quantised(double waves)
+/* Waves, if one that has begun were full, and the last one lasted as long as its longest warp, which has `longest`
+ * times the mean work of all; 0: not known, as if 1. */
+static inline double kc__begun_waves(double waves, double longest)
 {
-	return KC__WAVE_SHARE * ceil(waves) + (1 - KC__WAVE_SHARE) * waves;
+	return ceil(waves) + fmax(longest, 1) - 1;
+}
+
+/* Waves in which a launch takes its time: part of a wave that is not full counts as if it were. */
+static inline double kc__quantised(double waves, double longest)
+{
+	return KC__WAVE_SHARE * kc__begun_waves(waves, longest) + (1 - KC__WAVE_SHARE) * waves;
 }
 
 #endif

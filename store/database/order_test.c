@@ -178,7 +178,7 @@ static void events_the_past_and_work_are_kept(void **state)
 				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
 			    "0 5 0 1099511627775, 1 4 10 20");
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
-			    "1 280 2");
+			    "1 288 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
 	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
 	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
@@ -299,7 +299,8 @@ static void counts_come_back_as_they_were(void **state)
 				   .threads = 7,
 				   .active_share = 0.5,
 				   .sampled = 1,
-				   .other_architecture = 1};
+				   .other_architecture = 1,
+				   .longest_warp = 1.25};
 	struct kc_counts back = {0};
 	double numbers[KC_WORK_NUMBERS];
 
@@ -310,6 +311,9 @@ static void counts_come_back_as_they_were(void **state)
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS + 1, &back), 0); /* of a version that counts more */
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS_MIN, &back), 0); /* of a version that counts less */
 	assert_int_equal(back.other_architecture, 0);
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS_MIN + 1, &back), 0);
+	assert_int_equal(back.other_architecture, 1);
+	assert_float_equal(back.longest_warp, 0, 0);
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS_MIN - 1, &back), -EINVAL);
 	numbers[KC_WORK_NUMBERS - 1] = NAN;
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), -EINVAL);

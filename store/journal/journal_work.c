@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 9 };
+enum { FURTHER_NUMBERS = 10 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -14,6 +14,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->least_sectors, counts->scattered_sectors, counts->least_passes,
 	    counts->threads,       counts->active_share,      counts->exact,
 	    counts->sampled,       counts->assumed,           counts->other_architecture,
+	    counts->longest_warp,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -45,7 +46,8 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .exact = further[5] != 0,
 	    .sampled = further[6] != 0,
 	    .assumed = further[7] != 0,
-	    .other_architecture = count == KC_WORK_NUMBERS && further[8] != 0,
+	    .other_architecture = count > KC_COUNTER_COUNT + 8 && further[8] != 0,
+	    .longest_warp = count > KC_COUNTER_COUNT + 9 ? further[9] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

@@ -118,6 +118,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "bank_conflict_degree", kc_json_ratio(kc_counts_bank_conflict_degree(counts)));
 	json_object_set_new(out, "threads", kc_json_real(counts->threads));
 	json_object_set_new(out, "active_share", kc_json_real(counts->active_share));
+	json_object_set_new(out, "longest_warp", kc_json_real(counts->longest_warp));
 	json_object_set_new(out, "exact", json_boolean(counts->exact));
 	json_object_set_new(out, "sampled", json_boolean(counts->sampled));
 	json_object_set_new(out, "assumed", json_boolean(counts->assumed));

@@ -210,6 +210,11 @@ static void put_memory_hints(const struct kc_counts *counts)
 			 counts->active_share * 100);
 		put_wrapped(4, "active lanes", text);
 	}
+	if (counts->longest_warp > NEARLY) {
+		snprintf(text, sizeof(text), "%.3g times as many instructions as the mean of all",
+			 counts->longest_warp);
+		put_wrapped(4, "longest warp", text);
+	}
 }
 
 static void put_counts(const struct kc_explanation *explanation, const struct kc_counts *counts)

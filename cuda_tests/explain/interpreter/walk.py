@@ -115,6 +115,7 @@ class Launch:
         self.functions, self.kernel, self.grid, self.block = functions, functions[kernel], grid, block
         self.param_at, self.param_bytes, self.symbols = {}, {}, {}
         self.counts, self.steps = {}, 0
+        self.instructions = []  # of each warp
         self.place_params(arguments)
         self.place_variables(variables)
 
@@ -160,6 +161,7 @@ class Launch:
 
     def run_warp(self, threads):
         waiting = list(threads)
+        self.instructions.append(0)
         while waiting:
             self.steps += 1
             if self.steps > STEPS_MAX:
@@ -200,6 +202,7 @@ class Step:
         if s.guard:
             active = [t for t in self.lanes if self.known(self.register(t, s.guard[0])) != s.guard[1]]
         counter, amount = counter_of(s)
+        self.launch.instructions[-1] += bool(active) or s.opcode in CONTROL
         if counter:
             self.launch.add(counter, amount * len(self.lanes if s.opcode in CONTROL else active))
         if s.opcode in ("bra", "brx", "ret", "exit", "trap", "call"):

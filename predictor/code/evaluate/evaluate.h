@@ -79,6 +79,7 @@ struct kc_evaluation {
 	uint32_t degree;
 	uint16_t polynomial;
 	uint64_t steps, effort, steps_max;
+	double longest_slots; /* KC_TALLY_LANE_SLOTS of the warp that has most, of those that were evaluated */
 	uint8_t assumed, sampled, stopped;
 	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
 	uint8_t at_launch, is_surveying;

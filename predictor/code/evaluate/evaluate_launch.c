@@ -77,12 +77,21 @@ static void take_most_terms(struct kc_evaluation *e, uint32_t c)
 	e->sampled |= index->at - skipped < index->end;
 }
 
+static void run_warp(struct kc_evaluation *e)
+{
+	double *slots = &e->tally->of[KC_TALLY_LANE_SLOTS], before = *slots;
+
+	kc__run_warp(e);
+	if (*slots - before > e->longest_slots)
+		e->longest_slots = *slots - before;
+}
+
 static int run_axis(struct kc_evaluation *e, uint32_t c)
 {
 	struct kc_index *index = &e->counters[c];
 
 	if (c == KC_AXES) {
-		kc__run_warp(e);
+		run_warp(e);
 		return 0;
 	}
 	*index = (struct kc_index){.end = kc__axis_terms(e, c), .period = index->period ? index->period : 1};
