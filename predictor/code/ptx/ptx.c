@@ -73,27 +73,36 @@ static int enter_scope(struct kc__parser *parser)
 {
 	int rc = kc__names_enter(&parser->names);
 
+	rc = rc ? rc : kc__names_enter(&parser->labels);
 	if (rc == -E2BIG)
 		return kc__refuse(parser->lexer.refusal, parser->lexer.offset, "blocks nested too deeply");
 	return rc ? kc__ptx_no_memory(parser) : 0;
+}
+
+static void leave_scope(struct kc__parser *parser)
+{
+	kc__names_leave(&parser->labels);
+	kc__names_leave(&parser->names);
 }
 
 /* From '{' to the '}' that closes it. */
 static int read_body(struct kc__parser *parser)
 {
 	struct kc__lexer *lexer = &parser->lexer;
+	uint32_t begins[KC__SCOPES_MAX] = {0}; /* the first instruction of each scope */
 	unsigned depth = 1;
 	int rc = kc__lexer_advance(lexer);
 
 	while (!rc && depth) {
 		if (kc__lexer_is_sign(lexer, '{')) {
 			rc = enter_scope(parser);
-			depth++;
+			begins[depth++] = parser->function->instruction_count;
 			rc = rc ? rc : kc__lexer_advance(lexer);
 		} else if (kc__lexer_is_sign(lexer, '}')) {
-			if (--depth)
-				kc__names_leave(&parser->names);
-			rc = kc__lexer_advance(lexer);
+			rc = kc__ptx_resolve(parser, begins[--depth]);
+			if (depth)
+				leave_scope(parser);
+			rc = rc ? rc : kc__lexer_advance(lexer);
 		} else if (kc__lexer_is_sign(lexer, ';')) {
 			rc = kc__lexer_advance(lexer);
 		} else if (lexer->kind == KC__TOKEN_DOTTED) {
@@ -106,7 +115,7 @@ static int read_body(struct kc__parser *parser)
 			rc = kc__lexer_unexpected(lexer, "an instruction");
 		}
 	}
-	return rc ? rc : kc__ptx_resolve(parser);
+	return rc;
 }
 
 /* .maxntid 256, 1, 1 */
@@ -180,8 +189,7 @@ static int read_function(struct kc__parser *parser, int is_entry)
 	if (rc)
 		return rc;
 	parser->function = &function;
-	rc = kc__names_enter(&parser->labels) ? kc__ptx_no_memory(parser) : 0;
-	rc = rc ? rc : read_signature(parser);
+	rc = read_signature(parser);
 	rc = rc ? rc : read_attributes(parser);
 	function.has_body = !rc && kc__lexer_is_sign(&parser->lexer, '{');
 	if (!rc)
@@ -189,8 +197,7 @@ static int read_function(struct kc__parser *parser, int is_entry)
 	parser->function = NULL;
 	if (rc)
 		return rc;
-	kc__names_leave(&parser->labels);
-	kc__names_leave(&parser->names);
+	leave_scope(parser);
 	module->functions[module->function_count++] = function;
 	return 0;
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define UNRESOLVED UINT32_MAX /* a target whose scope has not ended */
+
 static const struct kc__ptx_modifier compares[] = {
     {"eq", KC_PTX_EQ},   {"ne", KC_PTX_NE},   {"lt", KC_PTX_LT},   {"le", KC_PTX_LE},   {"gt", KC_PTX_GT},
     {"ge", KC_PTX_GE},   {"lo", KC_PTX_LO},   {"ls", KC_PTX_LS},   {"hi", KC_PTX_HI},   {"hs", KC_PTX_HS},
@@ -185,7 +187,7 @@ static int read_operands(struct kc__parser *parser, struct kc_ptx_instruction *i
 int kc__ptx_instruction(struct kc__parser *parser)
 {
 	struct kc_ptx_function *function = parser->function;
-	struct kc_ptx_instruction instruction = {.offset = (uint32_t)parser->lexer.offset};
+	struct kc_ptx_instruction instruction = {.offset = (uint32_t)parser->lexer.offset, .target = UNRESOLVED};
 	int rc = kc__ptx_grow(parser, &function->instructions, function->instruction_count,
 			      &parser->capacity.instructions, sizeof(instruction));
 
@@ -197,49 +199,71 @@ int kc__ptx_instruction(struct kc__parser *parser)
 	return rc;
 }
 
-static int label_of(struct kc__parser *parser, const struct kc_ptx_instruction *i, const char *text, uint32_t *target)
+/* NULL: it is not in the scope that ends; in the function's own, that is all there is. */
+static const struct kc__name *name_here(const struct kc__parser *parser, const char *text, uint32_t kind)
 {
-	const struct kc__name *label = text ? kc__names_find(&parser->labels, text, strlen(text)) : NULL;
+	const struct kc__name *name = text ? kc__names_find(&parser->labels, text, strlen(text)) : NULL;
 
-	if (!label || label->kind != KC__NAME_LABEL)
+	return name && name->kind == kind && name->depth == parser->labels.depth ? name : NULL;
+}
+
+static int is_outermost(const struct kc__parser *parser)
+{
+	return parser->labels.depth == 1;
+}
+
+static int resolve_branch(struct kc__parser *parser, struct kc_ptx_instruction *i)
+{
+	const char *text = i->operand_count ? i->operands[0].text : NULL;
+	const struct kc__name *label = name_here(parser, text, KC__NAME_LABEL);
+
+	if (label)
+		i->target = label->number;
+	else if (is_outermost(parser))
 		return kc__refuse(parser->lexer.refusal, i->offset, "a branch to %.40s, which is no label",
 				  text ? text : "what");
-	*target = label->number;
 	return 0;
 }
 
+/* A list of targets is in the scope of its labels. */
 static int resolve_list(struct kc__parser *parser, struct kc_ptx_instruction *i)
 {
 	const char *text = i->operand_count > 1 ? i->operands[1].text : NULL;
-	const struct kc__name *name = text ? kc__names_find(&parser->labels, text, strlen(text)) : NULL;
-	const struct kc__target_list *list;
+	const struct kc__name *name = name_here(parser, text, KC__NAME_TARGETS);
+	const struct kc__target_list *list = name ? &parser->lists[name->number] : NULL;
 	uint32_t *targets;
-	int rc = 0;
 
-	if (!name || name->kind != KC__NAME_TARGETS)
-		return kc__refuse(parser->lexer.refusal, i->offset, "brx.idx without a list of targets");
-	list = &parser->lists[name->number];
+	if (!list)
+		return is_outermost(parser)
+			   ? kc__refuse(parser->lexer.refusal, i->offset, "brx.idx without a list of targets")
+			   : 0;
 	targets = kc_arena_array(&parser->module->arena, list->count, sizeof(*targets));
 	if (!targets)
 		return kc__ptx_no_memory(parser);
-	for (uint32_t t = 0; t < list->count && !rc; t++)
-		rc = label_of(parser, i, list->labels[t], &targets[t]);
+	for (uint32_t t = 0; t < list->count; t++) {
+		const struct kc__name *label = name_here(parser, list->labels[t], KC__NAME_LABEL);
+
+		if (!label)
+			return kc__refuse(parser->lexer.refusal, i->offset, "a branch to %.40s, which is no label",
+					  list->labels[t]);
+		targets[t] = label->number;
+	}
 	i->targets = targets;
 	i->target_count = list->count;
-	return rc;
+	return 0;
 }
 
-int kc__ptx_resolve(struct kc__parser *parser)
+int kc__ptx_resolve(struct kc__parser *parser, uint32_t first)
 {
 	const struct kc_ptx_function *function = parser->function;
 	int rc = 0;
 
-	for (uint32_t n = 0; n < function->instruction_count && !rc; n++) {
+	for (uint32_t n = first; n < function->instruction_count && !rc; n++) {
 		struct kc_ptx_instruction *i = &function->instructions[n];
 
-		if (i->opcode == KC_PTX_BRA)
-			rc = label_of(parser, i, i->operand_count ? i->operands[0].text : NULL, &i->target);
-		else if (i->opcode == KC_PTX_BRX)
+		if (i->opcode == KC_PTX_BRA && i->target == UNRESOLVED)
+			rc = resolve_branch(parser, i);
+		else if (i->opcode == KC_PTX_BRX && !i->targets)
 			rc = resolve_list(parser, i);
 	}
 	return rc;

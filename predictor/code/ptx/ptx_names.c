@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define FIRST_BUCKETS 256u
-#define DEPTH_MAX 64u
 #define NUMBER_DIGITS 9u
 
 static uint32_t hash_of(const char *text, size_t length)
@@ -20,7 +19,7 @@ int kc__names_init(struct kc__names *names, size_t limit_bytes)
 	*names = (struct kc__names){.mask = FIRST_BUCKETS - 1};
 	kc_arena_init(&names->arena, limit_bytes);
 	names->buckets = calloc(FIRST_BUCKETS, sizeof(*names->buckets));
-	names->scopes = calloc(DEPTH_MAX, sizeof(*names->scopes));
+	names->scopes = calloc(KC__SCOPES_MAX, sizeof(*names->scopes));
 	return names->buckets && names->scopes ? 0 : -ENOMEM;
 }
 
@@ -33,7 +32,7 @@ void kc__names_free(struct kc__names *names)
 
 int kc__names_enter(struct kc__names *names)
 {
-	if (names->depth + 1 == DEPTH_MAX)
+	if (names->depth + 1 == KC__SCOPES_MAX)
 		return -E2BIG;
 	names->scopes[++names->depth] = NULL;
 	return 0;
@@ -94,6 +93,7 @@ int kc__names_add(struct kc__names *names, const char *text, size_t length, uint
 		return -ENOMEM;
 	*name = (struct kc__name){.text = text, .length = length, .kind = kind, .number = number, .count = count};
 	name->hash = hash_of(text, length);
+	name->depth = names->depth;
 	bucket = &names->buckets[name->hash & names->mask];
 	name->in_bucket = *bucket;
 	*bucket = name;

@@ -23,7 +23,10 @@ struct kc__name {
 	const char *text;
 	size_t length;
 	uint32_t kind, number, count, hash;
+	uint32_t depth; /* of its scope */
 };
+
+#define KC__SCOPES_MAX 64u /* nested */
 
 struct kc__names {
 	struct kc_arena arena;

@@ -24,7 +24,7 @@ struct kc__target_list {
 struct kc__parser {
 	struct kc__lexer lexer;
 	struct kc__names names;     /* registers, variables, parameters; by scope */
-	struct kc__names labels;    /* of the function; branches may use them before they are defined */
+	struct kc__names labels;    /* by scope; branches may use them before they are defined */
 	struct kc__names spellings; /* opcodes with their modifiers, each kept once */
 	struct kc_ptx_module *module;
 	struct kc_ptx_function *function; /* being read */
@@ -70,7 +70,8 @@ int kc__ptx_targets(struct kc__parser *parser, const char *text, size_t length);
 
 int kc__ptx_operand(struct kc__parser *parser, struct kc_ptx_operand *operand);
 int kc__ptx_instruction(struct kc__parser *parser);
-/* Replaces labels of branches by instruction indices. */
-int kc__ptx_resolve(struct kc__parser *parser);
+/* At the end of a scope, whose instructions are those from `first` on: replaces labels of it in branches by instruction
+ * indices. In the function's own scope, a label that is in none is refused. */
+int kc__ptx_resolve(struct kc__parser *parser, uint32_t first);
 
 #endif

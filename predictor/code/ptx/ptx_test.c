@@ -148,6 +148,26 @@ static void labels_become_indices(void **state)
 	kc_ptx_free(&module);
 }
 
+/* Inline assembly that appears twice has its label twice: PTX ISA, "Grouping Instructions", names are those of the
+ * block. */
+static void labels_are_those_of_their_block(void **state)
+{
+	struct kc_ptx_module module;
+	const struct kc_ptx_instruction *i = body(&module, "L: mov.u32 %r1, 1;\n"
+							   "{ L: mov.u32 %r1, 2; @%p1 bra L; { bra L; } }\n"
+							   "{ bra OUT; @%p1 bra L; L: mov.u32 %r1, 3; }\n"
+							   "bra L;\n"
+							   "OUT: ret;");
+
+	(void)state;
+	assert_int_equal(i[2].target, 1);
+	assert_int_equal(i[3].target, 1);
+	assert_int_equal(i[4].target, 8);
+	assert_int_equal(i[5].target, 6);
+	assert_int_equal(i[7].target, 0);
+	kc_ptx_free(&module);
+}
+
 /* 0f3F800000 is 1.0f; PTX ISA, "Floating-Point Constants". */
 static void numbers_are_read(void **state)
 {
@@ -292,6 +312,7 @@ int main(void)
 	    cmocka_unit_test(loads_name_space_width_and_address),
 	    cmocka_unit_test(modifiers_belong_to_their_opcode),
 	    cmocka_unit_test(labels_become_indices),
+	    cmocka_unit_test(labels_are_those_of_their_block),
 	    cmocka_unit_test(numbers_are_read),
 	    cmocka_unit_test(calls_and_scopes),
 	    cmocka_unit_test(what_is_not_ptx_is_refused_with_its_place),
