@@ -50,6 +50,19 @@ endif
 endif
 $(BUILD)/flags: ;
 
+# The commit that `kerncast --version` tells; "+" where files differ from it.
+COMMIT := $(shell git describe --always --exclude '*' --abbrev=12 --dirty=+ 2>/dev/null || echo unknown)
+define COMMIT_HEADER
+#define KC_COMMIT "$(COMMIT)"
+endef
+ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+ifneq ($(file <$(BUILD)/commit.h),$(COMMIT_HEADER))
+$(file >$(BUILD)/commit.h,$(COMMIT_HEADER))
+endif
+endif
+$(BUILD)/commit.h: ;
+$(BUILD)/tools/help/about.o: $(BUILD)/commit.h
+
 # --- sources: of a folder and of the rooms in it. The audit library (shim/audit) is a program of its own.
 rooms   = $(filter-out shim/audit/%,$(foreach depth,* */* */*/*,$(wildcard $(1)/$(depth)$(2))))
 sources = $(filter-out %_test.c %_bench.c %_fuzz.c,$(call rooms,$(1),.c))
@@ -245,24 +258,33 @@ sanitize: ## unit tests and the library itself under the sanitizers
 
 $(BUILD)/kerncast.1: $(BUILD)/kerncast
 	$< --man >$@
-$(BUILD)/kerncast.bash: $(BUILD)/kerncast
-	$< --completion bash >$@
+SHELLS := bash zsh fish
+$(addprefix $(BUILD)/kerncast.,$(SHELLS)): $(BUILD)/kerncast.%: $(BUILD)/kerncast
+	$< --completion $* >$@
 PLACE := $(DESTDIR)$(PREFIX)
-BASH_COMPLETION := $(PLACE)/share/bash-completion/completions/kerncast
+LIBRARIES := $(PLACE)/lib/kerncast
+MANUALS := $(PLACE)/share/man/man1
+BASH_COMPLETIONS := $(PLACE)/share/bash-completion/completions
+# Below PREFIX, where this system's zsh looks; Debian's packages have them elsewhere.
+ZSH_FUNCTIONS ?= share/zsh/site-functions
+ZSH_COMPLETIONS := $(PLACE)/$(ZSH_FUNCTIONS)
+FISH_COMPLETIONS := $(PLACE)/share/fish/vendor_completions.d
 SCHEMAS := $(PLACE)/share/kerncast/schemas
-install: all $(BUILD)/kerncast.1 $(BUILD)/kerncast.bash ## into PREFIX (/usr/local), below DESTDIR
+install: all $(BUILD)/kerncast.1 $(addprefix $(BUILD)/kerncast.,$(SHELLS)) ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/kerncast "$(PLACE)/bin/kerncast"
-	install -D -m 755 $(BUILD)/libkerncast.so "$(PLACE)/lib/libkerncast.so"
-	install -D -m 755 $(BUILD)/libkerncast-audit.so "$(PLACE)/lib/libkerncast-audit.so"
-	install -D -m 644 $(BUILD)/kerncast.1 "$(PLACE)/share/man/man1/kerncast.1"
-	install -D -m 644 $(BUILD)/kerncast.bash "$(BASH_COMPLETION)"
+	install -D -m 755 $(BUILD)/libkerncast.so "$(LIBRARIES)/libkerncast.so"
+	install -D -m 755 $(BUILD)/libkerncast-audit.so "$(LIBRARIES)/libkerncast-audit.so"
+	install -D -m 644 $(BUILD)/kerncast.1 "$(MANUALS)/kerncast.1"
+	install -D -m 644 $(BUILD)/kerncast.bash "$(BASH_COMPLETIONS)/kerncast"
+	install -D -m 644 $(BUILD)/kerncast.zsh "$(ZSH_COMPLETIONS)/_kerncast"
+	install -D -m 644 $(BUILD)/kerncast.fish "$(FISH_COMPLETIONS)/kerncast.fish"
 	install -d -m 755 "$(SCHEMAS)"
 	install -m 644 tools/schemas/*.schema.json "$(SCHEMAS)"
 uninstall: ## removes what install put there
-	rm -f "$(PLACE)/bin/kerncast" "$(PLACE)/lib/libkerncast.so" "$(PLACE)/lib/libkerncast-audit.so" \
-	  "$(PLACE)/share/man/man1/kerncast.1" "$(BASH_COMPLETION)" \
-	  $(patsubst tools/schemas/%,"$(SCHEMAS)/%",$(wildcard tools/schemas/*.schema.json))
-	rmdir "$(SCHEMAS)" "$(PLACE)/share/kerncast" 2>/dev/null || true
+	rm -f "$(PLACE)/bin/kerncast" "$(LIBRARIES)/libkerncast.so" "$(LIBRARIES)/libkerncast-audit.so" \
+	  "$(MANUALS)/kerncast.1" "$(BASH_COMPLETIONS)/kerncast" "$(ZSH_COMPLETIONS)/_kerncast" \
+	  "$(FISH_COMPLETIONS)/kerncast.fish" $(patsubst tools/schemas/%,"$(SCHEMAS)/%",$(wildcard tools/schemas/*.schema.json))
+	rmdir "$(LIBRARIES)" "$(SCHEMAS)" "$(PLACE)/share/kerncast" 2>/dev/null || true
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))

@@ -8,6 +8,7 @@
 #include "shim/code/ptx_cache.h"
 #include "shim/worker/selection.h"
 
+#include "store/common/version.h"
 #include "store/database/store.h"
 
 #include <dlfcn.h>
@@ -405,6 +406,18 @@ static int start_apart(void)
 	return error;
 }
 
+/* `kerncast run` of another version would not understand what is recorded here. */
+static bool is_run_by_another_version(void)
+{
+	const char *caller = kc__shim.options.caller;
+	char own[KC_VERSION_TEXT_BYTES];
+
+	if (!caller[0] || !strcmp(caller, kc_version_text(own)))
+		return false;
+	kc__say(KC_MESSAGE_VERSION, caller);
+	return true;
+}
+
 /* kc__shim.start_lock held. */
 static void try_start(void)
 {
@@ -414,7 +427,9 @@ static void try_start(void)
 		return; /* a launch before cuInit, which fails; a later one may not */
 	kc__shim.tried = 1;
 	life.started = true;
-	if (error)
+	if (is_run_by_another_version())
+		error = -EPROTO;
+	else if (error)
 		say_outcome("devices", error);
 	else if (!kc__memory_is_left())
 		say_outcome("256 MiB of memory", error = -ENOMEM);

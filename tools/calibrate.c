@@ -112,11 +112,13 @@ static int run_work(int ordinal, const struct workplace *place, const char *meas
 	char self[PATH_MAX], library[PATH_MAX], preload[PRELOAD_BYTES], number[16];
 	char *argv[] = {self, "calibrate", "--work", "--device", number, "--timings", (char *)place->timings, NULL};
 	struct kc_child_end end;
-	int rc = kc_library_self(self, sizeof(self));
+	char why[2 * PATH_MAX];
+	int rc = kc_library_self(self, sizeof(self)), found;
 
-	if (rc == 0 && kc_library_find(library, sizeof(library)) < 0) {
-		kc_error("%s is missing; build or install kerncast again", library);
-		return -ENOENT;
+	if (rc == 0 && (found = kc_library_find(library, sizeof(library))) < 0) {
+		kc_library_refusal(found, library, why, sizeof(why));
+		kc_error("%s; build or install kerncast again", why);
+		return found;
 	}
 	if (rc == 0)
 		rc = kc_preload_value(getenv("LD_PRELOAD"), library, "", preload, sizeof(preload));

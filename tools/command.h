@@ -63,8 +63,12 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 /* The manual page, mdoc, on stdout. */
 void kc_manual_print(void);
 
-/* Bash completion of the command line, on stdout: a file for bash-completion. */
-void kc_completion_print(void);
+/* The version, and what of the installation matters to it, on stdout. */
+void kc_version_print(void);
+
+/* Completion of the command line in a shell ("bash", "zsh", "fish"), on stdout: a file for where the shell looks for
+ * such. -EINVAL: for another shell. */
+int kc_completion_print(const char *shell);
 
 /* From here on, standard output that cannot be written (full disk) ends the
  * process with KC_EXIT_FAILED and a message. Where the reader is gone, the

@@ -1,5 +1,5 @@
 #include "command.h"
-#include "version.h"
+#include "tools/system/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +51,8 @@ int main(int argc, char **argv)
 	const struct kc_command *command = argc > 1 ? find(argv[1]) : NULL;
 
 	setvbuf(stderr, NULL, _IOLBF, 0); /* each line in one write */
+	if (command && kc_config_use() < 0)
+		return KC_EXIT_USAGE;
 	if (command)
 		return command->run(argc - 1, argv + 1, command);
 	kc_output_guard();
@@ -61,15 +63,14 @@ int main(int argc, char **argv)
 	if (is(argv[1], "-h", "--help") || is(argv[1], NULL, "help")) {
 		usage(stdout);
 	} else if (is(argv[1], "-V", "--version") || is(argv[1], "-v", "version")) {
-		puts("kerncast " KC_VERSION);
+		kc_version_print();
 	} else if (is(argv[1], NULL, "--man")) {
 		kc_manual_print();
 	} else if (is(argv[1], NULL, "--completion")) {
-		if (argc != 3 || strcmp(argv[2], "bash") != 0) {
-			kc_error("--completion takes the name of a shell: bash");
+		if (argc != 3 || kc_completion_print(argv[2]) < 0) {
+			kc_error("--completion takes the name of a shell: bash, zsh or fish");
 			return KC_EXIT_USAGE;
 		}
-		kc_completion_print();
 	} else {
 		kc_error("unknown command \"%s\"; `kerncast --help` lists all (to run a program: kerncast run %s)",
 			 argv[1], argv[1]);

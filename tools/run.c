@@ -6,6 +6,7 @@
 #include "tools/report/summary.h"
 
 #include "store/common/options.h"
+#include "store/common/version.h"
 #include "store/database/store.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_toggle,
        KEY_keep,
        KEY_run,
+       KEY_caller,
        KEY_disable,
        KEY_AUDIT,
 };
@@ -68,6 +70,8 @@ static enum kc_option option_of(int key)
 	}
 }
 
+#define FILE_HELP "Options may also stand in ~/.config/kerncast.conf, a line each, such as: measure = kernels\n\n"
+
 /* --help adds the environment variable and the default to the text. */
 static char *help_with_environment(int key, const char *text, void *input)
 {
@@ -75,6 +79,8 @@ static char *help_with_environment(int key, const char *text, void *input)
 	char *out;
 
 	(void)input;
+	if (key == ARGP_KEY_HELP_POST_DOC && text && asprintf(&out, FILE_HELP "%s", text) >= 0)
+		return out;
 	if (!info || !text)
 		return (char *)text;
 	if (asprintf(&out, "%s (%s%s%s)", text, info->env, info->arg && *info->value ? ", default " : "",
@@ -139,11 +145,12 @@ static int is_named(const struct run *run)
  * change its working folder. */
 static int settle_options(struct run *run, struct kc_options *settled)
 {
-	char why[PATH_MAX + 256] = "", token[64];
+	char why[PATH_MAX + 256] = "", token[64], version[KC_VERSION_TEXT_BYTES];
 
 	run->database_named = is_named(run);
 	name_run(token, sizeof(token));
 	setenv("KERNCAST_RUN", token, 1);
+	setenv("KERNCAST_VERSION", kc_version_text(version), 1);
 	if (kc_options_read(settled, why, sizeof(why)) < 0)
 		kc_error("%s", why);
 	if (run->database_named && !settled->disable && kc_store_try(settled->db, why, sizeof(why)) < 0) {
@@ -156,19 +163,27 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	return 0;
 }
 
+static void refuse_library(int rc, const char *library, char *why, size_t why_size)
+{
+	char refusal[PATH_MAX + 256];
+
+	kc_library_refusal(rc, library, refusal, sizeof(refusal));
+	snprintf(why, why_size, "%s; build or install kerncast again", refusal);
+}
+
 /* The value of LD_PRELOAD; "" where the program cannot be preloaded into, for the reason in why. */
 static void find_preload(const char *app, char *preload, size_t size, char *why, size_t why_size)
 {
 	static struct kc_inspection about; /* too large for the stack */
 	char library[PATH_MAX];
-	int rc = -ENOEXEC;
+	int rc = -ENOEXEC, found;
 
 	if (kc_inspect(app, &about) < 0)
 		; /* exec will report it */
 	else if (about.preload != KC_PRELOAD_YES && about.preload != KC_PRELOAD_UNKNOWN)
 		snprintf(why, why_size, "%s %s; %s", about.binary, about.reason, about.cure);
-	else if (kc_library_find(library, sizeof(library)) < 0)
-		snprintf(why, why_size, "%s is missing; build or install kerncast again", library);
+	else if ((found = kc_library_find(library, sizeof(library))) < 0)
+		refuse_library(found, library, why, why_size);
 	else
 		rc = kc_preload_value(getenv("LD_PRELOAD"), library, about.sanitizer, preload, size);
 	if (rc == -EINVAL)

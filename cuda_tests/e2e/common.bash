@@ -14,6 +14,7 @@ setup() {
 		unset "$name"
 	done
 	cd "$BATS_TEST_TMPDIR" || return 1
+	export XDG_CONFIG_HOME=$PWD/config # not the developer's own
 	export LD_LIBRARY_PATH=$simcuda
 	export SIMCUDA_LOG=$PWD/simcuda.log
 	export SIMCUDA_SEED=1

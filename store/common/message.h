@@ -45,7 +45,10 @@
 	  "measured time")                                                                                             \
 	X(SIGNAL_TAKEN, 1,                                                                                             \
 	  "the program handles the signal of --signal itself, or ignores it: recording does not start and stop by it " \
-	  "(--while does so by a file)")
+	  "(--while does so by a file)")                                                                               \
+	X(VERSION, 2,                                                                                                  \
+	  "the command kerncast and this library are of different versions: nothing is recorded (install both "        \
+	  "together)")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

@@ -196,6 +196,8 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return text[0] ? kc_parse_keep(text, &options->keep) : 0;
 	case KC_OPTION_run:
 		return copy_text(text, options->run, sizeof(options->run));
+	case KC_OPTION_caller:
+		return copy_text(text, options->caller, sizeof(options->caller));
 	case KC_OPTION_disable:
 		return parse_flag(text, &options->disable);
 	case KC_OPTION_COUNT:

@@ -44,6 +44,7 @@
 	  "rest "                                                                                                      \
 	  "fits into this size (2G), as kerncast prune does; the library itself removes nothing")                      \
 	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
+	X(caller, "KERNCAST_VERSION", NULL, NULL, "", "version of the command (set by kerncast run)")                  \
 	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
 
 enum kc_option {
@@ -64,6 +65,7 @@ struct kc_options {
 	char db[1024]; /* absolute */
 	char cupti[1024];
 	char run[64];
+	char caller[64]; /* kc_version_text() of the command; empty: it was not started by one */
 	enum kc_measure measure;
 	uint64_t journal_max_bytes;
 	uint32_t flush_ms;

@@ -1,5 +1,5 @@
 #include "inspect.h"
-#include "elf_linking.h"
+#include "tools/system/elf_linking.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -179,12 +179,13 @@ static int probe_preload(void *arg)
 
 void kc_check_preload(struct kc_diagnosis *d)
 {
-	char library[PATH_MAX];
+	char library[PATH_MAX], why[2 * PATH_MAX];
 	struct outcome outcome;
+	int rc = kc_library_find(library, sizeof(library));
 
-	if (kc_library_find(library, sizeof(library)) < 0) {
-		kc_check_add(d, KC_LEVEL_PROBLEM, "libkerncast.so", "build or install kerncast again", "%s is missing",
-			     library);
+	if (rc < 0) {
+		kc_library_refusal(rc, library, why, sizeof(why));
+		kc_check_add(d, KC_LEVEL_PROBLEM, "libkerncast.so", "build or install kerncast again", "%s", why);
 		return;
 	}
 	kc_check_add(d, KC_LEVEL_OK, "libkerncast.so", "", "%s", library);

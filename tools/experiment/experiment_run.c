@@ -213,13 +213,15 @@ static int find_preload(const struct kc_step *step, char *preload, size_t size)
 {
 	const char *existing = getenv("LD_PRELOAD");
 	char library[PATH_MAX];
+	int rc;
 
 	if (strcmp(step->program, KC_CALIBRATION) == 0) {
 		snprintf(preload, size, "%s", existing ? existing : "");
 		return 0;
 	}
-	if (kc_library_find(library, sizeof(library)) < 0)
-		return -ENOENT;
+	rc = kc_library_find(library, sizeof(library));
+	if (rc < 0)
+		return rc;
 	return kc_preload_value(existing, library, "", preload, size);
 }
 

@@ -1,176 +1,114 @@
+#include "completion.h"
 #include "tools/command.h"
 
 #include "predictor/device/device.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Words in lower case in an option's argument are literal values: of "N|all", "all". */
-#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+#define LITERAL "abcdefghijklmnopqrstuvwxyz0123456789"
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define A_DEVICE "NAME|FILE" /* the argument of options that take a device */
 
-static const char head[] = "# bash completion for kerncast, made from its option tables: kerncast --completion bash\n";
-
-static const char tail[] =
-    "\n"
-    "# Sets program, the index of the program that `kerncast run` runs; 0: not typed yet.\n"
-    "_kerncast_find_program() {\n"
-    "\tlocal i\n"
-    "\tprogram=0\n"
-    "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-    "\t\tcase ${COMP_WORDS[i]} in\n"
-    "\t\t--) program=$((i + 1)) ;;\n"
-    "\t\t-*)\n"
-    "\t\t\tif [[ $valued == *\" ${COMP_WORDS[i]} \"* ]]; then\n"
-    "\t\t\t\t[[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))\n"
-    "\t\t\t\t((i++))\n"
-    "\t\t\tfi\n"
-    "\t\t\tcontinue\n"
-    "\t\t\t;;\n"
-    "\t\t*) program=$i ;;\n"
-    "\t\tesac\n"
-    "\t\tbreak\n"
-    "\tdone\n"
-    "}\n"
-    "\n"
-    "_kerncast() {\n"
-    "\tlocal command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "\tlocal options='' valued='' arguments='' values='' program=0\n"
-    "\tCOMPREPLY=()\n"
-    "\tif ((COMP_CWORD == 1)); then\n"
-    "\t\tmapfile -t COMPREPLY < <(compgen -W \"$(_kerncast_commands)\" -- \"$word\")\n"
-    "\t\treturn\n"
-    "\tfi\n"
-    "\t_kerncast_command \"$command\"\n"
-    "\t[[ $command == run ]] && _kerncast_find_program\n"
-    "\tif ((program && program < COMP_CWORD)); then # files: its arguments are its own\n"
-    "\t\treturn\n"
-    "\tfi\n"
-    "\t# --option=value comes as three words.\n"
-    "\t[[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}\n"
-    "\t[[ $word == = ]] && word=''\n"
-    "\tif [[ $valued == *\" $option \"* ]]; then\n"
-    "\t\t_kerncast_values \"$command\" \"$option\"\n"
-    "\telif ((!program)) && [[ $word == -* ]]; then\n"
-    "\t\tvalues=$options\n"
-    "\telif [[ $command == run ]]; then\n"
-    "\t\tmapfile -t COMPREPLY < <(compgen -c -- \"$word\")\n"
-    "\t\treturn\n"
-    "\telse\n"
-    "\t\tvalues=$arguments\n"
-    "\tfi\n"
-    "\tmapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\")\n"
-    "}\n"
-    "\n"
-    "complete -o bashdefault -o default -F _kerncast kerncast\n";
-
-/* The words between blanks and bars that are all in lower case. */
-static void put_words(const char *text)
-{
-	static const char between[] = " |";
-	const char *before = "";
-
-	for (text += strspn(text, between); *text; text += strspn(text, between)) {
-		size_t n = strcspn(text, between);
-
-		if (strspn(text, LETTERS) == n) {
-			printf("%s%.*s", before, (int)n, text);
-			before = " ";
-		}
-		text += n;
-	}
-}
-
-static int is_over(const struct argp_option *option)
+int kc__option_is_last(const struct argp_option *option)
 {
 	return !option->name && !option->key;
 }
 
-static int has_letter(const struct argp_option *option)
+int kc__option_is_shown(const struct argp_option *option)
 {
-	return option->key > 0 && option->key <= 0x7f && isalpha(option->key);
+	return option->name && !(option->flags & OPTION_HIDDEN);
 }
 
-static void put_long_names(const struct argp_option *option)
+char kc__option_letter(const struct argp_option *option)
 {
-	for (; option && !is_over(option); option++) {
-		if (option->name && !(option->flags & OPTION_HIDDEN))
-			printf("--%s ", option->name);
+	return option->key > 0 && option->key <= 0x7f && isalpha(option->key) ? (char)option->key : 0;
+}
+
+/* Calls put for each word between blanks and bars without capitals and signs. Returns how many there are. */
+static int each_literal(const char *text, void (*put)(const char *word, size_t n, int first))
+{
+	static const char between[] = " |";
+	int count = 0;
+
+	for (text += strspn(text, between); *text; text += strspn(text, between)) {
+		size_t n = strcspn(text, between);
+
+		if (strspn(text, LITERAL) == n) {
+			if (put)
+				put(text, n, count == 0);
+			count++;
+		}
+		text += n;
 	}
+	return count;
 }
 
-/* Each with a blank on either side. */
-static void put_valued(const struct argp_option *option)
+static void put_word(const char *word, size_t n, int first)
 {
-	putchar(' ');
-	for (; option && !is_over(option); option++) {
-		if (!option->name || !option->arg)
-			continue;
-		printf("--%s ", option->name);
-		if (has_letter(option))
-			printf("-%c ", option->key);
-	}
+	printf("%s%.*s", first ? "" : " ", (int)n, word);
 }
 
-static void put_commands(void)
+void kc__put_literals(const char *argument)
 {
-	const struct kc_command *command;
-
-	fputs("\n_kerncast_commands() {\n\techo '", stdout);
-	for (unsigned i = 0; (command = kc_command_at(i)); i++)
-		printf("%s ", command->name);
-	fputs("help version --help --version'\n}\n", stdout);
-	fputs("\n# Sets options; valued, those of them that take a value; and known arguments.\n"
-	      "_kerncast_command() { # COMMAND\n\tcase $1 in\n",
-	      stdout);
-	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
-		printf("\t%s)\n\t\toptions='", command->name);
-		put_long_names(command->options);
-		put_long_names(kc_help_options);
-		fputs("'\n\t\tvalued='", stdout);
-		put_valued(command->options);
-		fputs("'\n\t\targuments='", stdout);
-		put_words(command->arguments);
-		fputs("'\n\t\t;;\n", stdout);
-	}
-	fputs("\tesac\n}\n", stdout);
+	each_literal(argument, put_word);
 }
 
-/* NAME|FILE is the argument of options that take a device. */
-static void put_values_of(const struct kc_command *command, const struct argp_option *option)
+void kc__put_known(const struct argp_option *option)
 {
 	const char *alias;
 
-	printf("\t'%s --%s'", command->name, option->name);
-	if (has_letter(option))
-		printf(" | '%s -%c'", command->name, option->key);
-	fputs(") values='", stdout);
-	for (unsigned i = 0; !strcmp(option->arg, "NAME|FILE") && (alias = kc_device_builtin_alias(i)); i++)
+	for (unsigned i = 0; !strcmp(option->arg, A_DEVICE) && (alias = kc_device_builtin_alias(i)); i++)
 		printf("%s%s", i ? " " : "", alias);
-	put_words(option->arg);
-	fputs("' ;;\n", stdout);
+	kc__put_literals(option->arg);
 }
 
-static void put_values(void)
+int kc__option_has_known(const struct argp_option *option)
 {
-	const struct kc_command *command;
+	return !strcmp(option->arg, A_DEVICE) || each_literal(option->arg, NULL) > 0;
+}
 
-	fputs("\n# Sets values, the known values of an option.\n"
-	      "_kerncast_values() { # COMMAND OPTION\n\tcase \"$1 $2\" in\n",
-	      stdout);
-	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
-		for (const struct argp_option *o = command->options; o && !is_over(o); o++) {
-			if (o->name && o->arg && strchr(o->arg, '|'))
-				put_values_of(command, o);
+/* Whether text has one of these words, in capitals. */
+static int names_file(const char *text)
+{
+	static const char *const words[] = {"FILE", "DB", "DIR", "TRACE", "OLD", "NEW", "APP"};
+
+	for (text += strcspn(text, CAPITALS); *text; text += strcspn(text, CAPITALS)) {
+		size_t n = strspn(text, CAPITALS);
+
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+			if (n == strlen(words[i]) && memcmp(text, words[i], n) == 0)
+				return 1;
+		}
+		text += n;
+	}
+	return 0;
+}
+
+int kc__option_takes_file(const struct argp_option *option)
+{
+	return names_file(option->arg);
+}
+
+int kc__arguments_are_files(const char *arguments)
+{
+	return names_file(arguments);
+}
+
+int kc_completion_print(const char *shell)
+{
+	static const struct {
+		const char *shell;
+		void (*print)(void);
+	} shells[] = {{"bash", kc__completion_bash}, {"zsh", kc__completion_zsh}, {"fish", kc__completion_fish}};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (strcmp(shell, shells[i].shell) == 0) {
+			shells[i].print();
+			return 0;
 		}
 	}
-	fputs("\tesac\n}\n", stdout);
-}
-
-void kc_completion_print(void)
-{
-	fputs(head, stdout);
-	put_commands();
-	put_values();
-	fputs(tail, stdout);
+	return -EINVAL;
 }

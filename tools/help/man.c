@@ -1,6 +1,6 @@
 #include "tools/command.h"
 #include "examples.h"
-#include "tools/version.h"
+#include "store/common/version.h"
 
 #include "store/common/options.h"
 
@@ -97,6 +97,22 @@ static const char json[] =
 static const char tail[] =
     ".Sh FILES\n"
     ".Bl -tag -width \"kerncast.db\"\n"
+    ".It Pa ~/.config/kerncast.conf\n"
+    "options, in\n"
+    ".Ev XDG_CONFIG_HOME\n"
+    "if that is set.\n"
+    "A line is \"key = value\", where key is a flag of\n"
+    ".Nm Cm run\n"
+    "without its dashes and value is what it takes, or on or off where it takes nothing; or it begins with #.\n"
+    "For example\n"
+    ".Ql measure = kernels ,\n"
+    ".Ql keep = 30d ,\n"
+    ".Ql quiet = on .\n"
+    "What the command line says goes before what a variable says, and that before the file, for all commands.\n"
+    "A line that is not understood ends the command with status 2. A file that is not yours, that others can\n"
+    "write, or that is longer than 64 KiB is not read, and one line says so.\n"
+    "The library does not read it: it counts for programs started by\n"
+    ".Nm Cm run .\n"
     ".It Pa kerncast.db\n"
     "the database (SQLite)\n"
     ".It Pa kerncast.db.*.kcj\n"
@@ -194,7 +210,13 @@ static void put_environment(void)
 			printf(" (default: %s)", info->value);
 		putchar('\n');
 	}
-	puts(".It Ev NO_COLOR , TERM\n"
+	puts(".It Ev KERNCAST_CONFIG\n"
+	     "file to read in place of\n"
+	     ".Pa ~/.config/kerncast.conf ;\n"
+	     "empty: none. Read by\n"
+	     ".Nm\n"
+	     "alone.\n"
+	     ".It Ev NO_COLOR , TERM\n"
 	     "Output on a terminal has some colour unless\n"
 	     ".Ev NO_COLOR\n"
 	     "is set, or\n"

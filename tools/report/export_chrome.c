@@ -1,6 +1,6 @@
 #include "tools/command.h"
 #include "export.h"
-#include "tools/version.h"
+#include "store/common/version.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 

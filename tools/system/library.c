@@ -1,4 +1,7 @@
 #include "library.h"
+#include "elf_linking.h"
+
+#include "store/common/version.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,9 +28,48 @@ int kc_library_self(char *out, size_t size)
 	return 0;
 }
 
+/* The version of a library; that of libraries without a note is all zero. */
+static struct kc_version version_of(const char *library)
+{
+	struct kc_version version = {0};
+	struct kc_elf_file elf;
+	const void *note;
+
+	if (kc_elf_open(library, &elf) < 0)
+		return version;
+	note = kc_elf_note(&elf, KC_VERSION_NOTE, KC_VERSION_NOTE_TYPE, sizeof(version));
+	if (note)
+		memcpy(&version, note, sizeof(version));
+	kc_elf_close(&elf);
+	return version;
+}
+
+static int is_of_own_version(const char *library)
+{
+	const struct kc_version its = version_of(library);
+	char own[KC_VERSION_TEXT_BYTES], other[KC_VERSION_TEXT_BYTES];
+
+	return strcmp(kc_version_text(own), kc_version_text_of(&its, other)) == 0;
+}
+
+void kc_library_refusal(int rc, const char *library, char *why, size_t size)
+{
+	char own[KC_VERSION_TEXT_BYTES], its[KC_VERSION_TEXT_BYTES];
+	struct kc_version version;
+
+	if (rc != -EPROTO) {
+		snprintf(why, size, "%s is missing", library);
+		return;
+	}
+	version = version_of(library);
+	snprintf(why, size, "%s is of another version (%s) than this command (%s)", library,
+		 version.release[0] ? kc_version_text_of(&version, its) : "it does not tell which",
+		 kc_version_text(own));
+}
+
 int kc_library_find(char *out, size_t size)
 {
-	static const char *const places[] = {"", "../lib/", "../lib/" TRIPLET "/"};
+	static const char *const places[] = {"", "../lib/kerncast/", "../lib/", "../lib/" TRIPLET "/"};
 	char folder[PATH_MAX], path[PATH_MAX + 64], *resolved;
 
 	if (kc_library_self(folder, sizeof(folder)) < 0)
@@ -41,7 +83,7 @@ int kc_library_find(char *out, size_t size)
 			continue;
 		snprintf(out, size, "%s", resolved);
 		free(resolved);
-		return 0;
+		return is_of_own_version(out) ? 0 : -EPROTO;
 	}
 	snprintf(out, size, "%s" NAME, folder);
 	return -ENOENT;

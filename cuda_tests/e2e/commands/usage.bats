@@ -415,7 +415,7 @@ trace_on() {
 @test "the version and its day are those of the newest release in the changelog" {
 	local version day
 	read -r version day < <(sed -n 's/^## \[\([0-9.]*\)\] - /\1 /p' "$root/CHANGELOG.md")
-	equal "$("$kerncast" --version)" "kerncast $version" "version"
+	equal "$("$kerncast" --version | head -n 1)" "kerncast $version" "version"
 	"$kerncast" --man >kerncast.1
 	contains "$(<kerncast.1)" ".Dd $(LC_ALL=C date -d "$day" '+%B %-d, %Y')"
 	contains "$(<kerncast.1)" ".Os kerncast $version"
@@ -456,7 +456,8 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast run -o x.db ./app --m)" " "
 	equal "$(offered kerncast run -- ./app --m)" " "
 	equal "$(offered kerncast nosuch --)" " "
-	keep other "$kerncast" --completion fish
+	equal "$(offered kerncast run --signal "")" "usr1 usr2 "
+	keep other "$kerncast" --completion tcsh
 	status_is 2 other
-	contains "$(<other.err)" bash
+	contains "$(<other.err)" "bash, zsh or fish"
 }

@@ -22,6 +22,8 @@ struct kc_elf_file {
 int kc_elf_open(const char *path, struct kc_elf_file *out);
 /* Every DT_NEEDED, in order. */
 void kc_elf_needed(const struct kc_elf_file *elf, void (*fn)(const char *name, void *arg), void *arg);
+/* What the note of that name and type holds, bytes long; NULL: there is no such note, or it is of another length. */
+const void *kc_elf_note(const struct kc_elf_file *elf, const char *name, uint32_t type, size_t bytes);
 void kc_elf_close(struct kc_elf_file *elf);
 
 #endif

@@ -182,6 +182,54 @@ void kc_elf_needed(const struct kc_elf_file *elf, void (*fn)(const char *name, v
 	}
 }
 
+#define NOTE_ALIGNMENT 4u /* elf(5) */
+
+static uint64_t padded(uint64_t bytes)
+{
+	return (bytes + NOTE_ALIGNMENT - 1) / NOTE_ALIGNMENT * NOTE_ALIGNMENT;
+}
+
+/* The same in one segment of notes. */
+static const void *note_in(const struct kc_elf_file *elf, const Elf64_Phdr *segment, const char *name, uint32_t type,
+			   size_t bytes)
+{
+	uint64_t from = segment->p_offset, end = from + segment->p_filesz;
+	Elf64_Nhdr note;
+
+	if (!at(elf, from, segment->p_filesz, 1))
+		return NULL;
+	while (end - from >= sizeof(note)) {
+		uint64_t name_at = from + sizeof(note), content_at;
+
+		memcpy(&note, elf->bytes + from, sizeof(note));
+		content_at = name_at + padded(note.n_namesz);
+		from = content_at + padded(note.n_descsz);
+		if (from > end)
+			return NULL;
+		if (note.n_type == type && note.n_descsz == bytes && note.n_namesz == strlen(name) + 1 &&
+		    memcmp(elf->bytes + name_at, name, note.n_namesz) == 0)
+			return elf->bytes + content_at;
+	}
+	return NULL;
+}
+
+const void *kc_elf_note(const struct kc_elf_file *elf, const char *name, uint32_t type, size_t bytes)
+{
+	const void *found = NULL;
+	Elf64_Ehdr head;
+
+	if (elf->foreign)
+		return NULL;
+	memcpy(&head, elf->bytes, sizeof(head));
+	for (unsigned i = 0; !found && i < head.e_phnum; i++) {
+		Elf64_Phdr ph = program_header(elf, &head, i);
+
+		if (ph.p_type == PT_NOTE)
+			found = note_in(elf, &ph, name, type, bytes);
+	}
+	return found;
+}
+
 void kc_elf_close(struct kc_elf_file *elf)
 {
 	if (elf->bytes)
