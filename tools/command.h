@@ -66,6 +66,10 @@ void kc_manual_print(void);
 /* The version, and what of the installation matters to it, on stdout. */
 void kc_version_print(void);
 
+/* What a database of this version consists of, for readers in other languages: one JSON document on stdout. Returns an
+ * exit status. */
+int kc_schema_print(void);
+
 /* Completion of the command line in a shell ("bash", "zsh", "fish"), on stdout: a file for where the shell looks for
  * such. -EINVAL: for another shell. */
 int kc_completion_print(const char *shell);

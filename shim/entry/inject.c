@@ -30,6 +30,7 @@
 
 KC_EXPORT void *kerncast_route(const char *symbol, void *address, struct link_map *base_driver);
 KC_EXPORT int InitializeInjection(void);
+KC_EXPORT int kerncast_recording(void);
 
 /* The call of this thread that is being recorded, from its first callback to its second. */
 static __thread struct {
@@ -47,6 +48,21 @@ void *kerncast_route(const char *symbol, void *address, struct link_map *base_dr
 	return atomic_load_explicit(&kc__shim.stage, memory_order_relaxed) == KC__DISABLED
 		   ? address
 		   : kc__route_binding(symbol, address, base_driver);
+}
+
+/* For the application, which may want to know when --while has taken effect: 1: launches are recorded; 0: they are not
+ * asked for at present; -1: CUDA is not initialised, or nothing is recorded. */
+int kerncast_recording(void)
+{
+	switch (atomic_load(&kc__shim.stage)) {
+	case KC__ON:
+	case KC__COUNTED:
+		return 1;
+	case KC__PAUSED:
+		return 0;
+	default:
+		return -1;
+	}
 }
 
 /* This look-up tells the audit module the address: the loader reports it. */

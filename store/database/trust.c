@@ -258,3 +258,22 @@ int kc_schema_trusted(sqlite3 *db, char *reason, size_t reason_bytes)
 	free(c);
 	return rc < 0 ? rc : kc__errno(db, rc);
 }
+
+int kc_schema_each(void (*fn)(const struct kc_schema_object *object, void *arg), void *arg)
+{
+	struct check *c = calloc(1, sizeof(*c)); /* large for a stack */
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	c->version = KC_SCHEMA_VERSION;
+	rc = know_made(c);
+	for (int i = 0; rc == SQLITE_OK && i < c->made.count; i++) {
+		const struct kc__object *made = &c->made.at[i];
+
+		fn(&(struct kc_schema_object){made->type, made->name, made->table, made->sql, made->optional}, arg);
+	}
+	kc__objects_free(&c->made);
+	free(c);
+	return rc == SQLITE_OK ? 0 : -ENOMEM;
+}

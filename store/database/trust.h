@@ -35,4 +35,13 @@ int kc_database_is_late(const struct kc_store_bound *bound);
  */
 int kc_schema_trusted(struct sqlite3 *db, char *reason, size_t reason_bytes);
 
+/* A table, view or index as sqlite_schema tells of it, of a database of the current version. */
+struct kc_schema_object {
+	const char *type, *name, *table, *sql;
+	int optional; /* a database may lack it */
+};
+
+/* Calls fn for each, for readers that compare for themselves. 0; -ENOMEM. */
+int kc_schema_each(void (*fn)(const struct kc_schema_object *object, void *arg), void *arg);
+
 #endif

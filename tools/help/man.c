@@ -92,7 +92,11 @@ static const char json[] =
     "A document begins with its schema, such as kerncast.report/1: its name, and a version that goes up when a key\n"
     "is removed or changes its meaning, not when one is added.\n"
     "Shares and errors are in percent, times in nanoseconds; unknown values are null.\n"
-    "Every document and its keys are described in tools/README.md of the sources.\n";
+    "Every document and its keys are described in tools/README.md of the sources.\n"
+    ".Pp\n"
+    ".Nm Fl -schema\n"
+    "prints, as JSON, the tables and views of a database, as SQLite's sqlite_schema has them, for programs that\n"
+    "read one themselves and want to know that it is as kerncast makes it.\n";
 
 static const char tail[] =
     ".Sh FILES\n"
@@ -190,7 +194,7 @@ static void put_synopsis(void)
 	puts(".Sh SYNOPSIS");
 	for (unsigned i = 0; (command = kc_command_at(i)); i++)
 		printf(".Nm\n.Cm %s\n.Op Ar option ...\n.Ar %s\n", command->name, command->arguments);
-	puts(".Nm\n.Fl -help | -version | -man");
+	puts(".Nm\n.Fl -help | -version | -man | -schema");
 }
 
 static void put_environment(void)

@@ -7,8 +7,8 @@
 /* The path of this executable: 0 or -errno. */
 int kc_library_self(char *out, size_t size);
 
-/* libkerncast.so, looked for beside the executable, then in ../lib/kerncast, ../lib and ../lib/x86_64-linux-gnu (or that
- * of this processor). 0; -ENOENT with the first of these places in out; -EPROTO: it is of another version. */
+/* libkerncast.so, looked for beside the executable, then in ../lib/kerncast, ../lib and ../lib/x86_64-linux-gnu (or
+ * that of this processor). 0; -ENOENT with the first of these places in out; -EPROTO: it is of another version. */
 int kc_library_find(char *out, size_t size);
 
 /* Why it cannot be used; the cure is to install kerncast again. rc: < 0, and library: what kc_library_find() gave. */

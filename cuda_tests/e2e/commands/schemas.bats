@@ -381,6 +381,19 @@ prints_all_of() { # DB: every document that tells what a database holds
 	check_documents [0-9]*.json
 }
 
+@test "the tables and views of --schema are those of a database that was just made" {
+	prints --schema
+	check_documents 1.json
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 1
+	equal "$(value 1.json '$.application_id')|$(value 1.json '$.version')" \
+		"$((0x6B636173))|$(sql 'PRAGMA user_version')"
+	sqlite3 -batch -bail kerncast.db "SELECT type || name || tbl_name || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1" >there
+	sqlite3 -batch -bail :memory: "SELECT (v ->> 'type') || (v ->> 'name') || (v ->> 'table') || (v ->> 'sql') FROM
+		(SELECT value AS v FROM json_each(CAST(readfile('1.json') AS TEXT), '\$.objects')) WHERE NOT v ->> 'optional' ORDER BY 1" >told
+	[[ -s told ]]
+	diff told there
+}
+
 @test "a command that fails prints a message and no document, or a whole one" {
 	echo nothing >no.db
 	for command in "report --json no.db" "replay --json no.db" "devices --json no.db" "prune --json --keep 1 no.db" \
