@@ -66,6 +66,9 @@ void kc_manual_print(void);
 /* The version, and what of the installation matters to it, on stdout. */
 void kc_version_print(void);
 
+/* The path of libkerncast.so, on stdout. Returns an exit status. */
+int kc_library_print(void);
+
 /* What a database of this version consists of, for readers in other languages: one JSON document on stdout. Returns an
  * exit status. */
 int kc_schema_print(void);

@@ -64,6 +64,8 @@ int main(int argc, char **argv)
 		usage(stdout);
 	} else if (is(argv[1], "-V", "--version") || is(argv[1], "-v", "version")) {
 		kc_version_print();
+	} else if (is(argv[1], NULL, "--library")) {
+		return kc_library_print();
 	} else if (is(argv[1], NULL, "--schema")) {
 		return kc_schema_print();
 	} else if (is(argv[1], NULL, "--man")) {

@@ -53,6 +53,20 @@ static void put_cupti(void)
 	printf(CUPTI_AMONG "%s (API version %u, %s)\n", map ? map->l_name : "?", version, kc_cupti_place_text(place));
 }
 
+int kc_library_print(void)
+{
+	char library[PATH_MAX], why[2 * PATH_MAX];
+	int rc = kc_library_find(library, sizeof(library));
+
+	if (rc < 0) {
+		kc_library_refusal(rc, library, why, sizeof(why));
+		kc_error("%s; build or install kerncast again", why);
+		return KC_EXIT_FAILED;
+	}
+	printf("%s\n", library);
+	return kc_output_finish();
+}
+
 void kc_version_print(void)
 {
 	printf("kerncast " KC_VERSION "\n"

@@ -194,7 +194,7 @@ static void put_synopsis(void)
 	puts(".Sh SYNOPSIS");
 	for (unsigned i = 0; (command = kc_command_at(i)); i++)
 		printf(".Nm\n.Cm %s\n.Op Ar option ...\n.Ar %s\n", command->name, command->arguments);
-	puts(".Nm\n.Fl -help | -version | -man | -schema");
+	puts(".Nm\n.Fl -help | -version | -library | -man | -schema");
 }
 
 static void put_environment(void)
@@ -233,6 +233,8 @@ static void put_environment(void)
 	     "streams are not, so overlap is predicted less well, and a profiler that the program itself starts\n"
 	     "finds CUPTI in use.\n"
 	     "If LD_PRELOAD is used as well, a launch is recorded once.\n"
+	     ".Nm Fl -library\n"
+	     "prints that path.\n"
 	     ".El");
 }
 
