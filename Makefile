@@ -286,6 +286,18 @@ uninstall: ## removes what install put there
 	  "$(FISH_COMPLETIONS)/kerncast.fish" $(patsubst tools/schemas/%,"$(SCHEMAS)/%",$(wildcard tools/schemas/*.schema.json))
 	rmdir "$(LIBRARIES)" "$(SCHEMAS)" "$(PLACE)/share/kerncast" 2>/dev/null || true
 
+# --- packages, in build/dist, for any Linux on x86-64 with glibc 2.28 or newer. The first needs the network, for zig.
+wheel: ## the Python package, with command and libraries; needs the network once
+	@scripts/setup
+	@scripts/package/stage build/stage/wheel ""
+	@python3 scripts/package/wheel build/stage/wheel build/dist
+deb: ## the Debian package
+	@scripts/setup
+	@scripts/package/deb build/dist
+tarball: ## what make install installs, to be unpacked anywhere
+	@scripts/setup
+	@scripts/package/tarball build/dist
+
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))
 
@@ -318,4 +330,4 @@ COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
-  lint-c lint-shell lint-bats lint-hooks format-check format install uninstall help clean
+  lint-c lint-shell lint-bats lint-hooks format-check format install uninstall wheel deb tarball help clean
