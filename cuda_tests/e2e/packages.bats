@@ -65,7 +65,8 @@ works() { # COMMAND LIBRARY
 	SOURCE_DATE_EPOCH=1700000000 "$python" "$root/scripts/package/wheel" stage second
 	cmp first/*.whl second/*.whl
 	SOURCE_DATE_EPOCH=1700000002 "$python" "$root/scripts/package/wheel" stage third # ZIP counts in 2 s
-	! cmp -s first/*.whl third/*.whl
+	run cmp -s first/*.whl third/*.whl
+	equal "$status" 1 "status of cmp"
 	"$python" - first/*.whl <<-'END'
 		import base64, csv, hashlib, sys, zipfile
 		archive = zipfile.ZipFile(sys.argv[1])

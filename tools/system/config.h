@@ -1,8 +1,8 @@
 /*
- * The user's file of options, $XDG_CONFIG_HOME/kerncast.conf or else ~/.config/kerncast.conf: lines "key = value", where
- * the keys are the flags of `kerncast run` without their dashes, and lines begun with "#". KERNCAST_CONFIG names another
- * file, or none. The command reads it and sets the variables that the library reads; the library does not read it. What
- * a flag or a variable says goes before what it says.
+ * The user's file of options, $XDG_CONFIG_HOME/kerncast.conf or else ~/.config/kerncast.conf: lines "key = value",
+ * where the keys are the flags of `kerncast run` without their dashes, and lines begun with "#". KERNCAST_CONFIG names
+ * another file, or none. The command reads it and sets the variables that the library reads; the library does not read
+ * it. What a flag or a variable says goes before what it says.
  */
 #ifndef KC_CONFIG_H
 #define KC_CONFIG_H

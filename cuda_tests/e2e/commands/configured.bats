@@ -9,8 +9,8 @@ configure() { # LINE...
 	chmod 600 "$XDG_CONFIG_HOME/kerncast.conf"
 }
 
-measure_of_last() { # [DB]
-	sql 'SELECT measure FROM process ORDER BY id DESC LIMIT 1' "${1-kerncast.db}"
+measure_of_last() {
+	sql 'SELECT measure FROM process ORDER BY id DESC LIMIT 1'
 }
 
 @test "flag before variable before file before default" {

@@ -16,7 +16,7 @@ ROWS = 10000  # fetched at a time
 LIMITS = (("LENGTH", 16 << 20), ("SQL_LENGTH", 1 << 20), ("LIKE_PATTERN_LENGTH", 1000), ("ATTACHED", 0))
 CONFIG = (("DEFENSIVE", True), ("TRUSTED_SCHEMA", False), ("ENABLE_TRIGGER", False), ("ENABLE_FKEY", False))
 READING = {getattr(sqlite3, name, code) for name, code in (
-    ("SQLITE_SELECT", 21), ("SQLITE_READ", 20), ("SQLITE_FUNCTION", 31), ("SQLITE_TRANSACTION", 22), ("SQLITE_RECURSIVE", 33))}
+    ("SQLITE_SELECT", 21), ("SQLITE_READ", 20), ("SQLITE_FUNCTION", 31), ("SQLITE_TRANSACTION", 22))}
 
 DERIVED = {
     "kernel_name": "k.name",
@@ -123,7 +123,8 @@ class Database:
         if application != wanted["application_id"]:
             raise Error(f"{self._path!r} is not a database of kerncast")
         if version != wanted["version"]:
-            cure = "a newer kerncast is needed" if version > wanted["version"] else "`kerncast recover` brings it up to date"
+            is_newer = version > wanted["version"]
+            cure = "a newer kerncast is needed" if is_newer else "`kerncast recover` brings it up to date"
             raise Error(f"{self._path!r} has version {version}, and this kerncast reads {wanted['version']}: {cure}")
         made = {made["name"].lower(): made for made in wanted["objects"]}
         found = set()
@@ -200,7 +201,8 @@ class Database:
             with self._reading() as connection:
                 number = self._run(connection, None)
                 about = self._columns(connection, "SELECT command_line, simulated FROM run WHERE id = ?", (number,))
-                (launches,), = connection.execute("SELECT sum(launches) FROM accuracy WHERE run = ? AND class = 'all'", (number,))
+                (launches,), = connection.execute("SELECT sum(launches) FROM accuracy WHERE run = ? AND class = 'all'",
+                                                  (number,))
                 every = max(1, (launches if isinstance(launches, int) else 0) // _picture.POINTS)
                 points = self._columns(
                     connection, "SELECT end_ns - start_ns AS predicted, measured_end_ns - measured_start_ns AS measured, "

@@ -59,7 +59,8 @@ def _cuda_has_begun():
 
 
 def _how_to_start():
-    return "start the program with: kerncast run --while record.now python " + (sys.argv[0] if sys.argv and sys.argv[0] else "app.py")
+    program = sys.argv[0] if sys.argv and sys.argv[0] else "app.py"
+    return f"start the program with: kerncast run --while record.now python {program}"
 
 
 def _inject(database):
