@@ -3,6 +3,9 @@ load ../common
 
 app=("$build/demo-static-sim" --rounds 10)
 
+schema=$(sed -n 's/^#define KC_SCHEMA_VERSION \([0-9]*\).*/\1/p' "$root/store/database/schema.h")
+journal=$(sed -n 's/^#define KC_JOURNAL_VERSION \([0-9]*\).*/\1/p' "$root/store/journal/journal.h")
+
 configure() { # LINE...
 	mkdir -p "$XDG_CONFIG_HOME"
 	printf '%s\n' "$@" >"$XDG_CONFIG_HOME/kerncast.conf"
@@ -95,7 +98,7 @@ measure_of_last() {
 	[[ $(sed -n 1p version) =~ ^kerncast\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 	[[ $(sed -n 2p version) =~ ^commit\ +([0-9a-f]{12}\+?|unknown)$ ]]
 	"$kerncast" run -q "${app[@]}"
-	equal "$(sed -n 3p version)" "database   version $(sql 'PRAGMA user_version'), journal 8"
+	equal "$(sed -n 3p version)" "database   version $(sql 'PRAGMA user_version'), journal $journal"
 	equal "$(sed -n 4p version)" "library    $(realpath "$library")"
 	contains "$(sed -n 5p version)" "CUPTI      $simcuda/libcupti.so.13 (API version "
 	contains "$(KERNCAST_CUPTI=/nowhere.so "$kerncast" --version)" "CUPTI      not found"
@@ -117,8 +120,8 @@ other_version() {
 	keep run other/kerncast run "${app[@]}"
 	equal "$(<run.status)" "$(<plain.status)" "exit status"
 	diff plain.out run.out
-	equal "$(<run.err)" "kerncast: nothing is recorded: $PWD/other/libkerncast.so is of another version (9.1.0, database 11,\
- journal 8) than this command ($("$kerncast" --version | sed -n 's/^kerncast //p'), database 11, journal 8); build or install\
+	equal "$(<run.err)" "kerncast: nothing is recorded: $PWD/other/libkerncast.so is of another version (9.1.0, database $schema,\
+ journal $journal) than this command ($("$kerncast" --version | sed -n 's/^kerncast //p'), database $schema, journal $journal); build or install\
  kerncast again"
 	[[ ! -e kerncast.db ]]
 	contains "$(other/kerncast --version)" "is of another version"
