@@ -1,5 +1,6 @@
 #include "tools/input/common_options.h"
 #include "tools/input/filter_options.h"
+#include "tools/report/html/html.h"
 #include "tools/report/report_forms.h"
 #include "command.h"
 #include "tools/system/database.h"
@@ -12,15 +13,15 @@
 
 #define ORDERS "time|error|count"
 
-enum { KEY_RUN = 'r', KEY_BY = 'b', KEY_CSV = 0x100, KEY_EXACT };
+enum { KEY_RUN = 'r', KEY_BY = 'b', KEY_CSV = 0x100, KEY_EXACT, KEY_HTML, KEY_OLD, KEY_ANONYMOUS };
 
 struct request {
 	struct kc_common_options common;
 	struct kc_filter_choice filter;
 	struct kc_sorting sorting;
-	const char *run;
+	const char *run, *html, *old;
 	enum kc_report_by by;
-	int by_given, csv, exact;
+	int by_given, csv, exact, anonymous;
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +35,11 @@ static const struct argp_option options[] = {
     {"csv", KEY_CSV, NULL, 0, "print the lines of --by (default: kernel) as CSV, with full names", 0},
     {"exact", KEY_EXACT, NULL, 0,
      "read every launch; without it, median and 90th percentile are within 1 % of the exact ones", 0},
+    {"html", KEY_HTML, "FILE", 0, "write one page with figures, for a browser, that needs no network", 0},
+    {"old", KEY_OLD, "N[,N...]", 0,
+     "earlier runs that the page compares with (default: up to five of the same command line); none: without any", 0},
+    {"anonymous", KEY_ANONYMOUS, NULL, 0,
+     "hash the kernels' names on the page, and leave out paths, command lines and texts of messages", 0},
     {0},
 };
 
@@ -45,9 +51,20 @@ static error_t parse_by(const char *arg, struct argp_state *state, struct reques
 	return 0;
 }
 
+static void check_html(const struct request *request, struct argp_state *state)
+{
+	if (request->html && (request->common.json || request->csv || request->by_given))
+		argp_error(state, "--html writes a page of its own: leave out --json, --csv and --by");
+	if (request->html && (request->sorting.by || request->sorting.top))
+		argp_error(state, "the table of the page is sorted there: leave out --sort and --top");
+	if (!request->html && (request->old || request->anonymous))
+		argp_error(state, "--old and --anonymous are for --html");
+}
+
 static void check(const struct request *request, struct argp_state *state)
 {
 	kc_json_or_csv(request->common.json, request->csv, state);
+	check_html(request, state);
 	kc_filter_options_check(&request->filter, state);
 	kc_sort_options_check(&request->sorting, request->common.json, state);
 }
@@ -77,6 +94,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_EXACT:
 		request->exact = 1;
+		return 0;
+	case KEY_HTML:
+		request->html = arg;
+		return 0;
+	case KEY_OLD:
+		request->old = arg;
+		return 0;
+	case KEY_ANONYMOUS:
+		request->anonymous = 1;
 		return 0;
 	case ARGP_KEY_END:
 		check(request, state);
@@ -111,6 +137,19 @@ static int print(const struct request *request, const char *path, const struct k
 	return kc_output_finish();
 }
 
+static int write_html(const struct request *request, struct kc_store *store, const char *path, struct kc_report *data,
+		      struct kc_activity *activity, struct kc_filter *filter)
+{
+	const struct kc_html_request page = {
+	    .file = request->html,
+	    .database = kc_database_shown(path),
+	    .old = request->old,
+	    .anonymous = request->anonymous,
+	};
+
+	return kc_report_html(&page, store, data, activity, filter);
+}
+
 static int report_of(const struct request *request, struct kc_store *store, const char *path,
 		     const struct kc_selection *selection)
 {
@@ -130,6 +169,8 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);
 		status = KC_EXIT_FAILED;
+	} else if (request->html) {
+		status = write_html(request, store, path, data, activity, filter);
 	} else {
 		status = print(request, path, data, activity, filter);
 	}

@@ -1,10 +1,7 @@
 #include "command.h"
 #include "tools/diff/compare_options.h"
-#include "tools/diff/side.h"
-#include "tools/slow/slow_forms.h"
+#include "tools/slow/slow_search.h"
 #include "tools/system/database.h"
-
-#include "store/database/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,164 +49,36 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-struct searching {
-	const struct request *request;
-	struct kc_side earlier, this;
-	struct kc_measured_names names;
-	struct kc_slow_runs runs;
-	struct kc_diff diff;
-	struct kc_slow slow;
-	struct kc_slow_where *worst;
-	size_t worst_count;
-	int other_devices;
-};
-
-/* --- which runs */
-
-static int select_earlier(struct searching *s)
+static int print(struct kc_slow_search *s, const struct request *request)
 {
-	struct kc_side *earlier = &s->earlier;
-	int status = kc_side_open(earlier, s->request->options.common.database), n;
-
-	if (status != KC_EXIT_OK)
-		return status;
-	if (s->request->old) {
-		status = kc_side_select_listed(earlier, "--old", s->request->old);
-		return status == KC_EXIT_OK ? kc_side_check(earlier, &s->this) : status;
-	}
-	n = kc_measured_earlier(earlier->store, s->this.ids[0], earlier->ids, KC_SIDE_EARLIER_MOST);
-	if (n < 0) {
-		kc_database_unreadable(earlier->path, n);
-		return KC_EXIT_FAILED;
-	}
-	earlier->count = (size_t)n;
-	return KC_EXIT_OK;
-}
-
-/* Durations on other devices say nothing about this one. */
-static void drop_other_devices(struct searching *s)
-{
-	struct kc_side *earlier = &s->earlier;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < earlier->read; i++) {
-		if (strcmp(earlier->runs[i].devices, s->this.runs[0].devices) != 0) {
-			kc_measured_run_free(earlier->runs + i);
-			s->other_devices++;
-		} else {
-			earlier->runs[kept++] = earlier->runs[i];
-		}
-	}
-	earlier->count = earlier->read = kept;
-}
-
-static int read_runs(struct searching *s)
-{
-	const char *old = s->request->old;
-	int status = kc_side_open(&s->this, s->request->options.common.database);
-
-	if (status == KC_EXIT_OK)
-		status = kc_side_select(&s->this, s->request->run);
-	if (status == KC_EXIT_OK && !(old && !strcmp(old, "none")))
-		status = select_earlier(s);
-	if (status == KC_EXIT_OK)
-		status = kc_side_read(&s->this, &s->request->options.filter, 1, &s->names);
-	if (status == KC_EXIT_OK)
-		status = kc_side_read(&s->earlier, NULL, 1, &s->names);
-	if (status == KC_EXIT_OK)
-		drop_other_devices(s);
-	return status;
-}
-
-/* --- what is slow */
-
-static int find(struct searching *s)
-{
-	const struct kc_diff_input inputs[KC_SIDES] = {
-	    {s->earlier.runs, s->earlier.read, NULL},
-	    {s->this.runs, 1, NULL},
-	};
-	const struct kc_diff_limits *limits = &s->request->options.limits;
-	int has_earlier = s->earlier.read > 0, rc = 0;
-
-	s->runs = (struct kc_slow_runs){&s->names, s->earlier.runs, s->earlier.read, s->this.runs};
-	if (has_earlier)
-		rc = kc_diff_compare(&s->names, inputs, limits, &s->diff);
-	if (rc == 0)
-		rc = kc_slow_find(&s->runs, has_earlier ? &s->diff : NULL, limits, &s->slow);
-	return rc;
-}
-
-static int locate(struct searching *s, const struct kc_slow_found *found, struct kc_slow_where *out)
-{
-	const struct kc_measured_moment *moment =
-	    (const struct kc_measured_moment *)s->this.runs[0].moments.at + found->place;
-
-	out->found = found;
-	out->after_ns = kc_minus_ns(moment->start_ns, s->slow.intervals.earliest_ns);
-	kc_slow_find_beside(&s->slow.intervals, found->place, &out->beside);
-	return kc_measured_origin(s->this.store, moment->id, &out->origin);
-}
-
-/* alike: at most so many of a kernel and cause; 0: any number. */
-static int locate_worst(struct searching *s, size_t most, size_t alike)
-{
-	size_t *met = calloc(s->names.kernels.count * KC_SLOW_CAUSES + 1, sizeof(*met));
-	int rc = 0;
-
-	if (most > s->slow.found_count)
-		most = s->slow.found_count;
-	s->worst = calloc(most + 1, sizeof(*s->worst));
-	if (!s->worst || !met)
-		rc = -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < s->slow.found_count && s->worst_count < most; i++) {
-		const struct kc_slow_found *found = s->slow.found + i;
-		size_t kernel = kc_measured_shape(&s->names, found->shape)->kernel;
-
-		if (alike && met[kernel * KC_SLOW_CAUSES + found->cause]++ >= alike)
-			continue;
-		rc = locate(s, found, s->worst + s->worst_count);
-		s->worst_count++;
-	}
-	free(met);
-	return rc;
-}
-
-static int search_and_print(struct searching *s)
-{
-	const struct request *request = s->request;
+	const struct kc_compare_options *options = &request->options;
 	struct kc_slow_view view = {
 	    .runs = &s->runs,
 	    .slow = &s->slow,
-	    .limits = request->options.limits,
+	    .limits = options->limits,
 	    .path = kc_database_shown(s->this.path),
 	    .filter = s->this.filter,
-	    .top = request->options.sorting.top   ? request->options.sorting.top
-		   : request->options.common.json ? TOP_JSON
-						  : TOP,
+	    .top = options->sorting.top   ? options->sorting.top
+		   : options->common.json ? TOP_JSON
+					  : TOP,
+	    .other_devices = s->other_devices,
 	};
-	int rc = find(s);
+	int status;
 
-	if (rc == 0)
-		kc_slow_sort(&s->slow, request->options.sorting.by);
-	if (rc == 0)
-		rc = locate_worst(s, view.top, request->options.common.json ? 0 : KC_SLOW_ALIKE);
-	if (rc == -ENOMEM)
-		kc_error("%s", strerror(ENOMEM));
-	else if (rc < 0)
-		kc_database_unreadable(s->this.path, rc);
-	if (rc < 0)
-		return KC_EXIT_FAILED;
+	kc_slow_sort(&s->slow, options->sorting.by);
+	status = kc_slow_search_worst(s, view.top, options->common.json ? 0 : KC_SLOW_ALIKE);
+	if (status != KC_EXIT_OK)
+		return status;
 	view.worst = s->worst;
 	view.worst_count = s->worst_count;
-	view.other_devices = s->other_devices;
-	return request->options.common.json ? kc_slow_json(&view) : kc_slow_text(&view);
+	return options->common.json ? kc_slow_json(&view) : kc_slow_text(&view);
 }
 
 static int slow_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct request request = {.options.limits = KC_DIFF_DEFAULT_LIMITS};
-	struct searching *s = calloc(1, sizeof(*s));
+	struct kc_slow_search *s = calloc(1, sizeof(*s));
+	struct kc_slow_asked asked;
 	int status;
 
 	kc_output_guard();
@@ -219,16 +88,18 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
-	s->request = &request;
-	status = read_runs(s);
+	asked = (struct kc_slow_asked){
+	    .run = request.run,
+	    .old = request.old,
+	    .filter = &request.options.filter,
+	    .limits = request.options.limits,
+	};
+	status = kc_side_open(&s->this, request.options.common.database);
 	if (status == KC_EXIT_OK)
-		status = search_and_print(s);
-	free(s->worst);
-	kc_slow_free(&s->slow);
-	kc_diff_free(&s->diff);
-	kc_side_close(&s->earlier);
-	kc_side_close(&s->this);
-	kc_measured_names_free(&s->names);
+		status = kc_slow_search(s, &asked);
+	if (status == KC_EXIT_OK)
+		status = print(s, &request);
+	kc_slow_search_free(s);
 	kc_filter_choice_free(&request.options.filter);
 	free(s);
 	return status;

@@ -373,6 +373,23 @@ int kc_measured_before(struct kc_store *s, int64_t last, int64_t *id)
 	return rc < 0 ? rc : found.count;
 }
 
+static int read_launches(sqlite3_stmt *row, void *arg)
+{
+	int64_t launches = sqlite3_column_int64(row, 0);
+
+	*(uint64_t *)arg = launches > 0 ? (uint64_t)launches : 0;
+	return 0;
+}
+
+int kc_measured_launches(struct kc_store *s, int64_t run, uint64_t *launches)
+{
+	const struct kc_selection only = {run, run};
+
+	*launches = 0;
+	return kc__select(s, &only, "SELECT total(launches) FROM rollup WHERE run BETWEEN ?1 AND ?2", read_launches,
+			  launches);
+}
+
 static int read_origin(sqlite3_stmt *row, void *arg)
 {
 	struct kc_measured_origin *out = arg;

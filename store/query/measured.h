@@ -86,6 +86,9 @@ int kc_measured_earlier(struct kc_store *s, int64_t last, int64_t *ids, int most
 /* The last run before run `last`, whatever it ran. 1, 0 where there is none, or -errno. */
 int kc_measured_before(struct kc_store *s, int64_t last, int64_t *id);
 
+/* How many launches a run has, measured or not. 0 or -errno. */
+int kc_measured_launches(struct kc_store *s, int64_t run, uint64_t *launches);
+
 struct kc_measured_origin {
 	int64_t process, sequence; /* as in the view `launch` */
 	int64_t pid, stream;       /* stream: its number in the process; 0: not known */

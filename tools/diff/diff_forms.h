@@ -4,6 +4,8 @@
 
 #include "compare.h"
 
+#include <jansson.h>
+
 struct kc_diff_source {
 	const char *path;                   /* of a database or a baseline, as the user named it */
 	const struct kc_measured_run *runs; /* NULL: a baseline */
@@ -32,5 +34,7 @@ const char *kc_diff_what_name(enum kc_diff_what what);
 int kc_diff_text(const struct kc_diff_view *view);
 int kc_diff_markdown(const struct kc_diff_view *view);
 int kc_diff_json(const struct kc_diff_view *view);
+/* What kc_diff_json() prints. NULL: out of memory. */
+json_t *kc_diff_document(const struct kc_diff_view *view);
 
 #endif

@@ -137,7 +137,7 @@ static json_t *filter_json(const struct kc_diff_view *view)
 	return out;
 }
 
-int kc_diff_json(const struct kc_diff_view *view)
+json_t *kc_diff_document(const struct kc_diff_view *view)
 {
 	const struct kc_diff *diff = view->diff;
 	json_t *out = kc_json_document("diff", 1);
@@ -157,5 +157,10 @@ int kc_diff_json(const struct kc_diff_view *view)
 	set(out, "new", kernels_json(view, 1u << KC_DIFF_NEW));
 	set(out, "gone", kernels_json(view, 1u << KC_DIFF_GONE));
 	set(out, "others", kernels_json(view, 1u << KC_DIFF_SAME | 1u << KC_DIFF_FEW));
-	return kc_json_print(out);
+	return out;
+}
+
+int kc_diff_json(const struct kc_diff_view *view)
+{
+	return kc_json_print(kc_diff_document(view));
 }

@@ -21,6 +21,13 @@ int kc_side_open(struct kc_side *side, const char *database)
 	return side->store ? KC_EXIT_OK : KC_EXIT_FAILED;
 }
 
+void kc_side_borrow(struct kc_side *side, struct kc_store *store, const char *path)
+{
+	snprintf(side->path, sizeof(side->path), "%s", path);
+	side->store = store;
+	side->is_borrowed = 1;
+}
+
 int kc_side_select(struct kc_side *side, const char *which)
 {
 	struct kc_selection selection;
@@ -143,7 +150,7 @@ void kc_side_close(struct kc_side *side)
 	for (size_t i = 0; i < side->read; i++)
 		kc_measured_run_free(side->runs + i);
 	kc_filter_free(side->filter);
-	if (side->store)
+	if (side->store && !side->is_borrowed)
 		kc_store_close(side->store);
 }
 

@@ -22,6 +22,7 @@
 struct kc_side {
 	char path[PATH_MAX];
 	struct kc_store *store;
+	int is_borrowed;          /* the store is closed by another */
 	struct kc_filter *filter; /* NULL: every launch */
 	int64_t ids[KC_DIFF_OLD_MOST];
 	struct kc_measured_run runs[KC_DIFF_OLD_MOST];
@@ -30,6 +31,8 @@ struct kc_side {
 
 /* database: NULL: the one in use. */
 int kc_side_open(struct kc_side *side, const char *database);
+/* Takes a database that is open, and stays so. path: PATH_MAX bytes at most. */
+void kc_side_borrow(struct kc_side *side, struct kc_store *store, const char *path);
 /* Adds run `which`; NULL: the latest. */
 int kc_side_select(struct kc_side *side, const char *which);
 /* Adds the runs of a list such as "1,2,3". option: names it in the message about too many. */

@@ -7,6 +7,8 @@
 #include "store/query/filter.h"
 #include "tools/input/filter_options.h"
 
+#include <jansson.h>
+
 #define KC_SLOW_ALIKE 3u /* launches of a kernel and cause that are shown to people */
 
 struct kc_slow_where {
@@ -34,5 +36,7 @@ void kc_slow_sort(struct kc_slow *slow, enum kc_sort by);
 /* Each returns an exit status. */
 int kc_slow_text(const struct kc_slow_view *view);
 int kc_slow_json(const struct kc_slow_view *view);
+/* What kc_slow_json() prints. NULL: out of memory. */
+json_t *kc_slow_document(const struct kc_slow_view *view);
 
 #endif

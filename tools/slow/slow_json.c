@@ -133,7 +133,7 @@ static json_t *launch_json(const struct kc_slow_view *view, const struct kc_slow
 	return out;
 }
 
-int kc_slow_json(const struct kc_slow_view *view)
+json_t *kc_slow_document(const struct kc_slow_view *view)
 {
 	const struct kc_slow *slow = view->slow;
 	json_t *out = kc_json_document("slow", 1), *launches = json_array();
@@ -154,5 +154,10 @@ int kc_slow_json(const struct kc_slow_view *view)
 	set(out, "never_alone", sum_json(&slow->never_alone));
 	set(out, "causes", causes_json(view));
 	set(out, "launches", launches);
-	return kc_json_print(out);
+	return out;
+}
+
+int kc_slow_json(const struct kc_slow_view *view)
+{
+	return kc_json_print(kc_slow_document(view));
 }

@@ -1,0 +1,170 @@
+#include "html_internal.h"
+#include "tools/command.h"
+#include "tools/diff/compare_options.h"
+#include "tools/diff/diff_forms.h"
+#include "tools/output/format.h"
+#include "tools/slow/slow_search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST UINT64_C(400000) /* launches, of all runs together, so that the page is there in seconds */
+#define LAUNCHES 25u          /* that lost most */
+#define ROWS 40u              /* of a list of kernels */
+#define BESIDE 4u
+
+/* Leaves the first ones of a list in a document. */
+static void cut(json_t *list, size_t most)
+{
+	while (json_array_size(list) > most)
+		json_array_remove(list, json_array_size(list) - 1);
+}
+
+static int clean_names(const struct kc__html *page, struct kc_measured_names *names)
+{
+	struct kc_measured_kernel *kernels = names->kernels.at;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < names->kernels.count; i++)
+		rc = kc__html_name(page, &kernels[i].name);
+	return rc;
+}
+
+static json_t *slow_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits)
+{
+	const struct kc_slow_view view = {
+	    .runs = &s->runs,
+	    .slow = &s->slow,
+	    .limits = *limits,
+	    .path = "",
+	    .worst = s->worst,
+	    .worst_count = s->worst_count,
+	    .other_devices = s->other_devices,
+	};
+	json_t *out = kc_slow_document(&view), *cause, *kernel;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(out, "causes"), i, cause)
+	{
+		cut(json_object_get(cause, "kernels"), ROWS);
+		json_array_foreach(json_object_get(cause, "kernels"), k, kernel)
+		    cut(json_object_get(kernel, "beside"), BESIDE);
+	}
+	json_object_set_new(out, "earlier_too_large", json_integer(s->too_large));
+	return out;
+}
+
+static struct kc_diff_source source_of(const struct kc_side *side)
+{
+	return (struct kc_diff_source){.path = "", .runs = side->runs, .count = side->read};
+}
+
+static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits)
+{
+	static const char *const lists[] = {"changes", "new", "gone"};
+	static const struct kc_filter_choice every;
+	const struct kc_diff_view view = {
+	    .names = &s->names,
+	    .diff = &s->diff,
+	    .limits = *limits,
+	    .filter = &every,
+	    .sources = {[KC_OLD] = source_of(&s->earlier), [KC_NEW] = source_of(&s->this)},
+	};
+	json_t *out = kc_diff_document(&view), *counts = json_object(), *kernel;
+	size_t k;
+
+	json_object_del(out, "others");
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		json_t *list = json_object_get(out, lists[i]);
+
+		json_object_set_new(counts, lists[i], json_integer((json_int_t)json_array_size(list)));
+		cut(list, ROWS);
+		json_array_foreach(list, k, kernel) json_object_del(kernel, "shapes");
+	}
+	json_object_set_new(out, "counts", counts);
+	return out;
+}
+
+static json_t *left_out(const char *why)
+{
+	return json_pack("{s:s}", "left_out", why);
+}
+
+/* Why the runs are not looked at; NULL: they are. */
+static const char *obstacle(const struct kc__html *page, char *out, size_t size)
+{
+	const struct kc_selection *selection = page->selection;
+	char most[KC_FORMAT_BYTES];
+
+	if (selection->first_run != selection->last_run)
+		return "Several runs were chosen: choose one with --run.";
+	if (!(page->data->measured_ns > 0))
+		return "Nothing was measured.";
+	if (page->data->ledger.launches <= MOST)
+		return NULL;
+	snprintf(out, size, "The run has more than %s launches: kerncast slow and kerncast diff look at all of them.",
+		 kc_format_count(MOST, most));
+	return out;
+}
+
+static void keep_lost(struct kc__html *page, const struct kc_slow_search *s)
+{
+	if (s->worst_count) {
+		page->lost_process = s->worst->origin.process;
+		page->lost_sequence = s->worst->origin.sequence;
+	}
+}
+
+static int search(struct kc__html *page, struct kc_slow_search *s, const struct kc_slow_asked *asked, json_t *document)
+{
+	int status, rc;
+
+	kc_side_borrow(&s->this, page->store, page->request->database);
+	status = kc_slow_search(s, asked);
+	if (status == KC_EXIT_OK)
+		status = kc_slow_search_worst(s, LAUNCHES, KC_SLOW_ALIKE);
+	if (status != KC_EXIT_OK)
+		return status;
+	keep_lost(page, s);
+	rc = clean_names(page, &s->names);
+	if (rc < 0) {
+		kc_error("%s", strerror(-rc));
+		return KC_EXIT_FAILED;
+	}
+	json_object_set_new(document, "slow", slow_json(s, &asked->limits));
+	if (s->runs.earlier_count)
+		json_object_set_new(document, "diff", diff_json(s, &asked->limits));
+	return KC_EXIT_OK;
+}
+
+int kc__html_compared(struct kc__html *page, json_t *document)
+{
+	static const struct kc_filter_choice every;
+	struct kc_slow_search *s;
+	char run[32], text[160];
+	const char *why = obstacle(page, text, sizeof(text));
+	const struct kc_slow_asked asked = {
+	    .run = run,
+	    .old = page->request->old,
+	    .filter = page->filter ? kc_filter_choice_of(page->filter) : &every,
+	    .limits = KC_DIFF_DEFAULT_LIMITS,
+	    .most = MOST,
+	};
+	int status;
+
+	if (why) {
+		json_object_set_new(document, "slow", left_out(why));
+		return KC_EXIT_OK;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		kc_error("%s", strerror(ENOMEM));
+		return KC_EXIT_FAILED;
+	}
+	snprintf(run, sizeof(run), "%lld", (long long)page->selection->last_run);
+	status = search(page, s, &asked, document);
+	kc_slow_search_free(s);
+	free(s);
+	return status;
+}

@@ -1,0 +1,192 @@
+#include "html_internal.h"
+#include "sha256.h"
+#include "tools/output/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_COLUMNS 240u
+#define NAME_BYTES (NAME_COLUMNS * 4u + 4u) /* four bytes of UTF-8 for each, and the mark of what was left out */
+#define HASH_BYTES 5u                       /* of a hashed name: 10 digits, the same for two of 10^6 names by luck */
+
+struct kc__html_kernel {
+	int64_t row, place;
+};
+
+/* Whoever knows a name can tell its hash: it hides names from those who do not. */
+static void hash_name(const char *name, char *out, size_t size)
+{
+	uint8_t hash[KC_SHA256_BYTES];
+	char digits[2 * HASH_BYTES + 1];
+
+	kc_sha256(name, strlen(name), hash);
+	for (size_t i = 0; i < HASH_BYTES; i++)
+		snprintf(digits + 2 * i, 3, "%02x", hash[i]);
+	snprintf(out, size, "kernel %s", digits);
+}
+
+static int replace(char **name, const char *by)
+{
+	char *copy = strdup(by);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*name);
+	*name = copy;
+	return 0;
+}
+
+int kc__html_name(const struct kc__html *page, char **name)
+{
+	char shown[NAME_BYTES];
+
+	if (page->request->anonymous)
+		hash_name(*name, shown, sizeof(shown));
+	else
+		kc_shorten_middle(*name, NAME_COLUMNS, shown, sizeof(shown));
+	return replace(name, shown);
+}
+
+int kc__html_text(const struct kc__html *page, char **text)
+{
+	char shown[NAME_BYTES];
+
+	return replace(text,
+		       page->request->anonymous ? "" : kc_shorten_middle(*text, NAME_COLUMNS, shown, sizeof(shown)));
+}
+
+/* --- how many */
+
+static json_t *trimmed(size_t *count, size_t most)
+{
+	size_t of = *count;
+
+	if (*count > most)
+		*count = most;
+	return json_pack("{s:I,s:I}", "shown", (json_int_t)*count, "of", (json_int_t)of);
+}
+
+static void free_groups(struct kc_groups *groups, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		free(groups->at[i].name);
+		groups->at[i].name = NULL;
+	}
+}
+
+static json_t *trim_groups(struct kc_groups *groups, size_t most)
+{
+	size_t of = groups->count;
+	json_t *out = trimmed(&groups->count, most);
+
+	free_groups(groups, groups->count, of);
+	return out;
+}
+
+static json_t *trim_streams(struct kc_activity *activity)
+{
+	size_t of = activity->stream_count;
+	json_t *out = trimmed(&activity->stream_count, KC__HTML_STREAMS);
+
+	for (size_t i = activity->stream_count; i < of; i++)
+		free(activity->streams[i].name);
+	return out;
+}
+
+static json_t *trim_processes(struct kc_report *data)
+{
+	size_t of = data->process_count;
+	json_t *out = trimmed(&data->process_count, KC__HTML_PROCESSES);
+
+	for (size_t i = data->process_count; i < of; i++) {
+		free(data->processes[i].command_line);
+		free(data->processes[i].ended);
+		free(data->processes[i].measure);
+	}
+	return out;
+}
+
+static json_t *trim_messages(struct kc_report *data)
+{
+	size_t of = data->message_count;
+	json_t *out = trimmed(&data->message_count, KC__HTML_MESSAGES);
+
+	for (size_t i = data->message_count; i < of; i++) {
+		free(data->messages[i].code);
+		free(data->messages[i].text);
+	}
+	return out;
+}
+
+/* --- kernels by row */
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct kc__html_kernel *x = a, *y = b;
+
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+static int index_kernels(struct kc__html *page)
+{
+	const struct kc_groups *kernels = &page->data->kernels;
+
+	page->kernels = calloc(kernels->count + 1, sizeof(*page->kernels));
+	if (!page->kernels)
+		return -ENOMEM;
+	for (size_t i = 0; i < kernels->count; i++)
+		page->kernels[i] = (struct kc__html_kernel){kernels->at[i].id, (int64_t)i};
+	page->kernel_count = kernels->count;
+	qsort(page->kernels, page->kernel_count, sizeof(*page->kernels), compare_rows);
+	return 0;
+}
+
+int64_t kc__html_place(const struct kc__html *page, int64_t kernel)
+{
+	const struct kc__html_kernel wanted = {.row = kernel},
+				     *found = bsearch(&wanted, page->kernels, page->kernel_count,
+						      sizeof(*page->kernels), compare_rows);
+
+	return found ? found->place : -1;
+}
+
+/* --- */
+
+static int clean_groups(const struct kc__html *page, struct kc_groups *groups)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < groups->count; i++)
+		rc = kc__html_name(page, &groups->at[i].name);
+	return rc;
+}
+
+static int clean_texts(const struct kc__html *page)
+{
+	struct kc_report *data = page->data;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < data->process_count; i++)
+		rc = kc__html_text(page, &data->processes[i].command_line);
+	for (size_t i = 0; rc == 0 && i < data->message_count; i++)
+		rc = kc__html_text(page, &data->messages[i].text);
+	return rc;
+}
+
+int kc__html_trim(struct kc__html *page, json_t **counts)
+{
+	struct kc_report *data = page->data;
+	int rc;
+
+	*counts = json_object();
+	json_object_set_new(*counts, "kernels", trim_groups(&data->kernels, KC__HTML_KERNELS));
+	json_object_set_new(*counts, "streams", trim_groups(&data->streams, KC__HTML_STREAMS));
+	json_object_set_new(*counts, "processes", trim_processes(data));
+	json_object_set_new(*counts, "messages", trim_messages(data));
+	json_object_set_new(*counts, "stream_times", trim_streams(page->activity));
+	rc = index_kernels(page);
+	if (rc == 0)
+		rc = clean_groups(page, &data->kernels);
+	return rc ? rc : clean_texts(page);
+}

@@ -1,0 +1,387 @@
+/*
+ * The page, from the JSON document in it. Parts of which the document has nothing are left out, or say why.
+ */
+const CASES = ['alone', 'together', 'in the last wave', 'one after the other'];
+const SLOW_CAUSES = {
+	new_size: ['a new size', 'the kernel was given more work than before'],
+	slower_than_before: ['slower than before', 'the kernel was faster in earlier runs'],
+	drift: ['drift', 'the kernel was faster in another part of this run'],
+	first_launch: ['first launch', "the kernel's first in its process: loading, cold caches"],
+	overlap: ['overlapped', 'other kernels ran at the same time'],
+	unexplained: ['not explained', 'no other cause was found'],
+};
+const MESSAGE_COUNT = message => message.count > 1 ? ` (${showCount(message.count)} times)` : '';
+
+/* What figures and tables ask for. */
+class Data {
+	constructor(page) {
+		this.page = page;
+		this.report = page.report;
+		this.names = this.report.kernels.map(kernel => kernel.name);
+		this.streams = new Map([...this.report.streams, ...(this.report.activity ? this.report.activity.streams : [])]
+			.map(stream => [stream.id, stream.name]));
+		this.figures = page.replayed ? page.replayed.report : this.report;
+		this.drawnPart = partOf(page.drawn.shown, page.drawn.of, 'launch', 'evenly drawn').replace(/launchs/, 'launches');
+	}
+
+	nameOf(kernel) {
+		return kernel < 0 ? 'a kernel that the table does not list' : this.names[kernel];
+	}
+
+	shortOf(kernel, device) {
+		const name = kernel < 0 ? device : this.names[kernel];
+
+		return name.length > 40 ? name.slice(0, 24) + '…' + name.slice(-15) : name;
+	}
+
+	/* The kernels that took most time have colours of their own; 6: all others. */
+	colourOf(kernel) {
+		return kernel >= 0 && kernel < 6 ? kernel : 6;
+	}
+
+	streamOf(stream) {
+		return this.streams.get(stream) || (stream ? `stream row ${stream}` : 'stream not known');
+	}
+}
+
+/* --- the top */
+
+const commandLines = report => [...new Set(report.processes.map(process => process.command_line).filter(line => line))];
+
+function startOf(report) {
+	const started = Math.min(...report.processes.map(process => process.started_unix_ns).filter(ns => ns > 0));
+
+	return Number.isFinite(started) ? new Date(started / 1e6).toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : '';
+}
+
+function runsText(report) {
+	return report.runs.first === report.runs.last ? `run ${report.runs.first}` : `runs ${report.runs.first} to ${report.runs.last}`;
+}
+
+function filterText(filter) {
+	const said = [];
+
+	if (!filter)
+		return null;
+	for (const [key, text] of [['kernel', 'kernel matches '], ['exclude', 'kernel does not match ']]) {
+		if (filter[key])
+			said.push(text + JSON.stringify(filter[key]));
+	}
+	for (const [key, text] of [['streams', 'stream '], ['processes', 'process ']]) {
+		if (filter[key])
+			said.push(text + [].concat(filter[key]).join(', '));
+	}
+	for (const [key, text] of [['since_ns', 'from '], ['until_ns', 'before '], ['min_ns', 'at least ']]) {
+		if (filter[key])
+			said.push(text + showTime(filter[key]));
+	}
+	return `Filter: ${said.join('; ')}: ${showCount(filter.launches)} of ${counted(filter.of_launches, 'launch', 'launches')}`;
+}
+
+function ranAnswer(data) {
+	const report = data.report, use = report.activity && report.activity.devices[0];
+	const busy = use && use.span_ns > 0 ? `The GPU was busy ${showPercent(100 * use.busy_ns / use.span_ns)} of ${showTime(use.span_ns)}. ` : '';
+	const first = report.kernels[0];
+
+	return [element('b', {}, counted(report.ledger.launches, 'launch', 'launches'), ' of ', counted(data.page.counts.kernels.of, 'kernel')),
+		element('p', {}, busy, report.measured_ns > 0 ? `The kernels took ${showTime(report.measured_ns)}` : 'Nothing was measured',
+			report.measured_ns > 0 && first ? [', ', showPercent(first.time_share), ' of it ', element('code', {}, data.shortOf(0)), '.'] : '.')];
+}
+
+function slowAnswer(data) {
+	const slow = data.page.slow;
+
+	if (slow.left_out)
+		return [element('b', {}, 'not looked at'), element('p', {}, slow.left_out)];
+	const causes = slow.causes.filter(cause => cause.lost_ns > 0).sort((a, b) => b.lost_ns - a.lost_ns);
+	return [element('b', {}, `${showTime(slow.lost.ns)} lost, ${showPercent(100 * slow.lost.ns / slow.measured.ns)}`),
+		element('p', {}, causes.length ? `Most of it: ${SLOW_CAUSES[causes[0].cause][0]} (${showTime(causes[0].lost_ns)}, ` +
+			`${counted(causes[0].launches, 'launch', 'launches')}).` : 'No launch took much longer than others like it.')];
+}
+
+function accurateAnswer(data) {
+	const all = data.figures.accuracy, first = data.figures.first_seen;
+
+	if (!all.n)
+		return [element('b', {}, 'nothing to compare'), element('p', {}, data.report.ledger.measured ? 'No launch was predicted and measured.'
+			: 'No launch was measured.')];
+	return [element('b', {}, `median error ${showPercent(all.median)}`),
+		element('p', {}, `${showPercent(all.within_20)} within 20 %; weighted by time ${showPercent(all.mape_time_weighted)}` +
+			(first.n ? `; of ${showCount(first.n)} seen for the first time, median ${showPercent(first.median)}.` : '.'),
+			data.page.replayed ? ' Predictions are those of a replay.' : '')];
+}
+
+function pageTop(data) {
+	const report = data.report, lines = commandLines(report), gpus = report.devices.map(device => device.name).join(', ');
+	const card = (title, href, content) => element('div', {class: 'card'}, element('h2', {}, element('a', {href: href}, title)), content);
+
+	return element('header', {},
+		report.simulated ? element('p', {class: 'simulated', role: 'alert'}, element('b', {}, 'SIMULATED: '),
+			`${report.processes.every(process => process.simulated) ? '' : 'some of '}these times come from a stand-in device, not from a GPU.`) : null,
+		element('h1', {}, lines.length ? lines[0] : data.page.anonymous ? 'A program' : report.database),
+		element('p', {class: 'about'}, [runsText(report), startOf(report), gpus,
+			lines.length > 1 ? `and ${counted(lines.length - 1, 'more command line')}` : '', report.database].filter(text => text).join(' · ')),
+		report.filter ? element('p', {class: 'about'}, filterText(report.filter)) : null,
+		element('div', {class: 'cards'}, card('What ran', '#ran', ranAnswer(data)), card('What was slow', '#slow', slowAnswer(data)),
+			card('How accurate', '#accuracy', accurateAnswer(data))));
+}
+
+/* --- what ran */
+
+function timeColumns(name, copies) {
+	const share = key => use => use.span_ns > 0 && isKnown(use[key]) ? 100 * use[key] / use.span_ns : NaN;
+	const column = (title, key, about) => ({title: title, value: share(key), show: showPercent, bar: use => share(key)(use) / 100, about: about});
+
+	return [{title: name, text: true, value: use => use.shown}, {title: 'first to last', value: use => use.span_ns, show: showTime},
+		column('kernels', 'kernels_ns', 'at least one kernel ran'), ...(copies ? [column('copies only', 'copies_only_ns', 'a copy ran, and no kernel')] : []),
+		column('idle', 'idle_ns', 'nothing ran'), column('launch-bound', 'idle_launch_bound_ns', 'idle, as the host had not launched what ran next')];
+}
+
+function timeUse(data) {
+	const activity = data.report.activity, names = new Map(data.report.devices.map(device => [device.id, device.name]));
+
+	if (!activity)
+		return element('p', {class: 'note'}, 'Where the time of the GPU went is not shown for more than 2,000,000 launches and copies: --exact reads all of them.');
+	if (!activity.devices.length)
+		return null;
+	activity.devices.forEach(use => use.shown = names.get(use.device) || 'device not known');
+	activity.streams.forEach(use => use.shown = use.name);
+	return [plainTable(timeColumns('GPU', activity.copies_measured), activity.devices),
+		plainTable(timeColumns('stream', activity.copies_measured), activity.streams),
+		element('p', {class: 'note'}, part(data.page.counts.stream_times, 'stream'))];
+}
+
+/* Which part of a list the page shows; nothing if all. */
+function part(count, one) {
+	return count.shown < count.of ? `${partOf(count.shown, count.of, one)}, those with most time.` : '';
+}
+
+function ran(data) {
+	const processes = plainTable([
+		{title: 'process', text: true, value: process => process.command_line || 'pid ' + process.pid},
+		{title: 'pid', value: process => process.pid, show: String},
+		{title: 'ended', text: true, value: process => process.ended || 'not known'},
+		{title: 'launches', value: process => process.launches, show: showCount},
+		{title: 'ran for', value: process => process.duration_ns, show: showTime}], data.report.processes);
+
+	return section('ran', 'What ran', timeUse(data), processes, element('p', {class: 'note'}, data.page.counts.processes.shown <
+		data.page.counts.processes.of ? partOf(data.page.counts.processes.shown, data.page.counts.processes.of, 'process').replace(/processs/, 'processes') : ''));
+}
+
+/* --- what was slow, and what changed */
+
+function slowKernels(slow) {
+	const rows = slow.causes.flatMap(cause => cause.kernels.map(kernel => ({...kernel, cause: SLOW_CAUSES[cause.cause][0]})))
+		.sort((a, b) => b.lost_ns - a.lost_ns).slice(0, 20), most = rows.length ? rows[0].lost_ns : 1;
+	const beside = row => row.beside.map(other => `${other.name} ${showTime(other.lost_ns)}`).join(', ');
+
+	return plainTable([{title: 'lost', value: row => row.lost_ns, show: showTime, bar: row => row.lost_ns / most},
+		{title: 'took', value: row => row.took_ns, show: showTime}, {title: 'launches', value: row => row.launches, show: showCount},
+		{title: 'cause', text: true, value: row => row.cause}, {title: 'kernel', text: true, value: row => row.name,
+			show: name => element('code', {}, name)}, {title: 'lost beside', text: true, value: beside, show: text => text}], rows,
+	'By kernel: the time that its slow launches lost, and that they took');
+}
+
+function slowLaunches(slow) {
+	const also = row => Object.entries(row.causes).filter(([cause]) => cause !== row.cause)
+		.map(([cause, ns]) => `${SLOW_CAUSES[cause][0]} ${showTime(ns)}`).join(', ');
+
+	return plainTable([{title: 'lost', value: row => row.lost_ns, show: showTime}, {title: 'took', value: row => row.took_ns, show: showTime},
+		{title: 'should', value: row => row.should_ns, show: showTime}, {title: 'at', value: row => row.after_ns, show: showTime},
+		{title: 'stream', value: row => row.stream, show: stream => isKnown(stream) ? String(stream) : '-'},
+		{title: 'cause', text: true, value: row => SLOW_CAUSES[row.cause][0]}, {title: 'also', text: true, value: also, show: text => text},
+		{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)}], slow.launches,
+	'The launches that lost most, up to 3 of a kernel and cause (at: since the first launch of the run began)');
+}
+
+function comparedWith(slow) {
+	const other = slow.earlier_runs_on_other_devices, large = slow.earlier_too_large;
+
+	return (slow.earlier_runs.length ? `Compared with run${slow.earlier_runs.length > 1 ? 's' : ''} ${slow.earlier_runs.join(', ')} and with itself.`
+		: 'Compared with itself alone: what is slower than before is not known.') + (other ? ` ${counted(other, 'earlier run')} on another device ` +
+		`${other > 1 ? 'are' : 'is'} left out.` : '') + (large ? ` ${counted(large, 'earlier run')} ${large > 1 ? 'have' : 'has'} too many launches for this page.` : '');
+}
+
+function slowSection(data) {
+	const slow = data.page.slow;
+
+	if (slow.left_out)
+		return section('slow', 'What was slow', element('p', {class: 'note'}, slow.left_out));
+	const causes = slow.causes.filter(cause => cause.launches).sort((a, b) => b.lost_ns - a.lost_ns), most = causes.length ? causes[0].lost_ns : 1;
+	const unknown = [[slow.unknown, 'have too few others like them'], [slow.never_alone, 'were overlapped as all others like them, so what that costs is not known']]
+		.filter(([sum]) => sum.launches).map(([sum, what]) => `${counted(sum.launches, 'launch', 'launches')} (${showPercent(100 * sum.ns / slow.measured.ns)} of the time) ${what}.`);
+
+	return section('slow', 'What was slow', element('p', {}, causes.length ? `${showTime(slow.lost.ns)} of ${showTime(slow.measured.ns)} lost ` +
+		`(${showPercent(100 * slow.lost.ns / slow.measured.ns)}), in ${showCount(slow.lost.launches)} of ${counted(slow.measured.launches, 'measured launch', 'measured launches')}.`
+		: `None of ${counted(slow.measured.launches, 'measured launch', 'measured launches')} took much longer than it should.`),
+	element('p', {class: 'note'}, comparedWith(slow), ' What a launch should take is the median of others like it that ran alone.'),
+	causes.length ? [plainTable([{title: 'lost', value: cause => cause.lost_ns, show: showTime, bar: cause => cause.lost_ns / most},
+		{title: 'launches', value: cause => cause.launches, show: showCount}, {title: 'cause', text: true, value: cause => SLOW_CAUSES[cause.cause][0]},
+		{title: 'what it means', text: true, value: cause => SLOW_CAUSES[cause.cause][1]}], causes), slowKernels(slow), slowLaunches(slow)] : null,
+	unknown.length ? element('p', {class: 'note'}, unknown.join(' ')) : null);
+}
+
+const signed = (show, value) => !isKnown(value) ? '-' : (value < 0 ? '−' : '+') + show(Math.abs(value));
+
+function changesTable(diff) {
+	const most = Math.max(...diff.changes.map(row => Math.abs(row.lost_ns)), 1);
+
+	return diff.changes.length ? plainTable([{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
+		{title: 'launches', value: row => row.launches, show: showCount}, {title: 'before', value: row => row.old_ns, show: showTime},
+		{title: 'now', value: row => row.new_ns, show: showTime}, {title: 'change', value: row => row.change, show: percent => signed(showPercent, percent)},
+		{title: 'time lost', value: row => row.lost_ns, show: ns => signed(showTime, ns), bar: row => Math.abs(row.lost_ns) / most},
+		{title: 'p', value: row => row.p, show: p => p < 1e-4 ? '< 0.0001' : p.toFixed(4)}], diff.changes,
+	`Kernels that changed by more than ${showPercent(diff.over)} and ${showTime(diff.floor_ns)} per launch (false discovery rate: ${showPercent(diff.false_discoveries)})` +
+		(diff.counts.changes > diff.changes.length ? `; ${partOf(diff.changes.length, diff.counts.changes, 'kernel')}, those that lost most time` : ''))
+		: element('p', {}, `No kernel changed by more than ${showPercent(diff.over)} and ${showTime(diff.floor_ns)} per launch.`);
+}
+
+function oneSided(list, count, total, launches, caption) {
+	return list.length ? plainTable([{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
+		{title: 'launches', value: row => row[launches], show: showCount}, {title: 'time', value: row => row[total], show: showTime},
+		{title: 'in place of', text: true, value: row => row.replaced, show: name => name || ''}], list,
+	caption + (count > list.length ? `: ${partOf(list.length, count, 'kernel')}` : '')) : null;
+}
+
+function changed(data) {
+	const diff = data.page.diff;
+
+	if (!diff)
+		return null;
+	const sums = diff.sums, parts = [['slower', 'slower_ns'], ['faster', 'faster_ns'], ['new kernels', 'new_kernels_ns'], ['kernels gone', 'gone_kernels_ns'],
+		['other numbers of launches, other sizes, or other kernels before them', 'more_launches_ns'],
+		['more or fewer launches overlapped by other kernels', 'overlap_ns'], ['all else: changes below the limits, chance, single outliers', 'rest_ns']]
+		.map(([what, key]) => ({what: what, ns: sums[key]})).filter(row => Math.abs(row.ns) >= 1);
+
+	return section('changed', 'What changed', element('p', {}, `Measured time of all kernels: ${showTime(sums.old_ns)} before, ${showTime(sums.new_ns)} now, ` +
+		`${signed(showTime, sums.difference_ns)} (${signed(showPercent, 100 * sums.difference_ns / sums.old_ns)}).`),
+	element('p', {class: 'note'}, `Before: run${diff.old_source.runs.length > 1 ? 's' : ''} ${diff.old_source.runs.join(', ')}` +
+		(diff.old_source.runs.length > 1 ? ', on average' : '') + `; now: run ${diff.new_source.runs.join(', ')}.` +
+		(data.report.filter ? ' All launches are compared, those that do not match the filter, too.' : '')),
+	plainTable([{title: 'difference', value: row => row.ns, show: ns => signed(showTime, ns)}, {title: 'from', text: true, value: row => row.what}], parts),
+	changesTable(diff), oneSided(diff.new, diff.counts.new, 'new_total_ns', 'new_launches', 'New kernels'),
+	oneSided(diff.gone, diff.counts.gone, 'old_total_ns', 'old_launches', 'Kernels that are gone'));
+}
+
+/* --- how accurate */
+
+function accuracyTable(data) {
+	const figures = data.figures, rows = [['all', 'accuracy'], ['first seen', 'first_seen'], ['new size', 'new_size'], ['repeated', 'repeated'],
+		['solo', 'solo'], ['overlapped', 'overlapped'], ['  by earlier launches', 'behind'], ['  by later launches', 'overtaken']]
+		.map(([name, key]) => ({name: name, ...figures[key]}));
+
+	return plainTable([{title: 'launches', text: true, value: row => row.name}, {title: 'matched', value: row => row.n, show: showCount},
+		{title: 'median', value: row => row.median, show: showPercent}, {title: 'by time', value: row => row.mape_time_weighted, show: showPercent,
+			about: 'sum of |predicted − measured| over the sum of measured'},
+		{title: 'p90', value: row => row.p90, show: showPercent}, {title: 'within 20 %', value: row => row.within_20, show: showPercent,
+			bar: row => row.within_20 / 100},
+		{title: 'pred/meas', value: row => row.bias, show: showRatio, about: 'geometric mean'}, {title: 'mean', value: row => row.mape, show: showPercent}],
+	rows, `Errors: |predicted − measured| / measured, of ${counted(figures.accuracy.n, 'launch', 'launches')} that were predicted and measured` +
+		(figures.exact ? '' : '; median and p90 within 1 % of them'));
+}
+
+function slowdownFigure(data, matched) {
+	const slowed = matched.filter(row => row.length > SLOWED_MEASURED), stated = data.figures.concurrency.slowdown;
+	const about = stated.n ? ` Mean error of all ${showCount(stated.n)}: ${showPercent(stated.mape)}.` : '';
+
+	if (slowed.length)
+		return drawSlowdowns(slowed.map(row => ({predicted: row[SLOWED], measured: row[SLOWED_MEASURED], size: 2, lines: () =>
+			[...launchLines(data, row), `slowdown: predicted ${showRatio(row[SLOWED])}, measured ${showRatio(row[SLOWED_MEASURED])}`]})),
+		`${counted(slowed.length, 'drawn launch', 'drawn launches')} that were overlapped and whose time alone was known.${about}`);
+	const places = slowdownPlaces(data, data.page.slowdowns || []);
+	return places.length ? drawSlowdowns(places, `Each circle: the mean of a kernel's overlapped launches on a stream that were predicted alike; the larger, ` +
+		`the more launches.${about}`) : null;
+}
+
+function concurrency(data) {
+	const of = data.figures.concurrency, rows = ['alone', 'A', 'B', 'C'].map((key, i) => ({name: CASES[i], ...of[key]}))
+		.filter(row => row.solo + row.behind + row.overtaken + row.unknown);
+	const column = (title, key) => ({title: title, value: row => row[key], show: showCount});
+
+	return rows.length ? plainTable([{title: 'predicted', text: true, value: row => row.name}, column('solo', 'solo'), column('overlapped by earlier', 'behind'),
+		column('by later', 'overtaken'), column('not known', 'unknown')], rows, 'Concurrency of matched launches: predicted, and what was measured') : null;
+}
+
+function accuracy(data) {
+	const page = data.page, matched = page.drawn.rows.filter(isMatched), lambda = page.lambda;
+
+	if (!data.figures.accuracy.n)
+		return section('accuracy', 'How accurate', element('p', {}, 'No launch was both predicted and measured: the ledger says why.'));
+	return section('accuracy', 'How accurate', page.replayed ? element('p', {}, page.replayed.about) : null, accuracyTable(data),
+		matched.length ? element('div', {class: 'figures'}, drawPredicted(data, matched), drawErrors(data, matched), drawKnown(data, matched),
+			drawCoverage(data, matched), lambda && lambda.lines.length ? drawLambdas(data, lambda) : null, slowdownFigure(data, matched)) : null,
+		concurrency(data));
+}
+
+/* --- kernels */
+
+function kernels(data) {
+	const rows = data.figures.kernels.map(kernel => ({...kernel, time: kernel.time_share}));
+	const most = Math.max(...rows.map(row => row.time || 0), 1e-9), accuracyOf = (title, key, show, about) =>
+		({title: title, value: row => row.accuracy[key], show: show, about: about});
+
+	if (!rows.length)
+		return null;
+	return section('kernels', 'Kernels', searchTable([
+		{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
+		{title: 'share', value: row => row.time, show: showPercent, bar: row => row.time / most, about: 'of the measured time of all kernels'},
+		{title: 'launches', value: row => row.launches, show: showCount}, {title: 'mean', value: row => row.mean_measured_ns, show: showTime, about: 'measured'},
+		{title: 'predicted', value: row => row.mean_predicted_ns, show: showTime, about: 'mean'},
+		accuracyOf('median error', 'median', showPercent), accuracyOf('error by time', 'mape_time_weighted', showPercent),
+		accuracyOf('within 20 %', 'within_20', showPercent), accuracyOf('pred/meas', 'bias', showRatio, 'geometric mean'),
+		{title: 'why', text: true, value: row => row.why.join(', '), show: text => text, about: 'why predictions may be wrong'}],
+	rows, 'kernels', {by: 1, name: row => row.name, one: 'kernel', note: part(data.page.counts.kernels, 'kernel')}));
+}
+
+/* --- timeline, ledger, messages */
+
+function timeline(data) {
+	const windows = data.page.windows.filter(part => part.rows.length);
+
+	return windows.length ? section('timeline', 'Timeline of the streams', new Timeline(data, windows).element(),
+		legend(data.names.slice(0, 6).map((name, i) => [data.shortOf(i), 'k' + i, 'box']).concat([['others', 'k6', 'box'], ['copies', 'copy', 'box']]))) : null;
+}
+
+function reasons(of) {
+	const said = Object.entries(of).filter(([, count]) => count > 0).map(([name, count]) => `${showCount(count)} ${name.replace(/_/g, ' ')}`);
+
+	return said.length ? ` (${said.join(', ')})` : '';
+}
+
+function ledger(data) {
+	const l = data.report.ledger, terms = (...list) => list.filter(([count], i) => i < 2 || count).map(([count, text]) => `${showCount(count)} ${text}`).join(' + ');
+	const rows = [
+		['launches', l.launches, '= ' + terms([l.predicted, 'predicted'], [l.unpredictable, 'unpredictable']) + reasons(l.unpredictable_reasons)],
+		['predicted', l.predicted, '= ' + terms([l.matched, 'matched'], [l.unmeasured, 'unmeasured'], [l.awaited, 'awaited']) + reasons(l.unmeasured_reasons)],
+		['CUPTI records', l.records, '= ' + terms([l.measured, 'measured'], [l.unmatched, 'unmatched'], [l.records_awaited, 'awaited'])],
+		['transfers', l.transfers, '= ' + terms([l.transfers_measured, 'measured'], [l.transfers - l.transfers_measured, 'unmeasured'])],
+		['failed calls', l.failed, ''], ['dropped launches', l.dropped, ''], ['dropped records', l.records_dropped, ''],
+		['not asked for', l.not_asked, reasons(l.not_asked_reasons)], ['launched while the process ended', l.after_end, ''],
+		['launch calls captured into graphs', l.captured, ''], ['graph launches', l.graph_launches, '']]
+		.filter(([, count], i) => i < 7 || count).map(([name, count, text]) => ({name: name, count: count, text: text}));
+
+	return section('ledger', 'Ledger', plainTable([{title: 'what', text: true, value: row => row.name}, {title: 'count', value: row => row.count, show: showCount},
+		{title: 'adds up', text: true, value: row => row.text, show: text => text}], rows),
+	element('p', {class: l.adds_up ? 'note' : 'warning'}, l.adds_up ? 'The counts add up.' : 'The counts do not add up: the database is damaged, or kerncast is wrong.'),
+	data.report.messages.length ? element('ul', {class: 'messages'}, data.report.messages.map(message => element('li', {class: message.severity},
+		element('b', {}, message.severity), ' ', element('code', {}, message.code), ' ', message.text, MESSAGE_COUNT(message)))) : null);
+}
+
+function contents() {
+	const links = [...document.querySelectorAll('main section')].map(part => element('a', {href: '#' + part.id}, part.querySelector('h2').textContent));
+
+	return element('nav', {'aria-label': 'contents'}, links.flatMap((link, i) => i ? [' · ', link] : [link]));
+}
+
+function draw() {
+	const page = JSON.parse(document.getElementById('data').textContent), data = new Data(page), main = document.getElementById('page');
+
+	document.title = `kerncast: ${commandLines(page.report)[0] || runsText(page.report)}`;
+	add(main, [pageTop(data), ran(data), slowSection(data), changed(data), accuracy(data), timeline(data), kernels(data), ledger(data),
+		element('footer', {}, `kerncast ${page.version}. This page asks the network for nothing.` + (page.anonymous ?
+			' Names of kernels are hashed; paths, command lines and texts of messages are left out.' : ''))]);
+	main.querySelector('header').append(contents());
+	document.body.append(tip);
+}
+
+draw();

@@ -1,0 +1,72 @@
+/*
+ * Tables. A column is {title, value, show, text, bar, about}: value(row) is what it is sorted by; show(value, row) what it
+ * reads; text: it holds words, not numbers; bar(row): a share 0 to 1 that is drawn behind it; about: what it means.
+ */
+function cellOf(column, row) {
+	const value = column.value(row), shown = column.show ? column.show(value, row) : isKnown(value) ? value : '-';
+	const cell = element('td', {class: column.text ? 'text' : 'number'}, shown instanceof Node ? shown : String(shown));
+
+	if (column.bar) {
+		cell.classList.add('bar');
+		cell.style.setProperty('--share', (100 * Math.max(0, Math.min(1, column.bar(row) || 0))).toFixed(1) + '%');
+	}
+	return cell;
+}
+
+function compareValues(a, b) {
+	if (!isKnown(a) || !isKnown(b))
+		return isKnown(a) ? -1 : isKnown(b) ? 1 : 0; /* what is not known comes last, both ways */
+	return typeof a === 'string' ? a.localeCompare(b) : a - b;
+}
+
+function sortRows(rows, column, down) {
+	const known = rows.filter(row => isKnown(column.value(row)));
+
+	known.sort((a, b) => (down ? -1 : 1) * compareValues(column.value(a), column.value(b)));
+	return known.concat(rows.filter(row => !isKnown(column.value(row))));
+}
+
+function plainTable(columns, rows, caption) {
+	const head = columns.map(column => element('th', {scope: 'col', class: column.text ? 'text' : 'number',
+		...(column.about ? {title: column.about} : {})}, column.title));
+	const body = rows.map(row => element('tr', {class: row.class || ''}, columns.map(column => cellOf(column, row))));
+
+	return element('div', {class: 'wide'}, element('table', {}, caption ? element('caption', {}, caption) : null,
+		element('thead', {}, element('tr', {}, head)), element('tbody', {}, body)));
+}
+
+/* The same with heads that sort, and a field that searches the column of names. */
+function searchTable(columns, rows, label, options) {
+	const body = element('tbody'), made = new Map(rows.map(row => [row, null])), found = element('output', {class: 'note'});
+	const search = element('input', {type: 'search', 'aria-label': 'search ' + label, placeholder: 'search', size: 28,
+		spellcheck: 'false', autocomplete: 'off'});
+	const heads = columns.map(column => element('th', {scope: 'col', class: column.text ? 'text' : 'number'},
+		element('button', {type: 'button', ...(column.about ? {title: column.about} : {})}, column.title)));
+	let by = options.by, down = true;
+
+	const rowOf = row => {
+		if (!made.get(row))
+			made.set(row, element('tr', {}, columns.map(column => cellOf(column, row))));
+		return made.get(row);
+	};
+	const fill = () => {
+		const words = search.value.toLowerCase().split(/\s+/).filter(word => word);
+		const kept = rows.filter(row => words.every(word => options.name(row).toLowerCase().includes(word)));
+
+		heads.forEach((head, i) => head.setAttribute('aria-sort', i !== by ? 'none' : down ? 'descending' : 'ascending'));
+		body.replaceChildren(...sortRows(kept, columns[by], down).map(rowOf));
+		found.textContent = words.length ? `${showCount(kept.length)} of ${counted(rows.length, options.one)}`
+			: options.note || '';
+	};
+
+	heads.forEach((head, i) => head.firstChild.addEventListener('click', () => {
+		down = by === i ? !down : !columns[i].text;
+		by = i;
+		fill();
+	}));
+	search.addEventListener('input', fill);
+	fill();
+	return element('div', {}, element('p', {class: 'controls'}, search, ' ', found),
+		element('div', {class: 'wide'}, element('table', {class: 'sorted'}, element('thead', {}, element('tr', {}, heads)),
+			body)));
+}
