@@ -1,7 +1,9 @@
 #include "sample.h"
+#include "predictor/engine.h"
 #include "store/database/internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,9 +69,16 @@ static void set_row_times(struct kc_sample_launch *l, enum kc_sample_kind kind, 
 			  sqlite3_column_int64(row, span));
 }
 
+/* A product that is a time. */
+static int is_possible(int64_t ns, double slowdown)
+{
+	return fabs((double)ns * slowdown) <= (double)KC_MEASURED_MAX_NS;
+}
+
 static int add_launch(struct reader *r, int64_t offset_ns)
 {
 	struct kc_sample_launch *l = kc__list_add(&r->out->launches, sizeof(*l));
+	struct kc_engine_launch said = {0};
 	sqlite3_stmt *row = r->rows;
 	int64_t flags = sqlite3_column_int64(row, COLUMN_FLAGS), solo_ns = sqlite3_column_int64(row, COLUMN_SOLO);
 
@@ -82,13 +91,16 @@ static int add_launch(struct reader *r, int64_t offset_ns)
 	l->launched_ns = kc_plus_ns(sqlite3_column_int64(row, COLUMN_LAUNCHED), offset_ns);
 	l->overlap = KC_FLAG(flags, OVERLAP);
 	set_row_times(l, KC_SAMPLE_MEASURED, row, COLUMN_MEASURED_WAIT, COLUMN_MEASURED_SPAN);
-	if (KC_FLAG(flags, UNPREDICTABLE) != KC_PREDICTED)
+	l->novelty = KC_FLAG(flags, NOVELTY) - 1;
+	if (KC_FLAG(flags, UNPREDICTABLE) != KC_PREDICTED || l->novelty > KC_REPEATED) /* the latter, if damaged */
 		return 0;
 	set_row_times(l, KC_SAMPLE_PREDICTED, row, COLUMN_WAIT, COLUMN_SPAN);
-	l->novelty = KC_FLAG(flags, NOVELTY) - 1;
-	l->solo_low_ns = kc_minus_ns(solo_ns, sqlite3_column_int64(row, COLUMN_BELOW));
-	l->solo_high_ns = kc_plus_ns(solo_ns, sqlite3_column_int64(row, COLUMN_ABOVE));
 	l->slowdown = 1 + (double)sqlite3_column_int64(row, COLUMN_SLOWDOWN) / KC_SLOWDOWN_SCALE;
+	said.solo_low_ns = kc_minus_ns(solo_ns, sqlite3_column_int64(row, COLUMN_BELOW));
+	said.solo_high_ns = kc_plus_ns(solo_ns, sqlite3_column_int64(row, COLUMN_ABOVE));
+	said.slowdown = (float)l->slowdown;
+	if (is_possible(said.solo_low_ns, l->slowdown) && is_possible(said.solo_high_ns, l->slowdown))
+		kc_engine_interval(&said, &l->low_ns, &l->high_ns);
 	return 0;
 }
 

@@ -24,11 +24,11 @@ struct kc_sample_launch {
 	int64_t launched_ns;
 	int64_t start_ns[KC_SAMPLE_KINDS], end_ns[KC_SAMPLE_KINDS]; /* where has[] is set */
 	int has[KC_SAMPLE_KINDS];
-	int64_t solo_low_ns, solo_high_ns; /* predicted 90 % interval of the time alone */
-	double slowdown;                   /* predicted */
-	double measured_slowdown;          /* 0: not known here */
-	uint32_t novelty, overlap;         /* enum kc_novelty, where it was predicted; enum kc_overlap */
-	int64_t copy_bytes;                /* of a copy or memset */
+	int64_t low_ns, high_ns;   /* 90 % interval of the predicted duration */
+	double slowdown;           /* predicted */
+	double measured_slowdown;  /* 0: not known here */
+	uint32_t novelty, overlap; /* enum kc_novelty, where it was predicted; enum kc_overlap */
+	int64_t copy_bytes;        /* of a copy or memset */
 	int is_copy;
 };
 

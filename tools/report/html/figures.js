@@ -1,7 +1,7 @@
 /*
  * Figures: axes, dots, lines. A scale maps values to places: scale(value), with scale.ticks, [value, text] each.
  */
-const WIDTH = 560, HEIGHT = 330, LEFT = 62, RIGHT = 12, TOP = 10, BOTTOM = 42;
+const WIDTH = 560, HEIGHT = 330, LEFT = 62, RIGHT = 20, TOP = 10, BOTTOM = 42;
 const NEAR = 14; /* a dot is pointed at from so far, in units of the figure */
 
 function logScale(low, high, from, to, show) {
@@ -12,16 +12,13 @@ function logScale(low, high, from, to, show) {
 	scale.ticks = [];
 	for (let at = Math.ceil(first - 1e-9); at <= last + 1e-9; at += step)
 		scale.ticks.push([10 ** at, show(10 ** at)]);
-	if (scale.ticks.length < 3) {
+	for (const steps of [[1, 2, 5], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]]) {
+		if (scale.ticks.length > 2)
+			break;
 		scale.ticks = [];
-		for (let at = Math.floor(first); at <= last; at++) {
-			for (const digit of [1, 2, 5]) {
-				const value = digit * 10 ** at;
-
-				if (value >= low * 0.999 && value <= high * 1.001)
-					scale.ticks.push([value, show(value)]);
-			}
-		}
+		for (let at = Math.floor(first); at <= last; at++)
+			scale.ticks.push(...steps.map(digit => digit * 10 ** at).filter(value => value >= low * 0.999 && value <= high * 1.001)
+				.map(value => [value, show(value)]));
 	}
 	return scale;
 }
@@ -185,7 +182,7 @@ function drawErrors(data, rows) {
 	const y = logScale(LEAST_ERROR, high * 1.3, HEIGHT - BOTTOM, TOP, percent => `${+percent.toPrecision(1)} %`);
 	const place = row => [x(row[LAUNCHED]), y(Math.max(LEAST_ERROR, errorOf(row)))];
 	const made = figure('Error over time.', `${data.drawnPart}, by their launch from the start of the run; the line is the median ` +
-		`of ${sorted.length >= 80 ? 'each fortieth part' : 'each'} of them.`,
+		`of ${sorted.length >= 80 ? 'each fortieth part' : 'each'} of them. Errors below ${LEAST_ERROR} % are on the axis.`,
 		[axes(x, y, 'launched', 'error'), byNovelty(rows, place),
 			linePath(medians(sorted, 40).map(([us, error]) => [x(us), y(error)]), 'median')],
 		[...NOVELTIES, ['median', 'median', 'line']]);
@@ -197,13 +194,13 @@ function drawErrors(data, rows) {
 /* 10, 25, 50, 75 and 90 % of the errors by what was known */
 function drawKnown(data, rows) {
 	const height = 60 + 3 * 44, classes = NOVELTIES.map(([name, kind], novelty) => [name, kind,
-		rows.filter(row => row[NOVELTY] === novelty).map(row => Math.max(LEAST_ERROR, errorOf(row))).sort((a, b) => a - b)]);
+		rows.filter(row => row[NOVELTY] === novelty).map(errorOf).sort((a, b) => a - b)]);
 	const [, high] = rangeOf(classes.flatMap(([, , errors]) => errors.length ? [quantile(errors, 0.9)] : []), 10);
 	const x = logScale(LEAST_ERROR, high * 1.3, LEFT + 24, WIDTH - RIGHT, percent => `${+percent.toPrecision(1)} %`);
 	const y = () => 0, parts = [axes(x, Object.assign(y, {ticks: []}), 'error', '', height)];
 
 	classes.forEach(([name, kind, errors], i) => {
-		const middle = TOP + 26 + i * 44, at = share => x(quantile(errors, share)).toFixed(1);
+		const middle = TOP + 26 + i * 44, at = share => x(Math.max(LEAST_ERROR, quantile(errors, share))).toFixed(1);
 
 		parts.push(drawn('text', {x: LEFT + 16, y: middle + 4, 'text-anchor': 'end'}, name));
 		if (!errors.length)
@@ -219,20 +216,19 @@ function drawKnown(data, rows) {
 		null, height).figure;
 }
 
-/* Of launches that ran alone, as the interval is of the time alone. */
 function drawCoverage(data, rows) {
-	const alone = rows.filter(row => row[OVERLAP] === 1 && row[HIGH] > 0), height = 60 + 3 * 40, bottom = height - BOTTOM;
+	const height = 60 + 3 * 40;
 	const x = linearScale(0, 100, LEFT + 24, WIDTH - RIGHT, percent => `${percent} %`);
 	const parts = [axes(x, Object.assign(() => 0, {ticks: []}), 'share of launches', '', height)];
 
 	NOVELTIES.forEach(([name], novelty) => {
-		const some = alone.filter(row => row[NOVELTY] === novelty), top = TOP + 16 + novelty * 40;
+		const some = rows.filter(row => row[NOVELTY] === novelty), top = TOP + 16 + novelty * 40;
 		const below = some.filter(row => row[MEASURED] < row[LOW]).length, above = some.filter(row => row[MEASURED] > row[HIGH]).length;
 		let at = 0;
 
 		parts.push(drawn('text', {x: LEFT + 16, y: top + 13, 'text-anchor': 'end'}, name));
 		if (!some.length)
-			return parts.push(drawn('text', {class: 'faint', x: LEFT + 32, y: top + 13}, 'none that ran alone'));
+			return parts.push(drawn('text', {class: 'faint', x: LEFT + 32, y: top + 13}, 'none'));
 		for (const [kind, count] of [['below', below], ['inside', some.length - below - above], ['above', above]]) {
 			const share = 100 * count / some.length;
 
@@ -241,12 +237,10 @@ function drawCoverage(data, rows) {
 					width: (x(at + share) - x(at)).toFixed(1)}));
 			at += share;
 		}
-		return parts.push(drawn('text', {class: 'value', x: WIDTH - RIGHT, y: top - 4, 'text-anchor': 'end'},
-			`${showPercent(100 * (some.length - below - above) / some.length)} inside, ${counted(some.length, 'launch', 'launches')}`));
+		return parts.push(drawn('path', {class: 'wanted', d: `M${x(90)} ${top - 3}v24`}), drawn('text', {class: 'value', x: WIDTH - RIGHT,
+			y: top - 5, 'text-anchor': 'end'}, `${showPercent(100 * (some.length - below - above) / some.length)} inside, ${counted(some.length, 'launch', 'launches')}`));
 	});
-	parts.push(drawn('path', {class: 'wanted', d: `M${x(90)} ${TOP}V${bottom}`}));
-	return figure('Coverage of the 90 % intervals.', `${counted(alone.length, 'drawn launch', 'drawn launches')} that ran alone; the interval is ` +
-		'of the time alone. 90 % of the measured times should lie inside.', parts, [['shorter', 'below', 'box'], ['inside', 'inside', 'box'],
+	return figure('Coverage of the 90 % intervals.', `${data.drawnPart}: 90 % of the measured times should lie inside.`, parts, [['shorter', 'below', 'box'], ['inside', 'inside', 'box'],
 		['longer', 'above', 'box'], ['90 %', 'wanted', 'line']], height).figure;
 }
 

@@ -6,14 +6,17 @@
 #include "tools/version.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 static const char left_out[] = "(left out)";
 
 static json_t *report_json(const struct kc__html *page)
 {
+	char shown[PATH_MAX];
 	const struct kc_report_view view = {
-	    .database = page->request->anonymous ? "" : page->request->database,
+	    .database =
+		page->request->anonymous ? "" : kc_printable_text(page->request->database, shown, sizeof(shown)),
 	    .data = page->data,
 	    .activity = page->activity,
 	    .filter = page->filter,
@@ -47,6 +50,8 @@ static int fill(struct kc__html *page, json_t *document)
 {
 	int rc = kc__html_samples(page);
 
+	if (rc == 0)
+		rc = kc__html_replay(page, document);
 	if (rc == 0)
 		rc = json_object_set_new(document, "report", report_json(page)) ? -ENOMEM : 0;
 	if (rc == 0)

@@ -9,8 +9,9 @@
 #include <stdio.h>
 
 /* What a page holds at most, so that it stays below 5 MB. */
-#define KC__HTML_KERNELS 1500u
+#define KC__HTML_KERNELS 1000u
 #define KC__HTML_STREAMS 100u
+#define KC__HTML_DEVICES 20u
 #define KC__HTML_PROCESSES 50u
 #define KC__HTML_MESSAGES 50u
 #define KC__HTML_LAUNCHES 12000u
@@ -41,10 +42,10 @@ struct kc__html {
 /* Replaces a name by what the page shows of it: shortened, with control characters spelled out, or hashed. 0 or
  * -ENOMEM. */
 int kc__html_name(const struct kc__html *page, char **name);
-/* The same for a path, a command line or a message, which an anonymous page lacks. */
-int kc__html_text(const struct kc__html *page, char **text);
-/* Leaves of the report and of the activity what the page has room for. Sets *counts to an object that says how many
- * there were. 0 or -ENOMEM. */
+/* Leaves so many of the kernels as the page has room for, and replaces their names. 0 or -ENOMEM. */
+int kc__html_groups(const struct kc__html *page, struct kc_groups *kernels);
+/* Leaves of the report and of the activity what the page has room for, and makes what others wrote safe to show. Sets
+ * *counts to an object that says how many there were. 0 or -ENOMEM. */
 int kc__html_trim(struct kc__html *page, json_t **counts);
 /* The place of the row of a kernel in the page's list; -1: it is not there. */
 int64_t kc__html_place(const struct kc__html *page, int64_t kernel);
@@ -54,6 +55,10 @@ int64_t kc__html_place(const struct kc__html *page, int64_t kernel);
  * time. 0 or -errno. */
 int kc__html_samples(struct kc__html *page);
 void kc__html_samples_free(struct kc__html *page);
+
+/* html_replay.c: predicts the launches of a trace, so that drawn and windows have predictions, and puts the figures
+ * into the document. Does nothing for other runs. 0 or -errno. */
+int kc__html_replay(struct kc__html *page, json_t *document);
 
 /* html_launches.c: each sets *out, or returns -errno. */
 int kc__html_drawn_json(const struct kc__html *page, json_t **out);

@@ -23,8 +23,8 @@ static json_t *drawn_row(const struct kc__html *page, const struct kc_sample_lau
 	json_array_append_new(row, json_integer(l->launched_ns / NS_PER_US));
 	json_array_append_new(row, time_or_null(l, KC_SAMPLE_PREDICTED));
 	json_array_append_new(row, time_or_null(l, KC_SAMPLE_MEASURED));
-	json_array_append_new(row, json_integer(l->solo_low_ns));
-	json_array_append_new(row, json_integer(l->solo_high_ns));
+	json_array_append_new(row, json_integer(l->low_ns));
+	json_array_append_new(row, json_integer(l->high_ns));
 	json_array_append_new(row, json_integer(l->novelty));
 	json_array_append_new(row, json_integer(l->overlap));
 	if (l->measured_slowdown > 0) {

@@ -1,14 +1,15 @@
 #include "html_internal.h"
 #include "sha256.h"
 #include "tools/output/format.h"
+#include "tools/output/print.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_COLUMNS 240u
-#define NAME_BYTES (NAME_COLUMNS * 4u + 4u) /* four bytes of UTF-8 for each, and the mark of what was left out */
-#define HASH_BYTES 5u                       /* of a hashed name: 10 digits, the same for two of 10^6 names by luck */
+#define NAME_BYTES 480u
+#define HASH_BYTES 5u /* of a hashed name: 10 digits, the same for two of 10^6 names by luck */
 
 struct kc__html_kernel {
 	int64_t row, place;
@@ -48,12 +49,17 @@ int kc__html_name(const struct kc__html *page, char **name)
 	return replace(name, shown);
 }
 
-int kc__html_text(const struct kc__html *page, char **text)
+static int shorten(char **text)
 {
 	char shown[NAME_BYTES];
 
-	return replace(text,
-		       page->request->anonymous ? "" : kc_shorten_middle(*text, NAME_COLUMNS, shown, sizeof(shown)));
+	return replace(text, kc_shorten_middle(*text, NAME_COLUMNS, shown, sizeof(shown)));
+}
+
+/* A path, a command line or a message. */
+static int clean_text(const struct kc__html *page, char **text)
+{
+	return page->request->anonymous ? replace(text, "") : shorten(text);
 }
 
 /* --- how many */
@@ -151,7 +157,7 @@ int64_t kc__html_place(const struct kc__html *page, int64_t kernel)
 	return found ? found->place : -1;
 }
 
-/* --- */
+/* --- names */
 
 static int clean_groups(const struct kc__html *page, struct kc_groups *groups)
 {
@@ -162,15 +168,68 @@ static int clean_groups(const struct kc__html *page, struct kc_groups *groups)
 	return rc;
 }
 
-static int clean_texts(const struct kc__html *page)
+int kc__html_groups(const struct kc__html *page, struct kc_groups *kernels)
 {
-	struct kc_report *data = page->data;
+	json_decref(trim_groups(kernels, KC__HTML_KERNELS));
+	return clean_groups(page, kernels);
+}
+
+static int clean_processes(const struct kc__html *page)
+{
+	struct kc_process_row *at = page->data->processes;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < data->process_count; i++)
-		rc = kc__html_text(page, &data->processes[i].command_line);
-	for (size_t i = 0; rc == 0 && i < data->message_count; i++)
-		rc = kc__html_text(page, &data->messages[i].text);
+	for (size_t i = 0; rc == 0 && i < page->data->process_count; i++) {
+		rc = clean_text(page, &at[i].command_line);
+		rc = rc ? rc : shorten(&at[i].ended);
+		rc = rc ? rc : shorten(&at[i].measure);
+	}
+	return rc;
+}
+
+static int clean_messages(const struct kc__html *page)
+{
+	struct kc_message_row *at = page->data->messages;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < page->data->message_count; i++) {
+		rc = clean_text(page, &at[i].text);
+		rc = rc ? rc : shorten(&at[i].code);
+	}
+	return rc;
+}
+
+static int clean_streams(const struct kc__html *page)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < page->data->streams.count; i++)
+		rc = shorten(&page->data->streams.at[i].name);
+	for (size_t i = 0; rc == 0 && i < page->activity->stream_count; i++)
+		rc = shorten(&page->activity->streams[i].name);
+	return rc;
+}
+
+static void clean_devices(struct kc_report *data)
+{
+	for (size_t i = 0; i < data->device_count; i++) {
+		char *name = data->devices[i].device.name, shown[sizeof(data->devices[i].device.name)];
+
+		memcpy(name, kc_printable_text(name, shown, sizeof(shown)), sizeof(shown));
+	}
+}
+
+static int clean(const struct kc__html *page)
+{
+	int rc = clean_groups(page, &page->data->kernels);
+
+	if (rc == 0)
+		rc = clean_processes(page);
+	if (rc == 0)
+		rc = clean_messages(page);
+	if (rc == 0)
+		rc = clean_streams(page);
+	clean_devices(page->data);
 	return rc;
 }
 
@@ -185,8 +244,7 @@ int kc__html_trim(struct kc__html *page, json_t **counts)
 	json_object_set_new(*counts, "processes", trim_processes(data));
 	json_object_set_new(*counts, "messages", trim_messages(data));
 	json_object_set_new(*counts, "stream_times", trim_streams(page->activity));
+	json_object_set_new(*counts, "devices", trimmed(&data->device_count, KC__HTML_DEVICES));
 	rc = index_kernels(page);
-	if (rc == 0)
-		rc = clean_groups(page, &data->kernels);
-	return rc ? rc : clean_texts(page);
+	return rc ? rc : clean(page);
 }

@@ -21,7 +21,14 @@ class Data {
 		this.streams = new Map([...this.report.streams, ...(this.report.activity ? this.report.activity.streams : [])]
 			.map(stream => [stream.id, stream.name]));
 		this.figures = page.replayed ? page.replayed.report : this.report;
-		this.drawnPart = partOf(page.drawn.shown, page.drawn.of, 'launch', 'evenly drawn').replace(/launchs/, 'launches');
+		this.drawnPart = this.partText(page.drawn);
+	}
+
+	partText(part) {
+		const matched = part.rows.filter(isMatched).length, drawn = part.shown < part.of
+			? `${showCount(part.shown)} of ${counted(part.of, 'launch', 'launches')}, evenly drawn` : counted(part.of, 'launch', 'launches');
+
+		return drawn + (matched < part.shown ? `, ${showCount(matched)} of them predicted and measured` : '');
 	}
 
 	nameOf(kernel) {
@@ -47,6 +54,13 @@ class Data {
 /* --- the top */
 
 const commandLines = report => [...new Set(report.processes.map(process => process.command_line).filter(line => line))];
+
+/* The processes of a trace have names, not command lines. */
+function titleOf(data) {
+	const lines = commandLines(data.report), isTrace = data.report.processes.every(process => process.ended === 'imported');
+
+	return lines.length && !isTrace ? lines[0] : data.page.anonymous ? runsText(data.report) : data.report.database;
+}
 
 function startOf(report) {
 	const started = Math.min(...report.processes.map(process => process.started_unix_ns).filter(ns => ns > 0));
@@ -118,9 +132,8 @@ function pageTop(data) {
 	return element('header', {},
 		report.simulated ? element('p', {class: 'simulated', role: 'alert'}, element('b', {}, 'SIMULATED: '),
 			`${report.processes.every(process => process.simulated) ? '' : 'some of '}these times come from a stand-in device, not from a GPU.`) : null,
-		element('h1', {}, lines.length ? lines[0] : data.page.anonymous ? 'A program' : report.database),
-		element('p', {class: 'about'}, [runsText(report), startOf(report), gpus,
-			lines.length > 1 ? `and ${counted(lines.length - 1, 'more command line')}` : '', report.database].filter(text => text).join(' · ')),
+		element('h1', {}, titleOf(data)), element('p', {class: 'about'}, [runsText(report), startOf(report), gpus,
+			lines.length > 1 ? counted(lines.length, 'command line') : '', report.database].filter(text => text).join(' · ')),
 		report.filter ? element('p', {class: 'about'}, filterText(report.filter)) : null,
 		element('div', {class: 'cards'}, card('What ran', '#ran', ranAnswer(data)), card('What was slow', '#slow', slowAnswer(data)),
 			card('How accurate', '#accuracy', accurateAnswer(data))));
@@ -376,7 +389,7 @@ function contents() {
 function draw() {
 	const page = JSON.parse(document.getElementById('data').textContent), data = new Data(page), main = document.getElementById('page');
 
-	document.title = `kerncast: ${commandLines(page.report)[0] || runsText(page.report)}`;
+	document.title = `kerncast: ${titleOf(data)}`;
 	add(main, [pageTop(data), ran(data), slowSection(data), changed(data), accuracy(data), timeline(data), kernels(data), ledger(data),
 		element('footer', {}, `kerncast ${page.version}. This page asks the network for nothing.` + (page.anonymous ?
 			' Names of kernels are hashed; paths, command lines and texts of messages are left out.' : ''))]);
