@@ -31,6 +31,17 @@ static int clean_names(const struct kc__html *page, struct kc_measured_names *na
 	return rc;
 }
 
+static void cut_causes(json_t *causes)
+{
+	for (size_t i = 0; i < json_array_size(causes); i++) {
+		json_t *kernels = json_object_get(json_array_get(causes, i), "kernels");
+
+		cut(kernels, ROWS);
+		for (size_t k = 0; k < json_array_size(kernels); k++)
+			cut(json_object_get(json_array_get(kernels, k), "beside"), BESIDE);
+	}
+}
+
 static json_t *slow_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits)
 {
 	const struct kc_slow_view view = {
@@ -42,15 +53,9 @@ static json_t *slow_json(const struct kc_slow_search *s, const struct kc_diff_li
 	    .worst_count = s->worst_count,
 	    .other_devices = s->other_devices,
 	};
-	json_t *out = kc_slow_document(&view), *cause, *kernel;
-	size_t i, k;
+	json_t *out = kc_slow_document(&view);
 
-	json_array_foreach(json_object_get(out, "causes"), i, cause)
-	{
-		cut(json_object_get(cause, "kernels"), ROWS);
-		json_array_foreach(json_object_get(cause, "kernels"), k, kernel)
-		    cut(json_object_get(kernel, "beside"), BESIDE);
-	}
+	cut_causes(json_object_get(out, "causes"));
 	json_object_set_new(out, "earlier_too_large", json_integer(s->too_large));
 	return out;
 }
@@ -71,8 +76,7 @@ static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_li
 	    .filter = &every,
 	    .sources = {[KC_OLD] = source_of(&s->earlier), [KC_NEW] = source_of(&s->this)},
 	};
-	json_t *out = kc_diff_document(&view), *counts = json_object(), *kernel;
-	size_t k;
+	json_t *out = kc_diff_document(&view), *counts = json_object();
 
 	json_object_del(out, "others");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
@@ -80,7 +84,8 @@ static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_li
 
 		json_object_set_new(counts, lists[i], json_integer((json_int_t)json_array_size(list)));
 		cut(list, ROWS);
-		json_array_foreach(list, k, kernel) json_object_del(kernel, "shapes");
+		for (size_t k = 0; k < json_array_size(list); k++)
+			json_object_del(json_array_get(list, k), "shapes");
 	}
 	json_object_set_new(out, "counts", counts);
 	return out;

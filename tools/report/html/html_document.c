@@ -79,7 +79,7 @@ int kc__html_document(struct kc__html *page, json_t **out)
 	json_t *counts = NULL;
 	int rc = kc__html_trim(page, &counts), status;
 
-	*out = kc_json_document("page", 1);
+	*out = json_object();
 	json_object_set_new(*out, "version", json_string(KC_VERSION));
 	json_object_set_new(*out, "anonymous", json_boolean(page->request->anonymous));
 	json_object_set_new(*out, "counts", counts);

@@ -10,7 +10,8 @@
 #define DIGITS 9 /* of numbers for people */
 
 /* page_files.S */
-extern const char kc__html_style[], kc__html_style_end[], kc__html_script[], kc__html_script_end[];
+extern const char kc__html_style[], kc__html_script[];
+extern const uint64_t kc__html_style_bytes, kc__html_script_bytes;
 
 /* In a JSON document these are only in strings, where \u003c means the same as "<". So nothing in the document ends the
  * element or begins a comment in it. What is not ASCII, U+2028 among it, jansson has escaped. */
@@ -30,18 +31,13 @@ void kc__html_put_json(const json_t *document, FILE *to)
 	json_dump_callback(document, put_escaped, to, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(DIGITS));
 }
 
-static void put(const char *from, const char *end, FILE *to)
-{
-	fwrite(from, 1, (size_t)(end - from), to);
-}
-
 /* Nothing is allowed but the page's own script and style, by the hashes of what is between their tags. */
 static void put_policy(FILE *to)
 {
 	char script[KC_SHA256_BASE64], style[KC_SHA256_BASE64];
 
-	kc_sha256_base64(kc__html_script, (size_t)(kc__html_script_end - kc__html_script), script);
-	kc_sha256_base64(kc__html_style, (size_t)(kc__html_style_end - kc__html_style), style);
+	kc_sha256_base64(kc__html_script, kc__html_script_bytes, script);
+	kc_sha256_base64(kc__html_style, kc__html_style_bytes, style);
 	fprintf(to,
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-%s'; "
 		"style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n",
@@ -55,14 +51,14 @@ void kc__html_put(const json_t *document, FILE *to)
 	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n<title>kerncast report</title>\n<style>",
 	      to);
-	put(kc__html_style, kc__html_style_end, to);
+	fwrite(kc__html_style, 1, kc__html_style_bytes, to);
 	fputs("</style>\n</head>\n<body>\n<noscript><p>This page is drawn by its own script, which asks the network "
 	      "for nothing. Please allow it to run.</p></noscript>\n<main id=\"page\"></main>\n"
 	      "<script type=\"application/json\" id=\"data\">",
 	      to);
 	kc__html_put_json(document, to);
 	fputs("</script>\n<script>", to);
-	put(kc__html_script, kc__html_script_end, to);
+	fwrite(kc__html_script, 1, kc__html_script_bytes, to);
 	fputs("</script>\n</body>\n</html>\n", to);
 }
 

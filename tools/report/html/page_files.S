@@ -1,15 +1,15 @@
-/* The style sheet and the script of a page, as they are in this folder: kc__html_style to kc__html_style_end, and so
- * on. The script is one, in the order in which its files stand here. */
-	.section .rodata
+/* The style sheet and the script of a page, as they are in this folder, and their sizes. The script is one, of files in
+ * the order in which they stand here. */
 	.macro begin name
 	.globl \name
 	.hidden \name
 \name:
 	.endm
 
+	.section .rodata
 	begin kc__html_style
 	.incbin "tools/report/html/page.css"
-	begin kc__html_style_end
+style_end:
 
 	begin kc__html_script
 	.incbin "tools/report/html/elements.js"
@@ -17,6 +17,12 @@
 	.incbin "tools/report/html/figures.js"
 	.incbin "tools/report/html/timeline.js"
 	.incbin "tools/report/html/page.js"
-	begin kc__html_script_end
+script_end:
+
+	.balign 8
+	begin kc__html_style_bytes
+	.quad style_end - kc__html_style
+	begin kc__html_script_bytes
+	.quad script_end - kc__html_script
 
 	.section .note.GNU-stack,"",@progbits
