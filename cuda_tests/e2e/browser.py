@@ -3,7 +3,8 @@
 
 usage: browser.py PAGE STEP...
 
-Steps: js:EXPRESSION prints its value as JSON; key:NAME presses a key (ArrowLeft, Tab, +, n); type:TEXT types; width:N
+Steps: NAME=EXPRESSION prints the name and what a JavaScript expression comes to, as JSON, and do:EXPRESSION prints
+nothing; key:NAME presses a key (ArrowLeft, Tab, +, n); type:TEXT types; width:N
 sets the window's width; dark and light choose the colour scheme; shot:FILE takes a picture of the whole page; pdf:FILE
 prints it. At the end, one line each for what the page asked the network for, and for errors and what a policy forbade:
 "requested: URL", "error: TEXT". A status other than 0: the browser did not do as it was told.
@@ -13,6 +14,7 @@ It talks to the browser through a pipe, by Chromium's DevTools protocol, and nee
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -96,7 +98,7 @@ class Browser:
         return answer["result"].get("value")
 
     def key(self, name):
-        text = {"text": name} if len(name) == 1 else {}
+        text = {"text": "\r" if name == "Enter" else name} if len(name) == 1 or name == "Enter" else {}
         code = KEYS.get(name, ord(name[0]))
         for kind in ("keyDown", "keyUp"):
             self.ask("Input.dispatchKeyEvent", type=kind, key=name, windowsVirtualKeyCode=code, nativeVirtualKeyCode=code,
@@ -113,9 +115,12 @@ class Browser:
             file.write(base64.b64decode(self.ask(method, **params)["data"]))
 
     def step(self, step):
+        named = re.match(r"(\w+)=(.*)", step, re.DOTALL)
         kind, _, value = step.partition(":")
-        if kind == "js":
-            print(json.dumps(self.js(value)))
+        if named:
+            print(named[1], json.dumps(self.js(named[2])))
+        elif kind == "do":
+            self.js(value)
         elif kind == "key":
             self.key(value)
         elif kind == "type":
