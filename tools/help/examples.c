@@ -16,7 +16,7 @@ static const struct kc_example examples[] = {
     {
 	.command = "report",
 	.commands = "  kerncast report trace.db\n"
-		    "  kerncast report --by kernel --run all\n",
+		    "  kerncast report --html report.html trace.db\n",
 	.output = "…\n"
 		  "Kernels by time: 594 ms in 8,868 launches\n"
 		  "  kernel                                         time   share  launches     mean\n"
