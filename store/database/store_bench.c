@@ -1,6 +1,6 @@
 /*
- * store_bench ROWS FILE: writes ROWS launches with plausible values into FILE
- * (deleted first and afterwards) and prints launches per second through
+ * store_bench ROWS FILE [keep]: writes ROWS launches with plausible values into
+ * FILE (deleted first and, without "keep", afterwards) and prints launches per second through
  * kc_store_slot and commit, bytes per launch on disk, and the time of a report.
  */
 #include "store/query/activity.h"
@@ -238,10 +238,10 @@ static void delete_database(const char *path)
 int main(int argc, char **argv)
 {
 	struct bench b = {.random = 88172645463325252ull, .now_ns = 1000000};
-	int rc;
+	int keep = argc == 4 && strcmp(argv[3], "keep") == 0, rc;
 
-	if (argc != 3 || (b.rows = strtoull(argv[1], NULL, 10)) == 0) {
-		fprintf(stderr, "usage: %s ROWS FILE\n", argv[0]);
+	if (argc != 3 + keep || (b.rows = strtoull(argv[1], NULL, 10)) == 0) {
+		fprintf(stderr, "usage: %s ROWS FILE [keep]\n", argv[0]);
 		return 2;
 	}
 	delete_database(argv[2]);
@@ -250,6 +250,7 @@ int main(int argc, char **argv)
 		rc = report(&b, argv[2]);
 	if (rc)
 		fprintf(stderr, "%s: %s\n", argv[2], strerror(-rc));
-	delete_database(argv[2]);
+	if (!keep)
+		delete_database(argv[2]);
 	return rc ? 1 : 0;
 }
