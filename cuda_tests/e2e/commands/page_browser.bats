@@ -28,6 +28,7 @@ setup_file() { # one browser does all that is done to this page, as starting one
 		'first=document.querySelector("header").firstChild.textContent.slice(0, 10)' \
 		'ledger=document.querySelector("#ledger").textContent.includes("The counts add up.")' \
 		'predicted=document.querySelectorAll(".timeline .slice.predicted").length' "drawn=$kernels" \
+		'odd=(document.body.innerText.match(/.*(\[object|undefined|NaN|Infinity|null).*/g) || []).join("; ")' \
 		"do:${buttons}[0].click()" "by_name=$kernels" "do:${buttons}[0].click()" "by_name_down=$kernels" "sorted=${heads}[0].getAttribute('aria-sort')" \
 		'do:document.querySelector("#kernels input").focus()' type:'VECTOR add' "found=$kernels" \
 		'said=document.querySelector("#kernels output").textContent' 'do:document.activeElement.select()' 'type: ' "again=$kernels" \
@@ -69,6 +70,7 @@ nothing_else() { # neither errors nor requests
 	is figures 6
 	within "$(seen marks)" 20 400 "marks in the figures"
 	is ledger true
+	is odd "" # what is no text for people
 	is predicted "$(sql 'SELECT count(*) FROM (SELECT 1 FROM launch WHERE run = 2 AND end_ns UNION ALL
 		SELECT 1 FROM transfer t JOIN process p ON p.id = t.process WHERE run = 2 AND end_ns AND sequence BETWEEN
 		(SELECT min(sequence) FROM launch WHERE run = 2) AND (SELECT max(sequence) FROM launch WHERE run = 2))' demo.db)"

@@ -5,9 +5,9 @@
  */
 const SVG = 'http://www.w3.org/2000/svg';
 
-/* attributes: class, id, …; children: nodes and text, what is null is left out. */
+/* attributes: class, id, …; children: nodes and text, in lists or not; what is null is left out. */
 function add(to, children) {
-	for (const child of children.flat()) {
+	for (const child of children.flat(Infinity)) {
 		if (child !== null && child !== undefined && child !== '')
 			to.append(child);
 	}

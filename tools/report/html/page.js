@@ -126,14 +126,14 @@ function accurateAnswer(data) {
 }
 
 function pageTop(data) {
-	const report = data.report, lines = commandLines(report), gpus = report.devices.map(device => device.name).join(', ');
+	const report = data.report, processes = data.page.counts.processes.of, gpus = report.devices.map(device => device.name).join(', ');
 	const card = (title, href, content) => element('div', {class: 'card'}, element('h2', {}, element('a', {href: href}, title)), content);
 
 	return element('header', {},
 		report.simulated ? element('p', {class: 'simulated', role: 'alert'}, element('b', {}, 'SIMULATED: '),
 			`${report.processes.every(process => process.simulated) ? '' : 'some of '}these times come from a stand-in device, not from a GPU.`) : null,
 		element('h1', {}, titleOf(data)), element('p', {class: 'about'}, [runsText(report), startOf(report), gpus,
-			lines.length > 1 ? counted(lines.length, 'command line') : '', report.database].filter(text => text).join(' · ')),
+			processes > 1 ? counted(processes, 'process', 'processes') : '', report.database].filter(text => text).join(' · ')),
 		report.filter ? element('p', {class: 'about'}, filterText(report.filter)) : null,
 		element('div', {class: 'cards'}, card('What ran', '#ran', ranAnswer(data)), card('What was slow', '#slow', slowAnswer(data)),
 			card('How accurate', '#accuracy', accurateAnswer(data))));
@@ -160,7 +160,7 @@ function timeUse(data) {
 	activity.devices.forEach(use => use.shown = names.get(use.device) || 'device not known');
 	activity.streams.forEach(use => use.shown = use.name);
 	return [plainTable(timeColumns('GPU', activity.copies_measured), activity.devices),
-		plainTable(timeColumns('stream', activity.copies_measured), activity.streams),
+		foldedTable(timeColumns('stream', activity.copies_measured), activity.streams),
 		element('p', {class: 'note'}, part(data.page.counts.stream_times, 'stream'))];
 }
 
@@ -170,15 +170,15 @@ function part(count, one) {
 }
 
 function ran(data) {
-	const processes = plainTable([
+	const shown = data.page.counts.processes, processes = foldedTable([
 		{title: 'process', text: true, value: process => process.command_line || 'pid ' + process.pid},
 		{title: 'pid', value: process => process.pid, show: String},
 		{title: 'ended', text: true, value: process => process.ended || 'not known'},
 		{title: 'launches', value: process => process.launches, show: showCount},
 		{title: 'ran for', value: process => process.duration_ns, show: showTime}], data.report.processes);
 
-	return section('ran', 'What ran', timeUse(data), processes, element('p', {class: 'note'}, data.page.counts.processes.shown <
-		data.page.counts.processes.of ? partOf(data.page.counts.processes.shown, data.page.counts.processes.of, 'process').replace(/processs/, 'processes') : ''));
+	return section('ran', 'What ran', timeUse(data), processes, element('p', {class: 'note'}, shown.shown < shown.of
+		? `${showCount(shown.shown)} of ${counted(shown.of, 'process', 'processes')}.` : ''));
 }
 
 /* --- what was slow, and what changed */

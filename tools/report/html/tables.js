@@ -35,6 +35,16 @@ function plainTable(columns, rows, caption) {
 		element('thead', {}, element('tr', {}, head)), element('tbody', {}, body)));
 }
 
+const AT_FIRST = 10;
+
+/* The same, the rows after the first ten folded away. */
+function foldedTable(columns, rows) {
+	const rest = rows.length - AT_FIRST;
+
+	return [plainTable(columns, rows.slice(0, AT_FIRST)), rest > 0 ? element('details', {}, element('summary', {}, `${showCount(rest)} more`),
+		plainTable(columns, rows.slice(AT_FIRST))) : null];
+}
+
 /* The same with heads that sort, and a field that searches the column of names. */
 function searchTable(columns, rows, label, options) {
 	const body = element('tbody'), made = new Map(rows.map(row => [row, null])), found = element('output', {class: 'note'});

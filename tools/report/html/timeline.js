@@ -46,7 +46,7 @@ class Timeline {
 		this.svg.setAttribute('viewBox', `0 0 ${LINE_WIDTH} ${this.height}`);
 		const launches = this.rows.filter(row => !isCopy(row)).length;
 		this.about.textContent = `${counted(launches, 'launch', 'launches')} and ${counted(this.rows.length - launches, 'copy', 'copies')}` +
-			(isKnown(this.window.pid) ? ` of process ${this.window.pid}` : '') + `, from ${showTime(this.window.base_ns)} after the start on. ` +
+			(isKnown(this.window.pid) ? ` of process ${this.window.pid}` : '') + `, from ${showTime(this.window.base_ns)} on, counted from the start of the run. ` +
 			'In each stream, predicted (light) is above measured.';
 		this.show(0, this.whole);
 		this.tell(null);
