@@ -1,4 +1,5 @@
 #include "html_internal.h"
+#include "store/database/schema.h"
 #include "tools/output/json.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 static json_t *time_or_null(const struct kc_sample_launch *l, enum kc_sample_kind kind)
 {
-	return l->has[kind] ? json_integer(l->end_ns[kind] - l->start_ns[kind]) : json_null();
+	return l->has[kind] ? json_integer(kc_minus_ns(l->end_ns[kind], l->start_ns[kind])) : json_null();
 }
 
 /* --- drawn launches: [kernel, launched (us), predicted, measured, low, high, novelty, overlap], and where it is known
@@ -56,8 +57,8 @@ int kc__html_drawn_json(const struct kc__html *page, json_t **out)
 
 static void append_times(json_t *row, const struct kc_sample_launch *l, enum kc_sample_kind kind, int64_t base_ns)
 {
-	json_array_append_new(row, l->has[kind] ? json_integer(l->start_ns[kind] - base_ns) : json_null());
-	json_array_append_new(row, l->has[kind] ? json_integer(l->end_ns[kind] - base_ns) : json_null());
+	json_array_append_new(row, l->has[kind] ? json_integer(kc_minus_ns(l->start_ns[kind], base_ns)) : json_null());
+	json_array_append_new(row, l->has[kind] ? json_integer(kc_minus_ns(l->end_ns[kind], base_ns)) : json_null());
 }
 
 static json_t *window_row(const struct kc__html *page, const struct kc_sample_launch *l, int64_t base_ns)
@@ -68,7 +69,7 @@ static json_t *window_row(const struct kc__html *page, const struct kc_sample_la
 	json_array_append_new(row, json_integer(l->is_copy ? -1 : kc__html_place(page, l->kernel)));
 	append_times(row, l, KC_SAMPLE_PREDICTED, base_ns);
 	append_times(row, l, KC_SAMPLE_MEASURED, base_ns);
-	json_array_append_new(row, json_integer(l->launched_ns - base_ns));
+	json_array_append_new(row, json_integer(kc_minus_ns(l->launched_ns, base_ns)));
 	json_array_append_new(row, json_integer(l->sequence));
 	json_array_append_new(row, json_integer(l->novelty));
 	json_array_append_new(row, l->is_copy ? json_integer(l->copy_bytes) : json_null());
