@@ -24,9 +24,9 @@ $(BUILD)/seeds/import_file: $(TRACE_SEEDS) $(wildcard cuda_tests/traces/raw/kine
 	for seed in $(TRACE_SEEDS); do gzip -c $$seed >$@/$$(basename $$seed).gz; done
 	zcat $(filter %.json.gz,$^) | head -n 60 >$@/kineto_cut_off.json
 	@touch $@
-# There are 19 commands.
+# There are 21 commands.
 $(BUILD)/seeds/past $(BUILD)/seeds/commands $(BUILD)/seeds/import_sqlite: cuda_tests/fuzz/extremes
-	$< $@ $(if $(filter %/commands,$@),19)
+	$< $@ $(if $(filter %/commands,$@),21)
 	@touch $@
 $(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
 	@mkdir -p $@
