@@ -3,6 +3,7 @@
 #include "tools/input/common_options.h"
 #include "tools/input/filter_options.h"
 #include "tools/system/database.h"
+#include "tools/output/format.h"
 #include "tools/output/output_file.h"
 
 #include <errno.h>
@@ -66,9 +67,25 @@ static void say_refused(const char *output, int rc)
 		kc_error("cannot write %s: %s", output, strerror(-rc));
 }
 
+/* Predictions that nobody recorded are no part of the database. */
+static void tell_replay(const struct kc_export_replay *replay, const char *path)
+{
+	char launches[KC_FORMAT_BYTES], assumed[KC_FORMAT_BYTES];
+
+	if (!replay->launches)
+		return;
+	kc_error("%s: %s imported launches have no predictions of their own; those in the trace are what kerncast "
+		 "replay predicts for them",
+		 path, kc_format_count(replay->launches, launches));
+	if (replay->assumed_launches)
+		kc_error("%s: of the device of %s of them too little is known; predicted as on a %s", path,
+			 kc_format_count(replay->assumed_launches, assumed), replay->assumed_device);
+}
+
 static int write_file(const struct request *request, struct kc_store *store, const char *path,
 		      const struct kc_selection *selection, struct kc_filter *filter)
 {
+	struct kc_export_replay replay = {0};
 	struct kc_output_file file;
 	int rc = kc_output_file_open(&file, request->output, 1);
 
@@ -77,9 +94,12 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		return KC_EXIT_FAILED;
 	}
 	rc = request->csv ? kc_export_csv(store, selection, filter, file.to)
-			  : kc_export_chrome(store, selection, filter, file.to);
-	if (rc < 0) {
+			  : kc_export_chrome(store, selection, filter, file.to, &replay);
+	if (rc == -ENOSPC)
+		kc_error("no room for temporary files: SQLITE_TMPDIR names another folder for them");
+	else if (rc < 0)
 		kc_database_unreadable(path, rc);
+	if (rc < 0) {
 		kc_output_file_drop(&file);
 		return KC_EXIT_FAILED;
 	}
@@ -88,6 +108,7 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		say_refused(request->output, rc);
 		return KC_EXIT_FAILED;
 	}
+	tell_replay(&replay, path);
 	return kc_output_finish();
 }
 
@@ -137,11 +158,16 @@ const struct kc_command kc_command_export = {
     .arguments = "[DB]",
     .options = options,
     .run = export_main,
-    .manual = "Writes every launch of a run, or those that match a filter.\n"
-	      "CSV follows RFC 4180; its first line names the columns.\n"
-	      "The trace has two tracks per stream, predicted and measured; the arguments of a slice hold\n"
-	      "error, case and model.\n"
-	      "A file given with\n"
-	      ".Fl o\n"
-	      "appears when it is complete; a database is never overwritten.\n",
+    .manual =
+	"Writes every launch of a run, or those that match a filter.\n"
+	"CSV follows RFC 4180; its first line names the columns.\n"
+	"The trace has two tracks per stream, predicted and measured, and one per thread with its calls; a flow\n"
+	"joins call, prediction and measurement of each launch. The arguments of a slice hold error, case and model,\n"
+	"and slices that were mispredicted by more than 20 % are coloured, where the viewer takes colours. Counters\n"
+	"show the SMs in use, predicted and measured, and the error.\n"
+	"Imported launches have no predictions of their own: the trace shows those of\n"
+	".Cm replay .\n"
+	"A file given with\n"
+	".Fl o\n"
+	"appears when it is complete; a database is never overwritten.\n",
 };

@@ -238,9 +238,11 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	const struct kc__part whole = {sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
 	int forget = must_forget(&run->latest_unix_ns, run->options, row);
 	struct kc__recorded recorded = {0};
-	int imported = sqlite3_column_int(row, 3), as_recorded = run->options->as_recorded && !imported;
-	int rc = kc__ops_load(&run->state->loader, &whole, as_recorded, &run->state->ops);
+	int imported = sqlite3_column_int(row, 3), as_recorded = run->options->as_recorded && !imported, rc;
 
+	if (run->options->imported_only && !imported)
+		return 0;
+	rc = kc__ops_load(&run->state->loader, &whole, as_recorded, &run->state->ops);
 	if (rc == 0 && as_recorded)
 		rc = kc__recorded_load(&recorded, run->state, whole.process);
 	if (rc == 0)

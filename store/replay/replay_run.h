@@ -47,7 +47,8 @@ struct kc_replay_options {
 	struct kc_filter
 	    *filter; /* launches that do not match are not in the figures; NULL: all match. Those of 0 ns never are */
 	int fresh;   /* no process knows what another one taught */
-	int as_recorded; /* processes that recorded their events are replayed by them, and delay does not apply */
+	int imported_only; /* recorded processes are left out: they have predictions of their own */
+	int as_recorded;   /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
 	uint32_t without; /* a bit for each enum kc_layer that is switched off (outlook.h) */
 	/* Assumed where the database does not describe the device; NULL: one of the compute capability that the trace

@@ -10,11 +10,21 @@
 /* The view `launch` and the kernels' names, RFC 4180. */
 int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to);
 
-/* Trace event format (JSON): every process of the selection, with two tracks per stream, predicted and measured. */
-int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to);
+/* Imported launches, which have no prediction of their own, and the replay that made one for them. */
+struct kc_export_replay {
+	uint64_t launches, predicted; /* 0: none was imported */
+	int64_t delay_ns;             /* from the end of a launch until its measurement is known */
+	uint64_t assumed_launches;    /* on a device that the trace does not tell enough of */
+	char assumed_device[96];      /* what stood for the first one of them */
+};
+
+/* Trace event format (JSON): every process of the selection, with two tracks per stream, predicted and measured. Memory
+ * grows with the launches of an imported process, as the replay's does. */
+int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to,
+		     struct kc_export_replay *replay);
 
 /* filter NULL: all of them. Both return 0, also where writing failed, which ferror() of the file tells; -EBADMSG: the
- * database is damaged; -EIO: it could not be read to its end; -ENOMEM. */
+ * database is damaged; -EIO: it could not be read to its end; -ENOSPC: no room for temporary files; -ENOMEM. */
 
 /* The same error codes for an SQLite result code. */
 int kc__export_error(int sqlite_rc);

@@ -1,33 +1,22 @@
-#include "tools/command.h"
-#include "export.h"
-#include "store/common/version.h"
+#include "tools/report/chrome/chrome_counters.h"
+#include "tools/report/chrome/chrome_replay.h"
+#include "tools/report/chrome/chrome_rows.h"
+#include "tools/report/chrome/chrome_tracks.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
+#include "store/common/version.h"
 #include "store/database/schema.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <search.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A track shows slices that follow or enclose one another. Predictions made at
- * different times may cross: what would, goes to the next lane of its stream.
- */
-#define LANES 8u
-#define KINDS 2u /* predicted, measured */
-#define STREAM_NAME "CASE kind WHEN 'legacy' THEN 'default stream' ELSE 'stream ' || local END"
-static const char *const kind_names[KINDS] = {"predicted", "measured"};
-
-struct track {
-	int64_t stream, process;
-	int64_t end_ns[KINDS][LANES];
-	unsigned lanes[KINDS]; /* in use */
-};
+#define STREAM_NAME_SQL                                                                                                \
+	"SELECT CASE kind WHEN 'legacy' THEN 'default stream' ELSE 'stream ' || local END FROM stream WHERE id = ?1"
 
 struct process {
 	int64_t id;
@@ -35,151 +24,26 @@ struct process {
 };
 
 struct trace {
-	FILE *to;
+	struct kc__chrome_out out;
 	struct kc_filter *filter;
-	int events;
 	int64_t base_unix_ns;      /* time 0 of the trace */
-	void *tracks;              /* tree of struct track (tsearch) */
 	struct process *processes; /* by id */
 	size_t process_count;
-	sqlite3_stmt *stream_name;
-	FILE *args; /* open_memstream(): of an event, for both of its slices */
-	char *args_text;
-	size_t args_bytes;
+	int64_t process, offset_ns; /* whose events are written, and what is to be added to its times */
+	struct kc__tracks tracks;
+	struct kc__counters counters;
+	struct kc__replayed *replayed;
+	struct kc__chrome_text args; /* of an event, for both of its slices */
+	uint64_t asynchronous;
 };
 
-struct event { /* a launch or a transfer */
-	int64_t process, stream;
-	const char *name, *category;
-	int64_t start_ns[KINDS], end_ns[KINDS]; /* end 0: has none */
+/* Where a launch or transfer is on the screen, for the flow that joins its slices. */
+struct place {
+	int64_t tid, ts_ns;
 };
+#define PLACES 3u /* call, prediction, measurement */
 
-static int64_t integer(sqlite3_stmt *row, int i)
-{
-	return sqlite3_column_int64(row, i);
-}
-
-static const char *text(sqlite3_stmt *row, int i)
-{
-	return (const char *)sqlite3_column_text(row, i);
-}
-
-static void put_string(FILE *to, const char *string)
-{
-	json_t *value = kc_json_text(string);
-
-	kc_json_write(value, to, JSON_ENCODE_ANY);
-	json_decref(value);
-}
-
-/* Most of the time of a large trace goes into its numbers: printf() is slower where it is also given text. */
-static void put_key(FILE *to, const char *key)
-{
-	fputs(",\"", to);
-	fputs(key, to);
-	fputs("\":", to);
-}
-
-static void put_us(FILE *to, int64_t ns)
-{
-	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-
-	if (ns < 0)
-		fputc('-', to);
-	fprintf(to, "%" PRIu64 ".%03u", size / 1000, (unsigned)(size % 1000));
-}
-
-static void begin_event(struct trace *trace)
-{
-	fputs(trace->events++ ? ",\n" : "\n", trace->to);
-}
-
-static void put_metadata(struct trace *trace, int64_t pid, int64_t tid, const char *what, const char *name)
-{
-	begin_event(trace);
-	fprintf(trace->to,
-		"{\"ph\":\"M\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"name\":\"%s\",\"args\":{\"name\":", pid, tid,
-		what);
-	put_string(trace->to, name);
-	fputs("}}", trace->to);
-}
-
-static void put_sort_index(struct trace *trace, int64_t pid, int64_t tid)
-{
-	begin_event(trace);
-	fprintf(trace->to,
-		"{\"ph\":\"M\",\"pid\":%" PRId64 ",\"tid\":%" PRId64
-		",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%" PRId64 "}}",
-		pid, tid, tid);
-}
-
-static int64_t track_id(const struct track *track, unsigned kind, unsigned lane)
-{
-	return (int64_t)((uint64_t)track->stream * (KINDS * LANES) + kind * LANES + lane);
-}
-
-/* "stream 3 predicted", "default stream measured (2)" */
-static void name_lane(struct trace *trace, const struct track *track, unsigned kind, unsigned lane)
-{
-	char name[128], number[16] = "";
-	sqlite3_stmt *row = trace->stream_name;
-	int64_t tid = track_id(track, kind, lane);
-
-	if (lane > 0)
-		snprintf(number, sizeof(number), " (%u)", lane + 1);
-	sqlite3_bind_int64(row, 1, track->stream);
-	if (sqlite3_step(row) == SQLITE_ROW)
-		snprintf(name, sizeof(name), "%s %s%s", text(row, 0), kind_names[kind], number);
-	else
-		snprintf(name, sizeof(name), "stream ? %s%s", kind_names[kind], number);
-	sqlite3_reset(row);
-	put_metadata(trace, track->process, tid, "thread_name", name);
-	put_sort_index(trace, track->process, tid);
-}
-
-static int compare_tracks(const void *a, const void *b)
-{
-	const struct track *x = a, *y = b;
-
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
-}
-
-/* NULL: out of memory. */
-static struct track *track_of(struct trace *trace, const struct event *event)
-{
-	struct track wanted = {.stream = event->stream, .process = event->process};
-	struct track **found = tfind(&wanted, &trace->tracks, compare_tracks), *track;
-
-	if (found)
-		return *found;
-	track = malloc(sizeof(*track));
-	if (!track)
-		return NULL;
-	*track = wanted;
-	for (unsigned kind = 0; kind < KINDS; kind++) {
-		for (unsigned lane = 0; lane < LANES; lane++)
-			track->end_ns[kind][lane] = INT64_MIN;
-	}
-	if (!tsearch(track, &trace->tracks, compare_tracks)) {
-		free(track);
-		return NULL;
-	}
-	return track;
-}
-
-static unsigned lane_for(struct trace *trace, struct track *track, unsigned kind, int64_t start_ns, int64_t end_ns)
-{
-	unsigned lane = 0;
-
-	while (lane + 1 < LANES && track->end_ns[kind][lane] > start_ns)
-		lane++;
-	for (; track->lanes[kind] <= lane; track->lanes[kind]++)
-		name_lane(trace, track, kind, track->lanes[kind]);
-	track->end_ns[kind][lane] = end_ns;
-	return lane;
-}
+/* Processes */
 
 static const struct process *process_of(const struct trace *trace, int64_t id)
 {
@@ -196,228 +60,77 @@ static const struct process *process_of(const struct trace *trace, int64_t id)
 	return low < trace->process_count && trace->processes[low].id == id ? trace->processes + low : NULL;
 }
 
-/* Prints the event up to its args, which the caller adds. */
-static void put_slice(struct trace *trace, struct track *track, const struct event *event, unsigned kind)
+static void enter_process(struct trace *trace, int64_t id)
 {
-	const struct process *process = process_of(trace, event->process);
-	int64_t offset = process ? kc_minus_ns(process->to_unix_ns, trace->base_unix_ns) : 0;
-	unsigned lane = lane_for(trace, track, kind, event->start_ns[kind], event->end_ns[kind]);
+	const struct process *process = process_of(trace, id);
 
-	begin_event(trace);
-	fputs("{\"ph\":\"X\",\"name\":", trace->to);
-	put_string(trace->to, event->name ? event->name : "unknown");
-	put_key(trace->to, "cat");
-	fputc('"', trace->to);
-	fputs(event->category, trace->to);
-	fputc(',', trace->to);
-	fputs(kind_names[kind], trace->to);
-	fprintf(trace->to, "\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", event->process,
-		track_id(track, kind, lane));
-	put_us(trace->to, kc_plus_ns(event->start_ns[kind], offset));
-	put_key(trace->to, "dur");
-	put_us(trace->to, kc_minus_ns(event->end_ns[kind], event->start_ns[kind]));
-	put_key(trace->to, "args");
-}
-
-static const char launch_sql[] =
-    "SELECT l.process << 40 | l.sequence, l.process, coalesce(l.stream, 0), k.name, l.start_ns, l.end_ns,"
-    " l.measured_start_ns, l.measured_end_ns, l.sequence, l.model, l.concurrency_case, l.overlap, l.novelty,"
-    " l.slowdown, l.solo_ns, l.solo_low_ns, l.solo_high_ns, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y,"
-    " l.block_z, l.unpredictable, l.unmeasured, l.dynamic_shared_bytes, " KC__EXPORT_FILTER(
-	"l", "l.kernel") " FROM launch l LEFT JOIN kernel k ON k.id = l.kernel LEFT JOIN process p ON p.id = l.process"
-			 " WHERE l.run BETWEEN ?1 AND ?2";
-
-static const char transfer_sql[] =
-    "SELECT t.id, t.process, coalesce(t.stream, 0), t.kind, t.start_ns, t.end_ns, t.measured_start_ns,"
-    " t.measured_end_ns, t.bytes, " KC__EXPORT_FILTER("t", "NULL") " FROM transfer t JOIN process p ON p.id = t.process"
-								   " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY t.id";
-
-static void put_named(FILE *to, const char *key, const char *value)
-{
-	if (!value)
+	if (trace->process == id)
 		return;
-	put_key(to, key);
-	put_string(to, value);
+	trace->process = id;
+	trace->offset_ns = process ? kc_minus_ns(process->to_unix_ns, trace->base_unix_ns) : 0;
+	kc__tracks_of(&trace->tracks, id);
+	kc__counters_of(&trace->counters, id, trace->offset_ns);
 }
 
-/* What is not known, or damaged so that JSON has no number for it, is left out. */
-static void put_number(FILE *to, const char *key, sqlite3_stmt *row, int i)
+static void put_metadata(struct trace *trace, int64_t pid, const char *what, const char *key, const char *value)
 {
-	int type = sqlite3_column_type(row, i);
+	struct kc__chrome_text *text = &trace->out.text;
 
-	if (type == SQLITE_INTEGER) {
-		put_key(to, key);
-		fprintf(to, "%" PRId64, integer(row, i));
-	} else if (type == SQLITE_FLOAT && isfinite(sqlite3_column_double(row, i))) {
-		put_key(to, key);
-		fprintf(to, "%.4f", sqlite3_column_double(row, i));
-	}
+	kc__chrome_begin(&trace->out, "M", pid, 0);
+	kc__chrome_named(text, "name", what);
+	kc__chrome_put(text, ",\"args\":{\"");
+	kc__chrome_put(text, key);
+	kc__chrome_put(text, "\":");
+	kc__chrome_put_string(text, value);
+	kc__chrome_put(text, "}}");
 }
 
-static void put_dimensions(FILE *to, const char *key, sqlite3_stmt *row, int i)
-{
-	int64_t x = integer(row, i), y = integer(row, i + 1), z = integer(row, i + 2);
-
-	if (x > 0 && y > 0 && z > 0) {
-		put_key(to, key);
-		fprintf(to, "\"%" PRId64 "x%" PRId64 "x%" PRId64 "\"", x, y, z);
-	}
-}
-
-static void put_launch_args(FILE *to, sqlite3_stmt *row, const struct event *event)
-{
-	int64_t predicted = kc_minus_ns(event->end_ns[0], event->start_ns[0]);
-	int64_t measured = kc_minus_ns(event->end_ns[1], event->start_ns[1]);
-
-	fprintf(to, "{\"launch\":%" PRId64, integer(row, 8));
-	if (event->end_ns[0] && event->end_ns[1] && measured > 0)
-		fprintf(to, ",\"error_percent\":%.3f,\"predicted_ns\":%" PRId64 ",\"measured_ns\":%" PRId64,
-			fabs((double)(predicted - measured)) / (double)measured * 100, predicted, measured);
-	put_named(to, "model", text(row, 9));
-	put_named(to, "case", text(row, 10));
-	put_named(to, "overlap", text(row, 11));
-	put_named(to, "novelty", text(row, 12));
-	put_named(to, "unpredictable", text(row, 23));
-	put_named(to, "unmeasured", text(row, 24));
-	if (event->end_ns[0]) {
-		put_number(to, "slowdown", row, 13);
-		put_number(to, "solo_ns", row, 14);
-		put_number(to, "solo_low_ns", row, 15);
-		put_number(to, "solo_high_ns", row, 16);
-	}
-	put_dimensions(to, "grid", row, 17);
-	put_dimensions(to, "block", row, 20);
-	if (integer(row, 17) > 0) /* else the launch shape is not known */
-		put_number(to, "dynamic_shared_bytes", row, 25);
-	fputc('}', to);
-}
-
-static void put_transfer_args(FILE *to, sqlite3_stmt *row, const struct event *event)
-{
-	(void)event;
-	if (sqlite3_column_type(row, 8) == SQLITE_INTEGER)
-		fprintf(to, "{\"bytes\":%" PRId64 "}", integer(row, 8));
-	else
-		fputs("{}", to);
-}
-
-static struct event event_of(sqlite3_stmt *row, const char *category)
-{
-	return (struct event){
-	    .process = integer(row, 1),
-	    .stream = integer(row, 2),
-	    .name = text(row, 3),
-	    .category = category,
-	    .start_ns = {integer(row, 4), integer(row, 6)},
-	    .end_ns = {integer(row, 5), integer(row, 7)},
-	};
-}
-
-/* One of the two tables that events come from, in the order of their ids
- * (process, then sequence). */
-struct source {
-	const char *sql, *category;
-	void (*put_args)(FILE *to, sqlite3_stmt *row, const struct event *event);
-	sqlite3_stmt *row;
-	int rc; /* SQLITE_ROW while there is a row */
-};
-
-static int open_source(struct kc_store *store, const struct kc_selection *selection, struct source *source)
-{
-	int rc = sqlite3_prepare_v2(kc_store_db(store), source->sql, -1, &source->row, NULL);
-
-	if (rc != SQLITE_OK)
-		return kc__export_error(rc);
-	sqlite3_bind_int64(source->row, 1, selection->first_run);
-	sqlite3_bind_int64(source->row, 2, selection->last_run);
-	source->rc = sqlite3_step(source->row);
-	return 0;
-}
-
-static int put_events(struct trace *trace, const struct source *source)
-{
-	struct event event = event_of(source->row, source->category);
-	int first = sqlite3_column_count(source->row) - KC__EXPORT_FILTER_COLUMNS;
-	int matches = kc_filter_row(trace->filter, source->row, first);
-	struct track *track;
-
-	if (matches <= 0)
-		return matches;
-	track = track_of(trace, &event);
-	if (!track)
-		return -ENOMEM;
-	rewind(trace->args);
-	source->put_args(trace->args, source->row, &event);
-	if (fflush(trace->args))
-		return -ENOMEM;
-	for (unsigned kind = 0; kind < KINDS; kind++) {
-		if (event.end_ns[kind] == 0)
-			continue;
-		put_slice(trace, track, &event, kind);
-		fwrite(trace->args_text, 1, trace->args_bytes, trace->to);
-		fputc('}', trace->to);
-	}
-	return 0;
-}
-
-/* The source whose row comes first; NULL at the end of both. */
-static struct source *next_source(struct source sources[2])
-{
-	if (sources[0].rc != SQLITE_ROW || sources[1].rc != SQLITE_ROW)
-		return sources[0].rc == SQLITE_ROW ? sources : sources[1].rc == SQLITE_ROW ? sources + 1 : NULL;
-	return integer(sources[0].row, 0) <= integer(sources[1].row, 0) ? sources : sources + 1;
-}
-
-static int put_rows(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
-{
-	struct source sources[2] = {
-	    {.sql = launch_sql, .category = "kernel", .put_args = put_launch_args},
-	    {.sql = transfer_sql, .category = "transfer", .put_args = put_transfer_args},
-	};
-	struct source *source;
-	int rc = 0;
-
-	for (size_t i = 0; i < 2 && rc == 0; i++)
-		rc = open_source(store, selection, sources + i);
-	while (rc == 0 && !ferror(trace->to) && (source = next_source(sources))) {
-		rc = put_events(trace, source);
-		source->rc = sqlite3_step(source->row);
-	}
-	for (size_t i = 0; i < 2; i++) {
-		if (rc == 0 && !ferror(trace->to) && sources[i].rc != SQLITE_DONE)
-			rc = kc__export_error(sources[i].rc);
-		sqlite3_finalize(sources[i].row);
-	}
-	return rc;
-}
+/* A kernel's or copy's times are where its call is, or later; only traces and damaged rows say otherwise. */
+#define EARLIEST_LAUNCH_SQL                                                                                            \
+	"(SELECT p.started_ns + min(launched + min(0, -coalesce(lead, 0), coalesce(wait, 0), coalesce(measured_wait, " \
+	"0))) FROM launch_row WHERE id BETWEEN p.id << 40 AND (p.id << 40) + ?3)"
+#define EARLIEST_TRANSFER_SQL                                                                                          \
+	"(SELECT min(min(launched_ns, coalesce(start_ns, launched_ns), coalesce(measured_start_ns, launched_ns)))"     \
+	" FROM transfer WHERE id BETWEEN p.id << 40 AND (p.id << 40) + ?3)"
 
 static const char process_sql[] =
     "WITH began AS (SELECT run, min(started_ns) AS ns FROM process WHERE run BETWEEN ?1 AND ?2 GROUP BY run)"
     " SELECT p.id, p.run, p.pid, r.started_unix_ns - b.ns, r.started_unix_ns, p.simulated,"
-    " coalesce(p.command_line, p.executable, '')"
+    " coalesce(p.command_line, p.executable, ''), p.source NOT NULL,"
+    " min(p.started_ns, coalesce(" EARLIEST_LAUNCH_SQL ", p.started_ns), coalesce(" EARLIEST_TRANSFER_SQL
+    ", p.started_ns))"
     " FROM process p JOIN run r ON r.id = p.run JOIN began b ON b.run = p.run"
     " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY p.id";
+
+/* Viewers leave out what is before time 0: it is the start of the run, or of what the trace has before that. */
+static void begin_at(struct trace *trace, int64_t unix_ns)
+{
+	if (unix_ns < trace->base_unix_ns)
+		trace->base_unix_ns = unix_ns;
+}
 
 static int add_process(struct trace *trace, sqlite3_stmt *row)
 {
 	struct process *processes = reallocarray(trace->processes, trace->process_count + 1, sizeof(*processes));
+	int64_t id = kc__chrome_integer(row, 0);
 	char name[512];
 
 	if (!processes)
 		return -ENOMEM;
 	trace->processes = processes;
-	processes[trace->process_count++] = (struct process){
-	    .id = integer(row, 0),
-	    .to_unix_ns = integer(row, 3),
-	};
-	if (trace->process_count == 1 || integer(row, 4) < trace->base_unix_ns)
-		trace->base_unix_ns = integer(row, 4);
-	if (!kc_filter_process(trace->filter, integer(row, 0)))
+	processes[trace->process_count++] = (struct process){.id = id, .to_unix_ns = kc__chrome_integer(row, 3)};
+	begin_at(trace, kc__chrome_integer(row, 4));
+	begin_at(trace, kc_plus_ns(kc__chrome_integer(row, 3), kc__chrome_integer(row, 8)));
+	trace->tracks.next_tid = id; /* no track has the number of a process, which would be its main thread */
+	if (!kc_filter_process(trace->filter, id))
 		return 0;
-	snprintf(name, sizeof(name), "%srun %" PRId64 ", pid %" PRId64 ": %s", integer(row, 5) ? "SIMULATED " : "",
-		 integer(row, 1), integer(row, 2), text(row, 6));
-	put_metadata(trace, integer(row, 0), 0, "process_name", name);
-	return 0;
+	snprintf(name, sizeof(name), "%srun %" PRId64 ", pid %" PRId64 ": %s",
+		 kc__chrome_integer(row, 5) ? "SIMULATED " : "", kc__chrome_integer(row, 1), kc__chrome_integer(row, 2),
+		 kc__chrome_string(row, 6));
+	put_metadata(trace, id, "process_name", "name", name);
+	if (kc__chrome_integer(row, 7))
+		put_metadata(trace, id, "process_labels", "labels", "predicted by replay");
+	return kc__chrome_flush(&trace->out, 0);
 }
 
 static int put_processes(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
@@ -430,6 +143,7 @@ static int put_processes(struct kc_store *store, const struct kc_selection *sele
 		return kc__export_error(rc);
 	sqlite3_bind_int64(row, 1, selection->first_run);
 	sqlite3_bind_int64(row, 2, selection->last_run);
+	sqlite3_bind_int64(row, 3, KC_SEQUENCE_MASK);
 	while ((rc = sqlite3_step(row)) == SQLITE_ROW && added == 0)
 		added = add_process(trace, row);
 	if (added == 0 && rc != SQLITE_DONE)
@@ -438,46 +152,280 @@ static int put_processes(struct kc_store *store, const struct kc_selection *sele
 	return added;
 }
 
-static void put_filter(const struct trace *trace)
-{
-	json_t *chosen = trace->filter ? kc_filter_choice_json(kc_filter_choice_of(trace->filter)) : json_null();
+/* Slices */
 
-	kc_json_write(chosen, trace->to, JSON_COMPACT | JSON_ENCODE_ANY);
-	json_decref(chosen);
+static void begin_slice(struct trace *trace, const char *phase, const char *name, int64_t tid, int64_t ts_ns)
+{
+	struct kc__chrome_text *text = &trace->out.text;
+
+	kc__chrome_begin(&trace->out, phase, trace->process, tid);
+	kc__chrome_key(text, "ts");
+	kc__chrome_put_us(text, kc_plus_ns(ts_ns, trace->offset_ns));
+	kc__chrome_named(text, "name", name);
 }
 
-static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
+static void put_category(struct kc__chrome_text *text, const struct kc__chrome_op *op, enum kc__track_kind kind)
 {
-	int rc = sqlite3_prepare_v2(kc_store_db(store), "SELECT " STREAM_NAME " FROM stream WHERE id = ?1", -1,
-				    &trace->stream_name, NULL);
+	kc__chrome_key(text, "cat");
+	kc__chrome_put(text, "\"");
+	kc__chrome_put(text, op->category);
+	kc__chrome_put(text, ",");
+	kc__chrome_put(text, kc__track_kind_name(kind));
+	kc__chrome_put(text, "\"");
+}
 
-	if (rc != SQLITE_OK)
-		return kc__export_error(rc);
-	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"kerncast.chrome/"
-	      "1\",\"producer\":\"kerncast " KC_VERSION "\",\"filter\":",
-	      trace->to);
-	put_filter(trace);
-	fputs("},\"traceEvents\":[", trace->to);
-	rc = put_processes(store, selection, trace);
-	if (rc == 0)
-		rc = put_rows(store, selection, trace);
-	fputs("\n]}\n", trace->to);
+static void end_slice(struct trace *trace)
+{
+	kc__chrome_key(&trace->out.text, "args");
+	kc__chrome_put_bytes(&trace->out.text, trace->args.at, trace->args.used);
+	kc__chrome_put(&trace->out.text, "}");
+}
+
+/* Beside those of tracks, for what runs at once with too many others: it has no place in a flow. */
+static void put_asynchronous(struct trace *trace, const struct kc__chrome_op *op, enum kc__track_kind kind)
+{
+	const int64_t times[] = {op->start_ns[kind], op->end_ns[kind]};
+
+	trace->asynchronous++;
+	for (int i = 0; i < 2; i++) {
+		begin_slice(trace, i ? "e" : "b", op->name, 0, times[i]);
+		put_category(&trace->out.text, op, kind);
+		kc__chrome_id(&trace->out.text, trace->asynchronous);
+		end_slice(trace);
+	}
+}
+
+/* Adds where it is to places, if it is on a track. 0 or -errno. */
+static int put_slice(struct trace *trace, const struct kc__chrome_op *op, enum kc__track_kind kind,
+		     struct place *places, size_t *count)
+{
+	struct kc__chrome_text *text = &trace->out.text;
+	struct kc__track *track;
+	int rc = kc__track_find(&trace->tracks, kind, op->stream, &track);
+	int64_t tid, duration_ns = kc_minus_ns(op->end_ns[kind], op->start_ns[kind]);
+
+	if (rc < 0)
+		return rc;
+	tid = kc__track_take(&trace->tracks, track, op->start_ns[kind], op->end_ns[kind]);
+	if (tid < 0) {
+		put_asynchronous(trace, op, kind);
+		return 0;
+	}
+	places[(*count)++] = (struct place){tid, op->start_ns[kind]};
+	begin_slice(trace, "X", op->name, tid, op->start_ns[kind]);
+	put_category(text, op, kind);
+	kc__chrome_key(text, "dur");
+	kc__chrome_put_us(text, duration_ns);
+	kc__chrome_named(text, "cname", kc__chrome_colour(op));
+	end_slice(trace);
+	return 0;
+}
+
+/* All nodes of a graph were launched by one call. */
+static int is_same_call(const struct kc__track *track, const struct kc__chrome_op *op)
+{
+	return op->graph_launch && track->graph_launch == op->graph_launch;
+}
+
+static void put_call_args(struct kc__chrome_text *text, const struct kc__chrome_op *op)
+{
+	kc__chrome_put(text, ",\"args\":{\"launch\":");
+	kc__chrome_put_integer(text, op->sequence);
+	if (op->graph_launch)
+		kc__chrome_number(text, "graph_launch", op->graph_launch);
+	kc__chrome_put(text, "}}");
+}
+
+/* From when it was predicted until just before the driver's call; where no prediction was made live, a moment. */
+static int put_call(struct trace *trace, const struct kc__chrome_op *op, struct place *places, size_t *count)
+{
+	struct kc__chrome_text *text = &trace->out.text;
+	struct kc__track *track;
+	int rc = op->call ? kc__track_find(&trace->tracks, KC__TRACK_CALLS, op->thread, &track) : 0;
+	int64_t tid;
+
+	if (rc < 0 || !op->call || !track)
+		return rc;
+	if (!is_same_call(track, op)) {
+		tid = kc__track_take(&trace->tracks, track, op->called_ns, op->launched_ns);
+		if (tid < 0)
+			return 0;
+		track->graph_launch = op->graph_launch;
+		track->graph_start_ns = op->called_ns;
+		track->graph_tid = tid;
+		begin_slice(trace, "X", op->call, tid, op->called_ns);
+		kc__chrome_put(text, ",\"cat\":\"call\",\"dur\":");
+		kc__chrome_put_us(text, kc_minus_ns(op->launched_ns, op->called_ns));
+		put_call_args(text, op);
+	}
+	places[(*count)++] = (struct place){track->graph_tid, track->graph_start_ns};
+	return 0;
+}
+
+/* Flows */
+
+static void sort_places(struct place *places, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct place moved = places[i];
+		size_t to = i;
+
+		for (; to > 0 && places[to - 1].ts_ns > moved.ts_ns; to--)
+			places[to] = places[to - 1];
+		places[to] = moved;
+	}
+}
+
+/* Joins the slices in the order of time, as the format wants: "s", "t" and "f", each bound to the slice around it. */
+static void put_flow(struct trace *trace, const struct kc__chrome_op *op, struct place *places, size_t count)
+{
+	struct kc__chrome_text *text = &trace->out.text;
+
+	if (count < 2)
+		return;
+	sort_places(places, count);
+	for (size_t i = 0; i < count; i++) {
+		begin_slice(trace,
+			    i == 0          ? "s"
+			    : i + 1 < count ? "t"
+					    : "f",
+			    op->category, places[i].tid, places[i].ts_ns);
+		kc__chrome_put(text, ",\"cat\":\"flow\"");
+		kc__chrome_id(text, (uint64_t)trace->process << KC_SEQUENCE_BITS | (uint64_t)op->sequence);
+		kc__chrome_put(text, i + 1 < count ? "}" : ",\"bp\":\"e\"}");
+	}
+}
+
+/* Launches and transfers */
+
+static int put_counters(struct trace *trace, const struct kc__chrome_op *op)
+{
+	int rc = 0;
+
+	for (int kind = 0; kind < KC__CHROME_KINDS && rc == 0; kind++) {
+		if (op->end_ns[kind])
+			rc = kc__counters_ran(&trace->counters, (enum kc__track_kind)kind, op->device, op->device_sms,
+					      op->blocks, op->start_ns[kind], op->end_ns[kind]);
+	}
+	if (rc == 0 && isfinite(op->error_percent))
+		rc = kc__counters_erred(&trace->counters, op->start_ns[KC__TRACK_MEASURED], op->error_percent);
 	return rc;
 }
 
-int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to)
+static int put_op(struct trace *trace, const struct kc__chrome_op *op)
 {
-	struct trace trace = {.to = to, .filter = filter};
+	struct place places[PLACES];
+	size_t count = 0;
+	int rc = put_call(trace, op, places, &count);
+
+	for (int kind = 0; kind < KC__CHROME_KINDS && rc == 0; kind++) {
+		if (op->end_ns[kind])
+			rc = put_slice(trace, op, (enum kc__track_kind)kind, places, &count);
+	}
+	if (rc == 0)
+		put_flow(trace, op, places, count);
+	return rc;
+}
+
+static int put_row(struct trace *trace, const struct kc__chrome_source *source)
+{
+	int first = sqlite3_column_count(source->row) - KC__EXPORT_FILTER_COLUMNS;
+	int matches = kc_filter_row(trace->filter, source->row, first), rc;
+	struct kc__chrome_op op;
+
+	if (matches <= 0)
+		return matches;
+	rc = source->read(source->row, trace->replayed, &op);
+	if (rc < 0)
+		return rc;
+	enter_process(trace, op.process);
+	trace->args.used = 0;
+	source->put_args(&trace->args, source->row, &op);
+	rc = trace->args.failed ? -ENOMEM : put_op(trace, &op);
+	if (rc == 0 && source->has_counters)
+		rc = put_counters(trace, &op);
+	return rc ? rc : kc__chrome_flush(&trace->out, 0);
+}
+
+static int put_rows(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
+{
+	struct kc__chrome_source sources[KC__CHROME_SOURCES], *source;
+	int rc = kc__chrome_sources_open(sources, store, selection);
+
+	while (rc == 0 && !ferror(trace->out.to) && (source = kc__chrome_sources_next(sources))) {
+		rc = put_row(trace, source);
+		source->rc = sqlite3_step(source->row);
+	}
+	enter_process(trace, 0);
+	if (rc == 0 && !ferror(trace->out.to))
+		rc = kc__chrome_sources_error(sources);
+	kc__chrome_sources_close(sources);
+	return rc;
+}
+
+/* The document */
+
+static json_t *replay_json(const struct kc_export_replay *replay)
+{
+	if (!replay->launches)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:o, s:I}", "launches", (json_int_t)replay->launches, "predicted",
+			 (json_int_t)replay->predicted, "delay_ns", (json_int_t)replay->delay_ns, "assumed_device",
+			 replay->assumed_launches ? kc_json_text(replay->assumed_device) : json_null(),
+			 "assumed_device_launches", (json_int_t)replay->assumed_launches);
+}
+
+static void put_head(const struct trace *trace, const struct kc_export_replay *replay)
+{
+	json_t *chosen = trace->filter ? kc_filter_choice_json(kc_filter_choice_of(trace->filter)) : json_null();
+	json_t *replayed = replay_json(replay);
+	FILE *to = trace->out.to;
+
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"kerncast.chrome/"
+	      "1\",\"producer\":\"kerncast " KC_VERSION "\",\"filter\":",
+	      to);
+	kc_json_write(chosen, to, JSON_COMPACT | JSON_ENCODE_ANY);
+	fputs(",\"replay\":", to);
+	kc_json_write(replayed, to, JSON_COMPACT | JSON_ENCODE_ANY);
+	fputs("},\"traceEvents\":[", to);
+	json_decref(chosen);
+	json_decref(replayed);
+}
+
+static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace,
+		     struct kc_export_replay *replay)
+{
+	int rc = sqlite3_prepare_v2(kc_store_db(store), STREAM_NAME_SQL, -1, &trace->tracks.stream_name, NULL);
+
+	if (rc != SQLITE_OK)
+		return kc__export_error(rc);
+	rc = kc__replayed_new(store, selection, trace->filter, &trace->replayed, replay);
+	if (rc < 0)
+		return rc;
+	put_head(trace, replay);
+	rc = put_processes(store, selection, trace);
+	if (rc == 0)
+		rc = put_rows(store, selection, trace);
+	if (rc == 0)
+		rc = kc__chrome_flush(&trace->out, 1);
+	fputs("\n]}\n", trace->out.to);
+	return rc;
+}
+
+int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to,
+		     struct kc_export_replay *replay)
+{
+	struct trace trace = {.out.to = to, .filter = filter, .base_unix_ns = INT64_MAX};
 	int rc;
 
-	trace.args = open_memstream(&trace.args_text, &trace.args_bytes);
-	if (!trace.args)
-		return -ENOMEM;
-	rc = put_trace(store, selection, &trace);
-	sqlite3_finalize(trace.stream_name);
-	tdestroy(trace.tracks, free);
+	*replay = (struct kc_export_replay){0};
+	trace.tracks.out = trace.counters.out = &trace.out;
+	rc = put_trace(store, selection, &trace, replay);
+	kc__tracks_free(&trace.tracks);
+	kc__counters_free(&trace.counters);
+	kc__replayed_free(trace.replayed);
 	free(trace.processes);
-	fclose(trace.args);
-	free(trace.args_text);
+	free(trace.args.at);
+	free(trace.out.text.at);
 	return rc;
 }

@@ -175,7 +175,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	equal "$(value 1.json '$.processes[0].ended')" imported
 	equal "$(value 1.json '$.devices[0].driver_version')" null
 	equal "$(grep -c '"grid":"0x0x0"' 6.json)" 0 "launches of an unknown grid in the trace, shown as 0"
-	equal "$(grep -c '"grid":"16x1x1"' 6.json)" 1 "those of a known one"
+	equal "$(grep -c '"kernel,measured".*"grid":"16x1x1"' 6.json)" 1 "those of a known one"
 	check_documents [0-9]*.json
 }
 
