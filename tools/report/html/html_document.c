@@ -3,7 +3,8 @@
 #include "tools/output/json.h"
 #include "tools/report/report_forms.h"
 #include "tools/system/database.h"
-#include "tools/version.h"
+
+#include "store/common/version.h"
 
 #include <errno.h>
 #include <limits.h>
