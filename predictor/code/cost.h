@@ -16,6 +16,9 @@
  * in shared memory (mbarrier), and that the lanes of a warp address different sectors of global memory and different
  * banks of shared memory, so that neither loads nor atomics there are repeated.
  *
+ * A value that is read from one lane whose number is constant (shfl.idx) is followed; of elect, the first lane of its
+ * mask is elected.
+ *
  * An asynchronous copy (cp.async) counts the bytes that it reads: src-size; none
  * if src-size is 0 or the source is ignored; cp-size if src-size is not known.
  * A bulk copy (cp.async.bulk) of unknown size counts no bytes.

@@ -319,6 +319,44 @@ static void an_array_that_takes_too_much_memory(void **state)
 
 /* --- barriers in shared memory */
 
+/* 16 rows of 16 threads: the first lane of each of the 8 warps has row 0, 2, … 14, so as many rounds and one more; a
+ * lane by itself would have up to 15. */
+static void the_value_of_one_lane(void **state)
+{
+#define ROUNDS_OF_LANE(lane, bounds)                                                                                   \
+	STRUCT_KERNEL("shr.u32 %r4, %r2, 4;\nadd.s32 %r4, %r4, 1;\nshfl.sync.idx.b32 %r5|%p1, %r4, " lane ", " bounds  \
+		      ", -1;\n" REPEAT("%r5"))
+	struct kc_counts counts = count_launch(ROUNDS_OF_LANE("0", "31"), 256, 1);
+
+	(void)state;
+	assert_int_equal(counts.exact, 1);
+	assert_count(counts, FMA, 32 * (1 + 3 + 5 + 7 + 9 + 11 + 13 + 15));
+	counts = count_launch(ROUNDS_OF_LANE("16", "31"), 256, 1);
+	assert_int_equal(counts.exact, 1);
+	assert_count(counts, FMA, 32 * (2 + 4 + 6 + 8 + 10 + 12 + 14 + 16));
+	assert_near(counts.longest_warp, (8 + 4 * 16) / (8 + 4 * 9.0)); /* 8 instructions beside the rounds of 4 */
+	assert_assumed(ROUNDS_OF_LANE("0", "0x1c1f"));                  /* in segments */
+	assert_assumed(ROUNDS_OF_LANE("%r2", "31"));                    /* each lane another one */
+	counts = count_launch(ROUNDS_OF_LANE("20", "31"), 16, 1);       /* a lane that does not exist */
+	assert_int_equal(counts.assumed, 1);
+#undef ROUNDS_OF_LANE
+}
+
+/* One lane of each of three warps, of which the last is not full. */
+static void an_elected_lane(void **state)
+{
+	struct kc_counts counts =
+	    count_launch(STRUCT_KERNEL("elect.sync %r4|%p1, -1;\n@%p1 fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+				       "elect.sync _|%p2, 0xf0;\n@!%p2 bra DONE;\nadd.f32 %f1, %f1, %f1;\nDONE:\n"),
+			 72, 1);
+
+	(void)state;
+	assert_int_equal(counts.exact, 1);
+	assert_count(counts, FMA, 3);
+	assert_count(counts, ADD, 3);
+	assert_assumed(STRUCT_KERNEL("elect.sync %r4|%p1, %r2;\n@%p1 fma.rn.f32 %f1, %f1, %f1, %f1;\n"));
+}
+
 /* A loop of n iterations, in each of which the thread waits, as in a pipeline: by a branch on the result itself, or on
  * what is computed from it. What the loop does is counted n times, what waits once for each. */
 #define PIPELINE(leave)                                                                                                \
@@ -432,6 +470,8 @@ int main(void)
 	    cmocka_unit_test(an_array_on_the_stack_that_a_loop_writes),
 	    cmocka_unit_test(local_memory_that_is_not_followed),
 	    cmocka_unit_test(an_array_that_takes_too_much_memory),
+	    cmocka_unit_test(the_value_of_one_lane),
+	    cmocka_unit_test(an_elected_lane),
 	    cmocka_unit_test(waiting_for_a_barrier_in_shared_memory),
 	    cmocka_unit_test(bit_operations),
 	};

@@ -357,6 +357,8 @@ class Step:
             self.copy(active)
         elif s.opcode in ("tex", "tld4", "suld", "sust"):
             raise NotWalked(s.opcode)
+        elif s.opcode == "elect" or s.opcode == "shfl" and "idx" in s.parts:
+            self.between_lanes(active)
         else:
             for t in active:
                 self.compute(t)
@@ -385,6 +387,23 @@ class Step:
             self.set(t, o[1], None)
         for name in self.elements(o[0]):
             self.set(t, name, value)
+
+    def between_lanes(self, active):
+        """The first lane of a mask is elected; a value is read from one lane, which is to be the same for all."""
+        o = self.s.operands
+        results = 2 if "|" in self.s.text.split(",")[0] else 1
+        given = [{self.value(t, x, "u32") for t in active} for x in o[results:]]
+        lane, value = None, None
+        if self.s.opcode == "elect" and len(given[0]) == 1 and given[0] != {0} and None not in given[0]:
+            mask = given[0].pop()
+            lane = value = (mask & -mask).bit_length() - 1
+        elif self.s.opcode == "shfl" and len(given[1]) == 1 and given[2] == {31} and None not in given[1]:
+            lane = given[1].pop() & WARP - 1
+            value = next((self.value(t, o[results], "b32") for t in active if t.lane == lane), None)
+        for t in active:
+            self.set(t, o[0], value)
+            if results == 2:
+                self.set(t, o[1], None if lane is None else 1 if self.s.opcode == "shfl" else int(t.lane == lane))
 
     def move_vector(self, t):
         o = self.s.operands

@@ -178,11 +178,26 @@ static void choose(const struct kc_value *value, const struct kc_lanes *a, const
 	kc__choose_steps(out, b, c, firsts, active);
 }
 
+/* A lane that is not active has no value to read. */
+static void broadcast(const struct kc_value *value, const struct kc_lanes *a, uint32_t active, struct kc_lanes *out)
+{
+	uint32_t lane = (uint32_t)value->constant;
+
+	kc__set_uniform(out, kc__lane(a, lane), a->known & active & 1u << lane ? KC_ALL_LANES : 0);
+	out->affine_in = a->affine_in;
+	out->unknown_in = a->unknown_in;
+	memcpy(out->step, a->step, sizeof(out->step));
+}
+
 void kc__operate(struct kc_windows *w, const struct kc_value *value, const struct kc_lanes *a, const struct kc_lanes *b,
 		 const struct kc_lanes *c, uint32_t active, struct kc_lanes *out)
 {
 	if (value->op == KC_OP_SELECT) {
 		choose(value, a, b, c, active, out);
+		return;
+	}
+	if (value->op == KC_OP_BROADCAST) {
+		broadcast(value, a, active, out);
 		return;
 	}
 	out->known = a->known & b->known & c->known;

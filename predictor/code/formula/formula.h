@@ -56,7 +56,8 @@ enum kc_op {
 	KC_OP_SELECT,        /* source[0] ? source[1] : source[2] */
 	KC_OP_POPC,
 	KC_OP_CLZ,
-	KC_OP_LOP3, /* constant: its truth table */
+	KC_OP_LOP3,      /* constant: its truth table */
+	KC_OP_BROADCAST, /* constant: the lane whose value all lanes take */
 };
 
 enum kc_unknown_reason {

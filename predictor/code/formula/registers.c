@@ -180,6 +180,10 @@ int kc__is_translated(const struct kc_cfg *cfg, const struct kc_cfg_point *point
 	case KC_PTX_LD:
 	case KC_PTX_ST:
 		return is_moved(cfg, point);
+	case KC_PTX_SHFL:
+		return kc__is_read_from_a_lane(i);
+	case KC_PTX_ELECT:
+		return kc__is_elected(i);
 	default:
 		return 0;
 	}

@@ -22,6 +22,9 @@ uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, u
 
 /* 1: its results become values of the formula. */
 int kc__is_translated(const struct kc_cfg *cfg, const struct kc_cfg_point *point);
+/* translate_lanes.c: 1: shfl whose source lane is given by an index; elect. */
+int kc__is_read_from_a_lane(const struct kc_ptx_instruction *i);
+int kc__is_elected(const struct kc_ptx_instruction *i);
 /* 1: an integer, bit or predicate type of at most 64 bits. */
 int kc__is_integer_type(uint32_t type);
 /* 1: a floating-point type whose comparisons become values. */

@@ -429,6 +429,8 @@ int kc__translate(struct kc__formula_reader *r, const struct kc_cfg_point *point
 	if (i->opcode == KC_PTX_MOV && i->operands[0].kind == KC_PTX_VECTOR && count == i->operands[0].count &&
 	    kc__is_integer_type(i->type))
 		return unpack(&t, registers, count);
+	if ((i->opcode == KC_PTX_SHFL || i->opcode == KC_PTX_ELECT) && kc__is_translated(&r->f->cfg, point))
+		return kc__translate_between_lanes(&t, registers, count);
 	value = result(&t);
 	if (i->opcode == KC_PTX_SETP && kc__is_translated(&r->f->cfg, point)) {
 		uint32_t other = count > 1 ? kc__with_third_predicate(&t, negate(r, value)) : KC_NO_VALUE;

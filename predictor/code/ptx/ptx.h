@@ -48,6 +48,7 @@
 	X(DIV, "div")                                                                                                  \
 	X(DP2A, "dp2a")                                                                                                \
 	X(DP4A, "dp4a")                                                                                                \
+	X(ELECT, "elect")                                                                                              \
 	X(EX2, "ex2")                                                                                                  \
 	X(EXIT, "exit")                                                                                                \
 	X(FENCE, "fence")                                                                                              \
