@@ -279,6 +279,8 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->device = &variant->kernel->device->experience;
 	prospect->kernel = &variant->kernel->experience;
 	prospect->range = &variant->range;
+	prospect->outstanding = &variant->outstanding;
+	prospect->measured = count_of(&variant->measured);
 	prospect->known = kc_engine_known(engine);
 	prospect->answers = answers;
 	prospect->repeated = NULL;
@@ -314,6 +316,13 @@ void kc_engine_predict(const struct kc_prediction_request *prospect, const struc
 
 /* Learning */
 
+/* Not those of earlier runs. */
+static void count_answered(struct kc_outstanding *outstanding)
+{
+	if (count_of(&outstanding->measured) != count_of(&outstanding->launched))
+		add_one(&outstanding->measured);
+}
+
 static void count_measured(struct kc_engine_variant *variant)
 {
 	struct kc_engine_device *device = variant->kernel->device;
@@ -325,6 +334,7 @@ static void count_measured(struct kc_engine_variant *variant)
 	add_one(&variant->measured);
 	add_one(&variant->shape->measured);
 	add_one(&variant->kernel->measured);
+	count_answered(&variant->outstanding);
 }
 
 void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
@@ -450,6 +460,8 @@ static void forget_variant(struct kc_engine_variant *variant)
 	atomic_store(&variant->shape->measured, 0);
 	atomic_store(&variant->measured, 0);
 	atomic_store(&variant->solos, 0);
+	atomic_store(&variant->outstanding.launched, 0);
+	atomic_store(&variant->outstanding.measured, 0);
 	begin_variant(variant);
 }
 

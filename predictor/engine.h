@@ -92,6 +92,7 @@ struct kc_engine_variant {
 	struct kc_learned learned;
 	struct kc_contention contention;
 	struct kc_range range;
+	struct kc_outstanding outstanding;
 	_Atomic uint32_t measured; /* launches */
 	_Atomic uint32_t solos;    /* launches that are known to have run alone */
 	_Atomic uint32_t news;     /* kc_prediction_request.news */

@@ -7,12 +7,18 @@
 #define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width unchanged */
 #define OWN_STEP 1.01f
 #define AGE_STEP 1.005f /* the same, of the factors by launches awaited */
-#define AGE_MOST 1.5f   /* at most so much wider before a launch that was predicted so is measured */
+#define AGE_MOST 2.0f   /* at most so much wider before a launch that was predicted so is measured */
 #define LARGEST_FACTOR 64.0f
 #define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 share a class */
 #define LARGEST_SPREAD 1e9f   /* larger spreads count as this */
 #define LARGEST_REACH 7.0f    /* log time: a factor of 1,100 */
 #define LARGEST_REPEATED 1.6f /* log time, of a launch shape that was measured: a factor of 5 */
+
+/* How much wider the interval of a repeated launch begins for its age: chosen on traces marked "choose", measurements
+ * known after 10 ms, with AGE_MOST. */
+#define AWAITED_WIDENING 0.07f /* for each doubling of the launches awaited */
+#define AWAITED_FREE_AGE 3u    /* up to 7 launches awaited cost nothing */
+static const float unproved_widening[KC_MARGIN_UNPROVED_AGES] = {1.5f, 2, 3, 4, 6};
 
 struct step { /* factors for a miss and a hit */
 	float up, down;
@@ -26,7 +32,9 @@ static const struct step own_step = {POWER_19(OWN_STEP), 1 / OWN_STEP};
 static const struct step age_step = {POWER_19(AGE_STEP), 1 / AGE_STEP};
 
 #define RANGE_MEASUREMENTS 20u /* before it cuts intervals */
-#define RANGE_SLACK 0.05f      /* of its width in log time, on either side: what comes next may lie outside */
+/* Of its width in log time, on either side: what comes next may lie outside. Half the width where more launches are in
+ * flight than were measured. */
+#define RANGE_SLACK 0.05f
 
 struct factors { /* or the two ends of a range */
 	float below, above;
@@ -64,11 +72,41 @@ uint32_t kc_margin_class(enum kc_evidence evidence, float spread)
 	return evidence * KC_MARGIN_SPREADS + (uint32_t)size;
 }
 
-uint32_t kc_margin_age(uint32_t awaited)
+/* 0, 1, 2 to 3, 4 to 7, …; the last of `most` is open. */
+static uint32_t doublings(uint32_t n, uint32_t most)
 {
-	uint32_t age = awaited ? 32u - (uint32_t)__builtin_clz(awaited) : 0;
+	uint32_t bits = n ? 32u - (uint32_t)__builtin_clz(n) : 0;
 
-	return age < KC_MARGIN_AGES ? age : KC_MARGIN_AGES - 1;
+	return bits < most ? bits : most - 1;
+}
+
+uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured)
+{
+	if (!measured || in_flight < measured)
+		return doublings(awaited, KC_MARGIN_AWAITED_AGES);
+	return KC_MARGIN_AWAITED_AGES - 1 + doublings(in_flight / measured, KC_MARGIN_UNPROVED_AGES + 1);
+}
+
+/* What was measured last says less of a launch that is further away, and at first nothing tells by how much. */
+static float widening_at_first(uint32_t age, int repeated)
+{
+	if (!repeated)
+		return 1;
+	if (age >= KC_MARGIN_AWAITED_AGES)
+		return unproved_widening[age - KC_MARGIN_AWAITED_AGES];
+	return age > AWAITED_FREE_AGE ? 1 + AWAITED_WIDENING * (float)(age - AWAITED_FREE_AGE) : 1;
+}
+
+static struct factors factors_of_age(const struct kc_margins *margins, uint32_t age, int repeated)
+{
+	struct factors f = {1, 1};
+	float widening;
+
+	if (!margins || age == KC_MARGIN_NOW)
+		return f;
+	f = read_factors(&margins->ages[age].margin);
+	widening = widening_at_first(age, repeated);
+	return (struct factors){f.below * widening, f.above * widening};
 }
 
 void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *own, uint32_t class, float spread,
@@ -77,8 +115,9 @@ void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *
 	struct factors all = read_factors(margins ? &margins->all : NULL);
 	struct factors of_class = read_factors(margins ? &margins->classes[class] : NULL);
 	struct factors of_kernel = read_factors(own);
-	struct factors of_age = read_factors(margins && age != KC_MARGIN_NOW ? &margins->ages[age].margin : NULL);
-	float most = class < KC_EVIDENCE_SHAPE * KC_MARGIN_SPREADS ? LARGEST_REACH : LARGEST_REPEATED;
+	int repeated = class >= KC_EVIDENCE_SHAPE * KC_MARGIN_SPREADS;
+	struct factors of_age = factors_of_age(margins, age, repeated);
+	float most = repeated ? LARGEST_REPEATED : LARGEST_REACH;
 
 	*below = KC_MARGIN_START * spread * all.below * of_class.below * of_kernel.below * of_age.below;
 	*below = *below < most ? *below : most;
@@ -153,12 +192,13 @@ void kc_range_learn(struct kc_range *range, float measured_ns)
 	publish(&range->ends, (struct factors){range->low_ns / slack, range->high_ns * slack});
 }
 
-int kc_range_ends(const struct kc_range *range, float *low_ns, float *high_ns)
+int kc_range_ends(const struct kc_range *range, uint32_t age, float *low_ns, float *high_ns)
 {
 	uint64_t word = range ? __atomic_load_n(&range->ends, __ATOMIC_RELAXED) : 0;
 	struct factors ends = unpack(word);
+	float slack = age >= KC_MARGIN_AWAITED_AGES ? sqrtf(ends.above / ends.below) : 1;
 
-	*low_ns = ends.below;
-	*high_ns = ends.above;
+	*low_ns = ends.below / slack;
+	*high_ns = ends.above * slack;
 	return word != 0;
 }

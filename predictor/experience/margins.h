@@ -16,9 +16,11 @@
  * Hundreds of launches may be in flight between a mistake and the measurement that
  * tells of it, and all of them repeat it. So a launch is judged by the interval that
  * it would be given when it is measured, not by its own. What predictions lose by
- * their age has factors of their own, by the number of launches awaited, which do
- * judge by the launch's own interval: they grow by a limited amount until the first
- * launch that was predicted with the new value is measured.
+ * their age has factors of their own: by the number of launches awaited, or, where no
+ * fewer launches of the shape are in flight than were measured, by how many times
+ * more. Those of repeated launches start above 1. They do judge by the launch's own interval: they grow by a
+ * limited amount until the first launch that was predicted with the new value is
+ * measured.
  *
  * One thread learns. Any thread may ask meanwhile: everything read is a word of
  * 64 bits, read and written whole.
@@ -42,7 +44,11 @@ struct kc_margin {
 	uint64_t factors; /* below and above, two floats; 0: nothing was learned, both are 1 */
 };
 
-#define KC_MARGIN_AGES 12u           /* 0, 1, 2 to 3, 4 to 7, …, 1,024 or more launches awaited */
+/* Ages: 0, 1, 2 to 3, 4 to 7, …, 1,024 or more launches awaited; then those at which of the launch shape 1 to 2 times
+ * as many launches are in flight as were measured, 2 to 4 times, 4 to 8, 8 to 16, or more. */
+#define KC_MARGIN_AWAITED_AGES 12u
+#define KC_MARGIN_UNPROVED_AGES 5u
+#define KC_MARGIN_AGES (KC_MARGIN_AWAITED_AGES + KC_MARGIN_UNPROVED_AGES)
 #define KC_MARGIN_NOW KC_MARGIN_AGES /* in place of an age: without a factor */
 
 struct kc_age_margin {
@@ -59,8 +65,9 @@ struct kc_margins { /* of a device */
 void kc_margins_restart(struct kc_margins *margins);
 
 uint32_t kc_margin_class(enum kc_evidence evidence, float spread);
-/* awaited: operations of the stream that were launched and not yet measured. */
-uint32_t kc_margin_age(uint32_t awaited);
+/* awaited: operations of the stream that were launched and not yet measured. in_flight: those of them that are launches
+ * of this shape. measured: launches of the shape so far. */
+uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured);
 
 /* Reach of the interval in log time, ≥ 0, below and above the prediction. margins, own: may be NULL.
  * age: kc_margin_age() or KC_MARGIN_NOW. */
@@ -80,7 +87,8 @@ struct kc_range {
 };
 
 void kc_range_learn(struct kc_range *range, float measured_ns);
-/* range: may be NULL. 0: intervals are not cut. */
-int kc_range_ends(const struct kc_range *range, float *low_ns, float *high_ns);
+/* range: may be NULL. 0: intervals are not cut. age: more is left where more launches are in flight than were measured.
+ */
+int kc_range_ends(const struct kc_range *range, uint32_t age, float *low_ns, float *high_ns);
 
 #endif

@@ -153,17 +153,34 @@ static void there_are_limits(void **state)
 }
 
 /* 0, 1, 2 to 3, 4 to 7, …, 1,024 or more */
-static void ages(void **state)
+static void ages_by_launches_awaited(void **state)
 {
 	(void)state;
-	assert_int_equal(kc_margin_age(0), 0);
-	assert_int_equal(kc_margin_age(1), 1);
-	assert_int_equal(kc_margin_age(2), 2);
-	assert_int_equal(kc_margin_age(3), 2);
-	assert_int_equal(kc_margin_age(4), 3);
-	assert_int_equal(kc_margin_age(1023), 10);
-	assert_int_equal(kc_margin_age(1024), 11);
-	assert_int_equal(kc_margin_age(UINT32_MAX), KC_MARGIN_AGES - 1);
+	assert_int_equal(kc_margin_age(0, 0, 1), 0);
+	assert_int_equal(kc_margin_age(1, 0, 1), 1);
+	assert_int_equal(kc_margin_age(2, 0, 1), 2);
+	assert_int_equal(kc_margin_age(3, 0, 1), 2);
+	assert_int_equal(kc_margin_age(4, 0, 1), 3);
+	assert_int_equal(kc_margin_age(1023, 0, 1), 10);
+	assert_int_equal(kc_margin_age(1024, 0, 1), 11);
+	assert_int_equal(kc_margin_age(UINT32_MAX, 0, 1), KC_MARGIN_AWAITED_AGES - 1);
+	/* Of the shape fewer are in flight than were measured, or none was measured. */
+	assert_int_equal(kc_margin_age(100, 9, 10), 7);
+	assert_int_equal(kc_margin_age(100, 100, 0), 7);
+}
+
+/* 1 to 2 times as many in flight as measured, 2 to 4, 4 to 8, 8 to 16, more: however many are awaited */
+static void ages_by_launches_of_the_shape(void **state)
+{
+	(void)state;
+	assert_int_equal(kc_margin_age(100, 10, 10), KC_MARGIN_AWAITED_AGES);
+	assert_int_equal(kc_margin_age(1000, 19, 10), KC_MARGIN_AWAITED_AGES);
+	assert_int_equal(kc_margin_age(100, 20, 10), KC_MARGIN_AWAITED_AGES + 1);
+	assert_int_equal(kc_margin_age(100, 39, 10), KC_MARGIN_AWAITED_AGES + 1);
+	assert_int_equal(kc_margin_age(100, 40, 10), KC_MARGIN_AWAITED_AGES + 2);
+	assert_int_equal(kc_margin_age(100, 80, 10), KC_MARGIN_AWAITED_AGES + 3);
+	assert_int_equal(kc_margin_age(200, 160, 10), KC_MARGIN_AWAITED_AGES + 4);
+	assert_int_equal(kc_margin_age(UINT32_MAX, UINT32_MAX, 1), KC_MARGIN_AGES - 1);
 }
 
 static float above_at(const struct fixture *f, uint32_t age)
@@ -174,8 +191,28 @@ static float above_at(const struct fixture *f, uint32_t age)
 	return above / (KC_MARGIN_START * SPREAD);
 }
 
-/* 300 launches were in flight when the first of them missed: all of them together widen by half at most, and by half
- * again those that were predicted after that. Other ages know nothing of it. */
+/* 7 % for each doubling of the launches awaited from 8 on; half as wide again, and more, where the shape is hardly
+ * measured. */
+static void older_predictions_begin_wider(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_float_equal(above_at(&f, KC_MARGIN_NOW), 1, 0);
+	assert_float_equal(above_at(&f, kc_margin_age(7, 0, 1)), 1, 0);
+	assert_float_equal(above_at(&f, kc_margin_age(8, 0, 1)), 1.07, 1e-5);
+	assert_float_equal(above_at(&f, kc_margin_age(16, 0, 1)), 1.14, 1e-5);
+	assert_float_equal(above_at(&f, kc_margin_age(16, 10, 10)), 1.5, 1e-5);
+	for (uint32_t age = KC_MARGIN_AWAITED_AGES + 1; age < KC_MARGIN_AGES; age++)
+		assert_true(above_at(&f, age) > above_at(&f, age - 1));
+	/* What is not known of the shape is not older for being in flight. */
+	f.class = kc_margin_class(KC_EVIDENCE_NONE, SPREAD);
+	assert_float_equal(above_at(&f, kc_margin_age(16, 0, 0)), 1, 0);
+}
+
+/* 300 launches were in flight when the first of them missed: all of them together widen twofold at most, and
+ * twofold again those that were predicted after that. Other ages know nothing of it. */
 static void one_mistake_of_many_launches_in_flight(void **state)
 {
 	struct fixture f;
@@ -184,20 +221,20 @@ static void one_mistake_of_many_launches_in_flight(void **state)
 	(void)state;
 	begin(&f);
 	for (uint32_t i = 0; i < 300; i++)
-		kc_margins_learn_age(&f.margins, 5, 1, 900, event++);
-	assert_float_equal(above_at(&f, 5), 1.5f, 1e-5);
+		kc_margins_learn_age(&f.margins, 3, 1, 900, event++);
+	assert_float_equal(above_at(&f, 3), 2, 1e-5);
 	for (uint32_t i = 0; i < 300; i++)
-		kc_margins_learn_age(&f.margins, 5, 1, 1200, event++);
-	assert_float_equal(above_at(&f, 5), 2.25f, 1e-5);
-	assert_float_equal(above_at(&f, 4), 1, 0);
+		kc_margins_learn_age(&f.margins, 3, 1, 1200, event++);
+	assert_float_equal(above_at(&f, 3), 4, 1e-4);
+	assert_float_equal(above_at(&f, 2), 1, 0);
 	assert_float_equal(above_at(&f, KC_MARGIN_NOW), 1, 0);
 	/* 1.005^-100 = 0.6073. Older predictions never get narrower intervals than new ones. */
 	for (uint32_t i = 0; i < 100; i++)
-		kc_margins_learn_age(&f.margins, 5, 0, 1500, event++);
-	assert_float_equal(above_at(&f, 5), 2.25f * 0.6073f, 1e-3);
-	for (uint32_t i = 0; i < 300; i++)
-		kc_margins_learn_age(&f.margins, 5, 0, 1500, event++);
-	assert_float_equal(above_at(&f, 5), 1, 0);
+		kc_margins_learn_age(&f.margins, 3, 0, 1500, event++);
+	assert_float_equal(above_at(&f, 3), 4 * 0.6073f, 5e-3);
+	for (uint32_t i = 0; i < 500; i++)
+		kc_margins_learn_age(&f.margins, 3, 0, 1500, event++);
+	assert_float_equal(above_at(&f, 3), 1, 0);
 }
 
 /* What was learned of a device in an earlier run, in which there were more events. */
@@ -207,12 +244,12 @@ static void events_begin_anew(void **state)
 
 	(void)state;
 	begin(&f);
-	for (uint32_t i = 0; i < 10; i++)
+	for (uint32_t i = 0; i < 20; i++)
 		kc_margins_learn_age(&f.margins, 3, 1, 1000000 - 1, 1000000);
 	kc_margins_restart(&f.margins);
-	for (uint32_t i = 0; i < 10; i++)
+	for (uint32_t i = 0; i < 20; i++)
 		kc_margins_learn_age(&f.margins, 3, 1, 0, 1);
-	assert_float_equal(above_at(&f, 3), 2.25f, 1e-5);
+	assert_float_equal(above_at(&f, 3), 4, 1e-4);
 }
 
 /* From the twentieth measurement on, and a twentieth of the range wider on either side: 100 to 400 us and 4^0.05. */
@@ -222,18 +259,22 @@ static void intervals_are_cut_to_what_was_measured(void **state)
 	float low_ns, high_ns;
 
 	(void)state;
-	assert_int_equal(kc_range_ends(NULL, &low_ns, &high_ns), 0);
+	assert_int_equal(kc_range_ends(NULL, 0, &low_ns, &high_ns), 0);
 	for (uint32_t i = 0; i < 20; i++) {
-		assert_int_equal(kc_range_ends(&range, &low_ns, &high_ns), 0);
+		assert_int_equal(kc_range_ends(&range, 0, &low_ns, &high_ns), 0);
 		kc_range_learn(&range, i % 2 ? 100000 : 400000);
 	}
-	assert_int_equal(kc_range_ends(&range, &low_ns, &high_ns), 1);
+	assert_int_equal(kc_range_ends(&range, 0, &low_ns, &high_ns), 1);
 	assert_float_equal(low_ns, 100000 / 1.071773f, 1);
 	assert_float_equal(high_ns, 400000 * 1.071773f, 1);
 	kc_range_learn(&range, 800000); /* 8^0.05 */
-	kc_range_ends(&range, &low_ns, &high_ns);
+	kc_range_ends(&range, 0, &low_ns, &high_ns);
 	assert_float_equal(low_ns, 100000 / 1.109569f, 1);
 	assert_float_equal(high_ns, 800000 * 1.109569f, 1);
+	/* As many in flight: by half the width more, (8 · 8^0.1)^0.5 = 3.138337 */
+	kc_range_ends(&range, kc_margin_age(100, 21, 21), &low_ns, &high_ns);
+	assert_float_equal(low_ns, 100000 / 1.109569f / 3.138337f, 1);
+	assert_float_equal(high_ns, 800000 * 1.109569f * 3.138337f, 10);
 }
 
 int main(void)
@@ -245,7 +286,9 @@ int main(void)
 	    cmocka_unit_test(classes),
 	    cmocka_unit_test(nine_in_ten_whatever_the_durations_do),
 	    cmocka_unit_test(there_are_limits),
-	    cmocka_unit_test(ages),
+	    cmocka_unit_test(ages_by_launches_awaited),
+	    cmocka_unit_test(ages_by_launches_of_the_shape),
+	    cmocka_unit_test(older_predictions_begin_wider),
 	    cmocka_unit_test(one_mistake_of_many_launches_in_flight),
 	    cmocka_unit_test(events_begin_anew),
 	    cmocka_unit_test(intervals_are_cut_to_what_was_measured),

@@ -11,8 +11,8 @@
 
 /* What a context's free bits hold: the age that the prediction was given an interval for, and in the highest bit
  * whether it was made beside kernels that the launch had never been seen with. */
-#define AGE_MASK 15u
-#define NEW_CONCURRENT 16u
+#define AGE_MASK 31u
+#define NEW_CONCURRENT 32u
 _Static_assert(KC_MARGIN_AGES <= AGE_MASK + 1 && NEW_CONCURRENT <= KC_CONTEXT_FREE_MASK, "they fit");
 
 void kc_device_experience_init(struct kc_device_experience *device, struct kc_cells *cells)
@@ -219,17 +219,40 @@ static void cut_to_range(const struct kc_range *range, const struct estimate *es
 
 	*below = estimate->below;
 	*above = estimate->above;
-	if (estimate->direct.share < LEAST_CUT_SHARE || !(ns > 0) || !kc_range_ends(range, &low_ns, &high_ns))
+	if (estimate->direct.share < LEAST_CUT_SHARE || !(ns > 0) ||
+	    !kc_range_ends(range, estimate->age, &low_ns, &high_ns))
 		return;
 	*below = fminf(fmaxf(*below, low_ns / ns), 1);
 	*above = fmaxf(fminf(*above, high_ns / ns), 1);
+}
+
+/* At most what the stream awaits: measurements can be lost. */
+static uint32_t in_flight(const struct kc_outstanding *outstanding, uint32_t awaited)
+{
+	uint32_t n;
+
+	if (!outstanding)
+		return 0;
+	n = atomic_load_explicit(&outstanding->launched, memory_order_relaxed) -
+	    atomic_load_explicit(&outstanding->measured, memory_order_relaxed);
+	return n < awaited ? n : awaited;
+}
+
+/* Launching threads take turns. */
+static void count_launch(struct kc_outstanding *outstanding)
+{
+	if (outstanding)
+		atomic_store_explicit(&outstanding->launched,
+				      atomic_load_explicit(&outstanding->launched, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
 }
 
 void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_timeline *tl,
 			struct kc_history *history, uint32_t stream, int64_t now_ns, struct kc_prediction *out)
 {
 	struct estimate space;
-	uint32_t age = kc_margin_age(kc_timeline_awaited(tl, stream));
+	uint32_t awaited = kc_timeline_awaited(tl, stream);
+	uint32_t age = kc_margin_age(awaited, in_flight(prospect->outstanding, awaited), prospect->measured);
 	const struct estimate *estimate =
 	    cached_or_new_estimate(prospect, history, stream, now_ns, age, &out->candidates, &space);
 	uint32_t tick_ns = __atomic_load_n(&prospect->device->tick_ns, __ATOMIC_RELAXED);
@@ -245,6 +268,7 @@ void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_
 	age |= estimate->evidence == KC_EVIDENCE_NEW_CONCURRENT ? NEW_CONCURRENT : 0;
 	out->context = estimate->context | (uint64_t)age << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
+	count_launch(prospect->outstanding);
 }
 
 #define EARLY_MEASUREMENTS 8u /* each of which changes the estimates */

@@ -21,6 +21,7 @@
 #include "margins.h"
 #include "predictor/concurrency/timeline.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 /* What a prediction is made of. Research switches parts off, one bit each, to see what they are worth; "without" tells
@@ -71,6 +72,12 @@ struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns
 struct kc_estimate_cache;
 size_t kc_estimate_cache_bytes(void); /* 0.4 MiB */
 
+/* The launches of one kind in this process; those in flight are the difference. Launching threads count what was
+ * launched, the learner what of it was measured. */
+struct kc_outstanding {
+	_Atomic uint32_t launched, measured;
+};
+
 struct kc_prediction_request {
 	struct kc_outlook launch;
 	struct kc_name name;
@@ -79,9 +86,11 @@ struct kc_prediction_request {
 	int alone;           /* 1: λ was learned from launches that ran alone */
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
-	const struct kc_range *range;      /* of such launches; NULL: intervals are not cut to it */
-	uint64_t known;                    /* events that have been taken in */
-	struct kc_estimate_cache *answers; /* NULL: no cache */
+	const struct kc_range *range;       /* of such launches; NULL: intervals are not cut to it */
+	struct kc_outstanding *outstanding; /* of such launches; NULL: none is taken to be in flight */
+	uint32_t measured;                  /* such launches so far, in earlier runs as well */
+	uint64_t known;                     /* events that have been taken in */
+	struct kc_estimate_cache *answers;  /* NULL: no cache */
 	struct kc_repeated *repeated; /* of launches that this is asked for, until it is asked again; NULL: not kept */
 	uint32_t news;                /* changes when enough has been learned of such launches to estimate them anew */
 };
