@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#define NEW_SIZE_WORTH 0.5f /* to the rivals, beside the first launch of a kernel */
+
 static void lock(const struct kc_engine *engine)
 {
 	if (engine->driver.lock)
@@ -48,15 +50,17 @@ void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_devi
 	kc_contention_init(&device->contention, NULL);
 	kc_device_experience_init(&device->experience,
 				  kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells);
+	kc_rivals_init(&device->rivals);
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
 		atomic_store_explicit(&device->copy_ns_per_mib[kind], 0, memory_order_relaxed);
 }
 
-void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device)
+void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device, const char *name)
 {
 	kernel->device = device;
 	kc_kernel_experience_init(&kernel->experience, &device->experience);
 	kc_scaling_init(&kernel->scaling);
+	kc_name_read(&kernel->name, name);
 }
 
 static void begin_key(struct kc_engine_key *key)
@@ -87,6 +91,9 @@ int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_k
 	variant->shape = shape;
 	rc = kc_work_init(&variant->work, key->kernel->device->info, resources, dims, blocks_per_sm);
 	variant->scale = kc_scaling_size(&variant->work, dims);
+	if (!rc)
+		variant->prior_log_ns =
+		    kc_prior_log_ns(key->kernel->device->info, &variant->work, dims, &key->kernel->name);
 	begin_variant(variant);
 	return rc;
 }
@@ -218,9 +225,24 @@ static int by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant,
 	return solo->model != KC_MODEL_NONE;
 }
 
+/* Before the kernel was measured: of the device's λ, and of both rivals where that is all that is known. */
+static struct kc_solo first_guess(const struct kc_engine *engine, const struct kc_engine_variant *variant,
+				  const struct kc_belief *key)
+{
+	const struct kc_engine_device *device = variant->kernel->device;
+	struct kc_belief general;
+	struct kc_solo solo;
+
+	kc_published_read(&device->learned[variant->work.counted].published, &general);
+	solo = kc_forecast_solo(&variant->work, NULL, key, &general);
+	if (!variant->work.counted && !key->count && !kc_lacks(engine->without, KC_LAYER_PRIOR))
+		kc_rivals_mix(&device->rivals, variant->kernel->name.family, variant->prior_log_ns, &solo);
+	return solo;
+}
+
 static struct kc_solo solo_of(struct kc_engine *engine, struct kc_engine_variant *variant, int held)
 {
-	struct kc_belief own, key = {0}, device;
+	struct kc_belief own, key = {0};
 	struct kc_solo solo;
 
 	kc_published_read(&variant->learned.published, &own);
@@ -232,8 +254,7 @@ static struct kc_solo solo_of(struct kc_engine *engine, struct kc_engine_variant
 	if (!variant->work.counted &&
 	    !kc_lacks(engine->without, KC_LAYER_LAMBDA)) /* else the sizes of the key say more than its λ */
 		kc_published_read(&variant->key->learned[KC_UNIT_NOMINAL].published, &key);
-	kc_published_read(&variant->kernel->device->learned[variant->work.counted].published, &device);
-	return kc_forecast_solo(&variant->work, NULL, &key, &device);
+	return first_guess(engine, variant, &key);
 }
 
 /* Where the work is counted, launches with other arguments are another size. */
@@ -337,6 +358,22 @@ static void count_measured(struct kc_engine_variant *variant)
 	count_answered(&variant->outstanding);
 }
 
+/* The first of a launch shape, before it is learned otherwise. */
+static void judge_rivals(struct kc_engine *engine, const struct kc_engine_variant *variant, enum kc_novelty novelty,
+			 int64_t measured_ns)
+{
+	struct kc_engine_device *device = variant->kernel->device;
+	struct kc_belief general;
+	struct kc_solo solo;
+
+	if (novelty == KC_REPEATED || variant->work.counted || kc_lacks(engine->without, KC_LAYER_PRIOR))
+		return;
+	kc_published_read(&device->learned[KC_UNIT_NOMINAL].published, &general);
+	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
+	kc_rivals_learn(&device->rivals, variant->kernel->name.family, variant->prior_log_ns, &solo, measured_ns,
+			novelty == KC_FIRST_SEEN ? 1 : NEW_SIZE_WORTH);
+}
+
 void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
 			const struct kc_engine_launch *launch, int64_t measured_ns)
 {
@@ -359,6 +396,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	if (measured_ns <= 0)
 		return;
 	kc_engine_interval(launch, &outcome.low_ns, &outcome.high_ns);
+	judge_rivals(engine, variant, outcome.novelty, measured_ns);
 	kc_outlook_measured(&outcome);
 	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->measured)))
 		add_one(&variant->news);

@@ -33,6 +33,7 @@
 
 #include "predictor/device/copy.h"
 #include "predictor/experience/outlook.h"
+#include "predictor/prior/rivals.h"
 #include "predictor/solo/counted.h"
 #include "predictor/solo/published.h"
 #include "predictor/solo/scaling.h"
@@ -58,6 +59,7 @@ struct kc_engine_device {
 	struct kc_learned learned[KC_UNITS];
 	struct kc_contention contention;
 	struct kc_device_experience experience;
+	struct kc_rivals rivals;
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
 	struct kc_engine_variant *measured;                     /* learner: all that were, a list */
 };
@@ -65,6 +67,7 @@ struct kc_engine_device {
 struct kc_engine_kernel {
 	struct kc_engine_device *device;
 	struct kc_kernel_experience experience;
+	struct kc_name_traits name;
 	struct kc_scaling scaling; /* under the lock */
 	_Atomic uint32_t scalings; /* changes whenever scaling does */
 	_Atomic uint32_t measured; /* launches */
@@ -89,6 +92,7 @@ struct kc_engine_variant {
 	struct kc_work work;
 	struct kc_curve_point size; /* where the work is counted; else: */
 	struct kc_scaling_size scale;
+	float prior_log_ns; /* kc_prior_log_ns() */
 	struct kc_learned learned;
 	struct kc_contention contention;
 	struct kc_range range;
@@ -163,7 +167,8 @@ struct kc_engine_launch {
 /* The entries, new: nothing is learned. info must outlive the device; cells are those of engine. */
 void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_device *device,
 			   const struct kc_device *info);
-void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device);
+/* name: the kernel's, mangled or not. */
+void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device, const char *name);
 void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kernel);
 /* blocks_per_sm as for kc_work_init(), whose result it returns. */
 int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,

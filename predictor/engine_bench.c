@@ -62,7 +62,7 @@ static void begin(struct bench *b, uint32_t shapes)
 	for (uint32_t i = 0; i < STREAMS; i++)
 		kc_timeline_stream(b->timeline, i, KC_STREAM_NONBLOCKING, 0);
 	for (uint32_t i = 0; i < (shapes + 3) / 4; i++) {
-		kc_engine_kernel_init(&b->kernels[i], &b->device);
+		kc_engine_kernel_init(&b->kernels[i], &b->device, "kernel");
 		kc_engine_key_init(&b->keys[i], &b->kernels[i]);
 	}
 	for (uint32_t i = 0; i < shapes; i++) {

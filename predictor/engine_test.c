@@ -71,7 +71,7 @@ static struct world *world_without(uint32_t without)
 	kc_device_complete(&w->info);
 	kc_engine_device_init(&w->engine, &w->device, &w->info);
 	for (uint32_t i = 0; i < KERNELS; i++) {
-		kc_engine_kernel_init(&w->kernels[i], &w->device);
+		kc_engine_kernel_init(&w->kernels[i], &w->device, "kernel");
 		kc_engine_key_init(&w->keys[i], &w->kernels[i]);
 	}
 	for (uint32_t i = 0; i < VARIANTS; i++) {

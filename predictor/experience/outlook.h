@@ -34,6 +34,7 @@ enum kc_layer {
 	KC_LAYER_CONTENTION, /* learned slowdown; without: by room on the SMs alone */
 	KC_LAYER_PLACEMENT,  /* left-over placement; without: behind the launches of its stream, whatever else runs */
 	KC_LAYER_MARGINS,    /* learned widths of intervals */
+	KC_LAYER_PRIOR,      /* what other machines teach of kernels never measured; without: λ of the device */
 	KC_LAYERS,
 };
 static inline int kc_lacks(uint32_t without, enum kc_layer layer)

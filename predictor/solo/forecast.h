@@ -25,6 +25,7 @@ enum kc_model {
 	KC_MODEL_CONTEXT = 6,    /* earlier launches of the shape, told apart by what came before them */
 	KC_MODEL_MIX = 7,        /* several of the above */
 	KC_MODEL_SCALING = 8,    /* measured times of other sizes, without the code's work (scaling.h) */
+	KC_MODEL_PRIOR = 9,      /* what such kernels take on other machines: the kernel was not measured before */
 	KC_MODELS,
 };
 const char *kc_model_name(uint32_t model);

@@ -225,7 +225,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->code = a->code;
 	kernel->parameters = kept_parameters(a);
 	kernel->every = kc__selection_every(kernel->name);
-	kc_engine_kernel_init(&kernel->engine, &device->engine);
+	kc_engine_kernel_init(&kernel->engine, &device->engine, kernel->name);
 	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);

@@ -78,7 +78,7 @@ static int begin_kernel(void **state)
 	    .parameters = {true, 2, parameters},
 	};
 	kc_engine_device_init(&kc__shim.engine, &kernel.device->engine, &kernel.device->info);
-	kc_engine_kernel_init(&kernel.engine, &kernel.device->engine);
+	kc_engine_kernel_init(&kernel.engine, &kernel.device->engine, "kernel");
 	return 0;
 }
 

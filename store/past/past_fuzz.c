@@ -83,7 +83,7 @@ static void predict(const struct kc_past *past, const struct kc_device *info)
 	memset(&shape, 0, sizeof(shape));
 	kc_engine_device_init(&engine, &device, info);
 	kc_past_recall_device(past, KC_FUZZ_UUID, &engine, &device);
-	kc_engine_kernel_init(&kernel, &device);
+	kc_engine_kernel_init(&kernel, &device, "kernel");
 	kc_past_recall_kernel(past, &query.code, KC_FUZZ_UUID, &kernel);
 	kc_engine_key_init(&key, &kernel);
 	kc_past_recall_key(past, &query, &key);

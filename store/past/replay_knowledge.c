@@ -349,7 +349,6 @@ static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge,
 	if (!code || !is_new)
 		return code;
 	code->device = device;
-	kc_engine_kernel_init(&code->engine, &device->engine);
 	found = ask(knowledge, &knowledge->kernel_row,
 		    "SELECT mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
 		    " FROM kernel WHERE id >= ?1 ORDER BY id",
@@ -357,6 +356,7 @@ static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge,
 	code->missing = !found;
 	if (found)
 		read_code(knowledge, code, found);
+	kc_engine_kernel_init(&code->engine, &device->engine, code->identity.mangled ? code->identity.mangled : "");
 	if (code->identity.mangled)
 		kc_past_recall_kernel(knowledge->past, &code->identity, device->name, &code->engine);
 	return code;

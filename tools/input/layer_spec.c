@@ -8,7 +8,7 @@
 static const char *const names[KC_LAYERS] = {
     [KC_LAYER_LAMBDA] = "lambda",   [KC_LAYER_SIZES] = "sizes",           [KC_LAYER_CONTEXTS] = "contexts",
     [KC_LAYER_MIX] = "mix",         [KC_LAYER_CONTENTION] = "contention", [KC_LAYER_PLACEMENT] = "placement",
-    [KC_LAYER_MARGINS] = "margins",
+    [KC_LAYER_MARGINS] = "margins", [KC_LAYER_PRIOR] = "prior",
 };
 
 const char *kc_layer_name(uint32_t layer)

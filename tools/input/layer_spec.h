@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define KC_LAYER_NAMES "lambda, sizes, contexts, mix, contention, placement, margins"
+#define KC_LAYER_NAMES "lambda, sizes, contexts, mix, contention, placement, margins, prior"
 
 /* out: a bit for each enum kc_layer (outlook.h). 0 or -EINVAL. */
 int kc_layer_spec(const char *text, uint32_t *out);

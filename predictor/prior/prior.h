@@ -1,0 +1,21 @@
+/*
+ * What a launch takes by the experience of other machines: the first guess for kernels of the libraries that most
+ * programs use, before anything was measured here. Boosted trees over what is known at a launch (launch_traits.h),
+ * trained by scripts/train-prior on recorded traces; README.md is their model card.
+ */
+#ifndef KC_PRIOR_H
+#define KC_PRIOR_H
+
+#include "launch_traits.h"
+
+/* What no kernel is shorter than, by which the logarithm is taken. */
+#define KC_PRIOR_LEAST_NS 1000.0
+
+/* Logarithm of the ns that the launch takes beyond KC_PRIOR_LEAST_NS, alone. 2 to 3 µs; allocates nothing. */
+float kc_prior_log_ns(const struct kc_device *device, const struct kc_work *work, const struct kc_shape *shape,
+		      const struct kc_name_traits *name);
+
+/* The trees alone: of the time in units of the device. */
+float kc_prior_trees(const float traits[KC_TRAITS], uint64_t words);
+
+#endif
