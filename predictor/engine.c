@@ -81,6 +81,15 @@ static void begin_variant(struct kc_engine_variant *variant)
 	kc_contention_init(&variant->contention, &variant->kernel->device->contention);
 }
 
+static void ask_prior(struct kc_engine_variant *variant, const struct kc_shape *dims)
+{
+	const struct kc_engine_kernel *kernel = variant->kernel;
+
+	variant->prior_log_ns = kc_prior_log_ns(kernel->device->info, &variant->work, dims, &kernel->name);
+	if (kc_prior_knows(&kernel->name) && variant->work.registers) /* 0: a trace that does not tell them */
+		variant->scale.log_guess_ns = logf((float)KC_PRIOR_LEAST_NS + expf(variant->prior_log_ns));
+}
+
 int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,
 			   const struct kc_resources *resources, const struct kc_shape *dims, uint32_t blocks_per_sm)
 {
@@ -92,8 +101,7 @@ int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_k
 	rc = kc_work_init(&variant->work, key->kernel->device->info, resources, dims, blocks_per_sm);
 	variant->scale = kc_scaling_size(&variant->work, dims);
 	if (!rc)
-		variant->prior_log_ns =
-		    kc_prior_log_ns(key->kernel->device->info, &variant->work, dims, &key->kernel->name);
+		ask_prior(variant, dims);
 	begin_variant(variant);
 	return rc;
 }
@@ -189,13 +197,16 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 static void predict_by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant)
 {
 	const struct kc_engine_kernel *kernel = variant->kernel;
+	struct kc_scaling_size size = variant->scale;
 
+	if (kc_lacks(engine->without, KC_LAYER_PRIOR))
+		size.log_guess_ns = 0;
 	variant->by_sizes.model = KC_MODEL_NONE;
 	if (variant->work.counted)
 		kc_sizes_predict(&variant->key->sizes, kernel->device->info, &variant->size, variant->work.launch_ns,
 				 &variant->by_sizes);
 	else
-		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &variant->scale, &engine->space,
+		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &size, &engine->space,
 				   &variant->by_sizes);
 }
 
@@ -236,7 +247,7 @@ static struct kc_solo first_guess(const struct kc_engine *engine, const struct k
 	kc_published_read(&device->learned[variant->work.counted].published, &general);
 	solo = kc_forecast_solo(&variant->work, NULL, key, &general);
 	if (!variant->work.counted && !key->count && !kc_lacks(engine->without, KC_LAYER_PRIOR))
-		kc_rivals_mix(&device->rivals, variant->kernel->name.family, variant->prior_log_ns, &solo);
+		kc_rivals_mix(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo);
 	return solo;
 }
 
@@ -370,7 +381,7 @@ static void judge_rivals(struct kc_engine *engine, const struct kc_engine_varian
 		return;
 	kc_published_read(&device->learned[KC_UNIT_NOMINAL].published, &general);
 	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
-	kc_rivals_learn(&device->rivals, variant->kernel->name.family, variant->prior_log_ns, &solo, measured_ns,
+	kc_rivals_learn(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo, measured_ns,
 			novelty == KC_FIRST_SEEN ? 1 : NEW_SIZE_WORTH);
 }
 

@@ -15,7 +15,7 @@ import numpy
 
 TREES = 200
 LEAVES = 16
-WORDS = 60  # that trees may ask for
+WORDS = 30  # that trees may ask for
 BINS = 63  # of a trait
 LEAST_NS = 1000  # KC_PRIOR_LEAST_NS
 SHORTEST_NS = 200  # beyond it: a logarithm needs something

@@ -39,8 +39,8 @@ static int read_row(char *line, struct row *row)
 	row->name = line;
 	row->device = device ? *device : *kc_device_builtin(USUAL_DEVICE);
 	kc_device_complete(&row->device);
-	row->resources = (struct kc_resources){.registers = numbers[REGISTERS],
-					       .static_shared_bytes = numbers[STATIC_SHARED]};
+	row->resources =
+	    (struct kc_resources){.registers = numbers[REGISTERS], .static_shared_bytes = numbers[STATIC_SHARED]};
 	row->shape = (struct kc_shape){.dynamic_shared_bytes = numbers[DYNAMIC_SHARED]};
 	memcpy(row->shape.grid, numbers + GRID, sizeof(row->shape.grid));
 	memcpy(row->shape.block, numbers + BLOCK, sizeof(row->shape.block));

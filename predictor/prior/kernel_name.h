@@ -14,8 +14,8 @@
 enum kc_family {
 	KC_FAMILY_NONE,      /* hand-written, or of a library that the prior does not know */
 	KC_FAMILY_FRAMEWORK, /* PyTorch's own kernels, and those that it compiles */
-	KC_FAMILY_PRODUCT,   /* matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, and what goes with them */
-	KC_FAMILY_WAITING,   /* NCCL: they wait for other devices */
+	KC_FAMILY_PRODUCT, /* matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, and what goes with them */
+	KC_FAMILY_WAITING, /* NCCL: they wait for other devices */
 	KC_FAMILIES,
 };
 
@@ -25,6 +25,7 @@ struct kc_name_traits {
 	float log_tile;  /* elements of the first tile in it ("128x64"), log; 0: none */
 	float log_depth; /* the first number of the second one ("64x4": what of a product's depth is done at once) */
 	uint32_t count;  /* of its words */
+	uint32_t kin;    /* a number for its first words, which kernels made from one template share */
 };
 
 void kc_name_read(struct kc_name_traits *traits, const char *name);

@@ -31,8 +31,7 @@ void kc_launch_traits(float traits[KC_TRAITS], const struct kc_device *device, c
 	traits[KC_TRAIT_BLOCK_THREADS] = (float)work->threads_per_block;
 	traits[KC_TRAIT_REGISTERS] = (float)work->registers;
 	traits[KC_TRAIT_SHARED] = (float)log1p(work->shared_bytes);
-	traits[KC_TRAIT_WARPS] =
-	    (float)work->blocks_per_sm * (float)((work->threads_per_block + warp - 1) / warp);
+	traits[KC_TRAIT_WARPS] = (float)work->blocks_per_sm * (float)((work->threads_per_block + warp - 1) / warp);
 	traits[KC_TRAIT_GRID_X] = log_of(shape->grid[0]);
 	traits[KC_TRAIT_GRID_Y] = log_of(shape->grid[1]);
 	traits[KC_TRAIT_GRID_Z] = log_of(shape->grid[2]);

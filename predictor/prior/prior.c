@@ -50,7 +50,8 @@ float kc_prior_trees(const float traits[KC_TRAITS], uint64_t words)
 		bins[i] = bin_of(traits[i], kc_prior_limits + kc_prior_limits_at[i],
 				 kc_prior_limits_at[i + 1] - kc_prior_limits_at[i]);
 	for (uint32_t i = 0; i < KC_PRIOR_TREES; i++)
-		sum += kc_prior_leaves[i * KC_PRIOR_LEAVES + leaf_of(kc_prior_nodes + (size_t)i * (KC_PRIOR_LEAVES - 1), bins, words)];
+		sum += kc_prior_leaves[i * KC_PRIOR_LEAVES +
+				       leaf_of(kc_prior_nodes + (size_t)i * (KC_PRIOR_LEAVES - 1), bins, words)];
 	return KC_PRIOR_BASE + (float)sum * KC_PRIOR_LEAF;
 }
 

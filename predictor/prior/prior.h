@@ -15,6 +15,12 @@
 float kc_prior_log_ns(const struct kc_device *device, const struct kc_work *work, const struct kc_shape *shape,
 		      const struct kc_name_traits *name);
 
+/* Whether it was trained on such kernels. */
+static inline int kc_prior_knows(const struct kc_name_traits *name)
+{
+	return name->family == KC_FAMILY_FRAMEWORK || name->family == KC_FAMILY_PRODUCT;
+}
+
 /* The trees alone: of the time in units of the device. */
 float kc_prior_trees(const float traits[KC_TRAITS], uint64_t words);
 

@@ -54,10 +54,10 @@ static void add_word(struct kc_words *words, const char *name, size_t at, size_t
 static int is_left_out(const char *word, size_t size)
 {
 	static const char *const left_out[] = {
-	    "void",  "bool",   "char",    "signed",    "unsigned", "short",    "int",      "long",   "float",
-	    "double", "const", "volatile", "int128",   "wchar",    "t",        "char16",   "char32", "operator",
-	    "true",  "false",  "lambda",  "unnamed",   "type",     "anonymous", "namespace", "clone", "std",
-	    "auto",  "allocator", "decltype", "nullptr", "restrict", "sizeof",  "enum",     "struct",
+	    "void",   "bool",      "char",     "signed",  "unsigned", "short",     "int",       "long",   "float",
+	    "double", "const",     "volatile", "int128",  "wchar",    "t",         "char16",    "char32", "operator",
+	    "true",   "false",     "lambda",   "unnamed", "type",     "anonymous", "namespace", "clone",  "std",
+	    "auto",   "allocator", "decltype", "nullptr", "restrict", "sizeof",    "enum",      "struct",
 	};
 
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {

@@ -1,6 +1,6 @@
 /*
- * The words of a kernel's name: its identifiers, cut at underscores, in lower case. Names of types, keywords and numbers
- * are left out, so that a mangled name (Itanium C++ ABI) and the same name written out have the same words.
+ * The words of a kernel's name: its identifiers, cut at underscores, in lower case. Names of types, keywords and
+ * numbers are left out, so that a mangled name (Itanium C++ ABI) and the same name written out have the same words.
  *
  *   kc_words   the different words of a name, in the order in which they first come
  */

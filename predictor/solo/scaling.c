@@ -29,6 +29,9 @@ const struct kc_scaling_law kc_scaling_law_default = {
     .grid_reach = 3.8,
     .noise = 0.08,
     .caution = 0.15,
+    .guess_spread = 0.2,
+    .guess_size_spread = 0.4,
+    .guess_share = 0.4,
     .interval = 2.35,
     .interval_spread = 0.2,
 };
@@ -79,6 +82,22 @@ static double covariance(const struct kc_scaling_law *law, const struct kc_scali
 static double expected(const struct kc_scaling_law *law, const struct kc_scaling_size *size)
 {
 	return law->level + law->slope * size->log_waves + law->threads_slope * (size->log_threads - USUAL_LOG_THREADS);
+}
+
+static double guess_covariance(const struct kc_scaling_law *law, const struct kc_scaling_size *a,
+			       const struct kc_scaling_size *b)
+{
+	double size = fabs((double)a->log_waves - b->log_waves);
+
+	return law->guess_spread * law->guess_spread +
+	       law->guess_size_spread * law->guess_size_spread * exp(-size / law->size_reach) +
+	       law->grid_spread * law->grid_spread * exp(-grid_distance(a, b) / law->grid_reach);
+}
+
+static double guess_expected(const struct kc_scaling_law *law, const struct kc_scaling_size *size)
+{
+	(void)law;
+	return size->log_guess_ns;
 }
 
 /* The point closest to another one, apart from the two ends and the last one measured. */
@@ -157,40 +176,67 @@ static int64_t whole_ns(double log_ns)
 	return (int64_t)fmax(fmin(exp(log_ns), KC__LONGEST_NS), 1);
 }
 
-int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling *scaling,
-		       const struct kc_scaling_size *size, struct kc_scaling_space *space, struct kc_solo *solo)
+/* One of two processes: by the law over sizes, or around what is expected of such kernels. */
+struct process {
+	double (*covariance)(const struct kc_scaling_law *law, const struct kc_scaling_size *a,
+			     const struct kc_scaling_size *b);
+	double (*expected)(const struct kc_scaling_law *law, const struct kc_scaling_size *size);
+};
+
+struct outcome {
+	double log_ns, variance;
+};
+
+static int predict(const struct process *of, const struct kc_scaling_law *law, const struct kc_scaling *scaling,
+		   const struct kc_scaling_size *at, struct kc_scaling_space *space, struct outcome *out)
 {
 	double *l = space->l, *residuals = space->residuals, *k = space->k;
 	const struct kc_scaling_point *points = scaling->points;
 	uint32_t n = scaling->count;
-	double noise = law->noise * law->noise, log_ns, variance, half, least;
-	struct kc_scaling_size at;
+	double noise = law->noise * law->noise;
 
-	if (!n)
-		return -ENODATA;
-	at = damped_size(scaling, size, &least);
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = 0; j <= i; j++)
-			l[i * n + j] = covariance(law, &points[i].size, &points[j].size) + (i == j ? noise : 0);
-		residuals[i] = points[i].log_ns - expected(law, &points[i].size);
-		k[i] = covariance(law, &at, &points[i].size);
+			l[i * n + j] = of->covariance(law, &points[i].size, &points[j].size) + (i == j ? noise : 0);
+		residuals[i] = points[i].log_ns - of->expected(law, &points[i].size);
+		k[i] = of->covariance(law, at, &points[i].size);
 	}
 	if (kc__cholesky(l, n))
 		return -ENODATA;
 	kc__solve_lower(l, n, residuals);
 	kc__solve_lower(l, n, k);
-	log_ns = expected(law, &at);
-	variance = covariance(law, &at, &at) + noise;
+	out->log_ns = of->expected(law, at);
+	out->variance = of->covariance(law, at, at) + noise;
 	for (uint32_t i = 0; i < n; i++) {
-		log_ns += k[i] * residuals[i];
-		variance -= k[i] * k[i];
+		out->log_ns += k[i] * residuals[i];
+		out->variance -= k[i] * k[i];
 	}
-	variance = fmax(variance, noise);
-	half = law->interval * sqrt(variance + law->interval_spread * law->interval_spread);
-	log_ns = fmax(log_ns, least);
+	out->variance = fmax(out->variance, noise);
+	return 0;
+}
+
+static const struct process by_law = {covariance, expected}, by_guess = {guess_covariance, guess_expected};
+
+int kc_scaling_predict(const struct kc_scaling_law *law, const struct kc_scaling *scaling,
+		       const struct kc_scaling_size *size, struct kc_scaling_space *space, struct kc_solo *solo)
+{
+	double half, least, share = size->log_guess_ns > 0 ? law->guess_share : 0;
+	struct kc_scaling_size at;
+	struct outcome law_says, guess_says = {0, 0};
+
+	if (!scaling->count)
+		return -ENODATA;
+	at = damped_size(scaling, size, &least);
+	if (predict(&by_law, law, scaling, &at, space, &law_says) ||
+	    (share > 0 && predict(&by_guess, law, scaling, size, space, &guess_says)))
+		return -ENODATA;
+	law_says.log_ns = fmax(law_says.log_ns, least);
+	law_says.log_ns += share * (guess_says.log_ns - law_says.log_ns);
+	law_says.variance += share * (guess_says.variance - law_says.variance);
+	half = law->interval * sqrt(law_says.variance + law->interval_spread * law->interval_spread);
 	*solo = (struct kc_solo){.model = KC_MODEL_SCALING, .half_width = (float)half};
-	solo->low_ns = whole_ns(log_ns - half);
-	solo->high_ns = whole_ns(log_ns + half);
-	solo->ns = whole_ns(fmax(log_ns - law->caution * fmin(variance, VARIANCE_MAX), least));
+	solo->low_ns = whole_ns(law_says.log_ns - half);
+	solo->high_ns = whole_ns(law_says.log_ns + half);
+	solo->ns = whole_ns(fmax(law_says.log_ns - law->caution * fmin(law_says.variance, VARIANCE_MAX), least));
 	return 0;
 }

@@ -32,6 +32,7 @@ struct kc_scaling_size {
 	float log_waves;   /* ½ log(1 + waves²) */
 	float log_threads; /* of the whole grid */
 	float log_grid[3];
+	float log_guess_ns; /* what is expected of such kernels at this size; 0: nothing is */
 };
 
 struct kc_scaling_point {
@@ -56,9 +57,12 @@ struct kc_scaling_law {
 	double grid_spread;         /* of the residual by grid... */
 	double grid_reach;          /* ...and its reach in the sum of the grid's logarithms */
 	double noise;               /* of one point */
-	double caution;         /* share of the variance to subtract: the least relative error lies below the median */
-	double interval;        /* half width in deviations... */
-	double interval_spread; /* ...after this is added: the tails are heavier than a normal distribution's */
+	double caution;      /* share of the variance to subtract: the least relative error lies below the median */
+	double guess_spread; /* of a kernel around log_guess_ns, the same at all its sizes, */
+	double guess_size_spread; /* and what is left by size, as far as size_reach */
+	double guess_share;       /* of the prediction from there in the whole */
+	double interval;          /* half width in deviations... */
+	double interval_spread;   /* ...after this is added: the tails are heavier than a normal distribution's */
 };
 
 /* What a prediction works in: more than the stack of a launching thread may have room for. */
