@@ -116,8 +116,17 @@ static void split_into_solo_and_slowdown(struct kc_prediction *out, int solo_is_
 	out->placement.slowdown = out->solo_ns > 0 ? (float)((double)ns / (double)out->solo_ns) : 1;
 }
 
-static uint32_t model_of(const struct kc_duration_estimate *direct, const struct kc_solo *solo)
+/* The prior's guess is of a duration as programs have it, with what usually runs beside the launch. */
+static int is_whole(const struct kc_solo *solo, enum kc_evidence evidence)
 {
+	return solo->model == KC_MODEL_PRIOR && evidence == KC_EVIDENCE_NONE;
+}
+
+static uint32_t model_of(const struct kc_duration_estimate *direct, const struct kc_solo *solo,
+			 enum kc_evidence evidence)
+{
+	if (is_whole(solo, evidence))
+		return solo->model;
 	if (direct->share < LEAST_NAMED_SHARE)
 		return solo->model;
 	return direct->share > 1 - LEAST_NAMED_SHARE ? KC_MODEL_CONTEXT : KC_MODEL_MIX;
@@ -174,6 +183,8 @@ static void make_estimate(const struct kc_prediction_request *prospect, uint64_t
 	out->evidence = candidates->evidence;
 	out->spread = mix.spread;
 	out->direct = mix.direct;
+	if (is_whole(&prospect->solo, candidates->evidence))
+		out->direct = (struct kc_duration_estimate){.log_ns = mix.solo_log_ns, .share = 1};
 	out->context = context;
 	reach(prospect, age, out);
 }
@@ -264,7 +275,7 @@ void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_
 	cut_to_range(prospect->range, estimate, &out->placement, &below, &above);
 	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)below);
 	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)above));
-	out->model = model_of(&estimate->direct, &prospect->solo);
+	out->model = model_of(&estimate->direct, &prospect->solo, estimate->evidence);
 	age |= estimate->evidence == KC_EVIDENCE_NEW_CONCURRENT ? NEW_CONCURRENT : 0;
 	out->context = estimate->context | (uint64_t)age << KC_CONTEXT_FREE_SHIFT;
 	kc_history_add(history, prospect->name.launch, stream, out->placement.end_ns);
