@@ -85,14 +85,15 @@ static void add_identifier(struct kc_words *words, const char *name, size_t at, 
 static void read_plain(struct reader *r)
 {
 	while (r->at < r->end) {
-		size_t begin = r->at;
+		size_t begin = r->at, end;
 
 		while (r->at < r->end && (is_letter(r->name[r->at]) || is_digit(r->name[r->at])))
 			r->at++;
-		if (r->at == r->end && r->name[r->end]) /* may be cut */
-			break;
-		if (r->at > begin && !is_digit(r->name[begin]))
-			add_identifier(r->words, r->name, begin, r->at - begin);
+		end = r->at;
+		while (r->at == r->end && r->name[r->end] && end > begin && r->name[end - 1] != '_')
+			end--; /* the last word may be cut */
+		if (end > begin && !is_digit(r->name[begin]))
+			add_identifier(r->words, r->name, begin, end - begin);
 		r->at += r->at == begin;
 	}
 }
