@@ -72,6 +72,7 @@ STORE_SRC     := $(call sources,store)
 SHIM_SRC      := $(call sources,shim) $(call rooms,shim,.S)
 TOOLS_SRC     := $(call sources,tools)
 TOOLS_FILES   := $(call rooms,tools,.S)
+TOOLS_OBJ     := $(call obj,$(TOOLS_SRC) $(TOOLS_FILES))
 TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(folder),_test.c))
 BENCH_SRC     := $(foreach folder,predictor store shim,$(call rooms,$(folder),_bench.c))
 FUZZ_SRC      := $(foreach folder,predictor store tools,$(call rooms,$(folder),_fuzz.c))
@@ -126,7 +127,7 @@ $(PREDICTOR): $(call obj,$(call inside,$(PREDICTOR_SRC)))
 $(STORE): $(call obj,$(call inside,$(STORE_SRC)))
 $(READERS): $(call obj,$(filter-out $(call inside,$(PREDICTOR_SRC) $(STORE_SRC)),$(PREDICTOR_SRC) $(STORE_SRC)))
 $(SHIM): $(call obj,$(SHIM_SRC))
-$(TOOLS): $(filter-out %/main.o,$(call obj,$(TOOLS_SRC) $(TOOLS_FILES)))
+$(TOOLS): $(filter-out %/main.o,$(TOOLS_OBJ))
 $(ARCHIVES) $(SHIM) $(TOOLS):
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -143,7 +144,7 @@ $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scr
 $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
-$(BUILD)/kerncast: $(call obj,$(TOOLS_SRC) $(TOOLS_FILES)) $(ARCHIVES)
+$(BUILD)/kerncast: $(TOOLS_OBJ) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 

@@ -6,7 +6,7 @@ GPU := $(BUILD)/gpu
 GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$(comma)-Bstatic)
 # Debian's static yajl has a name of its own.
 GPU_JSON_LIBS = $(if $(filter /%,$(shell $(CC) -print-file-name=libyajl_s.a)),$(patsubst -lyajl,-lyajl_s,$(JSON_LIBS)),$(JSON_LIBS))
-$(GPU)/kerncast: $(call obj,$(TOOLS_SRC)) $(ARCHIVES)
+$(GPU)/kerncast: $(TOOLS_OBJ) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
