@@ -70,6 +70,8 @@ void kc_rivals_mix(const struct kc_rivals *rivals, const struct kc_name_traits *
 	float share;
 
 	__atomic_load(&rivals->of[name->family].share, &share, __ATOMIC_RELAXED);
+	if (!(share > 0))
+		return;
 	mixed = (double)share * by_prior(rivals, name, log_ns) + (1 - (double)share) * by_lambda(solo);
 	half = (double)(share * PRIOR_HALF_WIDTH + (1 - share) * solo->half_width);
 	solo->ns = kc__whole_ns(exp(mixed));

@@ -386,7 +386,7 @@ static void check_version_11(void)
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "11");
+	assert_string_equal(answer("PRAGMA user_version"), "12");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
 			    "1,2,3,4,5,6,7,8,9,10,11");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
@@ -429,7 +429,7 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "11");
+	assert_string_equal(answer("PRAGMA user_version"), "12");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
