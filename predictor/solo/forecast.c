@@ -12,7 +12,7 @@
 const char *kc_model_name(uint32_t model)
 {
 	static const char *const names[] = {"none",      "bsp-device", "bsp-kernel", "bsp-shape", "bsp-code",
-					    "bsp-sizes", "context",    "mix",        "scaling", "prior"};
+					    "bsp-sizes", "context",    "mix",        "scaling",   "prior"};
 
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }

@@ -111,7 +111,7 @@ manifest_is_kept() { # FOLDER
 		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'11\n11\n0|1'
+		$'12\n12\n0|1'
 }
 
 lines_with() { # TEXT in the report
