@@ -380,7 +380,7 @@ static void make_version_8(void)
 	change(TO_VERSION_8);
 }
 
-static void check_version_11(void)
+static void check_version_12(void)
 {
 	struct kc_store *s;
 
@@ -388,7 +388,7 @@ static void check_version_11(void)
 	kc_store_close(s);
 	assert_string_equal(answer("PRAGMA user_version"), "12");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11");
+			    "1,2,3,4,5,6,7,8,9,10,11,12");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -404,8 +404,8 @@ static void an_older_database_is_brought_up_to_date(void **state)
 
 	(void)state;
 	make_version_8();
-	check_version_11();
-	check_version_11();
+	check_version_12();
+	check_version_12();
 	s = begin(&index);
 	slot = make_launch(index++, 3, 1000, 100, 100);
 	slot.launch.order = (struct kc_order){4, 1, 1};
@@ -504,7 +504,7 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 			   " (SELECT user_version FROM pragma_user_version) - 8 ="
 			   " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known') * 3"),
 		    "1");
-		check_version_11();
+		check_version_12();
 	}
 }
 

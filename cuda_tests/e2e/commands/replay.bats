@@ -191,9 +191,9 @@ nothing_leaks() {
 	KC_SHARED_DATA=$PWD/some "$root/scripts/ablation" "$kerncast" >table
 	local number='[0-9]+\.[0-9]{2}' trace
 	for trace in "param_linear_2080ti +tuned on" "hta_nccl_a100 +held out"; do
-		equal "$(grep -cE "^$trace +(0|10 ms)( +$number){8}$" table)" 2 "$trace"
+		equal "$(grep -cE "^$trace +(0|10 ms)( +$number){9}$" table)" 2 "$trace"
 	done
-	equal "$(grep -cE "^(known kernels|first seen|new size|repeated|inside) +(all|tuned on|held out) +(0|10 ms)( +$number){8}$" table)" 30
+	equal "$(grep -cE "^(known kernels|first seen|new size|repeated|inside) +(all|tuned on|held out) +(0|10 ms)( +$number){9}$" table)" 30
 	# Without margins the same durations are predicted; of one trace, the mean is its own.
 	equal "$(awk '$1 == "repeated" { print $(NF - 7) - $NF }' table | sort -u)" 0
 	equal "$(awk '/^known kernels +held out +0 /{ print $(NF - 7) }' table)" "$(awk '/^hta_nccl_a100 +held out +0 / { print $(NF - 7) }' table)"
