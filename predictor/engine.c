@@ -178,6 +178,14 @@ void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, con
 	believe(learned, 0);
 }
 
+void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scaling *sizes)
+{
+	if (!sizes->count)
+		return;
+	kernel->scaling = *sizes;
+	add_one(&kernel->scalings);
+}
+
 void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before)
 {
 	struct kc_belief belief;

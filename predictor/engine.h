@@ -183,6 +183,8 @@ int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_c
  * kc_lambda_start_from_related). work, from_work: NULL where both are in the same units. */
 void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
 		     const struct kc_work *from_work, int related);
+/* Sizes of the kernel that were measured elsewhere. It has learned nothing yet. */
+void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scaling *sizes);
 /* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */
 void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before);
 

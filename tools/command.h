@@ -36,6 +36,7 @@ extern const struct kc_command kc_command_doctor;
 extern const struct kc_command kc_command_devices;
 extern const struct kc_command kc_command_recover;
 extern const struct kc_command kc_command_prune;
+extern const struct kc_command kc_command_learn;
 extern const struct kc_command kc_command_export;
 extern const struct kc_command kc_command_predict;
 extern const struct kc_command kc_command_slowdown;

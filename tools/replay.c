@@ -5,6 +5,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/system/database.h"
 #include "tools/input/delay_spec.h"
+#include "tools/input/prior_file.h"
 #include "tools/output/colour.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
@@ -27,13 +28,13 @@
 
 #define ORDERS "time|error|count"
 
-enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_CSV = 0x100, KEY_FRESH, KEY_DELAY, KEY_WITHOUT };
+enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_CSV = 0x100, KEY_FRESH, KEY_PRIOR, KEY_DELAY, KEY_WITHOUT };
 
 struct request {
 	struct kc_common_options common;
 	struct kc_filter_choice filter;
 	struct kc_sorting sorting;
-	const char *run, *device;
+	const char *run, *device, *prior;
 	enum kc_report_by by;
 	struct kc_replay_delay delay;
 	uint32_t without;
@@ -48,6 +49,7 @@ static const struct argp_option options[] = {
     {"at-least", KC_KEY_MIN, "TIME", OPTION_HIDDEN, NULL, 0}, /* what --min was called */
     KC_SORT_OPTIONS(ORDERS),
     {"fresh", KEY_FRESH, NULL, 0, "start every process without what earlier ones taught", 0},
+    {"prior", KEY_PRIOR, "FILE", 0, "every process begins with what kerncast learn wrote into FILE", 0},
     {"delay", KEY_DELAY, "TIME[,BATCH]", 0,
      "a measurement becomes known TIME after the end of its launch, or of the last of BATCH launches; 0: at once "
      "(default: as the run recorded it; where it did not, and with --fresh, --device or --without, 10ms)",
@@ -95,6 +97,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEVICE:
 		request->device = arg;
+		return 0;
+	case KEY_PRIOR:
+		request->prior = arg;
 		return 0;
 	case KEY_BY:
 		if (kc_report_by_name(arg, &request->by) < 0 || request->by == KC_BY_STREAM)
@@ -408,6 +413,18 @@ static void print_incomplete(const struct kc_replay *replay)
 		       kc_format_count(replay->incomplete, launches));
 }
 
+static void print_prior(const struct kc_replay *replay, const char *prior)
+{
+	char launches[KC_FORMAT_BYTES];
+
+	if (prior)
+		printf("Every process begins with what is in %s\n", prior);
+	else if (replay->without_prior)
+		printf("%s launches are of processes that began with a file of kerncast learn (checksum %016" PRIx64
+		       "), which is not given (--prior FILE), so these are not the predictions that the run made\n",
+		       kc_format_count(replay->without_prior, launches), replay->prior_missing);
+}
+
 static void print_without(uint32_t without)
 {
 	const char *before = "Predicted without ";
@@ -464,6 +481,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_known(replay, &request->delay);
 	print_chosen(replay);
 	print_incomplete(replay);
+	print_prior(replay, request->prior);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
 	print_beyond(replay);
@@ -520,13 +538,14 @@ static int replay_launches(const struct request *request, struct kc_store *store
 }
 
 static int replay_store(const struct request *request, struct kc_store *store, const char *path,
-			const struct kc_device *device)
+			const struct kc_device *device, const struct kc_knowledge *knowledge)
 {
 	struct kc_replay_options wanted = {
 	    .as_recorded = !request->delay_given && !request->fresh && !request->without && !device,
 	    .delay = request->delay,
 	    .without = request->without,
 	    .fresh = request->fresh,
+	    .knowledge = knowledge,
 	    .device = device,
 	};
 	char why[256] = "";
@@ -553,6 +572,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 static int replay_main(int argc, char **argv, const struct kc_command *self)
 {
 	struct request request = {.delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1}};
+	struct kc_knowledge *knowledge;
 	struct kc_device device;
 	struct kc_store *store;
 	char path[PATH_MAX], why[512];
@@ -566,9 +586,12 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
 	kc_database_path(request.common.database, path, sizeof(path));
-	store = kc_database_read(path);
-	status = store ? replay_store(&request, store, path, request.device ? &device : NULL) : KC_EXIT_FAILED;
+	knowledge = request.prior ? kc_prior_read(request.prior) : NULL;
+	store = !request.prior || knowledge ? kc_database_read(path) : NULL;
+	status =
+	    store ? replay_store(&request, store, path, request.device ? &device : NULL, knowledge) : KC_EXIT_FAILED;
 	kc_store_close(store);
+	kc_knowledge_free(knowledge);
 	kc_filter_choice_free(&request.filter);
 	return status;
 }

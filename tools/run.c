@@ -28,6 +28,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_journal_max,
        KEY_flush_ms,
        KEY_fresh,
+       KEY_prior,
        KEY_caches,
        KEY_cupti,
        KEY_kernel,
@@ -160,6 +161,8 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	setenv("KERNCAST_DB", settled->db, 1);
 	if (settled->gate[0])
 		setenv("KERNCAST_WHILE", settled->gate, 1);
+	if (settled->prior[0])
+		setenv("KERNCAST_PRIOR", settled->prior, 1);
 	return 0;
 }
 

@@ -1,22 +1,27 @@
 /*
- * What earlier runs of this program taught: read from the database before the
- * first launch, and taken over by each device, kernel and launch shape as it is
- * met.
+ * What earlier runs of this program taught, and what `kerncast learn` wrote of
+ * other programs and machines: read before the first launch, and taken over by
+ * each device, kernel and launch shape as it is met.
  */
 #include "shim/code/loaded_code.h"
 
+#include "store/past/knowledge.h"
 #include "store/past/past.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LAUNCHES_MAX 8192u /* the newest: some 20 ms */
 #define BYTES_MAX ((size_t)16 << 20)
 #define TIMELINES_MAX 8u /* given back before the first launch */
 
-static struct kc_past *past; /* set before recording begins, then only read */
+/* Set before recording begins, then only read. */
+static struct kc_past *past;
+static struct kc_knowledge *knowledge;
+static struct kc_beginning from;
 
-static void load(void *unused)
+static void load_past(void)
 {
 	const struct kc_past_options options = {
 	    .executable = kc__shim.header->executable,
@@ -26,9 +31,32 @@ static void load(void *unused)
 	char why[400] = "";
 	int error = kc_past_load(kc__shim.options.db, &options, &past, why, sizeof(why));
 
-	(void)unused;
 	if (error && error != -ENODATA)
 		kc__say(KC_MESSAGE_PAST_UNUSED, why);
+}
+
+/* kerncast replay finds the checksum in the message (kc__prior_recorded()). */
+static void load_knowledge(void)
+{
+	const char *path = kc__shim.options.prior;
+	char why[200], text[sizeof(kc__shim.options.prior) + sizeof(why) + sizeof(": ")];
+
+	if (kc_knowledge_open(path, &knowledge, why, sizeof(why))) {
+		snprintf(text, sizeof(text), "%s: %s", path, why);
+		kc__say(KC_MESSAGE_PRIOR_REFUSED, text);
+		return;
+	}
+	snprintf(text, sizeof(text), "%016llx, %s", (unsigned long long)knowledge->head->checksum, path);
+	kc__say(KC_MESSAGE_PRIOR, text);
+}
+
+static void load(void *unused)
+{
+	(void)unused;
+	if (!kc__shim.options.fresh)
+		load_past();
+	if (kc__shim.options.prior[0])
+		load_knowledge();
 }
 
 /* What the process begins with, for a replay of it. */
@@ -45,14 +73,16 @@ static void put_parts(void)
 void kc__recall_begin(void)
 {
 	past = NULL;
-	if (!kc__shim.options.fresh)
+	knowledge = NULL;
+	if (!kc__shim.options.fresh || kc__shim.options.prior[0])
 		kc__on_own_thread(load, NULL);
+	from = (struct kc_beginning){past, knowledge};
 	put_parts();
 	for (int i = 0; i < kc__shim.device_count; i++) {
 		struct kc__device *device = &kc__shim.devices[i];
 
 		if (device->known)
-			kc_past_recall_device(past, device->uuid, &kc__shim.engine, &device->engine);
+			kc_past_recall_device(&from, device->uuid, &kc__shim.engine, &device->engine);
 	}
 	for (int i = 0; i < kc__shim.device_count; i++)
 		kc__shim.devices[i].engine.experience.cells = kc__shim.engine.cells;
@@ -104,21 +134,21 @@ void kc__recall_kernel(struct kc__kernel *kernel)
 {
 	const struct kc_code_identity code = identity_of(kernel);
 
-	kc_past_recall_kernel(past, &code, kernel->device->uuid, &kernel->engine);
+	kc_past_recall_kernel(&from, &code, kernel->device->uuid, &kernel->engine);
 }
 
 void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)
 {
 	const struct kc_past_query query = query_of(kernel, dims, NULL);
 
-	kc_past_recall_key(past, &query, &key->engine);
+	kc_past_recall_key(&from, &query, &key->engine);
 }
 
 void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims)
 {
 	const struct kc_past_query query = query_of(kernel, dims, NULL);
 
-	kc_past_recall_shape(past, &query, &shape->engine);
+	kc_past_recall_shape(&from, &query, &shape->engine);
 }
 
 void kc__recall_variant(struct kc__variant *variant, const char *arguments)
@@ -126,5 +156,5 @@ void kc__recall_variant(struct kc__variant *variant, const char *arguments)
 	const struct kc_past_query query = query_of(variant->kernel, &variant->dims, arguments);
 
 	if (!variant->unpredictable)
-		kc_past_recall_variant(past, &query, &variant->engine);
+		kc_past_recall_variant(&from, &query, &variant->engine);
 }

@@ -48,7 +48,9 @@
 	  "(--while does so by a file)")                                                                               \
 	X(VERSION, 2,                                                                                                  \
 	  "the command kerncast and this library are of different versions: nothing is recorded (install both "        \
-	  "together)")
+	  "together)")                                                                                                 \
+	X(PRIOR, 0, "this run began with what kerncast learn wrote")                                                   \
+	X(PRIOR_REFUSED, 1, "the file of --prior is not used")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

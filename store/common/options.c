@@ -175,6 +175,8 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return copy_text(text, options->cupti, sizeof(options->cupti));
 	case KC_OPTION_fresh:
 		return parse_flag(text, &options->fresh);
+	case KC_OPTION_prior:
+		return parse_optional_path(text, options->prior, sizeof(options->prior));
 	case KC_OPTION_caches:
 		return parse_flag(text, &options->caches);
 	case KC_OPTION_quiet:

@@ -23,6 +23,8 @@
 	  "longest wait at exit, for CUPTI's last records and the database together")                                  \
 	X(cupti, "KERNCAST_CUPTI", "cupti", "FILE", "", "libcupti.so to use")                                          \
 	X(fresh, "KERNCAST_FRESH", "fresh", NULL, "0", "begin knowing nothing of what earlier runs taught")            \
+	X(prior, "KERNCAST_PRIOR", "prior", "FILE", "",                                                                \
+	  "begin with what kerncast learn wrote into this file, where earlier runs taught nothing")                    \
 	X(caches, "KERNCAST_CACHES", "caches", "on|off", "on",                                                         \
 	  "whether to look for the PTX of kernels in Triton's cache and PyTorch's, beside the machine code that was "  \
 	  "loaded")                                                                                                    \
@@ -76,6 +78,7 @@ struct kc_options {
 	int toggle;      /* a signal's number; 0: none */
 	struct kc_keep keep;
 	int fresh;
+	char prior[1024]; /* absolute; empty: none */
 	int caches;
 	int quiet;
 	int disable;

@@ -85,15 +85,25 @@ struct kc_past_text {
 const struct kc_past_text *kc_past_text(const struct kc_past *past, const char *mangled, uint64_t code_hash,
 					uint32_t architecture);
 
+/* What a program begins with. Of the same code on the same device, the past is believed before the file; then what the
+ * past has of related launches, then what the file has. Each may be NULL. */
+struct kc_knowledge; /* knowledge.h */
+struct kc_beginning {
+	const struct kc_past *past;
+	const struct kc_knowledge *knowledge;
+};
+
 /* past_recall.c: each entry takes over what is known of it when it is created; the caller holds the engine's lock where
- * that guards the entry. The device also brings the cells of contexts. past may be NULL. */
-void kc_past_recall_device(const struct kc_past *past, const char *uuid, struct kc_engine *engine,
+ * that guards the entry. The device also brings the cells of contexts. What the file says is of other machines, so no
+ * launch counts as measured by it. */
+void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, struct kc_engine *engine,
 			   struct kc_engine_device *device);
-void kc_past_recall_kernel(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
+void kc_past_recall_kernel(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
 			   struct kc_engine_kernel *kernel);
-void kc_past_recall_key(const struct kc_past *past, const struct kc_past_query *query, struct kc_engine_key *key);
-void kc_past_recall_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_engine_shape *shape);
-void kc_past_recall_variant(const struct kc_past *past, const struct kc_past_query *query,
+void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_query *query, struct kc_engine_key *key);
+void kc_past_recall_shape(const struct kc_beginning *from, const struct kc_past_query *query,
+			  struct kc_engine_shape *shape);
+void kc_past_recall_variant(const struct kc_beginning *from, const struct kc_past_query *query,
 			    struct kc_engine_variant *variant);
 
 #endif

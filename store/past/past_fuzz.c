@@ -77,19 +77,20 @@ static void predict(const struct kc_past *past, const struct kc_device *info)
 					    .device = info,
 					    .dims = &dims,
 					    .arguments = "p1 = 1000"};
+	const struct kc_beginning from = {.past = past};
 	struct kc_prediction_request prospect;
 
 	memset(&engine, 0, sizeof(engine));
 	memset(&shape, 0, sizeof(shape));
 	kc_engine_device_init(&engine, &device, info);
-	kc_past_recall_device(past, KC_FUZZ_UUID, &engine, &device);
+	kc_past_recall_device(&from, KC_FUZZ_UUID, &engine, &device);
 	kc_engine_kernel_init(&kernel, &device, "kernel");
-	kc_past_recall_kernel(past, &query.code, KC_FUZZ_UUID, &kernel);
+	kc_past_recall_kernel(&from, &query.code, KC_FUZZ_UUID, &kernel);
 	kc_engine_key_init(&key, &kernel);
-	kc_past_recall_key(past, &query, &key);
-	kc_past_recall_shape(past, &query, &shape);
+	kc_past_recall_key(&from, &query, &key);
+	kc_past_recall_shape(&from, &query, &shape);
 	KC_FUZZ_MUST(kc_engine_variant_init(&variant, &key, &shape, &resources, &dims, 8) == 0);
-	kc_past_recall_variant(past, &query, &variant);
+	kc_past_recall_variant(&from, &query, &variant);
 	kc_engine_ask(&engine, &variant, NULL, &prospect);
 	KC_FUZZ_MUST(prospect.solo.ns > 0);
 }

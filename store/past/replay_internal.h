@@ -107,15 +107,15 @@ void kc__knowledge_free(struct kc__replay_knowledge *knowledge);
 /* arguments: text, NULL where none is known. counts: the work of such launches, NULL: not known. */
 struct kc__replay_shape *kc__knowledge_shape(struct kc__replay_knowledge *knowledge, int64_t row, const char *arguments,
 					     const struct kc_counts *counts);
-/* Learning begins with what earlier processes taught. past must outlive the knowledge. */
-void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_past *past);
+/* Learning begins with this, which must outlive the knowledge. */
+void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_beginning *from);
 struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *knowledge, int64_t row);
 int kc__knowledge_error(const struct kc__replay_knowledge *knowledge);
 void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
 			void (*fn)(struct kc__replay_shape *shape, void *arg), void *arg);
 /* From here on the database is not read. */
 void kc__knowledge_leave(struct kc__replay_knowledge *knowledge);
-/* Forgets what was learned; devices, kernels and launch shapes stay. */
+/* Forgets what was learned, and what it began with; devices, kernels and launch shapes stay. */
 void kc__knowledge_forget(struct kc__replay_knowledge *knowledge);
 struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge);
 

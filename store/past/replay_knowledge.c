@@ -33,7 +33,7 @@ struct kc__replay_knowledge {
 	struct kc__cursor shape_row, kernel_row;
 	struct kc_cells *cells; /* its own, to be unmapped */
 	struct kc_engine engine;
-	const struct kc_past *past; /* what learning begins with; NULL: nothing */
+	struct kc_beginning from; /* what learning begins with */
 	int error;
 };
 
@@ -192,9 +192,9 @@ void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
 	}
 }
 
-void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_past *past)
+void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_beginning *from)
 {
-	knowledge->past = past;
+	knowledge->from = *from;
 }
 
 struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge)
@@ -293,7 +293,7 @@ static void know_device(struct kc__replay_knowledge *knowledge, struct kc__repla
 	if (known->assumed || known->impossible)
 		assume(knowledge, known);
 	kc_engine_device_init(&knowledge->engine, &known->engine, &known->info);
-	kc_past_recall_device(knowledge->past, known->name, &knowledge->engine, &known->engine);
+	kc_past_recall_device(&knowledge->from, known->name, &knowledge->engine, &known->engine);
 }
 
 struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *knowledge, int64_t row)
@@ -358,7 +358,7 @@ static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge,
 		read_code(knowledge, code, found);
 	kc_engine_kernel_init(&code->engine, &device->engine, code->identity.mangled ? code->identity.mangled : "");
 	if (code->identity.mangled)
-		kc_past_recall_kernel(knowledge->past, &code->identity, device->name, &code->engine);
+		kc_past_recall_kernel(&knowledge->from, &code->identity, device->name, &code->engine);
 	return code;
 }
 
@@ -387,7 +387,7 @@ static struct kc_engine_key *key_of(struct kc__replay_knowledge *knowledge, cons
 
 		kc_engine_key_init(found, &shape->code->engine);
 		if (shape->code->identity.mangled)
-			kc_past_recall_key(knowledge->past, &query, found);
+			kc_past_recall_key(&knowledge->from, &query, found);
 	}
 	return found;
 }
@@ -435,13 +435,13 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 	if (counts && shape->unpredictable == KC_PREDICTED)
 		kc_engine_variant_count(&shape->engine, counts);
 	kc_engine_variant_name(&shape->engine, shape->engine.name);
-	if (!knowledge->past || !shape->code->identity.mangled)
+	if ((!knowledge->from.past && !knowledge->from.knowledge) || !shape->code->identity.mangled)
 		return;
 	query = query_of(shape, dims, arguments);
 	if (shape->launched == shape)
-		kc_past_recall_shape(knowledge->past, &query, &shape->whatever_given);
+		kc_past_recall_shape(&knowledge->from, &query, &shape->whatever_given);
 	if (shape->unpredictable == KC_PREDICTED)
-		kc_past_recall_variant(knowledge->past, &query, &shape->engine);
+		kc_past_recall_variant(&knowledge->from, &query, &shape->engine);
 }
 
 struct shape_name {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum due_kind { DUE_MEASURED, DUE_DECIDED, DUE_EVENT };
 struct kc__due_event {
@@ -159,6 +160,27 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 	free(recorded->due);
 	free(recorded->order);
 	*recorded = (struct kc__recorded){0};
+}
+
+/* The library's message (shim/tables/recall.c) has it after the first colon, in hexadecimal. */
+int kc__recorded_prior(struct kc_store *s, int64_t process, uint64_t *checksum)
+{
+	sqlite3_stmt *row = NULL;
+	const char *text;
+	int rc = sqlite3_prepare_v2(s->db, "SELECT text FROM message WHERE process = ?1 AND code = 'PRIOR' LIMIT 1", -1,
+				    &row, NULL);
+
+	*checksum = 0;
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(row, 1, process);
+		rc = sqlite3_step(row);
+	}
+	text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : NULL;
+	text = text ? strstr(text, ": ") : NULL;
+	if (text)
+		*checksum = strtoull(text + strlen(": "), NULL, 16);
+	sqlite3_finalize(row);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(s->db, rc);
 }
 
 /* The next event, if it is among the first `known` ones; else NULL. */

@@ -2,6 +2,7 @@
 #include "replay_recorded.h"
 #include "replay_run.h"
 #include "store/database/internal.h"
+#include "store/past/knowledge.h"
 #include "store/query/rows.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ struct replay_run {
 	struct kc__replay_knowledge *knowledge; /* what processes taught that are replayed by delay */
 	struct kc__figures *figures;
 	struct kc_replay *out;
+	uint64_t prior; /* checksum of the file that the process had begun with and does not have here; 0: none */
 	int64_t latest_unix_ns; /* latest end of the processes so far */
 };
 
@@ -141,6 +143,9 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	run->out->as_recorded += run->state->as_recorded != 0;
 	run->out->chosen += run->state->chosen != 0;
 	run->out->incomplete += run->state->incomplete != 0;
+	run->out->without_prior += run->prior != 0;
+	if (run->prior && !run->out->prior_missing)
+		run->out->prior_missing = run->prior;
 	count(run->out, &l);
 	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
 	if (rc == 0 && is_match && run->options->launch)
@@ -185,13 +190,42 @@ static int must_forget(int64_t *latest_unix_ns, const struct kc_replay_options *
 	return forget;
 }
 
+static struct kc__replay_knowledge *knowledge_new(struct replay_run *run, struct kc_store *s,
+						  const struct kc_past *past)
+{
+	struct kc__replay_knowledge *knowledge = kc__knowledge_new(s, run->options->device, &run->observer);
+
+	if (!knowledge)
+		return NULL;
+	kc__knowledge_engine(knowledge)->without = run->options->without;
+	kc__knowledge_recall(knowledge, &(const struct kc_beginning){past, run->options->knowledge});
+	return knowledge;
+}
+
+/* The next process begins as the first one did. 0 or -ENOMEM. */
+static int forget_all(struct replay_run *run)
+{
+	struct kc__replay_knowledge *fresh;
+
+	if (!run->options->knowledge) {
+		kc__knowledge_forget(run->knowledge);
+		return 0;
+	}
+	fresh = knowledge_new(run, run->state->loader.store, NULL);
+	if (!fresh)
+		return -ENOMEM;
+	kc__knowledge_free(run->knowledge);
+	run->knowledge = fresh;
+	return 0;
+}
+
 /* forget: the process does not know what those before it taught. */
 static int replay_by_delay(struct replay_run *run, int forget)
 {
-	int rc;
+	int rc = forget ? forget_all(run) : 0;
 
-	if (forget)
-		kc__knowledge_forget(run->knowledge);
+	if (rc)
+		return rc;
 	kc__replay_use(run->state, run->knowledge);
 	kc__figures_begin(run->figures, forget, run->state->ops.at[0].issued_ns);
 	kc__used_devices_begin(&run->state->used, 0);
@@ -200,25 +234,17 @@ static int replay_by_delay(struct replay_run *run, int forget)
 	return kc__replay_end(run->state, rc);
 }
 
-static struct kc__replay_knowledge *knowledge_new(struct replay_run *run, struct kc_store *s)
-{
-	struct kc__replay_knowledge *knowledge = kc__knowledge_new(s, run->options->device, &run->observer);
-
-	if (knowledge)
-		kc__knowledge_engine(knowledge)->without = run->options->without;
-	return knowledge;
-}
-
 /* The process begins with the past that it had loaded, not with what the processes before it taught. */
 static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded)
 {
 	struct kc__replay_state *r = run->state;
-	struct kc__replay_knowledge *own = knowledge_new(run, r->loader.store);
+	struct kc__replay_knowledge *own = NULL;
 	struct kc_past *past = NULL;
-	int rc = own ? kc__past_of(r->loader.store, &recorded->parts, &past) : -ENOMEM;
+	int rc = kc__past_of(r->loader.store, &recorded->parts, &past);
 
-	if (rc == 0) {
-		kc__knowledge_recall(own, past);
+	if (rc == 0)
+		own = knowledge_new(run, r->loader.store, past);
+	if (own) {
 		kc__replay_use(r, own);
 		kc__figures_begin(run->figures, 1, r->ops.at[0].issued_ns);
 		kc__used_devices_begin(&r->used, 0);
@@ -226,10 +252,25 @@ static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded
 		rc = kc__recorded_replay(recorded, r);
 		kc__figures_close(run->figures);
 		rc = kc__replay_end(r, rc);
+	} else if (rc == 0) {
+		rc = -ENOMEM;
 	}
 	kc__knowledge_free(own);
 	kc_past_free(past);
 	return rc;
+}
+
+/* Whether the process can be replayed with what it had begun with: 1, 0 or -errno. */
+static int begins_as_recorded(struct replay_run *run, int64_t process)
+{
+	const struct kc_knowledge *given = run->options->knowledge;
+	uint64_t recorded, here = given ? given->head->checksum : 0;
+	int rc = kc__recorded_prior(run->state->loader.store, process, &recorded);
+
+	if (rc)
+		return rc;
+	run->prior = recorded != here ? recorded : 0;
+	return !given || recorded == here;
 }
 
 static int replay_process(sqlite3_stmt *row, void *arg)
@@ -238,11 +279,12 @@ static int replay_process(sqlite3_stmt *row, void *arg)
 	const struct kc__part whole = {sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
 	int forget = must_forget(&run->latest_unix_ns, run->options, row);
 	struct kc__recorded recorded = {0};
-	int imported = sqlite3_column_int(row, 3), as_recorded = run->options->as_recorded && !imported, rc;
+	int imported = sqlite3_column_int(row, 3), begins = begins_as_recorded(run, whole.process);
+	int as_recorded = run->options->as_recorded && !imported && begins, rc;
 
 	if (run->options->imported_only && !imported)
 		return 0;
-	rc = kc__ops_load(&run->state->loader, &whole, as_recorded, &run->state->ops);
+	rc = begins < 0 ? begins : kc__ops_load(&run->state->loader, &whole, as_recorded, &run->state->ops);
 	if (rc == 0 && as_recorded)
 		rc = kc__recorded_load(&recorded, run->state, whole.process);
 	if (rc == 0)
@@ -272,7 +314,7 @@ static int replay_with_figures(struct replay_run *run, struct kc_store *s)
 
 	run->observer = (struct kc__replay_observer){predicted, measured, forgotten, run};
 	run->state = kc__replay_new(s, &run->observer);
-	run->knowledge = knowledge_new(run, s);
+	run->knowledge = knowledge_new(run, s, NULL);
 	run->figures = kc__figures_new();
 	if (run->state && run->knowledge && run->figures)
 		rc = replay_all(run, s);

@@ -42,6 +42,8 @@ struct kc_replay_launch {
 /* What stands for the time until a profiler hands over its buffers where no run tells it: a design value. */
 #define KC_REPLAY_DELAY_NS 10000000
 
+struct kc_knowledge; /* store/past/knowledge.h */
+
 struct kc_replay_options {
 	struct kc_selection selection;
 	struct kc_filter
@@ -50,6 +52,9 @@ struct kc_replay_options {
 	int imported_only; /* recorded processes are left out: they have predictions of their own */
 	int as_recorded;   /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
+	/* Every process begins with it, where earlier ones taught nothing; NULL: with nothing. Processes that recorded
+	 * to have begun with another file, or with none, are replayed by delay. */
+	const struct kc_knowledge *knowledge;
 	uint32_t without; /* a bit for each enum kc_layer that is switched off (outlook.h) */
 	/* Assumed where the database does not describe the device; NULL: one of the compute capability that the trace
 	 * or the device's name tells, or else a V100. */
@@ -103,9 +108,11 @@ struct kc_replay_beyond {
 #define KC_REPLAY_STAGES 24u
 struct kc_replay {
 	uint64_t launches, predicted, measured, excluded;
-	uint64_t as_recorded; /* launches of processes that were replayed with what they recorded as known */
-	uint64_t chosen;      /* of processes that stored a choice of their launches: the rest is not replayed */
-	uint64_t incomplete;  /* of processes that had to drop launches, transfers or calls on streams */
+	uint64_t as_recorded;   /* launches of processes that were replayed with what they recorded as known */
+	uint64_t chosen;        /* of processes that stored a choice of their launches: the rest is not replayed */
+	uint64_t incomplete;    /* of processes that had to drop launches, transfers or calls on streams */
+	uint64_t without_prior; /* of processes that had begun with a file of knowledge that is not given here */
+	uint64_t prior_missing; /* checksum of the first such file */
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device,
 	    assumed_nameless; /* launches on an unknown device; those of which not even its name is known */

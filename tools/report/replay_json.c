@@ -8,6 +8,9 @@
 #include "tools/output/json.h"
 #include "tools/system/database.h"
 
+#include "store/past/knowledge.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -140,6 +143,21 @@ static void set_known(json_t *out, const struct kc_replay *replay, const struct 
 	json_object_set_new(out, "incomplete_launches", json_integer((json_int_t)replay->incomplete));
 }
 
+/* The file that processes began with here, and the launches of those that had begun with another one. */
+static void set_prior(json_t *out, const struct kc_replay *replay, const struct kc_knowledge *knowledge)
+{
+	json_t *prior = json_object();
+	char checksum[17];
+
+	snprintf(checksum, sizeof(checksum), "%016" PRIx64,
+		 knowledge ? knowledge->head->checksum : replay->prior_missing);
+	json_object_set_new(prior, "checksum", knowledge ? kc_json_text(checksum) : json_null());
+	json_object_set_new(prior, "missing",
+			    !knowledge && replay->without_prior ? kc_json_text(checksum) : json_null());
+	json_object_set_new(prior, "missing_launches", json_integer((json_int_t)replay->without_prior));
+	json_object_set_new(out, "prior", prior);
+}
+
 static void set_without(json_t *out, uint32_t without)
 {
 	json_t *layers = json_array();
@@ -160,6 +178,7 @@ int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_option
 	json_object_set_new(out, "simulated", json_boolean(data->simulated));
 	json_object_set_new(out, "database", kc_json_text(kc_database_shown(path)));
 	set_known(out, replay, &options->delay);
+	set_prior(out, replay, options->knowledge);
 	set_without(out, options->without);
 	json_object_set_new(out, "filter", kc_filter_json(options->filter));
 	COUNT("launches", replay->launches);
