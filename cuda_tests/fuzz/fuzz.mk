@@ -2,7 +2,7 @@
 # tests, and is named after it; seeds/NAME holds what it begins with, if anything.
 fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
 FUZZERS := $(call fuzzer,$(FUZZ_SRC))
-SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin features ptx past commands import_file import_sqlite text baseline)
+SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin features ptx past commands import_file import_sqlite text baseline knowledge)
 $(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
 $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
@@ -31,6 +31,11 @@ $(BUILD)/seeds/past $(BUILD)/seeds/commands $(BUILD)/seeds/import_sqlite: cuda_t
 $(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
 	@mkdir -p $@
 	cp $< $@
+	@touch $@
+# A file that was written, and one without names.
+$(BUILD)/seeds/knowledge: $(wildcard cuda_tests/fuzz/seeds/*.prior)
+	@mkdir -p $@
+	cp $^ $@
 	@touch $@
 # One value a file.
 $(BUILD)/seeds/text: cuda_tests/fuzz/seeds/values.txt

@@ -87,6 +87,19 @@ static const struct kc_example examples[] = {
 	.output = "run 1, ./app, 2,000 launches, about 360.7 KiB: would be removed\n",
     },
     {
+	.command = "learn",
+	.commands = "  kerncast learn kerncast.db -o team.prior\n"
+		    "  kerncast learn --list team.prior\n",
+	.output =
+	    "SIMULATED: these times come from a stand-in device, not from a GPU.\n"
+	    "\n"
+	    "team.prior: 6 kernels, 19 launch shapes, 2.4 KiB; checksum 432ef96f2869eb9c\n"
+	    "\n"
+	    "kernel                             GPU                              shapes  sizes  launches     mean\n"
+	    "vector_add(int, … const*, float*)  Simulated NVIDIA A100-SXM4-40GB       2      1       250  8.53 µs\n"
+	    "…\n",
+    },
+    {
 	.command = "export",
 	.commands = "  kerncast export --csv | head -n 3 | cut -d , -f 1-6\n"
 		    "  kerncast export --chrome -o trace.json.gz\n",
