@@ -98,7 +98,7 @@ static void make(struct file *f)
 static int check(const struct file *f, size_t length)
 {
 	void *bytes = malloc(length + 1);
-	struct kc_knowledge knowledge;
+	struct kc_knowledge knowledge = {0};
 	char why[200] = "";
 	int rc;
 
@@ -224,7 +224,7 @@ static void too_many_alike_are_refused(void **state)
 		struct kc_knowledge_device device;
 		struct kc_knowledge_kernel kernels[MANY];
 	} *f = calloc(1, sizeof(*f));
-	struct kc_knowledge knowledge;
+	struct kc_knowledge knowledge = {0};
 	struct file one;
 	char why[200];
 
@@ -253,9 +253,9 @@ static int set_up(void **state)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 
+	assert_non_null(x);
 	strcpy(x->folder, "/tmp/kerncast-XXXXXX");
-	if (!mkdtemp(x->folder))
-		return -1;
+	assert_non_null(mkdtemp(x->folder));
 	snprintf(x->path, sizeof(x->path), "%s/a.prior", x->folder);
 	*state = x;
 	return 0;
@@ -372,7 +372,7 @@ static void launches_are_found_by_name_and_gpu(void **state)
 {
 	struct kc_device a10 = a100, h100 = a100, simulated = a100, slower = a100;
 	struct kc_past_query query = query_of(&a100, &dims);
-	struct kc_knowledge k;
+	struct kc_knowledge k = {0};
 	struct file f;
 	char why[200];
 	int same;
@@ -443,7 +443,7 @@ static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_
 static void a_known_launch_is_predicted_and_still_first_seen(void **state)
 {
 	struct kc_prediction_request prospect;
-	struct kc_knowledge k;
+	struct kc_knowledge k = {0};
 	struct world w;
 	struct file f;
 	char why[200];
@@ -469,7 +469,7 @@ static void on_a_related_gpu_times_scale(void **state)
 {
 	struct kc_device half = a100;
 	struct kc_prediction_request prospect;
-	struct kc_knowledge k;
+	struct kc_knowledge k = {0};
 	struct world w;
 	struct file f;
 	char why[200];
