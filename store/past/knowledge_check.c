@@ -11,7 +11,7 @@ const char kc_knowledge_magic[8] = "kclearn";
 
 _Static_assert(sizeof(struct kc_knowledge_head) == 56 && sizeof(struct kc_knowledge_device) == 160 &&
 		   sizeof(struct kc_knowledge_kernel) == 48 && sizeof(struct kc_knowledge_entry) == 64 &&
-		   sizeof(struct kc_scaling_point) == 28,
+		   sizeof(struct kc_scaling_point) == 32,
 	       "the file's layout: another one is another version");
 
 /* Wider than anything that a GPU can do: λ from e^-40 to e^40, work and durations up to a month. */
@@ -179,6 +179,11 @@ static int is_size(float value)
 	return value >= 0 && value <= LOG_SIZE_MAX;
 }
 
+static int is_log_ns(float value)
+{
+	return value >= 0 && value <= LOG_NS_MAX;
+}
+
 static int check_points(const struct check *check)
 {
 	for (uint32_t i = 0; i < check->k->head->point_count; i++) {
@@ -186,8 +191,8 @@ static int check_points(const struct check *check)
 		const float *grid = p->size.log_grid;
 
 		if (!is_size(p->size.log_waves) || !is_size(p->size.log_threads) || !is_size(grid[0]) ||
-		    !is_size(grid[1]) || !is_size(grid[2]) || !(p->log_ns >= 0) || !(p->log_ns <= LOG_NS_MAX) ||
-		    !p->count)
+		    !is_size(grid[1]) || !is_size(grid[2]) || !is_log_ns(p->size.log_guess_ns) ||
+		    !is_log_ns(p->log_ns) || !p->count)
 			return refuse(check, "a measured size");
 	}
 	return 0;

@@ -42,7 +42,7 @@ static void predict(const struct kc_knowledge *knowledge, const struct kc_device
 	memset(&key, 0, sizeof(key));
 	kc_engine_device_init(&engine, &device, info);
 	kc_past_recall_device(&from, "0", &engine, &device);
-	kc_engine_kernel_init(&kernel, &device);
+	kc_engine_kernel_init(&kernel, &device, "kernel");
 	kc_past_recall_kernel(&from, &query.code, "0", &kernel);
 	kc_engine_key_init(&key, &kernel);
 	kc_past_recall_key(&from, &query, &key);

@@ -90,7 +90,7 @@ static void make(struct file *f)
 						 .measured = 20};
 	f->entries[0] = whole.name < part.name ? whole : part;
 	f->entries[1] = whole.name < part.name ? part : whole;
-	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}}, 8.5f, 20};
+	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}, 8.1f}, 8.5f, 20};
 	memcpy(f->text + 1, NAME, sizeof(NAME));
 	seal(f);
 }
@@ -211,6 +211,8 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	REFUSED(f.point.size.log_waves = NAN);
 	REFUSED(f.point.size.log_threads = -1);
 	REFUSED(f.point.size.log_grid[2] = 1e30f);
+	REFUSED(f.point.size.log_guess_ns = NAN);
+	REFUSED(f.point.size.log_guess_ns = -1);
 	REFUSED(f.point.log_ns = INFINITY);
 	REFUSED(f.point.count = 0);
 }
@@ -430,7 +432,7 @@ static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_
 	memset(w, 0, sizeof(*w));
 	kc_engine_device_init(&w->engine, &w->device, info);
 	kc_past_recall_device(&from, "0", &w->engine, &w->device);
-	kc_engine_kernel_init(&w->kernel, &w->device);
+	kc_engine_kernel_init(&w->kernel, &w->device, "kernel");
 	kc_past_recall_kernel(&from, &query.code, "0", &w->kernel);
 	kc_engine_key_init(&w->key, &w->kernel);
 	kc_past_recall_key(&from, &query, &w->key);
