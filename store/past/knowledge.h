@@ -29,6 +29,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file's numbers ar
 #define KC_KNOWLEDGE_VERSION 1u
 #define KC_KNOWLEDGE_ALIKE_MAX 256u /* kernels with one name, entries with one name: bounds a search */
 
+#define KC_KNOWLEDGE_COUNT_MAX (UINT32_MAX / 2) /* of measurements: a sum of two fits */
+
 struct kc_knowledge_head {
 	char magic[8];
 	uint32_t version;

@@ -95,7 +95,8 @@ static int within(double value, double least, double most)
 static int is_lambda(const struct kc_knowledge_lambda *l)
 {
 	return within(l->log_value, -LOG_LAMBDA_MAX, LOG_LAMBDA_MAX) && within(l->variance, 0, VARIANCE_MAX) &&
-	       l->weight > 0 && l->weight <= WEIGHT_MAX;
+	       l->weight > 0 && l->weight <= WEIGHT_MAX && l->count <= KC_KNOWLEDGE_COUNT_MAX &&
+	       l->spread_count <= KC_KNOWLEDGE_COUNT_MAX;
 }
 
 static int check_devices(const struct check *check)

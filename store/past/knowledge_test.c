@@ -197,6 +197,8 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	REFUSED(f.device.simulated = 2);
 	REFUSED(f.device.lambda.log_value = NAN);
 	REFUSED(f.entries[0].lambda.count = 0);
+	REFUSED(f.entries[0].lambda.count = UINT32_MAX);
+	REFUSED(f.entries[0].lambda.spread_count = UINT32_MAX);
 	REFUSED(f.entries[0].lambda.log_value = NAN);
 	REFUSED(f.entries[0].lambda.log_value = -INFINITY);
 	REFUSED(f.entries[0].lambda.log_value = 41);

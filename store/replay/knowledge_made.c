@@ -66,10 +66,11 @@ static int is_fresh(struct kc_knowledge_made *made, const void *object)
 	return place_of(made, &made->pooled, &key, sizeof(key), &is_new) != UINT32_MAX && is_new;
 }
 
-/* The counts of both, at most UINT32_MAX. */
 static uint32_t sum_of(uint32_t a, uint32_t b)
 {
-	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+	uint64_t sum = (uint64_t)a + b;
+
+	return sum < KC_KNOWLEDGE_COUNT_MAX ? (uint32_t)sum : KC_KNOWLEDGE_COUNT_MAX;
 }
 
 /* Mean and variance of all measurements together. log_value: that of from, in the units of into. */
