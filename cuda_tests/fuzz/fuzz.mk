@@ -32,7 +32,7 @@ $(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
 	@mkdir -p $@
 	cp $< $@
 	@touch $@
-# A file that was written, and one without names.
+# What kerncast learn writes of the demo: with names, and without (--anonymous).
 $(BUILD)/seeds/knowledge: $(wildcard cuda_tests/fuzz/seeds/*.prior)
 	@mkdir -p $@
 	cp $^ $@
