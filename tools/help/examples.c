@@ -144,11 +144,11 @@ static const struct kc_example examples[] = {
 		  "A measurement becomes known 10.0 ms after its launch has ended\n"
 		  "\n"
 		  "Errors: |predicted - measured| / measured, of launches that were predicted and measured\n"
-		  "  launches    matched  median  by time      p90  within 20 %  pred/meas    mean\n"
-		  "  all           8,225   0.0 %   15.1 %   25.4 %       89.3 %       1.04  49.6 %\n"
-		  "  first seen      509   347 %    119 %  2,104 %        2.9 %       1.89   710 %\n"
-		  "  new size        342  38.5 %   53.9 %    238 %       37.1 %       1.12  93.7 %\n"
-		  "  repeated      7,374   0.0 %    1.9 %    2.6 %       97.7 %       0.99   2.0 %\n"
+		  "  launches    matched  median  by time     p90  within 20 %  pred/meas    mean\n"
+		  "  all           8,225   0.0 %    7.4 %   8.6 %       92.7 %       1.00   6.1 %\n"
+		  "  first seen      509  14.3 %   34.2 %  99.7 %       54.4 %       1.06  30.0 %\n"
+		  "  new size        342  37.0 %   48.5 %   181 %       40.4 %       1.05  59.2 %\n"
+		  "  repeated      7,374   0.0 %    1.9 %   2.6 %       97.7 %       0.99   2.0 %\n"
 		  "…\n",
     },
     {
