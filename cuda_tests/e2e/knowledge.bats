@@ -33,7 +33,8 @@ same_again() { # DB [ARG...]: launches, and of them those replayed with the pred
 	without=$(first_seen_error without.db)
 	echo "# simulated, median error of first-seen launches: $without % without --prior, $with % with it" >&3
 	within "$without" 20 100000 "median error of first-seen launches without --prior, %"
-	within "$with" 0 5 "the same with --prior, %"
+	# What kernels do to one another is not in the file, and half of these run beside others.
+	within "$with" 0 10 "the same with --prior, %"
 	equal "$(same_again with.db --prior demo.prior)" "2000|2000" "launches, and those predicted again as in the run"
 	contains "$("$kerncast" replay with.db)" "2,000 launches are of processes that began with a file of kerncast learn"
 	equal "$(same_again with.db | cut -d'|' -f1)" 2000 "launches without the file"

@@ -50,6 +50,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
         for options in ([], ["--run=1"], ["--run=all"], ["--run=all", *FILTERS])
     ],
     "slow": [*[[*form, "--run", "2", "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", *FILTERS, "{db}"]],
+    "learn": [[*anonymous, "-o", "{folder}/learned.prior", "{db}"] for anonymous in ([], ["--anonymous"])],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],
 }
 
