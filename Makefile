@@ -40,9 +40,12 @@ endif
 not-set-up:
 	@echo "make: not all of these were found: $(strip $(LACKING)). Run scripts/setup first." >&2; exit 1
 
+# make -n writes nothing.
+DRY_RUN := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+
 # Other flags, other objects: the file changes only when they do.
 FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
-ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+ifeq ($(DRY_RUN),)
 ifneq ($(file <$(BUILD)/flags),$(FLAGS))
 $(shell mkdir -p $(BUILD))
 $(file >$(BUILD)/flags,$(FLAGS))
@@ -55,7 +58,7 @@ COMMIT := $(shell git describe --always --exclude '*' --abbrev=12 --dirty=+ 2>/d
 define COMMIT_HEADER
 #define KC_COMMIT "$(COMMIT)"
 endef
-ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+ifeq ($(DRY_RUN),)
 ifneq ($(file <$(BUILD)/commit.h),$(COMMIT_HEADER))
 $(file >$(BUILD)/commit.h,$(COMMIT_HEADER))
 endif

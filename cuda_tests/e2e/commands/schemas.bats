@@ -134,7 +134,8 @@ prints_all_of() { # DB: every document that tells what a database holds
 	for db in off failed chosen none blind killed; do
 		prints report --json "$db.db"
 		prints replay --json "$db.db"
-		prints export --chrome "$db.db"
+		# What a killed process recorded in two seconds is a large document.
+		if [[ $db == killed ]]; then prints export --chrome --until 100ms "$db.db"; else prints export --chrome "$db.db"; fi
 		prints devices --json "$db.db"
 	done
 	fails diff --json off.db failed.db
