@@ -1,6 +1,6 @@
 #include "command.h"
 #include "tools/input/common_options.h"
-#include "tools/input/prior_file.h"
+#include "tools/input/files/prior_file.h"
 #include "tools/learn/knowledge_list.h"
 #include "tools/output/format.h"
 #include "tools/output/output_file.h"

@@ -5,7 +5,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/system/database.h"
 #include "tools/input/delay_spec.h"
-#include "tools/input/prior_file.h"
+#include "tools/input/files/prior_file.h"
 #include "tools/output/colour.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"

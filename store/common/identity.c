@@ -1,6 +1,6 @@
 #include "identity.h"
 
-#include "intern.h"
+#include "store/common/ids/intern.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #ifndef KC_STORE_INTERNAL_H
 #define KC_STORE_INTERNAL_H
 
-#include "store/common/ids.h"
+#include "store/common/ids/ids.h"
 #include "store/journal/journal.h"
 #include "store/database/rollups/rollup.h"
 #include "launch_rows.h"

@@ -15,7 +15,7 @@
 #include "replay_delay.h"
 #include "replay_load.h"
 #include "store/common/identity.h"
-#include "store/common/intern.h"
+#include "store/common/ids/intern.h"
 
 /* Operations whose measurement is still to come: a heap, the one that becomes known first at the top. */
 struct kc__awaited_op {

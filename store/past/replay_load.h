@@ -11,7 +11,7 @@
 
 #include "predictor/code/cost.h"
 #include "predictor/engine.h"
-#include "store/common/ids.h"
+#include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
 struct kc__replay_stream;

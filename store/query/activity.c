@@ -1,6 +1,6 @@
 #include "activity.h"
 #include "report_internal.h"
-#include "store/common/ids.h"
+#include "store/common/ids/ids.h"
 
 #include <errno.h>
 #include <stdlib.h>

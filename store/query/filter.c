@@ -1,7 +1,7 @@
 #include "filter.h"
 #include "query.h"
 #include "rows.h"
-#include "store/common/ids.h"
+#include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
 #include <errno.h>

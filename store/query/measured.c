@@ -1,6 +1,6 @@
 #include "measured.h"
 #include "query.h"
-#include "store/common/ids.h"
+#include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 #ifndef KC_MEASURED_H
 #define KC_MEASURED_H
 
-#include "store/common/intern.h"
+#include "store/common/ids/intern.h"
 #include "store/database/store.h"
 #include "store/query/filter.h"
 #include "store/query/rows.h"

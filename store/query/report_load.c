@@ -1,4 +1,4 @@
-#include "store/common/ids.h"
+#include "store/common/ids/ids.h"
 #include "report_internal.h"
 
 #include <errno.h>

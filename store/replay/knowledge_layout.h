@@ -8,7 +8,7 @@
 #define KC_KNOWLEDGE_LAYOUT_H
 
 #include "knowledge_made.h"
-#include "store/common/intern.h"
+#include "store/common/ids/intern.h"
 #include "store/past/knowledge.h"
 
 struct kc__made_rows {

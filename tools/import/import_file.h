@@ -11,7 +11,7 @@
 #ifndef KC_IMPORT_FILE_H
 #define KC_IMPORT_FILE_H
 
-#include "tools/input/csv_read.h"
+#include "tools/input/files/csv_read.h"
 #include "import_stage.h"
 #include "importer.h"
 #include "tools/output/progress.h"

@@ -10,7 +10,7 @@
 #include "tools/input/decimal.h"
 #include "tools/input/device_spec.h"
 #include "import_file.h"
-#include "tools/input/json_stream.h"
+#include "tools/input/files/json_stream.h"
 
 #include <errno.h>
 #include <inttypes.h>

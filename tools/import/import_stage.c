@@ -1,5 +1,5 @@
 #include "import_stage.h"
-#include "store/common/intern.h"
+#include "store/common/ids/intern.h"
 
 #include <errno.h>
 #include <sqlite3.h>

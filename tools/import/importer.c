@@ -1,6 +1,6 @@
 #include "importer.h"
 #include "tools/input/device_spec.h"
-#include "store/common/intern.h"
+#include "store/common/ids/intern.h"
 
 #include "predictor/concurrency/timeline.h"
 #include "store/journal/journal.h"

@@ -7,7 +7,7 @@
 #ifndef KC_TRACE_ROW_H
 #define KC_TRACE_ROW_H
 
-#include "tools/input/csv_read.h"
+#include "tools/input/files/csv_read.h"
 
 #include <stdint.h>
 

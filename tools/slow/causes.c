@@ -1,7 +1,7 @@
 #include "causes.h"
 #include "trend.h"
 
-#include "store/common/intern.h"
+#include "store/common/ids/intern.h"
 
 #include <errno.h>
 #include <math.h>

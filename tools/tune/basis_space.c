@@ -1,6 +1,6 @@
 #include "basis_space.h"
 #include "tools/command.h"
-#include "tools/input/csv_read.h"
+#include "tools/input/files/csv_read.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"

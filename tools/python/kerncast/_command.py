@@ -66,6 +66,6 @@ def schema():
 
 
 @functools.lru_cache(maxsize=None)
-def library():
+def find_library():
     """The path of libkerncast.so."""
     return answer("--library").rstrip("\n")

@@ -70,7 +70,7 @@ def _inject(database):
         raise Error(f"{INJECTION} is set to {other!r}, and the driver loads one library only; " + _how_to_start())
     if _cuda_has_begun():
         raise Error("CUDA has begun in this process without kerncast; call record() before, or " + _how_to_start())
-    library = other or _command.library()
+    library = other or _command.find_library()
     if not os.environ.get(GATE):
         folder = tempfile.mkdtemp(prefix="kerncast-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
