@@ -18,9 +18,9 @@
  * it would be given when it is measured, not by its own. What predictions lose by
  * their age has factors of their own: by the number of launches awaited, or, where no
  * fewer launches of the shape are in flight than were measured, by how many times
- * more. Those of repeated launches start above 1. They do judge by the launch's own interval: they grow by a
- * limited amount until the first launch that was predicted with the new value is
- * measured.
+ * more. Those of repeated launches start above 1. They do judge by the launch's own
+ * interval: they grow by a limited amount until the first launch that was predicted
+ * with the new value is measured.
  *
  * One thread learns. Any thread may ask meanwhile: everything read is a word of
  * 64 bits, read and written whole.

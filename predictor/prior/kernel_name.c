@@ -12,7 +12,7 @@
 /* A word that only names of such kernels have, by the libraries' own namespaces and naming schemes. */
 struct mark {
 	const char *letters;
-	enum { WHOLE, BEGINS, ENDS } how;
+	enum { WHOLE, BEGINS } how;
 	enum kc_family family;
 };
 
@@ -21,7 +21,6 @@ static const struct mark marks[] = {
     {"nccl", BEGINS, KC_FAMILY_WAITING},
     /* cuBLAS, cuBLASLt, cuDNN, CUTLASS and the tensor-core generators below them */
     {"cublas", BEGINS, KC_FAMILY_PRODUCT},
-    {"cublaslt", BEGINS, KC_FAMILY_PRODUCT},
     {"cudnn", BEGINS, KC_FAMILY_PRODUCT},
     {"cutlass", BEGINS, KC_FAMILY_PRODUCT},
     {"cask", BEGINS, KC_FAMILY_PRODUCT},
@@ -67,7 +66,7 @@ static int has_mark(const char *word, size_t size, const struct mark *mark)
 
 	if (letters > size || (mark->how == WHOLE && letters != size))
 		return 0;
-	return !strncasecmp(mark->how == ENDS ? word + size - letters : word, mark->letters, letters);
+	return !strncasecmp(word, mark->letters, letters);
 }
 
 static enum kc_family family_of(const char *word, size_t size)

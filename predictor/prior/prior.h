@@ -11,7 +11,8 @@
 /* What no kernel is shorter than, by which the logarithm is taken. */
 #define KC_PRIOR_LEAST_NS 1000.0
 
-/* Logarithm of the ns that the launch takes beyond KC_PRIOR_LEAST_NS, alone. 2 to 3 µs; allocates nothing. */
+/* Logarithm of the ns that the launch takes beyond KC_PRIOR_LEAST_NS, beside what usually runs with it. 2 to 3 µs;
+ * allocates nothing. */
 float kc_prior_log_ns(const struct kc_device *device, const struct kc_work *work, const struct kc_shape *shape,
 		      const struct kc_name_traits *name);
 

@@ -3,11 +3,8 @@
  * predictions that rest on it. The input: the file. A second time its length and checksum are made to fit, so that what
  * lies behind them is reached.
  */
+#include "first_launch_fuzzing.h"
 #include "knowledge.h"
-#include "past.h"
-#include "store/common/fuzzing.h"
-
-#include "predictor/engine.h"
 
 static struct kc_fuzz_path path;
 
@@ -22,34 +19,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void predict(const struct kc_knowledge *knowledge, const struct kc_device *info, const char *mangled,
 		    uint64_t code_hash, uint32_t registers)
 {
-	static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
-	const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
-	static struct kc_engine engine;
-	static struct kc_engine_device device;
-	static struct kc_engine_kernel kernel;
-	static struct kc_engine_key key;
-	static struct kc_engine_shape shape;
-	static struct kc_engine_variant variant;
 	const struct kc_beginning from = {.knowledge = knowledge};
-	const struct kc_past_query query = {
-	    .code = {mangled, code_hash, registers, 0}, .uuid = "0", .device = info, .dims = &dims};
-	struct kc_prediction_request prospect;
+	struct kc_past_query query = {.code = {mangled, code_hash, registers, 0}, .uuid = "0", .device = info};
 
-	memset(&engine, 0, sizeof(engine));
-	memset(&shape, 0, sizeof(shape));
-	memset(&variant, 0, sizeof(variant));
-	memset(&kernel, 0, sizeof(kernel));
-	memset(&key, 0, sizeof(key));
-	kc_engine_device_init(&engine, &device, info);
-	kc_past_recall_device(&from, "0", &engine, &device);
-	kc_engine_kernel_init(&kernel, &device, "kernel");
-	kc_past_recall_kernel(&from, &query.code, "0", &kernel);
-	kc_engine_key_init(&key, &kernel);
-	kc_past_recall_key(&from, &query, &key);
-	KC_FUZZ_MUST(kc_engine_variant_init(&variant, &key, &shape, &resources, &dims, 8) == 0);
-	kc_past_recall_variant(&from, &query, &variant);
-	kc_engine_ask(&engine, &variant, NULL, &prospect);
-	KC_FUZZ_MUST(prospect.solo.ns > 0);
+	kc_fuzz_first_launch(&from, &query);
 }
 
 /* On a device of the file's own, so that what it says is used, and on a built-in one. */

@@ -1,7 +1,6 @@
 /* Files of knowledge: every check refuses what it is for, and what is found in a sound one. */
 #include "knowledge.h"
-
-#include "past.h"
+#include "past_testing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,21 +17,6 @@
 #define NAME "_Z1kv"
 #define ARGUMENTS "p0 = 5"
 
-static const struct kc_device a100 = {.name = "NVIDIA A100",
-				      .cc_major = 8,
-				      .sm_count = 108,
-				      .cores_per_sm = 64,
-				      .warp_size = 32,
-				      .clock_khz = 1410000,
-				      .memory_bytes_per_s = 1555000000000,
-				      .max_threads_per_block = 1024,
-				      .max_threads_per_sm = 2048,
-				      .max_blocks_per_sm = 32,
-				      .registers_per_sm = 65536,
-				      .registers_per_block = 65536,
-				      .shared_per_sm_bytes = 167936,
-				      .shared_per_block_bytes = 49152};
-static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
 static const struct kc_shape block = {.block = {256, 1, 1}};
 static const struct kc_shape none;
 

@@ -3,7 +3,7 @@
  * earlier runs taught, read within the limits of a start (shim/lifecycle.c, shim/tables/recall.c). The input: see
  * database_fuzzing.h.
  */
-#include "past.h"
+#include "first_launch_fuzzing.h"
 #include "store/database/upkeep/database_fuzzing.h"
 #include "store/database/devices/calibration.h"
 
@@ -61,38 +61,15 @@ static void calibrate(void)
 	kc_store_close(store);
 }
 
-/* As a launch is predicted the first time. */
 static void predict(const struct kc_past *past, const struct kc_device *info)
 {
-	static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
-	static const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
-	static struct kc_engine engine;
-	static struct kc_engine_device device;
-	static struct kc_engine_kernel kernel;
-	static struct kc_engine_key key;
-	static struct kc_engine_shape shape;
-	static struct kc_engine_variant variant;
-	const struct kc_past_query query = {.code = {.mangled = "_Z5scalePff", .code_hash = 0xABC, .registers = 32},
-					    .uuid = KC_FUZZ_UUID,
-					    .device = info,
-					    .dims = &dims,
-					    .arguments = "p1 = 1000"};
 	const struct kc_beginning from = {.past = past};
-	struct kc_prediction_request prospect;
+	struct kc_past_query query = {.code = {.mangled = "_Z5scalePff", .code_hash = 0xABC, .registers = 32},
+				      .uuid = KC_FUZZ_UUID,
+				      .device = info,
+				      .arguments = "p1 = 1000"};
 
-	memset(&engine, 0, sizeof(engine));
-	memset(&shape, 0, sizeof(shape));
-	kc_engine_device_init(&engine, &device, info);
-	kc_past_recall_device(&from, KC_FUZZ_UUID, &engine, &device);
-	kc_engine_kernel_init(&kernel, &device, "kernel");
-	kc_past_recall_kernel(&from, &query.code, KC_FUZZ_UUID, &kernel);
-	kc_engine_key_init(&key, &kernel);
-	kc_past_recall_key(&from, &query, &key);
-	kc_past_recall_shape(&from, &query, &shape);
-	KC_FUZZ_MUST(kc_engine_variant_init(&variant, &key, &shape, &resources, &dims, 8) == 0);
-	kc_past_recall_variant(&from, &query, &variant);
-	kc_engine_ask(&engine, &variant, NULL, &prospect);
-	KC_FUZZ_MUST(prospect.solo.ns > 0);
+	kc_fuzz_first_launch(&from, &query);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

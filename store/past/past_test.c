@@ -1,5 +1,4 @@
-#include "past.h"
-
+#include "past_testing.h"
 #include "store/database/test_rows.h"
 
 #include <errno.h>
@@ -12,21 +11,6 @@
 static const uint8_t own_uuid[KC_UUID_BYTES] = {0x0a};
 #define OWN "0a000000000000000000000000000000"
 #define OTHER "0b000000000000000000000000000000"
-
-static const struct kc_device a100 = {.name = "NVIDIA A100",
-				      .cc_major = 8,
-				      .sm_count = 108,
-				      .cores_per_sm = 64,
-				      .warp_size = 32,
-				      .clock_khz = 1410000,
-				      .max_threads_per_block = 1024,
-				      .max_threads_per_sm = 2048,
-				      .max_blocks_per_sm = 32,
-				      .registers_per_sm = 65536,
-				      .registers_per_block = 65536,
-				      .shared_per_sm_bytes = 167936,
-				      .shared_per_block_bytes = 49152};
-static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
 
 struct fixture {
 	char *directory;

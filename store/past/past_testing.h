@@ -1,0 +1,23 @@
+/* For tests of what a program begins with: the GPU and the launch shape of most of them. */
+#ifndef KC_PAST_TESTING_H
+#define KC_PAST_TESTING_H
+
+#include "past.h"
+
+static const struct kc_device a100 = {.name = "NVIDIA A100",
+				      .cc_major = 8,
+				      .sm_count = 108,
+				      .cores_per_sm = 64,
+				      .warp_size = 32,
+				      .clock_khz = 1410000,
+				      .memory_bytes_per_s = 1555000000000,
+				      .max_threads_per_block = 1024,
+				      .max_threads_per_sm = 2048,
+				      .max_blocks_per_sm = 32,
+				      .registers_per_sm = 65536,
+				      .registers_per_block = 65536,
+				      .shared_per_sm_bytes = 167936,
+				      .shared_per_block_bytes = 49152};
+static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
+
+#endif
