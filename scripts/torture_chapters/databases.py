@@ -77,8 +77,10 @@ def forms_of(build, command):
     forms = [operands]
     if "--since=" in text:
         forms.append([*FILTERS, *operands])
+    if "--html=" in text:
+        forms += [["--html={folder}/page.html", *options, *operands] for options in ([], ["--anonymous", *FILTERS])]
     for name, placeholder in re.findall(r"^ +(?:-\w, )?--([\w-]+)(?:=(\S+))?", text, re.MULTILINE):
-        if name in ("help", "usage", "output"):
+        if name in ("help", "usage", "output", "anonymous"):
             continue
         if not placeholder:
             forms.append([f"--{name}", *operands])
@@ -119,7 +121,9 @@ def was_there(counts, ended, database):
     connection.set_progress_handler(lambda: 1, STEPS)
     try:
         (pid, *_), *_ = counts.threads()
-        return connection.execute("SELECT count(*) FROM process NOT INDEXED WHERE pid = ?", (pid,)).fetchone()[0] > 0
+        # The newest first: it may be the one row that can still be read.
+        newest = connection.execute("SELECT pid FROM process NOT INDEXED ORDER BY id DESC")
+        return any(row == (pid,) for row in newest)
     except sqlite3.Error:
         return False
     finally:
