@@ -29,7 +29,7 @@ struct kc_version {
 		KC_VERSION, KC_SCHEMA_VERSION, KC_JOURNAL_VERSION                                                      \
 	}
 
-/* Of this program: "0.1.0, database 11, journal 8". out: KC_VERSION_TEXT_BYTES. */
+/* Of this program: "0.1.0, database 12, journal 8". out: KC_VERSION_TEXT_BYTES. */
 const char *kc_version_text(char *out);
 /* Of another one, which may hold anything. */
 const char *kc_version_text_of(const struct kc_version *version, char *out);
