@@ -93,6 +93,7 @@ struct kc_engine_variant {
 	struct kc_curve_point size; /* where the work is counted; else: */
 	struct kc_scaling_size scale;
 	float prior_log_ns; /* kc_prior_log_ns() */
+	float lesson_rest;  /* learner: weight of what the first launch that ran alone will teach the rivals */
 	struct kc_learned learned;
 	struct kc_contention contention;
 	struct kc_range range;
