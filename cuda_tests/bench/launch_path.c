@@ -3,17 +3,21 @@
  * median and the 99th percentile in nanoseconds, reading the clock included: the
  * difference between two runs of this program is what a library adds.
  *
- * usage: launch_path STREAMS     launches go to that many streams in turn
+ * usage: launch_path STREAMS          launches go to that many streams in turn
+ *        launch_path STREAMS shapes   each is the first of its launch shape
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define QUEUED 1000   /* launches on each stream between two synchronisations; below the driver's bound of 1,024 */
 #define SAMPLES 60000 /* launches that are timed */
+#define SHAPES 2000   /* the same, where each has a launch shape of its own */
 #define MAX_STREAMS 64
 
 /* One kernel, as PTX text: any driver since CUDA 11 takes it. Its work depends on
@@ -104,7 +108,9 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void measure(const struct driver *d, CUfunction kernel, CUstream *streams, int count, int64_t *samples, int n)
+/* each: blocks that a launch has more than the one before. */
+static void measure(const struct driver *d, CUfunction kernel, CUstream *streams, int count, unsigned each,
+		    int64_t *samples, int n)
 {
 	uint64_t out = 0;
 	uint32_t elements = 0;
@@ -112,7 +118,8 @@ static void measure(const struct driver *d, CUfunction kernel, CUstream *streams
 
 	for (int i = 0; i < n; i++) {
 		int64_t before = now_ns();
-		CUresult result = d->launch(kernel, 512, 1, 1, 256, 1, 1, 0, streams[i % count], params, NULL);
+		CUresult result =
+		    d->launch(kernel, 512 + each * (unsigned)i, 1, 1, 256, 1, 1, 0, streams[i % count], params, NULL);
 
 		samples[i] = now_ns() - before;
 		check(result, "cuLaunchKernel");
@@ -125,7 +132,8 @@ static void measure(const struct driver *d, CUfunction kernel, CUstream *streams
 int main(int argc, char **argv)
 {
 	static int64_t samples[SAMPLES];
-	int count = argc == 2 ? atoi(argv[1]) : 0;
+	bool shapes = argc == 3 && !strcmp(argv[2], "shapes");
+	int count = argc == 2 || shapes ? atoi(argv[1]) : 0, n = shapes ? SHAPES : SAMPLES;
 	CUstream streams[MAX_STREAMS];
 	struct driver d;
 	CUcontext context;
@@ -134,7 +142,7 @@ int main(int argc, char **argv)
 	CUfunction kernel;
 
 	if (count < 1 || count > MAX_STREAMS) {
-		fprintf(stderr, "usage: %s STREAMS (1 to %d)\n", argv[0], MAX_STREAMS);
+		fprintf(stderr, "usage: %s STREAMS (1 to %d) [shapes]\n", argv[0], MAX_STREAMS);
 		return 2;
 	}
 	driver_open(&d);
@@ -147,9 +155,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++)
 		check(d.stream_create(&streams[i], CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 
-	measure(&d, kernel, streams, count, samples, SAMPLES / 10); /* warms up */
-	measure(&d, kernel, streams, count, samples, SAMPLES);
-	qsort(samples, SAMPLES, sizeof(*samples), compare);
-	printf("%lld %lld\n", (long long)samples[SAMPLES / 2], (long long)samples[SAMPLES / 100 * 99]);
+	measure(&d, kernel, streams, count, 0, samples, SAMPLES / 10); /* warms up */
+	measure(&d, kernel, streams, count, shapes, samples, n);
+	qsort(samples, (size_t)n, sizeof(*samples), compare);
+	printf("%lld %lld\n", (long long)samples[n / 2], (long long)samples[n / 100 * 99]);
 	return 0;
 }
