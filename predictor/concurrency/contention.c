@@ -16,7 +16,9 @@
 #define LAW_GAIN 0.05f       /* of the law's error, per measurement */
 #define LAW_LEAST_LOAD 0.05f /* squared; slowdown beside less load is noise */
 #define LARGEST_SENSITIVITY 16.0f
-#define LARGEST_LOG 7.0f /* of time over solo */
+#define LARGEST_LOG 7.0f    /* of time over solo */
+#define ITSELF_AND_ONE 2.0f /* that share the device with the streams found busy: this launch, and one that may begin  \
+			     */
 
 struct mean_slowdown {
 	float log_slowdown, weight;
@@ -141,6 +143,11 @@ struct kc_expected_contention kc_expected_contention_unpack(uint64_t packed)
 	return meeting;
 }
 
+static uint32_t busy_streams(const struct kc_expected_contention *meeting)
+{
+	return meeting->context >> 8 & 0xff;
+}
+
 static uint32_t cell_of(uint32_t forecast, const struct kc_expected_contention *meeting)
 {
 	uint32_t context = meeting->context;
@@ -150,7 +157,7 @@ static uint32_t cell_of(uint32_t forecast, const struct kc_expected_contention *
 	case KC_FORECAST_LOAD:
 		return 2 * KC_OVERLAP_CELLS + (context & 0xff) % KC_LOAD_CLASSES;
 	case KC_FORECAST_STREAMS:
-		return 2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + (context >> 8 & 0xff) % KC_STREAM_CLASSES;
+		return 2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + busy_streams(meeting) % KC_STREAM_CLASSES;
 	case KC_FORECAST_BEFORE:
 		return set + 3 + (context >> 16) % KC_BEFORE_CLASSES;
 	default:
@@ -192,6 +199,16 @@ static float forecast_log(uint32_t forecast, const struct mean_slowdown *cell,
 	return forecast == KC_FORECAST_LAW ? log_of(law) : cell->log_slowdown;
 }
 
+/* Those that share the device get no less than a fair share each. */
+static float most_log(const struct kc_expected_contention *meeting)
+{
+	uint32_t streams = busy_streams(meeting);
+
+	if (streams >= KC_STREAM_CLASSES - 1) /* or more of them */
+		return LARGEST_LOG;
+	return logf(meeting->room * (ITSELF_AND_ONE + (float)streams));
+}
+
 float kc_contention_slowdown(const struct kc_contention *c, const struct kc_expected_contention *meeting)
 {
 	float sum = 0, weights = 0, law;
@@ -209,7 +226,7 @@ float kc_contention_slowdown(const struct kc_contention *c, const struct kc_expe
 		weights += cell.weight;
 	}
 	sum = weights > 0 ? sum / weights : log_of(meeting->room);
-	return sum > 0 ? expf(kc__lesser(sum, LARGEST_LOG)) : 1;
+	return sum > 0 ? expf(kc__lesser(sum, most_log(meeting))) : 1;
 }
 
 static float clip(float value, float limit)

@@ -85,7 +85,8 @@ uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uin
 uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting);
 struct kc_expected_contention kc_expected_contention_unpack(uint64_t packed);
 
-/* Time over solo time, ≥ 1. c NULL: the slowdown by room. */
+/* Time over solo time, ≥ 1: no more than a fair share of the device for each stream found busy, this launch and one
+ * that may begin costs, beside the slowdown by room. c NULL: the slowdown by room. */
 float kc_contention_slowdown(const struct kc_contention *c, const struct kc_expected_contention *meeting);
 
 /* A launch was measured. solo_ns > 0: its solo time as now known; met: the load that others really put on the device
