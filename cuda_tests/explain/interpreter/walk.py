@@ -111,10 +111,10 @@ class Thread:
 
 
 class Launch:
-    def __init__(self, functions, variables, kernel, grid, block, arguments):
+    def __init__(self, functions, variables, kernel, grid, block, arguments, steps_max=STEPS_MAX):
         self.functions, self.kernel, self.grid, self.block = functions, functions[kernel], grid, block
         self.param_at, self.param_bytes, self.symbols = {}, {}, {}
-        self.counts, self.steps = {}, 0
+        self.counts, self.steps, self.steps_max = {}, 0, steps_max
         self.instructions = []  # of each warp
         self.place_params(arguments)
         self.place_variables(variables)
@@ -164,7 +164,7 @@ class Launch:
         self.instructions.append(0)
         while waiting:
             self.steps += 1
-            if self.steps > STEPS_MAX:
+            if self.steps > self.steps_max:
                 raise NotWalked("too many steps")
             first = min(t.where() for t in waiting)
             here = [t for t in waiting if t.where() == first]
