@@ -2,11 +2,14 @@
 # their schema does not name.
 load ../common
 
-python=$(for name in python3 /usr/bin/python3; do
-	"$name" -c 'from jsonschema import Draft202012Validator' 2>/dev/null && echo "$name" && break
-done || true)
+setup_file() { # once: an interpreter can be a script that looks for one
+	python=$(for name in python3 /usr/bin/python3; do
+		"$name" -c 'from jsonschema import Draft202012Validator; import sys; print(sys.executable)' 2>/dev/null && break
+	done || true)
+	export python
+}
 
-check_documents() { # DOCUMENT...
+check_documents() { # [DOCUMENT...]; none: the schemas
 	[[ -n $python ]] || skip "no jsonschema (Debian: python3-jsonschema; scripts/setup --all installs it)"
 	"$python" "$root/scripts/check-schemas" "$@"
 }
