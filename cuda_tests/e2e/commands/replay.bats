@@ -289,22 +289,6 @@ nothing_leaks() {
 	equal "$(<missing.status)" 1
 }
 
-every_trace_can_be_replayed() { # FOLDER
-	local data=$1
-	"$kerncast" import "$data"/traces/*/*.csv.gz -o all.db >/dev/null
-	equal "$(replay_json '$.launches' all.db)" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$data/traces/MANIFEST.csv")"
-	within "$(replay_json '$.repeated.median' all.db)" 0 10
-}
-
-@test "every reduced recording can be replayed" {
-	every_trace_can_be_replayed "$reduced"
-}
-
-@test "every full recording can be replayed" {
-	full_data
-	every_trace_can_be_replayed "$data"
-}
-
 slowdown_table() { # FOLDER LINES
 	KC_SHARED_DATA=$1 "$root/scripts/slowdown-on-traces" "$kerncast" >table
 	equal "$(grep -c . table)" "$2"
