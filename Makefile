@@ -247,8 +247,14 @@ bench: ## added cost of a launch, speed of the rest, beside their budgets
 	@scripts/setup
 	@$(AGAIN) bench-programs
 	@scripts/bench $(BUILD)
+# Those of 15 s and more come first, the longest at the front: at the end no processor waits for another.
+LONG := $(addprefix cuda_tests/e2e/,matrix.bats commands/replay.bats) $(BUILD)/tools/tune/tuning_trace_test \
+  $(addprefix cuda_tests/e2e/,gpu_check.bats application/graphs.bats commands/import.bats application/kill.bats \
+  commands/schemas.bats commands/export.bats commands/diff.bats commands/experiment.bats commands/explain.bats \
+  application/delivery.bats experiments.bats second_run.bats application/memory.bats torture.bats recorded.bats)
+ALL_TESTS := $(UNIT_TESTS) $(E2E)
 list-tests:
-	@echo $(UNIT_TESTS) $(E2E)
+	@echo $(foreach test,$(LONG),$(filter $(test),$(ALL_TESTS))) $(filter-out $(LONG),$(ALL_TESTS))
 
 # Unit tests and the whole library under gcc's sanitizers, each in a build folder of its own.
 # setarch: ThreadSanitizer's fixed addresses are taken where the kernel randomises more than 28 bits.

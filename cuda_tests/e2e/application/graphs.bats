@@ -46,8 +46,8 @@ least() { # KEY FILE
 	local -i round bare
 	unset SIMCUDA_LOG # which would add to both
 	for ((round = 0; round < 8; round++)); do
-		LD_LIBRARY_PATH="$build/simcuda" "$graph" captured 10000 20 >>bare
-		preloaded env KERNCAST_DB=runs.db "$graph" captured 10000 20 >>recorded
+		LD_LIBRARY_PATH="$build/simcuda" "$graph" captured 10000 10 >>bare
+		preloaded env KERNCAST_DB=runs.db "$graph" captured 10000 10 >>recorded
 		rm -f runs.db*
 	done
 	bare=$(least launch bare)

@@ -23,18 +23,19 @@ until_launched() { # for 20 s at most, on a machine however busy
 }
 
 nothing_lost() { # THREADS
-	local launches rows
+	local launches rows distinct twice
 	launches=$(counted launches)
 	"$kerncast" recover >recover.out 2>&1 || { cat recover.out; return 1; }
 	if ((launches == 0)) && [[ ! -e kerncast.db ]]; then
 		return 0
 	fi
-	rows=$(sql 'SELECT count(*) FROM launch')
+	IFS='|' read -r rows distinct twice < <(sql "SELECT count(*), count(DISTINCT process || '/' || sequence),
+		(SELECT count(*) FROM (SELECT 1 FROM launch WHERE measured_start_ns IS NOT NULL
+		GROUP BY process, correlation HAVING count(*) > 1)) FROM launch")
 	# Each thread may have been inside one call that the stand-in had not counted yet.
 	within "$rows" "$launches" "$((launches + $1))" "rows in launch"
-	equal "$(sql 'SELECT count(DISTINCT process || "/" || sequence) FROM launch')" "$rows" "distinct rows"
-	equal "$(sql 'SELECT count(*) FROM (SELECT 1 FROM launch WHERE measured_start_ns IS NOT NULL
-		GROUP BY process, correlation HAVING count(*) > 1)')" 0 "measurements used twice"
+	equal "$distinct" "$rows" "distinct rows"
+	equal "$twice" 0 "measurements used twice"
 	ledger_adds_up
 	equal "$(ls *.kcj 2>/dev/null)" "" "journals left behind"
 }
