@@ -247,10 +247,7 @@ with_check() { # stdin: python that uses the modules of the check
 }
 
 @test "gpu-check: the programs of frameworks compile" {
-	local program
-	for program in "$root"/cuda_tests/gpu/*.py; do
-		PYTHONPYCACHEPREFIX=$PWD/cache python3 -m py_compile "$program"
-	done
+	PYTHONPYCACHEPREFIX=$PWD/cache python3 -m py_compile "$root"/cuda_tests/gpu/*.py
 	equal "$(find cache -name '*.pyc' | wc -l)" "$(find "$root/cuda_tests/gpu" -maxdepth 1 -name '*.py' | wc -l)" programs
 }
 
