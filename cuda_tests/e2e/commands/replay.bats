@@ -30,7 +30,19 @@ replay_json() { # JSON path, then arguments
 	local path=$1
 	shift
 	"$kerncast" replay --json "$@" >replay.json || return 1
-	sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT), '$path')"
+	told "$path"
+}
+
+long_trace() { # t.db: a trace of 4,000 operations, imported once for the tests of this file
+	if [[ ! -e $BATS_FILE_TMPDIR/t.db ]]; then
+		trace 4000 t.csv
+		"$kerncast" import t.csv -o "$BATS_FILE_TMPDIR/t.db"
+	fi
+	cp "$BATS_FILE_TMPDIR/t.db" .
+}
+
+told() { # JSON path, of the last replay_json's document, or another one
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('${2-replay.json}') AS TEXT), '$1')"
 }
 
 # All but what was measured, and what leaves out of the figures for that; launches up to a moment of one process.
@@ -85,8 +97,7 @@ nothing_leaks() {
 }
 
 @test "nothing measured later changes a prediction, byte for byte" {
-	trace 4000 t.csv
-	"$kerncast" import t.csv -o t.db
+	long_trace
 	nothing_leaks t.db 0 150 1000 1900 2600 3500
 	# The models that learn took part in what was compared.
 	local model
@@ -200,18 +211,19 @@ nothing_leaks() {
 }
 
 @test "what is known shows: repeated launches of steady kernels are predicted well" {
-	trace 4000 t.csv
-	"$kerncast" import t.csv -o t.db
-	equal "$(replay_json '$.launches' --delay 0 t.db)" "$(sql 'SELECT count(*) FROM launch' t.db)"
-	equal "$(replay_json '$.predicted' --delay 0 t.db)" "$(replay_json '$.launches' --delay 0 t.db)"
-	within "$(replay_json '$.first_seen.n' --delay 0 t.db)" 12 400
-	within "$(replay_json '$.repeated.median' --delay 0 t.db)" 0 25
-	within "$(replay_json '$.repeated.mape' --delay 0 t.db)" 0 "$(replay_json '$.first_seen.mape' --delay 0 t.db)"
-	equal "$(($(replay_json '$.solo.n' --delay 0 t.db) + $(replay_json '$.overlapped.n' --delay 0 t.db)))" "$(replay_json '$.accuracy.n' --delay 0 t.db)"
-	within "$(replay_json '$.slowdown.n' --delay 0 t.db)" 1 4000
-	within "$(replay_json '$.makespan.n' --delay 0 t.db)" 1 4000
+	long_trace
+	"$kerncast" replay --json --delay 0 t.db >replay.json
+	equal "$(told '$.launches')" "$(sql 'SELECT count(*) FROM launch' t.db)"
+	equal "$(told '$.predicted')" "$(told '$.launches')"
+	within "$(told '$.first_seen.n')" 12 400
+	within "$(told '$.repeated.median')" 0 25
+	within "$(told '$.repeated.mape')" 0 "$(told '$.first_seen.mape')"
+	equal "$(($(told '$.solo.n') + $(told '$.overlapped.n')))" "$(told '$.accuracy.n')"
+	within "$(told '$.slowdown.n')" 1 4000
+	within "$(told '$.makespan.n')" 1 4000
 	# With every process fresh, more launches are first seen.
-	within "$(replay_json '$.first_seen.n' --fresh --delay 0 t.db)" "$(($(replay_json '$.first_seen.n' --delay 0 t.db) + 1))" 4000
+	"$kerncast" replay --json --fresh --delay 0 t.db >fresh.json
+	within "$(told '$.first_seen.n' fresh.json)" "$(($(told '$.first_seen.n') + 1))" 4000
 	# What is excluded is counted, and runs all the same: the others are predicted as with it.
 	equal "$(replay_json '$.excluded' --exclude '^k(1|2)$' --delay 0 t.db)" \
 		"$(sql "SELECT count(*) FROM launch l JOIN kernel k ON k.id = l.kernel WHERE name IN ('k1', 'k2')" t.db)"
@@ -309,8 +321,7 @@ slowdown_table() { # FOLDER LINES
 }
 
 @test "--json has every key that README.md of tools lists, and classes add up" {
-	trace 4000 t.csv
-	"$kerncast" import t.csv -o t.db
+	long_trace
 	"$kerncast" replay --json t.db >replay.json
 	local key class
 	has() { # JSON path
@@ -332,12 +343,12 @@ slowdown_table() { # FOLDER LINES
 		for key in n coverage median_width; do
 			has "\$.intervals.$class.$key"
 		done
-		equal "$(replay_json "\$.intervals.$class.n" t.db)" "$(replay_json "\$.$class.n" t.db)"
+		equal "$(told "\$.intervals.$class.n")" "$(told "\$.$class.n")"
 	done
-	equal "$(replay_json '$.by_model.mix.n' t.db)" "$(replay_json '$.accuracy.n' t.db)"
-	equal "$(replay_json '$.by_model."last-value".n' t.db)" "$(replay_json '$.repeated.n' t.db)"
+	equal "$(told '$.by_model.mix.n')" "$(told '$.accuracy.n')"
+	equal "$(told '$.by_model."last-value".n')" "$(told '$.repeated.n')"
 	equal "$(sqlite3 :memory: "SELECT sum(value ->> '\$.n') FROM json_each(CAST(readfile('replay.json') AS TEXT),
-		'\$.learning_curve')")" "$(replay_json '$.accuracy.n' t.db)"
+		'\$.learning_curve')")" "$(told '$.accuracy.n')"
 	# As text, the same.
 	"$kerncast" replay t.db >text
 	contains "$(<text)" "90 % interval"
