@@ -6,25 +6,26 @@
 
 #define SWEEPS_MAX 60 /* Jacobi's method converges quadratically: a dozen suffice */
 
-/* Eight sums in parallel: with one alone, each addition would wait for the last. */
+/* Two neighbours of an array, which need not be aligned to more than one. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double)), aligned(sizeof(double)), may_alias));
+
+/* Eight sums in parallel, two in a register: with one alone, each addition would wait for the last. */
 double kc__dot(const double *a, const double *b, uint32_t n)
 {
-	double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
-	uint32_t i = 0;
+	pair s01 = {0, 0}, s23 = s01, s45 = s01, s67 = s01;
+	const double *end = a + n;
 
-	for (; i + 8 <= n; i += 8) {
-		s0 += a[i] * b[i];
-		s1 += a[i + 1] * b[i + 1];
-		s2 += a[i + 2] * b[i + 2];
-		s3 += a[i + 3] * b[i + 3];
-		s4 += a[i + 4] * b[i + 4];
-		s5 += a[i + 5] * b[i + 5];
-		s6 += a[i + 6] * b[i + 6];
-		s7 += a[i + 7] * b[i + 7];
+	for (; end - a >= 8; a += 8, b += 8) {
+		const pair *left = (const pair *)a, *right = (const pair *)b;
+
+		s01 += left[0] * right[0];
+		s23 += left[1] * right[1];
+		s45 += left[2] * right[2];
+		s67 += left[3] * right[3];
 	}
-	for (; i < n; i++)
-		s0 += a[i] * b[i];
-	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7));
+	for (; a < end; a++, b++)
+		s01[0] += *a * *b;
+	return ((s01[0] + s01[1]) + (s23[0] + s23[1])) + ((s45[0] + s45[1]) + (s67[0] + s67[1]));
 }
 
 int kc__cholesky(double *a, uint32_t n)
