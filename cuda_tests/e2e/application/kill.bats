@@ -22,6 +22,7 @@ until_launched() { # for 20 s at most, on a machine however busy
 	return 1
 }
 
+# Each check returns by itself: bash ends no function that || follows.
 nothing_lost() { # THREADS
 	local launches rows distinct twice
 	launches=$(counted launches)
@@ -33,10 +34,10 @@ nothing_lost() { # THREADS
 		(SELECT count(*) FROM (SELECT 1 FROM launch WHERE measured_start_ns IS NOT NULL
 		GROUP BY process, correlation HAVING count(*) > 1)) FROM launch")
 	# Each thread may have been inside one call that the stand-in had not counted yet.
-	within "$rows" "$launches" "$((launches + $1))" "rows in launch"
-	equal "$distinct" "$rows" "distinct rows"
-	equal "$twice" 0 "measurements used twice"
-	ledger_adds_up
+	within "$rows" "$launches" "$((launches + $1))" "rows in launch" || return 1
+	equal "$distinct" "$rows" "distinct rows" || return 1
+	equal "$twice" 0 "measurements used twice" || return 1
+	ledger_adds_up || return 1
 	equal "$(ls *.kcj 2>/dev/null)" "" "journals left behind"
 }
 
