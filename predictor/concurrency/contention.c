@@ -17,8 +17,7 @@
 #define LAW_LEAST_LOAD 0.05f /* squared; slowdown beside less load is noise */
 #define LARGEST_SENSITIVITY 16.0f
 #define LARGEST_LOG 7.0f    /* of time over solo */
-#define ITSELF_AND_ONE 2.0f /* that share the device with the streams found busy: this launch, and one that may begin  \
-			     */
+#define ITSELF_AND_ONE 2.0f /* beside the streams found busy: this launch, and one that may begin */
 
 struct mean_slowdown {
 	float log_slowdown, weight;
