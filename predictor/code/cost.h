@@ -21,7 +21,12 @@
  *
  * An asynchronous copy (cp.async) counts the bytes that it reads: src-size; none
  * if src-size is 0 or the source is ignored; cp-size if src-size is not known.
- * A bulk copy (cp.async.bulk) of unknown size counts no bytes.
+ * A bulk copy (cp.async.bulk) moves as many bytes as its operand tells. The size of
+ * a tensor's box (cp.async.bulk.tensor) is in its tensor map, which is in memory:
+ * what is read counts as the bytes that the kernel's barriers expect
+ * (mbarrier.expect_tx), which is assumed to lie within the tensor, as what lies
+ * outside arrives as zeros that were not read. Where they expect something else
+ * as well (formula/counting.h), and where a box is written, no bytes are counted.
  */
 #ifndef KC_COST_H
 #define KC_COST_H

@@ -223,6 +223,28 @@ static void a_division_by_a_constant(void **state)
 	kc_cost_story_free(&story);
 }
 
+/* What a barrier expects of boxes is told once, and what is assumed of them; of others, that nothing is known. */
+static void a_box_of_a_tensor(void **state)
+{
+#define BOX                                                                                                            \
+	"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1, {%r2}], "           \
+	"[%r4+64];\n"
+	const char *text =
+	    KERNEL("mov.u32 %r4, s;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4+64], 64;\n" BOX BOX);
+	struct kc_cost_story story;
+
+	(void)state;
+	assert_unknown(text, "bytes that a copy moves", "tensor map");
+	assert_unknown(KERNEL("mov.u32 %r4, s;\n" BOX), "bytes that a copy moves", "tensor map");
+	say(text, &story);
+	assert_string_equal(story.formula[KC_COUNT_OF_BYTES_LOADED], "64");
+	assert_string_equal(story.formula[KC_COUNT_OF_SECTORS], "2");
+	assert_string_equal(story.formula[KC_COUNT_OF_REQUESTS], "2");
+	assert_non_null(strstr(story.unknown[0].assumed, "all that the barrier expects"));
+	kc_cost_story_free(&story);
+#undef BOX
+}
+
 /* A warp's neighbours in shared memory: one request and one pass for 32 threads, and nothing of global memory. */
 static void what_warps_count_in_shared_memory(void **state)
 {
@@ -255,6 +277,7 @@ int main(void)
 	    cmocka_unit_test(a_loop_that_doubles),
 	    cmocka_unit_test(a_division_by_a_constant),
 	    cmocka_unit_test(what_warps_count_in_shared_memory),
+	    cmocka_unit_test(a_box_of_a_tensor),
 	    cmocka_unit_test(a_branch_on_either_of_two_that_are_loaded),
 	};
 

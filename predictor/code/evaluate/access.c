@@ -141,7 +141,7 @@ static void run_sized(struct kc_evaluation *e, const struct kc_event *event, uin
 	struct moved moved = {.bytes = 0};
 
 	find_moved(e, event, mask, &moved);
-	e->assumed |= moved.unknown;
+	e->assumed |= moved.unknown | event->expected;
 	amount2 = event->amount2 * lane * (double)moved.bytes;
 	of[event->counter] += event->amount * lane * kc__count_of(moved.mask);
 	of[event->counter2] += amount2;

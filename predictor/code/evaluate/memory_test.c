@@ -22,12 +22,11 @@ static const char before[] =
 /* %rd3 = a + tid * bytes; %rd5 = s + tid * bytes */
 #define AT(bytes) "mul.wide.u32 %rd2, %r2, " bytes ";\nadd.s64 %rd3, %rd1, %rd2;\nadd.s64 %rd5, %rd4, %rd2;\n"
 
-/* One block of that many threads. */
-static struct kc_counts evaluated(const char *body, uint32_t threads, uint64_t n, uint32_t effort)
+static struct kc_counts of_blocks(const char *body, uint32_t blocks, uint32_t threads, uint64_t n, uint32_t effort)
 {
 	struct kc_cost_argument arguments[2] = {{.value = POINTER, .known = 1}, {.value = n, .known = n != UINT64_MAX}};
 	struct kc_cost_launch launch = {
-	    .grid = {1, 1, 1}, .block = {threads, 1, 1}, .arguments = arguments, .argument_count = 2};
+	    .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = arguments, .argument_count = 2};
 	struct kc_ptx_module module;
 	struct kc_refusal refusal;
 	struct kc_counts counts;
@@ -41,6 +40,12 @@ static struct kc_counts evaluated(const char *body, uint32_t threads, uint64_t n
 	kc_cost_free(cost);
 	kc_ptx_free(&module);
 	return counts;
+}
+
+/* One block of that many threads. */
+static struct kc_counts evaluated(const char *body, uint32_t threads, uint64_t n, uint32_t effort)
+{
+	return of_blocks(body, 1, threads, n, effort);
 }
 
 static struct kc_counts exactly(const char *body, uint32_t threads, uint64_t n)
@@ -244,6 +249,98 @@ static void rows_in_bulk(void **state)
 	}
 }
 
+#define TENSOR(more)                                                                                                   \
+	"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" more                        \
+	" [%rd4], [%rd1, {%r2, %r2}], [%rd4+8192]"
+#define ARRIVES(bytes) "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%rd4+8192], " bytes ";\n"
+#define EXPECTS(bytes) "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%rd4+8192], " bytes ";\n"
+
+/* PTX ISA, "Tracking asynchronous operations by the mbarrier object": expect-tx adds to what a barrier waits for, and
+ * each copy takes as many bytes from that as it has copied; so both add up to the same. */
+static void barriers_expect_the_bytes_of_boxes(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t n;
+		double loads, loaded, stored, requests;
+		int exact;
+	} cases[] = {
+	    {ARRIVES("4096") TENSOR("") ";\n", 0, 1, 4096, 0, 1, 0},
+	    {TENSOR("") ";\n" TENSOR("") ";\n" ARRIVES("4096"), 0, 2, 4096, 0, 2, 0},
+	    {EXPECTS("%r1") TENSOR("") ";\n", 2048, 1, 2048, 0, 1, 0},
+	    {EXPECTS("%r1") TENSOR("") ";\n", UINT64_MAX, 1, 0, 0, 1, 0},
+	    {"mbarrier.arrive_drop.expect_tx.shared::cta.b64 _, [%rd4+8192], 96;\n" TENSOR("") ";\n", 0, 1, 96, 0, 1,
+	     0},
+	    {"mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd9, [%rd4+8192], 64;\n" TENSOR("") ";\n", 0, 1,
+	     64, 0, 1, 0},
+	    {"setp.gt.u32 %p1, %r1, 3;\n@%p1 " ARRIVES("4096") "@%p1 " TENSOR("") ";\n", 4, 1, 4096, 0, 1, 0},
+	    {"setp.gt.u32 %p1, %r1, 3;\n@%p1 " ARRIVES("4096") "@%p1 " TENSOR("") ";\n", 3, 0, 0, 0, 0, 1},
+	    /* 2,048 of the 6,144 bytes come by a copy whose size is an operand */
+	    {EXPECTS("6144") TENSOR("") ";\n" BULK("shared::cluster", "global") "[%rd4], [%rd1], 2048, [%rd4+8192];\n",
+	     0, 2, 6144, 0, 2, 0},
+	    /* operands tell all */
+	    {EXPECTS("2048") BULK("shared::cluster", "global") "[%rd4], [%rd1], 2048, [%rd4+8192];\n", 0, 1, 2048, 0, 1,
+	     1},
+	    /* stores: of known size, and of a box, for which no barrier waits */
+	    {EXPECTS("4096") TENSOR("") ";\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], [%rd4], 1024;\n", 0, 1,
+	     4096, 1024, 2, 0},
+	    {EXPECTS("4096")
+		 TENSOR("") ";\ncp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r2}], [%rd4];\n",
+	     0, 1, 4096, 0, 2, 0},
+	    /* what is read once arrives at several barriers, or comes from elsewhere: nothing is concluded */
+	    {EXPECTS("4096") TENSOR(".multicast::cluster") ", 3;\n", 0, 1, 0, 0, 1, 0},
+	    {EXPECTS("4096")
+		 TENSOR("") ";\n" BULK("shared::cluster", "shared::cta") "[%rd4], [%rd5], 48, [%rd4+8192];\n",
+	     0, 1, 0, 0, 1, 0},
+	    {EXPECTS("4096")
+		 TENSOR("") ";\nst.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%rd4], %r1, [%rd4+8192];\n",
+	     0, 1, 0, 0, 1, 0},
+	    {EXPECTS("4096") TENSOR("") ";\nmbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%rd4+8192], 16;\n", 0, 1,
+	     0, 0, 1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = exactly(cases[i].text, 1, cases[i].n);
+
+		assert_near(counts.of[KC_COUNT_OF_LD_GLOBAL], cases[i].loads);
+		assert_near(counts.of[KC_COUNT_OF_BYTES_LOADED], cases[i].loaded);
+		assert_near(counts.of[KC_COUNT_OF_BYTES_STORED], cases[i].stored);
+		assert_near(counts.of[KC_COUNT_OF_REQUESTS], cases[i].requests);
+		assert_near(counts.of[KC_COUNT_OF_SECTORS], (cases[i].loaded + cases[i].stored) / 32);
+		assert_int_equal(counts.exact, cases[i].exact);
+	}
+}
+
+/* C[M, N] = A[M, K] B[K, N] of halves: each block has 128 x 128 of C, and in each round thread 0 asks for 128 x 64 of A
+ * and 64 x 128 of B. K = n. */
+#define ROUND                                                                                                          \
+	"mov.u32 %r4, 0;\nsetp.eq.u32 %p1, %r2, 0;\nROUND:\n@%p1 " ARRIVES("32768") "@%p1 " TENSOR(                    \
+	    "") ";\n@%p1 " TENSOR("") ";\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%rd4+8192], "         \
+				      "0;\n@!%p3 bra AGAIN;\n"                                                         \
+				      "add.s32 %r4, %r4, 64;\nsetp.lt.s32 %p2, %r4, %r1;\n@%p2 bra ROUND;\n"
+
+static void a_product_reads_its_boxes(void **state)
+{
+	static const struct {
+		uint32_t m, n, k;
+	} products[] = {{128, 128, 64}, {512, 256, 1024}, {4096, 4096, 128}};
+	static const uint32_t efforts[] = {KC_COST_EFFORT_LAUNCH, KC_COST_EFFORT_EXACT};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(products) / sizeof(*products); i++) {
+		uint32_t m = products[i / 2].m, n = products[i / 2].n, k = products[i / 2].k;
+		struct kc_counts counts = of_blocks(ROUND, m / 128 * (n / 128), 128, k, efforts[i % 2]);
+		/* each row of blocks reads all of B, each column all of A */
+		double bytes = 2.0 * ((double)m * k * (n / 128) + (double)k * n * (m / 128));
+
+		assert_near(counts.of[KC_COUNT_OF_BYTES_LOADED] * counts.threads, bytes);
+		assert_near(counts.of[KC_COUNT_OF_SECTORS] * counts.threads, bytes / 32);
+		assert_near(counts.of[KC_COUNT_OF_LD_GLOBAL] * counts.threads, 2.0 * (m / 128) * (n / 128) * (k / 64));
+		assert_int_equal(counts.assumed, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +350,8 @@ int main(void)
 	    cmocka_unit_test(a_pipeline_reads_each_tile_once),
 	    cmocka_unit_test(a_loop_ends_within_a_tile),
 	    cmocka_unit_test(rows_in_bulk),
+	    cmocka_unit_test(barriers_expect_the_bytes_of_boxes),
+	    cmocka_unit_test(a_product_reads_its_boxes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
+#include "counting.h"
 #include "local_cells.h"
-#include "formula.h"
 #include "predictor/device/units.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static int is_shared(const struct kc__formula_reader *r, uint32_t value)
 	return 0;
 }
 
-static const struct kc_ptx_operand *nth_address(const struct kc_ptx_instruction *i, uint32_t nth)
+const struct kc_ptx_operand *kc__nth_address(const struct kc_ptx_instruction *i, uint32_t nth)
 {
 	for (uint32_t n = 0; n < i->operand_count; n++)
 		if (i->operands[n].kind == KC_PTX_ADDRESS && !nth--)
@@ -145,8 +145,8 @@ static int add_event(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 	return 0;
 }
 
-static int add_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
-		      uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first)
+int kc__count_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		     uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first)
 {
 	struct kc_event event = {.kind = KC_EVENT_GLOBAL,
 				 .bytes = (uint8_t)(bytes ? bytes : 4),
@@ -182,8 +182,8 @@ static int add_access(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 	return add_event(r, plan, point, event);
 }
 
-static int add_count(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
-		     uint32_t counter, float amount, uint32_t counter2, float amount2, int first)
+int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		      uint32_t counter, float amount, uint32_t counter2, float amount2, int first)
 {
 	return add_event(r, plan, point,
 			 (struct kc_event){.kind = KC_EVENT_COUNT,
@@ -199,19 +199,19 @@ static int add_count(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 static int count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
-	const struct kc_ptx_operand *address = nth_address(i, 0);
+	const struct kc_ptx_operand *address = kc__nth_address(i, 0);
 	int shared = i->space == KC_PTX_SHARED ||
 		     (i->space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)));
 
-	return add_access(r, plan, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
-			  kc_ptx_type_bytes(i->type) * i->vector, 1);
+	return kc__count_access(r, plan, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
+				kc_ptx_type_bytes(i->type) * i->vector, 1);
 }
 
 static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		      int is_store)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
-	const struct kc_ptx_operand *address = nth_address(i, 0);
+	const struct kc_ptx_operand *address = kc__nth_address(i, 0);
 	uint32_t bytes = kc_ptx_type_bytes(i->type) * i->vector, space = i->space;
 
 	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX) {
@@ -224,129 +224,19 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 		space = KC_PTX_SHARED;
 	switch (space) {
 	case KC_PTX_SHARED:
-		return add_access(r, plan, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED, address,
-				  bytes, 1);
+		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED,
+					address, bytes, 1);
 	case KC_PTX_LOCAL:
-		return add_count(r, plan, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, 1,
-				 KC_COUNTER_COUNT, 0, 1);
+		return kc__count_threads(r, plan, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, 1,
+					 KC_COUNTER_COUNT, 0, 1);
 	case KC_PTX_GLOBAL:
 	case KC_PTX_GENERIC:
-		return add_access(r, plan, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, address,
-				  bytes, 1);
+		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL,
+					address, bytes, 1);
 	default:
 		plan->issues++;
 		return 0;
 	}
-}
-
-/* Sets the size of the last event. Its amount2, for all bytes, becomes that per byte. */
-static void set_size(struct kc__formula_reader *r, uint32_t size)
-{
-	struct kc_event *event = &r->f->events[r->f->event_count - 1];
-
-	event->size = size;
-	event->amount2 = event->kind == KC_EVENT_COUNT ? event->amount2 : event->amount2 / event->bytes;
-}
-
-static int is_predicate(const struct kc__formula_reader *r, const struct kc_cfg_point *point,
-			const struct kc_ptx_operand *operand)
-{
-	const struct kc_ptx_function *function = r->f->cfg.calls[point->call].function;
-
-	return operand->kind == KC_PTX_REGISTER && operand->number < function->register_count &&
-	       function->register_types[operand->number] == KC_PTX_PRED;
-}
-
-static uint32_t size_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
-			   const struct kc_ptx_operand *operand)
-{
-	if (operand->kind == KC_PTX_INTEGER)
-		return kc__constant(r, operand->value, 64);
-	if (operand->kind == KC_PTX_REGISTER)
-		return kc__register_value(r, point, r->f->cfg.calls[point->call].registers + operand->number);
-	return kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN,
-					      .bits = 64,
-					      .constant = KC_UNKNOWN_INSTRUCTION,
-					      .offset = point->instruction->offset});
-}
-
-/* Size of a copy that ignores its source if a predicate holds. */
-static uint32_t size_unless(struct kc__formula_reader *r, const struct kc_cfg_point *point,
-			    const struct kc_ptx_operand *operand, uint32_t bytes)
-{
-	uint32_t predicate = size_value(r, point, operand), none = kc__constant(r, 0, 64),
-		 all = kc__constant(r, bytes, 64);
-
-	if (predicate == KC_NO_VALUE || none == KC_NO_VALUE || all == KC_NO_VALUE)
-		return KC_NO_VALUE;
-	return kc__value(
-	    r, (struct kc_value){.op = KC_OP_SELECT,
-				 .bits = 64,
-				 .source_bits = 64,
-				 .count = 3,
-				 .source = {predicate, operand->negated ? all : none, operand->negated ? none : all}});
-}
-
-/* cp.async copies from global to shared memory; bytes after src-size, or all with ignore-src, become 0. Either is the
- * operand after cp-size, unless that operand is the last one and a cache policy. */
-static int count_async_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
-			    const struct kc_ptx_operand *to, const struct kc_ptx_operand *from)
-{
-	const struct kc_ptx_instruction *i = point->instruction;
-	uint32_t policies = strstr(i->spelling, "::cache_hint") != NULL, bytes = 4, size = KC_NO_VALUE;
-	int rc;
-
-	if (i->operand_count > 2 && i->operands[2].kind == KC_PTX_INTEGER && i->operands[2].value > 0 &&
-	    i->operands[2].value <= 16)
-		bytes = (uint32_t)i->operands[2].value;
-	rc = add_access(r, plan, point, KC_COUNT_OF_LD_GLOBAL, from, bytes, 1);
-	if (!rc && i->operand_count > 3 + policies) {
-		const struct kc_ptx_operand *operand = &i->operands[3];
-
-		size = is_predicate(r, point, operand) ? size_unless(r, point, operand, bytes)
-						       : size_value(r, point, operand);
-		if (size == KC_NO_VALUE)
-			return -ENOMEM;
-		set_size(r, size);
-	}
-	return rc ? rc : add_access(r, plan, point, KC_COUNT_OF_ST_SHARED, to, bytes, 0);
-}
-
-/* cp.async.bulk: one thread requests a copy of any size, in either direction. The size of a tensor's box is in its
- * tensor map, which is in memory. */
-static int count_bulk_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
-{
-	static const struct kc_ptx_operand none = {.kind = KC_PTX_OPERAND_NONE};
-	const struct kc_ptx_instruction *i = point->instruction;
-	int stores = i->space == KC_PTX_GLOBAL, has_size = i->operand_count > 2 && !strstr(i->spelling, ".tensor");
-	uint32_t size = size_value(r, point, has_size ? &i->operands[2] : &none);
-	int rc;
-
-	if (size == KC_NO_VALUE)
-		return -ENOMEM;
-	rc = add_count(r, plan, point, stores ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL, 1,
-		       stores ? KC_COUNT_OF_BYTES_STORED : KC_COUNT_OF_BYTES_LOADED, 1, 1);
-	if (!rc)
-		set_size(r, size);
-	rc =
-	    rc ? rc
-	       : add_count(r, plan, point, KC_COUNT_OF_REQUESTS, 1, KC_COUNT_OF_SECTORS, 1 / (float)KC_SECTOR_BYTES, 0);
-	if (!rc)
-		set_size(r, size);
-	return rc;
-}
-
-static int count_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
-{
-	const struct kc_ptx_instruction *i = point->instruction;
-	const struct kc_ptx_operand *to = nth_address(i, 0), *from = nth_address(i, 1);
-
-	if (to && from && !(i->flags & KC_PTX_BULK))
-		return count_async_copy(r, plan, point, to, from);
-	if (to && from && strstr(i->spelling, ".global"))
-		return count_bulk_copy(r, plan, point);
-	plan->issues++;
-	return 0;
 }
 
 static int count_unguarded(struct kc__formula_reader *r, struct kc_block_plan *plan, const float *counted)
@@ -380,13 +270,17 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	case KC_PTX_RED:
 		return count_atomic(r, plan, point);
 	case KC_PTX_CP:
-		return count_copy(r, plan, point);
+		return kc__count_copy(r, plan, point);
+	case KC_PTX_OTHER:
+		if (r->expects_bytes && kc__expected_bytes(i))
+			return kc__count_expected_bytes(r, plan, point);
+		break;
 	case KC_PTX_TEX:
 	case KC_PTX_TLD4:
 	case KC_PTX_SULD:
-		return add_access(r, plan, point, KC_COUNT_OF_LD_GLOBAL, NULL, 4u * i->vector, 1);
+		return kc__count_access(r, plan, point, KC_COUNT_OF_LD_GLOBAL, NULL, 4u * i->vector, 1);
 	case KC_PTX_SUST:
-		return add_access(r, plan, point, KC_COUNT_OF_ST_GLOBAL, NULL, 4u * i->vector, 1);
+		return kc__count_access(r, plan, point, KC_COUNT_OF_ST_GLOBAL, NULL, 4u * i->vector, 1);
 	default:
 		break;
 	}
@@ -396,7 +290,7 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
 		if (!counted[n])
 			continue;
-		rc = add_count(r, plan, point, n, counted[n], KC_COUNTER_COUNT, 0, issues);
+		rc = kc__count_threads(r, plan, point, n, counted[n], KC_COUNTER_COUNT, 0, issues);
 		issues = 0;
 	}
 	return rc;

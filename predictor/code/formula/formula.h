@@ -72,6 +72,7 @@ enum kc_unknown_reason {
 	KC_UNKNOWN_SPECIAL,
 	KC_UNKNOWN_UNSET,
 	KC_UNKNOWN_WAIT, /* mbarrier.try_wait */
+	KC_UNKNOWN_BOX,  /* of a tensor map */
 	KC_UNKNOWN_INSTRUCTION,
 };
 
@@ -116,6 +117,7 @@ struct kc_event {
 	uint8_t bytes;             /* per lane */
 	uint8_t lanes;             /* that address memory: all of the warp, fewer for ldmatrix */
 	uint8_t counter, counter2; /* counter2: KC_COUNTER_COUNT where there is none */
+	uint8_t expected;          /* the size is what a barrier expects of tensors' boxes, whatever lies outside */
 	float issues;              /* instructions: 0 for an instruction's second event */
 	float times;               /* accesses that were merged into this one (merge_events.c) */
 	float amount, amount2;     /* per active lane */
@@ -217,7 +219,8 @@ static inline int64_t kc__read(int64_t value, uint32_t bits, int is_signed)
 	return bits == 64 ? value : value & (int64_t)(((uint64_t)1 << bits) - 1);
 }
 
-/* --- reading, in this order: slice.c; ssa.c with values.c, translate.c, reason.c and count.c; formula_layout.c */
+/* --- reading, in this order: slice.c; ssa.c with values.c, translate.c, reason.c, count.c and count_copies.c;
+ * formula_layout.c */
 
 /* What is needed while a kernel is read. */
 struct kc__formula_reader {
@@ -228,11 +231,12 @@ struct kc__formula_reader {
 	uint32_t value_capacity, event_capacity, amount_capacity, amount_count;
 	uint32_t constants[256]; /* values of recent constants, by hash */
 	uint32_t *set_from,
-	    *set_at;       /* register n is set at the points set_at[set_from[n]] to set_at[set_from[n + 1] - 1] */
-	uint8_t *needed;   /* by register: control flow or an address depends on it */
-	uint8_t *crosses;  /* by register: read in another block than where it is set */
-	uint32_t *current; /* register → value */
-	uint32_t block;    /* being read */
+	    *set_at;           /* register n is set at the points set_at[set_from[n]] to set_at[set_from[n + 1] - 1] */
+	uint8_t expects_bytes; /* bulk copies from global memory are counted by the bytes that barriers expect */
+	uint8_t *needed;       /* by register: control flow or an address depends on it */
+	uint8_t *crosses;      /* by register: read in another block than where it is set */
+	uint32_t *current;     /* register → value */
+	uint32_t block;        /* being read */
 	float counted[KC_COUNTER_COUNT]; /* in the block being read, by instructions without a guard */
 };
 

@@ -1,5 +1,6 @@
 #include "formula_read.h"
 
+#include "counting.h"
 #include "local_cells.h"
 
 int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct kc_ptx_module *module,
@@ -11,6 +12,7 @@ int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct 
 	f->static_shared_bytes = kernel->static_shared_bytes;
 	if (rc || !f->cfg.block_count)
 		return rc;
+	kc__find_expected_bytes(&r);
 	rc = follows_memory ? kc__find_cells(&f->cfg, arena) : 0;
 	rc = rc ? rc : kc__slice(&r);
 	rc = rc ? rc : kc__build_ssa(&r);

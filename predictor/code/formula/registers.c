@@ -2,6 +2,8 @@
 
 #include "local_cells.h"
 
+#include <string.h>
+
 int kc__is_integer_type(uint32_t type)
 {
 	return type && type <= KC_PTX_S64 && type != KC_PTX_B128;
@@ -26,6 +28,14 @@ const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction
 		if (i->operands[n].kind == KC_PTX_ADDRESS)
 			return &i->operands[n];
 	return NULL;
+}
+
+/* It is the last operand: PTX ISA, mbarrier.expect_tx, mbarrier.arrive.expect_tx, mbarrier.arrive_drop.expect_tx. */
+const struct kc_ptx_operand *kc__expected_bytes(const struct kc_ptx_instruction *i)
+{
+	if (i->opcode != KC_PTX_OTHER || i->operand_count < 2 || !strstr(i->spelling, ".expect_tx"))
+		return NULL;
+	return &i->operands[i->operand_count - 1];
 }
 
 uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t number)
@@ -230,6 +240,7 @@ uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_cfg_point *point, u
 uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX])
 {
 	const struct kc_ptx_instruction *i = point->instruction;
+	const struct kc_ptx_operand *bytes = kc__expected_bytes(i);
 	uint32_t count = add_guard(cfg, point, registers, 0);
 
 	if (i->opcode == KC_PTX_BRX && i->operand_count)
@@ -242,7 +253,7 @@ uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, u
 		else if (i->opcode == KC_PTX_CP) /* size of a copy */
 			count = add_registers(cfg, point, &i->operands[n], registers, count);
 	}
-	return count;
+	return bytes ? add_registers(cfg, point, bytes, registers, count) : count;
 }
 
 uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_cfg_point *point,

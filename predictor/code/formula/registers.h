@@ -13,7 +13,7 @@
 
 /* Each fills `registers` and returns how many there are. kc__writes: registers written. kc__reads: those that the
  * results are computed from; none if they do not become values. kc__operand_registers: all source operands. kc__roots:
- * those that control flow, addresses or sizes of copies depend on. */
+ * those that control flow, addresses, sizes of copies or the bytes that barriers expect depend on. */
 uint32_t kc__writes(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX]);
 uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX]);
 uint32_t kc__operand_registers(const struct kc_cfg *cfg, const struct kc_cfg_point *point,
@@ -31,6 +31,8 @@ int kc__is_integer_type(uint32_t type);
 int kc__is_compared_float(uint32_t type);
 /* The first operand in brackets; NULL: there is none. */
 const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction *i);
+/* mbarrier.expect_tx and the like: how many bytes the barrier waits for. NULL: it is another instruction. */
+const struct kc_ptx_operand *kc__expected_bytes(const struct kc_ptx_instruction *i);
 uint32_t kc__register_number(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t number);
 /* The register that stands for a parameter or a returned value of an inlined function; KC_NO_REGISTER. */
 uint32_t kc__param_register(const struct kc_cfg *cfg, const struct kc_cfg_point *point,

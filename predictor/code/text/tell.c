@@ -309,6 +309,8 @@ static const char *reason_text(int64_t reason)
 		return "a special register whose value is known only on the device";
 	case KC_UNKNOWN_UNSET:
 		return "a register that may be uninitialized";
+	case KC_UNKNOWN_BOX:
+		return "a tensor map, which is in memory";
 	case KC_UNKNOWN_WAIT:
 		return "whether a barrier in shared memory (mbarrier) is complete";
 	default:
@@ -416,6 +418,20 @@ static const char *assumption_text(const struct kc_event *event)
 	}
 }
 
+/* How many bytes an event moves, if that is not known. */
+static int tell_size(struct teller *t, const struct kc_event *event)
+{
+	static const char bytes[] = "number of bytes that a copy moves";
+
+	if (t->unsure[event->size])
+		return add_unknown(t, event->offset, bytes, why(t, event->size),
+				   event->bytes ? "as many as it can read" : "none");
+	if (event->expected)
+		return add_unknown(t, event->offset, bytes, reason_text(KC_UNKNOWN_BOX),
+				   "all that the barrier expects; nothing lies outside of the tensor");
+	return 0;
+}
+
 static int tell_block(struct teller *t, uint32_t block)
 {
 	const struct kc_formula *f = t->f;
@@ -441,9 +457,8 @@ static int tell_block(struct teller *t, uint32_t block)
 		if (event->guard != KC_NO_VALUE && t->unsure[event->guard])
 			rc = add_unknown(t, event->offset, "whether an instruction is executed", why(t, event->guard),
 					 "half of the executions");
-		if (!rc && event->size != KC_NO_VALUE && t->unsure[event->size])
-			rc = add_unknown(t, event->offset, "number of bytes that a copy reads", why(t, event->size),
-					 event->bytes ? "as many as it can read" : "none");
+		if (!rc && event->size != KC_NO_VALUE && (i == plan->event || event[-1].size != event->size))
+			rc = tell_size(t, event);
 		if (!rc && event->kind != KC_EVENT_COUNT && t->unsure[event->address])
 			rc = add_unknown(t, event->offset, address_text(event), why(t, event->address),
 					 assumption_text(event));

@@ -1,0 +1,39 @@
+/*
+ * What an instruction counts, shared by the files that find it: count.c, and
+ * count_copies.c for those that copy between memories.
+ */
+#ifndef KC_COUNTING_H
+#define KC_COUNTING_H
+
+#include "registers.h"
+
+/* The n-th operand in brackets; NULL: there are fewer. */
+const struct kc_ptx_operand *kc__nth_address(const struct kc_ptx_instruction *i, uint32_t nth);
+
+/* Each adds an event. first: whether it stands for the instruction, of which it may be the second. 0, -ENOMEM.
+ * kc__count_access: an access of `bytes` per lane to memory; address NULL: it is not known. kc__count_threads: amounts
+ * per thread; counter2 KC_COUNTER_COUNT: there is none. */
+int kc__count_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		     uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first);
+int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		      uint32_t counter, float amount, uint32_t counter2, float amount2, int first);
+
+/* --- count_copies.c: 0, -ENOMEM */
+
+int kc__count_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
+
+/*
+ * The PTX does not tell how large a tensor's box is, but a barrier that waits for
+ * copies is told how many bytes they are (expect_tx), and is complete when as many
+ * have arrived (complete_tx): over the launch, the sums are equal. Where all that
+ * completes bytes are bulk copies from global memory to one block each, the bytes
+ * are those that barriers expect, and are counted there in place of the copies'.
+ * Copies to several blocks at once (multicast) arrive more often than they are
+ * read, and what comes from elsewhere is not read from global memory: in kernels
+ * that have any of these nothing is concluded.
+ */
+void kc__find_expected_bytes(struct kc__formula_reader *r); /* sets expects_bytes */
+int kc__count_expected_bytes(struct kc__formula_reader *r, struct kc_block_plan *plan,
+			     const struct kc_cfg_point *point);
+
+#endif
