@@ -376,6 +376,32 @@ static void a_product_with_zero(void **state)
 	assert_count(some, FMA, 32 * 4); /* i * 2^30 reaches 2^32 with i = 4 */
 }
 
+/* Twelve loops, the outer eleven of n iterations, the innermost of as many as the outermost has begun: n = 3 gives
+ * 3^10 * (1 + 2 + 3). Each iteration loads a word, 32 neighbours 128 bytes further on for each round of the outermost.
+ */
+static void a_nest_of_twelve_loops(void **state)
+{
+	static char text[4096];
+	struct kc_counts counts;
+	char *at;
+
+	(void)state;
+	strcpy(text, KERNEL(ADDRESS("4") ".reg .b32 %k<12>;\n"));
+	at = strstr(text, "ret;");
+	for (int i = 0; i < 12; i++)
+		at += sprintf(at, "mov.u32 %%k%d, 0;\nL%d:\n", i, i);
+	at += sprintf(at, "mul.wide.u32 %%rd4, %%k0, 128;\nadd.s64 %%rd5, %%rd3, %%rd4;\nld.global.f32 %%f1, [%%rd5];\n"
+			  "fma.rn.f32 %%f2, %%f1, %%f1, %%f2;\nadd.u32 %%r4, %%k0, 1;\n");
+	for (int i = 12; i--;)
+		at += sprintf(at, "add.u32 %%k%d, %%k%d, 1;\nsetp.lt.u32 %%p1, %%k%d, %%r%d;\n@%%p1 bra L%d;\n", i, i,
+			      i, i == 11 ? 4 : 1, i);
+	sprintf(at, "ret;\n}\n");
+	counts = evaluated(text, 1, 32, 3);
+	assert_count(counts, FMA, 32 * 59049.0 * 6);
+	assert_count(counts, SECTORS, 4 * 59049.0 * 6);
+	assert_int_equal(counts.exact, 1);
+}
+
 /* 1 is doubled until it is 8, and then eight loops add 2 each. Without those 16, it is the distance of the words that
  * the lanes store: 32 lanes touch 32 sectors. In the first iteration of the first loop it would be 2, and these 8
  * sectors.
@@ -428,6 +454,7 @@ int main(void)
 	    cmocka_unit_test(memory_is_bounded),
 	    cmocka_unit_test(at_a_launch_within_two_percent),
 	    cmocka_unit_test(at_a_launch_too_much),
+	    cmocka_unit_test(a_nest_of_twelve_loops),
 	    cmocka_unit_test(at_a_launch_a_distance_from_loop_to_loop),
 	    cmocka_unit_test(reading_ends_wherever_memory_does),
 	    cmocka_unit_test(a_choice_that_moves_with_the_block),

@@ -26,7 +26,7 @@ static uint32_t bytes_of(const struct kc_event *event, const struct kc_lanes *si
 static void find_moved(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, struct moved *moved)
 {
 	const struct kc_lanes *size = kc__slot(e, event->size);
-	uint16_t changing = (uint16_t)((size->affine_in | size->unknown_in) & e->windows.recorded);
+	uint32_t changing = (size->affine_in | size->unknown_in) & e->windows.recorded;
 
 	moved->mask = mask & ~size->known;
 	moved->unknown = moved->mask != 0;
@@ -39,7 +39,7 @@ static void find_moved(struct kc_evaluation *e, const struct kc_event *event, ui
 		moved->uneven |= bytes > 0 && bytes < event->bytes;
 	}
 	/* Sums in which the size changes are taken term by term. */
-	for (; changing; changing &= (uint16_t)(changing - 1))
+	for (; changing; changing &= changing - 1)
 		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(changing), 1, 0);
 }
 
@@ -72,7 +72,7 @@ static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
 {
 	uint64_t common = KC_SECTOR_BYTES;
 
-	for (uint16_t left = address->affine_in; left; left &= (uint16_t)(left - 1))
+	for (uint32_t left = address->affine_in; left; left &= left - 1)
 		common = kc__common_divisor(common, (uint64_t)address->step[__builtin_ctz(left)] % KC_SECTOR_BYTES);
 	return (uint32_t)(address->unknown_in ? kc__common_divisor(common, bytes) : common);
 }

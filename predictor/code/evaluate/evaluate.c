@@ -17,13 +17,13 @@ static void set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale
 		return;
 	out->unknown_in = index->unknown_in;
 	out->affine_in = index->affine_in;
-	for (uint16_t left = index->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = index->affine_in; left; left &= left - 1) {
 		uint32_t other = (uint32_t)__builtin_ctz(left);
 
 		out->step[other] = index->step[other] * scale;
 	}
 	if (index->end - index->at > 1) {
-		out->affine_in |= (uint16_t)(1u << c);
+		out->affine_in |= 1u << c;
 		out->step[c] = index->period * scale;
 	}
 }
@@ -275,10 +275,10 @@ static void choose_case(struct kc_evaluation *e, const struct kc_block *block, c
 			uint32_t mask, double weight)
 {
 	const struct kc_lanes *index = kc__slot(e, plan->condition);
-	uint16_t changing = (uint16_t)((index->affine_in | index->unknown_in) & e->windows.recorded);
+	uint32_t changing = (index->affine_in | index->unknown_in) & e->windows.recorded;
 	uint32_t known = mask & index->known, unsure = mask & ~known;
 
-	for (; known && changing; changing &= (uint16_t)(changing - 1))
+	for (; known && changing; changing &= changing - 1)
 		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(changing), 1, 0);
 	for (uint32_t i = 0; i < block->out_count; i++) {
 		int last = i + 1 == block->out_count;
@@ -386,13 +386,13 @@ static void keep_exit_values(struct kc_evaluation *e, uint32_t loop, uint32_t c,
 	for (uint32_t i = loop_plan->exit_value; i < loop_plan->exit_value + loop_plan->exit_value_count; i++) {
 		uint32_t value = e->f->order[i];
 		struct kc_lanes *out = kc__slot(e, value), *from = kc__slot(e, e->f->values[value].source[0]);
-		uint16_t affine_in = from->affine_in, unknown_in = from->unknown_in;
+		uint32_t affine_in = from->affine_in, unknown_in = from->unknown_in;
 
 		if (kc__is_skipped(e, value))
 			continue;
 		e->steps++;
-		from->affine_in &= (uint16_t) ~(1u << c);
-		from->unknown_in &= (uint16_t) ~(1u << c);
+		from->affine_in &= ~(1u << c);
+		from->unknown_in &= ~(1u << c);
 		kc__blend(out, from, run->leaving, !run->any_exited);
 		from->affine_in = affine_in;
 		from->unknown_in = unknown_in;

@@ -27,7 +27,7 @@ struct kc_index {
 	int64_t at, end; /* end: KC_ENDLESS for a loop */
 	uint32_t period; /* terms that are evaluated as one */
 	/* How `at` changes with the sums around this one, as in kc_lanes. */
-	uint16_t affine_in, unknown_in;
+	uint32_t affine_in, unknown_in;
 	int64_t step[KC_SUMS_MAX];
 };
 
@@ -77,7 +77,7 @@ struct kc_evaluation {
 	struct kc_tally *tally;
 	/* Counts within the sum being taken are a polynomial of this degree in the counters of these sums. */
 	uint32_t degree;
-	uint16_t polynomial;
+	uint32_t polynomial;
 	uint64_t steps, effort, steps_max;
 	double longest_slots; /* KC_TALLY_LANE_SLOTS of the warp that has most, of those that were evaluated */
 	uint8_t assumed, sampled, stopped;

@@ -203,7 +203,7 @@ void kc__operate(struct kc_windows *w, const struct kc_value *value, const struc
 	out->known = a->known & b->known & c->known;
 	out->affine_in = a->affine_in | b->affine_in | c->affine_in;
 	out->unknown_in = a->unknown_in | b->unknown_in | c->unknown_in;
-	out->affine_in &= (uint16_t)~out->unknown_in;
+	out->affine_in &= ~out->unknown_in;
 	if (!(out->known & active)) {
 		kc__set_uniform(out, 0, 0);
 		return;

@@ -43,6 +43,8 @@
 #include "predictor/code/formula/formula.h"
 #include "predictor/device/units.h"
 
+_Static_assert(KC_SUMS_MAX <= 32, "sets of sums are masks of 32 bits");
+
 #define KC_ALL_LANES UINT32_MAX
 #define KC_ENDLESS INT64_MAX
 #define KC_STEP_MAX ((int64_t)1 << 61) /* larger steps count as unknown: sums of two do not overflow */
@@ -58,8 +60,8 @@
  */
 struct kc_lanes {
 	uint32_t known;      /* lanes whose value is known */
-	uint16_t affine_in;  /* sums in which every lane changes by `step` from one term to the next */
-	uint16_t unknown_in; /* sums in which the next term's value is not known; in all others nothing changes */
+	uint32_t affine_in;  /* sums in which every lane changes by `step` from one term to the next */
+	uint32_t unknown_in; /* sums in which the next term's value is not known; in all others nothing changes */
 	uint8_t uniform, plane, row_log2;
 	int64_t column_step, row_step;
 	int64_t step[KC_SUMS_MAX]; /* valid for sums in affine_in */
@@ -73,20 +75,20 @@ struct kc_window {
 	int64_t flow_terms;    /* terms, this one included, before control flow changes */
 	int64_t address_terms; /* before the sectors or passes of an access change */
 	/* How flow_terms changes with the sums around this one, as in kc_lanes. */
-	uint16_t affine_in, unknown_in;
+	uint32_t affine_in, unknown_in;
 	int64_t step[KC_SUMS_MAX];
-	uint16_t coupled; /* sums on which a limit of this one depends as well */
+	uint32_t coupled; /* sums on which a limit of this one depends as well */
 	uint32_t period;  /* terms after which what is unknown in this sum repeats; 1: no period was found */
 };
 
 struct kc_windows {
 	struct kc_window of[KC_SUMS_MAX];
-	uint16_t recorded; /* sums whose windows are being limited now */
+	uint32_t recorded; /* sums whose windows are being limited now */
 };
 
 void kc__open_window(struct kc_window *window);
 /* Ends the window of sum c after `terms`. others: sums on which that number depends. */
-void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint16_t others);
+void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t others);
 void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t period);
 /* Asks for sum c to be taken in multiples of `period` terms. */
 void kc__want_period(struct kc_windows *w, uint32_t c, uint64_t period);

@@ -294,7 +294,7 @@ static int is_one_place(const struct kc_lanes *address, uint32_t bytes)
 {
 	if (!address->uniform || !bytes || address->v[0] % bytes)
 		return 0;
-	for (uint16_t affine_in = address->affine_in; affine_in; affine_in &= (uint16_t)(affine_in - 1))
+	for (uint32_t affine_in = address->affine_in; affine_in; affine_in &= affine_in - 1)
 		if (address->step[__builtin_ctz(affine_in)] % bytes)
 			return 0;
 	return !address->unknown_in;
@@ -302,13 +302,13 @@ static int is_one_place(const struct kc_lanes *address, uint32_t bytes)
 
 void kc__limit_pattern(struct kc_windows *w, const struct kc_lanes *address, uint32_t bytes, uint32_t granule_bytes)
 {
-	uint16_t unknown_in = address->unknown_in & w->recorded, affine_in = address->affine_in & w->recorded;
+	uint32_t unknown_in = address->unknown_in & w->recorded, affine_in = address->affine_in & w->recorded;
 
 	if (!(unknown_in | affine_in) || is_one_place(address, bytes))
 		return;
-	for (; unknown_in; unknown_in &= (uint16_t)(unknown_in - 1))
+	for (; unknown_in; unknown_in &= unknown_in - 1)
 		kc__limit_address(w, (uint32_t)__builtin_ctz(unknown_in), 1, 1);
-	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+	for (; affine_in; affine_in &= affine_in - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(affine_in);
 		int64_t step = address->step[c];
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);

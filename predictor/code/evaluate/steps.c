@@ -7,10 +7,10 @@ static int64_t step_in(const struct kc_lanes *lanes, uint32_t c)
 
 static void set_step(struct kc_lanes *out, uint32_t c, int64_t step, uint32_t bits)
 {
-	uint16_t bit = (uint16_t)(1u << c);
+	uint32_t bit = 1u << c;
 
 	step = kc__wrap(step, bits);
-	out->affine_in &= (uint16_t)~bit;
+	out->affine_in &= ~bit;
 	if (step > KC_STEP_MAX || step < -KC_STEP_MAX) {
 		out->unknown_in |= bit;
 	} else if (step) {
@@ -21,16 +21,16 @@ static void set_step(struct kc_lanes *out, uint32_t c, int64_t step, uint32_t bi
 
 void kc__keep_common_steps(struct kc_lanes *out, const struct kc_lanes *from)
 {
-	uint16_t differ = 0;
+	uint32_t differ = 0;
 
-	for (uint16_t left = out->affine_in | from->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = out->affine_in | from->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		if (step_in(out, c) != step_in(from, c))
-			differ |= (uint16_t)(1u << c);
+			differ |= 1u << c;
 	}
 	out->unknown_in |= from->unknown_in | differ;
-	out->affine_in &= (uint16_t)~out->unknown_in;
+	out->affine_in &= ~out->unknown_in;
 }
 
 struct stepping {
@@ -49,15 +49,15 @@ static void forget_all_steps(struct stepping *m)
 
 static void forget_step(struct stepping *m, uint32_t c, uint64_t period)
 {
-	m->out->unknown_in |= (uint16_t)(1u << c);
-	m->out->affine_in &= (uint16_t) ~(1u << c);
+	m->out->unknown_in |= 1u << c;
+	m->out->affine_in &= ~(1u << c);
 	if (period)
 		kc__want_period(m->w, c, period);
 }
 
 static void add_steps(struct stepping *m, int sign)
 {
-	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		set_step(m->out, c, step_in(m->a, c) + sign * step_in(m->b, c), m->value->bits);
@@ -66,7 +66,7 @@ static void add_steps(struct stepping *m, int sign)
 
 static void scale_steps(struct stepping *m, const struct kc_lanes *scaled, int64_t by)
 {
-	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		set_step(m->out, c, (int64_t)((uint64_t)step_in(scaled, c) * (uint64_t)by), m->value->bits);
@@ -127,7 +127,7 @@ enum part { QUOTIENT, REMAINDER, MULTIPLE };
 
 static void split_steps(struct stepping *m, uint64_t modulus, enum part part)
 {
-	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 		int64_t step = step_in(m->a, c);
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
@@ -138,7 +138,7 @@ static void split_steps(struct stepping *m, uint64_t modulus, enum part part)
 			set_step(m->out, c, part == REMAINDER ? 0 : multiple, m->value->bits);
 		} else if (size <= modulus / TERMS_WORTH_A_WINDOW) {
 			kc__limit_flow(m->w, c, terms_within(m, modulus, step),
-				       (uint16_t)((m->a->affine_in | m->a->unknown_in) & ~(1u << c)));
+				       (m->a->affine_in | m->a->unknown_in) & ~(1u << c));
 			set_step(m->out, c, part == REMAINDER ? step : 0, m->value->bits);
 		} else {
 			forget_step(m, c, modulus / kc__common_divisor(modulus, size));
@@ -179,12 +179,12 @@ static void divide(struct stepping *m)
 	}
 	divide_steps(m, (uint64_t)by, m->value->op == KC_OP_REM ? REMAINDER : QUOTIENT);
 	if (m->value->is_signed)
-		for (uint16_t left = m->a->affine_in; left; left &= (uint16_t)(left - 1)) {
+		for (uint32_t left = m->a->affine_in; left; left &= left - 1) {
 			uint32_t c = (uint32_t)__builtin_ctz(left);
 
 			if (m->a->step[c] < 0)
 				kc__limit_flow(m->w, c, terms_within(m, (uint64_t)1 << 62, m->a->step[c]),
-					       (uint16_t)((m->a->affine_in | m->a->unknown_in) & ~(1u << c)));
+					       (m->a->affine_in | m->a->unknown_in) & ~(1u << c));
 		}
 }
 
@@ -219,7 +219,7 @@ static void set_bits(struct stepping *m)
 	}
 	while (modulus <= (uint64_t)constant->v[0])
 		modulus *= 2;
-	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 		int64_t step = step_in(moving, c);
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
@@ -255,7 +255,7 @@ static void multiply_high(struct stepping *m)
 	low.source_bits = 64;
 	of.value = &low;
 	of.a = &scaled;
-	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 		int64_t step;
 
@@ -266,8 +266,8 @@ static void multiply_high(struct stepping *m)
 		}
 		if (step)
 			kc__limit_flow(m->w, c, terms_within(&of, (uint64_t)1 << 32, step),
-				       (uint16_t)((moving->affine_in | moving->unknown_in) & ~(1u << c)));
-		m->out->affine_in &= (uint16_t) ~(1u << c);
+				       (moving->affine_in | moving->unknown_in) & ~(1u << c));
+		m->out->affine_in &= ~(1u << c);
 	}
 }
 
@@ -280,7 +280,7 @@ void kc__choose_steps(struct kc_lanes *out, const struct kc_lanes *first, const 
 	all = !(active & ~firsts) ? first : second;
 	out->affine_in = all->affine_in;
 	out->unknown_in = all->unknown_in;
-	for (uint16_t left = all->affine_in; left; left &= (uint16_t)(left - 1))
+	for (uint32_t left = all->affine_in; left; left &= left - 1)
 		out->step[__builtin_ctz(left)] = all->step[__builtin_ctz(left)];
 	if (active & firsts && active & ~firsts)
 		kc__keep_common_steps(out, first);
@@ -306,7 +306,7 @@ static void extend(struct stepping *m)
 {
 	if (m->value->bits > m->value->source_bits)
 		kc__limit_range(m->w, m->a, m->value->source_bits, m->value->is_signed, m->active);
-	for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(left);
 
 		set_step(m->out, c, kc__wrap(step_in(m->a, c), m->value->source_bits), m->value->bits);
@@ -353,7 +353,7 @@ static void find_steps(struct stepping *m)
 		set_bits(m);
 		break;
 	case KC_OP_NOT:
-		for (uint16_t left = m->out->affine_in; left; left &= (uint16_t)(left - 1)) {
+		for (uint32_t left = m->out->affine_in; left; left &= left - 1) {
 			uint32_t c = (uint32_t)__builtin_ctz(left);
 
 			set_step(m->out, c, -step_in(m->a, c), m->value->bits);

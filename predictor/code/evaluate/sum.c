@@ -20,7 +20,7 @@ struct piece {
 	int64_t terms; /* periods that are alike */
 	int ended;
 	/* how `terms` changes with the sums around, as in kc_lanes */
-	uint16_t affine_in, unknown_in;
+	uint32_t affine_in, unknown_in;
 	int64_t step[KC_SUMS_MAX];
 };
 
@@ -89,45 +89,45 @@ static void count_like_terms(struct kc_evaluation *e, uint32_t c, struct piece *
 	if (whole <= p->terms) {
 		p->terms = whole;
 		p->unknown_in = p->start.unknown_in;
-		for (uint16_t left = p->start.affine_in; left; left &= (uint16_t)(left - 1)) {
+		for (uint32_t left = p->start.affine_in; left; left &= left - 1) {
 			uint32_t other = (uint32_t)__builtin_ctz(left);
 
 			if (p->start.step[other] % p->period)
-				p->unknown_in |= (uint16_t)(1u << other);
+				p->unknown_in |= 1u << other;
 			else
-				p->affine_in |= (uint16_t)(1u << other);
+				p->affine_in |= 1u << other;
 			p->step[other] = -(p->start.step[other] / (int64_t)p->period);
 		}
 	} else if (p->terms == window->flow_terms) {
 		p->affine_in = window->affine_in;
 		p->unknown_in = window->unknown_in;
-		for (uint16_t left = p->affine_in; left; left &= (uint16_t)(left - 1)) {
+		for (uint32_t left = p->affine_in; left; left &= left - 1) {
 			uint32_t other = (uint32_t)__builtin_ctz(left);
 
 			p->step[other] = window->step[other];
 		}
 	}
-	p->affine_in &= (uint16_t)~p->unknown_in;
+	p->affine_in &= ~p->unknown_in;
 }
 
 /* Adds the steps of the counter after all these terms. */
 static void add_steps_of(struct kc_index *counter, const struct piece *p)
 {
-	for (uint16_t left = p->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = p->affine_in; left; left &= left - 1) {
 		uint32_t other = (uint32_t)__builtin_ctz(left);
 		int64_t before = counter->affine_in >> other & 1 ? counter->step[other] : 0;
 
 		counter->step[other] = before + p->step[other] * p->period;
 		if (counter->step[other])
-			counter->affine_in |= (uint16_t)(1u << other);
+			counter->affine_in |= 1u << other;
 		else
-			counter->affine_in &= (uint16_t) ~(1u << other);
+			counter->affine_in &= ~(1u << other);
 	}
 }
 
-static void limit_others(struct kc_evaluation *e, uint16_t others)
+static void limit_others(struct kc_evaluation *e, uint32_t others)
 {
-	for (; others; others &= (uint16_t)(others - 1))
+	for (; others; others &= others - 1)
 		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(others), 1, 0);
 }
 
@@ -176,12 +176,12 @@ static double node_weight(const int64_t *nodes, uint32_t degree, uint32_t i, int
 static void run_node(struct kc_evaluation *e, uint32_t c, const struct piece *p, int64_t periods, kc__run_term *term,
 		     struct kc_tally *tally)
 {
-	uint16_t recorded = e->windows.recorded;
+	uint32_t recorded = e->windows.recorded;
 	uint32_t taken;
 
 	*tally = (struct kc_tally){{0}};
 	e->tally = tally;
-	e->windows.recorded = (uint16_t)(recorded & ~((2u << c) - 1));
+	e->windows.recorded = recorded & ~((2u << c) - 1);
 	if (run_terms(e, c, p, periods, &taken, term))
 		e->stopped = 1;
 	e->windows.recorded = recorded;
@@ -206,11 +206,11 @@ static void add_polynomial(struct kc_evaluation *e, uint32_t c, const struct pie
 }
 
 /* At a launch: if all sums around are over many blocks, one that is counted like another matters little. */
-static int is_negligible(struct kc_evaluation *e, const struct piece *p, uint16_t others)
+static int is_negligible(struct kc_evaluation *e, const struct piece *p, uint32_t others)
 {
 	if (!e->at_launch || e->polynomial || p->affine_in)
 		return 0;
-	for (; others; others &= (uint16_t)(others - 1)) {
+	for (; others; others &= others - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(others);
 
 		if (c >= KC_BLOCK_AXES || e->launch->grid[KC_BLOCK_AXES - 1 - c] < KC_BLOCKS_MANY)
@@ -231,9 +231,8 @@ static void check_last_term(struct kc_evaluation *e, uint32_t c, const struct pi
 	struct kc_tally unused = {{0}};
 	uint32_t taken;
 
-	if (!(window->coupled & ((1u << c) - 1)) ||
-	    is_negligible(e, p, (uint16_t)(window->coupled & ((1u << c) - 1))) || (!at_end && p->period == 1) ||
-	    p->terms < 2)
+	if (!(window->coupled & ((1u << c) - 1)) || is_negligible(e, p, window->coupled & ((1u << c) - 1)) ||
+	    (!at_end && p->period == 1) || p->terms < 2)
 		return;
 	add_steps_of(counter, p);
 	e->tally = &unused;
@@ -260,12 +259,12 @@ static void limit_start(struct kc_evaluation *e, const struct kc_index *counter)
 	if (counter->end == KC_ENDLESS)
 		return;
 	limit_others(e, counter->unknown_in);
-	for (uint16_t left = counter->affine_in; left; left &= (uint16_t)(left - 1)) {
+	for (uint32_t left = counter->affine_in; left; left &= left - 1) {
 		uint32_t other = (uint32_t)__builtin_ctz(left);
 
 		if (counter->step[other] > 0)
 			kc__limit_flow(&e->windows, other, (counter->end - 1 - counter->at) / counter->step[other] + 1,
-				       (uint16_t)(counter->affine_in & ~(1u << other)));
+				       counter->affine_in & ~(1u << other));
 	}
 }
 
@@ -291,13 +290,13 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 {
 	struct kc_tally *outer = e->tally;
 	uint32_t outer_degree = e->degree, degree;
-	uint16_t outer_polynomial = e->polynomial, recorded = e->windows.recorded;
+	uint32_t outer_polynomial = e->polynomial, recorded = e->windows.recorded;
 	struct piece p;
 
 	e->steps += STEPS_OF_SUM;
 	p.start = e->counters[c];
 	p.affine_in = p.unknown_in = 0;
-	e->windows.recorded |= (uint16_t)(1u << c);
+	e->windows.recorded |= 1u << c;
 	limit_start(e, &p.start);
 	run_first_terms(e, c, &p, term);
 	degree = e->degree;
@@ -314,7 +313,7 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 		}
 		check_last_term(e, c, &p, term);
 		if (e->polynomial >> c & 1) {
-			uint16_t polynomial = e->polynomial;
+			uint32_t polynomial = e->polynomial;
 
 			e->counters[c] = p.start;
 			add_polynomial(e, c, &p, degree, term, outer);
@@ -331,6 +330,6 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 	}
 	e->tally = outer;
 	e->degree = degree > outer_degree ? degree : outer_degree;
-	e->polynomial = (uint16_t)((e->polynomial & ~(1u << c)) | outer_polynomial);
+	e->polynomial = (e->polynomial & ~(1u << c)) | outer_polynomial;
 	e->windows.recorded = recorded;
 }

@@ -34,7 +34,7 @@ void kc__want_period(struct kc_windows *w, uint32_t c, uint64_t period)
 		window->period = (uint32_t)common;
 }
 
-void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint16_t others)
+void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t others)
 {
 	struct kc_window *window = &w->of[c];
 
@@ -42,7 +42,7 @@ void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint16_t ot
 		return;
 	window->flow_terms = terms;
 	window->affine_in = 0;
-	window->unknown_in = (uint16_t)(others & ((1u << c) - 1));
+	window->unknown_in = others & ((1u << c) - 1);
 }
 
 void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t period)
@@ -94,7 +94,7 @@ static struct value_range extent_of(const struct kc_lanes *a, uint32_t active, u
 
 void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bits, int is_signed, uint32_t active)
 {
-	uint16_t affine_in = a->affine_in & w->recorded;
+	uint32_t affine_in = a->affine_in & w->recorded;
 	struct value_range e;
 	int64_t low, high;
 
@@ -105,12 +105,12 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 		return;
 	low = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
 	high = is_signed ? -low - 1 : ((int64_t)1 << bits) - 1;
-	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+	for (; affine_in; affine_in &= affine_in - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(affine_in);
 		int64_t step = a->step[c], size = step < 0 ? -step : step;
 
 		kc__limit_flow(w, c, (step > 0 ? high - e.high : e.low - low) / (size ? size : 1) + 1,
-			       (uint16_t)((a->affine_in | a->unknown_in) & ~(1u << c)));
+			       (a->affine_in | a->unknown_in) & ~(1u << c));
 	}
 }
 
@@ -237,11 +237,11 @@ static void follow_others(struct kc_windows *w, const struct kc_value *value, co
 {
 	int is_order = value->compare != KC_PTX_EQ && value->compare != KC_PTX_NE;
 	struct kc_window *window = &w->of[c];
-	uint16_t affine_in = (uint16_t)((x->a->affine_in | x->b->affine_in) & ((1u << c) - 1));
+	uint32_t affine_in = (x->a->affine_in | x->b->affine_in) & ((1u << c) - 1);
 
-	window->unknown_in = (uint16_t)((x->a->unknown_in | x->b->unknown_in) & ((1u << c) - 1));
+	window->unknown_in = (x->a->unknown_in | x->b->unknown_in) & ((1u << c) - 1);
 	window->affine_in = 0;
-	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+	for (; affine_in; affine_in &= affine_in - 1) {
 		uint32_t other = (uint32_t)__builtin_ctz(affine_in);
 		int64_t g = step_of(x, other);
 		uint64_t size = (uint64_t)(step < 0 ? -step : step);
@@ -249,15 +249,14 @@ static void follow_others(struct kc_windows *w, const struct kc_value *value, co
 		if (!g)
 			continue;
 		if (is_order && g % step && (g > 0 ? g : -g) <= (int64_t)size / TERMS_WORTH_A_WINDOW) {
-			kc__limit_flow(
-			    w, other, terms_until_shift(x, step, g),
-			    (uint16_t)((x->a->affine_in | x->a->unknown_in | x->b->affine_in | x->b->unknown_in) &
-				       ~(1u << other)));
+			kc__limit_flow(w, other, terms_until_shift(x, step, g),
+				       ((x->a->affine_in | x->a->unknown_in | x->b->affine_in | x->b->unknown_in) &
+					~(1u << other)));
 		} else if (g % step) {
-			window->unknown_in |= (uint16_t)(1u << other);
+			window->unknown_in |= 1u << other;
 			kc__want_period(w, other, size / kc__common_divisor(size, (uint64_t)(g < 0 ? -g : g)));
 		} else {
-			window->affine_in |= (uint16_t)(1u << other);
+			window->affine_in |= 1u << other;
 			window->step[other] = -(g / step);
 		}
 	}
@@ -267,25 +266,25 @@ void kc__limit_compare(struct kc_windows *w, const struct kc_value *value, const
 		       const struct kc_lanes *b, uint32_t active)
 {
 	struct difference x;
-	uint16_t unknown_in = (a->unknown_in | b->unknown_in) & w->recorded,
+	uint32_t unknown_in = (a->unknown_in | b->unknown_in) & w->recorded,
 		 affine_in = (a->affine_in | b->affine_in) & w->recorded;
-	uint16_t all = a->unknown_in | b->unknown_in | a->affine_in | b->affine_in;
+	uint32_t all = a->unknown_in | b->unknown_in | a->affine_in | b->affine_in;
 	int signs = value->is_signed || value->compare == KC_PTX_EQ || value->compare == KC_PTX_NE;
 	int told;
 
 	if (!(unknown_in | affine_in) || !(active & a->known & b->known))
 		return;
-	for (uint16_t left = unknown_in | affine_in; left; left &= (uint16_t)(left - 1))
+	for (uint32_t left = unknown_in | affine_in; left; left &= left - 1)
 		w->of[__builtin_ctz(left)].coupled |= all;
-	for (uint16_t left = unknown_in; left; left &= (uint16_t)(left - 1))
+	for (uint32_t left = unknown_in; left; left &= left - 1)
 		kc__limit_flow(w, (uint32_t)__builtin_ctz(left), 1, 0);
-	affine_in &= (uint16_t)~unknown_in;
+	affine_in &= ~unknown_in;
 	if (!affine_in)
 		return;
 	x.a = a;
 	x.b = b;
 	told = find_difference(&x, value, active);
-	for (; affine_in; affine_in &= (uint16_t)(affine_in - 1)) {
+	for (; affine_in; affine_in &= affine_in - 1) {
 		uint32_t c = (uint32_t)__builtin_ctz(affine_in);
 		int64_t step = step_of(&x, c), terms;
 

@@ -26,7 +26,7 @@
 #define KC_NO_POINT UINT32_MAX
 
 /* Deeper nests are refused: loops are walked recursively. */
-#define KC_LOOP_DEPTH_MAX 8u
+#define KC_LOOP_DEPTH_MAX 12u
 
 struct kc_cfg_point {
 	const struct kc_ptx_instruction *instruction;
