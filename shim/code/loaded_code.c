@@ -1,4 +1,4 @@
-#include "loaded_code.h"
+#include "code_pass.h"
 #include "shim/tables/handles.h"
 #include "made_code.h"
 #include "ptx_cache.h"
@@ -402,6 +402,7 @@ void kc__code_forget(void)
 	pthread_mutex_init(&pool.lock, NULL);
 	pool.first = pool.last = NULL;
 	pool.bytes = 0;
+	kc__pass_forget();
 }
 
 void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lz4.h>
+
 #define FIRST_BYTES ((size_t)16 << 10)
 #define FIRST_CALLEES 16u
 #define ROUNDS_MAX 8u /* calls of calls that are looked for one by one; then all functions are parsed */
@@ -36,8 +38,8 @@ size_t kc_ptx_cut_bytes(const struct kc_ptx_cut *cut)
 	       cut->callee_capacity * sizeof(*cut->callees);
 }
 
-/* 0; -ENOMEM: `to` would take more than limit_bytes. */
-static int append(struct kc_ptx_text *to, const char *text, size_t length, size_t limit_bytes)
+/* Room for so much more. 0; -ENOMEM: `to` would take more than limit_bytes. */
+static int reserve(struct kc_ptx_text *to, size_t length, size_t limit_bytes)
 {
 	size_t needed = to->length + length, larger = to->capacity ? to->capacity : FIRST_BYTES;
 	char *grown;
@@ -54,20 +56,34 @@ static int append(struct kc_ptx_text *to, const char *text, size_t length, size_
 		to->bytes = grown;
 		to->capacity = larger;
 	}
+	return 0;
+}
+
+static int append(struct kc_ptx_text *to, const char *text, size_t length, size_t limit_bytes)
+{
+	int rc = reserve(to, length, limit_bytes);
+
+	if (rc)
+		return rc;
 	if (length)
 		memcpy(to->bytes + to->length, text, length);
-	to->length = needed;
+	to->length += length;
 	return 0;
+}
+
+/* Of what is being read; a part is kept for what all kernels need. */
+static size_t room(const struct kc_ptx_cut *cut)
+{
+	size_t others = kc_ptx_cut_bytes(cut) - cut->into->capacity;
+	size_t all = cut->kernel ? cut->limit_bytes / 4 * 3 : cut->limit_bytes;
+
+	return all > others ? all - others : 0;
 }
 
 /* Keeps a part of what is being read. A kernel that does not fit is left out. */
 static int keep(struct kc_ptx_cut *cut, const char *text, size_t length)
 {
-	size_t others = kc_ptx_cut_bytes(cut) - cut->into->capacity;
-	size_t all = cut->kernel ? cut->limit_bytes / 4 * 3 : cut->limit_bytes; /* the rest is for what all need */
-	size_t limit = all > others ? all - others : 0;
-
-	if (!cut->keeps || !append(cut->into, text, length, limit))
+	if (!cut->keeps || !append(cut->into, text, length, room(cut)))
 		return 0;
 	if (!cut->kernel)
 		return -ENOMEM;
@@ -133,6 +149,7 @@ static int open_kernel(struct kc_ptx_cut *cut, struct kc_ptx_wanted *kernel)
 	kernel->found = 1;
 	kernel->no_room = 0;
 	kernel->at = cut->kernels.length;
+	kernel->kept = 0;
 	kernel->length = 0;
 	kernel->offset = cut->item_offset;
 	cut->kernel = kernel;
@@ -200,11 +217,32 @@ static void begin_item(struct kc_ptx_cut *cut, size_t offset)
 	cut->opened = 0;
 }
 
+/* The kernel's text has ended, behind those of others. It is packed behind itself, and then moved to where it was;
+ * without room for that, or where it does not become half as long, it stays as it is. */
+static void close_kernel(struct kc_ptx_cut *cut)
+{
+	struct kc_ptx_wanted *kernel = cut->kernel;
+	size_t length = cut->kernels.length - kernel->at;
+	char *text;
+	int made;
+
+	kernel->kept = kernel->length = length;
+	if (length > LZ4_MAX_INPUT_SIZE || reserve(&cut->kernels, length / 2, room(cut)))
+		return;
+	text = cut->kernels.bytes + kernel->at;
+	made = LZ4_compress_default(text, text + length, (int)length, (int)(length / 2));
+	if (made <= 0)
+		return;
+	memmove(text, text + length, (size_t)made);
+	kernel->kept = (size_t)made;
+	cut->kernels.length = kernel->at + kernel->kept;
+}
+
 /* At the '}' of a function's body, of a section or of initial values, which are left out. */
 static int close_body(struct kc_ptx_cut *cut, size_t offset)
 {
 	if (cut->kernel && cut->keeps)
-		cut->kernel->length = cut->kernels.length - cut->kernel->at;
+		close_kernel(cut);
 	if (cut->into == &cut->functions)
 		cut->callees[cut->callee_count - 1].length =
 		    cut->functions.length - cut->callees[cut->callee_count - 1].at;
@@ -385,9 +423,10 @@ int kc_ptx_cut_feed(void *arg, const char *text, size_t length)
 void kc_ptx_cut_drop(struct kc_ptx_cut *cut, struct kc_ptx_wanted *kernel)
 {
 	struct kc_ptx_text *kernels = &cut->kernels;
-	size_t at = kernel->at, length = kernel->length;
+	size_t at = kernel->at, length = kernel->kept;
 	char *smaller;
 
+	kernel->kept = 0;
 	kernel->length = 0;
 	kernel->found = 0;
 	if (!length)
@@ -438,6 +477,24 @@ static uint32_t mark_all_called(struct kc_ptx_cut *cut, const struct kc_ptx_modu
 	return marked;
 }
 
+static int append_kernel(struct kc_ptx_text *to, const struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel,
+			 size_t limit_bytes)
+{
+	const char *kept = cut->kernels.bytes + kernel->at;
+	int rc;
+
+	if (kernel->kept == kernel->length)
+		return append(to, kept, kernel->length, limit_bytes);
+	rc = reserve(to, kernel->length, limit_bytes);
+	if (rc)
+		return rc;
+	if (LZ4_decompress_safe(kept, to->bytes + to->length, (int)kernel->kept, (int)kernel->length) !=
+	    (int)kernel->length)
+		return -ENOMEM;
+	to->length += kernel->length;
+	return 0;
+}
+
 /* The declarations, the functions that are marked, and the kernel. */
 static int put_together(struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel, size_t limit_bytes)
 {
@@ -448,7 +505,7 @@ static int put_together(struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kern
 		if (cut->callees[i].called)
 			rc = append(&cut->common, cut->functions.bytes + cut->callees[i].at, cut->callees[i].length,
 				    limit_bytes);
-	return rc ? rc : append(&cut->common, cut->kernels.bytes + kernel->at, kernel->length, limit_bytes);
+	return rc ? rc : append_kernel(&cut->common, cut, kernel, limit_bytes);
 }
 
 int kc_ptx_cut_parse(struct kc_ptx_cut *cut, const struct kc_ptx_wanted *kernel, struct kc_ptx_module *module,

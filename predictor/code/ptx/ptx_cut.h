@@ -9,7 +9,8 @@
  * A library's module has up to 40 MB of text and takes seven times as much once it
  * is parsed; one kernel of it has some kilobytes. The text is given in parts, in
  * its order, as an unpacker produces them (image.h), so that it is never in memory
- * as a whole.
+ * as a whole. The kernels are kept packed, as a block of LZ4 each, to a fifth as a
+ * rule: the more of them fit, the fewer times the whole text must be read.
  */
 #ifndef KC_PTX_CUT_H
 #define KC_PTX_CUT_H
@@ -18,10 +19,11 @@
 
 struct kc_ptx_wanted {
 	const char *name;
-	uint8_t found;     /* the text has it */
-	uint8_t no_room;   /* and there was no memory to keep it */
-	size_t at, length; /* in kernels */
-	size_t offset;     /* in the text that was given */
+	uint8_t found;   /* the text has it */
+	uint8_t no_room; /* and there was no memory to keep it */
+	size_t at, kept; /* in kernels: bytes that are kept of it, packed where that is less */
+	size_t length;   /* of its text */
+	size_t offset;   /* in the text that was given */
 };
 
 struct kc_ptx_text {

@@ -157,6 +157,24 @@ static void a_kernel_without_room_is_left_out(void **state)
 	kc_ptx_cut_free(&cut);
 }
 
+/* Letters in no order, which cannot be packed, as a comment. */
+static void feed_noise(struct kc_ptx_cut *cut, size_t length, uint32_t *state)
+{
+	char text[256] = "//";
+
+	while (length) {
+		size_t part = length < sizeof(text) ? length : sizeof(text);
+
+		for (size_t i = 2; i < part; i++) {
+			*state = *state * 1664525 + 1013904223; /* Numerical Recipes, "An Even Quicker Generator" */
+			text[i] = (char)('A' + (*state >> 24) % 58);
+		}
+		text[part - 1] = '\n';
+		assert_int_equal(kc_ptx_cut_feed(cut, text, part), 0);
+		length -= part;
+	}
+}
+
 /* Many kernels that fill the memory, and a declaration behind each: some kernels are left out, no declaration is. */
 static void kernels_leave_room_for_declarations(void **state)
 {
@@ -164,6 +182,7 @@ static void kernels_leave_room_for_declarations(void **state)
 	char names[64][8], text[128];
 	struct kc_ptx_module module;
 	struct kc_ptx_cut cut;
+	uint32_t noise = 1;
 	int kept = 0;
 
 	(void)state;
@@ -176,8 +195,7 @@ static void kernels_leave_room_for_declarations(void **state)
 	for (int i = 0; i < 64; i++) {
 		snprintf(text, sizeof(text), ".entry k%d()\n{\n", i);
 		assert_int_equal(kc_ptx_cut_feed(&cut, text, strlen(text)), 0);
-		for (int n = 0; n < 400; n++)
-			assert_int_equal(kc_ptx_cut_feed(&cut, "bar.sync 0;\n", 12), 0);
+		feed_noise(&cut, 4800, &noise);
 		snprintf(text, sizeof(text), "}\n.global .align 4 .b32 v%d;\n", i);
 		assert_int_equal(kc_ptx_cut_feed(&cut, text, strlen(text)), 0);
 	}
@@ -187,6 +205,52 @@ static void kernels_leave_room_for_declarations(void **state)
 	parse_cut(&cut, &wanted[0], &module);
 	assert_int_equal(module.variable_count, 64);
 	kc_ptx_free(&module);
+	kc_ptx_cut_free(&cut);
+}
+
+/* Eight kernels of 128 KiB each in 512 KiB, as their lines resemble each other; each is parsed as it was given. What
+ * cannot be packed stays as it is among them. */
+static void kernels_are_kept_packed(void **state)
+{
+	static const char *const names[] = {"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"};
+	struct kc_ptx_wanted wanted[8];
+	struct kc_ptx_module module;
+	struct kc_ptx_cut cut;
+	uint32_t noise = 1;
+	char line[64];
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		wanted[i].name = names[i];
+	kc_ptx_cut_begin(&cut, wanted, 8, (size_t)512 << 10);
+	assert_int_equal(kc_ptx_cut_feed(&cut, ".version 8.3\n.target sm_90\n", 27), 0);
+	for (int i = 0; i < 8; i++) {
+		snprintf(line, sizeof(line), ".entry %s()\n{\n.reg .b32 %%r<9>;\n", names[i]);
+		assert_int_equal(kc_ptx_cut_feed(&cut, line, strlen(line)), 0);
+		if (i == 5)
+			feed_noise(&cut, 16384, &noise);
+		for (int n = 0; n < 4096; n++) {
+			int length = snprintf(line, sizeof(line), "add.u32 %%r%d, %%r%d, %10d;\n", n % 9, i, n);
+
+			assert_int_equal(kc_ptx_cut_feed(&cut, line, (size_t)length), 0);
+		}
+		assert_int_equal(kc_ptx_cut_feed(&cut, "}\n", 2), 0);
+	}
+	assert_true(cut.kernels.length < 384 << 10);
+	for (int i = 8; i--;) {
+		assert_true(wanted[i].found && !wanted[i].no_room && wanted[i].length > 100000);
+		parse_cut(&cut, &wanted[i], &module);
+		assert_int_equal(module.functions[0].instruction_count, 4096);
+		for (uint32_t n = 0; n < 4096; n++) {
+			const struct kc_ptx_instruction *add = &module.functions[0].instructions[n];
+
+			assert_int_equal(add->operands[1].number, (uint32_t)i);
+			assert_int_equal(add->operands[2].value, n);
+		}
+		kc_ptx_free(&module);
+		kc_ptx_cut_drop(&cut, &wanted[i]);
+	}
+	assert_int_equal(cut.kernels.length, 0);
 	kc_ptx_cut_free(&cut);
 }
 
@@ -243,11 +307,11 @@ static void a_kernel_that_is_done_is_dropped(void **state)
 	(void)state;
 	cut_out(&cut, wanted, 3, sizeof(module_text));
 	before_bytes = kc_ptx_cut_bytes(&cut);
-	length = cut.kernels.length - wanted[0].length;
+	length = cut.kernels.length - wanted[0].kept;
 	kc_ptx_cut_drop(&cut, &wanted[0]);
 	assert_false(wanted[0].found);
 	assert_int_equal(cut.kernels.length, length);
-	assert_int_equal(wanted[1].length + wanted[2].length, length);
+	assert_int_equal(wanted[1].kept + wanted[2].kept, length);
 	assert_true(kc_ptx_cut_bytes(&cut) < before_bytes);
 	parse_cut(&cut, &wanted[1], &module);
 	assert_int_equal(kc_ptx_find(&module, "third")->instruction_count, 2);
@@ -303,6 +367,7 @@ int main(void)
 	    cmocka_unit_test(refusals_have_the_offset_of_the_text),
 	    cmocka_unit_test(a_kernel_without_room_is_left_out),
 	    cmocka_unit_test(kernels_leave_room_for_declarations),
+	    cmocka_unit_test(kernels_are_kept_packed),
 	    cmocka_unit_test(a_long_chain_of_calls_comes_along),
 	    cmocka_unit_test(memory_is_limited_for_all_together),
 	    cmocka_unit_test(a_kernel_that_is_done_is_dropped),
