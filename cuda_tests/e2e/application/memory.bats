@@ -42,23 +42,53 @@ own() { # WHICH
 	done
 }
 
-# Each kernel needs more memory than is left beside the text of the other three.
-@test "kernels too long to be read beside each other's text are read one after another" {
-	local i seconds
-	{
-		printf '.version 8.0\n.target sm_75\n.address_size 64\n'
-		for i in 0 1 2 3; do
-			printf '.visible .entry k%d(.param .u64 p0)\n{\n.reg .f32 %%f<4>;\n.reg .b64 %%rd<2>;\n' "$i"
-			printf 'ld.param.u64 %%rd1, [p0];\n'
-			yes 'fma.rn.f32 %f1, %f2, %f3, %f1;' | head -n 9500
-			printf 'st.global.f32 [%%rd1], %%f1;\nret;\n}\n'
-		done
-	} >long.ptx
+kernel() { # NUMBER LINES [NOISE]: PTX of a kernel with that many multiply-adds, with NOISE letters that cannot be packed
+	printf '.visible .entry k%d(.param .u64 p0)\n{\n.reg .f32 %%f<4>;\n.reg .b64 %%rd<2>;\n' "$1"
+	printf 'ld.param.u64 %%rd1, [p0];\n'
+	awk -v lines="$2" -v noise="${3:-0}" -v seed="$1" 'BEGIN {
+		srand(seed)
+		for (i = 0; i < lines; i++) {
+			line = "fma.rn.f32 %f1, %f2, %f3, %f1; //"
+			for (n = 0; n < noise; n++)
+				line = line sprintf("%c", 65 + int(58 * rand()))
+			print line
+		}
+	}'
+	printf 'st.global.f32 [%%rd1], %%f1;\nret;\n}\n'
+}
+
+reads_all() { # FILE KERNELS: within 16 seconds
+	local seconds
 	for seconds in 1 4 16; do
 		rm -f kerncast.db*
-		"$kerncast" run -q -- "$build/awkward/one_each" long.ptx 4 "$seconds"
+		"$kerncast" run -q -- "$build/awkward/one_each" "$1" "$2" "$seconds"
 		if (($(sql "SELECT count(*) FROM kernel WHERE code = 'waits'") == 0)); then break; fi
 	done
-	equal "$(sql "SELECT code, count(*) FROM kernel GROUP BY code")" "read|4"
+	equal "$(sql "SELECT code, count(*) FROM kernel GROUP BY code")" "read|$2"
+}
+
+head='.version 8.0\n.target sm_75\n.address_size 64\n'
+
+# Each kernel needs more memory than is left beside the text of the other three.
+@test "kernels too long to be read beside each other's text are read one after another" {
+	local i
+	# shellcheck disable=SC2059 # it has escapes
+	{
+		printf "$head"
+		for i in 0 1 2 3; do kernel "$i" 9500 24; done
+	} >long.ptx
+	reads_all long.ptx 4
 	contains "$(sql "SELECT cost_formula FROM kernel LIMIT 1")" "fma = 9500"
+}
+
+# A step of the reader has time for some of them; each has its own number of multiply-adds.
+@test "the kernels of a large module are read in many steps, each once and from its own text" {
+	local i
+	# shellcheck disable=SC2059
+	{
+		printf "$head"
+		for i in {0..199}; do kernel "$i" "$((200 + i))"; done
+	} >large.ptx
+	reads_all large.ptx 200
+	equal "$(sql "SELECT count(*) FROM kernel WHERE cost_formula LIKE 'fma = ' || (200 + substr(mangled, 2)) || ';%'")" 200
 }
