@@ -8,7 +8,7 @@ $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
 
-$(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx
+$(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx cuda_tests/fuzz/seeds/copies.ptx
 	@mkdir -p $@
 	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@
 	@touch $@
