@@ -320,14 +320,14 @@ static size_t pages(size_t bytes)
 }
 
 /* After a pass, or what was left of one: the texts that were not read for want of time are kept, and their memory with
- * them; others are not. */
-static void close_pass(struct kc__reading *reading, struct pass *pass)
+ * them; others are not, nor those of a text that could not be passed over to its end. */
+static void close_pass(struct kc__reading *reading, struct pass *pass, bool is_whole)
 {
 	size_t bytes = pages(kc_ptx_cut_bytes(&pass->cut));
 
 	reading->room_bytes += pass->kept_bytes;
-	if (kc__is_late(reading) && !reading->is_last && !reading->is_kept && reading->room_bytes >= bytes &&
-	    shortest(pass, false) + shortest(pass, true) < 2 * pass->count) {
+	if (is_whole && kc__is_late(reading) && !reading->is_last && !reading->is_kept &&
+	    reading->room_bytes >= bytes && shortest(pass, false) + shortest(pass, true) < 2 * pass->count) {
 		reading->room_bytes -= bytes;
 		pass->held_bytes = bytes;
 		pass->code = reading->code;
@@ -373,7 +373,7 @@ struct kc__kernel **kc__pass_over(struct kc__reading *reading, struct kc__kernel
 	reading->lacks_room |= pass->no_room && !pass->done;
 	if (pass->no_room && pass->done)
 		stop_before_a_pass(reading);
-	close_pass(reading, pass);
+	close_pass(reading, pass, !rc);
 	return rc || kc__is_late(reading) ? NULL : pass->no_room && pass->done ? from : link;
 }
 
@@ -419,7 +419,7 @@ void kc__pass_resume(struct kc__reading *reading)
 	leave_list(&reading->kernels, pass);
 	if (reading->kernels)
 		stop_before_a_pass(reading);
-	close_pass(reading, pass);
+	close_pass(reading, pass, true);
 	reading->is_apart = is_apart;
 }
 
