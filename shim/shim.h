@@ -359,6 +359,10 @@ enum kc__share {
 	KC__SHARE_CODE,    /* copies of it, formulas, and what reading takes */
 	KC__SHARES,
 };
+static inline size_t kc__whole_pages(size_t bytes)
+{
+	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
+}
 bool kc__share_take(enum kc__share share, size_t bytes); /* false: the share has less left than that */
 void kc__share_give(enum kc__share share, size_t bytes);
 size_t kc__share_left(enum kc__share share);

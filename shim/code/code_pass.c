@@ -314,16 +314,11 @@ static void stop_before_a_pass(struct kc__reading *reading)
 		reading->stop_ns = now_ns - 1;
 }
 
-static size_t pages(size_t bytes)
-{
-	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
-}
-
 /* After a pass, or what was left of one: the texts that were not read for want of time are kept, and their memory with
  * them; others are not, nor those of a text that could not be passed over to its end. */
 static void close_pass(struct kc__reading *reading, struct pass *pass, bool is_whole)
 {
-	size_t bytes = pages(kc_ptx_cut_bytes(&pass->cut));
+	size_t bytes = kc__whole_pages(kc_ptx_cut_bytes(&pass->cut));
 
 	reading->room_bytes += pass->kept_bytes;
 	if (is_whole && kc__is_late(reading) && !reading->is_last && !reading->is_kept &&

@@ -15,19 +15,14 @@ static struct {
 	struct scratch scratch;    /* of launches; tables_lock */
 } formulas;
 
-static size_t pages(size_t bytes)
-{
-	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
-}
-
 /* What formulas take changes from `before` to `after`. */
 static bool move(size_t *readers_bytes, size_t before, size_t after)
 {
-	size_t have = *readers_bytes + pages(before);
+	size_t have = *readers_bytes + kc__whole_pages(before);
 
-	if (pages(after) > have)
+	if (kc__whole_pages(after) > have)
 		return false;
-	*readers_bytes = have - pages(after);
+	*readers_bytes = have - kc__whole_pages(after);
 	return true;
 }
 
@@ -90,7 +85,7 @@ static size_t needed(size_t bytes, size_t scratch)
 {
 	size_t have = formulas.scratch.bytes;
 
-	return pages(bytes) + (scratch > have ? pages(scratch) - pages(have) : 0);
+	return kc__whole_pages(bytes) + (scratch > have ? kc__whole_pages(scratch) - kc__whole_pages(have) : 0);
 }
 
 bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes)
@@ -99,10 +94,10 @@ bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes)
 	bool enlarged;
 
 	/* Nothing gives way where that would not be enough. */
-	if (bytes > KC__FORMULAS_BYTES || needed(bytes, scratch) > *readers_bytes + pages(formulas.bytes))
+	if (bytes > KC__FORMULAS_BYTES || needed(bytes, scratch) > *readers_bytes + kc__whole_pages(formulas.bytes))
 		return false;
 	while (formulas.bytes + bytes > KC__FORMULAS_BYTES ||
-	       needed(formulas.bytes + bytes, scratch) > *readers_bytes + pages(formulas.bytes))
+	       needed(formulas.bytes + bytes, scratch) > *readers_bytes + kc__whole_pages(formulas.bytes))
 		if (!drop_oldest(readers_bytes))
 			return false;
 	pthread_mutex_lock(&kc__shim.tables_lock);
@@ -132,7 +127,7 @@ void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost)
 
 void kc__formulas_yield(size_t bytes, size_t *readers_bytes)
 {
-	while (*readers_bytes < bytes && *readers_bytes + pages(formulas.bytes) >= bytes)
+	while (*readers_bytes < bytes && *readers_bytes + kc__whole_pages(formulas.bytes) >= bytes)
 		drop_oldest(readers_bytes);
 }
 

@@ -65,12 +65,6 @@ static bool keep_path(struct kc__code_piece *piece, const char *path, uint64_t o
 	return piece->path != NULL;
 }
 
-/* That a copy takes. */
-static size_t pages(size_t bytes)
-{
-	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
-}
-
 static void let_go(struct kc__code *code)
 {
 	for (uint32_t i = 0; i < code->piece_count; i++) {
@@ -79,7 +73,7 @@ static void let_go(struct kc__code *code)
 		if (!piece->copy)
 			continue;
 		munmap(piece->copy, piece->length);
-		pool.bytes -= pages(piece->length);
+		pool.bytes -= kc__whole_pages(piece->length);
 		kc__share_give(KC__SHARE_CODE, piece->length);
 		piece->copy = NULL;
 	}
@@ -116,7 +110,7 @@ static bool keep_copy(struct kc__code_piece *piece, const void *bytes, size_t le
 	memcpy(copy, bytes, length);
 	piece->copy = copy;
 	piece->length = length;
-	pool.bytes += pages(length);
+	pool.bytes += kc__whole_pages(length);
 	return true;
 }
 
@@ -156,7 +150,7 @@ static bool copy_pieces(struct kc__code *code, const struct kc_image_piece *piec
 
 		if (length > KC__CODE_COPY_MAX_BYTES)
 			return false;
-		bytes += pages(length);
+		bytes += kc__whole_pages(length);
 	}
 	if (!bytes || bytes > KC__CODE_POOL_BYTES)
 		return !bytes;

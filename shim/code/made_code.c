@@ -21,7 +21,7 @@ bool kc__made_is_kept(void)
 
 static size_t mapped_bytes(size_t text_bytes)
 {
-	return (sizeof(struct kc__made) + text_bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
+	return kc__whole_pages(sizeof(struct kc__made) + text_bytes);
 }
 
 /* kept.lock held. */
