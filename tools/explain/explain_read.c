@@ -20,6 +20,7 @@
 
 #define PTX_KINDS (1u << KC_IMAGE_PTX)
 #define CODE_KINDS (1u << KC_IMAGE_CUBIN)
+#define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
 
 struct gathering {
 	struct kc_explanation *explanation;
@@ -190,7 +191,18 @@ int kc__explain_parse(struct kc_explanation *explanation, struct kc_explain_unit
 	return explanation->parsed == unit ? 0 : parse(explanation, unit, NULL, refusal);
 }
 
-static void read_code(const struct kc_explanation *explanation, struct kc_explain_unit *unit)
+/* A cubin has the names of its kernels as text. An identifier stands in the mangled name as it is; other names, such as
+ * those with arguments, may not. */
+static int may_hold_wanted(const char *wanted, const struct kc_image *code)
+{
+	size_t length = wanted ? strlen(wanted) : 0;
+
+	if (!wanted || strspn(wanted, IDENTIFIER) < length)
+		return 1;
+	return memmem(code->bytes, code->length, wanted, length) != NULL;
+}
+
+static void read_code(const struct kc_explanation *explanation, struct kc_explain_unit *unit, const char *wanted)
 {
 	struct kc_image image = *unit->code_image;
 	struct kc_arena unpacked;
@@ -198,7 +210,7 @@ static void read_code(const struct kc_explanation *explanation, struct kc_explai
 
 	kc_arena_init(&unpacked, UNPACKED_BYTES);
 	rc = kc_image_unpack_into(&image, &unpacked, &unit->refusal);
-	if (rc == 0)
+	if (rc == 0 && may_hold_wanted(wanted, &image))
 		rc = kc_cubin_read(&unit->code, image.bytes, image.length, MODULE_BYTES, &unit->refusal);
 	kc_arena_free(&unpacked);
 	let_go_of_file(explanation);
@@ -302,7 +314,7 @@ static int read_unit(struct gathering *gathering, uint32_t fatbin)
 		rc = gather_ptx(gathering, unit);
 	unit->passed_over = parsed == 1;
 	if (unit->code_image)
-		read_code(explanation, unit);
+		read_code(explanation, unit, gathering->wanted);
 	return rc;
 }
 
