@@ -25,6 +25,7 @@ enum runtime_function {
 	STREAM_CREATE,
 	STREAM_CREATE_WITH_FLAGS,
 	STREAM_CREATE_WITH_PRIORITY,
+	FUNCTIONS,
 };
 
 static const char *const names[] = {
@@ -47,12 +48,44 @@ static _Atomic int driver_missed;
 /* Call sites are never removed: the bound keeps a program that generates code at
  * run time from filling memory. Launches from further sites have none. */
 enum { SITES = 4096 };
+#define FUNCTION_BITS 4
+_Static_assert(FUNCTIONS <= 1 << FUNCTION_BITS, "a function has its own key");
 static struct call_site {
-	_Atomic uintptr_t address; /* return address + function; 0: free */
+	_Atomic uintptr_t key; /* return address and function; 0: free */
 	void *_Atomic real;
-	_Atomic uint32_t id; /* dictionary; 0: not written yet */
+	_Atomic uint32_t found; /* closings + 1 when `real` was found; 0: it was not */
+	_Atomic uint32_t id;    /* dictionary; 0: not written yet */
 } sites[SITES];
 static _Atomic uint32_t site_ids;
+
+/*
+ * Begins and ends of dlclose(). What was found before may have been unloaded: a
+ * library may then be loaded at its old addresses, and its runtime at others.
+ */
+static _Atomic uint32_t closings;
+
+static int real_dlclose(void *library)
+{
+	/* Versions of the symbol: glibc 2.34 and later, before it. */
+	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+	static int (*_Atomic found)(void *);
+	int (*real)(void *) = atomic_load_explicit(&found, memory_order_relaxed);
+
+	for (size_t i = 0; !real && i < sizeof(versions) / sizeof(*versions); i++)
+		real = (int (*)(void *))dlvsym(RTLD_NEXT, "dlclose", versions[i]);
+	atomic_store_explicit(&found, real, memory_order_relaxed);
+	return real ? real(library) : -1;
+}
+
+KC_EXPORT int dlclose(void *library)
+{
+	int result;
+
+	atomic_fetch_add_explicit(&closings, 1, memory_order_acq_rel);
+	result = real_dlclose(library);
+	atomic_fetch_add_explicit(&closings, 1, memory_order_acq_rel);
+	return result;
+}
 
 void kc__runtime_forget(void)
 {
@@ -80,7 +113,7 @@ static void *find_real(enum runtime_function function, const void *caller)
 		if (!module)
 			continue;
 		address = kc__real_dlsym(module, names[function]);
-		dlclose(module);
+		real_dlclose(module);
 	}
 	if (!address)
 		dlerror();
@@ -89,13 +122,13 @@ static void *find_real(enum runtime_function function, const void *caller)
 
 static struct call_site *site_of(enum runtime_function function, const void *caller)
 {
-	uintptr_t key = (uintptr_t)caller + (uintptr_t)function;
+	uintptr_t key = (uintptr_t)caller << FUNCTION_BITS | (uintptr_t)function;
 	uint32_t at = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 40) % SITES;
 
 	for (int probes = 0; probes < SITES / 2; probes++, at = (at + 1) % SITES) {
-		uintptr_t there = atomic_load_explicit(&sites[at].address, memory_order_acquire);
+		uintptr_t there = atomic_load_explicit(&sites[at].key, memory_order_acquire);
 
-		if (!there && atomic_compare_exchange_strong(&sites[at].address, &there, key))
+		if (!there && atomic_compare_exchange_strong(&sites[at].key, &there, key))
 			there = key;
 		if (there == key)
 			return &sites[at];
@@ -105,14 +138,17 @@ static struct call_site *site_of(enum runtime_function function, const void *cal
 
 static void *real_function(struct call_site *site, enum runtime_function function, const void *caller)
 {
-	void *address = site ? atomic_load_explicit(&site->real, memory_order_acquire) : NULL;
+	uint32_t now = atomic_load_explicit(&closings, memory_order_acquire);
+	void *address;
 
-	if (!address) {
-		if (!kc__real_dlsym)
-			kc__dlsym_find_real();
-		address = find_real(function, caller);
-		if (site)
-			atomic_store_explicit(&site->real, address, memory_order_release);
+	if (site && atomic_load_explicit(&site->found, memory_order_acquire) == now + 1)
+		return atomic_load_explicit(&site->real, memory_order_relaxed);
+	if (!kc__real_dlsym)
+		kc__dlsym_find_real();
+	address = find_real(function, caller);
+	if (site && address && atomic_load_explicit(&closings, memory_order_acquire) == now) {
+		atomic_store_explicit(&site->real, address, memory_order_relaxed);
+		atomic_store_explicit(&site->found, now + 1, memory_order_release);
 	}
 	return address;
 }
@@ -193,7 +229,7 @@ static void *symbol_resolver(void *real)
 	void *address = module ? kc__real_dlsym(module, "cudaGetFuncBySymbol") : NULL;
 
 	if (module)
-		dlclose(module);
+		real_dlclose(module);
 	return address;
 }
 

@@ -1,7 +1,8 @@
 /*
  * A library with kernels is loaded, used and unloaded, twice; then another one whose
  * kernel has the same name; then everything again. The addresses of an unloaded
- * library are made inaccessible: calling or reading them is a crash. Meanwhile the
+ * library are made inaccessible: calling or reading them is a crash. Or it is loaded
+ * at the same ones, while its runtime, if that is shared, is not. Meanwhile the
  * driver gives handles of kernels out again, for other kernels.
  */
 #include "cuda_tests/matrix/plugin.h"
@@ -33,7 +34,8 @@ static void occupy(void *start)
 		mmap(start, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-static long run(const char *folder, int which, int launches)
+/* elsewhere: the library's next load goes elsewhere; otherwise only its runtime's. */
+static long run(const char *folder, int which, int launches, int elsewhere)
 {
 	plugin_run_function *plugin;
 	char path[4096];
@@ -55,7 +57,8 @@ static long run(const char *folder, int which, int launches)
 	library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
 	if (library)
 		program_fail("%s was not unloaded", path);
-	occupy(plugin_start);
+	if (elsewhere)
+		occupy(plugin_start);
 	occupy(runtime_start);
 	return kernels;
 }
@@ -70,9 +73,9 @@ int main(int argc, char **argv)
 		program_fail("usage: FOLDER/%s [--launches N], with plugin_1.so and plugin_2.so beside it", argv[0]);
 	*slash = '\0';
 	for (int i = 0; i < ROUNDS; i++) {
-		kernels += run(argv[0], 1, launches);
-		kernels += run(argv[0], 1, launches);
-		kernels += run(argv[0], 2, launches);
+		kernels += run(argv[0], 1, launches, i % 2);
+		kernels += run(argv[0], 1, launches, 1);
+		kernels += run(argv[0], 2, launches, 1);
 	}
 	program_print(kernels);
 	return 0;
