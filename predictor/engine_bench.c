@@ -6,10 +6,10 @@
 #include "engine.h"
 
 #include "predictor/concurrency/overlap.h"
+#include "predictor/math/timing_bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { SHAPES_MAX = 200, KERNELS_MAX = SHAPES_MAX / 4, STREAMS = 4, BATCH = 4096, ROUNDS = 41, BUDGET = 300000 };
 
@@ -31,14 +31,6 @@ struct bench {
 		struct kc_engine_launch kept;
 	} made[BATCH];
 };
-
-static int64_t spent_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Lehmer, Park and Miller 1988. */
 static uint32_t draw(struct bench *b, uint32_t below)
@@ -117,13 +109,6 @@ static int64_t round_of(struct bench *b, uint32_t shapes)
 	return spent_ns() - began_ns;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void run(struct bench *b, uint32_t shapes)
 {
 	int64_t took_ns[ROUNDS];
@@ -133,8 +118,7 @@ static void run(struct bench *b, uint32_t shapes)
 	round_of(b, shapes);
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		took_ns[i] = round_of(b, shapes);
-	qsort(took_ns, ROUNDS, sizeof(took_ns[0]), by_value);
-	rate = BATCH * 1e9 / (double)took_ns[ROUNDS / 2];
+	rate = BATCH * 1e9 / (double)median_ns(took_ns, ROUNDS);
 	printf("engine, %3u launch shapes: %9.0f launches per second (budget %d: %s)\n", shapes, rate, BUDGET,
 	       rate >= BUDGET ? "ok" : "MISSED");
 }

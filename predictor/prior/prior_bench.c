@@ -1,12 +1,12 @@
 /*
- * prior_bench: how long the prior takes for a launch shape, and reading a kernel's name, for kernels of its test's
- * sample. The median of the rounds, in the processor time of the thread.
+ * prior_bench: how long the prior takes for a launch shape, and reading a kernel's name, for four names of libraries.
+ * The median of the rounds, in the processor time of the thread.
  */
 #include "prior.h"
 
+#include "predictor/math/timing_bench.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum { GRIDS = 200, ROUNDS = 41, BUDGET_NS = 5000 };
 
@@ -21,25 +21,9 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-static int64_t spent_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median_of(int64_t ns[ROUNDS], int count)
 {
-	qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
-	return (double)ns[ROUNDS / 2] / count;
+	return (double)median_ns(ns, ROUNDS) / count;
 }
 
 int main(void)

@@ -7,12 +7,13 @@
 #include "buffers.h"
 #include "join.h"
 
+#include "predictor/math/timing_bench.h"
+
 #include <cupti.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BATCH = 4096, ROUNDS = 41, STREAMS = 4, BUDGET = 300000 };
 
@@ -28,21 +29,6 @@ static struct {
 	int64_t now_ns;
 } bench;
 
-static int64_t spent_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void run(const char *stage, int64_t (*round_of)(void))
 {
 	int64_t took_ns[ROUNDS];
@@ -51,8 +37,7 @@ static void run(const char *stage, int64_t (*round_of)(void))
 	round_of();
 	for (int i = 0; i < ROUNDS; i++)
 		took_ns[i] = round_of();
-	qsort(took_ns, ROUNDS, sizeof(took_ns[0]), by_value);
-	rate = BATCH * 1e9 / (double)took_ns[ROUNDS / 2];
+	rate = BATCH * 1e9 / (double)median_ns(took_ns, ROUNDS);
 	printf("%-26s %9.0f launches per second (budget %d: %s)\n", stage, rate, BUDGET,
 	       rate >= BUDGET ? "ok" : "MISSED");
 }
