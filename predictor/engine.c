@@ -380,7 +380,7 @@ static void count_measured(struct kc_engine_variant *variant)
 	count_answered(&variant->outstanding);
 }
 
-static void teach_rivals(const struct kc_engine_variant *variant, int64_t measured_ns, float weight)
+static void teach_rivals(struct kc_engine_variant *variant, int64_t measured_ns, float weight)
 {
 	struct kc_engine_device *device = variant->kernel->device;
 	struct kc_belief general;
@@ -388,7 +388,8 @@ static void teach_rivals(const struct kc_engine_variant *variant, int64_t measur
 
 	kc_published_read(&device->learned[KC_UNIT_NOMINAL].published, &general);
 	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
-	kc_rivals_learn(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo, measured_ns, weight);
+	kc_rivals_learn(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo, measured_ns, weight,
+			&variant->lesson);
 }
 
 /* The first of a launch shape, before it is learned otherwise. */
@@ -403,11 +404,14 @@ static void begin_lesson(const struct kc_engine *engine, struct kc_engine_varian
 	variant->lesson_rest = weight * (1 - AT_ONCE);
 }
 
-/* The first that ran alone. */
-static void end_lesson(struct kc_engine_variant *variant, int64_t measured_ns)
+/* One that ran alone. */
+static void go_on_with_lesson(struct kc_engine_variant *variant, int64_t measured_ns)
 {
 	if (variant->lesson_rest > 0)
 		teach_rivals(variant, measured_ns, variant->lesson_rest);
+	else if (variant->lesson.weight > 0)
+		kc_rivals_amend(&variant->kernel->device->rivals, &variant->kernel->name, variant->prior_log_ns,
+				measured_ns, &variant->lesson);
 	variant->lesson_rest = 0;
 }
 
@@ -469,7 +473,7 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 	if (measured_ns <= 0)
 		return;
 	if (!lesson.overlapped)
-		end_lesson(variant, measured_ns);
+		go_on_with_lesson(variant, measured_ns);
 	kc_outlook_learn(&lesson);
 	if (!lesson.overlapped && variant->work.counted)
 		learn_size(variant->key, &variant->work, &variant->size, measured_ns);

@@ -94,6 +94,7 @@ struct kc_engine_variant {
 	struct kc_scaling_size scale;
 	float prior_log_ns; /* kc_prior_log_ns() */
 	float lesson_rest;  /* learner: weight of what the first launch that ran alone will teach the rivals */
+	struct kc_correction_lesson lesson; /* learner: what the rivals were taught */
 	struct kc_learned learned;
 	struct kc_contention contention;
 	struct kc_range range;

@@ -123,12 +123,33 @@ static void a_launch_shape_teaches_the_prior_once(void **state)
 	assert_true(factor(w) == once);
 }
 
+/* The first launch was held up; the next ones take what the prior says. */
+static void a_launch_that_was_held_up_is_taken_back(void **state)
+{
+	const struct kc_engine_launch launch = {.solo_ns = 1000, .slowdown = 1};
+	const struct kc_load met = {{0}};
+	struct world *w = *state;
+	struct kc_engine_variant *variant = &w->variants[0];
+	double held_up;
+
+	measure(w, variant);
+	decide(w, variant, KC_OVERLAP_NONE);
+	held_up = factor(w);
+	kc_engine_decided(&w->engine, variant, &launch, KC_OVERLAP_BEHIND, &met,
+			  (int64_t)(KC_PRIOR_LEAST_NS + exp((double)variant->prior_log_ns)));
+	assert_true(factor(w) == held_up); /* it did not run alone */
+	kc_engine_decided(&w->engine, variant, &launch, KC_OVERLAP_NONE, &met,
+			  (int64_t)(KC_PRIOR_LEAST_NS + exp((double)variant->prior_log_ns)));
+	assert_true(factor(w) < 1.05);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(launches_beside_others_teach_the_prior_little),
 	    TEST(a_launch_shape_teaches_the_prior_once),
+	    TEST(a_launch_that_was_held_up_is_taken_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,7 @@ static void the_prior_is_believed_until_it_proves_wrong(void **state)
 	static struct kc_rivals rivals;
 	struct kc_name_traits name;
 	struct kc_solo solo = lambda_says(5000), lambda = lambda_says(5000);
+	struct kc_correction_lesson lesson = {0};
 
 	(void)state;
 	kc_rivals_init(&rivals);
@@ -132,26 +133,11 @@ static void the_prior_is_believed_until_it_proves_wrong(void **state)
 	assert_int_equal(solo.model, KC_MODEL_PRIOR);
 	assert_true(solo.ns > 80000 && solo.low_ns < solo.ns && solo.high_ns > solo.ns);
 	for (int i = 0; i < 60; i++) /* what it says has nothing to do with what is measured; λ is right */
-		kc_rivals_learn(&rivals, &name, logf(i % 2 ? 2e3f : 2e7f), &lambda, 5000, 1);
+		kc_rivals_learn(&rivals, &name, logf(i % 2 ? 2e3f : 2e7f), &lambda, 5000, 1, &lesson);
 	solo = lambda_says(5000);
 	kc_rivals_mix(&rivals, &name, logf(2e7f), &solo);
 	assert_int_equal(solo.model, KC_MODEL_BSP_DEVICE);
 	assert_in_range(solo.ns, 4500, 5500);
-}
-
-static void kernels_that_are_all_slower_correct_it(void **state)
-{
-	static struct kc_correction correction;
-	struct kc_name_traits name;
-
-	(void)state;
-	kc_name_read(&name, "ampere_sgemm_64x64_nn");
-	assert_float_equal(kc_correction_of(&correction, &name, 10), 0, 0);
-	for (int i = 0; i < 40; i++) /* e times slower */
-		kc_correction_learn(&correction, &name, 10, 11, 1);
-	assert_float_equal(kc_correction_of(&correction, &name, 10), 1, 0.15); /* the line is 40 / 44 of it */
-	kc_name_read(&name, "at::native::reduce_kernel()");                    /* of another family */
-	assert_float_equal(kc_correction_of(&correction, &name, 10), 0, 0);
 }
 
 int main(void)
@@ -163,7 +149,6 @@ int main(void)
 	    cmocka_unit_test(sizes_matter),
 	    cmocka_unit_test(families_that_it_does_not_know_keep_the_guess_by_lambda),
 	    cmocka_unit_test(the_prior_is_believed_until_it_proves_wrong),
-	    cmocka_unit_test(kernels_that_are_all_slower_correct_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

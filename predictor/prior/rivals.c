@@ -89,17 +89,28 @@ static void learn_error(struct kc_rival_record *record, enum kc_rival rival, dou
 	record->error[rival] += weight / (record->weight + ERROR_WORTH) * (error - record->error[rival]);
 }
 
+static float log_rest(int64_t measured_ns)
+{
+	return (float)log(fmax((double)measured_ns - KC_PRIOR_LEAST_NS, LEAST_REST_NS));
+}
+
 void kc_rivals_learn(struct kc_rivals *rivals, const struct kc_name_traits *name, float log_ns,
-		     const struct kc_solo *lambda, int64_t measured_ns, float weight)
+		     const struct kc_solo *lambda, int64_t measured_ns, float weight,
+		     struct kc_correction_lesson *lesson)
 {
 	struct kc_rival_record *record = &rivals->of[name->family];
 	double measured = log((double)measured_ns);
-	double rest = log(fmax((double)measured_ns - KC_PRIOR_LEAST_NS, LEAST_REST_NS));
 
 	record->weight = fminf(record->weight + weight, MEMORY);
 	learn_error(record, KC_RIVAL_PRIOR, by_prior(rivals, name, log_ns) - measured, weight);
 	learn_error(record, KC_RIVAL_LAMBDA, by_lambda(lambda) - measured, weight);
 	publish(rivals, name->family);
 	publish(rivals, KC_FAMILY_NONE);
-	kc_correction_learn(&rivals->correction, name, log_ns, (float)rest, weight);
+	kc_correction_learn(&rivals->correction, name, log_ns, log_rest(measured_ns), weight, lesson);
+}
+
+void kc_rivals_amend(struct kc_rivals *rivals, const struct kc_name_traits *name, float log_ns, int64_t measured_ns,
+		     struct kc_correction_lesson *lesson)
+{
+	kc_correction_amend(&rivals->correction, name, log_ns, log_rest(measured_ns), lesson);
 }

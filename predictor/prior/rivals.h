@@ -36,8 +36,13 @@ void kc_rivals_mix(const struct kc_rivals *rivals, const struct kc_name_traits *
 		   struct kc_solo *solo);
 
 /* A launch of a shape that was never measured took measured_ns > 0. lambda: λ's guess before. weight: what it is worth,
- * 1 for the first launch of a kernel. */
+ * 1 for the first launch of a kernel. lesson: what the shape has taught, with this. */
 void kc_rivals_learn(struct kc_rivals *rivals, const struct kc_name_traits *name, float log_ns,
-		     const struct kc_solo *lambda, int64_t measured_ns, float weight);
+		     const struct kc_solo *lambda, int64_t measured_ns, float weight,
+		     struct kc_correction_lesson *lesson);
+
+/* A later launch of the shape took measured_ns > 0: kc_correction_amend(). */
+void kc_rivals_amend(struct kc_rivals *rivals, const struct kc_name_traits *name, float log_ns, int64_t measured_ns,
+		     struct kc_correction_lesson *lesson);
 
 #endif

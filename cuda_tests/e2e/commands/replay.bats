@@ -492,6 +492,7 @@ pooled() { # POOL CLASS COLUMN, 1 to 7 at once and 8 to 14 after 10 ms: of table
 	local all="report: PyTorch, all" new="report: PyTorch, H100 and B200"
 	equal "$(pooled "$all" "first seen" 1)" 1654 "first-seen launches"
 	within "$(pooled "$all" "first seen" 2)" 0 45 "median error"
+	within "$(pooled "$all" "first seen" 4)" 65 100 "within a factor of 2"
 	within "$(pooled "$all" "first seen" 9)" 0 60 "median error, 10 ms"
 	within "$(pooled "$all" "first seen" 7)" 0 1200 "width of the interval"
 	within "$(pooled "$all" "first seen" 6)" 88 100 "inside the interval"
