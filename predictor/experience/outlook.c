@@ -237,6 +237,27 @@ static void cut_to_range(const struct kc_range *range, const struct estimate *es
 	*above = fmaxf(fminf(*above, high_ns / ns), 1);
 }
 
+static double nearest_tick(double ns, uint32_t tick_ns)
+{
+	return round(ns / tick_ns) * tick_ns;
+}
+
+/* The clock that measures shows nothing between its ticks, so where the next tick is nearer than the last one, the
+ * interval reaches to it. What is learned of widths knows no ticks: then they would become narrow until they did not
+ * reach the next one in one launch of ten. */
+static void set_interval(struct kc_prediction *out, double below, double above, uint32_t tick_ns)
+{
+	double low_ns = (double)out->solo_ns * below, high_ns = (double)out->solo_ns * above;
+	double slowdown = (double)out->placement.slowdown;
+
+	if (tick_ns > 1 && slowdown > 0) {
+		low_ns = fmin(low_ns, nearest_tick(low_ns * slowdown, tick_ns) / slowdown);
+		high_ns = fmax(high_ns, nearest_tick(high_ns * slowdown, tick_ns) / slowdown);
+	}
+	out->solo_low_ns = kc__whole_ns(low_ns);
+	out->solo_high_ns = kc__whole_ns(ceil(high_ns));
+}
+
 /* At most what the stream awaits: measurements can be lost. */
 static uint32_t in_flight(const struct kc_outstanding *outstanding, uint32_t awaited)
 {
@@ -273,8 +294,7 @@ void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_
 	place(prospect, tl, stream, now_ns, &estimate->direct, tick_ns, &out->placement);
 	split_into_solo_and_slowdown(out, prospect->alone);
 	cut_to_range(prospect->range, estimate, &out->placement, &below, &above);
-	out->solo_low_ns = kc__whole_ns((double)out->solo_ns * (double)below);
-	out->solo_high_ns = kc__whole_ns(ceil((double)out->solo_ns * (double)above));
+	set_interval(out, (double)below, (double)above, tick_ns);
 	out->model = model_of(&estimate->direct, &prospect->solo, estimate->evidence);
 	age |= estimate->evidence == KC_EVIDENCE_NEW_CONCURRENT ? NEW_CONCURRENT : 0;
 	out->context = estimate->context | (uint64_t)age << KC_CONTEXT_FREE_SHIFT;

@@ -495,6 +495,34 @@ static void durations_in_steps_of_the_clock(void **state)
 	stop(&a);
 }
 
+/* No measurement can lie between an end of the interval and the next multiple beyond it, so no end is more than half
+ * way to it. */
+static void intervals_reach_to_the_next_step_of_the_clock(void **state)
+{
+	enum { STEP = 1000 };
+	struct kc_prediction said;
+	struct application a;
+	int not_a_step = 0;
+
+	(void)state;
+	start(&a);
+	for (uint32_t i = 0; i < 200; i++) {
+		double low, high;
+
+		predict(&a, 1, &said);
+		low = (double)said.solo_low_ns * (double)said.placement.slowdown;
+		high = (double)said.solo_high_ns * (double)said.placement.slowdown;
+		if (i > 30) {
+			assert_true(fmod(low, STEP) >= STEP / 2 || fmod(low, STEP) <= 1);
+			assert_true(fmod(high, STEP) <= STEP / 2 + 1 || fmod(high, STEP) >= STEP - 1);
+			not_a_step += fmod(high, STEP) > 1;
+		}
+		measure(&a, 1, &said, STEP * (12 + i * i % 7));
+	}
+	assert_true(not_a_step > 0); /* the ends have ways of their own to go */
+	stop(&a);
+}
+
 /* The first launch of all: from λ's prior, and nothing else. */
 static void nothing_is_known_at_first(void **state)
 {
@@ -612,6 +640,7 @@ int main(void)
 	    cmocka_unit_test(what_is_more_than_the_time_alone),
 	    cmocka_unit_test(a_program_begins_as_it_did),
 	    cmocka_unit_test(durations_in_steps_of_the_clock),
+	    cmocka_unit_test(intervals_reach_to_the_next_step_of_the_clock),
 	    cmocka_unit_test(nothing_is_known_at_first),
 	    cmocka_unit_test(no_duration_no_lesson),
 	    cmocka_unit_test(which_model_is_named),
