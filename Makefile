@@ -120,8 +120,8 @@ $(BUILD)/%.o: %.S $(READY)
 $(call obj,$(TOOLS_SRC)): CPPFLAGS += -include tools/output/print.h
 $(call obj,$(TOOLS_SRC)): tools/output/print.h
 
-# What the pages of reports bring along (tools/report/html).
-$(call obj,$(TOOLS_FILES)): $(wildcard tools/report/html/*.css tools/report/html/*.js)
+# What the pages of reports bring along (tools/report/html), and what trains trees (tools/learn).
+$(call obj,$(TOOLS_FILES)): $(wildcard tools/report/html/*.css tools/report/html/*.js tools/learn/*.py)
 
 # A sanitizer's runtime looks its functions up before it is ready for instrumented code.
 $(BUILD)/shim/entry/dlsym.o: CFLAGS += -fno-sanitize=all

@@ -54,6 +54,7 @@ void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_devi
 	kc_device_experience_init(&device->experience,
 				  kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells);
 	kc_rivals_init(&device->rivals);
+	device->more = NULL;
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
 		atomic_store_explicit(&device->copy_ns_per_mib[kind], 0, memory_order_relaxed);
 }
@@ -91,6 +92,10 @@ static void ask_prior(struct kc_engine_variant *variant, const struct kc_shape *
 	variant->prior_log_ns = kc_prior_log_ns(kernel->device->info, &variant->work, dims, &kernel->name);
 	if (kc_prior_knows(&kernel->name) && variant->work.registers) /* 0: a trace that does not tell them */
 		variant->scale.log_guess_ns = logf((float)KC_PRIOR_LEAST_NS + expf(variant->prior_log_ns));
+	/* What is learned of sizes is of guesses without more trees, and may be read where there are others. */
+	if (kernel->device->more)
+		variant->prior_log_ns +=
+		    kc_prior_more(kernel->device->more, kernel->device->info, &variant->work, dims, &kernel->name);
 }
 
 int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,

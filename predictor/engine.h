@@ -60,6 +60,7 @@ struct kc_engine_device {
 	struct kc_contention contention;
 	struct kc_device_experience experience;
 	struct kc_rivals rivals;
+	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
 	struct kc_engine_variant *measured;                     /* learner: all that were, a list */
 };
@@ -92,7 +93,7 @@ struct kc_engine_variant {
 	struct kc_work work;
 	struct kc_curve_point size; /* where the work is counted; else: */
 	struct kc_scaling_size scale;
-	float prior_log_ns; /* kc_prior_log_ns() */
+	float prior_log_ns; /* kc_prior_log_ns(), and what kc_prior_more() adds */
 	float lesson_rest;  /* learner: weight of what the first launch that ran alone will teach the rivals */
 	struct kc_correction_lesson lesson; /* learner: what the rivals were taught */
 	struct kc_learned learned;

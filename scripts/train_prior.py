@@ -13,26 +13,18 @@ import sys
 import lightgbm
 import numpy
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "learn"))
+from train_trees import LEAVES, PARAMETERS, TRAITS, Tables, constraints, weights
+
 TREES = 200
-LEAVES = 16
 WORDS = 30  # that trees may ask for
-BINS = 63  # of a trait
 LEAST_NS = 1000  # KC_PRIOR_LEAST_NS
 SHORTEST_NS = 200  # beyond it: a logarithm needs something
 LAUNCHES = 9  # of a launch shape, whose median is learned: the first ones, as they are what is predicted
-TRAITS = ["waves", "blocks", "threads", "block_threads", "registers", "shared", "warps", "grid_x", "grid_y", "grid_z",
-          "block_x", "block_y", "nominal", "traffic", "tile", "depth", "output", "name_words"]
-GROWING = {"waves", "blocks", "threads", "nominal", "traffic"}  # time does not fall where these grow
 SAMPLES = 64  # rows of the test
-LEAF_STEPS = 32767
 
 # Recordings of one program: together they weigh as the root of their number of rows.
 PROGRAMS = ["ao_vit", "hta_df", "hta_sampled", "hta_gp100", "kineto_resnet50", "nuggets", "param_dlrm", "param_linear"]
-
-PARAMETERS = dict(objective="huber", alpha=0.7, num_leaves=LEAVES, learning_rate=0.1, min_data_in_leaf=8, lambda_l2=1.0,
-                  feature_fraction=0.5, bagging_fraction=0.8, bagging_freq=1, max_bin=BINS,
-                  monotone_constraints_method="intermediate", seed=1, deterministic=True, force_row_wise=True,
-                  num_threads=1, verbose=-1)
 
 GENERATED = "/* Written by scripts/train-prior. */\n"
 
@@ -125,65 +117,9 @@ def matrix(rows, words):
 
 
 def train(rows, words):
-    members = collections.Counter(row.program for row in rows)
-    weights = [10 / math.sqrt(members[row.program]) for row in rows]
-    constraints = [int(trait in GROWING) for trait in TRAITS] + [0] * len(words)
-    data = lightgbm.Dataset(matrix(rows, words), [row.target for row in rows], weight=weights)
-    return lightgbm.train(dict(PARAMETERS, monotone_constraints=constraints), data, TREES)
-
-
-def below(threshold):
-    """The largest float that is not above it: x <= threshold is the same for every float x."""
-    value = numpy.float32(threshold)
-    return value if float(value) <= threshold else numpy.nextafter(value, numpy.float32(-numpy.inf))
-
-
-class Tables:
-    """The trees as prior.c reads them."""
-
-    def __init__(self, model, words):
-        self.words = words
-        self.trees = model.dump_model()["tree_info"]
-        self.limits = [sorted({below(node["threshold"]) for tree in self.trees for node in self.inner(tree)
-                               if node["split_feature"] == trait}) for trait in range(len(TRAITS))]
-        means = [numpy.mean([leaf for leaf in self.leaf_values(tree["tree_structure"])]) for tree in self.trees]
-        self.base = float(sum(means))
-        self.means = means
-        self.leaf = max(abs(value - mean) for tree, mean in zip(self.trees, means)
-                        for value in self.leaf_values(tree["tree_structure"])) / LEAF_STEPS
-        self.nodes, self.leaves = zip(*(self.pack(tree, mean) for tree, mean in zip(self.trees, means)))
-
-    def inner(self, tree):
-        waiting = [tree["tree_structure"]]
-        while waiting:
-            node = waiting.pop()
-            if "split_feature" in node:
-                yield node
-                waiting += [node["left_child"], node["right_child"]]
-
-    def leaf_values(self, node):
-        if "split_feature" not in node:
-            return [node["leaf_value"]]
-        return self.leaf_values(node["left_child"]) + self.leaf_values(node["right_child"])
-
-    def pack(self, tree, mean):
-        nodes, leaves = [], []
-
-        def place(node):
-            if "split_feature" not in node:
-                leaves.append(round((node["leaf_value"] - mean) / self.leaf))
-                return 0x80 | len(leaves) - 1
-            at = len(nodes)
-            nodes.append(0)
-            asked = node["split_feature"]
-            last = self.limits[asked].index(below(node["threshold"])) if asked < len(TRAITS) else 0
-            left, right = place(node["left_child"]), place(node["right_child"])
-            nodes[at] = asked << 24 | last << 16 | left << 8 | right
-            return at
-
-        if place(tree["tree_structure"]) & 0x80:  # nothing to ask: a node that leads to the leaf either way
-            nodes.append(0x8080)
-        return nodes + [0] * (LEAVES - 1 - len(nodes)), leaves + [0] * (LEAVES - len(leaves))
+    data = lightgbm.Dataset(matrix(rows, words), [row.target for row in rows],
+                            weight=weights([row.program for row in rows]))
+    return lightgbm.train(dict(PARAMETERS, monotone_constraints=constraints(len(words))), data, TREES)
 
 
 def listed(values, indent="    "):
@@ -201,9 +137,9 @@ def flat(tables):
     return [value for table in tables for value in table]
 
 
-def sizes_text(tables):
+def sizes_text(tables, words):
     return (GENERATED + "#ifndef KC_PRIOR_SIZES_H\n#define KC_PRIOR_SIZES_H\n\n"
-            f"#define KC_PRIOR_WORDS {len(tables.words)}u\n"
+            f"#define KC_PRIOR_WORDS {len(words)}u\n"
             f"#define KC_PRIOR_LIMITS {sum(len(limits) for limits in tables.limits)}u\n"
             f"#define KC_PRIOR_TREES {len(tables.trees)}u\n#define KC_PRIOR_LEAVES {LEAVES}u\n"
             f"#define KC_PRIOR_BASE {numpy.float32(tables.base):.9g}f\n"
@@ -215,14 +151,14 @@ def number(value):
     return text + ("f" if any(c in text for c in ".en") else ".0f")
 
 
-def table_text(tables):
+def table_text(tables, words):
     at = [0]
     for limits in tables.limits:
         at.append(at[-1] + len(limits))
     packed = flat(tables.leaves)
     return (GENERATED + '#include "prior_table.h"\n\n/* clang-format off */\n'
             "const uint32_t kc_prior_words[KC_PRIOR_WORDS] = {\n" +
-            "".join(f"    0x{word_hash(word):08x}, /* {word} */\n" for word in tables.words) +
+            "".join(f"    0x{word_hash(word):08x}, /* {word} */\n" for word in words) +
             "};\n\nconst uint16_t kc_prior_limits_at[KC_TRAITS + 1] = {\n" + listed([str(place) for place in at]) +
             "};\n\nconst float kc_prior_limits[KC_PRIOR_LIMITS] = {\n" +
             listed([number(limit) for limits in tables.limits for limit in limits]) +
@@ -248,9 +184,9 @@ def main(data, root, check):
     rows = rows_of(data, root)
     words = vocabulary(rows)
     model = train(rows, words)
-    tables = Tables(model, words)
+    tables = Tables(model)
     folder = root + "/predictor/prior/"
-    texts = {folder + "prior_sizes.h": sizes_text(tables), folder + "prior_table.c": table_text(tables),
+    texts = {folder + "prior_sizes.h": sizes_text(tables, words), folder + "prior_table.c": table_text(tables, words),
              folder + "prior_nodes.c": nodes_text(tables),
              root + "/cuda_tests/prior/samples.tsv": samples_text(model, rows, words)}
     changed = []

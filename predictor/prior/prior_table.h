@@ -15,7 +15,16 @@ extern const uint32_t kc_prior_words[KC_PRIOR_WORDS];
 extern const uint16_t kc_prior_limits_at[KC_TRAITS + 1];
 extern const float kc_prior_limits[KC_PRIOR_LIMITS];
 
-extern const uint32_t kc_prior_nodes[KC_PRIOR_TREES * (KC_PRIOR_LEAVES - 1)];
+/* A node: what it asks about, the last bin that goes left, and where left and right lead. What is asked about is a
+ * trait, or from KC_TRAITS on a word, whose bin is 0 where the name lacks it. Children come after their parents. */
+#define KC_PRIOR_ASKED(node) ((node) >> 24)
+#define KC_PRIOR_LAST_BIN(node) ((node) >> 16 & 0xff)
+#define KC_PRIOR_LEFT(node) ((node) >> 8 & 0xff)
+#define KC_PRIOR_RIGHT(node) ((node)&0xff)
+#define KC_PRIOR_LEAF_MARK 0x80u /* in place of a node: the rest is the number of a leaf */
+#define KC_PRIOR_NODES (KC_PRIOR_LEAVES - 1)
+#define KC_PRIOR_BINS_MAX 256u /* of a trait */
+extern const uint32_t kc_prior_nodes[KC_PRIOR_TREES * KC_PRIOR_NODES];
 extern const int16_t kc_prior_leaves[KC_PRIOR_TREES * KC_PRIOR_LEAVES]; /* in units of KC_PRIOR_LEAF */
 
 #endif

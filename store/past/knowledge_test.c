@@ -27,6 +27,10 @@ struct file {
 	struct kc_knowledge_kernel kernel;
 	struct kc_knowledge_entry entries[2];
 	struct kc_scaling_point point;
+	struct kc_knowledge_trees trained;
+	float limits[2];
+	uint32_t nodes[2][KC_PRIOR_NODES];
+	int16_t leaves[2][KC_PRIOR_LEAVES];
 	char text[sizeof(NAME) + 1];
 	char rest[5];
 };
@@ -46,6 +50,27 @@ static struct kc_knowledge_entry entry_of(const struct kc_shape *shape, double l
 	    .launch_ns = 750,
 	    .lambda = {.log_value = log_lambda, .variance = 0.0004, .weight = 8, .count = 20, .spread_count = 19},
 	};
+}
+
+#define NODE(asked, last, left, right) ((uint32_t)(asked) << 24 | (last) << 16 | (left) << 8 | (right))
+#define LEAF(number) (KC_PRIOR_LEAF_MARK | (number))
+#define WORD 2
+
+/* 0.5, and of more than one wave -0.2 or, with the word, 0.3, else 0.1; and 0.02 of more than e^3 blocks, else 0.01. */
+static void make_trees(struct file *f)
+{
+	f->head.tree_count = f->head.limit_count = 2;
+	f->trained = (struct kc_knowledge_trees){
+	    .continues = kc_prior_identity(), .base = 0.5f, .leaf = 0.001f, .shapes = 200, .limits_at = {0, 1}};
+	for (uint32_t i = KC_TRAIT_BLOCKS + 1; i <= KC_TRAITS; i++)
+		f->trained.limits_at[i] = 2;
+	f->limits[0] = 0;
+	f->limits[1] = 3;
+	f->nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 1);
+	f->nodes[0][1] = NODE(KC_TRAITS + WORD, 0, LEAF(1), LEAF(2));
+	f->nodes[1][0] = NODE(KC_TRAIT_BLOCKS, 0, LEAF(0), LEAF(1));
+	memcpy(f->leaves[0], (const int16_t[]){100, -200, 300}, 3 * sizeof(int16_t));
+	memcpy(f->leaves[1], (const int16_t[]){10, 20}, 2 * sizeof(int16_t));
 }
 
 static void make(struct file *f)
@@ -76,6 +101,7 @@ static void make(struct file *f)
 	f->entries[1] = whole.name < part.name ? part : whole;
 	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}, 8.1f}, 8.5f, 20};
 	memcpy(f->text + 1, NAME, sizeof(NAME));
+	make_trees(f);
 	seal(f);
 }
 
@@ -203,6 +229,44 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	REFUSED(f.point.count = 0);
 }
 
+static void trees_that_cannot_be_asked_are_refused(void **state)
+{
+	struct file f;
+
+	(void)state;
+	REFUSED(f.head.tree_count = 0);
+	REFUSED(f.head.tree_count = 1);
+	REFUSED(f.head.tree_count = UINT32_MAX);
+	REFUSED(f.head.limit_count = 1);
+	REFUSED(f.head.limit_count = UINT32_MAX);
+	REFUSED(f.trained.simulated = 2);
+	REFUSED(f.trained.base = NAN);
+	REFUSED(f.trained.base = 21);
+	REFUSED(f.trained.leaf = 0);
+	REFUSED(f.trained.leaf = INFINITY);
+	REFUSED(f.trained.leaf = 0.1f); /* 30 + 2 */
+	REFUSED(f.trained.limits_at[0] = 1);
+	REFUSED(f.trained.limits_at[1] = 3);
+	REFUSED(f.trained.limits_at[KC_TRAITS] = 1);
+	REFUSED(f.trained.limits_at[5] = 1);
+	REFUSED(f.limits[0] = NAN);
+	REFUSED(f.limits[1] = INFINITY);
+	REFUSED(f.trained.limits_at[1] = 2; f.limits[1] = 0); /* two of one trait */
+	REFUSED(f.nodes[0][0] = NODE(KC_TRAITS + KC_PRIOR_WORDS, 0, LEAF(0), 1));
+	REFUSED(f.nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(KC_PRIOR_LEAVES), 1));
+	REFUSED(f.nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, 0, 1));
+	REFUSED(f.nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), KC_PRIOR_NODES));
+	REFUSED(f.nodes[0][1] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 1));
+	REFUSED(f.nodes[0][1] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 2)); /* which leads back to the first */
+	make(&f);
+	f.nodes[1][1] = UINT32_MAX; /* nothing leads there */
+	seal(&f);
+	assert_int_equal(check(&f, FILE_BYTES), 0);
+	f.trained.continues++; /* other built-in trees */
+	seal(&f);
+	assert_int_equal(check(&f, FILE_BYTES), -EPROTO);
+}
+
 /* A search looks at all that have one name. */
 static void too_many_alike_are_refused(void **state)
 {
@@ -221,6 +285,7 @@ static void too_many_alike_are_refused(void **state)
 	f->head = one.head;
 	f->device = one.device;
 	f->head.entry_count = f->head.point_count = f->head.text_bytes = 0;
+	f->head.tree_count = f->head.limit_count = 0;
 	for (uint32_t count = MANY - 1; count <= MANY; count++) {
 		f->head.kernel_count = count;
 		f->head.bytes = sizeof(*f) - (MANY - count) * sizeof(f->kernels[0]);
@@ -476,6 +541,54 @@ static void on_a_related_gpu_times_scale(void **state)
 	assert_int_equal(w.kernel.scaling.count, 0);
 }
 
+static void trees_of_the_file_say_what_their_tables_say(void **state)
+{
+	float traits[KC_TRAITS] = {0};
+	const struct kc_prior_trees *trees;
+	struct kc_knowledge k = {0};
+	struct file f;
+	char why[200];
+
+	(void)state;
+	make(&f);
+	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
+	trees = kc_knowledge_trees(&k, &a100);
+	assert_non_null(trees);
+	assert_float_equal(kc_prior_ask(trees, traits, 0), 0.61, 1e-6); /* at its limit a trait is below it */
+	traits[KC_TRAIT_WAVES] = 0.1f;
+	assert_float_equal(kc_prior_ask(trees, traits, UINT64_MAX ^ 1u << WORD), 0.31, 1e-6);
+	traits[KC_TRAIT_BLOCKS] = 3.5f;
+	assert_float_equal(kc_prior_ask(trees, traits, 1u << WORD), 0.82, 1e-6);
+}
+
+/* 64 blocks are less than a wave and more than e^3: 0.5 + 0.1 + 0.02. */
+static void trees_of_the_file_add_to_the_first_guess(void **state)
+{
+	struct kc_device simulated = a100;
+	struct kc_knowledge k = {0};
+	struct world with, without;
+	struct file f;
+	char why[200];
+
+	(void)state;
+	make(&f);
+	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
+	meet(&without, NULL, &a100);
+	meet(&with, &k, &a100);
+	assert_float_equal(with.variant.prior_log_ns - without.variant.prior_log_ns, 0.62, 1e-5);
+	assert_float_equal(with.variant.scale.log_guess_ns, without.variant.scale.log_guess_ns, 0);
+	simulated.simulated = 1; /* GPUs' trees are not for it, */
+	meet(&with, &k, &simulated);
+	assert_float_equal(with.variant.prior_log_ns, without.variant.prior_log_ns, 0);
+	f.trained.simulated = 1; /* and its own not for GPUs */
+	seal(&f);
+	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
+	meet(&with, &k, &a100);
+	assert_float_equal(with.variant.prior_log_ns, without.variant.prior_log_ns, 0);
+	meet(&with, &k, &simulated);
+	assert_float_equal(with.variant.prior_log_ns - without.variant.prior_log_ns, 0.62, 1e-5);
+}
+
 int main(void)
 {
 #define ON_DISK(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -485,6 +598,7 @@ int main(void)
 	    cmocka_unit_test(every_changed_byte_is_noticed),
 	    cmocka_unit_test(counts_and_places_beyond_the_tables_are_refused),
 	    cmocka_unit_test(numbers_that_cannot_be_are_refused),
+	    cmocka_unit_test(trees_that_cannot_be_asked_are_refused),
 	    cmocka_unit_test(too_many_alike_are_refused),
 	    ON_DISK(only_a_file_of_ones_own_is_opened),
 	    ON_DISK(a_file_that_is_too_long_or_cut_off_is_refused),
@@ -492,6 +606,8 @@ int main(void)
 	    cmocka_unit_test(launches_are_found_by_name_and_gpu),
 	    cmocka_unit_test(a_known_launch_is_predicted_and_still_first_seen),
 	    cmocka_unit_test(on_a_related_gpu_times_scale),
+	    cmocka_unit_test(trees_of_the_file_say_what_their_tables_say),
+	    cmocka_unit_test(trees_of_the_file_add_to_the_first_guess),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

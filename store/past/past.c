@@ -191,7 +191,7 @@ static int load_newest(struct kc_store *s, const char *executable, uint64_t laun
 	if (rc)
 		return rc;
 	oldest_first(&past->parts);
-	rc = kc__replay_parts(s, past->parts.at, past->parts.count, &past->knowledge);
+	rc = kc__replay_parts(s, past->parts.at, past->parts.count, NULL, &past->knowledge);
 	return rc ? rc : make_index(s, past);
 }
 
@@ -260,7 +260,7 @@ int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct k
 	past = calloc(1, sizeof(*past));
 	if (!past)
 		return -ENOMEM;
-	rc = kc__replay_parts(s, parts->at, parts->count, &past->knowledge);
+	rc = kc__replay_parts(s, parts->at, parts->count, NULL, &past->knowledge);
 	if (rc == 0)
 		rc = make_index(s, past);
 	if (rc)

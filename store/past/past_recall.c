@@ -22,6 +22,7 @@ void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, st
 {
 	const struct kc_engine_device *known = kc_past_device(from->past, uuid);
 
+	device->more = kc_knowledge_trees(from->knowledge, device->info);
 	if (!known) {
 		adopt_model(from->knowledge, device);
 		return;

@@ -209,9 +209,10 @@ int kc__replay_end(struct kc__replay_state *state, int rc);
 int kc__never_awaited(const struct kc__op *op);
 /* Text of the arguments; NULL: none is known. */
 const char *kc__replay_given(const struct kc__replay_state *state, int64_t arguments);
-/* Replays parts of processes in this order, only to learn from them. 0 or -errno. */
+/* Replays parts of processes in this order, only to learn from them. The observer (NULL: none) must outlive the
+ * knowledge. 0 or -errno. */
 int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count,
-		     struct kc__replay_knowledge **knowledge);
+		     const struct kc__replay_observer *observer, struct kc__replay_knowledge **knowledge);
 
 /* replay_delay.c: when the measurement of an operation becomes known, once kc__delays_set() has worked that out for all
  * of them. 0 or -ENOMEM. */

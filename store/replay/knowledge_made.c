@@ -235,6 +235,109 @@ static void take_shape(struct kc__replay_shape *shape, void *arg)
 		note_given(made, kc_launch_name(mangled, &shape->dims, NULL), kernel, entry);
 }
 
+/* Lessons for trees */
+
+#define LAUNCHES 9u       /* of a launch shape: the first ones, as they are what is to be guessed */
+#define SHORTEST_NS 200.0 /* beyond KC_PRIOR_LEAST_NS: a logarithm needs something */
+
+/* kc__replay_shape.observed */
+struct first_launches {
+	int64_t ns[LAUNCHES];
+	uint32_t count;
+};
+
+static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction)
+{
+	(void)arg;
+	(void)op;
+	(void)prediction;
+	return 0;
+}
+
+static int measured(void *arg, struct kc__replay_shape *launched, int64_t ns)
+{
+	struct first_launches *first = launched->observed;
+
+	(void)arg;
+	if (!first)
+		first = launched->observed = calloc(1, sizeof(*first));
+	if (!first)
+		return -ENOMEM;
+	if (first->count < LAUNCHES)
+		first->ns[first->count++] = ns;
+	return 0;
+}
+
+static void forgotten(struct kc__replay_shape *launched)
+{
+	free(launched->observed);
+	launched->observed = NULL;
+}
+
+static const struct kc__replay_observer observer = {predicted, measured, forgotten, NULL};
+
+static int by_time(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_of(struct first_launches *first)
+{
+	uint32_t middle = first->count / 2;
+
+	qsort(first->ns, first->count, sizeof(first->ns[0]), by_time);
+	if (first->count % 2)
+		return (double)first->ns[middle];
+	return ((double)first->ns[middle - 1] + (double)first->ns[middle]) / 2;
+}
+
+/* NCCL's kernels wait for other devices, for how long no launch tells. */
+static void take_lesson(struct kc__replay_shape *shape, void *arg)
+{
+	struct kc_knowledge_made *made = arg;
+	const struct kc_device *device;
+	const struct kc_name_traits *name;
+	struct kc_knowledge_lesson *lesson;
+	double beyond_ns;
+
+	if (!shape->observed || shape->unpredictable != KC_PREDICTED ||
+	    (shape->on->assumed && !shape->on->by_capability))
+		return;
+	device = &shape->on->info;
+	name = &shape->code->engine.name;
+	lesson = name->family == KC_FAMILY_WAITING ? NULL : grow(made, &made->lessons, sizeof(*lesson));
+	if (!lesson)
+		return;
+	beyond_ns = fmax(median_of(shape->observed) - KC_PRIOR_LEAST_NS, SHORTEST_NS);
+	lesson->database = made->databases;
+	lesson->words = name->words;
+	lesson->simulated = device->simulated != 0;
+	kc_launch_traits(lesson->traits, device, &shape->engine.work, &shape->dims, name);
+	lesson->expected = kc_prior_ask(&kc_prior_builtin, lesson->traits, name->words);
+	lesson->measured = (float)log(beyond_ns * kc_prior_speed(device));
+}
+
+const struct kc_knowledge_lesson *kc_knowledge_made_lessons(struct kc_knowledge_made *made, uint32_t *count)
+{
+	struct kc_knowledge_lesson *lessons = made->lessons.at;
+	uint32_t real = 0;
+
+	for (uint32_t i = 0; i < made->lessons.count; i++)
+		if (!lessons[i].simulated)
+			lessons[real++] = lessons[i];
+	if (real)
+		made->lessons.count = real;
+	*count = made->lessons.count;
+	return lessons;
+}
+
+void kc_knowledge_made_grow(struct kc_knowledge_made *made, const struct kc_knowledge_more *more)
+{
+	made->more = more;
+}
+
 /* Databases */
 
 struct process_list {
@@ -267,12 +370,13 @@ int kc_knowledge_made_add(struct kc_knowledge_made *made, struct kc_store *s)
 			    add_process, &list);
 
 	if (rc == 0)
-		rc = kc__replay_parts(s, list.at, list.count, &knowledge);
+		rc = kc__replay_parts(s, list.at, list.count, &observer, &knowledge);
 	free(list.at);
 	if (rc)
 		return rc;
 	made->databases++;
 	kc__knowledge_each(knowledge, take_shape, made);
+	kc__knowledge_each(knowledge, take_lesson, made);
 	kc__knowledge_free(knowledge);
 	return made->error;
 }
@@ -296,6 +400,7 @@ void kc_knowledge_made_free(struct kc_knowledge_made *made)
 	free(made->kernels.at);
 	free(made->entries.at);
 	free(made->given.at);
+	free(made->lessons.at);
 	kc_intern_free(&made->device_names);
 	kc_intern_free(&made->kernel_names);
 	kc_intern_free(&made->entry_names);
