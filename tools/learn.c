@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -169,8 +170,13 @@ static void add_trees(const struct request *request, struct kc_knowledge_made *m
 		return;
 	}
 	kc_knowledge_made_grow(made, &more);
-	snprintf(said, size, "%s, trained on %s launch shapes%s", kc_format_count(more.tree_count, trees),
-		 kc_format_count(count, shapes), more.row.simulated ? " of simulated devices" : "");
+	snprintf(
+	    said, size,
+	    "%s, trained on %s launch shapes%s; of databases left out, first guesses are a factor of %.2f off in the "
+	    "mean, and %.2f without trees",
+	    kc_format_count(more.tree_count, trees), kc_format_count(count, shapes),
+	    more.row.simulated ? " of simulated devices" : "", exp((double)more.off_with),
+	    exp((double)more.off_without));
 }
 
 static int write_learned(const struct request *request, struct kc_knowledge_made *made)
@@ -255,6 +261,17 @@ const struct kc_command kc_command_learn = {
 	"of the architecture, for which \\(*l is the same number and times scale with cores and clocks. What is\n"
 	"measured then soon outweighs the file. Launches are not counted as measured by it: first seen stays first\n"
 	"seen. What simulated devices taught is used on simulated devices alone.\n"
+	".Pp\n"
+	"Where the Python of\n"
+	".Ev PATH\n"
+	"has LightGBM (pip install lightgbm), or that of\n"
+	".Fl -python ,\n"
+	"it trains trees for kernels that were never measured, which go on from the built-in ones, on 128 launch\n"
+	"shapes or more of two databases or more: give those of different programs. They are kept if trees of the\n"
+	"other databases tell the launch shapes of each one better by 15 %, as what one program teaches often is of no\n"
+	"use to the next. The last line says whether there are trees, or why not; the rest of the file is the same.\n"
+	".Fl -no-trees\n"
+	"trains none.\n"
 	".Pp\n"
 	"The file is used if it is a regular file of the user that nobody else can write, no symbolic link, and\n"
 	"whole; else a message says why, and the program begins without it. It holds names of kernels, GPUs, hashes\n"

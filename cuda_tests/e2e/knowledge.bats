@@ -81,3 +81,96 @@ same_again() { # DB [ARG...]: launches, and of them those replayed with the pred
 	equal "$(<empty.status)" 1 "status without a database"
 	[[ ! -e none.prior ]]
 }
+
+stand_in_python() { # COMMANDS: a python3 that comes first in PATH
+	mkdir -p bin
+	printf '#!/bin/sh\n%s\n' "$1" >bin/python3
+	chmod +x bin/python3
+	export PATH=$PWD/bin:$PATH
+}
+
+zeros() { # N: so many, each after a blank
+	printf ' 0%.0s' $(seq "$1")
+}
+
+recorded() { # TRACE: recorded.db, of a GPU
+	"$kerncast" import "$root/cuda_tests/traces/traces/pytorch/$1.csv.gz" -o "$1.db" >/dev/null
+}
+
+# Of 233 launch shapes, none of NCCL, on a V100: 898.048 GB/s, 80 SMs, 1.53 GHz.
+@test "a Python with LightGBM is told what was measured, and its trees go into the file and add to the first guess" {
+	local launch
+	recorded hta_df_index_v100
+	recorded param_dlrm_v100_w3
+	# One tree that asks nothing: every first guess is e^0.5 times as long.
+	stand_in_python "cat >$PWD/told; printf 'trees 0.75 0.5 1 0 0.5 1\n$(zeros 18)\n8080$(zeros 14)$(zeros 16)\n'"
+	"$kerncast" learn hta_df_index_v100.db -o with.prior >with.out
+	"$kerncast" learn hta_df_index_v100.db -o without.prior --no-trees >without.out
+	equal "$(sed -n 2p with.out)" "trees: 1, trained on 233 launch shapes; of databases left out, first guesses are a factor of 1.65 off in the mean, and 2.12 without trees"
+	equal "$(sed -n 2p without.out)" "trees: none, as --no-trees asks"
+	contains "$("$kerncast" learn --list with.prior)" ", 233 launch shapes, 1 tree trained on 233, "
+	contains "$("$kerncast" learn --list without.prior)" ", 233 launch shapes, no trees, "
+	equal "$("$kerncast" learn --list with.prior --json | jq -c .trees)" \
+		'{"count":1,"launch_shapes":233,"simulated":false}' "trees in JSON"
+	# The sum over launch shapes of log((median of the first nine - 1 µs, 200 ns at least) * √(898.048 * 80 * 1.53))
+	equal "$(head -n 1 told) $(wc -l <told)" "30 234" "words, and lines that the Python was told"
+	within "$(tail -n +2 told | awk '{ sum += $2 } END { print sum }')" \
+		$(sqlite3 hta_df_index_v100.db "WITH taken AS (SELECT shape, measured_span AS ns,
+			row_number() OVER (PARTITION BY shape ORDER BY id) AS number FROM launch_row WHERE measured_span > 0),
+			ranked AS (SELECT shape, ns, row_number() OVER (PARTITION BY shape ORDER BY ns) AS place,
+			count(*) OVER (PARTITION BY shape) AS n FROM taken WHERE number <= 9),
+			median AS (SELECT shape, avg(ns) AS ns FROM ranked WHERE place IN ((n + 1) / 2, n / 2 + 1) GROUP BY shape),
+			target AS (SELECT sum(ln(max(ns - 1000, 200) * sqrt(898.048 * 80 * 1.53))) AS sum FROM median)
+			SELECT sum - 0.01, sum + 0.01 FROM target" | tr '|' ' ') "sum of what it was told"
+	for with in with without; do
+		"$kerncast" replay --csv --prior $with.prior param_dlrm_v100_w3.db >$with.csv
+		sqlite3 -batch x.db ".mode csv" ".import $with.csv $with"
+	done
+	# Of launches whose kernel the file has not, before anything was measured: nearly all of the guess is the prior's.
+	launch="SELECT (w.solo_ns - 1000.0) / (o.solo_ns - 1000.0) FROM \"with\" w JOIN without o USING (process, sequence)
+		WHERE w.model = 'prior' AND o.model = 'prior' ORDER BY CAST(sequence AS INTEGER) LIMIT 1"
+	within "$(sql "$launch" x.db)" 1.6 1.7 "how much longer the first guess is; e^0.5 is 1.65"
+}
+
+@test "without LightGBM, or if training fails, the file is the same as without trees, and a line says why" {
+	local said
+	recorded hta_df_index_v100
+	"$kerncast" learn hta_df_index_v100.db -o without.prior --no-trees >out
+	while IFS='|' read -r script said; do
+		stand_in_python "$script"
+		"$kerncast" learn hta_df_index_v100.db -o file.prior >out
+		equal "$(sed -n 2p out)" "trees: none: $said" "what is said where Python does: $script"
+		cmp file.prior without.prior
+	done <<-'END'
+		cat >/dev/null; echo 'no it has no LightGBM'|python3: it has no LightGBM
+		exit 3|python3 failed, with status 3
+		echo garbage|what python3 answers are no trees
+		printf 'no \033[31mred\n'|python3: \x1b[31mred
+	END
+	"$kerncast" learn hta_df_index_v100.db -o file.prior --python nowhere >out
+	equal "$(sed -n 2p out)" "trees: none: there is no nowhere; --python names a Python with LightGBM"
+	# What lies in the current folder is not imported.
+	echo "raise SystemExit(9)" | tee collections.py math.py os.py lightgbm.py >numpy.py
+	"$kerncast" learn hta_df_index_v100.db -o file.prior --python /usr/bin/python3 >out
+	sed -n 2p out | grep -qE '^trees: none: /usr/bin/python3: (it has no LightGBM|there is one database)'
+	learned
+	contains "$(<learn.out)" "trees: none: 10 launch shapes are too few to learn from, 128 are enough"
+	keep wrong "$kerncast" learn hta_df_index_v100.db -o file.prior --no-trees --python python3
+	equal "$(<wrong.status)" 2 "status where --no-trees and --python are given"
+}
+
+@test "the real LightGBM's trees are the same every time, and kept where they tell what a database left out holds" {
+	local python=$root/build/prior-environment/bin/python
+	[[ -x $python ]] || python=$(command -v python3)
+	"$python" -c 'import lightgbm' 2>/dev/null || skip "no LightGBM; scripts/train-prior makes an environment with it"
+	recorded hta_df_index_v100
+	recorded param_linear_2080ti
+	for file in a b; do # half of it tells the other half
+		"$kerncast" learn hta_df_index_v100.db hta_df_index_v100.db -o $file.prior --python "$python" >out
+		grep -qE '^trees: 64, trained on 466 launch shapes; ' out
+	done
+	cmp a.prior b.prior
+	"$kerncast" replay --prior a.prior param_linear_2080ti.db >replayed
+	"$kerncast" learn hta_df_index_v100.db -o one.prior --python "$python" >out
+	contains "$(<out)" "trees: none: $python: there is one database"
+}

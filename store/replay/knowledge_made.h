@@ -35,6 +35,7 @@ struct kc_knowledge_lesson {
 struct kc_knowledge_more {
 	struct kc_knowledge_trees row;
 	uint32_t tree_count, limit_count;
+	float off_without, off_with; /* of databases left out: mean error of the log */
 	float limits[KC_KNOWLEDGE_LIMITS_MAX];
 	uint32_t nodes[KC_KNOWLEDGE_TREES_MAX * KC_PRIOR_NODES];
 	int16_t leaves[KC_KNOWLEDGE_TREES_MAX * KC_PRIOR_LEAVES];

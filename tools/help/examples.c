@@ -93,10 +93,10 @@ static const struct kc_example examples[] = {
 	.output =
 	    "SIMULATED: these times come from a stand-in device, not from a GPU.\n"
 	    "\n"
-	    "team.prior: 6 kernels, 19 launch shapes, 2.4 KiB; checksum 432ef96f2869eb9c\n"
+	    "team.prior: 6 kernels, 20 launch shapes, no trees, 2.5 KiB; checksum ca8950feeb4e8fd4\n"
 	    "\n"
 	    "kernel                             GPU                              shapes  sizes  launches     mean\n"
-	    "vector_add(int, … const*, float*)  Simulated NVIDIA A100-SXM4-40GB       2      1       250  8.53 µs\n"
+	    "vector_add(int, … const*, float*)  Simulated NVIDIA A100-SXM4-40GB       2      1       250   409 µs\n"
 	    "…\n",
     },
     {

@@ -90,6 +90,8 @@ static int read_trees(const char *text, struct kc_knowledge_more *more)
 	struct answer answer = {.at = text};
 	struct kc_prior_trees trees;
 
+	more->off_without = next_real(&answer);
+	more->off_with = next_real(&answer);
 	more->tree_count = (uint32_t)next_whole(&answer, 10, 1, KC_KNOWLEDGE_TREES_MAX);
 	more->limit_count = (uint32_t)next_whole(&answer, 10, 0, KC_KNOWLEDGE_LIMITS_MAX);
 	more->row.base = next_real(&answer);

@@ -18,7 +18,7 @@ enum { LESSONS = 4000, SHORT_MS = 300, LONG_MS = 30000 };
 
 /* Two traits have a limit each; two trees of one question. */
 #define ANSWER                                                                                                         \
-	"trees 2 2 0.5 0.001\n1 0\n1 3\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n"                              \
+	"trees 0.75 0.5 2 2 0.5 0.001\n1 0\n1 3\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n"                     \
 	"8081 0 0 0 0 0 0 0 0 0 0 0 0 0 0  100 -200 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"                                     \
 	"1008081 0 0 0 0 0 0 0 0 0 0 0 0 0 0  10 20 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
@@ -82,6 +82,8 @@ static void trees_are_read(void **state)
 	assert_string_equal(train(x, "cat >/dev/null; cat <<END\n" ANSWER "END\n", LESSONS, LONG_MS), "");
 	assert_int_equal(x->more.tree_count, 2);
 	assert_int_equal(x->more.limit_count, 2);
+	assert_float_equal(x->more.off_without, 0.75, 0);
+	assert_float_equal(x->more.off_with, 0.5, 0);
 	assert_float_equal(x->more.row.base, 0.5, 0);
 	assert_float_equal(x->more.row.leaf, 0.001, 1e-9);
 	assert_int_equal(x->more.row.shapes, LESSONS);
@@ -121,9 +123,9 @@ static void what_is_no_trees_is_said(void **state)
 	snprintf(expected, sizeof(expected), "what %s answers are no trees", x->python);
 	assert_string_equal(train(x, "cat >/dev/null; echo hello", LESSONS, LONG_MS), expected);
 	assert_string_equal(train(x, "exit 0", LESSONS, LONG_MS), expected); /* and reads nothing */
-	assert_string_equal(train(x, "echo trees 64 4590 1 1", LESSONS, LONG_MS), expected);
-	assert_string_equal(train(x, "echo trees 65 0 1 1", LESSONS, LONG_MS), expected);
-	assert_string_equal(train(x, "echo trees -1 0 1 1", LESSONS, LONG_MS), expected);
+	assert_string_equal(train(x, "echo trees 1 1 64 4590 1 1", LESSONS, LONG_MS), expected);
+	assert_string_equal(train(x, "echo trees 1 1 65 0 1 1", LESSONS, LONG_MS), expected);
+	assert_string_equal(train(x, "echo trees 1 1 -1 0 1 1", LESSONS, LONG_MS), expected);
 	assert_string_equal(train(x, "cat <<END | sed 's/8081 0/8000 0/'\n" ANSWER "END\n", LESSONS, LONG_MS),
 			    expected); /* a node that leads back to itself */
 	assert_string_equal(train(x, "cat <<END | sed 's/0.001/nan/'\n" ANSWER "END\n", LESSONS, LONG_MS), expected);
