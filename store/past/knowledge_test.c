@@ -1,123 +1,10 @@
 /* Files of knowledge: every check refuses what it is for, and what is found in a sound one. */
-#include "knowledge.h"
-#include "past_testing.h"
+#include "knowledge_testing.h"
 
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define NAME "_Z1kv"
 #define ARGUMENTS "p0 = 5"
-
-static const struct kc_shape block = {.block = {256, 1, 1}};
-static const struct kc_shape none;
-
-/* A file with one kernel on one GPU, the tables as the header says. */
-struct file {
-	struct kc_knowledge_head head;
-	struct kc_knowledge_device device;
-	struct kc_knowledge_kernel kernel;
-	struct kc_knowledge_entry entries[2];
-	struct kc_scaling_point point;
-	struct kc_knowledge_trees trained;
-	float limits[2];
-	uint32_t nodes[2][KC_PRIOR_NODES];
-	int16_t leaves[2][KC_PRIOR_LEAVES];
-	char text[sizeof(NAME) + 1];
-	char rest[5];
-};
-#define FILE_BYTES (offsetof(struct file, rest))
-
-static void seal(struct file *f)
-{
-	f->head.checksum = kc_knowledge_checksum(f, FILE_BYTES);
-}
-
-static struct kc_knowledge_entry entry_of(const struct kc_shape *shape, double log_lambda)
-{
-	return (struct kc_knowledge_entry){
-	    .name = kc_launch_name(NAME, shape, NULL),
-	    .whole = shape->grid[0] != 0,
-	    .unit_ns = 2000,
-	    .launch_ns = 750,
-	    .lambda = {.log_value = log_lambda, .variance = 0.0004, .weight = 8, .count = 20, .spread_count = 19},
-	};
-}
-
-#define NODE(asked, last, left, right) ((uint32_t)(asked) << 24 | (last) << 16 | (left) << 8 | (right))
-#define LEAF(number) (KC_PRIOR_LEAF_MARK | (number))
-#define WORD 2
-
-/* 0.5, and of more than one wave -0.2 or, with the word, 0.3, else 0.1; and 0.02 of more than e^3 blocks, else 0.01. */
-static void make_trees(struct file *f)
-{
-	f->head.tree_count = f->head.limit_count = 2;
-	f->trained = (struct kc_knowledge_trees){
-	    .continues = kc_prior_identity(), .base = 0.5f, .leaf = 0.001f, .shapes = 200, .limits_at = {0, 1}};
-	for (uint32_t i = KC_TRAIT_BLOCKS + 1; i <= KC_TRAITS; i++)
-		f->trained.limits_at[i] = 2;
-	f->limits[0] = 0;
-	f->limits[1] = 3;
-	f->nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 1);
-	f->nodes[0][1] = NODE(KC_TRAITS + WORD, 0, LEAF(1), LEAF(2));
-	f->nodes[1][0] = NODE(KC_TRAIT_BLOCKS, 0, LEAF(0), LEAF(1));
-	memcpy(f->leaves[0], (const int16_t[]){100, -200, 300}, 3 * sizeof(int16_t));
-	memcpy(f->leaves[1], (const int16_t[]){10, 20}, 2 * sizeof(int16_t));
-}
-
-static void make(struct file *f)
-{
-	struct kc_knowledge_entry whole = entry_of(&dims, log(0.5)), part = entry_of(&block, log(0.25));
-
-	memset(f, 0, sizeof(*f));
-	memcpy(f->head.magic, kc_knowledge_magic, sizeof(f->head.magic));
-	f->head.version = KC_KNOWLEDGE_VERSION;
-	f->head.bytes = FILE_BYTES;
-	f->head.device_count = f->head.kernel_count = f->head.point_count = 1;
-	f->head.entry_count = 2;
-	f->head.text_bytes = sizeof(f->text);
-	f->device = (struct kc_knowledge_device){.name = "NVIDIA A100",
-						 .cc_major = 8,
-						 .sm_count = 108,
-						 .cores_per_sm = 64,
-						 .clock_khz = 1410000,
-						 .memory_bytes_per_s = 1555000000000,
-						 .lambda = {.log_value = 1, .variance = 1, .weight = 2, .count = 3}};
-	f->kernel = (struct kc_knowledge_kernel){.name = kc_launch_name(NAME, &none, NULL),
-						 .code_hash = 0xABC,
-						 .registers = 32,
-						 .point_count = 1,
-						 .text = 1,
-						 .measured = 20};
-	f->entries[0] = whole.name < part.name ? whole : part;
-	f->entries[1] = whole.name < part.name ? part : whole;
-	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}, 8.1f}, 8.5f, 20};
-	memcpy(f->text + 1, NAME, sizeof(NAME));
-	make_trees(f);
-	seal(f);
-}
-
-static int check(const struct file *f, size_t length)
-{
-	void *bytes = malloc(length + 1);
-	struct kc_knowledge knowledge = {0};
-	char why[200] = "";
-	int rc;
-
-	memcpy(bytes, f, length < sizeof(*f) ? length : sizeof(*f));
-	rc = kc_knowledge_check(bytes, length, &knowledge, why, sizeof(why));
-	assert_true((rc == 0) == (why[0] == 0));
-	free(bytes);
-	return rc;
-}
 
 static void a_sound_file_is_taken(void **state)
 {
@@ -163,17 +50,6 @@ static void every_changed_byte_is_noticed(void **state)
 	}
 	assert_int_equal(check(&f, FILE_BYTES), 0);
 }
-
-/* Each with a checksum that fits. */
-#define REFUSED(change)                                                                                                \
-	do {                                                                                                           \
-		struct file f;                                                                                         \
-		make(&f);                                                                                              \
-		change;                                                                                                \
-		seal(&f);                                                                                              \
-		if (check(&f, FILE_BYTES) != -EBADMSG)                                                                 \
-			fail_msg("taken: %s", #change);                                                                \
-	} while (0)
 
 static void counts_and_places_beyond_the_tables_are_refused(void **state)
 {
@@ -227,44 +103,6 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	REFUSED(f.point.size.log_guess_ns = -1);
 	REFUSED(f.point.log_ns = INFINITY);
 	REFUSED(f.point.count = 0);
-}
-
-static void trees_that_cannot_be_asked_are_refused(void **state)
-{
-	struct file f;
-
-	(void)state;
-	REFUSED(f.head.tree_count = 0);
-	REFUSED(f.head.tree_count = 1);
-	REFUSED(f.head.tree_count = UINT32_MAX);
-	REFUSED(f.head.limit_count = 1);
-	REFUSED(f.head.limit_count = UINT32_MAX);
-	REFUSED(f.trained.simulated = 2);
-	REFUSED(f.trained.base = NAN);
-	REFUSED(f.trained.base = 21);
-	REFUSED(f.trained.leaf = 0);
-	REFUSED(f.trained.leaf = INFINITY);
-	REFUSED(f.trained.leaf = 0.1f); /* 30 + 2 */
-	REFUSED(f.trained.limits_at[0] = 1);
-	REFUSED(f.trained.limits_at[1] = 3);
-	REFUSED(f.trained.limits_at[KC_TRAITS] = 1);
-	REFUSED(f.trained.limits_at[5] = 1);
-	REFUSED(f.limits[0] = NAN);
-	REFUSED(f.limits[1] = INFINITY);
-	REFUSED(f.trained.limits_at[1] = 2; f.limits[1] = 0); /* two of one trait */
-	REFUSED(f.nodes[0][0] = NODE(KC_TRAITS + KC_PRIOR_WORDS, 0, LEAF(0), 1));
-	REFUSED(f.nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(KC_PRIOR_LEAVES), 1));
-	REFUSED(f.nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, 0, 1));
-	REFUSED(f.nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), KC_PRIOR_NODES));
-	REFUSED(f.nodes[0][1] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 1));
-	REFUSED(f.nodes[0][1] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 2)); /* which leads back to the first */
-	make(&f);
-	f.nodes[1][1] = UINT32_MAX; /* nothing leads there */
-	seal(&f);
-	assert_int_equal(check(&f, FILE_BYTES), 0);
-	f.trained.continues++; /* other built-in trees */
-	seal(&f);
-	assert_int_equal(check(&f, FILE_BYTES), -EPROTO);
 }
 
 /* A search looks at all that have one name. */
@@ -402,16 +240,6 @@ static void a_file_may_be_cut_off_afterwards(void **state)
 
 /* What is found */
 
-static struct kc_past_query query_of(const struct kc_device *device, const struct kc_shape *shape)
-{
-	return (struct kc_past_query){
-	    .code = {.mangled = NAME, .code_hash = 0xABC, .registers = 32},
-	    .uuid = "0",
-	    .device = device,
-	    .dims = shape,
-	};
-}
-
 /* 2: the same, 1: related, 0: nothing */
 static int kin(const struct kc_knowledge *k, const struct kc_past_query *query)
 {
@@ -464,34 +292,6 @@ static void launches_are_found_by_name_and_gpu(void **state)
 	assert_non_null(kc_knowledge_kernel(&k, &query.code, &a100));
 }
 
-struct world {
-	struct kc_engine engine;
-	struct kc_engine_device device;
-	struct kc_engine_kernel kernel;
-	struct kc_engine_key key;
-	struct kc_engine_shape shape;
-	struct kc_engine_variant variant;
-};
-
-/* A launch as it is met for the first time. */
-static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_device *info)
-{
-	static const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
-	const struct kc_beginning from = {.knowledge = k};
-	const struct kc_past_query query = query_of(info, &dims);
-
-	memset(w, 0, sizeof(*w));
-	kc_engine_device_init(&w->engine, &w->device, info);
-	kc_past_recall_device(&from, "0", &w->engine, &w->device);
-	kc_engine_kernel_init(&w->kernel, &w->device, "kernel");
-	kc_past_recall_kernel(&from, &query.code, "0", &w->kernel);
-	kc_engine_key_init(&w->key, &w->kernel);
-	kc_past_recall_key(&from, &query, &w->key);
-	kc_past_recall_shape(&from, &query, &w->shape);
-	assert_int_equal(kc_engine_variant_init(&w->variant, &w->key, &w->shape, &resources, &dims, 8), 0);
-	kc_past_recall_variant(&from, &query, &w->variant);
-}
-
 /* λ = 1/2 of 2,000 ns and 750 ns that do not scale: 4,750 ns, whatever the nominal work is here. */
 static void a_known_launch_is_predicted_and_still_first_seen(void **state)
 {
@@ -541,54 +341,6 @@ static void on_a_related_gpu_times_scale(void **state)
 	assert_int_equal(w.kernel.scaling.count, 0);
 }
 
-static void trees_of_the_file_say_what_their_tables_say(void **state)
-{
-	float traits[KC_TRAITS] = {0};
-	const struct kc_prior_trees *trees;
-	struct kc_knowledge k = {0};
-	struct file f;
-	char why[200];
-
-	(void)state;
-	make(&f);
-	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
-	trees = kc_knowledge_trees(&k, &a100);
-	assert_non_null(trees);
-	assert_float_equal(kc_prior_ask(trees, traits, 0), 0.61, 1e-6); /* at its limit a trait is below it */
-	traits[KC_TRAIT_WAVES] = 0.1f;
-	assert_float_equal(kc_prior_ask(trees, traits, UINT64_MAX ^ 1u << WORD), 0.31, 1e-6);
-	traits[KC_TRAIT_BLOCKS] = 3.5f;
-	assert_float_equal(kc_prior_ask(trees, traits, 1u << WORD), 0.82, 1e-6);
-}
-
-/* 64 blocks are less than a wave and more than e^3: 0.5 + 0.1 + 0.02. */
-static void trees_of_the_file_add_to_the_first_guess(void **state)
-{
-	struct kc_device simulated = a100;
-	struct kc_knowledge k = {0};
-	struct world with, without;
-	struct file f;
-	char why[200];
-
-	(void)state;
-	make(&f);
-	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
-	meet(&without, NULL, &a100);
-	meet(&with, &k, &a100);
-	assert_float_equal(with.variant.prior_log_ns - without.variant.prior_log_ns, 0.62, 1e-5);
-	assert_float_equal(with.variant.scale.log_guess_ns, without.variant.scale.log_guess_ns, 0);
-	simulated.simulated = 1; /* GPUs' trees are not for it, */
-	meet(&with, &k, &simulated);
-	assert_float_equal(with.variant.prior_log_ns, without.variant.prior_log_ns, 0);
-	f.trained.simulated = 1; /* and its own not for GPUs */
-	seal(&f);
-	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
-	meet(&with, &k, &a100);
-	assert_float_equal(with.variant.prior_log_ns, without.variant.prior_log_ns, 0);
-	meet(&with, &k, &simulated);
-	assert_float_equal(with.variant.prior_log_ns - without.variant.prior_log_ns, 0.62, 1e-5);
-}
-
 int main(void)
 {
 #define ON_DISK(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -598,7 +350,6 @@ int main(void)
 	    cmocka_unit_test(every_changed_byte_is_noticed),
 	    cmocka_unit_test(counts_and_places_beyond_the_tables_are_refused),
 	    cmocka_unit_test(numbers_that_cannot_be_are_refused),
-	    cmocka_unit_test(trees_that_cannot_be_asked_are_refused),
 	    cmocka_unit_test(too_many_alike_are_refused),
 	    ON_DISK(only_a_file_of_ones_own_is_opened),
 	    ON_DISK(a_file_that_is_too_long_or_cut_off_is_refused),
@@ -606,8 +357,6 @@ int main(void)
 	    cmocka_unit_test(launches_are_found_by_name_and_gpu),
 	    cmocka_unit_test(a_known_launch_is_predicted_and_still_first_seen),
 	    cmocka_unit_test(on_a_related_gpu_times_scale),
-	    cmocka_unit_test(trees_of_the_file_say_what_their_tables_say),
-	    cmocka_unit_test(trees_of_the_file_add_to_the_first_guess),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,171 @@
+/* For tests of files of knowledge: one that is made by hand, and a launch that is met with it. */
+#ifndef KC_KNOWLEDGE_TESTING_H
+#define KC_KNOWLEDGE_TESTING_H
+
+#include "knowledge.h"
+#include "past_testing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NAME "_Z1kv"
+
+static const struct kc_shape block = {.block = {256, 1, 1}};
+static const struct kc_shape none;
+
+/* A file with one kernel on one GPU, the tables as the header says. */
+struct file {
+	struct kc_knowledge_head head;
+	struct kc_knowledge_device device;
+	struct kc_knowledge_kernel kernel;
+	struct kc_knowledge_entry entries[2];
+	struct kc_scaling_point point;
+	struct kc_knowledge_trees trained;
+	float limits[2];
+	uint32_t nodes[2][KC_PRIOR_NODES];
+	int16_t leaves[2][KC_PRIOR_LEAVES];
+	char text[sizeof(NAME) + 1];
+	char rest[5];
+};
+#define FILE_BYTES (offsetof(struct file, rest))
+
+static void seal(struct file *f)
+{
+	f->head.checksum = kc_knowledge_checksum(f, FILE_BYTES);
+}
+
+static struct kc_knowledge_entry entry_of(const struct kc_shape *shape, double log_lambda)
+{
+	return (struct kc_knowledge_entry){
+	    .name = kc_launch_name(NAME, shape, NULL),
+	    .whole = shape->grid[0] != 0,
+	    .unit_ns = 2000,
+	    .launch_ns = 750,
+	    .lambda = {.log_value = log_lambda, .variance = 0.0004, .weight = 8, .count = 20, .spread_count = 19},
+	};
+}
+
+#define NODE(asked, last, left, right) ((uint32_t)(asked) << 24 | (last) << 16 | (left) << 8 | (right))
+#define LEAF(number) (KC_PRIOR_LEAF_MARK | (number))
+#define WORD 2
+
+/* 0.5, and of more than one wave -0.2 or, with the word, 0.3, else 0.1; and 0.02 of more than e^3 blocks, else 0.01. */
+static void make_trees(struct file *f)
+{
+	f->head.tree_count = f->head.limit_count = 2;
+	f->trained = (struct kc_knowledge_trees){
+	    .continues = kc_prior_identity(), .base = 0.5f, .leaf = 0.001f, .shapes = 200, .limits_at = {0, 1}};
+	for (uint32_t i = KC_TRAIT_BLOCKS + 1; i <= KC_TRAITS; i++)
+		f->trained.limits_at[i] = 2;
+	f->limits[0] = 0;
+	f->limits[1] = 3;
+	f->nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 1);
+	f->nodes[0][1] = NODE(KC_TRAITS + WORD, 0, LEAF(1), LEAF(2));
+	f->nodes[1][0] = NODE(KC_TRAIT_BLOCKS, 0, LEAF(0), LEAF(1));
+	memcpy(f->leaves[0], (const int16_t[]){100, -200, 300}, 3 * sizeof(int16_t));
+	memcpy(f->leaves[1], (const int16_t[]){10, 20}, 2 * sizeof(int16_t));
+}
+
+static void make(struct file *f)
+{
+	struct kc_knowledge_entry whole = entry_of(&dims, log(0.5)), part = entry_of(&block, log(0.25));
+
+	memset(f, 0, sizeof(*f));
+	memcpy(f->head.magic, kc_knowledge_magic, sizeof(f->head.magic));
+	f->head.version = KC_KNOWLEDGE_VERSION;
+	f->head.bytes = FILE_BYTES;
+	f->head.device_count = f->head.kernel_count = f->head.point_count = 1;
+	f->head.entry_count = 2;
+	f->head.text_bytes = sizeof(f->text);
+	f->device = (struct kc_knowledge_device){.name = "NVIDIA A100",
+						 .cc_major = 8,
+						 .sm_count = 108,
+						 .cores_per_sm = 64,
+						 .clock_khz = 1410000,
+						 .memory_bytes_per_s = 1555000000000,
+						 .lambda = {.log_value = 1, .variance = 1, .weight = 2, .count = 3}};
+	f->kernel = (struct kc_knowledge_kernel){.name = kc_launch_name(NAME, &none, NULL),
+						 .code_hash = 0xABC,
+						 .registers = 32,
+						 .point_count = 1,
+						 .text = 1,
+						 .measured = 20};
+	f->entries[0] = whole.name < part.name ? whole : part;
+	f->entries[1] = whole.name < part.name ? part : whole;
+	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}, 8.1f}, 8.5f, 20};
+	memcpy(f->text + 1, NAME, sizeof(NAME));
+	make_trees(f);
+	seal(f);
+}
+
+static int check(const struct file *f, size_t length)
+{
+	void *bytes = malloc(length + 1);
+	struct kc_knowledge knowledge = {0};
+	char why[200] = "";
+	int rc;
+
+	memcpy(bytes, f, length < sizeof(*f) ? length : sizeof(*f));
+	rc = kc_knowledge_check(bytes, length, &knowledge, why, sizeof(why));
+	assert_true((rc == 0) == (why[0] == 0));
+	free(bytes);
+	return rc;
+}
+
+/* Each with a checksum that fits. */
+#define REFUSED(change)                                                                                                \
+	do {                                                                                                           \
+		struct file f;                                                                                         \
+		make(&f);                                                                                              \
+		change;                                                                                                \
+		seal(&f);                                                                                              \
+		if (check(&f, FILE_BYTES) != -EBADMSG)                                                                 \
+			fail_msg("taken: %s", #change);                                                                \
+	} while (0)
+
+static struct kc_past_query query_of(const struct kc_device *device, const struct kc_shape *shape)
+{
+	return (struct kc_past_query){
+	    .code = {.mangled = NAME, .code_hash = 0xABC, .registers = 32},
+	    .uuid = "0",
+	    .device = device,
+	    .dims = shape,
+	};
+}
+
+struct world {
+	struct kc_engine engine;
+	struct kc_engine_device device;
+	struct kc_engine_kernel kernel;
+	struct kc_engine_key key;
+	struct kc_engine_shape shape;
+	struct kc_engine_variant variant;
+};
+
+/* A launch as it is met for the first time. */
+static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_device *info)
+{
+	static const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
+	const struct kc_beginning from = {.knowledge = k};
+	const struct kc_past_query query = query_of(info, &dims);
+
+	memset(w, 0, sizeof(*w));
+	kc_engine_device_init(&w->engine, &w->device, info);
+	kc_past_recall_device(&from, "0", &w->engine, &w->device);
+	kc_engine_kernel_init(&w->kernel, &w->device, "kernel");
+	kc_past_recall_kernel(&from, &query.code, "0", &w->kernel);
+	kc_engine_key_init(&w->key, &w->kernel);
+	kc_past_recall_key(&from, &query, &w->key);
+	kc_past_recall_shape(&from, &query, &w->shape);
+	assert_int_equal(kc_engine_variant_init(&w->variant, &w->key, &w->shape, &resources, &dims, 8), 0);
+	kc_past_recall_variant(&from, &query, &w->variant);
+}
+
+#endif
