@@ -172,7 +172,7 @@ static void add_trees(const struct request *request, struct kc_knowledge_made *m
 	kc_knowledge_made_grow(made, &more);
 	snprintf(
 	    said, size,
-	    "%s, trained on %s launch shapes%s; of databases left out, first guesses are a factor of %.2f off in the "
+	    "%s, trained on %s launch shapes%s; of programs left out, first guesses are a factor of %.2f off in the "
 	    "mean, and %.2f without trees",
 	    kc_format_count(more.tree_count, trees), kc_format_count(count, shapes),
 	    more.row.simulated ? " of simulated devices" : "", exp((double)more.off_with),
@@ -267,8 +267,8 @@ const struct kc_command kc_command_learn = {
 	"has LightGBM (pip install lightgbm), or that of\n"
 	".Fl -python ,\n"
 	"it trains trees for kernels that were never measured, which go on from the built-in ones, on 128 launch\n"
-	"shapes or more of two databases or more: give those of different programs. They are kept if trees of the\n"
-	"other databases tell the launch shapes of each one better by 15 %, as what one program teaches is often of\n"
+	"shapes or more of two programs or more, told apart by their command lines. They are kept if trees of the\n"
+	"other programs tell the launch shapes of each one better by 15 %, as what one program teaches is often of\n"
 	"no use to the next. The last line says whether there are trees, or why not; the rest of the file is the\n"
 	"same.\n"
 	".Fl -no-trees\n"

@@ -99,14 +99,14 @@ recorded() { # TRACE: recorded.db, of a GPU
 
 # Of 233 launch shapes, none of NCCL, on a V100: 898.048 GB/s, 80 SMs, 1.53 GHz.
 @test "a Python with LightGBM is told what was measured, and its trees go into the file and add to the first guess" {
-	local launch sum
+	local launch sum trace with
 	recorded hta_df_index_v100
 	recorded param_dlrm_v100_w3
 	# One tree that asks nothing: every first guess is e^0.5 times as long.
 	stand_in_python "cat >$PWD/told; printf 'trees 0.75 0.5 1 0 0.5 1\n$(zeros 18)\n8080$(zeros 14)$(zeros 16)\n'"
 	"$kerncast" learn hta_df_index_v100.db -o with.prior >with.out
 	"$kerncast" learn hta_df_index_v100.db -o without.prior --no-trees >without.out
-	equal "$(sed -n 2p with.out)" "trees: 1, trained on 233 launch shapes; of databases left out, first guesses are a factor of 1.65 off in the mean, and 2.12 without trees"
+	equal "$(sed -n 2p with.out)" "trees: 1, trained on 233 launch shapes; of programs left out, first guesses are a factor of 1.65 off in the mean, and 2.12 without trees"
 	equal "$(sed -n 2p without.out)" "trees: none, as --no-trees asks"
 	contains "$("$kerncast" learn --list with.prior)" ", 233 launch shapes, 1 tree trained on 233, "
 	contains "$("$kerncast" learn --list without.prior)" ", 233 launch shapes, no trees, "
@@ -121,6 +121,12 @@ recorded() { # TRACE: recorded.db, of a GPU
 		median AS (SELECT shape, avg(ns) AS ns FROM ranked WHERE place IN ((n + 1) / 2, n / 2 + 1) GROUP BY shape)
 		SELECT round(sum(ln(max(ns - 1000, 200) * sqrt(898.048 * 80 * 1.53))), 1) FROM median" hta_df_index_v100.db)
 	equal "$(tail -n +2 told | awk '{ sum += $2 } END { printf "%.1f", sum }')" "$sum" "sum of what it was told"
+	equal "$(tail -n +2 told | cut -f 1 | sort -u)" 1 "programs that it was told of"
+	for trace in hta_df_index_v100 param_dlrm_v100_w3; do
+		"$kerncast" import "$root/cuda_tests/traces/traces/pytorch/$trace.csv.gz" -o both.db >/dev/null
+	done
+	"$kerncast" learn both.db both.db hta_df_index_v100.db -o both.prior >out
+	equal "$(tail -n +2 told | cut -f 1 | sort -u | xargs)" "1 2" "programs of one database, whatever others hold of them"
 	for with in with without; do
 		"$kerncast" replay --csv --prior $with.prior param_dlrm_v100_w3.db >$with.csv
 		sqlite3 -batch x.db ".mode csv" ".import $with.csv $with"
@@ -151,25 +157,27 @@ recorded() { # TRACE: recorded.db, of a GPU
 	# What lies in the current folder is not imported.
 	echo "raise SystemExit(9)" | tee collections.py math.py os.py lightgbm.py >numpy.py
 	"$kerncast" learn hta_df_index_v100.db -o file.prior --python /usr/bin/python3 >out
-	sed -n 2p out | grep -qE '^trees: none: /usr/bin/python3: (it has no LightGBM|there is one database)'
+	sed -n 2p out | grep -qE '^trees: none: /usr/bin/python3: (it has no LightGBM|there is one program)'
 	learned
 	contains "$(<learn.out)" "trees: none: 10 launch shapes are too few to learn from, 128 are enough"
 	keep wrong "$kerncast" learn hta_df_index_v100.db -o file.prior --no-trees --python python3
 	equal "$(<wrong.status)" 2 "status where --no-trees and --python are given"
 }
 
-@test "the real LightGBM's trees are the same every time, and kept where they tell what a database left out holds" {
+@test "the real LightGBM's trees are the same every time, and kept where they tell programs left out" {
 	local python=$root/build/prior-environment/bin/python
 	[[ -x $python ]] || python=$(command -v python3)
 	"$python" -c 'import lightgbm' 2>/dev/null || skip "no LightGBM; scripts/train-prior makes an environment with it"
 	recorded hta_df_index_v100
 	recorded param_linear_2080ti
+	cp hta_df_index_v100.db twin.db
+	sqlite3 twin.db "UPDATE process SET source = 'twin'"
 	for file in a b; do # half of it tells the other half
-		"$kerncast" learn hta_df_index_v100.db hta_df_index_v100.db -o $file.prior --python "$python" >out
+		"$kerncast" learn hta_df_index_v100.db twin.db -o $file.prior --python "$python" >out
 		grep -qE '^trees: 64, trained on 466 launch shapes; ' out
 	done
 	cmp a.prior b.prior
 	"$kerncast" replay --prior a.prior param_linear_2080ti.db >replayed
-	"$kerncast" learn hta_df_index_v100.db -o one.prior --python "$python" >out
-	contains "$(<out)" "trees: none: $python: there is one database"
+	"$kerncast" learn hta_df_index_v100.db hta_df_index_v100.db -o one.prior --python "$python" >out
+	contains "$(<out)" "trees: none: $python: there is one program"
 }

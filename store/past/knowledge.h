@@ -7,8 +7,8 @@
  *    ├ kc_knowledge_kernel   a kernel on it, by the hash of its name
  *    ├ kc_knowledge_entry    λ of a kernel with a block shape, or of a launch shape
  *    ├ kc_scaling_point      measured sizes of kernels
- *    ├ kc_knowledge_trees    trees that go on from the prior's built-in ones, and their tables; none where none were
- * trained └ names of kernels, for people; none where it was written with --anonymous
+ *    ├ kc_knowledge_trees    trees that go on from the built-in ones of the prior, where any were trained
+ *    └ names of kernels, for people; none where it was written with --anonymous
  *
  * The file is the head and these tables one after the other, without gaps; kernels and entries are in the order of
  * their hashes. Anybody may have written it: nothing of it is used before all of it was checked.

@@ -91,6 +91,8 @@ struct kc__replay_prediction {
 
 /* Is told what happens while operations are replayed. predicted and measured return 0 or -errno. */
 struct kc__replay_observer {
+	/* kc__replay_parts() goes on with this part. NULL: of no interest. */
+	void (*began)(void *arg, const struct kc__part *part);
 	/* op->of: its launch shape, NULL where the database has none. */
 	int (*predicted)(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction);
 	int (*measured)(void *arg, struct kc__replay_shape *launched, int64_t ns);

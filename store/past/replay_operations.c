@@ -397,8 +397,11 @@ int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t co
 	*out = NULL;
 	if (rc == 0)
 		kc__replay_use(r, knowledge);
-	for (size_t i = 0; rc == 0 && i < count; i++)
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		if (observer && observer->began)
+			observer->began(observer->arg, &parts[i]);
 		rc = teach(r, &parts[i]);
+	}
 	if (rc == 0)
 		rc = kc__within(s);
 	kc__replay_free(r);

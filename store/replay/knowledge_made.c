@@ -243,8 +243,21 @@ static void take_shape(struct kc__replay_shape *shape, void *arg)
 /* kc__replay_shape.observed */
 struct first_launches {
 	int64_t ns[LAUNCHES];
-	uint32_t count;
+	uint32_t count, program;
 };
+
+struct lesson_source {
+	struct kc_knowledge_made *made;
+	const uint32_t *programs; /* of the parts */
+	const struct kc__part *parts;
+};
+
+static void began(void *arg, const struct kc__part *part)
+{
+	struct lesson_source *from = arg;
+
+	from->made->program = from->programs[part - from->parts];
+}
 
 static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction)
 {
@@ -257,12 +270,14 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 static int measured(void *arg, struct kc__replay_shape *launched, int64_t ns)
 {
 	struct first_launches *first = launched->observed;
+	const struct lesson_source *from = arg;
 
-	(void)arg;
-	if (!first)
+	if (!first) {
 		first = launched->observed = calloc(1, sizeof(*first));
-	if (!first)
-		return -ENOMEM;
+		if (!first)
+			return -ENOMEM;
+		first->program = from->made->program;
+	}
 	if (first->count < LAUNCHES)
 		first->ns[first->count++] = ns;
 	return 0;
@@ -273,8 +288,6 @@ static void forgotten(struct kc__replay_shape *launched)
 	free(launched->observed);
 	launched->observed = NULL;
 }
-
-static const struct kc__replay_observer observer = {predicted, measured, forgotten, NULL};
 
 static int by_time(const void *a, const void *b)
 {
@@ -311,7 +324,7 @@ static void take_lesson(struct kc__replay_shape *shape, void *arg)
 	if (!lesson)
 		return;
 	beyond_ns = fmax(median_of(shape->observed) - KC_PRIOR_LEAST_NS, SHORTEST_NS);
-	lesson->database = made->databases;
+	lesson->program = ((const struct first_launches *)shape->observed)->program;
 	lesson->words = name->words;
 	lesson->simulated = device->simulated != 0;
 	kc_launch_traits(lesson->traits, device, &shape->engine.work, &shape->dims, name);
@@ -342,36 +355,54 @@ void kc_knowledge_made_grow(struct kc_knowledge_made *made, const struct kc_know
 
 struct process_list {
 	struct kc__part *at;
+	uint32_t *programs;
 	size_t count, capacity;
+	struct kc_knowledge_made *made;
 };
+
+/* A program that is run again is the same one, in whatever database; a trace is another program for each process. */
+static uint32_t program_of(struct kc_knowledge_made *made, sqlite3_stmt *row)
+{
+	const char *called = (const char *)sqlite3_column_text(row, 1);
+	int is_new;
+
+	return place_of(made, &made->program_names, called ? called : "", called ? strlen(called) : 0, &is_new) + 1;
+}
+
+static int grow_list(struct process_list *list)
+{
+	size_t more = 2 * list->capacity + 64;
+	struct kc__part *at = realloc(list->at, more * sizeof(*at));
+	uint32_t *programs;
+
+	if (at)
+		list->at = at;
+	programs = at ? realloc(list->programs, more * sizeof(*programs)) : NULL;
+	if (!programs)
+		return -ENOMEM;
+	list->programs = programs;
+	list->capacity = more;
+	return 0;
+}
 
 static int add_process(sqlite3_stmt *row, void *arg)
 {
 	struct process_list *list = arg;
 
-	if (list->count == list->capacity) {
-		size_t more = 2 * list->capacity + 64;
-		struct kc__part *at = realloc(list->at, more * sizeof(*at));
-
-		if (!at)
-			return -ENOMEM;
-		list->at = at;
-		list->capacity = more;
-	}
-	list->at[list->count++] = (struct kc__part){sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
-	return 0;
+	if (list->count == list->capacity && grow_list(list))
+		return -ENOMEM;
+	list->at[list->count] = (struct kc__part){sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
+	list->programs[list->count++] = program_of(list->made, row);
+	return list->made->error;
 }
 
-int kc_knowledge_made_add(struct kc_knowledge_made *made, struct kc_store *s)
+static int replay_all(struct kc_knowledge_made *made, struct kc_store *s, const struct process_list *list)
 {
-	struct kc__replay_knowledge *knowledge = NULL;
-	struct process_list list = {0};
-	int rc = kc__select(s, NULL, "SELECT id FROM process ORDER BY source NOT NULL, started_unix_ns, id",
-			    add_process, &list);
+	struct lesson_source from = {made, list->programs, list->at};
+	const struct kc__replay_observer observer = {began, predicted, measured, forgotten, &from};
+	struct kc__replay_knowledge *knowledge;
+	int rc = kc__replay_parts(s, list->at, list->count, &observer, &knowledge);
 
-	if (rc == 0)
-		rc = kc__replay_parts(s, list.at, list.count, &observer, &knowledge);
-	free(list.at);
 	if (rc)
 		return rc;
 	made->databases++;
@@ -379,6 +410,22 @@ int kc_knowledge_made_add(struct kc_knowledge_made *made, struct kc_store *s)
 	kc__knowledge_each(knowledge, take_lesson, made);
 	kc__knowledge_free(knowledge);
 	return made->error;
+}
+
+int kc_knowledge_made_add(struct kc_knowledge_made *made, struct kc_store *s)
+{
+	struct process_list list = {.made = made};
+	int rc =
+	    kc__select(s, NULL,
+		       "SELECT id, coalesce(source, '') || ' ' || coalesce(command_line, executable, '') FROM process"
+		       " ORDER BY source NOT NULL, started_unix_ns, id",
+		       add_process, &list);
+
+	if (rc == 0)
+		rc = replay_all(made, s, &list);
+	free(list.at);
+	free(list.programs);
+	return rc;
 }
 
 struct kc_knowledge_made *kc_knowledge_made_new(int anonymous)
@@ -405,6 +452,7 @@ void kc_knowledge_made_free(struct kc_knowledge_made *made)
 	kc_intern_free(&made->kernel_names);
 	kc_intern_free(&made->entry_names);
 	kc_intern_free(&made->given_names);
+	kc_intern_free(&made->program_names);
 	kc_intern_free(&made->pooled);
 	free(made);
 }

@@ -3,7 +3,7 @@
  * replayed, each measurement known at once, and what was learned of the same launches on the same model of GPU is
  * pooled.
  *
- *   kc_knowledge_lesson   a launch shape of a database, for training trees that go on from the prior's
+ *   kc_knowledge_lesson   a launch shape, for training trees that go on from the prior's
  *   kc_knowledge_more     such trees, on their way into the file
  */
 #ifndef KC_KNOWLEDGE_MADE_H
@@ -24,18 +24,18 @@ struct kc_knowledge_left_out {
 };
 
 struct kc_knowledge_lesson {
-	uint64_t database; /* counted from 1 */
-	uint64_t words;    /* kc_name_traits.words */
+	uint64_t words; /* kc_name_traits.words */
 	float traits[KC_TRAITS];
-	float expected; /* by the built-in trees: log time in units of the device */
-	float measured; /* the same of the median of its first launches */
+	float expected;   /* by the built-in trees: log time in units of the device */
+	float measured;   /* the same of the median of its first launches */
+	uint32_t program; /* which measured it first: a command line, or a process of a trace; counted from 1 */
 	uint32_t simulated;
 };
 
 struct kc_knowledge_more {
 	struct kc_knowledge_trees row;
 	uint32_t tree_count, limit_count;
-	float off_without, off_with; /* of databases left out: mean error of the log */
+	float off_without, off_with; /* of programs left out: mean error of the log */
 	float limits[KC_KNOWLEDGE_LIMITS_MAX];
 	uint32_t nodes[KC_KNOWLEDGE_TREES_MAX * KC_PRIOR_NODES];
 	int16_t leaves[KC_KNOWLEDGE_TREES_MAX * KC_PRIOR_LEAVES];

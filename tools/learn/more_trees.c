@@ -22,7 +22,7 @@ static char *text_of(const struct kc_knowledge_lesson *lessons, uint32_t count, 
 		return NULL;
 	fprintf(to, "%u\n", KC_PRIOR_WORDS);
 	for (uint32_t i = 0; i < count; i++) {
-		fprintf(to, "%" PRIu64 "\t%.9g\t%.9g", lessons[i].database, (double)lessons[i].measured,
+		fprintf(to, "%" PRIu32 "\t%.9g\t%.9g", lessons[i].program, (double)lessons[i].measured,
 			(double)lessons[i].expected);
 		for (uint32_t trait = 0; trait < KC_TRAITS; trait++)
 			fprintf(to, "\t%.9g", (double)lessons[i].traits[trait]);

@@ -104,7 +104,7 @@ static void every_lesson_is_told(void **state)
 	struct fixture *x = *state;
 
 	x->lessons[2] = (struct kc_knowledge_lesson){
-	    .database = 7, .measured = 1.5f, .expected = 2.25f, .words = 0x2a, .traits = {-0.5f, 3}};
+	    .program = 7, .measured = 1.5f, .expected = 2.25f, .words = 0x2a, .traits = {-0.5f, 3}};
 	assert_string_equal(train(x,
 				  "[ \"$1\" = -c ] && [ \"$#\" = 2 ] || exit 1\n"
 				  "awk -F '\\t' 'NR == 1 { words = $0 } NR == 4 { line = $1 \" \" $2 \" \" $3 \" \" $4 "

@@ -1,9 +1,9 @@
 """Trains trees that go on from those of the prior; `kerncast learn` holds this file and runs it, and
 scripts/train_prior.py takes the trees' form from it.
 
-Standard input: the number of words that trees may ask for; then a line for each launch shape, with tabs: database, what
+Standard input: the number of words that trees may ask for; then a line for each launch shape, with tabs: program, what
 was measured, what the built-in trees say (both the log of a time), the traits, and a bit for each word, hexadecimal.
-Standard output: "trees", by how much launch shapes of databases left out of the training are off without and with such
+Standard output: "trees", by how much launch shapes of programs left out of the training are off without and with such
 trees (mean error of the log), the number of trees, that of limits, base and leaf (struct kc_prior_trees); for each trait
 the number of its limits and these; for each tree its nodes, hexadecimal, and its leaves. Or "no", and why not.
 """
@@ -31,11 +31,11 @@ PARAMETERS = dict(objective="huber", alpha=0.7, num_leaves=LEAVES, learning_rate
 # another, none of which the trees before had seen. Small steps, as what one program takes is only partly true of others.
 MORE_TREES = 64  # KC_KNOWLEDGE_TREES_MAX
 MORE = dict(PARAMETERS, learning_rate=0.04, alpha=0.3, boost_from_average=False)
-# What is true of one program may not be of the next: trees are kept where those of the other databases tell each one so
+# What is true of one program may not be of the next: trees are kept where those of the other programs tell each one so
 # much better. Chosen likewise: what passes is worse on a program that was not learned from once in 14 times, else it is
 # nearly every fourth time (predictor/prior/README.md).
 WORTH = 0.85
-PARTS = 10  # into which databases are divided, at most
+PARTS = 10  # into which programs are divided, at most
 
 
 def constraints(words):
@@ -115,7 +115,7 @@ class Lessons:
         return lightgbm.train(dict(MORE, monotone_constraints=constraints(self.words)), data, MORE_TREES)
 
     def judge(self):
-        """Mean error of the log without and with trees that were trained on other databases; each weighs the same."""
+        """Mean error of the log without and with trees that were trained on other programs; each weighs the same."""
         before, after = [], []
         for part in range(PARTS):
             left_out = self.programs % PARTS == part
@@ -152,11 +152,11 @@ def main():
         return
     lessons = Lessons(sys.stdin)
     if len(set(lessons.programs)) < 2:
-        answer.write("no there is one database, and what it teaches is judged on another; give those of several programs\n")
+        answer.write("no there is one program, and what it teaches is judged on another; give databases of several\n")
         return
     before, after = lessons.judge()
     if after > WORTH * before:
-        answer.write(f"no of databases left out they tell too little: a factor of {math.exp(after):.2f} off in the "
+        answer.write(f"no of programs left out they tell too little: a factor of {math.exp(after):.2f} off in the "
                      f"mean, and {math.exp(before):.2f} without them\n")
         return
     answer.write(text_of(Tables(lessons.train(numpy.full(len(lessons.programs), True))), before, after))
