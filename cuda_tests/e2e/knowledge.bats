@@ -163,21 +163,3 @@ recorded() { # TRACE: recorded.db, of a GPU
 	keep wrong "$kerncast" learn hta_df_index_v100.db -o file.prior --no-trees --python python3
 	equal "$(<wrong.status)" 2 "status where --no-trees and --python are given"
 }
-
-@test "the real LightGBM's trees are the same every time, and kept where they tell programs left out" {
-	local python=$root/build/prior-environment/bin/python
-	[[ -x $python ]] || python=$(command -v python3)
-	"$python" -c 'import lightgbm' 2>/dev/null || skip "no LightGBM; scripts/train-prior makes an environment with it"
-	recorded hta_df_index_v100
-	recorded param_linear_2080ti
-	cp hta_df_index_v100.db twin.db
-	sqlite3 twin.db "UPDATE process SET source = 'twin'"
-	for file in a b; do # half of it tells the other half
-		"$kerncast" learn hta_df_index_v100.db twin.db -o $file.prior --python "$python" >out
-		grep -qE '^trees: 64, trained on 466 launch shapes; ' out
-	done
-	cmp a.prior b.prior
-	"$kerncast" replay --prior a.prior param_linear_2080ti.db >replayed
-	"$kerncast" learn hta_df_index_v100.db hta_df_index_v100.db -o one.prior --python "$python" >out
-	contains "$(<out)" "trees: none: $python: there is one program"
-}
