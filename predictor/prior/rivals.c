@@ -9,7 +9,7 @@
 #define ERROR_WORTH 4.0f        /* measurements that the errors at the start are worth */
 #define MEMORY 60.0f            /* measurements; older ones fade */
 #define LEAST_REST_NS 200.0     /* beyond KC_PRIOR_LEAST_NS: a logarithm needs something */
-#define PRIOR_HALF_WIDTH 2.0f   /* of the 90 % interval */
+#define PRIOR_HALF_WIDTH 1.75f  /* of the 90 % interval */
 #define FRAMEWORK_LAUNCHES 4.0f /* measured, from which a process is one of a framework */
 #define TOLD_SHARE 0.5f         /* of the prior, from which the guess is called its */
 
