@@ -430,16 +430,16 @@ errors_within() { # reads TRACE LIMIT of repeated launches, per cent
 	contains "$(<said)" "the reduced ones"
 	# No worse than the last known duration.
 	equal "$(awk '$2 == "repeated" && $3 > 500 && $4 > $6' rows)" ""
-	equal "$(awk '$2 == "all" && $3 > 500 && ($7 < 87 || $7 > 96)' rows)" ""
+	equal "$(awk '$2 == "all" && $3 > 500 && ($7 < 87 || $7 > 97)' rows)" ""
 }
 
 @test "scripts/replay-all: limits of error and interval on every full recording" {
 	full_data
 	table_of_errors "$data"
-	# More than 500 repeated launches: no worse than the last known duration; more than 500 launches: 87 to 96 % inside
+	# More than 500 repeated launches: no worse than the last known duration; more than 500 launches: 87 to 97 % inside
 	# (more than 90 where the clock shows whole microseconds)
 	equal "$(awk '$2 == "repeated" && $3 > 500 && $4 > $6' rows)" ""
-	equal "$(awk '$2 == "all" && $3 > 500 && ($7 < 87 || $7 > 96)' rows)" ""
+	equal "$(awk '$2 == "all" && $3 > 500 && ($7 < 87 || $7 > 97)' rows)" ""
 	# The interval score is no worse than that of the quantiles, nor with hundreds of launches in flight.
 	equal "$(awk '$2 == "repeated" && $3 > 500 && $8 != "n/a" && $8 > 1' rows)" ""
 	equal "$(awk '$2 == "repeated" && $9 > 500 && $14 != "n/a" && $14 > 1' rows)" ""
