@@ -156,7 +156,7 @@ int kc__chrome_flush(struct kc__chrome_out *out, int all)
 {
 	if (out->text.failed)
 		return -ENOMEM;
-	if (!all && out->text.used < WRITTEN_BYTES)
+	if (!out->text.used || (!all && out->text.used < WRITTEN_BYTES))
 		return 0;
 	fwrite(out->text.at, 1, out->text.used, out->to);
 	out->text.used = 0;
