@@ -120,10 +120,11 @@ void kc_correction_amend(struct kc_correction *correction, const struct kc_name_
 	struct kc_correction_line *line = &correction->lines[name->family];
 	float expected = on_line(line, log_ns), off = measured_log_ns - log_ns;
 	double less = (double)(expected + clipped(off - expected) - lesson->off);
-	double weight = (double)lesson->weight * exp(line->log_fade - lesson->log_fade);
+	double weight;
 
 	if (!(lesson->weight > 0) || !(less < -(double)CLEARLY_LESS))
 		return;
+	weight = (double)lesson->weight * exp(line->log_fade - lesson->log_fade);
 	line->sum_y += weight * less;
 	line->sum_xy += weight * less * ((double)log_ns - CENTRE);
 	solve(line);

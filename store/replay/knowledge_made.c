@@ -354,10 +354,8 @@ void kc_knowledge_made_grow(struct kc_knowledge_made *made, const struct kc_know
 /* Databases */
 
 struct process_list {
-	struct kc__part *at;
-	uint32_t *programs;
-	size_t count, capacity;
 	struct kc_knowledge_made *made;
+	struct kc__made_rows parts, programs; /* kc__part; kc_knowledge_lesson.program of each */
 };
 
 /* A program that is run again is the same one, in whatever database; a trace is another program for each process. */
@@ -369,39 +367,25 @@ static uint32_t program_of(struct kc_knowledge_made *made, sqlite3_stmt *row)
 	return place_of(made, &made->program_names, called ? called : "", called ? strlen(called) : 0, &is_new) + 1;
 }
 
-static int grow_list(struct process_list *list)
-{
-	size_t more = 2 * list->capacity + 64;
-	struct kc__part *at = realloc(list->at, more * sizeof(*at));
-	uint32_t *programs;
-
-	if (at)
-		list->at = at;
-	programs = at ? realloc(list->programs, more * sizeof(*programs)) : NULL;
-	if (!programs)
-		return -ENOMEM;
-	list->programs = programs;
-	list->capacity = more;
-	return 0;
-}
-
 static int add_process(sqlite3_stmt *row, void *arg)
 {
 	struct process_list *list = arg;
+	struct kc__part *part = grow(list->made, &list->parts, sizeof(*part));
+	uint32_t *program = grow(list->made, &list->programs, sizeof(*program));
 
-	if (list->count == list->capacity && grow_list(list))
+	if (!part || !program)
 		return -ENOMEM;
-	list->at[list->count] = (struct kc__part){sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
-	list->programs[list->count++] = program_of(list->made, row);
+	*part = (struct kc__part){sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
+	*program = program_of(list->made, row);
 	return list->made->error;
 }
 
 static int replay_all(struct kc_knowledge_made *made, struct kc_store *s, const struct process_list *list)
 {
-	struct lesson_source from = {made, list->programs, list->at};
+	struct lesson_source from = {made, list->programs.at, list->parts.at};
 	const struct kc__replay_observer observer = {began, predicted, measured, forgotten, &from};
 	struct kc__replay_knowledge *knowledge;
-	int rc = kc__replay_parts(s, list->at, list->count, &observer, &knowledge);
+	int rc = kc__replay_parts(s, list->parts.at, list->parts.count, &observer, &knowledge);
 
 	if (rc)
 		return rc;
@@ -423,8 +407,8 @@ int kc_knowledge_made_add(struct kc_knowledge_made *made, struct kc_store *s)
 
 	if (rc == 0)
 		rc = replay_all(made, s, &list);
-	free(list.at);
-	free(list.programs);
+	free(list.parts.at);
+	free(list.programs.at);
 	return rc;
 }
 

@@ -27,8 +27,9 @@ PARAMETERS = dict(objective="huber", alpha=0.7, num_leaves=LEAVES, learning_rate
                   monotone_constraints_method="intermediate", seed=1, deterministic=True, force_row_wise=True,
                   num_threads=1, verbose=-1)
 
-# Of the trees that go on. Chosen on the recorded traces marked "choose": learned from one or two programs and judged on
-# another, none of which the trees before had seen. Small steps, as what one program takes is only partly true of others.
+# Of the trees that go on. Chosen on the recorded traces marked "choose" (predictor/prior/README.md): learned from some
+# programs and judged on another, none of which the trees before had seen. Small steps, as what one program takes is only
+# partly true of others.
 MORE_TREES = 64  # KC_KNOWLEDGE_TREES_MAX
 MORE = dict(PARAMETERS, learning_rate=0.04, alpha=0.3, boost_from_average=False)
 # What is true of one program may not be of the next: trees are kept where those of the other programs tell each one so

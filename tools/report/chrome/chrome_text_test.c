@@ -6,36 +6,44 @@
 
 #include <cmocka.h>
 
+struct written {
+	char *text;
+	size_t size;
+	struct kc__chrome_out out;
+};
+
+static void begin(struct written *written)
+{
+	*written = (struct written){.out.to = open_memstream(&written->text, &written->size)};
+	assert_non_null(written->out.to);
+}
+
 /* Of a damaged database there may be no event at all, and no memory for one; sanitizers would tell. */
 static void nothing_is_written_of_no_events(void **state)
 {
-	char *written = NULL;
-	size_t size = 0;
-	struct kc__chrome_out out = {.to = open_memstream(&written, &size)};
+	struct written written;
 
 	(void)state;
-	assert_non_null(out.to);
-	assert_int_equal(kc__chrome_flush(&out, 1), 0);
-	assert_int_equal(fclose(out.to), 0);
-	assert_int_equal(size, 0);
-	free(written);
+	begin(&written);
+	assert_int_equal(kc__chrome_flush(&written.out, 1), 0);
+	assert_int_equal(fclose(written.out.to), 0);
+	assert_int_equal(written.size, 0);
+	free(written.text);
 }
 
 static void what_was_put_is_written_once(void **state)
 {
-	char *written = NULL;
-	size_t size = 0;
-	struct kc__chrome_out out = {.to = open_memstream(&written, &size)};
+	struct written written;
 
 	(void)state;
-	assert_non_null(out.to);
-	kc__chrome_begin(&out, "X", 3, 4);
-	assert_int_equal(kc__chrome_flush(&out, 1), 0);
-	assert_int_equal(kc__chrome_flush(&out, 1), 0);
-	assert_int_equal(fclose(out.to), 0);
-	assert_string_equal(written, "\n{\"ph\":\"X\",\"pid\":3,\"tid\":4");
-	free(written);
-	free(out.text.at);
+	begin(&written);
+	kc__chrome_begin(&written.out, "X", 3, 4);
+	assert_int_equal(kc__chrome_flush(&written.out, 1), 0);
+	assert_int_equal(kc__chrome_flush(&written.out, 1), 0);
+	assert_int_equal(fclose(written.out.to), 0);
+	assert_string_equal(written.text, "\n{\"ph\":\"X\",\"pid\":3,\"tid\":4");
+	free(written.text);
+	free(written.out.text.at);
 }
 
 int main(void)
