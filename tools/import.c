@@ -131,6 +131,8 @@ static void print_file(const char *path, const struct kc_imported *sums, uint64_
 	       kc_format_count(sums->kernels + sums->copies + sums->memsets, rows),
 	       kc_format_count(sums->kernels, kernels), kc_format_count(sums->processes, processes),
 	       sums->processes == 1 ? "" : "es");
+	if (sums->untimed)
+		printf(", %s without a time", kc_format_count(sums->untimed, rows));
 	if (malformed)
 		printf(", %s malformed", kc_format_count(malformed, rows));
 	putchar('\n');

@@ -325,7 +325,9 @@ static void fill_row(const struct reading *r, sqlite3_stmt *stmt, struct kc_trac
 	int64_t end_ns = number_at(stmt, END), node = number_at(stmt, GRAPH_NODE);
 
 	row->start_ns = number_at(stmt, START);
-	if (row->start_ns != KC_TRACE_UNKNOWN && end_ns != KC_TRACE_UNKNOWN)
+	if (row->start_ns == 0 || end_ns == 0) /* no time was collected */
+		row->start_ns = KC_TRACE_UNKNOWN;
+	else if (row->start_ns != KC_TRACE_UNKNOWN && end_ns != KC_TRACE_UNKNOWN)
 		row->duration_ns = kc_minus_ns(end_ns, row->start_ns);
 	row->device = gpu_of(r, number_at(stmt, PID), number_at(stmt, DEVICE));
 	row->stream = number_at(stmt, STREAM);
@@ -348,16 +350,6 @@ static void fill_shape(sqlite3_stmt *stmt, struct kc_trace_row *row)
 	row->dynamic_shared_bytes = number_at(stmt, DYNAMIC_SHARED);
 }
 
-/* CUPTI: "a value of 0 for both timestamps indicates that they could not be collected". */
-static int check(const struct kc_trace_row *row, char *why, size_t why_size)
-{
-	if (row->start_ns == 0 && row->duration_ns == 0) {
-		snprintf(why, why_size, "start and end are 0: no time was collected");
-		return -EINVAL;
-	}
-	return kc_trace_row_check(row, why, why_size);
-}
-
 static int take_operation(struct reading *r, sqlite3_stmt *stmt, unsigned table)
 {
 	struct kc_trace_row row = kc_trace_row_unknown;
@@ -372,7 +364,7 @@ static int take_operation(struct reading *r, sqlite3_stmt *stmt, unsigned table)
 	if (sqlite3_column_type(stmt, PID) != SQLITE_NULL)
 		snprintf(process, sizeof(process), "pid %lld", sqlite3_column_int64(stmt, PID));
 	row.process = process;
-	if (check(&row, why, sizeof(why))) {
+	if (kc_trace_row_check(&row, why, sizeof(why))) {
 		kc_import_malformed(r->file, (uint64_t)sqlite3_column_int64(stmt, ROW), "row of %s: %s",
 				    tables[table].name, why);
 		return 0;

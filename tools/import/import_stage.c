@@ -38,7 +38,8 @@ static const char sql_take[] =
 				       " JOIN text d ON d.id = r.device_name JOIN text n ON n.id = r.name"
 				       " JOIN text a ON a.id = r.args"
 				       " LEFT JOIN call c ON c.process = r.process AND c.correlation = r.correlation"
-				       " ORDER BY r.process, r.start_ns, r.rowid";
+				       " ORDER BY r.process, coalesce(r.start_ns, r.launch_ns, c.launch_ns) NULLS LAST,"
+				       " r.rowid";
 
 static int to_errno(int rc)
 {
@@ -178,7 +179,8 @@ static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *r
 	row->what = (enum kc_trace_kind)sqlite3_column_int(stmt, at++);
 	if (row->launch_ns == KC_TRACE_UNKNOWN)
 		row->launch_ns = number_at(stmt, at);
-	row->start_ns -= zero_ns;
+	if (kc_trace_row_has_time(row))
+		row->start_ns -= zero_ns;
 	if (row->launch_ns != KC_TRACE_UNKNOWN)
 		row->launch_ns -= zero_ns;
 }
@@ -201,7 +203,9 @@ int kc_stage_take(struct kc_stage *s, int64_t zero_ns, int (*take)(const struct 
 int kc_stage_earliest(struct kc_stage *s, int64_t *start_ns)
 {
 	sqlite3_stmt *stmt = NULL;
-	int step, rc = prepare(s, "SELECT min(start_ns) FROM row", &stmt);
+	int step,
+	    rc = prepare(s, "SELECT coalesce((SELECT min(start_ns) FROM row), (SELECT min(launch_ns) FROM call), 0)",
+			 &stmt);
 
 	*start_ns = 0;
 	if (rc)

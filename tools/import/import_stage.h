@@ -25,11 +25,12 @@ int kc_stage_call(struct kc_stage *stage, const char *process, int64_t correlati
 
 uint64_t kc_stage_count(const struct kc_stage *stage);
 
-/* Passes the rows to take(), ordered by process (as they first came) and start, with times relative to zero_ns.
- * Stops where take() returns < 0, and returns that. */
+/* Passes the rows to take(), ordered by process (as they first came) and start, with times relative to zero_ns. Those
+ * without a time stand at their launch, and without that at the end. Stops where take() returns < 0, and returns that.
+ */
 int kc_stage_take(struct kc_stage *stage, int64_t zero_ns, int (*take)(const struct kc_trace_row *row, void *arg),
 		  void *arg);
-/* The earliest start; 0 if there are no rows. */
+/* The earliest start, or the earliest launch call where no row has a time; 0 if there are none. */
 int kc_stage_earliest(struct kc_stage *stage, int64_t *start_ns);
 
 void kc_stage_free(struct kc_stage *stage);

@@ -1,4 +1,5 @@
 #include "importer.h"
+#include "trace_slot.h"
 #include "tools/input/device_spec.h"
 #include "store/common/ids/intern.h"
 
@@ -14,8 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Where the zero of the trace lies on the process's clock, so that times before it stay positive. */
-#define ORIGIN_NS (INT64_C(1) << 51)
 #define QUEUE_MAX 16384u /* slots in one transaction, about */
 #define DEVICES 64u
 #define NAMES_MAX 60000u /* of a kernel, in an entry */
@@ -29,7 +28,8 @@ struct process {
 	struct kc_spans spans[DEVICES];
 	struct kc_slot *queue; /* to be stored */
 	size_t queued, capacity;
-	uint64_t kernels, transfers;
+	uint64_t kernels, transfers, untimed_kernels;
+	int64_t start_ns; /* of the latest row that has a time */
 	int64_t last_ns;
 };
 
@@ -68,7 +68,7 @@ static void fill_header(const struct kc_importer *im, const struct process *p, s
 {
 	memset(h, 0, sizeof(*h));
 	h->pid = p->number;
-	h->monotonic_ns = ORIGIN_NS;
+	h->monotonic_ns = KC_TRACE_ORIGIN_NS;
 	h->realtime_ns = im->realtime_ns;
 	h->ended_ns = p->last_ns;
 	snprintf(h->boot_id, sizeof(h->boot_id), "import-%016" PRIx64, im->content);
@@ -79,7 +79,9 @@ static void fill_header(const struct kc_importer *im, const struct process *p, s
 	h->command_line_bytes = (uint32_t)strlen(h->command_line) + 1;
 	h->counters[KC_COUNT_CALLS] = p->kernels;
 	h->counters[KC_COUNT_CUPTI_RECORDS] = p->kernels;
-	h->counters[KC_COUNT_CUPTI_MATCHED] = p->kernels;
+	h->counters[KC_COUNT_CUPTI_MATCHED] = p->kernels - p->untimed_kernels;
+	h->counters[KC_COUNT_CUPTI_UNMATCHED] = p->untimed_kernels;
+	h->counters[KC_COUNT_CUPTI_INVALID] = p->untimed_kernels;
 	h->counters[KC_COUNT_TRANSFER_RECORDS] = p->transfers;
 }
 
@@ -184,11 +186,6 @@ static int put_entry(struct kc_importer *im, struct process *p, uint32_t kind, c
 	return 0;
 }
 
-static int64_t known(int64_t value, int64_t otherwise)
-{
-	return value == KC_TRACE_UNKNOWN ? otherwise : value;
-}
-
 void kc_importer_device(struct kc_importer *im, int64_t ordinal, const struct kc_device *said)
 {
 	if (ordinal < 0 || ordinal >= DEVICES)
@@ -219,7 +216,7 @@ static void describe_device(const struct kc_importer *im, uint32_t ordinal, cons
 
 static int declare_device(struct kc_importer *im, struct process *p, const struct kc_trace_row *row)
 {
-	struct kc_device_entry entry = {.ordinal = (uint32_t)known(row->device, 0)};
+	struct kc_device_entry entry = {.ordinal = (uint32_t)kc_trace_known(row->device, 0)};
 	const struct kc_device *said = im->said[entry.ordinal];
 	const char *name = !*row->device_name && said ? said->name : row->device_name;
 	char key[160];
@@ -236,11 +233,11 @@ static int declare_device(struct kc_importer *im, struct process *p, const struc
 /* The number of a stream in the trace; 0: it has none. Its kind is unknown. */
 static int stream_of(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t *local)
 {
-	int64_t key[2] = {known(row->device, 0), row->stream};
+	int64_t key[2] = {kc_trace_known(row->device, 0), row->stream};
 	struct kc_stream_entry entry = {
 	    .device = (uint32_t)key[0],
 	    .handle = (uint64_t)row->stream,
-	    .priority = (int32_t)known(row->priority, 0),
+	    .priority = (int32_t)kc_trace_known(row->priority, 0),
 	    .kind = KC_STREAM_NONBLOCKING,
 	};
 	int rc;
@@ -260,9 +257,9 @@ static int kernel_of(struct kc_importer *im, struct process *p, const struct kc_
 	int rc;
 
 	memset(&k->entry, 0, sizeof(k->entry));
-	k->entry.device = (uint32_t)known(row->device, 0);
-	k->entry.resources.registers = (uint32_t)known(row->registers, 0);
-	k->entry.resources.static_shared_bytes = (uint32_t)known(row->static_shared_bytes, 0);
+	k->entry.device = (uint32_t)kc_trace_known(row->device, 0);
+	k->entry.resources.registers = (uint32_t)kc_trace_known(row->registers, 0);
+	k->entry.resources.static_shared_bytes = (uint32_t)kc_trace_known(row->static_shared_bytes, 0);
 	length = (size_t)snprintf(k->names, NAMES_MAX / 2, "%s", row->name) + 1;
 	if (length > NAMES_MAX / 2)
 		length = NAMES_MAX / 2;
@@ -360,50 +357,16 @@ static void let_go_all(struct kc_importer *im, struct process *p, uint32_t devic
 	kc_spans_decide(&p->spans[device], INT64_MIN, INT64_MAX, decided, &d);
 }
 
-static void fill_launch(struct kc_launch *l, const struct kc_trace_row *row, uint32_t kernel, uint32_t stream)
-{
-	const int64_t grid[3] = {row->grid_x, row->grid_y, row->grid_z};
-	const int64_t block[3] = {row->block_x, row->block_y, row->block_z};
-
-	l->measured_start_ns = ORIGIN_NS + row->start_ns;
-	l->measured_end_ns = l->measured_start_ns + row->duration_ns;
-	l->launched_ns = ORIGIN_NS + known(row->launch_ns, row->start_ns);
-	for (int i = 0; i < 3; i++) {
-		l->grid[i] = (uint32_t)known(grid[i], 0);
-		l->block[i] = (uint16_t)known(block[i], 0);
-	}
-	l->dynamic_shared_bytes = (uint32_t)known(row->dynamic_shared_bytes, 0);
-	l->device = (uint8_t)known(row->device, 0);
-	l->kernel = kernel;
-	l->stream = stream;
-	l->correlation = (uint32_t)known(row->correlation, 0);
-	l->unpredictable = KC_IMPORTED;
-	if (row->graph_node != KC_TRACE_UNKNOWN) {
-		l->api = KC_API_GRAPH;
-		l->graph_launch = l->correlation ? l->correlation : 1;
-		l->graph_node = (uint32_t)row->graph_node;
-	}
-}
-
 /* Kept until no later row can overlap it; rows come in the order of their starts. */
-static int add_launch(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
+static int await_decision(struct kc_importer *im, struct process *p, const struct kc_slot *launch)
 {
-	uint32_t kernel, arguments = 0;
-	struct kc_slot *slot;
+	struct kc_slot *slot = malloc(sizeof(*slot));
 	struct kc_span span;
-	int rc = kernel_of(im, p, row, &kernel);
+	int rc;
 
-	if (rc == 0)
-		rc = arguments_of(im, p, row->args, &arguments);
-	if (rc)
-		return rc;
-	slot = calloc(1, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
-	slot->kind = KC_KIND_LAUNCH;
-	slot->index = p->next_index++;
-	fill_launch(&slot->launch, row, kernel, stream);
-	slot->launch.arguments = arguments;
+	memcpy(slot, launch, sizeof(*slot));
 	decide_before(im, p, slot->launch.device, slot->launch.measured_start_ns);
 	span = (struct kc_span){
 	    .start_ns = slot->launch.measured_start_ns,
@@ -412,8 +375,6 @@ static int add_launch(struct kc_importer *im, struct process *p, const struct kc
 	    .overlap = &slot->launch.overlap,
 	    .owner = slot,
 	};
-	p->kernels++;
-	im->sums.kernels++;
 	rc = kc_spans_add(&p->spans[slot->launch.device], &span);
 	if (rc == -ENOBUFS) {
 		let_go_all(im, p, slot->launch.device);
@@ -424,49 +385,46 @@ static int add_launch(struct kc_importer *im, struct process *p, const struct kc
 	return rc;
 }
 
-static uint8_t copy_kind(const struct kc_trace_row *row)
+static int let_pass(struct kc_importer *im, struct process *p, const struct kc_slot *launch)
 {
-	static const struct {
-		const char *part;
-		enum kc_transfer_kind kind;
-	} kinds[] = {
-	    {"HtoD", KC_COPY_HTOD},
-	    {"DtoH", KC_COPY_DTOH},
-	    {"DtoD", KC_COPY_DTOD},
-	    {"PtoP", KC_COPY_PEER},
-	    {"Host-to-Device", KC_COPY_HTOD},
-	    {"Device-to-Host", KC_COPY_DTOH},
-	    {"Device-to-Device", KC_COPY_DTOD},
-	    {"Peer-to-Peer", KC_COPY_PEER},
-	};
+	struct kc_slot *slot = enqueue(im, p);
 
-	if (row->what == KC_TRACE_MEMSET)
-		return KC_MEMSET;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (strstr(row->name, kinds[i].part))
-			return (uint8_t)kinds[i].kind;
-	}
-	return KC_COPY_OTHER;
+	if (!slot)
+		return -ENOMEM;
+	memcpy(slot, launch, sizeof(*slot));
+	return 0;
+}
+
+static int add_launch(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
+{
+	struct kc_slot slot = {.kind = KC_KIND_LAUNCH};
+	uint32_t kernel, arguments;
+	int rc = kernel_of(im, p, row, &kernel);
+
+	if (rc == 0)
+		rc = arguments_of(im, p, row->args, &arguments);
+	if (rc)
+		return rc;
+	slot.index = p->next_index++;
+	kc_trace_fill_launch(&slot.launch, row, kernel, stream);
+	slot.launch.arguments = arguments;
+	p->kernels++;
+	im->sums.kernels++;
+	if (kc_trace_row_has_time(row))
+		return await_decision(im, p, &slot);
+	p->untimed_kernels++;
+	return let_pass(im, p, &slot);
 }
 
 static int add_transfer(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
 {
 	struct kc_slot *slot = enqueue(im, p);
-	struct kc_transfer *t;
 
 	if (!slot)
 		return -ENOMEM;
 	slot->kind = KC_KIND_TRANSFER;
 	slot->index = p->next_index++;
-	t = &slot->transfer;
-	t->measured_start_ns = ORIGIN_NS + row->start_ns;
-	t->measured_end_ns = t->measured_start_ns + row->duration_ns;
-	t->launched_ns = ORIGIN_NS + known(row->launch_ns, row->start_ns);
-	t->bytes = (uint64_t)known(row->bytes, 0);
-	t->stream = stream;
-	t->correlation = (uint32_t)known(row->correlation, 0);
-	t->kind = copy_kind(row);
-	t->device = (uint8_t)known(row->device, 0);
+	kc_trace_fill_transfer(&slot->transfer, row, stream);
 	p->transfers++;
 	if (row->what == KC_TRACE_MEMSET)
 		im->sums.memsets++;
@@ -475,20 +433,35 @@ static int add_transfer(struct kc_importer *im, struct process *p, const struct 
 	return 0;
 }
 
-int kc_importer_add(struct kc_importer *im, const struct kc_trace_row *row)
+/* A row without any time stands where the one before it does. */
+static void take_time(struct kc_importer *im, struct process *p, struct kc_trace_row *row)
 {
-	struct process *p = process_of(im, row->process);
-	int64_t end_ns = ORIGIN_NS + row->start_ns + row->duration_ns;
-	uint32_t stream;
-	int rc = p ? declare_device(im, p, row) : -ENOMEM;
+	int64_t end_ns;
 
-	if (rc == 0)
-		rc = stream_of(im, p, row, &stream);
-	if (rc)
-		return rc;
+	if (!kc_trace_row_has_time(row)) {
+		row->launch_ns = kc_trace_known(row->launch_ns, p->start_ns);
+		im->sums.untimed++;
+		return;
+	}
+	p->start_ns = row->start_ns;
+	end_ns = KC_TRACE_ORIGIN_NS + row->start_ns + row->duration_ns;
 	if (end_ns > p->last_ns)
 		p->last_ns = end_ns;
-	rc = row->what == KC_TRACE_KERNEL ? add_launch(im, p, row, stream) : add_transfer(im, p, row, stream);
+}
+
+int kc_importer_add(struct kc_importer *im, const struct kc_trace_row *given)
+{
+	struct kc_trace_row row = *given;
+	struct process *p = process_of(im, row.process);
+	uint32_t stream;
+	int rc = p ? declare_device(im, p, &row) : -ENOMEM;
+
+	if (rc == 0)
+		rc = stream_of(im, p, &row, &stream);
+	if (rc)
+		return rc;
+	take_time(im, p, &row);
+	rc = row.what == KC_TRACE_KERNEL ? add_launch(im, p, &row, stream) : add_transfer(im, p, &row, stream);
 	if (rc == 0)
 		rc = im->rc;
 	return rc == 0 && im->queued >= QUEUE_MAX ? drain_all(im) : rc;

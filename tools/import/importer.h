@@ -24,6 +24,7 @@ struct kc_importer;
 
 struct kc_imported {
 	uint64_t kernels, copies, memsets; /* rows */
+	uint64_t untimed;                  /* of these, rows without a time, which are unmeasured */
 	uint64_t processes;
 };
 

@@ -86,19 +86,19 @@ static int take_kind(const struct taking *t, struct kc_trace_row *row)
 	return -EINVAL;
 }
 
-static int must_be_known(const struct kc_trace_row *row, char *why, size_t why_size)
+/* CUPTI, CUpti_ActivityKernel9: "A value of 0 for both the start and end timestamps indicates that timestamp
+ * information could not be collected". */
+static int settle_time(struct kc_trace_row *row, char *why, size_t why_size)
 {
-	const char *missing = row->start_ns == KC_TRACE_UNKNOWN      ? "start_ns"
-			      : row->duration_ns == KC_TRACE_UNKNOWN ? "duration_ns"
-								     : NULL;
-
-	if (!missing)
+	if (row->start_ns == 0 && row->duration_ns == 0)
+		row->start_ns = row->duration_ns = KC_TRACE_UNKNOWN;
+	if ((row->start_ns == KC_TRACE_UNKNOWN) == (row->duration_ns == KC_TRACE_UNKNOWN))
 		return 0;
-	snprintf(why, why_size, "%s is empty", missing);
+	snprintf(why, why_size, "%s is empty", row->start_ns == KC_TRACE_UNKNOWN ? "start_ns" : "duration_ns");
 	return -EINVAL;
 }
 
-int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_size)
+int kc_trace_row_check(struct kc_trace_row *row, char *why, size_t why_size)
 {
 #define CHECK(number, least, most)                                                                                     \
 	if (row->number != KC_TRACE_UNKNOWN && (row->number < (least) || row->number > (most))) {                      \
@@ -108,7 +108,7 @@ int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_siz
 	}
 	KC_TRACE_NUMBERS(CHECK)
 #undef CHECK
-	return must_be_known(row, why, why_size);
+	return settle_time(row, why, why_size);
 }
 
 int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *columns, const struct kc_csv_record *record,
@@ -131,5 +131,5 @@ int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *column
 	KC_TRACE_TEXTS(TAKE)
 #undef TAKE
 	rc = take_kind(&t, row);
-	return rc ? rc : must_be_known(row, why, why_size);
+	return rc ? rc : settle_time(row, why, why_size);
 }

@@ -1,5 +1,6 @@
 /*
  * One row of a trace: a device operation that somebody's profiler recorded.
+ * Its start and duration are both unknown where the profiler had no time of it.
  *
  *   kc_trace_columns   where each column stands in this file, from its first row
  *   kc_trace_row       one row; what the file does not say is KC_TRACE_UNKNOWN
@@ -59,6 +60,11 @@ struct kc_trace_row {
 #undef KC_TRACE_TEXT
 };
 
+static inline int kc_trace_row_has_time(const struct kc_trace_row *row)
+{
+	return row->start_ns != KC_TRACE_UNKNOWN;
+}
+
 /* Reads the header row. 0; -EINVAL: kind, start_ns, duration_ns or name is missing, or a column is there twice. */
 int kc_trace_columns(struct kc_trace_columns *columns, const struct kc_csv_record *header, char *why, size_t why_size);
 
@@ -68,7 +74,8 @@ int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *column
 
 /* A row with every field unknown. */
 extern const struct kc_trace_row kc_trace_row_unknown;
-/* Checks the ranges of a row that was filled in otherwise. 0; -EINVAL with why. */
-int kc_trace_row_check(const struct kc_trace_row *row, char *why, size_t why_size);
+/* Checks the ranges of a row that was filled in otherwise; one that starts at 0 and lasts for 0 has no time. 0; -EINVAL
+ * with why. */
+int kc_trace_row_check(struct kc_trace_row *row, char *why, size_t why_size);
 
 #endif
