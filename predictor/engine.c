@@ -373,12 +373,6 @@ static void count_answered(struct kc_outstanding *outstanding)
 
 static void count_measured(struct kc_engine_variant *variant)
 {
-	struct kc_engine_device *device = variant->kernel->device;
-
-	if (!count_of(&variant->measured)) {
-		variant->next_measured = device->measured;
-		device->measured = variant;
-	}
 	add_one(&variant->measured);
 	add_one(&variant->shape->measured);
 	add_one(&variant->kernel->measured);
@@ -518,43 +512,4 @@ void kc_engine_copy_measured(struct kc_engine_device *device, uint32_t kind, uin
 
 	atomic_store_explicit(&device->copy_ns_per_mib[kind], kc_copy_learn(rate, bytes, measured_ns),
 			      memory_order_relaxed);
-}
-
-/* Forgetting: a generation is never used again, so that what rested on an older one is worked out anew. */
-
-static void forget_kernel(struct kc_engine_kernel *kernel)
-{
-	if (!count_of(&kernel->measured))
-		return;
-	atomic_store(&kernel->measured, 0);
-	kc_kernel_experience_init(&kernel->experience, &kernel->device->experience);
-	kc_scaling_init(&kernel->scaling);
-	add_one(&kernel->scalings);
-}
-
-static void forget_key(struct kc_engine_key *key)
-{
-	begin_key(key);
-	key->sizes.count = 0;
-	add_one(&key->sizes_generation);
-}
-
-static void forget_variant(struct kc_engine_variant *variant)
-{
-	forget_kernel(variant->kernel);
-	forget_key(variant->key);
-	atomic_store(&variant->shape->measured, 0);
-	atomic_store(&variant->measured, 0);
-	atomic_store(&variant->solos, 0);
-	atomic_store(&variant->outstanding.launched, 0);
-	atomic_store(&variant->outstanding.measured, 0);
-	begin_variant(variant);
-}
-
-void kc_engine_forget(const struct kc_engine *engine, struct kc_engine_device *device)
-{
-	for (struct kc_engine_variant *variant = device->measured; variant; variant = variant->next_measured)
-		forget_variant(variant);
-	device->measured = NULL;
-	kc_engine_device_init(engine, device, device->info);
 }

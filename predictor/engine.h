@@ -21,7 +21,6 @@
  *   measured    its measured time has become known: kc_engine_measured()
  *   decided     it has become known which launches it overlapped:
  *               kc_engine_decided()
- *   forgotten   nothing learned so far may be used any more: kc_engine_forget()
  *
  * Threads: predict may run on any thread; all else on one thread, the learner.
  * What predict reads is published by the learner (published.h), atomic, or read
@@ -62,7 +61,6 @@ struct kc_engine_device {
 	struct kc_rivals rivals;
 	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
-	struct kc_engine_variant *measured;                     /* learner: all that were, a list */
 };
 
 struct kc_engine_kernel {
@@ -105,7 +103,6 @@ struct kc_engine_variant {
 	_Atomic uint32_t news;     /* kc_prediction_request.news */
 	struct kc_solo by_sizes;   /* under the lock: from other sizes, before it is measured itself */
 	uint32_t sizes_seen;       /* under the lock: what by_sizes rests on */
-	struct kc_engine_variant *next_measured;
 };
 
 /* Which level's belief was published: enum kc_model says KC_MODEL_BSP_DEVICE, _KERNEL, _SHAPE, _CODE or _SIZES. */
@@ -230,8 +227,5 @@ void kc_engine_learn_known(struct kc_engine_variant *variant);
 int64_t kc_engine_copy_ns(const struct kc_engine_device *device, uint32_t kind, enum kc_copy_route route,
 			  uint64_t bytes);
 void kc_engine_copy_measured(struct kc_engine_device *device, uint32_t kind, uint64_t bytes, int64_t measured_ns);
-
-/* Everything learned of the device, its kernels, keys and variants; cells are the driver's to clear. */
-void kc_engine_forget(const struct kc_engine *engine, struct kc_engine_device *device);
 
 #endif

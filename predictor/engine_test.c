@@ -288,79 +288,6 @@ static void what_is_published_is_what_lambda_believes(void **state)
 	assert_int_equal(w->engine.states, 3);
 }
 
-static void assert_same_predictions(struct world *a, struct world *b)
-{
-	begin_process(a);
-	begin_process(b);
-	for (uint32_t i = 0; i < VARIANTS; i++) {
-		struct kc_prediction of_a, of_b;
-
-		a->now_ns += APART_NS;
-		b->now_ns += APART_NS;
-		of_a = predict(a, i, i % 2);
-		of_b = predict(b, i, i % 2);
-		assert_int_equal(of_a.solo_ns, of_b.solo_ns);
-		assert_int_equal(of_a.solo_low_ns, of_b.solo_low_ns);
-		assert_int_equal(of_a.solo_high_ns, of_b.solo_high_ns);
-		assert_int_equal(of_a.placement.start_ns, of_b.placement.start_ns);
-		assert_int_equal(of_a.placement.end_ns, of_b.placement.end_ns);
-		assert_int_equal(of_a.model, of_b.model);
-		assert_int_equal(of_a.candidates.present, of_b.candidates.present);
-		assert_int_equal(kc_engine_novelty(&a->variants[i]), kc_engine_novelty(&b->variants[i]));
-	}
-}
-
-static void forget(struct world *w)
-{
-	kc_engine_forget(&w->engine, &w->device);
-	memset(w->engine.cells, 0, kc_cells_bytes());
-	kc_cells_init(w->engine.cells);
-}
-
-static void what_is_forgotten_is_as_new(void **state)
-{
-	struct world *w = *state, *new = world_without(0);
-
-	for (int64_t i = 0; i < 40; i++) {
-		run_alone(w, (uint32_t)i % VARIANTS, MS + i % 7 * 100000);
-		predict(w, FEW, 0);
-		predict(w, FEW_OTHER, 1);
-		measure(w, FEW_OTHER, 3 * MS);
-		decide(w, FEW_OTHER, KC_OVERLAP_BEHIND, 3 * MS);
-	}
-	forget(w);
-	assert_same_predictions(w, new);
-	/* And it learns as if new. */
-	for (uint32_t i = 0; i < 3; i++) {
-		run_alone(w, OTHER_KERNEL - i, 2 * MS);
-		run_alone(new, OTHER_KERNEL - i, 2 * MS);
-	}
-	assert_same_predictions(w, new);
-	destroy(new);
-}
-
-/* Times of another size are asked for before and after: an answer from before must not come back. */
-static void times_from_other_sizes_are_forgotten(void **state)
-{
-	struct world *w = *state, *new = world_without(0);
-
-	predict(w, FEW, 0);
-	measure(w, FEW, 50 * MS);
-	assert_int_equal(solo(w, MANY).model, KC_MODEL_SCALING);
-	forget(w);
-	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_DEVICE);
-	assert_near(solo(w, MANY).ns, work_ns(w, MANY, 1));
-	predict(w, FEW, 0);
-	measure(w, FEW, MS);
-	predict(new, FEW, 0);
-	measure(new, FEW, MS);
-	assert_int_equal(solo(w, MANY).model, KC_MODEL_SCALING);
-	assert_int_equal(solo(w, MANY).ns, solo(new, MANY).ns);
-	/* Between the time of a third of the blocks and three times that. */
-	assert_in_range(solo(w, MANY).ns, MS, 3 * MS);
-	destroy(new);
-}
-
 static void events_are_numbered_from_one(void **state)
 {
 	struct world *w = *state;
@@ -394,8 +321,6 @@ static void copies_are_as_fast_as_measured(void **state)
 	kc_engine_copy_measured(&w->device, 1, MIB, 0);
 	assert_int_equal(copy_of_one_mib_ns(w, 1), 61500);
 	assert_int_equal(copy_of_one_mib_ns(w, 2), 88881);
-	forget(w);
-	assert_int_equal(copy_of_one_mib_ns(w, 1), 88881);
 }
 
 /* 100 multiply-adds per thread. */
@@ -433,8 +358,6 @@ static void counted_work_is_learned_by_size(void **state)
 	assert_int_equal(w->device.learned[KC_UNIT_NOMINAL].lambda.count, 0);
 	assert_int_equal(w->keys[0].learned[KC_UNIT_NOMINAL].lambda.count, 0);
 	assert_int_equal(solo(w, OTHER_KERNEL).model, KC_MODEL_BSP_DEVICE);
-	forget(w);
-	assert_int_equal(w->keys[0].sizes.count, 0);
 }
 
 static void a_size_may_be_learned_of_another_launch(void **state)
@@ -481,8 +404,6 @@ static void without_contexts_lambda_predicts_alone(void **state)
 	struct world *w = world_without(1u << KC_LAYER_CONTEXTS);
 
 	(void)state;
-	run_alone(w, FEW, 5 * MS);
-	forget(w);
 	run_alone(w, FEW, 5 * MS);
 	w->now_ns += APART_NS;
 	assert_int_equal(predict(w, FEW, 0).candidates.present, 1u << KC_CANDIDATE_LAMBDA);
@@ -562,8 +483,6 @@ int main(void)
 	    TEST(contexts_learn_when_it_is_measured_and_lambda_when_it_is_decided),
 	    TEST(an_unknown_overlap_teaches_no_contention),
 	    TEST(what_is_published_is_what_lambda_believes),
-	    TEST(what_is_forgotten_is_as_new),
-	    TEST(times_from_other_sizes_are_forgotten),
 	    TEST(events_are_numbered_from_one),
 	    TEST(copies_are_as_fast_as_measured),
 	    TEST(counted_work_is_learned_by_size),

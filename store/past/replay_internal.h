@@ -117,8 +117,6 @@ void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
 			void (*fn)(struct kc__replay_shape *shape, void *arg), void *arg);
 /* From here on the database is not read. */
 void kc__knowledge_leave(struct kc__replay_knowledge *knowledge);
-/* Forgets what was learned, and what it began with; devices, kernels and launch shapes stay. */
-void kc__knowledge_forget(struct kc__replay_knowledge *knowledge);
 struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge);
 
 /* past.c: what these parts taught; NULL: nothing, as there are none. 0 or -errno. */

@@ -3,7 +3,6 @@
 #include "replay_internal.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +89,7 @@ static void *named(struct kc__replay_knowledge *knowledge, char kind, const void
 	return *slot;
 }
 
-/* Mapped, so that forgetting costs only as much as was written. */
+/* Mapped, so that what is never written costs no memory. */
 static struct kc_cells *cells_new(void)
 {
 	void *cells =
@@ -100,13 +99,6 @@ static struct kc_cells *cells_new(void)
 		return NULL;
 	kc_cells_init(cells);
 	return cells;
-}
-
-static void cells_forget(struct kc_cells *cells)
-{
-	if (madvise(cells, kc_cells_bytes(), MADV_DONTNEED))
-		memset(cells, 0, kc_cells_bytes());
-	kc_cells_init(cells);
 }
 
 struct kc__replay_knowledge *kc__knowledge_new(struct kc_store *s, const struct kc_device *device,
@@ -506,28 +498,4 @@ struct kc__replay_shape *kc__knowledge_shape(struct kc__replay_knowledge *knowle
 		*shape_slot(knowledge, row, arguments) = shape; /* tables may have moved */
 	}
 	return shape;
-}
-
-static void forget_all_observed(const struct kc__replay_knowledge *knowledge, const struct kc_engine_device *device)
-{
-	for (const struct kc_engine_variant *v = device->measured; v; v = v->next_measured) {
-		struct kc__replay_shape *shape =
-		    (struct kc__replay_shape *)((char *)v - offsetof(struct kc__replay_shape, engine));
-
-		forget_observed(knowledge, shape->launched);
-	}
-}
-
-/* Names stay with their ids, so what is forgotten is only what was learned. */
-void kc__knowledge_forget(struct kc__replay_knowledge *knowledge)
-{
-	cells_forget(knowledge->cells);
-	for (size_t i = 0; i < knowledge->devices.capacity; i++) {
-		struct kc__replay_device *device = knowledge->devices.at[i];
-
-		if (!device)
-			continue;
-		forget_all_observed(knowledge, &device->engine);
-		kc_engine_forget(&knowledge->engine, &device->engine);
-	}
 }

@@ -205,13 +205,8 @@ static struct kc__replay_knowledge *knowledge_new(struct replay_run *run, struct
 /* The next process begins as the first one did. 0 or -ENOMEM. */
 static int forget_all(struct replay_run *run)
 {
-	struct kc__replay_knowledge *fresh;
+	struct kc__replay_knowledge *fresh = knowledge_new(run, run->state->loader.store, NULL);
 
-	if (!run->options->knowledge) {
-		kc__knowledge_forget(run->knowledge);
-		return 0;
-	}
-	fresh = knowledge_new(run, run->state->loader.store, NULL);
 	if (!fresh)
 		return -ENOMEM;
 	kc__knowledge_free(run->knowledge);

@@ -232,6 +232,20 @@ nothing_leaks() {
 			'$4 != k1' | cut -d, -f1-18 | cksum)"
 }
 
+@test "--fresh: a process is predicted as if it were the only one, whatever those before it taught" {
+	local trace=$reduced/traces/pytorch/hta_df_index_v100.csv.gz
+	gzip -dc "$trace" | awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "duration_ns") at = i }
+		NR > 1 { $at *= 10 } { print }' >slower.csv
+	"$kerncast" import slower.csv "$trace" -o both.db
+	"$kerncast" import "$trace" -o alone.db
+	# All but the numbers that streams and launch shapes have in the database.
+	"$kerncast" replay --fresh --csv both.db | grep '^2,' | cut -d, -f2,4,6- >after
+	"$kerncast" replay --fresh --csv alone.db | tail -n +2 | cut -d, -f2,4,6- >alone
+	within "$(grep -c . alone)" 2000 4000
+	diff alone after | head -n 4 >differ || true
+	equal "$(<differ)" ""
+}
+
 # 1 wave (15 SMs, 8 blocks of 256 threads each), then 4, 16 and 256, all of 100 us.
 @test "a new size of a known kernel is scaled by its waves, not by its threads alone" {
 	{
