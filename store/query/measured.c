@@ -30,6 +30,7 @@ void kc_measured_names_free(struct kc_measured_names *names)
 	kc_intern_free(&names->kernel_ids);
 	kc_intern_free(&names->shape_ids);
 	kc_intern_free(&names->argument_ids);
+	kc_intern_free(&names->model_ids);
 	*names = (struct kc_measured_names){0};
 }
 
@@ -109,6 +110,17 @@ static const char *text_or_empty(sqlite3_stmt *row, int i)
 	return text ? text : "";
 }
 
+/* The GPU's model, where it is known and models are told apart. */
+static int name_model(struct reader *r, int column, uint32_t *model)
+{
+	const char *name = (const char *)sqlite3_column_text(r->shape, column);
+
+	if (!r->moments || !name)
+		return 0;
+	*model = kc_intern(&r->names->model_ids, 'm', name, strlen(name));
+	return *model ? 0 : -ENOMEM;
+}
+
 /* -ENOENT: the database has no such row. */
 static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, int64_t *kernel)
 {
@@ -128,6 +140,8 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, int64_t *ke
 	shape.dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(r->shape, 8);
 	*kernel = sqlite3_column_int64(r->shape, 9);
 	rc = kc_measured_kernel_number(r->names, text_or_empty(r->shape, 0), text_or_empty(r->shape, 1), &shape.kernel);
+	if (rc == 0)
+		rc = name_model(r, 10, &shape.model);
 	if (rc == 0)
 		rc = kc_measured_shape_number(r->names, &shape, out);
 	sqlite3_reset(r->shape);
@@ -309,8 +323,9 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 			       sqlite3_prepare_v2(s->db,
 						  "SELECT coalesce(k.mangled, 'unknown'),"
 						  " coalesce(k.name, 'unknown'), s.grid_x, s.grid_y, s.grid_z,"
-						  " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes, s.kernel"
-						  " FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
+						  " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes, s.kernel,"
+						  " d.name FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
+						  " LEFT JOIN device d ON d.id = s.device"
 						  " WHERE s.id = ?1",
 						  -1, &r.shape, NULL));
 	if (rc == 0)

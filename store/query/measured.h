@@ -27,6 +27,7 @@ struct kc_measured_shape {
 	uint32_t kernel; /* of kc_measured_names.kernels */
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
+	uint32_t model; /* of the GPU: number of its name, from 1; 0: not known, or models are not told apart */
 };
 
 /* Starts as zeros. */
@@ -35,6 +36,7 @@ struct kc_measured_names {
 	struct kc__list shapes;                 /* struct kc_measured_shape */
 	struct kc_intern kernel_ids, shape_ids; /* a number less 1 is the place in the list */
 	struct kc_intern argument_ids;          /* of texts */
+	struct kc_intern model_ids;             /* of names of GPUs */
 };
 
 struct kc_measured_launch {
@@ -72,8 +74,9 @@ int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_me
 void kc_measured_names_free(struct kc_measured_names *names);
 
 /* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are
- * read. With moments these tell what matches, without them what does not counts as not measured. 0; -ENOENT: there is
- * no such run; another -errno. *run is to be freed unless < 0 was returned. */
+ * read. With moments these tell what matches, and launch shapes are told apart by the model of the GPU that they ran
+ * on; without them what does not match counts as not measured. 0; -ENOENT: there is no such run; another -errno. *run
+ * is to be freed unless < 0 was returned. */
 int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
 			 struct kc_filter *filter, struct kc_measured_run *run);
 void kc_measured_run_free(struct kc_measured_run *run);

@@ -34,7 +34,7 @@ struct judging {
 	struct kc_intern keys; /* of series */
 	uint32_t *series_of;   /* by launch, less 1 its place in series; 0: none */
 	struct series *series;
-	uint32_t *main_series; /* by kernel, less 1 the one of a known size that has most launches; 0: none */
+	uint32_t *main_series; /* main_series_of(), less 1 the one of a known size that has most launches; 0: none */
 	double *slower;        /* by shape: by how much than in earlier runs, of the logarithm; NAN: it is not */
 	struct kc_intern row_ids, pair_ids;
 	struct kc__list found, rows, pairs;
@@ -109,8 +109,17 @@ static int number_series(struct judging *j)
 			return -ENOMEM;
 	}
 	j->series = calloc((size_t)j->keys.count + 1, sizeof(*j->series));
-	j->main_series = calloc(j->runs->names->kernels.count + 1, sizeof(*j->main_series));
+	j->main_series = calloc((j->runs->names->kernels.count + 1) * (j->runs->names->model_ids.count + 1),
+				sizeof(*j->main_series));
 	return j->series && j->main_series ? 0 : -ENOMEM;
+}
+
+/* By kernel and model of GPU. */
+static uint32_t *main_series_of(const struct judging *j, uint32_t shape)
+{
+	const struct kc_measured_shape *of = kc_measured_shape(j->runs->names, shape);
+
+	return j->main_series + of->kernel * ((size_t)j->runs->names->model_ids.count + 1) + of->model;
 }
 
 static void describe_series(struct judging *j)
@@ -133,7 +142,7 @@ static void describe_series(struct judging *j)
 			series->first_ns = start_ns;
 	}
 	for (uint32_t s = 0; s < j->keys.count; s++) {
-		uint32_t *main = j->main_series + kc_measured_shape(j->runs->names, j->series[s].shape)->kernel;
+		uint32_t *main = main_series_of(j, j->series[s].shape);
 
 		if (!j->series[s].is_new && (*main == 0 || j->series[*main - 1].samples < j->series[s].samples))
 			*main = s + 1;
@@ -219,7 +228,7 @@ static double slower_of(const struct judging *j, const struct series *series)
 /* What the kernel's known sizes had become by the time that a new one came is not the new one's. */
 static void expect_as_known(const struct judging *j, const struct series *series, struct expected *e)
 {
-	uint32_t main = j->main_series[kc_measured_shape(j->runs->names, series->shape)->kernel];
+	uint32_t main = *main_series_of(j, series->shape);
 	double drift, slower;
 
 	if (!main)
@@ -367,7 +376,6 @@ static void divide(const struct judging *j, size_t i, struct kc_slow_found *foun
 	const struct kc_slow_launch *launch = j->launches + i;
 	double at_ns, should_ns, log_known = launch->known_log, rest;
 	struct expected e;
-	int costs;
 
 	if (launch->from == KC_FROM_NOTHING) {
 		at_ns = exp(log_known);
@@ -381,14 +389,19 @@ static void divide(const struct judging *j, size_t i, struct kc_slow_found *foun
 		add_part(found, KC_SLOW_SIZE, e.peers - log_known, &at_ns);
 	}
 	rest = launch->log - e.peers - e.slower - e.drift;
-	costs = launch->company && j->series[j->series_of[i] - 1].company_costs;
-	if (costs || rest > e.far)
+	if ((launch->company && j->series[j->series_of[i] - 1].company_costs) || rest > e.far)
 		add_if_past(j, found, cause_of_rest(launch), rest, &at_ns);
 	add_drift(j, i, found, e.drift, &at_ns);
 	if (is_past_limits(j, e.slower, at_ns))
 		add_part(found, KC_SLOW_SLOWER, e.slower, &at_ns);
 	if (rest < 0)
 		drop_if_fast(found, should_ns);
+}
+
+static void count_in(struct kc_slow_sum *sum, double ns)
+{
+	sum->launches++;
+	sum->ns += ns;
 }
 
 static int add_to_row(struct judging *j, const struct kc_slow_found *found, enum kc_slow_cause cause, uint32_t kernel)
@@ -405,8 +418,7 @@ static int add_to_row(struct judging *j, const struct kc_slow_found *found, enum
 	row->launches++;
 	row->took_ns += found->took_ns;
 	row->lost_ns += found->parts_ns[cause];
-	j->out->causes[cause].launches++;
-	j->out->causes[cause].ns += found->parts_ns[cause];
+	count_in(&j->out->causes[cause], found->parts_ns[cause]);
 	return 0;
 }
 
@@ -446,8 +458,7 @@ static int keep(struct judging *j, struct kc_slow_found *found, const struct kc_
 	if (found->lost_ns <= 0)
 		return 0;
 	found->should_ns = found->took_ns - found->lost_ns;
-	j->out->lost.launches++;
-	j->out->lost.ns += found->lost_ns;
+	count_in(&j->out->lost, found->lost_ns);
 	for (int cause = 0; rc == 0 && cause < KC_SLOW_CAUSES; cause++)
 		if (found->parts_ns[cause] > 0)
 			rc = add_to_row(j, found, (enum kc_slow_cause)cause, kernel);
@@ -458,12 +469,6 @@ static int keep(struct judging *j, struct kc_slow_found *found, const struct kc_
 		return -ENOMEM;
 	*kept = *found;
 	return 0;
-}
-
-static void count_in(struct kc_slow_sum *sum, double ns)
-{
-	sum->launches++;
-	sum->ns += ns;
 }
 
 static int judge(struct judging *j, size_t i)

@@ -30,6 +30,19 @@ static struct kc_measured_launch *add(struct trial *t, int run, const char *kern
 	return l;
 }
 
+/* On a GPU of the first or second model. */
+static struct kc_measured_launch *add_on(struct trial *t, int run, uint32_t model, uint32_t blocks, double ns)
+{
+	struct kc_measured_launch *l = add(t, run, "a", ns);
+	struct kc_measured_shape shape = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}};
+
+	shape.model = kc_intern(&t->made.names.model_ids, 'm', &model, sizeof(model));
+	assert_int_equal(kc_measured_kernel_number(&t->made.names, "a", "a", &shape.kernel), 0);
+	assert_int_equal(kc_measured_shape_number(&t->made.names, &shape, &l->shape), 0);
+	l->stream = model;
+	return l;
+}
+
 static void add_many(struct trial *t, int run, const char *kernel, int count, double ns)
 {
 	for (int i = 0; i < count; i++)
@@ -118,6 +131,44 @@ static void one_launch_is_not_explained(void **state)
 	nothing_else(&t, 1, 20000);
 	assert_int_equal(t.slow.found[0].place, 20);
 	assert_true(near(t.slow.found[0].should_ns, 10000, 0.1));
+	end(&t);
+}
+
+/* 10 us on one model, 20 us on the other, which has one of 40 us. */
+static void launches_on_another_model_are_no_peers(void **state)
+{
+	struct trial t = {0};
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		add_on(&t, 2, 1, 1, 10000);
+		if (i % 4 == 0)
+			add_on(&t, 2, 2, 1, i == 60 ? 40000 : 20000);
+	}
+	find(&t);
+	found(&t, KC_SLOW_UNEXPLAINED, 1, 20000);
+	nothing_else(&t, 1, 20000);
+	assert_int_equal(t.slow.unknown.launches, 0);
+	end(&t);
+}
+
+/* What the known sizes take on the faster model says nothing about the new one on the slower: 30 us in place of 20. */
+static void a_new_size_on_one_of_two_models(void **state)
+{
+	struct trial t = {.earlier = 1};
+
+	(void)state;
+	for (int run = 1; run < RUNS; run++)
+		for (int i = 0; i < 60; i++) {
+			add_on(&t, run, 1, 1, 10000);
+			if (i % 3 == 0)
+				add_on(&t, run, 2, 1, 20000);
+		}
+	for (int i = 0; i < 20; i++)
+		add_on(&t, 2, 2, 2, 30000);
+	find(&t);
+	found(&t, KC_SLOW_SIZE, 20, 20 * 10000);
+	nothing_else(&t, 20, 20 * 10000);
 	end(&t);
 }
 
@@ -500,6 +551,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_is_as_always_is_not_slow),
 	    cmocka_unit_test(one_launch_is_not_explained),
+	    cmocka_unit_test(launches_on_another_model_are_no_peers),
+	    cmocka_unit_test(a_new_size_on_one_of_two_models),
 	    cmocka_unit_test(the_first_launch),
 	    cmocka_unit_test(overlapped_launches),
 	    cmocka_unit_test(overlap_explains_no_more_than_its_time),

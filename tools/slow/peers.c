@@ -59,6 +59,11 @@ static uint32_t kernel_of(const struct making *m, uint32_t shape)
 	return kc_measured_shape(m->runs->names, shape)->kernel;
 }
 
+static uint32_t model_of(const struct making *m, uint32_t shape)
+{
+	return kc_measured_shape(m->runs->names, shape)->model;
+}
+
 /* --- items */
 
 struct reading {
@@ -79,6 +84,15 @@ static int note_first(struct making *m, struct reading *r, uint32_t process, uin
 	return r->firsts.count > had;
 }
 
+/* The number of a size, whatever model of GPU it ran on. 0: no memory. */
+static uint32_t size_number(const struct making *m, struct reading *r, const struct kc_measured_launch *launch)
+{
+	struct kc_measured_shape shape = *kc_measured_shape(m->runs->names, launch->shape);
+
+	shape.model = 0;
+	return kc_intern_two(&r->sizes, 'z', &shape, sizeof(shape), &launch->arguments, sizeof(launch->arguments));
+}
+
 static int add_launch(struct making *m, struct reading *r, const struct kc_measured_run *run, size_t run_number,
 		      size_t i)
 {
@@ -92,8 +106,7 @@ static int add_launch(struct making *m, struct reading *r, const struct kc_measu
 	if (first < 0)
 		return first;
 	if (launch->ns > 0) {
-		const uint32_t size_key[] = {launch->shape, launch->arguments};
-		uint32_t size = kc_intern(&r->sizes, 'z', size_key, sizeof(size_key));
+		uint32_t size = size_number(m, r, launch);
 		struct item *item = kc__list_add(&m->items, sizeof(*item));
 
 		if (!size || !item)
@@ -243,7 +256,7 @@ static int find_new_sizes(struct making *m)
 	return rc;
 }
 
-/* --- groups */
+/* --- groups: of launches on one model of GPU each */
 
 static void group_key(const struct making *m, const struct item *item, enum common common, enum depth depth,
 		      uint32_t key[static 4])
@@ -252,7 +265,9 @@ static void group_key(const struct making *m, const struct item *item, enum comm
 
 	memset(key, 0, 4 * sizeof(*key));
 	key[0] = by_kernel ? kernel_of(m, item->shape) : item->shape;
-	if (depth <= DEPTH_ARGUMENTS && !by_kernel)
+	if (by_kernel)
+		key[1] = model_of(m, item->shape);
+	else if (depth <= DEPTH_ARGUMENTS)
 		key[1] = item->arguments;
 	for (int i = 0; i < 2; i++)
 		if (depth <= (i == 0 ? DEPTH_ONE : DEPTH_TWO) && item->before[i])

@@ -1,7 +1,7 @@
 /*
  * What the launches of a run should have taken, by their peers: launches of the
- * same launch shape and position that ran alone, in earlier runs or, where those
- * have none, in this one.
+ * same launch shape and position that ran alone on a GPU of the same model, in
+ * earlier runs or, where those have none, in this one.
  *
  * A position is given by recorded arguments and by the two launches before it on
  * its stream; where too few launches share it, by one, by the arguments alone, or

@@ -68,6 +68,19 @@ lost_by() { # CAUSE: its launches and nanoseconds
 	equal "$(of_slow "j -> 'lost' ->> 'launches'")" 0 "launches that lost more than 200 %"
 }
 
+@test "processes on GPUs of several models: a launch is compared with those on its own model" {
+	SIMCUDA_COSTS=$root/cuda_tests/slow/slow.costs "$kerncast" run -q -- sh -c '
+		for device in H200 A100 H200 H200; do SIMCUDA_DEVICE=$device "$@"; done' - "$build/slow/slow-sim" 50 >/dev/null
+	# The H200 has more SMs at a higher clock: 132 at 1.98 GHz beside 108.
+	within "$(sql "SELECT 1.0 * avg(measured_end_ns - measured_start_ns) FILTER (WHERE device.name LIKE '%A100%') /
+		avg(measured_end_ns - measured_start_ns) FILTER (WHERE device.name LIKE '%H200%')
+		FROM launch JOIN device ON device.id = launch.device")" 1.15 9
+	slow
+	equal "$(of_slow "j -> 'measured' ->> 'launches'")" 1000 "measured launches"
+	within "$(of_slow "100.0 * (j -> 'lost' ->> 'ns') / (j -> 'measured' ->> 'ns')")" 0 1 "percent of time"
+	equal "$(lost_by drift)" "0 0.0" "drift"
+}
+
 @test "earlier runs on another device are left out, and said" {
 	program 1
 	SIMCUDA_DEVICE=H200 program 2
