@@ -30,7 +30,7 @@ endif
 # --- what must be there before anything compiles
 PACKAGES := sqlite3 jansson yajl zlib liblz4 libzstd
 LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES)) \
-  $(if $(filter /%,$(shell $(CC) -print-file-name=libiberty.a)),,libiberty)
+  $(if $(filter /%,$(shell $(CC) -print-file-name=libiberty.a 2>/dev/null)),,libiberty)
 CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 READY    := $(BUILD)/flags
 ifneq ($(strip $(LACKING)),)

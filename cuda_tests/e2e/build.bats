@@ -29,7 +29,35 @@ load common
 	rm -r "$bin"
 	equal "$status" 1 "exit status"
 	contains "$output" "sudo apt-get install"
-	contains "$output" " bats"
+	for tool in bats jq procps; do
+		contains "$output " " $tool "
+	done
+}
+
+@test "make without a compiler: nothing is said before set-up begins" {
+	local tool bin=$PWD/bin
+	mkdir "$bin"
+	for tool in bash dirname env readlink grep nproc git; do
+		ln -s "$(command -v "$tool")" "$bin/"
+	done
+	keep dry env -i PATH="$bin" "$(command -v make)" -n -C "$root" demo BUILD="$PWD/new"
+	equal "$(<dry.err)" "" "error output"
+	contains "$(<dry.out)" "scripts/setup"
+}
+
+@test "scripts/run-tests: tests see nothing of the environment but what it names" {
+	cat >environment <<-'END'
+		#!/bin/bash
+		[[ $LC_ALL == C.UTF-8 && $PYTHONDONTWRITEBYTECODE == 1 && $KC_BUILD == here ]] || not="not "
+		for name in LANG PYTHONPATH KERNCAST_DB SIMCUDA_DEVICE LD_LIBRARY_PATH COLUMNS NO_COLOR; do
+			[[ ! -v $name ]] || not="not "
+		done
+		printf '1..1\n%sok 1 - as on a bare machine\n' "${not-}"
+	END
+	chmod +x environment
+	keep bare env LANG=C LC_ALL=C PYTHONDONTWRITEBYTECODE= PYTHONPATH=/nowhere KERNCAST_DB=/nowhere SIMCUDA_DEVICE=K40 \
+		COLUMNS=40 NO_COLOR=1 KC_BUILD=here "$root/scripts/run-tests" ./environment
+	equal "$(tail -n 1 bare.out)" "1 passed, 0 failed, 0 skipped"
 }
 
 @test "make install: command, library, manual and schemas, and they work from there" {

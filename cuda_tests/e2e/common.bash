@@ -2,6 +2,8 @@
 # its library, the database, and the count that the simulated device keeps for
 # itself. On a machine with a GPU they use the stand-ins all the same.
 
+export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 # bash reads \u202e in its locale
+
 root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 build=${KC_BUILD:-$root/build}
 kerncast=$build/kerncast

@@ -247,7 +247,7 @@ with_check() { # stdin: python that uses the modules of the check
 }
 
 @test "gpu-check: the programs of frameworks compile" {
-	PYTHONPYCACHEPREFIX=$PWD/cache python3 -m py_compile "$root"/cuda_tests/gpu/*.py
+	PYTHONPYCACHEPREFIX=$PWD/cache python3 -B -m py_compile "$root"/cuda_tests/gpu/*.py
 	equal "$(find cache -name '*.pyc' | wc -l)" "$(find "$root/cuda_tests/gpu" -maxdepth 1 -name '*.py' | wc -l)" programs
 }
 
