@@ -1,5 +1,6 @@
 #include "tools/command.h"
 #include "import_file.h"
+#include "import_foreign.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,6 +57,7 @@ static int find_header(const struct kc_import *file, struct kc_csv_reader *csv, 
 		       char command[KC_IMPORT_COMMAND_MAX])
 {
 	char line[KC_IMPORT_COMMAND_MAX];
+	const struct kc_foreign *foreign;
 	const char *fault;
 	int rc, summary = 0;
 	uint64_t lines = 0;
@@ -74,6 +76,9 @@ static int find_header(const struct kc_import *file, struct kc_csv_reader *csv, 
 			return cannot_go_on(file, record->line, rc);
 		if (is_trace_header(record) || kc__import_is_table_header(record))
 			return 1;
+		foreign = kc_foreign_by_columns(record);
+		if (foreign)
+			return kc_foreign_refuse(file->path, foreign);
 		summary |= is_summary_header(record);
 	}
 	return no_header(file, lines, summary);

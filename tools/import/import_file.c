@@ -1,4 +1,5 @@
 #include "import_file.h"
+#include "import_foreign.h"
 #include "tools/command.h"
 
 #include <errno.h>
@@ -12,23 +13,39 @@
 #define PROGRESS_ROWS 4096u /* rows between two looks at the clock */
 #define SAMPLE_BYTES 512    /* bytes at the start of a file that tell its format */
 
-void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
+/* number: how many there were before this one */
+static void name_line(struct kc_import *file, uint64_t number, uint64_t line, const char *before, const char *format,
+		      va_list args)
 {
-	char why[512];
-	va_list args;
+	char what[512];
 
-	file->malformed++;
-	if (file->malformed > SAID_MAX + 1)
+	if (number > SAID_MAX)
 		return;
 	kc_progress_end(&file->progress);
-	if (file->malformed == SAID_MAX + 1) {
-		kc_error("%s: further malformed lines are counted, not named", file->path);
+	if (number == SAID_MAX) {
+		kc_error("%s: further lines of this kind are counted, not named", file->path);
 		return;
 	}
+	vsnprintf(what, sizeof(what), format, args);
+	kc_error("%s:%" PRIu64 ": %s%s", file->path, line, before, what);
+}
+
+void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
+{
+	va_list args;
+
 	va_start(args, format);
-	vsnprintf(why, sizeof(why), format, args);
+	name_line(file, file->malformed++, line, "left out: ", format, args);
 	va_end(args);
-	kc_error("%s:%" PRIu64 ": left out: %s", file->path, line, why);
+}
+
+void kc_import_odd(struct kc_import *file, uint64_t line, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	name_line(file, file->odd++, line, "", format, args);
+	va_end(args);
 }
 
 int kc_import_database_failed(const struct kc_import *file, int rc)
@@ -89,6 +106,7 @@ static int tell(const char *path, const unsigned char *at, size_t bytes, int com
 {
 	static const char sqlite[] = "SQLite format 3";                      /* and its NUL */
 	size_t first = bytes >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3) ? 3 : 0; /* byte order mark */
+	const struct kc_foreign *foreign;
 
 	while (first < bytes && strchr(" \t\r\n", at[first]) && at[first])
 		first++;
@@ -99,6 +117,9 @@ static int tell(const char *path, const unsigned char *at, size_t bytes, int com
 		kc_error("%s: this SQLite file is compressed; decompress it first (gunzip -k)", path);
 		return -EINVAL;
 	}
+	foreign = kc_foreign_by_start(path, at, bytes);
+	if (foreign)
+		return kc_foreign_refuse(path, foreign);
 	if (is_binary(at, bytes)) {
 		kc_error("%s: this is not a trace, as it is neither text nor SQLite; export a report of Nsight Systems"
 			 " (.nsys-rep, .qdrep) first, with nsys export --type sqlite FILE",

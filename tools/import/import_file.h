@@ -23,6 +23,7 @@ struct kc_import {
 	struct kc_importer *importer;
 	struct kc_progress progress;
 	uint64_t malformed; /* lines or events left out */
+	uint64_t odd;       /* taken, though something in them is not as it should be */
 	char process[64];   /* for rows that do not name one */
 };
 
@@ -49,6 +50,9 @@ int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MA
 
 /* Counts a line (or JSON event) that is left out, and names it if it is among the first hundred of the file. */
 void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Counts a line (or JSON event) that is taken in spite of something, and names it likewise. */
+void kc_import_odd(struct kc_import *file, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Hands the rows of import_stage.h to the importer, counted from zero_ns; reports what went wrong. */
 int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns);

@@ -10,6 +10,7 @@
 #include "tools/input/decimal.h"
 #include "tools/input/device_spec.h"
 #include "import_file.h"
+#include "import_foreign.h"
 #include "tools/input/files/json_stream.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, START, DURATION, ARGS };
 struct event {
 	uint64_t line;
 	int complete; /* ph X: has a duration */
+	int is_odd;   /* a string of it has KC_JSON_ODD */
 	enum category category;
 	char start[NUMBER_MAX], duration[NUMBER_MAX];
 	char name[NAME_MAX_BYTES];
@@ -46,6 +48,8 @@ struct reading {
 	unsigned depth, event_depth; /* depth of maps and arrays, in all and inside an event */
 	enum section section;
 	int saw_events;
+	uint64_t calls;                   /* of the CUDA API, that may have launched something */
+	const struct kc_foreign *foreign; /* the tool that wrote this, as far as can be told; NULL: none of them */
 	enum field field;
 	size_t argument[3]; /* where the elements of an array go in the row */
 	unsigned element;
@@ -56,6 +60,8 @@ struct reading {
 	int rc; /* why reading stopped */
 	struct event event;
 };
+
+#define ODD_TEXT "a control character or backslash that JSON does not allow there; it is read as a blank"
 
 /* Keys */
 
@@ -119,8 +125,14 @@ static int same(const char *name, const unsigned char *at, size_t bytes)
 	return strlen(name) == bytes && !memcmp(name, at, bytes);
 }
 
+/* What nsys writes has one event in each line, by its kind: {"CudaEvent": {...}}. */
 static void root_key(struct reading *r, const unsigned char *at, size_t bytes)
 {
+	static const char kind[] = "Event";
+	size_t length = strlen(kind);
+
+	if (bytes > length && same(kind, at + bytes - length, length))
+		r->foreign = &kc_foreign_nsys_json;
 	r->section = same("traceEvents", at, bytes)        ? EVENTS
 		     : same("deviceProperties", at, bytes) ? DEVICES
 		     : same("distributedInfo", at, bytes)  ? DISTRIBUTED
@@ -130,6 +142,8 @@ static void root_key(struct reading *r, const unsigned char *at, size_t bytes)
 static void event_key(struct reading *r, const unsigned char *at, size_t bytes)
 {
 	r->field = NO_FIELD;
+	if (same("Start (ns)", at, bytes)) /* nsys stats --format json */
+		r->foreign = &kc_foreign_nsys_json;
 	for (size_t i = 0; i < COUNT(fields) && !r->field; i++) {
 		if (same(fields[i].key, at, bytes))
 			r->field = fields[i].field;
@@ -162,11 +176,22 @@ static void device_key(struct reading *r, const unsigned char *at, size_t bytes)
 	}
 }
 
+static void look_at_text(struct reading *r, const unsigned char *at, size_t bytes)
+{
+	if (!memchr(at, KC_JSON_ODD, bytes))
+		return;
+	if (r->section == EVENTS && r->depth >= r->event_depth)
+		r->event.is_odd = 1;
+	else
+		kc_import_odd(r->file, kc_json_stream_line(r->stream), "a text has " ODD_TEXT);
+}
+
 static int on_key(void *ctx, const unsigned char *at, size_t bytes)
 {
 	struct reading *r = ctx;
 
 	r->stream->quiet_bytes = 0;
+	look_at_text(r, at, bytes);
 	if (r->depth == 1 && r->event_depth == 3)
 		root_key(r, at, bytes);
 	else if (r->section == EVENTS && r->depth == r->event_depth)
@@ -186,12 +211,17 @@ static void copy_text(char *out, size_t size, const char *at, size_t bytes)
 {
 	if (bytes >= size)
 		bytes = size - 1;
-	memcpy(out, at, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		out[i] = at[i] == KC_JSON_ODD ? ' ' : at[i];
 	out[bytes] = '\0';
 }
 
-static void take_category(struct event *e, const char *at, size_t bytes)
+static void take_category(struct reading *r, const char *at, size_t bytes)
 {
+	struct event *e = &r->event;
+
+	if (same("Node", (const unsigned char *)at, bytes)) /* of ONNX Runtime's graph */
+		r->foreign = &kc_foreign_onnx;
 	e->category = OTHER;
 	for (size_t i = 0; i < COUNT(categories); i++) {
 		if (same(categories[i].name, (const unsigned char *)at, bytes)) {
@@ -211,7 +241,7 @@ static void take_field(struct reading *r, const char *at, size_t bytes)
 		e->complete = bytes == 1 && *at == 'X';
 		break;
 	case CATEGORY:
-		take_category(e, at, bytes);
+		take_category(r, at, bytes);
 		break;
 	case EVENT_NAME:
 		copy_text(e->name, sizeof(e->name), at, bytes);
@@ -278,8 +308,25 @@ static int on_number(void *ctx, const char *at, size_t bytes)
 	return on_scalar(ctx, at, bytes);
 }
 
+/* XLA names its processes so. */
+static int is_of_xla(const unsigned char *at, size_t bytes)
+{
+	static const char *const names[] = {"/device:", "/host:"};
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		if (bytes > strlen(names[i]) && same(names[i], at, strlen(names[i])))
+			return 1;
+	}
+	return 0;
+}
+
 static int on_string(void *ctx, const unsigned char *at, size_t bytes)
 {
+	struct reading *r = ctx;
+
+	look_at_text(r, at, bytes);
+	if (r->field == ARGS && is_of_xla(at, bytes))
+		r->foreign = &kc_foreign_xla;
 	return on_scalar(ctx, (const char *)at, bytes);
 }
 
@@ -302,7 +349,7 @@ static void begin_event(struct reading *r)
 	struct event *e = &r->event;
 
 	e->line = kc_json_stream_line(r->stream);
-	e->complete = 0;
+	e->complete = e->is_odd = 0;
 	e->category = OTHER;
 	e->start[0] = e->duration[0] = e->name[0] = e->why[0] = '\0';
 	e->row = kc_trace_row_unknown;
@@ -341,6 +388,8 @@ static int end_event(struct reading *r)
 	struct event *e = &r->event;
 	int64_t launch_ns;
 
+	if (e->is_odd)
+		kc_import_odd(r->file, e->line, "the event \"%.100s\" has " ODD_TEXT, e->name);
 	if (!e->complete || e->category == OTHER)
 		return 0;
 	settle_graph_node(&e->row);
@@ -348,6 +397,7 @@ static int end_event(struct reading *r)
 		if (e->row.correlation == KC_TRACE_UNKNOWN || e->row.correlation == 0 ||
 		    kc_decimal_times(e->start, NS_PER_US, &launch_ns))
 			return 0; /* the call launched nothing */
+		r->calls++;
 		return kc_stage_call(r->stage, "", e->row.correlation, launch_ns);
 	}
 	if (check_operation(e)) {
@@ -440,31 +490,58 @@ static const yajl_callbacks callbacks = {
 
 /* The file */
 
-static int read_all(struct reading *r)
+/* The array of events alone may end without its bracket: "Trace Event Format", "JSON Array Format". */
+static int may_end_here(const struct reading *r)
 {
-	int rc = kc_json_stream_read(r->stream, &r->file->progress);
+	return r->stream->at_end && r->event_depth == 2 && r->depth == 1;
+}
 
-	if (rc == -ECANCELED && r->rc != -EPROTO)
-		return r->rc; /* reported where it happened */
-	if (rc) {
-		kc_error("%s:%" PRIu64 ": cannot be read further (byte %" PRIu64 "): %s%s", r->file->path,
-			 kc_json_stream_line(r->stream), kc_json_stream_offset(r->stream),
-			 *r->stream->why ? r->stream->why : strerror(-rc),
-			 kc_stage_count(r->stage) ? "; the events before it are imported" : "");
-		return rc;
-	}
+static int say_unread(const struct reading *r, int rc)
+{
+	int is_text = rc == -EPROTO && !r->stream->at_end && r->saw_events;
+
+	kc_error("%s:%" PRIu64 ": cannot be read further (byte %" PRIu64 "): %s%s%s", r->file->path,
+		 kc_json_stream_line(r->stream), kc_json_stream_offset(r->stream),
+		 *r->stream->why ? r->stream->why : strerror(-rc),
+		 kc_stage_count(r->stage) ? "; the events before it are imported" : "",
+		 is_text ? "; if a text in this line has quotation marks that are not escaped, mend it, or record"
+			   " without with_stack"
+			 : "");
+	return rc;
+}
+
+static int say_nothing_there(const struct reading *r)
+{
 	if (!r->saw_events) {
 		kc_error("%s: this JSON is not a trace, as it has no traceEvents, which the PyTorch profiler's"
 			 " export_chrome_trace() writes",
 			 r->file->path);
 		return -EINVAL;
 	}
-	if (kc_stage_count(r->stage) || r->file->malformed)
-		return 0;
-	kc_error("%s: nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with "
-		 "activities=[..., ProfilerActivity.CUDA]",
-		 r->file->path);
+	if (r->calls)
+		kc_error("%s: nothing was imported: the trace has %" PRIu64 " calls of the CUDA API and no kernel, so"
+			 " CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed"
+			 " to be measured (kerncast doctor), or did the profiler stop before the GPU had"
+			 " (torch.cuda.synchronize())?",
+			 r->file->path, r->calls);
+	else
+		kc_error("%s: nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with "
+			 "activities=[..., ProfilerActivity.CUDA]",
+			 r->file->path);
 	return -ENODATA;
+}
+
+static int read_all(struct reading *r)
+{
+	int rc = kc_json_stream_read(r->stream, &r->file->progress);
+
+	if (rc == -ECANCELED && r->rc != -EPROTO)
+		return r->rc; /* reported where it happened */
+	if (r->foreign && (r->foreign == &kc_foreign_onnx || !kc_stage_count(r->stage)))
+		return kc_foreign_refuse(r->file->path, r->foreign);
+	if (rc && !may_end_here(r))
+		return say_unread(r, rc);
+	return kc_stage_count(r->stage) || r->file->malformed ? 0 : say_nothing_there(r);
 }
 
 /* Times count from the first operation. */
@@ -495,7 +572,7 @@ int kc_import_json(struct kc_import *file)
 	}
 	if (rc == 0) {
 		rc = read_all(r);
-		stored = store_all(r);
+		stored = rc == -EINVAL ? 0 : store_all(r);
 		rc = rc ? rc : stored;
 	}
 	kc_json_stream_close(r->stream);

@@ -93,3 +93,111 @@ transfer|record_invalid|2|0.0" $file
 	equal "$(sql 'SELECT group_concat(launched_ns - started_ns) FROM launch l JOIN process p ON p.id = l.process' t.db)" \
 		1000,1500,1600,1700
 }
+
+refused() { # FILE MESSAGE: status 1, the message alone, no database
+	rm -f refused.db*
+	keep refused timeout 60 "$kerncast" import "$1" -o refused.db
+	equal "$(<refused.status)" 1 "$1"
+	equal "$(<refused.out)" "" "$1"
+	equal "$(<refused.err)" "kerncast: $1: $2"
+	equal "$(echo refused.db*)" "refused.db*" "files left of $1"
+}
+
+# --- JSON that is not quite JSON
+
+@test "JSON: control characters in a text are read as blanks, and a line says which event has them" {
+	for file in control_character newline; do
+		import "$made/$file.json"
+		equal "$(times)" "launch||2|41000.0" $file
+		equal "$(grep -c . import.err)" 1
+	done
+	equal "$(<import.err)" "kerncast: $made/newline.json:19: the event \"a = f() (1): f\" has a control character or backslash that JSON does not allow there; it is read as a blank"
+}
+
+@test "JSON: backslashes, keys, kernel names; lines are still counted, texts cut anywhere" {
+	# The file is read in pieces of 256 KiB, which end within the first text.
+	local i pad
+	for i in 0 7 13 20; do
+		printf -v pad '%*s' $((262144 - 60 - i)) ''
+		{
+			printf '{"traceEvents": [\n%s\n{"ph": "X", "name": "C:\\dir\\users\\n\t", "a\nb": 1},\n' "$pad"
+			printf '{"ph": "X", "cat": "kernel", "name": "k\t(int)", "ts": 5, "dur": 2},\n'
+			printf '{"ph": "X", "cat": "kernel", "name": "\\u0041\\"", "ts": 9, "dur": 2},\n'
+			printf '{"ph": "X", "cat": "kernel", "name": "bad", "ts": "x", "dur": 2}]}\n'
+		} >odd.json
+		import odd.json
+		equal "$(sql 'SELECT group_concat(name) FROM (SELECT name FROM kernel ORDER BY id)' t.db)" 'k (int),A"'
+		equal "$(grep -c . import.err)" 3
+		contains "$(<import.err)" 'odd.json:3: the event "C: dir users'
+		contains "$(<import.err)" 'odd.json:5: the event "k (int)" has a control character or backslash'
+		contains "$(<import.err)" 'odd.json:7: left out: ts is "x", not a number'
+	done
+}
+
+@test "JSON: a byte order mark; events without a closing bracket, as their format allows; UTF-16" {
+	local kernel='{"ph": "X", "cat": "kernel", "name": "k", "ts": 5, "dur": 2, "args": {"stream": 7}}'
+	printf '\xEF\xBB\xBF{"traceEvents": [%s]}' "$kernel" >bom.json
+	printf '[%s,\n%s' "$kernel" "$kernel" >open.json
+	printf '[%s,\n%s,\n' "$kernel" "$kernel" | gzip >comma.json
+	import bom.json
+	equal "$(times)" "launch||1|2000.0"
+	for file in open.json comma.json; do
+		import $file
+		equal "$(<import.err)" ""
+		equal "$(sql 'SELECT count(*) FROM launch' t.db)" 2 $file
+	done
+	printf '[%s,\n{"ph": "X"' "$kernel" >cut.json
+	keep cut "$kerncast" import cut.json -o cut.db
+	equal "$(<cut.status)" 1
+	contains "$(<cut.err)" "cut off"
+	printf '{"traceEvents": [\n%s,\n{"name": "print("x")"}]}' "$kernel" >quotes.json
+	keep quotes "$kerncast" import quotes.json -o quotes.db
+	equal "$(<quotes.status)" 1
+	contains "$(<quotes.err)" "quotes.json:3: "
+	contains "$(<quotes.err)" "quotation marks that are not escaped, mend it, or record without with_stack"
+	printf '{"traceEvents": [%s]}' "$kernel" | iconv -t UTF-16 >utf16.json
+	refused utf16.json "this is text in UTF-16, which is not read; convert it first (iconv -f UTF-16 -t UTF-8)"
+}
+
+# --- files of other tools
+
+@test "a file of another tool: which tool, and what to do" {
+	local run="record the program with kerncast run" nsys="nsys profile --trace=cuda and nsys export --type sqlite"
+	cp "$made/xla.json" "$made/ncu.csv" .
+	refused xla.json "this is a trace of XLA/JAX (or TensorFlow), which is not read; $run, or with $nsys"
+	gzip xla.json
+	refused xla.json.gz "this is a trace of XLA/JAX (or TensorFlow), which is not read; $run, or with $nsys"
+	refused ncu.csv "this is a report of Nsight Compute, which is not read; $run, or with $nsys"
+	printf '"ID","Process ID","Process Name","Host Name","Kernel Name","Context"\n' >raw.csv
+	refused raw.csv "this is a report of Nsight Compute, which is not read; $run, or with $nsys"
+	printf 'NVR\0\4\0\0\0\10\1\20\2' >a
+	refused a "this is a report of Nsight Compute, which is not read; $run, or with $nsys"
+	printf '\n\30\10\1\22\f/host:CPU   \32\2hi' >b
+	refused b "this is a profile of XLA/JAX or TensorFlow (.xplane.pb), which is not read; $run, or with $nsys"
+	printf '\n\3P\1\0' >trace.pftrace
+	refused trace.pftrace "this is a trace of Perfetto, which is not read; import the JSON file that the PyTorch profiler wrote, or $run"
+	printf 'PK\3\4\24\0' >c
+	refused c "this is a zip archive, which is not read; unpack it first (unzip) and import the trace in it"
+	printf '\50\265\57\375\4\0' >trace.json.zst
+	refused trace.json.zst "this is a file that zstd, xz or bzip2 compressed, which is not read; decompress it first"
+	printf '%s\n' '{"Type":48,"NvtxEvent":{"Text":"a"}}' '{"Type":79,"CudaEvent":{"startNs":"1"}}' >nsys.json
+	refused nsys.json "this is a JSON export of Nsight Systems, which is not read; export the report with nsys export --type sqlite"
+	echo '[{"Start (ns)": 1, "Duration (ns)": 2, "Name": "k"}]' >stats.json
+	refused stats.json "this is a JSON export of Nsight Systems, which is not read; export the report with nsys export --type sqlite"
+	cat >onnx.json <<-'END'
+		[{"cat" : "Session","pid" :1,"tid" :1,"dur" :5,"ts" :1,"ph" : "X","name" :"model_loading_uri","args" : {}},
+		{"cat" : "Node","pid" :1,"tid" :1,"dur" :5,"ts" :9,"ph" : "X","name" :"MatMul_kernel_time","args" : {"op_name" : "MatMul"}},
+		{"cat" : "Kernel","pid" :-1,"tid" :-1,"dur" :2,"ts" :10,"ph" : "X","name" :"gemm","args" : {"stream" : "7","grid_x" : "8","block_x" : "128"}}]
+	END
+	refused onnx.json "this is a profile of ONNX Runtime, which is not read; $run, or with $nsys"
+	printf '"Kind","Agent_Id","Queue_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"\n' >rocprof.csv
+	refused rocprof.csv "this is a table of rocprof (AMD), which is not read; record the program with the PyTorch profiler, whose traces of AMD GPUs are read"
+}
+
+@test "PyTorch profiler: calls of the CUDA API and no kernel" {
+	cat >calls.json <<-END
+		{"traceEvents": [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 2, "args": {"correlation": 1}},
+		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 5, "dur": 2, "args": {"correlation": 2}}]}
+	END
+	refused calls.json "nothing was imported: the trace has 2 calls of the CUDA API and no kernel, so CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed to be measured (kerncast doctor), or did the profiler stop before the GPU had (torch.cuda.synchronize())?"
+}

@@ -1,11 +1,13 @@
 #include "json_stream.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 9u /* length of the longest such word: "-Infinity" */
+#define WORD_MAX 9u   /* length of the longest such word: "-Infinity" */
+#define ESCAPE_MAX 6u /* of the longest escape: "\u00e9" */
 
 static int in_word(unsigned char c)
 {
@@ -39,15 +41,34 @@ static size_t word_end(const unsigned char *at, size_t i, size_t bytes)
 	return i;
 }
 
-static size_t string_end(struct kc_json_clean *clean, const unsigned char *at, size_t i, size_t bytes)
+/* The length of the escape that begins at `at`, with a backslash; 0: none begins there; < 0: it is cut off. */
+static int escape_length(const unsigned char *at, size_t bytes)
 {
-	for (; i < bytes && clean->in_string; i++) {
-		if (clean->escaped)
-			clean->escaped = 0;
-		else if (at[i] == '\\')
-			clean->escaped = 1;
-		else if (at[i] == '"')
-			clean->in_string = 0;
+	if (bytes < 2)
+		return -1;
+	if (at[1] != 'u')
+		return at[1] && strchr("\"\\/bfnrt", at[1]) ? 2 : 0;
+	for (size_t i = 2; i < ESCAPE_MAX; i++) {
+		if (i == bytes)
+			return -1;
+		if (!isxdigit(at[i]))
+			return 0;
+	}
+	return ESCAPE_MAX;
+}
+
+/* Cleans a string up to its end, or up to where the next piece decides. */
+static size_t string_end(struct kc_json_clean *clean, unsigned char *at, size_t i, size_t bytes, int last)
+{
+	while (i < bytes && clean->in_string) {
+		int length = at[i] == '\\' ? escape_length(at + i, bytes - i) : 1;
+
+		if (length < 0 && !last)
+			return i;
+		clean->in_string = at[i] != '"';
+		if (length <= 0 || at[i] < ' ')
+			at[i] = KC_JSON_ODD;
+		i += length > 0 ? (size_t)length : 1;
 	}
 	return i;
 }
@@ -60,7 +81,9 @@ size_t kc_json_clean(struct kc_json_clean *clean, unsigned char *at, size_t byte
 		size_t end;
 
 		if (clean->in_string) {
-			i = string_end(clean, at, i, bytes);
+			i = string_end(clean, at, i, bytes, last);
+			if (clean->in_string)
+				return i;
 		} else if (!in_word(at[i])) {
 			clean->in_string = at[i++] == '"';
 			clean->word = 0;
@@ -113,11 +136,11 @@ uint64_t kc_json_stream_offset(const struct kc_json_stream *s)
 
 static void count_lines(struct kc_json_stream *s, size_t end)
 {
-	const unsigned char *at = s->chunk + s->counted, *found;
+	const unsigned char *at = s->read + s->counted, *found;
 
 	while (s->counted < end && (found = memchr(at, '\n', end - s->counted))) {
 		s->line++;
-		s->counted = (size_t)(found - s->chunk) + 1;
+		s->counted = (size_t)(found - s->read) + 1;
 		at = found + 1;
 	}
 	s->counted = end;
@@ -200,6 +223,9 @@ int kc_json_stream_read(struct kc_json_stream *s, struct kc_progress *progress)
 
 	do {
 		more = fill(s, kept, &bytes);
+		if (s->offset == 0 && bytes >= 3 && !memcmp(s->chunk, "\xEF\xBB\xBF", 3))
+			memset(s->chunk, ' ', 3);
+		memcpy(s->read, s->chunk, bytes);
 		usable = kc_json_clean(&s->clean, s->chunk, bytes, more <= 0);
 		rc = feed(s, usable);
 		if (rc)

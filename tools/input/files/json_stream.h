@@ -4,9 +4,9 @@
  *   kc_json_stream   the file, the parser and where it is; the callbacks get
  *                    what was given as ctx
  *
- * Numbers that are none in JSON (inf, -inf, nan, NaN, Infinity), as some
- * writers leave behind, read as empty strings. Memory is bounded: a single
- * value longer than KC_JSON_VALUE_MAX ends the reading.
+ * What writers leave behind is read all the same: a byte order mark; numbers that are none in JSON (inf, -inf, nan,
+ * NaN, Infinity) as empty strings; each control character in a string, and each backslash that begins no escape, as
+ * KC_JSON_ODD. Memory is bounded: a single value longer than KC_JSON_VALUE_MAX ends the reading.
  */
 #ifndef KC_JSON_STREAM_H
 #define KC_JSON_STREAM_H
@@ -20,10 +20,11 @@
 
 #define KC_JSON_CHUNK_BYTES (256u << 10)
 #define KC_JSON_VALUE_MAX (16u << 20)
+#define KC_JSON_ODD 0x7F /* DEL, a control character that JSON allows */
 
-/* Replaces words that are not numbers by "" and blanks, in place, wherever the document is cut into pieces. */
+/* Replaces what is not JSON, in place, wherever the document is cut into pieces. */
 struct kc_json_clean {
-	int in_string, escaped;
+	int in_string;
 	int word; /* inside a run of letters and digits */
 };
 
@@ -41,6 +42,7 @@ struct kc_json_stream {
 	int at_end;
 	char why[256];
 	unsigned char chunk[KC_JSON_CHUNK_BYTES];
+	unsigned char read[KC_JSON_CHUNK_BYTES]; /* the chunk as it is in the file */
 };
 
 /* 0 or -errno. */

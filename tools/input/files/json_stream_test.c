@@ -17,6 +17,11 @@ static const struct {
     {"[\"inf\",\"a\\\"nan\",\"\\\\\",inf]", "[\"inf\",\"a\\\"nan\",\"\\\\\",\"\" ]"},
     {"[infinite,nano,1234567890123456789]", "[infinite,nano,1234567890123456789]"},
     {"inf", "\"\" "},
+    {"[\"a\nb\",\"\x01\t\",\n1]", "[\"a\x7F"
+				  "b\",\"\x7F\x7F\",\n1]"},
+    {"[\"C:\\d\\n\\\\\\u00e9\\users\"]", "[\"C:\x7F"
+					 "d\\n\\\\\\u00e9\x7Fusers\"]"},
+    {"[\"a\\u12", "[\"a\x7Fu12"},
 };
 
 /* Whole, and cut in two at every place. */
