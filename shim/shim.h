@@ -593,6 +593,8 @@ struct kc__record {
 	uint32_t grid[3], block[3];
 	int64_t start_ns, end_ns;
 };
+/* cupti_record.c: offset_ns: its clock is ahead of ours by. false: of a kind that is not asked for */
+bool kc__cupti_read(const void *activity, int64_t offset_ns, struct kc__record *record);
 /* Worker: asks CUPTI for finished records; forced: also of unfinished buffers. */
 void kc__cupti_flush(bool forced);
 /* Worker: hands delivered records to fn, in whole buffers, until so many bytes have been read. */

@@ -1,10 +1,11 @@
 /*
  * A large graph: what building, instantiating, changing and launching it costs the calling thread.
  *
- *	large_graph captured|added NODES LAUNCHES
+ *	large_graph captured|added NODES LAUNCHES [ahead]
  *
  * A chain of kernel nodes of three sizes, from a capture or added one by one; in a captured one a copy comes first
  * and a memset last. Every node is changed once. Prints CPU time of the thread in ns, of launches the least.
+ * It waits for each launch or, ahead, for all of them together, each in a stream of its own.
  */
 #include "awkward.h"
 
@@ -96,9 +97,20 @@ static long long launches(CUgraphExec exec, CUstream stream, int count)
 	return least;
 }
 
+static void launches_ahead(CUgraphExec exec, int count)
+{
+	CUstream stream;
+
+	for (int i = 0; i < count; i++) {
+		CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		CHECK(cuGraphLaunch(exec, stream));
+	}
+	CHECK(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
-	unsigned nodes = argc == 4 ? (unsigned)atoi(argv[2]) : 0;
+	unsigned nodes = argc >= 4 ? (unsigned)atoi(argv[2]) : 0;
 	long long began, built, instantiated, changed;
 	struct awkward a;
 	CUgraphExec exec;
@@ -118,7 +130,10 @@ int main(int argc, char **argv)
 	changed = cpu_ns();
 	printf("build %lld\ninstantiate %lld\nchange %lld\n", built - began, instantiated - built,
 	       changed - instantiated);
-	printf("launch %lld\n", launches(exec, stream, atoi(argv[3])));
+	if (argc == 5 && !strcmp(argv[4], "ahead"))
+		launches_ahead(exec, atoi(argv[3]));
+	else
+		printf("launch %lld\n", launches(exec, stream, atoi(argv[3])));
 	began = cpu_ns();
 	CHECK(cuGraphExecDestroy(exec));
 	CHECK(cuGraphDestroy(graph));

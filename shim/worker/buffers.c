@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -234,6 +235,40 @@ uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 	room = buffer->memory_bytes - HEAD_BYTES;
 	buffer->bytes = *bytes = wanted < room ? wanted : room;
 	return kc__buffer_at(buffer);
+}
+
+/* Two requests at once would share it: their records mix, and nobody reads them. */
+static struct {
+	struct kc__buffer head;
+	uint8_t records[KC__EXCESS_BYTES - HEAD_BYTES] __attribute__((aligned(64)));
+} last_resort __attribute__((aligned(64))) = {.head.excess = true};
+_Static_assert(offsetof(__typeof__(last_resort), records) == HEAD_BYTES, "as kc__buffer_at() has it");
+
+uint8_t *kc__buffer_take_excess(bool mapped, size_t *bytes)
+{
+	struct kc__buffer *buffer = MAP_FAILED;
+
+	if (mapped)
+		buffer = mmap(NULL, KC__EXCESS_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (buffer == MAP_FAILED)
+		buffer = &last_resort.head;
+	else
+		buffer->excess = true;
+	*bytes = KC__EXCESS_BYTES - HEAD_BYTES;
+	return kc__buffer_at(buffer);
+}
+
+bool kc__buffer_is_excess(const uint8_t *at, bool *readable)
+{
+	*readable = at != last_resort.records;
+	return ((const struct kc__buffer *)(at - HEAD_BYTES))->excess;
+}
+
+void kc__buffer_drop_excess(uint8_t *at)
+{
+	if (at != last_resort.records)
+		munmap(at - HEAD_BYTES, KC__EXCESS_BYTES);
 }
 
 void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced, int64_t now_ns)

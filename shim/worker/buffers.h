@@ -25,6 +25,7 @@
 /* Of all buffers together, if entries and code leave so much (KC__SHARE_BUFFERS); past it records are dropped, and
  * CUPTI counts them. */
 #define KC__BUFFERS_BYTES (11u << 20)
+#define KC__EXCESS_BYTES 4096u /* one beyond that bound */
 
 struct kc__buffer {
 	struct kc__buffer *next;
@@ -32,6 +33,7 @@ struct kc__buffer {
 	size_t bytes;        /* that CUPTI was given ... */
 	size_t valid_bytes;  /* ... and has filled */
 	bool forced;         /* came back by force, perhaps with records of unfinished work */
+	bool excess;
 	/* As delivered */
 	int64_t delivered_ns;
 	void *context;
@@ -60,6 +62,12 @@ uint8_t *kc__buffer_take(uint32_t records, size_t *bytes);
 /* Any thread: the one at this address is delivered. */
 void kc__buffer_delivered(uint8_t *at, size_t valid_bytes, void *context, uint32_t stream, bool forced, int64_t now_ns);
 uint8_t *kc__buffer_at(struct kc__buffer *buffer);
+
+/* Any thread, where CUPTI takes no refusal: one beyond the bound, for records that are dropped. mapped: as long as it
+ * is with CUPTI; not: the same memory for all, for a process that can have no more, and of which nothing is read. */
+uint8_t *kc__buffer_take_excess(bool mapped, size_t *bytes);
+bool kc__buffer_is_excess(const uint8_t *at, bool *readable);
+void kc__buffer_drop_excess(uint8_t *at);
 
 /* Worker. The one that was delivered first and has not been read; NULL: none. */
 struct kc__buffer *kc__buffer_next_delivered(void);

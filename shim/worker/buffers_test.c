@@ -218,6 +218,49 @@ static void test_ends_at_its_bound(void **state)
 	assert_null(kc__buffer_take(1, &bytes));
 }
 
+/* As large as a request at a low rate has it at least, and each apart from the others. */
+static void test_beyond_its_bound_there_are_more_to_be_dropped(void **state)
+{
+	enum { EXCESS = 3 };
+	uint8_t *at[EXCESS];
+	bool readable;
+	size_t bytes;
+
+	(void)state;
+	while (kc__buffer_take(1000, &bytes))
+		;
+	for (int i = 0; i < EXCESS; i++) {
+		at[i] = kc__buffer_take_excess(true, &bytes);
+		assert_in_range(bytes / KERNEL_BYTES, 4, KC__EXCESS_BYTES / KERNEL_BYTES);
+		assert_int_equal((uintptr_t)at[i] % 64, 0);
+		assert_true(is_clear(at[i], bytes));
+		memset(at[i], i + 1, bytes);
+	}
+	for (int i = 0; i < EXCESS; i++) {
+		assert_int_equal(at[i][0], i + 1);
+		assert_true(kc__buffer_is_excess(at[i], &readable) && readable);
+		kc__buffer_drop_excess(at[i]);
+	}
+	assert_false(kc__buffers_wait());
+	assert_null(kc__buffer_take(1, &bytes));
+}
+
+/* Where nothing can be mapped. */
+static void test_there_is_always_one_that_is_not_read(void **state)
+{
+	bool readable;
+	size_t bytes;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		uint8_t *at = kc__buffer_take_excess(false, &bytes);
+
+		memset(at, 0xff, bytes);
+		assert_true(kc__buffer_is_excess(at, &readable) && !readable);
+		kc__buffer_drop_excess(at);
+	}
+}
+
 enum { THREADS = 8, ROUNDS = 2000 };
 
 static void *launch(void *unused)
@@ -269,6 +312,8 @@ int main(void)
 	    cmocka_unit_test_setup(test_are_fewer_while_they_wait_to_be_read, begin),
 	    cmocka_unit_test_setup(test_are_dropped_unread_when_they_have_waited_too_long, begin),
 	    cmocka_unit_test_setup(test_ends_at_its_bound, begin),
+	    cmocka_unit_test_setup(test_beyond_its_bound_there_are_more_to_be_dropped, begin),
+	    cmocka_unit_test_setup(test_there_is_always_one_that_is_not_read, begin),
 	    cmocka_unit_test_setup(test_threads_take_while_one_gives_back, begin),
 	};
 

@@ -27,7 +27,10 @@
 	X(cuptiActivityGetNextRecord)                                                                                  \
 	X(cuptiActivityGetNumDroppedRecords)                                                                           \
 	X(cuptiGetTimestamp)                                                                                           \
+	X(cuptiGetVersion)                                                                                             \
 	X(cuptiGetResultString)
+
+enum { VERSION_12_9 = 27 }; /* cupti_version.h */
 
 static struct {
 #define MEMBER(symbol) __typeof__(&symbol) symbol;
@@ -39,6 +42,7 @@ static struct {
 	__typeof__(&cuptiActivitySetAttribute) set_attribute;
 	__typeof__(&cuptiActivityGetAttribute) get_attribute;
 	void *handle;
+	uint32_t version; /* 0: it does not tell */
 	CUpti_SubscriberHandle subscriber;
 	CUpti_SubscriberHandle inherited; /* a forked child's parent's: CUPTI was copied with it */
 	pthread_mutex_t control;          /* attached or not; held across our own calls, never taken in a callback */
@@ -181,84 +185,46 @@ static bool in_parents_copy(void)
 	return !atomic_load_explicit(&kc__shim.ours, memory_order_relaxed);
 }
 
+/* "The callback function can decline the request by setting *buffer to NULL" (cupti_activity.h): before 12.9 CUPTI then
+ * writes to address 0, github.com/pytorch/kineto/issues/1275. */
 static void CUPTIAPI on_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)
 {
+	bool parents = in_parents_copy();
+
 	*size = 0;
 	*max_records = 0;
-	*bytes = in_parents_copy() ? NULL : kc__buffer_take(expected_records(), size);
+	*bytes = parents ? NULL : kc__buffer_take(expected_records(), size);
+	if (!*bytes && cupti.version < VERSION_12_9)
+		*bytes = kc__buffer_take_excess(!parents, size);
+}
+
+/* Any client may read a buffer here: CUPTI's documentation. */
+static void drop_excess(uint8_t *bytes, size_t valid, bool readable)
+{
+	CUpti_Activity *record = NULL;
+	uint64_t records = 0;
+
+	while (readable && valid && cupti.cuptiActivityGetNextRecord(bytes, valid, &record) == CUPTI_SUCCESS)
+		records++;
+	atomic_fetch_add_explicit(&cupti.dropped, records, memory_order_relaxed);
+	kc__buffer_drop_excess(bytes);
 }
 
 static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
 {
+	bool readable;
+
 	(void)size;
-	if (bytes && !in_parents_copy())
+	if (!bytes || in_parents_copy())
+		return;
+	if (kc__buffer_is_excess(bytes, &readable))
+		drop_excess(bytes, valid, readable);
+	else
 		kc__buffer_delivered(bytes, valid, context, stream,
 				     atomic_load_explicit(&cupti.forcing, memory_order_relaxed), kc__now_ns());
 }
 
-/* Records: fields common to every version of the struct since CUDA 11.8 */
-
-static bool read_record(const CUpti_Activity *activity, struct kc__record *record)
-{
-	int64_t offset = atomic_load_explicit(&cupti.clock_offset_ns, memory_order_relaxed);
-	uint64_t start, end;
-
-	memset(record, 0, sizeof(*record));
-	switch (activity->kind) {
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-	case CUPTI_ACTIVITY_KIND_KERNEL: {
-		const CUpti_ActivityKernel10 *k = (const void *)activity;
-
-		record->is_kernel = 1;
-		record->correlation = k->correlationId;
-		record->graph_node = k->graphNodeId;
-		record->grid[0] = (uint32_t)k->gridX;
-		record->grid[1] = (uint32_t)k->gridY;
-		record->grid[2] = (uint32_t)k->gridZ;
-		record->block[0] = (uint32_t)k->blockX;
-		record->block[1] = (uint32_t)k->blockY;
-		record->block[2] = (uint32_t)k->blockZ;
-		start = k->start;
-		end = k->end;
-		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMCPY: {
-		const CUpti_ActivityMemcpy6 *m = (const void *)activity;
-
-		record->correlation = m->correlationId;
-		record->graph_node = m->graphNodeId;
-		start = m->start;
-		end = m->end;
-		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMCPY2: {
-		const CUpti_ActivityMemcpyPtoP4 *m = (const void *)activity;
-
-		record->correlation = m->correlationId;
-		record->graph_node = m->graphNodeId;
-		start = m->start;
-		end = m->end;
-		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMSET: {
-		const CUpti_ActivityMemset4 *m = (const void *)activity;
-
-		record->correlation = m->correlationId;
-		record->graph_node = m->graphNodeId;
-		start = m->start;
-		end = m->end;
-		break;
-	}
-	default:
-		return false;
-	}
-	/* A record without valid times keeps them at 0. */
-	if (start && end >= start) {
-		record->start_ns = (int64_t)start - offset;
-		record->end_ns = (int64_t)end - offset;
-	}
-	return true;
-}
+/* Records */
 
 static void ask_dropped(const struct kc__buffer *b)
 {
@@ -282,7 +248,9 @@ static void read_buffer(struct kc__buffer *buffer, void (*fn)(const struct kc__r
 	struct kc__record record;
 
 	while ((activity = next_record(buffer, activity)))
-		if (read_record(activity, &record) && (record.start_ns || !buffer->forced))
+		if (kc__cupti_read(activity, atomic_load_explicit(&cupti.clock_offset_ns, memory_order_relaxed),
+				   &record) &&
+		    (record.start_ns || !buffer->forced))
 			fn(&record, arg);
 }
 
@@ -380,6 +348,8 @@ static bool find_functions(void *library)
 		return false;
 	CUPTI_FUNCTIONS(FIND)
 #undef FIND
+	if (cupti.cuptiGetVersion(&cupti.version) != CUPTI_SUCCESS)
+		cupti.version = 0;
 	cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
 	    library, "cuptiActivityRegisterTimestampCallback");
 	cupti.set_attribute = (__typeof__(cupti.set_attribute))kc__real_dlsym(library, "cuptiActivitySetAttribute");

@@ -54,6 +54,25 @@ said() { # CODE...: one of them is in message
 	app_unchanged "${demo[@]}"
 }
 
+# A graph's launches put more records in flight than kerncast has memory for. Refused a buffer, CUPTI before 12.9 (27)
+# ends the process, and the stand-in does as well.
+@test "memory for CUPTI's records runs out: the app runs on with every version of CUPTI" {
+	local version
+	echo '* 25000 0' >costs # 18 us on the simulated A100
+	export SIMCUDA_COSTS=$PWD/costs
+	for version in 19 26 27; do
+		rm -f kerncast.db* "$SIMCUDA_LOG"
+		keep shimmed env SIMCUDA_CUPTI_VERSION=$version "$kerncast" run -q -- \
+			"$build/awkward/large_graph" captured 10000 8 ahead
+		equal "$(<shimmed.status)" 0 "exit status, version $version"
+		equal "$(report '$.ledger.launches')" 80000 "launches, version $version"
+		within "$(report '$.ledger.records_dropped')" 1 80000 "records dropped, version $version"
+		within "$(report '$.ledger.matched')" 20000 79999 "matched, version $version"
+		said BUFFERS_FULL
+		ledger_adds_up
+	done
+}
+
 @test "no CUPTI: predicted, not measured, said" {
 	mkdir lib
 	ln -s "$simcuda"/libcuda.so* "$simcuda"/libcudart.so* lib/

@@ -69,10 +69,7 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 	return cupti__result(context ? set_enabled(kind, false) : CUPTI_ERROR_INVALID_CONTEXT);
 }
 
-enum {
-	ATTRIBUTES = CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1,
-	VERSION_12_3 = 21, /* cupti_version.h */
-};
+enum { ATTRIBUTES = CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1 };
 
 /* The simulated device has no buffers to size: all but two of the values are only kept and given back. */
 static struct {
@@ -88,7 +85,8 @@ static struct {
 /* Those from the buffers per thread on are of CUDA 12.3 and later. */
 static bool known(CUpti_ActivityAttribute attribute)
 {
-	unsigned count = cupti__version() >= VERSION_12_3 ? ATTRIBUTES : CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER;
+	unsigned count =
+	    cupti__version() >= CUPTI_VERSION_12_3 ? ATTRIBUTES : CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER;
 
 	return (unsigned)attribute < count;
 }

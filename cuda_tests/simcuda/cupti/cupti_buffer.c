@@ -66,6 +66,14 @@ static void accept_buffer(const struct cupti_buffer *buffer)
 	cupti__self.driver.count_buffer(clears);
 }
 
+/* "According to NV ... null pointer ... rejection in 12.9+. For versions lower ... a segfault":
+ * github.com/pytorch/kineto/issues/1275. Written as a clearing of the buffer would. */
+static void take_refusal(uint8_t *volatile refused)
+{
+	if (cupti__version() < CUPTI_VERSION_12_9)
+		*(volatile uint8_t *)refused = 0;
+}
+
 /* An empty buffer from the client. Null: refused, or too small for the record. */
 static struct cupti_buffer *ask(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete,
 				size_t bytes)
@@ -85,6 +93,8 @@ static struct cupti_buffer *ask(CUpti_BuffersCallbackRequestFunc request, CUpti_
 	}
 	if (buffer->bytes)
 		give_back(buffer);
+	else
+		take_refusal(buffer->bytes);
 	free(buffer);
 	return NULL;
 }

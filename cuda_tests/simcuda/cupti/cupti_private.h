@@ -27,6 +27,8 @@
 enum {
 	CUPTI_CBIDS_MAX = 1024,     /* of any domain; CUDA 13.0 has some 800 in the driver's */
 	CUPTI_RECORD_ALIGNMENT = 8, /* bytes, "Activity record alignment" in CUPTI's documentation */
+	CUPTI_VERSION_12_3 = 21,    /* cupti_version.h */
+	CUPTI_VERSION_12_9 = 27,
 };
 
 struct cupti_driver {

@@ -4,8 +4,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cupti_client.h"
 
@@ -34,7 +37,13 @@ static void test_records_match_callbacks(void **state)
 	client_run_case(match_correlations, NULL);
 }
 
-/* "In this case CUPTI may drop activity records", cupti_activity.h. */
+static void exit_by_signal(int number)
+{
+	(void)number;
+	_exit(0);
+}
+
+/* "In this case CUPTI may drop activity records", cupti_activity.h. Before 12.9 it is the end of the process. */
 static void refuse_buffers(void)
 {
 	client_attach(0, 0);
@@ -42,6 +51,15 @@ static void refuse_buffers(void)
 	check(!cuptiActivityFlushAll(0));
 	check(client.asked == 20 && client.records == 0);
 	check(client_dropped() == 20 && client_dropped() == 0);
+}
+
+static void refuse_before_12_9(void)
+{
+	setenv("SIMCUDA_CUPTI_VERSION", "26", 1);
+	signal(SIGSEGV, exit_by_signal);
+	client_attach(0, 0);
+	client_set_memory(1);
+	check(!"reached");
 }
 
 static void refuse_too_small(void)
@@ -55,6 +73,7 @@ static void test_client_without_room(void **state)
 {
 	(void)state;
 	client_run_case(refuse_buffers, NULL);
+	client_run_case(refuse_before_12_9, NULL);
 	client_run_case(refuse_too_small, NULL);
 }
 
