@@ -166,6 +166,7 @@ static int import_rows(struct kc_import *file, struct totals *totals)
 	kc_progress_end(&file->progress);
 	if (stored < 0 && rc == 0)
 		kc_import_database_failed(file, stored);
+	kc_import_order_say(&file->order, file->path);
 	if (stored == 0 && sums.processes)
 		print_file(file->path, &sums, file->malformed);
 	if (rc == 0 && stored == 0 && !sums.processes)
@@ -192,6 +193,7 @@ static int import_file(struct kc_store *store, const struct kc_device *device, c
 		printf("%s: nothing new, already in the database\n", path);
 	else
 		rc = import_rows(&file, totals);
+	kc_import_order_free(&file.order);
 	kc_importer_free(file.importer);
 	return rc;
 }

@@ -104,9 +104,9 @@ static int read_rows(struct kc_import *file, struct kc_csv_reader *csv, const st
 			kc_import_malformed(file, record.line, "%s", why);
 			continue;
 		}
-		rc = kc_importer_add(file->importer, &row);
+		rc = kc_import_row(file, &row);
 		if (rc < 0)
-			return kc_import_database_failed(file, rc);
+			return rc;
 	}
 	return 0;
 }

@@ -65,6 +65,17 @@ int kc_import_stage_failed(const struct kc_import *file, int rc)
 	return rc;
 }
 
+int kc_import_row(struct kc_import *file, const struct kc_trace_row *row)
+{
+	int rc = kc_import_order_take(&file->order, row);
+
+	if (rc > 0)
+		return 0;
+	if (rc == 0)
+		rc = kc_importer_add(file->importer, row);
+	return rc < 0 ? kc_import_database_failed(file, rc) : 0;
+}
+
 struct delivery {
 	struct kc_import *file;
 	uint64_t rows;
@@ -79,9 +90,7 @@ static int deliver(const struct kc_trace_row *row, void *arg)
 
 	if (!*named.process)
 		named.process = d->file->process;
-	rc = kc_importer_add(d->file->importer, &named);
-	if (rc < 0)
-		d->failed = kc_import_database_failed(d->file, rc);
+	rc = d->failed = kc_import_row(d->file, &named);
 	if (++d->rows % PROGRESS_ROWS == 0)
 		kc_progress(&d->file->progress, d->rows);
 	return rc;

@@ -12,6 +12,7 @@
 #define KC_IMPORT_FILE_H
 
 #include "tools/input/files/csv_read.h"
+#include "import_order.h"
 #include "import_stage.h"
 #include "importer.h"
 #include "tools/output/progress.h"
@@ -25,6 +26,7 @@ struct kc_import {
 	uint64_t malformed; /* lines or events left out */
 	uint64_t odd;       /* taken, though something in them is not as it should be */
 	char process[64];   /* for rows that do not name one */
+	struct kc_import_order order;
 };
 
 enum kc_import_format {
@@ -56,6 +58,8 @@ void kc_import_odd(struct kc_import *file, uint64_t line, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 /* Hands the rows of import_stage.h to the importer, counted from zero_ns; reports what went wrong. */
 int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns);
+/* Hands a row to the importer. 0 or -errno, which has been reported. */
+int kc_import_row(struct kc_import *file, const struct kc_trace_row *row);
 /* Reports why rows cannot be stored, in the database or in the temporary one. Returns rc. */
 int kc_import_database_failed(const struct kc_import *file, int rc);
 int kc_import_stage_failed(const struct kc_import *file, int rc);

@@ -169,6 +169,10 @@ static int set_unit(struct reading *r, unsigned column, const char *name, size_t
 		r->scale[column] = r->nsys ? unit->nsys : unit->nvprof;
 		return 0;
 	}
+	if (r->nsys && !is_time && !length) { /* before 2022 */
+		r->scale[column] = 1;
+		return 0;
+	}
 	kc_error("%s:%" PRIu64 ": the unit of %s is \"%.*s\", but only %s are known; this table is left out",
 		 r->file->path, line, r->nsys ? columns[column].nsys : columns[column].nvprof,
 		 (int)(length < 40 ? length : 40), name, is_time ? "s, ms, us and ns" : "B, KB, MB and GB");

@@ -201,3 +201,57 @@ refused() { # FILE MESSAGE: status 1, the message alone, no database
 	END
 	refused calls.json "nothing was imported: the trace has 2 calls of the CUDA API and no kernel, so CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed to be measured (kerncast doctor), or did the profiler stop before the GPU had (torch.cuda.synchronize())?"
 }
+
+# --- what cannot be
+
+trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation,graph_node,name"
+	echo kind,stream,start_ns,duration_ns,correlation,graph_node,name
+	printf 'kernel,%s\n' "$@"
+}
+
+@test "a duration that runs over the next kernels of its stream is said" {
+	import "$made/runs_over_the_next.json"
+	equal "$(<import.err)" "kerncast: $made/runs_over_the_next.json: 1 kernel runs over the next kernels of the same stream, which cannot be, so the duration is wrong (the first: kern, 1.60 s); imported as recorded"
+	trace 7,100000,9000,1,,a 7,101000,1000,2,,b 8,102000,1000,3,,other 7,120000,90000,4,,long 7,130000,5000,5,,c >two.csv
+	import two.csv
+	contains "$(<import.err)" "2 kernels run over the next kernels of the same stream, which cannot be, so the duration is wrong (the first: a, 9.00 µs)"
+}
+
+@test "what can be is not said: the next begins early, one graph, two streams, whole microseconds" {
+	trace 7,100000,9000,1,,a 7,105000,9000,2,,dependent >early.csv
+	trace 7,100000,9000,1,4,a 7,101000,2000,1,5,b 7,103000,2000,1,6,c >graph.csv
+	trace 7,100000,9000,,4,a 7,101000,2000,,5,b >nodes.csv
+	trace 7,100000,9000,1,,a 8,101000,2000,2,,b ,102000,2000,3,,c >streams.csv
+	trace 7,100000,2000,1,,a 7,101000,0,2,,b >ticks.csv
+	for file in early graph nodes streams ticks; do
+		import $file.csv
+		equal "$(<import.err)" "" $file
+	done
+}
+
+@test "events that come twice are said, and count once" {
+	local kernel='{"ph": "X", "cat": "kernel", "name": "k", "ts": 5, "dur": 2, "args": {"device": 0, "stream": 7, "correlation": 3}}'
+	local next='{"ph": "X", "cat": "kernel", "name": "k", "ts": 9, "dur": 2, "args": {"device": 0, "stream": 7, "correlation": 4}}'
+	local copy='{"ph": "X", "cat": "gpu_memcpy", "name": "HtoD", "ts": 20, "dur": 2, "args": {"device": 0, "stream": 7, "correlation": 5, "bytes": 8}}'
+	printf '[%s,%s,%s,%s,%s,%s]' "$kernel" "$next" "$copy" "$copy" "$kernel" "$next" >twice.json
+	import twice.json
+	equal "$(<import.err)" "kerncast: twice.json: 3 operations are in it twice, with the same stream, correlation id and times; the second is left out"
+	equal "$(times)" $'launch||2|4000.0\ntransfer||1|2000.0'
+	printf '[%s,%s,%s]' "$kernel" "${kernel/\"stream\": 7/\"stream\": 8}" "${kernel/\"k\"/\"l\"}" >not.json
+	import not.json
+	equal "$(<import.err)" ""
+	equal "$(sql 'SELECT count(*) FROM launch' t.db)" 3
+}
+
+# --- older tables
+
+@test "nsys stats of 2020 and 2021: seconds, and memory without a unit, which is in bytes" {
+	import "$made/nsys_2021.csv"
+	equal "$(sql 'SELECT measured_start_ns - started_ns, measured_end_ns - measured_start_ns, static_shared_bytes,
+		dynamic_shared_bytes FROM launch l JOIN process p ON p.id = l.process JOIN kernel k ON k.id = l.kernel' t.db)" \
+		$'1000000|500|1024|2048\n2000000|700|1024|2048'
+	sed 's/,,,,,H100/,4096,1.5,Pageable,Device,H100/; s/gemm$/[CUDA memcpy HtoD]/; s/,1024,2048//' "$made/nsys_2021.csv" |
+		sed 's/,StcSMem,DymSMem//' >copies.csv
+	import copies.csv
+	equal "$(sql 'SELECT group_concat(bytes) FROM transfer' t.db)" 4096,4096
+}
