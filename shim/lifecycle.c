@@ -286,6 +286,7 @@ static void reset(void)
 	kc__shim.wanted = NULL;
 	kc__shim.unplaced = NULL;
 	kc__shim.reading = (struct kc__reading_cost){0};
+	kc__shim.careful_ns = kc__shim.streams_looked_at_ns = 0;
 	atomic_store(&kc__shim.graph_launches, 0);
 	atomic_store(&kc__shim.stream_count, 0);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));

@@ -267,6 +267,8 @@ struct kc__state {
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
 	struct kc__code *unplaced; /* code of such kernels whose place is to be noted; tables_lock */
 	struct kc__reading_cost reading;
+	int64_t careful_ns;           /* that counting launches with more effort has taken (variants.c); tables_lock */
+	int64_t streams_looked_at_ns; /* worker: whether threads with a default stream have ended (streams.c) */
 	_Atomic uint32_t graph_launches;          /* recorded so far */
 	_Atomic uint32_t enclosing_of[KC__CALLS]; /* bool: runtime calls report their ids; correlation.c */
 };
@@ -647,6 +649,7 @@ void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula, c
 void kc__learn_sizes(struct kc__kernel *kernel); /* kc__early_teach_all() */
 
 /* flush.c: worker. measured_ns: for how long we have measured */
+void kc__flush_begin(void); /* nothing was asked for yet */
 bool kc__flush_is_due(int64_t now_ns, int64_t measured_ns);
 bool kc__flush_is_wanted(int64_t now_ns); /* it is due, and the application has waited for its work */
 void kc__flush(void);

@@ -298,10 +298,8 @@ static void free_those_not_awaited(uint64_t looked_at)
 
 void kc__streams_give_back(uint64_t looked_at, int64_t now_ns)
 {
-	static int64_t looked_ns;
-
-	if (now_ns - looked_ns >= LOOK_NS) {
-		looked_ns = now_ns;
+	if (now_ns - kc__shim.streams_looked_at_ns >= LOOK_NS) {
+		kc__shim.streams_looked_at_ns = now_ns;
 		end_those_of_ended_threads();
 	}
 	free_those_not_awaited(looked_at);

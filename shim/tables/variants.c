@@ -81,17 +81,16 @@ static uint32_t put_arguments(const char *text)
 static int evaluate(struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
 		    struct kc_counts *counts)
 {
-	static int64_t spent_ns;
 	int rc = kc__formulas_count(formula, dims, given, KC_COST_EFFORT_LAUNCH, counts);
 	int64_t began_ns;
 
 	if (rc != -EAGAIN)
 		return rc;
 	began_ns = kc__now_ns();
-	if (spent_ns > CAREFUL_NS + (began_ns - kc__shim.header->monotonic_ns) / CAREFUL_SHARE)
+	if (kc__shim.careful_ns > CAREFUL_NS + (began_ns - kc__shim.header->monotonic_ns) / CAREFUL_SHARE)
 		return rc;
 	rc = kc__formulas_count(formula, dims, given, CAREFUL_EFFORT, counts);
-	spent_ns += kc__now_ns() - began_ns;
+	kc__shim.careful_ns += kc__now_ns() - began_ns;
 	return rc;
 }
 

@@ -570,5 +570,6 @@ void kc__cupti_forget(void)
 	if (cupti.subscriber)
 		cupti.inherited = cupti.subscriber;
 	cupti.subscriber = NULL;
+	cupti.rate = (struct kc__launch_rate){0};
 	atomic_store(&cupti.dropped, 0);
 }

@@ -164,6 +164,7 @@ enum kc__stage kc__selection_begin(void)
 	atomic_store(&selection.measuring, true);
 	selection.begun_ns = selection.within_ns = kc__now_ns();
 	selection.looked_ns = selection.paused_ns = 0;
+	selection.left_out = 0;
 	return is_asked() ? recording() : KC__PAUSED;
 }
 

@@ -335,6 +335,7 @@ int kc__storing_start(void)
 void kc__storing_begin(int64_t now_ns)
 {
 	storing.stored_ns = storing.ledger_ns = now_ns;
+	storing.retry_ns = 0;
 }
 
 void kc__storing_free(void)

@@ -270,6 +270,9 @@ int kc__worker_start(void)
 	pthread_condattr_t clock;
 	int error;
 
+	kc__flush_begin();
+	worker.pace = (struct kc__pace){0};
+	atomic_store(&worker.in_cupti, false);
 	worker.join = kc__join_start(kc__storing_add, kc__storing_has_enough);
 	if (!worker.join || kc__storing_start()) {
 		release();
