@@ -24,7 +24,7 @@ struct declared {
 
 static int read_declared(struct kc__lexer *lexer, struct declared *d)
 {
-	uint64_t align;
+	uint64_t align = 0;
 	int points = 0, rc = 0;
 
 	*d = (struct declared){.vector = 1};
@@ -60,7 +60,7 @@ static int read_declared(struct kc__lexer *lexer, struct declared *d)
 /* [4][5] after a name: number of elements; 0 for []. */
 static int read_extent(struct kc__lexer *lexer, uint64_t *elements, int *is_array)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	int rc = 0;
 
 	*elements = 1;
