@@ -80,6 +80,26 @@ class Reading(InFolder):
             self.assertEqual(len(database.launches("dicts", run=1)), total[0])
             self.assertEqual(len(database.launches("dicts", run="all")), total[0])
             self.assertEqual(sum(row["launches"] for row in database.kernels("dicts", run=1)), total[0])
+            for wrong, part in ((99, "no run 99"), (0, "no run 0"), (-1, "no run -1"), ("x", "'x' is not a run"),
+                                (2**64, "is not a run"), ([], "is not a run")):
+                for read in (database.launches, database.kernels):
+                    with self.assertRaises(kerncast.Error) as caught:
+                        read("dicts", run=wrong)
+                    self.assertIn(part, str(caught.exception))
+
+    def test_kernels_without_predictions(self):
+        trace = os.path.join(self.folder, "trace.csv")
+        with open(trace, "w") as file:
+            file.write("process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,"
+                       "block_y,block_z,registers,bytes,name\n")
+            for number, (kernel, duration_ns) in enumerate([("short", 1000), ("long", 9000), ("short", 3000), ("short", 2000)]):
+                file.write(f"0,Tesla V100,1,kernel,{number * 10000},{duration_ns},{number * 10000},8,1,1,128,1,1,32,,{kernel}\n")
+        path = os.path.join(self.folder, "imported.db")
+        subprocess.run(["kerncast", "import", trace, "-o", path], check=True, capture_output=True)
+        with kerncast.open(path) as database:
+            self.assertEqual([(row["name"], row["launches"], row["measured"], row["matched"], row["measured_ns"],
+                               row["mean_measured_ns"], row["mean_predicted_ns"]) for row in database.kernels("dicts")],
+                             [("long", 1, 1, 0, 9000, 9000, None), ("short", 3, 3, 0, 6000, 2000, None)])
 
     def test_closed(self):
         database = kerncast.open(self.path)

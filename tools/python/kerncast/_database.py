@@ -146,7 +146,14 @@ class Database:
         if run is None:
             (run,), = connection.execute("SELECT max(id) FROM run")
             return run
-        return int(run)
+        try:
+            number = int(run)
+            known = connection.execute("SELECT 1 FROM run WHERE id = ?", (number,)).fetchone()
+        except (TypeError, ValueError, OverflowError):
+            raise Error(f"{run!r} is not a run: give a number or \"all\"") from None
+        if not known:
+            raise Error(f"{self._path!r}: no run {number}")
+        return number
 
     def _columns(self, connection, sql, parameters):
         cursor = connection.execute(sql, parameters)
@@ -180,12 +187,18 @@ class Database:
         return _frames.make(read, kind)
 
     def kernels(self, kind=None, run=None):
-        """The kernels of a run, the one that took most time first: launches, measured time, errors of the predictions."""
+        """The kernels of a run, the one that took most time first: launches, measured time, errors of the predictions.
+
+        measured_ns and mean_measured_ns are of all measured launches; errors and mean_predicted_ns of the matched ones.
+        """
         with self._reading() as connection:
             read = self._columns(connection, "SELECT kernel, name, launches, measured, n AS matched, mape, "
-                                 "mape_time_weighted, within_20, mean_measured_ns, mean_predicted_ns, run "
-                                 "FROM accuracy_by_kernel WHERE ?1 IS NULL OR run = ?1 "
-                                 "ORDER BY n * mean_measured_ns DESC", (self._run(connection, run),))
+                                 "mape_time_weighted, within_20, took_ns AS measured_ns, "
+                                 "took_ns / nullif(measured, 0) AS mean_measured_ns, mean_predicted_ns, run "
+                                 "FROM accuracy_by_kernel JOIN (SELECT run AS in_run, kernel AS of_kernel, "
+                                 "sum(measured_ns) AS took_ns FROM rollup GROUP BY 1, 2) "
+                                 "ON in_run = run AND of_kernel = coalesce(kernel, 0) "
+                                 "WHERE ?1 IS NULL OR run = ?1 ORDER BY took_ns DESC", (self._run(connection, run),))
         return _frames.make(read, kind)
 
     def runs(self, kind=None):
