@@ -227,11 +227,25 @@ static void print_ledger(const struct kc_ledger *l)
 	}
 }
 
-static void print_nothing(const struct kc_ledger *l, const char *database)
+static int is_awaited(const struct kc_report *data)
 {
+	int awaited = 0;
+
+	for (size_t i = 0; i < data->process_count; i++)
+		awaited |= !*data->processes[i].ended;
+	return awaited;
+}
+
+static void print_nothing(const struct kc_report *data, const char *database)
+{
+	const struct kc_ledger *l = &data->ledger;
 	char why[NOTHING_BYTES];
 
-	if (l->launches == 0 && (l->dropped || l->elsewhere || l->after_end || l->records_awaited))
+	if (l->launches == 0 && is_awaited(data))
+		puts("\nNO LAUNCHES HERE YET: what was launched is in the journal of a process that still runs, or "
+		     "whose "
+		     "journal is not imported.");
+	else if (l->launches == 0 && (l->dropped || l->elsewhere || l->after_end || l->records_awaited))
 		puts("\nNO LAUNCHES HERE: the ledger says what became of those that were made.");
 	else if (l->launches == 0 && l->not_asked_total)
 		puts("\nNO LAUNCHES: of those that were made, none was asked for.");
@@ -521,7 +535,7 @@ int kc_report_text(const struct kc_report_view *view)
 		rc = kc_report_text_activity(view);
 	if (rc == 0 && data->ledger.matched > 0)
 		rc = print_predictions(view);
-	print_nothing(&data->ledger, view->database);
+	print_nothing(data, view->database);
 	print_ledger(&data->ledger);
 	print_messages(data);
 	return rc;

@@ -135,7 +135,9 @@ static void print_messages(const struct kc_report *data)
 		kc_error("the report has %zu more messages", held);
 }
 
-static void print_report(const struct kc_report *data, const struct kc_summary *about, const struct kc_child_end *end)
+/* is_whole: no journal is left of the run. */
+static void print_report(const struct kc_report *data, const struct kc_summary *about, const struct kc_child_end *end,
+			 int is_whole)
 {
 	const char *shown = kc_database_shown(about->database);
 
@@ -153,8 +155,9 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 	if (end->signal)
 		kc_error("signal %d (%s) ended the program; no launch that it had made is lost", end->signal,
 			 strsignal(end->signal));
-	kc_error("recorded in %s; next: kerncast report%s%s", shown, about->database_given ? " " : "",
-		 about->database_given ? shown : "");
+	if (is_whole)
+		kc_error("recorded in %s; next: kerncast report%s%s", shown, about->database_given ? " " : "",
+			 about->database_given ? shown : "");
 }
 
 /* Journals of this run that could not be imported. */
@@ -178,7 +181,8 @@ static void say_unused(const struct kc_summary *about)
 		kc_error("no CUDA launch was seen, so nothing was recorded; `kerncast doctor APP` checks a program");
 }
 
-static int summarise(struct kc_store *store, const struct kc_summary *about, const struct kc_child_end *end)
+static int summarise(struct kc_store *store, const struct kc_summary *about, const struct kc_child_end *end,
+		     int is_whole)
 {
 	int64_t run = find_run(store, about->token);
 	struct kc_selection selection = {run, run};
@@ -191,7 +195,8 @@ static int summarise(struct kc_store *store, const struct kc_summary *about, con
 	}
 	rc = kc_query_report(store, &selection, 0, &data);
 	if (rc == 0) {
-		print_report(data, about, end);
+		if (is_whole || data->ledger.launches)
+			print_report(data, about, end, is_whole);
 		kc_report_free(data);
 	}
 	return rc;
@@ -217,7 +222,7 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 	if (rc == 0)
 		kc_kernel_names(store, KC_NAMES_NS);
 	if (rc == 0 && !about->quiet)
-		rc = summarise(store, about, end);
+		rc = summarise(store, about, end, !left);
 	kc_store_close(store);
 	if (left && !about->quiet)
 		kc_error("the recording is still in %zu journal%s beside the database (%s); once that is solved, run "

@@ -252,6 +252,20 @@ fills_up() { # KIB
 	fills_up 1024
 }
 
+@test "a disk with no room for a launch: neither run nor report says that there were none" {
+	small_disk 300
+	full_disk "${demo[@]}"
+	contains "$(<shimmed.err)" "the recording is still in 1 journal beside the database"
+	for wrong in "recorded in" ": 0 launches"; do
+		[[ $(<shimmed.err) != *"$wrong"* ]] || { cat shimmed.err; return 1; }
+	done
+	"$kerncast" report disk/kerncast.db >report.out
+	contains "$(<report.out)" "NO LAUNCHES HERE YET"
+	[[ $(<report.out) != *"no kernel was launched"* ]]
+	room_again
+	[[ $("$kerncast" report disk/kerncast.db) != *"HERE YET"* ]]
+}
+
 @test "a disk that is full from the start: output unchanged, said" {
 	small_disk 0
 	full_disk "${demo[@]}"
