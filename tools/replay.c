@@ -257,6 +257,16 @@ static void print_assumed(const struct kc_replay *replay, int device_given)
 		print_unknown(replay, device_given);
 }
 
+static void print_foreign(const struct kc_replay *replay)
+{
+	char some[KC_FORMAT_BYTES], all[KC_FORMAT_BYTES];
+
+	if (replay->foreign)
+		printf("%s of %s launches ran on \"%s\", which is no NVIDIA GPU; they are not predicted\n",
+		       kc_format_count(replay->foreign, some), kc_format_count(replay->launches, all),
+		       replay->foreign_name);
+}
+
 static void print_beyond(const struct kc_replay *replay)
 {
 	const struct kc_replay_beyond *beyond = &replay->beyond;
@@ -406,6 +416,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_prior(replay, request->prior);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);
+	print_foreign(replay);
 	print_beyond(replay);
 	print_filter(filter);
 	rc = kc_report_text_figures(&view);

@@ -99,12 +99,43 @@ static void take_words(const char *name, unsigned first, unsigned count, size_t 
 	}
 }
 
+/* "gfx942", "mi300x" */
+static int is_numbered(const char *word, const char *series)
+{
+	size_t n = strlen(series);
+
+	return !strncmp(word, series, n) && isdigit((unsigned char)word[n]) && isdigit((unsigned char)word[n + 1]);
+}
+
+int kc_device_is_foreign(const char *name)
+{
+	static const char *const words[] = {"amd",   "ati",   "radeon",    "instinct",   "intel", "xpu",      "hpu",
+					    "gaudi", "mtia",  "ascend",    "npu",        "moore", "mthreads", "mtt",
+					    "musa",  "mlu",   "cambricon", "hygon",      "dcu",   "iluvatar", "metax",
+					    "biren", "apple", "tpu",       "privateuse1"};
+	char word[64];
+
+	for (unsigned i = 0; join_words(name, i, 1, word, sizeof(word)); i++) {
+		if (!strcmp(word, "nvidia"))
+			return 0;
+		if (is_numbered(word, "gfx") || is_numbered(word, "mi") || is_numbered(word, "ascend"))
+			return 1;
+		for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+			if (!strcmp(word, words[w]))
+				return 1;
+		}
+	}
+	return 0;
+}
+
 const struct kc_device *kc_device_builtin_meant(const char *name)
 {
 	const struct kc_device *found = NULL;
 	size_t best = 0;
 	char word[64];
 
+	if (kc_device_is_foreign(name))
+		return NULL;
 	for (unsigned i = 0; kc_device_builtin_at(i); i++) {
 		if (kc_device_builtin_match(i, name) == KC_MATCH_WHOLE)
 			return kc_device_builtin_at(i);

@@ -53,6 +53,10 @@ const struct kc_device *kc_device_builtin(const char *name);
  * match; NULL: none. */
 const struct kc_device *kc_device_builtin_meant(const char *name);
 
+/* Whether the name tells that this is no GPU of NVIDIA: "AMD Instinct MI300X", "gfx942", "Intel(R) Arc(TM)". The models
+ * do not hold for one, whatever numbers it has. */
+int kc_device_is_foreign(const char *name);
+
 /* The i-th built-in device, NULL past the end. */
 const struct kc_device *kc_device_builtin_at(unsigned i);
 /* Its short name, "k40". */

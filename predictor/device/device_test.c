@@ -224,6 +224,36 @@ static void names_that_mean_a_device(void **state)
 				 rows[i].alias ? kc_device_builtin(rows[i].alias) : NULL);
 }
 
+/* As PyTorch's traces name GPUs. */
+static void names_of_other_makers(void **state)
+{
+	static const struct {
+		const char *name;
+		int foreign;
+	} rows[] = {
+	    {"AMD Instinct MI300X", 1},
+	    {"AMD Radeon RX 7900 XTX", 1},
+	    {"MI250X", 1},
+	    {"gfx90a:sramecc+:xnack-", 1},
+	    {"gfx942", 1},
+	    {"Intel(R) Data Center GPU Max 1550", 1},
+	    {"Intel(R) Arc(TM) A30M", 1},
+	    {"Ascend910B", 1},
+	    {"NVIDIA H100 80GB HBM3", 0},
+	    {"NVIDIA GeForce MX350", 0},
+	    {"Tesla M60", 0},
+	    {"GRID V100D-8Q", 0},
+	    {"", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(kc_device_is_foreign(rows[i].name), rows[i].foreign);
+	for (unsigned i = 0; kc_device_builtin_at(i); i++)
+		assert_int_equal(kc_device_is_foreign(kc_device_builtin_at(i)->name), 0);
+	assert_null(kc_device_builtin_meant("Intel Arc A30"));
+}
+
 /* NVIDIA's lists "CUDA GPU compute capability" and "Legacy CUDA GPU compute capability". */
 static void capabilities_by_name(void **state)
 {
@@ -407,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(one_that_cannot_exist_is_told),
 	    cmocka_unit_test(names_that_mean_a_device),
+	    cmocka_unit_test(names_of_other_makers),
 	    cmocka_unit_test(by_name),
 	    cmocka_unit_test(k40_of_the_thesis),
 	    cmocka_unit_test(cores),

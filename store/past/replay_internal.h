@@ -42,6 +42,7 @@ struct kc__replay_device {
 	int by_capability; /* 1: the stand-in was chosen for its compute capability, which is the device's */
 	char called[96];   /* of an assumed one: its name, or "" where not even that is known */
 	int identified;    /* its driver told which one it is, and that a launch does not fit it */
+	int foreign;       /* no GPU of NVIDIA, and no stand-in was named: what runs on it is not predicted */
 	int impossible;    /* the database has no such device, or its values are those of no possible device */
 	struct kc_engine_device engine;
 };

@@ -274,7 +274,8 @@ static void know_device(struct kc__replay_knowledge *knowledge, struct kc__repla
 	if (found > 0)
 		take_row(knowledge, known, &device);
 	name_device(knowledge, known, row);
-	known->assumed = !kc__device_is_known(&known->info);
+	known->foreign = !knowledge->stand_in && kc_device_is_foreign(known->info.name);
+	known->assumed = known->foreign || !kc__device_is_known(&known->info);
 	if (known->assumed)
 		snprintf(known->called, sizeof(known->called), "%s", known->info.name);
 	else
@@ -422,6 +423,10 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 	key = shape->code ? key_of(knowledge, shape, dims) : NULL;
 	if (!key || shape->on->impossible || shape->code->missing)
 		return;
+	if (shape->on->foreign) {
+		shape->unpredictable = KC_NO_DEVICE;
+		return;
+	}
 	name_shape(shape, dims, arguments);
 	shape->unpredictable = init_variant(shape, key, dims, blocks_per_sm) ? KC_DOES_NOT_FIT : KC_PREDICTED;
 	if (counts && shape->unpredictable == KC_PREDICTED)

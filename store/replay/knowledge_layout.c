@@ -255,7 +255,7 @@ int kc_knowledge_made_bytes(struct kc_knowledge_made *made, void **bytes, size_t
 	int rc = made->error;
 
 	*bytes = NULL;
-	*left_out = (struct kc_knowledge_left_out){.unknown_gpu = made->unknown_gpu};
+	*left_out = (struct kc_knowledge_left_out){.unknown_gpu = made->unknown_gpu, .foreign_gpu = made->foreign_gpu};
 	if (rc == 0 && !made->entries.count)
 		rc = -ENODATA;
 	if (rc == 0)

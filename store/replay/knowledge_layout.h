@@ -36,7 +36,7 @@ struct kc__made_given {
 
 struct kc_knowledge_made {
 	int anonymous, error;
-	uint64_t databases, unknown_gpu;
+	uint64_t databases, unknown_gpu, foreign_gpu;
 	struct kc__made_rows devices, kernels, entries, given; /* kc_knowledge_device, and the structs above */
 	struct kc__made_rows lessons;                          /* kc_knowledge_lesson */
 	uint32_t program;                                      /* kc_knowledge_lesson.program of what is replayed */

@@ -215,6 +215,10 @@ static void take_shape(struct kc__replay_shape *shape, void *arg)
 	struct kc_shape block = shape->dims;
 	uint32_t device, kernel, entry;
 
+	if (shape->on && shape->on->foreign) {
+		made->foreign_gpu++;
+		return;
+	}
 	if (!mangled || !variant->measured || !variant->name.launch || shape->unpredictable != KC_PREDICTED)
 		return;
 	if (shape->on->assumed && !shape->on->by_capability) {

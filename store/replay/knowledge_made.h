@@ -19,6 +19,7 @@ struct kc_knowledge_made;
 
 /* What the file will not hold. */
 struct kc_knowledge_left_out {
+	uint64_t foreign_gpu; /* launch shapes on what is no GPU of NVIDIA */
 	uint64_t unknown_gpu; /* launch shapes on a GPU that their database does not describe */
 	uint64_t no_room;     /* entries: those measured least often, of a file that would be too long */
 };

@@ -71,6 +71,12 @@ static void count_assumed(struct kc_replay *out, const struct kc__replay_device 
 	}
 }
 
+static void count_foreign(struct kc_replay *out, const struct kc__replay_device *device)
+{
+	if (!out->foreign++)
+		snprintf(out->foreign_name, sizeof(out->foreign_name), "%s", device->called);
+}
+
 static void count_beyond(struct kc_replay_beyond *out, uint32_t beyond)
 {
 	out->launches += beyond != 0;
@@ -135,7 +141,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	if (is_match < 0)
 		return is_match;
 	if (op->at && shape->on && shape->on->assumed && !shape->on->impossible)
-		count_assumed(run->out, shape->on);
+		(shape->on->foreign ? count_foreign : count_assumed)(run->out, shape->on);
 	if (!l.unpredictable) {
 		note_prediction(&l, prediction);
 		note_models(&l, shape, &prediction->by_engine, prediction->kept.contended);

@@ -116,6 +116,8 @@ struct kc_replay {
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t assumed_device,
 	    assumed_nameless; /* launches on an unknown device; those of which not even its name is known */
+	uint64_t foreign; /* launches on what is no GPU of NVIDIA, which are not predicted; the name of the first one */
+	char foreign_name[96];
 	/* The device assumed for the first unknown one; the name of the first one of which no figures are known. */
 	char assumed_name[96], unknown_name[96];
 	/* The compute capability by which it was chosen; 0: none was known, or options.device stands for it. */

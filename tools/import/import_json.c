@@ -11,6 +11,7 @@
 #include "tools/input/device_spec.h"
 #include "import_file.h"
 #include "import_foreign.h"
+#include "import_maker.h"
 #include "tools/input/files/json_stream.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ struct reading {
 	int is_id, is_rank;
 	int64_t device_id;
 	struct kc_device device;
+	struct kc_import_maker maker;
 	int rc; /* why reading stopped */
 	struct event event;
 };
@@ -114,8 +116,7 @@ static const struct {
     {"kernel", OPERATION, KC_TRACE_KERNEL},     {"Kernel", OPERATION, KC_TRACE_KERNEL},
     {"gpu_memcpy", OPERATION, KC_TRACE_COPY},   {"Memcpy", OPERATION, KC_TRACE_COPY},
     {"gpu_memset", OPERATION, KC_TRACE_MEMSET}, {"Memset", OPERATION, KC_TRACE_MEMSET},
-    {"cuda_runtime", CALL, KC_TRACE_KERNEL},    {"Runtime", CALL, KC_TRACE_KERNEL},
-    {"cuda_driver", CALL, KC_TRACE_KERNEL},
+    {"Runtime", CALL, KC_TRACE_KERNEL},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -216,13 +217,29 @@ static void copy_text(char *out, size_t size, const char *at, size_t bytes)
 	out[bytes] = '\0';
 }
 
+/* cuda_runtime, cuda_driver, and other makers' alike: xpu_runtime, mtia_runtime, privateuse1_driver */
+static int is_call(const char *at, size_t bytes)
+{
+	static const char *const endings[] = {"_runtime", "_driver"};
+
+	for (size_t i = 0; i < COUNT(endings); i++) {
+		size_t length = strlen(endings[i]);
+
+		if (bytes > length && !memcmp(at + bytes - length, endings[i], length))
+			return 1;
+	}
+	return 0;
+}
+
 static void take_category(struct reading *r, const char *at, size_t bytes)
 {
 	struct event *e = &r->event;
 
 	if (same("Node", (const unsigned char *)at, bytes)) /* of ONNX Runtime's graph */
 		r->foreign = &kc_foreign_onnx;
-	e->category = OTHER;
+	e->category = is_call(at, bytes) ? CALL : OTHER;
+	if (e->category == CALL)
+		kc_import_maker_call(&r->maker, at, bytes);
 	for (size_t i = 0; i < COUNT(categories); i++) {
 		if (same(categories[i].name, (const unsigned char *)at, bytes)) {
 			e->category = categories[i].category;
@@ -398,12 +415,14 @@ static int end_event(struct reading *r)
 		    kc_decimal_times(e->start, NS_PER_US, &launch_ns))
 			return 0; /* the call launched nothing */
 		r->calls++;
+		kc_import_maker_call(&r->maker, e->name, strlen(e->name));
 		return kc_stage_call(r->stage, "", e->row.correlation, launch_ns);
 	}
 	if (check_operation(e)) {
 		kc_import_malformed(r->file, e->line, "%s", e->why);
 		return 0;
 	}
+	kc_import_maker_used(&r->maker, e->row.device == KC_TRACE_UNKNOWN ? 0 : e->row.device);
 	return kc_stage_add(r->stage, &e->row);
 }
 
@@ -444,8 +463,10 @@ static int on_map_end(void *ctx)
 	r->stream->quiet_bytes = 0;
 	if (r->section == EVENTS && r->depth == r->event_depth)
 		rc = end_event(r);
-	if (r->section == DEVICES && r->depth == 3 && r->device_id >= 0)
+	if (r->section == DEVICES && r->depth == 3 && r->device_id >= 0) {
+		kc_import_maker_device(&r->maker, r->device_id, &r->device);
 		kc_importer_device(r->file->importer, r->device_id, &r->device);
+	}
 	r->depth--;
 	if (rc)
 		r->rc = kc_import_stage_failed(r->file, rc);
@@ -544,12 +565,29 @@ static int read_all(struct reading *r)
 	return kc_stage_count(r->stage) || r->file->malformed ? 0 : say_nothing_there(r);
 }
 
+/* GPUs of another maker, those that deviceProperties does not describe, too. */
+static void name_maker(struct reading *r)
+{
+	const char *name = kc_import_maker_name(&r->maker);
+	struct kc_device device = {.name = ""};
+
+	if (!name || !kc_stage_count(r->stage))
+		return;
+	snprintf(device.name, sizeof(device.name), "%s", name);
+	for (int64_t i = -1; (i = kc_import_maker_missing(&r->maker, i + 1)) >= 0;)
+		kc_importer_device(r->file->importer, i, &device);
+	r->file->order.is_off = r->maker.is_unordered;
+	kc_error("%s: %s is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted",
+		 r->file->path, name);
+}
+
 /* Times count from the first operation. */
 static int store_all(struct reading *r)
 {
 	int64_t zero_ns;
 	int rc = kc_stage_earliest(r->stage, &zero_ns);
 
+	name_maker(r);
 	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns);
 }
 

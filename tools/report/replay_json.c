@@ -39,6 +39,8 @@ static void set_assumed(json_t *out, const struct kc_replay *replay)
 	snprintf(capability, sizeof(capability), "%u.%u", replay->assumed_cc_major, replay->assumed_cc_minor);
 	json_object_set_new(out, "assumed_by_capability",
 			    replay->assumed_cc_major ? kc_json_text(capability) : json_null());
+	json_object_set_new(out, "foreign_device_launches", json_integer((json_int_t)replay->foreign));
+	json_object_set_new(out, "foreign_device", replay->foreign ? kc_json_text(replay->foreign_name) : json_null());
 }
 
 static void set_beyond(json_t *out, const struct kc_replay_beyond *beyond)

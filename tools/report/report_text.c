@@ -37,6 +37,8 @@ static void print_device(const struct kc_device_row *row)
 		printf(", %u SMs", d->sm_count);
 	if (d->memory_bytes)
 		printf(", %s", kc_format_bytes(d->memory_bytes, memory));
+	if (kc_device_is_foreign(d->name))
+		fputs(", which is no NVIDIA GPU", stdout);
 	if (row->driver_version)
 		printf(", driver %u.%u", row->driver_version / 1000, row->driver_version % 1000 / 10);
 	putchar('\n');

@@ -83,10 +83,13 @@ static json_t *figures_json(const struct kc__html *page, struct kc_report *data)
 
 static json_t *about(const struct kc_replay *replay)
 {
-	char delay[KC_FORMAT_BYTES], device[128] = "";
+	char delay[KC_FORMAT_BYTES], device[160] = "";
 
 	if (replay->assumed_device)
 		snprintf(device, sizeof(device), " The GPU is taken to be: %s.", replay->assumed_name);
+	else if (replay->foreign)
+		snprintf(device, sizeof(device), " %s is no NVIDIA GPU: what ran on it is not predicted.",
+			 replay->foreign_name);
 	return json_sprintf("A trace has no predictions. These are of kerncast replay, which predicts each launch from "
 			    "what had been measured %s before it.%s",
 			    kc_format_ns(KC_REPLAY_DELAY_NS, delay), device);

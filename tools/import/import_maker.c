@@ -1,0 +1,64 @@
+#include "import_maker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AMD_WARP_SIZE 64u /* a wavefront of AMD's data centre GPUs; NVIDIA's warps have 32 threads */
+
+static const char amd[] = "AMD GPU";
+
+static const struct {
+	const char *begins, *unnamed;
+	int is_unordered;
+} calls[] = {
+    {"hip", amd, 0},
+    {"xpu_", "Intel XPU", 1},
+    {"mtia_", "MTIA", 0},
+    {"privateuse1_", "privateuse1 device", 0},
+};
+
+void kc_import_maker_call(struct kc_import_maker *maker, const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		if (bytes < strlen(calls[i].begins) || memcmp(text, calls[i].begins, strlen(calls[i].begins)) != 0)
+			continue;
+		maker->unnamed = calls[i].unnamed;
+		maker->is_unordered |= calls[i].is_unordered;
+	}
+}
+
+void kc_import_maker_device(struct kc_import_maker *maker, int64_t ordinal, struct kc_device *device)
+{
+	struct kc_device kept = {.memory_bytes = device->memory_bytes};
+
+	if (device->warp_size == AMD_WARP_SIZE && !kc_device_is_foreign(device->name))
+		snprintf(device->name, sizeof(device->name), "%s", amd);
+	if (!kc_device_is_foreign(device->name))
+		return;
+	snprintf(kept.name, sizeof(kept.name), "%s", device->name);
+	*device = kept;
+	if (!*maker->name)
+		memcpy(maker->name, device->name, sizeof(maker->name));
+	if (ordinal >= 0 && ordinal < KC_MAKER_ORDINALS)
+		maker->described[ordinal] = 1;
+}
+
+void kc_import_maker_used(struct kc_import_maker *maker, int64_t ordinal)
+{
+	if (ordinal >= 0 && ordinal < KC_MAKER_ORDINALS)
+		maker->used[ordinal] = 1;
+}
+
+const char *kc_import_maker_name(const struct kc_import_maker *maker)
+{
+	return *maker->name ? maker->name : maker->unnamed;
+}
+
+int64_t kc_import_maker_missing(const struct kc_import_maker *maker, int64_t ordinal)
+{
+	for (; ordinal < KC_MAKER_ORDINALS; ordinal++) {
+		if (maker->used[ordinal] && !maker->described[ordinal])
+			return ordinal;
+	}
+	return -1;
+}
