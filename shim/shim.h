@@ -291,6 +291,8 @@ struct kc__thread {
 	bool in_runtime;
 	bool reached_driver; /* that call has met a driver hook */
 	bool in_init;        /* inside the application's cuInit, which came by our hook */
+	bool in_dlsym;       /* these two: dlsym.c */
+	bool probes_dlsym;
 };
 extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
@@ -323,6 +325,8 @@ int kc__hook_by_symbol(const char *symbol);
 void *kc__route_symbol(const char *symbol, void *handle, void *address);
 void *kc__route_proc(const char *name, int version, bool per_thread, void *address);
 int kc__is_ours(const void *address);
+/* Or ours, in its place. handle: by which the application asked for it */
+bool kc__is_drivers(const void *address, void *handle);
 /* The same for a binding, which the loader asks about in the middle of its work.
  * base_driver: the driver in the base namespace, NULL where there is none. */
 void *kc__route_binding(const char *symbol, void *address, struct link_map *base_driver);
@@ -335,10 +339,14 @@ void *kc__object_symbol(const struct link_map *object, const char *name);
  * as dlsym() does. */
 void *kc__callers_symbol(const void *caller, const char *name);
 bool kc__in_our_object(const void *address);
+/* The object calls the function by its name: the call is bound to the first library that has it. */
+bool kc__object_calls(const struct link_map *object, const char *name);
 
-/* dlsym.c */
+/* dlsym.c: the C library's, for look-ups of our own */
 extern void *(*kc__real_dlsym)(void *, const char *);
 void *(*kc__dlsym_find_real(void))(void *, const char *);
+/* Where it would answer with a function of the driver, another preloaded library's dlsym answers the application. */
+bool kc__dlsym_interposed(void *handle, const char *name);
 void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror() as dlsym() leaves it */
 /* What the loader would have bound the caller to without us: the global scope comes first, then what the caller's
  * object is linked to. NULL: nothing, and dlerror() is as dlsym() leaves it. */

@@ -2,6 +2,8 @@
 # driver. In libraries/ is what some of them open or run on.
 AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
+  interposer.so versioned_interposer.so anywhere_interposer.so global_interposer.so \
+  linked_interposer.so \
   clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so exit_waits.so own_memory.so)
 AWKWARD_SRC       := $(foreach folder,awkward awkward/code awkward/processes,$(wildcard cuda_tests/$(folder)/*.c))
 AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(notdir $(basename $(AWKWARD_SRC))))
@@ -30,6 +32,19 @@ $(AWKWARD)/profiler_plugin.so: $(AWKWARD_OBJECTS)/profiler_plugin.o $(SIMCUDA)/l
 $(AWKWARD)/clock_plugin.so: $(AWKWARD_OBJECTS)/clock_plugin.o $(SIMCUDA)/libcupti.so.13 $(SIMCUDA)/libcuda.so
 $(AWKWARD)/old_profiler_plugin.so: $(AWKWARD_OBJECTS)/profiler_plugin.o $(AWKWARD)/old_cupti/libcupti.so.12 \
   $(SIMCUDA)/libcuda.so
+$(AWKWARD)/interposer.so: $(AWKWARD_OBJECTS)/interposer.o
+$(AWKWARD)/anywhere_interposer.so: $(AWKWARD_OBJECTS)/anywhere_interposer.o
+$(AWKWARD)/global_interposer.so: $(AWKWARD_OBJECTS)/global_interposer.o
+$(AWKWARD)/linked_interposer.so: $(AWKWARD_OBJECTS)/linked_interposer.o $(SIMCUDA)/libcuda.so
+$(AWKWARD)/versioned_interposer.so: $(AWKWARD_OBJECTS)/versioned_interposer.o
+$(AWKWARD)/versioned_interposer.so: private LDFLAGS += -Wl,--version-script=cuda_tests/awkward/libraries/interposer.map
+$(AWKWARD_OBJECTS)/anywhere_interposer.o: private CPPFLAGS += -DANYWHERE
+$(AWKWARD_OBJECTS)/global_interposer.o: private CPPFLAGS += -DGLOBAL
+$(AWKWARD_OBJECTS)/linked_interposer.o: private CPPFLAGS += -DLINKED
+$(AWKWARD_OBJECTS)/versioned_interposer.o: private CPPFLAGS += -DVERSIONED
+$(AWKWARD_OBJECTS)/%_interposer.o: cuda_tests/awkward/libraries/interposer.c $(READY)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 $(AWKWARD_LIBRARIES):
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^ -Wl,-soname,$(@F) $(LDFLAGS)

@@ -101,7 +101,8 @@ EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from
 	void *address = (void *)symbol->st_value, *answer = address;
 
 	(void)index;
-	if (name[0] == 'd' && equal(name, "dlsym") && !(*to & OURS))
+	/* What looks for it by another dlsym has one of its own, and is asked by ours: it must find the driver. */
+	if (name[0] == 'd' && equal(name, "dlsym") && !(*to & OURS) && !(*flags & LA_SYMB_DLSYM))
 		__atomic_fetch_or(from, PAST_US, __ATOMIC_RELAXED);
 	else if (name[0] == 'k' && (*from & OURS) && !(*from & APART) && equal(name, "kerncast_route"))
 		__atomic_store_n(&route, (void *(*)(const char *, void *, struct link_map *))address, __ATOMIC_RELEASE);

@@ -95,6 +95,22 @@ void *kc__callers_symbol(const void *caller, const char *name)
 	return address && !kc__in_our_object(address) ? address : NULL;
 }
 
+bool kc__object_calls(const struct link_map *object, const char *name)
+{
+	struct tables t;
+	uint32_t end;
+
+	find_tables(object, &t);
+	if (!t.symbols || !t.names)
+		return false;
+	/* What it does not define stands before all that is in the first of these. */
+	end = t.gnu_hash ? t.gnu_hash[1] : t.hash ? t.hash[1] : 0;
+	for (uint32_t i = 1; i < end; i++)
+		if (t.symbols[i].st_shndx == SHN_UNDEF && !strcmp(t.names + t.symbols[i].st_name, name))
+			return true;
+	return false;
+}
+
 void *kc__object_symbol(const struct link_map *object, const char *name)
 {
 	struct tables t;

@@ -32,6 +32,7 @@ static struct {
 	pthread_mutex_t lock;
 	_Atomic int ready;       /* exported addresses are in the table */
 	void *driver;            /* a handle */
+	void *_Atomic own_init;  /* the driver's, whatever the hook calls */
 	struct link_map *object; /* instead of it, where we know the driver from a binding */
 	bool apart;              /* that one is in a namespace of its own (dlmopen) */
 	struct {
@@ -138,6 +139,9 @@ static void *look_up(void *handle, const char *symbol)
 /* real.lock held. */
 static bool learn_driver(void *const *next, void *const *exported)
 {
+	atomic_store_explicit(&real.own_init,
+			      exported[KC_HOOK_cuInit] ? exported[KC_HOOK_cuInit] : next[KC_HOOK_cuInit],
+			      memory_order_relaxed);
 	for (int i = 0; i < KC_HOOK_COUNT; i++) {
 		void *none = NULL;
 
@@ -266,9 +270,53 @@ static void *route_by_name(int hook, void *address)
 static bool from_driver(const void *address)
 {
 	Dl_info theirs, drivers;
-	void *init = atomic_load_explicit(&kc__real[KC_HOOK_cuInit], memory_order_relaxed);
+	void *init = atomic_load_explicit(&real.own_init, memory_order_relaxed);
 
 	return init && dladdr(address, &theirs) && dladdr(init, &drivers) && theirs.dli_fbase == drivers.dli_fbase;
+}
+
+static struct link_map *object_of(const void *address, bool *apart)
+{
+	struct link_map *map = NULL;
+	Lmid_t namespace;
+	Dl_info info;
+
+	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || dlinfo(map, RTLD_DI_LMID, &namespace))
+		return NULL;
+	*apart = namespace != LM_ID_BASE;
+	return map;
+}
+
+bool kc__is_drivers(const void *address, void *handle)
+{
+	driver_find(handle);
+	return kc__is_ours(address) || from_driver(address);
+}
+
+/*
+ * Another preloaded library answers in the driver's place, for programs that find the driver's functions as this one
+ * does. Its function is what the hook calls from now on, instead of the driver's own. Where it calls the driver's by
+ * its name, that call is bound to the hook: it is left as it is, and comes to the hook by itself.
+ */
+static void *route_through(int hook, void *address)
+{
+	bool apart, routed;
+	struct link_map *object = object_of(address, &apart);
+	void *called;
+
+	if (!object || kc__object_calls(object, hooks[hook].symbol))
+		return address;
+	pthread_mutex_lock(&real.lock);
+	called = atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+	routed = !called || called == address || from_driver(called);
+	if (routed) {
+		learn_address(address, hook);
+		atomic_store_explicit(&kc__real[hook], address, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&real.lock);
+	if (!routed)
+		count(KC_COUNT_LEFT_UNHOOKED, &kc__shim.left_unhooked);
+	return routed ? hooks[hook].ours : address;
 }
 
 static void *route_by_address(const char *symbol, void *address)
@@ -283,27 +331,20 @@ static void *route_by_address(const char *symbol, void *address)
 
 void *kc__route_symbol(const char *symbol, void *handle, void *address)
 {
+	void *routed;
+
 	if (!address || kc__is_ours(address))
 		return address;
 	driver_find(handle);
-	return route_by_address(symbol, address);
+	routed = route_by_address(symbol, address);
+	if (routed == address && kc__hook_by_symbol(symbol) >= 0 && kc__dlsym_interposed(handle, symbol))
+		return route_through(kc__hook_by_symbol(symbol), address);
+	return routed;
 }
 
 bool kc__driver_apart(void)
 {
 	return atomic_load_explicit(&real.ready, memory_order_acquire) && real.apart;
-}
-
-static struct link_map *object_of(const void *address, bool *apart)
-{
-	struct link_map *map = NULL;
-	Lmid_t namespace;
-	Dl_info info;
-
-	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || dlinfo(map, RTLD_DI_LMID, &namespace))
-		return NULL;
-	*apart = namespace != LM_ID_BASE;
-	return map;
 }
 
 bool kc__apart(void)
@@ -372,9 +413,7 @@ static bool is_exported(const void *address)
 /*
  * Whether an answer to this request has the ABI of the hook's real function. What
  * is exported under another name than the hook's has another ABI, and what is
- * asked for in a later version than the table of hooks covers may have one. A
- * function outside the driver belongs to an interposing library, which the hook
- * would bypass, unless that library's function is the one that the hook calls.
+ * asked for in a later version than the table of hooks covers may have one.
  */
 static bool speaks_for(int hook, int version, const void *address)
 {
@@ -383,9 +422,7 @@ static bool speaks_for(int hook, int version, const void *address)
 
 	if (object && kc__object_symbol(object, hooks[hook].symbol) == address)
 		return true;
-	if (version > KC_HOOKS_CUDA_VERSION || is_exported(address))
-		return false;
-	return from_driver(address) || !atomic_load_explicit(&kc__real[hook], memory_order_relaxed);
+	return version <= KC_HOOKS_CUDA_VERSION && !is_exported(address);
 }
 
 void *kc__route_proc(const char *name, int version, bool per_thread, void *address)
@@ -402,7 +439,7 @@ void *kc__route_proc(const char *name, int version, bool per_thread, void *addre
 	if (hook < 0)
 		return address;
 	if (speaks_for(hook, version, address))
-		return route_by_name(hook, address);
+		return from_driver(address) ? route_by_name(hook, address) : route_through(hook, address);
 	count(KC_COUNT_LEFT_UNHOOKED, &kc__shim.left_unhooked);
 	return address;
 }
