@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,19 @@ static struct {
 	void *arg;
 } errand;
 
+/* A thread of ours would otherwise have the real-time policy of the one that made it, and run before the application's
+ * other threads for longer than RLIMIT_RTTIME may allow. */
+static void leave_real_time(pthread_attr_t *attributes)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	if (policy != SCHED_FIFO && policy != SCHED_RR)
+		return;
+	pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
+	pthread_attr_setschedparam(attributes, &(struct sched_param){.sched_priority = 0});
+}
+
 int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attributes;
@@ -40,9 +54,14 @@ int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	leave_real_time(&attributes);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(thread, &attributes, fn, arg);
+	if (error == EPERM) { /* a filter of system calls has refused the policy */
+		pthread_attr_setinheritsched(&attributes, PTHREAD_INHERIT_SCHED);
+		error = pthread_create(thread, &attributes, fn, arg);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return -error;

@@ -55,3 +55,17 @@ accounted_for() {
 		done
 	done
 }
+
+@test "no thread of ours is of the real-time class of the thread that calls cuInit; of a lower class it is" {
+	local policy
+	for policy in fifo rr idle; do
+		keep plain "$build/awkward/real_time" "$policy"
+		[[ $(<plain.status) != 77 ]] || skip "may not have the policy $policy"
+		equal "$(<plain.out)" "" "threads of ours without kerncast"
+		keep shimmed preloaded "$build/awkward/real_time" "$policy"
+		equal "$(<shimmed.status)" 0 "exit status"
+		within "$(wc -l <shimmed.out)" 1 16 "threads of ours"
+		# SCHED_OTHER is 0, SCHED_IDLE 5.
+		equal "$(sort -u shimmed.out)" "$([[ $policy == idle ]] && echo 5 || echo 0)" "policies under $policy"
+	done
+}
