@@ -6,6 +6,7 @@
 #include "shim/code/loaded_code.h"
 #include "shim/code/made_code.h"
 #include "shim/code/ptx_cache.h"
+#include "shim/worker/ending.h"
 #include "shim/worker/selection.h"
 
 #include "store/common/version.h"
@@ -163,6 +164,7 @@ static void forget_parent(void)
 	kc__caches_forget();
 	kc__cupti_forget();
 	kc__worker_forget();
+	kc__ending_forget();
 	kc__selection_forget();
 	kc__runtime_forget();
 	if (kc__shim.journal)
@@ -289,6 +291,7 @@ static void reset(void)
 	kc__shim.careful_ns = kc__shim.streams_looked_at_ns = 0;
 	atomic_store(&kc__shim.graph_launches, 0);
 	atomic_store(&kc__shim.stream_count, 0);
+	atomic_store(&kc__shim.last_context, NULL);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));
 }
 
@@ -439,6 +442,8 @@ static void try_start(void)
 	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : life.first, memory_order_release);
 	if (error)
 		kc__made_drop();
+	else
+		kc__ending_begin();
 }
 
 void kc__start(bool wait)

@@ -245,7 +245,8 @@ struct kc__state {
 	_Atomic int captures;               /* streams being captured; counted before recording begins, too */
 	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
 	_Atomic uint32_t context_generation;
-	_Atomic uint32_t unmeasured; /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
+	_Atomic(CUcontext) last_context; /* that a thread has come with for the first time */
+	_Atomic uint32_t unmeasured;     /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
 	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
@@ -385,6 +386,7 @@ int kc__tables_init(void);
  * none left. */
 void *kc__arena(size_t bytes);
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
+void kc__context_ends(void);    /* a new one may get its address */
 void kc__tables_say_full(void); /* worker */
 
 /* room.c: beyond the stack of the application's thread */
@@ -620,6 +622,8 @@ bool kc__cupti_watch(const struct kc_options *options);
 /* The application wants CUPTI: gives it up for good. claims: it has chosen what CUPTI is to record, so we do not take
  * it either. true: we had it; *watched: for kc__injected_call(), too. */
 bool kc__cupti_hand_over(bool claims, bool *watched);
+/* Where the copy is loaded that records for us and nobody else; NULL: there is none. */
+const void *kc__cupti_base(void);
 void *kc__cupti_symbol(const char *symbol); /* of the copy that is loaded; NULL: none is */
 
 /* profiler.c: the number of a CUPTI function whose use by the application takes precedence; -1: it is none of them */

@@ -391,7 +391,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream stream, CUgraph *gra
 #define CONTEXT_END(symbol, type)                                                                                      \
 	KC_EXPORT CUresult CUDAAPI symbol(type which)                                                                  \
 	{                                                                                                              \
-		atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);                      \
+		kc__context_ends();                                                                                    \
 		return KC_REAL(symbol)(which);                                                                         \
 	}
 CONTEXT_END(cuCtxDestroy_v2, CUcontext)

@@ -241,7 +241,7 @@ static void entering(CUpti_CallbackId id, const void *params)
 	case CBID(cuCtxDestroy_v2):
 	case CBID(cuDevicePrimaryCtxRelease_v2):
 	case CBID(cuDevicePrimaryCtxReset_v2):
-		atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
+		kc__context_ends();
 		break;
 	default:
 		break;

@@ -254,6 +254,12 @@ struct kc__device *kc__device_of_handle(CUdevice handle)
 	return NULL;
 }
 
+void kc__context_ends(void)
+{
+	atomic_fetch_add_explicit(&kc__shim.context_generation, 1, memory_order_relaxed);
+	atomic_store_explicit(&kc__shim.last_context, NULL, memory_order_relaxed);
+}
+
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context)
 {
 	static __typeof__(&cuCtxGetCurrent) _Atomic get_current;
@@ -275,6 +281,7 @@ struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context)
 	if (t->context != current || t->context_generation != generation || !t->device) {
 		t->device = device_of(&handle) == CUDA_SUCCESS ? kc__device_of_handle(handle) : NULL;
 		t->context = current;
+		atomic_store_explicit(&kc__shim.last_context, current, memory_order_relaxed);
 		t->context_generation = generation;
 	}
 	return t->device;

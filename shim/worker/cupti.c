@@ -548,6 +548,13 @@ bool kc__cupti_hand_over(bool claims, bool *watched)
 	return held;
 }
 
+const void *kc__cupti_base(void)
+{
+	Dl_info info;
+
+	return cupti.attached && dladdr((const void *)cupti.cuptiSubscribe, &info) ? info.dli_fbase : NULL;
+}
+
 void *kc__cupti_symbol(const char *symbol)
 {
 	void *library = kc_cupti_loaded();

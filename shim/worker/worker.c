@@ -1,10 +1,10 @@
 /*
- * The worker, the library's only permanent thread: keeps journal segments ready,
- * collects measurements, learns, and writes what is final to the database. While
- * the database cannot be written, slots stay in the journal.
+ * The worker: keeps journal segments ready, collects measurements, learns, and writes what is final to the database.
+ * While the database cannot be written, slots stay in the journal.
  */
 #include "shim/code/loaded_code.h"
 #include "shim/calls/launch.h"
+#include "ending.h"
 #include "join.h"
 #include "pace.h"
 #include "selection.h"
@@ -240,6 +240,7 @@ static void *run(void *unused)
 
 	(void)unused;
 	kc__thread.depth = 1; /* driver calls from here are ours */
+	kc__ending_not_for();
 	hold_journal();
 	wait_for_begin();
 	worker.started_ns = kc__now_ns();
@@ -254,6 +255,7 @@ static void *run(void *unused)
 		busy = kc__storing_step(now_ns);
 		kc__code_note_places();
 		kc__code_step();
+		kc__ending_look(now_ns);
 		claimed = kc_journal_claimed(kc__shim.journal);
 		busy |= kc__cupti_has_records();
 		request = sleep_until(busy ? now_ns : kc__now_ns() + (claimed != seen ? TICK_BUSY_NS : TICK_IDLE_NS));

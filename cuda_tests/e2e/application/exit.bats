@@ -96,3 +96,24 @@ hold_database() {
 	contains "$("$kerncast" report)" "after the end            100   launched while the program ended; not recorded"
 	accounted_for 0
 }
+
+@test "main ends by pthread_exit(): the process ends with its last thread, with exit handlers and status 0" {
+	local first=$build/awkward/first_thread arguments
+	for arguments in "launches 100" "launches 50000" "handlers 100"; do
+		rm -f kerncast.db* "$SIMCUDA_LOG"
+		# shellcheck disable=SC2086
+		unchanged_under_run timeout 60 "$first" $arguments
+		equal "$(<shimmed.status)" 0 "exit status with $arguments"
+		equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch with $arguments"
+		equal "$(sql 'SELECT ended FROM process')" exit "how the process ended with $arguments"
+		equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left with $arguments"
+		ledger_adds_up
+	done
+	contains "$(<shimmed.out)" "the end"
+}
+
+@test "main ends by pthread_exit(): a thread that makes no call of CUDA any more goes on" {
+	unchanged_under_run timeout 60 "$build/awkward/first_thread" goes_on
+	equal "$(<shimmed.out)" "went on" "output"
+	equal "$(<shimmed.status)" 0 "exit status"
+}
