@@ -7,7 +7,9 @@
  *                       when and where each of them ran
  *
  * A kernel is known by its mangled name, so that it is the same one after its
- * program was built anew.
+ * program was built anew. A trace may tell the readable name alone: that is the
+ * kernel of a mangled name, or of another demangler's text, with the same form
+ * (kernel_form.h).
  */
 #ifndef KC_MEASURED_H
 #define KC_MEASURED_H
@@ -20,7 +22,14 @@
 #include <stdint.h>
 
 struct kc_measured_kernel {
-	char *mangled, *name; /* name: readable */
+	char *mangled, *name; /* mangled: or all that is known, the readable one */
+};
+
+/* The first kernels of a form, as numbers from 1; 0: none. */
+struct kc_measured_form {
+	uint32_t symbol;  /* whose mangled name is known */
+	uint32_t text;    /* whose readable name is */
+	uint32_t generic; /* whose readable name is, but for the parameters: kc_kernel_form.is_generic */
 };
 
 struct kc_measured_shape {
@@ -32,11 +41,15 @@ struct kc_measured_shape {
 
 /* Starts as zeros. */
 struct kc_measured_names {
-	struct kc__list kernels;                /* struct kc_measured_kernel */
-	struct kc__list shapes;                 /* struct kc_measured_shape */
-	struct kc_intern kernel_ids, shape_ids; /* a number less 1 is the place in the list */
-	struct kc_intern argument_ids;          /* of texts */
-	struct kc_intern model_ids;             /* of names of GPUs */
+	struct kc__list kernels;       /* struct kc_measured_kernel */
+	struct kc__list shapes;        /* struct kc_measured_shape */
+	struct kc_intern kernel_ids;   /* of mangled names: a number less 1 is the place in kernel_places */
+	struct kc_intern shape_ids;    /* a number less 1 is the place in the list */
+	struct kc__list kernel_places; /* uint32_t: places in kernels */
+	struct kc_intern form_ids;     /* of kernel_form.h, whole and without parameters */
+	struct kc__list forms;         /* struct kc_measured_form, by their numbers less 1 */
+	struct kc_intern argument_ids; /* of texts */
+	struct kc_intern model_ids;    /* of names of GPUs */
 };
 
 struct kc_measured_launch {

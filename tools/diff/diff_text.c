@@ -74,8 +74,11 @@ static void print_devices(const struct kc_diff_view *view)
 
 	if (strcmp(old, new) == 0)
 		return;
-	kc_colour_print(stdout, KC_YELLOW, "DIFFERENT DEVICES: OLD ran on %s, NEW on %s",
-			*old ? old : "an unnamed device", *new ? new : "an unnamed device");
+	if (*old && *new)
+		kc_colour_print(stdout, KC_YELLOW, "DIFFERENT DEVICES: OLD ran on %s, NEW on %s", old, new);
+	else
+		kc_colour_print(stdout, KC_YELLOW, "DEVICE NOT KNOWN: %s ran on %s, and %s does not tell on what",
+				*old ? "OLD" : "NEW", *old ? old : new, *old ? "NEW" : "OLD");
 	putchar('\n');
 }
 

@@ -308,3 +308,38 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 	import nameless.json
 	equal "$(sql 'SELECT name FROM device' t.db)" "Intel XPU"
 }
+
+# --- kernels are the same, live and imported
+
+diff_sees() { # OLD NEW COMPARED: kernels; none of them new or gone
+	"$kerncast" diff --json "$1" "$2" >diff.json
+	equal "$(sqlite3 :memory: "SELECT j ->> 'compared_kernels', json_array_length(j -> 'new'), json_array_length(j -> 'gone')
+		FROM (SELECT CAST(readfile('diff.json') AS TEXT) AS j)")" "$3|0|0" "$1 $2"
+}
+
+@test "a live run and traces of the same C++ program are compared kernel by kernel" {
+	local nvcc
+	nvcc=$("$root/scripts/find-cuda")/bin/nvcc
+	"$nvcc" -cudart none -gencode arch=compute_80,code=[sm_80,compute_80] -o two "$made/two_kernels.cu" \
+		"$simcuda/libcudart_sim.a" -ldl -lpthread
+	"$kerncast" run -q -o live.db ./two
+	equal "$(sql 'SELECT group_concat(mangled) FROM (SELECT mangled FROM kernel ORDER BY 1)' live.db)" \
+		_Z4addvPfi,_Z5scaleIfEvPT_i
+	"$kerncast" import "$made/two_kernels.json.gz" -o torch.db
+	diff_sees live.db torch.db 2
+	diff_sees torch.db live.db 2
+	contains "$("$kerncast" diff live.db torch.db)" "2 kernels were compared"
+	# As nsys stats prints them, by NVIDIA's own demangler.
+	{
+		echo "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Ctx,Strm,Name"
+		for i in {1..60}; do
+			echo "${i}00000,30000,$i,64,1,1,256,1,1,,1,7,\"void scale<float>(T1 *, int)\""
+			echo "${i}50000,15000,$i,64,1,1,256,1,1,,1,7,\"addv(float *, int)\""
+		done
+	} >nsys.csv
+	"$kerncast" import nsys.csv -o nsys.db
+	diff_sees live.db nsys.db 2
+	diff_sees nsys.db torch.db 2
+	contains "$("$kerncast" diff live.db nsys.db)" \
+		"DEVICE NOT KNOWN: OLD ran on Simulated NVIDIA A100-SXM4-40GB, and NEW does not tell on what"
+}
