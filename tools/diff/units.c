@@ -22,7 +22,7 @@ struct making {
 	struct kc_diff_units *out;
 	uint64_t *hashes;    /* by shape; NULL: no side is a baseline */
 	uint8_t *positioned; /* by shape: 1: some of its launches are compared by their positions */
-	uint8_t *argued;     /* by shape: 1: the arguments of some of its launches are known */
+	uint8_t *argued;     /* by shape: 1 << side: the arguments of some of its launches there are known */
 	struct kc_intern keys;
 };
 
@@ -143,9 +143,24 @@ static int add_items(struct making *m, int side)
 		struct kc_diff_item *item = items_of(m->out, side) + i;
 
 		item->unit = KC_DIFF_NOWHERE;
-		m->argued[item->shape] |= item->arguments != 0;
+		m->argued[item->shape] |= (uint8_t)((item->arguments != 0) << side);
 	}
 	return rc;
+}
+
+/* Arguments that one side alone knows, as a live run beside a trace, tell nothing about what to compare. */
+static void forget_arguments(struct making *m)
+{
+	for (int side = 0; side < KC_SIDES; side++) {
+		struct kc_diff_item *items = items_of(m->out, side);
+
+		for (size_t i = 0; i < m->out->items[side].count; i++) {
+			uint8_t *argued = m->argued + items[i].shape;
+
+			if (*argued != (1 << KC_OLD | 1 << KC_NEW))
+				items[i].arguments = *argued = 0;
+		}
+	}
 }
 
 /* What a position consists of. From DEPTH_ARGUMENTS on, only for shapes that have no launch in any unit yet. */
@@ -457,6 +472,8 @@ int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_di
 		m.hashes[i] = kc_diff_shape_hash(names, i);
 	for (int side = 0; rc == 0 && side < KC_SIDES; side++)
 		rc = add_items(&m, side);
+	if (rc == 0)
+		forget_arguments(&m);
 	for (;; depth--) {
 		uint32_t first = m.keys.count;
 

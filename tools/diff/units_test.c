@@ -81,6 +81,10 @@ static void arguments_are_part_of_a_position(void **state)
 	check_units("12121212", "11112222", "..010101", "..001111");
 	/* Each once: then they tell nothing. */
 	check_units("123456", "654321", "000000", "000000");
+	/* One side does not know them: the positions are those of launches without arguments. */
+	check_units("kkkkkkkk", "kkkkkkkk", "..000000", "..000000");
+	check_units("12345678", "kkkkkkkk", "..000000", "..000000");
+	check_units("kkkkkkkk", "11111112", "..000000", "..000000");
 }
 
 static double clipped_ns(const struct kc_diff_units *units, int side, size_t i)
