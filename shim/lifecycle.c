@@ -315,6 +315,14 @@ static void register_exit(void)
 
 static const char database[] = "database";
 
+static int look_at_database(char *why, size_t why_size)
+{
+	const struct kc_options *o = &kc__shim.options;
+	int error = kc_store_place(o->db, why, why_size);
+
+	return error || !o->unnamed ? error : kc_store_own(o->db, why, why_size);
+}
+
 /* *what: what failed. kc__shim.start_lock held. */
 static int start(const char **what)
 {
@@ -322,7 +330,7 @@ static int start(const char **what)
 
 	reset();
 	*what = database;
-	if ((error = kc_store_place(kc__shim.options.db, NULL, 0)))
+	if ((error = look_at_database(NULL, 0)))
 		return error;
 	*what = "journal";
 	if ((error = make_journal()))
@@ -371,7 +379,7 @@ static void say_failed(const char *what, int error)
 	}
 	detail = kc__room_take();
 	if (detail && what == database)
-		kc_store_place(kc__shim.options.db, detail, KC__ROOM_BYTES);
+		look_at_database(detail, KC__ROOM_BYTES);
 	else if (detail)
 		strcpy(stpcpy(stpcpy(detail, journal ? kc__shim.options.db : what), ": "), strerror(-error));
 	kc__say(journal ? KC_MESSAGE_JOURNAL_FAILED : KC_MESSAGE_START_FAILED, detail);

@@ -6,7 +6,6 @@
 #include "tools/output/json.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,7 +104,6 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 {
 	static struct kc_diagnosis d; /* too large for the stack */
 	struct request request = {0};
-	char path[PATH_MAX];
 	int status;
 
 	kc_output_guard();
@@ -117,7 +115,7 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 	kc_check_cupti(&d);
 	kc_check_trial(&d);
 	kc_check_environment(&d);
-	kc_check_database(&d, kc_database_path(NULL, path, sizeof(path)));
+	kc_check_database(&d);
 	if (request.program)
 		kc_check_program(&d, request.program);
 	if (request.common.json) {

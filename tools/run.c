@@ -40,6 +40,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_keep,
        KEY_run,
        KEY_caller,
+       KEY_unnamed,
        KEY_disable,
        KEY_AUDIT,
 };
@@ -105,6 +106,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (arg && kc_option_check(option_of(key), arg) < 0)
 			argp_error(state, "--%s takes %s, not \"%s\"", info->flag, info->arg, arg);
 		setenv(info->env, arg ? arg : "1", 1);
+		if (key == KEY_db)
+			unsetenv("KERNCAST_DB_UNNAMED");
 		run->database_given |= key == KEY_db;
 		return 0;
 	}
@@ -159,6 +162,8 @@ static int settle_options(struct run *run, struct kc_options *settled)
 		return -EINVAL;
 	}
 	setenv("KERNCAST_DB", settled->db, 1);
+	if (settled->unnamed)
+		setenv("KERNCAST_DB_UNNAMED", "1", 1);
 	if (settled->gate[0])
 		setenv("KERNCAST_WHILE", settled->gate, 1);
 	if (settled->prior[0])
@@ -227,7 +232,8 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &run);
 	if (settle_options(&run, &settled) < 0)
 		return KC_EXIT_USAGE;
-	find_preload(run.app[0], preload, sizeof(preload), why, sizeof(why));
+	if (!settled.unnamed || settled.disable || kc_store_own(settled.db, why, sizeof(why)) == 0)
+		find_preload(run.app[0], preload, sizeof(preload), why, sizeof(why));
 	if (*why && !settled.quiet)
 		kc_error("nothing is recorded: %s", why);
 	if (run.audit && preload[0]) {
@@ -276,6 +282,8 @@ const struct kc_command kc_command_run = {
 	".Ev KERNCAST_DB\n"
 	"cannot be written, the program is not started and the exit status is 2. If none was named, the program\n"
 	"runs without being recorded.\n"
+	"The same holds of a database that was not named and belongs to another user, or that others can write:\n"
+	"it would show them the command line.\n"
 	".Pp\n"
 	"Launches of a library opened with\n"
 	".Dv RTLD_DEEPBIND\n"

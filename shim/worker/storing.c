@@ -51,6 +51,11 @@ static int open_at_path(struct kc_store **store)
 	char why[512];
 	int error = kc_store_open(kc__shim.options.db, KC_STORE_WRITE, store, why, sizeof(why));
 
+	/* What was not there when it was looked for may be somebody else's by now. */
+	if (!error && kc__shim.options.unnamed && (error = kc_store_own(kc__shim.options.db, why, sizeof(why)))) {
+		kc_store_close(*store);
+		*store = NULL;
+	}
 	if (error) {
 		if (error != -EBUSY)
 			kc__say(KC_MESSAGE_DATABASE, why);

@@ -200,6 +200,8 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return copy_text(text, options->run, sizeof(options->run));
 	case KC_OPTION_caller:
 		return copy_text(text, options->caller, sizeof(options->caller));
+	case KC_OPTION_unnamed:
+		return parse_flag(text, &options->unnamed);
 	case KC_OPTION_disable:
 		return parse_flag(text, &options->disable);
 	case KC_OPTION_COUNT:
@@ -222,7 +224,7 @@ const char *kc_option_values(enum kc_option option)
 
 int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 {
-	int result = 0;
+	int result = 0, by_default = 0;
 
 	memset(options, 0, sizeof(*options));
 	if (why_size)
@@ -234,6 +236,7 @@ int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 		/* An empty variable is treated as one that is not set. */
 		if (text && text[0] && parse(options, i, text) == 0)
 			continue;
+		by_default |= i == KC_OPTION_db;
 		if (!missing && !(text && text[0]))
 			continue;
 		if (!missing)
@@ -244,5 +247,6 @@ int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 				 missing || !table[i].value[0] ? "nothing" : table[i].value);
 		result = -EINVAL;
 	}
+	options->unnamed |= by_default;
 	return result;
 }

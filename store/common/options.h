@@ -47,6 +47,7 @@
 	  "fits into this size (2G), as kerncast prune does; the library itself removes nothing")                      \
 	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
 	X(caller, "KERNCAST_VERSION", NULL, NULL, "", "version of the command (set by kerncast run)")                  \
+	X(unnamed, "KERNCAST_DB_UNNAMED", NULL, NULL, "0", "1: nobody has named the database (set by kerncast run)")   \
 	X(disable, "KERNCAST_DISABLE", NULL, NULL, "0", "1: do nothing at all")
 
 enum kc_option {
@@ -65,6 +66,7 @@ enum kc_measure { KC_MEASURE_ALL, KC_MEASURE_KERNELS, KC_MEASURE_NOTHING };
 
 struct kc_options {
 	char db[1024]; /* absolute */
+	int unnamed;   /* it is the default, whoever passes it on: kc_store_own() decides whether it is used */
 	char cupti[1024];
 	char run[64];
 	char caller[64]; /* kc_version_text() of the command; empty: it was not started by one */

@@ -55,6 +55,10 @@ void kc_store_discard(struct kc_store *s);
  */
 int kc_store_place(const char *path, char *why, size_t why_size);
 
+/* 0: the files of a database that nobody has named are the user's or root's, and no other user can write them, or there
+ * are none; -EPERM: it is not to be used, for the reason in why (may be NULL); -ENAMETOOLONG. */
+int kc_store_own(const char *path, char *why, size_t why_size);
+
 /* Whether a program can record into path: 0, or what kc_store_open() would return. Leaves no file behind and does not
  * wait. */
 int kc_store_try(const char *path, char *why, size_t why_size);

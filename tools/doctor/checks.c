@@ -1,6 +1,7 @@
 #include "doctor.h"
 #include "tools/output/format.h"
 #include "inspect.h"
+#include "tools/system/database.h"
 #include "tools/system/journals.h"
 #include "tools/system/library.h"
 
@@ -233,11 +234,16 @@ static void check_journals(struct kc_diagnosis *d, const char *path)
 		kc_check_add(d, KC_LEVEL_OK, "journals", "", "none left behind%s", alive ? ", some in use" : "");
 }
 
-void kc_check_database(struct kc_diagnosis *d, const char *path)
+void kc_check_database(struct kc_diagnosis *d)
 {
-	char copy[PATH_MAX];
+	char path[PATH_MAX], copy[PATH_MAX], why[PATH_MAX + 256];
 	const char *folder;
 
+	if (kc_database_default(path, sizeof(path), why, sizeof(why))) {
+		kc_check_add(d, KC_LEVEL_PROBLEM, "database",
+			     "name it, or choose another place with KERNCAST_DB or --output", "%s", why);
+		return;
+	}
 	snprintf(copy, sizeof(copy), "%s", path);
 	folder = dirname(copy);
 	check_file(d, path, folder);

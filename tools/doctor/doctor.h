@@ -38,7 +38,7 @@ void kc_check_add(struct kc_diagnosis *d, enum kc_level level, const char *name,
 
 /* checks.c: the environment, and the place of the database */
 void kc_check_environment(struct kc_diagnosis *d);
-void kc_check_database(struct kc_diagnosis *d, const char *path);
+void kc_check_database(struct kc_diagnosis *d);
 void kc_check_program(struct kc_diagnosis *d, const char *command);
 
 /* probe.c: each runs in a process of its own, since a driver may crash or hang */

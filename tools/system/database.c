@@ -7,6 +7,7 @@
 #include "store/query/kernel_names.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +15,25 @@
 
 #define WHY_BYTES 512u
 
-const char *kc_database_path(const char *given, char *path, size_t size)
+int kc_database_default(char *path, size_t size, char *why, size_t why_size)
 {
 	static struct kc_options options; /* too large for the stack */
-	char why[WHY_BYTES];
 
-	if (!given) {
-		kc_options_read(&options, why, sizeof(why)); /* wrong values of other options are not reported here */
-		given = options.db;
+	kc_options_read(&options, why, why_size); /* wrong values of other options are not reported here */
+	snprintf(path, size, "%s", options.db);
+	return options.unnamed ? kc_store_own(path, why, why_size) : 0;
+}
+
+const char *kc_database_path(const char *given, char *path, size_t size)
+{
+	char why[PATH_MAX + WHY_BYTES];
+
+	if (given) {
+		snprintf(path, size, "%s", given);
+	} else if (kc_database_default(path, size, why, sizeof(why))) {
+		kc_error("%s", why);
+		exit(KC_EXIT_FAILED);
 	}
-	snprintf(path, size, "%s", given);
 	return path;
 }
 

@@ -7,8 +7,11 @@
 
 #include <stddef.h>
 
-/* given, or else KERNCAST_DB, or else ./kerncast.db. path: PATH_MAX bytes. */
+/* given, or else KERNCAST_DB, or else ./kerncast.db, which must be the user's own (kc_store_own()): else the command
+ * ends. path: PATH_MAX bytes. */
 const char *kc_database_path(const char *given, char *path, size_t size);
+/* The same where none is given. 0; -EPERM: it is not the user's own, as why says. */
+int kc_database_default(char *path, size_t size, char *why, size_t why_size);
 
 /* The path without the working folder in front. */
 const char *kc_database_shown(const char *path);

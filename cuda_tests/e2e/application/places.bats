@@ -68,3 +68,69 @@ recorded_at() { # KERNCAST_DB: the demo's run, its message in demo.err
 	keep report "$kerncast" report k.db
 	equal "$(<report.status)" 0 "status after the run"
 }
+
+# The database ./kerncast.db, which nobody has named, is refused: nothing is written into it, and nothing read from it.
+refused_unnamed() { # WHY
+	local before how
+	before=$(sha256sum kerncast.db)
+	for how in run preloaded; do
+		if [[ $how == run ]]; then
+			keep app "$kerncast" run -- "$build/demo-static-sim" --rounds 2
+		else
+			keep app preloaded "$build/demo-static-sim" --rounds 2
+		fi
+		equal "$(<app.status)" 0 "status of the program, $how"
+		equal "$(<app.out)" "$(<plain.out)" "output of the program, $how"
+		equal "$(grep -c "$1, and the database was not named" app.err)" 1 "lines about it, $how: $(<app.err)"
+	done
+	for how in report replay recover "export --csv" "prune --keep 3" calibrate; do
+		# shellcheck disable=SC2086
+		keep command "$kerncast" $how
+		equal "$(<command.status)" 1 "status of kerncast $how"
+		equal "$(wc -l <command.err)" 1 "lines of kerncast $how"
+		contains "$(<command.err)" "$1, and the database was not named: KERNCAST_DB=$PWD/kerncast.db names it"
+	done
+	keep doctor "$kerncast" doctor
+	contains "$(<doctor.out)" "$1"
+	equal "$(sha256sum kerncast.db)" "$before" "the database"
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals"
+}
+
+accepted_named() {
+	local runs
+	KERNCAST_DB=kerncast.db preloaded "$build/demo-static-sim" --rounds 2 >/dev/null
+	"$kerncast" run -q -o kerncast.db -- "$build/demo-static-sim" --rounds 2 >/dev/null
+	runs=$("$kerncast" report --run all kerncast.db --json | grep -c '"launches"')
+	within "$runs" 1 1000000 "reports of a database that was named"
+}
+
+@test "a database that nobody has named and others can write is refused in one line" {
+	keep plain "$build/demo-static-sim" --rounds 2
+	preloaded "$build/demo-static-sim" --rounds 2 >/dev/null
+	chmod 620 kerncast.db
+	refused_unnamed "kerncast.db can be written by other users"
+	accepted_named
+	equal "$(sql 'SELECT count(*) FROM process')" 3 "processes, two of them named the database"
+	chmod 600 kerncast.db
+	preloaded "$build/demo-static-sim" --rounds 2 >/dev/null
+	equal "$(sql 'SELECT count(*) FROM process')" 4 "processes"
+}
+
+@test "a database that nobody has named and belongs to another user is refused, a link of his as well" {
+	needs_root
+	keep plain "$build/demo-static-sim" --rounds 2
+	preloaded "$build/demo-static-sim" --rounds 2 >/dev/null
+	chown nobody kerncast.db
+	refused_unnamed "kerncast.db belongs to another user"
+	accepted_named
+	chown root kerncast.db
+	mv kerncast.db mine.db
+	ln -s mine.db kerncast.db
+	chown -h nobody kerncast.db
+	refused_unnamed "kerncast.db belongs to another user"
+	rm kerncast.db
+	mv mine.db kerncast.db
+	: >kerncast.db-wal
+	chown nobody kerncast.db-wal
+	refused_unnamed "kerncast.db-wal belongs to another user"
+}

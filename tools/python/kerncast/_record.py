@@ -77,6 +77,7 @@ def _inject(database):
         os.environ[GATE] = os.path.join(folder, "recording")
     if database is not None:
         os.environ["KERNCAST_DB"] = os.path.abspath(os.fspath(database))
+        os.environ.pop("KERNCAST_DB_UNNAMED", None)
     os.environ[INJECTION] = library
 
 
