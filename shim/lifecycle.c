@@ -139,6 +139,8 @@ static void at_exit(void)
 /* The second phase, after the application's own destructors, which may still launch: everything is stored. */
 __attribute__((destructor)) static void at_unload(void)
 {
+	if (atomic_load(&kc__shim.ours) && atomic_load(&kc__shim.stage) == KC__OFF)
+		kc__say_bypassed();
 	if (!records_us())
 		return;
 	atomic_store(&kc__shim.stage, KC__DISABLED);

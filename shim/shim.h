@@ -331,8 +331,9 @@ bool kc__is_drivers(const void *address, void *handle);
 /* The same for a binding, which the loader asks about in the middle of its work.
  * base_driver: the driver in the base namespace, NULL where there is none. */
 void *kc__route_binding(const char *symbol, void *address, struct link_map *base_driver);
-bool kc__driver_apart(void); /* the driver is in a namespace of its own (dlmopen) */
-bool kc__apart(void);        /* we are in one: the driver there has loaded us (inject.c) */
+bool kc__driver_reached(void); /* by a call or look-up that we have seen */
+bool kc__driver_apart(void);   /* the driver is in a namespace of its own (dlmopen) */
+bool kc__apart(void);          /* we are in one: the driver there has loaded us (inject.c) */
 
 /* object.c: a function that one loaded object exports, NULL: it does not */
 void *kc__object_symbol(const struct link_map *object, const char *name);
@@ -340,18 +341,26 @@ void *kc__object_symbol(const struct link_map *object, const char *name);
  * as dlsym() does. */
 void *kc__callers_symbol(const void *caller, const char *name);
 bool kc__in_our_object(const void *address);
+struct link_map *kc__object_of(const void *address); /* NULL: none */
 /* The object calls the function by its name: the call is bound to the first library that has it. */
 bool kc__object_calls(const struct link_map *object, const char *name);
+/* Of the functions that the object calls by name, one is bound to an address for which this is true. */
+bool kc__object_is_bound(const struct link_map *object, bool (*is)(const char *name, const void *address));
 
 /* dlsym.c: the C library's, for look-ups of our own */
 extern void *(*kc__real_dlsym)(void *, const char *);
 void *(*kc__dlsym_find_real(void))(void *, const char *);
+/* The first of all objects, which is a handle as of dlopen(NULL). */
+struct link_map *kc__program(void);
 /* Where it would answer with a function of the driver, another preloaded library's dlsym answers the application. */
 bool kc__dlsym_interposed(void *handle, const char *name);
 void *kc__dlsym_behind_us(const char *name); /* in the loader's order; dlerror() as dlsym() leaves it */
 /* What the loader would have bound the caller to without us: the global scope comes first, then what the caller's
  * object is linked to. NULL: nothing, and dlerror() is as dlsym() leaves it. */
 void *kc__found_without_us(const char *name, const void *caller);
+
+/* bypass.c: at the end of a process of which nothing was seen: says it where the driver is loaded all the same */
+void kc__say_bypassed(void);
 
 /* memory.c */
 /* Whether the process may still map what recording can need (256 MiB). Where it may not (RLIMIT_AS), recording would

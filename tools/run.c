@@ -272,7 +272,9 @@ const struct kc_command kc_command_run = {
 	"with libkerncast.so preloaded.\n"
 	"The program is not changed and does not wait for anything; its output is its own.\n"
 	"When it has ended, a summary of at most ten lines goes to standard error. If it used no CUDA, one\n"
-	"line says so on a terminal, and nothing elsewhere.\n"
+	"line says so on a terminal, and nothing elsewhere; one line says in any case where the driver was\n"
+	"loaded and no call of it was seen, as past\n"
+	".Ev LD_PRELOAD .\n"
 	"Signals sent to\n"
 	".Nm\n"
 	"reach the program.\n"
@@ -286,8 +288,9 @@ const struct kc_command kc_command_run = {
 	"it would show them the command line.\n"
 	".Pp\n"
 	"Launches of a library opened with\n"
-	".Dv RTLD_DEEPBIND\n"
-	"bypass the preloaded library; the report shows them as CUPTI records without a launch.\n"
+	".Dv RTLD_DEEPBIND ,\n"
+	"as Taichi opens its own, bypass the preloaded library; where others are seen, the report shows them as\n"
+	"CUPTI records without a launch.\n"
 	"Launches of a library opened by\n"
 	".Xr dlmopen 3\n"
 	"are not seen at all.\n"
@@ -316,6 +319,8 @@ const struct kc_command kc_command_run = {
 	".Fl -signal\n"
 	"recording is off until the first signal. A signal before cuInit does what it always did.\n"
 	".Pp\n"
-	"A program that cannot be preloaded into (statically linked, setuid, 32-bit) is reported and runs\n"
-	"without being recorded.\n",
+	"A program that cannot be preloaded into (statically linked, linked with musl, setuid, 32-bit) is reported\n"
+	"and runs without being recorded. One of musl's that it starts does not run: it would have to be started\n"
+	"without\n"
+	".Ev LD_PRELOAD .\n",
 };

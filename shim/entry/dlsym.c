@@ -33,14 +33,6 @@ static struct {
 
 static const char probe[] = "kerncast_comes_back";
 
-static struct link_map *object_of(const void *address)
-{
-	struct link_map *object = NULL;
-	Dl_info info;
-
-	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
-}
-
 static bool is_c_library(const struct link_map *object)
 {
 	const char *name = strrchr(object->l_name, '/');
@@ -57,9 +49,10 @@ static struct link_map *with_dlsym(struct link_map *object)
 	return object;
 }
 
-/* The first of all objects, which is a handle as of dlopen(NULL). */
-static struct link_map *program_of(struct link_map *object)
+struct link_map *kc__program(void)
 {
+	struct link_map *object = kc__object_of((const void *)kc__program);
+
 	while (object && object->l_prev)
 		object = object->l_prev;
 	return object;
@@ -67,9 +60,9 @@ static struct link_map *program_of(struct link_map *object)
 
 void *(*kc__dlsym_find_real(void))(void *, const char *)
 {
-	struct link_map *object = object_of((const void *)kc__dlsym_find_real);
+	struct link_map *object;
 
-	for (object = with_dlsym(program_of(object)); object && !is_c_library(object);)
+	for (object = with_dlsym(kc__program()); object && !is_c_library(object);)
 		object = with_dlsym(object->l_next);
 	kc__real_dlsym = (void *(*)(void *, const char *))(object ? kc__object_symbol(object, "dlsym")
 								  : dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
@@ -97,16 +90,16 @@ static void find_other_by_version(void)
 
 	for (size_t i = 0; !found && i < sizeof(versions) / sizeof(*versions); i++)
 		found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-	if (!found || !object_of(found) || is_c_library(object_of(found)))
+	if (!found || !kc__object_of(found) || is_c_library(kc__object_of(found)))
 		return;
-	other.object = object_of(found);
+	other.object = kc__object_of(found);
 	other.look_up = (void *(*)(void *, const char *))found;
 }
 
 /* The first look-up of the process, and those that it leads to. */
 void *(*kc__dlsym_first(void *handle, const char *name))(void *, const char *)
 {
-	struct link_map *ours = object_of((const void *)kc__dlsym_find_real);
+	struct link_map *ours = kc__object_of((const void *)kc__dlsym_find_real);
 
 	(void)handle;
 	if (!kc__real_dlsym)
@@ -115,13 +108,13 @@ void *(*kc__dlsym_first(void *handle, const char *name))(void *, const char *)
 		other.comes_back |= name && !strcmp(name, probe);
 		return kc__real_dlsym;
 	}
-	if (with_dlsym(program_of(ours)) == ours)
+	if (with_dlsym(kc__program()) == ours)
 		find_other(ours);
 	else
 		find_other_by_version();
 	if (other.object) {
 		kc__thread.probes_dlsym = true;
-		if (!other.look_up(program_of(ours), probe))
+		if (!other.look_up(kc__program(), probe))
 			dlerror();
 		kc__thread.probes_dlsym = false;
 	}
@@ -132,7 +125,7 @@ void *(*kc__dlsym_first(void *handle, const char *name))(void *, const char *)
 
 static bool is_of_other(const void *caller)
 {
-	return other.object && object_of(caller) == other.object;
+	return other.object && kc__object_of(caller) == other.object;
 }
 
 /* Where the other library takes ours for the real one: what it asks is the C library's to answer. */

@@ -74,6 +74,14 @@ static uint32_t find_any(const struct tables *t, const char *name)
 	return 0;
 }
 
+struct link_map *kc__object_of(const void *address)
+{
+	struct link_map *object = NULL;
+	Dl_info info;
+
+	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
+}
+
 bool kc__in_our_object(const void *address)
 {
 	Dl_info theirs, ours;
@@ -109,6 +117,42 @@ bool kc__object_calls(const struct link_map *object, const char *name)
 		if (t.symbols[i].st_shndx == SHN_UNDEF && !strcmp(t.names + t.symbols[i].st_name, name))
 			return true;
 	return false;
+}
+
+static bool any_bound(const struct link_map *object, const ElfW(Rela) * from, size_t bytes,
+		      bool (*is)(const char *name, const void *address))
+{
+	struct tables t;
+
+	find_tables(object, &t);
+	for (size_t i = 0; t.symbols && t.names && i < bytes / sizeof(*from); i++) {
+		uint32_t type = (uint32_t)ELF64_R_TYPE(from[i].r_info);
+
+		if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
+		    is(t.names + t.symbols[ELF64_R_SYM(from[i].r_info)].st_name,
+		       *(void *const *)(object->l_addr + from[i].r_offset)))
+			return true;
+	}
+	return false;
+}
+
+bool kc__object_is_bound(const struct link_map *object, bool (*is)(const char *name, const void *address))
+{
+	const ElfW(Rela) *calls = NULL, *addresses = NULL;
+	size_t calls_bytes = 0, addresses_bytes = 0;
+
+	for (const ElfW(Dyn) *d = object->l_ld; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_JMPREL)
+			calls = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_PLTRELSZ)
+			calls_bytes = d->d_un.d_val;
+		else if (d->d_tag == DT_RELA)
+			addresses = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELASZ)
+			addresses_bytes = d->d_un.d_val;
+	}
+	return any_bound(object, calls, calls ? calls_bytes : 0, is) ||
+	       any_bound(object, addresses, addresses ? addresses_bytes : 0, is);
 }
 
 void *kc__object_symbol(const struct link_map *object, const char *name)

@@ -275,13 +275,12 @@ static bool from_driver(const void *address)
 	return init && dladdr(address, &theirs) && dladdr(init, &drivers) && theirs.dli_fbase == drivers.dli_fbase;
 }
 
-static struct link_map *object_of(const void *address, bool *apart)
+static struct link_map *object_and_namespace(const void *address, bool *apart)
 {
-	struct link_map *map = NULL;
+	struct link_map *map = kc__object_of(address);
 	Lmid_t namespace;
-	Dl_info info;
 
-	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || dlinfo(map, RTLD_DI_LMID, &namespace))
+	if (!map || dlinfo(map, RTLD_DI_LMID, &namespace))
 		return NULL;
 	*apart = namespace != LM_ID_BASE;
 	return map;
@@ -301,7 +300,7 @@ bool kc__is_drivers(const void *address, void *handle)
 static void *route_through(int hook, void *address)
 {
 	bool apart, routed;
-	struct link_map *object = object_of(address, &apart);
+	struct link_map *object = object_and_namespace(address, &apart);
 	void *called;
 
 	if (!object || kc__object_calls(object, hooks[hook].symbol))
@@ -342,6 +341,11 @@ void *kc__route_symbol(const char *symbol, void *handle, void *address)
 	return routed;
 }
 
+bool kc__driver_reached(void)
+{
+	return atomic_load_explicit(&real.ready, memory_order_acquire);
+}
+
 bool kc__driver_apart(void)
 {
 	return atomic_load_explicit(&real.ready, memory_order_acquire) && real.apart;
@@ -351,7 +355,7 @@ bool kc__apart(void)
 {
 	bool apart = false;
 
-	return object_of((const void *)kc__apart, &apart) && apart;
+	return object_and_namespace((const void *)kc__apart, &apart) && apart;
 }
 
 /*
@@ -372,7 +376,7 @@ void *kc__route_binding(const char *symbol, void *address, struct link_map *base
 		direct = base_driver && kc__driver_apart() ? kc__object_symbol(base_driver, symbol) : NULL;
 		return direct ? direct : address;
 	}
-	object = object_of(address, &apart);
+	object = object_and_namespace(address, &apart);
 	if (object && !atomic_load_explicit(&real.ready, memory_order_acquire)) {
 		if (apart && base_driver)
 			driver_take(NULL, base_driver, false);
@@ -418,7 +422,7 @@ static bool is_exported(const void *address)
 static bool speaks_for(int hook, int version, const void *address)
 {
 	bool apart;
-	struct link_map *object = object_of(address, &apart);
+	struct link_map *object = object_and_namespace(address, &apart);
 
 	if (object && kc__object_symbol(object, hooks[hook].symbol) == address)
 		return true;

@@ -50,7 +50,10 @@
 	  "the command kerncast and this library are of different versions: nothing is recorded (install both "        \
 	  "together)")                                                                                                 \
 	X(PRIOR, 0, "this run began with what kerncast learn wrote")                                                   \
-	X(PRIOR_REFUSED, 1, "the file of --prior is not used")
+	X(PRIOR_REFUSED, 1, "the file of --prior is not used")                                                         \
+	X(BYPASSED, 1,                                                                                                 \
+	  "the driver is loaded, and no call of it was seen: if the program used the GPU, it went past LD_PRELOAD "    \
+	  "(RTLD_DEEPBIND, dlmopen), and kerncast run --audit sees it")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

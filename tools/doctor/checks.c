@@ -269,7 +269,8 @@ static void check_cuda_link(struct kc_diagnosis *d, const struct kc_inspection *
 	else
 		kc_check_add(
 		    d, KC_LEVEL_OK, "hooks", "",
-		    "the program is not linked with CUDA; libraries that it loads later, as Python does, are hooked");
+		    "the program is not linked with CUDA; libraries that it loads later, as Python does, are hooked, "
+		    "but for those opened with RTLD_DEEPBIND or by dlmopen, which kerncast run --audit sees");
 }
 
 void kc_check_program(struct kc_diagnosis *d, const char *command)

@@ -98,6 +98,14 @@ static void note_library(const char *name, void *arg)
 	}
 }
 
+/* The loader of musl, which does not find in musl what libkerncast.so needs, and ends the program. */
+static int is_musl(const struct kc_elf_file *elf)
+{
+	const char *name = elf->interpreter ? strrchr(elf->interpreter, '/') : NULL;
+
+	return name && strncmp(name, "/ld-musl", 8) == 0;
+}
+
 static int inspect_elf(struct kc_inspection *out)
 {
 	struct kc_elf_file elf;
@@ -119,6 +127,9 @@ static int inspect_elf(struct kc_inspection *out)
 	} else if (!elf.has_interpreter && !elf.is_loader) {
 		refuse(out, KC_PRELOAD_STATIC, "is statically linked, so nothing can be preloaded into it",
 		       "link it dynamically (without -static; cudart may stay static)");
+	} else if (is_musl(&elf)) {
+		refuse(out, KC_PRELOAD_MUSL, "is linked with musl, and libkerncast.so needs the GNU C library",
+		       "run a build of it for the GNU C library");
 	} else {
 		check_privileges(out);
 		kc_elf_needed(&elf, note_library, out);

@@ -14,6 +14,7 @@ enum kc_preload { /* can libkerncast.so be preloaded? */
 		  KC_PRELOAD_STATIC,     /* no dynamic loader in it */
 		  KC_PRELOAD_PRIVILEGED, /* setuid, setgid or file capabilities: the loader ignores LD_PRELOAD */
 		  KC_PRELOAD_FOREIGN,    /* 32-bit, or another processor's */
+		  KC_PRELOAD_MUSL,       /* another C library's loader */
 		  KC_PRELOAD_UNKNOWN,    /* not readable or not ELF: the kernel will report it */
 };
 

@@ -113,6 +113,33 @@ static void test_no_interpreter_is_static(void **state)
 	assert_int_equal(place->about.preload, KC_PRELOAD_YES);
 }
 
+/* musl's loader, by any path: https://wiki.musl-libc.org/guidelines-for-distributions */
+static void test_programs_of_musl_are_told(void **state)
+{
+	static const struct {
+		const char *loader;
+		enum kc_preload preload;
+	} loaders[] = {{"/lib/ld-musl-x86_64.so.1", KC_PRELOAD_MUSL},
+		       {"/opt/musl/lib/ld-musl-aarch64.so.1", KC_PRELOAD_MUSL},
+		       {"/lib64/ld-linux-x86-64.so.2", KC_PRELOAD_YES},
+		       {"/ld-musl/ld-linux-x86-64.so.2", KC_PRELOAD_YES}};
+	struct place *place = *state;
+	struct {
+		struct small_elf elf;
+		char loader[64];
+	} file = {.elf = small_elf()};
+
+	for (size_t i = 0; i < sizeof(loaders) / sizeof(*loaders); i++) {
+		strcpy(file.loader, loaders[i].loader);
+		file.elf.head.e_phnum = 2;
+		file.elf.program[1] = (Elf64_Phdr){
+		    .p_type = PT_INTERP, .p_offset = sizeof(file.elf), .p_filesz = strlen(file.loader) + 1};
+		write_file(place, &file, sizeof(file), 0755);
+		assert_int_equal(kc_inspect(place->file, &place->about), 0);
+		assert_int_equal(place->about.preload, loaders[i].preload);
+	}
+}
+
 static void test_other_machines(void **state)
 {
 	struct place *place = *state;
@@ -176,6 +203,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_system_programs_take_a_preload, make_place, remove_place),
 	    cmocka_unit_test_setup_teardown(test_missing_and_not_executable, make_place, remove_place),
 	    cmocka_unit_test_setup_teardown(test_no_interpreter_is_static, make_place, remove_place),
+	    cmocka_unit_test_setup_teardown(test_programs_of_musl_are_told, make_place, remove_place),
 	    cmocka_unit_test_setup_teardown(test_other_machines, make_place, remove_place),
 	    cmocka_unit_test_setup_teardown(test_damaged_files_are_survived, make_place, remove_place),
 	    cmocka_unit_test_setup_teardown(test_scripts_stand_for_their_interpreter, make_place, remove_place),

@@ -113,8 +113,10 @@ static int read_headers(struct kc_elf_file *elf)
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		Elf64_Phdr ph = program_header(elf, &head, i);
 
-		if (ph.p_type == PT_INTERP)
+		if (ph.p_type == PT_INTERP) {
 			elf->has_interpreter = 1;
+			elf->interpreter = string_at(elf, ph.p_offset, ph.p_filesz, 0);
+		}
 		if (ph.p_type == PT_DYNAMIC && at(elf, ph.p_offset, ph.p_filesz, 1)) {
 			elf->dynamic_offset = ph.p_offset;
 			elf->dynamic_bytes = ph.p_filesz;

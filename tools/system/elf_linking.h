@@ -13,6 +13,7 @@ struct kc_elf_file {
 	int bits;                               /* 32 or 64 */
 	int foreign;                            /* for another processor, or not 64-bit: nothing below is filled in */
 	int has_interpreter;                    /* PT_INTERP: a loader resolves its libraries */
+	const char *interpreter;                /* the loader's path, NULL: not readable */
 	int is_loader;                          /* it is the loader itself (ld.so APP) */
 	int has_device_code;                    /* a section .nv_fatbin: nvcc built it */
 	uint64_t dynamic_offset, dynamic_bytes; /* 0: none */

@@ -73,6 +73,24 @@ no_journal() {
 	contains "$report" "kerncast run --audit"
 }
 
+@test "nothing of the driver was seen: said at the end, also off a terminal, and not where something was" {
+	local how name
+	for how in deepbind apart; do
+		for name in linked_driver_launch resolved_driver_launch static_runtime_launch; do
+			opened "$kerncast" run -- "$how" "$doors/$name.so" --launches 10
+			equal "$(grep -c "no call of it was seen.* kerncast run --audit" shimmed.err)" 1 "lines, $how $name"
+			[[ ! -e kerncast.db ]]
+			keep quiet "$kerncast" run -q -- "$doors/open" "$how" "$doors/$name.so" --launches 10
+			equal "$(<quiet.err)" ""
+		done
+		opened "$kerncast" run --audit -- "$how" "$doors/linked_driver_launch.so" --launches 10
+		[[ $(<shimmed.err) != *"no call of it"* ]]
+	done
+	opened "$kerncast" run -- plain "$doors/linked_driver_launch.so" --launches 10
+	[[ $(<shimmed.err) != *"no call of it"* ]]
+	contains "$("$kerncast" doctor python3)" "but for those opened with RTLD_DEEPBIND or by dlmopen, which kerncast run --audit sees"
+}
+
 # glibc 2.36 does not bear threads in more than one namespace, with or without us: one thread.
 @test "dlmopen, --audit: every launch predicted, none measured, with the reason" {
 	local name

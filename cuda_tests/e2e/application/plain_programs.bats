@@ -91,6 +91,27 @@ program() { # FLAGS...: compiles the C on stdin into bin/app
 	nothing_left
 }
 
+# glibc's loader under the name of musl's, which need not be installed: libkerncast.so is not preloaded by that name.
+@test "a program linked with musl runs, with its status, and is named" {
+	mkdir lib
+	ln -s "$(readlink -f /lib64/ld-linux-x86-64.so.2)" lib/ld-musl-x86_64.so.1
+	echo '#include <stdlib.h>
+		int main(void) { return getenv("LD_PRELOAD") ? 1 : 5; }' | program -Wl,--dynamic-linker="$PWD/lib/ld-musl-x86_64.so.1"
+	keep ran "$kerncast" run bin/app
+	equal "$(<ran.status)" 5 "exit status"
+	contains "$(<ran.err)" "nothing is recorded: bin/app is linked with musl"
+	printf '#!%s/bin/app\n' "$PWD" >bin/script
+	chmod +x bin/script
+	keep ran "$kerncast" run bin/script
+	equal "$(<ran.status)" 5 "exit status of a script"
+	contains "$(<ran.err)" "is linked with musl"
+	keep doctor "$kerncast" doctor bin/app
+	equal "$(<doctor.status)" 1
+	contains "$(<doctor.out)" "bin/app is linked with musl, and libkerncast.so needs the GNU C library"
+	rm -rf bin lib "$SIMCUDA_LOG"
+	nothing_left
+}
+
 @test "a setuid program runs, with its status, and is named" {
 	needs_root
 	echo 'int main(void) { return 6; }' | program
