@@ -295,6 +295,8 @@ CUresult sim_usable(void);
 uint32_t sim_correlation(void); /* of the outermost call in progress on this thread */
 void sim_notify(const struct simcuda_resource *resource);
 void sim_update_bare(void);
+void sim_evict_init(void);
+void sim_evict(void); /* cu_evict.c: empties caches as a real driver does, where SIMCUDA_EVICT asks for it */
 int sim_collects(uint32_t kind);
 struct simcuda_sink *sim_sink(void);
 

@@ -121,6 +121,7 @@ static CUresult init_once(void)
 	if (!sim.costs)
 		return CUDA_ERROR_UNKNOWN;
 	sim_engine_init();
+	sim_evict_init();
 	result = devices_init();
 	if (result)
 		return result;

@@ -161,8 +161,10 @@ static int nobody_looks(CUfunction function)
 		name##_params params = {f,         gridDimX,       gridDimY, gridDimZ,     blockDimX,    blockDimY,    \
 					blockDimZ, sharedMemBytes, hStream,  kernelParams, ##__VA_ARGS__};             \
                                                                                                                        \
-		if (nobody_looks(f))                                                                                   \
+		if (nobody_looks(f)) {                                                                                 \
+			sim_evict();                                                                                   \
 			return CUDA_SUCCESS;                                                                           \
+		}                                                                                                      \
 		work = work_of(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},                                          \
 			       (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes, cooperative);            \
 		call.params = &params;                                                                                 \
