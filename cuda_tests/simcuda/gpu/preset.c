@@ -1,7 +1,7 @@
 /*
  * Sources: NVIDIA's board specifications and data sheets (Tesla K40 BD-06902-001,
  * GeForce GTX 950, Tesla V100 DS, A100 80GB/40GB DS, H200 DS) and architecture
- * white papers; limits per SM: CUDA C++ programming guide, "Technical
+ * white papers (NVIDIA Ampere GA102 for the RTX 3080); limits per SM: CUDA C++ programming guide, "Technical
  * Specifications per Compute Capability"; allocation units: CUDA occupancy
  * calculator. Host link: what bandwidthTest reaches on PCIe 3, 4 and 5 x16. Launch
  * overhead and gap: published microbenchmarks, a few µs and about 1 µs.
@@ -66,6 +66,32 @@ static const struct sim_preset presets[] = {
 	.link_bytes_per_ns = 50,
 	.launch_overhead_ns = 2200,
 	.launch_gap_ns = 800,
+    },
+    {
+	.key = "RTX3080",
+	.name = "Simulated NVIDIA GeForce RTX 3080",
+	.cc_major = 8,
+	.cc_minor = 6,
+	.sm_count = 68,
+	.clock_khz = 1710000,
+	.memory_clock_khz = 9504000,
+	.memory_bus_bits = 320,
+	.memory_bytes_per_ns = 760.3,
+	.memory_bytes = 10ull * 1024 * MIB,
+	.l2_bytes = 5 * MIB,
+	.threads_per_sm = 1536,
+	.blocks_per_sm = 16,
+	.registers_per_sm = 65536,
+	.shared_per_sm_bytes = 100 * KIB,
+	.shared_optin_bytes = 99 * KIB,
+	.shared_reserved_bytes = 1 * KIB,
+	.shared_unit_bytes = 128,
+	.async_engines = 2,
+	.resident_grids = 128,
+	.greatest_priority = -5,
+	.link_bytes_per_ns = 25,
+	.launch_overhead_ns = 2500,
+	.launch_gap_ns = 900,
     },
     {
 	.key = "V100",
