@@ -6,6 +6,8 @@
 #include "shim/code/loaded_code.h"
 #include "shim/code/made_code.h"
 #include "shim/code/ptx_cache.h"
+#include "shim/code/foresee.h"
+#include "shim/code/reader.h"
 #include "shim/worker/ending.h"
 #include "shim/worker/selection.h"
 
@@ -161,6 +163,7 @@ static void forget_parent(void)
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
 	kc__code_forget();
+	kc__reader_forget();
 	kc__formulas_forget();
 	kc__made_forget();
 	kc__caches_forget();
@@ -348,9 +351,15 @@ static int start(const char **what)
 	if ((error = kc__devices_init()))
 		goto fail;
 	kc__recall_begin();
+	kc__foresee_files();
 	*what = "worker thread";
-	if ((error = kc__worker_start()))
+	if ((error = kc__reader_start()))
 		goto fail;
+	if ((error = kc__worker_start())) {
+		kc__reader_stop();
+		goto fail;
+	}
+	kc__reader_begin();
 	/* Nothing fails from here on: CUPTI is not taken from the application in vain. */
 	start_measuring();
 	life.first = kc__selection_begin();

@@ -108,8 +108,10 @@ struct kc__kernel {
 	bool is_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
-	uint32_t every;        /* 0: every launch is asked for; else one in so many, or KC__NEVER */
-	_Atomic uint32_t made; /* launches, where every is not 0 */
+	_Atomic uint32_t awaited;      /* launches that wait for that */
+	_Atomic int64_t wait_until_ns; /* 0: none has waited */
+	uint32_t every;                /* 0: every launch is asked for; else one in so many, or KC__NEVER */
+	_Atomic uint32_t made;         /* launches, where every is not 0 */
 	struct kc_engine_kernel engine;
 	struct kc__early *early;            /* launches looked up before, the newest first; tables_lock */
 	struct kc__early *early_made;       /* those predicted, the newest first; the device's lock */
@@ -207,7 +209,7 @@ struct kc__arena {
 	struct kc__limit full;
 };
 
-/* The worker's account of the time that reading kernels' code has taken. */
+/* The account of the time that reading kernels' code has taken. */
 struct kc__reading_cost {
 	int64_t spent_ns, rests_until_ns;
 	int64_t evaluated_ns; /* of that, for launches made before (early.c) */
@@ -430,21 +432,22 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
 void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns); /* the device's lock is held */
 /* Gets what the first launch of the variant was given. Returns false if that was not kept. */
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given);
-/* Worker: the launch predicted then took so long, alone. true: its code is read, and kc__early_teach() can follow. */
+/* Worker, formulas are held: the launch predicted then took so long, alone. true: its code is read, and
+ * kc__early_teach() can follow. */
 bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns);
 /* Worker, tables_lock held: the time of the first launch teaches as if the code had told its work before. */
 void kc__early_teach(struct kc__variant *variant);
 /* The same for every variant of the kernel that has such a time, beginning with the one predicted last, as a replay
  * knows no other order. The device's lock is held, too. */
 void kc__early_teach_all(struct kc__kernel *kernel);
-/* Worker: the kernel's code has been read; launches do not know it yet. Returns the newest that has been prepared. */
+/* The kernel's code has been read; launches do not know it yet. Returns the newest that has been prepared. */
 const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, struct kc__formula *formula);
 /* tables_lock held: prepares the launches made since then. */
 void kc__early_prepare_rest(struct kc__kernel *kernel, struct kc__formula *formula, const struct kc__early *prepared);
 /* tables_lock and the device's lock held: what the launches taught that were predicted so far holds for their
  * successors. */
 void kc__early_succeed(struct kc__kernel *kernel);
-/* Worker: the kernel's code has been read, or never will be. */
+/* Reader: the kernel's code has been read, or never will be. */
 void kc__early_settle(struct kc__kernel *kernel);
 
 /* recall.c: gives new entries what earlier runs taught of them. tables_lock is held, except for kc__recall_begin(). */

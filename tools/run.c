@@ -30,6 +30,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_fresh,
        KEY_prior,
        KEY_caches,
+       KEY_wait_ns,
        KEY_cupti,
        KEY_kernel,
        KEY_every,

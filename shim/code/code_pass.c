@@ -1,6 +1,7 @@
 #include "code_pass.h"
 #include "formulas.h"
 #include "kept_text.h"
+#include "reader.h"
 
 #include "predictor/code/features/features.h"
 #include "predictor/code/ptx/ptx_cut.h"
@@ -28,7 +29,7 @@ struct pass {
 	bool is_apart;
 	int64_t pass_ns;
 };
-static struct pass the_pass; /* there is one at a time; worker */
+static struct pass the_pass; /* there is one at a time; reader */
 
 /* What parsing a kernel added to the cut is left out of the room, too. */
 static size_t room_left(const struct kc__reading *reading, const struct pass *pass, size_t held_bytes)
@@ -132,9 +133,11 @@ static int read_text(struct kc__reading *reading, struct kc__kernel *kernel, str
 	return rc;
 }
 
-/* A command has more room. */
+/* A command has more room, if it knows where the code lies. */
 enum kc_code_state kc__without_room(const struct kc__code *code)
 {
+	while (kc__code_note_places())
+		;
 	return code && code->is_noted ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
 }
 
@@ -197,9 +200,13 @@ void kc__not_wanted(struct kc__kernel *kernel)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
-/* Enough for now: what is left is read in another step. */
+/* Enough for now: what is left is read in another step, as time is up, or a launch waits for what may be another
+ * module's.
+ */
 bool kc__is_late(const struct kc__reading *reading)
 {
+	if (reading->done && kc__reader_awaited() && reading->calls != kc__reader_calls())
+		return true;
 	return (reading->done || reading->is_last) && reading->stop_ns && kc__now_ns() > reading->stop_ns;
 }
 
@@ -240,9 +247,23 @@ static void find_features(struct kc__reading *reading, const struct kc__source *
 		reading->stop_ns += kc__now_ns() - began_ns;
 }
 
+static uint32_t first_awaited(const struct pass *pass)
+{
+	uint32_t i = 0;
+
+	while (i < pass->count && (pass->is_done[i] || !pass->wanted[i].found || pass->wanted[i].no_room ||
+				   pass->crowded[i] || !atomic_load(&pass->kernels[i]->awaited)))
+		i++;
+	return i;
+}
+
+/* But for one that a launch waits for. */
 static uint32_t shortest(const struct pass *pass, bool crowded)
 {
-	uint32_t found = pass->count;
+	uint32_t found = first_awaited(pass);
+
+	if (found < pass->count)
+		return found;
 
 	for (uint32_t i = 0; i < pass->count; i++)
 		if (!pass->is_done[i] && pass->wanted[i].found && !pass->wanted[i].no_room &&
@@ -390,6 +411,15 @@ static void leave_out_others(struct pass *pass, const struct kc__kernel *kernels
 		pass->is_done[from] = true;
 }
 
+/* A launch waits for a kernel that is not in the pass. */
+static bool others_are_awaited(const struct pass *pass, const struct kc__kernel *kernels)
+{
+	for (const struct kc__kernel *k = kernels; k; k = k->next_wanted)
+		if (atomic_load(&k->awaited) && place_of(pass, k, 0) == pass->count)
+			return true;
+	return false;
+}
+
 void kc__pass_resume(struct kc__reading *reading)
 {
 	struct pass *pass = &the_pass;
@@ -398,7 +428,7 @@ void kc__pass_resume(struct kc__reading *reading)
 	if (!pass->code)
 		return;
 	reading->room_bytes += pass->held_bytes;
-	if (pass->code != reading->code) {
+	if (pass->code != reading->code || others_are_awaited(pass, reading->kernels)) {
 		kc_ptx_cut_free(&pass->cut);
 		pass->code = NULL;
 		return;

@@ -1,5 +1,5 @@
 /*
- * One pass over the PTX of a module, on the worker thread: it is unpacked part by
+ * One pass over the PTX of a module, on the reader's thread: it is unpacked part by
  * part, what was launched is cut out of it (ptx_cut.h), and read kernel by kernel.
  *
  *   kc__reading  the kernels of one module that are being read, and what that may
@@ -28,6 +28,7 @@ struct kc__reading {
 	bool is_kept;      /* it has been kept by an earlier one: kept_text.h */
 	size_t room_bytes; /* there is for what reading takes from here on, and for the formulas */
 	uint32_t done;
+	uint32_t calls;  /* of the reader, when these kernels were taken */
 	bool is_last;    /* the process ends: time is up whether a kernel was read or not */
 	int64_t pass_ns; /* that the last pass over a text took */
 	int64_t step_ns; /* that kernels may be read for, after the first pass over a text */

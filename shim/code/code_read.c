@@ -1,12 +1,14 @@
 /*
- * From kept code to cost formulas, on the worker thread. Of a module's PTX only the
+ * From kept code to cost formulas, on the reader's thread. Of a module's PTX only the
  * kernels are read that have been launched so far (ptx_cut.h): a library's has up to
  * 40 MB, and what this may take is some 6 MiB.
  */
 #include "code_pass.h"
+#include "foresee.h"
 #include "formulas.h"
 #include "kept_text.h"
 #include "ptx_cache.h"
+#include "reader.h"
 
 #include "predictor/code/stored/code_file.h"
 #include "predictor/code/container/image.h"
@@ -27,7 +29,7 @@
 #define FIRST_TIME_NS 1000000000ll
 #define REST_SHARE 20
 #define FINISH_NS 100000000ll /* for what is left at the end of the process */
-#define STEP_NS 50000000ll    /* then the worker does something else; one kernel at least */
+#define STEP_NS 50000000ll    /* then other code has its turn; one kernel at least */
 
 /* The PTX for the first kernel's device is read: another device that uses other PTX of the same image is rare. */
 static void read_images(struct kc__reading *reading, const void *bytes, size_t length)
@@ -83,7 +85,8 @@ static void cannot_open(struct kc__reading *reading, int error)
 static void read_from_file(struct kc__reading *reading, const struct kc__code_piece *piece)
 {
 	const struct kc_device *device = &reading->kernels->device->info;
-	struct kc_code_file file = {open(piece->path, O_RDONLY | O_CLOEXEC), piece->offset, piece->length};
+	struct kc_code_file file = {open(piece->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), piece->offset,
+				    piece->length};
 	struct kc_thin_request request = {
 	    .read = kc_code_file_read,
 	    .arg = &file,
@@ -170,12 +173,14 @@ static void read_all_kept(struct kc__reading *reading)
 	}
 }
 
-/* What is left for code, but some: the application may be loading more. */
-static size_t take_room(void)
+/* Some is left: the application may be loading more. */
+size_t kc__code_take_room(size_t max_bytes)
 {
 	size_t bytes = kc__share_left(KC__SHARE_CODE);
 
 	bytes -= bytes > 2 * OTHERS_BYTES ? OTHERS_BYTES : bytes / 2;
+	if (bytes > max_bytes)
+		bytes = max_bytes;
 	while (bytes && !kc__share_take(KC__SHARE_CODE, bytes))
 		bytes /= 2;
 	return bytes;
@@ -204,13 +209,24 @@ static void give_up(const struct kc__reading *reading, const struct kc__code *co
 	}
 }
 
+/* tables_lock held. One that a launch waits for, otherwise the one launched last; NULL: none is wanted. */
+static const struct kc__kernel *most_wanted(void)
+{
+	for (const struct kc__kernel *k = kc__shim.wanted; k; k = k->next_wanted)
+		if (atomic_load(&k->awaited))
+			return k;
+	return kc__shim.wanted;
+}
+
 /* Takes the kernels of one module out of the list, in its order: the one launched first last. */
 static struct kc__kernel *take_wanted(struct kc__code **code)
 {
 	struct kc__kernel *taken = NULL, **end = &taken, **link = &kc__shim.wanted;
+	const struct kc__kernel *first;
 
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	*code = *link ? (*link)->code : NULL;
+	first = most_wanted();
+	*code = first ? first->code : NULL;
 	while (*link) {
 		struct kc__kernel *kernel = *link;
 
@@ -239,6 +255,49 @@ void kc__code_wanted(struct kc__kernel *kernel)
 	kernel->code->placed = true;
 	kernel->code->next_unplaced = kc__shim.unplaced;
 	kc__shim.unplaced = kernel->code;
+}
+
+struct kc__formula *kc__code_met(struct kc__kernel *kernel)
+{
+	struct kc__formula *formula = kc__foreseen_take(kernel);
+
+	if (!formula)
+		kc__code_wanted(kernel);
+	return formula;
+}
+
+/* What remains is the reader's: it says what the code is. */
+void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula)
+{
+	kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kc__code_wanted(kernel);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+/* Those whose formula was read ahead leave the list. */
+static struct kc__kernel *without_ready(struct kc__kernel *kernels)
+{
+	struct kc__kernel **link = &kernels;
+	char text[KC__CODE_TEXT_BYTES];
+
+	while (*link) {
+		struct kc__kernel *kernel = *link;
+		const struct kc__formula *formula = atomic_load(&kernel->formula);
+
+		if (!formula || atomic_load(&kernel->reading_done)) {
+			link = &kernel->next_wanted;
+			continue;
+		}
+		*link = kernel->next_wanted;
+		text[0] = '\0';
+		if (formula->cost)
+			kc_cost_write(formula->cost, text, sizeof(text));
+		kc__code_put(kernel, KC_CODE_READ, 0, text);
+		kc__not_wanted(kernel);
+		kc__early_settle(kernel);
+	}
+	return kernels;
 }
 
 static void read_code(struct kc__reading *reading, struct kc__code *code)
@@ -284,12 +343,16 @@ static int read_next(int64_t step_ns, bool is_last)
 	    .step_ns = step_ns, .stop_ns = is_last ? kc__now_ns() + step_ns : 0, .is_last = is_last};
 	struct kc__code *code;
 
+	reading.calls = kc__reader_calls();
 	reading.kernels = take_wanted(&code);
 	if (!reading.kernels)
 		return 0;
+	reading.kernels = without_ready(reading.kernels);
+	if (!reading.kernels)
+		return 1;
 	if (is_last && !(reading.kernels = never_read(reading.kernels)))
 		return 1;
-	reading.room_bytes = take_room();
+	reading.room_bytes = kc__code_take_room(SIZE_MAX);
 	reading.is_apart = code && code->is_made;
 	reading.code = code;
 	kc__pass_resume(&reading);
@@ -306,7 +369,7 @@ static int read_next(int64_t step_ns, bool is_last)
 	return 1;
 }
 
-static int64_t processor_ns(void)
+int64_t kc__processor_ns(void)
 {
 	struct timespec t;
 
@@ -316,18 +379,19 @@ static int64_t processor_ns(void)
 
 /* A module is read again when another kernel of it is launched later. After the first moments, or once these have taken
  * their time, reading pauses after each module, so that it takes no more than one part in REST_SHARE of a processor,
- * and what is wanted meanwhile is read together. */
-int kc__code_step(void)
+ * and what is wanted meanwhile is read together. What a launch waits for is read at once. */
+int kc__code_step(int64_t *rest_ns)
 {
 	struct kc__reading_cost *cost = &kc__shim.reading;
 	int64_t began_ns = kc__now_ns(), took_ns;
 	int read;
 
-	if (began_ns < cost->rests_until_ns)
+	*rest_ns = cost->rests_until_ns > began_ns ? cost->rests_until_ns - began_ns : INT64_MAX;
+	if (began_ns < cost->rests_until_ns && !kc__reader_awaited())
 		return 0;
-	took_ns = -processor_ns();
+	took_ns = -kc__processor_ns();
 	read = read_next(STEP_NS, false);
-	took_ns += processor_ns();
+	took_ns += kc__processor_ns();
 	cost->spent_ns += took_ns;
 	if (cost->spent_ns > FIRST_TIME_NS || began_ns - kc__shim.header->monotonic_ns > FIRST_NS)
 		cost->rests_until_ns = began_ns + REST_SHARE * took_ns;

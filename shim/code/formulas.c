@@ -10,10 +10,11 @@ struct scratch {
 
 static struct {
 	struct kc__formula *first; /* those with a cost; tables_lock */
-	size_t bytes;              /* of their costs. Worker */
+	size_t bytes;              /* of their costs. Reader */
 	uint64_t uses;             /* tables_lock */
 	struct scratch scratch;    /* of launches; tables_lock */
-} formulas;
+	pthread_mutex_t held;      /* none gives way; before the other locks */
+} formulas = {.held = PTHREAD_MUTEX_INITIALIZER};
 
 /* What formulas take changes from `before` to `after`. */
 static bool move(size_t *readers_bytes, size_t before, size_t after)
@@ -48,9 +49,12 @@ static struct kc_cost *take_oldest(void)
 
 static bool drop_oldest(size_t *readers_bytes)
 {
-	struct kc_cost *cost = take_oldest();
+	struct kc_cost *cost;
 	size_t after;
 
+	kc__formulas_hold();
+	cost = take_oldest();
+	kc__formulas_release();
 	if (!cost)
 		return false;
 	after = formulas.bytes - kc_cost_bytes(cost);
@@ -125,6 +129,21 @@ void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost)
 	formulas.first = formula;
 }
 
+void kc__formulas_hold(void)
+{
+	pthread_mutex_lock(&formulas.held);
+}
+
+void kc__formulas_release(void)
+{
+	pthread_mutex_unlock(&formulas.held);
+}
+
+size_t kc__formulas_bytes(void)
+{
+	return formulas.bytes;
+}
+
 void kc__formulas_yield(size_t bytes, size_t *readers_bytes)
 {
 	while (*readers_bytes < bytes && *readers_bytes + kc__whole_pages(formulas.bytes) >= bytes)
@@ -167,6 +186,7 @@ int kc__formulas_count_later(const struct kc__formula *formula, const struct kc_
 /* The parent's memory stays as it is: one of its threads may have been using it. */
 void kc__formulas_forget(void)
 {
+	pthread_mutex_init(&formulas.held, NULL);
 	formulas.first = NULL;
 	formulas.bytes = 0;
 	formulas.scratch = (struct scratch){0};

@@ -12,23 +12,29 @@
 #define KC__FORMULAS_BYTES ((size_t)3 << 20)
 #define KC__FORMULA_BYTES ((size_t)1 << 20) /* of one kernel */
 
-/* Worker. Takes room for a formula, and for evaluating it, out of what the reader of code has of KC__SHARE_CODE; what
+/* Reader. Takes room for a formula, and for evaluating it, out of what the reader of code has of KC__SHARE_CODE; what
  * gives way adds to that. false: there is not enough. */
 bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes);
-/* Worker: the room is not needed after all. */
+/* Reader: the room is not needed after all. */
 void kc__formulas_cancel(const struct kc_cost *cost, size_t *readers_bytes);
-/* Worker, tables_lock held: the formula, for which there is room, can be evaluated from now on. */
+/* Reader, tables_lock held: the formula, for which there is room, can be evaluated from now on. */
 void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost);
-/* Worker: so many formulas give way that the reader of code has `bytes`; none, where all of them would not be enough.
+/* Reader: so many formulas give way that the reader of code has `bytes`; none, where all of them would not be enough.
  */
 void kc__formulas_yield(size_t bytes, size_t *readers_bytes);
-/* Worker: all formulas give way, as other code cannot be read otherwise. false: there were none. */
+/* Reader: all formulas give way, as other code cannot be read otherwise. false: there were none. */
 bool kc__formulas_drop(size_t *readers_bytes);
+size_t kc__formulas_bytes(void); /* reader: of all of them */
+
+/* In between no formula gives way, and one thread at a time takes early launches into account. No other lock is held.
+ */
+void kc__formulas_hold(void);
+void kc__formulas_release(void);
 
 /* The formula's value for a launch that is being made. tables_lock held. */
 int kc__formulas_count(struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
 		       uint32_t effort, struct kc_counts *counts);
-/* The same on the worker, without the lock. */
+/* The same for a launch made before, without that lock. Formulas are held. */
 int kc__formulas_count_later(const struct kc__formula *formula, const struct kc_shape *dims,
 			     const struct kc__given *given, uint32_t effort, struct kc_counts *counts);
 void kc__formulas_forget(void); /* fork child */

@@ -2,7 +2,7 @@
  * A kernel's cost formula at a launch: which of the arguments matter, and their
  * values.
  *
- *   kc__formula    published once the worker has read the code; what it is
+ *   kc__formula    published once the reader has read the code; what it is
  *                  evaluated from gives way to other kernels' (formulas.c)
  *   kc__need       bytes of an argument that the formula depends on
  *   kc__packed     a copy of a launch's argument list
@@ -21,7 +21,7 @@ struct kc__need {
 };
 
 struct kc__formula {
-	struct kc_cost *cost;     /* NULL: it gave way. Written by the worker with tables_lock held */
+	struct kc_cost *cost;     /* NULL: it gave way. Written by the reader with tables_lock held */
 	uint64_t used;            /* when it was evaluated last; larger is later. tables_lock */
 	struct kc__formula *next; /* of those with a cost. tables_lock */
 	bool other_architecture;  /* of PTX that the device's code was not compiled from */
@@ -42,7 +42,7 @@ struct kc__formula *kc__formula_make(struct kc_cost *cost, const struct kc_ptx_f
 uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given);
 
 /* The formula's value for this launch. effort, scratch: of kc_cost_evaluate_in(). 0, or its error; -ENODATA: what the
- * formula is evaluated from has given way. tables_lock held, or on the worker, which alone makes it give way. */
+ * formula is evaluated from has given way. tables_lock held, or formulas are (formulas.h). */
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,
 		       uint32_t effort, void *scratch, struct kc_counts *counts);
 

@@ -1,4 +1,5 @@
 #include "code_pass.h"
+#include "foresee.h"
 #include "shim/tables/handles.h"
 #include "made_code.h"
 #include "ptx_cache.h"
@@ -9,6 +10,7 @@
 #include "predictor/code/stored/thin.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -221,6 +223,27 @@ static uint64_t hash_pieces(const struct kc_image_piece *pieces, uint32_t count)
 	return hash ? hash : 1;
 }
 
+/* The same for one piece, of a file. 0 or -errno. */
+static int hash_in_file(struct kc_code_file *file, uint64_t *hash)
+{
+	struct kc_image_piece piece = {.length = (size_t)file->length};
+	bool is_whole = piece.length <= WHOLE_BYTES;
+	char *bytes = malloc(is_whole ? piece.length : SAMPLE_BYTES);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	*hash = kc__hash_bytes(1, &piece.length, sizeof(piece.length));
+	for (size_t i = 0; !rc && !is_whole && i < SAMPLES; i++) {
+		rc = kc_code_file_read(file, (file->length - SAMPLE_BYTES) / (SAMPLES - 1) * i, bytes, SAMPLE_BYTES);
+		*hash = kc__hash_bytes(*hash, bytes, SAMPLE_BYTES);
+	}
+	if (!rc && is_whole && !(rc = kc_code_file_read(file, 0, bytes, piece.length))) {
+		piece.bytes = bytes;
+		*hash = hash_pieces(&piece, 1);
+	}
+	free(bytes);
+	return rc;
+}
+
 static bool fits(const struct kc_image_piece *pieces, uint32_t count)
 {
 	if (count > KC__CODE_PIECES)
@@ -261,6 +284,15 @@ static void keep(struct kc__code *code, struct kc_image_piece *pieces, const str
 		code->state = KC_CODE_WAITS;
 }
 
+static bool lacks_ptx(const struct kc_image_piece *pieces, uint32_t count)
+{
+	uint32_t i = 0;
+
+	while (i < count && kc_image_lacks_ptx(pieces[i].bytes, pieces[i].length))
+		i++;
+	return i == count;
+}
+
 static void note(struct noting *noting, const void *handle, const void *image)
 {
 	struct kc_image_piece *pieces = noting->pieces;
@@ -282,7 +314,9 @@ static void note(struct noting *noting, const void *handle, const void *image)
 	code = code_with(key, made ? made : takes ? count : 0);
 	if (code && !code->state) {
 		code->is_made = made != 0;
+		code->lacks_ptx = !made && takes && lacks_ptx(pieces, count);
 		keep(code, pieces, made ? NULL : mapped);
+		kc__foresee_loaded(code);
 	}
 	if (made)
 		kc__made_release(code && code->state == KC_CODE_WAITS);
@@ -315,9 +349,31 @@ void kc__code_loaded_file(const void *handle, const char *path)
 	if (code && !code->state) {
 		code->state =
 		    keep_path(&code->pieces[0], path, 0, (size_t)file.st_size) ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
+		kc__foresee_loaded(code);
 	}
 	kc__handle_code_set(handle, code);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+struct kc__code *kc__code_in_file(const char *path, uint64_t offset, size_t length)
+{
+	struct kc_code_file file = {open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), offset, length};
+	struct kc__code *code;
+	uint64_t hash;
+	int rc;
+
+	if (file.fd < 0)
+		return NULL;
+	rc = hash_in_file(&file, &hash);
+	close(file.fd);
+	if (rc)
+		return NULL;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	code = code_with(hash, 1);
+	if (code && !code->state)
+		code->state = keep_path(&code->pieces[0], path, offset, length) ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return code;
 }
 
 static struct kc__code *take_unplaced(void)
@@ -397,6 +453,7 @@ void kc__code_forget(void)
 	pool.first = pool.last = NULL;
 	pool.bytes = 0;
 	kc__pass_forget();
+	kc__foresee_forget();
 }
 
 void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece)

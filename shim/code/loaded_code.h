@@ -1,6 +1,6 @@
 /*
- * The code behind kernels: kept when a module is loaded, read by the worker
- * once one of its kernels is launched.
+ * The code behind kernels: kept when a module is loaded, read ahead by the reader
+ * (foresee.h), or once one of its kernels is launched.
  *
  *   kc__code        what one module load brought, in up to KC__CODE_PIECES pieces
  *   kc__code_piece  bytes of a mapped file, by path and offset; or a copy, as the
@@ -39,7 +39,11 @@ struct kc__code {
 	struct kc__code *next_copied; /* in the order of loading */
 	bool placed;                  /* it is in the next list, or was; these two: tables_lock */
 	struct kc__code *next_unplaced;
-	bool is_noted; /* where it lies, so that it can be read later. Worker */
+	bool is_noted;                 /* where it lies, so that it can be read later. Reader */
+	struct kc__code *next_loaded;  /* that have not been read ahead; tables_lock */
+	uint32_t foreseen_for;         /* read ahead, for compute capability 8.6: 86. Set before the next one is */
+	struct kc__foreseen *foreseen; /* tables_lock */
+	bool lacks_ptx;                /* waiting for it is of no use */
 	uint32_t piece_count;
 	struct kc__code_piece pieces[];
 };
@@ -48,12 +52,15 @@ struct kc__code {
 void kc__code_loaded(const void *handle, const void *image);
 void kc__code_loaded_file(const void *handle, const char *path);
 
-/* Worker: the copy of a piece, kept until it is released; NULL: it has been freed. */
+/* Reader: what will be loaded from a file, a fatbin of its own; NULL: it cannot be read, or there is no room. */
+struct kc__code *kc__code_in_file(const char *path, uint64_t offset, size_t length);
+
+/* Reader: the copy of a piece, kept until it is released; NULL: it has been freed. */
 void *kc__code_hold(struct kc__code *code, const struct kc__code_piece *piece);
 void kc__code_release(struct kc__code *code);
 void kc__code_forget(void); /* fork child */
 
-/* Worker: what became of the kernel's code, for the journal. sm, text: of struct kc_code_entry; of the text as much as
+/* Reader: what became of the kernel's code, for the journal. sm, text: of struct kc_code_entry; of the text as much as
  * KC__CODE_TEXT_BYTES hold. */
 #define KC__CODE_TEXT_BYTES 4096u
 void kc__code_put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text);
@@ -61,14 +68,23 @@ void kc__code_refuse(const struct kc__kernel *kernel, size_t offset, const char 
 
 /* code_read.c. tables_lock held. The kernel has been launched: its code is to be read. */
 void kc__code_wanted(struct kc__kernel *kernel);
+/* tables_lock held. The kernel is new. Returns the formula that has been read ahead, for kc__code_ready(); NULL: there
+ * is none, and its code is wanted. */
+struct kc__formula *kc__code_met(struct kc__kernel *kernel);
+/* The launching thread, without a lock: from here on the kernel is predicted from that formula. */
+void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula);
 
-/* Worker: notes where code lies that is to be read, so that what this process does not read can be read later. 1: there
+/* Reader: notes where code lies that is to be read, so that what this process does not read can be read later. 1: there
  * may be more. */
 int kc__code_note_places(void);
 
-/* code_read.c. Worker: reads the code of one module, if any is wanted. 1: there may be more. */
-int kc__code_step(void);
-/* Worker, as the process ends: what cannot be read in a moment is left, and marked as waiting. */
+/* code_read.c. Reader: reads the code of one module, if any is wanted. 1: there may be more. *rest_ns: for so long none
+ * is read unless a launch waits for it; INT64_MAX: until it is called. */
+int kc__code_step(int64_t *rest_ns);
+/* Memory for reading code, max_bytes at most, of its share. */
+size_t kc__code_take_room(size_t max_bytes);
+int64_t kc__processor_ns(void); /* that this thread has taken */
+/* Reader, as the process ends: what cannot be read in a moment is left, and marked as waiting. */
 void kc__code_finish(void);
 
 #endif

@@ -3,11 +3,12 @@
  * run meanwhile. What the first one of a shape was given is kept until then.
  */
 #include "shim/code/formulas.h"
+#include "shim/code/reader.h"
 
 #include <string.h>
 
 #define EARLY_MAX_BYTES 1024u /* of one argument list */
-/* Of an evaluation on the worker: 12 ms at most; 3 ms once those of the process have taken a fifth of a second and one
+/* Of an evaluation: 12 ms at most; 3 ms once those of the process have taken a fifth of a second and one
  * part in a hundred of the time since it began. */
 #define EFFORT 20000u
 #define LITTLE_EFFORT 600u
@@ -18,8 +19,8 @@ struct kc__early {
 	struct kc__variant *variant;
 	struct kc__early *next, *next_made;
 	_Atomic int64_t predicted_at_ns; /* of the launch; 0: not made yet */
-	int64_t measured_ns;             /* worker; 0: not measured, or learned from */
-	bool counted;                    /* worker: the next two say what the code does in it */
+	int64_t measured_ns;             /* 0: not measured, or learned from. Formulas are held for this and the rest */
+	bool counted;                    /* the next two say what the code does in it */
 	struct kc_work work;
 	struct kc_curve_point size;
 	size_t bytes;
@@ -164,8 +165,11 @@ void kc__early_settle(struct kc__kernel *kernel)
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	atomic_store_explicit(&kernel->reading_done, 1, memory_order_release); /* the list grows no more */
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+	kc__reader_answer(kernel);
+	kc__formulas_hold();
 	for (struct kc__early *e = kernel->early; e; e = e->next)
 		count(e);
 	if (atomic_load_explicit(&kernel->formula, memory_order_acquire))
 		kc__learn_sizes(kernel);
+	kc__formulas_release();
 }

@@ -206,8 +206,8 @@ static struct kc__parameters kept_parameters(const struct answers *a)
 	return (struct kc__parameters){a->parameters_known, a->parameter_count, at};
 }
 
-/* tables_lock held. */
-static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device)
+/* tables_lock held. *formula: of a kernel that is new, if it is known already. */
+static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device, struct kc__formula **formula)
 {
 	uint64_t resources =
 	    ((uint64_t)a->resources.registers << 32 | a->resources.static_shared_bytes) * 31 + a->resources.local_bytes;
@@ -229,7 +229,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);
-	kc__code_wanted(kernel);
+	*formula = kc__code_met(kernel);
 	return kernel;
 }
 
@@ -240,6 +240,7 @@ struct newcomer {
 	struct kc__device *device;
 	const struct answers *answers; /* NULL: the driver gives none */
 	struct kc__function *fn;       /* NULL: there is no room for it */
+	struct kc__formula *formula;   /* of its kernel, which is new; NULL: there is none */
 };
 
 static void count_unseen(void)
@@ -285,7 +286,7 @@ static void keep(void *newcomer)
 	n->fn = kc__find(&kc__shim.functions, n->key, 2);
 	made = !n->fn && (n->fn = fresh_function(n->key, n->generation));
 	if (n->fn) {
-		struct kc__kernel *kernel = a ? kernel_of(a, n->device) : NULL;
+		struct kc__kernel *kernel = a ? kernel_of(a, n->device, &n->formula) : NULL;
 
 		atomic_store_explicit(&n->fn->unpredictable, a ? KC_TABLE_FULL : KC_NO_ATTRIBUTES,
 				      memory_order_relaxed);
@@ -312,6 +313,8 @@ static __attribute__((noinline)) struct kc__function *make(CUfunction f, struct 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	kc__deep(keep, &newcomer);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (newcomer.formula)
+		kc__code_ready(atomic_load(&newcomer.fn->kernel), newcomer.formula);
 	kc__room_give(answers);
 	return newcomer.fn;
 }

@@ -133,9 +133,16 @@ uint32_t kc__selection_every(const char *name)
 	return 0;
 }
 
-void kc__code_wanted(struct kc__kernel *kernel)
+struct kc__formula *kc__code_met(struct kc__kernel *kernel)
 {
 	(void)kernel;
+	return NULL;
+}
+
+void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula)
+{
+	(void)kernel;
+	(void)formula;
 }
 
 /* ---- */

@@ -4,6 +4,7 @@
  */
 #include "shim/code/formulas.h"
 #include "shim/code/loaded_code.h"
+#include "shim/code/reader.h"
 #include "tables.h"
 
 #include <errno.h>
@@ -241,25 +242,22 @@ bool kc__variant_is_outdated(const struct kc__variant *variant)
 	       kernel->variants < VARIANTS_MAX;
 }
 
-struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-				   const struct kc__given *given)
+/* A launch shape that is new as far as is known. Its key is of the kernel's formula by then. */
+static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+					const struct kc__given *given, uint64_t key[KEY_WORDS])
 {
-	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
-	uint64_t key[KEY_WORDS] = {
-	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
-	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
-	    formula ? kc__arguments_key(formula, given) : 0};
-	struct kc__variant *variant = find(kernel, key);
+	struct kc__formula *formula;
+	struct kc__variant *variant;
 	struct making making;
 
-	if (variant)
-		return variant;
-	if (formula && kernel->variants >= VARIANTS_MAX) {
+	if (!atomic_load_explicit(&kernel->reading_done, memory_order_acquire))
+		kc__reader_await(kernel);
+	formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
+	if (formula && kernel->variants >= VARIANTS_MAX)
 		formula = NULL;
-		key[KEY_WORDS - 1] = 0;
-		if ((variant = find(kernel, key)))
-			return variant;
-	}
+	key[KEY_WORDS - 1] = formula ? kc__arguments_key(formula, given) : 0;
+	if ((variant = find(kernel, key)))
+		return variant;
 	making = (struct making){
 	    .kernel = kernel,
 	    .blocks_per_sm =
@@ -273,6 +271,19 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 	variant = found_or_made(&making);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return variant;
+}
+
+struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
+				   const struct kc__given *given)
+{
+	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
+	uint64_t key[KEY_WORDS] = {
+	    kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32, dims->grid[0] | (uint64_t)dims->grid[1] << 32,
+	    dims->grid[2] | (uint64_t)dims->block[0] << 32, dims->block[1] | (uint64_t)dims->block[2] << 32,
+	    formula ? kc__arguments_key(formula, given) : 0};
+	struct kc__variant *variant = find(kernel, key);
+
+	return variant ? variant : find_or_make(kernel, f, dims, given, key);
 }
 
 void kc__variant_prepare(struct kc__variant *before, struct kc__formula *formula)

@@ -3,6 +3,7 @@
  * of λ that it records, and the launches that are told what became of them.
  */
 #include "shim/calls/launch.h"
+#include "shim/code/formulas.h"
 
 static void lock(void *unused)
 {
@@ -26,10 +27,11 @@ static void fill_key(struct kc_lambda_entry *entry, const struct kc__key *key)
 		entry->block[i] = (uint16_t)key->block.block[i];
 }
 
-/* What an event has published: the journal gets it when no lock is held, unless it is more than there is room for. */
+/* What an event has published: the journal gets it when no launch waits any more, unless it is more than there is room
+ * for. kc__shim.learning. */
 static struct {
 	struct kc_lambda_entry at[16];
-	int64_t time_ns; /* read before the locks */
+	int64_t time_ns; /* read before the locks of devices */
 	uint32_t count;
 } history;
 
@@ -70,8 +72,8 @@ static void published(const struct kc_engine_publication *p, void *unused)
  * launches that know of an event and no event. */
 static uint64_t begin_event(void)
 {
-	history.time_ns = kc__now_ns();
 	pthread_mutex_lock(&kc__shim.learning);
+	history.time_ns = kc__now_ns();
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_lock(&kc__shim.devices[i].lock);
@@ -84,8 +86,8 @@ static void end_event(void)
 	for (int i = 0; i < kc__shim.device_count; i++)
 		pthread_mutex_unlock(&kc__shim.devices[i].lock);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	pthread_mutex_unlock(&kc__shim.learning);
 	put_history();
+	pthread_mutex_unlock(&kc__shim.learning);
 }
 
 static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel, uint64_t number)
@@ -208,16 +210,22 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	struct kc_engine_launch kept = engine_launch(launch);
 	struct kc__variant *variant = current_variant(launch);
 	/* The first launch of a variant also counts as a size, once its code is read. */
-	bool is_size = first && launch->overlap == KC_OVERLAP_NONE &&
-		       kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
-	uint64_t number = begin_event();
+	bool is_early = first && first->early, is_size;
+	uint64_t number;
 
+	if (is_early)
+		kc__formulas_hold();
+	is_size = is_early && launch->overlap == KC_OVERLAP_NONE &&
+		  kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
+	number = begin_event();
 	if (is_size)
 		kc__early_teach(first);
 	if (variant)
 		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
 	launch->order.decided_after = (uint32_t)(number - launch->order.known - launch->order.measured_after);
 	end_event();
+	if (is_early)
+		kc__formulas_release();
 }
 
 void kc__learn_transfer(struct kc_transfer *transfer)

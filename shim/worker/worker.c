@@ -2,7 +2,7 @@
  * The worker: keeps journal segments ready, collects measurements, learns, and writes what is final to the database.
  * While the database cannot be written, slots stay in the journal.
  */
-#include "shim/code/loaded_code.h"
+#include "shim/code/reader.h"
 #include "shim/calls/launch.h"
 #include "ending.h"
 #include "join.h"
@@ -125,7 +125,7 @@ static void end(void)
 	uint64_t before;
 	int error;
 
-	kc__code_finish();
+	kc__reader_finish();
 	join_all();
 	join_give_up();
 	kc_journal_seal(kc__shim.journal);
@@ -253,8 +253,6 @@ static void *run(void *unused)
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
-		kc__code_note_places();
-		kc__code_step();
 		kc__ending_look(now_ns);
 		claimed = kc_journal_claimed(kc__shim.journal);
 		busy |= kc__cupti_has_records();

@@ -11,7 +11,7 @@
 static const struct {
 	const char *name;
 	int64_t ns;
-} units[] = {{"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}, {"d", DAY_NS}};
+} units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}, {"d", DAY_NS}};
 
 static int parse(const char *text, unsigned long long *value, const char **unit)
 {

@@ -9,7 +9,8 @@ struct kc_extent { /* all zeros: none */
 	uint64_t launches;
 };
 
-/* Reads "500ms", "30s", "5m", "2h" or "30d". 0; -EINVAL: it is no such time, is 0, or is longer than 100,000 days. */
+/* Reads "200us", "500ms", "30s", "5m", "2h" or "30d". 0; -EINVAL: it is no such time, is 0, or is longer than 100,000
+ * days. */
 int kc_parse_duration(const char *text, int64_t *ns);
 /* The same, or a number of launches without a unit. */
 int kc_parse_extent(const char *text, struct kc_extent *extent);

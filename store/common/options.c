@@ -90,6 +90,20 @@ static int parse_ms(const char *text, uint32_t *out)
 	return 0;
 }
 
+/* 10 s at most: the application waits. */
+static int parse_wait(const char *text, int64_t *out)
+{
+	int64_t ns;
+
+	*out = 0;
+	if (!strcmp(text, "0"))
+		return 0;
+	if (kc_parse_duration(text, &ns) || ns > 10000000000ll)
+		return -EINVAL;
+	*out = ns;
+	return 0;
+}
+
 static int copy_text(const char *text, char *out, size_t size)
 {
 	if (strlen(text) >= size)
@@ -179,6 +193,8 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return parse_optional_path(text, options->prior, sizeof(options->prior));
 	case KC_OPTION_caches:
 		return parse_flag(text, &options->caches);
+	case KC_OPTION_wait_ns:
+		return parse_wait(text, &options->wait_ns);
 	case KC_OPTION_quiet:
 		return parse_flag(text, &options->quiet);
 	case KC_OPTION_kernel:

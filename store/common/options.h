@@ -28,6 +28,10 @@
 	X(caches, "KERNCAST_CACHES", "caches", "on|off", "on",                                                         \
 	  "whether to look for the PTX of kernels in Triton's cache and PyTorch's, beside the machine code that was "  \
 	  "loaded")                                                                                                    \
+	X(wait_ns, "KERNCAST_WAIT_FOR_CODE", "wait-for-code", "TIME", "1ms",                                           \
+	  "longest wait of a kernel's first launch until the kernel's code has been read, so that it is predicted "    \
+	  "from "                                                                                                      \
+	  "that; a process waits 20 times as long at most; 0: never")                                                  \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
 	X(kernel, "KERNCAST_KERNEL", "kernel", "REGEX", "",                                                            \
 	  "record launches of kernels whose mangled name, which contains the plain one, matches this extended "        \
@@ -82,6 +86,7 @@ struct kc_options {
 	int fresh;
 	char prior[1024]; /* absolute; empty: none */
 	int caches;
+	int64_t wait_ns;
 	int quiet;
 	int disable;
 };

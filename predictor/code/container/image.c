@@ -441,6 +441,21 @@ int kc_image_is_cubin(const void *bytes, size_t length)
 	return !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_machine == KC_ELF_MACHINE_CUDA;
 }
 
+int kc_image_lacks_ptx(const void *bytes, size_t length)
+{
+	struct kc_bytes all = {bytes, length, 0};
+	struct kc_fatbin_entry entry;
+	struct kc_fatbin fatbin;
+	int rc;
+
+	if (!kc__fatbin_is(&all) || kc__fatbin_open(&fatbin, &all, NULL))
+		return 0;
+	while ((rc = kc__fatbin_next(&fatbin, &entry, NULL)) > 0)
+		if (entry.kind == KC_FATBIN_KIND_PTX)
+			return 0;
+	return !rc;
+}
+
 uint32_t kc_image_pieces(const void *image, size_t limit_bytes, struct kc_image_piece *pieces, uint32_t max)
 {
 	const struct wrapper *wrapper = image;

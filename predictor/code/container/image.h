@@ -77,6 +77,8 @@ const struct kc_image *kc_images_choose_other(const struct kc_images *images, ui
 
 /* Whether the bytes begin like a cubin by itself. */
 int kc_image_is_cubin(const void *bytes, size_t length);
+/* Whether they are a fatbin without any PTX. */
+int kc_image_lacks_ptx(const void *bytes, size_t length);
 
 struct kc_image_piece {
 	const void *bytes;

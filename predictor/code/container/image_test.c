@@ -259,6 +259,22 @@ static void test_ptx_text(void **state)
 	}
 }
 
+static void test_whether_a_fatbin_has_ptx(void **state)
+{
+	static const struct {
+		const char *name;
+		int lacks;
+	} files[] = {{"cubin_only.fatbin", 1}, {"default.fatbin", 0}, {"size.fatbin", 0}, {"default.o", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct file file = load(files[i].name);
+
+		assert_int_equal(kc_image_lacks_ptx(file.bytes, file.length), files[i].lacks);
+		free(file.bytes);
+	}
+}
+
 static void test_list_then_unpack(void **state)
 {
 	struct file file = load("size.fatbin");
@@ -496,6 +512,7 @@ int main(void)
 	    cmocka_unit_test(test_rdc_program),
 	    cmocka_unit_test(test_aarch64),
 	    cmocka_unit_test(test_ptx_text),
+	    cmocka_unit_test(test_whether_a_fatbin_has_ptx),
 	    cmocka_unit_test(test_list_then_unpack),
 	    cmocka_unit_test(test_length_by_address),
 	    cmocka_unit_test(test_pieces_behind_a_wrapper),

@@ -1,0 +1,91 @@
+/*
+ * A program that loads a module, and launches each of its kernels once. Arguments: the module's file, the number of its
+ * kernels, which are called k0, k1, …, the milliseconds between the load and the first launch, and words:
+ *   captured      the launches are captured, and the graph is launched
+ *   nodes         they are nodes of a graph that is made call by call
+ *   pipe          before the first launch a FIFO takes the file's place
+ */
+#include "cuda_tests/awkward/awkward.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct awkward a;
+static CUfunction *kernels;
+static int count;
+
+static void launch_all(CUstream stream)
+{
+	int n = 5;
+	void *parameters[] = {&a.memory, &n};
+
+	for (int i = 0; i < count; i++)
+		CHECK(cuLaunchKernel(kernels[i], 4, 1, 1, 128, 1, 1, 0, stream, parameters, NULL));
+}
+
+static void launch_graph(CUgraph graph)
+{
+	CUgraphExec exec;
+
+	CHECK(cuGraphInstantiate(&exec, graph, 0));
+	CHECK(cuGraphLaunch(exec, NULL));
+}
+
+static void capture_all(void)
+{
+	CUstream stream;
+	CUgraph graph;
+
+	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	launch_all(stream);
+	CHECK(cuStreamEndCapture(stream, &graph));
+	launch_graph(graph);
+}
+
+static void add_all(void)
+{
+	int n = 5;
+	void *parameters[] = {&a.memory, &n};
+	CUgraphNode node;
+	CUgraph graph;
+
+	CHECK(cuGraphCreate(&graph, 0));
+	for (int i = 0; i < count; i++) {
+		CUDA_KERNEL_NODE_PARAMS params = awkward_node(&a, 4, parameters);
+
+		params.func = kernels[i];
+		CHECK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+	}
+	launch_graph(graph);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 4 ? argv[4] : "";
+	CUmodule module;
+	char name[16];
+
+	if (argc < 4)
+		return 2;
+	count = atoi(argv[2]);
+	kernels = calloc((size_t)count, sizeof(*kernels));
+	awkward_start(&a);
+	CHECK(cuModuleLoad(&module, argv[1]));
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "k%d", i);
+		CHECK(cuModuleGetFunction(&kernels[i], module, name));
+	}
+	usleep((useconds_t)atoi(argv[3]) * 1000);
+	if (!strcmp(how, "pipe") && (unlink(argv[1]) || mkfifo(argv[1], 0600)))
+		return 4;
+	if (!strcmp(how, "captured"))
+		capture_all();
+	else if (!strcmp(how, "nodes"))
+		add_all();
+	else
+		launch_all(NULL);
+	CHECK(cuCtxSynchronize());
+	return 0;
+}

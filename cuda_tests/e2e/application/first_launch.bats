@@ -1,0 +1,77 @@
+# A kernel's first launch is predicted from its code: that was read ahead, or the launch waits for it.
+load ../common
+
+first=$build/awkward/first
+
+module() { # KERNELS COMMENTS: PTX of k0, k1, … of one addition each, and lines of comments
+	local i
+	printf '.version 8.0\n.target sm_75\n.address_size 64\n'
+	yes "// $(printf '%.0s-' {1..90})" | head -n "$2"
+	for ((i = 0; i < $1; i++)); do
+		printf '.visible .entry k%d(.param .u64 p0, .param .u32 p1)\n{\n.reg .f32 %%f<4>;\n' "$i"
+		printf 'add.f32 %%f1, %%f2, %%f3;\nret;\n}\n'
+	done
+}
+
+runs() { # WAIT COMMAND...: into a database of its own
+	rm -f kerncast.db*
+	SIMCUDA_DEVICE=A100 timeout 100 "$kerncast" run -q --wait-for-code="$1" -- "${@:2}" >/dev/null
+}
+
+firsts() { # by which models the first launches of all kernels were predicted
+	sql "SELECT group_concat(model || ' ' || n) FROM (SELECT model, count(*) AS n FROM launch WHERE sequence IN
+		(SELECT min(sequence) FROM launch GROUP BY process, kernel) GROUP BY model)"
+}
+
+@test "every kernel of a program is predicted from its code from the first launch on" {
+	local program
+	for program in demo-static-sim demo-shared; do
+		runs 5s "$build/$program" --rounds 2
+		equal "$(firsts)" "bsp-code 6" "$program"
+	done
+	runs 5s "$build/demo-static-sim" --rounds 2 --threads 8
+	equal "$(firsts)" "bsp-code 6" "eight threads"
+	ledger_adds_up
+}
+
+# 1 MB of text is more than is read ahead.
+@test "a launch waits for its kernel's code, and does not where that is turned off" {
+	module 3 10000 >module.ptx
+	runs 0 "$first" module.ptx 3 0
+	equal "$(firsts)" "bsp-device 3" "without waiting"
+	runs 10s "$first" module.ptx 3 0
+	equal "$(firsts)" "bsp-code 3" "waiting"
+}
+
+@test "a module is read while the program does something else" {
+	module 200 100 >module.ptx
+	runs 0 "$first" module.ptx 200 3000
+	equal "$(firsts)" "bsp-code 200"
+	equal "$(sql "SELECT count(*) FROM kernel WHERE code = 'read' AND cost_formula = 'add = 1; control = 1'")" 200
+}
+
+@test "kernels in graphs, captured and made call by call" {
+	local how
+	module 3 10000 >module.ptx
+	for how in captured nodes; do
+		runs 10s "$first" module.ptx 3 0 "$how"
+		equal "$(firsts)" "bsp-code 3" "$how"
+		equal "$(sql "SELECT count(*) FROM launch WHERE api = 'cuGraphLaunch'")" 3 "$how"
+	done
+}
+
+@test "a file whose place a FIFO has taken keeps neither launches nor the exit" {
+	module 3 10000 >module.ptx
+	runs 1ms "$first" module.ptx 3 0 pipe
+	equal "$(sql 'SELECT count(*) FROM launch')" 3
+	ledger_adds_up
+}
+
+@test "what is given for the wait" {
+	local wrong
+	for wrong in 1 soon 11s -1ms; do
+		run "$kerncast" run -q --wait-for-code="$wrong" -- true
+		[[ $status -ne 0 ]] || { echo "$wrong is taken"; return 1; }
+	done
+	"$kerncast" run -q --wait-for-code=200us -- true
+}

@@ -1,0 +1,197 @@
+#include "reader.h"
+#include "foresee.h"
+#include "loaded_code.h"
+#include "shim/worker/ending.h"
+#include "shim/worker/selection.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum state { NONE, MADE, BEGUN, ENDING, ENDED };
+
+static struct {
+	_Atomic uint32_t state; /* enum state */
+	_Atomic uint32_t calls;
+	_Atomic uint32_t awaited;
+	_Atomic int64_t left_ns; /* that launches may still wait, all together */
+} reader;
+
+/* errno is the caller's to keep. ns: INT64_MAX: for ever. */
+static void wait_while(_Atomic uint32_t *word, uint32_t value, int64_t ns)
+{
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns == INT64_MAX ? NULL : &t, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void enter(enum state state)
+{
+	atomic_store(&reader.state, state);
+	wake(&reader.state);
+}
+
+static void wait_for_begin(void)
+{
+	while (atomic_load(&reader.state) == MADE)
+		wait_while(&reader.state, MADE, INT64_MAX);
+}
+
+bool kc__reader_is_ending(void)
+{
+	return atomic_load_explicit(&reader.state, memory_order_relaxed) == ENDING;
+}
+
+/* What was launched comes first, and where its code lies before that code is read, unless somebody waits. */
+static void *run(void *unused)
+{
+	(void)unused;
+	kc__thread.depth = 1;
+	kc__ending_not_for();
+	wait_for_begin();
+	while (atomic_load(&reader.state) == BEGUN) {
+		uint32_t calls = atomic_load(&reader.calls);
+		int64_t rest_ns;
+
+		if (!kc__reader_awaited() && kc__code_note_places())
+			continue;
+		if (kc__code_step(&rest_ns) || kc__foresee_step())
+			continue;
+		if (atomic_load(&reader.state) == BEGUN)
+			wait_while(&reader.calls, calls, rest_ns);
+	}
+	if (atomic_load(&reader.state) == ENDING)
+		kc__code_finish();
+	enter(ENDED);
+	return NULL;
+}
+
+int kc__reader_start(void)
+{
+	pthread_t thread;
+	int error;
+
+	atomic_store(&reader.state, MADE);
+	atomic_store(&reader.awaited, 0);
+	atomic_store(&reader.left_ns, KC__WAITS * kc__shim.options.wait_ns);
+	error = kc__make_thread(&thread, run, NULL);
+	if (error) {
+		atomic_store(&reader.state, NONE);
+		return error;
+	}
+	pthread_setname_np(thread, "kerncast-code");
+	pthread_detach(thread);
+	return 0;
+}
+
+void kc__reader_begin(void)
+{
+	enter(BEGUN);
+}
+
+void kc__reader_stop(void)
+{
+	enter(ENDED);
+}
+
+void kc__reader_finish(void)
+{
+	uint32_t state = BEGUN;
+
+	if (!atomic_compare_exchange_strong(&reader.state, &state, ENDING))
+		return;
+	kc__reader_call();
+	while (atomic_load(&reader.state) == ENDING)
+		wait_while(&reader.state, ENDING, INT64_MAX);
+}
+
+void kc__reader_forget(void)
+{
+	atomic_store(&reader.state, NONE);
+	atomic_store(&reader.awaited, 0);
+}
+
+void kc__reader_call(void)
+{
+	int saved_errno = errno;
+
+	atomic_fetch_add(&reader.calls, 1);
+	wake(&reader.calls);
+	errno = saved_errno;
+}
+
+uint32_t kc__reader_calls(void)
+{
+	return atomic_load_explicit(&reader.calls, memory_order_relaxed);
+}
+
+uint32_t kc__reader_awaited(void)
+{
+	return atomic_load_explicit(&reader.awaited, memory_order_relaxed);
+}
+
+/* Of the process's time; what is not needed is given back. */
+static int64_t take_time(int64_t wanted_ns)
+{
+	int64_t left_ns = atomic_load(&reader.left_ns), ns;
+
+	do
+		ns = wanted_ns < left_ns ? wanted_ns : left_ns;
+	while (ns > 0 && !atomic_compare_exchange_weak(&reader.left_ns, &left_ns, left_ns - ns));
+	return ns > 0 ? ns : 0;
+}
+
+/* The first launch of a kernel says until when all of them wait. */
+static int64_t time_of(struct kc__kernel *kernel, int64_t now_ns)
+{
+	int64_t until_ns = 0;
+
+	if (atomic_compare_exchange_strong(&kernel->wait_until_ns, &until_ns, now_ns + kc__shim.options.wait_ns))
+		return kc__shim.options.wait_ns;
+	return until_ns - now_ns;
+}
+
+/* There is somebody who may read it, and something to read. */
+static bool is_readable(const struct kc__kernel *kernel)
+{
+	return kernel->code && kernel->every != KC__NEVER && !kernel->code->lacks_ptx &&
+	       !atomic_load(&kc__shim.exit_ns) && atomic_load(&reader.state) == BEGUN;
+}
+
+void kc__reader_await(struct kc__kernel *kernel)
+{
+	int64_t began_ns, left_ns, given_ns, now_ns;
+
+	if (!kc__shim.options.wait_ns || !is_readable(kernel))
+		return;
+	began_ns = now_ns = kc__now_ns();
+	given_ns = left_ns = take_time(time_of(kernel, began_ns));
+	if (!given_ns)
+		return;
+	atomic_fetch_add(&kernel->awaited, 1);
+	atomic_fetch_add(&reader.awaited, 1);
+	kc__reader_call();
+	while (left_ns > 0 && !atomic_load_explicit(&kernel->reading_done, memory_order_acquire)) {
+		wait_while(&kernel->reading_done, 0, left_ns);
+		now_ns = kc__now_ns();
+		left_ns = given_ns - (now_ns - began_ns);
+	}
+	atomic_fetch_sub(&reader.awaited, 1);
+	atomic_fetch_sub(&kernel->awaited, 1);
+	if (left_ns > 0)
+		atomic_fetch_add(&reader.left_ns, left_ns);
+}
+
+void kc__reader_answer(struct kc__kernel *kernel)
+{
+	if (atomic_load(&kernel->awaited))
+		wake(&kernel->reading_done);
+}

@@ -1,0 +1,183 @@
+/* Launches that wait for their kernel's code: for how long, and when not. */
+#include "foresee.h"
+#include "loaded_code.h"
+#include "reader.h"
+#include "shim/worker/ending.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+struct kc__state kc__shim;
+__thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
+
+static struct kc__code code;
+static struct kc__kernel *_Atomic wanted; /* NULL: no kernel is ever read */
+static _Atomic int finished;
+
+/* ---- The rest of the library ---- */
+
+int64_t kc__now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+	return -pthread_create(thread, NULL, fn, arg);
+}
+
+void kc__ending_not_for(void)
+{
+}
+
+int kc__code_note_places(void)
+{
+	return 0;
+}
+
+int kc__foresee_step(void)
+{
+	return 0;
+}
+
+void kc__code_finish(void)
+{
+	finished = 1;
+}
+
+int kc__code_step(int64_t *rest_ns)
+{
+	struct kc__kernel *kernel = atomic_load(&wanted);
+
+	*rest_ns = INT64_MAX;
+	if (!kernel || kernel->reading_done)
+		return 0;
+	atomic_store(&kernel->reading_done, 1);
+	kc__reader_answer(kernel);
+	return 1;
+}
+
+/* ---- */
+
+#define MS 1000000ll
+#define WAIT_MS 20
+
+static void begin(int64_t wait_ns)
+{
+	memset(&code, 0, sizeof(code));
+	kc__shim.options.wait_ns = wait_ns;
+	kc__shim.exit_ns = 0;
+	wanted = NULL;
+	finished = 0;
+	assert_int_equal(kc__reader_start(), 0);
+	kc__reader_begin();
+}
+
+static void end(void)
+{
+	kc__reader_finish();
+	assert_true(finished);
+}
+
+static int64_t awaits(struct kc__kernel *kernel)
+{
+	int64_t began_ns = kc__now_ns();
+
+	kc__reader_await(kernel);
+	assert_int_equal(kernel->awaited, 0);
+	assert_int_equal(kc__reader_awaited(), 0);
+	return kc__now_ns() - began_ns;
+}
+
+static void a_launch_waits_until_its_kernel_has_been_read(void **state)
+{
+	struct kc__kernel kernel = {.code = &code};
+
+	(void)state;
+	begin(10000 * MS);
+	wanted = &kernel;
+	assert_in_range(awaits(&kernel), 0, 9000 * MS);
+	assert_int_equal(kernel.reading_done, 1);
+	end();
+}
+
+/* 20 kernels, each for the time given, and no more: ten others would take another 200 ms. */
+static void a_process_waits_twenty_times_as_long_at_most(void **state)
+{
+	struct kc__kernel kernels[KC__WAITS + 10];
+	int64_t others_ns = 0;
+
+	(void)state;
+	begin(WAIT_MS * MS);
+	memset(kernels, 0, sizeof(kernels));
+	for (int i = 0; i < KC__WAITS + 10; i++) {
+		int64_t ns;
+
+		kernels[i].code = &code;
+		ns = awaits(&kernels[i]);
+		if (i < KC__WAITS)
+			assert_in_range(ns, WAIT_MS * MS, INT64_MAX);
+		else
+			others_ns += ns;
+	}
+	assert_in_range(others_ns, 0, 10 * WAIT_MS * MS - 1);
+	end();
+}
+
+static void a_kernel_is_waited_for_once(void **state)
+{
+	struct kc__kernel kernel = {.code = &code};
+	int64_t again_ns = 0;
+
+	(void)state;
+	begin(WAIT_MS * MS);
+	assert_in_range(awaits(&kernel), WAIT_MS * MS, INT64_MAX);
+	for (int i = 0; i < 10; i++)
+		again_ns += awaits(&kernel);
+	assert_in_range(again_ns, 0, 10 * WAIT_MS * MS - 1);
+	end();
+}
+
+/* 10 s would be noticed. */
+static void what_nobody_will_read_is_not_waited_for(void **state)
+{
+	struct kc__code machine_code = {.lacks_ptx = true};
+	struct kc__kernel kernel = {.code = &code}, unseen = {0}, without_ptx = {.code = &machine_code};
+
+	(void)state;
+	begin(0);
+	awaits(&kernel);
+	end();
+	begin(10000 * MS);
+	assert_in_range(awaits(&unseen), 0, 9000 * MS);
+	assert_in_range(awaits(&without_ptx), 0, 9000 * MS);
+	kc__shim.exit_ns = 1;
+	assert_in_range(awaits(&kernel), 0, 9000 * MS);
+	kc__shim.exit_ns = 0;
+	end();
+	assert_in_range(awaits(&kernel), 0, 9000 * MS);
+	kc__reader_forget();
+	assert_in_range(awaits(&kernel), 0, 9000 * MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_launch_waits_until_its_kernel_has_been_read),
+	    cmocka_unit_test(a_process_waits_twenty_times_as_long_at_most),
+	    cmocka_unit_test(a_kernel_is_waited_for_once),
+	    cmocka_unit_test(what_nobody_will_read_is_not_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
