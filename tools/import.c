@@ -286,7 +286,7 @@ const struct kc_command kc_command_import = {
 	      ".It\n"
 	      "nsys stats --report cuda_gpu_trace --format csv\n"
 	      ".It\n"
-	      "nvprof --print-gpu-trace --csv, also several in one file\n"
+	      "nvprof --print-gpu-trace --csv, also several in one file, and its own files (nvprof -o)\n"
 	      ".It\n"
 	      "CSV (RFC 4180), also gzip, one row per device operation, with at least the columns kind\n"
 	      "(kernel, memcpy, memset), start_ns, duration_ns and name\n"

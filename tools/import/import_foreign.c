@@ -121,6 +121,11 @@ const struct kc_foreign *kc_foreign_by_columns(const struct kc_csv_record *heade
 	return NULL;
 }
 
+int kc_foreign_is_xla(const unsigned char *name, size_t bytes)
+{
+	return bytes > 6 && (!memcmp(name, "/host:", 6) || (bytes > 8 && !memcmp(name, "/device:", 8)));
+}
+
 int kc_foreign_refuse(const char *path, const struct kc_foreign *foreign)
 {
 	kc_error("%s: this is %s, which is not read; %s", path, foreign->what, foreign->way);

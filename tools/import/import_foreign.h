@@ -23,6 +23,9 @@ extern const struct kc_foreign kc_foreign_xla, kc_foreign_onnx, kc_foreign_nsys_
 const struct kc_foreign *kc_foreign_by_start(const char *path, const unsigned char *at, size_t bytes);
 const struct kc_foreign *kc_foreign_by_columns(const struct kc_csv_record *header);
 
+/* Whether a process of a JSON trace has a name that XLA gives: "/device:GPU:0", "/host:CPU". */
+int kc_foreign_is_xla(const unsigned char *name, size_t bytes);
+
 /* Says it. Returns -EINVAL. */
 int kc_foreign_refuse(const char *path, const struct kc_foreign *foreign);
 

@@ -217,27 +217,13 @@ static void copy_text(char *out, size_t size, const char *at, size_t bytes)
 	out[bytes] = '\0';
 }
 
-/* cuda_runtime, cuda_driver, and other makers' alike: xpu_runtime, mtia_runtime, privateuse1_driver */
-static int is_call(const char *at, size_t bytes)
-{
-	static const char *const endings[] = {"_runtime", "_driver"};
-
-	for (size_t i = 0; i < COUNT(endings); i++) {
-		size_t length = strlen(endings[i]);
-
-		if (bytes > length && !memcmp(at + bytes - length, endings[i], length))
-			return 1;
-	}
-	return 0;
-}
-
 static void take_category(struct reading *r, const char *at, size_t bytes)
 {
 	struct event *e = &r->event;
 
 	if (same("Node", (const unsigned char *)at, bytes)) /* of ONNX Runtime's graph */
 		r->foreign = &kc_foreign_onnx;
-	e->category = is_call(at, bytes) ? CALL : OTHER;
+	e->category = kc_import_maker_is_call(at, bytes) ? CALL : OTHER;
 	if (e->category == CALL)
 		kc_import_maker_call(&r->maker, at, bytes);
 	for (size_t i = 0; i < COUNT(categories); i++) {
@@ -325,24 +311,12 @@ static int on_number(void *ctx, const char *at, size_t bytes)
 	return on_scalar(ctx, at, bytes);
 }
 
-/* XLA names its processes so. */
-static int is_of_xla(const unsigned char *at, size_t bytes)
-{
-	static const char *const names[] = {"/device:", "/host:"};
-
-	for (size_t i = 0; i < COUNT(names); i++) {
-		if (bytes > strlen(names[i]) && same(names[i], at, strlen(names[i])))
-			return 1;
-	}
-	return 0;
-}
-
 static int on_string(void *ctx, const unsigned char *at, size_t bytes)
 {
 	struct reading *r = ctx;
 
 	look_at_text(r, at, bytes);
-	if (r->field == ARGS && is_of_xla(at, bytes))
+	if (r->field == ARGS && kc_foreign_is_xla(at, bytes))
 		r->foreign = &kc_foreign_xla;
 	return on_scalar(ctx, (const char *)at, bytes);
 }

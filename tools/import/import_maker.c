@@ -17,6 +17,19 @@ static const struct {
     {"privateuse1_", "privateuse1 device", 0},
 };
 
+int kc_import_maker_is_call(const char *category, size_t bytes)
+{
+	static const char *const endings[] = {"_runtime", "_driver"};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t length = strlen(endings[i]);
+
+		if (bytes > length && !memcmp(category + bytes - length, endings[i], length))
+			return 1;
+	}
+	return 0;
+}
+
 void kc_import_maker_call(struct kc_import_maker *maker, const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {

@@ -24,6 +24,9 @@ struct kc_import_maker {
 	uint8_t described[KC_MAKER_ORDINALS], used[KC_MAKER_ORDINALS];
 };
 
+/* Whether a category is of calls: cuda_runtime, cuda_driver, and other makers' alike (xpu_runtime, privateuse1_driver).
+ */
+int kc_import_maker_is_call(const char *category, size_t bytes);
 /* A call of a runtime or driver, or its category ("xpu_runtime"). */
 void kc_import_maker_call(struct kc_import_maker *maker, const char *text, size_t bytes);
 /* A device of deviceProperties. Takes away what does not mean what it would of NVIDIA's. */

@@ -8,6 +8,7 @@
 #include "tools/command.h"
 #include "tools/input/device_spec.h"
 #include "import_file.h"
+#include "sqlite_export.h"
 #include "store/database/schema.h"
 #include "store/database/trust.h"
 
@@ -33,6 +34,7 @@ struct reading {
 	struct kc_import *file;
 	sqlite3 *db;
 	struct kc_stage *stage;
+	enum kc_sqlite_kind kind;
 	uint64_t rows;
 	struct mapped mapped[MAPPED_MAX];
 	size_t mapped_count;
@@ -95,92 +97,11 @@ static const struct {
 static const char *const call_tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"};
 #define CALL_TABLES (sizeof(call_tables) / sizeof(*call_tables))
 
-/* What is there */
-
-/* A number; 0 where the file has no such table or column. */
-static int64_t ask(sqlite3 *db, const char *format, ...)
-{
-	sqlite3_stmt *stmt = NULL;
-	va_list args;
-	int64_t value = 0;
-	char *sql;
-
-	va_start(args, format);
-	sql = sqlite3_vmprintf(format, args);
-	va_end(args);
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		value = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_free(sql);
-	return value;
-}
-
-static int has_table(sqlite3 *db, const char *name)
-{
-	return ask(db, "SELECT count(*) FROM sqlite_master WHERE name = %Q", name) > 0;
-}
-
-static int has_column(sqlite3 *db, const char *table, const char *column)
-{
-	return ask(db, "SELECT count(*) FROM pragma_table_info(%Q) WHERE name = %Q", table, column) > 0;
-}
-
 static int not_readable(const struct reading *r)
 {
 	kc_error("%s: cannot be read further: %s%s", r->file->path, sqlite3_errmsg(r->db),
 		 r->rows ? "; rows read before that are imported" : "; export the report again");
 	return -EBADMSG;
-}
-
-/* Views, virtual tables and generated columns compute what they show, which may never end. An export has none. */
-static int refuse_computed(const struct reading *r)
-{
-	static const char computed[] =
-	    "SELECT m.name FROM sqlite_master m WHERE m.type IN ('table', 'view')"
-	    " AND m.name COLLATE NOCASE IN ('CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY',"
-	    " 'CUPTI_ACTIVITY_KIND_MEMSET', 'CUPTI_ACTIVITY_KIND_RUNTIME', 'CUPTI_ACTIVITY_KIND_DRIVER', 'StringIds',"
-	    " 'TARGET_INFO_GPU', 'TARGET_INFO_CUDA_DEVICE') AND (coalesce(m.rootpage, 0) = 0"
-	    " OR EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden > 1))";
-	sqlite3_stmt *row = NULL;
-	int rc = sqlite3_prepare_v2(r->db, computed, -1, &row, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(row);
-	if (rc == SQLITE_ROW)
-		kc_error("%s: its %s is not a table of stored rows, so this is not an export of Nsight Systems",
-			 r->file->path, (const char *)sqlite3_column_text(row, 0));
-	sqlite3_finalize(row);
-	if (rc == SQLITE_DONE)
-		return 0;
-	return rc == SQLITE_ROW ? -EINVAL : not_readable(r);
-}
-
-/* 0: the file is an export with operations. */
-static int recognise(const struct reading *r)
-{
-	const char *path = r->file->path;
-	int rc = refuse_computed(r);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < TABLES; i++) {
-		if (has_table(r->db, tables[i].name) && has_table(r->db, "StringIds"))
-			return 0;
-	}
-	if (ask(r->db, "PRAGMA application_id") == KC_APPLICATION_ID)
-		kc_error("%s: this is a database of kerncast, not a trace; read it with kerncast report or replay",
-			 path);
-	else if (has_table(r->db, "StringTable"))
-		kc_error("%s: this is a profile of nvprof; print it with nvprof --import-profile FILE"
-			 " --print-gpu-trace --csv and import what that prints",
-			 path);
-	else if (has_table(r->db, "StringIds"))
-		kc_error("%s: this Nsight Systems export contains no CUDA operations; record again with nsys profile"
-			 " --trace=cuda",
-			 path);
-	else
-		kc_error("%s: this SQLite file is not an export of Nsight Systems (nsys export --type sqlite)", path);
-	return -EINVAL;
 }
 
 /* Devices */
@@ -259,37 +180,39 @@ static int64_t gpu_of(const struct reading *r, int64_t pid, int64_t ordinal)
 
 /* Operations */
 
-static const char *name_column(sqlite3 *db, const char *table)
+/* ", coalesce(n0.value, …) FROM table t LEFT JOIN …": the first name that there is. The mangled one is that by which a
+ * live run knows the kernel. */
+static void add_names(const struct reading *r, const char *table, char *sql, size_t size)
 {
-	static const char *const names[] = {"demangledName", "shortName", "mangledName"};
+	static const char *const names[] = {"mangledName", "demangledName", "shortName"};
+	char values[96] = "NULL", joins[256] = "";
+	size_t v = strlen(values), j = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (has_column(db, table, names[i]))
-			return names[i];
+		if (!kc_sqlite_has_column(r->db, table, names[i]))
+			continue;
+		v += (size_t)snprintf(values + v, sizeof(values) - v, ", nullif(n%zu.value, '')", i);
+		j += (size_t)snprintf(joins + j, sizeof(joins) - j, " LEFT JOIN StringIds n%zu ON n%zu.id = t.%s", i, i,
+				      names[i]);
 	}
-	return NULL;
+	snprintf(sql, size, ", coalesce(%s, NULL) FROM %s t%s", values, table, joins);
 }
 
 static sqlite3_stmt *select_operations(struct reading *r, const char *table)
 {
-	const char *name = name_column(r->db, table);
 	char sql[SQL_MAX], pid[64] = "NULL";
 	sqlite3_stmt *stmt = NULL;
 	size_t n;
 
-	if (has_column(r->db, table, "globalPid"))
+	if (kc_sqlite_has_column(r->db, table, "globalPid"))
 		snprintf(pid, sizeof(pid), PID_OF, "t.globalPid");
 	n = (size_t)snprintf(sql, sizeof(sql), "SELECT t.rowid, %s", pid);
 	for (unsigned c = START; c < NAME; c++) {
-		int there = has_column(r->db, table, column_names[c]);
+		int there = kc_sqlite_has_column(r->db, table, column_names[c]);
 
 		n += (size_t)snprintf(sql + n, sizeof(sql) - n, there ? ", t.\"%s\"" : ", NULL", column_names[c]);
 	}
-	if (name)
-		snprintf(sql + n, sizeof(sql) - n, ", s.value FROM %s t LEFT JOIN StringIds s ON s.id = t.%s", table,
-			 name);
-	else
-		snprintf(sql + n, sizeof(sql) - n, ", NULL FROM %s t", table);
+	add_names(r, table, sql + n, sizeof(sql) - n);
 	sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL);
 	return stmt;
 }
@@ -384,7 +307,7 @@ static int read_operations(struct reading *r, unsigned table)
 	sqlite3_stmt *stmt;
 	int step = SQLITE_DONE, rc = 0;
 
-	if (!has_table(r->db, tables[table].name))
+	if (!kc_sqlite_has_table(r->db, tables[table].name))
 		return 0;
 	stmt = select_operations(r, tables[table].name);
 	if (!stmt)
@@ -418,9 +341,9 @@ static int read_calls(struct reading *r, const char *table)
 	sqlite3_stmt *stmt = NULL;
 	int step = SQLITE_DONE, rc = 0;
 
-	if (!has_column(r->db, table, "correlationId") || !has_column(r->db, table, "start"))
+	if (!kc_sqlite_has_column(r->db, table, "correlationId") || !kc_sqlite_has_column(r->db, table, "start"))
 		return 0;
-	if (has_column(r->db, table, "globalTid") && has_column(r->db, tables[0].name, "globalPid"))
+	if (kc_sqlite_has_column(r->db, table, "globalTid") && kc_sqlite_has_column(r->db, tables[0].name, "globalPid"))
 		snprintf(pid, sizeof(pid), PID_OF, "globalTid");
 	snprintf(sql, sizeof(sql), "SELECT %s, correlationId, start FROM %s WHERE correlationId > 0", pid, table);
 	if (sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL) != SQLITE_OK)
@@ -439,7 +362,7 @@ static int read_calls(struct reading *r, const char *table)
 
 static void say_graphs(const struct reading *r)
 {
-	int64_t graphs = ask(r->db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
+	int64_t graphs = kc_sqlite_ask(r->db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
 
 	if (graphs > 0)
 		kc_error("%s: %" PRId64 " graph launches were recorded without their kernels and are left out; nsys"
@@ -452,15 +375,15 @@ static void begin_progress(struct reading *r)
 	int64_t rows = 0;
 
 	for (size_t i = 0; i < TABLES; i++)
-		rows += ask(r->db, "SELECT count(*) FROM %s", tables[i].name);
+		rows += kc_sqlite_ask(r->db, "SELECT count(*) FROM %s", tables[i].name);
 	for (size_t i = 0; i < CALL_TABLES; i++)
-		rows += ask(r->db, "SELECT count(*) FROM %s", call_tables[i]);
+		rows += kc_sqlite_ask(r->db, "SELECT count(*) FROM %s", call_tables[i]);
 	kc_progress_next(&r->file->progress, "read", (uint64_t)rows);
 }
 
 static int read_all(struct reading *r)
 {
-	int rc = recognise(r);
+	int rc = kc_sqlite_recognise(r->file->path, r->db, &r->kind);
 
 	if (rc)
 		return rc;
@@ -471,8 +394,18 @@ static int read_all(struct reading *r)
 		rc = read_operations(r, i);
 	for (size_t i = 0; rc == 0 && i < CALL_TABLES; i++)
 		rc = read_calls(r, call_tables[i]);
+	if (rc == 0 && !kc_stage_count(r->stage) && !r->file->malformed)
+		return kc_sqlite_say_nothing(r->file->path, r->db, r->kind);
 	say_graphs(r);
 	return rc;
+}
+
+static int store_all(struct reading *r)
+{
+	int64_t zero_ns = 0;
+	int rc = r->kind == KC_SQLITE_NVPROF ? kc_stage_earliest(r->stage, &zero_ns) : 0;
+
+	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns);
 }
 
 int kc_import_sqlite(struct kc_import *file)
@@ -490,7 +423,7 @@ int kc_import_sqlite(struct kc_import *file)
 		rc = not_readable(r);
 	if (rc == 0) {
 		rc = read_all(r);
-		stored = kc_import_staged(file, r->stage, 0);
+		stored = store_all(r);
 		rc = rc ? rc : stored;
 	}
 	sqlite3_close(r->db);

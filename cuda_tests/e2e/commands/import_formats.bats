@@ -385,8 +385,6 @@ Some GPU|5|4|3|1536|16'
 	fails "gunzip" few.sqlite.gz
 	sql "CREATE TABLE StringIds (id INTEGER, value TEXT)" no_cuda
 	fails "nsys profile --trace=cuda" no_cuda
-	sql "CREATE TABLE StringTable (_id_ INTEGER, value TEXT); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (x)" nvvp
-	fails "nvprof --import-profile" nvvp
 	sql "CREATE TABLE t (x)" other
 	fails "not an export of Nsight Systems" other
 	fails "a database of kerncast" few.db

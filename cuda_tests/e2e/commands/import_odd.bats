@@ -343,3 +343,100 @@ diff_sees() { # OLD NEW COMPARED: kernels; none of them new or gone
 	contains "$("$kerncast" diff live.db nsys.db)" \
 		"DEVICE NOT KNOWN: OLD ran on Simulated NVIDIA A100-SXM4-40GB, and NEW does not tell on what"
 }
+
+@test "nsys: the mangled name where the export has one, so that live runs know the kernel" {
+	sql "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+		INSERT INTO StringIds VALUES (1, '_Z5scaleIfEvPT_i'), (2, 'void scale<float>(T1 *, int)'), (3, 'scale'), (4, 'gemm'), (5, '');
+		CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, mangledName, demangledName, shortName);
+		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0, 7, 1, 2, 3), (3, 4, 0, 7, NULL, 4, 4), (5, 6, 0, 7, 5, 2, 3)" \
+		names.sqlite
+	import names.sqlite
+	equal "$(sql 'SELECT mangled, name FROM launch l JOIN kernel k ON k.id = l.kernel ORDER BY measured_start_ns' t.db)" \
+		'_Z5scaleIfEvPT_i|void scale<float>(float*, int)
+gemm|gemm
+void scale<float>(T1 *, int)|void scale<float>(T1 *, int)'
+}
+
+# --- SQLite without kernels, and of nvprof
+
+no_kernels() { # SQL: exports of CUDA calls
+	rm -f none.sqlite
+	sql "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); $1" none.sqlite
+}
+calls="CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId);
+	INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 3, 1), (4, 5, 6, 2);"
+
+@test "nsys: graphs recorded as a whole, or calls and no kernel: what nsys noted is said" {
+	no_kernels "$calls CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end);
+		INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, 2), (3, 4), (5, 6), (7, 8), (9, 10)"
+	refused none.sqlite "nothing was imported: 5 graph launches were recorded without their kernels; nsys profile --cuda-graph-trace=node records them"
+	no_kernels "$calls CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end)"
+	refused none.sqlite "nothing was imported: CUDA was traced, with 2 calls of its API, but CUPTI recorded no kernel, copy or memset: kerncast doctor tells whether it can here"
+	no_kernels "$calls CREATE TABLE DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid);
+		INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 3, 1, 'Profiling has started.', 0),
+		(1, 1, 3, 2, 'Not all CUDA events might have been collected.', 0),
+		(1, 1, 3, 2, 'No NVTX events collected. Does the process use NVTX?', 0),
+		(1, 1, 1, 2, 'Installed CUDA driver version (13.3) is not supported.', 0),
+		(1, 1, 1, 1, 'CUDA injection initialized successfully.', 0),
+		(2, 1, 3, 2, 'Not all CUDA events might have been collected.', 0)"
+	refused none.sqlite "nothing was imported: CUDA was traced, with 2 calls of its API, but CUPTI recorded no kernel, copy or memset; nsys says: \"Installed CUDA driver version (13.3) is not supported.\" \"Not all CUDA events might have been collected.\""
+	sql "CREATE TABLE rocpd_kernel_dispatch (id)" rocpd.db
+	refused rocpd.db "this is a database of rocprof (AMD), which is not read; record the program with the PyTorch profiler, whose traces of AMD GPUs are read"
+}
+
+# Tables and columns as nvprof of CUDA 9 to 11 wrote them.
+nvvp="CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, value TEXT NOT NULL UNIQUE);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, cacheConfig BLOB, registersPerThread INT,
+		start INT, end INT, deviceId INT, contextId INT, streamId INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT,
+		blockZ INT, staticSharedMemory INT, dynamicSharedMemory INT, correlationId INT, name INT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, cacheConfig BLOB,
+		registersPerThread INT, start INT, end INT, completed INT, deviceId INT, contextId INT, streamId INT, gridX INT,
+		gridY INT, gridZ INT, blockX INT, blockY INT, blockZ INT, staticSharedMemory INT, dynamicSharedMemory INT,
+		correlationId INT, gridId INT, name INT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, copyKind INT, srcKind INT, dstKind INT,
+		flags INT, bytes INT, start INT, end INT, deviceId INT, contextId INT, streamId INT, correlationId INT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY2(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, copyKind INT, bytes INT, start INT,
+		end INT, deviceId INT, contextId INT, streamId INT, srcDeviceId INT, dstDeviceId INT, correlationId INT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, value INT, bytes INT, start INT, end INT,
+		deviceId INT, contextId INT, streamId INT, correlationId INT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, cbid INT, start INT, end INT,
+		processId INT, threadId INT, correlationId INT, returnValue INT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_DEVICE(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, globalMemoryBandwidth INT,
+		globalMemorySize INT, l2CacheSize INT, numThreadsPerWarp INT, coreClockRate INT, numMemcpyEngines INT,
+		numMultiprocessors INT, maxWarpsPerMultiprocessor INT, maxBlocksPerMultiprocessor INT, maxRegistersPerBlock INT,
+		maxSharedMemoryPerBlock INT, maxThreadsPerBlock INT, computeCapabilityMajor INT, computeCapabilityMinor INT, id INT,
+		uuid BLOB, name INT);
+	INSERT INTO StringTable VALUES (1, 'Some V100'), (2, '_Z5scaleIfEvPT_i'), (3, 'gemm');
+	INSERT INTO CUPTI_ACTIVITY_KIND_DEVICE VALUES (1, 898048000, 16914055168, 6291456, 32, 1530000, 5, 79, 64, 32, 65536,
+		49152, 1024, 7, 0, 0, x'00112233445566778899AABBCCDDEEFF', 1);"
+nvvp_rows="INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES
+		(1, x'00', 16, 1496933427584362152, 1496933427584362652, 0, 0, 1, 7, 8, 2, 1, 128, 4, 1, 512, 1024, 5, 1, 2),
+		(2, x'00', 32, 1496933427584365000, 1496933427584366000, 0, 0, 1, 13, 9, 1, 1, 64, 1, 1, 0, 0, 6, 2, 3),
+		(3, x'00', 32, 0, 0, 0, 0, 1, 13, 9, 1, 1, 64, 1, 1, 0, 0, 7, 3, 3);
+	INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 1, 1, 3, 0, 4096, 1496933427584370000, 1496933427584371000, 0, 1, 7, 8);
+	INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY2 VALUES (1, 10, 64, 1496933427584372000, 1496933427584372500, 0, 1, 7, 0, 1, 9);
+	INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (1, 0, 16, 1496933427584373000, 1496933427584373100, 0, 1, 7, 10);
+	INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 211, 1496933427584360152, 1496933427584361152, 4, 4, 5, 0),
+		(2, 211, 1496933427584364000, 1496933427584364500, 4, 4, 6, 0), (3, 211, 1496933427584368000, 1496933427584368500, 4, 4, 7, 0);"
+
+@test "nvprof's own file (.nvvp): kernels, shapes, mangled names, launch times, copies and the GPU" {
+	sql "$nvvp $nvvp_rows" a.nvvp
+	import a.nvvp
+	equal "$(<import.err)" ""
+	equal "$(sql "SELECT measured_start_ns - started_ns, measured_end_ns - measured_start_ns, launched_ns - started_ns,
+		s.handle, grid_x || ',' || grid_y, block_x || ',' || block_y, registers, static_shared_bytes, dynamic_shared_bytes,
+		k.mangled, k.name, coalesce(unmeasured, '') FROM launch l JOIN process p ON p.id = l.process
+		JOIN kernel k ON k.id = l.kernel JOIN stream s ON s.id = l.stream ORDER BY sequence" t.db)" \
+		'0|500|-2000|7|8,2|128,4|16|512|1024|_Z5scaleIfEvPT_i|void scale<float>(float*, int)|
+2848|1000|1848|13|9,1|64,1|32|0|0|gemm|gemm|
+||5848|13|9,1|64,1|32|0|0|gemm|gemm|record_invalid'
+	equal "$(sql 'SELECT kind, bytes, measured_end_ns - measured_start_ns FROM transfer ORDER BY measured_start_ns' t.db)" \
+		$'HtoD|4096|1000\npeer|64|500\nmemset|16|100'
+	equal "$(sql 'SELECT name, sm_count, cc_major, clock_khz, memory_bytes_per_s, max_threads_per_sm FROM device' t.db)" \
+		"Some V100|79|7|1530000|898048000000|2048"
+	sql "$nvvp" none.nvvp
+	refused none.nvvp "nothing was imported: this profile of nvprof has no kernel, copy or memset"
+	sql "$nvvp ALTER TABLE StringTable RENAME TO t; CREATE VIEW StringTable AS WITH RECURSIVE c(n) AS
+		(SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT t.* FROM t, c WHERE c.n < 0" endless.nvvp
+	refused endless.nvvp "its StringTable is not a table of stored rows, so this is not an export of Nsight Systems"
+}
