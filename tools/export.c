@@ -87,7 +87,7 @@ static int write_file(const struct request *request, struct kc_store *store, con
 {
 	struct kc_export_replay replay = {0};
 	struct kc_output_file file;
-	int rc = kc_output_file_open(&file, request->output, 1);
+	int rc = kc_output_file_open(&file, request->output, KC_OUTPUT_COMPRESSED | KC_OUTPUT_PRIVATE);
 
 	if (rc < 0) {
 		say_refused(request->output, rc);

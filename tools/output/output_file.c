@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,7 +89,7 @@ static int open_stream(struct kc_output_file *file, mode_t mode)
 	return rc;
 }
 
-static int open_temporary(struct kc_output_file *file)
+static int open_temporary(struct kc_output_file *file, bool private)
 {
 	mode_t mask = umask(0);
 	int rc;
@@ -101,7 +102,7 @@ static int open_temporary(struct kc_output_file *file)
 		file->temporary[0] = '\0';
 		return rc;
 	}
-	rc = open_stream(file, 0666 & ~mask);
+	rc = open_stream(file, private ? 0600 : 0666 & ~mask);
 	if (rc == 0)
 		return 0;
 	close(file->fd);
@@ -120,7 +121,7 @@ static int store_temporary(struct kc_output_file *file)
 	return rc;
 }
 
-int kc_output_file_open(struct kc_output_file *file, const char *path, int compress)
+int kc_output_file_open(struct kc_output_file *file, const char *path, unsigned how)
 {
 	struct stat st;
 	char *target;
@@ -136,7 +137,7 @@ int kc_output_file_open(struct kc_output_file *file, const char *path, int compr
 		return -ENAMETOOLONG;
 	}
 	free(target);
-	file->compress = compress && names_compressed(file->path);
+	file->compress = how & KC_OUTPUT_COMPRESSED && names_compressed(file->path);
 	if (stat(file->path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
 			return -EISDIR;
@@ -145,7 +146,7 @@ int kc_output_file_open(struct kc_output_file *file, const char *path, int compr
 		if (is_database(file->path) || is_sidecar(file->path))
 			return -EEXIST;
 	}
-	return open_temporary(file);
+	return open_temporary(file, how & KC_OUTPUT_PRIVATE);
 }
 
 int kc_output_file_finish(struct kc_output_file *file)

@@ -14,9 +14,14 @@ struct kc_output_file {
 	char temporary[PATH_MAX + 16]; /* "": written directly */
 };
 
-/* path NULL or "-": standard output. compress: by gzip, if path is a regular file whose name ends in ".gz". -EEXIST:
- * path is an SQLite database, which is never overwritten; -EISDIR; -errno. */
-int kc_output_file_open(struct kc_output_file *file, const char *path, int compress);
+enum {
+	KC_OUTPUT_COMPRESSED = 1, /* by gzip, if path is a regular file whose name ends in ".gz" */
+	KC_OUTPUT_PRIVATE = 2,    /* mode 0600, as the database has: command lines may have secrets in them */
+};
+
+/* path NULL or "-": standard output. how: of the above. -EEXIST: path is an SQLite database, which is never
+ * overwritten; -EISDIR; -errno. */
+int kc_output_file_open(struct kc_output_file *file, const char *path, unsigned how);
 /* Renames it. 0; -errno: the file is then as it was before. */
 int kc_output_file_finish(struct kc_output_file *file);
 /* Discards what was written. */

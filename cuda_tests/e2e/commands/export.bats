@@ -244,3 +244,18 @@ steps() { # START END: columns of launch
 	"$kerncast" export --csv -o launches.csv.gz
 	zcat launches.csv.gz | cmp - launches.csv
 }
+
+@test "what has command lines in it is for its owner alone, whatever the umask: the trace, the rows, the page" {
+	local file
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 3 >/dev/null
+	umask 000
+	"$kerncast" export --chrome -o trace.json
+	"$kerncast" export --chrome -o trace.json.gz
+	"$kerncast" export --csv -o launches.csv
+	"$kerncast" report --html page.html >/dev/null
+	: >before.json
+	"$kerncast" export --chrome -o before.json
+	for file in kerncast.db trace.json trace.json.gz launches.csv page.html before.json; do
+		equal "$(stat -c %a $file)" 600 "mode of $file"
+	done
+}

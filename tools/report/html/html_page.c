@@ -100,7 +100,7 @@ int kc_report_html(const struct kc_html_request *request, struct kc_store *store
 	    .filter = filter,
 	};
 	struct kc_output_file file;
-	int rc = kc_output_file_open(&file, request->file, 0), status;
+	int rc = kc_output_file_open(&file, request->file, KC_OUTPUT_PRIVATE), status;
 
 	if (rc < 0)
 		return say_not_written(request->file, rc);
