@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -148,6 +149,41 @@ static void a_python_that_fails_or_hangs_is_said(void **state)
 	assert_string_equal(train(x, "exec sleep 60 >&-", LESSONS, SHORT_MS), expected); /* its output is closed */
 }
 
+/* Its children have the pipe, and a process group or session of their own; the shell says who they are. */
+static void a_python_that_leaves_children_is_not_waited_for(void **state)
+{
+	struct fixture *x = *state;
+	char script[800], pids[80], expected[200], *at = pids;
+	time_t began = time(NULL);
+	FILE *from;
+	size_t n;
+
+	snprintf(script, sizeof(script),
+		 "sleep 300 & echo $! >%s/pids\nsetsid sh -c 'echo $$ >>%s/pids; exec sleep 300' &\n"
+		 "while [ \"$(wc -l <%s/pids)\" -lt 2 ]; do sleep 0.01; done; cat >/dev/null; cat <<END\n" ANSWER
+		 "END\n",
+		 x->folder, x->folder, x->folder);
+	assert_string_equal(train(x, script, LESSONS, LONG_MS), "");
+	strcat(script, "exec sleep 300\n");
+	snprintf(expected, sizeof(expected), "%s took longer than 2 s", x->python);
+	assert_string_equal(train(x, script, LESSONS, 2000), expected);
+	assert_true(time(NULL) - began < LONG_MS / 1000);
+	snprintf(script, sizeof(script), "%s/pids", x->folder);
+	from = fopen(script, "r");
+	assert_non_null(from);
+	n = fread(pids, 1, sizeof(pids) - 1, from);
+	pids[n] = 0;
+	fclose(from);
+	unlink(script);
+	for (int i = 0; i < 2; i++) {
+		long pid = strtol(at, &at, 10);
+
+		assert_true(pid > 1);
+		assert_int_equal(kill((pid_t)pid, 0), -1);
+		assert_int_equal(errno, ESRCH);
+	}
+}
+
 static void without_a_python_or_lessons_there_are_none(void **state)
 {
 	struct fixture *x = *state;
@@ -169,6 +205,7 @@ int main(void)
 	    WITH_FOLDER(every_lesson_is_told),
 	    WITH_FOLDER(what_is_no_trees_is_said),
 	    WITH_FOLDER(a_python_that_fails_or_hangs_is_said),
+	    WITH_FOLDER(a_python_that_leaves_children_is_not_waited_for),
 	    WITH_FOLDER(without_a_python_or_lessons_there_are_none),
 	};
 

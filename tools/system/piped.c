@@ -5,12 +5,17 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NAP_MS 5
+#define LOOK_MS 20 /* whether the program has ended, and another holds its pipe */
+#define ROUNDS_MAX 1000
 
 enum { READ, WRITE }; /* ends of a pipe */
 
@@ -69,21 +74,33 @@ static int take(int from, struct kc_piped *piped)
 	return n > 0;
 }
 
-/* Closes `to` once all is written, which tells the program that there is no more. */
-static int converse(struct kc_piped *piped, int *to, int from, int64_t until_ms)
+static bool has_ended(pid_t child)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
+/* Closes `to` once all is written, which tells the program that there is no more. What a child of the program says
+ * after its end is not waited for. */
+static int converse(struct kc_piped *piped, pid_t child, int *to, int from, int64_t until_ms)
 {
 	size_t left = piped->in_bytes;
 	int more = 1;
 
 	while (more > 0) {
 		struct pollfd wait[] = {{.fd = from, .events = POLLIN}, {.fd = *to, .events = POLLOUT}};
-		int64_t rest_ms = until_ms - now_ms();
-		int ready = rest_ms > 0 ? poll(wait, 2, (int)rest_ms) : 0;
+		bool ended = has_ended(child);
+		int ready = poll(wait, 2, ended ? 0 : LOOK_MS);
 
-		if (ready < 0 && errno == EINTR)
-			continue;
+		if (now_ms() >= until_ms)
+			return -ETIME;
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (ended && !(ready > 0 && wait[0].revents))
+			return 0;
 		if (ready <= 0)
-			return ready < 0 ? -errno : -ETIME;
+			continue;
 		if (wait[1].revents)
 			left = give(*to, piped->in + piped->in_bytes - left, left);
 		if (*to >= 0 && !left) {
@@ -119,6 +136,24 @@ static int collect(pid_t child, int rc, int64_t until_ms, int *status)
 	return rc;
 }
 
+/* What the program has started and left behind, in process groups and sessions of their own, too: it has become ours.
+ */
+static void end_those_left(void)
+{
+	long pid = 1;
+
+	for (int round = 0; pid > 0 && round < ROUNDS_MAX; round++) {
+		FILE *children = fopen("/proc/thread-self/children", "re");
+
+		if (!children || fscanf(children, "%ld", &pid) != 1)
+			pid = 0;
+		if (children)
+			fclose(children);
+		if (pid > 0 && kill((pid_t)pid, SIGKILL) == 0)
+			waitpid((pid_t)pid, NULL, 0);
+	}
+}
+
 int kc_piped_run(struct kc_piped *piped)
 {
 	int64_t until_ms = now_ms() + piped->limit_ms;
@@ -136,12 +171,14 @@ int kc_piped_run(struct kc_piped *piped)
 		return rc;
 	}
 	fcntl(in[WRITE], F_SETFL, O_NONBLOCK);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rc = start(piped, in[READ], out[WRITE], &child);
 	close(in[READ]);
 	close(out[WRITE]);
 	if (rc == 0) {
-		rc = converse(piped, &in[WRITE], out[READ], until_ms);
+		rc = converse(piped, child, &in[WRITE], out[READ], until_ms);
 		rc = collect(child, rc, until_ms, &piped->status);
+		end_those_left();
 	}
 	if (in[WRITE] >= 0)
 		close(in[WRITE]);

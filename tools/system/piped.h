@@ -1,4 +1,5 @@
-/* Another program that is given a text and gives one back, within a time. */
+/* Another program that is given a text and gives one back, within a time. Nothing that it has started outlives it. For
+ * commands that have no other children. */
 #ifndef KC_PIPED_H
 #define KC_PIPED_H
 
