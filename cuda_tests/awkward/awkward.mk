@@ -1,7 +1,7 @@
 # Programs that do what is allowed but unusual: each .c here and in code/ and processes/ is one, linked to the stand-in
 # driver. In libraries/ is what some of them open or run on.
 AWKWARD           := $(BUILD)/awkward
-AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 profiler_plugin.so \
+AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 refusing_cupti/libcupti.so.13 profiler_plugin.so \
   interposer.so versioned_interposer.so anywhere_interposer.so global_interposer.so \
   linked_interposer.so \
   clock_plugin.so init_plugin.so old_profiler_plugin.so late.so resolver.so exit_waits.so own_memory.so)
@@ -22,6 +22,7 @@ $(AWKWARD)/small_stack: $(SIMCUDA)/libcudart_sim.a
 $(AWKWARD)/small_stack: private LDFLAGS += -Wl,-z,now # what is bound at the first call would hide what that call takes
 $(AWKWARD)/future_driver/libcuda.so.1: $(AWKWARD_OBJECTS)/future_driver.o
 $(AWKWARD)/old_cupti/libcupti.so.12: $(AWKWARD_OBJECTS)/old_cupti.o
+$(AWKWARD)/refusing_cupti/libcupti.so.13: $(AWKWARD_OBJECTS)/refusing_cupti.o
 $(AWKWARD)/init_plugin.so: $(AWKWARD_OBJECTS)/init_plugin.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/late.so: $(AWKWARD_OBJECTS)/late.o
 $(AWKWARD)/exit_waits.so: $(AWKWARD_OBJECTS)/exit_waits.o

@@ -11,6 +11,7 @@
 
 #include <cupti.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,32 +412,59 @@ static int driver_version(void)
 	return ask && ask(&version) == CUDA_SUCCESS ? version : 0;
 }
 
+/* Of the copy of CUPTI that was tried last. */
+static struct {
+	CUptiResult result;
+	char text[64];
+} tried;
+
+/* NVIDIA's ends in a crash if it is unloaded after it has refused. */
+static void keep_loaded(void *library)
+{
+	struct link_map *map;
+
+	if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0)
+		dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* Another copy would find no more where a profiler is the subscriber. */
+static bool takes_us(void *library)
+{
+	const char *text = NULL;
+
+	if (!find_functions(library))
+		return false;
+	tried.result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
+	if (tried.result == CUPTI_SUCCESS)
+		return true;
+	cupti.subscriber = NULL;
+	keep_loaded(library);
+	cupti.cuptiGetResultString(tried.result, &text);
+	snprintf(tried.text, sizeof(tried.text), "%s", text ? text : "");
+	return tried.result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
 /* Finds CUPTI and makes us its subscriber, unless we are already. */
 static enum kc_unmeasured subscribe(const struct kc_options *options)
 {
 	enum kc_cupti_place place;
-	CUptiResult result;
 	void *library;
 
 	if (cupti.subscriber)
 		return KC_MEASURED;
-	library = kc_cupti_open(options->cupti, driver_version(), &place);
-	if (!library || !find_functions(library)) {
-		kc__say(KC_MESSAGE_NO_CUPTI, library || options->cupti[0] ? dlerror() : NULL);
-		if (library)
-			dlclose(library);
-		return KC_NO_CUPTI;
-	}
+	tried.result = CUPTI_SUCCESS;
+	library = kc_cupti_open(options->cupti, driver_version(), takes_us, &place);
 	cupti.handle = library;
-	result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
-	if (result == CUPTI_SUCCESS)
+	if (library && tried.result == CUPTI_SUCCESS)
 		return KC_MEASURED;
-	cupti.subscriber = NULL;
-	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		say_result(KC_MESSAGE_PROFILER_BUSY, result);
+	if (library) {
+		kc__say(KC_MESSAGE_PROFILER_BUSY, tried.text);
 		return KC_PROFILER_BUSY;
 	}
-	say_result(KC_MESSAGE_CUPTI_FAILED, result);
+	if (tried.result != CUPTI_SUCCESS)
+		kc__say(KC_MESSAGE_CUPTI_FAILED, tried.text);
+	else
+		kc__say(KC_MESSAGE_NO_CUPTI, options->cupti[0] ? dlerror() : NULL);
 	return KC_NO_CUPTI;
 }
 

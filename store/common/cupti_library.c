@@ -107,17 +107,63 @@ static uint32_t version_at(const char *path)
 	return version;
 }
 
-/* The newest of a major version; copies are opened only to compare them. */
-static void *open_newest(const struct kc_cupti_folders *folders, int major, enum kc_cupti_place *place)
+/* A search, and the copies that its caller has refused. */
+struct search {
+	struct kc_cupti_folders folders;
+	bool (*accepts)(void *library);
+	struct {
+		dev_t device;
+		ino_t file;
+	} refused[KC_CUPTI_FOLDERS_MAX];
+	int refused_count;
+};
+
+static bool is_refused(const struct search *search, const struct stat *file)
 {
-	char path[KC_CUPTI_PATH_BYTES + NAME_BYTES], best[sizeof(path)] = "", name[NAME_BYTES];
+	for (int i = 0; i < search->refused_count; i++)
+		if (search->refused[i].device == file->st_dev && search->refused[i].file == file->st_ino)
+			return true;
+	return false;
+}
+
+/* A handle that is accepted, or NULL. */
+static void *ask(struct search *search, void *library)
+{
+	struct link_map *map;
+	struct stat file;
+	bool known;
+
+	if (!library || !search->accepts)
+		return library;
+	known = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && stat(map->l_name, &file) == 0;
+	if (!(known && is_refused(search, &file)) && search->accepts(library))
+		return library;
+	if (known && search->refused_count < KC_CUPTI_FOLDERS_MAX && !is_refused(search, &file)) {
+		search->refused[search->refused_count].device = file.st_dev;
+		search->refused[search->refused_count++].file = file.st_ino;
+	}
+	dlclose(library);
+	return NULL;
+}
+
+static void *open_at(struct search *search, const char *path)
+{
+	return ask(search, dlopen(path, RTLD_LAZY | RTLD_LOCAL));
+}
+
+/* The newest of a major version that is not refused; copies are opened only to compare them. "": none. */
+static void find_newest(const struct search *search, int major, char *best, enum kc_cupti_place *place)
+{
+	char path[KC_CUPTI_PATH_BYTES + NAME_BYTES], name[NAME_BYTES];
 	uint32_t version, best_version = 0;
 	struct stat file, best_file = {0};
 
+	*best = '\0';
 	name_of(major, name);
-	for (int i = 0; i < folders->count; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folders->at[i].path, name);
-		if (stat(path, &file) || (*best && file.st_dev == best_file.st_dev && file.st_ino == best_file.st_ino))
+	for (int i = 0; i < search->folders.count; i++) {
+		snprintf(path, sizeof(path), "%s/%s", search->folders.at[i].path, name);
+		if (stat(path, &file) || is_refused(search, &file) ||
+		    (*best && file.st_dev == best_file.st_dev && file.st_ino == best_file.st_ino))
 			continue;
 		if (*best && !best_version)
 			best_version = version_at(best);
@@ -127,36 +173,73 @@ static void *open_newest(const struct kc_cupti_folders *folders, int major, enum
 		strcpy(best, path);
 		best_file = file;
 		best_version = version;
-		*place = folders->at[i].place;
+		*place = search->folders.at[i].place;
 	}
-	return *best ? dlopen(best, RTLD_LAZY | RTLD_LOCAL) : NULL;
 }
 
 /* Opening */
 
-static void *open_beside(const struct kc_cupti_folders *folders, int newest, int oldest, enum kc_cupti_place *place)
+static void *open_newest(struct search *search, int major, enum kc_cupti_place *place)
+{
+	char best[KC_CUPTI_PATH_BYTES + NAME_BYTES];
+	void *library = NULL;
+
+	for (int tries = 0; !library && tries < KC_CUPTI_FOLDERS_MAX; tries++) {
+		find_newest(search, major, best, place);
+		if (!*best)
+			break;
+		library = open_at(search, best);
+	}
+	return library;
+}
+
+static void *open_beside(struct search *search, int newest, int oldest, enum kc_cupti_place *place)
 {
 	void *library = NULL;
 
 	for (int major = newest; !library && major >= oldest; major--)
-		library = open_newest(folders, major, place);
+		library = open_newest(search, major, place);
+	return library;
+}
+
+/* By the name alone the loader finds a copy that is loaded, so one that was refused hides those in its path. */
+static void *open_hidden(struct search *search, const char *name)
+{
+	Dl_serinfo size, *folders = NULL;
+	void *library = NULL, *program = search->refused_count ? dlopen(NULL, RTLD_LAZY) : NULL;
+	char path[KC_CUPTI_PATH_BYTES];
+
+	if (program && dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0 && (folders = malloc(size.dls_size))) {
+		*folders = size;
+		if (dlinfo(program, RTLD_DI_SERINFO, folders) < 0)
+			folders->dls_cnt = 0;
+	}
+	for (unsigned i = 0; !library && folders && i < folders->dls_cnt; i++)
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", folders->dls_serpath[i].dls_name, name) <
+		    sizeof(path))
+			library = open_at(search, path);
+	free(folders);
+	if (program)
+		dlclose(program);
 	return library;
 }
 
 /* The toolkit's folders, or one "" for the loader's path. */
-static void *open_in(const char *const *folders, int count, const char *name)
+static void *open_in(struct search *search, const char *const *folders, int count, const char *name)
 {
 	char path[128];
 	void *library = NULL;
 
 	for (int i = 0; !library && i < count; i++) {
 		snprintf(path, sizeof(path), "%s%s", folders[i], name);
-		library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+		library = open_at(search, path);
+		if (!library && !*folders[i])
+			library = open_hidden(search, name);
 	}
 	return library;
 }
 
-static void *open_installed(int newest, int oldest, enum kc_cupti_place *place)
+static void *open_installed(struct search *search, int newest, int oldest, enum kc_cupti_place *place)
 {
 	static const struct {
 		enum kc_cupti_place place;
@@ -173,7 +256,7 @@ static void *open_installed(int newest, int oldest, enum kc_cupti_place *place)
 		*place = places[i].place;
 		for (int major = newest; !library && major >= oldest; major--) {
 			name_of(major, name);
-			library = open_in(places[i].folders, places[i].count, name);
+			library = open_in(search, places[i].folders, places[i].count, name);
 		}
 	}
 	return library;
@@ -191,31 +274,38 @@ void *kc_cupti_loaded(void)
 	return library ? library : dlopen("libcupti.so", RTLD_LAZY | RTLD_NOLOAD);
 }
 
-void *kc_cupti_open(const char *chosen, int driver_version, enum kc_cupti_place *place)
+static void *open_any(struct search *search, int major, enum kc_cupti_place *place)
 {
-	int major = driver_version ? driver_version / 1000 : MAJOR_NEWEST; /* cuDriverGetVersion: 1000 * major + ... */
-	struct kc_cupti_folders *folders;
 	void *library;
 
-	*place = KC_CUPTI_CHOSEN;
-	if (*chosen)
-		return dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
-	*place = KC_CUPTI_LOADED;
-	library = kc_cupti_loaded();
-	if (library || !(folders = calloc(1, sizeof(*folders)))) /* too large for a small stack */
-		return library;
-	dl_iterate_phdr(on_object, folders);
-	library = open_beside(folders, major, MAJOR_OLDEST, place);
+	dl_iterate_phdr(on_object, &search->folders);
+	library = open_beside(search, major, MAJOR_OLDEST, place);
 	if (!library)
-		library = open_installed(major, MAJOR_OLDEST, place);
+		library = open_installed(search, major, MAJOR_OLDEST, place);
 	if (!library)
-		library = open_beside(folders, MAJOR_NEWEST, major + 1, place);
+		library = open_beside(search, MAJOR_NEWEST, major + 1, place);
 	if (!library)
-		library = open_installed(MAJOR_NEWEST, major + 1, place);
+		library = open_installed(search, MAJOR_NEWEST, major + 1, place);
 	if (!library) {
 		*place = KC_CUPTI_LOADER;
-		library = dlopen("libcupti.so", RTLD_LAZY | RTLD_LOCAL);
+		library = open_at(search, "libcupti.so");
 	}
-	free(folders);
+	return library;
+}
+
+void *kc_cupti_open(const char *chosen, int driver_version, bool (*accepts)(void *library), enum kc_cupti_place *place)
+{
+	int major = driver_version ? driver_version / 1000 : MAJOR_NEWEST; /* cuDriverGetVersion: 1000 * major + ... */
+	struct search *search = calloc(1, sizeof(*search));                /* too large for a small stack */
+	void *library;
+
+	if (!search)
+		return NULL;
+	search->accepts = accepts;
+	*place = *chosen ? KC_CUPTI_CHOSEN : KC_CUPTI_LOADED;
+	library = *chosen ? open_at(search, chosen) : ask(search, kc_cupti_loaded());
+	if (!library && !*chosen)
+		library = open_any(search, major, place);
+	free(search);
 	return library;
 }

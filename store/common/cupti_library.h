@@ -10,10 +10,13 @@
  *
  * In each place a copy of the driver's CUDA major version comes first, then older ones ("a profiling tool based on an
  * older version of CUPTI can still operate with a more recent CUDA driver", CUPTI's documentation, 2.1). Copies of a
- * newer major version come last of all: they do not start.
+ * newer major version come last of all: they do not start. Nor does a copy for another kind of driver: where one cannot
+ * be used, the next is tried.
  */
 #ifndef KC_CUPTI_LIBRARY_H
 #define KC_CUPTI_LIBRARY_H
+
+#include <stdbool.h>
 
 #define KC_CUPTI_FOLDERS_MAX 24
 #define KC_CUPTI_PATH_BYTES 1024
@@ -40,9 +43,10 @@ struct kc_cupti_folders {
 /* What a loaded object says about where CUPTI may be. path: absolute. */
 void kc_cupti_add_object(struct kc_cupti_folders *folders, const char *path);
 
-/* A handle of dlopen(), NULL: none. chosen: the path to use, "": none was chosen. driver_version: as
- * cuDriverGetVersion counts, 0: not known. */
-void *kc_cupti_open(const char *chosen, int driver_version, enum kc_cupti_place *place);
+/* A handle of dlopen(), NULL: none. chosen: the only path to use, "": none was chosen. driver_version: as
+ * cuDriverGetVersion counts, 0: not known. accepts: whether a copy is of use, else the next one is opened; NULL: it
+ * is. */
+void *kc_cupti_open(const char *chosen, int driver_version, bool (*accepts)(void *library), enum kc_cupti_place *place);
 /* Of a copy that is loaded already; NULL: none is. */
 void *kc_cupti_loaded(void);
 

@@ -342,7 +342,7 @@ static int probe_cupti(void *arg)
 
 	doing(f, "dlopen of libcupti");
 	kc_options_read(&options, why, sizeof(why));
-	cupti = kc_cupti_open(options.cupti, f->driver_version, &f->place);
+	cupti = kc_cupti_open(options.cupti, f->driver_version, NULL, &f->place);
 	if (!cupti) {
 		snprintf(f->error, sizeof(f->error), "%s", getenv("KERNCAST_CUPTI") ? dlerror() : "no libcupti.so");
 		return 0;

@@ -40,7 +40,7 @@ static void put_cupti(void)
 
 	fflush(stdout); /* whatever a library does when it is loaded */
 	kc_options_read(&options, why, sizeof(why));
-	library = kc_cupti_open(options.cupti, 0, &place);
+	library = kc_cupti_open(options.cupti, 0, NULL, &place);
 	if (!library) {
 		printf(CUPTI_AMONG "not found, so launches are predicted and not measured, unless the program brings "
 				   "it\n");

@@ -11,6 +11,7 @@ opens=$build/awkward/opens
 plugin=$build/awkward/late.so            # any library
 framework=$build/awkward/clock_plugin.so # one that needs libcupti.so.13
 old=$build/awkward/old_cupti/libcupti.so.12
+refusing=$build/awkward/refusing_cupti/libcupti.so.13
 
 # A copy of a library in a folder of the test's.
 put() { # CUPTI FILE
@@ -79,6 +80,30 @@ opened() { # FOLDERS ARGUMENT...
 	put "$old" "$PWD/toolkit/libcupti.so.12"
 	SIMCUDA_DRIVER_VERSION=12040 opened "" "$PWD/toolkit/libcudart.so.12" "$packages/cupy/_core.so"
 	equal "$(<shimmed.out)" "$packages/nvidia/cuda_cupti/lib/libcupti.so.12"$'\n'"3 measured" "two of CUDA 12"
+}
+
+@test "of copies that do not begin, the next one is tried, wherever it is" {
+	packages=$PWD/lib/python3.12/site-packages
+	put "$plugin" "$PWD/toolkit/libcudart.so.13"
+	put "$refusing" "$PWD/toolkit/libcupti.so.13"
+	put "$plugin" "$packages/cupy/_core.so"
+	put "$simcuda/libcupti.so.13" "$packages/nvidia/cu13/lib/libcupti.so.13"
+	opened "" "$PWD/toolkit/libcudart.so.13" "$packages/cupy/_core.so"
+	contains "$(<shimmed.out)" "$PWD/toolkit/libcupti.so.13"
+	contains "$(<shimmed.out)" "$packages/nvidia/cu13/lib/libcupti.so.13"
+	equal "$(tail -n 1 shimmed.out)" "3 measured" "in another folder"
+	equal "$(<shimmed.err)" ""
+	opened ":$simcuda" "$PWD/toolkit/libcudart.so.13"
+	contains "$(<shimmed.out)" "$simcuda/libcupti.so.13"
+	equal "$(tail -n 1 shimmed.out)" "3 measured" "in the loader's path"
+
+	# One that is chosen is not replaced; nor is the one of a profiler that holds it.
+	KERNCAST_CUPTI="$refusing" opened ":$simcuda" "$plugin"
+	equal "$(tail -n 1 shimmed.out)" "0 measured" "chosen"
+	contains "$(<shimmed.err)" "CUPTI did not start: launches are predicted, not measured: CUPTI_ERROR_UNKNOWN"
+	SIMCUDA_FAULT=cupti-busy opened ":$PWD/toolkit" "$packages/cupy/_core.so"
+	equal "$(tail -n 1 shimmed.out)" "0 measured" "busy"
+	contains "$(<shimmed.err)" "another profiler holds CUPTI"
 }
 
 @test "what is chosen or loaded already comes first, and doctor says which copy it is" {
