@@ -4,36 +4,31 @@
 #include <errno.h>
 #include <string.h>
 
-#define RECORD "record the program with kerncast run"
-#define NSYS "nsys profile --trace=cuda and nsys export --type sqlite"
+#define NSYS_SQLITE "nsys export --type sqlite"
 
-const struct kc_foreign kc_foreign_xla = {"a trace of XLA/JAX (or TensorFlow)", RECORD ", or with " NSYS};
-const struct kc_foreign kc_foreign_onnx = {"a profile of ONNX Runtime", RECORD ", or with " NSYS};
-const struct kc_foreign kc_foreign_nsys_json = {"a JSON export of Nsight Systems", "export the report with nsys export"
-										   " --type sqlite"};
-const struct kc_foreign kc_foreign_rocpd = {"a database of rocprof (AMD)",
-					    "record the program with the PyTorch profiler, whose traces of AMD GPUs"
-					    " are read"};
+static const char record[] = "record the program with kerncast run";
+static const char record_or_nsys[] =
+    "record the program with kerncast run, or with nsys profile --trace=cuda and " NSYS_SQLITE;
+static const char export_report[] = "export the report with " NSYS_SQLITE;
+static const char with_torch[] = "record the program with the PyTorch profiler, whose traces of AMD GPUs are read";
 
-static const struct kc_foreign compute = {"a report of Nsight Compute", RECORD ", or with " NSYS};
-static const struct kc_foreign xplane = {"a profile of XLA/JAX or TensorFlow (.xplane.pb)", RECORD ", or with " NSYS};
-static const struct kc_foreign perfetto = {"a trace of Perfetto",
-					   "import the JSON file that the PyTorch profiler wrote,"
-					   " or " RECORD};
-static const struct kc_foreign rocprof = {"a table of rocprof (AMD)",
-					  "record the program with the PyTorch profiler, whose"
-					  " traces of AMD GPUs are read"};
+const struct kc_foreign kc_foreign_xla = {"a trace of XLA/JAX (or TensorFlow)", record_or_nsys};
+const struct kc_foreign kc_foreign_onnx = {"a profile of ONNX Runtime", record_or_nsys};
+const struct kc_foreign kc_foreign_nsys_json = {"a JSON export of Nsight Systems", export_report};
+const struct kc_foreign kc_foreign_rocpd = {"a database of rocprof (AMD)", with_torch};
+
+static const struct kc_foreign compute = {"a report of Nsight Compute", record_or_nsys};
+static const struct kc_foreign xplane = {"a profile of XLA/JAX or TensorFlow (.xplane.pb)", record_or_nsys};
+static const struct kc_foreign perfetto = {"a trace of Perfetto", record};
+static const struct kc_foreign rocprof = {"a table of rocprof (AMD)", with_torch};
 static const struct kc_foreign zip = {"a zip archive", "unpack it first (unzip) and import the trace in it"};
 static const struct kc_foreign packed = {"a file that zstd, xz or bzip2 compressed", "decompress it first"};
-static const struct kc_foreign hdf5 = {"an HDF5 file",
-				       "export a report of Nsight Systems with nsys export --type sqlite"};
-static const struct kc_foreign arrow = {"an Arrow or Parquet file",
-					"export a report of Nsight Systems with nsys export --type sqlite"};
+static const struct kc_foreign hdf5 = {"an HDF5 file", export_report};
+static const struct kc_foreign arrow = {"an Arrow or Parquet file", export_report};
 static const struct kc_foreign utf16 = {"text in UTF-16", "convert it first (iconv -f UTF-16 -t UTF-8)"};
-static const struct kc_foreign report = {"a report of Nsight Systems", "export it first, with nsys export --type sqlite"
-								       " FILE"};
+static const struct kc_foreign report = {"a report of Nsight Systems", "export it with " NSYS_SQLITE};
 
-/* The ncu report: extra-p's reader of it. The others: the formats' own documents. */
+/* Of Nsight Compute's reports: "NVR" and NUL, as Extra-P reads them. The others: the formats' own documents. */
 static const struct {
 	const char *bytes;
 	size_t count;

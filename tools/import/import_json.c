@@ -221,7 +221,7 @@ static void take_category(struct reading *r, const char *at, size_t bytes)
 {
 	struct event *e = &r->event;
 
-	if (same("Node", (const unsigned char *)at, bytes)) /* of ONNX Runtime's graph */
+	if (same("Node", (const unsigned char *)at, bytes) || same("Session", (const unsigned char *)at, bytes))
 		r->foreign = &kc_foreign_onnx;
 	e->category = kc_import_maker_is_call(at, bytes) ? CALL : OTHER;
 	if (e->category == CALL)

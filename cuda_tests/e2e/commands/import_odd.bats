@@ -175,7 +175,7 @@ refused() { # FILE MESSAGE: status 1, the message alone, no database
 	printf '\n\30\10\1\22\f/host:CPU   \32\2hi' >b
 	refused b "this is a profile of XLA/JAX or TensorFlow (.xplane.pb), which is not read; $run, or with $nsys"
 	printf '\n\3P\1\0' >trace.pftrace
-	refused trace.pftrace "this is a trace of Perfetto, which is not read; import the JSON file that the PyTorch profiler wrote, or $run"
+	refused trace.pftrace "this is a trace of Perfetto, which is not read; $run"
 	printf 'PK\3\4\24\0' >c
 	refused c "this is a zip archive, which is not read; unpack it first (unzip) and import the trace in it"
 	printf '\50\265\57\375\4\0' >trace.json.zst
