@@ -235,7 +235,7 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, int64_t *ke
 
 static int find_shape(struct reader *r, int64_t id, struct shape *out)
 {
-	uint32_t number = kc_ids_number(&r->shape_ids, id), place;
+	uint32_t number = kc_ids_number(&r->shape_ids, id), place = 0;
 	struct shape *shape;
 	int rc;
 
