@@ -41,11 +41,13 @@ least() { # KEY FILE
 	done
 }
 
-# The least of several runs, which alternate, in the processor time of the calling thread.
+# The least of several runs, which alternate, in the processor time of the calling thread: a busy machine only makes it
+# more, so that there are more runs where the first ones do not do.
 @test "launching a graph of 10,000 nodes takes no more than three times as long as without kerncast" {
 	local -i round bare
 	unset SIMCUDA_LOG # which would add to both
-	for ((round = 0; round < 8; round++)); do
+	for ((round = 0; round < 40; round++)); do
+		((round < 8)) || (($(least launch recorded) > 3 * $(least launch bare))) || break
 		LD_LIBRARY_PATH="$build/simcuda" "$graph" captured 10000 10 >>bare
 		preloaded env KERNCAST_DB=runs.db "$graph" captured 10000 10 >>recorded
 		rm -f runs.db*

@@ -7,7 +7,7 @@ module=$root/tools/python
 interpreter=$(for path in /usr/bin/python3 python3; do
 	"$path" -c 'import sqlite3, sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null && echo "$path" && break
 done || true)
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$module PATH=$build:$PATH
+export PYTHONPATH=$module PATH=$build:$PATH
 
 needs_python() {
 	[[ -n $interpreter ]] || skip "no Python 3.9 or newer with sqlite3 (scripts/setup --all installs it)"
