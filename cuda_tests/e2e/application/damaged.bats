@@ -11,11 +11,11 @@ setup_file() { # what is damaged, and how the demo runs with it as it was
 	peak_of replay "$kerncast" replay sound.db
 }
 
-peak_of() { # NAME COMMAND...: its peak memory, KiB, in NAME.peak, its status in NAME.status
+peak_of() { # NAME COMMAND...: its peak memory, KiB, in NAME.peak, its status in NAME.status; a minute of processor time
 	local name=$1
 	shift
 	set +e
-	timeout 60 "$build/awkward/peak" "$name.peak" "$@" >"$name.out" 2>"$name.err" </dev/null
+	(ulimit -t 60 && exec timeout 400 "$build/awkward/peak" "$name.peak" "$@") >"$name.out" 2>"$name.err" </dev/null
 	echo $? >"$name.status"
 	set -e
 }

@@ -36,13 +36,13 @@ again() {
 
 steer() { # VARIABLE=VALUE...: starts it, preloaded
 	mkfifo told answered
-	env "$@" KERNCAST_QUIET=1 LD_PRELOAD="$library" timeout 60 "$build/awkward/steered" <told >answered 2>steered.err 3>&- &
+	env "$@" KERNCAST_QUIET=1 LD_PRELOAD="$library" timeout 200 "$build/awkward/steered" <told >answered 2>steered.err 3>&- &
 	exec 8>told 9<answered
 }
 
 tell() { # LINE: leaves its answer in $answer
 	echo "$1" >&8
-	read -r -t 50 answer <&9
+	read -r -t 150 answer <&9
 }
 
 process() { # its pid: timeout's only child
@@ -109,7 +109,7 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 }
 
 @test "--after TIME and --for TIME count from cuInit" {
-	steer KERNCAST_AFTER=300ms KERNCAST_FOR=500ms
+	steer KERNCAST_AFTER=300ms KERNCAST_FOR=2s
 	launch_until "$rows"
 	tell streams
 	launch_until "SELECT count FROM ledger WHERE item = 'not_asked_after'"

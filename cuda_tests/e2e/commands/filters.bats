@@ -72,7 +72,7 @@ agree() { # SQL_CONDITION OPTION...
 	agree "pid = (SELECT max(pid) FROM process) OR pid = (SELECT min(pid) FROM process)" \
 		--process "$(sql "SELECT group_concat(pid) FROM process")"
 	local half
-	half=$(sql "SELECT min(at) + (max(at) - min(at)) / 2 FROM $launches WHERE run = 1")
+	half=$(sql "SELECT min(last) / 2 FROM (SELECT max(at) AS last FROM $launches GROUP BY run)") # of the shorter run
 	agree "at >= $half" --since "${half}ns"
 	agree "at < $half" --until "${half}ns"
 	agree "ns >= 10000" --min 10us
