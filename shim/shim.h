@@ -206,7 +206,7 @@ struct kc__table {
 struct kc__arena {
 	char *at;
 	size_t left_bytes, total_bytes;
-	struct kc__limit full;
+	struct kc__limit full, scarce;
 };
 
 /* The account of the time that reading kernels' code has taken. */
@@ -264,6 +264,7 @@ struct kc__state {
 	struct kc__stream *gone_streams, *free_streams; /* tables_lock, as the next three */
 	struct kc__graph *free_graphs;
 	struct kc__function *free_functions;
+	uint32_t functions_gone; /* so far, with their modules */
 	struct kc__handle *free_handles;
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
@@ -396,6 +397,8 @@ int kc__tables_init(void);
 /* The caller holds tables_lock. Returns zeroed memory that is never freed, or NULL: no memory, or KC__SHARE_ENTRIES has
  * none left. */
 void *kc__arena(size_t bytes);
+bool kc__entries_are_scarce(void);     /* for a kernel that is launched for the first time; tables_lock held */
+bool kc__tables_have_kept_loads(void); /* of code, all that were seen */
 struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
 void kc__context_ends(void);    /* a new one may get its address */
 void kc__tables_say_full(void); /* worker */

@@ -3,6 +3,7 @@
  *
  * kernels    another kernel, in a module of its own, which is kept
  * unloaded   the same, and unloads the module
+ * one-off    the same; then 50 kernels are launched 20 times each
  * reloads    the kernel of one module, which is loaded before and unloaded afterwards
  * shapes     with another launch shape
  * threads    on the per-thread default stream of another thread, which ends
@@ -48,6 +49,18 @@ static void launch_unloaded(long i)
 
 	CHECK(cuCtxSynchronize());
 	CHECK(cuModuleUnload(module));
+}
+
+enum { AGAIN_KERNELS = 50, AGAIN_LAUNCHES = 20 };
+
+static void launch_again(long first)
+{
+	for (long i = 0; i < AGAIN_KERNELS; i++) {
+		launch_module(first + i);
+		for (int launch = 1; launch < AGAIN_LAUNCHES; launch++)
+			CHECK(awkward_launch(&a, NULL, 1));
+		CHECK(cuCtxSynchronize());
+	}
 }
 
 static void launch_reloaded(long i)
@@ -119,9 +132,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*launch)(long i);
-	} modes[] = {{"kernels", launch_kernel},      {"unloaded", launch_unloaded}, {"reloads", launch_reloaded},
-		     {"shapes", launch_shape},        {"threads", launch_thread},    {"streams", launch_stream},
-		     {"destroyed", launch_destroyed}, {"graphs", launch_graph}};
+	} modes[] = {{"kernels", launch_kernel},   {"unloaded", launch_unloaded},   {"one-off", launch_unloaded},
+		     {"reloads", launch_reloaded}, {"shapes", launch_shape},        {"threads", launch_thread},
+		     {"streams", launch_stream},   {"destroyed", launch_destroyed}, {"graphs", launch_graph}};
 	long n = argc == 3 ? atol(argv[2]) : 0;
 
 	awkward_start(&a);
@@ -133,6 +146,8 @@ int main(int argc, char **argv)
 			if (i % PAUSE_EVERY == 0)
 				usleep(PAUSE_US);
 		}
+	if (n > 0 && strcmp(argv[1], "one-off") == 0)
+		launch_again(n);
 	CHECK(cuCtxSynchronize());
 	return 0;
 }

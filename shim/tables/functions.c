@@ -206,7 +206,7 @@ static struct kc__parameters kept_parameters(const struct answers *a)
 	return (struct kc__parameters){a->parameters_known, a->parameter_count, at};
 }
 
-/* tables_lock held. *formula: of a kernel that is new, if it is known already. */
+/* tables_lock held. *formula: of a kernel that is new, if it is known already; formula NULL: none is made. */
 static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device, struct kc__formula **formula)
 {
 	uint64_t resources =
@@ -214,7 +214,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	uint64_t key[4] = {hash_text(a->name), resources, device->ordinal, a->code ? a->code->key[0] : 0};
 	struct kc__kernel *kernel = kc__find(&kc__shim.kernels, key, 4);
 
-	if (kernel || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 4)))
+	if (kernel || !formula || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 4)))
 		return kernel;
 	kernel->name = kc__keep_text(a->name);
 	if (!kernel->name)
@@ -243,8 +243,11 @@ struct newcomer {
 	struct kc__formula *formula;   /* of its kernel, which is new; NULL: there is none */
 };
 
+/* A load that was seen and found no room looks the same as one that was not. */
 static void count_unseen(void)
 {
+	if (!kc__tables_have_kept_loads())
+		return;
 	atomic_fetch_add_explicit(&kc__shim.header->counters[KC_COUNT_LOADS_UNSEEN], 1, memory_order_relaxed);
 }
 
@@ -258,6 +261,7 @@ void kc__function_gone(CUfunction f)
 			continue;
 		kc__remove(&kc__shim.functions, fn, 2);
 		kc__let_go(&kc__shim.functions);
+		kc__shim.functions_gone++;
 		fn->next = kc__shim.free_functions;
 		kc__shim.free_functions = fn;
 	}
@@ -276,7 +280,8 @@ static struct kc__function *fresh_function(const uint64_t *key, uint32_t generat
 	return fn;
 }
 
-/* tables_lock held. */
+/* tables_lock held. Where a program unloads kernels and room is scarce, one gets some when it is launched a second
+ * time: those that are compiled, launched once and unloaded would fill it for good. */
 static void keep(void *newcomer)
 {
 	struct newcomer *n = newcomer;
@@ -286,12 +291,14 @@ static void keep(void *newcomer)
 	n->fn = kc__find(&kc__shim.functions, n->key, 2);
 	made = !n->fn && (n->fn = fresh_function(n->key, n->generation));
 	if (n->fn) {
-		struct kc__kernel *kernel = a ? kernel_of(a, n->device, &n->formula) : NULL;
+		bool scarce = made && kc__entries_are_scarce();
+		struct kc__kernel *kernel = a ? kernel_of(a, n->device, scarce ? NULL : &n->formula) : NULL;
+		bool waits = scarce && a && !kernel;
 
 		atomic_store_explicit(&n->fn->unpredictable, a ? KC_TABLE_FULL : KC_NO_ATTRIBUTES,
 				      memory_order_relaxed);
 		atomic_store_explicit(&n->fn->kernel, kernel, memory_order_release);
-		atomic_store_explicit(&n->fn->generation, n->generation, memory_order_release);
+		atomic_store_explicit(&n->fn->generation, n->generation - waits, memory_order_release);
 	}
 	if (made) {
 		kc__insert(&kc__shim.functions, n->fn, 2);

@@ -18,6 +18,10 @@ enum {
 	CODES_MAX = 8192,
 };
 #define ARENA_CHUNK_BYTES (256u << 10)
+/* Kept for kernels that are launched again, in a program that has unloaded so many. */
+#define RESERVE_BYTES (3u << 20)
+#define RESERVE_KERNELS (KERNELS_MAX / 4)
+#define UNLOADED_MANY 256
 
 #define NOT_PREDICTED "are recorded, but not predicted"
 static const struct {
@@ -87,6 +91,28 @@ void *kc__arena(size_t bytes)
 	return p;
 }
 
+static bool has_been_reached(const struct kc__limit *full)
+{
+	return atomic_load_explicit(&full->reached, memory_order_relaxed);
+}
+
+bool kc__entries_are_scarce(void)
+{
+	bool scarce =
+	    kc__shim.functions_gone >= UNLOADED_MANY && (kc__share_left(KC__SHARE_ENTRIES) < RESERVE_BYTES ||
+							 kc__shim.kernels.count >= KERNELS_MAX - RESERVE_KERNELS);
+
+	if (scarce)
+		atomic_store_explicit(&kc__shim.arena.scarce.reached, true, memory_order_relaxed);
+	return scarce;
+}
+
+bool kc__tables_have_kept_loads(void)
+{
+	return !has_been_reached(&kc__shim.arena.full) && !has_been_reached(&kc__shim.codes.full) &&
+	       !has_been_reached(&kc__shim.handles.full);
+}
+
 static int table_init(struct kc__table *t, uint32_t limit)
 {
 	t->mask = limit * 2 - 1;
@@ -113,6 +139,7 @@ int kc__tables_init(void)
 	kc__shim.gone_streams = kc__shim.free_streams = NULL;
 	kc__shim.free_graphs = NULL;
 	kc__shim.free_functions = NULL;
+	kc__shim.functions_gone = 0;
 	kc__shim.free_handles = NULL;
 	kc__shim.engine.cells = kc__map(kc_cells_bytes());
 	if (!kc__shim.variant_by_id || !kc__shim.stream_by_id || !kc__shim.stream_lanes || !kc__shim.engine.cells)
@@ -187,7 +214,7 @@ static const char *grouped(uint32_t n, char text[16])
 	return text;
 }
 
-static void say_arena_full(void)
+static void say_arena(const char *without)
 {
 	char text[256], kernels[16], shapes[16], streams[16];
 	uint32_t counts[3];
@@ -201,9 +228,9 @@ static void say_arena_full(void)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	snprintf(text, sizeof(text),
 		 "%u MiB for what is known of the program (kernels: %s, launch shapes: %s, streams: %s); "
-		 "launches of anything new " NOT_PREDICTED,
+		 "%s " NOT_PREDICTED,
 		 (unsigned)(bytes >> 20), grouped(counts[0], kernels), grouped(counts[1], shapes),
-		 grouped(counts[2], streams));
+		 grouped(counts[2], streams), without);
 	kc__say_again(KC_MESSAGE_TABLE_FULL, text);
 }
 
@@ -228,8 +255,10 @@ static void say_full(struct kc__limit *full, uint32_t limit, const char *what, c
 
 void kc__tables_say_full(void)
 {
+	if (to_be_said(&kc__shim.arena.scarce))
+		say_arena("the first launches of further kernels");
 	if (to_be_said(&kc__shim.arena.full))
-		say_arena_full();
+		say_arena("launches of anything new");
 	for (int i = 0; i < TABLES; i++)
 		say_full(&tables[i].table->full, tables[i].limit, tables[i].what, tables[i].without);
 	say_full(&kc__shim.events_full, KC__EVENTS_MAX, "events",

@@ -43,6 +43,19 @@ table_full() { # the message's text
 	ledger_adds_up
 }
 
+@test "kernels that are compiled, launched once and unloaded leave room for those that are launched again" {
+	export SIMCUDA_MODE=null
+	unchanged_under_run "$awkward/tables" one-off 20000
+	equal "$(sql 'SELECT count(*) FROM launch')" 21000 "rows in launch"
+	equal "$(reasons | cut -d'|' -f1)" table_full reasons
+	contains "$(table_full)" "the first launches of further kernels are recorded, but not predicted"
+	# 50 kernels, launched 20 times each: of each all but the first launch.
+	equal "$(sql "SELECT count(*) FROM (SELECT * FROM launch ORDER BY sequence DESC LIMIT 1000) WHERE unpredictable IS NULL")" \
+		950 "predicted launches of kernels that were launched again"
+	equal "$(report '$.ledger.loads_unseen')" 0 "functions whose load was not seen"
+	ledger_adds_up
+}
+
 @test "more launch shapes than there is memory for: said, and the rest is predicted" {
 	export SIMCUDA_MODE=null
 	unchanged_under_run "$awkward/tables" shapes 50000
