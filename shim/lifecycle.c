@@ -350,16 +350,14 @@ static int start(const char **what)
 	kc__learn_begin();
 	if ((error = kc__devices_init()))
 		goto fail;
-	kc__recall_begin();
+	*what = "reader thread";
 	kc__foresee_files();
+	if ((error = kc__reader_start())) /* first, so that it reads while the rest begins */
+		goto fail;
+	kc__recall_begin();
 	*what = "worker thread";
-	if ((error = kc__reader_start()))
+	if ((error = kc__worker_start()))
 		goto fail;
-	if ((error = kc__worker_start())) {
-		kc__reader_stop();
-		goto fail;
-	}
-	kc__reader_begin();
 	/* Nothing fails from here on: CUPTI is not taken from the application in vain. */
 	start_measuring();
 	life.first = kc__selection_begin();
@@ -370,9 +368,11 @@ static int start(const char **what)
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
 		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);
 	register_exit();
+	kc__reader_await_program();
 	return 0;
 
 fail:
+	kc__reader_stop();
 	kc_journal_discard(kc__shim.journal);
 	kc__shim.journal = NULL;
 	kc__shim.header = NULL;

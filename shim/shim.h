@@ -36,6 +36,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define KC_EXPORT __attribute__((visibility("default")))
 #define KC__DEVICES_MAX 64
@@ -532,6 +533,13 @@ void kc__identify(struct kc_journal_header *header, const struct kc_options *opt
 
 /* lifecycle.c */
 int64_t kc__now_ns(void);
+static inline int64_t kc__processor_ns(void) /* that this thread has taken */
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 /* Begins to record, once: after cuInit has succeeded, or at a launch. wait: for a start that is under way. */
 void kc__start(bool wait);
 uint32_t kc__thread_id(struct kc__thread *t);

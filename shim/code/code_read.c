@@ -174,13 +174,11 @@ static void read_all_kept(struct kc__reading *reading)
 }
 
 /* Some is left: the application may be loading more. */
-size_t kc__code_take_room(size_t max_bytes)
+size_t kc__code_take_room(void)
 {
 	size_t bytes = kc__share_left(KC__SHARE_CODE);
 
 	bytes -= bytes > 2 * OTHERS_BYTES ? OTHERS_BYTES : bytes / 2;
-	if (bytes > max_bytes)
-		bytes = max_bytes;
 	while (bytes && !kc__share_take(KC__SHARE_CODE, bytes))
 		bytes /= 2;
 	return bytes;
@@ -352,7 +350,7 @@ static int read_next(int64_t step_ns, bool is_last)
 		return 1;
 	if (is_last && !(reading.kernels = never_read(reading.kernels)))
 		return 1;
-	reading.room_bytes = kc__code_take_room(SIZE_MAX);
+	reading.room_bytes = kc__code_take_room();
 	reading.is_apart = code && code->is_made;
 	reading.code = code;
 	kc__pass_resume(&reading);
@@ -367,14 +365,6 @@ static int read_next(int64_t step_ns, bool is_last)
 	else if (reading.kernels)
 		give_up(&reading, code);
 	return 1;
-}
-
-int64_t kc__processor_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* A module is read again when another kernel of it is launched later. After the first moments, or once these have taken
@@ -393,9 +383,11 @@ int kc__code_step(int64_t *rest_ns)
 	read = read_next(STEP_NS, false);
 	took_ns += kc__processor_ns();
 	cost->spent_ns += took_ns;
+	if (!read)
+		return 0;
 	if (cost->spent_ns > FIRST_TIME_NS || began_ns - kc__shim.header->monotonic_ns > FIRST_NS)
 		cost->rests_until_ns = began_ns + REST_SHARE * took_ns;
-	return read;
+	return 1;
 }
 
 void kc__code_finish(void)

@@ -16,8 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KERNELS_MAX 256u             /* of one text */
-#define ROOM_BYTES ((size_t)4 << 20) /* for reading one kernel */
+#define KERNELS_MAX 256u               /* of one text */
+#define PACKED_BYTES ((size_t)1 << 20) /* of a fatbin with one text in it */
+#define CUT_BYTES ((size_t)1 << 20)    /* of the kernels that are cut out of it, packed */
+#define NAME_BYTES ((size_t)128 << 10) /* of all their names */
 
 static struct {
 	struct kc__code *first, *last; /* loaded, and not looked at yet; tables_lock */
@@ -25,6 +27,7 @@ static struct {
 	int64_t spent_ns;
 	uint32_t count; /* of kernels */
 	bool is_full;   /* nothing is read ahead any more */
+	bool began;     /* the program has been read, if it could be */
 } ahead;
 
 /* A module's PTX for the device. */
@@ -113,14 +116,15 @@ static void read_kernel(struct kc__code *code, struct kc_ptx_cut *cut, const str
 	kc_ptx_free(&module);
 }
 
-/* The names of a text's kernels are put one after the other into `names`, which has as many bytes as the text. */
+/* Their names are put one after the other into `names`, of NAME_BYTES. */
 static uint32_t list_kernels(const struct text *text, char *names, struct kc_ptx_wanted *wanted)
 {
+	const char *end = names + NAME_BYTES, *name;
 	uint32_t count = 0;
 	size_t at = 0, length;
-	const char *name;
 
-	while (count < KERNELS_MAX && kc_ptx_next_entry(text->bytes, text->length, &at, &name, &length)) {
+	while (count < KERNELS_MAX && kc_ptx_next_entry(text->bytes, text->length, &at, &name, &length) &&
+	       length < (size_t)(end - names)) {
 		wanted[count++] = (struct kc_ptx_wanted){.name = names};
 		memcpy(names, name, length);
 		names[length] = '\0';
@@ -136,27 +140,34 @@ static void read_kernels(struct kc__code *code, struct kc_ptx_cut *cut, struct k
 
 		if (!wanted[i].found)
 			continue;
-		room_bytes = kc__code_take_room(ROOM_BYTES);
+		room_bytes = kc__code_take_room();
 		read_kernel(code, cut, &wanted[i], &room_bytes);
 		kc_ptx_cut_drop(cut, &wanted[i]);
 		kc__share_give(KC__SHARE_CODE, room_bytes);
 	}
 }
 
+static void free_text(struct text *text)
+{
+	if (text->bytes)
+		kc__share_give(KC__SHARE_CODE, text->capacity);
+	free(text->bytes);
+	text->bytes = NULL;
+}
+
 /* The text is freed once its kernels have been cut out of it. */
 static void read_text(struct kc__code *code, struct text *text)
 {
 	struct kc_ptx_wanted *wanted = calloc(KERNELS_MAX, sizeof(*wanted));
-	char *names = malloc(text->length + 1);
+	char *names = malloc(NAME_BYTES);
 	struct kc_ptx_cut cut;
 	uint32_t count;
 
 	if (wanted && names) {
 		count = list_kernels(text, names, wanted);
-		kc_ptx_cut_begin(&cut, wanted, count, 2 * KC__FORESEEN_TEXT_BYTES);
+		kc_ptx_cut_begin(&cut, wanted, count, CUT_BYTES);
 		if (kc_ptx_cut_feed(&cut, text->bytes, text->length) == 0) {
-			free(text->bytes);
-			text->bytes = NULL;
+			free_text(text);
 			read_kernels(code, &cut, wanted, count);
 		}
 		kc_ptx_cut_free(&cut);
@@ -176,22 +187,31 @@ static int take_part(void *arg, const char *part, size_t length)
 	return 0;
 }
 
+/* false: it is too long, or there is no room for it. */
+static bool make_room(struct text *text, size_t bytes)
+{
+	if (!bytes || bytes > KC__FORESEEN_TEXT_BYTES || !kc__share_take(KC__SHARE_CODE, bytes))
+		return false;
+	text->bytes = malloc(bytes);
+	text->capacity = bytes;
+	if (!text->bytes)
+		kc__share_give(KC__SHARE_CODE, bytes);
+	return text->bytes != NULL;
+}
+
 /* The PTX of a fatbin, or what is PTX itself. */
 static void unpack(struct text *text, const void *bytes, size_t length, const struct kc_device *device)
 {
-	const struct kc_image *image;
+	const struct kc_image *image = NULL;
 	struct kc_images images;
 
-	if (kc_images_list(&images, bytes, length, KC__FORESEEN_TEXT_BYTES, NULL))
+	if (kc_images_list(&images, bytes, length, PACKED_BYTES, NULL))
 		return;
-	image = images.fatbin_count
-		    ? kc_images_choose(&images, 0, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX)
-		    : NULL;
-	if (image && image->length <= KC__FORESEEN_TEXT_BYTES && (text->bytes = malloc(image->length + 1))) {
-		text->capacity = image->length;
-		if (kc_image_stream(image, kc_image_stream_bytes(image), take_part, text, NULL))
-			text->length = 0;
-	}
+	if (images.fatbin_count)
+		image = kc_images_choose(&images, 0, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX);
+	if (image && make_room(text, image->length) &&
+	    kc_image_stream(image, kc_image_stream_bytes(image), take_part, text, NULL))
+		text->length = 0;
 	kc_images_free(&images);
 }
 
@@ -205,7 +225,7 @@ static void unpack_file(struct text *text, const struct kc__code_piece *piece, c
 	    .length = piece->length,
 	    .cc_major = device->cc_major,
 	    .cc_minor = device->cc_minor,
-	    .memory_bytes = 2 * KC__FORESEEN_TEXT_BYTES,
+	    .memory_bytes = PACKED_BYTES,
 	};
 	size_t length;
 	void *bytes;
@@ -234,7 +254,7 @@ static void read_piece(struct kc__code *code, const struct kc__code_piece *piece
 	}
 	if (text.length)
 		read_text(code, &text);
-	free(text.bytes);
+	free_text(&text);
 }
 
 /* Once for each code, for the first device. */
@@ -269,17 +289,27 @@ static void read_mapped(const char *path, uint64_t offset, size_t length)
 		read_code(code);
 }
 
+/* The program itself is the first of the files. 1: there may be more. */
+static int read_files(const struct kc_device *device)
+{
+	int more = !ahead.is_full && device ? kc__mapped_step(architecture(device), read_mapped, serve) : 0;
+
+	if (!ahead.began)
+		kc__reader_program_read();
+	ahead.began = true;
+	return more;
+}
+
 int kc__foresee_step(void)
 {
-	const struct kc_device *device = first_device();
 	int64_t began_ns = kc__processor_ns();
-	struct kc__code *code = take_loaded();
-	int more = code != NULL;
+	struct kc__code *code = ahead.began ? take_loaded() : NULL;
+	int more = 1;
 
-	if (code && !ahead.is_full)
+	if (!code)
+		more = read_files(first_device());
+	else if (!ahead.is_full)
 		read_code(code);
-	else if (!code && !ahead.is_full && device)
-		more = kc__mapped_step(architecture(device), read_mapped, serve);
 	ahead.spent_ns += kc__processor_ns() - began_ns;
 	ahead.is_full |= ahead.spent_ns > KC__FORESEEN_NS;
 	return more;
@@ -288,7 +318,7 @@ int kc__foresee_step(void)
 void kc__foresee_files(void)
 {
 	ahead.spent_ns = ahead.count = 0;
-	ahead.is_full = false;
+	ahead.is_full = ahead.began = false;
 	kc__mapped_note();
 }
 

@@ -15,10 +15,10 @@
 
 #include "shim/shim.h"
 
-#define KC__FORESEEN_TEXT_BYTES ((size_t)512 << 10) /* of one module: some 25 ms */
-#define KC__FORESEEN_BYTES ((size_t)2 << 20)        /* of formulas in memory, past which no more are read ahead */
-#define KC__FORESEEN_MAX 1024u                      /* kernels */
-#define KC__FORESEEN_NS 300000000ll                 /* of processor time, all together */
+#define KC__FORESEEN_TEXT_BYTES ((size_t)2 << 20) /* of one module: some 100 ms */
+#define KC__FORESEEN_BYTES ((size_t)2 << 20)      /* of formulas in memory, past which no more are read ahead */
+#define KC__FORESEEN_MAX 1024u                    /* kernels */
+#define KC__FORESEEN_NS 300000000ll               /* of processor time, all together */
 
 struct kc__foreseen {
 	struct kc__foreseen *next;

@@ -81,9 +81,8 @@ int kc__code_note_places(void);
 /* code_read.c. Reader: reads the code of one module, if any is wanted. 1: there may be more. *rest_ns: for so long none
  * is read unless a launch waits for it; INT64_MAX: until it is called. */
 int kc__code_step(int64_t *rest_ns);
-/* Memory for reading code, max_bytes at most, of its share. */
-size_t kc__code_take_room(size_t max_bytes);
-int64_t kc__processor_ns(void); /* that this thread has taken */
+/* Memory for reading code, of its share. */
+size_t kc__code_take_room(void);
 /* Reader, as the process ends: what cannot be read in a moment is left, and marked as waiting. */
 void kc__code_finish(void);
 

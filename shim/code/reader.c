@@ -11,13 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum state { NONE, MADE, BEGUN, ENDING, ENDED };
+enum state { NONE, BEGUN, ENDING, ENDED };
 
 static struct {
 	_Atomic uint32_t state; /* enum state */
 	_Atomic uint32_t calls;
 	_Atomic uint32_t awaited;
 	_Atomic int64_t left_ns; /* that launches may still wait, all together */
+	_Atomic uint32_t program_read;
 } reader;
 
 /* errno is the caller's to keep. ns: INT64_MAX: for ever. */
@@ -39,15 +40,9 @@ static void enter(enum state state)
 	wake(&reader.state);
 }
 
-static void wait_for_begin(void)
-{
-	while (atomic_load(&reader.state) == MADE)
-		wait_while(&reader.state, MADE, INT64_MAX);
-}
-
 bool kc__reader_is_ending(void)
 {
-	return atomic_load_explicit(&reader.state, memory_order_relaxed) == ENDING;
+	return atomic_load_explicit(&reader.state, memory_order_relaxed) >= ENDING;
 }
 
 /* What was launched comes first, and where its code lies before that code is read, unless somebody waits. */
@@ -56,7 +51,6 @@ static void *run(void *unused)
 	(void)unused;
 	kc__thread.depth = 1;
 	kc__ending_not_for();
-	wait_for_begin();
 	while (atomic_load(&reader.state) == BEGUN) {
 		uint32_t calls = atomic_load(&reader.calls);
 		int64_t rest_ns;
@@ -79,8 +73,9 @@ int kc__reader_start(void)
 	pthread_t thread;
 	int error;
 
-	atomic_store(&reader.state, MADE);
+	atomic_store(&reader.state, BEGUN);
 	atomic_store(&reader.awaited, 0);
+	atomic_store(&reader.program_read, 0);
 	atomic_store(&reader.left_ns, KC__WAITS * kc__shim.options.wait_ns);
 	error = kc__make_thread(&thread, run, NULL);
 	if (error) {
@@ -92,14 +87,10 @@ int kc__reader_start(void)
 	return 0;
 }
 
-void kc__reader_begin(void)
-{
-	enter(BEGUN);
-}
-
 void kc__reader_stop(void)
 {
-	enter(ENDED);
+	atomic_store(&reader.state, ENDED);
+	kc__reader_call();
 }
 
 void kc__reader_finish(void)
@@ -166,28 +157,45 @@ static bool is_readable(const struct kc__kernel *kernel)
 	       !atomic_load(&kc__shim.exit_ns) && atomic_load(&reader.state) == BEGUN;
 }
 
+/* Until the word is not 0. */
+static void await(_Atomic uint32_t *word, int64_t given_ns)
+{
+	int64_t began_ns = kc__now_ns(), left_ns = given_ns;
+
+	while (left_ns > 0 && !atomic_load_explicit(word, memory_order_acquire)) {
+		wait_while(word, 0, left_ns);
+		left_ns = given_ns - (kc__now_ns() - began_ns);
+	}
+	if (left_ns > 0)
+		atomic_fetch_add(&reader.left_ns, left_ns);
+}
+
 void kc__reader_await(struct kc__kernel *kernel)
 {
-	int64_t began_ns, left_ns, given_ns, now_ns;
+	int64_t given_ns;
 
 	if (!kc__shim.options.wait_ns || !is_readable(kernel))
 		return;
-	began_ns = now_ns = kc__now_ns();
-	given_ns = left_ns = take_time(time_of(kernel, began_ns));
+	given_ns = take_time(time_of(kernel, kc__now_ns()));
 	if (!given_ns)
 		return;
 	atomic_fetch_add(&kernel->awaited, 1);
 	atomic_fetch_add(&reader.awaited, 1);
 	kc__reader_call();
-	while (left_ns > 0 && !atomic_load_explicit(&kernel->reading_done, memory_order_acquire)) {
-		wait_while(&kernel->reading_done, 0, left_ns);
-		now_ns = kc__now_ns();
-		left_ns = given_ns - (now_ns - began_ns);
-	}
+	await(&kernel->reading_done, given_ns);
 	atomic_fetch_sub(&reader.awaited, 1);
 	atomic_fetch_sub(&kernel->awaited, 1);
-	if (left_ns > 0)
-		atomic_fetch_add(&reader.left_ns, left_ns);
+}
+
+void kc__reader_await_program(void)
+{
+	await(&reader.program_read, take_time(KC__WAITS / 2 * kc__shim.options.wait_ns));
+}
+
+void kc__reader_program_read(void)
+{
+	atomic_store(&reader.program_read, 1);
+	wake(&reader.program_read);
 }
 
 void kc__reader_answer(struct kc__kernel *kernel)

@@ -80,7 +80,6 @@ static void begin(int64_t wait_ns)
 	wanted = NULL;
 	finished = 0;
 	assert_int_equal(kc__reader_start(), 0);
-	kc__reader_begin();
 }
 
 static void end(void)
@@ -170,12 +169,42 @@ static void what_nobody_will_read_is_not_waited_for(void **state)
 	assert_in_range(awaits(&kernel), 0, 9000 * MS);
 }
 
+/* Of 20 launches' time half may go there, and what is not needed is not lost. */
+static void the_program_s_own_code_is_waited_for(void **state)
+{
+	struct kc__kernel kernels[KC__WAITS];
+	int64_t began_ns, waited = 0;
+
+	(void)state;
+	begin(WAIT_MS * MS);
+	began_ns = kc__now_ns();
+	kc__reader_await_program();
+	assert_in_range(kc__now_ns() - began_ns, KC__WAITS / 2 * WAIT_MS * MS, INT64_MAX);
+	memset(kernels, 0, sizeof(kernels));
+	for (int i = 0; i < KC__WAITS; i++) {
+		kernels[i].code = &code;
+		waited += awaits(&kernels[i]) >= WAIT_MS * MS;
+	}
+	assert_in_range(waited, KC__WAITS / 2, KC__WAITS - 1);
+	end();
+	begin(10000 * MS);
+	kc__reader_program_read();
+	began_ns = kc__now_ns();
+	kc__reader_await_program();
+	assert_in_range(kc__now_ns() - began_ns, 0, 9000 * MS);
+	end();
+	begin(0);
+	kc__reader_await_program();
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_launch_waits_until_its_kernel_has_been_read),
 	    cmocka_unit_test(a_process_waits_twenty_times_as_long_at_most),
 	    cmocka_unit_test(a_kernel_is_waited_for_once),
+	    cmocka_unit_test(the_program_s_own_code_is_waited_for),
 	    cmocka_unit_test(what_nobody_will_read_is_not_waited_for),
 	};
 

@@ -83,15 +83,16 @@ static int evaluate(struct kc__formula *formula, const struct kc_shape *dims, co
 		    struct kc_counts *counts)
 {
 	int rc = kc__formulas_count(formula, dims, given, KC_COST_EFFORT_LAUNCH, counts);
-	int64_t began_ns;
+	int64_t since_ns;
 
 	if (rc != -EAGAIN)
 		return rc;
-	began_ns = kc__now_ns();
-	if (kc__shim.careful_ns > CAREFUL_NS + (began_ns - kc__shim.header->monotonic_ns) / CAREFUL_SHARE)
+	since_ns = kc__now_ns() - kc__shim.header->monotonic_ns;
+	if (kc__shim.careful_ns > CAREFUL_NS + since_ns / CAREFUL_SHARE)
 		return rc;
+	kc__shim.careful_ns -= kc__processor_ns();
 	rc = kc__formulas_count(formula, dims, given, CAREFUL_EFFORT, counts);
-	kc__shim.careful_ns += kc__now_ns() - began_ns;
+	kc__shim.careful_ns += kc__processor_ns();
 	return rc;
 }
 

@@ -31,7 +31,7 @@
 	X(wait_ns, "KERNCAST_WAIT_FOR_CODE", "wait-for-code", "TIME", "1ms",                                           \
 	  "longest wait of a kernel's first launch until the kernel's code has been read, so that it is predicted "    \
 	  "from "                                                                                                      \
-	  "that; a process waits 20 times as long at most; 0: never")                                                  \
+	  "that; a process waits 20 times as long at most, half of that in cuInit; 0: never")                          \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
 	X(kernel, "KERNCAST_KERNEL", "kernel", "REGEX", "",                                                            \
 	  "record launches of kernels whose mangled name, which contains the plain one, matches this extended "        \

@@ -34,9 +34,9 @@ firsts() { # by which models the first launches of all kernels were predicted
 	ledger_adds_up
 }
 
-# 1 MB of text is more than is read ahead.
+# 3 MB of text are more than is read ahead.
 @test "a launch waits for its kernel's code, and does not where that is turned off" {
-	module 3 10000 >module.ptx
+	module 3 30000 >module.ptx
 	runs 0 "$first" module.ptx 3 0
 	equal "$(firsts)" "bsp-device 3" "without waiting"
 	runs 10s "$first" module.ptx 3 0
@@ -52,7 +52,7 @@ firsts() { # by which models the first launches of all kernels were predicted
 
 @test "kernels in graphs, captured and made call by call" {
 	local how
-	module 3 10000 >module.ptx
+	module 3 30000 >module.ptx
 	for how in captured nodes; do
 		runs 10s "$first" module.ptx 3 0 "$how"
 		equal "$(firsts)" "bsp-code 3" "$how"
@@ -61,7 +61,7 @@ firsts() { # by which models the first launches of all kernels were predicted
 }
 
 @test "a file whose place a FIFO has taken keeps neither launches nor the exit" {
-	module 3 10000 >module.ptx
+	module 3 30000 >module.ptx
 	runs 1ms "$first" module.ptx 3 0 pipe
 	equal "$(sql 'SELECT count(*) FROM launch')" 3
 	ledger_adds_up
