@@ -353,6 +353,7 @@ void kc_engine_predict(const struct kc_prediction_request *prospect, const struc
 	launch->context = prediction->context;
 	launch->known = prospect->known;
 	launch->meeting = kc_expected_contention_pack(&placement->meeting);
+	launch->in_graph = 0;
 	launch->solo_ns = prediction->solo_ns;
 	launch->solo_low_ns = prediction->solo_low_ns;
 	launch->solo_high_ns = prediction->solo_high_ns;
@@ -371,12 +372,13 @@ static void count_answered(struct kc_outstanding *outstanding)
 		add_one(&outstanding->measured);
 }
 
-static void count_measured(struct kc_engine_variant *variant)
+static void count_measured(struct kc_engine_variant *variant, int in_graph)
 {
 	add_one(&variant->measured);
 	add_one(&variant->shape->measured);
 	add_one(&variant->kernel->measured);
-	count_answered(&variant->outstanding);
+	if (!in_graph)
+		count_answered(&variant->outstanding);
 }
 
 static void teach_rivals(struct kc_engine_variant *variant, int64_t measured_ns, float weight)
@@ -442,7 +444,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 		add_one(&variant->news);
 	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
-	count_measured(variant);
+	count_measured(variant, launch->in_graph);
 }
 
 /* The lock is held. */

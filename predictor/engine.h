@@ -162,6 +162,7 @@ struct kc_engine_launch {
 	int64_t solo_low_ns, solo_high_ns; /* 90 % interval of solo_ns */
 	float slowdown;
 	float contended; /* the slowdown by what was expected to run beside it alone, whatever contexts say */
+	int in_graph;    /* 1: predicted with all kernels of a graph (graph.h), so it was not counted as in flight */
 };
 
 /* The entries, new: nothing is learned. info must outlive the device; cells are those of engine. */

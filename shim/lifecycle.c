@@ -2,6 +2,7 @@
  * From preloading to the end of the process. A program that never initialises
  * CUDA gets nothing but the hooks: no file, no thread.
  */
+#include "shim/calls/graph_plan.h"
 #include "shim/code/formulas.h"
 #include "shim/code/loaded_code.h"
 #include "shim/code/made_code.h"
@@ -295,6 +296,9 @@ static void reset(void)
 	kc__shim.reading = (struct kc__reading_cost){0};
 	kc__shim.careful_ns = kc__shim.streams_looked_at_ns = 0;
 	atomic_store(&kc__shim.graph_launches, 0);
+	atomic_store(&kc__shim.formulas, 0);
+	kc__plan_forget();
+	kc__plans_forget();
 	atomic_store(&kc__shim.stream_count, 0);
 	atomic_store(&kc__shim.last_context, NULL);
 	memset(kc__shim.devices, 0, sizeof(kc__shim.devices));

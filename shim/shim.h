@@ -275,6 +275,7 @@ struct kc__state {
 	int64_t careful_ns;           /* that counting launches with more effort has taken (variants.c); tables_lock */
 	int64_t streams_looked_at_ns; /* worker: whether threads with a default stream have ended (streams.c) */
 	_Atomic uint32_t graph_launches;          /* recorded so far */
+	_Atomic uint32_t formulas;                /* of kernels, ready so far */
 	_Atomic uint32_t enclosing_of[KC__CALLS]; /* bool: runtime calls report their ids; correlation.c */
 };
 extern struct kc__state kc__shim;

@@ -1,14 +1,16 @@
 /*
  * A large graph: what building, instantiating, changing and launching it costs the calling thread.
  *
- *	large_graph captured|added NODES LAUNCHES [ahead]
+ *	large_graph captured|added NODES LAUNCHES [ahead|killed]
  *
  * A chain of kernel nodes of three sizes, from a capture or added one by one; in a captured one a copy comes first
  * and a memset last. Every node is changed once. Prints CPU time of the thread in ns, of launches the least.
- * It waits for each launch or, ahead, for all of them together, each in a stream of its own.
+ * It waits for each launch or, ahead, for all of them together, each in a stream of its own. Killed: it launches once
+ * more, and kills itself as soon as that call has returned.
  */
 #include "awkward.h"
 
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -134,6 +136,10 @@ int main(int argc, char **argv)
 		launches_ahead(exec, atoi(argv[3]));
 	else
 		printf("launch %lld\n", launches(exec, stream, atoi(argv[3])));
+	if (argc == 5 && !strcmp(argv[4], "killed")) {
+		CHECK(cuGraphLaunch(exec, stream));
+		raise(SIGKILL);
+	}
 	began = cpu_ns();
 	CHECK(cuGraphExecDestroy(exec));
 	CHECK(cuGraphDestroy(graph));

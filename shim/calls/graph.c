@@ -1,26 +1,22 @@
 /*
  * CUDA graphs. One call launches all kernels of a graph, so what they are is noted
  * when the graph is instantiated, and kept up to date when the executable graph is
- * changed. Each launch of it makes one record per enabled kernel node.
+ * changed. What its launches find is a plan (graph_plan.h).
  *
  * CUPTI's records name a node by the id of its instantiated copy. A callback during
  * instantiation reports each copy with its original node; where it does not come,
  * records are matched by launch shape.
  */
-#include "graph_nodes.h"
-#include "launch.h"
+#include "graph_plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Records that are on their way from memory while one is finished: they are too many for the caches by then. */
-#define FETCH_AHEAD 8u
-
 /* The table of executable graphs. The driver does not allow two threads to use one of
  * them at the same time, so neither is it locked here. */
 
-static struct kc__graph_exec *exec_of(CUgraphExec handle)
+struct kc__graph_exec *kc__graph_exec_of(CUgraphExec handle)
 {
 	struct kc__graph *g = kc__graph_of(handle, false);
 
@@ -33,11 +29,24 @@ static void forget(CUgraphExec handle)
 
 	if (!g)
 		return;
-	if (g->exec)
+	if (g->exec) {
+		kc__plan_leave(g->exec);
 		kc__graph_free_nodes(g->exec);
+	}
 	free(g->exec);
 	g->exec = NULL;
 	kc__graph_let_go(g);
+}
+
+/* While recording is paused, the first launch afterwards makes it. */
+static void plan(struct kc__graph_exec *exec)
+{
+	struct kc__known on = {.any_stream = true, .unpredictable = KC_PREDICTED};
+	CUcontext context;
+
+	on.device = kc__recording() ? kc__current_device(&kc__thread, &context) : NULL;
+	if (on.device)
+		kc__plan_make(exec, &on);
 }
 
 static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clones *clones)
@@ -52,15 +61,9 @@ static void instantiated(CUgraphExec handle, CUgraph graph, const struct kc__clo
 		return;
 	}
 	kc__graph_read(exec, graph);
-	exec->batch = kc__batch_new(exec->count);
-	exec->slots = malloc((exec->count + 1) * sizeof(struct kc_slot *));
-	if (!exec->batch || !exec->slots) {
-		kc__graph_free_nodes(exec);
-		free(exec);
-		return;
-	}
 	kc__graph_index(exec);
 	kc__graph_name(exec, clones);
+	plan(exec);
 	g->exec = exec;
 }
 
@@ -126,11 +129,15 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
 
 /* Changes of an executable graph */
 
+/* It is about to be changed. */
 static struct kc__node *node_of(CUgraphExec handle, CUgraphNode original)
 {
-	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
+	struct kc__node *node = exec ? kc__graph_node(exec, original) : NULL;
 
-	return exec ? kc__graph_node(exec, original) : NULL;
+	if (node)
+		exec->changed = true;
+	return node;
 }
 
 void kc__graph_set_kernel(CUgraphExec exec, CUgraphNode original, const CUDA_KERNEL_NODE_PARAMS_v2 *params)
@@ -157,12 +164,14 @@ void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNod
 		kc__node_set_v3(node, &params->kernel);
 }
 
-void kc__graph_set_enabled(CUgraphExec exec, CUgraphNode original, unsigned enabled)
+void kc__graph_set_enabled(CUgraphExec handle, CUgraphNode original, unsigned enabled)
 {
-	struct kc__node *node = node_of(exec, original);
+	struct kc__node *node = node_of(handle, original);
 
-	if (node)
-		node->enabled = enabled != 0;
+	if (!node || node->enabled == (enabled != 0))
+		return;
+	node->enabled = enabled != 0;
+	kc__graph_exec_of(handle)->enabled += node->enabled ? 1u : -1u;
 }
 
 /* Makes the driver's call, and notes the change when it has succeeded. */
@@ -203,13 +212,15 @@ static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first
 		from->arguments = arguments; /* freed with it */
 	}
 	kc__graph_free_nodes(&other);
+	exec->changed = true;
+	plan(exec);
 	kc__thread.depth = 0;
 	errno = saved_errno;
 }
 
 void kc__graph_updated(CUgraphExec handle, CUgraph graph)
 {
-	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
 
 	if (exec)
 		take_params(exec, graph, 0);
@@ -236,7 +247,7 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 
 void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 {
-	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
 	struct kc__graph_exec old = {0};
 	struct kc__node *first;
 	CUgraph child;
@@ -255,84 +266,3 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 	kc__graph_free_nodes(&old);
 }
 SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)
-
-/* Launching */
-
-static uint64_t kernels_of(const struct kc__graph_exec *exec)
-{
-	uint64_t kernels = 0;
-
-	for (size_t i = 0; exec && i < exec->count; i++)
-		kernels += exec->nodes[i].enabled;
-	return kernels;
-}
-
-bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc__graph_exec **launched)
-{
-	struct kc__graph_exec *exec;
-	int saved_errno = errno;
-	struct kc__known on;
-	uint32_t number;
-
-	if (!kc__launch_enter()) {
-		if (kc__ended() || kc__paused())
-			kc__launch_passed(stream, per_thread, kernels_of(exec_of(handle)));
-		return false;
-	}
-	kc__thread.depth = 1;
-	if (kc__capturing(stream, per_thread) || !(exec = exec_of(handle))) {
-		if (!kc__capturing(stream, per_thread))
-			kc__count(KC_COUNT_GRAPHS_UNKNOWN);
-		kc__thread.depth = 0;
-		errno = saved_errno;
-		return false;
-	}
-	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(kernels_of(exec))) {
-		kc__thread.depth = 0;
-		errno = saved_errno;
-		return false;
-	}
-	kc__count(KC_COUNT_GRAPH_LAUNCHES);
-	if (exec->unknown)
-		kc__count(KC_COUNT_GRAPHS_UNKNOWN);
-	number = atomic_fetch_add_explicit(&kc__shim.graph_launches, 1, memory_order_relaxed) + 1;
-	kc__know_stream(&on, stream, per_thread);
-	kc__graph_record(exec, &on, number);
-	*launched = exec;
-	kc__thread.graph_kernels = exec->count;
-	kc__expect_ids(KC__GRAPH_CALLS);
-	errno = saved_errno;
-	return true;
-}
-
-void kc__graph_launch_end(struct kc__graph_exec *launched, CUstream stream, bool per_thread, CUresult result)
-{
-	struct kc__thread *t = &kc__thread;
-	int saved_errno = errno;
-	struct kc__stream *s = result == CUDA_SUCCESS ? NULL : kc__stream_of(stream, per_thread);
-
-	for (size_t i = 0; i < launched->slot_count; i++) {
-		if (i + FETCH_AHEAD < launched->slot_count)
-			kc__fetch_to_write((uintptr_t)launched->slots[i + FETCH_AHEAD], KC_SLOT_BYTES);
-		kc__returned(launched->slots[i], s, result, t->correlation);
-	}
-	t->graph_kernels = 0;
-	t->depth = 0;
-	errno = saved_errno;
-}
-
-#define GRAPH_LAUNCH(symbol, twin)                                                                                     \
-	KC_EXPORT CUresult CUDAAPI symbol(CUgraphExec exec, CUstream stream)                                           \
-	{                                                                                                              \
-		struct kc__graph_exec *launched;                                                                       \
-		CUresult result;                                                                                       \
-                                                                                                                       \
-		if (!kc__graph_launch_begin(exec, stream, twin, &launched))                                            \
-			return KC_REAL(symbol)(exec, stream);                                                          \
-		result = KC_REAL(symbol)(exec, stream);                                                                \
-		kc__graph_launch_end(launched, stream, twin, result);                                                  \
-		return result;                                                                                         \
-	}
-
-GRAPH_LAUNCH(cuGraphLaunch, false)
-GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)

@@ -170,10 +170,12 @@ static void add_kernel(struct reader *r, struct kc__graph_exec *exec, CUgraphNod
 	}
 	exec->nodes = nodes;
 	memset(&nodes[exec->count], 0, sizeof(*nodes));
-	if (ask_kernel(r, handle, &nodes[exec->count]))
+	if (ask_kernel(r, handle, &nodes[exec->count])) {
 		exec->count++;
-	else
+		exec->enabled++;
+	} else {
 		exec->unknown = true;
+	}
 }
 
 static int by_address(const void *a, const void *b)
@@ -328,8 +330,6 @@ void kc__graph_free_nodes(struct kc__graph_exec *exec)
 		free(exec->nodes[i].arguments);
 	free(exec->nodes);
 	free(exec->places);
-	free(exec->batch);
-	free(exec->slots);
 }
 
 void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones)

@@ -19,19 +19,22 @@ struct kc__node { /* a kernel node */
 	uint32_t generation; /* of modules, then */
 };
 
-struct kc__batch; /* graph_launch.c */
+struct kc__plan; /* graph_plan.h */
 
 struct kc__graph_exec {
 	struct kc__node *nodes; /* in the order the driver lists them, child graphs in place */
 	size_t count, capacity;
 	uint32_t *places; /* open addressing, by original: index of a node + 1; 0: free */
 	size_t place_mask;
-	struct kc__batch *batch; /* while a launch of it is recorded */
-	struct kc_slot **slots;  /* while one is under way: its records */
-	size_t slot_count;
-	bool parallel; /* kernels of one launch may run beside each other */
-	bool unknown;  /* it has nodes whose launches cannot be counted, such as conditional ones */
+	struct kc__plan *plan; /* what its next launch finds; NULL: it is made then. kc__plan_lock() */
+	struct kc_slot *slot;  /* while a launch is under way: its record; NULL: it was dropped */
+	_Atomic bool changed;  /* since the plan was made */
+	uint32_t enabled;      /* nodes */
+	bool parallel;         /* kernels of one launch may run beside each other */
+	bool unknown;          /* it has nodes whose launches cannot be counted, such as conditional ones */
 };
+
+struct kc__graph_exec *kc__graph_exec_of(CUgraphExec handle); /* NULL: not known */
 
 struct kc__clones; /* launch.h */
 
@@ -47,25 +50,5 @@ void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones
 void kc__node_set(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 void kc__node_set_v1(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p);
 void kc__node_set_v3(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v3 *p);
-
-/* Brings memory closer that is used in a moment. It may belong to nobody. */
-#define KC__CACHE_LINE_BYTES 64u
-static inline void kc__fetch_to_read(uintptr_t at, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += KC__CACHE_LINE_BYTES)
-		__builtin_prefetch((const void *)(at + i), 0);
-}
-static inline void kc__fetch_to_write(uintptr_t at, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += KC__CACHE_LINE_BYTES)
-		__builtin_prefetch((const void *)(at + i), 1);
-}
-
-/* graph_launch.c */
-struct kc__batch *kc__batch_new(size_t nodes); /* free() frees it; NULL: no memory */
-struct kc__known;                              /* launch.h */
-/* Records the kernels of a launch of the graph before it is made. on: the stream and its device; number: of the launch
- * among all of graphs, from 1. */
-void kc__graph_record(struct kc__graph_exec *exec, const struct kc__known *on, uint32_t number);
 
 #endif

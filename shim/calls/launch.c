@@ -56,7 +56,7 @@ void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims)
 			known->unpredictable = atomic_load_explicit(&fn->unpredictable, memory_order_relaxed);
 		return;
 	}
-	if (!known->stream)
+	if (!known->stream && !known->any_stream)
 		return;
 	variant = kc__variant_of(known->kernel, known->function, dims, known->given);
 	known->unpredictable = variant ? variant->unpredictable : KC_TABLE_FULL;

@@ -16,6 +16,7 @@ struct kc__known {
 	enum kc_unpredictable unpredictable;
 	CUfunction function;
 	const struct kc__given *given;
+	bool any_stream; /* without a stream: it will be launched in one of the device's */
 };
 
 /* Begins: looks up the stream and its device. */

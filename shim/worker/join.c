@@ -8,6 +8,8 @@ enum {
 	ORPHANS_MAX = 8192,  /* records whose launch has not returned yet, or not by the driver call's id */
 	SWEEP_SLOTS = 16384, /* looked at in one step of a search for records that never came */
 };
+/* Of a launch of a graph in the list of what is late: the empty slots of its kernels have been passed over. */
+#define PASSED (UINT64_C(1) << 63)
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
 /* Decided as unknown after so long. A thread that runs ahead gets its records back four at a time at the lowest rates
  * (buffers.h), so kernels up to 500 ms long are awaited. */
@@ -244,17 +246,23 @@ static void decide_before(struct kc__join *join, uint32_t device, int64_t waterm
 	kc_spans_decide(&join->devices[device], watermark_ns, now_ns - HELD_NS, span_decided, join);
 }
 
+static void not_on_before(int64_t *watermark_ns, uint32_t device, int64_t launched_ns)
+{
+	int64_t *at = &watermark_ns[device % KC__DEVICES_MAX];
+
+	*at = launched_ns < *at ? launched_ns : *at;
+}
+
 static void not_before(const struct kc__join *join, int64_t *watermark_ns, uint64_t index)
 {
 	const struct kc_slot *slot = slot_at(join, index);
-	uint32_t device;
 
-	if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_EMPTY ||
-	    slot->kind != KC_KIND_LAUNCH)
+	if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) == KC_SLOT_EMPTY)
 		return;
-	device = slot->launch.device % KC__DEVICES_MAX;
-	if (slot->launch.launched_ns < watermark_ns[device])
-		watermark_ns[device] = slot->launch.launched_ns;
+	if (slot->kind == KC_KIND_LAUNCH)
+		not_on_before(watermark_ns, slot->launch.device, slot->launch.launched_ns);
+	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
+		not_on_before(watermark_ns, slot->graph_launch.device, slot->graph_launch.predicted_at_ns);
 }
 
 /* unfilled_ns: a launch whose slot is not filled yet starts no earlier than this. */
@@ -266,7 +274,7 @@ static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_n
 	for (int i = 0; i < KC__DEVICES_MAX; i++)
 		watermark_ns[i] = unfilled_ns;
 	for (uint32_t i = 0; i < join->late_count; i++)
-		not_before(join, watermark_ns, join->late[i]);
+		not_before(join, watermark_ns, join->late[i] & ~PASSED);
 	/* Slots that are filled, behind one that is not. */
 	for (uint64_t i = join->scan; i < end; i++)
 		not_before(join, watermark_ns, i);
@@ -409,11 +417,32 @@ static void on_return(struct kc__join *join, struct kc_slot *slot)
 		await_record(join, slot);
 }
 
+static void on_filled(struct kc__join *join, struct kc_slot *slot, uint32_t state);
+
+/* passed: the slots of its kernels are looked at now, and else each in its turn. */
+static void on_graph_launch(struct kc__join *join, struct kc_slot *slot, bool passed)
+{
+	uint64_t first = slot->index + 1;
+	uint32_t kernels = slot->graph_launch.kernels;
+
+	join->driver.expand(slot);
+	finish(join, slot);
+	for (uint32_t i = 0; passed && i < kernels; i++) {
+		struct kc_slot *kernel = slot_at(join, first + i);
+		uint32_t state = kernel ? atomic_load_explicit(&kernel->state, memory_order_relaxed) : KC_SLOT_EMPTY;
+
+		if (state == KC_SLOT_RETURNED)
+			on_filled(join, kernel, state);
+	}
+}
+
 static void on_filled(struct kc__join *join, struct kc_slot *slot, uint32_t state)
 {
-	if (state >= KC_SLOT_FINAL)
+	if (state >= KC_SLOT_FINAL || slot->kind == KC_KIND_GRAPH) /* which is in use until its plan is not */
 		return;
-	if (slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER)
+	if (slot->kind == KC_KIND_GRAPH_LAUNCH)
+		on_graph_launch(join, slot, false);
+	else if (slot->kind != KC_KIND_LAUNCH && slot->kind != KC_KIND_TRANSFER)
 		finish(join, slot);
 	else
 		on_return(join, slot);
@@ -424,11 +453,13 @@ static void scan_late(struct kc__join *join)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < join->late_count; i++) {
-		struct kc_slot *slot = slot_at(join, join->late[i]);
+		struct kc_slot *slot = slot_at(join, join->late[i] & ~PASSED);
 		uint32_t state = slot ? atomic_load_explicit(&slot->state, memory_order_acquire) : KC_SLOT_STORED;
 
 		if (state == KC_SLOT_EMPTY || state == KC_SLOT_CALLED)
 			join->late[kept++] = join->late[i];
+		else if (join->late[i] & PASSED)
+			on_graph_launch(join, slot, true);
 		else
 			on_filled(join, slot, state);
 	}
@@ -442,7 +473,8 @@ static bool is_late(const struct kc__join *join, const struct kc_slot *slot, uin
 {
 	if (state == KC_SLOT_EMPTY)
 		return join->bound != UINT64_MAX;
-	return state == KC_SLOT_CALLED && (slot->kind == KC_KIND_LAUNCH || slot->kind == KC_KIND_TRANSFER);
+	return state == KC_SLOT_CALLED &&
+	       (slot->kind == KC_KIND_LAUNCH || slot->kind == KC_KIND_TRANSFER || slot->kind == KC_KIND_GRAPH_LAUNCH);
 }
 
 static void scan(struct kc__join *join)
@@ -457,9 +489,12 @@ static void scan(struct kc__join *join)
 		uint32_t state = slot ? atomic_load_explicit(&slot->state, memory_order_acquire) : KC_SLOT_STORED;
 
 		if (is_late(join, slot, state)) {
+			bool passes = state == KC_SLOT_CALLED && slot->kind == KC_KIND_GRAPH_LAUNCH;
+
 			if (join->late_count == LATE_MAX)
 				return;
-			join->late[join->late_count++] = join->scan;
+			join->late[join->late_count++] = join->scan | (passes ? PASSED : 0);
+			join->scan += passes ? slot->graph_launch.kernels : 0;
 		} else if (state == KC_SLOT_EMPTY) {
 			return;
 		} else {

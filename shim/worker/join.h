@@ -37,6 +37,10 @@ struct kc__join_driver {
 	/* All that are known, in any order, in so many places; NULL: there is none in this one. */
 	uint32_t (*stream_places)(void);
 	struct kc__stream_wait *(*stream_at)(uint32_t place);
+	/* A launch of a graph has returned, or failed: makes slots of its kernels, behind its own and in the same
+	 * state.
+	 */
+	void (*expand)(struct kc_slot *launch);
 	/* What the launch puts on its device; zeros: not known. */
 	struct kc_load (*load)(const struct kc_launch *launch);
 	/* The measured times are in the record. */

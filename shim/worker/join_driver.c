@@ -1,5 +1,6 @@
 /* What the join works on in the library, and what follows from a measurement and from a decision. */
 #include "join.h"
+#include "shim/calls/graph_plan.h"
 #include "selection.h"
 
 static int64_t exit_ns(void)
@@ -55,6 +56,7 @@ struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enou
 	    .stream_wait = stream_wait,
 	    .stream_places = stream_places,
 	    .stream_at = stream_at,
+	    .expand = kc__plans_expand,
 	    .load = kc__learn_load,
 	    .launch_measured = kc__learn_measured,
 	    .transfer_measured = kc__learn_transfer,

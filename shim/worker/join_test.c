@@ -71,6 +71,71 @@ static void graph_nodes_without_a_record_id_are_told_apart_by_launch_shape(void 
 	assert_times(third, 210, 230);
 }
 
+static struct kc_slot *graph_call(int64_t launched_ns)
+{
+	struct kc_slot *slot = kc_journal_claim_with_room(world.journal, KC_KIND_GRAPH_LAUNCH, 2);
+
+	slot->graph_launch =
+	    (struct kc_graph_launch){.kernels = 2, .number = 1, .stream = 1, .predicted_at_ns = launched_ns};
+	kc_journal_commit(slot, KC_SLOT_CALLED);
+	return slot;
+}
+
+static void graph_returns(struct kc_slot *slot, uint32_t correlation)
+{
+	slot->graph_launch.correlation = correlation;
+	kc_journal_commit(slot, KC_SLOT_RETURNED);
+}
+
+/* In the order of the calls, and in that of their returns. */
+static void a_graph_becomes_its_kernels_when_its_launch_has_returned(void **state)
+{
+	struct kc_slot *slow = graph_call(100), *quick = graph_call(200), *after = launch(2, 9, 300);
+
+	(void)state;
+	graph_returns(quick, 8);
+	deliver(8, 500, 600)->graph_node = 42;
+	deliver(8, 400, 500)->graph_node = 41;
+	deliver(9, 610, 650);
+	assert_int_equal(step_at(700), 0);
+	assert_times(kc_journal_at(world.journal, quick->index + 1), 400, 500);
+	assert_times(kc_journal_at(world.journal, quick->index + 2), 500, 600);
+	assert_times(after, 610, 650);
+	/* Kernels of the other one may have run beside them. */
+	assert_int_equal(world.decided, 0);
+	assert_true(kc__join_awaits(world.join));
+	assert_int_equal(state_of(kc_journal_at(world.journal, slow->index + 1)), KC_SLOT_EMPTY);
+	graph_returns(slow, 7);
+	deliver(7, 700, 800)->graph_node = 41;
+	assert_int_equal(step_at(900), 1);
+	deliver(7, 800, 900)->graph_node = 42;
+	assert_int_equal(step_at(1000), 0);
+	assert_times(kc_journal_at(world.journal, slow->index + 1), 700, 800);
+	assert_times(kc_journal_at(world.journal, slow->index + 2), 800, 900);
+	assert_int_equal(world.decided, 5);
+	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 5);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 0);
+	assert_int_equal(world.ready, 7); /* with the launches of graphs themselves */
+}
+
+/* At the exit slots are passed over that are not filled, and its kernels' are. */
+static void at_the_last_look_so_does_a_graph_that_was_not_filled(void **state)
+{
+	struct kc_slot *slot = kc_journal_claim_with_room(world.journal, KC_KIND_GRAPH_LAUNCH, 2);
+
+	(void)state;
+	kc__join_bound(world.join, 3);
+	assert_int_equal(step_at(200), 0);
+	slot->graph_launch = (struct kc_graph_launch){.kernels = 2, .number = 1, .stream = 1, .predicted_at_ns = 100};
+	graph_returns(slot, 7);
+	deliver(7, 300, 400)->graph_node = 41;
+	deliver(7, 400, 500)->graph_node = 42;
+	step_at(600);
+	assert_int_equal(step_at(600), 0);
+	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 2);
+	assert_int_equal(world.ready, 3);
+}
+
 static void any_node_of_a_graph_may_be_measured_last(void **state)
 {
 	enum { NODES = 4 };
@@ -503,6 +568,8 @@ int main(void)
 	    TEST(a_transfer_is_final_when_it_is_measured),
 	    TEST(graph_nodes_are_told_apart_by_their_record_id),
 	    TEST(graph_nodes_without_a_record_id_are_told_apart_by_launch_shape),
+	    TEST(a_graph_becomes_its_kernels_when_its_launch_has_returned),
+	    TEST(at_the_last_look_so_does_a_graph_that_was_not_filled),
 	    TEST(any_node_of_a_graph_may_be_measured_last),
 	    TEST(nodes_of_a_large_graph_take_no_longer_each),
 	    TEST(a_record_of_a_copy_in_a_graph_is_unmatched_at_once),

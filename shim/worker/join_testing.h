@@ -95,6 +95,26 @@ static inline uint32_t stream_places(void)
 	return STREAMS + 1;
 }
 
+/* Two kernels, each with an id in CUPTI's records. */
+static inline void expand(struct kc_slot *launch)
+{
+	for (uint32_t i = 0; i < launch->graph_launch.kernels; i++) {
+		struct kc_slot *slot = kc_journal_at(world.journal, launch->index + 1 + i);
+
+		slot->kind = KC_KIND_LAUNCH;
+		slot->index = launch->index + 1 + i;
+		slot->launch = (struct kc_launch){
+		    .stream = launch->graph_launch.stream,
+		    .launched_ns = launch->graph_launch.predicted_at_ns + i,
+		    .correlation = launch->graph_launch.correlation,
+		    .unmeasured = launch->graph_launch.unmeasured,
+		    .graph_launch = launch->graph_launch.number,
+		    .graph_record = 41 + i,
+		};
+		kc_journal_commit(slot, state_of(launch));
+	}
+}
+
 static inline struct kc_load load(const struct kc_launch *launch)
 {
 	return (struct kc_load){.of = {(float)launch->solo_ns / 1000}};
@@ -147,6 +167,7 @@ static inline int begin(void **state)
 	    .stream_wait = stream_wait,
 	    .stream_places = stream_places,
 	    .stream_at = stream_wait,
+	    .expand = expand,
 	    .load = load,
 	    .launch_measured = launch_measured,
 	    .transfer_measured = transfer_measured,

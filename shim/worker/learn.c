@@ -125,6 +125,7 @@ void kc__learn_formula(struct kc__kernel *kernel, struct kc__formula *formula, c
 	kc__early_prepare_rest(kernel, formula, prepared);
 	kc__early_succeed(kernel);
 	atomic_store_explicit(&kernel->formula, formula, memory_order_release);
+	atomic_fetch_add(&kc__shim.formulas, 1);
 	put_event(KC_EVENT_FORMULA, kernel, number);
 	end_event();
 }
@@ -164,6 +165,7 @@ static struct kc_engine_launch engine_launch(const struct kc_launch *launch)
 	    .solo_high_ns = launch->solo_high_ns,
 	    .slowdown = launch->slowdown,
 	    .contended = launch->contended,
+	    .in_graph = launch->graph_launch != 0,
 	};
 }
 

@@ -247,12 +247,24 @@ bool kc__storing_step(int64_t now_ns)
 	return now_ns >= storing.retry_ns && left() >= STORE_SLOTS;
 }
 
+/* Kernels of a graph's launch that have no slots yet. */
+static uint32_t unmade(const struct kc_slot *slot)
+{
+	uint32_t state = atomic_load(&((struct kc_slot *)slot)->state);
+
+	return slot->kind == KC_KIND_GRAPH_LAUNCH && state != KC_SLOT_EMPTY && state < KC_SLOT_FINAL
+		   ? slot->graph_launch.kernels
+		   : 0;
+}
+
 static void count_lost_slot(const struct kc_slot *slot)
 {
 	const struct kc_stream_call *call = (const void *)slot->part.payload;
 
 	if (slot->kind == KC_KIND_LAUNCH)
 		kc__count(KC_COUNT_DROPPED);
+	if (slot->kind == KC_KIND_GRAPH_LAUNCH) /* its kernels have no slots yet */
+		atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_DROPPED], unmade(slot));
 	if (slot->kind == KC_KIND_LAUNCH && slot->launch.measured_end_ns)
 		kc__count(KC_COUNT_CUPTI_LOST);
 	if (slot->kind == KC_KIND_TRANSFER)
@@ -276,7 +288,7 @@ static uint64_t count_lost(void)
 		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
 			continue;
 		count_lost_slot(slot);
-		lost += slot->kind == KC_KIND_LAUNCH;
+		lost += (slot->kind == KC_KIND_LAUNCH) + unmade(slot);
 	}
 	return lost;
 }

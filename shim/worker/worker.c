@@ -3,7 +3,7 @@
  * While the database cannot be written, slots stay in the journal.
  */
 #include "shim/code/reader.h"
-#include "shim/calls/launch.h"
+#include "shim/calls/graph_plan.h"
 #include "ending.h"
 #include "join.h"
 #include "pace.h"
@@ -140,6 +140,7 @@ static void end(void)
 	if (error)
 		kc__storing_say_lost(error);
 	kc__storing_close();
+	kc__plans_end();
 	kc__close_journal(!error, before);
 	atomic_store(&worker.joining, true);
 	release();
@@ -251,6 +252,7 @@ static void *run(void *unused)
 		share_time(kc_journal_prepare(kc__shim.journal));
 		collect(now_ns);
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
+		kc__plans_step();
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
 		kc__ending_look(now_ns);

@@ -129,6 +129,23 @@ static int is_stream_call(const struct kc_stream_call *call)
 	return call->kind > KC_CALL_NONE && call->kind < KC_STREAM_CALL_COUNT && call->known <= KC_EVENTS_MAX;
 }
 
+int kc__graph_launch_entry(struct kc_store *s, const struct kc_slot *slot)
+{
+	const struct kc_graph_launch *launch = &slot->graph_launch;
+	const struct kc_stream_call call = {
+	    .time_ns = launch->predicted_at_ns,
+	    .ns = (int64_t)launch->graph,
+	    .known = launch->known,
+	    .kind = KC_CALL_GRAPH_LAUNCH,
+	    .stream = launch->stream,
+	    .device = launch->device,
+	};
+
+	if (launch->unordered)
+		return 0;
+	return is_stream_call(&call) ? add_stream_call(s, slot->index, &call) : kc__torn(s, slot->index);
+}
+
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes)
 {
 	switch (slot->kind) {

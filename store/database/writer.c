@@ -286,6 +286,10 @@ static int store_slot(struct kc_store *s, const struct kc_slot *slot)
 		return store_launch(s, slot);
 	case KC_KIND_TRANSFER:
 		return store_transfer(s, slot);
+	case KC_KIND_GRAPH_LAUNCH:
+		return kc__graph_launch_entry(s, slot);
+	case KC_KIND_GRAPH: /* its launches have rows */
+		return 0;
 	default:
 		return kc__entry(s, slot);
 	}

@@ -5,7 +5,6 @@
 #include <time.h>
 
 /* Segments prepared ahead of the claims: enough for AHEAD_NS at the recent rate. */
-#define AHEAD_SEGMENTS_MIN 2u
 #define AHEAD_SEGMENTS_MAX 4u
 #define AHEAD_NS 50000000
 #define RATE_INTERVAL_NS 1000000
@@ -65,21 +64,6 @@ struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
 	return begin_slot(j, index, kind);
 }
 
-uint32_t kc_journal_claim_several(struct kc_journal *j, uint32_t kind, uint32_t count, struct kc_slot **slots)
-{
-	uint64_t index = atomic_load_explicit(&j->tail, memory_order_relaxed);
-	uint64_t limit = atomic_load_explicit(&j->limit, memory_order_acquire);
-	uint32_t claimed = 0;
-
-	if (__builtin_expect(index + count > limit, 0) && make_room(j, index + count))
-		count = index < limit ? (uint32_t)(limit - index)
-				      : 0; /* not more than count, as there is no room for them */
-	index = atomic_fetch_add_explicit(&j->tail, count, memory_order_relaxed);
-	while (claimed < count && (slots[claimed] = begin_slot(j, index + claimed, kind)))
-		claimed++;
-	return claimed;
-}
-
 static void put_part(struct kc_slot *slot, const void *payload, size_t bytes, size_t part, size_t parts)
 {
 	size_t room = sizeof(slot->part.payload), offset = part * room;
@@ -93,34 +77,71 @@ static void put_part(struct kc_slot *slot, const void *payload, size_t bytes, si
 	kc_journal_commit(slot, KC_SLOT_RETURNED);
 }
 
-int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes)
+/* Claims slots in a row, all or none. The caller holds the lock. */
+static int claim_row(struct kc_journal *j, uint64_t count, uint64_t *first)
+{
+	int rc = 0;
+
+	while (rc == 0 && atomic_load(&j->tail) + count > atomic_load(&j->limit))
+		rc = make_and_drop(j);
+	if (rc == 0)
+		*first = atomic_fetch_add_explicit(&j->tail, count, memory_order_relaxed);
+	return rc;
+}
+
+struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, uint64_t count)
+{
+	int rc, saved_errno = errno, cancel;
+	uint64_t index = 0;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&j->lock);
+	rc = claim_row(j, count + 1, &index);
+	pthread_mutex_unlock(&j->lock);
+	pthread_setcancelstate(cancel, &cancel);
+	errno = saved_errno;
+	return rc ? NULL : begin_slot(j, index, kind);
+}
+
+void kc_journal_expect(struct kc_journal *j, uint64_t slots)
+{
+	uint64_t before = atomic_load(&j->expected);
+
+	while (slots > before && !atomic_compare_exchange_weak(&j->expected, &before, slots))
+		;
+}
+
+int kc_journal_put_at(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes, uint64_t *first)
 {
 	size_t room = sizeof(((struct kc_part *)0)->payload);
 	size_t parts = bytes > 0 ? (bytes + room - 1) / room : 1;
-	int rc = 0, cancel;
-	uint64_t index;
+	int rc, cancel;
 
 	if (parts > KC__PARTS_MAX)
 		return -EMSGSIZE;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&j->lock);
-	while (rc == 0 && atomic_load(&j->tail) + parts > atomic_load(&j->limit))
-		rc = make_and_drop(j);
-	if (rc == 0) {
-		index = atomic_fetch_add_explicit(&j->tail, parts, memory_order_relaxed);
-		for (size_t i = 0; i < parts; i++) {
-			struct kc_slot *slot = kc__slot_at(j, index + i);
+	rc = claim_row(j, parts, first);
+	for (size_t i = 0; rc == 0 && i < parts; i++) {
+		struct kc_slot *slot = kc__slot_at(j, *first + i);
 
-			if (!slot)
-				continue;
-			slot->kind = kind;
-			slot->index = index + i;
-			put_part(slot, payload, bytes, i, parts);
-		}
+		if (!slot)
+			continue;
+		slot->kind = kind;
+		slot->index = *first + i;
+		put_part(slot, payload, bytes, i, parts);
 	}
 	pthread_mutex_unlock(&j->lock);
 	pthread_setcancelstate(cancel, &cancel);
-	return rc;
+	return rc ? rc : (int)parts;
+}
+
+int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes)
+{
+	uint64_t first;
+	int parts = kc_journal_put_at(j, kind, payload, bytes, &first);
+
+	return parts < 0 ? parts : 0;
 }
 
 int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes)
@@ -158,6 +179,7 @@ static int64_t now_ns(void)
 static uint64_t segments_ahead(struct kc_journal *j, uint64_t tail)
 {
 	int64_t now = now_ns(), elapsed = now - j->rate_ns;
+	uint64_t expected = atomic_load_explicit(&j->expected, memory_order_relaxed) / KC_SEGMENT_SLOTS + 2;
 	double wanted;
 
 	if (elapsed >= RATE_INTERVAL_NS) {
@@ -169,8 +191,8 @@ static uint64_t segments_ahead(struct kc_journal *j, uint64_t tail)
 		j->rate_ns = now;
 	}
 	wanted = j->slots_per_ns * AHEAD_NS / KC_SEGMENT_SLOTS + 1;
-	if (wanted < AHEAD_SEGMENTS_MIN)
-		return AHEAD_SEGMENTS_MIN;
+	if (wanted < (double)expected)
+		wanted = (double)expected;
 	return wanted > AHEAD_SEGMENTS_MAX ? AHEAD_SEGMENTS_MAX : (uint64_t)wanted;
 }
 

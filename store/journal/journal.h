@@ -25,6 +25,7 @@
 #include "predictor/concurrency/overlap.h"
 #include "predictor/device/copy.h"
 #include "predictor/device/device.h"
+#include "predictor/experience/graph_prediction.h"
 #include "predictor/solo/forecast.h"
 
 #include <stdatomic.h>
@@ -32,7 +33,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 8u
+#define KC_JOURNAL_VERSION 9u
 #define KC_SLOT_BYTES 232u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
@@ -66,6 +67,10 @@ enum kc_slot_kind {
 	KC_KIND_STREAM_CALL = 14, /* struct kc_stream_call */
 	KC_KIND_CODE_PLACE = 15,  /* struct kc_code_place_entry, then the file's path, NUL-terminated */
 	KC_KIND_KERNEL_TEXT = 16, /* struct kc_kernel_text_entry, then the packed text */
+	KC_KIND_GRAPH = 17,       /* struct kc_graph_entry, then some of its kernels: struct kc_graph_kernel */
+	/* struct kc_graph_launch. The slots behind it are those of the kernels, a launch each: they are empty until
+	 * the worker, or recovery, has made them from the graph (kc_graph_expand()). */
+	KC_KIND_GRAPH_LAUNCH = 18,
 	KC_KIND_COUNT,
 };
 
@@ -194,6 +199,57 @@ struct kc_transfer {
 	uint32_t enclosing;
 };
 
+/*
+ * A graph as its launches find it: what is predicted of its kernels, from what was known then. A graph that is changed,
+ * or predicted anew, is another one here. It stays in the journal as long as launches may refer to it, and is never
+ * stored: the worker marks its slots as stored when it is of no more use, and puts it again when it has become old.
+ */
+struct kc_graph_entry {
+	uint64_t graph;        /* index of the KC_CALL_GRAPH that says when it was predicted */
+	uint64_t known;        /* events taken in then */
+	int64_t span_ns;       /* predicted, of all kernels alone */
+	uint32_t first, count; /* kernels that follow here, the first of them from 0 */
+	uint32_t kernels;      /* of the graph */
+	uint32_t last;         /* the last kernel that is predicted, from 1; 0: none is */
+	uint8_t device, beside;
+	uint8_t reserved[6];
+};
+
+struct kc_graph_kernel {
+	struct kc_graph_prediction predicted;
+	uint64_t record; /* CUPTI's id of the node; 0: not known */
+	uint32_t kernel, variant, arguments;
+	uint32_t grid[3];
+	uint16_t block[3];
+	uint16_t blocks_per_sm;
+	uint32_t dynamic_shared_bytes;
+	uint32_t node;
+	uint8_t unpredictable;
+	uint8_t not_asked;
+	uint8_t reserved[6];
+};
+#define KC_GRAPH_KERNELS_MAX 1024u /* in one entry */
+
+struct kc_graph_launch {
+	uint64_t graph;
+	uint64_t known;           /* events taken in when it was placed */
+	int64_t predicted_at_ns;  /* of the first kernel; each of the others counts as 1 ns later */
+	int64_t start_ns, end_ns; /* predicted, of all kernels */
+	uint32_t kernels;
+	uint32_t number; /* among the launches of graphs, from 1 */
+	uint32_t stream, thread, call_site;
+	int32_t result;
+	uint32_t correlation, enclosing;
+	uint32_t ticket;
+	uint8_t device;
+	uint8_t unmeasured;
+	uint8_t unordered; /* 1: not all launches of the process are stored, so no replay needs it */
+};
+
+/* The launch of kernel i, from 0, whose slot is i + 1 behind that of the graph's launch. */
+void kc_graph_expand(const struct kc_graph_launch *launch, const struct kc_graph_entry *graph,
+		     const struct kc_graph_kernel *kernel, uint32_t i, struct kc_launch *out);
+
 /* One part of a dictionary entry */
 struct kc_part {
 	uint16_t index, count;
@@ -208,6 +264,7 @@ struct kc_slot {
 	union {
 		struct kc_launch launch;
 		struct kc_transfer transfer;
+		struct kc_graph_launch graph_launch;
 		struct kc_part part;
 		uint8_t bytes[KC_SLOT_BYTES - 16];
 	};
@@ -340,6 +397,9 @@ enum kc_stream_call_kind { /* the numbers are in databases */
 			   KC_CALL_DESTROY, /* the stream is destroyed */
 			   KC_CALL_CREATE,  /* the stream is created, or met for the first time: its lane begins anew */
 			   KC_CALL_CANCEL,  /* the launch or transfer failed whose sequence number is in `ns` */
+			   KC_CALL_GRAPH,   /* a graph of `ns` kernels is predicted, for the launches of it */
+			   KC_CALL_GRAPH_LAUNCH, /* one: `ns` is the sequence number of its KC_CALL_GRAPH; the launches
+						    of its kernels have the numbers after this one's */
 			   KC_STREAM_CALL_COUNT,
 };
 const char *kc_stream_call_name(uint32_t kind);
@@ -505,10 +565,11 @@ int kc_journal_deleted(const struct kc_journal *j);
  * worker keeps ahead.
  */
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind);
-#define KC_CLAIM_MAX 16u
-/* The same for `count` slots in a row, 1 to KC_CLAIM_MAX, in one step: pointers to them go into slots[]. Returns how
- * many were claimed; past the bound, fewer than count. */
-uint32_t kc_journal_claim_several(struct kc_journal *j, uint32_t kind, uint32_t count, struct kc_slot **slots);
+/* Launch path. The next slot, and after it room for `count` others, which stay empty. NULL: there is no room for all of
+ * them. Takes a lock for a moment; makes the segments that the worker has not made ahead. */
+struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, uint64_t count);
+/* Any thread: so many slots may be claimed at once, for which the worker keeps segments ready as far as it does. */
+void kc_journal_expect(struct kc_journal *j, uint64_t slots);
 static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 {
 	atomic_store_explicit(&slot->state, state, memory_order_release);
@@ -517,6 +578,8 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 /* Not for the launch path: adds a dictionary entry. 0; -ENOSPC past the bound;
  * -EMSGSIZE past 204,800 bytes. */
 int kc_journal_put(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);
+/* The same; *first: index of its first part. Returns how many parts it has, or as above. */
+int kc_journal_put_at(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes, uint64_t *first);
 
 /* On the launch path: an entry of one slot, as fast as a launch's. 0; -ENOSPC: no slot was free, or it is too long. */
 int kc_journal_note(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes);

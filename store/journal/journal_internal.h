@@ -21,7 +21,7 @@
 /* Several threads may pass the check of the limit at the same instant and then all
  * claim slots, so the limit is this far before the end of the last segment. Half of
  * the margin is for the parts of one entry (KC__PARTS_MAX), the rest for threads,
- * each of which claims KC_CLAIM_MAX slots at most. */
+ * each of which claims one slot. */
 #define KC__CLAIM_MARGIN_SLOTS 2048u
 #define KC__PARTS_MAX (KC__CLAIM_MARGIN_SLOTS / 2)
 /* The worker keeps the pages of this many segments in our memory: those that it looked at last. */
@@ -60,6 +60,7 @@ struct kc_journal {
 	_Atomic uint32_t full;            /* 1: no segment can be made until one is retired */
 	_Atomic uint32_t memory_segments; /* in use */
 	bool header_in_memory, no_file;
+	_Atomic uint64_t expected; /* slots that may be claimed at once */
 	_Atomic bool gone;         /* the file is not where it was made */
 	_Atomic int in_memory_why; /* negative errno: why the file could not grow */
 	/* Guarded by the lock, which the worker takes, and a launching thread that found

@@ -76,6 +76,8 @@ const char *kc_stream_call_name(uint32_t kind)
 	    [KC_CALL_DESTROY] = "destroy",
 	    [KC_CALL_CREATE] = "create",
 	    [KC_CALL_CANCEL] = "cancel",
+	    [KC_CALL_GRAPH] = "graph",
+	    [KC_CALL_GRAPH_LAUNCH] = "graph_launch",
 	};
 	return NAME_AT(names, kind);
 }
@@ -126,6 +128,8 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_DROPPED_CALLS(KC_CALL_DESTROY)] = "destroy_dropped",
 	    [KC_COUNT_DROPPED_CALLS(KC_CALL_CREATE)] = "create_dropped",
 	    [KC_COUNT_DROPPED_CALLS(KC_CALL_CANCEL)] = "cancel_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_GRAPH)] = "graph_dropped",
+	    [KC_COUNT_DROPPED_CALLS(KC_CALL_GRAPH_LAUNCH)] = "graph_launch_dropped",
 	};
 	return NAME_AT(names, counter);
 }

@@ -27,6 +27,11 @@ static void use(const struct claimer *c, struct kc_slot *slot, uint32_t i)
 	kc_journal_commit(slot, KC_SLOT_RETURNED);
 }
 
+static struct kc_slot *claim(const struct claimer *c)
+{
+	return c->id % 2 ? kc_journal_claim_with_room(c->j, KC_KIND_LAUNCH, 0) : kc_journal_claim(c->j, KC_KIND_LAUNCH);
+}
+
 static void *claim_many(void *arg)
 {
 	struct claimer *c = arg;
@@ -34,7 +39,7 @@ static void *claim_many(void *arg)
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct kc_slot *slot;
 
-		while (!(slot = kc_journal_claim(c->j, KC_KIND_LAUNCH)) && c->retry)
+		while (!(slot = claim(c)) && c->retry)
 			sched_yield();
 		if (!slot) {
 			c->dropped++;
@@ -45,31 +50,13 @@ static void *claim_many(void *arg)
 	return NULL;
 }
 
-static void *claim_several(void *arg)
-{
-	struct claimer *c = arg;
-
-	for (uint32_t i = 0; i < c->count;) {
-		uint32_t left = c->count - i, count = left < KC_CLAIM_MAX ? left : KC_CLAIM_MAX;
-		struct kc_slot *slots[KC_CLAIM_MAX];
-		uint32_t claimed = kc_journal_claim_several(c->j, KC_KIND_LAUNCH, count, slots);
-
-		for (uint32_t k = 0; k < claimed; k++)
-			use(c, slots[k], i + k);
-		c->dropped += c->retry ? 0 : count - claimed;
-		i += c->retry ? claimed : count;
-	}
-	return NULL;
-}
-
 static void start(pthread_t *threads, struct claimer *claimers, struct kc_journal *j, uint32_t count, int retry)
 {
 	for (uint32_t t = 0; t < THREADS; t++) {
 		claimers[t] = (struct claimer){.j = j, .id = t, .count = count, .retry = retry};
 		if (!retry)
 			claimers[t].indexes = calloc(count, sizeof(uint64_t));
-		assert_int_equal(pthread_create(&threads[t], NULL, t % 2 ? claim_several : claim_many, &claimers[t]),
-				 0);
+		assert_int_equal(pthread_create(&threads[t], NULL, claim_many, &claimers[t]), 0);
 	}
 }
 
@@ -170,35 +157,27 @@ static void the_bound_drops_and_recovers(void **state)
 	finish(j, 1);
 }
 
-static void several_are_claimed_in_their_order_up_to_the_bound(void **state)
+static void room_is_claimed_with_a_slot_or_not_at_all(void **state)
 {
-	struct kc_journal *j = create(bytes_of(2));
-	const uint64_t bound = 2 * KC_SEGMENT_SLOTS - 2048;
-	struct kc_slot *slots[KC_CLAIM_MAX];
-	uint64_t claimed = 0;
-	uint32_t got;
+	struct kc_journal *j = create(bytes_of(3));
+	const uint64_t bound = 3 * KC_SEGMENT_SLOTS - 2048;
+	struct kc_slot *slot = kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, 5000);
 
 	(void)state;
-	do {
-		got = kc_journal_claim_several(j, KC_KIND_LAUNCH, 13, slots);
-		for (uint32_t i = 0; i < got; i++, claimed++) {
-			assert_int_equal(slots[i]->index, claimed);
-			assert_int_equal(slots[i]->kind, KC_KIND_LAUNCH);
-			assert_ptr_equal(slots[i], kc_journal_at(j, claimed));
-			kc_journal_commit(slots[i], KC_SLOT_RETURNED);
-		}
-	} while (got == 13);
-	assert_int_equal(claimed, bound); /* which 13 does not divide */
+	assert_non_null(slot);
+	assert_int_equal(slot->index, 0);
+	assert_int_equal(slot->kind, KC_KIND_GRAPH_LAUNCH);
+	assert_int_equal(kc_journal_claimed(j), 5001);
+	for (uint64_t i = 0; i <= 5000; i++)
+		assert_int_equal(state_of(kc_journal_at(j, i)), KC_SLOT_EMPTY);
+	assert_null(kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, bound - 5001));
+	assert_int_equal(kc_journal_claimed(j), 5001);
+	slot = kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, bound - 5002);
+	assert_int_equal(slot->index, 5001);
 	assert_int_equal(kc_journal_claimed(j), bound);
-	assert_int_equal(store_all(j), bound);
-	assert_int_equal(kc_journal_claim_several(j, KC_KIND_LAUNCH, KC_CLAIM_MAX, slots), KC_CLAIM_MAX);
-	for (uint32_t i = 0; i < KC_CLAIM_MAX; i++)
-		kc_journal_commit(slots[i], KC_SLOT_RETURNED);
 	kc_journal_seal(j);
-	assert_int_equal(kc_journal_claim_several(j, KC_KIND_LAUNCH, KC_CLAIM_MAX, slots), 0);
-	assert_int_equal(kc_journal_claimed(j), bound + KC_CLAIM_MAX);
-	assert_int_equal(store_all(j), KC_CLAIM_MAX);
-	finish(j, 1);
+	assert_null(kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, 1));
+	finish(j, 0);
 }
 
 static void threads_at_the_bound_leave_no_hole(void **state)
@@ -442,7 +421,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(threads_claim_distinct_slots, setup, teardown),
 	    cmocka_unit_test_setup_teardown(segments_are_used_again, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_bound_drops_and_recovers, setup, teardown),
-	    cmocka_unit_test_setup_teardown(several_are_claimed_in_their_order_up_to_the_bound, setup, teardown),
+	    cmocka_unit_test_setup_teardown(room_is_claimed_with_a_slot_or_not_at_all, setup, teardown),
 	    cmocka_unit_test_setup_teardown(threads_at_the_bound_leave_no_hole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_slot_that_takes_long_holds_nothing_up, setup, teardown),
 	    cmocka_unit_test_setup_teardown(errno_stays, setup, teardown),

@@ -206,6 +206,16 @@ int kc__replay_measured(struct kc__replay_state *state, struct kc__op *op);
 void kc__replay_decided(const struct kc_span *span, void *arg);
 /* The process is over. Returns rc if that is not 0, else the knowledge's error or 0. */
 int kc__replay_end(struct kc__replay_state *state, int rc);
+/* For the launches of graphs, which replay_graphs.c predicts: the launch shape with its arguments; of a run that is
+ * replayed as it was recorded, with the work that was counted. */
+struct kc__replay_shape *kc__replay_shape_of(struct kc__replay_state *state, const struct kc__op *op);
+/* A launch is made: if it has no arguments, the first of its launch shape that the run predicted, or a later one. */
+void kc__replay_note_early(const struct kc__replay_state *state, struct kc__replay_shape *shape,
+			   const struct kc__op *op);
+/* What the recorded run learned from a launch depended on its own prediction, which may differ from ours. */
+void kc__replay_keep_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept);
+/* It is in its stream; a measurement may follow. */
+void kc__replay_await(struct kc__op *op);
 /* 1: it was known at the call that it would not be measured. */
 int kc__never_awaited(const struct kc__op *op);
 /* Text of the arguments; NULL: none is known. */

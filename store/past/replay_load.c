@@ -221,7 +221,8 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_SHORTFALL] = "SELECT max(item = 'chosen'), max(item <> 'chosen') FROM ledger WHERE process = ?1"
 			   " AND item IN ('chosen', 'dropped', 'transfers_dropped', 'events_dropped',"
 			   " 'stream_idle_dropped', 'device_idle_dropped', 'occupy_dropped', 'wait_dropped',"
-			   " 'destroy_dropped', 'create_dropped', 'cancel_dropped') AND reason = '' AND count > 0",
+			   " 'destroy_dropped', 'create_dropped', 'cancel_dropped', 'graph_dropped', "
+			   "'graph_launch_dropped') AND reason = '' AND count > 0",
 };
 
 sqlite3_stmt *kc__loader_ask(struct kc__loader *loader, enum kc__load which)

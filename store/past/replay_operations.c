@@ -90,8 +90,7 @@ int kc__never_awaited(const struct kc__op *op)
 	       op->unmeasured == KC_AFTER_EXIT;
 }
 
-/* What the recorded run learned from a launch depended on its own prediction, which may differ from ours. */
-static void keep_what_was_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept)
+void kc__replay_keep_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept)
 {
 	if (recorded->said.solo_ns <= 0)
 		return;
@@ -130,7 +129,7 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	if (failed_at_once(op))
 		cancel(op);
 	if (r->as_recorded)
-		keep_what_was_said(kc__recorded_of(&r->ops, op), &op->kept);
+		kc__replay_keep_said(kc__recorded_of(&r->ops, op), &op->kept);
 }
 
 const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments)
@@ -138,18 +137,17 @@ const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments
 	return r->arguments.at[kc_ids_find(&r->arguments.ids, arguments)];
 }
 
-/* A launch without arguments is made: the first of its launch shape that the run predicted, or a later one. */
-static void note_early(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
+void kc__replay_note_early(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
 {
-	if (shape->first || shape->code->formula || kc__recorded_of(&r->ops, op)->said.solo_ns <= 0)
+	if (!shape->code || kc__replay_given(r, op->arguments) || shape->first || shape->code->formula ||
+	    kc__recorded_of(&r->ops, op)->said.solo_ns <= 0)
 		return;
 	shape->first = op;
 	shape->next_early = shape->code->early;
 	shape->code->early = shape;
 }
 
-/* The launch shape with its arguments; of a run that is replayed as it was recorded, with the work that was counted. */
-static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__op *op)
+struct kc__replay_shape *kc__replay_shape_of(struct kc__replay_state *r, const struct kc__op *op)
 {
 	const char *arguments = kc__replay_given(r, op->arguments);
 	const struct kc_counts *counts =
@@ -164,29 +162,34 @@ static struct kc__replay_shape *shape_of(struct kc__replay_state *r, struct kc__
 		return kc__knowledge_shape(r->knowledge, op->shape, arguments, counts);
 	if (shape && shape->code && shape->code->formula && counts) /* no argument matters to its work */
 		return kc__knowledge_shape(r->knowledge, op->shape, "", counts);
-	if (shape && shape->code && r->as_recorded)
-		note_early(r, shape, op);
 	return shape;
+}
+
+void kc__replay_await(struct kc__op *op)
+{
+	if (kc__never_awaited(op))
+		return;
+	/* A recording does not say which launches may run beside the one before in their stream: those that did. */
+	op->beside = op->start_ns < op->at->end_ns ? KC_BESIDE_PREVIOUS : KC_IN_ORDER;
+	if (op->end_ns > op->at->end_ns)
+		op->at->end_ns = op->end_ns;
+	kc_awaited_add(&op->at->awaited, op->issued_ns, op->beside);
 }
 
 static int replay_launch(struct kc__replay_state *r, struct kc__op *op)
 {
 	struct kc__replay_prediction prediction = {.unpredictable = KC_NO_ATTRIBUTES};
 
-	op->of = shape_of(r, op);
+	op->of = kc__replay_shape_of(r, op);
+	if (op->of && r->as_recorded)
+		kc__replay_note_early(r, op->of, op);
 	op->at = op->of ? kc__used_devices_stream(&r->used, op, op->of->device) : NULL;
 	if (op->at)
 		prediction.unpredictable = op->of->unpredictable;
 	if (prediction.unpredictable == KC_PREDICTED)
 		predict(r, op, &prediction);
-	if (op->at && !kc__never_awaited(op)) {
-		/* A recording does not say which launches may run beside the one before in their stream: those that
-		 * did. */
-		op->beside = op->start_ns < op->at->end_ns ? KC_BESIDE_PREVIOUS : KC_IN_ORDER;
-		if (op->end_ns > op->at->end_ns)
-			op->at->end_ns = op->end_ns;
-		kc_awaited_add(&op->at->awaited, op->issued_ns, op->beside);
-	}
+	if (op->at)
+		kc__replay_await(op);
 	return r->observer ? r->observer->predicted(r->observer->arg, op, &prediction) : 0;
 }
 

@@ -74,11 +74,12 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 		const struct kc__op *op = &ops->at[i];
 		const struct kc__recorded_op *as = kc__recorded_of(ops, op);
 
-		places[i] = (struct place){as->known, op->kind == KC__OP_LAUNCH ? as->predicted_at_ns : op->issued_ns,
-					   (uint32_t)i};
+		if (!op->in_graph)
+			places[recorded->order_count++] = (struct place){
+			    as->known, op->kind == KC__OP_LAUNCH ? as->predicted_at_ns : op->issued_ns, (uint32_t)i};
 	}
-	qsort(places, ops->count, sizeof(*places), by_place);
-	for (size_t i = 0; i < ops->count; i++)
+	qsort(places, recorded->order_count, sizeof(*places), by_place);
+	for (size_t i = 0; i < recorded->order_count; i++)
 		recorded->order[i] = places[i].op;
 	free(places);
 	return 0;
@@ -96,7 +97,7 @@ static size_t list_failed(struct kc__ops *ops, struct kc__op **failed)
 	size_t count = 0;
 
 	for (size_t i = 0; i < ops->count; i++)
-		if (ops->at[i].unmeasured == KC_CALL_FAILED)
+		if (ops->at[i].unmeasured == KC_CALL_FAILED || ops->at[i].call == KC_CALL_GRAPH_LAUNCH)
 			failed[count++] = &ops->at[i];
 	qsort(failed, count, sizeof(*failed), by_sequence);
 	return count;
@@ -138,6 +139,8 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 	if (rc == 0)
 		rc = find_cancelled(&r->ops);
 	if (rc == 0)
+		rc = kc__recorded_graphs_find(&recorded->graphs, &r->ops);
+	if (rc == 0)
 		rc = kc__events_load(&r->loader, process, &recorded->events);
 	if (rc == 0)
 		rc = kc__past_parts_load(&r->loader, process, &recorded->parts);
@@ -159,6 +162,7 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 	r->as_recorded = 0;
 	free(recorded->due);
 	free(recorded->order);
+	kc__recorded_graphs_free(&recorded->graphs);
 	*recorded = (struct kc__recorded){0};
 }
 
@@ -292,18 +296,30 @@ static int take_in(struct kc__recorded *recorded, struct kc__replay_state *r, co
 	return 0;
 }
 
+static int replay_op(struct kc__recorded *recorded, struct kc__replay_state *r, struct kc__op *op)
+{
+	switch (op->call) {
+	case KC_CALL_GRAPH:
+		return kc__recorded_graph(&recorded->graphs, r, op);
+	case KC_CALL_GRAPH_LAUNCH:
+		return kc__recorded_graph_launch(&recorded->graphs, r, op);
+	default:
+		return kc__replay_op(r, op);
+	}
+}
+
 int kc__recorded_replay(struct kc__recorded *recorded, struct kc__replay_state *r)
 {
 	const struct kc__due_event *due;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < r->ops.count; i++) {
+	for (size_t i = 0; rc == 0 && i < recorded->order_count; i++) {
 		struct kc__op *op = &r->ops.at[recorded->order[i]];
 
 		while (rc == 0 && (due = next_due(recorded, kc__recorded_of(&r->ops, op)->known)))
 			rc = take_in(recorded, r, due);
 		if (rc == 0)
-			rc = kc__replay_op(r, op);
+			rc = replay_op(recorded, r, op);
 	}
 	while (rc == 0 && (due = next_due(recorded, UINT64_MAX)))
 		rc = take_in(recorded, r, due);

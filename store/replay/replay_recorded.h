@@ -6,14 +6,16 @@
 #ifndef KC_REPLAY_RECORDED_H
 #define KC_REPLAY_RECORDED_H
 
-#include "store/past/replay_internal.h"
+#include "replay_graphs.h"
 
 struct kc__recorded {
 	struct kc__recorded_events events;
 	struct kc__past_parts parts;
 	struct kc__due_event *due; /* by number */
 	size_t due_count, next;
-	uint32_t *order; /* operations in the order of their predictions */
+	uint32_t *order; /* operations in the order of their predictions; those of graphs are not among them */
+	size_t order_count;
+	struct kc__recorded_graphs graphs;
 };
 
 /* The process's operations are loaded, and recorded is all zeros. Sets state->as_recorded if the process recorded its

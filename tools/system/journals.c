@@ -24,6 +24,8 @@ static int count_launch(const struct kc_slot *slot, void *arg)
 
 	if (slot->kind == KC_KIND_LAUNCH && atomic_load(&slot->state) != KC_SLOT_STORED)
 		found->launches++;
+	if (slot->kind == KC_KIND_GRAPH_LAUNCH && atomic_load(&slot->state) < KC_SLOT_FINAL)
+		found->launches += slot->graph_launch.kernels; /* not made yet */
 	return 0;
 }
 

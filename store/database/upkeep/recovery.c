@@ -1,4 +1,5 @@
 #include "recovery.h"
+#include "unmade.h"
 #include "store/journal/journal.h"
 #include "store/common/process.h"
 #include "store/database/store.h"
@@ -44,6 +45,7 @@ struct drain { /* of one journal, in two passes: dictionary entries first, then 
 	uint64_t next_part; /* index of the slot that would continue the current entry */
 	uint32_t pending;
 	uint64_t launches, transfers;
+	struct kc__unmade unmade;
 };
 
 static int is_entry(const struct kc_slot *slot)
@@ -84,6 +86,10 @@ static int store_slot(struct drain *d, const struct kc_slot *slot)
 
 static int drain_entry(struct drain *d, const struct kc_slot *slot)
 {
+	if (slot->kind == KC_KIND_GRAPH)
+		return kc__unmade_graph(&d->unmade, slot);
+	if (slot->kind == KC_KIND_GRAPH_LAUNCH)
+		return store_slot(d, slot);
 	/* Its first parts are marked as stored, so the whole entry is in the database. */
 	if (slot->kind < KC_KIND_COUNT && slot->part.index > 0 && slot->index != d->next_part)
 		return 0;
@@ -91,10 +97,19 @@ static int drain_entry(struct drain *d, const struct kc_slot *slot)
 	return store_slot(d, slot);
 }
 
-static int drain_event(struct drain *d, const struct kc_slot *slot, uint32_t state)
+static uint32_t state_of(const struct kc_slot *slot)
 {
+	return atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
+}
+
+static int drain_event(const struct kc_slot *slot, void *arg)
+{
+	uint32_t state = state_of(slot);
+	struct drain *d = arg;
 	struct kc_slot settled;
 
+	if (kc_slot_not_asked(slot))
+		return 0;
 	memcpy(&settled, slot, sizeof(settled));
 	if (slot->kind == KC_KIND_LAUNCH) {
 		d->launches++;
@@ -111,11 +126,15 @@ static int drain_event(struct drain *d, const struct kc_slot *slot, uint32_t sta
 static int drain_slot(const struct kc_slot *slot, void *arg)
 {
 	struct drain *d = arg;
-	uint32_t state = atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
+	int rc = d->entries_pass ? 0 : kc__unmade_before(&d->unmade, slot, drain_event, d);
 
-	if (state == KC_SLOT_STORED || kc_slot_not_asked(slot) || is_entry(slot) != d->entries_pass)
+	if (rc || state_of(slot) == KC_SLOT_STORED)
+		return rc;
+	if (!d->entries_pass && slot->kind == KC_KIND_GRAPH_LAUNCH)
+		kc__unmade_launch(&d->unmade, slot);
+	if (is_entry(slot) != d->entries_pass)
 		return 0;
-	return d->entries_pass ? drain_entry(d, slot) : drain_event(d, slot, state);
+	return d->entries_pass ? drain_entry(d, slot) : drain_event(slot, d);
 }
 
 static int drain_pass(struct drain *d, struct kc_journal_file *file, int entries)
@@ -124,6 +143,8 @@ static int drain_pass(struct drain *d, struct kc_journal_file *file, int entries
 
 	d->entries_pass = entries;
 	rc = kc_journal_file_each(file, drain_slot, d);
+	if (rc == 0 && !entries)
+		rc = kc__unmade_before(&d->unmade, NULL, drain_event, d);
 	if (rc == 0 && d->pending > 0)
 		rc = d->store_rc = kc_store_commit(d->store);
 	if (rc && d->pending > 0)
@@ -144,6 +165,7 @@ static int drain_file(struct drain *d, struct kc_journal_file *file)
 		rc = drain_pass(d, file, 1);
 	if (rc == 0)
 		rc = drain_pass(d, file, 0);
+	kc__unmade_free(&d->unmade);
 	if (rc == 0)
 		rc = d->store_rc = kc_store_process_end(d->store, header, d->ended ? "exit" : "killed");
 	return rc;

@@ -136,6 +136,93 @@ static void launches_get_what_is_known_of_them(void **state)
 	assert_int_equal(number_of("SELECT count(*) FROM process WHERE ended = 'killed'"), 1);
 }
 
+/* Two kernels, 2,000 ns in all: one of 600 and, after a gap of 100, one of 1,300. */
+static void add_graph(struct kc_journal *j, uint64_t number, uint32_t state)
+{
+	struct {
+		struct kc_graph_entry entry;
+		struct kc_graph_kernel kernels[2];
+	} graph = {
+	    .entry = {.graph = number, .known = 5, .span_ns = 2000, .count = 2, .kernels = 2, .last = 2},
+	    .kernels = {{.predicted = {.span_ns = 600, .solo_ns = 600, .slowdown = 1, .model = KC_MODEL_BSP_SHAPE},
+			 .grid = {7, 1, 1},
+			 .block = {32, 1, 1},
+			 .node = 1},
+			{.predicted = {.start_ns = 700,
+				       .span_ns = 1300,
+				       .solo_ns = 650,
+				       .slowdown = 2,
+				       .model = KC_MODEL_BSP_SHAPE},
+			 .grid = {8, 1, 1},
+			 .block = {32, 1, 1},
+			 .node = 3}},
+	};
+	uint64_t first;
+	int parts = kc_journal_put_at(j, KC_KIND_GRAPH, &graph, sizeof(graph), &first);
+
+	assert_true(parts > 0);
+	for (uint64_t i = 0; i < (uint64_t)parts; i++)
+		kc_journal_commit(kc_journal_at(j, first + i), state);
+}
+
+/* Placed from 4,000,000 ns on, for twice as long as alone. Returns its slot. */
+static struct kc_slot *add_graph_launch(struct kc_journal *j, uint64_t number, uint32_t state)
+{
+	struct kc_slot *slot = kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, 2);
+
+	slot->graph_launch = (struct kc_graph_launch){
+	    .graph = number,
+	    .known = 6,
+	    .predicted_at_ns = 3000000,
+	    .start_ns = 4000000,
+	    .end_ns = 4004000,
+	    .kernels = 2,
+	    .number = 9,
+	    .result = state == KC_SLOT_CALLED ? INT32_MIN : 0,
+	    .correlation = 77,
+	};
+	kc_journal_commit(slot, state);
+	return slot;
+}
+
+/* Whether the worker had come to make them or not, and wherever the graph's kernels are in the journal. */
+static void kernels_of_a_graph_are_launches(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	struct kc_slot *slot, *made;
+	struct kc_recovered out;
+
+	(void)state;
+	add_graph(j, 40, KC_SLOT_STORED); /* of no more use: a copy follows */
+	slot = add_graph_launch(j, 40, KC_SLOT_RETURNED);
+	made = kc_journal_at(j, slot->index + 2);
+	made->kind = KC_KIND_LAUNCH;
+	made->index = slot->index + 2;
+	made->launch = launch_of(0);
+	made->launch.graph_launch = 8;
+	kc_journal_commit(made, KC_SLOT_RETURNED);
+	add_graph(j, 40, KC_SLOT_RETURNED);
+	add_graph_launch(j, 40, KC_SLOT_CALLED);
+	add_graph_launch(j, 41, KC_SLOT_CALLED); /* a damaged journal: nothing is known of the graph */
+	finish(j, 0);
+	out = recover();
+	assert_int_equal(out.launches, 4);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE graph_launch = 9"), 3);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE graph_launch = 8"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE unmeasured = 'process_killed'"), 4);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE result IS NULL"), 2);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE graph_launch = 9 AND graph_node = 1"
+				   " AND grid_x = 7 AND start_ns = 4000000 AND end_ns = 4001200 AND solo_ns = 600"
+				   " AND known_events = 5 AND launched_ns = 3000000 AND correlation = 77"),
+			 2);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE graph_launch = 9 AND graph_node = 3"
+				   " AND grid_x = 8 AND start_ns = 4001400 AND end_ns = 4004000 AND solo_ns = 650"
+				   " AND known_events = 5 AND launched_ns = 3000001"),
+			 1);
+	assert_int_equal(number_of("SELECT count(*) FROM stream_call WHERE kind = 9 AND ns = 40 AND known_events = 6"),
+			 2);
+}
+
 static void transfers_do_so_too(void **state)
 {
 	struct kc_journal *j = dead_journal(1);
@@ -461,6 +548,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(launches_get_what_is_known_of_them, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(kernels_of_a_graph_are_launches, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(transfers_do_so_too, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(one_that_said_goodbye_ended_by_itself, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(entries_come_before_what_refers_to_them, begin_test, end_test),

@@ -1,0 +1,110 @@
+#include "unmade.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct kc__known_graph *find(const struct kc__unmade *unmade, uint64_t graph)
+{
+	for (size_t i = unmade->graph_count; i--;)
+		if (unmade->graphs[i].entry.graph == graph)
+			return &unmade->graphs[i];
+	return NULL;
+}
+
+static struct kc__known_graph *add(struct kc__unmade *unmade, const struct kc_graph_entry *entry)
+{
+	struct kc__known_graph *more = reallocarray(unmade->graphs, unmade->graph_count + 1, sizeof(*unmade->graphs));
+
+	if (!more)
+		return NULL;
+	unmade->graphs = more;
+	more += unmade->graph_count;
+	*more = (struct kc__known_graph){.entry = *entry, .kernels = calloc(entry->kernels, sizeof(*more->kernels))};
+	unmade->graph_count += more->kernels != NULL;
+	return more->kernels ? more : NULL;
+}
+
+/* A damaged entry may say anything. A journal has less than 2^26 slots. */
+static bool is_possible(const struct kc_graph_entry *entry, size_t bytes)
+{
+	return bytes >= sizeof(*entry) && entry->kernels && entry->kernels < 1u << 26 &&
+	       entry->count <= KC_GRAPH_KERNELS_MAX && entry->first <= entry->kernels &&
+	       entry->count <= entry->kernels - entry->first &&
+	       bytes >= sizeof(*entry) + entry->count * sizeof(struct kc_graph_kernel);
+}
+
+int kc__unmade_graph(struct kc__unmade *unmade, const struct kc_slot *slot)
+{
+	struct kc__known_graph *graph;
+	struct kc_graph_entry entry;
+	const void *payload;
+	size_t bytes;
+
+	if (kc_assemble(&unmade->assembler, slot, &payload, &bytes) != 1)
+		return 0;
+	memcpy(&entry, payload, bytes < sizeof(entry) ? bytes : sizeof(entry));
+	if (!is_possible(&entry, bytes))
+		return 0;
+	graph = find(unmade, entry.graph);
+	if (!graph && !(graph = add(unmade, &entry)))
+		return -ENOMEM;
+	/* It may be there twice, once not as a whole. */
+	if (entry.kernels != graph->entry.kernels || entry.first != graph->held)
+		return 0;
+	memcpy(graph->kernels + entry.first, (const char *)payload + sizeof(entry),
+	       entry.count * sizeof(*graph->kernels));
+	graph->held += entry.count;
+	return 0;
+}
+
+static int make(struct kc__unmade *unmade, int (*fn)(const struct kc_slot *slot, void *arg), void *arg)
+{
+	uint32_t i = unmade->next++;
+	struct kc_slot slot = {.kind = KC_KIND_LAUNCH, .index = unmade->index + 1 + i};
+
+	kc_graph_expand(&unmade->launch, &unmade->graph->entry, &unmade->graph->kernels[i], i, &slot.launch);
+	atomic_store_explicit(&slot.state, unmade->state, memory_order_relaxed);
+	return fn(&slot, arg);
+}
+
+int kc__unmade_before(struct kc__unmade *unmade, const struct kc_slot *slot,
+		      int (*fn)(const struct kc_slot *slot, void *arg), void *arg)
+{
+	int rc = 0;
+
+	while (rc == 0 && unmade->graph && (!slot || slot->index > unmade->index + 1 + unmade->next)) {
+		if (unmade->next == unmade->launch.kernels)
+			unmade->graph = NULL;
+		else
+			rc = make(unmade, fn, arg);
+	}
+	if (slot && unmade->graph && slot->index == unmade->index + 1 + unmade->next)
+		unmade->next++;
+	return rc;
+}
+
+/* Once it is final, each of its launches has its slot. */
+void kc__unmade_launch(struct kc__unmade *unmade, const struct kc_slot *slot)
+{
+	uint32_t state = atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
+
+	unmade->graph = state < KC_SLOT_FINAL ? find(unmade, slot->graph_launch.graph) : NULL;
+	if (!unmade->graph || unmade->graph->held != slot->graph_launch.kernels) {
+		unmade->graph = NULL;
+		return;
+	}
+	unmade->launch = slot->graph_launch;
+	unmade->index = slot->index;
+	unmade->next = 0;
+	unmade->state = state;
+}
+
+void kc__unmade_free(struct kc__unmade *unmade)
+{
+	for (size_t i = 0; i < unmade->graph_count; i++)
+		free(unmade->graphs[i].kernels);
+	free(unmade->graphs);
+	kc_assembler_free(&unmade->assembler);
+}
