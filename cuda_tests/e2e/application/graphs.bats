@@ -42,16 +42,35 @@ least() { # KEY FILE
 }
 
 # The least of several runs, which alternate, in the processor time of the calling thread: a busy machine only makes it
-# more, so that there are more runs where the first ones do not do.
-@test "launching a graph of 10,000 nodes takes no more than three times as long as without kerncast" {
+# more, so that there are more runs where the first ones do not do. A driver takes microseconds for such a launch, and so
+# does the stand-in where CUPTI does not record the nodes.
+@test "launching a graph of 10,000 nodes takes 20 us and 10 ns per node more than without kerncast, at most" {
+	local -i most=$((20000 + 10000 * 10))
 	local -i round bare
 	unset SIMCUDA_LOG # which would add to both
 	for ((round = 0; round < 40; round++)); do
-		((round < 8)) || (($(least launch recorded) > 3 * $(least launch bare))) || break
+		((round < 8)) || (($(least launch recorded) > most + $(least launch bare))) || break
 		LD_LIBRARY_PATH="$build/simcuda" "$graph" captured 10000 10 >>bare
-		preloaded env KERNCAST_DB=runs.db "$graph" captured 10000 10 >>recorded
+		preloaded env KERNCAST_DB=runs.db KERNCAST_MEASURE=off "$graph" captured 10000 10 >>recorded
 		rm -f runs.db*
 	done
 	bare=$(least launch bare)
-	within "$(least launch recorded)" "$bare" $((3 * bare)) "ns of a launch ($bare without kerncast)"
+	within "$bare" 1 50000 "ns of a launch without kerncast"
+	within "$(least launch recorded)" 1 $((bare + most)) "ns of a launch ($bare without kerncast)"
+}
+
+# The worker has made no row of the last launch when the process is killed: recovery makes them.
+@test "SIGKILL right after a graph has been launched loses none of its kernels" {
+	preloaded env KERNCAST_DB=kerncast.db KERNCAST_MEASURE=off "$graph" captured 5000 3 killed || true
+	"$kerncast" recover >recover.out 2>&1 || { cat recover.out; return 1; }
+	equal "$(sql "SELECT count(*), count(DISTINCT sequence), count(solo_ns) FROM launch")" "20000|20000|20000" \
+		"rows, distinct ones, predictions"
+	equal "$(sql "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM launch GROUP BY graph_launch)")" \
+		"5000,5000,5000,5000" "kernels of each launch"
+	# Whoever made them, the rows of each launch are those of the first, at another time.
+	equal "$(sql "SELECT count(*) FROM launch a JOIN launch b ON b.graph_launch = 1 AND b.graph_node = a.graph_node
+		WHERE a.graph_launch = 4 AND a.solo_ns = b.solo_ns AND a.grid_x = b.grid_x AND a.kernel = b.kernel
+		AND a.end_ns - a.start_ns = b.end_ns - b.start_ns")" 5000 "kernels as in the first launch"
+	ledger_adds_up
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left behind"
 }

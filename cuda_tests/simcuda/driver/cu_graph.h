@@ -47,6 +47,7 @@ struct CUgraphExec_st {
 	struct CUgraph_st *graph;
 	struct CUgraphNode_st **copied; /* its nodes in the order of the original graph's */
 	struct sim_op *tail;            /* end of the latest launch */
+	int has_host;                   /* some node is a host function */
 };
 
 struct sim_capture {

@@ -49,6 +49,17 @@ static int sort_all(CUgraph graph)
 	return 1;
 }
 
+static int has_host(CUgraph graph)
+{
+	size_t i;
+
+	for (i = 0; i < graph->nodes; i++)
+		if (graph->node[i]->work.kind == SIM_DO_HOST ||
+		    (graph->node[i]->child && has_host(graph->node[i]->child)))
+			return 1;
+	return 0;
+}
+
 static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
 	CUgraphExec exec;
@@ -74,6 +85,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
 		return result;
 	}
 	exec->graph->owned = 1;
+	exec->has_host = has_host(exec->graph);
 	*out = exec;
 	notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, exec, graph);
 	return CUDA_SUCCESS;
@@ -163,6 +175,8 @@ static uint32_t add_op(struct flattening *f, const struct sim_work *work, CUgrap
 		f->failed = 1;
 		return 0;
 	}
+	op->activity.correlation = run->correlation;
+	op->collected &= !run->unfold;
 	op->activity.graph_id = f->exec->id;
 	op->activity.graph_node_id = node->id;
 	run->has_host |= work->kind == SIM_DO_HOST;
@@ -241,10 +255,46 @@ static void run_free(struct sim_run *run)
 	free(run);
 }
 
+/* As a driver does: the nodes are on the device already, and the launch itself takes microseconds. */
+static int unfold(struct sim_run *run, CUstream stream)
+{
+	struct flattening f = {.stream = stream, .exec = run->exec, .run = run};
+
+	flatten(&f, run->exec->graph, NULL, NULL);
+	return !f.failed;
+}
+
+/* Whether records are to be made of the nodes: their places are taken in the call, one by one, as CUPTI does. */
+static int is_collected(void)
+{
+	return sim_collects(SIMCUDA_KERNEL) || sim_collects(SIMCUDA_MEMCPY) || sim_collects(SIMCUDA_MEMSET);
+}
+
+static struct sim_run *run_new(CUgraphExec exec, CUstream stream)
+{
+	static const struct sim_work nothing = {.kind = SIM_DO_NOTHING};
+	struct sim_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return NULL;
+	run->serial = &exec->tail;
+	run->end = sim_op_new(stream, &nothing);
+	run->exec = exec;
+	run->correlation = sim_correlation();
+	run->has_host = exec->has_host;
+	if (run->end && !sim.null_mode && !is_collected()) {
+		run->unfold = unfold;
+		return run;
+	}
+	if (run->end && unfold(run, stream))
+		return run;
+	run_free(run);
+	return NULL;
+}
+
 static CUresult launch(CUgraphExec exec, CUstream stream)
 {
-	struct flattening f = {.stream = stream, .exec = exec};
-	struct sim_work work = {.kind = SIM_DO_GRAPH}, nothing = {.kind = SIM_DO_NOTHING};
+	struct sim_work work = {.kind = SIM_DO_GRAPH};
 	struct sim_op *op;
 
 	if (!is_exec(exec))
@@ -255,15 +305,12 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (sim_fault_oom())
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	f.run = work.run = calloc(1, sizeof(*work.run));
-	if (!f.run)
+	work.run = run_new(exec, stream);
+	if (!work.run)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	f.run->serial = &exec->tail;
-	f.run->end = sim_op_new(stream, &nothing);
-	flatten(&f, exec->graph, NULL, NULL);
-	op = f.run->end && !f.failed ? sim_op_new(stream, &work) : NULL;
+	op = sim_op_new(stream, &work);
 	if (!op) {
-		run_free(f.run);
+		run_free(work.run);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	sim_count(&sim.log->graph_launches);
@@ -278,6 +325,14 @@ SIM_API_PTSZ(cuGraphUpload, (CUgraphExec exec, CUstream stream),
 					      : CUDA_ERROR_INVALID_CONTEXT)
 
 /* --- changes to an executable graph, which take effect from the next launch on */
+
+/* Launches that were made before the change have their nodes. */
+static void settle(void)
+{
+	sim_lock();
+	sim_take_in();
+	sim_unlock();
+}
 
 static CUgraphNode node_for(CUgraphExec exec, CUgraphNode original)
 {
@@ -301,6 +356,7 @@ static CUresult set(CUgraphExec exec, CUgraphNode original, CUgraphNodeType type
 
 	if (!node)
 		return CUDA_ERROR_INVALID_VALUE;
+	settle();
 	result = sim_node_set_params(node, type, params, context);
 	if (!result && type == CU_GRAPH_NODE_TYPE_GRAPH && !sort_all(node->child))
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -339,6 +395,7 @@ static CUresult set_any(CUgraphExec exec, CUgraphNode original, const CUgraphNod
 {
 	CUgraphNode node = node_for(exec, original);
 
+	settle();
 	return node ? sim_node_set_any(node, params) : CUDA_ERROR_INVALID_VALUE;
 }
 SIM_API_WITH(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
@@ -353,6 +410,7 @@ static CUresult enabled(CUgraphExec exec, CUgraphNode original, unsigned *get, c
 	if (node->type != CU_GRAPH_NODE_TYPE_KERNEL && node->type != CU_GRAPH_NODE_TYPE_MEMCPY &&
 	    node->type != CU_GRAPH_NODE_TYPE_MEMSET)
 		return CUDA_ERROR_INVALID_VALUE;
+	settle();
 	if (set_to)
 		node->disabled = !*set_to;
 	else
@@ -400,6 +458,7 @@ static CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResult 
 			sim_graph_free(next);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
+	settle();
 	*outcome = compare(exec->graph, next);
 	for (i = 0; *outcome == CU_GRAPH_EXEC_UPDATE_SUCCESS && ok && i < next->nodes; i++) {
 		ok = sim_node_copy_contents(exec->graph->node[i], next->node[i]);

@@ -58,6 +58,11 @@ struct sim_run {
 	struct sim_op **serial; /* end of the executable graph's last launch; its launches do not overlap */
 	uint32_t ops, edges;
 	int has_host; /* 1: some node is a host function */
+	/* Not NULL: its nodes' ops are made when it is taken in, so that the launch takes as long however many they
+	 * are. Engine lock held; 0: out of memory. */
+	int (*unfold)(struct sim_run *run, struct CUstream_st *stream);
+	struct CUgraphExec_st *exec; /* for unfold, as the next one */
+	uint32_t correlation;
 	struct sim_op **op;
 	uint32_t (*edge)[2]; /* from, to: indices of op */
 };

@@ -293,6 +293,11 @@ static void take_in_run(struct sim_op *op)
 	uint64_t called_ns = op->activity.queued_ns;
 	uint32_t i;
 
+	if (run->unfold) {
+		if (!run->unfold(run, op->stream))
+			abort(); /* see add_timer() */
+		atomic_fetch_add_explicit(&op->stream->pending, run->ops, memory_order_relaxed);
+	}
 	for (i = 0; i < run->ops; i++) {
 		run->op[i]->activity.queued_ns = called_ns;
 		begin(run->op[i], called_ns);
