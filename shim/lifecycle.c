@@ -12,6 +12,7 @@
 #include "shim/worker/ending.h"
 #include "shim/worker/selection.h"
 
+#include "store/common/remote.h"
 #include "store/common/version.h"
 #include "store/database/store.h"
 
@@ -324,6 +325,15 @@ static void register_exit(void)
 
 static const char database[] = "database";
 
+static void choose_file(void)
+{
+	struct kc_options *o = &kc__shim.options;
+	char database[sizeof(o->db)];
+
+	kc_host_database(o->db, database, sizeof(database));
+	strcpy(o->db, database);
+}
+
 static int look_at_database(char *why, size_t why_size)
 {
 	const struct kc_options *o = &kc__shim.options;
@@ -339,6 +349,7 @@ static int start(const char **what)
 
 	reset();
 	*what = database;
+	choose_file();
 	if ((error = look_at_database(NULL, 0)))
 		return error;
 	*what = "journal";
@@ -369,6 +380,8 @@ static int start(const char **what)
 	if (life.complaint[0])
 		kc__say(KC_MESSAGE_OPTION, life.complaint);
 	kc__say_journal_memory();
+	if (kc_is_remote(kc__shim.options.db))
+		kc__say(KC_MESSAGE_REMOTE, kc__shim.options.db);
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
 		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);
 	register_exit();

@@ -6,6 +6,7 @@
 #include "tools/report/summary.h"
 
 #include "store/common/options.h"
+#include "store/common/remote.h"
 #include "store/common/version.h"
 #include "store/database/store.h"
 
@@ -150,7 +151,7 @@ static int is_named(const struct run *run)
  * change its working folder. */
 static int settle_options(struct run *run, struct kc_options *settled)
 {
-	char why[PATH_MAX + 256] = "", token[64], version[KC_VERSION_TEXT_BYTES];
+	char why[PATH_MAX + 256] = "", token[64], version[KC_VERSION_TEXT_BYTES], database[sizeof(settled->db)];
 
 	run->database_named = is_named(run);
 	name_run(token, sizeof(token));
@@ -158,6 +159,8 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	setenv("KERNCAST_VERSION", kc_version_text(version), 1);
 	if (kc_options_read(settled, why, sizeof(why)) < 0)
 		kc_error("%s", why);
+	kc_host_database(settled->db, database, sizeof(database));
+	snprintf(settled->db, sizeof(settled->db), "%s", database);
 	if (run->database_named && !settled->disable && kc_store_try(settled->db, why, sizeof(why)) < 0) {
 		kc_error("%s; the program was not started", why);
 		return -EINVAL;

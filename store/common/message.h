@@ -53,7 +53,10 @@
 	X(PRIOR_REFUSED, 1, "the file of --prior is not used")                                                         \
 	X(BYPASSED, 1,                                                                                                 \
 	  "the driver is loaded, and no call of it was seen: if the program used the GPU, it went past LD_PRELOAD "    \
-	  "(RTLD_DEEPBIND, dlmopen), and kerncast run --audit sees it")
+	  "(RTLD_DEEPBIND, dlmopen), and kerncast run --audit sees it")                                                \
+	X(REMOTE, 1,                                                                                                   \
+	  "the database is on a network or FUSE file system: this host has a file of its own there, and the journal "  \
+	  "in a local folder")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

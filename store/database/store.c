@@ -1,4 +1,6 @@
 #include "internal.h"
+
+#include "store/common/remote.h"
 #include "trust.h"
 
 #include <errno.h>
@@ -132,9 +134,9 @@ static int set(struct kc_store *s, const char *sql)
  * memory, the rollback journal stays. */
 static int use_wal(struct kc_store *s)
 {
-	int rc = 0;
+	int rc = -EINVAL, tries = kc_is_remote(s->path) ? 0 : WAL_TRIES;
 
-	for (int i = 0; i < WAL_TRIES; i++) {
+	for (int i = 0; i < tries; i++) {
 		rc = set(s, "PRAGMA journal_mode = WAL");
 		if (rc != -EBUSY)
 			break;
@@ -145,7 +147,8 @@ static int use_wal(struct kc_store *s)
 	if (rc)
 		return rc;
 	sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES);
-	return set(s, "PRAGMA synchronous = NORMAL");
+	rc = set(s, "PRAGMA locking_mode = NORMAL");
+	return rc ? rc : set(s, "PRAGMA synchronous = NORMAL");
 }
 
 static int check_schema(struct kc_store *s, enum kc_schema_state *state)
@@ -195,10 +198,28 @@ static int bring_up_schema(struct kc_store *s)
 	return rc;
 }
 
+/* Its index would be mapped. Under an exclusive lock SQLite has it on the heap (sqlite.org/wal.html, "Use of WAL
+ * Without Shared-Memory"). */
+static int avoid_mapping(struct kc_store *s)
+{
+	char version = 0; /* of the file format, for reading: 2 is WAL (sqlite.org/fileformat.html) */
+	int fd = kc_is_remote(s->path) ? open(s->path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &version, 1, 19) < 0)
+		version = 0;
+	close(fd);
+	return version == 2 ? set(s, "PRAGMA locking_mode = EXCLUSIVE") : 0;
+}
+
 static int prepare_database(struct kc_store *s)
 {
 	enum kc_schema_state state;
-	int rc;
+	int rc = avoid_mapping(s);
+
+	if (rc)
+		return rc;
 
 	sqlite3_busy_timeout(s->db, s->mode == KC_STORE_PEEK ? 0 : KC__BUSY_MS);
 	if (s->mode == KC_STORE_PEEK)

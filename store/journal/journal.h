@@ -684,7 +684,7 @@ struct kc_assembler {
 int kc_assemble(struct kc_assembler *a, const struct kc_slot *slot, const void **payload, size_t *bytes);
 void kc_assembler_free(struct kc_assembler *a);
 
-/* The path of a process's journal: "<database>.<pid>-<pid_start>.kcj". */
+/* The path of a process's journal: "<database>.<pid>-<pid_start>.kcj", or a local one (store/common/remote.h). */
 int kc_journal_path(const char *database, uint32_t pid, uint64_t pid_start, char *out, size_t size);
 
 #endif

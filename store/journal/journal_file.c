@@ -1,7 +1,9 @@
 #include "liveness.h"
+#include "store/common/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,9 +357,30 @@ void kc_assembler_free(struct kc_assembler *a)
 
 /* ---- Names ---- */
 
+/* The first folder that is local and takes files. */
+static int place_of(const char *database)
+{
+	char base[PATH_MAX];
+	char *slash;
+
+	for (int i = 1; kc_is_remote(database) && i < KC_JOURNAL_PLACES; i++) {
+		if (!kc_journal_base(database, i, base, sizeof(base)) || kc_is_remote(base))
+			continue;
+		slash = strrchr(base, '/');
+		*slash = 0;
+		if (access(base, W_OK | X_OK) == 0)
+			return i;
+	}
+	return 0;
+}
+
 int kc_journal_path(const char *database, uint32_t pid, uint64_t pid_start, char *out, size_t size)
 {
-	int n = snprintf(out, size, "%s.%u-%llu.kcj", database, pid, (unsigned long long)pid_start);
+	char base[PATH_MAX];
+	int n;
 
+	if (!kc_journal_base(database, place_of(database), base, sizeof(base)))
+		return -ENAMETOOLONG;
+	n = snprintf(out, size, "%s.%u-%llu.kcj", base, pid, (unsigned long long)pid_start);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }

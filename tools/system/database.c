@@ -3,6 +3,7 @@
 
 #include "store/code/waiting_code.h"
 #include "store/common/options.h"
+#include "store/common/remote.h"
 #include "store/database/upkeep/recovery.h"
 #include "store/query/kernel_names.h"
 
@@ -15,12 +16,20 @@
 
 #define WHY_BYTES 512u
 
+/* On a network or FUSE file system each host has a file of its own. */
+static void find_here(const char *asked, char *path, size_t size)
+{
+	snprintf(path, size, "%s", asked);
+	if (access(path, F_OK))
+		kc_host_database(asked, path, size);
+}
+
 int kc_database_default(char *path, size_t size, char *why, size_t why_size)
 {
 	static struct kc_options options; /* too large for the stack */
 
 	kc_options_read(&options, why, why_size); /* wrong values of other options are not reported here */
-	snprintf(path, size, "%s", options.db);
+	find_here(options.db, path, size);
 	return options.unnamed ? kc_store_own(path, why, why_size) : 0;
 }
 
@@ -29,7 +38,7 @@ const char *kc_database_path(const char *given, char *path, size_t size)
 	char why[PATH_MAX + WHY_BYTES];
 
 	if (given) {
-		snprintf(path, size, "%s", given);
+		find_here(given, path, size);
 	} else if (kc_database_default(path, size, why, sizeof(why))) {
 		kc_error("%s", why);
 		exit(KC_EXIT_FAILED);

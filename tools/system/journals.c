@@ -1,5 +1,7 @@
 #include "journals.h"
 
+#include "store/common/remote.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
@@ -79,24 +81,37 @@ static int add(struct kc_journals *journals, const char *folder, const char *nam
 	return 0;
 }
 
-int kc_journals_find(const char *database, int count_launches, struct kc_journals *out)
+static int find_at(const char *base, struct kc_journals *out)
 {
+	const char *slash = strrchr(base, '/');
 	char folder[PATH_MAX], name[PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
 	int rc = 0;
 
-	*out = (struct kc_journals){0};
-	snprintf(name, sizeof(name), "%s", database);
+	snprintf(name, sizeof(name), "%s", base);
 	snprintf(folder, sizeof(folder), "%s", dirname(name));
 	dir = opendir(folder);
 	if (!dir)
 		return -errno;
 	while (rc == 0 && (entry = readdir(dir))) {
-		if (is_journal_of(entry->d_name, strrchr(database, '/') ? strrchr(database, '/') + 1 : database))
+		if (is_journal_of(entry->d_name, slash ? slash + 1 : base))
 			rc = add(out, folder, entry->d_name);
 	}
 	closedir(dir);
+	return rc;
+}
+
+int kc_journals_find(const char *database, int count_launches, struct kc_journals *out)
+{
+	int rc, places = kc_is_remote(database) ? KC_JOURNAL_PLACES : 1;
+	char base[PATH_MAX];
+
+	*out = (struct kc_journals){0};
+	rc = find_at(database, out);
+	for (int place = 1; place < places && rc == 0; place++)
+		if (kc_journal_base(database, place, base, sizeof(base)))
+			rc = find_at(base, out);
 	for (size_t i = 0; i < out->count; i++)
 		look_into(out->at + i, count_launches);
 	return rc;

@@ -134,3 +134,90 @@ accepted_named() {
 	chown nobody kerncast.db-wal
 	refused_unnamed "kerncast.db-wal belongs to another user"
 }
+
+# The journals of this user that are in local folders.
+local_journals() {
+	find /var/tmp /dev/shm -maxdepth 1 -name "kerncast-$UID-*.kcj" -newer begun 2>/dev/null
+}
+
+# DIR is on a network file system: this host records into a file of its own there, which has no write-ahead log.
+recorded_apart() { # DIR
+	local file
+	file=$1/kerncast.$(uname -n).db
+	equal "$(cd "$1" && ls)" "${file##*/}" "files in the folder"
+	# sqlite.org/fileformat.html: 1 is a rollback journal, 2 a write-ahead log.
+	equal "$(od -An -t u1 -j 18 -N 2 "$file" | tr -d ' ')" 11 "versions of the file format"
+	equal "$(sql "SELECT count(*) FROM message WHERE code = 'REMOTE'" "$file")" "$(sql 'SELECT count(*) FROM process' "$file")" \
+		"messages about it"
+}
+
+# Has launched, is killed, and is imported by the next command that names the database as the program had it.
+killed_and_imported() { # DIR PRELOAD...
+	local application looks dir=$1
+	shift
+	rm -f "$SIMCUDA_LOG"
+	"$@" "$build/demo-static-sim" --rounds 100000 >/dev/null 2>&1 3>&- &
+	application=$!
+	for ((looks = 0; looks < 1000 && $(counted launches) < 1000; looks++)); do
+		sleep 0.02
+	done
+	equal "$(local_journals | wc -l)" 1 "local journals"
+	kill -KILL "$application"
+	wait "$application" || true
+	"$kerncast" report "$dir/kerncast.db" >killed.out 2>killed.err
+	contains "$(<killed.err)" "imported"
+	within "$(sql "SELECT count(*) FROM launch JOIN process p ON p.id = process WHERE p.ended = 'killed'" "$dir/kerncast.$(uname -n).db")" \
+		"$(($(counted launches) - 1))" "$(($(counted launches) + 1))" "launches of the killed process"
+	equal "$(local_journals)" "" "local journals left"
+}
+
+@test "on a network file system: a local journal, a file for each host, no write-ahead log, and said once" {
+	local remote=$PWD/remote
+	mkdir remote
+	touch begun
+	export REMOTE_FS=$remote KERNCAST_DB=$remote/kerncast.db
+	export LD_PRELOAD=$build/awkward/remote_fs.so
+	keep plain "$build/demo-static-sim" --rounds 2
+	keep app env LD_PRELOAD="$library:$LD_PRELOAD" "$build/demo-static-sim" --rounds 2
+	equal "$(<app.out)" "$(<plain.out)" "output of the program"
+	equal "$(grep -c "on a network or FUSE file system" app.err)" 1 "lines about it"
+	recorded_apart "$remote"
+	keep run "$kerncast" run -- "$build/demo-static-sim" --rounds 2
+	contains "$(<run.err)" "recorded in remote/kerncast.$(uname -n).db"
+	equal "$("$kerncast" report --run all --json | jq .ledger.launches)" "$(($(counted launches) - $(counted launches) / 3))" \
+		"launches of two runs of three"
+	recorded_apart "$remote"
+	killed_and_imported "$remote" env LD_PRELOAD="$library:$LD_PRELOAD"
+	recorded_apart "$remote"
+}
+
+@test "a FUSE file system that ends while the program runs does not end it, and nothing is lost" {
+	local application server looks
+	needs_root
+	command -v bindfs >/dev/null && [[ -w /dev/fuse ]] || skip "no bindfs, or no /dev/fuse"
+	mkdir back mnt
+	touch begun
+	bindfs -f back mnt 3>&- &
+	server=$!
+	for ((looks = 0; looks < 500; looks++)); do
+		mountpoint -q mnt && break
+		sleep 0.02
+	done
+	mountpoint -q mnt || skip "bindfs cannot mount here"
+	KERNCAST_DB=$PWD/mnt/kerncast.db KERNCAST_QUIET=1 preloaded "$build/demo-static-sim" --rounds 1500 >app.out 2>app.err 3>&- &
+	application=$!
+	for ((looks = 0; looks < 1000 && $(counted launches) < 1000; looks++)); do
+		sleep 0.02
+	done
+	kill -KILL "$server"
+	wait "$server" || true
+	wait "$application"
+	fusermount -u mnt || umount -l mnt
+	SIMCUDA_LOG='' "$build/demo-static-sim" --rounds 1500 >plain.out
+	cmp plain.out app.out
+	bindfs back mnt
+	"$kerncast" report mnt/kerncast.db >report.out 2>report.err
+	equal "$(sql 'SELECT count(*) FROM launch' "mnt/kerncast.$(uname -n).db")" "$(counted launches)" launches
+	fusermount -u mnt || umount -l mnt
+	equal "$(local_journals)" "" "local journals left"
+}

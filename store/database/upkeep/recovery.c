@@ -2,10 +2,12 @@
 #include "unmade.h"
 #include "store/journal/journal.h"
 #include "store/common/process.h"
+#include "store/common/remote.h"
 #include "store/database/store.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,29 +377,41 @@ static int find(const char *folder, const char *base, struct found **out)
 	return f ? found : -ENOMEM;
 }
 
-int kc_recover(const char *database, bool force, struct kc_recovered *out, char *why, size_t why_size)
+static int recover_at(struct recovery *r, int place)
 {
-	const char *slash = strrchr(database, '/'), *base = slash ? slash + 1 : database;
-	struct recovery r = {database, force, NULL, out, why, why_size};
+	char base[PATH_MAX], folder[PATH_MAX], *slash;
 	struct found *found = NULL;
-	char folder[4096];
 	int count, rc = 0;
 
-	memset(out, 0, sizeof(*out));
-	why[0] = 0;
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - database) + 1 : 2, slash ? database : "./");
-	count = find(folder, base, &found);
+	if (!kc_journal_base(r->database, place, base, sizeof(base)))
+		return -ENAMETOOLONG;
+	slash = strrchr(base, '/');
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - base) + 1 : 2, slash ? base : "./");
+	count = find(folder, slash ? slash + 1 : base, &found);
 	if (count < 0) {
-		snprintf(why, why_size, "%s: %s", folder, strerror(-count));
+		snprintf(r->why, r->why_size, "%s: %s", folder, strerror(-count));
 		return count;
 	}
 	wait_for_ending(found, count);
 	for (int i = 0; i < count; i++) {
 		if (rc == 0)
-			rc = look_at(&r, found + i);
+			rc = look_at(r, found + i);
 		free(found[i].path);
 	}
 	free(found);
+	return rc;
+}
+
+int kc_recover(const char *database, bool force, struct kc_recovered *out, char *why, size_t why_size)
+{
+	struct recovery r = {database, force, NULL, out, why, why_size};
+	int rc, places = kc_is_remote(database) ? KC_JOURNAL_PLACES : 1;
+
+	memset(out, 0, sizeof(*out));
+	why[0] = 0;
+	rc = recover_at(&r, 0);
+	for (int place = 1; place < places && rc == 0; place++)
+		rc = recover_at(&r, place);
 	if (r.store)
 		kc_store_close(r.store);
 	return rc;
