@@ -68,18 +68,24 @@ static void list(struct kc__recorded_graphs *graphs, struct kc__ops *ops)
 	qsort(graphs->at, graphs->count, sizeof(*graphs->at), by_number);
 }
 
-/* The launches of a graph are in order: the first one comes first. */
+/* A launch of a graph most of whose kernels are not there, or are another's, comes from a damaged database: they are
+ * replayed one by one. So the graphs have no more kernels in all than twice as many as were launched. */
 static void mark(struct kc__recorded_graphs *graphs, const struct kc__op *call)
 {
 	struct kc__recorded_graph *graph = find(graphs, (uint64_t)call->ns);
-	size_t i = graph ? place_of(graphs, call->sequence + 1) : 0;
+	size_t first = graph ? place_of(graphs, call->sequence + 1) : 0, last = first, found = 0;
 
 	if (!graph)
 		return;
+	for (; last < graphs->launch_count && graphs->launches[last]->sequence <= call->sequence + graph->kernels;
+	     last++)
+		found += !graphs->launches[last]->in_graph;
+	if (2 * found < graph->kernels)
+		return;
 	if (!graph->first || call->sequence < graph->first)
 		graph->first = call->sequence;
-	for (; i < graphs->launch_count && graphs->launches[i]->sequence <= call->sequence + graph->kernels; i++)
-		graphs->launches[i]->in_graph = 1;
+	for (; first < last; first++)
+		graphs->launches[first]->in_graph = 1;
 }
 
 int kc__recorded_graphs_find(struct kc__recorded_graphs *graphs, struct kc__ops *ops)
@@ -247,6 +253,7 @@ int kc__recorded_graph_launch(struct kc__recorded_graphs *graphs, struct kc__rep
 	}
 	for (; rc == 0 && i < graphs->launch_count && graphs->launches[i]->sequence <= call->sequence + graph->kernels;
 	     i++)
-		rc = launch(graph, r, call, &whole, graphs->launches[i], &plain.start_ns);
+		if (graphs->launches[i]->in_graph)
+			rc = launch(graph, r, call, &whole, graphs->launches[i], &plain.start_ns);
 	return rc;
 }

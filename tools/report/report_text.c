@@ -186,6 +186,8 @@ static const char *stream_call_text(uint32_t kind)
 	    [KC_CALL_DESTROY] = "destructions",
 	    [KC_CALL_CREATE] = "creations",
 	    [KC_CALL_CANCEL] = "failures",
+	    [KC_CALL_GRAPH] = "predictions of graphs",
+	    [KC_CALL_GRAPH_LAUNCH] = "launches of graphs",
 	};
 
 	return texts[kind];

@@ -20,18 +20,28 @@ static struct kc__known_graph *add(struct kc__unmade *unmade, const struct kc_gr
 	if (!more)
 		return NULL;
 	unmade->graphs = more;
-	more += unmade->graph_count;
-	*more = (struct kc__known_graph){.entry = *entry, .kernels = calloc(entry->kernels, sizeof(*more->kernels))};
-	unmade->graph_count += more->kernels != NULL;
-	return more->kernels ? more : NULL;
+	more += unmade->graph_count++;
+	*more = (struct kc__known_graph){.entry = *entry};
+	return more;
 }
 
-/* A damaged entry may say anything. A journal has less than 2^26 slots. */
+static int add_kernels(struct kc__known_graph *graph, const void *kernels, uint32_t count)
+{
+	struct kc_graph_kernel *more = reallocarray(graph->kernels, (size_t)graph->held + count, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + graph->held, kernels, count * sizeof(*more));
+	graph->kernels = more;
+	graph->held += count;
+	return 0;
+}
+
+/* A damaged entry may say anything. */
 static bool is_possible(const struct kc_graph_entry *entry, size_t bytes)
 {
-	return bytes >= sizeof(*entry) && entry->kernels && entry->kernels < 1u << 26 &&
-	       entry->count <= KC_GRAPH_KERNELS_MAX && entry->first <= entry->kernels &&
-	       entry->count <= entry->kernels - entry->first &&
+	return bytes >= sizeof(*entry) && entry->count && entry->count <= KC_GRAPH_KERNELS_MAX &&
+	       entry->first <= entry->kernels && entry->count <= entry->kernels - entry->first &&
 	       bytes >= sizeof(*entry) + entry->count * sizeof(struct kc_graph_kernel);
 }
 
@@ -53,10 +63,7 @@ int kc__unmade_graph(struct kc__unmade *unmade, const struct kc_slot *slot)
 	/* It may be there twice, once not as a whole. */
 	if (entry.kernels != graph->entry.kernels || entry.first != graph->held)
 		return 0;
-	memcpy(graph->kernels + entry.first, (const char *)payload + sizeof(entry),
-	       entry.count * sizeof(*graph->kernels));
-	graph->held += entry.count;
-	return 0;
+	return add_kernels(graph, (const char *)payload + sizeof(entry), entry.count);
 }
 
 static int make(struct kc__unmade *unmade, int (*fn)(const struct kc_slot *slot, void *arg), void *arg)

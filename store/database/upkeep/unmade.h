@@ -8,9 +8,9 @@
 #include "store/journal/journal.h"
 
 struct kc__known_graph {
-	struct kc_graph_entry entry;     /* of the whole */
-	struct kc_graph_kernel *kernels; /* entry.kernels of them */
-	uint32_t held;                   /* so many are there */
+	struct kc_graph_entry entry; /* of the whole */
+	struct kc_graph_kernel *kernels;
+	uint32_t held; /* of entry.kernels, so many are there */
 };
 
 struct kc__unmade {
