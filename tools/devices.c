@@ -46,7 +46,7 @@ static void add_row(struct kc_table *table, const char *alias, const char *from,
 static const char prior_card[] =
     "\nFirst guesses of kernels that were never measured and whose code is not known were learned from\n"
     "PyTorch programs on V100, A100, P100 and RTX 2080 Ti. Of other recorded programs, half of the first\n"
-    "launches were predicted at least 43 % too long or too short, on H100 and B200 34 %. Long matrix\n"
+    "launches were predicted at least 42 % too long or too short, on H100 and B200 34 %. Long matrix\n"
     "products and attention come out too short. Kernels that are not of PyTorch, Triton, cuBLAS, cuDNN or\n"
     "CUTLASS have a guess by the device's speed alone. GPUs older than Pascal and Jetsons were not among\n"
     "those that the guesses were tried on.";

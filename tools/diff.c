@@ -37,6 +37,7 @@ static const struct argp_option options[] = {
      0},
     KC_LIMIT_OPTIONS("changes"),
     KC_FILTER_OPTIONS,
+    KC_DEVICE_FILTER_OPTION,
     KC_SORT_OPTIONS(ORDERS),
     {"fail", KEY_FAIL, NULL, 0, "end with status 3 if a kernel, or a launch shape of one, is slower", 0},
     KC_JSON_OPTION,

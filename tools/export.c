@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
     {"chrome", KEY_CHROME, NULL, 0, "a trace for Perfetto (ui.perfetto.dev) or chrome://tracing", 0},
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs (default: the latest)", 0},
     KC_FILTER_OPTIONS,
+    KC_DEVICE_FILTER_OPTION,
     {"output", KEY_OUTPUT, "FILE", 0, "write to FILE instead of standard output, compressed if its name ends in .gz",
      0},
     {0},

@@ -28,6 +28,7 @@ struct request {
 struct totals {
 	struct kc_imported rows;
 	uint64_t malformed;
+	uint32_t before; /* processes of this call that are in the database, now or already */
 };
 
 /* Identifies each file, and the set of files. */
@@ -176,6 +177,7 @@ static int import_rows(struct kc_import *file, struct totals *totals)
 	totals->rows.copies += sums.copies;
 	totals->rows.memsets += sums.memsets;
 	totals->rows.processes += sums.processes;
+	totals->before += (uint32_t)sums.processes;
 	return rc ? rc : stored;
 }
 
@@ -184,16 +186,23 @@ static int import_file(struct kc_store *store, const struct kc_device *device, c
 {
 	struct kc_import file = {.path = path};
 	char real[PATH_MAX];
-	int rc = kc_importer_new(store, realpath(path, real) ? real : path, content->hash, run, device, &file.importer);
+	const struct kc_trace_file trace = {.source = realpath(path, real) ? real : path,
+					    .content = content->hash,
+					    .run = run,
+					    .before = totals->before};
+	int rc = kc_importer_new(store, &trace, device, &file.importer);
+	uint32_t there;
 
 	if (rc < 0)
 		return kc_import_database_failed(&file, rc);
 	kc_progress_begin(&file.progress, path, "read", content->bytes);
-	if (kc_importer_has_all(file.importer))
+	there = kc_importer_has_all(file.importer);
+	if (there)
 		printf("%s: nothing new, already in the database\n", path);
 	else
 		rc = import_rows(&file, totals);
 	kc_import_order_free(&file.order);
+	totals->before += there;
 	kc_importer_free(file.importer);
 	return rc;
 }

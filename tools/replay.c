@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
      "for research: predict without parts of the prediction, of " KC_LAYER_NAMES, 0},
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "the GPU on which the launches ran, for traces that do not name it (default: one of its compute capability, or "
-     "v100); not a prediction for another GPU",
+     "v100); not a prediction for another GPU. Numbers: only launches on GPUs of these numbers in the report",
      0},
     KC_JSON_OPTION,
     {"csv", KEY_CSV, NULL, 0, "print every launch with its prediction as CSV", 0},
@@ -95,6 +95,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->run = arg;
 		return 0;
 	case KEY_DEVICE:
+		if (kc_filter_is_device(arg))
+			return kc_filter_option(&request->filter, KC_KEY_DEVICE, arg, state);
 		request->device = arg;
 		return 0;
 	case KEY_PRIOR:

@@ -30,6 +30,7 @@ static const struct argp_option options[] = {
      "one line per kernel, model, stream or case instead of the kernels that took most time and the worst predicted",
      0},
     KC_FILTER_OPTIONS,
+    KC_DEVICE_FILTER_OPTION,
     KC_SORT_OPTIONS(ORDERS),
     KC_JSON_OPTION,
     {"csv", KEY_CSV, NULL, 0, "print the lines of --by (default: kernel) as CSV, with full names", 0},

@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
      "earlier runs to compare it with (default: up to five of the same command line); none: without any", 0},
     KC_LIMIT_OPTIONS("losses"),
     KC_FILTER_OPTIONS,
+    KC_DEVICE_FILTER_OPTION,
     {"sort", KC_KEY_SORT, ORDERS, 0, "order of the kernels, the largest first", 0},
     {"top", KC_KEY_TOP, "N", 0, "list so many kernels and launches (default: 10; with --json 1000)", 0},
     KC_JSON_OPTION,

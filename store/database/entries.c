@@ -65,7 +65,13 @@ void kc_uuid_text(const uint8_t uuid[KC_UUID_BYTES], char text[2 * KC_UUID_BYTES
 		sqlite3_snprintf(3, text + 2 * i, "%02x", uuid[i]);
 }
 
-static void bind_device(sqlite3_stmt *stmt, const struct kc_device_entry *entry)
+/* Which GPU of whose an imported device is. */
+struct found_at {
+	int imported;
+	const char *place, *bus;
+};
+
+static void bind_device(sqlite3_stmt *stmt, const struct kc_device_entry *entry, const struct found_at *at)
 {
 	const struct kc_device *d = &entry->device;
 	const uint64_t numbers[] = {
@@ -106,20 +112,31 @@ static void bind_device(sqlite3_stmt *stmt, const struct kc_device_entry *entry)
 	sqlite3_bind_text(stmt, 3, d->name, (int)strnlen(d->name, sizeof(d->name)), SQLITE_TRANSIENT);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sqlite3_bind_int64(stmt, 4 + (int)i, (int64_t)numbers[i]);
+	if (at->imported)
+		sqlite3_bind_int64(stmt, 32, entry->ordinal);
+	else
+		sqlite3_bind_null(stmt, 32);
+	bind_text(stmt, 33, at->place);
+	bind_text(stmt, 34, at->bus);
 }
 
-static int add_device(struct kc_store *s, const struct kc_device_entry *entry)
+static int add_device(struct kc_store *s, const struct kc_device_entry *entry, const void *payload, size_t bytes)
 {
 	sqlite3_stmt *find = kc__statement(s, KC__FIND_DEVICE), *add = kc__statement(s, KC__ADD_DEVICE);
+	size_t offset = sizeof(*entry);
+	struct found_at at = {.imported = bytes > sizeof(*entry)};
 	int64_t row = 0;
 	int rc;
 
+	at.place = text_at(payload, bytes, &offset);
+	at.bus = text_at(payload, bytes, &offset);
+
 	if (find)
-		bind_device(find, entry);
+		bind_device(find, entry, &at);
 	rc = kc__run_value(s, find, &row);
 	if (rc == 0 && row == 0) {
 		if (add)
-			bind_device(add, entry);
+			bind_device(add, entry, &at);
 		rc = kc__run(s, add);
 		row = sqlite3_last_insert_rowid(s->db);
 	}
@@ -435,7 +452,7 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 		return kc__torn(s, slot->index);
 	switch (slot->kind) {
 	case KC_KIND_DEVICE:
-		return add_device(s, payload);
+		return add_device(s, payload, payload, bytes);
 	case KC_KIND_STREAM:
 		return add_stream(s, payload);
 	case KC_KIND_KERNEL:

@@ -355,8 +355,12 @@ static void damaged_entries_are_told_and_left_out(void **state)
 /* ---- A database of version 8 ---- */
 
 #define LAUNCHES 200
+#define TO_VERSION_12                                                                                                  \
+	"ALTER TABLE device DROP COLUMN ordinal; ALTER TABLE device DROP COLUMN place;"                                \
+	"ALTER TABLE device DROP COLUMN bus;"
 #define TO_VERSION_8                                                                                                   \
-	"DROP VIEW launch; ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN "              \
+	"DROP VIEW launch; " TO_VERSION_12                                                                             \
+	"ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN "                                \
 	"measured_after;"                                                                                              \
 	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
 	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
@@ -380,15 +384,15 @@ static void make_version_8(void)
 	change(TO_VERSION_8);
 }
 
-static void check_version_12(void)
+static void check_current_version(void)
 {
 	struct kc_store *s;
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "12");
+	assert_string_equal(answer("PRAGMA user_version"), "13");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11,12");
+			    "1,2,3,4,5,6,7,8,9,10,11,12,13");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -404,8 +408,8 @@ static void an_older_database_is_brought_up_to_date(void **state)
 
 	(void)state;
 	make_version_8();
-	check_version_12();
-	check_version_12();
+	check_current_version();
+	check_current_version();
 	s = begin(&index);
 	slot = make_launch(index++, 3, 1000, 100, 100);
 	slot.launch.order = (struct kc_order){4, 1, 1};
@@ -423,13 +427,14 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	(void)state;
 	put_events(s, &index);
 	end(s);
-	change("ALTER TABLE engine_event DROP COLUMN device; DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX "
+	change(TO_VERSION_12
+	       "ALTER TABLE engine_event DROP COLUMN device; DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX "
 	       "kernel_code_waits;"
 	       "DELETE FROM schema WHERE version > 9;"
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "12");
+	assert_string_equal(answer("PRAGMA user_version"), "13");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
@@ -450,7 +455,7 @@ static void code_of_version_10_that_was_not_read_waits(void **state)
 	end(s);
 	change("INSERT INTO kernel(mangled, name, module, code_hash, registers, static_shared_bytes, code) VALUES"
 	       "('unseen', 'unseen', 'app', 0, 2, 3, 'not seen'), ('none', 'none', 'app', 5, 2, 3, 'no PTX');"
-	       "UPDATE kernel SET code = 'not seen' WHERE mangled = 'unread';"
+	       "UPDATE kernel SET code = 'not seen' WHERE mangled = 'unread';" TO_VERSION_12
 	       "DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX kernel_code_waits; DELETE FROM schema WHERE "
 	       "version > 10;"
 	       "PRAGMA user_version = 10; PRAGMA journal_mode = DELETE");
@@ -510,8 +515,8 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		if (i == 0 || strcmp(version_and_shape(), "8 0 0") != 0)
-			assert_string_equal(version_and_shape(), "12 1 1");
-		check_version_12();
+			assert_string_equal(version_and_shape(), "13 1 1");
+		check_current_version();
 	}
 }
 

@@ -33,7 +33,7 @@ static size_t quote(const char *argument, size_t length, char *out)
 	return n;
 }
 
-/* Arguments separated by NUL, quoted so that a shell reads them back. */
+/* Arguments separated by NUL, quoted so that a shell reads them back. Of an imported process it is a name. */
 static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX])
 {
 	size_t bytes = h->command_line_bytes, at = 0, n = 0;
@@ -47,7 +47,9 @@ static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX]
 
 		if (n)
 			out[n++] = ' ';
-		n += quote(h->command_line + at, length, out + n);
+		if (h->source[0])
+			memcpy(out + n, h->command_line + at, length);
+		n += h->source[0] ? length : quote(h->command_line + at, length, out + n);
 		at += length + 1;
 	}
 	out[n] = 0;

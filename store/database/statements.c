@@ -53,15 +53,17 @@ static const char *const texts[KC__STATEMENTS] = {
 			" AND shared_per_block_bytes = ?21 AND shared_per_block_optin_bytes = ?22"
 			" AND shared_reserved_per_block_bytes = ?23 AND copy_engines = ?24 AND hardware_queues = ?25"
 			" AND launch_overhead_ns = ?26 AND launch_gap_ns = ?27 AND simulated = ?28"
-			" AND empty_kernel_ns = ?29 AND copy_bytes_per_s = ?30 AND flops_per_s = ?31",
+			" AND empty_kernel_ns = ?29 AND copy_bytes_per_s = ?30 AND flops_per_s = ?31"
+			" AND ordinal IS ?32 AND place = ?33 AND bus = ?34",
     [KC__ADD_DEVICE] = "INSERT INTO device(uuid, driver_version, name, cc_major, cc_minor, sm_count, cores_per_sm,"
 		       " warp_size, clock_khz, memory_clock_khz, memory_bus_bits, memory_bytes_per_s, memory_bytes,"
 		       " l2_bytes, max_threads_per_block, max_threads_per_sm, max_blocks_per_sm, registers_per_sm,"
 		       " registers_per_block, shared_per_sm_bytes, shared_per_block_bytes,"
 		       " shared_per_block_optin_bytes, shared_reserved_per_block_bytes, copy_engines, hardware_queues,"
-		       " launch_overhead_ns, launch_gap_ns, simulated, empty_kernel_ns, copy_bytes_per_s, flops_per_s)"
+		       " launch_overhead_ns, launch_gap_ns, simulated, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"
+		       " ordinal, place, bus)"
 		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,"
-		       "?24,?25,?26,?27,?28,?29,?30,?31)",
+		       "?24,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34)",
     [KC__LINK_DEVICE] = "INSERT OR REPLACE INTO process_device(process, ordinal, device) VALUES(?,?,?)",
     [KC__LOCAL_DEVICE] = "SELECT device FROM process_device WHERE process = ? AND ordinal = ?",
     [KC__ADD_STREAM] = "INSERT INTO stream(process, local, device, handle, context, priority, flags, kind, thread,"

@@ -340,7 +340,7 @@ uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_ident
 {
 	const struct kc__replay_shape *found = find_same(past, kc_launch_name(code->mangled, dims, NULL), code, uuid);
 
-	return found ? atomic_load(&found->launched->whatever_given.measured) : 0;
+	return found ? atomic_load(&found->launched->whatever_given->measured) : 0;
 }
 
 static enum kc_past_kin kin_of(const struct kc__replay_shape *shape, const struct kc_past_query *query)

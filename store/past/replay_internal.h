@@ -36,11 +36,13 @@ static inline int kc__device_is_known(const struct kc_device *device)
 
 struct kc__replay_device {
 	struct kc_device info;            /* where assumed is set: what is known of it, and the rest of the stand-in */
+	int64_t row;                      /* the first of its kind */
 	char name[64];                    /* UUID; of an imported device its name */
 	int assumed;                      /* 1: the stand-in's values are used */
 	const struct kc_device *stand_in; /* of an assumed one */
 	int by_capability; /* 1: the stand-in was chosen for its compute capability, which is the device's */
 	char called[96];   /* of an assumed one: its name, or "" where not even that is known */
+	int imported;      /* it stands for all of its model */
 	int identified;    /* its driver told which one it is, and that a launch does not fit it */
 	int foreign;       /* no GPU of NVIDIA, and no stand-in was named: what runs on it is not predicted */
 	int impossible;    /* the database has no such device, or its values are those of no possible device */
@@ -75,8 +77,8 @@ struct kc__replay_shape {
 	const struct kc__op *first; /* the launch made before the formula was ready */
 	int64_t early_ns;           /* how long it took, alone, until that has been learned */
 	/* Of launched: */
-	struct kc_engine_shape whatever_given;
-	void *observed; /* the observer's own */
+	struct kc_engine_shape *whatever_given; /* of all GPUs of the model */
+	void *observed;                         /* the observer's own */
 };
 
 struct kc__replay_knowledge;

@@ -3,6 +3,7 @@
 #include "replay_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ struct kc__replay_knowledge {
 	struct kc_store *store;
 	const struct kc_device *stand_in; /* for devices that the database does not describe; NULL: by what it tells */
 	const struct kc__replay_observer *observer;
-	struct kc_intern names;         /* of kernels ('c'), kernels with a block shape ('k'), launch shapes ('s') */
+	struct kc_intern names;         /* of kernels ('c'), kernels with a block shape ('k'), and launch shapes on a
+					 * model of GPU ('w'), launch shapes ('s') */
 	struct knowledge_table by_name; /* the objects with these names */
 	struct kc_ids shape_rows, device_rows;
 	struct knowledge_table shapes;  /* by number of the row; several rows may be the same shape */
@@ -151,8 +153,12 @@ void kc__knowledge_free(struct kc__replay_knowledge *knowledge)
 			free((char *)((struct kc__replay_kernel *)object)->identity.mangled);
 		free(object);
 	}
-	for (size_t i = 0; i < knowledge->devices.capacity; i++)
-		free(knowledge->devices.at[i]);
+	for (size_t i = 0; i < knowledge->devices.capacity; i++) {
+		struct kc__replay_device *device = knowledge->devices.at[i];
+
+		if (device && kc_ids_find(&knowledge->device_rows, device->row) == i) /* else another row's */
+			free(device);
+	}
 	free(knowledge->by_name.at);
 	free(knowledge->shapes.at);
 	free(knowledge->given.at);
@@ -221,20 +227,10 @@ static void take_row(struct kc__replay_knowledge *knowledge, struct kc__replay_d
 
 	device->info = row->device;
 	device->identified = row->identified;
+	device->imported = row->imported;
+	snprintf(device->name, sizeof(device->name), "%.63s", row->identified ? row->uuid : row->device.name);
 	if (!row->identified && kc_calibration_find(knowledge->store->db, &self, &measured) > 0)
 		kc_device_calibrate(&device->info, &measured);
-}
-
-static void name_device(struct kc__replay_knowledge *knowledge, struct kc__replay_device *device, int64_t row)
-{
-	struct kc__cursor cursor = {0};
-	sqlite3_stmt *found =
-	    ask(knowledge, &cursor,
-		"SELECT iif(trim(uuid, '0') = '', name, uuid), id FROM device WHERE id >= ?1 ORDER BY id", row);
-
-	if (found && sqlite3_column_text(found, 0))
-		snprintf(device->name, sizeof(device->name), "%s", (const char *)sqlite3_column_text(found, 0));
-	sqlite3_finalize(cursor.stmt);
 }
 
 /* A device that is told to stand for it; else one of the compute capability that the database or the name tells. */
@@ -264,7 +260,7 @@ static void assume(const struct kc__replay_knowledge *knowledge, struct kc__repl
 	}
 }
 
-static void know_device(struct kc__replay_knowledge *knowledge, struct kc__replay_device *known, int64_t row)
+static void describe_device(struct kc__replay_knowledge *knowledge, struct kc__replay_device *known, int64_t row)
 {
 	struct kc_device_row device;
 	int found = kc__device_row_load(knowledge->store, row, &device);
@@ -273,7 +269,7 @@ static void know_device(struct kc__replay_knowledge *knowledge, struct kc__repla
 		fail(knowledge, found);
 	if (found > 0)
 		take_row(knowledge, known, &device);
-	name_device(knowledge, known, row);
+	known->row = row;
 	known->foreign = !knowledge->stand_in && kc_device_is_foreign(known->info.name);
 	known->assumed = known->foreign || !kc__device_is_known(&known->info);
 	if (known->assumed)
@@ -285,26 +281,50 @@ static void know_device(struct kc__replay_knowledge *knowledge, struct kc__repla
 		known->info = (struct kc_device){.cc_major = 0};
 	if (known->assumed || known->impossible)
 		assume(knowledge, known);
+}
+
+/* GPUs of one model in imported traces are known as one: what one of them taught of kernels and sizes serves on all.
+ * Recorded processes learned of each by itself. NULL: it is the first of its kind. */
+static struct kc__replay_device *alike(const struct kc__replay_knowledge *knowledge,
+				       const struct kc__replay_device *device)
+{
+	for (size_t i = 0; device->imported && i < knowledge->devices.capacity; i++) {
+		struct kc__replay_device *other = knowledge->devices.at[i];
+
+		if (other && other != device && other->imported && !strcmp(other->name, device->name) &&
+		    other->impossible == device->impossible &&
+		    !memcmp(&other->info, &device->info, sizeof(device->info)))
+			return other;
+	}
+	return NULL;
+}
+
+static struct kc__replay_device *know_device(struct kc__replay_knowledge *knowledge, int64_t row)
+{
+	struct kc__replay_device *known = take(knowledge, sizeof(*known)) ? NULL : calloc(1, sizeof(*known)), *other;
+
+	if (!known) {
+		fail(knowledge, -ENOMEM);
+		return NULL;
+	}
+	describe_device(knowledge, known, row);
+	other = alike(knowledge, known);
+	if (other) {
+		free(known);
+		return other;
+	}
 	kc_engine_device_init(&knowledge->engine, &known->engine, &known->info);
 	kc_past_recall_device(&knowledge->from, known->name, &knowledge->engine, &known->engine);
+	return known;
 }
 
 struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *knowledge, int64_t row)
 {
 	void **slot = slot_of(knowledge, &knowledge->devices, kc_ids_number(&knowledge->device_rows, row));
 
-	if (!slot)
-		return NULL;
-	if (!*slot) {
-		*slot = take(knowledge, sizeof(struct kc__replay_device)) ? NULL
-									  : calloc(1, sizeof(struct kc__replay_device));
-		if (!*slot) {
-			fail(knowledge, -ENOMEM);
-			return NULL;
-		}
-		know_device(knowledge, *slot, row);
-	}
-	return *slot;
+	if (slot && !*slot)
+		*slot = know_device(knowledge, row);
+	return slot ? *slot : NULL;
 }
 
 /* Kernels, keys, shapes */
@@ -331,10 +351,10 @@ static void read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_
 		fail(knowledge, -ENOMEM);
 }
 
-static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge, int64_t kernel, int64_t row,
+static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge, int64_t kernel,
 					 struct kc__replay_device *device)
 {
-	int64_t key[2] = {kernel, row};
+	int64_t key[2] = {kernel, device->row};
 	int is_new;
 	struct kc__replay_kernel *code = named(knowledge, 'c', key, sizeof(key), sizeof(*code), &is_new);
 	sqlite3_stmt *found;
@@ -370,7 +390,7 @@ static struct kc_past_query query_of(const struct kc__replay_shape *shape, const
 static struct kc_engine_key *key_of(struct kc__replay_knowledge *knowledge, const struct kc__replay_shape *shape,
 				    const struct kc_shape *dims)
 {
-	int64_t key[6] = {shape->kernel,  shape->device,  dims->block[0],
+	int64_t key[6] = {shape->kernel,  shape->on->row, dims->block[0],
 			  dims->block[1], dims->block[2], dims->dynamic_shared_bytes};
 	int is_new;
 	struct kc_engine_key *found = named(knowledge, 'k', key, sizeof(key), sizeof(*found), &is_new);
@@ -385,29 +405,36 @@ static struct kc_engine_key *key_of(struct kc__replay_knowledge *knowledge, cons
 	return found;
 }
 
+/* What a launch came after says how long it takes on that GPU alone, whatever else those of one model share. */
 static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *dims, const char *arguments)
 {
+	char gpu[2 * sizeof(shape->on->name)];
+
 	if (!shape->code->identity.mangled)
 		return;
+	if (shape->device == shape->on->row)
+		snprintf(gpu, sizeof(gpu), "%s", shape->on->name);
+	else
+		snprintf(gpu, sizeof(gpu), "%s, row %" PRId64, shape->on->name, shape->device);
 	shape->name = kc_launch_name(shape->code->identity.mangled, dims, arguments);
-	shape->engine.name.launch = kc_launch_identity(shape->name, &shape->code->identity, shape->on->name);
-	shape->engine.name.shape = kc_launch_identity(kc_launch_name(shape->code->identity.mangled, dims, NULL),
-						      &shape->code->identity, shape->on->name);
+	shape->engine.name.launch = kc_launch_identity(shape->name, &shape->code->identity, gpu);
+	shape->engine.name.shape =
+	    kc_launch_identity(kc_launch_name(shape->code->identity.mangled, dims, NULL), &shape->code->identity, gpu);
 }
 
 /* A launch of a trace ran. If it does not fit the device, less is known of that than it seems. */
 static int init_variant(struct kc__replay_shape *shape, struct kc_engine_key *key, const struct kc_shape *dims,
 			uint32_t blocks_per_sm)
 {
+	struct kc_engine_shape *measured = shape->launched->whatever_given;
 	struct kc_resources resources = shape->code->resources;
 	struct kc_shape clamped = *dims;
-	int rc = kc_engine_variant_init(&shape->engine, key, &shape->launched->whatever_given, &resources, dims,
-					blocks_per_sm);
+	int rc = kc_engine_variant_init(&shape->engine, key, measured, &resources, dims, blocks_per_sm);
 
 	if (rc != -ERANGE || (shape->on->identified && !shape->on->assumed))
 		return rc;
 	shape->beyond = kc_work_clamp(&shape->on->info, &resources, &clamped);
-	return kc_engine_variant_init(&shape->engine, key, &shape->launched->whatever_given, &resources, &clamped, 0);
+	return kc_engine_variant_init(&shape->engine, key, measured, &resources, &clamped, 0);
 }
 
 static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
@@ -418,8 +445,7 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 	struct kc_engine_key *key;
 
 	shape->unpredictable = KC_NO_ATTRIBUTES;
-	shape->on = kc__knowledge_device(knowledge, shape->device);
-	shape->code = shape->on ? code_of(knowledge, shape->kernel, shape->device, shape->on) : NULL;
+	shape->code = code_of(knowledge, shape->kernel, shape->on);
 	key = shape->code ? key_of(knowledge, shape, dims) : NULL;
 	if (!key || shape->on->impossible || shape->code->missing)
 		return;
@@ -436,7 +462,7 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 		return;
 	query = query_of(shape, dims, arguments);
 	if (shape->launched == shape)
-		kc_past_recall_shape(&knowledge->from, &query, &shape->whatever_given);
+		kc_past_recall_shape(&knowledge->from, &query, shape->whatever_given);
 	if (shape->unpredictable == KC_PREDICTED)
 		kc_past_recall_variant(&knowledge->from, &query, &shape->engine);
 }
@@ -456,6 +482,7 @@ static struct kc__replay_shape *read_shape(struct kc__replay_knowledge *knowledg
 	struct shape_name name = {{0}, 0};
 	struct kc_shape dims = {.cluster_blocks = 0};
 	uint32_t blocks_per_sm;
+	struct kc__replay_device *on;
 	struct kc__replay_shape *shape;
 	int is_new;
 
@@ -463,6 +490,9 @@ static struct kc__replay_shape *read_shape(struct kc__replay_knowledge *knowledg
 		return NULL;
 	for (int i = 0; i < 9; i++)
 		name.row[i] = sqlite3_column_int64(row, i);
+	on = kc__knowledge_device(knowledge, name.row[1]);
+	if (!on)
+		return NULL;
 	name.arguments = arguments ? kc_fnv(KC_FNV_OFFSET, arguments, strlen(arguments)) : 0;
 	blocks_per_sm = (uint32_t)sqlite3_column_int64(row, 9);
 	for (int i = 0; i < 3; i++) {
@@ -476,8 +506,16 @@ static struct kc__replay_shape *read_shape(struct kc__replay_knowledge *knowledg
 	shape->dims = dims;
 	shape->kernel = name.row[0];
 	shape->device = name.row[1];
+	shape->on = on;
 	shape->launched = arguments ? kc__knowledge_shape(knowledge, id, NULL, NULL) : shape;
 	if (!shape->launched)
+		return NULL;
+	name.row[1] = on->row;
+	name.arguments = 0;
+	shape->whatever_given = shape->launched != shape ? shape->launched->whatever_given
+							 : named(knowledge, 'w', &name, sizeof(name),
+								 sizeof(*shape->whatever_given), &is_new);
+	if (!shape->whatever_given)
 		return NULL;
 	fill_shape(knowledge, shape, &dims, arguments, counts, blocks_per_sm);
 	return shape;

@@ -1,4 +1,5 @@
 #include "activity.h"
+#include "names.h"
 #include "report_internal.h"
 #include "store/common/ids/ids.h"
 
@@ -198,10 +199,9 @@ static int prepare(struct reader *r)
 
 static int read_all(struct reader *r, const struct kc_selection *selection)
 {
-	static const char processes[] =
-	    "SELECT id, started_ns, source NOT NULL,"
-	    " dense_rank() OVER (ORDER BY run, CASE WHEN source IS NULL THEN boot_id ELSE id END) AS clock"
-	    " FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY clock, id";
+	static const char processes[] = "SELECT id, started_ns, source NOT NULL,"
+					" dense_rank() OVER (ORDER BY run, boot_id) AS clock"
+					" FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY clock, id";
 	int rc = prepare(r);
 
 	if (rc == 0)
@@ -251,11 +251,11 @@ static int take_devices(const struct reader *r, struct kc_activity *out)
 	return 0;
 }
 
-static int take_streams(const struct reader *r, struct kc_activity *out, int several_processes)
+static int take_streams(const struct reader *r, struct kc_activity *out, enum kc_stream_naming naming)
 {
 	sqlite3_stmt *name = NULL;
-	int rc = kc__errno(r->store->db,
-			   sqlite3_prepare_v2(r->store->db, kc__stream_name_sql(several_processes), -1, &name, NULL));
+	int rc =
+	    kc__errno(r->store->db, sqlite3_prepare_v2(r->store->db, kc__stream_name_sql(naming), -1, &name, NULL));
 
 	out->streams = calloc(r->streams.count + 1, sizeof(*out->streams));
 	if (!out->streams)
@@ -312,7 +312,7 @@ static int make(struct kc_store *s, const struct kc_report *report, struct kc_ac
 	if (rc == 0)
 		rc = take_devices(&r, out);
 	if (rc == 0)
-		rc = take_streams(&r, out, report->process_count > 1);
+		rc = take_streams(&r, out, report->process_count > 1 ? KC_STREAM_OF_RUN : KC_STREAM_OF_PROCESS);
 	close_reader(&r);
 	out->too_many = rc == -E2BIG;
 	return out->too_many ? 0 : rc;

@@ -1,9 +1,9 @@
 /*
  * Where the time of GPUs and streams went in the runs of a report: time_use.h.
  *
- * Processes of a run share their GPUs, and their kernels and copies are taken
- * together. Imported processes have clocks of their own, so each is taken by
- * itself. Times of several runs, or of several clocks, are added up.
+ * Processes of a run on one clock (boot_id) share their GPUs, and their kernels
+ * and copies are taken together. Imported processes may each have a clock of
+ * their own. Times of several runs, or of several clocks, are added up.
  *
  * It is made from the rows, which takes about half a second for each million;
  * the rows of one clock are in memory at once, 32 bytes each.

@@ -52,12 +52,12 @@ static void begin_process(struct fixture *f, uint32_t pid, int64_t started_ns)
 	begin(f, &header);
 }
 
-static void begin_imported(struct fixture *f, uint32_t pid)
+static void begin_imported(struct fixture *f, uint32_t pid, const char *clock)
 {
 	struct kc_journal_header header = make_header(pid, "import");
 
 	snprintf(header.source, sizeof(header.source), "trace.csv");
-	snprintf(header.boot_id, sizeof(header.boot_id), "import-1");
+	snprintf(header.boot_id, sizeof(header.boot_id), "import-%s", clock);
 	begin(f, &header);
 }
 
@@ -174,17 +174,36 @@ static void imported_processes_are_added_up(void **state)
 	struct fixture *f = *state;
 	struct kc_activity *a;
 
-	begin_imported(f, 1);
+	begin_imported(f, 1, "1");
 	kernel(f, 1, 500, 1000, 2000);
 	copy(f, 1, 2200, 3000, 4000);
 	end(f);
-	begin_imported(f, 2);
+	begin_imported(f, 2, "2");
 	kernel(f, 1, 1000, 1000, 1500);
 	copy(f, 1, 2600, 2600, 3000);
 	end(f);
 	a = activity_of(f, "latest", 0);
 	assert_int_equal(a->device_count, 1);
 	check(&a->devices[0].use, 1500, 1400, 200, 800, 1100);
+	kc_activity_free(a);
+}
+
+/* As processes that one profiler recorded: from 1000 to 2000 and from 1500 to 2500, and a gap of 500 until 3000. */
+static void imported_processes_on_one_clock_share_the_gpu(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_activity *a;
+
+	begin_imported(f, 1, "1");
+	kernel(f, 1, 500, 1000, 2000);
+	copy(f, 1, 2200, 3000, 4000);
+	end(f);
+	begin_imported(f, 2, "1");
+	kernel(f, 1, 600, 1500, 2500);
+	end(f);
+	a = activity_of(f, "latest", 0);
+	assert_int_equal(a->device_count, 1);
+	check(&a->devices[0].use, 1500, 1000, 0, 500, 0);
 	kc_activity_free(a);
 }
 
@@ -287,6 +306,7 @@ int main(void)
 	    TEST(rows_become_times),
 	    TEST(processes_of_a_run_share_the_gpu),
 	    TEST(imported_processes_are_added_up),
+	    TEST(imported_processes_on_one_clock_share_the_gpu),
 	    TEST(runs_are_added_up),
 	    TEST(what_was_not_measured_is_left_out),
 	    TEST(damaged_rows_are_left_out),

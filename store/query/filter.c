@@ -1,17 +1,23 @@
 #include "filter.h"
+#include "names.h"
 #include "query.h"
 #include "rows.h"
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define KERNEL "SELECT name, mangled FROM kernel WHERE id = ?1"
-#define STREAM "SELECT local, kind = 'legacy', thread NOT NULL FROM stream WHERE id = ?1"
+#define STREAM                                                                                                         \
+	"SELECT " KC__STREAM_NUMBER ", s.kind = 'legacy', s.thread NOT NULL FROM stream s"                             \
+	" JOIN process p ON p.id = s.process WHERE s.id = ?1"
+#define DEVICE "SELECT " KC__GPU_ORDINAL("?1") ", place, uuid FROM device WHERE id = ?1"
 #define PROCESSES                                                                                                      \
-	"SELECT p.id, p.pid, p.started_ns - f.first_ns FROM process p"                                                 \
+	"SELECT p.id, p.pid, p.started_ns - f.first_ns, iif(p.source IS NULL, NULL, p.command_line) FROM process p"    \
 	" JOIN (SELECT run, min(started_ns) AS first_ns FROM process GROUP BY run) f ON f.run = p.run"
 
 /* Kernels or streams, each read when it is met. */
@@ -31,7 +37,7 @@ struct process {
 struct kc_filter {
 	const struct kc_filter_choice *choice;
 	struct kc_store *store;
-	struct verdicts kernels, streams;
+	struct verdicts kernels, streams, devices;
 	struct kc_ids process_ids;
 	struct kc__list processes; /* struct process, by the numbers of process_ids less 1 */
 	struct kc_filter_counts counts;
@@ -74,6 +80,16 @@ static int asks_for_streams(const struct kc_filter_choice *choice)
 	return choice->streams.count || choice->default_streams;
 }
 
+static int asks_for_processes(const struct kc_filter_choice *choice)
+{
+	return choice->processes.count || choice->process_names.count;
+}
+
+static int asks_for_devices(const struct kc_filter_choice *choice)
+{
+	return choice->devices.count || choice->device_names.count;
+}
+
 static int asks_for_times(const struct kc_filter_choice *choice)
 {
 	return choice->since_ns || choice->until_ns;
@@ -81,7 +97,8 @@ static int asks_for_times(const struct kc_filter_choice *choice)
 
 int kc_filter_needs_launches(const struct kc_filter_choice *choice)
 {
-	return asks_for_streams(choice) || choice->processes.count || asks_for_times(choice) || choice->min_ns;
+	return asks_for_streams(choice) || asks_for_processes(choice) || asks_for_devices(choice) ||
+	       asks_for_times(choice) || choice->min_ns;
 }
 
 int kc_filter_is_given(const struct kc_filter_choice *choice)
@@ -111,7 +128,15 @@ static int has(const struct kc_filter_numbers *numbers, int64_t number)
 	return 0;
 }
 
-/* --- kernels, streams and processes. row: NULL where the database has none */
+static int has_name(const struct kc_filter_names *names, const char *name)
+{
+	for (uint32_t i = 0; name && i < names->count; i++)
+		if (strlen(name) == names->each[i].length && !memcmp(name, names->each[i].at, names->each[i].length))
+			return 1;
+	return 0;
+}
+
+/* --- kernels, streams, devices and processes. row: NULL where the database has none */
 
 static int is_kernel(const struct kc_filter_choice *choice, sqlite3_stmt *row)
 {
@@ -128,6 +153,43 @@ static int is_stream(const struct kc_filter_choice *choice, sqlite3_stmt *row)
 	if (choice->default_streams && (is_legacy || sqlite3_column_int(row, 2)))
 		return 1;
 	return !is_legacy && has(&choice->streams, sqlite3_column_int64(row, 0));
+}
+
+/* "GPU-0f3e1122", or more of it; hyphens do not matter. */
+static int begins_uuid(const char *name, size_t length, const char *uuid)
+{
+	static const char prefix[] = "GPU-";
+	size_t at = strlen(prefix);
+
+	if (length <= at || memcmp(name, prefix, at) != 0)
+		return 0;
+	for (; at < length; at++)
+		if (name[at] != '-' && (!*uuid || tolower((unsigned char)name[at]) != *uuid++))
+			return 0;
+	return 1;
+}
+
+static int is_device(const struct kc_filter_choice *choice, sqlite3_stmt *row)
+{
+	char gpu[32], of[KC_GPU_NAME_BYTES], with_uuid[64];
+	const char *place, *uuid;
+	int64_t ordinal;
+
+	if (!row || sqlite3_column_type(row, 0) == SQLITE_NULL)
+		return 0;
+	ordinal = sqlite3_column_int64(row, 0);
+	place = (const char *)sqlite3_column_text(row, 1);
+	uuid = (const char *)sqlite3_column_text(row, 2);
+	if (has(&choice->devices, ordinal))
+		return 1;
+	snprintf(gpu, sizeof(gpu), "GPU %lld", (long long)ordinal);
+	snprintf(of, sizeof(of), "%s of %.100s", gpu, place ? place : "");
+	snprintf(with_uuid, sizeof(with_uuid), "%s (GPU-%.8s)", gpu, uuid ? uuid : "");
+	for (uint32_t i = 0; uuid && i < choice->device_names.count; i++)
+		if (begins_uuid(choice->device_names.each[i].at, choice->device_names.each[i].length, uuid))
+			return 1;
+	return has_name(&choice->device_names, gpu) || has_name(&choice->device_names, of) ||
+	       has_name(&choice->device_names, with_uuid);
 }
 
 /* Reads the verdict on an id that is met for the first time. 0 or -errno. */
@@ -173,7 +235,8 @@ static int add_process(sqlite3_stmt *row, void *arg)
 	process = number ? kc__list_add(&f->processes, sizeof(*process)) : NULL;
 	if (!process)
 		return -ENOMEM;
-	process->matches = !f->choice->processes.count || has(&f->choice->processes, sqlite3_column_int64(row, 1));
+	process->matches = !asks_for_processes(f->choice) || has(&f->choice->processes, sqlite3_column_int64(row, 1)) ||
+			   has_name(&f->choice->process_names, (const char *)sqlite3_column_text(row, 3));
 	process->offset_ns = sqlite3_column_int64(row, 2);
 	return 0;
 }
@@ -184,7 +247,7 @@ static struct process process_of(const struct kc_filter *f, int64_t id)
 
 	if (number)
 		return ((const struct process *)f->processes.at)[number - 1];
-	return (struct process){.matches = !f->choice->processes.count};
+	return (struct process){.matches = !asks_for_processes(f->choice)};
 }
 
 static int is_in_time(const struct kc_filter_choice *choice, int64_t ns)
@@ -207,6 +270,8 @@ static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
 		return 0;
 	if (asks_for_streams(choice))
 		rc = verdict_on(f, &f->streams, l->stream);
+	if (rc > 0 && asks_for_devices(choice))
+		rc = verdict_on(f, &f->devices, l->device);
 	if (rc > 0 && asks_for_kernels(choice))
 		rc = verdict_on(f, &f->kernels, l->kernel);
 	return rc;
@@ -236,6 +301,7 @@ int kc_filter_row(struct kc_filter *f, sqlite3_stmt *row, int first)
 	    .kernel = sqlite3_column_int64(row, first + 2),
 	    .launched_ns = sqlite3_column_int64(row, first + 3),
 	    .measured_ns = sqlite3_column_int64(row, first + 4),
+	    .device = sqlite3_column_int64(row, first + 5),
 	};
 
 	return f ? decide(f, &launch) : 1;
@@ -256,7 +322,8 @@ int kc_filter_any(struct kc_filter *f, const struct kc_selection *selection)
 	char sql[512];
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT p.id, r.stream, s.kernel, r.launched, r.measured_span FROM process p CROSS JOIN launch_row r"
+		 "SELECT p.id, r.stream, s.kernel, r.launched, r.measured_span, s.device FROM process p CROSS JOIN "
+		 "launch_row r"
 		 " LEFT JOIN shape s ON s.id = r.shape WHERE p.run BETWEEN ?1 AND ?2 AND p.id BETWEEN 0 AND %lld"
 		 " AND r.id BETWEEN p.id << %d AND p.id << %d | %lld",
 		 (long long)KC_PROCESS_MAX, KC_SEQUENCE_BITS, KC_SEQUENCE_BITS, (long long)KC_SEQUENCE_MASK);
@@ -280,7 +347,8 @@ int kc_filter_new(const struct kc_filter_choice *choice, struct kc_store *s, str
 	f->store = s;
 	f->kernels = (struct verdicts){.sql = KERNEL, .is_match = is_kernel};
 	f->streams = (struct verdicts){.sql = STREAM, .is_match = is_stream};
-	if (choice->processes.count || asks_for_times(choice))
+	f->devices = (struct verdicts){.sql = DEVICE, .is_match = is_device};
+	if (asks_for_processes(choice) || asks_for_times(choice))
 		rc = kc__select(s, NULL, PROCESSES, add_process, f);
 	if (rc) {
 		kc_filter_free(f);
@@ -303,6 +371,7 @@ void kc_filter_free(struct kc_filter *f)
 		return;
 	free_verdicts(&f->kernels);
 	free_verdicts(&f->streams);
+	free_verdicts(&f->devices);
 	kc_ids_free(&f->process_ids);
 	free(f->processes.at);
 	free(f);

@@ -31,12 +31,24 @@ struct kc_filter_numbers {
 	uint32_t count;
 };
 
+/* Names as the report prints them, beside numbers. */
+struct kc_filter_names {
+	struct {
+		const char *at; /* need not end there */
+		size_t length;
+	} each[KC_FILTER_NUMBERS];
+	uint32_t count;
+};
+
 /* Starts as zeros: every launch matches. */
 struct kc_filter_choice {
 	struct kc_filter_regex kernel, exclude; /* on the readable and the mangled name: one of them matches */
-	struct kc_filter_numbers streams;       /* as the report names them: stream.local */
+	struct kc_filter_numbers streams;       /* as the report calls them (names.h) */
 	int default_streams;                    /* 1: of processes and of threads; beside the numbers, not instead */
 	struct kc_filter_numbers processes;     /* pids */
+	struct kc_filter_names process_names;   /* beside the numbers; of imported processes */
+	struct kc_filter_numbers devices;       /* ordinals */
+	struct kc_filter_names device_names; /* beside the numbers: "GPU 0 of rank 1", or a UUID from its beginning */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the
 	 * trace's own clock. since_ns 0: from before the start, too; until_ns, not included, 0: to the end. */
 	int64_t since_ns, until_ns;
@@ -44,9 +56,9 @@ struct kc_filter_choice {
 };
 
 struct kc_filter_launch {
-	int64_t process, stream, kernel; /* rows; 0: not known */
-	int64_t launched_ns;             /* since the start of its process: launch_row.launched */
-	int64_t measured_ns;             /* duration; 0: not measured */
+	int64_t process, stream, kernel, device; /* rows; 0: not known */
+	int64_t launched_ns;                     /* since the start of its process: launch_row.launched */
+	int64_t measured_ns;                     /* duration; 0: not measured */
 };
 
 struct kc_filter_counts {
@@ -74,8 +86,8 @@ const struct kc_filter_choice *kc_filter_choice_of(const struct kc_filter *filte
 int kc_filter_matches(struct kc_filter *filter, const struct kc_filter_launch *launch);
 /* What kc_filter_matches() has counted. filter: not NULL. */
 struct kc_filter_counts kc_filter_counted(const struct kc_filter *filter);
-/* As kc_filter_matches(), but does not count, for a row with the columns process, stream, kernel, launched and
- * measured_span from `first` on. A transfer has no kernel. */
+/* As kc_filter_matches(), but does not count, for a row with the columns process, stream, kernel, launched,
+ * measured_span and device from `first` on. A transfer has no kernel. */
 int kc_filter_row(struct kc_filter *filter, struct sqlite3_stmt *row, int first);
 /* 1: launches of the process may match. */
 int kc_filter_process(const struct kc_filter *filter, int64_t process);

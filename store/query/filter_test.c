@@ -75,16 +75,17 @@ static void read_launches(struct fixture *f)
 {
 	sqlite3_stmt *row;
 
-	assert_int_equal(sqlite3_prepare_v2(kc_store_db(f->store),
-					    "SELECT r.id >> 40, r.stream, s.kernel, r.launched, r.measured_span"
-					    " FROM launch_row r JOIN shape s ON s.id = r.shape ORDER BY r.id",
-					    -1, &row, NULL),
-			 SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_prepare_v2(kc_store_db(f->store),
+			       "SELECT r.id >> 40, r.stream, s.kernel, s.device, r.launched, r.measured_span"
+			       " FROM launch_row r JOIN shape s ON s.id = r.shape ORDER BY r.id",
+			       -1, &row, NULL),
+	    SQLITE_OK);
 	for (int i = 0; i < LAUNCHES; i++) {
 		assert_int_equal(sqlite3_step(row), SQLITE_ROW);
 		f->launches[i] = (struct kc_filter_launch){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
 							   sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
-							   sqlite3_column_int64(row, 4)};
+							   sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5)};
 	}
 	sqlite3_finalize(row);
 }
@@ -237,6 +238,48 @@ static void streams_by_their_number_or_default(void **state)
 	check_launches(f, "2 4");
 }
 
+static void name(struct kc_filter_names *names, const char *text)
+{
+	names->each[names->count].at = text;
+	names->each[names->count++].length = strlen(text);
+}
+
+/* As imported: the second process is rank 1, on its own GPU 1. */
+static void processes_and_gpus_by_name(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
+				      "UPDATE process SET source = 'trace', command_line = 'rank 1' WHERE pid = 43;"
+				      "INSERT INTO device(id, uuid, driver_version, name, simulated, place)"
+				      " VALUES(77, '0f3e1122334455667788990011223344', 0, 'H100', 0, 'rank 1');"
+				      "INSERT INTO process_device VALUES(2, 1, 77)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	f->launches[3].device = 77;
+	name(&f->choice.process_names, "rank 1");
+	check_launches(f, "4");
+	f->choice.processes = (struct kc_filter_numbers){.at = {42}, .count = 1};
+	check_launches(f, "1 2 3 4");
+	f->choice = (struct kc_filter_choice){.devices = {.at = {1}, .count = 1}};
+	check_launches(f, "4");
+	f->choice = (struct kc_filter_choice){.devices = {.at = {0}, .count = 1}};
+	check_launches(f, "1 2 3");
+	f->choice = (struct kc_filter_choice){.devices = {.at = {2}, .count = 1}};
+	check_launches(f, "");
+	for (int i = 0; i < 4; i++) {
+		static const char *const names[] = {"GPU 1", "GPU 1 of rank 1", "GPU-0F3E1122",
+						    "GPU-0f3e1122-3344-5566-7788-990011223344"};
+
+		f->choice = (struct kc_filter_choice){.min_ns = 0};
+		name(&f->choice.device_names, names[i]);
+		check_launches(f, "4");
+	}
+	f->choice = (struct kc_filter_choice){.min_ns = 0};
+	name(&f->choice.device_names, "GPU-0f3e1123");
+	check_launches(f, "");
+}
+
 static void processes_by_their_pid(void **state)
 {
 	struct fixture *f = *state;
@@ -353,6 +396,7 @@ int main(void)
 	    TEST(what_is_no_regular_expression_is_told),
 	    TEST(streams_by_their_number_or_default),
 	    TEST(processes_by_their_pid),
+	    TEST(processes_and_gpus_by_name),
 	    TEST(times_from_the_start_of_the_run),
 	    TEST(at_least_so_long_and_measured),
 	    TEST(all_conditions_together),

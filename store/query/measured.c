@@ -1,5 +1,6 @@
 #include "measured.h"
 #include "kernel_form.h"
+#include "names.h"
 #include "query.h"
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
@@ -169,9 +170,10 @@ int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_me
 #define LAUNCHES(more, joined)                                                                                         \
 	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments, launched" more " FROM launch_row l" joined     \
 	" WHERE l.id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY l.id"
-struct shape {          /* of the database */
-	int64_t place;  /* in names->shapes, or less than 0 */
-	int64_t kernel; /* row */
+#define CLOCK_SHIFT 32          /* of the number of a clock, above the id of a device */
+struct shape {                  /* of the database */
+	int64_t place;          /* in names->shapes, or less than 0 */
+	int64_t kernel, device; /* rows */
 };
 
 struct reader {
@@ -182,7 +184,7 @@ struct reader {
 	sqlite3_stmt *launches, *shape;
 	struct kc_ids shape_ids, stream_ids, device_ids;
 	int moments;
-	int64_t started_ns;            /* of the process that is being read */
+	int64_t started_ns, clock;     /* of the process that is being read */
 	struct kc__list shapes;        /* struct shape, by the numbers of shape_ids less 1 */
 	struct kc_ids local_arguments; /* of the process that is being read */
 	struct kc__list arguments;     /* by their numbers less 1: uint32_t, a number of names->argument_ids */
@@ -207,7 +209,7 @@ static int name_model(struct reader *r, int column, uint32_t *model)
 }
 
 /* -ENOENT: the database has no such row. */
-static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, int64_t *kernel)
+static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, struct shape *row)
 {
 	struct kc_measured_shape shape = {0};
 	int rc;
@@ -223,7 +225,8 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, int64_t *ke
 		shape.block[i] = (uint32_t)sqlite3_column_int64(r->shape, 5 + i);
 	}
 	shape.dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(r->shape, 8);
-	*kernel = sqlite3_column_int64(r->shape, 9);
+	row->kernel = sqlite3_column_int64(r->shape, 9);
+	row->device = sqlite3_column_int64(r->shape, 11);
 	rc = kc_measured_kernel_number(r->names, text_or_empty(r->shape, 0), text_or_empty(r->shape, 1), &shape.kernel);
 	if (rc == 0)
 		rc = name_model(r, 10, &shape.model);
@@ -245,7 +248,7 @@ static int find_shape(struct reader *r, int64_t id, struct shape *out)
 		shape = kc__list_add(&r->shapes, sizeof(*shape));
 		if (!shape)
 			return -ENOMEM;
-		rc = shape_of_row(r, id, &place, &shape->kernel);
+		rc = shape_of_row(r, id, &place, shape);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
 		shape->place = rc == 0 ? (int64_t)place : -1;
@@ -292,17 +295,18 @@ static int add_moment(struct reader *r, int matches)
 	    r->started_ns, kc_plus_ns(sqlite3_column_int64(r->launches, 5), sqlite3_column_int64(r->launches, 7)));
 	if (sqlite3_column_type(r->launches, 8) == SQLITE_NULL)
 		return 0;
-	moment->device = kc_ids_number(&r->device_ids, sqlite3_column_int64(r->launches, 8));
+	moment->device = kc_ids_number(&r->device_ids, r->clock << CLOCK_SHIFT ^ sqlite3_column_int64(r->launches, 8));
 	return moment->device ? 0 : -ENOMEM;
 }
 
 /* 1, 0 or -errno. */
-static int matches(struct reader *r, int64_t process, int64_t kernel)
+static int matches(struct reader *r, int64_t process, const struct shape *shape)
 {
 	const struct kc_filter_launch launch = {
 	    .process = process,
 	    .stream = sqlite3_column_int64(r->launches, 1),
-	    .kernel = kernel,
+	    .kernel = shape->kernel,
+	    .device = shape->device,
 	    .launched_ns = sqlite3_column_int64(r->launches, 5),
 	    .measured_ns = sqlite3_column_int64(r->launches, 2),
 	};
@@ -323,7 +327,7 @@ static int add_launch(struct reader *r, int64_t process)
 		r->run->unknown++;
 		return 0;
 	}
-	is_match = matches(r, process, shape.kernel);
+	is_match = matches(r, process, &shape);
 	if (is_match < 0)
 		return is_match;
 	launch = kc__list_add(&r->run->launches, sizeof(*launch));
@@ -354,6 +358,7 @@ static int read_process(sqlite3_stmt *process, void *arg)
 	kc_ids_clear(&r->local_arguments);
 	r->arguments.count = 0;
 	r->started_ns = sqlite3_column_int64(process, 1);
+	r->clock = sqlite3_column_int64(process, 2);
 	rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
 			read_arguments, r);
 	sqlite3_bind_int64(r->launches, 1, id << KC_SEQUENCE_BITS);
@@ -409,12 +414,14 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 						  "SELECT coalesce(k.mangled, 'unknown'),"
 						  " coalesce(k.name, 'unknown'), s.grid_x, s.grid_y, s.grid_z,"
 						  " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes, s.kernel,"
-						  " d.name FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
+						  " d.name, s.device FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
 						  " LEFT JOIN device d ON d.id = s.device"
 						  " WHERE s.id = ?1",
 						  -1, &r.shape, NULL));
 	if (rc == 0)
-		rc = kc__select(s, &only, "SELECT id, started_ns FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+		rc = kc__select(s, &only,
+				"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id) FROM process"
+				" WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
 				read_process, &r);
 	run->streams = r.stream_ids.count;
 	sqlite3_finalize(r.launches);
@@ -505,7 +512,7 @@ int kc_measured_origin(struct kc_store *s, int64_t id, struct kc_measured_origin
 
 	*out = (struct kc_measured_origin){.process = id >> KC_SEQUENCE_BITS, .sequence = id & KC_SEQUENCE_MASK};
 	return kc__select(s, &this,
-			  "SELECT p.pid, s.local FROM launch_row l LEFT JOIN stream s ON s.id = l.stream"
+			  "SELECT p.pid, " KC__STREAM_NUMBER " FROM launch_row l LEFT JOIN stream s ON s.id = l.stream"
 			  " LEFT JOIN process p ON p.id = l.id >> 40 WHERE l.id BETWEEN ?1 AND ?2",
 			  read_origin, out);
 }

@@ -36,7 +36,6 @@ int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc
 int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report);
 
 /* report_load.c: the names of streams, and that of the row ?1, "unknown" if there is none; NULL: no memory. */
-const char *kc__stream_name_sql(int several_processes);
 char *kc__row_name(sqlite3_stmt *row, int64_t id);
 
 /* report_tables.c */

@@ -1,4 +1,5 @@
 #include "store/common/ids/ids.h"
+#include "names.h"
 #include "report_internal.h"
 
 #include <errno.h>
@@ -300,6 +301,8 @@ int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct 
 		rc = kc__processes_load(s, report);
 	if (rc == 0)
 		rc = kc__query_devices_of(s, &report->selection, &report->devices, &report->device_count);
+	for (size_t i = 0; rc == 0 && i < report->device_count; i++)
+		rc = kc_gpu_name(s, &report->selection, report->devices[i].id, report->devices[i].gpu);
 	return rc ? rc : name_groups(s, report);
 }
 
@@ -345,17 +348,6 @@ static const char *case_name(uint32_t concurrency_case)
 	return concurrency_case < KC_CASES ? names[concurrency_case] : "unknown";
 }
 
-#define STREAM_NAME                                                                                                    \
-	"CASE WHEN kind = 'legacy' THEN 'default' WHEN thread NOT NULL THEN 'default of thread ' || thread"            \
-	" ELSE 'stream ' || local END"
-
-const char *kc__stream_name_sql(int several_processes)
-{
-	return several_processes ? "SELECT 'pid ' || p.pid || ', ' || " STREAM_NAME
-				   " FROM stream s JOIN process p ON p.id = s.process WHERE s.id = ?1"
-				 : "SELECT " STREAM_NAME " FROM stream WHERE id = ?1";
-}
-
 /* For kernels that were launched at new sizes, or perhaps with other arguments. Where the code was read, both are known
  * and predicted. */
 static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
@@ -377,12 +369,13 @@ static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
 
 static int name_groups(struct kc_store *s, struct kc_report *report)
 {
+	enum kc_stream_naming naming = report->process_count > 1 ? KC_STREAM_OF_RUN : KC_STREAM_OF_PROCESS;
 	int rc = name_rows(s, &report->kernels, "SELECT name FROM kernel WHERE id = ?1");
 
 	if (rc == 0)
 		rc = hint_at_code(s, &report->kernels);
 	if (rc == 0)
-		rc = name_rows(s, &report->streams, kc__stream_name_sql(report->process_count > 1));
+		rc = name_rows(s, &report->streams, kc__stream_name_sql(naming));
 	if (rc == 0)
 		rc = name_constants(&report->models, kc_model_name);
 	return rc ? rc : name_constants(&report->cases, case_name);
@@ -400,6 +393,8 @@ static int load(struct kc_store *s, struct kc_filter *filter, struct kc_report *
 		rc = kc__messages_load(s, report);
 	if (rc == 0)
 		rc = kc__query_devices_of(s, &report->selection, &report->devices, &report->device_count);
+	for (size_t i = 0; rc == 0 && i < report->device_count; i++)
+		rc = kc_gpu_name(s, &report->selection, report->devices[i].id, report->devices[i].gpu);
 	return rc ? rc : name_groups(s, report);
 }
 

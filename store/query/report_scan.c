@@ -6,7 +6,7 @@
 	"SELECT r.id, p.run, s.kernel, r.stream, r.flags, p.started_ns + r.launched - r.lead, r.span, "                \
 	"r.measured_span,"                                                                                             \
 	" p.started_ns + r.launched + r.measured_wait + r.measured_span, r.slowdown, r.shape, r.slowdown_waves,"       \
-	" r.launched"                                                                                                  \
+	" r.launched, s.device"                                                                                        \
 	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape LEFT JOIN process p ON p.id = r.id >> ?3"              \
 	" WHERE r.id BETWEEN ?1 AND ?2 ORDER BY r.id"
 
@@ -34,6 +34,7 @@ static int matches(struct scan *scan, const struct kc__fact *fact, sqlite3_stmt 
 	    .kernel = fact->key.kernel,
 	    .launched_ns = sqlite3_column_int64(row, 12),
 	    .measured_ns = sqlite3_column_int64(row, 7),
+	    .device = sqlite3_column_int64(row, 13),
 	};
 
 	return kc_filter_matches(scan->filter, &launch);

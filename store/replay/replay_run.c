@@ -111,6 +111,7 @@ static int matches(struct replay_run *run, const struct kc__op *op)
 	    .process = run->state->ops.process,
 	    .stream = op->stream,
 	    .kernel = op->of ? op->of->kernel : 0,
+	    .device = op->of ? op->of->device : 0,
 	    .launched_ns = op->issued_ns,
 	    .measured_ns = op->end_ns ? op->end_ns - op->start_ns : 0,
 	};

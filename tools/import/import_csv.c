@@ -52,9 +52,9 @@ static int no_header(const struct kc_import *file, uint64_t lines, int summary)
 	return -EINVAL;
 }
 
-/* 1: record is a header. < 0 after a message. command: of the profiled program, if the file names it. */
+/* 1: record is a header. < 0 after a message. profiled: the program, if the file names it. */
 static int find_header(const struct kc_import *file, struct kc_csv_reader *csv, struct kc_csv_record *record,
-		       char command[KC_IMPORT_COMMAND_MAX])
+		       struct kc__import_profiled *profiled)
 {
 	char line[KC_IMPORT_COMMAND_MAX];
 	const struct kc_foreign *foreign;
@@ -63,7 +63,7 @@ static int find_header(const struct kc_import *file, struct kc_csv_reader *csv, 
 	uint64_t lines = 0;
 
 	for (; lines < PREAMBLE_MAX; lines++) {
-		if (kc_csv_peek(csv, line, sizeof(line)) && kc__import_profiler_line(line, command)) {
+		if (kc_csv_peek(csv, line, sizeof(line)) && kc__import_profiler_line(line, profiled)) {
 			kc_csv_skip_line(csv);
 			continue;
 		}
@@ -116,16 +116,17 @@ int kc_import_csv(struct kc_import *file)
 	struct kc_csv_reader *csv;
 	struct kc_csv_record header = {.count = 0};
 	struct kc_trace_columns columns;
-	char why[256], command[KC_IMPORT_COMMAND_MAX] = "";
+	struct kc__import_profiled profiled = {.command = "", .pid = KC_TRACE_UNKNOWN};
+	char why[256];
 	int rc = kc_csv_open(file->path, &csv);
 
 	if (rc < 0) {
 		kc_error("%s: %s", file->path, strerror(-rc));
 		return rc;
 	}
-	rc = find_header(file, csv, &header, command);
+	rc = find_header(file, csv, &header, &profiled);
 	if (rc == 1 && !is_trace_header(&header)) {
-		rc = kc__import_table(file, csv, command, &header);
+		rc = kc__import_table(file, csv, &profiled, &header);
 	} else if (rc == 1) {
 		rc = kc_trace_columns(&columns, &header, why, sizeof(why));
 		if (rc)

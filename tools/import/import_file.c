@@ -13,6 +13,13 @@
 #define PROGRESS_ROWS 4096u /* rows between two looks at the clock */
 #define SAMPLE_BYTES 512    /* bytes at the start of a file that tell its format */
 
+const char *kc_import_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* number: how many there were before this one */
 static void name_line(struct kc_import *file, uint64_t number, uint64_t line, const char *before, const char *format,
 		      va_list args)
@@ -85,24 +92,22 @@ struct delivery {
 static int deliver(const struct kc_trace_row *row, void *arg)
 {
 	struct delivery *d = arg;
-	struct kc_trace_row named = *row;
-	int rc;
+	int rc = d->failed = kc_import_row(d->file, row);
 
-	if (!*named.process)
-		named.process = d->file->process;
-	rc = d->failed = kc_import_row(d->file, &named);
 	if (++d->rows % PROGRESS_ROWS == 0)
 		kc_progress(&d->file->progress, d->rows);
 	return rc;
 }
 
-int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns)
+int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns, int one_clock)
 {
 	struct delivery d = {.file = file};
 	int rc;
 
+	if (one_clock)
+		kc_importer_one_clock(file->importer);
 	kc_progress_next(&file->progress, "stored", kc_stage_count(stage));
-	rc = kc_stage_take(stage, zero_ns, deliver, &d);
+	rc = kc_stage_take(stage, zero_ns, one_clock, deliver, &d);
 	return rc && !d.failed ? kc_import_stage_failed(file, rc) : rc;
 }
 

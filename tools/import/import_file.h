@@ -25,7 +25,6 @@ struct kc_import {
 	struct kc_progress progress;
 	uint64_t malformed; /* lines or events left out */
 	uint64_t odd;       /* taken, though something in them is not as it should be */
-	char process[64];   /* for rows that do not name one */
 	struct kc_import_order order;
 };
 
@@ -44,20 +43,27 @@ int kc_import_sqlite(struct kc_import *file);
 
 /* import_table.c, for import_csv.c. Reads the rows after the header `first`, and the tables that follow. */
 #define KC_IMPORT_COMMAND_MAX 512u
-int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const char *command,
+struct kc__import_profiled { /* the program, if the file names it */
+	char command[KC_IMPORT_COMMAND_MAX];
+	int64_t pid;
+};
+int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const struct kc__import_profiled *profiled,
 		     const struct kc_csv_record *first);
 int kc__import_is_table_header(const struct kc_csv_record *record);
-/* 1: a line about nvprof itself ("==4311== …"); command becomes that of the program if the line names it. */
-int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MAX]);
+/* 1: a line about nvprof itself ("==4311== …"), which may name the program. */
+int kc__import_profiler_line(const char *line, struct kc__import_profiled *profiled);
 
+/* The path without its folder. */
+const char *kc_import_file_name(const char *path);
 /* Counts a line (or JSON event) that is left out, and names it if it is among the first hundred of the file. */
 void kc_import_malformed(struct kc_import *file, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Counts a line (or JSON event) that is taken in spite of something, and names it likewise. */
 void kc_import_odd(struct kc_import *file, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Hands the rows of import_stage.h to the importer, counted from zero_ns; reports what went wrong. */
-int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns);
+/* Hands the rows of import_stage.h to the importer, counted from zero_ns; reports what went wrong.
+ * one_clock: kc_importer_one_clock(). */
+int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns, int one_clock);
 /* Hands a row to the importer. 0 or -errno, which has been reported. */
 int kc_import_row(struct kc_import *file, const struct kc_trace_row *row);
 /* Reports why rows cannot be stored, in the database or in the temporary one. Returns rc. */

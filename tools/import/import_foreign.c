@@ -2,6 +2,7 @@
 #include "tools/command.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define NSYS_SQLITE "nsys export --type sqlite"
@@ -125,4 +126,25 @@ int kc_foreign_refuse(const char *path, const struct kc_foreign *foreign)
 {
 	kc_error("%s: this is %s, which is not read; %s", path, foreign->what, foreign->way);
 	return -EINVAL;
+}
+
+int kc_foreign_say_nothing(const char *path, int is_trace, uint64_t calls)
+{
+	if (!is_trace) {
+		kc_error("%s: this JSON is not a trace, as it has no traceEvents, which the PyTorch profiler's"
+			 " export_chrome_trace() writes",
+			 path);
+		return -EINVAL;
+	}
+	if (calls)
+		kc_error("%s: nothing was imported: the trace has %" PRIu64 " calls of the CUDA API and no kernel, so"
+			 " CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed"
+			 " to be measured (kerncast doctor), or did the profiler stop before the GPU had"
+			 " (torch.cuda.synchronize())?",
+			 path, calls);
+	else
+		kc_error("%s: nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with "
+			 "activities=[..., ProfilerActivity.CUDA]",
+			 path);
+	return -ENODATA;
 }

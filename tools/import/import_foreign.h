@@ -11,6 +11,7 @@
 #include "tools/input/files/csv_read.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct kc_foreign {
 	const char *what; /* "a trace of XLA/JAX" */
@@ -28,5 +29,8 @@ int kc_foreign_is_xla(const unsigned char *name, size_t bytes);
 
 /* Says it. Returns -EINVAL. */
 int kc_foreign_refuse(const char *path, const struct kc_foreign *foreign);
+/* Says why JSON without a kernel has nothing to import. is_trace: it has events; calls: of the CUDA API among them.
+ * Returns -errno. */
+int kc_foreign_say_nothing(const char *path, int is_trace, uint64_t calls);
 
 #endif

@@ -12,6 +12,7 @@
 #include "import_file.h"
 #include "import_foreign.h"
 #include "import_maker.h"
+#include "import_pids.h"
 #include "tools/input/files/json_stream.h"
 
 #include <errno.h>
@@ -29,13 +30,14 @@
 
 enum section { NONE, EVENTS, DEVICES, DISTRIBUTED };
 enum category { OTHER, OPERATION, CALL };
-enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, START, DURATION, ARGS };
+enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, PID, START, DURATION, ARGS };
 
 struct event {
 	uint64_t line;
 	int complete; /* ph X: has a duration */
 	int is_odd;   /* a string of it has KC_JSON_ODD */
 	enum category category;
+	char pid[NUMBER_MAX], rank[NUMBER_MAX]; /* rank: where a tool has merged several */
 	char start[NUMBER_MAX], duration[NUMBER_MAX];
 	char name[NAME_MAX_BYTES];
 	char why[128]; /* about a malformed argument */
@@ -46,6 +48,8 @@ struct reading {
 	struct kc_import *file;
 	struct kc_json_stream *stream;
 	struct kc_stage *stage;
+	struct kc_import_pids *pids;
+	char rank[64];               /* of the process, where the file is of one */
 	unsigned depth, event_depth; /* depth of maps and arrays, in all and inside an event */
 	enum section section;
 	int saw_events;
@@ -55,9 +59,9 @@ struct reading {
 	size_t argument[3]; /* where the elements of an array go in the row */
 	unsigned element;
 	const char *device_key; /* of kc_device_set() */
-	int is_id, is_rank;
+	int is_id, is_rank, is_event_rank;
 	int64_t device_id;
-	struct kc_device device;
+	struct kc_trace_device device;
 	struct kc_import_maker maker;
 	int rc; /* why reading stopped */
 	struct event event;
@@ -74,6 +78,7 @@ static const struct {
 	size_t at[3];
 } arguments[] = {
     {"device", {AT(device), ABSENT, ABSENT}},
+    {"context", {AT(context), ABSENT, ABSENT}},
     {"stream", {AT(stream), ABSENT, ABSENT}},
     {"correlation", {AT(correlation), ABSENT, ABSENT}},
     {"grid", {AT(grid_x), AT(grid_y), AT(grid_z)}},
@@ -88,7 +93,8 @@ static const struct {
 static const struct {
 	const char *key;
 	enum field field;
-} fields[] = {{"ph", PHASE}, {"cat", CATEGORY}, {"name", EVENT_NAME}, {"ts", START}, {"dur", DURATION}, {"args", ARGS}};
+} fields[] = {{"ph", PHASE}, {"cat", CATEGORY}, {"name", EVENT_NAME}, {"pid", PID},
+	      {"ts", START}, {"dur", DURATION}, {"args", ARGS}};
 
 static const struct {
 	const char *key, *ours;
@@ -155,11 +161,13 @@ static void forget_argument(struct reading *r)
 {
 	for (unsigned i = 0; i < 3; i++)
 		r->argument[i] = ABSENT;
+	r->is_event_rank = 0;
 }
 
 static void argument_key(struct reading *r, const unsigned char *at, size_t bytes)
 {
 	forget_argument(r);
+	r->is_event_rank = same("rank", at, bytes);
 	r->element = 0;
 	for (size_t i = 0; i < COUNT(arguments); i++) {
 		if (same(arguments[i].key, at, bytes))
@@ -249,6 +257,9 @@ static void take_field(struct reading *r, const char *at, size_t bytes)
 	case EVENT_NAME:
 		copy_text(e->name, sizeof(e->name), at, bytes);
 		break;
+	case PID:
+		copy_text(e->pid, sizeof(e->pid), at, bytes);
+		break;
 	case START:
 		copy_text(e->start, sizeof(e->start), at, bytes);
 		break;
@@ -268,6 +279,8 @@ static void take_argument(struct reading *r, const char *at, size_t bytes)
 	char text[NUMBER_MAX];
 	int64_t value;
 
+	if (r->is_event_rank)
+		copy_text(e->rank, sizeof(e->rank), at, bytes);
 	if (r->element >= 3 || r->argument[r->element] == ABSENT)
 		return;
 	copy_text(text, sizeof(text), at, bytes);
@@ -280,15 +293,15 @@ static void take_argument(struct reading *r, const char *at, size_t bytes)
 
 static void take_device(struct reading *r, const char *at, size_t bytes)
 {
-	char text[sizeof(r->device.name)];
+	char text[sizeof(r->device.device.name)];
 
 	copy_text(text, sizeof(text), at, bytes);
 	if (r->is_id && kc_decimal_times(text, 1, &r->device_id))
 		r->device_id = -1;
 	if (r->device_key && !strcmp(r->device_key, "name"))
-		snprintf(r->device.name, sizeof(r->device.name), "%s", text);
+		snprintf(r->device.device.name, sizeof(r->device.device.name), "%s", text);
 	else if (r->device_key)
-		kc_device_set(&r->device, r->device_key, text); /* fields that it rejects stay unknown */
+		kc_device_set(&r->device.device, r->device_key, text); /* fields that it rejects stay unknown */
 }
 
 static int on_scalar(struct reading *r, const char *at, size_t bytes)
@@ -302,7 +315,7 @@ static int on_scalar(struct reading *r, const char *at, size_t bytes)
 	else if (r->section == DEVICES && r->depth == 3)
 		take_device(r, at, bytes);
 	else if (r->section == DISTRIBUTED && r->depth == 2 && r->is_rank)
-		snprintf(r->file->process, sizeof(r->file->process), "rank %.*s", (int)(bytes < 20 ? bytes : 20), at);
+		snprintf(r->rank, sizeof(r->rank), "rank %.*s", (int)(bytes < 20 ? bytes : 20), at);
 	return 1;
 }
 
@@ -342,7 +355,7 @@ static void begin_event(struct reading *r)
 	e->line = kc_json_stream_line(r->stream);
 	e->complete = e->is_odd = 0;
 	e->category = OTHER;
-	e->start[0] = e->duration[0] = e->name[0] = e->why[0] = '\0';
+	e->pid[0] = e->rank[0] = e->start[0] = e->duration[0] = e->name[0] = e->why[0] = '\0';
 	e->row = kc_trace_row_unknown;
 	e->row.name = e->name;
 	r->field = NO_FIELD;
@@ -377,6 +390,7 @@ static void settle_graph_node(struct kc_trace_row *row)
 static int end_event(struct reading *r)
 {
 	struct event *e = &r->event;
+	const char *process;
 	int64_t launch_ns;
 
 	if (e->is_odd)
@@ -390,14 +404,17 @@ static int end_event(struct reading *r)
 			return 0; /* the call launched nothing */
 		r->calls++;
 		kc_import_maker_call(&r->maker, e->name, strlen(e->name));
-		return kc_stage_call(r->stage, "", e->row.correlation, launch_ns);
+		process = kc_import_pids_call(r->pids, e->pid, e->rank);
+		return process ? kc_stage_call(r->stage, process, e->row.correlation, launch_ns) : -ENOMEM;
 	}
 	if (check_operation(e)) {
 		kc_import_malformed(r->file, e->line, "%s", e->why);
 		return 0;
 	}
 	kc_import_maker_used(&r->maker, e->row.device == KC_TRACE_UNKNOWN ? 0 : e->row.device);
-	return kc_stage_add(r->stage, &e->row);
+	process = kc_import_pids_operation(r->pids, e->pid, e->rank, e->row.device);
+	e->row.process = process;
+	return process ? kc_stage_add(r->stage, &e->row) : -ENOMEM;
 }
 
 static int open_bracket(struct reading *r)
@@ -438,7 +455,7 @@ static int on_map_end(void *ctx)
 	if (r->section == EVENTS && r->depth == r->event_depth)
 		rc = end_event(r);
 	if (r->section == DEVICES && r->depth == 3 && r->device_id >= 0) {
-		kc_import_maker_device(&r->maker, r->device_id, &r->device);
+		kc_import_maker_device(&r->maker, r->device_id, &r->device.device);
 		kc_importer_device(r->file->importer, r->device_id, &r->device);
 	}
 	r->depth--;
@@ -505,27 +522,6 @@ static int say_unread(const struct reading *r, int rc)
 	return rc;
 }
 
-static int say_nothing_there(const struct reading *r)
-{
-	if (!r->saw_events) {
-		kc_error("%s: this JSON is not a trace, as it has no traceEvents, which the PyTorch profiler's"
-			 " export_chrome_trace() writes",
-			 r->file->path);
-		return -EINVAL;
-	}
-	if (r->calls)
-		kc_error("%s: nothing was imported: the trace has %" PRIu64 " calls of the CUDA API and no kernel, so"
-			 " CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed"
-			 " to be measured (kerncast doctor), or did the profiler stop before the GPU had"
-			 " (torch.cuda.synchronize())?",
-			 r->file->path, r->calls);
-	else
-		kc_error("%s: nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with "
-			 "activities=[..., ProfilerActivity.CUDA]",
-			 r->file->path);
-	return -ENODATA;
-}
-
 static int read_all(struct reading *r)
 {
 	int rc = kc_json_stream_read(r->stream, &r->file->progress);
@@ -536,23 +532,9 @@ static int read_all(struct reading *r)
 		return kc_foreign_refuse(r->file->path, r->foreign);
 	if (rc && !may_end_here(r))
 		return say_unread(r, rc);
-	return kc_stage_count(r->stage) || r->file->malformed ? 0 : say_nothing_there(r);
-}
-
-/* GPUs of another maker, those that deviceProperties does not describe, too. */
-static void name_maker(struct reading *r)
-{
-	const char *name = kc_import_maker_name(&r->maker);
-	struct kc_device device = {.name = ""};
-
-	if (!name || !kc_stage_count(r->stage))
-		return;
-	snprintf(device.name, sizeof(device.name), "%s", name);
-	for (int64_t i = -1; (i = kc_import_maker_missing(&r->maker, i + 1)) >= 0;)
-		kc_importer_device(r->file->importer, i, &device);
-	r->file->order.is_off = r->maker.is_unordered;
-	kc_error("%s: %s is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted",
-		 r->file->path, name);
+	return kc_stage_count(r->stage) || r->file->malformed
+		   ? 0
+		   : kc_foreign_say_nothing(r->file->path, r->saw_events, r->calls);
 }
 
 /* Times count from the first operation. */
@@ -561,8 +543,11 @@ static int store_all(struct reading *r)
 	int64_t zero_ns;
 	int rc = kc_stage_earliest(r->stage, &zero_ns);
 
-	name_maker(r);
-	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns);
+	if (kc_stage_count(r->stage) && kc_import_maker_tell(&r->maker, r->file->importer, r->file->path))
+		r->file->order.is_off = r->maker.is_unordered;
+	if (rc == 0)
+		rc = kc_import_pids_settle(r->pids, r->stage, r->file->importer, r->rank);
+	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns, 1);
 }
 
 int kc_import_json(struct kc_import *file)
@@ -574,7 +559,8 @@ int kc_import_json(struct kc_import *file)
 		return -ENOMEM;
 	r->file = file;
 	r->event_depth = 3;
-	rc = kc_stage_new(&r->stage);
+	r->pids = kc_import_pids_new();
+	rc = r->pids ? kc_stage_new(&r->stage) : -ENOMEM;
 	if (rc)
 		kc_import_stage_failed(file, rc);
 	if (rc == 0) {
@@ -589,6 +575,7 @@ int kc_import_json(struct kc_import *file)
 	}
 	kc_json_stream_close(r->stream);
 	kc_stage_free(r->stage);
+	kc_import_pids_free(r->pids);
 	free(r);
 	return rc;
 }

@@ -1,4 +1,5 @@
 #include "import_maker.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,4 +75,19 @@ int64_t kc_import_maker_missing(const struct kc_import_maker *maker, int64_t ord
 			return ordinal;
 	}
 	return -1;
+}
+
+int kc_import_maker_tell(const struct kc_import_maker *maker, struct kc_importer *importer, const char *path)
+{
+	const char *name = kc_import_maker_name(maker);
+	struct kc_trace_device said = {.device = {.name = ""}};
+
+	if (!name)
+		return 0;
+	snprintf(said.device.name, sizeof(said.device.name), "%s", name);
+	for (int64_t i = -1; (i = kc_import_maker_missing(maker, i + 1)) >= 0;)
+		kc_importer_device(importer, i, &said);
+	kc_error("%s: %s is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted", path,
+		 name);
+	return 1;
 }

@@ -9,6 +9,8 @@
 #ifndef KC_IMPORT_MAKER_H
 #define KC_IMPORT_MAKER_H
 
+#include "importer.h"
+
 #include "predictor/device/device.h"
 
 #include <stddef.h>
@@ -38,5 +40,8 @@ void kc_import_maker_used(struct kc_import_maker *maker, int64_t ordinal);
 const char *kc_import_maker_name(const struct kc_import_maker *maker);
 /* The next ordinal from `ordinal` on that operations ran on and whose device is not described; < 0: none. */
 int64_t kc_import_maker_missing(const struct kc_import_maker *maker, int64_t ordinal);
+/* Names GPUs of another maker to the importer, those that deviceProperties does not describe, too, and says so. 1; 0:
+ * they are NVIDIA's. */
+int kc_import_maker_tell(const struct kc_import_maker *maker, struct kc_importer *importer, const char *path);
 
 #endif

@@ -21,7 +21,7 @@ struct kc_order_stream {
 
 static struct kc_order_stream *stream_of(struct kc_import_order *order, const struct kc_trace_row *row)
 {
-	const int64_t numbers[] = {row->device, row->stream};
+	const int64_t numbers[] = {row->device, row->context, row->stream};
 	uint32_t id = kc_intern_two(&order->streams, 's', numbers, sizeof(numbers), row->process, strlen(row->process));
 
 	if (id > order->capacity) {

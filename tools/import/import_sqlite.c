@@ -9,9 +9,11 @@
 #include "tools/input/device_spec.h"
 #include "import_file.h"
 #include "sqlite_export.h"
+#include "store/common/ids/ids.h"
 #include "store/database/schema.h"
 #include "store/database/trust.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -38,6 +40,7 @@ struct reading {
 	uint64_t rows;
 	struct mapped mapped[MAPPED_MAX];
 	size_t mapped_count;
+	struct kc_ids pids; /* of operations */
 };
 
 enum column {
@@ -46,6 +49,7 @@ enum column {
 	START,
 	END,
 	DEVICE,
+	CONTEXT,
 	STREAM,
 	CORRELATION,
 	GRAPH_NODE,
@@ -68,6 +72,7 @@ static const char *const column_names[COLUMNS] = {
     [START] = "start",
     [END] = "end",
     [DEVICE] = "deviceId",
+    [CONTEXT] = "contextId",
     [STREAM] = "streamId",
     [CORRELATION] = "correlationId",
     [GRAPH_NODE] = "graphNodeId",
@@ -106,11 +111,10 @@ static int not_readable(const struct reading *r)
 
 /* Devices */
 
-static const char sql_devices[] =
-    "SELECT id, name, smCount, computeMajor, computeMinor, clockRate / 1000, memoryBandwidth, totalMemory, l2CacheSize,"
+static const char sql_device_fields[] =
+    ", smCount, computeMajor, computeMinor, clockRate / 1000, memoryBandwidth, totalMemory, l2CacheSize,"
     " threadsPerWarp, asyncEngines, maxWarpsPerSm * threadsPerWarp, maxBlocksPerSm, maxThreadsPerBlock,"
-    " maxRegistersPerBlock, maxRegistersPerSm, maxShmemPerBlock, maxShmemPerBlockOptin, maxShmemPerSm"
-    " FROM TARGET_INFO_GPU";
+    " maxRegistersPerBlock, maxRegistersPerSm, maxShmemPerBlock, maxShmemPerBlockOptin, maxShmemPerSm";
 static const char *const device_fields[] = {
     "sm_count",
     "cc_major",
@@ -131,27 +135,63 @@ static const char *const device_fields[] = {
     "shared_per_sm_bytes",
 };
 
-static void read_device(const struct reading *r, sqlite3_stmt *stmt)
+/* "GPU-0f3e…": up to 32 hexadecimal digits, hyphens between them. */
+static void read_uuid(const char *text, uint8_t uuid[KC_UUID_BYTES])
 {
-	const char *name = (const char *)sqlite3_column_text(stmt, 1), *text;
-	struct kc_device device = {.name = ""};
+	static const char prefix[] = "GPU-", hex[] = "0123456789abcdef";
+	size_t digits = 0;
 
-	snprintf(device.name, sizeof(device.name), "%s", name ? name : "");
-	for (size_t i = 0; i < sizeof(device_fields) / sizeof(*device_fields); i++) {
-		text = (const char *)sqlite3_column_text(stmt, (int)i + 2);
-		if (text)
-			kc_device_set(&device, device_fields[i], text); /* fields that it rejects stay unknown */
+	if (!strncmp(text, prefix, strlen(prefix)))
+		text += strlen(prefix);
+	for (; *text && digits < 2 * (size_t)KC_UUID_BYTES; text++) {
+		const char *digit = strchr(hex, tolower((unsigned char)*text));
+
+		if (digit) {
+			uuid[digits / 2] |= (uint8_t)((digit - hex) << (digits % 2 ? 0 : 4));
+			digits++;
+		}
 	}
-	kc_importer_device(r->file->importer, sqlite3_column_int64(stmt, 0), &device);
 }
 
-/* For older files, which have fewer columns: only the name. */
+static const char *text_of(sqlite3_stmt *stmt, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, at);
+
+	return text ? text : "";
+}
+
+static void read_device(const struct reading *r, sqlite3_stmt *stmt)
+{
+	enum { ID_AT, NAME_AT, UUID_AT, BUS_AT, FIELDS_AT };
+	struct kc_trace_device said = {.device = {.name = ""}};
+
+	snprintf(said.device.name, sizeof(said.device.name), "%s", text_of(stmt, NAME_AT));
+	read_uuid(text_of(stmt, UUID_AT), said.uuid);
+	snprintf(said.bus, sizeof(said.bus), "%s", text_of(stmt, BUS_AT));
+	for (int i = 0; i < sqlite3_column_count(stmt) - FIELDS_AT; i++) {
+		const char *text = text_of(stmt, i + FIELDS_AT);
+
+		if (*text)
+			kc_device_set(&said.device, device_fields[i], text); /* fields that it rejects stay unknown */
+	}
+	kc_importer_device(r->file->importer, sqlite3_column_int64(stmt, ID_AT), &said);
+}
+
+/* Older files have fewer columns: of their devices only the name is read, and what tells them apart. */
 static void read_devices(const struct reading *r)
 {
+	const char *uuid = kc_sqlite_has_column(r->db, "TARGET_INFO_GPU", "uuid") ? "uuid" : "NULL";
+	const char *bus = kc_sqlite_has_column(r->db, "TARGET_INFO_GPU", "busLocation") ? "busLocation" : "NULL";
+	const char *const fields[] = {sql_device_fields, ""};
 	sqlite3_stmt *stmt = NULL;
 
-	if (sqlite3_prepare_v2(r->db, sql_devices, -1, &stmt, NULL) != SQLITE_OK)
-		sqlite3_prepare_v2(r->db, "SELECT id, name FROM TARGET_INFO_GPU", -1, &stmt, NULL);
+	for (size_t i = 0; !stmt && i < sizeof(fields) / sizeof(*fields); i++) {
+		char *sql = sqlite3_mprintf("SELECT id, name, %s, %s%s FROM TARGET_INFO_GPU", uuid, bus, fields[i]);
+
+		if (sql)
+			sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL);
+		sqlite3_free(sql);
+	}
 	while (stmt && sqlite3_step(stmt) == SQLITE_ROW)
 		read_device(r, stmt);
 	sqlite3_finalize(stmt);
@@ -176,6 +216,22 @@ static int64_t gpu_of(const struct reading *r, int64_t pid, int64_t ordinal)
 			return r->mapped[i].gpu;
 	}
 	return ordinal;
+}
+
+/* Processes */
+
+/* Rows call it "pid 4102"; newer files know what it ran. */
+static void describe_process(const struct reading *r, int64_t pid, const char *called)
+{
+	struct kc_trace_process said = {.name = kc_import_file_name(r->file->path), .pid = pid, .place = ""};
+	sqlite3_stmt *stmt = NULL;
+
+	sqlite3_prepare_v2(r->db, "SELECT name FROM PROCESSES WHERE pid = ?1 AND name <> ''", -1, &stmt, NULL);
+	sqlite3_bind_int64(stmt, 1, pid);
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+		said.name = text_of(stmt, 0);
+	kc_importer_process(r->file->importer, called, &said);
+	sqlite3_finalize(stmt);
 }
 
 /* Operations */
@@ -253,6 +309,7 @@ static void fill_row(const struct reading *r, sqlite3_stmt *stmt, struct kc_trac
 	else if (row->start_ns != KC_TRACE_UNKNOWN && end_ns != KC_TRACE_UNKNOWN)
 		row->duration_ns = kc_minus_ns(end_ns, row->start_ns);
 	row->device = gpu_of(r, number_at(stmt, PID), number_at(stmt, DEVICE));
+	row->context = number_at(stmt, CONTEXT);
 	row->stream = number_at(stmt, STREAM);
 	row->correlation = number_at(stmt, CORRELATION);
 	row->bytes = number_at(stmt, BYTES);
@@ -277,6 +334,8 @@ static int take_operation(struct reading *r, sqlite3_stmt *stmt, unsigned table)
 {
 	struct kc_trace_row row = kc_trace_row_unknown;
 	char why[160], process[32] = "";
+	int64_t pid = sqlite3_column_int64(stmt, PID);
+	uint32_t pids = r->pids.count;
 	int rc;
 
 	row.what = tables[table].kind;
@@ -284,8 +343,11 @@ static int take_operation(struct reading *r, sqlite3_stmt *stmt, unsigned table)
 	fill_row(r, stmt, &row);
 	if (row.what == KC_TRACE_KERNEL)
 		fill_shape(stmt, &row);
-	if (sqlite3_column_type(stmt, PID) != SQLITE_NULL)
-		snprintf(process, sizeof(process), "pid %lld", sqlite3_column_int64(stmt, PID));
+	if (sqlite3_column_type(stmt, PID) != SQLITE_NULL) {
+		snprintf(process, sizeof(process), "pid %" PRId64, pid);
+		if (kc_ids_number(&r->pids, pid) > pids)
+			describe_process(r, pid, process);
+	}
 	row.process = process;
 	if (kc_trace_row_check(&row, why, sizeof(why))) {
 		kc_import_malformed(r->file, (uint64_t)sqlite3_column_int64(stmt, ROW), "row of %s: %s",
@@ -405,7 +467,7 @@ static int store_all(struct reading *r)
 	int64_t zero_ns = 0;
 	int rc = r->kind == KC_SQLITE_NVPROF ? kc_stage_earliest(r->stage, &zero_ns) : 0;
 
-	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns);
+	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns, 1);
 }
 
 int kc_import_sqlite(struct kc_import *file)
@@ -427,6 +489,7 @@ int kc_import_sqlite(struct kc_import *file)
 		rc = rc ? rc : stored;
 	}
 	sqlite3_close(r->db);
+	kc_ids_free(&r->pids);
 	kc_stage_free(r->stage);
 	free(r);
 	return rc;

@@ -8,7 +8,7 @@
 
 struct kc_stage {
 	sqlite3 *db;
-	sqlite3_stmt *add_row, *add_call, *add_text;
+	sqlite3_stmt *add_row, *add_call, *add_text, *add_owner, *add_caller;
 	struct kc_intern texts;
 	uint32_t texts_stored;
 	uint64_t rows;
@@ -25,6 +25,8 @@ static const char schema[] =
 	NUMBER) "process, module, device_name, args, name, what);"
 		"CREATE TABLE call(process, correlation, launch_ns, PRIMARY KEY(process, correlation))"
 		" WITHOUT ROWID;"
+		"CREATE TABLE owner(process INTEGER PRIMARY KEY, owner);"
+		"CREATE TABLE caller(process, caller, PRIMARY KEY(process, caller)) WITHOUT ROWID;"
 		"CREATE TABLE text(id INTEGER PRIMARY KEY, value TEXT);"
 		"BEGIN";
 
@@ -32,14 +34,21 @@ static const char sql_row[] = "INSERT INTO row VALUES(" KC_TRACE_NUMBERS(MARK) "
 static const char sql_call[] = "INSERT INTO call VALUES(?, ?, ?)"
 			       " ON CONFLICT DO UPDATE SET launch_ns = min(launch_ns, excluded.launch_ns)";
 static const char sql_text[] = "INSERT INTO text VALUES(?, ?)";
-static const char sql_take[] =
-    "SELECT " KC_TRACE_NUMBERS(COLUMN) "p.value, m.value, d.value, a.value, n.value, r.what, c.launch_ns"
-				       " FROM row r JOIN text p ON p.id = r.process JOIN text m ON m.id = r.module"
-				       " JOIN text d ON d.id = r.device_name JOIN text n ON n.id = r.name"
-				       " JOIN text a ON a.id = r.args"
-				       " LEFT JOIN call c ON c.process = r.process AND c.correlation = r.correlation"
-				       " ORDER BY r.process, coalesce(r.start_ns, r.launch_ns, c.launch_ns) NULLS LAST,"
-				       " r.rowid";
+static const char sql_owner[] = "INSERT OR REPLACE INTO owner VALUES(?, ?)";
+static const char sql_caller[] = "INSERT OR IGNORE INTO caller VALUES(?, ?)";
+#define LAUNCHED                                                                                                       \
+	"coalesce((SELECT c.launch_ns FROM call c WHERE c.process = r.process AND c.correlation = r.correlation),"     \
+	" (SELECT min(c.launch_ns) FROM caller k CROSS JOIN call c ON c.process = k.caller"                            \
+	" AND c.correlation = r.correlation WHERE k.process = r.process))"
+#define TAKE(order)                                                                                                    \
+	"SELECT " KC_TRACE_NUMBERS(                                                                                    \
+	    COLUMN) "p.value, m.value, d.value, a.value, n.value, r.what, " LAUNCHED                                   \
+		    " AS called_ns FROM row r LEFT JOIN owner o ON o.process = r.process"                              \
+		    " JOIN text p ON p.id = coalesce(o.owner, r.process) JOIN text m ON m.id = r.module"               \
+		    " JOIN text d ON d.id = r.device_name JOIN text n ON n.id = r.name JOIN text a ON a.id = r.args"   \
+		    " ORDER BY " order "coalesce(r.start_ns, r.launch_ns, called_ns) NULLS LAST, r.rowid"
+static const char sql_take[] = TAKE("");
+static const char sql_take_by_process[] = TAKE("p.id, ");
 
 static int to_errno(int rc)
 {
@@ -78,6 +87,10 @@ int kc_stage_new(struct kc_stage **out)
 		rc = prepare(s, sql_call, &s->add_call);
 	if (rc == 0)
 		rc = prepare(s, sql_text, &s->add_text);
+	if (rc == 0)
+		rc = prepare(s, sql_owner, &s->add_owner);
+	if (rc == 0)
+		rc = prepare(s, sql_caller, &s->add_caller);
 	if (rc) {
 		kc_stage_free(s);
 		return rc;
@@ -147,6 +160,25 @@ int kc_stage_call(struct kc_stage *s, const char *process, int64_t correlation, 
 	return rc ? rc : run(s->add_call);
 }
 
+static int add_pair(struct kc_stage *s, sqlite3_stmt *stmt, const char *one, const char *other)
+{
+	int rc = bind_text(s, stmt, 1, one);
+
+	if (rc == 0)
+		rc = bind_text(s, stmt, 2, other);
+	return rc ? rc : run(stmt);
+}
+
+int kc_stage_owner(struct kc_stage *s, const char *process, const char *owner)
+{
+	return add_pair(s, s->add_owner, process, owner);
+}
+
+int kc_stage_caller(struct kc_stage *s, const char *process, const char *caller)
+{
+	return add_pair(s, s->add_caller, process, caller);
+}
+
 uint64_t kc_stage_count(const struct kc_stage *s)
 {
 	return s->rows;
@@ -185,12 +217,12 @@ static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *r
 		row->launch_ns -= zero_ns;
 }
 
-int kc_stage_take(struct kc_stage *s, int64_t zero_ns, int (*take)(const struct kc_trace_row *row, void *arg),
-		  void *arg)
+int kc_stage_take(struct kc_stage *s, int64_t zero_ns, int one_clock,
+		  int (*take)(const struct kc_trace_row *row, void *arg), void *arg)
 {
 	struct kc_trace_row row = {.kind = ""};
 	sqlite3_stmt *stmt = NULL;
-	int step = SQLITE_DONE, rc = prepare(s, sql_take, &stmt);
+	int step = SQLITE_DONE, rc = prepare(s, one_clock ? sql_take : sql_take_by_process, &stmt);
 
 	while (rc == 0 && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		read_row(stmt, zero_ns, &row);
@@ -224,6 +256,8 @@ void kc_stage_free(struct kc_stage *s)
 	sqlite3_finalize(s->add_row);
 	sqlite3_finalize(s->add_call);
 	sqlite3_finalize(s->add_text);
+	sqlite3_finalize(s->add_owner);
+	sqlite3_finalize(s->add_caller);
 	sqlite3_close(s->db);
 	kc_intern_free(&s->texts);
 	free(s);

@@ -19,17 +19,20 @@ struct kc_stage;
 /* All of these return 0 or -errno (-ENOSPC: TMPDIR is full). */
 int kc_stage_new(struct kc_stage **out);
 int kc_stage_add(struct kc_stage *stage, const struct kc_trace_row *row);
-/* Adds the call that launched the operations with that correlation id; of several, the earliest counts. At an
- * impossible time it is none. */
+/* Adds the call of a process that launched its operations with that correlation id; of several, the earliest counts. At
+ * an impossible time it is none. */
 int kc_stage_call(struct kc_stage *stage, const char *process, int64_t correlation, int64_t launch_ns);
+/* Rows and calls may be added under names of their own, and it be said later whose they are: the process of rows that
+ * were added as `process`, and whose calls may have launched them beside those of `process`. */
+int kc_stage_owner(struct kc_stage *stage, const char *process, const char *owner);
+int kc_stage_caller(struct kc_stage *stage, const char *process, const char *caller);
 
 uint64_t kc_stage_count(const struct kc_stage *stage);
 
-/* Passes the rows to take(), ordered by process (as they first came) and start, with times relative to zero_ns. Those
- * without a time stand at their launch, and without that at the end. Stops where take() returns < 0, and returns that.
- */
-int kc_stage_take(struct kc_stage *stage, int64_t zero_ns, int (*take)(const struct kc_trace_row *row, void *arg),
-		  void *arg);
+/* Passes the rows to take(), ordered by start (without one, by their call), with times relative to zero_ns; without
+ * one_clock process by process, as they first came. Stops where take() returns < 0, and returns that. */
+int kc_stage_take(struct kc_stage *stage, int64_t zero_ns, int one_clock,
+		  int (*take)(const struct kc_trace_row *row, void *arg), void *arg);
 /* The earliest start, or the earliest launch call where no row has a time; 0 if there are none. */
 int kc_stage_earliest(struct kc_stage *stage, int64_t *start_ns);
 

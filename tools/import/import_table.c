@@ -42,6 +42,7 @@ enum column {
 	STREAM,
 	NAME,
 	CORRELATION,
+	CONTEXT,
 	COLUMNS,
 };
 
@@ -67,6 +68,7 @@ static const struct {
     [STREAM] = {"Stream", "Strm", PLAIN},
     [NAME] = {"Name", "Name", TEXT},
     [CORRELATION] = {"Correlation_ID", "CorrId", PLAIN},
+    [CONTEXT] = {"Context", "Ctx", PLAIN},
 };
 
 struct unit {
@@ -113,7 +115,7 @@ struct reading {
 	unsigned fields, tables;
 	int at[COLUMNS]; /* of the field, -1: none */
 	uint64_t scale[COLUMNS];
-	char command[LABEL_MAX]; /* of nvprof's own lines */
+	struct kc__import_profiled profiled; /* by nvprof's own lines */
 	char process[2 * LABEL_MAX];
 	int unread; /* tables */
 };
@@ -217,9 +219,11 @@ static void take_units(struct reading *r, const struct kc_csv_record *record)
 	r->unread += r->state == LEFT_OUT;
 }
 
-/* The process is named by the columns before Start, or by its command; from the second table on with a number. */
+/* The process is named by the columns before Start, by its command or the file; from the second table on with a number.
+ */
 static void name_process(struct reading *r, const struct kc_csv_record *header)
 {
+	const struct kc_trace_process said = {.name = r->process, .pid = r->profiled.pid, .place = ""};
 	char label[LABEL_MAX] = "";
 	size_t length = 0;
 
@@ -227,11 +231,13 @@ static void name_process(struct reading *r, const struct kc_csv_record *header)
 		length +=
 		    (size_t)snprintf(label + length, sizeof(label) - length, "%s%s", i ? " " : "", header->fields[i]);
 	if (!*label)
-		snprintf(label, sizeof(label), "%s", *r->command ? r->command : "trace");
+		snprintf(label, sizeof(label), "%s",
+			 *r->profiled.command ? r->profiled.command : kc_import_file_name(r->file->path));
 	if (r->tables > 1)
 		snprintf(r->process, sizeof(r->process), "%s #%u", label, r->tables);
 	else
 		snprintf(r->process, sizeof(r->process), "%s", label);
+	kc_importer_process(r->file->importer, r->process, &said);
 }
 
 static int begin_table(struct reading *r, const struct kc_csv_record *header)
@@ -305,6 +311,7 @@ static int take_numbers(struct row *row)
 	    {BYTES, &t->bytes},
 	    {STREAM, &t->stream},
 	    {CORRELATION, &t->correlation},
+	    {CONTEXT, &t->context},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
@@ -392,18 +399,19 @@ static int take_row(struct reading *r, const struct kc_csv_record *record)
 
 /* Lines */
 
-int kc__import_profiler_line(const char *line, char command[KC_IMPORT_COMMAND_MAX])
+int kc__import_profiler_line(const char *line, struct kc__import_profiled *profiled)
 {
 	static const char before[] = ", command: ";
-	const char *at;
+	const char *at, *command;
 
 	if (strncmp(line, "==", 2))
 		return 0;
 	at = strstr(line, profiling);
-	at = at ? strstr(at, before) : NULL;
-	if (at) {
-		snprintf(command, KC_IMPORT_COMMAND_MAX, "%s", at + strlen(before));
-		command[strcspn(command, "\r\n")] = '\0';
+	command = at ? strstr(at, before) : NULL;
+	if (command) {
+		profiled->pid = strtoll(at + strlen(profiling), NULL, 10);
+		snprintf(profiled->command, sizeof(profiled->command), "%s", command + strlen(before));
+		profiled->command[strcspn(profiled->command, "\r\n")] = '\0';
 	}
 	return 1;
 }
@@ -418,7 +426,7 @@ static int is_no_row(struct reading *r, const char *line)
 	}
 	if (strstr(line, profiling) && !strncmp(line, "==", 2))
 		r->state = OUTSIDE; /* what the next program prints comes before its table */
-	return kc__import_profiler_line(line, r->command);
+	return kc__import_profiler_line(line, &r->profiled);
 }
 
 static int take_record(struct reading *r, const struct kc_csv_record *record)
@@ -463,7 +471,7 @@ static int read_line(struct reading *r)
 	return rc ? rc : 1;
 }
 
-int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const char *command,
+int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const struct kc__import_profiled *profiled,
 		     const struct kc_csv_record *first)
 {
 	struct reading r = {.file = file, .csv = csv};
@@ -471,7 +479,7 @@ int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const ch
 
 	if (rc)
 		return kc_import_stage_failed(file, rc);
-	snprintf(r.command, sizeof(r.command), "%s", command);
+	r.profiled = *profiled;
 	begin_table(&r, first);
 	do
 		rc = read_line(&r);
@@ -480,7 +488,7 @@ int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const ch
 		kc_error("%s: the file ends where a row of units is expected", file->path);
 		r.unread++;
 	}
-	staged = kc_import_staged(file, r.stage, 0);
+	staged = kc_import_staged(file, r.stage, 0, 0);
 	kc_stage_free(r.stage);
 	if (rc == 0 && r.unread)
 		rc = -EINVAL;

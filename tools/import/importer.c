@@ -1,4 +1,5 @@
 #include "importer.h"
+#include "import_process.h"
 #include "trace_slot.h"
 #include "tools/input/device_spec.h"
 #include "store/common/ids/intern.h"
@@ -16,22 +17,7 @@
 #include <time.h>
 
 #define QUEUE_MAX 16384u /* slots in one transaction, about */
-#define DEVICES 64u
 #define NAMES_MAX 60000u /* of a kernel, in an entry */
-
-struct process {
-	char *name;
-	uint32_t number; /* in the file, from 1 */
-	uint64_t next_index;
-	uint64_t *declared; /* bits by interned id */
-	size_t declared_words;
-	struct kc_spans spans[DEVICES];
-	struct kc_slot *queue; /* to be stored */
-	size_t queued, capacity;
-	uint64_t kernels, transfers, untimed_kernels;
-	int64_t start_ns; /* of the latest row that has a time */
-	int64_t last_ns;
-};
 
 /* An entry, its name and its module. */
 struct kernel_payload {
@@ -44,151 +30,90 @@ struct arguments_payload {
 	char text[1024];
 };
 
+/* A device entry, and which GPU of whose it is. */
+struct device_payload {
+	struct kc_device_entry entry;
+	char texts[256];
+};
+
 struct kc_importer {
 	struct kc_store *store;
-	char source[1024];
-	uint64_t content, run;
+	struct kc__import_file file;
 	const struct kc_device *device;
-	struct kc_device *said[DEVICES]; /* by the file; NULL: nothing */
-	int64_t realtime_ns;
-	struct kc_intern names; /* of processes, kernels, streams, devices */
-	struct process **by_id; /* by interned id; NULL: no process's */
-	size_t by_id_count;
-	struct process **processes; /* in the file's order */
+	struct kc_trace_device *said[KC__IMPORT_DEVICES]; /* by the file; NULL: nothing */
+	struct kc_intern names;                           /* of kernels, streams, devices, arguments */
+	struct kc_intern process_ids;
+	struct kc__import_process **processes; /* by their ids less 1 */
 	size_t process_count;
+	struct kc_intern gpu_ids; /* (clock, place, ordinal) */
+	struct kc_spans *gpus;    /* by their ids less 1 */
+	size_t gpu_count;
 	size_t queued; /* of all processes */
 	int rc;        /* first error of a callback */
 	struct kc_imported sums;
 	struct kernel_payload kernel; /* the one being declared */
 };
 
+/* A launch until it is known what it overlapped. */
+struct held {
+	struct kc__import_process *process;
+	struct kc_slot slot;
+};
+
 /* Processes */
 
-static void fill_header(const struct kc_importer *im, const struct process *p, struct kc_journal_header *h)
+static struct kc__import_process *process_of(struct kc_importer *im, const char *key)
 {
-	memset(h, 0, sizeof(*h));
-	h->pid = p->number;
-	h->monotonic_ns = KC_TRACE_ORIGIN_NS;
-	h->realtime_ns = im->realtime_ns;
-	h->ended_ns = p->last_ns;
-	snprintf(h->boot_id, sizeof(h->boot_id), "import-%016" PRIx64, im->content);
-	snprintf(h->run_token, sizeof(h->run_token), "import-%016" PRIx64, im->run);
-	snprintf(h->measure, sizeof(h->measure), "all");
-	snprintf(h->source, sizeof(h->source), "%s", im->source);
-	snprintf(h->command_line, sizeof(h->command_line), "%s", p->name);
-	h->command_line_bytes = (uint32_t)strlen(h->command_line) + 1;
-	h->counters[KC_COUNT_CALLS] = p->kernels;
-	h->counters[KC_COUNT_CUPTI_RECORDS] = p->kernels;
-	h->counters[KC_COUNT_CUPTI_MATCHED] = p->kernels - p->untimed_kernels;
-	h->counters[KC_COUNT_CUPTI_UNMATCHED] = p->untimed_kernels;
-	h->counters[KC_COUNT_CUPTI_INVALID] = p->untimed_kernels;
-	h->counters[KC_COUNT_TRANSFER_RECORDS] = p->transfers;
-}
-
-static struct process *add_process(struct kc_importer *im, const char *name)
-{
-	struct process **grown = realloc(im->processes, (im->process_count + 1) * sizeof(*grown)), *p;
-
-	if (!grown)
-		return NULL;
-	im->processes = grown;
-	p = calloc(1, sizeof(*p));
-	if (p)
-		p->name = strdup(*name ? name : "trace");
-	if (!p || !p->name) {
-		free(p);
-		return NULL;
-	}
-	im->processes[im->process_count++] = p;
-	p->number = (uint32_t)im->process_count;
-	return p;
-}
-
-static struct process *process_of(struct kc_importer *im, const char *name)
-{
-	uint32_t id = kc_intern(&im->names, 'p', name, strlen(name) + 1);
-	struct process **grown;
+	uint32_t id = kc_intern(&im->process_ids, 'p', key, strlen(key) + 1);
+	struct kc__import_process **grown;
 
 	if (!id)
 		return NULL;
-	if (id >= im->by_id_count) {
-		size_t count = 2 * (size_t)id + 64;
-
-		grown = realloc(im->by_id, count * sizeof(*grown));
+	if (id > im->process_count) {
+		grown = realloc(im->processes, id * sizeof(*grown));
 		if (!grown)
 			return NULL;
-		memset(grown + im->by_id_count, 0, (count - im->by_id_count) * sizeof(*grown));
-		im->by_id = grown;
-		im->by_id_count = count;
-	}
-	if (!im->by_id[id])
-		im->by_id[id] = add_process(im, name);
-	return im->by_id[id];
-}
-
-/* 1: the id was not used in this process before; it is marked as used. */
-static int declare(struct process *p, uint32_t id)
-{
-	size_t word = id / 64;
-
-	if (word >= p->declared_words) {
-		size_t words = 2 * word + 4;
-		uint64_t *grown = realloc(p->declared, words * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + p->declared_words, 0, (words - p->declared_words) * sizeof(*grown));
-		p->declared = grown;
-		p->declared_words = words;
-	}
-	if (p->declared[word] >> (id % 64) & 1)
-		return 0;
-	p->declared[word] |= UINT64_C(1) << (id % 64);
-	return 1;
-}
-
-/* Slots */
-
-static struct kc_slot *enqueue(struct kc_importer *im, struct process *p)
-{
-	if (p->queued == p->capacity) {
-		size_t capacity = p->capacity ? 2 * p->capacity : 64;
-		struct kc_slot *grown = realloc(p->queue, capacity * sizeof(*grown));
-
-		if (!grown)
+		im->processes = grown;
+		grown[id - 1] = kc__import_process_new(&im->file, key, id);
+		if (!grown[id - 1])
 			return NULL;
-		p->queue = grown;
-		p->capacity = capacity;
+		im->process_count = id;
 	}
+	return im->processes[id - 1];
+}
+
+void kc_importer_process(struct kc_importer *im, const char *key, const struct kc_trace_process *said)
+{
+	struct kc__import_process *p = process_of(im, key);
+
+	if (!p || kc__import_process_describe(&im->file, p, said))
+		im->rc = -ENOMEM;
+}
+
+void kc_importer_one_clock(struct kc_importer *im)
+{
+	im->file.one_clock = 1;
+}
+
+static struct kc_slot *enqueue(struct kc_importer *im, struct kc__import_process *p)
+{
 	im->queued++;
-	memset(&p->queue[p->queued], 0, sizeof(*p->queue));
-	return &p->queue[p->queued++];
+	return kc__import_enqueue(p);
 }
 
-static int put_entry(struct kc_importer *im, struct process *p, uint32_t kind, const void *payload, size_t bytes)
+static int put_entry(struct kc_importer *im, struct kc__import_process *p, uint32_t kind, const void *payload,
+		     size_t bytes)
 {
-	enum { ROOM = sizeof(((struct kc_slot *)0)->part.payload) };
-	size_t count = (bytes + ROOM - 1) / ROOM;
+	size_t before = p->queued;
+	int rc = kc__import_put_entry(p, kind, payload, bytes);
 
-	for (size_t i = 0; i < count; i++) {
-		size_t part = bytes - i * ROOM < ROOM ? bytes - i * ROOM : ROOM;
-		struct kc_slot *slot = enqueue(im, p);
-
-		if (!slot)
-			return -ENOMEM;
-		slot->kind = kind;
-		slot->index = p->next_index++;
-		slot->part.index = (uint16_t)i;
-		slot->part.count = (uint16_t)count;
-		slot->part.bytes = (uint32_t)part;
-		memcpy(slot->part.payload, (const char *)payload + i * ROOM, part);
-	}
-	return 0;
+	im->queued += p->queued - before;
+	return rc;
 }
 
-void kc_importer_device(struct kc_importer *im, int64_t ordinal, const struct kc_device *said)
+void kc_importer_device(struct kc_importer *im, int64_t ordinal, const struct kc_trace_device *said)
 {
-	if (ordinal < 0 || ordinal >= DEVICES)
+	if (ordinal < 0 || ordinal >= KC__IMPORT_DEVICES)
 		return;
 	if (!im->said[ordinal])
 		im->said[ordinal] = malloc(sizeof(*said));
@@ -200,13 +125,13 @@ void kc_importer_device(struct kc_importer *im, int64_t ordinal, const struct kc
 
 static void describe_device(const struct kc_importer *im, uint32_t ordinal, const char *name, struct kc_device *device)
 {
-	const struct kc_device *said = im->said[ordinal];
+	const struct kc_trace_device *said = im->said[ordinal];
 	const struct kc_device *meant = im->device ? im->device : kc_device_builtin_meant(name);
 
 	if (meant)
 		*device = *meant;
 	if (said && !im->device)
-		kc_device_overlay(device, said);
+		kc_device_overlay(device, &said->device);
 	if (device->cc_major)
 		kc_device_complete(device);
 	device->simulated = 0;
@@ -214,29 +139,44 @@ static void describe_device(const struct kc_importer *im, uint32_t ordinal, cons
 		snprintf(device->name, sizeof(device->name), "%s", name);
 }
 
-static int declare_device(struct kc_importer *im, struct process *p, const struct kc_trace_row *row)
+static int put_device(struct kc_importer *im, struct kc__import_process *p, uint32_t ordinal, const char *name)
 {
-	struct kc_device_entry entry = {.ordinal = (uint32_t)kc_trace_known(row->device, 0)};
-	const struct kc_device *said = im->said[entry.ordinal];
-	const char *name = !*row->device_name && said ? said->name : row->device_name;
-	char key[160];
-	int length = snprintf(key, sizeof(key), "%u %s", entry.ordinal, name);
-	uint32_t id = kc_intern(&im->names, 'd', key, (size_t)length < sizeof(key) ? (size_t)length : sizeof(key) - 1);
-	int rc = id ? declare(p, id) : -ENOMEM;
+	const struct kc_trace_device *said = im->said[ordinal];
+	struct device_payload d = {.entry = {.ordinal = ordinal}};
+	size_t length = strlen(p->place) + 1;
 
-	if (rc <= 0)
-		return rc;
-	describe_device(im, entry.ordinal, name, &entry.device);
-	return put_entry(im, p, KC_KIND_DEVICE, &entry, sizeof(entry));
+	describe_device(im, ordinal, name, &d.entry.device);
+	if (said)
+		memcpy(d.entry.uuid, said->uuid, sizeof(d.entry.uuid));
+	if (length > sizeof(d.texts) / 2)
+		length = sizeof(d.texts) / 2;
+	snprintf(d.texts, length, "%s", p->place);
+	length += (size_t)snprintf(d.texts + length, sizeof(said->bus), "%s", said ? said->bus : "") + 1;
+	return put_entry(im, p, KC_KIND_DEVICE, &d, sizeof(d.entry) + length);
 }
 
-/* The number of a stream in the trace; 0: it has none. Its kind is unknown. */
-static int stream_of(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t *local)
+static int declare_device(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_row *row)
 {
-	int64_t key[2] = {kc_trace_known(row->device, 0), row->stream};
+	uint32_t ordinal = (uint32_t)kc_trace_known(row->device, 0);
+	const struct kc_trace_device *said = im->said[ordinal];
+	const char *name = !*row->device_name && said ? said->device.name : row->device_name;
+	char key[160];
+	int length = snprintf(key, sizeof(key), "%u %s", ordinal, name);
+	uint32_t id = kc_intern(&im->names, 'd', key, (size_t)length < sizeof(key) ? (size_t)length : sizeof(key) - 1);
+	int rc = id ? kc__import_declare(p, id) : -ENOMEM;
+
+	return rc > 0 ? put_device(im, p, ordinal, name) : rc;
+}
+
+/* The number of a stream in the trace, which is one of a context; 0: it has none. Its kind is unknown. */
+static int stream_of(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_row *row,
+		     uint32_t *local)
+{
+	int64_t key[3] = {kc_trace_known(row->device, 0), row->context, row->stream};
 	struct kc_stream_entry entry = {
 	    .device = (uint32_t)key[0],
 	    .handle = (uint64_t)row->stream,
+	    .context = (uint64_t)kc_trace_known(row->context, 0),
 	    .priority = (int32_t)kc_trace_known(row->priority, 0),
 	    .kind = KC_STREAM_NONBLOCKING,
 	};
@@ -246,11 +186,12 @@ static int stream_of(struct kc_importer *im, struct process *p, const struct kc_
 	if (row->stream == KC_TRACE_UNKNOWN)
 		return 0;
 	*local = entry.id = kc_intern(&im->names, 's', key, sizeof(key));
-	rc = entry.id ? declare(p, entry.id) : -ENOMEM;
+	rc = entry.id ? kc__import_declare(p, entry.id) : -ENOMEM;
 	return rc > 0 ? put_entry(im, p, KC_KIND_STREAM, &entry, sizeof(entry)) : rc;
 }
 
-static int kernel_of(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t *local)
+static int kernel_of(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_row *row,
+		     uint32_t *local)
 {
 	struct kernel_payload *k = &im->kernel;
 	size_t length, head = sizeof(k->entry.resources);
@@ -266,12 +207,12 @@ static int kernel_of(struct kc_importer *im, struct process *p, const struct kc_
 	snprintf(k->names + length, NAMES_MAX / 2, "%s", row->module);
 	length += strlen(k->names + length) + 1;
 	*local = k->entry.id = kc_intern_two(&im->names, 'k', &k->entry.resources, head, k->names, length);
-	rc = k->entry.id ? declare(p, k->entry.id) : -ENOMEM;
+	rc = k->entry.id ? kc__import_declare(p, k->entry.id) : -ENOMEM;
 	return rc > 0 ? put_entry(im, p, KC_KIND_KERNEL, k, sizeof(k->entry) + length) : rc;
 }
 
 /* 0: unknown. */
-static int arguments_of(struct kc_importer *im, struct process *p, const char *text, uint32_t *local)
+static int arguments_of(struct kc_importer *im, struct kc__import_process *p, const char *text, uint32_t *local)
 {
 	struct arguments_payload a = {.entry = {.id = 0}};
 	int length, rc;
@@ -283,19 +224,22 @@ static int arguments_of(struct kc_importer *im, struct process *p, const char *t
 	if ((size_t)length >= sizeof(a.text))
 		length = (int)sizeof(a.text) - 1;
 	*local = a.entry.id = kc_intern(&im->names, 'a', a.text, (size_t)length);
-	rc = a.entry.id ? declare(p, a.entry.id) : -ENOMEM;
+	rc = a.entry.id ? kc__import_declare(p, a.entry.id) : -ENOMEM;
 	return rc > 0 ? put_entry(im, p, KC_KIND_ARGUMENTS, &a, sizeof(a.entry) + (size_t)length + 1) : rc;
 }
 
-static int drain(struct kc_importer *im, struct process *p)
+static int drain(struct kc_importer *im, struct kc__import_process *p)
 {
-	struct kc_journal_header *h = malloc(sizeof(*h));
+	struct kc_journal_header *h;
 	int64_t row;
 	int rc;
 
+	if (!kc__import_process_is_used(p))
+		return 0;
+	h = malloc(sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	fill_header(im, p, h);
+	kc__import_process_header(&im->file, p, h);
 	rc = kc_store_process(im->store, h, &row);
 	free(h);
 	if (rc == 0 && p->queued)
@@ -326,66 +270,72 @@ static int drain_all(struct kc_importer *im)
 
 /* Rows */
 
-struct decision {
-	struct kc_importer *im;
-	struct process *process;
-};
-
 static void decided(const struct kc_span *span, void *arg)
 {
-	struct decision *d = arg;
-	struct kc_slot *slot = enqueue(d->im, d->process);
+	struct kc_importer *im = arg;
+	struct held *held = span->owner;
+	struct kc_slot *slot = enqueue(im, held->process);
 
 	if (slot)
-		memcpy(slot, span->owner, sizeof(*slot));
+		memcpy(slot, &held->slot, sizeof(*slot));
 	else
-		d->im->rc = -ENOMEM;
-	free(span->owner);
+		im->rc = -ENOMEM;
+	free(held);
 }
 
-static void decide_before(struct kc_importer *im, struct process *p, uint32_t device, int64_t watermark_ns)
+/* Kernels of one GPU, whichever processes launched them, on one clock. NULL: no memory. */
+static struct kc_spans *gpu_of(struct kc_importer *im, struct kc__import_process *p, uint32_t ordinal)
 {
-	struct decision d = {im, p};
+	uint32_t *id = &p->gpus[ordinal];
+	const uint32_t key[2] = {im->file.one_clock ? 0 : p->number, ordinal};
+	struct kc_spans *grown;
 
-	kc_spans_decide(&p->spans[device], watermark_ns, INT64_MIN, decided, &d);
+	if (!*id)
+		*id = kc_intern_two(&im->gpu_ids, 'g', key, sizeof(key), p->place, strlen(p->place));
+	if (!*id)
+		return NULL;
+	if (*id > im->gpu_count) {
+		grown = realloc(im->gpus, *id * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		im->gpus = grown;
+		grown[*id - 1] = (struct kc_spans){0};
+		im->gpu_count = *id;
+	}
+	return &im->gpus[*id - 1];
 }
 
-static void let_go_all(struct kc_importer *im, struct process *p, uint32_t device)
+/* Kept until no later row can overlap it; rows on one clock come in the order of their starts. */
+static int await_decision(struct kc_importer *im, struct kc__import_process *p, const struct kc_slot *launch)
 {
-	struct decision d = {im, p};
-
-	kc_spans_decide(&p->spans[device], INT64_MIN, INT64_MAX, decided, &d);
-}
-
-/* Kept until no later row can overlap it; rows come in the order of their starts. */
-static int await_decision(struct kc_importer *im, struct process *p, const struct kc_slot *launch)
-{
-	struct kc_slot *slot = malloc(sizeof(*slot));
+	struct kc_spans *gpu = gpu_of(im, p, launch->launch.device);
+	struct held *held = gpu ? malloc(sizeof(*held)) : NULL;
 	struct kc_span span;
 	int rc;
 
-	if (!slot)
+	if (!held)
 		return -ENOMEM;
-	memcpy(slot, launch, sizeof(*slot));
-	decide_before(im, p, slot->launch.device, slot->launch.measured_start_ns);
+	held->process = p;
+	memcpy(&held->slot, launch, sizeof(held->slot));
+	kc_spans_decide(gpu, launch->launch.measured_start_ns, INT64_MIN, decided, im);
 	span = (struct kc_span){
-	    .start_ns = slot->launch.measured_start_ns,
-	    .end_ns = slot->launch.measured_end_ns,
-	    .order = (uint64_t)slot->launch.launched_ns,
-	    .overlap = &slot->launch.overlap,
-	    .owner = slot,
+	    .start_ns = launch->launch.measured_start_ns,
+	    .end_ns = launch->launch.measured_end_ns,
+	    .order = (uint64_t)launch->launch.launched_ns,
+	    .overlap = &held->slot.launch.overlap,
+	    .owner = held,
 	};
-	rc = kc_spans_add(&p->spans[slot->launch.device], &span);
+	rc = kc_spans_add(gpu, &span);
 	if (rc == -ENOBUFS) {
-		let_go_all(im, p, slot->launch.device);
-		rc = kc_spans_add(&p->spans[slot->launch.device], &span);
+		kc_spans_decide(gpu, INT64_MIN, INT64_MAX, decided, im);
+		rc = kc_spans_add(gpu, &span);
 	}
 	if (rc)
-		free(slot);
+		free(held);
 	return rc;
 }
 
-static int let_pass(struct kc_importer *im, struct process *p, const struct kc_slot *launch)
+static int let_pass(struct kc_importer *im, struct kc__import_process *p, const struct kc_slot *launch)
 {
 	struct kc_slot *slot = enqueue(im, p);
 
@@ -395,7 +345,8 @@ static int let_pass(struct kc_importer *im, struct process *p, const struct kc_s
 	return 0;
 }
 
-static int add_launch(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
+static int add_launch(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_row *row,
+		      uint32_t stream)
 {
 	struct kc_slot slot = {.kind = KC_KIND_LAUNCH};
 	uint32_t kernel, arguments;
@@ -416,7 +367,8 @@ static int add_launch(struct kc_importer *im, struct process *p, const struct kc
 	return let_pass(im, p, &slot);
 }
 
-static int add_transfer(struct kc_importer *im, struct process *p, const struct kc_trace_row *row, uint32_t stream)
+static int add_transfer(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_row *row,
+			uint32_t stream)
 {
 	struct kc_slot *slot = enqueue(im, p);
 
@@ -434,7 +386,7 @@ static int add_transfer(struct kc_importer *im, struct process *p, const struct 
 }
 
 /* A row without any time stands where the one before it does. */
-static void take_time(struct kc_importer *im, struct process *p, struct kc_trace_row *row)
+static void take_time(struct kc_importer *im, struct kc__import_process *p, struct kc_trace_row *row)
 {
 	int64_t end_ns;
 
@@ -452,7 +404,7 @@ static void take_time(struct kc_importer *im, struct process *p, struct kc_trace
 int kc_importer_add(struct kc_importer *im, const struct kc_trace_row *given)
 {
 	struct kc_trace_row row = *given;
-	struct process *p = process_of(im, row.process);
+	struct kc__import_process *p = process_of(im, row.process);
 	uint32_t stream;
 	int rc = p ? declare_device(im, p, &row) : -ENOMEM;
 
@@ -469,8 +421,8 @@ int kc_importer_add(struct kc_importer *im, const struct kc_trace_row *given)
 
 /* The whole */
 
-int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, uint64_t run,
-		    const struct kc_device *device, struct kc_importer **out)
+int kc_importer_new(struct kc_store *store, const struct kc_trace_file *file, const struct kc_device *device,
+		    struct kc_importer **out)
 {
 	struct kc_importer *im = calloc(1, sizeof(*im));
 	struct timespec now;
@@ -479,40 +431,46 @@ int kc_importer_new(struct kc_store *store, const char *source, uint64_t content
 		return -ENOMEM;
 	clock_gettime(CLOCK_REALTIME, &now);
 	im->store = store;
-	im->content = content;
-	im->run = run;
+	im->file.content = file->content;
+	im->file.run = file->run;
+	im->file.before = file->before;
+	snprintf(im->file.source, sizeof(im->file.source), "%s", file->source);
+	im->file.realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	im->device = device;
-	im->realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	snprintf(im->source, sizeof(im->source), "%s", source);
 	*out = im;
 	return 0;
 }
 
-int kc_importer_has_all(const struct kc_importer *im)
+uint32_t kc_importer_has_all(const struct kc_importer *im)
 {
-	static const char sql[] = "SELECT count(*) FROM process WHERE boot_id = ?1"
+	static const char sql[] = "SELECT count(*) FROM process WHERE boot_id = ?1 OR boot_id GLOB ?1 || '-*'"
 				  " HAVING min(ended = 'imported') = 1";
 	char token[64];
 	sqlite3_stmt *stmt;
-	int has_all = 0;
+	uint32_t processes = 0;
 
-	snprintf(token, sizeof(token), "import-%016" PRIx64, im->content);
+	snprintf(token, sizeof(token), "import-%016" PRIx64, im->file.content);
 	if (sqlite3_prepare_v2(kc_store_db(im->store), sql, -1, &stmt, NULL) != SQLITE_OK)
 		return 0;
 	sqlite3_bind_text(stmt, 1, token, -1, SQLITE_STATIC);
-	has_all = sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0) > 0;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		processes = (uint32_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	return has_all;
+	return processes;
 }
 
-static int end_process(struct kc_importer *im, struct process *p)
+static int end_process(struct kc_importer *im, struct kc__import_process *p)
 {
-	struct kc_journal_header *h = malloc(sizeof(*h));
+	struct kc_journal_header *h;
 	int rc;
 
+	if (!kc__import_process_is_used(p))
+		return 0;
+	h = malloc(sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	fill_header(im, p, h);
+	kc__import_process_header(&im->file, p, h);
+	im->sums.processes++;
 	rc = kc_store_process_end(im->store, h, "imported");
 	free(h);
 	return rc;
@@ -522,14 +480,11 @@ int kc_importer_finish(struct kc_importer *im, struct kc_imported *out)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < im->process_count; i++) {
-		for (uint32_t device = 0; device < DEVICES; device++)
-			decide_before(im, im->processes[i], device, INT64_MAX);
-	}
+	for (size_t i = 0; i < im->gpu_count; i++)
+		kc_spans_decide(&im->gpus[i], INT64_MAX, INT64_MIN, decided, im);
 	rc = im->rc ? im->rc : drain_all(im);
 	for (size_t i = 0; rc == 0 && i < im->process_count; i++)
 		rc = end_process(im, im->processes[i]);
-	im->sums.processes = im->process_count;
 	*out = im->sums;
 	return rc;
 }
@@ -540,28 +495,22 @@ static void discard(const struct kc_span *span, void *arg)
 	free(span->owner);
 }
 
-static void free_process(struct process *p)
-{
-	for (uint32_t device = 0; device < DEVICES; device++) {
-		kc_spans_decide(&p->spans[device], INT64_MAX, INT64_MIN, discard, NULL);
-		kc_spans_free(&p->spans[device]);
-	}
-	free(p->name);
-	free(p->declared);
-	free(p->queue);
-	free(p);
-}
-
 void kc_importer_free(struct kc_importer *im)
 {
 	if (!im)
 		return;
 	for (size_t i = 0; i < im->process_count; i++)
-		free_process(im->processes[i]);
-	for (uint32_t device = 0; device < DEVICES; device++)
+		kc__import_process_free(im->processes[i]);
+	for (size_t i = 0; i < im->gpu_count; i++) {
+		kc_spans_decide(&im->gpus[i], INT64_MAX, INT64_MIN, discard, NULL);
+		kc_spans_free(&im->gpus[i]);
+	}
+	for (uint32_t device = 0; device < KC__IMPORT_DEVICES; device++)
 		free(im->said[device]);
 	free(im->processes);
-	free(im->by_id);
+	free(im->gpus);
+	kc_intern_free(&im->process_ids);
+	kc_intern_free(&im->gpu_ids);
 	kc_intern_free(&im->names);
 	free(im);
 }

@@ -4,7 +4,9 @@
  *
  *   kc_importer   one trace file on its way into one database: a process for
  *                 each `process` of the trace, all of one run, which other
- *                 files may share. Slots are kept back
+ *                 files may share. A GPU is known by its ordinal, and its UUID
+ *                 or place where the file tells it, never by its name; a stream
+ *                 by its number and context. Slots are kept back
  *                 until it is known what a kernel overlapped, and until there
  *                 are enough of them for a transaction.
  *
@@ -19,6 +21,7 @@
 
 #include "predictor/device/device.h"
 #include "store/database/store.h"
+#include "store/journal/journal.h"
 
 struct kc_importer;
 
@@ -28,17 +31,40 @@ struct kc_imported {
 	uint64_t processes;
 };
 
-/* device: the device of all rows; NULL: the one that their device_name tells. content: a hash of the file; run: a
- * number that the files of one run share. 0 or -errno. */
-int kc_importer_new(struct kc_store *store, const char *source, uint64_t content, uint64_t run,
-		    const struct kc_device *device, struct kc_importer **out);
+struct kc_trace_file {
+	const char *source; /* its path */
+	uint64_t content;   /* a hash of it */
+	uint64_t run;       /* a number that the files of one run share */
+	uint32_t before;    /* processes in the files of the run before it */
+};
 
-/* What the file tells about a device: its name and all fields other than 0 apply to rows added from now on. An
- * ordinal that is too large is ignored. */
-void kc_importer_device(struct kc_importer *importer, int64_t ordinal, const struct kc_device *said);
+/* What a file tells about a process, which its rows call by a text (kc_trace_row.process). */
+struct kc_trace_process {
+	const char *name;  /* "": the file's */
+	int64_t pid;       /* KC_TRACE_UNKNOWN: its number among those of the run */
+	const char *place; /* whose GPUs its ordinals count, as ranks may each see one GPU 0. "": the machine's */
+};
 
-/* 1: the whole file is in the database already. */
-int kc_importer_has_all(const struct kc_importer *importer);
+struct kc_trace_device {
+	struct kc_device device;     /* what is known of it: fields other than 0 */
+	uint8_t uuid[KC_UUID_BYTES]; /* zeros: not known */
+	char bus[32];                /* location on the PCI bus; "": not known */
+};
+
+/* device: the device of all rows; NULL: the one that their device_name tells. 0 or -errno. */
+int kc_importer_new(struct kc_store *store, const struct kc_trace_file *file, const struct kc_device *device,
+		    struct kc_importer **out);
+
+/* For rows added from now on. A process of which nothing is told has its text for a name, or the file's where that
+ * would say nothing. Of a device, an ordinal that is too large is ignored. */
+void kc_importer_device(struct kc_importer *importer, int64_t ordinal, const struct kc_trace_device *said);
+void kc_importer_process(struct kc_importer *importer, const char *process, const struct kc_trace_process *said);
+/* All processes of the file share a clock: rows come in the order of their starts, whichever process they are of.
+ * Otherwise each has a clock of its own, and only its own rows come in that order. Call it before any row is added. */
+void kc_importer_one_clock(struct kc_importer *importer);
+
+/* How many processes the file has, where the whole of it is in the database already; 0: it is not. */
+uint32_t kc_importer_has_all(const struct kc_importer *importer);
 
 /* 0 or -errno of the database. */
 int kc_importer_add(struct kc_importer *importer, const struct kc_trace_row *row);

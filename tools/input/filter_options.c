@@ -69,16 +69,64 @@ static void set_streams(struct kc_filter_choice *choice, const char *arg, struct
 	} while (*at);
 }
 
-static void set_processes(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
+static void add_name(struct kc_filter_names *names, const char *at, size_t length, const char *option,
+		     struct argp_state *state)
+{
+	if (names->count == KC_FILTER_NUMBERS)
+		argp_error(state, "%s takes %u names at most", option, KC_FILTER_NUMBERS);
+	names->each[names->count].at = at;
+	names->each[names->count++].length = length;
+}
+
+struct named { /* an option that takes numbers and names */
+	const char *option, *what;
+	struct kc_filter_numbers *numbers;
+	struct kc_filter_names *names;
+};
+
+/* What begins as a number does is one: only names of files may, and those have more than that. */
+static void set_named(const struct named *named, const char *arg, struct argp_state *state)
 {
 	const char *at = arg;
 	int64_t number;
+	int has_names = 0;
 
 	do {
-		if (next_number(&at, &number) < 0)
-			argp_error(state, "--process takes process ids, separated by commas, not \"%s\"", arg);
-		add_number(&choice->processes, number, "--process", state);
+		size_t length = strcspn(at, ",");
+		int is_number = strspn(at, "-+0123456789") == length;
+
+		if (is_number ? next_number(&at, &number) < 0 : at[length] && !at[length + 1])
+			argp_error(state, "%s takes %s, separated by commas, not \"%s\"", named->option, named->what,
+				   arg);
+		if (is_number) {
+			add_number(named->numbers, number, named->option, state);
+		} else {
+			add_name(named->names, at, length, named->option, state);
+			at += length + (at[length] == ',');
+			has_names = 1;
+		}
 	} while (*at);
+	if (has_names && strchr(arg, ',')) /* it may be in a name */
+		add_name(named->names, arg, strlen(arg), named->option, state);
+}
+
+static void set_processes(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
+{
+	const struct named named = {"--process", "process ids and names", &choice->processes, &choice->process_names};
+
+	set_named(&named, arg, state);
+}
+
+static void set_devices(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
+{
+	const struct named named = {"--device", "numbers and names of GPUs", &choice->devices, &choice->device_names};
+
+	set_named(&named, arg, state);
+}
+
+int kc_filter_is_device(const char *arg)
+{
+	return !strncmp(arg, "GPU", 3) || (*arg && !arg[strspn(arg, "0123456789,")]);
 }
 
 static void set_time(int64_t *ns, const char *option, const char *arg, struct argp_state *state)
@@ -101,6 +149,9 @@ error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, st
 		return 0;
 	case KC_KEY_PROCESS:
 		set_processes(choice, arg, state);
+		return 0;
+	case KC_KEY_DEVICE:
+		set_devices(choice, arg, state);
 		return 0;
 	case KC_KEY_SINCE:
 		choice->since_ns = 0;

@@ -1,6 +1,6 @@
 /*
  * Which launches a command looks at, and in which order it lists kernels: --kernel, --exclude, --stream, --process,
- * --since, --until, --min; --sort, --top. The same in every command that reads launches.
+ * --device, --since, --until, --min; --sort, --top. The same in every command that reads launches.
  */
 #ifndef KC_FILTER_OPTIONS_H
 #define KC_FILTER_OPTIONS_H
@@ -16,6 +16,7 @@ enum {
 	KC_KEY_EXCLUDE,
 	KC_KEY_STREAM,
 	KC_KEY_PROCESS,
+	KC_KEY_DEVICE,
 	KC_KEY_SINCE,
 	KC_KEY_UNTIL,
 	KC_KEY_MIN,
@@ -31,11 +32,14 @@ enum {
 	{"exclude", KC_KEY_EXCLUDE, "REGEX", 0, "no launches of kernels whose readable or mangled name matches", 0},      \
 	{"stream", KC_KEY_STREAM, "N[,N...]", 0,                                                                       \
 	 "only launches on streams of these numbers in the report; \"default\": on default streams", 0},                     \
-	{"process", KC_KEY_PROCESS, "PID[,PID...]", 0, "only launches of processes with these numbers", 0},            \
+	{"process", KC_KEY_PROCESS, "PID|NAME[,...]", 0,                                                               \
+	 "only launches of processes with these numbers, or names of a trace, in the report", 0},                      \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
 	 "only launches made at this time after the start of their run or later, such as 1.5s", 0},                        \
 	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time after the start of their run", 0},                                  \
 	{"min", KC_KEY_MIN, "TIME", 0, "only launches that were measured to take at least this, such as 20us", 0}
+#define KC_DEVICE_FILTER_OPTION                                                                                        \
+	{"device", KC_KEY_DEVICE, "N|NAME[,...]", 0, "only launches on GPUs of these numbers or names in the report", 0}
 #define KC_SORT_OPTIONS(orders)                                                                                        \
 	{"sort", KC_KEY_SORT, orders, 0, "order of the table of kernels, the largest first", 0},                                \
 	{"top", KC_KEY_TOP, "N", 0, "list the first N rows of the table only", 0}
@@ -56,6 +60,8 @@ struct kc_sorting {
 
 /* 0; ARGP_ERR_UNKNOWN: none of these options. A wrong value ends the process with KC_EXIT_USAGE. */
 error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, struct argp_state *state);
+/* 1: "0,1" or "GPU 0", which is a filter where --device also takes a kind of GPU. */
+int kc_filter_is_device(const char *arg);
 /* orders: those that the command has, as in its table. */
 error_t kc_sort_option(struct kc_sorting *sorting, const char *orders, int key, char *arg, struct argp_state *state);
 /* Once all options are read: checks that they can hold together. A document lists everything in its own order. */

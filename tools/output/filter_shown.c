@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define REGEX_COLUMNS 80u
@@ -38,6 +39,19 @@ static void add_regex(struct text *text, const char *what, const struct kc_filte
 	if (regex->text)
 		add(text, "%s%s \"%s\"", separator(text), what,
 		    kc_shorten_middle(regex->text, REGEX_COLUMNS, shown, sizeof(shown)));
+}
+
+static void add_names(struct text *text, const char *what, const char *before, const struct kc_filter_names *names)
+{
+	char shown[4 * REGEX_COLUMNS + 4], name[REGEX_COLUMNS * 4];
+
+	if (!*before && names->count)
+		add(text, "%s%s ", separator(text), what);
+	for (uint32_t i = 0; i < names->count && i < NUMBERS_SHOWN; i++) {
+		snprintf(name, sizeof(name), "%.*s", (int)names->each[i].length, names->each[i].at);
+		add(text, "%s\"%s\"", i ? " or " : before,
+		    kc_shorten_middle(name, REGEX_COLUMNS, shown, sizeof(shown)));
+	}
 }
 
 /* "stream default or 3" */
@@ -80,6 +94,9 @@ char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t si
 	add_regex(&text, "kernel does not match", &choice->exclude);
 	add_numbers(&text, "stream", choice->default_streams, &choice->streams);
 	add_numbers(&text, "process", 0, &choice->processes);
+	add_names(&text, "process", choice->processes.count ? " or " : "", &choice->process_names);
+	add_numbers(&text, "GPU", 0, &choice->devices);
+	add_names(&text, "GPU", choice->devices.count ? " or " : "", &choice->device_names);
 	add_times(&text, choice);
 	if (choice->min_ns)
 		add(&text, "%smeasured at least %s", separator(&text), kc_format_ns((double)choice->min_ns, min));
@@ -111,6 +128,23 @@ static json_t *numbers_json(const struct kc_filter_numbers *numbers, int with_de
 	return out;
 }
 
+static json_t *named_json(const struct kc_filter_numbers *numbers, const struct kc_filter_names *names)
+{
+	json_t *out = numbers_json(numbers, 0);
+
+	if (names->count && json_is_null(out)) {
+		json_decref(out);
+		out = json_array();
+	}
+	for (uint32_t i = 0; i < names->count; i++) {
+		char *name = strndup(names->each[i].at, names->each[i].length);
+
+		json_array_append_new(out, kc_json_text(name));
+		free(name);
+	}
+	return out;
+}
+
 static json_t *time_json(int64_t ns)
 {
 	return ns ? json_integer(ns) : json_null();
@@ -126,7 +160,8 @@ json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
 	json_object_set_new(out, "kernel", kc_json_text(choice->kernel.text));
 	json_object_set_new(out, "exclude", kc_json_text(choice->exclude.text));
 	json_object_set_new(out, "streams", numbers_json(&choice->streams, choice->default_streams));
-	json_object_set_new(out, "processes", numbers_json(&choice->processes, 0));
+	json_object_set_new(out, "processes", named_json(&choice->processes, &choice->process_names));
+	json_object_set_new(out, "devices", named_json(&choice->devices, &choice->device_names));
 	json_object_set_new(out, "since_ns", time_json(choice->since_ns));
 	json_object_set_new(out, "until_ns", time_json(choice->until_ns));
 	json_object_set_new(out, "min_ns", time_json(choice->min_ns));

@@ -5,6 +5,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
+#include "store/query/names.h"
 #include "store/common/version.h"
 #include "store/database/schema.h"
 
@@ -14,9 +15,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STREAM_NAME_SQL                                                                                                \
-	"SELECT CASE kind WHEN 'legacy' THEN 'default stream' ELSE 'stream ' || local END FROM stream WHERE id = ?1"
 
 struct process {
 	int64_t id;
@@ -395,7 +393,8 @@ static void put_head(const struct trace *trace, const struct kc_export_replay *r
 static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace,
 		     struct kc_export_replay *replay)
 {
-	int rc = sqlite3_prepare_v2(kc_store_db(store), STREAM_NAME_SQL, -1, &trace->tracks.stream_name, NULL);
+	int rc = sqlite3_prepare_v2(kc_store_db(store), kc__stream_name_sql(KC_STREAM_OF_PROCESS), -1,
+				    &trace->tracks.stream_name, NULL);
 
 	if (rc != SQLITE_OK)
 		return kc__export_error(rc);

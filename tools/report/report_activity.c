@@ -22,13 +22,24 @@ static char *percent_of(double ns, const struct kc_time_use *use, char out[stati
 	return kc_format_percent(use->span_ns ? ns / (double)use->span_ns * 100 : NAN, out);
 }
 
-static const char *name_of_device(const struct kc_report *data, int64_t id)
+static const struct kc_device_row *row_of_device(const struct kc_report *data, int64_t id)
 {
 	for (size_t i = 0; i < data->device_count; i++) {
-		if (data->devices[i].id == id && *data->devices[i].device.name)
-			return data->devices[i].device.name;
+		if (data->devices[i].id == id)
+			return data->devices + i;
 	}
-	return "unnamed GPU";
+	return NULL;
+}
+
+/* "NVIDIA H100 80GB HBM3"; of several "GPU 0, NVIDIA H100 80GB HBM3" */
+static void print_name(const struct kc_device_row *row, int several)
+{
+	const char *name = row && *row->device.name ? row->device.name : "unnamed GPU";
+
+	if (several && row && *row->gpu)
+		printf("  %s, %s", row->gpu, name);
+	else
+		printf("  %s", name);
 }
 
 static void print_busy(const struct kc_activity *activity, const struct kc_time_use *use)
@@ -70,9 +81,7 @@ static void print_devices(const struct kc_report *data, const struct kc_activity
 	for (size_t i = 0; i < activity->device_count && i < GPUS_SHOWN; i++) {
 		const struct kc_device_activity *one = activity->devices + i;
 
-		printf("  %s", name_of_device(data, one->device));
-		if (activity->device_count > 1 && one->device)
-			printf(" (device %lld)", (long long)one->device);
+		print_name(row_of_device(data, one->device), activity->device_count > 1);
 		printf(", %s\n", kc_format_ns((double)one->use.span_ns, span));
 		print_busy(activity, &one->use);
 		print_idle(&one->use);

@@ -152,6 +152,9 @@ static json_t *devices(const struct kc_report *data)
 
 		set(one, "id", json_integer(row->id));
 		set(one, "name", kc_json_text(row->device.name));
+		set(one, "gpu", *row->gpu ? kc_json_text(row->gpu) : json_null());
+		set(one, "uuid", *row->uuid ? kc_json_text(row->uuid) : json_null());
+		set(one, "bus", *row->bus ? kc_json_text(row->bus) : json_null());
 		set(one, "simulated", json_boolean(row->device.simulated));
 		set(one, "driver_version", row->driver_version ? json_integer(row->driver_version) : json_null());
 		json_array_append_new(out, one);

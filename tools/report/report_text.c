@@ -21,7 +21,26 @@
 _Static_assert(CELL == KC_FORMAT_BYTES, "cells hold formatted numbers");
 
 /* A trace may give no more than the name of a device, or not even that. */
-static void print_device(const struct kc_device_row *row)
+static int is_like(const struct kc_device_row *a, const struct kc_device_row *b)
+{
+	return a->driver_version == b->driver_version && !memcmp(&a->device, &b->device, sizeof(a->device));
+}
+
+/* Equal ones are listed once: how many there are, 0 where the i-th is like one before it. */
+static size_t count_alike(const struct kc_report *data, size_t i)
+{
+	size_t count = 1;
+
+	for (size_t k = 0; k < i; k++) {
+		if (is_like(data->devices + k, data->devices + i))
+			return 0;
+	}
+	for (size_t k = i + 1; k < data->device_count; k++)
+		count += is_like(data->devices + k, data->devices + i) != 0;
+	return count;
+}
+
+static void print_device(const struct kc_device_row *row, size_t count)
 {
 	const struct kc_device *d = &row->device;
 	char memory[CELL];
@@ -30,7 +49,10 @@ static void print_device(const struct kc_device_row *row)
 		puts("  device: not named in the trace (kerncast import --device says which)");
 		return;
 	}
-	printf("  on %s", *d->name ? d->name : "an unnamed device");
+	if (count > 1)
+		printf("  on %zu GPUs, each %s", count, *d->name ? d->name : "unnamed");
+	else
+		printf("  on %s", *d->name ? d->name : "an unnamed device");
 	if (d->cc_major)
 		printf(", compute capability %u.%u", d->cc_major, d->cc_minor);
 	if (d->sm_count)
@@ -61,6 +83,7 @@ static void print_origin(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
 	char when[32] = "";
+	size_t alike;
 
 	if (data->process_count > 0) {
 		time_t seconds = data->processes[0].started_unix_ns / 1000000000;
@@ -78,7 +101,8 @@ static void print_origin(const struct kc_report_view *view)
 	if (data->process_count > PROCESSES_SHOWN)
 		printf("  and %zu more processes (--json lists them)\n", data->process_count - PROCESSES_SHOWN);
 	for (size_t i = 0; i < data->device_count; i++)
-		print_device(data->devices + i);
+		if ((alike = count_alike(data, i)))
+			print_device(data->devices + i, alike);
 }
 
 /* "  launches  1,000 = 990 predicted + 10 unpredictable": zeros are printed, so

@@ -226,7 +226,7 @@ agree() { # SQL_CONDITION OPTION...
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 2 >/dev/null
 	local wrong
 	for wrong in "--kernel (" "--exclude [" "--stream x" "--stream 1,,2" "--stream 1," "--stream defaults" "--stream default," \
-		"--stream -1" "--process x" "--process 1,-2" "--process 99999999999999999999" "--since 5" "--since -1s" "--until 0" \
+		"--stream -1" "--process x," "--process 1,-2" "--process 99999999999999999999" "--since 5" "--since -1s" "--until 0" \
 		"--until 10min" "--min 5" "--since 2s --until 1s" "--since 1s --until 1s" "--stream $(seq -s, 65)"; do
 		for command in report replay "export --csv" diff; do
 			# shellcheck disable=SC2086 # words

@@ -132,13 +132,14 @@ can_be_replayed() { # FOLDER DB
 		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
 		DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP TABLE kernel_text;
 		ALTER TABLE stream DROP COLUMN lane;
+		ALTER TABLE device DROP COLUMN ordinal; ALTER TABLE device DROP COLUMN place; ALTER TABLE device DROP COLUMN bus;
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;
 		ALTER TABLE device DROP COLUMN flops_per_s;
 		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'12\n12\n0|1'
+		$'13\n13\n0|1'
 }
 
 lines_with() { # TEXT in the report

@@ -82,7 +82,7 @@ kineto_kernels='0|1250|9123|7|10,1,1|128,1,1|16|0|0|add
 		equal "$(<import.err)" ""
 		equal "$(kernels "$file.db")" "$kineto_kernels"
 		equal "$(transfers "$file.db")" $'HtoD|400|50877|0\nmemset|512|60877|2000'
-		equal "$(sql 'SELECT command_line FROM process' "$file.db")" "'rank 3'"
+		equal "$(sql 'SELECT command_line FROM process' "$file.db")" "rank 3"
 		equal "$(sql 'SELECT name, sm_count, cc_major, memory_bytes, shared_per_sm_bytes FROM device' "$file.db")" \
 			"NVIDIA H100|114|9|101997215744|233472"
 		equal "$(report '$.ledger.adds_up' "$file.db")" 1
@@ -176,7 +176,7 @@ kineto_kernels='0|1250|9123|7|10,1,1|128,1,1|16|0|0|add
 	"$kerncast" import rank3.json missing.json rank4.json -o t.db 2>err || true
 	contains "$(<err)" "missing.json: No such file"
 	equal "$(sql 'SELECT count(*) FROM run' t.db)" 1
-	equal "$(sql "SELECT command_line, source LIKE '%/rank_.json' FROM process" t.db)" $'\'rank 3\'|1\n\'rank 4\'|1'
+	equal "$(sql "SELECT command_line, source LIKE '%/rank_.json' FROM process" t.db)" $'rank 3|1\nrank 4|1'
 	contains "$("$kerncast" import rank4.json -o t.db)" "nothing new"
 	kineto | sed 's/"rank": 3/"rank": 5/' >rank5.json
 	"$kerncast" import rank4.json rank5.json -o t.db
@@ -222,7 +222,7 @@ $add
 	equal "$(transfers t.db | tail -n 3)" 'HtoD|400000|528405155|65504
 memset|2048|528900000|1000
 DtoH|1572864|2012410000|26912'
-	equal "$(sql 'SELECT command_line FROM process' t.db)" $'\'./a 1\'\n\'./a 1 #2\'\n\'252 x #3\''
+	equal "$(sql 'SELECT command_line, pid FROM process' t.db)" $'./a 1|4311\n./a 1 #2|4311\n252 x #3|4311'
 	equal "$(sql 'SELECT name, sm_count FROM device' t.db)" $'GeForce GTX 950|6\nTesla K40c|15'
 	equal "$(sql 'SELECT DISTINCT correlation FROM launch' t.db)" $'230\n103'
 }
@@ -230,7 +230,7 @@ DtoH|1572864|2012410000|26912'
 @test "nvprof: a unit that is not known leaves its table out, a line that makes no sense itself" {
 	{ nvprof ./a 1 fortnights; nvprof ./b 528.5 ms; } >unit.csv
 	fails 'unit.csv:6: the unit of Start is "fortnights", but only s, ms, us and ns are known' unit.csv 1
-	equal "$(sql 'SELECT command_line FROM process' fails.db)" "'./b #2'"
+	equal "$(sql 'SELECT command_line FROM process' fails.db)" "./b #2"
 	nvprof ./a 1 ms | sed '6d' >none.csv
 	fails 'none.csv:6: the unit of Start is "1"' none.csv
 	nvprof ./a 1 ms | head -n 5 >short.csv
@@ -352,7 +352,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (3400, 3410, 0, 1, NULL, 7, 11, (1
 	equal "$(sql 'SELECT overlap, graph_node FROM launch ORDER BY process, measured_start_ns' t.db)" \
 		$'overtaken|\nbehind|4\nnone|'
 	equal "$(transfers t.db)" $'HtoD|4096|3000|100\npeer|8192|3200|100\nmemset|64|3400|10'
-	equal "$(sql 'SELECT command_line FROM process' t.db)" $'\'pid 100\'\n\'pid 200\''
+	equal "$(sql 'SELECT command_line, pid FROM process' t.db)" $'trace.json|100\ntrace.json|200'
 	equal "$(sql 'SELECT d.name, sm_count, clock_khz, memory_bytes_per_s, max_threads_per_sm, max_blocks_per_sm
 		FROM device d JOIN process_device p ON p.device = d.id ORDER BY p.process' t.db)" \
 		'NVIDIA A100-SXM4-40GB|108|1410000|1555200000000|2048|32

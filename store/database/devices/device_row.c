@@ -18,14 +18,20 @@ static uint64_t amount(sqlite3_stmt *row, int i)
 	return value < 0 ? UINT64_MAX : (uint64_t)value;
 }
 
+static void take_text(sqlite3_stmt *row, int i, char *out, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(row, i);
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
 void kc__device_row_read(sqlite3_stmt *row, struct kc_device_row *device)
 {
 	struct kc_device *d = &device->device;
-	const char *name = (const char *)sqlite3_column_text(row, 2);
 
 	device->id = sqlite3_column_int64(row, 0);
 	device->driver_version = attribute(row, 1);
-	snprintf(d->name, sizeof(d->name), "%s", name ? name : "");
+	take_text(row, 2, d->name, sizeof(d->name));
 	d->simulated = sqlite3_column_int64(row, 3) != 0;
 	d->memory_bytes_per_s = amount(row, 4);
 	d->memory_bytes = amount(row, 5);
@@ -60,7 +66,10 @@ void kc__device_row_read(sqlite3_stmt *row, struct kc_device_row *device)
 		*numbers[i] = attribute(row, first + i);
 	d->copy_bytes_per_s = amount(row, first + count);
 	d->flops_per_s = amount(row, first + count + 1);
-	device->identified = sqlite3_column_int(row, first + count + 2);
+	device->imported = sqlite3_column_int(row, first + count + 2);
+	take_text(row, first + count + 3, device->uuid, sizeof(device->uuid));
+	take_text(row, first + count + 4, device->bus, sizeof(device->bus));
+	device->identified = *device->uuid && !device->imported;
 }
 
 int kc__device_row_load(struct kc_store *s, int64_t id, struct kc_device_row *out)

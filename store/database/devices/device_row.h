@@ -3,8 +3,11 @@
 #define KC_DEVICE_ROW_H
 
 #include "predictor/device/device.h"
+#include "store/journal/journal.h"
 
 #include <stdint.h>
+
+#define KC_GPU_NAME_BYTES 160u
 
 struct kc_store;
 struct sqlite3_stmt;
@@ -13,6 +16,10 @@ struct kc_device_row {
 	int64_t id;
 	uint32_t driver_version;
 	int identified; /* its driver told which one it is: it was recorded, not imported */
+	int imported;
+	char uuid[2 * KC_UUID_BYTES + 1]; /* hexadecimal; "": not known */
+	char bus[32];                     /* location on the PCI bus; "": not known */
+	char gpu[KC_GPU_NAME_BYTES];      /* in a report: kc_gpu_name() */
 	struct kc_device device;
 };
 
@@ -23,7 +30,7 @@ struct kc_device_row {
 	" max_threads_per_sm, max_blocks_per_sm, registers_per_sm, registers_per_block, shared_per_sm_bytes,"          \
 	" shared_per_block_bytes, shared_per_block_optin_bytes, shared_reserved_per_block_bytes, copy_engines,"        \
 	" hardware_queues, launch_overhead_ns, launch_gap_ns, empty_kernel_ns, copy_bytes_per_s, flops_per_s,"         \
-	" uuid GLOB '*[^0]*' FROM device"
+	" ordinal NOT NULL, iif(uuid GLOB '*[^0]*', uuid, ''), bus FROM device"
 
 /* Of the row that the query has come to. */
 void kc__device_row_read(struct sqlite3_stmt *row, struct kc_device_row *device);

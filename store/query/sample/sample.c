@@ -14,9 +14,10 @@
 	" FROM process p JOIN (SELECT run, min(started_ns) AS first_ns FROM process WHERE run BETWEEN ?1 AND ?2"       \
 	" GROUP BY run) f ON f.run = p.run"
 
-/* The first five columns are those of kc_filter_row(). */
+/* The first six columns are those of kc_filter_row(). */
 #define LAUNCHES                                                                                                       \
-	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, r.id, r.wait, r.span, r.measured_wait,"   \
+	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id, r.wait, r.span,"          \
+	" r.measured_wait,"                                                                                            \
 	" r.solo, r.below, r.above, r.flags, r.slowdown"                                                               \
 	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape WHERE r.id BETWEEN ?1 AND ?2 ORDER BY r.id"
 enum {
@@ -25,6 +26,7 @@ enum {
 	COLUMN_KERNEL,
 	COLUMN_LAUNCHED,
 	COLUMN_MEASURED_SPAN,
+	COLUMN_DEVICE,
 	COLUMN_ID,
 	COLUMN_WAIT,
 	COLUMN_SPAN,

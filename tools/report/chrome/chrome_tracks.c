@@ -99,11 +99,12 @@ static void stream_name(struct kc__tracks *tracks, int64_t stream, char *name, s
 {
 	sqlite3_stmt *row = tracks->stream_name;
 
+	const char *called;
+
 	sqlite3_bind_int64(row, 1, stream);
-	if (sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
-		snprintf(name, size, "%s", (const char *)sqlite3_column_text(row, 0));
-	else
-		snprintf(name, size, "stream ?");
+	called = sqlite3_step(row) == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : NULL;
+	snprintf(name, size, "%s%s", called ? called : "stream ?",
+		 called && !strcmp(called, "default") ? " stream" : "");
 	sqlite3_reset(row);
 }
 

@@ -199,24 +199,44 @@ static int clean_messages(const struct kc__html *page)
 	return rc;
 }
 
+/* "train.json (pid 4102), stream 7" becomes "pid 4102, stream 7". */
+static int clean_stream(const struct kc__html *page, char **name)
+{
+	char *pid = page->request->anonymous ? strstr(*name, " (pid ") : NULL, *next, *close;
+
+	while (pid && (next = strstr(pid + 1, " (pid "))) /* the file may be called so, too */
+		pid = next;
+	close = pid ? strchr(pid, ')') : NULL;
+	if (close) {
+		memmove(close, close + 1, strlen(close));
+		memmove(*name, pid + 2, strlen(pid + 2) + 1);
+	}
+	return shorten(name);
+}
+
 static int clean_streams(const struct kc__html *page)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < page->data->streams.count; i++)
-		rc = shorten(&page->data->streams.at[i].name);
+		rc = clean_stream(page, &page->data->streams.at[i].name);
 	for (size_t i = 0; rc == 0 && i < page->activity->stream_count; i++)
-		rc = shorten(&page->activity->streams[i].name);
+		rc = clean_stream(page, &page->activity->streams[i].name);
 	return rc;
 }
 
-static void clean_devices(struct kc_report *data)
+static void clean_device(const struct kc__html *page, struct kc_device_row *row)
 {
-	for (size_t i = 0; i < data->device_count; i++) {
-		char *name = data->devices[i].device.name, shown[sizeof(data->devices[i].device.name)];
+	char name[sizeof(row->device.name)], gpu[sizeof(row->gpu)];
+	size_t number = strlen("GPU ");
 
-		memcpy(name, kc_printable_text(name, shown, sizeof(shown)), sizeof(shown));
-	}
+	memcpy(row->device.name, kc_printable_text(row->device.name, name, sizeof(name)), sizeof(name));
+	memcpy(row->gpu, kc_printable_text(row->gpu, gpu, sizeof(gpu)), sizeof(gpu));
+	if (!page->request->anonymous)
+		return;
+	row->uuid[0] = row->bus[0] = '\0';
+	if (strlen(row->gpu) > number)
+		row->gpu[number + strspn(row->gpu + number, "0123456789")] = '\0';
 }
 
 static int clean(const struct kc__html *page)
@@ -229,7 +249,8 @@ static int clean(const struct kc__html *page)
 		rc = clean_messages(page);
 	if (rc == 0)
 		rc = clean_streams(page);
-	clean_devices(page->data);
+	for (size_t i = 0; i < page->data->device_count; i++)
+		clean_device(page, page->data->devices + i);
 	return rc;
 }
 

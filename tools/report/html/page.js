@@ -126,7 +126,7 @@ function accurateAnswer(data) {
 }
 
 function pageTop(data) {
-	const report = data.report, processes = data.page.counts.processes.of, gpus = report.devices.map(device => device.name).join(', ');
+	const report = data.report, processes = data.page.counts.processes.of, gpus = [...new Set(report.devices.map(device => device.name))].join(', ');
 	const card = (title, href, content) => element('div', {class: 'card'}, element('h2', {}, element('a', {href: href}, title)), content);
 
 	return element('header', {},
@@ -151,7 +151,7 @@ function timeColumns(name, copies) {
 }
 
 function timeUse(data) {
-	const activity = data.report.activity, names = new Map(data.report.devices.map(device => [device.id, device.name]));
+	const activity = data.report.activity, names = new Map(data.report.devices.map(device => [device.id, data.report.activity && data.report.activity.devices.length > 1 && device.gpu ? `${device.gpu}, ${device.name}` : device.name]));
 
 	if (!activity)
 		return element('p', {class: 'note'}, 'Where the time of the GPU went is not shown for more than 2,000,000 launches and copies: --exact reads all of them.');
