@@ -621,6 +621,8 @@ void kc__correlation_unmatched(enum kc__calls calls); /* Worker: a record matche
 /* Has callbacks of the runtime's domain sent, or no more. */
 void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable);
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
+/* Worker: the same, after the application's profiler has ended. What is launched from then on is measured. */
+void kc__cupti_attach_again(const struct kc_options *options);
 /* The fields of a CUPTI activity record that we use. Its times have been converted to our clock, kc__now_ns(). */
 struct kc__record {
 	uint32_t correlation;
@@ -643,15 +645,24 @@ bool kc__cupti_resume(void); /* enables them again. false: CUPTI refuses, and is
 void kc__cupti_forget(void); /* fork child */
 /* Has callbacks sent to kc__injected_call(), too. false: CUPTI refuses. */
 bool kc__cupti_watch(const struct kc_options *options);
-/* The application wants CUPTI: gives it up for good. claims: it has chosen what CUPTI is to record, so we do not take
- * it either. true: we had it; *watched: for kc__injected_call(), too. */
+/* The application wants CUPTI: gives it up, until kc__cupti_attach_again(). claims: it has chosen what CUPTI is to
+ * record, so we do not take it either. true: we had it; *watched: for kc__injected_call(), too. */
 bool kc__cupti_hand_over(bool claims, bool *watched);
 /* Where the copy is loaded that records for us and nobody else; NULL: there is none. */
 const void *kc__cupti_base(void);
+void kc__cupti_unclaimed(void);             /* what it has chosen holds no more */
 void *kc__cupti_symbol(const char *symbol); /* of the copy that is loaded; NULL: none is */
 
 /* profiler.c: the number of a CUPTI function whose use by the application takes precedence; -1: it is none of them */
 int kc__profiler_function(const char *symbol);
+/* Worker: the application's profiler has ended since this was asked last, and CUPTI may be called. */
+bool kc__profiler_has_ended(void);
+/* Functions that the application has registered with CUPTI, and may count on when it profiles again. NULL: none */
+struct kc__profiler_told {
+	void *requested, *completed, *clock;
+};
+void kc__profiler_told(struct kc__profiler_told *told);
+void kc__profiler_forget(void); /* fork child */
 /* What dlsym() is to answer its caller, where the real one has found address. */
 void *kc__profiler_route(int function, void *address, const void *caller);
 

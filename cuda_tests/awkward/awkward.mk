@@ -20,6 +20,7 @@ $(AWKWARD_PROGRAMS): $(SIMCUDA)/libcuda.so
 # With a static CUDA runtime.
 $(AWKWARD)/small_stack: $(SIMCUDA)/libcudart_sim.a
 $(AWKWARD)/small_stack: private LDFLAGS += -Wl,-z,now # what is bound at the first call would hide what that call takes
+$(AWKWARD)/profiles: $(SIMCUDA)/libcupti.so.13
 $(AWKWARD)/future_driver/libcuda.so.1: $(AWKWARD_OBJECTS)/future_driver.o
 $(AWKWARD)/old_cupti/libcupti.so.12: $(AWKWARD_OBJECTS)/old_cupti.o
 $(AWKWARD)/refusing_cupti/libcupti.so.13: $(AWKWARD_OBJECTS)/refusing_cupti.o

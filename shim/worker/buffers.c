@@ -9,6 +9,7 @@
 /* Of a kernel's record: 216 in CUDA 13.0, and it has grown from version to version. Others are shorter. */
 #define RECORD_BYTES 256u
 #define SMALLEST_BYTES 1024u /* that CUPTI is given: a few records */
+#define MARK 0x6b636266u     /* of a buffer's head */
 #define MANY 64u             /* launches for which one request is no burden */
 
 #define WAIT_MOST_NS 200000000ll /* of a buffer, from its return until it is read */
@@ -129,6 +130,7 @@ static struct kc__buffer *make(int size, int flags)
 		return NULL;
 	}
 	buffer->memory_bytes = sizes[size].memory_bytes;
+	buffer->mark = MARK;
 	return buffer;
 }
 
@@ -241,7 +243,7 @@ uint8_t *kc__buffer_take(uint32_t records, size_t *bytes)
 static struct {
 	struct kc__buffer head;
 	uint8_t records[KC__EXCESS_BYTES - HEAD_BYTES] __attribute__((aligned(64)));
-} last_resort __attribute__((aligned(64))) = {.head.excess = true};
+} last_resort __attribute__((aligned(64))) = {.head = {.excess = true, .mark = MARK}};
 _Static_assert(offsetof(__typeof__(last_resort), records) == HEAD_BYTES, "as kc__buffer_at() has it");
 
 uint8_t *kc__buffer_take_excess(bool mapped, size_t *bytes)
@@ -254,9 +256,16 @@ uint8_t *kc__buffer_take_excess(bool mapped, size_t *bytes)
 	if (buffer == MAP_FAILED)
 		buffer = &last_resort.head;
 	else
-		buffer->excess = true;
+		*buffer = (struct kc__buffer){.excess = true, .mark = MARK};
 	*bytes = KC__EXCESS_BYTES - HEAD_BYTES;
 	return kc__buffer_at(buffer);
+}
+
+/* The head is in the page of the address, or there is none. */
+bool kc__buffer_is_ours(const uint8_t *at)
+{
+	return at == last_resort.records || ((uintptr_t)at % KC__PAGE_BYTES == HEAD_BYTES &&
+					     ((const struct kc__buffer *)(at - HEAD_BYTES))->mark == MARK);
 }
 
 bool kc__buffer_is_excess(const uint8_t *at, bool *readable)

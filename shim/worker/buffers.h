@@ -34,6 +34,7 @@ struct kc__buffer {
 	size_t valid_bytes;  /* ... and has filled */
 	bool forced;         /* came back by force, perhaps with records of unfinished work */
 	bool excess;
+	uint32_t mark; /* of ours */
 	/* As delivered */
 	int64_t delivered_ns;
 	void *context;
@@ -66,6 +67,7 @@ uint8_t *kc__buffer_at(struct kc__buffer *buffer);
 /* Any thread, where CUPTI takes no refusal: one beyond the bound, for records that are dropped. mapped: as long as it
  * is with CUPTI; not: the same memory for all, for a process that can have no more, and of which nothing is read. */
 uint8_t *kc__buffer_take_excess(bool mapped, size_t *bytes);
+bool kc__buffer_is_ours(const uint8_t *at); /* any address */
 bool kc__buffer_is_excess(const uint8_t *at, bool *readable);
 void kc__buffer_drop_excess(uint8_t *at);
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "buffers.h"
@@ -245,6 +246,24 @@ static void test_beyond_its_bound_there_are_more_to_be_dropped(void **state)
 	assert_null(kc__buffer_take(1, &bytes));
 }
 
+/* What another client of CUPTI has left there comes back as well. */
+static void test_are_told_from_others(void **state)
+{
+	uint8_t *page = aligned_alloc(KC__EXCESS_BYTES, KC__EXCESS_BYTES);
+	size_t bytes;
+
+	(void)state;
+	assert_non_null(page);
+	memset(page, 0xff, KC__EXCESS_BYTES);
+	for (size_t at = 0; at < KC__EXCESS_BYTES; at += 64)
+		assert_false(kc__buffer_is_ours(page + at));
+	free(page);
+	assert_true(kc__buffer_is_ours(kc__buffer_take(1, &bytes)));
+	assert_true(kc__buffer_is_ours(kc__buffer_take(1000, &bytes)));
+	for (int mapped = 0; mapped < 2; mapped++)
+		assert_true(kc__buffer_is_ours(kc__buffer_take_excess(mapped, &bytes)));
+}
+
 /* Where nothing can be mapped. */
 static void test_there_is_always_one_that_is_not_read(void **state)
 {
@@ -313,6 +332,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_are_dropped_unread_when_they_have_waited_too_long, begin),
 	    cmocka_unit_test_setup(test_ends_at_its_bound, begin),
 	    cmocka_unit_test_setup(test_beyond_its_bound_there_are_more_to_be_dropped, begin),
+	    cmocka_unit_test_setup(test_are_told_from_others, begin),
 	    cmocka_unit_test_setup(test_there_is_always_one_that_is_not_read, begin),
 	    cmocka_unit_test_setup(test_threads_take_while_one_gives_back, begin),
 	};

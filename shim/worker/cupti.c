@@ -5,11 +5,10 @@
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
-#include "buffers.h"
+#include "cupti_client.h"
 
 #include "store/common/cupti_library.h"
 
-#include <cupti.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -17,49 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#define CUPTI_FUNCTIONS(X)                                                                                             \
-	X(cuptiSubscribe)                                                                                              \
-	X(cuptiUnsubscribe)                                                                                            \
-	X(cuptiEnableCallback)                                                                                         \
-	X(cuptiActivityRegisterCallbacks)                                                                              \
-	X(cuptiActivityEnable)                                                                                         \
-	X(cuptiActivityDisable)                                                                                        \
-	X(cuptiActivityFlushAll)                                                                                       \
-	X(cuptiActivityGetNextRecord)                                                                                  \
-	X(cuptiActivityGetNumDroppedRecords)                                                                           \
-	X(cuptiGetTimestamp)                                                                                           \
-	X(cuptiGetVersion)                                                                                             \
-	X(cuptiGetResultString)
-
-enum { VERSION_12_9 = 27 }; /* cupti_version.h */
-
-static struct {
-#define MEMBER(symbol) __typeof__(&symbol) symbol;
-	CUPTI_FUNCTIONS(MEMBER)
-#undef MEMBER
-	/* 11.6 and later */
-	CUptiResult(CUPTIAPI *register_timestamp)(uint64_t (*)(void));
-	CUptiResult(CUPTIAPI *get_graph_node_id)(CUgraphNode, uint64_t *);
-	__typeof__(&cuptiActivitySetAttribute) set_attribute;
-	__typeof__(&cuptiActivityGetAttribute) get_attribute;
-	void *handle;
-	uint32_t version; /* 0: it does not tell */
-	CUpti_SubscriberHandle subscriber;
-	CUpti_SubscriberHandle inherited; /* a forked child's parent's: CUPTI was copied with it */
-	pthread_mutex_t control;          /* attached or not; held across our own calls, never taken in a callback */
-	bool attached;
-	bool watching; /* for kc__injected_call() */
-	bool our_clock;
-	_Atomic bool claimed;            /* the application has a profiler of its own */
-	bool transfers;                  /* are measured */
-	_Atomic bool forcing;            /* a forced flush is under way */
-	_Atomic int64_t clock_offset_ns; /* CUPTI's clock minus ours, where it has its own */
-	bool buffer_per_thread;
-	pthread_mutex_t rate_lock;   /* never across a CUPTI call */
-	struct kc__launch_rate rate; /* of the process */
-	_Atomic uint64_t dropped;
-	size_t most_bytes; /* worker: of buffers that are read at a time */
-} cupti = {.most_bytes = SIZE_MAX, .control = PTHREAD_MUTEX_INITIALIZER, .rate_lock = PTHREAD_MUTEX_INITIALIZER};
+struct kc__cupti kc__cupti = {
+    .most_bytes = SIZE_MAX, .control = PTHREAD_MUTEX_INITIALIZER, .rate_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t CUPTIAPI timestamp(void)
 {
@@ -80,18 +38,24 @@ static bool set_cleared(uint8_t cleared)
 {
 	size_t bytes = sizeof(cleared);
 
-	return cupti.set_attribute &&
-	       cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &cleared) == CUPTI_SUCCESS;
+	return kc__cupti.set_attribute && kc__cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+								  &bytes, &cleared) == CUPTI_SUCCESS;
 }
 
-/* For the next client, which counts on the defaults: CUPTI keeps what it was told, and a clock cannot be taken from it
- * but for another. This library is never unloaded, so the function stays. */
+/* For the next client, which counts on the defaults, or on what it told CUPTI before: CUPTI keeps what it was told, and
+ * a clock cannot be taken from it but for another. This library is never unloaded, so the function stays. */
 static void give_defaults_back(void)
 {
-	if (cupti.our_clock)
-		cupti.register_timestamp(default_timestamp);
-	cupti.our_clock = false;
+	struct kc__profiler_told told;
+
+	kc__profiler_told(&told);
+	if (kc__cupti.our_clock)
+		kc__cupti.register_timestamp(told.clock ? (uint64_t(*)(void))told.clock : default_timestamp);
+	kc__cupti.our_clock = false;
 	set_cleared(0);
+	if (told.requested)
+		kc__cupti.cuptiActivityRegisterCallbacks((CUpti_BuffersCallbackRequestFunc)told.requested,
+							 (CUpti_BuffersCallbackCompleteFunc)told.completed);
 }
 
 /* Callbacks: the correlation id of the call this thread is in */
@@ -102,8 +66,8 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	const CUpti_GraphData *graph = resource->resourceDescriptor;
 	uint64_t node_id;
 
-	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && kc__thread.clones && graph && cupti.get_graph_node_id &&
-	    cupti.get_graph_node_id(graph->node, &node_id) == CUPTI_SUCCESS)
+	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && kc__thread.clones && graph && kc__cupti.get_graph_node_id &&
+	    kc__cupti.get_graph_node_id(graph->node, &node_id) == CUPTI_SUCCESS)
 		kc__graph_node_cloned(graph->originalNode, node_id);
 }
 
@@ -120,7 +84,7 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 		kc__correlation_runtime_call(call->correlationId, call->callbackSite == CUPTI_API_ENTER);
 		return;
 	}
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (cupti.watching && kc__injected_call(id, call)))
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (kc__cupti.watching && kc__injected_call(id, call)))
 		return;
 	if (call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
 		kc__thread.correlation = call->correlationId;
@@ -137,171 +101,21 @@ static int enable_callbacks(bool transfers)
 
 	/* An older CUPTI does not know the newest ids: one that it knows is enough. */
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
-		enabled += cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]) ==
-			   CUPTI_SUCCESS;
-	cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+		enabled += kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+							 launches[i]) == CUPTI_SUCCESS;
+	kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+				      CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
-		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
+		kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
 	return enabled;
 }
 
 void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
 {
-	pthread_mutex_lock(&cupti.control);
-	for (size_t i = 0; cupti.subscriber && i < count; i++)
-		cupti.cuptiEnableCallback(enable, cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, ids[i]);
-	pthread_mutex_unlock(&cupti.control);
-}
-
-/* Buffers */
-
-/* The rate of the process counts where one buffer serves all threads, and where it is not a launching thread that
- * CUPTI asks on. */
-static uint32_t recent_records(void)
-{
-	int64_t now_ns = kc__now_ns();
-	uint32_t records;
-
-	if (cupti.buffer_per_thread && kc__thread.recorded != kc__thread.rate.since)
-		return kc__launch_rate(&kc__thread.rate, kc__thread.recorded, now_ns);
-	pthread_mutex_lock(&cupti.rate_lock);
-	records = kc__launch_rate(&cupti.rate, kc_journal_claimed(kc__shim.journal), now_ns);
-	pthread_mutex_unlock(&cupti.rate_lock);
-	return records;
-}
-
-/* The kernels of a graph come at once. */
-static uint32_t expected_records(void)
-{
-	uint32_t records = recent_records();
-
-	if (kc__thread.graph_kernels <= records)
-		return records;
-	return kc__thread.graph_kernels < UINT32_MAX ? (uint32_t)kc__thread.graph_kernels : UINT32_MAX;
-}
-
-/* In a child that no handler of fork() ran in, our locks may be held by a thread that only the parent has. */
-static bool in_parents_copy(void)
-{
-	return !atomic_load_explicit(&kc__shim.ours, memory_order_relaxed);
-}
-
-/* "The callback function can decline the request by setting *buffer to NULL" (cupti_activity.h): before 12.9 CUPTI then
- * writes to address 0, github.com/pytorch/kineto/issues/1275. */
-static void CUPTIAPI on_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)
-{
-	bool parents = in_parents_copy();
-
-	*size = 0;
-	*max_records = 0;
-	*bytes = parents ? NULL : kc__buffer_take(expected_records(), size);
-	if (!*bytes && cupti.version < VERSION_12_9)
-		*bytes = kc__buffer_take_excess(!parents, size);
-}
-
-/* Any client may read a buffer here: CUPTI's documentation. */
-static void drop_excess(uint8_t *bytes, size_t valid, bool readable)
-{
-	CUpti_Activity *record = NULL;
-	uint64_t records = 0;
-
-	while (readable && valid && cupti.cuptiActivityGetNextRecord(bytes, valid, &record) == CUPTI_SUCCESS)
-		records++;
-	atomic_fetch_add_explicit(&cupti.dropped, records, memory_order_relaxed);
-	kc__buffer_drop_excess(bytes);
-}
-
-static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
-{
-	bool readable;
-
-	(void)size;
-	if (!bytes || in_parents_copy())
-		return;
-	if (kc__buffer_is_excess(bytes, &readable))
-		drop_excess(bytes, valid, readable);
-	else
-		kc__buffer_delivered(bytes, valid, context, stream,
-				     atomic_load_explicit(&cupti.forcing, memory_order_relaxed), kc__now_ns());
-}
-
-/* Records */
-
-static void ask_dropped(const struct kc__buffer *b)
-{
-	size_t n = 0;
-
-	if (cupti.cuptiActivityGetNumDroppedRecords(b->context, b->stream, &n) == CUPTI_SUCCESS && n)
-		atomic_fetch_add_explicit(&cupti.dropped, n, memory_order_relaxed);
-}
-
-static CUpti_Activity *next_record(struct kc__buffer *buffer, CUpti_Activity *after)
-{
-	return buffer->valid_bytes && cupti.cuptiActivityGetNextRecord(kc__buffer_at(buffer), buffer->valid_bytes,
-								       &after) == CUPTI_SUCCESS
-		   ? after
-		   : NULL;
-}
-
-static void read_buffer(struct kc__buffer *buffer, void (*fn)(const struct kc__record *record, void *arg), void *arg)
-{
-	CUpti_Activity *activity = NULL;
-	struct kc__record record;
-
-	while ((activity = next_record(buffer, activity)))
-		if (kc__cupti_read(activity, atomic_load_explicit(&cupti.clock_offset_ns, memory_order_relaxed),
-				   &record) &&
-		    (record.start_ns || !buffer->forced))
-			fn(&record, arg);
-}
-
-/* Its records count with those that CUPTI has dropped. */
-static void drop_buffer(struct kc__buffer *buffer)
-{
-	CUpti_Activity *activity = NULL;
-	uint64_t records = 0;
-
-	while ((activity = next_record(buffer, activity)))
-		records++;
-	atomic_fetch_add_explicit(&cupti.dropped, records, memory_order_relaxed);
-}
-
-/* Each buffer is ready to be filled again before the next one is read. */
-void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg)
-{
-	int64_t now_ns = kc__now_ns();
-	struct kc__buffer *buffer;
-	size_t bytes = 0;
-
-	while (bytes < cupti.most_bytes && (buffer = kc__buffer_next_delivered())) {
-		if (kc__buffers_waited(now_ns - buffer->delivered_ns, now_ns) && !atomic_load(&kc__shim.exit_ns)) {
-			drop_buffer(buffer);
-		} else {
-			bytes += buffer->valid_bytes;
-			read_buffer(buffer, fn, arg);
-		}
-		ask_dropped(buffer);
-		kc__buffer_give_back(buffer);
-	}
-	if (cupti.handle)
-		kc__buffers_prepare();
-	if (kc__buffers_exhausted())
-		kc__say(KC_MESSAGE_BUFFERS_FULL, NULL);
-}
-
-void kc__cupti_read_at_most(size_t bytes)
-{
-	cupti.most_bytes = bytes;
-}
-
-bool kc__cupti_has_records(void)
-{
-	return kc__buffers_wait();
-}
-
-uint64_t kc__cupti_dropped(void)
-{
-	return atomic_load_explicit(&cupti.dropped, memory_order_relaxed);
+	pthread_mutex_lock(&kc__cupti.control);
+	for (size_t i = 0; kc__cupti.subscriber && i < count; i++)
+		kc__cupti.cuptiEnableCallback(enable, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, ids[i]);
+	pthread_mutex_unlock(&kc__cupti.control);
 }
 
 /* CUPTI's clock is read between two readings of ours, and compared with their mean. */
@@ -310,10 +124,10 @@ static void compare_clocks(void)
 	int64_t before = kc__now_ns(), after;
 	uint64_t theirs;
 
-	if (cupti.our_clock || cupti.cuptiGetTimestamp(&theirs) != CUPTI_SUCCESS)
+	if (kc__cupti.our_clock || kc__cupti.cuptiGetTimestamp(&theirs) != CUPTI_SUCCESS)
 		return;
 	after = kc__now_ns();
-	atomic_store_explicit(&cupti.clock_offset_ns, (int64_t)theirs - (before + (after - before) / 2),
+	atomic_store_explicit(&kc__cupti.clock_offset_ns, (int64_t)theirs - (before + (after - before) / 2),
 			      memory_order_relaxed);
 }
 
@@ -321,23 +135,23 @@ static void compare_clocks(void)
  * which is counted: to tell them apart, buffers without unfinished work come back first. */
 static void force_flush(void)
 {
-	cupti.cuptiActivityFlushAll(0);
-	atomic_store(&cupti.forcing, true);
-	cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	atomic_store(&cupti.forcing, false);
+	kc__cupti.cuptiActivityFlushAll(0);
+	atomic_store(&kc__cupti.forcing, true);
+	kc__cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	atomic_store(&kc__cupti.forcing, false);
 }
 
 void kc__cupti_flush(bool forced)
 {
-	pthread_mutex_lock(&cupti.control);
-	if (cupti.attached) {
+	pthread_mutex_lock(&kc__cupti.control);
+	if (kc__cupti.attached) {
 		compare_clocks();
 		if (forced)
 			force_flush();
 		else
-			cupti.cuptiActivityFlushAll(0);
+			kc__cupti.cuptiActivityFlushAll(0);
 	}
-	pthread_mutex_unlock(&cupti.control);
+	pthread_mutex_unlock(&kc__cupti.control);
 }
 
 /* Attaching */
@@ -345,17 +159,19 @@ void kc__cupti_flush(bool forced)
 static bool find_functions(void *library)
 {
 #define FIND(symbol)                                                                                                   \
-	if (!(cupti.symbol = (__typeof__(&symbol))kc__real_dlsym(library, #symbol)))                                   \
+	if (!(kc__cupti.symbol = (__typeof__(&symbol))kc__real_dlsym(library, #symbol)))                               \
 		return false;
 	CUPTI_FUNCTIONS(FIND)
 #undef FIND
-	if (cupti.cuptiGetVersion(&cupti.version) != CUPTI_SUCCESS)
-		cupti.version = 0;
-	cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
+	if (kc__cupti.cuptiGetVersion(&kc__cupti.version) != CUPTI_SUCCESS)
+		kc__cupti.version = 0;
+	kc__cupti.register_timestamp = (CUptiResult(CUPTIAPI *)(uint64_t(*)(void)))kc__real_dlsym(
 	    library, "cuptiActivityRegisterTimestampCallback");
-	cupti.set_attribute = (__typeof__(cupti.set_attribute))kc__real_dlsym(library, "cuptiActivitySetAttribute");
-	cupti.get_attribute = (__typeof__(cupti.get_attribute))kc__real_dlsym(library, "cuptiActivityGetAttribute");
-	cupti.get_graph_node_id =
+	kc__cupti.set_attribute =
+	    (__typeof__(kc__cupti.set_attribute))kc__real_dlsym(library, "cuptiActivitySetAttribute");
+	kc__cupti.get_attribute =
+	    (__typeof__(kc__cupti.get_attribute))kc__real_dlsym(library, "cuptiActivityGetAttribute");
+	kc__cupti.get_graph_node_id =
 	    (CUptiResult(CUPTIAPI *)(CUgraphNode, uint64_t *))kc__real_dlsym(library, "cuptiGetGraphNodeId");
 	return true;
 }
@@ -364,7 +180,7 @@ static void say_result(enum kc_message_code code, CUptiResult result)
 {
 	const char *text = NULL;
 
-	cupti.cuptiGetResultString(result, &text);
+	kc__cupti.cuptiGetResultString(result, &text);
 	kc__say(code, text);
 }
 
@@ -374,20 +190,21 @@ static bool has_buffer_per_thread(void)
 	uint8_t answer = 0;
 	size_t bytes = sizeof(answer);
 
-	return cupti.get_attribute &&
-	       cupti.get_attribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &answer) == CUPTI_SUCCESS &&
+	return kc__cupti.get_attribute &&
+	       kc__cupti.get_attribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &answer) ==
+		   CUPTI_SUCCESS &&
 	       answer;
 }
 
 static CUptiResult enable_kinds(bool transfers)
 {
-	CUptiResult result = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	CUptiResult result = kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 
 	if (result != CUPTI_SUCCESS || !transfers)
 		return result;
-	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
-	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
-	cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET);
+	kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
+	kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
+	kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET);
 	return CUPTI_SUCCESS;
 }
 
@@ -395,11 +212,11 @@ static CUptiResult enable_activity(bool transfers)
 {
 	CUptiResult result;
 
-	cupti.our_clock = cupti.register_timestamp && cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
+	kc__cupti.our_clock = kc__cupti.register_timestamp && kc__cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
 	kc__buffers_begin(set_cleared(1));
-	cupti.buffer_per_thread = has_buffer_per_thread();
-	cupti.transfers = transfers;
-	result = cupti.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
+	kc__cupti.buffer_per_thread = has_buffer_per_thread();
+	kc__cupti.transfers = transfers;
+	result = kc__cupti.cuptiActivityRegisterCallbacks(kc__cupti_buffer_requested, kc__cupti_buffer_completed);
 	return result == CUPTI_SUCCESS ? enable_kinds(transfers) : result;
 }
 
@@ -434,12 +251,12 @@ static bool takes_us(void *library)
 
 	if (!find_functions(library))
 		return false;
-	tried.result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
+	tried.result = kc__cupti.cuptiSubscribe(&kc__cupti.subscriber, on_call, NULL);
 	if (tried.result == CUPTI_SUCCESS)
 		return true;
-	cupti.subscriber = NULL;
+	kc__cupti.subscriber = NULL;
 	keep_loaded(library);
-	cupti.cuptiGetResultString(tried.result, &text);
+	kc__cupti.cuptiGetResultString(tried.result, &text);
 	snprintf(tried.text, sizeof(tried.text), "%s", text ? text : "");
 	return tried.result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
@@ -450,11 +267,11 @@ static enum kc_unmeasured subscribe(const struct kc_options *options)
 	enum kc_cupti_place place;
 	void *library;
 
-	if (cupti.subscriber)
+	if (kc__cupti.subscriber)
 		return KC_MEASURED;
 	tried.result = CUPTI_SUCCESS;
 	library = kc_cupti_open(options->cupti, driver_version(), takes_us, &place);
-	cupti.handle = library;
+	kc__cupti.handle = library;
 	if (library && tried.result == CUPTI_SUCCESS)
 		return KC_MEASURED;
 	if (library) {
@@ -468,49 +285,105 @@ static enum kc_unmeasured subscribe(const struct kc_options *options)
 	return KC_NO_CUPTI;
 }
 
-bool kc__cupti_watch(const struct kc_options *options)
+/* control held, or nobody else knows of CUPTI yet. */
+static bool watch(const struct kc_options *options)
 {
 	if (subscribe(options) != KC_MEASURED || !enable_callbacks(false))
 		return false;
-	cupti.watching = true;
+	kc__cupti.watching = true;
 	for (size_t i = 0; i < kc__injected_count; i++)
-		cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kc__injected_ids[i]);
+		kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kc__injected_ids[i]);
 	return true;
+}
+
+bool kc__cupti_watch(const struct kc_options *options)
+{
+	return watch(options);
+}
+
+/* control held */
+static enum kc_unmeasured attach(const struct kc_options *options, bool transfers)
+{
+	enum kc_unmeasured why;
+	CUptiResult result;
+
+	if (atomic_load(&kc__cupti.claimed))
+		return KC_PROFILER_BUSY;
+	why = subscribe(options);
+	if (why != KC_MEASURED)
+		return why;
+	result = enable_callbacks(transfers) ? enable_activity(transfers) : CUPTI_ERROR_UNKNOWN;
+	if (result != CUPTI_SUCCESS) {
+		say_result(KC_MESSAGE_CUPTI_FAILED, result);
+		give_defaults_back();
+		if (!kc__cupti.watching) {
+			kc__cupti.cuptiUnsubscribe(kc__cupti.subscriber);
+			kc__cupti.subscriber = NULL;
+		}
+		return KC_NO_CUPTI;
+	}
+	kc__cupti.attached = true;
+	return KC_MEASURED;
+}
+
+static bool takes_transfers(const struct kc_options *options)
+{
+	return options->measure == KC_MEASURE_ALL && !(kc__cupti.watching && kc__injected_alone());
+}
+
+/* Outside of control, which this takes. */
+static void begin(bool transfers)
+{
+	kc__correlation_begin(transfers);
+	compare_clocks();
 }
 
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options)
 {
-	bool transfers = options->measure == KC_MEASURE_ALL;
+	bool transfers = takes_transfers(options);
 	enum kc_unmeasured why;
-	CUptiResult result;
 
 	if (kc__driver_apart()) {
 		kc__say(KC_MESSAGE_APART, NULL);
 		return KC_NO_CUPTI;
 	}
-	if (atomic_load(&cupti.claimed)) {
+	pthread_mutex_lock(&kc__cupti.control);
+	why = attach(options, transfers);
+	pthread_mutex_unlock(&kc__cupti.control);
+	if (why == KC_MEASURED)
+		begin(transfers);
+	else if (why == KC_PROFILER_BUSY)
 		kc__say(KC_MESSAGE_PROFILER_BUSY, NULL);
-		return KC_PROFILER_BUSY;
-	}
-	why = subscribe(options);
+	return why;
+}
+
+static void measures_again(_Atomic uint32_t *unmeasured)
+{
+	uint32_t busy = KC_PROFILER_BUSY;
+
+	atomic_compare_exchange_strong(unmeasured, &busy, KC_MEASURED);
+}
+
+void kc__cupti_attach_again(const struct kc_options *options)
+{
+	enum kc_unmeasured why;
+
+	pthread_mutex_lock(&kc__cupti.control);
+	if (kc__cupti.gave_up_watching && !atomic_load(&kc__cupti.claimed))
+		watch(options);
+	kc__cupti.gave_up_watching = false;
+	why = attach(options, takes_transfers(options));
+	pthread_mutex_unlock(&kc__cupti.control);
 	if (why != KC_MEASURED)
-		return why;
-	if (cupti.watching && kc__injected_alone())
-		transfers = false;
-	result = enable_callbacks(transfers) ? enable_activity(transfers) : CUPTI_ERROR_UNKNOWN;
-	if (result != CUPTI_SUCCESS) {
-		say_result(KC_MESSAGE_CUPTI_FAILED, result);
-		give_defaults_back();
-		if (!cupti.watching) {
-			cupti.cuptiUnsubscribe(cupti.subscriber);
-			cupti.subscriber = NULL;
-		}
-		return KC_NO_CUPTI;
+		return;
+	begin(kc__cupti.transfers);
+	pthread_mutex_lock(&kc__cupti.control);
+	if (kc__cupti.attached) { /* still */
+		measures_again(&kc__shim.unmeasured);
+		if (options->measure == KC_MEASURE_ALL)
+			measures_again(&kc__shim.transfers_unmeasured);
 	}
-	cupti.attached = true;
-	kc__correlation_begin(transfers);
-	compare_clocks();
-	return KC_MEASURED;
+	pthread_mutex_unlock(&kc__cupti.control);
 }
 
 /* control held. */
@@ -520,15 +393,15 @@ static void disable_activity(void)
 						   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		cupti.cuptiActivityDisable(kinds[i]);
+		kc__cupti.cuptiActivityDisable(kinds[i]);
 }
 
 void kc__cupti_detach(void)
 {
-	pthread_mutex_lock(&cupti.control);
-	if (cupti.attached)
+	pthread_mutex_lock(&kc__cupti.control);
+	if (kc__cupti.attached)
 		disable_activity();
-	pthread_mutex_unlock(&cupti.control);
+	pthread_mutex_unlock(&kc__cupti.control);
 }
 
 /* What CUPTI was told before still holds. Registering the clock once more would spoil records:
@@ -537,12 +410,12 @@ bool kc__cupti_resume(void)
 {
 	CUptiResult result = CUPTI_SUCCESS;
 
-	pthread_mutex_lock(&cupti.control);
-	if (cupti.attached) {
-		result = enable_kinds(cupti.transfers);
+	pthread_mutex_lock(&kc__cupti.control);
+	if (kc__cupti.attached) {
+		result = enable_kinds(kc__cupti.transfers);
 		compare_clocks();
 	}
-	pthread_mutex_unlock(&cupti.control);
+	pthread_mutex_unlock(&kc__cupti.control);
 	if (result != CUPTI_SUCCESS)
 		say_result(KC_MESSAGE_CUPTI_FAILED, result);
 	return result == CUPTI_SUCCESS;
@@ -552,12 +425,13 @@ bool kc__cupti_hand_over(bool claims, bool *watched)
 {
 	bool held;
 
-	pthread_mutex_lock(&cupti.control);
+	pthread_mutex_lock(&kc__cupti.control);
 	if (claims)
-		atomic_store(&cupti.claimed, true);
-	*watched = cupti.watching;
-	held = cupti.attached || cupti.watching;
-	if (cupti.attached) {
+		atomic_store(&kc__cupti.claimed, true);
+	*watched = kc__cupti.watching;
+	kc__cupti.gave_up_watching |= kc__cupti.watching;
+	held = kc__cupti.attached || kc__cupti.watching;
+	if (kc__cupti.attached) {
 		/* Our buffers must come back to us, not to the application's
 		 * callback. */
 		disable_activity();
@@ -565,14 +439,14 @@ bool kc__cupti_hand_over(bool claims, bool *watched)
 		give_defaults_back();
 	}
 	if (held) {
-		cupti.cuptiUnsubscribe(cupti.subscriber);
-		cupti.subscriber = NULL;
-		cupti.attached = cupti.watching = false;
+		kc__cupti.cuptiUnsubscribe(kc__cupti.subscriber);
+		kc__cupti.subscriber = NULL;
+		kc__cupti.attached = kc__cupti.watching = false;
 	}
-	if (cupti.inherited)
-		cupti.cuptiUnsubscribe(cupti.inherited);
-	cupti.inherited = NULL;
-	pthread_mutex_unlock(&cupti.control);
+	if (kc__cupti.inherited)
+		kc__cupti.cuptiUnsubscribe(kc__cupti.inherited);
+	kc__cupti.inherited = NULL;
+	pthread_mutex_unlock(&kc__cupti.control);
 	return held;
 }
 
@@ -580,7 +454,12 @@ const void *kc__cupti_base(void)
 {
 	Dl_info info;
 
-	return cupti.attached && dladdr((const void *)cupti.cuptiSubscribe, &info) ? info.dli_fbase : NULL;
+	return kc__cupti.attached && dladdr((const void *)kc__cupti.cuptiSubscribe, &info) ? info.dli_fbase : NULL;
+}
+
+void kc__cupti_unclaimed(void)
+{
+	atomic_store(&kc__cupti.claimed, false);
 }
 
 void *kc__cupti_symbol(const char *symbol)
@@ -590,21 +469,22 @@ void *kc__cupti_symbol(const char *symbol)
 
 	if (library)
 		dlclose(library);
-	if (!address && cupti.handle)
-		address = kc__real_dlsym(cupti.handle, symbol);
+	if (!address && kc__cupti.handle)
+		address = kc__real_dlsym(kc__cupti.handle, symbol);
 	return address;
 }
 
 void kc__cupti_forget(void)
 {
-	pthread_mutex_init(&cupti.control, NULL);
-	pthread_mutex_init(&cupti.rate_lock, NULL);
+	pthread_mutex_init(&kc__cupti.control, NULL);
+	pthread_mutex_init(&kc__cupti.rate_lock, NULL);
 	kc__buffers_forget();
-	cupti.attached = cupti.watching = false;
-	atomic_store(&cupti.forcing, false);
-	if (cupti.subscriber)
-		cupti.inherited = cupti.subscriber;
-	cupti.subscriber = NULL;
-	cupti.rate = (struct kc__launch_rate){0};
-	atomic_store(&cupti.dropped, 0);
+	kc__profiler_forget();
+	kc__cupti.attached = kc__cupti.watching = false;
+	atomic_store(&kc__cupti.forcing, false);
+	if (kc__cupti.subscriber)
+		kc__cupti.inherited = kc__cupti.subscriber;
+	kc__cupti.subscriber = NULL;
+	kc__cupti.rate = (struct kc__launch_rate){0};
+	atomic_store(&kc__cupti.dropped, 0);
 }

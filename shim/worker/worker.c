@@ -160,6 +160,16 @@ static void answer(enum kc__request request)
 		kc__storing_all(); /* while the application's own handlers run */
 }
 
+/* The application's profiler has ended. */
+static void take_cupti_back(void)
+{
+	if (!kc__recording() || atomic_load(&kc__shim.exit_ns) ||
+	    atomic_load(&kc__shim.unmeasured) != KC_PROFILER_BUSY || !kc__profiler_has_ended())
+		return;
+	kc__cupti_attach_again(&kc__shim.options);
+	worker.measuring = !atomic_load(&kc__shim.unmeasured);
+}
+
 static enum kc__request sleep_until(int64_t deadline_ns)
 {
 	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
@@ -250,6 +260,7 @@ static void *run(void *unused)
 		int64_t now_ns = kc__now_ns();
 
 		share_time(kc_journal_prepare(kc__shim.journal));
+		take_cupti_back();
 		collect(now_ns);
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
 		kc__plans_step();

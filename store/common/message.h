@@ -10,7 +10,8 @@
 	  "CUPTI was not found: launches are predicted, not measured (set KERNCAST_CUPTI to libcupti.so)")             \
 	X(CUPTI_FAILED, 1, "CUPTI did not start: launches are predicted, not measured")                                \
 	X(PROFILER_BUSY, 1, "another profiler holds CUPTI: launches are predicted, not measured")                      \
-	X(PROFILER_TOOK_OVER, 1, "the application started its own profiler: nothing is measured from here on")         \
+	X(PROFILER_TOOK_OVER, 1,                                                                                       \
+	  "the application started its own profiler, or ended CUPTI: nothing is measured meanwhile")                   \
 	X(RECORDS_DROPPED, 1, "CUPTI dropped records: some launches have no measured time")                            \
 	X(RECORDS_INVALID, 1, "CUPTI delivered records without valid times: they are not used")                        \
 	X(DATABASE, 2, "the database cannot be written: launches wait in the journal until it can")                    \

@@ -76,6 +76,27 @@ same_answers() { # ARGS of profilers
 	same_answers global
 }
 
+# The stand-in ends the process where CUPTI is called while a callback that has called cuptiFinalize() still runs.
+@test "when the application's profiler has ended, kerncast measures again: finalised as by PyTorch, unsubscribed, again" {
+	local list how wanted
+	for list in nothing finalize unsubscribe "finalize unsubscribe unsubscribe nothing finalize"; do
+		rm -f kerncast.db*
+		# shellcheck disable=SC2086 # words
+		unchanged_under_run "$build/awkward/profiles" $list
+		wanted=100
+		for how in $list; do
+			[[ $how == nothing ]] || wanted+=" 0"
+			wanted+=" 100"
+		done
+		equal "$(sql 'SELECT group_concat(measured, " ") FROM (SELECT count(measured_end_ns) AS measured FROM launch
+			GROUP BY grid_x ORDER BY grid_x)')" "$wanted" "measured of each hundred, $list"
+		equal "$(sql "SELECT count(*) FROM launch WHERE measured_end_ns IS NULL AND unmeasured <> 'profiler_busy'")" 0
+		equal "$(sql "SELECT count(*) FROM message WHERE code = 'PROFILER_TOOK_OVER'")" 1 "said"
+		ledger_adds_up
+	done
+	equal "$(grep -c "kernels 100" plain.out)" 4 "profiles that had their kernels"
+}
+
 @test "the injection door: CUPTI is handed over, measuring or not" {
 	export LD_LIBRARY_PATH=$simcuda:$build/awkward/old_cupti
 	local measure

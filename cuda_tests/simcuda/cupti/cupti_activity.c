@@ -157,5 +157,6 @@ CUptiResult cuptiFinalize(void)
 	cupti__return_buffers(CUPTI_DUE_ALL);
 	cuptiActivityFlushPeriod(0);
 	cupti__detach();
+	cupti__ends_with_callback();
 	return CUPTI_SUCCESS;
 }

@@ -95,6 +95,7 @@ CUptiResult cupti__attach(void)
 	    .resource = cupti__on_resource,
 	};
 
+	cupti__check_ended();
 	pthread_once(&found, find_driver);
 	if (!complete(&cupti__self.driver))
 		return CUPTI_ERROR_NOT_INITIALIZED;

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cupti_private.h"
@@ -132,6 +133,38 @@ static struct CUpti_Subscriber_st *listener(CUpti_CallbackDomain domain, uint32_
 	return cupti__self.callback_enabled[domain][id] ? subscriber : NULL;
 }
 
+static __thread unsigned callbacks; /* that this thread is in */
+static __thread bool ends;          /* with the outermost of them */
+static _Atomic unsigned ending;     /* threads for which that holds */
+
+static void call_back(struct CUpti_Subscriber_st *subscriber, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+		      const void *data)
+{
+	callbacks++;
+	subscriber->callback(subscriber->user, domain, id, data);
+	callbacks--;
+	if (!callbacks && ends) {
+		ends = false;
+		atomic_fetch_sub(&ending, 1);
+	}
+}
+
+void cupti__ends_with_callback(void)
+{
+	if (!callbacks || ends)
+		return;
+	ends = true;
+	atomic_fetch_add(&ending, 1);
+}
+
+void cupti__check_ended(void)
+{
+	if (callbacks || !atomic_load(&ending))
+		return;
+	fprintf(stderr, "simcuda: CUPTI was called while a callback that has called cuptiFinalize() runs\n");
+	abort();
+}
+
 void cupti__call_back(struct simcuda_call *call, bool leaving)
 {
 	struct CUpti_Subscriber_st *subscriber = listener((CUpti_CallbackDomain)call->domain, call->cbid);
@@ -148,7 +181,7 @@ void cupti__call_back(struct simcuda_call *call, bool leaving)
 	};
 
 	if (subscriber)
-		subscriber->callback(subscriber->user, (CUpti_CallbackDomain)call->domain, call->cbid, &data);
+		call_back(subscriber, (CUpti_CallbackDomain)call->domain, call->cbid, &data);
 }
 
 void cupti__on_resource(void *user, const struct simcuda_resource *resource)
@@ -173,5 +206,5 @@ void cupti__on_resource(void *user, const struct simcuda_resource *resource)
 		data.resourceDescriptor = &module;
 	else if (resource->cbid >= CUPTI_CBID_RESOURCE_GRAPH_CREATED)
 		data.resourceDescriptor = &graph;
-	subscriber->callback(subscriber->user, CUPTI_CB_DOMAIN_RESOURCE, resource->cbid, &data);
+	call_back(subscriber, CUPTI_CB_DOMAIN_RESOURCE, resource->cbid, &data);
 }

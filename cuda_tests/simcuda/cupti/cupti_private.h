@@ -115,6 +115,9 @@ CUptiResult cupti__result(CUptiResult result);
 /* cupti_callback.c */
 void cupti__on_resource(void *user, const struct simcuda_resource *resource);
 void cupti__call_back(struct simcuda_call *call, bool leaving);
+/* cuptiFinalize() is called. In a callback it ends with that: nobody else may call CUPTI until then. */
+void cupti__ends_with_callback(void);
+void cupti__check_ended(void);
 
 /* cupti_api_record.c: records of API calls, with the external ids of their thread. */
 void cupti__on_api(void *user, struct simcuda_call *call, int leaving);
