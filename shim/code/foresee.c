@@ -257,12 +257,13 @@ static void read_piece(struct kc__code *code, const struct kc__code_piece *piece
 	free_text(&text);
 }
 
-/* Once for each code, for the first device. */
+/* Once for each code, for the first device. Not what was compiled in the process: of that, the text of each kernel that
+ * is launched is kept for the next run, as it is read (kept_text.h). */
 static void read_code(struct kc__code *code)
 {
 	const struct kc_device *device = first_device();
 
-	if (!device || code->foreseen_for)
+	if (!device || code->is_made || code->foreseen_for)
 		return;
 	code->foreseen_for = architecture(device);
 	for (uint32_t i = 0; i < code->piece_count && !code->lacks_ptx && !serve(); i++)
