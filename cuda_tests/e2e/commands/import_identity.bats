@@ -157,3 +157,15 @@ rank 3|0|NVIDIA H100 80GB HBM3'
 	imported two_processes.sqlite
 	equal "$(sql 'SELECT uuid, ordinal FROM device' t.db)" "0f3e112233445566778899aabbccddee|0"
 }
+
+@test "processes imported by version 12, which told clocks by processes, keep clocks of their own" {
+	printf 'process,kind,start_ns,duration_ns,name\np,kernel,100,50,f\nq,kernel,100,50,f\n' >t.csv
+	imported t.csv
+	sql "UPDATE process SET boot_id = rtrim(rtrim(boot_id, '12'), '-'); ALTER TABLE device DROP COLUMN ordinal;
+		ALTER TABLE device DROP COLUMN place; ALTER TABLE device DROP COLUMN bus;
+		DELETE FROM schema WHERE version > 12; PRAGMA user_version = 12" t.db
+	equal "$(sql 'SELECT count(DISTINCT boot_id) FROM process' t.db)" 1
+	contains "$("$kerncast" import t.csv -o t.db)" "nothing new"
+	equal "$(sql 'SELECT count(DISTINCT boot_id) FROM process' t.db)" 2
+	contains "$("$kerncast" report t.db)" "busy 100 %"
+}
