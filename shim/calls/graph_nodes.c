@@ -160,7 +160,7 @@ static bool ask_kernel(struct reader *r, CUgraphNode handle, struct kc__node *no
 	return true;
 }
 
-static void add_kernel(struct reader *r, struct kc__graph_exec *exec, CUgraphNode handle)
+static void add_kernel(struct reader *r, struct kc__graph_exec *exec, CUgraphNode handle, bool in_child)
 {
 	struct kc__node *nodes = grown(exec->nodes, exec->count, &exec->capacity, sizeof(*nodes));
 
@@ -170,6 +170,7 @@ static void add_kernel(struct reader *r, struct kc__graph_exec *exec, CUgraphNod
 	}
 	exec->nodes = nodes;
 	memset(&nodes[exec->count], 0, sizeof(*nodes));
+	nodes[exec->count].in_child = in_child;
 	if (ask_kernel(r, handle, &nodes[exec->count])) {
 		exec->count++;
 		exec->enabled++;
@@ -259,7 +260,7 @@ static void walk_from(struct reader *r, struct kc__graph_exec *exec, CUgraph gra
 		if (r->get_type(nodes[i], &type) != CUDA_SUCCESS)
 			exec->unknown = true;
 		else if (type == CU_GRAPH_NODE_TYPE_KERNEL)
-			add_kernel(r, exec, nodes[i]);
+			add_kernel(r, exec, nodes[i], depth > 0);
 		else if (type == CU_GRAPH_NODE_TYPE_GRAPH && r->get_child &&
 			 r->get_child(nodes[i], &child) == CUDA_SUCCESS)
 			walk_from(r, exec, child, depth + 1);

@@ -14,6 +14,7 @@ struct kc__node { /* a kernel node */
 	size_t argument_bytes;
 	uint64_t record_id; /* in CUPTI's records; 0: not known */
 	bool enabled;
+	bool in_child; /* graph */
 	/* As its latest launch found it, on the device of its kernel; NULL: to be looked up. */
 	struct kc__variant *variant;
 	uint32_t generation; /* of modules, then */

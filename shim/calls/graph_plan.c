@@ -232,6 +232,7 @@ static void set_node(struct kc_graph_kernel *k, const struct kc__node *node, siz
 	}
 	k->dynamic_shared_bytes = node->dims.dynamic_shared_bytes;
 	k->node = (uint32_t)ordinal;
+	k->in_child = node->in_child;
 }
 
 static void gather(struct draft *draft, struct kc__graph_exec *exec, const struct kc__known *on)

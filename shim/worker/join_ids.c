@@ -162,28 +162,36 @@ static bool same_shape(const struct kc_launch *l, const struct kc__record *recor
 	return true;
 }
 
-/* The nodes of a graph share an id: CUPTI's id of the node decides or, where that is not known, the launch shape. */
-static bool record_matches(const struct kc__record *record, const struct kc_slot *slot)
+/* The nodes of a graph share an id: CUPTI's id of the node decides or, where that is not known, the launch shape. Of a
+ * node in a child graph CUPTI 13.0 tells another id when the graph is instantiated than its records have: the shape
+ * decides where no id does, in the order of the nodes. */
+static enum kc__fit record_fits(const struct kc__record *record, const struct kc_slot *slot)
 {
+	const struct kc_launch *l = &slot->launch;
+
 	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
-		return false;
-	if (!record->is_kernel || !slot->launch.graph_launch)
-		return true;
-	return slot->launch.graph_record && record->graph_node ? slot->launch.graph_record == record->graph_node
-							       : same_shape(&slot->launch, record);
+		return KC__FITS_NOT;
+	if (!record->is_kernel || !l->graph_launch)
+		return KC__FITS;
+	if (!l->graph_record || !record->graph_node)
+		return same_shape(l, record) ? KC__FITS : KC__FITS_NOT;
+	if (l->graph_record == record->graph_node)
+		return KC__FITS;
+	return l->in_child && same_shape(l, record) ? KC__FITS_PERHAPS : KC__FITS_NOT;
 }
 
 /* Where the record has the id of the runtime call, which may have launched several kernels, the launch shape tells. */
 static enum kc__fit fits(const struct kc__record *record, const struct kc_slot *slot, bool by_either)
 {
 	bool by_driver = kc__slot_id(slot) == record->correlation;
+	enum kc__fit fit;
 
 	if (!by_driver && !(by_either && kc__slot_enclosing(slot) == record->correlation))
 		return KC__FITS_NOT;
-	if (!record_matches(record, slot))
-		return KC__FITS_NOT;
-	return by_driver || !record->is_kernel || slot->launch.graph_launch || same_shape(&slot->launch, record)
-		   ? KC__FITS
+	fit = record_fits(record, slot);
+	return fit == KC__FITS_NOT || by_driver || !record->is_kernel || slot->launch.graph_launch ||
+		       same_shape(&slot->launch, record)
+		   ? fit
 		   : KC__FITS_PERHAPS;
 }
 

@@ -57,6 +57,56 @@ static void graph_nodes_are_told_apart_by_their_record_id(void **state)
 	assert_times(second, 300, 400);
 }
 
+static struct kc_slot *child_node(uint32_t correlation, uint64_t record_id, uint32_t blocks)
+{
+	struct kc_slot *slot = graph_node(correlation, record_id, blocks);
+
+	slot->launch.in_child = 1;
+	return slot;
+}
+
+/* CUPTI 13.0 tells 51 to 53 of the nodes in a child graph, and its records have 91 to 93; 12.x tells what they have. Of
+ * many nodes as of few. */
+static void nodes_of_child_graphs_are_told_apart_by_shape_and_order_where_their_ids_are_others(void **state)
+{
+	(void)state;
+	for (uint32_t more = 0; more <= 50; more += 50) {
+		uint32_t id = 7 + more;
+		struct kc_slot *parent = graph_node(id, 41, 5), *first = child_node(id, 51, 5);
+		struct kc_slot *second = child_node(id, 52, 6), *third = child_node(id, 53, 5);
+
+		for (uint32_t i = 0; i < more; i++)
+			graph_node(id, 1000 + i, 5);
+		deliver(id, 200, 210)->graph_node = 91;
+		world.records[world.record_count - 1].grid[0] = 5;
+		deliver(id, 210, 230)->graph_node = 93;
+		world.records[world.record_count - 1].grid[0] = 5;
+		deliver(id, 230, 260)->graph_node = 92;
+		world.records[world.record_count - 1].grid[0] = 6;
+		deliver(id, 300, 310)->graph_node = 41;
+		for (uint32_t i = 0; i < more; i++)
+			deliver(id, 400 + i, 401 + i)->graph_node = 1000 + i;
+		assert_int_equal(step_at(1000), 0);
+		assert_times(first, 200, 210);
+		assert_times(third, 210, 230);
+		assert_times(second, 230, 260);
+		assert_times(parent, 300, 310);
+		assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 0);
+	}
+}
+
+static void nodes_of_child_graphs_are_told_apart_by_their_ids_where_they_are_the_same(void **state)
+{
+	struct kc_slot *first = child_node(7, 51, 5), *second = child_node(7, 52, 5);
+
+	(void)state;
+	deliver(7, 300, 400)->graph_node = 52;
+	deliver(7, 200, 300)->graph_node = 51;
+	assert_int_equal(step_at(1000), 0);
+	assert_times(first, 200, 300);
+	assert_times(second, 300, 400);
+}
+
 static void graph_nodes_without_a_record_id_are_told_apart_by_launch_shape(void **state)
 {
 	struct kc_slot *first = graph_node(7, 0, 5), *second = graph_node(7, 0, 6), *third = graph_node(7, 0, 5);
@@ -567,6 +617,8 @@ int main(void)
 	    TEST(a_record_finds_its_launch),
 	    TEST(a_transfer_is_final_when_it_is_measured),
 	    TEST(graph_nodes_are_told_apart_by_their_record_id),
+	    TEST(nodes_of_child_graphs_are_told_apart_by_shape_and_order_where_their_ids_are_others),
+	    TEST(nodes_of_child_graphs_are_told_apart_by_their_ids_where_they_are_the_same),
 	    TEST(graph_nodes_without_a_record_id_are_told_apart_by_launch_shape),
 	    TEST(a_graph_becomes_its_kernels_when_its_launch_has_returned),
 	    TEST(at_the_last_look_so_does_a_graph_that_was_not_filled),

@@ -108,7 +108,7 @@ static uint64_t hash_of(const struct kc_slot *slot)
 
 	if (slot->kind != KC_KIND_LAUNCH)
 		return 0;
-	return l->graph_record
+	return l->graph_record && !l->in_child
 		   ? hash_of_node(l->graph_record)
 		   : hash_of_shape(l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
 }
@@ -188,7 +188,7 @@ static struct kc_slot *table_take(struct kc_journal *journal, struct kc__slot_ta
 		return NULL;
 	if (!record->is_kernel)
 		return take_from(journal, &table->chains[0], record, fits, by_either);
-	if (record->graph_node)
+	if (record->graph_node) /* by_shape may be the same chain: then it is found there */
 		slot = take_from(journal, &table->chains[by_node], record, fits, by_either);
 	if (!slot)
 		slot = take_from(journal, &table->chains[by_shape], record, fits, by_either);

@@ -2,8 +2,9 @@
  * Slots of the journal in the order in which they came, from which the one that a record belongs to is taken.
  *
  * A few are a chain. Those of a large graph, all under one correlation id, are a hash table of chains: filed under
- * CUPTI's id of the node or, where that is not known, under the launch shape. So finding the slot of a record takes as
- * long for ten thousand nodes as for one, in whatever order the records come. Chains are linked by the slots' link.
+ * CUPTI's id of the node or, where that is not known for certain, under the launch shape. So finding the slot of a
+ * record takes as long for ten thousand nodes as for one, in whatever order the records come. Chains are linked by the
+ * slots' link.
  */
 #ifndef KC_SHIM_SLOT_LIST_H
 #define KC_SHIM_SLOT_LIST_H

@@ -152,7 +152,15 @@ struct flattening {
 	struct sim_run *run;
 	uint32_t room, edge_room;
 	int failed;
+	uint64_t other_ids; /* of nodes in child graphs, added to those that callbacks tell */
 };
+
+static int has_other_ids(void)
+{
+	const char *value = getenv("SIMCUDA_CUPTI_NODES");
+
+	return value && !strcmp(value, "other");
+}
 
 static uint32_t add_op(struct flattening *f, const struct sim_work *work, CUgraphNode node)
 {
@@ -178,7 +186,7 @@ static uint32_t add_op(struct flattening *f, const struct sim_work *work, CUgrap
 	op->activity.correlation = run->correlation;
 	op->collected &= !run->unfold;
 	op->activity.graph_id = f->exec->id;
-	op->activity.graph_node_id = node->id;
+	op->activity.graph_node_id = node->id + (node->graph != f->exec->graph ? f->other_ids : 0);
 	run->has_host |= work->kind == SIM_DO_HOST;
 	run->op[run->ops] = op;
 	return run->ops++;
@@ -259,6 +267,9 @@ static void run_free(struct sim_run *run)
 static int unfold(struct sim_run *run, CUstream stream)
 {
 	struct flattening f = {.stream = stream, .exec = run->exec, .run = run};
+
+	if (has_other_ids())
+		f.other_ids = UINT64_C(1) << 32;
 
 	flatten(&f, run->exec->graph, NULL, NULL);
 	return !f.failed;
