@@ -140,9 +140,12 @@ $(ARCHIVES) $(SHIM) $(TOOLS):
 	$(AR) rcs $@ $^
 
 # Functions that nothing in it calls are left out, and what only they need: -z defs asks for no more than that.
+# Functions of the C library that the application's own of that name must not serve.
+OF_LIBC := $(shell sed -n 's/^\tX.[a-z_]*, \([a-z0-9_]*\), .*/\1/p' shim/entry/libc.c)
 $(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(PRELOADED) shim/exports.map
 	$(CC) -shared -o $@ $(filter %.o,$^) $(PRELOADED) $(SQLITE_STATIC) $(UNPACK_LIBS) $(SYSTEM_LIBS) -Wl,--gc-sections \
-	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs $(LDFLAGS)
+	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs \
+	  $(OF_LIBC:%=-Wl,--wrap=%) $(LDFLAGS)
 $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scripts/check-hooks
 	@scripts/check-hooks $< $(CUDA)
 	@touch $@

@@ -221,6 +221,7 @@ __attribute__((constructor)) static void at_load(void)
 		atomic_store(&kc__shim.stage, KC__DISABLED);
 		return;
 	}
+	kc__libc_find();
 	kc__say_remember();
 	keep_from_children();
 	kc__tell_audit();

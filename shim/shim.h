@@ -705,6 +705,9 @@ void kc__flush_not_needed(void); /* nothing is awaited */
  * asks CUPTI for them soon, if anything was recorded since the last time. */
 void kc__work_ended(void);
 
+/* libc.c */
+void kc__libc_find(void); /* kc__real_dlsym is known */
+
 /* threads.c */
 /* A thread of ours. 0 or -errno. */
 int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg);

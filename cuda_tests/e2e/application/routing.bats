@@ -86,3 +86,11 @@ abi=$build/awkward/newer_abi
 	keep shimmed preloaded "$build/awkward/later_calls" 13000
 	same plain shimmed
 }
+
+@test "functions of the program with the C library's names serve the program, and no call of ours" {
+	unchanged_under_run "$build/awkward/own_names"
+	equal "$(<shimmed.status)" 0 "exit status"
+	equal "$(<shimmed.out)" 1 "threads that the program has made"
+	equal "$(sql 'SELECT count(*) FROM launch')" 1000 "rows in launch"
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
+}
