@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define KC__IMPORT_DEVICES 64u /* of a process */
+#define KC__IMPORT_DEVICES 256u /* of a process: what struct kc_launch has room for */
 
 struct kc__import_process {
 	char *name, *place; /* as in struct kc_trace_process; never NULL */

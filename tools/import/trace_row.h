@@ -19,7 +19,7 @@
 
 /* X(name, least, most) */
 #define KC_TRACE_NUMBERS(X)                                                                                            \
-	X(device, 0, 63)                                                                                               \
+	X(device, 0, 255)                                                                                              \
 	X(context, 0, INT64_MAX)                                                                                       \
 	X(stream, 0, INT64_MAX)                                                                                        \
 	X(start_ns, KC_TRACE_FIRST_NS, KC_TRACE_LAST_NS)                                                               \

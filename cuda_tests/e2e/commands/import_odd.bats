@@ -440,3 +440,13 @@ nvvp_rows="INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES
 		(SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT t.* FROM t, c WHERE c.n < 0" endless.nvvp
 	refused endless.nvvp "its StringTable is not a table of stored rows, so this is not an export of Nsight Systems"
 }
+
+@test "devices up to 255 are taken, as GPUs in partitions have many; one above is named" {
+	local at='{"ph": "X", "cat": "kernel", "name": "k", "ts": 5, "dur": 2, "args": {"stream": 7, "grid": [1, 1, 1], "block": [32, 1, 1], "device": '
+	printf '[%s63}},\n%s64}},\n%s255}},\n%s256}}]' "$at" "$at" "$at" "$at" >many.json
+	import many.json
+	equal "$(<import.err)" "kerncast: many.json:4: left out: device is 256, not from 0 to 255"
+	equal "$(times)" "launch||3|6000.0"
+	equal "$(report '$.ledger.adds_up' t.db)" 1
+	contains "$("$kerncast" replay t.db)" "3 launches replayed, 3 predicted"
+}
