@@ -106,8 +106,6 @@ void kc__identify(struct kc_journal_header *header, const struct kc_options *opt
 	n = readlink("/proc/self/exe", header->executable, sizeof(header->executable) - 1);
 	if (n < 0)
 		header->executable[0] = 0;
-	if (!getcwd(header->directory, sizeof(header->directory)))
-		header->directory[0] = 0;
 	n = read_file("/proc/self/cmdline", header->command_line, sizeof(header->command_line) - 1);
 	header->command_line_bytes = n > 0 ? (uint32_t)n : 0;
 }

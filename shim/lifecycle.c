@@ -95,6 +95,13 @@ void kc__close_journal(bool done, uint64_t stored_count)
 	pthread_mutex_unlock(&kc__shim.start_lock);
 }
 
+static void restore_journal(void *unused)
+{
+	(void)unused;
+	if (kc_journal_restore(kc__shim.journal) == 0)
+		__atomic_store_n(&kc__shim.header, kc_journal_header(kc__shim.journal), __ATOMIC_RELEASE);
+}
+
 void kc__keep_count(void)
 {
 	int saved_errno = errno;
@@ -102,8 +109,8 @@ void kc__keep_count(void)
 	if (!atomic_load(&life.file_gone))
 		return;
 	pthread_mutex_lock(&kc__shim.start_lock);
-	if (atomic_exchange(&life.file_gone, false) && kc_journal_restore(kc__shim.journal) == 0)
-		__atomic_store_n(&kc__shim.header, kc_journal_header(kc__shim.journal), __ATOMIC_RELEASE);
+	if (atomic_exchange(&life.file_gone, false))
+		kc__files_do(restore_journal, NULL);
 	pthread_mutex_unlock(&kc__shim.start_lock);
 	errno = saved_errno;
 }
@@ -119,6 +126,7 @@ static void finish(enum kc__request request)
 		life.left_ns = kc__shim.options.flush_ms * 1000000ll;
 	}
 	late = kc__worker_finish(request, &life.left_ns);
+	kc__say_waiting();
 	if (late)
 		kc__say(late, NULL);
 }
@@ -172,6 +180,8 @@ static void forget_parent(void)
 	kc__cupti_forget();
 	kc__worker_forget();
 	kc__ending_forget();
+	kc__files_forget();
+	kc__say_forget();
 	kc__selection_forget();
 	kc__runtime_forget();
 	if (kc__shim.journal)
@@ -258,25 +268,48 @@ static int create_journal(const char *path, const struct kc_journal_header *head
 	return kc_journal_create(other, header, kc__shim.options.journal_max_bytes, &kc__shim.journal);
 }
 
+struct making {
+	struct kc_journal_header *header;
+	int error;
+};
+
+static void make_journal_file(void *arg)
+{
+	struct making *making = arg;
+	struct kc_journal_header *header = making->header;
+	char path[1200];
+
+	kc__identify(header, &kc__shim.options);
+	making->error = kc_journal_path(kc__shim.options.db, header->pid, header->pid_start, path, sizeof(path));
+	if (!making->error)
+		making->error = create_journal(path, header);
+	if (!making->error)
+		kc_journal_files_by(kc__shim.journal, kc__files_do);
+}
+
 static int make_journal(void)
 {
-	struct kc_journal_header *header = calloc(1, sizeof(*header));
-	char path[1200];
+	struct making making = {.header = calloc(1, sizeof(*making.header))};
 	int error;
 
-	if (!header)
+	if (!making.header)
 		return -ENOMEM;
-	kc__identify(header, &kc__shim.options);
-	error = kc_journal_path(kc__shim.options.db, header->pid, header->pid_start, path, sizeof(path));
-	if (!error)
-		error = create_journal(path, header);
-	free(header);
-	if (error)
-		return error;
+	if (!getcwd(making.header->directory, sizeof(making.header->directory)))
+		making.header->directory[0] = 0;
+	error = kc__files_do(make_journal_file, &making);
+	free(making.header);
+	if (error || making.error)
+		return error ? error : making.error;
 	kc__shim.header = kc_journal_header(kc__shim.journal);
 	atomic_store(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME], atomic_load(&kc__shim.routed_by_name));
 	atomic_store(&kc__shim.header->counters[KC_COUNT_LEFT_UNHOOKED], atomic_load(&kc__shim.left_unhooked));
 	return 0;
+}
+
+static void discard_journal(void *unused)
+{
+	(void)unused;
+	kc_journal_discard(kc__shim.journal);
 }
 
 static void start_measuring(void)
@@ -391,7 +424,7 @@ static int start(const char **what)
 
 fail:
 	kc__reader_stop();
-	kc_journal_discard(kc__shim.journal);
+	kc__files_do(discard_journal, NULL);
 	kc__shim.journal = NULL;
 	kc__shim.header = NULL;
 	return error;
@@ -430,6 +463,7 @@ static void start_and_say(void *error)
 	kc__thread.depth = 1; /* the driver calls that we make are not recorded */
 	*(int *)error = start(&what);
 	say_outcome(what, *(int *)error);
+	kc__say_waiting();
 }
 
 /* On a thread of ours, as the application's may have little stack. Not from a callback of CUPTI's, which may hold locks
@@ -474,8 +508,10 @@ static void try_start(void)
 		say_outcome("devices", error);
 	else if (!kc__memory_is_left())
 		say_outcome("256 MiB of memory", error = -ENOMEM);
-	else
-		error = start_apart();
+	else if ((error = kc__files_begin()))
+		say_outcome("a thread with descriptors of its own", error);
+	else if ((error = start_apart()))
+		kc__files_end();
 	atomic_store_explicit(&kc__shim.stage, error ? KC__DISABLED : life.first, memory_order_release);
 	if (error)
 		kc__made_drop();

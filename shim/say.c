@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +28,17 @@ static struct {
 	dev_t device;
 	ino_t inode;
 } at_load; /* the file that standard error was */
+
+/* Lines of threads that have a standard error of their own. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned count, written;
+	struct waiting_line {
+		size_t bytes;
+		char text[sizeof("kerncast: ") + LINE_BYTES];
+	} at[LINES_MAX];
+	pthread_mutex_t writing; /* at the end the process waits for a line that another thread is at */
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .writing = PTHREAD_MUTEX_INITIALIZER};
 
 /* Messages that the journal had no room for, cut to what one slot holds; kc__shim.unwritten[] says which there are. */
 #define UNWRITTEN_BYTES (sizeof(((struct kc_slot *)NULL)->part.payload) - sizeof(struct kc_message_entry))
@@ -92,24 +105,39 @@ static bool is_stderr(int fd, struct stat *st)
 	return at_load.open && can_be_written(fd, st) && st->st_dev == at_load.device && st->st_ino == at_load.inode;
 }
 
+struct reopened {
+	pid_t thread; /* whose standard error it is */
+	const char *line;
+	size_t bytes;
+};
+
+static void write_reopened(void *arg)
+{
+	const struct reopened *r = arg;
+	struct stat st;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/fd/2", (int)r->thread);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (is_stderr(fd, &st))
+		(void)!write(fd, r->line, r->bytes);
+	close(fd);
+}
+
 /* poll() would not help, as others may fill a pipe between poll() and the write; nor would O_NONBLOCK on the
  * application's descriptor, which everyone who shares it would see. So this single write is asked not to wait. Where
  * the kernel cannot do that (pipes before Linux 6.4, terminals), the file is opened again with O_NONBLOCK; where that
  * is not allowed, the line is not written. */
 static void write_without_waiting(const char *line, size_t bytes)
 {
+	struct reopened reopened = {(pid_t)syscall(SYS_gettid), line, bytes};
 	struct iovec part = {(void *)line, bytes};
-	struct stat st;
-	int fd;
 
-	if (pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT) >= 0 || errno == EAGAIN || errno == EPIPE)
-		return;
-	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (is_stderr(fd, &st))
-		(void)!write(fd, line, bytes);
-	close(fd);
+	if (pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT) < 0 && errno != EAGAIN && errno != EPIPE)
+		kc__files_do(write_reopened, &reopened);
 }
 
 static void write_line(const char *line, size_t bytes)
@@ -144,6 +172,48 @@ static void write_unnoticed(const char *line, size_t bytes)
 	while (sigtimedwait(&caused, NULL, &at_once) > 0)
 		;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void keep_line(const char *line, size_t bytes)
+{
+	pthread_mutex_lock(&waiting.lock);
+	if (waiting.count < LINES_MAX) {
+		waiting.at[waiting.count].bytes = bytes;
+		memcpy(waiting.at[waiting.count++].text, line, bytes);
+	}
+	pthread_mutex_unlock(&waiting.lock);
+	kc__application_has_lines();
+}
+
+static bool take_line(struct waiting_line *line)
+{
+	bool taken;
+
+	pthread_mutex_lock(&waiting.lock);
+	taken = waiting.count > waiting.written;
+	if (taken)
+		*line = waiting.at[waiting.written++];
+	pthread_mutex_unlock(&waiting.lock);
+	return taken;
+}
+
+void kc__say_waiting(void)
+{
+	int saved_errno = errno;
+	struct waiting_line line;
+
+	pthread_mutex_lock(&waiting.writing);
+	while (take_line(&line))
+		write_unnoticed(line.text, line.bytes);
+	pthread_mutex_unlock(&waiting.writing);
+	errno = saved_errno;
+}
+
+void kc__say_forget(void)
+{
+	pthread_mutex_init(&waiting.lock, NULL);
+	pthread_mutex_init(&waiting.writing, NULL);
+	waiting.count = waiting.written = 0;
 }
 
 void kc__say(enum kc_message_code code, const char *detail)
@@ -182,7 +252,7 @@ static void say(struct draft *draft, enum kc_message_code code, const char *deta
 	line[n] = '\n';
 	if (!kc__shim.options.quiet && kc_message_severity(code) > 0 &&
 	    atomic_fetch_add(&kc__shim.lines, 1) < LINES_MAX)
-		write_unnoticed(line, n + 1);
+		(kc__thread.own_files ? keep_line : write_unnoticed)(line, n + 1);
 }
 
 static __attribute__((noinline)) void say_on_stack(enum kc_message_code code, const char *detail)
@@ -215,6 +285,9 @@ void kc__say_journal_memory(void)
 	switch (why) {
 	case -EFBIG:
 		kc__say(KC_MESSAGE_JOURNAL_MEMORY, "the process may not write files that large (ulimit -f)");
+		break;
+	case -ENODEV:
+		kc__say(KC_MESSAGE_JOURNAL_MEMORY, "its file system cannot map files into memory");
 		break;
 	case -ENOENT:
 	case -ENOTDIR:

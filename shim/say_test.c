@@ -4,6 +4,20 @@
 #include "store/journal/journal_testing.h"
 
 struct kc__state kc__shim;
+__thread struct kc__thread kc__thread;
+
+int kc__files_do(void (*work)(void *arg), void *arg)
+{
+	work(arg);
+	return 0;
+}
+
+static int lines_told;
+
+void kc__application_has_lines(void)
+{
+	lines_told++;
+}
 
 int64_t kc__now_ns(void)
 {
@@ -26,6 +40,7 @@ static int begin(void **state)
 {
 	if (setup(state))
 		return -1;
+	kc__say_forget();
 	memset(&kc__shim, 0, sizeof(kc__shim));
 	kc__shim.journal = create(16 * MIB);
 	kc__shim.ours = 1;
@@ -179,6 +194,21 @@ static void what_the_journal_has_no_room_for_is_told_once_more(void **state)
 	assert_false(kc__say_unwritten(KC_MESSAGE_DATABASE, &slot));
 }
 
+static void a_thread_with_other_descriptors_leaves_the_line_to_one_without(void **state)
+{
+	(void)state;
+	kc__thread.own_files = true;
+	lines_told = 0;
+	kc__say(KC_MESSAGE_FLUSH_TIMEOUT, NULL);
+	kc__thread.own_files = false;
+	assert_written(out, "");
+	assert_int_equal(lines_told, 1);
+	assert_int_equal(kept(KC_MESSAGE_FLUSH_TIMEOUT), 1);
+	kc__say_waiting();
+	kc__say_waiting();
+	assert_written(out, "kerncast: CUPTI did not deliver its last records in time\n");
+}
+
 static void errno_stays_what_it_was(void **state)
 {
 	(void)state;
@@ -201,6 +231,7 @@ int main(void)
 	    TEST(a_file_that_has_taken_the_number_is_left_alone),
 	    TEST(a_pipe_is_neither_waited_for_nor_a_signal),
 	    TEST(what_the_journal_has_no_room_for_is_told_once_more),
+	    TEST(a_thread_with_other_descriptors_leaves_the_line_to_one_without),
 	    TEST(errno_stays_what_it_was),
 	};
 

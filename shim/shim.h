@@ -299,6 +299,7 @@ struct kc__thread {
 	bool in_init;        /* inside the application's cuInit, which came by our hook */
 	bool in_dlsym;       /* these two: dlsym.c */
 	bool probes_dlsym;
+	bool own_files; /* its descriptor table and file-system state are ours (files.c) */
 };
 extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
@@ -411,7 +412,10 @@ void kc__tables_say_full(void); /* worker */
  * once, it is mapped. */
 void *kc__room_take(void);
 void kc__room_give(void *room); /* may be NULL */
-int kc__deep_begin(void);       /* 0 or -errno */
+/* A path as a thread with another working folder finds it: itself, or made in out; NULL: it is too long, or the folder
+ * is gone. */
+const char *kc__absolute_path(const char *path, char *out, size_t size);
+int kc__deep_begin(void); /* 0 or -errno */
 /* tables_lock held. Calculates on a stack of ours, with the application's signals blocked. Neither the driver nor the
  * loader may be called from there. */
 void kc__deep(void (*work)(void *arg), void *arg);
@@ -530,6 +534,7 @@ void kc__capture_ended(CUresult result);
 bool kc__cig_capturing(CUstream stream, bool per_thread);
 
 /* identify.c */
+/* All but the folder. Opens files. */
 void kc__identify(struct kc_journal_header *header, const struct kc_options *options);
 
 /* lifecycle.c */
@@ -599,6 +604,9 @@ void kc__say_journal_memory(void); /* if it is, and why */
 void kc__say_journal_full(void);
 /* Worker: a message that the journal had no room for, as a slot outside any journal. false: there is none. */
 bool kc__say_unwritten(uint32_t code, struct kc_slot *slot);
+/* Writes the lines of threads that do not have the application's standard error. */
+void kc__say_waiting(void);
+void kc__say_forget(void); /* fork child */
 
 /* A call of the driver that puts work on a device begins: which correlation ids it has is told by callbacks. */
 static inline void kc__expect_ids(enum kc__calls calls)
@@ -708,13 +716,31 @@ void kc__work_ended(void);
 /* libc.c */
 void kc__libc_find(void); /* kc__real_dlsym is known */
 
+/* files.c */
+/* A thread of ours with a descriptor table and a file-system state of its own. 0; -errno: the kernel grants none, or
+ * there can be no thread. */
+int kc__make_files_thread(pthread_t *thread, void *(*fn)(void *arg), void *arg);
+/* Two threads that do what they are asked for, until the process ends or the second call. 0 or -errno. */
+int kc__files_begin(void);
+void kc__files_end(void);
+int kc__application_begin(void);
+void kc__application_end(void);
+/* Does the work on the one whose descriptors are ours, and waits for it; where it has not begun, on one that ends with
+ * the work. Nothing but short work while the application launches, as launching threads may
+ * wait for it; no lock may be taken that a caller may hold. SQLite needs more stack than a thread of the application
+ * may have, and makes files grow, which past RLIMIT_FSIZE raises a signal in the thread that does it. 0; -errno: there
+ * can be no such thread, and nothing was done. */
+int kc__files_do(void (*work)(void *arg), void *arg);
+/* The same with the application's descriptors: on this thread, if it has them. */
+void kc__application_do(void (*work)(void *arg), void *arg);
+void kc__application_has_lines(void); /* kc__say_waiting() is to be called there */
+void kc__files_forget(void);          /* fork child */
+
 /* threads.c */
-/* A thread of ours. 0 or -errno. */
+/* A thread of ours, with the descriptors of its maker. 0 or -errno. */
 int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg);
-/* Does the work on a thread of ours, unless this is one, and waits for it. This is for reading the database while the
- * application waits in cuInit: SQLite needs more stack than a thread of the application may have, and makes files grow,
- * which past RLIMIT_FSIZE raises a signal in the thread that does it. 0; -errno: there is no thread, nothing was done.
- */
+/* Does the work on a thread of ours, unless this is one, and waits for it. 0; -errno: there is no thread, nothing was
+ * done. */
 int kc__on_own_thread(void (*work)(void *arg), void *arg);
 /* The same, always on a new thread, for work that needs the loader. -EDEADLK: the loader's lock is not to be had, as
  * this thread may hold it; nothing was done. kc__shim.start_lock held. */

@@ -11,6 +11,8 @@
 #include "shim/shim.h"
 #include "shim/code/made_code.h"
 
+#include "store/common/loaded.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -122,22 +124,41 @@ static int read_text(int fd, char *text, size_t bytes)
 	return 0;
 }
 
-static void note_input_file(const void *linker, const char *path)
+struct input_file {
+	const char *path;
+	struct kc__made *made;
+};
+
+static void read_input_file(void *arg)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	struct kc__made *made = NULL;
+	struct input_file *input = arg;
+	int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat file;
 
-	kc__made_incomplete(linker);
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &file) && S_ISREG(file.st_mode))
-		made = kc__made_room((size_t)file.st_size);
-	if (made && read_text(fd, made->text, (size_t)file.st_size))
-		kc__made_give(made);
-	else if (made)
-		kc__made_input(made, KC__MADE_PTX, linker);
+		input->made = kc__made_room((size_t)file.st_size);
+	if (input->made && read_text(fd, input->made->text, (size_t)file.st_size)) {
+		kc__made_give(input->made);
+		input->made = NULL;
+	}
 	close(fd);
+}
+
+static void note_input_file(const void *linker, const char *path)
+{
+	struct input_file input = {path, NULL};
+	char *absolute = NULL;
+
+	kc__made_incomplete(linker);
+	if (path && path[0] != '/' && (absolute = kc__room_take()))
+		input.path = kc__absolute_path(path, absolute, KC__ROOM_BYTES);
+	if (input.path)
+		kc__files_do(read_input_file, &input);
+	kc__room_give(absolute);
+	if (input.made)
+		kc__made_input(input.made, KC__MADE_PTX, linker);
 }
 
 static void note_nvjitlinks(const void *linker, int kind, const char *data, size_t bytes)
@@ -412,7 +433,7 @@ static void *of_loaded_copy(const char *symbol)
 	void *address = NULL, *library;
 
 	for (size_t i = 0; !address && i < sizeof(libraries) / sizeof(*libraries); i++) {
-		library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+		library = kc_loaded(libraries[i]);
 		if (!library)
 			continue;
 		address = kc__real_dlsym(library, symbol);

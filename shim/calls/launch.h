@@ -30,8 +30,11 @@ static inline void kc__record_kernel(struct kc_launch *launch, struct kc__kernel
 	if (!kernel)
 		return;
 	launch->kernel = kernel->id;
-	if (__builtin_expect(kernel->every, 0))
-		launch->not_asked = kc__selection_skips(kernel);
+	if (__builtin_expect(kernel->every, 0) && kc__selection_skips(kernel)) {
+		launch->not_asked = 1;
+		kc_journal_not_asked(kc__shim.journal,
+				     (const void *)((const char *)launch - offsetof(struct kc_slot, launch)));
+	}
 }
 
 /* Predicts and places the launch and fills its record, host time apart. */

@@ -86,8 +86,10 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		    .not_asked = kc__shim.choosing,
 		    .order.known = known,
 		};
-		if (kc__shim.choosing)
+		if (kc__shim.choosing) {
 			kc__count(KC_COUNT_TRANSFERS_NOT_ASKED);
+			kc_journal_not_asked(kc__shim.journal, call->slot);
+		}
 		kc_journal_commit(call->slot, KC_SLOT_CALLED);
 	} else {
 		kc__count(KC_COUNT_TRANSFERS_DROPPED);

@@ -61,7 +61,11 @@ static int find_mapped(struct dl_phdr_info *object, size_t size, void *arg)
 /* tables_lock held. */
 static bool keep_path(struct kc__code_piece *piece, const char *path, uint64_t offset, size_t length)
 {
-	piece->path = kc__keep_text(path);
+	char *room = path[0] == '/' ? NULL : kc__room_take();
+
+	path = room ? kc__absolute_path(path, room, KC__ROOM_BYTES) : path;
+	piece->path = path ? kc__keep_text(path) : NULL;
+	kc__room_give(room);
 	piece->offset = offset;
 	piece->length = length;
 	return piece->path != NULL;

@@ -49,6 +49,7 @@ bool kc__reader_is_ending(void)
 static void *run(void *unused)
 {
 	(void)unused;
+	pthread_setname_np(pthread_self(), "kerncast-code"); /* of another thread, it would open a file */
 	kc__thread.depth = 1;
 	kc__ending_not_for();
 	while (atomic_load(&reader.state) == BEGUN) {
@@ -77,12 +78,11 @@ int kc__reader_start(void)
 	atomic_store(&reader.awaited, 0);
 	atomic_store(&reader.program_read, 0);
 	atomic_store(&reader.left_ns, KC__WAITS * kc__shim.options.wait_ns);
-	error = kc__make_thread(&thread, run, NULL);
+	error = kc__make_files_thread(&thread, run, NULL);
 	if (error) {
 		atomic_store(&reader.state, NONE);
 		return error;
 	}
-	pthread_setname_np(thread, "kerncast-code");
 	pthread_detach(thread);
 	return 0;
 }

@@ -31,7 +31,7 @@ int64_t kc__now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-int kc__make_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
+int kc__make_files_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
 	return -pthread_create(thread, NULL, fn, arg);
 }

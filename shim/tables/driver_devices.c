@@ -167,7 +167,7 @@ int kc__devices_init(void)
 	for (int i = 0; !error && i < kc__shim.device_count; i++)
 		error = device_ask(&d, i, &kc__shim.devices[i], &entries[i]);
 	if (!error)
-		kc__on_own_thread(calibrate, entries);
+		kc__files_do(calibrate, entries);
 	for (int i = 0; !error && i < kc__shim.device_count; i++)
 		error = device_begin(&kc__shim.devices[i], &entries[i]);
 	free(entries);

@@ -75,7 +75,7 @@ void kc__recall_begin(void)
 	past = NULL;
 	knowledge = NULL;
 	if (!kc__shim.options.fresh || kc__shim.options.prior[0])
-		kc__on_own_thread(load, NULL);
+		kc__files_do(load, NULL);
 	from = (struct kc_beginning){past, knowledge};
 	put_parts();
 	for (int i = 0; i < kc__shim.device_count; i++) {

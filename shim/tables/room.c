@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define STACK_BYTES (256u << 10) /* counting a launch from its kernel's code takes 70 to 100 KiB */
 
@@ -39,6 +41,22 @@ void kc__room_give(void *room)
 	room = room ? atomic_exchange(&spare, room) : NULL;
 	if (room)
 		munmap(room, KC__ROOM_BYTES);
+}
+
+const char *kc__absolute_path(const char *path, char *out, size_t size)
+{
+	size_t length;
+
+	if (path[0] == '/')
+		return path;
+	if (!getcwd(out, size))
+		return NULL;
+	length = strlen(out);
+	if (length + 1 + strlen(path) + 1 > size)
+		return NULL;
+	out[length] = '/';
+	strcpy(out + length + 1, path);
+	return out;
 }
 
 /* A handler that runs on this stack would find it too small, or not to be its thread's (a garbage collector's does).

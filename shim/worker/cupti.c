@@ -110,12 +110,26 @@ static int enable_callbacks(bool transfers)
 	return enabled;
 }
 
+struct runtime_callbacks {
+	const uint32_t *ids;
+	size_t count;
+	bool enable;
+};
+
+static void set_runtime_callbacks(void *arg)
+{
+	const struct runtime_callbacks *set = arg;
+
+	pthread_mutex_lock(&kc__cupti.control);
+	for (size_t i = 0; kc__cupti.subscriber && i < set->count; i++)
+		kc__cupti.cuptiEnableCallback(set->enable, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
+					      set->ids[i]);
+	pthread_mutex_unlock(&kc__cupti.control);
+}
+
 void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
 {
-	pthread_mutex_lock(&kc__cupti.control);
-	for (size_t i = 0; kc__cupti.subscriber && i < count; i++)
-		kc__cupti.cuptiEnableCallback(enable, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, ids[i]);
-	pthread_mutex_unlock(&kc__cupti.control);
+	kc__application_do(set_runtime_callbacks, &(struct runtime_callbacks){ids, count, enable});
 }
 
 /* CUPTI's clock is read between two readings of ours, and compared with their mean. */
@@ -141,17 +155,22 @@ static void force_flush(void)
 	atomic_store(&kc__cupti.forcing, false);
 }
 
-void kc__cupti_flush(bool forced)
+static void flush(void *forced)
 {
 	pthread_mutex_lock(&kc__cupti.control);
 	if (kc__cupti.attached) {
 		compare_clocks();
-		if (forced)
+		if (*(bool *)forced)
 			force_flush();
 		else
 			kc__cupti.cuptiActivityFlushAll(0);
 	}
 	pthread_mutex_unlock(&kc__cupti.control);
+}
+
+void kc__cupti_flush(bool forced)
+{
+	kc__application_do(flush, &forced);
 }
 
 /* Attaching */
@@ -364,8 +383,9 @@ static void measures_again(_Atomic uint32_t *unmeasured)
 	atomic_compare_exchange_strong(unmeasured, &busy, KC_MEASURED);
 }
 
-void kc__cupti_attach_again(const struct kc_options *options)
+static void attach_again(void *arg)
 {
+	const struct kc_options *options = arg;
 	enum kc_unmeasured why;
 
 	pthread_mutex_lock(&kc__cupti.control);
@@ -386,6 +406,11 @@ void kc__cupti_attach_again(const struct kc_options *options)
 	pthread_mutex_unlock(&kc__cupti.control);
 }
 
+void kc__cupti_attach_again(const struct kc_options *options)
+{
+	kc__application_do(attach_again, (void *)options);
+}
+
 /* control held. */
 static void disable_activity(void)
 {
@@ -396,17 +421,23 @@ static void disable_activity(void)
 		kc__cupti.cuptiActivityDisable(kinds[i]);
 }
 
-void kc__cupti_detach(void)
+static void detach(void *unused)
 {
+	(void)unused;
 	pthread_mutex_lock(&kc__cupti.control);
 	if (kc__cupti.attached)
 		disable_activity();
 	pthread_mutex_unlock(&kc__cupti.control);
 }
 
+void kc__cupti_detach(void)
+{
+	kc__application_do(detach, NULL);
+}
+
 /* What CUPTI was told before still holds. Registering the clock once more would spoil records:
  * github.com/pytorch/pytorch/issues/192021. */
-bool kc__cupti_resume(void)
+static void resume(void *resumed)
 {
 	CUptiResult result = CUPTI_SUCCESS;
 
@@ -418,7 +449,15 @@ bool kc__cupti_resume(void)
 	pthread_mutex_unlock(&kc__cupti.control);
 	if (result != CUPTI_SUCCESS)
 		say_result(KC_MESSAGE_CUPTI_FAILED, result);
-	return result == CUPTI_SUCCESS;
+	*(bool *)resumed = result == CUPTI_SUCCESS;
+}
+
+bool kc__cupti_resume(void)
+{
+	bool resumed;
+
+	kc__application_do(resume, &resumed);
+	return resumed;
 }
 
 bool kc__cupti_hand_over(bool claims, bool *watched)

@@ -107,6 +107,7 @@ static void *await_end(void *unused)
 {
 	pthread_t thread;
 
+	pthread_setname_np(pthread_self(), "kerncast-end"); /* of another thread, it would open a file */
 	kc__ending_not_for();
 	pthread_mutex_lock(&ending.lock);
 	while (!ending.due)
@@ -129,7 +130,6 @@ void kc__ending_begin(void)
 	pthread_sigmask(SIG_BLOCK, NULL, &ending.signals);
 	if (kc__make_thread(&thread, await_end, NULL))
 		return;
-	pthread_setname_np(thread, "kerncast-end");
 	pthread_detach(thread);
 }
 

@@ -52,6 +52,8 @@ void kc__plans_expand(struct kc_slot *launch)
 		kc_graph_expand(&launch->graph_launch, &plan->entry, &plan->kernels[i], i, &slot->launch);
 		if (plan->chosen && plan->chosen[i])
 			slot->launch.not_asked = kc__selection_skips(plan->chosen[i]);
+		if (slot->launch.not_asked)
+			kc_journal_not_asked(kc__shim.journal, slot);
 		kc_journal_commit(slot, state);
 	}
 	if (plan)

@@ -96,17 +96,9 @@ static int follow(void)
 
 static int open_store(void)
 {
-	enum kc_store_hold hold = storing.store ? kc_store_hold(storing.store) : KC_STORE_CLOSED;
-
-	if (hold == KC_STORE_HELD)
-		return 0;
-	if (hold == KC_STORE_MOVED)
-		return follow();
-	if (storing.store) {
-		kc__say(KC_MESSAGE_FOREIGN_DESCRIPTOR, NULL);
-		kc_store_abandon(take_store());
-	}
-	return open_at_path(&storing.store);
+	if (!storing.store)
+		return open_at_path(&storing.store);
+	return kc_store_hold(storing.store) == KC_STORE_MOVED ? follow() : 0;
 }
 
 static int write_batch(struct kc_slot **slots, uint32_t n)
@@ -145,9 +137,9 @@ static int write_messages(void)
 
 static void store_failed(int error)
 {
-	bool foreign = storing.store && !kc_store_intact(storing.store); /* opened again at the next try */
+	bool moved = storing.store && !kc_store_intact(storing.store); /* followed at the next try */
 
-	if (error != -EBUSY && !foreign)
+	if (error != -EBUSY && !moved)
 		kc__say(KC_MESSAGE_DATABASE, strerror(-error));
 	storing.retry_ns = kc__now_ns() + RETRY_NS;
 }
@@ -290,6 +282,7 @@ static uint64_t count_lost(void)
 		count_lost_slot(slot);
 		lost += (slot->kind == KC_KIND_LAUNCH) + unmade(slot);
 	}
+	kc_journal_memory_counted(kc__shim.journal);
 	return lost;
 }
 
@@ -322,6 +315,8 @@ void kc__storing_say_lost(int error)
 
 	if (!lost)
 		return;
+	kc_journal_look(kc__shim.journal);
+	kc__say_journal_memory();
 	snprintf(detail, sizeof(detail), "%llu launch%s", (unsigned long long)lost, lost == 1 ? "" : "es");
 	kc__say(KC_MESSAGE_LOST, detail);
 	if (error != -EBUSY && !open_store() && !write_lost_messages())
@@ -378,5 +373,5 @@ void kc__storing_forget(bool list)
 	if (kc_store_forked_inside())
 		storing.store = NULL;
 	else if (storing.store)
-		kc_store_abandon(take_store());
+		kc_store_leave_to_parent(take_store());
 }

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STACK_BYTES (512u << 10)
@@ -28,7 +30,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* CLOCK_MONOTONIC */
 	enum stage stage;
-	int stat; /* /proc's, of the thread while it asks for the loader's lock; -1: there is none */
+	pid_t thread;
 	void (*work)(void *arg);
 	void *arg;
 } errand;
@@ -81,64 +83,67 @@ static bool enter(enum stage stage)
 	return waited_for;
 }
 
-static void close_descriptor(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 static void *run_errand(void *unused)
 {
-	int stat = open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
 	void *program;
 
 	(void)unused;
 	on_own_thread = true;
-	errand.stat = stat;
+	errand.thread = (pid_t)syscall(SYS_gettid);
 	enter(ASKING_LOADER);
 	program = dlopen(NULL, RTLD_LAZY); /* takes the lock as any dlopen() does */
 	if (program)
 		dlclose(program);
 	if (!enter(WORKING))
-		return NULL; /* by now that descriptor may be the application's */
-	close_descriptor(stat);
+		return NULL;
 	errand.work(errand.arg);
 	enter(DONE);
 	return NULL;
 }
 
-/* What stands after the thread's name says its state, which is S while it waits for a lock. */
-static bool is_asleep(int stat)
-{
-	char text[64];
-	ssize_t n = pread(stat, text, sizeof(text) - 1, 0);
-	const char *name_end;
+enum seen { NOT_SEEN, AWAKE, ASLEEP };
 
+/* What stands after the thread's name says its state, which is S while it waits for a lock. */
+static void look(void *seen)
+{
+	char path[48], text[64];
+	const char *name_end;
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)errand.thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
 	if (n <= 0)
-		return true;
+		return;
 	text[n] = 0;
 	name_end = strrchr(text, ')');
-	return !name_end || !strncmp(name_end, ") S", 3);
+	*(enum seen *)seen = !name_end || !strncmp(name_end, ") S", 3) ? ASLEEP : AWAKE;
 }
 
 static void wait_for_loader(void)
 {
-	int asleep = 0, enough = errand.stat < 0 ? LOOKS_BLIND : LOOKS;
+	enum seen seen = NOT_SEEN;
 	struct timespec until;
+	int asleep = 0;
 
-	while (errand.stage == ASKING_LOADER && asleep < enough) {
+	while (errand.stage == ASKING_LOADER && asleep < (seen == NOT_SEEN ? LOOKS_BLIND : LOOKS)) {
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += LOOK_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&errand.changed, &errand.lock, &until);
-		if (errand.stage == ASKING_LOADER)
-			asleep = is_asleep(errand.stat) ? asleep + 1 : 0;
+		if (errand.stage != ASKING_LOADER)
+			break;
+		seen = NOT_SEEN;
+		kc__files_do(look, &seen);
+		asleep = seen == AWAKE ? 0 : asleep + 1;
 	}
-	if (errand.stage == ASKING_LOADER) {
+	if (errand.stage == ASKING_LOADER)
 		errand.stage = ABANDONED;
-		close_descriptor(errand.stat);
-	}
 }
 
 /* A thread that is slow to begin is waited for; one that stands at the loader's lock only for a moment. */

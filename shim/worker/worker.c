@@ -250,7 +250,8 @@ static void *run(void *unused)
 	bool busy;
 
 	(void)unused;
-	kc__thread.depth = 1; /* driver calls from here are ours */
+	pthread_setname_np(pthread_self(), "kerncast"); /* of another thread, it would open a file */
+	kc__thread.depth = 1;                           /* driver calls from here are ours */
 	kc__ending_not_for();
 	hold_journal();
 	wait_for_begin();
@@ -278,6 +279,18 @@ static void *run(void *unused)
 	stay();
 }
 
+static int make_threads(void)
+{
+	int error = kc__application_begin();
+
+	if (error)
+		return error;
+	error = kc__make_files_thread(&worker.thread, run, NULL);
+	if (error)
+		kc__application_end();
+	return error;
+}
+
 int kc__worker_start(void)
 {
 	pthread_condattr_t clock;
@@ -296,13 +309,12 @@ int kc__worker_start(void)
 	pthread_cond_init(&worker.wake, &clock);
 	pthread_cond_init(&worker.done, &clock);
 	pthread_condattr_destroy(&clock);
-	error = kc__make_thread(&worker.thread, run, NULL);
+	error = make_threads();
 	if (error) {
 		release();
 		return error;
 	}
 	worker.running = 1;
-	pthread_setname_np(worker.thread, "kerncast");
 	pthread_detach(worker.thread); /* it ends with the process */
 	wait_for_holder();
 	return 0;

@@ -1,4 +1,5 @@
 #include "cupti_library.h"
+#include "loaded.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -269,9 +270,9 @@ void *kc_cupti_loaded(void)
 
 	for (int major = MAJOR_NEWEST; !library && major >= MAJOR_OLDEST; major--) {
 		name_of(major, name);
-		library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+		library = kc_loaded(name);
 	}
-	return library ? library : dlopen("libcupti.so", RTLD_LAZY | RTLD_NOLOAD);
+	return library ? library : kc_loaded("libcupti.so");
 }
 
 static void *open_any(struct search *search, int major, enum kc_cupti_place *place)

@@ -21,7 +21,6 @@
 	X(LOST, 2, "what could be stored neither in the database nor in the journal's file is lost with the process")  \
 	X(JOURNAL_FAILED, 2, "no journal could be made: nothing is recorded")                                          \
 	X(START_FAILED, 2, "recording could not begin: nothing is recorded")                                           \
-	X(FOREIGN_DESCRIPTOR, 1, "the application closed the database's descriptor: it was opened again")              \
 	X(DATABASE_MOVED, 1,                                                                                           \
 	  "the database, its -wal or its -shm was moved or deleted while the program ran: recording goes on at its "   \
 	  "path")                                                                                                      \

@@ -47,14 +47,32 @@ static int files_of(const char *path, struct stat files[FILES])
 	return found;
 }
 
+const struct kc__held *kc__held_at(const struct kc_store *s, const char *ending)
+{
+	char *name = sqlite3_mprintf("%s%s", s->path, ending);
+	const struct kc__held *held = NULL;
+	struct stat st;
+
+	if (!name || stat(name, &st)) {
+		sqlite3_free(name);
+		return NULL;
+	}
+	for (int i = 0; !held && i < s->held_count; i++)
+		if (s->held[i].device == st.st_dev && s->held[i].inode == st.st_ino)
+			held = &s->held[i];
+	sqlite3_free(name);
+	return held;
+}
+
 void kc__held_find(struct kc_store *s)
 {
 	struct stat files[FILES], st;
 	int found = files_of(s->path, files);
-	DIR *directory = opendir("/proc/self/fd");
+	DIR *directory = opendir("/proc/thread-self/fd"); /* another thread may have another table */
 	struct dirent *entry;
 
 	s->held_count = 0;
+	s->shared_memory = NULL;
 	if (!directory)
 		return;
 	while ((entry = readdir(directory)) && s->held_count < KC__HELD_MAX) {
@@ -68,13 +86,7 @@ void kc__held_find(struct kc_store *s)
 		}
 	}
 	closedir(directory);
-}
-
-static int is_ours(const struct kc__held *held)
-{
-	struct stat st;
-
-	return fstat(held->fd, &st) == 0 && st.st_dev == held->device && st.st_ino == held->inode;
+	s->shared_memory = kc__held_at(s, "-shm");
 }
 
 enum kc_store_hold kc_store_hold(const struct kc_store *s)
@@ -88,12 +100,24 @@ enum kc_store_hold kc_store_hold(const struct kc_store *s)
 
 		for (int k = 0; k < found; k++)
 			is_at_path |= files[k].st_dev == held->device && files[k].st_ino == held->inode;
-		if (!is_ours(held))
-			return KC_STORE_CLOSED;
 		all_at_path &= is_at_path;
 		database_held |= found > 0 && files[0].st_dev == held->device && files[0].st_ino == held->inode;
 	}
 	return found > 0 && database_held && all_at_path ? KC_STORE_HELD : KC_STORE_MOVED;
+}
+
+/* The index of the -wal, which SQLite has mapped: where somebody has cut it off, the next look into it would be a
+ * SIGBUS. As zeros it is valid, and SQLite makes it anew from the -wal. */
+void kc__held_lengthen(struct kc_store *s)
+{
+	struct stat st;
+
+	if (!s->shared_memory || fstat(s->shared_memory->fd, &st))
+		return;
+	if (st.st_size > s->shared_memory_bytes)
+		s->shared_memory_bytes = st.st_size;
+	else if (st.st_size < s->shared_memory_bytes && ftruncate(s->shared_memory->fd, s->shared_memory_bytes))
+		return;
 }
 
 int kc_store_intact(const struct kc_store *s)
@@ -104,27 +128,16 @@ int kc_store_intact(const struct kc_store *s)
 /*
  * SQLite has no call to forget a connection, and a leaked one stays in its list
  * of open files, where the next connection would share the lost descriptors. So
- * the connection is closed while the system calls of SQLite's VFS leave alone
- * every descriptor that is no longer ours, take no lock, and write and delete
- * nothing. SQLite keeps the table of these calls in a global and passes them
- * nothing of ours: hence the thread-local pointer.
+ * the connection is closed while the system calls of SQLite's VFS take no lock,
+ * write and delete nothing, and in a forked child close nothing: there the numbers
+ * are the child's, or nobody's. SQLite keeps the table of these calls in a global
+ * and passes them nothing of ours: hence the thread-local variable.
  */
-static __thread const struct kc_store *abandoned;
-
-static const struct kc__held *held_as(int fd)
-{
-	for (int i = 0; i < abandoned->held_count; i++) {
-		if (abandoned->held[i].fd == fd)
-			return &abandoned->held[i];
-	}
-	return NULL;
-}
+static __thread int in_child;
 
 static int spare_close(int fd)
 {
-	const struct kc__held *held = held_as(fd);
-
-	return held && !is_ours(held) ? 0 : close(fd);
+	return in_child ? 0 : close(fd);
 }
 
 static int spare_fcntl(int fd, int command, ...)
@@ -175,7 +188,7 @@ static void set_calls(sqlite3_vfs *vfs, int spare)
 		vfs->xSetSystemCall(vfs, spared[i].name, spare ? spared[i].call : NULL);
 }
 
-void kc_store_abandon(struct kc_store *s)
+static void abandon(struct kc_store *s)
 {
 	sqlite3_vfs *vfs;
 
@@ -185,16 +198,25 @@ void kc_store_abandon(struct kc_store *s)
 	vfs = sqlite3_vfs_find(NULL);
 	kc__forget(s);
 	kc__solos_free(s->solos);
-	abandoned = s;
 	set_calls(vfs, 1);
 	kc__finalize(s);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close_v2(s->db);
 	set_calls(vfs, 0);
-	kc__guard_descriptors();
-	abandoned = NULL;
 	free(s->waiting);
 	free(s->path);
 	free(s);
 	kc__leave();
+}
+
+void kc_store_abandon(struct kc_store *s)
+{
+	abandon(s);
+}
+
+void kc_store_leave_to_parent(struct kc_store *s)
+{
+	in_child = 1;
+	abandon(s);
+	in_child = 0;
 }

@@ -112,6 +112,8 @@ struct kc_store {
 	char reason[240]; /* why the schema is not trusted, or "" */
 	struct kc__held held[KC__HELD_MAX];
 	int held_count;
+	const struct kc__held *shared_memory; /* of those, the -shm; NULL: there is none */
+	int64_t shared_memory_bytes;          /* the most that it had */
 	sqlite3_stmt *statements[KC__STATEMENTS];
 
 	int in_transaction;
@@ -180,10 +182,12 @@ int kc__objects_add(struct kc__objects *objects, const char *sql);
 struct kc__object *kc__object_find(struct kc__objects *objects, const char *name);
 void kc__objects_free(struct kc__objects *objects);
 
-/* guard.c and held.c */
-/* From now on SQLite's system calls leave alone descriptors that the application was given. */
-void kc__guard_descriptors(void);
+/* held.c */
 void kc__held_find(struct kc_store *s);
+/* The descriptor that s has of the file at its path with this ending; NULL: there is no file, or it is another one. */
+const struct kc__held *kc__held_at(const struct kc_store *s, const char *ending);
+/* Before the database is used: nobody has cut off the -shm, or what was cut off is zeros again. */
+void kc__held_lengthen(struct kc_store *s);
 
 /* dictionary.c: a row, 0 where it is not known, or -errno */
 int64_t kc__kernel_row(struct kc_store *s, uint32_t local);

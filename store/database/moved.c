@@ -9,26 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* The descriptor that s has of the file at its path with this ending; NULL: there is no file, or it is another one. */
-static const struct kc__held *held_at(const struct kc_store *s, const char *ending)
-{
-	char *name = sqlite3_mprintf("%s%s", s->path, ending);
-	const struct kc__held *held = NULL;
-	struct stat st;
-
-	if (!name || stat(name, &st)) {
-		sqlite3_free(name);
-		return NULL;
-	}
-	for (int i = 0; !held && i < s->held_count; i++)
-		if (s->held[i].device == st.st_dev && s->held[i].inode == st.st_ino)
-			held = &s->held[i];
-	sqlite3_free(name);
-	return held;
-}
 
 /* Every connection holds a read lock on this byte of the -shm ("dead man's switch", sqlite.org/src, os_unix.c). */
 #define SHARED_MEMORY_LOCK 128
@@ -42,7 +23,7 @@ static int others_use(const struct kc__held *shared_memory)
 
 static void unlink_held(const struct kc_store *s, const char *ending)
 {
-	char *name = held_at(s, ending) ? sqlite3_mprintf("%s%s", s->path, ending) : NULL;
+	char *name = kc__held_at(s, ending) ? sqlite3_mprintf("%s%s", s->path, ending) : NULL;
 
 	if (name)
 		unlink(name);
@@ -51,7 +32,7 @@ static void unlink_held(const struct kc_store *s, const char *ending)
 
 static int settle(struct kc_store *s)
 {
-	const struct kc__held *shared_memory = held_at(s, "-shm");
+	const struct kc__held *shared_memory = kc__held_at(s, "-shm");
 
 	/* Another process has opened the database at the path and found our shared memory: it uses it now. */
 	if (access(s->path, F_OK) == 0 && shared_memory && others_use(shared_memory))
@@ -60,7 +41,7 @@ static int settle(struct kc_store *s)
 	unlink_held(s, "-wal");
 	unlink_held(s, "-shm");
 	sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_FULL, NULL, NULL);
-	return held_at(s, "") ? -EEXIST : 0;
+	return kc__held_at(s, "") ? -EEXIST : 0;
 }
 
 int kc_store_settle(struct kc_store *s)

@@ -166,14 +166,76 @@ int kc_store_process(struct kc_store *s, const struct kc_journal_header *h, int6
 	int rc;
 
 	kc__enter();
+	kc__held_lengthen(s);
 	rc = use_process(s, h, process_row);
 	kc__leave();
 	return rc;
 }
 
-static int set_counters(struct kc_store *s, const struct kc_journal_header *h)
+/* What was in memory alone. The process may have stored some of it before it ended. */
+struct lost {
+	uint64_t launches, transfers;
+};
+
+static int count_missing(struct kc_store *s, const char *table, int64_t first, uint32_t claimed, uint64_t *missing)
+{
+	int64_t rows = 0;
+	int rc = kc__ask_number(s, &rows, "SELECT count(*) FROM %s WHERE id BETWEEN %lld AND %lld", table,
+				(long long)first, (long long)(first + KC_SEGMENT_SLOTS - 1));
+
+	if (rc == 0 && rows < (int64_t)claimed)
+		*missing += claimed - (uint64_t)rows;
+	return rc;
+}
+
+static int count_lost(struct kc_store *s, const struct kc_journal_header *h, struct lost *lost)
 {
 	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < KC_MEMORY_SEGMENTS_MAX; i++) {
+		const struct kc_memory_segment *m = &h->memory[i];
+		uint64_t number = LOAD(m->number);
+		uint32_t launches = LOAD(m->launches), transfers = LOAD(m->transfers);
+		int64_t first;
+
+		if (!number || number > (UINT64_C(1) << KC_SEQUENCE_BITS) / KC_SEGMENT_SLOTS ||
+		    launches > KC_SEGMENT_SLOTS || transfers > KC_SEGMENT_SLOTS - launches)
+			continue;
+		first = s->process << KC_SEQUENCE_BITS | (int64_t)((number - 1) * KC_SEGMENT_SLOTS);
+		rc = count_missing(s, "launch_row", first, launches, &lost->launches);
+		if (rc == 0)
+			rc = count_missing(s, "transfer", first, transfers, &lost->transfers);
+	}
+	return rc;
+}
+
+/* Of the launches that are lost, how many had their record. */
+static int count_lost_records(struct kc_store *s, const struct kc_journal_header *h, const struct lost *lost,
+			      uint64_t *records)
+{
+	uint64_t matched = LOAD(h->counters[KC_COUNT_CUPTI_MATCHED]) - LOAD(h->counters[KC_COUNT_CUPTI_LOST]);
+	int64_t measured = 0;
+	int rc = 0;
+
+	*records = 0;
+	if (!lost->launches)
+		return 0;
+	rc = kc__ask_number(s, &measured,
+			    "SELECT sum(count) FROM ledger WHERE process = %lld AND item IN ('measured',"
+			    " 'elsewhere_measured')",
+			    (long long)s->process);
+	if (rc == 0 && matched > (uint64_t)measured)
+		*records = matched - (uint64_t)measured;
+	if (*records > lost->launches)
+		*records = lost->launches;
+	return rc;
+}
+
+static int set_counters(struct kc_store *s, const struct kc_journal_header *h, const struct lost *lost)
+{
+	uint64_t more[KC_COUNTERS] = {
+	    [KC_COUNT_DROPPED] = lost->launches, [KC_COUNT_TRANSFERS_DROPPED] = lost->transfers};
+	int rc = count_lost_records(s, h, lost, &more[KC_COUNT_CUPTI_LOST]);
 
 	for (uint32_t i = 0; rc == 0 && i < KC_COUNTERS; i++) {
 		sqlite3_stmt *stmt = kc__statement(s, KC__SET_COUNT);
@@ -182,15 +244,16 @@ static int set_counters(struct kc_store *s, const struct kc_journal_header *h)
 			sqlite3_bind_int64(stmt, 1, s->process);
 			sqlite3_bind_text(stmt, 2, kc_counter_name(i), -1, SQLITE_STATIC);
 			sqlite3_bind_text(stmt, 3, "", -1, SQLITE_STATIC);
-			sqlite3_bind_int64(stmt, 4, (int64_t)LOAD(h->counters[i]));
+			sqlite3_bind_int64(stmt, 4, (int64_t)(LOAD(h->counters[i]) + more[i]));
 		}
 		rc = kc__run(s, stmt);
 	}
 	return rc;
 }
 
-static int write_end(struct kc_store *s, const struct kc_journal_header *h, const char *how)
+static int write_end(struct kc_store *s, const struct kc_journal_header *h, const char *how, int is_gone)
 {
+	struct lost lost = {0};
 	int64_t row, ended_ns = LOAD(h->ended_ns);
 	int inside, rc;
 
@@ -199,7 +262,9 @@ static int write_end(struct kc_store *s, const struct kc_journal_header *h, cons
 		rc = begin_unless_inside(s, &inside);
 	if (rc)
 		return rc;
-	rc = set_counters(s, h);
+	rc = is_gone ? count_lost(s, h, &lost) : 0;
+	if (rc == 0)
+		rc = set_counters(s, h, &lost);
 	if (rc == 0)
 		rc = kc__execute(s, "UPDATE process SET ended = %Q, ended_ns = nullif(%lld, 0) WHERE id = %lld", how,
 				 (long long)ended_ns, (long long)row);
@@ -213,7 +278,19 @@ int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, 
 	int rc;
 
 	kc__enter();
-	rc = write_end(s, h, how);
+	kc__held_lengthen(s);
+	rc = write_end(s, h, how, 0);
+	kc__leave();
+	return rc;
+}
+
+int kc_store_process_gone(struct kc_store *s, const struct kc_journal_header *h, const char *how)
+{
+	int rc;
+
+	kc__enter();
+	kc__held_lengthen(s);
+	rc = write_end(s, h, how, 1);
 	kc__leave();
 	return rc;
 }

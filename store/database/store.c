@@ -53,6 +53,8 @@ static int explain(struct complaint *c, int rc, const char *path, enum kc_store_
 			return complain(c, rc, "%s: its folder does not exist: make it, or " ELSEWHERE, path);
 		return complain(
 		    c, rc, "%s: no such file or directory: record one with `kerncast run`, or give its path", path);
+	case -ENOLINK:
+		return complain(c, rc, "%s is a symbolic link to a file that does not exist: " ELSEWHERE, path);
 	case -EISDIR:
 		return complain(c, rc, "%s is a directory: give the path of a file in it", path);
 	case -ENODEV:
@@ -108,6 +110,8 @@ static int look_at_file(const char *path, enum kc_store_mode mode)
 	struct stat st;
 	int rc = stat(path, &st) ? -errno : 0;
 
+	if (rc == -ENOENT && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		return -ENOLINK;
 	if (rc == -ENOENT && mode == KC_STORE_WRITE) {
 		rc = create_file(path);
 		if (rc == 0 && stat(path, &st))
@@ -304,6 +308,7 @@ int kc__within(const struct kc_store *s)
 
 static void close_store(struct kc_store *s)
 {
+	kc__held_lengthen(s);
 	if (s->in_transaction)
 		kc_store_rollback(s);
 	kc__finalize(s);

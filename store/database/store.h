@@ -1,5 +1,6 @@
 /*
- * Writing the database. One struct kc_store is used by one thread. A drain is
+ * Writing the database. One struct kc_store is used by one thread. In an application that is recorded, its
+ * descriptors are not the application's (shim/worker/files.c), so nobody else closes them. A drain is
  *
  *   kc_store_begin -> kc_store_slot for each slot in index order
  *                  -> kc_store_commit -> the caller marks its slots STORED
@@ -36,9 +37,9 @@ struct kc_store_bound {
 
 /*
  * Returns 0 or negative errno (-EACCES, -ENOSPC, -EROFS, -ENOTDIR, -EISDIR, -ENOENT;
- * -ENODEV: no regular file; -EBADMSG: not a kerncast database, or corrupt; -EPROTO: of a newer version;
- * -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by another process for too long).
- * why (may be NULL) gets a sentence that names the cure.
+ * -ENODEV: no regular file; -ENOLINK: a link to none; -EBADMSG: not a kerncast database, or corrupt;
+ * -EPROTO: of a newer version; -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by another process for too
+ * long). why (may be NULL) gets a sentence that names the cure.
  */
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
 /* Opens for reading by a program that is just starting: does not wait for other processes and changes nothing. An older
@@ -67,9 +68,8 @@ int kc_store_try(const char *path, char *why, size_t why_size);
 struct sqlite3 *kc_store_db(struct kc_store *s);
 
 enum kc_store_hold {
-	KC_STORE_HELD,   /* the descriptors are ours, and the files those at the path (same device and inode) */
-	KC_STORE_CLOSED, /* the application closed or reused a descriptor: kc_store_abandon() */
-	KC_STORE_MOVED,  /* the files were moved, deleted or replaced: kc_store_settle() */
+	KC_STORE_HELD,  /* the files are those at the path (same device and inode) */
+	KC_STORE_MOVED, /* the files were moved, deleted or replaced: kc_store_settle() */
 };
 enum kc_store_hold kc_store_hold(const struct kc_store *s);
 int kc_store_intact(const struct kc_store *s); /* 1: KC_STORE_HELD */
@@ -83,9 +83,10 @@ int kc_store_settle(struct kc_store *s);
  * of its launches are in from and not in to ("elsewhere"). kc_store_process() was called for both. 0 or -errno. */
 int kc_store_carry(struct kc_store *from, struct kc_store *to);
 
-/* Frees s without closing descriptors that are no longer ours, after a fork or after
- * the application closed them. Writes, locks and deletes nothing. */
+/* Closes s. Writes, locks and deletes nothing. */
 void kc_store_abandon(struct kc_store *s);
+/* The same in a forked child, which has none of the parent's descriptors: closes nothing either. */
+void kc_store_leave_to_parent(struct kc_store *s);
 
 /* To be asked in a child of fork(), before anything else of the store: 1 if another thread of the parent was using a
  * store at that moment. SQLite's locks are then never released in the child, and every function of the store may wait
@@ -111,5 +112,8 @@ void kc_store_rollback(struct kc_store *s);
  * "killed" (its journal was found after its death), or "" while it runs. For every
  * drain, inside or outside of its transaction. */
 int kc_store_process_end(struct kc_store *s, const struct kc_journal_header *h, const char *how);
+/* The same for a process that has ended, when all of its journal is stored: what was in its memory alone and is in no
+ * row counts as dropped. */
+int kc_store_process_gone(struct kc_store *s, const struct kc_journal_header *h, const char *how);
 
 #endif

@@ -421,41 +421,6 @@ static int append_rows(const char *path, const struct kc_journal_header *h, uint
 	return rc != 0;
 }
 
-/* An app that closes every descriptor, and opens files that get their numbers. */
-static void closed_descriptors_are_noticed_and_spared(void **state)
-{
-	struct fixture *f = *state;
-	struct kc_store *s = open_store(f->path), *again;
-	struct kc_journal_header h = make_header(1, "a");
-	struct kc__held held[KC__HELD_MAX];
-	char theirs[300], text[8] = "";
-	int held_count, fds[KC__HELD_MAX];
-
-	store_one(s, &h, 1);
-	assert_int_equal(kc_store_intact(s), 1);
-	held_count = s->held_count;
-	assert_int_equal(held_count, 3);
-	memcpy(held, s->held, sizeof(held));
-	snprintf(theirs, sizeof(theirs), "%s/theirs", f->directory);
-	write_file(theirs, "theirs");
-	for (int i = 0; i < held_count; i++)
-		close(held[i].fd);
-	for (int i = 0; i < held_count; i++)
-		fds[i] = open(theirs, O_RDWR);
-	assert_int_equal(kc_store_intact(s), 0);
-	kc_store_abandon(s);
-	again = open_store(f->path);
-	assert_int_equal(kc_store_intact(again), 1);
-	store_one(again, &h, 2);
-	assert_int_equal(one(again, "SELECT count(*) FROM launch"), 2);
-	kc_store_close(again);
-	for (int i = 0; i < held_count; i++) {
-		assert_int_equal(pread(fds[i], text, 7, 0), 6);
-		assert_string_equal(text, "theirs");
-		close(fds[i]);
-	}
-}
-
 static void a_moved_database_is_noticed(void **state)
 {
 	struct fixture *f = *state;
@@ -476,20 +441,71 @@ static void a_moved_database_is_noticed(void **state)
 	kc_store_close(again);
 }
 
+static void a_shared_memory_that_was_cut_off_is_made_anew(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_store *s = open_store(f->path), *other = open_store(f->path);
+	struct kc_journal_header h = make_header(1, "a");
+	char shm[300];
+
+	store_one(s, &h, 1);
+	snprintf(shm, sizeof(shm), "%s-shm", f->path);
+	assert_int_equal(truncate(shm, 0), 0);
+	store_one(s, &h, 2);
+	store_one(other, &h, 3);
+	assert_int_equal(truncate(shm, 0), 0);
+	kc_store_close(other);
+	assert_int_equal(truncate(shm, 0), 0);
+	store_one(s, &h, 4);
+	assert_int_equal(kc_store_intact(s), 1);
+	assert_int_equal(one(s, "SELECT count(*) FROM launch"), 4);
+	kc_store_close(s);
+}
+
+static void a_link_to_nothing_is_named_as_such(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_store *s;
+	char why[600];
+
+	assert_int_equal(symlink("nothing", f->path), 0);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &s, why, sizeof(why)), -ENOLINK);
+	assert_non_null(strstr(why, "is a symbolic link to a file that does not exist"));
+	unlink(f->path);
+}
+
+/* Files of the child's own, which have the parent's numbers. */
+static int let_go_and_spare(struct kc_store *s, const char *theirs)
+{
+	char text[8] = "";
+	int held_count = s->held_count, fds[KC__HELD_MAX];
+
+	for (int i = 0; i < held_count; i++)
+		fds[i] = dup2(open(theirs, O_RDWR), s->held[i].fd);
+	kc_store_leave_to_parent(s);
+	for (int i = 0; i < held_count; i++) {
+		if (pread(fds[i], text, 7, 0) != 6 || strcmp(text, "theirs") != 0)
+			return 0;
+		close(fds[i]);
+	}
+	return held_count == 3;
+}
+
 static void a_forked_child_can_let_go(void **state)
 {
 	struct fixture *f = *state;
 	struct kc_store *s = open_store(f->path);
 	struct kc_journal_header h = make_header(1, "a"), child = make_header(2, "a");
+	char theirs[300];
 	int status;
 	pid_t pid;
 
 	store_one(s, &h, 1);
+	snprintf(theirs, sizeof(theirs), "%s/theirs", f->directory);
+	write_file(theirs, "theirs");
 	pid = fork();
-	if (pid == 0) {
-		kc_store_abandon(s);
-		_exit(append_rows(f->path, &child, 1));
-	}
+	if (pid == 0)
+		_exit(!let_go_and_spare(s, theirs) || append_rows(f->path, &child, 1));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(kc_store_intact(s), 1);
@@ -569,9 +585,10 @@ int main(void)
 	    TEST(times_past_the_largest_number_are_the_largest),
 	    TEST(torn_and_unknown_slots_are_said),
 	    TEST(an_entry_in_parts_survives_a_rollback),
-	    TEST(closed_descriptors_are_noticed_and_spared),
 	    TEST(a_moved_database_is_noticed),
 	    TEST(a_forked_child_can_let_go),
+	    TEST(a_shared_memory_that_was_cut_off_is_made_anew),
+	    TEST(a_link_to_nothing_is_named_as_such),
 	    TEST(tables_that_are_being_made_are_not_foreign),
 	    TEST(many_processes_write_at_once),
 	};

@@ -38,10 +38,8 @@ static void configure(sqlite3 *db, int writes)
 
 int kc_database_connect(const char *path, int flags, sqlite3 **db)
 {
-	int rc;
+	int rc = sqlite3_open_v2(path, db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 
-	kc__guard_descriptors();
-	rc = sqlite3_open_v2(path, db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	configure(*db, (flags & SQLITE_OPEN_READWRITE) != 0);

@@ -341,6 +341,7 @@ int kc_store_begin(struct kc_store *s)
 	int rc;
 
 	kc__enter();
+	kc__held_lengthen(s);
 	rc = copy_assembler(&s->assembler_at_begin, &s->assembler);
 	if (rc == 0)
 		rc = kc__run(s, kc__statement(s, KC__BEGIN));
@@ -395,6 +396,7 @@ int kc_store_commit(struct kc_store *s)
 	int rc;
 
 	kc__enter();
+	kc__held_lengthen(s);
 	rc = store_waiting(s);
 	if (rc == 0)
 		rc = kc__rollups_store(s);

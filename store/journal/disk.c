@@ -58,10 +58,13 @@ int kc__disk_reopen(const char *path, dev_t device, ino_t inode)
 	return fd;
 }
 
-void *kc__disk_map(int fd, off_t offset, size_t bytes)
+int kc__disk_map(int fd, off_t offset, size_t bytes, void **out)
 {
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, offset);
 
-	return p == MAP_FAILED ? NULL : p;
+	*out = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, offset);
+	if (*out != MAP_FAILED)
+		return 0;
+	*out = NULL;
+	return -errno;
 }

@@ -1,5 +1,5 @@
 /* Files that are written through a mapping: their blocks are allocated before their
- * pages are written, and they are open only while they must be. Internal to this folder. */
+ * pages are written. Internal to this folder. */
 #ifndef KC_DISK_H
 #define KC_DISK_H
 
@@ -16,7 +16,8 @@ int kc__disk_allocate(int fd, off_t offset, size_t bytes);
 /* Opens path for writing if it is still the same file; -ESTALE: it is another. */
 int kc__disk_reopen(const char *path, dev_t device, ino_t inode);
 
-/* NULL: no address space is left. fd -1: maps memory. */
-void *kc__disk_map(int fd, off_t offset, size_t bytes);
+/* fd -1: maps memory. 0; -ENOMEM: no address space is left; -ENODEV: the file system cannot map files; or another
+ * -errno, and then *out is NULL. */
+int kc__disk_map(int fd, off_t offset, size_t bytes, void **out);
 
 #endif

@@ -21,14 +21,13 @@ static int lowest_descriptor(void)
 	return fd;
 }
 
-static void no_descriptor_is_kept(void **state)
+static void segments_leave_no_descriptor(void **state)
 {
-	int before = lowest_descriptor();
 	struct kc_journal *j = create(bytes_of(20));
+	int before = lowest_descriptor();
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(lowest_descriptor(), before);
 	for (uint32_t i = 0; i < 10 * KC_SEGMENT_SLOTS; i++)
 		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
 	assert_int_equal(lowest_descriptor(), before);
@@ -76,7 +75,8 @@ static void a_foreign_file_in_its_place_is_left_alone(void **state)
 	close(fd);
 	for (uint32_t i = 0; i < 10 * KC_SEGMENT_SLOTS; i++)
 		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
-	assert_int_equal(kc_journal_in_memory(j), 1);
+	kc_journal_look(j);
+	assert_int_equal(kc_journal_in_memory(j), 1); /* as a crash would lose it */
 	assert_int_equal(file_bytes(), 0);
 	assert_int_equal(store_all(j), 10 * KC_SEGMENT_SLOTS);
 	finish(j, 1);
@@ -95,7 +95,7 @@ static void a_file_that_moved_is_told_from_one_that_is_gone(void **state)
 	assert_int_equal(kc_journal_deleted(j), 0);
 	for (uint32_t i = 0; i < 10 * KC_SEGMENT_SLOTS; i++)
 		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
-	assert_int_equal(kc_journal_in_memory_why(j), -ENOENT);
+	assert_int_equal(kc_journal_in_memory_why(j), 0); /* the file is open */
 	assert_int_equal(rename(other, path), 0);
 	assert_int_equal(kc_journal_deleted(j), 0);
 	assert_int_equal(unlink(path), 0);
@@ -224,6 +224,38 @@ static int where_fallocate_is_refused(void)
 	return record_on_disk(EINVAL);
 }
 
+/* From here on no file can be mapped to be shared, as on FUSE with direct I/O. */
+static int deny_shared_mappings(void)
+{
+	struct sock_filter filter[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+	    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENODEV),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int where_files_cannot_be_mapped(void)
+{
+	struct kc_journal_header template = {.pid = 1};
+	struct kc_journal *j;
+
+	if (deny_shared_mappings())
+		return SKIPPED;
+	CHECK(kc_journal_create(path, &template, 100 * MIB, &j) == 0);
+	CHECK(kc_journal_in_memory(j) == 1);
+	CHECK(kc_journal_in_memory_why(j) == -ENODEV);
+	CHECK(add(j, 7, KC_SLOT_RETURNED));
+	CHECK(kc_journal_at(j, 0)->launch.grid[0] == 7);
+	CHECK(access(path, F_OK) == -1);
+	return 0;
+}
+
 static void expect_in_child(int (*fn)(void))
 {
 	int rc = in_child(fn);
@@ -262,6 +294,48 @@ static void zeros_are_written_where_blocks_cannot_be_asked_for(void **state)
 	expect_in_child(where_fallocate_is_refused);
 }
 
+static void memory_takes_over_where_files_cannot_be_mapped(void **state)
+{
+	(void)state;
+	expect_in_child(where_files_cannot_be_mapped);
+}
+
+static uint64_t launches_in_memory(struct kc_journal *j)
+{
+	const struct kc_memory_segment *memory = kc_journal_header(j)->memory;
+	uint64_t launches = 0;
+
+	for (uint32_t i = 0; i < KC_MEMORY_SEGMENTS_MAX; i++)
+		launches += memory[i].number ? memory[i].launches : 0;
+	return launches;
+}
+
+static void the_header_tells_what_is_in_memory_alone(void **state)
+{
+	struct rlimit limit = {MIB, RLIM_INFINITY}, old;
+	struct kc_journal *j;
+	uint64_t on_disk = 0;
+
+	(void)state;
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	j = create(1024 * MIB);
+	for (uint32_t i = 0; i < 3 * KC_SEGMENT_SLOTS; i++)
+		assert_int_equal(add(j, i, KC_SLOT_RETURNED), 1);
+	setrlimit(RLIMIT_FSIZE, &old);
+	for (uint32_t i = 0; i < 3 * KC_SEGMENT_SLOTS; i++)
+		on_disk += (uint64_t)kc_journal_on_disk(j, i);
+	assert_int_equal(on_disk, KC_SEGMENT_SLOTS);
+	assert_int_equal(launches_in_memory(j), 2 * KC_SEGMENT_SLOTS);
+	kc_journal_not_asked(j, kc_journal_at(j, 2 * KC_SEGMENT_SLOTS));
+	kc_journal_not_asked(j, kc_journal_at(j, 0)); /* it is on the disk */
+	assert_int_equal(launches_in_memory(j), 2 * KC_SEGMENT_SLOTS - 1);
+	store_all(j);
+	assert_int_equal(launches_in_memory(j), 0);
+	finish(j, 1);
+}
+
 static void memory_is_bounded(void **state)
 {
 	struct rlimit limit = {MIB, RLIM_INFINITY}, old;
@@ -291,7 +365,7 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(no_descriptor_is_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(segments_leave_no_descriptor, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_process_killed_while_it_makes_its_journal_leaves_none, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_foreign_file_in_its_place_is_left_alone, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_file_that_moved_is_told_from_one_that_is_gone, setup, teardown),
@@ -300,6 +374,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(memory_takes_over_on_a_full_disk, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_takes_over_at_the_file_size_limit, setup, teardown),
 	    cmocka_unit_test_setup_teardown(zeros_are_written_where_blocks_cannot_be_asked_for, setup, teardown),
+	    cmocka_unit_test_setup_teardown(memory_takes_over_where_files_cannot_be_mapped, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_header_tells_what_is_in_memory_alone, setup, teardown),
 	    cmocka_unit_test_setup_teardown(memory_is_bounded, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,15 +41,42 @@ static __attribute__((noinline, cold)) int make_room(struct kc_journal *j, uint6
 	return rc;
 }
 
+static struct kc_memory_segment *memory_of(const struct kc_journal *j, uint64_t index)
+{
+	uint32_t place = kc__segment_of(j, index / KC_SEGMENT_SLOTS)->place;
+
+	return __builtin_expect(place >= KC__IN_MEMORY, 0) ? &j->header->memory[place - KC__IN_MEMORY] : NULL;
+}
+
+static void count_in_memory(struct kc_memory_segment *memory, uint32_t kind, uint32_t by)
+{
+	if (kind == KC_KIND_LAUNCH)
+		atomic_fetch_add_explicit(&memory->launches, by, memory_order_relaxed);
+	else if (kind == KC_KIND_TRANSFER)
+		atomic_fetch_add_explicit(&memory->transfers, by, memory_order_relaxed);
+}
+
+void kc_journal_not_asked(struct kc_journal *j, const struct kc_slot *slot)
+{
+	struct kc_memory_segment *memory = memory_of(j, slot->index);
+
+	if (memory)
+		count_in_memory(memory, slot->kind, -1u);
+}
+
 /* NULL: sealed, or threads claim more than KC__CLAIM_MARGIN_SLOTS at this instant. */
 static inline struct kc_slot *begin_slot(struct kc_journal *j, uint64_t index, uint32_t kind)
 {
 	struct kc_slot *slot = kc__slot_at(j, index);
+	struct kc_memory_segment *memory;
 
 	if (__builtin_expect(!slot, 0))
 		return NULL;
 	slot->kind = kind;
 	slot->index = index;
+	memory = memory_of(j, index);
+	if (memory)
+		count_in_memory(memory, kind, 1);
 	return slot;
 }
 
@@ -89,6 +116,20 @@ static int claim_row(struct kc_journal *j, uint64_t count, uint64_t *first)
 	return rc;
 }
 
+/* The launches that the worker will make in these slots. */
+static void count_room_in_memory(struct kc_journal *j, uint64_t first, uint64_t count)
+{
+	while (count) {
+		uint64_t rest = KC_SEGMENT_SLOTS - first % KC_SEGMENT_SLOTS, n = count < rest ? count : rest;
+		struct kc_memory_segment *memory = memory_of(j, first);
+
+		if (memory)
+			count_in_memory(memory, KC_KIND_LAUNCH, (uint32_t)n);
+		first += n;
+		count -= n;
+	}
+}
+
 struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, uint64_t count)
 {
 	int rc, saved_errno = errno, cancel;
@@ -100,7 +141,10 @@ struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, 
 	pthread_mutex_unlock(&j->lock);
 	pthread_setcancelstate(cancel, &cancel);
 	errno = saved_errno;
-	return rc ? NULL : begin_slot(j, index, kind);
+	if (rc)
+		return NULL;
+	count_room_in_memory(j, index + 1, count);
+	return begin_slot(j, index, kind);
 }
 
 void kc_journal_expect(struct kc_journal *j, uint64_t slots)
@@ -247,7 +291,15 @@ int kc_journal_on_disk(const struct kc_journal *j, uint64_t index)
 {
 	const struct kc__segment *e = kc__segment_of(j, index / KC_SEGMENT_SLOTS);
 
-	return kc__slot_at(j, index) && e->place != KC__IN_MEMORY;
+	return kc__slot_at(j, index) && e->place < KC__IN_MEMORY;
+}
+
+void kc_journal_memory_counted(struct kc_journal *j)
+{
+	for (uint32_t i = 0; i < KC_MEMORY_SEGMENTS_MAX; i++) {
+		atomic_store(&j->header->memory[i].launches, 0);
+		atomic_store(&j->header->memory[i].transfers, 0);
+	}
 }
 
 /* How many slots at the beginning of a segment are stored; of a freed segment, all. */

@@ -33,12 +33,13 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 9u
+#define KC_JOURNAL_VERSION 10u
 #define KC_SLOT_BYTES 232u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
 #define KC_JOURNAL_SEGMENTS_MAX 16384u /* each is a mapping; Linux allows a process 65,530 */
+#define KC_MEMORY_SEGMENTS_MAX 32u     /* outside the file where the disk is full: 28 MiB */
 
 enum kc_slot_state {
 	KC_SLOT_EMPTY = 0,
@@ -506,6 +507,12 @@ enum kc_counter {
 };
 const char *kc_counter_name(uint32_t counter);
 
+/* A segment that is not in the file, so that it is lost with the process. */
+struct kc_memory_segment {
+	_Atomic uint64_t number;              /* of the segment, + 1; 0: there is none */
+	_Atomic uint32_t launches, transfers; /* claimed, without those that were not asked for */
+};
+
 struct kc_journal_header {
 	char magic[8];
 	uint32_t version;
@@ -533,20 +540,23 @@ struct kc_journal_header {
 	uint64_t inode;                         /* of the file: tells a copy */
 	uint32_t boot_is_kernels;               /* kc_boot_id_is_kernels() */
 	_Atomic uint32_t holder;                /* KC_HOLDER_ENDED, or who records: enum kc_life */
+	struct kc_memory_segment memory[KC_MEMORY_SEGMENTS_MAX];
 };
 _Static_assert(sizeof(struct kc_journal_header) <= KC_HEADER_BYTES, "header size");
 
 struct kc_journal;
 
 /*
- * Creates path (mode 0600; it must not exist), maps the header, prepares the
- * first segments and closes the file: the application could close any
- * descriptor. template: initial values of the header. max_bytes: bound on the
- * file. Returns 0 or negative errno. Where the disk has no room, the journal is
- * in memory (kc_journal_in_memory()).
+ * Creates path (mode 0600; it must not exist), maps the header and prepares the
+ * first segments. template: initial values of the header. max_bytes: bound on the
+ * file. Returns 0 or negative errno. Where the disk has no room, or its files
+ * cannot be mapped, the journal is in memory (kc_journal_in_memory()).
  */
 int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
 		      struct kc_journal **out);
+/* From now on the file's descriptor is used where files_do does its work, on a thread whose descriptors nobody else
+ * closes. kc_journal_restore() and kc_journal_discard() are called there. */
+void kc_journal_files_by(struct kc_journal *j, int (*files_do)(void (*work)(void *arg), void *arg));
 
 struct kc_journal_header *kc_journal_header(struct kc_journal *j);
 
@@ -557,7 +567,7 @@ int kc_journal_in_memory(const struct kc_journal *j);
 int kc_journal_in_memory_why(const struct kc_journal *j);
 /* Worker. Looks whether the file is where it was made. */
 void kc_journal_look(struct kc_journal *j);
-/* 1: the file was deleted, not only moved, so what it holds is lost when the process ends. Reads /proc. */
+/* 1: the file was deleted, not only moved, so what it holds is lost when the process ends. */
 int kc_journal_deleted(const struct kc_journal *j);
 
 /*
@@ -576,6 +586,9 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 {
 	atomic_store_explicit(&slot->state, state, memory_order_release);
 }
+
+/* The launch or transfer is left out by a choice of the user's, so it is not missed where its slot is lost. */
+void kc_journal_not_asked(struct kc_journal *j, const struct kc_slot *slot);
 
 /* Not for the launch path: adds a dictionary entry. 0; -ENOSPC past the bound;
  * -EMSGSIZE past 204,800 bytes. */
@@ -601,12 +614,15 @@ void kc_journal_touched(struct kc_journal *j, const struct kc_slot *slot);
 /* 1: the slot at an index is in the file, where recovery finds it. 0: it is in memory only, or does not exist. */
 int kc_journal_on_disk(const struct kc_journal *j, uint64_t index);
 
+/* Worker. What is in memory alone is among the counters now. */
+void kc_journal_memory_counted(struct kc_journal *j);
+
 /* Worker. Frees the segments whose slots are all STORED: the leading ones at once,
  * those behind a slot that is not stored yet a few per call. */
 void kc_journal_retire(struct kc_journal *j);
 
 /* In the child, after a fork: unmaps the parent's journal without changing its
- * file. Nothing may use j afterwards. */
+ * file, which is not open in the child. Nothing may use j afterwards. */
 void kc_journal_forget(struct kc_journal *j);
 
 /* Worker. Ends recording: from now on kc_journal_claim() returns NULL,
@@ -614,7 +630,7 @@ void kc_journal_forget(struct kc_journal *j);
  * Threads may still be writing to slots that they have claimed. */
 void kc_journal_seal(struct kc_journal *j);
 
-/* Worker. At the end of the process: seals the journal. Its memory stays mapped for
+/* Worker. At the end of the process: seals the journal and closes the file. Its memory stays mapped for
  * those threads. remove: deletes the file, unless a slot is not STORED. */
 void kc_journal_close(struct kc_journal *j, int remove);
 

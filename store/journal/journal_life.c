@@ -44,31 +44,31 @@ int kc_journal_in_memory_why(const struct kc_journal *j)
 	return atomic_load(&j->in_memory_why);
 }
 
-/* Only the list of mappings tells where a mapped file is now: "/new/folder/name", or "/folder/name (deleted)". */
-static int mapped_and_not_deleted(const char *name)
+struct links {
+	int fd;
+	nlink_t count;
+};
+
+static void count_links(void *arg)
 {
-	static const char deleted[] = " (deleted)\n";
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[2048];
-	int found = 0;
+	struct links *links = arg;
+	struct stat st;
 
-	while (!found && maps && fgets(line, sizeof(line), maps)) {
-		const char *at = strstr(line, name);
-
-		found = at && strcmp(at + strlen(name), deleted) != 0;
-	}
-	if (maps)
-		fclose(maps);
-	return found;
+	links->count = fstat(links->fd, &st) ? 0 : st.st_nlink;
 }
 
 int kc_journal_deleted(const struct kc_journal *j)
 {
-	int fd = j->no_file ? -ENOENT : kc__journal_reopen(j);
+	struct links links = {j->fd, 0};
 
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 && (j->no_file || !mapped_and_not_deleted(strrchr(j->path, '/')));
+	if (j->fd >= 0)
+		kc__journal_do(j, count_links, &links);
+	return links.count == 0;
+}
+
+void kc_journal_files_by(struct kc_journal *j, int (*files_do)(void (*work)(void *arg), void *arg))
+{
+	j->files_do = files_do;
 }
 
 /* One mapping for the struct, its directory and its list of spares, so that the
@@ -77,13 +77,15 @@ static struct kc_journal *new_journal(uint64_t segments_max)
 {
 	size_t wanted = segments_max * DIRECTORY_SPAN, entries = 1, bytes;
 	struct kc_journal *j;
+	void *mapped;
 
 	while (entries < segments_max + 1 || (entries < wanted && entries < DIRECTORY_MAX))
 		entries *= 2;
 	bytes = sizeof(*j) + entries * sizeof(struct kc__segment) + segments_max * sizeof(uint32_t);
-	j = kc__disk_map(-1, 0, bytes);
-	if (!j)
+	if (kc__disk_map(-1, 0, bytes, &mapped))
 		return NULL;
+	j = mapped;
+	j->fd = -1;
 	j->entries = (struct kc__segment *)(j + 1);
 	j->entry_mask = entries - 1;
 	j->unmapped = (uint32_t *)(j->entries + entries);
@@ -104,9 +106,10 @@ static int absolute_path(struct kc_journal *j, const char *path)
 	return n < 0 || (size_t)n >= sizeof(j->path) ? -ENAMETOOLONG : 0;
 }
 
-static int no_room(int rc)
+/* There is a file system for the journal, and it will not hold it. */
+static int must_be_in_memory(int rc)
 {
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG || rc == -ENODEV;
 }
 
 static void fill_header(const struct kc_journal *j, const struct kc_journal_header *template)
@@ -129,17 +132,25 @@ static void fill_header(const struct kc_journal *j, const struct kc_journal_head
 	__atomic_store_n((uint64_t *)h->magic, magic, __ATOMIC_RELEASE);
 }
 
+static int map_header(struct kc_journal *j, int fd)
+{
+	void *header;
+	int rc = kc__disk_map(fd, 0, KC_HEADER_BYTES, &header);
+
+	j->header = header;
+	return rc;
+}
+
 /* Writes the header page of a new file and leaves it mapped. */
 static int write_header(struct kc_journal *j, int fd, const struct kc_journal_header *template)
 {
 	struct stat st;
 	int rc = fstat(fd, &st) ? -errno : kc__disk_allocate(fd, 0, KC_HEADER_BYTES);
 
+	if (rc == 0)
+		rc = map_header(j, fd);
 	if (rc)
 		return rc;
-	j->header = kc__disk_map(fd, 0, KC_HEADER_BYTES);
-	if (!j->header)
-		return -ENOMEM;
 	j->device = st.st_dev;
 	j->inode = st.st_ino;
 	fill_header(j, template);
@@ -147,16 +158,16 @@ static int write_header(struct kc_journal *j, int fd, const struct kc_journal_he
 }
 
 /* Through its name: /proc/self/maps would call a mapping made before it had one deleted for ever. */
-static int map_again(struct kc_journal *j)
+static int open_again(struct kc_journal *j)
 {
 	struct kc_journal_header *before = j->header;
-	int fd = kc__journal_reopen(j);
+	int fd = kc__disk_reopen(j->path, j->device, j->inode), rc = fd < 0 ? fd : map_header(j, fd);
 
-	j->header = fd < 0 ? NULL : kc__disk_map(fd, 0, KC_HEADER_BYTES);
 	munmap(before, KC_HEADER_BYTES);
-	if (fd >= 0)
+	if (rc && fd >= 0)
 		close(fd);
-	return fd < 0 ? fd : j->header ? 0 : -ENOMEM;
+	j->fd = rc ? -1 : fd;
+	return rc;
 }
 
 static int give_name(const struct kc_journal *j, int fd)
@@ -183,7 +194,7 @@ static int make_complete(struct kc_journal *j, const struct kc_journal_header *t
 		rc = give_name(j, fd);
 		if (rc)
 			munmap(j->header, KC_HEADER_BYTES);
-		else if ((rc = map_again(j)))
+		else if ((rc = open_again(j)))
 			unlink(j->path);
 	}
 	close(fd);
@@ -197,9 +208,11 @@ static int make_named(struct kc_journal *j, const struct kc_journal_header *temp
 	if (fd < 0)
 		return -errno;
 	rc = write_header(j, fd, template);
-	if (rc)
+	if (rc) {
 		unlink(j->path);
-	close(fd);
+		close(fd);
+	}
+	j->fd = rc ? -1 : fd;
 	return rc;
 }
 
@@ -208,17 +221,16 @@ static int make_header(struct kc_journal *j, const struct kc_journal_header *tem
 {
 	int rc = make_complete(j, template);
 
-	if (rc && rc != -EEXIST && !no_room(rc))
+	if (rc && rc != -EEXIST && !must_be_in_memory(rc))
 		rc = make_named(j, template);
-	if (!no_room(rc))
+	if (!must_be_in_memory(rc))
 		return rc;
 	j->header_in_memory = j->no_file = true;
 	j->in_memory_why = rc;
-	j->header = kc__disk_map(-1, 0, KC_HEADER_BYTES);
-	if (!j->header)
-		return -ENOMEM;
-	fill_header(j, template);
-	return 0;
+	rc = map_header(j, -1);
+	if (rc == 0)
+		fill_header(j, template);
+	return rc;
 }
 
 int kc_journal_create(const char *path, const struct kc_journal_header *template, uint64_t max_bytes,
@@ -268,14 +280,21 @@ void kc_journal_seal(struct kc_journal *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
+static void close_file(void *journal)
+{
+	struct kc_journal *j = journal;
+
+	if (j->fd >= 0)
+		close(j->fd);
+	j->fd = -1;
+}
+
 static void remove_file(struct kc_journal *j)
 {
-	int fd = j->no_file ? -1 : kc__journal_reopen(j);
+	struct stat st;
 
-	if (fd < 0)
-		return;
-	unlink(j->path);
-	close(fd);
+	if (j->fd >= 0 && lstat(j->path, &st) == 0 && st.st_dev == j->device && st.st_ino == j->inode)
+		unlink(j->path);
 }
 
 void kc_journal_close(struct kc_journal *j, int remove)
@@ -284,6 +303,7 @@ void kc_journal_close(struct kc_journal *j, int remove)
 	kc_journal_retire(j);
 	if (remove && kc_journal_first(j) == kc_journal_claimed(j))
 		remove_file(j);
+	kc__journal_do(j, close_file, j);
 }
 
 int kc_journal_restore(struct kc_journal *j)
@@ -295,6 +315,7 @@ int kc_journal_restore(struct kc_journal *j)
 		j->header = before;
 		return rc;
 	}
+	close_file(j);
 	kc__journal_hold_on(j);
 	return 0;
 }
@@ -303,4 +324,5 @@ void kc_journal_discard(struct kc_journal *j)
 {
 	kc_journal_seal(j);
 	remove_file(j);
+	close_file(j);
 }

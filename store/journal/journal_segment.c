@@ -4,14 +4,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-/* Segments that are kept in memory when the disk is full: 28 MiB. */
-#define MEMORY_SEGMENTS_MAX 32u
 /* Of this many slots in a row, at least one begins in each page of 4 KiB, the smallest size of pages. */
 #define SLOTS_PER_TOUCH (4096u / KC_SLOT_BYTES)
 
@@ -20,81 +17,98 @@ static off_t offset_of(uint32_t place)
 	return (off_t)KC_HEADER_BYTES + (off_t)place * KC_SEGMENT_BYTES;
 }
 
-int kc__journal_reopen(const struct kc_journal *j)
+static struct kc_slot *take_mapped(struct kc_journal *j, uint32_t *place)
 {
-	return kc__disk_reopen(j->path, j->device, j->inode);
+	const struct kc__spare *spare;
+
+	if (!j->mapped_spares)
+		return NULL;
+	spare = &j->mapped[--j->mapped_spares];
+	*place = spare->place;
+	return spare->slots;
 }
 
-/* Opens the file. -1: it cannot be opened, and in_memory_why says why. */
-static int open_file(struct kc_journal *j)
+/* A place of the file that is to be mapped. */
+struct placing {
+	struct kc_journal *j;
+	void *slots;
+	uint32_t place;
+};
+
+static int map_spare(struct placing *p)
 {
-	int fd = kc__journal_reopen(j);
+	struct kc_journal *j = p->j;
+	int rc;
 
-	if (fd < 0)
-		atomic_store(&j->in_memory_why, fd);
-	return fd;
-}
-
-static struct kc_slot *take_spare(struct kc_journal *j, uint32_t *place)
-{
-	struct kc_slot *slots;
-	int fd;
-
-	if (j->mapped_spares > 0) {
-		struct kc__spare *spare = &j->mapped[--j->mapped_spares];
-
-		*place = spare->place;
-		slots = spare->slots;
-	} else {
-		if (j->unmapped_spares == 0)
-			return NULL;
-		fd = open_file(j);
-		if (fd < 0)
-			return NULL;
-		*place = j->unmapped[j->unmapped_spares - 1];
-		slots = kc__disk_map(fd, offset_of(*place), KC_SEGMENT_BYTES);
-		close(fd);
-		if (!slots)
-			return NULL;
+	p->place = j->unmapped[j->unmapped_spares - 1];
+	rc = kc__disk_map(j->fd, offset_of(p->place), KC_SEGMENT_BYTES, &p->slots);
+	if (rc == 0)
 		j->unmapped_spares--;
-	}
-	memset(slots, 0, KC_SEGMENT_BYTES);
-	return slots;
+	return rc;
 }
 
-static struct kc_slot *extend_file(struct kc_journal *j, uint32_t *place)
+static int extend_file(struct placing *p)
 {
-	struct kc_slot *slots = NULL;
-	int fd, rc;
+	struct kc_journal *j = p->j;
+	int rc = kc__disk_allocate(j->fd, offset_of(j->places), KC_SEGMENT_BYTES);
 
-	if (j->no_file || j->places == j->segments_max)
-		return NULL;
-	fd = open_file(j);
-	if (fd < 0)
-		return NULL;
-	rc = kc__disk_allocate(fd, offset_of(j->places), KC_SEGMENT_BYTES);
-	if (rc == 0 && !(slots = kc__disk_map(fd, offset_of(j->places), KC_SEGMENT_BYTES)))
-		rc = -ENOMEM;
-	close(fd);
-	if (slots)
-		*place = j->places++;
-	else
-		atomic_store(&j->in_memory_why, rc);
-	return slots;
+	if (rc == 0)
+		rc = kc__disk_map(j->fd, offset_of(j->places), KC_SEGMENT_BYTES, &p->slots);
+	if (rc == 0)
+		p->place = j->places++;
+	return rc;
 }
 
+static void map_place(void *arg)
+{
+	struct placing *p = arg;
+	int rc = p->j->unmapped_spares ? map_spare(p) : extend_file(p);
+
+	if (rc)
+		atomic_store(&p->j->in_memory_why, rc);
+}
+
+static struct kc_slot *take_from_file(struct kc_journal *j, uint32_t *place)
+{
+	struct placing p = {.j = j};
+
+	if (j->fd < 0 || (!j->unmapped_spares && j->places == j->segments_max))
+		return NULL;
+	if (kc__journal_do(j, map_place, &p))
+		return NULL;
+	*place = p.place;
+	return p.slots;
+}
+
+/* The header tells recovery what is missing in the file. */
 static struct kc_slot *take_memory(struct kc_journal *j, uint32_t *place)
 {
-	struct kc_slot *slots;
+	struct kc_memory_segment *m = j->header->memory, *end = m + KC_MEMORY_SEGMENTS_MAX;
+	void *slots;
 
-	if (atomic_load(&j->memory_segments) >= MEMORY_SEGMENTS_MAX)
+	while (m < end && m->number)
+		m++;
+	if (m == end || kc__disk_map(-1, 0, KC_SEGMENT_BYTES, &slots))
 		return NULL;
-	slots = kc__disk_map(-1, 0, KC_SEGMENT_BYTES);
-	if (slots) {
-		*place = KC__IN_MEMORY;
-		atomic_fetch_add(&j->memory_segments, 1);
-	}
+	atomic_store(&m->launches, 0);
+	atomic_store(&m->transfers, 0);
+	atomic_store(&m->number, j->made + 1);
+	*place = KC__IN_MEMORY + (uint32_t)(m - j->header->memory);
+	atomic_fetch_add(&j->memory_segments, 1);
 	return slots;
+}
+
+/* From the file, if it has room. */
+static struct kc_slot *take_place(struct kc_journal *j, uint32_t *place)
+{
+	bool is_new = !j->mapped_spares && !j->unmapped_spares;
+	struct kc_slot *slots = take_mapped(j, place);
+
+	if (!slots)
+		slots = take_from_file(j, place);
+	if (slots && !is_new)
+		memset(slots, 0, KC_SEGMENT_BYTES);
+	return slots ? slots : take_memory(j, place);
 }
 
 int kc__segment_make(struct kc_journal *j)
@@ -103,13 +117,8 @@ int kc__segment_make(struct kc_journal *j)
 	struct kc_slot *slots = NULL;
 	uint32_t place = 0;
 
-	if (!j->closed && j->segments < j->segments_max && j->made - j->first_segment <= j->entry_mask) {
-		slots = take_spare(j, &place);
-		if (!slots)
-			slots = extend_file(j, &place);
-		if (!slots)
-			slots = take_memory(j, &place);
-	}
+	if (!j->closed && j->segments < j->segments_max && j->made - j->first_segment <= j->entry_mask)
+		slots = take_place(j, &place);
 	if (!slots) {
 		atomic_store(&j->full, 1);
 		return -ENOSPC;
@@ -132,9 +141,10 @@ void kc__segment_free(struct kc_journal *j, uint64_t segment)
 
 	pthread_mutex_lock(&j->lock);
 	atomic_store_explicit(&e->number, 0, memory_order_release);
-	if (e->place == KC__IN_MEMORY) {
+	if (e->place >= KC__IN_MEMORY) {
 		munmap(e->slots, KC_SEGMENT_BYTES);
 		atomic_fetch_sub(&j->memory_segments, 1);
+		atomic_store(&j->header->memory[e->place - KC__IN_MEMORY].number, 0);
 	} else if (j->mapped_spares < KC__MAPPED_SPARES_MAX) {
 		j->mapped[j->mapped_spares++] = (struct kc__spare){e->slots, e->place};
 	} else {
@@ -161,7 +171,7 @@ int kc__segment_drop(struct kc_journal *j, uint64_t segment)
 {
 	struct kc__segment *e = kc__segment_of(j, segment);
 
-	if (atomic_load_explicit(&e->number, memory_order_acquire) != segment + 1 || e->place == KC__IN_MEMORY)
+	if (atomic_load_explicit(&e->number, memory_order_acquire) != segment + 1 || e->place >= KC__IN_MEMORY)
 		return 0;
 	madvise(e->slots, KC_SEGMENT_BYTES, MADV_DONTNEED);
 	return 1;

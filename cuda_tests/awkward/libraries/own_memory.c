@@ -141,7 +141,7 @@ static bool is_journal(int fd)
 	char link[64], path[4096];
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	n = fd < 0 ? -1 : readlink(link, path, sizeof(path) - 1);
 	if (n < 4)
 		return false;

@@ -169,7 +169,7 @@ static int drain_file(struct drain *d, struct kc_journal_file *file)
 		rc = drain_pass(d, file, 0);
 	kc__unmade_free(&d->unmade);
 	if (rc == 0)
-		rc = d->store_rc = kc_store_process_end(d->store, header, d->ended ? "exit" : "killed");
+		rc = d->store_rc = kc_store_process_gone(d->store, header, d->ended ? "exit" : "killed");
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static char database[96];
@@ -221,6 +222,56 @@ static void kernels_of_a_graph_are_launches(void **state)
 			 1);
 	assert_int_equal(number_of("SELECT count(*) FROM stream_call WHERE kind = 9 AND ns = 40 AND known_events = 6"),
 			 2);
+}
+
+/* Writes some slots as the process itself does. */
+static void store_slots(struct kc_journal *j, uint64_t first, uint64_t count)
+{
+	struct kc_store *store;
+	int64_t row;
+
+	assert_int_equal(kc_store_open(database, KC_STORE_WRITE, &store, NULL, 0), 0);
+	assert_int_equal(kc_store_process(store, kc_journal_header(j), &row), 0);
+	assert_int_equal(kc_store_begin(store), 0);
+	for (uint64_t i = first; i < first + count; i++)
+		assert_int_equal(kc_store_slot(store, kc_journal_at(j, i)), 0);
+	assert_int_equal(kc_store_commit(store), 0);
+	kc_store_close(store);
+}
+
+/* Of three segments of launches and one of transfers, the file has room for the first, and the process has stored 100
+ * of the second and ten transfers. CUPTI's records of 150 launches had come. */
+static void what_was_in_memory_alone_is_dropped(void **state)
+{
+	struct rlimit limit = {MIB, RLIM_INFINITY}, old;
+	struct kc_journal *j;
+
+	(void)state;
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	j = dead_journal(1);
+	add_launches(j, 3 * KC_SEGMENT_SLOTS, KC_SLOT_RETURNED);
+	for (uint32_t i = 0; i < KC_SEGMENT_SLOTS; i++) {
+		struct kc_slot *slot = kc_journal_claim(j, KC_KIND_TRANSFER);
+
+		slot->transfer = (struct kc_transfer){.launched_ns = 2000100 + i, .bytes = 1, .kind = KC_COPY_HTOD};
+		kc_journal_commit(slot, KC_SLOT_RETURNED);
+	}
+	setrlimit(RLIMIT_FSIZE, &old);
+	for (uint64_t i = 0; i < 100; i++) {
+		kc_journal_at(j, KC_SEGMENT_SLOTS + i)->launch.measured_start_ns = 3000000;
+		kc_journal_at(j, KC_SEGMENT_SLOTS + i)->launch.measured_end_ns = 3000500;
+	}
+	atomic_store(&kc_journal_header(j)->counters[KC_COUNT_CUPTI_MATCHED], 150);
+	store_slots(j, KC_SEGMENT_SLOTS, 100);
+	store_slots(j, 3 * KC_SEGMENT_SLOTS, 10);
+	finish(j, 0);
+	recover();
+	assert_int_equal(number_of("SELECT count(*) FROM launch"), KC_SEGMENT_SLOTS + 100);
+	assert_int_equal(number_of("SELECT count FROM ledger WHERE item = 'dropped'"), 2 * KC_SEGMENT_SLOTS - 100);
+	assert_int_equal(number_of("SELECT count FROM ledger WHERE item = 'transfers_dropped'"), KC_SEGMENT_SLOTS - 10);
+	assert_int_equal(number_of("SELECT count FROM ledger WHERE item = 'cupti_lost'"), 150 - 100);
 }
 
 static void transfers_do_so_too(void **state)
@@ -549,6 +600,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(launches_get_what_is_known_of_them, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(kernels_of_a_graph_are_launches, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(what_was_in_memory_alone_is_dropped, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(transfers_do_so_too, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(one_that_said_goodbye_ended_by_itself, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(entries_come_before_what_refers_to_them, begin_test, end_test),
