@@ -82,7 +82,10 @@ static void run_token(char *out, size_t size)
 
 static const char *measure_name(enum kc_measure measure)
 {
-	return measure == KC_MEASURE_ALL ? "all" : measure == KC_MEASURE_KERNELS ? "kernels" : "off";
+	return measure == KC_MEASURE_ALL        ? "all"
+	       : measure == KC_MEASURE_KERNELS  ? "kernels"
+	       : measure == KC_MEASURE_ADAPTIVE ? "adaptive"
+						: "off";
 }
 
 void kc__identify(struct kc_journal_header *header, const struct kc_options *options)

@@ -153,6 +153,8 @@ struct kc__variant {
 	struct kc_engine_variant engine;
 	struct kc__early *early;       /* first launch, made before the code was read */
 	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */
+	_Atomic bool known_well;       /* worker/windows.h */
+	uint8_t inside;                /* worker: of the last eight measurements, a bit each */
 };
 
 /* The launches of a stream that await their measured times: worker/join.h */
@@ -251,7 +253,10 @@ struct kc__state {
 	_Atomic(CUcontext) last_context; /* that a thread has come with for the first time */
 	_Atomic uint32_t unmeasured;     /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
-	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
+	_Atomic uint32_t resting;        /* KC_KNOWN_WELL: CUPTI could measure, and is not to (worker/windows.h) */
+	bool adaptive;                   /* --measure=adaptive */
+	_Atomic uint32_t not_known_well; /* launches of what is not, since it began to measure or to rest */
+	bool choosing;                   /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
 	pthread_mutex_t learning; /* while an event is taken in; before tables_lock and a device's lock */
 	struct kc_engine engine;
@@ -553,6 +558,15 @@ static inline int kc__recording(void)
 {
 	return atomic_load_explicit(&kc__shim.stage, memory_order_acquire) & KC__ON;
 }
+/* Why a launch or transfer that is made now will not be measured; KC_MEASURED: it will. why: of launches or of
+ * transfers.
+ */
+static inline uint8_t kc__unmeasured(const _Atomic uint32_t *why)
+{
+	uint32_t reason = atomic_load_explicit(why, memory_order_relaxed);
+
+	return (uint8_t)(reason ? reason : atomic_load_explicit(&kc__shim.resting, memory_order_relaxed));
+}
 /* Recording has begun and may be paused: what is known of the application is kept up to date. */
 static inline bool kc__begun(void)
 {
@@ -649,7 +663,8 @@ bool kc__cupti_has_records(void); /* more are delivered */
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg);
 uint64_t kc__cupti_dropped(void);
 void kc__cupti_detach(void); /* disables our activity kinds */
-bool kc__cupti_resume(void); /* enables them again. false: CUPTI refuses, and is not asked any more */
+void kc__cupti_rest(void);   /* the same, and the callbacks of launches and transfers */
+bool kc__cupti_resume(void); /* enables all of them again. false: CUPTI refuses, and is not asked any more */
 void kc__cupti_forget(void); /* fork child */
 /* Has callbacks sent to kc__injected_call(), too. false: CUPTI refuses. */
 bool kc__cupti_watch(const struct kc_options *options);

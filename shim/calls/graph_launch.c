@@ -59,7 +59,7 @@ static void fill(struct kc_graph_launch *launch, struct kc__plan *plan, const st
 	    .call_site = kc__thread.call_site,
 	    .result = INT_MIN,
 	    .device = plan->entry.device,
-	    .unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed),
+	    .unmeasured = kc__unmeasured(&kc__shim.unmeasured),
 	    .unordered = kc__shim.choosing || !plan->whole.work,
 	};
 	if (on->stream && plan->whole.work)

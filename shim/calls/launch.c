@@ -4,6 +4,7 @@
  * its launch shape have been seen.
  */
 #include "launch.h"
+#include "shim/worker/windows.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -113,6 +114,7 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	struct kc_prediction p;
 
 	variant = ask_and_lock(device, known, dims, &prospect);
+	kc__windows_meet(variant, launch, &prospect);
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
 	launch->order.known = kc_engine_known(&kc__shim.engine);
 	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
@@ -136,7 +138,7 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 	launch->result = INT_MIN;
 	launch->thread = kc__thread_id(&kc__thread);
 	launch->call_site = kc__thread.call_site;
-	launch->unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.unmeasured, memory_order_relaxed);
+	launch->unmeasured = kc__unmeasured(&kc__shim.unmeasured);
 	launch->unpredictable = (uint8_t)known->unpredictable;
 	kc__record_kernel(launch, known->kernel);
 	if (known->device)

@@ -82,7 +82,7 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 		    .ticket = placement.ticket,
 		    .kind = (uint8_t)kind,
 		    .device = (uint8_t)stream->device->ordinal,
-		    .unmeasured = (uint8_t)atomic_load_explicit(&kc__shim.transfers_unmeasured, memory_order_relaxed),
+		    .unmeasured = kc__unmeasured(&kc__shim.transfers_unmeasured),
 		    .not_asked = kc__shim.choosing,
 		    .order.known = known,
 		};

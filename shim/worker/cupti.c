@@ -90,24 +90,30 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 		kc__thread.correlation = call->correlationId;
 }
 
-static int enable_callbacks(bool transfers)
+/* Those that tell the ids of launches and transfers. Returns how many CUPTI knows. */
+static int set_call_callbacks(bool transfers, bool on)
 {
 #define CALLBACK_ID(symbol, name, version, twin) CUPTI_DRIVER_TRACE_CBID_##symbol,
 	static const CUpti_CallbackId launches[] = {KC_HOOKS_LAUNCH(CALLBACK_ID) CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
 						    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
 	static const CUpti_CallbackId copies[] = {KC_HOOKS_TRANSFER(CALLBACK_ID)};
 #undef CALLBACK_ID
-	int enabled = 0;
+	int set = 0;
 
 	/* An older CUPTI does not know the newest ids: one that it knows is enough. */
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
-		enabled += kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-							 launches[i]) == CUPTI_SUCCESS;
+		set += kc__cupti.cuptiEnableCallback(on, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+						     launches[i]) == CUPTI_SUCCESS;
+	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
+		kc__cupti.cuptiEnableCallback(on, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
+	return set;
+}
+
+static int enable_callbacks(bool transfers)
+{
 	kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 				      CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
-	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
-		kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
-	return enabled;
+	return set_call_callbacks(transfers, true);
 }
 
 struct runtime_callbacks {
@@ -342,12 +348,13 @@ static enum kc_unmeasured attach(const struct kc_options *options, bool transfer
 		return KC_NO_CUPTI;
 	}
 	kc__cupti.attached = true;
+	kc__cupti.resting = false;
 	return KC_MEASURED;
 }
 
 static bool takes_transfers(const struct kc_options *options)
 {
-	return options->measure == KC_MEASURE_ALL && !(kc__cupti.watching && kc__injected_alone());
+	return options->measure != KC_MEASURE_KERNELS && !(kc__cupti.watching && kc__injected_alone());
 }
 
 /* Outside of control, which this takes. */
@@ -435,6 +442,25 @@ void kc__cupti_detach(void)
 	kc__application_do(detach, NULL);
 }
 
+/* Launches that are seen by callbacks alone still need them. */
+static void rest(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&kc__cupti.control);
+	if (kc__cupti.attached) {
+		disable_activity();
+		kc__cupti.resting = !kc__cupti.watching;
+		if (kc__cupti.resting)
+			set_call_callbacks(kc__cupti.transfers, false);
+	}
+	pthread_mutex_unlock(&kc__cupti.control);
+}
+
+void kc__cupti_rest(void)
+{
+	kc__application_do(rest, NULL);
+}
+
 /* What CUPTI was told before still holds. Registering the clock once more would spoil records:
  * github.com/pytorch/pytorch/issues/192021. */
 static void resume(void *resumed)
@@ -443,6 +469,9 @@ static void resume(void *resumed)
 
 	pthread_mutex_lock(&kc__cupti.control);
 	if (kc__cupti.attached) {
+		if (kc__cupti.resting)
+			set_call_callbacks(kc__cupti.transfers, true);
+		kc__cupti.resting = false;
 		result = enable_kinds(kc__cupti.transfers);
 		compare_clocks();
 	}

@@ -38,6 +38,7 @@ struct kc__cupti {
 	pthread_mutex_t control;          /* attached or not; held across our own calls, never taken in a callback */
 	bool attached;
 	bool watching; /* for kc__injected_call() */
+	bool resting;  /* the callbacks of calls are off */
 	bool gave_up_watching;
 	bool our_clock;
 	_Atomic bool claimed;            /* the application has a profiler of its own */

@@ -36,6 +36,16 @@ static struct kc__plan *find(uint64_t graph)
 
 /* Expanding */
 
+/* A graph some kernel of which is not known well is measured as a whole. */
+static void count_not_known_well(const struct kc__plan *plan)
+{
+	for (uint32_t i = 0; i < plan->kind_count; i++)
+		if (!atomic_load_explicit(&plan->kinds[i].variant->known_well, memory_order_relaxed)) {
+			atomic_fetch_add_explicit(&kc__shim.not_known_well, plan->entry.kernels, memory_order_relaxed);
+			return;
+		}
+}
+
 void kc__plans_expand(struct kc_slot *launch)
 {
 	uint32_t state = atomic_load_explicit(&launch->state, memory_order_acquire);
@@ -56,8 +66,11 @@ void kc__plans_expand(struct kc_slot *launch)
 			kc_journal_not_asked(kc__shim.journal, slot);
 		kc_journal_commit(slot, state);
 	}
-	if (plan)
-		kc__plan_give(plan);
+	if (!plan)
+		return;
+	if (kc__shim.adaptive)
+		count_not_known_well(plan);
+	kc__plan_give(plan);
 }
 
 /* Making anew */

@@ -2,6 +2,7 @@
 #include "join.h"
 #include "shim/calls/graph_plan.h"
 #include "selection.h"
+#include "windows.h"
 
 static int64_t exit_ns(void)
 {
@@ -30,10 +31,16 @@ static struct kc__stream_wait *stream_at(uint32_t place)
 	return stream ? &stream->wait : NULL;
 }
 
+static bool explained(bool is_kernel)
+{
+	return kc__windows_explain(is_kernel) || kc__selection_explains(is_kernel);
+}
+
 static void (*stores)(struct kc_slot *slot);
 
 static void ready(struct kc_slot *slot)
 {
+	kc__windows_passed(slot);
 	if (kc_slot_not_asked(slot))
 		kc__selection_leaves_out(slot);
 	else
@@ -52,7 +59,7 @@ struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enou
 	    .dropped = kc__cupti_dropped,
 	    .id_matched = kc__correlation_matched,
 	    .id_unmatched = kc__correlation_unmatched,
-	    .not_asked = kc__selection_explains,
+	    .not_asked = explained,
 	    .stream_wait = stream_wait,
 	    .stream_places = stream_places,
 	    .stream_at = stream_at,

@@ -4,6 +4,7 @@
  */
 #include "shim/calls/launch.h"
 #include "shim/code/formulas.h"
+#include "windows.h"
 
 static void lock(void *unused)
 {
@@ -189,8 +190,13 @@ void kc__learn_measured(struct kc_launch *launch)
 	struct kc__device *device = &kc__shim.devices[launch->device];
 	struct kc__variant *variant = current_variant(launch);
 	struct kc_engine_launch kept = engine_launch(launch);
-	uint64_t number = begin_event();
+	int64_t low_ns, high_ns;
+	uint64_t number;
 
+	kc_engine_interval(&kept, &low_ns, &high_ns);
+	if (variant)
+		kc__windows_measured(variant, measured_ns(launch) >= low_ns && measured_ns(launch) <= high_ns);
+	number = begin_event();
 	correct_timeline(device, launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
 	if (variant)
 		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
@@ -215,6 +221,8 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	bool is_early = first && first->early, is_size;
 	uint64_t number;
 
+	if (launch->overlap == KC_OVERLAP_NONE && kc__windows_unclear(launch))
+		launch->overlap = KC_OVERLAP_UNKNOWN;
 	if (is_early)
 		kc__formulas_hold();
 	is_size = is_early && launch->overlap == KC_OVERLAP_NONE &&

@@ -9,6 +9,7 @@
 #include "pace.h"
 #include "selection.h"
 #include "storing.h"
+#include "windows.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -264,6 +265,7 @@ static void *run(void *unused)
 		take_cupti_back();
 		collect(now_ns);
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
+		kc__windows_step(now_ns, kc__join_awaits(worker.join));
 		kc__plans_step();
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
@@ -324,6 +326,7 @@ void kc__worker_begin(void)
 {
 	pthread_mutex_lock(&worker.lock);
 	worker.measuring = !atomic_load(&kc__shim.unmeasured);
+	kc__windows_begin();
 	worker.begun = true;
 	pthread_cond_signal(&worker.wake);
 	pthread_mutex_unlock(&worker.lock);

@@ -73,6 +73,8 @@ static int parse_measure(const char *text, enum kc_measure *out)
 		*out = KC_MEASURE_ALL;
 	else if (!strcmp(text, "kernels"))
 		*out = KC_MEASURE_KERNELS;
+	else if (!strcmp(text, "adaptive"))
+		*out = KC_MEASURE_ADAPTIVE;
 	else if (!strcmp(text, "off"))
 		*out = KC_MEASURE_NOTHING;
 	else

@@ -15,8 +15,8 @@
 /* X(field, environment, flag or NULL, argument or NULL, default, help) */
 #define KC_OPTION_TABLE(X)                                                                                             \
 	X(db, "KERNCAST_DB", "output", "DB", "kerncast.db", "database to write")                                       \
-	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|off", "all",                                            \
-	  "what CUPTI measures: kernels and transfers, kernels only, nothing")                                         \
+	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|adaptive|off", "all",                                   \
+	  "what CUPTI measures: kernels and transfers, kernels only, both in windows once all is known well, nothing") \
 	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                           \
 	  "bound on the journal; launches and transfers past it are counted as dropped (K, M and G are understood)")   \
 	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000",                                                        \
@@ -66,7 +66,7 @@ struct kc_option_info {
 };
 const struct kc_option_info *kc_option_info(enum kc_option option);
 
-enum kc_measure { KC_MEASURE_ALL, KC_MEASURE_KERNELS, KC_MEASURE_NOTHING };
+enum kc_measure { KC_MEASURE_ALL, KC_MEASURE_KERNELS, KC_MEASURE_ADAPTIVE, KC_MEASURE_NOTHING };
 
 struct kc_options {
 	char db[1024]; /* absolute */

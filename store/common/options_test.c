@@ -93,7 +93,8 @@ static void nonsense_keeps_the_default_and_is_named(void **state)
 	setenv("KERNCAST_MEASURE", "some", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
 	assert_int_equal(o.measure, KC_MEASURE_ALL);
-	assert_string_equal(why, "invalid value for KERNCAST_MEASURE: \"some\" (expected all|kernels|off); using all");
+	assert_string_equal(
+	    why, "invalid value for KERNCAST_MEASURE: \"some\" (expected all|kernels|adaptive|off); using all");
 	unsetenv("KERNCAST_MEASURE");
 	setenv("KERNCAST_FLUSH_MS", "5s", 1);
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);

@@ -160,6 +160,9 @@ static const char tables_13[] = "ALTER TABLE device ADD COLUMN ordinal INTEGER;"
 				"ALTER TABLE device ADD COLUMN bus TEXT NOT NULL DEFAULT '';"
 				"UPDATE process SET boot_id = boot_id || '-' || pid WHERE source NOT NULL;";
 
+/* Views name one more reason why a launch was not measured, `known_well`. */
+static const char tables_14[] = "";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
@@ -167,7 +170,7 @@ const char kc_experiment_steps[] =
 /* steps[v] brings version v to v + 1. */
 static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3, tables_4, tables_5,
 						     tables_6,  tables_7,  tables_8, tables_9, tables_10,
-						     tables_11, tables_12, tables_13};
+						     tables_11, tables_12, tables_13, tables_14};
 
 const char *kc__schema_step(int from)
 {

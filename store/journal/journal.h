@@ -114,6 +114,7 @@ enum kc_unmeasured {
 	KC_NOT_DELIVERED,  /* no record came before the process ended */
 	KC_PROCESS_KILLED, /* the process ended before the record came */
 	KC_AFTER_EXIT,     /* launched after the program had begun to exit and measuring had ended */
+	KC_KNOWN_WELL,     /* --measure=adaptive: launches like it are known well, and others are measured */
 	KC_UNMEASURED_COUNT,
 };
 const char *kc_unmeasured_name(uint32_t reason);

@@ -41,6 +41,7 @@ const char *kc_unmeasured_name(uint32_t reason)
 	    [KC_NOT_DELIVERED] = "not_delivered",
 	    [KC_PROCESS_KILLED] = "process_killed",
 	    [KC_AFTER_EXIT] = "after_exit",
+	    [KC_KNOWN_WELL] = "known_well",
 	};
 	return NAME_AT(names, reason);
 }

@@ -21,8 +21,8 @@ void kc__replay_decided(const struct kc_span *span, void *arg)
 	struct kc__op *op = span->owner;
 	struct kc__replay_state *r = arg;
 
-	/* What it met may have been left out of the recording. */
-	if (r->chosen && op->overlap != KC_OVERLAP_NONE)
+	/* What it met may have been left out of the recording, or not measured (kc__windows_unclear()). */
+	if ((r->chosen && op->overlap != KC_OVERLAP_NONE) || (r->as_recorded && op->overlap == KC_OVERLAP_UNKNOWN))
 		op->met = KC_OVERLAP_UNKNOWN;
 	if (op->of->unpredictable == KC_PREDICTED)
 		kc_engine_decided(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, op->met, &span->met,
@@ -87,7 +87,7 @@ int kc__never_awaited(const struct kc__op *op)
 {
 	return op->unmeasured == KC_CALL_FAILED || op->unmeasured == KC_MEASURE_OFF || op->unmeasured == KC_NO_CUPTI ||
 	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION ||
-	       op->unmeasured == KC_AFTER_EXIT;
+	       op->unmeasured == KC_AFTER_EXIT || op->unmeasured == KC_KNOWN_WELL;
 }
 
 void kc__replay_keep_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept)
@@ -120,6 +120,8 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	struct kc_prediction_request prospect;
 
 	kc_engine_ask(kc__knowledge_engine(r->knowledge), &op->of->engine, stage.answers, &prospect);
+	if (op->unmeasured == KC_KNOWN_WELL)
+		prospect.outstanding = NULL;
 	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &prediction->by_engine, &op->kept);
 	kc_timeline_occupy(device->plain, op->at->lane, now_ns, prediction->by_engine.solo_ns, &prediction->plain);
 	op->ticket = prediction->by_engine.placement.ticket;

@@ -327,6 +327,11 @@ int kc_query_activity(struct kc_store *s, const struct kc_report *report, struct
 	if (!activity)
 		return -ENOMEM;
 	activity->copies_measured = are_copies_measured(report);
+	activity->in_windows = report->ledger.unmeasured[KC_KNOWN_WELL] != 0;
+	if (activity->in_windows) {
+		*out = activity;
+		return 0;
+	}
 	rc = kc__errno(s->db, sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL));
 	if (rc == 0) {
 		rc = make(s, report, activity);

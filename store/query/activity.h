@@ -30,6 +30,7 @@ struct kc_stream_activity {
 
 struct kc_activity {
 	int too_many;                       /* more than KC_ACTIVITY_MOST: nothing was made */
+	int in_windows;                     /* --measure=adaptive left out launches: nothing was made */
 	int copies_measured;                /* 0: all processes recorded with --measure=kernels */
 	struct kc_device_activity *devices; /* these and the streams by time busy, longest first */
 	size_t device_count;

@@ -154,8 +154,13 @@ int kc_report_text_activity(const struct kc_report_view *view)
 	char count[CELL];
 	int rc;
 
-	if (!activity->too_many && !activity->device_count)
+	if (!activity->too_many && !activity->in_windows && !activity->device_count)
 		return 0;
+	if (activity->in_windows) {
+		puts("\nGPU time is not shown: with --measure=adaptive, launches that are known well are not all "
+		     "measured");
+		return 0;
+	}
 	puts("\nGPU time, from the start of the first measured kernel or copy to the end of the last");
 	if (activity->too_many) {
 		printf("  not shown for more than %s launches and copies: --exact reads all of them\n",
@@ -198,7 +203,7 @@ json_t *kc_json_activity(const struct kc_activity *activity)
 {
 	json_t *out, *devices, *streams;
 
-	if (activity->too_many)
+	if (activity->too_many || activity->in_windows)
 		return json_null();
 	out = json_object();
 	devices = json_array();

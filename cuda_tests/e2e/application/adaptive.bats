@@ -1,0 +1,71 @@
+# --measure=adaptive: what is known well is measured in windows.
+load ../common
+
+steady() { # ADAPTIVE|all DB ARGUMENTS...
+	echo '*awkward* 1410*a1 0' >steady.costs
+	SIMCUDA_COSTS=$PWD/steady.costs "$kerncast" run -q --measure="$1" -o "$2" "$build/awkward/steady" "${@:3}"
+}
+
+# All launches of the program are there, none is awaited in vain, and no record is left over.
+adds_up() { # DB LAUNCHES
+	equal "$(report '$.ledger.launches' "$1")|$(report '$.ledger.predicted' "$1")" "$2|$2" "launches, predicted"
+	equal "$(sql "SELECT count(*) FROM launch WHERE (measured_end_ns IS NULL) != ifnull(unmeasured = 'known_well', 0)" "$1")" 0 \
+		"launches neither measured nor known well"
+	equal "$(report '$.ledger.unmatched' "$1")|$(report '$.ledger.dropped' "$1")" "0|0" "records unmatched, dropped"
+}
+
+as_replayed() { # DB
+	"$kerncast" replay --csv "$1" >replayed.csv
+	sqlite3 -batch -bail :memory: ".mode csv" ".import replayed.csv replayed" "ATTACH '$1' AS k" ".mode list" "
+		SELECT count(*) = sum(l.solo_ns = r.solo_ns + 0 AND l.end_ns - p.started_ns = r.end_ns + 0)
+		FROM k.launch l JOIN k.process p ON p.id = l.process
+		LEFT JOIN replayed r ON r.process + 0 = l.process AND r.sequence + 0 = l.sequence"
+}
+
+# 80 of 1,000 ms in the steady state. A busy machine makes windows longer.
+@test "of launches that go on in the same way few are measured, and predictions stay as good" {
+	steady all all.db 2000 2000 200
+	steady adaptive adaptive.db 2000 8000 200
+	adds_up adaptive.db 8000
+	within "$(sql 'SELECT 100.0 * avg(measured_end_ns IS NOT NULL) FROM launch WHERE sequence > 2000' adaptive.db)" 4 15 "% measured"
+	local every windows
+	every=$(report '$.repeated.mape' all.db)
+	windows=$(report '$.repeated.mape' adaptive.db)
+	within "$windows" 0 "$(awk -v e="$every" 'BEGIN { print e + 0.3 }')" "mean error in %, in windows, beside $every"
+	equal "$(as_replayed adaptive.db)" 1 "predicted again as in the run"
+}
+
+@test "a kernel that becomes a tenth slower is found within two seconds" {
+	steady adaptive kerncast.db 2000 7000 200 2000 220
+	adds_up kerncast.db 7000
+	local changed
+	changed=$(sql 'SELECT launched_ns FROM launch ORDER BY launched_ns LIMIT 1 OFFSET 2000')
+	within "$(sql "SELECT avg(solo_ns) FROM launch WHERE launched_ns > $changed + 2000000000")" 215000 225000 "ns predicted later"
+	equal "$(as_replayed kerncast.db)" 1 "predicted again as in the run"
+}
+
+@test "what is new ends a rest" {
+	steady adaptive kerncast.db 2000 5000 200 3000 400 100
+	adds_up kerncast.db 5000
+	local changed
+	changed=$(sql 'SELECT min(launched_ns) FROM launch WHERE grid_x = 100')
+	within "$(sql "SELECT min(launched_ns) - $changed FROM launch WHERE grid_x = 100 AND measured_end_ns IS NOT NULL")" \
+		0 200000000 "ns until launches of the new size are measured"
+}
+
+@test "pauses, and a CUPTI that is not there, go with it" {
+	KERNCAST_AFTER=500ms KERNCAST_FOR=1s steady adaptive paused.db 2000 5000 200
+	within "$(report '$.ledger.launches' paused.db)" 500 3500 "launches of a second"
+	equal "$(report '$.ledger.unmatched' paused.db)|$(report '$.ledger.not_asked' paused.db)" \
+		"0|$((5000 - $(report '$.ledger.launches' paused.db)))" "unmatched, not asked for"
+	KERNCAST_CUPTI=/nowhere/libcupti.so SIMCUDA_COSTS=$PWD/steady.costs \
+		"$kerncast" run -q --measure=adaptive -o without.db "$build/awkward/steady" 2000 200 200
+	equal "$(sql 'SELECT DISTINCT unmeasured FROM launch' without.db)" no_cupti "reason"
+}
+
+@test "the report does not call unmeasured time idle" {
+	steady adaptive kerncast.db 2000 2000 200
+	within "$(report '$.ledger.unmeasured')" 100 1900 "unmeasured"
+	equal "$(report '$.activity')" "" "activity"
+	contains "$("$kerncast" report kerncast.db)" "GPU time is not shown: with --measure=adaptive"
+}

@@ -1,0 +1,115 @@
+#include "windows.h"
+
+/* Kernels that were launched while CUPTI rested may run at the beginning of a window. */
+#define LEAD_NS 10000000ll
+
+struct span {
+	int64_t begun_ns, ended_ns; /* launches made meanwhile are measured */
+};
+
+/* Of the worker. */
+static struct {
+	struct kc__window window;
+	struct span last, before;
+	uint64_t passed[2]; /* transfers, kernels for which records may come though they were not to be measured */
+} windows;
+
+void kc__windows_begin(void)
+{
+	int64_t now_ns = kc__now_ns();
+
+	kc__shim.adaptive = kc__shim.options.measure == KC_MEASURE_ADAPTIVE && !atomic_load(&kc__shim.unmeasured);
+	atomic_store(&kc__shim.resting, KC_MEASURED);
+	atomic_store(&kc__shim.not_known_well, 0);
+	windows.window = (struct kc__window){.since_ns = now_ns};
+	windows.last = windows.before = (struct span){now_ns - LEAD_NS, INT64_MAX};
+	windows.passed[0] = windows.passed[1] = 0;
+}
+
+static void begin_window(int64_t now_ns)
+{
+	if (!kc__cupti_resume()) {
+		uint32_t measured = KC_MEASURED;
+
+		atomic_compare_exchange_strong(&kc__shim.unmeasured, &measured, KC_NO_CUPTI);
+		measured = KC_MEASURED;
+		atomic_compare_exchange_strong(&kc__shim.transfers_unmeasured, &measured, KC_NO_CUPTI);
+	}
+	windows.before = windows.last;
+	windows.last = (struct span){now_ns, INT64_MAX};
+	atomic_store(&kc__shim.resting, KC_MEASURED);
+}
+
+static void act(enum kc__window_state from, int64_t now_ns)
+{
+	enum kc__window_state to = windows.window.state;
+
+	atomic_store(&kc__shim.not_known_well, 0);
+	if (to == KC__DRAINING) {
+		windows.last.ended_ns = now_ns;
+		atomic_store(&kc__shim.resting, KC_KNOWN_WELL);
+	} else if (to == KC__RESTING) {
+		kc__cupti_flush(false);
+		kc__cupti_rest();
+	} else if (from == KC__RESTING) {
+		begin_window(now_ns);
+	}
+}
+
+/* Recording is paused or at its end, or the application measures: CUPTI is as without windows. */
+static void stop(int64_t now_ns)
+{
+	if (windows.window.state != KC__MEASURING)
+		begin_window(now_ns);
+	windows.window = (struct kc__window){.since_ns = now_ns, .launches = kc_journal_claimed(kc__shim.journal)};
+}
+
+void kc__windows_step(int64_t now_ns, bool awaiting)
+{
+	struct kc__window_view view = {
+	    .now_ns = now_ns,
+	    .launches = kc_journal_claimed(kc__shim.journal),
+	    .unknown = atomic_load(&kc__shim.not_known_well),
+	    .awaiting = awaiting,
+	};
+	enum kc__window_state from = windows.window.state;
+
+	if (!kc__shim.adaptive)
+		return;
+	if (!kc__recording() || atomic_load(&kc__shim.unmeasured) || atomic_load(&kc__shim.exit_ns))
+		stop(now_ns);
+	else if (kc__window_step(&windows.window, &view))
+		act(from, now_ns);
+}
+
+/* With an id CUPTI saw the call. */
+void kc__windows_passed(const struct kc_slot *slot)
+{
+	if (slot->kind == KC_KIND_LAUNCH)
+		windows.passed[true] += slot->launch.unmeasured == KC_KNOWN_WELL && slot->launch.correlation;
+	else if (slot->kind == KC_KIND_TRANSFER)
+		windows.passed[false] += slot->transfer.unmeasured == KC_KNOWN_WELL && slot->transfer.correlation;
+}
+
+bool kc__windows_explain(bool is_kernel)
+{
+	if (!windows.passed[is_kernel])
+		return false;
+	windows.passed[is_kernel]--;
+	return true;
+}
+
+void kc__windows_measured(struct kc__variant *variant, bool inside)
+{
+	variant->inside = (uint8_t)(variant->inside << 1 | inside);
+	atomic_store_explicit(&variant->known_well, kc__window_known_well(variant->inside), memory_order_relaxed);
+}
+
+/* In one stream kernels do not overlap. */
+bool kc__windows_unclear(const struct kc_launch *launch)
+{
+	const struct span *span = launch->predicted_at_ns < windows.last.begun_ns ? &windows.before : &windows.last;
+
+	return kc__shim.adaptive && kc__shim.stream_count > 1 &&
+	       (launch->measured_start_ns < span->begun_ns + LEAD_NS || launch->measured_end_ns > span->ended_ns);
+}

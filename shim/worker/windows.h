@@ -1,0 +1,43 @@
+/*
+ * --measure=adaptive: launches that are known well are measured in windows.
+ *
+ * CUPTI measures every launch or none. While much of what is launched is not known well, it measures all. Once nearly
+ * all of it is known well, it rests, and is switched on for a window now and then, in which a change is found. A
+ * launch is known well while the measured durations of launches like it lie in their intervals.
+ *
+ *   measuring --nearly all is known well--> draining --what was launched before is measured--> resting --> measuring
+ *
+ * From draining on, launches are recorded as KC_KNOWN_WELL and not as measured, and predicted as ever. So no kernel
+ * that is to be measured runs while CUPTI is switched: it would get a wrong end
+ * (github.com/pytorch/kineto/pull/1105).
+ */
+#ifndef KC_SHIM_WINDOWS_H
+#define KC_SHIM_WINDOWS_H
+
+#include "shim/shim.h"
+#include "window.h"
+
+void kc__windows_begin(void);
+/* Worker. awaiting: recorded launches are still to be measured. */
+void kc__windows_step(int64_t now_ns, bool awaiting);
+/* Worker: a slot that is not to be measured is done with. A record may come for it all the same. */
+void kc__windows_passed(const struct kc_slot *slot);
+/* Worker: a record without a launch is of one that was not to be measured. */
+bool kc__windows_explain(bool is_kernel);
+/* Worker: a launch of a variant has been measured. */
+void kc__windows_measured(struct kc__variant *variant, bool inside);
+/* Worker: whether a kernel that overlapped no measured one may have overlapped one that was not. */
+bool kc__windows_unclear(const struct kc_launch *launch);
+
+/* Launch path, before a prediction: a launch that will not be measured is not awaited either. */
+static inline void kc__windows_meet(struct kc__variant *variant, const struct kc_launch *launch,
+				    struct kc_prediction_request *request)
+{
+	if (!kc__shim.adaptive)
+		return;
+	request->outstanding = launch->unmeasured == KC_KNOWN_WELL ? NULL : &variant->engine.outstanding;
+	if (!atomic_load_explicit(&variant->known_well, memory_order_relaxed))
+		atomic_fetch_add_explicit(&kc__shim.not_known_well, 1, memory_order_relaxed);
+}
+
+#endif
