@@ -127,7 +127,7 @@ $(call obj,$(TOOLS_SRC)): tools/output/print.h
 $(call obj,$(TOOLS_FILES)): $(wildcard tools/report/html/*.css tools/report/html/*.js tools/learn/*.py)
 
 # A sanitizer's runtime looks its functions up before it is ready for instrumented code.
-$(BUILD)/shim/entry/dlsym.o: CFLAGS += -fno-sanitize=all
+$(addprefix $(BUILD)/shim/entry/,dlsym.o object.o): CFLAGS += -fno-sanitize=all
 
 $(PREDICTOR): $(call obj,$(call inside,$(PREDICTOR_SRC)))
 $(STORE): $(call obj,$(call inside,$(STORE_SRC)))

@@ -348,6 +348,7 @@ bool kc__apart(void);          /* we are in one: the driver there has loaded us 
 
 /* object.c: a function that one loaded object exports, NULL: it does not */
 void *kc__object_symbol(const struct link_map *object, const char *name);
+bool kc__same_name(const char *a, const char *b); /* as strcmp(), which is not always there for a look-up */
 /* A function that the object with this address, or one that it is linked to, exports; NULL: none. It leaves dlerror()
  * as dlsym() does. */
 void *kc__callers_symbol(const void *caller, const char *name);

@@ -7,7 +7,7 @@
 #   leaks of forked children  The leak check takes the allocator's locks, which
 #                             threads that a child does not have may hold. (Measured:
 #                             process_fork_busy hangs in it, in __lsan::LockAllocator.)
-#   dlsym.c                   Runs before the sanitizer's runtime is ready; see Makefile.
+#   dlsym.c, object.c         Run before the sanitizer's runtime is ready; see Makefile.
 
 load ../e2e/common
 build=$build/$sanitizer

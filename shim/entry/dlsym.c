@@ -1,6 +1,7 @@
 /*
  * The C side of dlsym_entry.S. Runs before constructors, inside any thread and
- * in programs that never touch CUDA: no allocation, no state but what is here.
+ * in programs that never touch CUDA: no allocation, no state but what is here,
+ * and no strcmp() or other function that whoever looks up may have himself (object.c).
  *
  * Another preloaded library may have a dlsym of its own, as HAMi-core and nvshare have. Each look-up of the application
  * goes on to the dlsym that it would have reached without us: the first one behind us in the loader's order, whatever
@@ -14,7 +15,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <string.h>
 
 void *(*kc__real_dlsym)(void *, const char *);
 
@@ -35,10 +35,12 @@ static const char probe[] = "kerncast_comes_back";
 
 static bool is_c_library(const struct link_map *object)
 {
-	const char *name = strrchr(object->l_name, '/');
+	const char *name = object->l_name;
 
-	name = name ? name + 1 : object->l_name;
-	return !strcmp(name, "libc.so.6") || !strcmp(name, "libdl.so.2"); /* before glibc 2.34 */
+	for (const char *c = name; *c; c++)
+		if (*c == '/')
+			name = c + 1;
+	return kc__same_name(name, "libc.so.6") || kc__same_name(name, "libdl.so.2"); /* before glibc 2.34 */
 }
 
 /* The first object from this one on with a dlsym. Of a program's own, the list has the order of look-ups. */
@@ -105,7 +107,7 @@ void *(*kc__dlsym_first(void *handle, const char *name))(void *, const char *)
 	if (!kc__real_dlsym)
 		kc__dlsym_find_real();
 	if (kc__thread.probes_dlsym) {
-		other.comes_back |= name && !strcmp(name, probe);
+		other.comes_back |= name && kc__same_name(name, probe);
 		return kc__real_dlsym;
 	}
 	if (with_dlsym(kc__program()) == ours)

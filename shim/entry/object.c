@@ -2,12 +2,14 @@
  * A symbol of one loaded object, found in the object's own tables. dlsym() cannot
  * be used while the loader is in the middle of its work, nor for an object that is
  * loaded only as a dependency of another. It is used in all other cases.
+ *
+ * Nor can strcmp() and its like be called, where the first look-up of the process comes here: it may be that of a
+ * library that has functions of these names, as a sanitizer's runtime, and looks for the real ones.
  */
 #include "shim/shim.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <string.h>
 
 struct tables {
 	const ElfW(Sym) * symbols;
@@ -23,7 +25,7 @@ static const void *at(const struct link_map *object, ElfW(Addr) address)
 
 static void find_tables(const struct link_map *object, struct tables *t)
 {
-	memset(t, 0, sizeof(*t));
+	*t = (struct tables){0};
 	for (const ElfW(Dyn) *d = object->l_ld; d && d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_SYMTAB)
 			t->symbols = at(object, d->d_un.d_ptr);
@@ -36,12 +38,19 @@ static void find_tables(const struct link_map *object, struct tables *t)
 	}
 }
 
+bool kc__same_name(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
 static bool is(const struct tables *t, uint32_t i, const char *name)
 {
 	const ElfW(Sym) *s = &t->symbols[i];
 
 	return s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
-	       !strcmp(t->names + s->st_name, name);
+	       kc__same_name(t->names + s->st_name, name);
 }
 
 /* DT_GNU_HASH: number of buckets, first symbol, words of the filter, its shift; the filter;
@@ -114,7 +123,7 @@ bool kc__object_calls(const struct link_map *object, const char *name)
 	/* What it does not define stands before all that is in the first of these. */
 	end = t.gnu_hash ? t.gnu_hash[1] : t.hash ? t.hash[1] : 0;
 	for (uint32_t i = 1; i < end; i++)
-		if (t.symbols[i].st_shndx == SHN_UNDEF && !strcmp(t.names + t.symbols[i].st_name, name))
+		if (t.symbols[i].st_shndx == SHN_UNDEF && kc__same_name(t.names + t.symbols[i].st_name, name))
 			return true;
 	return false;
 }

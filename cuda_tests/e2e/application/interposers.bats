@@ -62,6 +62,19 @@ beside() { # INTERPOSER PROGRAM
 	done
 }
 
+@test "string functions that look for the real ones when they are first called" {
+	local order
+	for order in "$awkward/own_strings.so:$library" "$library:$awkward/own_strings.so"; do
+		rm -f kerncast.db*
+		keep plain env LD_PRELOAD="$awkward/own_strings.so" "${finders[0]}"
+		rm -f "$SIMCUDA_LOG"
+		keep shimmed env KERNCAST_QUIET=1 KERNCAST_DB=kerncast.db LD_PRELOAD="$order" timeout 60 "${finders[0]}"
+		same plain shimmed
+		equal "$(<plain.status)" 0 "exit status"
+		recorded "$order"
+	done
+}
+
 # A program of before glibc 2.34 is bound to another version of dlsym.
 @test "a look-up by either of glibc's versions is seen" {
 	local version
