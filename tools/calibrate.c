@@ -263,7 +263,7 @@ static int read_work(const char *database, struct calibration *c)
 	return 0;
 }
 
-/* Two rows are of the same device where all their columns agree. */
+/* Two rows are of the same device where all their columns agree, NULL with NULL. */
 static char *device_columns(sqlite3 *db)
 {
 	static const char sql[] = "SELECT group_concat(name, ', ') FROM pragma_table_info('device') WHERE name != 'id'";
@@ -297,7 +297,7 @@ static int add_row(sqlite3 *db, const struct calibration *c, const char *device_
 	sql =
 	    sqlite3_mprintf("INSERT INTO main.calibration(%zrepeats, simulated, time_unix_ns, device)"
 			    " SELECT %z%u, %d, %lld,"
-			    " (SELECT id FROM main.device WHERE (%s) = (SELECT %s FROM work.device WHERE id ="
+			    " (SELECT id FROM main.device WHERE (%s) IS (SELECT %s FROM work.device WHERE id ="
 			    " (SELECT device FROM work.launch LIMIT 1)))",
 			    columns, parameters, KC_CALIBRATE_REPEATS, c->simulated,
 			    (long long)now.tv_sec * 1000000000 + now.tv_nsec, device_columns_text, device_columns_text);
