@@ -1,6 +1,6 @@
 /*
- * Unusual starts. early: launches before cuInit. thread N: the preloaded library cannot
- * start its Nth thread or a later one; afterwards the program subscribes to CUPTI itself.
+ * Unusual starts. early: launches before cuInit. thread N: the Nth thread that is made cannot
+ * be, nor a later one; afterwards the program subscribes to CUPTI itself.
  * plugin FILE: a library calls cuInit while it is being opened. Prints the results of the calls.
  */
 #include "cuda_tests/awkward/awkward.h"
@@ -9,26 +9,72 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define LAUNCHES 100
 
-static int refuse_from, threads; /* 0: all may start */
+static int refuse_from; /* 0: all threads may start */
+static int listener;    /* of the filter of system calls */
+static sem_t listens;
 
-/* Found by every library of this process in place of the C library's. */
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-							  void *(*run)(void *), void *arg)
+static bool makes_thread(const struct seccomp_data *call)
 {
-	int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	Dl_info info;
+	uint64_t flags = call->nr == SYS_clone3 ? ((const struct clone_args *)call->args[0])->flags : call->args[0];
 
-	if (refuse_from && dladdr((void *)run, &info) && strstr(info.dli_fname, "libkerncast") &&
-	    ++threads >= refuse_from)
-		return EAGAIN;
-	next =
-	    (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
-	return next(thread, attributes, run, arg);
+	return flags & CLONE_THREAD;
+}
+
+/* Answers for the kernel, as where a limit of processes is reached. RLIMIT_NPROC does not bind root. */
+static void *answer(void *unused)
+{
+	int threads = 0;
+
+	CHECK(sem_wait(&listens));
+	for (;;) {
+		struct seccomp_notif call = {0};
+		struct seccomp_notif_resp answer = {0};
+
+		CHECK(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call));
+		answer.id = call.id;
+		if (makes_thread(&call.data) && ++threads >= refuse_from)
+			answer.error = -EAGAIN;
+		else
+			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		CHECK(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer));
+	}
+	return unused;
+}
+
+/* Holds for this thread and those that it and they make; the one that answers was made before. */
+static void refuse_threads(void)
+{
+	struct sock_filter filter[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	pthread_t thread;
+
+	CHECK(sem_init(&listens, 0, 0));
+	CHECK(pthread_create(&thread, NULL, answer, NULL));
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	CHECK(listener < 0);
+	CHECK(sem_post(&listens));
 }
 
 static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
@@ -67,6 +113,8 @@ int main(int argc, char **argv)
 		printf("%s\n", dlerror());
 		return 4;
 	}
+	if (refuse_from)
+		refuse_threads();
 	awkward_start(&a);
 	launch(&a);
 	if (refuse_from)
