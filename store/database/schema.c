@@ -168,8 +168,8 @@ const char kc_experiment_steps[] =
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3, tables_4, tables_5,
-						     tables_6,  tables_7,  tables_8, tables_9, tables_10,
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4, tables_5,
+						     tables_6,  tables_7,  tables_8,  tables_9, tables_10,
 						     tables_11, tables_12, tables_13, tables_14};
 
 const char *kc__schema_step(int from)

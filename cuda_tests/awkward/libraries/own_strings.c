@@ -29,5 +29,5 @@ __attribute__((constructor)) static void begin(void)
 {
 	volatile char a[] = "a";
 
-	strcmp((const char *)a, "b");
+	(void)strcmp((const char *)a, "b");
 }
