@@ -19,14 +19,14 @@ NOT_ASKED = "not asked: "
 class Facts:
     """One process of the facts program: its lines, and the values among them."""
 
-    def __init__(self, machine, clock, section, rows, part, *options, title="", preload=None):
+    def __init__(self, machine, clock, section, rows, part, *options, title="", preload=None, measure="all"):
         title = title or part
         command = [machine.program("facts"), part] + cupti_of(machine, options) + [str(o) for o in options]
         environment = machine.environment()
         if machine.simulated:
             environment["SIMCUDA_COSTS"] = os.path.join(machine.files, "facts.costs")
         if preload:  # the database
-            self.ended = under_kerncast(machine, command, preload, clock, PART_S, environment)
+            self.ended = under_kerncast(machine, command, preload, clock, PART_S, environment, measure)
         else:
             self.ended = run(command, clock, PART_S, environment)
         section.file_text(f"$ facts {part} {' '.join(str(o) for o in options)}\n" + self.ended.out + self.ended.err)

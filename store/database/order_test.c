@@ -390,9 +390,9 @@ static void check_current_version(void)
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "13");
+	assert_string_equal(answer("PRAGMA user_version"), "14");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11,12,13");
+			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -434,7 +434,7 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "13");
+	assert_string_equal(answer("PRAGMA user_version"), "14");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
@@ -515,7 +515,7 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		if (i == 0 || strcmp(version_and_shape(), "8 0 0") != 0)
-			assert_string_equal(version_and_shape(), "13 1 1");
+			assert_string_equal(version_and_shape(), "14 1 1");
 		check_current_version();
 	}
 }
