@@ -663,6 +663,9 @@ void kc__cupti_read_at_most(size_t bytes);
 bool kc__cupti_has_records(void); /* more are delivered */
 void kc__cupti_drain(void (*fn)(const struct kc__record *record, void *arg), void *arg);
 uint64_t kc__cupti_dropped(void);
+/* What starts earlier than its launch by more than this, or has ended later than its record came, has times of another
+ * clock: github.com/pytorch/pytorch/issues/192021. */
+int64_t kc__cupti_clock_error_ns(void);
 void kc__cupti_detach(void); /* disables our activity kinds */
 void kc__cupti_rest(void);   /* the same, and the callbacks of launches and transfers */
 bool kc__cupti_resume(void); /* enables all of them again. false: CUPTI refuses, and is not asked any more */

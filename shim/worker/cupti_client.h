@@ -40,7 +40,7 @@ struct kc__cupti {
 	bool watching; /* for kc__injected_call() */
 	bool resting;  /* the callbacks of calls are off */
 	bool gave_up_watching;
-	bool our_clock;
+	_Atomic bool our_clock;
 	_Atomic bool claimed;            /* the application has a profiler of its own */
 	bool transfers;                  /* are measured */
 	_Atomic bool forcing;            /* a forced flush is under way */

@@ -316,6 +316,18 @@ static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const 
 	finish(join, slot);
 }
 
+/* The kernels of a graph are launched together, and have a nanosecond each in its order (kc_graph_expand()). */
+static int64_t earliest_start_ns(const struct kc_slot *slot)
+{
+	return slot->kind == KC_KIND_LAUNCH ? slot->launch.launched_ns - slot->launch.graph_node
+					    : slot->transfer.launched_ns;
+}
+
+static bool has_times(const struct kc__join *join, const struct kc_slot *slot, const struct kc__record *record)
+{
+	return record->start_ns && record->start_ns >= earliest_start_ns(slot) - join->driver.clock_error_ns();
+}
+
 static bool match(struct kc__join *join, const struct kc__record *record, bool by_either)
 {
 	struct kc_slot *slot = kc__ids_take(join->ids, record, by_either);
@@ -325,7 +337,7 @@ static bool match(struct kc__join *join, const struct kc__record *record, bool b
 	join->matched++;
 	take_id(join, slot, record->correlation);
 	count_record(join, slot, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
-	if (!record->start_ns) {
+	if (!has_times(join, slot, record)) {
 		give_up(join, slot, KC_RECORD_INVALID);
 		if (record->is_kernel) {
 			count_record(join, slot, KC_COUNT_CUPTI_INVALID);

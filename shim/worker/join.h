@@ -27,7 +27,8 @@ struct kc__join_driver {
 	void (*say)(enum kc_message_code code, const char *detail);
 	/* Hands over every record that has been delivered. */
 	void (*drain)(void (*on_record)(const struct kc__record *record, void *arg), void *arg);
-	uint64_t (*dropped)(void); /* records, as CUPTI tells */
+	uint64_t (*dropped)(void);       /* records, as CUPTI tells */
+	int64_t (*clock_error_ns)(void); /* of their times, at most, if these can be at all */
 	/* A record matched what has both ids; a record matched nothing. */
 	void (*id_matched)(enum kc__calls calls, bool by_enclosing);
 	void (*id_unmatched)(enum kc__calls calls);

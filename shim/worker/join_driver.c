@@ -57,6 +57,7 @@ struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enou
 	    .say = kc__say,
 	    .drain = kc__cupti_drain,
 	    .dropped = kc__cupti_dropped,
+	    .clock_error_ns = kc__cupti_clock_error_ns,
 	    .id_matched = kc__correlation_matched,
 	    .id_unmatched = kc__correlation_unmatched,
 	    .not_asked = explained,

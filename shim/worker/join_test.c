@@ -356,6 +356,27 @@ static void a_record_without_times_measures_nothing(void **state)
 	assert_int_equal(world.said[KC_MESSAGE_RECORDS_INVALID], 1);
 }
 
+static void a_record_of_before_its_launch_measures_nothing(void **state)
+{
+	struct kc_slot *before = launch(1, 7, 1000), *within_error = launch(1, 8, 1000);
+	struct kc_slot *copy = kc_journal_claim(world.journal, KC_KIND_TRANSFER);
+
+	(void)state;
+	copy->transfer = (struct kc_transfer){.stream = 1, .correlation = 9, .launched_ns = 1000};
+	kc_journal_commit(copy, KC_SLOT_RETURNED);
+	world.clock_error_ns = 100;
+	deliver(7, 899, 1200);
+	deliver(9, -100, 1200)->is_kernel = 0;
+	deliver(8, 900, 1200);
+	assert_int_equal(step_at(2000), 0);
+	assert_unmeasured(before, KC_RECORD_INVALID);
+	assert_int_equal(copy->transfer.unmeasured, KC_RECORD_INVALID);
+	assert_int_equal(world.transfers_measured, 0);
+	assert_times(within_error, 900, 1200);
+	assert_int_equal(world.launches_measured, 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_INVALID), 1);
+}
+
 static void what_cannot_be_measured_is_final_at_once(void **state)
 {
 	struct kc_slot *slot = call(1, 100);
@@ -632,6 +653,7 @@ int main(void)
 	    TEST(what_started_after_the_exit_began_is_not_counted),
 	    TEST(past_the_bound_records_without_a_launch_are_counted_at_once),
 	    TEST(a_record_without_times_measures_nothing),
+	    TEST(a_record_of_before_its_launch_measures_nothing),
 	    TEST(what_cannot_be_measured_is_final_at_once),
 	    TEST(a_launch_gives_way_to_one_a_million_ids_later),
 	    TEST(a_record_is_missing_five_seconds_after_a_later_one_of_its_stream),

@@ -13,7 +13,7 @@ enum { STREAMS = 3, RECORDS_MAX = 20000 };
 static struct {
 	struct kc_journal *journal;
 	struct kc__join *join;
-	int64_t now_ns, exit_ns;
+	int64_t now_ns, exit_ns, clock_error_ns;
 	uint64_t dropped;
 	uint32_t not_asked[2];
 	struct kc__record records[RECORDS_MAX];
@@ -67,6 +67,11 @@ static inline void drain(void (*on_record)(const struct kc__record *record, void
 static inline uint64_t dropped(void)
 {
 	return world.dropped;
+}
+
+static inline int64_t clock_error_ns(void)
+{
+	return world.clock_error_ns;
 }
 
 static inline void id_matched(enum kc__calls calls, bool by_enclosing)
@@ -161,6 +166,7 @@ static inline int begin(void **state)
 	    .say = say,
 	    .drain = drain,
 	    .dropped = dropped,
+	    .clock_error_ns = clock_error_ns,
 	    .id_matched = id_matched,
 	    .id_unmatched = id_unmatched,
 	    .not_asked = not_asked,

@@ -124,6 +124,11 @@ static void drain(void (*fn)(const struct kc__record *record, void *arg), void *
 		fn(&bench.records[i], arg);
 }
 
+static int64_t clock_error_ns(void)
+{
+	return INT64_MAX / 2;
+}
+
 static uint64_t dropped(void)
 {
 	return 0;
@@ -232,6 +237,7 @@ static void begin_join(const char *path)
 	    .say = say,
 	    .drain = drain,
 	    .dropped = dropped,
+	    .clock_error_ns = clock_error_ns,
 	    .id_matched = id_matched,
 	    .id_unmatched = id_unmatched,
 	    .not_asked = not_asked,

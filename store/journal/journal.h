@@ -109,7 +109,7 @@ enum kc_unmeasured {
 	KC_NO_CUPTI,       /* not found, too new for the driver, … */
 	KC_PROFILER_BUSY,  /* another profiler uses CUPTI (error 39), or has taken it over */
 	KC_RECORD_DROPPED, /* CUPTI reported dropped records, or they waited too long to be read */
-	KC_RECORD_INVALID, /* start = 0 or end < start */
+	KC_RECORD_INVALID, /* start = 0, end < start, start before the launch, or end after the record came */
 	KC_NO_CORRELATION, /* no callback fired during the call */
 	KC_NOT_DELIVERED,  /* no record came before the process ended */
 	KC_PROCESS_KILLED, /* the process ended before the record came */

@@ -49,6 +49,22 @@ said() { # CODE...: one of them is in message
 		(measured_start_ns < launched_ns OR measured_end_ns < measured_start_ns)')" 0 "impossible times in launch"
 }
 
+# What the simulated device ran in seconds, it cannot have run 27 hours ago or hence.
+@test "CUPTI records of another clock: rejected, counted, and never learned from" {
+	local wrong
+	export SIMCUDA_FAULT=cupti-other-clock=3
+	app_unchanged "${demo[@]}"
+	said RECORDS_INVALID
+	wrong=$(sql "SELECT count(*) FROM launch WHERE unmeasured = 'record_invalid'")
+	within "$wrong" "$(($(counted kernels) / 4))" "$(($(counted kernels) / 2))" "launches with such a record"
+	equal "$(report '$.ledger.invalid')" "$wrong" "invalid records"
+	equal "$(report '$.ledger.matched')" "$(($(counted kernels) - wrong))" matched
+	within "$(sql 'SELECT max(abs(measured_start_ns - launched_ns)) FROM launch')" 1 1e11 "from a launch to its start"
+	within "$(sql 'SELECT max(measured_end_ns - measured_start_ns) FROM launch')" 1 1e11 "longest kernel"
+	within "$(sql 'SELECT max(abs(start_ns - launched_ns)) FROM launch')" 0 1e11 "predicted start"
+	within "$(sql 'SELECT max(abs(measured_start_ns - launched_ns)) FROM transfer')" 1 1e11 "from a copy's call to its start"
+}
+
 @test "CUPTI's buffer callback under a fault: the app does not notice" {
 	export SIMCUDA_FAULT=cupti-null-buffer
 	app_unchanged "${demo[@]}"

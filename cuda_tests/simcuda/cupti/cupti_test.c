@@ -93,6 +93,26 @@ static void lose_times_of_every_fourth(void)
 	check(client.records == 20 && client_dropped() == 0 && client.timeless == 5);
 }
 
+/* Of 20, the 4th, 12th and 20th are ahead, the 8th and 16th behind, by 10^14 ns; the others have begun a second ago at
+ * most. */
+static void misdate_every_fourth(void)
+{
+	size_t ahead = 0, behind = 0;
+	uint64_t now;
+
+	client_attach(100 * RECORD_BYTES, 0);
+	client_set_memory(20);
+	check(!cuptiActivityFlushAll(0) && !cuptiGetTimestamp(&now));
+	for (size_t i = 0; i < client.records; i++) {
+		int64_t ago_ns = (int64_t)(now - client.sets[i].start);
+
+		ahead += ago_ns < -99000000000000;
+		behind += ago_ns > 99000000000000;
+		check(client.sets[i].end - client.sets[i].start < 1000000000);
+	}
+	check(client.records == 20 && ahead == 3 && behind == 2);
+}
+
 static void lose_every_buffer(void)
 {
 	client_attach(100 * RECORD_BYTES, 0);
@@ -115,6 +135,7 @@ static void test_faults(void **state)
 	(void)state;
 	client_run_case(lose_every_fifth, "cupti-drop=5");
 	client_run_case(lose_times_of_every_fourth, "cupti-zero-time=4");
+	client_run_case(misdate_every_fourth, "cupti-other-clock=4");
 	client_run_case(lose_every_buffer, "cupti-null-buffer=1");
 	client_run_case(find_it_busy, "cupti-busy");
 }
