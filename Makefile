@@ -139,9 +139,9 @@ $(ARCHIVES) $(SHIM) $(TOOLS):
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Functions that nothing in it calls are left out, and what only they need: -z defs asks for no more than that.
 # Functions of the C library that the application's own of that name must not serve.
-OF_LIBC := $(shell sed -n 's/^\tX.[a-z_]*, \([a-z0-9_]*\), .*/\1/p' shim/entry/libc.c)
+OF_LIBC = $(shell sed -n 's/^\tX.[a-z_]*, \([a-z0-9_]*\), .*/\1/p' shim/entry/libc.c)
+# Functions that nothing in it calls are left out, and what only they need: -z defs asks for no more than that.
 $(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(PRELOADED) shim/exports.map
 	$(CC) -shared -o $@ $(filter %.o,$^) $(PRELOADED) $(SQLITE_STATIC) $(UNPACK_LIBS) $(SYSTEM_LIBS) -Wl,--gc-sections \
 	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs \

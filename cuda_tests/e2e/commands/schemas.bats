@@ -278,7 +278,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	"$kerncast" run -q -o old.db "$build/demo-static-sim" --rounds 60
 	SIMCUDA_COSTS=$PWD/costs "$kerncast" run -q -o new.db "$build/demo-static-sim" --rounds 60
 	sql "DELETE FROM launch_row WHERE shape IN (SELECT id FROM shape WHERE kernel = (SELECT min(kernel) FROM shape))" new.db
-	sql "UPDATE kernel SET mangled = 'renamed' WHERE id = (SELECT max(kernel) FROM shape)" new.db
+	sql "UPDATE kernel SET mangled = 'renamed', name = 'renamed' WHERE id = (SELECT max(kernel) FROM shape)" new.db
 	prints diff --json old.db new.db
 	prints diff --json --old 1 --new 2 old.db
 	"$kerncast" diff --baseline base.json old.db >/dev/null
