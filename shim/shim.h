@@ -25,7 +25,7 @@
 #include "later_driver.h"
 #include "predictor/concurrency/overlap.h"
 #include "predictor/engine.h"
-#include "shim/worker/buffers.h"
+#include "shim/worker/cupti/buffers.h"
 #include "store/common/message.h"
 #include "store/common/options.h"
 #include "store/database/store.h"
@@ -157,7 +157,7 @@ struct kc__variant {
 	uint8_t inside;                /* worker: of the last eight measurements, a bit each */
 };
 
-/* The launches of a stream that await their measured times: worker/join.h */
+/* The launches of a stream that await their measured times: worker/join/join.h */
 struct kc__stream_wait {
 	struct kc_awaited awaited;
 	uint32_t device; /* ordinal */

@@ -4,8 +4,8 @@
  * median of the rounds, in the processor time of the thread.
  */
 #define KC_WITH_CUPTI
-#include "buffers.h"
-#include "join.h"
+#include "shim/worker/cupti/buffers.h"
+#include "shim/worker/join/join.h"
 
 #include "predictor/math/timing_bench.h"
 

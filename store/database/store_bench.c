@@ -3,7 +3,7 @@
  * FILE (deleted first and, without "keep", afterwards) and prints launches per second through
  * kc_store_slot and commit, bytes per launch on disk, and the time of a report.
  */
-#include "store/query/activity.h"
+#include "store/query/report/activity.h"
 #include "store/query/query.h"
 #include "store.h"
 

@@ -1,6 +1,6 @@
 #include "replay_figures.h"
 #include "store/database/rollups/rollup.h"
-#include "store/query/report_internal.h"
+#include "store/query/report/report_internal.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef KC_TOOLS_REPORT_H
 #define KC_TOOLS_REPORT_H
 
-#include "store/query/activity.h"
+#include "store/query/report/activity.h"
 #include "store/query/query.h"
 #include "tools/input/filter_options.h"
 

@@ -11,7 +11,7 @@
 #ifndef KC_REPORT_HTML_H
 #define KC_REPORT_HTML_H
 
-#include "store/query/activity.h"
+#include "store/query/report/activity.h"
 #include "store/query/query.h"
 
 struct kc_html_request {

@@ -5,9 +5,9 @@
 #ifndef KC_REPORT_INTERNAL_H
 #define KC_REPORT_INTERNAL_H
 
-#include "filter.h"
-#include "query.h"
-#include "rows.h"
+#include "store/query/filter.h"
+#include "store/query/query.h"
+#include "store/query/rows.h"
 #include "store/database/internal.h"
 
 struct kc__group { /* accuracy and hints are made from this */

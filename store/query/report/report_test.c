@@ -12,8 +12,8 @@
  *    9  1      1      100       -        killed during the call
  *   10  1      1      100       -        awaited
  */
-#include "kernel_names.h"
-#include "query.h"
+#include "store/query/kernel_names.h"
+#include "store/query/query.h"
 #include "store/database/test_rows.h"
 
 #include <errno.h>

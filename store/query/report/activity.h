@@ -11,7 +11,7 @@
 #ifndef KC_ACTIVITY_H
 #define KC_ACTIVITY_H
 
-#include "query.h"
+#include "store/query/query.h"
 #include "time_use.h"
 
 /* Launches and copies that are read unless the report is exact. */

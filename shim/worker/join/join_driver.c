@@ -1,8 +1,8 @@
 /* What the join works on in the library, and what follows from a measurement and from a decision. */
 #include "join.h"
 #include "shim/calls/graph_plan.h"
-#include "selection.h"
-#include "windows.h"
+#include "shim/worker/selection.h"
+#include "shim/worker/windows.h"
 
 static int64_t exit_ns(void)
 {

@@ -1,5 +1,5 @@
 #include "activity.h"
-#include "names.h"
+#include "store/query/names.h"
 #include "report_internal.h"
 #include "store/common/ids/ids.h"
 

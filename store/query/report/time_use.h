@@ -14,7 +14,7 @@
 #ifndef KC_TIME_USE_H
 #define KC_TIME_USE_H
 
-#include "rows.h"
+#include "store/query/rows.h"
 
 #include <stdint.h>
 

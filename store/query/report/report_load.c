@@ -1,5 +1,5 @@
 #include "store/common/ids/ids.h"
-#include "names.h"
+#include "store/query/names.h"
 #include "report_internal.h"
 
 #include <errno.h>
