@@ -56,6 +56,7 @@ static int print(struct kc_slow_search *s, const struct request *request)
 	struct kc_slow_view view = {
 	    .runs = &s->runs,
 	    .slow = &s->slow,
+	    .store = s->this.store,
 	    .limits = options->limits,
 	    .path = kc_database_shown(s->this.path),
 	    .filter = s->this.filter,
@@ -138,6 +139,8 @@ const struct kc_command kc_command_slow = {
 	".It overlapped\n"
 	"other kernels ran at the same time on the device.\n"
 	"No more than the time during which they ran is put down to them.\n"
+	".It slower on this process\n"
+	"other processes of the run, on the same model of GPU, ran the same kernel faster throughout.\n"
 	".It not explained\n"
 	"none of these, and far outside of what its launch shape usually takes.\n"
 	".El\n"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define PROCESS_NAME "iif(p.source IS NULL, 'pid ' || p.pid, p.command_line || ' (pid ' || p.pid || ')') || ', ' || "
+#define PROCESS_NAME "iif(p.source IS NULL, 'pid ' || p.pid, p.command_line || ' (pid ' || p.pid || ')')"
 /* Where the process used several. */
 #define GPU_PREFIX                                                                                                     \
 	"CASE WHEN (SELECT count(DISTINCT device) FROM stream WHERE process = s.process) > 1 THEN 'GPU ' ||"           \
@@ -23,8 +23,29 @@
 
 const char *kc__stream_name_sql(enum kc_stream_naming naming)
 {
-	return naming == KC_STREAM_OF_RUN ? "SELECT " PROCESS_NAME STREAM_NAME OF_STREAM
+	return naming == KC_STREAM_OF_RUN ? "SELECT " PROCESS_NAME " || ', ' || " STREAM_NAME OF_STREAM
 					  : "SELECT " STREAM_NAME OF_STREAM;
+}
+
+int kc_process_name(struct kc_store *s, int64_t process, int64_t *pid, char name[KC_PROCESS_NAME_BYTES])
+{
+	sqlite3_stmt *row = NULL;
+	int rc =
+	    sqlite3_prepare_v2(s->db, "SELECT p.pid, " PROCESS_NAME " FROM process p WHERE p.id = ?1", -1, &row, NULL);
+
+	*pid = 0;
+	name[0] = '\0';
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(row, 1, process);
+		rc = sqlite3_step(row);
+	}
+	if (rc == SQLITE_ROW) {
+		*pid = sqlite3_column_int64(row, 0);
+		if (sqlite3_column_text(row, 1))
+			snprintf(name, KC_PROCESS_NAME_BYTES, "%s", (const char *)sqlite3_column_text(row, 1));
+	}
+	sqlite3_finalize(row);
+	return kc__errno(s->db, rc);
 }
 
 static const char gpu_name[] =

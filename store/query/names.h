@@ -26,6 +26,11 @@ enum kc_stream_naming {
 /* A statement whose only column is the name of stream ?1. */
 const char *kc__stream_name_sql(enum kc_stream_naming naming);
 
+#define KC_PROCESS_NAME_BYTES 256u
+
+/* "pid 4102", "rank 1 (pid 2001)"; cut where it is longer. "": the database does not know it. 0 or -errno. */
+int kc_process_name(struct kc_store *s, int64_t process, int64_t *pid, char name[KC_PROCESS_NAME_BYTES]);
+
 /* "GPU 0"; where several GPUs of the runs have that ordinal, with whose it is or its UUID: "GPU 0 of rank 1", "GPU 0
  * (GPU-0f3e1122)". "": the database does not know it. 0 or -errno. */
 int kc_gpu_name(struct kc_store *s, const struct kc_selection *selection, int64_t device, char name[KC_GPU_NAME_BYTES]);

@@ -2,6 +2,7 @@
 #include "trend.h"
 
 #include "store/common/ids/intern.h"
+#include "store/database/schema.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,17 +37,21 @@ struct judging {
 	struct series *series;
 	uint32_t *main_series; /* main_series_of(), less 1 the one of a known size that has most launches; 0: none */
 	double *slower;        /* by shape: by how much than in earlier runs, of the logarithm; NAN: it is not */
-	struct kc_intern row_ids, pair_ids;
-	struct kc__list found, rows, pairs;
+	struct kc_intern row_ids;
+	struct kc__list found, rows;
 	struct kc_slow *out;
 };
 
 const char *kc_slow_cause_name(enum kc_slow_cause cause)
 {
 	static const char *const names[] = {
-	    [KC_SLOW_SIZE] = "new_size",   [KC_SLOW_SLOWER] = "slower_than_before",
-	    [KC_SLOW_DRIFT] = "drift",     [KC_SLOW_FIRST] = "first_launch",
-	    [KC_SLOW_OVERLAP] = "overlap", [KC_SLOW_UNEXPLAINED] = "unexplained",
+	    [KC_SLOW_SIZE] = "new_size",
+	    [KC_SLOW_SLOWER] = "slower_than_before",
+	    [KC_SLOW_DRIFT] = "drift",
+	    [KC_SLOW_FIRST] = "first_launch",
+	    [KC_SLOW_OVERLAP] = "overlap",
+	    [KC_SLOW_UNEXPLAINED] = "unexplained",
+	    [KC_SLOW_PROCESS] = "slower_process",
 	};
 
 	return names[cause];
@@ -394,6 +399,8 @@ static void divide(const struct judging *j, size_t i, struct kc_slow_found *foun
 	add_drift(j, i, found, e.drift, &at_ns);
 	if (is_past_limits(j, e.slower, at_ns))
 		add_part(found, KC_SLOW_SLOWER, e.slower, &at_ns);
+	if (launch->process_log > 0) /* which is past the limits */
+		add_part(found, KC_SLOW_PROCESS, launch->process_log, &at_ns);
 	if (rest < 0)
 		drop_if_fast(found, should_ns);
 }
@@ -425,23 +432,23 @@ static int add_to_row(struct judging *j, const struct kc_slow_found *found, enum
 static int add_pairs(struct judging *j, uint32_t kernel, double lost_ns, const struct kc_slow_beside *beside)
 {
 	double named_ns = 0;
+	int rc = 0;
 
 	for (uint32_t i = 0; i < beside->count; i++)
 		named_ns += (double)beside->ns[i];
-	for (uint32_t i = 0; i < beside->count; i++) {
-		const uint32_t key[] = {kernel, beside->kernels[i]};
-		uint32_t number = kc_intern(&j->pair_ids, 'p', key, sizeof(key));
-		struct kc_slow_pair *pair;
+	for (uint32_t i = 0; rc == 0 && i < beside->count; i++)
+		rc = kc_slow_pair_add(&j->out->beside, kernel, beside->kernels[i],
+				      lost_ns * (double)beside->ns[i] / named_ns);
+	return rc;
+}
 
-		if (!number || (number > j->pairs.count && !kc__list_add(&j->pairs, sizeof(*pair))))
-			return -ENOMEM;
-		pair = (struct kc_slow_pair *)j->pairs.at + number - 1;
-		pair->kernel = kernel;
-		pair->other = beside->kernels[i];
-		pair->launches++;
-		pair->lost_ns += lost_ns * (double)beside->ns[i] / named_ns;
-	}
-	return 0;
+static int add_process(struct judging *j, uint32_t kernel, const struct kc_slow_found *found)
+{
+	const struct kc_measured_moment *moment =
+	    (const struct kc_measured_moment *)j->runs->run->moments.at + found->place;
+
+	return kc_slow_pair_add(&j->out->processes, kernel, (uint32_t)(moment->id >> KC_SEQUENCE_BITS),
+				found->parts_ns[KC_SLOW_PROCESS]);
 }
 
 static int keep(struct judging *j, struct kc_slow_found *found, const struct kc_slow_beside *beside)
@@ -464,6 +471,8 @@ static int keep(struct judging *j, struct kc_slow_found *found, const struct kc_
 			rc = add_to_row(j, found, (enum kc_slow_cause)cause, kernel);
 	if (rc == 0 && found->parts_ns[KC_SLOW_OVERLAP] > 0)
 		rc = add_pairs(j, kernel, found->parts_ns[KC_SLOW_OVERLAP], beside);
+	if (rc == 0 && found->parts_ns[KC_SLOW_PROCESS] > 0)
+		rc = add_process(j, kernel, found);
 	kept = rc == 0 ? kc__list_add(&j->found, sizeof(*kept)) : NULL;
 	if (!kept)
 		return -ENOMEM;
@@ -511,33 +520,6 @@ static int rows_by_loss(const void *a, const void *b)
 	return more(((const struct kc_slow_row *)a)->lost_ns, ((const struct kc_slow_row *)b)->lost_ns);
 }
 
-static int pairs_by_kernel(const void *a, const void *b)
-{
-	const struct kc_slow_pair *x = a, *y = b;
-
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	return more(x->lost_ns, y->lost_ns);
-}
-
-const struct kc_slow_pair *kc_slow_pairs_of(const struct kc_slow *slow, uint32_t kernel, size_t *count)
-{
-	size_t low = 0, high = slow->pair_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (slow->pairs[middle].kernel < kernel)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (high < slow->pair_count && slow->pairs[high].kernel == kernel)
-		high++;
-	*count = high - low;
-	return *count ? slow->pairs + low : NULL;
-}
-
 static void *sorted(struct kc__list *list, size_t size, int (*compare)(const void *, const void *), size_t *count)
 {
 	if (list->count)
@@ -552,7 +534,8 @@ static void give_out(struct judging *j)
 
 	out->found = sorted(&j->found, sizeof(*out->found), found_by_loss, &out->found_count);
 	out->rows = sorted(&j->rows, sizeof(*out->rows), rows_by_loss, &out->row_count);
-	out->pairs = sorted(&j->pairs, sizeof(*out->pairs), pairs_by_kernel, &out->pair_count);
+	kc_slow_pairs_sort(&out->beside);
+	kc_slow_pairs_sort(&out->processes);
 }
 
 int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, const struct kc_diff_limits *limits,
@@ -562,7 +545,7 @@ int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, co
 	int rc;
 
 	*out = (struct kc_slow){0};
-	rc = kc_slow_peers(runs, &j.launches, &j.count);
+	rc = kc_slow_peers(runs, limits, &j.launches, &j.count);
 	if (rc == 0)
 		rc = note_slower(&j, diff);
 	if (rc == 0)
@@ -581,7 +564,6 @@ int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, co
 	give_out(&j);
 	kc_intern_free(&j.keys);
 	kc_intern_free(&j.row_ids);
-	kc_intern_free(&j.pair_ids);
 	free(j.launches);
 	free(j.series_of);
 	free(j.series);
@@ -594,7 +576,8 @@ void kc_slow_free(struct kc_slow *slow)
 {
 	free(slow->found);
 	free(slow->rows);
-	free(slow->pairs);
+	kc_slow_pairs_free(&slow->beside);
+	kc_slow_pairs_free(&slow->processes);
 	kc_slow_intervals_free(&slow->intervals);
 	*slow = (struct kc_slow){0};
 }

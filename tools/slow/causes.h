@@ -5,7 +5,8 @@
  * the level of its launch shape in this run (trend.h). The time beyond that is
  * divided among causes: each multiplies what it would have taken without it, in
  * the order of enum kc_slow_cause, and counts only where it is past both limits.
- * So what is put down to the last one, KC_SLOW_SLOWER, is what compare.h says.
+ * So what is put down to KC_SLOW_SLOWER is what compare.h says, and to the last one
+ * what a process takes beyond the others of its run (processes.h).
  * What is within the limits, or within the usual scatter of the launch shape, is
  * not lost.
  */
@@ -13,6 +14,7 @@
 #define KC_SLOW_CAUSES_H
 
 #include "beside.h"
+#include "pairs.h"
 #include "peers.h"
 #include "tools/diff/compare.h"
 
@@ -26,6 +28,7 @@ enum kc_slow_cause {
 	KC_SLOW_UNEXPLAINED, /* none of these */
 	KC_SLOW_DRIFT,       /* slower than in other parts of this run */
 	KC_SLOW_SLOWER,      /* the launch shape is slower than in earlier runs (compare.h) */
+	KC_SLOW_PROCESS,     /* slower throughout than in other processes of this run */
 	KC_SLOW_CAUSES,
 };
 
@@ -44,12 +47,6 @@ struct kc_slow_row { /* a kernel under a cause */
 	double took_ns, lost_ns; /* of these launches; lost_ns: by this cause */
 };
 
-struct kc_slow_pair { /* of KC_SLOW_OVERLAP: lost to another kernel, in proportion to the time that both ran */
-	uint32_t kernel, other;
-	uint64_t launches;
-	double lost_ns;
-};
-
 struct kc_slow_sum {
 	uint64_t launches;
 	double ns;
@@ -60,16 +57,16 @@ struct kc_slow {
 	size_t found_count;
 	struct kc_slow_row *rows; /* likewise */
 	size_t row_count;
-	struct kc_slow_pair *pairs; /* by kernel, then likewise */
-	size_t pair_count;
-	struct kc_slow_intervals intervals;        /* of the run */
+	struct kc_slow_pairs beside;        /* of KC_SLOW_OVERLAP: kernels, in proportion to the time that both ran */
+	struct kc_slow_pairs processes;     /* of KC_SLOW_PROCESS: rows of the table process */
+	struct kc_slow_intervals intervals; /* of the run */
 	struct kc_slow_sum causes[KC_SLOW_CAUSES]; /* lost */
 	struct kc_slow_sum lost, measured;
 	struct kc_slow_sum unknown;     /* measured launches with too few peers */
 	struct kc_slow_sum never_alone; /* overlapped launches whose peers all were, too: what it cost is not known */
 };
 
-/* "new_size", "slower_than_before", "drift", "first_launch", "overlap", "unexplained" */
+/* "new_size", "slower_than_before", "drift", "first_launch", "overlap", "unexplained", "slower_process" */
 const char *kc_slow_cause_name(enum kc_slow_cause cause);
 
 /* Of the launches that match (kc_measured_moment); their peers may be any. diff: earlier runs against this one; NULL:
@@ -77,8 +74,5 @@ const char *kc_slow_cause_name(enum kc_slow_cause cause);
 int kc_slow_find(const struct kc_slow_runs *runs, const struct kc_diff *diff, const struct kc_diff_limits *limits,
 		 struct kc_slow *out);
 void kc_slow_free(struct kc_slow *slow);
-
-/* The pairs of a kernel; how many is put into *count. */
-const struct kc_slow_pair *kc_slow_pairs_of(const struct kc_slow *slow, uint32_t kernel, size_t *count);
 
 #endif

@@ -1,4 +1,5 @@
 #include "peers.h"
+#include "processes.h"
 
 #include "predictor/concurrency/timeline.h"
 #include "predictor/math/median.h"
@@ -30,11 +31,13 @@ enum depth { DEPTH_TWO, DEPTH_ONE, DEPTH_ARGUMENTS, DEPTH_NONE, DEPTHS };
 enum common { COMMON_SHAPE, COMMON_KERNEL, COMMONS };
 
 struct item {
-	double log;
+	double log; /* less process_log, once that is known */
+	double process_log;
 	uint32_t shape, arguments, place;
 	uint32_t before[2]; /* shapes of the latest and the second latest launch, plus 1; 0: there was none */
 	uint32_t process;   /* within all runs, from 1 */
 	uint32_t size;      /* number of shape and arguments, from 1 */
+	uint32_t alike;     /* number of run, shape with its model of GPU, and arguments */
 	uint8_t flags, company, first;
 };
 
@@ -70,6 +73,7 @@ struct reading {
 	struct kc_intern processes; /* (run, process) */
 	struct kc_intern firsts;    /* (process, kernel) */
 	struct kc_intern sizes;     /* (shape, arguments) */
+	struct kc_intern alikes;    /* (run, shape, arguments) */
 	uint32_t (*latest)[2];      /* by stream */
 };
 
@@ -106,10 +110,12 @@ static int add_launch(struct making *m, struct reading *r, const struct kc_measu
 	if (first < 0)
 		return first;
 	if (launch->ns > 0) {
-		uint32_t size = size_number(m, r, launch);
+		const uint32_t alike_key[] = {(uint32_t)run_number, launch->shape, launch->arguments};
+		uint32_t size = size_number(m, r, launch),
+			 alike = kc_intern(&r->alikes, 'a', alike_key, sizeof(alike_key));
 		struct item *item = kc__list_add(&m->items, sizeof(*item));
 
-		if (!size || !item)
+		if (!size || !alike || !item)
 			return -ENOMEM;
 		*item = (struct item){
 		    .log = log((double)launch->ns),
@@ -119,6 +125,7 @@ static int add_launch(struct making *m, struct reading *r, const struct kc_measu
 		    .before = {before[0], before[1]},
 		    .process = process,
 		    .size = size,
+		    .alike = alike,
 		    .flags = (uint8_t)((launch->overlap == KC_OVERLAP_NONE && !first ? QUIET : 0) |
 				       (earlier ? EARLIER : 0) | (first ? 0 : LATER)),
 		    .company = launch->overlap != KC_OVERLAP_NONE && launch->overlap != KC_OVERLAP_UNKNOWN,
@@ -157,6 +164,32 @@ static int add_items(struct making *m)
 	kc_intern_free(&r.processes);
 	kc_intern_free(&r.firsts);
 	kc_intern_free(&r.sizes);
+	kc_intern_free(&r.alikes);
+	return rc;
+}
+
+/* --- processes */
+
+/* Brings the launches of each process to the level of the others of its run. */
+static int level_processes(struct making *m, const struct kc_diff_limits *limits)
+{
+	struct kc_slow_timed *timed = calloc(m->items.count + 1, sizeof(*timed));
+	double *excess = calloc(m->items.count + 1, sizeof(*excess));
+	int rc = timed && excess ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
+		const struct item *item = items_of(m) + i;
+
+		timed[i] = (struct kc_slow_timed){item->log, item->alike, item->process, item->flags & QUIET};
+	}
+	if (rc == 0)
+		rc = kc_slow_processes(timed, m->items.count, limits, excess);
+	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
+		items_of(m)[i].process_log = excess[i];
+		items_of(m)[i].log -= excess[i];
+	}
+	free(timed);
+	free(excess);
 	return rc;
 }
 
@@ -444,6 +477,7 @@ static void begin(struct making *m)
 
 		m->out[i - m->this_first] = (struct kc_slow_launch){
 		    .log = item->log,
+		    .process_log = item->process_log,
 		    .peers_log = NAN,
 		    .known_log = NAN,
 		    .place = item->place,
@@ -455,7 +489,8 @@ static void begin(struct making *m)
 	}
 }
 
-int kc_slow_peers(const struct kc_slow_runs *runs, struct kc_slow_launch **out, size_t *count)
+int kc_slow_peers(const struct kc_slow_runs *runs, const struct kc_diff_limits *limits, struct kc_slow_launch **out,
+		  size_t *count)
 {
 	struct making m = {.runs = runs};
 	int rc = add_items(&m);
@@ -465,6 +500,8 @@ int kc_slow_peers(const struct kc_slow_runs *runs, struct kc_slow_launch **out, 
 	m.is_new = calloc((size_t)m.sizes + 1, 1);
 	if (!m.out || !m.is_new)
 		rc = -ENOMEM;
+	if (rc == 0)
+		rc = level_processes(&m, limits);
 	if (rc == 0) {
 		begin(&m);
 		rc = find_new_sizes(&m);

@@ -7,6 +7,9 @@
  * its stream; where too few launches share it, by one, by the arguments alone, or
  * by nothing. The first launch of a kernel in a process is nobody's peer.
  *
+ * The launches of a process that is slower than the others of its run count as
+ * those of the others do (processes.h).
+ *
  * A launch shape, or the arguments that its cost depends on, are a new size where
  * earlier runs launched the kernel, but never with these; where no earlier run has
  * the kernel, if they first come late in this one. What should be is then also
@@ -16,6 +19,7 @@
 #define KC_SLOW_PEERS_H
 
 #include "store/query/measured.h"
+#include "tools/diff/compare.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,17 +32,18 @@ enum kc_slow_from {
 
 /* A measured launch. Logarithms are natural, of ns. */
 struct kc_slow_launch {
-	double log;       /* of its duration */
-	double peers_log; /* median of its peers; NAN: KC_FROM_NOTHING */
-	double far;       /* a peer is not so much slower than the median */
-	double known_log; /* median of the known sizes; NAN: it is not a new size, or they are too few */
-	uint32_t place;   /* in the lists of the run */
-	uint32_t shape;   /* of the names */
-	uint8_t from;     /* enum kc_slow_from */
-	uint8_t alone;    /* its peers ran alone; 0: no launch of its shape did */
-	uint8_t company;  /* it was overlapped */
-	uint8_t is_quiet; /* it ran alone, and was not its kernel's first */
-	uint8_t is_first; /* of its kernel in its process */
+	double log;         /* of its duration, less process_log */
+	double process_log; /* by how much its process is slower than the others of its run (processes.h) */
+	double peers_log;   /* median of its peers; NAN: KC_FROM_NOTHING */
+	double far;         /* a peer is not so much slower than the median */
+	double known_log;   /* median of the known sizes; NAN: it is not a new size, or they are too few */
+	uint32_t place;     /* in the lists of the run */
+	uint32_t shape;     /* of the names */
+	uint8_t from;       /* enum kc_slow_from */
+	uint8_t alone;      /* its peers ran alone; 0: no launch of its shape did */
+	uint8_t company;    /* it was overlapped */
+	uint8_t is_quiet;   /* it ran alone, and was not its kernel's first */
+	uint8_t is_first;   /* of its kernel in its process */
 };
 
 struct kc_slow_runs {
@@ -49,7 +54,8 @@ struct kc_slow_runs {
 };
 
 /* The measured launches of runs->run. *out, of *count, is to be freed by the caller. 0 or -ENOMEM. */
-int kc_slow_peers(const struct kc_slow_runs *runs, struct kc_slow_launch **out, size_t *count);
+int kc_slow_peers(const struct kc_slow_runs *runs, const struct kc_diff_limits *limits, struct kc_slow_launch **out,
+		  size_t *count);
 
 /* Sorts values. The share `at` of them, 0 to 1, is below the returned one. n > 0. */
 double kc_slow_quantile(double *values, size_t n, double at);

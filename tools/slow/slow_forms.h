@@ -21,6 +21,7 @@ struct kc_slow_where {
 struct kc_slow_view {
 	const struct kc_slow_runs *runs;
 	const struct kc_slow *slow;
+	struct kc_store *store; /* that has runs->run */
 	struct kc_diff_limits limits;
 	const char *path;                  /* of the database, as the user named it */
 	const struct kc_slow_where *worst; /* of slow->found, in its order */

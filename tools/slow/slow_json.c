@@ -1,4 +1,5 @@
 #include "slow_forms.h"
+#include "store/query/names.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
@@ -36,12 +37,33 @@ static json_t *pairs_json(const struct kc_slow_view *view, uint32_t kernel)
 {
 	json_t *out = json_array();
 	size_t count;
-	const struct kc_slow_pair *pairs = kc_slow_pairs_of(view->slow, kernel, &count);
+	const struct kc_slow_pair *pairs = kc_slow_pairs_of(&view->slow->beside, kernel, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		json_t *one = json_object();
 
 		set(one, "name", name_of(view, pairs[i].other));
+		set(one, "launches", json_integer((json_int_t)pairs[i].launches));
+		set(one, "lost_ns", kc_json_real(pairs[i].lost_ns));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
+static json_t *processes_json(const struct kc_slow_view *view, uint32_t kernel)
+{
+	json_t *out = json_array();
+	size_t count;
+	const struct kc_slow_pair *pairs = kc_slow_pairs_of(&view->slow->processes, kernel, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *one = json_object();
+		char name[KC_PROCESS_NAME_BYTES];
+		int64_t pid;
+
+		set(one, "process", json_integer(pairs[i].other));
+		set(one, "pid",
+		    kc_process_name(view->store, pairs[i].other, &pid, name) == 0 ? json_integer(pid) : json_null());
 		set(one, "launches", json_integer((json_int_t)pairs[i].launches));
 		set(one, "lost_ns", kc_json_real(pairs[i].lost_ns));
 		json_array_append_new(out, one);
@@ -65,6 +87,7 @@ static json_t *kernels_json(const struct kc_slow_view *view, enum kc_slow_cause 
 		set(one, "took_ns", kc_json_real(row->took_ns));
 		set(one, "lost_ns", kc_json_real(row->lost_ns));
 		set(one, "beside", cause == KC_SLOW_OVERLAP ? pairs_json(view, row->kernel) : json_array());
+		set(one, "processes", cause == KC_SLOW_PROCESS ? processes_json(view, row->kernel) : json_array());
 		json_array_append_new(out, one);
 	}
 	return out;

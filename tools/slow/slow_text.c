@@ -7,6 +7,8 @@
 #include "tools/output/print.h"
 #include "tools/output/table.h"
 
+#include "store/query/names.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +19,13 @@
 _Static_assert(CELL > KC_FORMAT_BYTES, "cells hold formatted numbers");
 
 static const char *const words[] = {
-    [KC_SLOW_SIZE] = "a new size",    [KC_SLOW_SLOWER] = "slower than before", [KC_SLOW_DRIFT] = "drift",
-    [KC_SLOW_FIRST] = "first launch", [KC_SLOW_OVERLAP] = "overlapped",        [KC_SLOW_UNEXPLAINED] = "not explained",
+    [KC_SLOW_SIZE] = "a new size",
+    [KC_SLOW_SLOWER] = "slower than before",
+    [KC_SLOW_DRIFT] = "drift",
+    [KC_SLOW_FIRST] = "first launch",
+    [KC_SLOW_OVERLAP] = "overlapped",
+    [KC_SLOW_UNEXPLAINED] = "not explained",
+    [KC_SLOW_PROCESS] = "slower on this process",
 };
 
 static const char *const meanings[] = {
@@ -28,6 +35,7 @@ static const char *const meanings[] = {
     [KC_SLOW_FIRST] = "the kernel's first in its process: loading, cold caches",
     [KC_SLOW_OVERLAP] = "other kernels ran at the same time",
     [KC_SLOW_UNEXPLAINED] = "no other cause was found",
+    [KC_SLOW_PROCESS] = "other processes of this run had the kernel faster",
 };
 
 static const char *name_of(const struct kc_slow_view *view, uint32_t kernel)
@@ -134,12 +142,30 @@ static void pairs_note(const struct kc_slow_view *view, uint32_t kernel, struct 
 {
 	char note[PAIRS * 5 * NAME] = "", name[4 * NAME + 4], lost[KC_FORMAT_BYTES];
 	size_t count;
-	const struct kc_slow_pair *pairs = kc_slow_pairs_of(view->slow, kernel, &count);
+	const struct kc_slow_pair *pairs = kc_slow_pairs_of(&view->slow->beside, kernel, &count);
 
 	for (size_t i = 0; i < count && i < PAIRS; i++)
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", i ? ", " : "lost beside ",
 			 kc_shorten_middle(name_of(view, pairs[i].other), NAME, name, sizeof(name)),
 			 kc_format_ns(pairs[i].lost_ns, lost));
+	kc_table_note(table, note);
+}
+
+/* "lost in rank 1 (pid 2001) 1.8 ms, pid 4102 0.3 ms" */
+static void processes_note(const struct kc_slow_view *view, uint32_t kernel, struct kc_table *table)
+{
+	char note[(PAIRS + 1) * 5 * NAME] = "", name[KC_PROCESS_NAME_BYTES], shown[4 * NAME + 4], lost[KC_FORMAT_BYTES];
+	size_t count;
+	const struct kc_slow_pair *pairs = kc_slow_pairs_of(&view->slow->processes, kernel, &count);
+	int64_t pid;
+
+	for (size_t i = 0; i < count && i < PAIRS; i++)
+		if (kc_process_name(view->store, pairs[i].other, &pid, name) == 0)
+			snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", i ? ", " : "lost in ",
+				 kc_shorten_middle(name, NAME, shown, sizeof(shown)),
+				 kc_format_ns(pairs[i].lost_ns, lost));
+	if (count > PAIRS)
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), " and %zu more", count - PAIRS);
 	kc_table_note(table, note);
 }
 
@@ -163,6 +189,8 @@ static int print_kernels(const struct kc_slow_view *view)
 						   name_of(view, row->kernel)});
 		if (row->cause == KC_SLOW_OVERLAP)
 			pairs_note(view, row->kernel, &table);
+		if (row->cause == KC_SLOW_PROCESS)
+			processes_note(view, row->kernel, &table);
 	}
 	if (kc_table_finish(&table, INDENT) != 0)
 		return KC_EXIT_FAILED;

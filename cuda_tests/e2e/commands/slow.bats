@@ -81,6 +81,41 @@ lost_by() { # CAUSE: its launches and nanoseconds
 	equal "$(lost_by drift)" "0 0.0" "drift"
 }
 
+slower_processes() { # of the first kernel: process number, launches and microseconds of each
+	of_slow "(SELECT group_concat(p.value ->> 'pid' || ' ' || (p.value ->> 'launches') || ' ' || round((p.value ->> 'lost_ns') / 1e3))
+		FROM json_each(j, '\$.causes') c, json_each(c.value, '\$.kernels[0].processes') p)"
+}
+
+# The second of four ranks takes 130 us in place of 100 us all through: 60 * 30 us = 1,800 us.
+@test "a rank that is slower than the others throughout: what it lost, and which it is" {
+	local ranks=("$root"/cuda_tests/traces/made/slow_rank_?.json.gz)
+	"$kerncast" import "${ranks[@]}" -o four.db >/dev/null
+	slow four.db
+	within "$(lost_by slower_process | cut -d' ' -f2)" 1750000 1850000 "ns lost"
+	equal "$(of_slow "(j -> 'lost' ->> 'launches') || ' ' || (SELECT group_concat(DISTINCT value ->> 'pid') FROM json_each(j, '\$.launches'))")" "60 2001" "slow launches"
+	contains "$(slower_processes)" "2001 60 "
+	"$root/scripts/check-schemas" slow.json
+	"$kerncast" slow four.db >slow.out
+	contains "$(<slow.out)" "slower on this process"
+	contains "$(<slow.out)" "lost in rank 1 (pid 2001) 1.8"
+	"$kerncast" import "${ranks[@]:0:2}" -o two.db >/dev/null
+	slow two.db
+	within "$(lost_by slower_process | cut -d' ' -f2)" 1750000 1850000 "ns lost, of two"
+	contains "$(slower_processes)" "2001 60 "
+}
+
+# Its kernel 1, of 43 us in the others.
+@test "a live process of four that is slower than the others" {
+	SIMCUDA_COSTS=$root/cuda_tests/slow/slow.costs "$kerncast" run -q -- sh -c '
+		for cause in none slower=1:1.3 none none; do
+			if [ $cause = none ]; then "$@"; else "$@" $cause; fi
+		done' - "$build/slow/slow-sim" 50 >/dev/null
+	slow
+	within "$(of_slow "(j -> 'lost' ->> 'ns') - $(lost_by slower_process | cut -d' ' -f2)")" 0 100000 "ns lost otherwise"
+	contains "$(slower_processes)" "$(sql 'SELECT pid FROM process ORDER BY id LIMIT 1 OFFSET 1') 50 "
+	within "$(lost_by slower_process | cut -d' ' -f2)" 580000 700000 "ns lost"
+}
+
 @test "earlier runs on another device are left out, and said" {
 	program 1
 	SIMCUDA_DEVICE=H200 program 2

@@ -37,8 +37,10 @@ static void cut_causes(json_t *causes)
 		json_t *kernels = json_object_get(json_array_get(causes, i), "kernels");
 
 		cut(kernels, ROWS);
-		for (size_t k = 0; k < json_array_size(kernels); k++)
+		for (size_t k = 0; k < json_array_size(kernels); k++) {
 			cut(json_object_get(json_array_get(kernels, k), "beside"), BESIDE);
+			cut(json_object_get(json_array_get(kernels, k), "processes"), BESIDE);
+		}
 	}
 }
 
@@ -47,6 +49,7 @@ static json_t *slow_json(const struct kc_slow_search *s, const struct kc_diff_li
 	const struct kc_slow_view view = {
 	    .runs = &s->runs,
 	    .slow = &s->slow,
+	    .store = s->this.store,
 	    .limits = *limits,
 	    .path = "",
 	    .worst = s->worst,

@@ -4,6 +4,7 @@
 const CASES = ['alone', 'together', 'in the last wave', 'one after the other'];
 const SLOW_CAUSES = {
 	new_size: ['a new size', 'the kernel was given more work than before'],
+	slower_process: ['slower on this process', 'other processes of this run had the kernel faster'],
 	slower_than_before: ['slower than before', 'the kernel was faster in earlier runs'],
 	drift: ['drift', 'the kernel was faster in another part of this run'],
 	first_launch: ['first launch', "the kernel's first in its process: loading, cold caches"],
@@ -186,11 +187,12 @@ function ran(data) {
 function slowKernels(slow) {
 	const rows = slow.causes.flatMap(cause => cause.kernels.map(kernel => ({...kernel, cause: SLOW_CAUSES[cause.cause][0]})))
 		.sort((a, b) => b.lost_ns - a.lost_ns).slice(0, 20), most = rows.length ? rows[0].lost_ns : 1;
+	const cause = row => row.cause + (row.processes.length ? ` (pid ${row.processes.map(process => process.pid).join(', ')})` : '');
 	const beside = row => row.beside.map(other => `${other.name} ${showTime(other.lost_ns)}`).join(', ');
 
 	return plainTable([{title: 'lost', value: row => row.lost_ns, show: showTime, bar: row => row.lost_ns / most},
 		{title: 'took', value: row => row.took_ns, show: showTime}, {title: 'launches', value: row => row.launches, show: showCount},
-		{title: 'cause', text: true, value: row => row.cause}, {title: 'kernel', text: true, value: row => row.name,
+		{title: 'cause', text: true, value: cause}, {title: 'kernel', text: true, value: row => row.name,
 			show: name => element('code', {}, name)}, {title: 'lost beside', text: true, value: beside, show: text => text}], rows,
 	'By kernel: the time that its slow launches lost, and that they took');
 }

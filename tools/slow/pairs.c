@@ -1,0 +1,60 @@
+#include "pairs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int kc_slow_pair_add(struct kc_slow_pairs *pairs, uint32_t kernel, uint32_t other, double lost_ns)
+{
+	const uint32_t key[] = {kernel, other};
+	uint32_t number = kc_intern(&pairs->ids, 'p', key, sizeof(key));
+	struct kc_slow_pair *pair;
+
+	if (!number || (number > pairs->list.count && !kc__list_add(&pairs->list, sizeof(*pair))))
+		return -ENOMEM;
+	pair = (struct kc_slow_pair *)pairs->list.at + number - 1;
+	pair->kernel = kernel;
+	pair->other = other;
+	pair->launches++;
+	pair->lost_ns += lost_ns;
+	return 0;
+}
+
+static int by_kernel_and_loss(const void *a, const void *b)
+{
+	const struct kc_slow_pair *x = a, *y = b;
+
+	if (x->kernel != y->kernel)
+		return x->kernel < y->kernel ? -1 : 1;
+	return x->lost_ns > y->lost_ns ? -1 : x->lost_ns < y->lost_ns;
+}
+
+void kc_slow_pairs_sort(struct kc_slow_pairs *pairs)
+{
+	if (pairs->list.count)
+		qsort(pairs->list.at, pairs->list.count, sizeof(struct kc_slow_pair), by_kernel_and_loss);
+}
+
+const struct kc_slow_pair *kc_slow_pairs_of(const struct kc_slow_pairs *pairs, uint32_t kernel, size_t *count)
+{
+	const struct kc_slow_pair *at = pairs->list.at;
+	size_t low = 0, high = pairs->list.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (at[middle].kernel < kernel)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (high < pairs->list.count && at[high].kernel == kernel)
+		high++;
+	*count = high - low;
+	return *count ? at + low : NULL;
+}
+
+void kc_slow_pairs_free(struct kc_slow_pairs *pairs)
+{
+	free(pairs->list.at);
+	kc_intern_free(&pairs->ids);
+}
