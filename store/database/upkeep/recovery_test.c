@@ -224,6 +224,30 @@ static void kernels_of_a_graph_are_launches(void **state)
 			 2);
 }
 
+/* They have their slots; what comes behind these is none of the graph's. */
+static void a_graph_ends_with_its_last_kernel(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	struct kc_launch launch = launch_of(0);
+	struct kc_slot *slot, *made;
+
+	(void)state;
+	add_graph(j, 40, KC_SLOT_RETURNED);
+	slot = add_graph_launch(j, 40, KC_SLOT_RETURNED);
+	for (uint64_t i = 1; i <= 2; i++) {
+		made = kc_journal_at(j, slot->index + i);
+		made->kind = KC_KIND_LAUNCH;
+		made->index = slot->index + i;
+		made->launch = launch_of(0);
+		kc_journal_commit(made, KC_SLOT_RETURNED);
+	}
+	add_launch(j, &launch, KC_SLOT_STORED);
+	add_launch(j, &launch, KC_SLOT_RETURNED);
+	finish(j, 0);
+	assert_int_equal(recover().launches, 3);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE graph_launch = 9"), 0);
+}
+
 /* Writes some slots as the process itself does. */
 static void store_slots(struct kc_journal *j, uint64_t first, uint64_t count)
 {
@@ -600,6 +624,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(launches_get_what_is_known_of_them, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(kernels_of_a_graph_are_launches, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(a_graph_ends_with_its_last_kernel, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(what_was_in_memory_alone_is_dropped, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(transfers_do_so_too, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(one_that_said_goodbye_ended_by_itself, begin_test, end_test),

@@ -76,18 +76,19 @@ static int make(struct kc__unmade *unmade, int (*fn)(const struct kc_slot *slot,
 	return fn(&slot, arg);
 }
 
+static bool awaits(const struct kc__unmade *unmade)
+{
+	return unmade->graph && unmade->next < unmade->launch.kernels;
+}
+
 int kc__unmade_before(struct kc__unmade *unmade, const struct kc_slot *slot,
 		      int (*fn)(const struct kc_slot *slot, void *arg), void *arg)
 {
 	int rc = 0;
 
-	while (rc == 0 && unmade->graph && (!slot || slot->index > unmade->index + 1 + unmade->next)) {
-		if (unmade->next == unmade->launch.kernels)
-			unmade->graph = NULL;
-		else
-			rc = make(unmade, fn, arg);
-	}
-	if (slot && unmade->graph && slot->index == unmade->index + 1 + unmade->next)
+	while (rc == 0 && awaits(unmade) && (!slot || slot->index > unmade->index + 1 + unmade->next))
+		rc = make(unmade, fn, arg);
+	if (slot && awaits(unmade) && slot->index == unmade->index + 1 + unmade->next)
 		unmade->next++;
 	return rc;
 }
