@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define LEVEL_LEAST 8u      /* launches, for their level to count */
+#define PARTS_MOST 32u      /* of a process's launches, as they came */
 #define CHANCE 4.0          /* standard errors that chance does not explain */
 #define OF_MEDIAN 1.2533    /* standard error of the median of a normal distribution, times sqrt(n) / deviation */
 #define OF_QUARTILES 0.7413 /* deviation of a normal distribution over the distance of its quartiles */
@@ -15,19 +16,22 @@
 struct level {
 	uint32_t alike;
 	uint32_t unit; /* number of alike and process, less 1 */
-	double median, low, error;
+	double median, error;
+	double fastest, slowest; /* medians of its parts */
 };
 
 struct value {
-	uint32_t unit;
+	uint32_t unit, place;
 	double log;
 };
 
-static int by_unit(const void *a, const void *b)
+static int by_unit_and_place(const void *a, const void *b)
 {
 	const struct value *x = a, *y = b;
 
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static int by_alike_and_median(const void *a, const void *b)
@@ -55,17 +59,29 @@ static int number_units(const struct kc_slow_timed *timed, size_t count, uint32_
 	return rc;
 }
 
+/* logs: as they came; they are sorted. */
 static void measure(double *logs, size_t n, struct level *out)
 {
-	double high = kc_slow_quantile(logs, n, 0.75);
+	size_t parts = n / LEVEL_LEAST < PARTS_MOST ? n / LEVEL_LEAST : PARTS_MOST;
+	double low, high;
 
+	out->fastest = INFINITY;
+	out->slowest = -INFINITY;
+	for (size_t part = 0; part < parts; part++) {
+		size_t first = part * n / parts, end = (part + 1) * n / parts;
+		double median = kc_slow_quantile(logs + first, end - first, 0.5);
+
+		out->fastest = fmin(out->fastest, median);
+		out->slowest = fmax(out->slowest, median);
+	}
+	low = kc_slow_quantile(logs, n, 0.25);
+	high = kc_slow_quantile(logs, n, 0.75);
 	out->median = kc_slow_quantile(logs, n, 0.5);
-	out->low = kc_slow_quantile(logs, n, 0.25);
-	out->error = OF_MEDIAN * OF_QUARTILES * (high - out->low) / sqrt((double)n);
+	out->error = OF_MEDIAN * OF_QUARTILES * (high - low) / sqrt((double)n);
 }
 
-/* values: by unit. logs: room for n. levels: have their alike, by unit. Returns how many levels are known; the others
- * are left out. */
+/* values: by unit and place. logs: room for n. levels: have their alike, by unit. Returns how many levels are known;
+ * the others are left out. */
 static size_t find_levels(const struct value *values, size_t n, double *logs, struct level *levels)
 {
 	size_t known = 0;
@@ -85,9 +101,11 @@ static size_t find_levels(const struct value *values, size_t n, double *logs, st
 
 static double excess_of(const struct level *level, const struct level *other, const struct kc_diff_limits *limits)
 {
-	double excess = fmin(level->median - other->median, level->low - other->low);
+	double excess = fmin(level->median - other->median, level->fastest - other->fastest);
 	int is_past = excess > log1p(limits->over) && exp(other->median) * expm1(excess) > limits->floor_ns;
 
+	if (excess <= level->slowest - level->fastest)
+		return 0;
 	return is_past && excess > CHANCE * hypot(level->error, other->error) ? excess : 0;
 }
 
@@ -125,11 +143,11 @@ int kc_slow_processes(const struct kc_slow_timed *timed, size_t count, const str
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		levels[units[i]] = (struct level){.alike = timed[i].alike, .unit = units[i]};
 		if (timed[i].tells)
-			values[n++] = (struct value){units[i], timed[i].log};
+			values[n++] = (struct value){units[i], (uint32_t)i, timed[i].log};
 	}
 	if (rc == 0) {
 		if (n)
-			qsort(values, n, sizeof(*values), by_unit);
+			qsort(values, n, sizeof(*values), by_unit_and_place);
 		compare_all(levels, find_levels(values, n, logs, levels), limits, of_units);
 		for (size_t i = 0; i < count; i++)
 			out[i] = of_units[units[i]];

@@ -107,6 +107,22 @@ static void a_process_is_slower_throughout(void **state)
 	is_slower(&t, 2, 2, 1.3);
 }
 
+/* From 100 us on, by as much with each launch, to 200: the first launches are as fast as the others. */
+static void a_process_that_becomes_slow_has_drifted(void **state)
+{
+	struct trial t = {0};
+
+	(void)state;
+	for (uint32_t process = 1; process <= 3; process++)
+		for (int i = 0; i < 100; i++) {
+			add(&t, 1, process, 1, process == 2 ? 100 + i : 100);
+			if (i < 30)
+				add(&t, 2, process, 1, process == 2 ? 100 + 100.0 * i / 30 : 100);
+		}
+	is_slower(&t, 1, 2, 1);
+	is_slower(&t, 2, 2, 1);
+}
+
 /* 4 % of 100 us, and 0.9 us of 3 us. */
 static void what_is_within_the_limits(void **state)
 {
@@ -158,6 +174,7 @@ int main(void)
 	    cmocka_unit_test(several_of_them),
 	    cmocka_unit_test(what_is_not_alike_is_not_compared),
 	    cmocka_unit_test(a_process_is_slower_throughout),
+	    cmocka_unit_test(a_process_that_becomes_slow_has_drifted),
 	    cmocka_unit_test(what_is_within_the_limits),
 	    cmocka_unit_test(chance),
 	    cmocka_unit_test(too_few_tell_nothing),

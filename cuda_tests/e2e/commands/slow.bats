@@ -116,6 +116,19 @@ slower_processes() { # of the first kernel: process number, launches and microse
 	within "$(lost_by slower_process | cut -d' ' -f2)" 580000 700000 "ns lost"
 }
 
+# Kernel 1 of one takes 1 to 1.5 times its 43 us, as the run goes on.
+@test "a process of four that becomes slower has drifted, and the others have not" {
+	SIMCUDA_COSTS=$root/cuda_tests/slow/slow.costs "$kerncast" run -q -- sh -c '
+		for cause in none drift=1:1.5 none none; do
+			if [ $cause = none ]; then "$@"; else "$@" $cause; fi
+		done' - "$build/slow/slow-sim" 100 >/dev/null
+	slow
+	equal "$(lost_by slower_process)" "0 0.0" "slower process"
+	within "$(of_slow "(SELECT coalesce(sum(value ->> 'lost_ns'), 0) FROM json_each(j, '\$.launches') WHERE value ->> 'pid' <>
+		$(sql 'SELECT pid FROM process ORDER BY id LIMIT 1 OFFSET 1'))")" 0 60000 "ns lost by the others"
+	within "$(lost_by drift | cut -d' ' -f2)" 800000 1200000 "ns lost by drift"
+}
+
 @test "earlier runs on another device are left out, and said" {
 	program 1
 	SIMCUDA_DEVICE=H200 program 2
