@@ -93,7 +93,7 @@ struct kc_options {
 
 /* 0: text is a valid value of the option; -EINVAL: it is not. */
 int kc_option_check(enum kc_option option, const char *text);
-/* What the option takes, for instance "all|kernels|off". */
+/* What the option takes, for instance "all|kernels|adaptive|off". */
 const char *kc_option_values(enum kc_option option);
 
 /* Reads the environment. 0; -EINVAL: a variable has an invalid value, which why names

@@ -194,7 +194,7 @@ trace_on() {
 
 @test "run: a wrong value is told of the option as it was typed, status 2; of a variable, what is used instead" {
 	local wrong
-	for wrong in "--measure=foo|all|kernels|off" "--flush=5s|MS" "--journal-max=1X|BYTES"; do
+	for wrong in "--measure=foo|all|kernels|adaptive|off" "--flush=5s|MS" "--journal-max=1X|BYTES"; do
 		keep wrong "$kerncast" run "${wrong%%|*}" echo ran
 		status_is 2 wrong
 		contains "$(<wrong.err)" "${wrong%%=*}"
@@ -205,7 +205,7 @@ trace_on() {
 	done
 	keep variable env KERNCAST_MEASURE=foo LD_PRELOAD="$library" "$build/demo-static-sim" --rounds 2
 	status_is 0 variable
-	contains "$(<variable.err)" 'invalid value for KERNCAST_MEASURE: "foo" (expected all|kernels|off); using all'
+	contains "$(<variable.err)" 'invalid value for KERNCAST_MEASURE: "foo" (expected all|kernels|adaptive|off); using all'
 	# An option beside it does not make the variable fatal.
 	keep both env KERNCAST_MEASURE=foo "$kerncast" run --fresh echo ran
 	status_is 0 both
