@@ -54,7 +54,7 @@ endif
 $(BUILD)/flags: ;
 # What gcc's optimiser cannot see is set differs from version to version: it is said, and does not end the build. Objects
 # are the same with this, so it is not in FLAGS.
-CFLAGS += $(if $(findstring clang,$(CC)),,-Wno-error=maybe-uninitialized)
+CFLAGS += -Wno-unknown-warning-option -Wno-error=maybe-uninitialized
 
 # The commit that `kerncast --version` tells; "+" where files differ from it.
 COMMIT := $(shell git describe --always --exclude '*' --abbrev=12 --dirty=+ 2>/dev/null || echo unknown)
