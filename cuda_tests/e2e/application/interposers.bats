@@ -119,7 +119,7 @@ furnish() { # FILE...
 		echo "$awkward/$name.so" >root/etc/ld.so.preload
 		for program in "${finders[@]}"; do
 			keep plain "${inside[@]}" "$program"
-			rm -f root/tmp/*
+			find root/tmp -maxdepth 1 -type f -delete
 			keep shimmed "${inside[@]}" "$kerncast" run -q -o /tmp/kerncast.db -- "$program"
 			same plain shimmed
 			contains "$(<plain.out)" "interposer: "

@@ -157,7 +157,7 @@ other_version() {
 	zsh_offers() { zsh -f "$root/cuda_tests/e2e/commands/offered.zsh" _kerncast "$1" | tr '\n' ' '; }
 	equal "$(zsh_offers 'kerncast rep')" "replay report "
 	equal "$(zsh_offers 'kerncast run --mea')" "--measure "
-	equal "$(zsh_offers 'kerncast run --measure=')" "all kernels off "
+	equal "$(zsh_offers 'kerncast run --measure=')" "adaptive all kernels off "
 	equal "$(zsh_offers 'kerncast report -b m')" "model "
 	contains " $(zsh_offers 'kerncast predict --device rtx409')" " rtx4090 "
 	contains " $(zsh_offers 'kerncast run -q --output x.db bas')" " bash "
@@ -172,7 +172,7 @@ other_version() {
 	fish_offers() { fish --no-config -c 'source kerncast.fish; complete -C $argv[1]' "$1" | cut -f1 | sort | tr '\n' ' '; }
 	equal "$(fish_offers 'kerncast rep')" "replay report "
 	equal "$(fish_offers 'kerncast run --mea')" "--measure "
-	equal "$(fish_offers 'kerncast run --measure=')" "--measure=all --measure=kernels --measure=off "
+	equal "$(fish_offers 'kerncast run --measure=')" "--measure=adaptive --measure=all --measure=kernels --measure=off "
 	equal "$(fish_offers 'kerncast report -b m')" "model "
 	contains " $(fish_offers 'kerncast predict --device rtx409')" " rtx4090 "
 	contains " $(fish_offers 'kerncast run -q --output x.db bas')" " bash "

@@ -445,7 +445,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast report --by "")" "case kernel model stream "
 	equal "$(offered kerncast report -b m)" "model "
 	equal "$(offered kerncast run --measure = k)" "kernels " # as bash splits --measure=k
-	equal "$(offered kerncast run --measure =)" "all kernels off "
+	equal "$(offered kerncast run --measure =)" "adaptive all kernels off "
 	equal "$(offered kerncast report --run "")" "all "
 	contains " $(offered kerncast predict --device "")" " rtx4090 "
 	equal "$(offered kerncast replay --device rtx4090)" "rtx4090 rtx4090-laptop rtx4090d "
