@@ -132,7 +132,11 @@ $(addprefix $(BUILD)/shim/entry/,dlsym.o object.o): CFLAGS += -fno-sanitize=all
 $(PREDICTOR): $(call obj,$(call inside,$(PREDICTOR_SRC)))
 $(STORE): $(call obj,$(call inside,$(STORE_SRC)))
 $(READERS): $(call obj,$(filter-out $(call inside,$(PREDICTOR_SRC) $(STORE_SRC)),$(PREDICTOR_SRC) $(STORE_SRC)))
-$(SHIM): $(call obj,$(SHIM_SRC))
+# For tests, in which dlsym() is the C library's: a sanitizer's runtime would be served by ours.
+$(SHIM): $(filter-out %/dlsym_entry.o,$(call obj,$(SHIM_SRC))) $(BUILD)/shim/entry/local/dlsym_entry.o
+$(BUILD)/shim/entry/local/dlsym_entry.o: $(BUILD)/shim/entry/dlsym_entry.o
+	@mkdir -p $(@D)
+	objcopy -w --localize-symbol='dlsym@*' $< $@
 $(TOOLS): $(filter-out %/main.o,$(TOOLS_OBJ))
 $(ARCHIVES) $(SHIM) $(TOOLS):
 	@mkdir -p $(@D)
