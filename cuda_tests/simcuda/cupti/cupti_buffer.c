@@ -68,7 +68,7 @@ static void accept_buffer(const struct cupti_buffer *buffer)
 
 /* "According to NV ... null pointer ... rejection in 12.9+. For versions lower ... a segfault":
  * github.com/pytorch/kineto/issues/1275. Written as a clearing of the buffer would. */
-static void take_refusal(uint8_t *volatile refused)
+__attribute__((no_sanitize("undefined"))) static void take_refusal(uint8_t *volatile refused)
 {
 	if (cupti__version() < CUPTI_VERSION_12_9)
 		*(volatile uint8_t *)refused = 0;
