@@ -154,5 +154,5 @@ def say_ahead(section, launches, said):
                          "lag: median, ms", "99th percentile, ms", "longest, ms", title=" ".join(said))
     section.row(rows, len(launches), f"{rate:.0f}", ended, f"{share:.1f}", at(0.5), at(0.99), at(1))
     section.answer("ahead", "torch_ahead.py", f"{share:.1f} % of {ended}", share >= LEAST_SHARE)
-    section.answer("lag", "torch_ahead.py", f"{at(0.99)} ms at {rate:.0f} launches a second",
+    section.answer("lag", "torch_ahead.py", f"{at(0.99)} ms at {rate:.0f} launches per second",
                    bool(lags) and float(at(0.99)) <= MOST_LAG_MS)
