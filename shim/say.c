@@ -3,6 +3,8 @@
  * without a reader, and by now its number may belong to another file.
  */
 #include "shim.h"
+#include "shim/tables/memory.h"
+#include "shim/worker/threads.h"
 
 #include "store/common/printable.h"
 

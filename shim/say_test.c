@@ -1,5 +1,6 @@
 /* What is said, once, on the standard error that there was at the load, and in the journal. */
 #include "shim.h"
+#include "shim/worker/threads.h"
 
 #include "store/journal/journal_testing.h"
 

@@ -4,6 +4,8 @@
  * so the streams are remembered.
  */
 #include "shim/shim.h"
+#include "shim/entry/real.h"
+#include "calls.h"
 
 /* At once; more are taken for streams that run what they are given. */
 enum { STREAMS_MAX = 16 };

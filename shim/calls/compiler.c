@@ -10,6 +10,11 @@
  */
 #include "shim/shim.h"
 #include "shim/code/made_code.h"
+#include "shim/entry/real.h"
+#include "shim/entry/lookup.h"
+#include "shim/tables/memory.h"
+#include "compiler.h"
+#include "shim/worker/threads.h"
 
 #include "store/common/loaded.h"
 

@@ -8,6 +8,10 @@
  * records are matched by launch shape.
  */
 #include "graph_plan.h"
+#include "shim/entry/real.h"
+#include "shim/tables/streams.h"
+#include "shim/tables/tables.h"
+#include "graph_nodes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,11 @@
  * slots behind it are those of the kernels, which the worker makes (graph_plan.h).
  */
 #include "graph_plan.h"
+#include "shim/entry/real.h"
+#include "shim/tables/early.h"
+#include "shim/tables/streams.h"
+#include "calls.h"
+#include "graph_nodes.h"
 
 #include <errno.h>
 #include <limits.h>

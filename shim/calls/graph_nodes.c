@@ -1,5 +1,8 @@
 #include "graph_nodes.h"
 #include "launch.h"
+#include "shim/entry/real.h"
+#include "shim/tables/memory.h"
+#include "shim/tables/functions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -52,4 +52,7 @@ void kc__node_set(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 void kc__node_set_v1(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p);
 void kc__node_set_v3(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v3 *p);
 
+/* graph.c: an instantiated copy of a node, and its id in CUPTI's records */
+void kc__graph_node_cloned(CUgraphNode original, uint64_t id);
+
 #endif

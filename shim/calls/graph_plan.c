@@ -1,4 +1,7 @@
 #include "graph_plan.h"
+#include "shim/tables/functions.h"
+#include "shim/tables/streams.h"
+#include "graph_nodes.h"
 
 #include <stdlib.h>
 #include <string.h>

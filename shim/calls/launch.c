@@ -5,6 +5,12 @@
  */
 #include "launch.h"
 #include "shim/worker/windows.h"
+#include "shim/entry/real.h"
+#include "shim/tables/functions.h"
+#include "shim/tables/early.h"
+#include "shim/tables/streams.h"
+#include "calls.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,6 +7,8 @@
 #define KC_LAUNCH_H
 
 #include "shim/worker/selection.h"
+#include "calls.h"
+#include "shim/worker/cupti/measuring.h"
 
 struct kc__known {
 	struct kc__device *device;

@@ -5,6 +5,7 @@
  */
 #include "shim/tables/handles.h"
 #include "shim/code/loaded_code.h"
+#include "shim/entry/real.h"
 
 #include <errno.h>
 

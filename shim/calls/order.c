@@ -5,6 +5,12 @@
  * the timeline is recorded, so that a replay can do the same.
  */
 #include "shim/shim.h"
+#include "shim/entry/real.h"
+#include "shim/entry/inject.h"
+#include "shim/tables/streams.h"
+#include "shim/tables/tables.h"
+#include "calls.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <errno.h>
 

@@ -6,6 +6,10 @@
  * do not see), launches are recorded here instead: never in both places.
  */
 #include "launch.h"
+#include "shim/entry/lookup.h"
+#include "shim/tables/memory.h"
+#include "shim/tables/streams.h"
+#include "calls.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -3,6 +3,10 @@
  * and CUPTI measures them. One call, one record in `transfer`.
  */
 #include "launch.h"
+#include "shim/entry/real.h"
+#include "shim/tables/streams.h"
+#include "calls.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include "predictor/device/copy.h"
 

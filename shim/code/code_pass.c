@@ -2,6 +2,10 @@
 #include "formulas.h"
 #include "kept_text.h"
 #include "reader.h"
+#include "shim/tables/memory.h"
+#include "shim/tables/early.h"
+#include "shim/tables/tables.h"
+#include "shim/worker/learn.h"
 
 #include "predictor/code/features/features.h"
 #include "predictor/code/ptx/ptx_cut.h"

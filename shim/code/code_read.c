@@ -9,6 +9,9 @@
 #include "kept_text.h"
 #include "ptx_cache.h"
 #include "reader.h"
+#include "shim/tables/memory.h"
+#include "shim/tables/early.h"
+#include "shim/worker/learn.h"
 
 #include "predictor/code/stored/code_file.h"
 #include "predictor/code/container/image.h"

@@ -4,6 +4,7 @@
 #include "mapped_code.h"
 #include "reader.h"
 #include "shim/tables/tables.h"
+#include "shim/tables/memory.h"
 
 #include "predictor/code/container/image.h"
 #include "predictor/code/ptx/ptx_cut.h"

@@ -1,4 +1,5 @@
 #include "formulas.h"
+#include "shim/tables/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Formulas of some 100 KB each: which give way, and that no memory is lost or counted twice. */
 #include "formulas.h"
 #include "shim/tables/tables_testing.h"
+#include "shim/entry/real.h"
 
 #include <errno.h>
 

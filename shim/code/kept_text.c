@@ -1,4 +1,5 @@
 #include "kept_text.h"
+#include "shim/tables/recall.h"
 
 #include "predictor/code/stored/packed_text.h"
 #include "store/past/past.h"

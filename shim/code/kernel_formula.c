@@ -1,4 +1,5 @@
 #include "kernel_formula.h"
+#include "shim/tables/tables.h"
 
 #include "predictor/device/units.h"
 

@@ -4,6 +4,7 @@
 #include "made_code.h"
 #include "ptx_cache.h"
 #include "shim/tables/tables.h"
+#include "shim/tables/memory.h"
 
 #include "predictor/code/stored/code_file.h"
 #include "predictor/code/container/image.h"

@@ -1,5 +1,6 @@
 #include "made_code.h"
 #include "shim/tables/tables.h"
+#include "shim/tables/memory.h"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,7 @@
 #include "made_code.h"
 #include "shim/tables/tables_testing.h"
+#include "shim/entry/real.h"
+#include "shim/tables/memory.h"
 
 #include <stdio.h>
 

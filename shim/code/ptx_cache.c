@@ -1,4 +1,5 @@
 #include "ptx_cache.h"
+#include "shim/tables/memory.h"
 
 #include "shim/shim.h"
 

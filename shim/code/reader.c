@@ -3,6 +3,7 @@
 #include "loaded_code.h"
 #include "shim/worker/ending.h"
 #include "shim/worker/selection.h"
+#include "shim/worker/threads.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,6 +3,7 @@
 #include "loaded_code.h"
 #include "reader.h"
 #include "shim/worker/ending.h"
+#include "shim/worker/threads.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

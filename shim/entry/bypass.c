@@ -3,6 +3,8 @@
  * C library's dlsym, whatever is preloaded: then nothing is seen of it, and this is all that tells.
  */
 #include "shim/shim.h"
+#include "real.h"
+#include "lookup.h"
 
 #include <link.h>
 #include <stdlib.h>

@@ -12,6 +12,10 @@
  * two would call the other without end. A look-up that comes back to us before it is answered is the C library's.
  */
 #include "shim/shim.h"
+#include "real.h"
+#include "lookup.h"
+#include "profiler.h"
+#include "shim/calls/compiler.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -18,6 +18,13 @@
 #include "shim/tables/handles.h"
 #include "shim/code/loaded_code.h"
 #include "shim/calls/launch.h"
+#include "real.h"
+#include "inject.h"
+#include "shim/tables/streams.h"
+#include "shim/tables/tables.h"
+#include "shim/calls/calls.h"
+#include "shim/worker/cupti/measuring.h"
+#include "lookup.h"
 
 #include <cupti.h>
 #include <dlfcn.h>

@@ -4,6 +4,8 @@
  * pthread_create() with stacks for its own threads. The linker makes our calls of X calls of __wrap_X (--wrap).
  */
 #include "shim/shim.h"
+#include "real.h"
+#include "lookup.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

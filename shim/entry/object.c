@@ -7,6 +7,7 @@
  * library that has functions of these names, as a sanitizer's runtime, and looks for the real ones.
  */
 #include "shim/shim.h"
+#include "lookup.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -12,6 +12,9 @@
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
+#include "lookup.h"
+#include "profiler.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <cupti.h>
 #include <dlfcn.h>

@@ -7,6 +7,9 @@
  * counted.
  */
 #include "shim/shim.h"
+#include "real.h"
+#include "lookup.h"
+#include "shim/tables/memory.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -79,11 +82,6 @@ int kc__hook_by_symbol(const char *symbol)
 		at = (at + 1) % NAME_SLOTS;
 	}
 	return -1;
-}
-
-const char *kc__hook_symbol(enum kc_hook hook)
-{
-	return hooks[hook].symbol;
 }
 
 int kc__is_ours(const void *address)

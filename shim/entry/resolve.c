@@ -1,5 +1,6 @@
 /* cuGetProcAddress, the driver's own resolver: runtimes call the addresses that it answers with. */
 #include "shim/shim.h"
+#include "real.h"
 
 #include <errno.h>
 

@@ -1,5 +1,8 @@
 /* What the driver tells about each device, asked once. */
 #include "shim/shim.h"
+#include "shim/entry/real.h"
+#include "tables.h"
+#include "shim/worker/threads.h"
 
 #include "store/database/devices/calibration.h"
 #include "store/database/store.h"

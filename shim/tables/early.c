@@ -4,6 +4,10 @@
  */
 #include "shim/code/formulas.h"
 #include "shim/code/reader.h"
+#include "functions.h"
+#include "early.h"
+#include "tables.h"
+#include "shim/worker/learn.h"
 
 #include <string.h>
 

@@ -4,6 +4,8 @@
  * whoever looks for it looks no further.
  */
 #include "tables.h"
+#include "memory.h"
+#include "streams.h"
 
 #include <errno.h>
 

@@ -1,5 +1,8 @@
 /* Events by their handles, which drivers use again. */
 #include "tables_testing.h"
+#include "shim/entry/real.h"
+#include "streams.h"
+#include "tables.h"
 
 void *kc__driver_symbol(const char *symbol)
 {

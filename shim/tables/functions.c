@@ -5,6 +5,10 @@
 #include "shim/code/loaded_code.h"
 #include "shim/worker/selection.h"
 #include "tables.h"
+#include "shim/entry/real.h"
+#include "memory.h"
+#include "functions.h"
+#include "recall.h"
 
 #include "predictor/math/hash.h"
 

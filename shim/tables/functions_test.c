@@ -3,6 +3,10 @@
 #include "handles.h"
 #include "shim/code/loaded_code.h"
 #include "tables_testing.h"
+#include "shim/entry/real.h"
+#include "functions.h"
+#include "recall.h"
+#include "tables.h"
 
 /* ---- The driver ---- */
 

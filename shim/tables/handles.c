@@ -8,6 +8,8 @@
  */
 #include "handles.h"
 #include "tables.h"
+#include "shim/entry/real.h"
+#include "functions.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * library may take (README.md). Each share has some of it for itself, and takes more as long as the others leave it.
  */
 #include "shim/shim.h"
+#include "memory.h"
 
 #include <sys/mman.h>
 

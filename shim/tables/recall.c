@@ -4,6 +4,9 @@
  * each device, kernel and launch shape as it is met.
  */
 #include "shim/code/loaded_code.h"
+#include "recall.h"
+#include "shim/worker/learn.h"
+#include "shim/worker/threads.h"
 
 #include "store/past/knowledge.h"
 #include "store/past/past.h"

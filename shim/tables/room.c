@@ -3,6 +3,7 @@
  * coroutine's of 16 KiB: memory for a moment, and a stack for deep calculations.
  */
 #include "shim/shim.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 #include "shim/shim.h"
+#include "memory.h"
 
 #include <setjmp.h>
 #include <signal.h>

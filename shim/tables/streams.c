@@ -3,6 +3,8 @@
  */
 #include "shim/calls/launch.h"
 #include "tables.h"
+#include "shim/entry/real.h"
+#include "streams.h"
 
 #include <errno.h>
 #include <sys/syscall.h>

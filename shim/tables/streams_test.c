@@ -1,5 +1,8 @@
 /* Streams by their handles, which drivers use again; each thread has a default stream of its own. */
 #include "tables_testing.h"
+#include "shim/entry/real.h"
+#include "streams.h"
+#include "tables.h"
 
 #include <sys/syscall.h>
 

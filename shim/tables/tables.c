@@ -1,4 +1,7 @@
 #include "tables.h"
+#include "shim/entry/real.h"
+#include "memory.h"
+#include "streams.h"
 
 #include <errno.h>
 #include <stdio.h>

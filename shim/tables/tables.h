@@ -69,4 +69,20 @@ char *kc__keep_text(const char *text);
 /* NULL: not known */
 struct kc__device *kc__device_of_handle(CUdevice handle);
 
+/* In the whole */
+int kc__tables_init(void);
+/* The caller holds tables_lock. Returns zeroed memory that is never freed, or NULL: no memory, or KC__SHARE_ENTRIES has
+ * none left. */
+void *kc__arena(size_t bytes);
+bool kc__entries_are_scarce(void);     /* for a kernel that is launched for the first time; tables_lock held */
+bool kc__tables_have_kept_loads(void); /* of code, all that were seen */
+struct kc__device *kc__current_device(struct kc__thread *t, CUcontext *context);
+void kc__context_ends(void);    /* a new one may get its address */
+void kc__tables_say_full(void); /* worker */
+
+/* driver_devices.c */
+/* 0: there is one. -EAGAIN: the driver is not initialised (yet); -ENODEV: none. */
+int kc__devices_look(void);
+int kc__devices_init(void); /* after kc__devices_look() */
+
 #endif

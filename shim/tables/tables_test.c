@@ -1,5 +1,7 @@
 /* The tables: what is found, what finds no room, and readers beside a writer. Events: events.c. */
 #include "tables_testing.h"
+#include "shim/entry/real.h"
+#include "tables.h"
 
 void *kc__driver_symbol(const char *symbol)
 {

@@ -6,6 +6,11 @@
 #include "shim/code/loaded_code.h"
 #include "shim/code/reader.h"
 #include "tables.h"
+#include "shim/entry/real.h"
+#include "memory.h"
+#include "functions.h"
+#include "early.h"
+#include "recall.h"
 
 #include <errno.h>
 

@@ -4,6 +4,9 @@
  * the application, by a thread that was made for this while the application's files were there.
  */
 #include "ending.h"
+#include "shim/entry/real.h"
+#include "shim/worker/cupti/measuring.h"
+#include "threads.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,6 +7,8 @@
  */
 #include "ending.h"
 #include "shim/shim.h"
+#include "shim/tables/memory.h"
+#include "threads.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,6 +3,8 @@
  * something was learned. Lists change under the plans' lock, and the worker alone takes plans out.
  */
 #include "shim/calls/graph_plan.h"
+#include "shim/tables/functions.h"
+#include "shim/calls/graph_nodes.h"
 
 #include <stdlib.h>
 #include <string.h>

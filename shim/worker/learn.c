@@ -5,6 +5,9 @@
 #include "shim/calls/launch.h"
 #include "shim/code/formulas.h"
 #include "windows.h"
+#include "shim/tables/early.h"
+#include "shim/tables/streams.h"
+#include "learn.h"
 
 static void lock(void *unused)
 {

@@ -5,6 +5,11 @@
 #include "shim/code/reader.h"
 #include "shim/tables/tables_testing.h"
 #include "windows.h"
+#include "shim/entry/real.h"
+#include "shim/tables/functions.h"
+#include "shim/tables/early.h"
+#include "shim/tables/recall.h"
+#include "learn.h"
 
 static bool waits[2]; /* a launch on this device would have waited when an entry was made last */
 

@@ -1,4 +1,7 @@
 #include "selection.h"
+#include "shim/tables/streams.h"
+#include "shim/worker/cupti/measuring.h"
+#include "threads.h"
 
 #include <regex.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
  * application waits. With all signals blocked, as those are the application's.
  */
 #include "shim/shim.h"
+#include "threads.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 #include "windows.h"
+#include "shim/worker/cupti/measuring.h"
 
 /* Kernels that were launched while CUPTI rested may run at the beginning of a window. */
 #define LEAD_NS 10000000ll

@@ -10,6 +10,12 @@
 #include "selection.h"
 #include "storing.h"
 #include "windows.h"
+#include "shim/entry/profiler.h"
+#include "shim/tables/streams.h"
+#include "shim/tables/tables.h"
+#include "shim/worker/cupti/measuring.h"
+#include "threads.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <limits.h>

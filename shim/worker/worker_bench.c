@@ -6,6 +6,8 @@
 #define KC_WITH_CUPTI
 #include "shim/worker/cupti/buffers.h"
 #include "shim/worker/join/join.h"
+#include "shim/entry/lookup.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include "predictor/math/timing_bench.h"
 

@@ -1,4 +1,5 @@
 #include "shim/shim.h"
+#include "shim/tables/memory.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,6 +6,13 @@
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
 #include "cupti_client.h"
+#include "shim/entry/real.h"
+#include "shim/entry/profiler.h"
+#include "shim/entry/inject.h"
+#include "shim/calls/graph_nodes.h"
+#include "measuring.h"
+#include "shim/worker/threads.h"
+#include "shim/entry/lookup.h"
 
 #include "store/common/cupti_library.h"
 

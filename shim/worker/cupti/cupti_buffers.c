@@ -1,6 +1,8 @@
 /* CUPTI's requests for buffers, and what it returns in them. */
 #define KC_WITH_CUPTI
 #include "cupti_client.h"
+#include "shim/entry/profiler.h"
+#include "measuring.h"
 
 /* The rate of the process counts where one buffer serves all threads, and where it is not a launching thread that
  * CUPTI asks on. */

@@ -1,6 +1,7 @@
 /* CUPTI's activity records: of each, the fields that all versions of its struct since CUDA 11.8 have in common. */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
+#include "measuring.h"
 
 #include <cupti.h>
 #include <string.h>

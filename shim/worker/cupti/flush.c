@@ -4,6 +4,8 @@
  * are to a buffer (buffers.h).
  */
 #include "shim/shim.h"
+#include "measuring.h"
+#include "shim/worker/worker.h"
 
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* When CUPTI is asked for records, in a process and in a child that begins its own recording. CUPTI, the worker and the
  * clock are the test's. */
 #include "shim/shim.h"
+#include "measuring.h"
+#include "shim/worker/worker.h"
 
 #include "store/journal/journal_testing.h"
 

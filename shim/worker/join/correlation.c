@@ -13,6 +13,7 @@
  */
 #define KC_WITH_CUPTI
 #include "shim/shim.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <cupti.h>
 

@@ -1,5 +1,7 @@
 /* What is asked of CUPTI, as its records show which id they carry. CUPTI is the test's. */
 #include "shim/shim.h"
+#include "shim/calls/calls.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <setjmp.h>
 #include <setjmp.h>

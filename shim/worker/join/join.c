@@ -1,5 +1,7 @@
 #include "join.h"
 #include "join_ids.h"
+#include "shim/tables/memory.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <string.h>
 

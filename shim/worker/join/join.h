@@ -17,6 +17,7 @@
 #define KC_SHIM_JOIN_H
 
 #include "shim/shim.h"
+#include "shim/worker/cupti/measuring.h"
 
 /* What the join is given. Times are of one clock, that of now_ns(). */
 struct kc__join_driver {

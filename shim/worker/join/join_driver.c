@@ -3,6 +3,9 @@
 #include "shim/calls/graph_plan.h"
 #include "shim/worker/selection.h"
 #include "shim/worker/windows.h"
+#include "shim/tables/streams.h"
+#include "shim/worker/cupti/measuring.h"
+#include "shim/worker/learn.h"
 
 static int64_t exit_ns(void)
 {

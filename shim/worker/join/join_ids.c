@@ -1,4 +1,6 @@
 #include "join_ids.h"
+#include "shim/tables/memory.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include "slot_list.h"
 

@@ -10,6 +10,7 @@
 #define KC_SHIM_JOIN_IDS_H
 
 #include "shim/shim.h"
+#include "shim/worker/cupti/measuring.h"
 
 struct kc__ids;
 struct kc__ids *kc__ids_new(struct kc_journal *journal); /* NULL: no memory */

@@ -1,5 +1,6 @@
 /* Which launch a record belongs to, and what becomes of launches without one. */
 #include "join_testing.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <time.h>
 

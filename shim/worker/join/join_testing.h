@@ -3,6 +3,8 @@
 #define KC_SHIM_JOIN_TESTING_H
 
 #include "join.h"
+#include "shim/tables/memory.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include "store/journal/journal_testing.h"
 

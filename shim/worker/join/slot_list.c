@@ -1,4 +1,5 @@
 #include "slot_list.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include "join_ids.h"
 

@@ -10,6 +10,7 @@
 #define KC_SHIM_SLOT_LIST_H
 
 #include "shim/shim.h"
+#include "shim/worker/cupti/measuring.h"
 
 struct kc__slot_table;
 

@@ -1,0 +1,16 @@
+/* Gives new entries what earlier runs taught of them. tables_lock is held, except for kc__recall_begin(). */
+#ifndef KC_SHIM_TABLES_RECALL_H
+#define KC_SHIM_TABLES_RECALL_H
+
+#include "shim/shim.h"
+
+void kc__recall_begin(void); /* devices are known, recording has not begun */
+void kc__recall_kernel(struct kc__kernel *kernel);
+struct kc_past_text;
+const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel); /* NULL: none */
+struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);
+void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims);
+void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims);
+void kc__recall_variant(struct kc__variant *variant, const char *arguments);
+
+#endif
