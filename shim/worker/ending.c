@@ -92,7 +92,8 @@ void kc__ending_look(int64_t now_ns)
 	pthread_mutex_unlock(&ending.lock);
 }
 
-/* The last thread would have had a context of the driver's: the one that a thread has come with last is taken for it.
+/* The last thread would have had a context of the driver's: the one that a thread has come with last is used
+ * instead.
  */
 static void *exit_process(void *unused)
 {
