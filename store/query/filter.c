@@ -15,7 +15,10 @@
 #define STREAM                                                                                                         \
 	"SELECT " KC__STREAM_NUMBER ", s.kind = 'legacy', s.thread NOT NULL FROM stream s"                             \
 	" JOIN process p ON p.id = s.process WHERE s.id = ?1"
-#define DEVICE "SELECT " KC__GPU_ORDINAL("?1") ", place, uuid FROM device WHERE id = ?1"
+/* ?1: device_key() */
+#define DEVICE                                                                                                         \
+	"SELECT min(x.ordinal), d.place, d.uuid FROM process_device x JOIN device d ON d.id = x.device"                \
+	" WHERE x.process = ?1 >> 32 AND x.device = ?1 & 0xFFFFFFFF"
 #define PROCESSES                                                                                                      \
 	"SELECT p.id, p.pid, p.started_ns - f.first_ns, iif(p.source IS NULL, NULL, p.command_line) FROM process p"    \
 	" JOIN (SELECT run, min(started_ns) AS first_ns FROM process GROUP BY run) f ON f.run = p.run"
@@ -169,9 +172,25 @@ static int begins_uuid(const char *name, size_t length, const char *uuid)
 	return 1;
 }
 
+/* A GPU in a process, which has an ordinal of its own for it. */
+static int64_t device_key(const struct kc_filter_launch *l)
+{
+	return (int64_t)((uint64_t)l->process << 32 | (uint32_t)l->device);
+}
+
+/* "GPU-0f3e1122", or "GPU 0 (GPU-0f3e1122)", of which the ordinal may be another process's. */
+static int is_uuid(const char *name, size_t length, const char *uuid)
+{
+	const char *bracket = memchr(name, '(', length);
+
+	if (!bracket || name[length - 1] != ')')
+		return begins_uuid(name, length, uuid);
+	return begins_uuid(bracket + 1, (size_t)(name + length - 1 - (bracket + 1)), uuid);
+}
+
 static int is_device(const struct kc_filter_choice *choice, sqlite3_stmt *row)
 {
-	char gpu[32], of[KC_GPU_NAME_BYTES], with_uuid[64];
+	char gpu[32], of[KC_GPU_NAME_BYTES];
 	const char *place, *uuid;
 	int64_t ordinal;
 
@@ -184,12 +203,10 @@ static int is_device(const struct kc_filter_choice *choice, sqlite3_stmt *row)
 		return 1;
 	snprintf(gpu, sizeof(gpu), "GPU %lld", (long long)ordinal);
 	snprintf(of, sizeof(of), "%s of %.100s", gpu, place ? place : "");
-	snprintf(with_uuid, sizeof(with_uuid), "%s (GPU-%.8s)", gpu, uuid ? uuid : "");
 	for (uint32_t i = 0; uuid && i < choice->device_names.count; i++)
-		if (begins_uuid(choice->device_names.each[i].at, choice->device_names.each[i].length, uuid))
+		if (is_uuid(choice->device_names.each[i].at, choice->device_names.each[i].length, uuid))
 			return 1;
-	return has_name(&choice->device_names, gpu) || has_name(&choice->device_names, of) ||
-	       has_name(&choice->device_names, with_uuid);
+	return has_name(&choice->device_names, gpu) || has_name(&choice->device_names, of);
 }
 
 /* Reads the verdict on an id that is met for the first time. 0 or -errno. */
@@ -271,7 +288,7 @@ static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
 	if (asks_for_streams(choice))
 		rc = verdict_on(f, &f->streams, l->stream);
 	if (rc > 0 && asks_for_devices(choice))
-		rc = verdict_on(f, &f->devices, l->device);
+		rc = verdict_on(f, &f->devices, device_key(l));
 	if (rc > 0 && asks_for_kernels(choice))
 		rc = verdict_on(f, &f->kernels, l->kernel);
 	return rc;

@@ -280,6 +280,27 @@ static void processes_and_gpus_by_name(void **state)
 	check_launches(f, "");
 }
 
+/* The second process sees one GPU alone, the first one's second. */
+static void gpus_by_their_number_in_the_process(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
+				      "INSERT INTO device(id, uuid, driver_version, name, simulated)"
+				      " VALUES(77, '0f3e1122334455667788990011223344', 0, 'H100', 0);"
+				      "INSERT OR REPLACE INTO process_device VALUES(1, 1, 77), (2, 0, 77)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	f->launches[2].device = f->launches[3].device = 77;
+	f->choice.devices = (struct kc_filter_numbers){.at = {1}, .count = 1};
+	check_launches(f, "3");
+	f->choice.devices.at[0] = 0;
+	check_launches(f, "1 2 4");
+	f->choice.devices.count = 0;
+	name(&f->choice.device_names, "GPU 0 (GPU-0f3e1122)"); /* in a report of both */
+	check_launches(f, "3 4");
+}
+
 static void processes_by_their_pid(void **state)
 {
 	struct fixture *f = *state;
@@ -395,6 +416,7 @@ int main(void)
 	    TEST(a_kernel_that_is_not_known_matches_no_name),
 	    TEST(what_is_no_regular_expression_is_told),
 	    TEST(streams_by_their_number_or_default),
+	    TEST(gpus_by_their_number_in_the_process),
 	    TEST(processes_by_their_pid),
 	    TEST(processes_and_gpus_by_name),
 	    TEST(times_from_the_start_of_the_run),

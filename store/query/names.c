@@ -49,8 +49,8 @@ int kc_process_name(struct kc_store *s, int64_t process, int64_t *pid, char name
 }
 
 static const char gpu_name[] =
-    "WITH used AS (SELECT device AS id, min(ordinal) AS ordinal FROM process_device GROUP BY device"
-    " HAVING max(process IN (SELECT id FROM process WHERE run BETWEEN ?1 AND ?2)))"
+    "WITH used AS (SELECT x.device AS id, min(x.ordinal) AS ordinal FROM process p JOIN process_device x"
+    " ON x.process = p.id WHERE p.run BETWEEN ?1 AND ?2 GROUP BY x.device)"
     " SELECT 'GPU ' || u.ordinal || CASE WHEN (SELECT count(*) FROM used WHERE ordinal = u.ordinal) = 1 THEN ''"
     " WHEN d.place <> '' THEN ' of ' || d.place WHEN d.uuid GLOB '*[^0]*' THEN ' (GPU-' || substr(d.uuid, 1, 8) || ')'"
     " ELSE '' END FROM used u JOIN device d ON d.id = u.id WHERE u.id = ?3";
