@@ -188,7 +188,7 @@ static void set_calls(sqlite3_vfs *vfs, int spare)
 		vfs->xSetSystemCall(vfs, spared[i].name, spare ? spared[i].call : NULL);
 }
 
-static void abandon(struct kc_store *s)
+void kc_store_abandon(struct kc_store *s)
 {
 	sqlite3_vfs *vfs;
 
@@ -209,14 +209,9 @@ static void abandon(struct kc_store *s)
 	kc__leave();
 }
 
-void kc_store_abandon(struct kc_store *s)
-{
-	abandon(s);
-}
-
 void kc_store_leave_to_parent(struct kc_store *s)
 {
 	in_child = 1;
-	abandon(s);
+	kc_store_abandon(s);
 	in_child = 0;
 }

@@ -213,8 +213,6 @@ int kc__add_kernel_text(struct kc_store *s, int64_t kernel, const struct kc_kern
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);
 /* The same: a launch of a graph, apart from its kernels. */
 int kc__graph_launch_entry(struct kc_store *s, const struct kc_slot *slot);
-/* A launch of a graph, apart from its kernels. */
-int kc__graph_launch_entry(struct kc_store *s, const struct kc_slot *slot);
 /* entries.c: says in `message` that this slot could not be read. 0 or -errno. */
 int kc__torn(struct kc_store *s, uint64_t index);
 /* Marks the process and its run as simulated. 0 or -errno. */

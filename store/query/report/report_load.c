@@ -280,6 +280,15 @@ static int load_groups(struct kc_store *s, struct kc_filter *filter, struct kc_r
 	return rc;
 }
 
+static int load_devices(struct kc_store *s, struct kc_report *report)
+{
+	int rc = kc__query_devices_of(s, &report->selection, &report->devices, &report->device_count);
+
+	for (size_t i = 0; rc == 0 && i < report->device_count; i++)
+		rc = kc_gpu_name(s, &report->selection, report->devices[i].id, report->devices[i].gpu);
+	return rc;
+}
+
 static int name_groups(struct kc_store *s, struct kc_report *report);
 
 int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report)
@@ -300,9 +309,7 @@ int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct 
 	if (rc == 0)
 		rc = kc__processes_load(s, report);
 	if (rc == 0)
-		rc = kc__query_devices_of(s, &report->selection, &report->devices, &report->device_count);
-	for (size_t i = 0; rc == 0 && i < report->device_count; i++)
-		rc = kc_gpu_name(s, &report->selection, report->devices[i].id, report->devices[i].gpu);
+		rc = load_devices(s, report);
 	return rc ? rc : name_groups(s, report);
 }
 
@@ -392,9 +399,7 @@ static int load(struct kc_store *s, struct kc_filter *filter, struct kc_report *
 	if (rc == 0)
 		rc = kc__messages_load(s, report);
 	if (rc == 0)
-		rc = kc__query_devices_of(s, &report->selection, &report->devices, &report->device_count);
-	for (size_t i = 0; rc == 0 && i < report->device_count; i++)
-		rc = kc_gpu_name(s, &report->selection, report->devices[i].id, report->devices[i].gpu);
+		rc = load_devices(s, report);
 	return rc ? rc : name_groups(s, report);
 }
 
