@@ -41,18 +41,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int64_t one(struct kc_store *s, const char *sql)
-{
-	sqlite3_stmt *row;
-	int64_t value;
-
-	assert_int_equal(sqlite3_prepare_v2(s->db, sql, -1, &row, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	value = sqlite3_column_int64(row, 0);
-	sqlite3_finalize(row);
-	return value;
-}
-
 /* Launch i takes 100 + i ns. */
 static void put(struct kc_store *s, uint64_t i)
 {
@@ -71,13 +59,13 @@ static void check_sums(struct kc_store *s, int64_t launches)
 {
 	int64_t ns = 100 * launches + launches * (launches - 1) / 2;
 
-	assert_int_equal(one(s, "SELECT count(*) FROM launch_row"), launches);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch_row WHERE measured_span = 100 + (id & 1048575)"),
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row"), launches);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row WHERE measured_span = 100 + (id & 1048575)"),
 			 launches);
-	assert_int_equal(one(s, "SELECT count FROM ledger WHERE item = 'launches'"), launches);
-	assert_int_equal(one(s, "SELECT count FROM ledger WHERE item = 'matched'"), launches);
-	assert_int_equal(one(s, "SELECT sum(launches) FROM rollup"), launches);
-	assert_int_equal(one(s, "SELECT CAST(sum(measured_ns) AS INTEGER) FROM rollup"), ns);
+	assert_int_equal(number_of(s, "SELECT count FROM ledger WHERE item = 'launches'"), launches);
+	assert_int_equal(number_of(s, "SELECT count FROM ledger WHERE item = 'matched'"), launches);
+	assert_int_equal(number_of(s, "SELECT sum(launches) FROM rollup"), launches);
+	assert_int_equal(number_of(s, "SELECT CAST(sum(measured_ns) AS INTEGER) FROM rollup"), ns);
 }
 
 /* 128 at a time: seven times while they are put, once more at the end. */
@@ -131,8 +119,8 @@ static void the_first_of_two_with_one_number_is_stored(void **state)
 	put(s, 6);
 	assert_int_equal(kc_store_slot(s, &second), 0);
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(one(s, "SELECT measured_span FROM launch_row WHERE id & 1048575 = 5"), 111);
-	assert_int_equal(one(s, "SELECT CAST(sum(measured_ns) AS INTEGER) FROM rollup"), 111 + 106);
+	assert_int_equal(number_of(s, "SELECT measured_span FROM launch_row WHERE id & 1048575 = 5"), 111);
+	assert_int_equal(number_of(s, "SELECT CAST(sum(measured_ns) AS INTEGER) FROM rollup"), 111 + 106);
 }
 
 static void a_rollback_forgets_launches_that_wait(void **state)
@@ -142,7 +130,7 @@ static void a_rollback_forgets_launches_that_wait(void **state)
 	assert_int_equal(kc_store_begin(s), 0);
 	put_range(s, 0, 300);
 	kc_store_rollback(s);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch_row"), 0);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row"), 0);
 	assert_int_equal(kc_store_begin(s), 0);
 	put_range(s, 0, 10);
 	assert_int_equal(kc_store_commit(s), 0);
@@ -154,9 +142,9 @@ static void outside_of_a_transaction_no_launch_waits(void **state)
 	struct kc_store *s = ((struct fixture *)*state)->store;
 
 	put(s, 0);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch_row"), 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row"), 1);
 	put(s, 1);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch_row"), 2);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row"), 2);
 }
 
 /* A database must not put rows of its own in place of ours, nor read ours. */
@@ -173,7 +161,7 @@ static void no_table_or_view_of_the_database_is_mistaken_for_it(void **state)
 	put(s, 0);
 	assert_int_not_equal(kc_store_commit(s), 0);
 	kc_store_rollback(s);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch_row"), 0);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row"), 0);
 	assert_int_equal(sqlite3_exec(s->db, "DROP TABLE kc_launches; CREATE VIEW v AS SELECT * FROM kc_launches()",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
@@ -204,11 +192,11 @@ static void a_slowdown_that_is_no_number_counts_as_none(void **state)
 		assert_int_equal(kc_store_slot(s, &slot), 0);
 	}
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(one(s, "SELECT sum(launches) FROM rollup"), 6);
-	assert_int_equal(one(s, "SELECT sum(slow_n) FROM rollup"), 4);
+	assert_int_equal(number_of(s, "SELECT sum(launches) FROM rollup"), 6);
+	assert_int_equal(number_of(s, "SELECT sum(slow_n) FROM rollup"), 4);
 	/* The median is within 1 %. */
-	assert_in_range(one(s, "SELECT round(1000 * sum(slow_error_sum)) FROM rollup"), 1306, 1360);
-	assert_int_equal(one(s, "SELECT count(slowdown) FROM launch WHERE overlap = 'behind'"), 0);
+	assert_in_range(number_of(s, "SELECT round(1000 * sum(slow_error_sum)) FROM rollup"), 1306, 1360);
+	assert_int_equal(number_of(s, "SELECT count(slowdown) FROM launch WHERE overlap = 'behind'"), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

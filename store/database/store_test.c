@@ -68,18 +68,6 @@ static void run_sql(const char *path, const char *sql)
 	sqlite3_close(db);
 }
 
-static int64_t one(struct kc_store *s, const char *sql)
-{
-	sqlite3_stmt *row;
-	int64_t value;
-
-	assert_int_equal(sqlite3_prepare_v2(kc_store_db(s), sql, -1, &row, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	value = sqlite3_column_int64(row, 0);
-	sqlite3_finalize(row);
-	return value;
-}
-
 static void the_file_is_private_whatever_the_umask(void **state)
 {
 	static const mode_t masks[] = {0, 022, 0777};
@@ -97,8 +85,8 @@ static void the_file_is_private_whatever_the_umask(void **state)
 		snprintf(wal, sizeof(wal), "%s-wal", f->path);
 		assert_int_equal(stat(wal, &st), 0);
 		assert_int_equal(st.st_mode & 0777, 0600);
-		assert_int_equal(one(s, "PRAGMA application_id"), KC_APPLICATION_ID);
-		assert_int_equal(one(s, "PRAGMA user_version"), KC_SCHEMA_VERSION);
+		assert_int_equal(number_of(s, "PRAGMA application_id"), KC_APPLICATION_ID);
+		assert_int_equal(number_of(s, "PRAGMA user_version"), KC_SCHEMA_VERSION);
 		kc_store_close(s);
 		assert_int_equal(unlink(f->path), 0);
 	}
@@ -171,7 +159,7 @@ static void an_empty_file_becomes_a_database(void **state)
 
 	write_file(f->path, "");
 	s = open_store(f->path);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch"), 0);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch"), 0);
 	kc_store_close(s);
 }
 
@@ -219,10 +207,11 @@ static void kernels_are_shared_and_local_ids_are_not(void **state)
 	put_kernel(s, &index, 7, "axpy", "/b/libm.so");
 	assert_int_equal(kc_store_slot(s, &launch), 0);
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(one(s, "SELECT count(*) FROM kernel"), 2);
-	assert_int_equal(one(s, "SELECT count(*) FROM device"), 1);
-	assert_int_equal(one(s, "SELECT count(*) FROM stream"), 4);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch WHERE kernel = 1 AND stream = 3 AND process = 2"), 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM kernel"), 2);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM device"), 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM stream"), 4);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch WHERE kernel = 1 AND stream = 3 AND process = 2"),
+			 1);
 	kc_store_close(s);
 }
 
@@ -254,15 +243,16 @@ static void lambda_history(void **state)
 		put_entry(s, &index, KC_KIND_LAMBDA, &of_shape, sizeof(of_shape));
 		assert_int_equal(kc_store_commit(s), 0);
 	}
-	assert_int_equal(one(s, "SELECT count(*) FROM lambda"), 2);
-	assert_int_equal(one(s,
-			     "SELECT count(*) FROM lambda WHERE process = 1 AND state = 1 AND value = 1 AND device = 1"
-			     " AND kernel IS NULL AND block_x IS NULL AND grid_x IS NULL AND uncertainty = 0.5"
-			     " AND dynamic_shared_bytes IS NULL AND count = 3 AND time_ns IS NULL"),
-			 1);
-	assert_int_equal(one(s, "SELECT count(*) FROM lambda WHERE state = 2 AND value = 0.5 AND uncertainty = 0.1"
-				" AND kernel = 1 AND block_x = 32 AND block_y = 8 AND block_z = 1 AND grid_x = 64"
-				" AND dynamic_shared_bytes = 48 AND count = 7 AND time_ns = 1000000005"),
+	assert_int_equal(number_of(s, "SELECT count(*) FROM lambda"), 2);
+	assert_int_equal(
+	    number_of(s, "SELECT count(*) FROM lambda WHERE process = 1 AND state = 1 AND value = 1 AND device = 1"
+			 " AND kernel IS NULL AND block_x IS NULL AND grid_x IS NULL AND uncertainty = 0.5"
+			 " AND dynamic_shared_bytes IS NULL AND count = 3 AND time_ns IS NULL"),
+	    1);
+	assert_int_equal(number_of(s,
+				   "SELECT count(*) FROM lambda WHERE state = 2 AND value = 0.5 AND uncertainty = 0.1"
+				   " AND kernel = 1 AND block_x = 32 AND block_y = 8 AND block_z = 1 AND grid_x = 64"
+				   " AND dynamic_shared_bytes = 48 AND count = 7 AND time_ns = 1000000005"),
 			 1);
 	kc_store_close(s);
 }
@@ -289,7 +279,7 @@ static void local_ids_survive_the_handle(void **state)
 	assert_int_equal(kc_store_begin(s), 0);
 	assert_int_equal(kc_store_slot(s, &launch), 0);
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch WHERE kernel = 1 AND stream = 1 AND device = 1"), 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch WHERE kernel = 1 AND stream = 1 AND device = 1"), 1);
 	kc_store_close(s);
 }
 
@@ -310,8 +300,9 @@ static void times_past_the_largest_number_are_the_largest(void **state)
 	assert_int_equal(kc_store_slot(s, &early), 0);
 	assert_int_equal(kc_store_slot(s, &late), 0);
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(one(s, "SELECT launched = -9223372036854775807 - 1 FROM launch_row WHERE id & 255 = 1"), 1);
-	assert_int_equal(one(s, "SELECT below = 9223372036854775807 FROM launch_row WHERE id & 255 = 2"), 1);
+	assert_int_equal(number_of(s, "SELECT launched = -9223372036854775807 - 1 FROM launch_row WHERE id & 255 = 1"),
+			 1);
+	assert_int_equal(number_of(s, "SELECT below = 9223372036854775807 FROM launch_row WHERE id & 255 = 2"), 1);
 	kc_store_close(s);
 }
 
@@ -335,8 +326,8 @@ static void torn_and_unknown_slots_are_said(void **state)
 		assert_int_equal(kc_store_slot(s, &wild), 0);
 		assert_int_equal(kc_store_commit(s), 0);
 	}
-	assert_int_equal(one(s, "SELECT count(*) FROM message WHERE code = 'TORN'"), 3);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch"), 0);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM message WHERE code = 'TORN'"), 3);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch"), 0);
 	kc_store_close(s);
 }
 
@@ -364,11 +355,11 @@ static void an_entry_in_parts_survives_a_rollback(void **state)
 	assert_int_equal(kc_store_begin(s), 0);
 	assert_int_equal(kc_store_slot(s, &parts[1]), 0);
 	kc_store_rollback(s);
-	assert_int_equal(one(s, "SELECT count(*) FROM device"), 0);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM device"), 0);
 	assert_int_equal(kc_store_begin(s), 0);
 	assert_int_equal(kc_store_slot(s, &parts[1]), 0);
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(one(s, "SELECT count(*) FROM device WHERE name = 'Parts'"), 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM device WHERE name = 'Parts'"), 1);
 	kc_store_close(s);
 }
 
@@ -437,7 +428,7 @@ static void a_moved_database_is_noticed(void **state)
 	unlink(elsewhere);
 	again = open_store(f->path);
 	store_one(again, &h, 2);
-	assert_int_equal(one(again, "SELECT count(*) FROM launch"), 1);
+	assert_int_equal(number_of(again, "SELECT count(*) FROM launch"), 1);
 	kc_store_close(again);
 }
 
@@ -458,7 +449,7 @@ static void a_shared_memory_that_was_cut_off_is_made_anew(void **state)
 	assert_int_equal(truncate(shm, 0), 0);
 	store_one(s, &h, 4);
 	assert_int_equal(kc_store_intact(s), 1);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch"), 4);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch"), 4);
 	kc_store_close(s);
 }
 
@@ -510,7 +501,7 @@ static void a_forked_child_can_let_go(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(kc_store_intact(s), 1);
 	store_one(s, &h, 2);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch"), 2 + ROWS_PER_BATCH);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch"), 2 + ROWS_PER_BATCH);
 	kc_store_close(s);
 }
 
@@ -561,10 +552,10 @@ static void many_processes_write_at_once(void **state)
 		assert_int_equal(status, 0);
 	}
 	s = open_store(f->path);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch"), WRITERS * BATCHES * ROWS_PER_BATCH);
-	assert_int_equal(one(s, "SELECT sum(launches) FROM rollup"), WRITERS * BATCHES * ROWS_PER_BATCH);
-	assert_int_equal(one(s, "SELECT count(*) FROM run"), 1);
-	assert_int_equal(one(s, "SELECT count(*) FROM process"), WRITERS);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch"), WRITERS * BATCHES * ROWS_PER_BATCH);
+	assert_int_equal(number_of(s, "SELECT sum(launches) FROM rollup"), WRITERS * BATCHES * ROWS_PER_BATCH);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM run"), 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM process"), WRITERS);
 	kc_store_close(s);
 }
 

@@ -1,4 +1,4 @@
-/* Slots and headers by hand, for the tests of this folder. */
+/* Slots and headers by hand, for the tests of databases. */
 #ifndef KC_STORE_TEST_ROWS_H
 #define KC_STORE_TEST_ROWS_H
 
@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,18 @@ static inline void remove_scratch(char *path)
 	snprintf(command, sizeof(command), "rm -rf '%s'", path);
 	assert_int_equal(system(command), 0);
 	free(path);
+}
+
+static inline int64_t number_of(struct kc_store *s, const char *sql)
+{
+	sqlite3_stmt *row;
+	int64_t value;
+
+	assert_int_equal(sqlite3_prepare_v2(kc_store_db(s), sql, -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	value = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return value;
 }
 
 static inline struct kc_journal_header make_header(uint32_t pid, const char *run)

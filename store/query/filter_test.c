@@ -25,18 +25,6 @@ struct fixture {
 	struct kc_filter_choice choice;
 };
 
-static int64_t number(struct kc_store *s, const char *sql)
-{
-	sqlite3_stmt *row;
-	int64_t value;
-
-	assert_int_equal(sqlite3_prepare_v2(kc_store_db(s), sql, -1, &row, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	value = sqlite3_column_int64(row, 0);
-	sqlite3_finalize(row);
-	return value;
-}
-
 static void put_launch(struct kc_store *s, uint64_t index, uint32_t kernel, uint32_t stream, int64_t at_ns,
 		       int64_t measured_ns)
 {
@@ -398,7 +386,7 @@ static void slowdown_is_relative_to_launches_that_do_not_match(void **state)
 				      " ORDER BY id LIMIT 1) WHERE id & 1023 = 102",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
-	assert_int_equal(number(f->store, "SELECT count(*) FROM launch WHERE overlap = 'behind'"), 1);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM launch WHERE overlap = 'behind'"), 1);
 	f->choice.since_ns = 30000;
 	r = report(f);
 	assert_int_equal(r->slowdown.n, 1);

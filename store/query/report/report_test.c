@@ -327,49 +327,41 @@ static void records_of_dropped_launches_are_not_awaited(void **state)
 	kc_report_free(r);
 }
 
-static int64_t one(struct kc_store *s, const char *sql)
-{
-	sqlite3_stmt *row;
-	int64_t value;
-
-	assert_int_equal(sqlite3_prepare_v2(kc_store_db(s), sql, -1, &row, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	value = sqlite3_column_int64(row, 0);
-	sqlite3_finalize(row);
-	return value;
-}
-
 static void the_launch_view_gives_back_what_was_put_in(void **state)
 {
 	struct kc_store *s = ((struct fixture *)*state)->store;
 
-	assert_int_equal(one(s, "SELECT count(*) FROM launch"), 10);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM launch"), 10);
 	assert_int_equal(
-	    one(s, "SELECT count(*) FROM launch WHERE sequence = 104 AND process = 1 AND run = 1 AND device = 1"
-		   " AND stream = 2 AND kernel = 2 AND grid_x = 64 AND grid_y = 1 AND grid_z = 1 AND block_x = 256"
-		   " AND block_y = 1 AND block_z = 1 AND dynamic_shared_bytes = 0 AND api = 'cuLaunchKernel'"
-		   " AND result = 0 AND launched_ns = 1000050000 AND predicted_at_ns = 1000049900"
-		   " AND solo_ns = 960 AND solo_low_ns = 955 AND solo_high_ns = 967 AND abs(slowdown - 2.4) < 1e-6"
-		   " AND slowdown_waves = 1 AND concurrency_case = 'C' AND start_ns = 1000051000"
-		   " AND end_ns = 1000051960 AND measured_start_ns = 1000051200 AND measured_end_ns = 1000052000"
-		   " AND overlapped = 1 AND overlap = 'overtaken' AND novelty = 'repeated' AND simulated = 1"
-		   " AND graph_launch IS NULL AND graph_node IS NULL AND unpredictable IS NULL"
-		   " AND unmeasured IS NULL"),
+	    number_of(s,
+		      "SELECT count(*) FROM launch WHERE sequence = 104 AND process = 1 AND run = 1 AND device = 1"
+		      " AND stream = 2 AND kernel = 2 AND grid_x = 64 AND grid_y = 1 AND grid_z = 1 AND block_x = 256"
+		      " AND block_y = 1 AND block_z = 1 AND dynamic_shared_bytes = 0 AND api = 'cuLaunchKernel'"
+		      " AND result = 0 AND launched_ns = 1000050000 AND predicted_at_ns = 1000049900"
+		      " AND solo_ns = 960 AND solo_low_ns = 955 AND solo_high_ns = 967 AND abs(slowdown - 2.4) < 1e-6"
+		      " AND slowdown_waves = 1 AND concurrency_case = 'C' AND start_ns = 1000051000"
+		      " AND end_ns = 1000051960 AND measured_start_ns = 1000051200 AND measured_end_ns = 1000052000"
+		      " AND overlapped = 1 AND overlap = 'overtaken' AND novelty = 'repeated' AND simulated = 1"
+		      " AND graph_launch IS NULL AND graph_node IS NULL AND unpredictable IS NULL"
+		      " AND unmeasured IS NULL"),
 	    1);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch WHERE sequence = 106 AND unpredictable = 'no_attributes'"
-				" AND model IS NULL AND model_state IS NULL AND predicted_at_ns IS NULL"
-				" AND solo_ns IS NULL AND solo_low_ns IS NULL AND solo_high_ns IS NULL"
-				" AND slowdown IS NULL AND concurrency_case IS NULL AND novelty IS NULL"
-				" AND start_ns IS NULL AND end_ns IS NULL AND measured_start_ns = 1000071200"),
+	assert_int_equal(
+	    number_of(s, "SELECT count(*) FROM launch WHERE sequence = 106 AND unpredictable = 'no_attributes'"
+			 " AND model IS NULL AND model_state IS NULL AND predicted_at_ns IS NULL"
+			 " AND solo_ns IS NULL AND solo_low_ns IS NULL AND solo_high_ns IS NULL"
+			 " AND slowdown IS NULL AND concurrency_case IS NULL AND novelty IS NULL"
+			 " AND start_ns IS NULL AND end_ns IS NULL AND measured_start_ns = 1000071200"),
+	    1);
+	assert_int_equal(number_of(s,
+				   "SELECT count(*) FROM launch WHERE unmeasured = 'process_killed' AND result IS NULL"
+				   " AND measured_end_ns IS NULL AND overlapped IS NULL"),
 			 1);
-	assert_int_equal(one(s, "SELECT count(*) FROM launch WHERE unmeasured = 'process_killed' AND result IS NULL"
-				" AND measured_end_ns IS NULL AND overlapped IS NULL"),
+	assert_int_equal(number_of(s, "SELECT n FROM accuracy WHERE class = 'repeated'"), 3);
+	assert_int_equal(number_of(s, "SELECT 1000 * mape FROM accuracy_by_kernel WHERE name = 'saxpy'"), 225);
+	assert_int_equal(number_of(s, "SELECT sum(n) FROM accuracy_by_model"), 5);
+	assert_int_equal(number_of(s, "SELECT n FROM concurrency WHERE predicted_case = 'C' AND overlap = 'overtaken'"),
 			 1);
-	assert_int_equal(one(s, "SELECT n FROM accuracy WHERE class = 'repeated'"), 3);
-	assert_int_equal(one(s, "SELECT 1000 * mape FROM accuracy_by_kernel WHERE name = 'saxpy'"), 225);
-	assert_int_equal(one(s, "SELECT sum(n) FROM accuracy_by_model"), 5);
-	assert_int_equal(one(s, "SELECT n FROM concurrency WHERE predicted_case = 'C' AND overlap = 'overtaken'"), 1);
-	assert_int_equal(one(s, "SELECT sum(n) FROM model_score"), 5);
+	assert_int_equal(number_of(s, "SELECT sum(n) FROM model_score"), 5);
 }
 
 static void runs_are_found(void **state)
