@@ -92,14 +92,14 @@ class Reading(InFolder):
         with open(trace, "w") as file:
             file.write("process,device_name,stream,kind,start_ns,duration_ns,launch_ns,grid_x,grid_y,grid_z,block_x,"
                        "block_y,block_z,registers,bytes,name\n")
-            for number, (kernel, duration_ns) in enumerate([("short", 1000), ("long", 9000), ("short", 3000), ("short", 2000)]):
+            for number, (kernel, duration_ns) in enumerate([("short", 1000), ("long", 9000), ("short", 3000), ("short", 2001)]):
                 file.write(f"0,Tesla V100,1,kernel,{number * 10000},{duration_ns},{number * 10000},8,1,1,128,1,1,32,,{kernel}\n")
         path = os.path.join(self.folder, "imported.db")
         subprocess.run(["kerncast", "import", trace, "-o", path], check=True, capture_output=True)
         with kerncast.open(path) as database:
             self.assertEqual([(row["name"], row["launches"], row["measured"], row["matched"], row["measured_ns"],
                                row["mean_measured_ns"], row["mean_predicted_ns"]) for row in database.kernels("dicts")],
-                             [("long", 1, 1, 0, 9000, 9000, None), ("short", 3, 3, 0, 6000, 2000, None)])
+                             [("long", 1, 1, 0, 9000, 9000, None), ("short", 3, 3, 0, 6001, 6001 / 3, None)])
 
     def test_closed(self):
         database = kerncast.open(self.path)

@@ -194,7 +194,7 @@ class Database:
         with self._reading() as connection:
             read = self._columns(connection, "SELECT kernel, name, launches, measured, n AS matched, mape, "
                                  "mape_time_weighted, within_20, took_ns AS measured_ns, "
-                                 "took_ns / nullif(measured, 0) AS mean_measured_ns, mean_predicted_ns, run "
+                                 "1.0 * took_ns / nullif(measured, 0) AS mean_measured_ns, mean_predicted_ns, run "
                                  "FROM accuracy_by_kernel JOIN (SELECT run AS in_run, kernel AS of_kernel, "
                                  "sum(measured_ns) AS took_ns FROM rollup GROUP BY 1, 2) "
                                  "ON in_run = run AND of_kernel = coalesce(kernel, 0) "
