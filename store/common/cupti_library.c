@@ -184,13 +184,14 @@ static void *open_newest(struct search *search, int major, enum kc_cupti_place *
 {
 	char best[KC_CUPTI_PATH_BYTES + NAME_BYTES];
 	void *library = NULL;
+	int refused;
 
-	for (int tries = 0; !library && tries < KC_CUPTI_FOLDERS_MAX; tries++) {
+	do {
+		refused = search->refused_count;
 		find_newest(search, major, best, place);
-		if (!*best)
-			break;
-		library = open_at(search, best);
-	}
+		if (*best)
+			library = open_at(search, best);
+	} while (!library && search->refused_count > refused);
 	return library;
 }
 
