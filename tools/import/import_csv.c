@@ -16,24 +16,15 @@ static int cannot_go_on(const struct kc_import *file, uint64_t line, int rc)
 	return rc;
 }
 
-static int has(const struct kc_csv_record *record, const char *name)
-{
-	for (unsigned i = 0; i < record->count; i++) {
-		if (!strcmp(record->fields[i], name))
-			return 1;
-	}
-	return 0;
-}
-
 static int is_trace_header(const struct kc_csv_record *record)
 {
-	return has(record, "kind") + has(record, "start_ns") + has(record, "duration_ns") >= 2;
+	return kc_csv_has(record, "kind") + kc_csv_has(record, "start_ns") + kc_csv_has(record, "duration_ns") >= 2;
 }
 
 /* A report that sums over launches has none to import. */
 static int is_summary_header(const struct kc_csv_record *record)
 {
-	return has(record, "Time(%)") || has(record, "Time (%)");
+	return kc_csv_has(record, "Time(%)") || kc_csv_has(record, "Time (%)");
 }
 
 static int no_header(const struct kc_import *file, uint64_t lines, int summary)

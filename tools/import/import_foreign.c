@@ -98,21 +98,12 @@ const struct kc_foreign *kc_foreign_by_start(const char *path, const unsigned ch
 	return NULL;
 }
 
-static int has_column(const struct kc_csv_record *header, const char *name)
-{
-	for (unsigned i = 0; i < header->count; i++) {
-		if (!strcmp(header->fields[i], name))
-			return 1;
-	}
-	return 0;
-}
-
 const struct kc_foreign *kc_foreign_by_columns(const struct kc_csv_record *header)
 {
-	if (has_column(header, "Kernel Name") &&
-	    (has_column(header, "Metric Name") || has_column(header, "Process ID")))
+	if (kc_csv_has(header, "Kernel Name") &&
+	    (kc_csv_has(header, "Metric Name") || kc_csv_has(header, "Process ID")))
 		return &compute;
-	if (has_column(header, "Kernel_Name") || has_column(header, "KernelName"))
+	if (kc_csv_has(header, "Kernel_Name") || kc_csv_has(header, "KernelName"))
 		return &rocprof;
 	return NULL;
 }

@@ -260,3 +260,12 @@ int kc_csv_next(struct kc_csv_reader *r, struct kc_csv_record *record, const cha
 	r->line += parse.lines;
 	return 1;
 }
+
+int kc_csv_has(const struct kc_csv_record *record, const char *text)
+{
+	for (unsigned i = 0; i < record->count; i++) {
+		if (!strcmp(record->fields[i], text))
+			return 1;
+	}
+	return 0;
+}

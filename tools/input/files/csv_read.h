@@ -36,6 +36,9 @@ int kc_csv_next(struct kc_csv_reader *reader, struct kc_csv_record *record, cons
 int kc_csv_peek(struct kc_csv_reader *reader, char *out, size_t size);
 void kc_csv_skip_line(struct kc_csv_reader *reader);
 
+/* Whether one of the record's fields is this text. */
+int kc_csv_has(const struct kc_csv_record *record, const char *text);
+
 /* Bytes of the (compressed) file that have been read. */
 uint64_t kc_csv_position(struct kc_csv_reader *reader);
 
