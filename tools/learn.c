@@ -147,8 +147,8 @@ static void say_left_out(const struct kc_knowledge_left_out *left_out)
 			 "again with --device)",
 			 kc_format_count(left_out->unknown_gpu, count));
 	if (left_out->foreign_gpu)
-		kc_error("left out: %s launch shapes on what is no NVIDIA GPU",
-			 kc_format_count(left_out->foreign_gpu, count));
+		kc_error("left out: %s launch shape%s on a GPU that is not NVIDIA's",
+			 kc_format_count(left_out->foreign_gpu, count), left_out->foreign_gpu == 1 ? "" : "s");
 	if (left_out->no_room)
 		kc_error("left out: the %s launch shapes measured least often, as the file would be longer than 4 MiB",
 			 kc_format_count(left_out->no_room, count));

@@ -264,7 +264,7 @@ static void print_foreign(const struct kc_replay *replay)
 	char some[KC_FORMAT_BYTES], all[KC_FORMAT_BYTES];
 
 	if (replay->foreign)
-		printf("%s of %s launches ran on \"%s\", which is no NVIDIA GPU; they are not predicted\n",
+		printf("%s of %s launches ran on \"%s\", which is not an NVIDIA GPU; they are not predicted\n",
 		       kc_format_count(replay->foreign, some), kc_format_count(replay->launches, all),
 		       replay->foreign_name);
 }

@@ -128,11 +128,11 @@ int kc_foreign_say_nothing(const char *path, int is_trace, uint64_t calls)
 		return -EINVAL;
 	}
 	if (calls)
-		kc_error("%s: nothing was imported: the trace has %" PRIu64 " calls of the CUDA API and no kernel, so"
-			 " CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed"
-			 " to be measured (kerncast doctor), or did the profiler stop before the GPU had"
-			 " (torch.cuda.synchronize())?",
-			 path, calls);
+		kc_error(
+		    "%s: nothing was imported: the trace has %" PRIu64 " calls of the CUDA API and no kernel, so"
+		    " CUPTI gave the profiler no records: another profiler ran, this user may not measure (kerncast"
+		    " doctor), or the profiler stopped before the GPU had finished (torch.cuda.synchronize())",
+		    path, calls);
 	else
 		kc_error("%s: nothing was imported: the trace has no kernel; the PyTorch profiler records kernels with "
 			 "activities=[..., ProfilerActivity.CUDA]",

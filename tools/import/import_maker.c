@@ -87,7 +87,7 @@ int kc_import_maker_tell(const struct kc_import_maker *maker, struct kc_importer
 	snprintf(said.device.name, sizeof(said.device.name), "%s", name);
 	for (int64_t i = -1; (i = kc_import_maker_missing(maker, i + 1)) >= 0;)
 		kc_importer_device(importer, i, &said);
-	kc_error("%s: %s is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted", path,
+	kc_error("%s: %s is not an NVIDIA GPU: what ran on it can be reported and compared, and is not predicted", path,
 		 name);
 	return 1;
 }

@@ -84,7 +84,7 @@ struct named { /* an option that takes numbers and names */
 	struct kc_filter_names *names;
 };
 
-/* What begins as a number does is one: only names of files may, and those have more than that. */
+/* Digits alone are a number. A file may be called so as well, and is then not found by its name. */
 static void set_named(const struct named *named, const char *arg, struct argp_state *state)
 {
 	const char *at = arg;

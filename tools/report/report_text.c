@@ -20,7 +20,6 @@
 #define CELL 32u /* KC_FORMAT_BYTES */
 _Static_assert(CELL == KC_FORMAT_BYTES, "cells hold formatted numbers");
 
-/* A trace may give no more than the name of a device, or not even that. */
 static int is_like(const struct kc_device_row *a, const struct kc_device_row *b)
 {
 	return a->driver_version == b->driver_version && !memcmp(&a->device, &b->device, sizeof(a->device));
@@ -40,6 +39,7 @@ static size_t count_alike(const struct kc_report *data, size_t i)
 	return count;
 }
 
+/* A trace may give no more than the name of a device, or not even that. */
 static void print_device(const struct kc_device_row *row, size_t count)
 {
 	const struct kc_device *d = &row->device;
@@ -60,7 +60,7 @@ static void print_device(const struct kc_device_row *row, size_t count)
 	if (d->memory_bytes)
 		printf(", %s", kc_format_bytes(d->memory_bytes, memory));
 	if (kc_device_is_foreign(d->name))
-		fputs(", which is no NVIDIA GPU", stdout);
+		fputs(", which is not an NVIDIA GPU", stdout);
 	if (row->driver_version)
 		printf(", driver %u.%u", row->driver_version / 1000, row->driver_version % 1000 / 10);
 	putchar('\n');
@@ -271,8 +271,7 @@ static void print_nothing(const struct kc_report *data, const char *database)
 
 	if (l->launches == 0 && is_awaited(data))
 		puts("\nNO LAUNCHES HERE YET: what was launched is in the journal of a process that still runs, or "
-		     "whose "
-		     "journal is not imported.");
+		     "whose journal is not imported.");
 	else if (l->launches == 0 && (l->dropped || l->elsewhere || l->after_end || l->records_awaited))
 		puts("\nNO LAUNCHES HERE: the ledger says what became of those that were made.");
 	else if (l->launches == 0 && l->not_asked_total)

@@ -199,7 +199,7 @@ refused() { # FILE MESSAGE: status 1, the message alone, no database
 		{"traceEvents": [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 2, "args": {"correlation": 1}},
 		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 5, "dur": 2, "args": {"correlation": 2}}]}
 	END
-	refused calls.json "nothing was imported: the trace has 2 calls of the CUDA API and no kernel, so CUPTI gave the profiler no records: did another profiler run, is the GPU's time not allowed to be measured (kerncast doctor), or did the profiler stop before the GPU had (torch.cuda.synchronize())?"
+	refused calls.json "nothing was imported: the trace has 2 calls of the CUDA API and no kernel, so CUPTI gave the profiler no records: another profiler ran, this user may not measure (kerncast doctor), or the profiler stopped before the GPU had finished (torch.cuda.synchronize())"
 }
 
 # --- what cannot be
@@ -258,14 +258,14 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 
 # --- other makers' GPUs
 
-@test "AMD: named though ROCm numbers its devices past those described, said to be no NVIDIA GPU, not predicted, not learned" {
+@test "AMD: named though ROCm numbers its devices past those described, said not to be an NVIDIA GPU, not predicted, not learned" {
 	import "$made/amd_device_2.json"
-	equal "$(<import.err)" "kerncast: $made/amd_device_2.json: AMD Instinct MI300X is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
+	equal "$(<import.err)" "kerncast: $made/amd_device_2.json: AMD Instinct MI300X is not an NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
 	equal "$(sql 'SELECT name, coalesce(cc_major, 0) FROM device' t.db)" "AMD Instinct MI300X|0"
-	contains "$("$kerncast" report t.db)" "on AMD Instinct MI300X, which is no NVIDIA GPU"
+	contains "$("$kerncast" report t.db)" "on AMD Instinct MI300X, which is not an NVIDIA GPU"
 	"$kerncast" replay t.db >replay
 	contains "$(<replay)" "10 launches replayed, 0 predicted"
-	contains "$(<replay)" '10 of 10 launches ran on "AMD Instinct MI300X", which is no NVIDIA GPU; they are not predicted'
+	contains "$(<replay)" '10 of 10 launches ran on "AMD Instinct MI300X", which is not an NVIDIA GPU; they are not predicted'
 	[[ $(<replay) != *assuming* ]]
 	"$kerncast" replay --json t.db >replay.json
 	equal "$(sqlite3 :memory: "SELECT j ->> 'predicted', j ->> 'foreign_device', j ->> 'foreign_device_launches',
@@ -274,13 +274,13 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 	"$root/scripts/check-schemas" replay.json
 	keep learn "$kerncast" learn t.db -o prior
 	equal "$(<learn.status)" 1
-	contains "$(<learn.err)" "left out: 1 launch shapes on what is no NVIDIA GPU"
+	contains "$(<learn.err)" "left out: 1 launch shape on a GPU that is not NVIDIA's"
 	[[ ! -e prior ]]
 	# Compute capability 9.0 is Hopper's at NVIDIA, and MI210's at AMD.
 	sed 's/AMD Instinct MI300X/AMD Instinct MI210/; s/"computeMinor": 4/"computeMinor": 0/; s/"device": 2/"device": 0/g' \
 		"$made/amd_device_2.json" >mi210.json
 	import mi210.json
-	contains "$("$kerncast" replay t.db)" 'ran on "AMD Instinct MI210", which is no NVIDIA GPU'
+	contains "$("$kerncast" replay t.db)" 'ran on "AMD Instinct MI210", which is not an NVIDIA GPU'
 	"$kerncast" export --chrome t.db -o chrome.json
 	"$root/scripts/check-trace" chrome.json
 }
@@ -291,7 +291,7 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 		{"ph": "X", "cat": "kernel", "name": "k", "ts": 100, "dur": 7, "args": {"device": 9, "stream": 0, "correlation": 5}}]
 	END
 	import hip.json
-	equal "$(<import.err)" "kerncast: hip.json: AMD GPU is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
+	equal "$(<import.err)" "kerncast: hip.json: AMD GPU is not an NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
 	cat >xpu.json <<-'END'
 		{"deviceProperties": [{"id": 0, "name": "Intel(R) Data Center GPU Max 1550", "computeMajor": 8, "numSms": 448}],
 		"traceEvents": [
@@ -301,7 +301,7 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 		{"ph": "X", "cat": "kernel", "name": "k", "ts": 110, "dur": 7, "args": {"device": 0, "stream": 1, "correlation": 6}}]}
 	END
 	import xpu.json
-	equal "$(<import.err)" "kerncast: xpu.json: Intel(R) Data Center GPU Max 1550 is no NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
+	equal "$(<import.err)" "kerncast: xpu.json: Intel(R) Data Center GPU Max 1550 is not an NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
 	equal "$(sql 'SELECT group_concat(measured_start_ns - launched_ns) FROM launch' t.db)" 10000,15000
 	contains "$("$kerncast" replay t.db)" "2 launches replayed, 0 predicted"
 	sed 1d xpu.json | sed '1s/^/{/' >nameless.json

@@ -88,7 +88,7 @@ static json_t *about(const struct kc_replay *replay)
 	if (replay->assumed_device)
 		snprintf(device, sizeof(device), " The GPU is taken to be: %s.", replay->assumed_name);
 	else if (replay->foreign)
-		snprintf(device, sizeof(device), " %s is no NVIDIA GPU: what ran on it is not predicted.",
+		snprintf(device, sizeof(device), " %s is not an NVIDIA GPU: what ran on it is not predicted.",
 			 replay->foreign_name);
 	return json_sprintf("A trace has no predictions. These are of kerncast replay, which predicts each launch from "
 			    "what had been measured %s before it.%s",
