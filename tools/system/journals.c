@@ -109,9 +109,12 @@ int kc_journals_find(const char *database, int count_launches, struct kc_journal
 
 	*out = (struct kc_journals){0};
 	rc = find_at(database, out);
-	for (int place = 1; place < places && rc == 0; place++)
+	for (int place = 1; place < places && rc == 0; place++) {
 		if (kc_journal_base(database, place, base, sizeof(base)))
 			rc = find_at(base, out);
+		if (rc == -ENOENT) /* a machine need not have each of the local folders */
+			rc = 0;
+	}
 	for (size_t i = 0; i < out->count; i++)
 		look_into(out->at + i, count_launches);
 	return rc;

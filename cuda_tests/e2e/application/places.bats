@@ -191,6 +191,20 @@ killed_and_imported() { # DIR PRELOAD...
 	recorded_apart "$remote"
 }
 
+@test "on a network file system, without /var/tmp: the journal is in /dev/shm, and imported from there" {
+	local remote=$PWD/remote without=(unshare -m sh -c 'mount -t tmpfs none /var && exec "$@"' sh)
+	"${without[@]}" true 2>/dev/null || skip "mounting is not permitted here"
+	mkdir remote
+	touch begun
+	printf "#!/bin/sh\nexec %s '%s' \"\$@\"\n" "${without[*]@Q}" "$kerncast" >kerncast
+	chmod +x kerncast
+	export REMOTE_FS=$remote KERNCAST_DB=$remote/kerncast.db
+	export LD_PRELOAD=$build/awkward/remote_fs.so
+	kerncast=$PWD/kerncast
+	killed_and_imported "$remote" "${without[@]}" env LD_PRELOAD="$library:$LD_PRELOAD"
+	"$kerncast" recover
+}
+
 @test "a FUSE file system that ends while the program runs does not end it, and nothing is lost" {
 	local application server looks
 	needs_root
