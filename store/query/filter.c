@@ -20,7 +20,8 @@
 	"SELECT min(x.ordinal), d.place, d.uuid FROM process_device x JOIN device d ON d.id = x.device"                \
 	" WHERE x.process = ?1 >> 32 AND x.device = ?1 & 0xFFFFFFFF"
 #define PROCESSES                                                                                                      \
-	"SELECT p.id, p.pid, p.started_ns - f.first_ns, iif(p.source IS NULL, NULL, p.command_line) FROM process p"    \
+	"SELECT p.id, p.pid, p.started_ns - f.first_ns, p.command_line, 'pid ' || p.pid, " KC__PROCESS_NAME            \
+	" FROM process p"                                                                                              \
 	" JOIN (SELECT run, min(started_ns) AS first_ns FROM process GROUP BY run) f ON f.run = p.run"
 
 /* Kernels or streams, each read when it is met. */
@@ -252,8 +253,9 @@ static int add_process(sqlite3_stmt *row, void *arg)
 	process = number ? kc__list_add(&f->processes, sizeof(*process)) : NULL;
 	if (!process)
 		return -ENOMEM;
-	process->matches = !asks_for_processes(f->choice) || has(&f->choice->processes, sqlite3_column_int64(row, 1)) ||
-			   has_name(&f->choice->process_names, (const char *)sqlite3_column_text(row, 3));
+	process->matches = !asks_for_processes(f->choice) || has(&f->choice->processes, sqlite3_column_int64(row, 1));
+	for (int name = 3; name <= 5; name++)
+		process->matches |= has_name(&f->choice->process_names, (const char *)sqlite3_column_text(row, name));
 	process->offset_ns = sqlite3_column_int64(row, 2);
 	return 0;
 }

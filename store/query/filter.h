@@ -46,7 +46,7 @@ struct kc_filter_choice {
 	struct kc_filter_numbers streams;       /* as the report calls them (names.h) */
 	int default_streams;                    /* 1: of processes and of threads; beside the numbers, not instead */
 	struct kc_filter_numbers processes;     /* pids */
-	struct kc_filter_names process_names;   /* beside the numbers; of imported processes */
+	struct kc_filter_names process_names;   /* beside the numbers: a command line, "pid 42" or as in names.h */
 	struct kc_filter_numbers devices;       /* ordinals in the process */
 	struct kc_filter_names device_names; /* beside the numbers: "GPU 0 of rank 1", or a UUID from its beginning */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the

@@ -247,6 +247,13 @@ static void processes_and_gpus_by_name(void **state)
 	f->launches[3].device = 77;
 	name(&f->choice.process_names, "rank 1");
 	check_launches(f, "4");
+	for (int i = 0; i < 2; i++) {
+		static const char *const names[] = {"rank 1 (pid 43)", "pid 43"}; /* as before the name of a stream */
+
+		f->choice.process_names.count = 0;
+		name(&f->choice.process_names, names[i]);
+		check_launches(f, "4");
+	}
 	f->choice.processes = (struct kc_filter_numbers){.at = {42}, .count = 1};
 	check_launches(f, "1 2 3 4");
 	f->choice = (struct kc_filter_choice){.devices = {.at = {1}, .count = 1}};
@@ -265,6 +272,26 @@ static void processes_and_gpus_by_name(void **state)
 	}
 	f->choice = (struct kc_filter_choice){.min_ns = 0};
 	name(&f->choice.device_names, "GPU-0f3e1123");
+	check_launches(f, "");
+}
+
+static void live_processes_by_what_the_report_prints(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
+				      "UPDATE process SET command_line = './app 1, 2' WHERE pid = 43", NULL, NULL,
+				      NULL),
+			 SQLITE_OK);
+	for (int i = 0; i < 2; i++) {
+		static const char *const names[] = {"pid 43", "./app 1, 2"};
+
+		f->choice.process_names.count = 0;
+		name(&f->choice.process_names, names[i]);
+		check_launches(f, "4");
+	}
+	f->choice.process_names.count = 0;
+	name(&f->choice.process_names, "pid 4");
 	check_launches(f, "");
 }
 
@@ -407,6 +434,7 @@ int main(void)
 	    TEST(gpus_by_their_number_in_the_process),
 	    TEST(processes_by_their_pid),
 	    TEST(processes_and_gpus_by_name),
+	    TEST(live_processes_by_what_the_report_prints),
 	    TEST(times_from_the_start_of_the_run),
 	    TEST(at_least_so_long_and_measured),
 	    TEST(all_conditions_together),

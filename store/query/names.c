@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#define PROCESS_NAME "iif(p.source IS NULL, 'pid ' || p.pid, p.command_line || ' (pid ' || p.pid || ')')"
 /* Where the process used several. */
 #define GPU_PREFIX                                                                                                     \
 	"CASE WHEN (SELECT count(DISTINCT device) FROM stream WHERE process = s.process) > 1 THEN 'GPU ' ||"           \
@@ -23,15 +22,15 @@
 
 const char *kc__stream_name_sql(enum kc_stream_naming naming)
 {
-	return naming == KC_STREAM_OF_RUN ? "SELECT " PROCESS_NAME " || ', ' || " STREAM_NAME OF_STREAM
+	return naming == KC_STREAM_OF_RUN ? "SELECT " KC__PROCESS_NAME " || ', ' || " STREAM_NAME OF_STREAM
 					  : "SELECT " STREAM_NAME OF_STREAM;
 }
 
 int kc_process_name(struct kc_store *s, int64_t process, int64_t *pid, char name[KC_PROCESS_NAME_BYTES])
 {
 	sqlite3_stmt *row = NULL;
-	int rc =
-	    sqlite3_prepare_v2(s->db, "SELECT p.pid, " PROCESS_NAME " FROM process p WHERE p.id = ?1", -1, &row, NULL);
+	int rc = sqlite3_prepare_v2(s->db, "SELECT p.pid, " KC__PROCESS_NAME " FROM process p WHERE p.id = ?1", -1,
+				    &row, NULL);
 
 	*pid = 0;
 	name[0] = '\0';

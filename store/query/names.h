@@ -15,6 +15,8 @@
 struct kc_selection;
 struct kc_store;
 
+/* Of a row p of `process`: "pid 4102", "rank 1 (pid 2001)". */
+#define KC__PROCESS_NAME "iif(p.source IS NULL, 'pid ' || p.pid, p.command_line || ' (pid ' || p.pid || ')')"
 /* Of a row s of `stream`, with its process p. */
 #define KC__STREAM_NUMBER "iif(p.source IS NULL, s.local, s.handle)"
 

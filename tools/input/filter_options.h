@@ -33,7 +33,7 @@ enum {
 	{"stream", KC_KEY_STREAM, "N[,N...]", 0,                                                                       \
 	 "only launches on streams of these numbers in the report; \"default\": on default streams", 0},                     \
 	{"process", KC_KEY_PROCESS, "PID|NAME[,...]", 0,                                                               \
-	 "only launches of processes with these numbers, or names of a trace, in the report", 0},                      \
+	 "only launches of processes with these numbers or names in the report", 0},                      \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
 	 "only launches made at this time after the start of their run or later, such as 1.5s", 0},                        \
 	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time after the start of their run", 0},                                  \

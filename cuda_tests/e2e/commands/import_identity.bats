@@ -129,6 +129,10 @@ streams() { # number, context and launches of each, whether it has two kernels a
 	equal "$(sql 'SELECT command_line, pid FROM process' t.db)" $'rank 0|2000\nrank 1|2001\nrank 2|2002\nrank 3|2003'
 	equal "$(sql 'SELECT ordinal FROM device' t.db)" $'0\n1\n2\n3'
 	contains "$(<report.out)" "rank 1 (pid 2001), stream 7"
+	for process in "rank 1" "rank 1 (pid 2001)" "pid 2001" 2001; do
+		"$kerncast" report t.db --process "$process" --json >rank.json
+		equal "$(json rank.json 'o["filter"]["launches"], o["kernels"][0]["mean_measured_ns"]')" "(60, 130044.683)" "$process"
+	done
 	imported "$made"/two_models_rank_?.json.gz
 	equal "$(sql 'SELECT place, ordinal, name FROM device' t.db)" 'rank 0|0|NVIDIA H100 80GB HBM3
 rank 1|0|NVIDIA H100 80GB HBM3
