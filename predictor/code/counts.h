@@ -58,9 +58,18 @@ struct kc_counts {
 	double active_share; /* of a warp's lanes, on average over the instructions it executes: 1 without divergence */
 	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
 				all execute as many. 0: not known */
-	uint8_t exact;       /* nothing was assumed, nothing sampled */
-	uint8_t sampled;     /* only a part of the launch was evaluated, to stay within the effort */
-	uint8_t assumed;     /* control flow or an address was unknown */
+	/* Of the launch, where a byte or word that is accessed more than once counts once; at most, where addresses are
+	 * not known. 0: none, or not known. */
+	double distinct_loaded_bytes; /* of global memory, in whole sectors */
+	double distinct_stored_bytes;
+	double distinct_atomics; /* words of global memory that atomics change */
+	/* Averages per thread: turns in which the lanes of a warp execute their atomics, as those at one address go one
+	 * after the other. 0: none, or not known. */
+	double atomic_turns;
+	double shared_atomic_turns; /* those on shared memory, in atomic_turns as well */
+	uint8_t exact;              /* nothing was assumed, nothing sampled */
+	uint8_t sampled;            /* only a part of the launch was evaluated, to stay within the effort */
+	uint8_t assumed;            /* control flow or an address was unknown */
 	uint8_t other_architecture; /* of PTX that the device's code was not compiled from: never exact */
 };
 

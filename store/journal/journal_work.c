@@ -5,16 +5,27 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 10 };
+enum { FURTHER_NUMBERS = 15 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
 {
 	const double further[FURTHER_NUMBERS] = {
-	    counts->least_sectors, counts->scattered_sectors, counts->least_passes,
-	    counts->threads,       counts->active_share,      counts->exact,
-	    counts->sampled,       counts->assumed,           counts->other_architecture,
+	    counts->least_sectors,
+	    counts->scattered_sectors,
+	    counts->least_passes,
+	    counts->threads,
+	    counts->active_share,
+	    counts->exact,
+	    counts->sampled,
+	    counts->assumed,
+	    counts->other_architecture,
 	    counts->longest_warp,
+	    counts->distinct_loaded_bytes,
+	    counts->distinct_stored_bytes,
+	    counts->distinct_atomics,
+	    counts->atomic_turns,
+	    counts->shared_atomic_turns,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -48,6 +59,11 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .assumed = further[7] != 0,
 	    .other_architecture = count > KC_COUNTER_COUNT + 8 && further[8] != 0,
 	    .longest_warp = count > KC_COUNTER_COUNT + 9 ? further[9] : 0,
+	    .distinct_loaded_bytes = count > KC_COUNTER_COUNT + 10 ? further[10] : 0,
+	    .distinct_stored_bytes = count > KC_COUNTER_COUNT + 11 ? further[11] : 0,
+	    .distinct_atomics = count > KC_COUNTER_COUNT + 12 ? further[12] : 0,
+	    .atomic_turns = count > KC_COUNTER_COUNT + 13 ? further[13] : 0,
+	    .shared_atomic_turns = count > KC_COUNTER_COUNT + 14 ? further[14] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;
