@@ -147,6 +147,27 @@ static const struct pid *call_of_text(const struct kc_import_pids *p, const stru
 	return NULL;
 }
 
+static int is_of_device(const struct pid *operation)
+{
+	return !*operation->label && operation->number == operation->device;
+}
+
+/* A device's number may be the pid of a process, too, which in a container is 1: numbers of devices are pids where
+ * each of them has calls. */
+static int has_calls(const struct kc_import_pids *p, const struct pid *operation)
+{
+	const struct pid *operations = p->operations.at;
+
+	if (!call_of_text(p, operation))
+		return 0;
+	for (size_t i = 0; is_of_device(operation) && i < p->operations.count; i++) {
+		if (is_of_device(&operations[i]) && !strcmp(operations[i].rank, operation->rank) &&
+		    !call_of_text(p, &operations[i]))
+			return 0;
+	}
+	return 1;
+}
+
 static void describe(const struct kc_import_pids *p, const struct pid *operation, struct process *out)
 {
 	int64_t device = operation->device == KC_TRACE_UNKNOWN ? operation->number : operation->device;
@@ -159,7 +180,7 @@ static void describe(const struct kc_import_pids *p, const struct pid *operation
 			 operation->rank);
 		snprintf(out->key, sizeof(out->key), "rank %s", operation->rank);
 	} else if (*operation->text &&
-		   (call_of_text(p, operation) || has_devices(p, operation) || (*operation->label && !is_numbered))) {
+		   (has_calls(p, operation) || has_devices(p, operation) || (*operation->label && !is_numbered))) {
 		snprintf(out->name, sizeof(out->name), "%s", is_number ? "" : operation->text);
 		snprintf(out->key, sizeof(out->key), "pid %s", operation->text);
 	} else {

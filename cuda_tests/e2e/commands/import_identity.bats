@@ -39,6 +39,16 @@ streams() { # number, context and launches of each, whether it has two kernels a
 	equal "$(json report.json '[d["gpu"] for d in o["devices"]]')" "['GPU 0', 'GPU 1']"
 }
 
+@test "a process whose pid is also the number of one of its GPUs is one process" { # as in a container, where it is 1
+	local pid
+	for pid in 0 1; do
+		zcat "$made/two_gpus.json.gz" | sed -E "s/\"pid\": ?100\b/\"pid\":$pid/g" >container.json
+		imported container.json
+		equal "$(sql "SELECT count(DISTINCT process), count(*), count(launched_ns < measured_start_ns) FROM launch" t.db)" '1|100|100'
+		equal "$(grep -c 'launch times are not known' report.out)" 0
+	done
+}
+
 @test "what a kernel taught on one GPU serves on another of its model" {
 	for i in {0..9}; do echo "0,kernel,${i}00000,50000,4,1,1,64,1,1,f"; done >rows
 	for i in {10..19}; do echo "1,kernel,${i}00000,50000,4,1,1,64,1,1,f"; done >>rows
