@@ -571,6 +571,30 @@ static void a_process_slower_than_another(void **state)
 	end(&t);
 }
 
+/* The second of two processes takes 30 us longer for its work, and the first one's all-reduce waits for it as long. */
+static void what_waits_for_a_slower_process(void **state)
+{
+	struct trial t = {.earlier = 0};
+
+	(void)state;
+	for (int i = 0; i < 240; i++) {
+		int second = i >= 120;
+		struct kc_measured_moment *moments;
+
+		add(&t, 2, i % 2 ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL" : "a",
+		    i % 2 ? 50000 - 30000 * second : 100000 + 30000 * second);
+		moments = t.made.runs[2].moments.at;
+		moments[i].id += (int64_t)second << KC_SEQUENCE_BITS;
+		if (second)
+			moments[i].start_ns = moments[i - 120].start_ns;
+		moments[i].device += (uint32_t)second;
+	}
+	find(&t);
+	found(&t, KC_SLOW_PROCESS, 60, 60 * 30000);
+	nothing_else(&t, 60, 60 * 30000);
+	end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -602,6 +626,7 @@ int main(void)
 	    cmocka_unit_test(what_never_runs_alone_is_counted),
 	    cmocka_unit_test(positions_have_peers_of_their_own),
 	    cmocka_unit_test(a_process_slower_than_another),
+	    cmocka_unit_test(what_waits_for_a_slower_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

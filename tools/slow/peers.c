@@ -3,6 +3,7 @@
 
 #include "predictor/concurrency/timeline.h"
 #include "predictor/math/median.h"
+#include "predictor/prior/kernel_name.h"
 #include "store/database/schema.h"
 #include "store/journal/journal.h"
 
@@ -170,17 +171,33 @@ static int add_items(struct making *m)
 
 /* --- processes */
 
+/* By kernel: whether it waits for other processes, and so takes longer in those that are faster. */
+static uint8_t *find_waiting(const struct making *m)
+{
+	size_t count = m->runs->names->kernels.count;
+	uint8_t *waits = calloc(count + 1, 1);
+	struct kc_name_traits traits;
+
+	for (uint32_t kernel = 0; waits && kernel < count; kernel++) {
+		kc_name_read(&traits, kc_measured_kernel(m->runs->names, kernel)->name);
+		waits[kernel] = traits.family == KC_FAMILY_WAITING;
+	}
+	return waits;
+}
+
 /* Brings the launches of each process to the level of the others of its run. */
 static int level_processes(struct making *m, const struct kc_diff_limits *limits)
 {
 	struct kc_slow_timed *timed = calloc(m->items.count + 1, sizeof(*timed));
 	double *excess = calloc(m->items.count + 1, sizeof(*excess));
-	int rc = timed && excess ? 0 : -ENOMEM;
+	uint8_t *waits = find_waiting(m);
+	int rc = timed && excess && waits ? 0 : -ENOMEM;
 
 	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
 		const struct item *item = items_of(m) + i;
 
-		timed[i] = (struct kc_slow_timed){item->log, item->alike, item->process, item->flags & QUIET};
+		timed[i] = (struct kc_slow_timed){item->log, item->alike, item->process,
+						  item->flags & QUIET && !waits[kernel_of(m, item->shape)]};
 	}
 	if (rc == 0)
 		rc = kc_slow_processes(timed, m->items.count, limits, excess);
@@ -190,6 +207,7 @@ static int level_processes(struct making *m, const struct kc_diff_limits *limits
 	}
 	free(timed);
 	free(excess);
+	free(waits);
 	return rc;
 }
 
