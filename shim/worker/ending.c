@@ -92,9 +92,7 @@ void kc__ending_look(int64_t now_ns)
 	pthread_mutex_unlock(&ending.lock);
 }
 
-/* The last thread would have had a context of the driver's: the one that a thread has come with last is used
- * instead.
- */
+/* The last thread would have had a context of the driver: the one that a thread has come with last is used. */
 static void *exit_process(void *unused)
 {
 	CUcontext context = atomic_load(&kc__shim.last_context);
