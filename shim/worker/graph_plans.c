@@ -129,7 +129,12 @@ static struct kc__plan *make_again(const struct kc__plan *plan, bool *complete)
 	uint32_t count = plan->entry.kernels;
 	struct kc_graph_kernel *kernels = malloc((count + 1) * sizeof(*kernels));
 	struct kc_engine_variant **variants = malloc((count + 1) * sizeof(*variants));
-	struct kc__plan like = *plan, *again = NULL;
+	/* What a launch may change meanwhile is not among it. */
+	struct kc__plan like = {.entry = plan->entry,
+				.device = plan->device,
+				.with_stream = plan->with_stream,
+				.generation = plan->generation};
+	struct kc__plan *again = NULL;
 
 	if (kernels && variants) {
 		memcpy(kernels, plan->kernels, count * sizeof(*kernels));
