@@ -2,8 +2,7 @@
  * Calls while a stream is being captured into a graph, and beside it.
  *
  *	capture errno          what each call leaves in errno
- *	capture late LIBRARY   LIBRARY calls cuInit past whatever is preloaded, so that a recording begins in
- *mid-capture
+ *	capture late LIBRARY   LIBRARY calls cuInit past what is preloaded: recording begins in mid-capture
  */
 #include "awkward.h"
 

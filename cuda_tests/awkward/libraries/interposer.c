@@ -4,10 +4,9 @@
  * calls they have had.
  *
  *	VERSIONED   its dlsym has glibc's versions, as nvshare's; otherwise it has none, as HAMi-core's
- *	ANYWHERE    it takes for the real dlsym the first with glibc's versions in the process; otherwise the first
- *behind itself GLOBAL      what the whole process has under a name comes before its own, as with HAMi-core where its
- *library is not where that looks for it LINKED      its functions call the driver by linked names; otherwise by what
- *the real dlsym finds in the driver
+ *	ANYWHERE    it takes for the real dlsym the first with glibc's versions in the process, not behind itself
+ *	GLOBAL      what the whole process has under a name comes before its own, as HAMi-core does at times
+ *	LINKED      its functions call the driver by linked names, not by what the real dlsym finds there
  */
 #include <cuda.h>
 #include <dlfcn.h>

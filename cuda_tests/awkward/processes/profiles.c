@@ -4,9 +4,11 @@
  *	profiles HOW...    100 launches, then for each HOW a profile of 100 and 100 launches more
  *
  * The profile ends by
- *	finalize    cuptiFinalize() in a callback at the end of a call, which takes a while longer, as PyTorch's
- *profiler does unsubscribe disabling what was enabled, and cuptiUnsubscribe() nothing     there is none:
- *cuptiFinalize() all the same Launches of the nth hundred have n blocks. Prints how many kernels each profile had.
+ *	finalize	cuptiFinalize() in a callback, which takes a while longer, as PyTorch's profiler does
+ *	unsubscribe	disabling what was enabled, and cuptiUnsubscribe()
+ *	nothing		there is none: cuptiFinalize() all the same
+ *
+ * Launches of the nth hundred have n blocks. Prints how many kernels each profile had.
  */
 #include "cuda_tests/awkward/awkward.h"
 
