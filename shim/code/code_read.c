@@ -251,6 +251,7 @@ void kc__code_wanted(struct kc__kernel *kernel)
 	kernel->is_wanted = true;
 	kernel->next_wanted = kc__shim.wanted;
 	kc__shim.wanted = kernel;
+	kc__reader_want(); /* its launch may not wait, and then calls nobody */
 	if (!kernel->code || kernel->code->placed)
 		return;
 	kernel->code->placed = true;

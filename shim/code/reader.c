@@ -17,6 +17,7 @@ enum state { NONE, BEGUN, ENDING, ENDED };
 static struct {
 	_Atomic uint32_t state; /* enum state */
 	_Atomic uint32_t calls;
+	_Atomic uint32_t wanted; /* 1: something to read, of which it has not been told */
 	_Atomic uint32_t awaited;
 	_Atomic int64_t left_ns; /* that launches may still wait, all together */
 	_Atomic uint32_t program_read;
@@ -76,6 +77,7 @@ int kc__reader_start(void)
 	int error;
 
 	atomic_store(&reader.state, BEGUN);
+	atomic_store(&reader.wanted, 0);
 	atomic_store(&reader.awaited, 0);
 	atomic_store(&reader.program_read, 0);
 	atomic_store(&reader.left_ns, KC__WAITS * kc__shim.options.wait_ns);
@@ -118,6 +120,17 @@ void kc__reader_call(void)
 	atomic_fetch_add(&reader.calls, 1);
 	wake(&reader.calls);
 	errno = saved_errno;
+}
+
+void kc__reader_want(void)
+{
+	atomic_store(&reader.wanted, 1);
+}
+
+void kc__reader_remind(void)
+{
+	if (atomic_load_explicit(&reader.wanted, memory_order_relaxed) && atomic_exchange(&reader.wanted, 0))
+		kc__reader_call();
 }
 
 uint32_t kc__reader_calls(void)

@@ -21,6 +21,9 @@ void kc__reader_finish(void);    /* worker, as the process ends: returns when th
 void kc__reader_forget(void);    /* fork child */
 void kc__reader_call(void);      /* any thread: there is something to read */
 bool kc__reader_is_ending(void); /* reader: it is to come to an end */
+/* A launching thread: as kc__reader_call, but without a system call. The worker wakes the reader in its next round. */
+void kc__reader_want(void);
+void kc__reader_remind(void);
 
 /* How often it was called. While this stays the same, nothing else is to be read first. */
 uint32_t kc__reader_calls(void);

@@ -273,6 +273,7 @@ static void *run(void *unused)
 		kc__selection_step(now_ns, kc__join_awaits(worker.join));
 		kc__windows_step(now_ns, kc__join_awaits(worker.join));
 		kc__plans_step();
+		kc__reader_remind();
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
 		kc__ending_look(now_ns);

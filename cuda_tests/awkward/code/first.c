@@ -4,6 +4,7 @@
  *   captured      the launches are captured, and the graph is launched
  *   nodes         they are nodes of a graph that is made call by call
  *   pipe          before the first launch a FIFO takes the file's place
+ *   again         after as many milliseconds each of them is launched once more
  */
 #include "cuda_tests/awkward/awkward.h"
 
@@ -86,6 +87,10 @@ int main(int argc, char **argv)
 		add_all();
 	else
 		launch_all(NULL);
+	if (!strcmp(how, "again")) {
+		usleep((useconds_t)atoi(argv[3]) * 1000);
+		launch_all(NULL);
+	}
 	CHECK(cuCtxSynchronize());
 	return 0;
 }

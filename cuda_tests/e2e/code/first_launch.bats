@@ -34,11 +34,15 @@ firsts() { # by which models the first launches of all kernels were predicted
 	ledger_adds_up
 }
 
+by_device() { # the very first launch, before which nobody has asked for code
+	equal "$(sql "SELECT model FROM launch ORDER BY sequence LIMIT 1")" bsp-device "model of the first launch"
+}
+
 # 3 MB of text are more than is read ahead.
 @test "a launch waits for its kernel's code, and does not where that is turned off" {
 	module 3 30000 >module.ptx
 	runs 0 "$first" module.ptx 3 0
-	equal "$(firsts)" "bsp-device 3" "without waiting"
+	by_device
 	runs 10s "$first" module.ptx 3 0
 	equal "$(firsts)" "bsp-code 3" "waiting"
 }
@@ -48,6 +52,15 @@ firsts() { # by which models the first launches of all kernels were predicted
 	runs 0 "$first" module.ptx 200 3000
 	equal "$(firsts)" "bsp-code 200"
 	equal "$(sql "SELECT count(*) FROM kernel WHERE code = 'read' AND cost_formula = 'add = 1; control = 1'")" 200
+}
+
+# By the first launch the reader has nothing more to do, and sleeps.
+@test "code that no launch waits for is read all the same, and before the program ends" {
+	module 3 30000 >module.ptx
+	runs 0 "$first" module.ptx 3 2000 again
+	by_device
+	equal "$(sql "SELECT count(*) FROM engine_event WHERE kind = 'formula' AND number <= (SELECT max(known_events) FROM launch)")" \
+		3 "kernels read before they were launched again"
 }
 
 @test "kernels in graphs, captured and made call by call" {
