@@ -92,7 +92,7 @@ static void count_work(const struct kc_ptx_instruction *i, float *counted)
 	else if (i->opcode == KC_PTX_BAR || i->opcode == KC_PTX_BARRIER)
 		counted[KC_COUNT_OF_BARRIERS] += (i->flags & KC_PTX_WAITS) != 0;
 	else if (i->opcode == KC_PTX_MMA || i->opcode == KC_PTX_WMMA || i->opcode == KC_PTX_WGMMA)
-		counted[KC_COUNT_OF_TENSOR] += strstr(i->spelling, "mma") ? tensor_share(i) : 0;
+		counted[KC_COUNT_OF_TENSOR] += tensor_share(i);
 }
 
 /* --- accesses to memory */
@@ -113,6 +113,16 @@ static int is_shared(const struct kc__formula_reader *r, uint32_t value)
 			return 0;
 	}
 	return 0;
+}
+
+uint32_t kc__space_of(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+		      const struct kc_ptx_operand *address)
+{
+	uint32_t space = point->instruction->space;
+
+	if (space == KC_PTX_GENERIC && is_shared(r, kc__address_value(r, point, address)))
+		return KC_PTX_SHARED;
+	return space;
 }
 
 const struct kc_ptx_operand *kc__nth_address(const struct kc_ptx_instruction *i, uint32_t nth)
@@ -145,27 +155,21 @@ static int add_event(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 	return 0;
 }
 
-int kc__count_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
-		     uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first)
+int kc__count_access_at(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+			uint32_t counter, uint32_t address, uint32_t bytes, uint32_t lanes, int first)
 {
 	struct kc_event event = {.kind = KC_EVENT_GLOBAL,
 				 .bytes = (uint8_t)(bytes ? bytes : 4),
-				 .lanes = KC_WARP_LANES,
+				 .lanes = (uint8_t)lanes,
 				 .counter = (uint8_t)counter,
 				 .amount = 1,
 				 .counter2 = KC_COUNTER_COUNT,
 				 .times = 1,
+				 .address = address,
 				 .size = KC_NO_VALUE,
 				 .issues = (float)first};
-	const struct kc_ptx_instruction *i = point->instruction;
 
-	if (address)
-		event.address = kc__address_value(r, point, address);
-	else
-		event.address = kc__value(
-		    r, (struct kc_value){
-			   .op = KC_OP_UNKNOWN, .bits = 64, .constant = KC_UNKNOWN_INSTRUCTION, .offset = i->offset});
-	if (event.address == KC_NO_VALUE)
+	if (address == KC_NO_VALUE)
 		return -ENOMEM;
 	if (counter == KC_COUNT_OF_LD_GLOBAL || counter == KC_COUNT_OF_ST_GLOBAL) {
 		event.counter2 = counter == KC_COUNT_OF_LD_GLOBAL ? KC_COUNT_OF_BYTES_LOADED : KC_COUNT_OF_BYTES_STORED;
@@ -177,9 +181,22 @@ int kc__count_access(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 		event.counter2 = KC_COUNT_OF_ATOMICS;
 		event.amount2 = 1;
 	}
-	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX)
-		event.lanes = strstr(i->spelling, ".x4") ? KC_WARP_LANES : strstr(i->spelling, ".x2") ? 16 : 8;
 	return add_event(r, plan, point, event);
+}
+
+int kc__count_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		     uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first)
+{
+	uint32_t at;
+
+	if (address)
+		at = kc__address_value(r, point, address);
+	else
+		at = kc__value(r, (struct kc_value){.op = KC_OP_UNKNOWN,
+						    .bits = 64,
+						    .constant = KC_UNKNOWN_INSTRUCTION,
+						    .offset = point->instruction->offset});
+	return kc__count_access_at(r, plan, point, counter, at, bytes, KC_WARP_LANES, first);
 }
 
 int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
@@ -200,8 +217,7 @@ static int count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan
 {
 	const struct kc_ptx_instruction *i = point->instruction;
 	const struct kc_ptx_operand *address = kc__nth_address(i, 0);
-	int shared = i->space == KC_PTX_SHARED ||
-		     (i->space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)));
+	int shared = address && kc__space_of(r, point, address) == KC_PTX_SHARED;
 
 	return kc__count_access(r, plan, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
 				kc_ptx_type_bytes(i->type) * i->vector, 1);
@@ -214,14 +230,10 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 	const struct kc_ptx_operand *address = kc__nth_address(i, 0);
 	uint32_t bytes = kc_ptx_type_bytes(i->type) * i->vector, space = i->space;
 
-	if (i->opcode == KC_PTX_LDMATRIX || i->opcode == KC_PTX_STMATRIX) {
-		bytes = 16;
-		space = KC_PTX_SHARED;
-	}
 	if (space == KC_PTX_GENERIC && kc__any_access(&r->f->cfg, point))
 		space = KC_PTX_LOCAL;
-	if (space == KC_PTX_GENERIC && address && is_shared(r, kc__address_value(r, point, address)))
-		space = KC_PTX_SHARED;
+	else if (address)
+		space = kc__space_of(r, point, address);
 	switch (space) {
 	case KC_PTX_SHARED:
 		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED,
@@ -261,11 +273,16 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	switch (i->opcode) {
 	case KC_PTX_LD:
 	case KC_PTX_LDU:
-	case KC_PTX_LDMATRIX:
 		return count_move(r, plan, point, 0);
 	case KC_PTX_ST:
-	case KC_PTX_STMATRIX:
 		return count_move(r, plan, point, 1);
+	case KC_PTX_LDMATRIX:
+	case KC_PTX_STMATRIX:
+		return kc__count_matrices(r, plan, point);
+	case KC_PTX_WMMA:
+		if (kc__address_operand(i))
+			return kc__count_tile(r, plan, point);
+		break;
 	case KC_PTX_ATOM:
 	case KC_PTX_RED:
 		return count_atomic(r, plan, point);

@@ -1,22 +1,34 @@
 /*
- * What an instruction counts, shared by the files that find it: count.c, and
- * count_copies.c for those that copy between memories.
+ * What an instruction counts, shared by the files that find it: count.c;
+ * count_copies.c for those that copy between memories; count_matrices.c for
+ * those that load and store matrices.
  */
 #ifndef KC_COUNTING_H
 #define KC_COUNTING_H
 
 #include "registers.h"
 
+/* enum kc_ptx_space: that of a generic address is shared memory where it was computed from an address there. */
+uint32_t kc__space_of(struct kc__formula_reader *r, const struct kc_cfg_point *point,
+		      const struct kc_ptx_operand *address);
 /* The n-th operand in brackets; NULL: there are fewer. */
 const struct kc_ptx_operand *kc__nth_address(const struct kc_ptx_instruction *i, uint32_t nth);
 
 /* Each adds an event. first: whether it stands for the instruction, of which it may be the second. 0, -ENOMEM.
- * kc__count_access: an access of `bytes` per lane to memory; address NULL: it is not known. kc__count_threads: amounts
- * per thread; counter2 KC_COUNTER_COUNT: there is none. */
+ * kc__count_access: an access of `bytes` per lane to memory; address NULL: it is not known. kc__count_access_at: the
+ * same by the first `lanes` of a warp, at the address that is a value's; KC_NO_VALUE: no memory. kc__count_threads:
+ * amounts per thread; counter2 KC_COUNTER_COUNT: there is none. */
 int kc__count_access(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		     uint32_t counter, const struct kc_ptx_operand *address, uint32_t bytes, int first);
+int kc__count_access_at(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+			uint32_t counter, uint32_t address, uint32_t bytes, uint32_t lanes, int first);
 int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		      uint32_t counter, float amount, uint32_t counter2, float amount2, int first);
+
+/* --- count_matrices.c: ldmatrix and stmatrix; wmma.load and wmma.store. 0, -ENOMEM */
+
+int kc__count_matrices(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
+int kc__count_tile(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 
 /* --- count_copies.c: 0, -ENOMEM */
 

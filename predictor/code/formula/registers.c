@@ -237,6 +237,12 @@ uint32_t kc__reads(const struct kc_cfg *cfg, const struct kc_cfg_point *point, u
 	return add_guard(cfg, point, registers, count);
 }
 
+/* wmma.load and wmma.store: elements from one line of the matrix to the next. */
+static int is_stride(const struct kc_ptx_instruction *i, uint32_t operand)
+{
+	return i->opcode == KC_PTX_WMMA && operand == 2 && kc__address_operand(i);
+}
+
 uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, uint32_t registers[KC__REGISTERS_MAX])
 {
 	const struct kc_ptx_instruction *i = point->instruction;
@@ -250,7 +256,7 @@ uint32_t kc__roots(const struct kc_cfg *cfg, const struct kc_cfg_point *point, u
 	for (uint32_t n = 0; n < i->operand_count; n++) {
 		if (i->operands[n].kind == KC_PTX_ADDRESS)
 			count = add_base(cfg, point, &i->operands[n], registers, count);
-		else if (i->opcode == KC_PTX_CP) /* size of a copy */
+		else if (i->opcode == KC_PTX_CP || is_stride(i, n)) /* size of a copy */
 			count = add_registers(cfg, point, &i->operands[n], registers, count);
 	}
 	return bytes ? add_registers(cfg, point, bytes, registers, count) : count;
