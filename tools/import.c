@@ -162,15 +162,15 @@ static int said_nothing(const struct kc_import *file)
 static int import_rows(struct kc_import *file, struct totals *totals)
 {
 	struct kc_imported sums = {.kernels = 0};
-	int rc = read_rows(file), stored = kc_importer_finish(file->importer, &sums);
+	int rc = read_rows(file), stored = file->no_room ? rc : kc_importer_finish(file->importer, &sums);
 
 	kc_progress_end(&file->progress);
-	if (stored < 0 && rc == 0)
-		kc_import_database_failed(file, stored);
+	if (stored < 0)
+		return file->no_room ? rc : kc_import_database_failed(file, stored);
 	kc_import_order_say(&file->order, file->path);
-	if (stored == 0 && sums.processes)
+	if (sums.processes)
 		print_file(file->path, &sums, file->malformed);
-	if (rc == 0 && stored == 0 && !sums.processes)
+	else if (rc == 0)
 		rc = said_nothing(file);
 	totals->malformed += file->malformed;
 	totals->rows.kernels += sums.kernels;
@@ -178,7 +178,7 @@ static int import_rows(struct kc_import *file, struct totals *totals)
 	totals->rows.memsets += sums.memsets;
 	totals->rows.processes += sums.processes;
 	totals->before += (uint32_t)sums.processes;
-	return rc ? rc : stored;
+	return rc;
 }
 
 static int import_file(struct kc_store *store, const struct kc_device *device, const char *path,

@@ -55,14 +55,17 @@ void kc_import_odd(struct kc_import *file, uint64_t line, const char *format, ..
 	va_end(args);
 }
 
-int kc_import_database_failed(const struct kc_import *file, int rc)
+int kc_import_database_failed(struct kc_import *file, int rc)
 {
-	kc_error("%s: the database cannot be written: %s", file->path, strerror(-rc));
+	file->no_room = 1;
+	kc_error("%s: the database cannot be written: %s; once it can, import the file again", file->path,
+		 strerror(-rc));
 	return rc;
 }
 
-int kc_import_stage_failed(const struct kc_import *file, int rc)
+int kc_import_stage_failed(struct kc_import *file, int rc)
 {
+	file->no_room = 1;
 	if (rc == -ENOSPC || rc == -EIO)
 		kc_error("%s: rows cannot be sorted, as the folder for temporary files is full or not writable; set"
 			 " TMPDIR to another folder",

@@ -25,6 +25,7 @@ struct kc_import {
 	struct kc_progress progress;
 	uint64_t malformed; /* lines or events left out */
 	uint64_t odd;       /* taken, though something in them is not as it should be */
+	int no_room;        /* rows could not be kept: the file is to be imported again, so it does not count as done */
 	struct kc_import_order order;
 };
 
@@ -66,8 +67,8 @@ void kc_import_odd(struct kc_import *file, uint64_t line, const char *format, ..
 int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns, int one_clock);
 /* Hands a row to the importer. 0 or -errno, which has been reported. */
 int kc_import_row(struct kc_import *file, const struct kc_trace_row *row);
-/* Reports why rows cannot be stored, in the database or in the temporary one. Returns rc. */
-int kc_import_database_failed(const struct kc_import *file, int rc);
-int kc_import_stage_failed(const struct kc_import *file, int rc);
+/* Reports why rows cannot be stored, in the database or in the temporary one, and sets no_room. Returns rc. */
+int kc_import_database_failed(struct kc_import *file, int rc);
+int kc_import_stage_failed(struct kc_import *file, int rc);
 
 #endif

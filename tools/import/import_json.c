@@ -570,7 +570,7 @@ int kc_import_json(struct kc_import *file)
 	}
 	if (rc == 0) {
 		rc = read_all(r);
-		stored = rc == -EINVAL ? 0 : store_all(r);
+		stored = rc == -EINVAL || file->no_room ? 0 : store_all(r);
 		rc = rc ? rc : stored;
 	}
 	kc_json_stream_close(r->stream);

@@ -485,7 +485,7 @@ int kc_import_sqlite(struct kc_import *file)
 		rc = not_readable(r);
 	if (rc == 0) {
 		rc = read_all(r);
-		stored = store_all(r);
+		stored = file->no_room ? 0 : store_all(r);
 		rc = rc ? rc : stored;
 	}
 	sqlite3_close(r->db);

@@ -488,7 +488,7 @@ int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const st
 		kc_error("%s: the file ends where a row of units is expected", file->path);
 		r.unread++;
 	}
-	staged = kc_import_staged(file, r.stage, 0, 0);
+	staged = file->no_room ? 0 : kc_import_staged(file, r.stage, 0, 0);
 	kc_stage_free(r.stage);
 	if (rc == 0 && r.unread)
 		rc = -EINVAL;

@@ -19,6 +19,39 @@ times() {
 		GROUP BY unmeasured" t.db
 }
 
+@test "a database on a full disk: the file does not count as imported, and is with room" {
+	needs_root
+	mkdir small
+	awk 'BEGIN { print "process,kind,start_ns,duration_ns,name"
+		for (i = 0; i < 60000; i++) print i % 3 ",kernel," i * 1000 ",900,k" }' >trace.csv
+	mount -t tmpfs -o size=1m none small 2>/dev/null || skip "cannot mount a tmpfs"
+	keep full "$kerncast" import trace.csv -o small/t.db
+	mount -o remount,size=32m small
+	keep room "$kerncast" import trace.csv -o small/t.db
+	keep again "$kerncast" import trace.csv -o small/t.db
+	cp small/t.db .
+	umount small
+	equal "$(<full.status)|$(<full.out)|$(grep -c 'once it can, import the file again' full.err)" "1||1"
+	equal "$(<room.status)" 0
+	contains "$(<again.out)" "already in the database"
+	equal "$(sql 'SELECT count(*), sum(measured_end_ns - measured_start_ns) FROM launch' t.db)" '60000|54000000'
+}
+
+@test "a full folder for temporary files: nothing is imported, and all of it with room" {
+	needs_root
+	mkdir small
+	mount -t tmpfs -o size=64k none small 2>/dev/null || skip "cannot mount a tmpfs"
+	# More than SQLite keeps in memory.
+	python3 -c 'import json; print(json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": f"{i:02000}", "pid": 0,
+		"ts": i, "dur": 0.9, "args": {"device": 0, "stream": 7}} for i in range(8000, 0, -1)]}))' >trace.json
+	TMPDIR=$PWD/small keep full "$kerncast" import trace.json -o t.db
+	umount small
+	equal "$(<full.status)|$(<full.out)" "1|"
+	equal "$(grep -c "rows cannot be sorted" full.err)" 1
+	import trace.json
+	equal "$(sql 'SELECT count(*) FROM launch' t.db)" 8000
+}
+
 # --- without a time
 
 @test "without a time: PyTorch profiler; launched when its call says, and the process ends with what was measured" {
