@@ -164,11 +164,11 @@ static int64_t time_of(struct kc__kernel *kernel, int64_t now_ns)
 	return until_ns - now_ns;
 }
 
-/* There is somebody who may read it, and something to read. */
+/* There is somebody who may read it, and something to read. One whose formula is there was read ahead. */
 static bool is_readable(const struct kc__kernel *kernel)
 {
 	return kernel->code && kernel->every != KC__NEVER && !kernel->code->lacks_ptx &&
-	       !atomic_load(&kc__shim.exit_ns) && atomic_load(&reader.state) == BEGUN;
+	       !atomic_load(&kernel->formula) && !atomic_load(&kc__shim.exit_ns) && atomic_load(&reader.state) == BEGUN;
 }
 
 /* Until the word is not 0. */

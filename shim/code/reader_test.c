@@ -152,7 +152,9 @@ static void a_kernel_is_waited_for_once(void **state)
 static void what_nobody_will_read_is_not_waited_for(void **state)
 {
 	struct kc__code machine_code = {.lacks_ptx = true};
+	struct kc__formula *formula = (void *)&code;
 	struct kc__kernel kernel = {.code = &code}, unseen = {0}, without_ptx = {.code = &machine_code};
+	struct kc__kernel read_ahead = {.code = &code, .formula = formula};
 
 	(void)state;
 	begin(0);
@@ -161,6 +163,7 @@ static void what_nobody_will_read_is_not_waited_for(void **state)
 	begin(10000 * MS);
 	assert_in_range(awaits(&unseen), 0, 9000 * MS);
 	assert_in_range(awaits(&without_ptx), 0, 9000 * MS);
+	assert_in_range(awaits(&read_ahead), 0, 9000 * MS);
 	kc__shim.exit_ns = 1;
 	assert_in_range(awaits(&kernel), 0, 9000 * MS);
 	kc__shim.exit_ns = 0;
