@@ -1,5 +1,6 @@
 #include "windows.h"
 #include "shim/worker/cupti/measuring.h"
+#include "shim/worker/join/join.h"
 
 /* Kernels that were launched while CUPTI rested may run at the beginning of a window. */
 #define LEAD_NS 10000000ll
@@ -12,6 +13,7 @@ struct span {
 static struct {
 	struct kc__window window;
 	struct span last, before;
+	uint64_t end;       /* of the slots of launches that are to be measured; while draining */
 	uint64_t passed[2]; /* transfers, kernels for which records may come though they were not to be measured */
 } windows;
 
@@ -49,6 +51,7 @@ static void act(enum kc__window_state from, int64_t now_ns)
 	if (to == KC__DRAINING) {
 		windows.last.ended_ns = now_ns;
 		atomic_store(&kc__shim.resting, KC_KNOWN_WELL);
+		windows.end = kc_journal_claimed(kc__shim.journal);
 	} else if (to == KC__RESTING) {
 		kc__cupti_flush(false);
 		kc__cupti_rest();
@@ -65,13 +68,13 @@ static void stop(int64_t now_ns)
 	windows.window = (struct kc__window){.since_ns = now_ns, .launches = kc_journal_claimed(kc__shim.journal)};
 }
 
-void kc__windows_step(int64_t now_ns, bool awaiting)
+void kc__windows_step(int64_t now_ns, const struct kc__join *join)
 {
 	struct kc__window_view view = {
 	    .now_ns = now_ns,
 	    .launches = kc_journal_claimed(kc__shim.journal),
 	    .unknown = atomic_load(&kc__shim.not_known_well),
-	    .awaiting = awaiting,
+	    .awaiting = kc__join_awaits(join, windows.end),
 	};
 	enum kc__window_state from = windows.window.state;
 

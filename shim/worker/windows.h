@@ -18,8 +18,8 @@
 #include "window.h"
 
 void kc__windows_begin(void);
-/* Worker. awaiting: recorded launches are still to be measured. */
-void kc__windows_step(int64_t now_ns, bool awaiting);
+struct kc__join;
+void kc__windows_step(int64_t now_ns, const struct kc__join *join); /* worker */
 /* Worker: a slot that is not to be measured is done with. A record may come for it all the same. */
 void kc__windows_passed(const struct kc_slot *slot);
 /* Worker: a record without a launch is of one that was not to be measured. */

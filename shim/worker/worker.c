@@ -270,8 +270,8 @@ static void *run(void *unused)
 		share_time(kc_journal_prepare(kc__shim.journal));
 		take_cupti_back();
 		collect(now_ns);
-		kc__selection_step(now_ns, kc__join_awaits(worker.join));
-		kc__windows_step(now_ns, kc__join_awaits(worker.join));
+		kc__selection_step(now_ns, kc__join_awaits(worker.join, kc_journal_claimed(kc__shim.journal)));
+		kc__windows_step(now_ns, worker.join);
 		kc__plans_step();
 		kc__reader_remind();
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);

@@ -601,9 +601,10 @@ int kc__join_step(struct kc__join *join)
 	return join->awaited != 0;
 }
 
-bool kc__join_awaits(const struct kc__join *join)
+/* What is late is listed in the order of the slots. */
+bool kc__join_awaits(const struct kc__join *join, uint64_t end)
 {
-	return join->awaited || join->late_count || join->scan < kc_journal_claimed(join->driver.journal);
+	return join->awaited || join->scan < end || (join->late_count && (join->late[0] & ~PASSED) < end);
 }
 
 uint64_t kc__join_matched(const struct kc__join *join)

@@ -63,8 +63,8 @@ void kc__join_free(struct kc__join *join);
 /* Looks at new slots, matches CUPTI's records with launches and transfers, decides overlaps. Returns 1 while a launch
  * or transfer that was looked at still awaits its record, else 0. */
 int kc__join_step(struct kc__join *join);
-/* A launch that was recorded may still be measured. */
-bool kc__join_awaits(const struct kc__join *join);
+/* What is recorded in slots before this index may still be measured. */
+bool kc__join_awaits(const struct kc__join *join, uint64_t end);
 uint64_t kc__join_matched(const struct kc__join *join); /* slots that have got their records, so far */
 /* Slots before this index have been looked at: their streams know that they are awaited. */
 uint64_t kc__join_looked_at(const struct kc__join *join);

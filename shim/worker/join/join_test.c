@@ -154,7 +154,7 @@ static void a_graph_becomes_its_kernels_when_its_launch_has_returned(void **stat
 	assert_times(after, 610, 650);
 	/* Kernels of the other one may have run beside them. */
 	assert_int_equal(world.decided, 0);
-	assert_true(kc__join_awaits(world.join));
+	assert_true(kc__join_awaits(world.join, after->index));
 	assert_int_equal(state_of(kc_journal_at(world.journal, slow->index + 1)), KC_SLOT_EMPTY);
 	graph_returns(slow, 7);
 	deliver(7, 700, 800)->graph_node = 41;
@@ -167,6 +167,27 @@ static void a_graph_becomes_its_kernels_when_its_launch_has_returned(void **stat
 	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 5);
 	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 0);
 	assert_int_equal(world.ready, 7); /* with the launches of graphs themselves */
+}
+
+/* While CUPTI is about to rest, the application goes on launching. */
+static void what_is_launched_later_is_not_awaited(void **state)
+{
+	struct kc_slot *first = launch(1, 7, 100), *slow = call(1, 200), *later;
+	uint64_t end = slow->index + 1;
+
+	(void)state;
+	assert_true(kc__join_awaits(world.join, end)); /* not looked at yet */
+	deliver(7, 200, 300);
+	step_at(400);
+	assert_times(first, 200, 300);
+	assert_true(kc__join_awaits(world.join, end)); /* a call has not returned */
+	slow->launch.unmeasured = KC_CALL_FAILED;
+	returns(slow, 8);
+	later = call(1, 500);
+	step_at(600);
+	kc_journal_claim(world.journal, KC_KIND_LAUNCH);
+	assert_false(kc__join_awaits(world.join, end));
+	assert_true(kc__join_awaits(world.join, later->index + 1));
 }
 
 /* At the exit slots are passed over that are not filled, and its kernels' are. */
@@ -643,6 +664,7 @@ int main(void)
 	    TEST(nodes_of_child_graphs_are_told_apart_by_their_ids_where_they_are_the_same),
 	    TEST(graph_nodes_without_a_record_id_are_told_apart_by_launch_shape),
 	    TEST(a_graph_becomes_its_kernels_when_its_launch_has_returned),
+	    TEST(what_is_launched_later_is_not_awaited),
 	    TEST(at_the_last_look_so_does_a_graph_that_was_not_filled),
 	    TEST(any_node_of_a_graph_may_be_measured_last),
 	    TEST(nodes_of_a_large_graph_take_no_longer_each),
